@@ -12,6 +12,9 @@ test: ## what a change must pass, quickly
 check: ## everything that CI runs
 	.ci/run
 
+size: ## how large the program is: lines, packages, names, dependencies, bytes
+	@go run ./internal/size
+
 bench: ## the figures of docs/performance.md
 	go test -run '^$$' -bench . -benchtime 2s ./...
 
@@ -42,4 +45,4 @@ interop: ## resume sessions in the real products, offline; CLIENTS=path/to/node_
 judges: ## the providers' own libraries read what we write, and we what they write
 	cd interop/sdk && go vet ./... && go test ./...
 
-.PHONY: judges help build test check bench fuzz fuzz-table torture properties interop
+.PHONY: judges help build test check size bench fuzz fuzz-table torture properties interop

@@ -1,5 +1,5 @@
-// Package config answers: what did the user set? It reads winnow.jsonc of the user and of the project's folder and
-// the environment, later ones over earlier ones, and says where each value came from.
+// Package config reads what the user set: winnow.jsonc of the user and of the project's folder and
+// the environment, later ones over earlier ones. It says where each value came from.
 package config
 
 import (
@@ -27,7 +27,7 @@ const Name = "winnow.jsonc"
 
 // Sources says where to look.
 type Sources struct {
-	File    string   // a file that must be there, instead of the two below
+	File    string   // a file that must exist, instead of the two below
 	User    string   // the user's configuration folder ($XDG_CONFIG_HOME), "" for none
 	Dir     string   // the project's folder
 	Environ []string // "NAME=value"
@@ -40,15 +40,15 @@ type Loaded struct {
 	Origins map[string]string
 	// Files are the files that were read, lowest precedence first.
 	Files []string
-	// Ignored are the values of the project's file that are not taken, in the order of Keys: a folder that came from elsewhere does not say who is sent
-	// what, nor who is paid.
+	// Ignored are the values of the project's file that are not accepted, in the order of Keys: a
+	// folder that came from elsewhere must not decide who is sent what, or who is paid.
 	Ignored []Ignored
 
 	texts  map[string][]byte   // of Files
 	denied []winnow.Permission // by the project's file
 }
 
-// Error is a mistake in a configuration: which key, where, and what it could have been meant to be.
+// Error is a mistake in a configuration: which key, where, and which key may have been meant.
 type Error struct {
 	File         string // or the name of a variable
 	Line, Column int    // 1-based; 0 for a variable
@@ -75,8 +75,9 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Load reads the configuration: defaults, the user's file, the project's file as far as it may set anything, the environment. A missing file is no
-// error unless it was named. Any mistake is an *Error, or several of them joined, and then nothing counts.
+// Load reads the configuration: defaults, the user's file, the project's file as far as it may set
+// anything, the environment. A missing file is not an error unless it was named. Any mistake is an
+// *Error, or several of them joined, and then nothing counts.
 func Load(s Sources) (Loaded, error) {
 	l := Loaded{Settings: winnow.DefaultSettings(), Origins: map[string]string{}}
 	for _, file := range s.files() {
@@ -108,10 +109,12 @@ func Load(s Sources) (Loaded, error) {
 	return l, nil
 }
 
-// mostBytes of a configuration that was not named. The largest that anybody writes has some thousands; one that came with a folder may have any number.
+// mostBytes is how large a configuration that was not named may be. The largest that anybody writes
+// has some thousands; one that came with a folder may have any number.
 const mostBytes = 1 << 20
 
-// read reads one of the files. What was named may be a pipe; what was not is a plain file of a sensible size.
+// read reads one of the files. A file that was named may be a pipe; any other must be a plain file
+// of a sensible size.
 func (s Sources) read(file string) (data []byte, err error) {
 	if s.File != "" {
 		data, err = os.ReadFile(file)
@@ -130,15 +133,16 @@ func (s Sources) read(file string) (data []byte, err error) {
 		err = fmt.Errorf("%w but %s", errNotPlain, plainfile.Kind(kind.Mode))
 	}
 	if errors.Is(err, plainfile.ErrTooLarge) {
-		err = fmt.Errorf("%w: more than %d bytes are no configuration", plainfile.ErrTooLarge, mostBytes)
+		err = fmt.Errorf("%w: a configuration has at most %d bytes", plainfile.ErrTooLarge, mostBytes)
 	}
 	return nil, &Error{File: file, Err: err}
 }
 
-// errNotPlain is the error of a file that was not named and is a folder, a pipe or a device: to read it may never end.
-var errNotPlain = errors.New("it is no plain file")
+// errNotPlain is the error of a file that was not named and is a folder, a pipe or a device:
+// reading it may never end.
+var errNotPlain = errors.New("it is not a plain file")
 
-// permitted checks the rules of one file, for those of another are laid beside them.
+// permitted checks the rules of one file, before those of another are laid beside them.
 func (l *Loaded) permitted() error {
 	s := winnow.DefaultSettings()
 	s.Permissions = l.Settings.Permissions
@@ -148,7 +152,7 @@ func (l *Loaded) permitted() error {
 	return nil
 }
 
-// Own is the user's own file, "" where there is no folder for it.
+// Own is the user's own file, "" if there is no folder for it.
 func (s Sources) Own() string {
 	if s.User == "" {
 		return ""
@@ -156,7 +160,7 @@ func (s Sources) Own() string {
 	return filepath.Join(s.User, "winnow", Name)
 }
 
-// project is the project's file, "" where there is none beside the user's own.
+// project is the project's file, "" if it is the user's own.
 func (s Sources) project() string {
 	if s.Dir == "" {
 		return ""
@@ -177,7 +181,8 @@ func (s Sources) files() []string {
 	return slices.DeleteFunc([]string{s.Own(), s.project()}, func(file string) bool { return file == "" })
 }
 
-// Blame says of an error whose words begin with a key, or of several of them joined, where the value was set that it speaks of.
+// Blame says where the value was set that an error is about. The text of the error, or of each of
+// several joined errors, begins with the key.
 func (l *Loaded) Blame(err error) error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var all []error
@@ -222,7 +227,7 @@ func (l *Loaded) file(name string, data []byte) error {
 	return nil
 }
 
-// keep remembers the text of a file, to say where in it something stands.
+// keep remembers the text of a file, to say where something is in it.
 func (l *Loaded) keep(name string, data []byte) {
 	if l.texts == nil {
 		l.texts = map[string][]byte{}
@@ -247,8 +252,8 @@ func (l Loaded) Values() ([]string, map[string]jsontext.Value, error) {
 	return Keys(), values, nil
 }
 
-// Set writes one key into a configuration file and keeps everything else in it, comments too. The file is made when it is
-// missing. The value is JSON, or a text.
+// Set writes one key into a configuration file and keeps everything else in it, comments too. The
+// file is made when it is missing. The value is JSON, or a text.
 func Set(file, key, value string) error { return SetAll(file, map[string]string{key: value}) }
 
 // SetAll writes several keys at once: all of them, or none.
@@ -267,7 +272,7 @@ func SetAll(file string, values map[string]string) error {
 	for _, given := range slices.Sorted(maps.Keys(values)) {
 		key := canonical(given)
 		if wanted(key) == "" {
-			return &Error{File: file, Key: key, Err: errors.New("there is no such key"), Nearest: nearest(key)}
+			return &Error{File: file, Key: key, Err: errNoKey, Nearest: nearest(key)}
 		}
 		text, err := valueOf(key, values[given])
 		if err != nil {
@@ -293,12 +298,12 @@ func SetAll(file string, values map[string]string) error {
 	return nil
 }
 
-// replace puts a text in the place of a file in one go, and keeps its mode and the link that leads to it. What it writes first has a name that nobody
-// could have put a link under.
+// replace replaces a file in one go, and keeps its mode and the link that leads to it. It first
+// writes a file with a name under which nobody could have put a link.
 func replace(file string, text []byte) (err error) {
 	mode := fs.FileMode(0o644)
 	if info, err := os.Stat(file); err == nil {
-		mode = info.Mode().Perm() // it may hold what is nobody else's to read
+		mode = info.Mode().Perm() // others may not be allowed to read it
 	}
 	to := file
 	if linked, err := filepath.EvalSymlinks(file); err == nil {
@@ -324,7 +329,7 @@ func replace(file string, text []byte) (err error) {
 	return os.Rename(f.Name(), to)
 }
 
-// Origin lists what was set where, for people.
+// Origin says where a key was set, for people.
 func (l Loaded) Origin(key string) string {
 	if origin := l.Origins[key]; origin != "" {
 		return origin

@@ -457,6 +457,6 @@ func TestLoad_onlyPlainFilesThatWereNotNamed(t *testing.T) {
 	_, err := Load(Sources{Dir: dir})
 	var e *Error
 	if !errors.As(err, &e) || e.File != filepath.Join(dir, Name) || !errors.Is(err, errNotPlain) {
-		t.Errorf("got %v, want the error that it is no plain file", err)
+		t.Errorf("got %v, want the error that it is not a plain file", err)
 	}
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/winnowhq/winnow/policy"
 )
 
-// put sets a dotted key in a document and makes the objects that lead to it. All else stays, comments where they stand.
+// put sets a dotted key in a document and makes the objects that lead to it. Everything else stays,
+// comments in their places.
 func put(doc *hujson.Value, key string, value jsontext.Value) error {
 	parsed, err := hujson.Parse(value)
 	if err != nil {
@@ -21,7 +22,7 @@ func put(doc *hujson.Value, key string, value jsontext.Value) error {
 	for i, name := range names {
 		object, ok := at.Value.(*hujson.Object)
 		if !ok {
-			return errors.New("what is there is no object")
+			return errors.New("its present value is not an object")
 		}
 		if at = member(object, name); at == nil && i == len(names)-1 && policy.Alias(key) != "" {
 			at = member(object, last(policy.Alias(key)))
@@ -46,9 +47,11 @@ func member(object *hujson.Object, name string) *hujson.Value {
 	return nil
 }
 
-// add appends an empty object under a name. A comment behind what was last so far stays behind it.
+// add appends an empty object under a name. A comment behind the last member so far stays behind
+// it.
 func add(object *hujson.Object, name string) *hujson.Value {
-	m := hujson.ObjectMember{Name: hujson.Value{Value: hujson.String(name)}, Value: hujson.Value{Value: &hujson.Object{}}}
+	m := hujson.ObjectMember{Name: hujson.Value{Value: hujson.String(name)},
+		Value: hujson.Value{Value: &hujson.Object{}}}
 	if n := len(object.Members); n > 0 {
 		last := &object.Members[n-1].Value
 		m.Name.BeforeExtra = append(last.AfterExtra, object.AfterExtra...)

@@ -14,7 +14,8 @@ import (
 	"github.com/winnowhq/winnow/policy"
 )
 
-// Variable is the name of the environment variable for a key: "compaction.userMessages" is WINNOW_COMPACTION_USER_MESSAGES.
+// Variable is the name of the environment variable for a key: "compaction.userMessages" is
+// WINNOW_COMPACTION_USER_MESSAGES.
 func Variable(key string) string {
 	var b strings.Builder
 	b.WriteString("WINNOW_")
@@ -32,8 +33,9 @@ func Variable(key string) string {
 	return b.String()
 }
 
-// environment lays variables over what is there. Two of another product are honoured because its users have them set:
-// OPENCODE_DISABLE_AUTOCOMPACT and OPENCODE_DISABLE_PRUNE (S001). A variable that is empty counts as not set.
+// environment lays variables over what was set. Two of another product are honoured because its
+// users have them set: OPENCODE_DISABLE_AUTOCOMPACT and OPENCODE_DISABLE_PRUNE (S001). An empty
+// variable counts as not set.
 func (l *Loaded) environment(environ []string) error {
 	byVariable := map[string]string{}
 	for _, key := range Keys() {
@@ -90,12 +92,12 @@ func nested(key string, value jsontext.Value) []byte {
 	return []byte(text)
 }
 
-// valueOf is the JSON of a value that was given as text: JSON itself, 1 and 0 for true and false, a bare text, or
-// texts with commas between them for a list.
+// valueOf is the JSON of a value that was given as text: JSON itself, 1 and 0 for true and false, a
+// bare text, or texts with commas between them for a list.
 func valueOf(key, value string) (jsontext.Value, error) {
 	t := typeOf(key)
 	if t == nil {
-		return nil, errors.New("there is no such key")
+		return nil, errNoKey
 	}
 	kind := t.Kind()
 	if kind == reflect.Pointer && t.Elem().Kind() == reflect.Bool && value != "null" {

@@ -1,7 +1,9 @@
 package config
 
 import (
+	"errors"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -60,10 +62,13 @@ func typeOf(key string) reflect.Type {
 	return found
 }
 
-// thresholds are the values of one.
+// thresholds says which values a threshold accepts.
 const thresholds = `a fraction of the context (0.92), a number of tokens (150000) or "economic"`
 
-// wanted says in words what a key takes, "" for a key that is none.
+// errNoKey is the error of an unknown key.
+var errNoKey = errors.New("there is no such key")
+
+// wanted says in words which values a key accepts, "" for an unknown key.
 func wanted(key string) string {
 	t := typeOf(key)
 	switch {
@@ -115,16 +120,12 @@ func index(name string) bool {
 	return err == nil
 }
 
+// isGroup reports whether a name is that of several keys.
 func isGroup(key string) bool {
-	for _, k := range Keys() {
-		if strings.HasPrefix(k, key+".") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(Keys(), func(k string) bool { return strings.HasPrefix(k, key+".") })
 }
 
-// nearest is the valid key that is the fewest letters away, "" when none is near.
+// nearest is the valid key that is the fewest letters away, "" if none is near.
 func nearest(key string) string {
 	best, least := "", max(3, len(key)/2)
 	candidates := map[string]bool{}

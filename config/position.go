@@ -13,6 +13,7 @@ import (
 	"github.com/tailscale/hujson"
 )
 
+// syntaxError says where a file is not JSON.
 func syntaxError(name string, data []byte, err error) error {
 	e := &Error{File: name, Line: 1, Column: 1, Err: err}
 	// hujson says "hujson: line 3, column 5: …".
@@ -26,7 +27,7 @@ func syntaxError(name string, data []byte, err error) error {
 	return e
 }
 
-// positioned says where in a file a value of the wrong type or an unknown key stands.
+// positioned says where in a file a value of the wrong type or an unknown key is.
 func positioned(name string, data []byte, err error) error {
 	e := &Error{File: name, Err: err}
 	var semantic *json.SemanticError
@@ -42,7 +43,7 @@ func positioned(name string, data []byte, err error) error {
 	e.Key = key
 	e.Line, e.Column = position(data, semantic.ByteOffset)
 	if errors.Is(err, json.ErrUnknownName) {
-		e.Err, e.Nearest = errors.New("there is no such key"), nearest(key)
+		e.Err, e.Nearest = errNoKey, nearest(key)
 		if at := offsetOf(data, key); at >= 0 {
 			e.Line, e.Column = position(data, int64(at))
 		}
@@ -53,12 +54,13 @@ func positioned(name string, data []byte, err error) error {
 		rest := jsontext.Value(bytes.TrimLeft(data[min(int(semantic.ByteOffset), len(data)):], " \t\r\n,:"))
 		k = rest.Kind()
 	}
-	e.Err = fmt.Errorf("it must be %s, not %s", cmp.Or(wanted(key), "an object"), kind(k)) // without a key it is the file
+	wants := cmp.Or(wanted(key), "an object") // without a key it is the file
+	e.Err = fmt.Errorf("it must be %s, not %s", wants, kind(k))
 	return e
 }
 
-// offsetOf finds where the name of a dotted key stands in a file, or of as much of the key as is there; -1 for nothing of it. Names may have
-// dots of their own.
+// offsetOf finds where the name of a dotted key is in a file, or that of as much of the key as the
+// file has; -1 if it has nothing of it. Names may have dots of their own.
 func offsetOf(data []byte, key string) int {
 	value, err := hujson.Parse(data)
 	at := -1
@@ -79,7 +81,8 @@ func offsetOf(data []byte, key string) int {
 		longest := -1
 		for i := range object.Members {
 			literal, ok := object.Members[i].Name.Value.(hujson.Literal)
-			if name := literal.String(); ok && len(name) > longest && (name == key || strings.HasPrefix(key, name+".")) {
+			name := literal.String()
+			if fits := name == key || strings.HasPrefix(key, name+"."); ok && fits && len(name) > longest {
 				longest, at, value = len(name), object.Members[i].Name.StartOffset, object.Members[i].Value
 			}
 		}

@@ -13,16 +13,18 @@ import (
 	"github.com/winnowhq/winnow"
 )
 
-// A project's file comes with the folder, and the folder may be anybody's. It may say how a session is pruned and counted, as a team agrees on it, and protect
-// or deny more. It may not make anything leave this computer or cost money: whatever reaches a provider, says to whom, when or with what words, or lets an
-// agent do more, is for the user's own file, the environment and flags.
+// A project's file comes with the folder, and the folder may be anybody's. It may say how a session
+// is pruned and counted, as a team agrees on it, and protect or deny more. It may not make anything
+// leave this computer or cost money: whatever reaches a provider, says to whom, when or with what
+// words, or lets an agent do more, is for the user's own file, the environment and flags.
 
-// consent says what a project's file may make of one key: of the value in force and the one in the file, the one to take. paid is set where the user has a
-// model write summaries. A reason says that the file's value is not taken, or not all of it.
+// consent says what a project's file may make of one key: given the value in force and the one in
+// the file, the one to use. paid is set if the user has a model write summaries. A reason says why
+// the file's value is ignored, or part of it.
 type consent func(own, theirs jsontext.Value, paid bool) (taken jsontext.Value, reason string)
 
-// projectMay is what a project's file may set, beside the strategies: see mayOf. A key that is not in it is the user's alone, so that one that was forgotten
-// is safe.
+// projectMay is what a project's file may set, beside the strategies: see mayOf. Only the user may
+// set a key that is not in it, so that a forgotten key is safe.
 var projectMay = map[string]consent{
 	"policy":                    anything,
 	"schedule":                  anything,
@@ -43,7 +45,8 @@ var projectMay = map[string]consent{
 	permissions:                 denials,
 }
 
-// mayOf is what a project's file may make of a key, nil for one that is the user's alone. Which rules prune, and how far, reaches nobody and can be undone.
+// mayOf is what a project's file may make of a key, nil for one that only the user may set. Which
+// rules prune, and how far, reaches nobody and can be undone.
 func mayOf(key string) consent {
 	if strings.HasPrefix(key, "strategies.") {
 		return anything
@@ -51,21 +54,22 @@ func mayOf(key string) consent {
 	return projectMay[key]
 }
 
-// permissions say what an agent may do on this computer. Rules of a project's file come behind the user's, of which the last one counts.
+// permissions say what an agent may do on this computer. Rules of a project's file come behind the
+// user's, of which the last one counts.
 const permissions = "permissions"
 
-// anything takes any value.
+// anything accepts any value.
 func anything(_, theirs jsontext.Value, _ bool) (jsontext.Value, string) { return theirs, "" }
 
-// unpaid takes any value where summaries cost nothing: it is about when they are written.
+// unpaid accepts any value if summaries cost nothing: it is about when they are written.
 func unpaid(own, theirs jsontext.Value, paid bool) (jsontext.Value, string) {
 	if paid {
-		return own, "it says when summaries are written, and yours are written by a model"
+		return own, "it decides when summaries are written, and yours are written by a model"
 	}
 	return theirs, ""
 }
 
-// only takes one value.
+// only accepts one value.
 func only(value string) consent {
 	return func(own, theirs jsontext.Value, _ bool) (jsontext.Value, string) {
 		if string(theirs) == value {
@@ -93,7 +97,8 @@ func added(own, theirs jsontext.Value, _ bool) (jsontext.Value, string) {
 	return taken, ""
 }
 
-// denials takes the rules that take something away. They are laid behind all others when everything is read, so that the list in force stays the user's.
+// denials accepts the rules that deny something. They are appended to all others after everything
+// was read, so that the list in force stays the user's.
 func denials(own, theirs jsontext.Value, _ bool) (jsontext.Value, string) {
 	var rules []winnow.Permission
 	if json.Unmarshal(theirs, &rules) != nil {
@@ -105,17 +110,17 @@ func denials(own, theirs jsontext.Value, _ bool) (jsontext.Value, string) {
 	return own, ""
 }
 
-const usersAlone = "it is for your own file to say"
+const usersAlone = "only your own file may set it"
 
-// reasons say of some keys why they are the user's alone, for who would rather know.
+// reasons say why only the user may set some keys.
 var reasons = map[string]string{
-	"providers":          "it says where your keys and sessions are sent",
-	"model":              "it says whom your sessions are sent to, and who is paid",
-	"titles":             "it says whom your sessions are sent to, and who is paid",
-	"compaction.model":   "it says whom your sessions are sent to, and who is paid",
+	"providers":          "it decides where your keys and sessions are sent",
+	"model":              "it decides who your sessions are sent to, and who is paid",
+	"titles":             "it decides who your sessions are sent to, and who is paid",
+	"compaction.model":   "it decides who your sessions are sent to, and who is paid",
 	"compaction.prompt":  "it tells the model that writes summaries what to keep and what to leave out",
 	"compaction.context": "it tells the model that writes summaries what to keep and what to leave out",
-	"snapshots":          "it says whether what an agent did can be taken back",
+	"snapshots":          "it decides whether what an agent did can be undone",
 }
 
 // paid reports whether a model writes summaries by these settings.
@@ -131,11 +136,11 @@ func allow(key string, own, theirs jsontext.Value, paid bool) (taken jsontext.Va
 	return own, cmp.Or(reasons[key], usersAlone)
 }
 
-// ProjectMay is an error that says why a project's file may not say this of a key, nil when it may. The settings are those that are in force
-// without that file.
+// ProjectMay says why a project's file may not set a key to a value, nil if it may. The settings
+// are those in force without that file.
 func ProjectMay(key, value string, own winnow.Settings) error {
 	if wanted(key) == "" {
-		return nil // what is no key is told by who sets it
+		return nil // setting it says that there is no such key
 	}
 	leaf := key
 	for !slices.Contains(Keys(), leaf) && strings.Contains(leaf, ".") {
@@ -146,7 +151,7 @@ func ProjectMay(key, value string, own winnow.Settings) error {
 	}
 	text, err := valueOf(key, value)
 	if err != nil {
-		return nil // of that too
+		return nil // the same
 	}
 	_, values, err := Loaded{Settings: own}.Values()
 	if err != nil {
@@ -158,7 +163,7 @@ func ProjectMay(key, value string, own winnow.Settings) error {
 	return nil
 }
 
-// Ignored is a value of a project's file that is not taken.
+// Ignored is a value of a project's file that is not accepted.
 type Ignored struct {
 	Key    string `json:"key"`
 	File   string `json:"file"`
@@ -171,11 +176,13 @@ type Ignored struct {
 func payer(environ []string) bool {
 	return slices.ContainsFunc(environ, func(pair string) bool {
 		name, value, _ := strings.Cut(pair, "=")
-		return value != "" && (name == Variable("compaction.model") || name == Variable("compaction.summarizer") && value != "offline")
+		asks := name == Variable("compaction.model") || name == Variable("compaction.summarizer") && value != "offline"
+		return value != "" && asks
 	})
 }
 
-// project lays over what is there what a project's file may say, and notes the rest. payer is set where the environment has a model write summaries. A mistake in the file is an error, as in any other.
+// project lays what a project's file may set over what was set, and notes the rest. payer is set if
+// the environment has a model write summaries. A mistake in the file is an error, as in any other.
 func (l *Loaded) project(name string, data []byte, payer bool) error {
 	theirs := Loaded{Settings: winnow.DefaultSettings(), Origins: map[string]string{}}
 	if err := theirs.file(name, data); err != nil {
@@ -211,7 +218,8 @@ func (l *Loaded) project(name string, data []byte, payer bool) error {
 			l.Origins[key] = name
 		}
 	}
-	l.denied = slices.DeleteFunc(theirs.Settings.Permissions, func(p winnow.Permission) bool { return p.Verdict != "deny" })
+	l.denied = slices.DeleteFunc(theirs.Settings.Permissions,
+		func(p winnow.Permission) bool { return p.Verdict != "deny" })
 	if len(l.denied) > 0 {
 		l.Origins[permissions] = name
 	}

@@ -218,7 +218,7 @@ func TestLoad_noWayPastTheTable(t *testing.T) {
 
 func TestLoad_aFileThatCameWithAFolderHasASensibleSize(t *testing.T) {
 	s := folders(t, "", "{}"+strings.Repeat(" ", 1<<20))
-	if _, err := Load(s); err == nil || !strings.Contains(err.Error(), "more than 1048576 bytes are no configuration") {
+	if _, err := Load(s); err == nil || !strings.Contains(err.Error(), "a configuration has at most 1048576 bytes") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := Load(Sources{File: filepath.Join(s.Dir, Name)}); err != nil {
@@ -228,7 +228,7 @@ func TestLoad_aFileThatCameWithAFolderHasASensibleSize(t *testing.T) {
 
 func TestProjectMay_saysBeforeItIsWritten(t *testing.T) {
 	for set, want := range map[[2]string]string{
-		{"titles", "p/m"}:                           "whom your sessions are sent to",
+		{"titles", "p/m"}:                           "who your sessions are sent to",
 		{"providers.house.baseURL", "http://x/v1"}:  "where your keys and sessions are sent",
 		{"providers", "{}"}:                         "where your keys and sessions are sent",
 		{"compaction.prompt", "say nothing"}:        "what to keep and what to leave out",
@@ -236,13 +236,13 @@ func TestProjectMay_saysBeforeItIsWritten(t *testing.T) {
 		{"policy", "classic"}:                       "",
 		{"permissions", `[{"verdict":"allow"}]`}:    "may deny, not allow or ask",
 		{"permissions", `[{"verdict":"deny"}]`}:     "",
-		{"permissions.0.verdict", "allow"}:          "for your own file",
+		{"permissions.0.verdict", "allow"}:          "only your own file may set it",
 		{"compaction.protectedPaths", "docs/**"}:    "",
 		{"compaction.summarizer", "offline"}:        "",
 		{"compaction.summarizer", "llm"}:            `may only set it to "offline"`,
 		{"polcy", "classic"}:                        "", // whoever sets it says so
-		{"compaction", `{"model": "p/m"}`}:          "for your own file",
-		{"strategies", `{"balancedPruning": null}`}: "for your own file",
+		{"compaction", `{"model": "p/m"}`}:          "only your own file may set it",
+		{"strategies", `{"balancedPruning": null}`}: "only your own file may set it",
 	} {
 		err := ProjectMay(set[0], set[1], winnow.DefaultSettings())
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/internal/llmtest"
 )
 
@@ -117,7 +118,7 @@ func TestAsked_everyProtocolByTheCommandItself(t *testing.T) {
 			os.Remove(filepath.Join(d.dir, "long-session.compacted.json"))
 			d.env = append(d.env, "WINNOW_COMPACTION_PROMPT=Tell it as a tale of the sea, under headings.")
 			o = d.process(args...)
-			o.wants(t, exitDone)
+			o.wants(t, cli.ExitDone)
 			for _, want := range []string{"written by  " + name + ", 1 call, ", " tokens in, ", "made up     path internal/lamp/oil.go, number 48213", "found nowhere in the session, and struck"} {
 				if !strings.Contains(strings.Join(strings.Fields(o.stdout), " "), strings.Join(strings.Fields(want), " ")) {
 					t.Errorf("the receipt does not say %q:\n%s", want, o.stdout)
@@ -253,7 +254,7 @@ func TestAsked_anInterruptEndsAtOnceAndWhatWasPaidIsKept(t *testing.T) {
 			d, upstream, name := example(t, llmtest.Anthropic, llmtest.Script{Answer: func(llmtest.Request) llmtest.Reply {
 				return llmtest.Reply{Text: notes, Fault: fault, RetryAfter: 20 * time.Second}
 			}})
-			d.process("import", "long-session.json").wants(t, exitDone)
+			d.process("import", "long-session.json").wants(t, cli.ExitDone)
 			list := d.process("list", "--json")
 			var doc struct {
 				Sessions *[]struct {
@@ -265,7 +266,7 @@ func TestAsked_anInterruptEndsAtOnceAndWhatWasPaidIsKept(t *testing.T) {
 			}
 			id := (*doc.Sessions)[0].ID
 			before := d.process("export", id)
-			before.wants(t, exitDone)
+			before.wants(t, cli.ExitDone)
 
 			cmd := d.command("compact", id, "--summarizer", "llm", "--model", name)
 			var stdout, stderr bytes.Buffer
@@ -283,7 +284,7 @@ func TestAsked_anInterruptEndsAtOnceAndWhatWasPaidIsKept(t *testing.T) {
 			if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 				t.Fatal(err)
 			}
-			wantExit(t, cmd, exitInterrupted)
+			wantExit(t, cmd, cli.ExitInterrupted)
 			took := time.Since(at)
 			t.Logf("%s: it ended %v after the signal", fault, took.Round(time.Millisecond))
 			if took > 10*time.Second { // it would wait for 20
@@ -344,7 +345,7 @@ func TestAsked_theCommandsOfTheDocumentation(t *testing.T) {
 		}
 		os.Remove(filepath.Join(d.dir, "session.compacted.json"))
 		before := len(upstream.Records())
-		if o := d.process(args[1:]...); o.code != exitDone {
+		if o := d.process(args[1:]...); o.code != cli.ExitDone {
 			t.Errorf("%q: exit code %d: %s", command, o.code, o.stderr)
 		}
 		for _, r := range upstream.Records()[before:] {

@@ -7,10 +7,15 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/change"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/output"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/pivot"
@@ -42,8 +47,8 @@ type carriedOver struct {
 }
 
 type compactFlags struct {
-	out        output
-	html       pageOutput
+	out        output.Target
+	html       output.Page
 	summarizer string
 	focus      string
 	to         int
@@ -54,24 +59,28 @@ type compactFlags struct {
 	dismissed  []string
 }
 
-func (a *app) compactCommand() *cobra.Command {
+func compactCommand(a *cli.App) *cobra.Command {
 	var f compactFlags
 	cmd := &cobra.Command{
 		Use:   "compact SRC",
 		Short: "Fold the past into a summary, and give a receipt",
-		Long: `compact prunes old tool outputs, folds the past into a summary, keeps the newest messages word for word, and carries over what
-must not ride on a summary: the user's messages and constraints, open todos, files, unresolved errors.
+		Long: `compact prunes old tool outputs, folds the past into a summary, keeps the newest
+messages word for word, and carries over what must not depend on a summary: the user's messages and
+instructions, open todos, files, unresolved errors.
 
-A session in the store is changed there, and "winnow undo" takes it back. Of a file a compacted copy is written, which
-the product that owns the format resumes: with -o to the file named, with --in-place to SRC itself (the original is kept, see "winnow originals"), else to
-NAME.compacted.EXT in the current folder.
+A session in the store is changed there, and "winnow undo" takes it back. For a file a compacted copy
+is written, which the product that owns the format resumes: with -o to the file named, with --in-place
+to SRC itself (the original is kept, see "winnow originals"), else to NAME.compacted.EXT in the
+current folder.
 
-The summary is written offline, free of charge, unless compaction.model names a model, or --summarizer llm asks one: compaction.model where it is
-set, else the model of --model, else the session's own. The session is sent to that model's provider, and the receipt says what it cost. When the model gives
-no summary that counts, the offline summariser writes it, and the receipt says why.
+The summary is written offline, free of charge, unless compaction.model names a model, or --summarizer
+llm asks one: compaction.model if it is set, else the model of --model, else the session's own. The
+session is sent to that model's provider, and the receipt says what it cost. If the model gives no
+valid summary, the offline summariser writes it, and the receipt says why.
 
-Each summary is made from the log, not from the one before it. When nothing was said since the last one there is nothing to do (exit code 5), unless
---to asks for a smaller view, or --focus for a summary that dwells on something else. A text that --pin names is shown, and the file written, all the same.`,
+Each summary is made from the log, not from the one before it. If nothing was said since the last one
+there is nothing to do (exit code 5), unless --to asks for a smaller view, or --focus for a summary
+that dwells on something else. A text that --pin names is shown, and the file written, all the same.`,
 		Example: `  winnow compact session.jsonl
   winnow compact session.jsonl --in-place
   winnow compact session.jsonl --focus "the parser" -o smaller.jsonl
@@ -79,171 +88,163 @@ Each summary is made from the log, not from the one before it. When nothing was 
   winnow compact session.jsonl --summarizer llm --model anthropic/claude-haiku-4-5
   winnow compact session.jsonl --dry-run --summary
   winnow compact session.jsonl --dry-run --html after.html`,
-		Args: exactly(1, "one SRC"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.runCompact(cmd.Context(), args[0], f) },
+		Args: cli.Exactly(1, "one SRC"),
+		RunE: func(cmd *cobra.Command, args []string) error { return runCompact(cmd.Context(), a, args[0], f) },
 	}
-	f.out.flags(cmd)
-	f.html.flags(a, cmd, "in the page and in what is written under the pivot")
+	f.out.Flags(cmd)
+	f.html.Flags(a, cmd, "in the page and in what is written under the pivot")
 	flags := cmd.Flags()
-	flags.StringVar(&f.summarizer, "summarizer", "", "who writes the summary: llm, offline, or auto, a model where compaction.model names one (default from the configuration: auto)")
+	flags.StringVar(&f.summarizer, "summarizer", "", "who writes the summary: llm, offline, or auto, "+
+		"which is the model of compaction.model if it is set (default from the configuration: auto)")
 	flags.StringVar(&f.focus, "focus", "", "what the summary is to dwell on")
-	flags.IntVar(&f.to, "to", 0, "how many tokens the session's messages may have afterwards; 0: what the policy leaves")
-	flags.BoolVar(&f.auto, "continue", false, "append a message that tells the agent to go on by itself")
+	flags.IntVar(&f.to, "to", 0,
+		"how many tokens the session's messages may have afterwards; 0: what the policy leaves")
+	flags.BoolVar(&f.auto, "continue", false, "append a message that tells the agent to continue by itself")
 	flags.StringArrayVar(&f.pins, "pin", nil, "a text that must survive word for word; may be repeated")
-	flags.StringArrayVar(&f.dismissed, "dismiss", nil, "number or words of a standing wish that is none (see winnow dismiss); may be repeated")
-	flags.BoolVarP(&f.dry, "dry-run", "n", false, "say what would be done and write nothing but the page of --html")
+	flags.StringArrayVar(&f.dismissed, "dismiss", nil,
+		"number or words of an instruction to dismiss (see winnow dismiss); may be repeated")
+	cli.DryRun(cmd, &f.dry, "say what would be done and write nothing but the page of --html")
 	flags.BoolVar(&f.summary, "summary", false, "print the summary too")
-	complete(cmd, "summarizer", summarizers...)
-	a.scheduleFlag(cmd)
+	cli.Complete(cmd, "summarizer", summarizers...)
+	scheduleFlag(a, cmd)
 	return cmd
 }
 
-func (a *app) runCompact(ctx context.Context, src string, f compactFlags) error {
-	f.html.force = f.out.force
-	if err := cmp.Or(f.out.check(), f.html.check(a.json)); err != nil {
+func runCompact(ctx context.Context, a *cli.App, src string, f compactFlags) error {
+	f.html.Force = f.out.Force
+	if err := cmp.Or(f.out.Check(), f.html.Check(a.JSON)); err != nil {
 		return err
 	}
-	if f.html.to == "-" && f.out.to == "-" {
-		return usage("-o - and --html - both want standard output; name a file for one of them")
+	if f.html.To == "-" && f.out.To == "-" {
+		return cli.Usage("-o - and --html - both want standard output; name a file for one of them")
 	}
 	if f.summarizer != "" && !slices.Contains(summarizers, f.summarizer) {
-		return noSummarizer(f.summarizer)
+		return cli.Usage("there is no summariser %q; use %s", f.summarizer, strings.Join(summarizers, ", "))
 	}
 	if f.to < 0 {
-		return usage("--to %d: give a number of tokens above 0", f.to)
+		return cli.Usage("--to %d: give a number of tokens above 0", f.to)
 	}
-	a.summarizer = f.summarizer
-	s, err := a.openOutput(ctx, src, &f.out, f.dry)
+	a.Summarizer = f.summarizer
+	s, err := output.Open(ctx, a, src, &f.out, f.dry)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	if err := a.roomForBoth(s, &f); err != nil {
+	if err := roomForBoth(a, s, &f); err != nil {
 		return err
 	}
-	pins, err := pinTexts(ctx, s, f.pins)
+	pins, err := change.PinTexts(ctx, s, f.pins)
 	if err != nil {
 		return err
 	}
 	if len(f.dismissed) > 0 {
-		if _, err := s.engine.Dismiss(ctx, s.id, f.dismissed...); err != nil && winnow.CodeOf(err) != winnow.Already {
+		if _, err := s.Engine.Dismiss(ctx, s.ID, f.dismissed...); err != nil && winnow.CodeOf(err) != winnow.Already {
 			return err
 		}
 	}
-	before, err := s.engine.Inspect(ctx, s.id)
+	before, err := s.Engine.Inspect(ctx, s.ID)
 	if err != nil {
 		return err
 	}
-	done := a.watch(s.engine, "folding "+src)
-	receipt, err := s.engine.Compact(ctx, s.id, winnow.CompactOptions{Focus: f.focus, To: f.to, Auto: f.auto, KeepSecrets: a.keepSecrets()})
+	done := watch(a, s.Engine, "folding "+src)
+	receipt, err := s.Engine.Compact(ctx, s.ID,
+		winnow.CompactOptions{Focus: f.focus, To: f.to, Auto: f.auto, KeepSecrets: a.KeepSecrets()})
 	done()
-	if err = notFolded(err, before, f.to); errors.As(err, &nothing{}) && len(pins) > 0 {
+	if err = notFolded(err, before, f.to); cli.IsNothing(err) && len(pins) > 0 {
 		receipt, err = pinnedAlone(pins, err), nil
 	}
 	if err != nil {
 		return err
 	}
-	doc := compaction{Source: src, Receipt: *receipt, TokensBefore: receipt.TokensBefore, TokensAfter: receipt.TokensAfter, Damaged: []format.Damage{}}
+	doc := compaction{Source: src, Format: s.Format(), Receipt: *receipt, TokensBefore: receipt.TokensBefore,
+		TokensAfter: receipt.TokensAfter, Damaged: s.Damaged()}
 	doc.Carried.Carried = receipt.Carried
 	if doc.Summary, doc.Carried.Text, err = summaryOf(ctx, s, receipt.Summary); err != nil {
 		return err
 	}
-	if s.doc != nil {
-		doc.Format = s.doc.Format
-		doc.Damaged = append(doc.Damaged, s.doc.Damaged...)
+	if s.FromFile() {
 		if !f.dry {
-			if doc.Output, err = a.write(ctx, s, &f.out, "compacted"); err != nil {
+			if doc.Output, err = output.Write(ctx, a, s, &f.out, "compacted"); err != nil {
 				return err
 			}
-			doc.InPlace = f.out.replaced
+			doc.InPlace = f.out.Replaced
 		}
-		doc.Receipt.Undo = undoOf(doc.Output)
+		doc.Receipt.Undo = cli.UndoOf(doc.Output)
 	}
-	if f.html.to != "" {
-		if doc.Page, err = a.compactionPage(ctx, s, &f, doc); err != nil {
+	if f.html.To != "" {
+		if doc.Page, err = compactionPage(ctx, a, s, &f, doc); err != nil {
 			return err
 		}
 	}
 	if doc.Output == "-" || doc.Page == "-" {
-		return s.done() // standard output has the session, or the page
+		return s.Done() // standard output has the session, or the page
 	}
-	if a.json {
-		err = a.print(doc)
-	} else {
-		err = a.showCompaction(ctx, s, before, doc, f)
-	}
+	after, err := s.Engine.Inspect(ctx, s.ID)
 	if err != nil {
 		return err
 	}
-	return s.done()
+	return s.Tell(a, doc, func() { showCompaction(a, s, before, after, doc, &f) })
 }
 
-// roomForBoth refuses a page that could not be written, or would be written over the session, before anything is done.
-func (a *app) roomForBoth(s *source, f *compactFlags) error {
-	if f.html.to == "" || f.html.to == "-" {
+// roomForBoth refuses a page that could not be written, or would be written over the session,
+// before anything is done.
+func roomForBoth(a *cli.App, s *source.Session, f *compactFlags) error {
+	if f.html.To == "" || f.html.To == "-" {
 		return nil
 	}
 	session := ""
-	if s.fromFile() && !f.dry && f.out.to != "-" {
+	if s.FromFile() && !f.dry && f.out.To != "-" {
 		var err error
-		if session, err = a.outputPath(s, &f.out, "compacted"); err != nil {
+		if session, err = output.Path(a, s, &f.out, "compacted"); err != nil {
 			return err
 		}
 	}
-	_, err := f.html.place(a, s, session, "-o")
+	_, err := f.html.Place(a, s, session, "-o")
 	return err
 }
 
 // compactionPage writes the page of the session after a compaction.
-func (a *app) compactionPage(ctx context.Context, s *source, f *compactFlags, doc compaction) (string, error) {
-	name, remark, done := s.named(a), "", doc.Receipt
+func compactionPage(ctx context.Context, a *cli.App, s *source.Session, f *compactFlags,
+	doc compaction) (string, error) {
+	w := output.Written{Name: output.NameOf(a, s), Done: &doc.Receipt, To: doc.Output}
 	switch {
 	case f.dry:
-		remark = "This is what would be done; the session was left as it is (--dry-run)."
-		name, done.Undo = "", "" // there is nothing to take back
+		w.Remark = "This is what would be done; the session was left as it is (--dry-run)."
+		w.Name, doc.Receipt.Undo = "", "" // there is nothing to take back
 	case doc.Output == "-":
-		name = "" // nobody knows where it went
-		remark = "The session was written to standard output."
+		w.Name = "" // nobody knows where it went
+		w.Remark = "The session was written to standard output."
 	case doc.Output != "":
-		name = a.short(doc.Output)
-		done.Undo = undoOf(name)
-		remark = "The session was written to " + name + "."
+		w.Name = a.Short(doc.Output)
+		doc.Receipt.Undo = cli.UndoOf(w.Name)
+		w.Remark = "The session was written to " + w.Name + "."
 	}
-	return a.writePage(ctx, s, &f.html, name, &done, remark, doc.Output)
+	return f.html.Write(ctx, a, s, w)
 }
 
 // notFolded makes "there is nothing to do" of an error that says so. to is what --to asked for.
 func notFolded(err error, before winnow.Report, to int) error {
 	switch size := quantity.Number(before.Window.Tokens); {
 	case errors.Is(err, winnow.ErrNothingNew):
-		how := "to have it folded further, ask for fewer with --to TOKENS, or for what the summary is to dwell on with --focus"
-		return nothing{fmt.Sprintf("%v; the window has %s tokens\n  %s", winnow.ErrNothingNew, size, how)}
+		const how = "to fold it further, ask for fewer with --to TOKENS, " +
+			"or for a summary that dwells on something with --focus"
+		return cli.Nothing(fmt.Sprintf("%v; the window has %s tokens\n  %s", winnow.ErrNothingNew, size, how))
 	case to == 0 && tooSmall(err, before):
-		return nothing{fmt.Sprintf("the window has %s tokens, and a summary would not make it smaller", size)}
+		return cli.Nothing(fmt.Sprintf("the window has %s tokens, and a summary would not make it smaller", size))
 	}
 	return err
 }
 
-// tooSmall reports whether there was too little to fold: a summary would be longer than what it stands for.
+// tooSmall reports whether there was too little to fold: a summary would be longer than what it
+// stands for.
 func tooSmall(err error, before winnow.Report) bool {
 	code := winnow.CodeOf(err)
 	return code == winnow.NothingToFold || code == winnow.NoProgress && !before.Window.Overflow
 }
 
-// undoOf is how to take back what was written to a file, "" when no file was written.
-func undoOf(path string) string {
-	if path == "" || path == "-" {
-		return ""
-	}
-	if strings.ContainsAny(path, " \t'\"$`\\*?;&|<>()") {
-		path = "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
-	}
-	return "winnow undo " + path
-}
-
 // summaryOf returns the two texts of a summary: the summariser's and the engine's.
-func summaryOf(ctx context.Context, s *source, id string) (summary, carried string, err error) {
-	log, state, err := s.engine.Session(ctx, s.id)
+func summaryOf(ctx context.Context, s *source.Session, id string) (summary, carried string, err error) {
+	log, state, err := s.Engine.Session(ctx, s.ID)
 	if err != nil {
 		return "", "", err
 	}
@@ -261,7 +262,7 @@ func summaryOf(ctx context.Context, s *source, id string) (summary, carried stri
 		}
 	}
 	window := view.Window(log.Messages, state.Undone)
-	for i := range window { // what is pinned or restored stands behind it
+	for i := range window { // what is pinned or restored follows it
 		m := &window[i]
 		if _, kept := m.Kept(); kept {
 			for _, p := range m.Parts {
@@ -272,56 +273,89 @@ func summaryOf(ctx context.Context, s *source, id string) (summary, carried stri
 	return strings.Join(own, "\n\n"), carried, nil
 }
 
-func (a *app) showCompaction(ctx context.Context, s *source, before winnow.Report, doc compaction, f compactFlags) error {
-	after, err := s.engine.Inspect(ctx, s.id)
-	if err != nil {
-		return err
-	}
-	if doc.Receipt.Kind == pivot.Pinning {
-		a.showPinnedAlone(doc, len(f.pins))
-	} else if doc.Receipt.Kind == pivot.Pruning {
-		a.paint().Pruning(after, doc.Receipt, s.title())
-		a.printf("\n%s\n", strings.Join(doc.Receipt.Notes, "\n"))
-	} else {
-		a.paint().Compaction(before, after, doc.Receipt, s.title())
+func showCompaction(a *cli.App, s *source.Session, before, after winnow.Report, doc compaction, f *compactFlags) {
+	switch notes := strings.Join(doc.Receipt.Notes, "\n"); doc.Receipt.Kind {
+	case pivot.Pinning:
+		a.Printf("%s pinned, and shown to the model from now on; %s\n",
+			cli.Plural(len(f.pins), "text is", "texts are"), notes)
+		a.Printf("The view: %s → %s tokens\n", quantity.Number(doc.TokensBefore), quantity.Number(doc.TokensAfter))
+	case pivot.Pruning:
+		a.Paint().Pruning(after, doc.Receipt, s.Title())
+		a.Printf("\n%s\n", notes)
+	default:
+		a.Paint().Compaction(before, after, doc.Receipt, s.Title())
 	}
 	if f.summary && doc.Summary != "" {
-		a.printf("\n%s\n", strings.TrimRight(doc.Summary+"\n\n"+doc.Carried.Text, "\n"))
+		a.Printf("\n%s\n", strings.TrimRight(doc.Summary+"\n\n"+doc.Carried.Text, "\n"))
 	}
-	switch {
-	case f.dry:
-		a.printf("\nNothing was written (--dry-run).\n")
-	case doc.Output != "":
-		a.printf("\nWritten to %s\n", a.short(doc.Output))
-		a.sayOriginal(&f.out)
-		if hint := resumeHint(s.doc.Format, s.id, a.short(doc.Output), f.out); hint != "" {
-			a.printf("Resume with: %s\n", hint)
+	a.Printf("\n")
+	if f.dry {
+		a.Printf("Nothing was written (--dry-run).\n")
+	} else {
+		output.SayWritten(a, s, doc.Output)
+	}
+	output.SayOriginal(a, &f.out)
+	if doc.Output != "" {
+		if hint := resumeHint(s.Doc.Format, s.ID, a.Short(doc.Output), f.out); hint != "" {
+			a.Printf("Resume with: %s\n", hint)
 		}
-	default:
-		a.printf("\nUndo with: winnow undo %s\n", s.id)
 	}
-	a.sayPage(doc.Page)
-	return nil
+	output.SayPage(a, doc.Page)
 }
 
-// resumeHint is how the product that owns a format goes on from a session.
-func resumeHint(formatName, id, path string, out output) string {
-	if out.format != "" {
-		formatName = out.format
-	}
-	switch formatName {
-	case "claude-code":
-		if out.inPlace {
-			return "claude --resume " + id
-		}
-	case "codex":
-		if out.inPlace {
-			return "codex resume " + id
-		}
-	case "opencode":
+// resumeHint is how the product that owns a format continues a session.
+func resumeHint(formatName, id, path string, out output.Target) string {
+	switch name := cmp.Or(out.Format, formatName); {
+	case name == "claude-code" && out.InPlace:
+		return "claude --resume " + id
+	case name == "codex" && out.InPlace:
+		return "codex resume " + id
+	case name == "opencode":
 		return "opencode import " + path + " && opencode --session " + id
-	case "pi":
+	case name == "pi":
 		return "pi --session " + path
 	}
 	return ""
 }
+
+// pinnedAlone is the receipt of a compaction that folded nothing, for a reason, but pinned
+// something.
+func pinnedAlone(pins []pivot.Receipt, why error) *pivot.Receipt {
+	r := pins[len(pins)-1]
+	r.MessagesBefore, r.TokensBefore = pins[0].MessagesBefore, pins[0].TokensBefore
+	r.Saved = r.TokensBefore - r.TokensAfter
+	r.Notes = []string{"nothing was folded: " + why.Error()}
+	return &r
+}
+
+// watch shows on a terminal how much of a summary is written; the returned function ends it and
+// wipes it away.
+func watch(a *cli.App, e *winnow.Engine, what string) func() {
+	if !a.Env.StderrTerminal || a.Quiet {
+		return func() {}
+	}
+	wipe := a.Progress(what)
+	events := e.Subscribe(0)
+	var shown sync.WaitGroup
+	shown.Go(func() {
+		request, written := 0, 0
+		for event := range events.C {
+			if event.Type != winnow.CompactionDelta {
+				continue
+			}
+			if event.Request != request {
+				request, written = event.Request, 0
+			}
+			written += len(event.Text)
+			a.Say("%s… %s tokens written", what, quantity.Number((written+2)/4))
+		}
+	})
+	return func() {
+		events.Close()
+		shown.Wait()
+		wipe()
+	}
+}
+
+// summarizers are the words for --summarizer.
+var summarizers = []string{"auto", "llm", "offline"}

@@ -14,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/internal/soon"
 	"github.com/winnowhq/winnow/llm"
@@ -65,7 +66,7 @@ func TestCompact_everyFaultOfAProvider(t *testing.T) {
 					return string(data)
 				}
 				if j == 1 {
-					d.run("import", source).wants(t, exitDone)
+					d.run("import", source).wants(t, cli.ExitDone)
 					var list struct {
 						Sessions []struct {
 							ID string `json:"id"`
@@ -77,7 +78,7 @@ func TestCompact_everyFaultOfAProvider(t *testing.T) {
 					source = list.Sessions[0].ID
 					kept = func() string {
 						o := d.run("export", source)
-						o.wants(t, exitDone)
+						o.wants(t, cli.ExitDone)
 						return o.stdout
 					}
 				}
@@ -95,7 +96,7 @@ func TestCompact_everyFaultOfAProvider(t *testing.T) {
 					t.Errorf("the provider would refuse %q", problems)
 				}
 				if fault.Hangs() {
-					o.wants(t, exitInterrupted)
+					o.wants(t, cli.ExitInterrupted)
 					if took > 250*time.Millisecond {
 						t.Errorf("it ended %v after it was told to", took)
 					}

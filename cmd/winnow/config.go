@@ -7,9 +7,21 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/visible"
 )
+
+// completeKeys offers the settings.
+func completeKeys(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	var keys []string
+	for _, key := range config.Keys() {
+		if len(args) == 0 && strings.HasPrefix(key, begun) {
+			keys = append(keys, key)
+		}
+	}
+	return keys, cobra.ShellCompDirectiveNoFileComp
+}
 
 // configured is the JSON document of config.
 type configured struct {
@@ -25,28 +37,37 @@ type configSet struct {
 	Key  string `json:"key"`
 }
 
-func (a *app) configCommand() *cobra.Command {
+func configCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Show the settings in force and where each was set, or set one",
-		Long: `config shows every setting, its value, and the file or variable that it comes from. Settings are read from
-$XDG_CONFIG_HOME/winnow/winnow.jsonc, then winnow.jsonc in the current folder, then the environment (WINNOW_COMPACTION_AUTO and so on), then flags.
+		Long: `config shows every setting, its value, and the file or variable that it comes from.
+Settings are read from $XDG_CONFIG_HOME/winnow/winnow.jsonc, then winnow.jsonc in the current folder,
+then the environment (WINNOW_COMPACTION_AUTO and so on), then flags.
 
-What the policy's rules find is left out by its schedule: eager, when a turn has ended, or economic, when it saves more than it costs to write the prompt to the
-provider's cache again. compaction.threshold is how full the window may become, by model: a fraction, tokens, or economic, which lets what requests cost decide.
+What the policy's rules find is left out by its schedule: eager, when a turn has ended, or economic,
+when it saves more than it costs to write the prompt to the provider's cache again.
+compaction.threshold is how full the window may become, by model: a fraction, tokens, or economic,
+which decides by what requests cost.
 
-Who writes summaries is said by compaction.model (provider/model) and compaction.summarizer (auto, llm, offline), what is asked of it by
-compaction.prompt and compaction.context. compaction.background (true, false; null: on under balanced) lets a loop have it
-written while it works on. A provider that is not known is defined under providers.NAME, in the user's file alone: protocol
-(openai-chat, openai-responses, anthropic, gemini), baseURL, keyEnv (the variable that holds the key), headers, body, idle and longest (seconds), maxTokens.
+compaction.model (provider/model) and compaction.summarizer (auto, llm, offline) say who writes
+summaries, compaction.prompt and compaction.context what is asked for. compaction.background (true,
+false; null: on under balanced) lets a loop have the summary written while it works on. A provider
+that winnow does not know is defined under providers.NAME, in the user's file only: protocol
+(openai-chat, openai-responses, anthropic, gemini), baseURL, keyEnv (the variable that holds the key),
+headers, body, idle and longest (seconds), maxTokens.
 
-Of "winnow run" and "winnow chat": model (provider/model) is whom they ask, titles (provider/model) a small one that names finished turns for lists; where it is
-empty their first sentences do. snapshots (true, false) keeps the state of the folder's files, for diffs and "winnow revert". permissions is a list of rules about what their tools may do, {"tool", "action",
-"target", "verdict"}; the last that matches counts. action is read, write, run, fetch or env, target a glob for a path, or the words that a command begins with,
-verdict allow, ask or deny; --allow comes behind them. env is about a variable that holds a key, which commands get only where it is allowed.
+For "winnow run" and "winnow chat": model (provider/model) is the one they ask, titles
+(provider/model) a small one that gives finished turns titles for lists; if it is empty, their first
+sentences are used. snapshots (true, false) keeps the state of the folder's files, for diffs and
+"winnow revert". permissions is a list of rules about what their tools may do, {"tool", "action",
+"target", "verdict"}; the last that matches counts. action is read, write, run, fetch or env, target a
+glob for a path, or the words that a command begins with, verdict allow, ask or deny; --allow comes
+after them. env is about a variable that holds a key: commands get it only if it is allowed.
 
-A project's file may be anybody's: it may say how sessions are pruned and folded, protect more and deny more, but nothing that makes a request leave this
-computer or cost money. Whatever else it says is ignored, which is said once and shown here; --config winnow.jsonc takes all of it.`,
+A project's file may be anybody's: it may say how sessions are pruned and folded, protect more and
+deny more, but it may not make a request leave this computer or cost money. Everything else in it is
+ignored, which is reported once and shown here; --config winnow.jsonc accepts all of it.`,
 		Example: `  winnow config
   winnow config set compaction.protect 60000
   winnow config set compaction.protectedPaths 'docs/**' --project
@@ -56,33 +77,29 @@ computer or cost money. Whatever else it says is ignored, which is said once and
   winnow config set titles anthropic/claude-haiku-4-5
   winnow config set permissions '[{"action": "run", "target": "go test", "verdict": "allow"}]'
   winnow config set providers.house.baseURL http://127.0.0.1:9000/v1`,
-		Args: exactly(0, "no argument"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.runConfig() },
+		Args: cli.Exactly(0, "no argument"),
+		RunE: func(cmd *cobra.Command, args []string) error { return runConfig(a) },
 	}
 	var project bool
 	set := &cobra.Command{
 		Use:     "set KEY VALUE",
 		Short:   "Write a setting into the user's configuration file",
 		Example: `  winnow config set compaction.keep 8000`,
-		Args:    exactly(2, "KEY and VALUE"),
+		Args:    cli.Exactly(2, "KEY and VALUE"),
 
 		ValidArgsFunction: completeKeys,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			file, err := a.ownConfig()
-			if project && a.configFile == "" {
-				file, err = a.projectConfig(args[0], args[1])
+			file, err := a.OwnConfig()
+			if project && a.ConfigFile == "" {
+				file, err = a.ProjectConfig(args[0], args[1])
 			}
 			if err != nil {
 				return err
 			}
 			if err := config.Set(file, args[0], args[1]); err != nil {
-				return usageError{err}
+				return cli.Misuse(err)
 			}
-			if a.json {
-				return a.print(configSet{file, args[0]})
-			}
-			a.printf("%s is set in %s\n", args[0], file)
-			return nil
+			return a.Tell(configSet{file, args[0]}, func() { a.Printf("%s is set in %s\n", args[0], file) })
 		},
 	}
 	set.Flags().BoolVar(&project, "project", false, "write into winnow.jsonc of the current folder instead")
@@ -90,28 +107,30 @@ computer or cost money. Whatever else it says is ignored, which is said once and
 	return cmd
 }
 
-func (a *app) runConfig() error {
-	loaded, err := config.Load(a.configSources())
+func runConfig(a *cli.App) error {
+	loaded, err := config.Load(a.ConfigSources())
 	if err != nil {
-		return usageError{err}
+		return cli.Misuse(err)
 	}
 	keys, values, err := loaded.Values()
 	if err != nil {
 		return errors.Join(errors.New("the settings cannot be written down"), err)
 	}
-	if a.json {
-		return a.print(configured{values, loaded.Origins, append([]string{}, loaded.Files...),
-			append([]config.Ignored{}, loaded.Ignored...)})
-	}
+	doc := configured{values, loaded.Origins, append([]string{}, loaded.Files...),
+		append([]config.Ignored{}, loaded.Ignored...)}
+	return a.Tell(doc, func() { showConfig(a, loaded, keys, values) })
+}
+
+func showConfig(a *cli.App, loaded config.Loaded, keys []string, values map[string]jsontext.Value) {
 	for _, key := range keys {
 		origin := loaded.Origin(key)
 		if origin == "default" {
 			origin = ""
 		}
-		a.printf("%-52s %-28s %s\n", key, strings.ReplaceAll(string(values[key]), `","`, `", "`), origin)
+		a.Printf("%-52s %-28s %s\n", key, strings.ReplaceAll(string(values[key]), `","`, `", "`), origin)
 	}
 	for _, i := range loaded.Ignored {
-		a.printf("%s is ignored at %s:%d:%d: %s\n", i.Key, visible.Line(a.short(i.File)), i.Line, i.Column, visible.Line(i.Reason))
+		a.Printf("%s is ignored at %s:%d:%d: %s\n", i.Key, visible.Line(a.Short(i.File)), i.Line, i.Column,
+			visible.Line(i.Reason))
 	}
-	return nil
 }

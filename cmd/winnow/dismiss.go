@@ -6,6 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/rule"
 )
 
@@ -17,59 +19,60 @@ type dismissal struct {
 	Constraints []winnow.Constraint `json:"constraints"`
 }
 
-func (a *app) dismissCommand() *cobra.Command {
+func dismissCommand(a *cli.App) *cobra.Command {
 	var undo bool
 	cmd := &cobra.Command{
 		Use:   "dismiss SRC [N|TEXT…]",
-		Short: "Say that a sentence is no standing wish of yours, or list those that were found",
-		Long: `What you wrote with "never", "always", "do not touch", "only use" and the like, in several languages, is taken for a standing wish: every compaction
-carries it over word for word. The words alone decide, so now and then one is none. Without N, dismiss lists them with their numbers. With a number, or with
-words that only one of them has, it is not carried over from the next compaction on, nor given to a summariser as a wish. Your message stays as it is.
---undo makes it count again.
+		Short: "Dismiss a detected instruction, or list those that were found",
+		Long: `What you wrote with "never", "always", "do not touch", "only use" and the like, in
+several languages, counts as an instruction: every compaction carries it over word for word. Only the
+words decide, so now and then one is not meant as an instruction. Without N, dismiss lists them with
+their numbers. With a number, or with words that only one of them has, it dismisses that one: from the
+next compaction on it is not carried over, and a summariser is not told of it. Your message stays as
+it is. --undo makes it count again.
 
-Dismissals live in the store, and no format of another product has a place for them: import a session first. For one compaction of a file, use
-"winnow compact FILE --dismiss N".`,
-		Example: `  winnow dismiss session.jsonl            the wishes that were found, numbered
+Dismissals live in the store, and no format of another product has a place for them: import a session
+first. For one compaction of a file, use "winnow compact FILE --dismiss N".`,
+		Example: `  winnow dismiss session.jsonl            the instructions that were found, numbered
   winnow dismiss ses_0123 3
   winnow dismiss ses_0123 "must be the proxy"
   winnow dismiss ses_0123 3 --undo`,
-		Args: between(1, -1, "SRC, and numbers or words of standing wishes"),
+		Args: cli.Between(1, -1, "SRC, and numbers or words of instructions"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.runDismiss(cmd.Context(), args[0], args[1:], undo)
+			return runDismiss(cmd.Context(), a, args[0], args[1:], undo)
 		},
 	}
-	cmd.Flags().BoolVar(&undo, "undo", false, "take the dismissal back: it is a standing wish again")
+	cmd.Flags().BoolVar(&undo, "undo", false, "take the dismissal back: it is an instruction again")
 	return cmd
 }
 
-func (a *app) runDismiss(ctx context.Context, src string, which []string, undo bool) error {
+func runDismiss(ctx context.Context, a *cli.App, src string, which []string, undo bool) error {
 	if undo && len(which) == 0 {
-		return usage("name what is a standing wish after all, by its number or its words; without --undo they are listed")
+		return cli.Usage("name the instruction by its number or its words; without --undo they are listed")
 	}
-	var s *source
-	var err error
-	if len(which) == 0 {
-		s, err = a.open(ctx, src)
-	} else {
-		s, err = a.openFor(ctx, src, false)
+	open := source.Open
+	if len(which) > 0 {
+		open = func(ctx context.Context, a *cli.App, src string) (*source.Session, error) {
+			return source.OpenFor(ctx, a, src, false)
+		}
 	}
+	s, err := open(ctx, a, src)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	doc := dismissal{Source: src, Did: "listed", Changed: []int{}, Constraints: []winnow.Constraint{}}
 	if len(which) > 0 {
-		if s.fromFile() {
-			return usage(`dismissals live in the store: "winnow import %s" first, or use "winnow compact %s --dismiss N"`, src, src)
+		if s.FromFile() {
+			return cli.Usage(`dismissals live in the store: "winnow import %s" first, or "winnow compact %s --dismiss N"`,
+				src, src)
 		}
-		var changed []winnow.Constraint
+		did, change := "dismissed", s.Engine.Dismiss
 		if undo {
-			doc.Did = "undismissed"
-			changed, err = s.engine.Undismiss(ctx, s.id, which...)
-		} else {
-			doc.Did = "dismissed"
-			changed, err = s.engine.Dismiss(ctx, s.id, which...)
+			did, change = "undismissed", s.Engine.Undismiss
 		}
+		doc.Did = did
+		changed, err := change(ctx, s.ID, which...)
 		if err != nil {
 			return err
 		}
@@ -77,47 +80,39 @@ func (a *app) runDismiss(ctx context.Context, src string, which []string, undo b
 			doc.Changed = append(doc.Changed, c.Number)
 		}
 	}
-	all, err := s.engine.Constraints(ctx, s.id)
+	all, err := s.Engine.Constraints(ctx, s.ID)
 	if err != nil {
 		return err
 	}
 	doc.Constraints = append(doc.Constraints, all...)
-	if a.json {
-		err = a.print(doc)
-	} else {
-		a.showDismissal(doc)
-	}
-	if err != nil {
-		return err
-	}
-	return s.done()
+	return s.Tell(a, doc, func() { showDismissal(a, doc) })
 }
 
-func (a *app) showDismissal(doc dismissal) {
+func showDismissal(a *cli.App, doc dismissal) {
 	if len(doc.Constraints) == 0 {
-		a.printf("No standing wishes were found.\n")
-		return
-	}
-	if doc.Did == "listed" {
-		standing := 0
-		for _, c := range doc.Constraints {
-			note := ""
-			if c.Dismissed {
-				note = "  (dismissed)"
-			} else {
-				standing++
-			}
-			a.printf("%4d  %s%s\n", c.Number, rule.Shorten(c.Text, 160), note)
-		}
-		a.printf("%s carried over by every compaction.\n", plural(standing, "standing wish is", "standing wishes are"))
+		a.Printf("No instructions were found.\n")
 		return
 	}
 	for _, n := range doc.Changed {
 		c := doc.Constraints[n-1]
 		if c.Dismissed {
-			a.printf("No standing wish: %s\n", c.Text)
+			a.Printf("Dismissed: %s\n", c.Text)
 		} else {
-			a.printf("A standing wish again: %s\n", c.Text)
+			a.Printf("An instruction again: %s\n", c.Text)
 		}
 	}
+	if doc.Did != "listed" {
+		return
+	}
+	inForce := 0
+	for _, c := range doc.Constraints {
+		note := ""
+		if c.Dismissed {
+			note = "  (dismissed)"
+		} else {
+			inForce++
+		}
+		a.Printf("%4d  %s%s\n", c.Number, rule.Shorten(c.Text, 160), note)
+	}
+	a.Printf("%s carried over by every compaction.\n", cli.Plural(inForce, "instruction is", "instructions are"))
 }

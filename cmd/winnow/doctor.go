@@ -10,6 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/output"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/inplace"
@@ -47,79 +50,76 @@ const (
 	strandedOne     = "original-beside"  // an original still is beside its file
 )
 
-// unhealthy is the end of doctor when it found something.
-type unhealthy struct{ n int }
-
-func (u unhealthy) Error() string { return plural(u.n, "finding", "findings") }
-
-func (a *app) doctorCommand() *cobra.Command {
+func doctorCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor [SRC]",
 		Short: "Say whether a session file is sound, and what to do",
-		Long: `doctor looks at a session file after something went wrong, and changes nothing: whether its newest compaction counts (an agent that was idle in the session
-when it was compacted goes on from before the compaction, and its product then ignores it), whether its last line is incomplete, whether lines were written to an
-original that are not in the file, and who has it open now. Without SRC it looks at all originals that --in-place has kept.
+		Long: `doctor examines a session file after something went wrong, and changes nothing: whether
+its newest compaction has an effect (an agent that was idle in the session when it was compacted
+continues from before the compaction, and its product then ignores it), whether its last line is
+incomplete, whether lines were written to an original that are not in the file, and who has it open
+now. Without SRC it examines all originals that --in-place has kept.
 
-It ends with 0 when nothing is wrong, and with 4 when something is.`,
+It ends with 0 if nothing is wrong, and with 4 if something is.`,
 		Example: `  winnow doctor ~/.claude/projects/FOLDER/ID.jsonl
   winnow doctor`,
-		Args: between(0, 1, "at most one SRC"),
+		Args: cli.Between(0, 1, "at most one SRC"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			room, err := a.room()
+			room, err := output.Room(a)
 			if err != nil {
 				return err
 			}
 			doc := diagnosis{Findings: []finding{}, Open: []inplace.Process{}}
 			if len(args) == 0 {
-				err = a.examineOriginals(room, &doc)
+				err = examineOriginals(a, room, &doc)
 			} else {
-				err = a.examine(cmd.Context(), room, args[0], &doc)
+				err = examine(cmd.Context(), a, room, args[0], &doc)
 			}
 			if err != nil {
 				return err
 			}
-			return a.tellDiagnosis(doc)
+			return tellDiagnosis(a, doc)
 		},
 	}
 }
 
-func (a *app) tellDiagnosis(doc diagnosis) error {
+func tellDiagnosis(a *cli.App, doc diagnosis) error {
 	doc.Healthy = len(doc.Findings) == 0
-	if a.json {
-		if err := a.print(doc); err != nil {
-			return err
-		}
-	} else {
+	if err := a.Tell(doc, func() {
 		for _, f := range doc.Findings {
-			a.printf("%s (%s)\n  %s\n", visible.Text(f.What), f.Code, visible.Text(f.Do))
+			a.Printf("%s (%s)\n  %s\n", visible.Text(f.What), f.Code, visible.Text(f.Do))
 		}
 		for _, p := range doc.Open {
-			a.printf("%s\n", visible.Text(fmt.Sprintf("%v has the session open now", p)))
+			a.Printf("%s\n", visible.Text(fmt.Sprintf("%v has the session open now", p)))
 		}
 		if doc.Healthy {
-			a.printf("Nothing is wrong; %s looked at\n", plural(doc.Originals, "original was", "originals were"))
+			a.Printf("Nothing is wrong; %s checked\n", cli.Plural(doc.Originals, "original was", "originals were"))
 		}
+	}); err != nil {
+		return err
 	}
 	if !doc.Healthy {
-		return unhealthy{len(doc.Findings)}
+		return cli.Incomplete(cli.Plural(len(doc.Findings), "finding", "findings"))
 	}
 	return nil
 }
 
 // examine looks at one file.
-func (a *app) examine(ctx context.Context, room inplace.Room, src string, doc *diagnosis) error {
-	src, err := a.resolve(ctx, src)
+func examine(ctx context.Context, a *cli.App, room inplace.Room, src string, doc *diagnosis) error {
+	src, err := source.Resolve(ctx, a, src)
 	if err != nil {
 		return err
 	}
-	if info, err := os.Stat(a.path(src)); src == "-" || err == nil && !info.Mode().IsRegular() || errors.Is(err, fs.ErrNotExist) && !looksLikePath(src) {
-		return usage("%s is no session file; doctor looks at files", src)
+	info, err := os.Stat(a.Path(src))
+	missing := errors.Is(err, fs.ErrNotExist) && !source.LooksLikePath(src)
+	if src == "-" || missing || err == nil && !info.Mode().IsRegular() {
+		return cli.Usage("%s is not a session file; doctor examines files", src)
 	}
-	data, info, err := a.readFile(src)
+	data, info, err := source.ReadFile(a, src)
 	if err != nil {
 		return err
 	}
-	if doc.Source, err = inplace.Real(a.path(src)); err != nil {
+	if doc.Source, err = inplace.Real(a.Path(src)); err != nil {
 		return err
 	}
 	open, _ := room.Openers(info)
@@ -132,10 +132,11 @@ func (a *app) examine(ctx context.Context, room inplace.Room, src string, doc *d
 		return fmt.Errorf("%s: %w", src, err)
 	}
 	doc.Format = read.Format
-	name := shellWord(a.short(doc.Source))
-	if b, bypassed := bypass(read); bypassed {
-		doc.Findings = append(doc.Findings, finding{Code: bypassedFold, What: sayBypass(b), Line: b.Line, Path: doc.Source, Bypass: &b,
-			Do: fmt.Sprintf("end the agent, then compact the session as it is now: winnow compact %s --in-place", name)})
+	name := cli.ShellWord(a.Short(doc.Source))
+	if b, bypassed := output.Bypass(read); bypassed {
+		doc.Findings = append(doc.Findings, finding{Code: bypassedFold, What: output.SayBypass(b), Line: b.Line,
+			Path: doc.Source, Bypass: &b,
+			Do: "end the agent, then compact the session as it is now: winnow compact " + name + " --in-place"})
 	}
 	doc.Findings = append(doc.Findings, damageOf(read, doc.Source, name)...)
 	list, failed := room.Originals()
@@ -155,24 +156,34 @@ func (a *app) examine(ctx context.Context, room inplace.Room, src string, doc *d
 	return nil
 }
 
-// damageOf tells of what could not be read in a file. What stands behind its last line break is a line that was not written to its end.
+// damageOf tells of what could not be read in a file. What follows its last line break is a
+// line that was not written to its end.
 func damageOf(read *format.Document, path, name string) (found []finding) {
 	damaged := read.Damaged
-	if n := len(damaged); n > 0 && !bytes.HasSuffix(read.Source, []byte{'\n'}) && damaged[n-1].Line > 0 && damaged[n-1].Offset+int64(damaged[n-1].Bytes) == int64(len(read.Source)) {
+	torn := func(d format.Damage) bool {
+		atEnd := d.Offset+int64(d.Bytes) == int64(len(read.Source))
+		return d.Line > 0 && atEnd && !bytes.HasSuffix(read.Source, []byte{'\n'})
+	}
+	if n := len(damaged); n > 0 && torn(damaged[n-1]) {
 		d := damaged[n-1]
 		damaged = damaged[:n-1]
-		found = append(found, finding{Code: tornLine, Path: path, Line: d.Line, What: fmt.Sprintf("the last line, %d, is incomplete: %s without a line break", d.Line, plural(d.Bytes, "byte", "bytes")),
-			Do: "if an agent is writing it, look again; else its writer was killed, and the product skips the line"})
+		found = append(found, finding{Code: tornLine, Path: path, Line: d.Line,
+			What: fmt.Sprintf("the last line, %d, is incomplete: %s without a line break", d.Line,
+				cli.Plural(d.Bytes, "byte", "bytes")),
+			Do: "if an agent is writing it, look again; " +
+				"otherwise its writer was killed, and the product skips the line"})
 	}
 	if n := len(damaged); n > 0 {
 		found = append(found, finding{Code: damagedLines, Path: path, Line: damaged[0].Line,
-			What: fmt.Sprintf("%s cannot be read, the first in line %d: %s", plural(n, "piece", "pieces"), damaged[0].Line, damaged[0].Reason),
-			Do:   "they are kept as they are; winnow inspect " + name + " lists them"})
+			What: fmt.Sprintf("%s cannot be read, the first in line %d: %s", cli.Plural(n, "piece", "pieces"),
+				damaged[0].Line, damaged[0].Reason),
+			Do: "they are kept as they are; winnow inspect " + name + " lists them"})
 	}
 	return found
 }
 
-// missingLines tells of lines that came to an original and are in no line of its file. data is the file, nil when it is gone.
+// missingLines tells of lines that came to an original and are in no line of its file. data is the
+// file, nil when it is gone.
 func missingLines(o inplace.Original, data []byte) ([]finding, error) {
 	if o.Grown == 0 {
 		return nil, nil
@@ -184,45 +195,27 @@ func missingLines(o inplace.Original, data []byte) ([]finding, error) {
 	if lines == 0 && torn == 0 {
 		return nil, nil
 	}
-	has := plural(lines, "line", "lines")
-	switch incomplete := plural(int(torn), "byte", "bytes") + " of an incomplete line"; {
+	has := cli.Plural(lines, "line", "lines")
+	switch incomplete := cli.Plural(int(torn), "byte", "bytes") + " of an incomplete line"; {
 	case lines == 0:
 		has = incomplete
 	case torn > 0:
 		has += " and " + incomplete
 	}
-	what := fmt.Sprintf("the original from %s has %s that %s has not", o.When().Local().Format("2006-01-02 15:04"), has, o.Source)
+	what := fmt.Sprintf("the original from %s has %s that %s does not have", dated(o), has, o.Source)
 	return []finding{{Code: grownOriginal, Path: o.Path, What: what,
-		Do: fmt.Sprintf("end the agent; they are: tail -c +%d %s", o.Size+o.Carried+1, shellWord(o.Path))}}, nil
+		Do: fmt.Sprintf("end the agent; they are: tail -c +%d %s", o.Size+o.Carried+1, cli.ShellWord(o.Path))}}, nil
 }
 
 // examineOriginals looks at everything that --in-place has kept.
-func (a *app) examineOriginals(room inplace.Room, doc *diagnosis) error {
+func examineOriginals(a *cli.App, room inplace.Room, doc *diagnosis) error {
 	list, failed := room.Originals()
 	if failed != nil {
 		return failed
 	}
 	doc.Originals = len(list)
 	for _, o := range list {
-		remove := "winnow originals prune removes what is not needed any more"
-		if o.Missing {
-			doc.Findings = append(doc.Findings, finding{Code: lostOriginal, Path: o.Path, What: fmt.Sprintf("the original of %s from %s is not there any more: %s", o.Source, o.When().Local().Format("2006-01-02 15:04"), o.Path), Do: remove})
-			continue
-		}
-		if same, err := o.Verify(); err != nil {
-			return err
-		} else if !same && !o.Linked {
-			doc.Findings = append(doc.Findings, finding{Code: changedOriginal, Path: o.Path, What: fmt.Sprintf("the original of %s is not what was kept: %s", o.Source, o.Path), Do: "somebody wrote into it; " + remove})
-			continue
-		}
-		if o.Beside != "" && !o.Linked {
-			doc.Findings = append(doc.Findings, finding{Code: strandedOne, Path: o.Path, What: fmt.Sprintf("an original of %s still is beside it: %s", o.Source, o.Path), Do: remove})
-		}
-		data, err := os.ReadFile(o.Source)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		found, err := missingLines(o, data)
+		found, err := examineOriginal(o)
 		if err != nil {
 			return err
 		}
@@ -230,3 +223,34 @@ func (a *app) examineOriginals(room inplace.Room, doc *diagnosis) error {
 	}
 	return nil
 }
+
+func examineOriginal(o inplace.Original) (found []finding, err error) {
+	const remove = "winnow originals prune removes what is no longer needed"
+	note := func(code, what, do string) {
+		found = append(found, finding{Code: code, Path: o.Path, What: what, Do: do})
+	}
+	if o.Missing {
+		note(lostOriginal, fmt.Sprintf("the original of %s from %s is missing: %s", o.Source, dated(o), o.Path), remove)
+		return found, nil
+	}
+	same, err := o.Verify()
+	switch {
+	case err != nil:
+		return nil, err
+	case !same && !o.Linked:
+		note(changedOriginal, fmt.Sprintf("the original of %s is not what was kept: %s", o.Source, o.Path),
+			"somebody wrote into it; "+remove)
+		return found, nil
+	case o.Beside != "" && !o.Linked:
+		note(strandedOne, fmt.Sprintf("an original of %s is still beside it: %s", o.Source, o.Path), remove)
+	}
+	data, err := os.ReadFile(o.Source)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	missing, err := missingLines(o, data)
+	return append(found, missing...), err
+}
+
+// dated is when an original was kept.
+func dated(o inplace.Original) string { return o.When().Local().Format("2006-01-02 15:04") }

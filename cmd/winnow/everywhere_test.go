@@ -15,7 +15,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 	"github.com/mattn/go-runewidth"
-	_ "modernc.org/sqlite"
+
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 )
 
 // openCodeDatabase puts an export into a database such as OpenCode's, and one more session beside it.
@@ -114,7 +115,7 @@ func TestOpenCodeDatabase_aSessionInItIsASource(t *testing.T) {
 	delete(want, "source")
 	for _, src := range []string{database + "#" + id, database + "#" + id[:len(id)-4], "opencode:" + id, "opencode:" + id[:len(id)-4]} {
 		out := d.run("inspect", src, "--json")
-		out.wants(t, exitDone)
+		out.wants(t, cli.ExitDone)
 		got := out.document(t)
 		delete(got, "source")
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -122,22 +123,22 @@ func TestOpenCodeDatabase_aSessionInItIsASource(t *testing.T) {
 		}
 	}
 	// Compacted, it is a file that `opencode import` takes, named for the session.
-	d.run("compact", "opencode.json", "-o", "from-export.json").wants(t, exitDone)
-	d.run("compact", database+"#"+id).wants(t, exitDone)
+	d.run("compact", "opencode.json", "-o", "from-export.json").wants(t, cli.ExitDone)
+	d.run("compact", database+"#"+id).wants(t, cli.ExitDone)
 	a := d.run("view", "from-export.json").stdout
 	if b := d.run("view", id+".compacted.json").stdout; a == "" || a != b {
 		t.Errorf("compacted from the database it is another session than compacted from the export (-export +database):\n%s", cmp.Diff(a, b))
 	}
-	d.run("undo", id+".compacted.json", "-o", "undone.json").wants(t, exitDone)
+	d.run("undo", id+".compacted.json", "-o", "undone.json").wants(t, cli.ExitDone)
 
 	for _, command := range []string{"compact", "prune"} {
-		d.run(command, database+"#"+id, "--in-place").wants(t, exitUsage, "never written to")
+		d.run(command, database+"#"+id, "--in-place").wants(t, cli.ExitUsage, "never written to")
 	}
-	d.run("compact", database).wants(t, exitUsage, "holds 2 sessions", "opencode.db#")
-	d.run("inspect", database+"#ses_none").wants(t, exitFailed, "there is no such session", "list --everywhere")
-	d.run("inspect", "opencode:nobody").wants(t, exitFailed, "no session of opencode")
-	d.run("inspect", "opencode:").wants(t, exitUsage, "names no session")
-	d.run("inspect", "opencode:ses_").wants(t, exitUsage, "begins the ids of 2 sessions")
+	d.run("compact", database).wants(t, cli.ExitUsage, "holds 2 sessions", "opencode.db#")
+	d.run("inspect", database+"#ses_none").wants(t, cli.ExitFailed, "there is no such session", "list --everywhere")
+	d.run("inspect", "opencode:nobody").wants(t, cli.ExitFailed, "no session of opencode")
+	d.run("inspect", "opencode:").wants(t, cli.ExitUsage, "names no session")
+	d.run("inspect", "opencode:ses_").wants(t, cli.ExitUsage, "begins the ids of 2 sessions")
 	after, err := os.ReadFile(database)
 	if err != nil {
 		t.Fatal(err)
@@ -156,21 +157,21 @@ func TestOpenCodeDatabase_allOfItIsInspectedAndImported(t *testing.T) {
 	if sessions, _ := doc["sessions"].([]any); len(sessions) != 2 {
 		t.Errorf("inspect lists %v", doc)
 	}
-	d.run("import", database).wants(t, exitDone)
+	d.run("import", database).wants(t, cli.ExitDone)
 	if out := d.run("list"); !strings.Contains(out.stdout, id) || !strings.Contains(out.stdout, "ses_beside") {
 		t.Errorf("the store has\n%s", out.stdout)
 	}
-	d.run("import", filepath.Dir(database)).wants(t, exitNothing, "in the store already") // the same by its folder
-	d.run("export", id, "-o", "out.json").wants(t, exitDone)
+	d.run("import", filepath.Dir(database)).wants(t, cli.ExitNothing, "in the store already") // the same by its folder
+	d.run("export", id, "-o", "out.json").wants(t, cli.ExitDone)
 	if got := d.run("view", "out.json").stdout; got == "" || got != d.run("view", "opencode.json").stdout {
 		t.Error("what was imported from the database and exported says something else")
 	}
-	d.run("import", database+"#"+id, "--store", "other.db").wants(t, exitDone) // one of them, by its whole name
-	d.run("import", database+"#ses_none", "--store", "other.db").wants(t, exitFailed, "there is no such session")
+	d.run("import", database+"#"+id, "--store", "other.db").wants(t, cli.ExitDone) // one of them, by its whole name
+	d.run("import", database+"#ses_none", "--store", "other.db").wants(t, cli.ExitFailed, "there is no such session")
 	// Winnow's own store is an SQLite database too.
 	own := filepath.Join(filepath.Dir(d.dir), "home", ".local", "share", "winnow", "winnow.db")
-	d.run("inspect", own).wants(t, exitInput, "not an OpenCode store")
-	d.run("compact", own).wants(t, exitInput, "not an OpenCode store")
+	d.run("inspect", own).wants(t, cli.ExitInput, "no store of OpenCode's")
+	d.run("compact", own).wants(t, cli.ExitInput, "no store of OpenCode's")
 }
 
 func TestOpenCodeDatabase_whatDidNotChangeIsNotReadAgain(t *testing.T) {
@@ -258,7 +259,7 @@ func onComputerDesk(t *testing.T) *desk {
 func TestListEverywhere_showsWhatIsOnThisComputer(t *testing.T) {
 	d := onComputerDesk(t)
 	out := d.run("list", "--everywhere")
-	out.wants(t, exitDone)
+	out.wants(t, cli.ExitDone)
 	for _, want := range []string{"claude-code:0f1e2d3c", "codex:", "pi:", "opencode:ses_", "1 session of a sub-agent", "product", "total", "$0.59"} {
 		if !strings.Contains(out.stdout, want) {
 			t.Errorf("%q is not shown:\n%s", want, out.stdout)
@@ -275,7 +276,7 @@ func TestListEverywhere_showsWhatIsOnThisComputer(t *testing.T) {
 			continue
 		}
 		listed++
-		d.run("inspect", word).wants(t, exitDone)
+		d.run("inspect", word).wants(t, cli.ExitDone)
 	}
 	if listed != 4 {
 		t.Errorf("%d words were tried, want 4", listed)
@@ -308,10 +309,10 @@ func TestListEverywhere_inOrderAsJSON(t *testing.T) {
 	if total, _ := quick["total"].(map[string]any); total["sessions"] != 4.0 || total["subAgents"] != 1.0 {
 		t.Errorf("--quick: %v", quick["total"])
 	}
-	d.run("list", "--all").wants(t, exitUsage, "--everywhere")
-	d.run("list", "--everywhere", "--sort", "weight").wants(t, exitUsage, "updated, size, tokens, cost")
-	d.run("list", "--everywhere", "--quick", "--sort", "cost").wants(t, exitUsage, "--quick")
-	newDesk(t).run("list", "--everywhere").wants(t, exitNothing, "no agent has kept a session")
+	d.run("list", "--all").wants(t, cli.ExitUsage, "--everywhere")
+	d.run("list", "--everywhere", "--sort", "weight").wants(t, cli.ExitUsage, "updated, size, tokens, cost")
+	d.run("list", "--everywhere", "--quick", "--sort", "cost").wants(t, cli.ExitUsage, "--quick")
+	newDesk(t).run("list", "--everywhere").wants(t, cli.ExitNothing, "no agent has kept a session")
 }
 
 func TestListEverywhere_whatCannotBeReadIsTold(t *testing.T) {
@@ -321,7 +322,7 @@ func TestListEverywhere_whatCannotBeReadIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := d.run("list", "--everywhere", "--json")
-	out.wants(t, exitPartly, "opencode-dev.db", "1 file was not read")
+	out.wants(t, cli.ExitPartly, "opencode-dev.db", "1 file was not read")
 	doc := out.document(t)
 	if problems, _ := doc["problems"].([]any); len(problems) != 1 || len(doc["sessions"].([]any)) != 5 {
 		t.Errorf("%v", doc["problems"])
@@ -365,7 +366,7 @@ func TestInspect_ofAFolderTellsWhatCannotBeReadAndShowsTheRest(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := d.run("inspect", folder, "--json")
-	out.wants(t, exitPartly, "opencode-dev.db", "damaged", "1 file was not read")
+	out.wants(t, cli.ExitPartly, "opencode-dev.db", "damaged", "1 file was not read")
 	doc := out.document(t)
 	if sessions, _ := doc["sessions"].([]any); len(sessions) != 2 {
 		t.Errorf("%d sessions are shown, want 2", len(sessions))
@@ -373,8 +374,8 @@ func TestInspect_ofAFolderTellsWhatCannotBeReadAndShowsTheRest(t *testing.T) {
 	if problems, _ := doc["problems"].([]any); len(problems) != 1 {
 		t.Errorf("problems: %v", doc["problems"])
 	}
-	d.run("import", folder).wants(t, exitPartly, "opencode-dev.db", "1 file was not read")
-	d.run("inspect", "opencode:ses_no").wants(t, exitFailed, "among what can be read", "opencode-dev.db")
+	d.run("import", folder).wants(t, cli.ExitPartly, "opencode-dev.db", "1 file was not read")
+	d.run("inspect", "opencode:ses_no").wants(t, cli.ExitFailed, "among what can be read", "opencode-dev.db")
 }
 
 func TestFolders_whatMayNotBeReadIsToldAndHidesNothingElse(t *testing.T) {
@@ -399,7 +400,7 @@ func TestFolders_whatMayNotBeReadIsToldAndHidesNothingElse(t *testing.T) {
 	}
 	for _, command := range []string{"inspect", "import"} {
 		out := d.run(command, ".")
-		out.wants(t, exitPartly, "4 files were not read", "closed: permission denied", "shut: permission denied", "pi.jsonl: permission denied", "opencode.db: permission denied")
+		out.wants(t, cli.ExitPartly, "4 files were not read", "closed: permission denied", "shut: permission denied", "pi.jsonl: permission denied", "opencode.db: permission denied")
 		if !strings.Contains(out.stdout, "claude.jsonl") {
 			t.Errorf("%s does not show what can be read:\n%s", command, out.stdout)
 		}
@@ -410,7 +411,7 @@ func TestFolders_whatMayNotBeReadIsToldAndHidesNothingElse(t *testing.T) {
 func (d *desk) wide(columns int, args ...string) string {
 	d.t.Helper()
 	stdout := new(bytes.Buffer)
-	env := System()
+	env := cli.System()
 	env.Stdin, env.Stdout, env.Stderr, env.Dir, env.Environ, env.Width = strings.NewReader(""), stdout, new(bytes.Buffer), d.dir, d.env, columns
 	env.StdoutTerminal, env.StderrTerminal = false, true
 	env.Getenv = func(name string) string {
@@ -421,7 +422,7 @@ func (d *desk) wide(columns int, args ...string) string {
 		}
 		return ""
 	}
-	if code := Main(context.Background(), args, env); code != exitDone {
+	if code := Main(context.Background(), args, env); code != cli.ExitDone {
 		d.t.Fatalf("%v: exit code %d: %s", args, code, env.Stderr)
 	}
 	return stdout.String()

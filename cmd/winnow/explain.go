@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -8,6 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
+	"github.com/winnowhq/winnow/rule"
 )
 
 // explained is the JSON document of explain without PART.
@@ -26,36 +30,38 @@ type partFilter struct {
 	all        bool
 }
 
-func (a *app) explainCommand() *cobra.Command {
+func explainCommand(a *cli.App) *cobra.Command {
 	var f partFilter
 	cmd := &cobra.Command{
 		Use:   "explain SRC [PART]",
-		Short: "Say why a part is shown, elided, protected or about to go",
-		Long: `explain says of one part why the model sees it as it does: by which rule, because of which other parts, what it saves, since when, which key of
-the configuration governs it, and how to change that; and shows its texts as the log has them and as the model is shown them. PART is a handle, the
-id of a part, or the id of a call.
+		Short: "Say why a part is shown, left out, protected or about to go",
+		Long: `explain says why the model sees a part as it does: by which rule, because of which
+other parts, what it saves, since when, which key of the configuration governs it, and how to change
+that. It also shows the part's texts as the log has them and as the model is shown them. PART is a
+handle, the id of a part, or the id of a call.
 
-Without PART it lists the parts that a rule or a protection has something to say of, in the order of the log, and sums them up.`,
+Without PART it lists the parts about which a rule or a protection has something to say, in the order
+of the log, and sums them up.`,
 		Example: `  winnow explain session.jsonl
   winnow explain session.jsonl --zone pruned
   winnow explain session.jsonl --rule files --json
   winnow explain session.jsonl k3f9a2
   winnow explain ses_0123 toolu_0456 --json`,
-		Args: between(1, 2, "SRC and at most one PART"),
+		Args: cli.Between(1, 2, "SRC and at most one PART"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if part := second(args); part != "" {
+			if part := cli.Second(args); part != "" {
 				if f != (partFilter{}) {
-					return usage("--all, --rule and --zone choose among parts, and one is named")
+					return cli.Usage("--all, --rule and --zone choose among parts, and one is named")
 				}
-				return a.runExplain(cmd.Context(), args[0], part)
+				return runExplain(cmd.Context(), a, args[0], part)
 			}
-			return a.runExplainAll(cmd.Context(), args[0], f)
+			return runExplainAll(cmd.Context(), a, args[0], f)
 		},
 	}
-	cmd.Flags().StringVar(&f.rule, "rule", "", "only parts that this rule elided, would elide, or let stay")
+	cmd.Flags().StringVar(&f.rule, "rule", "", "only parts that this rule left out, would leave out, or kept")
 	cmd.Flags().StringVar(&f.zone, "zone", "", "only parts in this zone: "+strings.Join(zoneNames(), ", "))
 	cmd.Flags().BoolVar(&f.all, "all", false, "every part, also those that no rule looked at")
-	complete(cmd, "zone", zoneNames()...)
+	cli.Complete(cmd, "zone", zoneNames()...)
 	return cmd
 }
 
@@ -67,33 +73,27 @@ func zoneNames() []string {
 	return names
 }
 
-func (a *app) runExplain(ctx context.Context, src, part string) error {
-	s, err := a.open(ctx, src)
+func runExplain(ctx context.Context, a *cli.App, src, part string) error {
+	s, err := source.Open(ctx, a, src)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	x, err := s.engine.Explain(ctx, s.id, part)
+	x, err := s.Engine.Explain(ctx, s.ID, part)
 	if err != nil {
 		return err
 	}
-	s.rename(&x, src)
-	if a.json {
-		if err := a.print(x); err != nil {
-			return err
-		}
-		return s.done()
-	}
-	a.paint().Explanation(x)
-	return s.done()
+	rename(s, &x, src)
+	return s.Tell(a, x, func() { a.Paint().Explanation(x) })
 }
 
-// rename makes the commands that take something back name a file as it is named on the command line.
-func (s *source) rename(x *winnow.Explanation, src string) {
-	if !s.fromFile() {
+// rename makes the commands that take something back name a file as it is named on the command
+// line.
+func rename(s *source.Session, x *winnow.Explanation, src string) {
+	if !s.FromFile() {
 		return
 	}
-	named := func(command string) string { return strings.Replace(command, " "+s.id+" ", " "+src+" ", 1) }
+	named := func(command string) string { return strings.Replace(command, " "+s.ID+" ", " "+src+" ", 1) }
 	x.Undo = named(x.Undo)
 	if q := x.Quoted; q != nil {
 		undo := named(q.Undo)
@@ -105,24 +105,24 @@ func (s *source) rename(x *winnow.Explanation, src string) {
 	}
 }
 
-func (a *app) runExplainAll(ctx context.Context, src string, f partFilter) error {
+func runExplainAll(ctx context.Context, a *cli.App, src string, f partFilter) error {
 	if f.zone != "" && !slices.Contains(zoneNames(), f.zone) {
-		return usage("there is no zone %q; the zones are %s", f.zone, strings.Join(zoneNames(), ", "))
+		return cli.Usage("unknown zone %q; use %s", f.zone, strings.Join(zoneNames(), ", "))
 	}
-	s, err := a.open(ctx, src)
+	s, err := source.Open(ctx, a, src)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	all, err := s.engine.Parts(ctx, s.id)
+	all, err := s.Engine.Parts(ctx, s.ID)
 	if err != nil {
 		return err
 	}
-	if err := f.check(s.engine, all); err != nil {
+	if err := f.check(s.Engine, all); err != nil {
 		return err
 	}
 	all = slices.DeleteFunc(all, func(x winnow.PartReport) bool { return !f.fits(&x.Explanation) })
-	doc := explained{Source: src, Policy: s.engine.Policy().Name, Parts: []winnow.Explanation{}}
+	doc := explained{Source: src, Policy: s.Engine.Policy().Name, Parts: []winnow.Explanation{}}
 	doc.Zones, doc.Rules = winnow.Totals(all)
 	listed := all[:0]
 	for _, x := range all {
@@ -130,39 +130,35 @@ func (a *app) runExplainAll(ctx context.Context, src string, f partFilter) error
 			doc.Left++
 			continue
 		}
-		s.rename(&x.Explanation, src)
+		rename(s, &x.Explanation, src)
 		listed = append(listed, x)
 		doc.Parts = append(doc.Parts, x.Explanation)
 	}
-	if a.json {
-		if err := a.print(doc); err != nil {
-			return err
-		}
-		return s.done()
-	}
-	if folder := strings.TrimSuffix(s.folder(ctx), "/"); len(folder) > 1 {
+	return s.Tell(a, doc, func() { showParts(ctx, a, s, listed, doc) })
+}
+
+func showParts(ctx context.Context, a *cli.App, s *source.Session, listed []winnow.PartReport, doc explained) {
+	if folder := strings.TrimSuffix(folder(ctx, s), "/"); len(folder) > 1 {
 		for i := range listed {
 			listed[i].Target = strings.ReplaceAll(listed[i].Target, folder+"/", "")
 		}
 	}
-	p := a.paint()
-	if p.Width == 0 {
-		p.Width = unseen
-	}
+	p := a.Paint()
+	p.Width = cmp.Or(p.Width, unseen)
 	p.Parts(listed, doc.Zones, doc.Rules, doc.Left)
-	return s.done()
 }
 
 // folder is where the agent works, "" when the session does not say.
-func (s *source) folder(ctx context.Context) string {
-	log, _, err := s.engine.Session(ctx, s.id)
+func folder(ctx context.Context, s *source.Session) string {
+	log, _, err := s.Engine.Session(ctx, s.ID)
 	if err != nil {
 		return ""
 	}
 	return log.Info.Directory
 }
 
-// unseen is how wide the table is where no terminal has a width: for grep and for files a reason is of more use whole.
+// unseen is how wide the table is where no terminal has a width: for grep and for files a reason is
+// of more use whole.
 const unseen = 160
 
 // check refuses the name of a rule that is neither in force nor in the session.
@@ -174,33 +170,29 @@ func (f partFilter) check(e *winnow.Engine, all []winnow.PartReport) error {
 	for _, r := range e.Policy().Rules {
 		names = append(names, r.Name())
 	}
-	if slices.Contains(names, f.rule) || slices.ContainsFunc(all, func(x winnow.PartReport) bool { return f.concerns(&x.Explanation) }) {
+	concerned := func(x winnow.PartReport) bool { return f.concerns(&x.Explanation) }
+	if slices.Contains(names, f.rule) || slices.ContainsFunc(all, concerned) {
 		return nil
 	}
 	slices.Sort(names)
-	return usage("there is no rule %q under the policy %s; its rules are %s", f.rule, e.Policy().Name, strings.Join(names, ", "))
+	return cli.Usage("unknown rule %q under the policy %s; use %s", f.rule, e.Policy().Name, strings.Join(names, ", "))
 }
 
-// fits reports whether a part is among those asked for. Markers of steps and the like are none.
+// fits reports whether a part is among those asked for. Markers of steps and the like are not.
 func (f partFilter) fits(x *winnow.Explanation) bool {
-	return (x.Tokens > 0 || len(x.Elisions) > 0) && (f.zone == "" || string(x.Zone) == f.zone) && (f.rule == "" || f.concerns(x))
+	inZone := f.zone == "" || string(x.Zone) == f.zone
+	return (x.Tokens > 0 || len(x.Elisions) > 0) && inZone && (f.rule == "" || f.concerns(x))
 }
 
 // concerns reports whether the rule has anything to say of a part.
 func (f partFilter) concerns(x *winnow.Explanation) bool {
 	of := func(r winnow.Reason) bool { return r.Rule == f.rule }
-	if slices.ContainsFunc(x.Elisions, of) || slices.ContainsFunc(x.Candidates, of) {
-		return true
-	}
-	for _, r := range x.Refusals {
-		if r.Rule == f.rule {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(x.Elisions, of) || slices.ContainsFunc(x.Candidates, of) ||
+		slices.ContainsFunc(x.Refusals, func(r rule.Refusal) bool { return r.Rule == f.rule })
 }
 
-// worth reports whether a part gets a line of its own: something was decided about it, or protects it. Who asks for a zone or a rule gets all of it.
+// worth reports whether a part gets a line of its own: something was decided about it, or protects
+// it. If a zone or a rule was asked for, all of it is listed.
 func (f partFilter) worth(x *winnow.Explanation) bool {
 	if f != (partFilter{}) {
 		return true

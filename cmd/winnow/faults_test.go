@@ -15,6 +15,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/draft"
 )
 
 // folder is what the files of a desk hold, by name.
@@ -53,15 +56,15 @@ func TestFaults_atEveryStepOfWritingAFile(t *testing.T) {
 					}
 					o := d.run(args...)
 					if len(steps) < n { // every step was made to fail once
-						o.wants(t, exitDone)
+						o.wants(t, cli.ExitDone)
 						if n < 6 {
 							t.Errorf("there were only %d steps: %v", n-1, steps)
 						}
 						return
 					}
-					o.wants(t, exitFailed, "winnow: ", fault.Error())
+					o.wants(t, cli.ExitFailed, "winnow: ", fault.Error())
 					if fault == syscall.ENOSPC {
-						o.wants(t, exitFailed, "make room")
+						o.wants(t, cli.ExitFailed, "make room")
 					}
 					if strings.Count(o.stderr, fault.Error()) != 1 || strings.Count(o.stderr, "winnow: ") != 1 {
 						t.Errorf("step %d, %s: the error is not one: %s", n, steps[n-1], o.stderr)
@@ -99,10 +102,10 @@ func TestFileSizeLimit_isAnErrorAndLeavesNothing(t *testing.T) {
 	for _, limit := range []int{0, 4, 100} {
 		for _, args := range [][]string{{"compact", "big.jsonl", "-o", "out.jsonl"}, {"prune", "big.jsonl", "-o", "out.jsonl"}, {"import", "big.jsonl", "--store", "../store.db"}} {
 			o := d.limited(limit, args...)
-			if o.code == exitNothing {
+			if o.code == cli.ExitNothing {
 				continue
 			}
-			o.wants(t, exitFailed, "winnow: ")
+			o.wants(t, cli.ExitFailed, "winnow: ")
 			if strings.Contains(o.stderr, "goroutine") {
 				t.Fatalf("%v with files of at most %d KB: it crashed:\n%.600s", args, limit, o.stderr)
 			}
@@ -111,9 +114,9 @@ func TestFileSizeLimit_isAnErrorAndLeavesNothing(t *testing.T) {
 			}
 		}
 	}
-	d.run("import", "big.jsonl", "--store", "../store.db").wants(t, exitDone)
+	d.run("import", "big.jsonl", "--store", "../store.db").wants(t, cli.ExitDone)
 	o := d.run("show", "eeee", "--json", "--store", "../store.db")
-	if o.code != exitDone || strings.Count(o.stdout, `"role":`) != 600 {
+	if o.code != cli.ExitDone || strings.Count(o.stdout, `"role":`) != 600 {
 		t.Errorf("exit code %d, %d messages: %s", o.code, strings.Count(o.stdout, `"role":`), o.stderr)
 	}
 }
@@ -123,8 +126,8 @@ func TestWrite_removesWhatAKilledRunLeft(t *testing.T) {
 	file := d.take("claude.jsonl")
 	path := filepath.Join(d.dir, "out.jsonl")
 	// A run that is still alive, one that is not, and files that only look alike.
-	var alive unfinished
-	f, err := alive.create(path)
+	var alive draft.Files
+	f, err := alive.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +142,7 @@ func TestWrite_removesWhatAKilledRunLeft(t *testing.T) {
 		}
 	}
 	d.put(".out.jsonl.456.unfinished", []byte("made just now"))
-	d.run("export", file, "-o", "out.jsonl").wants(t, exitDone)
+	d.run("export", file, "-o", "out.jsonl").wants(t, cli.ExitDone)
 	if !bytes.Equal(d.read("out.jsonl"), d.read(file)) {
 		t.Error("it was not written")
 	}
@@ -154,7 +157,7 @@ func TestKilled_atAnyMomentLeavesTheOldFileOrTheNewOne(t *testing.T) {
 	d := newDesk(t)
 	data := bigSession(1500) // 4.5 MB
 	file := d.put("big.jsonl", data)
-	d.run("compact", file, "-o", "whole.jsonl").wants(t, exitDone)
+	d.run("compact", file, "-o", "whole.jsonl").wants(t, cli.ExitDone)
 	killed := 0
 	for after := 10 * time.Millisecond; after < 2*time.Second && killed < 8; after += after / 2 {
 		d.put("out.jsonl", []byte("old"))
@@ -171,7 +174,7 @@ func TestKilled_atAnyMomentLeavesTheOldFileOrTheNewOne(t *testing.T) {
 			t.Fatal("the source was changed")
 		}
 		if got := string(d.read("out.jsonl")); got != "old" {
-			if o := d.run("inspect", "out.jsonl", "--json"); o.code != exitDone || !strings.HasPrefix(got, string(data[:1000])) {
+			if o := d.run("inspect", "out.jsonl", "--json"); o.code != cli.ExitDone || !strings.HasPrefix(got, string(data[:1000])) {
 				t.Errorf("what was written is not whole: %s", o.stderr)
 			}
 		}

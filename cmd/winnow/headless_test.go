@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +14,8 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store/sqlite"
@@ -63,7 +64,7 @@ func (o outcome) lines(t *testing.T) (all []map[string]any) {
 func TestRun_worksInTheFolderAndPrintsTheAnswer(t *testing.T) {
 	d, _ := agentDesk(t, llmtest.Sequence(calling("write", `{"filePath":"a.txt","content":"hello\n"}`), llmtest.Reply{Text: "It is written."}))
 	o := d.run("run", "write", "hello into a.txt")
-	o.wants(t, exitDone, "✓ write a.txt", "2 steps, cost unknown")
+	o.wants(t, cli.ExitDone, "✓ write a.txt", "2 steps, cost unknown")
 	if o.stdout != "It is written.\n" {
 		t.Errorf("standard output is %q", o.stdout)
 	}
@@ -79,7 +80,7 @@ func TestRun_jsonIsALineForEachEventAndTheOutcomeLast(t *testing.T) {
 	d, _ := agentDesk(t, llmtest.Sequence(calling("read", `{"filePath":"a.txt"}`), llmtest.Reply{Text: "Two words."}))
 	d.put("a.txt", []byte("two words\n"))
 	o := d.run("run", "what is in a.txt?", "--json")
-	o.wants(t, exitDone)
+	o.wants(t, cli.ExitDone)
 	lines := o.lines(t)
 	seen := map[string]bool{}
 	for _, one := range lines {
@@ -114,14 +115,14 @@ func TestRun_thePromptComesFromArgumentsAndStandardInput(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			d, upstream := agentDesk(t, nil)
 			o := d.runWith(t.Context(), strings.NewReader(c.in), new(bytes.Buffer), append([]string{"run"}, c.args...)...)
-			o.wants(t, exitDone)
+			o.wants(t, cli.ExitDone)
 			if got := upstream.Records()[0].Last(); got != c.want {
 				t.Errorf("the model was asked %q, want %q", got, c.want)
 			}
 		})
 	}
 	d, upstream := agentDesk(t, nil)
-	d.run("run").wants(t, exitUsage, "the prompt is empty")
+	d.run("run").wants(t, cli.ExitUsage, "the prompt is empty")
 	if n := len(upstream.Records()); n > 0 {
 		t.Errorf("%d requests without a prompt", n)
 	}
@@ -132,7 +133,7 @@ func TestRun_whatWouldBeAskedIsRefusedAndSaysHowToAllowIt(t *testing.T) {
 	answer := func() llmtest.Answer { return llmtest.Sequence(command, llmtest.Reply{Text: "Done."}) }
 	d, upstream := agentDesk(t, answer())
 	o := d.run("run", "make it")
-	o.wants(t, exitDone, "✗ bash", `not permitted: run touch made; allow it with --allow "touch made"`)
+	o.wants(t, cli.ExitDone, "✗ bash", `not permitted: run touch made; allow it with --allow "touch made"`)
 	if !upstream.Records()[1].Contains("needs permission, and nobody is there to be asked") {
 		t.Error("the model is not told why")
 	}
@@ -165,7 +166,7 @@ func TestRun_whatWouldBeAskedIsRefusedAndSaysHowToAllowIt(t *testing.T) {
 				d.put("winnow.jsonc", []byte(c.there))
 			}
 			o := d.run(append([]string{"run", "make it"}, c.args...)...)
-			o.wants(t, exitDone)
+			o.wants(t, cli.ExitDone)
 			if _, err := os.Stat(filepath.Join(d.dir, "made")); (err == nil) != c.made {
 				t.Errorf("the command ran: %v, want %v; stderr: %s", err == nil, c.made, o.stderr)
 			}
@@ -179,8 +180,8 @@ func TestRun_goesOnWithASession(t *testing.T) {
 	first := d.run("run", "begin", "--json").lines(t)
 	id := first[len(first)-1]["sessionID"].(string)
 	d.put("AGENTS.md", []byte("Write in prose.\n"))
-	d.run("run", "--continue", "go on").wants(t, exitDone)
-	d.run("run", "--session", id[:len(id)-4], "and on").wants(t, exitDone)
+	d.run("run", "--continue", "go on").wants(t, cli.ExitDone)
+	d.run("run", "--session", id[:len(id)-4], "and on").wants(t, cli.ExitDone)
 	records := upstream.Records()
 	if n := len(records); n != 3 || !records[2].Contains("begin") || !records[2].Contains("go on") {
 		t.Fatalf("%d requests; the last one does not have the session", n)
@@ -193,33 +194,33 @@ func TestRun_goesOnWithASession(t *testing.T) {
 	if !strings.Contains(records[0].System, "Write in verse.") || !strings.Contains(records[0].System, d.dir) {
 		t.Errorf("the system prompt lacks the folder or its instructions:\n%s", records[0].System)
 	}
-	d.run("run", "--session", id).wants(t, exitNothing, "is at its end")
-	d.run("run", "--session", "ses_none", "x").wants(t, exitFailed, "neither a file nor a session")
+	d.run("run", "--session", id).wants(t, cli.ExitNothing, "is at its end")
+	d.run("run", "--session", "ses_none", "x").wants(t, cli.ExitFailed, "neither a file nor a session")
 	d.dir = t.TempDir()
-	d.run("run", "--continue", "x").wants(t, exitNothing, "no session of")
+	d.run("run", "--continue", "x").wants(t, cli.ExitNothing, "no session of")
 }
 
 func TestRun_endsWithACodeThatSaysWhy(t *testing.T) {
 	call := calling("list", `{}`)
 	d, _ := agentDesk(t, llmtest.Sequence(call, calling("list", `{"path":"."}`), llmtest.Reply{Text: "Done."}))
 	o := d.run("run", "look", "--max-steps", "1")
-	o.wants(t, exitPartly, "the steps that one run may make are used up", "go on with: winnow run --session ses_")
-	d.run("run", "--continue").wants(t, exitDone)
+	o.wants(t, cli.ExitPartly, "the steps that one run may make are used up", "continue with: winnow run --session ses_")
+	d.run("run", "--continue").wants(t, cli.ExitDone)
 
 	d, _ = agentDesk(t, llmtest.Text("x").FailsWhen(func(llmtest.Request) bool { return true }, llmtest.Unauthorized))
 	o = d.run("run", "look", "--json")
-	o.wants(t, exitFailed, "go on with: winnow run --session")
+	o.wants(t, cli.ExitFailed, "continue with: winnow run --session")
 	last := o.lines(t)
 	if end := last[len(last)-1]; end["outcome"] != "failed" || end["error"] == nil || end["resume"] == nil {
 		t.Errorf("the last line is %v", end)
 	}
 
-	d.run("run", "x", "--model", "nobody/any").wants(t, exitUsage, `the provider`)
+	d.run("run", "x", "--model", "nobody/any").wants(t, cli.ExitUsage, `the provider`)
 	d.env = d.env[:1]
-	d.run("run", "x").wants(t, exitUsage, "which model is to be asked?", "--demo")
-	d.run("run", "x", "--dir", "nowhere").wants(t, exitUsage, "no folder")
-	d.run("run", "--session", "a", "--continue").wants(t, exitUsage, "exclude each other")
-	d.run("run", "--demo", "--continue").wants(t, exitUsage, "leave --session, --continue and --dir out")
+	d.run("run", "x").wants(t, cli.ExitUsage, "which model is to be asked?", "--demo")
+	d.run("run", "x", "--dir", "nowhere").wants(t, cli.ExitUsage, "not a folder")
+	d.run("run", "--session", "a", "--continue").wants(t, cli.ExitUsage, "cannot be combined")
+	d.run("run", "--demo", "--continue").wants(t, cli.ExitUsage, "leave --session, --continue and --dir out")
 }
 
 func TestRun_interruptedItSaysHowToGoOn(t *testing.T) {
@@ -246,17 +247,17 @@ func TestRun_interruptedItSaysHowToGoOn(t *testing.T) {
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	wantExit(t, cmd, exitInterrupted)
+	wantExit(t, cmd, cli.ExitInterrupted)
 	if took := time.Since(began); took > 10*time.Second { // the answer never comes
 		t.Errorf("it took %v to end", took)
 	}
 	o := outcome{stdout: stdout.String(), stderr: stderr.String()}
 	lines := o.lines(t)
 	last := lines[len(lines)-1]
-	if last["outcome"] != "interrupted" || !strings.Contains(o.stderr, "go on with: winnow run --session ") {
+	if last["outcome"] != "interrupted" || !strings.Contains(o.stderr, "continue with: winnow run --session ") {
 		t.Fatalf("the last line is %v; stderr: %s", last, o.stderr)
 	}
-	d.run("run", "--session", last["sessionID"].(string)).wants(t, exitDone)
+	d.run("run", "--session", last["sessionID"].(string)).wants(t, cli.ExitDone)
 	if n := len(upstream.Records()); n != 3 {
 		t.Errorf("%d requests, want 3: what was answered is not asked again", n)
 	}
@@ -279,7 +280,7 @@ func TestRun_demoNeedsNothingAndLeavesNothing(t *testing.T) {
 	d := newDesk(t)
 	d.env = []string{"HOME=" + filepath.Join(d.dir, "home"), "PATH=" + os.Getenv("PATH")}
 	o := d.run("run", "--demo", "fix the test", "--json")
-	o.wants(t, exitDone)
+	o.wants(t, cli.ExitDone)
 	lines := o.lines(t)
 	last := lines[len(lines)-1]
 	if cost, _ := last["cost"].(float64); last["outcome"] != "done" || cost <= 0 || !strings.Contains(last["text"].(string), "lamp.sh is repaired") {
@@ -292,8 +293,8 @@ func TestRun_demoNeedsNothingAndLeavesNothing(t *testing.T) {
 
 func TestChat_withoutATerminalPointsToRun(t *testing.T) {
 	d := newDesk(t)
-	d.run("chat", "--demo").wants(t, exitUsage, "chat needs a terminal", "winnow run")
-	d.run("chat", "--json").wants(t, exitUsage, "winnow run --json")
+	d.run("chat", "--demo").wants(t, cli.ExitUsage, "chat needs a terminal", "winnow run")
+	d.run("chat", "--json").wants(t, cli.ExitUsage, "winnow run --json")
 }
 
 func TestRun_nothingIsWrittenWhenTheContextHasEnded(t *testing.T) {
@@ -301,46 +302,9 @@ func TestRun_nothingIsWrittenWhenTheContextHasEnded(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	o := d.runWith(ctx, strings.NewReader(""), new(bytes.Buffer), "run", "x")
-	o.wants(t, exitInterrupted)
+	o.wants(t, cli.ExitInterrupted)
 	if n := len(upstream.Records()); n > 0 {
 		t.Errorf("%d requests", n)
-	}
-}
-
-// A repository may be anybody's: what a link in it leads to is not sent without a question.
-func TestInstructions_aLinkOutOfTheRepositoryIsPassedOver(t *testing.T) {
-	away, repo := t.TempDir(), t.TempDir()
-	folder := filepath.Join(repo, "sub")
-	for _, err := range []error{
-		os.Mkdir(filepath.Join(repo, ".git"), 0o755), os.Mkdir(folder, 0o755), os.WriteFile(filepath.Join(away, "key"), []byte("secret"), 0o600),
-		os.WriteFile(filepath.Join(repo, "house.md"), []byte("In verse."), 0o644), os.Symlink("house.md", filepath.Join(repo, "AGENTS.md")),
-		os.Symlink(filepath.Join(away, "key"), filepath.Join(folder, "AGENTS.md")), os.WriteFile(filepath.Join(folder, "CLAUDE.md"), []byte("Briefly."), 0o644),
-	} {
-		if err != nil {
-			t.Skip(err)
-		}
-	}
-	want := []instruction{{filepath.Join(repo, "AGENTS.md"), "In verse."}, {filepath.Join(folder, "CLAUDE.md"), "Briefly."}}
-	if got := instructions(folder, ""); !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
-func TestInstructions_areCutBetweenTwoCharacters(t *testing.T) {
-	folder := t.TempDir()
-	for n := range 4 {
-		text := strings.Repeat("x", n) + strings.Repeat("日", mostInstructions/3+10)
-		if err := os.WriteFile(filepath.Join(folder, "AGENTS.md"), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		got := instructions(folder, "")
-		if len(got) != 1 {
-			t.Fatalf("%d instructions with %d bytes before them", len(got), n)
-		}
-		kept, note, ok := strings.Cut(got[0].text, "\n[")
-		if !ok || !strings.HasPrefix(text, kept) || len(kept) < mostInstructions-3 || !strings.Contains(note, "; the rest is in the file]") {
-			t.Errorf("with %d bytes before them: %d bytes are kept, and the note is %q", n, len(kept), note)
-		}
 	}
 }
 
@@ -349,7 +313,7 @@ func TestRun_goesOnWithAForkAndNotWithAChild(t *testing.T) {
 	d, _ := agentDesk(t, nil)
 	first := d.run("run", "begin", "--json").lines(t)
 	id := first[len(first)-1]["sessionID"].(string)
-	kept, err := sqlite.Open(t.Context(), sqlite.Config{Path: d.app().storeAt()})
+	kept, err := sqlite.Open(t.Context(), sqlite.Config{Path: source.StoreAt(d.app())})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,10 +5,12 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 )
 
 func TestHelp_everyCommandHasAnExampleThatIsItsOwn(t *testing.T) {
-	root := (&app{env: System()}).root()
+	root := root((&cli.App{Env: cli.System()}))
 	var check func(*cobra.Command)
 	check = func(cmd *cobra.Command) {
 		if cmd.Short == "" || strings.HasSuffix(cmd.Short, ".") {

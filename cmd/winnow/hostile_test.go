@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 )
 
 // A session of Claude Code, line by line.
@@ -50,32 +52,32 @@ func TestHostileInput_endsWithACodeAndAReason(t *testing.T) {
 		codes []int // that inspect may end with
 		says  string
 	}{
-		{"cut in the last line", good[:len(good)-40], []int{exitPartly}, "line 3"},
-		{"cut JSON", openCode(openCodeUser("msg_1", "", "hi"))[:150], []int{exitInput, exitPartly}, ""},
-		{"cut request body", []byte(anthropic[:70]), []int{exitInput, exitPartly}, ""},
-		{"a status line before the JSON", append([]byte("Exporting session: ses_1\n"), openCode(openCodeUser("msg_1", "", "hi"))...), []int{exitDone, exitPartly}, ""},
-		{"a call without a result", pairless, []int{exitDone}, ""},
-		{"a result without a call", resultOnly, []int{exitDone, exitPartly}, ""},
-		{"every line twice", twice, []int{exitDone, exitPartly}, ""},
-		{"ids twice", openCode(openCodeUser("msg_1", "", "hi"), openCodeUser("msg_1", "", "ho")), []int{exitDone, exitPartly}, ""},
-		{"ids out of order", openCode(openCodeUser("msg_9", "", "hi"), openCodeUser("msg_1", "", "ho")), []int{exitDone}, ""},
-		{"times with fractions", openCode(openCodeUser("msg_1", `,"time":{"created":1.5}`, "hi")), []int{exitDone, exitPartly}, ""},
-		{"no times", openCode(openCodeUser("msg_1", "", "hi")), []int{exitDone}, ""},
-		{"times that are words", openCode(openCodeUser("msg_1", `,"time":{"created":"yesterday"}`, "hi")), []int{exitDone, exitPartly}, ""},
-		{"a lone surrogate", claudeLines(quoted(`a \ud83d b`), quoted("ok")), []int{exitDone}, ""},
-		{"an escaped NUL", claudeLines(quoted(`a \u0000 b`), quoted("ok")), []int{exitDone}, ""},
-		{"a line of NUL bytes", slices.Concat(good, bytes.Repeat([]byte{0}, 4096), []byte("\n")), []int{exitPartly}, "line 4"},
-		{"NUL bytes only", bytes.Repeat([]byte{0}, 4096), []int{exitInput}, ""},
-		{"no UTF-8", claudeLines(quoted("a \xff\xfe b"), quoted("ok")), []int{exitDone, exitPartly}, ""},
-		{"nesting", slices.Concat(good, []byte(deep+"\n")), []int{exitDone, exitPartly}, ""},
-		{"nesting in an input", claudeLines(quoted("Go."), `[{"type":"tool_use","id":"toolu_1","name":"Bash","input":{"command":`+deep+`}}]`, quoted("Next.")), []int{exitDone, exitPartly}, ""},
-		{"nesting alone", []byte(deep), []int{exitInput}, ""},
-		{"an empty list", []byte("[]"), []int{exitInput}, ""},
-		{"an empty object", []byte("{}"), []int{exitInput}, ""},
-		{"null", []byte("null"), []int{exitInput}, ""},
-		{"no messages", openCode(), []int{exitDone}, ""},
-		{"lines as Windows ends them", bytes.ReplaceAll(good, []byte("\n"), []byte("\r\n")), []int{exitDone}, ""},
-		{"a byte order mark", append([]byte("\xef\xbb\xbf"), good...), []int{exitDone}, ""},
+		{"cut in the last line", good[:len(good)-40], []int{cli.ExitPartly}, "line 3"},
+		{"cut JSON", openCode(openCodeUser("msg_1", "", "hi"))[:150], []int{cli.ExitInput, cli.ExitPartly}, ""},
+		{"cut request body", []byte(anthropic[:70]), []int{cli.ExitInput, cli.ExitPartly}, ""},
+		{"a status line before the JSON", append([]byte("Exporting session: ses_1\n"), openCode(openCodeUser("msg_1", "", "hi"))...), []int{cli.ExitDone, cli.ExitPartly}, ""},
+		{"a call without a result", pairless, []int{cli.ExitDone}, ""},
+		{"a result without a call", resultOnly, []int{cli.ExitDone, cli.ExitPartly}, ""},
+		{"every line twice", twice, []int{cli.ExitDone, cli.ExitPartly}, ""},
+		{"ids twice", openCode(openCodeUser("msg_1", "", "hi"), openCodeUser("msg_1", "", "ho")), []int{cli.ExitDone, cli.ExitPartly}, ""},
+		{"ids out of order", openCode(openCodeUser("msg_9", "", "hi"), openCodeUser("msg_1", "", "ho")), []int{cli.ExitDone}, ""},
+		{"times with fractions", openCode(openCodeUser("msg_1", `,"time":{"created":1.5}`, "hi")), []int{cli.ExitDone, cli.ExitPartly}, ""},
+		{"no times", openCode(openCodeUser("msg_1", "", "hi")), []int{cli.ExitDone}, ""},
+		{"times that are words", openCode(openCodeUser("msg_1", `,"time":{"created":"yesterday"}`, "hi")), []int{cli.ExitDone, cli.ExitPartly}, ""},
+		{"a lone surrogate", claudeLines(quoted(`a \ud83d b`), quoted("ok")), []int{cli.ExitDone}, ""},
+		{"an escaped NUL", claudeLines(quoted(`a \u0000 b`), quoted("ok")), []int{cli.ExitDone}, ""},
+		{"a line of NUL bytes", slices.Concat(good, bytes.Repeat([]byte{0}, 4096), []byte("\n")), []int{cli.ExitPartly}, "line 4"},
+		{"NUL bytes only", bytes.Repeat([]byte{0}, 4096), []int{cli.ExitInput}, ""},
+		{"no UTF-8", claudeLines(quoted("a \xff\xfe b"), quoted("ok")), []int{cli.ExitDone, cli.ExitPartly}, ""},
+		{"nesting", slices.Concat(good, []byte(deep+"\n")), []int{cli.ExitDone, cli.ExitPartly}, ""},
+		{"nesting in an input", claudeLines(quoted("Go."), `[{"type":"tool_use","id":"toolu_1","name":"Bash","input":{"command":`+deep+`}}]`, quoted("Next.")), []int{cli.ExitDone, cli.ExitPartly}, ""},
+		{"nesting alone", []byte(deep), []int{cli.ExitInput}, ""},
+		{"an empty list", []byte("[]"), []int{cli.ExitInput}, ""},
+		{"an empty object", []byte("{}"), []int{cli.ExitInput}, ""},
+		{"null", []byte("null"), []int{cli.ExitInput}, ""},
+		{"no messages", openCode(), []int{cli.ExitDone}, ""},
+		{"lines as Windows ends them", bytes.ReplaceAll(good, []byte("\n"), []byte("\r\n")), []int{cli.ExitDone}, ""},
+		{"a byte order mark", append([]byte("\xef\xbb\xbf"), good...), []int{cli.ExitDone}, ""},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -88,10 +90,10 @@ func TestHostileInput_endsWithACodeAndAReason(t *testing.T) {
 			if !strings.Contains(o.stderr, c.says) {
 				t.Errorf("stderr does not say %q: %s", c.says, o.stderr)
 			}
-			if o.code != exitDone && o.stderr == "" {
+			if o.code != cli.ExitDone && o.stderr == "" {
 				t.Error("it failed in silence")
 			}
-			if o.code == exitDone || o.code == exitPartly {
+			if o.code == cli.ExitDone || o.code == cli.ExitPartly {
 				o.document(t)
 			} else if o.stdout != "" {
 				t.Errorf("it failed and printed %.200s", o.stdout)
@@ -102,7 +104,7 @@ func TestHostileInput_endsWithACodeAndAReason(t *testing.T) {
 				{"prune", file, "-n", "--json"}, {"compact", file, "-n", "--json"}, {"export", file, "--format", "opencode"}, {"export", file, "--format", "codex"}, {"import", file, "--json"},
 			} {
 				p := d.run(args...)
-				if p.code != o.code && !(o.code != exitInput && slices.Contains([]int{exitDone, exitPartly, exitNothing}, p.code)) {
+				if p.code != o.code && !(o.code != cli.ExitInput && slices.Contains([]int{cli.ExitDone, cli.ExitPartly, cli.ExitNothing}, p.code)) {
 					t.Errorf("%v: exit code %d where inspect ends with %d; stderr: %s", args, p.code, o.code, p.stderr)
 				}
 				if strings.Contains(p.stderr, "panic") {
@@ -110,7 +112,7 @@ func TestHostileInput_endsWithACodeAndAReason(t *testing.T) {
 				}
 			}
 			// What comes out without a change is what went in, but for a byte order mark.
-			if o.code == exitDone || o.code == exitPartly {
+			if o.code == cli.ExitDone || o.code == cli.ExitPartly {
 				want := strings.TrimPrefix(string(c.data), "\xef\xbb\xbf")
 				if p := d.run("export", file); p.stdout != want {
 					t.Errorf("export gives %d bytes, not the %d that went in", len(p.stdout), len(want))
@@ -129,12 +131,12 @@ func TestHostileInput_fiftyMegabytesInOnePart(t *testing.T) {
 	file := d.put("big.jsonl", claudeLines(quoted("Go."), `[{"type":"tool_use","id":"toolu_1","name":"Bash","input":{"command":"ls"}}]`,
 		`[{"type":"tool_result","tool_use_id":"toolu_1","content":"`+big+`"}]`, quoted("Done."), quoted("Next?"), quoted("Nothing."), quoted("Well."), quoted("Bye.")))
 	o := d.run("inspect", file, "--json")
-	o.wants(t, exitDone)
+	o.wants(t, cli.ExitDone)
 	if n := o.document(t)["tokens"].(map[string]any)["total"].(float64); n < 5e6 {
 		t.Errorf("%v tokens in 50 MB", n)
 	}
 	o = d.run("compact", file, "-o", "small.jsonl", "--json")
-	o.wants(t, exitDone)
+	o.wants(t, cli.ExitDone)
 	if after := o.document(t)["tokensAfter"].(float64); after > 20_000 {
 		t.Errorf("the view has %v tokens after a compaction", after)
 	}
@@ -145,7 +147,7 @@ func TestErrors_sayNothingThatATerminalObeys(t *testing.T) {
 	hostile := "a\x1b]0;owned\x07\x1b[2J\u009b31mb"
 	for _, args := range [][]string{{"inspect", hostile}, {"show", hostile + "/x"}, {"undo", hostile}, {"search", "x", "--session", hostile}, {"compact", hostile, "--model", hostile}, {"config", hostile, hostile}, {hostile}} {
 		o := d.run(args...)
-		if o.code == exitDone || o.stderr == "" {
+		if o.code == cli.ExitDone || o.stderr == "" {
 			t.Errorf("%q: exit code %d, stderr %q", args, o.code, o.stderr)
 		}
 		if strings.ContainsAny(o.stderr, "\x1b\x07\u009b") {

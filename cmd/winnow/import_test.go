@@ -9,9 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/store/sqlite"
 )
 
@@ -85,7 +83,7 @@ func TestImport_killedGoesOnWhereItWas(t *testing.T) {
 		t.Logf("after %d ms: %d sessions", after, last)
 	}
 	o := d.run("import", folder, "--json")
-	if o.code != exitDone && o.code != exitNothing {
+	if o.code != cli.ExitDone && o.code != cli.ExitNothing {
 		t.Fatalf("the next import: %s", o.stderr)
 	}
 	doc := o.document(t)
@@ -96,7 +94,7 @@ func TestImport_killedGoesOnWhereItWas(t *testing.T) {
 		t.Errorf("%d sessions of %d are there in the end", got, sessions)
 	}
 	o = d.run("import", folder, "--json")
-	o.wants(t, exitNothing)
+	o.wants(t, cli.ExitNothing)
 	if doc := o.document(t); doc["unchanged"] != float64(sessions) {
 		t.Errorf("%v files of %d are known as they are", doc["unchanged"], sessions)
 	}
@@ -108,10 +106,10 @@ func TestImport_stopsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 80*time.Millisecond)
 	defer cancel()
 	o := d.runWith(ctx, strings.NewReader(""), new(strings.Builder), "import", folder)
-	if o.code != exitInterrupted && o.code != exitDone {
+	if o.code != cli.ExitInterrupted && o.code != cli.ExitDone {
 		t.Errorf("exit code %d: %s", o.code, o.stderr)
 	}
-	time.Sleep(patience) // it may still be at its last transaction
+	time.Sleep(cli.Patience) // it may still be at its last transaction
 	for id, n := range d.held() {
 		if n != 60 {
 			t.Errorf("half a session is seen: %s has %d messages", id, n)
@@ -123,7 +121,7 @@ func TestImport_tellsOnATerminalHowFarItIs(t *testing.T) {
 	d := newDesk(t)
 	folder := d.shelf(3, 5)
 	var stderr strings.Builder
-	env := System()
+	env := cli.System()
 	env.Stdin, env.Stdout, env.Stderr, env.Dir, env.Environ = strings.NewReader(""), new(strings.Builder), &stderr, d.dir, d.env
 	env.StdoutTerminal, env.StderrTerminal = false, true
 	env.Getenv = func(name string) string {
@@ -132,72 +130,10 @@ func TestImport_tellsOnATerminalHowFarItIs(t *testing.T) {
 		}
 		return ""
 	}
-	if code := Main(t.Context(), []string{"import", folder}, env); code != exitDone {
+	if code := Main(t.Context(), []string{"import", folder}, env); code != cli.ExitDone {
 		t.Fatalf("exit code %d: %s", code, &stderr)
 	}
 	if !strings.Contains(stderr.String(), "importing 1 of 3 files") || !strings.HasSuffix(stderr.String(), "\r\x1b[K") {
 		t.Errorf("it said %q", &stderr)
-	}
-}
-
-func TestGrow_tellsWhatIsNew(t *testing.T) {
-	text := func(id string, texts ...string) session.Message {
-		m := session.Message{MessageInfo: session.MessageInfo{ID: id, Role: session.User}}
-		for i, t := range texts {
-			m.Parts = append(m.Parts, session.Part{ID: fmt.Sprint(id, i), Type: session.TextPart, Text: t})
-		}
-		return m
-	}
-	call := func(id string, status session.Status, output string) session.Message {
-		return session.Message{MessageInfo: session.MessageInfo{ID: id, Role: session.Assistant}, Parts: []session.Part{
-			{ID: id + "c", Type: session.ToolPart, Tool: "x", State: &session.ToolState{Status: status, Output: output}}}}
-	}
-	type log = []session.Message
-	a, b, c := text("a", "1"), text("b", "2"), text("c", "3")
-	own := text("own", "summary")
-	for name, x := range map[string]struct {
-		stored, file       log
-		taken              int
-		appended, updated  []string
-		own                int
-		rewritten, nothing bool
-	}{
-		"as it was":                  {stored: log{a, b}, file: log{a, b}, taken: 2, nothing: true},
-		"grown":                      {stored: log{a, b}, file: log{a, b, c}, taken: 2, appended: []string{"c"}},
-		"of nothing":                 {stored: nil, file: log{a}, taken: 0, appended: []string{"a"}},
-		"cut":                        {stored: log{a, b}, file: log{a}, taken: 2, own: 1, nothing: true},
-		"a call that ended":          {stored: log{a, call("t", session.Running, "")}, file: log{a, call("t", session.Completed, "out"), c}, taken: 2, updated: []string{"t"}, appended: []string{"c"}},
-		"more parts, more text":      {stored: log{a, text("b", "be")}, file: log{a, text("b", "begun", "and more")}, taken: 2, updated: []string{"b"}},
-		"folded in the store":        {stored: log{a, b, own}, file: log{a, b, c}, taken: 2, appended: []string{"c"}, own: 1},
-		"grown after it was folded":  {stored: log{a, own, b}, file: log{a, b, c}, taken: 2, appended: []string{"c"}, own: 1},
-		"another output":             {stored: log{call("t", session.Completed, "one")}, file: log{call("t", session.Completed, "two")}, taken: 1, rewritten: true},
-		"another text":               {stored: log{a, b}, file: log{a, text("b", "x")}, taken: 2, rewritten: true},
-		"another branch":             {stored: log{a, b}, file: log{a, c}, taken: 2, rewritten: true},
-		"another beginning":          {stored: log{a, b}, file: log{c}, taken: 2, rewritten: true},
-		"another order":              {stored: log{a, b}, file: log{b, a}, taken: 2, rewritten: true},
-		"fewer parts":                {stored: log{text("a", "1", "2")}, file: log{text("a", "1")}, taken: 1, rewritten: true},
-		"another role":               {stored: log{a}, file: log{{MessageInfo: session.MessageInfo{ID: "a", Role: session.Assistant}, Parts: a.Parts}}, taken: 1, rewritten: true},
-		"an id that comes once more": {stored: log{a, own}, file: log{a, b, own}, taken: 1, rewritten: true},
-	} {
-		g := grow(x.stored, x.file, x.taken)
-		if (g.rewritten != "") != x.rewritten {
-			t.Errorf("%s: rewritten %q", name, g.rewritten)
-			continue
-		}
-		if x.rewritten {
-			continue
-		}
-		ids := func(messages log) (ids []string) {
-			for _, m := range messages {
-				ids = append(ids, m.ID)
-			}
-			return ids
-		}
-		if diff := cmp.Diff([]any{x.appended, x.updated, x.own}, []any{ids(g.appended), ids(g.updated), g.own}); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-		if nothing := len(g.appended)+len(g.updated) == 0; nothing != x.nothing {
-			t.Errorf("%s: nothing is new: %v", name, nothing)
-		}
 	}
 }

@@ -20,6 +20,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/winnowhq/winnow/cmd/winnow/internal/change"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/model"
 )
@@ -91,11 +93,11 @@ func TestInPlace_aLineEveryMillisecondLosesNone(t *testing.T) {
 				stop <- true
 				lines := <-ended
 				switch o.code {
-				case exitDone, exitPartly:
+				case cli.ExitDone, cli.ExitPartly:
 					replaced++
-				case exitFailed:
+				case cli.ExitFailed:
 					refused++
-					o.wants(t, exitFailed, "was not replaced")
+					o.wants(t, cli.ExitFailed, "was not replaced")
 				default:
 					t.Fatalf("exit code %d: %s", o.code, o.stderr)
 				}
@@ -145,13 +147,13 @@ func TestInPlace_twoAtOnceBothCount(t *testing.T) {
 	}
 	both.Wait()
 	for _, o := range outcomes {
-		o.wants(t, exitDone)
+		o.wants(t, cli.ExitDone)
 	}
 	o := d.run("inspect", file, "--json")
-	o.wants(t, exitDone)
+	o.wants(t, cli.ExitDone)
 	for _, part := range parts {
 		e := d.run("explain", file, part)
-		e.wants(t, exitDone)
+		e.wants(t, cli.ExitDone)
 		if !strings.Contains(e.stdout, "elided") {
 			t.Errorf("that %s was discarded has vanished: %s", part, e.stdout)
 		}
@@ -178,7 +180,7 @@ func TestInPlace_modeOwnerAndLinkStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := d.read(file)
-	d.run("prune", "link.jsonl", "--in-place").wants(t, exitDone)
+	d.run("prune", "link.jsonl", "--in-place").wants(t, cli.ExitDone)
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm() != 0o440 || bytes.Equal(d.read(file), before) {
 		t.Errorf("the file is %v, %v", info.Mode(), err)
@@ -192,7 +194,7 @@ func TestInPlace_modeOwnerAndLinkStay(t *testing.T) {
 	if diff := d.names(); !slices.Equal(diff, []string{file, "link.jsonl"}) {
 		t.Errorf("the folder has %v", diff)
 	}
-	d.run("undo", "link.jsonl", "--in-place").wants(t, exitDone) // what winnow itself has just written is no agent's work
+	d.run("undo", "link.jsonl", "--in-place").wants(t, cli.ExitDone) // what winnow itself has just written is no agent's work
 	if !bytes.Equal(d.read(file), before) {
 		t.Error("it is not as it was")
 	}
@@ -213,7 +215,7 @@ func TestInPlace_onAnotherDisk(t *testing.T) {
 	d.env = append(d.env, "XDG_DATA_HOME="+other)
 	before := d.read(file)
 	o := d.run("prune", file, "--in-place", "--json")
-	o.wants(t, exitDone)
+	o.wants(t, cli.ExitDone)
 	var doc pruning
 	if err := json.Unmarshal([]byte(o.stdout), &doc); err != nil {
 		t.Fatal(err)
@@ -227,10 +229,10 @@ func TestInPlace_onAnotherDisk(t *testing.T) {
 
 	// A program that keeps the file open: the link stays beside the file until it is gone.
 	w := keepOpen(t, filepath.Join(d.dir, file), "writer")
-	d.run("undo", file, "--in-place").wants(t, exitFailed, "(open)")
+	d.run("undo", file, "--in-place").wants(t, cli.ExitFailed, "(open)")
 	o = d.run("undo", file, "--in-place", "--force", "--json")
-	o.wants(t, exitPartly, "still has the original open")
-	var undone change
+	o.wants(t, cli.ExitPartly, "still has the original open")
+	var undone change.Document
 	if err := json.Unmarshal([]byte(o.stdout), &undone); err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +240,7 @@ func TestInPlace_onAnotherDisk(t *testing.T) {
 		t.Errorf("the original is %+v", undone.InPlace)
 	}
 	w.say("late")
-	d.run("doctor", file).wants(t, exitPartly)
+	d.run("doctor", file).wants(t, cli.ExitPartly)
 	if kept := d.originals(); !bytes.HasSuffix(kept[0], []byte("late\n")) {
 		t.Error("what was written late is lost")
 	}
@@ -305,38 +307,38 @@ func TestInPlace_aFileThatIsOpenIsRefused(t *testing.T) {
 		t.Error("a model is asked for a summary that cannot be used")
 		return nil, io.EOF
 	}
-	d.run("compact", file, "--in-place", "--summarizer", "llm").wants(t, exitFailed, "it is open in codex (process", "(open)", "end that program", "--force replaces it all the same")
+	d.run("compact", file, "--in-place", "--summarizer", "llm").wants(t, cli.ExitFailed, "it is open in codex (process", "(open)", "end that program", "--force replaces it all the same")
 	d.client = nil
 	if len(d.originals()) > 0 || !bytes.Equal(d.read(file), before) {
 		t.Fatal("something was done")
 	}
 	var seen diagnosis
 	o := d.run("doctor", file, "--json")
-	o.wants(t, exitDone)
+	o.wants(t, cli.ExitDone)
 	if err := json.Unmarshal([]byte(o.stdout), &seen); err != nil || len(seen.Open) != 1 || !seen.Open[0].Writing {
 		t.Errorf("doctor sees %+v, %v", seen.Open, err)
 	}
 
-	d.run("compact", file, "--in-place", "--force").wants(t, exitPartly, "codex (process", "still has the original open", "winnow doctor codex.jsonl")
+	d.run("compact", file, "--in-place", "--force").wants(t, cli.ExitPartly, "codex (process", "still has the original open", "winnow doctor codex.jsonl")
 	line := added("codex", 7)
 	w.say(line)
 	if kept := d.originals(); len(kept) != 1 || string(kept[0]) != string(before)+line+"\n" {
 		t.Error("what was written late is not in the original")
 	}
 	o = d.run("doctor", file, "--json")
-	o.wants(t, exitPartly)
+	o.wants(t, cli.ExitPartly)
 	if err := json.Unmarshal([]byte(o.stdout), &seen); err != nil || len(seen.Findings) != 1 || seen.Findings[0].Code != grownOriginal || !strings.Contains(seen.Findings[0].What, "has 1 line that") {
 		t.Errorf("doctor finds %+v, %v", seen.Findings, err)
 	}
-	d.run("doctor").wants(t, exitPartly)
-	d.run("originals", "prune", "--all").wants(t, exitNothing)
+	d.run("doctor").wants(t, cli.ExitPartly)
+	d.run("originals", "prune", "--all").wants(t, cli.ExitNothing)
 	w.end()
-	d.run("originals", "prune", "--all").wants(t, exitNothing) // the line is nowhere else
+	d.run("originals", "prune", "--all").wants(t, cli.ExitNothing) // the line is nowhere else
 	if err := appendLine(filepath.Join(d.dir, file), line); err != nil {
 		t.Fatal(err)
 	}
-	d.run("doctor", file).wants(t, exitDone)
-	d.run("originals", "prune", "--all", "--force").wants(t, exitDone)
+	d.run("doctor", file).wants(t, cli.ExitDone)
+	d.run("originals", "prune", "--all", "--force").wants(t, cli.ExitDone)
 }
 
 func TestInPlace_aFileThatWasWrittenJustNowIsRefused(t *testing.T) {
@@ -344,17 +346,17 @@ func TestInPlace_aFileThatWasWrittenJustNowIsRefused(t *testing.T) {
 	file := d.take("claude.jsonl")
 	d.put(file, d.read(file))
 	for _, args := range [][]string{{"compact", file, "--in-place"}, {"prune", file, "--in-place"}, {"discard", file, "toolu_02", "--in-place"}, {"restore", file, "toolu_02", "--in-place"}, {"undo", file, "--in-place"}} {
-		d.run(args...).wants(t, exitFailed, "in the last 2 seconds", "(recent)", "wait for 2 seconds", "--force")
+		d.run(args...).wants(t, cli.ExitFailed, "in the last 2 seconds", "(recent)", "wait for 2 seconds", "--force")
 	}
 	if len(d.originals()) > 0 {
 		t.Error("something was done")
 	}
-	d.run("prune", file, "--in-place", "--force").wants(t, exitDone)
-	d.run("undo", file, "--in-place").wants(t, exitDone)
+	d.run("prune", file, "--in-place", "--force").wants(t, cli.ExitDone)
+	d.run("undo", file, "--in-place").wants(t, cli.ExitDone)
 	if err := appendLine(filepath.Join(d.dir, file), added("claude", 0)); err != nil {
 		t.Fatal(err)
 	}
-	d.run("prune", file, "--in-place").wants(t, exitFailed, "(recent)") // it is not as winnow left it
+	d.run("prune", file, "--in-place").wants(t, cli.ExitFailed, "(recent)") // it is not as winnow left it
 }
 
 func TestInPlace_anIncompleteLastLineIsRefusedAndStaysInTheOriginal(t *testing.T) {
@@ -365,16 +367,16 @@ func TestInPlace_anIncompleteLastLineIsRefusedAndStaysInTheOriginal(t *testing.T
 		torn := `{"type":"user","mess`
 		d.put(file, append(slices.Clip(whole), torn...))
 		d.age(file)
-		d.run("compact", file, "--in-place").wants(t, exitFailed, "its last line is incomplete (20 bytes", "(torn)", "--force")
-		d.run("doctor", file).wants(t, exitPartly)
-		d.run("compact", file, "--in-place", "--force").wants(t, exitPartly, "20 bytes at the end of the original")
+		d.run("compact", file, "--in-place").wants(t, cli.ExitFailed, "its last line is incomplete (20 bytes", "(torn)", "--force")
+		d.run("doctor", file).wants(t, cli.ExitPartly)
+		d.run("compact", file, "--in-place", "--force").wants(t, cli.ExitPartly, "20 bytes at the end of the original")
 		if bytes.Contains(d.read(file), []byte(torn)) {
 			t.Errorf("%s: the incomplete line is in the new file", name)
 		}
 		if kept := d.originals(); len(kept) != 1 || string(kept[0]) != string(whole)+torn {
 			t.Errorf("%s: the original is not as it was", name)
 		}
-		d.run("undo", file, "--in-place").wants(t, exitDone)
+		d.run("undo", file, "--in-place").wants(t, cli.ExitDone)
 		if !bytes.Equal(d.read(file), whole) {
 			t.Errorf("%s: what was undone is not what was there", name)
 		}
@@ -419,13 +421,13 @@ func TestInPlace_aLivingAgentIsRefused(t *testing.T) {
 	}
 	agent := idle(t, "claude", d.dir)
 	trace(agent.Process.Pid, "0f1e2d3c-4b5a-4678-9abc-def012345678")
-	d.run("compact", file, "--in-place").wants(t, exitFailed, fmt.Sprintf("claude (process %d)", agent.Process.Pid), "(agent)", "end the agent", "--force")
+	d.run("compact", file, "--in-place").wants(t, cli.ExitFailed, fmt.Sprintf("claude (process %d)", agent.Process.Pid), "(agent)", "end the agent", "--force")
 	trace(agent.Process.Pid, "another")
-	d.run("prune", file, "--in-place").wants(t, exitDone)
+	d.run("prune", file, "--in-place").wants(t, cli.ExitDone)
 	other := idle(t, "vi", d.dir) // the number was given out again
 	trace(other.Process.Pid, "0f1e2d3c-4b5a-4678-9abc-def012345678")
-	d.run("undo", file, "--in-place").wants(t, exitDone)
-	d.run("prune", file, "--in-place").wants(t, exitDone)
+	d.run("undo", file, "--in-place").wants(t, cli.ExitDone)
+	d.run("prune", file, "--in-place").wants(t, cli.ExitDone)
 }
 
 // Of other products it is only seen that one runs in the session's folder: that is said, and no more.
@@ -435,7 +437,7 @@ func TestInPlace_aClientInTheProjectIsSaid(t *testing.T) {
 	d.age(file)
 	agent := idle(t, "pi", d.dir)
 	o := d.run("prune", file, "--in-place")
-	o.wants(t, exitDone, fmt.Sprintf("pi (process %d) is running in %s", agent.Process.Pid, d.dir), "end it")
+	o.wants(t, cli.ExitDone, fmt.Sprintf("pi (process %d) is running in %s", agent.Process.Pid, d.dir), "end it")
 }
 
 func mustRead(t *testing.T, path string) []byte {
@@ -452,9 +454,9 @@ func TestDoctor_aCompactionThatIsGoneRound(t *testing.T) {
 	for _, name := range []string{"claude", "pi"} {
 		d := newDesk(t)
 		file := d.take(name + ".jsonl")
-		d.run("compact", file, "--in-place").wants(t, exitDone)
+		d.run("compact", file, "--in-place").wants(t, cli.ExitDone)
 		compacted := d.read(file)
-		d.run("doctor", file).wants(t, exitDone)
+		d.run("doctor", file).wants(t, cli.ExitDone)
 		path := filepath.Join(d.dir, file)
 		for n := range 2 {
 			if err := appendLine(path, added(name, n)); err != nil {
@@ -462,7 +464,7 @@ func TestDoctor_aCompactionThatIsGoneRound(t *testing.T) {
 			}
 		}
 		o := d.run("doctor", file, "--json")
-		o.wants(t, exitPartly)
+		o.wants(t, cli.ExitPartly)
 		var doc diagnosis
 		if err := json.Unmarshal([]byte(o.stdout), &doc); err != nil {
 			t.Fatal(err)
@@ -483,15 +485,15 @@ func TestDoctor_aCompactionThatIsGoneRound(t *testing.T) {
 		}
 		line := strings.NewReplacer("00000000-0000-4000-8000-000000000024", last.UUID, `"00000018"`, fmt.Sprintf("%q", last.ID)).Replace(added(name, 0))
 		d.put(file, append(slices.Clip(compacted), line+"\n"...))
-		d.run("doctor", file).wants(t, exitDone)
+		d.run("doctor", file).wants(t, cli.ExitDone)
 	}
 	d := newDesk(t)
 	file := d.take("codex.jsonl")
-	d.run("compact", file, "--in-place").wants(t, exitDone)
+	d.run("compact", file, "--in-place").wants(t, cli.ExitDone)
 	if err := appendLine(filepath.Join(d.dir, file), added("codex", 0)); err != nil {
 		t.Fatal(err)
 	}
-	d.run("doctor", file).wants(t, exitDone)
+	d.run("doctor", file).wants(t, cli.ExitDone)
 }
 
 // What came while the file was replaced, and leads round the compaction, is told at once.
@@ -507,14 +509,14 @@ func TestInPlace_carriedLinesThatGoRoundTheCompactionAreTold(t *testing.T) {
 		}
 		return nil
 	}
-	d.run("compact", file, "--in-place").wants(t, exitFailed, "it was written to since it was read", "(changed)", "--force")
+	d.run("compact", file, "--in-place").wants(t, cli.ExitFailed, "it was written to since it was read", "(changed)", "--force")
 	if !bytes.HasSuffix(d.read(file), []byte(line+"\n")) || len(d.originals()) > 0 {
 		t.Fatal("the file was changed")
 	}
 	once = false
 	d.take(file)
 	o := d.run("compact", file, "--in-place", "--force", "--json")
-	o.wants(t, exitPartly, "does not count", "lead round it")
+	o.wants(t, cli.ExitPartly, "has no effect", "bypass it")
 	var doc compaction
 	if err := json.Unmarshal([]byte(o.stdout), &doc); err != nil || doc.InPlace.CarriedLines != 1 || len(doc.InPlace.Notes) != 1 {
 		t.Errorf("%+v, %v", doc.InPlace, err)
@@ -529,7 +531,7 @@ func TestInPlace_minusOOverSRCIsInPlaceToo(t *testing.T) {
 	file := d.take("claude.jsonl")
 	before := d.read(file)
 	for _, args := range [][]string{{"prune", file, "-o", file, "--force"}, {"export", file, "-o", "./" + file, "--force", "--format", "opencode"}} {
-		d.run(args...).wants(t, exitDone)
+		d.run(args...).wants(t, cli.ExitDone)
 	}
 	if kept := d.originals(); len(kept) != 2 || !bytes.Equal(kept[1], before) {
 		t.Errorf("%d originals are kept", len(kept))
@@ -540,7 +542,7 @@ func TestInPlace_withoutAHomeThereIsNoPlaceForOriginals(t *testing.T) {
 	d := newDesk(t)
 	file := d.take("claude.jsonl")
 	d.env = smallSettings
-	d.run("prune", file, "--in-place").wants(t, exitUsage, "no home folder", "XDG_DATA_HOME")
+	d.run("prune", file, "--in-place").wants(t, cli.ExitUsage, "no home folder", "XDG_DATA_HOME")
 }
 
 func TestInPlace_aPipeIsNotReplaced(t *testing.T) {
@@ -556,7 +558,7 @@ func TestInPlace_aPipeIsNotReplaced(t *testing.T) {
 		}
 	}()
 	o := d.run("prune", "pipe.jsonl", "--in-place")
-	if o.code == exitDone || slices.Contains(d.names(), "pipe.pruned.jsonl") {
+	if o.code == cli.ExitDone || slices.Contains(d.names(), "pipe.pruned.jsonl") {
 		t.Errorf("exit code %d, and the folder has %v", o.code, d.names())
 	}
 }

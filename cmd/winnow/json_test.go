@@ -12,6 +12,11 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/change"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/importing"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/simulation"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/survey"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/workbench"
 )
 
 // TestJSONDocumentation_namesEveryMember keeps docs/json.md true: what a document has stands in the section of its command, or in the section of
@@ -27,9 +32,9 @@ func TestJSONDocumentation_namesEveryMember(t *testing.T) {
 		sections[strings.TrimSpace(title)] = body
 	}
 	documents := map[string]any{
-		"inspect": inspection{}, "inspect FOLDER": folderInspection{}, "prune": pruning{}, "view": viewed{}, "compact": compaction{}, "explain": explained{}, "explain PART": winnow.Explanation{},
-		"undo, redo, restore, pin": change{}, "dismiss": dismissal{}, "handles": handleList{}, "discard, distill": selfPruned{}, "import": imported{}, "export": exported{}, "list": listing{}, "search": searched{}, "show": shown{}, "revert": reversion{}, "config": configured{}, "config set": configSet{},
-		"list --everywhere": everywhere{}, "models": modelList{}, "replay": replayed{}, "run": []any{happened{}, ran{}}, "version": versioned{}, "originals": originalList{}, "originals prune": originalsPruned{}, "doctor": diagnosis{}, "Events": winnow.Event{},
+		"inspect": inspection{}, "inspect FOLDER": survey.FolderInspection{}, "prune": pruning{}, "view": viewed{}, "compact": compaction{}, "explain": explained{}, "explain PART": winnow.Explanation{},
+		"undo, redo, restore, pin": change.Document{}, "dismiss": dismissal{}, "handles": handleList{}, "discard, distill": change.ByHandDocument{}, "import": importing.Document{}, "export": exported{}, "list": listing{}, "search": searched{}, "show": shown{}, "revert": workbench.Reversion{}, "config": configured{}, "config set": configSet{},
+		"list --everywhere": survey.Computer{}, "models": modelList{}, "replay": simulation.Document{}, "run": []any{workbench.Happened{}, workbench.Ran{}}, "version": versioned{}, "originals": originalList{}, "originals prune": originalsPruned{}, "doctor": diagnosis{}, "Events": winnow.Event{},
 	}
 	for title, document := range documents {
 		body, ok := sections[title]

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 )
 
 // pipe makes a named pipe that nobody writes into: whoever opens it to read waits for ever.
@@ -60,13 +62,13 @@ func TestSource_whatIsNoFileIsRefused(t *testing.T) {
 			{"inspect", name}, {"prune", name, "-n"}, {"compact", name}, {"compact", name, "--in-place"}, {"view", name}, {"import", name},
 			{"explain", name}, {"replay", name}, {"pin", name, "--text", "x"},
 		} {
-			if o := d.ends(args...); o.code == exitDone || !strings.Contains(o.stderr, want) {
+			if o := d.ends(args...); o.code == cli.ExitDone || !strings.Contains(o.stderr, want) {
 				t.Errorf("winnow %s: exit code %d, want that it is %s: %s", strings.Join(args, " "), o.code, want, o.stderr)
 			}
 		}
 	}
 	// Memory of a process is a file that cannot be read from its beginning.
-	if o := d.ends("inspect", "/proc/self/mem"); o.code == exitDone || !strings.Contains(o.stderr, "/proc/self/mem") {
+	if o := d.ends("inspect", "/proc/self/mem"); o.code == cli.ExitDone || !strings.Contains(o.stderr, "/proc/self/mem") {
 		t.Errorf("exit code %d: %s", o.code, o.stderr)
 	}
 }
@@ -88,7 +90,7 @@ func TestSource_aPipeOfTheShellIsRead(t *testing.T) {
 		w.Write(text)
 		w.Close()
 	}()
-	d.ends("inspect", name).wants(t, exitDone)
+	d.ends("inspect", name).wants(t, cli.ExitDone)
 }
 
 // Folders of the products, and of a project, are searched without waiting for what is no file.
@@ -108,7 +110,7 @@ func TestFolders_withPipesInThem(t *testing.T) {
 	d.ends("inspect", filepath.Join(d.dir, home, ".codex"))
 	d.ends("list", "--everywhere", "--quick", "--json")
 	d.pipe("winnow.jsonc")
-	if o := d.ends("config"); o.code != exitUsage || !strings.Contains(o.stderr, "it is no plain file but a named pipe") {
+	if o := d.ends("config"); o.code != cli.ExitUsage || !strings.Contains(o.stderr, "it is not a plain file but a named pipe") {
 		t.Errorf("exit code %d: %s", o.code, o.stderr)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/internal/outside"
 )
 
@@ -70,7 +71,7 @@ func TestInspect_ofALargeFileSaysWhatTheWholeSays(t *testing.T) {
 	var whole, skimmed inspection
 	for doc, limit := range map[*inspection]int64{&whole: 1 << 40, &skimmed: 1 << 20} {
 		var out, complaints bytes.Buffer
-		env := Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &complaints, Dir: filepath.Dir(path), Getenv: func(string) string { return "" }, Now: System().Now, TooLarge: limit}
+		env := cli.Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &complaints, Dir: filepath.Dir(path), Getenv: func(string) string { return "" }, Now: cli.System().Now, TooLarge: limit}
 		if code := Main(t.Context(), []string{"inspect", path, "--json"}, env); code != 0 {
 			t.Fatalf("exit %d: %s", code, complaints.String())
 		}

@@ -3,17 +3,16 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/mattn/go-runewidth"
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/survey"
 	"github.com/winnowhq/winnow/quantity"
-	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/visible"
@@ -36,120 +35,97 @@ type listed struct {
 	Updated   session.Millis `json:"updated"`
 }
 
-func (a *app) listCommand() *cobra.Command {
-	var f everywhereFlags
+func listCommand(a *cli.App) *cobra.Command {
+	var f survey.Flags
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the sessions in the store, or on this computer, last updated first",
-		Long: `list shows the sessions in winnow's own store, with what each of them cost. For that it reads their logs; --quick leaves it out.
+		Long: `list shows the sessions in winnow's own store, with what each of them cost. For that it
+reads their logs; --quick leaves it out.
 
-With --everywhere it shows what coding agents have kept on this computer: the sessions of Claude Code, Codex, OpenCode, pi, Gemini CLI and OpenHands, where
-each of them keeps them. Every command takes such a session by the word in the first column. Of a file that was not seen before everything is read once, for
-its tokens and its cost; what was learned is remembered in $XDG_CACHE_HOME/winnow/sessions.json until the file changes. --quick leaves that out and
-reads no more than the beginning of each file.`,
+With --everywhere it shows what coding agents have kept on this computer: the sessions of Claude Code,
+Codex, OpenCode, pi, Gemini CLI and OpenHands, where each product keeps them. Every command accepts
+such a session by the word in the first column. A file that was not seen before is read whole once,
+for its tokens and its cost; what was learned is remembered in $XDG_CACHE_HOME/winnow/sessions.json
+until the file changes. --quick reads only the beginning of each file.`,
 		Example: `  winnow list
   winnow list --everywhere
   winnow list --everywhere --sort cost
   winnow inspect opencode:ses_0f3c2a`,
-		Args: exactly(0, "no argument"),
+		Args: cli.Exactly(0, "no argument"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
-			case !f.on && (f.all || cmd.Flags().Changed("sort")):
-				return usage("--sort and --all go with --everywhere")
-			case !slices.Contains(sortings(), f.sort):
-				return usage("there is no order %q; there are %s", f.sort, strings.Join(sortings(), ", "))
-			case f.quick && (f.sort == "cost" || f.sort == "tokens"):
-				return usage("--quick does not learn %s; leave it out, or sort by updated or size", f.sort)
-			case f.on:
-				return a.runEverywhere(cmd.Context(), f)
+			case !f.On && (f.All || cmd.Flags().Changed("sort")):
+				return cli.Usage("--sort and --all need --everywhere")
+			case !slices.Contains(survey.Sortings(), f.Sort):
+				return cli.Usage("there is no order %q; there are %s", f.Sort, strings.Join(survey.Sortings(), ", "))
+			case f.Quick && (f.Sort == "cost" || f.Sort == "tokens"):
+				return cli.Usage("--quick does not learn %s; leave it out, or sort by updated or size", f.Sort)
+			case f.On:
+				return survey.Everywhere(cmd.Context(), a, f)
 			}
-			return a.runList(cmd.Context(), f.quick)
+			return runList(cmd.Context(), a, f.Quick)
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&f.on, "everywhere", false, "what coding agents have kept on this computer")
-	flags.StringVar(&f.sort, "sort", "updated", "order of --everywhere: "+strings.Join(sortings(), ", "))
-	flags.BoolVar(&f.quick, "quick", false, "no tokens and no costs: read no session whole")
-	flags.BoolVar(&f.all, "all", false, "list the sessions of sub-agents too")
-	complete(cmd, "sort", sortings()...)
+	flags.BoolVar(&f.On, "everywhere", false, "what coding agents have kept on this computer")
+	flags.StringVar(&f.Sort, "sort", "updated", "order of --everywhere: "+strings.Join(survey.Sortings(), ", "))
+	flags.BoolVar(&f.Quick, "quick", false, "no tokens and no costs: read no session whole")
+	flags.BoolVar(&f.All, "all", false, "list the sessions of sub-agents too")
+	cli.Complete(cmd, "sort", survey.Sortings()...)
 	return cmd
 }
 
-// sortings are the orders of list --everywhere.
-func sortings() []string { return []string{"updated", "size", "tokens", "cost"} }
-
-func (a *app) runList(ctx context.Context, quick bool) error {
-	settings, err := a.settings()
+func runList(ctx context.Context, a *cli.App, quick bool) error {
+	settings, err := a.Settings()
 	if err != nil {
 		return err // a mistake in the configuration is told by every command
 	}
-	listings, err := a.listings(ctx)
+	listings, err := source.Listings(ctx, a)
 	if err != nil {
 		return err
 	}
 	var bills []winnow.Bill
 	if !quick {
-		if bills, err = a.bills(ctx, listings, settings); err != nil {
+		if bills, err = billsOf(ctx, a, listings, settings); err != nil {
 			return err
 		}
 	}
-	if a.json {
-		doc := listing{[]listed{}}
-		for i, l := range listings {
-			one := listed{ID: l.Info.ID, Title: l.Info.Title, Directory: l.Info.Directory, Origin: l.Origin, Messages: l.Messages, Updated: l.Info.Time.Updated}
-			if !quick {
-				one.Cost, one.Uncosted = bills[i].Dollars(), bills[i].Unknown()
-			}
-			doc.Sessions = append(doc.Sessions, one)
-		}
-		if err := a.print(doc); err != nil {
-			return err
-		}
-	}
-	if len(listings) == 0 {
-		return hinted{nothing{"there is no session in the store"}, "`winnow import FILE` puts one there"}
-	}
-	if a.json {
-		return nil
-	}
-	width := 2
-	for _, l := range listings {
-		width = max(width, runewidth.StringWidth(visible.Line(l.Info.ID)))
-	}
+	doc, rows := listing{[]listed{}}, [][]string{}
 	for i, l := range listings {
-		cost := ""
+		one := listed{ID: l.Info.ID, Title: l.Info.Title, Directory: l.Info.Directory, Origin: l.Origin,
+			Messages: l.Messages, Updated: l.Info.Time.Updated}
+		row := []string{visible.Line(l.Info.ID), source.When(l.Info.Time.Updated),
+			quantity.Number(l.Messages) + " messages"}
 		if !quick {
-			cost = fmt.Sprintf("  %8s", costOf(bills[i].Dollars(), bills[i].Unknown()))
+			one.Cost, one.Uncosted = bills[i].Dollars(), bills[i].Unknown()
+			row = append(row, cli.CostOf(one.Cost, one.Uncosted))
 		}
-		a.printf("%s  %-16s  %6s messages%s  %-12s  %s\n", runewidth.FillRight(visible.Line(l.Info.ID), width), when(l.Info.Time.Updated), quantity.Number(l.Messages), cost, l.Origin, titleOf(l))
+		doc.Sessions = append(doc.Sessions, one)
+		rows = append(rows, append(row, l.Origin, source.TitleOf(l)))
 	}
-	return nil
+	widths := []int{-2, -16, 15, 8, -12}
+	if quick {
+		widths = []int{-2, -16, 15, -12}
+	}
+	err = a.Tell(doc, func() { a.Table(widths, rows) })
+	if err == nil && len(listings) == 0 {
+		err = cli.Hint(cli.Nothing("there is no session in the store"), "`winnow import FILE` puts one there")
+	}
+	return err
 }
 
-// listings are the sessions of the store, none where there is no store.
-func (a *app) listings(ctx context.Context) ([]store.Listing, error) {
-	kept, err := a.openStore(ctx, reading)
-	if errors.Is(err, errNoStore) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer kept.Close()
-	return kept.List(ctx)
-}
-
-// bills are what sessions of the store cost.
-func (a *app) bills(ctx context.Context, of []store.Listing, settings winnow.Settings) ([]winnow.Bill, error) {
+// billsOf are what sessions of the store cost.
+func billsOf(ctx context.Context, a *cli.App, of []store.Listing, settings winnow.Settings) ([]winnow.Bill, error) {
 	if len(of) == 0 {
 		return nil, nil
 	}
-	kept, err := a.openStore(ctx, reading)
+	kept, err := source.OpenStore(ctx, a, source.Reading)
 	if err != nil {
 		return nil, err
 	}
 	defer kept.Close()
-	engine, _, err := a.engine(kept, settings)
+	engine, err := source.Engine(a, kept, settings)
 	if err != nil {
 		return nil, err
 	}
@@ -166,19 +142,4 @@ func (a *app) bills(ctx context.Context, of []store.Listing, settings winnow.Set
 		bills[i] = sums.Total()
 	}
 	return bills, nil
-}
-
-func when(t session.Millis) string {
-	if t == 0 {
-		return ""
-	}
-	return time.UnixMilli(int64(t)).UTC().Format("2006-01-02 15:04")
-}
-
-func titleOf(l store.Listing) string {
-	title := l.Info.Title
-	if title == "" {
-		title = l.Info.Directory
-	}
-	return rule.Shorten(visible.Line(title), 60)
 }

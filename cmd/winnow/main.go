@@ -1,4 +1,5 @@
-// Command winnow shows where the tokens of an agent's session went, and makes the session smaller without losing anything.
+// Command winnow shows where the tokens of an agent's session went, and makes the session smaller
+// without losing anything.
 package main
 
 import (
@@ -6,6 +7,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 )
 
 func main() {
@@ -15,7 +18,7 @@ func main() {
 		ends = append(ends, syscall.SIGHUP)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), ends...)
-	code := Main(ctx, os.Args[1:], System())
+	code := Main(ctx, os.Args[1:], cli.System())
 	stop()
 	os.Exit(code)
 }

@@ -1,11 +1,12 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/quantity"
 )
@@ -51,23 +52,20 @@ func pricesOf(p model.Price) prices {
 	return out
 }
 
-func (a *app) modelsCommand() *cobra.Command {
+func modelsCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "models [NAME]",
 		Short: "List the models that are known, or what is known about one",
 		Example: `  winnow models
   winnow models anthropic/claude-sonnet-4-5`,
-		Args:              between(0, 1, "at most one NAME"),
-		ValidArgsFunction: a.completeModels,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.runModels(args) },
+		Args:              cli.Between(0, 1, "at most one NAME"),
+		ValidArgsFunction: source.CompleteModels,
+		RunE:              func(cmd *cobra.Command, args []string) error { return runModels(a, args) },
 	}
 }
 
-func (a *app) runModels(args []string) error {
-	catalogue, err := a.models()
-	if err != nil {
-		return err
-	}
+func runModels(a *cli.App, args []string) error {
+	catalogue := model.Default()
 	models := catalogue.Models
 	if len(args) == 1 {
 		models = nil
@@ -80,27 +78,30 @@ func (a *app) runModels(args []string) error {
 			models = []model.Model{found}
 		}
 	}
-	if a.json {
-		doc := modelList{catalogue.Source, catalogue.Date, []modelRow{}}
-		for _, m := range models {
-			doc.Models = append(doc.Models, modelRow{m.String(), m.Limits.Context, m.Limits.Output, pricesOf(m.Price), lifetime(m), m.Assumed, m.Name})
-		}
-		return a.print(doc)
+	doc := modelList{catalogue.Source, catalogue.Date, []modelRow{}}
+	for _, m := range models {
+		doc.Models = append(doc.Models, modelRow{m.String(), m.Limits.Context, m.Limits.Output, pricesOf(m.Price),
+			lifetime(m), m.Assumed, m.Name})
 	}
+	return a.Tell(doc, func() { showModels(a, doc) })
+}
+
+func showModels(a *cli.App, doc modelList) {
 	width := 5
-	for _, m := range models {
-		width = max(width, len(m.String()))
+	for _, m := range doc.Models {
+		width = max(width, len(m.Name))
 	}
-	a.printf("%-*s  %9s  %8s  %8s  %8s  %8s  %8s  %s\n", width, "model", "context", "output", "$ in", "$ read", "$ write", "$ out", "cache")
-	for _, m := range models {
-		a.printf("%-*s  %9s  %8s  %8s  %8s  %8s  %8s  %s\n", width, m, quantity.Number(m.Limits.Context), quantity.Number(m.Limits.Output),
-			price(m.Price.Input), price(m.Price.CacheRead), price(m.Price.CacheWrite), price(m.Price.Output), lifetime(m))
+	const line = "%-*s  %9s  %8s  %8s  %8s  %8s  %8s  %s\n"
+	a.Printf(line, width, "model", "context", "output", "$ in", "$ read", "$ write", "$ out", "cache")
+	for _, m := range doc.Models {
+		p := m.Price
+		a.Printf(line, width, m.Name, quantity.Number(m.Context), quantity.Number(m.Output),
+			cli.Price(p.Input), cli.Price(p.CacheRead), cli.Price(p.CacheWrite), cli.Price(p.Output), m.CacheFor)
 		for _, assumed := range m.Assumed {
-			a.printf("  assumed: %s\n", assumed)
+			a.Printf("  assumed: %s\n", assumed)
 		}
 	}
-	a.printf("\nPrices are US dollars per million tokens. Source: %s, %s.\n", catalogue.Source, catalogue.Date)
-	return nil
+	a.Printf("\nPrices are US dollars per million tokens. Source: %s, %s.\n", doc.Source, doc.Date)
 }
 
 func lifetime(m model.Model) string {
@@ -109,11 +110,4 @@ func lifetime(m model.Model) string {
 	}
 	text := m.Cache.Lifetime.String()
 	return strings.TrimSuffix(strings.TrimSuffix(text, "0s"), "0m")
-}
-
-func price(p float64) string {
-	if p == 0 {
-		return "-"
-	}
-	return strings.TrimRight(strings.TrimRight(fmt.Sprintf("%.3f", p), "0"), ".")
 }

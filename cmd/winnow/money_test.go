@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/internal/llmtest"
 )
 
@@ -34,7 +35,7 @@ func TestMoney_ofAModelWithoutAPriceIsUnknownEverywhere(t *testing.T) {
 	runs := func(unknown bool, args ...string) string {
 		t.Helper()
 		o := d.run(args...)
-		if o.code != exitDone {
+		if o.code != cli.ExitDone {
 			t.Fatalf("%s: %d\n%s%s", strings.Join(args, " "), o.code, o.stdout, o.stderr)
 		}
 		said(strings.Join(args, " "), o.stdout+o.stderr, unknown)

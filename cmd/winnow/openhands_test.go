@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 )
 
 const orchardID = "5d2e0000-0000-4000-8000-000000000007"
@@ -66,7 +68,7 @@ func TestOpenHandsFolder_aConversationIsASource(t *testing.T) {
 	delete(want, "source")
 	for _, src := range []string{folder, folder + "/", "openhands:" + orchardID, "openhands:5d2e"} {
 		out := d.run("inspect", src, "--json")
-		out.wants(t, exitDone)
+		out.wants(t, cli.ExitDone)
 		got := out.document(t)
 		delete(got, "source")
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -76,13 +78,13 @@ func TestOpenHandsFolder_aConversationIsASource(t *testing.T) {
 	if out := d.run("view", folder); out.stdout == "" || out.stdout != d.run("view", "joined.jsonl").stdout {
 		t.Errorf("view shows %s", out.stdout)
 	}
-	d.run("show", folder, "--json").says(t, exitDone, "rows/north.txt")
-	d.run("list", "--everywhere").says(t, exitDone, "openhands:5d2e0000", "Which trees want pruning?", "1 session of a sub-agent")
+	d.run("show", folder, "--json").says(t, cli.ExitDone, "rows/north.txt")
+	d.run("list", "--everywhere").says(t, cli.ExitDone, "openhands:5d2e0000", "Which trees want pruning?", "1 session of a sub-agent")
 
-	d.run("compact", folder, "--in-place").wants(t, exitUsage, "never written to")
-	d.run("compact", folder).wants(t, exitFailed, "--format")
-	d.run("compact", folder, "--format", "opencode").says(t, exitDone, orchardID+".compacted.json")
-	d.run("compact", "joined.jsonl", "--format", "opencode", "-o", "from-file.json").wants(t, exitDone)
+	d.run("compact", folder, "--in-place").wants(t, cli.ExitUsage, "never written to")
+	d.run("compact", folder).wants(t, cli.ExitFailed, "--format")
+	d.run("compact", folder, "--format", "opencode").says(t, cli.ExitDone, orchardID+".compacted.json")
+	d.run("compact", "joined.jsonl", "--format", "opencode", "-o", "from-file.json").wants(t, cli.ExitDone)
 	if got := d.run("view", orchardID+".compacted.json").stdout; got == "" || got != d.run("view", "from-file.json").stdout {
 		t.Error("compacted from the folder it is another session than compacted from the files in one")
 	}
@@ -99,7 +101,7 @@ func TestOpenHandsFolder_isImportedOnceAndGoesOn(t *testing.T) {
 	if sessions, failed := doc["sessions"].([]any), doc["failed"].([]any); len(sessions) != 2 || len(failed) != 0 || doc["files"] != 2.0 {
 		t.Fatalf("imported %v", doc)
 	}
-	d.run("list").says(t, exitDone, orchardID, "6e3f0000-0000-4000-8000-000000000008", "2 messages")
+	d.run("list").says(t, cli.ExitDone, orchardID, "6e3f0000-0000-4000-8000-000000000008", "2 messages")
 	doc = d.run("import", kept, "--json").document(t)
 	if doc["unchanged"] != 2.0 {
 		t.Errorf("the second time: %v", doc)
@@ -108,10 +110,10 @@ func TestOpenHandsFolder_isImportedOnceAndGoesOn(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "events", "event-00010-0a0a0a0a.json"), []byte(event), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	d.run("import", folder).says(t, exitDone, "1 of 7 messages are new")
-	d.run("view", orchardID).says(t, exitDone, "Thanks.")
-	d.run("export", orchardID, "-o", "out.json").wants(t, exitDone)
-	d.run("inspect", "out.json").wants(t, exitDone)
+	d.run("import", folder).says(t, cli.ExitDone, "1 of 7 messages are new")
+	d.run("view", orchardID).says(t, cli.ExitDone, "Thanks.")
+	d.run("export", orchardID, "-o", "out.json").wants(t, cli.ExitDone)
+	d.run("inspect", "out.json").wants(t, cli.ExitDone)
 }
 
 func TestOpenHandsFolder_anUnreadableEventIsDamage(t *testing.T) {
@@ -125,7 +127,7 @@ func TestOpenHandsFolder_anUnreadableEventIsDamage(t *testing.T) {
 	}
 	for _, args := range [][]string{{"inspect", folder}, {"view", folder}, {"import", folder}} {
 		out := d.run(args...)
-		out.wants(t, exitPartly)
+		out.wants(t, cli.ExitPartly)
 		if text := out.stdout + out.stderr; !strings.Contains(text, filepath.Base(names[0])) || !strings.Contains(text, "cut short") {
 			t.Errorf("%v does not name the file:\n%s", args, text)
 		}
@@ -134,5 +136,5 @@ func TestOpenHandsFolder_anUnreadableEventIsDamage(t *testing.T) {
 	if len(damaged) != 1 {
 		t.Errorf("damaged: %v", damaged)
 	}
-	d.run("view", folder).says(t, exitPartly, "In February")
+	d.run("view", folder).says(t, cli.ExitPartly, "In February")
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -9,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/output"
 	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/visible"
@@ -28,84 +29,86 @@ type originalsPruned struct {
 	Bytes   int64              `json:"bytes"`
 }
 
-func (a *app) originalsCommand() *cobra.Command {
+func originalsCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "originals",
 		Short: "List the originals of files that --in-place replaced",
-		Long: `originals lists the files that --in-place replaced, as they were: of which file, when and by what, how large, and whether something was written to them
-since. To go back to one, end the agent and copy it over its source.`,
+		Long: `originals lists the files that --in-place replaced, as they were: of which file, when
+and by what, how large, and whether something was written to them since. To go back to one, end the
+agent and copy it over its source.`,
 		Example: `  winnow originals
   winnow originals prune --older-than 30d
   winnow originals prune --keep 3`,
-		Args: exactly(0, "no argument"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.runOriginals() },
+		Args: cli.Exactly(0, "no argument"),
+		RunE: func(cmd *cobra.Command, args []string) error { return runOriginals(a) },
 	}
-	cmd.AddCommand(a.originalsPruneCommand())
+	cmd.AddCommand(originalsPruneCommand(a))
 	return cmd
 }
 
-func (a *app) runOriginals() error {
-	room, err := a.room()
+func runOriginals(a *cli.App) error {
+	room, err := output.Room(a)
 	if err != nil {
 		return err
 	}
 	list, failed := room.Originals()
 	doc := originalList{Folder: room.Folder(), Originals: append([]inplace.Original{}, list...)}
-	switch {
-	case a.json:
-		if err := a.print(doc); err != nil {
-			return err
-		}
-	default:
+	if err := a.Tell(doc, func() {
 		for _, o := range list {
-			a.showOriginal(o)
+			showOriginal(a, o)
 		}
+	}); err != nil {
+		return err
 	}
 	if failed != nil {
-		return partly{failed: []error{failed}}
+		return cli.Partly{Failed: []error{failed}}
 	}
 	if len(list) == 0 {
-		return nothing{"--in-place has replaced no file yet"}
+		return cli.Nothing("--in-place has not replaced a file yet")
 	}
 	return nil
 }
 
-func (a *app) showOriginal(o inplace.Original) {
+func showOriginal(a *cli.App, o inplace.Original) {
 	state := ""
 	switch {
 	case o.Missing:
-		state = "; it is not there any more"
+		state = "; it is missing"
 	case o.Linked:
 		state = "; the replacement was broken off, this is the file itself"
 	case o.Grown > 0:
-		state = fmt.Sprintf("; %s more since, see winnow doctor %s", plural(int(o.Grown), "byte", "bytes"), shellWord(o.Source))
+		state = fmt.Sprintf("; %s more since, see winnow doctor %s", cli.Plural(int(o.Grown), "byte", "bytes"),
+			cli.ShellWord(o.Source))
 	}
-	a.printf("%s  %-8s %12s  %s%s\n  %s\n", o.When().Local().Format("2006-01-02 15:04"), visible.Text(o.Command), quantity.Number(int(o.Size)), visible.Text(o.Source), visible.Text(state), visible.Text(o.Path))
+	a.Printf("%s  %-8s %12s  %s%s\n  %s\n", dated(o), visible.Text(o.Command),
+		quantity.Number(int(o.Size)), visible.Text(o.Source), visible.Text(state), visible.Text(o.Path))
 }
 
-func (a *app) originalsPruneCommand() *cobra.Command {
+func originalsPruneCommand(a *cli.App) *cobra.Command {
 	var p inplace.Pruning
 	var age string
 	cmd := &cobra.Command{
 		Use:   "prune",
 		Short: "Remove originals",
-		Long: `prune removes originals: all that are older than --older-than, all but the newest --keep of each file, or with both those that are neither, or --all.
-One that was written to after its file was replaced, so that it has lines that are nowhere else, and one that a program still writes to, stays; with --force it goes too.`,
+		Long: `prune removes originals: all that are older than --older-than, all but the newest
+--keep of each file, or with both those that are neither, or --all. An original that a program still
+writes to is kept, and so is one that was written to after its file was replaced, because it has lines
+that are nowhere else; --force removes them too.`,
 		Example: `  winnow originals prune --older-than 30d --dry-run
   winnow originals prune --keep 3
   winnow originals prune --all`,
-		Args: exactly(0, "no argument"),
+		Args: cli.Exactly(0, "no argument"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if p.OlderThan, err = ageOf(age); err != nil {
 				return err
 			}
 			if p.Keep < 0 || !p.All && p.OlderThan == 0 && !cmd.Flags().Changed("keep") {
-				return usage("say which originals go: --older-than AGE, --keep N or --all")
+				return cli.Usage("say which originals to remove: --older-than AGE, --keep N or --all")
 			}
 			if p.All && (p.OlderThan > 0 || p.Keep > 0) {
-				return usage("--all goes neither with --older-than nor with --keep")
+				return cli.Usage("--all cannot be combined with --older-than or --keep")
 			}
-			return a.runOriginalsPrune(cmd.Context(), p)
+			return runOriginalsPrune(a, p)
 		},
 	}
 	flags := cmd.Flags()
@@ -113,7 +116,7 @@ One that was written to after its file was replaced, so that it has lines that a
 	flags.IntVar(&p.Keep, "keep", 0, "not the newest N of each file")
 	flags.BoolVar(&p.All, "all", false, "every one")
 	flags.BoolVarP(&p.Force, "force", "f", false, "also those with lines that are nowhere else")
-	flags.BoolVarP(&p.Dry, "dry-run", "n", false, "say what would go and remove nothing")
+	cli.DryRun(cmd, &p.Dry, "say what would be removed and remove nothing")
 	return cmd
 }
 
@@ -132,11 +135,11 @@ func ageOf(text string) (time.Duration, error) {
 	if d, err := time.ParseDuration(text); err == nil && d > 0 {
 		return d, nil
 	}
-	return 0, usage("%q is no age; write it as 12h, 30d or 8w", text)
+	return 0, cli.Usage("%q is not an age; write it as 12h, 30d or 8w", text)
 }
 
-func (a *app) runOriginalsPrune(_ context.Context, p inplace.Pruning) error {
-	room, err := a.room()
+func runOriginalsPrune(a *cli.App, p inplace.Pruning) error {
+	room, err := output.Room(a)
 	if err != nil {
 		return err
 	}
@@ -144,26 +147,26 @@ func (a *app) runOriginalsPrune(_ context.Context, p inplace.Pruning) error {
 	if err != nil {
 		return err
 	}
-	doc := originalsPruned{DryRun: p.Dry, Removed: append([]inplace.Original{}, removed...), Kept: append([]inplace.Kept{}, kept...)}
+	doc := originalsPruned{DryRun: p.Dry, Removed: append([]inplace.Original{}, removed...),
+		Kept: append([]inplace.Kept{}, kept...)}
 	for _, o := range removed {
 		doc.Bytes += o.Bytes
 	}
-	if a.json {
-		if err := a.print(doc); err != nil {
-			return err
-		}
-	} else {
+	if err := a.Tell(doc, func() {
 		for _, k := range kept {
-			a.printf("kept %s: %s\n", visible.Text(k.Path), visible.Text(k.Reason))
+			a.Printf("kept %s: %s\n", visible.Text(k.Path), visible.Text(k.Reason))
 		}
 		word := "removed"
 		if p.Dry {
 			word = "would be removed"
 		}
-		a.printf("%s, %s bytes, %s\n", plural(len(removed), "original", "originals"), quantity.Number(int(doc.Bytes)), word)
+		a.Printf("%s, %s bytes, %s\n", cli.Plural(len(removed), "original", "originals"),
+			quantity.Number(int(doc.Bytes)), word)
+	}); err != nil {
+		return err
 	}
 	if len(removed) == 0 {
-		return nothing{"no original is to go"}
+		return cli.Nothing("there is no original to remove")
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/visible"
 )
 
@@ -76,7 +77,7 @@ type printing struct {
 
 func (p *printing) prints(t *testing.T, args ...string) outcome {
 	t.Helper()
-	env := System()
+	env := cli.System()
 	var stdout, stderr bytes.Buffer
 	env.Stdin, env.Stdout, env.Stderr, env.Dir, env.Environ = strings.NewReader(poison), &stdout, &stderr, p.dir, p.env
 	env.StdinTerminal, env.StdoutTerminal, env.StderrTerminal, env.Width = false, p.screen, p.screen, 100
@@ -158,7 +159,7 @@ func commandsOf(root *cobra.Command) (all []string) {
 }
 
 func TestPrinted_everyCommandIsCovered(t *testing.T) {
-	root := (&app{env: Env{Getenv: func(string) string { return "" }}}).root()
+	root := root((&cli.App{Env: cli.Env{Getenv: func(string) string { return "" }}}))
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, name := range commandsOf(root) {
@@ -224,7 +225,7 @@ func poisonedDesk(t *testing.T, sample string) (p *printing, words map[string]st
 	}
 	words = map[string]string{"FILE": name, "POISON": poison, "HERE": ".", "PRUNED": "pruned" + ext, "COMPACTED": "compacted" + ext, "EXPORTED": "exported" + ext, "ID": "none", "PART": "none", "MESSAGE": "none"}
 	o := p.prints(t, "import", name, "--json")
-	if o.code != exitDone && o.code != exitPartly {
+	if o.code != cli.ExitDone && o.code != cli.ExitPartly {
 		t.Fatalf("the hostile session is not read: exit code %d, %s", o.code, o.stderr)
 	}
 	id := o.document(t)["sessions"].([]any)[0].(map[string]any)["id"].(string)
@@ -312,7 +313,7 @@ func TestPrinted_nothingThatATerminalObeys(t *testing.T) {
 func TestPrinted_completionScriptsAreWhole(t *testing.T) {
 	d := newDesk(t)
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
-		root := (&app{env: Env{Getenv: func(string) string { return "" }}}).root()
+		root := root((&cli.App{Env: cli.Env{Getenv: func(string) string { return "" }}}))
 		var want bytes.Buffer
 		root.SetOut(&want)
 		root.InitDefaultCompletionCmd()

@@ -5,7 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/output"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/pivot"
@@ -32,110 +33,98 @@ type pruning struct {
 	InPlace *inplace.Replaced `json:"inPlace,omitzero"`
 }
 
-func (a *app) pruneCommand() *cobra.Command {
-	var out output
+func pruneCommand(a *cli.App) *cobra.Command {
+	var out output.Target
 	var dry bool
 	cmd := &cobra.Command{
 		Use:   "prune SRC",
-		Short: "Elide old tool outputs, by marking them",
-		Long: `prune runs the rules of the policy and commits what they found. Nothing is deleted: an elided output stays in the log, and
-the model is shown a placeholder in its place.
+		Short: "Leave out old tool outputs, by marking them",
+		Long: `prune runs the rules of the policy and commits what they found. Nothing is deleted: an
+output that is left out stays in the log, and the model is shown a placeholder in its place.
 
-A session in the store is changed there. Of a file a pruned copy is written: with -o to the file named, else to
-NAME.pruned.EXT in the current folder.`,
+A session in the store is changed there. For a file a pruned copy is written: with -o to the file
+named, else to NAME.pruned.EXT in the current folder.`,
 		Example: `  winnow prune session.jsonl -o smaller.jsonl
   winnow prune session.jsonl --policy classic --dry-run --json`,
-		Args: exactly(1, "one SRC"),
+		Args: cli.Exactly(1, "one SRC"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.runPrune(cmd.Context(), args[0], out, dry)
+			return runPrune(cmd.Context(), a, args[0], out, dry)
 		},
 	}
-	out.flags(cmd)
-	a.scheduleFlag(cmd)
-	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "say what would be done and write nothing")
+	out.Flags(cmd)
+	scheduleFlag(a, cmd)
+	cli.DryRun(cmd, &dry, "say what would be done and write nothing")
 	return cmd
 }
 
-// scheduleFlag names the schedule in force. Whoever asks for a pruning has what was found committed at once; what differs is what an agent's loop would do.
-func (a *app) scheduleFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&a.schedule, "schedule", "", "eager or economic: when a running agent's session is pruned; asked for like this it is at once (default: the policy's own)")
-	complete(cmd, "schedule", policy.Schedules()...)
+// scheduleFlag names the schedule in force. A pruning that somebody asks for is committed at once;
+// the schedule decides what an agent's loop does.
+func scheduleFlag(a *cli.App, cmd *cobra.Command) {
+	cmd.Flags().StringVar(&a.Schedule, "schedule", "", "eager or economic: when a running agent's session is pruned; "+
+		"asked for like this it is pruned at once (default: the policy's own)")
+	cli.Complete(cmd, "schedule", policy.Schedules()...)
 }
 
-func (a *app) runPrune(ctx context.Context, src string, out output, dry bool) error {
-	s, before, err := a.openToChange(ctx, src, &out, dry)
+func runPrune(ctx context.Context, a *cli.App, src string, out output.Target, dry bool) error {
+	s, before, err := output.OpenToChange(ctx, a, src, &out, dry)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	outcome, err := s.engine.Prune(ctx, s.id)
+	outcome, err := s.Engine.Prune(ctx, s.ID)
 	if err != nil {
 		return err
 	}
+	inForce := s.Engine.Policy()
 	doc := pruning{
-		Source: src, Policy: s.engine.Policy().Name, Schedule: s.engine.Policy().Schedule.Name(), Marked: []string{}, Elisions: []rule.Elision{},
-		Refusals: append([]rule.Refusal{}, outcome.Refusals...), TokensBefore: before.Window.Tokens, TokensAfter: before.Window.Tokens, Damaged: []format.Damage{},
+		Source: src, Format: s.Format(), Policy: inForce.Name, Schedule: inForce.Schedule.Name(), Marked: []string{},
+		Elisions: []rule.Elision{}, Refusals: append([]rule.Refusal{}, outcome.Refusals...),
+		TokensBefore: before.Window.Tokens, TokensAfter: before.Window.Tokens, Damaged: s.Damaged(),
 	}
-	if s.doc != nil {
-		doc.Format = s.doc.Format
-		doc.Damaged = append(doc.Damaged, s.doc.Damaged...)
+	r := outcome.Pruned
+	if r == nil {
+		if err := a.Tell(doc, func() {}); err != nil {
+			return err
+		}
+		return cli.Nothing(whyNothing(outcome.Refusals))
 	}
-	if r := outcome.Pruned; r != nil {
-		doc.Elisions, doc.TokensAfter, doc.Receipt = r.Committed, r.TokensAfter, r.ID
-		doc.Money = r.Money
-		for _, el := range r.Committed {
-			if el.Field == rule.Output {
-				doc.Marked = append(doc.Marked, el.Part)
-			}
+	doc.Elisions, doc.TokensAfter, doc.Receipt, doc.Money = r.Committed, r.TokensAfter, r.ID, r.Money
+	for _, el := range r.Committed {
+		if el.Field == rule.Output {
+			doc.Marked = append(doc.Marked, el.Part)
 		}
-		if s.fromFile() && !dry {
-			if doc.Output, err = a.write(ctx, s, &out, "pruned"); err != nil {
-				return err
-			}
-			doc.InPlace = out.replaced
+	}
+	if s.FromFile() && !dry {
+		if doc.Output, err = output.Write(ctx, a, s, &out, "pruned"); err != nil {
+			return err
 		}
+		doc.InPlace = out.Replaced
 	}
 	if doc.Output == "-" {
-		return s.done() // standard output has the session
+		return s.Done() // standard output has the session
 	}
-	if a.json {
-		err = a.print(doc)
-	} else if outcome.Pruned != nil {
-		if err = a.showPruning(ctx, s, outcome, doc, dry); err == nil {
-			a.sayOriginal(&out)
-		}
-	}
-	if err == nil && outcome.Pruned == nil {
-		err = nothing{whyNothing(outcome.Refusals)}
-	}
+	after, err := s.Engine.Inspect(ctx, s.ID)
 	if err != nil {
 		return err
 	}
-	return s.done()
+	return s.Tell(a, doc, func() {
+		a.Paint().Pruning(after, *r, s.Title())
+		a.Printf("\n")
+		if dry {
+			a.Printf("Nothing was written (--dry-run).\n")
+		} else {
+			output.SayWritten(a, s, doc.Output)
+		}
+		output.SayOriginal(a, &out)
+	})
 }
 
+// whyNothing is why nothing was pruned.
 func whyNothing(refusals []rule.Refusal) string {
 	for _, r := range refusals {
 		if r.Part == "" {
 			return r.Reason
 		}
 	}
-	return "no rule found anything to elide"
-}
-
-func (a *app) showPruning(ctx context.Context, s *source, outcome winnow.Outcome, doc pruning, dry bool) error {
-	report, err := s.engine.Inspect(ctx, s.id)
-	if err != nil {
-		return err
-	}
-	a.paint().Pruning(report, *outcome.Pruned, s.title())
-	switch {
-	case dry:
-		a.printf("\nNothing was written (--dry-run).\n")
-	case doc.Output != "":
-		a.printf("\nWritten to %s\n", a.short(doc.Output))
-	default:
-		a.printf("\nUndo with: winnow undo %s\n", s.id)
-	}
-	return nil
+	return "no rule found anything to leave out"
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/internal/outside"
 )
 
@@ -30,14 +31,14 @@ func TestReadme_showsWhatTheProgramPrints(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, command := range []string{"inspect", "compact"} {
-		_, rest, said := strings.Cut(string(readme), "What `"+command+"` prints of")
+		_, rest, said := strings.Cut(string(readme), "What `"+command+"` prints for")
 		_, rest, opened := strings.Cut(rest, "\n```\n")
 		block, _, closed := strings.Cut(rest, "```\n")
 		if !said || !opened || !closed {
 			t.Fatalf("the README shows nothing of what %s prints", command)
 		}
 		o := d.run(command, "long-session.json")
-		o.wants(t, exitDone)
+		o.wants(t, cli.ExitDone)
 		o.stdout = took.ReplaceAllString(o.stdout, "$1")
 		if !strings.HasPrefix(o.stdout, block) {
 			t.Errorf("%s prints something else than the README shows. It prints:\n%s\nThe README has:\n%s", command, o.stdout, block)

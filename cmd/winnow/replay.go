@@ -3,58 +3,43 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"math"
-	"os"
-	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/output"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/simulation"
 	"github.com/winnowhq/winnow/lab"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/summarize/offline"
 )
 
-// replayFlags are those of replay.
-type replayFlags struct {
-	policies   []string
-	sweeps     []string
-	prices     string
-	cache      string
-	window     string
-	idle       time.Duration
-	minSteps   int
-	regrets    float64
-	baseline   string
-	csv        string
-	page       pageOutput
-	detail     bool
-	apply      bool
-	fresh      bool
-	jobs       int
-	everywhere bool
-}
-
-func (a *app) replayCommand() *cobra.Command {
-	var f replayFlags
+func replayCommand(a *cli.App) *cobra.Command {
+	var f simulation.Flags
 	cmd := &cobra.Command{
 		Use:   "replay SRC…",
-		Short: "What recorded sessions would have cost under other policies, and what would have been lost",
-		Long: `replay goes through recorded sessions step by step, without a model, under several policies, and bills each step as a provider with a prompt cache
-does. What a policy lost is counted as regrets: steps that quote what the policy had hidden by then. A regret is billed as one more request.
+		Short: "Simulate recorded sessions under other policies",
+		Long: `replay goes through recorded sessions step by step, without a model, under several
+policies, and bills each step as a provider with a prompt cache does. It counts what a policy would
+have missed: steps that quote what the policy had left out by then. Each miss is billed as one more
+request, and is called a regret in the output.
 
-SRC is a session, or a folder or database of them; --everywhere takes what coding agents have kept on this computer.
+SRC is a session, or a folder or database of them; --everywhere uses what coding agents have kept on
+this computer.
 
-Policies are words: classic, aggressive, balanced; nothing (keeps all, without a limit), compact (folds the past when the window is full), compact@168k,
-compact@84%, compact@economic (when it pays); what others publish: mask:10 (all outputs but those of the last 10 steps, at every step), clear:3@100k (all
-outputs but the last 3 whenever the prompt has 100,000 tokens), clear:3@100k+5k (if 5,000 go with it), supersede (any operation on a file replaces all
-earlier ones); config (the configuration in force) or the path of a winnow.jsonc. After a word, /compact@168k folds at so many tokens, /compact@economic
-when it pays, /200k is a window in place of the model's, and /nolimit takes it away.
+Policies are words: classic, aggressive, balanced; nothing (keeps everything, without a limit),
+compact (folds the past when the window is full), compact@168k, compact@84%, compact@economic (when it
+pays); what others publish: mask:10 (all outputs except those of the last 10 steps, at every step),
+clear:3@100k (all outputs except the last 3 whenever the prompt has 100,000 tokens), clear:3@100k+5k
+(if that saves 5,000), supersede (any operation on a file replaces all earlier ones); config (the
+configuration in force) or the path of a winnow.jsonc. After a word, /compact@168k folds at that many
+tokens, /compact@economic when it pays, /200k is a window instead of the model's, and /nolimit removes
+it.
 
-Results are remembered in $XDG_CACHE_HOME/winnow/replay: a replay that was stopped goes on, and the next one replays what changed.`,
+Results are remembered in $XDG_CACHE_HOME/winnow/replay: a replay that was stopped continues, and the
+next one replays only what changed.`,
 		Example: `  winnow replay ~/.claude/projects
   winnow replay --everywhere --min-steps 30
   winnow replay session.jsonl --policy nothing,balanced,clear:3@100k/compact@168k
@@ -63,175 +48,139 @@ Results are remembered in $XDG_CACHE_HOME/winnow/replay: a replay that was stopp
   winnow replay ~/.claude/projects --regrets 1 --apply
   winnow replay ~/.claude/projects --html replay.html`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 && !f.everywhere {
-				return usage("winnow replay takes at least one SRC, or --everywhere; see winnow replay --help")
+			if len(args) == 0 && !f.Everywhere {
+				return cli.Usage("winnow replay takes at least one SRC, or --everywhere; see winnow replay --help")
 			}
-			return a.runReplay(cmd.Context(), args, f)
+			return runReplay(cmd.Context(), a, args, f)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.policies, "policy", nil, "policies to compare, with commas between them (default "+strings.Join(lab.Usual(), ",")+")")
-	flags.StringArrayVar(&f.sweeps, "sweep", nil, "compare many values of a setting: KEY=FROM..TO, KEY=FROM..TO/POINTS or KEY=A,B,C, where compaction.threshold also takes economic")
-	flags.StringVar(&f.prices, "prices", "", `a model whose prices are billed, "reference" (read 0.1, write 1.25, output 5 times input), or "input=3,read=0.3,write=3.75,output=15" (default: each session's model)`)
-	flags.StringVar(&f.cache, "cache", "5m", "how long the provider keeps a prompt: 5m, 1h, or none for no cache")
-	flags.StringVar(&f.window, "window", "model", "window of policies that do not name one: model, none, or a number of tokens")
-	flags.DurationVar(&f.idle, "idle", 0, "how long each turn waited for the user, in logs without a clock")
-	flags.IntVar(&f.minSteps, "min-steps", 0, "leave out sessions with fewer steps")
-	flags.Float64Var(&f.regrets, "regrets", lab.DefaultRegrets, "how many regrets in 100 steps a recommended policy may cause")
-	flags.StringVar(&f.baseline, "baseline", "", "the policy that ratios are relative to (default nothing, else the first)")
-	flags.StringVar(&f.csv, "csv", "", `write a line for each session and policy to this file, "-" for standard output`)
-	f.page.flags(a, cmd, "in the page")
-	flags.BoolVarP(&f.page.force, "force", "f", false, "overwrite the files that --csv and --html name")
-	flags.BoolVar(&f.detail, "detail", false, "with --json: each session's commits, compactions and regrets, and its bill after every step")
-	flags.BoolVar(&f.apply, "apply", false, "write the recommendation into your configuration file, or the one of --config")
-	flags.BoolVar(&f.fresh, "fresh", false, "replay everything anew")
-	flags.IntVar(&f.jobs, "jobs", 0, "replays at a time (default one for each processor)")
-	flags.BoolVar(&f.everywhere, "everywhere", false, "what coding agents have kept on this computer")
-	complete(cmd, "policy", append(lab.Usual(), "compact@168k", "supersede", "config")...)
-	complete(cmd, "cache", "5m", "1h", "none")
-	complete(cmd, "window", "model", "none", "200k")
+	flags.StringSliceVar(&f.Policies, "policy", nil,
+		"policies to compare, with commas between them (default "+strings.Join(lab.Usual(), ",")+")")
+	flags.StringArrayVar(&f.Sweeps, "sweep", nil, "compare many values of a setting: KEY=FROM..TO, "+
+		"KEY=FROM..TO/POINTS or KEY=A,B,C, where compaction.threshold may also be economic")
+	flags.StringVar(&f.Prices, "prices", "", `a model whose prices are billed, "reference" (read 0.1, write 1.25, `+
+		`output 5 times input), or "input=3,read=0.3,write=3.75,output=15" (default: each session's model)`)
+	flags.StringVar(&f.Cache, "cache", "5m", "how long the provider keeps a prompt: 5m, 1h, or none for no cache")
+	flags.StringVar(&f.Window, "window", "model",
+		"window of policies that do not name one: model, none, or a number of tokens")
+	flags.DurationVar(&f.Idle, "idle", 0, "how long each turn waited for the user, in logs without a clock")
+	flags.IntVar(&f.MinSteps, "min-steps", 0, "leave out sessions with fewer steps")
+	flags.Float64Var(&f.Regrets, "regrets", lab.DefaultRegrets,
+		"how many misses in 100 steps a recommended policy may cause")
+	flags.StringVar(&f.Baseline, "baseline", "",
+		"the policy that ratios are relative to (default nothing, else the first)")
+	flags.StringVar(&f.Csv, "csv", "", `write a line for each session and policy to this file, "-" for standard output`)
+	f.Page.Flags(a, cmd, "in the page")
+	flags.BoolVarP(&f.Page.Force, "force", "f", false, "overwrite the files that --csv and --html name")
+	flags.BoolVar(&f.Detail, "detail", false,
+		"with --json: each session's commits, compactions and regrets, and its bill after every step")
+	flags.BoolVar(&f.Apply, "apply", false,
+		"write the recommendation into your configuration file, or the one of --config")
+	flags.BoolVar(&f.Fresh, "fresh", false, "replay everything anew")
+	flags.IntVar(&f.Jobs, "jobs", 0, "replays at a time (default one for each processor)")
+	flags.BoolVar(&f.Everywhere, "everywhere", false, "what coding agents have kept on this computer")
+	cli.Complete(cmd, "policy", append(lab.Usual(), "compact@168k", "supersede", "config")...)
+	cli.Complete(cmd, "cache", "5m", "1h", "none")
+	cli.Complete(cmd, "window", "model", "none", "200k")
 	return cmd
 }
 
-// check refuses flags that cannot be meant.
-func (f *replayFlags) check(json bool) error {
-	switch {
-	case !(f.regrets > 0) || math.IsInf(f.regrets, 0):
-		return usage("--regrets %v: give a number above 0", f.regrets)
-	case f.minSteps < 0:
-		return usage("--min-steps %d: give 0 or more", f.minSteps)
-	case f.jobs < 0:
-		return usage("--jobs %d: give 1 or more, or 0 for one for each processor", f.jobs)
-	case f.idle < 0:
-		return usage("--idle %v: give a time such as 10m", f.idle)
-	case f.csv == "-" && f.page.to == "-":
-		return usage("--csv - and --html - both want standard output; name a file for one of them")
-	case f.detail && !json:
-		return usage("--detail goes with --json")
-	case f.csv == "-" && json:
-		return usage("--json and --csv - both want standard output; name a file for the table")
-	}
-	return f.page.check(json)
-}
-
-func (a *app) runReplay(ctx context.Context, args []string, f replayFlags) error {
-	settings, err := a.settings()
+func runReplay(ctx context.Context, a *cli.App, args []string, f simulation.Flags) error {
+	settings, err := a.Settings()
 	if err != nil {
 		return err
 	}
-	if err := f.check(a.json); err != nil {
+	if err := f.Check(a.JSON); err != nil {
 		return err
 	}
-	setups, err := a.setups(settings, f)
+	setups, err := simulation.Setups(a, settings, f)
 	if err != nil {
 		return err
 	}
-	lab := lab.Lab{Setups: setups, MinSteps: f.minSteps, Jobs: f.jobs, Baseline: f.baseline, Regrets: f.regrets,
-		Options: lab.Options{Idle: f.idle, Detail: f.detail || f.page.to != "", Summarizer: offline.New()}}
-	if lab.Options.Terms, lab.Prices, err = a.terms(f.prices, f.cache); err != nil {
+	run := lab.Lab{Setups: setups, MinSteps: f.MinSteps, Jobs: f.Jobs, Baseline: f.Baseline, Regrets: f.Regrets,
+		Options: lab.Options{Idle: f.Idle, Detail: f.Detail || f.Page.To != "", Summarizer: offline.New()}}
+	if run.Options.Terms, run.Prices, err = simulation.Terms(a, f.Prices, f.Cache); err != nil {
 		return err
 	}
-	lab.Options.Hour, lab.Options.Uncached = f.cache == "1h", f.cache == "none"
-	files, err := f.files(a)
+	run.Options.Hour, run.Options.Uncached = f.Cache == "1h", f.Cache == "none"
+	files, err := f.Files(a)
 	if err != nil {
 		return err
 	}
-	files.name = strings.Join(args, ", ")
-	reader, err := a.replayReader(settings)
+	files.Name = strings.Join(args, ", ")
+	reader, err := simulation.NewReader(a, settings)
 	if err != nil {
 		return err
 	}
-	sources, err := reader.sources(ctx, args, f.everywhere)
+	sources, err := reader.Sources(ctx, args, f.Everywhere)
 	if err != nil {
 		return err
 	}
-	if err := files.spare(sources); err != nil {
+	if err := files.Spare(sources); err != nil {
 		return err
 	}
-	if lab.Memory = a.replayMemory(f.fresh, reader.version()); lab.Memory != nil {
-		defer lab.Memory.Close()
+	if run.Memory = simulation.OpenMemory(a, f.Fresh, reader.Version()); run.Memory != nil {
+		defer run.Memory.Close()
 	}
-	say, done := a.counting()
-	lab.Progress = func(done, of int) { say("replaying: %s of %s sessions", quantity.Number(done), quantity.Number(of)) }
-	report, err := lab.Run(ctx, sources)
+	say, done := a.Counting()
+	run.Progress = func(done, of int) { say("replaying: %s of %s sessions", quantity.Number(done), quantity.Number(of)) }
+	report, err := run.Run(ctx, sources)
 	done()
 	if err != nil {
 		return err
 	}
-	return a.tellReplay(ctx, report, reader, settings, f, files)
+	return tellReplay(ctx, a, report, reader, settings, f, files)
 }
 
 // tellReplay prints what a replay showed, and does what it was asked to do with it.
-func (a *app) tellReplay(ctx context.Context, report lab.Report, reader *replayReader, settings winnow.Settings, f replayFlags, files replayFiles) error {
-	problems := reader.problems(report)
+func tellReplay(ctx context.Context, a *cli.App, report lab.Report, reader *simulation.Reader, settings winnow.Settings,
+	f simulation.Flags, files simulation.Files) error {
+	problems, doc := reader.Problems(report), simulation.DocumentOf(report, f.Detail)
 	if len(report.Sessions) == 0 {
-		if a.json && len(problems.failed) == 0 {
-			if err := a.print(replayedOf(report, f.detail)); err != nil {
-				return err
-			}
+		if len(problems.Failed) > 0 {
+			return errors.Join(problems.Failed...)
 		}
-		if len(problems.failed) > 0 {
-			return errors.Join(problems.failed...)
+		if err := a.Tell(doc, func() {}); err != nil {
+			return err
 		}
-		return hinted{nothing{"there is no session to replay in what was named"}, "a session counts once a model was asked something in it" + f.fewer()}
+		return cli.Hint(cli.Nothing("there is no session to replay in what was named"),
+			"a session counts once a model was asked something in it"+f.Fewer())
 	}
-	if err := a.writeReplay(ctx, report, reader, files); err != nil {
+	if err := simulation.WriteReplay(ctx, a, report, reader, files); err != nil {
 		return err
 	}
-	switch {
-	case a.json:
-		if err := a.print(replayedOf(report, f.detail)); err != nil {
-			return err
-		}
-	case files.csv != "-" && files.page != "-":
-		a.showReplay(report, settings, f.apply)
-		if files.csv != "" {
-			a.printf("\n%s has a line for each session and policy\n", a.short(files.csv))
-		}
-		a.sayPage(files.page)
-	}
-	if f.apply {
-		if err := a.applyAdvice(report, settings); err != nil {
+	if files.Csv != "-" && files.Page != "-" {
+		if err := a.Tell(doc, func() {
+			showReplay(a, report, settings, f.Apply)
+			if files.Csv != "" {
+				a.Printf("\n%s has a line for each session and policy\n", a.Short(files.Csv))
+			}
+			output.SayPage(a, files.Page)
+		}); err != nil {
 			return err
 		}
 	}
-	if problems.counted+len(problems.failed) > 0 {
+	if f.Apply {
+		if err := simulation.ApplyAdvice(a, report, settings); err != nil {
+			return err
+		}
+	}
+	if problems.Counted+len(problems.Failed) > 0 {
 		return problems
 	}
 	return nil
 }
 
-func (f *replayFlags) fewer() string {
-	if f.minSteps > 1 {
-		return fmt.Sprintf(", and here with --min-steps %d", f.minSteps)
-	}
-	return ""
-}
-
-// replayMemory remembers results, nil where there is no place for them.
-func (a *app) replayMemory(fresh bool, version string) *lab.Memory {
-	dir := a.env.xdg("XDG_CACHE_HOME", ".cache")
-	if dir == "" {
-		return nil
-	}
-	path := filepath.Join(dir, "winnow", "replay", "results.jsonl")
-	if fresh {
-		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return nil
-		}
-	}
-	return lab.OpenMemory(path, version)
-}
-
 // showReplay prints the report for people, and what --apply would do unless it is about to be done.
-func (a *app) showReplay(r lab.Report, settings winnow.Settings, applied bool) {
-	a.paint().Replay(r)
+func showReplay(a *cli.App, r lab.Report, settings winnow.Settings, applied bool) {
+	a.Paint().Replay(r)
 	if r.Advice == nil || applied {
 		return
 	}
-	if changes, err := advised(r, settings); err == nil && len(changes) > 0 {
-		a.printf("\n--apply writes what is recommended into your configuration file.\n")
+	if changes, err := simulation.Advised(r, settings); err == nil && len(changes) > 0 {
+		a.Printf("\n--apply writes what is recommended into your configuration file.\n")
 	} else if err == nil {
-		a.printf("\nWhat is recommended is what the configuration says already.\n")
+		a.Printf("\nThe configuration already has what is recommended.\n")
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +12,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/simulation"
 	"github.com/winnowhq/winnow/config"
 )
 
@@ -52,7 +53,7 @@ func TestReplay_whatDidNotChangeIsNotReplayedAgain(t *testing.T) {
 	d, folder := withDays(t, 3, 35)
 	run := func() string {
 		o := d.run("replay", folder, "--policy", "nothing,balanced", "--json")
-		o.wants(t, exitDone)
+		o.wants(t, cli.ExitDone)
 		return o.stdout
 	}
 	first := run()
@@ -81,7 +82,7 @@ func TestReplay_whatDidNotChangeIsNotReplayedAgain(t *testing.T) {
 func TestReplay_isTheSameWhoeverIsDoneFirst(t *testing.T) {
 	d, folder := withDays(t, 5, 30)
 	alone := d.run("replay", folder, "--json", "--fresh", "--jobs", "1")
-	alone.wants(t, exitDone)
+	alone.wants(t, cli.ExitDone)
 	together := d.run("replay", folder, "--json", "--fresh", "--jobs", "5")
 	if together.stdout != alone.stdout {
 		t.Error("five at a time give another report than one at a time")
@@ -101,7 +102,7 @@ func TestReplay_interruptedItGoesOn(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	cmd.Process.Signal(os.Interrupt)
-	wantExit(t, cmd, exitInterrupted)
+	wantExit(t, cmd, cli.ExitInterrupted)
 	file, before := d.results()
 	if before == 0 {
 		t.Fatalf("nothing is in %s", file)
@@ -144,7 +145,7 @@ func TestReplay_appliesWhatItRecommends(t *testing.T) {
 	own := ownFile(d)
 	args := []string{"replay", folder, "--policy", "nothing,classic", "--sweep", "compaction.threshold=40k,60k", "--regrets", "90", "--prices", "reference"}
 	o := d.run(append(args, "--apply")...)
-	o.wants(t, exitDone)
+	o.wants(t, cli.ExitDone)
 	for _, want := range []string{"Recommended: balanced threshold=", "3 sessions (450 steps)", "home/.config/winnow/winnow.jsonc:\n+ {\n", `"threshold": {"*": `, "Undo with: rm " + own} {
 		if !strings.Contains(o.stdout, want) {
 			t.Errorf("it does not say %q:\n%s", want, o.stdout)
@@ -158,7 +159,7 @@ func TestReplay_appliesWhatItRecommends(t *testing.T) {
 		t.Errorf("it says what --apply would do, and does it:\n%s", o.stdout)
 	}
 	o = d.run(append(args, "--apply")...)
-	o.wants(t, exitDone)
+	o.wants(t, cli.ExitDone)
 	if !strings.Contains(o.stdout, "Nothing to write") || strings.Contains(o.stdout, "What is recommended is what") {
 		t.Errorf("the second time it says:\n%s", o.stdout)
 	}
@@ -170,7 +171,7 @@ func TestReplay_appliesWhatItRecommends(t *testing.T) {
 		t.Fatal(err)
 	}
 	o = d.run("replay", folder, "--policy", "nothing,balanced/compact@40k", "--regrets", "90", "--prices", "reference", "--apply", "--json")
-	o.wants(t, exitDone)
+	o.wants(t, cli.ExitDone)
 	var doc struct {
 		Advice struct {
 			Policy   string            `json:"policy"`
@@ -207,12 +208,12 @@ func TestReplay_appliesWhatItRecommends(t *testing.T) {
 func TestReplay_appliesNothingThatTheFileSaysAlready(t *testing.T) {
 	d, folder := withDays(t, 3, 150)
 	args := []string{"replay", folder, "--policy", "nothing,balanced/compact@economic", "--regrets", "90", "--prices", "reference", "--apply"}
-	d.run(args...).wants(t, exitDone)
+	d.run(args...).wants(t, cli.ExitDone)
 	own := ownFile(d)
 	before := content(t, own)
 	d.env = append(d.env, "WINNOW_COMPACTION_THRESHOLD=90000")
 	o := d.run(args...)
-	o.wants(t, exitDone)
+	o.wants(t, cli.ExitDone)
 	if !strings.Contains(o.stdout, "Nothing to write: "+own+" says it already\nStill set otherwise, `winnow config` shows where: compaction.threshold\n") {
 		t.Errorf("it says\n%s", o.stdout)
 	}
@@ -228,7 +229,7 @@ func TestReplay_saysHowToUndoInWordsThatAShellTakes(t *testing.T) {
 	d, folder := withDays(t, 3, 150)
 	d.put("my lamp's.jsonc", []byte("{}"))
 	o := d.run("replay", folder, "--policy", "nothing,balanced/compact@economic", "--regrets", "90", "--prices", "reference", "--apply", "--config", filepath.Join(d.dir, "my lamp's.jsonc"))
-	o.wants(t, exitDone)
+	o.wants(t, cli.ExitDone)
 	_, undo, found := strings.Cut(o.stdout, "Undo with: ")
 	if !found {
 		t.Fatalf("it does not say how to undo:\n%s", o.stdout)
@@ -250,7 +251,7 @@ func TestReplay_aFolderThatMayNotBeReadIsNamed(t *testing.T) {
 	}
 	defer os.Chmod(folder, 0o755)
 	o := d.run("replay", folder)
-	o.wants(t, exitFailed)
+	o.wants(t, cli.ExitFailed)
 	if !strings.Contains(o.stderr, "permission denied") || !strings.Contains(o.stderr, folder) {
 		t.Errorf("it says %q", o.stderr)
 	}
@@ -259,8 +260,8 @@ func TestReplay_aFolderThatMayNotBeReadIsNamed(t *testing.T) {
 func TestReplay_everywhereOnTheComputer(t *testing.T) {
 	d := onComputerDesk(t)
 	o := d.run("replay", "--everywhere", "--json", "--policy", "nothing")
-	o.wants(t, exitDone)
-	var doc replayed
+	o.wants(t, cli.ExitDone)
+	var doc simulation.Document
 	if err := json.Unmarshal([]byte(o.stdout), &doc); err != nil || doc.Sessions < 3 {
 		t.Errorf("%d sessions: %v", doc.Sessions, err)
 	}
@@ -277,42 +278,11 @@ func TestReplay_tellsOnATerminalHowFarItIs(t *testing.T) {
 	d, folder := withDays(t, 2, 5)
 	d.terminal = true
 	o := d.run("replay", folder)
-	o.wants(t, exitDone)
+	o.wants(t, cli.ExitDone)
 	if !strings.Contains(o.stderr, "replaying: 1 of 2 sessions") || !strings.HasSuffix(o.stderr, "\r\x1b[K") {
 		t.Errorf("it said %q", o.stderr)
 	}
 	if quiet := d.run("replay", folder, "-q"); quiet.stderr != "" {
 		t.Errorf("with -q it said %q", quiet.stderr)
-	}
-}
-
-func TestSweptValues_rangesAndLists(t *testing.T) {
-	for text, want := range map[string][]float64{
-		"40k..200k":     {40_000, 50_000, 63_000, 80_000, 100_000, 130_000, 160_000, 200_000},
-		"40k..160k/3":   {40_000, 80_000, 160_000},
-		"0..60k/4":      {0, 20_000, 40_000, 60_000},
-		"40k,60k,80k":   {40_000, 60_000, 80_000},
-		"50%,0.8":       {0.5, 0.8},
-		"60k, economic": {60_000, economicThreshold},
-		"20%..80%/3":    {0.2, 0.4, 0.8},
-		"1..2/9":        {1, 2},
-		"3..6":          {3, 4, 5, 6},
-	} {
-		got, err := sweptValues(text)
-		if err != nil || len(got) != len(want) {
-			t.Errorf("%s: %v, %v; want %v", text, got, err, want)
-			continue
-		}
-		for i := range got {
-			if d := got[i] - want[i]; math.Abs(d) > 1e-6*math.Abs(want[i]) {
-				t.Errorf("%s: %v, want %v", text, got, want)
-				break
-			}
-		}
-	}
-	for _, text := range []string{"", "a..b", "5..5", "9..3", "1..2/1", "1..2/x", "1,,2", "economic..2", "1..economic", "economical", "1.5", "0.5..1.5", "101%", "-3..5", "1..inf"} {
-		if got, err := sweptValues(text); err == nil {
-			t.Errorf("%q is %v", text, got)
-		}
 	}
 }

@@ -12,6 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/workbench"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store/sqlite"
 )
@@ -19,15 +22,15 @@ import (
 // worked is a desk with a session in its store that worked in a folder: three turns, each of which wrote its number into a file.
 type worked struct {
 	*desk
-	app    *app
+	app    *cli.App
 	folder string
 	id     string
 	users  []string
 }
 
 // app is the program as it runs at the desk, for what is to be found in its folders.
-func (d *desk) app() *app {
-	return &app{env: Env{Dir: d.dir, Now: time.Now, Getenv: func(name string) string {
+func (d *desk) app() *cli.App {
+	return &cli.App{Env: cli.Env{Dir: d.dir, Now: time.Now, Getenv: func(name string) string {
 		for _, pair := range d.env {
 			if n, value, _ := strings.Cut(pair, "="); n == name {
 				return value
@@ -48,7 +51,7 @@ func newWorked(t *testing.T) *worked {
 		t.Fatal(err)
 	}
 	w.app = w.desk.app()
-	kept, err := sqlite.Open(t.Context(), sqlite.Config{Path: w.app.storeAt()})
+	kept, err := sqlite.Open(t.Context(), sqlite.Config{Path: source.StoreAt(w.app)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +61,7 @@ func newWorked(t *testing.T) *worked {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	shots, err := w.app.snapshots(t.Context(), w.folder)
+	shots, err := workbench.Snapshots(t.Context(), w.app, w.folder)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,12 +137,12 @@ func TestRevert_bringsBackFilesAndForksTheSession(t *testing.T) {
 				message = w.users[1]
 			}
 			dry := w.run("revert", w.id, message, "--dry-run", "--json")
-			dry.wants(t, exitDone)
+			dry.wants(t, cli.ExitDone)
 			if diff := cmp.Diff(now, w.files()); diff != "" {
 				t.Fatalf("a dry run changed files:\n%s", diff)
 			}
 			o := w.run("revert", w.id, message, "--json")
-			o.wants(t, exitDone)
+			o.wants(t, cli.ExitDone)
 			doc := o.document(t)
 			want := []any{"door2.txt", "door3.txt", "lamp.txt", "mine.txt"}
 			if diff := cmp.Diff(want, doc["changed"]); diff != "" {
@@ -153,7 +156,7 @@ func TestRevert_bringsBackFilesAndForksTheSession(t *testing.T) {
 			}
 			fork := doc["session"].(string)
 			shown := w.run("show", fork, "--json")
-			shown.wants(t, exitDone)
+			shown.wants(t, cli.ExitDone)
 			log := shown.document(t)["session"].(map[string]any)
 			if n := len(log["messages"].([]any)); n != 2 || log["info"].(map[string]any)["parentID"] != w.id {
 				t.Errorf("the new session has %d messages, info %v", n, log["info"])
@@ -163,7 +166,7 @@ func TestRevert_bringsBackFilesAndForksTheSession(t *testing.T) {
 			}
 			// And back, by the command that was printed.
 			back := strings.Fields(doc["back"].(string))
-			w.run(back[1:]...).says(t, exitDone, "files were brought back")
+			w.run(back[1:]...).says(t, cli.ExitDone, "files were restored")
 			if diff := cmp.Diff(now, w.files()); diff != "" {
 				t.Errorf("there and back again (-want +got):\n%s", diff)
 			}
@@ -174,10 +177,10 @@ func TestRevert_bringsBackFilesAndForksTheSession(t *testing.T) {
 func TestRevert_saysWhatItDid(t *testing.T) {
 	w := newWorked(t)
 	o := w.run("revert", w.id, "3")
-	o.says(t, exitDone, "2 files were brought back", "  door3.txt\n  lamp.txt", "The session to go on with is ses_", "To have the files as they were: winnow revert "+w.id+" --snapshot ")
-	w.run("revert", w.id, "3").says(t, exitDone, "as they were then already")
+	o.says(t, cli.ExitDone, "2 files were restored", "  door3.txt\n  lamp.txt", "Continue with session ses_", "To have the files as they were: winnow revert "+w.id+" --snapshot ")
+	w.run("revert", w.id, "3").says(t, cli.ExitDone, "already as they were then")
 	w.write("lamp.txt", "kept")
-	w.run("revert", w.id, "1", "--keep-files").says(t, exitDone, "left as they are", "The session to go on with")
+	w.run("revert", w.id, "1", "--keep-files").says(t, cli.ExitDone, "left as they are", "Continue with session")
 	if got := w.files()["lamp.txt"]; got != "kept" {
 		t.Errorf("--keep-files left %q", got)
 	}
@@ -197,14 +200,14 @@ func TestRevert_whatCannotBeIsSaidAndChangesNothing(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{w.id}, exitUsage, "name a message of yours"},
-		{[]string{w.id, "9"}, exitUsage, "the session has 3"},
-		{[]string{w.id, "msg_none"}, exitFailed, "there is no message"},
-		{[]string{w.id, answer}, exitUsage, w.users[2]},
-		{[]string{w.id, "2", "--snapshot", "x"}, exitUsage, "name a message"},
-		{[]string{w.id, "--snapshot", strings.Repeat("a", 40)}, exitFailed, "not kept here"},
-		{[]string{w.id, "--snapshot", "--all"}, exitFailed, "is not a snapshot"},
-		{[]string{w.take("claude.jsonl"), "1"}, exitUsage, "in the store"},
+		{[]string{w.id}, cli.ExitUsage, "name a message of yours"},
+		{[]string{w.id, "9"}, cli.ExitUsage, "the session has 3"},
+		{[]string{w.id, "msg_none"}, cli.ExitFailed, "there is no message"},
+		{[]string{w.id, answer}, cli.ExitUsage, w.users[2]},
+		{[]string{w.id, "2", "--snapshot", "x"}, cli.ExitUsage, "name a message"},
+		{[]string{w.id, "--snapshot", strings.Repeat("a", 40)}, cli.ExitFailed, "not kept here"},
+		{[]string{w.id, "--snapshot", "--all"}, cli.ExitFailed, "is no snapshot"},
+		{[]string{w.take("claude.jsonl"), "1"}, cli.ExitUsage, "in the store"},
 	} {
 		w.run(append([]string{"revert"}, c.args...)...).wants(t, c.code, c.says)
 	}
@@ -214,7 +217,7 @@ func TestRevert_whatCannotBeIsSaidAndChangesNothing(t *testing.T) {
 	if err := os.RemoveAll(w.folder); err != nil {
 		t.Fatal(err)
 	}
-	w.run("revert", w.id, "2").wants(t, exitFailed, "is not there", "--keep-files")
+	w.run("revert", w.id, "2").wants(t, cli.ExitFailed, "is not there", "--keep-files")
 	if n := len(w.run("list", "--json").document(t)["sessions"].([]any)); n != 1 {
 		t.Errorf("%d sessions, want the one", n)
 	}
@@ -222,7 +225,7 @@ func TestRevert_whatCannotBeIsSaidAndChangesNothing(t *testing.T) {
 
 func TestReverter_goesBackForAChat(t *testing.T) {
 	w := newWorked(t)
-	kept, err := sqlite.Open(t.Context(), sqlite.Config{Path: w.app.storeAt()})
+	kept, err := sqlite.Open(t.Context(), sqlite.Config{Path: source.StoreAt(w.app)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,8 +235,8 @@ func TestReverter_goesBackForAChat(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	id, told, err := w.app.reverter(e, nil)(t.Context(), w.id, w.users[2])
-	if err != nil || id == "" || id == w.id || !strings.Contains(told, "2 files were brought back") {
+	id, told, err := workbench.Reverter(w.app, e, nil)(t.Context(), w.id, w.users[2])
+	if err != nil || id == "" || id == w.id || !strings.Contains(told, "2 files were restored") {
 		t.Errorf("got %q, %q, %v", id, told, err)
 	}
 	if got := w.files()["lamp.txt"]; got != "lamp 2" {
@@ -243,8 +246,8 @@ func TestReverter_goesBackForAChat(t *testing.T) {
 
 func TestSnapshots_ofAHomeThereAreNone(t *testing.T) {
 	w := newWorked(t)
-	for _, folder := range []string{"/", w.app.env.home()} {
-		if _, err := w.app.snapshots(t.Context(), folder); err == nil {
+	for _, folder := range []string{"/", w.app.Env.Home()} {
+		if _, err := workbench.Snapshots(t.Context(), w.app, folder); err == nil {
 			t.Errorf("snapshots of %s are taken", folder)
 		}
 	}
@@ -253,7 +256,7 @@ func TestSnapshots_ofAHomeThereAreNone(t *testing.T) {
 func TestExport_hasOutlinesAndSnapshotsAsOpenCodeHasThem(t *testing.T) {
 	w := newWorked(t)
 	o := w.run("export", w.id)
-	o.wants(t, exitDone)
+	o.wants(t, cli.ExitDone)
 	messages := o.document(t)["messages"].([]any)
 	summary := messages[0].(map[string]any)["info"].(map[string]any)["summary"].(map[string]any)
 	diffs := summary["diffs"].([]any)
@@ -275,8 +278,8 @@ func TestExport_hasOutlinesAndSnapshotsAsOpenCodeHasThem(t *testing.T) {
 func TestShow_printsTurnsAndWhatTheyChanged(t *testing.T) {
 	w := newWorked(t)
 	o := w.run("show", w.id)
-	o.says(t, exitDone, "Lamps of the pier  4 files changed  +4 −0", "  1  Lamp 1\n", "     It burns.\n", "     + door1.txt +1 −0", "  3  Light lamp 3.\n", "     It is lit. Mind the step.\n", "     ~ lamp.txt  +1 −1", w.users[0]+"  user")
-	w.run("show", w.id, "--diff").says(t, exitDone, "-lamp 1\n", "+lamp 2\n", "-lamp 2\n")
+	o.says(t, cli.ExitDone, "Lamps of the pier  4 files changed  +4 −0", "  1  Lamp 1\n", "     It burns.\n", "     + door1.txt +1 −0", "  3  Light lamp 3.\n", "     It is lit. Mind the step.\n", "     ~ lamp.txt  +1 −1", w.users[0]+"  user")
+	w.run("show", w.id, "--diff").says(t, cli.ExitDone, "-lamp 1\n", "+lamp 2\n", "-lamp 2\n")
 	doc := w.run("show", w.id, "--json", "--diff").document(t)
 	turns := doc["turns"].([]any)
 	third := turns[2].(map[string]any)
@@ -296,5 +299,5 @@ func TestShow_ofAnExportPrintsTheDiffsThatItCarries(t *testing.T) {
 			{"file":"b.txt","before":"x\n","after":"y\n","additions":1,"deletions":1}]}},"parts":[{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"text","text":"Light it."}]},
 		{"info":{"id":"msg_2","sessionID":"ses_1","role":"user","time":{"created":2},"agent":"build","model":{"providerID":"a","modelID":"b"},"summary":{"diffs":[
 			{"file":"a.txt","additions":0,"deletions":2,"status":"deleted"}]}},"parts":[{"id":"prt_2","sessionID":"ses_1","messageID":"msg_2","type":"text","text":"Put it out. Now."}]}]}`))
-	d.run("show", "export.json", "--diff").says(t, exitDone, "Lamps  1 file changed  +1 −1", "  1  The first lamp\n", "     + a.txt +2 −0\n", "+one\n", "     ~ b.txt +1 −1\n", "  2  Put it out.\n", "     − a.txt +0 −2\n")
+	d.run("show", "export.json", "--diff").says(t, cli.ExitDone, "Lamps  1 file changed  +1 −1", "  1  The first lamp\n", "     + a.txt +2 −0\n", "+one\n", "     ~ b.txt +1 −1\n", "  2  Put it out.\n", "     − a.txt +0 −2\n")
 }

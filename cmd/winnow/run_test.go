@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/model"
 )
@@ -52,7 +53,7 @@ func (d *desk) run(args ...string) outcome {
 func (d *desk) runWith(ctx context.Context, in io.Reader, out io.Writer, args ...string) outcome {
 	d.t.Helper()
 	stderr := new(bytes.Buffer)
-	env := System()
+	env := cli.System()
 	env.Stdin, env.Stdout, env.Stderr, env.Dir, env.Environ = in, out, stderr, d.dir, d.env
 	env.StdoutTerminal, env.StderrTerminal, env.Client = false, d.terminal, d.client
 	env.Faults = d.faults
@@ -175,10 +176,10 @@ func (o outcome) document(t *testing.T) map[string]any {
 func (d *desk) originals() (kept [][]byte) {
 	d.t.Helper()
 	o := d.run("originals", "--json")
-	if o.code == exitNothing {
+	if o.code == cli.ExitNothing {
 		return nil
 	}
-	o.wants(d.t, exitDone)
+	o.wants(d.t, cli.ExitDone)
 	var doc originalList
 	if err := json.Unmarshal([]byte(o.stdout), &doc); err != nil {
 		d.t.Fatal(err)

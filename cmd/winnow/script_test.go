@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/config"
 )
 
@@ -94,7 +95,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 			environ = append(environ, name+"="+value)
 		}
 	}
-	env := System()
+	env := cli.System()
 	env.Stdin, env.Stdout, env.Stderr, env.Dir, env.Environ, env.Getenv = strings.NewReader(""), stdout, stderr, ts.MkAbs("."), environ, ts.Getenv
 	env.StdoutTerminal, env.StderrTerminal = false, false
 	code := Main(context.Background(), args[1:], env)

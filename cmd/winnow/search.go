@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
@@ -24,9 +26,10 @@ import (
 type searched struct {
 	Words  string      `json:"words"`
 	Total  int         `json:"total"`           // hits without the limit
-	Behind int         `json:"behind,omitzero"` // messages that were not looked in: the store cannot be written now, and its index lacks them
+	Behind int         `json:"behind,omitzero"` // messages not searched: the index lacks them and cannot be written now
 	Hits   []searchHit `json:"hits"`            // the best first
-	// Damaged says, a sentence each, which hits cannot be shown because what is stored of them is damaged.
+	// Damaged says, a sentence each, which hits cannot be shown because what is stored of them is
+	// damaged.
 	Damaged []string `json:"damaged,omitzero"`
 }
 
@@ -43,7 +46,7 @@ type searchHit struct {
 	Tool      string           `json:"tool,omitzero"`
 	Time      session.Millis   `json:"time"`
 	Field     string           `json:"field"`         // "text", "input", "output", "error"
-	Kept      bool             `json:"kept,omitzero"` // the log has the beginning and the end of that text alone; all of it is kept beside it
+	Kept      bool             `json:"kept,omitzero"` // the log has only the beginning and the end of that text
 	Seen      string           `json:"seen"`          // "whole", "elided", "folded"; "" when its session is damaged
 	Snippet   string           `json:"snippet"`
 	Marks     [][2]int         `json:"marks"` // byte offsets in the snippet
@@ -53,41 +56,42 @@ type searchHit struct {
 // Whether the model still sees what was found.
 const (
 	seenWhole  = "whole"
-	seenElided = "elided" // less of it, or a line that stands for it
-	seenFolded = "folded" // a summary stands for it
+	seenElided = "elided" // less of it, or a placeholder
+	seenFolded = "folded" // a summary replaced it
 )
 
-func (a *app) searchCommand() *cobra.Command {
+func searchCommand(a *cli.App) *cobra.Command {
 	var q store.Search
 	var role, since string
 	cmd := &cobra.Command{
 		Use:   `search "WORDS"`,
 		Short: "Find words in everything that is stored",
-		Long: `search finds the parts in which all the words occur: what was said, what tools were called with, what they answered. Several
-words between quotation marks must stand side by side; a * at the end of a word lets it go on. Case and accents do not count, and signs
-separate words, so that a path, or an identifier with underscores, is found by its pieces, side by side; a name such as parseQuery is one
-word. No other sign has a meaning.
+		Long: `search finds the parts in which all the words occur: what was said, what tools were
+called with, what they answered. Several words between quotation marks must be side by side; a * at the end of a word matches any ending. Case and
+accents do not count, and signs separate words, so that a path, or an identifier with underscores, is found by its
+pieces, side by side; a name such as parseQuery is one word. No other sign has a meaning.
 
-What the model no longer sees, or never saw because it was too long to be sent, is found too. ` + "`elided`" + ` says that less of the part is shown, ` + "`folded`" + ` that a summary stands for it.`,
+What the model no longer sees, or never saw because it was too long to be sent, is found too:
+` + "`elided`" + ` says that less of the part is shown, ` + "`folded`" + ` that a summary replaced it.`,
 		Example: `  winnow search connection refused
   winnow search '"permission denied"' --tool bash --since 7d
   winnow search 'parseQuer*' --product claude-code --limit 5`,
-		Args: between(1, -1, "words"),
+		Args: cli.Between(1, -1, "words"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			q.Words, q.Role = strings.Join(args, " "), session.Role(role)
 			if q.Role != "" && q.Role != session.User && q.Role != session.Assistant {
-				return usage("--role is %s or %s, not %q", session.User, session.Assistant, role)
+				return cli.Usage("--role must be %s or %s, not %q", session.User, session.Assistant, role)
 			}
 			if q.Product != "" && !slices.Contains(all.Names(), q.Product) {
-				return usage("there is no product %q; there are %s", q.Product, strings.Join(all.Names(), ", "))
+				return cli.Usage("unknown product %q; use %s", q.Product, strings.Join(all.Names(), ", "))
 			}
-			if q.Since, err = sinceWhen(since, a.env.Now()); err != nil {
+			if q.Since, err = sinceWhen(since, a.Env.Now()); err != nil {
 				return err
 			}
 			if q.Limit < 1 {
-				return usage("--limit is a number from 1 on, not %d", q.Limit)
+				return cli.Usage("--limit must be at least 1, not %d", q.Limit)
 			}
-			return a.runSearch(cmd.Context(), q)
+			return runSearch(cmd.Context(), a, q)
 		},
 	}
 	flags := cmd.Flags()
@@ -95,19 +99,22 @@ What the model no longer sees, or never saw because it was too long to be sent, 
 	flags.StringVar(&q.Product, "product", "", "only in sessions of this product, for example claude-code")
 	flags.StringVar(&q.Tool, "tool", "", "only in calls of this tool")
 	flags.StringVar(&role, "role", "", "only in messages of this role: user, assistant")
-	flags.StringVar(&since, "since", "", "only in messages from this time on: 2026-01-31, 2026-01-31T12:00, or 90m, 36h, 7d, 4w ago")
+	flags.StringVar(&since, "since", "",
+		"only in messages from this time on: 2026-01-31, 2026-01-31T12:00, or 90m, 36h, 7d, 4w ago")
 	flags.IntVar(&q.Limit, "limit", store.DefaultLimit, "how many hits at most")
-	complete(cmd, "product", all.Names()...)
-	complete(cmd, "role", string(session.User), string(session.Assistant))
+	cli.Complete(cmd, "product", all.Names()...)
+	cli.Complete(cmd, "role", string(session.User), string(session.Assistant))
 	return cmd
 }
 
-// sinceWhen reads a moment, or how long ago it was. A date without a zone is in the zone of the clock.
+// sinceWhen reads a moment, or how long ago it was. A date without a zone is in the zone of the
+// clock.
 func sinceWhen(text string, now time.Time) (session.Millis, error) {
 	if text == "" {
 		return 0, nil
 	}
-	for _, layout := range []string{time.RFC3339, "2006-01-02", "2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02 15:04:05"} {
+	for _, layout := range []string{time.RFC3339, time.DateOnly, "2006-01-02T15:04", "2006-01-02T15:04:05",
+		"2006-01-02 15:04", time.DateTime} {
 		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
 			return session.Millis(t.UnixMilli()), nil
 		}
@@ -115,35 +122,34 @@ func sinceWhen(text string, now time.Time) (session.Millis, error) {
 	var n float64
 	var unit string
 	if _, err := fmt.Sscanf(text, "%f%s", &n, &unit); err == nil && n >= 0 {
-		for name, length := range map[string]time.Duration{"m": time.Minute, "h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour} {
-			if unit == name {
-				return session.Millis(float64(now.UnixMilli()) - n*float64(length.Milliseconds())), nil
-			}
+		const day = 24 * time.Hour
+		units := map[string]time.Duration{"m": time.Minute, "h": time.Hour, "d": day, "w": 7 * day}
+		if length := units[unit]; length > 0 {
+			return session.Millis(float64(now.UnixMilli()) - n*float64(length.Milliseconds())), nil
 		}
 	}
-	return 0, usage("--since is a date such as 2026-01-31 or 2026-01-31T12:00, or a time ago such as 90m, 36h, 7d, 4w, not %q", text)
+	return 0, cli.Usage("--since must be a date such as 2026-01-31 or 2026-01-31T12:00, "+
+		"or a time ago such as 90m, 36h, 7d, 4w, not %q", text)
 }
 
-func (a *app) runSearch(ctx context.Context, q store.Search) error {
-	if _, err := a.settings(); err != nil {
+func runSearch(ctx context.Context, a *cli.App, q store.Search) error {
+	if _, err := a.Settings(); err != nil {
 		return err
 	}
 	doc := searched{Words: q.Words, Hits: []searchHit{}}
-	kept, err := a.openToSearch(ctx)
-	if errors.Is(err, errNoStore) {
-		if a.json {
-			if err := a.print(doc); err != nil {
-				return err
-			}
+	kept, err := openToSearch(ctx, a)
+	if errors.Is(err, source.ErrNoStore) {
+		if err := a.Tell(doc, func() {}); err != nil {
+			return err
 		}
-		return hinted{nothing{"there is no store yet"}, "`winnow import FILE` puts a session there"}
+		return cli.Hint(cli.Nothing("there is no store yet"), "`winnow import FILE` puts a session there")
 	}
 	if err != nil {
 		return err
 	}
 	defer kept.Close()
 	if q.Session != "" {
-		if q.Session, err = findSession(ctx, kept, q.Session); err != nil {
+		if q.Session, err = source.FindSession(ctx, kept, q.Session); err != nil {
 			return err
 		}
 	}
@@ -151,15 +157,17 @@ func (a *app) runSearch(ctx context.Context, q store.Search) error {
 	if !ok {
 		return errors.New("this store cannot be searched")
 	}
-	say, done := a.counting()
-	err = searcher.Index(ctx, func(done, all int) { say("indexing %s of %s messages", quantity.Number(done), quantity.Number(all)) })
+	say, done := a.Counting()
+	err = searcher.Index(ctx, func(done, all int) {
+		say("indexing %s of %s messages", quantity.Number(done), quantity.Number(all))
+	})
 	done()
 	if err != nil && !errors.Is(err, store.ErrReadOnly) && !errors.Is(err, store.ErrLocked) {
 		return err
 	}
 	found, err := searcher.Search(ctx, q)
 	if errors.Is(err, store.ErrNoWord) {
-		return usage("there is no word in %q: a word has letters or digits", q.Words)
+		return cli.Usage("there is no word in %q: a word has letters or digits", q.Words)
 	}
 	if err != nil {
 		return err
@@ -171,31 +179,28 @@ func (a *app) runSearch(ctx context.Context, q store.Search) error {
 	for _, err := range found.Damaged {
 		doc.Damaged = append(doc.Damaged, err.Error())
 	}
-	if a.json {
-		if err := a.print(doc); err != nil {
-			return err
-		}
-	} else {
-		a.showHits(doc)
+	if err := a.Tell(doc, func() { showHits(a, doc) }); err != nil {
+		return err
 	}
 	if len(found.Damaged) > 0 {
-		return partly{hits: found.Damaged}
+		return cli.Partly{Hits: found.Damaged}
 	}
 	if len(doc.Hits) == 0 {
-		n := nothing{fmt.Sprintf("%q is nowhere in what is stored", q.Words)}
+		reason := fmt.Sprintf("%q is nowhere in what is stored", q.Words)
 		if doc.Behind > 0 {
-			n.reason += fmt.Sprintf("; %s were not looked in", plural(doc.Behind, "message", "messages"))
+			reason += fmt.Sprintf("; %s not searched", cli.Plural(doc.Behind, "message was", "messages were"))
 		}
-		return n
+		return cli.Nothing(reason)
 	}
 	return nil
 }
 
-// openToSearch opens the store so that its index can follow, or only for reading where it must not be written.
-func (a *app) openToSearch(ctx context.Context) (store.Store, error) {
-	kept, err := a.openStore(ctx, changing)
+// openToSearch opens the store so that its index can follow, or only for reading where it must not
+// be written.
+func openToSearch(ctx context.Context, a *cli.App) (store.Store, error) {
+	kept, err := source.OpenStore(ctx, a, source.Changing)
 	if errors.Is(err, store.ErrReadOnly) {
-		return a.openStore(ctx, reading)
+		return source.OpenStore(ctx, a, source.Reading)
 	}
 	return kept, err
 }
@@ -239,14 +244,16 @@ func hitsOf(ctx context.Context, kept store.Store, found []store.Hit) ([]searchH
 			}
 			sights[h.Session.ID] = s
 		}
-		hit := searchHit{Session: h.Session.ID, Title: h.Session.Title, Directory: h.Session.Directory, Origin: h.Origin, Message: h.Message, Role: h.Role,
-			Part: h.Part, Type: h.Type, Tool: h.Tool, Time: h.Time, Field: h.Field, Kept: h.Kept, Seen: seenWhole, Snippet: h.Snippet, Marks: h.Marks, Score: h.Score}
+		hit := searchHit{Session: h.Session.ID, Title: h.Session.Title, Directory: h.Session.Directory,
+			Origin: h.Origin, Message: h.Message, Role: h.Role, Part: h.Part, Type: h.Type, Tool: h.Tool, Time: h.Time, Field: h.Field,
+			Kept: h.Kept, Seen: seenWhole, Snippet: h.Snippet, Marks: h.Marks, Score: h.Score}
+		gone := func(field rule.Field) bool { return s.ledger.Has(rule.Key{Part: h.Part, Field: field}) }
 		switch {
 		case s.broken:
 			hit.Seen = ""
 		case !s.window[h.Message]:
 			hit.Seen = seenFolded
-		case h.Kept, s.ledger.Has(rule.Key{Part: h.Part, Field: rule.Whole}), s.ledger.Has(rule.Key{Part: h.Part, Field: rule.Field(h.Field)}):
+		case h.Kept, gone(rule.Whole), gone(rule.Field(h.Field)):
 			hit.Seen = seenElided
 		}
 		if hit.Marks == nil {
@@ -258,8 +265,8 @@ func hitsOf(ctx context.Context, kept store.Store, found []store.Hit) ([]searchH
 }
 
 // showHits prints for people: where, then the snippet.
-func (a *app) showHits(doc searched) {
-	color := a.paint().Color
+func showHits(a *cli.App, doc searched) {
+	color := a.Paint().Color
 	paint := func(code, text string) visible.Span {
 		if !color {
 			code = ""
@@ -268,7 +275,7 @@ func (a *app) showHits(doc searched) {
 	}
 	for i, h := range doc.Hits {
 		if i > 0 {
-			a.printf("\n")
+			a.Printf("\n")
 		}
 		what := string(h.Role)
 		if h.Tool != "" {
@@ -278,26 +285,27 @@ func (a *app) showHits(doc searched) {
 		if title := rule.Shorten(visible.Line(cmp.Or(h.Title, h.Directory)), 60); title != "" {
 			head = append(head, paint("", "  "+title))
 		}
-		a.spans(append(head, paint("", "\n")))
+		_ = a.Out.Spans(append(head, paint("", "\n"))...) // a failed write is remembered
 		line := []string{what}
-		if t := when(h.Time); t != "" {
+		if t := source.When(h.Time); t != "" {
 			line = append(line, t)
 		}
 		if h.Seen != seenWhole && h.Seen != "" {
 			line = append(line, h.Seen)
 		}
-		a.printf("  %s  %s\n", visible.Line(strings.Join(append(line, h.Message), "  ")), visible.Line(h.Part))
+		a.Printf("  %s  %s\n", visible.Line(strings.Join(append(line, h.Message), "  ")), visible.Line(h.Part))
 		snippet, at := []visible.Span{paint("", "  ")}, 0
 		for _, m := range h.Marks {
 			snippet = append(snippet, paint("", h.Snippet[at:m[0]]), paint("1;33", h.Snippet[m[0]:m[1]]))
 			at = m[1]
 		}
-		a.spans(append(snippet, paint("", h.Snippet[at:]+"\n")))
+		_ = a.Out.Spans(append(snippet, paint("", h.Snippet[at:]+"\n"))...)
 	}
 	if doc.Total > len(doc.Hits) {
-		a.printf("\n%s of %s; --limit shows more\n", quantity.Number(len(doc.Hits)), plural(doc.Total, "hit", "hits"))
+		a.Printf("\n%s of %s; --limit shows more\n", quantity.Number(len(doc.Hits)), cli.Plural(doc.Total, "hit", "hits"))
 	}
 	if doc.Behind > 0 && len(doc.Hits) > 0 {
-		a.printf("\n%s not looked in: the store cannot be written now, and its index lacks them\n", plural(doc.Behind, "message was", "messages were"))
+		a.Printf("\n%s not searched: the store cannot be written now, and its index lacks them\n",
+			cli.Plural(doc.Behind, "message was", "messages were"))
 	}
 }

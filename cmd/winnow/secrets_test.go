@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 )
 
 // lamp is a made-up key of no provider's account, and door a password.
@@ -33,20 +35,20 @@ func leaks(text string) bool {
 func TestSecrets_areMaskedInAnExport(t *testing.T) {
 	d := newDesk(t)
 	file := d.put("tide.jsonl", secretive())
-	d.run("import", file).wants(t, exitDone)
+	d.run("import", file).wants(t, cli.ExitDone)
 	for _, format := range []string{"claude-code", "codex", "opencode", "pi"} {
 		for _, src := range []string{file, "eeee"} {
 			o := d.run("export", src, "--format", format)
-			o.wants(t, exitDone, "secrets were masked; --secrets keep writes them")
+			o.wants(t, cli.ExitDone, "secrets were masked; --secrets keep writes them")
 			if leaks(o.stdout) || !strings.Contains(o.stdout, "sk-ant-[masked]") || !strings.Contains(o.stdout, "postgres://keeper:[masked]@") {
 				t.Errorf("%s as %s has a secret in it", src, format)
 			}
 			masked := d.put("masked", []byte(o.stdout))
-			if again := d.run("inspect", masked, "--json"); again.code != exitDone {
+			if again := d.run("inspect", masked, "--json"); again.code != cli.ExitDone {
 				t.Errorf("what was written as %s is no session any more: %s", format, again.stderr)
 			}
 			kept := d.run("export", src, "--format", format, "--secrets", "keep")
-			kept.wants(t, exitDone)
+			kept.wants(t, cli.ExitDone)
 			if !leaks(kept.stdout) || kept.stderr != "" {
 				t.Errorf("%s as %s is masked with --secrets keep: %s", src, format, kept.stderr)
 			}
@@ -56,14 +58,14 @@ func TestSecrets_areMaskedInAnExport(t *testing.T) {
 			}
 		}
 	}
-	d.run("export", file, "--secrets", "show").wants(t, exitUsage, "mask or keep")
+	d.run("export", file, "--secrets", "show").wants(t, cli.ExitUsage, "mask or keep")
 }
 
 func TestSecrets_areMaskedInAPage(t *testing.T) {
 	d := newDesk(t)
 	file := d.put("tide.jsonl", secretive())
 	o := d.run("show", file, "--html", "-")
-	o.wants(t, exitDone)
+	o.wants(t, cli.ExitDone)
 	if leaks(o.stdout) || !strings.Contains(o.stdout, "[masked]") || !strings.Contains(o.stdout, "masked on this page") {
 		t.Error("the page shows a secret, or does not say that it was masked")
 	}
@@ -77,7 +79,7 @@ func TestSecrets_areMaskedInWhatIsWrittenUnderThePivot(t *testing.T) {
 	data := secretive()
 	file := d.put("tide.jsonl", data)
 	o := d.run("compact", file, "-o", "small.jsonl", "--json", "--summarizer", "offline")
-	o.wants(t, exitDone)
+	o.wants(t, cli.ExitDone)
 	doc := o.document(t)
 	summary, carried := doc["summary"].(string), doc["carried"].(map[string]any)["text"].(string)
 	if leaks(summary) || leaks(carried) {

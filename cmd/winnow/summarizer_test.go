@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/model"
@@ -51,7 +52,7 @@ func asks(t *testing.T, p *provider) (*desk, string) {
 
 func folded(t *testing.T, o outcome) compaction {
 	t.Helper()
-	o.wants(t, exitDone)
+	o.wants(t, cli.ExitDone)
 	var doc compaction
 	if err := json.Unmarshal([]byte(o.stdout), &doc); err != nil {
 		t.Fatal(err)
@@ -113,7 +114,7 @@ func TestCompact_withoutTheModelThatWasAskedForNothingIsDone(t *testing.T) {
 	p := &provider{absent: errors.New("ANTHROPIC_API_KEY is not set")}
 	d, file := asks(t, p)
 	d.run("compact", file, "--summarizer", "llm", "--model", "anthropic/claude-haiku-4-5").
-		wants(t, exitUsage, "anthropic/claude-haiku-4-5 cannot be asked", "ANTHROPIC_API_KEY is not set", "compaction.summarizer to offline")
+		wants(t, cli.ExitUsage, "anthropic/claude-haiku-4-5 cannot be asked", "ANTHROPIC_API_KEY is not set", "compaction.summarizer to offline")
 	if diff := cmp.Diff([]string{file}, d.names()); diff != "" {
 		t.Errorf("the folder (-want +got):\n%s", diff)
 	}
@@ -137,7 +138,7 @@ func TestCompact_showsOnATerminalHowMuchIsWritten(t *testing.T) {
 	d, file := asks(t, &provider{})
 	d.terminal = true
 	o := d.run("compact", file, "--summarizer", "llm", "--model", "openai/gpt-5")
-	o.wants(t, exitDone, "folding long.jsonl… ", "tokens written")
+	o.wants(t, cli.ExitDone, "folding long.jsonl… ", "tokens written")
 	if !strings.HasSuffix(o.stderr, "\r\x1b[K") {
 		t.Errorf("it is not wiped away: %q", o.stderr)
 	}
@@ -148,13 +149,13 @@ func TestCompact_showsOnATerminalHowMuchIsWritten(t *testing.T) {
 
 func TestConfig_providersAreTheUsersAlone(t *testing.T) {
 	d := newDesk(t)
-	d.run("config", "set", "providers.local.baseURL", "http://127.0.0.1:8080/v1").wants(t, exitDone)
-	d.run("config", "set", "providers.local.baseURL", "http://127.0.0.1:8080/v1", "--project").wants(t, exitUsage, "where your keys and sessions are sent", "without --project")
+	d.run("config", "set", "providers.local.baseURL", "http://127.0.0.1:8080/v1").wants(t, cli.ExitDone)
+	d.run("config", "set", "providers.local.baseURL", "http://127.0.0.1:8080/v1", "--project").wants(t, cli.ExitUsage, "where your keys and sessions are sent", "without --project")
 	if o := d.run("config"); !strings.Contains(o.stdout, "http://127.0.0.1:8080/v1") {
 		t.Errorf("the settings: %s", o.stdout)
 	}
 	d.put("winnow.jsonc", []byte(`{"providers": {"local": {"baseURL": "http://10.0.0.1/v1"}}}`))
-	if o := d.run("config"); !strings.Contains(o.stdout, "http://127.0.0.1:8080/v1") || strings.Contains(o.stdout, "10.0.0.1") || !strings.Contains(o.stdout, "providers is ignored at winnow.jsonc:1:2: it says where your keys and sessions are sent") {
+	if o := d.run("config"); !strings.Contains(o.stdout, "http://127.0.0.1:8080/v1") || strings.Contains(o.stdout, "10.0.0.1") || !strings.Contains(o.stdout, "providers is ignored at winnow.jsonc:1:2: it decides where your keys and sessions are sent") {
 		t.Errorf("the settings: %s", o.stdout)
 	}
 }
@@ -167,7 +168,7 @@ func TestCompact_asksAProviderOfTheConfiguration(t *testing.T) {
 			d := newDesk(t)
 			file := d.put("long.jsonl", bigSession(60))
 			for key, value := range map[string]string{"protocol": string(protocol), "baseURL": upstream.BaseURL(protocol), "keyEnv": "HOUSE_KEY", "headers.X-Team": "tools"} {
-				d.run("config", "set", "providers.house."+key, value).wants(t, exitDone)
+				d.run("config", "set", "providers.house."+key, value).wants(t, cli.ExitDone)
 			}
 			args := []string{"compact", file, "--json", "--summarizer", "llm", "--model", "house/llama"}
 			d.env = append(d.env, "HOUSE_KEY=secret")
@@ -190,8 +191,8 @@ func TestCompact_asksAProviderOfTheConfiguration(t *testing.T) {
 func TestCompact_aMissingKeyIsNamed(t *testing.T) {
 	d := newDesk(t)
 	file := d.put("long.jsonl", bigSession(60))
-	d.run("compact", file, "--summarizer", "llm", "--model", "anthropic/claude-haiku-4-5").wants(t, exitUsage, "ANTHROPIC_API_KEY")
-	d.run("compact", file, "--summarizer", "llm", "--model", "nobody/gpt-5").wants(t, exitUsage, "nobody")
+	d.run("compact", file, "--summarizer", "llm", "--model", "anthropic/claude-haiku-4-5").wants(t, cli.ExitUsage, "ANTHROPIC_API_KEY")
+	d.run("compact", file, "--summarizer", "llm", "--model", "nobody/gpt-5").wants(t, cli.ExitUsage, "nobody")
 	d.env = append(d.env, `WINNOW_PROVIDERS={"house":{"protocol":"smoke"}}`)
-	d.run("compact", file).wants(t, exitUsage, "WINNOW_PROVIDERS", "providers.house", "smoke", "openai-chat")
+	d.run("compact", file).wants(t, cli.ExitUsage, "WINNOW_PROVIDERS", "providers.house", "smoke", "openai-chat")
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/internal/llmtest"
 )
 
@@ -20,7 +21,7 @@ func naming(r llmtest.Request) llmtest.Reply {
 func TestTitles_comeFromTheModelThatTheSettingsName(t *testing.T) {
 	d, upstream := agentDesk(t, naming)
 	d.env = append(d.env, "WINNOW_TITLES=house/small")
-	d.run("run", "light the lamp").wants(t, exitDone)
+	d.run("run", "light the lamp").wants(t, cli.ExitDone)
 	records := upstream.Records()
 	if len(records) != 2 || records[1].Model != "small" {
 		t.Fatalf("%d requests, want one for the work and one of the small model for its title", len(records))
@@ -33,7 +34,7 @@ func TestTitles_comeFromTheModelThatTheSettingsName(t *testing.T) {
 func TestTitles_withoutTheModelAreMadeOffline(t *testing.T) {
 	d, upstream := agentDesk(t, naming)
 	d.env = append(d.env, "WINNOW_TITLES=nobody/small")
-	d.run("run", "light the lamp").wants(t, exitDone, "! titles are made offline", "nobody")
+	d.run("run", "light the lamp").wants(t, cli.ExitDone, "! titles are made offline", "nobody")
 	if n := len(upstream.Records()); n != 1 {
 		t.Errorf("%d requests, want 1", n)
 	}
@@ -48,7 +49,7 @@ func TestSnapshots_areNotTakenWhereTheSettingsSaySo(t *testing.T) {
 			d, _ := agentDesk(t, llmtest.Sequence(calling("write", `{"filePath":"a.txt","content":"hello\n"}`), llmtest.Reply{Text: "It is written."}))
 			d.env = append(d.env, "WINNOW_SNAPSHOTS="+value)
 			o := d.run("run", "write hello into a.txt")
-			o.wants(t, exitDone)
+			o.wants(t, cli.ExitDone)
 			if strings.Contains(o.stderr, "snapshots") {
 				t.Errorf("what was asked for is told as trouble: %s", o.stderr)
 			}
@@ -67,27 +68,19 @@ func TestSnapshots_areNotTakenWhereTheSettingsSaySo(t *testing.T) {
 func TestRun_saysWhatToDoAboutAProviderThatRefuses(t *testing.T) {
 	d, _ := agentDesk(t, llmtest.Answer(naming).Fails(llmtest.Unauthorized, llmtest.Gone))
 	o := d.run("run", "light the lamp")
-	o.wants(t, exitFailed, "winnow: house/any: auth", "look at providers.house", "go on with: winnow run --session ")
+	o.wants(t, cli.ExitFailed, "winnow: house/any: auth", "check providers.house", "continue with: winnow run --session ")
 	if strings.Contains(o.stderr, "agent: session") {
 		t.Errorf("it says what it says already: %s", o.stderr)
 	}
-	d.run("run", "light the lamp").wants(t, exitFailed, "`winnow models` lists")
+	d.run("run", "light the lamp").wants(t, cli.ExitFailed, "`winnow models` lists")
 }
 
 func TestRun_aCallThatCannotBeMadeIsTold(t *testing.T) {
 	d, _ := agentDesk(t, llmtest.Sequence(calling("wombat", `{}`), llmtest.Reply{Text: "Done."}))
-	d.run("run", "light the lamp").wants(t, exitDone, "✗ wombat", `There is no tool called "wombat"`)
-}
-
-func TestRun_thatNeverBeganHasNoSum(t *testing.T) {
-	var said strings.Builder
-	(&telling{app: &app{env: Env{Stderr: &said}}}).sum(ran{})
-	if said.Len() > 0 {
-		t.Errorf("it says %q", said.String())
-	}
+	d.run("run", "light the lamp").wants(t, cli.ExitDone, "✗ wombat", `There is no tool called "wombat"`)
 }
 
 func TestRun_saysThatItWaits(t *testing.T) {
 	d, _ := agentDesk(t, llmtest.Answer(naming).Fails(llmtest.RateMillis))
-	d.run("run", "light the lamp").wants(t, exitDone, "! rate limited: it is asked again in ")
+	d.run("run", "light the lamp").wants(t, cli.ExitDone, "! rate limited: trying again in ")
 }

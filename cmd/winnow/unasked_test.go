@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/internal/llmtest"
 )
 
@@ -59,7 +60,7 @@ func TestRun_whatOnlyLooksAtTheFolderRunsUnasked(t *testing.T) {
 	looks := []string{"ls", "ls -la", "git status", "git log --oneline", "cat a.txt", "head -1 a.txt && pwd", "find . -name '*.txt'", "grep -n lamp a.txt"}
 	d := repository(t, bashes(t, looks...))
 	o := d.process("run", "look")
-	o.wants(t, exitDone)
+	o.wants(t, cli.ExitDone)
 	if n := strings.Count(o.stderr, "✓ bash"); n != len(looks) || strings.Contains(o.stderr, "not permitted") {
 		t.Errorf("%d of %d commands ran: %s", n, len(looks), o.stderr)
 	}
@@ -75,7 +76,7 @@ func TestRun_whatOnlySeemsToLookIsRefused(t *testing.T) {
 			d := repository(t, bashes(t, command))
 			before := d.names()
 			o := d.process("run", "look")
-			o.wants(t, exitDone, "✗ bash", "not permitted: ")
+			o.wants(t, cli.ExitDone, "✗ bash", "not permitted: ")
 			if after := d.names(); strings.Join(after, " ") != strings.Join(before, " ") {
 				t.Errorf("the folder has %v, had %v", after, before)
 			}
@@ -91,7 +92,7 @@ func TestRun_commandsDoNotInheritKeys(t *testing.T) {
 	d := repository(t, bashes(t, "env > seen.txt"))
 	d.configure(`{"providers": {"other": {"protocol": "openai-chat", "baseURL": "http://127.0.0.1:9", "keyEnv": "OTHER_KEY"}}}`)
 	d.env = append(d.env, "ANTHROPIC_API_KEY=sk-planted-1", "OPENAI_API_KEY=sk-planted-2", "GEMINI_API_KEY=sk-planted-3", "OTHER_KEY=sk-planted-4", "LAMP=lit")
-	d.process("run", "--yes", "look").wants(t, exitDone, "✓ bash")
+	d.process("run", "--yes", "look").wants(t, cli.ExitDone, "✓ bash")
 	seen := string(d.read("seen.txt"))
 	if !strings.Contains(seen, "LAMP=lit\n") {
 		t.Errorf("it did not get the rest of the environment: %s", seen)

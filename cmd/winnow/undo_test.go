@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 )
 
 // eager lets everything go that a rule finds in small sessions.
@@ -27,7 +29,7 @@ func eagerDesk(t *testing.T) *desk {
 func (d *desk) elidedParts(src, policy, member string) []string {
 	d.t.Helper()
 	o := d.run("explain", src, "--zone", "pruned", "--policy", policy, "--json")
-	o.wants(d.t, exitDone)
+	o.wants(d.t, cli.ExitDone)
 	var names []string
 	for _, x := range o.document(d.t)["parts"].([]any) {
 		names = append(names, x.(map[string]any)[member].(string))
@@ -62,7 +64,7 @@ func forEachFormat(t *testing.T, test func(t *testing.T, d *desk, file, policy s
 func TestRestore_everythingOfAFileGivesItsBytes(t *testing.T) {
 	forEachFormat(t, func(t *testing.T, d *desk, file, policy string) {
 		original := d.read(file)
-		d.run("prune", file, "--policy", policy, "-o", "small").wants(t, exitDone)
+		d.run("prune", file, "--policy", policy, "-o", "small").wants(t, cli.ExitDone)
 		if bytes.Equal(d.read("small"), original) {
 			t.Fatal("pruning changed nothing")
 		}
@@ -71,10 +73,10 @@ func TestRestore_everythingOfAFileGivesItsBytes(t *testing.T) {
 			if len(names) < 2 {
 				t.Fatalf("%d parts are elided, want several", len(names))
 			}
-			d.run(append([]string{"restore", "small", "-o", "whole-" + member}, names...)...).wants(t, exitDone)
+			d.run(append([]string{"restore", "small", "-o", "whole-" + member}, names...)...).wants(t, cli.ExitDone)
 			same(t, "restored by "+member, d.read("whole-"+member), original)
 		}
-		d.run("undo", "small", "-o", "undone").wants(t, exitDone)
+		d.run("undo", "small", "-o", "undone").wants(t, cli.ExitDone)
 		same(t, "undone", d.read("undone"), original)
 	})
 }
@@ -82,13 +84,13 @@ func TestRestore_everythingOfAFileGivesItsBytes(t *testing.T) {
 func TestRestore_oneAfterTheOtherGivesTheBytesToo(t *testing.T) {
 	forEachFormat(t, func(t *testing.T, d *desk, file, policy string) {
 		original := d.read(file)
-		d.run("prune", file, "--policy", policy, "-o", "0").wants(t, exitDone)
+		d.run("prune", file, "--policy", policy, "-o", "0").wants(t, cli.ExitDone)
 		names := d.elidedParts("0", policy, "handle")
 		// The newest first: parts that others were elided for come back before those.
 		slices.Reverse(names)
 		for i, name := range names {
 			from, to := fmt.Sprint(i), fmt.Sprint(i+1)
-			d.run("restore", from, name, "-o", to).wants(t, exitDone)
+			d.run("restore", from, name, "-o", to).wants(t, cli.ExitDone)
 			if left := d.elidedParts(to, policy, "handle"); len(left) != len(names)-i-1 || slices.Contains(left, name) {
 				t.Fatalf("after %s was restored %v are elided", name, left)
 			}
@@ -101,7 +103,7 @@ func TestRestore_oneAfterTheOtherGivesTheBytesToo(t *testing.T) {
 func (d *desk) stored(file string) string {
 	d.t.Helper()
 	o := d.run("import", file, "--json")
-	o.wants(d.t, exitDone)
+	o.wants(d.t, cli.ExitDone)
 	return o.document(d.t)["sessions"].([]any)[0].(map[string]any)["id"].(string)
 }
 
@@ -109,9 +111,9 @@ func (d *desk) stored(file string) string {
 func (d *desk) seen(id string) (view, exported []byte) {
 	d.t.Helper()
 	o := d.run("view", id)
-	o.wants(d.t, exitDone)
+	o.wants(d.t, cli.ExitDone)
 	e := d.run("export", id)
-	e.wants(d.t, exitDone)
+	e.wants(d.t, cli.ExitDone)
 	return []byte(o.stdout), []byte(e.stdout)
 }
 
@@ -120,17 +122,17 @@ func TestUndo_inTheStoreGivesTheBytes(t *testing.T) {
 		original := d.read(file)
 		id := d.stored(file)
 		before, _ := d.seen(id)
-		d.run("prune", id, "--policy", policy).wants(t, exitDone)
+		d.run("prune", id, "--policy", policy).wants(t, cli.ExitDone)
 		if view, _ := d.seen(id); bytes.Equal(view, before) {
 			t.Fatal("pruning changed nothing of the view")
 		}
-		d.run("undo", id).wants(t, exitDone)
+		d.run("undo", id).wants(t, cli.ExitDone)
 		view, exported := d.seen(id)
 		same(t, "the view, undone", view, before)
 		same(t, "the export, undone", exported, original)
-		d.run("redo", id).wants(t, exitDone)
+		d.run("redo", id).wants(t, cli.ExitDone)
 		names := d.elidedParts(id, policy, "handle")
-		d.run(append([]string{"restore", id}, names...)...).wants(t, exitDone)
+		d.run(append([]string{"restore", id}, names...)...).wants(t, cli.ExitDone)
 		view, exported = d.seen(id)
 		same(t, "the view, restored", view, before)
 		same(t, "the export, restored", exported, original)
@@ -147,7 +149,7 @@ func TestUndo_ofOneReceiptOfTwoLeavesTheOther(t *testing.T) {
 		d.env = append(slices.Clone(kept), env...)
 		defer func() { d.env = kept }()
 		o := d.run("prune", id, "--json")
-		o.wants(t, exitDone)
+		o.wants(t, cli.ExitDone)
 		return o.document(t)["receipt"].(string)
 	}
 	// First what lies behind the newest tokens, then the rest.
@@ -159,15 +161,15 @@ func TestUndo_ofOneReceiptOfTwoLeavesTheOther(t *testing.T) {
 	if len(before) == 0 || len(both) <= len(before) {
 		t.Fatalf("%d parts went first, %d in all: want two receipts that have something", len(before), len(both))
 	}
-	d.run("undo", id, first).wants(t, exitDone)
+	d.run("undo", id, first).wants(t, cli.ExitDone)
 	if left := d.elidedParts(id, "balanced", "part"); len(left) == 0 || len(left) >= len(both) {
 		t.Errorf("%d of %d parts are elided once the first receipt was undone; want those of the second", len(left), len(both))
 	}
-	d.run("undo", id, second).wants(t, exitDone)
+	d.run("undo", id, second).wants(t, cli.ExitDone)
 	view, exported := d.seen(id)
 	same(t, "the view once both are undone", view, whole)
 	same(t, "the export once both are undone", exported, original)
-	d.run("redo", id, first).wants(t, exitDone)
+	d.run("redo", id, first).wants(t, cli.ExitDone)
 	view, _ = d.seen(id)
 	same(t, "the view once the first counts again", view, after)
 	if got := d.elidedParts(id, "balanced", "part"); !slices.Equal(got, before) {
@@ -184,18 +186,18 @@ func TestUndo_ofTheSecondOfTwoPruningsOfAFileLeavesTheFirst(t *testing.T) {
 			kept := d.env
 			d.env = append(slices.Clone(kept), "WINNOW_COMPACTION_PROTECT=1000000") // no backward scan
 			first := d.run("prune", file, "-o", "first")
-			if first.code != exitDone {
+			if first.code != cli.ExitDone {
 				t.Skipf("no rule but the backward scan finds anything: %s", first.stderr)
 			}
 			time.Sleep(2 * time.Millisecond) // the time of a commit names it
 			d.env = kept
-			d.run("prune", "first", "-o", "second").wants(t, exitDone)
+			d.run("prune", "first", "-o", "second").wants(t, cli.ExitDone)
 			if bytes.Equal(d.read("first"), d.read("second")) {
 				t.Fatal("the second pruning changed nothing")
 			}
-			d.run("undo", "second", "-o", "undone").wants(t, exitDone)
+			d.run("undo", "second", "-o", "undone").wants(t, cli.ExitDone)
 			same(t, "the second undone", d.read("undone"), d.read("first"))
-			d.run("undo", "undone", "-o", "whole").wants(t, exitDone)
+			d.run("undo", "undone", "-o", "whole").wants(t, cli.ExitDone)
 			same(t, "both undone", d.read("whole"), d.read(file))
 		})
 	}
@@ -204,22 +206,22 @@ func TestUndo_ofTheSecondOfTwoPruningsOfAFileLeavesTheFirst(t *testing.T) {
 // A restore of elided parts leaves nothing in a file that says so; undo takes it back all the same, to the byte, also the second of two.
 func TestUndo_ofARestoreGivesTheBytesOfTheFileBefore(t *testing.T) {
 	forEachFormat(t, func(t *testing.T, d *desk, file, policy string) {
-		d.run("prune", file, "--policy", policy, "-o", "small").wants(t, exitDone)
+		d.run("prune", file, "--policy", policy, "-o", "small").wants(t, cli.ExitDone)
 		names := d.elidedParts("small", policy, "handle")
 		o := d.run("restore", "small", names[0], "-o", "one")
-		o.wants(t, exitDone)
+		o.wants(t, cli.ExitDone)
 		if !strings.Contains(o.stdout, "Undo with: winnow undo one\n") {
 			t.Errorf("it does not say how to take that back:\n%s", o.stdout)
 		}
 		one := d.read("one")
-		d.run("restore", "one", names[0], "-o", "again").wants(t, exitNothing)
-		d.run(append([]string{"restore", "one", "--in-place", "--force"}, names[1:]...)...).wants(t, exitDone)
+		d.run("restore", "one", names[0], "-o", "again").wants(t, cli.ExitNothing)
+		d.run(append([]string{"restore", "one", "--in-place", "--force"}, names[1:]...)...).wants(t, cli.ExitDone)
 		same(t, "all restored", d.read("one"), d.read(file))
-		d.run("undo", "one", "--in-place", "--force").wants(t, exitDone)
+		d.run("undo", "one", "--in-place", "--force").wants(t, cli.ExitDone)
 		same(t, "the second restore undone", d.read("one"), one)
-		d.run("undo", "one", "-o", "none").wants(t, exitDone)
+		d.run("undo", "one", "-o", "none").wants(t, cli.ExitDone)
 		same(t, "both undone", d.read("none"), d.read("small"))
-		d.run("undo", "none", "-o", "whole").wants(t, exitDone)
+		d.run("undo", "none", "-o", "whole").wants(t, cli.ExitDone)
 		same(t, "the pruning undone", d.read("whole"), d.read(file))
 	})
 }

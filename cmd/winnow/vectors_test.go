@@ -12,6 +12,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 )
 
 // TestVectors_classicMarksWhatTheSpecifiedProgramMarks runs sessions that were pruned by the real program.
@@ -35,9 +37,9 @@ func TestVectors_classicMarksWhatTheSpecifiedProgramMarks(t *testing.T) {
 			d := newDesk(t)
 			d.env = d.env[:1] // the settings that are specified
 			o := d.run("prune", d.put("session.json", vector.Session), "--policy", "classic", "--json", "-o", "pruned.json")
-			want := exitDone
+			want := cli.ExitDone
 			if len(vector.Marked) == 0 {
-				want = exitNothing
+				want = cli.ExitNothing
 			}
 			o.wants(t, want)
 			var doc struct {
@@ -50,7 +52,7 @@ func TestVectors_classicMarksWhatTheSpecifiedProgramMarks(t *testing.T) {
 			if diff := cmp.Diff(append([]string{}, vector.Marked...), append([]string{}, doc.Marked...)); diff != "" {
 				t.Errorf("marked (-want +got):\n%s", diff)
 			}
-			if want == exitDone { // the marks are in the file, as the product writes them
+			if want == cli.ExitDone { // the marks are in the file, as the product writes them
 				pruned := d.read("pruned.json")
 				before := bytes.Count(vector.Session, []byte(`"compacted"`))
 				if got := bytes.Count(pruned, []byte(`"compacted"`)) - before; got != len(vector.Marked) {

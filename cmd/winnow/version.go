@@ -5,6 +5,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 )
 
 // version is set by the build of a release: -ldflags "-X main.version=v1.2.3".
@@ -27,18 +29,15 @@ func versionOf() string {
 	return "(devel)"
 }
 
-func (a *app) versionCommand() *cobra.Command {
+func versionCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "Print the version", Args: exactly(0, "no argument"),
+		Use: "version", Short: "Print the version", Args: cli.Exactly(0, "no argument"),
 		Example: `  winnow version
   winnow version --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			v := versionOf()
-			if a.json {
-				return a.print(versioned{v, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH})
-			}
-			a.printf("winnow %s (%s, %s/%s)\n", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return nil
+			doc := versioned{v, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+			return a.Tell(doc, func() { a.Printf("winnow %s (%s, %s)\n", doc.Version, doc.Go, doc.Platform) })
 		},
 	}
 }

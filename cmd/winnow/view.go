@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/wire"
@@ -26,8 +29,10 @@ type viewed struct {
 	Messages jsontext.Value `json:"messages"` // in the shape of the provider; with --as text one string
 }
 
+type encoder func([]session.Message, wire.Options) (jsontext.Value, error)
+
 // encoders write messages down for a provider, as the JSON list that a request body holds.
-var encoders = map[string]func([]session.Message, wire.Options) (jsontext.Value, error){
+var encoders = map[string]encoder{
 	"anthropic": func(m []session.Message, o wire.Options) (jsontext.Value, error) {
 		b, err := anthropic.Encode(m, o)
 		return wire.Array(b.Elements), err
@@ -46,57 +51,52 @@ var encoders = map[string]func([]session.Message, wire.Options) (jsontext.Value,
 	},
 }
 
-func (a *app) viewCommand() *cobra.Command {
+func viewCommand(a *cli.App) *cobra.Command {
 	var as string
 	cmd := &cobra.Command{
 		Use:   "view SRC",
 		Short: "Print the exact messages that the model would be sent",
 		Example: `  winnow view session.jsonl
   winnow view session.jsonl --as anthropic --json`,
-		Args: exactly(1, "one SRC"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.runView(cmd.Context(), args[0], as) },
+		Args: cli.Exactly(1, "one SRC"),
+		RunE: func(cmd *cobra.Command, args []string) error { return runView(cmd.Context(), a, args[0], as) },
 	}
-	defer complete(cmd, "as", "text", "anthropic", "openai", "responses", "gemini")
+	defer cli.Complete(cmd, "as", "text", "anthropic", "openai", "responses", "gemini")
 	cmd.Flags().StringVar(&as, "as", "text", "text, anthropic, openai (chat completions), responses or gemini")
 	return cmd
 }
 
-func (a *app) runView(ctx context.Context, src, as string) error {
+func runView(ctx context.Context, a *cli.App, src, as string) error {
 	encode := encoders[as]
 	if encode == nil && as != "text" {
-		return usage("messages cannot be written as %q; use text, anthropic, openai, responses or gemini", as)
+		return cli.Usage("messages cannot be written as %q; use text, anthropic, openai, responses or gemini", as)
 	}
-	s, err := a.open(ctx, src)
+	s, err := source.Open(ctx, a, src)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	v, err := s.engine.View(ctx, s.id)
+	v, err := s.Engine.View(ctx, s.ID)
 	if err != nil {
 		return err
 	}
 	text, err := render(v, encode)
-	if err != nil {
-		return err
-	}
-	switch {
-	case a.json:
+	if err == nil && a.JSON {
+		doc := viewed{Source: src, As: as, Model: v.Model, Tokens: v.Tokens, Messages: text}
 		if encode == nil {
-			if text, err = jsontext.AppendQuote(nil, string(text)); err != nil {
-				return err
-			}
+			doc.Messages, err = jsontext.AppendQuote(nil, string(text))
 		}
-		err = a.print(viewed{Source: src, As: as, Model: v.Model, Tokens: v.Tokens, Messages: text})
-	default:
-		_, err = a.data().Write(append(text, '\n'))
+		err = errors.Join(err, a.Print(doc))
+	} else if err == nil {
+		_, err = a.Data().Write(append(text, '\n'))
 	}
 	if err != nil {
 		return err
 	}
-	return s.done()
+	return s.Done()
 }
 
-func render(v winnow.View, encode func([]session.Message, wire.Options) (jsontext.Value, error)) (jsontext.Value, error) {
+func render(v winnow.View, encode encoder) (jsontext.Value, error) {
 	if encode == nil {
 		return jsontext.Value(strings.TrimRight(pivot.Transcript(v.Messages), "\n")), nil
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 )
 
 // weigh is a program that runs winnow with its arguments and writes what the system says that took into the file named by WEIGHT. A process is said to
@@ -15,11 +17,11 @@ func weigh() {
 	err := cmd.Run()
 	if cmd.ProcessState == nil {
 		fmt.Fprintln(os.Stderr, err)
-		os.Exit(exitFailed)
+		os.Exit(cli.ExitFailed)
 	}
 	if wrong := os.WriteFile(os.Getenv("WEIGHT"), fmt.Appendf(nil, "%+v", cmd.ProcessState.SysUsage()), 0o600); wrong != nil {
 		fmt.Fprintln(os.Stderr, errors.Join(err, wrong))
-		os.Exit(exitFailed)
+		os.Exit(cli.ExitFailed)
 	}
 	os.Exit(cmd.ProcessState.ExitCode())
 }

@@ -18,6 +18,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/draft"
 )
 
 // bigSession is a session of Claude Code with so many messages of about 3,000 bytes.
@@ -55,7 +58,7 @@ func TestInterrupt_whileReadingAPipeEndsAtOnce(t *testing.T) {
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	wantExit(t, cmd, exitInterrupted)
+	wantExit(t, cmd, cli.ExitInterrupted)
 	if !strings.Contains(stderr.String(), "interrupted") {
 		t.Errorf("stderr: %s", &stderr)
 	}
@@ -89,24 +92,24 @@ func TestInterrupt_atAnyMomentLeavesNothingHalfWritten(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(after*time.Millisecond + 15*time.Millisecond) // the runtime needs a moment to listen to signals
-		cmd.Process.Signal(os.Interrupt)                         // it may have ended
-		code := wantExit(t, cmd, exitDone, exitInterrupted, -1)  // -1: before it listened
-		if code == exitInterrupted {
+		time.Sleep(after*time.Millisecond + 15*time.Millisecond)        // the runtime needs a moment to listen to signals
+		cmd.Process.Signal(os.Interrupt)                                // it may have ended
+		code := wantExit(t, cmd, cli.ExitDone, cli.ExitInterrupted, -1) // -1: before it listened
+		if code == cli.ExitInterrupted {
 			interrupted++
 		}
 		if !bytes.Equal(d.read(file), data) {
 			t.Fatal("the source was changed")
 		}
 		names := d.names()
-		if code == exitDone && !slices.Contains(names, "out.jsonl") {
+		if code == cli.ExitDone && !slices.Contains(names, "out.jsonl") {
 			t.Error("it ended well and wrote nothing")
 		}
 		for _, name := range names {
 			switch name {
 			case file:
 			case "out.jsonl": // whole, or not there
-				if o := d.run("inspect", name, "--json"); o.code != exitDone || !bytes.HasPrefix(d.read(name), data[:1000]) {
+				if o := d.run("inspect", name, "--json"); o.code != cli.ExitDone || !bytes.HasPrefix(d.read(name), data[:1000]) {
 					t.Errorf("what was written is not whole: %s", o.stderr)
 				}
 			default:
@@ -130,14 +133,14 @@ func TestInterrupt_ofAnImportLeavesAnIntactStore(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(after * time.Millisecond)
-		cmd.Process.Signal(os.Interrupt)                             // it may have ended
-		wantExit(t, cmd, exitDone, exitInterrupted, exitNothing, -1) // -1: it was not yet listening
+		cmd.Process.Signal(os.Interrupt)                                         // it may have ended
+		wantExit(t, cmd, cli.ExitDone, cli.ExitInterrupted, cli.ExitNothing, -1) // -1: it was not yet listening
 	}
 	o := d.run("import", file)
-	if o.code != exitDone && o.code != exitNothing {
+	if o.code != cli.ExitDone && o.code != cli.ExitNothing {
 		t.Fatalf("the store does not take the session any more: %s", o.stderr)
 	}
-	if o := d.run("show", "eeee", "--json"); o.code != exitDone || strings.Count(o.stdout, `"role":`) != messages {
+	if o := d.run("show", "eeee", "--json"); o.code != cli.ExitDone || strings.Count(o.stdout, `"role":`) != messages {
 		t.Errorf("exit code %d, %d messages: %s", o.code, strings.Count(o.stdout, `"role":`), o.stderr)
 	}
 }
@@ -160,7 +163,7 @@ func TestClosedOutput_isNoFailure(t *testing.T) {
 			t.Fatal(err)
 		}
 		out.Close()
-		wantExit(t, cmd, exitDone)
+		wantExit(t, cmd, cli.ExitDone)
 		if stderr.Len() > 0 {
 			t.Errorf("%v: %s", args, &stderr)
 		}
@@ -185,33 +188,33 @@ func TestFullDisk_isAnErrorThatSaysSo(t *testing.T) {
 	file := d.take("claude.jsonl")
 	room := fullAfter(1000)
 	o := d.runWith(t.Context(), strings.NewReader(""), &room, "view", file)
-	o.wants(t, exitFailed, "standard output", "no space left")
+	o.wants(t, cli.ExitFailed, "standard output", "no space left")
 	if _, err := os.Stat("/dev/full"); err == nil {
-		d.run("prune", file, "-o", "/dev/full").wants(t, exitFailed, "/dev/full", "no space left", "make room")
+		d.run("prune", file, "-o", "/dev/full").wants(t, cli.ExitFailed, "/dev/full", "no space left", "make room")
 	}
 }
 
 func TestWrite_whatFailsLeavesTheOldFileAndNothingElse(t *testing.T) {
 	d := newDesk(t)
 	path := filepath.Join(d.dir, d.put("out", []byte("old")))
-	var u unfinished
-	if err := u.write(t.Context(), path, func(w io.Writer) error {
+	var u draft.Files
+	if err := u.Write(t.Context(), path, func(w io.Writer) error {
 		io.WriteString(w, "new")
 		return syscall.ENOSPC
 	}); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), path) {
 		t.Errorf("the error is %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	if err := u.write(ctx, path, func(w io.Writer) error {
+	if err := u.Write(ctx, path, func(w io.Writer) error {
 		cancel()
 		_, err := io.WriteString(w, "new")
 		return err
 	}); !errors.Is(err, context.Canceled) {
 		t.Errorf("the error is %v", err)
 	}
-	if err := u.write(t.Context(), path, func(w io.Writer) error {
+	if err := u.Write(t.Context(), path, func(w io.Writer) error {
 		_, err := io.WriteString(w, "half")
-		u.abandon()
+		u.Abandon()
 		return err
 	}); !errors.Is(err, context.Canceled) {
 		t.Errorf("the error is %v", err)
@@ -231,35 +234,35 @@ func TestOutput_linksFoldersAndDevices(t *testing.T) {
 	if err := os.Symlink(file, filepath.Join(d.dir, "link.jsonl")); err != nil {
 		t.Skip(err)
 	}
-	d.run("prune", "link.jsonl", "--in-place").wants(t, exitDone)
+	d.run("prune", "link.jsonl", "--in-place").wants(t, cli.ExitDone)
 	if target, err := os.Readlink(filepath.Join(d.dir, "link.jsonl")); err != nil || target != file {
 		t.Errorf("the link leads to %q, %v", target, err)
 	}
 	if kept := d.originals(); len(kept) != 1 || !bytes.Equal(kept[0], original) || bytes.Equal(d.read(file), original) {
 		t.Error("the file behind the link was not replaced with its original kept")
 	}
-	d.run("undo", "link.jsonl", "-o", "link.jsonl").wants(t, exitUsage, "--in-place")
-	d.run("undo", file, "-o", file).wants(t, exitUsage, "--in-place")
-	d.run("undo", file, "-o", file, "--force").wants(t, exitDone)
+	d.run("undo", "link.jsonl", "-o", "link.jsonl").wants(t, cli.ExitUsage, "--in-place")
+	d.run("undo", file, "-o", file).wants(t, cli.ExitUsage, "--in-place")
+	d.run("undo", file, "-o", file, "--force").wants(t, cli.ExitDone)
 	if !bytes.Equal(d.read(file), original) {
 		t.Error("it was not written over itself")
 	}
-	d.run("prune", file, "-o", ".").wants(t, exitUsage, "is a folder")
-	d.run("prune", file, "-o", "no/such/out.jsonl").wants(t, exitFailed, "there is no folder", "make the folder")
-	d.run("prune", "-", "--in-place").wants(t, exitInput)
+	d.run("prune", file, "-o", ".").wants(t, cli.ExitUsage, "is a folder")
+	d.run("prune", file, "-o", "no/such/out.jsonl").wants(t, cli.ExitFailed, "there is no folder", "make the folder")
+	d.run("prune", "-", "--in-place").wants(t, cli.ExitInput)
 	if os.Getuid() != 0 && runtime.GOOS != "windows" { // root may write anywhere
 		if err := os.Mkdir(filepath.Join(d.dir, "locked"), 0o555); err != nil {
 			t.Fatal(err)
 		}
-		d.run("prune", file, "-o", "locked/out.jsonl").wants(t, exitFailed, "locked/out.jsonl", "permission denied", "who may")
+		d.run("prune", file, "-o", "locked/out.jsonl").wants(t, cli.ExitFailed, "locked/out.jsonl", "permission denied", "who may")
 	}
 	if info, err := os.Stat(os.DevNull); err == nil {
-		d.run("prune", file, "-o", os.DevNull, "--force").wants(t, exitDone)
+		d.run("prune", file, "-o", os.DevNull, "--force").wants(t, cli.ExitDone)
 		if after, err := os.Stat(os.DevNull); err != nil || after.Mode() != info.Mode() {
 			t.Errorf("%s was replaced", os.DevNull)
 		}
 	}
-	d.run("prune", file).wants(t, exitDone)
+	d.run("prune", file).wants(t, cli.ExitDone)
 	if info, err := os.Stat(filepath.Join(d.dir, "claude.pruned.jsonl")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("a new file may be read by others: %v, %v", info.Mode(), err)
 	}
@@ -270,12 +273,12 @@ func TestStore_whatIsWrongWithItIsSaid(t *testing.T) {
 	d := newDesk(t)
 	file := d.take("pi.jsonl")
 	d.put("corrupt.db", bytes.Repeat([]byte("no database, "), 1000))
-	d.run("list", "--store", "corrupt.db").wants(t, exitFailed, "corrupt.db", "damaged", "move it away")
-	d.run("import", file, "--store", "corrupt.db").wants(t, exitFailed, "corrupt.db")
+	d.run("list", "--store", "corrupt.db").wants(t, cli.ExitFailed, "corrupt.db", "damaged", "move it away")
+	d.run("import", file, "--store", "corrupt.db").wants(t, cli.ExitFailed, "corrupt.db")
 	d.run("import", file, "--store", "no/such/folder/x.db") // makes the folder or says why not; it must not panic
-	d.run("show", "7d1c", "--store", "missing.db").wants(t, exitFailed, "there is no store")
+	d.run("show", "7d1c", "--store", "missing.db").wants(t, cli.ExitFailed, "there is no store")
 
-	d.run("import", file, "--store", "good.db").wants(t, exitDone)
+	d.run("import", file, "--store", "good.db").wants(t, cli.ExitDone)
 	// Another process writes, and does not end.
 	db, err := sql.Open("sqlite", filepath.Join(d.dir, "good.db")+"?_txlock=immediate")
 	if err != nil {
@@ -286,26 +289,26 @@ func TestStore_whatIsWrongWithItIsSaid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.run("show", "7d1c", "--store", "good.db").wants(t, exitDone) // readers do not mind
-	d.run("view", "7d1c", "--store", "good.db").wants(t, exitDone)
+	d.run("show", "7d1c", "--store", "good.db").wants(t, cli.ExitDone) // readers do not mind
+	d.run("view", "7d1c", "--store", "good.db").wants(t, cli.ExitDone)
 	if !testing.Short() {
-		d.run("prune", "7d1c", "--store", "good.db").wants(t, exitFailed, "good.db", "locked", "try again")
+		d.run("prune", "7d1c", "--store", "good.db").wants(t, cli.ExitFailed, "good.db", "locked", "try again")
 	}
 	tx.Rollback()
-	d.run("prune", "7d1c", "--store", "good.db").wants(t, exitDone)
+	d.run("prune", "7d1c", "--store", "good.db").wants(t, cli.ExitDone)
 }
 
 func TestStore_thatMustNotBeWrittenCanBeRead(t *testing.T) {
 	d := newDesk(t)
-	d.run("import", d.take("pi.jsonl"), "--store", "good.db").wants(t, exitDone)
+	d.run("import", d.take("pi.jsonl"), "--store", "good.db").wants(t, cli.ExitDone)
 	path := filepath.Join(d.dir, "good.db")
 	if err := os.Chmod(path, 0o444); err != nil {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"list"}, {"show", "7d1c"}, {"inspect", "7d1c"}, {"view", "7d1c"}, {"compact", "7d1c", "--dry-run"}, {"export", "7d1c"}} {
-		d.run(append(args, "--store", "good.db")...).wants(t, exitDone)
+		d.run(append(args, "--store", "good.db")...).wants(t, cli.ExitDone)
 	}
 	if os.Getuid() != 0 {
-		d.run("prune", "7d1c", "--store", "good.db").wants(t, exitFailed, "good.db", "read-only", "permissions")
+		d.run("prune", "7d1c", "--store", "good.db").wants(t, cli.ExitFailed, "good.db", "read-only", "permissions")
 	}
 }

@@ -30,6 +30,11 @@ var floors = [][]string{
 	{"config", "display", "tui", "page", "discover", "skim", "selfprune", "snapshot", "inplace", "agent", "agent/*"},
 	{"chat/internal/draw", "chat/internal/editor", "chat/internal/panel", "chat/internal/transcript"}, // the rooms of the chat
 	{"chat", "chat/demo"},
+	{"cmd/winnow/internal/draft"},
+	{"cmd/winnow/internal/cli"},
+	{"cmd/winnow/internal/source"},
+	{"cmd/winnow/internal/output"},
+	{"cmd/winnow/internal/change", "cmd/winnow/internal/importing", "cmd/winnow/internal/survey", "cmd/winnow/internal/simulation", "cmd/winnow/internal/workbench"},
 	{"cmd/winnow"},
 }
 

@@ -1,0 +1,85 @@
+package source
+
+import (
+	"strings"
+	"time"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
+	"github.com/winnowhq/winnow/llm"
+	"github.com/winnowhq/winnow/llm/providers"
+	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/store"
+	asking "github.com/winnowhq/winnow/summarize/model"
+	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/token/counters"
+)
+
+// Engine makes an engine on a store, or on one in memory if kept is nil.
+func Engine(a *cli.App, kept store.Store, settings winnow.Settings) (*winnow.Engine, error) {
+	c, err := Config(a, kept, settings)
+	if err != nil {
+		return nil, err
+	}
+	return winnow.Open(c)
+}
+
+// Config is what an engine of this command is made from.
+func Config(a *cli.App, kept store.Store, settings winnow.Settings) (winnow.Config, error) {
+	counter, err := TokenCounter(settings)
+	return winnow.Config{Settings: &settings, Store: kept, Models: model.Default(), Model: a.Model, Counter: counter,
+		Now: a.Env.Now, ForceModel: a.Model != "", SummarizerFor: summarizerFor(a, settings)}, err
+}
+
+// TokenCounter is the counter that the settings name, nil for the engine's own choice.
+func TokenCounter(settings winnow.Settings) (token.Counter, error) {
+	if settings.Counter == "auto" {
+		return nil, nil
+	}
+	c, err := counters.New(settings.Counter)
+	if err != nil {
+		return nil, cli.Misuse(err)
+	}
+	return token.NewMemo(c, 0), nil
+}
+
+// Client makes the client that asks a model by its name, and says which model that is.
+func Client(a *cli.App, set *providers.Set, models *model.Catalogue, name string) (llm.Client, model.Model, error) {
+	client, m, err := set.Open(models, name)
+	if a.Env.Client != nil && (err == nil || m.Provider != "") {
+		client, err = a.Env.Client(m)
+	}
+	return client, m, err
+}
+
+// summarizerFor makes the summariser that asks a model, nil if none is asked. A command that has
+// always been free stays free: with "auto" only a configured model is asked, not the one that the
+// session names.
+func summarizerFor(a *cli.App, settings winnow.Settings) func(model.Model) (pivot.Summarizer, error) {
+	how, configured := settings.Compaction.Summarizer, settings.Compaction.Model
+	if how == "offline" || how == "auto" && configured == "" {
+		return nil
+	}
+	return func(m model.Model) (pivot.Summarizer, error) {
+		models, name := model.Default(), m.String()
+		switch provider, id, _ := strings.Cut(configured, "/"); {
+		case configured != "" && models.At(provider, id).String() == name:
+			name = configured // as it is written: it may be another name of the provider
+		case how == "auto":
+			return nil, nil // not this one
+		case a.Model != "":
+			name = a.Model
+		}
+		set, err := a.Providers(settings)
+		if err != nil {
+			return nil, err
+		}
+		client, asked, err := Client(a, set, models, name)
+		if err != nil {
+			return nil, err
+		}
+		longest := time.Duration(settings.Providers[asked.Provider].Longest) * time.Second // 0 is the usual time
+		return asking.New(llm.Retry(client, llm.RetryOptions{}), asked, asking.Options{Longest: longest}), nil
+	}
+}

@@ -1,0 +1,307 @@
+// Package source finds what SRC on the command line stands for (a file, a folder, a session in a
+// database or in the store), reads it, and opens an engine on it.
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
+	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/all"
+	"github.com/winnowhq/winnow/format/opencodedb"
+	"github.com/winnowhq/winnow/inplace"
+	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/plainfile"
+	"github.com/winnowhq/winnow/store"
+)
+
+// Session is a session that a command works on, with an engine that has it.
+type Session struct {
+	Engine *winnow.Engine
+	ID     string
+	Store  store.Store
+
+	// Of a file.
+	Path   string // "-" for standard input
+	Stat   fs.FileInfo
+	Doc    *format.Document
+	Stored bool // in a store of OpenCode's or a folder of OpenHands', which are never written to
+
+	Restores  []Restore      // of parts that were left out, which made the file what it is
+	Grown     bool           // the file has more lines since
+	Exact     []byte         // what is to be written, if that is known
+	Claim     *inplace.Claim // on the file, if it is to be replaced
+	Unsettled []string       // what became of what others wrote to it meanwhile
+}
+
+// Restore is one restore of parts in a file.
+type Restore struct {
+	Receipt pivot.Receipt `json:"receipt"`
+	From    string        `json:"from"` // the file as it was before, or its original if it was replaced
+	Hash    string        `json:"hash"` // SHA-256 of it
+}
+
+// FromFile reports whether the session came from a file; otherwise it is in the store.
+func (s *Session) FromFile() bool { return s.Doc != nil }
+
+// Close closes the engine, the store and the claim.
+func (s *Session) Close() error {
+	err := errors.Join(s.Engine.Close(), s.Store.Close())
+	if s.Claim != nil {
+		err = errors.Join(err, s.Claim.Close())
+	}
+	return err
+}
+
+// Done is the end of a command that read this session: after damage the work is done in part.
+func (s *Session) Done() error {
+	if len(s.Unsettled) > 0 {
+		return cli.Incomplete("the file was replaced, but:\n  " + strings.Join(s.Unsettled, "\n  "))
+	}
+	if s.Doc != nil && len(s.Doc.Damaged) > 0 {
+		return cli.Partly{Damaged: s.Doc.Damaged}
+	}
+	return nil
+}
+
+// Tell prints the result of a command that read this session, and is its end.
+func (s *Session) Tell(a *cli.App, document any, show func()) error {
+	if err := a.Tell(document, show); err != nil {
+		return err
+	}
+	return s.Done()
+}
+
+// Format is the name of the file's format, "" for a session in the store.
+func (s *Session) Format() string {
+	if s.Doc == nil {
+		return ""
+	}
+	return s.Doc.Format
+}
+
+// Damaged are the pieces of the file that could not be read.
+func (s *Session) Damaged() []format.Damage {
+	if s.Doc == nil {
+		return []format.Damage{}
+	}
+	return append([]format.Damage{}, s.Doc.Damaged...)
+}
+
+// Title names a session for people: its file, or its id.
+func (s *Session) Title() string {
+	if s.Path != "" && s.Path != "-" && !s.Stored {
+		return filepath.Base(s.Path)
+	}
+	return s.ID
+}
+
+// Apply changes a session without the engine.
+func (s *Session) Apply(ctx context.Context, c store.Change) error {
+	_, now, err := s.Engine.Session(ctx, s.ID)
+	if err != nil {
+		return err
+	}
+	c.Base = now.Revision
+	_, err = s.Store.Apply(ctx, s.ID, c)
+	return err
+}
+
+// Open finds SRC and opens it to look at it.
+func Open(ctx context.Context, a *cli.App, src string) (*Session, error) {
+	return open(ctx, a, src, Reading)
+}
+
+// OpenFor opens SRC to change it. With dry the change must leave no trace: a session of the store
+// is copied into memory.
+func OpenFor(ctx context.Context, a *cli.App, src string, dry bool) (*Session, error) {
+	if !dry {
+		return open(ctx, a, src, Changing)
+	}
+	s, err := open(ctx, a, src, Reading)
+	if err != nil || s.FromFile() {
+		return s, err
+	}
+	defer s.Close()
+	log, state, err := s.Engine.Session(ctx, s.ID)
+	if err != nil {
+		return nil, err
+	}
+	settings, err := a.Settings()
+	if err != nil {
+		return nil, err
+	}
+	copied := &Session{ID: s.ID}
+	if err := copied.inMemory(a, settings); err != nil {
+		return nil, err
+	}
+	if err := copied.Engine.Import(ctx, log, state.Ledger, nil, state.Spent...); err != nil {
+		return nil, err
+	}
+	if len(state.Pins)+len(state.Dismissed)+len(state.Undone) == 0 {
+		return copied, nil
+	}
+	return copied, copied.Apply(ctx, store.Change{Pin: state.Pins, Dismiss: slices.Sorted(maps.Keys(state.Dismissed)),
+		Undo: slices.Sorted(maps.Keys(state.Undone))})
+}
+
+func open(ctx context.Context, a *cli.App, src string, want Access) (*Session, error) {
+	settings, err := a.Settings()
+	if err != nil {
+		return nil, err
+	}
+	if src, err = Resolve(ctx, a, src); err != nil {
+		return nil, err
+	}
+	s, err := Read(ctx, a, src)
+	if errors.Is(err, fs.ErrNotExist) && !LooksLikePath(src) {
+		return OpenStored(ctx, a, src, want, settings)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, s.Start(ctx, a, settings)
+}
+
+// Start gives a session that was read from a file an engine.
+func (s *Session) Start(ctx context.Context, a *cli.App, settings winnow.Settings) error {
+	if err := s.inMemory(a, settings); err != nil {
+		return err
+	}
+	defer a.Progress("looking at " + s.Path)()
+	return s.Engine.Import(ctx, s.Doc.Session, s.Doc.Ledger, nil, winnow.Beside(s.Doc.Beside)...)
+}
+
+// inMemory gives a session an engine on a store in memory.
+func (s *Session) inMemory(a *cli.App, settings winnow.Settings) (err error) {
+	if s.Engine, err = Engine(a, nil, settings); err == nil {
+		s.Store = s.Engine.Store()
+	}
+	return err
+}
+
+// LooksLikePath reports whether a word is a path rather than an id.
+func LooksLikePath(src string) bool {
+	return strings.ContainsAny(src, `/\`) || filepath.Ext(src) != ""
+}
+
+// Read reads a file, standard input, a conversation's folder, or a session in a store of
+// OpenCode's. The session has no engine yet.
+func Read(ctx context.Context, a *cli.App, src string) (*Session, error) {
+	s := &Session{Path: src}
+	var err error
+	if path, id, ok := inStore(a, src); ok {
+		var from *opencodedb.Store
+		if from, err = opencodedb.Open(path); err != nil {
+			return nil, err
+		}
+		defer a.Progress("reading " + src)()
+		s.Doc, err = from.Read(ctx, id)
+		s.Stored = true
+	} else if folder, ok := Conversation(a, src); ok {
+		defer a.Progress("reading " + src)()
+		thrift(int(folder.Size()))
+		s.Doc, err = folder.Read()
+		s.Stored = true
+	} else {
+		var data []byte
+		if data, s.Stat, err = ReadFile(a, src); err == nil && a.Held != nil {
+			data, err = a.Held.Read(data)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if s.Doc, err = all.Read(data); err != nil {
+			err = fmt.Errorf("%s: %w", src, err)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	thrift(len(s.Doc.Source))
+	if s.Doc.Session.Info.ID == "" {
+		s.Doc.Session.Info.ID = "session"
+	}
+	s.ID = s.Doc.Session.Info.ID
+	return s, nil
+}
+
+// ReadFile reads a file or standard input, whole.
+func ReadFile(a *cli.App, src string) ([]byte, fs.FileInfo, error) {
+	if src == "-" {
+		defer a.Progress("reading standard input")()
+		data, err := readStream(a.Env.Stdin, "standard input")
+		return data, nil, err
+	}
+	defer a.Progress("reading " + src)()
+	path := a.Path(src)
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case info.IsDir():
+		return nil, nil, cli.Usage("%s is a folder; name a session file in it. "+
+			"`winnow inspect` and `winnow import` take folders", src)
+	case info.Mode().IsRegular():
+		data, info, err := plainfile.Read(path, 0)
+		thrift(len(data))
+		return data, info, err
+	case !isOpen(path):
+		return nil, nil, cli.Hint(&plainfile.KindError{Path: src, Mode: info.Mode()},
+			"it may never end; to read it all the same: winnow COMMAND - < "+cli.ShellWord(src))
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	data, err := readStream(f, src)
+	return data, nil, err
+}
+
+// isOpen reports whether a path is that of a file which the shell opened for this process, most
+// likely a pipe: /dev/stdin, or /dev/fd/63 of <(command).
+func isOpen(path string) bool {
+	path = filepath.Clean(path)
+	dir := filepath.Dir(path)
+	return path == "/dev/stdin" || dir == "/dev/fd" || strings.HasPrefix(dir, "/proc/") && filepath.Base(dir) == "fd"
+}
+
+// mostStreamed is how many bytes of what has no size are read: as many as of what is unpacked. It
+// may never end.
+const mostStreamed = 1 << 30
+
+// readStream reads what has no size, whole.
+func readStream(r io.Reader, name string) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, mostStreamed+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if len(data) > mostStreamed {
+		return nil, cli.Hint(fmt.Errorf("%s has more than a gigabyte", name),
+			"write it into a file, and give that: files of lines are inspected piece by piece")
+	}
+	thrift(len(data))
+	return data, nil
+}
+
+// huge is the size in bytes of a session that must be read with an eye on memory.
+const huge = 32 << 20
+
+// thrift trades time for memory: for a huge session, garbage of its own size is too much.
+func thrift(size int) {
+	if size >= huge {
+		debug.SetGCPercent(20)
+	}
+}

@@ -1,0 +1,162 @@
+package source
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
+	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/sqlite"
+	"github.com/winnowhq/winnow/visible"
+)
+
+// Access is what a command wants of a store.
+type Access int
+
+const (
+	Reading  Access = iota // it may be read-only
+	Changing               // it must exist
+	Making                 // it is made if it is missing
+)
+
+// ErrNoStore is how OpenStore ends if there is no store and none is to be made.
+var ErrNoStore = errors.New("there is no store yet")
+
+// StoreAt is the file of the store, "" if there is no home folder.
+func StoreAt(a *cli.App) string {
+	if a.StoreFile != "" {
+		return a.Path(a.StoreFile)
+	}
+	return a.Env.Kept("winnow.db")
+}
+
+// OpenStore opens the store on disk.
+func OpenStore(ctx context.Context, a *cli.App, want Access) (store.Store, error) {
+	path := StoreAt(a)
+	if path == "" {
+		return nil, cli.Usage("there is no home folder to keep sessions in; name a file with --store")
+	}
+	if want != Making {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil, cli.Hint(fmt.Errorf("%w at %s", ErrNoStore, path),
+				"check the path; `winnow import FILE` puts a session into the store")
+		}
+	}
+	s, err := sqlite.Open(ctx, sqlite.Config{Path: path, Now: a.Env.Now, ReadOnly: want == Reading})
+	if want == Reading && errors.Is(err, store.ErrReadOnly) { // it must be upgraded first
+		s, err = sqlite.Open(ctx, sqlite.Config{Path: path, Now: a.Env.Now})
+	}
+	if err != nil {
+		return nil, err // not a nil *sqlite.Store, which would be a store that is not nil
+	}
+	return s, nil
+}
+
+// OpenStored opens a session of the store by its id or the beginning of it.
+func OpenStored(ctx context.Context, a *cli.App, id string, want Access,
+	settings winnow.Settings) (_ *Session, err error) {
+	kept, err := OpenStore(ctx, a, want)
+	if errors.Is(err, ErrNoStore) {
+		none := fmt.Errorf("%q is not a file, and there is no store that could have a session of that name", id)
+		return nil, cli.Hint(none, "check the path; `winnow import FILE` puts a session into the store")
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			kept.Close()
+		}
+	}()
+	s := &Session{Store: kept}
+	if s.ID, err = FindSession(ctx, kept, id); err != nil {
+		return nil, err
+	}
+	s.Engine, err = Engine(a, kept, settings)
+	return s, err
+}
+
+// FindSession finds the session whose id is or begins with what was given.
+func FindSession(ctx context.Context, kept store.Store, id string) (string, error) {
+	list, err := kept.List(ctx)
+	if err != nil {
+		return "", err
+	}
+	ids := make([]string, len(list))
+	for i, l := range list {
+		ids[i] = l.Info.ID
+	}
+	found := beginning(ids, id)
+	switch len(found) {
+	case 1:
+		return ids[found[0]], nil
+	case 0:
+		return "", cli.Hint(fmt.Errorf("%q is neither a file nor a session in the store", id),
+			"check the path; `winnow list` shows the sessions")
+	}
+	return "", ambiguous(id, ids, found)
+}
+
+// Listings are the sessions of the store, none if there is no store.
+func Listings(ctx context.Context, a *cli.App) ([]store.Listing, error) {
+	kept, err := OpenStore(ctx, a, Reading)
+	if errors.Is(err, ErrNoStore) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer kept.Close()
+	return kept.List(ctx)
+}
+
+// When is a time for people, "" if it is unknown.
+func When(t session.Millis) string {
+	if t == 0 {
+		return ""
+	}
+	return time.UnixMilli(int64(t)).UTC().Format("2006-01-02 15:04")
+}
+
+// TitleOf names a session for people.
+func TitleOf(l store.Listing) string {
+	return rule.Shorten(visible.Line(cmp.Or(l.Info.Title, l.Info.Directory)), 60)
+}
+
+// CompleteSources offers files, and the sessions of the store.
+func CompleteSources(a *cli.App) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, begun string) (ids []string, _ cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		listings, _ := Listings(cmd.Context(), a) // without them, files are offered
+		for _, l := range listings {
+			if strings.HasPrefix(l.Info.ID, begun) && visible.Printable(l.Info.ID) {
+				ids = append(ids, l.Info.ID+"\t"+TitleOf(l))
+			}
+		}
+		return ids, cobra.ShellCompDirectiveDefault
+	}
+}
+
+// CompleteModels offers the names of the models.
+func CompleteModels(_ *cobra.Command, _ []string, begun string) (names []string, _ cobra.ShellCompDirective) {
+	for _, m := range model.Default().Models {
+		if name := m.String(); strings.HasPrefix(name, begun) && visible.Printable(name) {
+			names = append(names, name)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
