@@ -15,6 +15,7 @@ import (
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/policy"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store/memory"
@@ -627,7 +628,7 @@ func TestPin_survivesPruningAndFolding(t *testing.T) {
 		t.Fatalf("pruned %v, %v", out.Pruned, err)
 	}
 	x, err := l.Explain(ctx, l.id, "secret")
-	if err != nil || x.Zone == Pruned || !x.Pinned || x.Because != "it is pinned" {
+	if err != nil || x.Zone == report.Pruned || !x.Pinned || x.Because != "it is pinned" {
 		t.Errorf("the pinned part is %+v, %v", x, err)
 	}
 	l.compact(CompactOptions{})
@@ -722,7 +723,7 @@ func TestCompact_keepsRecentTurnsThroughTwoCompactions(t *testing.T) {
 			t.Errorf("the view has no %q", want)
 		}
 	}
-	if strings.Contains(text, "[User]: Request number 0") {
+	if strings.Contains(text, "[User]: report.Request number 0") {
 		t.Error("the oldest turn is still there as it was")
 	}
 }

@@ -316,7 +316,7 @@ func (e *Engine) request(l *live, f *folding) {
 	}
 	f.offer = e.offer(e.modelName(f.info, f.log))
 	if e.config.Prefix != nil {
-		f.sent = l.render(f.window[:f.cut.End], l.state.Ledger)
+		f.sent = l.view.Render(f.window[:f.cut.End], l.state.Ledger)
 		f.cold = e.cold(l)
 	}
 	f.request.SessionID, f.request.Focus, f.request.Directory = f.id, f.options.Focus, f.info.Directory

@@ -8,62 +8,29 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow/recall"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/store"
 )
 
-// Constraint is a sentence that was taken for a standing wish of the user.
-type Constraint struct {
-	// Number is its place among all that were found, from 1, dismissed ones included: it stays what it is while messages are appended.
-	Number int    `json:"number"`
-	Text   string `json:"text"` // the sentence, verbatim
-	// Preference is set for a wish ("I prefer"), not for a rule ("never").
-	Preference bool   `json:"preference"`
-	Message    string `json:"message"` // ids of where it was said first
-	Part       string `json:"part"`
-	// Dismissed says that it is none: it is neither carried over nor given to a summariser as one.
-	Dismissed bool `json:"dismissed"`
-}
-
-// Constraints lists what was taken for a standing wish, oldest first, the dismissed ones included. Nothing is changed.
-func (e *Engine) Constraints(ctx context.Context, id string) ([]Constraint, error) {
-	l, err := e.lock(ctx, "constraints", id)
-	if err != nil {
-		return nil, err
-	}
-	defer l.mu.Unlock()
-	return l.constraints(), nil
-}
-
-func (l *live) constraints() []Constraint {
-	found := recall.Constraints(l.log)
-	all := make([]Constraint, len(found))
-	for i, c := range found {
-		all[i] = Constraint{
-			Number: i + 1, Text: c.Text, Preference: c.Preference, Message: c.MessageID, Part: c.PartID, Dismissed: l.state.Dismissed[recall.Key(c.Text)],
-		}
-	}
-	return all
-}
-
 // Dismiss says of constraints that they are none. Each is named by its number or by its words; a piece of the sentence is enough where no other
 // has it. From the next compaction on it is not carried over; the message that it stands in is what it was. It returns them as they are now.
 // NotFound names what there is; Already when all of them were dismissed before.
-func (e *Engine) Dismiss(ctx context.Context, id string, which ...string) ([]Constraint, error) {
+func (e *Engine) Dismiss(ctx context.Context, id string, which ...string) ([]report.Instruction, error) {
 	return e.dismiss(ctx, "dismiss", id, which, true)
 }
 
 // Undismiss makes dismissed constraints count again. which and errors as for Dismiss.
-func (e *Engine) Undismiss(ctx context.Context, id string, which ...string) ([]Constraint, error) {
+func (e *Engine) Undismiss(ctx context.Context, id string, which ...string) ([]report.Instruction, error) {
 	return e.dismiss(ctx, "undismiss", id, which, false)
 }
 
-func (e *Engine) dismiss(ctx context.Context, op, id string, which []string, dismiss bool) ([]Constraint, error) {
-	var changed []Constraint
+func (e *Engine) dismiss(ctx context.Context, op, id string, which []string, dismiss bool) ([]report.Instruction, error) {
+	var changed []report.Instruction
 	err := e.change(ctx, op, id, func(l *live) (store.Change, error) {
 		changed = nil
 		var c store.Change
-		all := l.constraints()
+		all := report.InstructionsOf(l.log, l.state.Dismissed)
 		for _, name := range which {
 			found, err := named(all, name)
 			if err != nil {
@@ -99,15 +66,15 @@ func (e *Engine) dismiss(ctx context.Context, op, id string, which []string, dis
 }
 
 // named finds a constraint by its number, its words, or a piece of them that no other has.
-func named(all []Constraint, name string) (Constraint, error) {
+func named(all []report.Instruction, name string) (report.Instruction, error) {
 	if n, err := strconv.Atoi(name); err == nil {
 		if n >= 1 && n <= len(all) {
 			return all[n-1], nil
 		}
-		return Constraint{}, fmt.Errorf("there is no constraint %d", n)
+		return report.Instruction{}, fmt.Errorf("there is no constraint %d", n)
 	}
 	key := recall.Key(name)
-	var having []Constraint
+	var having []report.Instruction
 	for _, c := range all {
 		switch its := recall.Key(c.Text); {
 		case its == key && key != "":
@@ -120,13 +87,13 @@ func named(all []Constraint, name string) (Constraint, error) {
 	case 1:
 		return having[0], nil
 	case 0:
-		return Constraint{}, fmt.Errorf("there is no constraint %q", name)
+		return report.Instruction{}, fmt.Errorf("there is no constraint %q", name)
 	}
-	return Constraint{}, fmt.Errorf("%d constraints say %q", len(having), name)
+	return report.Instruction{}, fmt.Errorf("%d constraints say %q", len(having), name)
 }
 
 // listed says which constraints there are, for an error.
-func listed(all []Constraint) string {
+func listed(all []report.Instruction) string {
 	const most = 8
 	if len(all) == 0 {
 		return "none was found in this session"

@@ -129,7 +129,6 @@ func (e *Engine) apply(ctx context.Context, l *live, op string, c store.Change) 
 		l.view.Reset()
 		l.taken = nil
 	}
-	l.gauging.changed(c, moves)
 	l.log = append(l.log, c.Append...)
 	for _, m := range c.Update {
 		if at := session.Index(l.log, m.ID); at >= 0 {
@@ -139,7 +138,6 @@ func (e *Engine) apply(ctx context.Context, l *live, op string, c store.Change) 
 				continue // what was counted and rendered holds
 			}
 			l.updated(at)
-			l.gauging.updated(&m, len(l.log)-1-at)
 			l.changed = min(l.changed, at)
 			if len(l.log)-at > rule.Noticed && l.facts != nil {
 				l.facts.Forget()

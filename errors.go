@@ -7,40 +7,29 @@ import (
 	"github.com/winnowhq/winnow/rule"
 )
 
-// Code names a reason. Programs may branch on it; the words stay.
-type Code = rule.Code
-
-// Codes of errors and refusals.
+// Codes of errors. Those of refusals are in package rule.
 const (
-	NoProgress   = rule.NoProgress   // doing it (again) would not make the view smaller
-	BelowMinimum = rule.BelowMinimum // what could go is not worth a commit
-	Protected    = rule.Protected    // it must stay
-	Disabled     = rule.Disabled     // switched off in the configuration
-	Fits         = rule.Fits         // there is room
-	Already      = rule.Already      // it is so already
-	NotFinal     = rule.NotFinal     // the call has not ended
-	Recent       = rule.Recent       // too new to go
-	Unprofitable = rule.Unprofitable // it would cost more than it saves
-
-	NotFound      Code = "not-found"         // no such session, message, part or receipt
-	NothingToFold Code = "nothing-to-fold"   // all there is would stay verbatim
-	TooLong       Code = "context-too-long"  // the provider rejected the request, and nothing may or can be done about it
-	BadSummary    Code = "bad-summary"       // no summariser gave a summary that counts
-	Cancelled     Code = "cancelled"         // the caller, or a hook, wanted it to stop
-	Busy          Code = "busy"              // somebody else kept changing the session
-	BeforePivot   Code = "before-pivot"      // a summary stands for it already
-	Stale         Code = "stale"             // what it was made from has changed
-	BadInput      Code = "bad-input"         // what was handed in cannot be right
-	StoreFailed   Code = "store-failed"      // the store could not read or write
-	BadConfig     Code = "bad-configuration" //
-	Undone        Code = "undone"            // it came with something that was undone
-	TooLarge      Code = "too-large"         // the window has no room for it
-	NotKept       Code = "not-kept"          // the log has nothing of it that could be shown
+	NotFound      = rule.NotFound      // no such session, message, part or receipt
+	NothingToFold = rule.NothingToFold // all there is would stay verbatim
+	NoProgress    = rule.NoProgress    // doing it (again) would not make the view smaller
+	TooLong       = rule.TooLong       // the provider rejected the request, and nothing may or can be done about it
+	TooLarge      = rule.TooLarge      // the window has no room for it
+	BadSummary    = rule.BadSummary    // no summariser gave a summary that counts
+	BadInput      = rule.BadInput      // what was handed in cannot be right
+	BadConfig     = rule.BadConfig     // the configuration cannot be right
+	Already       = rule.Already       // it is so already
+	Undone        = rule.Undone        // it came with something that was undone
+	NotKept       = rule.NotKept       // the log has nothing of it that could be shown
+	Stale         = rule.Stale         // what it was made from has changed
+	Busy          = rule.Busy          // somebody else kept changing the session
+	Cancelled     = rule.Cancelled     // the caller, or a hook, wanted it to stop
+	Disabled      = rule.Disabled      // switched off in the configuration
+	StoreFailed   = rule.StoreFailed   // the store could not read or write
 )
 
 // Error is what failed, on what, why, and what to do.
 type Error struct {
-	Code    Code
+	Code    rule.Code
 	Op      string // "compact"
 	Session string // id
 	Err     error
@@ -62,7 +51,7 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // CodeOf returns the code of an error of this package, "" of any other.
-func CodeOf(err error) Code {
+func CodeOf(err error) rule.Code {
 	var e *Error
 	if errors.As(err, &e) {
 		return e.Code

@@ -89,7 +89,7 @@ func FuzzEngine_anyLogCanBeHadBack(f *testing.F) {
 				if err != nil {
 					t.Fatalf("%s: %v", step.name, err)
 				}
-			case NothingToFold, NoProgress, Already, NotFound, Protected, BadInput:
+			case NothingToFold, NoProgress, Already, NotFound, rule.Protected, BadInput:
 			default:
 				t.Fatalf("%s: %v", step.name, err)
 			}

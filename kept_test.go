@@ -92,7 +92,7 @@ func TestRestore_saysWhatItCannotDo(t *testing.T) {
 	before := l.text()
 	for name, c := range map[string]struct {
 		part string
-		code Code
+		code rule.Code
 	}{
 		"unknown": {"nosuch", NotFound}, "shown whole": {shown, Already}, "quoted already": {read.Parts[0].ID, Already}, "a file without bytes": {bare, NotKept},
 	} {

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
@@ -36,8 +38,11 @@ type live struct {
 	// unreported are messages from the beginning of the log on in which no report is, and what they take.
 	unreported struct{ upTo, tokens int }
 
-	meter   meter   // what the requests so far took
-	gauging gauging // what was counted for its gauge
+	meter meter // what the requests so far took
+
+	// scale is how many of the provider's tokens one of the estimate stood for at the newest report; 0: unknown.
+	scale  float64
+	prices *bill.Prices // nil: not made yet
 
 	taken map[rule.Key]bool // elisions that somebody took back; nil: to be found out
 
@@ -120,7 +125,7 @@ func (e *Engine) load(ctx context.Context, l *live) error {
 		l.view.Reset()
 		l.taken = nil
 		l.changed = 0
-		l.meter, l.gauging, l.unreported.upTo, l.unreported.tokens = meter{}, gauging{}, 0, 0
+		l.meter, l.scale, l.unreported.upTo, l.unreported.tokens = meter{}, 0, 0, 0
 		break
 	}
 	l.model = e.modelOf(l.state.Info, l.log)
@@ -171,15 +176,5 @@ func (e *Engine) modelName(info session.Info, log []session.Message) string {
 	if e.config.ForceModel {
 		return e.config.Model
 	}
-	for i := len(log) - 1; i >= 0; i-- {
-		if m := &log[i]; !m.IsSummary() {
-			if ref := m.Answers(); ref != nil && ref.String() != "" {
-				return ref.String()
-			}
-		}
-	}
-	if info.Model != nil && info.Model.String() != "" {
-		return info.Model.String()
-	}
-	return e.config.Model
+	return report.Reader(info, log, e.config.Model)
 }

@@ -30,9 +30,6 @@ type Outcome struct {
 	Refusals []rule.Refusal
 }
 
-// warnAt is the share of the usable window from which on a warning is published.
-const warnAt = 0.85
-
 // Observe takes the usage that the provider reported for the newest finished step of the session, and does what has to be done
 // about it: when the window overflows, old outputs are pruned and the past is folded (S001 loop, 2 and 1). The step's message must be
 // appended. An error of a compaction leaves the session as it was; the usage is recorded all the same.
@@ -253,7 +250,7 @@ func (e *Engine) announce(id string, v budget.Verdict) {
 	switch {
 	case v.Overflow:
 		event.Type = BudgetOverflow
-	case v.Usable <= 0 || float64(v.Total) < warnAt*float64(v.Usable) || v.Code != budget.CodeFits:
+	case v.Usable <= 0 || float64(v.Total) < budget.WarnAt*float64(v.Usable) || v.Code != budget.CodeFits:
 		return
 	}
 	event.Text = v.Reason

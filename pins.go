@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/winnowhq/winnow/edit"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
@@ -53,7 +54,13 @@ func (e *Engine) Pin(ctx context.Context, id string, pin rule.Pin) (rule.Pin, er
 		e.measured(l, c, receipt, millis(now))
 		c.Receipt = receipt
 		return c, nil
-	}, func(*live) { e.shownAgain(id, receipt) })
+	}, func(*live) {
+		if receipt != nil {
+			event := e.event(id, ElisionUndone)
+			event.Elisions, event.Receipt = keysOf(receipt.Replaced), receipt
+			e.bus.publish(event)
+		}
+	})
 	return pin, err
 }
 
@@ -88,14 +95,14 @@ func (l *live) unshown(c store.Change, pin rule.Pin) *rule.Refusal {
 		return nil
 	}
 	_, log, window := l.with(c)
-	shown := keptIn(window)
+	shown := edit.QuotedIn(window)
 	var why *rule.Refusal
 	for _, part := range pivot.PinParts(log, pin) {
 		m, p := session.FindPart(log, part)
-		if shown.window[m.ID] || shown.parts[part] != "" {
+		if shown.Window[m.ID] || shown.Parts[part] != "" {
 			return nil
 		}
-		why = l.again(shown, m, p)
+		why = shown.Refuse(l.log, l.state.Undone, m, p)
 	}
 	return why
 }

@@ -41,7 +41,7 @@ func (k *keeper) append(role session.Role, p session.Part) {
 }
 
 func (k *keeper) User(*rapid.T) {
-	text := fmt.Sprintf("  Request %d.", k.n)
+	text := fmt.Sprintf("  report.Request %d.", k.n)
 	if rapid.Bool().Draw(k.T, "rule") {
 		form := rapid.SampledFrom([]string{"Never touch file%d.go.", "Only use port %d.", "Bitte keine neuen Tabellen in db%d.", "No logs in f%d!", "I prefer name%d."}).Draw(k.T, "form")
 		one := fmt.Sprintf(form, rapid.IntRange(0, 6).Draw(k.T, "which"))

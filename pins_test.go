@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store/memory"
@@ -42,7 +43,7 @@ func TestPin_ofAMessageKeepsEveryPartOfItWhole(t *testing.T) {
 	}
 	again("once it is pinned")
 	x, err := l.Explain(ctx, l.id, kept.Parts[1].ID)
-	if err != nil || !x.Pinned || x.Zone == Prunable {
+	if err != nil || !x.Pinned || x.Zone == report.Prunable {
 		t.Errorf("a part of a pinned message is %+v, %v", x, err)
 	}
 	if _, err := l.Prune(ctx, l.id); err != nil {
@@ -58,7 +59,7 @@ func TestPin_refusesWhatIsNotOneThing(t *testing.T) {
 	m := l.user("Hello.")
 	for name, c := range map[string]struct {
 		pin  rule.Pin
-		code Code
+		code rule.Code
 	}{
 		"nothing":               {rule.Pin{}, BadInput},
 		"blanks":                {rule.Pin{Text: " \n"}, BadInput},

@@ -3,7 +3,9 @@ package winnow
 import (
 	"context"
 
+	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
@@ -16,7 +18,7 @@ func (e *Engine) commit(ctx context.Context, id string, found []rule.Elision, tr
 	err := e.change(ctx, "prune", id, func(l *live) (store.Change, error) {
 		now := millis(e.config.Now())
 		var committed []rule.Elision
-		parts := partsOf(l.log)
+		parts := session.PartsByID(l.log)
 		for _, el := range found {
 			if parts[el.Part] == nil || l.state.Ledger.Has(el.Key()) {
 				continue // the session was changed since: what is gone or done already is not ours
@@ -70,9 +72,9 @@ func (e *Engine) pruningReceipt(l *live, committed []rule.Elision, now session.M
 // money is what a change of the view comes to, by the model that reads it: from before to after tokens of messages, so many of them written again, with what
 // was spent on a summary.
 func (e *Engine) money(l *live, before, after, rewritten int, spent []store.Spend) *pivot.Money {
-	var paid Bill
+	var paid bill.Bill
 	for i := range spent {
-		paid = paid.Plus(e.billOfSpend(l, &spent[i]))
+		paid = paid.Plus(report.Spent(&spent[i], l.model.String(), e.prices(l)))
 	}
 	summary := &paid.Cost
 	if paid.Unknown() > 0 {

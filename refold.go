@@ -59,10 +59,10 @@ func (f *folding) behind() []session.Message {
 }
 
 // refoldRefused is why Compact would do nothing now, where that is because nothing was said since the last summary.
-func (e *Engine) refoldRefused(l *live) (rule.Refusal, bool) {
+func (e *Engine) refoldRefused(l *live) *rule.Refusal {
 	window := l.window()
 	if view.Pivot(window) == nil {
-		return rule.Refusal{}, false
+		return nil
 	}
 	f := e.standing(l, CompactOptions{})
 	keep := f.settings.Tail(f.usable)
@@ -70,7 +70,7 @@ func (e *Engine) refoldRefused(l *live) (rule.Refusal, bool) {
 	f.cut = pivot.Find(f.window, f.ledger, l.facts, pivot.Wanted{Keep: keep, Letter: f.settings.Letter})
 	err := e.repeats(l, f, keep)
 	if err == nil {
-		return rule.Refusal{}, false
+		return nil
 	}
-	return rule.Refusal{Code: NothingToFold, Reason: reason(err)}, true
+	return &rule.Refusal{Code: NothingToFold, Reason: reason(err)}
 }

@@ -43,7 +43,7 @@ func TestSelfPrune_holdsInAnyOrder(t *testing.T) {
 		for range rapid.IntRange(1, 8).Draw(r, "operations") {
 			targets := rapid.SliceOfN(rapid.SampledFrom(names), 1, 4).Draw(r, "targets")
 			before, bytesBefore := l.view().Tokens, l.bytes()
-			var done SelfPruned
+			var done Edited
 			op := rapid.SampledFrom([]string{"discard", "distill", "restore"}).Draw(r, "operation")
 			switch op {
 			case "discard":

@@ -3,12 +3,12 @@ package winnow
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
@@ -145,116 +145,9 @@ func keysOf(elisions []rule.Elision) []rule.Key {
 }
 
 // stands reports whether what a receipt is for counts now.
-func (l *live) stands(r *pivot.Receipt) bool { return Stands(l.state, r) }
+func (l *live) stands(r *pivot.Receipt) bool { return report.Stands(l.state, r) }
 
-// Stands reports whether what a receipt of a session is for counts now, or was taken back: all of it, of the elisions of a pruning.
-func Stands(state store.State, r *pivot.Receipt) bool {
-	switch {
-	case r.Kind == pivot.Pinning && r.Pinned != nil:
-		return slices.ContainsFunc(state.Pins, func(p rule.Pin) bool { return p.ID == r.Pinned.ID })
-	case r.Kind == pivot.Restoring || r.Kind == pivot.Pinning:
-		return !state.Undone[r.ID]
-	}
-	if r.Marker != "" {
-		return !state.Undone[r.Marker]
-	}
-	return len(own(state.Ledger, r.Committed)) > 0
-}
-
-// own are those of some elisions that stand as they are, not in the place of which another one stands now.
-func (l *live) own(elisions []rule.Elision) []rule.Elision { return own(l.state.Ledger, elisions) }
-
-func own(ledger rule.Ledger, elisions []rule.Elision) []rule.Elision {
-	var own []rule.Elision
-	for _, el := range elisions {
-		for _, standing := range ledger.Of(el.Part) {
-			if standing.Field == el.Field && standing.Rule == el.Rule && standing.Shown == el.Shown {
-				own = append(own, el)
-			}
-		}
-	}
-	return own
-}
-
-// Restore shows parts whole again: every one of those named, by id, call id or handle. It restores all of them or none; RestoreEach does
-// what it can. With a part that shows a summary of several, the others come back too. What a compaction folded is quoted behind the summary, word for word
-// and with its place in the session; there it stays, also behind later summaries, as long as there is room.
-//
-// The receipt has what is shown again: Replaced, the elisions that were taken back, and Quoted; Undo takes it. Already for a part that is shown whole; NotKept, Undone, TooLarge for one that cannot be shown again.
-func (e *Engine) Restore(ctx context.Context, id string, parts ...string) (*pivot.Receipt, error) {
-	var receipt *pivot.Receipt
-	err := e.change(ctx, "restore", id, func(l *live) (c store.Change, err error) {
-		var restored []rule.Elision
-		var quoted []string
-		shown := keptIn(l.window())
-		for _, name := range parts {
-			m, p := l.find(name)
-			if p == nil {
-				return c, notFound("restore", id, "part "+name)
-			}
-			if !shown.window[m.ID] {
-				if why := l.again(shown, m, p); why != nil {
-					return c, refusedTo("restore", id, "part "+name, why)
-				}
-				if !slices.Contains(quoted, p.ID) {
-					quoted = append(quoted, p.ID)
-				}
-				continue
-			}
-			standing := l.standing(p)
-			if len(standing) == 0 {
-				return c, &Error{Code: Already, Op: "restore", Session: id, Err: fmt.Errorf("part %s is shown whole", name)}
-			}
-			for _, el := range standing {
-				if !slices.Contains(c.Restore, el.Key()) {
-					restored, c.Restore = append(restored, el), append(c.Restore, el.Key())
-				}
-			}
-		}
-		c, receipt = e.restoring(l, c, quoted, restored)
-		if len(quoted) > 0 {
-			if why := e.roomFor(l, c); why != nil {
-				return c, refusedTo("restore", id, "there is no room", why)
-			}
-		}
-		return c, nil
-	}, func(*live) { e.shownAgain(id, receipt) })
-	if err != nil {
-		return nil, err
-	}
-	return receipt, nil
-}
-
-// shownAgain tells that something is shown again.
-func (e *Engine) shownAgain(id string, r *pivot.Receipt) {
-	if r == nil {
-		return
-	}
-	event := e.event(id, ElisionUndone)
-	event.Elisions, event.Receipt = keysOf(r.Replaced), r
-	e.bus.publish(event)
-}
-
-// RestoreFields takes single elisions back, by part and field, and leaves others of the same parts: what an older commit did to the arguments of a call
-// stands when a newer one about its output is taken back. A key that is not in the ledger is no error.
-func (e *Engine) RestoreFields(ctx context.Context, id string, keys ...rule.Key) ([]rule.Elision, error) {
-	var restored []rule.Elision
-	err := e.change(ctx, "restore", id, func(l *live) (store.Change, error) {
-		restored = nil
-		var c store.Change
-		for _, el := range l.state.Ledger.All() {
-			if slices.Contains(keys, el.Key()) {
-				restored, c.Restore = append(restored, el), append(c.Restore, el.Key())
-			}
-		}
-		if len(restored) == 0 {
-			return c, &Error{Code: Already, Op: "restore", Session: id, Err: errors.New("all of it is shown whole")}
-		}
-		return c, nil
-	}, func(*live) {
-		event := e.event(id, ElisionUndone)
-		event.Elisions = keysOf(restored)
-		e.bus.publish(event)
-	})
-	return restored, err
+// own are those of some elisions that stand as they are, and have not been replaced by others.
+func (l *live) own(elisions []rule.Elision) []rule.Elision {
+	return report.Standing(l.state.Ledger, elisions)
 }

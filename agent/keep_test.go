@@ -9,6 +9,7 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/llm/llmtest"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 )
@@ -65,7 +66,7 @@ func TestRun_longOutputsAreShapedAndKept(t *testing.T) {
 		if !strings.HasSuffix(sent[i].State.Result(), text) {
 			t.Errorf("call %d: what was sent is not what the log has", i)
 		}
-		w, err := b.engine.Whole(t.Context(), got.SessionID, p.CallID)
+		w, err := winnow.Look(t.Context(), b.engine, got.SessionID, report.Read(p.CallID))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -200,3 +200,6 @@ func unknownOr(tokens int) string {
 	}
 	return token.Grouped(tokens)
 }
+
+// WarnAt is the share of the usable window from which on a warning is due.
+const WarnAt = 0.85

@@ -5,7 +5,8 @@ import (
 
 	"charm.land/lipgloss/v2"
 
-	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/bill"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/tui"
 )
 
@@ -20,7 +21,7 @@ type stratum struct {
 }
 
 // strata are what fills a window, as they are sent.
-func strata(g winnow.Gauge, s style) []stratum {
+func strata(g report.Gauge, s style) []stratum {
 	first := stratum{"system", "▓", g.System, s.dim}
 	if !g.Split {
 		first.name = "system, tools"
@@ -34,7 +35,7 @@ const (
 )
 
 // drawBar draws what fills the window and what the session has cost, in two lines that are no wider than width.
-func drawBar(g winnow.Gauge, width int, s style) []string {
+func drawBar(g report.Gauge, width int, s style) []string {
 	look := s.dim
 	switch {
 	case g.Full():
@@ -53,7 +54,7 @@ func drawBar(g winnow.Gauge, width int, s style) []string {
 }
 
 // drawStrata draws the bar over so many cells. All of it is the context of the model, where that is known.
-func drawStrata(g winnow.Gauge, cells int, s style) string {
+func drawStrata(g report.Gauge, cells int, s style) string {
 	whole := max(g.Context, g.Usable)
 	if whole <= 0 {
 		whole = g.Total
@@ -87,7 +88,7 @@ func drawStrata(g winnow.Gauge, cells int, s style) string {
 }
 
 // drawLegend names the strata that are there, with their sizes.
-func drawLegend(g winnow.Gauge, s style) (drawn string, columns int) {
+func drawLegend(g report.Gauge, s style) (drawn string, columns int) {
 	for _, p := range strata(g, s) {
 		if p.tokens > 0 {
 			text := p.name + " " + grouped(p.tokens)
@@ -99,7 +100,7 @@ func drawLegend(g winnow.Gauge, s style) (drawn string, columns int) {
 }
 
 // barText says it in words: the longest of several texts that fits.
-func barText(g winnow.Gauge, width int) string {
+func barText(g report.Gauge, width int) string {
 	size := barSize(g)
 	all, last := barCost(g)
 	var elided, cost, spent, cache, both string
@@ -129,7 +130,7 @@ func barText(g winnow.Gauge, width int) string {
 }
 
 // barSize says how full the window is, the longest text first.
-func barSize(g winnow.Gauge) [5]string {
+func barSize(g report.Gauge) [5]string {
 	about, remark, longer := "≈", "", ""
 	if g.Reported {
 		about = ""
@@ -169,7 +170,7 @@ func shortly(n int) string {
 }
 
 // barCost is what the session and its newest step have cost, "" before the first.
-func barCost(g winnow.Gauge) (all, last string) {
+func barCost(g report.Gauge) (all, last string) {
 	bill := g.All()
 	if bill.Requests == 0 {
 		return "", ""
@@ -185,7 +186,7 @@ func barCost(g winnow.Gauge) (all, last string) {
 }
 
 // cost is what requests have cost: "?" where nobody knows a price, and "≥" where some are known.
-func cost(b winnow.Bill) string {
+func cost(b bill.Bill) string {
 	switch {
 	case b.Unknown() == 0:
 		return tui.Dollars(b.Cost)
@@ -196,4 +197,4 @@ func cost(b winnow.Bill) string {
 }
 
 // cacheShare is how much of the prompts came from the provider's cache.
-func cacheShare(b winnow.Bill) string { return tui.Percent(b.Usage.Cache.Read, b.Usage.Prompt()) }
+func cacheShare(b bill.Bill) string { return tui.Percent(b.Usage.Cache.Read, b.Usage.Prompt()) }

@@ -9,6 +9,7 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/llm/llmtest"
+	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/tui"
 )
@@ -135,7 +136,7 @@ func TestFeed_joinsPiecesThatNobodyTook(t *testing.T) {
 
 func TestNotice_ofAFailedCompactionSaysWhatToDo(t *testing.T) {
 	for _, c := range []struct {
-		code winnow.Code
+		code rule.Code
 		want string
 	}{
 		{winnow.NoProgress, "/model takes one with a larger window"},

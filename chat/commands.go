@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 )
 
@@ -173,7 +174,7 @@ func (m *chat) prune(string) tea.Cmd {
 
 // refusals are the reasons why nothing went, the most frequent first.
 func refusals(all []rule.Refusal) string {
-	sums, general := winnow.SumRefusals(all)
+	sums, general := report.SumRefusals(all)
 	var said []string
 	for _, r := range general {
 		said = append(said, oneLine(r.Reason))

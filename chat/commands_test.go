@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/winnowhq/winnow"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/edit"
 	"github.com/winnowhq/winnow/llm/llmtest"
 	"github.com/winnowhq/winnow/session"
 )
@@ -99,7 +101,7 @@ func TestPrune_showsWhatWent(t *testing.T) {
 	b := talked(t, 4, nil)
 	b.says("/prune")
 	b.shows("nothing to prune: ")
-	if _, err := b.config.Engine.Discard(t.Context(), b.session, b.handle()); err != nil {
+	if _, err := b.config.Engine.Edit(t.Context(), b.session, edit.Request{Discard: []string{b.handle()}}); err != nil {
 		t.Fatal(err)
 	}
 	b.shows("✂ pruned 1 part: ")
@@ -112,7 +114,7 @@ func TestPrune_showsWhatWent(t *testing.T) {
 // handle names the first part that can be pruned.
 func (b *bench) handle() string {
 	b.t.Helper()
-	all, err := b.config.Engine.Handles(b.t.Context(), b.session)
+	all, err := winnow.Look(b.t.Context(), b.config.Engine, b.session, edit.Handles)
 	if err != nil || len(all) == 0 {
 		b.t.Fatalf("%d handles: %v", len(all), err)
 	}

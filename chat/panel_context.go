@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/tui"
 )
 
@@ -18,8 +19,8 @@ type contextPanel struct {
 	id     string
 	style  style
 
-	parts  []winnow.PartReport // of the window, what a model reads of it alone, in their order
-	gauge  winnow.Gauge
+	parts  []report.Part // of the window, what a model reads of it alone, in their order
+	gauge  report.Gauge
 	newest int // step
 	loaded bool
 	failed error
@@ -70,8 +71,8 @@ func (g grouping) String() string { return [...]string{"parts", "by target", "by
 // contextRead is what a context panel waits for: the window as it is, and what was done to it.
 type contextRead struct {
 	of    *contextPanel
-	parts []winnow.PartReport
-	gauge winnow.Gauge
+	parts []report.Part
+	gauge report.Gauge
 	err   error
 
 	said string // "" where it was only read
@@ -101,8 +102,8 @@ func (p *contextPanel) Keys() string {
 // read looks at the session. It runs beside the program and touches nothing that is drawn.
 func (p *contextPanel) read(r contextRead) contextRead {
 	r.of = p
-	if r.parts, r.err = p.engine.Parts(p.ctx, p.id); r.err == nil {
-		r.gauge, r.err = p.engine.Gauge(p.ctx, p.id)
+	if r.parts, r.err = winnow.Look(p.ctx, p.engine, p.id, report.Parts); r.err == nil {
+		r.gauge, r.err = winnow.Look(p.ctx, p.engine, p.id, report.Measure)
 	}
 	return r
 }
@@ -152,7 +153,7 @@ func (p *contextPanel) take(r contextRead) {
 	for i := range r.parts {
 		x := &r.parts[i]
 		p.newest = max(p.newest, x.Step)
-		if x.Zone != winnow.Folded && (x.Tokens > 0 || x.Shown > 0) {
+		if x.Zone != report.Folded && (x.Tokens > 0 || x.Shown > 0) {
 			p.parts = append(p.parts, *x)
 		}
 	}
@@ -207,7 +208,7 @@ func (p *contextPanel) explain() tea.Cmd {
 	part := row.part.Part
 	p.explained[part] = &explained{}
 	return func() tea.Msg {
-		x, err := p.engine.Explain(p.ctx, p.id, part)
+		x, err := winnow.Look(p.ctx, p.engine, p.id, report.Explain(part))
 		return partExplained{p, part, x, err}
 	}
 }
@@ -216,7 +217,7 @@ func (p *contextPanel) explain() tea.Cmd {
 type partExplained struct {
 	of   *contextPanel
 	part string
-	x    winnow.Explanation
+	x    report.Explanation
 	err  error
 }
 

@@ -3,7 +3,7 @@ package chat
 import (
 	"strings"
 
-	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/tui"
 )
@@ -13,7 +13,7 @@ const excerptLines = 8
 
 // explained is what there is to say of a part: nothing yet, while it is asked for.
 type explained struct {
-	x     winnow.Explanation
+	x     report.Explanation
 	err   error
 	width int
 	lines []string // as they were drawn for this width
@@ -100,7 +100,7 @@ func (p *contextPanel) drawRow(item, width int) string {
 }
 
 // glyph is how a part is shown, in the glyphs of the timeline that inspect draws.
-func (p *contextPanel) glyph(x *winnow.PartReport) string {
+func (p *contextPanel) glyph(x *report.Part) string {
 	switch {
 	case len(x.Elisions) > 0:
 		return "░"
@@ -108,11 +108,11 @@ func (p *contextPanel) glyph(x *winnow.PartReport) string {
 		return "▪"
 	case len(x.Candidates) > 0:
 		return "▒"
-	case x.Zone == winnow.Summary:
+	case x.Zone == report.Summary:
 		return "◆"
-	case x.Zone == winnow.Talk:
+	case x.Zone == report.Talk:
 		return "≡"
-	case x.Zone == winnow.ActiveNow:
+	case x.Zone == report.ActiveNow:
 		return "▓"
 	}
 	return "█"
@@ -139,7 +139,7 @@ func (p *contextPanel) details(item, width int) []string {
 	return e.lines
 }
 
-func (p *contextPanel) drawDetails(x *winnow.Explanation, width int) []string {
+func (p *contextPanel) drawDetails(x *report.Explanation, width int) []string {
 	d := under{width: width, style: p.style}
 	d.say("", token.GroupDigitsIn(x.Because))
 	where := grouped(x.Tokens) + " tokens in the log, " + grouped(x.Shown) + " in the view"

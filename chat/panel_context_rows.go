@@ -5,15 +5,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/report"
 )
 
 // contextRow is a part, a group of parts, or what every request begins with.
 type contextRow struct {
 	key     string
 	name    string
-	part    *winnow.PartReport // nil of a group and of what is no part
-	members []*winnow.PartReport
+	part    *report.Part // nil of a group and of what is no part
+	members []*report.Part
 	inside  bool // it stands under its group
 	tokens  int  // as the model sees it
 	elided  int
@@ -120,7 +120,7 @@ func (p *contextPanel) unfold(groups []contextRow) []contextRow {
 }
 
 // partName says what a part is, on one line.
-func partName(x *winnow.PartReport) string {
+func partName(x *report.Part) string {
 	if x.Tool != "" {
 		return strings.TrimSpace(oneLine(x.Tool) + " " + oneLine(x.Target))
 	}
@@ -130,7 +130,7 @@ func partName(x *winnow.PartReport) string {
 	return x.Type
 }
 
-func groupName(x *winnow.PartReport, by grouping) string {
+func groupName(x *report.Part, by grouping) string {
 	switch target := oneLine(x.Target); {
 	case x.Tool == "":
 		return x.Type
@@ -141,7 +141,7 @@ func groupName(x *winnow.PartReport, by grouping) string {
 }
 
 // stateOf says how a part is shown, and who decided it.
-func (p *contextPanel) stateOf(x *winnow.PartReport) string {
+func (p *contextPanel) stateOf(x *report.Part) string {
 	switch {
 	case len(x.Elisions) > 0:
 		return "elided " + oneLine(x.Rule)
@@ -151,7 +151,7 @@ func (p *contextPanel) stateOf(x *winnow.PartReport) string {
 		return "could go " + oneLine(x.Rule)
 	case x.Kept != nil:
 		return "kept " + string(x.Kept.By)
-	case x.Zone == winnow.Summary, x.Zone == winnow.Talk:
+	case x.Zone == report.Summary, x.Zone == report.Talk:
 		return string(x.Zone)
 	}
 	return "shown"

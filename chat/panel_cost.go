@@ -9,6 +9,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/bill"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/tui"
 )
 
@@ -16,8 +18,8 @@ import (
 type costPanel struct {
 	scrolled
 	style  style
-	gauge  winnow.Gauge
-	all    []winnow.Request
+	gauge  report.Gauge
+	all    []report.Request
 	err    error
 	loaded bool
 }
@@ -25,8 +27,8 @@ type costPanel struct {
 // costRead is what a cost panel waits for.
 type costRead struct {
 	of    *costPanel
-	gauge winnow.Gauge
-	all   []winnow.Request
+	gauge report.Gauge
+	all   []report.Request
 	err   error
 }
 
@@ -35,8 +37,8 @@ func newCostPanel(ctx context.Context, e *winnow.Engine, id string, s style) (pa
 	p := &costPanel{style: s}
 	return p, func() tea.Msg {
 		r := costRead{of: p}
-		if r.gauge, r.err = e.Gauge(ctx, id); r.err == nil {
-			r.all, r.err = e.Requests(ctx, id)
+		if r.gauge, r.err = winnow.Look(ctx, e, id, report.Measure); r.err == nil {
+			r.all, r.err = winnow.Look(ctx, e, id, report.Requests)
 		}
 		return r
 	}
@@ -66,32 +68,32 @@ func (p *costPanel) Update(msg tea.Msg) (panel, tea.Cmd) {
 func (p *costPanel) View(width, height int) []string { return p.show(width, height, p.draw) }
 
 func (p *costPanel) draw(width int) []string {
-	bill := p.gauge.All()
+	all := p.gauge.All()
 	switch {
 	case !p.loaded:
 		return []string{paint(p.style.dim, tui.Cut("reading …", width))}
 	case p.err != nil:
 		return wrap("what it took cannot be read: "+firstOf(oneLine(explain(p.err))), width, "")
-	case bill.Requests == 0:
+	case all.Requests == 0:
 		return wrap("nothing was paid yet: no request has said what it took", width, "")
 	}
-	head := money(bill) + " for " + tui.Count(bill.Requests, "request") + " · " + cacheShare(bill) + " of what was sent came from the cache"
+	head := money(all) + " for " + tui.Count(all.Requests, "request") + " · " + cacheShare(all) + " of what was sent came from the cache"
 	var lines []string
 	for _, l := range wrap(head, width, "") {
 		lines = append(lines, paint(p.style.bold, tui.Cut(l, width)))
 	}
-	if bill.Unpriced > 0 {
-		lines = append(lines, wrap("the price of "+tui.Count(bill.Unpriced, "request")+" is not known", width, "")...)
+	if all.Unpriced > 0 {
+		lines = append(lines, wrap("the price of "+tui.Count(all.Unpriced, "request")+" is not known", width, "")...)
 	}
-	if bill.Unreported > 0 {
-		lines = append(lines, wrap(tui.Count(bill.Unreported, "request")+" without a report of usage", width, "")...)
+	if all.Unreported > 0 {
+		lines = append(lines, wrap(tui.Count(all.Unreported, "request")+" without a report of usage", width, "")...)
 	}
 	lines = append(lines, "")
 	t := billTable{width: width, style: p.style}
 	t.head("by kind")
 	for _, k := range []struct {
 		name string
-		bill winnow.Bill
+		bill bill.Bill
 	}{{"steps", p.gauge.Steps}, {"summaries", p.gauge.Summaries}, {"sub-agents", p.gauge.Agents}, {"left", p.gauge.Left}, {"failed", p.gauge.Failed}, {"last step", p.gauge.Last}} {
 		if k.bill.Requests > 0 {
 			t.row(k.name, k.bill)
@@ -108,11 +110,11 @@ func (p *costPanel) draw(width int) []string {
 
 type modelBill struct {
 	name string
-	bill winnow.Bill
+	bill bill.Bill
 }
 
 // byModel sums up requests by who answered, the dearest first.
-func byModel(all []winnow.Request) []modelBill {
+func byModel(all []report.Request) []modelBill {
 	var out []modelBill
 	for _, r := range all {
 		at := slices.IndexFunc(out, func(m modelBill) bool { return m.name == r.Model })
@@ -129,7 +131,7 @@ func byModel(all []winnow.Request) []modelBill {
 }
 
 // money is what requests have cost, "?" where nobody knows.
-func money(b winnow.Bill) string {
+func money(b bill.Bill) string {
 	if text := cost(b); text != "cost ?" {
 		return text
 	}
@@ -147,7 +149,7 @@ func (t *billTable) head(name string) {
 	t.lines = append(t.lines, paint(t.style.dim, t.line(name, []string{"cost", "requests", "sent", "cached", "written", "answered"})))
 }
 
-func (t *billTable) row(name string, b winnow.Bill) {
+func (t *billTable) row(name string, b bill.Bill) {
 	u := b.Usage
 	t.lines = append(t.lines, t.line("  "+oneLine(name), []string{
 		money(b), grouped(b.Requests), grouped(u.Prompt()), cacheShare(b), grouped(u.Cache.Write), grouped(u.Output + u.Reasoning),
@@ -172,15 +174,15 @@ var eighths = []string{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "�
 
 // chart draws the newest requests as columns, by their cost, or by what was sent where a price is not known. Below it stands what is no step, and the share
 // that came from the cache.
-func chart(all []winnow.Request, width int, s style) []string {
+func chart(all []report.Request, width int, s style) []string {
 	room := width - 10 // the label of the axis
 	if len(all) == 0 || room < 8 {
 		return nil
 	}
 	all = all[max(0, len(all)-room):]
-	value, label, title := func(r *winnow.Request) float64 { return r.Bill.Cost }, tui.Dollars, "cost"
-	if slices.ContainsFunc(all, func(r winnow.Request) bool { return r.Bill.Unknown() > 0 }) {
-		value, label, title = func(r *winnow.Request) float64 { return float64(r.Bill.Usage.Prompt()) }, func(n float64) string { return shortly(int(n)) }, "tokens sent"
+	value, label, title := func(r *report.Request) float64 { return r.Bill.Cost }, tui.Dollars, "cost"
+	if slices.ContainsFunc(all, func(r report.Request) bool { return r.Bill.Unknown() > 0 }) {
+		value, label, title = func(r *report.Request) float64 { return float64(r.Bill.Usage.Prompt()) }, func(n float64) string { return shortly(int(n)) }, "tokens sent"
 	}
 	most := 0.0
 	for i := range all {

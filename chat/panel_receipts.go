@@ -8,6 +8,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/tui"
 )
 
@@ -67,9 +68,9 @@ func (p *receiptPanel) read(r receiptsRead) receiptsRead {
 	}
 	for i := len(state.Receipts) - 1; i >= 0; i-- {
 		x := state.Receipts[i]
-		r.all, r.stands = append(r.all, x), append(r.stands, winnow.Stands(state, &x))
+		r.all, r.stands = append(r.all, x), append(r.stands, report.Stands(state, &x))
 	}
-	g, err := p.engine.Gauge(p.ctx, p.id)
+	g, err := winnow.Look(p.ctx, p.engine, p.id, report.Measure)
 	if r.err = err; g.Learned {
 		r.overhead = g.System + g.Tools
 	}

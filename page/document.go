@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
@@ -327,7 +327,7 @@ func (d *document) candidates() {
 	all := 0
 	byRule := map[string][]entry{}
 	list := slices.Clone(r.Candidates)
-	slices.SortStableFunc(list, func(a, b winnow.Candidate) int { return b.Saves - a.Saves })
+	slices.SortStableFunc(list, func(a, b report.Candidate) int { return b.Saves - a.Saves })
 	for _, c := range list {
 		all += c.Saves
 		if len(byRule[c.Rule]) < mostCandidates {
@@ -337,7 +337,7 @@ func (d *document) candidates() {
 		}
 	}
 	d.Candidates.Title = grouped(all) + " tokens, " + percent(all, r.Window.Tokens) + " of the messages"
-	for _, sum := range winnow.ByRule(r.Candidates, nil) {
+	for _, sum := range report.ByRule(r.Candidates, nil) {
 		one := rowOf(visible(sum.Rule), sum.Saves, r.Window.Tokens, all)
 		one.Remark = count(sum.Parts, "part")
 		d.Candidates.Rows = append(d.Candidates.Rows, one)
@@ -354,7 +354,7 @@ func (d *document) candidates() {
 		}
 		d.CandidatesBy = append(d.CandidatesBy, group)
 	}
-	sums, general := winnow.SumRefusals(r.Refusals)
+	sums, general := report.SumRefusals(r.Refusals)
 	say := func(reason string, code rule.Code) string {
 		return counted(cmp.Or(reason, strings.ReplaceAll(string(code), "-", " ")))
 	}

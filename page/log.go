@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/view"
 )
@@ -76,28 +76,28 @@ type reason struct {
 // mostLinks is how many parts are named where many make one redundant.
 const mostLinks = 5
 
-func stateOf(x *winnow.PartReport) state {
+func stateOf(x *report.Part) state {
 	pinned := ""
 	if x.Pinned {
 		pinned = ", pinned"
 	}
 	switch x.Zone {
-	case winnow.Folded:
+	case report.Folded:
 		if len(x.Elisions) > 0 {
 			return state{"s-elided", "elided, folded" + pinned}
 		}
 		return state{"s-folded", "folded" + pinned}
-	case winnow.Summary:
+	case report.Summary:
 		return state{"s-summary", "summary"}
-	case winnow.Pruned:
+	case report.Pruned:
 		return state{"s-elided", "elided" + pinned}
-	case winnow.Prunable:
+	case report.Prunable:
 		return state{"s-prunable", "could go" + pinned}
 	}
 	if x.Pinned {
 		return state{"s-pinned", "pinned"}
 	}
-	if x.Zone == winnow.Guarded {
+	if x.Zone == report.Guarded {
 		return state{"", ""}
 	}
 	return state{}
@@ -175,7 +175,7 @@ func (d *document) message(i, k int) message {
 }
 
 // heading names a part: what it is, and what it is about.
-func (d *document) heading(m *session.Message, p *session.Part, x *winnow.PartReport) (what, text string) {
+func (d *document) heading(m *session.Message, p *session.Part, x *report.Part) (what, text string) {
 	switch p.Type {
 	case session.ToolPart:
 		return line(p.Tool, 40), line(d.near(uncut(x.Target, p)), 200)
@@ -339,10 +339,10 @@ func (d *document) kind(m *session.Message, p *session.Part) string {
 }
 
 // together makes one of the reasons that say the same of several fields.
-func together(reasons []winnow.Reason) []winnow.Reason {
-	var out []winnow.Reason
+func together(reasons []report.Reason) []report.Reason {
+	var out []report.Reason
 	for _, r := range reasons {
-		at := slices.IndexFunc(out, func(o winnow.Reason) bool {
+		at := slices.IndexFunc(out, func(o report.Reason) bool {
 			return o.Rule == r.Rule && o.Because == r.Because && o.By == r.By && o.Receipt == r.Receipt && o.Restored == r.Restored
 		})
 		if at < 0 {
@@ -356,7 +356,7 @@ func together(reasons []winnow.Reason) []winnow.Reason {
 }
 
 // standing says of an elision why it stands, since when, and how to take it back.
-func (d *document) standing(r *winnow.Reason, x *winnow.PartReport) reason {
+func (d *document) standing(r *report.Reason, x *report.Part) reason {
 	out := reason{
 		Rule: "Elided by rule " + visible(r.Rule), Because: counted(r.Because), Switch: r.Switch, Facts: []fact{{"what", string(r.Field)}, {"saves", count(r.Saves, "token")}},
 		Undo: d.command("winnow restore", cmp.Or(x.Handle, x.Part)),
@@ -376,7 +376,7 @@ func (d *document) standing(r *winnow.Reason, x *winnow.PartReport) reason {
 }
 
 // could says of a candidate why it may go.
-func (d *document) could(r *winnow.Reason) reason {
+func (d *document) could(r *report.Reason) reason {
 	out := reason{Rule: "Could go by rule " + visible(r.Rule), Because: counted(r.Because), Switch: r.Switch, Facts: []fact{{"what", string(r.Field)}, {"would save", count(r.Saves, "token")}}}
 	if r.Restored {
 		out.Because += "; it was taken back before, so that only pruning on demand takes it"
@@ -386,7 +386,7 @@ func (d *document) could(r *winnow.Reason) reason {
 }
 
 // links lead to parts, a few of many.
-func (d *document) links(refs []winnow.Ref) (links []link, more int) {
+func (d *document) links(refs []report.Ref) (links []link, more int) {
 	for _, r := range refs[:min(len(refs), mostLinks)] {
 		if k, ok := d.at[r.Part]; ok {
 			r.Target = d.near(r.Target)

@@ -81,3 +81,14 @@ func Steps(messages []Message) int {
 	}
 	return steps
 }
+
+// PartsByID returns every part of a log by its id.
+func PartsByID(messages []Message) map[string]*Part {
+	parts := make(map[string]*Part, 2*len(messages))
+	for i := range messages {
+		for j := range messages[i].Parts {
+			parts[messages[i].Parts[j].ID] = &messages[i].Parts[j]
+		}
+	}
+	return parts
+}

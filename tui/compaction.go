@@ -5,14 +5,14 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/token"
 )
 
 // Pruning draws what a pruning did; r is the session after it.
-func (p Painter) Pruning(r winnow.Report, receipt pivot.Receipt, title string) {
+func (p Painter) Pruning(r report.Report, receipt pivot.Receipt, title string) {
 	pg := p.page()
 	pg.outcome(r, receipt, count(receipt.Parts(), "part")+" elided")
 	pg.about(r, title)
@@ -34,7 +34,7 @@ func (p Painter) Pruning(r winnow.Report, receipt pivot.Receipt, title string) {
 }
 
 // Compaction draws what a compaction did.
-func (p Painter) Compaction(before, after winnow.Report, receipt pivot.Receipt, title string) {
+func (p Painter) Compaction(before, after report.Report, receipt pivot.Receipt, title string) {
 	pg := p.page()
 	pg.outcome(after, receipt, count(receipt.Folded, "message")+" folded into a summary")
 	pg.about(before, title)
@@ -53,7 +53,7 @@ func (p Painter) Compaction(before, after winnow.Report, receipt pivot.Receipt, 
 }
 
 // outcome says in one sentence how much smaller it became, and whether it fits.
-func (pg *page) outcome(after winnow.Report, receipt pivot.Receipt, how string) {
+func (pg *page) outcome(after report.Report, receipt pivot.Receipt, how string) {
 	size := token.Grouped(receipt.TokensBefore) + " → " + token.Grouped(receipt.TokensAfter) + " tokens (" + change(receipt.TokensBefore, receipt.TokensAfter) + "); " + how
 	w := after.Window
 	used := plus(receipt.TokensAfter, w.Overhead)
@@ -77,7 +77,7 @@ func (pg *page) outcome(after winnow.Report, receipt pivot.Receipt, how string) 
 }
 
 // beforeAfter draws two bars on one scale.
-func (pg *page) beforeAfter(after winnow.Report, receipt pivot.Receipt) {
+func (pg *page) beforeAfter(after report.Report, receipt pivot.Receipt) {
 	most := max(receipt.TokensBefore, receipt.TokensAfter)
 	number := columns(token.Grouped(most))
 	messages := max(columns(count(receipt.MessagesBefore, "message")), columns(count(receipt.MessagesAfter, "message")))

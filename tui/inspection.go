@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/schedule"
 	"github.com/winnowhq/winnow/token"
@@ -23,7 +23,7 @@ const (
 )
 
 // Inspection draws what is in a session.
-func (p Painter) Inspection(r winnow.Report, title string, damaged []format.Damage) {
+func (p Painter) Inspection(r report.Report, title string, damaged []format.Damage) {
 	pg := p.page()
 	pg.conclusion(r)
 	pg.about(r, title)
@@ -46,7 +46,7 @@ func (p Painter) Inspection(r winnow.Report, title string, damaged []format.Dama
 }
 
 // conclusion says in one sentence how large it is, and whether it fits.
-func (pg *page) conclusion(r winnow.Report) {
+func (pg *page) conclusion(r report.Report) {
 	w := r.Window
 	if r.Messages <= 0 && w.Messages <= 0 && w.Tokens <= 0 {
 		pg.add(say(strong, "Nothing here yet: no messages."))
@@ -82,7 +82,7 @@ func modelName(model string) string {
 }
 
 // about says what was looked at.
-func (pg *page) about(r winnow.Report, title string) {
+func (pg *page) about(r report.Report, title string) {
 	names := []string{title}
 	if r.Title != "" && r.Title != title {
 		names = append(names, r.Title)
@@ -122,7 +122,7 @@ func (pg *page) about(r winnow.Report, title string) {
 }
 
 // windowNow draws how full the window is.
-func (pg *page) windowNow(r winnow.Report) {
+func (pg *page) windowNow(r report.Report) {
 	w := r.Window
 	used := plus(w.Tokens, w.Overhead)
 	segments := []segment{{size: w.Overhead, glyph: "▒", style: foldedTone}, {size: w.Tokens, glyph: "█", style: barTone}}
@@ -163,7 +163,7 @@ func (pg *page) windowNow(r winnow.Report) {
 	}
 }
 
-func modelFit(r winnow.Report) string {
+func modelFit(r report.Report) string {
 	w := r.Window
 	if w.Usable <= 0 {
 		return "no limit is known for " + modelName(r.Model)
@@ -172,7 +172,7 @@ func modelFit(r winnow.Report) string {
 	return token.Grouped(used) + " of " + token.Grouped(w.Usable) + " usable, " + percent(used, w.Usable)
 }
 
-func windowRemark(w winnow.WindowReport) string {
+func windowRemark(w report.Window) string {
 	remark := count(max(0, w.Messages), "message")
 	if w.Folded > 0 {
 		remark += "; " + token.Grouped(w.Folded) + " folded"
@@ -180,7 +180,7 @@ func windowRemark(w winnow.WindowReport) string {
 	return remark
 }
 
-func usableRemark(w winnow.WindowReport) string {
+func usableRemark(w report.Window) string {
 	if w.Context > w.Usable {
 		return "of " + token.Grouped(w.Context) + "; the rest is for the answer"
 	}
@@ -216,8 +216,8 @@ func (pg *page) figures(rows []figure) {
 }
 
 // couldGo lists what rules would elide, and what they leave alone.
-func (pg *page) couldGo(r winnow.Report) {
-	sums := winnow.ByRule(r.Candidates, r.Omitted)
+func (pg *page) couldGo(r report.Report) {
+	sums := report.ByRule(r.Candidates, r.Omitted)
 	all := 0
 	for _, s := range sums {
 		all = plus(all, s.Saves)
@@ -249,7 +249,7 @@ func (pg *page) couldGo(r winnow.Report) {
 	if len(sums) > 0 {
 		name = min(max(name, len("largest")), pg.width/3)
 	}
-	waits := slices.ContainsFunc(sums, func(s winnow.RuleSum) bool { return s.When != "" && s.When != (schedule.Wait{}).When() })
+	waits := slices.ContainsFunc(sums, func(s report.RuleSum) bool { return s.When != "" && s.When != (schedule.Wait{}).When() })
 	for _, s := range sums {
 		remark := count(s.Parts, "part")
 		if s.When != "" && waits {
@@ -264,22 +264,22 @@ func (pg *page) couldGo(r winnow.Report) {
 
 // foldedMessages are those that a summary stands for. Rules that follow their specification to the letter elide in them too; of that the window
 // shows nothing.
-func foldedMessages(r winnow.Report) map[string]bool {
+func foldedMessages(r report.Report) map[string]bool {
 	hidden := map[string]bool{}
 	for _, s := range r.Strata {
-		if s.Zones[winnow.Folded] > 0 {
+		if s.Zones[report.Folded] > 0 {
 			hidden[s.Message] = true
 		}
 	}
 	return hidden
 }
 
-func (pg *page) largestCandidates(all []winnow.Candidate, name, number int) {
+func (pg *page) largestCandidates(all []report.Candidate, name, number int) {
 	if len(all) < 2 {
 		return
 	}
 	all = slices.Clone(all)
-	slices.SortStableFunc(all, func(a, b winnow.Candidate) int { return cmp.Compare(b.Saves, a.Saves) })
+	slices.SortStableFunc(all, func(a, b report.Candidate) int { return cmp.Compare(b.Saves, a.Saves) })
 	for i, c := range all[:min(len(all), mostCandidates)] {
 		label := ""
 		if i == 0 {
@@ -296,7 +296,7 @@ func (pg *page) largestCandidates(all []winnow.Candidate, name, number int) {
 
 // refusals says what was left alone and why, a line for each rule and reason.
 func (pg *page) refusals(all []rule.Refusal) {
-	sums, general := winnow.SumRefusals(all)
+	sums, general := report.SumRefusals(all)
 	for _, r := range general[:min(len(general), mostNotes)] {
 		pg.words(say(faint, "  · "), faint, token.GroupDigitsIn(reasonOf(r.Reason, r.Code)), 3)
 	}
@@ -333,7 +333,7 @@ func reasonOf(reason string, code rule.Code) string {
 }
 
 // standing lists what survives word for word.
-func (pg *page) standing(r winnow.Report) {
+func (pg *page) standing(r report.Report) {
 	if len(r.Constraints) > 0 {
 		pg.heading("Standing wishes", "they survive every compaction word for word")
 		pg.texts(r.Constraints)

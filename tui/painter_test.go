@@ -9,10 +9,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
@@ -36,16 +36,16 @@ func byName(t *rapid.T, label string) map[string]int {
 	return rapid.OneOf(rapid.Just(map[string]int(nil)), rapid.MapOfN(hostile(), number(), 0, 9)).Draw(t, label)
 }
 
-func anyReport(t *rapid.T) winnow.Report {
+func anyReport(t *rapid.T) report.Report {
 	text, n := hostile(), number()
-	zones := rapid.SampledFrom([]winnow.Zone{
-		winnow.Folded, winnow.Summary, winnow.Pruned, winnow.Prunable, winnow.Guarded, winnow.Talk, winnow.ActiveNow, "", "other", "\x1b[31m",
+	zones := rapid.SampledFrom([]report.Zone{
+		report.Folded, report.Summary, report.Pruned, report.Prunable, report.Guarded, report.Talk, report.ActiveNow, "", "other", "\x1b[31m",
 	})
-	r := winnow.Report{
+	r := report.Report{
 		Title: text.Draw(t, "title"), Model: text.Draw(t, "model"), Messages: n.Draw(t, "messages"), Steps: n.Draw(t, "steps"), Turns: n.Draw(t, "turns"),
 		ToolCalls: n.Draw(t, "calls"), Bill: bill.Sums{Steps: bill.Bill{Requests: n.Draw(t, "requests"), Cost: rapid.Float64().Draw(t, "cost"), Unpriced: n.Draw(t, "unpriced")}},
-		Tokens: winnow.TokenReport{Total: n.Draw(t, "total"), ByKind: byName(t, "kinds"), ByTool: byName(t, "tools"), ByFile: byName(t, "files")},
-		Window: winnow.WindowReport{
+		Tokens: report.Tokens{Total: n.Draw(t, "total"), ByKind: byName(t, "kinds"), ByTool: byName(t, "tools"), ByFile: byName(t, "files")},
+		Window: report.Window{
 			Messages: n.Draw(t, "window"), Tokens: n.Draw(t, "window tokens"), Overhead: n.Draw(t, "overhead"), Context: n.Draw(t, "context"),
 			Usable: n.Draw(t, "usable"), Overflow: rapid.Bool().Draw(t, "overflow"), Reason: text.Draw(t, "reason"), Elided: n.Draw(t, "elided"),
 			ElidedTokens: n.Draw(t, "elided tokens"), Folded: n.Draw(t, "folded"), Pending: text.Draw(t, "pending"),
@@ -53,7 +53,7 @@ func anyReport(t *rapid.T) winnow.Report {
 		Constraints: rapid.SliceOfN(text, 0, 12).Draw(t, "constraints"),
 	}
 	for range rapid.IntRange(0, 6).Draw(t, "candidates") {
-		r.Candidates = append(r.Candidates, winnow.Candidate{
+		r.Candidates = append(r.Candidates, report.Candidate{
 			Elision: rule.Elision{Rule: text.Draw(t, "rule"), Saves: n.Draw(t, "saves")}, Tool: text.Draw(t, "tool"), Target: text.Draw(t, "target"),
 		})
 		r.Refusals = append(r.Refusals, rule.Refusal{Code: rule.Code(text.Draw(t, "code")), Part: text.Draw(t, "part"), Reason: text.Draw(t, "why")})
@@ -61,7 +61,7 @@ func anyReport(t *rapid.T) winnow.Report {
 	}
 	turn := rapid.IntRange(-1, 2).Draw(t, "first turn")
 	for range rapid.IntRange(0, 60).Draw(t, "strata") {
-		s := winnow.Stratum{
+		s := report.Stratum{
 			Role: rapid.SampledFrom([]session.Role{session.User, session.Assistant}).Draw(t, "role"), Turn: turn,
 			Zones: rapid.MapOfN(zones, n, 0, 4).Draw(t, "zones"), Pivot: rapid.IntRange(0, 40).Draw(t, "pivot") == 0,
 		}
@@ -136,9 +136,9 @@ func TestPainter_drawsAnyReportWithinItsWidthAndCleanly(t *testing.T) {
 }
 
 func TestPainter_showsThousandsOfTurnsOnAboutTwentyRows(t *testing.T) {
-	var r winnow.Report
+	var r report.Report
 	for n := range 10_000 {
-		r.Strata = append(r.Strata, winnow.Stratum{Role: session.User, Turn: n + 1, Zones: map[winnow.Zone]int{winnow.Talk: n}, Written: "again"})
+		r.Strata = append(r.Strata, report.Stratum{Role: session.User, Turn: n + 1, Zones: map[report.Zone]int{report.Talk: n}, Written: "again"})
 	}
 	var b strings.Builder
 	Painter{W: &b, Width: 100}.Inspection(r, "many", nil)
@@ -153,13 +153,13 @@ func TestPainter_showsThousandsOfTurnsOnAboutTwentyRows(t *testing.T) {
 
 func TestTimeline_rowsHoldEveryToken(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var strata []winnow.Stratum
+		var strata []report.Stratum
 		want := 0
 		for turn := range rapid.IntRange(1, 70).Draw(t, "turns") {
 			for range rapid.IntRange(1, 20).Draw(t, "messages") {
 				n := rapid.IntRange(0, 9_999).Draw(t, "tokens")
 				want += n
-				strata = append(strata, winnow.Stratum{Role: session.Assistant, Turn: turn + 1, Zones: map[winnow.Zone]int{winnow.Guarded: n}})
+				strata = append(strata, report.Stratum{Role: session.Assistant, Turn: turn + 1, Zones: map[report.Zone]int{report.Guarded: n}})
 			}
 		}
 		rows := fitRows(turns(strata), mostRows, newestAlone, want)
@@ -177,7 +177,7 @@ func TestTimeline_rowsHoldEveryToken(t *testing.T) {
 }
 
 func TestTimeline_splitsATurnThatIsMostOfTheSession(t *testing.T) {
-	r := winnow.Report{Strata: turnOf(1, "do it all", 60, map[winnow.Zone]int{winnow.ActiveNow: 500})}
+	r := report.Report{Strata: turnOf(1, "do it all", 60, map[report.Zone]int{report.ActiveNow: 500})}
 	var b strings.Builder
 	Painter{W: &b, Width: 80}.Inspection(r, "one", nil)
 	for _, want := range []string{"do it all", "↳", "–60\n"} {

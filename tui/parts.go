@@ -6,12 +6,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/token"
 )
 
 // zoneOf is how a zone is drawn; one that is not known is the last.
-func zoneOf(z winnow.Zone) zone {
+func zoneOf(z report.Zone) zone {
 	at := slices.IndexFunc(zones[:], func(one zone) bool { return one.Zone == z })
 	if at < 0 {
 		at = len(zones) - 1
@@ -20,7 +20,7 @@ func zoneOf(z winnow.Zone) zone {
 }
 
 // Parts draws a line for each part, in the order given, and sums them up below. left is how many parts of the log have no line.
-func (p Painter) Parts(parts []winnow.PartReport, zones []winnow.ZoneTotal, rules []winnow.RuleTotal, left int) {
+func (p Painter) Parts(parts []report.Part, zones []report.ZoneTotal, rules []report.RuleTotal, left int) {
 	pg := p.page()
 	pg.partLines(parts)
 	pg.zoneTotals(zones)
@@ -40,7 +40,7 @@ const (
 	mostWhat  = 52
 )
 
-func (pg *page) partLines(parts []winnow.PartReport) {
+func (pg *page) partLines(parts []report.Part) {
 	if len(parts) == 0 {
 		pg.add(say(strong, "No part of this session is such."))
 		return
@@ -72,10 +72,10 @@ func (pg *page) partLines(parts []winnow.PartReport) {
 	}
 }
 
-func nameOf(x *winnow.PartReport) string { return cmp.Or(x.Handle, x.Part) }
+func nameOf(x *report.Part) string { return cmp.Or(x.Handle, x.Part) }
 
 // shortly is the reason without what other columns say already.
-func shortly(x *winnow.PartReport) string {
+func shortly(x *report.Part) string {
 	text := token.GroupDigitsIn(x.Because)
 	for _, said := range []string{x.Rule + " would elide it: ", x.Rule + " would elide it, but "} {
 		text = strings.TrimPrefix(text, said)
@@ -90,7 +90,7 @@ func shortly(x *winnow.PartReport) string {
 	return text
 }
 
-func first(lists ...[]winnow.Reason) *winnow.Reason {
+func first(lists ...[]report.Reason) *report.Reason {
 	for _, l := range lists {
 		if len(l) > 0 {
 			return &l[0]
@@ -99,7 +99,7 @@ func first(lists ...[]winnow.Reason) *winnow.Reason {
 	return nil
 }
 
-func (pg *page) zoneTotals(totals []winnow.ZoneTotal) {
+func (pg *page) zoneTotals(totals []report.ZoneTotal) {
 	if len(totals) == 0 {
 		return
 	}
@@ -118,7 +118,7 @@ func (pg *page) zoneTotals(totals []winnow.ZoneTotal) {
 	}
 }
 
-func (pg *page) ruleTotals(totals []winnow.RuleTotal) {
+func (pg *page) ruleTotals(totals []report.RuleTotal) {
 	if len(totals) == 0 {
 		return
 	}

@@ -3,8 +3,8 @@ package tui
 import (
 	"strings"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/report"
 )
 
 // Did says what a receipt is for: "folded 12 messages".
@@ -31,8 +31,8 @@ func (p Painter) Receipt(receipt pivot.Receipt, overhead int) {
 	if receipt.Kind == pivot.Restoring || receipt.Kind == pivot.Pinning {
 		how = Did(&receipt)
 	}
-	pg.outcome(winnow.Report{Window: winnow.WindowReport{Overhead: max(0, overhead)}}, receipt, how)
-	pg.beforeAfter(winnow.Report{}, receipt)
+	pg.outcome(report.Report{Window: report.Window{Overhead: max(0, overhead)}}, receipt, how)
+	pg.beforeAfter(report.Report{}, receipt)
 	pg.gap()
 	by, _ := savedByRule(receipt, nil)
 	elided := leaders{title: "Elided, by rule", by: by, whole: receipt.TokensBefore, most: mostLeaders, style: prunedTone}

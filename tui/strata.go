@@ -4,14 +4,14 @@ import (
 	"math"
 	"slices"
 
-	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/token"
 )
 
 // zone is how a zone of the timeline is drawn.
 type zone struct {
-	winnow.Zone
+	report.Zone
 	glyph   string
 	style   style
 	meaning string
@@ -19,20 +19,20 @@ type zone struct {
 
 // zones are in the order in which bars stack them and the legend lists them: from what is far away to what is at hand.
 var zones = [...]zone{
-	{winnow.Folded, "·", foldedTone, "the summary stands for it"},
-	{winnow.Summary, "◆", summaryTone, "the summary, and what it carries over"},
-	{winnow.Pruned, "░", prunedTone, "elided; a placeholder stands there"},
-	{winnow.Prunable, "▒", prunableTone, "could go: a rule would elide it"},
-	{winnow.Guarded, "█", guardedTone, "tool output that stays"},
-	{winnow.Talk, "≡", talkTone, "what was said and asked"},
-	{winnow.ActiveNow, "▓", activeTone, "the last turns, left alone"},
+	{report.Folded, "·", foldedTone, "the summary stands for it"},
+	{report.Summary, "◆", summaryTone, "the summary, and what it carries over"},
+	{report.Pruned, "░", prunedTone, "elided; a placeholder stands there"},
+	{report.Prunable, "▒", prunableTone, "could go: a rule would elide it"},
+	{report.Guarded, "█", guardedTone, "tool output that stays"},
+	{report.Talk, "≡", talkTone, "what was said and asked"},
+	{report.ActiveNow, "▓", activeTone, "the last turns, left alone"},
 	{"", "?", normal, "of another kind"},
 }
 
 // zoneNames are what the legend calls them.
 func (z zone) name() string {
 	switch z.Zone {
-	case winnow.Talk:
+	case report.Talk:
 		return "conversation"
 	case "":
 		return "other"
@@ -65,7 +65,7 @@ func (a amounts) segments() []segment {
 	return out
 }
 
-func amountsOf(s winnow.Stratum) amounts {
+func amountsOf(s report.Stratum) amounts {
 	var a amounts
 	for name, n := range s.Zones {
 		at := slices.IndexFunc(zones[:], func(z zone) bool { return z.Zone == name })
@@ -98,19 +98,19 @@ const (
 )
 
 // timeline draws the strata, the oldest at the top: what the summary stands for, the pivot as a line across, the summary, and what is shown.
-func (pg *page) timeline(r winnow.Report) {
-	var folded, summary, shown, empty []winnow.Stratum
-	past := slices.ContainsFunc(r.Strata, func(s winnow.Stratum) bool { return s.Pivot })
+func (pg *page) timeline(r report.Report) {
+	var folded, summary, shown, empty []report.Stratum
+	past := slices.ContainsFunc(r.Strata, func(s report.Stratum) bool { return s.Pivot })
 	var sum amounts
 	for _, s := range r.Strata {
 		a := amountsOf(s)
 		sum.add(a)
 		switch {
-		case past && (s.Pivot || s.Zones[winnow.Summary] > 0):
+		case past && (s.Pivot || s.Zones[report.Summary] > 0):
 			summary = append(summary, s)
 		case a.total() == 0: // it stands with what follows it
 			empty = append(empty, s)
-		case past && s.Zones[winnow.Folded] > 0:
+		case past && s.Zones[report.Folded] > 0:
 			folded, empty = append(append(folded, empty...), s), nil
 		default:
 			shown, empty = append(append(shown, empty...), s), nil
@@ -255,11 +255,11 @@ func (r row) text() string {
 // turn is the strata of one turn, or of a stretch of one.
 type turn struct {
 	row
-	strata []winnow.Stratum
+	strata []report.Stratum
 }
 
 // turns groups strata that follow each other and belong to one turn.
-func turns(strata []winnow.Stratum) []turn {
+func turns(strata []report.Stratum) []turn {
 	var out []turn
 	step := 0
 	for i, s := range strata {

@@ -88,3 +88,22 @@ func (l *Labels) Render(rendered []session.Message, ledger rule.Ledger) []sessio
 	}
 	return labelled
 }
+
+// WindowTokens is the size of a window rendered with a ledger and with labels.
+func (l *Live) WindowTokens(window []session.Message, ledger rule.Ledger, facts *rule.Facts) int {
+	total := Tokens(window, ledger, facts)
+	for i := range window {
+		total += l.Labels.Tokens(&window[i], ledger, facts)
+	}
+	return total
+}
+
+// PartTokens is the size of one part rendered with a ledger and with its label.
+func (l *Live) PartTokens(p *session.Part, ledger rule.Ledger, facts *rule.Facts) int {
+	return Part(p, ledger, facts).Total() + l.Labels.Part(p, ledger, facts)
+}
+
+// Render renders a window with a ledger as this view does: with labels and markers.
+func (l *Live) Render(window []session.Message, ledger rule.Ledger) []session.Message {
+	return l.Markers.Of(l.Labels.Render(Render(window, ledger), ledger))
+}

@@ -13,8 +13,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/llm/llmtest"
+	"github.com/winnowhq/winnow/report"
 )
 
 // notes is a summary with inventions in it: a path and a number that the session has nowhere.
@@ -296,7 +296,7 @@ func TestAsked_anInterruptEndsAtOnceAndWhatWasPaidIsKept(t *testing.T) {
 				t.Error("the session was changed")
 			}
 			var report struct {
-				Summaries winnow.SummaryCalls `json:"summaries"`
+				Summaries report.SummaryCalls `json:"summaries"`
 			}
 			if err := json.Unmarshal([]byte(d.process("inspect", id, "--json").stdout), &report); err != nil {
 				t.Fatal(err)

@@ -9,8 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/edit"
 	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/token"
@@ -90,8 +92,8 @@ func (a *app) undo(ctx context.Context, s *source, what string, c *change) error
 			return err
 		}
 		if what = newest.made; what == "" {
-			restored, err := s.engine.RestoreFields(ctx, s.id, newest.elisions...)
-			c.touched(restored)
+			done, err := s.engine.Edit(ctx, s.id, edit.Request{Fields: newest.elisions})
+			c.touched(done.Replaced)
 			return err
 		}
 	}
@@ -123,7 +125,7 @@ type deed struct {
 func newestRestore(ctx context.Context, s *source) (*pivot.Receipt, error) {
 	_, state, err := s.engine.Session(ctx, s.id)
 	for i := range slices.Backward(state.Receipts) {
-		if r := &state.Receipts[i]; winnow.Stands(state, r) {
+		if r := &state.Receipts[i]; report.Stands(state, r) {
 			return r, err
 		}
 	}
@@ -134,7 +136,7 @@ func newestRestore(ctx context.Context, s *source) (*pivot.Receipt, error) {
 const together = 1000
 
 func newestOf(ctx context.Context, s *source) (deed, error) {
-	report, err := s.engine.Inspect(ctx, s.id)
+	report, err := winnow.Look(ctx, s.engine, s.id, report.Inspect)
 	if err != nil {
 		return deed{}, err
 	}
@@ -216,9 +218,9 @@ what the window has no room for.`,
 		Args: between(2, -1, "SRC and at least one PART"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runChange(cmd.Context(), args[0], out, "restored", func(s *source, c *change) error {
-				receipt, err := s.engine.Restore(cmd.Context(), s.id, args[1:]...)
+				done, err := s.engine.Edit(cmd.Context(), s.id, edit.Request{Restore: args[1:], All: true})
 				if err == nil {
-					c.receipt(receipt)
+					c.receipt(done.Receipt)
 				}
 				return err
 			})
@@ -236,15 +238,15 @@ func second(args []string) string {
 }
 
 // openToChange opens a source whose change goes to an output, and reports on it as it is before. The caller closes it.
-func (a *app) openToChange(ctx context.Context, src string, out *output, dry bool) (*source, winnow.Report, error) {
+func (a *app) openToChange(ctx context.Context, src string, out *output, dry bool) (*source, report.Report, error) {
 	s, err := a.openOutput(ctx, src, out, dry)
 	if err != nil {
-		return nil, winnow.Report{}, err
+		return nil, report.Report{}, err
 	}
-	before, err := s.engine.Inspect(ctx, s.id)
+	before, err := winnow.Look(ctx, s.engine, s.id, report.Inspect)
 	if err != nil {
 		s.Close()
-		return nil, winnow.Report{}, err
+		return nil, report.Report{}, err
 	}
 	return s, before, nil
 }
@@ -265,7 +267,7 @@ func (a *app) runChange(ctx context.Context, src string, out output, did string,
 	if err := do(s, &doc); err != nil {
 		return err
 	}
-	after, err := s.engine.Inspect(ctx, s.id)
+	after, err := winnow.Look(ctx, s.engine, s.id, report.Inspect)
 	if err != nil {
 		return err
 	}

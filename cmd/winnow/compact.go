@@ -14,6 +14,7 @@ import (
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/view"
@@ -130,7 +131,7 @@ func (a *app) runCompact(ctx context.Context, src string, f compactFlags) error 
 			return err
 		}
 	}
-	before, err := s.engine.Inspect(ctx, s.id)
+	before, err := winnow.Look(ctx, s.engine, s.id, report.Inspect)
 	if err != nil {
 		return err
 	}
@@ -213,7 +214,7 @@ func (a *app) compactionPage(ctx context.Context, s *source, f *compactFlags, do
 }
 
 // notFolded makes "there is nothing to do" of an error that says so. to is what --to asked for.
-func notFolded(err error, before winnow.Report, to int) error {
+func notFolded(err error, before report.Report, to int) error {
 	switch size := token.Grouped(before.Window.Tokens); {
 	case errors.Is(err, winnow.ErrNothingNew):
 		how := "to have it folded further, ask for fewer with --to TOKENS, or for what the summary is to dwell on with --focus"
@@ -225,7 +226,7 @@ func notFolded(err error, before winnow.Report, to int) error {
 }
 
 // tooSmall reports whether there was too little to fold: a summary would be longer than what it stands for.
-func tooSmall(err error, before winnow.Report) bool {
+func tooSmall(err error, before report.Report) bool {
 	code := winnow.CodeOf(err)
 	return code == winnow.NothingToFold || code == winnow.NoProgress && !before.Window.Overflow
 }
@@ -272,8 +273,8 @@ func summaryOf(ctx context.Context, s *source, id string) (summary, carried stri
 	return strings.Join(own, "\n\n"), carried, nil
 }
 
-func (a *app) showCompaction(ctx context.Context, s *source, before winnow.Report, doc compaction, f compactFlags) error {
-	after, err := s.engine.Inspect(ctx, s.id)
+func (a *app) showCompaction(ctx context.Context, s *source, before report.Report, doc compaction, f compactFlags) error {
+	after, err := winnow.Look(ctx, s.engine, s.id, report.Inspect)
 	if err != nil {
 		return err
 	}

@@ -6,15 +6,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 )
 
 // dismissal is the JSON document of dismiss.
 type dismissal struct {
-	Source      string              `json:"source"`
-	Did         string              `json:"did"`
-	Changed     []int               `json:"changed"` // numbers
-	Constraints []winnow.Constraint `json:"constraints"`
+	Source      string               `json:"source"`
+	Did         string               `json:"did"`
+	Changed     []int                `json:"changed"` // numbers
+	Constraints []report.Instruction `json:"constraints"`
 }
 
 func (a *app) dismissCommand() *cobra.Command {
@@ -57,12 +58,12 @@ func (a *app) runDismiss(ctx context.Context, src string, which []string, undo b
 		return err
 	}
 	defer s.Close()
-	doc := dismissal{Source: src, Did: "listed", Changed: []int{}, Constraints: []winnow.Constraint{}}
+	doc := dismissal{Source: src, Did: "listed", Changed: []int{}, Constraints: []report.Instruction{}}
 	if len(which) > 0 {
 		if s.fromFile() {
 			return usage(`dismissals live in the store: "winnow import %s" first, or use "winnow compact %s --dismiss N"`, src, src)
 		}
-		var changed []winnow.Constraint
+		var changed []report.Instruction
 		if undo {
 			doc.Did = "undismissed"
 			changed, err = s.engine.Undismiss(ctx, s.id, which...)
@@ -77,7 +78,7 @@ func (a *app) runDismiss(ctx context.Context, src string, which []string, undo b
 			doc.Changed = append(doc.Changed, c.Number)
 		}
 	}
-	all, err := s.engine.Constraints(ctx, s.id)
+	all, err := winnow.Look(ctx, s.engine, s.id, report.Instructions)
 	if err != nil {
 		return err
 	}

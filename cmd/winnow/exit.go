@@ -17,6 +17,7 @@ import (
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/format/opencodedb"
 	"github.com/winnowhq/winnow/inplace"
+	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/token"
 )
@@ -140,7 +141,7 @@ func exitCode(err error) int {
 		return exitInterrupted
 	}
 	switch winnow.CodeOf(err) {
-	case winnow.NothingToFold, winnow.Already, winnow.Fits, winnow.BelowMinimum:
+	case winnow.NothingToFold, winnow.Already, rule.Fits, rule.BelowMinimum:
 		return exitNothing
 	case winnow.BadConfig:
 		return exitUsage

@@ -8,15 +8,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/report"
 )
 
 // explained is the JSON document of explain without PART.
 type explained struct {
 	Source string               `json:"source"`
 	Policy string               `json:"policy"`
-	Parts  []winnow.Explanation `json:"parts"` // in the order of the log
-	Zones  []winnow.ZoneTotal   `json:"zones"`
-	Rules  []winnow.RuleTotal   `json:"rules"`
+	Parts  []report.Explanation `json:"parts"` // in the order of the log
+	Zones  []report.ZoneTotal   `json:"zones"`
+	Rules  []report.RuleTotal   `json:"rules"`
 	Left   int                  `json:"left"` // parts that fit the filter and are not listed
 }
 
@@ -61,7 +62,7 @@ Without PART it lists the parts that a rule or a protection has something to say
 
 func zoneNames() []string {
 	var names []string
-	for _, z := range winnow.Zones() {
+	for _, z := range report.Zones() {
 		names = append(names, string(z))
 	}
 	return names
@@ -73,7 +74,7 @@ func (a *app) runExplain(ctx context.Context, src, part string) error {
 		return err
 	}
 	defer s.Close()
-	x, err := s.engine.Explain(ctx, s.id, part)
+	x, err := winnow.Look(ctx, s.engine, s.id, report.Explain(part))
 	if err != nil {
 		return err
 	}
@@ -89,7 +90,7 @@ func (a *app) runExplain(ctx context.Context, src, part string) error {
 }
 
 // rename makes the commands that take something back name a file as it is named on the command line.
-func (s *source) rename(x *winnow.Explanation, src string) {
+func (s *source) rename(x *report.Explanation, src string) {
 	if !s.fromFile() {
 		return
 	}
@@ -98,7 +99,7 @@ func (s *source) rename(x *winnow.Explanation, src string) {
 	if q := x.Quoted; q != nil {
 		undo := named(q.Undo)
 		x.Because = strings.Replace(x.Because, q.Undo, undo, 1)
-		x.Quoted = &winnow.Quoted{Message: q.Message, By: q.By, Pin: q.Pin, Time: q.Time, Undo: undo}
+		x.Quoted = &report.Quoted{Message: q.Message, By: q.By, Pin: q.Pin, Time: q.Time, Undo: undo}
 	}
 	for i := range x.Elisions {
 		x.Elisions[i].Undo = named(x.Elisions[i].Undo)
@@ -114,16 +115,16 @@ func (a *app) runExplainAll(ctx context.Context, src string, f partFilter) error
 		return err
 	}
 	defer s.Close()
-	all, err := s.engine.Parts(ctx, s.id)
+	all, err := winnow.Look(ctx, s.engine, s.id, report.Parts)
 	if err != nil {
 		return err
 	}
 	if err := f.check(s.engine, all); err != nil {
 		return err
 	}
-	all = slices.DeleteFunc(all, func(x winnow.PartReport) bool { return !f.fits(&x.Explanation) })
-	doc := explained{Source: src, Policy: s.engine.Policy().Name, Parts: []winnow.Explanation{}}
-	doc.Zones, doc.Rules = winnow.Totals(all)
+	all = slices.DeleteFunc(all, func(x report.Part) bool { return !f.fits(&x.Explanation) })
+	doc := explained{Source: src, Policy: s.engine.Policy().Name, Parts: []report.Explanation{}}
+	doc.Zones, doc.Rules = report.Totals(all)
 	listed := all[:0]
 	for _, x := range all {
 		if !f.worth(&x.Explanation) {
@@ -166,7 +167,7 @@ func (s *source) folder(ctx context.Context) string {
 const unseen = 160
 
 // check refuses the name of a rule that is neither in force nor in the session.
-func (f partFilter) check(e *winnow.Engine, all []winnow.PartReport) error {
+func (f partFilter) check(e *winnow.Engine, all []report.Part) error {
 	if f.rule == "" {
 		return nil
 	}
@@ -174,7 +175,7 @@ func (f partFilter) check(e *winnow.Engine, all []winnow.PartReport) error {
 	for _, r := range e.Policy().Rules {
 		names = append(names, r.Name())
 	}
-	if slices.Contains(names, f.rule) || slices.ContainsFunc(all, func(x winnow.PartReport) bool { return f.concerns(&x.Explanation) }) {
+	if slices.Contains(names, f.rule) || slices.ContainsFunc(all, func(x report.Part) bool { return f.concerns(&x.Explanation) }) {
 		return nil
 	}
 	slices.Sort(names)
@@ -182,13 +183,13 @@ func (f partFilter) check(e *winnow.Engine, all []winnow.PartReport) error {
 }
 
 // fits reports whether a part is among those asked for. Markers of steps and the like are none.
-func (f partFilter) fits(x *winnow.Explanation) bool {
+func (f partFilter) fits(x *report.Explanation) bool {
 	return (x.Tokens > 0 || len(x.Elisions) > 0) && (f.zone == "" || string(x.Zone) == f.zone) && (f.rule == "" || f.concerns(x))
 }
 
 // concerns reports whether the rule has anything to say of a part.
-func (f partFilter) concerns(x *winnow.Explanation) bool {
-	of := func(r winnow.Reason) bool { return r.Rule == f.rule }
+func (f partFilter) concerns(x *report.Explanation) bool {
+	of := func(r report.Reason) bool { return r.Rule == f.rule }
 	if slices.ContainsFunc(x.Elisions, of) || slices.ContainsFunc(x.Candidates, of) {
 		return true
 	}
@@ -201,10 +202,10 @@ func (f partFilter) concerns(x *winnow.Explanation) bool {
 }
 
 // worth reports whether a part gets a line of its own: something was decided about it, or protects it. Who asks for a zone or a rule gets all of it.
-func (f partFilter) worth(x *winnow.Explanation) bool {
+func (f partFilter) worth(x *report.Explanation) bool {
 	if f != (partFilter{}) {
 		return true
 	}
 	decided := len(x.Elisions)+len(x.Candidates)+len(x.Refusals)+len(x.StandsFor)+len(x.WouldStandFor) > 0 || x.Pinned
-	return decided || x.Kept != nil && (x.Kept.By == winnow.ByTool || x.Kept.By == winnow.ByPath)
+	return decided || x.Kept != nil && (x.Kept.By == report.ByTool || x.Kept.By == report.ByPath)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/format/opencodedb"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/visible"
 )
@@ -137,7 +138,7 @@ func (a *app) inspectFile(ctx context.Context, file string, settings winnow.Sett
 		return inspectedFile{}, err
 	}
 	defer s.Close()
-	report, err := s.engine.Inspect(ctx, s.id)
+	report, err := winnow.Look(ctx, s.engine, s.id, report.Inspect)
 	if err != nil {
 		return inspectedFile{}, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/edit"
 	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/token"
@@ -18,26 +19,26 @@ import (
 
 // handleList is the JSON document of handles.
 type handleList struct {
-	Source  string         `json:"source"`
-	Minimum int            `json:"minimum"` // tokens, of a piece of a part
-	Handles []winnow.Named `json:"handles"`
+	Source  string       `json:"source"`
+	Minimum int          `json:"minimum"` // tokens, of a piece of a part
+	Handles []edit.Named `json:"handles"`
 }
 
 // selfPruned is the JSON document of discard and distill.
 type selfPruned struct {
-	Source       string            `json:"source"`
-	Did          string            `json:"did"`
-	Targets      []winnow.Targeted `json:"targets"`
-	TokensBefore int               `json:"tokensBefore"`
-	TokensAfter  int               `json:"tokensAfter"`
-	Receipt      string            `json:"receipt,omitzero"`
-	Output       string            `json:"output,omitzero"`
+	Source       string        `json:"source"`
+	Did          string        `json:"did"`
+	Targets      []edit.Target `json:"targets"`
+	TokensBefore int           `json:"tokensBefore"`
+	TokensAfter  int           `json:"tokensAfter"`
+	Receipt      string        `json:"receipt,omitzero"`
+	Output       string        `json:"output,omitzero"`
 
 	InPlace *inplace.Replaced `json:"inPlace,omitzero"`
 }
 
 // refusedTargets is the end of a command that did some of what it was asked for.
-type refusedTargets struct{ targets []winnow.Targeted }
+type refusedTargets struct{ targets []edit.Target }
 
 func (r refusedTargets) Error() string {
 	var lines []string
@@ -67,7 +68,7 @@ func (a *app) runHandles(ctx context.Context, src string) error {
 		return err
 	}
 	defer s.Close()
-	named, err := s.engine.Handles(ctx, s.id)
+	named, err := winnow.Look(ctx, s.engine, s.id, edit.Handles)
 	if err != nil {
 		return err
 	}
@@ -85,7 +86,7 @@ func (a *app) runHandles(ctx context.Context, src string) error {
 	return s.done()
 }
 
-func (a *app) showHandles(named []winnow.Named) {
+func (a *app) showHandles(named []edit.Named) {
 	handle, size := len("handle"), len("tokens")
 	for _, n := range named {
 		handle, size = max(handle, len(n.Handle)), max(size, len(token.Grouped(n.Tokens)))
@@ -93,7 +94,7 @@ func (a *app) showHandles(named []winnow.Named) {
 	a.printf("%-*s  %*s  %5s  %s\n", handle, "handle", size, "tokens", "steps", "what")
 	for _, n := range named {
 		what := visible.Line(cmp.Or(n.Tool, n.Type) + " " + n.Target)
-		if n.State == winnow.Elided {
+		if n.State == edit.Elided {
 			what += fmt.Sprintf(" (%s: %s tokens shown)", n.Rule, token.Grouped(n.Shown))
 		}
 		a.printf("%-*s  %*s  %5d  %s\n", handle, n.Handle, size, token.Grouped(n.Tokens), n.Age, what)
@@ -111,8 +112,8 @@ func (a *app) discardCommand() *cobra.Command {
   winnow discard session.jsonl k3f7a2 -o smaller.jsonl`,
 		Args: between(2, -1, "SRC and at least one HANDLE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.runSelfPrune(cmd.Context(), args[0], out, "discarded", func(s *source) (winnow.SelfPruned, error) {
-				return s.engine.Discard(cmd.Context(), s.id, args[1:]...)
+			return a.runSelfPrune(cmd.Context(), args[0], out, "discarded", func(s *source) (winnow.Edited, error) {
+				return s.engine.Edit(cmd.Context(), s.id, edit.Request{Discard: args[1:]})
 			})
 		},
 	}
@@ -147,8 +148,8 @@ name that part. The summary is kept with the session and shown in every later vi
 					return usage("%s is empty: there is no summary in it", file)
 				}
 			}
-			return a.runSelfPrune(ctx, args[0], out, "distilled", func(s *source) (winnow.SelfPruned, error) {
-				return s.engine.Distill(ctx, s.id, winnow.Distillation{Targets: args[1:], Summary: text})
+			return a.runSelfPrune(ctx, args[0], out, "distilled", func(s *source) (winnow.Edited, error) {
+				return s.engine.Edit(ctx, s.id, edit.Request{Distill: []edit.Distillation{{Targets: args[1:], Summary: text}}})
 			})
 		},
 	}
@@ -159,7 +160,7 @@ name that part. The summary is kept with the session and shown in every later vi
 }
 
 // runSelfPrune opens a source, prunes it by handle, writes a file's copy, and tells what became of each target.
-func (a *app) runSelfPrune(ctx context.Context, src string, out output, did string, do func(*source) (winnow.SelfPruned, error)) error {
+func (a *app) runSelfPrune(ctx context.Context, src string, out output, did string, do func(*source) (winnow.Edited, error)) error {
 	s, before, err := a.openToChange(ctx, src, &out, false)
 	if err != nil {
 		return err
@@ -197,7 +198,7 @@ func (a *app) runSelfPrune(ctx context.Context, src string, out output, did stri
 }
 
 // outcomeOf is how a command ends: done, some targets refused, or nothing done.
-func outcomeOf(done winnow.SelfPruned) error {
+func outcomeOf(done winnow.Edited) error {
 	refused := refusedTargets{done.Targets}
 	for _, t := range done.Targets {
 		switch {

@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
@@ -202,7 +202,7 @@ func (in *importer) put(ctx context.Context, l looked, one *importedSession) err
 		s.Info.Time.Created, s.Info.Time.Updated = now, now
 	}
 	change := store.Change{Create: &s.Info, Append: s.Messages, Commit: l.doc.Ledger.All(), Source: &store.Source{Format: l.doc.Format, Path: l.path, Data: l.doc.Source},
-		Spend: winnow.Beside(l.doc.Beside)}
+		Spend: report.Beside(l.doc.Beside)}
 	if l.file.Path != "" {
 		change.File = &l.file
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/report"
 )
 
 // inspection is the JSON document of inspect.
@@ -14,7 +15,7 @@ type inspection struct {
 	Source string         `json:"source"`
 	Format string         `json:"format,omitzero"`
 	Counts *format.Counts `json:"counts,omitzero"` // in the product's own terms, branches that were left included
-	winnow.Report
+	report.Report
 	Page    string          `json:"page,omitzero"` // path of the page for a browser
 	Damaged []format.Damage `json:"damaged"`
 }
@@ -87,7 +88,7 @@ func (a *app) runInspect(ctx context.Context, src string, html pageOutput) error
 }
 
 func (a *app) inspect(ctx context.Context, s *source, src string) (inspection, error) {
-	report, err := s.engine.Inspect(ctx, s.id)
+	report, err := winnow.Look(ctx, s.engine, s.id, report.Inspect)
 	if err != nil {
 		return inspection{}, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/report"
 )
 
 // TestJSONDocumentation_namesEveryMember keeps docs/json.md true: what a document has stands in the section of its command, or in the section of
@@ -27,7 +28,7 @@ func TestJSONDocumentation_namesEveryMember(t *testing.T) {
 		sections[strings.TrimSpace(title)] = body
 	}
 	documents := map[string]any{
-		"inspect": inspection{}, "inspect FOLDER": folderInspection{}, "prune": pruning{}, "view": viewed{}, "compact": compaction{}, "explain": explained{}, "explain PART": winnow.Explanation{},
+		"inspect": inspection{}, "inspect FOLDER": folderInspection{}, "prune": pruning{}, "view": viewed{}, "compact": compaction{}, "explain": explained{}, "explain PART": report.Explanation{},
 		"undo, redo, restore, pin": change{}, "dismiss": dismissal{}, "handles": handleList{}, "discard, distill": selfPruned{}, "import": imported{}, "export": exported{}, "list": listing{}, "search": searched{}, "show": shown{}, "revert": reversion{}, "config": configured{}, "config set": configSet{},
 		"list --everywhere": everywhere{}, "models": modelList{}, "replay": replayed{}, "run": []any{happened{}, ran{}}, "version": versioned{}, "originals": originalList{}, "originals prune": originalsPruned{}, "doctor": diagnosis{}, "Events": winnow.Event{},
 	}

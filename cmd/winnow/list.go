@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,8 @@ import (
 	"github.com/mattn/go-runewidth"
 	"github.com/spf13/cobra"
 
-	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/bill"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
@@ -79,7 +81,7 @@ reads no more than the beginning of each file.`,
 func sortings() []string { return []string{"updated", "size", "tokens", "cost"} }
 
 func (a *app) runList(ctx context.Context, quick bool) error {
-	settings, err := a.settings()
+	_, err := a.settings()
 	if err != nil {
 		return err // a mistake in the configuration is told by every command
 	}
@@ -87,9 +89,9 @@ func (a *app) runList(ctx context.Context, quick bool) error {
 	if err != nil {
 		return err
 	}
-	var bills []winnow.Bill
+	var bills []bill.Bill
 	if !quick {
-		if bills, err = a.bills(ctx, listings, settings); err != nil {
+		if bills, err = a.bills(ctx, listings); err != nil {
 			return err
 		}
 	}
@@ -139,8 +141,26 @@ func (a *app) listings(ctx context.Context) ([]store.Listing, error) {
 	return kept.List(ctx)
 }
 
+// sums is what a session of the store cost. Nothing of it is kept at hand.
+func (a *app) sums(ctx context.Context, kept store.Store, id string, prices *bill.Prices) (bill.Sums, error) {
+	state, err := kept.State(ctx, id)
+	if err != nil {
+		return bill.Sums{}, err
+	}
+	log := make([]session.Message, 0, state.Messages)
+	for m, err := range kept.Messages(ctx, id) {
+		if err != nil {
+			return bill.Sums{}, err
+		}
+		log = append(log, m)
+	}
+	slices.Reverse(log)
+	name := cmp.Or(a.model, report.Reader(state.Info, log, ""))
+	return report.SumsOf(state, log, prices.Model(name).String(), prices), nil
+}
+
 // bills are what sessions of the store cost.
-func (a *app) bills(ctx context.Context, of []store.Listing, settings winnow.Settings) ([]winnow.Bill, error) {
+func (a *app) bills(ctx context.Context, of []store.Listing) ([]bill.Bill, error) {
 	if len(of) == 0 {
 		return nil, nil
 	}
@@ -149,14 +169,14 @@ func (a *app) bills(ctx context.Context, of []store.Listing, settings winnow.Set
 		return nil, err
 	}
 	defer kept.Close()
-	engine, _, err := a.engine(kept, settings)
+	models, err := a.models()
 	if err != nil {
 		return nil, err
 	}
-	defer engine.Close()
-	bills := make([]winnow.Bill, len(of))
+	prices := bill.NewPrices(models.Lookup)
+	bills := make([]bill.Bill, len(of))
 	for i, l := range of {
-		sums, err := engine.Sums(ctx, l.Info.ID)
+		sums, err := a.sums(ctx, kept, l.Info.ID, prices)
 		if errors.Is(err, store.ErrNotFound) {
 			continue // it was deleted meanwhile
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/winnowhq/winnow"
 	"io"
 	"io/fs"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/page"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/report"
 )
 
 // pageOutput is where a page for a browser goes.
@@ -126,10 +128,10 @@ func (s *source) look(ctx context.Context, c *page.Content) error {
 		if c.Session, c.State, err = s.engine.Session(ctx, s.id); err != nil {
 			return err
 		}
-		if c.Report, err = s.engine.Inspect(ctx, s.id); err != nil {
+		if c.Report, err = winnow.Look(ctx, s.engine, s.id, report.Inspect); err != nil {
 			return err
 		}
-		if c.Parts, err = s.engine.Parts(ctx, s.id); err != nil {
+		if c.Parts, err = winnow.Look(ctx, s.engine, s.id, report.Parts); err != nil {
 			return err
 		}
 		_, state, err := s.engine.Session(ctx, s.id)

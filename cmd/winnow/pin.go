@@ -38,9 +38,9 @@ func pinTexts(ctx context.Context, s *source, texts []string) (made []pivot.Rece
 
 // receiptOf is the receipt of a pin, nil where it changed nothing of the view.
 func receiptOf(ctx context.Context, s *source, p rule.Pin) (*pivot.Receipt, error) {
-	receipts, err := s.engine.Receipts(ctx, s.id)
-	for i := range receipts {
-		if r := &receipts[i]; r.Pinned != nil && r.Pinned.ID == p.ID {
+	_, state, err := s.engine.Session(ctx, s.id)
+	for i := range state.Receipts {
+		if r := &state.Receipts[i]; r.Pinned != nil && r.Pinned.ID == p.ID {
 			return r, err
 		}
 	}

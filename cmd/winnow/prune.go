@@ -10,6 +10,7 @@ import (
 	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/policy"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 )
 
@@ -124,7 +125,7 @@ func whyNothing(refusals []rule.Refusal) string {
 }
 
 func (a *app) showPruning(ctx context.Context, s *source, outcome winnow.Outcome, doc pruning, dry bool) error {
-	report, err := s.engine.Inspect(ctx, s.id)
+	report, err := winnow.Look(ctx, s.engine, s.id, report.Inspect)
 	if err != nil {
 		return err
 	}

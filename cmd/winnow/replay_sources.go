@@ -17,6 +17,7 @@ import (
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/replay"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
@@ -227,7 +228,7 @@ func (r *replayReader) stored(ctx context.Context, id string) (replay.Source, er
 		if err != nil {
 			return nil, r.note(full, err)
 		}
-		paid, err := opened.engine.Gauge(ctx, full)
+		paid, err := winnow.Look(ctx, opened.engine, full, report.Measure)
 		if err != nil {
 			return nil, r.note(full, err)
 		}

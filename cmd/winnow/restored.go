@@ -15,9 +15,9 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/visible"
 )
@@ -155,7 +155,7 @@ func (a *app) keepRestores(ctx context.Context, s *source, output string, replac
 	r := restored{Path: file}
 	for i := range state.Receipts {
 		made := &state.Receipts[i]
-		if made.Kind != pivot.Restoring && made.Kind != pivot.Pinning || len(made.Replaced) == 0 || !winnow.Stands(state, made) {
+		if made.Kind != pivot.Restoring && made.Kind != pivot.Pinning || len(made.Replaced) == 0 || !report.Stands(state, made) {
 			continue
 		}
 		one := restore{Receipt: *made, From: from, Hash: hashText(s.doc.Source)}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"github.com/winnowhq/winnow"
 	"maps"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/token"
@@ -78,7 +80,7 @@ func (a *app) runShow(ctx context.Context, src string, diff bool, html pageOutpu
 	if err != nil {
 		return err
 	}
-	paid, err := s.engine.Sums(ctx, s.id)
+	paid, err := winnow.Look(ctx, s.engine, s.id, report.Sums)
 	if err != nil {
 		return err
 	}

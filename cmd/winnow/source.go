@@ -18,6 +18,7 @@ import (
 	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/plainfile"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/sqlite"
 	"github.com/winnowhq/winnow/token"
@@ -191,7 +192,7 @@ func (a *app) openDocument(ctx context.Context, src string, doc *format.Document
 		return nil, err
 	}
 	defer a.progress("looking at " + src)()
-	if err := s.engine.Import(ctx, doc.Session, doc.Ledger, nil, winnow.Beside(doc.Beside)...); err != nil {
+	if err := s.engine.Import(ctx, doc.Session, doc.Ledger, nil, report.Beside(doc.Beside)...); err != nil {
 		return nil, err
 	}
 	return s, nil

@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/edit"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
@@ -175,8 +177,8 @@ func (w *worker) run(ctx context.Context, o op, r *rand.Rand) error {
 		_, err := e.Publish(ctx, id)
 		return err
 	case "dismiss", "undismiss":
-		all, err := e.Constraints(ctx, id)
-		at := slices.IndexFunc(all, func(c winnow.Constraint) bool { return c.Dismissed == (o.Kind == "undismiss") })
+		all, err := winnow.Look(ctx, e, id, report.Instructions)
+		at := slices.IndexFunc(all, func(c report.Instruction) bool { return c.Dismissed == (o.Kind == "undismiss") })
 		if err != nil || at < 0 {
 			return err
 		}
@@ -255,7 +257,7 @@ func (w *worker) run(ctx context.Context, o op, r *rand.Rand) error {
 		return err
 	case "restore":
 		if all := state.Ledger.All(); len(all) > 0 {
-			_, err := e.Restore(ctx, id, all[r.IntN(len(all))].Part)
+			_, err := e.Edit(ctx, id, edit.Request{Restore: []string{all[r.IntN(len(all))].Part}, All: true})
 			return err
 		}
 	case "pin":

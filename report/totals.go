@@ -1,4 +1,4 @@
-package winnow
+package report
 
 import (
 	"cmp"
@@ -105,7 +105,7 @@ type RuleTotal struct {
 
 // Totals sums up parts, those alone that have anything for a model to read: by zone, in the order of zones that a window has, and by rule, what saved
 // and would save most first.
-func Totals(parts []PartReport) ([]ZoneTotal, []RuleTotal) {
+func Totals(parts []Part) ([]ZoneTotal, []RuleTotal) {
 	byZone, byRule := map[Zone]*ZoneTotal{}, map[string]*RuleTotal{}
 	of := func(name string) *RuleTotal {
 		if byRule[name] == nil {
