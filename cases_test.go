@@ -18,6 +18,7 @@ import (
 	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/store/memory"
 	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/view"
@@ -85,8 +86,8 @@ func newLab(t testing.TB, c Config) *lab {
 	return l
 }
 
-func withPolicy(name string) *Settings {
-	s := DefaultSettings()
+func withPolicy(name string) *settings.Settings {
+	s := settings.Default()
 	s.Policy = name
 	return &s
 }
@@ -538,7 +539,7 @@ func TestObserve_foldsByItselfAndPublishesEvents(t *testing.T) {
 }
 
 func TestObserve_doesNothingWhenAutoIsOff(t *testing.T) {
-	settings := DefaultSettings()
+	settings := settings.Default()
 	settings.Compaction.Auto = false
 	l := newLab(t, Config{Settings: &settings})
 	l.work(9)
@@ -707,7 +708,7 @@ func TestCompact_handsThePreviousSummaryOnOnce(t *testing.T) {
 
 func TestCompact_keepsRecentTurnsThroughTwoCompactions(t *testing.T) {
 	keep := 2500
-	settings := DefaultSettings()
+	settings := settings.Default()
 	settings.Compaction.Keep = &keep
 	l := newLab(t, Config{Settings: &settings, Summarizer: &scripted{answers: []any{notes("go on")}}})
 	l.work(4)
@@ -730,7 +731,7 @@ func TestCompact_keepsRecentTurnsThroughTwoCompactions(t *testing.T) {
 
 func TestCompact_splitsATurnThatIsTooBigAndSendsWhatIsFolded(t *testing.T) {
 	keep := 1500
-	settings := DefaultSettings()
+	settings := settings.Default()
 	settings.Compaction.Keep = &keep
 	scribe := &scripted{answers: []any{notes("go on")}}
 	l := newLab(t, Config{Settings: &settings, Summarizer: scribe})
@@ -887,7 +888,7 @@ func TestCompact_whatWasPaidInVainIsPartOfAPruning(t *testing.T) {
 }
 
 func TestCompact_aSummaryIsPaidForOnceWhereOnlyTheCarryOverShrinks(t *testing.T) {
-	settings := DefaultSettings()
+	settings := settings.Default()
 	keep := 0
 	settings.Compaction.Keep = &keep
 	scribe := &scripted{limit: 100000, answers: []any{notes("go on")}}

@@ -13,12 +13,13 @@ import (
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/rule/ruletest"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 )
 
 // explained is an engine with one log, under settings in which small things may go.
-func explained(t *testing.T, log *ruletest.Log, change func(*Settings)) (*Engine, string) {
+func explained(t *testing.T, log *ruletest.Log, change func(*settings.Settings)) (*Engine, string) {
 	t.Helper()
-	s := DefaultSettings()
+	s := settings.Default()
 	s.Compaction.Protect, s.Compaction.Minimum, s.Strategies.BalancedPruning.QuietSteps = 1_000_000, 0, 1
 	if change != nil {
 		change(&s)
@@ -169,7 +170,7 @@ func TestExplain_whatProtectsAPart(t *testing.T) {
 	log.Call("Read", args("/repo/c.go"), numbered(60))
 	log.User("And the next.")
 	active := log.Call("Bash", ruletest.Args{"command": "make cold"}, "cold")
-	e, id := explained(t, log, func(s *Settings) { s.Strategies.BalancedPruning.QuietSteps = 5 })
+	e, id := explained(t, log, func(s *settings.Settings) { s.Strategies.BalancedPruning.QuietSteps = 5 })
 	if _, err := e.Pin(t.Context(), id, rule.Pin{Part: pinned}); err != nil {
 		t.Fatal(err)
 	}
@@ -291,7 +292,7 @@ func BenchmarkParts(b *testing.B) {
 				log.Call("Read", ruletest.Args{"file_path": fmt.Sprintf("/repo/f%d.go", i%97)}, numbered(20))
 				log.Call("Bash", ruletest.Args{"command": fmt.Sprintf("make t%d", i%13)}, "ok\n")
 			}
-			s := DefaultSettings()
+			s := settings.Default()
 			s.Compaction.Minimum = 0
 			e := open(b, Config{Settings: &s})
 			if err := e.Import(b.Context(), session.Session{Info: session.Info{ID: "ses_x"}, Messages: log.Messages}, rule.Ledger{}, nil); err != nil {

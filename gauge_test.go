@@ -17,6 +17,7 @@ import (
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/rule/ruletest"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/memory"
 	"github.com/winnowhq/winnow/token"
@@ -278,7 +279,7 @@ func BenchmarkGauge(b *testing.B) {
 			log.Call("Bash", ruletest.Args{"command": fmt.Sprintf("make t%d", i%13)}, "ok\n")
 		}
 		start := func(b *testing.B) *Engine {
-			s := DefaultSettings()
+			s := settings.Default()
 			s.Compaction.Minimum = 0
 			e := open(b, Config{Settings: &s})
 			if err := e.Import(b.Context(), session.Session{Info: session.Info{ID: "ses_x"}, Messages: log.Messages}, rule.Ledger{}, nil); err != nil {

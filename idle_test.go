@@ -9,6 +9,7 @@ import (
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/rule/ruletest"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 )
 
 // What others went for may go when it lies idle. From the older part the explanation leads to the newer one, whose own line has the handle, and both come back.
@@ -61,24 +62,24 @@ func TestIdle_whatOthersWentForCanBeFoundAndRestored(t *testing.T) {
 	}
 }
 
-// Settings say how long, and whether.
+// settings.Settings say how long, and whether.
 func TestIdle_settings(t *testing.T) {
 	for _, c := range []struct {
 		what   string
-		change func(*BalancedPruning)
+		change func(*settings.BalancedPruning)
 		want   string // the fields that go
 	}{
-		{"as it is", func(*BalancedPruning) {}, "output"},
-		{"switched off", func(b *BalancedPruning) { b.PruneIdle = false }, ""},
-		{"13 steps", func(b *BalancedPruning) { b.IdleSteps = 13 }, ""},
-		{"outputs never", func(b *BalancedPruning) { b.IdleSteps = 0 }, ""},
-		{"arguments soon", func(b *BalancedPruning) { b.IdleInputSteps = 5 }, "output input"},
+		{"as it is", func(*settings.BalancedPruning) {}, "output"},
+		{"switched off", func(b *settings.BalancedPruning) { b.PruneIdle = false }, ""},
+		{"13 steps", func(b *settings.BalancedPruning) { b.IdleSteps = 13 }, ""},
+		{"outputs never", func(b *settings.BalancedPruning) { b.IdleSteps = 0 }, ""},
+		{"arguments soon", func(b *settings.BalancedPruning) { b.IdleInputSteps = 5 }, "output input"},
 	} {
 		log := ruletest.New()
 		log.Call("Bash", ruletest.Args{"command": "make"}, numbered(60))
 		log.Call("Write", ruletest.Args{"file_path": "/repo/b.go", "content": strings.Repeat("High water at noon.\n", 50)}, "File created successfully at: /repo/b.go")
 		log.Quiet(11)
-		e, id := explained(t, log, func(s *Settings) { c.change(&s.Strategies.BalancedPruning) })
+		e, id := explained(t, log, func(s *settings.Settings) { c.change(&s.Strategies.BalancedPruning) })
 		inspected, err := e.Inspect(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
@@ -93,7 +94,7 @@ func TestIdle_settings(t *testing.T) {
 			t.Errorf("%s: %q goes, want %q", c.what, got, c.want)
 		}
 	}
-	s := DefaultSettings()
+	s := settings.Default()
 	s.Strategies.BalancedPruning.IdleSteps, s.Strategies.BalancedPruning.IdleInputSteps = -1, -2
 	if err := s.Validate(); err == nil || !strings.Contains(err.Error(), "idleSteps: -1") || !strings.Contains(err.Error(), "idleInputSteps: -2") {
 		t.Errorf("steps below 0: %v", err)

@@ -15,6 +15,7 @@ import (
 	"github.com/winnowhq/winnow/edit"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/store/sqlite"
 )
 
@@ -455,7 +456,7 @@ func TestHandles_listsWhatIsWorthPruning(t *testing.T) {
 
 // With strategies.handles on, results that are worth it show their handle, and everything that counts tokens counts it.
 func TestView_showsHandlesWhereTheyAreWorthIt(t *testing.T) {
-	settings := DefaultSettings()
+	settings := settings.Default()
 	settings.Strategies.Handles = true
 	plain, _, _, _ := quay(t, Config{})
 	l, read, again, _ := quay(t, Config{Settings: &settings})
@@ -516,7 +517,7 @@ func TestView_showsHandlesWhereTheyAreWorthIt(t *testing.T) {
 
 // A view with handles begins with the view before it, and is the same after a restart.
 func TestView_withHandlesIsStable(t *testing.T) {
-	settings := DefaultSettings()
+	settings := settings.Default()
 	settings.Strategies.Handles = true
 	l := newLab(t, Config{Settings: &settings})
 	var before []byte

@@ -7,20 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/winnowhq/winnow/fact"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/summarize/offline"
 	"github.com/winnowhq/winnow/token"
 )
-
-// Prefix is what every request of a program begins with, before the messages of its view.
-type Prefix struct {
-	System string
-	Tools  jsontext.Value // the provider's own JSON; empty: none
-}
 
 // summarize asks for a summary: the hook, else the summariser, and where that gives none, the offline one. The session is not
 // locked, and nothing is written.

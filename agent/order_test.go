@@ -11,6 +11,7 @@ import (
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/llm/llmtest"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 )
 
 // trace writes down what a loop, its engine and its hooks tell, in the order in which it happens.
@@ -41,7 +42,7 @@ func traced(t *testing.T, b *bench, answer winnow.CompactingResult, refusal erro
 		tr.tell(string(e.Type))
 	}
 	if b.settings == nil {
-		s := winnow.DefaultSettings()
+		s := settings.Default()
 		b.settings = &s
 	}
 	off := false

@@ -18,13 +18,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/internal/soon"
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/llm/llmtest"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/snapshot"
 	"github.com/winnowhq/winnow/store"
 )
@@ -145,7 +145,7 @@ func TestSnapshots_noProviderIsSentAnythingOfThem(t *testing.T) {
 							kept(t, c)
 						}
 					}, onDisk, look(10))
-					settings := winnow.DefaultSettings()
+					settings := settings.Default()
 					settings.Policy = policy
 					b.settings = &settings
 					b.open(b.store)

@@ -18,6 +18,7 @@ import (
 	"github.com/winnowhq/winnow/llm/llmtest"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/summarize/offline"
 )
@@ -562,7 +563,7 @@ func TestRun_neverFoldsByItselfWhereThatIsOff(t *testing.T) {
 	small := reader
 	small.Limits.Context = 24_000
 	b := setUp(t, llmtest.Anthropic, llmtest.Script{Answer: j.answer, Window: small.Limits.Context}, func(c *agent.Config) { c.Model = small }, j.tools()...)
-	off := winnow.DefaultSettings()
+	off := settings.Default()
 	off.Compaction.Auto, off.Compaction.Prune = false, false
 	b.settings = &off
 	b.open(b.store)

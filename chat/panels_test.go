@@ -20,6 +20,7 @@ import (
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/rule/ruletest"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/memory"
 	"github.com/winnowhq/winnow/token"
@@ -55,7 +56,7 @@ func newScene(t testing.TB, models ...model.Model) *scene {
 	if models == nil {
 		models = []model.Model{reader}
 	}
-	settings := winnow.DefaultSettings()
+	settings := settings.Default()
 	settings.Compaction.Auto, settings.Compaction.Minimum, settings.Schedule = false, 0, "eager"
 	seed := rand.NewChaCha8([32]byte{1})
 	e, err := winnow.Open(winnow.Config{

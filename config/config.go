@@ -18,7 +18,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/tailscale/hujson"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/plainfile"
 )
 
@@ -35,7 +34,7 @@ type Sources struct {
 
 // Loaded is what was set.
 type Loaded struct {
-	Settings winnow.Settings
+	Settings Settings
 	// Origins says where a key that is not at its default was set: key → file or variable.
 	Origins map[string]string
 	// Files are the files that were read, lowest precedence first.
@@ -44,8 +43,8 @@ type Loaded struct {
 	// what, nor who is paid.
 	Ignored []Ignored
 
-	texts  map[string][]byte   // of Files
-	denied []winnow.Permission // by the project's file
+	texts  map[string][]byte // of Files
+	denied []Permission      // by the project's file
 }
 
 // Error is a mistake in a configuration: which key, where, and what it could have been meant to be.
@@ -78,7 +77,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // Load reads the configuration: defaults, the user's file, the project's file as far as it may set anything, the environment. A missing file is no
 // error unless it was named. Any mistake is an *Error, or several of them joined, and then nothing counts.
 func Load(s Sources) (Loaded, error) {
-	l := Loaded{Settings: winnow.DefaultSettings(), Origins: map[string]string{}}
+	l := Loaded{Settings: Default(), Origins: map[string]string{}}
 	for _, file := range s.files() {
 		data, err := s.read(file)
 		if errors.Is(err, fs.ErrNotExist) && s.File == "" {
@@ -139,7 +138,7 @@ var errNotPlain = errors.New("it is no plain file")
 
 // permitted checks the rules of one file, for those of another are laid beside them.
 func (l *Loaded) permitted() error {
-	s := winnow.DefaultSettings()
+	s := Default()
 	s.Permissions = l.Settings.Permissions
 	if err := s.Validate(); err != nil {
 		return l.Blame(err)
@@ -229,7 +228,7 @@ func (l *Loaded) keep(name string, data []byte) {
 	l.texts[name] = data
 }
 
-func decode(plain []byte, settings *winnow.Settings) error {
+func decode(plain []byte, settings *Settings) error {
 	return json.Unmarshal(plain, settings, json.RejectUnknownMembers(true))
 }
 
@@ -278,7 +277,7 @@ func SetAll(file string, values map[string]string) error {
 	doc.Format()
 	packed := doc.Pack()
 	var check Loaded
-	check.Settings, check.Origins = winnow.DefaultSettings(), map[string]string{}
+	check.Settings, check.Origins = Default(), map[string]string{}
 	if err := check.file(file, packed); err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/winnowhq/winnow/recall"
 	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/view"
 )
@@ -53,7 +54,7 @@ func Inspect(ctx context.Context, file File, c winnow.Config) (report.Report, er
 		return report.Report{}, err
 	}
 	s := &skimming{file: file, config: c, info: oldest.Session.Info, strata: max(fewestStrata, mostStrata/n)}
-	settings := winnow.DefaultSettings()
+	settings := settings.Default()
 	if c.Settings != nil {
 		settings = *c.Settings
 	}
@@ -91,7 +92,7 @@ func (f File) read(i int) (*format.Document, error) {
 type skimming struct {
 	file     File
 	config   winnow.Config
-	settings winnow.Settings
+	settings settings.Settings
 	info     session.Info
 	strata   int // of a stretch, at most
 

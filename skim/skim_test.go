@@ -21,6 +21,7 @@ import (
 	"github.com/winnowhq/winnow/internal/outside"
 	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/skim"
 )
 
@@ -107,10 +108,10 @@ func TestInspect_aWishIsToldOnce(t *testing.T) {
 
 // fixed counts without learning, so that every stretch counts alike, and protects nothing: what is protected is to be found in the newest
 // stretch, which is never as small as here.
-func fixed() winnow.Settings {
-	s := winnow.DefaultSettings()
+func fixed() settings.Settings {
+	s := settings.Default()
 	s.Counter, s.Compaction.Minimum, s.Compaction.Protect, s.Compaction.ProtectTurns = "linear", 0, 0, 0
-	s.Strategies.BalancedPruning = winnow.BalancedPruning{} // rules that compare parts see one stretch
+	s.Strategies.BalancedPruning = settings.BalancedPruning{} // rules that compare parts see one stretch
 	return s
 }
 

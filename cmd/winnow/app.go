@@ -15,7 +15,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/token"
@@ -231,10 +230,10 @@ func between(least, most int, what string) cobra.PositionalArgs {
 }
 
 // settings are the configuration with the flags over it.
-func (a *app) settings() (winnow.Settings, error) {
+func (a *app) settings() (config.Settings, error) {
 	loaded, err := config.Load(a.configSources())
 	if err != nil {
-		return winnow.Settings{}, usageError{err}
+		return config.Settings{}, usageError{err}
 	}
 	a.tellIgnored(loaded.Ignored)
 	s := loaded.Settings

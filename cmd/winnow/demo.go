@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"path/filepath"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/chat/demo"
+	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/store/memory"
 )
 
@@ -29,8 +29,8 @@ func (b *workbench) demo() error {
 	}
 	b.close = append(b.close, d.Close)
 	b.folder, b.app.env.Dir = folder, folder
-	b.settings = winnow.DefaultSettings()
-	b.settings.Providers = map[string]winnow.Provider{demo.Provider: {Protocol: d.Protocol(), BaseURL: d.BaseURL(), Headers: map[string]string{"x-api-key": "none"}}}
+	b.settings = config.Default()
+	b.settings.Providers = map[string]config.Provider{demo.Provider: {Protocol: d.Protocol(), BaseURL: d.BaseURL(), Headers: map[string]string{"x-api-key": "none"}}}
 	d.Tighten(&b.settings)
 	b.models, b.store = d.Models(), memory.New()
 	b.model = cmp.Or(b.app.model, demo.Small)

@@ -11,6 +11,7 @@ import (
 	"github.com/mattn/go-runewidth"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/format/opencodedb"
@@ -128,7 +129,7 @@ type inspectedFile struct {
 	damaged []format.Damage
 }
 
-func (a *app) inspectFile(ctx context.Context, file string, settings winnow.Settings) (inspectedFile, error) {
+func (a *app) inspectFile(ctx context.Context, file string, settings config.Settings) (inspectedFile, error) {
 	data, err := a.readSource(ctx, file)
 	if err != nil {
 		return inspectedFile{}, err

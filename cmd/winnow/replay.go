@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/replay"
 	"github.com/winnowhq/winnow/summarize/offline"
 	"github.com/winnowhq/winnow/token"
@@ -162,7 +162,7 @@ func (a *app) runReplay(ctx context.Context, args []string, f replayFlags) error
 }
 
 // tellReplay prints what a replay showed, and does what it was asked to do with it.
-func (a *app) tellReplay(ctx context.Context, report replay.Report, reader *replayReader, settings winnow.Settings, f replayFlags, files replayFiles) error {
+func (a *app) tellReplay(ctx context.Context, report replay.Report, reader *replayReader, settings config.Settings, f replayFlags, files replayFiles) error {
 	problems := reader.problems(report)
 	if len(report.Sessions) == 0 {
 		if a.json && len(problems.failed) == 0 {
@@ -224,7 +224,7 @@ func (a *app) replayMemory(fresh bool, version string) *replay.Memory {
 }
 
 // showReplay prints the report for people, and what --apply would do unless it is about to be done.
-func (a *app) showReplay(r replay.Report, settings winnow.Settings, applied bool) {
+func (a *app) showReplay(r replay.Report, settings config.Settings, applied bool) {
 	a.paint().Replay(r)
 	if r.Advice == nil || applied {
 		return

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/plainfile"
 	"github.com/winnowhq/winnow/replay"
@@ -20,7 +19,7 @@ import (
 
 // applyAdvice writes the recommended settings into the user's own configuration, or the one of --config, and those back to their defaults that stand against
 // them, so that what was measured is what is done. With --json it tells on standard error.
-func (a *app) applyAdvice(r replay.Report, inForce winnow.Settings) error {
+func (a *app) applyAdvice(r replay.Report, inForce config.Settings) error {
 	out := a.out
 	if a.json {
 		out = a.err
@@ -90,8 +89,8 @@ func (a *app) stillOtherwise(r replay.Report, out io.Writer) error {
 }
 
 // advised are the settings to write so that what was recommended is in force, none when it is.
-func advised(r replay.Report, inForce winnow.Settings) (map[string]string, error) {
-	wanted, err := set(winnow.DefaultSettings(), r.Advice.Settings)
+func advised(r replay.Report, inForce config.Settings) (map[string]string, error) {
+	wanted, err := set(config.Default(), r.Advice.Settings)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/policy"
@@ -19,7 +18,7 @@ import (
 
 // setups are the policies that are compared: those that were named, or the usual ones, with the configuration in force where it says anything else, and
 // those of the sweeps.
-func (a *app) setups(settings winnow.Settings, f replayFlags) ([]replay.Setup, error) {
+func (a *app) setups(settings config.Settings, f replayFlags) ([]replay.Setup, error) {
 	words := f.policies
 	usual := len(words) == 0
 	if usual {
@@ -102,7 +101,7 @@ func windowed(setups []replay.Setup, window string) error {
 }
 
 // configured is the policy of a configuration: of the one in force where path is "".
-func (a *app) configured(path string, inForce winnow.Settings) (replay.Setup, error) {
+func (a *app) configured(path string, inForce config.Settings) (replay.Setup, error) {
 	settings := inForce
 	if path != "" {
 		loaded, err := config.Load(config.Sources{File: a.path(path)})
@@ -111,7 +110,7 @@ func (a *app) configured(path string, inForce winnow.Settings) (replay.Setup, er
 		}
 		settings = loaded.Settings
 	}
-	changed, err := differing(settings, winnow.DefaultSettings())
+	changed, err := differing(settings, config.Default())
 	if err != nil {
 		return replay.Setup{}, err
 	}
@@ -130,7 +129,7 @@ func decides(key string) bool {
 }
 
 // differing are the settings that are others than in a second configuration, of those that decide.
-func differing(settings, from winnow.Settings) (map[string]string, error) {
+func differing(settings, from config.Settings) (map[string]string, error) {
 	keys, values, err := config.Loaded{Settings: settings}.Values()
 	if err != nil {
 		return nil, err
@@ -149,8 +148,8 @@ func differing(settings, from winnow.Settings) (map[string]string, error) {
 }
 
 // set is settings with values of keys, as JSON, over them. What it is made from stays as it was.
-func set(settings winnow.Settings, values map[string]string) (winnow.Settings, error) {
-	var out winnow.Settings
+func set(settings config.Settings, values map[string]string) (config.Settings, error) {
+	var out config.Settings
 	text, err := json.Marshal(settings)
 	if err != nil {
 		return out, err

@@ -15,6 +15,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/bill"
+	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/replay"
 	"github.com/winnowhq/winnow/report"
@@ -37,7 +38,7 @@ type replayReader struct {
 	errs   map[string]error // of what could not be read, by its path
 }
 
-func (a *app) replayReader(settings winnow.Settings) (*replayReader, error) {
+func (a *app) replayReader(settings config.Settings) (*replayReader, error) {
 	models, err := a.models()
 	if err != nil {
 		return nil, err

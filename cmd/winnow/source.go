@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/model"
@@ -182,7 +183,7 @@ func (a *app) path(name string) string {
 	return filepath.Join(a.env.Dir, name)
 }
 
-func (a *app) openDocument(ctx context.Context, src string, doc *format.Document, settings winnow.Settings) (_ *source, err error) {
+func (a *app) openDocument(ctx context.Context, src string, doc *format.Document, settings config.Settings) (_ *source, err error) {
 	s := &source{path: src, doc: doc, id: doc.Session.Info.ID}
 	if s.id == "" {
 		s.id = "session"
@@ -198,7 +199,7 @@ func (a *app) openDocument(ctx context.Context, src string, doc *format.Document
 	return s, nil
 }
 
-func (a *app) openStored(ctx context.Context, id string, want access, settings winnow.Settings) (*source, error) {
+func (a *app) openStored(ctx context.Context, id string, want access, settings config.Settings) (*source, error) {
 	kept, err := a.openStore(ctx, want)
 	if errors.Is(err, errNoStore) {
 		return nil, hinted{fmt.Errorf("%q is no file, and there is no store that could have a session of that name", id), "check the path; `winnow import FILE` puts a session into the store"}
@@ -284,7 +285,7 @@ func opened(s *sqlite.Store, err error) (store.Store, error) {
 }
 
 // engine makes an engine on a store, nil for one in memory.
-func (a *app) engine(kept store.Store, settings winnow.Settings) (*winnow.Engine, store.Store, error) {
+func (a *app) engine(kept store.Store, settings config.Settings) (*winnow.Engine, store.Store, error) {
 	c, err := a.config(kept, settings)
 	if err != nil {
 		return nil, nil, err
@@ -297,7 +298,7 @@ func (a *app) engine(kept store.Store, settings winnow.Settings) (*winnow.Engine
 }
 
 // config is what an engine of this command is made from.
-func (a *app) config(kept store.Store, settings winnow.Settings) (winnow.Config, error) {
+func (a *app) config(kept store.Store, settings config.Settings) (winnow.Config, error) {
 	models, err := a.models()
 	if err != nil {
 		return winnow.Config{}, err
@@ -306,12 +307,12 @@ func (a *app) config(kept store.Store, settings winnow.Settings) (winnow.Config,
 	if err != nil {
 		return winnow.Config{}, err
 	}
-	return winnow.Config{Settings: &settings, Store: kept, Models: models, Model: a.model, Counter: counter, Now: a.env.Now, ForceModel: a.model != "",
+	return winnow.Config{Settings: &settings.Settings, Store: kept, Models: models, Model: a.model, Counter: counter, Now: a.env.Now, ForceModel: a.model != "",
 		SummarizerFor: a.summarizerFor(settings)}, nil
 }
 
 // tokenCounter is the counter that was asked for, nil for the engine's own choice.
-func (a *app) tokenCounter(settings winnow.Settings) (token.Counter, error) {
+func (a *app) tokenCounter(settings config.Settings) (token.Counter, error) {
 	if settings.Counter == "auto" {
 		return nil, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/llm/providers"
 	"github.com/winnowhq/winnow/model"
@@ -16,7 +17,7 @@ import (
 
 // clientFor makes the client that asks a model by its name, and says which model that is: by its provider, what the settings say of that, and the
 // key in the environment. Failures that pass are tried again.
-func (a *app) clientFor(name string, models *model.Catalogue, settings winnow.Settings) (llm.Client, model.Model, error) {
+func (a *app) clientFor(name string, models *model.Catalogue, settings config.Settings) (llm.Client, model.Model, error) {
 	set, err := a.providers(settings)
 	if err != nil {
 		return nil, model.Model{}, err
@@ -32,7 +33,7 @@ func (a *app) clientFor(name string, models *model.Catalogue, settings winnow.Se
 }
 
 // providers are those that are known and those of the settings.
-func (a *app) providers(settings winnow.Settings) (*providers.Set, error) {
+func (a *app) providers(settings config.Settings) (*providers.Set, error) {
 	defined := make(map[string]providers.Provider, len(settings.Providers))
 	for name, p := range settings.Providers {
 		defined[name] = providers.Provider{Protocol: providers.Protocol(p.Protocol), BaseURL: p.BaseURL, KeyEnv: p.KeyEnv, Headers: p.Headers,
@@ -43,7 +44,7 @@ func (a *app) providers(settings winnow.Settings) (*providers.Set, error) {
 
 // summarizerFor makes the summariser that asks a model, nil where none is asked. A command that has always been free stays so: with "auto" only a
 // model that was configured is asked, not whichever the session names.
-func (a *app) summarizerFor(settings winnow.Settings) func(model.Model) (pivot.Summarizer, error) {
+func (a *app) summarizerFor(settings config.Settings) func(model.Model) (pivot.Summarizer, error) {
 	how, configured := settings.Compaction.Summarizer, settings.Compaction.Model
 	if how == "offline" || how == "auto" && configured == "" {
 		return nil

@@ -15,6 +15,7 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/agent/tools"
+	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/llm/providers"
 	"github.com/winnowhq/winnow/model"
@@ -28,7 +29,7 @@ import (
 // workbench is what an agent works with in one folder: the store and the engine on it, the models that can be asked, the tools and what they may do.
 type workbench struct {
 	app      *app
-	settings winnow.Settings
+	settings config.Settings
 	models   *model.Catalogue
 	set      *providers.Set
 	store    store.Store
@@ -92,7 +93,7 @@ func (a *app) openWorkbench(ctx context.Context, f working) (_ *workbench, err e
 		return nil, err
 	}
 	b.engine, err = winnow.Open(winnow.Config{
-		Settings: &b.settings, Store: b.store, Models: b.models, Model: b.model, Counter: counter, Now: a.env.Now,
+		Settings: &b.settings.Settings, Store: b.store, Models: b.models, Model: b.model, Counter: counter, Now: a.env.Now,
 		SummarizerFor: b.summarizer(), Prefix: b.prefix,
 	})
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/memory"
 	"github.com/winnowhq/winnow/view"
@@ -51,7 +52,7 @@ func newAsker(t *rapid.T, policy string) *asker {
 }
 
 func (a *asker) open() {
-	settings := winnow.DefaultSettings()
+	settings := settings.Default()
 	settings.Policy = a.policy
 	e, err := winnow.Open(winnow.Config{Store: a.store, Settings: &settings})
 	if err != nil {

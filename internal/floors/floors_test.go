@@ -25,7 +25,7 @@ var floors = [][]string{
 	{"session", "token", "token/*", "model", "shell", "call", "plot", "plainfile", "visible", "secret"},
 	{"rule", "budget", "bill", "recall", "fact", "coverage", "wire", "wire/*"},
 	{"view", "pivot", "schedule", "store", "format", "llm"},
-	{"policy", "report", "edit", "summarize/*", "llm/*", "store/*", "store/internal/exact", "store/internal/words", "format/*"},
+	{"policy", "settings", "report", "edit", "summarize/*", "llm/*", "store/*", "store/internal/exact", "store/internal/words", "format/*"},
 	{"", "replay"}, // the root: the engine, and the lab beside it: both run the planner
 	{"config", "tui", "page", "discover", "skim", "selfprune", "snapshot", "inplace", "agent", "agent/*"},
 	{"chat", "chat/demo"},
@@ -35,6 +35,7 @@ var floors = [][]string{
 // siblings are the imports on one floor that are meant, with the reason.
 var siblings = map[string]string{
 	"report policy":                     "what the rules would find now",
+	"settings policy":                   "which one is made of them",
 	"edit report":                       "what it is decided from",
 	"rule coverage":                     "what newer parts show again",
 	"call session":                      "what it understands",

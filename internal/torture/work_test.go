@@ -16,6 +16,7 @@ import (
 	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/summarize/offline"
 	"github.com/winnowhq/winnow/token"
@@ -65,7 +66,7 @@ func newWorker(seed uint64, kept store.Store) (*worker, error) {
 
 // configOf is the configuration of an engine with so little room that there is always something to prune and to fold.
 func configOf(seed uint64, kept store.Store) winnow.Config {
-	settings := winnow.DefaultSettings()
+	settings := settings.Default()
 	settings.Policy = []string{"balanced", "balanced", "classic", "aggressive"}[seed%4]
 	settings.Compaction.Protect, settings.Compaction.Minimum, settings.Compaction.ProtectTurns = 600, 100, 1
 	keep := 800
