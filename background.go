@@ -42,13 +42,21 @@ func (e *Engine) isPreparing(id string) bool {
 	return e.preparations[id] != nil
 }
 
-// Prepare writes the summary of a fold that is near, which takes as long as the model takes, and keeps it at hand: see Outcome.Prepare. It is to be called beside
-// the work, from a goroutine of the caller's. Nothing is stored; Publish makes it count, or a compaction that must come before that: it waits for
-// the summary and uses it. Where one is being prepared or at hand already, a compaction is being made, a marker waits for one, or no model is to be asked,
-// nothing is done. A model that gives no summary that counts is asked again when the fold must come, so that no offline summary takes its place here.
+// Prepare writes the summary of a fold that is near, which takes as long as the model takes, and keeps it at hand: see
+// Outcome.Prepare. Call it beside the work, from a goroutine of your own. Nothing is stored. Between two steps of the work
+// Compact with CompactOptions.Prepared makes the summary count: a compaction like any other, with the trigger "background".
+// What was appended since the summary was prepared stays word for word behind it, so that the work goes on; a "continue" is
+// appended only if nothing follows. A compaction that must come before that waits for the summary and uses it. Prepare does
+// nothing if a summary is being prepared or at hand, a compaction is being made, a marker waits for one, or no model is to be
+// asked. A model that gives no summary that counts is asked again when the fold must come, so that no offline summary takes
+// its place here.
 //
-// What it cost is recorded once: with the compaction that it becomes part of, or as spent in vain when it fails, is dropped, or ctx ends. Then it returns within 250 ms, if
-// the summariser does.
+// A summary is dropped when it no longer fits: Stale, when messages that it stands for were changed or shown whole again, or
+// another compaction was made or taken back; NoProgress, when what came since has grown so much that the view would not be
+// below its budget. The session is as it was then, and is folded when it must be, by a summary of all that there is.
+//
+// What it cost is recorded once: with the compaction that it becomes part of, or as spent in vain when it fails, is dropped,
+// or ctx ends. Then Prepare returns within 250 ms, if the summariser does.
 //
 // Errors: Disabled (compaction.auto is off), those of Compact.
 func (e *Engine) Prepare(ctx context.Context, id string) error {
@@ -133,14 +141,9 @@ func (e *Engine) fails(id string, err error) {
 	e.bus.publish(failed)
 }
 
-// Publish makes a summary count that Prepare has written: a compaction like any other, with the trigger "background". It is to be called between two steps of the
-// work. What was appended since the summary was prepared stays word for word behind it, so that the work goes on; a "continue" is appended only
-// where nothing does. It asks nobody and returns at once, nil where nothing is at hand or the summary is still being written.
-//
-// A summary is dropped, and what it cost recorded as spent in vain, when it no longer fits: Stale, when messages that it stands for were changed or shown whole again, or
-// another compaction was made or taken back; NoProgress, when what came since has grown so much that the view would not be below its budget. The session is as it
-// was then, and is folded when it must be, by a summary of all that there is.
-func (e *Engine) Publish(ctx context.Context, id string) (*pivot.Receipt, error) {
+// publishPrepared makes a summary count that Prepare has written. It asks nobody and returns at once, nil if there is none
+// or it is still being written.
+func (e *Engine) publishPrepared(ctx context.Context, id string) (*pivot.Receipt, error) {
 	defer e.foldBegins(id)()
 	f := e.claim(id)
 	if f == nil {

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/winnowhq/winnow/edit"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/policy"
@@ -28,23 +29,18 @@ type CompactOptions struct {
 	// a bound but the model's window. What cannot be made so small ends in NoProgress, and the session is as it was. A policy
 	// that folds by the letter keeps nothing else, and is not bound by it.
 	To int
+	// Later only appends a marker: "compact here", to be executed by a later Compact. At most one waits; a second request
+	// changes nothing. There is no receipt.
+	Later bool
+	// Waiting only executes a marker that waits; without one nothing is done, and there is no receipt. A loop does this
+	// before each step (S001, the loop's order).
+	Waiting bool
+	// Prepared only makes a summary count that Prepare has written; while there is none nothing is done, and there is no
+	// receipt. See Prepare.
+	Prepared bool
 	// KeepSecrets leaves keys, tokens and passwords in what is written under the pivot as they are. Otherwise those of a known shape are masked there, but for
 	// what is pinned; the log keeps them either way.
 	KeepSecrets bool
-}
-
-// Schedule appends a marker: "compact here", to be executed by the next Compact. At most one is pending; a second request returns the
-// pending one.
-func (e *Engine) Schedule(ctx context.Context, id string, auto bool) (marker session.Message, err error) {
-	err = e.change(ctx, "schedule", id, func(l *live) (store.Change, error) {
-		if at := view.Pending(l.log, l.state.Undone); at >= 0 {
-			marker = l.log[at]
-			return store.Change{}, nil
-		}
-		marker = pivot.Marker(e.identity(), id, lastUser(l.log), auto, false)
-		return store.Change{Append: []session.Message{marker}}, nil
-	}, nil)
-	return marker, err
 }
 
 // Compact prunes, folds the past into a summary, and publishes marker, summary and what follows from them in one
@@ -55,7 +51,33 @@ func (e *Engine) Schedule(ctx context.Context, id string, auto bool) (marker ses
 // written anew, from the log), NoProgress (folding would not shrink the view), BadSummary, BadConfig (no model can be asked, and one must be),
 // Cancelled, NotFound, Busy.
 func (e *Engine) Compact(ctx context.Context, id string, o CompactOptions) (*pivot.Receipt, error) {
+	switch {
+	case o.Later:
+		return nil, e.schedule(ctx, id, o.Auto)
+	case o.Prepared:
+		return e.publishPrepared(ctx, id)
+	case o.Waiting:
+		l, err := e.lock(ctx, "compact", id)
+		if err != nil {
+			return nil, err
+		}
+		waits := view.Pending(l.log, l.state.Undone) >= 0
+		l.mu.Unlock()
+		if !waits {
+			return nil, nil
+		}
+	}
 	return e.compact(ctx, id, o, "manual")
+}
+
+// schedule appends a marker, unless one waits.
+func (e *Engine) schedule(ctx context.Context, id string, auto bool) error {
+	return e.change(ctx, "schedule", id, func(l *live) (store.Change, error) {
+		if view.Pending(l.log, l.state.Undone) >= 0 {
+			return store.Change{}, nil
+		}
+		return store.Change{Append: []session.Message{pivot.Marker(e.identity(), id, edit.LastUser(l.log), auto, false)}}, nil
+	}, nil)
 }
 
 func (e *Engine) compact(ctx context.Context, id string, o CompactOptions, trigger string) (*pivot.Receipt, error) {
@@ -345,11 +367,4 @@ func (e *Engine) cold(l *live) time.Duration {
 		return 0
 	}
 	return idle.Round(time.Second)
-}
-
-func lastUser(log []session.Message) *session.Message {
-	if at := session.LastUser(log); at >= 0 {
-		return &log[at]
-	}
-	return nil
 }

@@ -13,19 +13,15 @@ import (
 	"github.com/winnowhq/winnow/store"
 )
 
-// Dismiss says of constraints that they are none. Each is named by its number or by its words; a piece of the sentence is enough where no other
-// has it. From the next compaction on it is not carried over; the message that it stands in is what it was. It returns them as they are now.
-// NotFound names what there is; Already when all of them were dismissed before.
-func (e *Engine) Dismiss(ctx context.Context, id string, which ...string) ([]report.Instruction, error) {
-	return e.dismiss(ctx, "dismiss", id, which, true)
-}
-
-// Undismiss makes dismissed constraints count again. which and errors as for Dismiss.
-func (e *Engine) Undismiss(ctx context.Context, id string, which ...string) ([]report.Instruction, error) {
-	return e.dismiss(ctx, "undismiss", id, which, false)
-}
-
-func (e *Engine) dismiss(ctx context.Context, op, id string, which []string, dismiss bool) ([]report.Instruction, error) {
+// Dismiss says of sentences that were taken for instructions that they are not, or, with dismiss false, that they are after
+// all. Each is named by its number or by its words; a piece of the sentence is enough if no other has it. From the next
+// compaction on what is dismissed is not carried over; the message that it stands in stays as it is. Dismiss returns them as
+// they are now. NotFound names what there is; Already if nothing changes.
+func (e *Engine) Dismiss(ctx context.Context, id string, dismiss bool, which ...string) ([]report.Instruction, error) {
+	op := "dismiss"
+	if !dismiss {
+		op = "undismiss"
+	}
 	var changed []report.Instruction
 	err := e.change(ctx, op, id, func(l *live) (store.Change, error) {
 		changed = nil

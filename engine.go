@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -57,9 +58,6 @@ func (e *Engine) Close() error {
 
 // Store is where the engine keeps its sessions.
 func (e *Engine) Store() store.Store { return e.config.Store }
-
-// Policy is the policy in force.
-func (e *Engine) Policy() policy.Policy { return e.policy }
 
 // Create adds an empty session and returns its id; a missing id and missing times are filled in.
 func (e *Engine) Create(ctx context.Context, info session.Info) (string, error) {
@@ -243,4 +241,14 @@ func (e *Engine) event(id string, t EventType) Event {
 
 func notFound(op, id, what string) error {
 	return &Error{Code: NotFound, Op: op, Session: id, Err: fmt.Errorf("there is no %s", what), Hint: `"winnow explain SRC --all" lists the parts, "winnow show SRC" the receipts and markers`}
+}
+
+// sameToModels reports whether a user message differs from the one that it replaces in nothing but its outline, which no model is sent.
+func sameToModels(before, after *session.Message) bool {
+	if before.Role != session.User || after.Role != session.User || before.ID != after.ID {
+		return false
+	}
+	a, b := before.MessageInfo, after.MessageInfo
+	a.Summary, b.Summary = nil, nil
+	return reflect.DeepEqual(a, b) && (len(before.Parts) == 0 && len(after.Parts) == 0 || reflect.DeepEqual(before.Parts, after.Parts))
 }

@@ -7,7 +7,9 @@ import (
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/view"
 )
 
 // ForbidOffline leaves the engine without the offline summariser to fall back to.
@@ -82,4 +84,42 @@ func (e *Engine) Handles(ctx context.Context, id string) ([]edit.Named, error) {
 func (e *Engine) Receipts(ctx context.Context, id string) ([]pivot.Receipt, error) {
 	_, state, err := e.Session(ctx, id)
 	return state.Receipts, err
+}
+
+func (e *Engine) Pending(ctx context.Context, id string) (*session.Message, error) {
+	s, state, err := e.Session(ctx, id)
+	if at := view.Pending(s.Messages, state.Undone); err == nil && at >= 0 {
+		return &s.Messages[at], nil
+	}
+	return nil, err
+}
+
+// Short forms of Compact and Amend, for tests.
+
+func (e *Engine) Publish(ctx context.Context, id string) (*pivot.Receipt, error) {
+	return e.Compact(ctx, id, CompactOptions{Prepared: true})
+}
+
+func (e *Engine) Schedule(ctx context.Context, id string, auto bool) (session.Message, error) {
+	if _, err := e.Compact(ctx, id, CompactOptions{Later: true, Auto: auto}); err != nil {
+		return session.Message{}, err
+	}
+	marker, err := e.Pending(ctx, id)
+	return *marker, err
+}
+
+func (e *Engine) Charge(ctx context.Context, id string, spent ...store.Spend) error {
+	return e.Amend(ctx, id, Amendment{Spent: spent})
+}
+
+func (e *Engine) Rename(ctx context.Context, id, title string) error {
+	return e.Amend(ctx, id, Amendment{Title: title})
+}
+
+func (e *Engine) Keep(ctx context.Context, id, part, text string) (handle string, err error) {
+	if err := e.Amend(ctx, id, Amendment{Kept: map[string]string{part: text}}); err != nil {
+		return "", err
+	}
+	w, err := Look(ctx, e, id, report.Read(part))
+	return w.Handle, err
 }

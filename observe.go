@@ -23,7 +23,7 @@ type Outcome struct {
 	Verdict budget.Verdict
 	// Pruned and Compacted are the receipts of what was done, nil when it was not.
 	Pruned, Compacted *pivot.Receipt
-	// Prepare: a fold is near. Where the program calls Engine.Prepare now, beside its work, and Engine.Publish between its steps, no request waits for
+	// Prepare: a fold is near. If the program calls Engine.Prepare now, beside its work, and Compact with Prepared between its steps, no request waits for
 	// the summary. Nothing else depends on it.
 	Prepare bool
 	// Refusals say what was not done, and why.

@@ -98,11 +98,7 @@ func (k *keeper) Dismiss(*rapid.T) {
 	}
 	c := rapid.SampledFrom(all).Draw(k.T, "constraint")
 	name := rapid.SampledFrom([]string{c.Text, fmt.Sprint(c.Number)}).Draw(k.T, "name")
-	do := k.engine.Dismiss
-	if k.rules[c.Text] {
-		do = k.engine.Undismiss
-	}
-	changed, err := do(context.Background(), k.id, name)
+	changed, err := k.engine.Dismiss(context.Background(), k.id, !k.rules[c.Text], name)
 	if err != nil || len(changed) != 1 || changed[0].Text != c.Text || changed[0].Dismissed == k.rules[c.Text] {
 		k.Fatalf("%q: changed %v, %v", name, changed, err)
 	}

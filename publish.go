@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/winnowhq/winnow/edit"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/secret"
@@ -67,7 +68,7 @@ func (f *folding) marker(id pivot.Identity) session.Message {
 	if f.pending != nil {
 		return *f.pending
 	}
-	return pivot.Marker(id, f.id, lastUser(f.log), f.options.Auto, f.options.Rejected)
+	return pivot.Marker(id, f.id, edit.LastUser(f.log), f.options.Auto, f.options.Rejected)
 }
 
 // change is what is stored: the marker, as it is then, its summary, what is kept behind it, what follows, the elisions, and what it cost.

@@ -171,7 +171,7 @@ func TestOrder_aWaitingCompactionComesFirst(t *testing.T) {
 	if tr.tell(""); slices.Contains(tr.told, "session.compacted") {
 		t.Fatal("something was folded: the test does not show what it is to show")
 	}
-	if _, err := b.engine.Schedule(t.Context(), got.SessionID, false); err != nil {
+	if _, err := b.engine.Compact(t.Context(), got.SessionID, winnow.CompactOptions{Later: true}); err != nil {
 		t.Fatal(err)
 	}
 	tr.told = nil

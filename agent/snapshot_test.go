@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/internal/soon"
 	"github.com/winnowhq/winnow/llm"
@@ -295,7 +296,7 @@ func TestHeadlines_aModelSaysThemAndIsPaid(t *testing.T) {
 		t.Errorf("asked %+v", asked)
 	}
 	// A title that somebody gave stays.
-	if err := b.engine.Rename(t.Context(), got.SessionID, "My lamps"); err != nil {
+	if err := b.engine.Amend(t.Context(), got.SessionID, winnow.Amendment{Title: "My lamps"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := b.Run(t.Context(), got.SessionID, "And the door?"); err != nil {

@@ -578,12 +578,12 @@ func TestRun_neverFoldsByItselfWhereThatIsOff(t *testing.T) {
 			t.Errorf("there was a %s", e.Type)
 		}
 	}
-	if _, err := b.engine.Schedule(t.Context(), got.SessionID, true); err != nil {
+	if _, err := b.engine.Compact(t.Context(), got.SessionID, winnow.CompactOptions{Later: true, Auto: true}); err != nil {
 		t.Fatal(err)
 	}
 	for try := 0; winnow.CodeOf(err) == winnow.TooLong && try < 5; try++ {
 		if got, err = b.Resume(t.Context(), got.SessionID); winnow.CodeOf(err) == winnow.TooLong {
-			if _, scheduled := b.engine.Schedule(t.Context(), got.SessionID, true); scheduled != nil {
+			if _, scheduled := b.engine.Compact(t.Context(), got.SessionID, winnow.CompactOptions{Later: true, Auto: true}); scheduled != nil {
 				t.Fatal(scheduled)
 			}
 		}

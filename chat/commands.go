@@ -118,7 +118,7 @@ func (m *chat) fold(focus string) tea.Cmd {
 	id, engine := m.session, m.config.Engine
 	if m.work != nil {
 		return m.do(func(ctx context.Context) func(m *chat) tea.Cmd {
-			_, err := engine.Schedule(ctx, id, true)
+			_, err := engine.Compact(ctx, id, winnow.CompactOptions{Later: true, Auto: true})
 			return func(m *chat) tea.Cmd {
 				if err != nil {
 					m.tell(told{"the past is not folded", err})

@@ -143,7 +143,7 @@ func (m *chat) retitle(text string) tea.Cmd {
 	}
 	id, engine := m.session, m.config.Engine
 	return m.do(func(ctx context.Context) func(m *chat) tea.Cmd {
-		err := engine.Rename(ctx, id, text)
+		err := engine.Amend(ctx, id, winnow.Amendment{Title: text})
 		return func(m *chat) tea.Cmd {
 			if err != nil {
 				m.tell(told{"the title stays", err})

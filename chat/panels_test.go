@@ -115,7 +115,7 @@ func (s *scene) worked() *scene {
 			}
 		}
 	}
-	if err := s.engine.Charge(s.t.Context(), s.id, store.Spend{Kind: "step", Failed: true, Model: reader.String(), Usage: session.Usage{Input: 2_000}, Cost: 0.006}); err != nil {
+	if err := s.engine.Amend(s.t.Context(), s.id, winnow.Amendment{Spent: []store.Spend{{Kind: "step", Failed: true, Model: reader.String(), Usage: session.Usage{Input: 2_000}, Cost: 0.006}}}); err != nil {
 		s.t.Fatal(err)
 	}
 	return s

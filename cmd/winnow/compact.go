@@ -127,7 +127,7 @@ func (a *app) runCompact(ctx context.Context, src string, f compactFlags) error 
 		return err
 	}
 	if len(f.dismissed) > 0 {
-		if _, err := s.engine.Dismiss(ctx, s.id, f.dismissed...); err != nil && winnow.CodeOf(err) != winnow.Already {
+		if _, err := s.engine.Dismiss(ctx, s.id, true, f.dismissed...); err != nil && winnow.CodeOf(err) != winnow.Already {
 			return err
 		}
 	}

@@ -66,10 +66,10 @@ func (a *app) runDismiss(ctx context.Context, src string, which []string, undo b
 		var changed []report.Instruction
 		if undo {
 			doc.Did = "undismissed"
-			changed, err = s.engine.Undismiss(ctx, s.id, which...)
+			changed, err = s.engine.Dismiss(ctx, s.id, false, which...)
 		} else {
 			doc.Did = "dismissed"
-			changed, err = s.engine.Dismiss(ctx, s.id, which...)
+			changed, err = s.engine.Dismiss(ctx, s.id, true, which...)
 		}
 		if err != nil {
 			return err

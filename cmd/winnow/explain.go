@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/policy"
 	"github.com/winnowhq/winnow/report"
 )
 
@@ -119,11 +120,15 @@ func (a *app) runExplainAll(ctx context.Context, src string, f partFilter) error
 	if err != nil {
 		return err
 	}
-	if err := f.check(s.engine, all); err != nil {
+	inForce, err := policyOf(ctx, s)
+	if err != nil {
+		return err
+	}
+	if err := f.check(inForce, all); err != nil {
 		return err
 	}
 	all = slices.DeleteFunc(all, func(x report.Part) bool { return !f.fits(&x.Explanation) })
-	doc := explained{Source: src, Policy: s.engine.Policy().Name, Parts: []report.Explanation{}}
+	doc := explained{Source: src, Policy: inForce.Name, Parts: []report.Explanation{}}
 	doc.Zones, doc.Rules = report.Totals(all)
 	listed := all[:0]
 	for _, x := range all {
@@ -166,20 +171,25 @@ func (s *source) folder(ctx context.Context) string {
 // unseen is how wide the table is where no terminal has a width: for grep and for files a reason is of more use whole.
 const unseen = 160
 
+// policyOf is the policy in force.
+func policyOf(ctx context.Context, s *source) (policy.Policy, error) {
+	return winnow.Look(ctx, s.engine, s.id, func(s *report.Session) (policy.Policy, error) { return s.Policy, nil })
+}
+
 // check refuses the name of a rule that is neither in force nor in the session.
-func (f partFilter) check(e *winnow.Engine, all []report.Part) error {
+func (f partFilter) check(p policy.Policy, all []report.Part) error {
 	if f.rule == "" {
 		return nil
 	}
 	var names []string
-	for _, r := range e.Policy().Rules {
+	for _, r := range p.Rules {
 		names = append(names, r.Name())
 	}
 	if slices.Contains(names, f.rule) || slices.ContainsFunc(all, func(x report.Part) bool { return f.concerns(&x.Explanation) }) {
 		return nil
 	}
 	slices.Sort(names)
-	return usage("there is no rule %q under the policy %s; its rules are %s", f.rule, e.Policy().Name, strings.Join(names, ", "))
+	return usage("there is no rule %q under the policy %s; its rules are %s", f.rule, p.Name, strings.Join(names, ", "))
 }
 
 // fits reports whether a part is among those asked for. Markers of steps and the like are none.

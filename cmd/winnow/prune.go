@@ -73,8 +73,12 @@ func (a *app) runPrune(ctx context.Context, src string, out output, dry bool) er
 	if err != nil {
 		return err
 	}
+	p, err := policyOf(ctx, s)
+	if err != nil {
+		return err
+	}
 	doc := pruning{
-		Source: src, Policy: s.engine.Policy().Name, Schedule: s.engine.Policy().Schedule.Name(), Marked: []string{}, Elisions: []rule.Elision{},
+		Source: src, Policy: p.Name, Schedule: p.Schedule.Name(), Marked: []string{}, Elisions: []rule.Elision{},
 		Refusals: append([]rule.Refusal{}, outcome.Refusals...), TokensBefore: before.Window.Tokens, TokensAfter: before.Window.Tokens, Damaged: []format.Damage{},
 	}
 	if s.doc != nil {

@@ -150,7 +150,7 @@ func (w *worker) run(ctx context.Context, o op, r *rand.Rand) error {
 		_, err := e.Compact(ctx, id, winnow.CompactOptions{Auto: r.IntN(2) == 0, Focus: strings.Repeat("the parser", r.IntN(2))})
 		return err
 	case "schedule":
-		_, err := e.Schedule(ctx, id, r.IntN(2) == 0)
+		_, err := e.Compact(ctx, id, winnow.CompactOptions{Later: true, Auto: r.IntN(2) == 0})
 		return err
 	case "undo":
 		_, err := e.Undo(ctx, id, "")
@@ -167,15 +167,15 @@ func (w *worker) run(ctx context.Context, o op, r *rand.Rand) error {
 		s, ledger, source := someSession(o.N, r)
 		return e.Import(ctx, s, ledger, source)
 	case "rename":
-		return e.Rename(ctx, id, fmt.Sprint("renamed by ", o.N))
+		return e.Amend(ctx, id, winnow.Amendment{Title: fmt.Sprint("renamed by ", o.N)})
 	case "charge":
-		return e.Charge(ctx, id, store.Spend{Time: session.Millis(w.now.UnixMilli()), Kind: "headline", Model: "p/m", Usage: session.Usage{Input: r.IntN(900), Output: o.N}, Cost: float64(o.N)},
-			store.Spend{Time: session.Millis(w.now.UnixMilli()), Kind: "summary", Model: "p/m", Failed: true})
+		return e.Amend(ctx, id, winnow.Amendment{Spent: []store.Spend{{Time: session.Millis(w.now.UnixMilli()), Kind: "headline", Model: "p/m", Usage: session.Usage{Input: r.IntN(900), Output: o.N}, Cost: float64(o.N)},
+			{Time: session.Millis(w.now.UnixMilli()), Kind: "summary", Model: "p/m", Failed: true}}})
 	case "publish":
 		if err := e.Prepare(ctx, id); err != nil {
 			return err
 		}
-		_, err := e.Publish(ctx, id)
+		_, err := e.Compact(ctx, id, winnow.CompactOptions{Prepared: true})
 		return err
 	case "dismiss", "undismiss":
 		all, err := winnow.Look(ctx, e, id, report.Instructions)
@@ -184,9 +184,9 @@ func (w *worker) run(ctx context.Context, o op, r *rand.Rand) error {
 			return err
 		}
 		if which := fmt.Sprint(all[at].Number); o.Kind == "undismiss" {
-			_, err = e.Undismiss(ctx, id, which)
+			_, err = e.Dismiss(ctx, id, false, which)
 		} else {
-			_, err = e.Dismiss(ctx, id, which)
+			_, err = e.Dismiss(ctx, id, true, which)
 		}
 		return err
 	case "aside":
@@ -239,7 +239,7 @@ func (w *worker) run(ctx context.Context, o op, r *rand.Rand) error {
 		if len(calls) == 0 {
 			return nil
 		}
-		_, err := e.Keep(ctx, id, calls[max(0, len(calls)-1-r.IntN(4))], someText(r, 20_000))
+		err := e.Amend(ctx, id, winnow.Amendment{Kept: map[string]string{calls[max(0, len(calls)-1-r.IntN(4))]: someText(r, 20_000)}})
 		return err
 	case "fork":
 		before := ""
