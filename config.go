@@ -20,15 +20,15 @@ import (
 	"github.com/winnowhq/winnow/token"
 )
 
-// Config is everything that an Engine is made from. The zero value works: it keeps sessions in memory, assumes a model, and
-// summarises without one.
+// Config is everything that an Engine is made from. The zero value works: it keeps sessions in
+// memory, assumes a model, and summarises without one.
 type Config struct {
 	// Settings are what a configuration file can say. Default: settings.Default().
 	Settings *settings.Settings
 	// Store keeps the sessions. Default: in memory, gone with the process.
 	Store store.Store
-	// Model is "provider/id" of the model that reads sessions which name none. Default: what Models assumes for an
-	// unknown model.
+	// Model is "provider/id" of the model that reads sessions which name none. Default: what Models
+	// assumes for an unknown model.
 	Model string
 	// ForceModel lets Model read every session, whatever model a session names.
 	ForceModel bool
@@ -36,24 +36,28 @@ type Config struct {
 	Models *model.Catalogue
 	// Summarizer writes the summaries, whatever the settings say. Default: who they say.
 	Summarizer pivot.Summarizer
-	// SummarizerFor makes the summariser that asks a model: compaction.model where it is set, and where that cannot be had, or none is
-	// set, the model that reads the session. An error says why that model cannot be asked; with compaction.summarizer "llm" it ends the
-	// compaction, with "auto" the offline summariser writes instead. nil without an error is "not this one". Default: none, and with "auto" the
-	// offline summariser writes.
+	// SummarizerFor makes the summariser that asks a model: compaction.model where it is set, and
+	// where that cannot be had, or none is set, the model that reads the session. An error says why
+	// that model cannot be asked; with compaction.summarizer "llm" it ends the compaction, with
+	// "auto" the offline summariser writes instead. nil without an error is "not this one".
+	// Default: none, and with "auto" the offline summariser writes.
 	SummarizerFor func(m model.Model) (pivot.Summarizer, error)
-	// Prefix tells what the program's own requests begin with, so that the request for a summary can extend the last of them and is read
-	// from the provider's cache. The summariser must ask as the program does, then: through the same client of package llm, or through one
-	// whose upstream.Config.Body says what the program's requests say besides, for thinking, effort, tool_choice and prompt_cache_key are part of
-	// what a cache knows a prompt by. Default: unknown, and the request for a summary stands by itself.
+	// Prefix tells what the program's own requests begin with, so that the request for a summary
+	// can extend the last of them and is read from the provider's cache. The summariser must ask as
+	// the program does, then: through the same client of package llm, or through one whose
+	// upstream.Config.Body says what the program's requests say besides, for thinking, effort,
+	// tool_choice and prompt_cache_key are part of what a cache knows a prompt by. Default:
+	// unknown, and the request for a summary stands by itself.
 	Prefix func(ctx context.Context, sessionID string) (Prefix, error)
-	// Counter estimates sizes. Default: what Settings.Counter names, as far as this package has it without a vocabulary:
-	// chars4 or linear; package token/counters makes the others.
+	// Counter estimates sizes. Default: what Settings.Counter names, as far as this package has it
+	// without a vocabulary: chars4 or linear; package token/counters makes the others.
 	Counter token.Counter
-	// Calibrated is what was learned of the models' tokenizers, for counters that learn. Default: nothing yet; what is learned goes when the
-	// engine does.
+	// Calibrated is what was learned of the models' tokenizers, for counters that learn. Default:
+	// nothing yet; what is learned goes when the engine does.
 	Calibrated *token.Calibrated
 	Hooks      Hooks
-	// Stretch: the sessions are stretches of longer ones that go on behind them, so that all of them was sent to a model, what their newest step gave too.
+	// Stretch: the sessions are stretches of longer ones that go on behind them, so that all of
+	// them was sent to a model, what their newest step gave too.
 	Stretch bool
 
 	// Now tells the time. Default: time.Now.
@@ -68,11 +72,13 @@ type Prefix struct {
 	Tools  jsontext.Value // the provider's own JSON; empty: no tools
 }
 
-// Hooks let a program take part. Every field may be nil. They are called without a lock held, so that they may use the engine.
+// Hooks let a program take part. Every field may be nil. They are called without a lock held, so
+// that they may use the engine.
 type Hooks struct {
 	// Compacting is called before a summary is asked for.
 	Compacting func(ctx context.Context, c Compacting) (CompactingResult, error)
-	// Continue is asked before the synthetic "continue" is appended after an automatic compaction; false suppresses it.
+	// Continue is asked before the synthetic "continue" is appended after an automatic compaction;
+	// false suppresses it.
 	Continue func(ctx context.Context, sessionID string, summary session.Message) bool
 }
 
@@ -85,8 +91,8 @@ type Compacting struct {
 	Request pivot.Request
 }
 
-// CompactingResult is what the hook answers; the zero value changes nothing. An error cancels the compaction: the session
-// stays as it was.
+// CompactingResult is what the hook answers; the zero value changes nothing. An error cancels the
+// compaction: the session stays as it was.
 type CompactingResult struct {
 	// Context lines are added to the instruction.
 	Context []string
@@ -112,7 +118,8 @@ func (c Config) withDefaults() (Config, error) {
 		c.Models = model.Default()
 	}
 	if c.Summarizer == nil && c.SummarizerFor == nil && c.Settings.Compaction.Summarizer == "llm" {
-		return c, &Error{Code: BadConfig, Op: "open", Err: errors.New("compaction.summarizer is llm, and this program has no way to ask a model"),
+		return c, &Error{Code: BadConfig, Op: "open",
+			Err:  errors.New("compaction.summarizer is llm, and this program has no way to ask a model"),
 			Hint: "use auto or offline, or set Config.SummarizerFor"}
 	}
 	if c.Now == nil {

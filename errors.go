@@ -1,11 +1,54 @@
 package winnow
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
 	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/store"
 )
+
+// reason is an error without what was done to whom.
+func reason(err error) string {
+	var known *Error
+	if !errors.As(err, &known) {
+		return err.Error()
+	}
+	if known.Hint != "" {
+		return known.Err.Error() + "; " + known.Hint
+	}
+	return known.Err.Error()
+}
+
+// busy is the error when that was not enough.
+func busy(op, id string) error {
+	return &Error{Code: Busy, Op: op, Session: id, Err: store.ErrConflict,
+		Hint: "another process keeps writing to it; try again"}
+}
+
+// failed gives an error of the store or a context the form that callers know.
+func (e *Engine) failed(op, id string, err error) error {
+	var known *Error
+	if errors.As(err, &known) {
+		return err
+	}
+	failed := &Error{Code: StoreFailed, Op: op, Session: id, Err: err}
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		failed.Code, failed.Hint = NotFound, "list the sessions to see the ids there are"
+	case errors.Is(err, store.ErrExists):
+		failed.Code, failed.Hint = Already, "a session with this id is in the store"
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		failed.Code, failed.Hint = Cancelled, "nothing was changed"
+	}
+	return failed
+}
+
+func notFound(op, id, what string) error {
+	return &Error{Code: NotFound, Op: op, Session: id, Err: fmt.Errorf("there is no %s", what),
+		Hint: `"winnow explain SRC --all" lists the parts, "winnow show SRC" the receipts and markers`}
+}
 
 // Codes of errors. Those of refusals are in package rule.
 const (
@@ -57,4 +100,18 @@ func CodeOf(err error) rule.Code {
 		return e.Code
 	}
 	return ""
+}
+
+const tooLargeHint = "read pieces of it with the recall tool or winnow show, or make room first"
+
+// refused is a refusal as an error.
+func refusedTo(op, id, what string, r *rule.Refusal) error {
+	err := &Error{Code: r.Code, Op: op, Session: id, Err: errors.New(what + ": " + r.Reason)}
+	switch r.Code {
+	case TooLarge:
+		err.Hint = tooLargeHint
+	case Undone:
+		err.Hint = "winnow redo makes it count again"
+	}
+	return err
 }

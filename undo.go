@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/winnowhq/winnow/edit"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
@@ -15,14 +16,62 @@ import (
 	"github.com/winnowhq/winnow/view"
 )
 
-// Undo takes back what a receipt is for: the pivot of a compaction with the elisions that were committed with it, the elisions of
-// a pruning, what a restore or a pin shows again. what is the id of a receipt or of a marker, "" for the newest that still stands. The view is then to the byte
-// what it was before, plus what was appended since; what is pinned stays in it. Nothing is deleted: Redo makes it count again.
+// foundKept is a receipt for a quotation that came with a session of which the receipts are not
+// known.
+func (e *Engine) foundKept(l *live, what string) *pivot.Receipt {
+	for i := range l.log {
+		n, kept := l.log[i].Kept()
+		if !kept || n.Kept != what && l.log[i].ID != what {
+			continue
+		}
+		r := &pivot.Receipt{ID: n.Kept, SessionID: l.id, Kind: pivot.Restoring, Time: l.log[i].Time.Created,
+			Trigger: "imported", Quoted: n.Quotes}
+		if n.Pin {
+			r.Kind = pivot.Pinning
+			if at := slices.IndexFunc(l.state.Pins, func(p rule.Pin) bool { return p.ID == n.Kept }); at >= 0 {
+				r.Pinned = &l.state.Pins[at]
+			}
+		}
+		r.Undo = "winnow undo " + l.id + " " + n.Kept
+		return r
+	}
+	return nil
+}
+
+// moot reports whether taking back what a receipt is for, or making it count again, would change
+// nothing: its quotation is not in the window, or what it quotes is there already.
+func (l *live) moot(r *pivot.Receipt, redo bool) bool {
+	switch {
+	case r.Kind == pivot.Pinning && r.Pinned != nil:
+		return redo && slices.ContainsFunc(l.state.Pins, func(p rule.Pin) bool { return samePin(p, *r.Pinned) })
+	case r.Kind != pivot.Restoring && r.Kind != pivot.Pinning:
+		return false
+	}
+	if redo && len(l.own(r.Replaced)) > 0 || !redo &&
+		slices.ContainsFunc(r.Replaced, func(el rule.Elision) bool { return !l.state.Ledger.Has(el.Key()) }) {
+		return false
+	}
+	if len(r.Quoted) == 0 && r.Kind == pivot.Restoring {
+		return true
+	}
+	shown := edit.QuotedIn(l.window())
+	if !redo {
+		return !shown.By[r.ID]
+	}
+	return len(r.Quoted) > 0 && len(shown.Hidden(l.log, r.Quoted)) == 0
+}
+
+// Undo takes back what a receipt is for: the pivot of a compaction with the elisions that were
+// committed with it, the elisions of a pruning, what a restore or a pin shows again. what is the id
+// of a receipt or of a marker, "" for the newest that still stands. The view is then to the byte
+// what it was before, plus what was appended since; what is pinned stays in it. Nothing is deleted:
+// Redo makes it count again.
 func (e *Engine) Undo(ctx context.Context, id, what string) (*pivot.Receipt, error) {
 	return e.turnBack(ctx, "undo", id, what, false)
 }
 
-// Redo makes an undone pivot or pruning count again. what as for Undo, "" for the one that was undone last in the order of the receipts.
+// Redo makes an undone pivot or pruning count again. what as for Undo, "" for the one that was
+// undone last in the order of the receipts.
 func (e *Engine) Redo(ctx context.Context, id, what string) (*pivot.Receipt, error) {
 	return e.turnBack(ctx, "redo", id, what, true)
 }
@@ -38,7 +87,8 @@ func (e *Engine) turnBack(ctx context.Context, op, id, what string, redo bool) (
 			if redo {
 				r = &l.state.Receipts[i]
 			}
-			if what == r.ID || what != "" && (what == r.Marker || r.Pinned != nil && what == r.Pinned.ID) || what == "" && l.stands(r) != redo && !l.moot(r, redo) {
+			if what == r.ID || what != "" && (what == r.Marker || r.Pinned != nil && what == r.Pinned.ID) ||
+				what == "" && l.stands(r) != redo && !l.moot(r, redo) {
 				receipt = r
 				break
 			}
@@ -52,11 +102,13 @@ func (e *Engine) turnBack(ctx context.Context, op, id, what string, redo bool) (
 			}
 		}
 		if l.stands(receipt) == redo || l.moot(receipt, redo) {
-			return c, &Error{Code: Already, Op: op, Session: id, Err: fmt.Errorf("%s is %sne already", cmp.Or(receipt.ID, receipt.Marker), op)}
+			return c, &Error{Code: Already, Op: op, Session: id,
+				Err: fmt.Errorf("%s is %sne already", cmp.Or(receipt.ID, receipt.Marker), op)}
 		}
 		c, keys = l.turned(c, receipt, redo)
 		pins := rule.Window{Pins: after(l.state, c, l.state.Revision).Pins} // what is pinned since stays whole
-		c.Commit = slices.DeleteFunc(slices.Clone(c.Commit), func(el rule.Elision) bool { return pins.Pinned(el.Part, el.Message) })
+		c.Commit = slices.DeleteFunc(slices.Clone(c.Commit),
+			func(el rule.Elision) bool { return pins.Pinned(el.Part, el.Message) })
 		c.Append = l.unheld(e.identity(), c, "")
 		return c, nil
 	}, func(l *live) {
@@ -71,11 +123,13 @@ func (e *Engine) turnBack(ctx context.Context, op, id, what string, redo bool) (
 	return receipt, err
 }
 
-// imported is a receipt for what came with a session: the pivot that the window begins with, or what is named.
+// imported is a receipt for what came with a session: the pivot that the window begins with, or
+// what is named.
 func (e *Engine) imported(l *live, op, what string) (*pivot.Receipt, error) {
 	if what == "" {
 		if op == "undo" && view.Pivot(l.window()) != nil {
-			return &pivot.Receipt{SessionID: l.id, Kind: pivot.Compaction, Marker: l.window()[0].ID}, nil // another program made it
+			// another program made it
+			return &pivot.Receipt{SessionID: l.id, Kind: pivot.Compaction, Marker: l.window()[0].ID}, nil
 		}
 		return nil, &Error{Code: NotFound, Op: op, Session: l.id, Err: fmt.Errorf("there is nothing to %s", op)}
 	}
@@ -88,7 +142,8 @@ func (e *Engine) imported(l *live, op, what string) (*pivot.Receipt, error) {
 	return nil, notFound(op, l.id, "receipt or marker "+what)
 }
 
-// turned is a change that takes back what a receipt is for, or makes it count again, and the elisions that it is about.
+// turned is a change that takes back what a receipt is for, or makes it count again, and the
+// elisions that it is about.
 func (l *live) turned(c store.Change, r *pivot.Receipt, redo bool) (store.Change, []rule.Key) {
 	var ids []string // of markers, pins and restores
 	switch {
@@ -111,11 +166,13 @@ func (l *live) turned(c store.Change, r *pivot.Receipt, redo bool) (store.Change
 	return c, keys
 }
 
-// foundReceipt is a receipt for a pivot that came with a session: another program made it, or this one did and the session was written to a file and read
-// again. What was committed with a pivot has its time.
+// foundReceipt is a receipt for a pivot that came with a session: another program made it, or this
+// one did and the session was written to a file and read again. What was committed with a pivot has
+// its time.
 func (e *Engine) foundReceipt(l *live, marker *session.Message) *pivot.Receipt {
 	r := &pivot.Receipt{
-		ID: e.ids.New("rcp", e.config.Now()), SessionID: l.id, Kind: pivot.Compaction, Time: marker.Time.Created, Trigger: "imported", Marker: marker.ID,
+		ID: e.ids.New("rcp", e.config.Now()), SessionID: l.id, Kind: pivot.Compaction, Time: marker.Time.Created,
+		Trigger: "imported", Marker: marker.ID,
 		Undo: "winnow undo " + l.id + " " + marker.ID,
 	}
 	for _, el := range l.state.Ledger.All() {
@@ -134,14 +191,6 @@ func (e *Engine) foundReceipt(l *live, marker *session.Message) *pivot.Receipt {
 	r.TokensBefore = l.tokens(before, l.state.Ledger.Without(keysOf(r.Committed)...))
 	r.TokensAfter = l.tokens(after, l.state.Ledger)
 	return r
-}
-
-func keysOf(elisions []rule.Elision) []rule.Key {
-	keys := make([]rule.Key, len(elisions))
-	for i, el := range elisions {
-		keys[i] = el.Key()
-	}
-	return keys
 }
 
 // stands reports whether what a receipt is for counts now.

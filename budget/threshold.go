@@ -11,13 +11,14 @@ import (
 	"github.com/winnowhq/winnow/model"
 )
 
-// Threshold is a fraction of the model's context when it is at most 1, as in 0.92, and a number of tokens
-// when it is more. Zero, not-a-number, and what is negative mean none, but for [Economic].
+// Threshold is a fraction of the model's context when it is at most 1, as in 0.92, and a number of
+// tokens when it is more. Zero, not-a-number, and what is negative mean none, but for [Economic].
 //
 // In JSON it is a number, or "economic".
 type Threshold float64
 
-// Economic as a threshold says that what requests cost decides how full the window may become. Nothing acts at it here: see [Settings.Economic].
+// Economic as a threshold says that what requests cost decides how full the window may become.
+// Nothing acts at it here: see [Settings.Economic].
 const Economic Threshold = -1
 
 // economic is what the configuration calls it.
@@ -50,12 +51,14 @@ func (t *Threshold) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return nil
 }
 
-// Thresholds are patterns over "provider/id", as in package model, to thresholds; "*" alone stands for every model, too.
+// Thresholds are patterns over "provider/id", as in package model, to thresholds; "*" alone stands
+// for every model, too.
 //
 // In JSON it is an object, or one threshold for every model.
 type Thresholds map[string]Threshold
 
-// UnmarshalJSONFrom lays what is read over what is there: an object pattern by pattern, one threshold in place of all.
+// UnmarshalJSONFrom lays what is read over what is there: an object pattern by pattern, one
+// threshold in place of all.
 func (t *Thresholds) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	if dec.PeekKind() == '{' {
 		return json.UnmarshalDecode(dec, (*map[string]Threshold)(t))

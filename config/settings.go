@@ -14,37 +14,46 @@ import (
 	"github.com/winnowhq/winnow/settings"
 )
 
-// Settings are everything that a configuration file can say: what the engine reads, and what the programs around it do.
+// Settings are everything that a configuration file can say: what the engine reads, and what the
+// programs around it do.
 type Settings struct {
 	settings.Settings
 	// Model is "provider/model" of the model that an agent asks where nobody names one.
 	Model string `json:"model"`
-	// Titles is "provider/model" of the model that puts finished turns into a few words for lists, a small one; empty: their own first sentences are taken.
+	// Titles is "provider/model" of the model that puts finished turns into a few words for lists,
+	// a small one; empty: their own first sentences are taken.
 	Titles string `json:"titles"`
-	// Snapshots keeps the state of the working folder before and after each step of an agent, for diffs and for going back.
+	// Snapshots keeps the state of the working folder before and after each step of an agent, for
+	// diffs and for going back.
 	Snapshots bool `json:"snapshots"`
-	// Permissions say what the tools of an agent may do: the last rule that matches counts.  package agent/tools has the
-	// policy that is made of them, and its verdicts where no rule matches.
+	// Permissions say what the tools of an agent may do: the last rule that matches counts.
+	// package agent/tools has the policy that is made of them, and its verdicts where no rule
+	// matches.
 	Permissions []Permission `json:"permissions"`
-	// Providers say how models are reached, by the provider's name in "provider/model": providers beside those that are known, or what
-	// is different about one that is.  Config.SummarizerFor is made from them.
+	// Providers say how models are reached, by the provider's name in "provider/model": providers
+	// beside those that are known, or what is different about one that is.  Config.SummarizerFor is
+	// made from them.
 	Providers map[string]Provider `json:"providers"`
 }
 
-// Provider says how one provider is reached. What is left out is what is known of a provider of that name.
+// Provider says how one provider is reached. What is left out is what is known of a provider of
+// that name.
 type Provider struct {
-	Protocol string            `json:"protocol,omitzero"` // the API that it speaks
-	BaseURL  string            `json:"baseURL,omitzero"`  // what stands before the protocol's own path
-	KeyEnv   string            `json:"keyEnv,omitzero"`   // the environment variable that holds the key
-	Headers  map[string]string `json:"headers,omitempty"` // sent with every request; "$NAME" is the variable of that name
+	Protocol string `json:"protocol,omitzero"` // the API that it speaks
+	BaseURL  string `json:"baseURL,omitzero"`  // what stands before the protocol's own path
+	KeyEnv   string `json:"keyEnv,omitzero"`   // the environment variable that holds the key
+	// sent with every request; "$NAME" is the variable of that name
+	Headers map[string]string `json:"headers,omitempty"`
 
-	Idle      int            `json:"idle,omitzero"`      // seconds of silence after which a request is given up
-	Longest   int            `json:"longest,omitzero"`   // seconds that a request may take in all
-	MaxTokens string         `json:"maxTokens,omitzero"` // the member that bounds an answer, where servers differ
-	Body      jsontext.Value `json:"body,omitzero"`      // a JSON object of members that every request gets besides; null leaves one out
+	Idle      int    `json:"idle,omitzero"`      // seconds of silence after which a request is given up
+	Longest   int    `json:"longest,omitzero"`   // seconds that a request may take in all
+	MaxTokens string `json:"maxTokens,omitzero"` // the member that bounds an answer, where servers differ
+	// a JSON object of members that every request gets besides; null leaves one out
+	Body jsontext.Value `json:"body,omitzero"`
 }
 
-// Permission is one rule about what an agent's tools may do; agent/tools.Rule says what its globs match. What is left out is everything.
+// Permission is one rule about what an agent's tools may do; agent/tools.Rule says what its globs
+// match. What is left out is everything.
 type Permission struct {
 	Tool    string `json:"tool,omitzero"`
 	Action  string `json:"action,omitzero"` // read, write, run, fetch; env: a variable that commands get
@@ -79,7 +88,8 @@ func (s Settings) Validate() error {
 		switch {
 		case !slices.Contains([]string{"allow", "ask", "deny"}, p.Verdict):
 			bad(key+".verdict", "unknown verdict %q; use allow, ask or deny", p.Verdict)
-		case !strings.Contains(p.Action, "*") && !slices.Contains([]string{"", "read", "write", "run", "fetch", "env"}, p.Action):
+		case !strings.Contains(p.Action, "*") && !slices.Contains([]string{"", "read", "write", "run", "fetch", "env"},
+			p.Action):
 			bad(key+".action", "unknown action %q; use read, write, run, fetch or env", p.Action)
 		case p.Action != "run" && p.Action != "env" && !doublestar.ValidatePattern(p.Target):
 			bad(key+".target", "%q is not a pattern", p.Target)
@@ -89,15 +99,20 @@ func (s Settings) Validate() error {
 		if name == "" || strings.ContainsAny(name, "/ \t\r\n") {
 			bad("providers", "%q cannot name a provider: it stands before the slash in provider/model", name)
 		}
-		if u, err := url.Parse(s.Providers[name].BaseURL); err != nil || u.String() != "" && (u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
-			bad("providers."+name+".baseURL", "%q is not an address; write one like https://host/v1", s.Providers[name].BaseURL)
+		if u, err := url.Parse(s.Providers[name].BaseURL); err != nil ||
+			u.String() != "" && (u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+			bad("providers."+name+".baseURL", "%q is not an address; write one like https://host/v1",
+				s.Providers[name].BaseURL)
 		}
 		p := s.Providers[name]
-		if p.Protocol != "" && !slices.Contains([]string{"openai-chat", "openai-responses", "anthropic", "gemini"}, p.Protocol) {
-			bad("providers."+name+".protocol", "unknown protocol %q; use openai-chat, openai-responses, anthropic or gemini", p.Protocol)
+		if p.Protocol != "" && !slices.Contains([]string{"openai-chat", "openai-responses", "anthropic", "gemini"},
+			p.Protocol) {
+			bad("providers."+name+".protocol",
+				"unknown protocol %q; use openai-chat, openai-responses, anthropic or gemini", p.Protocol)
 		}
 		if p.MaxTokens != "" && p.MaxTokens != "max_tokens" && p.MaxTokens != "max_completion_tokens" {
-			bad("providers."+name+".maxTokens", "unknown member %q; use max_tokens or max_completion_tokens", p.MaxTokens)
+			bad("providers."+name+".maxTokens", "unknown member %q; use max_tokens or max_completion_tokens",
+				p.MaxTokens)
 		}
 		if p.Idle < 0 {
 			bad("providers."+name+".idle", "%d: give 1 or more seconds, or leave it out for 120", p.Idle)

@@ -1,5 +1,6 @@
-// Package edit decides what becomes of parts that somebody names: they are discarded, distilled or restored. It also
-// decides which parts that a summary stands for are quoted behind it. It stores nothing.
+// Package edit decides what becomes of parts that somebody names: they are discarded, distilled or
+// restored. It also decides which parts that a summary stands for are quoted behind it. It stores
+// nothing.
 package edit
 
 import (
@@ -12,29 +13,31 @@ import (
 	"github.com/winnowhq/winnow/view"
 )
 
-// Request names parts by their id, the id of their call, or their handle, and says what is to become of them. One of
-// its fields is set.
+// Request names parts by their id, the id of their call, or their handle, and says what is to
+// become of them. One of its fields is set.
 type Request struct {
-	// Discard leaves parts out and shows a placeholder in the place of each (S002 "hash injection"): what a call gave
-	// back, and long texts among its arguments. What a rule left out already is done. A summary that Distill put in the
-	// place of a part goes.
+	// Discard leaves parts out and shows a placeholder in the place of each (S002 "hash
+	// injection"): what a call gave back, and long texts among its arguments. What a rule left out
+	// already is done. A summary that Distill put in the place of a part goes.
 	Discard []string
-	// Distill shows a summary in the place of the parts that it was made from, in every later view until it is taken
-	// back. Of several parts with one summary the largest shows it; the others name that part. A summary that is larger
-	// than what it would replace is refused. One for a part that was distilled before replaces the older summary, unless
-	// the view would grow. A part that a rule left out must be restored first.
+	// Distill shows a summary in the place of the parts that it was made from, in every later view
+	// until it is taken back. Of several parts with one summary the largest shows it; the others
+	// name that part. A summary that is larger than what it would replace is refused. One for a
+	// part that was distilled before replaces the older summary, unless the view would grow. A part
+	// that a rule left out must be restored first.
 	Distill []Distillation
-	// Restore shows parts whole again. With a part that shows the summary of several, the others come back too. What a
-	// compaction folded is quoted behind the summary, word for word and with its place in the session; there it stays,
-	// also behind later summaries, as long as there is room.
+	// Restore shows parts whole again. With a part that shows the summary of several, the others
+	// come back too. What a compaction folded is quoted behind the summary, word for word and with
+	// its place in the session; there it stays, also behind later summaries, as long as there is
+	// room.
 	Restore []string
-	// Fields takes single elisions back and leaves others of the same parts: what an older commit did to the arguments
-	// of a call stands when a newer one about its output is taken back. What is not elided is no error. There is no
-	// receipt of it.
+	// Fields takes single elisions back and leaves others of the same parts: what an older commit
+	// did to the arguments of a call stands when a newer one about its output is taken back. What
+	// is not elided is no error. There is no receipt of it.
 	Fields []rule.Key
-	// All does nothing unless all targets can be done, and there is something to do about each: the first for which that
-	// is not so is an error. Already for a part that is as it was asked to be; NotFound, NotKept, Undone, TooLarge and
-	// others for one that cannot be.
+	// All does nothing unless all targets can be done, and there is something to do about each: the
+	// first for which that is not so is an error. Already for a part that is as it was asked to be;
+	// NotFound, NotKept, Undone, TooLarge and others for one that cannot be.
 	All bool
 }
 
@@ -44,8 +47,8 @@ type Distillation struct {
 	Summary string   `json:"summary"`
 }
 
-// Target is what became of one part that was named. OK says that it is now as it was asked to be, also when it was so
-// already.
+// Target is what became of one part that was named. OK says that it is now as it was asked to be,
+// also when it was so already.
 type Target struct {
 	Target string    `json:"target"` // as it was given
 	Handle string    `json:"handle,omitzero"`
@@ -90,8 +93,8 @@ type Decision struct {
 // Changes reports whether there is anything to store.
 func (d *Decision) Changes() bool { return len(d.Commit)+len(d.Replaced)+len(d.Quote) > 0 }
 
-// Decide decides what becomes of the parts that a request names. Every target has its own result: one that cannot be
-// done holds up no other.
+// Decide decides what becomes of the parts that a request names. Every target has its own result:
+// one that cannot be done holds up no other.
 func Decide(s *report.Session, r Request) Decision {
 	b := newBatch(s)
 	b.Op, b.next = r.Op(), s.State.Ledger
@@ -166,7 +169,8 @@ func newBatch(s *report.Session) *batch {
 	}
 	b.shown = QuotedIn(b.window)
 	b.marks = rule.Window{
-		Messages: b.window, Ledger: s.State.Ledger, Pins: s.State.Pins, Facts: s.Facts, Guard: s.Policy.Guard, Handles: s.Handles,
+		Messages: b.window, Ledger: s.State.Ledger, Pins: s.State.Pins, Facts: s.Facts, Guard: s.Policy.Guard,
+		Handles: s.Handles,
 	}
 	return b
 }

@@ -32,9 +32,9 @@ const (
 	Elided State = "elided" // with less of it; restoring shows it whole
 )
 
-// Handles lists the parts of the window that are worth pruning, in their order: those of the older steps, with a text,
-// arguments or a result of at least rule.HandleMinimum tokens, and nothing that protects them. Those that are elided
-// already are among them, whatever left them out.
+// Handles lists the parts of the window that are worth pruning, in their order: those of the older
+// steps, with a text, arguments or a result of at least rule.HandleMinimum tokens, and nothing that
+// protects them. Those that are elided already are among them, whatever left them out.
 func Handles(s *report.Session) ([]Named, error) {
 	b := newBatch(s)
 	named := []Named{}

@@ -26,7 +26,8 @@ func (b *batch) discard() {
 		case b.leaned(t, b.targets):
 			continue
 		}
-		elisions, saved := b.less(t, b.free(t.part), "it was discarded by its handle", func(f rule.Field) string { return b.marks.Discarded(t.part, f) })
+		elisions, saved := b.less(t, b.free(t.part), "it was discarded by its handle",
+			func(f rule.Field) string { return b.marks.Discarded(t.part, f) })
 		switch {
 		case saved <= 0 && b.discarded(t.part): // its arguments alone were worth it
 			t.already("it is discarded")
@@ -93,16 +94,19 @@ func (b *batch) distill(targets []*target, summary string) {
 		case again && saved == 0:
 			t.already("it is distilled in these words")
 		case again:
-			t.refuse(rule.Unprofitable, fmt.Sprintf("the view would grow by %s; restore it first, or write less", tokens(-saved)))
+			t.refuse(rule.Unprofitable, fmt.Sprintf("the view would grow by %s; restore it first, or write less",
+				tokens(-saved)))
 		case saved == 0:
 			t.refuse(rule.Unprofitable, "the summary is as large as what it would replace")
 		default:
-			t.refuse(rule.Unprofitable, fmt.Sprintf("the summary is %s larger than what it would replace", tokens(-saved)))
+			t.refuse(rule.Unprofitable, fmt.Sprintf("the summary is %s larger than what it would replace",
+				tokens(-saved)))
 		}
 	}
 }
 
-// worthLeaning sorts out the parts of a group that are no larger than the placeholder that would name another part. The largest always stays.
+// worthLeaning sorts out the parts of a group that are no larger than the placeholder that would
+// name another part. The largest always stays.
 func (b *batch) worthLeaning(group []*target, size func(*target) int) []*target {
 	if len(group) < 2 {
 		return group
@@ -120,7 +124,10 @@ func (b *batch) worthLeaning(group []*target, size func(*target) int) []*target 
 			continue
 		}
 		_, was := mainly(b.next, t.part)
-		_, saved := b.less(t, b.free(t.part), "", func(f rule.Field) string { return b.marks.DistilledWith(t.part, f, largest.part) })
+		_, saved := b.less(t, b.free(t.part), "", func(f rule.Field) string {
+			return b.marks.DistilledWith(t.part, f,
+				largest.part)
+		})
 		if saved <= 0 && !was {
 			t.refuse(rule.Unprofitable, "what would stand in its place is as large")
 			continue
@@ -149,8 +156,9 @@ func (b *batch) leaned(t *target, with []*target) bool {
 	return false
 }
 
-// ownArguments leaves out the summaries among the arguments of older calls that distilled: they are shown where they belong. Only calls behind the first part
-// that goes anyway are taken, so that nothing more of the provider's cache is lost.
+// ownArguments leaves out the summaries among the arguments of older calls that distilled: they are
+// shown where they belong. Only calls behind the first part that goes anyway are taken, so that
+// nothing more of the provider's cache is lost.
 func (b *batch) ownArguments() {
 	first, newest := len(b.window), lastStep(b.window)
 	for _, el := range b.Commit {
@@ -161,12 +169,14 @@ func (b *batch) ownArguments() {
 		m := &b.window[i]
 		for j := range m.Parts {
 			p := &m.Parts[j]
-			if p.Type != session.ToolPart || call.Name(p.Tool) != rule.ToolDistill || p.State == nil || p.State.Status != session.Completed ||
+			if p.Type != session.ToolPart || call.Name(p.Tool) != rule.ToolDistill || p.State == nil ||
+				p.State.Status != session.Completed ||
 				b.next.Touches(p.ID) || b.refuse(m, p) != nil {
 				continue
 			}
 			stripped, ok := b.marks.Stripped(p)
-			el := rule.Elision{Part: p.ID, Message: m.ID, Field: rule.Input, Rule: rule.Distill, Because: "its summary is shown in the place of what it distilled", Shown: stripped}
+			el := rule.Elision{Part: p.ID, Message: m.ID, Field: rule.Input, Rule: rule.Distill,
+				Because: "its summary is shown in the place of what it distilled", Shown: stripped}
 			if el.Saves = b.plainTokens(p, b.next) - b.plainTokens(p, b.next.With(el)); !ok || el.Saves <= 0 {
 				continue
 			}
@@ -176,7 +186,8 @@ func (b *batch) ownArguments() {
 		}
 	}
 	if calls > 0 {
-		b.Notes = append(b.Notes, fmt.Sprintf("the arguments of %d older %s calls went with it", calls, rule.ToolDistill))
+		b.Notes = append(b.Notes, fmt.Sprintf("the arguments of %d older %s calls went with it", calls,
+			rule.ToolDistill))
 	}
 }
 
@@ -212,8 +223,10 @@ func (b *batch) free(p *session.Part) rule.Ledger {
 	return b.next.Without(keys...)
 }
 
-// less is what would be left out of a target on a ledger without it, and by how much the view would be smaller than it is now.
-func (b *batch) less(t *target, ledger rule.Ledger, because string, shown func(rule.Field) string) (elisions []rule.Elision, saved int) {
+// less is what would be left out of a target on a ledger without it, and by how much the view would
+// be smaller than it is now.
+func (b *batch) less(t *target, ledger rule.Ledger, because string,
+	shown func(rule.Field) string) (elisions []rule.Elision, saved int) {
 	for i, field := range fields(t.part) {
 		el := rule.Elision{Part: t.Part, Message: t.message.ID, Field: field, Rule: b.Op, Because: because}
 		if i == 0 {
@@ -246,7 +259,10 @@ func (b *batch) take(t *target, elisions []rule.Elision, saved int) {
 		}
 	}
 	standing := b.next.Of(t.Part)
-	elisions = slices.DeleteFunc(elisions, func(el rule.Elision) bool { return slices.ContainsFunc(standing, like(el)) })
+	elisions = slices.DeleteFunc(elisions, func(el rule.Elision) bool {
+		return slices.ContainsFunc(standing,
+			like(el))
+	})
 	b.next = b.next.Without(keysOf(gone)...).With(elisions...)
 	b.Replaced = append(b.Replaced, gone...)
 	b.Commit = append(b.Commit, elisions...)

@@ -14,10 +14,10 @@ import (
 	"github.com/winnowhq/winnow/view"
 )
 
-// Quotations are what the messages of a window quote that a summary stands for: parts that were restored, and what is
-// pinned. A quotation (pivot.Kept) stands behind the summary and is a message like any other: stored, sent, counted and
-// written to files. Nothing before it changes, so that a provider's cache holds. What is undone takes it out of the
-// window.
+// Quotations are what the messages of a window quote that a summary stands for: parts that were
+// restored, and what is pinned. A quotation (pivot.Kept) stands behind the summary and is a message
+// like any other: stored, sent, counted and written to files. Nothing before it changes, so that a
+// provider's cache holds. What is undone takes it out of the window.
 type Quotations struct {
 	Window map[string]bool   // messages of the window, which are shown whole
 	By     map[string]bool   // pins and receipts of restores that have a quotation in it
@@ -28,7 +28,8 @@ type Quotations struct {
 // QuotedIn returns the quotations of a window.
 func QuotedIn(window []session.Message) Quotations {
 	q := Quotations{
-		Window: make(map[string]bool, len(window)), By: map[string]bool{}, Parts: map[string]string{}, texts: map[string]bool{},
+		Window: make(map[string]bool, len(window)), By: map[string]bool{}, Parts: map[string]string{},
+		texts: map[string]bool{},
 	}
 	for i := range window {
 		m := &window[i]
@@ -61,7 +62,8 @@ func (q Quotations) Hidden(log []session.Message, parts []string) (hidden []stri
 }
 
 // Refuse says why a part that is not in the window cannot be quoted, nil when it can.
-func (q Quotations) Refuse(log []session.Message, undone map[string]bool, m *session.Message, p *session.Part) *rule.Refusal {
+func (q Quotations) Refuse(log []session.Message, undone map[string]bool, m *session.Message,
+	p *session.Part) *rule.Refusal {
 	no := func(code rule.Code, reason string) *rule.Refusal {
 		return &rule.Refusal{Code: code, Part: p.ID, Reason: reason}
 	}
@@ -83,9 +85,11 @@ func (q Quotations) Refuse(log []session.Message, undone map[string]bool, m *ses
 	return no(rule.NotKept, "there is nothing in it that a model reads")
 }
 
-// Needed are the quotations that a session needs so that everything that is pinned, or was restored, is in the view. If
-// they are needed because of a pivot that a change makes, marker names it, and they go with it.
-func Needed(id pivot.Identity, state store.State, log, window []session.Message, marker string) (needed []session.Message) {
+// Needed are the quotations that a session needs so that everything that is pinned, or was
+// restored, is in the view. If they are needed because of a pivot that a change makes, marker names
+// it, and they go with it.
+func Needed(id pivot.Identity, state store.State, log, window []session.Message,
+	marker string) (needed []session.Message) {
 	shown := QuotedIn(window)
 	add := func(note session.Note, q pivot.Quotation) {
 		if q.Text == "" || shown.texts[q.Text] {
@@ -108,14 +112,16 @@ func Needed(id pivot.Identity, state store.State, log, window []session.Message,
 	for i := range state.Receipts {
 		if r := &state.Receipts[i]; r.Kind == pivot.Restoring && !shown.By[r.ID] && report.Stands(state, r) {
 			hidden := shown.Hidden(log, r.Quoted)
-			add(session.Note{Kept: r.ID, Pivot: oldestFold(log, state.Undone, hidden)}, pivot.QuoteRestored(log, hidden...))
+			add(session.Note{Kept: r.ID, Pivot: oldestFold(log, state.Undone, hidden)},
+				pivot.QuoteRestored(log, hidden...))
 		}
 	}
 	return needed
 }
 
 // Quotation is the message that quotes restored parts. It goes with the receipt of the restore.
-func Quotation(id pivot.Identity, state store.State, log []session.Message, receipt string, parts []string) session.Message {
+func Quotation(id pivot.Identity, state store.State, log []session.Message, receipt string,
+	parts []string) session.Message {
 	note := session.Note{Kept: receipt, Pivot: oldestFold(log, state.Undone, parts)}
 	return pivot.Kept(id, state.Info.ID, LastUser(log), note, pivot.QuoteRestored(log, parts...))
 }
@@ -128,9 +134,10 @@ func LastUser(log []session.Message) *session.Message {
 	return nil
 }
 
-// quotePin is what must be quoted for a pin, with no text when all of it is shown, and the marker of the pivot with which
-// the quotation goes.
-func quotePin(state store.State, log []session.Message, shown Quotations, pin rule.Pin) (q pivot.Quotation, marker string) {
+// quotePin is what must be quoted for a pin, with no text when all of it is shown, and the marker
+// of the pivot with which the quotation goes.
+func quotePin(state store.State, log []session.Message, shown Quotations, pin rule.Pin) (q pivot.Quotation,
+	marker string) {
 	if pin.Text != "" {
 		return pivot.QuotePin(log, pin, nil), ""
 	}
@@ -146,8 +153,8 @@ func quotePin(state store.State, log []session.Message, shown Quotations, pin ru
 	return q, foldedBy(log, state.Undone, message)
 }
 
-// foldedBy is the marker of the pivot without which, and without the newer ones, a message would be in the window. It is
-// "" when no pivot hides the message.
+// foldedBy is the marker of the pivot without which, and without the newer ones, a message would be
+// in the window. It is "" when no pivot hides the message.
 func foldedBy(log []session.Message, undone map[string]bool, message string) (marker string) {
 	without := maps.Clone(undone)
 	if without == nil {
@@ -188,5 +195,6 @@ func NoRoom(s *report.Session, window []session.Message, ledger rule.Ledger) *ru
 		return nil
 	}
 	return &rule.Refusal{Code: rule.TooLarge, Tokens: size, Reason: fmt.Sprintf(
-		"with it the prompt would have %s tokens, and %s are usable", token.Grouped(size), token.Grouped(usable.Threshold))}
+		"with it the prompt would have %s tokens, and %s are usable", token.Grouped(size),
+		token.Grouped(usable.Threshold))}
 }

@@ -43,11 +43,14 @@ func (x *explainer) because(of *Explanation, p *session.Part, at int) {
 	case of.Quoted != nil:
 		of.Because, of.Undo = x.again(of.Quoted), of.Quoted.Undo
 	case of.Zone == Folded:
-		of.Because, of.Undo = "the summary of "+x.window[0].ID+" stands for everything before it", "winnow undo "+x.s.id()+" "+x.window[0].ID
+		of.Because, of.Undo = "the summary of "+x.window[0].ID+" stands for everything before it",
+			"winnow undo "+x.s.id()+" "+x.window[0].ID
 	case of.Zone == Summary:
-		of.Because, of.Undo = "it is the summary that the window begins with", "winnow undo "+x.s.id()+" "+x.window[0].ID
+		of.Because, of.Undo = "it is the summary that the window begins with",
+			"winnow undo "+x.s.id()+" "+x.window[0].ID
 	case of.Zone == Pruned:
-		of.Rule, of.Because, of.Undo = of.Elisions[0].Rule, sentences(of.Elisions, ""), "winnow restore "+x.s.id()+" "+nameOf(of)
+		of.Rule, of.Because, of.Undo = of.Elisions[0].Rule, sentences(of.Elisions, ""),
+			"winnow restore "+x.s.id()+" "+nameOf(of)
 	case isKept(&x.s.Log[at]):
 		of.Because, of.Undo = x.quotes(&x.s.Log[at])
 	case of.Zone == Prunable:
@@ -72,7 +75,8 @@ func (x *explainer) again(q *Quoted) string {
 	if q.Time > 0 {
 		did += " on " + time.UnixMilli(int64(q.Time)).UTC().Format("2006-01-02 15:04 UTC")
 	}
-	return fmt.Sprintf("folded behind pivot %s, %s: message %s quotes it; undone with: %s", x.window[0].ID, did, q.Message, q.Undo)
+	return fmt.Sprintf("folded behind pivot %s, %s: message %s quotes it; undone with: %s", x.window[0].ID, did,
+		q.Message, q.Undo)
 }
 
 // quotes says what a quotation is there for, and how it goes.
@@ -93,7 +97,8 @@ func (x *explainer) quotes(m *session.Message) (because, undo string) {
 	}
 }
 
-// undone is the marker of the undone compaction that the message at a position came with, "" for most.
+// undone is the marker of the undone compaction that the message at a position came with, "" for
+// most.
 func (x *explainer) undone(at int) string {
 	m := &x.s.Log[at]
 	kept, _ := m.Kept()
@@ -204,7 +209,8 @@ func (x *explainer) protection(of *Explanation) string {
 	return "it is protected"
 }
 
-// kept is what protects a part, the strongest first; nil when nothing does, or when it is not shown whole.
+// kept is what protects a part, the strongest first; nil when nothing does, or when it is not shown
+// whole.
 func (x *explainer) kept(of *Explanation, p *session.Part, at int) *Kept {
 	switch {
 	case of.Zone == Folded || of.Zone == Summary || of.Zone == Pruned || of.Zone == Prunable:

@@ -14,8 +14,8 @@ import (
 // Request is one request that a session took.
 type Request struct {
 	Time session.Millis `json:"time"`
-	// Kind is "step", "summary", "agent" or "left" (of what an imported file tells beside its log), or what else was
-	// stored.
+	// Kind is "step", "summary", "agent" or "left" (of what an imported file tells beside its log),
+	// or what else was stored.
 	Kind  string    `json:"kind"`
 	Model string    `json:"model"`
 	Bill  bill.Bill `json:"bill"`
@@ -23,8 +23,8 @@ type Request struct {
 	Failed bool `json:"failed,omitzero"`
 }
 
-// Requests lists what the bills of a gauge sum up, oldest first: the steps and the summaries of other programs by the
-// log, our own summaries and what failed as it was stored.
+// Requests lists what the bills of a gauge sum up, oldest first: the steps and the summaries of
+// other programs by the log, our own summaries and what failed as it was stored.
 func Requests(s *Session) ([]Request, error) { return s.account().requests(), nil }
 
 // Sums is what a session took, by what it was paid for: what Report.Bill says of it.
@@ -65,7 +65,8 @@ func (a account) bill(r bill.Request) bill.Bill {
 
 func (a account) spent(x *store.Spend) bill.Bill { return Spent(x, a.model, a.prices) }
 
-// Spent is the bill of something that was stored when it was paid. model is the one that answered where none is named.
+// Spent is the bill of something that was stored when it was paid. model is the one that answered
+// where none is named.
 func Spent(x *store.Spend, model string, prices *bill.Prices) bill.Bill {
 	r := bill.Request{Model: cmp.Or(x.Model, model), Usage: &x.Usage, Logged: &x.Cost}
 	if x.Cost > 0 {
@@ -100,8 +101,8 @@ func (a account) requests() []Request {
 	return all
 }
 
-// bills fills in what a gauge says of costs: steps and the summaries of other programs as the log has them, our own
-// summaries and what failed as it was stored when it was paid.
+// bills fills in what a gauge says of costs: steps and the summaries of other programs as the log
+// has them, our own summaries and what failed as it was stored when it was paid.
 func (a account) bills(g *Gauge) {
 	for i := range a.log {
 		for _, r := range a.of(&a.log[i]) {
@@ -184,7 +185,8 @@ func (a account) unpriced() []string {
 	return slices.Compact(names)
 }
 
-// Beside is what to store of requests that a file tells of beside the session in it: see format.Document.
+// Beside is what to store of requests that a file tells of beside the session in it: see
+// format.Document.
 func Beside(requests []bill.Request) []store.Spend {
 	spent := make([]store.Spend, 0, len(requests))
 	for _, r := range requests {
@@ -200,8 +202,8 @@ func Beside(requests []bill.Request) []store.Spend {
 	return spent
 }
 
-// Stands reports whether what a receipt of a session is for counts now, or was taken back: all of it, of the elisions
-// of a pruning.
+// Stands reports whether what a receipt of a session is for counts now, or was taken back: all of
+// it, of the elisions of a pruning.
 func Stands(state store.State, r *pivot.Receipt) bool {
 	switch {
 	case r.Kind == pivot.Pinning && r.Pinned != nil:

@@ -27,7 +27,8 @@ type Explanation struct {
 	Shown  int    `json:"shownTokens"` // as the model sees it; of a folded part that is shown again, its quotation
 	// Zone is where it stands.
 	Zone Zone `json:"zone"`
-	// Rule is the one that elided it, would, or found it and let it stay; empty when none looked at it.
+	// Rule is the one that elided it, would, or found it and let it stay; empty when none looked at
+	// it.
 	Rule string `json:"rule,omitzero"`
 	// Because is the reason, a sentence.
 	Because string `json:"because"`
@@ -38,7 +39,8 @@ type Explanation struct {
 	Candidate *rule.Elision `json:"candidate,omitzero"`
 	// Refusals are why rules that found it let it stay.
 	Refusals []rule.Refusal `json:"refusals"`
-	// StandsFor are the parts that were elided because this one shows what they showed; WouldStandFor those that would be.
+	// StandsFor are the parts that were elided because this one shows what they showed;
+	// WouldStandFor those that would be.
 	StandsFor     []Ref `json:"standsFor"`
 	WouldStandFor []Ref `json:"wouldStandFor"`
 	// Kept says what protects it, nil when nothing does.
@@ -54,7 +56,8 @@ type Explanation struct {
 	Pieces []Piece `json:"pieces"`
 }
 
-// Quoted is how a folded part is shown again: by a message behind the summary, because it was restored or is pinned.
+// Quoted is how a folded part is shown again: by a message behind the summary, because it was
+// restored or is pinned.
 type Quoted struct {
 	Message string         `json:"message"` // that quotes it
 	By      string         `json:"by"`      // the receipt of the restore, or the pin
@@ -63,7 +66,8 @@ type Quoted struct {
 	Undo    string         `json:"undo"`
 }
 
-// Reason is an elision of a part, one that stands or one that a rule would make, with what it takes to judge it.
+// Reason is an elision of a part, one that stands or one that a rule would make, with what it takes
+// to judge it.
 type Reason struct {
 	rule.Elision
 	// Covering are the parts that make this one redundant.
@@ -71,8 +75,9 @@ type Reason struct {
 	// Switch is the key of the configuration that turns the rule off.
 	Switch string `json:"switch,omitzero"`
 
-	// Of an elision that stands: how many steps and turns began since it was committed, as far as the log has times; the receipt of the commit, ""
-	// when there is none, how many parts are shown with less since that commit, this one included, and the command that takes all of them back.
+	// Of an elision that stands: how many steps and turns began since it was committed, as far as
+	// the log has times; the receipt of the commit, "" when there is none, how many parts are shown
+	// with less since that commit, this one included, and the command that takes all of them back.
 	StepsSince int    `json:"stepsSince"`
 	TurnsSince int    `json:"turnsSince"`
 	Receipt    string `json:"receipt,omitzero"`
@@ -81,7 +86,8 @@ type Reason struct {
 
 	// When a candidate may go: with the next request, or what it waits for, with figures.
 	When string `json:"when,omitzero"`
-	// Restored: of a candidate that stood before and was taken back. Only pruning on demand takes it again.
+	// Restored: of a candidate that stood before and was taken back. Only pruning on demand takes
+	// it again.
 	Restored bool `json:"restored,omitzero"`
 }
 
@@ -118,7 +124,8 @@ func (r Ref) Name() string {
 // Part explains one part of a log, as [Engine.Explain] does, and itemises its size.
 type Part struct {
 	Explanation
-	// Whole is its size as the log has it; Rendered what of it the ledger leaves, also of a part before the window.
+	// Whole is its size as the log has it; Rendered what of it the ledger leaves, also of a part
+	// before the window.
 	Whole, Rendered rule.Size
 }
 
@@ -136,7 +143,8 @@ func Explain(part string) func(*Session) (Explanation, error) {
 	}
 }
 
-// Parts explains every part of the log, in its order. Text and Pieces are left empty; the log has them.
+// Parts explains every part of the log, in its order. Text and Pieces are left empty; the log has
+// them.
 func Parts(s *Session) ([]Part, error) {
 	x := s.explainer()
 	all := make([]Part, 0, len(x.parts))
@@ -145,7 +153,8 @@ func Parts(s *Session) ([]Part, error) {
 		for j := range m.Parts {
 			p := &m.Parts[j]
 			all = append(all, Part{
-				Explanation: x.explain(m, p, i), Whole: s.Facts.Size(p), Rendered: view.Part(p, s.State.Ledger, s.Facts),
+				Explanation: x.explain(m, p, i), Whole: s.Facts.Size(p),
+				Rendered: view.Part(p, s.State.Ledger, s.Facts),
 			})
 		}
 	}
@@ -174,8 +183,8 @@ func (s *Session) shownText(p *session.Part) string {
 	return shown.Text
 }
 
-// explainer holds what explaining any part of a session needs. Making it takes one look at everything, so that each
-// part then takes only what there is to say about it.
+// explainer holds what explaining any part of a session needs. Making it takes one look at
+// everything, so that each part then takes only what there is to say about it.
 type explainer struct {
 	s        *Session
 	window   []session.Message
@@ -334,9 +343,11 @@ func (x *explainer) withinProtect() map[string]bool {
 func (x *explainer) explain(m *session.Message, p *session.Part, at int) Explanation {
 	s, where := x.s, x.parts[p.ID]
 	out := Explanation{
-		Part: p.ID, Message: m.ID, Handle: s.Handles.Of(p), Type: string(p.Type), Tool: p.Tool, Target: s.Facts.Target(p),
-		Step: where.step, Turn: where.turn, Tokens: s.Facts.Size(p).Total(), Elisions: []Reason{}, Candidates: []Reason{},
-		Refusals: append([]rule.Refusal{}, where.refusals...), StandsFor: x.refs(where.standsFor),
+		Part: p.ID, Message: m.ID, Handle: s.Handles.Of(p), Type: string(p.Type), Tool: p.Tool,
+		Target: s.Facts.Target(p),
+		Step:   where.step, Turn: where.turn, Tokens: s.Facts.Size(p).Total(), Elisions: []Reason{},
+		Candidates: []Reason{},
+		Refusals:   append([]rule.Refusal{}, where.refusals...), StandsFor: x.refs(where.standsFor),
 		WouldStandFor: x.refs(where.wouldStand), Pinned: x.pins.Pinned(p.ID, m.ID), Pieces: []Piece{},
 	}
 	for _, el := range s.State.Ledger.Of(p.ID) {
@@ -403,7 +414,8 @@ func (s *Session) quotations() map[string]*Quoted {
 		if !kept {
 			continue
 		}
-		q := &Quoted{Message: m.ID, By: n.Kept, Pin: n.Pin, Time: m.Time.Created, Undo: "winnow undo " + s.id() + " " + n.Kept}
+		q := &Quoted{Message: m.ID, By: n.Kept, Pin: n.Pin, Time: m.Time.Created,
+			Undo: "winnow undo " + s.id() + " " + n.Kept}
 		for _, r := range s.State.Receipts {
 			if r.ID == n.Kept {
 				q.Time = r.Time

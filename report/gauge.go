@@ -7,47 +7,57 @@ import (
 	"github.com/winnowhq/winnow/view"
 )
 
-// Gauge says how full the window of a session is, and what the session has cost (S004, the resource bar). Sizes are in tokens, costs in US dollars.
+// Gauge says how full the window of a session is, and what the session has cost (S004, the resource
+// bar). Sizes are in tokens, costs in US dollars.
 type Gauge struct {
 	Model string `json:"model"`
 
-	// What fills the window, as strata: their sum is Total. System and Tools are what every request begins with, Pinned what pins hold, in messages of the
-	// window and under the summary, Summary what else the window begins with after a compaction, Live everything else.
+	// What fills the window, as strata: their sum is Total. System and Tools are what every request
+	// begins with, Pinned what pins hold, in messages of the window and under the summary, Summary
+	// what else the window begins with after a compaction, Live everything else.
 	System  int `json:"system"`
 	Tools   int `json:"tools"`
 	Pinned  int `json:"pinned"`
 	Summary int `json:"summary"`
 	Live    int `json:"live"`
-	// Split says that System and Tools were told apart, in proportion to what Config.Prefix says of each; else System has both.
+	// Split says that System and Tools were told apart, in proportion to what Config.Prefix says of
+	// each; else System has both.
 	Split bool `json:"split"`
-	// Learned says that a report told what both take together. Else they are counted from Config.Prefix, and are 0 where that is unknown too.
+	// Learned says that a report told what both take together. Else they are counted from
+	// Config.Prefix, and are 0 where that is unknown too.
 	Learned bool `json:"learned"`
-	// Elided is what the ledger keeps out of this window, no part of Total, and ElidedParts of how many parts.
+	// Elided is what the ledger keeps out of this window, no part of Total, and ElidedParts of how
+	// many parts.
 	Elided      int `json:"elided"`
 	ElidedParts int `json:"elidedParts"`
 
 	Total int `json:"total"`
-	// Reported says that Total is what the provider counted for the newest step, with what came in since by estimate. Else all of it is an estimate: that
-	// of View and Inspect, or, after a commit or a compaction, that in proportion to what the provider made of it last.
+	// Reported says that Total is what the provider counted for the newest step, with what came in
+	// since by estimate. Else all of it is an estimate: that of View and Inspect, or, after a
+	// commit or a compaction, that in proportion to what the provider made of it last.
 	Reported bool `json:"reported"`
 	Usable   int  `json:"usable"`  // where the window is folded; 0 is unlimited
 	Warn     int  `json:"warn"`    // from here on a warning is due; 0 where Usable is
 	Context  int  `json:"context"` // of the model; 0 is unknown
 
-	// Last is the newest step that was reported. Steps are all that stand in the log, Summaries the calls for summaries that came to something, Failed
-	// requests of either kind that were paid for in vain.
+	// Last is the newest step that was reported. Steps are all that stand in the log, Summaries the
+	// calls for summaries that came to something, Failed requests of either kind that were paid for
+	// in vain.
 	Last      bill.Bill `json:"last"`
 	Steps     bill.Bill `json:"steps"`
 	Summaries bill.Bill `json:"summaries"`
 	Failed    bill.Bill `json:"failed"`
-	// Unreported is how many steps of the log say nothing of what they took. They are in none of the bills but those of Sums.
+	// Unreported is how many steps of the log say nothing of what they took. They are in none of
+	// the bills but those of Sums.
 	Unreported int `json:"unreported,omitzero"`
-	// Agents and Left are requests that the file of an imported session tells of beside its log: of sub-agents, and of branches that were left.
+	// Agents and Left are requests that the file of an imported session tells of beside its log: of
+	// sub-agents, and of branches that were left.
 	Agents bill.Bill `json:"agents,omitzero"`
 	Left   bill.Bill `json:"left,omitzero"`
 }
 
-// Percent is how much of the usable window is filled, 0 where that is unlimited. It may be above 100.
+// Percent is how much of the usable window is filled, 0 where that is unlimited. It may be above
+// 100.
 func (g Gauge) Percent() float64 {
 	if g.Usable <= 0 {
 		return 0
@@ -84,7 +94,8 @@ func Measure(s *Session) (Gauge, error) {
 	return g, nil
 }
 
-// leastScaled is how many tokens messages must be estimated at to tell how the provider counts them.
+// leastScaled is how many tokens messages must be estimated at to tell how the provider counts
+// them.
 const leastScaled = 1_000
 
 // strataOf measures what fills the window.
@@ -116,7 +127,8 @@ func (s *Session) strataOf(g *Gauge) {
 		total = overhead + int(*s.Scale*float64(messages))
 	}
 	if total > 0 {
-		// The provider counts differently. What it counts in all is true, and the shares of the estimate are kept.
+		// The provider counts differently. What it counts in all is true, and the shares of the
+		// estimate are kept.
 		g.Total, g.Reported = total, reported
 		overhead = min(overhead, total)
 		g.Pinned = portion(g.Pinned, total-overhead, messages)
@@ -138,8 +150,9 @@ func portion(part, of, whole int) int {
 	return int(float64(min(part, whole)) / float64(whole) * float64(of))
 }
 
-// reportedTotal is what the provider counted for the newest step, and what the view has more since. ok is false when no
-// report speaks of the view, or it says more than the model can take and cannot be of one request.
+// reportedTotal is what the provider counted for the newest step, and what the view has more since.
+// ok is false when no report speaks of the view, or it says more than the model can take and cannot
+// be of one request.
 func (s *Session) reportedTotal() (total int, ok bool) {
 	prompt := s.Reported.Prompt()
 	if s.Estimated < 0 || prompt <= 0 || s.Model.Limits.Context > 0 && prompt > s.Model.Limits.Context {
@@ -172,7 +185,8 @@ func (s *Session) reportedTotal() (total int, ok bool) {
 	return max(0, total), true
 }
 
-// pinnedAndElided measures what pins hold of the messages of the window, and what the ledger keeps out of it.
+// pinnedAndElided measures what pins hold of the messages of the window, and what the ledger keeps
+// out of it.
 func (s *Session) pinnedAndElided(g *Gauge, window []session.Message) {
 	parts, messages := map[string]bool{}, map[string]bool{}
 	for _, p := range s.State.Pins {

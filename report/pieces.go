@@ -15,12 +15,13 @@ type Piece struct {
 	Field rule.Field `json:"field"`
 	Log   string     `json:"log"`
 	Shown string     `json:"shown"` // "" when nothing of it is
-	// Would is what the model would be shown once the candidates were committed; the same as Shown when none is about it.
+	// Would is what the model would be shown once the candidates were committed; the same as Shown
+	// when none is about it.
 	Would string `json:"would"`
 }
 
-// Pieces are the texts of a part that a model reads, with what elisions that stand and candidates make of each. Of attachments, names and types are
-// given, one on a line.
+// Pieces are the texts of a part that a model reads, with what elisions that stand and candidates
+// make of each. Of attachments, names and types are given, one on a line.
 func Pieces(p *session.Part, elisions, candidates []rule.Elision) []Piece {
 	shown, stays := applied(*p, elisions)
 	would, remains := shown, stays

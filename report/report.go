@@ -9,8 +9,8 @@ import (
 	"github.com/winnowhq/winnow/view"
 )
 
-// Report says where the tokens of a session went, what can go, and what the window looks like now. Token figures are estimates by the
-// session's counter.
+// Report says where the tokens of a session went, what can go, and what the window looks like now.
+// Token figures are estimates by the session's counter.
 type Report struct {
 	ID          string `json:"id"`
 	Title       string `json:"title"`
@@ -23,25 +23,29 @@ type Report struct {
 	ToolCalls   int    `json:"toolCalls"`
 	ToolResults int    `json:"toolResults"`
 	Tokens      Tokens `json:"tokens"`
-	// Cost in US dollars of all requests that the log and its file tell of, at the price of the model of each: at least so much where Bill says that some
-	// are unknown, nil where all of them are.
+	// Cost in US dollars of all requests that the log and its file tell of, at the price of the
+	// model of each: at least so much where Bill says that some are unknown, nil where all of them
+	// are.
 	Cost *float64 `json:"cost"`
 	// Bill is the same by what was paid for.
 	Bill bill.Sums `json:"bill"`
 	// Unpriced are the models whose price nobody knows, of the requests that the cost is without.
 	Unpriced []string `json:"unpriced,omitempty"`
-	// Summaries are the calls that were made for summaries, those included that came to nothing and stand in no log.
+	// Summaries are the calls that were made for summaries, those included that came to nothing and
+	// stand in no log.
 	Summaries  SummaryCalls `json:"summaries,omitzero"`
 	Window     Window       `json:"window"`
 	Candidates []Candidate  `json:"candidates"`
 	// ByRule sums up the candidates, those that are not listed included, the largest sum first.
 	ByRule []RuleSum `json:"byRule"`
-	// Omitted sums up the candidates that are not listed. Only of files too large to be read whole are any left out.
+	// Omitted sums up the candidates that are not listed. Only of files too large to be read whole
+	// are any left out.
 	Omitted  []RuleSum      `json:"omitted,omitempty"`
 	Refusals []rule.Refusal `json:"refusals"`
 	// Constraints are standing wishes that the user stated; they survive every pivot word for word.
 	Constraints []string `json:"constraints"`
-	// Dismissed are sentences that were taken for such wishes until somebody said that they are none. Nothing is done with them.
+	// Dismissed are sentences that were taken for such wishes until somebody said that they are
+	// none. Nothing is done with them.
 	Dismissed []string   `json:"dismissed"`
 	Pins      []rule.Pin `json:"pins"`
 	// Strata is the timeline, one for each message of the log.
@@ -68,14 +72,16 @@ type Tokens struct {
 type Window struct {
 	Messages int `json:"messages"`
 	Tokens   int `json:"tokens"` // rendered
-	// Overhead is what system prompt and tools take, learned from the first reported step; 0 is unknown.
+	// Overhead is what system prompt and tools take, learned from the first reported step; 0 is
+	// unknown.
 	Overhead int `json:"overhead"`
 	Context  int `json:"context"` // of the model; 0 is unknown
 	Usable   int `json:"usable"`  // 0 is unlimited
 	// Overflow says that messages and overhead together meet the usable budget.
 	Overflow bool   `json:"overflow"`
 	Reason   string `json:"reason,omitzero"` // about the limits, where they were assumed
-	// Elided counts the parts of the window that are shown with less, and ElidedTokens what that saves.
+	// Elided counts the parts of the window that are shown with less, and ElidedTokens what that
+	// saves.
 	Elided       int    `json:"elided"`
 	ElidedTokens int    `json:"elidedTokens"`
 	Pivot        string `json:"pivot,omitzero"`   // id of the marker that the window begins with
@@ -90,7 +96,8 @@ type Candidate struct {
 	Target string `json:"target,omitzero"`
 	// When it may go, in a few words: "with the next request", "pays in about 61 steps".
 	When string `json:"when,omitzero"`
-	// Wait is why it is not committed yet, with figures; the zero value is of what goes with the next request.
+	// Wait is why it is not committed yet, with figures; the zero value is of what goes with the
+	// next request.
 	Wait schedule.Wait `json:"wait,omitzero"`
 }
 

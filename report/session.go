@@ -1,5 +1,6 @@
-// Package report computes what people look at from a session and its state: what takes the space, why each part is
-// shown as it is, how full the window is, and what the session has cost. It changes nothing.
+// Package report computes what people look at from a session and its state: what takes the space,
+// why each part is shown as it is, how full the window is, and what the session has cost. It
+// changes nothing.
 package report
 
 import (
@@ -15,8 +16,8 @@ import (
 	"github.com/winnowhq/winnow/view"
 )
 
-// Session is a session as it stands, with everything that is needed to report on it. Nothing of it is changed but
-// Scale.
+// Session is a session as it stands, with everything that is needed to report on it. Nothing of it
+// is changed but Scale.
 type Session struct {
 	State   store.State
 	Log     []session.Message
@@ -37,12 +38,13 @@ type Session struct {
 
 	// Prefix is what every request begins with, nil when that is unknown.
 	Prefix *pivot.Prefix
-	// Reported is the usage of the newest step, and Estimated what the view was estimated at then; -1 when no report
-	// speaks of the view as it is.
+	// Reported is the usage of the newest step, and Estimated what the view was estimated at then;
+	// -1 when no report speaks of the view as it is.
 	Reported  session.Usage
 	Estimated int
-	// Scale is how many of the provider's tokens one of the estimate stood for at the newest report, 0 when that is
-	// unknown. Measure keeps it for the time when the view is another one and not yet reported on.
+	// Scale is how many of the provider's tokens one of the estimate stood for at the newest
+	// report, 0 when that is unknown. Measure keeps it for the time when the view is another one
+	// and not yet reported on.
 	Scale *float64
 }
 
@@ -51,8 +53,8 @@ type Missing struct{ Op, What string }
 
 func (m *Missing) Error() string { return "there is no " + m.What }
 
-// Find returns the part that a name stands for, with its message: the name is the id of a part, of a call, or a handle.
-// Both are nil when it names nothing.
+// Find returns the part that a name stands for, with its message: the name is the id of a part, of
+// a call, or a handle. Both are nil when it names nothing.
 func Find(log []session.Message, handles *rule.Handles, name string) (*session.Message, *session.Part) {
 	if m, p := session.FindPart(log, name); p != nil {
 		return m, p
@@ -64,8 +66,8 @@ func Find(log []session.Message, handles *rule.Handles, name string) (*session.M
 	return nil, nil
 }
 
-// Reader names the model that reads a session, "provider/id": by the newest message that names one, else by the session,
-// else the one that is given.
+// Reader names the model that reads a session, "provider/id": by the newest message that names one,
+// else by the session, else the one that is given.
 func Reader(info session.Info, log []session.Message, otherwise string) string {
 	for i := len(log) - 1; i >= 0; i-- {
 		if m := &log[i]; !m.IsSummary() {
@@ -97,7 +99,8 @@ func (s *Session) backward() (rule.Backward, bool) {
 	return rule.Backward{}, false
 }
 
-// firstActive is the position of the first message of the last turns, which the policy leaves alone.
+// firstActive is the position of the first message of the last turns, which the policy leaves
+// alone.
 func (s *Session) firstActive() int {
 	active := rule.DefaultProtectTurns
 	if b, ok := s.backward(); ok {
@@ -124,8 +127,8 @@ var switches = map[string]string{
 	"duplicates": "pruneDuplicates", "todos": "pruneTodos", "idle": "pruneIdle",
 }
 
-// Switch returns the configuration key that turns a rule off under a policy. It is "" for what no key governs: marks of
-// other products, and what somebody asked for.
+// Switch returns the configuration key that turns a rule off under a policy. It is "" for what no
+// key governs: marks of other products, and what somebody asked for.
 func Switch(ruleName, policyName string) string {
 	if ruleName == (rule.Backward{}).Name() {
 		return "compaction.prune"

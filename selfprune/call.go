@@ -18,9 +18,10 @@ import (
 	"github.com/winnowhq/winnow/token"
 )
 
-// Call does what a model asked for, and returns the text of the result: a line for each target. Arguments that are not as the schema says are taken as
-// far as they can be understood, and what cannot be done is said in the text: nothing that a model writes is an error. The error is that of the
-// session or its store.
+// Call does what a model asked for, and returns the text of the result: a line for each target.
+// Arguments that are not as the schema says are taken as far as they can be understood, and what
+// cannot be done is said in the text: nothing that a model writes is an error. The error is that of
+// the session or its store.
 func Call(ctx context.Context, e *winnow.Engine, sessionID, tool string, arguments []byte) (text string, err error) {
 	a := read(arguments)
 	switch call.Name(tool) {
@@ -43,7 +44,8 @@ func Call(ctx context.Context, e *winnow.Engine, sessionID, tool string, argumen
 		case strings.TrimSpace(a.summary) == "":
 			return "Nothing was done: there is no summary. Give one as the text \"summary\".", nil
 		}
-		done, err := e.Edit(ctx, sessionID, edit.Request{Distill: []edit.Distillation{{Targets: a.handles, Summary: a.summary}}})
+		done, err := e.Edit(ctx, sessionID, edit.Request{Distill: []edit.Distillation{{Targets: a.handles,
+			Summary: a.summary}}})
 		return said(done, "distilled", err)
 	case rule.ToolRestore:
 		if len(a.handles) == 0 {
@@ -55,7 +57,8 @@ func Call(ctx context.Context, e *winnow.Engine, sessionID, tool string, argumen
 	return fmt.Sprintf("Nothing was done: there is no tool %s here.", rule.Shorten(tool, 40)), nil
 }
 
-const noHandles = "Nothing was done: no handles were given. Give them as the list \"handles\"; " + rule.ToolList + " shows which there are."
+const noHandles = "Nothing was done: no handles were given. Give them as the list \"handles\"; " + rule.ToolList +
+	" shows which there are."
 
 // said tells what became of each target.
 func said(done winnow.Edited, did string, err error) (string, error) {
@@ -139,7 +142,8 @@ type asked struct {
 	summary string
 }
 
-// read takes arguments as models write them: the object, the object in a text, a text in the place of the list, other names for it.
+// read takes arguments as models write them: the object, the object in a text, a text in the place
+// of the list, other names for it.
 func read(arguments []byte) asked {
 	var a asked
 	value := jsontext.Value(arguments)
@@ -183,7 +187,8 @@ func texts(v jsontext.Value) []string {
 	return names
 }
 
-// whole are the texts in a value as they are: a text, those of a list, numbers as they were written.
+// whole are the texts in a value as they are: a text, those of a list, numbers as they were
+// written.
 func whole(v jsontext.Value) []string {
 	switch v.Kind() {
 	case '"':
@@ -206,7 +211,8 @@ func whole(v jsontext.Value) []string {
 		var named struct {
 			Handle jsontext.Value `json:"handle"`
 		}
-		if json.Unmarshal(v, &named, session.ReadOptions()) == nil && len(named.Handle) > 0 && named.Handle.Kind() != '{' {
+		if json.Unmarshal(v, &named, session.ReadOptions()) == nil && len(named.Handle) > 0 &&
+			named.Handle.Kind() != '{' {
 			return whole(named.Handle)
 		}
 	}

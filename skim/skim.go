@@ -1,9 +1,10 @@
-// Package skim answers: what is in a session that is too large to be held in memory? It inspects a file of lines a stretch at a time, the
-// newest first, and puts the reports together.
+// Package skim answers: what is in a session that is too large to be held in memory? It inspects a
+// file of lines a stretch at a time, the newest first, and puts the reports together.
 //
-// The figures are those of the whole, with these differences, none of which changes what a step is told: rules look at one stretch at a time, so
-// that what a much later part shows again is found by its age alone, the largest candidates are listed and the others summed up, the timeline joins neighbouring messages, and a tail that a pivot kept from an
-// older stretch counts as folded.
+// The figures are those of the whole, with these differences, none of which changes what a step is
+// told: rules look at one stretch at a time, so that what a much later part shows again is found by
+// its age alone, the largest candidates are listed and the others summed up, the timeline joins
+// neighbouring messages, and a tail that a pivot kept from an older stretch counts as folded.
 package skim
 
 import (
@@ -26,7 +27,8 @@ import (
 )
 
 const (
-	// Length of a stretch, in bytes: small against what is to be saved, and large against what a policy protects.
+	// Length of a stretch, in bytes: small against what is to be saved, and large against what a
+	// policy protects.
 	Length = 8 << 20
 
 	mostCandidates = 5_000
@@ -42,8 +44,8 @@ type File struct {
 	Progress func(done, of int)
 }
 
-// Inspect reports on a file, as Engine.Inspect does on a session. The configuration is that of an engine; its store is not used. Time grows with
-// the file, memory with a few dozen bytes a line.
+// Inspect reports on a file, as Engine.Inspect does on a session. The configuration is that of an
+// engine; its store is not used. Time grows with the file, memory with a few dozen bytes a line.
 func Inspect(ctx context.Context, file File, c winnow.Config) (report.Report, error) {
 	n := file.Pieces.Len()
 	if n == 0 {
@@ -119,7 +121,8 @@ func (s *skimming) stretch(ctx context.Context, i int, newest bool) error {
 	}
 	settings := s.settings
 	if s.file.Pieces.Len() > 1 {
-		settings.Compaction.Protect, settings.Compaction.ProtectTurns, settings.Compaction.Minimum = s.protect, s.turns, 0
+		settings.Compaction.Protect, settings.Compaction.ProtectTurns, settings.Compaction.Minimum = s.protect,
+			s.turns, 0
 	}
 	if !newest { // whatever is in it is old
 		b := &settings.Strategies.BalancedPruning
@@ -133,7 +136,8 @@ func (s *skimming) stretch(ctx context.Context, i int, newest bool) error {
 		c.Model, c.ForceModel = s.model.String(), true
 		s.withoutReports(doc.Session.Messages, i == 0)
 	}
-	doc.Session.Info.ID, doc.Session.Info.Directory, doc.Session.Info.Title = s.info.ID, s.info.Directory, cmp.Or(s.info.Title, doc.Session.Info.Title)
+	doc.Session.Info.ID, doc.Session.Info.Directory, doc.Session.Info.Title = s.info.ID, s.info.Directory,
+		cmp.Or(s.info.Title, doc.Session.Info.Title)
 	if doc.Session.Info.ID == "" {
 		doc.Session.Info.ID = "session"
 	}
@@ -169,8 +173,9 @@ func (s *skimming) stretch(ctx context.Context, i int, newest bool) error {
 	return nil
 }
 
-// withoutReports takes out what steps reported: of a stretch in the middle, a report says nothing about the sizes of what is in it. The first of all stays,
-// for what it tells about the system prompt. What was reported is billed before.
+// withoutReports takes out what steps reported: of a stretch in the middle, a report says nothing
+// about the sizes of what is in it. The first of all stays, for what it tells about the system
+// prompt. What was reported is billed before.
 func (s *skimming) withoutReports(messages []session.Message, first bool) {
 	for i := range messages {
 		m := &messages[i]
@@ -306,7 +311,8 @@ func (s *skimming) omit() {
 	t.Candidates = kept
 }
 
-// thin joins neighbours of the newest added strata, of which there may be too many to be told one by one.
+// thin joins neighbours of the newest added strata, of which there may be too many to be told one
+// by one.
 func (s *skimming) thin() {
 	if s.file.Pieces.Len() == 1 {
 		return

@@ -24,7 +24,7 @@ import (
 
 // Of the files of the root package none calls back one that calls it, so that they can be read in one order.
 func TestFiles_ofTheRootCallInOneDirection(t *testing.T) {
-	calls := fileCalls(t)
+	_, calls := root(t)
 	for len(calls) > 0 {
 		var done []string
 		for file, called := range calls {
@@ -46,8 +46,8 @@ func TestFiles_ofTheRootCallInOneDirection(t *testing.T) {
 	}
 }
 
-// fileCalls says of each file of the root package which others it calls, with a function that is called.
-func fileCalls(t *testing.T) map[string]map[string]string {
+// root is the root package, and of each of its files which others it calls, with a function that is called.
+func root(t *testing.T) (*types.Package, map[string]map[string]string) {
 	t.Helper()
 	fset := token.NewFileSet()
 	calls := map[string]map[string]string{}
@@ -83,7 +83,7 @@ func fileCalls(t *testing.T) map[string]map[string]string {
 			calls[from][to] = called.Name()
 		}
 	}
-	return calls
+	return pkg, calls
 }
 
 // exported gives what the compiler knows of the packages that the root imports.
@@ -109,10 +109,33 @@ func exported(t *testing.T) func(path string) (io.ReadCloser, error) {
 	return func(path string) (io.ReadCloser, error) { return os.Open(at[path]) }
 }
 
-// The root package stays small enough to be held in one's head.
+// The root package stays small enough to be held in one's head: few files, few exported names.
 func TestFiles_theRootStaysSmall(t *testing.T) {
-	calls := fileCalls(t)
+	pkg, calls := root(t)
 	if n := len(calls); n > 15 {
 		t.Errorf("the root has %d files, and 15 are the most: %v", n, slices.Sorted(maps.Keys(calls)))
+	}
+	names, methods := 0, 0
+	for _, name := range pkg.Scope().Names() {
+		object := pkg.Scope().Lookup(name)
+		if !object.Exported() {
+			continue
+		}
+		names++
+		named, ok := object.Type().(*types.Named)
+		if _, isType := object.(*types.TypeName); !ok || !isType {
+			continue
+		}
+		for method := range named.Methods() {
+			if method.Exported() {
+				names++
+				if name == "Engine" {
+					methods++
+				}
+			}
+		}
+	}
+	if names > 80 || methods > 25 {
+		t.Errorf("the root has %d exported names, 80 are the most; Engine has %d methods, 25 are the most", names, methods)
 	}
 }
