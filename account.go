@@ -26,8 +26,8 @@ type meter struct {
 	// order than that of its times
 	last session.Millis
 
-	// What the messages so far take; of an unreported step what it is taken to be: those that it
-	// was sent, and of them those that a step before it was.
+	// What the messages so far take: all of them, and, to estimate a step without a report, those
+	// that it was sent and those of them that the step before it was sent.
 	total, prompt, cached int
 	had                   int // what the next step's will be
 }
@@ -110,7 +110,7 @@ func (m *meter) worked(step *session.Message) {
 	m.last = max(m.last, step.Time.Created, step.Time.Completed)
 }
 
-// commits are those that stand in what is stored. What was committed with a pivot counts with that.
+// commits are the commits that still stand. What was committed with a pivot counts with the pivot.
 type commits struct {
 	// not yet passed: those of receipts, in their order, and those that came without, in the order
 	// of their times
@@ -143,7 +143,7 @@ func (l *live) commits() commits {
 	return c
 }
 
-// before takes in those that were made before a step was asked for; all of them where step is nil.
+// before counts the commits that were made before a step was asked for; all of them if step is nil.
 func (c *commits) before(position int, step *session.Message, account *schedule.Account) {
 	for i := range c.waiting {
 		for w := &c.waiting[i]; len(*w) > 0 && (step == nil || (*w)[0].before(position, step)); *w = (*w)[1:] {
@@ -226,7 +226,7 @@ func (l *live) rewrites(c store.Change) rewrite {
 	return rewrite{stays, max(0, had-stays-saves)}
 }
 
-// rewrote takes in that a change was made. A pivot is taken in when its summary is read.
+// rewrote notes that a change was made. A pivot is noted when its summary is read.
 func (l *live) rewrote(c store.Change, r rewrite) {
 	l.meter.sent = min(l.meter.sent, r.stays)
 	if pruned := len(c.Commit) > 0 && (c.Receipt == nil || c.Receipt.Marker == ""); pruned {
@@ -234,7 +234,7 @@ func (l *live) rewrote(c store.Change, r rewrite) {
 	}
 }
 
-// updated takes in that a message of the log was replaced.
+// updated notes that a message of the log was replaced.
 func (l *live) updated(position int) {
 	if position < l.unreported.upTo {
 		l.unreported.upTo, l.unreported.tokens = 0, 0

@@ -3,7 +3,6 @@ package winnow
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -82,8 +81,7 @@ func (e *Engine) complete(id string, messages []session.Message) error {
 	for i := range messages {
 		m := &messages[i]
 		if m.Role != session.User && m.Role != session.Assistant {
-			return &Error{Code: BadInput, Op: "append", Session: id,
-				Err: fmt.Errorf("message %d has the role %q", i, m.Role), Hint: `use "user" or "assistant"`}
+			return fail(BadInput, "append", id, `use "user" or "assistant"`, "message %d has the role %q", i, m.Role)
 		}
 		if m.ID == "" {
 			m.ID = e.ids.New(session.MessageID, now)
@@ -97,9 +95,8 @@ func (e *Engine) complete(id string, messages []session.Message) error {
 		for j := range m.Parts {
 			p := &m.Parts[j]
 			if p.Type == session.ToolPart && p.State == nil {
-				return &Error{Code: BadInput, Op: "append", Session: id,
-					Err:  fmt.Errorf("tool part %d of message %s has no state", j, m.ID),
-					Hint: "a call begins with the status pending"}
+				return fail(BadInput, "append", id, "a call begins with the status pending",
+					"tool part %d of message %s has no state", j, m.ID)
 			}
 			if p.ID == "" {
 				p.ID = e.ids.New(session.PartID, now)
@@ -209,44 +206,11 @@ func after(s store.State, c store.Change, revision int64) store.State {
 		s.Info = *c.Info
 	}
 	s.Ledger = s.Ledger.Without(c.Restore...).With(c.Commit...)
-	if len(c.Undo)+len(c.Redo) > 0 {
-		undone := make(map[string]bool, len(s.Undone)+len(c.Undo))
-		for id := range s.Undone {
-			undone[id] = true
-		}
-		for _, id := range c.Undo {
-			undone[id] = true
-		}
-		for _, id := range c.Redo {
-			delete(undone, id)
-		}
-		s.Undone = undone
-	}
-	if len(c.Dismiss)+len(c.Undismiss) > 0 {
-		dismissed := maps.Clone(s.Dismissed)
-		if dismissed == nil {
-			dismissed = make(map[string]bool, len(c.Dismiss))
-		}
-		for _, key := range c.Dismiss {
-			dismissed[key] = true
-		}
-		for _, key := range c.Undismiss {
-			delete(dismissed, key)
-		}
-		s.Dismissed = dismissed
-	}
+	s.Undone = changed(s.Undone, c.Undo, c.Redo)
+	s.Dismissed = changed(s.Dismissed, c.Dismiss, c.Undismiss)
 	if len(c.Pin)+len(c.Unpin) > 0 {
-		gone := map[string]bool{}
-		for _, id := range c.Unpin {
-			gone[id] = true
-		}
-		var pins []rule.Pin
-		for _, p := range s.Pins {
-			if !gone[p.ID] {
-				pins = append(pins, p)
-			}
-		}
-		s.Pins = append(pins, c.Pin...)
+		gone := func(p rule.Pin) bool { return slices.Contains(c.Unpin, p.ID) }
+		s.Pins = append(slices.DeleteFunc(slices.Clone(s.Pins), gone), c.Pin...)
 	}
 	s.Receipts = append(s.Receipts[:len(s.Receipts):len(s.Receipts)], c.Receipts...)
 	if c.Receipt != nil {
@@ -352,7 +316,7 @@ func (e *Engine) pruningReceipt(l *live, committed []rule.Elision, now session.M
 }
 
 // money is what a change of the view comes to, by the model that reads it: from before to after
-// tokens of messages, so many of them written again, with what was spent on a summary.
+// tokens of messages, of which some are written again, with what was spent on a summary.
 func (e *Engine) money(l *live, before, after, rewritten int, spent []store.Spend) *pivot.Money {
 	var paid bill.Bill
 	for i := range spent {
@@ -381,4 +345,22 @@ func (f *folding) cost() (sum float64) {
 		sum += s.Cost
 	}
 	return sum
+}
+
+// changed is a set with some members more and some less. The set itself is not changed.
+func changed(set map[string]bool, add, remove []string) map[string]bool {
+	if len(add)+len(remove) == 0 {
+		return set
+	}
+	set = maps.Clone(set)
+	if set == nil {
+		set = make(map[string]bool, len(add))
+	}
+	for _, member := range add {
+		set[member] = true
+	}
+	for _, member := range remove {
+		delete(set, member)
+	}
+	return set
 }

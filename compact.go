@@ -20,7 +20,7 @@ import (
 
 // preparation is a summary that is written before it is needed. It is at hand alone: nothing of it
 // is in the store, not even what it cost, before it is published or dropped. Its fields but done
-// are read and written with the engine's mu held, folding and err also by whoever saw done closed.
+// are read and written with the engine's mu held, folding also by anybody who saw done closed.
 type preparation struct {
 	id      string
 	cancel  context.CancelFunc
@@ -52,8 +52,8 @@ type preparation struct {
 // Errors: Disabled (compaction.auto is off), those of Compact.
 func (e *Engine) Prepare(ctx context.Context, id string) error {
 	if !e.policy.Auto {
-		return &Error{Code: Disabled, Op: "prepare", Session: id, Err: errors.New("compaction.auto is off"),
-			Hint: "nothing is folded but on demand: call Compact then"}
+		return fail(Disabled, "prepare", id, "nothing is folded but on demand: call Compact then",
+			"compaction.auto is off")
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -78,8 +78,7 @@ func (e *Engine) Prepare(ctx context.Context, id string) error {
 	close(p.done)
 	e.mu.Unlock()
 	if dropped && f != nil {
-		return e.drop(ctx, f, &Error{Code: Cancelled, Op: "prepare", Session: id,
-			Err: errors.New("it is not wanted any more")})
+		return e.drop(ctx, f, fail(Cancelled, "prepare", id, "", "it is not wanted any more"))
 	}
 	return err
 }
@@ -178,8 +177,8 @@ func (e *Engine) claim(id string) *folding {
 // Without a receipt and without an error there is nothing that fits.
 func (e *Engine) takeOver(ctx context.Context, id string, o CompactOptions, trigger string) (*pivot.Receipt, error) {
 	if o.Focus != "" {
-		return nil, e.abandon(ctx, id, &Error{Code: Stale, Op: "compact", Session: id,
-			Err: errors.New("it was prepared without the focus that is asked for")})
+		return nil, e.abandon(ctx, id, fail(Stale, "compact", id, "",
+			"it was prepared without the focus that is asked for"))
 	}
 	e.mu.Lock()
 	p := e.preparations[id]
@@ -274,8 +273,7 @@ func (e *Engine) endPreparations() {
 	ctx, done := context.WithTimeout(context.Background(), stopping)
 	defer done()
 	for _, p := range all {
-		_ = e.abandon(ctx, p.id, &Error{Code: Cancelled, Op: "prepare", Session: p.id,
-			Err: errors.New("the engine was closed")})
+		_ = e.abandon(ctx, p.id, fail(Cancelled, "prepare", p.id, "", "the engine was closed"))
 	}
 	for _, p := range all {
 		select {
@@ -296,15 +294,13 @@ func (e *Engine) rebase(ctx context.Context, prepared *folding, o CompactOptions
 	f := e.looked(l, o)
 	f.cut = pivot.Find(f.window, f.ledger, l.facts, pivot.Wanted{Letter: true}) // all there is
 	if why := prepared.stale(f, l); why != "" {
-		return nil, &Error{Code: Stale, Op: "compact", Session: f.id,
-			Err: errors.New("the summary that was prepared does not fit any more: " + why)}
+		return nil, fail(Stale, "compact", f.id, "", "%s", "the summary that was prepared does not fit any more: "+why)
 	}
 	n := len(prepared.cut.Fold)
 	f.cut.Fold, f.cut.Tail, f.cut.Split = f.cut.Fold[:n:n], f.cut.Fold[n:], prepared.cut.Split
 	if f.options.Rejected {
 		if why := f.refusedAgain(l); why != "" {
-			return nil, &Error{Code: Stale, Op: "compact", Session: f.id,
-				Err: errors.New("the summary that was prepared is not enough: " + why)}
+			return nil, fail(Stale, "compact", f.id, "", "%s", "the summary that was prepared is not enough: "+why)
 		}
 		f.cut = f.cut.Replaying()
 	}
@@ -577,5 +573,6 @@ func (e *Engine) shortenRefused(ctx context.Context, f *folding, trigger string)
 		return nil, nil
 	}
 	return e.commit(ctx, f.id, found, trigger, f,
-		"nothing was folded: there is too little but what was never sent, and what was too long of that is shown in part")
+		"nothing was folded: there is too little but what was never sent, "+
+			"and what was too long of that is shown in part")
 }

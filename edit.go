@@ -36,9 +36,8 @@ var errUnchanged = errors.New("nothing is to be written")
 func (e *Engine) Edit(ctx context.Context, id string, r edit.Request) (Edited, error) {
 	op := r.Op()
 	if op == "" && len(r.Discard)+len(r.Distill)+len(r.Restore)+len(r.Fields) > 0 {
-		return Edited{}, &Error{Code: BadInput, Op: "edit", Session: id,
-			Err:  errors.New("several things are asked for"),
-			Hint: "discard, distill and restore one after another"}
+		return Edited{}, fail(BadInput, "edit", id, "discard, distill and restore one after another",
+			"several things are asked for")
 	}
 	var done Edited
 	var c store.Change
@@ -163,8 +162,7 @@ func (e *Engine) Pin(ctx context.Context, id string, pin rule.Pin) (rule.Pin, er
 		for i := range l.state.Pins {
 			if samePin(l.state.Pins[i], pin) {
 				pin = l.state.Pins[i]
-				return c, &Error{Code: Already, Op: "pin", Session: id,
-					Err: fmt.Errorf("that is pinned already, as %s", pin.ID)}
+				return c, fail(Already, "pin", id, "", "that is pinned already, as %s", pin.ID)
 			}
 		}
 		now := e.config.Now()
@@ -204,8 +202,7 @@ func (l *live) pinned(id string, pin rule.Pin) (_ rule.Pin, replaced []rule.Elis
 	var kept []session.Part
 	switch {
 	case count(pin.Part != "", pin.Message != "", strings.TrimSpace(pin.Text) != "") != 1:
-		return pin, nil, &Error{Code: BadInput, Op: "pin", Session: id,
-			Err: errors.New("a pin is a part, a message or a text"), Hint: "give one of them"}
+		return pin, nil, fail(BadInput, "pin", id, "give one of them", "a pin is a part, a message or a text")
 	case pin.Part != "":
 		_, p := l.find(pin.Part)
 		if p == nil {
@@ -268,8 +265,7 @@ func (e *Engine) Unpin(ctx context.Context, id, pin string) error {
 			}
 		}
 		if c.Unpin == nil {
-			return c, &Error{Code: NotFound, Op: "unpin", Session: id, Err: fmt.Errorf("there is no pin %s", pin),
-				Hint: pinsOf(l.state.Pins)}
+			return c, fail(NotFound, "unpin", id, pinsOf(l.state.Pins), "there is no pin %s", pin)
 		}
 		for i := range l.log {
 			if n, kept := l.log[i].Kept(); kept && slices.Contains(c.Unpin, n.Kept) &&

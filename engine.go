@@ -1,5 +1,5 @@
-// Package winnow answers: how do I use it? It keeps an LLM agent's session inside its context
-// window, and its bill down, without losing anything.
+// Package winnow keeps an LLM agent's session inside its context window, and its bill down, without
+// losing anything.
 //
 // The log is immutable, the context is a view of it. A program appends messages, asks for the view,
 // sends it, and reports the usage; the engine finds when the window overflows, elides old tool
@@ -9,7 +9,7 @@
 //	engine, err := winnow.Open(winnow.Config{Model: "anthropic/claude-sonnet-4-5"})
 //	id, err := engine.Create(ctx, session.Info{Title: "Fix the parser"})
 //	err = engine.Append(ctx, id, message)
-//	outcome, err := engine.Begin(ctx, id) // before the request: leaves out what it pays to leave out
+//	outcome, err := engine.Begin(ctx, id) // before the request: leaves out what pays
 //	view, err := engine.View(ctx, id)     // what to send
 //	outcome, err = engine.Observe(ctx, id, usage) // after the step: prunes and folds when it must
 //	outcome, err = engine.EndTurn(ctx, id)
@@ -221,14 +221,7 @@ func (e *Engine) foresee(ctx context.Context, f *folding) (Preview, error) {
 	carried, told := f.carry(l)
 	marker := f.marker(id)
 	summary := f.written(id, marker, carried)
-	var follow []session.Message
-	switch {
-	case f.cut.Replay != nil:
-		follow = append(follow, pivot.Replay(id, marker, *f.cut.Replay))
-	case f.goesOn():
-	case f.options.Auto && !pivot.Waiting(f.log):
-		follow = append(follow, pivot.Continue(id, marker))
-	}
+	follow := f.follow(id, marker, func() bool { return true })
 	c, marker := f.change(l, id, marker, summary, follow)
 	r, err := e.compactionReceipt(l, f, c, marker, summary, told)
 	if err != nil {

@@ -115,3 +115,8 @@ func refusedTo(op, id, what string, r *rule.Refusal) error {
 	}
 	return err
 }
+
+// fail makes an error. hint is what to do, "" for nothing.
+func fail(code rule.Code, op, id, hint, format string, args ...any) *Error {
+	return &Error{Code: code, Op: op, Session: id, Err: fmt.Errorf(format, args...), Hint: hint}
+}

@@ -93,7 +93,7 @@ func (s *Subscription) Dropped() int { return int(s.dropped.Load()) }
 // Close ends the subscription.
 func (s *Subscription) Close() { s.bus.remove(s) }
 
-// Subscribe gives every event from now on, with room for so many that are not yet received; 0 means
+// Subscribe gives every event from now on. buffer is the room for events not yet received; 0 means
 // 256.
 func (e *Engine) Subscribe(buffer int) *Subscription {
 	if buffer <= 0 {

@@ -194,8 +194,9 @@ func (e *Engine) prepare(ctx context.Context, id string, o CompactOptions, attem
 	f.repeats = e.repeats(l, f, usual)
 	empty := len(pivot.WithoutKept(f.cut.Fold)) == 0
 	if empty && (f.cut.Previous == nil || f.settings.Letter || f.repeats == nil && !e.anew(l, f)) {
-		return f, &Error{Code: NothingToFold, Op: "compact", Session: id, Err: errors.New("there is nothing to fold"),
-			Hint: "the session is empty, or all that was said since the last summary is still to be sent"}
+		return f, fail(NothingToFold, "compact", id,
+			"the session is empty, or all that was said since the last summary is still to be sent",
+			"there is nothing to fold")
 	}
 	if empty && f.repeats != nil {
 		return f, f.repeats
@@ -280,8 +281,8 @@ func (e *Engine) cold(l *live) time.Duration {
 	return idle.Round(time.Second)
 }
 
-// noConstraints tells a summariser which sentences of what is folded are none, "" when there are
-// none of them.
+// noConstraints tells a summariser which sentences of what is folded are not instructions, "" if
+// nothing was dismissed.
 func noConstraints(f *folding) string {
 	if len(f.dismissed) == 0 {
 		return ""
@@ -347,8 +348,8 @@ var ErrNothingNew = errors.New("nothing was said since the last summary")
 // word for word.
 //
 // A reason is a focus or a size that is asked for, a provider that refused the view, a view that is
-// over its budget, and more behind the summary than may stay. A pin is none: what it keeps is shown
-// since it was pinned.
+// over its budget, and more behind the summary than may stay. A pin is not one: what it keeps is
+// shown since it was pinned.
 func (e *Engine) repeats(l *live, f *folding, keep int) error {
 	o := f.options
 	if f.cut.Previous == nil || f.settings.Letter || o.Rejected || f.saidSince() || e.anew(l, f) {

@@ -45,8 +45,8 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage) (O
 	err := e.change(ctx, "observe", id, func(l *live) (store.Change, error) {
 		at := lastStep(l.log)
 		if at < 0 {
-			return store.Change{}, &Error{Code: BadInput, Op: "observe", Session: id,
-				Err: fmt.Errorf("no assistant message to report for"), Hint: "append the step's message first"}
+			return store.Change{}, fail(BadInput, "observe", id, "append the step's message first",
+				"no assistant message to report for")
 		}
 		m := l.log[at]
 		cost, priced := l.model.Cost(bill.Usage(usage))
@@ -162,7 +162,7 @@ func (e *Engine) EndTurn(ctx context.Context, id string) (Outcome, error) {
 	return e.prune(ctx, id, policy.Occasion{TurnEnded: true}, "turn")
 }
 
-// Prune does so on demand, whatever the configuration says about doing it by itself.
+// Prune prunes on demand, whether or not the configuration lets it happen by itself.
 func (e *Engine) Prune(ctx context.Context, id string) (Outcome, error) {
 	return e.prune(ctx, id, policy.Occasion{PruneAsked: true, TurnEnded: true}, "manual")
 }
@@ -205,9 +205,8 @@ func (e *Engine) Rejected(ctx context.Context, id string, r budget.Rejection) (o
 	e.announce(id, out.Verdict)
 	switch {
 	case !plan.Fold:
-		return out, true, &Error{Code: TooLong, Op: "compact", Session: id,
-			Err:  fmt.Errorf("the provider rejected the request as too long, and compaction.auto is off"),
-			Hint: "compact the session, or set compaction.auto to true"}
+		return out, true, fail(TooLong, "compact", id, "compact the session, or set compaction.auto to true",
+			"the provider rejected the request as too long, and compaction.auto is off")
 	case tries > 2:
 		return out, true, e.stuck(ctx, id, size, 0)
 	}
@@ -217,9 +216,9 @@ func (e *Engine) Rejected(ctx context.Context, id string, r budget.Rejection) (o
 
 // stuck is the error that ends the attempts.
 func (e *Engine) stuck(ctx context.Context, id string, size, usable int) error {
-	failed := &Error{Code: NoProgress, Op: "compact", Session: id,
-		Err: fmt.Errorf("two compactions in a row did not bring it below its budget: still %s tokens",
-			token.Grouped(size))}
+	failed := fail(NoProgress, "compact", id, "",
+		"two compactions in a row did not bring it below its budget: still %s tokens",
+		token.Grouped(size))
 	if usable > 0 {
 		failed.Err = fmt.Errorf("%w of %s usable", failed.Err, token.Grouped(usable))
 	}

@@ -132,7 +132,7 @@ func TestDismiss_takesNumbersAndWordsAndNamesWhatThereIs(t *testing.T) {
 	if _, err := l.Dismiss(ctx, l.id, true, "3"); CodeOf(err) != NotFound || !strings.Contains(err.Error(), `2 "Only use the port 8417, never 80."`) {
 		t.Errorf("a number that is not there: %v", err)
 	}
-	if _, err := l.Dismiss(ctx, l.id, true, "never"); CodeOf(err) != NotFound || !strings.Contains(err.Error(), `2 constraints say "never"`) {
+	if _, err := l.Dismiss(ctx, l.id, true, "never"); CodeOf(err) != NotFound || !strings.Contains(err.Error(), `2 instructions say "never"`) {
 		t.Errorf("words that two of them have: %v", err)
 	}
 	if _, err := l.Dismiss(ctx, l.id, true); CodeOf(err) != BadInput {

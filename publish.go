@@ -2,7 +2,6 @@ package winnow
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,7 +20,6 @@ import (
 // the receipt.
 func (e *Engine) publish(ctx context.Context, f *folding) (*pivot.Receipt, error) {
 	id := e.identity()
-	waiting := pivot.Waiting(f.log)
 	l, err := e.lock(ctx, "compact", f.id)
 	if err != nil {
 		return nil, err
@@ -31,14 +29,9 @@ func (e *Engine) publish(ctx context.Context, f *folding) (*pivot.Receipt, error
 
 	marker := f.marker(id)
 	summary := f.written(id, marker, carried)
-	var follow []session.Message // what the work goes on with
-	switch {
-	case f.cut.Replay != nil:
-		follow = append(follow, pivot.Replay(id, marker, *f.cut.Replay))
-	case f.goesOn():
-	case f.options.Auto && !waiting && (e.config.Hooks.Continue == nil || e.config.Hooks.Continue(ctx, f.id, summary)):
-		follow = append(follow, pivot.Continue(id, marker))
-	}
+	follow := f.follow(id, marker, func() bool {
+		return e.config.Hooks.Continue == nil || e.config.Hooks.Continue(ctx, f.id, summary)
+	})
 
 	var receipt *pivot.Receipt
 	err = e.change(ctx, "compact", f.id, func(l *live) (store.Change, error) {
@@ -64,6 +57,18 @@ func (e *Engine) publish(ctx context.Context, f *folding) (*pivot.Receipt, error
 	return receipt, nil
 }
 
+// follow is what the work goes on with behind a summary; wanted is asked before a "continue" is
+// appended.
+func (f *folding) follow(id pivot.Identity, marker session.Message, wanted func() bool) []session.Message {
+	switch {
+	case f.cut.Replay != nil:
+		return []session.Message{pivot.Replay(id, marker, *f.cut.Replay)}
+	case !f.goesOn() && f.options.Auto && !pivot.Waiting(f.log) && wanted():
+		return []session.Message{pivot.Continue(id, marker)}
+	}
+	return nil
+}
+
 // marker is the one that waited, or a new one.
 func (f *folding) marker(id pivot.Identity) session.Message {
 	if f.pending != nil {
@@ -83,19 +88,14 @@ func (f *folding) change(l *live, id pivot.Identity, marker, summary session.Mes
 	again, letGo := pivot.KeptAgain(id, marker, f.cut.Fold, f.last)
 	c.Undo = letGo
 	answer := append([]session.Message{summary}, again...)
-	publish := func(follow []session.Message) {
-		c.Append = append(answer[:len(answer):len(answer)], follow...)
-		if f.pending == nil {
-			c.Append = append([]session.Message{marker}, c.Append...)
-		}
-	}
 	if f.pending != nil {
 		c.Update = []session.Message{marker}
+	} else {
+		answer = append([]session.Message{marker}, answer...)
 	}
-	publish(follow)
+	c.Append = slices.Concat(answer, follow)
 	if pins := l.unheld(id, c, marker.ID); len(pins) > 0 {
-		answer = append(answer, pins...)
-		publish(follow)
+		c.Append = slices.Concat(answer, pins, follow)
 	}
 	return f.shorten(l, c, id.Now), marker
 }
@@ -156,8 +156,7 @@ func (f *folding) unchanged(l *live) error {
 		gone = gone || l.log[i].Marker() != nil
 	}
 	if gone {
-		return &Error{Code: Busy, Op: "compact", Session: f.id,
-			Err: errors.New("another compaction was published meanwhile"), Hint: "look at the session again"}
+		return fail(Busy, "compact", f.id, "look at the session again", "another compaction was published meanwhile")
 	}
 	return nil
 }

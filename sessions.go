@@ -2,7 +2,6 @@ package winnow
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -53,8 +52,7 @@ func (e *Engine) Amend(ctx context.Context, id string, a Amendment) error {
 func (e *Engine) rename(ctx context.Context, id, title string) error {
 	title = strings.Join(strings.Fields(title), " ")
 	if title == "" {
-		return &Error{Code: BadInput, Op: "rename", Session: id, Err: errors.New("the title is empty"),
-			Hint: "give a few words"}
+		return fail(BadInput, "rename", id, "give a few words", "the title is empty")
 	}
 	return e.change(ctx, "rename", id, func(l *live) (store.Change, error) {
 		info := l.state.Info
@@ -76,9 +74,8 @@ func (e *Engine) charge(ctx context.Context, id string, spent []store.Spend) err
 func (e *Engine) keep(ctx context.Context, id, part, text string) error {
 	keeper, ok := e.config.Store.(store.Keeper)
 	if !ok {
-		return &Error{Code: Disabled, Op: "keep", Session: id,
-			Err:  errors.New("the store keeps no texts beside the log"),
-			Hint: "use a store that is a store.Keeper"}
+		return fail(Disabled, "keep", id, "use a store that is a store.Keeper",
+			"the store keeps no texts beside the log")
 	}
 	l, err := e.lock(ctx, "keep", id)
 	if err != nil {
@@ -130,14 +127,13 @@ func (e *Engine) Dismiss(ctx context.Context, id string, dismiss bool, which ...
 		}
 		switch {
 		case len(which) == 0:
-			return c, &Error{Code: BadInput, Op: op, Session: id, Err: fmt.Errorf("no constraint is named"),
-				Hint: "give its number or its words"}
+			return c, fail(BadInput, op, id, "give its number or its words", "no instruction is named")
 		case len(c.Dismiss)+len(c.Undismiss) > 0:
 			return c, nil
 		case dismiss:
-			return c, &Error{Code: Already, Op: op, Session: id, Err: fmt.Errorf("it is dismissed already")}
+			return c, fail(Already, op, id, "", "it is dismissed already")
 		}
-		return c, &Error{Code: Already, Op: op, Session: id, Err: fmt.Errorf("it is not dismissed")}
+		return c, fail(Already, op, id, "", "it is not dismissed")
 	}, nil)
 	if err != nil {
 		return nil, err
@@ -145,13 +141,13 @@ func (e *Engine) Dismiss(ctx context.Context, id string, dismiss bool, which ...
 	return changed, nil
 }
 
-// named finds a constraint by its number, its words, or a piece of them that no other has.
+// named finds an instruction by its number, its words, or a piece of them that no other has.
 func named(all []report.Instruction, name string) (report.Instruction, error) {
 	if n, err := strconv.Atoi(name); err == nil {
 		if n >= 1 && n <= len(all) {
 			return all[n-1], nil
 		}
-		return report.Instruction{}, fmt.Errorf("there is no constraint %d", n)
+		return report.Instruction{}, fmt.Errorf("there is no instruction %d", n)
 	}
 	key := recall.Key(name)
 	var having []report.Instruction
@@ -167,12 +163,12 @@ func named(all []report.Instruction, name string) (report.Instruction, error) {
 	case 1:
 		return having[0], nil
 	case 0:
-		return report.Instruction{}, fmt.Errorf("there is no constraint %q", name)
+		return report.Instruction{}, fmt.Errorf("there is no instruction %q", name)
 	}
-	return report.Instruction{}, fmt.Errorf("%d constraints say %q", len(having), name)
+	return report.Instruction{}, fmt.Errorf("%d instructions say %q", len(having), name)
 }
 
-// listed says which constraints there are, for an error.
+// listed says which instructions there are, for an error.
 func listed(all []report.Instruction) string {
 	const most = 8
 	if len(all) == 0 {

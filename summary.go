@@ -331,8 +331,7 @@ func (e *Engine) consult(ctx context.Context, f *folding) (answered bool, err er
 	r, err := hook(ctx, Compacting{SessionID: f.id, Auto: f.options.Auto, Rejected: f.options.Rejected,
 		Request: f.request})
 	if err != nil {
-		return false, &Error{Code: Cancelled, Op: "compact", Session: f.id,
-			Err: fmt.Errorf("a hook cancelled it: %w", err)}
+		return false, fail(Cancelled, "compact", f.id, "", "a hook cancelled it: %w", err)
 	}
 	if r.Prompt != "" {
 		f.request.Instruction, f.request.Update, f.request.OwnLength = r.Prompt, r.Prompt, true
@@ -347,8 +346,7 @@ func (e *Engine) consult(ctx context.Context, f *folding) (answered bool, err er
 	}
 	f.answer = *r.Answer
 	if err := e.valid(f, f.answer, f.replaces); err != nil {
-		return false, &Error{Code: BadSummary, Op: "compact", Session: f.id,
-			Err: fmt.Errorf("the hook's summary does not count: %w", err)}
+		return false, fail(BadSummary, "compact", f.id, "", "the hook's summary does not count: %w", err)
 	}
 	if f.answer.Model == "" {
 		f.answer.Model = "hook"
@@ -383,7 +381,8 @@ func (e *Engine) choose(f *folding) (pivot.Summarizer, error) {
 			all = append(all, errors.New("no model can be asked for a summary"))
 		}
 		return nil, &Error{Code: BadConfig, Op: "compact", Session: f.id, Err: errors.Join(all...),
-			Hint: "make that model available, name another in compaction.model, or set compaction.summarizer to offline"}
+			Hint: "make that model available, name another in compaction.model, " +
+				"or set compaction.summarizer to offline"}
 	}
 	for _, failed := range all {
 		f.note(fmt.Sprintf("%v; the offline summariser wrote it", failed))
@@ -451,9 +450,8 @@ func (f *folding) noSummary(err error, own bool) error {
 	tooLarge := errors.Is(err, pivot.ErrTooLarge)
 	if own && (tooLarge || errors.Is(err, pivot.ErrHeadings) || errors.Is(err, pivot.ErrEmpty)) ||
 		tooLarge && f.replaces < pivot.MinSummary || f.replaces < minFold {
-		return &Error{Code: NothingToFold, Op: "compact", Session: f.id,
-			Err:  fmt.Errorf("there is too little to fold: %w", err),
-			Hint: "the session is as small as it gets"}
+		return fail(NothingToFold, "compact", f.id, "the session is as small as it gets",
+			"there is too little to fold: %w", err)
 	}
 	return &Error{Code: BadSummary, Op: "compact", Session: f.id, Err: err, Hint: "the session is as it was"}
 }

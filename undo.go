@@ -3,7 +3,6 @@ package winnow
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -102,8 +101,7 @@ func (e *Engine) turnBack(ctx context.Context, op, id, what string, redo bool) (
 			}
 		}
 		if l.stands(receipt) == redo || l.moot(receipt, redo) {
-			return c, &Error{Code: Already, Op: op, Session: id,
-				Err: fmt.Errorf("%s is %sne already", cmp.Or(receipt.ID, receipt.Marker), op)}
+			return c, fail(Already, op, id, "", "%s is %sne already", cmp.Or(receipt.ID, receipt.Marker), op)
 		}
 		c, keys = l.turned(c, receipt, redo)
 		pins := rule.Window{Pins: after(l.state, c, l.state.Revision).Pins} // what is pinned since stays whole
@@ -131,7 +129,7 @@ func (e *Engine) imported(l *live, op, what string) (*pivot.Receipt, error) {
 			// another program made it
 			return &pivot.Receipt{SessionID: l.id, Kind: pivot.Compaction, Marker: l.window()[0].ID}, nil
 		}
-		return nil, &Error{Code: NotFound, Op: op, Session: l.id, Err: fmt.Errorf("there is nothing to %s", op)}
+		return nil, fail(NotFound, op, l.id, "", "there is nothing to %s", op)
 	}
 	if at := session.Index(l.log, what); at >= 0 && l.log[at].Marker() != nil {
 		return e.foundReceipt(l, &l.log[at]), nil

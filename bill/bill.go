@@ -1,6 +1,6 @@
-// Package bill answers: what did a session cost? It lists the requests that a log tells of, and
-// sums up what package model says of each: by the model of that request, once a request, with what
-// nobody knows counted and named instead of guessed.
+// Package bill sums up what a session cost. It lists the requests that a log tells of, each once,
+// and prices each by its own model, as package model says; what is unknown is counted and named
+// instead of guessed.
 package bill
 
 import (
@@ -114,7 +114,7 @@ func (s Sums) Plus(t Sums) Sums {
 		s.Failed.Plus(t.Failed)}
 }
 
-// Add takes in the bill of a request of some kind.
+// Add adds the bill of a request of some kind.
 func (s *Sums) Add(k Kind, b Bill) {
 	to := &s.Summaries
 	switch k {

@@ -1,6 +1,6 @@
-// Package budget answers: does it fit?
+// Package budget says whether a session fits its model's window.
 //
-// The answer comes in two forms. The letter is the specification's: what the provider reported for
+// There are two forms. The letter is the specification's: what the provider reported for
 // the last step, without what it wrote to its cache, must exceed the usable budget. The full form
 // counts what the next request will really be: cache writes, and what was appended since the
 // report; it keeps a reserve, and meeting the budget is overflow already.

@@ -24,7 +24,7 @@ const Economic Threshold = -1
 // economic is what the configuration calls it.
 const economic = "economic"
 
-// errThreshold is the error of what is no threshold.
+// errThreshold is the error of what is not a threshold.
 var errThreshold = errors.New(`give a fraction of the context (0.92), a number of tokens (150000), or "economic"`)
 
 // MarshalJSONTo writes a number, or "economic".
@@ -45,7 +45,7 @@ func (t *Threshold) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 		return err
 	}
 	if text != economic {
-		return fmt.Errorf("%q is none; %w", text, errThreshold)
+		return fmt.Errorf("%q is not a threshold; %w", text, errThreshold)
 	}
 	*t = Economic
 	return nil

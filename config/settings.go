@@ -18,21 +18,19 @@ import (
 // programs around it do.
 type Settings struct {
 	settings.Settings
-	// Model is "provider/model" of the model that an agent asks where nobody names one.
+	// Model is "provider/model" of the model that an agent asks if nobody names one.
 	Model string `json:"model"`
-	// Titles is "provider/model" of the model that puts finished turns into a few words for lists,
-	// a small one; empty: their own first sentences are taken.
+	// Titles is "provider/model" of a small model that puts finished turns into a few words for
+	// lists; if it is empty, the first sentences of the turns are taken.
 	Titles string `json:"titles"`
 	// Snapshots keeps the state of the working folder before and after each step of an agent, for
 	// diffs and for going back.
 	Snapshots bool `json:"snapshots"`
-	// Permissions say what the tools of an agent may do: the last rule that matches counts.
-	// package agent/tools has the policy that is made of them, and its verdicts where no rule
-	// matches.
+	// Permissions say what the tools of an agent may do: the last rule that matches counts. Package
+	// agent/tools makes a policy of them, and decides if no rule matches.
 	Permissions []Permission `json:"permissions"`
 	// Providers say how models are reached, by the provider's name in "provider/model": providers
-	// beside those that are known, or what is different about one that is.  Config.SummarizerFor is
-	// made from them.
+	// beside the known ones, or what is different about a known one.
 	Providers map[string]Provider `json:"providers"`
 }
 

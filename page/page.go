@@ -38,7 +38,7 @@ type Content struct {
 	Report  report.Report
 	Session session.Session
 	State   store.State
-	// Parts are those of the log, in its order, as Engine.Parts gives them.
+	// Parts are those of the log, in its order, as report.Parts gives them.
 	Parts   []report.Part
 	Damaged []format.Damage
 

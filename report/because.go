@@ -136,7 +136,7 @@ func sentences(reasons []Reason, verb string) string {
 	return strings.Join(all, "; ")
 }
 
-// list names parts, at most so many.
+// list names parts, the first few of them.
 func list(refs []Ref, most int) string {
 	names := make([]string, 0, most+1)
 	for i, r := range refs {

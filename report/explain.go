@@ -121,7 +121,7 @@ func (r Ref) Name() string {
 	return r.Part
 }
 
-// Part explains one part of a log, as [Engine.Explain] does, and itemises its size.
+// Part explains one part of a log, as Explain does, and itemises its size.
 type Part struct {
 	Explanation
 	// Whole is its size as the log has it; Rendered what of it the ledger leaves, also of a part

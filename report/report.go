@@ -42,10 +42,10 @@ type Report struct {
 	// are any left out.
 	Omitted  []RuleSum      `json:"omitted,omitempty"`
 	Refusals []rule.Refusal `json:"refusals"`
-	// Constraints are standing wishes that the user stated; they survive every pivot word for word.
+	// Constraints are instructions that the user gave; they survive every pivot word for word.
 	Constraints []string `json:"constraints"`
-	// Dismissed are sentences that were taken for such wishes until somebody said that they are
-	// none. Nothing is done with them.
+	// Dismissed are sentences that were taken for instructions until somebody said that they are
+	// not. Nothing is done with them.
 	Dismissed []string   `json:"dismissed"`
 	Pins      []rule.Pin `json:"pins"`
 	// Strata is the timeline, one for each message of the log.

@@ -1,5 +1,5 @@
-// Package skim answers: what is in a session that is too large to be held in memory? It inspects a
-// file of lines a stretch at a time, the newest first, and puts the reports together.
+// Package skim reports on sessions that are too large to be held in memory. It inspects a file of
+// lines a stretch at a time, the newest first, and puts the reports together.
 //
 // The figures are those of the whole, with these differences, none of which changes what a step is
 // told: rules look at one stretch at a time, so that what a much later part shows again is found by
@@ -44,7 +44,7 @@ type File struct {
 	Progress func(done, of int)
 }
 
-// Inspect reports on a file, as Engine.Inspect does on a session. The configuration is that of an
+// Inspect reports on a file, as report.Inspect does on a session. The configuration is that of an
 // engine; its store is not used. Time grows with the file, memory with a few dozen bytes a line.
 func Inspect(ctx context.Context, file File, c winnow.Config) (report.Report, error) {
 	n := file.Pieces.Len()
@@ -190,7 +190,7 @@ func (s *skimming) withoutReports(messages []session.Message, first bool) {
 	}
 }
 
-// charge takes in what the requests of a stretch took, where the file did not tell it as a whole.
+// charge adds what the requests of a stretch took, unless the file told it as a whole.
 func (s *skimming) charge(doc *format.Document) {
 	if !s.file.Pieces.Billed {
 		for i := range doc.Session.Messages {

@@ -1,6 +1,6 @@
-// Package view answers: what does the model see? It filters the log to its window, applies the
-// ledger to the parts, and checks the result before it is sent. The result is messages again, of
-// the same types.
+// Package view renders what the model sees. It filters the log to its window, applies the ledger to
+// the parts, and checks the result before it is sent. The result is messages again, of the same
+// types.
 package view
 
 import "github.com/winnowhq/winnow/session"
