@@ -223,15 +223,6 @@ func (l *live) tokens(window []session.Message, ledger rule.Ledger) int {
 	return l.view.WindowTokens(window, ledger, l.facts)
 }
 
-// partTokens is the size of one part in the view; plainTokens is it without its label.
-func (l *live) partTokens(p *session.Part, ledger rule.Ledger) int {
-	return l.view.PartTokens(p, ledger, l.facts)
-}
-
-func (l *live) plainTokens(p *session.Part, ledger rule.Ledger) int {
-	return view.Part(p, ledger, l.facts).Total()
-}
-
 // restored are the elisions that a receipt has and the ledger has not: somebody took them back.
 func (l *live) restored() map[rule.Key]bool {
 	if l.taken == nil {
