@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow/policy"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/schedule"
 	"github.com/winnowhq/winnow/session"
@@ -13,16 +14,20 @@ import (
 	"github.com/winnowhq/winnow/view"
 )
 
-// meter counts what the requests of a session took, as its log grows. What was decided before the session was at hand is found in what is stored.
+// meter counts what the requests of a session took, as its log grows. What was decided before the
+// session was at hand is found in what is stored.
 type meter struct {
 	account schedule.Account // Steps, SinceCommit and Bill
 	upTo    int              // how many messages of the log are counted
 	step    int              // position of the newest step among them
 	sent    int              // tokens of the messages that were sent with it and stand as they were
 	newest  float64          // what it added to the bill
-	last    session.Millis   // when the provider was last at work; what happened beside one another may stand in another order than that of its times
+	// when the provider was last at work; what happened beside one another may stand in another
+	// order than that of its times
+	last session.Millis
 
-	// What the messages so far take; of an unreported step what it is taken to be: those that it was sent, and of them those that a step before it was.
+	// What the messages so far take: all of them, and, to estimate a step without a report, those
+	// that it was sent and those of them that the step before it was sent.
 	total, prompt, cached int
 	had                   int // what the next step's will be
 }
@@ -30,7 +35,8 @@ type meter struct {
 // isStep reports whether a message is a request of the session and its answer.
 func isStep(m *session.Message) bool { return m.Role == session.Assistant && !m.IsSummary() }
 
-// account is what a schedule must know of the requests so far. Its Before holds until the session changes.
+// account is what a schedule must know of the requests so far. Its Before holds until the session
+// changes.
 func (l *live) account() schedule.Account {
 	l.read()
 	now := l.look()
@@ -45,7 +51,8 @@ func (l *live) account() schedule.Account {
 	return a
 }
 
-// read counts the messages that came in since. The view must be the one that the newest step was sent, so whatever changes the view reads first.
+// read counts the messages that came in since. The view must be the one that the newest step was
+// sent, so whatever changes the view reads first.
 func (l *live) read() {
 	m := &l.meter
 	var made commits
@@ -103,9 +110,11 @@ func (m *meter) worked(step *session.Message) {
 	m.last = max(m.last, step.Time.Created, step.Time.Completed)
 }
 
-// commits are those that stand in what is stored. What was committed with a pivot counts with that.
+// commits are the commits that still stand. What was committed with a pivot counts with the pivot.
 type commits struct {
-	waiting [2][]commitment // not yet passed: those of receipts, in their order, and those that came without, in the order of their times
+	// not yet passed: those of receipts, in their order, and those that came without, in the order
+	// of their times
+	waiting [2][]commitment
 	of      map[session.Millis]commitment
 }
 
@@ -134,7 +143,7 @@ func (l *live) commits() commits {
 	return c
 }
 
-// before takes in those that were made before a step was asked for; all of them where step is nil.
+// before counts the commits that were made before a step was asked for; all of them if step is nil.
 func (c *commits) before(position int, step *session.Message, account *schedule.Account) {
 	for i := range c.waiting {
 		for w := &c.waiting[i]; len(*w) > 0 && (step == nil || (*w)[0].before(position, step)); *w = (*w)[1:] {
@@ -143,8 +152,9 @@ func (c *commits) before(position int, step *session.Message, account *schedule.
 	}
 }
 
-// before reports whether a commit was made before a step was asked for. Where only the clock can tell, a message that says when it was complete was
-// created when it was asked for, and any other when it came in.
+// before reports whether a commit was made before a step was asked for. Where only the clock can
+// tell, a message that says when it was complete was created when it was asked for, and any other
+// when it came in.
 func (c commitment) before(position int, step *session.Message) bool {
 	if c.log > 0 {
 		return c.log <= position
@@ -160,22 +170,25 @@ func (l *live) carried(m *session.Message, shown int) int {
 	return max(0, shown)
 }
 
-// bill is what a step cost, in tokens at the input price: as reported, or else by its messages alone, those that the request before it had read from the
-// cache.
+// bill is what a step cost, in tokens at the input price: as reported, or else by its messages
+// alone, those that the request before it had read from the cache.
 func (l *live) bill(m *session.Message) float64 {
 	if u := m.Tokens; u != nil && u.Prompt()+u.Output > 0 {
 		read, write, output := l.model.Terms(u.Prompt())
-		return float64(u.Input) + float64(u.Cache.Read)*read + float64(u.Cache.Write)*write + float64(u.Output+u.Reasoning)*output
+		return float64(u.Input) + float64(u.Cache.Read)*read + float64(u.Cache.Write)*write +
+			float64(u.Output+u.Reasoning)*output
 	}
 	if price := l.model.Price.Input; m.Cost != nil && *m.Cost > 0 && price > 0 {
 		return *m.Cost * 1e6 / price
 	}
 	read, write, output := l.model.Terms(l.meter.prompt)
-	return float64(l.meter.cached)*read + float64(l.meter.prompt-l.meter.cached)*write + float64(view.Message(m, rule.Ledger{}, l.facts))*output
+	return float64(l.meter.cached)*read + float64(l.meter.prompt-l.meter.cached)*write + float64(view.Message(m,
+		rule.Ledger{}, l.facts))*output
 }
 
-// rewrite is what a change does to what the provider's cache has: how many tokens of the messages before the first place that it changes stay as they
-// were, and how many behind it are written again.
+// rewrite is what a change does to what the provider's cache has: how many tokens of the messages
+// before the first place that it changes stay as they were, and how many behind it are written
+// again.
 type rewrite struct{ stays, rewritten int }
 
 // rewrites tells what a change of the ledger or the pivots does.
@@ -213,7 +226,7 @@ func (l *live) rewrites(c store.Change) rewrite {
 	return rewrite{stays, max(0, had-stays-saves)}
 }
 
-// rewrote takes in that a change was made. A pivot is taken in when its summary is read.
+// rewrote notes that a change was made. A pivot is noted when its summary is read.
 func (l *live) rewrote(c store.Change, r rewrite) {
 	l.meter.sent = min(l.meter.sent, r.stays)
 	if pruned := len(c.Commit) > 0 && (c.Receipt == nil || c.Receipt.Marker == ""); pruned {
@@ -221,7 +234,7 @@ func (l *live) rewrote(c store.Change, r rewrite) {
 	}
 }
 
-// updated takes in that a message of the log was replaced.
+// updated notes that a message of the log was replaced.
 func (l *live) updated(position int) {
 	if position < l.unreported.upTo {
 		l.unreported.upTo, l.unreported.tokens = 0, 0
@@ -242,8 +255,9 @@ func (e *Engine) idle(l *live) time.Duration {
 	return max(0, e.config.Now().Sub(time.UnixMilli(int64(l.meter.last))))
 }
 
-// cached reports whether the provider's cache can have anything of the prompt that is sent next: there is a cache, there was a request, by the model that
-// answers the next one, and it is not longer ago than the cache lives.
+// cached reports whether the provider's cache can have anything of the prompt that is sent next:
+// there is a cache, there was a request, by the model that answers the next one, and it is not
+// longer ago than the cache lives.
 func (e *Engine) cached(l *live) bool {
 	l.read()
 	at := l.meter.step
@@ -251,7 +265,8 @@ func (e *Engine) cached(l *live) bool {
 		return false
 	}
 	by := l.log[at].Answers()
-	return e.config.ForceModel || by == nil || by.String() == "" || e.config.Models.Lookup(by.String()).String() == l.model.String()
+	return e.config.ForceModel || by == nil || by.String() == "" ||
+		e.config.Models.Lookup(by.String()).String() == l.model.String()
 }
 
 // starting is the occasion of a request that is about to be sent, and the state that it finds.
@@ -262,4 +277,23 @@ func (e *Engine) starting(l *live) (policy.State, policy.Occasion) {
 		o.Cold = l.model.CacheLifetime() > 0
 	}
 	return state, o
+}
+
+// session is a session at hand as reports look at it.
+func (e *Engine) session(l *live) *report.Session {
+	l.handles.Name(l.log)
+	s := &report.Session{
+		State: l.state, Log: l.log, Model: l.model, Policy: e.policy, Facts: l.facts, Handles: &l.handles,
+		View:   l.look(),
+		Prices: e.prices(l), Overhead: l.overhead(),
+		Reported: l.reported, Estimated: l.estimated, Scale: &l.scale,
+	}
+	s.Planner, s.Next = e.starting(l)
+	return s
+}
+
+func (l *live) plannerState() policy.State {
+	l.handles.Name(l.log)
+	return policy.State{Log: l.log, Window: l.window(), Ledger: l.state.Ledger, Pins: l.state.Pins, Facts: l.facts,
+		Model: l.model, Handles: &l.handles, Restored: l.restored(), Shown: l.look().Tokens(), Account: l.account()}
 }

@@ -259,7 +259,7 @@ func TestPublish_whatWasShownWholeAgainIsNotInTheSummary(t *testing.T) {
 				t.Fatal(err)
 			}
 			r, err := a.Publish(ctx, a.id)
-			if got := CodeOf(err); got != map[bool]Code{false: Stale, true: ""}[pinned] {
+			if got := CodeOf(err); got != map[bool]rule.Code{false: Stale, true: ""}[pinned] {
 				t.Fatalf("%v, %v", r, err)
 			}
 			if pinned && !strings.Contains(a.text(), "wordwordword") {

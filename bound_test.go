@@ -10,6 +10,7 @@ import (
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 )
 
 // thinks is a step with reasoning before its call.
@@ -119,7 +120,7 @@ func TestBoundReasoning_ofTheTailGoesWithAPivot(t *testing.T) {
 func TestBoundReasoning_waitsForAColdCache(t *testing.T) {
 	for _, how := range []string{"eager", "economic"} {
 		w := newWaited(t, binding(true), func(c *Config) {
-			s := DefaultSettings()
+			s := settings.Default()
 			s.Schedule, s.Compaction.Minimum = how, 100
 			c.Settings = &s
 		})

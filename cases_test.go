@@ -15,8 +15,10 @@ import (
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/policy"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/store/memory"
 	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/view"
@@ -84,8 +86,8 @@ func newLab(t testing.TB, c Config) *lab {
 	return l
 }
 
-func withPolicy(name string) *Settings {
-	s := DefaultSettings()
+func withPolicy(name string) *settings.Settings {
+	s := settings.Default()
 	s.Policy = name
 	return &s
 }
@@ -537,7 +539,7 @@ func TestObserve_foldsByItselfAndPublishesEvents(t *testing.T) {
 }
 
 func TestObserve_doesNothingWhenAutoIsOff(t *testing.T) {
-	settings := DefaultSettings()
+	settings := settings.Default()
 	settings.Compaction.Auto = false
 	l := newLab(t, Config{Settings: &settings})
 	l.work(9)
@@ -627,7 +629,7 @@ func TestPin_survivesPruningAndFolding(t *testing.T) {
 		t.Fatalf("pruned %v, %v", out.Pruned, err)
 	}
 	x, err := l.Explain(ctx, l.id, "secret")
-	if err != nil || x.Zone == Pruned || !x.Pinned || x.Because != "it is pinned" {
+	if err != nil || x.Zone == report.Pruned || !x.Pinned || x.Because != "it is pinned" {
 		t.Errorf("the pinned part is %+v, %v", x, err)
 	}
 	l.compact(CompactOptions{})
@@ -706,7 +708,7 @@ func TestCompact_handsThePreviousSummaryOnOnce(t *testing.T) {
 
 func TestCompact_keepsRecentTurnsThroughTwoCompactions(t *testing.T) {
 	keep := 2500
-	settings := DefaultSettings()
+	settings := settings.Default()
 	settings.Compaction.Keep = &keep
 	l := newLab(t, Config{Settings: &settings, Summarizer: &scripted{answers: []any{notes("go on")}}})
 	l.work(4)
@@ -722,14 +724,14 @@ func TestCompact_keepsRecentTurnsThroughTwoCompactions(t *testing.T) {
 			t.Errorf("the view has no %q", want)
 		}
 	}
-	if strings.Contains(text, "[User]: Request number 0") {
+	if strings.Contains(text, "[User]: report.Request number 0") {
 		t.Error("the oldest turn is still there as it was")
 	}
 }
 
 func TestCompact_splitsATurnThatIsTooBigAndSendsWhatIsFolded(t *testing.T) {
 	keep := 1500
-	settings := DefaultSettings()
+	settings := settings.Default()
 	settings.Compaction.Keep = &keep
 	scribe := &scripted{answers: []any{notes("go on")}}
 	l := newLab(t, Config{Settings: &settings, Summarizer: scribe})
@@ -886,7 +888,7 @@ func TestCompact_whatWasPaidInVainIsPartOfAPruning(t *testing.T) {
 }
 
 func TestCompact_aSummaryIsPaidForOnceWhereOnlyTheCarryOverShrinks(t *testing.T) {
-	settings := DefaultSettings()
+	settings := settings.Default()
 	keep := 0
 	settings.Compaction.Keep = &keep
 	scribe := &scripted{limit: 100000, answers: []any{notes("go on")}}

@@ -4,58 +4,426 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
-	"github.com/winnowhq/winnow/model"
+	"github.com/go-json-experiment/json"
+
+	"github.com/winnowhq/winnow/edit"
 	"github.com/winnowhq/winnow/pivot"
-	"github.com/winnowhq/winnow/policy"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/summarize/offline"
 	"github.com/winnowhq/winnow/view"
 )
 
-// CompactOptions say how to fold.
-type CompactOptions struct {
-	// Auto appends the synthetic "continue" afterwards, so that an agent goes on by itself.
-	Auto bool
-	// Rejected repeats the newest user message after the summary, because the provider refused its turn.
-	Rejected bool
-	// Focus is what the summary is to dwell on.
-	Focus string
-	// To is how many tokens the view may have afterwards, system prompt and tools not counted: less is kept word for word, and the summary is shorter. 0 is without
-	// a bound but the model's window. What cannot be made so small ends in NoProgress, and the session is as it was. A policy
-	// that folds by the letter keeps nothing else, and is not bound by it.
-	To int
-	// KeepSecrets leaves keys, tokens and passwords in what is written under the pivot as they are. Otherwise those of a known shape are masked there, but for
-	// what is pinned; the log keeps them either way.
-	KeepSecrets bool
+// preparation is a summary that is written before it is needed. It is at hand alone: nothing of it
+// is in the store, not even what it cost, before it is published or dropped. Its fields but done
+// are read and written with the engine's mu held, folding also by anybody who saw done closed.
+type preparation struct {
+	id      string
+	cancel  context.CancelFunc
+	done    chan struct{} // closed when it is written, or has failed
+	folding *folding      // nil: it failed
+	dropped bool          // nobody wants it any more
 }
 
-// Schedule appends a marker: "compact here", to be executed by the next Compact. At most one is pending; a second request returns the
-// pending one.
-func (e *Engine) Schedule(ctx context.Context, id string, auto bool) (marker session.Message, err error) {
-	err = e.change(ctx, "schedule", id, func(l *live) (store.Change, error) {
-		if at := view.Pending(l.log, l.state.Undone); at >= 0 {
-			marker = l.log[at]
+// Prepare writes the summary of a fold that is near, which takes as long as the model takes, and
+// keeps it at hand: see Outcome.Prepare. Call it beside the work, from a goroutine of your own.
+// Nothing is stored. Between two steps of the work Compact with CompactOptions.Prepared makes the
+// summary count: a compaction like any other, with the trigger "background". What was appended
+// since the summary was prepared stays word for word behind it, so that the work goes on; a
+// "continue" is appended only if nothing follows. A compaction that must come before that waits for
+// the summary and uses it. Prepare does nothing if a summary is being prepared or at hand, a
+// compaction is being made, a marker waits for one, or no model is to be asked. A model that gives
+// no summary that counts is asked again when the fold must come, so that no offline summary takes
+// its place here.
+//
+// A summary is dropped when it no longer fits: Stale, when messages that it stands for were changed
+// or shown whole again, or another compaction was made or taken back; NoProgress, when what came
+// since has grown so much that the view would not be below its budget. The session is as it was
+// then, and is folded when it must be, by a summary of all that there is.
+//
+// What it cost is recorded once: with the compaction that it becomes part of, or as spent in vain
+// when it fails, is dropped, or ctx ends. Then Prepare returns within 250 ms, if the summariser
+// does.
+//
+// Errors: Disabled (compaction.auto is off), those of Compact.
+func (e *Engine) Prepare(ctx context.Context, id string) error {
+	if !e.policy.Auto {
+		return fail(Disabled, "prepare", id, "nothing is folded but on demand: call Compact then",
+			"compaction.auto is off")
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	p := &preparation{id: id, cancel: cancel, done: make(chan struct{})}
+	if !e.register(p) {
+		return nil
+	}
+	f, err := e.writeAhead(ctx, id)
+	if err != nil && f != nil {
+		err = e.unpublished(ctx, id, f, err)
+		e.fails(id, err)
+	}
+	if err != nil {
+		f = nil
+	}
+	e.mu.Lock()
+	p.folding = f
+	dropped := p.dropped
+	if f == nil && e.preparations[id] == p {
+		delete(e.preparations, id)
+	}
+	close(p.done)
+	e.mu.Unlock()
+	if dropped && f != nil {
+		return e.drop(ctx, f, fail(Cancelled, "prepare", id, "", "it is not wanted any more"))
+	}
+	return err
+}
+
+// register makes a preparation the one of its session, unless there is one, or a compaction is
+// being made.
+func (e *Engine) register(p *preparation) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.preparations[p.id] != nil || e.folds[p.id] > 0 {
+		return false
+	}
+	e.preparations[p.id] = p
+	return true
+}
+
+// writeAhead asks for the summary. Without a folding nothing was begun; without an error neither,
+// then: there is nothing to do.
+func (e *Engine) writeAhead(ctx context.Context, id string) (*folding, error) {
+	began := e.config.Now()
+	f, err := e.prepare(ctx, id, CompactOptions{Auto: true}, 0)
+	e.tried(id)
+	if err != nil || f.pending != nil {
+		return nil, err
+	}
+	if chosen, err := e.choose(f); err != nil || chosen.Name() == offline.Name {
+		return nil, err
+	}
+	f.ahead = true
+	started := e.event(id, CompactionStarted)
+	started.Background = true
+	e.bus.publish(started)
+	err = e.summarize(ctx, f)
+	f.took = e.config.Now().Sub(began)
+	return f, err
+}
+
+// tried notes that a summary was prepared for the turn, whatever comes of it.
+func (e *Engine) tried(id string) {
+	e.mu.Lock()
+	l := e.live[id]
+	e.mu.Unlock()
+	if l != nil {
+		l.mu.Lock()
+		l.prepared = true
+		l.mu.Unlock()
+	}
+}
+
+// fails tells that nothing came of a preparation.
+func (e *Engine) fails(id string, err error) {
+	failed := e.event(id, CompactionFailed)
+	failed.Text, failed.Code, failed.Background = err.Error(), CodeOf(err), true
+	e.bus.publish(failed)
+}
+
+// publishPrepared makes a summary count that Prepare has written. It asks nobody and returns at
+// once, nil if there is none or it is still being written.
+func (e *Engine) publishPrepared(ctx context.Context, id string) (*pivot.Receipt, error) {
+	defer e.foldBegins(id)()
+	f := e.claim(id)
+	if f == nil {
+		return nil, nil
+	}
+	return e.adopt(ctx, f, CompactOptions{Auto: true}, inBackground)
+}
+
+// foldBegins notes that a compaction is being made, so that no other summary is asked for beside
+// it, until the function that it returns is called.
+func (e *Engine) foldBegins(id string) (ended func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.folds[id]++
+	return func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if e.folds[id]--; e.folds[id] == 0 {
+			delete(e.folds, id)
+		}
+	}
+}
+
+// claim takes what was prepared, nil where there is nothing or it is not written yet.
+func (e *Engine) claim(id string) *folding {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	p := e.preparations[id]
+	if p == nil || p.folding == nil {
+		return nil
+	}
+	delete(e.preparations, id)
+	return p.folding
+}
+
+// takeOver makes what was prepared part of a compaction that must come now, for which it waits.
+// Without a receipt and without an error there is nothing that fits.
+func (e *Engine) takeOver(ctx context.Context, id string, o CompactOptions, trigger string) (*pivot.Receipt, error) {
+	if o.Focus != "" {
+		return nil, e.abandon(ctx, id, fail(Stale, "compact", id, "",
+			"it was prepared without the focus that is asked for"))
+	}
+	e.mu.Lock()
+	p := e.preparations[id]
+	e.mu.Unlock()
+	if p == nil {
+		return nil, nil
+	}
+	select {
+	case <-p.done:
+	case <-ctx.Done():
+		return nil, e.failed("compact", id, ctx.Err())
+	}
+	f := e.claim(id)
+	if f == nil {
+		return nil, nil
+	}
+	receipt, err := e.adopt(ctx, f, o, trigger)
+	if code := CodeOf(err); code == Stale || code == NoProgress {
+		err = nil // a summary of all that there is may do
+	}
+	return receipt, err
+}
+
+// adopt publishes what was prepared, or drops it where it no longer fits. After any other error it
+// stays at hand.
+func (e *Engine) adopt(ctx context.Context, prepared *folding, o CompactOptions, trigger string) (*pivot.Receipt,
+	error) {
+	f, err := e.rebase(ctx, prepared, o, trigger)
+	var receipt *pivot.Receipt
+	if err == nil {
+		receipt, err = e.publish(ctx, f)
+	}
+	switch code := CodeOf(err); {
+	case err == nil:
+		e.compacted(receipt)
+		return receipt, nil
+	case code == Stale || code == NoProgress || code == Busy || code == NothingToFold:
+		return nil, e.drop(ctx, prepared, err)
+	}
+	e.putBack(prepared)
+	return nil, err
+}
+
+// putBack keeps for later what could not be published now.
+func (e *Engine) putBack(f *folding) {
+	p := &preparation{id: f.id, cancel: func() {}, done: make(chan struct{}), folding: f}
+	close(p.done)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.preparations[f.id] = p
+}
+
+// drop records what a summary cost that nobody will read, and returns why.
+func (e *Engine) drop(ctx context.Context, f *folding, why error) error {
+	err := e.unpublished(ctx, f.id, f, why)
+	e.fails(f.id, err)
+	return err
+}
+
+// abandon drops what is being prepared or at hand. Of one that is still being written Prepare
+// records the cost.
+func (e *Engine) abandon(ctx context.Context, id string, why error) error {
+	e.mu.Lock()
+	p := e.preparations[id]
+	delete(e.preparations, id)
+	var written *folding
+	if p != nil {
+		written, p.dropped = p.folding, p.folding == nil
+		p.cancel()
+	}
+	e.mu.Unlock()
+	if written == nil {
+		return nil
+	}
+	if err := e.drop(ctx, written, why); err != why {
+		return err // it is not recorded
+	}
+	return nil
+}
+
+// endPreparations ends them all, and waits a little for those that are being written.
+func (e *Engine) endPreparations() {
+	e.mu.Lock()
+	var all []*preparation
+	for _, p := range e.preparations {
+		all = append(all, p)
+	}
+	e.mu.Unlock()
+	if len(all) == 0 {
+		return
+	}
+	ctx, done := context.WithTimeout(context.Background(), stopping)
+	defer done()
+	for _, p := range all {
+		_ = e.abandon(ctx, p.id, fail(Cancelled, "prepare", p.id, "", "the engine was closed"))
+	}
+	for _, p := range all {
+		select {
+		case <-p.done:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// rebase is what was prepared, on the session as it is now: the same messages are folded, what came
+// since stays behind them, and what is carried over and elided is decided anew.
+func (e *Engine) rebase(ctx context.Context, prepared *folding, o CompactOptions, trigger string) (*folding, error) {
+	l, err := e.lock(ctx, "compact", prepared.id)
+	if err != nil {
+		return nil, err
+	}
+	defer l.mu.Unlock()
+	f := e.looked(l, o)
+	f.cut = pivot.Find(f.window, f.ledger, l.facts, pivot.Wanted{Everything: true}) // all there is
+	if why := prepared.stale(f, l); why != "" {
+		return nil, fail(Stale, "compact", f.id, "", "%s", "the summary that was prepared does not fit any more: "+why)
+	}
+	n := len(prepared.cut.Fold)
+	f.cut.Fold, f.cut.Tail, f.cut.Split = f.cut.Fold[:n:n], f.cut.Fold[n:], prepared.cut.Split
+	if f.options.Rejected {
+		if why := f.refusedAgain(l); why != "" {
+			return nil, fail(Stale, "compact", f.id, "", "%s", "the summary that was prepared is not enough: "+why)
+		}
+		f.cut = f.cut.Replaying()
+	}
+	f.trigger, f.prepared, f.began = trigger, true, e.config.Now().Add(-prepared.took)
+	f.replaces, f.request, f.answer, f.struck = prepared.replaces, prepared.request, prepared.answer, prepared.struck
+	f.spent, f.usages, f.notes = prepared.spent, prepared.usages, append([]string(nil), prepared.notes...)
+	if since := len(f.cut.Tail) - len(prepared.cut.Tail); since > 0 {
+		f.note("the summary was written while the work went on: " + quantity.Count(since, "message") +
+			" came in meanwhile")
+	} else {
+		f.note("the summary was written before it was needed")
+	}
+	return f, nil
+}
+
+// stale says why a summary that was prepared no longer stands for what a window begins with, ""
+// when it does. Elisions that were committed since change nothing: it was written from more.
+func (f *folding) stale(now *folding, l *live) string {
+	fold := now.cut.Fold
+	switch {
+	case (f.cut.Previous == nil) != (now.cut.Previous == nil),
+		f.cut.Previous != nil && f.cut.Previous.ID != now.cut.Previous.ID:
+		return "another compaction was made or taken back meanwhile"
+	case len(fold) < len(f.cut.Fold):
+		return "messages are gone"
+	}
+	pinned := rule.Window{Pins: l.state.Pins}
+	for i := range f.cut.Fold {
+		was, is := &f.cut.Fold[i], &fold[i]
+		if was.ID != is.ID || was.Failed() != is.Failed() || !sameParts(was.Parts, is.Parts) {
+			return fmt.Sprintf("message %s was changed", was.ID)
+		}
+		for j := range is.Parts {
+			p := &is.Parts[j]
+			for _, el := range f.stood.Of(p.ID) {
+				// what is pinned is carried over word for word
+				if !l.state.Ledger.Has(el.Key()) && !pinned.Pinned(p.ID, is.ID) {
+					return fmt.Sprintf("part %s is shown whole again", p.ID)
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// sameParts compares what messages hold. They share it until one is replaced, or the session was
+// read again.
+func sameParts(a, b []session.Part) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	if len(a) == 0 || &a[0] == &b[0] {
+		return true
+	}
+	was, err := json.Marshal(a, json.Deterministic(true))
+	if err != nil {
+		return false
+	}
+	is, err := json.Marshal(b, json.Deterministic(true))
+	return err == nil && string(was) == string(is)
+}
+
+// enough is how much of a view that a provider refused as too long may be left after a fold that
+// was prepared for it: estimates are rarely off by more than a quarter.
+const enough = 0.75
+
+// refusedAgain says why a provider that has refused the view would refuse what is left of it, too;
+// "" when it should not.
+func (f *folding) refusedAgain(l *live) string {
+	for i := len(f.cut.Tail) - 1; i >= 0; i-- {
+		if m := &f.cut.Tail[i]; m.Written() {
+			for j := range m.Parts {
+				if m.Parts[j].IsMedia() {
+					return "the newest message of the user's would stay with its attachments"
+				}
+			}
+			break
+		}
+	}
+	if left, all := l.tokens(f.cut.Tail, f.ledger), l.look().Tokens(); float64(left) > enough*float64(all) {
+		return fmt.Sprintf("what came since has %s of %s tokens", quantity.Number(left), quantity.Number(all))
+	}
+	return ""
+}
+
+// Compact prunes, folds the past into a summary, and publishes marker, summary and what follows
+// from them in one transaction. Until then the session is as it was, whatever fails. A pending
+// marker is executed; without one it is made. Where pruning leaves too little to fold, it is what
+// is done, and the receipt is of the kind Pruning.
+//
+// Errors: NothingToFold (it wraps ErrNothingNew where nothing was said since the last summary; with
+// CompactOptions.To or Focus it is written anew, from the log), NoProgress (folding would not
+// shrink the view), BadSummary, BadConfig (no model can be asked, and one must be), Cancelled,
+// NotFound, Busy.
+func (e *Engine) Compact(ctx context.Context, id string, o CompactOptions) (*pivot.Receipt, error) {
+	switch {
+	case o.Later:
+		return nil, e.schedule(ctx, id, o.Auto)
+	case o.Prepared:
+		return e.publishPrepared(ctx, id)
+	case o.Waiting:
+		l, err := e.lock(ctx, "compact", id)
+		if err != nil {
+			return nil, err
+		}
+		waits := view.Pending(l.log, l.state.Undone) >= 0
+		l.mu.Unlock()
+		if !waits {
+			return nil, nil
+		}
+	}
+	return e.compact(ctx, id, o, "manual")
+}
+
+// schedule appends a marker, unless one waits.
+func (e *Engine) schedule(ctx context.Context, id string, auto bool) error {
+	return e.change(ctx, "schedule", id, func(l *live) (store.Change, error) {
+		if view.Pending(l.log, l.state.Undone) >= 0 {
 			return store.Change{}, nil
 		}
-		marker = pivot.Marker(e.identity(), id, lastUser(l.log), auto, false)
-		return store.Change{Append: []session.Message{marker}}, nil
+		return store.Change{Append: []session.Message{pivot.Marker(e.identity(), id, edit.LastUser(l.log), auto,
+			false)}}, nil
 	}, nil)
-	return marker, err
-}
-
-// Compact prunes, folds the past into a summary, and publishes marker, summary and what follows from them in one
-// transaction. Until then the session is as it was, whatever fails. A pending marker is executed; without one it is made. Where
-// pruning leaves too little to fold, it is what is done, and the receipt is of the kind Pruning.
-//
-// Errors: NothingToFold (it wraps ErrNothingNew where nothing was said since the last summary; with CompactOptions.To or Focus it is
-// written anew, from the log), NoProgress (folding would not shrink the view), BadSummary, BadConfig (no model can be asked, and one must be),
-// Cancelled, NotFound, Busy.
-func (e *Engine) Compact(ctx context.Context, id string, o CompactOptions) (*pivot.Receipt, error) {
-	return e.compact(ctx, id, o, "manual")
 }
 
 func (e *Engine) compact(ctx context.Context, id string, o CompactOptions, trigger string) (*pivot.Receipt, error) {
@@ -85,8 +453,8 @@ func (e *Engine) compacted(r *pivot.Receipt) {
 	e.bus.publish(done)
 }
 
-// fold makes at most two attempts: the second keeps no tail and carries less over, for when the first did not shrink the view or
-// did not bring it below its budget.
+// fold makes at most two attempts: the second keeps no tail and carries less over, for when the
+// first did not shrink the view or did not bring it below its budget.
 func (e *Engine) fold(ctx context.Context, id string, o CompactOptions, trigger string) (*pivot.Receipt, error) {
 	began := e.config.Now()
 	var before *folding
@@ -110,7 +478,8 @@ func (e *Engine) fold(ctx context.Context, id string, o CompactOptions, trigger 
 		}
 		var receipt *pivot.Receipt
 		if before != nil && f.sameFold(before) {
-			f.answer, f.struck = before.answer, before.struck // it was paid for; what differs is what is carried over beside it
+			// it was paid for; what differs is what is carried over beside it
+			f.answer, f.struck = before.answer, before.struck
 		} else {
 			err = e.summarize(ctx, f)
 		}
@@ -132,7 +501,8 @@ func (e *Engine) fold(ctx context.Context, id string, o CompactOptions, trigger 
 			}
 			return nil, e.unpublished(ctx, id, f, err)
 		case small && len(f.commit) > 0 && f.options.To == 0:
-			// Folding does not help, often because so much can be elided: that is what was to be had.
+			// Folding does not help, often because so much can be elided: that is what was to be
+			// had.
 			f.inVain()
 			receipt, pruned := e.commit(ctx, id, f.commit, trigger, f, "nothing was folded: "+reason(err))
 			if pruned != nil {
@@ -142,18 +512,6 @@ func (e *Engine) fold(ctx context.Context, id string, o CompactOptions, trigger 
 		}
 		return nil, e.unpublished(ctx, id, f, err)
 	}
-}
-
-// reason is an error without what was done to whom.
-func reason(err error) string {
-	var known *Error
-	if !errors.As(err, &known) {
-		return err.Error()
-	}
-	if known.Hint != "" {
-		return known.Err.Error() + "; " + known.Hint
-	}
-	return known.Err.Error()
 }
 
 // unpublished records what a compaction that failed cost, and returns its error.
@@ -169,7 +527,10 @@ func (e *Engine) unpublished(ctx context.Context, id string, f *folding, failed 
 		recording, done = context.WithTimeout(recording, stopping)
 		defer done()
 	}
-	err := e.change(recording, "compact", id, func(*live) (store.Change, error) { return store.Change{Spend: f.spent}, nil }, func(*live) { e.recorded(id, f.spent) })
+	err := e.change(recording, "compact", id, func(*live) (store.Change, error) {
+		return store.Change{Spend: f.spent},
+			nil
+	}, func(*live) { e.recorded(id, f.spent) })
 	switch {
 	case err == nil:
 		return failed
@@ -179,177 +540,39 @@ func (e *Engine) unpublished(ctx context.Context, id string, f *folding, failed 
 	return errors.Join(failed, fmt.Errorf("what it cost is not recorded: %w", err))
 }
 
-// inVain notes that nothing came of the calls that were made.
-func (f *folding) inVain() {
-	for i := range f.spent {
-		f.spent[i].Failed = true
-	}
-}
-
 // stopping is how long a compaction that was stopped may take to record what it cost.
 const stopping = 150 * time.Millisecond
 
-// folding is one attempt at a compaction, from the moment the session was looked at to the moment it is published.
-type folding struct {
-	id        string
-	options   CompactOptions
-	trigger   string
-	log       []session.Message // as it was looked at, up to a pending marker
-	size      int               // of the whole log then
-	window    []session.Message
-	pending   *session.Message // the marker that waited
-	commit    []rule.Elision
-	ledger    rule.Ledger // with commit
-	stood     rule.Ledger // without
-	cut       pivot.Cut
-	settings  pivot.Settings
-	usable    int // 0: unlimited
-	overhead  int
-	replaces  int // tokens of what is folded
-	request   pivot.Request
-	past      pivot.Past // what the summary will stand for, as the log has it
-	repeats   error      // why this fold would only repeat the last one, nil when it would not
-	info      session.Info
-	pins      []rule.Pin
-	dismissed map[string]bool
-	guard     *rule.Guard       // which files the carry-over does not quote
-	model     model.Model       // that reads the session
-	offer     model.Model       // the same, of the provider that the session names
-	sent      []session.Message // what is folded as the conversation itself sent it last; only where Config.Prefix asks for it
-	cold      time.Duration     // how long the session was idle, when that is longer than the provider's cache lives
+// refusedShare is to which part of a view that a provider refused it is brought where nothing can
+// be folded: there is one attempt at it, for what was shortened once stays as it is.
+const refusedShare = 0.5
 
-	answer   pivot.Answer
-	usages   []session.Usage
-	spent    []store.Spend
-	notes    []string
-	struck   []pivot.Struck
-	requests atomic.Int32 // that were begun, as events count them
-	// masked and masks count the secrets that were masked in the carry-over and in the summary.
-	masked, masks int
-	// unwritten is how many tokens a summary is taken to have that was not asked for: see Preview.
-	unwritten int
-	last      bool          // no other attempt follows: what does not fit by itself is shown in part
-	ahead     bool          // it is written before it is needed: see Prepare
-	prepared  bool          // it was
-	took      time.Duration // to write it
-	plain     bool          // the form that extends the conversation did not work
-	began     time.Time
-}
-
-// sameFold reports whether an earlier attempt folded the same messages and has a summary of them.
-func (f *folding) sameFold(before *folding) bool {
-	n := len(f.cut.Fold)
-	return before.answer.Text != "" && n == len(before.cut.Fold) && f.size == before.size && (n == 0 || f.cut.Fold[n-1].ID == before.cut.Fold[n-1].ID)
-}
-
-// prepare looks at the session and decides what to fold. Nothing is written. Beside NothingToFold there is a folding of nothing.
-func (e *Engine) prepare(ctx context.Context, id string, o CompactOptions, attempt int) (*folding, error) {
-	l, err := e.lock(ctx, "compact", id)
+// shortenRefused is for a request that was refused as too long where folding does not help: what of
+// it was never sent is shown in part, and what can be left out is. nil without an error where that
+// is nothing, too, and where nothing was refused. What the attempts at a fold took is part of it.
+func (e *Engine) shortenRefused(ctx context.Context, f *folding, trigger string) (*pivot.Receipt, error) {
+	if !f.options.Rejected || f.settings.SummaryAlone {
+		return nil, nil
+	}
+	l, err := e.lock(ctx, "compact", f.id)
 	if err != nil {
 		return nil, err
 	}
-	defer l.mu.Unlock()
-	f := e.looked(l, o)
-	keep := f.settings.Tail(f.usable)
-	if to := f.options.To; to > 0 {
-		keep, f.settings.UserMessages = min(keep, to/3), min(f.settings.UserMessages, to/4)
+	window, size := l.window(), l.look().Tokens()
+	found := f.stamped(millis(e.config.Now()))
+	ledger := l.state.Ledger.With(found...)
+	left := l.tokens(window, ledger)
+	over := left - int(refusedShare*float64(size))
+	if f.usable > 0 {
+		over = max(over, left+f.overhead-f.usable)
 	}
-	usual := keep
-	if attempt > 0 {
-		keep, f.settings.UserMessages, f.last = 0, f.settings.UserMessages/8, true
+	l.handles.Name(l.log)
+	found = append(found, f.seen(l, window, ledger).Shorten(over, true)...)
+	l.mu.Unlock()
+	if len(found) == 0 {
+		return nil, nil
 	}
-	f.cut = pivot.Find(f.window, f.ledger, l.facts, pivot.Wanted{Keep: keep, Rejected: f.options.Rejected, Everything: f.settings.SummaryAlone})
-	f.repeats = e.repeats(l, f, usual)
-	empty := len(pivot.WithoutKept(f.cut.Fold)) == 0
-	if empty && (f.cut.Previous == nil || f.settings.SummaryAlone || f.repeats == nil && !e.anew(l, f)) {
-		return f, &Error{Code: NothingToFold, Op: "compact", Session: id, Err: errors.New("there is nothing to fold"),
-			Hint: "the session is empty, or all that was said since the last summary is still to be sent"}
-	}
-	if empty && f.repeats != nil {
-		return f, f.repeats
-	}
-	e.request(l, f)
-	return f, nil
-}
-
-// looked is a folding of the session as it stands, with what can be elided, and without a cut.
-func (e *Engine) looked(l *live, o CompactOptions) *folding {
-	f := e.standing(l, o)
-	state := l.plannerState()
-	state.Log, state.Window = f.log, f.window
-	plan := e.policy.Plan(state, policy.Occasion{FoldAsked: true, Rejected: f.options.Rejected})
-	f.commit = plan.Commit
-	f.ledger = l.state.Ledger.With(f.commit...)
-	return f
-}
-
-// standing is a folding of the session as it stands.
-func (e *Engine) standing(l *live, o CompactOptions) *folding {
-	f := &folding{
-		id: l.id, options: o, log: l.log, size: len(l.log), settings: e.policy.Folding(l.model), info: l.state.Info, pins: l.state.Pins,
-		dismissed: l.state.Dismissed, guard: e.policy.Guard, model: l.model, stood: l.state.Ledger,
-	}
-	if at := view.Pending(l.log, l.state.Undone); at >= 0 {
-		marker := l.log[at]
-		f.pending, f.log = &marker, l.log[:at]
-		f.options.Rejected = f.options.Rejected || marker.Marker().Overflow
-		f.options.Auto = f.options.Auto || marker.Marker().Auto
-	}
-	f.log = append([]session.Message(nil), f.log...)
-	f.window = view.Window(f.log, l.state.Undone)
-	f.overhead = l.overhead()
-	if usable := e.policy.Budget.Usable(l.model); !usable.Unlimited {
-		f.usable = usable.Threshold
-	}
-	return f
-}
-
-// request writes what a summariser is asked about the cut.
-func (e *Engine) request(l *live, f *folding) {
-	if f.cut.Previous != nil {
-		f.replaces = view.Message(f.cut.Previous, f.ledger, l.facts)
-		f.request.Previous = pivot.PreviousText(f.cut.Previous)
-	}
-	fold := pivot.WithoutKept(f.cut.Fold) // what is shown again stays so
-	for i := range fold {
-		f.replaces += view.Message(&fold[i], f.ledger, l.facts)
-	}
-	f.offer = e.offer(e.modelName(f.info, f.log))
-	if e.config.Prefix != nil {
-		f.sent = l.render(f.window[:f.cut.End], l.state.Ledger)
-		f.cold = e.cold(l)
-	}
-	f.request.SessionID, f.request.Focus, f.request.Directory = f.id, f.options.Focus, f.info.Directory
-	f.request.Messages = e.policy.Markers().Of(view.Render(fold, f.ledger))
-	f.past = pivot.PastOf(f.log, l.state.Undone, f.cut)
-	f.request.Log, f.request.Tail, f.request.Past = fold, f.cut.Tail, &f.past
-	f.request.System = pivot.SystemPrompt
-	f.request.Instruction = pivot.Instruction(f.settings, f.request.Previous, f.options.Focus)
-	f.request.Update = pivot.Instruction(f.settings, "an earlier piece", f.options.Focus)
-	f.request.Dismissed = f.dismissed
-	if none := noConstraints(f); none != "" && !f.settings.SummaryAlone {
-		f.request.Instruction += none
-		f.request.Update += none
-	}
-	f.request.Budget = pivot.AnswerBudget(f.usable, f.replaces, l.facts.Count(f.request.Previous))
-	if f.options.To > 0 {
-		f.request.Budget = min(f.request.Budget, max(f.options.To/2, 64))
-	}
-	f.request.OwnLength = f.settings.SummaryAlone || f.settings.Prompt != ""
-}
-
-// cold is how long a session was idle, 0 while the provider's cache may still have what was sent.
-func (e *Engine) cold(l *live) time.Duration {
-	idle := e.idle(l)
-	if l.model.Cache.Lifetime <= 0 || idle <= l.model.Cache.Lifetime {
-		return 0
-	}
-	return idle.Round(time.Second)
-}
-
-func lastUser(log []session.Message) *session.Message {
-	if at := session.LastUser(log); at >= 0 {
-		return &log[at]
-	}
-	return nil
+	return e.commit(ctx, f.id, found, trigger, f,
+		"nothing was folded: there is too little but what was never sent, "+
+			"and what was too long of that is shown in part")
 }

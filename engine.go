@@ -1,19 +1,37 @@
+// Package winnow keeps an LLM agent's session inside its context window, and its bill down, without
+// losing anything.
+//
+// The log is immutable, the context is a view of it. A program appends messages, asks for the view,
+// sends it, and reports the usage; the engine finds when the window overflows, elides old tool
+// outputs by marking them, folds the past into a summary, and writes a receipt for each of these.
+// Everything can be explained, undone and recalled.
+//
+//	engine, err := winnow.Open(winnow.Config{Model: "anthropic/claude-sonnet-4-5"})
+//	id, err := engine.Create(ctx, session.Info{Title: "Fix the parser"})
+//	err = engine.Append(ctx, id, message)
+//	outcome, err := engine.Begin(ctx, id) // before the request: leaves out what pays
+//	view, err := engine.View(ctx, id)     // what to send
+//	outcome, err = engine.Observe(ctx, id, usage) // after the step: prunes and folds when it must
+//	outcome, err = engine.EndTurn(ctx, id)
+//
+// An Engine is safe for concurrent use. What it hands out shares memory with its log and must not
+// be changed.
 package winnow
 
 import (
 	"context"
 	"errors"
-	"fmt"
-	"maps"
-	"slices"
+	"strings"
 	"sync"
-	"time"
 
+	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/policy"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/summarize/offline"
 	"github.com/winnowhq/winnow/token"
 )
 
@@ -37,7 +55,8 @@ func Open(c Config) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{config: c, policy: c.Settings.NewPolicy(), live: map[string]*live{}, preparations: map[string]*preparation{}, folds: map[string]int{}}
+	e := &Engine{config: c, policy: c.Settings.NewPolicy(), live: map[string]*live{},
+		preparations: map[string]*preparation{}, folds: map[string]int{}}
 	e.policy.Stretch = c.Stretch
 	e.ids.Random = c.Random
 	if c.Settings.Counter == "auto" && !e.policy.Pivot.SummaryAlone {
@@ -48,7 +67,8 @@ func Open(c Config) (*Engine, error) {
 	return e, nil
 }
 
-// Close ends the preparations, recording what they cost, and the subscriptions. The store is the caller's to close, after this.
+// Close ends the preparations, recording what they cost, and the subscriptions. The store is the
+// caller's to close, after this.
 func (e *Engine) Close() error {
 	e.endPreparations()
 	e.bus.close()
@@ -58,191 +78,287 @@ func (e *Engine) Close() error {
 // Store is where the engine keeps its sessions.
 func (e *Engine) Store() store.Store { return e.config.Store }
 
-// Policy is the policy in force.
-func (e *Engine) Policy() policy.Policy { return e.policy }
-
-// Create adds an empty session and returns its id; a missing id and missing times are filled in.
-func (e *Engine) Create(ctx context.Context, info session.Info) (string, error) {
-	info = e.complement(info)
-	if err := e.config.Store.Create(ctx, info); err != nil {
-		return "", e.failed("create", info.ID, err)
+// Look reports on a session: see package report for what there is to look at, as in
+//
+//	r, err := winnow.Look(ctx, engine, id, report.Inspect)
+//	x, err := winnow.Look(ctx, engine, id, report.Explain("k3f9a2"))
+//
+// Nothing is changed. The session is locked while it is looked at, so at must not use the engine.
+func Look[T any](ctx context.Context, e *Engine, id string, at func(*report.Session) (T, error)) (T, error) {
+	var nothing T
+	var prefix *pivot.Prefix
+	if e.config.Prefix != nil { // before the session is locked: it is the program's, and may ask the engine
+		if begins, err := e.config.Prefix(ctx, id); err == nil {
+			prefix = &pivot.Prefix{System: begins.System, Tools: begins.Tools}
+		}
 	}
-	return info.ID, nil
-}
-
-// complement fills in what a new session must have.
-func (e *Engine) complement(info session.Info) session.Info {
-	now := e.config.Now()
-	if info.ID == "" {
-		info.ID = e.ids.New(session.SessionID, now)
-	}
-	if info.Time.Created == 0 {
-		info.Time.Created, info.Time.Updated = millis(now), millis(now)
-	}
-	return info
-}
-
-// Import adds a whole session with what was decided about it before. source may be nil; with it the session can be
-// exported to the product that it came from. spent is what was paid for beside the log: see Beside.
-func (e *Engine) Import(ctx context.Context, s session.Session, ledger rule.Ledger, source *store.Source, spent ...store.Spend) error {
-	s.Info = e.complement(s.Info)
-	// One change, so that nobody ever sees half of it.
-	_, err := e.config.Store.Apply(ctx, s.Info.ID, store.Change{Create: &s.Info, Append: s.Messages, Commit: ledger.All(), Source: source, Spend: spent})
+	l, err := e.lock(ctx, "look", id)
 	if err != nil {
-		return e.failed("import", s.Info.ID, err)
-	}
-	return nil
-}
-
-// Session returns the log as it stands, and what was decided about it.
-func (e *Engine) Session(ctx context.Context, id string) (session.Session, store.State, error) {
-	l, err := e.lock(ctx, "read", id)
-	if err != nil {
-		return session.Session{}, store.State{}, err
+		return nothing, err
 	}
 	defer l.mu.Unlock()
-	return session.Session{Info: l.state.Info, Messages: slices.Clone(l.log)}, l.state, nil
+	s := e.session(l)
+	s.Prefix, s.Refold = prefix, func() *rule.Refusal { return e.refoldRefused(l) }
+	found, err := at(s)
+	var missing *report.Missing
+	if errors.As(err, &missing) {
+		return nothing, notFound(missing.Op, id, missing.What)
+	}
+	return found, err
 }
 
-// apply writes a change that was decided on the state at hand, and brings what is at hand up to date. ErrConflict is returned
-// as it is, after the session was read again.
-func (e *Engine) apply(ctx context.Context, l *live, op string, c store.Change) error {
-	c.Base = l.state.Revision
-	moves := len(c.Commit)+len(c.Restore)+len(c.Undo)+len(c.Redo) > 0
-	var r rewrite
-	if moves {
-		r = l.rewrites(c)
-	}
-	revision, err := e.config.Store.Apply(ctx, l.id, c)
-	if errors.Is(err, store.ErrConflict) {
-		if err := e.load(ctx, l); err != nil {
-			return e.failed(op, l.id, err)
+// Preview is what Compact would do to a session as it stands. Token figures are of the rendered
+// view, by the session's counter. What depends on a summary that a model has yet to write is an
+// estimate: Summary says on what it rests.
+type Preview struct {
+	SessionID string `json:"sessionID"`
+	// Kind is Compaction, or Pruning where folding would not make the view smaller and what can be
+	// elided goes all the same.
+	Kind     pivot.Kind `json:"kind"`
+	Model    string     `json:"model"`           // who reads the session, "provider/model"
+	Usable   int        `json:"usable,omitzero"` // the budget of the view; 0 is unlimited
+	Overhead int        `json:"overhead"`        // what system prompt and tools take besides, as far as a report told
+
+	MessagesBefore int `json:"messagesBefore"`
+	MessagesAfter  int `json:"messagesAfter"`
+	TokensBefore   int `json:"tokensBefore"`
+	TokensAfter    int `json:"tokensAfter"`
+	Saved          int `json:"saved"` // TokensBefore − TokensAfter
+
+	// Of a compaction: what the summary would stand for, as it would be shown now, the earlier
+	// summary included; what would stay word for word; what the engine would write under the
+	// summary.
+	Folded       int            `json:"folded"` // messages
+	FoldedTokens int            `json:"foldedTokens"`
+	Gone         map[string]int `json:"gone"` // tokens by kind, as in a receipt
+	Tail         int            `json:"tail"` // messages
+	TailTokens   int            `json:"tailTokens"`
+	TailStart    string         `json:"tailStart,omitzero"` // id of its first message
+	Split        bool           `json:"split,omitzero"`     // the tail would begin inside a turn
+	Carried      pivot.Carried  `json:"carried"`
+
+	// Committed are the elisions that would be committed with it; their time is that of the
+	// preview.
+	Committed []rule.Elision `json:"committed"`
+	// Summary is what the summary would take, nil of a pruning.
+	Summary *SummaryPreview `json:"summary,omitempty"`
+	// Notes say what would be done to make the request fit, who cannot be asked, and what is not
+	// foreseen.
+	Notes []string `json:"notes"`
+}
+
+// SummaryPreview is who would write a summary, how long it is taken to be, and what it would cost.
+type SummaryPreview struct {
+	Summarizer string `json:"summarizer"` // "offline", or "provider/model"
+	// Prepared: Compact would use, or wait for, the summary that is prepared in the background, if
+	// it still fits. The rest is of a new one.
+	Prepared bool `json:"prepared,omitzero"`
+	// Tokens is its length, and Basis where that comes from: "written" (the offline summariser
+	// wrote it, so that everything here is exact), "earlier" (as long as the newest summary of this
+	// session by the same summariser), or "bound" (as long as it may be; most are shorter).
+	Tokens int    `json:"tokens"`
+	Basis  string `json:"basis"`
+	// Calls is how many requests it takes, Prompt what they send, Cached what of it should be read
+	// from the provider's cache, Output what they answer, reasoning not included.
+	Calls  int `json:"calls"`
+	Prompt int `json:"prompt"`
+	Cached int `json:"cached"`
+	Output int `json:"output"`
+	// Cost in US dollars at the prices of the model. 0 of a model says that no price is known.
+	Cost float64 `json:"cost"`
+}
+
+// Preview says what Compact would do now, without asking a model and without writing anything.
+// Hooks.Compacting is not asked either: it may change what comes.
+//
+// Errors: those with which Compact would end without asking anybody (NothingToFold, NoProgress,
+// BadConfig, NotFound).
+func (e *Engine) Preview(ctx context.Context, id string, o CompactOptions) (Preview, error) {
+	for attempt := 0; ; attempt++ {
+		f, err := e.prepare(ctx, id, o, attempt)
+		if err == nil && attempt == 0 {
+			err = f.repeats
 		}
-		return err
+		if err != nil {
+			return Preview{}, err
+		}
+		f.trigger, f.began = "manual", e.config.Now()
+		p, err := e.foresee(ctx, f)
+		code := CodeOf(err)
+		small := code == NoProgress || code == NothingToFold
+		switch {
+		case err == nil:
+			return p, nil
+		case small && attempt == 0 && !e.policy.Pivot.SummaryAlone:
+		case small && len(f.commit) > 0 && f.options.To == 0:
+			return e.foreseePruning(ctx, f, "nothing would be folded: "+reason(err))
+		default:
+			return Preview{}, err
+		}
 	}
+}
+
+// foresee is the preview of one attempt.
+func (e *Engine) foresee(ctx context.Context, f *folding) (Preview, error) {
+	s, err := e.foreseeSummary(ctx, f)
 	if err != nil {
-		return e.failed(op, l.id, err)
+		return Preview{}, err
 	}
-	l.state = after(l.state, c, revision)
-	if moves {
-		l.rewrote(c, r)
-		l.view.Reset()
-		l.taken = nil
+	id := e.identity()
+	l, err := e.lock(ctx, "preview", f.id)
+	if err != nil {
+		return Preview{}, err
 	}
-	l.gauging.changed(c, moves)
-	l.log = append(l.log, c.Append...)
-	for _, m := range c.Update {
-		if at := session.Index(l.log, m.ID); at >= 0 {
-			same := sameToModels(&l.log[at], &m)
-			l.log[at] = m // nobody else has this slice, only the parts of the messages in it
-			if same {
-				continue // what was counted and rendered holds
-			}
-			l.updated(at)
-			l.gauging.updated(&m, len(l.log)-1-at)
-			l.changed = min(l.changed, at)
-			if len(l.log)-at > rule.Noticed && l.facts != nil {
-				l.facts.Forget()
-			}
-		}
+	defer l.mu.Unlock()
+	if s.Basis == "" {
+		s.Tokens, s.Basis = l.summaryLike(s.Summarizer, f.request.Budget)
+		f.unwritten = s.Tokens
 	}
-	return nil
+	s.Output = max(s.Output, s.Tokens)
+	if s.Summarizer != offline.Name {
+		s.Cost = e.price(s)
+	}
+	carried, told := f.carry(l)
+	marker := f.marker(id)
+	summary := f.written(id, marker, carried)
+	follow := f.follow(id, marker, func() bool { return true })
+	c, marker := f.change(l, id, marker, summary, follow)
+	r, err := e.compactionReceipt(l, f, c, marker, summary, told)
+	if err != nil {
+		return Preview{}, err
+	}
+	p := e.previewOf(r, l)
+	p.Folded, p.FoldedTokens, p.Gone, p.Carried, p.Summary = r.Folded, f.replaces, r.Gone, told, &s
+	p.Tail, p.TailTokens, p.TailStart, p.Split = r.Tail, l.tokens(f.cut.Tail, l.state.Ledger.With(c.Commit...)),
+		r.TailStart, f.cut.Split
+	p.Notes = append(p.Notes, f.notes...)
+	if e.config.Hooks.Compacting != nil {
+		p.Notes = append(p.Notes, "the program's hook has a say when it is compacted")
+	}
+	return p, nil
 }
 
-// after is the state once a change was applied.
-func after(s store.State, c store.Change, revision int64) store.State {
-	s.Revision = revision
-	s.Messages += len(c.Append)
-	if c.Info != nil {
-		s.Info = *c.Info
+// foreseePruning is the preview where only elisions would be committed.
+func (e *Engine) foreseePruning(ctx context.Context, f *folding, notes ...string) (Preview, error) {
+	l, err := e.lock(ctx, "preview", f.id)
+	if err != nil {
+		return Preview{}, err
 	}
-	s.Ledger = s.Ledger.Without(c.Restore...).With(c.Commit...)
-	if len(c.Undo)+len(c.Redo) > 0 {
-		undone := make(map[string]bool, len(s.Undone)+len(c.Undo))
-		for id := range s.Undone {
-			undone[id] = true
-		}
-		for _, id := range c.Undo {
-			undone[id] = true
-		}
-		for _, id := range c.Redo {
-			delete(undone, id)
-		}
-		s.Undone = undone
-	}
-	if len(c.Dismiss)+len(c.Undismiss) > 0 {
-		dismissed := maps.Clone(s.Dismissed)
-		if dismissed == nil {
-			dismissed = make(map[string]bool, len(c.Dismiss))
-		}
-		for _, key := range c.Dismiss {
-			dismissed[key] = true
-		}
-		for _, key := range c.Undismiss {
-			delete(dismissed, key)
-		}
-		s.Dismissed = dismissed
-	}
-	if len(c.Pin)+len(c.Unpin) > 0 {
-		gone := map[string]bool{}
-		for _, id := range c.Unpin {
-			gone[id] = true
-		}
-		var pins []rule.Pin
-		for _, p := range s.Pins {
-			if !gone[p.ID] {
-				pins = append(pins, p)
-			}
-		}
-		s.Pins = append(pins, c.Pin...)
-	}
-	s.Receipts = append(s.Receipts[:len(s.Receipts):len(s.Receipts)], c.Receipts...)
-	if c.Receipt != nil {
-		s.Receipts = append(s.Receipts, *c.Receipt)
-	}
-	s.Spent = append(s.Spent[:len(s.Spent):len(s.Spent)], c.Spend...)
-	return s
+	defer l.mu.Unlock()
+	p := e.previewOf(e.pruningReceipt(l, f.stamped(millis(e.config.Now())), millis(e.config.Now()), f.trigger), l)
+	p.Notes = append(append(p.Notes, f.notes...), notes...)
+	return p, nil
 }
 
-// retries is how often a decision is made anew because somebody else changed the session meanwhile. With 8, an update lost against
-// two processes that kept appending once in some thousand times.
-const retries = 64
-
-// busy is the error when that was not enough.
-func busy(op, id string) error {
-	return &Error{Code: Busy, Op: op, Session: id, Err: store.ErrConflict, Hint: "another process keeps writing to it; try again"}
-}
-
-// failed gives an error of the store or a context the form that callers know.
-func (e *Engine) failed(op, id string, err error) error {
-	var known *Error
-	if errors.As(err, &known) {
-		return err
+func (e *Engine) previewOf(r *pivot.Receipt, l *live) Preview {
+	return Preview{
+		SessionID: r.SessionID, Kind: r.Kind, Model: l.model.String(), Usable: r.Usable, Overhead: l.overhead(),
+		MessagesBefore: r.MessagesBefore,
+		MessagesAfter:  r.MessagesAfter, TokensBefore: r.TokensBefore, TokensAfter: r.TokensAfter, Saved: r.Saved,
+		Gone: map[string]int{}, Committed: append([]rule.Elision{}, r.Committed...), Notes: []string{},
 	}
-	failed := &Error{Code: StoreFailed, Op: op, Session: id, Err: err}
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		failed.Code, failed.Hint = NotFound, "list the sessions to see the ids there are"
-	case errors.Is(err, store.ErrExists):
-		failed.Code, failed.Hint = Already, "a session with this id is in the store"
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		failed.Code, failed.Hint = Cancelled, "nothing was changed"
+}
+
+// foreseeSummary says who would write and what that one would be sent. The offline summariser,
+// which costs nothing, writes at once.
+func (e *Engine) foreseeSummary(ctx context.Context, f *folding) (SummaryPreview, error) {
+	chosen, err := e.choose(f)
+	if err != nil {
+		return SummaryPreview{}, err
 	}
-	return failed
+	s := SummaryPreview{Summarizer: chosen.Name(), Prepared: f.options.Focus == "" && e.isPreparing(f.id)}
+	if s.Summarizer == offline.Name {
+		answer, err := chosen.Summarize(ctx, f.request)
+		if err == nil {
+			err = e.valid(f, answer, f.replaces)
+		}
+		if ctx.Err() != nil {
+			return s, e.failed("preview", f.id, ctx.Err())
+		}
+		if err != nil {
+			return s, f.noSummary(err, true)
+		}
+		f.answer, s.Basis, s.Tokens = answer, "written", e.factsFor(f.model.String()).Count(answer.Text)
+		return s, nil
+	}
+	if !f.settings.SummaryAlone && f.replaces < minFold {
+		return s, f.noSummary(pivot.ErrTooLarge, false)
+	}
+	e.brief(f, chosen)
+	e.align(ctx, f, chosen)
+	facts := e.factsFor(s.Summarizer)
+	pieces, ok := pivot.Fit(f.request, chosen.Limit(), facts)
+	if !ok {
+		f.note(s.Summarizer + " takes too little for any of it")
+		return s, nil
+	}
+	f.note(pieces[0].Notes...)
+	s.Calls = len(pieces)
+	for i := range pieces {
+		size := pieces[i].Tokens(facts)
+		s.Prompt += size
+		if p := pieces[i].Prefix; p != nil {
+			s.Cached += max(0, size-facts.Count(pieces[i].Aligned()))
+		}
+		if i > 0 { // notes on the piece before it
+			s.Output += f.request.Budget
+		}
+	}
+	return s, nil
 }
 
-// identity gives pivots their ids and their time.
-func (e *Engine) identity() pivot.Identity {
-	now := e.config.Now()
-	return pivot.Identity{NewID: func(prefix string) string { return e.ids.New(prefix, now) }, Now: millis(now)}
+// summaryLike is how long a summary is taken to be: as the newest of the session by the same
+// summariser, or else as long as it may be.
+func (l *live) summaryLike(summarizer string, bound int) (tokens int, basis string) {
+	for i := len(l.state.Receipts) - 1; i >= 0; i-- {
+		r := &l.state.Receipts[i]
+		if r.Summarizer != summarizer {
+			continue
+		}
+		if at := session.Index(l.log, r.Summary); at >= 0 {
+			return min(bound, l.facts.Count(pivot.PreviousText(&l.log[at]))), "earlier"
+		}
+	}
+	return bound, "bound"
 }
 
-func millis(t time.Time) session.Millis { return session.Millis(t.UnixMilli()) }
-
-func (e *Engine) event(id string, t EventType) Event {
-	return Event{Type: t, SessionID: id, Time: millis(e.config.Now())}
+// price is what the calls would cost. Each is taken to have its share of the prompt, for prices may
+// depend on its size.
+func (e *Engine) price(s SummaryPreview) float64 {
+	if s.Calls == 0 || !strings.Contains(s.Summarizer, "/") {
+		return 0
+	}
+	n := s.Calls
+	each, _ := e.offer(s.Summarizer).Cost(model.Usage{Input: (s.Prompt - s.Cached) / n, CacheRead: s.Cached / n,
+		Output: s.Output / n})
+	return float64(n) * each
 }
 
-func notFound(op, id, what string) error {
-	return &Error{Code: NotFound, Op: op, Session: id, Err: fmt.Errorf("there is no %s", what), Hint: `"winnow explain SRC --all" lists the parts, "winnow show SRC" the receipts and markers`}
+// View is what the model is to be sent.
+type View struct {
+	// Messages are of the same types as the log's: elisions applied, the summary in its place.
+	// Package wire writes them down for a provider.
+	Messages []session.Message
+	// Tokens is their size by the session's counter.
+	Tokens int
+	// Model is who reads them, "provider/id".
+	Model string
+}
+
+// View returns what the model is to be sent now. It is checked first: an error means that a
+// provider would refuse it, and says why. Two views of the same state are equal to the byte, and a
+// view after one more message begins with the view before it.
+func (e *Engine) View(ctx context.Context, id string) (View, error) {
+	l, err := e.lock(ctx, "view", id)
+	if err != nil {
+		return View{}, err
+	}
+	defer l.mu.Unlock()
+	now := l.look()
+	v := View{Messages: now.Rendered(), Tokens: now.Tokens(), Model: l.model.String()}
+	if err := now.Check(); err != nil {
+		return v, &Error{Code: BadInput, Op: "view", Session: id, Err: err,
+			Hint: "the log holds what no provider takes; update the messages named"}
+	}
+	return v, nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 )
 
 // clock is a time that stands still.
@@ -81,7 +82,7 @@ func viewJSON(t testing.TB, e *Engine, id string) []byte {
 func TestCompact_shrinksTheViewAndUndoRestoresItToTheByte(t *testing.T) {
 	for _, policy := range []string{"classic", "aggressive", "balanced"} {
 		t.Run(policy, func(t *testing.T) {
-			settings := DefaultSettings()
+			settings := settings.Default()
 			settings.Policy = policy
 			e, id := imported(t, Config{Settings: &settings})
 			ctx := context.Background()

@@ -1,46 +1,78 @@
 package winnow
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
 	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/store"
 )
 
-// Code names a reason. Programs may branch on it; the words stay.
-type Code = rule.Code
+// reason is an error without what was done to whom.
+func reason(err error) string {
+	var known *Error
+	if !errors.As(err, &known) {
+		return err.Error()
+	}
+	if known.Hint != "" {
+		return known.Err.Error() + "; " + known.Hint
+	}
+	return known.Err.Error()
+}
 
-// Codes of errors and refusals.
+// busy is the error when that was not enough.
+func busy(op, id string) error {
+	return &Error{Code: Busy, Op: op, Session: id, Err: store.ErrConflict,
+		Hint: "another process keeps writing to it; try again"}
+}
+
+// failed gives an error of the store or a context the form that callers know.
+func (e *Engine) failed(op, id string, err error) error {
+	var known *Error
+	if errors.As(err, &known) {
+		return err
+	}
+	failed := &Error{Code: StoreFailed, Op: op, Session: id, Err: err}
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		failed.Code, failed.Hint = NotFound, "list the sessions to see the ids there are"
+	case errors.Is(err, store.ErrExists):
+		failed.Code, failed.Hint = Already, "a session with this id is in the store"
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		failed.Code, failed.Hint = Cancelled, "nothing was changed"
+	}
+	return failed
+}
+
+func notFound(op, id, what string) error {
+	return &Error{Code: NotFound, Op: op, Session: id, Err: fmt.Errorf("there is no %s", what),
+		Hint: `"winnow explain SRC --all" lists the parts, "winnow show SRC" the receipts and markers`}
+}
+
+// Codes of errors. Those of refusals are in package rule.
 const (
-	NoProgress   = rule.NoProgress   // doing it (again) would not make the view smaller
-	BelowMinimum = rule.BelowMinimum // what could go is not worth a commit
-	Protected    = rule.Protected    // it must stay
-	Disabled     = rule.Disabled     // switched off in the configuration
-	Fits         = rule.Fits         // there is room
-	Already      = rule.Already      // it is so already
-	NotFinal     = rule.NotFinal     // the call has not ended
-	Recent       = rule.Recent       // too new to go
-	Unprofitable = rule.Unprofitable // it would cost more than it saves
-
-	NotFound      Code = "not-found"         // no such session, message, part or receipt
-	NothingToFold Code = "nothing-to-fold"   // all there is would stay verbatim
-	TooLong       Code = "context-too-long"  // the provider rejected the request, and nothing may or can be done about it
-	BadSummary    Code = "bad-summary"       // no summariser gave a summary that counts
-	Cancelled     Code = "cancelled"         // the caller, or a hook, wanted it to stop
-	Busy          Code = "busy"              // somebody else kept changing the session
-	BeforePivot   Code = "before-pivot"      // a summary stands for it already
-	Stale         Code = "stale"             // what it was made from has changed
-	BadInput      Code = "bad-input"         // what was handed in cannot be right
-	StoreFailed   Code = "store-failed"      // the store could not read or write
-	BadConfig     Code = "bad-configuration" //
-	Undone        Code = "undone"            // it came with something that was undone
-	TooLarge      Code = "too-large"         // the window has no room for it
-	NotKept       Code = "not-kept"          // the log has nothing of it that could be shown
+	NotFound      = rule.NotFound      // no such session, message, part or receipt
+	NothingToFold = rule.NothingToFold // all there is would stay verbatim
+	NoProgress    = rule.NoProgress    // doing it (again) would not make the view smaller
+	TooLong       = rule.TooLong       // the provider rejected the request, and nothing may or can be done about it
+	TooLarge      = rule.TooLarge      // the window has no room for it
+	BadSummary    = rule.BadSummary    // no summariser gave a summary that counts
+	BadInput      = rule.BadInput      // what was handed in cannot be right
+	BadConfig     = rule.BadConfig     // the configuration cannot be right
+	Already       = rule.Already       // it is so already
+	Undone        = rule.Undone        // it came with something that was undone
+	NotKept       = rule.NotKept       // the log has nothing of it that could be shown
+	Stale         = rule.Stale         // what it was made from has changed
+	Busy          = rule.Busy          // somebody else kept changing the session
+	Cancelled     = rule.Cancelled     // the caller, or a hook, wanted it to stop
+	Disabled      = rule.Disabled      // switched off in the configuration
+	StoreFailed   = rule.StoreFailed   // the store could not read or write
 )
 
 // Error is what failed, on what, why, and what to do.
 type Error struct {
-	Code    Code
+	Code    rule.Code
 	Op      string // "compact"
 	Session string // id
 	Err     error
@@ -62,10 +94,29 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // CodeOf returns the code of an error of this package, "" of any other.
-func CodeOf(err error) Code {
+func CodeOf(err error) rule.Code {
 	var e *Error
 	if errors.As(err, &e) {
 		return e.Code
 	}
 	return ""
+}
+
+const tooLargeHint = "read pieces of it with the recall tool or winnow show, or make room first"
+
+// refused is a refusal as an error.
+func refusedTo(op, id, what string, r *rule.Refusal) error {
+	err := &Error{Code: r.Code, Op: op, Session: id, Err: errors.New(what + ": " + r.Reason)}
+	switch r.Code {
+	case TooLarge:
+		err.Hint = tooLargeHint
+	case Undone:
+		err.Hint = "winnow redo makes it count again"
+	}
+	return err
+}
+
+// fail makes an error. hint is what to do, "" for nothing.
+func fail(code rule.Code, op, id, hint, format string, args ...any) *Error {
+	return &Error{Code: code, Op: op, Session: id, Err: fmt.Errorf(format, args...), Hint: hint}
 }

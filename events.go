@@ -3,12 +3,25 @@ package winnow
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
+
+// identity gives pivots their ids and their time.
+func (e *Engine) identity() pivot.Identity {
+	now := e.config.Now()
+	return pivot.Identity{NewID: func(prefix string) string { return e.ids.New(prefix, now) }, Now: millis(now)}
+}
+
+func millis(t time.Time) session.Millis { return session.Millis(t.UnixMilli()) }
+
+func (e *Engine) event(id string, t EventType) Event {
+	return Event{Type: t, SessionID: id, Time: millis(e.config.Now())}
+}
 
 // EventType names what happened.
 type EventType string
@@ -27,7 +40,8 @@ const (
 	PartUpdated       EventType = "part.updated"
 )
 
-// Event is one thing that happened to a session. Which fields are set depends on the type. It marshals to one line of JSON.
+// Event is one thing that happened to a session. Which fields are set depends on the type. It
+// marshals to one line of JSON.
 type Event struct {
 	Type      EventType      `json:"type"`
 	SessionID string         `json:"sessionID"`
@@ -36,23 +50,23 @@ type Event struct {
 	Message  string          `json:"message,omitzero"`  // id of the message concerned
 	Part     string          `json:"part,omitzero"`     // id of the part concerned
 	Text     string          `json:"text,omitzero"`     // of a delta, a warning, a failure
-	Code     Code            `json:"code,omitzero"`     // of a failure
+	Code     rule.Code       `json:"code,omitzero"`     // of a failure
 	Receipt  *pivot.Receipt  `json:"receipt,omitzero"`  // of session.compacted, elision.committed
 	Elisions []rule.Key      `json:"elisions,omitzero"` // of elision.undone
 	Verdict  *budget.Verdict `json:"verdict,omitzero"`  // of budget.overflow, budget.warning
 	Usage    *session.Usage  `json:"usage,omitzero"`    // of usage.recorded
 	Cost     float64         `json:"cost,omitzero"`     // of usage.recorded, US dollars
 	Kind     string          `json:"kind,omitzero"`     // of usage.recorded: "step" or "summary"
-	// Request counts the requests of one compaction, of compaction.delta: the text of a later one takes the place of what an earlier one
-	// gave.
+	// Request counts the requests of one compaction, of compaction.delta: the text of a later one
+	// takes the place of what an earlier one gave.
 	Request int `json:"request,omitzero"`
 	// Background: of a compaction whose summary is written while the work goes on, or was.
 	Background bool `json:"background,omitzero"`
 }
 
-// Subscription receives events. A subscriber that is slow loses events, and never holds the engine up. The pieces of a summary that is
-// being written take no more than half of the buffer: for a slow subscriber they are joined to fewer, longer ones, so that they
-// push nothing else out.
+// Subscription receives events. A subscriber that is slow loses events, and never holds the engine
+// up. The pieces of a summary that is being written take no more than half of the buffer: for a
+// slow subscriber they are joined to fewer, longer ones, so that they push nothing else out.
 type Subscription struct {
 	// C gives the events in order. It is closed by Close, and by the engine's.
 	C       <-chan Event
@@ -79,7 +93,8 @@ func (s *Subscription) Dropped() int { return int(s.dropped.Load()) }
 // Close ends the subscription.
 func (s *Subscription) Close() { s.bus.remove(s) }
 
-// Subscribe gives every event from now on, with room for so many that are not yet received; 0 means 256.
+// Subscribe gives every event from now on. buffer is the room for events not yet received; 0 means
+// 256.
 func (e *Engine) Subscribe(buffer int) *Subscription {
 	if buffer <= 0 {
 		buffer = 256
@@ -177,8 +192,8 @@ func (s *Subscription) delta(e Event) {
 	}
 }
 
-// rest gives what waits of a summary before another event of its session, where there is room for both. After the last event of a
-// compaction nothing waits.
+// rest gives what waits of a summary before another event of its session, where there is room for
+// both. After the last event of a compaction nothing waits.
 func (s *Subscription) rest(e Event) {
 	w := s.pending[e.SessionID]
 	if w == nil {

@@ -9,15 +9,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow/policy"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/rule/ruletest"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 )
 
 // explained is an engine with one log, under settings in which small things may go.
-func explained(t *testing.T, log *ruletest.Log, change func(*Settings)) (*Engine, string) {
+func explained(t *testing.T, log *ruletest.Log, change func(*settings.Settings)) (*Engine, string) {
 	t.Helper()
-	s := DefaultSettings()
+	s := settings.Default()
 	s.Compaction.Protect, s.Compaction.Minimum, s.Strategies.BalancedPruning.QuietSteps = 1_000_000, 0, 1
 	if change != nil {
 		change(&s)
@@ -41,7 +43,7 @@ func numbered(lines int) string {
 	return b.String()
 }
 
-func explain(t *testing.T, e *Engine, id, part string) Explanation {
+func explain(t *testing.T, e *Engine, id, part string) report.Explanation {
 	t.Helper()
 	x, err := e.Explain(t.Context(), id, part)
 	if err != nil {
@@ -75,7 +77,7 @@ func TestExplain_aCandidateNamesWhatCoversIt(t *testing.T) {
 	log, old, again := twice()
 	e, id := explained(t, log, nil)
 	x := explain(t, e, id, old)
-	if x.Zone != Prunable || x.Rule != "files" || len(x.Candidates) != 1 {
+	if x.Zone != report.Prunable || x.Rule != "files" || len(x.Candidates) != 1 {
 		t.Fatalf("the read that was repeated is %s by %q with %d candidates, want prunable by files with one: %s", x.Zone, x.Rule, len(x.Candidates), x.Because)
 	}
 	c := x.Candidates[0]
@@ -104,7 +106,7 @@ func TestExplain_anElisionSaysSinceWhenAndHowToUndoIt(t *testing.T) {
 		t.Fatalf("pruned %+v, %v", out, err)
 	}
 	x := explain(t, e, id, old)
-	if x.Zone != Pruned || len(x.Elisions) != 1 {
+	if x.Zone != report.Pruned || len(x.Elisions) != 1 {
 		t.Fatalf("it is %s with %d elisions: %s", x.Zone, len(x.Elisions), x.Because)
 	}
 	r := x.Elisions[0]
@@ -168,23 +170,23 @@ func TestExplain_whatProtectsAPart(t *testing.T) {
 	log.Call("Read", args("/repo/c.go"), numbered(60))
 	log.User("And the next.")
 	active := log.Call("Bash", ruletest.Args{"command": "make cold"}, "cold")
-	e, id := explained(t, log, func(s *Settings) { s.Strategies.BalancedPruning.QuietSteps = 5 })
+	e, id := explained(t, log, func(s *settings.Settings) { s.Strategies.BalancedPruning.QuietSteps = 5 })
 	if _, err := e.Pin(t.Context(), id, rule.Pin{Part: pinned}); err != nil {
 		t.Fatal(err)
 	}
 	for what, c := range map[string]struct {
 		part    string
-		kept    *Kept
+		kept    *report.Kept
 		because string
 	}{
-		"a protected path": {first, &Kept{ByPath, "**/AGENTS.md", "compaction.protectedPaths"}, "files would elide it, but /repo/AGENTS.md is protected"},
-		"a protected tool": {skill, &Kept{ByTool, "skill", "compaction.protectedTools"}, "the tool skill is protected (skill)"},
-		"a pin":            {pinned, &Kept{By: ByPin}, "it is pinned"},
-		"newest output":    {newest, &Kept{ByNewest, "", "compaction.protect"}, "it is among the newest 1,000,000 tokens of tool output, which stay"},
-		"something said":   {said, &Kept{ByTurns, "", "compaction.protectTurns"}, "it belongs to the last 2 turns, which stay whole"},
-		"a recent read": {recent, &Kept{ByAge, "", "strategies.balancedPruning.quietSteps"},
+		"a protected path": {first, &report.Kept{By: report.ByPath, What: "**/AGENTS.md", Switch: "compaction.protectedPaths"}, "files would elide it, but /repo/AGENTS.md is protected"},
+		"a protected tool": {skill, &report.Kept{By: report.ByTool, What: "skill", Switch: "compaction.protectedTools"}, "the tool skill is protected (skill)"},
+		"a pin":            {pinned, &report.Kept{By: report.ByPin}, "it is pinned"},
+		"newest output":    {newest, &report.Kept{By: report.ByNewest, What: "", Switch: "compaction.protect"}, "it is among the newest 1,000,000 tokens of tool output, which stay"},
+		"something said":   {said, &report.Kept{By: report.ByTurns, What: "", Switch: "compaction.protectTurns"}, "it belongs to the last 2 turns, which stay whole"},
+		"a recent read": {recent, &report.Kept{By: report.ByAge, What: "", Switch: "strategies.balancedPruning.quietSteps"},
 			"files would elide it, but it is too new: it stays for 5 steps"},
-		"the last turn": {active, &Kept{ByTurns, "", "compaction.protectTurns"}, "it belongs to the last 2 turns, which stay whole"},
+		"the last turn": {active, &report.Kept{By: report.ByTurns, What: "", Switch: "compaction.protectTurns"}, "it belongs to the last 2 turns, which stay whole"},
 	} {
 		x := explain(t, e, id, c.part)
 		if diff := cmp.Diff(c.kept, x.Kept); diff != "" || x.Because != c.because {
@@ -222,12 +224,12 @@ func TestSwitch_everyRuleHasOne(t *testing.T) {
 	for _, name := range []string{policy.Balanced, policy.Aggressive} {
 		p, _ := policy.New(name, policy.Defaults())
 		for _, r := range p.Rules {
-			if Switch(r.Name(), name) == "" {
+			if report.Switch(r.Name(), name) == "" {
 				t.Errorf("no key governs the rule %s under %s", r.Name(), name)
 			}
 		}
 	}
-	if got := Switch(rule.Mark, policy.Balanced); got != "" {
+	if got := report.Switch(rule.Mark, policy.Balanced); got != "" {
 		t.Errorf("marks of other products are governed by %q", got)
 	}
 }
@@ -241,12 +243,12 @@ func TestTotals_addUpToTheLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := e.Inspect(t.Context(), id)
+	inspected, err := e.Inspect(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	zones, rules := Totals(parts)
-	elided := []Reason{}
+	zones, rules := report.Totals(parts)
+	elided := []report.Reason{}
 	for i := range parts {
 		elided = append(elided, parts[i].Elisions...)
 	}
@@ -258,19 +260,19 @@ func TestTotals_addUpToTheLog(t *testing.T) {
 		saved += r.Saved
 	}
 	// A field that is counted with a learned factor is rounded on its own: one token for each elision at most.
-	if off := tokens - shown - saved; tokens != report.Tokens.Total || shown != report.Window.Tokens || max(off, -off) > len(elided) {
-		t.Errorf("the zones hold %d tokens and show %d, the rules saved %d; the log has %d, the window %d", tokens, shown, saved, report.Tokens.Total, report.Window.Tokens)
+	if off := tokens - shown - saved; tokens != inspected.Tokens.Total || shown != inspected.Window.Tokens || max(off, -off) > len(elided) {
+		t.Errorf("the zones hold %d tokens and show %d, the rules saved %d; the log has %d, the window %d", tokens, shown, saved, inspected.Tokens.Total, inspected.Window.Tokens)
 	}
 	could := 0
-	for _, s := range report.ByRule {
+	for _, s := range inspected.ByRule {
 		could += s.Saves
 	}
-	if want := rule.Saves(elisionsOfCandidates(report.Candidates)); could != want {
+	if want := rule.Saves(elisionsOfCandidates(inspected.Candidates)); could != want {
 		t.Errorf("by rule %d tokens could go, by part %d", could, want)
 	}
 }
 
-func elisionsOfCandidates(all []Candidate) []rule.Elision {
+func elisionsOfCandidates(all []report.Candidate) []rule.Elision {
 	out := make([]rule.Elision, len(all))
 	for i := range all {
 		out[i] = all[i].Elision
@@ -290,7 +292,7 @@ func BenchmarkParts(b *testing.B) {
 				log.Call("Read", ruletest.Args{"file_path": fmt.Sprintf("/repo/f%d.go", i%97)}, numbered(20))
 				log.Call("Bash", ruletest.Args{"command": fmt.Sprintf("make t%d", i%13)}, "ok\n")
 			}
-			s := DefaultSettings()
+			s := settings.Default()
 			s.Compaction.Minimum = 0
 			e := open(b, Config{Settings: &s})
 			if err := e.Import(b.Context(), session.Session{Info: session.Info{ID: "ses_x"}, Messages: log.Messages}, rule.Ledger{}, nil); err != nil {

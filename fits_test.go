@@ -11,6 +11,7 @@ import (
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/summarize/offline"
 )
 
@@ -58,7 +59,7 @@ func TestCompact_theRequestAlwaysFits(t *testing.T) {
 		line := strings.Repeat("The branch is main. ", draw("context", 0, 1, 300))
 		focus := strings.Repeat("the lamp ", draw("focus", 0, 1, 300))
 		s := &scribe{T: rt, limit: draw("limit", 1_500, 4_000, 16_000, 100_000, 1_000_000), long: draw("answer", 5, 300, 8_000), bad: rapid.Bool().Draw(rt, "bad")}
-		settings := DefaultSettings()
+		settings := settings.Default()
 		settings.Compaction.Prompt = prompt
 		if line != "" {
 			settings.Compaction.Context = []string{line}

@@ -13,6 +13,7 @@ import (
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/memory"
 	"github.com/winnowhq/winnow/store/sqlite"
@@ -170,7 +171,7 @@ func TestFork_hasWhatWasBeforeAndLeavesTheOldSessionAlone(t *testing.T) {
 }
 
 func TestFork_ofAllOfItShowsTheModelTheSameBytes(t *testing.T) {
-	settings := winnow.DefaultSettings()
+	settings := settings.Default()
 	settings.Compaction.Summarizer = "offline"
 	for name, kept := range forkStores(t) {
 		t.Run(name, func(t *testing.T) {

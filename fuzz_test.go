@@ -11,6 +11,7 @@ import (
 
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/view"
 )
@@ -35,7 +36,7 @@ func FuzzEngine_anyLogCanBeHadBack(f *testing.F) {
 		if s.Info.ID == "" {
 			s.Info.ID = "s" // else it is made up, and nobody knows it
 		}
-		settings := DefaultSettings()
+		settings := settings.Default()
 		settings.Policy = []string{"balanced", "aggressive", "classic"}[how%3]
 		settings.Compaction.Protect, settings.Compaction.Minimum, settings.Compaction.ProtectTurns = 10, 1, int(how>>4)%2
 		now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -89,7 +90,7 @@ func FuzzEngine_anyLogCanBeHadBack(f *testing.F) {
 				if err != nil {
 					t.Fatalf("%s: %v", step.name, err)
 				}
-			case NothingToFold, NoProgress, Already, NotFound, Protected, BadInput:
+			case NothingToFold, NoProgress, Already, NotFound, rule.Protected, BadInput:
 			default:
 				t.Fatalf("%s: %v", step.name, err)
 			}

@@ -5,9 +5,11 @@ import (
 	"testing"
 
 	"github.com/winnowhq/winnow/policy"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/rule/ruletest"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 )
 
 // What others went for may go when it lies idle. From the older part the explanation leads to the newer one, whose own line has the handle, and both come back.
@@ -18,7 +20,7 @@ func TestIdle_whatOthersWentForCanBeFoundAndRestored(t *testing.T) {
 	if _, err := e.Prune(ctx, id); err != nil {
 		t.Fatal(err)
 	}
-	if x := explain(t, e, id, old); x.Zone != Pruned || x.Rule != "files" {
+	if x := explain(t, e, id, old); x.Zone != report.Pruned || x.Rule != "files" {
 		t.Fatalf("the older read is %s by %q, want pruned by files: %s", x.Zone, x.Rule, x.Because)
 	}
 	later := ruletest.New().Quiet(policy.DefaultIdleOutputs + 1)
@@ -31,18 +33,18 @@ func TestIdle_whatOthersWentForCanBeFoundAndRestored(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if x := explain(t, e, id, again); x.Zone != Prunable || x.Rule != "idle" || x.Candidates[0].Switch != "strategies.balancedPruning.idle" {
+	if x := explain(t, e, id, again); x.Zone != report.Prunable || x.Rule != "idle" || x.Candidates[0].Switch != "strategies.balancedPruning.idle" {
 		t.Fatalf("the newer read is %s by %q, want prunable by idle: %s", x.Zone, x.Rule, x.Because)
 	}
 	if _, err := e.Prune(ctx, id); err != nil {
 		t.Fatal(err)
 	}
 	x, y := explain(t, e, id, old), explain(t, e, id, again)
-	if x.Zone != Pruned || len(x.Elisions) != 1 || len(x.Elisions[0].Covering) != 1 || x.Elisions[0].Covering[0].Part != again {
+	if x.Zone != report.Pruned || len(x.Elisions) != 1 || len(x.Elisions[0].Covering) != 1 || x.Elisions[0].Covering[0].Part != again {
 		t.Fatalf("the older read does not lead to the newer one: %+v", x)
 	}
 	wantIn(t, "the sentence about the older", x.Because, "Read /repo/a.go (step 2, "+y.Handle+")")
-	if y.Zone != Pruned || y.Rule != "idle" || len(y.StandsFor) != 1 || y.StandsFor[0].Part != old {
+	if y.Zone != report.Pruned || y.Rule != "idle" || len(y.StandsFor) != 1 || y.StandsFor[0].Part != old {
 		t.Errorf("the newer read is %s by %q and stands for %+v, want pruned by idle for %s", y.Zone, y.Rule, y.StandsFor, old)
 	}
 	wantIn(t, "the sentence about the newer", y.Because, "nothing has quoted it for 10 steps")
@@ -77,13 +79,13 @@ func TestIdle_settings(t *testing.T) {
 		log.Call("Bash", ruletest.Args{"command": "make"}, numbered(60))
 		log.Call("Write", ruletest.Args{"file_path": "/repo/b.go", "content": strings.Repeat("High water at noon.\n", 50)}, "File created successfully at: /repo/b.go")
 		log.Quiet(11)
-		e, id := explained(t, log, func(s *Settings) { c.change(&s.Strategies.BalancedPruning) })
-		report, err := e.Inspect(t.Context(), id)
+		e, id := explained(t, log, func(s *settings.Settings) { c.change(&s.Strategies.BalancedPruning) })
+		inspected, err := e.Inspect(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var fields []string
-		for _, candidate := range report.Candidates {
+		for _, candidate := range inspected.Candidates {
 			if candidate.Rule == (*rule.Idle)(nil).Name() {
 				fields = append(fields, string(candidate.Field))
 			}
@@ -92,7 +94,7 @@ func TestIdle_settings(t *testing.T) {
 			t.Errorf("%s: %q goes, want %q", c.what, got, c.want)
 		}
 	}
-	s := DefaultSettings()
+	s := settings.Default()
 	s.Strategies.BalancedPruning.IdleSteps, s.Strategies.BalancedPruning.IdleInputSteps = -1, -2
 	if err := s.Validate(); err == nil || !strings.Contains(err.Error(), "idleSteps: -1") || !strings.Contains(err.Error(), "idleInputSteps: -2") {
 		t.Errorf("steps below 0: %v", err)

@@ -9,6 +9,7 @@ import (
 	"github.com/winnowhq/winnow/policy"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/store/memory"
 )
 
@@ -92,7 +93,7 @@ func TestRestore_saysWhatItCannotDo(t *testing.T) {
 	before := l.text()
 	for name, c := range map[string]struct {
 		part string
-		code Code
+		code rule.Code
 	}{
 		"unknown": {"nosuch", NotFound}, "shown whole": {shown, Already}, "quoted already": {read.Parts[0].ID, Already}, "a file without bytes": {bare, NotKept},
 	} {
@@ -143,7 +144,7 @@ func TestRestore_andPinAreRefusedWhereThereIsNoRoom(t *testing.T) {
 
 func TestPin_ofAFoldedPartTakesEffectAtOnce(t *testing.T) {
 	for _, name := range []string{policy.Classic, policy.Aggressive, policy.Balanced} {
-		settings := DefaultSettings()
+		settings := settings.Default()
 		settings.Policy = name
 		l, read, _, _ := foldedSession(t, Config{Settings: &settings})
 		before := l.text()
@@ -175,7 +176,7 @@ func TestPin_ofAFoldedPartTakesEffectAtOnce(t *testing.T) {
 // The pin is made while the pivot is undone: the pivot that counts again shows it, too.
 func TestPin_holdsAfterTheRedoOfAnOlderPivot(t *testing.T) {
 	for _, name := range []string{policy.Classic, policy.Aggressive, policy.Balanced} {
-		settings := DefaultSettings()
+		settings := settings.Default()
 		settings.Policy = name
 		l, read, _, _ := foldedSession(t, Config{Settings: &settings})
 		receipts, err := l.Receipts(t.Context(), l.id)

@@ -3,14 +3,26 @@ package winnow
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 
+	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/view"
 )
+
+// What a summary stands for is shown again by a message behind it, a quotation (pivot.Kept). It is
+// a message like any other: stored, sent, counted, and written to files. Nothing before it changes,
+// so that a provider's cache holds. What was undone takes it out of the window.
+
+func isKept(m *session.Message) bool {
+	_, kept := m.Kept()
+	return kept
+}
 
 // live is a session that the engine has at hand. Its fields are read and written with mu held.
 type live struct {
@@ -23,21 +35,27 @@ type live struct {
 	// handles name the parts of the log.
 	handles rule.Handles
 
-	// view is what the model sees, rendered as far as the log has come; changed is the first position of the log that it does
-	// not have yet.
+	// view is what the model sees, rendered as far as the log has come; changed is the first
+	// position of the log that it does not have yet.
 	view    view.Live
 	changed int
 
-	// The last report of the provider: what it counted, and how much the view was estimated to be then, in tokens, -1 before the
-	// first. What was appended later is added to the report by estimate.
+	// The last report of the provider: what it counted, and how much the view was estimated to be
+	// then, in tokens, -1 before the first. What was appended later is added to the report by
+	// estimate.
 	reported  session.Usage
 	estimated int
 	base      int // what system prompt and tools take; 0 until a report told
-	// unreported are messages from the beginning of the log on in which no report is, and what they take.
+	// unreported are messages from the beginning of the log on in which no report is, and what they
+	// take.
 	unreported struct{ upTo, tokens int }
 
-	meter   meter   // what the requests so far took
-	gauging gauging // what was counted for its gauge
+	meter meter // what the requests so far took
+
+	// scale is how many of the provider's tokens one of the estimate stood for at the newest
+	// report; 0: unknown.
+	scale  float64
+	prices *bill.Prices // nil: not made yet
 
 	taken map[rule.Key]bool // elisions that somebody took back; nil: to be found out
 
@@ -45,15 +63,16 @@ type live struct {
 
 	// tries counts the foldings in a row that the same turn called for.
 	tries int
-	// prepared: a summary was prepared for this turn and this pivot, or there is no use in it. Another one would be paid in vain as this one was, or is
-	// waiting to be published.
+	// prepared: a summary was prepared for this turn and this pivot, or there is no use in it.
+	// Another one would be paid in vain as this one was, or is waiting to be published.
 	prepared bool
 }
 
 // maxLive is how many sessions are at hand at most: a server has many, and each may be megabytes.
 const maxLive = 64
 
-// lock returns the session with its lock held, read from the store when it is not at hand or was changed by others.
+// lock returns the session with its lock held, read from the store when it is not at hand or was
+// changed by others.
 func (e *Engine) lock(ctx context.Context, op, id string) (*live, error) {
 	e.mu.Lock()
 	l := e.live[id]
@@ -95,8 +114,9 @@ func (e *Engine) forget(id string) {
 	delete(e.live, id)
 }
 
-// load reads a session from the store, for the first time or again because somebody else changed it. What was counted stays known.
-// After an error what is at hand is as it was, of an older revision, so that the next use reads again.
+// load reads a session from the store, for the first time or again because somebody else changed
+// it. What was counted stays known. After an error what is at hand is as it was, of an older
+// revision, so that the next use reads again.
 func (e *Engine) load(ctx context.Context, l *live) error {
 	for {
 		state, err := e.config.Store.State(ctx, l.id)
@@ -120,7 +140,7 @@ func (e *Engine) load(ctx context.Context, l *live) error {
 		l.view.Reset()
 		l.taken = nil
 		l.changed = 0
-		l.meter, l.gauging, l.unreported.upTo, l.unreported.tokens = meter{}, gauging{}, 0, 0
+		l.meter, l.scale, l.unreported.upTo, l.unreported.tokens = meter{}, 0, 0, 0
 		break
 	}
 	l.model = e.modelOf(l.state.Info, l.log)
@@ -135,8 +155,9 @@ func (e *Engine) load(ctx context.Context, l *live) error {
 	return nil
 }
 
-// calibrate learns from the reports in a log how many tokens the model makes of our estimates: from what the prompt grew by from one
-// step to the next. Where a pivot or a pruning came in between it shrank, and teaches nothing.
+// calibrate learns from the reports in a log how many tokens the model makes of our estimates: from
+// what the prompt grew by from one step to the next. Where a pivot or a pruning came in between it
+// shrank, and teaches nothing.
 func (e *Engine) calibrate(l *live) {
 	if e.calibrated == nil {
 		return
@@ -166,20 +187,105 @@ func (e *Engine) modelOf(info session.Info, log []session.Message) model.Model {
 	return e.config.Models.Lookup(e.modelName(info, log))
 }
 
-// modelName is what it is called: by the newest message that names one, else by the session, else by the engine's configuration.
+// modelName is what it is called: by the newest message that names one, else by the session, else
+// by the engine's configuration.
 func (e *Engine) modelName(info session.Info, log []session.Message) string {
 	if e.config.ForceModel {
 		return e.config.Model
 	}
-	for i := len(log) - 1; i >= 0; i-- {
-		if m := &log[i]; !m.IsSummary() {
-			if ref := m.Answers(); ref != nil && ref.String() != "" {
-				return ref.String()
+	return report.Reader(info, log, e.config.Model)
+}
+
+// prices finds the models of requests.
+func (e *Engine) prices(l *live) *bill.Prices {
+	if l.prices == nil {
+		l.prices = bill.NewPrices(e.config.Models.Lookup)
+	}
+	return l.prices
+}
+
+// find returns the part that a name stands for, and its message. Everything that takes a part finds
+// it so.
+func (l *live) find(name string) (*session.Message, *session.Part) {
+	return report.Find(l.log, &l.handles, name)
+}
+
+// labels are what the view shows beside the log: nil unless strategies.handles is on.
+func (e *Engine) labels(l *live) *view.Labels {
+	if !e.config.Settings.Strategies.Handles {
+		return nil
+	}
+	return &view.Labels{Handles: &l.handles, Minimum: rule.HandleMinimum, Guard: e.policy.Guard}
+}
+
+// tokens is the size of the view of a window.
+func (l *live) tokens(window []session.Message, ledger rule.Ledger) int {
+	return l.view.WindowTokens(window, ledger, l.facts)
+}
+
+// restored are the elisions that a receipt has and the ledger has not: somebody took them back.
+func (l *live) restored() map[rule.Key]bool {
+	if l.taken == nil {
+		l.taken = map[rule.Key]bool{}
+		for i := range l.state.Receipts {
+			for _, el := range l.state.Receipts[i].Committed {
+				if !l.state.Ledger.Has(el.Key()) {
+					l.taken[el.Key()] = true
+				}
 			}
 		}
 	}
-	if info.Model != nil && info.Model.String() != "" {
-		return info.Model.String()
+	return l.taken
+}
+
+// overhead is what system prompt and tools take: what the first step reported beyond the messages
+// that it was sent, in tokens. 0 when no step of the log has a report. A first step stays the
+// first, so that it is looked for once.
+func (l *live) overhead() int {
+	if l.base > 0 {
+		return l.base
 	}
-	return e.config.Model
+	for l.unreported.upTo < len(l.log) {
+		m := &l.log[l.unreported.upTo]
+		if m.Role == session.Assistant && m.Tokens != nil && m.Tokens.Prompt() > 0 && !m.IsSummary() {
+			l.base = max(0, m.Tokens.Prompt()-l.unreported.tokens)
+			break
+		}
+		if m.Marker() == nil {
+			l.unreported.tokens += view.Message(m, rule.Ledger{}, l.facts)
+		}
+		l.unreported.upTo++
+	}
+	return l.base
+}
+
+// lastStep is the position of the newest message of the assistant, -1 without one.
+func lastStep(log []session.Message) int {
+	for i := len(log) - 1; i >= 0; i-- {
+		if log[i].Role == session.Assistant {
+			return i
+		}
+	}
+	return -1
+}
+
+// look brings the view up to date.
+func (l *live) look() *view.Live {
+	if l.view.Labels != nil {
+		l.handles.Name(l.log)
+	}
+	l.view.Sync(l.log, l.state.Undone, l.state.Ledger, l.facts, l.changed)
+	l.changed = len(l.log)
+	return &l.view
+}
+
+func (l *live) window() []session.Message { return l.look().Window() }
+
+// offer is a model as the provider named offers it: what is asked is sent to that provider, and to
+// no other that has a model of that id.
+func (e *Engine) offer(name string) model.Model {
+	if provider, id, ok := strings.Cut(name, "/"); ok && provider != "" && id != "" {
+		return e.config.Models.At(provider, id)
+	}
+	return e.config.Models.Lookup(name)
 }

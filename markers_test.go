@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 )
 
 // The markers of steps never reach the model, or only where they tell two steps apart, as the policy says (S002 2).
@@ -12,7 +13,7 @@ func TestView_stepMarkersByPolicy(t *testing.T) {
 	off.Strategies.BalancedPruning.Markers = false
 	for _, c := range []struct {
 		name     string
-		settings *Settings
+		settings *settings.Settings
 		want     int // markers of the four
 	}{{"classic", withPolicy("classic"), 4}, {"aggressive", withPolicy("aggressive"), 0}, {"balanced", withPolicy("balanced"), 1}, {"balanced, switched off", off, 4}} {
 		t.Run(c.name, func(t *testing.T) {

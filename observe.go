@@ -14,7 +14,6 @@ import (
 	"github.com/winnowhq/winnow/schedule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/view"
 )
 
 // Outcome is what the engine did about a step, a turn or a rejection.
@@ -23,22 +22,22 @@ type Outcome struct {
 	Verdict budget.Verdict
 	// Pruned and Compacted are the receipts of what was done, nil when it was not.
 	Pruned, Compacted *pivot.Receipt
-	// Prepare: a fold is near. Where the program calls Engine.Prepare now, beside its work, and Engine.Publish between its steps, no request waits for
-	// the summary. Nothing else depends on it.
+	// Prepare: a fold is near. If the program calls Engine.Prepare now, beside its work, and
+	// Compact with Prepared between its steps, no request waits for the summary. Nothing else
+	// depends on it.
 	Prepare bool
 	// Refusals say what was not done, and why.
 	Refusals []rule.Refusal
 }
 
-// warnAt is the share of the usable window from which on a warning is published.
-const warnAt = 0.85
-
-// Observe takes the usage that the provider reported for the newest finished step of the session, and does what has to be done
-// about it: when the window overflows, old outputs are pruned and the past is folded (S001 loop, 2 and 1). The step's message must be
-// appended. An error of a compaction leaves the session as it was; the usage is recorded all the same.
+// Observe takes the usage that the provider reported for the newest finished step of the session,
+// and does what has to be done about it: when the window overflows, old outputs are pruned and the
+// past is folded (S001 loop, 2 and 1). The step's message must be appended. An error of a
+// compaction leaves the session as it was; the usage is recorded all the same.
 //
-// When a compaction did not bring the window below its budget twice in a row, the error has the code NoProgress and names
-// what no compaction can remove. There is no third attempt until a step fits.
+// When a compaction did not bring the window below its budget twice in a row, the error has the
+// code NoProgress and names what no compaction can remove. There is no third attempt until a step
+// fits.
 func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage) (Outcome, error) {
 	var out Outcome
 	var plan policy.Decision
@@ -46,7 +45,8 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage) (O
 	err := e.change(ctx, "observe", id, func(l *live) (store.Change, error) {
 		at := lastStep(l.log)
 		if at < 0 {
-			return store.Change{}, &Error{Code: BadInput, Op: "observe", Session: id, Err: fmt.Errorf("no assistant message to report for"), Hint: "append the step's message first"}
+			return store.Change{}, fail(BadInput, "observe", id, "append the step's message first",
+				"no assistant message to report for")
 		}
 		m := l.log[at]
 		cost, priced := l.model.Cost(bill.Usage(usage))
@@ -55,7 +55,8 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage) (O
 			m.Cost = &cost
 		}
 		return store.Change{Update: []session.Message{m}, Spend: []store.Spend{{
-			Time: millis(e.config.Now()), Kind: "step", Message: m.ID, Model: l.model.String(), Usage: usage, Cost: cost,
+			Time: millis(e.config.Now()), Kind: "step", Message: m.ID, Model: l.model.String(), Usage: usage,
+			Cost: cost,
 		}}}, nil
 	}, func(l *live) {
 		event := e.event(id, UsageRecorded)
@@ -70,7 +71,8 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage) (O
 		at := lastStep(l.log)
 		e.learn(l, usage, at)
 		plan = e.policy.Plan(l.plannerState(), policy.Occasion{
-			StepEnded: true, Usage: usage, Summary: l.log[at].IsSummary(), Pending: pendingAfter(l.log, at, l.facts), GoesOn: calls(&l.log[at]),
+			StepEnded: true, Usage: usage, Summary: l.log[at].IsSummary(), Pending: pendingAfter(l.log, at, l.facts),
+			GoesOn: calls(&l.log[at]),
 		})
 		out.Verdict, out.Refusals = plan.Verdict, plan.Refusals
 		out.Prepare = plan.Prepare && !l.prepared && e.asks() && !e.isPreparing(id)
@@ -112,8 +114,8 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage) (O
 	return out, nil
 }
 
-// waits is for a fold that was to pay and failed. Nothing forces it: where there was nothing to gain that is no error, and the next attempt comes when as
-// much was paid again as led to this one.
+// waits is for a fold that was to pay and failed. Nothing forces it: where there was nothing to
+// gain that is no error, and the next attempt comes when as much was paid again as led to this one.
 func (e *Engine) waits(ctx context.Context, id string, out *Outcome, failed error) error {
 	l, err := e.lock(context.WithoutCancel(ctx), "compact", id)
 	if err != nil {
@@ -124,14 +126,17 @@ func (e *Engine) waits(ctx context.Context, id string, out *Outcome, failed erro
 	if code := CodeOf(failed); code != NoProgress && code != NothingToFold {
 		return failed
 	}
-	out.Refusals = append(out.Refusals, rule.Refusal{Code: rule.NoProgress, Reason: "folding was to pay: " + reason(failed)})
+	out.Refusals = append(out.Refusals, rule.Refusal{Code: rule.NoProgress,
+		Reason: "folding was to pay: " + reason(failed)})
 	return nil
 }
 
-// Begin says that a request is about to be sent, before its View is taken: the moment at which it is known whether the provider's cache still has what
-// was sent before. Where it has not, because the session was idle for longer than the cache lives, another model is to answer, or nothing was sent yet,
-// what can go goes now, for writing the prompt anew must be paid anyway. Else what pays goes, by the policy's schedule. A program that does not
-// call it leaves the decision to Observe, which decides after a step that called tools, and misses the cold moments.
+// Begin says that a request is about to be sent, before its View is taken: the moment at which it
+// is known whether the provider's cache still has what was sent before. Where it has not, because
+// the session was idle for longer than the cache lives, another model is to answer, or nothing was
+// sent yet, what can go goes now, for writing the prompt anew must be paid anyway. Else what pays
+// goes, by the policy's schedule. A program that does not call it leaves the decision to Observe,
+// which decides after a step that called tools, and misses the cold moments.
 func (e *Engine) Begin(ctx context.Context, id string) (Outcome, error) {
 	l, err := e.lock(ctx, "begin", id)
 	if err != nil {
@@ -151,12 +156,13 @@ func (e *Engine) Begin(ctx context.Context, id string) (Outcome, error) {
 	return out, err
 }
 
-// EndTurn says that the loop ended a turn: old tool outputs are pruned if it is worth it (S001 phase 2).
+// EndTurn says that the loop ended a turn: old tool outputs are pruned if it is worth it (S001
+// phase 2).
 func (e *Engine) EndTurn(ctx context.Context, id string) (Outcome, error) {
 	return e.prune(ctx, id, policy.Occasion{TurnEnded: true}, "turn")
 }
 
-// Prune does so on demand, whatever the configuration says about doing it by itself.
+// Prune prunes on demand, whether or not the configuration lets it happen by itself.
 func (e *Engine) Prune(ctx context.Context, id string) (Outcome, error) {
 	return e.prune(ctx, id, policy.Occasion{PruneAsked: true, TurnEnded: true}, "manual")
 }
@@ -175,9 +181,10 @@ func (e *Engine) prune(ctx context.Context, id string, o policy.Occasion, trigge
 	return out, err
 }
 
-// Rejected tells that the provider refused the view as too long, whatever the numbers said. The past is folded and the refused
-// message repeated after the summary; the caller then sends the new view. With compaction.auto off, and when folding does not help,
-// the error has the code TooLong or NoProgress. An error that is no such refusal is not the engine's to handle: ok is false.
+// Rejected tells that the provider refused the view as too long, whatever the numbers said. The
+// past is folded and the refused message repeated after the summary; the caller then sends the new
+// view. With compaction.auto off, and when folding does not help, the error has the code TooLong or
+// NoProgress. An error that is no such refusal is not the engine's to handle: ok is false.
 func (e *Engine) Rejected(ctx context.Context, id string, r budget.Rejection) (out Outcome, ok bool, err error) {
 	if !budget.Rejected(r) {
 		return Outcome{}, false, nil
@@ -193,12 +200,13 @@ func (e *Engine) Rejected(ctx context.Context, id string, r budget.Rejection) (o
 	usable := e.policy.Budget.Usable(l.model)
 	l.mu.Unlock()
 	out.Refusals = plan.Refusals
-	out.Verdict = budget.Verdict{Overflow: true, Total: size, Usable: usable.Threshold, Code: budget.CodeOverflow, Reason: "the provider rejected the request as too long"}
+	out.Verdict = budget.Verdict{Overflow: true, Total: size, Usable: usable.Threshold, Code: budget.CodeOverflow,
+		Reason: "the provider rejected the request as too long"}
 	e.announce(id, out.Verdict)
 	switch {
 	case !plan.Fold:
-		return out, true, &Error{Code: TooLong, Op: "compact", Session: id, Err: fmt.Errorf("the provider rejected the request as too long, and compaction.auto is off"),
-			Hint: "compact the session, or set compaction.auto to true"}
+		return out, true, fail(TooLong, "compact", id, "compact the session, or set compaction.auto to true",
+			"the provider rejected the request as too long, and compaction.auto is off")
 	case tries > 2:
 		return out, true, e.stuck(ctx, id, size, 0)
 	}
@@ -208,7 +216,9 @@ func (e *Engine) Rejected(ctx context.Context, id string, r budget.Rejection) (o
 
 // stuck is the error that ends the attempts.
 func (e *Engine) stuck(ctx context.Context, id string, size, usable int) error {
-	failed := &Error{Code: NoProgress, Op: "compact", Session: id, Err: fmt.Errorf("two compactions in a row did not bring it below its budget: still %s tokens", quantity.Number(size))}
+	failed := fail(NoProgress, "compact", id, "",
+		"two compactions in a row did not bring it below its budget: still %s tokens",
+		quantity.Number(size))
 	if usable > 0 {
 		failed.Err = fmt.Errorf("%w of %s usable", failed.Err, quantity.Number(usable))
 	}
@@ -221,87 +231,22 @@ func (e *Engine) stuck(ctx context.Context, id string, size, usable int) error {
 	return failed
 }
 
-// stays says what no compaction can remove, and what else would help.
-func stays(f budget.Floor) string {
-	what := "offer fewer tools, a shorter system prompt, or a larger model"
-	if f.Pins > 0 {
-		what = "unpin something, " + what
-	}
-	return fmt.Sprintf("what no compaction can remove: %s; %s", f, what)
-}
-
-// floor itemises what a compaction leaves, for a window and a ledger.
-func (l *live) floor(window []session.Message, ledger rule.Ledger) budget.Floor {
-	f := budget.Floor{System: l.overhead()} // system prompt and tools cannot be told apart in a log
-	for i := range window {
-		n := view.Message(&window[i], ledger, l.facts) + l.view.Labels.Tokens(&window[i], ledger, l.facts)
-		switch m := &window[i]; {
-		case i == 1 && m.IsSummary():
-			f.Summary = n
-		case isKept(m):
-			f.Pins += n
-		case m.Marker() == nil:
-			f.Tail += n
-		}
-	}
-	return f
-}
-
 func (e *Engine) announce(id string, v budget.Verdict) {
 	event := e.event(id, BudgetWarning)
 	event.Verdict = &v
 	switch {
 	case v.Overflow:
 		event.Type = BudgetOverflow
-	case v.Usable <= 0 || float64(v.Total) < warnAt*float64(v.Usable) || v.Code != budget.CodeFits:
+	case v.Usable <= 0 || float64(v.Total) < budget.WarnAt*float64(v.Usable) || v.Code != budget.CodeFits:
 		return
 	}
 	event.Text = v.Reason
 	e.bus.publish(event)
 }
 
-func (l *live) plannerState() policy.State {
-	l.handles.Name(l.log)
-	return policy.State{Log: l.log, Window: l.window(), Ledger: l.state.Ledger, Pins: l.state.Pins, Facts: l.facts, Model: l.model, Handles: &l.handles, Restored: l.restored(), Shown: l.look().Tokens(), Account: l.account()}
-}
-
-// restored are the elisions that a receipt has and the ledger has not: somebody took them back.
-func (l *live) restored() map[rule.Key]bool {
-	if l.taken == nil {
-		l.taken = map[rule.Key]bool{}
-		for i := range l.state.Receipts {
-			for _, el := range l.state.Receipts[i].Committed {
-				if !l.state.Ledger.Has(el.Key()) {
-					l.taken[el.Key()] = true
-				}
-			}
-		}
-	}
-	return l.taken
-}
-
-// overhead is what system prompt and tools take: what the first step reported beyond the messages that it was sent, in tokens. 0 when no
-// step of the log has a report. A first step stays the first, so that it is looked for once.
-func (l *live) overhead() int {
-	if l.base > 0 {
-		return l.base
-	}
-	for l.unreported.upTo < len(l.log) {
-		m := &l.log[l.unreported.upTo]
-		if m.Role == session.Assistant && m.Tokens != nil && m.Tokens.Prompt() > 0 && !m.IsSummary() {
-			l.base = max(0, m.Tokens.Prompt()-l.unreported.tokens)
-			break
-		}
-		if m.Marker() == nil {
-			l.unreported.tokens += view.Message(m, rule.Ledger{}, l.facts)
-		}
-		l.unreported.upTo++
-	}
-	return l.base
-}
-
-// learn calibrates the counter by the difference between two reports: what the prompt grew by, against what the messages between
-// were estimated at. System prompt and tools are in both and cancel out; what is too little to tell is ignored.
+// learn calibrates the counter by the difference between two reports: what the prompt grew by,
+// against what the messages between were estimated at. System prompt and tools are in both and
+// cancel out; what is too little to tell is ignored.
 func (e *Engine) learn(l *live, usage session.Usage, at int) {
 	now := l.look().TokensBefore(at)
 	if e.calibrated != nil && l.estimated >= 0 && now >= 0 {
@@ -324,18 +269,8 @@ func calls(m *session.Message) bool {
 	return slices.ContainsFunc(m.Parts, func(p session.Part) bool { return p.Type == session.ToolPart })
 }
 
-// lastStep is the position of the newest message of the assistant, -1 without one.
-func lastStep(log []session.Message) int {
-	for i := len(log) - 1; i >= 0; i-- {
-		if log[i].Role == session.Assistant {
-			return i
-		}
-	}
-	return -1
-}
-
-// pendingAfter estimates what a report for the step at this position does not have: the results of its calls, and what was
-// appended since.
+// pendingAfter estimates what a report for the step at this position does not have: the results of
+// its calls, and what was appended since.
 func pendingAfter(log []session.Message, at int, facts *rule.Facts) int {
 	pending := 0
 	for j := range log[at].Parts {

@@ -1,6 +1,7 @@
 package winnow
 
 import (
+	"github.com/winnowhq/winnow/report"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -25,11 +26,11 @@ func TestParts_sayWhatExplainSays(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want.Text, want.Pieces = "", []Piece{}
+			want.Text, want.Pieces = "", []report.Piece{}
 			if diff := cmp.Diff(want, p.Explanation); diff != "" {
 				t.Errorf("%s, part %s (-Explain +Parts):\n%s", when, p.Part, diff)
 			}
-			if p.Whole.Total() != p.Tokens || p.Zone != Folded && p.Rendered.Total() != p.Shown {
+			if p.Whole.Total() != p.Tokens || p.Zone != report.Folded && p.Rendered.Total() != p.Shown {
 				t.Errorf("%s, part %s: sizes %+v, %+v do not add up to %d, %d", when, p.Part, p.Whole, p.Rendered, p.Tokens, p.Shown)
 			}
 		}

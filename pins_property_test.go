@@ -41,7 +41,7 @@ func (k *keeper) append(role session.Role, p session.Part) {
 }
 
 func (k *keeper) User(*rapid.T) {
-	text := fmt.Sprintf("  Request %d.", k.n)
+	text := fmt.Sprintf("  report.Request %d.", k.n)
 	if rapid.Bool().Draw(k.T, "rule") {
 		form := rapid.SampledFrom([]string{"Never touch file%d.go.", "Only use port %d.", "Bitte keine neuen Tabellen in db%d.", "No logs in f%d!", "I prefer name%d."}).Draw(k.T, "form")
 		one := fmt.Sprintf(form, rapid.IntRange(0, 6).Draw(k.T, "which"))
@@ -98,11 +98,7 @@ func (k *keeper) Dismiss(*rapid.T) {
 	}
 	c := rapid.SampledFrom(all).Draw(k.T, "constraint")
 	name := rapid.SampledFrom([]string{c.Text, fmt.Sprint(c.Number)}).Draw(k.T, "name")
-	do := k.engine.Dismiss
-	if k.rules[c.Text] {
-		do = k.engine.Undismiss
-	}
-	changed, err := do(context.Background(), k.id, name)
+	changed, err := k.engine.Dismiss(context.Background(), k.id, !k.rules[c.Text], name)
 	if err != nil || len(changed) != 1 || changed[0].Text != c.Text || changed[0].Dismissed == k.rules[c.Text] {
 		k.Fatalf("%q: changed %v, %v", name, changed, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store/memory"
@@ -42,7 +43,7 @@ func TestPin_ofAMessageKeepsEveryPartOfItWhole(t *testing.T) {
 	}
 	again("once it is pinned")
 	x, err := l.Explain(ctx, l.id, kept.Parts[1].ID)
-	if err != nil || !x.Pinned || x.Zone == Prunable {
+	if err != nil || !x.Pinned || x.Zone == report.Prunable {
 		t.Errorf("a part of a pinned message is %+v, %v", x, err)
 	}
 	if _, err := l.Prune(ctx, l.id); err != nil {
@@ -58,7 +59,7 @@ func TestPin_refusesWhatIsNotOneThing(t *testing.T) {
 	m := l.user("Hello.")
 	for name, c := range map[string]struct {
 		pin  rule.Pin
-		code Code
+		code rule.Code
 	}{
 		"nothing":               {rule.Pin{}, BadInput},
 		"blanks":                {rule.Pin{Text: " \n"}, BadInput},
@@ -128,20 +129,20 @@ func TestDismiss_takesNumbersAndWordsAndNamesWhatThereIs(t *testing.T) {
 	l := newLab(t, Config{Store: kept})
 	ctx := context.Background()
 	l.user("Never push to main. Thanks.\nOnly use the port 8417, never 80.")
-	if _, err := l.Dismiss(ctx, l.id, "3"); CodeOf(err) != NotFound || !strings.Contains(err.Error(), `2 "Only use the port 8417, never 80."`) {
+	if _, err := l.Dismiss(ctx, l.id, true, "3"); CodeOf(err) != NotFound || !strings.Contains(err.Error(), `2 "Only use the port 8417, never 80."`) {
 		t.Errorf("a number that is not there: %v", err)
 	}
-	if _, err := l.Dismiss(ctx, l.id, "never"); CodeOf(err) != NotFound || !strings.Contains(err.Error(), `2 constraints say "never"`) {
+	if _, err := l.Dismiss(ctx, l.id, true, "never"); CodeOf(err) != NotFound || !strings.Contains(err.Error(), `2 instructions say "never"`) {
 		t.Errorf("words that two of them have: %v", err)
 	}
-	if _, err := l.Dismiss(ctx, l.id); CodeOf(err) != BadInput {
+	if _, err := l.Dismiss(ctx, l.id, true); CodeOf(err) != BadInput {
 		t.Errorf("nothing named: %v", err)
 	}
-	changed, err := l.Dismiss(ctx, l.id, "1", "never PUSH to main")
+	changed, err := l.Dismiss(ctx, l.id, true, "1", "never PUSH to main")
 	if err != nil || len(changed) != 1 || !changed[0].Dismissed {
 		t.Fatalf("by number and by words: %v, %v", changed, err)
 	}
-	if _, err := l.Dismiss(ctx, l.id, "1"); CodeOf(err) != Already {
+	if _, err := l.Dismiss(ctx, l.id, true, "1"); CodeOf(err) != Already {
 		t.Errorf("twice: %v", err)
 	}
 
@@ -155,10 +156,10 @@ func TestDismiss_takesNumbersAndWordsAndNamesWhatThereIs(t *testing.T) {
 	if err != nil || len(all) != 3 || !all[0].Dismissed || all[2].Number != 3 || all[2].Text != "Always test." {
 		t.Errorf("after the same words once more: %v, %v", all, err)
 	}
-	if back, err := l.Undismiss(ctx, l.id, "push"); err != nil || len(back) != 1 || back[0].Dismissed {
+	if back, err := l.Dismiss(ctx, l.id, false, "push"); err != nil || len(back) != 1 || back[0].Dismissed {
 		t.Errorf("taken back: %v, %v", back, err)
 	}
-	if _, err := l.Undismiss(ctx, l.id, "1"); CodeOf(err) != Already {
+	if _, err := l.Dismiss(ctx, l.id, false, "1"); CodeOf(err) != Already {
 		t.Errorf("taken back twice: %v", err)
 	}
 }
@@ -167,7 +168,7 @@ func TestDismiss_isToldToTheSummariser(t *testing.T) {
 	var asked pivot.Request
 	l := newLab(t, Config{Summarizer: meddler{offline.New(), func(r pivot.Request) { asked = r }}})
 	l.user("Never push to main. Always test.")
-	if _, err := l.Dismiss(context.Background(), l.id, "1"); err != nil {
+	if _, err := l.Dismiss(context.Background(), l.id, true, "1"); err != nil {
 		t.Fatal(err)
 	}
 	l.work(6)

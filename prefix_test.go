@@ -17,6 +17,7 @@ import (
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 	asking "github.com/winnowhq/winnow/summarize/model"
 	"github.com/winnowhq/winnow/wire"
 	"github.com/winnowhq/winnow/wire/anthropic"
@@ -45,7 +46,7 @@ type agent struct {
 var theirs = winnow.Prefix{System: "You are the agent.", Tools: jsontext.Value(`[{"name":"read"}]`)}
 
 func newAgent(t *testing.T, m model.Model, client llm.Client, change func(*winnow.Config)) *agent {
-	settings := winnow.DefaultSettings()
+	settings := settings.Default()
 	settings.Compaction.Protect, settings.Compaction.Minimum = 1000, 500
 	keep := 2000
 	settings.Compaction.Keep = &keep
@@ -260,7 +261,7 @@ func TestSummarizerFor_isAskedForTheConfiguredModelFirst(t *testing.T) {
 }
 
 func TestSummarizerFor_mustBeThereForLLM(t *testing.T) {
-	settings := winnow.DefaultSettings()
+	settings := settings.Default()
 	settings.Compaction.Summarizer = "llm"
 	if _, err := winnow.Open(winnow.Config{Settings: &settings}); winnow.CodeOf(err) != winnow.BadConfig || !strings.Contains(err.Error(), "SummarizerFor") {
 		t.Errorf("the error is %v", err)

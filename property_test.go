@@ -15,6 +15,7 @@ import (
 	"github.com/winnowhq/winnow/policy"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/store/memory"
 	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/view"
@@ -229,7 +230,7 @@ func (m *machine) Check(*rapid.T) {
 
 func TestEngine_whateverIsDoneToASession(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		settings := DefaultSettings()
+		settings := settings.Default()
 		settings.Policy = rapid.SampledFrom([]string{policy.Classic, policy.Aggressive, policy.Balanced, policy.Balanced}).Draw(t, "policy")
 		kept := memory.New()
 		c := Config{Settings: &settings, Store: kept, Models: small(rapid.SampledFrom([]int{0, 16000, 200000}).Draw(t, "context"), 4000),

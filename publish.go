@@ -2,11 +2,11 @@ package winnow
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
+	"github.com/winnowhq/winnow/edit"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
@@ -16,10 +16,10 @@ import (
 	"github.com/winnowhq/winnow/view"
 )
 
-// publish makes marker, summary and companions visible in one transaction, with the elisions and the receipt.
+// publish makes marker, summary and companions visible in one transaction, with the elisions and
+// the receipt.
 func (e *Engine) publish(ctx context.Context, f *folding) (*pivot.Receipt, error) {
 	id := e.identity()
-	waiting := pivot.Waiting(f.log)
 	l, err := e.lock(ctx, "compact", f.id)
 	if err != nil {
 		return nil, err
@@ -29,14 +29,9 @@ func (e *Engine) publish(ctx context.Context, f *folding) (*pivot.Receipt, error
 
 	marker := f.marker(id)
 	summary := f.written(id, marker, carried)
-	var follow []session.Message // what the work goes on with
-	switch {
-	case f.cut.Replay != nil:
-		follow = append(follow, pivot.Replay(id, marker, *f.cut.Replay))
-	case f.goesOn():
-	case f.options.Auto && !waiting && (e.config.Hooks.Continue == nil || e.config.Hooks.Continue(ctx, f.id, summary)):
-		follow = append(follow, pivot.Continue(id, marker))
-	}
+	follow := f.follow(id, marker, func() bool {
+		return e.config.Hooks.Continue == nil || e.config.Hooks.Continue(ctx, f.id, summary)
+	})
 
 	var receipt *pivot.Receipt
 	err = e.change(ctx, "compact", f.id, func(l *live) (store.Change, error) {
@@ -62,16 +57,30 @@ func (e *Engine) publish(ctx context.Context, f *folding) (*pivot.Receipt, error
 	return receipt, nil
 }
 
+// follow is what the work goes on with behind a summary; wanted is asked before a "continue" is
+// appended.
+func (f *folding) follow(id pivot.Identity, marker session.Message, wanted func() bool) []session.Message {
+	switch {
+	case f.cut.Replay != nil:
+		return []session.Message{pivot.Replay(id, marker, *f.cut.Replay)}
+	case !f.goesOn() && f.options.Auto && !pivot.Waiting(f.log) && wanted():
+		return []session.Message{pivot.Continue(id, marker)}
+	}
+	return nil
+}
+
 // marker is the one that waited, or a new one.
 func (f *folding) marker(id pivot.Identity) session.Message {
 	if f.pending != nil {
 		return *f.pending
 	}
-	return pivot.Marker(id, f.id, lastUser(f.log), f.options.Auto, f.options.Rejected)
+	return pivot.Marker(id, f.id, edit.LastUser(f.log), f.options.Auto, f.options.Rejected)
 }
 
-// change is what is stored: the marker, as it is then, its summary, what is kept behind it, what follows, the elisions, and what it cost.
-func (f *folding) change(l *live, id pivot.Identity, marker, summary session.Message, follow []session.Message) (store.Change, session.Message) {
+// change is what is stored: the marker, as it is then, its summary, what is kept behind it, what
+// follows, the elisions, and what it cost.
+func (f *folding) change(l *live, id pivot.Identity, marker, summary session.Message,
+	follow []session.Message) (store.Change, session.Message) {
 	if tail := f.tailStart(l); tail != "" {
 		marker = pivot.WithTail(marker, tail)
 	}
@@ -79,33 +88,31 @@ func (f *folding) change(l *live, id pivot.Identity, marker, summary session.Mes
 	again, letGo := pivot.KeptAgain(id, marker, f.cut.Fold, f.last)
 	c.Undo = letGo
 	answer := append([]session.Message{summary}, again...)
-	publish := func(follow []session.Message) {
-		c.Append = append(answer[:len(answer):len(answer)], follow...)
-		if f.pending == nil {
-			c.Append = append([]session.Message{marker}, c.Append...)
-		}
-	}
 	if f.pending != nil {
 		c.Update = []session.Message{marker}
+	} else {
+		answer = append([]session.Message{marker}, answer...)
 	}
-	publish(follow)
+	c.Append = slices.Concat(answer, follow)
 	if pins := l.unheld(id, c, marker.ID); len(pins) > 0 {
-		answer = append(answer, pins...)
-		publish(follow)
+		c.Append = slices.Concat(answer, pins, follow)
 	}
 	return f.shorten(l, c, id.Now), marker
 }
 
-// carry writes the carry-over, with the pins and dismissals that there are now: some may have come while the summary was written.
+// carry writes the carry-over, with the pins and dismissals that there are now: some may have come
+// while the summary was written.
 func (f *folding) carry(l *live) (string, pivot.Carried) {
 	f.pins, f.dismissed = l.state.Pins, l.state.Dismissed
 	return pivot.Carry(pivot.Carrying{
-		Log: f.log, Cut: f.cut, Pins: f.pins, Dismissed: f.dismissed, Summary: f.answer.Text, Facts: l.facts, Settings: f.settings, Directory: f.info.Directory,
+		Log: f.log, Cut: f.cut, Pins: f.pins, Dismissed: f.dismissed, Summary: f.answer.Text, Facts: l.facts,
+		Settings: f.settings, Directory: f.info.Directory,
 		Guard: f.guard, Ledger: l.state.Ledger, Mask: f.mask(),
 	})
 }
 
-// mask takes secrets out of what is written under a pivot, and counts them; nil where they are to be kept.
+// mask takes secrets out of what is written under a pivot, and counts them; nil where they are to
+// be kept.
 func (f *folding) mask() func(string) string {
 	f.masked = 0
 	if f.options.KeepSecrets {
@@ -118,7 +125,8 @@ func (f *folding) mask() func(string) string {
 	}
 }
 
-// written is the summary with what is carried over. Secrets are masked in it; in the log, which it stands for, they stay.
+// written is the summary with what is carried over. Secrets are masked in it; in the log, which it
+// stands for, they stay.
 func (f *folding) written(id pivot.Identity, marker session.Message, carried string) session.Message {
 	answer := f.answer
 	if !f.options.KeepSecrets {
@@ -133,10 +141,12 @@ func (f *folding) maskedNote() []string {
 	if n == 0 {
 		return nil
 	}
-	return []string{quantity.Count(n, "secret") + " masked in what was written under the pivot; the log has them, and --secrets keep leaves them"}
+	return []string{quantity.Count(n,
+		"secret") + " masked in what was written under the pivot; the log has them, and --secrets keep leaves them"}
 }
 
-// unchanged reports whether what was folded is still what is there: messages may have been appended since, nothing else.
+// unchanged reports whether what was folded is still what is there: messages may have been appended
+// since, nothing else.
 func (f *folding) unchanged(l *live) error {
 	gone := len(l.log) < f.size
 	for i := range min(len(f.log), len(l.log)) {
@@ -146,13 +156,13 @@ func (f *folding) unchanged(l *live) error {
 		gone = gone || l.log[i].Marker() != nil
 	}
 	if gone {
-		return &Error{Code: Busy, Op: "compact", Session: f.id, Err: errors.New("another compaction was published meanwhile"), Hint: "look at the session again"}
+		return fail(Busy, "compact", f.id, "look at the session again", "another compaction was published meanwhile")
 	}
 	return nil
 }
 
-// tailStart is the id of the first message that stays verbatim: the tail's, or else what was appended while the summary was
-// written.
+// tailStart is the id of the first message that stays verbatim: the tail's, or else what was
+// appended while the summary was written.
 func (f *folding) tailStart(l *live) string {
 	if start := f.cut.TailStart(); start != "" {
 		return start
@@ -168,28 +178,8 @@ func (f *folding) tailStart(l *live) string {
 	return ""
 }
 
-// cost is what was spent, in US dollars.
-func (f *folding) cost() (sum float64) {
-	for _, s := range f.spent {
-		sum += s.Cost
-	}
-	return sum
-}
-
-func (f *folding) stamped(now session.Millis) []rule.Elision {
-	pinned := rule.Window{Pins: f.pins} // also what was pinned since the elisions were found
-	committed := make([]rule.Elision, 0, len(f.commit))
-	for _, el := range f.commit {
-		if pinned.Pinned(el.Part, el.Message) {
-			continue
-		}
-		el.Time = now
-		committed = append(committed, el)
-	}
-	return committed
-}
-
-// unbound leaves out the reasoning that stays behind the summary, where its model takes it only behind the prompt that it was made for.
+// unbound leaves out the reasoning that stays behind the summary, where its model takes it only
+// behind the prompt that it was made for.
 func (f *folding) unbound(l *live, now session.Millis) (gone []rule.Elision) {
 	if !l.model.BoundReasoning {
 		return nil
@@ -207,8 +197,10 @@ func (f *folding) unbound(l *live, now session.Millis) (gone []rule.Elision) {
 	return gone
 }
 
-// compactionReceipt measures what the view would be after a change, and refuses one that does not help.
-func (e *Engine) compactionReceipt(l *live, f *folding, c store.Change, marker, summary session.Message, told pivot.Carried) (*pivot.Receipt, error) {
+// compactionReceipt measures what the view would be after a change, and refuses one that does not
+// help.
+func (e *Engine) compactionReceipt(l *live, f *folding, c store.Change, marker, summary session.Message,
+	told pivot.Carried) (*pivot.Receipt, error) {
 	window, ledger := f.left(l, c)
 	before := l.look().Tokens()
 	after := l.tokens(window, ledger) + f.unwritten
@@ -220,11 +212,16 @@ func (e *Engine) compactionReceipt(l *live, f *folding, c store.Change, marker, 
 	}
 	now := e.config.Now()
 	r := &pivot.Receipt{
-		ID: e.ids.New("rcp", now), SessionID: f.id, Kind: pivot.Compaction, Time: millis(now), Policy: e.policy.Name, Trigger: f.trigger,
-		MessagesBefore: len(l.window()), MessagesAfter: len(window), TokensBefore: before, TokensAfter: after, Usable: f.usable,
-		Marker: marker.ID, Summary: summary.ID, TailStart: marker.Marker().TailStartID, Folded: len(pivot.WithoutKept(f.cut.Fold)), Tail: len(f.cut.Tail),
-		Gone: gone(pivot.WithoutKept(f.cut.Fold), f.ledger, l.facts), Carried: told, Summarizer: f.answer.Model, Usage: f.usages,
-		Duration: now.Sub(f.began).Seconds(), Notes: slices.Concat(f.notes, f.maskedNote()), Struck: f.struck, Committed: c.Commit, LetGo: c.Undo,
+		ID: e.ids.New("rcp", now), SessionID: f.id, Kind: pivot.Compaction, Time: millis(now), Policy: e.policy.Name,
+		Trigger:        f.trigger,
+		MessagesBefore: len(l.window()), MessagesAfter: len(window), TokensBefore: before, TokensAfter: after,
+		Usable: f.usable,
+		Marker: marker.ID, Summary: summary.ID, TailStart: marker.Marker().TailStartID,
+		Folded: len(pivot.WithoutKept(f.cut.Fold)), Tail: len(f.cut.Tail),
+		Gone: gone(pivot.WithoutKept(f.cut.Fold), f.ledger, l.facts), Carried: told, Summarizer: f.answer.Model,
+		Usage:    f.usages,
+		Duration: now.Sub(f.began).Seconds(), Notes: slices.Concat(f.notes, f.maskedNote()), Struck: f.struck,
+		Committed: c.Commit, LetGo: c.Undo,
 		Undo: "winnow undo " + f.id + " " + marker.ID,
 	}
 	r.Cost = f.cost()
@@ -233,22 +230,27 @@ func (e *Engine) compactionReceipt(l *live, f *folding, c store.Change, marker, 
 	return r, nil
 }
 
-func (e *Engine) noProgress(l *live, f *folding, before, after int, window []session.Message, ledger rule.Ledger) error {
+func (e *Engine) noProgress(l *live, f *folding, before, after int, window []session.Message,
+	ledger rule.Ledger) error {
 	failed := &Error{Code: NoProgress, Op: "compact", Session: f.id}
 	if after >= before {
-		failed.Err = fmt.Errorf("the view would have %s tokens after, %s before", quantity.Number(after), quantity.Number(before))
+		failed.Err = fmt.Errorf("the view would have %s tokens after, %s before", quantity.Number(after),
+			quantity.Number(before))
 		failed.Hint = "the session is as small as it gets"
 		if n := l.keptTokens(window); n > 0 {
-			failed.Hint = fmt.Sprintf("what is pinned or restored and would be carried over takes %s tokens; without them it may get smaller", quantity.Number(n))
+			failed.Hint = fmt.Sprintf("what is pinned or restored and would be carried over takes %s tokens; "+
+				"without them it may get smaller", quantity.Number(n))
 		}
 		return failed
 	}
 	if to := f.options.To; to > 0 && after > to {
-		failed.Err = fmt.Errorf("the view would still have %s tokens, and %s were asked for", quantity.Number(after), quantity.Number(to))
+		failed.Err = fmt.Errorf("the view would still have %s tokens, and %s were asked for", quantity.Number(after),
+			quantity.Number(to))
 		failed.Hint = stays(l.floor(window, ledger))
 		return failed
 	}
-	failed.Err = fmt.Errorf("the view would still have %s tokens with system prompt and tools, budget %s", quantity.Number(after+f.overhead), quantity.Number(f.usable))
+	failed.Err = fmt.Errorf("the view would still have %s tokens with system prompt and tools, budget %s",
+		quantity.Number(after+f.overhead), quantity.Number(f.usable))
 	failed.Hint = stays(l.floor(window, ledger))
 	return failed
 }
@@ -284,4 +286,26 @@ func lastPath(log []session.Message) *session.Path {
 		}
 	}
 	return nil
+}
+
+// shorten adds to a change what makes the view fit that it leaves, where the newest results alone
+// do not: they were never sent, so that they are shown in part and not folded.
+func (f *folding) shorten(l *live, c store.Change, now session.Millis) store.Change {
+	if !f.last || f.settings.SummaryAlone {
+		return c
+	}
+	window, ledger := f.left(l, c)
+	l.handles.Name(window)
+	over := 0
+	if f.usable > 0 {
+		over = l.tokens(window, ledger) + f.unwritten + f.overhead - f.usable
+	}
+	if over <= 0 && !f.options.Rejected {
+		return c
+	}
+	for _, el := range f.seen(l, window, ledger).Shorten(over, f.options.Rejected) {
+		el.Time = now
+		c.Commit = append(c.Commit, el)
+	}
+	return c
 }

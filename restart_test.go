@@ -15,6 +15,7 @@ import (
 	"github.com/winnowhq/winnow/policy"
 	"github.com/winnowhq/winnow/rule/ruletest"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/memory"
 	"github.com/winnowhq/winnow/store/sqlite"
@@ -102,8 +103,8 @@ func TestEngine_aRestartChangesNoByte(t *testing.T) {
 }
 
 // everythingOn are settings of a policy with every rule on, and limits small enough for short sessions.
-func everythingOn(name string) *winnow.Settings {
-	s := winnow.DefaultSettings()
+func everythingOn(name string) *settings.Settings {
+	s := settings.Default()
 	s.Policy = name
 	s.Compaction.Protect, s.Compaction.Minimum = 2000, 200
 	s.Strategies.BalancedPruning.Code = true

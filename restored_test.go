@@ -8,12 +8,13 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/rule/ruletest"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 )
 
 // What somebody restored stays until somebody asks for a pruning.
 func TestRestore_aRestoredPartIsNotElidedByTheNextTurn(t *testing.T) {
 	ctx := context.Background()
-	settings := winnow.DefaultSettings()
+	settings := settings.Default()
 	settings.Schedule, settings.Compaction.Minimum = "eager", 0
 	e, err := winnow.Open(winnow.Config{Settings: &settings})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/view"
 )
 
@@ -17,7 +18,7 @@ import (
 // the same bytes, a provider takes them, a commit is taken back as a whole, and the view never grows but by what is restored.
 func TestSelfPrune_holdsInAnyOrder(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		settings := DefaultSettings()
+		settings := settings.Default()
 		settings.Strategies.Handles = rapid.Bool().Draw(r, "handles")
 		l := newLab(t, Config{Settings: &settings, Models: small(400_000, 4000)})
 		var names []string
@@ -43,7 +44,7 @@ func TestSelfPrune_holdsInAnyOrder(t *testing.T) {
 		for range rapid.IntRange(1, 8).Draw(r, "operations") {
 			targets := rapid.SliceOfN(rapid.SampledFrom(names), 1, 4).Draw(r, "targets")
 			before, bytesBefore := l.view().Tokens, l.bytes()
-			var done SelfPruned
+			var done Edited
 			op := rapid.SampledFrom([]string{"discard", "distill", "restore"}).Draw(r, "operation")
 			switch op {
 			case "discard":

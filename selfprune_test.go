@@ -12,8 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/winnowhq/winnow/edit"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/store/sqlite"
 )
 
@@ -45,7 +47,7 @@ func quay(t *testing.T, c Config) (l *lab, read, again, search string) {
 	return l, read, again, search
 }
 
-func (l *lab) discard(targets ...string) SelfPruned {
+func (l *lab) discard(targets ...string) Edited {
 	l.t.Helper()
 	done, err := l.Discard(context.Background(), l.id, targets...)
 	if err != nil {
@@ -54,16 +56,16 @@ func (l *lab) discard(targets ...string) SelfPruned {
 	return done
 }
 
-func (l *lab) distill(summary string, targets ...string) SelfPruned {
+func (l *lab) distill(summary string, targets ...string) Edited {
 	l.t.Helper()
-	done, err := l.Distill(context.Background(), l.id, Distillation{targets, summary})
+	done, err := l.Distill(context.Background(), l.id, edit.Distillation{Targets: targets, Summary: summary})
 	if err != nil {
 		l.t.Fatal(err)
 	}
 	return done
 }
 
-func (l *lab) restoreEach(targets ...string) SelfPruned {
+func (l *lab) restoreEach(targets ...string) Edited {
 	l.t.Helper()
 	done, err := l.RestoreEach(context.Background(), l.id, targets...)
 	if err != nil {
@@ -73,7 +75,7 @@ func (l *lab) restoreEach(targets ...string) SelfPruned {
 }
 
 // outcomes are the codes of the targets, "ok" for those that were done.
-func outcomes(done SelfPruned) (all []string) {
+func outcomes(done Edited) (all []string) {
 	for _, t := range done.Targets {
 		word := string(t.Code)
 		if t.OK {
@@ -87,7 +89,7 @@ func outcomes(done SelfPruned) (all []string) {
 func (l *lab) bytes() []byte { l.t.Helper(); return viewJSON(l.t, l.Engine, l.id) }
 
 // claims checks that the receipt, the results and the view say the same.
-func (l *lab) claims(done SelfPruned, before int) {
+func (l *lab) claims(done Edited, before int) {
 	l.t.Helper()
 	after, sum := l.view().Tokens, 0
 	for _, t := range done.Targets {
@@ -179,9 +181,9 @@ func TestDiscard_longArgumentsGoAndShortOnesStay(t *testing.T) {
 func TestDiscard_partsBeforeThePivotAreRefused(t *testing.T) {
 	l, read, _, _ := quay(t, Config{Summarizer: &scripted{answers: []any{notes("go on")}}})
 	l.compact(CompactOptions{})
-	for name, done := range map[string]SelfPruned{"discarded": l.discard(read), "distilled": l.distill("short", read)} {
-		if got := outcomes(done)[0]; got != string(BeforePivot) {
-			t.Errorf("%s it is %q, want %s", name, got, BeforePivot)
+	for name, done := range map[string]Edited{"discarded": l.discard(read), "distilled": l.distill("short", read)} {
+		if got := outcomes(done)[0]; got != string(rule.BeforePivot) {
+			t.Errorf("%s it is %q, want %s", name, got, rule.BeforePivot)
 		}
 	}
 }
@@ -308,7 +310,7 @@ func TestDistill_theOneThatShowsASharedSummaryDoesNotGoAlone(t *testing.T) {
 func TestDistill_aSummaryThatDoesNotPayIsRefused(t *testing.T) {
 	l, read, again, search := quay(t, Config{})
 	before := l.bytes()
-	if done := l.distill(lines(301), read); outcomes(done)[0] != string(Unprofitable) || done.Changed {
+	if done := l.distill(lines(301), read); outcomes(done)[0] != string(rule.Unprofitable) || done.Changed {
 		t.Errorf("a summary larger than its part: %+v", done)
 	}
 	if done := l.distill(lines(700), read, again, search); cmp.Diff([]string{"unprofitable", "unprofitable", "unprofitable"}, outcomes(done)) != "" {
@@ -338,8 +340,8 @@ func TestDistill_aNewerSummaryReplacesTheOlderInOneCommit(t *testing.T) {
 	if got := l.distill("crane.go holds the brake, the rope, and the drum.", read); outcomes(got)[0] != "ok already" || got.Changed {
 		t.Errorf("the same words again: %+v", got)
 	}
-	if got := outcomes(l.distill(lines(20), read))[0]; got != string(Unprofitable) {
-		t.Errorf("a longer one is %q, want %s", got, Unprofitable)
+	if got := outcomes(l.distill(lines(20), read))[0]; got != string(rule.Unprofitable) {
+		t.Errorf("a longer one is %q, want %s", got, rule.Unprofitable)
 	}
 	two := l.distill("The brake.", read)
 	l.claims(two, tokens)
@@ -436,12 +438,12 @@ func TestHandles_listsWhatIsWorthPruning(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Named{
-		{Type: "tool", Tool: "read", Target: "crane.go", State: Shown, Age: 7},
-		{Type: "tool", Tool: "read", Target: "rope.go", State: Shown, Age: 6},
-		{Type: "tool", Tool: "grep", Target: "stop", State: Elided, Rule: rule.Discard, Age: 5},
+	want := []edit.Named{
+		{Type: "tool", Tool: "read", Target: "crane.go", State: edit.Shown, Age: 7},
+		{Type: "tool", Tool: "read", Target: "rope.go", State: edit.Shown, Age: 6},
+		{Type: "tool", Tool: "grep", Target: "stop", State: edit.Elided, Rule: rule.Discard, Age: 5},
 	}
-	if diff := cmp.Diff(want, named, cmpopts.IgnoreFields(Named{}, "Handle", "Part", "Message", "Tokens", "Shown")); diff != "" {
+	if diff := cmp.Diff(want, named, cmpopts.IgnoreFields(edit.Named{}, "Handle", "Part", "Message", "Tokens", "Shown")); diff != "" {
 		t.Errorf("the list (-want +got):\n%s", diff)
 	}
 	for i, call := range []string{read, again, search} {
@@ -454,7 +456,7 @@ func TestHandles_listsWhatIsWorthPruning(t *testing.T) {
 
 // With strategies.handles on, results that are worth it show their handle, and everything that counts tokens counts it.
 func TestView_showsHandlesWhereTheyAreWorthIt(t *testing.T) {
-	settings := DefaultSettings()
+	settings := settings.Default()
 	settings.Strategies.Handles = true
 	plain, _, _, _ := quay(t, Config{})
 	l, read, again, _ := quay(t, Config{Settings: &settings})
@@ -483,9 +485,9 @@ func TestView_showsHandlesWhereTheyAreWorthIt(t *testing.T) {
 	if labelled != 3 {
 		t.Errorf("%d results show a handle, want 3", labelled)
 	}
-	report, err := l.Inspect(context.Background(), l.id)
-	if err != nil || report.Window.Tokens != l.view().Tokens {
-		t.Errorf("inspected it has %d tokens, viewed %d (%v)", report.Window.Tokens, l.view().Tokens, err)
+	inspected, err := l.Inspect(context.Background(), l.id)
+	if err != nil || inspected.Window.Tokens != l.view().Tokens {
+		t.Errorf("inspected it has %d tokens, viewed %d (%v)", inspected.Window.Tokens, l.view().Tokens, err)
 	}
 	sum, after := 0, 0
 	for _, m := range l.view().Messages {
@@ -515,7 +517,7 @@ func TestView_showsHandlesWhereTheyAreWorthIt(t *testing.T) {
 
 // A view with handles begins with the view before it, and is the same after a restart.
 func TestView_withHandlesIsStable(t *testing.T) {
-	settings := DefaultSettings()
+	settings := settings.Default()
 	settings.Strategies.Handles = true
 	l := newLab(t, Config{Settings: &settings})
 	var before []byte

@@ -3,26 +3,74 @@ package winnow
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
+	"github.com/winnowhq/winnow/edit"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/view"
 )
 
-// Undo takes back what a receipt is for: the pivot of a compaction with the elisions that were committed with it, the elisions of
-// a pruning, what a restore or a pin shows again. what is the id of a receipt or of a marker, "" for the newest that still stands. The view is then to the byte
-// what it was before, plus what was appended since; what is pinned stays in it. Nothing is deleted: Redo makes it count again.
+// foundKept is a receipt for a quotation that came with a session of which the receipts are not
+// known.
+func (e *Engine) foundKept(l *live, what string) *pivot.Receipt {
+	for i := range l.log {
+		n, kept := l.log[i].Kept()
+		if !kept || n.Kept != what && l.log[i].ID != what {
+			continue
+		}
+		r := &pivot.Receipt{ID: n.Kept, SessionID: l.id, Kind: pivot.Restoring, Time: l.log[i].Time.Created,
+			Trigger: "imported", Quoted: n.Quotes}
+		if n.Pin {
+			r.Kind = pivot.Pinning
+			if at := slices.IndexFunc(l.state.Pins, func(p rule.Pin) bool { return p.ID == n.Kept }); at >= 0 {
+				r.Pinned = &l.state.Pins[at]
+			}
+		}
+		r.Undo = "winnow undo " + l.id + " " + n.Kept
+		return r
+	}
+	return nil
+}
+
+// moot reports whether taking back what a receipt is for, or making it count again, would change
+// nothing: its quotation is not in the window, or what it quotes is there already.
+func (l *live) moot(r *pivot.Receipt, redo bool) bool {
+	switch {
+	case r.Kind == pivot.Pinning && r.Pinned != nil:
+		return redo && slices.ContainsFunc(l.state.Pins, func(p rule.Pin) bool { return samePin(p, *r.Pinned) })
+	case r.Kind != pivot.Restoring && r.Kind != pivot.Pinning:
+		return false
+	}
+	if redo && len(l.own(r.Replaced)) > 0 || !redo &&
+		slices.ContainsFunc(r.Replaced, func(el rule.Elision) bool { return !l.state.Ledger.Has(el.Key()) }) {
+		return false
+	}
+	if len(r.Quoted) == 0 && r.Kind == pivot.Restoring {
+		return true
+	}
+	shown := edit.QuotedIn(l.window())
+	if !redo {
+		return !shown.By[r.ID]
+	}
+	return len(r.Quoted) > 0 && len(shown.Hidden(l.log, r.Quoted)) == 0
+}
+
+// Undo takes back what a receipt is for: the pivot of a compaction with the elisions that were
+// committed with it, the elisions of a pruning, what a restore or a pin shows again. what is the id
+// of a receipt or of a marker, "" for the newest that still stands. The view is then to the byte
+// what it was before, plus what was appended since; what is pinned stays in it. Nothing is deleted:
+// Redo makes it count again.
 func (e *Engine) Undo(ctx context.Context, id, what string) (*pivot.Receipt, error) {
 	return e.turnBack(ctx, "undo", id, what, false)
 }
 
-// Redo makes an undone pivot or pruning count again. what as for Undo, "" for the one that was undone last in the order of the receipts.
+// Redo makes an undone pivot or pruning count again. what as for Undo, "" for the one that was
+// undone last in the order of the receipts.
 func (e *Engine) Redo(ctx context.Context, id, what string) (*pivot.Receipt, error) {
 	return e.turnBack(ctx, "redo", id, what, true)
 }
@@ -38,7 +86,8 @@ func (e *Engine) turnBack(ctx context.Context, op, id, what string, redo bool) (
 			if redo {
 				r = &l.state.Receipts[i]
 			}
-			if what == r.ID || what != "" && (what == r.Marker || r.Pinned != nil && what == r.Pinned.ID) || what == "" && l.stands(r) != redo && !l.moot(r, redo) {
+			if what == r.ID || what != "" && (what == r.Marker || r.Pinned != nil && what == r.Pinned.ID) ||
+				what == "" && l.stands(r) != redo && !l.moot(r, redo) {
 				receipt = r
 				break
 			}
@@ -52,11 +101,12 @@ func (e *Engine) turnBack(ctx context.Context, op, id, what string, redo bool) (
 			}
 		}
 		if l.stands(receipt) == redo || l.moot(receipt, redo) {
-			return c, &Error{Code: Already, Op: op, Session: id, Err: fmt.Errorf("%s is %sne already", cmp.Or(receipt.ID, receipt.Marker), op)}
+			return c, fail(Already, op, id, "", "%s is %sne already", cmp.Or(receipt.ID, receipt.Marker), op)
 		}
 		c, keys = l.turned(c, receipt, redo)
 		pins := rule.Window{Pins: after(l.state, c, l.state.Revision).Pins} // what is pinned since stays whole
-		c.Commit = slices.DeleteFunc(slices.Clone(c.Commit), func(el rule.Elision) bool { return pins.Pinned(el.Part, el.Message) })
+		c.Commit = slices.DeleteFunc(slices.Clone(c.Commit),
+			func(el rule.Elision) bool { return pins.Pinned(el.Part, el.Message) })
 		c.Append = l.unheld(e.identity(), c, "")
 		return c, nil
 	}, func(l *live) {
@@ -71,13 +121,15 @@ func (e *Engine) turnBack(ctx context.Context, op, id, what string, redo bool) (
 	return receipt, err
 }
 
-// imported is a receipt for what came with a session: the pivot that the window begins with, or what is named.
+// imported is a receipt for what came with a session: the pivot that the window begins with, or
+// what is named.
 func (e *Engine) imported(l *live, op, what string) (*pivot.Receipt, error) {
 	if what == "" {
 		if op == "undo" && view.Pivot(l.window()) != nil {
-			return &pivot.Receipt{SessionID: l.id, Kind: pivot.Compaction, Marker: l.window()[0].ID}, nil // another program made it
+			// another program made it
+			return &pivot.Receipt{SessionID: l.id, Kind: pivot.Compaction, Marker: l.window()[0].ID}, nil
 		}
-		return nil, &Error{Code: NotFound, Op: op, Session: l.id, Err: fmt.Errorf("there is nothing to %s", op)}
+		return nil, fail(NotFound, op, l.id, "", "there is nothing to %s", op)
 	}
 	if at := session.Index(l.log, what); at >= 0 && l.log[at].Marker() != nil {
 		return e.foundReceipt(l, &l.log[at]), nil
@@ -88,7 +140,8 @@ func (e *Engine) imported(l *live, op, what string) (*pivot.Receipt, error) {
 	return nil, notFound(op, l.id, "receipt or marker "+what)
 }
 
-// turned is a change that takes back what a receipt is for, or makes it count again, and the elisions that it is about.
+// turned is a change that takes back what a receipt is for, or makes it count again, and the
+// elisions that it is about.
 func (l *live) turned(c store.Change, r *pivot.Receipt, redo bool) (store.Change, []rule.Key) {
 	var ids []string // of markers, pins and restores
 	switch {
@@ -111,11 +164,13 @@ func (l *live) turned(c store.Change, r *pivot.Receipt, redo bool) (store.Change
 	return c, keys
 }
 
-// foundReceipt is a receipt for a pivot that came with a session: another program made it, or this one did and the session was written to a file and read
-// again. What was committed with a pivot has its time.
+// foundReceipt is a receipt for a pivot that came with a session: another program made it, or this
+// one did and the session was written to a file and read again. What was committed with a pivot has
+// its time.
 func (e *Engine) foundReceipt(l *live, marker *session.Message) *pivot.Receipt {
 	r := &pivot.Receipt{
-		ID: e.ids.New("rcp", e.config.Now()), SessionID: l.id, Kind: pivot.Compaction, Time: marker.Time.Created, Trigger: "imported", Marker: marker.ID,
+		ID: e.ids.New("rcp", e.config.Now()), SessionID: l.id, Kind: pivot.Compaction, Time: marker.Time.Created,
+		Trigger: "imported", Marker: marker.ID,
 		Undo: "winnow undo " + l.id + " " + marker.ID,
 	}
 	for _, el := range l.state.Ledger.All() {
@@ -136,125 +191,10 @@ func (e *Engine) foundReceipt(l *live, marker *session.Message) *pivot.Receipt {
 	return r
 }
 
-func keysOf(elisions []rule.Elision) []rule.Key {
-	keys := make([]rule.Key, len(elisions))
-	for i, el := range elisions {
-		keys[i] = el.Key()
-	}
-	return keys
-}
-
 // stands reports whether what a receipt is for counts now.
-func (l *live) stands(r *pivot.Receipt) bool { return Stands(l.state, r) }
+func (l *live) stands(r *pivot.Receipt) bool { return report.Stands(l.state, r) }
 
-// Stands reports whether what a receipt of a session is for counts now, or was taken back: all of it, of the elisions of a pruning.
-func Stands(state store.State, r *pivot.Receipt) bool {
-	switch {
-	case r.Kind == pivot.Pinning && r.Pinned != nil:
-		return slices.ContainsFunc(state.Pins, func(p rule.Pin) bool { return p.ID == r.Pinned.ID })
-	case r.Kind == pivot.Restoring || r.Kind == pivot.Pinning:
-		return !state.Undone[r.ID]
-	}
-	if r.Marker != "" {
-		return !state.Undone[r.Marker]
-	}
-	return len(own(state.Ledger, r.Committed)) > 0
-}
-
-// own are those of some elisions that stand as they are, not in the place of which another one stands now.
-func (l *live) own(elisions []rule.Elision) []rule.Elision { return own(l.state.Ledger, elisions) }
-
-func own(ledger rule.Ledger, elisions []rule.Elision) []rule.Elision {
-	var own []rule.Elision
-	for _, el := range elisions {
-		for _, standing := range ledger.Of(el.Part) {
-			if standing.Field == el.Field && standing.Rule == el.Rule && standing.Shown == el.Shown {
-				own = append(own, el)
-			}
-		}
-	}
-	return own
-}
-
-// Restore shows parts whole again: every one of those named, by id, call id or handle. It restores all of them or none; RestoreEach does
-// what it can. With a part that shows a summary of several, the others come back too. What a compaction folded is quoted behind the summary, word for word
-// and with its place in the session; there it stays, also behind later summaries, as long as there is room.
-//
-// The receipt has what is shown again: Replaced, the elisions that were taken back, and Quoted; Undo takes it. Already for a part that is shown whole; NotKept, Undone, TooLarge for one that cannot be shown again.
-func (e *Engine) Restore(ctx context.Context, id string, parts ...string) (*pivot.Receipt, error) {
-	var receipt *pivot.Receipt
-	err := e.change(ctx, "restore", id, func(l *live) (c store.Change, err error) {
-		var restored []rule.Elision
-		var quoted []string
-		shown := keptIn(l.window())
-		for _, name := range parts {
-			m, p := l.find(name)
-			if p == nil {
-				return c, notFound("restore", id, "part "+name)
-			}
-			if !shown.window[m.ID] {
-				if why := l.again(shown, m, p); why != nil {
-					return c, refusedTo("restore", id, "part "+name, why)
-				}
-				if !slices.Contains(quoted, p.ID) {
-					quoted = append(quoted, p.ID)
-				}
-				continue
-			}
-			standing := l.standing(p)
-			if len(standing) == 0 {
-				return c, &Error{Code: Already, Op: "restore", Session: id, Err: fmt.Errorf("part %s is shown whole", name)}
-			}
-			for _, el := range standing {
-				if !slices.Contains(c.Restore, el.Key()) {
-					restored, c.Restore = append(restored, el), append(c.Restore, el.Key())
-				}
-			}
-		}
-		c, receipt = e.restoring(l, c, quoted, restored)
-		if len(quoted) > 0 {
-			if why := e.roomFor(l, c); why != nil {
-				return c, refusedTo("restore", id, "there is no room", why)
-			}
-		}
-		return c, nil
-	}, func(*live) { e.shownAgain(id, receipt) })
-	if err != nil {
-		return nil, err
-	}
-	return receipt, nil
-}
-
-// shownAgain tells that something is shown again.
-func (e *Engine) shownAgain(id string, r *pivot.Receipt) {
-	if r == nil {
-		return
-	}
-	event := e.event(id, ElisionUndone)
-	event.Elisions, event.Receipt = keysOf(r.Replaced), r
-	e.bus.publish(event)
-}
-
-// RestoreFields takes single elisions back, by part and field, and leaves others of the same parts: what an older commit did to the arguments of a call
-// stands when a newer one about its output is taken back. A key that is not in the ledger is no error.
-func (e *Engine) RestoreFields(ctx context.Context, id string, keys ...rule.Key) ([]rule.Elision, error) {
-	var restored []rule.Elision
-	err := e.change(ctx, "restore", id, func(l *live) (store.Change, error) {
-		restored = nil
-		var c store.Change
-		for _, el := range l.state.Ledger.All() {
-			if slices.Contains(keys, el.Key()) {
-				restored, c.Restore = append(restored, el), append(c.Restore, el.Key())
-			}
-		}
-		if len(restored) == 0 {
-			return c, &Error{Code: Already, Op: "restore", Session: id, Err: errors.New("all of it is shown whole")}
-		}
-		return c, nil
-	}, func(*live) {
-		event := e.event(id, ElisionUndone)
-		event.Elisions = keysOf(restored)
-		e.bus.publish(event)
-	})
-	return restored, err
+// own are those of some elisions that stand as they are, and have not been replaced by others.
+func (l *live) own(elisions []rule.Elision) []rule.Elision {
+	return report.Standing(l.state.Ledger, elisions)
 }

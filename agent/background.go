@@ -95,7 +95,7 @@ func (r *run) giveUp() {
 // publish makes a summary count that was written meanwhile. That it no longer fits is no reason to
 // stop: it was dropped, and the session is folded when it must be.
 func (r *run) publish(ctx context.Context) error {
-	_, err := r.config.Engine.Publish(ctx, r.id)
+	_, err := r.config.Engine.Compact(ctx, r.id, winnow.CompactOptions{Prepared: true})
 	switch winnow.CodeOf(err) {
 	case winnow.Stale, winnow.NoProgress, winnow.NothingToFold, winnow.Busy:
 		return nil

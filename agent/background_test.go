@@ -15,6 +15,7 @@ import (
 	"github.com/winnowhq/winnow/internal/soon"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 	asking "github.com/winnowhq/winnow/summarize/model"
 )
 
@@ -138,8 +139,8 @@ func until(holds func() bool) bool {
 }
 
 // unpruned are settings under which nothing but a fold makes room.
-func unpruned() *winnow.Settings {
-	s := winnow.DefaultSettings()
+func unpruned() *settings.Settings {
+	s := settings.Default()
 	s.Compaction.Prune = false
 	return &s
 }

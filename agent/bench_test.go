@@ -19,6 +19,7 @@ import (
 	"github.com/winnowhq/winnow/llm/providers"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/memory"
 	"github.com/winnowhq/winnow/store/sqlite"
@@ -88,7 +89,7 @@ func BenchmarkStep(b *testing.B) {
 				defer s.Close()
 				kept = s
 			}
-			settings := winnow.DefaultSettings()
+			settings := settings.Default()
 			settings.Policy = c.policy
 			engine, err := winnow.Open(winnow.Config{Store: kept, Models: &model.Catalogue{Models: []model.Model{wide}},
 				Model: wide.String(), Settings: &settings})

@@ -19,6 +19,7 @@ import (
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/store/memory"
 	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/view"
@@ -168,7 +169,7 @@ func (c chore) unfolded(t *testing.T) map[string]string {
 	c.begin(t)
 	wide := reader
 	wide.Limits.Context = 100_000_000
-	off := winnow.DefaultSettings()
+	off := settings.Default()
 	off.Compaction.Auto, off.Compaction.Prune = false, false
 	engine, err := winnow.Open(winnow.Config{Store: memory.New(), Models: &model.Catalogue{Models: []model.Model{wide}},
 		Model: wide.String(), Settings: &off})

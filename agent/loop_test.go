@@ -24,6 +24,7 @@ import (
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/memory"
 	asking "github.com/winnowhq/winnow/summarize/model"
@@ -117,7 +118,7 @@ type bench struct {
 	store    store.Store
 	config   agent.Config
 
-	settings   *winnow.Settings // of the engines that are opened next
+	settings   *settings.Settings // of the engines that are opened next
 	summarizer pivot.Summarizer
 	hooks      winnow.Hooks
 	scribe     bool // the model writes the summaries

@@ -11,6 +11,7 @@ import (
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 )
 
 // trace writes down what a loop, its engine and its hooks tell, in the order in which it happens.
@@ -42,7 +43,7 @@ func traced(t *testing.T, b *bench, answer winnow.CompactingResult, refusal erro
 		tr.tell(string(e.Type))
 	}
 	if b.settings == nil {
-		s := winnow.DefaultSettings()
+		s := settings.Default()
 		b.settings = &s
 	}
 	off := false
@@ -178,7 +179,7 @@ func TestOrder_aWaitingCompactionComesFirst(t *testing.T) {
 	if tr.tell(""); slices.Contains(tr.told, "session.compacted") {
 		t.Fatal("something was folded: the test does not show what it is to show")
 	}
-	if _, err := b.engine.Schedule(t.Context(), got.SessionID, false); err != nil {
+	if _, err := b.engine.Compact(t.Context(), got.SessionID, winnow.CompactOptions{Later: true}); err != nil {
 		t.Fatal(err)
 	}
 	tr.told = nil

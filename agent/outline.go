@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"github.com/winnowhq/winnow"
 	"slices"
 	"strings"
 	"time"
@@ -62,7 +63,7 @@ func (r *run) outline(ctx context.Context) {
 		}
 		if first := recall.Headline(told.Request, titleTokens); i == 0 && h.Title != "" && h.Title != s.Info.Title &&
 			(s.Info.Title == "" || s.Info.Title == first) {
-			if err := r.config.Engine.Rename(r.saving, r.id, h.Title); err != nil {
+			if err := r.config.Engine.Amend(r.saving, r.id, winnow.Amendment{Title: h.Title}); err != nil {
 				r.tell(Event{Type: Noticed, Text: fmt.Sprintf("The session could not be given a title: %v", err)})
 			}
 		}
@@ -79,7 +80,7 @@ func (r *run) headline(ctx context.Context, t Told) Headline {
 	ctx, cancel := context.WithTimeout(ctx, headlineTime)
 	defer cancel()
 	h, err := r.config.Headlines(ctx, t)
-	if charged := r.config.Engine.Charge(r.saving, r.id, h.Spent...); charged != nil {
+	if charged := r.config.Engine.Amend(r.saving, r.id, winnow.Amendment{Spent: h.Spent}); charged != nil {
 		r.tell(Event{Type: Noticed, Text: fmt.Sprintf("What a title took could not be written down: %v", charged)})
 	}
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/edit"
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/llm/providers"
@@ -67,7 +68,7 @@ func TestRun_whatIsSentIsWhatANewClientWouldSend(t *testing.T) {
 			var discarded []string
 			a.then = func(r llm.Request) {
 				if a.asked%7 == 0 && len(discarded) > 0 {
-					if _, err := b.engine.RestoreEach(t.Context(), r.Conversation, discarded[0]); err != nil {
+					if _, err := b.engine.Edit(t.Context(), r.Conversation, edit.Request{Restore: []string{discarded[0]}}); err != nil {
 						t.Error(err)
 					}
 					discarded = discarded[1:]
@@ -76,7 +77,7 @@ func TestRun_whatIsSentIsWhatANewClientWouldSend(t *testing.T) {
 					for _, p := range m.Parts {
 						if a.asked%2 == 0 && p.Tool == "read" && !slices.Contains(discarded, p.ID) {
 							discarded = append(discarded, p.ID)
-							if _, err := b.engine.Discard(t.Context(), r.Conversation, p.ID); err != nil {
+							if _, err := b.engine.Edit(t.Context(), r.Conversation, edit.Request{Discard: []string{p.ID}}); err != nil {
 								t.Error(err)
 							}
 							return

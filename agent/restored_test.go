@@ -7,6 +7,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/edit"
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/summarize/offline"
@@ -19,7 +20,7 @@ func TestRun_restoresWhatWasFolded(t *testing.T) {
 	var b *bench
 	var id, part string
 	restore := tool{"context_restore", pathSchema, func(ctx context.Context, c agent.Call) (agent.Result, error) {
-		done, err := b.engine.RestoreEach(ctx, c.SessionID, part)
+		done, err := b.engine.Edit(ctx, c.SessionID, edit.Request{Restore: []string{part}})
 		if err != nil {
 			return agent.Result{}, err
 		}
@@ -66,7 +67,7 @@ func TestRun_restoresWhatWasFolded(t *testing.T) {
 	if err != nil || got.Steps != 2 || got.Text != "Done." {
 		t.Fatalf("%d steps, %q: %v; want 2 and Done.", got.Steps, got.Text, err)
 	}
-	if _, err := e.Restore(t.Context(), id, log[2].Parts[0].ID); err != nil {
+	if _, err := e.Edit(t.Context(), id, edit.Request{Restore: []string{log[2].Parts[0].ID}, All: true}); err != nil {
 		t.Fatal(err)
 	}
 	asked := requests

@@ -88,11 +88,7 @@ func (r *run) turn(ctx context.Context) error {
 
 // pending executes a marker that waits.
 func (r *run) pending(ctx context.Context) error {
-	marker, err := r.config.Engine.Pending(ctx, r.id)
-	if err != nil || marker == nil {
-		return err
-	}
-	_, err = r.config.Engine.Compact(ctx, r.id, winnow.CompactOptions{Auto: marker.Marker().Auto})
+	_, err := r.config.Engine.Compact(ctx, r.id, winnow.CompactOptions{Waiting: true})
 	if winnow.CodeOf(err) == winnow.NothingToFold {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -144,7 +145,12 @@ func (r *run) shape(t Tool, p *session.Part) error {
 	whole := p.State.Result()
 	text := Shape(whole, r.config.Limits, func() string {
 		var handle string
-		handle, failed = r.config.Engine.Keep(r.saving, r.id, p.ID, whole)
+		failed = r.config.Engine.Amend(r.saving, r.id, winnow.Amendment{Kept: map[string]string{p.ID: whole}})
+		if failed == nil {
+			var kept report.Whole
+			kept, failed = winnow.Look(r.saving, r.config.Engine, r.id, report.Read(p.ID))
+			handle = kept.Handle
+		}
 		if winnow.CodeOf(failed) == winnow.Disabled {
 			failed = nil
 		}

@@ -25,6 +25,7 @@ import (
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/snapshot"
 	"github.com/winnowhq/winnow/store"
 )
@@ -154,7 +155,7 @@ func TestSnapshots_noProviderIsSentAnythingOfThem(t *testing.T) {
 							kept(t, c)
 						}
 					}, onDisk, look(10))
-					settings := winnow.DefaultSettings()
+					settings := settings.Default()
 					settings.Policy = policy
 					b.settings = &settings
 					b.open(b.store)
@@ -314,7 +315,7 @@ func TestHeadlines_aModelSaysThemAndIsPaid(t *testing.T) {
 		t.Errorf("asked %+v", asked)
 	}
 	// A title that somebody gave stays.
-	if err := b.engine.Rename(t.Context(), got.SessionID, "My lamps"); err != nil {
+	if err := b.engine.Amend(t.Context(), got.SessionID, winnow.Amendment{Title: "My lamps"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := b.Run(t.Context(), got.SessionID, "And the door?"); err != nil {

@@ -211,7 +211,7 @@ func (r *run) charge(a llm.Answer, failed bool) error {
 				Cost: t.Cost, Failed: true})
 		}
 	}
-	return r.config.Engine.Charge(r.saving, r.id, spent...)
+	return r.config.Engine.Amend(r.saving, r.id, winnow.Amendment{Spent: spent})
 }
 
 // message is an answer as a message of the log.

@@ -18,6 +18,7 @@ import (
 	"github.com/winnowhq/winnow/internal/soon"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/summarize/offline"
 )
@@ -587,7 +588,7 @@ func TestRun_neverFoldsByItselfWhereThatIsOff(t *testing.T) {
 	small.Limits.Context = 24_000
 	b := setUp(t, llmtest.Anthropic, llmtest.Script{Answer: j.answer, Window: small.Limits.Context},
 		func(c *agent.Config) { c.Model = small }, j.tools()...)
-	off := winnow.DefaultSettings()
+	off := settings.Default()
 	off.Compaction.Auto, off.Compaction.Prune = false, false
 	b.settings = &off
 	b.open(b.store)
@@ -602,12 +603,12 @@ func TestRun_neverFoldsByItselfWhereThatIsOff(t *testing.T) {
 			t.Errorf("there was a %s", e.Type)
 		}
 	}
-	if _, err := b.engine.Schedule(t.Context(), got.SessionID, true); err != nil {
+	if _, err := b.engine.Compact(t.Context(), got.SessionID, winnow.CompactOptions{Later: true, Auto: true}); err != nil {
 		t.Fatal(err)
 	}
 	for try := 0; winnow.CodeOf(err) == winnow.TooLong && try < 5; try++ {
 		if got, err = b.Resume(t.Context(), got.SessionID); winnow.CodeOf(err) == winnow.TooLong {
-			if _, scheduled := b.engine.Schedule(t.Context(), got.SessionID, true); scheduled != nil {
+			if _, scheduled := b.engine.Compact(t.Context(), got.SessionID, winnow.CompactOptions{Later: true, Auto: true}); scheduled != nil {
 				t.Fatal(scheduled)
 			}
 		}

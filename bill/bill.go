@@ -1,5 +1,6 @@
-// Package bill answers: what did a session cost? It lists the requests that a log tells of, and sums up what package model says of each: by the model of that
-// request, once a request, with what nobody knows counted and named instead of guessed.
+// Package bill sums up what a session cost. It lists the requests that a log tells of, each once,
+// and prices each by its own model, as package model says; what is unknown is counted and named
+// instead of guessed.
 package bill
 
 import (
@@ -16,10 +17,12 @@ type Bill struct {
 	Requests int           `json:"requests"`
 	Usage    session.Usage `json:"usage"`
 	Cost     float64       `json:"cost"` // US dollars, of those requests whose cost is known: at least so much
-	// Unpriced is how many took tokens at a price that nobody knows, and Unreported how many say nothing that can be of what they took.
+	// Unpriced is how many took tokens at a price that nobody knows, and Unreported how many say
+	// nothing that can be of what they took.
 	Unpriced   int `json:"unpriced"`
 	Unreported int `json:"unreported"`
-	// Logged is what the log itself says that they cost, and Counted what Cost says of the same requests. A log that prices nothing leaves both 0.
+	// Logged is what the log itself says that they cost, and Counted what Cost says of the same
+	// requests. A log that prices nothing leaves both 0.
 	Logged  float64 `json:"logged"`
 	Counted float64 `json:"counted"`
 }
@@ -27,7 +30,8 @@ type Bill struct {
 // Unknown is how many requests the cost is without.
 func (b Bill) Unknown() int { return b.Unpriced + b.Unreported }
 
-// Dollars is the cost, nil where some requests are of unknown cost and the others come to nothing: at least nothing says nothing.
+// Dollars is the cost, nil where some requests are of unknown cost and the others come to nothing:
+// at least nothing says nothing.
 func (b Bill) Dollars() *float64 {
 	if b.Unknown() > 0 && b.Cost == 0 {
 		return nil
@@ -49,7 +53,8 @@ func (b Bill) CacheShare() float64 {
 // Plus sums up two bills.
 func (b Bill) Plus(c Bill) Bill {
 	return Bill{
-		b.Requests + c.Requests, b.Usage.Add(c.Usage), b.Cost + c.Cost, b.Unpriced + c.Unpriced, b.Unreported + c.Unreported,
+		b.Requests + c.Requests, b.Usage.Add(c.Usage), b.Cost + c.Cost, b.Unpriced + c.Unpriced,
+		b.Unreported + c.Unreported,
 		b.Logged + c.Logged, b.Counted + c.Counted,
 	}
 }
@@ -92,8 +97,10 @@ type Sums struct {
 	Steps     Bill `json:"steps"`              // of the session's own log
 	Summaries Bill `json:"summaries,omitzero"` // that stand for its past
 	Agents    Bill `json:"agents,omitzero"`    // sub-agents whose requests the same log tells of
-	Left      Bill `json:"left,omitzero"`      // paid for, and no part of the session: branches that were left, answers that the log does not have
-	Failed    Bill `json:"failed,omitzero"`    // in vain
+	// paid for, and no part of the session: branches that were left, answers that the log does not
+	// have
+	Left   Bill `json:"left,omitzero"`
+	Failed Bill `json:"failed,omitzero"` // in vain
 }
 
 // Total of all of them.
@@ -103,10 +110,11 @@ func (s Sums) Total() Bill {
 
 // Plus sums up the bills of two sessions.
 func (s Sums) Plus(t Sums) Sums {
-	return Sums{s.Steps.Plus(t.Steps), s.Summaries.Plus(t.Summaries), s.Agents.Plus(t.Agents), s.Left.Plus(t.Left), s.Failed.Plus(t.Failed)}
+	return Sums{s.Steps.Plus(t.Steps), s.Summaries.Plus(t.Summaries), s.Agents.Plus(t.Agents), s.Left.Plus(t.Left),
+		s.Failed.Plus(t.Failed)}
 }
 
-// Add takes in the bill of a request of some kind.
+// Add adds the bill of a request of some kind.
 func (s *Sums) Add(k Kind, b Bill) {
 	to := &s.Summaries
 	switch k {
@@ -125,7 +133,8 @@ func (s *Sums) Add(k Kind, b Bill) {
 // Usage is a report in the words of package model.
 func Usage(u session.Usage) model.Usage {
 	return model.Usage{
-		Input: u.Input, Output: u.Output, Reasoning: u.Reasoning, CacheRead: u.Cache.Read, CacheWrite: u.Cache.Write - u.Cache.Write1h,
+		Input: u.Input, Output: u.Output, Reasoning: u.Reasoning, CacheRead: u.Cache.Read,
+		CacheWrite:   u.Cache.Write - u.Cache.Write1h,
 		CacheWrite1h: u.Cache.Write1h, Searches: u.Searches, Tier: u.Tier,
 	}
 }

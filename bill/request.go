@@ -15,8 +15,10 @@ const (
 	Step    Kind = "step"
 	Summary Kind = "summary"
 	Agent   Kind = "agent" // of a sub-agent
-	Left    Kind = "left"  // what it gave is no part of the session: of a branch that was left, or an answer that the log does not have
-	Vain    Kind = "vain"  // it came to nothing
+	// what it gave is no part of the session: of a branch that was left, or an answer that the log
+	// does not have
+	Left Kind = "left"
+	Vain Kind = "vain" // it came to nothing
 )
 
 // Request is one request to a model as a log tells of it.
@@ -30,7 +32,8 @@ type Request struct {
 	Logged *float64
 }
 
-// Priced names what a price is missing of: the model, else the session's, with the service where that is not the usual one: "anthropic/claude-opus-4-6 (fast)".
+// Priced names what a price is missing of: the model, else the session's, with the service where
+// that is not the usual one: "anthropic/claude-opus-4-6 (fast)".
 func (r *Request) Priced(session string) string {
 	name := cmp.Or(r.Model, session)
 	if r.Usage != nil && r.Usage.Tier != "" {
@@ -42,7 +45,8 @@ func (r *Request) Priced(session string) string {
 // Silent reports whether the log says nothing of what it took.
 func (r *Request) Silent() bool { return !taken(r.Usage) && !(r.Logged != nil && *r.Logged > 0) }
 
-// Requests are those that a message of the log answers: one, where its steps do not report themselves; none, where no model was asked.
+// Requests are those that a message of the log answers: one, where its steps do not report
+// themselves; none, where no model was asked.
 func Requests(m *session.Message) []Request {
 	if m.Role != session.Assistant || m.Repeats != "" {
 		return nil
@@ -57,8 +61,8 @@ func Requests(m *session.Message) []Request {
 		return steps
 	}
 	silent := one.Silent()
-	// A program that says something in the model's place asked nobody, nor did what failed with nothing said. A summary that was made from the log alone
-	// asked nobody either.
+	// A program that says something in the model's place asked nobody, nor did what failed with
+	// nothing said. A summary that was made from the log alone asked nobody either.
 	if silent && (by == nil && (m.ModelID != "" || m.Failed()) || m.Failed() && !says(m) || m.IsSummary()) {
 		return nil
 	}
@@ -80,7 +84,8 @@ func reported(m *session.Message, one Request) []Request {
 
 func says(m *session.Message) bool {
 	for i := range m.Parts {
-		if p := &m.Parts[i]; p.Type == session.ToolPart || (p.Type == session.TextPart || p.Type == session.ReasoningPart) && !p.Ignored && p.Text != "" {
+		if p := &m.Parts[i]; p.Type == session.ToolPart ||
+			(p.Type == session.TextPart || p.Type == session.ReasoningPart) && !p.Ignored && p.Text != "" {
 			return true
 		}
 	}
@@ -96,7 +101,8 @@ type Prices struct {
 	known map[string]model.Model
 }
 
-// NewPrices finds models by their names with a function, which is asked once a name. It is asked for "" where a log names no model.
+// NewPrices finds models by their names with a function, which is asked once a name. It is asked
+// for "" where a log names no model.
 func NewPrices(find func(name string) model.Model) *Prices {
 	return &Prices{find: find, known: map[string]model.Model{}}
 }
@@ -111,7 +117,8 @@ func (p *Prices) Model(name string) model.Model {
 	return m
 }
 
-// Of is the bill of one request: what its model's price list says of its usage, or what the log says where there is no price or no report.
+// Of is the bill of one request: what its model's price list says of its usage, or what the log
+// says where there is no price or no report.
 func (p *Prices) Of(r Request) Bill {
 	b := Bill{Requests: 1}
 	logged, told := 0.0, false

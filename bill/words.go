@@ -6,8 +6,9 @@ import (
 	"github.com/winnowhq/winnow/quantity"
 )
 
-// Words say what a session cost, the whole first, then the shares that are no steps of the session's own log, with dollars written by a function: "$3.80",
-// "of it sub-agents $0.26". What nobody knows is said, never written as a number. Nothing is said where no model was asked.
+// Words say what a session cost, the whole first, then the shares that are no steps of the
+// session's own log, with dollars written by a function: "$3.80", "of it sub-agents $0.26". What
+// nobody knows is said, never written as a number. Nothing is said where no model was asked.
 func (s Sums) Words(dollars func(float64) string) []string {
 	all := s.Total()
 	if all.Requests == 0 {
@@ -28,7 +29,8 @@ func (s Sums) Words(dollars func(float64) string) []string {
 	return words
 }
 
-// Words say what requests cost: "$3.80", "at least $3.80: 2 requests without a report", "cost unknown: no price for 5 requests".
+// Words say what requests cost: "$3.80", "at least $3.80: 2 requests without a report", "cost
+// unknown: no price for 5 requests".
 func (b Bill) Words(dollars func(float64) string) string {
 	if b.Unknown() == 0 {
 		return dollars(b.Cost)

@@ -1,15 +1,15 @@
-// Package budget answers: does it fit?
+// Package budget says whether a session fits its model's window.
 //
-// The answer comes in two forms. The letter is the specification's: what the provider reported for the last
-// step, without what it wrote to its cache, must exceed the usable budget. The full form counts what the next
-// request will really be: cache writes, and what was appended since the report; it keeps a reserve, and
-// meeting the budget is overflow already.
+// There are two forms. The letter is the specification's: what the provider reported for
+// the last step, without what it wrote to its cache, must exceed the usable budget. The full form
+// counts what the next request will really be: cache writes, and what was appended since the
+// report; it keeps a reserve, and meeting the budget is overflow already.
 //
-// Either can be told to act earlier, at a threshold; and a provider that rejects a request as too long has
-// answered the question itself, see [Rejected].
+// Either can be told to act earlier, at a threshold; and a provider that rejects a request as too
+// long has answered the question itself, see [Rejected].
 //
-// A summary message must never be checked: its request was the whole window, and a check of it would call
-// for a compaction of what was just compacted. That is the caller's part.
+// A summary message must never be checked: its request was the whole window, and a check of it
+// would call for a compaction of what was just compacted. That is the caller's part.
 package budget
 
 import (
@@ -26,30 +26,33 @@ import (
 )
 
 const (
-	// OutputCap is the most that is set aside for an answer, whatever the model could write: 32,000 tokens (S001 phase 1).
+	// OutputCap is the most that is set aside for an answer, whatever the model could write: 32,000
+	// tokens (S001 phase 1).
 	OutputCap = 32_000
-	// DefaultReserved is the reserve of the full form, where the answer's share is not smaller: 20,000
-	// tokens, room for the tool results of one step, and for the summary request itself.
+	// DefaultReserved is the reserve of the full form, where the answer's share is not smaller:
+	// 20,000 tokens, room for the tool results of one step, and for the summary request itself.
 	DefaultReserved = 20_000
 )
 
-// Settings is how the budget is computed. The zero value never overflows, for Auto is off; a caller's
-// default has Auto on.
+// Settings is how the budget is computed. The zero value never overflows, for Auto is off; a
+// caller's default has Auto on.
 type Settings struct {
-	// Auto allows an overflow to be found. Off, [Settings.Check] still adds up, and never says overflow.
+	// Auto allows an overflow to be found. Off, [Settings.Check] still adds up, and never says
+	// overflow.
 	Auto bool
 	// Full selects the full form; false is the letter.
 	Full bool
 	// Reserved is how many tokens the full form leaves free below the limit. nil means
 	// min(20,000, the answer's share). The letter knows no reserve.
 	Reserved *int
-	// Thresholds make it act earlier: patterns over "provider/id", as in package model, to a threshold. Of
-	// several that match the longest pattern counts; "*" alone matches every model. The budget's own limit stays: first to fire wins.
+	// Thresholds make it act earlier: patterns over "provider/id", as in package model, to a
+	// threshold. Of several that match the longest pattern counts; "*" alone matches every model.
+	// The budget's own limit stays: first to fire wins.
 	Thresholds map[string]Threshold
 }
 
-// Validate reports the settings that can only be a mistake: a pattern that is none, a threshold that is
-// not a positive number, a negative reserve.
+// Validate reports the settings that can only be a mistake: a pattern that is none, a threshold
+// that is not a positive number, a negative reserve.
 func (s Settings) Validate() error {
 	for _, pattern := range slices.Sorted(maps.Keys(s.Thresholds)) {
 		if !doublestar.ValidatePattern(pattern) {
@@ -69,8 +72,8 @@ func (s Settings) Validate() error {
 type Usable struct {
 	// Tokens is the budget: always more than 0, and math.MaxInt when Unlimited.
 	Tokens int
-	// Context and Output are what it was computed from: the model's window, 0 when unknown, and the share
-	// of it that is set aside for the answer.
+	// Context and Output are what it was computed from: the model's window, 0 when unknown, and the
+	// share of it that is set aside for the answer.
 	Context, Output int
 	// Reserved is what the full form leaves free, 0 in the letter.
 	Reserved int
@@ -78,21 +81,24 @@ type Usable struct {
 	Threshold int
 	// Unlimited says that the window is unknown: nothing is too much until the provider says so.
 	Unlimited bool
-	// Fallback says, in words, why the budget was not computed from the limits as they are. Empty when it was.
+	// Fallback says, in words, why the budget was not computed from the limits as they are. Empty
+	// when it was.
 	Fallback string
 }
 
 // Usable computes the budget for m.
 //
-// The letter: the limit of the prompt if there is one, else the context less the answer's share, which is
-// min(limit.output, 32,000), or 32,000 when that is unknown; a context of 0 is unlimited (S001 phase 1, S003 §3.1).
-// The full form subtracts the reserve from either, takes a prompt limit for a window when only that is known,
-// and, when the output limit is unknown or leaves no prompt, sets aside no more than a quarter of the context.
+// The letter: the limit of the prompt if there is one, else the context less the answer's share,
+// which is min(limit.output, 32,000), or 32,000 when that is unknown; a context of 0 is unlimited
+// (S001 phase 1, S003 §3.1). The full form subtracts the reserve from either, takes a prompt limit
+// for a window when only that is known, and, when the output limit is unknown or leaves no prompt,
+// sets aside no more than a quarter of the context.
 //
-// Limits that leave nothing, in either form, fall back to the context less min(answer's share, context/4),
-// so that a wrong limit never means a compaction after every step.
+// Limits that leave nothing, in either form, fall back to the context less min(answer's share,
+// context/4), so that a wrong limit never means a compaction after every step.
 func (s Settings) Usable(m model.Model) Usable {
-	limits := model.Limits{Context: max(0, m.Limits.Context), Input: max(0, m.Limits.Input), Output: max(0, m.Limits.Output)}
+	limits := model.Limits{Context: max(0, m.Limits.Context), Input: max(0, m.Limits.Input),
+		Output: max(0, m.Limits.Output)}
 	u := s.letter(limits)
 	if s.Full {
 		u = s.full(limits)
@@ -177,12 +183,14 @@ func unlimited(u Usable) Usable {
 func fallback(u Usable, l model.Limits) Usable {
 	u.Output = min(u.Output, l.Context/4)
 	u.Tokens = l.Context - u.Output
-	u.Fallback = fmt.Sprintf("the limits (context %s, output %s) leave no room for a prompt: %s tokens are taken to be usable",
+	u.Fallback = fmt.Sprintf("the limits (context %s, output %s) leave no room for a prompt: "+
+		"%s tokens are taken to be usable",
 		quantity.Number(l.Context), unknownOr(l.Output), quantity.Number(u.Tokens))
 	return u
 }
 
-// threshold finds the setting for a model: the longest pattern that matches, of equally long ones the first by name.
+// threshold finds the setting for a model: the longest pattern that matches, of equally long ones
+// the first by name.
 func (s Settings) threshold(name string) (pattern string, t Threshold, set bool) {
 	name = strings.ToLower(name)
 	for _, p := range slices.Sorted(maps.Keys(s.Thresholds)) {
@@ -200,3 +208,6 @@ func unknownOr(tokens int) string {
 	}
 	return quantity.Number(tokens)
 }
+
+// WarnAt is the share of the usable window from which on a warning is due.
+const WarnAt = 0.85

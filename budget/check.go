@@ -23,7 +23,8 @@ const (
 type Verdict struct {
 	// Overflow says that it does not.
 	Overflow bool `json:"overflow"`
-	// Total is what was counted, Usable what it was held against: the budget or the threshold below it.
+	// Total is what was counted, Usable what it was held against: the budget or the threshold below
+	// it.
 	Total  int `json:"total"`
 	Usable int `json:"usable"`
 	// Code is the reason as a word, Reason as a sentence for people.
@@ -31,14 +32,16 @@ type Verdict struct {
 	Reason string `json:"reason"`
 }
 
-// Check compares a report with the budget for m: u is what the provider reported for the last finished step,
-// of a message that is not a summary, and pending the estimate of what was appended since (tool
-// results, the next user message). The letter ignores pending, cache writes, and a bare total.
+// Check compares a report with the budget for m: u is what the provider reported for the last
+// finished step, of a message that is not a summary, and pending the estimate of what was appended
+// since (tool results, the next user message). The letter ignores pending, cache writes, and a bare
+// total.
 //
-// Some providers report the cache reads of a whole turn as those of its last step. When the prompt that is
-// reported would not have fitted into the model's window, the request that was answered cannot have been
-// so large: the full form says overflow with [CodeDoubtful], and a caller that has its own estimate of the view should
-// believe that. (The other explanation is a window larger than the catalogue knows: an override settles it.)
+// Some providers report the cache reads of a whole turn as those of its last step. When the prompt
+// that is reported would not have fitted into the model's window, the request that was answered
+// cannot have been so large: the full form says overflow with [CodeDoubtful], and a caller that has
+// its own estimate of the view should believe that. (The other explanation is a window larger than
+// the catalogue knows: an override settles it.)
 func (s Settings) Check(m model.Model, u session.Usage, pending int) Verdict {
 	usable := s.Usable(m)
 	v := Verdict{Total: s.Total(u, pending), Usable: usable.Threshold}
@@ -53,9 +56,11 @@ func (s Settings) Check(m model.Model, u session.Usage, pending int) Verdict {
 		if usable.Threshold < usable.Tokens {
 			v.Reason = fmt.Sprintf("%s tokens, threshold %s", quantity.Number(v.Total), quantity.Number(v.Usable))
 		}
-		if prompt := sum(u.Input, u.Cache.Read, u.Cache.Write); s.Full && usable.Context > 0 && prompt > usable.Context {
+		if prompt := sum(u.Input, u.Cache.Read, u.Cache.Write); s.Full && usable.Context > 0 &&
+			prompt > usable.Context {
 			v.Code = CodeDoubtful
-			v.Reason += fmt.Sprintf("; the report has a prompt of %s tokens, more than the window of %s: cache reads counted more than once, or a limit that is out of date",
+			v.Reason += fmt.Sprintf("; the report has a prompt of %s tokens, more than the window of %s: "+
+				"cache reads counted more than once, or a limit that is out of date",
 				quantity.Number(prompt), quantity.Number(usable.Context))
 		}
 	default:
@@ -65,9 +70,9 @@ func (s Settings) Check(m model.Model, u session.Usage, pending int) Verdict {
 	return v
 }
 
-// Total adds a report up: in the letter input, cache reads and output; in the full form cache writes and
-// pending as well. A provider that reports nothing but a total is taken at that in the full form.
-// Reasoning is not added: where it stays in the prompt the next report has it.
+// Total adds a report up: in the letter input, cache reads and output; in the full form cache
+// writes and pending as well. A provider that reports nothing but a total is taken at that in the
+// full form. Reasoning is not added: where it stays in the prompt the next report has it.
 func (s Settings) Total(u session.Usage, pending int) int {
 	if !s.Full {
 		return sum(u.Input, u.Cache.Read, u.Output)
@@ -91,7 +96,8 @@ func sum(counts ...int) int {
 	return total
 }
 
-// Floor is what no compaction can remove, in tokens. When it alone exceeds the budget, compacting again is of no use.
+// Floor is what no compaction can remove, in tokens. When it alone exceeds the budget, compacting
+// again is of no use.
 type Floor struct {
 	System  int // the system prompt
 	Tools   int // the tools' descriptions and schemas

@@ -15,11 +15,12 @@ type Rejection struct {
 	Body    string // the response as it came
 }
 
-// maxText is how much of a message or a body is looked at. Messages that name a limit do so at once.
+// maxText is how much of a message or a body is looked at. Messages that name a limit do so at
+// once.
 const maxText = 64 << 10
 
-// codes are the codes and types of errors that say overflow without a doubt: OpenAI's and those who copy it,
-// llama.cpp's, and the stop reason of Anthropic.
+// codes are the codes and types of errors that say overflow without a doubt: OpenAI's and those who
+// copy it, llama.cpp's, and the stop reason of Anthropic.
 var codes = map[string]bool{
 	"context_length_exceeded":       true,
 	"exceed_context_size_error":     true,
@@ -28,27 +29,30 @@ var codes = map[string]bool{
 	"array_above_max_length":        true, // OpenAI: two thousand messages
 }
 
-// Rejected reports whether a request was refused because it is too long for the model: by HTTP status
-// 413, by an error code, at any depth of the body, or by a message that is known to mean it. Messages about rates ("too many
-// tokens per minute") look alike and are not overflow: they pass with time, and a compaction would be in vain. Nor is what a status about the account (401,
-// 402, 403, 429) comes with, unless its words leave no doubt.
+// Rejected reports whether a request was refused because it is too long for the model: by HTTP
+// status 413, by an error code, at any depth of the body, or by a message that is known to mean it.
+// Messages about rates ("too many tokens per minute") look alike and are not overflow: they pass
+// with time, and a compaction would be in vain. Nor is what a status about the account (401, 402,
+// 403, 429) comes with, unless its words leave no doubt.
 func Rejected(r Rejection) bool {
 	if r.Status == 413 || codes[strings.ToLower(r.Code)] {
 		return true
 	}
 	coded, messages := read(head(r.Body))
 	account := r.Status == 401 || r.Status == 402 || r.Status == 403 || r.Status == 429
-	return coded || tooLong(head(r.Message), account) || slices.ContainsFunc(messages, func(m string) bool { return tooLong(m, account) })
+	return coded || tooLong(head(r.Message), account) ||
+		slices.ContainsFunc(messages, func(m string) bool { return tooLong(m, account) })
 }
 
-// read looks through a body: whether it holds one of the codes, and which messages. A body that is not
-// JSON is a message as it stands; of damaged JSON what can be read counts.
+// read looks through a body: whether it holds one of the codes, and which messages. A body that is
+// not JSON is a message as it stands; of damaged JSON what can be read counts.
 func read(body string) (coded bool, messages []string) {
 	body = strings.TrimSpace(body)
 	if !strings.HasPrefix(body, "{") && !strings.HasPrefix(body, "[") {
 		return false, []string{body}
 	}
-	d := jsontext.NewDecoder(strings.NewReader(body), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	d := jsontext.NewDecoder(strings.NewReader(body), jsontext.AllowInvalidUTF8(true),
+		jsontext.AllowDuplicateNames(true))
 	for {
 		t, err := d.ReadToken()
 		if err != nil {

@@ -11,19 +11,20 @@ import (
 	"github.com/winnowhq/winnow/model"
 )
 
-// Threshold is a fraction of the model's context when it is at most 1, as in 0.92, and a number of tokens
-// when it is more. Zero, not-a-number, and what is negative mean none, but for [Economic].
+// Threshold is a fraction of the model's context when it is at most 1, as in 0.92, and a number of
+// tokens when it is more. Zero, not-a-number, and what is negative mean none, but for [Economic].
 //
 // In JSON it is a number, or "economic".
 type Threshold float64
 
-// Economic as a threshold says that what requests cost decides how full the window may become. Nothing acts at it here: see [Settings.Economic].
+// Economic as a threshold says that what requests cost decides how full the window may become.
+// Nothing acts at it here: see [Settings.Economic].
 const Economic Threshold = -1
 
 // economic is what the configuration calls it.
 const economic = "economic"
 
-// errThreshold is the error of what is no threshold.
+// errThreshold is the error of what is not a threshold.
 var errThreshold = errors.New(`give a fraction of the context (0.92), a number of tokens (150000), or "economic"`)
 
 // MarshalJSONTo writes a number, or "economic".
@@ -44,18 +45,20 @@ func (t *Threshold) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 		return err
 	}
 	if text != economic {
-		return fmt.Errorf("%q is none; %w", text, errThreshold)
+		return fmt.Errorf("%q is not a threshold; %w", text, errThreshold)
 	}
 	*t = Economic
 	return nil
 }
 
-// Thresholds are patterns over "provider/id", as in package model, to thresholds; "*" alone stands for every model, too.
+// Thresholds are patterns over "provider/id", as in package model, to thresholds; "*" alone stands
+// for every model, too.
 //
 // In JSON it is an object, or one threshold for every model.
 type Thresholds map[string]Threshold
 
-// UnmarshalJSONFrom lays what is read over what is there: an object pattern by pattern, one threshold in place of all.
+// UnmarshalJSONFrom lays what is read over what is there: an object pattern by pattern, one
+// threshold in place of all.
 func (t *Thresholds) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	if dec.PeekKind() == '{' {
 		return json.UnmarshalDecode(dec, (*map[string]Threshold)(t))

@@ -7,6 +7,7 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/internal/llmtest"
+	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -38,7 +39,7 @@ func TestFeed_joinsPiecesThatNobodyTook(t *testing.T) {
 
 func TestNotice_ofAFailedCompactionSaysWhatToDo(t *testing.T) {
 	for _, c := range []struct {
-		code winnow.Code
+		code rule.Code
 		want string
 	}{
 		{winnow.NoProgress, "/model takes one with a larger window"},

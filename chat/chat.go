@@ -11,13 +11,13 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/chat/internal/editor"
 	"github.com/winnowhq/winnow/chat/internal/panel"
 	"github.com/winnowhq/winnow/chat/internal/transcript"
 	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/report"
 )
 
 // chat is the program: what is known, what is drawn, and what happens on a key.
@@ -56,7 +56,7 @@ type chat struct {
 	syncing   bool // the log is being read
 	again     bool // and must be read once more
 	loaded    bool // the transcript has the session's log
-	gauge     winnow.Gauge
+	gauge     report.Gauge
 
 	width, height int
 	hint          string // shown until the next key: "ctrl+c again quits"

@@ -11,6 +11,7 @@ import (
 	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/chat/internal/panel"
 	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 )
 
@@ -134,7 +135,7 @@ func (m *chat) fold(focus string) tea.Cmd {
 	id, engine := m.session, m.config.Engine
 	if m.work != nil {
 		return m.attempt("the past is not folded", func(ctx context.Context) (string, error) {
-			_, err := engine.Schedule(ctx, id, true)
+			_, err := engine.Compact(ctx, id, winnow.CompactOptions{Later: true, Auto: true})
 			return "the past will be folded before the next step", err
 		})
 	}
@@ -189,7 +190,7 @@ func (m *chat) attempt(failed string, work func(ctx context.Context) (said strin
 
 // refusals are the reasons why nothing went, the most frequent first.
 func refusals(all []rule.Refusal) string {
-	sums, general := winnow.SumRefusals(all)
+	sums, general := report.SumRefusals(all)
 	var said []string
 	for _, r := range general {
 		said = append(said, draw.OneLine(r.Reason))

@@ -3,6 +3,7 @@ package chat
 import (
 	"cmp"
 	"context"
+	"github.com/winnowhq/winnow"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -120,7 +121,7 @@ func (m *chat) retitle(text string) tea.Cmd {
 	id, engine := m.session, m.config.Engine
 	return m.attempt("the title stays", func(ctx context.Context) (string, error) {
 		return "",
-			engine.Rename(ctx, id, text)
+			engine.Amend(ctx, id, winnow.Amendment{Title: text})
 	})
 }
 

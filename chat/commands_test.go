@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/winnowhq/winnow"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/chat/internal/drawtest"
 	"github.com/winnowhq/winnow/chat/internal/panel"
+	"github.com/winnowhq/winnow/edit"
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/session"
 )
@@ -105,7 +107,7 @@ func TestPrune_showsWhatWent(t *testing.T) {
 	b := talked(t, 4, nil)
 	b.says("/prune")
 	b.shows("nothing to prune: ")
-	if _, err := b.config.Engine.Discard(t.Context(), b.session, b.handle()); err != nil {
+	if _, err := b.config.Engine.Edit(t.Context(), b.session, edit.Request{Discard: []string{b.handle()}}); err != nil {
 		t.Fatal(err)
 	}
 	b.shows("✂ pruned 1 part: ")
@@ -118,7 +120,7 @@ func TestPrune_showsWhatWent(t *testing.T) {
 // handle names the first part that can be pruned.
 func (b *bench) handle() string {
 	b.t.Helper()
-	all, err := b.config.Engine.Handles(b.t.Context(), b.session)
+	all, err := winnow.Look(b.t.Context(), b.config.Engine, b.session, edit.Handles)
 	if err != nil || len(all) == 0 {
 		b.t.Fatalf("%d handles: %v", len(all), err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/chat/internal/panel"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -19,7 +20,7 @@ type logMsg struct {
 	info     session.Info
 	messages []session.Message
 	receipts []pivot.Receipt // the first time
-	gauge    winnow.Gauge
+	gauge    report.Gauge
 	err      error
 }
 
@@ -41,16 +42,16 @@ func (m *chat) sync() tea.Cmd {
 }
 
 func read(ctx context.Context, engine *winnow.Engine, id string, first bool) logMsg {
-	s, _, err := engine.Session(ctx, id)
+	s, state, err := engine.Session(ctx, id)
 	msg := logMsg{id: id, info: s.Info, messages: s.Messages, err: err}
 	if err != nil {
 		return msg
 	}
-	if msg.gauge, err = engine.Gauge(ctx, id); err != nil {
+	if msg.gauge, err = winnow.Look(ctx, engine, id, report.Measure); err != nil {
 		msg.err = err
 	}
 	if first {
-		msg.receipts, msg.err = engine.Receipts(ctx, id)
+		msg.receipts = append([]pivot.Receipt{}, state.Receipts...)
 	}
 	return msg
 }
@@ -150,7 +151,7 @@ func (m *chat) enter(id string) tea.Cmd {
 		return nil
 	}
 	m.panel = nil
-	m.session, m.loaded, m.title, m.resumes, m.gauge = id, false, "", false, winnow.Gauge{}
+	m.session, m.loaded, m.title, m.resumes, m.gauge = id, false, "", false, report.Gauge{}
 	m.transcript.Clear()
 	m.queued, m.after = nil, nil
 	m.grants.clear()

@@ -18,7 +18,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/tailscale/hujson"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/plainfile"
 )
 
@@ -35,7 +34,7 @@ type Sources struct {
 
 // Loaded is what was set.
 type Loaded struct {
-	Settings winnow.Settings
+	Settings Settings
 	// Origins says where a key that is not at its default was set: key → file or variable.
 	Origins map[string]string
 	// Files are the files that were read, lowest precedence first.
@@ -44,8 +43,8 @@ type Loaded struct {
 	// folder that came from elsewhere must not decide who is sent what, or who is paid.
 	Ignored []Ignored
 
-	texts  map[string][]byte   // of Files
-	denied []winnow.Permission // by the project's file
+	texts  map[string][]byte // of Files
+	denied []Permission      // by the project's file
 }
 
 // Error is a mistake in a configuration: which key, where, and which key may have been meant.
@@ -79,7 +78,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // anything, the environment. A missing file is not an error unless it was named. Any mistake is an
 // *Error, or several of them joined, and then nothing counts.
 func Load(s Sources) (Loaded, error) {
-	l := Loaded{Settings: winnow.DefaultSettings(), Origins: map[string]string{}}
+	l := Loaded{Settings: Default(), Origins: map[string]string{}}
 	for _, file := range s.files() {
 		data, err := s.read(file)
 		if errors.Is(err, fs.ErrNotExist) && s.File == "" {
@@ -144,7 +143,7 @@ var errNotPlain = errors.New("it is not a plain file")
 
 // permitted checks the rules of one file, before those of another are laid beside them.
 func (l *Loaded) permitted() error {
-	s := winnow.DefaultSettings()
+	s := Default()
 	s.Permissions = l.Settings.Permissions
 	if err := s.Validate(); err != nil {
 		return l.Blame(err)
@@ -235,7 +234,7 @@ func (l *Loaded) keep(name string, data []byte) {
 	l.texts[name] = data
 }
 
-func decode(plain []byte, settings *winnow.Settings) error {
+func decode(plain []byte, settings *Settings) error {
 	return json.Unmarshal(plain, settings, json.RejectUnknownMembers(true))
 }
 
@@ -285,7 +284,7 @@ func SetAll(file string, values map[string]string) error {
 	doc.Format()
 	packed := doc.Pack()
 	var check Loaded
-	check.Settings, check.Origins = winnow.DefaultSettings(), map[string]string{}
+	check.Settings, check.Origins = Default(), map[string]string{}
 	if err := check.file(file, renamed(packed)); err != nil {
 		return err
 	}

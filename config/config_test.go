@@ -11,7 +11,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/budget"
 )
 
@@ -30,7 +29,7 @@ func TestLoad_withoutAnythingGivesTheDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(winnow.DefaultSettings(), l.Settings); diff != "" {
+	if diff := cmp.Diff(Default(), l.Settings); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
 	}
 	if len(l.Origins)+len(l.Files) > 0 {
@@ -79,31 +78,31 @@ func TestLoad_mistakesSayWhereAndWhatWasMeant(t *testing.T) {
 		{"a fraction for a whole number", `{"compaction": {"protect": 1.5}}`, `compaction.protect: it must be a whole number, not this number`},
 		{"a number for a list", `{"compaction": {"protectedTools": 3}}`, `compaction.protectedTools: it must be a list of texts, not this number`},
 		{"a list for an object", `{"compaction": []}`, `compaction: it must be an object, not a list`},
-		{"a verdict that is none", "{\"permissions\": [\n  {\"verdict\": \"perhaps\"}]}", `:2:4: permissions.0.verdict: "perhaps" is none; use allow, ask or deny`},
-		{"a permission without a verdict", `{"permissions": [{"action": "run"}]}`, `permissions.0.verdict: "" is none; use allow, ask or deny`},
-		{"an action that is none", `{"permissions": [{"verdict": "ask"}, {"verdict": "ask", "action": "walk"}]}`, `permissions.1.action: "walk" is none; use read, write, run, fetch or env`},
+		{"a verdict that is none", "{\"permissions\": [\n  {\"verdict\": \"perhaps\"}]}", `:2:4: permissions.0.verdict: unknown verdict "perhaps"; use allow, ask or deny`},
+		{"a permission without a verdict", `{"permissions": [{"action": "run"}]}`, `permissions.0.verdict: unknown verdict ""; use allow, ask or deny`},
+		{"an action that is none", `{"permissions": [{"verdict": "ask"}, {"verdict": "ask", "action": "walk"}]}`, `permissions.1.action: unknown action "walk"; use read, write, run, fetch or env`},
 		{"an unknown member of a permission", `{"permissions": [{"action": "run", "verdicts": "ask"}]}`, `permissions.0.verdicts: there is no such key; did you mean "permissions.0.verdict"?`},
 		{"a text for a permission", `{"permissions": ["go test"]}`, `permissions.0: it must be an object, not a text`},
 		{"an object for the permissions", `{"permissions": {"bash": "allow"}}`, `permissions: it must be a list of objects, not an object`},
-		{"a model that is none", `{"model": "sonnet"}`, `model: "sonnet" is none; write provider/model`},
+		{"a model that is none", `{"model": "sonnet"}`, `model: "sonnet" is not a model; write provider/model`},
 		{"no object at all", `[]`, `:1:1: it must be an object, not a list`},
 		{"no JSON", "{\n  \"policy\" \"classic\"}", `:2:12: `},
 		{"nothing", "", `: `},
-		{"a schedule that is none", `{"schedule": "lazy"}`, `schedule: "lazy" is none; use eager or economic, or leave it empty for the policy's own`},
+		{"a schedule that is none", `{"schedule": "lazy"}`, `schedule: unknown schedule "lazy"; use eager or economic, or leave it empty for the policy's own`},
 		{"a threshold that is none", `{"compaction": {"threshold": "economical"}}`, `:1:30: compaction.threshold: it must be a fraction of the context (0.92), a number of tokens (150000) or "economic", or an object of model patterns and these, not a text`},
 		{"a threshold of a model that is none", `{"compaction": {"threshold": {"anthropic/*": "economical"}}}`, `compaction.threshold.anthropic/*: it must be a fraction of the context (0.92), a number of tokens (150000) or "economic", not a text`},
 		{"a list for a threshold", `{"compaction": {"threshold": [0.5]}}`, `compaction.threshold: it must be a fraction`},
 		{"a threshold of less than nothing", `{"compaction": {"threshold": -0.5}}`, `compaction: threshold -0.5 for "*": give a fraction of the context (0.92), a number of tokens (150000), or "economic"`},
-		{"a value that is none", `{"policy": "letter"}`, `policy: "letter" is none; use classic, aggressive or balanced`},
+		{"a value that is none", `{"policy": "letter"}`, `policy: unknown policy "letter"; use classic, aggressive or balanced`},
 		{"a negative number", `{"compaction": {"minimum": -1}}`, `compaction.minimum: -1: give 0 or more`},
-		{"a model without a provider", `{"compaction": {"model": "haiku"}}`, `compaction.model: "haiku" is none; write provider/model`},
+		{"a model without a provider", `{"compaction": {"model": "haiku"}}`, `compaction.model: "haiku" is not a model; write provider/model`},
 		{"a provider's unknown member", "{\"providers\": {\n  \"local\": {\"baseUrl\": \"http://127.0.0.1:1/v1\"}}}", `:2:13: providers.local.baseUrl: there is no such key; did you mean "providers.local.baseURL"?`},
 		{"a provider's member of another type", `{"providers": {"local": {"headers": ["a"]}}}`, `providers.local.headers: it must be an object of texts, not a list`},
 		{"a provider that is none", `{"providers": {"local": "http://127.0.0.1:1"}}`, `providers.local: it must be an object, not a text`},
 		{"providers that are none", `{"providers": []}`, `providers: it must be an object of providers by name, not a list`},
-		{"an address that is none", `{"providers": {"local": {"baseURL": "localhost"}}}`, `providers.local.baseURL: "localhost" is no address; write one like https://host/v1`},
-		{"a provider's name that is none", `{"providers": {"a/b": {}}}`, `providers: "a/b" is no name of a provider`},
-		{"a bad pattern", `{"compaction": {"protectedPaths": ["["]}}`, `compaction.protectedPaths: "[" is no pattern`},
+		{"an address that is none", `{"providers": {"local": {"baseURL": "localhost"}}}`, `providers.local.baseURL: "localhost" is not an address; write one like https://host/v1`},
+		{"a provider's name that is none", `{"providers": {"a/b": {}}}`, `providers: "a/b" cannot name a provider`},
+		{"a bad pattern", `{"compaction": {"protectedPaths": ["["]}}`, `compaction.protectedPaths: "[" is not a pattern`},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -152,7 +151,7 @@ func TestSet_writesAMemberOfAProvider(t *testing.T) {
 		}
 	}
 	l, err := Load(Sources{File: file})
-	want := map[string]winnow.Provider{"local": {BaseURL: "http://127.0.0.1:8080/v1", Headers: map[string]string{"X-Team": "tools"}}}
+	want := map[string]Provider{"local": {BaseURL: "http://127.0.0.1:8080/v1", Headers: map[string]string{"X-Team": "tools"}}}
 	if diff := cmp.Diff(want, l.Settings.Providers); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
@@ -212,7 +211,7 @@ func TestEnvironment_setsEveryKey(t *testing.T) {
 		"compaction.model": "p/m", "model": "p/m", "titles": "p/m", "permissions": `[{"verdict":"ask"}]`, "providers": `{"local":{"baseURL":"http://127.0.0.1:1/v1","keyEnv":"LOCAL_KEY"}}`,
 		"compaction.background": "0",
 	}
-	before, defaults, err := Loaded{Settings: winnow.DefaultSettings()}.Values()
+	before, defaults, err := Loaded{Settings: Default()}.Values()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -319,7 +318,7 @@ func TestSet_refusesWhatLoadWouldRefuse(t *testing.T) {
 }
 
 func TestValues_areInTheOrderOfKeys(t *testing.T) {
-	keys, values, err := Loaded{Settings: winnow.DefaultSettings()}.Values()
+	keys, values, err := Loaded{Settings: Default()}.Values()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -335,15 +334,15 @@ func TestLoad_mistakesAboutModelsAreFoundWhereTheyStand(t *testing.T) {
 		{"{\n  // not \"baseUrl\"\n  \"providers\": {\"a\": {\"baseURL\": \"http://x/v1\"},\n    \"b\": {\"baseUrl\": \"http://y/v1\"}}\n}",
 			`:4:11: providers.b.baseUrl: there is no such key; did you mean "providers.b.baseURL"?`},
 		{"{\"providers\": {\n  \"house.two\": {\"protocol\": \"openai-chats\"}}}",
-			`:2:17: providers.house.two.protocol: "openai-chats" is none; use openai-chat, openai-responses, anthropic or gemini`},
-		{`{"providers": {"a": {"baseURL": "nope"}}}`, `:1:22: providers.a.baseURL: "nope" is no address; write one like https://host/v1`},
+			`:2:17: providers.house.two.protocol: unknown protocol "openai-chats"; use openai-chat, openai-responses, anthropic or gemini`},
+		{`{"providers": {"a": {"baseURL": "nope"}}}`, `:1:22: providers.a.baseURL: "nope" is not an address; write one like https://host/v1`},
 		{`{"providers": {"a": {"idle": -1}}}`, `:1:22: providers.a.idle: -1: give 1 or more seconds, or leave it out for 120`},
 		{`{"providers": {"a": {"idle": "1"}}}`, `:1:30: providers.a.idle: it must be a whole number, not a text`},
-		{`{"providers": {"a": {"maxTokens": "max"}}}`, `:1:22: providers.a.maxTokens: "max" is none; use max_tokens or max_completion_tokens`},
+		{`{"providers": {"a": {"maxTokens": "max"}}}`, `:1:22: providers.a.maxTokens: unknown member "max"; use max_tokens or max_completion_tokens`},
 		{`{"providers": {"a": {"body": [1]}}}`, `:1:22: providers.a.body: it must be an object`},
-		{`{"providers": {"a/b": {}}}`, `:1:2: providers: "a/b" is no name of a provider: it stands before the slash in provider/model`},
-		{"{\"compaction\": {\n\t\"model\": \"haiku\"}}", `:2:2: compaction.model: "haiku" is none; write provider/model, as ` + "`winnow models` lists them"},
-		{`{"compaction": {"summarizer": "lmm"}}`, `:1:17: compaction.summarizer: "lmm" is none; use auto, llm or offline`},
+		{`{"providers": {"a/b": {}}}`, `:1:2: providers: "a/b" cannot name a provider: it stands before the slash in provider/model`},
+		{"{\"compaction\": {\n\t\"model\": \"haiku\"}}", `:2:2: compaction.model: "haiku" is not a model; write provider/model, as ` + "`winnow models` lists them"},
+		{`{"compaction": {"summarizer": "lmm"}}`, `:1:17: compaction.summarizer: unknown summarizer "lmm"; use auto, llm or offline`},
 		{`{"compaction": {"context": "x"}}`, `:1:28: compaction.context: it must be a list of texts, not a text`},
 		{`{"compaction": {"modle": "p/m"}}`, `:1:17: compaction.modle: there is no such key; did you mean "compaction.model"?`},
 	} {
@@ -423,7 +422,7 @@ func TestLoad_permissionsOfAProjectOnlyTakeAway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []winnow.Permission{{Action: "run", Target: "make", Verdict: "allow"}, {Action: "run", Target: "make deploy", Verdict: "deny"}}
+	want := []Permission{{Action: "run", Target: "make", Verdict: "allow"}, {Action: "run", Target: "make deploy", Verdict: "deny"}}
 	if diff := cmp.Diff(want, l.Settings.Permissions); diff != "" {
 		t.Errorf("permissions (-want +got):\n%s", diff)
 	}
@@ -431,7 +430,7 @@ func TestLoad_permissionsOfAProjectOnlyTakeAway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]winnow.Permission{{Verdict: "ask"}, want[1]}, l.Settings.Permissions); diff != "" {
+	if diff := cmp.Diff([]Permission{{Verdict: "ask"}, want[1]}, l.Settings.Permissions); diff != "" {
 		t.Errorf("with a variable (-want +got):\n%s", diff)
 	}
 	put(theirs, "{\n  \"permissions\": [\n    {\"action\": \"run\", \"verdict\": \"allow\"}]}")

@@ -9,7 +9,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/policy"
 )
@@ -17,7 +16,7 @@ import (
 // Keys are the dotted names of every setting, in the order of the documentation.
 func Keys() []string {
 	var keys []string
-	walk(reflect.TypeFor[winnow.Settings](), "", func(key string, _ reflect.Type) { keys = append(keys, key) })
+	walk(reflect.TypeFor[Settings](), "", func(key string, _ reflect.Type) { keys = append(keys, key) })
 	return keys
 }
 
@@ -25,6 +24,10 @@ func Keys() []string {
 func walk(t reflect.Type, prefix string, visit func(key string, t reflect.Type)) {
 	for i := range t.NumField() {
 		f := t.Field(i)
+		if f.Anonymous {
+			walk(f.Type, prefix, visit)
+			continue
+		}
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.Type.Kind() == reflect.Struct {
 			group := prefix + name + "."
@@ -40,7 +43,7 @@ func walk(t reflect.Type, prefix string, visit func(key string, t reflect.Type))
 
 func typeOf(key string) reflect.Type {
 	var found reflect.Type
-	walk(reflect.TypeFor[winnow.Settings](), "", func(k string, t reflect.Type) {
+	walk(reflect.TypeFor[Settings](), "", func(k string, t reflect.Type) {
 		if k == key {
 			found = t
 		}

@@ -9,8 +9,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/winnowhq/winnow"
 )
 
 // A project's file comes with the folder, and the folder may be anybody's. It may say how a session
@@ -100,11 +98,11 @@ func added(own, theirs jsontext.Value, _ bool) (jsontext.Value, string) {
 // denials accepts the rules that deny something. They are appended to all others after everything
 // was read, so that the list in force stays the user's.
 func denials(own, theirs jsontext.Value, _ bool) (jsontext.Value, string) {
-	var rules []winnow.Permission
+	var rules []Permission
 	if json.Unmarshal(theirs, &rules) != nil {
 		return own, "it must be a list of objects"
 	}
-	if slices.ContainsFunc(rules, func(p winnow.Permission) bool { return p.Verdict != "deny" }) {
+	if slices.ContainsFunc(rules, func(p Permission) bool { return p.Verdict != "deny" }) {
 		return own, "a project's file may deny, not allow or ask"
 	}
 	return own, ""
@@ -124,7 +122,7 @@ var reasons = map[string]string{
 }
 
 // paid reports whether a model writes summaries by these settings.
-func paid(s winnow.Settings) bool {
+func paid(s Settings) bool {
 	return s.Compaction.Summarizer == "llm" || s.Compaction.Summarizer != "offline" && s.Compaction.Model != ""
 }
 
@@ -138,7 +136,7 @@ func allow(key string, own, theirs jsontext.Value, paid bool) (taken jsontext.Va
 
 // ProjectMay says why a project's file may not set a key to a value, nil if it may. The settings
 // are those in force without that file.
-func ProjectMay(key, value string, own winnow.Settings) error {
+func ProjectMay(key, value string, own Settings) error {
 	if wanted(key) == "" {
 		return nil // setting it says that there is no such key
 	}
@@ -184,7 +182,7 @@ func payer(environ []string) bool {
 // project lays what a project's file may set over what was set, and notes the rest. payer is set if
 // the environment has a model write summaries. A mistake in the file is an error, as in any other.
 func (l *Loaded) project(name string, data []byte, payer bool) error {
-	theirs := Loaded{Settings: winnow.DefaultSettings(), Origins: map[string]string{}}
+	theirs := Loaded{Settings: Default(), Origins: map[string]string{}}
 	if err := theirs.file(name, data); err != nil {
 		return err
 	}
@@ -219,7 +217,7 @@ func (l *Loaded) project(name string, data []byte, payer bool) error {
 		}
 	}
 	l.denied = slices.DeleteFunc(theirs.Settings.Permissions,
-		func(p winnow.Permission) bool { return p.Verdict != "deny" })
+		func(p Permission) bool { return p.Verdict != "deny" })
 	if len(l.denied) > 0 {
 		l.Origins[permissions] = name
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/budget"
 )
 
@@ -68,22 +67,22 @@ func hostile(key string) []string {
 // What a project's file may do with each key, whatever it says, where the user has a model write summaries and where not: nothing, protect more, or say how
 // a session is pruned. It walks every key, so that a new one is the user's alone until somebody has thought about it and written it down here and in the table.
 func TestLoad_aProjectsFileReachesNobodyAndCostsNothing(t *testing.T) {
-	always := func(_, _ winnow.Settings, _ bool) bool { return true }
-	whereItIsFree := func(_, _ winnow.Settings, paid bool) bool { return !paid }
-	held := map[string]func(before, after winnow.Settings, paid bool) bool{
+	always := func(_, _ Settings, _ bool) bool { return true }
+	whereItIsFree := func(_, _ Settings, paid bool) bool { return !paid }
+	held := map[string]func(before, after Settings, paid bool) bool{
 		"policy": always, "schedule": always, "counter": always, "compaction.prune": always, "compaction.protect": always, "compaction.minimum": always,
 		"compaction.protectTurns": always,
 		"compaction.auto":         whereItIsFree, "compaction.threshold": whereItIsFree, "compaction.reserved": whereItIsFree,
 		"compaction.keep": whereItIsFree, "compaction.userMessages": whereItIsFree,
-		"compaction.background": func(_, after winnow.Settings, _ bool) bool { return !*after.Compaction.Background },
-		"compaction.summarizer": func(_, after winnow.Settings, _ bool) bool { return after.Compaction.Summarizer == "offline" },
-		"compaction.protectedTools": func(b, a winnow.Settings, _ bool) bool {
+		"compaction.background": func(_, after Settings, _ bool) bool { return !*after.Compaction.Background },
+		"compaction.summarizer": func(_, after Settings, _ bool) bool { return after.Compaction.Summarizer == "offline" },
+		"compaction.protectedTools": func(b, a Settings, _ bool) bool {
 			return has(a.Compaction.ProtectedTools, b.Compaction.ProtectedTools)
 		},
-		"compaction.protectedPaths": func(b, a winnow.Settings, _ bool) bool {
+		"compaction.protectedPaths": func(b, a Settings, _ bool) bool {
 			return has(a.Compaction.ProtectedPaths, b.Compaction.ProtectedPaths)
 		},
-		"permissions": func(b, a winnow.Settings, _ bool) bool { return len(a.Permissions) == len(b.Permissions) },
+		"permissions": func(b, a Settings, _ bool) bool { return len(a.Permissions) == len(b.Permissions) },
 	}
 	for _, key := range Keys() {
 		allowed := mayOf(key) != nil
@@ -180,7 +179,7 @@ func TestLoad_aProjectsFileMayProtectMore(t *testing.T) {
 	if diff := cmp.Diff([]string{"mine/**", "theirs/**"}, c.ProtectedPaths); diff != "" || c.Protect != 2000 || c.Summarizer != "offline" {
 		t.Errorf("it protects %+v\n%s", c, diff)
 	}
-	if diff := cmp.Diff([]winnow.Permission{{Action: "run", Verdict: "deny"}}, l.Settings.Permissions); diff != "" {
+	if diff := cmp.Diff([]Permission{{Action: "run", Verdict: "deny"}}, l.Settings.Permissions); diff != "" {
 		t.Errorf("permissions (-want +got):\n%s", diff)
 	}
 	if len(l.Ignored) != 1 || l.Ignored[0].Key != "permissions" {
@@ -244,7 +243,7 @@ func TestProjectMay_saysBeforeItIsWritten(t *testing.T) {
 		{"compaction", `{"model": "p/m"}`}:          "only your own file may set it",
 		{"strategies", `{"balancedPruning": null}`}: "only your own file may set it",
 	} {
-		err := ProjectMay(set[0], set[1], winnow.DefaultSettings())
+		err := ProjectMay(set[0], set[1], Default())
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %q", set, err, want)
 		}

@@ -6,8 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -97,14 +97,14 @@ func TestCrowded_isWhenMostLieNearZeroAndSomeFarAway(t *testing.T) {
 
 func TestTimeline_rowsHoldEveryToken(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var strata []winnow.Stratum
+		var strata []report.Stratum
 		want := 0
 		for turn := range rapid.IntRange(1, 70).Draw(t, "turns") {
 			for range rapid.IntRange(1, 20).Draw(t, "messages") {
 				n := rapid.IntRange(0, 9_999).Draw(t, "tokens")
 				want += n
-				strata = append(strata, winnow.Stratum{Role: session.Assistant, Turn: turn + 1,
-					Zones: map[winnow.Zone]int{winnow.Guarded: n}})
+				strata = append(strata, report.Stratum{Role: session.Assistant, Turn: turn + 1,
+					Zones: map[report.Zone]int{report.Guarded: n}})
 			}
 		}
 		rows := rowsOf(strata, MostRows, newestAlone, want)
@@ -123,14 +123,14 @@ func TestTimeline_rowsHoldEveryToken(t *testing.T) {
 
 func TestVerdict_saysWhetherTheWindowFits(t *testing.T) {
 	for _, c := range []struct {
-		window winnow.WindowReport
+		window report.Window
 		want   string
 		fit    Fit
 	}{
-		{winnow.WindowReport{Tokens: 60_000, Overhead: 10_000, Usable: 148_000}, "it fits, with room for 78,000 more", Fits},
-		{winnow.WindowReport{Tokens: 148_000, Usable: 148_000, Overflow: true}, "the usable window is full", Over},
-		{winnow.WindowReport{Tokens: 149_500, Usable: 148_000, Overflow: true}, "1,500 over the usable window", Over},
-		{winnow.WindowReport{Tokens: 10}, "the window of opus is unknown", Unknown},
+		{report.Window{Tokens: 60_000, Overhead: 10_000, Usable: 148_000}, "it fits, with room for 78,000 more", Fits},
+		{report.Window{Tokens: 148_000, Usable: 148_000, Overflow: true}, "the usable window is full", Over},
+		{report.Window{Tokens: 149_500, Usable: 148_000, Overflow: true}, "1,500 over the usable window", Over},
+		{report.Window{Tokens: 10}, "the window of opus is unknown", Unknown},
 	} {
 		if got, fit := Verdict(c.window, "anthropic/opus"); got != c.want || fit != c.fit {
 			t.Errorf("%+v: got %q (%d), want %q (%d)", c.window, got, fit, c.want, c.fit)
@@ -141,19 +141,19 @@ func TestVerdict_saysWhetherTheWindowFits(t *testing.T) {
 func TestVerdictAfter_takesTheLimitOfTheReceiptIfTheSessionHasNone(t *testing.T) {
 	r := pivot.Receipt{TokensAfter: 9_000, Usable: 10_000}
 	for _, c := range []struct {
-		window winnow.WindowReport
+		window report.Window
 		want   string
 		fit    Fit
 	}{
-		{winnow.WindowReport{}, "it fits, with room for 1,000 more", Fits},
-		{winnow.WindowReport{Overhead: 1_500}, "still 500 over the usable window", Over},
-		{winnow.WindowReport{Usable: 20_000}, "it fits, with room for 11,000 more", Fits},
+		{report.Window{}, "it fits, with room for 1,000 more", Fits},
+		{report.Window{Overhead: 1_500}, "still 500 over the usable window", Over},
+		{report.Window{Usable: 20_000}, "it fits, with room for 11,000 more", Fits},
 	} {
 		if got, fit := VerdictAfter(&r, c.window); got != c.want || fit != c.fit {
 			t.Errorf("%+v: got %q (%d), want %q (%d)", c.window, got, fit, c.want, c.fit)
 		}
 	}
-	if got, fit := VerdictAfter(&pivot.Receipt{}, winnow.WindowReport{}); got != "" || fit != Unknown {
+	if got, fit := VerdictAfter(&pivot.Receipt{}, report.Window{}); got != "" || fit != Unknown {
 		t.Errorf("without a limit: got %q (%d), want nothing", got, fit)
 	}
 }

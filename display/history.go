@@ -7,7 +7,7 @@ import (
 	"sort"
 	"strconv"
 
-	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/view"
@@ -81,7 +81,7 @@ type Pivot struct {
 // HistoryOf goes once over a log. Elisions count from the first message that was created after they
 // were committed, a pivot from its summary on; what was undone counts as if it had never been. The
 // parts are those of the log in its order.
-func HistoryOf(log []session.Message, undone map[string]bool, r *winnow.Report, parts []winnow.PartReport) History {
+func HistoryOf(log []session.Message, undone map[string]bool, r *report.Report, parts []report.Part) History {
 	b := historian{parts: parts, index: map[*session.Part]int{}, byTool: map[string]int{},
 		overhead: max(0, r.Window.Overhead)}
 	output := map[string]int{}
@@ -124,7 +124,7 @@ func HistoryOf(log []session.Message, undone map[string]bool, r *winnow.Report, 
 
 // historian adds up windows.
 type historian struct {
-	parts    []winnow.PartReport
+	parts    []report.Part
 	refs     []ref // of each part
 	index    map[*session.Part]int
 	from     map[int]int // from which message on a part is elided

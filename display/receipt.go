@@ -5,10 +5,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
@@ -27,7 +27,7 @@ const (
 )
 
 // Verdict says in words whether the window fits the model.
-func Verdict(w winnow.WindowReport, model string) (string, Fit) {
+func Verdict(w report.Window, model string) (string, Fit) {
 	used := w.Tokens + w.Overhead
 	switch {
 	case w.Usable <= 0:
@@ -41,7 +41,7 @@ func Verdict(w winnow.WindowReport, model string) (string, Fit) {
 }
 
 // VerdictAfter says the same of the window that a receipt left. It is "" if no limit is known.
-func VerdictAfter(r *pivot.Receipt, w winnow.WindowReport) (string, Fit) {
+func VerdictAfter(r *pivot.Receipt, w report.Window) (string, Fit) {
 	used, usable := r.TokensAfter+w.Overhead, cmp.Or(max(0, w.Usable), max(0, r.Usable))
 	switch {
 	case usable == 0:

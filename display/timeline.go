@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -28,7 +28,7 @@ type Row struct {
 	FirstTurn, LastTurn int
 	FirstStep, LastStep int // of a stretch, within the turn, 1-based; 0 if it has no step
 	GoesOn              bool
-	Zones               map[winnow.Zone]int // tokens
+	Zones               map[report.Zone]int // tokens
 	Tokens              int
 	Written             string // what the user wrote first
 }
@@ -43,17 +43,17 @@ type Timeline struct {
 }
 
 // TimelineOf lays out strata on at most MostRows rows besides the pivot.
-func TimelineOf(strata []winnow.Stratum) Timeline {
+func TimelineOf(strata []report.Stratum) Timeline {
 	t := Timeline{Whole: rowOf(strata), Past: slices.ContainsFunc(strata,
-		func(s winnow.Stratum) bool { return s.Pivot })}
-	var folded, summary, shown, empty []winnow.Stratum
+		func(s report.Stratum) bool { return s.Pivot })}
+	var folded, summary, shown, empty []report.Stratum
 	for i, s := range strata {
 		switch {
-		case t.Past && (s.Pivot || s.Zones[winnow.Summary] > 0):
+		case t.Past && (s.Pivot || s.Zones[report.Summary] > 0):
 			summary = append(summary, s)
 		case rowOf(strata[i:i+1]).Tokens == 0: // it belongs to what follows it
 			empty = append(empty, s)
-		case t.Past && s.Zones[winnow.Folded] > 0:
+		case t.Past && s.Zones[report.Folded] > 0:
 			folded, empty = append(append(folded, empty...), s), nil
 		default:
 			shown, empty = append(append(shown, empty...), s), nil
@@ -72,8 +72,8 @@ func TimelineOf(strata []winnow.Stratum) Timeline {
 }
 
 // rowOf is one row of strata that follow each other.
-func rowOf(strata []winnow.Stratum) Row {
-	r := Row{Zones: map[winnow.Zone]int{}}
+func rowOf(strata []report.Stratum) Row {
+	r := Row{Zones: map[report.Zone]int{}}
 	for i, s := range strata {
 		if i == 0 {
 			r.FirstTurn = s.Turn
@@ -90,8 +90,8 @@ func rowOf(strata []winnow.Stratum) Row {
 }
 
 // byTurn groups strata that follow each other and belong to one turn.
-func byTurn(strata []winnow.Stratum) [][]winnow.Stratum {
-	var turns [][]winnow.Stratum
+func byTurn(strata []report.Stratum) [][]report.Stratum {
+	var turns [][]report.Stratum
 	from := 0
 	for i := range strata {
 		if i+1 == len(strata) || strata[i+1].Turn != strata[i].Turn {
@@ -103,7 +103,7 @@ func byTurn(strata []winnow.Stratum) [][]winnow.Stratum {
 
 // rowsOf makes at most that many rows of strata. Many turns share rows, except the newest; of a
 // few, the large ones are split.
-func rowsOf(strata []winnow.Stratum, most, alone, whole int) []Row {
+func rowsOf(strata []report.Stratum, most, alone, whole int) []Row {
 	var rows []Row
 	turns := byTurn(strata)
 	if len(turns) > most {
@@ -133,7 +133,7 @@ func rowsOf(strata []winnow.Stratum, most, alone, whole int) []Row {
 }
 
 // split makes rows of stretches of one turn, of the same number of messages each.
-func split(turn []winnow.Stratum, pieces int) []Row {
+func split(turn []report.Stratum, pieces int) []Row {
 	var rows []Row
 	step := 0
 	for i := range pieces {

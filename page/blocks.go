@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
@@ -22,7 +22,7 @@ type block struct {
 }
 
 // blocks are the texts of a part, each beside what the model is shown of it if that differs.
-func (d *document) blocks(out *part, p *session.Part, x *winnow.PartReport) {
+func (d *document) blocks(out *part, p *session.Part, x *report.Part) {
 	pieces := d.changed(p, x)
 	switch p.Type {
 	case session.TextPart, session.ReasoningPart:
@@ -60,19 +60,19 @@ func (d *document) blocks(out *part, p *session.Part, x *winnow.PartReport) {
 }
 
 // changed are the pieces of a part of which the model is shown less, or would be, by their field.
-func (d *document) changed(p *session.Part, x *winnow.PartReport) map[rule.Field]winnow.Piece {
+func (d *document) changed(p *session.Part, x *report.Part) map[rule.Field]report.Piece {
 	if len(x.Elisions)+len(x.Candidates) == 0 {
 		return nil
 	}
-	of := func(reasons []winnow.Reason) []rule.Elision {
+	of := func(reasons []report.Reason) []rule.Elision {
 		all := make([]rule.Elision, len(reasons))
 		for i := range reasons {
 			all[i] = reasons[i].Elision
 		}
 		return all
 	}
-	changed := map[rule.Field]winnow.Piece{}
-	for _, piece := range winnow.Pieces(p, of(x.Elisions), of(x.Candidates)) {
+	changed := map[rule.Field]report.Piece{}
+	for _, piece := range report.Pieces(p, of(x.Elisions), of(x.Candidates)) {
 		if piece.Log != piece.Shown || piece.Shown != piece.Would {
 			changed[piece.Field] = piece
 		}
@@ -81,7 +81,7 @@ func (d *document) changed(p *session.Part, x *winnow.PartReport) map[rule.Field
 }
 
 // beside puts what the model is shown beside the newest block.
-func (d *document) beside(out *part, pieces map[rule.Field]winnow.Piece, field rule.Field) {
+func (d *document) beside(out *part, pieces map[rule.Field]report.Piece, field rule.Field) {
 	piece, ok := pieces[field]
 	if !ok || len(out.Blocks) == 0 {
 		return

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/display"
 	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
@@ -315,7 +315,7 @@ func (d *document) candidates() {
 	all := 0
 	byRule := map[string][]entry{}
 	list := slices.Clone(r.Candidates)
-	slices.SortStableFunc(list, func(a, b winnow.Candidate) int { return b.Saves - a.Saves })
+	slices.SortStableFunc(list, func(a, b report.Candidate) int { return b.Saves - a.Saves })
 	for _, c := range list {
 		all += c.Saves
 		if len(byRule[c.Rule]) < mostCandidates {
@@ -327,7 +327,7 @@ func (d *document) candidates() {
 	}
 	d.Candidates.Title = quantity.Number(all) + " tokens, " + quantity.Percent(all, r.Window.Tokens) +
 		" of the messages"
-	for _, sum := range winnow.ByRule(r.Candidates, nil) {
+	for _, sum := range report.ByRule(r.Candidates, nil) {
 		one := rowOf(visible(sum.Rule), sum.Saves, r.Window.Tokens, all)
 		one.Remark = quantity.Count(sum.Parts, "part")
 		d.Candidates.Rows = append(d.Candidates.Rows, one)
@@ -345,7 +345,7 @@ func (d *document) candidates() {
 		}
 		d.CandidatesBy = append(d.CandidatesBy, group)
 	}
-	sums, general := winnow.SumRefusals(r.Refusals)
+	sums, general := report.SumRefusals(r.Refusals)
 	for _, one := range general {
 		d.Refusals = append(d.Refusals, visible(display.Refused(one.Reason, one.Code)))
 	}

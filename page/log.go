@@ -12,8 +12,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/view"
 )
@@ -77,22 +77,22 @@ type reason struct {
 // mostLinks is how many parts are named where many make one redundant.
 const mostLinks = 5
 
-func stateOf(x *winnow.PartReport) state {
+func stateOf(x *report.Part) state {
 	pinned := ""
 	if x.Pinned {
 		pinned = ", pinned"
 	}
 	switch x.Zone {
-	case winnow.Folded:
+	case report.Folded:
 		if len(x.Elisions) > 0 {
 			return state{"s-elided", "elided, folded" + pinned}
 		}
 		return state{"s-folded", "folded" + pinned}
-	case winnow.Summary:
+	case report.Summary:
 		return state{"s-summary", "summary"}
-	case winnow.Pruned:
+	case report.Pruned:
 		return state{"s-elided", "elided" + pinned}
-	case winnow.Prunable:
+	case report.Prunable:
 		return state{"s-prunable", "could go" + pinned}
 	}
 	if x.Pinned {
@@ -176,7 +176,7 @@ func (d *document) message(i int) message {
 }
 
 // heading names a part: what it is, and what it is about.
-func (d *document) heading(m *session.Message, p *session.Part, x *winnow.PartReport) (what, text string) {
+func (d *document) heading(m *session.Message, p *session.Part, x *report.Part) (what, text string) {
 	switch p.Type {
 	case session.ToolPart:
 		return line(p.Tool, 40), line(d.near(uncut(x.Target, p)), 200)
@@ -346,10 +346,10 @@ func (d *document) kind(m *session.Message, p *session.Part) string {
 }
 
 // together makes one of the reasons that say the same of several fields.
-func together(reasons []winnow.Reason) []winnow.Reason {
-	var out []winnow.Reason
+func together(reasons []report.Reason) []report.Reason {
+	var out []report.Reason
 	for _, r := range reasons {
-		at := slices.IndexFunc(out, func(o winnow.Reason) bool {
+		at := slices.IndexFunc(out, func(o report.Reason) bool {
 			return o.Rule == r.Rule && o.Because == r.Because && o.By == r.By && o.Receipt == r.Receipt &&
 				o.Restored == r.Restored
 		})
@@ -364,7 +364,7 @@ func together(reasons []winnow.Reason) []winnow.Reason {
 }
 
 // elided says why something was left out, since when, and how to take it back.
-func (d *document) elided(r *winnow.Reason, x *winnow.PartReport) reason {
+func (d *document) elided(r *report.Reason, x *report.Part) reason {
 	out := reason{
 		Rule: "Elided by rule " + visible(r.Rule), Because: counted(r.Because), Switch: r.Switch,
 		Facts: []fact{{"what", string(r.Field)}, {"saves", quantity.Count(r.Saves, "token")}},
@@ -385,7 +385,7 @@ func (d *document) elided(r *winnow.Reason, x *winnow.PartReport) reason {
 }
 
 // could says of a candidate why it may go.
-func (d *document) could(r *winnow.Reason) reason {
+func (d *document) could(r *report.Reason) reason {
 	out := reason{Rule: "Could go by rule " + visible(r.Rule), Because: counted(r.Because), Switch: r.Switch,
 		Facts: []fact{{"what", string(r.Field)}, {"would save", quantity.Count(r.Saves, "token")}}}
 	if r.Restored {
@@ -396,7 +396,7 @@ func (d *document) could(r *winnow.Reason) reason {
 }
 
 // links lead to parts, a few of many.
-func (d *document) links(refs []winnow.Ref) (links []link, more int) {
+func (d *document) links(refs []report.Ref) (links []link, more int) {
 	for _, r := range refs[:min(len(refs), mostLinks)] {
 		if k, ok := d.at[r.Part]; ok {
 			r.Target = d.near(r.Target)

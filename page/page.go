@@ -17,9 +17,9 @@ import (
 	"html/template"
 	"io"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/secret"
 	"github.com/winnowhq/winnow/session"
@@ -37,11 +37,11 @@ type Content struct {
 	// winnow's own.
 	Product string
 
-	Report  winnow.Report
+	Report  report.Report
 	Session session.Session
 	State   store.State
-	// Parts are those of the log, in its order, as Engine.Parts gives them.
-	Parts   []winnow.PartReport
+	// Parts are those of the log, in its order, as report.Parts gives them.
+	Parts   []report.Part
 	Damaged []format.Damage
 
 	// Done is the receipt of what the command did just now; nil when it only looked. The rest is of

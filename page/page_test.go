@@ -27,6 +27,7 @@ import (
 	"github.com/winnowhq/winnow/internal/outside"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
@@ -60,13 +61,13 @@ func (d desk) content() Content {
 	d.t.Helper()
 	c := Content{Name: "session.json", Source: "session.json", Product: "OpenCode session export (JSON)"}
 	var err error
-	if c.Report, err = d.engine.Inspect(d.t.Context(), d.id); err != nil {
+	if c.Report, err = winnow.Look(d.t.Context(), d.engine, d.id, report.Inspect); err != nil {
 		d.t.Fatal(err)
 	}
 	if c.Session, c.State, err = d.engine.Session(d.t.Context(), d.id); err != nil {
 		d.t.Fatal(err)
 	}
-	if c.Parts, err = d.engine.Parts(d.t.Context(), d.id); err != nil {
+	if c.Parts, err = winnow.Look(d.t.Context(), d.engine, d.id, report.Parts); err != nil {
 		d.t.Fatal(err)
 	}
 	return c

@@ -12,28 +12,21 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/call"
+	"github.com/winnowhq/winnow/edit"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
 
-// Keeper is what the calls are done with: a *winnow.Engine.
-type Keeper interface {
-	Handles(ctx context.Context, id string) ([]winnow.Named, error)
-	Discard(ctx context.Context, id string, targets ...string) (winnow.SelfPruned, error)
-	Distill(ctx context.Context, id string, distillations ...winnow.Distillation) (winnow.SelfPruned, error)
-	RestoreEach(ctx context.Context, id string, targets ...string) (winnow.SelfPruned, error)
-}
-
 // Call does what a model asked for, and returns the text of the result: a line for each target.
 // Arguments that are not as the schema says are taken as far as they can be understood, and what
 // cannot be done is said in the text: nothing that a model writes is an error. The error is that of
 // the session or its store.
-func Call(ctx context.Context, k Keeper, sessionID, tool string, arguments []byte) (text string, err error) {
+func Call(ctx context.Context, e *winnow.Engine, sessionID, tool string, arguments []byte) (text string, err error) {
 	a := read(arguments)
 	switch call.Name(tool) {
 	case rule.ToolList:
-		named, err := k.Handles(ctx, sessionID)
+		named, err := winnow.Look(ctx, e, sessionID, edit.Handles)
 		if err != nil {
 			return "", err
 		}
@@ -42,7 +35,7 @@ func Call(ctx context.Context, k Keeper, sessionID, tool string, arguments []byt
 		if len(a.handles) == 0 {
 			return noHandles, nil
 		}
-		done, err := k.Discard(ctx, sessionID, a.handles...)
+		done, err := e.Edit(ctx, sessionID, edit.Request{Discard: a.handles})
 		return said(done, "left out", err)
 	case rule.ToolDistill:
 		switch {
@@ -51,13 +44,14 @@ func Call(ctx context.Context, k Keeper, sessionID, tool string, arguments []byt
 		case strings.TrimSpace(a.summary) == "":
 			return "Nothing was done: there is no summary. Give one as the text \"summary\".", nil
 		}
-		done, err := k.Distill(ctx, sessionID, winnow.Distillation{Targets: a.handles, Summary: a.summary})
+		done, err := e.Edit(ctx, sessionID, edit.Request{Distill: []edit.Distillation{{Targets: a.handles,
+			Summary: a.summary}}})
 		return said(done, "distilled", err)
 	case rule.ToolRestore:
 		if len(a.handles) == 0 {
 			return noHandles, nil
 		}
-		done, err := k.RestoreEach(ctx, sessionID, a.handles...)
+		done, err := e.Edit(ctx, sessionID, edit.Request{Restore: a.handles})
 		return said(done, "shown whole", err)
 	}
 	return fmt.Sprintf("Nothing was done: there is no tool %s here.", rule.Shorten(tool, 40)), nil
@@ -67,7 +61,7 @@ const noHandles = "Nothing was done: no handles were given. Give them as the lis
 	" shows which there are."
 
 // said tells what became of each target.
-func said(done winnow.SelfPruned, did string, err error) (string, error) {
+func said(done winnow.Edited, did string, err error) (string, error) {
 	if err != nil {
 		return "", err
 	}
@@ -105,17 +99,17 @@ func difference(saved int) string {
 // mostListed is how many parts the list shows: about a thousand tokens of it.
 const mostListed = 40
 
-func listed(named []winnow.Named) string {
+func listed(named []edit.Named) string {
 	if len(named) == 0 {
 		return "Nothing is worth leaving out: no older part is large, and nothing was left out."
 	}
 	rest := 0
 	if len(named) > mostListed {
 		bySize := slices.Clone(named)
-		slices.SortStableFunc(bySize, func(a, b winnow.Named) int { return b.Tokens - a.Tokens })
+		slices.SortStableFunc(bySize, func(a, b edit.Named) int { return b.Tokens - a.Tokens })
 		least := bySize[mostListed-1].Tokens
 		rest = len(named) - mostListed
-		var kept []winnow.Named
+		var kept []edit.Named
 		for _, n := range named {
 			if n.Tokens >= least && len(kept) < mostListed {
 				kept = append(kept, n)
@@ -131,7 +125,7 @@ func listed(named []winnow.Named) string {
 			what += " " + n.Target
 		}
 		fmt.Fprintf(&b, "%s  %s  %d  %s", n.Handle, quantity.Number(n.Tokens), n.Age, what)
-		if n.State == winnow.Elided {
+		if n.State == edit.Elided {
 			fmt.Fprintf(&b, "  (left out: %s, %s tokens shown)", n.Rule, quantity.Number(n.Shown))
 		}
 		b.WriteString("\n")

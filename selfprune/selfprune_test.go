@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/edit"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/selfprune"
 	"github.com/winnowhq/winnow/session"
@@ -75,7 +76,7 @@ func TestTools_areStrictAndNeutral(t *testing.T) {
 }
 
 // bench is an engine with a session of three large reads.
-func bench(t *testing.T) (*winnow.Engine, string, []winnow.Named) {
+func bench(t *testing.T) (*winnow.Engine, string, []edit.Named) {
 	t.Helper()
 	e, err := winnow.Open(winnow.Config{})
 	if err != nil {
@@ -98,7 +99,7 @@ func bench(t *testing.T) (*winnow.Engine, string, []winnow.Named) {
 	if err := e.Append(t.Context(), id, log...); err != nil {
 		t.Fatal(err)
 	}
-	named, err := e.Handles(t.Context(), id)
+	named, err := winnow.Look(t.Context(), e, id, edit.Handles)
 	if err != nil || len(named) != 3 {
 		t.Fatalf("%d parts are worth pruning, want 3 (%v)", len(named), err)
 	}

@@ -1,5 +1,5 @@
 // Package selfprune lets an agent prune its own context. It holds the definitions of four tools
-// that a loop offers to its model, and what their calls do (S002 "hash injection").
+// that a loop offers to its model, and does what their calls ask (S002 "hash injection").
 package selfprune
 
 import (
@@ -27,12 +27,14 @@ func Tools() []Tool {
 		{rule.ToolList, "List the larger, older parts of your context with their handles, sizes and ages, " +
 			"and those that are left out.",
 			jsontext.Value(`{"type":"object","properties":{},"required":[],"additionalProperties":false}`)},
-		{rule.ToolDiscard, "Leave out parts of your context that you are done with. " +
-			"Handles stand at the end of results, as in [handle HANDLE], and in the list.",
+		{rule.ToolDiscard,
+			"Leave out parts of your context that you are done with. " +
+				"Handles stand at the end of results, as in [handle HANDLE], and in the list.",
 			jsontext.Value(`{"type":"object","properties":{` + handles +
 				`},"required":["handles"],"additionalProperties":false}`)},
-		{rule.ToolDistill, "Show a summary in the place of parts that you need the substance of. " +
-			"Keep the paths, names, numbers and decisions that matter.",
+		{rule.ToolDistill,
+			"Show a summary in the place of parts that you need the substance of. " +
+				"Keep the paths, names, numbers and decisions that matter.",
 			jsontext.Value(`{"type":"object","properties":{` + handles +
 				`,"summary":{"type":"string"}},"required":["handles","summary"],"additionalProperties":false}`)},
 		{rule.ToolRestore, "Show parts whole again that were left out, summarised, or folded by a compaction.",

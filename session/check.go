@@ -19,11 +19,11 @@ func (p Problem) String() string {
 	return where + ": " + p.Reason
 }
 
-// Check looks for what is not sound in a log: a call id that two calls share, a tool part outside an
-// assistant message or without state, a role that no provider knows, ids that occur twice.
-// A call and its result are one part here, so that a broken pair shows as a call that never ended;
-// such calls are not problems, the view renders them as interrupted. Ids that occur twice are untidy and no more: package wire
-// gives repeated call ids new ones.
+// Check looks for what is not sound in a log: a call id that two calls share, a tool part outside
+// an assistant message or without state, a role that no provider knows, ids that occur twice. A
+// call and its result are one part here, so that a broken pair shows as a call that never ended;
+// such calls are not problems, the view renders them as interrupted. Ids that occur twice are
+// untidy and no more: package wire gives repeated call ids new ones.
 func Check(messages []Message) []Problem {
 	var found []Problem
 	seen, calls, parts := map[string]bool{}, map[string]bool{}, map[string]bool{}

@@ -8,19 +8,21 @@ import (
 // Note is what the engine writes into the metadata of a text part that it made itself, under the
 // member "winnow".
 type Note struct {
-	// Pivot is the id of the marker with which the message was appended, on the messages that follow a
-	// summary because of it: the synthetic "continue", the replay of a rejected turn.
+	// Pivot is the id of the marker with which the message was appended, on the messages that
+	// follow a summary because of it: the synthetic "continue", the replay of a rejected turn.
 	Pivot string `json:"pivot,omitzero"`
 	// Replay is the id of the message that a replay repeats.
 	Replay string `json:"replay,omitzero"`
 	// Carry is set on the part of a summary that the engine wrote, not the summariser.
 	Carry bool `json:"carry,omitzero"`
-	// Kept is what a message is there for that shows something again behind a summary: the id of the pin or of the receipt of the
-	// restore. When that is undone, the message goes with it, and so do its copies behind later summaries.
+	// Kept is what a message is there for that shows something again behind a summary: the id of
+	// the pin or of the receipt of the restore. When that is undone, the message goes with it, and
+	// so do its copies behind later summaries.
 	Kept string `json:"kept,omitzero"`
 	// Pin is set where that is a pin.
 	Pin bool `json:"pin,omitzero"`
-	// Quotes are the ids of the parts that such a message quotes; none where it says a text of its own.
+	// Quotes are the ids of the parts that such a message quotes; none where it says a text of its
+	// own.
 	Quotes []string `json:"quotes,omitzero"`
 }
 
@@ -49,8 +51,8 @@ func (n Note) Metadata() jsontext.Value {
 	return text
 }
 
-// Companion returns the id of the marker with which the engine appended this message, "" when it was not. When
-// the pivot of that marker is undone, its companions go with it.
+// Companion returns the id of the marker with which the engine appended this message, "" when it
+// was not. When the pivot of that marker is undone, its companions go with it.
 func (m *Message) Companion() string {
 	for i := range m.Parts {
 		if n, ok := m.Parts[i].Note(); ok && n.Pivot != "" {
@@ -60,7 +62,8 @@ func (m *Message) Companion() string {
 	return ""
 }
 
-// Kept returns the note of a message with which the engine shows again what a summary stands for, or a text that is pinned; ok is false of any other message.
+// Kept returns the note of a message with which the engine shows again what a summary stands for,
+// or a text that is pinned; ok is false of any other message.
 func (m *Message) Kept() (n Note, ok bool) {
 	if m.Role != User {
 		return Note{}, false
@@ -75,8 +78,9 @@ func (m *Message) Kept() (n Note, ok bool) {
 	return Note{}, false
 }
 
-// IsUndone reports whether a message came with something that was undone: a pivot of which it is the marker, the summary or a companion, or a pin or a restore.
-// undone holds the ids of markers, and what Note.Kept names.
+// IsUndone reports whether a message came with something that was undone: a pivot of which it is
+// the marker, the summary or a companion, or a pin or a restore. undone holds the ids of markers,
+// and what Note.Kept names.
 func (m *Message) IsUndone(undone map[string]bool) bool {
 	if len(undone) == 0 {
 		return false

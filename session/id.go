@@ -16,8 +16,8 @@ const (
 )
 
 // IDs makes ids: a prefix, twelve hex digits that ascend with time (48 bits of milliseconds times
-// 4096 plus a counter), and fourteen random characters. They are names, never an order: the digits wrap about every
-// two years and two months. Safe for concurrent use.
+// 4096 plus a counter), and fourteen random characters. They are names, never an order: the digits
+// wrap about every two years and two months. Safe for concurrent use.
 type IDs struct {
 	// Random gives the random characters. It must be set.
 	Random io.Reader

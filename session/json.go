@@ -5,8 +5,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ReadOptions are the options with which foreign JSON is read: duplicate names and invalid UTF-8 are
-// tolerated, because other programs write both, and refusing a session for them would lose it.
+// ReadOptions are the options with which foreign JSON is read: duplicate names and invalid UTF-8
+// are tolerated, because other programs write both, and refusing a session for them would lose it.
 func ReadOptions() json.Options {
 	return json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }

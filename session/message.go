@@ -41,7 +41,8 @@ type MessageInfo struct {
 	Cost       *float64 `json:"cost,omitzero"`   // US dollars, summed over the steps of the message
 	Tokens     *Usage   `json:"tokens,omitzero"` // of the last step
 	Finish     string   `json:"finish,omitzero"` // why the model stopped; empty while it has not
-	// Repeats is the id of an earlier message of the same request, which has its usage: this one took nothing more.
+	// Repeats is the id of an earlier message of the same request, which has its usage: this one
+	// took nothing more.
 	Repeats string         `json:"repeats,omitzero"`
 	Error   jsontext.Value `json:"error,omitzero"` // {name, data}
 
@@ -76,9 +77,11 @@ type Usage struct {
 	Output    int        `json:"output"`
 	Reasoning int        `json:"reasoning"`
 	Cache     CacheUsage `json:"cache"`
-	// Searches is how many searches of the web the provider made for the step: they have a price each.
+	// Searches is how many searches of the web the provider made for the step: they have a price
+	// each.
 	Searches int `json:"searches,omitzero"`
-	// Tier is what was asked of the provider beside its usual service, which has other prices: "priority", "fast".
+	// Tier is what was asked of the provider beside its usual service, which has other prices:
+	// "priority", "fast".
 	Tier string `json:"tier,omitzero"`
 
 	Unknown jsontext.Value `json:",embed"`
@@ -88,7 +91,8 @@ type Usage struct {
 type CacheUsage struct {
 	Read  int `json:"read"`
 	Write int `json:"write"`
-	// Write1h is how much of Write stays for an hour, where the provider tells: that is dearer than its usual lifetime.
+	// Write1h is how much of Write stays for an hour, where the provider tells: that is dearer than
+	// its usual lifetime.
 	Write1h int `json:"write1h,omitzero"`
 
 	Unknown jsontext.Value `json:",embed"`
@@ -100,8 +104,10 @@ func (u Usage) Prompt() int { return u.Input + u.Cache.Read + u.Cache.Write }
 // Add sums two usages; Total becomes the sum of both totals.
 func (u Usage) Add(v Usage) Usage {
 	return Usage{
-		Total: u.Total + v.Total, Input: u.Input + v.Input, Output: u.Output + v.Output, Reasoning: u.Reasoning + v.Reasoning,
-		Cache:    CacheUsage{Read: u.Cache.Read + v.Cache.Read, Write: u.Cache.Write + v.Cache.Write, Write1h: u.Cache.Write1h + v.Cache.Write1h},
+		Total: u.Total + v.Total, Input: u.Input + v.Input, Output: u.Output + v.Output,
+		Reasoning: u.Reasoning + v.Reasoning,
+		Cache: CacheUsage{Read: u.Cache.Read + v.Cache.Read, Write: u.Cache.Write + v.Cache.Write,
+			Write1h: u.Cache.Write1h + v.Cache.Write1h},
 		Searches: u.Searches + v.Searches,
 	}
 }
@@ -112,8 +118,8 @@ func (m *Message) IsSummary() bool { return m.Role == Assistant && string(m.Summ
 // Failed reports whether the message carries an error.
 func (m *Message) Failed() bool { return len(m.Error) > 0 && string(m.Error) != "null" }
 
-// Completes reports whether the message is a finished summary: flagged, with a finish, and without an
-// error. Only such a message hides what came before its marker (S003 §4.4).
+// Completes reports whether the message is a finished summary: flagged, with a finish, and without
+// an error. Only such a message hides what came before its marker (S003 §4.4).
 func (m *Message) Completes() bool { return m.IsSummary() && m.Finish != "" && !m.Failed() }
 
 // Marker returns the compaction part of a user message, nil when it has none.
@@ -164,8 +170,9 @@ func (m *Message) Text() string {
 	return text
 }
 
-// Answers names the model that wrote an assistant message, or that a user message asks for; nil where none did. "<synthetic>" and
-// the like, which products write over what they say themselves, are no models.
+// Answers names the model that wrote an assistant message, or that a user message asks for; nil
+// where none did. "<synthetic>" and the like, which products write over what they say themselves,
+// are no models.
 func (m *Message) Answers() *ModelRef {
 	if m.Model != nil {
 		if m.Model.placeholder() {

@@ -5,18 +5,20 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Outline is what a person reads about a turn instead of the turn. It stands in the Summary of the user message that began it, and is never sent to a model
-// (S001, Session Summary).
+// Outline is what a person reads about a turn instead of the turn. It stands in the Summary of the
+// user message that began it, and is never sent to a model (S001, Session Summary).
 type Outline struct {
 	Title string `json:"title,omitzero"` // what was asked for, about 20 tokens
 	Body  string `json:"body,omitzero"`  // what came of it, at most 100 tokens
-	// Diffs are the files that changed, between the snapshot before the first step and the one after the last.
+	// Diffs are the files that changed, between the snapshot before the first step and the one
+	// after the last.
 	Diffs []FileDiff `json:"diffs"`
 
 	Unknown jsontext.Value `json:",embed"`
 }
 
-// FileDiff is what became of one file. Of a large file, one that is no text, and where another program wrote the diff, texts can be missing.
+// FileDiff is what became of one file. Of a large file, one that is no text, and where another
+// program wrote the diff, texts can be missing.
 type FileDiff struct {
 	File      string `json:"file"`   // relative to the working folder, with slashes
 	Before    string `json:"before"` // the whole text; "" where there was no such file
@@ -29,7 +31,8 @@ type FileDiff struct {
 	Unknown jsontext.Value `json:",embed"`
 }
 
-// Outline returns what stands in the Summary of a user message; ok is false where there is nothing of the kind.
+// Outline returns what stands in the Summary of a user message; ok is false where there is nothing
+// of the kind.
 func (m *Message) Outline() (o Outline, ok bool) {
 	if m.Role != User || m.Summary.Kind() != '{' {
 		return Outline{}, false
@@ -46,8 +49,8 @@ func (o Outline) Value() jsontext.Value {
 	return text
 }
 
-// Snapshots are the first and the last snapshot that the markers of steps hold: of a turn, what its files were before and after it. Both are "" where
-// there is none.
+// Snapshots are the first and the last snapshot that the markers of steps hold: of a turn, what its
+// files were before and after it. Both are "" where there is none.
 func Snapshots(messages []Message) (first, last string) {
 	for i := range messages {
 		for j := range messages[i].Parts {
@@ -64,7 +67,8 @@ func Snapshots(messages []Message) (first, last string) {
 	return first, last
 }
 
-// LastText is what was answered last in a turn: the text of its last answer that has one, "" without. Summaries are no answers.
+// LastText is what was answered last in a turn: the text of its last answer that has one, ""
+// without. Summaries are no answers.
 func LastText(turn []Message) string {
 	for i := len(turn) - 1; i >= 0; i-- {
 		if m := &turn[i]; m.Role == Assistant && !m.IsSummary() {

@@ -1,5 +1,5 @@
-// Package session answers: what happened? It holds the log of an agent's session, its messages and
-// parts, with the JSON of an OpenCode V1 export, which is the canonical form of a session here.
+// Package session holds what happened: the log of an agent's session, its messages and parts, with
+// the JSON of an OpenCode V1 export, which is the canonical form of a session here.
 //
 // A log is only ever appended to. Order is position: ids and clocks say nothing about it.
 package session
@@ -10,7 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Session is one log: what is known about it, and its messages in the order in which they were appended.
+// Session is one log: what is known about it, and its messages in the order in which they were
+// appended.
 type Session struct {
 	Info     Info      `json:"info"`
 	Messages []Message `json:"messages"`
@@ -35,7 +36,8 @@ type Info struct {
 	Unknown jsontext.Value `json:",embed"`
 }
 
-// Millis is a point in time: milliseconds since 1970 UTC, with a fraction where the writer had one. 0 is unknown.
+// Millis is a point in time: milliseconds since 1970 UTC, with a fraction where the writer had one.
+// 0 is unknown.
 type Millis float64
 
 // Lifetime says when a session began and was last changed.
@@ -57,7 +59,8 @@ type ModelRef struct {
 	Unknown jsontext.Value `json:",embed"`
 }
 
-// placeholder reports whether a product wrote something in angle brackets where a model would stand: "<synthetic>".
+// placeholder reports whether a product wrote something in angle brackets where a model would
+// stand: "<synthetic>".
 func placeholder(id string) bool { return strings.HasPrefix(id, "<") && strings.HasSuffix(id, ">") }
 
 func (r *ModelRef) placeholder() bool { return placeholder(r.ModelID) || placeholder(r.ID) }

@@ -19,7 +19,8 @@ func Turns(messages []Message) []Turn {
 	return turns
 }
 
-// LastUser returns the position of the newest user message that is not a marker and shows nothing again, -1 without one.
+// LastUser returns the position of the newest user message that is not a marker and shows nothing
+// again, -1 without one.
 func LastUser(messages []Message) int {
 	for i := len(messages) - 1; i >= 0; i-- {
 		if messages[i].Role == User && messages[i].Marker() == nil {
@@ -46,8 +47,9 @@ func Index(messages []Message, id string) int {
 	return -1
 }
 
-// FindPart returns the part with this id, else the newest one with this call id, and its message; nil without one. The part's own id comes first: where a
-// call id occurs twice, a format gives the older part that id and the newer one another, and the older must be found by it.
+// FindPart returns the part with this id, else the newest one with this call id, and its message;
+// nil without one. The part's own id comes first: where a call id occurs twice, a format gives the
+// older part that id and the newer one another, and the older must be found by it.
 func FindPart(messages []Message, id string) (*Message, *Part) {
 	var message *Message
 	var part *Part
@@ -80,4 +82,15 @@ func Steps(messages []Message) int {
 		steps += max(1, finished)
 	}
 	return steps
+}
+
+// PartsByID returns every part of a log by its id.
+func PartsByID(messages []Message) map[string]*Part {
+	parts := make(map[string]*Part, 2*len(messages))
+	for i := range messages {
+		for j := range messages[i].Parts {
+			parts[messages[i].Parts[j].ID] = &messages[i].Parts[j]
+		}
+	}
+	return parts
 }

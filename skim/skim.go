@@ -1,9 +1,10 @@
-// Package skim answers: what is in a session that is too large to be held in memory? It inspects a file of lines a stretch at a time, the
-// newest first, and puts the reports together.
+// Package skim reports on sessions that are too large to be held in memory. It inspects a file of
+// lines a stretch at a time, the newest first, and puts the reports together.
 //
-// The figures are those of the whole, with these differences, none of which changes what a step is told: rules look at one stretch at a time, so
-// that what a much later part shows again is found by its age alone, the largest candidates are listed and the others summed up, the timeline joins neighbouring messages, and a tail that a pivot kept from an
-// older stretch counts as folded.
+// The figures are those of the whole, with these differences, none of which changes what a step is
+// told: rules look at one stretch at a time, so that what a much later part shows again is found by
+// its age alone, the largest candidates are listed and the others summed up, the timeline joins
+// neighbouring messages, and a tail that a pivot kept from an older stretch counts as folded.
 package skim
 
 import (
@@ -18,13 +19,16 @@ import (
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/recall"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/view"
 )
 
 const (
-	// Length of a stretch, in bytes: small against what is to be saved, and large against what a policy protects.
+	// Length of a stretch, in bytes: small against what is to be saved, and large against what a
+	// policy protects.
 	Length = 8 << 20
 
 	mostCandidates = 5_000
@@ -40,19 +44,19 @@ type File struct {
 	Progress func(done, of int)
 }
 
-// Inspect reports on a file, as Engine.Inspect does on a session. The configuration is that of an engine; its store is not used. Time grows with
-// the file, memory with a few dozen bytes a line.
-func Inspect(ctx context.Context, file File, c winnow.Config) (winnow.Report, error) {
+// Inspect reports on a file, as report.Inspect does on a session. The configuration is that of an
+// engine; its store is not used. Time grows with the file, memory with a few dozen bytes a line.
+func Inspect(ctx context.Context, file File, c winnow.Config) (report.Report, error) {
 	n := file.Pieces.Len()
 	if n == 0 {
-		return winnow.Report{}, &format.SyntaxError{Format: file.Format.Name(), Line: 1, Expected: "a message"}
+		return report.Report{}, &format.SyntaxError{Format: file.Format.Name(), Line: 1, Expected: "a message"}
 	}
 	oldest, err := file.read(0)
 	if err != nil {
-		return winnow.Report{}, err
+		return report.Report{}, err
 	}
 	s := &skimming{file: file, config: c, info: oldest.Session.Info, strata: max(fewestStrata, mostStrata/n)}
-	settings := winnow.DefaultSettings()
+	settings := settings.Default()
 	if c.Settings != nil {
 		settings = *c.Settings
 	}
@@ -62,10 +66,10 @@ func Inspect(ctx context.Context, file File, c winnow.Config) (winnow.Report, er
 	}
 	for i := n - 1; i >= 0; i-- {
 		if err := ctx.Err(); err != nil {
-			return winnow.Report{}, err
+			return report.Report{}, err
 		}
 		if err := s.stretch(ctx, i, i == n-1); err != nil {
-			return winnow.Report{}, err
+			return report.Report{}, err
 		}
 		if file.Progress != nil {
 			file.Progress(n-i, n)
@@ -90,11 +94,11 @@ func (f File) read(i int) (*format.Document, error) {
 type skimming struct {
 	file     File
 	config   winnow.Config
-	settings winnow.Settings
+	settings settings.Settings
 	info     session.Info
 	strata   int // of a stretch, at most
 
-	report  winnow.Report
+	report  report.Report
 	model   model.Model
 	protect int // tokens of tool output that are still protected
 	turns   int // turns that are still protected
@@ -104,7 +108,7 @@ type skimming struct {
 	bill     bill.Sums
 	unpriced []string // models
 
-	rows        [][]winnow.Stratum // of each stretch, the newest first
+	rows        [][]report.Stratum // of each stretch, the newest first
 	turnsOf     []int
 	constraints [][]string
 }
@@ -117,7 +121,8 @@ func (s *skimming) stretch(ctx context.Context, i int, newest bool) error {
 	}
 	settings := s.settings
 	if s.file.Pieces.Len() > 1 {
-		settings.Compaction.Protect, settings.Compaction.ProtectTurns, settings.Compaction.Minimum = s.protect, s.turns, 0
+		settings.Compaction.Protect, settings.Compaction.ProtectTurns, settings.Compaction.Minimum = s.protect,
+			s.turns, 0
 	}
 	if !newest { // whatever is in it is old
 		b := &settings.Strategies.BalancedPruning
@@ -131,7 +136,8 @@ func (s *skimming) stretch(ctx context.Context, i int, newest bool) error {
 		c.Model, c.ForceModel = s.model.String(), true
 		s.withoutReports(doc.Session.Messages, i == 0)
 	}
-	doc.Session.Info.ID, doc.Session.Info.Directory, doc.Session.Info.Title = s.info.ID, s.info.Directory, cmp.Or(s.info.Title, doc.Session.Info.Title)
+	doc.Session.Info.ID, doc.Session.Info.Directory, doc.Session.Info.Title = s.info.ID, s.info.Directory,
+		cmp.Or(s.info.Title, doc.Session.Info.Title)
 	if doc.Session.Info.ID == "" {
 		doc.Session.Info.ID = "session"
 	}
@@ -144,7 +150,7 @@ func (s *skimming) stretch(ctx context.Context, i int, newest bool) error {
 	if err := engine.Import(ctx, doc.Session, doc.Ledger, nil); err != nil {
 		return err
 	}
-	r, err := engine.Inspect(ctx, doc.Session.Info.ID)
+	r, err := winnow.Look(ctx, engine, doc.Session.Info.ID, report.Inspect)
 	if err != nil {
 		return err
 	}
@@ -167,8 +173,9 @@ func (s *skimming) stretch(ctx context.Context, i int, newest bool) error {
 	return nil
 }
 
-// withoutReports takes out what steps reported: of a stretch in the middle, a report says nothing about the sizes of what is in it. The first of all stays,
-// for what it tells about the system prompt. What was reported is billed before.
+// withoutReports takes out what steps reported: of a stretch in the middle, a report says nothing
+// about the sizes of what is in it. The first of all stays, for what it tells about the system
+// prompt. What was reported is billed before.
 func (s *skimming) withoutReports(messages []session.Message, first bool) {
 	for i := range messages {
 		m := &messages[i]
@@ -183,7 +190,7 @@ func (s *skimming) withoutReports(messages []session.Message, first bool) {
 	}
 }
 
-// charge takes in what the requests of a stretch took, where the file did not tell it as a whole.
+// charge adds what the requests of a stretch took, unless the file told it as a whole.
 func (s *skimming) charge(doc *format.Document) {
 	if !s.file.Pieces.Billed {
 		for i := range doc.Session.Messages {
@@ -205,7 +212,7 @@ func (s *skimming) requests(all iter.Seq[bill.Request]) {
 }
 
 // add puts the report of an older stretch before what was reported so far.
-func (s *skimming) add(r winnow.Report, newest bool) {
+func (s *skimming) add(r report.Report, newest bool) {
 	s.turns = max(0, s.turns-r.Turns)
 	s.protect = max(0, s.protect-r.Tokens.ByKind[view.KindToolOutput])
 	s.rows, s.turnsOf = append(s.rows, r.Strata), append(s.turnsOf, r.Turns)
@@ -256,7 +263,7 @@ func sum(to, from map[string]int) {
 }
 
 // fold makes strata part of what a summary stands for.
-func fold(strata []winnow.Stratum) {
+func fold(strata []report.Stratum) {
 	for i := range strata {
 		total := 0
 		for _, n := range strata[i].Zones {
@@ -265,7 +272,7 @@ func fold(strata []winnow.Stratum) {
 		strata[i].Pivot = false
 		clear(strata[i].Zones)
 		if total > 0 {
-			strata[i].Zones[winnow.Folded] = total
+			strata[i].Zones[report.Folded] = total
 		}
 	}
 }
@@ -285,18 +292,18 @@ func (s *skimming) omit() {
 		return
 	}
 	bySize := slices.Clone(t.Candidates)
-	slices.SortStableFunc(bySize, func(a, b winnow.Candidate) int { return cmp.Compare(b.Saves, a.Saves) })
+	slices.SortStableFunc(bySize, func(a, b report.Candidate) int { return cmp.Compare(b.Saves, a.Saves) })
 	least := bySize[mostCandidates].Saves
-	kept := make([]winnow.Candidate, 0, mostCandidates)
+	kept := make([]report.Candidate, 0, mostCandidates)
 	for _, c := range t.Candidates {
 		if c.Saves > least {
 			kept = append(kept, c)
 			continue
 		}
-		at := slices.IndexFunc(t.Omitted, func(o winnow.RuleSum) bool { return o.Rule == c.Rule })
+		at := slices.IndexFunc(t.Omitted, func(o report.RuleSum) bool { return o.Rule == c.Rule })
 		if at < 0 {
 			at = len(t.Omitted)
-			t.Omitted = append(t.Omitted, winnow.RuleSum{Rule: c.Rule})
+			t.Omitted = append(t.Omitted, report.RuleSum{Rule: c.Rule})
 		}
 		t.Omitted[at].Parts++
 		t.Omitted[at].Saves += c.Saves
@@ -304,7 +311,8 @@ func (s *skimming) omit() {
 	t.Candidates = kept
 }
 
-// thin joins neighbours of the newest added strata, of which there may be too many to be told one by one.
+// thin joins neighbours of the newest added strata, of which there may be too many to be told one
+// by one.
 func (s *skimming) thin() {
 	if s.file.Pieces.Len() == 1 {
 		return
@@ -315,7 +323,7 @@ func (s *skimming) thin() {
 	if share < 2 {
 		return
 	}
-	var out []winnow.Stratum
+	var out []report.Stratum
 	for _, row := range rows {
 		n := len(out)
 		if n == 0 || out[n-1].Messages >= share || alone(row) || alone(out[n-1]) {
@@ -339,10 +347,10 @@ func (s *skimming) thin() {
 }
 
 // alone reports whether a stratum is not to be joined with others: pivots stand for themselves.
-func alone(s winnow.Stratum) bool { return s.Pivot || s.Zones[winnow.Summary] > 0 }
+func alone(s report.Stratum) bool { return s.Pivot || s.Zones[report.Summary] > 0 }
 
 // finish gives turns their numbers and says whether the whole fits.
-func (s *skimming) finish() winnow.Report {
+func (s *skimming) finish() report.Report {
 	r := s.report
 	r.ID, r.Title = cmp.Or(s.info.ID, r.ID), cmp.Or(s.info.Title, r.Title)
 	r.Bill, r.Cost, r.Unpriced = s.bill, s.bill.Total().Dollars(), s.unpriced
@@ -364,7 +372,7 @@ func (s *skimming) finish() winnow.Report {
 	}
 	s.omit()
 	r.Candidates, r.Omitted = s.report.Candidates, s.report.Omitted
-	r.ByRule = winnow.ByRule(r.Candidates, r.Omitted)
+	r.ByRule = report.ByRule(r.Candidates, r.Omitted)
 	if r.Window.Usable > 0 {
 		r.Window.Overflow = r.Window.Tokens+r.Window.Overhead >= r.Window.Usable
 	}

@@ -20,7 +20,9 @@ import (
 	"github.com/winnowhq/winnow/format/claudecode"
 	"github.com/winnowhq/winnow/internal/outside"
 	"github.com/winnowhq/winnow/policy"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/skim"
 )
 
@@ -57,7 +59,7 @@ func TestInspect_saysWhatTheWholeSays(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(whole.Window.Pivot) == 0 { // a tail may begin in an older stretch
-				if diff := cmp.Diff(whole.Window, got.Window, cmpopts.IgnoreFields(winnow.WindowReport{}, "Overhead", "Overflow")); diff != "" {
+				if diff := cmp.Diff(whole.Window, got.Window, cmpopts.IgnoreFields(report.Window{}, "Overhead", "Overflow")); diff != "" {
 					t.Errorf("window of %d stretches (-whole +skimmed):\n%s", p.Len(), diff)
 				}
 				again := repeated(doc.Session.Messages)
@@ -71,10 +73,10 @@ func TestInspect_saysWhatTheWholeSays(t *testing.T) {
 			if diff := cmp.Diff(zones(whole), zones(got)); diff != "" {
 				t.Errorf("timeline of %d stretches (-whole +skimmed):\n%s", p.Len(), diff)
 			}
-			if diff := cmp.Diff(winnow.ByRule(got.Candidates, got.Omitted), got.ByRule); diff != "" {
+			if diff := cmp.Diff(report.ByRule(got.Candidates, got.Omitted), got.ByRule); diff != "" {
 				t.Errorf("sums by rule of %d stretches (-of the candidates +skimmed):\n%s", p.Len(), diff)
 			}
-			rest := cmpopts.IgnoreFields(winnow.Report{}, "Window", "Candidates", "ByRule", "Cost", "Bill", "Unpriced", "Strata", "Refusals")
+			rest := cmpopts.IgnoreFields(report.Report{}, "Window", "Candidates", "ByRule", "Cost", "Bill", "Unpriced", "Strata", "Refusals")
 			if diff := cmp.Diff(whole, got, rest); diff != "" {
 				t.Errorf("%d stretches (-whole +skimmed):\n%s", p.Len(), diff)
 			}
@@ -107,14 +109,14 @@ func TestInspect_aWishIsToldOnce(t *testing.T) {
 
 // fixed counts without learning, so that every stretch counts alike, and protects nothing: what is protected is to be found in the newest
 // stretch, which is never as small as here.
-func fixed() winnow.Settings {
-	s := winnow.DefaultSettings()
+func fixed() settings.Settings {
+	s := settings.Default()
 	s.Counter, s.Compaction.Minimum, s.Compaction.Protect, s.Compaction.ProtectTurns = "linear", 0, 0, 0
 	s.Strategies.BalancedPruning = policy.Strategies{} // rules that compare parts see one stretch
 	return s
 }
 
-func inspectWhole(t *testing.T, doc *format.Document) winnow.Report {
+func inspectWhole(t *testing.T, doc *format.Document) report.Report {
 	t.Helper()
 	settings := fixed()
 	e, err := winnow.Open(winnow.Config{Settings: &settings})
@@ -122,10 +124,10 @@ func inspectWhole(t *testing.T, doc *format.Document) winnow.Report {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	if err := e.Import(context.Background(), doc.Session, doc.Ledger, nil, winnow.Beside(doc.Beside)...); err != nil {
+	if err := e.Import(context.Background(), doc.Session, doc.Ledger, nil, report.Beside(doc.Beside)...); err != nil {
 		t.Fatal(err)
 	}
-	r, err := e.Inspect(context.Background(), doc.Session.Info.ID)
+	r, err := winnow.Look(context.Background(), e, doc.Session.Info.ID, report.Inspect)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +136,7 @@ func inspectWhole(t *testing.T, doc *format.Document) winnow.Report {
 
 // parts counts the candidates by part, but for calls whose id occurs again: each stretch numbers those anew, and a handle of another length makes a
 // placeholder that a part may be too small for.
-func parts(candidates []winnow.Candidate, again map[string]bool) map[string]int {
+func parts(candidates []report.Candidate, again map[string]bool) map[string]int {
 	times := map[string]int{}
 	for _, c := range candidates {
 		if id, _, _ := strings.Cut(c.Part, "#"); !again[id] {
@@ -160,14 +162,14 @@ func repeated(log []session.Message) map[string]bool {
 }
 
 // zones sums up a timeline. Where a pivot kept a tail, that may be in an older stretch, and counts as folded there.
-func zones(r winnow.Report) map[string]int {
+func zones(r report.Report) map[string]int {
 	sum := map[string]int{}
 	for _, s := range r.Strata {
 		for z, n := range s.Zones {
 			switch {
-			case z == winnow.Summary:
+			case z == report.Summary:
 				sum["summary"] += n
-			case z == winnow.Folded && r.Window.Pivot == "":
+			case z == report.Folded && r.Window.Pivot == "":
 				sum["folded"] += n
 			default:
 				sum["log"] += n

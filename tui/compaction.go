@@ -1,14 +1,14 @@
 package tui
 
 import (
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/display"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/report"
 )
 
 // Pruning draws what a pruning did; r is the session after it.
-func (p Painter) Pruning(r winnow.Report, receipt pivot.Receipt, title string) {
+func (p Painter) Pruning(r report.Report, receipt pivot.Receipt, title string) {
 	pg := p.page()
 	pg.outcome(r, &receipt)
 	pg.about(r, title)
@@ -19,7 +19,7 @@ func (p Painter) Pruning(r winnow.Report, receipt pivot.Receipt, title string) {
 }
 
 // Compaction draws what a compaction did.
-func (p Painter) Compaction(before, after winnow.Report, receipt pivot.Receipt, title string) {
+func (p Painter) Compaction(before, after report.Report, receipt pivot.Receipt, title string) {
 	pg := p.page()
 	pg.outcome(after, &receipt)
 	pg.about(before, title)
@@ -33,7 +33,7 @@ func (p Painter) Compaction(before, after winnow.Report, receipt pivot.Receipt, 
 // the system prompt and the tools take besides what the receipt measured, 0 if that is unknown.
 func (p Painter) Receipt(receipt pivot.Receipt, overhead int) {
 	pg := p.page()
-	pg.outcome(winnow.Report{Window: winnow.WindowReport{Overhead: max(0, overhead)}}, &receipt)
+	pg.outcome(report.Report{Window: report.Window{Overhead: max(0, overhead)}}, &receipt)
 	pg.took(&receipt, nil)
 	p.draw(pg)
 }
@@ -52,7 +52,7 @@ func Did(r *pivot.Receipt) string {
 }
 
 // outcome says in one sentence how much smaller the window became, and whether it fits.
-func (pg *page) outcome(after winnow.Report, r *pivot.Receipt) {
+func (pg *page) outcome(after report.Report, r *pivot.Receipt) {
 	how := quantity.Count(r.Parts(), "part") + " elided"
 	switch r.Kind {
 	case pivot.Compaction:

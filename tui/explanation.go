@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/policy"
 	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 )
 
@@ -18,7 +18,7 @@ const (
 )
 
 // Explanation draws why a part is shown as it is, and what the model sees of it before and after.
-func (p Painter) Explanation(x winnow.Explanation) {
+func (p Painter) Explanation(x report.Explanation) {
 	pg := p.page()
 	name := x.Handle
 	if name == "" {
@@ -55,13 +55,13 @@ func (p Painter) Explanation(x winnow.Explanation) {
 		pg.fact("undo", x.Undo)
 	}
 	for _, piece := range x.Pieces {
-		pg.piece(piece, x.Zone == winnow.Folded)
+		pg.piece(piece, x.Zone == report.Folded)
 	}
 	p.draw(pg)
 }
 
 // what a part is, on one line.
-func what(x winnow.Explanation) string {
+func what(x report.Explanation) string {
 	if x.Tool != "" {
 		return strings.TrimSpace(x.Tool + " " + strings.Join(strings.Fields(x.Target), " "))
 	}
@@ -79,7 +79,7 @@ func governed(key string) string {
 }
 
 // reason says what one elision does to a part.
-func (pg *page) reason(how string, r winnow.Reason) {
+func (pg *page) reason(how string, r report.Reason) {
 	text := "the " + string(r.Field) + ", by " + r.Rule + governed(r.Switch)
 	if r.Restored {
 		text += "; it was taken back before: only pruning on demand takes it again"
@@ -105,7 +105,7 @@ func (pg *page) reason(how string, r winnow.Reason) {
 }
 
 // refs lists parts, one a line.
-func (pg *page) refs(name string, refs []winnow.Ref) {
+func (pg *page) refs(name string, refs []report.Ref) {
 	for i, r := range refs {
 		if i == mostRefs {
 			pg.fact("", quantity.Number(len(refs)-mostRefs)+" more")
@@ -123,7 +123,7 @@ func (pg *page) refs(name string, refs []winnow.Ref) {
 }
 
 // piece shows a text of a part before and after.
-func (pg *page) piece(p winnow.Piece, folded bool) {
+func (pg *page) piece(p report.Piece, folded bool) {
 	switch {
 	case folded:
 		pg.excerpt(string(p.Field)+", which the model is not shown", p.Log)

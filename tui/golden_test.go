@@ -11,10 +11,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
@@ -22,29 +22,29 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 // turnOf makes the strata of one turn: what the user wrote, and steps of the given zones.
-func turnOf(n int, written string, steps int, zones map[winnow.Zone]int) []winnow.Stratum {
-	out := []winnow.Stratum{{Role: session.User, Turn: n, Zones: map[winnow.Zone]int{}, Written: written}}
+func turnOf(n int, written string, steps int, zones map[report.Zone]int) []report.Stratum {
+	out := []report.Stratum{{Role: session.User, Turn: n, Zones: map[report.Zone]int{}, Written: written}}
 	for range steps {
-		out = append(out, winnow.Stratum{Role: session.Assistant, Turn: n, Zones: zones})
+		out = append(out, report.Stratum{Role: session.Assistant, Turn: n, Zones: zones})
 	}
 	return out
 }
 
-func timelineOf(turns ...[]winnow.Stratum) []winnow.Stratum {
-	var out []winnow.Stratum
+func timelineOf(turns ...[]report.Stratum) []report.Stratum {
+	var out []report.Stratum
 	for _, t := range turns {
 		out = append(out, t...)
 	}
 	return out
 }
 
-func overflowing() winnow.Report {
+func overflowing() report.Report {
 	cost := 3.14159
-	return winnow.Report{
+	return report.Report{
 		Title: "Teach the kiln to cool down slowly", Model: "anthropic/claude-sonnet-4-5", Policy: "balanced",
 		Messages: 61, Steps: 56, Turns: 5, ToolCalls: 104, ToolResults: 104, Cost: &cost,
 		Bill: bill.Sums{Steps: bill.Bill{Requests: 56, Cost: cost}},
-		Tokens: winnow.TokenReport{
+		Tokens: report.Tokens{
 			Total: 200_400,
 			ByKind: map[string]int{"tool output": 180_000, "tool input": 12_400, "user": 900, "assistant": 5_100,
 				"reasoning": 2_000},
@@ -53,10 +53,10 @@ func overflowing() winnow.Report {
 			ByFile: map[string]int{"kiln/firing/cooling_curve.go": 24_000, "kiln/firing/cooling_curve_test.go": 9_000,
 				"README.md": 310},
 		},
-		Window: winnow.WindowReport{
+		Window: report.Window{
 			Messages: 61, Tokens: 200_400, Overhead: 12_600, Context: 200_000, Usable: 148_000, Overflow: true,
 		},
-		Candidates: []winnow.Candidate{
+		Candidates: []report.Candidate{
 			{Elision: rule.Elision{Rule: "backward", Part: "prt_1", Saves: 41_000}, Tool: "bash",
 				Target: "make simulate CURVE=slow"},
 			{Elision: rule.Elision{Rule: "backward", Part: "prt_2", Saves: 22_000}, Tool: "read",
@@ -79,20 +79,20 @@ func overflowing() winnow.Report {
 		Pins: []rule.Pin{{Text: "cone 6 is 1222 °C"}},
 		Strata: timelineOf(
 			turnOf(1, "The kiln cools too fast and the glaze crazes. Find out why.", 12,
-				map[winnow.Zone]int{winnow.Prunable: 4_000, winnow.Talk: 120}),
+				map[report.Zone]int{report.Prunable: 4_000, report.Talk: 120}),
 			turnOf(2, "Good. Now write a test that fails with the old curve.", 9,
-				map[winnow.Zone]int{winnow.Prunable: 1_800, winnow.Guarded: 900, winnow.Talk: 200}),
-			turnOf(3, "日本語のコメントを英語に直してください。表は変えないでください。", 10, map[winnow.Zone]int{winnow.Guarded: 3_300,
-				winnow.Talk: 100}),
-			turnOf(4, "ok", 1, map[winnow.Zone]int{winnow.ActiveNow: 11}),
-			turnOf(5, "Run everything again, twenty times.", 24, map[winnow.Zone]int{winnow.ActiveNow: 3_600}),
+				map[report.Zone]int{report.Prunable: 1_800, report.Guarded: 900, report.Talk: 200}),
+			turnOf(3, "日本語のコメントを英語に直してください。表は変えないでください。", 10, map[report.Zone]int{report.Guarded: 3_300,
+				report.Talk: 100}),
+			turnOf(4, "ok", 1, map[report.Zone]int{report.ActiveNow: 11}),
+			turnOf(5, "Run everything again, twenty times.", 24, map[report.Zone]int{report.ActiveNow: 3_600}),
 		),
 	}
 }
 
-func folded() winnow.Report {
+func folded() report.Report {
 	r := overflowing()
-	r.Window = winnow.WindowReport{
+	r.Window = report.Window{
 		Messages: 12, Tokens: 21_000, Overhead: 12_600, Context: 128_000, Usable: 95_232, Pivot: "msg_9", Folded: 51,
 		Elided: 3, ElidedTokens: 8_200,
 		Reason: "local/m1 is not in the catalogue: a context of 128000 tokens and an output of 16384 are assumed; its prices are unknown: `models` in winnow.jsonc sets them",
@@ -100,18 +100,18 @@ func folded() winnow.Report {
 	r.Model, r.Candidates = "local/m1", nil
 	r.Refusals = []rule.Refusal{{Code: rule.BelowMinimum, Rule: "backward",
 		Reason: "14729 tokens of old tool output could go; it takes more than 20000 to be worth a commit"}}
-	var early [][]winnow.Stratum
+	var early [][]report.Stratum
 	for n := range 40 {
 		early = append(early, turnOf(n+1, fmt.Sprintf("Batch %d: fire it, look at it, write down what you see.", n+1),
-			2, map[winnow.Zone]int{winnow.Folded: 1_000 + 137*(n%7)}))
+			2, map[report.Zone]int{report.Folded: 1_000 + 137*(n%7)}))
 	}
 	early = append(early,
-		turnOf(41, "Write the report.", 2, map[winnow.Zone]int{winnow.Pruned: 4_100, winnow.Talk: 300}),
-		[]winnow.Stratum{
+		turnOf(41, "Write the report.", 2, map[report.Zone]int{report.Pruned: 4_100, report.Talk: 300}),
+		[]report.Stratum{
 			{Role: session.User, Turn: 41, Pivot: true},
-			{Role: session.Assistant, Turn: 41, Zones: map[winnow.Zone]int{winnow.Summary: 3_900}},
+			{Role: session.Assistant, Turn: 41, Zones: map[report.Zone]int{report.Summary: 3_900}},
 		},
-		turnOf(42, "Shorter, please.", 3, map[winnow.Zone]int{winnow.ActiveNow: 2_700}))
+		turnOf(42, "Shorter, please.", 3, map[report.Zone]int{report.ActiveNow: 2_700}))
 	r.Strata = timelineOf(early...)
 	r.Turns = 42
 	return r
@@ -136,34 +136,34 @@ func receipt() pivot.Receipt {
 }
 
 // explained are parts in every zone, with what there is to say of each.
-func explained() []winnow.PartReport {
-	covering := winnow.Ref{Part: "prt_41", Handle: "k3f9a2", Type: "tool", Tool: "read",
+func explained() []report.Part {
+	covering := report.Ref{Part: "prt_41", Handle: "k3f9a2", Type: "tool", Tool: "read",
 		Target: "kiln/firing/cooling_curve.go", Step: 41}
 	files := rule.Elision{
 		Part: "prt_12", Field: rule.Output, Rule: "files", Because: "newer parts show every line of it", By: "prt_41",
 		Saves: 3_880, Time: 1_772_438_500_000,
 		Shown: "[winnow b7xq2e: read kiln/firing/cooling_curve.go, 412 lines left out; shown again below]",
 	}
-	standing := winnow.Reason{
-		Elision: files, Covering: []winnow.Ref{covering}, Switch: "strategies.balancedPruning.files", StepsSince: 12, TurnsSince: 2,
+	standing := report.Reason{
+		Elision: files, Covering: []report.Ref{covering}, Switch: "strategies.balancedPruning.files", StepsSince: 12, TurnsSince: 2,
 		Receipt: "rcp_7", Together: 17, Undo: "winnow undo kiln.jsonl rcp_7",
 	}
-	could := winnow.Reason{
+	could := report.Reason{
 		Elision: rule.Elision{Part: "prt_20", Field: rule.Output, Rule: "backward",
 			Because: "it lies behind the newest 40000 tokens of tool output and the last 2 turns", Saves: 40_990},
 		Switch: "compaction.prune", Restored: true,
 	}
-	part := func(x winnow.Explanation) winnow.PartReport { return winnow.PartReport{Explanation: x} }
-	return []winnow.PartReport{
-		part(winnow.Explanation{
+	part := func(x report.Explanation) report.Part { return report.Part{Explanation: x} }
+	return []report.Part{
+		part(report.Explanation{
 			Part: "prt_12", Message: "msg_9", Handle: "b7xq2e", Type: "tool", Tool: "read",
 			Target: "kiln/firing/cooling_curve.go", Step: 9, Turn: 1, Tokens: 3_910, Shown: 30,
-			Zone: winnow.Pruned, Rule: "files", Because: files.Because + ": " + covering.String(),
-			Elisions: []winnow.Reason{standing},
+			Zone: report.Pruned, Rule: "files", Because: files.Because + ": " + covering.String(),
+			Elisions: []report.Reason{standing},
 			Refusals: []rule.Refusal{{Code: rule.Recent, Rule: "inputs",
 				Reason: "it is too new: it stays for 5 steps"}},
 			Undo: "winnow restore kiln.jsonl b7xq2e",
-			Pieces: []winnow.Piece{
+			Pieces: []report.Piece{
 				{Field: rule.Input, Log: `{"filePath":"kiln/firing/cooling_curve.go"}`,
 					Shown: `{"filePath":"kiln/firing/cooling_curve.go"}`,
 					Would: `{"filePath":"kiln/firing/cooling_curve.go"}`},
@@ -171,37 +171,37 @@ func explained() []winnow.PartReport {
 					Would: files.Shown},
 			},
 		}),
-		part(winnow.Explanation{
+		part(report.Explanation{
 			Part: "prt_20", Handle: "pw4mzc", Type: "tool", Tool: "bash", Target: "make simulate CURVE=slow", Step: 17,
 			Turn: 2, Tokens: 41_020, Shown: 41_020,
-			Zone: winnow.Prunable, Rule: "backward", Because: "backward would elide it: " + could.Because,
-			Candidates: []winnow.Reason{could},
+			Zone: report.Prunable, Rule: "backward", Because: "backward would elide it: " + could.Because,
+			Candidates: []report.Reason{could},
 		}),
-		part(winnow.Explanation{
+		part(report.Explanation{
 			Part: "prt_41", Handle: "k3f9a2", Type: "tool", Tool: "read", Target: "kiln/firing/cooling_curve.go",
 			Step: 41, Turn: 3, Tokens: 3_910, Shown: 3_910,
-			Zone: winnow.Guarded, Rule: "backward",
+			Zone: report.Guarded, Rule: "backward",
 			Because: "backward would elide it, but others were left out because it shows what they showed: read kiln/firing/cooling_curve.go (step 9, b7xq2e)",
 			Refusals: []rule.Refusal{{Code: rule.Covers, Rule: "backward",
 				Reason: "others were left out because it shows what they showed"}},
-			StandsFor: []winnow.Ref{{Part: "prt_12", Handle: "b7xq2e", Type: "tool", Tool: "read",
+			StandsFor: []report.Ref{{Part: "prt_12", Handle: "b7xq2e", Type: "tool", Tool: "read",
 				Target: "kiln/firing/cooling_curve.go", Step: 9}},
 		}),
-		part(winnow.Explanation{
+		part(report.Explanation{
 			Part: "prt_50", Handle: "zz2o7a", Type: "tool", Tool: "read", Target: "日本語/窯.md", Step: 48, Turn: 3,
 			Tokens: 120, Shown: 120,
-			Zone: winnow.Guarded, Because: "the file that it is about is protected (**/窯.md)",
-			Kept: &winnow.Kept{By: winnow.ByPath, What: "**/窯.md", Switch: "compaction.protectedPaths"},
+			Zone: report.Guarded, Because: "the file that it is about is protected (**/窯.md)",
+			Kept: &report.Kept{By: report.ByPath, What: "**/窯.md", Switch: "compaction.protectedPaths"},
 		}),
 	}
 }
 
-func small() winnow.Report {
-	return winnow.Report{
-		Messages: 2, Steps: 1, Turns: 1, Model: "acme/anvil", Tokens: winnow.TokenReport{Total: 12,
+func small() report.Report {
+	return report.Report{
+		Messages: 2, Steps: 1, Turns: 1, Model: "acme/anvil", Tokens: report.Tokens{Total: 12,
 			ByKind: map[string]int{"user": 4, "assistant": 8}},
-		Window: winnow.WindowReport{Messages: 2, Tokens: 12},
-		Strata: turnOf(1, "hi", 1, map[winnow.Zone]int{winnow.ActiveNow: 12}),
+		Window: report.Window{Messages: 2, Tokens: 12},
+		Strata: turnOf(1, "hi", 1, map[report.Zone]int{report.ActiveNow: 12}),
 	}
 }
 
@@ -220,11 +220,11 @@ func TestPainter_drawsWhatTheGoldenFilesShow(t *testing.T) {
 			}
 		},
 		"parts": func(p Painter) {
-			zones, rules := winnow.Totals(explained())
+			zones, rules := report.Totals(explained())
 			p.Parts(explained(), zones, rules, 1_204)
 			p.Parts(nil, nil, nil, 0)
 		},
-		"empty":      func(p Painter) { p.Inspection(winnow.Report{}, "empty.json", nil) },
+		"empty":      func(p Painter) { p.Inspection(report.Report{}, "empty.json", nil) },
 		"compaction": func(p Painter) { p.Compaction(overflowing(), folded(), receipt(), "kiln.jsonl") },
 		"outline": func(p Painter) {
 			p.Outline(outlined())
@@ -250,7 +250,7 @@ func TestPainter_drawsWhatTheGoldenFilesShow(t *testing.T) {
 		},
 		"pruning": func(p Painter) {
 			after := overflowing()
-			after.Window = winnow.WindowReport{Messages: 61, Tokens: 137_000, Overhead: 12_600, Context: 200_000,
+			after.Window = report.Window{Messages: 61, Tokens: 137_000, Overhead: 12_600, Context: 200_000,
 				Usable: 148_000, Overflow: true, Elided: 2, ElidedTokens: 63_400}
 			p.Pruning(after, pivot.Receipt{MessagesBefore: 61, MessagesAfter: 61, TokensBefore: 200_400,
 				TokensAfter: 137_000, Committed: receipt().Committed}, "kiln.jsonl")
@@ -294,14 +294,14 @@ func TestPainter_saysTheConclusionFirst(t *testing.T) {
 	meets := overflowing()
 	meets.Window.Tokens = meets.Window.Usable - meets.Window.Overhead
 	for name, c := range map[string]struct {
-		report winnow.Report
+		report report.Report
 		want   string
 	}{
 		"over":    {overflowing(), "200,400 tokens in 61 messages; 65,000 over the usable window"},
 		"fits":    {fits, "100,000 tokens in 61 messages; it fits, with room for 35,400 more"},
 		"meets":   {meets, "135,400 tokens in 61 messages; the usable window is full"},
 		"unknown": {small(), "12 tokens in 2 messages; the window of anvil is unknown"},
-		"empty":   {winnow.Report{}, "Nothing here yet: no messages."},
+		"empty":   {report.Report{}, "Nothing here yet: no messages."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b strings.Builder

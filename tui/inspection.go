@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/display"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/schedule"
 )
@@ -24,7 +24,7 @@ const (
 )
 
 // Inspection draws what is in a session.
-func (p Painter) Inspection(r winnow.Report, title string, damaged []format.Damage) {
+func (p Painter) Inspection(r report.Report, title string, damaged []format.Damage) {
 	pg := p.page()
 	pg.conclusion(r)
 	pg.about(r, title)
@@ -55,7 +55,7 @@ func (p Painter) Inspection(r winnow.Report, title string, damaged []format.Dama
 func fitStyle(f display.Fit) style { return [...]style{strong, fine, alarm}[f] }
 
 // conclusion says in one sentence how large the window is, and whether it fits.
-func (pg *page) conclusion(r winnow.Report) {
+func (pg *page) conclusion(r report.Report) {
 	w := r.Window
 	if r.Messages <= 0 && w.Messages <= 0 && w.Tokens <= 0 {
 		pg.add(say(strong, "Nothing here yet: no messages."))
@@ -80,7 +80,7 @@ func (pg *page) sentence(size, verdict string, s style) {
 }
 
 // about says what was looked at.
-func (pg *page) about(r winnow.Report, title string) {
+func (pg *page) about(r report.Report, title string) {
 	names := []string{title}
 	if r.Title != "" && r.Title != title {
 		names = append(names, r.Title)
@@ -122,7 +122,7 @@ func (pg *page) about(r winnow.Report, title string) {
 }
 
 // windowNow draws how full the window is.
-func (pg *page) windowNow(r winnow.Report) {
+func (pg *page) windowNow(r report.Report) {
 	w := r.Window
 	used, title := w.Tokens+w.Overhead, "no limit is known for "+display.ModelName(r.Model)
 	if w.Usable > 0 {
@@ -185,8 +185,8 @@ func (pg *page) windowNow(r winnow.Report) {
 }
 
 // couldGo lists what rules would elide, and what they leave alone.
-func (pg *page) couldGo(r winnow.Report) {
-	sums := winnow.ByRule(r.Candidates, r.Omitted)
+func (pg *page) couldGo(r report.Report) {
+	sums := report.ByRule(r.Candidates, r.Omitted)
 	all := 0
 	for _, s := range sums {
 		all += s.Saves
@@ -211,7 +211,7 @@ func (pg *page) couldGo(r winnow.Report) {
 		pg.heading("Could go, by rule", quantity.Number(all)+" tokens, "+quantity.Percent(all,
 			r.Window.Tokens)+" of the messages")
 	}
-	waits := slices.ContainsFunc(sums, func(s winnow.RuleSum) bool {
+	waits := slices.ContainsFunc(sums, func(s report.RuleSum) bool {
 		return s.When != "" &&
 			s.When != (schedule.Wait{}).When()
 	})
@@ -233,10 +233,10 @@ func (pg *page) couldGo(r winnow.Report) {
 
 // foldedMessages are those that a summary replaced. Rules that follow their specification to the
 // letter elide in them too, which saves nothing in the window.
-func foldedMessages(r winnow.Report) map[string]bool {
+func foldedMessages(r report.Report) map[string]bool {
 	hidden := map[string]bool{}
 	for _, s := range r.Strata {
-		if s.Zones[winnow.Folded] > 0 {
+		if s.Zones[report.Folded] > 0 {
 			hidden[s.Message] = true
 		}
 	}
@@ -244,7 +244,7 @@ func foldedMessages(r winnow.Report) map[string]bool {
 }
 
 // largest are the rows of the largest candidates, below those of the rules.
-func (pg *page) largest(all []winnow.Candidate, rules [][]span) (rows [][]span) {
+func (pg *page) largest(all []report.Candidate, rules [][]span) (rows [][]span) {
 	label, used := "largest", [2]int{len("largest"), 0}
 	for _, row := range rules {
 		for i := range used {
@@ -252,7 +252,7 @@ func (pg *page) largest(all []winnow.Candidate, rules [][]span) (rows [][]span) 
 		}
 	}
 	all = slices.Clone(all)
-	slices.SortStableFunc(all, func(a, b winnow.Candidate) int { return cmp.Compare(b.Saves, a.Saves) })
+	slices.SortStableFunc(all, func(a, b report.Candidate) int { return cmp.Compare(b.Saves, a.Saves) })
 	for _, c := range all[:min(len(all), mostCandidates)] {
 		target := Clean(c.Target)
 		if strings.Contains(target, "/") && !strings.Contains(target, " ") { // the end of a path says more
@@ -266,7 +266,7 @@ func (pg *page) largest(all []winnow.Candidate, rules [][]span) (rows [][]span) 
 
 // refusals says what was left alone and why, a line for each rule and reason.
 func (pg *page) refusals(all []rule.Refusal) {
-	sums, general := winnow.SumRefusals(all)
+	sums, general := report.SumRefusals(all)
 	for _, r := range general[:min(len(general), mostNotes)] {
 		pg.words(say(faint, "  · "), faint, display.Refused(r.Reason, r.Code), 3)
 	}
@@ -288,7 +288,7 @@ func (pg *page) refusals(all []rule.Refusal) {
 }
 
 // lasting lists what survives word for word.
-func (pg *page) lasting(r winnow.Report) {
+func (pg *page) lasting(r report.Report) {
 	if len(r.Constraints) > 0 {
 		pg.heading("Instructions", "they survive every compaction word for word")
 		pg.texts(r.Constraints)

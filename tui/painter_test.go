@@ -9,11 +9,11 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/display"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
@@ -40,20 +40,20 @@ func byName(t *rapid.T, label string) map[string]int {
 	return rapid.OneOf(rapid.Just(map[string]int(nil)), rapid.MapOfN(hostile(), number(), 0, 9)).Draw(t, label)
 }
 
-func anyReport(t *rapid.T) winnow.Report {
+func anyReport(t *rapid.T) report.Report {
 	text, n := hostile(), number()
-	zones := rapid.SampledFrom([]winnow.Zone{
-		winnow.Folded, winnow.Summary, winnow.Pruned, winnow.Prunable, winnow.Guarded, winnow.Talk, winnow.ActiveNow,
+	zones := rapid.SampledFrom([]report.Zone{
+		report.Folded, report.Summary, report.Pruned, report.Prunable, report.Guarded, report.Talk, report.ActiveNow,
 		"", "other", "\x1b[31m",
 	})
-	r := winnow.Report{
+	r := report.Report{
 		Title: text.Draw(t, "title"), Model: text.Draw(t, "model"), Messages: n.Draw(t, "messages"),
 		Steps: n.Draw(t, "steps"), Turns: n.Draw(t, "turns"),
 		ToolCalls: n.Draw(t, "calls"), Bill: bill.Sums{Steps: bill.Bill{Requests: n.Draw(t, "requests"),
 			Cost: rapid.Float64().Draw(t, "cost"), Unpriced: n.Draw(t, "unpriced")}},
-		Tokens: winnow.TokenReport{Total: n.Draw(t, "total"), ByKind: byName(t, "kinds"), ByTool: byName(t, "tools"),
+		Tokens: report.Tokens{Total: n.Draw(t, "total"), ByKind: byName(t, "kinds"), ByTool: byName(t, "tools"),
 			ByFile: byName(t, "files")},
-		Window: winnow.WindowReport{
+		Window: report.Window{
 			Messages: n.Draw(t, "window"), Tokens: n.Draw(t, "window tokens"), Overhead: n.Draw(t, "overhead"),
 			Context: n.Draw(t, "context"),
 			Usable:  n.Draw(t, "usable"), Overflow: rapid.Bool().Draw(t, "overflow"), Reason: text.Draw(t, "reason"),
@@ -63,7 +63,7 @@ func anyReport(t *rapid.T) winnow.Report {
 		Constraints: rapid.SliceOfN(text, 0, 12).Draw(t, "constraints"),
 	}
 	for range rapid.IntRange(0, 6).Draw(t, "candidates") {
-		r.Candidates = append(r.Candidates, winnow.Candidate{
+		r.Candidates = append(r.Candidates, report.Candidate{
 			Elision: rule.Elision{Rule: text.Draw(t, "rule"), Saves: n.Draw(t, "saves")}, Tool: text.Draw(t, "tool"),
 			Target: text.Draw(t, "target"),
 		})
@@ -73,7 +73,7 @@ func anyReport(t *rapid.T) winnow.Report {
 	}
 	turn := rapid.IntRange(-1, 2).Draw(t, "first turn")
 	for range rapid.IntRange(0, 60).Draw(t, "strata") {
-		s := winnow.Stratum{
+		s := report.Stratum{
 			Role: rapid.SampledFrom([]session.Role{session.User, session.Assistant}).Draw(t, "role"), Turn: turn,
 			Zones: rapid.MapOfN(zones, n, 0, 4).Draw(t, "zones"), Pivot: rapid.IntRange(0, 40).Draw(t, "pivot") == 0,
 		}
@@ -153,10 +153,10 @@ func TestPainter_drawsAnyReportWithinItsWidthAndCleanly(t *testing.T) {
 }
 
 func TestPainter_showsThousandsOfTurnsOnAboutTwentyRows(t *testing.T) {
-	var r winnow.Report
+	var r report.Report
 	for n := range 10_000 {
-		r.Strata = append(r.Strata, winnow.Stratum{Role: session.User, Turn: n + 1,
-			Zones: map[winnow.Zone]int{winnow.Talk: n}, Written: "again"})
+		r.Strata = append(r.Strata, report.Stratum{Role: session.User, Turn: n + 1,
+			Zones: map[report.Zone]int{report.Talk: n}, Written: "again"})
 	}
 	var b strings.Builder
 	Painter{W: &b, Width: 100}.Inspection(r, "many", nil)
@@ -170,7 +170,7 @@ func TestPainter_showsThousandsOfTurnsOnAboutTwentyRows(t *testing.T) {
 }
 
 func TestTimeline_splitsATurnThatIsMostOfTheSession(t *testing.T) {
-	r := winnow.Report{Strata: turnOf(1, "do it all", 60, map[winnow.Zone]int{winnow.ActiveNow: 500})}
+	r := report.Report{Strata: turnOf(1, "do it all", 60, map[report.Zone]int{report.ActiveNow: 500})}
 	var b strings.Builder
 	Painter{W: &b, Width: 80}.Inspection(r, "one", nil)
 	for _, want := range []string{"do it all", "↳", "–60\n"} {

@@ -6,13 +6,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/report"
 )
 
 // Parts draws a line for each part, in the order given, and sums them up below. left is how many
 // parts of the log have no line.
-func (p Painter) Parts(parts []winnow.PartReport, zones []winnow.ZoneTotal, rules []winnow.RuleTotal, left int) {
+func (p Painter) Parts(parts []report.Part, zones []report.ZoneTotal, rules []report.RuleTotal, left int) {
 	pg := p.page()
 	pg.partLines(parts)
 	pg.zoneTotals(zones)
@@ -29,7 +29,7 @@ const (
 	mostWhat  = 52
 )
 
-func (pg *page) partLines(parts []winnow.PartReport) {
+func (pg *page) partLines(parts []report.Part) {
 	if len(parts) == 0 {
 		pg.add(say(strong, "There is no such part in this session."))
 		return
@@ -75,10 +75,10 @@ func (pg *page) partLines(parts []winnow.PartReport) {
 // whatColumn of the table says what a part is.
 const whatColumn = 2
 
-func nameOf(x *winnow.PartReport) string { return cmp.Or(x.Handle, x.Part) }
+func nameOf(x *report.Part) string { return cmp.Or(x.Handle, x.Part) }
 
 // shortly is the reason without what other columns say already.
-func shortly(x *winnow.PartReport) string {
+func shortly(x *report.Part) string {
 	text := quantity.Sentence(x.Because)
 	for _, said := range []string{x.Rule + " would elide it: ", x.Rule + " would elide it, but "} {
 		text = strings.TrimPrefix(text, said)
@@ -93,7 +93,7 @@ func shortly(x *winnow.PartReport) string {
 	return text
 }
 
-func first(lists ...[]winnow.Reason) *winnow.Reason {
+func first(lists ...[]report.Reason) *report.Reason {
 	for _, l := range lists {
 		if len(l) > 0 {
 			return &l[0]
@@ -102,7 +102,7 @@ func first(lists ...[]winnow.Reason) *winnow.Reason {
 	return nil
 }
 
-func (pg *page) zoneTotals(totals []winnow.ZoneTotal) {
+func (pg *page) zoneTotals(totals []report.ZoneTotal) {
 	if len(totals) == 0 {
 		return
 	}
@@ -120,7 +120,7 @@ func (pg *page) zoneTotals(totals []winnow.ZoneTotal) {
 	pg.grid(2, ".<>><", rows...)
 }
 
-func (pg *page) ruleTotals(totals []winnow.RuleTotal) {
+func (pg *page) ruleTotals(totals []report.RuleTotal) {
 	if len(totals) == 0 {
 		return
 	}

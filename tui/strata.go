@@ -3,14 +3,14 @@ package tui
 import (
 	"slices"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/display"
 	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/report"
 )
 
 // zone is how a zone of the timeline is drawn.
 type zone struct {
-	winnow.Zone
+	report.Zone
 	glyph   string
 	style   style
 	meaning string
@@ -19,20 +19,20 @@ type zone struct {
 // zones are in the order in which bars stack them and the legend lists them, from the oldest past
 // to now.
 var zones = [...]zone{
-	{winnow.Folded, "·", foldedTone, "replaced by the summary"},
-	{winnow.Summary, "◆", summaryTone, "the summary, and what it carries over"},
-	{winnow.Pruned, "░", prunedTone, "left out; a placeholder is shown"},
-	{winnow.Prunable, "▒", prunableTone, "could go: a rule would leave it out"},
-	{winnow.Guarded, "█", guardedTone, "tool output that stays"},
-	{winnow.Talk, "≡", talkTone, "what was said and asked"},
-	{winnow.ActiveNow, "▓", activeTone, "the last turns, left alone"},
+	{report.Folded, "·", foldedTone, "replaced by the summary"},
+	{report.Summary, "◆", summaryTone, "the summary, and what it carries over"},
+	{report.Pruned, "░", prunedTone, "left out; a placeholder is shown"},
+	{report.Prunable, "▒", prunableTone, "could go: a rule would leave it out"},
+	{report.Guarded, "█", guardedTone, "tool output that stays"},
+	{report.Talk, "≡", talkTone, "what was said and asked"},
+	{report.ActiveNow, "▓", activeTone, "the last turns, left alone"},
 	{"", "?", normal, "of another kind"},
 }
 
 // name is what the legend calls a zone.
 func (z zone) name() string {
 	switch z.Zone {
-	case winnow.Talk:
+	case report.Talk:
 		return "conversation"
 	case "":
 		return "other"
@@ -41,9 +41,9 @@ func (z zone) name() string {
 }
 
 // zoneOf is how a zone is drawn; an unknown one is drawn as the last.
-func zoneOf(z winnow.Zone) zone { return zones[indexOf(z)] }
+func zoneOf(z report.Zone) zone { return zones[indexOf(z)] }
 
-func indexOf(z winnow.Zone) int {
+func indexOf(z report.Zone) int {
 	if at := slices.IndexFunc(zones[:], func(one zone) bool { return one.Zone == z }); at >= 0 {
 		return at
 	}
@@ -69,7 +69,7 @@ func segments(r display.Row) (out []segment, there int) {
 
 // timeline draws the strata, the oldest at the top: what the summary replaced, the pivot as a line
 // across, the summary, and what is shown.
-func (pg *page) timeline(r winnow.Report) {
+func (pg *page) timeline(r report.Report) {
 	t := display.TimelineOf(r.Strata)
 	if t.Whole.Tokens == 0 {
 		return
@@ -88,7 +88,7 @@ func (pg *page) timeline(r winnow.Report) {
 	}
 	if t.Past {
 		text := "── pivot: " + quantity.Count(r.Window.Folded, "message") + ", " +
-			quantity.Number(t.Whole.Zones[winnow.Folded]) + " tokens folded "
+			quantity.Number(t.Whole.Zones[report.Folded]) + " tokens folded "
 		for Columns(text) < pg.width {
 			text += "─"
 		}
@@ -157,7 +157,7 @@ func text(r display.Row) string {
 	switch {
 	case r.Written != "":
 		return Clean(r.Written)
-	case r.Zones[winnow.Summary] > 0:
+	case r.Zones[report.Summary] > 0:
 		return "summary"
 	case r.LastTurn <= 0 && !r.GoesOn:
 		return "(before the first turn)"

@@ -7,8 +7,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Check looks for what would make a provider refuse a rendered view, and returns one error that names all of it, nil when there is
-// none. It is run on every view before it is sent.
+// Check looks for what would make a provider refuse a rendered view, and returns one error that
+// names all of it, nil when there is none. It is run on every view before it is sent.
 func Check(rendered []session.Message) error {
 	var all []error
 	for _, p := range session.Check(rendered) {

@@ -14,7 +14,8 @@ const (
 	KindSummary    = "summary"
 )
 
-// Kind says what a part is to somebody who asks where the tokens went. A tool part has two: its input and its output.
+// Kind says what a part is to somebody who asks where the tokens went. A tool part has two: its
+// input and its output.
 func Kind(m *session.Message, p *session.Part) string {
 	switch {
 	case m.IsSummary():

@@ -8,8 +8,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Live is the view of a log that grows: what was rendered, measured and checked once is not looked at again. The zero value is
-// empty. It is not safe for concurrent use.
+// Live is the view of a log that grows: what was rendered, measured and checked once is not looked
+// at again. The zero value is empty. It is not safe for concurrent use.
 type Live struct {
 	// Labels are written under results; nil for none. They are set before the first Sync.
 	Labels *Labels
@@ -31,8 +31,9 @@ type Live struct {
 
 type mark struct{ rendered, tokens, problems int }
 
-// Sync brings the view up to date. dirty is the first position of the log that changed since the last Sync: the length that the log
-// had when messages were only appended. When the ledger, the pivots or what is undone changed, call Reset first.
+// Sync brings the view up to date. dirty is the first position of the log that changed since the
+// last Sync: the length that the log had when messages were only appended. When the ledger, the
+// pivots or what is undone changed, call Reset first.
 func (l *Live) Sync(log []session.Message, undone map[string]bool, ledger rule.Ledger, facts *rule.Facts, dirty int) {
 	if l.window == nil || dirty > l.log || !l.cut(dirty) || moved(log[dirty:]) || len(undone) > 0 {
 		l.Reset()
@@ -80,7 +81,8 @@ func (l *Live) cut(position int) (ok bool) {
 			delete(l.ids, id)
 		}
 	}
-	// Views that were handed out keep their messages: what is appended next goes into memory of its own.
+	// Views that were handed out keep their messages: what is appended next goes into memory of its
+	// own.
 	l.rendered = slices.Clip(l.rendered[:l.end.rendered])
 	l.window, l.at = slices.Clip(l.window[:at]), l.at[:at]
 	l.problems = slices.Clip(l.problems[:l.end.problems])
@@ -118,7 +120,8 @@ func (l *Live) Rendered() []session.Message { return l.rendered[:len(l.rendered)
 // Tokens is the size of what is rendered.
 func (l *Live) Tokens() int { return l.end.tokens }
 
-// TokensBefore is the size of what is rendered before a position of the log, -1 when that is before the pivot.
+// TokensBefore is the size of what is rendered before a position of the log, -1 when that is before
+// the pivot.
 func (l *Live) TokensBefore(position int) int {
 	at := position - l.skipped
 	if at < l.head || at < 0 || at >= len(l.at) {
@@ -127,10 +130,12 @@ func (l *Live) TokensBefore(position int) int {
 	return l.at[at].tokens
 }
 
-// Before is how many tokens of what is rendered stand before what an elision leaves out, the name and the arguments of a call where it is about what
-// the call gave back; ok is false when its part is not in the window. What is between two calls must have been handed to Sync, with this ledger.
+// Before is how many tokens of what is rendered stand before what an elision leaves out, the name
+// and the arguments of a call where it is about what the call gave back; ok is false when its part
+// is not in the window. What is between two calls must have been handed to Sync, with this ledger.
 //
-// It costs what the message has of parts: messages are found by id in an index that grows with the window.
+// It costs what the message has of parts: messages are found by id in an index that grows with the
+// window.
 func (l *Live) Before(e rule.Elision, ledger rule.Ledger, facts *rule.Facts) (tokens int, ok bool) {
 	for ; l.indexed < len(l.window); l.indexed++ {
 		if l.ids == nil {

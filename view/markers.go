@@ -6,23 +6,26 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Markers says which markers of steps (step-start, step-finish) are shown. They say nothing to a model, but where one message holds several steps they
-// tell one from the next.
+// Markers says which markers of steps (step-start, step-finish) are shown. They say nothing to a
+// model, but where one message holds several steps they tell one from the next.
 type Markers int
 
 const (
 	// AllMarkers are shown as the log has them.
 	AllMarkers Markers = iota
-	// SeparatingMarkers leaves one between two steps of a message, the first step-start where there is one, and no other: a provider is sent the same bytes.
+	// SeparatingMarkers leaves one between two steps of a message, the first step-start where there
+	// is one, and no other: a provider is sent the same bytes.
 	SeparatingMarkers
 	// NoMarkers leaves none (S002 2). Steps of one message become one.
 	NoMarkers
 )
 
-// Of returns rendered messages with these markers. Messages that lose none share their parts with what was handed in; a message of which nothing is
-// left is left out. Each message depends on itself alone.
+// Of returns rendered messages with these markers. Messages that lose none share their parts with
+// what was handed in; a message of which nothing is left is left out. Each message depends on
+// itself alone.
 func (m Markers) Of(rendered []session.Message) []session.Message {
-	if m == AllMarkers || !slices.ContainsFunc(rendered, func(r session.Message) bool { return slices.ContainsFunc(r.Parts, isMarker) }) {
+	if m == AllMarkers || !slices.ContainsFunc(rendered,
+		func(r session.Message) bool { return slices.ContainsFunc(r.Parts, isMarker) }) {
 		return rendered
 	}
 	shown := make([]session.Message, 0, len(rendered))

@@ -10,11 +10,12 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Render applies a ledger to a window: the messages that the model is sent. Nothing of the log is changed, and messages
-// that no elision concerns share their parts with it.
+// Render applies a ledger to a window: the messages that the model is sent. Nothing of the log is
+// changed, and messages that no elision concerns share their parts with it.
 //
-// Left out are markers that no summary answers, summaries that are not complete, calls of which neither input nor outcome is
-// known, and messages of which nothing is left. Each message is rendered from itself and the ledger alone, so that the rendering of a longer window begins with
+// Left out are markers that no summary answers, summaries that are not complete, calls of which
+// neither input nor outcome is known, and messages of which nothing is left. Each message is
+// rendered from itself and the ledger alone, so that the rendering of a longer window begins with
 // that of the shorter one. What a user message says to people about its turn is left out too.
 func Render(window []session.Message, ledger rule.Ledger) []session.Message {
 	rendered := make([]session.Message, 0, len(window))
@@ -44,7 +45,8 @@ func Render(window []session.Message, ledger rule.Ledger) []session.Message {
 // stateless reports whether a part is a call without state: a damaged file has such.
 func stateless(p session.Part) bool { return p.Type == session.ToolPart && p.State == nil }
 
-// answered reports whether the first message, a marker, is followed by its summary. In a window that can only be the next one.
+// answered reports whether the first message, a marker, is followed by its summary. In a window
+// that can only be the next one.
 func answered(rest []session.Message) bool {
 	return len(rest) > 1 && rest[1].Completes() && rest[1].ParentID == rest[0].ID
 }
@@ -74,7 +76,8 @@ func elide(parts []session.Part, ledger rule.Ledger) []session.Part {
 	return shown
 }
 
-// Apply shows less of a part, as an elision says; stays is false when nothing of it is left. The part itself is not changed.
+// Apply shows less of a part, as an elision says; stays is false when nothing of it is left. The
+// part itself is not changed.
 func Apply(p session.Part, e rule.Elision) (shown session.Part, stays bool) {
 	if p.State != nil {
 		state := *p.State
@@ -89,7 +92,8 @@ func Apply(p session.Part, e rule.Elision) (shown session.Part, stays bool) {
 		if e.Shown == "" {
 			return p, false
 		}
-		p = session.Part{ID: p.ID, SessionID: p.SessionID, MessageID: p.MessageID, Type: session.TextPart, Text: e.Shown, Synthetic: true}
+		p = session.Part{ID: p.ID, SessionID: p.SessionID, MessageID: p.MessageID, Type: session.TextPart,
+			Text: e.Shown, Synthetic: true}
 	case e.Field == rule.Text && p.Type == session.ReasoningPart:
 		return p, false // reasoning is signed: all of it or nothing
 	case e.Field == rule.Text:

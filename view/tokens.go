@@ -5,8 +5,9 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Tokens is the size of the rendered window. It is measured, not summed from what elisions claim: an elided piece counts with what is
-// shown in its place. Parts that the facts know already cost nothing.
+// Tokens is the size of the rendered window. It is measured, not summed from what elisions claim:
+// an elided piece counts with what is shown in its place. Parts that the facts know already cost
+// nothing.
 func Tokens(window []session.Message, ledger rule.Ledger, facts *rule.Facts) int {
 	total := 0
 	for i := range window {
@@ -39,7 +40,8 @@ func Part(p *session.Part, ledger rule.Ledger, facts *rule.Facts) rule.Size {
 	if !stays {
 		return rule.Size{}
 	}
-	// The rendered part has the id of the log's: measured under it, it would take the place of what is known.
+	// The rendered part has the id of the log's: measured under it, it would take the place of what
+	// is known.
 	shown.ID = "shown:" + p.ID
 	return facts.Size(&shown)
 }

@@ -1,18 +1,21 @@
-// Package view answers: what does the model see? It filters the log to its window, applies the ledger to the
-// parts, and checks the result before it is sent. The result is messages again, of the same types.
+// Package view renders what the model sees. It filters the log to its window, applies the ledger to
+// the parts, and checks the result before it is sent. The result is messages again, of the same
+// types.
 package view
 
 import "github.com/winnowhq/winnow/session"
 
-// Window returns the messages that count now: from the latest completed pivot on (S001 filterCompacted, S003 §4.4). Order: the
-// marker, its summary, the tail, what came after.
+// Window returns the messages that count now: from the latest completed pivot on (S001
+// filterCompacted, S003 §4.4). Order: the marker, its summary, the tail, what came after.
 //
-// A summary completes its parent when it has a finish and no error; any other hides nothing. Pivots whose marker is in undone
-// are as if they had never been: marker, summary and what the engine appended with them are left out. An earlier pivot
-// that lies inside the tail is left out too, for the later summary was made from it.
+// A summary completes its parent when it has a finish and no error; any other hides nothing. Pivots
+// whose marker is in undone are as if they had never been: marker, summary and what the engine
+// appended with them are left out. An earlier pivot that lies inside the tail is left out too, for
+// the later summary was made from it.
 //
-// It walks from the newest message back and stops at the pivot, so that its cost is that of the window. The messages are those of the
-// log, unchanged; when no pivot and nothing undone is in the log, the result is the log itself.
+// It walks from the newest message back and stops at the pivot, so that its cost is that of the
+// window. The messages are those of the log, unchanged; when no pivot and nothing undone is in the
+// log, the result is the log itself.
 func Window(messages []session.Message, undone map[string]bool) []session.Message {
 	completed := map[string]int{} // marker id → position of its summary
 	marker, start := -1, 0
@@ -73,8 +76,8 @@ func superseded(tail []session.Message, i int) bool {
 	return false
 }
 
-// Pending returns the position of the newest marker that no completed summary answers and that no finished step
-// came after: queued work. -1 when there is none.
+// Pending returns the position of the newest marker that no completed summary answers and that no
+// finished step came after: queued work. -1 when there is none.
 func Pending(messages []session.Message, undone map[string]bool) int {
 	for i := len(messages) - 1; i >= 0; i-- {
 		m := &messages[i]

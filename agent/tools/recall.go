@@ -16,8 +16,10 @@ import (
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
 )
 
 // What one recall shows.
@@ -28,9 +30,26 @@ const (
 	beside = 2
 )
 
-// Whole has parts of sessions with the whole of their text: a *winnow.Engine.
+// Whole has parts of sessions with the whole of their text.
 type Whole interface {
-	Whole(ctx context.Context, id, part string) (winnow.Whole, error)
+	Whole(ctx context.Context, id, part string) (report.Whole, error)
+}
+
+// Parts are those of the sessions of an engine.
+type Parts struct{ Engine *winnow.Engine }
+
+// Whole returns a part of a session. Its text is what was kept of it beside the log, else what the
+// log has.
+func (p Parts) Whole(ctx context.Context, id, part string) (report.Whole, error) {
+	w, err := winnow.Look(ctx, p.Engine, id, report.Read(part))
+	if err != nil {
+		return report.Whole{}, err
+	}
+	if text, kept, err := store.Kept(ctx, p.Engine.Store(), id, w.Part.ID); kept || err != nil {
+		w.Text, w.Kept = text, kept
+		return w, err
+	}
+	return w, nil
 }
 
 // Recall shows what was left out of the context, once, without bringing it back into it: a result
@@ -112,7 +131,7 @@ func patternOf(a *arguments) *regexp.Regexp {
 
 // textOf is what there is to read of a part: its text, and before it the arguments of a call where
 // they were left out.
-func textOf(w winnow.Whole) string {
+func textOf(w report.Whole) string {
 	if w.Part.State == nil || !slices.Contains(w.Elided, rule.Input) {
 		return w.Text
 	}
@@ -139,7 +158,7 @@ func textOf(w winnow.Whole) string {
 }
 
 // attachmentsOf are the files of a part that were left out, or that it is.
-func attachmentsOf(w winnow.Whole) []session.Part {
+func attachmentsOf(w report.Whole) []session.Part {
 	var files []session.Part
 	if w.Part.State != nil && slices.Contains(w.Elided, rule.Attachments) {
 		files = w.Part.State.Attachments

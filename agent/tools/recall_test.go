@@ -10,22 +10,23 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
 
 // shelf is an engine that has one part.
-type shelf struct{ part winnow.Whole }
+type shelf struct{ part report.Whole }
 
-func (s shelf) Whole(_ context.Context, id, part string) (winnow.Whole, error) {
+func (s shelf) Whole(_ context.Context, id, part string) (report.Whole, error) {
 	if part != s.part.Handle {
-		return winnow.Whole{}, &winnow.Error{Code: winnow.NotFound, Op: "read",
+		return report.Whole{}, &winnow.Error{Code: winnow.NotFound, Op: "read",
 			Err: fmt.Errorf("there is no part %s", part), Hint: "words for people"}
 	}
 	return s.part, nil
 }
 
-func text(text string) Recall { return Recall{shelf{winnow.Whole{Handle: "k3f9a2", Text: text}}} }
+func text(text string) Recall { return Recall{shelf{report.Whole{Handle: "k3f9a2", Text: text}}} }
 
 func TestRecall_pages(t *testing.T) {
 	few := "one\ntwo\nthree\nfour\nfive\n"
@@ -112,7 +113,7 @@ func TestRecall_goesOnToTheEnd(t *testing.T) {
 func TestRecall_showsArgumentsAndFilesThatWereLeftOut(t *testing.T) {
 	picture := session.Part{ID: "prt_9", Type: session.FilePart, Mime: "image/png", Filename: "a.png",
 		URL: "data:image/png;base64,AA=="}
-	call := winnow.Whole{Handle: "k3f9a2", Text: "Done.", Target: "a.go",
+	call := report.Whole{Handle: "k3f9a2", Text: "Done.", Target: "a.go",
 		Part: session.Part{Type: session.ToolPart, Tool: "write", State: &session.ToolState{
 			Input: []byte(`{"filePath":"a.go","content":"package a\n\nvar n = 1\n","mode":7}`), Output: "Done.",
 			Attachments: []session.Part{picture}}}}
@@ -128,7 +129,7 @@ func TestRecall_showsArgumentsAndFilesThatWereLeftOut(t *testing.T) {
 	if r.Output != want || len(r.Attachments) != 1 || r.Attachments[0].URL != picture.URL || r.Attachments[0].ID != "" {
 		t.Errorf("got\n%s\nwith %d files", r.Output, len(r.Attachments))
 	}
-	r = b.run(Recall{shelf{winnow.Whole{Handle: "k3f9a2", Part: picture}}}, args{"name": "k3f9a2"})
+	r = b.run(Recall{shelf{report.Whole{Handle: "k3f9a2", Part: picture}}}, args{"name": "k3f9a2"})
 	if r.Output != "Attached: 1 file." || len(r.Attachments) != 1 {
 		t.Errorf("of a file: %q, %d files", r.Output, len(r.Attachments))
 	}

@@ -5,13 +5,14 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/selfprune"
 )
 
 // SelfPruning are the tools with which the model prunes its own context, in the order of
 // selfprune.Tools. k is the engine of the loop.
-func SelfPruning(k selfprune.Keeper) []agent.Tool {
+func SelfPruning(k *winnow.Engine) []agent.Tool {
 	var all []agent.Tool
 	for _, t := range selfprune.Tools() {
 		all = append(all, selfPruning{t, k})
@@ -21,7 +22,7 @@ func SelfPruning(k selfprune.Keeper) []agent.Tool {
 
 type selfPruning struct {
 	told   selfprune.Tool
-	keeper selfprune.Keeper
+	keeper *winnow.Engine
 }
 
 func (t selfPruning) Name() string           { return t.told.Name }

@@ -87,7 +87,7 @@ func Standard(o Options) []agent.Tool {
 	}
 	all = append(all, Task{})
 	if o.Engine != nil {
-		all = append(all, Recall{o.Engine})
+		all = append(all, Recall{Parts{o.Engine}})
 		all = append(all, SelfPruning(o.Engine)...)
 	}
 	return slices.DeleteFunc(all, func(t agent.Tool) bool { return slices.Contains(o.Without, t.Name()) })

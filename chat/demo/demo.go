@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/model"
 )
 
@@ -79,8 +79,8 @@ func (d *Demo) Models() *model.Catalogue {
 // idle goes sooner, and the past is folded when the window is full and not beside the work before
 // that, so that prunings are seen too. The project's own script may run unasked; its test is asked
 // about.
-func (d *Demo) Tighten(s *winnow.Settings) {
-	s.Permissions = append(s.Permissions, winnow.Permission{Action: "run", Target: "sh lamp.sh", Verdict: "allow"})
+func (d *Demo) Tighten(s *config.Settings) {
+	s.Permissions = append(s.Permissions, config.Permission{Action: "run", Target: "sh lamp.sh", Verdict: "allow"})
 	background := false
 	s.Compaction.Background = &background
 	s.Compaction.Protect, s.Compaction.Minimum, s.Compaction.ProtectTurns = 3000, 500, 1

@@ -11,6 +11,7 @@ import (
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/agent/permission"
 	"github.com/winnowhq/winnow/agent/tools"
+	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/llm/providers"
 	"github.com/winnowhq/winnow/model"
@@ -55,9 +56,9 @@ func open(t *testing.T) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings := winnow.DefaultSettings()
+	settings := config.Default()
 	s.Tighten(&settings)
-	s.engine, err = winnow.Open(winnow.Config{Settings: &settings, Models: s.Models(), Model: Small,
+	s.engine, err = winnow.Open(winnow.Config{Settings: &settings.Settings, Models: s.Models(), Model: Small,
 		SummarizerFor: func(model.Model) (pivot.Summarizer, error) {
 			return asking.New(llm.Retry(client, llm.RetryOptions{}), m, asking.Options{}), nil
 		}})

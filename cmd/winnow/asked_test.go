@@ -13,9 +13,9 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/internal/llmtest"
+	"github.com/winnowhq/winnow/report"
 )
 
 // notes is a summary with inventions in it: a path and a number that the session has nowhere.
@@ -297,7 +297,7 @@ func TestAsked_anInterruptEndsAtOnceAndWhatWasPaidIsKept(t *testing.T) {
 				t.Error("the session was changed")
 			}
 			var report struct {
-				Summaries winnow.SummaryCalls `json:"summaries"`
+				Summaries report.SummaryCalls `json:"summaries"`
 			}
 			if err := json.Unmarshal([]byte(d.process("inspect", id, "--json").stdout), &report); err != nil {
 				t.Fatal(err)

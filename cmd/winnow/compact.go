@@ -20,6 +20,7 @@ import (
 	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/view"
 )
@@ -138,11 +139,11 @@ func runCompact(ctx context.Context, a *cli.App, src string, f compactFlags) err
 		return err
 	}
 	if len(f.dismissed) > 0 {
-		if _, err := s.Engine.Dismiss(ctx, s.ID, f.dismissed...); err != nil && winnow.CodeOf(err) != winnow.Already {
+		if _, err := s.Engine.Dismiss(ctx, s.ID, true, f.dismissed...); err != nil && winnow.CodeOf(err) != winnow.Already {
 			return err
 		}
 	}
-	before, err := s.Engine.Inspect(ctx, s.ID)
+	before, err := winnow.Look(ctx, s.Engine, s.ID, report.Inspect)
 	if err != nil {
 		return err
 	}
@@ -179,7 +180,7 @@ func runCompact(ctx context.Context, a *cli.App, src string, f compactFlags) err
 	if doc.Output == "-" || doc.Page == "-" {
 		return s.Done() // standard output has the session, or the page
 	}
-	after, err := s.Engine.Inspect(ctx, s.ID)
+	after, err := winnow.Look(ctx, s.Engine, s.ID, report.Inspect)
 	if err != nil {
 		return err
 	}
@@ -223,7 +224,7 @@ func compactionPage(ctx context.Context, a *cli.App, s *source.Session, f *compa
 }
 
 // notFolded makes "there is nothing to do" of an error that says so. to is what --to asked for.
-func notFolded(err error, before winnow.Report, to int) error {
+func notFolded(err error, before report.Report, to int) error {
 	switch size := quantity.Number(before.Window.Tokens); {
 	case errors.Is(err, winnow.ErrNothingNew):
 		const how = "to fold it further, ask for fewer with --to TOKENS, " +
@@ -237,7 +238,7 @@ func notFolded(err error, before winnow.Report, to int) error {
 
 // tooSmall reports whether there was too little to fold: a summary would be longer than what it
 // stands for.
-func tooSmall(err error, before winnow.Report) bool {
+func tooSmall(err error, before report.Report) bool {
 	code := winnow.CodeOf(err)
 	return code == winnow.NothingToFold || code == winnow.NoProgress && !before.Window.Overflow
 }
@@ -273,7 +274,7 @@ func summaryOf(ctx context.Context, s *source.Session, id string) (summary, carr
 	return strings.Join(own, "\n\n"), carried, nil
 }
 
-func showCompaction(a *cli.App, s *source.Session, before, after winnow.Report, doc compaction, f *compactFlags) {
+func showCompaction(a *cli.App, s *source.Session, before, after report.Report, doc compaction, f *compactFlags) {
 	switch notes := strings.Join(doc.Receipt.Notes, "\n"); doc.Receipt.Kind {
 	case pivot.Pinning:
 		a.Printf("%s pinned, and shown to the model from now on; %s\n",

@@ -13,13 +13,13 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/internal/soon"
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/llm/providers"
 	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/report"
 )
 
 // Whatever goes wrong with the request for a summary, a file and a session in the store are folded, by the model or offline, with all that was paid; or they are as
@@ -118,7 +118,7 @@ func TestCompact_everyFaultOfAProvider(t *testing.T) {
 				}
 				if j == 1 {
 					var report struct {
-						Summaries winnow.SummaryCalls `json:"summaries"`
+						Summaries report.SummaryCalls `json:"summaries"`
 					}
 					if err := json.Unmarshal([]byte(d.run("inspect", source, "--json").stdout), &report); err != nil || report.Summaries.Calls != len(asked) {
 						t.Errorf("recorded are %+v of %d calls, %v", report.Summaries, len(asked), err)

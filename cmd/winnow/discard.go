@@ -8,6 +8,7 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/output"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
+	"github.com/winnowhq/winnow/edit"
 )
 
 func discardCommand(a *cli.App) *cobra.Command {
@@ -22,8 +23,8 @@ undo" takes the whole commit back. A target that is refused does not stop the ot
   winnow discard session.jsonl k3f7a2 -o smaller.jsonl`,
 		Args: cli.Between(2, -1, "SRC and at least one HANDLE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			discard := func(s *source.Session) (winnow.SelfPruned, error) {
-				return s.Engine.Discard(cmd.Context(), s.ID, args[1:]...)
+			discard := func(s *source.Session) (winnow.Edited, error) {
+				return s.Engine.Edit(cmd.Context(), s.ID, edit.Request{Discard: args[1:]})
 			}
 			return change.ByHand(cmd.Context(), a, args[0], out, "discarded", discard)
 		},

@@ -8,15 +8,16 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 )
 
 // dismissal is the JSON document of dismiss.
 type dismissal struct {
-	Source      string              `json:"source"`
-	Did         string              `json:"did"`
-	Changed     []int               `json:"changed"` // numbers
-	Constraints []winnow.Constraint `json:"constraints"`
+	Source      string               `json:"source"`
+	Did         string               `json:"did"`
+	Changed     []int                `json:"changed"` // numbers
+	Constraints []report.Instruction `json:"constraints"`
 }
 
 func dismissCommand(a *cli.App) *cobra.Command {
@@ -61,18 +62,17 @@ func runDismiss(ctx context.Context, a *cli.App, src string, which []string, und
 		return err
 	}
 	defer s.Close()
-	doc := dismissal{Source: src, Did: "listed", Changed: []int{}, Constraints: []winnow.Constraint{}}
+	doc := dismissal{Source: src, Did: "listed", Changed: []int{}, Constraints: []report.Instruction{}}
 	if len(which) > 0 {
 		if s.FromFile() {
 			return cli.Usage(`dismissals live in the store: "winnow import %s" first, or "winnow compact %s --dismiss N"`,
 				src, src)
 		}
-		did, change := "dismissed", s.Engine.Dismiss
+		doc.Did = "dismissed"
 		if undo {
-			did, change = "undismissed", s.Engine.Undismiss
+			doc.Did = "undismissed"
 		}
-		doc.Did = did
-		changed, err := change(ctx, s.ID, which...)
+		changed, err := s.Engine.Dismiss(ctx, s.ID, !undo, which...)
 		if err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func runDismiss(ctx context.Context, a *cli.App, src string, which []string, und
 			doc.Changed = append(doc.Changed, c.Number)
 		}
 	}
-	all, err := s.Engine.Constraints(ctx, s.ID)
+	all, err := winnow.Look(ctx, s.Engine, s.ID, report.Instructions)
 	if err != nil {
 		return err
 	}

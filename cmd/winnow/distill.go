@@ -10,6 +10,7 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/output"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
+	"github.com/winnowhq/winnow/edit"
 )
 
 func distillCommand(a *cli.App) *cobra.Command {
@@ -40,8 +41,8 @@ session and shown in every later view. A summary that is larger than what it wou
 					return cli.Usage("%s is empty: there is no summary in it", file)
 				}
 			}
-			return change.ByHand(ctx, a, args[0], out, "distilled", func(s *source.Session) (winnow.SelfPruned, error) {
-				return s.Engine.Distill(ctx, s.ID, winnow.Distillation{Targets: args[1:], Summary: text})
+			return change.ByHand(ctx, a, args[0], out, "distilled", func(s *source.Session) (winnow.Edited, error) {
+				return s.Engine.Edit(ctx, s.ID, edit.Request{Distill: []edit.Distillation{{Targets: args[1:], Summary: text}}})
 			})
 		},
 	}

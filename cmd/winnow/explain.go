@@ -11,6 +11,8 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
+	"github.com/winnowhq/winnow/policy"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 )
 
@@ -18,9 +20,9 @@ import (
 type explained struct {
 	Source string               `json:"source"`
 	Policy string               `json:"policy"`
-	Parts  []winnow.Explanation `json:"parts"` // in the order of the log
-	Zones  []winnow.ZoneTotal   `json:"zones"`
-	Rules  []winnow.RuleTotal   `json:"rules"`
+	Parts  []report.Explanation `json:"parts"` // in the order of the log
+	Zones  []report.ZoneTotal   `json:"zones"`
+	Rules  []report.RuleTotal   `json:"rules"`
 	Left   int                  `json:"left"` // parts that fit the filter and are not listed
 }
 
@@ -67,7 +69,7 @@ of the log, and sums them up.`,
 
 func zoneNames() []string {
 	var names []string
-	for _, z := range winnow.Zones() {
+	for _, z := range report.Zones() {
 		names = append(names, string(z))
 	}
 	return names
@@ -79,7 +81,7 @@ func runExplain(ctx context.Context, a *cli.App, src, part string) error {
 		return err
 	}
 	defer s.Close()
-	x, err := s.Engine.Explain(ctx, s.ID, part)
+	x, err := winnow.Look(ctx, s.Engine, s.ID, report.Explain(part))
 	if err != nil {
 		return err
 	}
@@ -89,7 +91,7 @@ func runExplain(ctx context.Context, a *cli.App, src, part string) error {
 
 // rename makes the commands that take something back name a file as it is named on the command
 // line.
-func rename(s *source.Session, x *winnow.Explanation, src string) {
+func rename(s *source.Session, x *report.Explanation, src string) {
 	if !s.FromFile() {
 		return
 	}
@@ -98,7 +100,7 @@ func rename(s *source.Session, x *winnow.Explanation, src string) {
 	if q := x.Quoted; q != nil {
 		undo := named(q.Undo)
 		x.Because = strings.Replace(x.Because, q.Undo, undo, 1)
-		x.Quoted = &winnow.Quoted{Message: q.Message, By: q.By, Pin: q.Pin, Time: q.Time, Undo: undo}
+		x.Quoted = &report.Quoted{Message: q.Message, By: q.By, Pin: q.Pin, Time: q.Time, Undo: undo}
 	}
 	for i := range x.Elisions {
 		x.Elisions[i].Undo = named(x.Elisions[i].Undo)
@@ -114,16 +116,20 @@ func runExplainAll(ctx context.Context, a *cli.App, src string, f partFilter) er
 		return err
 	}
 	defer s.Close()
-	all, err := s.Engine.Parts(ctx, s.ID)
+	all, err := winnow.Look(ctx, s.Engine, s.ID, report.Parts)
 	if err != nil {
 		return err
 	}
-	if err := f.check(s.Engine, all); err != nil {
+	inForce, err := s.Policy(ctx)
+	if err != nil {
 		return err
 	}
-	all = slices.DeleteFunc(all, func(x winnow.PartReport) bool { return !f.fits(&x.Explanation) })
-	doc := explained{Source: src, Policy: s.Engine.Policy().Name, Parts: []winnow.Explanation{}}
-	doc.Zones, doc.Rules = winnow.Totals(all)
+	if err := f.check(inForce, all); err != nil {
+		return err
+	}
+	all = slices.DeleteFunc(all, func(x report.Part) bool { return !f.fits(&x.Explanation) })
+	doc := explained{Source: src, Policy: inForce.Name, Parts: []report.Explanation{}}
+	doc.Zones, doc.Rules = report.Totals(all)
 	listed := all[:0]
 	for _, x := range all {
 		if !f.worth(&x.Explanation) {
@@ -137,7 +143,7 @@ func runExplainAll(ctx context.Context, a *cli.App, src string, f partFilter) er
 	return s.Tell(a, doc, func() { showParts(ctx, a, s, listed, doc) })
 }
 
-func showParts(ctx context.Context, a *cli.App, s *source.Session, listed []winnow.PartReport, doc explained) {
+func showParts(ctx context.Context, a *cli.App, s *source.Session, listed []report.Part, doc explained) {
 	if folder := strings.TrimSuffix(folder(ctx, s), "/"); len(folder) > 1 {
 		for i := range listed {
 			listed[i].Target = strings.ReplaceAll(listed[i].Target, folder+"/", "")
@@ -162,41 +168,41 @@ func folder(ctx context.Context, s *source.Session) string {
 const unseen = 160
 
 // check refuses the name of a rule that is neither in force nor in the session.
-func (f partFilter) check(e *winnow.Engine, all []winnow.PartReport) error {
+func (f partFilter) check(p policy.Policy, all []report.Part) error {
 	if f.rule == "" {
 		return nil
 	}
 	var names []string
-	for _, r := range e.Policy().Rules {
+	for _, r := range p.Rules {
 		names = append(names, r.Name())
 	}
-	concerned := func(x winnow.PartReport) bool { return f.concerns(&x.Explanation) }
+	concerned := func(x report.Part) bool { return f.concerns(&x.Explanation) }
 	if slices.Contains(names, f.rule) || slices.ContainsFunc(all, concerned) {
 		return nil
 	}
 	slices.Sort(names)
-	return cli.Usage("unknown rule %q under the policy %s; use %s", f.rule, e.Policy().Name, strings.Join(names, ", "))
+	return cli.Usage("unknown rule %q under the policy %s; use %s", f.rule, p.Name, strings.Join(names, ", "))
 }
 
 // fits reports whether a part is among those asked for. Markers of steps and the like are not.
-func (f partFilter) fits(x *winnow.Explanation) bool {
+func (f partFilter) fits(x *report.Explanation) bool {
 	inZone := f.zone == "" || string(x.Zone) == f.zone
 	return (x.Tokens > 0 || len(x.Elisions) > 0) && inZone && (f.rule == "" || f.concerns(x))
 }
 
 // concerns reports whether the rule has anything to say of a part.
-func (f partFilter) concerns(x *winnow.Explanation) bool {
-	of := func(r winnow.Reason) bool { return r.Rule == f.rule }
+func (f partFilter) concerns(x *report.Explanation) bool {
+	of := func(r report.Reason) bool { return r.Rule == f.rule }
 	return slices.ContainsFunc(x.Elisions, of) || slices.ContainsFunc(x.Candidates, of) ||
 		slices.ContainsFunc(x.Refusals, func(r rule.Refusal) bool { return r.Rule == f.rule })
 }
 
 // worth reports whether a part gets a line of its own: something was decided about it, or protects
 // it. If a zone or a rule was asked for, all of it is listed.
-func (f partFilter) worth(x *winnow.Explanation) bool {
+func (f partFilter) worth(x *report.Explanation) bool {
 	if f != (partFilter{}) {
 		return true
 	}
 	decided := len(x.Elisions)+len(x.Candidates)+len(x.Refusals)+len(x.StandsFor)+len(x.WouldStandFor) > 0 || x.Pinned
-	return decided || x.Kept != nil && (x.Kept.By == winnow.ByTool || x.Kept.By == winnow.ByPath)
+	return decided || x.Kept != nil && (x.Kept.By == report.ByTool || x.Kept.By == report.ByPath)
 }

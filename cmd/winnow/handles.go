@@ -11,6 +11,7 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
+	"github.com/winnowhq/winnow/edit"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/visible"
@@ -18,9 +19,9 @@ import (
 
 // handleList is the JSON document of handles.
 type handleList struct {
-	Source  string         `json:"source"`
-	Minimum int            `json:"minimum"` // tokens, of a piece of a part
-	Handles []winnow.Named `json:"handles"`
+	Source  string       `json:"source"`
+	Minimum int          `json:"minimum"` // tokens, of a piece of a part
+	Handles []edit.Named `json:"handles"`
 }
 
 func handlesCommand(a *cli.App) *cobra.Command {
@@ -43,7 +44,7 @@ func runHandles(ctx context.Context, a *cli.App, src string) error {
 		return err
 	}
 	defer s.Close()
-	named, err := s.Engine.Handles(ctx, s.ID)
+	named, err := winnow.Look(ctx, s.Engine, s.ID, edit.Handles)
 	if err != nil {
 		return err
 	}
@@ -58,14 +59,14 @@ func runHandles(ctx context.Context, a *cli.App, src string) error {
 	return s.Done()
 }
 
-func showHandles(a *cli.App, named []winnow.Named) {
+func showHandles(a *cli.App, named []edit.Named) {
 	if len(named) == 0 {
 		return
 	}
 	rows := [][]string{{"handle", "tokens", "steps", "what"}}
 	for _, n := range named {
 		what := visible.Line(cmp.Or(n.Tool, n.Type) + " " + n.Target)
-		if n.State == winnow.Elided {
+		if n.State == edit.Elided {
 			what += fmt.Sprintf(" (%s: %s tokens shown)", n.Rule, quantity.Number(n.Shown))
 		}
 		rows = append(rows, []string{n.Handle, quantity.Number(n.Tokens), strconv.Itoa(n.Age), what})

@@ -19,6 +19,7 @@ import (
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/plainfile"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/skim"
 )
 
@@ -27,7 +28,7 @@ type inspection struct {
 	Source string         `json:"source"`
 	Format string         `json:"format,omitzero"`
 	Counts *format.Counts `json:"counts,omitzero"` // in the product's own terms, branches that were left included
-	winnow.Report
+	report.Report
 	Page    string          `json:"page,omitzero"` // path of the page for a browser
 	Damaged []format.Damage `json:"damaged"`
 }
@@ -79,7 +80,7 @@ func runInspect(ctx context.Context, a *cli.App, src string, html output.Page) e
 		return err
 	}
 	defer s.Close()
-	report, err := s.Engine.Inspect(ctx, s.ID)
+	report, err := winnow.Look(ctx, s.Engine, s.ID, report.Inspect)
 	if err != nil {
 		return err
 	}
@@ -93,7 +94,7 @@ func runInspect(ctx context.Context, a *cli.App, src string, html output.Page) e
 }
 
 // tellInspection prints what was seen of a session.
-func tellInspection(a *cli.App, s *source.Session, src string, report winnow.Report, page string) error {
+func tellInspection(a *cli.App, s *source.Session, src string, report report.Report, page string) error {
 	doc := inspection{Source: src, Format: s.Format(), Report: report, Page: page, Damaged: s.Damaged()}
 	if s.Doc != nil {
 		doc.Counts = &s.Doc.Counts

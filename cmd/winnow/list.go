@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -8,11 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/survey"
+	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/visible"
@@ -77,7 +80,7 @@ until the file changes. --quick reads only the beginning of each file.`,
 }
 
 func runList(ctx context.Context, a *cli.App, quick bool) error {
-	settings, err := a.Settings()
+	_, err := a.Settings()
 	if err != nil {
 		return err // a mistake in the configuration is told by every command
 	}
@@ -85,9 +88,9 @@ func runList(ctx context.Context, a *cli.App, quick bool) error {
 	if err != nil {
 		return err
 	}
-	var bills []winnow.Bill
+	var bills []bill.Bill
 	if !quick {
-		if bills, err = billsOf(ctx, a, listings, settings); err != nil {
+		if bills, err = billsOf(ctx, a, listings); err != nil {
 			return err
 		}
 	}
@@ -115,8 +118,26 @@ func runList(ctx context.Context, a *cli.App, quick bool) error {
 	return err
 }
 
-// billsOf are what sessions of the store cost.
-func billsOf(ctx context.Context, a *cli.App, of []store.Listing, settings winnow.Settings) ([]winnow.Bill, error) {
+// sums is what a session of the store cost. Nothing of it is kept at hand.
+func sums(ctx context.Context, a *cli.App, kept store.Store, id string, prices *bill.Prices) (bill.Sums, error) {
+	state, err := kept.State(ctx, id)
+	if err != nil {
+		return bill.Sums{}, err
+	}
+	log := make([]session.Message, 0, state.Messages)
+	for m, err := range kept.Messages(ctx, id) {
+		if err != nil {
+			return bill.Sums{}, err
+		}
+		log = append(log, m)
+	}
+	slices.Reverse(log)
+	name := cmp.Or(a.Model, report.Reader(state.Info, log, ""))
+	return report.SumsOf(state, log, prices.Model(name).String(), prices), nil
+}
+
+// billsOf is what each session of the store cost.
+func billsOf(ctx context.Context, a *cli.App, of []store.Listing) ([]bill.Bill, error) {
 	if len(of) == 0 {
 		return nil, nil
 	}
@@ -125,14 +146,10 @@ func billsOf(ctx context.Context, a *cli.App, of []store.Listing, settings winno
 		return nil, err
 	}
 	defer kept.Close()
-	engine, err := source.Engine(a, kept, settings)
-	if err != nil {
-		return nil, err
-	}
-	defer engine.Close()
-	bills := make([]winnow.Bill, len(of))
+	prices := bill.NewPrices(model.Default().Lookup)
+	bills := make([]bill.Bill, len(of))
 	for i, l := range of {
-		sums, err := engine.Sums(ctx, l.Info.ID)
+		sums, err := sums(ctx, a, kept, l.Info.ID, prices)
 		if errors.Is(err, store.ErrNotFound) {
 			continue // it was deleted meanwhile
 		}

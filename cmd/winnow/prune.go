@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"github.com/winnowhq/winnow"
 
 	"github.com/spf13/cobra"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/policy"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 )
 
@@ -75,7 +77,10 @@ func runPrune(ctx context.Context, a *cli.App, src string, out output.Target, dr
 	if err != nil {
 		return err
 	}
-	inForce := s.Engine.Policy()
+	inForce, err := s.Policy(ctx)
+	if err != nil {
+		return err
+	}
 	doc := pruning{
 		Source: src, Format: s.Format(), Policy: inForce.Name, Schedule: inForce.Schedule.Name(), Marked: []string{},
 		Elisions: []rule.Elision{}, Refusals: append([]rule.Refusal{}, outcome.Refusals...),
@@ -103,7 +108,7 @@ func runPrune(ctx context.Context, a *cli.App, src string, out output.Target, dr
 	if doc.Output == "-" {
 		return s.Done() // standard output has the session
 	}
-	after, err := s.Engine.Inspect(ctx, s.ID)
+	after, err := winnow.Look(ctx, s.Engine, s.ID, report.Inspect)
 	if err != nil {
 		return err
 	}

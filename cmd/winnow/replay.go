@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/output"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/simulation"
+	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/lab"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/summarize/offline"
@@ -134,7 +134,7 @@ func runReplay(ctx context.Context, a *cli.App, args []string, f simulation.Flag
 }
 
 // tellReplay prints what a replay showed, and does what it was asked to do with it.
-func tellReplay(ctx context.Context, a *cli.App, report lab.Report, reader *simulation.Reader, settings winnow.Settings,
+func tellReplay(ctx context.Context, a *cli.App, report lab.Report, reader *simulation.Reader, settings config.Settings,
 	f simulation.Flags, files simulation.Files) error {
 	problems, doc := reader.Problems(report), simulation.DocumentOf(report, f.Detail)
 	if len(report.Sessions) == 0 {
@@ -173,7 +173,7 @@ func tellReplay(ctx context.Context, a *cli.App, report lab.Report, reader *simu
 }
 
 // showReplay prints the report for people, and what --apply would do unless it is about to be done.
-func showReplay(a *cli.App, r lab.Report, settings winnow.Settings, applied bool) {
+func showReplay(a *cli.App, r lab.Report, settings config.Settings, applied bool) {
 	a.Paint().Replay(r)
 	if r.Advice == nil || applied {
 		return

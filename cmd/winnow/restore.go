@@ -7,6 +7,7 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/output"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
+	"github.com/winnowhq/winnow/edit"
 )
 
 func restoreCommand(a *cli.App) *cobra.Command {
@@ -27,9 +28,9 @@ unknown, what was undone, files whose bytes are not in the log, and what does no
 		Args: cli.Between(2, -1, "SRC and at least one PART"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			do := func(s *source.Session, c *change.Document) error {
-				receipt, err := s.Engine.Restore(cmd.Context(), s.ID, args[1:]...)
+				done, err := s.Engine.Edit(cmd.Context(), s.ID, edit.Request{Restore: args[1:], All: true})
 				if err == nil {
-					c.Note(receipt)
+					c.Note(done.Receipt)
 				}
 				return err
 			}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"github.com/winnowhq/winnow"
 	"maps"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/recall"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/snapshot"
@@ -85,7 +87,7 @@ func runShow(ctx context.Context, a *cli.App, src string, diff bool, html output
 	if err != nil {
 		return err
 	}
-	paid, err := s.Engine.Sums(ctx, s.ID)
+	paid, err := winnow.Look(ctx, s.Engine, s.ID, report.Sums)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/internal/outside"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/view"
 )
@@ -109,7 +110,7 @@ func TestFiles_areFoldedAndReadAgain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := e.Inspect(ctx, id); err != nil {
+			if _, err := winnow.Look(ctx, e, id, report.Inspect); err != nil {
 				t.Fatal(err)
 			}
 			receipt, err := e.Compact(ctx, id, winnow.CompactOptions{Auto: true})

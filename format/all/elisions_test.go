@@ -17,6 +17,7 @@ import (
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/rule/ruletest"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 )
 
 func tideLines(n int) string {
@@ -82,7 +83,7 @@ func numberedLines(n int) string {
 // pruned gives the ledger of a session once every rule of a policy had its way.
 func pruned(t *testing.T, s session.Session, name string, idle bool) rule.Ledger {
 	t.Helper()
-	settings := winnow.DefaultSettings()
+	settings := settings.Default()
 	settings.Policy, settings.Counter = name, "chars4"
 	settings.Compaction.Protect, settings.Compaction.Minimum, settings.Compaction.ProtectTurns = 10, 0, 0
 	settings.Strategies.BalancedPruning.Code, settings.Strategies.BalancedPruning.Idle = true, idle

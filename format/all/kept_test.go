@@ -14,11 +14,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/edit"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/memory"
 	"github.com/winnowhq/winnow/view"
@@ -50,7 +53,7 @@ func newAsker(t *rapid.T, policy string) *asker {
 }
 
 func (a *asker) open() {
-	settings := winnow.DefaultSettings()
+	settings := settings.Default()
 	settings.Policy = a.policy
 	e, err := winnow.Open(winnow.Config{Store: a.store, Settings: &settings})
 	if err != nil {
@@ -197,7 +200,7 @@ func (a *asker) Restore(*rapid.T) {
 		return
 	}
 	before := a.view()
-	receipt, err := a.engine.Restore(context.Background(), a.id, p.ID)
+	done, err := a.engine.Edit(context.Background(), a.id, edit.Request{Restore: []string{p.ID}, All: true})
 	if winnow.CodeOf(err) == winnow.Already {
 		a.same(before, "refused,")
 		return
@@ -208,19 +211,19 @@ func (a *asker) Restore(*rapid.T) {
 	if slices.EqualFunc(before, a.view(), slices.Equal) {
 		a.Fatalf("it says that it restored %s, and changed nothing", p.ID)
 	}
-	if len(receipt.Quoted) == 0 {
+	if len(done.Receipt.Quoted) == 0 {
 		return
 	}
 	a.quoted++
 	a.begins(before, "a folded part restored")
 	now, err := a.engine.View(context.Background(), a.id)
-	if err != nil || now.Tokens != receipt.TokensAfter {
-		a.Fatalf("the receipt says %d tokens, the view has %d, %v", receipt.TokensAfter, now.Tokens, err)
+	if err != nil || now.Tokens != done.Receipt.TokensAfter {
+		a.Fatalf("the receipt says %d tokens, the view has %d, %v", done.Receipt.TokensAfter, now.Tokens, err)
 	}
-	if _, err := a.engine.Restore(context.Background(), a.id, p.ID); winnow.CodeOf(err) != winnow.Already {
+	if _, err := a.engine.Edit(context.Background(), a.id, edit.Request{Restore: []string{p.ID}, All: true}); winnow.CodeOf(err) != winnow.Already {
 		a.Fatalf("restored twice: %v", err)
 	}
-	a.turn(before, receipt.ID)
+	a.turn(before, done.Receipt.ID)
 }
 
 func (a *asker) Pin(*rapid.T) {
@@ -327,7 +330,7 @@ func (a *asker) held() {
 		}
 	}
 	for i := range state.Receipts {
-		if r := &state.Receipts[i]; r.Kind == pivot.Restoring && winnow.Stands(state, r) {
+		if r := &state.Receipts[i]; r.Kind == pivot.Restoring && report.Stands(state, r) {
 			for _, id := range r.Quoted {
 				if m, _ := session.FindPart(log.Messages, id); !in[m.ID] {
 					part("what was restored", id)

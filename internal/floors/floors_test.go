@@ -25,7 +25,7 @@ var floors = [][]string{
 	{"session", "token", "token/*", "model", "shell", "call", "quantity", "plainfile", "visible", "secret"},
 	{"rule", "budget", "bill", "recall", "pivot/fact", "coverage", "wire", "wire/*", "format/internal/*", "rule/letter"},
 	{"view", "pivot", "schedule", "store", "format", "llm"},
-	{"policy", "summarize/*", "llm/*", "store/*", "store/internal/exact", "store/internal/words", "format/*", "format/internal/transcript", "format/internal/jsonl"},
+	{"policy", "summarize/*", "llm/*", "store/*", "store/internal/exact", "store/internal/words", "format/*", "format/internal/transcript", "format/internal/jsonl", "settings", "report", "edit"},
 	{"", "lab"}, // the root: the engine, and the lab beside it: both run the planner
 	{"config", "display", "tui", "page", "discover", "skim", "selfprune", "snapshot", "inplace", "agent", "agent/*"},
 	{"chat/internal/draw", "chat/internal/editor", "chat/internal/panel", "chat/internal/transcript"}, // the rooms of the chat
@@ -40,6 +40,9 @@ var floors = [][]string{
 
 // siblings are the imports on one floor that are meant, with the reason.
 var siblings = map[string]string{
+	"edit report":                         "what it is decided from",
+	"settings policy":                     "which one is made of them",
+	"report policy":                       "what the rules would find now",
 	"rule/letter rule":                    "the types of a rule",
 	"chat/internal/* chat/internal/draw":  "lines for the terminal",
 	"format/* format/internal/transcript": "what the records of runs share",

@@ -21,8 +21,8 @@ var through = map[string]string{
 	"chat/internal/drawtest":         "",                                  // golden files of tests
 	"cmd/winnow":                     "format/all FuzzCut",                // it hands every file on to format, config, replay or the engine
 	"cmd/winnow/internal/change":     "format/all FuzzCut",                // what it remembers of a file, beside that file
-	"cmd/winnow/internal/simulation": "format/all FuzzCut",                // sessions, and the configuration
 	"cmd/winnow/internal/output":     "format/all FuzzCut",                // the file that it replaced
+	"cmd/winnow/internal/simulation": "format/all FuzzCut",                // sessions, and the configuration
 	"cmd/winnow/internal/source":     "format/all FuzzCut",                // every file
 	"cmd/winnow/internal/workbench":  "format/all FuzzCut",                // sessions, and instructions that it hands on
 	"format":                         "format/all FuzzCut",                // the lines of a file

@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/internal/outside"
@@ -19,6 +18,7 @@ import (
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/rule/ruletest"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/token"
 )
 
@@ -54,7 +54,7 @@ var forecasts = []setting{
 // compare plays a session through the lab and the engine.
 func (s setting) compare(t *testing.T, log session.Session, again int) (triggers map[string]int) {
 	t.Helper()
-	settings := winnow.DefaultSettings()
+	settings := settings.Default()
 	settings.Policy, settings.Schedule, settings.Counter = s.policy, s.schedule, "linear"
 	if strings.HasSuffix(s.name, "threshold") {
 		settings.Compaction.Threshold = budget.Thresholds{"*": budget.Economic}

@@ -12,6 +12,7 @@ import (
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/store/memory"
 	"github.com/winnowhq/winnow/summarize/offline"
 	"github.com/winnowhq/winnow/token"
@@ -83,7 +84,7 @@ type piece struct {
 }
 
 // lived is the course that the engine gives: the first steps of a trace. again opens another engine on the same store before every so many steps, 0 never.
-func lived(t *testing.T, trace *lab.Trace, settings winnow.Settings, m model.Model, steps, again int) course {
+func lived(t *testing.T, trace *lab.Trace, settings settings.Settings, m model.Model, steps, again int) course {
 	t.Helper()
 	h := &host{T: t, model: m, base: trace.Base, facts: rule.NewFacts(token.Linear{}), now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
 	h.config = winnow.Config{

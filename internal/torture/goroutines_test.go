@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
@@ -151,7 +152,7 @@ func one(ctx context.Context, e *winnow.Engine, id, kind string, n int, dice *ra
 		if err := view.Check(v.Messages); err != nil {
 			return nil, err
 		}
-		_, err = e.Inspect(ctx, id)
+		_, err = winnow.Look(ctx, e, id, report.Inspect)
 		return nil, err
 	case "fork": // gone again at once: all that were left would be copies of a long log, and every search would take up those that are new
 		log, _, err := e.Session(ctx, id)

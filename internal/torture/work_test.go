@@ -10,10 +10,13 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/edit"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/summarize/offline"
 	"github.com/winnowhq/winnow/token"
@@ -63,7 +66,7 @@ func newWorker(seed uint64, kept store.Store) (*worker, error) {
 
 // configOf is the configuration of an engine with so little room that there is always something to prune and to fold.
 func configOf(seed uint64, kept store.Store) winnow.Config {
-	settings := winnow.DefaultSettings()
+	settings := settings.Default()
 	settings.Policy = []string{"balanced", "balanced", "classic", "aggressive"}[seed%4]
 	settings.Compaction.Protect, settings.Compaction.Minimum, settings.Compaction.ProtectTurns = 600, 100, 1
 	keep := 800
@@ -147,7 +150,7 @@ func (w *worker) run(ctx context.Context, o op, r *rand.Rand) error {
 		_, err := e.Compact(ctx, id, winnow.CompactOptions{Auto: r.IntN(2) == 0, Focus: strings.Repeat("the parser", r.IntN(2))})
 		return err
 	case "schedule":
-		_, err := e.Schedule(ctx, id, r.IntN(2) == 0)
+		_, err := e.Compact(ctx, id, winnow.CompactOptions{Later: true, Auto: r.IntN(2) == 0})
 		return err
 	case "undo":
 		_, err := e.Undo(ctx, id, "")
@@ -164,26 +167,26 @@ func (w *worker) run(ctx context.Context, o op, r *rand.Rand) error {
 		s, ledger, source := someSession(o.N, r)
 		return e.Import(ctx, s, ledger, source)
 	case "rename":
-		return e.Rename(ctx, id, fmt.Sprint("renamed by ", o.N))
+		return e.Amend(ctx, id, winnow.Amendment{Title: fmt.Sprint("renamed by ", o.N)})
 	case "charge":
-		return e.Charge(ctx, id, store.Spend{Time: session.Millis(w.now.UnixMilli()), Kind: "headline", Model: "p/m", Usage: session.Usage{Input: r.IntN(900), Output: o.N}, Cost: float64(o.N)},
-			store.Spend{Time: session.Millis(w.now.UnixMilli()), Kind: "summary", Model: "p/m", Failed: true})
+		return e.Amend(ctx, id, winnow.Amendment{Spent: []store.Spend{{Time: session.Millis(w.now.UnixMilli()), Kind: "headline", Model: "p/m", Usage: session.Usage{Input: r.IntN(900), Output: o.N}, Cost: float64(o.N)},
+			{Time: session.Millis(w.now.UnixMilli()), Kind: "summary", Model: "p/m", Failed: true}}})
 	case "publish":
 		if err := e.Prepare(ctx, id); err != nil {
 			return err
 		}
-		_, err := e.Publish(ctx, id)
+		_, err := e.Compact(ctx, id, winnow.CompactOptions{Prepared: true})
 		return err
 	case "dismiss", "undismiss":
-		all, err := e.Constraints(ctx, id)
-		at := slices.IndexFunc(all, func(c winnow.Constraint) bool { return c.Dismissed == (o.Kind == "undismiss") })
+		all, err := winnow.Look(ctx, e, id, report.Instructions)
+		at := slices.IndexFunc(all, func(c report.Instruction) bool { return c.Dismissed == (o.Kind == "undismiss") })
 		if err != nil || at < 0 {
 			return err
 		}
 		if which := fmt.Sprint(all[at].Number); o.Kind == "undismiss" {
-			_, err = e.Undismiss(ctx, id, which)
+			_, err = e.Dismiss(ctx, id, false, which)
 		} else {
-			_, err = e.Dismiss(ctx, id, which)
+			_, err = e.Dismiss(ctx, id, true, which)
 		}
 		return err
 	case "aside":
@@ -236,7 +239,7 @@ func (w *worker) run(ctx context.Context, o op, r *rand.Rand) error {
 		if len(calls) == 0 {
 			return nil
 		}
-		_, err := e.Keep(ctx, id, calls[max(0, len(calls)-1-r.IntN(4))], someText(r, 20_000))
+		err := e.Amend(ctx, id, winnow.Amendment{Kept: map[string]string{calls[max(0, len(calls)-1-r.IntN(4))]: someText(r, 20_000)}})
 		return err
 	case "fork":
 		before := ""
@@ -255,7 +258,7 @@ func (w *worker) run(ctx context.Context, o op, r *rand.Rand) error {
 		return err
 	case "restore":
 		if all := state.Ledger.All(); len(all) > 0 {
-			_, err := e.Restore(ctx, id, all[r.IntN(len(all))].Part)
+			_, err := e.Edit(ctx, id, edit.Request{Restore: []string{all[r.IntN(len(all))].Part}, All: true})
 			return err
 		}
 	case "pin":

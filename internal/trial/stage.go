@@ -207,7 +207,7 @@ func (p *play) ahead(ctx context.Context, t TB, c *Case) ending {
 	c.append(t, session.Message{MessageInfo: session.MessageInfo{Role: session.User, Agent: "build"},
 		Parts: []session.Part{{Type: session.TextPart, Text: newest}}})
 	c.show(t)
-	receipt, published := c.Publish(context.Background(), c.ID)
+	receipt, published := c.Compact(context.Background(), c.ID, winnow.CompactOptions{Prepared: true})
 	if err != nil {
 		if receipt != nil || published != nil {
 			t.Errorf("of a preparation that failed, %+v was published: %v", receipt, published)

@@ -19,6 +19,7 @@ import (
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/store/memory"
 	asking "github.com/winnowhq/winnow/summarize/model"
 	"github.com/winnowhq/winnow/summarize/offline"
@@ -131,7 +132,7 @@ func (s Suite) Start(t TB, u Upstream, stage Stage, strict bool, script func(str
 		client = s.Retry(client)
 	}
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	settings := winnow.DefaultSettings()
+	settings := settings.Default()
 	settings.Compaction.Summarizer = "llm"
 	settings.Compaction.Prune = stage != Threshold // else that would do
 	c := winnow.Config{

@@ -5,8 +5,9 @@ import (
 
 	"charm.land/lipgloss/v2"
 
-	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/tui"
 )
 
@@ -23,7 +24,7 @@ type stratum struct {
 }
 
 // strata are what fills a window, as they are sent.
-func strata(g winnow.Gauge, s Style) []stratum {
+func strata(g report.Gauge, s Style) []stratum {
 	first := stratum{"system", "▓", g.System, s.Dim}
 	if !g.Split {
 		first.name = "system, tools"
@@ -39,7 +40,7 @@ const (
 
 // Bar draws what fills the window and what the session has cost, in two lines that are no wider
 // than width.
-func Bar(g winnow.Gauge, width int, s Style) []string {
+func Bar(g report.Gauge, width int, s Style) []string {
 	look := s.Dim
 	switch {
 	case g.Full():
@@ -59,7 +60,7 @@ func Bar(g winnow.Gauge, width int, s Style) []string {
 
 // drawStrata draws the bar over a number of cells. All of it is the context of the model, where
 // that is known.
-func drawStrata(g winnow.Gauge, cells int, s Style) string {
+func drawStrata(g report.Gauge, cells int, s Style) string {
 	whole := max(g.Context, g.Usable)
 	if whole <= 0 {
 		whole = g.Total
@@ -93,7 +94,7 @@ func drawStrata(g winnow.Gauge, cells int, s Style) string {
 }
 
 // drawLegend names the strata that are there, with their sizes.
-func drawLegend(g winnow.Gauge, s Style) (drawn string, columns int) {
+func drawLegend(g report.Gauge, s Style) (drawn string, columns int) {
 	for _, p := range strata(g, s) {
 		if p.tokens > 0 {
 			text := p.name + " " + quantity.Number(p.tokens)
@@ -105,7 +106,7 @@ func drawLegend(g winnow.Gauge, s Style) (drawn string, columns int) {
 }
 
 // barText says it in words: the longest of several texts that fits.
-func barText(g winnow.Gauge, width int) string {
+func barText(g report.Gauge, width int) string {
 	size := BarSize(g)
 	all, last := BarCost(g)
 	var elided, cost, spent, cache, both string
@@ -136,7 +137,7 @@ func barText(g winnow.Gauge, width int) string {
 }
 
 // BarSize says how full the window is, the longest text first.
-func BarSize(g winnow.Gauge) [5]string {
+func BarSize(g report.Gauge) [5]string {
 	about, remark, longer := "≈", "", ""
 	if g.Reported {
 		about = ""
@@ -165,7 +166,7 @@ func BarSize(g winnow.Gauge) [5]string {
 }
 
 // BarCost is what the session and its newest step have cost, "" before the first.
-func BarCost(g winnow.Gauge) (all, last string) {
+func BarCost(g report.Gauge) (all, last string) {
 	bill := g.All()
 	if bill.Requests == 0 {
 		return "", ""
@@ -181,7 +182,7 @@ func BarCost(g winnow.Gauge) (all, last string) {
 }
 
 // Cost is what requests have cost: "?" where nobody knows a price, and "≥" where some are known.
-func Cost(b winnow.Bill) string {
+func Cost(b bill.Bill) string {
 	switch {
 	case b.Unknown() == 0:
 		return quantity.Dollars(b.Cost)
@@ -192,4 +193,4 @@ func Cost(b winnow.Bill) string {
 }
 
 // CacheShare is how much of the prompts came from the provider's cache.
-func CacheShare(b winnow.Bill) string { return quantity.Percent(b.Usage.Cache.Read, b.Usage.Prompt()) }
+func CacheShare(b bill.Bill) string { return quantity.Percent(b.Usage.Cache.Read, b.Usage.Prompt()) }

@@ -9,19 +9,20 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"pgregory.net/rapid"
 
-	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/chat/internal/drawtest"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/tui"
 )
 
 // gauges are windows in different states.
-func gauges() map[string]winnow.Gauge {
-	step := winnow.Bill{Requests: 1, Usage: session.Usage{Input: 2_300, Output: 500,
+func gauges() map[string]report.Gauge {
+	step := bill.Bill{Requests: 1, Usage: session.Usage{Input: 2_300, Output: 500,
 		Cache: session.CacheUsage{Read: 56_000}}, Cost: 0.0214}
-	all := winnow.Bill{Requests: 40, Usage: session.Usage{Input: 90_000, Output: 20_000,
+	all := bill.Bill{Requests: 40, Usage: session.Usage{Input: 90_000, Output: 20_000,
 		Cache: session.CacheUsage{Read: 900_000}}, Cost: 0.8314}
-	half := winnow.Gauge{
+	half := report.Gauge{
 		System: 8_200, Tools: 4_100, Pinned: 900, Summary: 3_100, Live: 45_000, Split: true, Learned: true,
 		Elided: 22_400, ElidedParts: 31,
 		Total: 61_300, Reported: true, Usable: 148_000, Warn: 125_800, Context: 200_000, Last: step, Steps: all,
@@ -31,14 +32,14 @@ func gauges() map[string]winnow.Gauge {
 	nearly := half
 	nearly.Live, nearly.Total = 112_000, 128_300
 	free := half
-	free.Last, free.Steps = winnow.Bill{Requests: 1, Usage: step.Usage, Unpriced: 1},
-		winnow.Bill{Requests: 40, Usage: all.Usage, Unpriced: 40}
+	free.Last, free.Steps = bill.Bill{Requests: 1, Usage: step.Usage, Unpriced: 1},
+		bill.Bill{Requests: 40, Usage: all.Usage, Unpriced: 40}
 	partly := half
 	partly.Last = free.Last
 	partly.Steps.Unpriced = 3
 	unlimited := half
 	unlimited.Usable, unlimited.Warn, unlimited.Context = 0, 0, 0
-	return map[string]winnow.Gauge{
+	return map[string]report.Gauge{
 		"half full": half, "nearly full": nearly, "full": full, "nobody knows the prices": free,
 		"some prices are known": partly, "the limit is not known": unlimited,
 		"nothing yet":             {Usable: 148_000, Warn: 125_800, Context: 200_000},
@@ -103,15 +104,15 @@ func TestDrawStrata_isReadWithoutColour(t *testing.T) {
 
 func TestBar_fitsEveryWidth(t *testing.T) {
 	size := rapid.OneOf(rapid.IntRange(0, 300_000), rapid.SampledFrom([]int{0, 1, math.MaxInt32}))
-	bill := rapid.Custom(func(r *rapid.T) winnow.Bill {
-		return winnow.Bill{
+	bill := rapid.Custom(func(r *rapid.T) bill.Bill {
+		return bill.Bill{
 			Requests: rapid.IntRange(0, 100).Draw(r, "requests"), Unpriced: rapid.IntRange(0, 2).Draw(r, "unpriced"),
 			Cost:  rapid.Float64Range(0, 1e9).Draw(r, "cost"),
 			Usage: session.Usage{Input: size.Draw(r, "input"), Cache: session.CacheUsage{Read: size.Draw(r, "read")}},
 		}
 	})
 	rapid.Check(t, func(r *rapid.T) {
-		g := winnow.Gauge{
+		g := report.Gauge{
 			System: size.Draw(r, "system"), Tools: size.Draw(r, "tools"), Pinned: size.Draw(r, "pinned"),
 			Summary: size.Draw(r, "summary"), Live: size.Draw(r, "live"),
 			Split: rapid.Bool().Draw(r, "split"), Elided: size.Draw(r, "elided"), Usable: size.Draw(r, "usable"),

@@ -11,6 +11,7 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/tui"
 )
 
@@ -23,8 +24,8 @@ type contextPanel struct {
 	id     string
 	style  draw.Style
 
-	parts  []winnow.PartReport // of the window, what a model reads of it alone, in their order
-	gauge  winnow.Gauge
+	parts  []report.Part // of the window, what a model reads of it alone, in their order
+	gauge  report.Gauge
 	newest int // step
 	loaded bool
 	failed error
@@ -90,10 +91,10 @@ func (p *contextPanel) Keys() string {
 // read looks at the session, and then says what was done before. It runs beside the program and
 // touches nothing that is drawn.
 func (p *contextPanel) read(then func()) panelRead {
-	var g winnow.Gauge
-	all, err := p.engine.Parts(p.ctx, p.id)
+	var g report.Gauge
+	all, err := winnow.Look(p.ctx, p.engine, p.id, report.Parts)
 	if err == nil {
-		g, err = p.engine.Gauge(p.ctx, p.id)
+		g, err = winnow.Look(p.ctx, p.engine, p.id, report.Measure)
 	}
 	return panelRead{p, func() {
 		p.loaded, p.failed = true, err
@@ -103,7 +104,7 @@ func (p *contextPanel) read(then func()) panelRead {
 		p.gauge, p.parts, p.newest = g, p.parts[:0], 0
 		for _, x := range all {
 			p.newest = max(p.newest, x.Step)
-			if x.Zone != winnow.Folded && (x.Tokens > 0 || x.Shown > 0) {
+			if x.Zone != report.Folded && (x.Tokens > 0 || x.Shown > 0) {
 				p.parts = append(p.parts, x)
 			}
 		}
@@ -173,7 +174,7 @@ func (p *contextPanel) explain() tea.Cmd {
 	part := row.part.Part
 	p.explained[part] = &explained{}
 	return func() tea.Msg {
-		x, err := p.engine.Explain(p.ctx, p.id, part)
+		x, err := winnow.Look(p.ctx, p.engine, p.id, report.Explain(part))
 		return panelRead{p, func() { p.explained[part] = &explained{x: x, err: err} }}
 	}
 }
@@ -247,15 +248,15 @@ func (p *contextPanel) matched() (n int) {
 type contextRow struct {
 	key     string
 	name    string
-	part    *winnow.PartReport // nil for a group and for the prefix
-	members []*winnow.PartReport
+	part    *report.Part // nil for a group and for the prefix
+	members []*report.Part
 	inside  bool // it stands under its group
 	tokens  int  // as the model sees it
 	elided  int
 	step    int // of the newest of it
 }
 
-func rowOf(x *winnow.PartReport, inside bool) contextRow {
+func rowOf(x *report.Part, inside bool) contextRow {
 	row := contextRow{key: "part:" + x.Part, name: partName(x), part: x, inside: inside, tokens: x.Shown, step: x.Step}
 	if len(x.Elisions) > 0 {
 		row.elided = max(0, x.Tokens-x.Shown)
@@ -355,7 +356,7 @@ func (p *contextPanel) unfold(groups []contextRow) []contextRow {
 }
 
 // partName says what a part is, on one line.
-func partName(x *winnow.PartReport) string {
+func partName(x *report.Part) string {
 	if x.Tool != "" {
 		return strings.TrimSpace(draw.OneLine(x.Tool) + " " + draw.OneLine(x.Target))
 	}
@@ -365,7 +366,7 @@ func partName(x *winnow.PartReport) string {
 	return x.Type
 }
 
-func groupName(x *winnow.PartReport, by grouping) string {
+func groupName(x *report.Part, by grouping) string {
 	switch target := draw.OneLine(x.Target); {
 	case x.Tool == "":
 		return x.Type
@@ -376,7 +377,7 @@ func groupName(x *winnow.PartReport, by grouping) string {
 }
 
 // stateOf says how a part is shown, and who decided it.
-func (p *contextPanel) stateOf(x *winnow.PartReport) string {
+func (p *contextPanel) stateOf(x *report.Part) string {
 	switch {
 	case len(x.Elisions) > 0:
 		return "elided " + draw.OneLine(x.Rule)
@@ -386,7 +387,7 @@ func (p *contextPanel) stateOf(x *winnow.PartReport) string {
 		return "could go " + draw.OneLine(x.Rule)
 	case x.Kept != nil:
 		return "kept " + string(x.Kept.By)
-	case x.Zone == winnow.Summary, x.Zone == winnow.Talk:
+	case x.Zone == report.Summary, x.Zone == report.Talk:
 		return string(x.Zone)
 	}
 	return "shown"

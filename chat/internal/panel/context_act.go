@@ -10,7 +10,9 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/chat/internal/draw"
+	"github.com/winnowhq/winnow/edit"
 	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/tui"
 )
@@ -65,9 +67,9 @@ func effect(tokens int) string {
 }
 
 // of are the parts of a row.
-func (r contextRow) of() []*winnow.PartReport {
+func (r contextRow) of() []*report.Part {
 	if r.part != nil {
-		return []*winnow.PartReport{r.part}
+		return []*report.Part{r.part}
 	}
 	return r.members
 }
@@ -90,7 +92,7 @@ func (r contextRow) label() string {
 
 // elide leaves parts out, with a placeholder in the place of each.
 func (p *contextPanel) elide(ctx context.Context, row contextRow) (deed, error) {
-	out, err := p.engine.Discard(ctx, p.id, row.ids()...)
+	out, err := p.engine.Edit(ctx, p.id, edit.Request{Discard: row.ids()})
 	if err != nil {
 		return deed{}, err
 	}
@@ -115,7 +117,7 @@ func (p *contextPanel) elide(ctx context.Context, row contextRow) (deed, error) 
 }
 
 // counted is how many targets are other now than they were, and why the first of the others is not.
-func counted(out winnow.SelfPruned) (done int, why string) {
+func counted(out winnow.Edited) (done int, why string) {
 	for _, t := range out.Targets {
 		if t.OK && t.Code != winnow.Already {
 			done++
@@ -128,7 +130,7 @@ func counted(out winnow.SelfPruned) (done int, why string) {
 
 // restore shows parts whole again.
 func (p *contextPanel) restore(ctx context.Context, row contextRow) (deed, error) {
-	var elided []*winnow.PartReport
+	var elided []*report.Part
 	var ids []string
 	for _, x := range row.of() {
 		if len(x.Elisions) > 0 {
@@ -138,7 +140,7 @@ func (p *contextPanel) restore(ctx context.Context, row contextRow) (deed, error
 	if len(ids) == 0 {
 		return deed{}, fmt.Errorf("%s is shown whole", row.label())
 	}
-	out, err := p.engine.RestoreEach(ctx, p.id, ids...)
+	out, err := p.engine.Edit(ctx, p.id, edit.Request{Restore: ids})
 	if err != nil {
 		return deed{}, err
 	}
@@ -155,7 +157,7 @@ func (p *contextPanel) restore(ctx context.Context, row contextRow) (deed, error
 
 // again leaves parts out that were shown whole: by doing their commit again where all of it was
 // taken back, and each by itself where others of the commit still stand.
-func (p *contextPanel) again(parts []*winnow.PartReport) func(ctx context.Context) error {
+func (p *contextPanel) again(parts []*report.Part) func(ctx context.Context) error {
 	restored, whole := map[string]int{}, map[string]bool{}
 	for _, x := range parts {
 		if r := x.Elisions[0]; r.Receipt != "" {
@@ -181,7 +183,7 @@ func (p *contextPanel) again(parts []*winnow.PartReport) func(ctx context.Contex
 		if len(single) == 0 {
 			return nil
 		}
-		out, err := p.engine.Discard(ctx, p.id, single...)
+		out, err := p.engine.Edit(ctx, p.id, edit.Request{Discard: single})
 		if err != nil {
 			return err
 		}
@@ -209,7 +211,7 @@ func (p *contextPanel) pin(ctx context.Context, row contextRow) (deed, error) {
 		if err := p.engine.Unpin(ctx, p.id, pin.ID); err != nil || len(x.Elisions) == 0 {
 			return err
 		}
-		return p.again([]*winnow.PartReport{x})(ctx)
+		return p.again([]*report.Part{x})(ctx)
 	}}, nil
 }
 

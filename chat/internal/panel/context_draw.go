@@ -3,9 +3,9 @@ package panel
 import (
 	"strings"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/tui"
 )
 
@@ -14,7 +14,7 @@ const excerptLines = 8
 
 // explained is what there is to say of a part: nothing yet, while it is asked for.
 type explained struct {
-	x     winnow.Explanation
+	x     report.Explanation
 	err   error
 	width int
 	lines []string // as they were drawn for this width
@@ -102,7 +102,7 @@ func (p *contextPanel) drawRow(item, width int) string {
 }
 
 // glyph is how a part is shown, in the glyphs of the timeline that inspect draws.
-func (p *contextPanel) glyph(x *winnow.PartReport) string {
+func (p *contextPanel) glyph(x *report.Part) string {
 	switch {
 	case len(x.Elisions) > 0:
 		return "░"
@@ -110,11 +110,11 @@ func (p *contextPanel) glyph(x *winnow.PartReport) string {
 		return "▪"
 	case len(x.Candidates) > 0:
 		return "▒"
-	case x.Zone == winnow.Summary:
+	case x.Zone == report.Summary:
 		return "◆"
-	case x.Zone == winnow.Talk:
+	case x.Zone == report.Talk:
 		return "≡"
-	case x.Zone == winnow.ActiveNow:
+	case x.Zone == report.ActiveNow:
 		return "▓"
 	}
 	return "█"
@@ -141,7 +141,7 @@ func (p *contextPanel) details(item, width int) []string {
 	return e.lines
 }
 
-func (p *contextPanel) drawDetails(x *winnow.Explanation, width int) []string {
+func (p *contextPanel) drawDetails(x *report.Explanation, width int) []string {
 	d := under{width: width, style: p.style}
 	d.say("", quantity.Sentence(x.Because))
 	where := quantity.Number(x.Tokens) + " tokens in the log, " + quantity.Number(x.Shown) + " in the view"

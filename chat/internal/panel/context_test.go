@@ -7,6 +7,7 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
@@ -27,13 +28,13 @@ func (s *scene) size() int {
 }
 
 // state is what the engine says of the part that the panel has chosen.
-func (s *scene) chosen() winnow.Explanation {
+func (s *scene) chosen() report.Explanation {
 	s.t.Helper()
 	row := s.panel.(*contextPanel).row()
 	if row == nil || row.part == nil {
 		s.t.Fatalf("no part is chosen:\n%s", s.look(80, 24))
 	}
-	x, err := s.engine.Explain(s.t.Context(), s.id, row.part.Part)
+	x, err := winnow.Look(s.t.Context(), s.engine, s.id, report.Explain(row.part.Part))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -83,13 +84,13 @@ func TestContextPanel_restoresAndTakesItBack(t *testing.T) {
 		t.Fatalf("the first row is not elided:\n%s", s.look(80, 24))
 	}
 	s.press("r")
-	restored, err := s.engine.Explain(t.Context(), s.id, was.Part)
+	restored, err := winnow.Look(t.Context(), s.engine, s.id, report.Explain(was.Part))
 	if err != nil || len(restored.Elisions) > 0 || s.size() <= pruned {
 		t.Fatalf("it has %d elisions, the window %d tokens after %d, %v", len(restored.Elisions), s.size(), pruned, err)
 	}
 	s.says(was.Handle + " is shown whole again: +" + quantity.Number(s.size()-pruned) + " tokens")
 	s.press("u")
-	if again, err := s.engine.Explain(t.Context(), s.id, was.Part); err != nil || len(again.Elisions) == 0 {
+	if again, err := winnow.Look(t.Context(), s.engine, s.id, report.Explain(was.Part)); err != nil || len(again.Elisions) == 0 {
 		t.Errorf("taken back it is shown whole: %+v, %v", again.Elisions, err)
 	}
 }
@@ -102,7 +103,7 @@ func TestContextPanel_aRestoredCommitIsDoneAgainAsItWas(t *testing.T) {
 	s.press("r")
 	s.says("is shown whole again")
 	s.press("u")
-	again, err := s.engine.Explain(t.Context(), s.id, elided.Part)
+	again, err := winnow.Look(t.Context(), s.engine, s.id, report.Explain(elided.Part))
 	if err != nil || len(again.Elisions) != len(elided.Elisions) ||
 		again.Elisions[0].Receipt != elided.Elisions[0].Receipt || again.Text != elided.Text {
 		t.Errorf("it is elided as %+v, want %+v; %v", again.Elisions, elided.Elisions, err)

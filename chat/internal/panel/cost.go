@@ -9,8 +9,10 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/tui"
 )
 
@@ -20,10 +22,10 @@ func NewCost(ctx context.Context, e *winnow.Engine, id string, s draw.Style) (Pa
 	p.enter = func() (bool, tea.Msg) { return true, nil }
 	p.draw = func(width int) []string { return dim(s, width, "reading …") }
 	return p, func() tea.Msg {
-		g, err := e.Gauge(ctx, id)
-		var all []winnow.Request
+		g, err := winnow.Look(ctx, e, id, report.Measure)
+		var all []report.Request
 		if err == nil {
-			all, err = e.Requests(ctx, id)
+			all, err = winnow.Look(ctx, e, id, report.Requests)
 		}
 		return panelRead{p, func() {
 			p.text, p.draw = nil, func(width int) []string {
@@ -36,7 +38,7 @@ func NewCost(ctx context.Context, e *winnow.Engine, id string, s draw.Style) (Pa
 	}
 }
 
-func drawCost(g winnow.Gauge, all []winnow.Request, width int, s draw.Style) []string {
+func drawCost(g report.Gauge, all []report.Request, width int, s draw.Style) []string {
 	bill := g.All()
 	if bill.Requests == 0 {
 		return draw.Wrap("nothing was paid yet: no request has said what it took", width, "")
@@ -73,11 +75,11 @@ func drawCost(g winnow.Gauge, all []winnow.Request, width int, s draw.Style) []s
 
 type modelBill struct {
 	name string
-	bill winnow.Bill
+	bill bill.Bill
 }
 
 // byModel sums up requests by who answered, the dearest first.
-func byModel(all []winnow.Request) []modelBill {
+func byModel(all []report.Request) []modelBill {
 	var out []modelBill
 	for _, r := range all {
 		at := slices.IndexFunc(out, func(m modelBill) bool { return m.name == r.Model })
@@ -94,7 +96,7 @@ func byModel(all []winnow.Request) []modelBill {
 }
 
 // money is what requests have cost, "?" where nobody knows.
-func money(b winnow.Bill) string {
+func money(b bill.Bill) string {
 	if text := draw.Cost(b); text != "cost ?" {
 		return text
 	}
@@ -114,7 +116,7 @@ func (t *billTable) head(name string) {
 		t.line(name, []string{"cost", "requests", "sent", "cached", "written", "answered"})))
 }
 
-func (t *billTable) row(name string, b winnow.Bill) {
+func (t *billTable) row(name string, b bill.Bill) {
 	u := b.Usage
 	t.lines = append(t.lines, t.line("  "+draw.OneLine(name), []string{
 		money(b), quantity.Number(b.Requests), quantity.Number(u.Prompt()), draw.CacheShare(b),
@@ -140,15 +142,15 @@ var eighths = []string{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "�
 
 // chart draws the newest requests as columns, by their cost, or by what was sent where a price is
 // not known. Below it are the requests that are not steps, and the share that came from the cache.
-func chart(all []winnow.Request, width int, s draw.Style) []string {
+func chart(all []report.Request, width int, s draw.Style) []string {
 	room := width - 10 // the label of the axis
 	if len(all) == 0 || room < 8 {
 		return nil
 	}
 	all = all[max(0, len(all)-room):]
-	value, label, title := func(r *winnow.Request) float64 { return r.Bill.Cost }, quantity.Dollars, "cost"
-	if slices.ContainsFunc(all, func(r winnow.Request) bool { return r.Bill.Unknown() > 0 }) {
-		value, label, title = func(r *winnow.Request) float64 { return float64(r.Bill.Usage.Prompt()) },
+	value, label, title := func(r *report.Request) float64 { return r.Bill.Cost }, quantity.Dollars, "cost"
+	if slices.ContainsFunc(all, func(r report.Request) bool { return r.Bill.Unknown() > 0 }) {
+		value, label, title = func(r *report.Request) float64 { return float64(r.Bill.Usage.Prompt()) },
 			func(n float64) string { return quantity.Short(int(n)) }, "tokens sent"
 	}
 	most := 0.0

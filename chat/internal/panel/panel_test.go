@@ -17,6 +17,7 @@ import (
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/rule/ruletest"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/memory"
 	"github.com/winnowhq/winnow/token"
@@ -57,7 +58,7 @@ func newScene(t testing.TB, models ...model.Model) *scene {
 	if models == nil {
 		models = []model.Model{reader}
 	}
-	settings := winnow.DefaultSettings()
+	settings := settings.Default()
 	settings.Compaction.Auto, settings.Compaction.Minimum, settings.Schedule = false, 0, "eager"
 	seed := rand.NewChaCha8([32]byte{1})
 	e, err := winnow.Open(winnow.Config{
@@ -126,9 +127,8 @@ func (s *scene) worked() *scene {
 			}
 		}
 	}
-	if err := s.engine.Charge(s.t.Context(), s.id,
-		store.Spend{Kind: "step", Failed: true, Model: reader.String(), Usage: session.Usage{Input: 2_000},
-			Cost: 0.006}); err != nil {
+	if err := s.engine.Amend(s.t.Context(), s.id, winnow.Amendment{Spent: []store.Spend{store.Spend{Kind: "step", Failed: true, Model: reader.String(), Usage: session.Usage{Input: 2_000},
+		Cost: 0.006}}}); err != nil {
 		s.t.Fatal(err)
 	}
 	return s

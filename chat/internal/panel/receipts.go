@@ -11,6 +11,7 @@ import (
 	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/tui"
 )
 
@@ -57,11 +58,11 @@ func (p *receiptPanel) read(said string, failed error) panelRead {
 	overhead := 0
 	_, state, err := p.engine.Session(p.ctx, p.id)
 	for _, x := range slices.Backward(state.Receipts) {
-		all, stands = append(all, x), append(stands, winnow.Stands(state, &x))
+		all, stands = append(all, x), append(stands, report.Stands(state, &x))
 	}
 	if err == nil {
-		var g winnow.Gauge
-		if g, err = p.engine.Gauge(p.ctx, p.id); g.Learned {
+		var g report.Gauge
+		if g, err = winnow.Look(p.ctx, p.engine, p.id, report.Measure); g.Learned {
 			overhead = g.System + g.Tools
 		}
 	}

@@ -14,9 +14,11 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/output"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
+	"github.com/winnowhq/winnow/edit"
 	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 )
 
@@ -74,7 +76,7 @@ func Run(ctx context.Context, a *cli.App, src string, o output.Target, did strin
 	if err := do(s, &doc); err != nil {
 		return err
 	}
-	after, err := s.Engine.Inspect(ctx, s.ID)
+	after, err := winnow.Look(ctx, s.Engine, s.ID, report.Inspect)
 	if err != nil {
 		return err
 	}
@@ -154,13 +156,13 @@ func sayView(a *cli.App, before, after int) {
 
 // ByHandDocument is the JSON document of discard and distill.
 type ByHandDocument struct {
-	Source       string            `json:"source"`
-	Did          string            `json:"did"`
-	Targets      []winnow.Targeted `json:"targets"`
-	TokensBefore int               `json:"tokensBefore"`
-	TokensAfter  int               `json:"tokensAfter"`
-	Receipt      string            `json:"receipt,omitzero"`
-	Output       string            `json:"output,omitzero"`
+	Source       string        `json:"source"`
+	Did          string        `json:"did"`
+	Targets      []edit.Target `json:"targets"`
+	TokensBefore int           `json:"tokensBefore"`
+	TokensAfter  int           `json:"tokensAfter"`
+	Receipt      string        `json:"receipt,omitzero"`
+	Output       string        `json:"output,omitzero"`
 
 	InPlace *inplace.Replaced `json:"inPlace,omitzero"`
 }
@@ -168,7 +170,7 @@ type ByHandDocument struct {
 // ByHand opens a session, prunes it by handle, writes the copy of a file, and tells what became of
 // each target.
 func ByHand(ctx context.Context, a *cli.App, src string, o output.Target, did string,
-	do func(*source.Session) (winnow.SelfPruned, error)) error {
+	do func(*source.Session) (winnow.Edited, error)) error {
 	s, before, err := output.OpenToChange(ctx, a, src, &o, false)
 	if err != nil {
 		return err
@@ -212,7 +214,7 @@ func ByHand(ctx context.Context, a *cli.App, src string, o output.Target, did st
 }
 
 // refusals lists the targets that were refused and why, "" if none was.
-func refusals(targets []winnow.Targeted) string {
+func refusals(targets []edit.Target) string {
 	var lines []string
 	for _, t := range targets {
 		if !t.OK {

@@ -36,9 +36,9 @@ func PinTexts(ctx context.Context, s *source.Session, texts []string) (made []pi
 
 // ReceiptOf is the receipt of a pin, nil if it did not change the view.
 func ReceiptOf(ctx context.Context, s *source.Session, p rule.Pin) (*pivot.Receipt, error) {
-	receipts, err := s.Engine.Receipts(ctx, s.ID)
-	for i := range receipts {
-		if r := &receipts[i]; r.Pinned != nil && r.Pinned.ID == p.ID {
+	_, state, err := s.Engine.Session(ctx, s.ID)
+	for i := range state.Receipts {
+		if r := &state.Receipts[i]; r.Pinned != nil && r.Pinned.ID == p.ID {
 			return r, err
 		}
 	}

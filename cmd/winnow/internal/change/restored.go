@@ -15,12 +15,12 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/output"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/store"
 )
 
@@ -140,7 +140,7 @@ func keepRestores(ctx context.Context, a *cli.App, s *source.Session, written st
 	for i := range state.Receipts {
 		made := &state.Receipts[i]
 		restores := made.Kind == pivot.Restoring || made.Kind == pivot.Pinning
-		if !restores || len(made.Replaced) == 0 || !winnow.Stands(state, made) {
+		if !restores || len(made.Replaced) == 0 || !report.Stands(state, made) {
 			continue
 		}
 		one := source.Restore{Receipt: *made, From: from, Hash: hashText(s.Doc.Source)}

@@ -7,7 +7,9 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
+	"github.com/winnowhq/winnow/edit"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
@@ -29,8 +31,8 @@ func Undo(ctx context.Context, a *cli.App, s *source.Session, what string, c *Do
 			return err
 		}
 		if what = newest.made; what == "" {
-			restored, err := s.Engine.RestoreFields(ctx, s.ID, newest.elisions...)
-			c.touched(restored)
+			done, err := s.Engine.Edit(ctx, s.ID, edit.Request{Fields: newest.elisions})
+			c.touched(done.Replaced)
 			return err
 		}
 	}
@@ -63,7 +65,7 @@ type deed struct {
 func newestRestore(ctx context.Context, s *source.Session) (*pivot.Receipt, error) {
 	_, state, err := s.Engine.Session(ctx, s.ID)
 	for i := range slices.Backward(state.Receipts) {
-		if r := &state.Receipts[i]; winnow.Stands(state, r) {
+		if r := &state.Receipts[i]; report.Stands(state, r) {
 			return r, err
 		}
 	}
@@ -76,7 +78,7 @@ const together = 1000
 
 // newestOf finds what was done last.
 func newestOf(ctx context.Context, s *source.Session) (deed, error) {
-	report, err := s.Engine.Inspect(ctx, s.ID)
+	report, err := winnow.Look(ctx, s.Engine, s.ID, report.Inspect)
 	if err != nil {
 		return deed{}, err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/winnowhq/winnow/format/opencodedb"
 	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/store"
 )
 
@@ -142,7 +143,7 @@ func exitCode(err error) int {
 		}
 	}
 	switch winnow.CodeOf(err) {
-	case winnow.NothingToFold, winnow.Already, winnow.Fits, winnow.BelowMinimum:
+	case winnow.NothingToFold, winnow.Already, rule.Fits, rule.BelowMinimum:
 		return ExitNothing
 	case winnow.BadConfig:
 		return ExitUsage

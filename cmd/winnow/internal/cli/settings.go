@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent/permission"
 	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/llm/providers"
@@ -18,10 +17,10 @@ import (
 )
 
 // Settings are the configuration with the flags over it.
-func (a *App) Settings() (winnow.Settings, error) {
+func (a *App) Settings() (config.Settings, error) {
 	loaded, err := config.Load(a.ConfigSources())
 	if err != nil {
-		return winnow.Settings{}, Misuse(err)
+		return config.Settings{}, Misuse(err)
 	}
 	a.tellIgnored(loaded.Ignored)
 	s := loaded.Settings
@@ -120,7 +119,7 @@ func (a *App) ProjectConfig(key, value string) (string, error) {
 }
 
 // Providers are the known providers and those that the settings define.
-func (a *App) Providers(settings winnow.Settings) (*providers.Set, error) {
+func (a *App) Providers(settings config.Settings) (*providers.Set, error) {
 	defined := make(map[string]providers.Provider, len(settings.Providers))
 	for name, p := range settings.Providers {
 		defined[name] = providers.Provider{Protocol: providers.Protocol(p.Protocol), BaseURL: p.BaseURL,

@@ -9,12 +9,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
@@ -162,7 +162,7 @@ func (in *Importer) put(ctx context.Context, l source.Looked, one *importedSessi
 	}
 	change := store.Change{Create: &s.Info, Append: s.Messages, Commit: l.Doc.Ledger.All(),
 		Source: &store.Source{Format: l.Doc.Format, Path: l.Path, Data: l.Doc.Source},
-		Spend:  winnow.Beside(l.Doc.Beside)}
+		Spend:  report.Beside(l.Doc.Beside)}
 	if l.File.Path != "" {
 		change.File = &l.File
 	}

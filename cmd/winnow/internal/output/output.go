@@ -22,6 +22,7 @@ import (
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/format/openhands"
 	"github.com/winnowhq/winnow/inplace"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/secret"
 )
 
@@ -97,15 +98,15 @@ func (o *Target) suits(s *source.Session, dry bool) error {
 // OpenToChange opens a session whose change goes to an output, and reports on it as it is before.
 // The caller closes it.
 func OpenToChange(ctx context.Context, a *cli.App, src string, o *Target, dry bool) (*source.Session,
-	winnow.Report, error) {
+	report.Report, error) {
 	s, err := Open(ctx, a, src, o, dry)
 	if err != nil {
-		return nil, winnow.Report{}, err
+		return nil, report.Report{}, err
 	}
-	before, err := s.Engine.Inspect(ctx, s.ID)
+	before, err := winnow.Look(ctx, s.Engine, s.ID, report.Inspect)
 	if err != nil {
 		s.Close()
-		return nil, winnow.Report{}, err
+		return nil, report.Report{}, err
 	}
 	return s, before, nil
 }

@@ -2,6 +2,7 @@ package output
 
 import (
 	"context"
+	"github.com/winnowhq/winnow"
 	"io"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/page"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/report"
 )
 
 // Page is where a page for a browser goes.
@@ -114,10 +116,10 @@ func look(ctx context.Context, s *source.Session, c *page.Content) error {
 		if c.Session, c.State, err = s.Engine.Session(ctx, s.ID); err != nil {
 			return err
 		}
-		if c.Report, err = s.Engine.Inspect(ctx, s.ID); err != nil {
+		if c.Report, err = winnow.Look(ctx, s.Engine, s.ID, report.Inspect); err != nil {
 			return err
 		}
-		if c.Parts, err = s.Engine.Parts(ctx, s.ID); err != nil {
+		if c.Parts, err = winnow.Look(ctx, s.Engine, s.ID, report.Parts); err != nil {
 			return err
 		}
 		_, state, err := s.Engine.Session(ctx, s.ID)

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/lab"
@@ -21,7 +20,7 @@ import (
 // ApplyAdvice writes the recommended settings into the user's own configuration, or the one of
 // --config, and resets those that contradict them, so that what was measured is what is done. With
 // --json it reports on standard error.
-func ApplyAdvice(a *cli.App, r lab.Report, inForce winnow.Settings) error {
+func ApplyAdvice(a *cli.App, r lab.Report, inForce config.Settings) error {
 	out := a.Out
 	if a.JSON {
 		out = a.Err
@@ -93,8 +92,8 @@ func stillOtherwise(a *cli.App, r lab.Report, out io.Writer) error {
 }
 
 // Advised are the settings to write so that what was recommended is in force, none if it is.
-func Advised(r lab.Report, inForce winnow.Settings) (map[string]string, error) {
-	wanted, err := set(winnow.DefaultSettings(), r.Advice.Settings)
+func Advised(r lab.Report, inForce config.Settings) (map[string]string, error) {
+	wanted, err := set(config.Default(), r.Advice.Settings)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/lab"
@@ -20,7 +19,7 @@ import (
 
 // Setups are the policies that are compared: those that were named, or the usual ones, with the
 // configuration in force where it says anything else, and those of the sweeps.
-func Setups(a *cli.App, settings winnow.Settings, f Flags) ([]lab.Setup, error) {
+func Setups(a *cli.App, settings config.Settings, f Flags) ([]lab.Setup, error) {
 	words := f.Policies
 	usual := len(words) == 0
 	if usual {
@@ -105,7 +104,7 @@ func windowed(setups []lab.Setup, window string) error {
 }
 
 // configured is the policy of a configuration: of the one in force where path is "".
-func configured(a *cli.App, path string, inForce winnow.Settings) (lab.Setup, error) {
+func configured(a *cli.App, path string, inForce config.Settings) (lab.Setup, error) {
 	settings := inForce
 	if path != "" {
 		loaded, err := config.Load(config.Sources{File: a.Path(path)})
@@ -114,7 +113,7 @@ func configured(a *cli.App, path string, inForce winnow.Settings) (lab.Setup, er
 		}
 		settings = loaded.Settings
 	}
-	changed, err := differing(settings, winnow.DefaultSettings())
+	changed, err := differing(settings, config.Default())
 	if err != nil {
 		return lab.Setup{}, err
 	}
@@ -134,7 +133,7 @@ func decides(key string) bool {
 }
 
 // differing are the settings that are others than in a second configuration, of those that decide.
-func differing(settings, from winnow.Settings) (map[string]string, error) {
+func differing(settings, from config.Settings) (map[string]string, error) {
 	keys, values, err := config.Loaded{Settings: settings}.Values()
 	if err != nil {
 		return nil, err
@@ -153,8 +152,8 @@ func differing(settings, from winnow.Settings) (map[string]string, error) {
 }
 
 // set is settings with values of keys, as JSON, over them. What it is made from stays as it was.
-func set(settings winnow.Settings, values map[string]string) (winnow.Settings, error) {
-	var out winnow.Settings
+func set(settings config.Settings, values map[string]string) (config.Settings, error) {
+	var out config.Settings
 	text, err := json.Marshal(settings)
 	if err != nil {
 		return out, err

@@ -17,8 +17,10 @@ import (
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
+	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/lab"
 	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
@@ -38,7 +40,7 @@ type Reader struct {
 	errs   map[string]error // of what could not be read, by its path
 }
 
-func NewReader(a *cli.App, settings winnow.Settings) (*Reader, error) {
+func NewReader(a *cli.App, settings config.Settings) (*Reader, error) {
 	counter, err := source.TokenCounter(settings)
 	if err != nil {
 		return nil, err
@@ -229,7 +231,7 @@ func (r *Reader) stored(ctx context.Context, id string) (lab.Source, error) {
 		if err != nil {
 			return nil, r.note(full, err)
 		}
-		paid, err := opened.Engine.Gauge(ctx, full)
+		paid, err := winnow.Look(ctx, opened.Engine, full, report.Measure)
 		if err != nil {
 			return nil, r.note(full, err)
 		}

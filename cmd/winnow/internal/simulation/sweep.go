@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/config"
@@ -21,7 +20,7 @@ const economicThreshold = float64(budget.Economic)
 
 // sweptSetups are the policies of a sweep, KEY=FROM..TO, KEY=FROM..TO/POINTS or KEY=A,B,C: the
 // configuration in force with each value of a setting.
-func sweptSetups(settings winnow.Settings, sweep string) ([]lab.Setup, error) {
+func sweptSetups(settings config.Settings, sweep string) ([]lab.Setup, error) {
 	key, text, ok := strings.Cut(sweep, "=")
 	if !ok || text == "" {
 		return nil, cli.Usage("--sweep %s: write KEY=FROM..TO or KEY=A,B,C, "+
@@ -41,7 +40,7 @@ func sweptSetups(settings winnow.Settings, sweep string) ([]lab.Setup, error) {
 		if err != nil {
 			return nil, cli.Usage("--sweep %s: %w", sweep, err)
 		}
-		changed, err := differing(s, winnow.DefaultSettings())
+		changed, err := differing(s, config.Default())
 		if err != nil {
 			return nil, err
 		}
@@ -54,7 +53,7 @@ func sweptSetups(settings winnow.Settings, sweep string) ([]lab.Setup, error) {
 
 // sweptValue is a value of a setting as JSON.
 func sweptValue(key string, value float64) (string, error) {
-	_, defaults, err := config.Loaded{Settings: winnow.DefaultSettings()}.Values()
+	_, defaults, err := config.Loaded{Settings: config.Default()}.Values()
 	if err != nil {
 		return "", err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
+	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/llm/providers"
 	"github.com/winnowhq/winnow/model"
@@ -17,7 +18,7 @@ import (
 )
 
 // Engine makes an engine on a store, or on one in memory if kept is nil.
-func Engine(a *cli.App, kept store.Store, settings winnow.Settings) (*winnow.Engine, error) {
+func Engine(a *cli.App, kept store.Store, settings config.Settings) (*winnow.Engine, error) {
 	c, err := Config(a, kept, settings)
 	if err != nil {
 		return nil, err
@@ -26,14 +27,14 @@ func Engine(a *cli.App, kept store.Store, settings winnow.Settings) (*winnow.Eng
 }
 
 // Config is what an engine of this command is made from.
-func Config(a *cli.App, kept store.Store, settings winnow.Settings) (winnow.Config, error) {
+func Config(a *cli.App, kept store.Store, settings config.Settings) (winnow.Config, error) {
 	counter, err := TokenCounter(settings)
-	return winnow.Config{Settings: &settings, Store: kept, Models: model.Default(), Model: a.Model, Counter: counter,
+	return winnow.Config{Settings: &settings.Settings, Store: kept, Models: model.Default(), Model: a.Model, Counter: counter,
 		Now: a.Env.Now, ForceModel: a.Model != "", SummarizerFor: summarizerFor(a, settings)}, err
 }
 
 // TokenCounter is the counter that the settings name, nil for the engine's own choice.
-func TokenCounter(settings winnow.Settings) (token.Counter, error) {
+func TokenCounter(settings config.Settings) (token.Counter, error) {
 	if settings.Counter == "auto" {
 		return nil, nil
 	}
@@ -56,7 +57,7 @@ func Client(a *cli.App, set *providers.Set, models *model.Catalogue, name string
 // summarizerFor makes the summariser that asks a model, nil if none is asked. A command that has
 // always been free stays free: with "auto" only a configured model is asked, not the one that the
 // session names.
-func summarizerFor(a *cli.App, settings winnow.Settings) func(model.Model) (pivot.Summarizer, error) {
+func summarizerFor(a *cli.App, settings config.Settings) func(model.Model) (pivot.Summarizer, error) {
 	how, configured := settings.Compaction.Summarizer, settings.Compaction.Model
 	if how == "offline" || how == "auto" && configured == "" {
 		return nil

@@ -17,12 +17,15 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
+	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/format/opencodedb"
 	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/plainfile"
+	"github.com/winnowhq/winnow/policy"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/store"
 )
 
@@ -62,6 +65,11 @@ func (s *Session) Close() error {
 		err = errors.Join(err, s.Claim.Close())
 	}
 	return err
+}
+
+// Policy is the policy in force.
+func (s *Session) Policy(ctx context.Context) (policy.Policy, error) {
+	return winnow.Look(ctx, s.Engine, s.ID, func(r *report.Session) (policy.Policy, error) { return r.Policy, nil })
 }
 
 // Done is the end of a command that read this session: after damage the work is done in part.
@@ -175,16 +183,16 @@ func open(ctx context.Context, a *cli.App, src string, want Access) (*Session, e
 }
 
 // Start gives a session that was read from a file an engine.
-func (s *Session) Start(ctx context.Context, a *cli.App, settings winnow.Settings) error {
+func (s *Session) Start(ctx context.Context, a *cli.App, settings config.Settings) error {
 	if err := s.inMemory(a, settings); err != nil {
 		return err
 	}
 	defer a.Progress("looking at " + s.Path)()
-	return s.Engine.Import(ctx, s.Doc.Session, s.Doc.Ledger, nil, winnow.Beside(s.Doc.Beside)...)
+	return s.Engine.Import(ctx, s.Doc.Session, s.Doc.Ledger, nil, report.Beside(s.Doc.Beside)...)
 }
 
 // inMemory gives a session an engine on a store in memory.
-func (s *Session) inMemory(a *cli.App, settings winnow.Settings) (err error) {
+func (s *Session) inMemory(a *cli.App, settings config.Settings) (err error) {
 	if s.Engine, err = Engine(a, nil, settings); err == nil {
 		s.Store = s.Engine.Store()
 	}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
+	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
@@ -66,7 +66,7 @@ func OpenStore(ctx context.Context, a *cli.App, want Access) (store.Store, error
 
 // OpenStored opens a session of the store by its id or the beginning of it.
 func OpenStored(ctx context.Context, a *cli.App, id string, want Access,
-	settings winnow.Settings) (_ *Session, err error) {
+	settings config.Settings) (_ *Session, err error) {
 	kept, err := OpenStore(ctx, a, want)
 	if errors.Is(err, ErrNoStore) {
 		none := fmt.Errorf("%q is not a file, and there is no store that could have a session of that name", id)

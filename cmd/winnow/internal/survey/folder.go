@@ -12,10 +12,12 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
+	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/format/opencodedb"
 	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/visible"
 )
 
@@ -108,7 +110,7 @@ func Folder(ctx context.Context, a *cli.App, src string) error {
 	return nil
 }
 
-func inspect(ctx context.Context, a *cli.App, file string, settings winnow.Settings) (one sessionInFile,
+func inspect(ctx context.Context, a *cli.App, file string, settings config.Settings) (one sessionInFile,
 	damaged []format.Damage, err error) {
 	s, err := source.Read(ctx, a, file)
 	if err != nil {
@@ -118,7 +120,7 @@ func inspect(ctx context.Context, a *cli.App, file string, settings winnow.Setti
 		return one, nil, err
 	}
 	defer s.Close()
-	report, err := s.Engine.Inspect(ctx, s.ID)
+	report, err := winnow.Look(ctx, s.Engine, s.ID, report.Inspect)
 	if err != nil {
 		return one, nil, err
 	}

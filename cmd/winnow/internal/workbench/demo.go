@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"path/filepath"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/chat/demo"
+	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/store/memory"
 )
 
@@ -30,8 +30,8 @@ func (b *Bench) demo() error {
 	}
 	b.close = append(b.close, d.Close)
 	b.Folder, b.app.Env.Dir = folder, folder
-	b.settings = winnow.DefaultSettings()
-	b.settings.Providers = map[string]winnow.Provider{demo.Provider: {Protocol: d.Protocol(), BaseURL: d.BaseURL(),
+	b.settings = config.Default()
+	b.settings.Providers = map[string]config.Provider{demo.Provider: {Protocol: d.Protocol(), BaseURL: d.BaseURL(),
 		Headers: map[string]string{"x-api-key": "none"}}}
 	d.Tighten(&b.settings)
 	b.Models, b.store = d.Models(), memory.New()

@@ -22,6 +22,7 @@ import (
 	"github.com/winnowhq/winnow/agent/tools"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
+	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/llm/providers"
 	"github.com/winnowhq/winnow/model"
@@ -74,7 +75,7 @@ func WorkingFlags(a *cli.App, cmd *cobra.Command, f *Flags) {
 // can be asked, the tools and what they may do.
 type Bench struct {
 	app      *cli.App
-	settings winnow.Settings
+	settings config.Settings
 	Models   *model.Catalogue
 	set      *providers.Set
 	store    store.Store
@@ -140,7 +141,7 @@ func Open(ctx context.Context, a *cli.App, f Flags) (_ *Bench, err error) {
 		return nil, err
 	}
 	b.Engine, err = winnow.Open(winnow.Config{
-		Settings: &b.settings, Store: b.store, Models: b.Models, Model: b.Model, Counter: counter, Now: a.Env.Now,
+		Settings: &b.settings.Settings, Store: b.store, Models: b.Models, Model: b.Model, Counter: counter, Now: a.Env.Now,
 		SummarizerFor: b.summarizer(), Prefix: b.prefix,
 	})
 	if err != nil {

@@ -1,51 +1,51 @@
-package winnow
+package report
 
 import (
-	"context"
-
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/call"
-	"github.com/winnowhq/winnow/pivot"
-	"github.com/winnowhq/winnow/policy"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/schedule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/view"
 )
 
-// Report says where the tokens of a session went, what can go, and what the window looks like now. Token figures are estimates by the
-// session's counter.
+// Report says where the tokens of a session went, what can go, and what the window looks like now.
+// Token figures are estimates by the session's counter.
 type Report struct {
-	ID          string      `json:"id"`
-	Title       string      `json:"title"`
-	Model       string      `json:"model"`
-	Counter     string      `json:"counter"`
-	Policy      string      `json:"policy"`
-	Messages    int         `json:"messages"`
-	Steps       int         `json:"steps"` // model requests
-	Turns       int         `json:"turns"`
-	ToolCalls   int         `json:"toolCalls"`
-	ToolResults int         `json:"toolResults"`
-	Tokens      TokenReport `json:"tokens"`
-	// Cost in US dollars of all requests that the log and its file tell of, at the price of the model of each: at least so much where Bill says that some
-	// are unknown, nil where all of them are.
+	ID          string `json:"id"`
+	Title       string `json:"title"`
+	Model       string `json:"model"`
+	Counter     string `json:"counter"`
+	Policy      string `json:"policy"`
+	Messages    int    `json:"messages"`
+	Steps       int    `json:"steps"` // model requests
+	Turns       int    `json:"turns"`
+	ToolCalls   int    `json:"toolCalls"`
+	ToolResults int    `json:"toolResults"`
+	Tokens      Tokens `json:"tokens"`
+	// Cost in US dollars of all requests that the log and its file tell of, at the price of the
+	// model of each: at least so much where Bill says that some are unknown, nil where all of them
+	// are.
 	Cost *float64 `json:"cost"`
 	// Bill is the same by what was paid for.
 	Bill bill.Sums `json:"bill"`
 	// Unpriced are the models whose price nobody knows, of the requests that the cost is without.
 	Unpriced []string `json:"unpriced,omitempty"`
-	// Summaries are the calls that were made for summaries, those included that came to nothing and stand in no log.
+	// Summaries are the calls that were made for summaries, those included that came to nothing and
+	// stand in no log.
 	Summaries  SummaryCalls `json:"summaries,omitzero"`
-	Window     WindowReport `json:"window"`
+	Window     Window       `json:"window"`
 	Candidates []Candidate  `json:"candidates"`
 	// ByRule sums up the candidates, those that are not listed included, the largest sum first.
 	ByRule []RuleSum `json:"byRule"`
-	// Omitted sums up the candidates that are not listed. Only of files too large to be read whole are any left out.
+	// Omitted sums up the candidates that are not listed. Only of files too large to be read whole
+	// are any left out.
 	Omitted  []RuleSum      `json:"omitted,omitempty"`
 	Refusals []rule.Refusal `json:"refusals"`
-	// Constraints are standing wishes that the user stated; they survive every pivot word for word.
+	// Constraints are instructions that the user gave; they survive every pivot word for word.
 	Constraints []string `json:"constraints"`
-	// Dismissed are sentences that were taken for such wishes until somebody said that they are none. Nothing is done with them.
+	// Dismissed are sentences that were taken for instructions until somebody said that they are
+	// not. Nothing is done with them.
 	Dismissed []string   `json:"dismissed"`
 	Pins      []rule.Pin `json:"pins"`
 	// Strata is the timeline, one for each message of the log.
@@ -60,26 +60,28 @@ type SummaryCalls struct {
 	Cost   *float64      `json:"cost"`   // of those whose cost is known, US dollars; nil where it is of none
 }
 
-// TokenReport itemises the whole log as it was written, nothing elided.
-type TokenReport struct {
+// Tokens itemises the whole log as it was written, nothing elided.
+type Tokens struct {
 	Total  int            `json:"total"`
 	ByKind map[string]int `json:"byKind"`
 	ByTool map[string]int `json:"byTool"` // input and output together
 	ByFile map[string]int `json:"byFile"` // of calls that name a path
 }
 
-// WindowReport is what counts now.
-type WindowReport struct {
+// Window is what counts now.
+type Window struct {
 	Messages int `json:"messages"`
 	Tokens   int `json:"tokens"` // rendered
-	// Overhead is what system prompt and tools take, learned from the first reported step; 0 is unknown.
+	// Overhead is what system prompt and tools take, learned from the first reported step; 0 is
+	// unknown.
 	Overhead int `json:"overhead"`
 	Context  int `json:"context"` // of the model; 0 is unknown
 	Usable   int `json:"usable"`  // 0 is unlimited
 	// Overflow says that messages and overhead together meet the usable budget.
 	Overflow bool   `json:"overflow"`
 	Reason   string `json:"reason,omitzero"` // about the limits, where they were assumed
-	// Elided counts the parts of the window that are shown with less, and ElidedTokens what that saves.
+	// Elided counts the parts of the window that are shown with less, and ElidedTokens what that
+	// saves.
 	Elided       int    `json:"elided"`
 	ElidedTokens int    `json:"elidedTokens"`
 	Pivot        string `json:"pivot,omitzero"`   // id of the marker that the window begins with
@@ -94,7 +96,8 @@ type Candidate struct {
 	Target string `json:"target,omitzero"`
 	// When it may go, in a few words: "with the next request", "pays in about 61 steps".
 	When string `json:"when,omitzero"`
-	// Wait is why it is not committed yet, with figures; the zero value is of what goes with the next request.
+	// Wait is why it is not committed yet, with figures; the zero value is of what goes with the
+	// next request.
 	Wait schedule.Wait `json:"wait,omitzero"`
 }
 
@@ -133,93 +136,62 @@ type Stratum struct {
 	Messages int `json:"messages,omitzero"`
 }
 
-// Inspect reports on a session. Nothing is changed.
-func (e *Engine) Inspect(ctx context.Context, id string) (Report, error) {
-	l, err := e.lock(ctx, "inspect", id)
-	if err != nil {
-		return Report{}, err
-	}
-	defer l.mu.Unlock()
+// Inspect reports on a session as a whole.
+func Inspect(s *Session) (Report, error) {
+	window := s.window()
 	r := Report{
-		ID: id, Title: l.state.Info.Title, Model: l.model.String(), Counter: l.facts.Counter().Name(), Policy: e.policy.Name,
-		Messages: len(l.log), Steps: session.Steps(l.log), Turns: len(session.Turns(l.log)),
-		Constraints: []string{}, Dismissed: []string{}, Candidates: []Candidate{}, Refusals: []rule.Refusal{}, Pins: append([]rule.Pin{}, l.state.Pins...),
+		ID: s.id(), Title: s.State.Info.Title, Model: s.Model.String(), Counter: s.Facts.Counter().Name(),
+		Policy: s.Policy.Name, Messages: len(s.Log), Steps: session.Steps(s.Log), Turns: len(session.Turns(s.Log)),
+		Constraints: []string{}, Dismissed: []string{}, Candidates: []Candidate{}, Refusals: []rule.Refusal{},
+		Pins: append([]rule.Pin{}, s.State.Pins...),
 	}
-	window := l.window()
-	state, next := e.starting(l)
-	found := e.policy.Find(state)
-	waits := e.policy.Waits(state, next, found.Elisions)
-	prunable, parts := map[string]bool{}, partsOf(l.log)
+	found := s.Policy.Find(s.Planner)
+	waits := s.Policy.Waits(s.Planner, s.Next, found.Elisions)
+	prunable, parts := map[string]bool{}, session.PartsByID(s.Log)
 	for i, el := range found.Elisions {
 		c := Candidate{Elision: el, When: waits[i].When(), Wait: waits[i]}
 		if p := parts[el.Part]; p != nil {
-			c.Tool, c.Target = p.Tool, l.facts.Target(p)
+			c.Tool, c.Target = p.Tool, s.Facts.Target(p)
 		}
 		prunable[el.Part] = true
 		r.Candidates = append(r.Candidates, c)
 	}
 	r.ByRule = ByRule(r.Candidates, nil)
 	r.Refusals = append(r.Refusals, found.Refusals...)
-	if refusal, ok := e.refoldRefused(l); ok {
-		r.Refusals = append(r.Refusals, refusal)
+	if refusal := s.Refold(); refusal != nil {
+		r.Refusals = append(r.Refusals, *refusal)
 	}
-	for _, c := range l.constraints() {
+	for _, c := range InstructionsOf(s.Log, s.State.Dismissed) {
 		if c.Dismissed {
 			r.Dismissed = append(r.Dismissed, c.Text)
 		} else {
 			r.Constraints = append(r.Constraints, c.Text)
 		}
 	}
-	r.count(l)
-	r.Summaries = e.summaryCalls(l)
-	r.Bill = e.sums(l)
+	r.count(s)
+	spent := s.account()
+	r.Summaries = spent.summaryCalls()
+	r.Bill = spent.sums()
 	r.Cost = r.Bill.Total().Dollars()
-	r.Unpriced = e.unpriced(l)
-	r.Window = e.windowReport(l, window)
-	r.Strata = strata(l, window, prunable, e.firstActive(l.log))
+	r.Unpriced = spent.unpriced()
+	r.Window = s.windowReport()
+	r.Strata = s.strata(window, prunable)
 	return r, nil
 }
 
-// partsOf is every part of a log by its id.
-func partsOf(log []session.Message) map[string]*session.Part {
-	parts := make(map[string]*session.Part, 2*len(log))
-	for i := range log {
-		for j := range log[i].Parts {
-			parts[log[i].Parts[j].ID] = &log[i].Parts[j]
-		}
-	}
-	return parts
+// elided is what the ledger keeps out of a part, in tokens.
+func (s *Session) elided(p *session.Part) int {
+	return s.Facts.Size(p).Total() - view.Part(p, s.State.Ledger, s.Facts).Total()
 }
 
-// summaryCalls are the requests to models for summaries, as they were stored when they were paid.
-func (e *Engine) summaryCalls(l *live) (sum SummaryCalls) {
-	var paid Bill
-	for i := range l.state.Spent {
-		s := &l.state.Spent[i]
-		if s.Kind != "summary" {
-			continue
-		}
-		sum.Calls++
-		if s.Failed {
-			sum.Failed++
-		}
-		sum.Usage = sum.Usage.Add(s.Usage)
-		paid = paid.Plus(e.billOfSpend(l, s))
-	}
-	if sum.Calls > 0 {
-		sum.Cost = paid.Dollars()
-	}
-	return sum
-}
-
-func (r *Report) count(l *live) {
-	r.Tokens = TokenReport{ByKind: map[string]int{}, ByTool: map[string]int{}, ByFile: map[string]int{}}
-	directory := l.state.Info.Directory
-	for i := range l.log {
-		m := &l.log[i]
+func (r *Report) count(s *Session) {
+	r.Tokens = Tokens{ByKind: map[string]int{}, ByTool: map[string]int{}, ByFile: map[string]int{}}
+	directory := s.State.Info.Directory
+	for i := range s.Log {
+		m := &s.Log[i]
 		for j := range m.Parts {
 			p := &m.Parts[j]
-			size := l.facts.Size(p)
+			size := s.Facts.Size(p)
 			if size.Total() == 0 && p.Type != session.ToolPart {
 				continue
 			}
@@ -238,7 +210,7 @@ func (r *Report) count(l *live) {
 				r.Tokens.ByKind[view.KindFile] += size.Files
 			}
 			r.Tokens.ByTool[p.Tool] += size.Total()
-			if paths := l.facts.Paths(p); len(paths) > 0 {
+			if paths := s.Facts.Paths(p); len(paths) > 0 {
 				if name := call.Shorten(paths[0], directory); name != "." { // the folder itself is no file
 					r.Tokens.ByFile[name] += size.Total()
 				}
@@ -247,17 +219,18 @@ func (r *Report) count(l *live) {
 	}
 }
 
-func (e *Engine) windowReport(l *live, window []session.Message) WindowReport {
-	usable := e.policy.Budget.Usable(l.model)
-	w := WindowReport{
-		Messages: len(window), Tokens: l.look().Tokens(), Overhead: l.overhead(),
-		Context: l.model.Limits.Context, Reason: usable.Fallback, Folded: len(l.log) - len(window),
+func (s *Session) windowReport() Window {
+	window := s.window()
+	usable := s.Policy.Budget.Usable(s.Model)
+	w := Window{
+		Messages: len(window), Tokens: s.View.Tokens(), Overhead: s.Overhead,
+		Context: s.Model.Limits.Context, Reason: usable.Fallback, Folded: len(s.Log) - len(window),
 	}
 	if !usable.Unlimited {
 		w.Usable = usable.Threshold
 		w.Overflow = w.Tokens+w.Overhead >= w.Usable
 	}
-	for _, assumed := range l.model.Assumed {
+	for _, assumed := range s.Model.Assumed {
 		if w.Reason != "" {
 			w.Reason += "; "
 		}
@@ -265,58 +238,61 @@ func (e *Engine) windowReport(l *live, window []session.Message) WindowReport {
 	}
 	for i := range window {
 		for j := range window[i].Parts {
-			if p := &window[i].Parts[j]; l.state.Ledger.Touches(p.ID) {
+			if p := &window[i].Parts[j]; s.State.Ledger.Touches(p.ID) {
 				w.Elided++
-				w.ElidedTokens += l.facts.Size(p).Total() - view.Part(p, l.state.Ledger, l.facts).Total()
+				w.ElidedTokens += s.elided(p)
 			}
 		}
 	}
 	if view.Pivot(window) != nil {
 		w.Pivot = window[0].ID
 	}
-	if at := view.Pending(l.log, l.state.Undone); at >= 0 {
-		w.Pending = l.log[at].ID
+	if at := view.Pending(s.Log, s.State.Undone); at >= 0 {
+		w.Pending = s.Log[at].ID
 	}
 	return w
 }
 
-func strata(l *live, window []session.Message, prunable map[string]bool, firstActive int) []Stratum {
-	inWindow := make(map[string]bool, len(window))
-	for i := range window {
-		inWindow[window[i].ID] = true
-	}
-	turns := session.Turns(l.log)
-	out := make([]Stratum, 0, len(l.log))
+func (s *Session) strata(window []session.Message, prunable map[string]bool) []Stratum {
+	inWindow, firstActive := idsOf(window), s.firstActive()
+	turns := session.Turns(s.Log)
+	out := make([]Stratum, 0, len(s.Log))
 	turn := 0
-	for i := range l.log {
-		m := &l.log[i]
-		s := Stratum{Message: m.ID, Role: m.Role, Zones: map[Zone]int{}}
+	for i := range s.Log {
+		m := &s.Log[i]
+		row := Stratum{Message: m.ID, Role: m.Role, Zones: map[Zone]int{}}
 		if turn < len(turns) && turns[turn].Start == i {
 			turn++
-			s.Written = rule.Shorten(firstLine(m.Text()), 120)
+			row.Written = rule.Shorten(firstLine(m.Text()), 120)
 		}
-		s.Turn = turn
-		s.Pivot = m.Marker() != nil && len(window) > 0 && window[0].ID == m.ID && view.Pivot(window) != nil
+		row.Turn = turn
+		row.Pivot = m.Marker() != nil && len(window) > 0 && window[0].ID == m.ID && view.Pivot(window) != nil
 		for j := range m.Parts {
 			p := &m.Parts[j]
-			size := l.facts.Size(p)
-			if size.Total() == 0 {
-				continue
+			if size := s.Facts.Size(p); size.Total() > 0 {
+				row.add(s.zone(m, p, inWindow[m.ID], prunable, i >= firstActive), p, size)
 			}
-			s.add(zoneOf(l, m, p, inWindow[m.ID], prunable, i >= firstActive), p, size)
 		}
-		out = append(out, s)
+		out = append(out, row)
 	}
 	return out
 }
 
-func zoneOf(l *live, m *session.Message, p *session.Part, inWindow bool, prunable map[string]bool, active bool) Zone {
+func idsOf(messages []session.Message) map[string]bool {
+	ids := make(map[string]bool, len(messages))
+	for i := range messages {
+		ids[messages[i].ID] = true
+	}
+	return ids
+}
+
+func (s *Session) zone(m *session.Message, p *session.Part, inWindow bool, prunable map[string]bool, active bool) Zone {
 	switch {
 	case !inWindow:
 		return Folded
 	case m.IsSummary():
 		return Summary
-	case l.state.Ledger.Touches(p.ID):
+	case s.State.Ledger.Touches(p.ID):
 		return Pruned
 	case prunable[p.ID]:
 		return Prunable
@@ -338,33 +314,4 @@ func (s *Stratum) add(z Zone, p *session.Part, size rule.Size) {
 		return
 	}
 	s.Zones[z] += size.Total()
-}
-
-func firstLine(text string) string {
-	for i := range len(text) {
-		if text[i] == '\n' && i > 0 {
-			return text[:i]
-		}
-	}
-	return text
-}
-
-// Receipts of a session, oldest first.
-func (e *Engine) Receipts(ctx context.Context, id string) ([]pivot.Receipt, error) {
-	l, err := e.lock(ctx, "receipts", id)
-	if err != nil {
-		return nil, err
-	}
-	defer l.mu.Unlock()
-	return append([]pivot.Receipt{}, l.state.Receipts...), nil
-}
-
-// Plan tells what the policy would do on an occasion, and does nothing.
-func (e *Engine) Plan(ctx context.Context, id string, o policy.Occasion) (policy.Decision, error) {
-	l, err := e.lock(ctx, "plan", id)
-	if err != nil {
-		return policy.Decision{}, err
-	}
-	defer l.mu.Unlock()
-	return e.policy.Plan(l.plannerState(), o), nil
 }

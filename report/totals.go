@@ -1,4 +1,4 @@
-package winnow
+package report
 
 import (
 	"cmp"
@@ -9,7 +9,8 @@ import (
 	"github.com/winnowhq/winnow/schedule"
 )
 
-// ByRule sums up candidates by their rule, and with them what was summed up before. The largest sum comes first.
+// ByRule sums up candidates by their rule, and with them what was summed up before. The largest sum
+// comes first.
 func ByRule(candidates []Candidate, omitted []RuleSum) []RuleSum {
 	sums, seen, soonest := map[string]*RuleSum{}, map[[2]string]bool{}, map[string]schedule.Wait{}
 	of := func(name string) *RuleSum {
@@ -37,7 +38,10 @@ func ByRule(candidates []Candidate, omitted []RuleSum) []RuleSum {
 	for _, s := range sums {
 		out = append(out, *s)
 	}
-	slices.SortFunc(out, func(a, b RuleSum) int { return cmp.Or(cmp.Compare(b.Saves, a.Saves), cmp.Compare(a.Rule, b.Rule)) })
+	slices.SortFunc(out, func(a, b RuleSum) int {
+		return cmp.Or(cmp.Compare(b.Saves, a.Saves),
+			cmp.Compare(a.Rule, b.Rule))
+	})
 	return out
 }
 
@@ -51,7 +55,8 @@ type RefusalSum struct {
 	Others int
 }
 
-// SumRefusals sums up refusals that are about parts, by rule and code, the most parts first. general are those that are about none, each once.
+// SumRefusals sums up refusals that are about parts, by rule and code, the most parts first.
+// general are those that are about none, each once.
 func SumRefusals(refusals []rule.Refusal) (sums []RefusalSum, general []rule.Refusal) {
 	type kind struct {
 		rule string
@@ -60,7 +65,10 @@ func SumRefusals(refusals []rule.Refusal) (sums []RefusalSum, general []rule.Ref
 	parts, reasons := map[kind]map[string]bool{}, map[kind]map[string]int{}
 	for _, r := range refusals {
 		if r.Part == "" {
-			if !slices.ContainsFunc(general, func(g rule.Refusal) bool { return g.Code == r.Code && g.Reason == r.Reason }) {
+			if !slices.ContainsFunc(general, func(g rule.Refusal) bool {
+				return g.Code == r.Code &&
+					g.Reason == r.Reason
+			}) {
 				general = append(general, r)
 			}
 			continue
@@ -103,9 +111,9 @@ type RuleTotal struct {
 	Refused int    `json:"refused"`
 }
 
-// Totals sums up parts, those alone that have anything for a model to read: by zone, in the order of zones that a window has, and by rule, what saved
-// and would save most first.
-func Totals(parts []PartReport) ([]ZoneTotal, []RuleTotal) {
+// Totals sums up parts, those alone that have anything for a model to read: by zone, in the order
+// of zones that a window has, and by rule, what saved and would save most first.
+func Totals(parts []Part) ([]ZoneTotal, []RuleTotal) {
 	byZone, byRule := map[Zone]*ZoneTotal{}, map[string]*RuleTotal{}
 	of := func(name string) *RuleTotal {
 		if byRule[name] == nil {
@@ -140,7 +148,8 @@ func Totals(parts []PartReport) ([]ZoneTotal, []RuleTotal) {
 			of(r.Rule).Saves += r.Saves
 		}
 		for j, r := range x.Refusals {
-			if !slices.ContainsFunc(x.Refusals[:j], func(other rule.Refusal) bool { return other.Rule == r.Rule }) && r.Rule != "" {
+			if !slices.ContainsFunc(x.Refusals[:j], func(other rule.Refusal) bool { return other.Rule == r.Rule }) &&
+				r.Rule != "" {
 				of(r.Rule).Refused++
 			}
 		}

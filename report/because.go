@@ -1,4 +1,4 @@
-package winnow
+package report
 
 import (
 	"fmt"
@@ -36,27 +36,29 @@ type Kept struct {
 
 // because says in one sentence why a part stands where it does, and how to change that.
 func (x *explainer) because(of *Explanation, p *session.Part, at int) {
-	l := x.live
 	of.Kept = x.kept(of, p, at)
 	switch {
 	case of.Zone == Folded && x.undone(at) != "":
-		of.Because, of.Undo = "it came with something that was undone", "winnow redo "+l.id+" "+x.undone(at)
+		of.Because, of.Undo = "it came with something that was undone", "winnow redo "+x.s.id()+" "+x.undone(at)
 	case of.Quoted != nil:
 		of.Because, of.Undo = x.again(of.Quoted), of.Quoted.Undo
 	case of.Zone == Folded:
-		of.Because, of.Undo = "the summary of "+x.window[0].ID+" stands for everything before it", "winnow undo "+l.id+" "+x.window[0].ID
+		of.Because, of.Undo = "the summary of "+x.window[0].ID+" stands for everything before it",
+			"winnow undo "+x.s.id()+" "+x.window[0].ID
 	case of.Zone == Summary:
-		of.Because, of.Undo = "it is the summary that the window begins with", "winnow undo "+l.id+" "+x.window[0].ID
+		of.Because, of.Undo = "it is the summary that the window begins with",
+			"winnow undo "+x.s.id()+" "+x.window[0].ID
 	case of.Zone == Pruned:
-		of.Rule, of.Because, of.Undo = of.Elisions[0].Rule, sentences(of.Elisions, ""), "winnow restore "+l.id+" "+nameOf(of)
-	case isKept(&l.log[at]):
-		of.Because, of.Undo = x.quotes(&l.log[at])
+		of.Rule, of.Because, of.Undo = of.Elisions[0].Rule, sentences(of.Elisions, ""),
+			"winnow restore "+x.s.id()+" "+nameOf(of)
+	case isKept(&x.s.Log[at]):
+		of.Because, of.Undo = x.quotes(&x.s.Log[at])
 	case of.Zone == Prunable:
 		of.Rule, of.Because = of.Candidates[0].Rule, sentences(of.Candidates, " would elide it: ")
 	case of.Pinned && !x.pins.Pinned(of.Part):
-		of.Because, of.Undo = "its message is pinned", "winnow pin --remove "+l.id+" "+of.Message
+		of.Because, of.Undo = "its message is pinned", "winnow pin --remove "+x.s.id()+" "+of.Message
 	case of.Pinned:
-		of.Because, of.Undo = "it is pinned", "winnow pin --remove "+l.id+" "+of.Part
+		of.Because, of.Undo = "it is pinned", "winnow pin --remove "+x.s.id()+" "+of.Part
 	case len(of.Refusals) > 0:
 		of.Rule, of.Because = of.Refusals[0].Rule, refused(of)
 	default:
@@ -73,7 +75,8 @@ func (x *explainer) again(q *Quoted) string {
 	if q.Time > 0 {
 		did += " on " + time.UnixMilli(int64(q.Time)).UTC().Format("2006-01-02 15:04 UTC")
 	}
-	return fmt.Sprintf("folded behind pivot %s, %s: message %s quotes it; undone with: %s", x.window[0].ID, did, q.Message, q.Undo)
+	return fmt.Sprintf("folded behind pivot %s, %s: message %s quotes it; undone with: %s", x.window[0].ID, did,
+		q.Message, q.Undo)
 }
 
 // quotes says what a quotation is there for, and how it goes.
@@ -86,7 +89,7 @@ func (x *explainer) quotes(m *session.Message) (because, undo string) {
 	}
 	switch parts := x.refs(n.Quotes); {
 	case len(parts) == 0:
-		return "it is a text that is pinned", "winnow undo " + x.live.id + " " + n.Kept
+		return "it is a text that is pinned", "winnow undo " + x.s.id() + " " + n.Kept
 	case n.Pin:
 		return "it quotes what is pinned and was folded: " + list(parts, 2), undo
 	default:
@@ -94,12 +97,13 @@ func (x *explainer) quotes(m *session.Message) (because, undo string) {
 	}
 }
 
-// undone is the marker of the undone compaction that the message at a position came with, "" for most.
+// undone is the marker of the undone compaction that the message at a position came with, "" for
+// most.
 func (x *explainer) undone(at int) string {
-	m := &x.live.log[at]
+	m := &x.s.Log[at]
 	kept, _ := m.Kept()
 	for _, marker := range []string{m.ID, m.ParentID, m.Companion(), kept.Kept} {
-		if x.live.state.Undone[marker] && (marker != m.ParentID || m.IsSummary()) {
+		if x.s.State.Undone[marker] && (marker != m.ParentID || m.IsSummary()) {
 			return marker
 		}
 	}
@@ -132,7 +136,7 @@ func sentences(reasons []Reason, verb string) string {
 	return strings.Join(all, "; ")
 }
 
-// list names parts, at most so many.
+// list names parts, the first few of them.
 func list(refs []Ref, most int) string {
 	names := make([]string, 0, most+1)
 	for i, r := range refs {
@@ -186,7 +190,7 @@ func (x *explainer) untouched(of *Explanation, p *session.Part) string {
 
 // protection is what protects a part, as a sentence.
 func (x *explainer) protection(of *Explanation) string {
-	scan, _ := x.engine.policy.Backward()
+	scan, _ := x.s.Policy.Backward()
 	switch k := of.Kept; k.By {
 	case ByTool:
 		return "the tool " + of.Tool + " is protected (" + k.What + ")"
@@ -205,7 +209,8 @@ func (x *explainer) protection(of *Explanation) string {
 	return "it is protected"
 }
 
-// kept is what protects a part, the strongest first; nil when nothing does, or when it is not shown whole.
+// kept is what protects a part, the strongest first; nil when nothing does, or when it is not shown
+// whole.
 func (x *explainer) kept(of *Explanation, p *session.Part, at int) *Kept {
 	switch {
 	case of.Zone == Folded || of.Zone == Summary || of.Zone == Pruned || of.Zone == Prunable:
@@ -220,7 +225,7 @@ func (x *explainer) kept(of *Explanation, p *session.Part, at int) *Kept {
 	}
 	for _, r := range of.Refusals {
 		if r.Code == rule.Recent {
-			return &Kept{By: ByAge, Switch: policy.AgeKey(r.Rule, x.engine.policy.Name)}
+			return &Kept{By: ByAge, Switch: policy.AgeKey(r.Rule, x.s.Policy.Name)}
 		}
 	}
 	switch {
@@ -237,7 +242,7 @@ func (x *explainer) kept(of *Explanation, p *session.Part, at int) *Kept {
 
 // guarded is the protection of a call by its tool or by a path.
 func (x *explainer) guarded(of *Explanation, p *session.Part) *Kept {
-	guard := x.engine.policy.Guard
+	guard := x.s.Policy.Guard
 	if guard == nil {
 		return nil
 	}
@@ -246,10 +251,10 @@ func (x *explainer) guarded(of *Explanation, p *session.Part) *Kept {
 			return &Kept{ByTool, glob, "compaction.protectedTools"}
 		}
 	}
-	if x.engine.policy.Name == policy.Classic {
+	if x.s.Policy.Name == policy.Classic {
 		return nil // its scan knows no paths
 	}
-	paths := x.live.facts.Paths(p)
+	paths := x.s.Facts.Paths(p)
 	for _, r := range of.Refusals {
 		if path, ok := strings.CutSuffix(r.Reason, " is protected"); ok && r.Code == rule.Protected {
 			paths = append(slices.Clip(paths), path)
@@ -263,4 +268,9 @@ func (x *explainer) guarded(of *Explanation, p *session.Part) *Kept {
 		}
 	}
 	return nil
+}
+
+func isKept(m *session.Message) bool {
+	_, kept := m.Kept()
+	return kept
 }

@@ -1,9 +1,9 @@
-package winnow
+package edit
 
 import (
 	"cmp"
-	"context"
 
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
@@ -29,18 +29,14 @@ type State string
 // States of a part.
 const (
 	Shown  State = "shown"  // whole
-	Elided State = "elided" // with less of it; Restore shows it whole
+	Elided State = "elided" // with less of it; restoring shows it whole
 )
 
-// Handles lists the parts of the window that are worth pruning, in their order: of the older steps, with a text, arguments or a result of at least
-// rule.HandleMinimum tokens, and nothing that protects them. Among them are those that are elided already, whatever left them out.
-func (e *Engine) Handles(ctx context.Context, id string) ([]Named, error) {
-	l, err := e.lock(ctx, "handles", id)
-	if err != nil {
-		return nil, err
-	}
-	defer l.mu.Unlock()
-	b := e.newBatch(l)
+// Handles lists the parts of the window that are worth pruning, in their order: those of the older
+// steps, with a text, arguments or a result of at least rule.HandleMinimum tokens, and nothing that
+// protects them. Those that are elided already are among them, whatever left them out.
+func Handles(s *report.Session) ([]Named, error) {
+	b := newBatch(s)
 	named := []Named{}
 	steps, step := session.Steps(b.window), 0
 	for i := range b.window {
@@ -50,15 +46,20 @@ func (e *Engine) Handles(ctx context.Context, id string) ([]Named, error) {
 		}
 		for j := range m.Parts {
 			p := &m.Parts[j]
-			el, elided := b.elision(p)
+			elided := s.State.Ledger.Touches(p.ID)
 			if !rule.Worth(p, rule.HandleMinimum) || !elided && (step >= steps || b.refuse(m, p) != nil) {
 				continue
 			}
 			n := Named{
-				Handle: l.handles.Of(p), Part: p.ID, Message: m.ID, Type: string(p.Type), Tool: p.Tool, Target: cmp.Or(l.facts.Target(p), p.Filename),
-				Tokens: l.facts.Size(p).Total(), Shown: l.partTokens(p, l.state.Ledger), Age: steps - step, State: Shown,
+				Handle: s.Handles.Of(p), Part: p.ID, Message: m.ID, Type: string(p.Type), Tool: p.Tool,
+				Target: cmp.Or(s.Facts.Target(p), p.Filename), Tokens: s.Facts.Size(p).Total(),
+				Shown: b.shownTokens(p, s.State.Ledger), Age: steps - step, State: Shown,
 			}
 			if elided {
+				el, ok := mainly(s.State.Ledger, p)
+				if !ok { // its arguments are all that is elided
+					el = s.State.Ledger.Of(p.ID)[0]
+				}
 				n.State, n.Rule = Elided, el.Rule
 			}
 			named = append(named, n)

@@ -1,6 +1,8 @@
-package winnow
+package report
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/winnowhq/winnow/rule"
@@ -13,12 +15,13 @@ type Piece struct {
 	Field rule.Field `json:"field"`
 	Log   string     `json:"log"`
 	Shown string     `json:"shown"` // "" when nothing of it is
-	// Would is what the model would be shown once the candidates were committed; the same as Shown when none is about it.
+	// Would is what the model would be shown once the candidates were committed; the same as Shown
+	// when none is about it.
 	Would string `json:"would"`
 }
 
-// Pieces are the texts of a part that a model reads, with what elisions that stand and candidates make of each. Of attachments, names and types are
-// given, one on a line.
+// Pieces are the texts of a part that a model reads, with what elisions that stand and candidates
+// make of each. Of attachments, names and types are given, one on a line.
 func Pieces(p *session.Part, elisions, candidates []rule.Elision) []Piece {
 	shown, stays := applied(*p, elisions)
 	would, remains := shown, stays
@@ -86,3 +89,40 @@ func pieceOf(p *session.Part, field rule.Field) string {
 }
 
 func fileName(p *session.Part) string { return strings.TrimSpace(p.Filename + " " + p.Mime) }
+
+// Whole is all that the log has of a part, whatever the model is shown of it.
+type Whole struct {
+	Handle string
+	Part   session.Part
+	Target string // what the call was about
+	// Text is the result of a call, or the text of another part.
+	Text string
+	// Kept says that Text was kept beside the log, because all of it was too long to be sent.
+	Kept bool
+	// Elided are the fields of which the model is shown less, or nothing.
+	Elided []rule.Field
+}
+
+// Read returns the whole of the part named: by its id, its call's id or its handle.
+func Read(name string) func(*Session) (Whole, error) {
+	return func(s *Session) (Whole, error) {
+		_, p := Find(s.Log, s.Handles, name)
+		if p == nil {
+			what := "part " + rule.Shorten(name, 40)
+			if near := s.Handles.Near(name); near != "" {
+				what += fmt.Sprintf(" (%s is almost the same)", near)
+			}
+			return Whole{}, &Missing{"read", what}
+		}
+		w := Whole{Handle: s.Handles.Of(p), Part: *p, Target: s.Facts.Target(p), Text: p.Text}
+		if p.State != nil {
+			state := *p.State
+			state.Attachments = slices.Clone(state.Attachments)
+			w.Part.State, w.Text = &state, state.Result()
+		}
+		for _, el := range s.State.Ledger.Of(p.ID) {
+			w.Elided = append(w.Elided, el.Field)
+		}
+		return w, nil
+	}
+}

@@ -1,0 +1,366 @@
+package winnow
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/winnowhq/winnow/bill"
+	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/report"
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/view"
+)
+
+// Append adds messages at the end of the log. Missing ids and times are filled in, in the slice
+// that was handed in, so that the caller knows them.
+func (e *Engine) Append(ctx context.Context, id string, messages ...session.Message) error {
+	if len(messages) == 0 {
+		return nil
+	}
+	if err := e.complete(id, messages); err != nil {
+		return err
+	}
+	kept := make([]session.Message, len(messages))
+	for i, m := range messages {
+		m.Parts = slices.Clone(m.Parts)
+		kept[i] = m
+	}
+	return e.change(ctx, "append", id, func(l *live) (store.Change, error) {
+		return store.Change{Append: kept}, nil
+	}, func(l *live) {
+		for i := range kept {
+			l.appended(&kept[i])
+			event := e.event(id, MessageAppended)
+			event.Message = kept[i].ID
+			e.bus.publish(event)
+		}
+		if ref := kept[len(kept)-1].Answers(); ref != nil && ref.String() != "" && !e.config.ForceModel {
+			l.model = e.config.Models.Lookup(ref.String())
+		}
+	})
+}
+
+// Update replaces messages that have the same ids, parts included: an answer that was streamed, a
+// call that ended. Nothing is lost by it that was final: the log of what was said only grows, and a
+// program that updates says the same thing more completely.
+func (e *Engine) Update(ctx context.Context, id string, messages ...session.Message) error {
+	if err := e.complete(id, messages); err != nil {
+		return err
+	}
+	kept := make([]session.Message, len(messages))
+	for i, m := range messages {
+		m.Parts = slices.Clone(m.Parts)
+		kept[i] = m
+	}
+	return e.change(ctx, "update", id, func(l *live) (store.Change, error) {
+		for i := range kept {
+			if session.Index(l.log, kept[i].ID) < 0 {
+				return store.Change{}, notFound("update", id, "message "+kept[i].ID)
+			}
+		}
+		return store.Change{Update: kept}, nil
+	}, func(*live) {
+		for i := range kept {
+			for j := range kept[i].Parts {
+				event := e.event(id, PartUpdated)
+				event.Message, event.Part = kept[i].ID, kept[i].Parts[j].ID
+				e.bus.publish(event)
+			}
+		}
+	})
+}
+
+// complete fills in what a message must have, and refuses what no log can hold.
+func (e *Engine) complete(id string, messages []session.Message) error {
+	now := e.config.Now()
+	for i := range messages {
+		m := &messages[i]
+		if m.Role != session.User && m.Role != session.Assistant {
+			return fail(BadInput, "append", id, `use "user" or "assistant"`, "message %d has the role %q", i, m.Role)
+		}
+		if m.ID == "" {
+			m.ID = e.ids.New(session.MessageID, now)
+		}
+		if m.SessionID != id {
+			m.SessionID = id
+		}
+		if m.Time.Created == 0 {
+			m.Time.Created = millis(now)
+		}
+		for j := range m.Parts {
+			p := &m.Parts[j]
+			if p.Type == session.ToolPart && p.State == nil {
+				return fail(BadInput, "append", id, "a call begins with the status pending",
+					"tool part %d of message %s has no state", j, m.ID)
+			}
+			if p.ID == "" {
+				p.ID = e.ids.New(session.PartID, now)
+			}
+			// A message that was read from the log has them, and shares its parts with whoever
+			// reads them now.
+			if p.SessionID != id || p.MessageID != m.ID {
+				p.SessionID, p.MessageID = id, m.ID
+			}
+		}
+	}
+	return nil
+}
+
+// change makes a decision on the session as it is and writes it, again when somebody else was
+// quicker. done runs with the lock held after it was written.
+func (e *Engine) change(ctx context.Context, op, id string, decide func(*live) (store.Change, error),
+	done func(*live)) error {
+	l, err := e.lock(ctx, op, id)
+	if err != nil {
+		return err
+	}
+	defer l.mu.Unlock()
+	for range retries {
+		c, err := decide(l)
+		if err != nil {
+			return err
+		}
+		switch err := e.apply(ctx, l, op, c); {
+		case err == nil:
+			if done != nil {
+				done(l)
+			}
+			return nil
+		case !errors.Is(err, store.ErrConflict):
+			return err
+		}
+	}
+	return busy(op, id)
+}
+
+// appended gives a new turn its attempts.
+func (l *live) appended(m *session.Message) {
+	if m.Written() {
+		l.tries, l.prepared = 0, false
+	}
+}
+
+// recorded publishes what was spent, once it is in the store.
+func (e *Engine) recorded(id string, spent []store.Spend) {
+	for _, s := range spent {
+		event := e.event(id, UsageRecorded)
+		usage := s.Usage
+		event.Usage, event.Kind, event.Cost = &usage, s.Kind, s.Cost
+		e.bus.publish(event)
+	}
+}
+
+// apply writes a change that was decided on the state at hand, and brings what is at hand up to
+// date. ErrConflict is returned as it is, after the session was read again.
+func (e *Engine) apply(ctx context.Context, l *live, op string, c store.Change) error {
+	c.Base = l.state.Revision
+	moves := len(c.Commit)+len(c.Restore)+len(c.Undo)+len(c.Redo) > 0
+	var r rewrite
+	if moves {
+		r = l.rewrites(c)
+	}
+	revision, err := e.config.Store.Apply(ctx, l.id, c)
+	if errors.Is(err, store.ErrConflict) {
+		if err := e.load(ctx, l); err != nil {
+			return e.failed(op, l.id, err)
+		}
+		return err
+	}
+	if err != nil {
+		return e.failed(op, l.id, err)
+	}
+	l.state = after(l.state, c, revision)
+	if moves {
+		l.rewrote(c, r)
+		l.view.Reset()
+		l.taken = nil
+	}
+	l.log = append(l.log, c.Append...)
+	for _, m := range c.Update {
+		if at := session.Index(l.log, m.ID); at >= 0 {
+			same := sameToModels(&l.log[at], &m)
+			l.log[at] = m // nobody else has this slice, only the parts of the messages in it
+			if same {
+				continue // what was counted and rendered holds
+			}
+			l.updated(at)
+			l.changed = min(l.changed, at)
+			if len(l.log)-at > rule.Noticed && l.facts != nil {
+				l.facts.Forget()
+			}
+		}
+	}
+	return nil
+}
+
+// after is the state once a change was applied.
+func after(s store.State, c store.Change, revision int64) store.State {
+	s.Revision = revision
+	s.Messages += len(c.Append)
+	if c.Info != nil {
+		s.Info = *c.Info
+	}
+	s.Ledger = s.Ledger.Without(c.Restore...).With(c.Commit...)
+	s.Undone = changed(s.Undone, c.Undo, c.Redo)
+	s.Dismissed = changed(s.Dismissed, c.Dismiss, c.Undismiss)
+	if len(c.Pin)+len(c.Unpin) > 0 {
+		gone := func(p rule.Pin) bool { return slices.Contains(c.Unpin, p.ID) }
+		s.Pins = append(slices.DeleteFunc(slices.Clone(s.Pins), gone), c.Pin...)
+	}
+	s.Receipts = append(s.Receipts[:len(s.Receipts):len(s.Receipts)], c.Receipts...)
+	if c.Receipt != nil {
+		s.Receipts = append(s.Receipts, *c.Receipt)
+	}
+	s.Spent = append(s.Spent[:len(s.Spent):len(s.Spent)], c.Spend...)
+	return s
+}
+
+// retries is how often a decision is made anew because somebody else changed the session meanwhile.
+// With 8, an update lost against two processes that kept appending once in some thousand times.
+const retries = 64
+
+// sameToModels reports whether a user message differs from the one that it replaces in nothing but
+// its outline, which no model is sent.
+func sameToModels(before, after *session.Message) bool {
+	if before.Role != session.User || after.Role != session.User || before.ID != after.ID {
+		return false
+	}
+	a, b := before.MessageInfo, after.MessageInfo
+	a.Summary, b.Summary = nil, nil
+	return reflect.DeepEqual(a, b) && (len(before.Parts) == 0 && len(after.Parts) == 0 ||
+		reflect.DeepEqual(before.Parts, after.Parts))
+}
+
+// with is the session with a change, and the window that it has then.
+func (l *live) with(c store.Change) (state store.State, log, window []session.Message) {
+	state = after(l.state, c, l.state.Revision)
+	log = append(append(make([]session.Message, 0, len(l.log)+len(c.Append)), l.log...), c.Append...)
+	for _, m := range c.Update {
+		if at := session.Index(log, m.ID); at >= 0 {
+			log[at] = m
+		}
+	}
+	return state, log, view.Window(log, state.Undone)
+}
+
+// samePin reports whether two pins keep the same.
+func samePin(a, b rule.Pin) bool {
+	return a.Part == b.Part && a.Message == b.Message && a.Text == b.Text
+}
+
+// commit writes elisions into the ledger, all with one time, and the receipt with them. tried is
+// the compaction that came to nothing before, nil for none: what it cost is part of this.
+func (e *Engine) commit(ctx context.Context, id string, found []rule.Elision, trigger string, tried *folding,
+	notes ...string) (*pivot.Receipt, error) {
+	var receipt *pivot.Receipt
+	err := e.change(ctx, "prune", id, func(l *live) (store.Change, error) {
+		now := millis(e.config.Now())
+		var committed []rule.Elision
+		parts := session.PartsByID(l.log)
+		for _, el := range found {
+			if parts[el.Part] == nil || l.state.Ledger.Has(el.Key()) {
+				continue // the session was changed since: what is gone or done already is not ours
+			}
+			el.Time = now
+			committed = append(committed, el)
+		}
+		receipt = e.pruningReceipt(l, committed, now, trigger)
+		c := store.Change{Commit: committed, Receipt: receipt}
+		if tried != nil {
+			notes = append(tried.notes, notes...)
+			receipt.Usage, receipt.Cost, c.Spend = tried.usages, tried.cost(), tried.spent
+			receipt.Money = e.money(l, receipt.TokensBefore, receipt.TokensAfter, receipt.Rewritten, tried.spent)
+		}
+		receipt.Notes = notes
+		return c, nil
+	}, func(l *live) {
+		l.reported, l.estimated = session.Usage{}, -1 // no report speaks of the new view
+		event := e.event(id, ElisionCommitted)
+		event.Receipt = receipt
+		e.bus.publish(event)
+		if tried != nil {
+			e.recorded(id, tried.spent)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return receipt, nil
+}
+
+func (e *Engine) pruningReceipt(l *live, committed []rule.Elision, now session.Millis, trigger string,
+	replaced ...rule.Elision) *pivot.Receipt {
+	window := l.window()
+	before := l.look().Tokens()
+	after := l.tokens(window, l.state.Ledger.Without(keysOf(replaced)...).With(committed...))
+	usable := e.policy.Budget.Usable(l.model)
+	rewrites := l.rewrites(store.Change{Commit: committed, Restore: keysOf(replaced)})
+	r := &pivot.Receipt{
+		ID: e.ids.New("rcp", e.config.Now()), SessionID: l.id, Kind: pivot.Pruning, Time: now, Policy: e.policy.Name,
+		Trigger:        trigger,
+		MessagesBefore: len(window), MessagesAfter: len(window), TokensBefore: before, TokensAfter: after,
+		Committed: committed, Replaced: replaced, Saved: before - after,
+		Rewritten: rewrites.rewritten, Log: len(l.log),
+	}
+	r.Money = e.money(l, before, after, rewrites.rewritten, nil)
+	if !usable.Unlimited {
+		r.Usable = usable.Threshold
+	}
+	r.Undo = "winnow undo " + l.id + " " + r.ID
+	return r
+}
+
+// money is what a change of the view comes to, by the model that reads it: from before to after
+// tokens of messages, of which some are written again, with what was spent on a summary.
+func (e *Engine) money(l *live, before, after, rewritten int, spent []store.Spend) *pivot.Money {
+	var paid bill.Bill
+	for i := range spent {
+		paid = paid.Plus(report.Spent(&spent[i], l.model.String(), e.prices(l)))
+	}
+	summary := &paid.Cost
+	if paid.Unknown() > 0 {
+		summary = nil
+	}
+	overhead := l.overhead()
+	return pivot.NewMoney(l.model, pivot.Change{Before: before + overhead, After: after + overhead,
+		Rewritten: rewritten}, summary)
+}
+
+func keysOf(elisions []rule.Elision) []rule.Key {
+	keys := make([]rule.Key, len(elisions))
+	for i, el := range elisions {
+		keys[i] = el.Key()
+	}
+	return keys
+}
+
+// cost is what was spent, in US dollars.
+func (f *folding) cost() (sum float64) {
+	for _, s := range f.spent {
+		sum += s.Cost
+	}
+	return sum
+}
+
+// changed is a set with some members more and some less. The set itself is not changed.
+func changed(set map[string]bool, add, remove []string) map[string]bool {
+	if len(add)+len(remove) == 0 {
+		return set
+	}
+	set = maps.Clone(set)
+	if set == nil {
+		set = make(map[string]bool, len(add))
+	}
+	for _, member := range add {
+		set[member] = true
+	}
+	for _, member := range remove {
+		delete(set, member)
+	}
+	return set
+}

@@ -1,0 +1,126 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/settings"
+)
+
+// Settings are everything that a configuration file can say: what the engine reads, and what the
+// programs around it do.
+type Settings struct {
+	settings.Settings
+	// Model is "provider/model" of the model that an agent asks if nobody names one.
+	Model string `json:"model"`
+	// Titles is "provider/model" of a small model that puts finished turns into a few words for
+	// lists; if it is empty, the first sentences of the turns are taken.
+	Titles string `json:"titles"`
+	// Snapshots keeps the state of the working folder before and after each step of an agent, for
+	// diffs and for going back.
+	Snapshots bool `json:"snapshots"`
+	// Permissions say what the tools of an agent may do: the last rule that matches counts. Package
+	// agent/tools makes a policy of them, and decides if no rule matches.
+	Permissions []Permission `json:"permissions"`
+	// Providers say how models are reached, by the provider's name in "provider/model": providers
+	// beside the known ones, or what is different about a known one.
+	Providers map[string]Provider `json:"providers"`
+}
+
+// Provider says how one provider is reached. What is left out is what is known of a provider of
+// that name.
+type Provider struct {
+	Protocol string `json:"protocol,omitzero"` // the API that it speaks
+	BaseURL  string `json:"baseURL,omitzero"`  // what stands before the protocol's own path
+	KeyEnv   string `json:"keyEnv,omitzero"`   // the environment variable that holds the key
+	// sent with every request; "$NAME" is the variable of that name
+	Headers map[string]string `json:"headers,omitempty"`
+
+	Idle      int    `json:"idle,omitzero"`      // seconds of silence after which a request is given up
+	Longest   int    `json:"longest,omitzero"`   // seconds that a request may take in all
+	MaxTokens string `json:"maxTokens,omitzero"` // the member that bounds an answer, where servers differ
+	// a JSON object of members that every request gets besides; null leaves one out
+	Body jsontext.Value `json:"body,omitzero"`
+}
+
+// Permission is one rule about what an agent's tools may do; agent/tools.Rule says what its globs
+// match. What is left out is everything.
+type Permission struct {
+	Tool    string `json:"tool,omitzero"`
+	Action  string `json:"action,omitzero"` // read, write, run, fetch; env: a variable that commands get
+	Target  string `json:"target,omitzero"` // a path, the words that a command begins with, an address
+	Verdict string `json:"verdict"`         // allow, ask, deny
+}
+
+// Default returns the settings that hold if nothing else is said.
+func Default() Settings {
+	return Settings{
+		Settings: settings.Default(), Snapshots: true, Permissions: []Permission{}, Providers: map[string]Provider{},
+	}
+}
+
+// Validate reports what cannot be right, naming the key.
+func (s Settings) Validate() error {
+	var all []error
+	if joined, ok := s.Settings.Validate().(interface{ Unwrap() []error }); ok {
+		all = joined.Unwrap()
+	}
+	bad := func(key, format string, args ...any) {
+		all = append(all, fmt.Errorf("%s: %s", key, fmt.Sprintf(format, args...)))
+	}
+	if s.Model != "" && !strings.Contains(strings.Trim(s.Model, "/"), "/") {
+		bad("model", "%q is not a model; write provider/model, as `winnow models` lists them", s.Model)
+	}
+	if s.Titles != "" && !strings.Contains(strings.Trim(s.Titles, "/"), "/") {
+		bad("titles", "%q is not a model; write provider/model, as `winnow models` lists them", s.Titles)
+	}
+	for i, p := range s.Permissions {
+		key := fmt.Sprintf("permissions.%d", i)
+		switch {
+		case !slices.Contains([]string{"allow", "ask", "deny"}, p.Verdict):
+			bad(key+".verdict", "unknown verdict %q; use allow, ask or deny", p.Verdict)
+		case !strings.Contains(p.Action, "*") && !slices.Contains([]string{"", "read", "write", "run", "fetch", "env"},
+			p.Action):
+			bad(key+".action", "unknown action %q; use read, write, run, fetch or env", p.Action)
+		case p.Action != "run" && p.Action != "env" && !doublestar.ValidatePattern(p.Target):
+			bad(key+".target", "%q is not a pattern", p.Target)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Providers)) {
+		if name == "" || strings.ContainsAny(name, "/ \t\r\n") {
+			bad("providers", "%q cannot name a provider: it stands before the slash in provider/model", name)
+		}
+		if u, err := url.Parse(s.Providers[name].BaseURL); err != nil ||
+			u.String() != "" && (u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+			bad("providers."+name+".baseURL", "%q is not an address; write one like https://host/v1",
+				s.Providers[name].BaseURL)
+		}
+		p := s.Providers[name]
+		if p.Protocol != "" && !slices.Contains([]string{"openai-chat", "openai-responses", "anthropic", "gemini"},
+			p.Protocol) {
+			bad("providers."+name+".protocol",
+				"unknown protocol %q; use openai-chat, openai-responses, anthropic or gemini", p.Protocol)
+		}
+		if p.MaxTokens != "" && p.MaxTokens != "max_tokens" && p.MaxTokens != "max_completion_tokens" {
+			bad("providers."+name+".maxTokens", "unknown member %q; use max_tokens or max_completion_tokens",
+				p.MaxTokens)
+		}
+		if p.Idle < 0 {
+			bad("providers."+name+".idle", "%d: give 1 or more seconds, or leave it out for 120", p.Idle)
+		}
+		if p.Longest < 0 {
+			bad("providers."+name+".longest", "%d: give 1 or more seconds, or leave it out for 1800", p.Longest)
+		}
+		if len(p.Body) > 0 && p.Body.Kind() != '{' {
+			bad("providers."+name+".body", "it must be an object")
+		}
+	}
+	return errors.Join(all...)
+}

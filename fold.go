@@ -1,0 +1,421 @@
+package winnow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/winnowhq/winnow/budget"
+	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/policy"
+	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/recall"
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/summarize/offline"
+	"github.com/winnowhq/winnow/view"
+)
+
+// factsFor measures as the model named does, as far as that was learned.
+func (e *Engine) factsFor(name string) *rule.Facts {
+	facts := rule.NewFacts(e.config.Counter)
+	if e.calibrated != nil {
+		facts.Scale(e.calibrated.Factor(name))
+	}
+	return facts
+}
+
+// valid checks an answer that takes the place of so many tokens. The letter takes whatever was
+// answered, as the specification's program does, but for nothing at all.
+func (e *Engine) valid(f *folding, a pivot.Answer, replaces int) error {
+	if f.settings.SummaryAlone {
+		if strings.TrimSpace(a.Text) != "" {
+			return nil
+		}
+		return pivot.Validate(a, 0, 0)
+	}
+	return pivot.Validate(a, e.factsFor(f.model.String()).Count(a.Text), replaces)
+}
+
+// note says in the receipt what was done, once.
+func (f *folding) note(notes ...string) {
+	for _, n := range notes {
+		if !slices.Contains(f.notes, n) {
+			f.notes = append(f.notes, n)
+		}
+	}
+}
+
+// inBackground is the trigger of a compaction for which nothing had to wait.
+const inBackground = "background"
+
+// asks reports whether summaries are something that one waits for: a model may be asked. The
+// offline summariser's is there at once.
+func (e *Engine) asks() bool {
+	c := &e.config
+	if c.Summarizer != nil {
+		return c.Summarizer.Name() != offline.Name
+	}
+	return c.SummarizerFor != nil && c.Settings.Compaction.Summarizer != "offline"
+}
+
+func (e *Engine) isPreparing(id string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.preparations[id] != nil
+}
+
+// goesOn reports whether the work goes on by itself behind a summary: because the user has said
+// something, or, where it was prepared, from what stays.
+func (f *folding) goesOn() bool {
+	if len(f.cut.Tail) == 0 {
+		return false
+	}
+	return f.prepared && f.trigger == inBackground || f.cut.Tail[len(f.cut.Tail)-1].Written()
+}
+
+// CompactOptions say how to fold.
+type CompactOptions struct {
+	// Auto appends the synthetic "continue" afterwards, so that an agent goes on by itself.
+	Auto bool
+	// Rejected repeats the newest user message after the summary, because the provider refused its
+	// turn.
+	Rejected bool
+	// Focus is what the summary is to dwell on.
+	Focus string
+	// To is how many tokens the view may have afterwards, system prompt and tools not counted: less
+	// is kept word for word, and the summary is shorter. 0 is without a bound but the model's
+	// window. What cannot be made so small ends in NoProgress, and the session is as it was. A
+	// policy that folds by the letter keeps nothing else, and is not bound by it.
+	To int
+	// Later only appends a marker: "compact here", to be executed by a later Compact. At most one
+	// waits; a second request changes nothing. There is no receipt.
+	Later bool
+	// Waiting only executes a marker that waits; without one nothing is done, and there is no
+	// receipt. A loop does this before each step (S001, the loop's order).
+	Waiting bool
+	// Prepared only makes a summary count that Prepare has written; while there is none nothing is
+	// done, and there is no receipt. See Prepare.
+	Prepared bool
+	// KeepSecrets leaves keys, tokens and passwords in what is written under the pivot as they are.
+	// Otherwise those of a known shape are masked there, but for what is pinned; the log keeps them
+	// either way.
+	KeepSecrets bool
+}
+
+// inVain notes that nothing came of the calls that were made.
+func (f *folding) inVain() {
+	for i := range f.spent {
+		f.spent[i].Failed = true
+	}
+}
+
+// folding is one attempt at a compaction, from the moment the session was looked at to the moment
+// it is published.
+type folding struct {
+	id        string
+	options   CompactOptions
+	trigger   string
+	log       []session.Message // as it was looked at, up to a pending marker
+	size      int               // of the whole log then
+	window    []session.Message
+	pending   *session.Message // the marker that waited
+	commit    []rule.Elision
+	ledger    rule.Ledger // with commit
+	stood     rule.Ledger // without
+	cut       pivot.Cut
+	settings  pivot.Settings
+	usable    int // 0: unlimited
+	overhead  int
+	replaces  int // tokens of what is folded
+	request   pivot.Request
+	past      pivot.Past // what the summary will stand for, as the log has it
+	repeats   error      // why this fold would only repeat the last one, nil when it would not
+	info      session.Info
+	pins      []rule.Pin
+	dismissed map[string]bool
+	guard     *rule.Guard // which files the carry-over does not quote
+	model     model.Model // that reads the session
+	offer     model.Model // the same, of the provider that the session names
+	// what is folded as the conversation itself sent it last; only where Config.Prefix asks for it
+	sent []session.Message
+	cold time.Duration // how long the session was idle, when that is longer than the provider's cache lives
+
+	answer   pivot.Answer
+	usages   []session.Usage
+	spent    []store.Spend
+	notes    []string
+	struck   []pivot.Struck
+	requests atomic.Int32 // that were begun, as events count them
+	// masked and masks count the secrets that were masked in the carry-over and in the summary.
+	masked, masks int
+	// unwritten is how many tokens a summary is taken to have that was not asked for: see Preview.
+	unwritten int
+	last      bool          // no other attempt follows: what does not fit by itself is shown in part
+	ahead     bool          // it is written before it is needed: see Prepare
+	prepared  bool          // it was
+	took      time.Duration // to write it
+	plain     bool          // the form that extends the conversation did not work
+	began     time.Time
+}
+
+// sameFold reports whether an earlier attempt folded the same messages and has a summary of them.
+func (f *folding) sameFold(before *folding) bool {
+	n := len(f.cut.Fold)
+	return before.answer.Text != "" && n == len(before.cut.Fold) && f.size == before.size &&
+		(n == 0 || f.cut.Fold[n-1].ID == before.cut.Fold[n-1].ID)
+}
+
+// prepare looks at the session and decides what to fold. Nothing is written. Beside NothingToFold
+// there is a folding of nothing.
+func (e *Engine) prepare(ctx context.Context, id string, o CompactOptions, attempt int) (*folding, error) {
+	l, err := e.lock(ctx, "compact", id)
+	if err != nil {
+		return nil, err
+	}
+	defer l.mu.Unlock()
+	f := e.looked(l, o)
+	keep := f.settings.Tail(f.usable)
+	if to := f.options.To; to > 0 {
+		keep, f.settings.UserMessages = min(keep, to/3), min(f.settings.UserMessages, to/4)
+	}
+	usual := keep
+	if attempt > 0 {
+		keep, f.settings.UserMessages, f.last = 0, f.settings.UserMessages/8, true
+	}
+	f.cut = pivot.Find(f.window, f.ledger, l.facts,
+		pivot.Wanted{Keep: keep, Rejected: f.options.Rejected, Everything: f.settings.SummaryAlone})
+	f.repeats = e.repeats(l, f, usual)
+	empty := len(pivot.WithoutKept(f.cut.Fold)) == 0
+	if empty && (f.cut.Previous == nil || f.settings.SummaryAlone || f.repeats == nil && !e.anew(l, f)) {
+		return f, fail(NothingToFold, "compact", id,
+			"the session is empty, or all that was said since the last summary is still to be sent",
+			"there is nothing to fold")
+	}
+	if empty && f.repeats != nil {
+		return f, f.repeats
+	}
+	e.request(l, f)
+	return f, nil
+}
+
+// looked is a folding of the session as it stands, with what can be elided, and without a cut.
+func (e *Engine) looked(l *live, o CompactOptions) *folding {
+	f := e.standing(l, o)
+	state := l.plannerState()
+	state.Log, state.Window = f.log, f.window
+	plan := e.policy.Plan(state, policy.Occasion{FoldAsked: true, Rejected: f.options.Rejected})
+	f.commit = plan.Commit
+	f.ledger = l.state.Ledger.With(f.commit...)
+	return f
+}
+
+// standing is a folding of the session as it stands.
+func (e *Engine) standing(l *live, o CompactOptions) *folding {
+	f := &folding{
+		id: l.id, options: o, log: l.log, size: len(l.log), settings: e.policy.Folding(l.model), info: l.state.Info,
+		pins:      l.state.Pins,
+		dismissed: l.state.Dismissed, guard: e.policy.Guard, model: l.model, stood: l.state.Ledger,
+	}
+	if at := view.Pending(l.log, l.state.Undone); at >= 0 {
+		marker := l.log[at]
+		f.pending, f.log = &marker, l.log[:at]
+		f.options.Rejected = f.options.Rejected || marker.Marker().Overflow
+		f.options.Auto = f.options.Auto || marker.Marker().Auto
+	}
+	f.log = append([]session.Message(nil), f.log...)
+	f.window = view.Window(f.log, l.state.Undone)
+	f.overhead = l.overhead()
+	if usable := e.policy.Budget.Usable(l.model); !usable.Unlimited {
+		f.usable = usable.Threshold
+	}
+	return f
+}
+
+// request writes what a summariser is asked about the cut.
+func (e *Engine) request(l *live, f *folding) {
+	if f.cut.Previous != nil {
+		f.replaces = view.Message(f.cut.Previous, f.ledger, l.facts)
+		f.request.Previous = pivot.PreviousText(f.cut.Previous)
+	}
+	fold := pivot.WithoutKept(f.cut.Fold) // what is shown again stays so
+	for i := range fold {
+		f.replaces += view.Message(&fold[i], f.ledger, l.facts)
+	}
+	f.offer = e.offer(e.modelName(f.info, f.log))
+	if e.config.Prefix != nil {
+		f.sent = l.view.Render(f.window[:f.cut.End], l.state.Ledger)
+		f.cold = e.cold(l)
+	}
+	f.request.SessionID, f.request.Focus, f.request.Directory = f.id, f.options.Focus, f.info.Directory
+	f.request.Messages = e.policy.Markers().Of(view.Render(fold, f.ledger))
+	f.past = pivot.PastOf(f.log, l.state.Undone, f.cut)
+	f.request.Log, f.request.Tail, f.request.Past = fold, f.cut.Tail, &f.past
+	f.request.System = pivot.SystemPrompt
+	f.request.Instruction = pivot.Instruction(f.settings, f.request.Previous, f.options.Focus)
+	f.request.Update = pivot.Instruction(f.settings, "an earlier piece", f.options.Focus)
+	f.request.Dismissed = f.dismissed
+	if none := noConstraints(f); none != "" && !f.settings.SummaryAlone {
+		f.request.Instruction += none
+		f.request.Update += none
+	}
+	f.request.Budget = pivot.AnswerBudget(f.usable, f.replaces, l.facts.Count(f.request.Previous))
+	if f.options.To > 0 {
+		f.request.Budget = min(f.request.Budget, max(f.options.To/2, 64))
+	}
+	f.request.OwnLength = f.settings.SummaryAlone || f.settings.Prompt != ""
+}
+
+// cold is how long a session was idle, 0 while the provider's cache may still have what was sent.
+func (e *Engine) cold(l *live) time.Duration {
+	idle := e.idle(l)
+	if l.model.Cache.Lifetime <= 0 || idle <= l.model.Cache.Lifetime {
+		return 0
+	}
+	return idle.Round(time.Second)
+}
+
+// noConstraints tells a summariser which sentences of what is folded are not instructions, "" if
+// nothing was dismissed.
+func noConstraints(f *folding) string {
+	if len(f.dismissed) == 0 {
+		return ""
+	}
+	text := ""
+	for _, c := range recall.Constraints(f.log) {
+		if f.dismissed[recall.Key(c.Text)] {
+			text += "\n- " + c.Text
+		}
+	}
+	if text == "" {
+		return ""
+	}
+	return "\n\nThe user said that these sentences are no standing constraints. Do not list them as such:" + text
+}
+
+// stays says what no compaction can remove, and what else would help.
+func stays(f budget.Floor) string {
+	what := "offer fewer tools, a shorter system prompt, or a larger model"
+	if f.Pins > 0 {
+		what = "unpin something, " + what
+	}
+	return fmt.Sprintf("what no compaction can remove: %s; %s", f, what)
+}
+
+// floor itemises what a compaction leaves, for a window and a ledger.
+func (l *live) floor(window []session.Message, ledger rule.Ledger) budget.Floor {
+	f := budget.Floor{System: l.overhead()} // system prompt and tools cannot be told apart in a log
+	for i := range window {
+		n := view.Message(&window[i], ledger, l.facts) + l.view.Labels.Tokens(&window[i], ledger, l.facts)
+		switch m := &window[i]; {
+		case i == 1 && m.IsSummary():
+			f.Summary = n
+		case isKept(m):
+			f.Pins += n
+		case m.Marker() == nil:
+			f.Tail += n
+		}
+	}
+	return f
+}
+
+func (f *folding) stamped(now session.Millis) []rule.Elision {
+	pinned := rule.Window{Pins: f.pins} // also what was pinned since the elisions were found
+	committed := make([]rule.Elision, 0, len(f.commit))
+	for _, el := range f.commit {
+		if pinned.Pinned(el.Part, el.Message) {
+			continue
+		}
+		el.Time = now
+		committed = append(committed, el)
+	}
+	return committed
+}
+
+// ErrNothingNew is what an error of the code NothingToFold wraps when a summary was asked for again
+// although nothing was said since the last one. Another summary of the same messages would say no
+// more, and what stays word for word behind the last one would be gone.
+var ErrNothingNew = errors.New("nothing was said since the last summary")
+
+// repeats is why a fold would only repeat the one before it, nil when it would not: there is
+// something new, or a reason to fold the same messages once more. keep is how many tokens may stay
+// word for word.
+//
+// A reason is a focus or a size that is asked for, a provider that refused the view, a view that is
+// over its budget, and more behind the summary than may stay. A pin is not one: what it keeps is
+// shown since it was pinned.
+func (e *Engine) repeats(l *live, f *folding, keep int) error {
+	o := f.options
+	if f.cut.Previous == nil || f.settings.SummaryAlone || o.Rejected || f.saidSince() || e.anew(l, f) {
+		return nil
+	}
+	shown := l.look().Tokens()
+	if f.usable > 0 && shown+f.overhead > f.usable || l.tokens(f.behind(), l.state.Ledger) > keep {
+		return nil
+	}
+	hint := fmt.Sprintf("the view has %s tokens; "+
+		"ask for fewer to have it folded further (compact --to TOKENS, CompactOptions.To)", quantity.Number(shown))
+	if o.To > 0 {
+		hint = fmt.Sprintf("the view has %s tokens, and %s were asked for", quantity.Number(shown), quantity.Number(o.To))
+	}
+	return &Error{Code: NothingToFold, Op: "compact", Session: f.id, Err: ErrNothingNew, Hint: hint}
+}
+
+// anew reports whether the summary is to be written again although nothing else may be folded: it
+// is to dwell on something, or to be shorter.
+func (e *Engine) anew(l *live, f *folding) bool {
+	return f.options.Focus != "" || f.options.To > 0 && l.look().Tokens() > f.options.To
+}
+
+// saidSince reports whether anything was said or done since the pivot that the window begins with.
+// What the engine appended with it is nothing new, nor is an elision or a pin.
+func (f *folding) saidSince() bool {
+	return pivot.Spoken(f.log[session.Index(f.log, f.cut.Previous.ParentID)+1:])
+}
+
+// behind are the messages that the last pivot left word for word.
+func (f *folding) behind() []session.Message {
+	marker := session.Index(f.log, f.cut.Previous.ParentID)
+	start := session.Index(f.log[:marker], f.log[marker].Marker().TailStartID)
+	if start < 0 {
+		return nil
+	}
+	unsent := session.Unsent(f.log[start:marker]) // these stay, whatever they take
+	return f.log[start : start+unsent]
+}
+
+// refoldRefused is why Compact would do nothing now, where that is because nothing was said since
+// the last summary.
+func (e *Engine) refoldRefused(l *live) *rule.Refusal {
+	window := l.window()
+	if view.Pivot(window) == nil {
+		return nil
+	}
+	f := e.standing(l, CompactOptions{})
+	keep := f.settings.Tail(f.usable)
+	f.ledger = f.stood
+	f.cut = pivot.Find(f.window, f.ledger, l.facts, pivot.Wanted{Keep: keep, Everything: f.settings.SummaryAlone})
+	err := e.repeats(l, f, keep)
+	if err == nil {
+		return nil
+	}
+	return &rule.Refusal{Code: NothingToFold, Reason: reason(err)}
+}
+
+// left is the window that a change leaves, and its ledger.
+func (f *folding) left(l *live, c store.Change) ([]session.Message, rule.Ledger) {
+	state, _, window := l.with(c)
+	return window, state.Ledger
+}
+
+// seen is a window as rules look at it.
+func (f *folding) seen(l *live, window []session.Message, ledger rule.Ledger) rule.Window {
+	return rule.Window{Messages: window, Ledger: ledger, Pins: l.state.Pins, Facts: l.facts, Guard: f.guard,
+		Handles: &l.handles}
+}
