@@ -170,8 +170,8 @@ func TestOpenCodeDatabase_allOfItIsInspectedAndImported(t *testing.T) {
 	d.run("import", database+"#ses_none", "--store", "other.db").wants(t, cli.ExitFailed, "there is no such session")
 	// Winnow's own store is an SQLite database too.
 	own := filepath.Join(filepath.Dir(d.dir), "home", ".local", "share", "winnow", "winnow.db")
-	d.run("inspect", own).wants(t, cli.ExitInput, "no store of OpenCode's")
-	d.run("compact", own).wants(t, cli.ExitInput, "no store of OpenCode's")
+	d.run("inspect", own).wants(t, cli.ExitInput, "not an OpenCode store")
+	d.run("compact", own).wants(t, cli.ExitInput, "not an OpenCode store")
 }
 
 func TestOpenCodeDatabase_whatDidNotChangeIsNotReadAgain(t *testing.T) {

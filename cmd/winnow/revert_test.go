@@ -206,7 +206,7 @@ func TestRevert_whatCannotBeIsSaidAndChangesNothing(t *testing.T) {
 		{[]string{w.id, answer}, cli.ExitUsage, w.users[2]},
 		{[]string{w.id, "2", "--snapshot", "x"}, cli.ExitUsage, "name a message"},
 		{[]string{w.id, "--snapshot", strings.Repeat("a", 40)}, cli.ExitFailed, "not kept here"},
-		{[]string{w.id, "--snapshot", "--all"}, cli.ExitFailed, "is no snapshot"},
+		{[]string{w.id, "--snapshot", "--all"}, cli.ExitFailed, "is not a snapshot"},
 		{[]string{w.take("claude.jsonl"), "1"}, cli.ExitUsage, "in the store"},
 	} {
 		w.run(append([]string{"revert"}, c.args...)...).wants(t, c.code, c.says)
