@@ -7,7 +7,7 @@ import (
 
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/internal/jsonl"
-	"github.com/winnowhq/winnow/format/internal/span"
+	"github.com/winnowhq/winnow/span"
 )
 
 // file is the index of a session file: its entries, and where in them the session is.
