@@ -202,7 +202,8 @@ func Space(text []byte, at int) int {
 // End returns the position after the value that begins at a position, -1 if the text ends inside
 // it. Where no value begins, it returns the position itself.
 func End(text []byte, at int) int {
-	for depth := 0; at < len(text); at++ {
+	depth := 0
+	for ; at < len(text); at++ {
 		switch c := text[at]; {
 		case c == '"':
 			end := stringEnd(text, at)
@@ -222,9 +223,9 @@ func End(text []byte, at int) int {
 		case depth == 0 && (c == ',' || c == ':' || c <= ' '):
 			return at
 		}
-		if at+1 == len(text) && depth > 0 {
-			return -1
-		}
+	}
+	if depth > 0 {
+		return -1
 	}
 	return at // a number or a word may end where the text does
 }

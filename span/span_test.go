@@ -188,6 +188,7 @@ func TestSplice(t *testing.T) {
 		{[]Edit{{Span{8, 9}, []byte("b")}, {Span{1, 3}, nil}}, "034567b9"},
 		{[]Edit{{Span{2, 4}, []byte("x")}, {Span{2, 2}, []byte("a")}, {Span{2, 2}, []byte("b")}}, "01abx456789"},
 		{[]Edit{{Span{2, 5}, []byte("x")}, {Span{4, 6}, []byte("y")}, {Span{5, 5}, []byte("z")}}, "01xz56789"},
+		{[]Edit{{Span{2, 3}, []byte("x")}, {Span{2, 5}, []byte("y")}, {Span{2, 5}, []byte("z")}}, "01y56789"},
 		{[]Edit{{Span{10, 10}, []byte("x")}, {Span{9, 12}, []byte("y")}}, "0123456789x"},
 	} {
 		if got := string(Splice(text, c.edits...)); got != c.want {

@@ -19,8 +19,8 @@ type Edit struct {
 
 // Splice applies edits to a text, in the order of their places, and leaves every other byte as it
 // is. Insertions at one place keep their order and come before what replaces the bytes there. Of
-// edits that overlap the first one counts. The text itself is not changed; without edits it is
-// returned.
+// edits that overlap the one that begins first counts, of edits that begin together the longest,
+// and of equal ones the first. The text itself is not changed; without edits it is returned.
 func Splice(text []byte, edits ...Edit) []byte {
 	if len(edits) == 0 {
 		return text
@@ -40,10 +40,13 @@ func Splice(text []byte, edits ...Edit) []byte {
 func Pieces(text []byte, edits ...Edit) iter.Seq[[]byte] {
 	edits = slices.Clone(edits)
 	slices.SortStableFunc(edits, func(a, b Edit) int {
-		if a.Start != b.Start || a.Empty() == b.Empty() {
+		if a.Start != b.Start {
 			return cmp.Compare(a.Start, b.Start)
 		}
-		return cmp.Compare(a.End, b.End)
+		if a.Empty() != b.Empty() {
+			return cmp.Compare(a.End, b.End)
+		}
+		return cmp.Compare(b.End, a.End)
 	})
 	return func(yield func([]byte) bool) {
 		at := 0
@@ -188,7 +191,16 @@ func dress(value []byte, lead string) []byte {
 
 // Array writes values as a JSON array.
 func Array[V ~[]byte](values []V) []byte {
-	text := []byte{'['}
+	size := len("[]")
+	for _, v := range values {
+		size += len(v) + len(",")
+	}
+	return AppendArray(make([]byte, 0, size), values)
+}
+
+// AppendArray appends values to a text as a JSON array.
+func AppendArray[V ~[]byte](text []byte, values []V) []byte {
+	text = append(text, '[')
 	for i, v := range values {
 		if i > 0 {
 			text = append(text, ',')
@@ -230,6 +242,8 @@ func (o *Object) With(members ...any) *Object {
 			o.Raw(name, value)
 		case jsontext.Value:
 			o.Raw(name, value)
+		case string:
+			o.Raw(name, Quote(value))
 		default:
 			o.Add(name, value)
 		}
@@ -239,6 +253,9 @@ func (o *Object) With(members ...any) *Object {
 
 // Make writes an object of members, each a name and a value as With takes them.
 func Make(members ...any) []byte { return new(Object).With(members...).Bytes() }
+
+// Empty reports whether no member was added.
+func (o *Object) Empty() bool { return len(o.text) == 0 }
 
 // Bytes is the object.
 func (o *Object) Bytes() []byte {

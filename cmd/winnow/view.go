@@ -10,6 +10,7 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 	"github.com/winnowhq/winnow/wire"
 	"github.com/winnowhq/winnow/wire/anthropic"
 	"github.com/winnowhq/winnow/wire/gemini"
@@ -30,19 +31,19 @@ type viewed struct {
 var encoders = map[string]func([]session.Message, wire.Options) (jsontext.Value, error){
 	"anthropic": func(m []session.Message, o wire.Options) (jsontext.Value, error) {
 		b, err := anthropic.Encode(m, o)
-		return wire.Array(b.Elements), err
+		return span.Array(b.Elements), err
 	},
 	"openai": func(m []session.Message, o wire.Options) (jsontext.Value, error) {
 		b, err := openaichat.Encode(m, o)
-		return wire.Array(b.Elements), err
+		return span.Array(b.Elements), err
 	},
 	"responses": func(m []session.Message, o wire.Options) (jsontext.Value, error) {
 		b, err := responses.Encode(m, o)
-		return wire.Array(b.Elements), err
+		return span.Array(b.Elements), err
 	},
 	"gemini": func(m []session.Message, o wire.Options) (jsontext.Value, error) {
 		b, err := gemini.Encode(m, o)
-		return wire.Array(b.Elements), err
+		return span.Array(b.Elements), err
 	},
 }
 
