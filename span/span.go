@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -300,4 +301,17 @@ func Check(text []byte) error {
 		return err
 	}
 	return fmt.Errorf("something follows the JSON value at byte %d", dec.InputOffset())
+}
+
+// Reason says in a line why a decoder or [Check] refused a text, which whole names: "the line",
+// "the file". Positions count from 1.
+func Reason(err error, whole string) string {
+	var syntax *jsontext.SyntacticError
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return whole + " is cut short"
+	case errors.As(err, &syntax):
+		return fmt.Sprintf("position %d: %v", syntax.ByteOffset+1, syntax.Err)
+	}
+	return strings.TrimPrefix(err.Error(), "jsontext: ")
 }

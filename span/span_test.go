@@ -255,3 +255,17 @@ func TestObject(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
+
+func TestReason(t *testing.T) {
+	for line, want := range map[string]string{
+		`{"a":`:  "the line is cut short",
+		`{"a":x`: "position 6: invalid character 'x' at start of value",
+	} {
+		if got := Reason(Check([]byte(line)), "the line"); got != want {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
+	if got := Reason(ErrNotObject, "the line"); got != "not a JSON object" {
+		t.Errorf("got %q", got)
+	}
+}

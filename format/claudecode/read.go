@@ -112,7 +112,7 @@ func (r *reader) lines(src []byte) {
 				damage("NUL bytes alone")
 			}
 		} else if e, err := parse(l.Text.Of(src)); err != nil {
-			damage(jsonl.Reason(err))
+			damage(span.Reason(err, "the line"))
 		} else {
 			e.line, e.whole, e.at = l.Number, l.Whole, l.Text
 			e.unmark()

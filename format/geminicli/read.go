@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/transcript"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/span"
@@ -61,8 +62,8 @@ func (r *reader) log() {
 	if len(r.about.Directories) > 0 {
 		info.Directory = r.about.Directories[0]
 	}
-	info.Time.Created = transcript.Millis(r.about.StartTime)
-	info.Time.Updated = transcript.Millis(r.about.LastUpdated)
+	info.Time.Created = jsonl.Millis(r.about.StartTime)
+	info.Time.Updated = jsonl.Millis(r.about.LastUpdated)
 	var last *session.ModelRef
 	for i := range r.records {
 		m := &r.records[i]

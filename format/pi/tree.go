@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/span"
 )
 
@@ -47,7 +46,7 @@ func index(src []byte) (*file, []format.Damage) {
 				e = entry{gone: true, damaged: true}
 				b.damage()
 				damaged = append(damaged, format.Damage{
-					Line: l.Number, Offset: int64(l.Whole.Start), Bytes: l.Whole.Len(), Reason: jsonl.Reason(err),
+					Line: l.Number, Offset: int64(l.Whole.Start), Bytes: l.Whole.Len(), Reason: span.Reason(err, "the line"),
 				})
 			} else {
 				if b.add(&e) {

@@ -62,6 +62,8 @@ var siblings = map[string]string{
 	"tui display":                         "what the page shows too",
 	"page display":                        "what the terminal shows too",
 	"store/* store/internal/words":        "words as they are looked for",
+
+	"format/internal/transcript format/internal/jsonl": "times as the products write them",
 }
 
 // tools are programs and tests' own packages: they may import anything, nothing imports them but tests.

@@ -6,15 +6,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"io"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/span"
 )
@@ -47,7 +46,7 @@ func (l *Log) Hash(prefix string) string {
 // Message appends a message. An answer is by the log's model and to the user's newest message.
 func (l *Log) Message(role session.Role, id, timestamp string) *session.Message {
 	m := session.Message{MessageInfo: session.MessageInfo{
-		ID: id, SessionID: l.Session.Info.ID, Role: role, Time: session.MessageTime{Created: Millis(timestamp)},
+		ID: id, SessionID: l.Session.Info.ID, Role: role, Time: session.MessageTime{Created: jsonl.Millis(timestamp)},
 	}}
 	if role == session.User {
 		l.LastAsk = id
@@ -179,24 +178,6 @@ func ModelOf(name string) *session.ModelRef {
 	return &session.ModelRef{ProviderID: provider, ModelID: model}
 }
 
-// Millis reads a time with or without its zone; without one it is taken for UTC.
-func Millis(timestamp string) session.Millis {
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999"} {
-		if at, err := time.Parse(layout, timestamp); err == nil {
-			return session.Millis(at.UnixMilli())
-		}
-	}
-	return 0
-}
-
-// Reason says in a damage why JSON could not be read.
-func Reason(err error) string {
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		return "the file is cut short"
-	}
-	return err.Error()
-}
-
 // Object visits the members of an object in the file, as far as it can be read. The rest is damage.
 func (l *Log) Object(object span.Span, visit func(name string, value span.Span)) {
 	end := object.Start
@@ -237,7 +218,7 @@ func Elements[T any](l *Log, list span.Span, take func(T)) {
 }
 
 func (l *Log) damage(s span.Span, err error) {
-	l.Damaged = append(l.Damaged, format.Damage{Offset: int64(s.Start), Bytes: s.Len(), Reason: Reason(err)})
+	l.Damaged = append(l.Damaged, format.Damage{Offset: int64(s.Start), Bytes: s.Len(), Reason: span.Reason(err, "the file")})
 }
 
 // Syntax is the error for a file in which nothing could be read.
