@@ -159,7 +159,7 @@ func TestRemove_takesAwayWhatSetAdded(t *testing.T) {
 		if !Valid(set) || Find(set, All(set), "winnow").Empty() {
 			t.Fatalf("%s with a member is %s", text, set)
 		}
-		if bare(text) {
+		if Bare(text) {
 			return // white space in an empty object is not kept
 		}
 		if got := Remove(set, false, "winnow"); !bytes.Equal(got, text) {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/go-json-experiment/json"
 )
 
 func TestWalk(t *testing.T) {
@@ -264,6 +266,11 @@ func TestReason(t *testing.T) {
 		if got := Reason(Check([]byte(line)), "the line"); got != want {
 			t.Errorf("%s: %q, want %q", line, got, want)
 		}
+	}
+	var n struct{ A int }
+	misfit := json.Unmarshal([]byte(`{"A":"x"}`), &n)
+	if got, want := Reason(misfit, "the line"), "a JSON string does not fit at /A"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 	if got := Reason(ErrNotObject, "the line"); got != "not a JSON object" {
 		t.Errorf("got %q", got)

@@ -90,7 +90,7 @@ func Set(object []byte, outer string, value []byte, path ...string) []byte {
 		}
 		return Set(object, outer, Set([]byte("{}"), "", value, path[1:]...), name)
 	}
-	value = dress(value, lead)
+	value = Indent(value, lead)
 	if !found.Empty() {
 		return Replace(object, found, value)
 	}
@@ -122,7 +122,7 @@ func Remove(object []byte, prune bool, path ...string) []byte {
 		return object
 	}
 	inner := Remove(had, prune, path[1:]...)
-	if len(path) == 2 && prune && bare(inner) && !bare(had) {
+	if len(path) == 2 && prune && Bare(inner) && !Bare(had) {
 		return remove(object, path[0])
 	}
 	return Replace(object, at, inner)
@@ -153,8 +153,8 @@ func remove(object []byte, name string) []byte {
 	return Splice(object, gone...)
 }
 
-// bare reports whether an object has no member.
-func bare(object []byte) bool {
+// Bare reports whether an object has no member.
+func Bare(object []byte) bool {
 	for range Members(object, All(object)) {
 		return false
 	}
@@ -175,8 +175,9 @@ func leadOf(object []byte, outer string) string {
 	return outer + "  "
 }
 
-// dress indents a value as the members beside it are.
-func dress(value []byte, lead string) []byte {
+// Indent indents a value as those beside it are, each of which this line feed and white space
+// precedes. Without a line feed the value stays as it is.
+func Indent(value []byte, lead string) []byte {
 	feed := strings.LastIndexByte(lead, '\n')
 	if feed < 0 || strings.Trim(lead[feed+1:], " \t") != "" {
 		return value

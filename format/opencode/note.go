@@ -64,19 +64,11 @@ type sessionNote struct {
 }
 
 func (n *partNote) empty() bool {
-	return n.ID == "" && n.Message == "" && len(n.Part) == 0 && !n.Wrapped && len(n.Elisions) == 0 && bare(n.Rest)
+	return n.ID == "" && n.Message == "" && len(n.Part) == 0 && !n.Wrapped && len(n.Elisions) == 0 && span.Bare(n.Rest)
 }
 
 func (n *sessionNote) empty() bool {
-	return n.Session == "" && n.Parent == "" && len(n.IDs) == 0 && len(n.Elisions) == 0 && bare(n.Rest)
-}
-
-// bare reports whether an object has no members.
-func bare(object jsontext.Value) bool {
-	for range span.Members(object, span.All(object)) {
-		return false
-	}
-	return true
+	return n.Session == "" && n.Parent == "" && len(n.IDs) == 0 && len(n.Elisions) == 0 && span.Bare(n.Rest)
 }
 
 // holder returns the metadata in which a part's note is kept, nil for parts that have none.
