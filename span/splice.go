@@ -224,8 +224,11 @@ func (o *Object) Add(name string, value any) {
 	o.Raw(name, text)
 }
 
-// Raw adds a member whose value is JSON already.
+// Raw adds a member whose value is JSON already; no value at all becomes null.
 func (o *Object) Raw(name string, value []byte) {
+	if len(value) == 0 {
+		value = []byte("null")
+	}
 	begin := byte(',')
 	if len(o.text) == 0 {
 		begin = '{'

@@ -229,7 +229,7 @@ func object(input jsontext.Value) jsontext.Value {
 	if v.Kind() == '{' {
 		return v
 	}
-	return append(append([]byte(`{"input":`), v...), '}')
+	return span.Make("input", v)
 }
 
 // Blank reports whether a text has nothing but white space: providers refuse such blocks.

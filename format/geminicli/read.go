@@ -156,7 +156,7 @@ func (r *reader) message(rec *record, at int) {
 	}
 	m := r.Message(role, cmp.Or(rec.ID, fmt.Sprintf("gemini_%06d", at+1)), rec.Timestamp)
 	if len(rec.Unknown) > 2 {
-		m.Unknown = transcript.About("geminiCli", rec.Unknown)
+		m.Unknown = span.Make("geminiCli", rec.Unknown)
 	}
 	if assistant {
 		m.Tokens = rec.Tokens.usage()
@@ -295,7 +295,7 @@ func (r *reader) call(m *session.Message, c *call) {
 		r.Counts.ToolResults++
 	}
 	if c.Status != "" || len(c.ResultDisplay) > 0 {
-		state.Metadata = transcript.About("geminiCli", struct {
+		state.Metadata = span.Make("geminiCli", struct {
 			Status  string         `json:"status,omitzero"`
 			Display jsontext.Value `json:"resultDisplay,omitzero"`
 			Unknown jsontext.Value `json:",embed"`

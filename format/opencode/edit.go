@@ -279,10 +279,7 @@ func (e *editor) anew(entry *entry, m *session.Message, lead string, enc *encode
 		}
 		parts = append(parts, text)
 	}
-	var text span.Object
-	text.Raw("info", encode(&info))
-	text.Raw("parts", span.Array(parts))
-	return span.Indent(text.Bytes(), lead)
+	return span.Indent(span.Make("info", encode(&info), "parts", span.Array(parts)), lead)
 }
 
 // rebuild is a whole file around a list.

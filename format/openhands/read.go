@@ -270,7 +270,7 @@ func (r *reader) result(
 				state.Status, state.Output, state.Error = session.Failed, "", text
 			}
 			if raw.Kind() == '{' && len(raw) < 4096 {
-				state.Metadata = transcript.About("openHands", raw)
+				state.Metadata = span.Make("openHands", raw)
 			}
 			r.of[e.id()] = to.Message
 			return

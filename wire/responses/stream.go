@@ -149,7 +149,7 @@ func (s *stream) Answer() wire.Answer {
 // failure is the error of a response that failed.
 func (s *stream) failure() []byte {
 	if failure := s.response.Get("error"); failure.Kind() == '{' {
-		return append(append([]byte(`{"error":`), failure.Bytes()...), '}')
+		return span.Make("error", failure.Bytes())
 	}
 	return []byte(`{"error":{"code":"server_error","message":"the response ended as ` + s.status + `"}}`)
 }

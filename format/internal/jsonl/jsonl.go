@@ -121,9 +121,7 @@ type Failure struct {
 
 // Failed writes the error of a message.
 func Failed(name, text string) jsontext.Value {
-	f := Failure{Name: name}
-	f.Data.Message = text
-	return Marshal(f)
+	return span.Make("name", name, "data", span.Make("message", text))
 }
 
 // Marshal writes a value as JSON. What is not UTF-8 in it becomes U+FFFD, as it does when it is

@@ -123,7 +123,7 @@ func (l *Log) Think(m *session.Message, blocks []Thought) {
 	for _, b := range blocks {
 		p := l.Add(m, session.Part{Type: session.ReasoningPart, Text: b.Thinking})
 		if b.Signature != "" {
-			p.Metadata = About("signature", b.Signature)
+			p.Metadata = span.Make("signature", b.Signature)
 		}
 	}
 }
@@ -135,15 +135,8 @@ func (l *Log) End(model *session.ModelRef, name string, about any) {
 		l.Session.Info.Model = &session.ModelRef{ID: model.ModelID, ProviderID: model.ProviderID}
 	}
 	if about != nil {
-		l.Session.Info.Unknown = About(name, about)
+		l.Session.Info.Unknown = span.Make(name, about)
 	}
-}
-
-// About is an object with one member.
-func About(name string, value any) jsontext.Value {
-	var o span.Object
-	o.Add(name, value)
-	return o.Bytes()
 }
 
 // Text is the text of a JSON string, "" for anything else.
@@ -157,7 +150,7 @@ func Arguments(v jsontext.Value) jsontext.Value {
 	if inner := jsontext.Value(Text(v)); inner.Kind() == '{' && span.Valid(inner) {
 		return inner
 	}
-	return About("arguments", Text(v))
+	return span.Make("arguments", Text(v))
 }
 
 // Image is a picture at a URL, which may hold it.
