@@ -134,11 +134,9 @@ func canonical(input jsontext.Value) string {
 // missing are the members that a schema requires and an object has not.
 func missing(schema, input jsontext.Value) []string {
 	var names []string
-	root := wire.Root(schema)
-	for name := range wire.Values(schema, wire.Member(schema, root, "required")) {
-		n := wire.String(schema, name)
-		if wire.Member(input, wire.Root(input), n).Empty() {
-			names = append(names, n)
+	for name := range wire.ValueOf(schema).Get("required").Values() {
+		if wire.ValueOf(input).Get(name.String()).Empty() {
+			names = append(names, name.String())
 		}
 	}
 	return names

@@ -287,8 +287,7 @@ func with(metadata jsontext.Value, name string, value any) jsontext.Value {
 }
 
 func wasInterrupted(s *session.ToolState) bool {
-	return s.Status == session.Failed && wire.Kind(s.Metadata,
-		wire.Member(s.Metadata, wire.Root(s.Metadata), "interrupted")) == 't'
+	return s.Status == session.Failed && wire.ValueOf(s.Metadata).Get("interrupted").Kind() == 't'
 }
 
 // ended is the state of a call that ended; the one before is not changed.

@@ -99,11 +99,8 @@ func Children(log []session.Message) []string {
 			if p.Type != session.ToolPart || p.State == nil || len(p.State.Metadata) == 0 {
 				continue
 			}
-			v := wire.Member(p.State.Metadata, wire.Root(p.State.Metadata), childKey)
-			if v.Empty() {
-				continue
-			}
-			if id := wire.String(p.State.Metadata, v); id != "" && !slices.Contains(ids, id) {
+			id := wire.ValueOf(p.State.Metadata).Get(childKey).String()
+			if id != "" && !slices.Contains(ids, id) {
 				ids = append(ids, id)
 			}
 		}

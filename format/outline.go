@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/winnowhq/winnow/bill"
-	"github.com/winnowhq/winnow/format/internal/span"
+	"github.com/winnowhq/winnow/span"
 )
 
 // Outliner is a format whose files are lines, and can be read a stretch at a time: what a stretch

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 )
 
 // Builder puts messages together while a body is read.
@@ -54,7 +55,9 @@ func Bare(element int, content Value) Place {
 }
 
 // Skip notes a piece that was not understood.
-func (b *Builder) Skip(at Span, reason string) { b.Skipped = append(b.Skipped, Skipped{at, reason}) }
+func (b *Builder) Skip(at span.Span, reason string) {
+	b.Skipped = append(b.Skipped, Skipped{at, reason})
+}
 
 // Element adds an entry of the list and returns its position.
 func (b *Builder) Element(e Element) int {
@@ -119,7 +122,7 @@ func (b *Builder) Remark(text string, element int, place Place) {
 func (b *Builder) RemarkTexts(content Value, element int) {
 	place := Bare(element, content)
 	if content.Kind() != '"' {
-		place.Text = Span{}
+		place.Text = span.Span{}
 	}
 	b.Remark(content.Texts(), element, place)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 )
 
 // Body is a request body. Its elements are kept apart, each as its JSON, so that two bodies can be
@@ -31,7 +32,7 @@ func (b Body) JSON() ([]byte, error) {
 	if len(head) > 1 {
 		head = append(head, ',')
 	}
-	return slices.Concat(head, Quote(b.form.List), []byte{':'}, Array(b.Elements), []byte{'}'}), nil
+	return slices.Concat(head, span.Quote(b.form.List), []byte{':'}, span.Array(b.Elements), []byte{'}'}), nil
 }
 
 // Form is how one wire format writes a body down.
@@ -248,7 +249,7 @@ func (l *list) last(f *Form) jsontext.Value {
 		size += len(b) + 1
 	}
 	element := append(make([]byte, 0, size), head...)
-	return append(appendArray(element, l.open), '}')
+	return append(span.AppendArray(element, l.open), '}')
 }
 
 // elements are all of them, in memory that later ones are added to but never written over.

@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 )
 
 // Entry is one side of an exchange, as a model gets to see it: what the user said, or what the
@@ -223,12 +224,12 @@ func object(input jsontext.Value) jsontext.Value {
 	}
 	v := input.Clone()
 	if v.Compact(session.ReadOptions()) != nil {
-		v = Quote(string(input))
+		v = span.Quote(string(input))
 	}
 	if v.Kind() == '{' {
 		return v
 	}
-	return append(append([]byte(`{"input":`), v...), '}')
+	return span.Make("input", v)
 }
 
 // Blank reports whether a text has nothing but white space: providers refuse such blocks.

@@ -4,6 +4,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 )
 
 // Thought is reasoning with what its provider needs to take it back.
@@ -42,19 +43,14 @@ func (t *Thought) read(v Value) {
 // Metadata writes string members under a provider's name, as ThoughtOf reads them: names and values
 // alternate, empty values are left out. The result is nil if all values are empty.
 func Metadata(provider string, members ...string) jsontext.Value {
-	var inner []byte
+	var inner span.Object
 	for i := 0; i+1 < len(members); i += 2 {
-		if members[i+1] == "" {
-			continue
+		if members[i+1] != "" {
+			inner.Raw(members[i], span.Quote(members[i+1]))
 		}
-		if len(inner) > 0 {
-			inner = append(inner, ',')
-		}
-		inner = append(append(append(inner, Quote(members[i])...), ':'), Quote(members[i+1])...)
 	}
-	if len(inner) == 0 {
+	if inner.Empty() {
 		return nil
 	}
-	outer := append(append([]byte{'{'}, Quote(provider)...), ":{"...)
-	return append(append(outer, inner...), "}}"...)
+	return span.Make(provider, inner.Bytes())
 }

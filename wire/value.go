@@ -1,47 +1,61 @@
 package wire
 
 import (
+	"bytes"
 	"iter"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/span"
 )
 
-// Value is a value in well-formed JSON. The zero value is no value: it has no members, and its text
+// Value is a value in well-formed JSON. The zero value is absent: it has no members, and its text
 // is empty.
 type Value struct {
-	Span
+	span.Span
 	Text []byte // what the span points into
 }
 
 // ValueOf is the one value of well-formed text.
-func ValueOf(text []byte) Value { return Value{Root(text), text} }
+func ValueOf(text []byte) Value {
+	start := span.Space(text, 0)
+	return Value{span.Span{Start: start, End: start + len(bytes.TrimRight(text[start:], " \t\r\n"))}, text}
+}
 
-// Kind is the first byte of the value, as of the function Kind.
-func (v Value) Kind() byte { return Kind(v.Text, v.Span) }
+// Kind is the first byte of the value, as of [span.Kind].
+func (v Value) Kind() byte { return span.Kind(v.Bytes()) }
 
 // String is the text of a JSON string, and "" for anything else.
-func (v Value) String() string { return String(v.Text, v.Span) }
+func (v Value) String() string { return span.String(v.Bytes()) }
 
-// Int is a JSON number as an integer, and 0 for anything else.
-func (v Value) Int() int { return Number(v.Text, v.Span) }
-
-// Bytes are the bytes of the value, Raw is a copy of them.
-func (v Value) Bytes() []byte       { return v.Of(v.Text) }
-func (v Value) Raw() jsontext.Value { return Raw(v.Text, v.Span) }
-
-// Get is the member of a member …: the value itself without a name.
-func (v Value) Get(path ...string) Value {
-	for _, name := range path {
-		v.Span = Member(v.Text, v.Span, name)
+// Int is a JSON number up to its fraction or exponent, and 0 for one below zero and anything else.
+func (v Value) Int() int {
+	n := 0
+	for _, c := range v.Bytes() {
+		if c < '0' || c > '9' || n > 1<<40 {
+			break
+		}
+		n = n*10 + int(c-'0')
 	}
+	return n
+}
+
+// Bytes are the bytes of the value, nil if it is absent. Raw is a copy of them.
+func (v Value) Bytes() []byte       { return v.Of(v.Text) }
+func (v Value) Raw() jsontext.Value { return bytes.Clone(v.Bytes()) }
+
+// Get is the member of a member and so on: without a name, the value itself. Of several members
+// with one name the last one counts.
+func (v Value) Get(path ...string) Value {
+	v.Span = span.Find(v.Text, v.Span, path...)
 	return v
 }
 
 // Values walks the values of an array; anything else has no values.
 func (v Value) Values() iter.Seq[Value] {
 	return func(yield func(Value) bool) {
-		for at := range Values(v.Text, v.Span) {
+		for at := range span.Values(v.Text, v.Span) {
 			if !yield(Value{at, v.Text}) {
 				return
 			}
@@ -52,8 +66,8 @@ func (v Value) Values() iter.Seq[Value] {
 // Members walks the members of an object; anything else has no members.
 func (v Value) Members() iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
-		for name, at := range Members(v.Text, v.Span) {
-			if !yield(string(name), Value{at, v.Text}) {
+		for m := range span.Members(v.Text, v.Span) {
+			if !yield(string(m.Name), Value{m.Value, v.Text}) {
 				return
 			}
 		}
@@ -80,10 +94,10 @@ func (v Value) Texts() string {
 // other members.
 func (v Value) Read(members ...any) (others int) {
 next:
-	for name, at := range Members(v.Text, v.Span) {
+	for m := range span.Members(v.Text, v.Span) {
 		for i := 0; i+1 < len(members); i += 2 {
-			if string(name) == members[i].(string) {
-				Value{at, v.Text}.into(members[i+1])
+			if string(m.Name) == members[i].(string) {
+				Value{m.Value, v.Text}.into(members[i+1])
 				continue next
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 )
 
 // Texts that a body has in place of what has no text of its own.
@@ -55,15 +56,6 @@ func (o Options) wrote(m *session.Message) bool {
 	return o.Model != "" && m.ModelID == o.Model && (o.Provider == "" || m.ProviderID == o.Provider)
 }
 
-// Span is a byte range of a body, End excluded.
-type Span struct{ Start, End int }
-
-// Empty reports whether the span holds nothing; the zero span means "nowhere".
-func (s Span) Empty() bool { return s.End <= s.Start }
-
-// Of returns the bytes of the span.
-func (s Span) Of(text []byte) []byte { return text[s.Start:s.End] }
-
 // Decoded is a request body as messages.
 type Decoded struct {
 	// Text is what every span points into: the body, or, when it was cut short, the body up to
@@ -83,7 +75,7 @@ type Decoded struct {
 
 	// List is the JSON array that holds the elements, brackets included; a body without one has an
 	// empty span.
-	List Span
+	List span.Span
 	// Elements are the entries of that list, in order.
 	Elements []Element
 	// Places tells where each part is, by part id.
@@ -96,35 +88,35 @@ type Decoded struct {
 
 // Element is one entry of the list of messages.
 type Element struct {
-	Span
+	span.Span
 	// Role as the body spells it, "" for items that have none.
 	Role string
 	// Leading is set on system messages before the conversation: they belong to the system prompt.
 	Leading bool
 	// Content is the span of the value that holds the blocks, empty for items without.
-	Content Span
+	Content span.Span
 }
 
 // Place is where a part is in a body. Spans that do not apply are empty.
 type Place struct {
 	Element int
-	Block   Span // the block that is the part; the whole element when it is not made of blocks
-	Text    Span // the JSON string of its text
-	Bare    bool // the block is a plain string in place of a list of blocks
+	Block   span.Span // the block that is the part; the whole element when it is not made of blocks
+	Text    span.Span // the JSON string of its text
+	Bare    bool      // the block is a plain string in place of a list of blocks
 
-	Input  Span // the arguments of a call
-	Quoted bool // the arguments are JSON within a JSON string
+	Input  span.Span // the arguments of a call
+	Quoted bool      // the arguments are JSON within a JSON string
 
-	ResultElement int    // -1 without a result
-	ResultBlock   Span   // the block or element that is the result
-	Result        Span   // the JSON value that holds the result's text
-	Keep          []Span // blocks within Result that are neither text nor media
-	Object        bool   // the result is a JSON object, its text a member of it
-	NoResultValue bool   // the result has no value at all: nothing to replace
+	ResultElement int         // -1 without a result
+	ResultBlock   span.Span   // the block or element that is the result
+	Result        span.Span   // the JSON value that holds the result's text
+	Keep          []span.Span // blocks within Result that are neither text nor media
+	Object        bool        // the result is a JSON object, its text a member of it
+	NoResultValue bool        // the result has no value at all: nothing to replace
 }
 
 // Skipped is a piece of a body that could not be read.
 type Skipped struct {
-	Span
+	span.Span
 	Reason string
 }

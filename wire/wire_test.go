@@ -6,7 +6,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"github.com/winnowhq/winnow/session"
 )
@@ -41,53 +40,19 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-func TestSplice_leavesEverythingElse(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
-		text := rapid.StringN(0, 40, -1).Draw(r, "text")
-		want, at := "", 0
-		var edits []Edit
-		for range rapid.IntRange(0, 4).Draw(r, "edits") {
-			start := rapid.IntRange(at, len(text)).Draw(r, "start")
-			end := rapid.IntRange(start, len(text)).Draw(r, "end")
-			with := rapid.StringN(0, 5, -1).Draw(r, "with")
-			if start == at && len(edits) > 0 {
-				continue // next to each other: which comes first is tested below
-			}
-			want += text[at:start] + with
-			at = end
-			edits = append(edits, Edit{Span{start, end}, []byte(with)})
-		}
-		want += text[at:]
-		if len(edits) > 1 { // in any order
-			edits[0], edits[len(edits)-1] = edits[len(edits)-1], edits[0]
-		}
-		if got := string(Splice([]byte(text), edits)); got != want {
-			r.Fatalf("got %q, want %q", got, want)
-		}
-	})
-}
-
-func TestSplice_insertionsStandBeforeWhatIsReplaced(t *testing.T) {
-	got := Splice([]byte("abc"), []Edit{{Span{1, 2}, []byte("X")}, {Span{1, 1}, []byte("1")}, {Span{1, 1}, []byte("2")},
-		{Span{2, 2}, []byte("3")}})
-	if string(got) != "a12X3c" {
-		t.Errorf("got %s", got)
-	}
-}
-
-func TestMembers_readsWhatTheDecoderReads(t *testing.T) {
-	text := []byte(` { "a" : [ 1 , "x,]}\"" , {"b":{}} ] , "\u0061b":-2.5e3,"c":{} , "d":"" , "e":true } `)
+func TestValue_readsWhatTheDecoderReads(t *testing.T) {
+	root := ValueOf([]byte(` { "a" : [ 1 , "x,]}\"" , {"b":{}} ] , "\u0061b":-2.5e3,"c":{} , "d":"" , "e":true } `))
 	got := map[string]string{}
-	for name, value := range Members(text, Root(text)) {
-		got[string(name)] = string(value.Of(text))
+	for name, value := range root.Members() {
+		got[name] = string(value.Bytes())
 	}
 	want := map[string]string{"a": `[ 1 , "x,]}\"" , {"b":{}} ]`, "ab": "-2.5e3", "c": "{}", "d": `""`, "e": "true"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	var values []string
-	for value := range Values(text, Member(text, Root(text), "a")) {
-		values = append(values, string(value.Of(text)))
+	for value := range root.Get("a").Values() {
+		values = append(values, string(value.Bytes()))
 	}
 	if diff := cmp.Diff([]string{"1", `"x,]}\""`, `{"b":{}}`}, values); diff != "" {
 		t.Error(diff)

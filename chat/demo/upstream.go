@@ -98,10 +98,10 @@ type object = map[string]any
 
 // count is what a prompt costs: what was marked in an earlier request is read from the cache, the rest is written to it.
 func (u *upstream) count(body []byte) object {
-	root := wire.Root(body)
-	blocks := [][]byte{wire.Member(body, root, "tools").Of(body), wire.Member(body, root, "system").Of(body)}
-	for message := range wire.Values(body, wire.Member(body, root, "messages")) {
-		blocks = append(blocks, message.Of(body))
+	root := wire.ValueOf(body)
+	blocks := [][]byte{root.Get("tools").Bytes(), root.Get("system").Bytes()}
+	for message := range root.Get("messages").Values() {
+		blocks = append(blocks, message.Bytes())
 	}
 	var prefix [32]byte
 	total, read := 0, 0

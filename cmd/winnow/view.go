@@ -13,6 +13,7 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 	"github.com/winnowhq/winnow/wire"
 	"github.com/winnowhq/winnow/wire/anthropic"
 	"github.com/winnowhq/winnow/wire/gemini"
@@ -35,19 +36,19 @@ type encoder func([]session.Message, wire.Options) (jsontext.Value, error)
 var encoders = map[string]encoder{
 	"anthropic": func(m []session.Message, o wire.Options) (jsontext.Value, error) {
 		b, err := anthropic.Encode(m, o)
-		return wire.Array(b.Elements), err
+		return span.Array(b.Elements), err
 	},
 	"openai": func(m []session.Message, o wire.Options) (jsontext.Value, error) {
 		b, err := openaichat.Encode(m, o)
-		return wire.Array(b.Elements), err
+		return span.Array(b.Elements), err
 	},
 	"responses": func(m []session.Message, o wire.Options) (jsontext.Value, error) {
 		b, err := responses.Encode(m, o)
-		return wire.Array(b.Elements), err
+		return span.Array(b.Elements), err
 	},
 	"gemini": func(m []session.Message, o wire.Options) (jsontext.Value, error) {
 		b, err := gemini.Encode(m, o)
-		return wire.Array(b.Elements), err
+		return span.Array(b.Elements), err
 	},
 }
 

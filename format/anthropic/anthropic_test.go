@@ -12,6 +12,7 @@ import (
 	"github.com/winnowhq/winnow/internal/bodytest"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 	"github.com/winnowhq/winnow/wire"
 	wireanthropic "github.com/winnowhq/winnow/wire/anthropic"
 )
@@ -161,7 +162,7 @@ func TestRead_aBareListAndACutBody(t *testing.T) {
 
 func TestRead_theLongestRequestOfARecordingIsTheSession(t *testing.T) {
 	line := func(body string) string {
-		return `{"method":"POST","url":"/v1/messages?beta=true","headers":{},"body":` + string(wire.Quote(body)) + "}\n"
+		return `{"method":"POST","url":"/v1/messages?beta=true","headers":{},"body":` + string(span.Quote(body)) + "}\n"
 	}
 	src := `{"method":"HEAD","url":"/","headers":{},"body":""}` + "\n" + line(`{"messages":[{"role":"user","content":"one"}]}`) +
 		line(`{"messages":[{"role":"user","content":"one"},{"role":"assistant","content":"two"},{"role":"user","content":"three"}]}`) +

@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 	"github.com/winnowhq/winnow/wire"
 )
 
@@ -32,7 +32,7 @@ type Dialect struct {
 
 // TextBlock writes a text as a block of this type.
 func TextBlock(kind, text string) []byte {
-	return append(append([]byte(`{"type":"`+kind+`","text":`), wire.Quote(text)...), '}')
+	return span.Make("type", kind, "text", text)
 }
 
 // Native is what a document read by this package holds for its writer.
@@ -133,12 +133,12 @@ func damaged(line, start int, where string, skipped []wire.Skipped) (list []form
 
 func count(body []byte, list string) int {
 	text, _ := wire.Complete(body)
-	root := wire.Root(text)
-	if wire.Kind(text, root) == '{' {
-		root = wire.Member(text, root, list)
+	elements := wire.ValueOf(text)
+	if elements.Kind() == '{' {
+		elements = elements.Get(list)
 	}
 	n := 0
-	for range wire.Values(text, root) {
+	for range elements.Values() {
 		n++
 	}
 	return n

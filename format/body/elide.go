@@ -3,6 +3,7 @@ package body
 import (
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 	"github.com/winnowhq/winnow/view"
 	"github.com/winnowhq/winnow/wire"
 )
@@ -35,7 +36,7 @@ func (p *plan) elideCall(part *session.Part, place wire.Place, e rule.Elision) {
 	case e.Field == rule.Input:
 		with := []byte(shown.State.Input)
 		if place.Quoted {
-			with = wire.Quote(string(with))
+			with = span.Quote(string(with))
 		}
 		p.write(place.Element, place.Input, with)
 	case place.ResultElement < 0 || place.NoResultValue: // there is nothing to replace
@@ -49,17 +50,17 @@ func (p *plan) elidePart(part *session.Part, place wire.Place, e rule.Elision) {
 	case e.Shown == "" || part.Type == session.ReasoningPart: // reasoning is signed: all of it or nothing
 		p.remove(place.Element, place.Block)
 	case !place.Text.Empty():
-		p.write(place.Element, place.Text, wire.Quote(e.Shown))
+		p.write(place.Element, place.Text, span.Quote(e.Shown))
 	case place.Bare:
-		p.write(place.Element, place.Block, wire.Quote(e.Shown))
+		p.write(place.Element, place.Block, span.Quote(e.Shown))
 	default:
 		p.write(place.Element, place.Block, p.Dialect.Block(p.Decoded.Elements[place.Element].Role, e.Shown))
 	}
 }
 
-func (p *plan) write(element int, at wire.Span, with []byte) {
+func (p *plan) write(element int, at span.Span, with []byte) {
 	if !at.Empty() {
-		p.edits[element] = append(p.edits[element], wire.Edit{Span: at, With: with})
+		p.edits[element] = append(p.edits[element], span.Edit{Span: at, With: with})
 	}
 }
 
@@ -68,9 +69,9 @@ func (p *plan) write(element int, at wire.Span, with []byte) {
 func (p *plan) result(place wire.Place, shown string) []byte {
 	switch {
 	case place.Object:
-		return append(append([]byte(`{"output":`), wire.Quote(shown)...), '}')
+		return span.Make("output", shown)
 	case len(place.Keep) == 0:
-		return wire.Quote(shown)
+		return span.Quote(shown)
 	}
 	list := append([]byte{'['}, p.Dialect.Block("tool", shown)...)
 	for _, keep := range place.Keep {

@@ -9,6 +9,7 @@ import (
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 	"github.com/winnowhq/winnow/view"
 	"github.com/winnowhq/winnow/wire"
 )
@@ -20,8 +21,8 @@ type plan struct {
 	change format.Change
 	window window
 
-	edits  map[int][]wire.Edit // by element
-	blocks map[int][]wire.Span // blocks that are taken out, by element
+	edits  map[int][]span.Edit // by element
+	blocks map[int][]span.Span // blocks that are taken out, by element
 	gone   map[int]bool        // elements that are taken out
 }
 
@@ -56,7 +57,7 @@ func (p *plan) body() ([]byte, error) {
 		p.orphans(first, kept)
 		summary = []session.Message{summaryMessage(p.window.summary)}
 	}
-	if wire.Kind(d.Text, d.List) == '"' { // an input that is one text
+	if span.Kind(d.List.Of(d.Text)) == '"' { // an input that is one text
 		with := p.element(0)
 		if len(summary)+len(added) > 0 {
 			all := slices.Concat(summary, view.Render(d.Messages[first:], p.change.Ledger), added)
@@ -64,9 +65,9 @@ func (p *plan) body() ([]byte, error) {
 			if err != nil {
 				return nil, err
 			}
-			with = wire.Array(body.Elements)
+			with = span.Array(body.Elements)
 		}
-		return wire.Splice(d.Text, []wire.Edit{{Span: d.List, With: with}}), nil
+		return span.Replace(d.Text, d.List, with), nil
 	}
 	return p.list(start, kept, summary, added)
 }
@@ -164,7 +165,7 @@ func (p *plan) element(i int) []byte {
 	for j := range edits {
 		edits[j].Start, edits[j].End = edits[j].Start-e.Start, edits[j].End-e.Start
 	}
-	return wire.Splice(e.Of(p.Decoded.Text), edits)
+	return span.Splice(e.Of(p.Decoded.Text), edits...)
 }
 
 // options are for what is written after the body's own messages.
@@ -204,7 +205,7 @@ func (p *plan) orphans(first, kept int) {
 }
 
 // remove takes out a block, or the element that is one.
-func (p *plan) remove(element int, block wire.Span) {
+func (p *plan) remove(element int, block span.Span) {
 	if block == p.Decoded.Elements[element].Span {
 		p.gone[element] = true
 	} else {
@@ -214,58 +215,58 @@ func (p *plan) remove(element int, block wire.Span) {
 
 // removeBlocks takes blocks out of an element. Where nothing would be left, a line says that
 // something was there.
-func (p *plan) removeBlocks(element int, blocks []wire.Span) []wire.Edit {
+func (p *plan) removeBlocks(element int, blocks []span.Span) []span.Edit {
 	d := p.Decoded
 	e := d.Elements[element]
-	var edits []wire.Edit
-	var inside []wire.Span
+	var edits []span.Edit
+	var inside []span.Span
 	for _, block := range blocks {
 		switch {
 		case block.Start == block.End: // there is nothing to take out
 		case block == e.Content: // a text that is the whole content
-			edits = append(edits, wire.Edit{Span: block, With: wire.Quote(rule.Cleared)})
+			edits = append(edits, span.Edit{Span: block, With: span.Quote(rule.Cleared)})
 		case within(block, e.Content):
 			inside = append(inside, block)
 		default: // a member beside the content, which holds reasoning
-			edits = append(edits, wire.Edit{Span: block, With: []byte(`""`)})
+			edits = append(edits, span.Edit{Span: block, With: []byte(`""`)})
 		}
 	}
-	for v := range wire.Values(d.Text, e.Content) {
+	for v := range span.Values(d.Text, e.Content) {
 		if !slices.Contains(inside, v) {
 			return append(edits, removeFrom(d.Text, e.Content, inside)...)
 		}
 	}
 	if len(inside) > 0 {
-		cleared := wire.Array([]jsontext.Value{p.Dialect.Block(e.Role, rule.Cleared)})
-		edits = append(edits, wire.Edit{Span: e.Content, With: cleared})
+		cleared := span.Array([]jsontext.Value{p.Dialect.Block(e.Role, rule.Cleared)})
+		edits = append(edits, span.Edit{Span: e.Content, With: cleared})
 	}
 	return edits
 }
 
-func within(inner, outer wire.Span) bool { return inner.Start >= outer.Start && inner.End <= outer.End }
+func within(inner, outer span.Span) bool { return inner.Start >= outer.Start && inner.End <= outer.End }
 
 // removeFrom takes values out of a list with the commas that go with them.
-func removeFrom(text []byte, list wire.Span, values []wire.Span) []wire.Edit {
+func removeFrom(text []byte, list span.Span, values []span.Span) []span.Edit {
 	if len(values) == 0 {
 		return nil
 	}
-	gone := make(map[wire.Span]bool, len(values))
+	gone := make(map[span.Span]bool, len(values))
 	for _, v := range values {
 		gone[v] = true
 	}
-	all := slices.Collect(wire.Values(text, list))
-	var edits []wire.Edit
+	all := slices.Collect(span.Values(text, list))
+	var edits []span.Edit
 	kept := false
 	for i, v := range all {
 		switch {
 		case !gone[v]:
 			kept = true
 		case kept:
-			edits = append(edits, wire.Edit{Span: wire.Span{Start: all[i-1].End, End: v.End}})
+			edits = append(edits, span.Edit{Span: span.Span{Start: all[i-1].End, End: v.End}})
 		case i+1 < len(all):
-			edits = append(edits, wire.Edit{Span: wire.Span{Start: v.Start, End: all[i+1].Start}})
+			edits = append(edits, span.Edit{Span: span.Span{Start: v.Start, End: all[i+1].Start}})
 		default:
-			edits = append(edits, wire.Edit{Span: v})
+			edits = append(edits, span.Edit{Span: v})
 		}
 	}
 	return edits
@@ -274,31 +275,29 @@ func removeFrom(text []byte, list wire.Span, values []wire.Span) []wire.Edit {
 // joins reports whether blocks of this role have to go into an element instead of beside it.
 func (p *plan) joins(element int, role string) bool {
 	e := p.Decoded.Elements[element]
-	kind := wire.Kind(p.Decoded.Text, e.Content)
+	kind := span.Kind(e.Content.Of(p.Decoded.Text))
 	return p.Dialect.Merges && e.Role == role && (kind == '"' || kind == '[')
 }
 
-func role(element jsontext.Value) string {
-	return wire.String(element, wire.Member(element, wire.Root(element), "role"))
-}
+func role(element jsontext.Value) string { return wire.ValueOf(element).Get("role").String() }
 
 // inner is what is between the brackets of an element's content.
 func inner(element jsontext.Value) []byte {
-	content := wire.Member(element, wire.Root(element), "content").Of(element)
+	content := wire.ValueOf(element).Get("content").Bytes()
 	return content[1 : len(content)-1]
 }
 
 // surround puts blocks before and after the blocks of an element. A content that is a text becomes
 // a block.
 func (p *plan) surround(element int, text, front, back []byte) []byte {
-	at := wire.Member(text, wire.Root(text), "content")
-	if wire.Kind(text, at) == '"' {
-		block := p.Dialect.Block(p.Decoded.Elements[element].Role, wire.String(text, at))
+	content := wire.ValueOf(text).Get("content")
+	if content.Kind() == '"' {
+		block := p.Dialect.Block(p.Decoded.Elements[element].Role, content.String())
 		with := slices.Concat([]byte{'['}, join(front, block, back), []byte{']'})
-		return wire.Splice(text, []wire.Edit{{Span: at, With: with}})
+		return span.Replace(text, content.Span, with)
 	}
-	first, last := at.Start+1, at.Start+1
-	for v := range wire.Values(text, at) {
+	first, last := content.Start+1, content.Start+1
+	for v := range content.Values() {
 		last = v.End
 	}
 	return slices.Concat(text[:first], join(front, text[first:last], back), text[last:])

@@ -30,7 +30,7 @@ func Sniff(head []byte) Kind {
 		return Unknown
 	}
 	text, _ := wire.Complete(head)
-	return sniffBody(text, wire.Root(text))
+	return sniffBody(wire.ValueOf(text))
 }
 
 // IsRecording reports whether a file begins with a recorded request: a line with method, url and
@@ -44,12 +44,9 @@ func IsRecording(head []byte) bool {
 		return false
 	}
 	text, _ := wire.Complete(line)
-	var method, address bool
-	for name, value := range wire.Members(text, wire.Root(text)) {
-		method = method || string(name) == "method" && wire.Kind(text, value) == '"'
-		address = address || string(name) == "url" && wire.Kind(text, value) == '"'
-	}
-	return method && address
+	var method, address wire.Value
+	wire.ValueOf(text).Read("method", &method, "url", &address)
+	return method.Kind() == '"' && address.Kind() == '"'
 }
 
 type request struct {
@@ -63,18 +60,14 @@ func parseRequest(line []byte) (request, []wire.Skipped) {
 	text, skipped := wire.Complete(line)
 	var r request
 	var address string
-	for name, value := range wire.Members(text, wire.Root(text)) {
-		switch string(name) {
-		case "url":
-			address, _, _ = strings.Cut(wire.String(text, value), "?")
-		case "body":
-			switch wire.Kind(text, value) {
-			case '"':
-				r.body = []byte(wire.String(text, value))
-			case '{', '[':
-				r.body = value.Of(text)
-			}
-		}
+	var body wire.Value
+	wire.ValueOf(text).Read("url", &address, "body", &body)
+	address, _, _ = strings.Cut(address, "?")
+	switch body.Kind() {
+	case '"':
+		r.body = []byte(body.String())
+	case '{', '[':
+		r.body = body.Bytes()
 	}
 	switch {
 	case strings.HasSuffix(address, "/messages"):
@@ -85,7 +78,7 @@ func parseRequest(line []byte) (request, []wire.Skipped) {
 		r.kind = Responses
 	case len(r.body) > 0:
 		inner, _ := wire.Complete(r.body)
-		r.kind = sniffBody(inner, wire.Root(inner))
+		r.kind = sniffBody(wire.ValueOf(inner))
 	}
 	return r, skipped
 }
@@ -136,14 +129,14 @@ func (s *signs) saw(table map[Kind][]string, name string) {
 	}
 }
 
-func sniffBody(text []byte, root wire.Span) Kind {
+func sniffBody(root wire.Value) Kind {
 	s := signs{of: map[Kind]int{}}
 	list := root
-	if wire.Kind(text, root) == '{' {
-		list = s.head(text, root)
+	if root.Kind() == '{' {
+		list = s.head(root)
 	}
-	for at := range wire.Values(text, list) {
-		s.element(text, at)
+	for at := range list.Values() {
+		s.element(at)
 		if s.elements++; s.elements == 50 {
 			break
 		}
@@ -162,48 +155,41 @@ func sniffBody(text []byte, root wire.Span) Kind {
 }
 
 // head reads the members beside the messages, and returns the list of messages.
-func (s *signs) head(text []byte, root wire.Span) (list wire.Span) {
-	for name, value := range wire.Members(text, root) {
-		s.saw(headSigns, string(name))
-		switch string(name) {
+func (s *signs) head(root wire.Value) (list wire.Value) {
+	for name, value := range root.Members() {
+		s.saw(headSigns, name)
+		switch name {
 		case "messages", "input":
-			if wire.Kind(text, value) == '[' {
+			if value.Kind() == '[' {
 				list = value
 			}
-			if string(name) == "input" {
+			if name == "input" {
 				s.of[Responses] += 10
 			}
 		case "model":
-			s.model = wire.String(text, value)
+			s.model = value.String()
 		case "tools":
-			for tool := range wire.Values(text, value) {
-				for name := range wire.Members(text, tool) {
-					s.saw(toolSigns, string(name))
+			for tool := range value.Values() {
+				for name := range tool.Members() {
+					s.saw(toolSigns, name)
 				}
 				break
 			}
 		}
 	}
-	if wire.Kind(text, list) == 0 && s.of[Responses] < 10 && s.model == "" {
+	if list.Empty() && s.of[Responses] < 10 && s.model == "" {
 		s.of[foreign]++
 	}
 	return list
 }
 
-func (s *signs) element(text []byte, at wire.Span) {
-	var role, kind string
-	var content wire.Span
-	for name, value := range wire.Members(text, at) {
-		s.saw(elementSigns, string(name))
-		switch string(name) {
-		case "role":
-			role = wire.String(text, value)
-		case "type":
-			kind = wire.String(text, value)
-		case "content":
-			content = value
-		}
+func (s *signs) element(at wire.Value) {
+	for name := range at.Members() {
+		s.saw(elementSigns, name)
 	}
+	var role, kind string
+	var content wire.Value
+	at.Read("role", &role, "type", &kind, "content", &content)
 	switch role {
 	case "system":
 		if s.elements == 0 {
@@ -220,7 +206,7 @@ func (s *signs) element(text []byte, at wire.Span) {
 	if kind == "message" {
 		s.of[Responses]++
 	}
-	for block := range wire.Values(text, content) {
-		s.saw(blockSigns, wire.String(text, wire.Member(text, block, "type")))
+	for block := range content.Values() {
+		s.saw(blockSigns, block.Get("type").String())
 	}
 }

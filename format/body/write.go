@@ -9,6 +9,7 @@ import (
 
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 	"github.com/winnowhq/winnow/view"
 	"github.com/winnowhq/winnow/wire"
 )
@@ -39,7 +40,7 @@ func Write(w io.Writer, from *format.Document, change format.Change, dialect Dia
 	}
 	p := plan{
 		Native: n, change: change, window: windowOf(change),
-		edits: map[int][]wire.Edit{}, blocks: map[int][]wire.Span{}, gone: map[int]bool{},
+		edits: map[int][]span.Edit{}, blocks: map[int][]span.Span{}, gone: map[int]bool{},
 	}
 	body, err := p.body()
 	if err != nil {

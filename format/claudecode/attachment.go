@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 )
 
 // attachment keeps what the product put into the context beside the conversation, where the record

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 )
 
 // block is one element of a message's content.

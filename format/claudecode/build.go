@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow/format/internal/jsonl"
-	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 )
 
 // builder makes canonical messages of entries, in the order in which it is given them.

@@ -4,8 +4,8 @@ import (
 	"cmp"
 
 	"github.com/winnowhq/winnow/format/internal/jsonl"
-	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 )
 
 // entry is one line, as far as it is needed.

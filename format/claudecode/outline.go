@@ -8,9 +8,8 @@ import (
 
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/format/internal/jsonl"
-	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 )
 
 var _ format.Outliner = Format{}
@@ -43,7 +42,7 @@ const patient = 1 << 10
 func (o *outlining) Line(text []byte) error {
 	e, err := parse(text)
 	if err != nil {
-		return errors.New(jsonl.Reason(err))
+		return errors.New(span.Reason(err, "the line"))
 	}
 	e.unmark()
 	o.counts.Entries++

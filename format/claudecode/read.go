@@ -11,9 +11,9 @@ import (
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/internal/jsonl"
-	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 )
 
 // index is what the writer needs to know about a file.
@@ -112,7 +112,7 @@ func (r *reader) lines(src []byte) {
 				damage("NUL bytes alone")
 			}
 		} else if e, err := parse(l.Text.Of(src)); err != nil {
-			damage(jsonl.Reason(err))
+			damage(span.Reason(err, "the line"))
 		} else {
 			e.line, e.whole, e.at = l.Number, l.Whole, l.Text
 			e.unmark()

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow/format/internal/jsonl"
-	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 )
 
 // Format reads and writes rollouts. The zero value is ready.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/format/internal/span"
+	"github.com/winnowhq/winnow/span"
 )
 
 var _ format.Outliner = Format{}

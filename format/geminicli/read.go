@@ -11,9 +11,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/format/internal/span"
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/transcript"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 )
 
 // reader reads one file.
@@ -61,8 +62,8 @@ func (r *reader) log() {
 	if len(r.about.Directories) > 0 {
 		info.Directory = r.about.Directories[0]
 	}
-	info.Time.Created = transcript.Millis(r.about.StartTime)
-	info.Time.Updated = transcript.Millis(r.about.LastUpdated)
+	info.Time.Created = jsonl.Millis(r.about.StartTime)
+	info.Time.Updated = jsonl.Millis(r.about.LastUpdated)
 	var last *session.ModelRef
 	for i := range r.records {
 		m := &r.records[i]
@@ -155,7 +156,7 @@ func (r *reader) message(rec *record, at int) {
 	}
 	m := r.Message(role, cmp.Or(rec.ID, fmt.Sprintf("gemini_%06d", at+1)), rec.Timestamp)
 	if len(rec.Unknown) > 2 {
-		m.Unknown = transcript.About("geminiCli", rec.Unknown)
+		m.Unknown = span.Make("geminiCli", rec.Unknown)
 	}
 	if assistant {
 		m.Tokens = rec.Tokens.usage()
@@ -294,7 +295,7 @@ func (r *reader) call(m *session.Message, c *call) {
 		r.Counts.ToolResults++
 	}
 	if c.Status != "" || len(c.ResultDisplay) > 0 {
-		state.Metadata = transcript.About("geminiCli", struct {
+		state.Metadata = span.Make("geminiCli", struct {
 			Status  string         `json:"status,omitzero"`
 			Display jsontext.Value `json:"resultDisplay,omitzero"`
 			Unknown jsontext.Value `json:",embed"`

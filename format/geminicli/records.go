@@ -9,9 +9,10 @@ import (
 
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/format/internal/span"
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/transcript"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 )
 
 // conversation is what is known about a chat.
@@ -76,7 +77,7 @@ func (r *reader) lines() {
 		}
 		if err := r.line(l.Text.Of(r.Source)); err != nil {
 			r.Damaged = append(r.Damaged, format.Damage{
-				Line: l.Number, Offset: int64(l.Whole.Start), Bytes: l.Whole.Len(), Reason: transcript.Reason(err),
+				Line: l.Number, Offset: int64(l.Whole.Start), Bytes: l.Whole.Len(), Reason: span.Reason(err, "the file"),
 			})
 		}
 	}
@@ -160,7 +161,7 @@ func (r *reader) aside(left []record) {
 		if left[i].Type == "gemini" && left[i].Tokens != nil {
 			by := session.ModelRef{ProviderID: "google", ModelID: left[i].Model}
 			r.Beside = append(r.Beside, bill.Request{
-				ID: left[i].ID, Kind: bill.Left, Time: transcript.Millis(left[i].Timestamp), Model: by.String(),
+				ID: left[i].ID, Kind: bill.Left, Time: jsonl.Millis(left[i].Timestamp), Model: by.String(),
 				Usage: left[i].Tokens.usage(),
 			})
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/span"
 )
 
 // long is an export of 2,000 messages with 1,771 tool calls, about 9 MB, indented as the product does.
@@ -36,7 +37,7 @@ func long(tb testing.TB) []byte {
 		fmt.Fprintf(&b, `,{"reason":"tool-calls","snapshot":"abc","type":"step-finish","tokens":{"total":1200,"input":1000,"output":200,"reasoning":0,"cache":{"read":0,"write":0}},"cost":0.01,"id":"prt_%d_3",%s}]}`, i, common)
 	}
 	b.WriteString(`]}`)
-	return dress(b.Bytes(), "\n")
+	return span.Indent(b.Bytes(), "\n")
 }
 
 func BenchmarkRead(b *testing.B) {

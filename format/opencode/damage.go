@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 )
 
 func (r *reader) damage(at, end int, reason string) {
@@ -89,38 +89,14 @@ func salvage[T any](r *reader, object span.Span, cut bool, into *T, what string,
 // fit.
 func syntactic(err error) bool {
 	var s *jsontext.SyntacticError
-	return errors.As(err, &s) && !tooDeep(err)
+	return errors.As(err, &s) && !span.TooDeep(err)
 }
 
-// reason says in one line what a decoder found wrong, without the name of the type that it decoded
-// into.
+// reason says in one line what a decoder found wrong. Where it is follows from the damage.
 func reason(err error) string {
-	if tooDeep(err) {
-		return "it is nested deeper than 10,000 levels"
-	}
-	var s *json.SemanticError
-	if errors.As(err, &s) {
-		what := "a JSON value does not fit"
-		if s.JSONKind != 0 {
-			what = fmt.Sprintf("a JSON %s does not fit", s.JSONKind)
-		}
-		if s.JSONPointer != "" {
-			what += fmt.Sprintf(" at %s", s.JSONPointer)
-		}
-		if s.Err != nil {
-			what += ": " + s.Err.Error()
-		}
-		return what
-	}
 	var syntax *jsontext.SyntacticError
-	if errors.As(err, &syntax) && syntax.Err != nil {
+	if errors.As(err, &syntax) && syntax.Err != nil && !span.TooDeep(err) {
 		return syntax.Err.Error()
 	}
-	return err.Error()
-}
-
-// tooDeep recognises the decoder's limit on nesting, which it has no error value for.
-func tooDeep(err error) bool {
-	var s *jsontext.SyntacticError
-	return errors.As(err, &s) && s.Err != nil && s.Err.Error() == "exceeded max depth"
+	return span.Reason(err, "the file")
 }

@@ -5,14 +5,11 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 )
 
 // editor writes a change into the text of the export that it was made from.
@@ -47,7 +44,7 @@ func (e *editor) edit(appended []*session.Message) ([]byte, error) {
 // sound reports whether a text is one JSON value, as far as the decoder goes down.
 func sound(text []byte) bool {
 	err := span.Check(text)
-	return err == nil || tooDeep(err)
+	return err == nil || span.TooDeep(err)
 }
 
 // encoder is one that knows what the file has and will keep.
@@ -154,7 +151,7 @@ func (e *editor) assemble(list []byte, enc *encoder) []byte {
 	if (noted || e.settle) && !n.info.Empty() {
 		info := n.info.Of(e.src)
 		if noted {
-			info = e.info(note)
+			info = withSessionNote(info, &note)
 		}
 		if e.settle {
 			info = span.Remove(info, false, "revert")
@@ -200,19 +197,6 @@ func (e *editor) sessionNote(enc *encoder) (note sessionNote, changed bool) {
 	}
 	note.Elisions = append(note.Elisions, enc.aside.Elisions...)
 	return note, !bytes.Equal(before, encode(&note))
-}
-
-// info is the text of the session's info with this note.
-func (e *editor) info(note sessionNote) []byte {
-	text := e.native.info.Of(e.src)
-	if note.empty() {
-		return span.Remove(text, true, "metadata", noteName)
-	}
-	outer := ""
-	if bytes.Contains(text, []byte("\n")) {
-		outer = "\n  "
-	}
-	return span.Set(text, outer, encode(&note), "metadata", noteName)
 }
 
 // message is the text of a message that was read, with the marks and notes that the change asks
@@ -295,10 +279,7 @@ func (e *editor) anew(entry *entry, m *session.Message, lead string, enc *encode
 		}
 		parts = append(parts, text)
 	}
-	var text span.Object
-	text.Raw("info", encode(&info))
-	text.Raw("parts", span.Array(parts))
-	return dress(text.Bytes(), lead)
+	return span.Indent(span.Make("info", encode(&info), "parts", span.Array(parts)), lead)
 }
 
 // rebuild is a whole file around a list.
@@ -346,17 +327,4 @@ func notePath(p *session.Part) []string {
 		return []string{"metadata"}
 	}
 	return []string{"state", "metadata"}
-}
-
-// dress indents a value as the members beside it are.
-func dress(value []byte, lead string) []byte {
-	feed := strings.LastIndexByte(lead, '\n')
-	if feed < 0 || strings.Trim(lead[feed+1:], " \t") != "" {
-		return value
-	}
-	text := jsontext.Value(bytes.Clone(value))
-	if text.Indent(jsontext.WithIndentPrefix(lead[feed+1:]), jsontext.WithIndent("  "), session.ReadOptions()) != nil {
-		return value
-	}
-	return text
 }

@@ -9,9 +9,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 )
 
 // version is the release of the product whose import the encoder was tried against. A session that
@@ -215,11 +215,11 @@ func (e *encoder) tool(p *session.Part, note *partNote, id string, created sessi
 	p.State = &state
 	p.Tool = cmp.Or(p.Tool, "unknown")
 	if input := bytes.TrimSpace(state.Input); len(input) > 0 && input[0] != '{' {
-		state.Input = member("input", input)
+		state.Input = span.Make("input", input)
 		note.Wrapped = true
 	}
 	if metadata := bytes.TrimSpace(state.Metadata); len(metadata) > 0 && metadata[0] != '{' {
-		state.Metadata = member("value", metadata)
+		state.Metadata = span.Make("value", metadata)
 	}
 	switch state.Status {
 	case session.Running:
@@ -317,20 +317,7 @@ func failure(v jsontext.Value) jsontext.Value {
 
 // failed is an error as the product writes it.
 func failed(name, message string) jsontext.Value {
-	var o span.Object
-	o.Add("name", name)
-	o.Raw("data", object("message", message))
-	return o.Bytes()
+	return span.Make("name", name, "data", span.Make("message", message))
 }
 
 func failureName(v jsontext.Value) string { return span.String(find(v, "name")) }
-
-// member is an object with one member.
-func member(name string, value []byte) jsontext.Value {
-	var o span.Object
-	o.Raw(name, value)
-	return o.Bytes()
-}
-
-// object is an object with one member, a text.
-func object(name, text string) jsontext.Value { return member(name, span.Quote(text)) }

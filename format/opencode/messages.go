@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"errors"
 
-	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 )
 
 // messages walks the list of messages and returns the position after it.

@@ -6,9 +6,9 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 )
 
 // noteName is the member of a metadata object in which this engine keeps what the product has no
@@ -64,19 +64,11 @@ type sessionNote struct {
 }
 
 func (n *partNote) empty() bool {
-	return n.ID == "" && n.Message == "" && len(n.Part) == 0 && !n.Wrapped && len(n.Elisions) == 0 && bare(n.Rest)
+	return n.ID == "" && n.Message == "" && len(n.Part) == 0 && !n.Wrapped && len(n.Elisions) == 0 && span.Bare(n.Rest)
 }
 
 func (n *sessionNote) empty() bool {
-	return n.Session == "" && n.Parent == "" && len(n.IDs) == 0 && len(n.Elisions) == 0 && bare(n.Rest)
-}
-
-// bare reports whether an object has no members.
-func bare(object jsontext.Value) bool {
-	for range span.Members(object, span.All(object)) {
-		return false
-	}
-	return true
+	return n.Session == "" && n.Parent == "" && len(n.IDs) == 0 && len(n.Elisions) == 0 && span.Bare(n.Rest)
 }
 
 // holder returns the metadata in which a part's note is kept, nil for parts that have none.

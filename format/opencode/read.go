@@ -9,8 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 )
 
 // Read understands a whole file. Text around the JSON, unknown members and part types, and what
@@ -65,14 +65,8 @@ func (r *reader) decode(at int, into any) (end int, err error) {
 // next returns the position of the next member or element, or of the bracket that ends them. A
 // comma that is missing, or is where none should be, is passed over; the writer must know.
 func (r *reader) next(at int, first bool) int {
-	at = span.Space(r.src, at)
-	comma := at < len(r.src) && r.src[at] == ','
-	if comma {
-		at = span.Space(r.src, at+1)
-	}
-	if end := at < len(r.src) && (r.src[at] == '}' || r.src[at] == ']'); at < len(r.src) && comma == (first || end) {
-		r.native.loose = true
-	}
+	at, odd := span.Next(r.src, at, first)
+	r.native.loose = r.native.loose || odd
 	return at
 }
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 )
 
 // row is a settled message of the product's second generation. Which fields count is told by Type.
@@ -135,7 +135,7 @@ func (w *row) messages() []session.Message {
 		m.Role = session.Assistant
 		m.Time.Completed, m.Finish = w.Time.Completed, "stop"
 		state := &session.ToolState{
-			Status: session.Completed, Output: w.Output, Title: w.Command, Input: object("command", w.Command),
+			Status: session.Completed, Output: w.Output, Title: w.Command, Input: span.Make("command", w.Command),
 			Time: &session.Span{Start: w.Time.Created, End: max(w.Time.Created, w.Time.Completed)},
 		}
 		if w.Exit != nil {

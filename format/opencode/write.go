@@ -8,12 +8,11 @@ import (
 	"slices"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 )
 
 // Write writes an export. What was read from one is kept byte for byte where the change does not
@@ -89,7 +88,7 @@ func (e *encoder) list(list []byte, messages []*session.Message, lead, end strin
 		if len(list) > 0 {
 			list = append(list, ',')
 		}
-		list = append(append(list, lead...), dress(text, lead)...)
+		list = append(append(list, lead...), span.Indent(text, lead)...)
 	}
 	if len(list) > 0 {
 		list = append(list, end...)
@@ -148,22 +147,17 @@ func finishInfo(info *session.Info, e *encoder) {
 	}
 }
 
-// withSessionNote sets the note in the metadata among the members of a session's info that the log
-// does not name.
-func withSessionNote(unknown jsontext.Value, note *sessionNote) jsontext.Value {
-	object := jsontext.Value(bytes.TrimSpace(unknown))
-	if len(object) == 0 {
-		object = jsontext.Value(`{}`)
+// withSessionNote sets the note in the metadata of a session's info, or of the members of it that
+// the log does not name.
+func withSessionNote(info []byte, note *sessionNote) []byte {
+	if note.empty() {
+		return span.Remove(info, true, "metadata", noteName)
 	}
-	had := find(object, "metadata")
-	if len(had) == 0 && note.empty() {
-		return unknown
+	outer := ""
+	if bytes.Contains(info, []byte("\n")) {
+		outer = "\n  "
 	}
-	metadata := setNote(had, note)
-	if bare(metadata) && (len(had) == 0 || !bare(had)) {
-		return span.Remove(object, false, "metadata")
-	}
-	return span.Set(object, "", metadata, "metadata")
+	return span.Set(info, outer, encode(note), "metadata", noteName)
 }
 
 const only = "a change may only append messages and undo pivots"

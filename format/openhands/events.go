@@ -9,9 +9,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/format/internal/transcript"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 )
 
 // event is one of either generation.
@@ -142,7 +142,7 @@ func (r *reader) values(src []byte, base int) {
 			end = at + next + 1
 		}
 		r.Damaged = append(r.Damaged, format.Damage{
-			Line: line, Offset: int64(base + at), Bytes: end - at, Reason: transcript.Reason(err),
+			Line: line, Offset: int64(base + at), Bytes: end - at, Reason: span.Reason(err, "the file"),
 		})
 		at = end
 	}

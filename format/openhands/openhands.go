@@ -17,7 +17,7 @@ import (
 	"io"
 
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/format/internal/span"
+	"github.com/winnowhq/winnow/span"
 )
 
 // Name is the word for this format.

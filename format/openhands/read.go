@@ -11,9 +11,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/format/internal/span"
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/transcript"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 )
 
 // reader reads one file.
@@ -70,8 +71,8 @@ func (r *reader) document(id string) (*format.Document, error) {
 			r.old(i, e)
 		}
 	}
-	info.Time.Created = transcript.Millis(r.events[0].Timestamp)
-	info.Time.Updated = transcript.Millis(r.events[len(r.events)-1].Timestamp)
+	info.Time.Created = jsonl.Millis(r.events[0].Timestamp)
+	info.Time.Updated = jsonl.Millis(r.events[len(r.events)-1].Timestamp)
 	var about any
 	if len(r.system) > 0 {
 		about = map[string]any{"system": r.system}
@@ -269,7 +270,7 @@ func (r *reader) result(
 				state.Status, state.Output, state.Error = session.Failed, "", text
 			}
 			if raw.Kind() == '{' && len(raw) < 4096 {
-				state.Metadata = transcript.About("openHands", raw)
+				state.Metadata = span.Make("openHands", raw)
 			}
 			r.of[e.id()] = to.Message
 			return

@@ -4,7 +4,7 @@ import (
 	"errors"
 
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/format/internal/jsonl"
+	"github.com/winnowhq/winnow/span"
 )
 
 var _ format.Outliner = Format{}
@@ -28,7 +28,7 @@ func (o *outlining) Line(text []byte) error {
 	o.counts.Entries++
 	if err != nil {
 		o.branch.damage()
-		return errors.New(jsonl.Reason(err))
+		return errors.New(span.Reason(err, "the line"))
 	}
 	header := o.branch.add(&e)
 	use := format.Inside

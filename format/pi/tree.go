@@ -6,8 +6,7 @@ import (
 	"slices"
 
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/format/internal/jsonl"
-	"github.com/winnowhq/winnow/format/internal/span"
+	"github.com/winnowhq/winnow/span"
 )
 
 // file is the index of a session file: its entries, and where in them the session is.
@@ -47,7 +46,7 @@ func index(src []byte) (*file, []format.Damage) {
 				e = entry{gone: true, damaged: true}
 				b.damage()
 				damaged = append(damaged, format.Damage{
-					Line: l.Number, Offset: int64(l.Whole.Start), Bytes: l.Whole.Len(), Reason: jsonl.Reason(err),
+					Line: l.Number, Offset: int64(l.Whole.Start), Bytes: l.Whole.Len(), Reason: span.Reason(err, "the line"),
 				})
 			} else {
 				if b.add(&e) {

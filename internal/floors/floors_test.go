@@ -22,8 +22,8 @@ const module = "github.com/winnowhq/winnow"
 
 // floors, from the ground up. A name ending in /* stands for the packages one level below it.
 var floors = [][]string{
-	{"session", "token", "token/*", "model", "shell", "call", "quantity", "plainfile", "visible", "secret"},
-	{"rule", "budget", "bill", "recall", "pivot/fact", "coverage", "wire", "wire/*", "format/internal/*", "rule/letter"},
+	{"session", "token", "token/*", "model", "shell", "call", "quantity", "plainfile", "visible", "secret", "span"},
+	{"rule", "budget", "bill", "recall", "pivot/fact", "coverage", "wire", "wire/*", "rule/letter"},
 	{"view", "pivot", "schedule", "store", "format", "llm"},
 	{"policy", "summarize/*", "llm/*", "store/*", "store/internal/exact", "store/internal/words", "format/*", "format/internal/transcript", "format/internal/jsonl", "settings", "report", "edit"},
 	{"", "lab"}, // the root: the engine, and the lab beside it: both run the planner
@@ -70,6 +70,8 @@ var siblings = map[string]string{
 	"tui display":                         "what the page shows too",
 	"page display":                        "what the terminal shows too",
 	"store/* store/internal/words":        "words as they are looked for",
+
+	"format/internal/transcript format/internal/jsonl": "times as the products write them",
 }
 
 // tools are programs and tests' own packages: they may import anything, nothing imports them but tests.

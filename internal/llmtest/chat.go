@@ -51,9 +51,7 @@ func writeChat(q Request, r Reply, a account) written {
 	}
 
 	var w written
-	root := wire.Root(q.Body)
-	include := wire.Kind(q.Body, wire.Member(q.Body, wire.Member(q.Body, root, "stream_options"),
-		"include_usage")) == 't' && r.Fault != NoUsage
+	include := wire.ValueOf(q.Body).Get("stream_options", "include_usage").Kind() == 't' && r.Fault != NoUsage
 	chunk := func(choices []object, reported any) {
 		c := object{"id": id, "object": "chat.completion.chunk", "created": created, "model": q.Model,
 			"choices": choices}

@@ -104,9 +104,9 @@ var anthropicMembers = strings.Fields(`model messages max_tokens system tools to
 var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
 
 func (b body) anthropic(header http.Header, count bool) string {
-	for name := range wire.Members(b.Text, b.Span) {
-		if !slices.Contains(anthropicMembers, string(name)) {
-			return string(name) + ": Extra inputs are not permitted"
+	for name := range b.Members() {
+		if !slices.Contains(anthropicMembers, name) {
+			return name + ": Extra inputs are not permitted"
 		}
 	}
 	for _, gated := range []string{"context_management", "compaction", "mcp_servers"} {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/winnowhq/winnow/span"
 	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/wire"
 )
@@ -148,7 +149,7 @@ func (r *reader) content(l level, role, with string, at wire.Value) {
 		}
 		// As canonical writes the block that it stands for; the line end is that of spoken.
 		r.append(block{level: l, kind: kind, text: text + "\n"},
-			role+" "+with+` {"text":`+string(wire.Quote(text))+`,"type":"`+kind+`",}`)
+			role+" "+with+` {"text":`+string(span.Quote(text))+`,"type":"`+kind+`",}`)
 	case '[':
 		for part := range at.Values() {
 			r.add(l, role, with, part)
@@ -190,7 +191,7 @@ func (r *reader) lifetime(mark wire.Value) string {
 func (r *reader) canonical(to []byte, at wire.Value, inOrder bool, dropped ...string) []byte {
 	switch at.Kind() {
 	case '"':
-		return append(to, wire.Quote(at.String())...)
+		return append(to, span.Quote(at.String())...)
 	case '[':
 		to = append(to, '[')
 		for value := range at.Values() {
@@ -213,7 +214,7 @@ func (r *reader) canonical(to []byte, at wire.Value, inOrder bool, dropped ...st
 		}
 		to = append(to, '{')
 		for _, m := range members {
-			to = append(append(to, wire.Quote(m.name)...), ':')
+			to = append(append(to, span.Quote(m.name)...), ':')
 			to = append(r.canonical(to, m.value, inOrder || ordered[m.name]), ',')
 		}
 		return append(to, '}')

@@ -79,13 +79,12 @@ func (r Request) Results() int {
 // ToolNames are the names of the tools on offer.
 func (r Request) ToolNames() []string {
 	var names []string
-	root := wire.Root(r.Tools)
-	for at := range wire.Values(r.Tools, root) {
-		for declared := range wire.Values(r.Tools, wire.Member(r.Tools, at, "functionDeclarations")) {
-			names = append(names, wire.String(r.Tools, wire.Member(r.Tools, declared, "name")))
+	for at := range wire.ValueOf(r.Tools).Values() {
+		for declared := range at.Get("functionDeclarations").Values() {
+			names = append(names, declared.Get("name").String())
 		}
-		for _, object := range []wire.Span{at, wire.Member(r.Tools, at, "function")} {
-			if name := wire.String(r.Tools, wire.Member(r.Tools, object, "name")); name != "" {
+		for _, object := range []wire.Value{at, at.Get("function")} {
+			if name := object.Get("name").String(); name != "" {
 				names = append(names, name)
 			}
 		}

@@ -132,8 +132,8 @@ func writeResponses(q Request, r Reply, a account) written {
 
 // includes reports whether a request asks for something beside the answer.
 func includes(q Request, name string) bool {
-	for at := range wire.Values(q.Body, wire.Member(q.Body, wire.Root(q.Body), "include")) {
-		if wire.String(q.Body, at) == name {
+	for included := range wire.ValueOf(q.Body).Get("include").Values() {
+		if included.String() == name {
 			return true
 		}
 	}

@@ -172,7 +172,7 @@ func (s *Server) understand(q *Request, rt route) {
 	}
 	d := q.Protocol.decode(q.Body)
 	q.Model, q.System, q.Tools, q.Messages, q.MaxTokens = d.Model, d.System, d.Tools, d.Messages, d.MaxTokens
-	q.Stream = wire.Kind(q.Body, wire.Member(q.Body, wire.Root(q.Body), "stream")) == 't'
+	q.Stream = wire.ValueOf(q.Body).Get("stream").Kind() == 't'
 	if q.Protocol == Gemini {
 		q.Model, q.Stream = rt.model, rt.stream
 	}

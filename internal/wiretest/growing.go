@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 	"github.com/winnowhq/winnow/wire"
 )
 
@@ -33,7 +34,7 @@ func growing(r *rapid.T, f Format) {
 			r.Fatalf("got\n%s\nwant\n%s", body, whole)
 		}
 		before, handed, copies = append(before, messages), append(handed, got),
-			append(copies, bytes.Clone(wire.Array(got)))
+			append(copies, bytes.Clone(span.Array(got)))
 		switch rapid.IntRange(0, 9).Draw(r, "what happens") {
 		case 0: // nothing: the request is made again
 		case 1:
@@ -52,8 +53,8 @@ func growing(r *rapid.T, f Format) {
 		}
 	}
 	for i := range handed {
-		if !bytes.Equal(wire.Array(handed[i]), copies[i]) {
-			r.Fatalf("what was handed out after step %d changed: %s, was %s", i, wire.Array(handed[i]), copies[i])
+		if !bytes.Equal(span.Array(handed[i]), copies[i]) {
+			r.Fatalf("what was handed out after step %d changed: %s, was %s", i, span.Array(handed[i]), copies[i])
 		}
 	}
 }

@@ -193,5 +193,5 @@ func grows(r *rapid.T, f Format, messages []session.Message, o wire.Options) {
 }
 
 func speaker(element jsontext.Value) string {
-	return wire.String(element, wire.Member(element, wire.Root(element), "role"))
+	return wire.ValueOf(element).Get("role").String()
 }

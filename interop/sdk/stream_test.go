@@ -207,8 +207,8 @@ func chatSays(t *testing.T, url string, client *http.Client) said {
 				int(u.CompletionTokensDetails.ReasoningTokens), int(u.TotalTokens))
 		}
 		for _, choice := range chunk.Choices { // the library knows no reasoning
-			raw := []byte(choice.Delta.RawJSON())
-			got.Reasoning += wire.String(raw, wire.Member(raw, wire.Root(raw), "reasoning_content"))
+			delta := wire.ValueOf([]byte(choice.Delta.RawJSON()))
+			got.Reasoning += delta.Get("reasoning_content").String()
 		}
 	}
 	if err := stream.Err(); err != nil {

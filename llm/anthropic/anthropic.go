@@ -7,6 +7,7 @@ import (
 
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/llm/upstream"
+	"github.com/winnowhq/winnow/span"
 	"github.com/winnowhq/winnow/wire"
 	"github.com/winnowhq/winnow/wire/anthropic"
 )
@@ -76,11 +77,11 @@ func (p *protocol) Write(r llm.Request) (upstream.Message, error) {
 // marked marks, for the prompt cache, the system prompt and the last tool of a body, as far as
 // marks are left for them: tools may bring marks of their own.
 func marked(body []byte, left int) []byte {
-	var edits []wire.Edit
+	var edits []span.Edit
 	root := wire.ValueOf(body)
 	if system := root.Get("system"); left > 0 && !system.Empty() {
 		block := `[{"type":"text","text":` + string(system.Bytes()) + anthropic.CacheControl + `}]`
-		edits = append(edits, wire.Edit{Span: system.Span, With: []byte(block)})
+		edits = append(edits, span.Edit{Span: system.Span, With: []byte(block)})
 		left--
 	}
 	var last wire.Value
@@ -90,5 +91,5 @@ func marked(body []byte, left int) []byte {
 	if left > 0 {
 		edits = append(edits, anthropic.Mark(last)...)
 	}
-	return wire.Splice(body, edits)
+	return span.Splice(body, edits...)
 }

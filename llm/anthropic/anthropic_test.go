@@ -75,24 +75,24 @@ func TestAsk_neverSendsMoreThanFourMarks(t *testing.T) {
 			Messages: []session.Message{said(session.User, "one"), said(session.Assistant, "two"),
 				said(session.User, "three")}}
 		body, _ := sent(t, r)
-		if got := count(body, wire.Root(body)); got != marks {
+		if got := count(wire.ValueOf(body)); got != marks {
 			t.Errorf("%d marks with tools %s, want %d: %s", got, tools, marks, body)
 		}
 	}
 }
 
 // count counts the marks in a value, at any depth.
-func count(text []byte, at wire.Span) int {
+func count(v wire.Value) int {
 	n := 0
-	for name, value := range wire.Members(text, at) {
-		if string(name) == "cache_control" {
+	for name, value := range v.Members() {
+		if name == "cache_control" {
 			n++
 			continue
 		}
-		n += count(text, value)
+		n += count(value)
 	}
-	for value := range wire.Values(text, at) {
-		n += count(text, value)
+	for value := range v.Values() {
+		n += count(value)
 	}
 	return n
 }
@@ -100,11 +100,11 @@ func count(text []byte, at wire.Span) int {
 func TestAsk_theLongWindowIsAHeader(t *testing.T) {
 	body, header := sent(t, llm.Request{Model: model.Model{ID: "m[1m]", Limits: model.Limits{Output: 64000}},
 		Messages: []session.Message{said(session.User, "x")}})
-	if got := wire.String(body, wire.Member(body, wire.Root(body), "model")); got != "m" ||
+	if got := wire.ValueOf(body).Get("model").String(); got != "m" ||
 		header.Get("Anthropic-Beta") != "context-1m-2025-08-07" {
 		t.Errorf("model %q, header %q", got, header.Get("Anthropic-Beta"))
 	}
-	if got := wire.Number(body, wire.Member(body, wire.Root(body), "max_tokens")); got != 64000 {
+	if got := wire.ValueOf(body).Get("max_tokens").Int(); got != 64000 {
 		t.Errorf("max_tokens %d, want the model's own limit", got)
 	}
 }

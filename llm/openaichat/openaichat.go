@@ -10,6 +10,7 @@ import (
 
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/llm/upstream"
+	"github.com/winnowhq/winnow/span"
 	"github.com/winnowhq/winnow/wire"
 	"github.com/winnowhq/winnow/wire/openaichat"
 )
@@ -77,17 +78,17 @@ func (p *protocol) Write(r llm.Request) (upstream.Message, error) {
 		return upstream.Message{}, err
 	}
 	if bound > 0 {
-		m.Body = wire.Set(m.Body, p.maxTokens, []byte(strconv.Itoa(bound)))
+		m.Body = span.Set(m.Body, "", []byte(strconv.Itoa(bound)), p.maxTokens)
 	}
 	if !on(p.host, strict) {
-		m.Body = wire.Set(m.Body, "stream_options", []byte(`{"include_usage":true}`))
+		m.Body = span.Set(m.Body, "", []byte(`{"include_usage":true}`), "stream_options")
 	}
 	if r.Cache && p.host == "api.openai.com" {
 		beginning := m.Elements[:min(len(m.Elements), 1)]
 		if r.System != "" {
 			beginning = m.Elements[:min(len(m.Elements), 2)]
 		}
-		m.Body = wire.Set(m.Body, "prompt_cache_key", wire.Quote(upstream.CacheKey(encoded.Tools, beginning...)))
+		m.Body = span.Set(m.Body, "", span.Quote(upstream.CacheKey(encoded.Tools, beginning...)), "prompt_cache_key")
 	}
 	return m, nil
 }

@@ -432,7 +432,7 @@ func TestAsk_theSummaryRequestExtendsTheConversation(t *testing.T) {
 				said(session.User, "Summarise.")), 100
 		}
 		of := func(body []byte, member string) string {
-			return string(wire.Member(body, wire.Root(body), member).Of(body))
+			return string(wire.ValueOf(body).Get(member).Bytes())
 		}
 		before, after := of(bodies[0], d.list), of(bodies[1], d.list)
 		if !strings.HasPrefix(after, strings.TrimSuffix(before, "]")) || before == "" {

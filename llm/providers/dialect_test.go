@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 	"github.com/winnowhq/winnow/wire"
 	wireanthropic "github.com/winnowhq/winnow/wire/anthropic"
 	wiregemini "github.com/winnowhq/winnow/wire/gemini"
@@ -48,13 +49,12 @@ func sse(data ...string) []string {
 func named(data ...string) []string {
 	events := make([]string, len(data))
 	for i, d := range data {
-		text := []byte(d)
-		events[i] = "event: " + wire.String(text, wire.Member(text, wire.Root(text), "type")) + "\ndata: " + d + "\n\n"
+		events[i] = "event: " + wire.ValueOf([]byte(d)).Get("type").String() + "\ndata: " + d + "\n\n"
 	}
 	return events
 }
 
-func quote(text string) string { return string(wire.Quote(text)) }
+func quote(text string) string { return string(span.Quote(text)) }
 
 var dialects = []dialect{anthropicDialect, chatDialect, responsesDialect, geminiDialect}
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/llm/upstream"
+	"github.com/winnowhq/winnow/span"
 	"github.com/winnowhq/winnow/wire"
 	"github.com/winnowhq/winnow/wire/responses"
 )
@@ -48,13 +49,13 @@ func (p *protocol) Write(r llm.Request) (upstream.Message, error) {
 	if m.Body, err = encoded.JSON(); err != nil {
 		return upstream.Message{}, err
 	}
-	m.Body = wire.Set(m.Body, "store", []byte("false"))
+	m.Body = span.Set(m.Body, "", []byte("false"), "store")
 	if thinks(r.Model.ID) {
-		m.Body = wire.Set(m.Body, "include", []byte(`["reasoning.encrypted_content"]`))
+		m.Body = span.Set(m.Body, "", []byte(`["reasoning.encrypted_content"]`), "include")
 	}
 	if r.Cache && p.openAI {
 		beginning := append(m.Elements[:min(len(m.Elements), 1):1], []byte(r.System))
-		m.Body = wire.Set(m.Body, "prompt_cache_key", wire.Quote(upstream.CacheKey(encoded.Tools, beginning...)))
+		m.Body = span.Set(m.Body, "", span.Quote(upstream.CacheKey(encoded.Tools, beginning...)), "prompt_cache_key")
 	}
 	return m, nil
 }

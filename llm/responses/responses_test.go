@@ -30,7 +30,7 @@ func (r *recorder) RoundTrip(q *http.Request) (*http.Response, error) {
 }
 
 func (r *recorder) member(name string) string {
-	return string(wire.Member(r.body, wire.Root(r.body), name).Of(r.body))
+	return string(wire.ValueOf(r.body).Get(name).Bytes())
 }
 
 func ask(t *testing.T, id string, cache bool, events ...string) (*recorder, llm.Answer, error) {

@@ -164,7 +164,7 @@ func (c *call) good(e *sse.Event) bool {
 		e.Data = []byte(sse.Done)
 		return true
 	}
-	if !jsontext.Value(e.Data).IsValid(session.ReadOptions()) || wire.Kind(e.Data, wire.Root(e.Data)) != '{' {
+	if !jsontext.Value(e.Data).IsValid(session.ReadOptions()) || wire.ValueOf(e.Data).Kind() != '{' {
 		c.fail(llm.Garbage, "an event is not JSON: "+string(e.Data[:min(len(e.Data), 100)]))
 		return false
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/llm"
+	"github.com/winnowhq/winnow/span"
 	"github.com/winnowhq/winnow/wire"
 )
 
@@ -93,7 +94,7 @@ func (c *Client) exchange(call *call, r llm.Request, stream wire.Stream) error {
 func (c *Client) request(ctx context.Context, m Message) (*http.Request, error) {
 	head := c.config.extend(m.Body)
 	if m.Stream {
-		head = wire.Set(head, "stream", []byte("true"))
+		head = span.Set(head, "", []byte("true"), "stream")
 	}
 	body := fill(head, m.List, m.Elements)
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.config.BaseURL+m.Path, nil)
@@ -129,7 +130,7 @@ type filled struct {
 // fill returns a body with elements in its list, if it has that list and it is empty: the
 // configuration may have put another one in its place.
 func fill(body []byte, list string, elements []jsontext.Value) filled {
-	at := wire.Member(body, wire.Root(body), list)
+	at := span.Find(body, span.All(body), list)
 	if string(at.Of(body)) != "[]" || len(elements) == 0 {
 		return filled{before: body}
 	}

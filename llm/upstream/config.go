@@ -14,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 	"github.com/winnowhq/winnow/wire"
 )
 
@@ -140,11 +141,11 @@ func (c Config) secrets() []string {
 
 // extend adds the members of Body to a request body.
 func (c Config) extend(body []byte) []byte {
-	for name, value := range wire.Members(c.Body, wire.Root(c.Body)) {
-		if wire.Kind(c.Body, value) == 'n' {
-			body = wire.Without(body, string(name))
+	for name, value := range wire.ValueOf(c.Body).Members() {
+		if value.Kind() == 'n' {
+			body = span.Remove(body, false, name)
 		} else {
-			body = wire.Set(body, string(name), value.Of(c.Body))
+			body = span.Set(body, "", value.Bytes(), name)
 		}
 	}
 	return body

@@ -198,9 +198,9 @@ func seconds(s float64) time.Duration {
 }
 
 var (
-	again = regexp.MustCompile(`(?i)(?:try again|retry) (?:in|after) ((?:[0-9.]+ ?[a-z]+ ?)+)`)
-	span  = regexp.MustCompile(`(?i)([0-9.]+) ?([a-z]+)`)
-	units = map[string]float64{"ms": 0.001, "milliseconds": 0.001, "s": 1, "sec": 1, "second": 1, "seconds": 1, "m": 60,
+	again  = regexp.MustCompile(`(?i)(?:try again|retry) (?:in|after) ((?:[0-9.]+ ?[a-z]+ ?)+)`)
+	amount = regexp.MustCompile(`(?i)([0-9.]+) ?([a-z]+)`)
+	units  = map[string]float64{"ms": 0.001, "milliseconds": 0.001, "s": 1, "sec": 1, "second": 1, "seconds": 1, "m": 60,
 		"min": 60, "minute": 60, "minutes": 60,
 		"h": 3600, "hour": 3600, "hours": 3600}
 )
@@ -213,7 +213,7 @@ func tryAgain(message string) time.Duration {
 		return 0
 	}
 	total := 0.0
-	for _, part := range span.FindAllStringSubmatch(found[1], -1) {
+	for _, part := range amount.FindAllStringSubmatch(found[1], -1) {
 		n, err := strconv.ParseFloat(part[1], 64)
 		unit, known := units[strings.ToLower(part[2])]
 		if err != nil || !known {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/span"
 	"github.com/winnowhq/winnow/wire"
 )
 
@@ -29,7 +30,7 @@ func Cached(messages []jsontext.Value) []jsontext.Value {
 			last = block
 		}
 		if edits := Mark(last); edits != nil {
-			messages[i] = wire.Splice(messages[i], edits)
+			messages[i] = span.Splice(messages[i], edits...)
 			marks++
 		}
 	}
@@ -38,9 +39,9 @@ func Cached(messages []jsontext.Value) []jsontext.Value {
 
 // Mark is the edit that marks a block or a tool for the prompt cache; nil if it is not an object,
 // or is marked already.
-func Mark(block wire.Value) []wire.Edit {
+func Mark(block wire.Value) []span.Edit {
 	if block.Kind() != '{' || !block.Get("cache_control").Empty() {
 		return nil
 	}
-	return []wire.Edit{{Span: wire.Span{Start: block.End - 1, End: block.End - 1}, With: []byte(CacheControl)}}
+	return []span.Edit{{Span: span.Span{Start: block.End - 1, End: block.End - 1}, With: []byte(CacheControl)}}
 }

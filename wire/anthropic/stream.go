@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 	"github.com/winnowhq/winnow/wire"
 )
 
@@ -156,7 +157,7 @@ func (b *growing) part() session.Part {
 	// A tool that the provider runs, its result, or what is newer than this program: kept as it is.
 	raw := b.begun.Bytes()
 	if input := jsontext.Value(text); input.IsValid(session.ReadOptions()) {
-		raw = wire.Set(raw, "input", input)
+		raw = span.Set(raw, "", input, "input")
 	}
 	return wire.OpaquePart("anthropic", b.kind, raw)
 }

@@ -160,9 +160,8 @@ func custom(piece wire.Piece) (string, bool) {
 	if wire.ThoughtOf(piece.Part).Field != "custom_tool_call" {
 		return "", false
 	}
-	input := []byte(piece.Call.Input)
-	value := wire.Member(input, wire.Root(input), "input")
-	return wire.String(input, value), wire.Kind(input, value) == '"'
+	text := wire.ValueOf(piece.Call.Input).Get("input")
+	return text.String(), text.Kind() == '"'
 }
 
 func callItem(piece wire.Piece) item {

@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 	"github.com/winnowhq/winnow/wire"
 )
 
@@ -148,7 +149,7 @@ func (s *stream) Answer() wire.Answer {
 // failure is the error of a response that failed.
 func (s *stream) failure() []byte {
 	if failure := s.response.Get("error"); failure.Kind() == '{' {
-		return append(append([]byte(`{"error":`), failure.Bytes()...), '}')
+		return span.Make("error", failure.Bytes())
 	}
 	return []byte(`{"error":{"code":"server_error","message":"the response ended as ` + s.status + `"}}`)
 }
@@ -158,7 +159,7 @@ func (i *growing) parts() []session.Part {
 	if i.raw != nil {
 		var parts []session.Part
 		said := false
-		for _, message := range Decode(wire.Array([]jsontext.Value{i.raw})).Messages {
+		for _, message := range Decode(span.Array([]jsontext.Value{i.raw})).Messages {
 			for _, p := range message.Parts {
 				p.ID, p.MessageID = "", "" // an answer is not part of a session yet
 				said = said || p.Type == session.TextPart && p.Text != ""
@@ -184,4 +185,4 @@ func (i *growing) parts() []session.Part {
 }
 
 // freeText are the arguments that stand for the free text of a custom tool's call.
-func freeText(text string) string { return `{"input":` + string(wire.Quote(text)) + `}` }
+func freeText(text string) string { return string(span.Make("input", text)) }

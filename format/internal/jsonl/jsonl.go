@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"strings"
 	"time"
@@ -16,9 +15,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 )
 
 // Stamp writes a time as the products do.
@@ -26,13 +25,14 @@ func Stamp(t session.Millis) string {
 	return time.UnixMilli(int64(t)).UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
-// Millis reads a time, 0 if it is not one.
+// Millis reads a time, 0 if it is not one. Without a time zone it is taken for UTC.
 func Millis(stamp string) session.Millis {
-	t, err := time.Parse(time.RFC3339, stamp)
-	if err != nil {
-		return 0
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05"} { // either with a fraction
+		if t, err := time.Parse(layout, stamp); err == nil {
+			return session.Millis(t.UnixMilli())
+		}
 	}
-	return session.Millis(t.UnixMilli())
+	return 0
 }
 
 // IsUUID recognizes a UUID in hexadecimal digits of either case.
@@ -121,9 +121,7 @@ type Failure struct {
 
 // Failed writes the error of a message.
 func Failed(name, text string) jsontext.Value {
-	f := Failure{Name: name}
-	f.Data.Message = text
-	return Marshal(f)
+	return span.Make("name", name, "data", span.Make("message", text))
 }
 
 // Marshal writes a value as JSON. What is not UTF-8 in it becomes U+FFFD, as it does when it is
@@ -160,18 +158,6 @@ func Own(s *session.Session) {
 			p.SessionID, p.MessageID = cmp.Or(p.SessionID, s.Info.ID), cmp.Or(p.MessageID, m.ID)
 		}
 	}
-}
-
-// Reason says shortly why a line cannot be read.
-func Reason(err error) string {
-	var syntax *jsontext.SyntacticError
-	switch {
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return "the line is cut short"
-	case errors.As(err, &syntax):
-		return fmt.Sprintf("column %d: %v", syntax.ByteOffset+1, syntax.Err)
-	}
-	return strings.TrimPrefix(err.Error(), "jsontext: ")
 }
 
 // Unreadable is the error for a file of which no line can be read. It names the first piece of

@@ -7,7 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
@@ -18,7 +17,8 @@ func TestStamp_isReadByMillis(t *testing.T) {
 		t.Errorf("Stamp is %s, want %s", got, want)
 	}
 	for stamp, want := range map[string]session.Millis{
-		Stamp(at): at, "2026-02-01T09:00:00.123456+01:00": at, "2026-02-01 08:00:00": 0, "": 0,
+		Stamp(at): at, "2026-02-01T09:00:00.123456+01:00": at, "2026-02-01T08:00:00.123456": at,
+		"2026-02-01 08:00:00": 0, "": 0,
 	} {
 		if got := Millis(stamp); got != want {
 			t.Errorf("Millis of %q is %v, want %v", stamp, got, want)
@@ -89,20 +89,6 @@ func TestPromptBefore(t *testing.T) {
 	}
 	if got := PromptBefore(log); got != 7 {
 		t.Errorf("the prompt is %d tokens, want 7: failed answers and summaries do not count", got)
-	}
-}
-
-func TestReason(t *testing.T) {
-	for line, want := range map[string]string{
-		`{"a":`:  "the line is cut short",
-		`{"a":x`: "column 6: invalid character 'x' at start of value",
-	} {
-		if got := Reason(span.Check([]byte(line))); got != want {
-			t.Errorf("%s: %q, want %q", line, got, want)
-		}
-	}
-	if got := Reason(span.ErrNotObject); got != "not a JSON object" {
-		t.Errorf("got %q", got)
 	}
 }
 

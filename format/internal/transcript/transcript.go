@@ -6,17 +6,16 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"io"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/format/internal/span"
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 )
 
 // Log is a document that grows message by message.
@@ -47,7 +46,7 @@ func (l *Log) Hash(prefix string) string {
 // Message appends a message. An answer is by the log's model and to the user's newest message.
 func (l *Log) Message(role session.Role, id, timestamp string) *session.Message {
 	m := session.Message{MessageInfo: session.MessageInfo{
-		ID: id, SessionID: l.Session.Info.ID, Role: role, Time: session.MessageTime{Created: Millis(timestamp)},
+		ID: id, SessionID: l.Session.Info.ID, Role: role, Time: session.MessageTime{Created: jsonl.Millis(timestamp)},
 	}}
 	if role == session.User {
 		l.LastAsk = id
@@ -124,7 +123,7 @@ func (l *Log) Think(m *session.Message, blocks []Thought) {
 	for _, b := range blocks {
 		p := l.Add(m, session.Part{Type: session.ReasoningPart, Text: b.Thinking})
 		if b.Signature != "" {
-			p.Metadata = About("signature", b.Signature)
+			p.Metadata = span.Make("signature", b.Signature)
 		}
 	}
 }
@@ -136,15 +135,8 @@ func (l *Log) End(model *session.ModelRef, name string, about any) {
 		l.Session.Info.Model = &session.ModelRef{ID: model.ModelID, ProviderID: model.ProviderID}
 	}
 	if about != nil {
-		l.Session.Info.Unknown = About(name, about)
+		l.Session.Info.Unknown = span.Make(name, about)
 	}
-}
-
-// About is an object with one member.
-func About(name string, value any) jsontext.Value {
-	var o span.Object
-	o.Add(name, value)
-	return o.Bytes()
 }
 
 // Text is the text of a JSON string, "" for anything else.
@@ -158,7 +150,7 @@ func Arguments(v jsontext.Value) jsontext.Value {
 	if inner := jsontext.Value(Text(v)); inner.Kind() == '{' && span.Valid(inner) {
 		return inner
 	}
-	return About("arguments", Text(v))
+	return span.Make("arguments", Text(v))
 }
 
 // Image is a picture at a URL, which may hold it.
@@ -177,24 +169,6 @@ func ModelOf(name string) *session.ModelRef {
 		provider, model = "", provider
 	}
 	return &session.ModelRef{ProviderID: provider, ModelID: model}
-}
-
-// Millis reads a time with or without its zone; without one it is taken for UTC.
-func Millis(timestamp string) session.Millis {
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999"} {
-		if at, err := time.Parse(layout, timestamp); err == nil {
-			return session.Millis(at.UnixMilli())
-		}
-	}
-	return 0
-}
-
-// Reason says in a damage why JSON could not be read.
-func Reason(err error) string {
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		return "the file is cut short"
-	}
-	return err.Error()
 }
 
 // Object visits the members of an object in the file, as far as it can be read. The rest is damage.
@@ -237,7 +211,7 @@ func Elements[T any](l *Log, list span.Span, take func(T)) {
 }
 
 func (l *Log) damage(s span.Span, err error) {
-	l.Damaged = append(l.Damaged, format.Damage{Offset: int64(s.Start), Bytes: s.Len(), Reason: Reason(err)})
+	l.Damaged = append(l.Damaged, format.Damage{Offset: int64(s.Start), Bytes: s.Len(), Reason: span.Reason(err, "the file")})
 }
 
 // Syntax is the error for a file in which nothing could be read.

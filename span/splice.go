@@ -19,8 +19,8 @@ type Edit struct {
 
 // Splice applies edits to a text, in the order of their places, and leaves every other byte as it
 // is. Insertions at one place keep their order and come before what replaces the bytes there. Of
-// edits that overlap the first one counts. The text itself is not changed; without edits it is
-// returned.
+// edits that overlap the one that begins first counts, of edits that begin together the longest,
+// and of equal ones the first. The text itself is not changed; without edits it is returned.
 func Splice(text []byte, edits ...Edit) []byte {
 	if len(edits) == 0 {
 		return text
@@ -40,10 +40,13 @@ func Splice(text []byte, edits ...Edit) []byte {
 func Pieces(text []byte, edits ...Edit) iter.Seq[[]byte] {
 	edits = slices.Clone(edits)
 	slices.SortStableFunc(edits, func(a, b Edit) int {
-		if a.Start != b.Start || a.Empty() == b.Empty() {
+		if a.Start != b.Start {
 			return cmp.Compare(a.Start, b.Start)
 		}
-		return cmp.Compare(a.End, b.End)
+		if a.Empty() != b.Empty() {
+			return cmp.Compare(a.End, b.End)
+		}
+		return cmp.Compare(b.End, a.End)
 	})
 	return func(yield func([]byte) bool) {
 		at := 0
@@ -87,7 +90,7 @@ func Set(object []byte, outer string, value []byte, path ...string) []byte {
 		}
 		return Set(object, outer, Set([]byte("{}"), "", value, path[1:]...), name)
 	}
-	value = dress(value, lead)
+	value = Indent(value, lead)
 	if !found.Empty() {
 		return Replace(object, found, value)
 	}
@@ -119,7 +122,7 @@ func Remove(object []byte, prune bool, path ...string) []byte {
 		return object
 	}
 	inner := Remove(had, prune, path[1:]...)
-	if len(path) == 2 && prune && bare(inner) && !bare(had) {
+	if len(path) == 2 && prune && Bare(inner) && !Bare(had) {
 		return remove(object, path[0])
 	}
 	return Replace(object, at, inner)
@@ -150,8 +153,8 @@ func remove(object []byte, name string) []byte {
 	return Splice(object, gone...)
 }
 
-// bare reports whether an object has no member.
-func bare(object []byte) bool {
+// Bare reports whether an object has no member.
+func Bare(object []byte) bool {
 	for range Members(object, All(object)) {
 		return false
 	}
@@ -172,8 +175,9 @@ func leadOf(object []byte, outer string) string {
 	return outer + "  "
 }
 
-// dress indents a value as the members beside it are.
-func dress(value []byte, lead string) []byte {
+// Indent indents a value as those beside it are, each of which this line feed and white space
+// precedes. Without a line feed the value stays as it is.
+func Indent(value []byte, lead string) []byte {
 	feed := strings.LastIndexByte(lead, '\n')
 	if feed < 0 || strings.Trim(lead[feed+1:], " \t") != "" {
 		return value
@@ -188,7 +192,16 @@ func dress(value []byte, lead string) []byte {
 
 // Array writes values as a JSON array.
 func Array[V ~[]byte](values []V) []byte {
-	text := []byte{'['}
+	size := len("[]")
+	for _, v := range values {
+		size += len(v) + len(",")
+	}
+	return AppendArray(make([]byte, 0, size), values)
+}
+
+// AppendArray appends values to a text as a JSON array.
+func AppendArray[V ~[]byte](text []byte, values []V) []byte {
+	text = append(text, '[')
 	for i, v := range values {
 		if i > 0 {
 			text = append(text, ',')
@@ -211,8 +224,11 @@ func (o *Object) Add(name string, value any) {
 	o.Raw(name, text)
 }
 
-// Raw adds a member whose value is JSON already.
+// Raw adds a member whose value is JSON already; no value at all becomes null.
 func (o *Object) Raw(name string, value []byte) {
+	if len(value) == 0 {
+		value = []byte("null")
+	}
 	begin := byte(',')
 	if len(o.text) == 0 {
 		begin = '{'
@@ -230,6 +246,8 @@ func (o *Object) With(members ...any) *Object {
 			o.Raw(name, value)
 		case jsontext.Value:
 			o.Raw(name, value)
+		case string:
+			o.Raw(name, Quote(value))
 		default:
 			o.Add(name, value)
 		}
@@ -239,6 +257,9 @@ func (o *Object) With(members ...any) *Object {
 
 // Make writes an object of members, each a name and a value as With takes them.
 func Make(members ...any) []byte { return new(Object).With(members...).Bytes() }
+
+// Empty reports whether no member was added.
+func (o *Object) Empty() bool { return len(o.text) == 0 }
 
 // Bytes is the object.
 func (o *Object) Bytes() []byte {

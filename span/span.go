@@ -79,22 +79,19 @@ func Walk(text []byte, object Span, visit func(Member) bool) error {
 		return ErrNotObject
 	}
 	loose := false
-	at = Space(text, at+1)
+	at++
 	for first := true; ; first = false {
-		comma := at < len(text) && text[at] == ','
-		if comma {
-			at = Space(text, at+1)
-		}
+		next, odd := Next(text, at, first)
+		at, loose = next, loose || odd
 		if at < len(text) && text[at] == '}' {
 			switch {
-			case loose || comma:
+			case loose:
 				return ErrCut
 			case Space(text, at+1) < len(text):
 				return ErrTrailing
 			}
 			return nil
 		}
-		loose = loose || comma == first
 		m, ok := MemberAt(text, at)
 		if !ok {
 			return ErrCut
@@ -105,8 +102,24 @@ func Walk(text []byte, object Span, visit func(Member) bool) error {
 		if m.Cut {
 			return ErrCut
 		}
-		at = Space(text, m.Value.End)
+		at = m.Value.End
 	}
+}
+
+// Next returns the position of the next member or element, or of the bracket that ends them, after
+// the one that ended at a position, or after the opening bracket if it is the first. odd reports a
+// comma that is missing, or is where none should be; it is passed over.
+func Next(text []byte, at int, first bool) (next int, odd bool) {
+	at = Space(text, at)
+	comma := at < len(text) && text[at] == ','
+	if comma {
+		at = Space(text, at+1)
+	}
+	if at == len(text) {
+		return at, false
+	}
+	ends := text[at] == '}' || text[at] == ']'
+	return at, comma == (first || ends)
 }
 
 // Members yields the members of an object as far as it can be read; anything else has none.
@@ -202,7 +215,8 @@ func Space(text []byte, at int) int {
 // End returns the position after the value that begins at a position, -1 if the text ends inside
 // it. Where no value begins, it returns the position itself.
 func End(text []byte, at int) int {
-	for depth := 0; at < len(text); at++ {
+	depth := 0
+	for ; at < len(text); at++ {
 		switch c := text[at]; {
 		case c == '"':
 			end := stringEnd(text, at)
@@ -222,9 +236,9 @@ func End(text []byte, at int) int {
 		case depth == 0 && (c == ',' || c == ':' || c <= ' '):
 			return at
 		}
-		if at+1 == len(text) && depth > 0 {
-			return -1
-		}
+	}
+	if depth > 0 {
+		return -1
 	}
 	return at // a number or a word may end where the text does
 }
@@ -299,4 +313,38 @@ func Check(text []byte) error {
 		return err
 	}
 	return fmt.Errorf("something follows the JSON value at byte %d", dec.InputOffset())
+}
+
+// Reason says in a line why a decoder or [Check] refused a text, which whole names: "the line",
+// "the file". Positions count from 1; types of Go are not named.
+func Reason(err error, whole string) string {
+	var syntax *jsontext.SyntacticError
+	var misfit *json.SemanticError
+	switch {
+	case TooDeep(err):
+		return "it is nested deeper than 10,000 levels"
+	case errors.As(err, &misfit):
+		what := "a JSON value does not fit"
+		if misfit.JSONKind != 0 {
+			what = fmt.Sprintf("a JSON %s does not fit", misfit.JSONKind)
+		}
+		if misfit.JSONPointer != "" {
+			what += fmt.Sprintf(" at %s", misfit.JSONPointer)
+		}
+		if misfit.Err != nil {
+			what += ": " + misfit.Err.Error()
+		}
+		return what
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return whole + " is cut short"
+	case errors.As(err, &syntax):
+		return fmt.Sprintf("position %d: %v", syntax.ByteOffset+1, syntax.Err)
+	}
+	return err.Error()
+}
+
+// TooDeep recognises the decoder's limit on nesting, which it has no error value for.
+func TooDeep(err error) bool {
+	var syntax *jsontext.SyntacticError
+	return errors.As(err, &syntax) && syntax.Err != nil && syntax.Err.Error() == "exceeded max depth"
 }

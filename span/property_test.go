@@ -126,6 +126,32 @@ func TestSplice_changesItsSpansAndNothingElse(t *testing.T) {
 	})
 }
 
+func TestSplice_leavesEverythingElse(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringN(0, 40, -1).Draw(t, "text")
+		want, at := "", 0
+		var edits []Edit
+		for range rapid.IntRange(0, 4).Draw(t, "edits") {
+			start := rapid.IntRange(at, len(text)).Draw(t, "start")
+			end := rapid.IntRange(start, len(text)).Draw(t, "end")
+			with := rapid.StringN(0, 5, -1).Draw(t, "with")
+			if start == at && len(edits) > 0 {
+				continue // next to each other: TestSplice says which comes first
+			}
+			want += text[at:start] + with
+			at = end
+			edits = append(edits, Edit{Span{start, end}, []byte(with)})
+		}
+		want += text[at:]
+		if len(edits) > 1 { // in any order
+			edits[0], edits[len(edits)-1] = edits[len(edits)-1], edits[0]
+		}
+		if got := string(Splice([]byte(text), edits...)); got != want {
+			t.Fatalf("got %q, want %q", got, want)
+		}
+	})
+}
+
 func TestRemove_takesAwayWhatSetAdded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := object(t)
@@ -133,7 +159,7 @@ func TestRemove_takesAwayWhatSetAdded(t *testing.T) {
 		if !Valid(set) || Find(set, All(set), "winnow").Empty() {
 			t.Fatalf("%s with a member is %s", text, set)
 		}
-		if bare(text) {
+		if Bare(text) {
 			return // white space in an empty object is not kept
 		}
 		if got := Remove(set, false, "winnow"); !bytes.Equal(got, text) {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/go-json-experiment/json"
 )
 
 func TestWalk(t *testing.T) {
@@ -188,6 +190,7 @@ func TestSplice(t *testing.T) {
 		{[]Edit{{Span{8, 9}, []byte("b")}, {Span{1, 3}, nil}}, "034567b9"},
 		{[]Edit{{Span{2, 4}, []byte("x")}, {Span{2, 2}, []byte("a")}, {Span{2, 2}, []byte("b")}}, "01abx456789"},
 		{[]Edit{{Span{2, 5}, []byte("x")}, {Span{4, 6}, []byte("y")}, {Span{5, 5}, []byte("z")}}, "01xz56789"},
+		{[]Edit{{Span{2, 3}, []byte("x")}, {Span{2, 5}, []byte("y")}, {Span{2, 5}, []byte("z")}}, "01y56789"},
 		{[]Edit{{Span{10, 10}, []byte("x")}, {Span{9, 12}, []byte("y")}}, "0123456789x"},
 	} {
 		if got := string(Splice(text, c.edits...)); got != c.want {
@@ -252,5 +255,24 @@ func TestObject(t *testing.T) {
 	}
 	if got, want := string(Array([][]byte{[]byte("1"), []byte("{}")})), `[1,{}]`; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestReason(t *testing.T) {
+	for line, want := range map[string]string{
+		`{"a":`:  "the line is cut short",
+		`{"a":x`: "position 6: invalid character 'x' at start of value",
+	} {
+		if got := Reason(Check([]byte(line)), "the line"); got != want {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
+	var n struct{ A int }
+	misfit := json.Unmarshal([]byte(`{"A":"x"}`), &n)
+	if got, want := Reason(misfit, "the line"), "a JSON string does not fit at /A"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := Reason(ErrNotObject, "the line"); got != "not a JSON object" {
+		t.Errorf("got %q", got)
 	}
 }
