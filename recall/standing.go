@@ -29,14 +29,14 @@ func Standing(sentence string) (rule, preference bool) {
 		return c.politely(), false
 	}
 	for i := 0; i < len(c.words); i++ {
-		if n := longest(innocent, c.words, i); n > 0 {
+		if n := c.longest(innocent, i); n > 0 {
 			i += n - 1
 			continue
 		}
-		if longest(wishes, c.words, i) > 0 {
+		if c.longest(wishes, i) > 0 {
 			preference = true
 		}
-		if n := longest(rules, c.words, i); n > 0 {
+		if n := c.longest(rules, i); n > 0 {
 			rule = rule || c.meant(i, n)
 			i += n - 1
 		}
@@ -173,7 +173,7 @@ func (c clause) meant(i, n int) bool {
 		switch {
 		case n > 1:
 			return true
-		case next == "" || reported(next) || slices.Contains(states, before) || before == "you" && !c.has("must", "should"):
+		case next == "" || reported(next) || states[before] || before == "you" && !c.has("must", "should"):
 			return false
 		case before == "it" || before == "this" || before == "that" || before == "they":
 			return false
@@ -185,12 +185,12 @@ func (c clause) meant(i, n int) bool {
 			return before == "i" || before == "we" || before == "you" || begins
 		case next == "" || next == "i" || next == "you" || next == "we" || next == "they":
 			return false
-		case begins || i == 1 && !slices.Contains(subjects, before):
+		case begins || i == 1 && !subjects[before]:
 			return true
-		case slices.Contains(subjects, before):
+		case subjects[before]:
 			return false
 		}
-		return slices.Contains(joints, before) || slices.Contains(deeds, next)
+		return joints[before] || deeds[next]
 	case "avoid":
 		return before != "to" && before != "can" && before != "could" && before != "would" || i > 1 && (c.words[i-2] == "try" || c.words[i-2] == "want")
 	case "make", "be", "ensure":
@@ -204,11 +204,11 @@ func (c clause) meant(i, n int) bool {
 			return false
 		}
 		if c.words[i+1] == "the" {
-			return slices.Contains(deeds, before) || begins && len(c.words) <= 4
+			return deeds[before] || begins && len(c.words) <= 4
 		}
 	case "at", "no":
 		if w == "at" && n == 2 && c.words[i+1] == "most" {
-			return !slices.Contains(states, before) && !c.has("has", "had", "was", "were")
+			return !states[before] && !c.has("has", "had", "was", "were")
 		}
 	case "mai":
 		return c.has("non") || n > 1
@@ -227,6 +227,11 @@ func (c clause) opines() bool {
 	return false
 }
 
+// longest is how many words the longest phrase has that begins at word i.
+func (c clause) longest(p phrases, i int) int {
+	return p.longest(i, len(c.words), func(k int) string { return c.words[k] })
+}
+
 func (c clause) has(any ...string) bool {
 	for _, w := range any {
 		if slices.Contains(c.words, w) {
@@ -241,7 +246,7 @@ func reported(w string) bool {
 	if len(w) > 3 && strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") && !slices.Contains([]string{"tests", "docs", "as", "https", "this", "types", "names"}, w) {
 		return true
 	}
-	return len(w) > 4 && strings.HasSuffix(w, "ed") && !strings.HasSuffix(w, "eed") || slices.Contains(states, w) ||
+	return len(w) > 4 && strings.HasSuffix(w, "ed") && !strings.HasSuffix(w, "eed") || states[w] ||
 		slices.Contains([]string{"got", "went", "came", "did", "saw", "heard", "ran", "worked", "knew", "thought", "mind", "gonna"}, w)
 }
 
@@ -260,7 +265,7 @@ func (c clause) whenever() bool {
 		case "done", "finished", "finish", "ready", "think", "satisfied", "i", "i'm", "my", "it", "fails", "crashes", "crashed", "error", "was", "were", "did", "got", "is", "are", "you're", "can", "get":
 			return false
 		}
-		if i > 1 && c.fresh[i] && !slices.Contains(subjects, one) {
+		if i > 1 && c.fresh[i] && !subjects[one] {
 			return !slices.Contains([]string{"the", "a", "an", "nothing", "there", "everything", "some", "all"}, one)
 		}
 	}
@@ -271,7 +276,7 @@ func (c clause) whenever() bool {
 func (c clause) without() bool {
 	for i := len(c.words) - 2; i > 0 && i >= len(c.words)-4; i-- {
 		if c.words[i] == "no" && c.fresh[i] && !c.fresh[i+1] {
-			return !slices.Contains(noRule, c.words[i+1]) && !slices.Contains(noStatus, c.words[len(c.words)-1]) && !slices.ContainsFunc(c.words[i:], func(w string) bool { return slices.Contains(states, w) })
+			return !noRule[c.words[i+1]] && !noStatus[c.words[len(c.words)-1]] && !slices.ContainsFunc(c.words[i:], func(w string) bool { return states[w] })
 		}
 	}
 	return false
@@ -283,7 +288,7 @@ func (c clause) short(sentence string) (rule, preference bool) {
 	switch c.words[0] {
 	case "no":
 		// "No new files.", and not "No idea.", nor a heading, nor what a form says.
-		return !c.fresh[1] && !slices.Contains(noRule, next) && !slices.Contains(noStatus, c.words[len(c.words)-1]) && !titled(sentence), false
+		return !c.fresh[1] && !noRule[next] && !noStatus[c.words[len(c.words)-1]] && !titled(sentence), false
 	case "kein", "keine", "keinen":
 		return next != "ahnung" && next != "problem" && next != "sorge", false
 	case "pas", "aucun", "aucune":

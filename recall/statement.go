@@ -236,7 +236,7 @@ func denied(words []word, i int) bool {
 	return false
 }
 
-func contains(words []word, all wordings) bool {
+func contains(words []word, all phrases) bool {
 	for i := range words {
 		if longestAt(words, i, all) > 0 {
 			return true
@@ -245,21 +245,9 @@ func contains(words []word, all wordings) bool {
 	return false
 }
 
-// longestAt is how many words a phrase takes that begins at a word, 0 for none.
-func longestAt(words []word, i int, all wordings) (n int) {
-	for _, parts := range all[words[i].lower] {
-		if len(parts) <= n || i+len(parts) > len(words) {
-			continue
-		}
-		same := true
-		for k, part := range parts {
-			same = same && words[i+k].lower == part
-		}
-		if same {
-			n = len(parts)
-		}
-	}
-	return n
+// longestAt is how many words the longest phrase has that begins at word i.
+func longestAt(words []word, i int, p phrases) int {
+	return p.longest(i, len(words), func(k int) string { return words[k].lower })
 }
 
 // content reports whether a word may be a part of a name.

@@ -22,7 +22,7 @@ const module = "github.com/winnowhq/winnow"
 
 // floors, from the ground up. A name ending in /* stands for the packages one level below it.
 var floors = [][]string{
-	{"session", "token", "token/*", "model", "shell", "call", "quantity", "plainfile", "visible", "secret"},
+	{"session", "token", "token/*", "model", "shell", "call", "quantity", "plainfile", "visible", "secret", "wordlist"},
 	{"rule", "budget", "bill", "recall", "pivot/fact", "coverage", "wire", "wire/*", "format/internal/*", "rule/letter"},
 	{"view", "pivot", "schedule", "store", "format", "llm"},
 	{"policy", "summarize/*", "llm/*", "store/*", "store/internal/exact", "store/internal/words", "format/*", "format/internal/transcript", "format/internal/jsonl"},
