@@ -1,13 +1,16 @@
 // Package wordlist reads the lists of words and phrases that packages keep in embedded text files.
 package wordlist
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // Lists are lists of words and phrases by name.
 type Lists map[string][]string
 
 // Parse reads a file of lists. A line "[name]" begins a list; the lines below it are its words and phrases, separated by
-// commas. Empty lines and lines that begin with "#" are skipped.
+// commas. Quotation marks keep blanks and commas of an entry. Empty lines and lines that begin with "#" are skipped.
 func Parse(text string) Lists {
 	lists := Lists{}
 	name := ""
@@ -20,10 +23,17 @@ func Parse(text string) Lists {
 			name = strings.TrimSuffix(rest, "]")
 			continue
 		}
-		for entry := range strings.SplitSeq(line, ",") {
-			if entry = strings.TrimSpace(entry); entry != "" {
-				lists[name] = append(lists[name], entry)
+		for line != "" {
+			var entry, rest string
+			if quoted, err := strconv.QuotedPrefix(line); err == nil {
+				entry, _ = strconv.Unquote(quoted)
+				_, rest, _ = strings.Cut(line[len(quoted):], ",")
+			} else {
+				entry, rest, _ = strings.Cut(line, ",")
+				entry = strings.TrimSpace(entry)
 			}
+			lists[name] = append(lists[name], entry)
+			line = strings.TrimSpace(rest)
 		}
 	}
 	return lists

@@ -9,8 +9,8 @@ import (
 )
 
 func TestParse_namesBeginListsAndCommasSeparateEntries(t *testing.T) {
-	lists := wordlist.Parse("# what follows\n[first]\none, two words,\nthree\n\n[second]\n*.md\n")
-	want := wordlist.Lists{"first": {"one", "two words", "three"}, "second": {"*.md"}}
+	lists := wordlist.Parse("# what follows\n[first]\none, two words,\nthree\n\n[second]\n*.md, \"a, b \", c\n")
+	want := wordlist.Lists{"first": {"one", "two words", "three"}, "second": {"*.md", "a, b ", "c"}}
 	if diff := cmp.Diff(want, lists); diff != "" {
 		t.Error(diff)
 	}

@@ -5,20 +5,9 @@ import (
 	"strings"
 )
 
-// famous reports whether a name is that of a product, a language or a term which a summary may use although its source writes it otherwise.
-func famous(name string) bool {
-	switch name {
-	case "JavaScript", "TypeScript", "GitHub", "GitLab", "OpenAI", "ChatGPT", "PostgreSQL", "MySQL", "SQLite", "NoSQL", "MongoDB", "GraphQL", "macOS", "iOS", "iPadOS", "watchOS",
-		"OAuth", "OAuth2", "WebSocket", "WebSockets", "YouTube", "LinkedIn", "VSCode", "PowerShell", "CoffeeScript", "WordPress", "FastAPI", "DevOps", "JSONL", "PyTorch", "TensorFlow",
-		"NumPy", "DataFrame", "OpenAPI", "LaTeX", "YAML", "IntelliJ", "WebStorm", "PyCharm", "DeepSeek", "OpenCode", "OpenHands", "LangChain", "BitBucket", "BigQuery", "DynamoDB",
-		"CloudFlare", "CloudFront", "CircleCI", "TestFlight", "README", "CLI", "TODO", "TODOs", "APIs", "URLs", "IDs", "PRs", "LLMs", "CPUs", "GPUs", "UIs", "URIs", "IPs", "PDFs", "PhD", "DoD",
-		"Node.js", "Next.js", "Vue.js", "Nuxt.js", "Three.js", "D3.js", "Express.js", "React.js", "Socket.io", "socket.io", "ASP.NET", "VB.NET", ".NET", "Chart.js", "Deno.js", "Alpine.js",
-		"e.g", "i.e", "a.m", "p.m", "vs", "etc", "UTF-8", "UTF-16", "UTF-32", "UTF8", "UTF16", "SHA-1", "SHA-256", "SHA-512", "SHA256", "SHA512", "SHA1", "MD5", "ISO-8601", "ISO8601",
-		"RFC3339", "ES2015", "ES2020", "ES2022", "X509", "BASE64", "WIN32", "H264", "x86_64", "amd64", "arm64", "CP1252":
-		return true
-	}
-	return false
-}
+// famous reports whether a name is that of a product, a language or a term that a summary may use even if its source spells
+// it differently.
+func famous(name string) bool { return famousNames[name] }
 
 // isHash reports whether a word is a digest or an id in hexadecimal, whole or cut to seven digits or more.
 func isHash(tok string) bool {
@@ -40,22 +29,8 @@ func isHash(tok string) bool {
 	return digit && letter
 }
 
-// fileExtension reports whether a word can be told to be a file by what follows its last dot.
-func fileExtension(ext string) bool {
-	if len(ext) == 0 || len(ext) > 10 {
-		return false
-	}
-	switch strings.ToLower(ext) {
-	case "go", "mod", "sum", "work", "ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs", "py", "pyi", "pyx", "ipynb", "rb", "rs", "c", "h", "cc", "cpp", "cxx", "hpp", "hh", "m", "mm", "java", "kt", "kts",
-		"scala", "clj", "cljs", "ex", "exs", "erl", "hs", "ml", "mli", "swift", "dart", "lua", "pl", "pm", "php", "r", "jl", "zig", "nim", "cs", "fs", "vb", "sh", "bash", "zsh", "fish", "ps1", "psm1", "bat", "cmd",
-		"md", "mdx", "rst", "txt", "adoc", "org", "tex", "json", "jsonl", "jsonc", "json5", "ndjson", "yaml", "yml", "toml", "ini", "cfg", "conf", "config", "env", "properties", "xml", "html", "htm", "css", "scss", "sass", "less", "svg", "png",
-		"jpg", "jpeg", "gif", "webp", "ico", "pdf", "csv", "tsv", "parquet", "sql", "db", "sqlite", "sqlite3", "proto", "graphql", "gql", "tf", "tfvars", "hcl", "nix", "cmake", "mk", "gradle", "lock", "log", "out", "err", "diff",
-		"patch", "bak", "orig", "tmp", "swp", "zip", "tar", "gz", "tgz", "xz", "zst", "bz2", "7z", "rar", "exe", "dll", "so", "dylib", "a", "o", "wasm", "whl", "jar", "war", "class", "pyc", "map", "snap", "golden", "traj",
-		"vue", "svelte", "astro", "njk", "ejs", "hbs", "tmpl", "tpl", "j2", "service", "timer", "socket", "plist", "pem", "key", "crt", "cer", "pub", "mp3", "mp4", "wav", "mov", "ttf", "woff", "woff2", "eot", "bin", "iso", "img", "dockerfile", "editorconfig", "gitignore", "npmrc", "nvmrc", "cnf", "dat", "pkl", "pt", "onnx", "gguf", "safetensors", "cast", "asm", "s", "v", "sv", "vhd", "sol", "prisma", "feature", "spec":
-		return true
-	}
-	return false
-}
+// fileExtension reports whether a word that ends in this extension is a file.
+func fileExtension(ext string) bool { return extensions[strings.ToLower(ext)] }
 
 // isPath reports whether a token names a file or a folder. In backticks every slash makes a path; elsewhere "read/write" is none.
 func isPath(tok string, quoted bool) bool {
@@ -287,16 +262,4 @@ func assigns(word string) bool {
 	return ok && name != "" && named(name) && strings.ToUpper(name) == name
 }
 
-func knownProgram(name string) bool {
-	name = strings.TrimSuffix(name, ".exe")
-	switch name {
-	case "go", "gofmt", "git", "gh", "npm", "npx", "yarn", "pnpm", "bun", "bunx", "deno", "node", "tsx", "tsc", "vitest", "jest", "eslint", "prettier", "biome", "python", "python3", "pip", "pip3", "uv", "pipx", "poetry", "pytest", "tox",
-		"ruff", "mypy", "black", "flake8", "cargo", "rustc", "rustup", "make", "cmake", "ninja", "gcc", "clang", "mvn", "gradle", "java", "javac", "docker", "docker-compose", "podman", "kubectl", "helm", "terraform", "ansible", "curl", "wget",
-		"ls", "cd", "cat", "grep", "rg", "sed", "awk", "find", "head", "tail", "mkdir", "rm", "cp", "mv", "touch", "chmod", "chown", "echo", "printf", "tar", "unzip", "ssh", "scp", "rsync", "systemctl", "journalctl", "apt", "apt-get", "brew",
-		"dnf", "pacman", "ps", "kill", "lsof", "netstat", "ip", "ping", "psql", "mysql", "sqlite3", "redis-cli", "bash", "sh", "zsh", "source", "export", "ruby", "bundle", "gem", "rake", "php", "composer", "dotnet", "swift", "xcodebuild",
-		"flutter", "dart", "mix", "stack", "cabal", "just", "task", "code", "claude", "codex", "opencode", "gemini", "winget", "powershell", "pwsh", "reg", "netsh", "wc", "sort", "diff", "tree", "jq", "yq", "openssl", "tailscale", "golangci-lint", "staticcheck",
-		"dig", "pkill", "killall", "nslookup", "traceroute", "tracert", "ifconfig", "arp", "whois", "which", "xargs", "df", "du", "ollama", "pre-commit", "tmux", "launchctl", "diskutil":
-		return true
-	}
-	return false
-}
+func knownProgram(name string) bool { return programs[strings.TrimSuffix(name, ".exe")] }

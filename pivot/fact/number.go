@@ -71,21 +71,12 @@ func isDate(tok string) bool {
 	return len(tok) >= 10 && tok[4] == '-' && tok[7] == '-' && digits(tok[:4]) && digits(tok[5:7]) && digits(tok[8:10])
 }
 
-func isUnit(unit string) bool {
-	switch unit {
-	case "%", "x", "×", "k", "K", "M", "G", "B", "b", "kB", "KB", "kb", "MB", "mb", "GB", "gb", "TB", "KiB", "MiB", "GiB", "ms", "s", "sec", "m", "min", "h", "hr", "hrs", "us", "µs", "ns", "px", "em", "rem", "pt", "dp", "Hz", "kHz", "MHz", "GHz", "fps", "bit", "bits", "chars", "€", "$", "°C", "°":
-		return true
-	}
-	return false
-}
+func isUnit(unit string) bool { return units[unit] }
 
 // vague reports whether what stands before a number says that it is not exact.
 func vague(before string) bool {
 	before = strings.ToLower(strings.TrimRight(before[max(0, len(before)-24):], " *_`(~"))
-	for _, w := range []string{"about", "around", "approximately", "roughly", "nearly", "almost", "over", "under", "more than", "less than", "up to", "approx.", "circa", "ca.", "some", "at least", "at most",
-		"etwa", "ungefähr", "rund", "fast", "knapp", "über", "unter", "mehr als", "weniger als", "bis zu", "mindestens", "höchstens",
-		"environ", "presque", "près de", "plus de", "moins de", "jusqu'à", "au moins", "au plus", "unos", "unas", "casi", "cerca de", "más de", "menos de", "hasta", "alrededor de",
-		"约", "大约", "近", "将近", "超过", "不到", "至少", "最多", "約", "およそ"} {
+	for _, w := range vagueWords {
 		if strings.HasSuffix(before, w) && (len(before) == len(w) || !isWord(before[len(before)-len(w)-1])) {
 			return true
 		}

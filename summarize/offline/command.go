@@ -110,7 +110,7 @@ func (f *facts) commands() section {
 		case call.Build:
 			weight += 6
 		}
-		s.items = append(s.items, item{text: text, weight: weight + f.focused(r.text)})
+		s.add(weight+f.focused(r.text), text)
 		seen[first(text)] = true
 	}
 	s.items = distinct(s.items)

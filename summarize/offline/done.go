@@ -28,19 +28,17 @@ func (f *facts) done() section {
 	s := section{heading: headDone}
 	changes := f.changes()
 	var reports []item
-	if f.before != nil {
-		for i, it := range f.before.items(headDone) {
-			if old, ok := parseChange(it.text); ok {
-				changes = mergeChange(changes, old)
-			} else if strings.HasPrefix(it.text, "Reported") {
-				it.weight = 25 + min(i, 10) + f.focused(it.text)
-				reports = append(reports, it)
-			}
+	for i, it := range f.before.items(headDone) {
+		if old, ok := parseChange(it.text); ok {
+			changes = mergeChange(changes, old)
+		} else if strings.HasPrefix(it.text, "Reported") {
+			it.weight = 25 + min(i, 10) + f.focused(it.text)
+			reports = append(reports, it)
 		}
 	}
 	for i := range changes {
 		c := &changes[i]
-		s.items = append(s.items, item{text: c.String(), weight: c.weight + f.focused(c.path)})
+		s.add(c.weight+f.focused(c.path), c.String())
 	}
 	s.items = append(s.items, reports...)
 	s.items = append(s.items, f.reports()...)
@@ -192,9 +190,6 @@ func (c *change) String() string {
 	return text
 }
 
-// reported are words of sentences in which the assistant says that something is finished.
-var reported = []string{"all tests pass", "tests pass", "now works", "is fixed", "works now", "successfully", "completed", "is complete", "✅", "implemented", "is done", "are done", "i've added", "i've fixed", "i've updated", "i added", "i fixed", "fertig", "erledigt", "terminé", "listo", "the race is gone", "is gone"}
-
 // reports are what the assistant told at the ends of its turns, and on the way when something was finished.
 func (f *facts) reports() []item {
 	var all []item
@@ -210,7 +205,7 @@ func (f *facts) reports() []item {
 		}
 		for _, s := range recall.Sentences(a.text) {
 			lower := strings.ToLower(s)
-			if len(s) > 30 && len(s) < 300 && s[0] != '|' && !strings.HasPrefix(lower, "let me") && slices.ContainsFunc(reported, func(w string) bool { return strings.Contains(lower, w) }) {
+			if len(s) > 30 && len(s) < 300 && s[0] != '|' && !strings.HasPrefix(lower, "let me") && has(lower, reported) {
 				all = append(all, item{text: "Reported: " + quote(s, 300), weight: 14 + f.recent(a.message, 24) + f.focused(s)})
 				break
 			}

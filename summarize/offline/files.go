@@ -52,20 +52,18 @@ func (f *facts) relevant() section {
 		all = append(all, ranked{code(name, 200) + ": " + strings.Join(how, ", "), score})
 		seen[first(code(name, 200))] = true
 	}
-	if f.before != nil {
-		for i, it := range f.before.items(headFiles) {
-			if !seen[first(it.text)] {
-				all = append(all, ranked{it.text, 8 - min(8, i)})
-			}
+	for i, it := range f.before.items(headFiles) {
+		if !seen[first(it.text)] {
+			all = append(all, ranked{it.text, 8 - min(8, i)})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b ranked) int { return b.score - a.score })
 	for i, r := range all {
-		s.items = append(s.items, item{text: r.text, weight: max(4, 58-2*i)})
+		s.add(max(4, 58-2*i), r.text)
 	}
 	s.items = f.heaviest(headFiles, s.items, 16)
 	if n := len(all) - len(s.items); n > 0 {
-		s.items = append(s.items, item{text: fmt.Sprintf("(%d more left out)", n), weight: 5})
+		s.add(5, fmt.Sprintf("(%d more left out)", n))
 	}
 	return s
 }
@@ -82,17 +80,15 @@ func (f *facts) keyFacts() section {
 	add := func(text string, weight int) {
 		if !seen[text] && (len(seen) < 60 || f.kept(headFacts, text)) {
 			seen[text] = true
-			s.items = append(s.items, item{text: text, weight: weight + f.focused(text)})
+			s.add(weight+f.focused(text), text)
 		}
 	}
 	if f.directory != "" {
 		add("Working folder: "+code(f.directory, 200), 62)
 	}
-	if f.before != nil {
-		for _, it := range f.before.items(headFacts) {
-			if !strings.HasPrefix(it.text, "Branch: ") && !strings.HasPrefix(it.text, "Working folder: ") {
-				add(it.text, 30)
-			}
+	for _, it := range f.before.items(headFacts) {
+		if !strings.HasPrefix(it.text, "Branch: ") && !strings.HasPrefix(it.text, "Working folder: ") {
+			add(it.text, 30)
 		}
 	}
 	if branch := f.branch(); branch != "" {

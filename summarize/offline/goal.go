@@ -19,15 +19,13 @@ const (
 func (f *facts) goal() section {
 	s := section{heading: headGoal, must: true}
 	first := true
-	if f.before != nil {
-		for _, it := range f.before.items(headGoal) {
-			it.weight = 70
-			if first {
-				it.weight = 100
-			}
-			first = false
-			s.items = append(s.items, it)
+	for _, it := range f.before.items(headGoal) {
+		it.weight = 70
+		if first {
+			it.weight = 100
 		}
+		first = false
+		s.items = append(s.items, it)
 	}
 	later := slices.DeleteFunc(slices.Clone(f.requests), func(r said) bool { return strings.HasPrefix(r.text, "/") && !strings.ContainsAny(r.text, " \n") })
 	for first && len(later) > 1 && small(later[0].text) {
@@ -48,7 +46,7 @@ func (f *facts) goal() section {
 	if left := len(later) - laterMost; left > 0 {
 		stand := slices.DeleteFunc(slices.Clone(later[:left]), func(r said) bool { return !f.kept(headGoal, r.text) })
 		if left -= len(stand); left > 0 {
-			s.items = append(s.items, item{text: fmt.Sprintf("(%d earlier requests left out)", left), weight: 58})
+			s.add(58, fmt.Sprintf("(%d earlier requests left out)", left))
 		}
 		later = append(stand, later[len(later)-laterMost:]...)
 	}
@@ -91,15 +89,7 @@ func bounded(s section) section {
 // small reports whether a request only says that the work shall go on.
 func small(text string) bool {
 	text = strings.ToLower(strings.Trim(text, " .!\n"))
-	if len(text) > 24 {
-		return false
-	}
-	for _, w := range []string{"continue", "go on", "go ahead", "yes", "ok", "okay", "thanks", "thank you", "great", "good", "proceed", "please continue", "weiter", "ja", "danke", "mach weiter", "continue please", "oui", "sí", "si", "sigue", "yep", "yeah", "sure", "nice", "perfect", "do it", "keep going", "hi", "hello"} {
-		if text == w {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(goOn, text)
 }
 
 // constraints are the standing wishes of the user, and the instructions that were loaded.
@@ -112,14 +102,12 @@ func (f *facts) constraints() section {
 			s.items = append(s.items, it)
 		}
 	}
-	if f.before != nil {
-		for _, it := range f.before.items(headConstraints) {
-			if f.dismissed[recall.Key(it.text)] {
-				continue
-			}
-			it.weight = 94
-			add(it)
+	for _, it := range f.before.items(headConstraints) {
+		if f.dismissed[recall.Key(it.text)] {
+			continue
 		}
+		it.weight = 94
+		add(it)
 	}
 	found := recall.Without(recall.Constraints(f.log), f.dismissed)
 	for i, c := range found {

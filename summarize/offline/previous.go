@@ -10,7 +10,13 @@ import (
 type summary struct{ sections map[string][]item }
 
 // items are the bullets below a heading, as they were written. What only said that something was left out is not among them.
-func (s *summary) items(heading string) []item { return slices.Clone(s.sections[heading]) }
+// A nil summary has none.
+func (s *summary) items(heading string) []item {
+	if s == nil {
+		return nil
+	}
+	return slices.Clone(s.sections[heading])
+}
 
 // parse reads back what write wrote; ok is false for a text that somebody else wrote. What was added below its sections by others
 // is not read.
@@ -33,11 +39,11 @@ func parse(text string) (s *summary, ok bool) {
 			heading = ""
 		case heading == "":
 		case strings.HasPrefix(row, "- "):
-			if bullet := withoutNote(row[2:]); !strings.HasSuffix(bullet, " left out)") {
-				s.sections[heading] = append(s.sections[heading], item{text: bullet})
-			} else {
-				s.sections[heading] = append(s.sections[heading], item{})
+			bullet := withoutNote(row[2:])
+			if strings.HasSuffix(bullet, " left out)") {
+				bullet = ""
 			}
+			s.sections[heading] = append(s.sections[heading], item{text: bullet})
 		case strings.HasPrefix(row, "  "):
 			if n := len(s.sections[heading]); n > 0 && s.sections[heading][n-1].text != "" {
 				last := &s.sections[heading][n-1]

@@ -16,20 +16,16 @@ const earlierSize = 9000
 
 // earlier keeps a summary that this package did not write: it cannot be taken apart safely, so that it is quoted.
 func (f *facts) earlier() section {
-	s := section{heading: headEarlier}
+	if f.before == nil && f.foreign != "" {
+		written := item{text: "Written by another summariser:", more: block(f.foreign, earlierSize), weight: 85}
+		return section{heading: headEarlier, items: []item{written}}
+	}
+	s := section{heading: headEarlier, items: f.quoted}
 	if f.before != nil {
 		s.items = f.before.items(headEarlier)
-		for i := range s.items {
-			s.items[i].weight = 80
-		}
-		return s
 	}
-	if f.foreign == "" {
-		for _, it := range f.quoted {
-			it.weight = 80
-			s.items = append(s.items, it)
-		}
-		return s
+	for i := range s.items {
+		s.items[i].weight = 80
 	}
-	return section{heading: headEarlier, items: []item{{text: "Written by another summariser:", more: block(f.foreign, earlierSize), weight: 85}}}
+	return s
 }

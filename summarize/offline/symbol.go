@@ -5,9 +5,6 @@ import (
 	"strings"
 )
 
-// definitions begin lines that define something, in the languages that agents mostly write.
-var definitions = []string{"func ", "def ", "async def ", "class ", "type ", "fn ", "pub fn ", "pub async fn ", "async fn ", "function ", "async function ", "export function ", "export async function ", "export default function ", "export const ", "export class ", "export interface ", "export type ", "interface ", "struct ", "pub struct ", "enum ", "pub enum ", "trait ", "impl ", "module ", "const ", "public class ", "public interface ", "public static ", "public ", "private ", "protected ", "static "}
-
 // symbols are the names that a piece of code defines, or the headings of a text, in their order.
 func symbols(name, text string, most int) []string {
 	var names []string
@@ -32,8 +29,8 @@ func symbols(name, text string, most int) []string {
 		}
 		name := ""
 		for _, d := range definitions {
-			if rest, ok := strings.CutPrefix(trimmed, d); ok {
-				if d == "const " && row[0] != 'c' {
+			if rest, ok := strings.CutPrefix(trimmed, d+" "); ok {
+				if d == "const" && row[0] != 'c' {
 					break // inside of a function
 				}
 				name = defined(d, rest)
@@ -51,14 +48,15 @@ func symbols(name, text string, most int) []string {
 
 // defined is the name behind a defining word, "" where none follows.
 func defined(word, rest string) string {
-	if word == "func " && strings.HasPrefix(rest, "(") { // a method: its receiver is not its name
+	if word == "func" && strings.HasPrefix(rest, "(") { // a method: its receiver is not its name
 		_, after, ok := strings.Cut(rest, ") ")
 		if !ok {
 			return ""
 		}
 		rest = after
 	}
-	if strings.HasPrefix(word, "pub") && (word == "public " || word == "public static ") || word == "private " || word == "protected " || word == "static " {
+	switch word {
+	case "public", "public static", "private", "protected", "static":
 		// Java and its kin: the name stands before the parenthesis.
 		head, _, ok := strings.Cut(rest, "(")
 		if !ok {

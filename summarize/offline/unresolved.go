@@ -39,14 +39,12 @@ func (f *facts) unresolved() section {
 		s.items = append(s.items, it)
 	}
 	if n := len(f.failures) - len(s.items) - listed; n > 0 {
-		s.items = append(s.items, item{text: fmt.Sprintf("(%d older failures left out)", n), weight: 50})
+		s.add(50, fmt.Sprintf("(%d older failures left out)", n))
 	}
-	if f.before != nil {
-		for _, it := range f.before.items(headUnresolved) {
-			if !f.settled(first(it.text)) {
-				it.weight = 75
-				s.items = append(s.items, it)
-			}
+	for _, it := range f.before.items(headUnresolved) {
+		if !f.settled(first(it.text)) {
+			it.weight = 75
+			s.items = append(s.items, it)
 		}
 	}
 	return s

@@ -34,6 +34,10 @@ type section struct {
 	items []item
 }
 
+func (s *section) add(weight int, text string) {
+	s.items = append(s.items, item{text: text, weight: weight})
+}
+
 // item is one bullet: its first line, and further lines that are indented below it.
 type item struct {
 	text string

@@ -1,0 +1,20 @@
+package fact
+
+import (
+	_ "embed"
+
+	"github.com/winnowhq/winnow/wordlist"
+)
+
+//go:embed words.txt
+var wordsFile string
+
+// The lists of words.txt, which says what each is for.
+var (
+	lists       = wordlist.Parse(wordsFile)
+	famousNames = lists.Set("famous")
+	extensions  = lists.Set("extensions")
+	programs    = lists.Set("programs")
+	units       = lists.Set("units")
+	vagueWords  = lists.Of("vague")
+)
