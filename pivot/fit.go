@@ -133,37 +133,46 @@ func messageTokens(m *session.Message, facts *rule.Facts) int {
 	return total
 }
 
-func mediaToText(messages []session.Message) int {
+// rewrite changes parts of messages, on copies: what was handed in stays as it is. It returns the sum of what the change counts; a
+// part for which it counts 0 stays.
+func rewrite(messages []session.Message, change func(session.Part) (session.Part, int)) int {
 	changed := 0
 	for i := range messages {
 		m := &messages[i]
 		copied := false
 		for j := range m.Parts {
-			p := m.Parts[j]
-			media := 0
-			if p.IsMedia() {
-				p, media = asText(p), 1
+			p, n := change(m.Parts[j])
+			if n == 0 {
+				continue
 			}
-			if p.State != nil {
-				for _, a := range p.State.Attachments {
-					if a.IsMedia() {
-						media++
-					}
-				}
-				if media > 0 {
-					p.State = withoutMedia(p.State)
-				}
+			if !copied {
+				m.Parts, copied = slices.Clone(m.Parts), true
 			}
-			if media > 0 {
-				if !copied {
-					m.Parts, copied = slices.Clone(m.Parts), true
-				}
-				m.Parts[j] = p
-				changed += media
-			}
+			m.Parts[j] = p
+			changed += n
 		}
 	}
 	return changed
+}
+
+func mediaToText(messages []session.Message) int {
+	return rewrite(messages, func(p session.Part) (session.Part, int) {
+		media := 0
+		if p.IsMedia() {
+			p, media = asText(p), 1
+		}
+		if p.State != nil {
+			for _, a := range p.State.Attachments {
+				if a.IsMedia() {
+					media++
+				}
+			}
+			if media > 0 {
+				p.State = withoutMedia(p.State)
+			}
+		}
+		return p, media
+	})
 }
 
 // asText stands for a file that cannot be sent.
@@ -197,25 +206,16 @@ func withoutMedia(s *session.ToolState) *session.ToolState {
 }
 
 func cutOutputs(messages []session.Message) int {
-	changed := 0
-	for i := range messages {
-		m := &messages[i]
-		copied := false
-		for j := range m.Parts {
-			s := m.Parts[j].State
-			if s == nil || len(s.Output) <= cutOutput && len(s.Error) <= cutOutput {
-				continue
-			}
-			if !copied {
-				m.Parts, copied = slices.Clone(m.Parts), true
-			}
-			state := *s
-			state.Output, state.Error = cutText(s.Output, cutOutput), cutText(s.Error, cutOutput)
-			m.Parts[j].State = &state
-			changed++
+	return rewrite(messages, func(p session.Part) (session.Part, int) {
+		s := p.State
+		if s == nil || len(s.Output) <= cutOutput && len(s.Error) <= cutOutput {
+			return p, 0
 		}
-	}
-	return changed
+		state := *s
+		state.Output, state.Error = cutText(s.Output, cutOutput), cutText(s.Error, cutOutput)
+		p.State = &state
+		return p, 1
+	})
 }
 
 // cutText keeps the beginning of a text, to so many bytes and a whole character, and says that it was cut.

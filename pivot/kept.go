@@ -122,24 +122,14 @@ func attachable(p *session.Part) bool { return p.IsMedia() && strings.HasPrefix(
 // pivot, it goes.
 func Kept(id Identity, sessionID string, last *session.Message, note session.Note, q Quotation) session.Message {
 	note.Quotes = q.Parts
-	m := session.Message{MessageInfo: session.MessageInfo{
-		ID: id.NewID(session.MessageID), SessionID: sessionID, Role: session.User, Time: session.MessageTime{Created: id.Now},
-	}}
-	if last != nil {
-		m.Agent = last.Agent
-		if ref := last.Answers(); ref != nil {
-			copied := *ref
-			m.Model = &copied
-		}
-	}
-	m.Parts = []session.Part{{
-		ID: id.NewID(session.PartID), SessionID: sessionID, MessageID: m.ID, Type: session.TextPart, Text: q.Text, Synthetic: true,
-		Metadata: note.Metadata(),
-	}}
+	m := id.message(sessionID, last)
+	p := id.part(m, session.TextPart)
+	p.Text, p.Synthetic, p.Metadata = q.Text, true, note.Metadata()
+	m.Parts = []session.Part{p}
 	for _, f := range q.Files {
-		m.Parts = append(m.Parts, session.Part{
-			ID: id.NewID(session.PartID), SessionID: sessionID, MessageID: m.ID, Type: session.FilePart, Mime: f.Mime, Filename: f.Filename, URL: f.URL, Synthetic: true,
-		})
+		p := id.part(m, session.FilePart)
+		p.Mime, p.Filename, p.URL, p.Synthetic = f.Mime, f.Filename, f.URL, true
+		m.Parts = append(m.Parts, p)
 	}
 	return m
 }
@@ -158,7 +148,7 @@ func KeptAgain(id Identity, marker session.Message, fold []session.Message, pins
 		}
 		m := fold[i]
 		m.ID, m.Time = id.NewID(session.MessageID), session.MessageTime{Created: id.Now}
-		m.Parts = append([]session.Part(nil), m.Parts...)
+		m.Parts = slices.Clone(m.Parts)
 		note.Pivot = marker.ID
 		for j := range m.Parts {
 			p := &m.Parts[j]

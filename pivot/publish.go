@@ -1,6 +1,8 @@
 package pivot
 
 import (
+	"slices"
+
 	"github.com/winnowhq/winnow/recall"
 	"github.com/winnowhq/winnow/session"
 )
@@ -14,6 +16,15 @@ type Identity struct {
 // Marker is the user message that says "compact here" (S001 create). It has agent and model of the last user message, all of it:
 // provider, model and variant. last is nil in a log without one.
 func Marker(id Identity, sessionID string, last *session.Message, auto, rejected bool) session.Message {
+	m := id.message(sessionID, last)
+	p := id.part(m, session.CompactionPart)
+	p.Auto, p.Overflow = auto, rejected
+	m.Parts = []session.Part{p}
+	return m
+}
+
+// message is a user message with the agent and the model of the last one; last may be nil.
+func (id Identity) message(sessionID string, last *session.Message) session.Message {
 	m := session.Message{MessageInfo: session.MessageInfo{
 		ID: id.NewID(session.MessageID), SessionID: sessionID, Role: session.User, Time: session.MessageTime{Created: id.Now},
 	}}
@@ -24,23 +35,22 @@ func Marker(id Identity, sessionID string, last *session.Message, auto, rejected
 			m.Model = &copied
 		}
 	}
-	m.Parts = []session.Part{{
-		ID: id.NewID(session.PartID), SessionID: sessionID, MessageID: m.ID,
-		Type: session.CompactionPart, Auto: auto, Overflow: rejected,
-	}}
 	return m
+}
+
+// part is an empty part of a message.
+func (id Identity) part(m session.Message, t session.PartType) session.Part {
+	return session.Part{ID: id.NewID(session.PartID), SessionID: m.SessionID, MessageID: m.ID, Type: t}
 }
 
 // WithTail returns the marker with the start of the tail noted.
 func WithTail(marker session.Message, start string) session.Message {
-	parts := make([]session.Part, len(marker.Parts))
-	copy(parts, marker.Parts)
-	for i := range parts {
-		if parts[i].Type == session.CompactionPart {
-			parts[i].TailStartID = start
+	marker.Parts = slices.Clone(marker.Parts)
+	for i := range marker.Parts {
+		if marker.Parts[i].Type == session.CompactionPart {
+			marker.Parts[i].TailStartID = start
 		}
 	}
-	marker.Parts = parts
 	return marker
 }
 
@@ -56,13 +66,12 @@ func Summary(id Identity, marker session.Message, path *session.Path, a Answer, 
 	if marker.Model != nil {
 		m.ProviderID, m.ModelID, m.Variant = marker.Model.ProviderID, marker.Model.ModelID, marker.Model.Variant
 	}
-	part := func(text string) session.Part {
-		return session.Part{ID: id.NewID(session.PartID), SessionID: m.SessionID, MessageID: m.ID, Type: session.TextPart, Text: text}
-	}
-	m.Parts = []session.Part{part(a.Text)}
+	p := id.part(m, session.TextPart)
+	p.Text = a.Text
+	m.Parts = []session.Part{p}
 	if carried != "" {
-		p := part(carried)
-		p.Metadata = session.Note{Carry: true}.Metadata()
+		p := id.part(m, session.TextPart)
+		p.Text, p.Metadata = carried, session.Note{Carry: true}.Metadata()
 		m.Parts = append(m.Parts, p)
 	}
 	return m
@@ -71,10 +80,9 @@ func Summary(id Identity, marker session.Message, path *session.Path, a Answer, 
 // Continue is the synthetic user message that keeps an agent going after an automatic compaction.
 func Continue(id Identity, marker session.Message) session.Message {
 	m := companion(id, marker)
-	m.Parts = []session.Part{{
-		ID: id.NewID(session.PartID), SessionID: m.SessionID, MessageID: m.ID, Type: session.TextPart,
-		Text: ContinueText, Synthetic: true, Metadata: session.Note{Pivot: marker.ID}.Metadata(),
-	}}
+	p := id.part(m, session.TextPart)
+	p.Text, p.Synthetic, p.Metadata = ContinueText, true, session.Note{Pivot: marker.ID}.Metadata()
+	m.Parts = []session.Part{p}
 	return m
 }
 
@@ -82,7 +90,7 @@ func Continue(id Identity, marker session.Message) session.Message {
 func Replay(id Identity, marker, rejected session.Message) session.Message {
 	m := companion(id, marker)
 	m.Agent, m.Model, m.Unknown, m.MessageInfo.Unknown = rejected.Agent, rejected.Model, rejected.Unknown, rejected.MessageInfo.Unknown
-	noted := false
+	note, noted := session.Note{Pivot: marker.ID, Replay: rejected.ID}.Metadata(), false
 	for _, p := range rejected.Parts {
 		if p.Type == session.CompactionPart {
 			continue
@@ -92,15 +100,14 @@ func Replay(id Identity, marker, rejected session.Message) session.Message {
 		}
 		p.ID, p.MessageID = id.NewID(session.PartID), m.ID
 		if !noted && p.Type == session.TextPart {
-			p.Metadata, noted = session.Note{Pivot: marker.ID, Replay: rejected.ID}.Metadata(), true
+			p.Metadata, noted = note, true
 		}
 		m.Parts = append(m.Parts, p)
 	}
 	if !noted {
-		m.Parts = append(m.Parts, session.Part{
-			ID: id.NewID(session.PartID), SessionID: m.SessionID, MessageID: m.ID, Type: session.TextPart, Synthetic: true, Ignored: true,
-			Metadata: session.Note{Pivot: marker.ID, Replay: rejected.ID}.Metadata(),
-		})
+		p := id.part(m, session.TextPart)
+		p.Synthetic, p.Ignored, p.Metadata = true, true, note
+		m.Parts = append(m.Parts, p)
 	}
 	return m
 }

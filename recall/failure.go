@@ -2,6 +2,7 @@ package recall
 
 import (
 	"path"
+	"slices"
 
 	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/session"
@@ -40,8 +41,7 @@ func Failures(messages []session.Message) []Failure {
 
 // FailuresOf is Failures for calls that are already understood.
 func FailuresOf(messages []session.Message, calls []call.Call) []Failure {
-	var open []Failure
-	mains := []*call.Invocation{} // parallel to open
+	var open []failing
 	for n := range calls {
 		c := &calls[n]
 		if c.Outcome.Refused {
@@ -50,25 +50,13 @@ func FailuresOf(messages []session.Message, calls []call.Call) []Failure {
 		if !c.Outcome.Known {
 			// The same command ran again, and nothing says that it failed again.
 			if c.Status == session.Completed && c.Main != nil && !c.Detached {
-				kept, keptMains := open[:0], mains[:0]
-				for i := range open {
-					if open[i].Tool != c.Tool || open[i].Target != c.Target() {
-						kept, keptMains = append(kept, open[i]), append(keptMains, mains[i])
-					}
-				}
-				open, mains = kept, keptMains
+				open = slices.DeleteFunc(open, func(o failing) bool { return o.Tool == c.Tool && o.Target == c.Target() })
 			}
 			continue
 		}
 		main := c.Main
 		if !c.Outcome.Failed {
-			kept, keptMains := open[:0], mains[:0]
-			for i := range open {
-				if !resolves(c, c.Ran, &open[i], mains[i]) {
-					kept, keptMains = append(kept, open[i]), append(keptMains, mains[i])
-				}
-			}
-			open, mains = kept, keptMains
+			open = slices.DeleteFunc(open, func(o failing) bool { return resolves(c, &o) })
 			continue
 		}
 		f := Failure{Tool: c.Tool, Target: c.Target(), Exit: c.Outcome.Exit, MessageID: c.MessageID, PartID: c.PartID, At: n, Times: 1}
@@ -81,17 +69,15 @@ func FailuresOf(messages []session.Message, calls []call.Call) []Failure {
 			f.Kind = main.Kind
 		}
 		// A newer failure of the same thing takes the place of the older one.
-		kept, keptMains := open[:0], mains[:0]
-		for i := range open {
-			o := &open[i]
-			same := main != nil && mains[i] != nil && main.Kind != call.Perform && main.Kind != call.Look && main.Covers(mains[i]) || o.Tool == f.Tool && o.Target == f.Target
+		kinds := main != nil && main.Kind != call.Perform && main.Kind != call.Look
+		open = slices.DeleteFunc(open, func(o failing) bool {
+			same := kinds && o.main != nil && main.Covers(o.main) || o.Tool == f.Tool && o.Target == f.Target
 			if same {
 				f.Times += o.Times
-			} else {
-				kept, keptMains = append(kept, *o), append(keptMains, mains[i])
 			}
-		}
-		open, mains = append(kept, f), append(keptMains, main)
+			return same
+		})
+		open = append(open, failing{f, main})
 	}
 	worked := map[call.Kind]int{} // the newest call of a kind that worked
 	for n := range calls {
@@ -100,14 +86,15 @@ func FailuresOf(messages []session.Message, calls []call.Call) []Failure {
 		}
 	}
 	var found []Failure
-	for i, f := range open {
+	for _, o := range open {
+		f := o.Failure
 		if f.Kind == call.Test || f.Kind == call.Build || f.Kind == call.Install || f.Kind == call.History {
 			// Long ago, never tried again in this form, and its kind works: it was solved in another way.
 			if len(calls)-f.At > Overtaken && max(worked[f.Kind], worked[call.Test]) > f.At {
 				continue
 			}
 		}
-		if age := len(calls) - f.At; looked(&calls[f.At], mains[i]) && age > Exploring || (f.Kind == "" || f.Kind == call.Perform) && age > Attempt {
+		if age := len(calls) - f.At; looked(&calls[f.At], o.main) && age > Exploring || (f.Kind == "" || f.Kind == call.Perform) && age > Attempt {
 			continue
 		}
 		c := &calls[f.At]
@@ -115,6 +102,12 @@ func FailuresOf(messages []session.Message, calls []call.Call) []Failure {
 		found = append(found, f)
 	}
 	return found
+}
+
+// failing is a failure with the command that failed, if it was one.
+type failing struct {
+	Failure
+	main *call.Invocation
 }
 
 // looked reports whether a call only looked at something: its failure leaves nothing broken.
@@ -133,7 +126,8 @@ func looked(c *call.Call, main *call.Invocation) bool {
 }
 
 // resolves reports whether a successful call says that what failed works now.
-func resolves(c *call.Call, all []call.Invocation, f *Failure, failed *call.Invocation) bool {
+func resolves(c *call.Call, f *failing) bool {
+	all, failed := c.Ran, f.main
 	if c.Tool == f.Tool && c.Target() == f.Target {
 		return true
 	}
