@@ -105,36 +105,40 @@ func (c Cut) at(rest []session.Message, start int) Cut {
 // Replaying is the cut with the newest message that the user wrote to be repeated, where it is folded and not in the tail: a rejected turn is neither lost nor
 // doubled.
 func (c Cut) Replaying() Cut {
-	for _, messages := range [][]session.Message{c.Tail, c.Fold} {
-		for i := len(messages) - 1; i >= 0; i-- {
-			if !messages[i].Written() {
-				continue
-			}
-			if len(c.Tail) == 0 || &messages[0] != &c.Tail[0] {
-				replay := messages[i]
-				c.Replay = &replay
-			}
-			return c
-		}
+	if lastWritten(c.Tail) >= 0 {
+		return c
+	}
+	if i := lastWritten(c.Fold); i >= 0 {
+		replay := c.Fold[i]
+		c.Replay = &replay
 	}
 	return c
+}
+
+// lastWritten is the position of the newest message that the user wrote, -1 if there is none.
+func lastWritten(messages []session.Message) int {
+	for i := range slices.Backward(messages) {
+		if messages[i].Written() {
+			return i
+		}
+	}
+	return -1
 }
 
 func (c Cut) reject(rest []session.Message) Cut {
 	unsent := session.Unsent(rest)
 	c = c.at(rest, unsent)
-	for i := len(rest) - 1; i >= 0; i-- {
-		if !rest[i].Written() {
-			continue
-		}
-		replay := rest[i]
-		switch {
-		case i < unsent:
-			c.Replay = &replay
-		case i == unsent && !slices.ContainsFunc(rest[i+1:], func(m session.Message) bool { return m.Role == session.User }) && (i > 0 || c.Previous != nil):
-			c.Tail, c.Split, c.Replay = nil, false, &replay // what failed behind it said nothing
-		}
+	i := lastWritten(rest)
+	if i < 0 {
 		return c
+	}
+	replay := rest[i]
+	byUser := func(m session.Message) bool { return m.Role == session.User }
+	switch {
+	case i < unsent:
+		c.Replay = &replay
+	case i == unsent && !slices.ContainsFunc(rest[i+1:], byUser) && (i > 0 || c.Previous != nil):
+		c.Tail, c.Split, c.Replay = nil, false, &replay // what failed after it said nothing
 	}
 	return c
 }
@@ -142,31 +146,26 @@ func (c Cut) reject(rest []session.Message) Cut {
 // rejectAll is the letter's: the rejected message is repeated, and nothing is kept.
 func (c Cut) rejectAll(rest []session.Message) Cut {
 	c.Fold = rest
-	for i := len(rest) - 1; i >= 0; i-- {
-		if !rest[i].Written() {
-			continue
-		}
-		replay := rest[i]
-		if i == len(rest)-1 || !worked(rest[i+1:]) {
-			if i == 0 && c.Previous == nil {
-				return c // nothing else is there to fold: the message itself is what is too long
-			}
-			c.Fold = rest[:i:i]
-		}
-		c.Replay = &replay
+	i := lastWritten(rest)
+	if i < 0 {
 		return c
 	}
+	replay := rest[i]
+	if i == len(rest)-1 || !worked(rest[i+1:]) {
+		if i == 0 && c.Previous == nil {
+			return c // there is nothing else to fold: the message itself is too long
+		}
+		c.Fold = rest[:i:i]
+	}
+	c.Replay = &replay
 	return c
 }
 
 // worked reports whether anything came of a turn.
 func worked(messages []session.Message) bool {
-	for i := range messages {
-		if messages[i].Role == session.Assistant && len(messages[i].Parts) > 0 && !messages[i].Failed() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(messages, func(m session.Message) bool {
+		return m.Role == session.Assistant && len(m.Parts) > 0 && !m.Failed()
+	})
 }
 
 // withoutMarkers leaves out markers that were not answered and summaries that do not count; at is where each of the others stood.

@@ -74,3 +74,15 @@ func Spoken(messages []session.Message) bool {
 	}
 	return false
 }
+
+// PreviousText is what a summariser wrote into a summary; what the engine carried over under it is written anew.
+func PreviousText(summary *session.Message) string {
+	var texts []string
+	for i := range summary.Parts {
+		p := &summary.Parts[i]
+		if n, _ := p.Note(); p.Type == session.TextPart && !n.Carry {
+			texts = append(texts, p.Text)
+		}
+	}
+	return strings.Join(texts, "\n\n")
+}

@@ -169,14 +169,17 @@ func merge(files []File) []File {
 	}
 	var kept []File
 	for i := range files {
-		f := files[i]
-		if whole, ok := relative[f.Path]; ok && whole >= 0 && !call.Rooted(f.Path) {
-			w := &files[whole]
-			w.Reads, w.Creates, w.Edits, w.Deletes, w.Failed = w.Reads+f.Reads, w.Creates+f.Creates, w.Edits+f.Edits, w.Deletes+f.Deletes, w.Failed+f.Failed
-			w.Added, w.Removed, w.First = w.Added+f.Added, w.Removed+f.Removed, min(w.First, f.First)
-			if f.At > w.At {
-				w.Last, w.Perhaps, w.At, w.MessageID, w.PartID = f.Last, f.Perhaps, f.At, f.MessageID, f.PartID
-			}
+		f := &files[i]
+		whole, ok := relative[f.Path]
+		if !ok || whole < 0 || call.Rooted(f.Path) {
+			continue
+		}
+		w := &files[whole]
+		w.Reads, w.Creates, w.Edits = w.Reads+f.Reads, w.Creates+f.Creates, w.Edits+f.Edits
+		w.Deletes, w.Failed = w.Deletes+f.Deletes, w.Failed+f.Failed
+		w.Added, w.Removed, w.First = w.Added+f.Added, w.Removed+f.Removed, min(w.First, f.First)
+		if f.At > w.At {
+			w.Last, w.Perhaps, w.At, w.MessageID, w.PartID = f.Last, f.Perhaps, f.At, f.MessageID, f.PartID
 		}
 	}
 	for i := range files {

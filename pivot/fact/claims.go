@@ -296,20 +296,9 @@ func cut(text string, start, end int) bool {
 }
 
 func trim(text string, start, end int) (int, int) {
-	for start < end && (text[start] == ' ' || text[start] == '\t' || text[start] == '\r') {
-		start++
-	}
-	for end > start && (text[end-1] == ' ' || text[end-1] == '\t' || text[end-1] == '\r') {
-		end--
-	}
-	return start, end
+	const blank = " \t\r"
+	end = start + len(strings.TrimRight(text[start:end], blank))
+	return end - len(strings.TrimLeft(text[start:end], blank)), end
 }
 
-func digits(text string) bool {
-	for i := range len(text) {
-		if !isDigit(text[i]) {
-			return false
-		}
-	}
-	return text != ""
-}
+func digits(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }

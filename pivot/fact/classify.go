@@ -175,17 +175,13 @@ func spelled(tok string) bool {
 
 // split takes a qualified name apart: at dots, "::", "->" and "#".
 func split(name string) []string {
-	return strings.FieldsFunc(strings.NewReplacer("::", "\x00", "->", "\x00", ".", "\x00", "#", "\x00", "?.", "\x00").Replace(name), func(r rune) bool { return r == 0 })
+	name = strings.NewReplacer("::", "\x00", "->", "\x00", ".", "\x00", "#", "\x00", "?.", "\x00").Replace(name)
+	return strings.FieldsFunc(name, func(r rune) bool { return r == 0 })
 }
 
 // named reports whether a name has nothing but the letters, digits and underscores of one.
 func named(name string) bool {
-	for i := range len(name) {
-		if !isWord(name[i]) && name[i] != '$' && name[i] < 0x80 {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(name, func(r rune) bool { return r < 0x80 && r != '$' && !isWord(byte(r)) })
 }
 
 // humps reports whether capitals stand inside a word: camelCase, PascalCase, HTTPServer.

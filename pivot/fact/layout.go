@@ -38,14 +38,9 @@ func layout(text string) []span {
 		mark, info := opensFence(text[begin:end])
 		switch {
 		case fence != "" && mark != "" && mark[0] == fence[0] && len(mark) >= len(fence) && strings.TrimSpace(info) == "":
+			note := noteBehind(text[end:])
 			for i := block; i < len(spans); i++ {
-				spans[i].to = end
-			}
-			if block < len(spans) {
-				note := noteBehind(text[end:])
-				for i := block; i < len(spans); i++ {
-					spans[i].note = note
-				}
+				spans[i].to, spans[i].note = end, note
 			}
 			fence = ""
 		case fence != "":
@@ -53,12 +48,7 @@ func layout(text string) []span {
 		case mark != "":
 			fence, block = mark, len(spans)
 			language, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(info)), " ")
-			switch language {
-			case "", "sh", "bash", "shell", "zsh", "console", "shell-session", "powershell", "ps1", "cmd", "bat", "fish":
-				shell = true
-			default:
-				shell = false
-			}
+			shell = language == "" || shells[language]
 		default:
 			spans = inline(spans, text, begin+structure(text[begin:end]), end)
 		}

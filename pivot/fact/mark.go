@@ -2,7 +2,6 @@ package fact
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 	"strings"
 )
@@ -43,15 +42,13 @@ func Mark(text string, invented []Claim) string {
 		s := &spans[i]
 		from, to := c.Start, c.End
 		switch {
-		case s.kind == fenced:
-			notes[s.to] = addNote(notes[s.to], c.Text, lineOf(text, c.Start))
-			line := text[s.start:s.end]
-			indents[s.to] = line[:len(line)-len(strings.TrimLeft(line, " \t>"))]
-			continue
 		case s.kind == code && strings.TrimSpace(text[s.start:s.end]) == c.Text:
 			from, to = s.from, s.to
 		case s.kind != prose:
 			notes[s.to] = addNote(notes[s.to], c.Text, lineOf(text, c.Start))
+			if line := text[s.start:s.end]; s.kind == fenced {
+				indents[s.to] = line[:len(line)-len(strings.TrimLeft(line, " \t>"))]
+			}
 			continue
 		}
 		if lineHas(text, from, "~~") || from > 0 && text[from-1] == '~' || to < len(text) && text[to] == '~' { // ~~~ would open a block
@@ -62,17 +59,17 @@ func Mark(text string, invented []Claim) string {
 	}
 	for at, names := range notes {
 		note := "(unconfirmed: " + strings.Join(names, ", ") + ")"
-		if _, block := indents[at]; !block {
-			edits = append(edits, edit{at, 1, " " + note})
-			continue
-		}
-		indent := indents[at]
-		if open := openFence(text); at == len(text) && open != "" {
+		indent, block := indents[at]
+		open := openFence(text)
+		switch {
+		case !block:
+			note = " " + note
+		case at == len(text) && open != "":
 			note = open + "\n" + indent + note
 			if !strings.HasSuffix(text, "\n") {
 				note = "\n" + note
 			}
-		} else {
+		default:
 			note = "\n" + indent + note
 		}
 		edits = append(edits, edit{at, 1, note})
@@ -101,8 +98,8 @@ func addNote(names []string, claim, line string) []string {
 // closes: ours would.
 func inBackticks(claim, line string) string {
 	longest := 0
-	for n := range runs(claim) {
-		longest = max(longest, n)
+	for _, ticks := range strings.FieldsFunc(claim, func(r rune) bool { return r != '`' }) {
+		longest = max(longest, len(ticks))
 	}
 	n, open := longest+1, unclosed(line)
 	for open[n] {
@@ -135,19 +132,6 @@ func unclosed(line string) map[int]bool {
 		}
 	}
 	return open
-}
-
-// runs yields the lengths of the runs of backticks in a text.
-func runs(text string) iter.Seq[int] {
-	return func(yield func(int) bool) {
-		for i := 0; i < len(text); {
-			n := run(text[i:], '`')
-			if n > 0 && !yield(n) {
-				return
-			}
-			i += max(n, 1)
-		}
-	}
 }
 
 // noteBehind returns the note that Mark left behind a span or below a block, "" when there is none.

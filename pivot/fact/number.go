@@ -2,6 +2,7 @@ package fact
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -222,12 +223,8 @@ func grouped(figure string) bool {
 	if i < 1 || i > 3 {
 		return false
 	}
-	for _, group := range strings.FieldsFunc(whole[i:], func(r rune) bool { return r == ',' || r == '_' || r == '\'' }) {
-		if len(group) != 3 || !digits(group) {
-			return false
-		}
-	}
-	return true
+	groups := strings.FieldsFunc(whole[i:], func(r rune) bool { return r == ',' || r == '_' || r == '\'' })
+	return !slices.ContainsFunc(groups, func(group string) bool { return len(group) != 3 || !digits(group) })
 }
 
 // figure reports whether a number stands in the source as such: not within another one, and not in a word, but for what a unit or a version puts

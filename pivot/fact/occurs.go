@@ -254,42 +254,33 @@ func beside(text string, i, j int, member string) bool {
 		before = before[line+1:]
 	}
 	declared := ""
-	for _, word := range []string{"class ", "interface ", "struct ", "impl ", "trait ", "object ", "enum ", "type ", "module ", "const ", "namespace "} {
-		if strings.HasSuffix(before, word) {
-			declared = word
+	for _, word := range owners {
+		if strings.HasSuffix(before, word+" ") {
+			declared = word + " "
 		}
 	}
 	if declared == "" {
 		return false
 	}
-	body := text[j:]
-	if end := strings.Index(body, "\n"+declared); end >= 0 {
-		body = body[:end]
-	}
-	if end := strings.Index(body, "\nexport "+declared); end >= 0 {
-		body = body[:end]
-	}
+	body, _, _ := strings.Cut(text[j:], "\n"+declared)
+	body, _, _ = strings.Cut(body, "\nexport "+declared)
 	return in(body, member, func(body string, i, j int) bool {
 		if !asWord(body, i, j) {
 			return false
 		}
 		before := strings.TrimRight(body[max(0, i-20):i], " ")
-		for _, word := range []string{"def", "func", "fn", "function", "async", "static", "get", "set", "public", "private", "const", "let", "var"} {
-			if strings.HasSuffix(before, word) {
-				return true
-			}
+		if slices.ContainsFunc(declaring, func(word string) bool { return strings.HasSuffix(before, word) }) {
+			return true
 		}
-		return j < len(body) && (body[j] == '(' || body[j] == '<' || body[j] == ':' || body[j] == '?' || body[j] == ' ') && (strings.HasSuffix(before, "\n") || strings.HasSuffix(before, "\t") || before == "" || strings.HasSuffix(before, "{") || strings.HasSuffix(before, ";"))
+		opens := before == "" || strings.IndexByte("\n\t{;", before[len(before)-1]) >= 0
+		return opens && j < len(body) && strings.IndexByte("(<:? ", body[j]) >= 0
 	})
 }
 
 // address reports whether a URL occurs, with or without its scheme, a slash at its end or a fragment.
 func (s *Source) address(url string) bool {
 	url = strings.TrimRight(url, "/.,;:!?)'\"*_~")
-	if s.find(url, nil, asAddress) {
-		return true
-	}
-	if s.local(url) {
+	if s.find(url, nil, asAddress) || s.local(url) {
 		return true
 	}
 	if _, rest, ok := strings.Cut(url, "://"); ok && strings.ContainsAny(rest, "/.:") {

@@ -111,10 +111,9 @@ func (s *Source) part(p *session.Part, cwd string) {
 		s.add(name, false)
 		s.files[name] = true
 	}
-	s.add(p.Name, false)
-	s.add(p.Prompt, false)
-	s.add(p.Description, false)
-	s.add(p.Agent, false)
+	for _, text := range []string{p.Name, p.Prompt, p.Description, p.Agent} {
+		s.add(text, false)
+	}
 	s.values(p.Error, false)
 	if p.State == nil {
 		return
