@@ -11,7 +11,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Bounds of what is carried over, by number: enough to go on from, and no more than a screenful each.
+// Bounds of what is carried over, by number: enough to go on from, and no more than a screenful
+// each.
 const (
 	maxFiles      = 40
 	maxFailures   = 12
@@ -30,21 +31,24 @@ type Carrying struct {
 	Summary   string // what the summariser wrote: what it has word for word is not repeated
 	Facts     *rule.Facts
 	Settings  Settings
-	// Guard says which files are not quoted, and Ledger what is not because an elision hides it; both may be left empty.
+	// Guard says which files are not quoted, and Ledger what is not because an elision hides it;
+	// both may be left empty.
 	Guard  *rule.Guard
 	Ledger rule.Ledger
 	// Directory is the session's working folder.
 	Directory string
-	// Mask takes the secrets out of what is carried over; nil leaves them. Pins are not among it: somebody chose them to the letter.
+	// Mask takes the secrets out of what is carried over; nil leaves them. Pins are not among it:
+	// somebody chose them to the letter.
 	Mask func(string) string
 
 	values []recall.Value // of Log
 }
 
-// Carry writes what must not ride on the summary alone: pins and the user's standing constraints word for word, the user's
-// messages word for word, newest first up to the budget and the first one always, open todos, instructions that were loaded, files with
-// their last state, unresolved errors, what the work goes on with, word for word, and the ids of what can be recalled. "" when there is nothing of
-// it, or the settings want the letter.
+// Carry writes what must not ride on the summary alone: pins and the user's standing constraints
+// word for word, the user's messages word for word, newest first up to the budget and the first one
+// always, open todos, instructions that were loaded, files with their last state, unresolved
+// errors, what the work goes on with, word for word, and the ids of what can be recalled. "" when
+// there is nothing of it, or the settings want the letter.
 func Carry(c Carrying) (string, Carried) {
 	var told Carried
 	if c.Settings.SummaryAlone {
@@ -92,7 +96,8 @@ func (c Carrying) stays(id string) bool {
 	return session.Index(c.Cut.Tail, id) >= 0 || c.Cut.Replay != nil && c.Cut.Replay.ID == id
 }
 
-// folded is all that the summary stands for: what earlier pivots folded as well, for a later carry-over is no poorer than the one before it.
+// folded is all that the summary stands for: what earlier pivots folded as well, for a later
+// carry-over is no poorer than the one before it.
 func (c Carrying) folded() []*session.Message {
 	stays := c.staying()
 	var messages []*session.Message
@@ -104,7 +109,8 @@ func (c Carrying) folded() []*session.Message {
 	return messages
 }
 
-// constraints are those that stand nowhere else in the view: not in the summary, a pin or a message that stays.
+// constraints are those that stand nowhere else in the view: not in the summary, a pin or a message
+// that stays.
 func (c Carrying) constraints(pinned Pinned) []string {
 	var lines []string
 	for _, k := range recall.Without(recall.Constraints(c.Log), c.Dismissed) {
@@ -134,7 +140,8 @@ func (c Carrying) messages(pinned Pinned) (lines []string, count int) {
 		return nil, 0
 	}
 	summary := plain(c.Summary)
-	written = slices.DeleteFunc(written, func(m *session.Message) bool { return strings.Contains(summary, plain(m.Text())) })
+	written = slices.DeleteFunc(written,
+		func(m *session.Message) bool { return strings.Contains(summary, plain(m.Text())) })
 	if len(written) == 0 {
 		return nil, 0
 	}
@@ -174,7 +181,8 @@ func superseded(text string, values []recall.Value) []string {
 	return nil
 }
 
-// plain is a text without its line breaks and quotation marks of Markdown, so that a quotation can be found again.
+// plain is a text without its line breaks and quotation marks of Markdown, so that a quotation can
+// be found again.
 func plain(text string) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll("\n"+text, "\n>", "\n")), " ")
 }
@@ -312,7 +320,8 @@ func (c Carrying) recallable(pinned Pinned) []string {
 	slices.SortFunc(outputs, func(a, b output) int { return a.at - b.at })
 	var lines []string
 	for _, o := range outputs {
-		lines = append(lines, fmt.Sprintf("- %s: %s %s (about %d tokens)", o.part.ID, o.part.Tool, rule.Target(o.part), o.tokens))
+		lines = append(lines, fmt.Sprintf("- %s: %s %s (about %d tokens)", o.part.ID, o.part.Tool, rule.Target(o.part),
+			o.tokens))
 	}
 	return lines
 }

@@ -10,17 +10,21 @@ import (
 
 // Cut is where a window is folded.
 type Cut struct {
-	// Fold is what the summary will represent, oldest first: messages of the window, without the pivot that it begins with.
+	// Fold is what the summary will represent, oldest first: messages of the window, without the
+	// pivot that it begins with.
 	Fold []session.Message
-	// Tail stays verbatim. It begins at a message, never inside one, so that a call stays with its result.
+	// Tail stays verbatim. It begins at a message, never inside one, so that a call stays with its
+	// result.
 	Tail []session.Message
-	// End is how many messages of the window the cut stands behind, the pivot that it begins with and markers without answer included.
+	// End is how many messages of the window the cut stands behind, the pivot that it begins with
+	// and markers without answer included.
 	End int
 	// Split is set when the tail begins inside a turn.
 	Split bool
 	// Previous is the summary that the window began with, nil without one.
 	Previous *session.Message
-	// Replay is the user message to be repeated after the summary because the provider rejected its turn, nil otherwise.
+	// Replay is the user message to be repeated after the summary because the provider rejected its
+	// turn, nil otherwise.
 	Replay *session.Message
 }
 
@@ -38,23 +42,28 @@ type Wanted struct {
 	Keep int
 	// Rejected: the provider refused the request as too long.
 	Rejected bool
-	// Everything folds everything, also what was never sent: the specification's summary stands alone (S001 phase 3).
+	// Everything folds everything, also what was never sent: the specification's summary stands
+	// alone (S001 phase 3).
 	Everything bool
 }
 
 // Find decides where to cut a window (as view.Window gives it).
 //
-// What no request has had yet is never folded, whatever it takes: the newest answer with its calls and everything behind it, or what stands behind an answer
-// that calls nothing (session.Unsent). A summary of it would be all that the model ever sees of it. Where it does not fit by itself, it is for the caller to show less of it
-// (rule.Shorten), or to refuse; where there is nothing before it, nothing is folded.
+// What no request has had yet is never folded, whatever it takes: the newest answer with its calls
+// and everything behind it, or what stands behind an answer that calls nothing (session.Unsent). A
+// summary of it would be all that the model ever sees of it. Where it does not fit by itself, it is
+// for the caller to show less of it (rule.Shorten), or to refuse; where there is nothing before it,
+// nothing is folded.
 //
-// Turns are kept from the newest back while they fit, and with them what an earlier pivot left of its own turn. The first one that does not fit is split at
-// the earliest message behind its first from which on it fits. When all of it would fit, or what is kept would leave nothing to fold, there is no
-// tail but that.
+// Turns are kept from the newest back while they fit, and with them what an earlier pivot left of
+// its own turn. The first one that does not fit is split at the earliest message behind its first
+// from which on it fits. When all of it would fit, or what is kept would leave nothing to fold,
+// there is no tail but that.
 //
-// After a rejection nothing else is kept. The newest message that the user wrote is to be replayed, unless it is in the tail: it begins what was not sent and is
-// repeated instead, or it stands there behind other messages that were not sent either. When work was done for it already, that work is folded, so that it is
-// not done again.
+// After a rejection nothing else is kept. The newest message that the user wrote is to be replayed,
+// unless it is in the tail: it begins what was not sent and is repeated instead, or it stands there
+// behind other messages that were not sent either. When work was done for it already, that work is
+// folded, so that it is not done again.
 func Find(window []session.Message, ledger rule.Ledger, facts *rule.Facts, w Wanted) Cut {
 	var cut Cut
 	rest := window
@@ -91,8 +100,9 @@ func (c Cut) keep(rest []session.Message, ledger rule.Ledger, facts *rule.Facts,
 	return c.at(rest, start)
 }
 
-// at folds what stands before a message. A tail does not begin with a quotation: one that is taken back later is in no file, and the tail would have no
-// beginning there. It is written again behind the new summary.
+// at folds what stands before a message. A tail does not begin with a quotation: one that is taken
+// back later is in no file, and the tail would have no beginning there. It is written again behind
+// the new summary.
 func (c Cut) at(rest []session.Message, start int) Cut {
 	for start < len(rest) && isKept(&rest[start]) {
 		start++
@@ -102,8 +112,8 @@ func (c Cut) at(rest []session.Message, start int) Cut {
 	return c
 }
 
-// Replaying is the cut with the newest message that the user wrote to be repeated, where it is folded and not in the tail: a rejected turn is neither lost nor
-// doubled.
+// Replaying is the cut with the newest message that the user wrote to be repeated, where it is
+// folded and not in the tail: a rejected turn is neither lost nor doubled.
 func (c Cut) Replaying() Cut {
 	if lastWritten(c.Tail) >= 0 {
 		return c
@@ -168,7 +178,8 @@ func worked(messages []session.Message) bool {
 	})
 }
 
-// withoutMarkers leaves out markers that were not answered and summaries that do not count; at is where each of the others stood.
+// withoutMarkers leaves out markers that were not answered and summaries that do not count; at is
+// where each of the others stood.
 func withoutMarkers(messages []session.Message) (kept []session.Message, at []int) {
 	kept, at = make([]session.Message, 0, len(messages)), make([]int, 0, len(messages))
 	for i := range messages {
@@ -182,8 +193,9 @@ func withoutMarkers(messages []session.Message) (kept []session.Message, at []in
 // tailStart is where the turns begin that fit, 0 when all of them do.
 func tailStart(rest []session.Message, ledger rule.Ledger, facts *rule.Facts, keep int) (start int) {
 	turns := session.Turns(rest)
-	// Behind an earlier pivot stands what its turn went on with. No message of the user's begins it, and it is kept and split like any turn: otherwise a turn
-	// that is folded again and again would lose its newest results each time but the first.
+	// Behind an earlier pivot stands what its turn went on with. No message of the user's begins
+	// it, and it is kept and split like any turn: otherwise a turn that is folded again and again
+	// would lose its newest results each time but the first.
 	begun := len(rest)
 	if len(turns) > 0 {
 		begun = turns[0].Start

@@ -12,7 +12,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Bounds of a digest: enough for the facts of a long summary, and little beside the messages that it stands behind.
+// Bounds of a digest: enough for the facts of a long summary, and little beside the messages that
+// it stands behind.
 const (
 	digestClaims = 160 // claims of the earlier summary that are looked up
 	digestQuotes = 40  // quotations
@@ -21,14 +22,16 @@ const (
 	DigestSize = 8000
 )
 
-// Digest says of each fact in an earlier summary what the log has about it, for a model that is to write the next one: superseded, and by what, found
-// nowhere, or confirmed, with a quotation of where it was said last. It is written by the engine, from the log alone, in no more than size bytes. "" where
-// there is nothing to say.
+// Digest says of each fact in an earlier summary what the log has about it, for a model that is to
+// write the next one: superseded, and by what, found nowhere, or confirmed, with a quotation of
+// where it was said last. It is written by the engine, from the log alone, in no more than size
+// bytes. "" where there is nothing to say.
 func Digest(previous string, past Past, size int) string {
 	if previous == "" || len(past.Log) == 0 || size <= len(digestTitle) {
 		return ""
 	}
-	d := digest{log: past.Log, calls: call.Calls(past.Log), directory: call.Directory(past.Log), told: map[string]bool{}}
+	d := digest{log: past.Log, calls: call.Calls(past.Log), directory: call.Directory(past.Log),
+		told: map[string]bool{}}
 	d.superseded(previous)
 	d.files(previous)
 	d.commands(previous)
@@ -59,7 +62,8 @@ func (d *digest) superseded(previous string) {
 			if name != "" {
 				name += ": "
 			}
-			d.gone = append(d.gone, fmt.Sprintf("%s%s is now %s: %s", name, strings.Join(v.Was, ", "), v.Now, quotation(v.Text, digestQuote)))
+			d.gone = append(d.gone, fmt.Sprintf("%s%s is now %s: %s", name, strings.Join(v.Was, ", "), v.Now,
+				quotation(v.Text, digestQuote)))
 			for _, was := range append(v.Was, v.Now) {
 				d.told[was] = true
 			}

@@ -11,22 +11,25 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
-// cutOutput is how many characters of a tool output a summariser needs at the most: enough for a stack trace and
-// the lines around it.
+// cutOutput is how many characters of a tool output a summariser needs at the most: enough for a
+// stack trace and the lines around it.
 const cutOutput = 2_000
 
-// correction is how many tokens stay free in every request, so that a second try can be told what was wrong with the first.
+// correction is how many tokens stay free in every request, so that a second try can be told what
+// was wrong with the first.
 const correction = 64
 
 // framing is what a provider adds to each message of a request, in tokens: roles and separators.
 const framing = 8
 
-// Fit makes a request fit a summariser that takes limit tokens; 0 is without limit. It escalates only as far as it
-// must: a request that extends the conversation stays one while it fits, with Budget tokens to spare; else the messages are sent by themselves, and
-// what does not fit is cut: media to text, outputs cut to 2,000 characters, oldest exchanges dropped with a note of how many. What elisions hide is
-// hidden already. A request whose newest exchange alone is too long is split into chunks, to be summarised one after
-// the other and merged: Fit then returns more than one request, of which each but the first wants the answer before it as
-// its Previous. Every request that is returned fits, unless system prompt, instruction and previous summary alone do not: ok is
+// Fit makes a request fit a summariser that takes limit tokens; 0 is without limit. It escalates
+// only as far as it must: a request that extends the conversation stays one while it fits, with
+// Budget tokens to spare; else the messages are sent by themselves, and what does not fit is cut:
+// media to text, outputs cut to 2,000 characters, oldest exchanges dropped with a note of how many.
+// What elisions hide is hidden already. A request whose newest exchange alone is too long is split
+// into chunks, to be summarised one after the other and merged: Fit then returns more than one
+// request, of which each but the first wants the answer before it as its Previous. Every request
+// that is returned fits, unless system prompt, instruction and previous summary alone do not: ok is
 // false then, and only a summariser without a limit can help.
 func Fit(r Request, limit int, facts *rule.Facts) (requests []Request, ok bool) {
 	if r.Prefix != nil {
@@ -81,8 +84,8 @@ func (r Request) Plain(because string) Request {
 	return r
 }
 
-// AsText is the request with its messages written down as text, for a model that does not take them as they are: calls of tools that
-// it is not offered, reasoning that is not its own.
+// AsText is the request with its messages written down as text, for a model that does not take them
+// as they are: calls of tools that it is not offered, reasoning that is not its own.
 func (r Request) AsText() Request {
 	messages := make([]session.Message, 0, len(r.Messages))
 	for i := range r.Messages {
@@ -118,7 +121,8 @@ func (r Request) Tokens(facts *rule.Facts) int {
 
 // fixed is what every request has, whatever it folds: prompts, the previous summary, framing.
 func (r Request) fixed(facts *rule.Facts) int {
-	return facts.Count(r.System) + max(facts.Count(r.Instruction), facts.Count(r.Update)) + facts.Count(r.Standing) + facts.Count(r.length()) + facts.Count(r.Previous) + 2*facts.Count(wire.Question) +
+	return facts.Count(r.System) + max(facts.Count(r.Instruction), facts.Count(r.Update)) + facts.Count(r.Standing) +
+		facts.Count(r.length()) + facts.Count(r.Previous) + 2*facts.Count(wire.Question) +
 		5*framing + correction
 }
 
@@ -126,15 +130,16 @@ func messageTokens(m *session.Message, facts *rule.Facts) int {
 	total := framing
 	for j := range m.Parts {
 		p := m.Parts[j]
-		// Cut parts have the ids of whole ones: measured under them, they would take the place of what is known.
+		// Cut parts have the ids of whole ones: measured under them, they would take the place of
+		// what is known.
 		p.ID = ""
 		total += facts.Size(&p).Total()
 	}
 	return total
 }
 
-// rewrite changes parts of messages, on copies: what was handed in stays as it is. It returns the sum of what the change counts; a
-// part for which it counts 0 stays.
+// rewrite changes parts of messages, on copies: what was handed in stays as it is. It returns the
+// sum of what the change counts; a part for which it counts 0 stays.
 func rewrite(messages []session.Message, change func(session.Part) (session.Part, int)) int {
 	changed := 0
 	for i := range messages {
@@ -218,7 +223,8 @@ func cutOutputs(messages []session.Message) int {
 	})
 }
 
-// cutText keeps the beginning of a text, to so many bytes and a whole character, and says that it was cut.
+// cutText keeps the beginning of a text, to so many bytes and a whole character, and says that it
+// was cut.
 func cutText(text string, size int) string {
 	if len(text) <= size {
 		return text
@@ -226,7 +232,8 @@ func cutText(text string, size int) string {
 	return beginning(text, size) + "\n[truncated]"
 }
 
-// cutTo keeps the beginning of a text, to about so many tokens. It looks no further than it must: what is cut into a thousand pieces is not measured a thousand times.
+// cutTo keeps the beginning of a text, to about so many tokens. It looks no further than it must:
+// what is cut into a thousand pieces is not measured a thousand times.
 func cutTo(text string, tokens int, facts *rule.Facts) string {
 	for size := 8*max(0, tokens) + 64; size < len(text); size *= 2 {
 		if head := beginning(text, size); facts.Count(head) > tokens {
@@ -252,8 +259,8 @@ func beginning(text string, size int) string {
 	return text[:size]
 }
 
-// dropOldest drops whole exchanges from the beginning until the rest fits, the newest always stays. An exchange is a turn; within
-// one turn, a message of the assistant.
+// dropOldest drops whole exchanges from the beginning until the rest fits, the newest always stays.
+// An exchange is a turn; within one turn, a message of the assistant.
 func dropOldest(r *Request, room int, facts *rule.Facts) int {
 	total := 0
 	for i := range r.Messages {
@@ -293,7 +300,8 @@ func nextExchange(messages []session.Message, at int) int {
 	return min(at+1, len(messages)) // the last turn: step by step
 }
 
-// Split makes pieces that fit of a request, without leaving anything out: of what is left when a piece turned out to be too long.
+// Split makes pieces that fit of a request, without leaving anything out: of what is left when a
+// piece turned out to be too long.
 func Split(r Request, limit int, facts *rule.Facts) (requests []Request, ok bool) {
 	if limit <= 0 || r.Tokens(facts) <= limit {
 		return []Request{r}, true
@@ -301,9 +309,11 @@ func Split(r Request, limit int, facts *rule.Facts) (requests []Request, ok bool
 	return chunks(r, limit, facts)
 }
 
-// chunks splits what is left into pieces that fit. A message that is too long by itself is cut into several.
+// chunks splits what is left into pieces that fit. A message that is too long by itself is cut into
+// several.
 func chunks(r Request, limit int, facts *rule.Facts) ([]Request, bool) {
-	// Each request but the first has the answer before it as its previous summary, of Budget tokens at the most.
+	// Each request but the first has the answer before it as its previous summary, of Budget tokens
+	// at the most.
 	r.Budget = min(r.Budget, limit/4)
 	room := limit - r.fixed(facts) + facts.Count(r.Previous) - max(facts.Count(r.Previous), r.Budget)
 	if room < limit/8 {
@@ -334,7 +344,8 @@ func chunks(r Request, limit int, facts *rule.Facts) ([]Request, bool) {
 	flush()
 	for i := range requests {
 		if len(requests) > 1 {
-			requests[i].Notes = append(slices.Clone(r.Notes), fmt.Sprintf("it was summarised in %d pieces", len(requests)))
+			requests[i].Notes = append(slices.Clone(r.Notes),
+				fmt.Sprintf("it was summarised in %d pieces", len(requests)))
 		}
 		if requests[i].Tokens(facts) > limit {
 			return nil, false
@@ -359,7 +370,8 @@ func splitMessage(m session.Message, room int, facts *rule.Facts) []session.Mess
 		text = text[len(piece):]
 		info := m.MessageInfo
 		info.Role = session.User
-		pieces = append(pieces, session.Message{MessageInfo: info, Parts: []session.Part{{Type: session.TextPart, Synthetic: true, Text: piece}}})
+		pieces = append(pieces, session.Message{MessageInfo: info,
+			Parts: []session.Part{{Type: session.TextPart, Synthetic: true, Text: piece}}})
 	}
 	return pieces
 }

@@ -10,21 +10,24 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// hotShare is which part of what is folded may be kept word for word because the work goes on with it: one token in so many. More of it paid for
-// itself no longer.
+// hotShare is which part of what is folded may be kept word for word because the work goes on with
+// it: one token in so many. More of it paid for itself no longer.
 const hotShare = 12
 
-// hotPart is which part of that one piece may take, one token in so many: a single long text is quoted no more often than a short one.
+// hotPart is which part of that one piece may take, one token in so many: a single long text is
+// quoted no more often than a short one.
 const hotPart = 3
 
-// What a piece is worth that was written in the last step before the cut: how many steps in a hundred pivots would have had to ask for it again, for a
-// thousand tokens of it. The measure is of recorded sessions of coding agents; what stands here in order matters, not the figure. What tools answered
-// is worth a tenth of it, and so is what the assistant said: it is long, and read once.
+// What a piece is worth that was written in the last step before the cut: how many steps in a
+// hundred pivots would have had to ask for it again, for a thousand tokens of it. The measure is of
+// recorded sessions of coding agents; what stands here in order matters, not the figure. What tools
+// answered is worth a tenth of it, and so is what the assistant said: it is long, and read once.
 const (
 	worthPlan    = 100 // the newest todo list: the next one repeats most of it
 	worthCommand = 60  // a command comes again with its options, in the same words
 	worthEdit    = 25  // what was put into a file is what a next edit replaces
-	// again is what a command is worth more that ran more than once, and inHand what a file is worth more that the tail works on.
+	// again is what a command is worth more that ran more than once, and inHand what a file is
+	// worth more that the tail works on.
 	again, inHand = 3, 2
 	// half is after how many steps a piece is worth half, and least what is not kept any more.
 	half, least = 16, 10
@@ -49,8 +52,9 @@ const (
 
 var hotTitles = [hotSections]string{"Calls as they were made", "What was put into files"}
 
-// hot is what later steps will most likely quote of what is folded, word for word, as far as it is worth its tokens: the newest todo list, commands
-// with their options, and what edits put into files that are still worked on. What the settings protect, what an elision hides and what is
+// hot is what later steps will most likely quote of what is folded, word for word, as far as it is
+// worth its tokens: the newest todo list, commands with their options, and what edits put into
+// files that are still worked on. What the settings protect, what an elision hides and what is
 // pinned is left out. Each section is in the order of the log; pieces counts what is kept.
 func (c Carrying) hot(calls []call.Call, pinned Pinned) (sections [hotSections][]string, pieces int) {
 	left := c.hotBudget()
@@ -86,8 +90,9 @@ func (c Carrying) hot(calls []call.Call, pinned Pinned) (sections [hotSections][
 	return sections, len(kept)
 }
 
-// hotBudget is how many tokens there are for it: a share of what is folded, now and by earlier pivots, so that a pivot pays, and no more than what a whole tail was made
-// shorter by. With less of the user's words carried there is less of it too.
+// hotBudget is how many tokens there are for it: a share of what is folded, now and by earlier
+// pivots, so that a pivot pays, and no more than what a whole tail was made shorter by. With less
+// of the user's words carried there is less of it too.
 func (c Carrying) hotBudget() int {
 	folded := 0
 	for _, m := range c.folded() {
@@ -183,7 +188,8 @@ func (c Carrying) made(k *call.Call) string {
 	return p.Tool + " " + string(p.State.Input)
 }
 
-// protected reports whether a call must not be quoted: it names what the guard protects, or an elision hides its arguments.
+// protected reports whether a call must not be quoted: it names what the guard protects, or an
+// elision hides its arguments.
 func (c Carrying) protected(p *session.Part, k *call.Call) bool {
 	if c.Ledger.Has(rule.Key{Part: p.ID, Field: rule.Input}) || c.Ledger.Has(rule.Key{Part: p.ID, Field: rule.Whole}) {
 		return true

@@ -9,12 +9,14 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Quotation is what one pin or one restore shows behind a summary: parts word for word, each with its place in the session, or a text of its own.
+// Quotation is what one pin or one restore shows behind a summary: parts word for word, each with
+// its place in the session, or a text of its own.
 type Quotation struct {
 	Text  string
 	Parts []string       // ids of the parts that are in it
 	Files []session.Part // pictures and documents, which stand beside the text
-	// Missing are parts of which nothing can be shown: files whose bytes are not in the log, and marks that say nothing.
+	// Missing are parts of which nothing can be shown: files whose bytes are not in the log, and
+	// marks that say nothing.
 	Missing []string
 }
 
@@ -115,11 +117,12 @@ func lost(p *session.Part) bool {
 	return !attachable(p)
 }
 
-// attachable reports whether a file can stand beside a text: a picture or a document with its bytes.
+// attachable reports whether a file can stand beside a text: a picture or a document with its
+// bytes.
 func attachable(p *session.Part) bool { return p.IsMedia() && strings.HasPrefix(p.URL, "data:") }
 
-// Kept is the message that shows a quotation: a user message that nobody wrote, with agent and model of the last one. note says with which pin or restore, and with which
-// pivot, it goes.
+// Kept is the message that shows a quotation: a user message that nobody wrote, with agent and
+// model of the last one. note says with which pin or restore, and with which pivot, it goes.
 func Kept(id Identity, sessionID string, last *session.Message, note session.Note, q Quotation) session.Message {
 	note.Quotes = q.Parts
 	m := id.message(sessionID, last)
@@ -134,9 +137,12 @@ func Kept(id Identity, sessionID string, last *session.Message, note session.Not
 	return m
 }
 
-// KeptAgain are copies, for behind a new marker, of the messages of a fold that show something again: neither a pin nor what was restored is
-// lost by a compaction. They say byte for byte what they said. With pinsOnly there is no room for more: letGo are the receipts of the restores that are folded.
-func KeptAgain(id Identity, marker session.Message, fold []session.Message, pinsOnly bool) (again []session.Message, letGo []string) {
+// KeptAgain are copies, for behind a new marker, of the messages of a fold that show something
+// again: neither a pin nor what was restored is lost by a compaction. They say byte for byte what
+// they said. With pinsOnly there is no room for more: letGo are the receipts of the restores that
+// are folded.
+func KeptAgain(id Identity, marker session.Message, fold []session.Message, pinsOnly bool) (again []session.Message,
+	letGo []string) {
 	for i := range fold {
 		note, kept := fold[i].Kept()
 		if !kept {
@@ -167,7 +173,8 @@ func isKept(m *session.Message) bool {
 	return kept
 }
 
-// WithoutKept leaves out the messages that show something again: they are no part of what happened, and no summary is to repeat them.
+// WithoutKept leaves out the messages that show something again: they are no part of what happened,
+// and no summary is to repeat them.
 func WithoutKept(messages []session.Message) []session.Message {
 	return slices.DeleteFunc(slices.Clone(messages), func(m session.Message) bool { return isKept(&m) })
 }

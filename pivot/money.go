@@ -8,13 +8,15 @@ import (
 	"github.com/winnowhq/winnow/quantity"
 )
 
-// Money is what a compaction or a pruning comes to in US dollars, by the price of the model that reads the session. What is not known is nil.
+// Money is what a compaction or a pruning comes to in US dollars, by the price of the model that
+// reads the session. What is not known is nil.
 type Money struct {
 	Model string `json:"model"`
 	// Step is what each later step saves: what went, at the price of reading it from the cache.
 	Step *float64 `json:"step"`
-	// Rewritten is how many tokens behind the first change are written to the provider's cache again, and Rewriting what that costs once, above reading them.
-	// Where the cache has gone cold everything is written anyway, and it costs nothing.
+	// Rewritten is how many tokens behind the first change are written to the provider's cache
+	// again, and Rewriting what that costs once, above reading them. Where the cache has gone cold
+	// everything is written anyway, and it costs nothing.
 	Rewritten int      `json:"rewritten"`
 	Rewriting *float64 `json:"rewriting"`
 	// Summary is what the calls for the summary cost.
@@ -23,7 +25,8 @@ type Money struct {
 	Steps *int `json:"steps"`
 }
 
-// Change is what a view was before and is after, in tokens with system prompt and tools, and how many of them are written again.
+// Change is what a view was before and is after, in tokens with system prompt and tools, and how
+// many of them are written again.
 type Change struct{ Before, After, Rewritten int }
 
 // NewMoney prices a change. summary is what its calls cost, nil where that is not known.
@@ -70,7 +73,8 @@ func (m *Money) Words(dollars func(float64) string) string {
 		}
 		return text
 	}
-	text := "saves " + said(m.Step) + " a step; rewriting " + quantity.Count(m.Rewritten, "token") + " costs " + said(m.Rewriting) + " once"
+	text := "saves " + said(m.Step) + " a step; rewriting " + quantity.Count(m.Rewritten, "token") + " costs " +
+		said(m.Rewriting) + " once"
 	if m.Summary == nil || *m.Summary > 0 {
 		text += ", the summary " + said(m.Summary)
 	}

@@ -6,16 +6,19 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Past is all that a summary stands for: not what an earlier summary said about it, but what was said and done.
+// Past is all that a summary stands for: not what an earlier summary said about it, but what was
+// said and done.
 type Past struct {
-	// Log is the conversation from its beginning to the cut, what earlier pivots folded included. Markers, summaries, what the engine appended with
-	// them and what it shows again are left out.
+	// Log is the conversation from its beginning to the cut, what earlier pivots folded included.
+	// Markers, summaries, what the engine appended with them and what it shows again are left out.
 	Log []session.Message
-	// Lost is the text of the summary that the log begins with where the product threw away what it stands for, "" where the log has everything.
+	// Lost is the text of the summary that the log begins with where the product threw away what it
+	// stands for, "" where the log has everything.
 	Lost string
 }
 
-// PastOf collects what a cut folds, together with what was folded before it. undone are the markers of pivots that were taken back.
+// PastOf collects what a cut folds, together with what was folded before it. undone are the markers
+// of pivots that were taken back.
 func PastOf(log []session.Message, undone map[string]bool, cut Cut) Past {
 	var p Past
 	switch {
@@ -37,7 +40,8 @@ func PastOf(log []session.Message, undone map[string]bool, cut Cut) Past {
 	return p
 }
 
-// firstPivot is the summary of the oldest pivot that counts, nil without one, and what it stands for: the messages before stands.
+// firstPivot is the summary of the oldest pivot that counts, nil without one, and what it stands
+// for: the messages before stands.
 func firstPivot(log []session.Message, undone map[string]bool) (summary *session.Message, stands int) {
 	for i := range log {
 		m := &log[i]
@@ -56,7 +60,8 @@ func firstPivot(log []session.Message, undone map[string]bool) (summary *session
 	return nil, 0
 }
 
-// Spoken reports whether anything was said or done in some messages. Markers, summaries and what the engine appended with them say nothing.
+// Spoken reports whether anything was said or done in some messages. Markers, summaries and what
+// the engine appended with them say nothing.
 func Spoken(messages []session.Message) bool {
 	for i := range messages {
 		m := &messages[i]
@@ -67,7 +72,8 @@ func Spoken(messages []session.Message) bool {
 			return true
 		}
 		for j := range m.Parts {
-			if p := &m.Parts[j]; p.Type == session.ToolPart || p.Type == session.TextPart && !p.Synthetic && strings.TrimSpace(p.Text) != "" {
+			if p := &m.Parts[j]; p.Type == session.ToolPart ||
+				p.Type == session.TextPart && !p.Synthetic && strings.TrimSpace(p.Text) != "" {
 				return true
 			}
 		}
@@ -75,7 +81,8 @@ func Spoken(messages []session.Message) bool {
 	return false
 }
 
-// PreviousText is what a summariser wrote into a summary; what the engine carried over under it is written anew.
+// PreviousText is what a summariser wrote into a summary; what the engine carried over under it is
+// written anew.
 func PreviousText(summary *session.Message) string {
 	var texts []string
 	for i := range summary.Parts {

@@ -12,7 +12,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Pinned is what pins keep of messages that are folded, ready to be carried over. It is as long as what was pinned: nothing of it is cut.
+// Pinned is what pins keep of messages that are folded, ready to be carried over. It is as long as
+// what was pinned: nothing of it is cut.
 type Pinned struct {
 	Blocks []string // a text, or a part with a line before it that says what it is; quoted line by line
 	Pins   int      // how many pins they are for
@@ -21,9 +22,10 @@ type Pinned struct {
 	files  *[]session.Part // where what is no text is put; nil: it is only named
 }
 
-// PinnedBlocks writes what pins keep, each text and each part once, in the order of the pins. A part is looked for in the whole log, so that one that
-// an earlier pivot folded is carried as well. Parts of messages that stay verbatim are left out, stays tells which those are. A file that is
-// no text is named: its bytes stay in the log.
+// PinnedBlocks writes what pins keep, each text and each part once, in the order of the pins. A
+// part is looked for in the whole log, so that one that an earlier pivot folded is carried as well.
+// Parts of messages that stay verbatim are left out, stays tells which those are. A file that is no
+// text is named: its bytes stay in the log.
 func PinnedBlocks(log []session.Message, pins []rule.Pin, stays func(message string) bool) Pinned {
 	p := Pinned{parts: map[string]bool{}}
 	said := map[string]bool{}
@@ -109,7 +111,8 @@ func (p *Pinned) add(m *session.Message, part *session.Part) {
 	p.Blocks = append(p.Blocks, block)
 }
 
-// call is a tool call with its result. Its input goes along unless the line before it says all of it.
+// call is a tool call with its result. Its input goes along unless the line before it says all of
+// it.
 func (p *Pinned) call(part *session.Part) string {
 	target := rule.Target(part)
 	name := strings.TrimSpace(part.Tool+" "+target) + " (" + part.ID + ")"

@@ -12,11 +12,12 @@ Write down what was done, what is being worked on, which files matter and what w
 State only what the conversation contains. Keep paths, commands, names, numbers and error messages exactly as they are. What is finished is described as finished.
 Write in the language of the conversation, in Markdown, and be as short as completeness allows.`
 
-// aligned is said between the system layer's words and the instruction where they follow the conversation itself: its tools are offered then.
+// aligned is said between the system layer's words and the instruction where they follow the
+// conversation itself: its tools are offered then.
 const aligned = `This is no part of the task. Do not call tools, although they are offered, and do not continue the task: answer with the notes, as text.`
 
-// Aligned is the final user message of a request that extends the conversation's own: what the system prompt would say to a summariser
-// of its own, and the instruction as it is sent.
+// Aligned is the final user message of a request that extends the conversation's own: what the
+// system prompt would say to a summariser of its own, and the instruction as it is sent.
 func (r Request) Aligned() string { return r.System + "\n\n" + aligned + "\n\n" + r.Asks() }
 
 const instruction = `Write the hand-over notes for the conversation above, under these headings, and leave out a heading that has nothing under it:
@@ -36,8 +37,9 @@ const updateInstruction = `Earlier notes stand at the beginning of the conversat
 
 `
 
-// Instruction is the final user message of a request: with a previous summary it asks for an update instead of a
-// summary of a summary. A prompt of the user's own replaces ours, and context lines are added to either.
+// Instruction is the final user message of a request: with a previous summary it asks for an update
+// instead of a summary of a summary. A prompt of the user's own replaces ours, and context lines
+// are added to either.
 func Instruction(s Settings, previous, focus string) string {
 	text := s.Prompt
 	if text == "" {

@@ -13,8 +13,8 @@ type Identity struct {
 	Now   session.Millis
 }
 
-// Marker is the user message that says "compact here" (S001 create). It has agent and model of the last user message, all of it:
-// provider, model and variant. last is nil in a log without one.
+// Marker is the user message that says "compact here" (S001 create). It has agent and model of the
+// last user message, all of it: provider, model and variant. last is nil in a log without one.
 func Marker(id Identity, sessionID string, last *session.Message, auto, rejected bool) session.Message {
 	m := id.message(sessionID, last)
 	p := id.part(m, session.CompactionPart)
@@ -26,7 +26,8 @@ func Marker(id Identity, sessionID string, last *session.Message, auto, rejected
 // message is a user message with the agent and the model of the last one; last may be nil.
 func (id Identity) message(sessionID string, last *session.Message) session.Message {
 	m := session.Message{MessageInfo: session.MessageInfo{
-		ID: id.NewID(session.MessageID), SessionID: sessionID, Role: session.User, Time: session.MessageTime{Created: id.Now},
+		ID: id.NewID(session.MessageID), SessionID: sessionID, Role: session.User,
+		Time: session.MessageTime{Created: id.Now},
 	}}
 	if last != nil {
 		m.Agent = last.Agent
@@ -54,8 +55,9 @@ func WithTail(marker session.Message, start string) session.Message {
 	return marker
 }
 
-// Summary is the assistant message that answers a marker (S001 phase 3): agent and mode "compaction", flagged as summary. carried is what
-// the engine writes under the summary itself, "" for nothing.
+// Summary is the assistant message that answers a marker (S001 phase 3): agent and mode
+// "compaction", flagged as summary. carried is what the engine writes under the summary itself, ""
+// for nothing.
 func Summary(id Identity, marker session.Message, path *session.Path, a Answer, carried string) session.Message {
 	usage, cost := a.Usage, a.Cost
 	m := session.Message{MessageInfo: session.MessageInfo{
@@ -86,10 +88,12 @@ func Continue(id Identity, marker session.Message) session.Message {
 	return m
 }
 
-// Replay repeats a user message whose turn was rejected: same agent and model, media as text, everything else as it was.
+// Replay repeats a user message whose turn was rejected: same agent and model, media as text,
+// everything else as it was.
 func Replay(id Identity, marker, rejected session.Message) session.Message {
 	m := companion(id, marker)
-	m.Agent, m.Model, m.Unknown, m.MessageInfo.Unknown = rejected.Agent, rejected.Model, rejected.Unknown, rejected.MessageInfo.Unknown
+	m.Agent, m.Model, m.Unknown, m.MessageInfo.Unknown = rejected.Agent, rejected.Model, rejected.Unknown,
+		rejected.MessageInfo.Unknown
 	note, noted := session.Note{Pivot: marker.ID, Replay: rejected.ID}.Metadata(), false
 	for _, p := range rejected.Parts {
 		if p.Type == session.CompactionPart {
@@ -119,7 +123,8 @@ func companion(id Identity, marker session.Message) session.Message {
 	}}
 }
 
-// Waiting reports whether the assistant waits for the user: the log ends with its question. An agent must not be told to go on then.
+// Waiting reports whether the assistant waits for the user: the log ends with its question. An
+// agent must not be told to go on then.
 func Waiting(messages []session.Message) bool {
 	_, waits := recall.Pending(messages)
 	return waits

@@ -2,23 +2,25 @@ package pivot
 
 // Defaults of a pivot.
 const (
-	// DefaultUserMessages is how many tokens of the user's own words are carried over verbatim: enough for a long task
-	// description and some fifty corrections.
+	// DefaultUserMessages is how many tokens of the user's own words are carried over verbatim:
+	// enough for a long task description and some fifty corrections.
 	DefaultUserMessages = 20_000
-	// MinKeep and MaxKeep bound what KeepAuto keeps verbatim, in tokens: two thousand hold the last exchange, more than
-	// fifteen thousand would leave too little room on small windows.
+	// MinKeep and MaxKeep bound what KeepAuto keeps verbatim, in tokens: two thousand hold the last
+	// exchange, more than fifteen thousand would leave too little room on small windows.
 	MinKeep, MaxKeep = 2_000, 15_000
-	// KeepAuto as Settings.Keep takes a quarter of the usable window, within MinKeep and MaxKeep: two thirds of it for the newest messages, and one
-	// for what the work goes on with, wherever it stood. On recorded sessions both the bill and what had to be fetched again were lower so.
+	// KeepAuto as Settings.Keep takes a quarter of the usable window, within MinKeep and MaxKeep:
+	// two thirds of it for the newest messages, and one for what the work goes on with, wherever it
+	// stood. On recorded sessions both the bill and what had to be fetched again were lower so.
 	KeepAuto = -1
 )
 
 // Settings say how a pivot is made.
 type Settings struct {
-	// SummaryAlone is the specification's pivot. Keep and UserMessages are 0 then, nothing is carried over, and
-	// an answer counts as it is.
+	// SummaryAlone is the specification's pivot. Keep and UserMessages are 0 then, nothing is
+	// carried over, and an answer counts as it is.
 	SummaryAlone bool
-	// Keep is how many tokens of the newest messages stay verbatim behind the summary; KeepAuto or 0 for none.
+	// Keep is how many tokens of the newest messages stay verbatim behind the summary; KeepAuto or
+	// 0 for none.
 	Keep int
 	// UserMessages is how many tokens of the user's messages are carried over verbatim.
 	UserMessages int
@@ -27,7 +29,8 @@ type Settings struct {
 	Context []string
 }
 
-// Tail is how many tokens the tail may have in a window of so many usable tokens; usable 0 is unlimited.
+// Tail is how many tokens the tail may have in a window of so many usable tokens; usable 0 is
+// unlimited.
 func (s Settings) Tail(usable int) int {
 	switch {
 	case s.SummaryAlone:
@@ -37,17 +40,21 @@ func (s Settings) Tail(usable int) int {
 	case usable <= 0:
 		return MaxKeep * 2 / 3
 	}
-	// Never more than the quarter itself, so that small windows are not filled by what must not be folded.
+	// Never more than the quarter itself, so that small windows are not filled by what must not be
+	// folded.
 	least := min(MinKeep, usable/2)
 	return max(min(max(usable/4, least), MaxKeep)*2/3, least)
 }
 
-// Bounds of a summary, in tokens: below a thousand it says too little, and above eight thousand nobody can keep it in mind.
+// Bounds of a summary, in tokens: below a thousand it says too little, and above eight thousand
+// nobody can keep it in mind.
 const MinSummary, MaxSummary = 1_000, 8_000
 
-// AnswerBudget is how long a summary may be, in tokens: a tenth of the window (usable 0: unlimited), and never more than half of what it replaces. previous is
-// how many tokens of that are the text of an earlier summary, 0 for none. What was in it must have its place again: a later summary may be as long as the
-// one before it and a half of what is new, up to twice the tenth, as long as that is less than what it replaces.
+// AnswerBudget is how long a summary may be, in tokens: a tenth of the window (usable 0:
+// unlimited), and never more than half of what it replaces. previous is how many tokens of that are
+// the text of an earlier summary, 0 for none. What was in it must have its place again: a later
+// summary may be as long as the one before it and a half of what is new, up to twice the tenth, as
+// long as that is less than what it replaces.
 func AnswerBudget(usable, replaces, previous int) int {
 	budget := MaxSummary
 	if usable > 0 {

@@ -1,6 +1,7 @@
-// Package recall answers: what must not be forgotten? It finds in a log what its continuation depends on: standing wishes of
-// the user, open todos, the state of files, errors that nobody has resolved, instructions that were loaded, and the question
-// that waits for an answer. Package call tells it what the tools did.
+// Package recall answers: what must not be forgotten? It finds in a log what its continuation
+// depends on: standing wishes of the user, open todos, the state of files, errors that nobody has
+// resolved, instructions that were loaded, and the question that waits for an answer. Package call
+// tells it what the tools did.
 //
 // Everything is taken from the log alone and in its order; nothing is guessed beyond it.
 package recall
@@ -22,8 +23,9 @@ type Constraint struct {
 // tooLong is the size in bytes above which a sentence is a pasted text, not a rule.
 const tooLong = 400
 
-// Constraints are the standing wishes that the user stated, oldest first, each once. They are found by the words with which rules
-// are made in English, German, French, Spanish and, for the plainest of them, in several other languages.
+// Constraints are the standing wishes that the user stated, oldest first, each once. They are found
+// by the words with which rules are made in English, German, French, Spanish and, for the plainest
+// of them, in several other languages.
 func Constraints(messages []session.Message) []Constraint {
 	var found []Constraint
 	seen := map[string]bool{}
@@ -54,7 +56,8 @@ func Constraints(messages []session.Message) []Constraint {
 	return found
 }
 
-// Key is what a sentence is known by: its words in lower case, without punctuation. Two constraints with one key are one.
+// Key is what a sentence is known by: its words in lower case, without punctuation. Two constraints
+// with one key are one.
 func Key(sentence string) string { return strings.Join(words(sentence), " ") }
 
 // Without leaves out the constraints whose Key is dismissed. What is handed in stays as it is.

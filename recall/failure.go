@@ -22,19 +22,22 @@ type Failure struct {
 	At                int // position in the list of calls
 }
 
-// Exploring is how many calls back a failed look (a missing file, a listing) still counts as unresolved; looks that failed
-// longer ago were answered in another way.
+// Exploring is how many calls back a failed look (a missing file, a listing) still counts as
+// unresolved; looks that failed longer ago were answered in another way.
 const Exploring = 6
 
-// Attempt is how many calls back a failed command that is neither test, build, installation nor commit still counts as unresolved, and a
-// failed edit. What was needed has been done in another way since, or given up.
+// Attempt is how many calls back a failed command that is neither test, build, installation nor
+// commit still counts as unresolved, and a failed edit. What was needed has been done in another
+// way since, or given up.
 const Attempt = 25
 
-// Overtaken is how many calls back a failed test or build still counts as unresolved although other tests or builds have worked since.
+// Overtaken is how many calls back a failed test or build still counts as unresolved although other
+// tests or builds have worked since.
 const Overtaken = 60
 
-// Failures are the unresolved errors of a log, oldest first. An error is resolved by a later success of the same command on no less, of
-// the same edit's file, of the same tool on the same target.
+// Failures are the unresolved errors of a log, oldest first. An error is resolved by a later
+// success of the same command on no less, of the same edit's file, of the same tool on the same
+// target.
 func Failures(messages []session.Message) []Failure {
 	return FailuresOf(messages, call.Calls(messages))
 }
@@ -50,7 +53,10 @@ func FailuresOf(messages []session.Message, calls []call.Call) []Failure {
 		if !c.Outcome.Known {
 			// The same command ran again, and nothing says that it failed again.
 			if c.Status == session.Completed && c.Main != nil && !c.Detached {
-				open = slices.DeleteFunc(open, func(o failing) bool { return o.Tool == c.Tool && o.Target == c.Target() })
+				open = slices.DeleteFunc(open, func(o failing) bool {
+					return o.Tool == c.Tool &&
+						o.Target == c.Target()
+				})
 			}
 			continue
 		}
@@ -59,7 +65,8 @@ func FailuresOf(messages []session.Message, calls []call.Call) []Failure {
 			open = slices.DeleteFunc(open, func(o failing) bool { return resolves(c, &o) })
 			continue
 		}
-		f := Failure{Tool: c.Tool, Target: c.Target(), Exit: c.Outcome.Exit, MessageID: c.MessageID, PartID: c.PartID, At: n, Times: 1}
+		f := Failure{Tool: c.Tool, Target: c.Target(), Exit: c.Outcome.Exit, MessageID: c.MessageID, PartID: c.PartID,
+			At: n, Times: 1}
 		for i := range c.Actions {
 			if f.Path == "" && c.Actions[i].Op != call.Run && c.Actions[i].Exact {
 				f.Path = c.Actions[i].Path
@@ -89,12 +96,14 @@ func FailuresOf(messages []session.Message, calls []call.Call) []Failure {
 	for _, o := range open {
 		f := o.Failure
 		if f.Kind == call.Test || f.Kind == call.Build || f.Kind == call.Install || f.Kind == call.History {
-			// Long ago, never tried again in this form, and its kind works: it was solved in another way.
+			// Long ago, never tried again in this form, and its kind works: it was solved in
+			// another way.
 			if len(calls)-f.At > Overtaken && max(worked[f.Kind], worked[call.Test]) > f.At {
 				continue
 			}
 		}
-		if age := len(calls) - f.At; looked(&calls[f.At], o.main) && age > Exploring || (f.Kind == "" || f.Kind == call.Perform) && age > Attempt {
+		if age := len(calls) - f.At; looked(&calls[f.At], o.main) && age > Exploring ||
+			(f.Kind == "" || f.Kind == call.Perform) && age > Attempt {
 			continue
 		}
 		c := &calls[f.At]
@@ -155,7 +164,8 @@ func resolves(c *call.Call, f *failing) bool {
 		if failed != nil && !a.Exact {
 			continue
 		}
-		if f.Path != "" && a.Path != "" && (a.Path == f.Path || path.Base(a.Path) == path.Base(f.Path)) && (a.Op.Changes() || a.Op == call.Read) {
+		if f.Path != "" && a.Path != "" && (a.Path == f.Path || path.Base(a.Path) == path.Base(f.Path)) &&
+			(a.Op.Changes() || a.Op == call.Read) {
 			return a.Op.Changes() || f.Tool == c.Tool || a.Op == call.Read && f.Kind == ""
 		}
 	}

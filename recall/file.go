@@ -17,12 +17,14 @@ type File struct {
 	Last           call.Op // the newest operation that succeeded
 	MessageID      string  // of that operation
 	PartID         string
-	// First and At are the positions in the list of calls of the first and of the newest operation that succeeded, or perhaps did.
+	// First and At are the positions in the list of calls of the first and of the newest operation
+	// that succeeded, or perhaps did.
 	First, At int
 	// From is the path that the file had before it was moved here, "" when it was not.
 	From string
-	// Perhaps is the newest change of which it is not known whether it was reached: one in a branch, a loop, behind "||". It is "" without one, and when
-	// what came later tells. The counts leave such changes out.
+	// Perhaps is the newest change of which it is not known whether it was reached: one in a
+	// branch, a loop, behind "||". It is "" without one, and when what came later tells. The counts
+	// leave such changes out.
 	Perhaps call.Op
 }
 
@@ -76,7 +78,8 @@ func FilesOf(calls []call.Call) []File {
 				continue
 			}
 			if c.Outcome.Failed {
-				// A command that failed may have written before it did; a file tool that failed did nothing.
+				// A command that failed may have written before it did; a file tool that failed did
+				// nothing.
 				if a.Exact || a.Op == call.Read {
 					if _, known := at[a.Path]; known {
 						find(a.Path, n).Failed++

@@ -6,8 +6,9 @@ import (
 	"github.com/winnowhq/winnow/token"
 )
 
-// Headline is the first sentence of a text, for people: at most so many tokens by a linear estimate, cut between words. A text without sentences gives its
-// first line, an empty one "". Quotes around it go.
+// Headline is the first sentence of a text, for people: at most so many tokens by a linear
+// estimate, cut between words. A text without sentences gives its first line, an empty one "".
+// Quotes around it go.
 func Headline(text string, tokens int) string {
 	first := ""
 	if all := Sentences(Prose(text)); len(all) > 0 {
@@ -18,7 +19,8 @@ func Headline(text string, tokens int) string {
 	return upTo(strings.Trim(first, "\"“”„"), tokens)
 }
 
-// Gist is the beginning of a text, for people: whole sentences, as many as fit into so many tokens; of a first one that does not, its beginning.
+// Gist is the beginning of a text, for people: whole sentences, as many as fit into so many tokens;
+// of a first one that does not, its beginning.
 func Gist(text string, tokens int) string {
 	gist := ""
 	for _, s := range Sentences(Prose(text)) {

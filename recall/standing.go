@@ -6,8 +6,9 @@ import (
 	"unicode"
 )
 
-// Standing reports whether a sentence states a rule, or else a preference. Questions, what stands between quotation marks, reports of what
-// always or never happens, and what is to be made sure within one task are neither.
+// Standing reports whether a sentence states a rule, or else a preference. Questions, what stands
+// between quotation marks, reports of what always or never happens, and what is to be made sure
+// within one task are neither.
 func Standing(sentence string) (rule, preference bool) {
 	if len(sentence) > tooLong || len(sentence) < 6 {
 		return false, false
@@ -52,7 +53,8 @@ func Standing(sentence string) (rule, preference bool) {
 	return rule, preference
 }
 
-// clause is a sentence as words in lower case, with what stands between quotation marks or backquotes left out.
+// clause is a sentence as words in lower case, with what stands between quotation marks or
+// backquotes left out.
 type clause struct {
 	words []string
 	fresh []bool // a comma, a colon, a bracket or the like stands before this word
@@ -92,15 +94,18 @@ func clauseOf(sentence string) clause {
 	}
 	add(len(text))
 	// The number of an item says nothing.
-	for len(c.words) > 1 && (len(c.words[0]) <= 2 && c.words[0][0] >= '0' && c.words[0][0] <= '9' || len(c.words[0]) == 1 && c.fresh[1] && c.words[0] != "i") {
+	for len(c.words) > 1 && (len(c.words[0]) <= 2 && c.words[0][0] >= '0' && c.words[0][0] <= '9' ||
+		len(c.words[0]) == 1 && c.fresh[1] && c.words[0] != "i") {
 		c.words, c.fresh = c.words[1:], c.fresh[1:]
 	}
 	return c
 }
 
-// unquoted leaves out what stands between backquotes, and between quotation marks where that is more than one word. A lone mark is kept.
+// unquoted leaves out what stands between backquotes, and between quotation marks where that is
+// more than one word. A lone mark is kept.
 func unquoted(sentence string) string {
-	for _, marks := range []struct{ open, close string }{{"`", "`"}, {`"`, `"`}, {"“", "”"}, {"„", "“"}, {"«", "»"}, {"「", "」"}} {
+	for _, marks := range []struct{ open, close string }{{"`", "`"}, {`"`, `"`}, {"“", "”"}, {"„", "“"}, {"«", "»"},
+		{"「", "」"}} {
 		for from := 0; ; {
 			at := strings.Index(sentence[from:], marks.open)
 			if at < 0 {
@@ -133,7 +138,8 @@ func withoutTag(sentence string) string {
 		return sentence
 	}
 	switch strings.ToLower(strings.TrimSpace(rest[at+1:])) {
-	case "ok", "okay", "please", "alright", "got it", "understood", "clear", "ja", "klar", "verstanden", "d'accord", "compris", "vale", "entendido", "va bene", "good":
+	case "ok", "okay", "please", "alright", "got it", "understood", "clear", "ja", "klar", "verstanden", "d'accord",
+		"compris", "vale", "entendido", "va bene", "good":
 		return rest[:at] + "."
 	}
 	return sentence
@@ -141,12 +147,14 @@ func withoutTag(sentence string) string {
 
 func question(sentence string) bool {
 	end := strings.TrimRight(sentence, "!.)\"'”» ")
-	return strings.HasSuffix(end, "?") || strings.HasSuffix(end, "？") || strings.HasSuffix(end, "吗") || strings.HasSuffix(end, "ですか")
+	return strings.HasSuffix(end, "?") || strings.HasSuffix(end, "？") || strings.HasSuffix(end, "吗") ||
+		strings.HasSuffix(end, "ですか")
 }
 
 // politely reports whether a question asks for a habit: "Could you please always run the tests?"
 func (c clause) politely() bool {
-	if !slices.Contains([]string{"can", "could", "would", "please", "will", "kannst", "könntest", "peux", "pourrais", "puedes", "podrías"}, c.words[0]) {
+	if !slices.Contains([]string{"can", "could", "would", "please", "will", "kannst", "könntest", "peux", "pourrais",
+		"puedes", "podrías"}, c.words[0]) {
 		return false
 	}
 	for i, w := range c.words[:min(5, len(c.words))] {
@@ -192,9 +200,11 @@ func (c clause) meant(i, n int) bool {
 		}
 		return joints[before] || deeds[next]
 	case "avoid":
-		return before != "to" && before != "can" && before != "could" && before != "would" || i > 1 && (c.words[i-2] == "try" || c.words[i-2] == "want")
+		return before != "to" && before != "can" && before != "could" && before != "would" ||
+			i > 1 && (c.words[i-2] == "try" || c.words[i-2] == "want")
 	case "make", "be", "ensure":
-		return i <= 1 && !c.has("also", "too") || c.has("any", "every", "each", "always", "never", "whenever", "all", "when", "if")
+		return i <= 1 && !c.has("also", "too") ||
+			c.has("any", "every", "each", "always", "never", "whenever", "all", "when", "if")
 	case "should", "shouldn't":
 		return !(c.words[n+i-1] == "never" && next == "happen") && !c.opines()
 	case "must", "mustn't":
@@ -220,7 +230,8 @@ func (c clause) meant(i, n int) bool {
 func (c clause) opines() bool {
 	for i, w := range c.words[:min(6, len(c.words))] {
 		switch w {
-		case "think", "guess", "suppose", "assume", "feel", "believe", "suspect", "wonder", "seems", "glaube", "denke", "crois", "pense", "creo":
+		case "think", "guess", "suppose", "assume", "feel", "believe", "suspect", "wonder", "seems", "glaube", "denke",
+			"crois", "pense", "creo":
 			return i > 0
 		}
 	}
@@ -243,14 +254,17 @@ func (c clause) has(any ...string) bool {
 
 // reported reports whether the word after "never" or "always" tells what happens or happened.
 func reported(w string) bool {
-	if len(w) > 3 && strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") && !slices.Contains([]string{"tests", "docs", "as", "https", "this", "types", "names"}, w) {
+	if len(w) > 3 && strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") &&
+		!slices.Contains([]string{"tests", "docs", "as", "https", "this", "types", "names"}, w) {
 		return true
 	}
 	return len(w) > 4 && strings.HasSuffix(w, "ed") && !strings.HasSuffix(w, "eed") || states[w] ||
-		slices.Contains([]string{"got", "went", "came", "did", "saw", "heard", "ran", "worked", "knew", "thought", "mind", "gonna"}, w)
+		slices.Contains([]string{"got", "went", "came", "did", "saw", "heard", "ran", "worked", "knew", "thought",
+			"mind", "gonna"}, w)
 }
 
-// whenever reports whether a sentence says what to do each time that something is done: "When you edit a file, …".
+// whenever reports whether a sentence says what to do each time that something is done: "When you
+// edit a file, …".
 func (c clause) whenever() bool {
 	w := c.words
 	if len(w) < 5 || w[0] != "when" || !slices.Contains(c.fresh[2:], true) {
@@ -262,7 +276,8 @@ func (c clause) whenever() bool {
 	}
 	for i, one := range w {
 		switch one {
-		case "done", "finished", "finish", "ready", "think", "satisfied", "i", "i'm", "my", "it", "fails", "crashes", "crashed", "error", "was", "were", "did", "got", "is", "are", "you're", "can", "get":
+		case "done", "finished", "finish", "ready", "think", "satisfied", "i", "i'm", "my", "it", "fails", "crashes",
+			"crashed", "error", "was", "were", "did", "got", "is", "are", "you're", "can", "get":
 			return false
 		}
 		if i > 1 && c.fresh[i] && !subjects[one] {
@@ -272,11 +287,13 @@ func (c clause) whenever() bool {
 	return false
 }
 
-// without reports whether a last clause says what there is to be none of: "Use the standard library, no new modules."
+// without reports whether a last clause says what there is to be none of: "Use the standard
+// library, no new modules."
 func (c clause) without() bool {
 	for i := len(c.words) - 2; i > 0 && i >= len(c.words)-4; i-- {
 		if c.words[i] == "no" && c.fresh[i] && !c.fresh[i+1] {
-			return !noRule[c.words[i+1]] && !noStatus[c.words[len(c.words)-1]] && !slices.ContainsFunc(c.words[i:], func(w string) bool { return states[w] })
+			return !noRule[c.words[i+1]] && !noStatus[c.words[len(c.words)-1]] &&
+				!slices.ContainsFunc(c.words[i:], func(w string) bool { return states[w] })
 		}
 	}
 	return false
@@ -292,7 +309,8 @@ func (c clause) short(sentence string) (rule, preference bool) {
 	case "kein", "keine", "keinen":
 		return next != "ahnung" && next != "problem" && next != "sorge", false
 	case "pas", "aucun", "aucune":
-		return (c.words[0] != "pas" || next == "de" || next == "d'autres") && next != "souci" && next != "problème" && next != "idée" && !c.has("souci", "problème"), false
+		return (c.words[0] != "pas" || next == "de" || next == "d'autres") && next != "souci" && next != "problème" &&
+			next != "idée" && !c.has("souci", "problème"), false
 	case "sin", "ningún", "ninguna":
 		return next != "problema" && next != "duda" && next != "embargo", false
 	case "keep":
@@ -300,7 +318,8 @@ func (c clause) short(sentence string) (rule, preference bool) {
 	case "stop":
 		return strings.HasSuffix(next, "ing") && next != "doing" && next != "being" && next != "thinking", false
 	case "only", "nur":
-		return c.words[0] == "nur" || !slices.Contains([]string{"the", "one", "two", "three", "a", "an", "some", "few", "problem", "thing", "issue", "this", "that", "then", "because", "i", "then"}, next) &&
+		return c.words[0] == "nur" || !slices.Contains([]string{"the", "one", "two", "three", "a", "an", "some", "few",
+			"problem", "thing", "issue", "this", "that", "then", "because", "i", "then"}, next) &&
 			!unicode.IsDigit([]rune(next)[0]), false
 	case "and":
 		return next == "only", false

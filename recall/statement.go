@@ -24,7 +24,8 @@ type word struct {
 	sign        bool // = : →
 }
 
-// stated finds what a sentence states about values: the name before or behind, and what it was before.
+// stated finds what a sentence states about values: the name before or behind, and what it was
+// before.
 func stated(sentence string) []statement {
 	words := pieces(sentence)
 	var all []statement
@@ -48,7 +49,8 @@ func stated(sentence string) []statement {
 	return append(all, swapped(words)...)
 }
 
-// replaced is a value that takes the place of another one in the same sentence; other is where that stands.
+// replaced is a value that takes the place of another one in the same sentence; other is where that
+// stands.
 func replaced(words []word, i int) (s statement, other int, ok bool) {
 	next := i + 1
 	for next < len(words) && !words[next].value {
@@ -60,10 +62,13 @@ func replaced(words []word, i int) (s statement, other int, ok bool) {
 	between := words[i+1 : next]
 	now, old := -1, -1
 	switch {
-	case contains(between, replacing) || denied(words, next) && len(between) <= 4: // 8080 instead of 7070; 8080, not 7070
+	// 8080 instead of 7070; 8080, not 7070
+	case contains(between, replacing) || denied(words, next) && len(between) <= 4:
 		now, old = i, next
-	case i > 0 && from[words[i-1].lower] && to[words[next-1].lower] && len(between) <= 3, denied(words, i) && len(between) <= 4,
-		len(between) == 1 && between[0].sign && strings.ContainsAny(between[0].text, "→>"): // from 7070 to 8080; not 7070 but 8080; 7070 → 8080
+	case i > 0 && from[words[i-1].lower] && to[words[next-1].lower] && len(between) <= 3, denied(words, i) &&
+		len(between) <= 4,
+		// from 7070 to 8080; not 7070 but 8080; 7070 → 8080
+		len(between) == 1 && between[0].sign && strings.ContainsAny(between[0].text, "→>"):
 		now, old = next, i
 	case len(between) <= 3 && contains(between, becoming) && changes(words[:i]): // replace 7070 with 8080
 		now, old = next, i
@@ -97,7 +102,8 @@ func named(words []word, i int) (s statement, ok bool) {
 	figure := bare != "" && bare[0] >= '0' && bare[0] <= '9'
 	s.name, s.words = before(words, i)
 	if s.name == "" {
-		if s.name, s.words = behind(words, i); i+1 < len(words) && !asWords[words[i+1].lower] && !strings.Contains(s.now, " ") {
+		if s.name, s.words = behind(words, i); i+1 < len(words) && !asWords[words[i+1].lower] &&
+			!strings.Contains(s.now, " ") {
 			return s, false // "28 files": a count of them
 		}
 		s.firm = true
@@ -147,12 +153,14 @@ func before(words []word, i int) (name string, parts []string) {
 func behind(words []word, i int) (name string, parts []string) {
 	j := i + 1
 	as := false
-	for j < len(words) && !words[j].fresh && (asWords[words[j].lower] || as && !content(words[j].lower) && !words[j].value) {
+	for j < len(words) && !words[j].fresh &&
+		(asWords[words[j].lower] || as && !content(words[j].lower) && !words[j].value) {
 		as = true
 		j++
 	}
 	var texts []string
-	for j < len(words) && !words[j].fresh && !words[j].value && !words[j].sign && content(words[j].lower) && !links[words[j].lower] && len(parts) < 2 {
+	for j < len(words) && !words[j].fresh && !words[j].value && !words[j].sign && content(words[j].lower) &&
+		!links[words[j].lower] && len(parts) < 2 {
 		parts, texts = append(parts, words[j].lower), append(texts, words[j].text)
 		j++
 		if !as {
@@ -166,7 +174,8 @@ func behind(words []word, i int) (name string, parts []string) {
 	return strings.Join(texts, " "), slices.Compact(parts)
 }
 
-// swapped finds names that take the place of others: "Redis instead of Memcached", "switch from npm to pnpm".
+// swapped finds names that take the place of others: "Redis instead of Memcached", "switch from npm
+// to pnpm".
 func swapped(words []word) []statement {
 	var all []statement
 	for i := 1; i < len(words)-1; i++ {
@@ -180,7 +189,8 @@ func swapped(words []word) []statement {
 		}
 		if from[words[i].lower] {
 			for k := i + 2; k < len(words)-1 && k < i+5; k++ {
-				if old, now := thing(words, i+1, 1), thing(words, k+1, 1); to[words[k].lower] && old != "" && now != "" && old != now && changes(words[:i]) {
+				if old, now := thing(words, i+1, 1), thing(words, k+1, 1); to[words[k].lower] && old != "" &&
+					now != "" && old != now && changes(words[:i]) {
 					all = append(all, statement{now: now, old: old, firm: true})
 					break
 				}
@@ -190,7 +200,8 @@ func swapped(words []word) []statement {
 	return all
 }
 
-// thing is a name that is no value: with a capital, or in backticks. step says in which direction it is looked for, over an article at most.
+// thing is a name that is no value: with a capital, or in backticks. step says in which direction
+// it is looked for, over an article at most.
 func thing(words []word, i, step int) string {
 	for range 2 {
 		if i < 0 || i >= len(words) || words[i].value {
@@ -214,13 +225,15 @@ func changes(words []word) bool {
 	})
 }
 
-// settles reports whether an assistant's statement is one of something that holds, not of what was measured or seen once.
+// settles reports whether an assistant's statement is one of something that holds, not of what was
+// measured or seen once.
 func (s statement) settles(sentence string) bool {
 	if s.old != "" {
 		return true
 	}
 	small := len(s.now) == 1 && !strings.Contains(sentence, s.name+"=")
-	return s.firm && !small && isValue(s.now) && !strings.ContainsAny(s.name, "'’") && slices.ContainsFunc(s.words, func(w string) bool { return !measured[w] })
+	return s.firm && !small && isValue(s.now) && !strings.ContainsAny(s.name, "'’") &&
+		slices.ContainsFunc(s.words, func(w string) bool { return !measured[w] })
 }
 
 // denied reports whether a word that denies stands before a value.
@@ -255,7 +268,8 @@ func content(w string) bool {
 	return utf8.RuneCountInString(w) > 1 && !links[w] && !joining[w] && !empty[w] && !denying[w] && !from[w] && !to[w]
 }
 
-// pieces are the words of a sentence. What stands in backticks is one, a figure and its unit are one.
+// pieces are the words of a sentence. What stands in backticks is one, a figure and its unit are
+// one.
 func pieces(sentence string) []word {
 	var all []word
 	fresh := true
@@ -265,11 +279,13 @@ func pieces(sentence string) []word {
 			return
 		}
 		if name, value, ok := assigned(text); ok {
-			all = append(all, word{text: name, lower: strings.ToLower(name), fresh: fresh}, word{text: "=", lower: "=", sign: true}, word{text: value, lower: strings.ToLower(value), value: true})
+			all = append(all, word{text: name, lower: strings.ToLower(name), fresh: fresh},
+				word{text: "=", lower: "=", sign: true}, word{text: value, lower: strings.ToLower(value), value: true})
 			fresh = false
 			return
 		}
-		w := word{text: text, lower: strings.ToLower(text), fresh: fresh, value: isValue(text) || quoted && len(all) > 0 && (all[len(all)-1].sign || setting[all[len(all)-1].lower])}
+		w := word{text: text, lower: strings.ToLower(text), fresh: fresh, value: isValue(text) ||
+			quoted && len(all) > 0 && (all[len(all)-1].sign || setting[all[len(all)-1].lower])}
 		if n := len(all); n > 0 && all[n-1].value && !fresh && units[w.lower] && figure(all[n-1].text) {
 			all[n-1].text += " " + text
 			return
@@ -307,7 +323,8 @@ func pieces(sentence string) []word {
 			j := i
 			for j < len(sentence) {
 				c, n := utf8.DecodeRuneInString(sentence[j:])
-				if !inWord(c) && !(strings.ContainsRune(".:/-+@'’", c) && j+n < len(sentence) && inWordByte(sentence, j+n)) {
+				if !inWord(c) && !(strings.ContainsRune(".:/-+@'’", c) && j+n < len(sentence) &&
+					inWordByte(sentence, j+n)) {
 					if c == ',' && digitAt(sentence, j-1) && digitAt(sentence, j+1) {
 						j++
 						continue
@@ -348,12 +365,14 @@ func digitAt(text string, i int) bool {
 func assigned(text string) (name, value string, ok bool) {
 	name, value, ok = strings.Cut(text, "=")
 	if !ok {
-		if name, value, ok = strings.Cut(text, ":"); !ok || strings.HasPrefix(value, "//") || strings.ContainsAny(name, "./0123456789") {
+		if name, value, ok = strings.Cut(text, ":"); !ok || strings.HasPrefix(value, "//") ||
+			strings.ContainsAny(name, "./0123456789") {
 			return "", "", false
 		}
 	}
 	name, value = strings.Trim(name, "-\"' "), strings.Trim(value, "\"' ")
-	return name, value, name != "" && value != "" && !strings.ContainsAny(name, "/.(){}[]") && !strings.ContainsAny(value, "=(){}[]")
+	return name, value, name != "" && value != "" && !strings.ContainsAny(name, "/.(){}[]") &&
+		!strings.ContainsAny(value, "=(){}[]")
 }
 
 func figure(text string) bool {
@@ -364,7 +383,8 @@ func figure(text string) bool {
 // assignment is a name with its value, in code.
 var assignment = regexp.MustCompile(`^([A-Za-z_][\w.-]*)\s*[:=]\s*"?([^\s"=]+)"?[;,]?$`)
 
-// isValue reports whether a word is a figure, or a name that only a machine has: with digits, dots, slashes or dashes between letters.
+// isValue reports whether a word is a figure, or a name that only a machine has: with digits, dots,
+// slashes or dashes between letters.
 func isValue(text string) bool {
 	bare := strings.TrimLeft(text, "$€£v")
 	if bare == "" {

@@ -7,15 +7,18 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Value is something that was settled and has a value: a port, a limit, a version, a name, or which of two things is used.
+// Value is something that was settled and has a value: a port, a limit, a version, a name, or which
+// of two things is used.
 type Value struct {
-	// Name is what it is the value of, in the words of the newest sentence that says so; "" where one thing takes the place of another whatever it is
-	// called ("Redis instead of Memcached").
+	// Name is what it is the value of, in the words of the newest sentence that says so; "" where
+	// one thing takes the place of another whatever it is called ("Redis instead of Memcached").
 	Name string
-	// Now is the newest value, and Was are the older ones, oldest first. A value that came back is not among them.
+	// Now is the newest value, and Was are the older ones, oldest first. A value that came back is
+	// not among them.
 	Now string
 	Was []string
-	// Text is the sentence that says it last, and Message where it stands: a position in the messages.
+	// Text is the sentence that says it last, and Message where it stands: a position in the
+	// messages.
 	Text    string
 	Message int
 	// User is set where the user said so, now or earlier.
@@ -26,8 +29,9 @@ type Value struct {
 	words []string // of Name, in lower case and in order of the alphabet
 }
 
-// Values are the values that were settled in a conversation, in the order in which they were first spoken of. They are found by how
-// sentences state them ("the port is 8080", "Zeitlimit: 30 s", "8080 au lieu de 7070"), and by what edits assign.
+// Values are the values that were settled in a conversation, in the order in which they were first
+// spoken of. They are found by how sentences state them ("the port is 8080", "Zeitlimit: 30 s",
+// "8080 au lieu de 7070"), and by what edits assign.
 func Values(messages []session.Message) []Value {
 	var v valued
 	for i := range messages {
@@ -67,7 +71,8 @@ func (v *valued) hear(sentence string, message int, user bool) {
 	}
 }
 
-// take makes a statement part of what is known: a new value, the same again, or one that takes the place of another.
+// take makes a statement part of what is known: a new value, the same again, or one that takes the
+// place of another.
 func (v *valued) take(s statement, sentence string, message int, user bool) {
 	at := -1
 	for i := len(v.all) - 1; i >= 0 && at < 0; i-- {
@@ -97,7 +102,8 @@ func (v *valued) take(s statement, sentence string, message int, user bool) {
 	k.Times++
 }
 
-// alike reports whether two values can be of one thing: both are figures of one unit, or neither is a figure.
+// alike reports whether two values can be of one thing: both are figures of one unit, or neither is
+// a figure.
 func alike(a, b string) bool {
 	unit := func(text string) (figure bool, unit string) {
 		rest := strings.TrimLeft(text, "$€£v0123456789.,_")
@@ -118,7 +124,8 @@ func sized(unit string) string {
 	case strings.HasSuffix(unit, "b") && len(unit) <= 3, strings.HasPrefix(unit, "byte"):
 		return "size"
 	}
-	for _, of := range []string{"ms", "s", "sec", "min", "h", "hour", "day", "week", "month", "year", "sek", "stund", "tag", "woche", "heure", "jour", "hora", "día", "mes"} {
+	for _, of := range []string{"ms", "s", "sec", "min", "h", "hour", "day", "week", "month", "year", "sek", "stund",
+		"tag", "woche", "heure", "jour", "hora", "día", "mes"} {
 		if unit == of || len(of) > 2 && strings.HasPrefix(unit, of) {
 			return "time"
 		}
@@ -126,7 +133,8 @@ func sized(unit string) string {
 	return unit
 }
 
-// Superseded says which values that a text states are not the newest any more: "port: now 8080". What gives the newest value too says so itself.
+// Superseded says which values that a text states are not the newest any more: "port: now 8080".
+// What gives the newest value too says so itself.
 func Superseded(text string, values []Value) []string {
 	var notes []string
 	var said []statement
@@ -179,7 +187,8 @@ func gives(said []statement, k *Value, was, text string) bool {
 	return true
 }
 
-// about reports whether a statement is about what has these words: the same, or one of the two is said more closely.
+// about reports whether a statement is about what has these words: the same, or one of the two is
+// said more closely.
 func (s statement) about(words []string) bool {
 	few, many := s.words, words
 	if len(few) > len(many) {
@@ -196,7 +205,8 @@ func (s statement) about(words []string) bool {
 	return true
 }
 
-// hasWord reports whether a text has a value as a word of its own: 80 does not stand in 8080, nor 1.2 in 1.2.3.
+// hasWord reports whether a text has a value as a word of its own: 80 does not stand in 8080, nor
+// 1.2 in 1.2.3.
 func hasWord(text, value string) bool {
 	for from := 0; value != ""; {
 		at := strings.Index(text[from:], value)
@@ -213,7 +223,8 @@ func hasWord(text, value string) bool {
 	return false
 }
 
-// joins reports whether a byte next to a value makes it a part of something longer; next is the position behind or before that byte.
+// joins reports whether a byte next to a value makes it a part of something longer; next is the
+// position behind or before that byte.
 func joins(b byte, text string, next int) bool {
 	switch {
 	case b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b == '_' || b >= 0x80 && b != 0xC2:

@@ -9,8 +9,9 @@ import (
 // Lists are lists of words and phrases by name.
 type Lists map[string][]string
 
-// Parse reads a file of lists. A line "[name]" begins a list; the lines below it are its words and phrases, separated by
-// commas. Quotation marks keep blanks and commas of an entry. Empty lines and lines that begin with "#" are skipped.
+// Parse reads a file of lists. A line "[name]" begins a list; the lines below it are its words and
+// phrases, separated by commas. Quotation marks keep blanks and commas of an entry. Empty lines and
+// lines that begin with "#" are skipped.
 func Parse(text string) Lists {
 	lists := Lists{}
 	name := ""

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Claims finds every path, command, identifier and number in a Markdown text, in its order. Claims do not overlap. What Mark has already
-// marked is not given again.
+// Claims finds every path, command, identifier and number in a Markdown text, in its order. Claims
+// do not overlap. What Mark has already marked is not given again.
 func Claims(text string) []Claim {
 	f := finder{text: text}
 	for _, s := range layout(text) {
@@ -45,7 +45,8 @@ func (f *finder) add(kind Kind, start, end int, quoted bool) {
 	c := Claim{Kind: kind, Text: f.text[start:end], Start: start, End: end, quoted: quoted}
 	rest := strings.TrimLeft(f.text[end:min(len(f.text), end+60)], " \u00a0*_`)\n")
 	c.after = rest
-	if i := strings.IndexFunc(rest, func(r rune) bool { return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z') }); i >= 0 {
+	if i := strings.IndexFunc(rest,
+		func(r rune) bool { return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z') }); i >= 0 {
 		c.after = rest[:i]
 	}
 	before := strings.TrimRight(f.text[:start], " *_`~\"“(")
@@ -53,7 +54,8 @@ func (f *finder) add(kind Kind, start, end int, quoted bool) {
 	f.claims = append(f.claims, c)
 }
 
-// code takes what stands between backticks: one token is quoted and therefore a claim; several are a command, or a piece of code.
+// code takes what stands between backticks: one token is quoted and therefore a claim; several are
+// a command, or a piece of code.
 func (f *finder) code(s span) {
 	start, end := trim(f.text, s.start, s.end)
 	if start == end || struck(f.text, s.from, s.to) {
@@ -148,7 +150,8 @@ func (f *finder) words(start, end int, quoted bool) {
 	}
 }
 
-// separates reports whether words end at a rune. Scripts without spaces between words separate what is written in Latin letters among them.
+// separates reports whether words end at a rune. Scripts without spaces between words separate what
+// is written in Latin letters among them.
 func separates(r rune) bool {
 	switch {
 	case r < 0x80:
@@ -173,12 +176,14 @@ func (f *finder) word(start, end int, quoted bool) {
 		if t[start] == '_' && (start+1 < end && t[end-1] != '_' && isWord(t[start+1])) {
 			break // _name
 		}
-		if t[start] == '[' && strings.Contains(t[start:end], "]/") || t[start] == '{' && strings.Contains(t[start:end], "}/") {
+		if t[start] == '[' && strings.Contains(t[start:end], "]/") ||
+			t[start] == '{' && strings.Contains(t[start:end], "}/") {
 			break // a folder that is named so
 		}
 		start++
 	}
-	if bold := strings.TrimRight(t[start:end], ".,:;!?)"); len(bold) > 4 && strings.HasSuffix(bold, "__") && start >= 2 && t[start-2:start] == "__" {
+	if bold := strings.TrimRight(t[start:end], ".,:;!?)"); len(bold) > 4 && strings.HasSuffix(bold, "__") &&
+		start >= 2 && t[start-2:start] == "__" {
 		if inner := bold[:len(bold)-2]; isIdentifier(inner) {
 			f.add(Identifier, start, start+len(inner), quoted) // bold, or a name of Python's own
 		}
@@ -187,7 +192,8 @@ func (f *finder) word(start, end int, quoted bool) {
 	for start+2 < end && t[start:start+2] == "~~" {
 		start += 2
 	}
-	if strings.HasSuffix(t[start:end], "~~") && strings.HasPrefix(t[end:], " (unconfirmed)") || strings.HasPrefix(t[end:], " (unconfirmed)") {
+	if strings.HasSuffix(t[start:end], "~~") && strings.HasPrefix(t[end:], " (unconfirmed)") ||
+		strings.HasPrefix(t[end:], " (unconfirmed)") {
 		return
 	}
 	for start < end {
@@ -198,7 +204,8 @@ func (f *finder) word(start, end int, quoted bool) {
 			if c == '.' && strings.HasSuffix(t[start:end], "...") {
 				return // cut
 			}
-			if c == ']' && strings.Contains(t[start:end], "/[") || c == '}' && strings.Contains(t[start:end], "{") || c == '*' && strings.Contains(t[start:end], "/*") {
+			if c == ']' && strings.Contains(t[start:end], "/[") || c == '}' && strings.Contains(t[start:end], "{") ||
+				c == '*' && strings.Contains(t[start:end], "/*") {
 				goto trimmed
 			}
 			end--
@@ -238,7 +245,8 @@ trimmed:
 	}
 }
 
-// token adds the claim that a token is, and reports whether the token is dealt with. In backticks every token is one.
+// token adds the claim that a token is, and reports whether the token is dealt with. In backticks
+// every token is one.
 func (f *finder) token(start, end int, quoted bool) bool {
 	tok := f.text[start:end]
 	switch {
@@ -292,7 +300,9 @@ func (f *finder) quoted(start, end int) bool {
 // cut reports whether what stands at text[start:end] was shortened.
 func cut(text string, start, end int) bool {
 	tok := text[start:end]
-	return strings.HasSuffix(tok, "…") || strings.HasPrefix(tok, "…") || strings.HasSuffix(tok, "...") && !strings.HasSuffix(tok, "/...") || strings.Contains(tok, "<") && strings.Contains(tok, ">")
+	return strings.HasSuffix(tok, "…") || strings.HasPrefix(tok, "…") ||
+		strings.HasSuffix(tok, "...") && !strings.HasSuffix(tok, "/...") ||
+		strings.Contains(tok, "<") && strings.Contains(tok, ">")
 }
 
 func trim(text string, start, end int) (int, int) {

@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// famous reports whether a name is that of a product, a language or a term that a summary may use even if its source spells
-// it differently.
+// famous reports whether a name is that of a product, a language or a term that a summary may use
+// even if its source spells it differently.
 func famous(name string) bool { return famousNames[name] }
 
-// isHash reports whether a word is a digest or an id in hexadecimal, whole or cut to seven digits or more.
+// isHash reports whether a word is a digest or an id in hexadecimal, whole or cut to seven digits
+// or more.
 func isHash(tok string) bool {
 	if len(tok) < 7 || len(tok) > 128 {
 		return false
@@ -32,10 +33,12 @@ func isHash(tok string) bool {
 // fileExtension reports whether a word that ends in this extension is a file.
 func fileExtension(ext string) bool { return extensions[strings.ToLower(ext)] }
 
-// isPath reports whether a token names a file or a folder. In backticks every slash makes a path; elsewhere "read/write" is none.
+// isPath reports whether a token names a file or a folder. In backticks every slash makes a path;
+// elsewhere "read/write" is none.
 func isPath(tok string, quoted bool) bool {
 	bare := withoutLine(tok)
-	if famous(bare) || len(bare) < 2 || len(bare) > 1000 || strings.Contains(bare, "://") || strings.Contains(bare, "//") {
+	if famous(bare) || len(bare) < 2 || len(bare) > 1000 || strings.Contains(bare, "://") ||
+		strings.Contains(bare, "//") {
 		return false
 	}
 	if strings.ContainsAny(bare, `<>|"'`+"`;,=()!?^") && !(quoted && strings.Contains(bare, "/(")) {
@@ -56,9 +59,13 @@ func isPath(tok string, quoted bool) bool {
 	}
 	if !slash {
 		if initial(bare) == '.' {
-			return len(bare) > 2 && isLetter(bare[1]) && !strings.ContainsAny(bare[1:], "()") && (quoted || fileExtension(bare[1:]) || strings.HasPrefix(bare, ".git") || strings.HasPrefix(bare, ".env") || strings.HasSuffix(bare, "rc"))
+			return len(bare) > 2 && isLetter(bare[1]) && !strings.ContainsAny(bare[1:], "()") &&
+				(quoted || fileExtension(bare[1:]) || strings.HasPrefix(bare, ".git") ||
+					strings.HasPrefix(bare, ".env") || strings.HasSuffix(bare, "rc"))
 		}
-		return fileExtension(ext) && !strings.HasPrefix(last, "*.") && (ext != "s" && ext != "a" && ext != "m" && ext != "v" && ext != "o" && ext != "r" || quoted) && initial(last) != '-' && !strings.ContainsAny(last, "[]{}@")
+		return fileExtension(ext) && !strings.HasPrefix(last, "*.") &&
+			(ext != "s" && ext != "a" && ext != "m" && ext != "v" && ext != "o" && ext != "r" || quoted) &&
+			initial(last) != '-' && !strings.ContainsAny(last, "[]{}@")
 	}
 	bare = strings.ReplaceAll(bare, `\_`, "_")
 	if strings.Contains(bare, `\`) && !strings.Contains(bare, "/") {
@@ -70,7 +77,8 @@ func isPath(tok string, quoted bool) bool {
 	if quoted {
 		return true
 	}
-	if strings.HasPrefix(bare, "./") || strings.HasPrefix(bare, "../") || strings.HasPrefix(bare, "~/") || fileExtension(ext) || len(bare) > 2 && bare[1] == ':' {
+	if strings.HasPrefix(bare, "./") || strings.HasPrefix(bare, "../") || strings.HasPrefix(bare, "~/") ||
+		fileExtension(ext) || len(bare) > 2 && bare[1] == ':' {
 		return true
 	}
 	if initial(bare) == '/' {
@@ -151,7 +159,8 @@ func pinned(tok string) bool {
 		return false
 	}
 	name, version := tok[:at], strings.TrimLeft(tok[at+1:], "^~v=<>")
-	return version != "" && strings.Trim(version, "0123456789.") == "" && isDigit(version[0]) && strings.Contains(version, ".") &&
+	return version != "" && strings.Trim(version, "0123456789.") == "" && isDigit(version[0]) &&
+		strings.Contains(version, ".") &&
 		!strings.ContainsFunc(name, func(r rune) bool {
 			return r >= 0x80 || !isWord(byte(r)) && r != '-' && r != '/' && r != '@' && r != '.'
 		})
@@ -192,7 +201,9 @@ func humps(name string) bool {
 		case c >= 'a' && c <= 'z':
 			lower = true
 		case c >= 'A' && c <= 'Z' && i > 0:
-			if next := i + 1; name[i-1] >= 'a' && name[i-1] <= 'z' || isDigit(name[i-1]) || next < len(name) && name[next] >= 'a' && name[next] <= 'z' && !(next == len(name)-1 && name[next] == 's') {
+			if next := i + 1; name[i-1] >= 'a' && name[i-1] <= 'z' || isDigit(name[i-1]) ||
+				next < len(name) && name[next] >= 'a' && name[next] <= 'z' &&
+					!(next == len(name)-1 && name[next] == 's') {
 				inner++
 			}
 		}
@@ -207,12 +218,15 @@ func codeOfError(name string) bool {
 		letters++
 	}
 	rest := strings.TrimPrefix(name[letters:], "-")
-	return letters >= 1 && letters <= 10 && len(rest) >= 3 && isDigit(initial(rest)) && strings.Trim(rest, "0123456789-") == ""
+	return letters >= 1 && letters <= 10 && len(rest) >= 3 && isDigit(initial(rest)) &&
+		strings.Trim(rest, "0123456789-") == ""
 }
 
-// modelName recognises names such as "gemini-2.5-flash" and "gpt-4o-mini": words of small letters and figures with two hyphens or a dot between.
+// modelName recognises names such as "gemini-2.5-flash" and "gpt-4o-mini": words of small letters
+// and figures with two hyphens or a dot between.
 func modelName(name string) bool {
-	if !isLetter(initial(name)) || !strings.ContainsAny(name, "0123456789") || strings.Count(name, "-") < 2 && !strings.Contains(name, ".") {
+	if !isLetter(initial(name)) || !strings.ContainsAny(name, "0123456789") ||
+		strings.Count(name, "-") < 2 && !strings.Contains(name, ".") {
 		return false
 	}
 	for i := range len(name) {
@@ -223,7 +237,8 @@ func modelName(name string) bool {
 	return strings.Contains(name, "-")
 }
 
-// isCommand reports whether words can be run: they begin with a program that is known or named by its path, or they have flags.
+// isCommand reports whether words can be run: they begin with a program that is known or named by
+// its path, or they have flags.
 func isCommand(text string) bool {
 	words := strings.Fields(text)
 	for len(words) > 0 && (assigns(words[0]) || words[0] == "sudo" || words[0] == "time" || words[0] == "env") {
@@ -236,7 +251,8 @@ func isCommand(text string) bool {
 	if knownProgram(first) {
 		return !strings.ContainsAny(words[1], "={") || strings.HasPrefix(words[1], "-")
 	}
-	if strings.HasPrefix(first, "./") && len(first) > 2 || strings.HasPrefix(first, "/") && strings.Count(first, "/") > 1 {
+	if strings.HasPrefix(first, "./") && len(first) > 2 ||
+		strings.HasPrefix(first, "/") && strings.Count(first, "/") > 1 {
 		return true
 	}
 	for i := range len(first) {

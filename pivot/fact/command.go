@@ -7,8 +7,8 @@ import (
 	"github.com/winnowhq/winnow/shell"
 )
 
-// command reports whether a command occurs: each simple command in it stands in the source, word for word, or with its words in this order in
-// one simple command there.
+// command reports whether a command occurs: each simple command in it stands in the source, word
+// for word, or with its words in this order in one simple command there.
 func (s *Source) command(text string) bool {
 	text = strings.TrimPrefix(text, "$ ")
 	if s.phrase(text) {
@@ -28,10 +28,13 @@ func (s *Source) command(text string) bool {
 
 // shortened reports whether a word stands for something that was left out.
 func shortened(word string) bool {
-	return strings.Contains(word, "…") || word == "..." || word == "\\" || strings.HasPrefix(word, "<") && strings.HasSuffix(word, ">") || strings.HasSuffix(word, "...") && !strings.HasSuffix(word, "/...")
+	return strings.Contains(word, "…") || word == "..." || word == "\\" ||
+		strings.HasPrefix(word, "<") && strings.HasSuffix(word, ">") ||
+		strings.HasSuffix(word, "...") && !strings.HasSuffix(word, "/...")
 }
 
-// phrase reports whether a text stands in the source when all white space counts as one blank; what an ellipsis cuts off is not compared.
+// phrase reports whether a text stands in the source when all white space counts as one blank; what
+// an ellipsis cuts off is not compared.
 func (s *Source) phrase(text string) bool {
 	found := true
 	compared := false
@@ -69,7 +72,8 @@ func uncut(words []string, first, last bool) []string {
 	return words
 }
 
-// flows reports whether a text holds a phrase, each stretch of white space taken for one blank. A phrase that was cut may end within a word.
+// flows reports whether a text holds a phrase, each stretch of white space taken for one blank. A
+// phrase that was cut may end within a word.
 func flows(text, flat string, cut bool) bool {
 	first, _, _ := strings.Cut(flat, " ")
 	return in(text, first, func(text string, i, _ int) bool {
@@ -101,7 +105,8 @@ func flows(text, flat string, cut bool) bool {
 
 func space(b byte) bool { return b == ' ' || b == '\n' || b == '\t' || b == '\r' }
 
-// ranCommand reports whether the words stand in this order in one simple command, or one line, of the source.
+// ranCommand reports whether the words stand in this order in one simple command, or one line, of
+// the source.
 func (s *Source) ranCommand(words []string) bool {
 	mask := everywhere()
 	_, rest := parted(words) // flags may be written otherwise
@@ -141,7 +146,8 @@ func (s *Source) ranCommand(words []string) bool {
 	return false
 }
 
-// inOrder reports whether words stand among others in their order. Flags may stand in any: "ls -l -a" is "ls -al".
+// inOrder reports whether words stand among others in their order. Flags may stand in any: "ls -l
+// -a" is "ls -al".
 func inOrder(have, words []string) bool {
 	if ordered(have, words) {
 		return true
@@ -173,14 +179,17 @@ func ordered(have, words []string) bool {
 
 // parted are the flags of a command, each by itself, and its other words in their order.
 func parted(words []string) (flags, rest []string) {
-	long := len(words) > 0 && (words[0] == "go" || words[0] == "find" || words[0] == "java" || words[0] == "gcc" || words[0] == "clang" || words[0] == "terraform") // one dash, a whole word
+	// one dash, a whole word
+	long := len(words) > 0 && (words[0] == "go" || words[0] == "find" || words[0] == "java" || words[0] == "gcc" ||
+		words[0] == "clang" || words[0] == "terraform")
 	for _, w := range words {
 		switch flag, value, ok := strings.Cut(w, "="); {
 		case strings.HasPrefix(w, "--") && ok:
 			flags, rest = append(flags, flag), append(rest, value)
 		case strings.HasPrefix(w, "--") || long && initial(w) == '-':
 			flags = append(flags, w)
-		case initial(w) == '-' && len(w) > 1 && len(w) <= 6 && !strings.ContainsFunc(w[1:], func(r rune) bool { return r >= 0x80 || !isLetter(byte(r)) }):
+		case initial(w) == '-' && len(w) > 1 && len(w) <= 6 &&
+			!strings.ContainsFunc(w[1:], func(r rune) bool { return r >= 0x80 || !isLetter(byte(r)) }):
 			for i := 1; i < len(w); i++ {
 				flags = append(flags, "-"+w[i:i+1])
 			}
@@ -203,7 +212,8 @@ func same(have, want string) bool {
 		return ok && flag == want
 	}
 	have, want = slashes(strings.TrimPrefix(have, "./")), slashes(strings.TrimPrefix(want, "./"))
-	return have == want || len(want) > 1 && strings.HasSuffix(have, "/"+want) || len(have) > 3 && initial(want) == '/' && strings.Contains(have, "/") && strings.HasSuffix(want, "/"+have)
+	return have == want || len(want) > 1 && strings.HasSuffix(have, "/"+want) ||
+		len(have) > 3 && initial(want) == '/' && strings.Contains(have, "/") && strings.HasSuffix(want, "/"+have)
 }
 
 // simple is one simple command of a text.
@@ -212,7 +222,8 @@ type simple struct {
 	words []string // its program and arguments, without quotes and redirections
 }
 
-// commands are the simple commands of a text, as a shell reads them. Of a text that cannot be parsed it is not known: each line is one, with all its words.
+// commands are the simple commands of a text, as a shell reads them. Of a text that cannot be
+// parsed it is not known: each line is one, with all its words.
 func commands(text string) []simple {
 	if script, err := shell.Parse(text); err == nil {
 		all := make([]simple, 0, len(script.Commands))

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// dayForms are how dates are written without a doubt which figure is the month, and otherDays how they are written as well.
+// dayForms are how dates are written without a doubt which figure is the month, and otherDays how
+// they are written as well.
 var (
 	dayForms  = []string{"2006-01-02", "2006/01/02", "20060102", "02.01.2006", "2.1.2006"}
 	otherDays = []string{
@@ -35,7 +36,8 @@ func (s *Source) day(figure string) bool {
 func (s *Source) clock(figure, half string) bool {
 	hour, minute, ok := strings.Cut(figure, ":")
 	h, whole1 := whole(hour)
-	if _, whole2 := whole(minute[:min(2, len(minute))]); !ok || !whole1 || !whole2 || len(hour) > 2 || len(minute) < 2 || h > 23 {
+	if _, whole2 := whole(minute[:min(2, len(minute))]); !ok || !whole1 || !whole2 || len(hour) > 2 ||
+		len(minute) < 2 || h > 23 {
 		return false
 	}
 	forms := []string{strconv.Itoa(h), hour}

@@ -2,8 +2,9 @@ package fact
 
 import "strings"
 
-// borneOut is what an earlier summary says without what was struck in it: an invention that was found once is no source for the next summary.
-// What a note names is taken out of the span before it, or of the whole text where the span cannot be told.
+// borneOut is what an earlier summary says without what was struck in it: an invention that was
+// found once is no source for the next summary. What a note names is taken out of the span before
+// it, or of the whole text where the span cannot be told.
 func borneOut(text string) string {
 	if !strings.Contains(text, "(unconfirmed") {
 		return text
@@ -64,7 +65,8 @@ func borneOut(text string) string {
 	}
 }
 
-// lastBlock is where the block of code or the line begins that a note at the end of a text speaks about.
+// lastBlock is where the block of code or the line begins that a note at the end of a text speaks
+// about.
 func lastBlock(text string) int {
 	line := strings.LastIndexByte(text, '\n') + 1
 	if strings.TrimLeft(text[line:], " \t>") != "" {

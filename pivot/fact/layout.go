@@ -22,7 +22,8 @@ const (
 	fenced          // a line in a block of code
 )
 
-// layout divides a text into its spans, line by line. What only gives it structure is left out: markers of lists and headings, boxes, fences.
+// layout divides a text into its spans, line by line. What only gives it structure is left out:
+// markers of lists and headings, boxes, fences.
 func layout(text string) []span {
 	var spans []span
 	fence, block := "", 0
@@ -37,7 +38,8 @@ func layout(text string) []span {
 		at = next
 		mark, info := opensFence(text[begin:end])
 		switch {
-		case fence != "" && mark != "" && mark[0] == fence[0] && len(mark) >= len(fence) && strings.TrimSpace(info) == "":
+		case fence != "" && mark != "" && mark[0] == fence[0] && len(mark) >= len(fence) &&
+			strings.TrimSpace(info) == "":
 			note := noteBehind(text[end:])
 			for i := block; i < len(spans); i++ {
 				spans[i].to, spans[i].note = end, note
@@ -73,7 +75,8 @@ func opensFence(line string) (mark, info string) {
 	return line[:n], line[n:]
 }
 
-// structure is how many bytes at the beginning of a line are markers: of quotations, lists, boxes, headings and their numbers.
+// structure is how many bytes at the beginning of a line are markers: of quotations, lists, boxes,
+// headings and their numbers.
 func structure(line string) int {
 	i := 0
 	skip := func() {
@@ -97,7 +100,8 @@ func structure(line string) int {
 			i += n
 			heading = true
 		default:
-			// "1.", "2)", in a heading "3.1" as well; in front of a list's number there may be emphasis.
+			// "1.", "2)", in a heading "3.1" as well; in front of a list's number there may be
+			// emphasis.
 			n := 0
 			for n < len(rest) && (rest[n] == '*' || rest[n] == '_') {
 				n++
@@ -109,10 +113,12 @@ func structure(line string) int {
 			if digits == n || digits == len(rest) {
 				return i
 			}
-			if heading && rest[digits] == ' ' && !strings.Contains(rest[:digits], ".") && !section(rest[n:digits], rest[digits+1:]) {
+			if heading && rest[digits] == ' ' && !strings.Contains(rest[:digits], ".") &&
+				!section(rest[n:digits], rest[digits+1:]) {
 				return i
 			}
-			if c := rest[digits]; (c == '.' || c == ')' || heading && (c == ' ' || c == ':')) && (digits+1 == len(rest) || strings.IndexByte(" *_", rest[digits+1]) >= 0 || heading) && digits-n < 5 {
+			if c := rest[digits]; (c == '.' || c == ')' || heading && (c == ' ' || c == ':')) &&
+				(digits+1 == len(rest) || strings.IndexByte(" *_", rest[digits+1]) >= 0 || heading) && digits-n < 5 {
 				return i + digits + 1
 			}
 			return i
@@ -121,7 +127,8 @@ func structure(line string) int {
 	return i
 }
 
-// section reports whether a number opens a heading as that of a chapter: "3 Setup", and not "41 tests".
+// section reports whether a number opens a heading as that of a chapter: "3 Setup", and not "41
+// tests".
 func section(number, title string) bool {
 	value, _ := whole(number)
 	return value <= small || len(number) <= 2 && !(initial(title) >= 'a' && initial(title) <= 'z')
@@ -182,7 +189,8 @@ func inline(spans []span, text string, start, end int) []span {
 // destination reports whether a link can point to a text: one word, with a title behind it or not.
 func destination(text string) bool {
 	word, title, titled := strings.Cut(text, " ")
-	return !strings.ContainsAny(word, "\t`(~") && (!titled || len(title) > 1 && (title[0] == '"' || title[0] == '\'') && !strings.ContainsAny(title, "`~"))
+	return !strings.ContainsAny(word, "\t`(~") &&
+		(!titled || len(title) > 1 && (title[0] == '"' || title[0] == '\'') && !strings.ContainsAny(title, "`~"))
 }
 
 func run(text string, b byte) int {

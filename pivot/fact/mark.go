@@ -9,14 +9,16 @@ import (
 // unconfirmed is what Mark writes behind an invention.
 const unconfirmed = "(unconfirmed)"
 
-// Mark returns the text with each invention struck, so that a reader, a model above all, takes it for unconfirmed:
+// Mark returns the text with each invention struck, so that a reader, a model above all, takes it
+// for unconfirmed:
 //
 //	~~internal/foo.go~~ (unconfirmed)       in a sentence
 //	~~`internal/foo.go`~~ (unconfirmed)     where it is all that stands in backticks
 //	`see internal/foo.go` (unconfirmed: `internal/foo.go`)   where more stands there, where a link points to it, in text that is struck already
 //
-// and below a block of code a line that names what in it is unconfirmed. Everything else stays as it was, byte for byte. Claims does not
-// give what is marked, so that marking again changes nothing. A claim that is not where it says is left alone.
+// and below a block of code a line that names what in it is unconfirmed. Everything else stays as
+// it was, byte for byte. Claims does not give what is marked, so that marking again changes
+// nothing. A claim that is not where it says is left alone.
 func Mark(text string, invented []Claim) string {
 	type edit struct {
 		at    int
@@ -51,7 +53,8 @@ func Mark(text string, invented []Claim) string {
 			}
 			continue
 		}
-		if lineHas(text, from, "~~") || from > 0 && text[from-1] == '~' || to < len(text) && text[to] == '~' { // ~~~ would open a block
+		// ~~~ would open a block
+		if lineHas(text, from, "~~") || from > 0 && text[from-1] == '~' || to < len(text) && text[to] == '~' {
 			edits = append(edits, edit{to, 0, " " + unconfirmed})
 			continue
 		}
@@ -94,8 +97,8 @@ func addNote(names []string, claim, line string) []string {
 	return names
 }
 
-// inBackticks quotes a claim for a note in a line, in more backticks than it holds, and in no number of which the line has a run that nothing
-// closes: ours would.
+// inBackticks quotes a claim for a note in a line, in more backticks than it holds, and in no
+// number of which the line has a run that nothing closes: ours would.
 func inBackticks(claim, line string) string {
 	longest := 0
 	for _, ticks := range strings.FieldsFunc(claim, func(r rune) bool { return r != '`' }) {
@@ -183,7 +186,8 @@ func noted(note, claim string) bool {
 
 // struck reports whether text[from:to] is marked as a whole already.
 func struck(text string, from, to int) bool {
-	return strings.HasPrefix(text[to:], " "+unconfirmed) || from >= 2 && text[from-2:from] == "~~" && strings.HasPrefix(text[to:], "~~ "+unconfirmed)
+	return strings.HasPrefix(text[to:], " "+unconfirmed) ||
+		from >= 2 && text[from-2:from] == "~~" && strings.HasPrefix(text[to:], "~~ "+unconfirmed)
 }
 
 // lineOf is the line in which a place stands.
@@ -196,7 +200,8 @@ func lineOf(text string, at int) string {
 // lineHas reports whether the line around a place has a mark that ours would be confused with.
 func lineHas(text string, from int, mark string) bool {
 	line := lineOf(text, from)
-	return strings.Contains(strings.ReplaceAll(line, "~~ "+unconfirmed, ""), mark) && strings.Count(line, mark) != 2*strings.Count(line, "~~ "+unconfirmed)
+	return strings.Contains(strings.ReplaceAll(line, "~~ "+unconfirmed, ""), mark) &&
+		strings.Count(line, mark) != 2*strings.Count(line, "~~ "+unconfirmed)
 }
 
 // openFence is the fence that a text leaves open.

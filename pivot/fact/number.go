@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// small is the largest count that is no claim: "three files" and "7 tests" can be right without standing anywhere.
+// small is the largest count that is no claim: "three files" and "7 tests" can be right without
+// standing anywhere.
 const small = 12
 
 func startsNumber(tok string) bool {
@@ -16,7 +17,8 @@ func startsNumber(tok string) bool {
 	return tok != "" && isDigit(initial(tok))
 }
 
-// number adds the claims of a token that begins with a figure, and reports whether it is dealt with: false is for words such as "7a23400".
+// number adds the claims of a token that begins with a figure, and reports whether it is dealt
+// with: false is for words such as "7a23400".
 func (f *finder) number(start, end int, quoted bool) bool {
 	t := f.text
 	approximate, signed := false, false
@@ -32,12 +34,15 @@ func (f *finder) number(start, end int, quoted bool) bool {
 	// "10-20", "5/7": each by itself. A date stays whole.
 	tok := t[start:end]
 	if !isDate(tok) {
-		if i := strings.IndexAny(tok, "/-"); i > 0 && i+1 < len(tok) && isDigit(tok[i+1]) && strings.Trim(tok, "0123456789/-.,") == "" {
+		if i := strings.IndexAny(tok, "/-"); i > 0 && i+1 < len(tok) && isDigit(tok[i+1]) &&
+			strings.Trim(tok, "0123456789/-.,") == "" {
 			f.number(start, start+i, quoted)
 			f.number(start+i+1, end, quoted)
 			return true
 		}
-		if i := strings.IndexByte(tok, '-'); i > 0 && i+1 < len(tok) && isLetter(tok[i+1]) && strings.Trim(tok[i+1:], "abcdefghijklmnopqrstuvwxyz-") == "" && strings.Trim(tok[:i], "0123456789.,") == "" {
+		if i := strings.IndexByte(tok, '-'); i > 0 && i+1 < len(tok) && isLetter(tok[i+1]) &&
+			strings.Trim(tok[i+1:], "abcdefghijklmnopqrstuvwxyz-") == "" &&
+			strings.Trim(tok[:i], "0123456789.,") == "" {
 			end = start + i // "10-line"
 			tok = t[start:end]
 		}
@@ -57,7 +62,8 @@ func (f *finder) number(start, end int, quoted bool) bool {
 		}
 	}
 	value, isWhole := whole(ungrouped(tok[:n]))
-	if approximate || signed && isWhole && n == len(tok) || isWhole && value <= small && n == len(tok) || vague(t[:start]) {
+	if approximate || signed && isWhole && n == len(tok) || isWhole && value <= small && n == len(tok) ||
+		vague(t[:start]) {
 		return true
 	}
 	f.add(Number, start, end, quoted)
@@ -85,10 +91,12 @@ func vague(before string) bool {
 	return false
 }
 
-// counted reports whether a number says how often something happened in the session, which no text in it states.
+// counted reports whether a number says how often something happened in the session, which no text
+// in it states.
 func counted(before, after string) bool {
 	switch after {
-	case "times", "more", "runs", "calls", "steps", "messages", "turns", "edits", "attempts", "iterations", "interactions", "exchanges":
+	case "times", "more", "runs", "calls", "steps", "messages", "turns", "edits", "attempts", "iterations",
+		"interactions", "exchanges":
 		return true
 	}
 	return strings.HasSuffix(strings.TrimRight(before, " "), "runs") || after == "failures"
@@ -97,7 +105,8 @@ func counted(before, after string) bool {
 // number reports whether a figure occurs, or follows.
 func (s *Source) number(c Claim) bool {
 	if value, ok := inWords(c.Text); ok {
-		return s.word(c.Text) || s.number(Claim{Text: strconv.Itoa(value), after: c.after}) || s.word(strings.ReplaceAll(c.Text, "-", " "))
+		return s.word(c.Text) || s.number(Claim{Text: strconv.Itoa(value), after: c.after}) ||
+			s.word(strings.ReplaceAll(c.Text, "-", " "))
 	}
 	n := numeral(c.Text)
 	figure, unit := c.Text[:n], c.Text[n:]
@@ -126,7 +135,8 @@ func (s *Source) number(c Claim) bool {
 	return false
 }
 
-// reads reports whether a figure occurs when it is read so: without what groups its digits, and with a decimal point.
+// reads reports whether a figure occurs when it is read so: without what groups its digits, and
+// with a decimal point.
 func (s *Source) reads(bare, unit string, c Claim) bool {
 	if s.figure(bare) {
 		return true
@@ -164,7 +174,8 @@ func (s *Source) reads(bare, unit string, c Claim) bool {
 		}
 	}
 	if i := strings.IndexByte(bare, '.'); i > 0 && strings.Count(bare, ".") == 1 {
-		if short := strings.TrimRight(strings.TrimRight(bare, "0"), "."); short != bare && s.figure(short) || s.figure(bare+"0") {
+		if short := strings.TrimRight(strings.TrimRight(bare, "0"), "."); short != bare && s.figure(short) ||
+			s.figure(bare+"0") {
 			return true
 		}
 	}
@@ -186,7 +197,8 @@ func (s *Source) converted(value float64, places int, unit string) bool {
 	switch unit {
 	case "%", "percent", "Prozent":
 		share := math.Round(value*1e6) / 1e8
-		return form(share) || s.figure(strings.TrimPrefix(strconv.FormatFloat(share, 'f', -1, 64), "0")) || s.rounded(value/100, places+2)
+		return form(share) || s.figure(strings.TrimPrefix(strconv.FormatFloat(share, 'f', -1, 64), "0")) ||
+			s.rounded(value/100, places+2)
 	case "s", "sec", "seconds", "Sekunden":
 		return form(math.Round(value*1000)) || s.large(value, places, 1000)
 	case "ms", "milliseconds":
@@ -227,8 +239,8 @@ func grouped(figure string) bool {
 	return !slices.ContainsFunc(groups, func(group string) bool { return len(group) != 3 || !digits(group) })
 }
 
-// figure reports whether a number stands in the source as such: not within another one, and not in a word, but for what a unit or a version puts
-// around it.
+// figure reports whether a number stands in the source as such: not within another one, and not in
+// a word, but for what a unit or a version puts around it.
 func (s *Source) figure(text string) bool {
 	f := s.all()
 	stands, known := f.stand[text]
@@ -257,7 +269,8 @@ func (s *Source) stands(text string) bool {
 			return true
 		}
 		next := in[j]
-		if isDigit(next) || !version && j+1 < len(in) && next == '.' && isDigit(in[j+1]) || next == ',' && groupBehind(in[j+1:]) && j-i <= 3 {
+		if isDigit(next) || !version && j+1 < len(in) && next == '.' && isDigit(in[j+1]) ||
+			next == ',' && groupBehind(in[j+1:]) && j-i <= 3 {
 			return false
 		}
 		if isLetter(next) || next == '_' {
@@ -291,7 +304,8 @@ func enumerated(text string, c Claim) bool {
 		if strings.TrimSpace(trimmed) == "" {
 			continue
 		}
-		item := strings.HasPrefix(trimmed, "- ") || strings.HasPrefix(trimmed, "* ") || strings.HasPrefix(trimmed, "+ ") || len(trimmed) > 2 && isDigit(initial(trimmed)) && structure(trimmed) > 0
+		item := strings.HasPrefix(trimmed, "- ") || strings.HasPrefix(trimmed, "* ") ||
+			strings.HasPrefix(trimmed, "+ ") || len(trimmed) > 2 && isDigit(initial(trimmed)) && structure(trimmed) > 0
 		switch {
 		case item && indent < 0:
 			indent, items = in, 1

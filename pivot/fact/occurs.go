@@ -14,7 +14,8 @@ func (s *Source) mask(phrase string) where {
 	return mask
 }
 
-// find looks for a phrase in the texts that pass the filter, all when it is nil, at places that fit.
+// find looks for a phrase in the texts that pass the filter, all when it is nil, at places that
+// fit.
 func (s *Source) find(phrase string, among func(n int) bool, fits func(text string, i, j int) bool) bool {
 	if phrase == "" {
 		return true
@@ -89,7 +90,8 @@ func (s *Source) identifier(c Claim) bool {
 	if strings.Contains(name, "://") {
 		return s.address(name)
 	}
-	if unescaped := markdown(name); unescaped != name && s.identifier(Claim{Kind: Identifier, Text: unescaped, quoted: c.quoted, opens: c.opens}) {
+	if unescaped := markdown(name); unescaped != name &&
+		s.identifier(Claim{Kind: Identifier, Text: unescaped, quoted: c.quoted, opens: c.opens}) {
 		return true
 	}
 	if strings.HasPrefix(name, "-") {
@@ -113,7 +115,8 @@ func (s *Source) name(name string) bool {
 	if s.word(bare) {
 		return true
 	}
-	if len(bare) >= shortest && len(bare) <= longest && isHash(bare) && s.find(bare, nil, func(text string, i, _ int) bool { return asWord(text, i, len(text)) }) {
+	if len(bare) >= shortest && len(bare) <= longest && isHash(bare) &&
+		s.find(bare, nil, func(text string, i, _ int) bool { return asWord(text, i, len(text)) }) {
 		return true
 	}
 	if !strings.HasPrefix(bare, "_") && !strings.HasSuffix(bare, "_") && s.word("__"+bare+"__") {
@@ -124,13 +127,15 @@ func (s *Source) name(name string) bool {
 			return s.name(member) // the owner says where the writer stands, not what it is
 		}
 	}
-	if name, version, ok := strings.Cut(bare, "@"); ok && name != "" && startsNumber(strings.TrimLeft(version, "^~=<>")) {
+	if name, version, ok := strings.Cut(bare, "@"); ok && name != "" &&
+		startsNumber(strings.TrimLeft(version, "^~=<>")) {
 		return s.name(name) && s.number(Claim{Kind: Number, Text: strings.TrimLeft(version, "^~=<>v")})
 	}
 	if strings.HasPrefix(bare, "$") {
 		return s.word(strings.Trim(bare, "${}"))
 	}
-	if short := strings.TrimPrefix(bare, "v"); short != bare && short != "" && isDigit(initial(short)) && s.word(short) {
+	if short := strings.TrimPrefix(bare, "v"); short != bare && short != "" && isDigit(initial(short)) &&
+		s.word(short) {
 		return true
 	}
 	if parts := split(bare); len(parts) > 1 {
@@ -151,21 +156,26 @@ func (s *Source) name(name string) bool {
 	return false
 }
 
-// qualified reports whether the last two names of a qualified one stand side by side: Type::method, (t *Type) method, class Type with a method.
+// qualified reports whether the last two names of a qualified one stand side by side: Type::method,
+// (t *Type) method, class Type with a method.
 func (s *Source) qualified(parts []string) bool {
 	owner, member := parts[len(parts)-2], parts[len(parts)-1]
 	if len(parts) > 2 && !s.word(parts[0]) {
 		return false
 	}
 	for n := range s.each(s.mask(owner).and(s.mask(member))) {
-		if in(s.texts[n].text, owner, func(text string, i, j int) bool { return asWord(text, i, j) && beside(text, i, j, member) }) {
+		if in(s.texts[n].text, owner, func(text string, i, j int) bool {
+			return asWord(text, i, j) &&
+				beside(text, i, j, member)
+		}) {
 			return true
 		}
 	}
 	return false
 }
 
-// module reports whether a dotted name is that of a file, or of something in a call on that file: package.module.Name for package/module.py.
+// module reports whether a dotted name is that of a file, or of something in a call on that file:
+// package.module.Name for package/module.py.
 func (s *Source) module(name string, parts []string) bool {
 	if strings.Count(name, ".") != len(parts)-1 {
 		return false
@@ -199,7 +209,8 @@ func markdown(text string) string {
 	return strings.NewReplacer(`\_`, "_", `\*`, "*", `\[`, "[", `\]`, "]", `\#`, "#").Replace(text)
 }
 
-// inFileOf reports whether a member stands in a call on a file that is named after its owner: session-manager.ts for SessionManager.
+// inFileOf reports whether a member stands in a call on a file that is named after its owner:
+// session-manager.ts for SessionManager.
 func (s *Source) inFileOf(owner, member string) bool {
 	if !s.word(owner) {
 		return false
@@ -220,17 +231,25 @@ func (s *Source) inFileOf(owner, member string) bool {
 		t := s.texts[n]
 		if in(t.text, ", in "+member, func(text string, i, j int) bool {
 			line := text[strings.LastIndexByte(text[:i], '\n')+1 : i] // of a traceback
-			return (j == len(text) || !isWord(text[j])) && slices.ContainsFunc(files, func(file string) bool { return strings.Contains(line, "/"+file) })
+			return (j == len(text) || !isWord(text[j])) &&
+				slices.ContainsFunc(files, func(file string) bool { return strings.Contains(line, "/"+file) })
 		}) {
 			return true
 		}
-		if !in(t.text, member, func(text string, i, j int) bool { return asWord(text, i, j) && j < len(text) && text[j] == '(' }) {
+		if !in(t.text, member, func(text string, i, j int) bool {
+			return asWord(text, i, j) && j < len(text) &&
+				text[j] == '('
+		}) {
 			continue
 		}
 		g := &s.groups[t.group]
 		for _, given := range s.texts[g.first:g.end] {
 			for _, file := range files {
-				if given.input && len(given.text) < 1000 && in(given.text, file, func(text string, i, _ int) bool { return i > 0 && (text[i-1] == '/' || text[i-1] == '\\') }) {
+				if given.input && len(given.text) < 1000 &&
+					in(given.text, file, func(text string, i, _ int) bool {
+						return i > 0 &&
+							(text[i-1] == '/' || text[i-1] == '\\')
+					}) {
 					return true
 				}
 			}
@@ -239,14 +258,16 @@ func (s *Source) inFileOf(owner, member string) bool {
 	return false
 }
 
-// beside reports whether a member belongs to the owner at text[i:j]: a few signs lie between, or the owner is declared there and the member
-// is declared behind it, before the next declaration of that kind.
+// beside reports whether a member belongs to the owner at text[i:j]: a few signs lie between, or
+// the owner is declared there and the member is declared behind it, before the next declaration of
+// that kind.
 func beside(text string, i, j int, member string) bool {
 	k := j
 	for k < len(text) && k < j+4 && !isWord(text[k]) && text[k] != '\n' {
 		k++
 	}
-	if strings.HasPrefix(text[k:], member) && k > j && asWord(text, k, k+len(member)) && strings.ContainsAny(text[j:k], ".:#>)?*&") {
+	if strings.HasPrefix(text[k:], member) && k > j && asWord(text, k, k+len(member)) &&
+		strings.ContainsAny(text[j:k], ".:#>)?*&") {
 		return true
 	}
 	before := text[max(0, i-24):i]
@@ -277,7 +298,8 @@ func beside(text string, i, j int, member string) bool {
 	})
 }
 
-// address reports whether a URL occurs, with or without its scheme, a slash at its end or a fragment.
+// address reports whether a URL occurs, with or without its scheme, a slash at its end or a
+// fragment.
 func (s *Source) address(url string) bool {
 	url = strings.TrimRight(url, "/.,;:!?)'\"*_~")
 	if s.find(url, nil, asAddress) || s.local(url) {
@@ -295,7 +317,8 @@ func (s *Source) address(url string) bool {
 	return false
 }
 
-// local reports whether an address is one of this computer of which the port and what follows it occur: it has many names.
+// local reports whether an address is one of this computer of which the port and what follows it
+// occur: it has many names.
 func (s *Source) local(url string) bool {
 	_, rest, _ := strings.Cut(url, "://")
 	host, path, _ := strings.Cut(rest, "/")

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// reckoned reports whether a number follows from two others that its sentence gives and that the source has: their sum or difference, the share
-// that one is of the other or the change between them in percent, how many times the one is the other, and their product where the text
+// reckoned reports whether a number follows from two others that its sentence gives and that the
+// source has: their sum or difference, the share that one is of the other or the change between
+// them in percent, how many times the one is the other, and their product where the text
 // multiplies. In a table it may be the sum of what stands above it.
 func (s *Source) reckoned(text string, c Claim) bool {
 	n := numeral(c.Text)
@@ -33,7 +34,8 @@ func (s *Source) reckoned(text string, c Claim) bool {
 			follows := false
 			switch unit {
 			case "%", "percent", "Prozent":
-				follows = low > 0 && (is(100*low/high) || is(100*(high-low)/high) || is(100*(high-low)/low) || is(100*high/low))
+				follows = low > 0 && (is(100*low/high) || is(100*(high-low)/high) || is(100*(high-low)/low) ||
+					is(100*high/low))
 			case "x", "×", "times":
 				follows = low > 0 && is(high/low)
 			default:

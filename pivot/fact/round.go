@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// figures are the numbers of a source, each list sorted. They are gathered when the first number is looked up.
+// figures are the numbers of a source, each list sorted. They are gathered when the first number is
+// looked up.
 type figures struct {
 	wholes   []float64       // from 1,000 on
 	decimals []float64       // with a point
@@ -41,7 +42,8 @@ func (f *figures) gather(text string) {
 		}
 		f.grouped(text, i)
 		start, points, groups := i, 0, 0
-		for i < len(text) && (isDigit(text[i]) || i+1 < len(text) && isDigit(text[i+1]) && (text[i] == '.' || text[i] == ',')) {
+		for i < len(text) && (isDigit(text[i]) || i+1 < len(text) && isDigit(text[i+1]) &&
+			(text[i] == '.' || text[i] == ',')) {
 			switch text[i] {
 			case '.':
 				points++
@@ -51,7 +53,8 @@ func (f *figures) gather(text string) {
 			i++
 		}
 		const longest = 18 // digits; what is longer is an id
-		if i-start < 3 || i-start > longest || points > 1 || start > 0 && (isWord(text[start-1]) && !escaped(text, start) || text[start-1] == '.') {
+		if i-start < 3 || i-start > longest || points > 1 ||
+			start > 0 && (isWord(text[start-1]) && !escaped(text, start) || text[start-1] == '.') {
 			continue
 		}
 		number := text[start:i]
@@ -72,13 +75,15 @@ func (f *figures) gather(text string) {
 	}
 }
 
-// grouped notes a whole number that is written in groups of three, whatever stands between them: 12.288, 12'288, 12 288.
+// grouped notes a whole number that is written in groups of three, whatever stands between them:
+// 12.288, 12'288, 12 288.
 func (f *figures) grouped(text string, at int) {
 	i := at
 	for i < len(text) && i-at < 4 && isDigit(text[i]) {
 		i++
 	}
-	if i-at > 3 || text[at] == '0' || i == len(text) || at > 0 && (isWord(text[at-1]) && !escaped(text, at) || text[at-1] == '.' || text[at-1] == ',') {
+	if i-at > 3 || text[at] == '0' || i == len(text) ||
+		at > 0 && (isWord(text[at-1]) && !escaped(text, at) || text[at-1] == '.' || text[at-1] == ',') {
 		return
 	}
 	by := ""
@@ -88,7 +93,8 @@ func (f *figures) grouped(text string, at int) {
 		}
 	}
 	value, _ := whole(text[at:i])
-	for n := 0; by != "" && n < 4 && strings.HasPrefix(text[i:], by) && len(text) >= i+len(by)+3 && digits(text[i+len(by):i+len(by)+3]); n++ {
+	for n := 0; by != "" && n < 4 && strings.HasPrefix(text[i:], by) && len(text) >= i+len(by)+3 &&
+		digits(text[i+len(by):i+len(by)+3]); n++ {
 		group, _ := whole(text[i+len(by) : i+len(by)+3])
 		value = value*1000 + group
 		i += len(by) + 3
@@ -155,7 +161,8 @@ func numeral(tok string) int {
 	return n
 }
 
-// opensGroups reports whether a word is a number of three digits at most, or the groups of one so far.
+// opensGroups reports whether a word is a number of three digits at most, or the groups of one so
+// far.
 func opensGroups(word string) bool {
 	lead := 0
 	for lead < len(word) && isDigit(word[lead]) {
@@ -164,7 +171,8 @@ func opensGroups(word string) bool {
 	return lead > 0 && lead <= 3 && numeral(word) == len(word) && !strings.ContainsAny(word, ".,:'-_TZ")
 }
 
-// groupSpace is how wide a space is that a text begins with and that parts groups of three digits, 0 where there is none.
+// groupSpace is how wide a space is that a text begins with and that parts groups of three digits,
+// 0 where there is none.
 func groupSpace(text string) int {
 	width := 0
 	for _, by := range []string{" ", "\u00a0", "\u202f", "\u2009"} {
@@ -175,7 +183,9 @@ func groupSpace(text string) int {
 	if width == 0 || len(text) < width+3 || !digits(text[width:width+3]) {
 		return 0
 	}
-	if rest := text[width+3:]; rest != "" && (isWord(rest[0]) || rest[0] == '-' || rest[0] == ':' || rest[0] == '/' || len(rest) > 1 && rest[0] == '.' && isDigit(rest[1])) {
+	if rest := text[width+3:]; rest != "" &&
+		(isWord(rest[0]) || rest[0] == '-' || rest[0] == ':' || rest[0] == '/' ||
+			len(rest) > 1 && rest[0] == '.' && isDigit(rest[1])) {
 		return 0
 	}
 	return width

@@ -13,8 +13,9 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Source is what a text may speak about. It grows with the session: a part that was added is read once. It keeps the strings of the session
-// rather than copies of them, and beside them one entry of 40 bytes for each different word. The zero value is not ready; see NewSource.
+// Source is what a text may speak about. It grows with the session: a part that was added is read
+// once. It keeps the strings of the session rather than copies of them, and beside them one entry
+// of 40 bytes for each different word. The zero value is not ready; see NewSource.
 type Source struct {
 	texts  []piece
 	groups []group
@@ -47,24 +48,28 @@ type group struct {
 
 // NewSource returns a source in which nothing occurs yet.
 func NewSource() *Source {
-	return &Source{counts: map[int]bool{}, lines: map[int]bool{}, called: map[string]int{}, files: map[string]bool{}, seen: map[string]bool{}, parsed: map[int][]simple{}}
+	return &Source{counts: map[int]bool{}, lines: map[int]bool{}, called: map[string]int{}, files: map[string]bool{},
+		seen: map[string]bool{}, parsed: map[int][]simple{}}
 }
 
-// AddText adds a text that is no message: an earlier summary, the working folder, a listing of it. What Mark struck in it is left out.
+// AddText adds a text that is no message: an earlier summary, the working folder, a listing of it.
+// What Mark struck in it is left out.
 func (s *Source) AddText(text string) {
 	s.begin("")
 	s.add(borneOut(text), false)
 }
 
-// AddFolder adds the folder that paths from now on are relative to, where a message does not name its own.
+// AddFolder adds the folder that paths from now on are relative to, where a message does not name
+// its own.
 func (s *Source) AddFolder(folder string) {
 	s.home = folder
 	s.begin(folder)
 	s.add(folder, false)
 }
 
-// AddMessage adds everything that a message says: texts and reasoning, names of files, calls with their input, output and errors; of an earlier
-// summary what is not struck. It keeps the strings of the message, and does not change it.
+// AddMessage adds everything that a message says: texts and reasoning, names of files, calls with
+// their input, output and errors; of an earlier summary what is not struck. It keeps the strings of
+// the message, and does not change it.
 func (s *Source) AddMessage(m *session.Message) {
 	cwd := ""
 	if m.Path != nil {
@@ -130,7 +135,8 @@ func (s *Source) part(p *session.Part, cwd string) {
 	for i := range st.Attachments {
 		s.add(st.Attachments[i].Filename, false)
 	}
-	// A command that goes elsewhere does so from where it ran. Where nobody says where commands run, it takes the ones after it along.
+	// A command that goes elsewhere does so from where it ran. Where nobody says where commands
+	// run, it takes the ones after it along.
 	g := &s.groups[len(s.groups)-1]
 	at := ""
 	if len(g.folders) > 0 {
@@ -208,11 +214,12 @@ func (s *Source) add(text string, input bool) {
 	s.groups[len(s.groups)-1].end = len(s.texts)
 }
 
-// inside notes what a figure or a hash of the text may be called by though it is no word of its own: 23 in v23 and 23ms, 17 and 20 in 17T20, the
-// first digits of a commit.
+// inside notes what a figure or a hash of the text may be called by though it is no word of its
+// own: 23 in v23 and 23ms, 17 and 20 in 17T20, the first digits of a commit.
 func (s *Source) inside(word string) {
 	n := len(s.texts)
-	if first := min(1, len(word)); len(word) <= 12 && (isDigit(initial(word)) || isDigit(initial(word[first:]))) && strings.IndexByte(word, '_') < 0 {
+	if first := min(1, len(word)); len(word) <= 12 && (isDigit(initial(word)) || isDigit(initial(word[first:]))) &&
+		strings.IndexByte(word, '_') < 0 {
 		for i := 0; i < len(word); {
 			from := i
 			for i < len(word) && isDigit(word[i]) {

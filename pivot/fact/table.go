@@ -18,8 +18,8 @@ func (w where) and(v where) where { return where{w[0] & v[0], w[1] & v[1], w[2] 
 
 func (w where) has(n int) bool { return w[n/64%len(w)]&(1<<(n%64)) != 0 }
 
-// table tells of each word in which texts it can stand. A phrase can only stand where all of its words do, so that most texts need not be
-// searched for it.
+// table tells of each word in which texts it can stand. A phrase can only stand where all of its
+// words do, so that most texts need not be searched for it.
 type table struct {
 	keys  []uint64
 	masks []where
@@ -78,8 +78,8 @@ func hash(word string) uint64 {
 	return h | 1
 }
 
-// isWord reports whether a byte belongs to a word: ASCII letters, digits and the underscore. Other scripts have no spaces to go by; their letters
-// end a word, and are compared with the phrase.
+// isWord reports whether a byte belongs to a word: ASCII letters, digits and the underscore. Other
+// scripts have no spaces to go by; their letters end a word, and are compared with the phrase.
 func isWord(b byte) bool {
 	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '_'
 }
@@ -88,8 +88,8 @@ func isDigit(b byte) bool { return b >= '0' && b <= '9' }
 
 func isLetter(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' }
 
-// atoms are the words of a text, from two bytes on. Behind a backslash a word is given twice: "\nname" may be the word nname, or a line break that
-// was escaped, and name.
+// atoms are the words of a text, from two bytes on. Behind a backslash a word is given twice:
+// "\nname" may be the word nname, or a line break that was escaped, and name.
 func atoms(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for i := 0; i < len(text); {

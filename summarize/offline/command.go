@@ -35,7 +35,8 @@ func (f *facts) commands() section {
 		}
 		key := main.Name + "\x00" + strings.Join(main.Targets, " ") + "\x00" + strings.Join(main.Narrow, " ")
 		if main.Kind == call.History {
-			// Every commit is an event of its own; attempts that left nothing are one line together.
+			// Every commit is an event of its own; attempts that left nothing are one line
+			// together.
 			key = main.Name
 			if line := committed(f.log[c.Message].Parts[c.Part].State.Result()); line != "" {
 				key += "\x00" + line
@@ -128,9 +129,11 @@ func (f *facts) commands() section {
 	return s
 }
 
-// notable reports whether a command that is neither test nor build is worth a line: it failed, or it is a script of the project.
+// notable reports whether a command that is neither test nor build is worth a line: it failed, or
+// it is a script of the project.
 func notable(c *call.Call, main *call.Invocation) bool {
-	return c.Outcome.Known && main.Name != "git add" && (strings.Contains(main.Name, " ") || strings.HasSuffix(main.Name, ".sh"))
+	return c.Outcome.Known && main.Name != "git add" &&
+		(strings.Contains(main.Name, " ") || strings.HasSuffix(main.Name, ".sh"))
 }
 
 // distinct leaves out items that say what an earlier one says.
@@ -147,7 +150,8 @@ func distinct(items []item) []item {
 func committed(output string) string {
 	for row := range strings.Lines(call.Bound(output)) {
 		row = strings.TrimSpace(row)
-		if strings.HasPrefix(row, "[") && strings.Contains(row, "] ") || strings.HasPrefix(row, "Switched to") || strings.HasPrefix(row, "To ") || strings.Contains(row, "/pull/") && strings.HasPrefix(row, "https://") {
+		if strings.HasPrefix(row, "[") && strings.Contains(row, "] ") || strings.HasPrefix(row, "Switched to") ||
+			strings.HasPrefix(row, "To ") || strings.Contains(row, "/pull/") && strings.HasPrefix(row, "https://") {
 			return row
 		}
 	}

@@ -56,7 +56,8 @@ func (f *facts) decisions() section {
 			whole := text
 			if score >= 4 {
 				// What follows a root cause mostly belongs to it.
-				for n := i + 1; n < len(sentences) && n <= i+2 && len(whole)+len(sentences[n]) < 420 && !strings.HasSuffix(sentences[n], "?"); n++ {
+				for n := i + 1; n < len(sentences) && n <= i+2 && len(whole)+len(sentences[n]) < 420 &&
+					!strings.HasSuffix(sentences[n], "?"); n++ {
 					whole += " " + sentences[n]
 					skip = n
 				}

@@ -52,13 +52,16 @@ func (f *facts) changes() []change {
 	var changes []change
 	for i := range f.files {
 		file := &f.files[i]
-		if !file.Changed() || file.Creates > 0 && file.Gone() && file.Perhaps == "" && !f.kept(headDone, code(f.short(file.Path), 200)) {
+		if !file.Changed() || file.Creates > 0 && file.Gone() && file.Perhaps == "" &&
+			!f.kept(headDone, code(f.short(file.Path), 200)) {
 			continue // made and removed again: nothing is left of it, and nobody was told that there is
 		}
 		at[file.Path] = len(changes)
 		changes = append(changes, change{
-			path: f.short(file.Path), creates: min(file.Creates, 1), edits: file.Edits, deletes: file.Deletes, added: file.Added, removed: file.Removed,
-			gone: file.Gone(), perhaps: recall.Past(file.Perhaps), moved: f.short(file.From), weight: 30 + 2*min(8, file.Edits+file.Creates) + f.recentCall(file.At, 22),
+			path: f.short(file.Path), creates: min(file.Creates, 1), edits: file.Edits, deletes: file.Deletes,
+			added: file.Added, removed: file.Removed,
+			gone: file.Gone(), perhaps: recall.Past(file.Perhaps), moved: f.short(file.From), weight: 30 +
+				2*min(8, file.Edits+file.Creates) + f.recentCall(file.At, 22),
 		})
 	}
 	for n := range f.calls {
@@ -95,7 +98,8 @@ func (f *facts) changes() []change {
 	return changes
 }
 
-// touches says in few words what an action changed: what it defines, else a replacement that is short enough to quote.
+// touches says in few words what an action changed: what it defines, else a replacement that is
+// short enough to quote.
 func touches(a *call.Action) []string {
 	if !a.Exact && a.Op == call.Edit {
 		if a.New != "" && len(a.New) < 600 && !strings.Contains(a.New, "\n") {
@@ -174,7 +178,8 @@ func (c *change) String() string {
 		text += fmt.Sprintf(" (+%d −%d)", c.added, c.removed)
 	}
 	if len(c.what) > 0 && !c.gone {
-		// Names say more than quoted lines. What was shown once stays among the first, however many follow.
+		// Names say more than quoted lines. What was shown once stays among the first, however many
+		// follow.
 		slices.SortStableFunc(c.what, func(a, b string) int { return strings.Count(a, "`") - strings.Count(b, "`") })
 		names := len(c.what)
 		if at := slices.IndexFunc(c.what, func(s string) bool { return strings.Contains(s, "`") }); at >= 0 {
@@ -190,7 +195,8 @@ func (c *change) String() string {
 	return text
 }
 
-// reports are what the assistant told at the ends of its turns, and on the way when something was finished.
+// reports are what the assistant told at the ends of its turns, and on the way when something was
+// finished.
 func (f *facts) reports() []item {
 	var all []item
 	for n, a := range f.answers {
@@ -199,14 +205,17 @@ func (f *facts) reports() []item {
 		}
 		if a.closing || f.kept(headProgress, a.text) {
 			if text := gist(a.text, 300); len(text) > 30 {
-				all = append(all, item{text: "Reported: " + quote(text, 440), weight: 30 + f.recent(a.message, 26) + f.focused(text)})
+				all = append(all, item{text: "Reported: " + quote(text, 440), weight: 30 + f.recent(a.message, 26) +
+					f.focused(text)})
 			}
 			continue
 		}
 		for _, s := range recall.Sentences(a.text) {
 			lower := strings.ToLower(s)
-			if len(s) > 30 && len(s) < 300 && s[0] != '|' && !strings.HasPrefix(lower, "let me") && has(lower, reported) {
-				all = append(all, item{text: "Reported: " + quote(s, 300), weight: 14 + f.recent(a.message, 24) + f.focused(s)})
+			if len(s) > 30 && len(s) < 300 && s[0] != '|' && !strings.HasPrefix(lower, "let me") &&
+				has(lower, reported) {
+				all = append(all, item{text: "Reported: " + quote(s, 300), weight: 14 + f.recent(a.message, 24) +
+					f.focused(s)})
 				break
 			}
 		}
@@ -214,14 +223,16 @@ func (f *facts) reports() []item {
 	return f.heaviest(headDone, all, 16)
 }
 
-// gist is the beginning of a report: its sentences, without headings, tables and rules, as far as they fit.
+// gist is the beginning of a report: its sentences, without headings, tables and rules, as far as
+// they fit.
 func gist(text string, size int) string {
 	var b strings.Builder
 	var titles []string
 	for row := range strings.Lines(text) {
 		trimmed := strings.TrimSpace(row)
 		switch {
-		case trimmed == "" || strings.HasPrefix(trimmed, "|") || strings.Contains(trimmed, "──") || strings.Trim(trimmed, "-=*_ ") == "":
+		case trimmed == "" || strings.HasPrefix(trimmed, "|") || strings.Contains(trimmed, "──") ||
+			strings.Trim(trimmed, "-=*_ ") == "":
 			continue
 		case strings.HasPrefix(trimmed, "#"):
 			titles = append(titles, strings.TrimSpace(strings.TrimLeft(trimmed, "#")))

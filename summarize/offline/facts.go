@@ -62,7 +62,8 @@ func collect(log []session.Message, r pivot.Request) *facts {
 		f.ran = call.Calls(f.whole)
 	}
 	// What failed in the tail can be seen there.
-	f.failures = slices.DeleteFunc(recall.FailuresOf(f.whole, f.ran), func(e recall.Failure) bool { return e.At >= len(f.calls) })
+	f.failures = slices.DeleteFunc(recall.FailuresOf(f.whole, f.ran),
+		func(e recall.Failure) bool { return e.At >= len(f.calls) })
 	f.todos = recall.Todos(f.whole)
 	f.question, f.waiting = recall.Pending(f.whole)
 	for i := range f.tail {
@@ -128,7 +129,8 @@ func (f *facts) listen() {
 			switch {
 			case p.Type == session.ToolPart:
 				closing, question = -1, ""
-			case p.Type == session.TextPart && !p.Ignored && !p.Synthetic && strings.TrimSpace(p.Text) != "" && strings.TrimSpace(p.Text) != "No response requested.":
+			case p.Type == session.TextPart && !p.Ignored && !p.Synthetic && strings.TrimSpace(p.Text) != "" &&
+				strings.TrimSpace(p.Text) != "No response requested.":
 				f.answers = append(f.answers, said{message: i, text: recall.Prose(p.Text)})
 				closing = len(f.answers) - 1
 				if q, ok := recall.Pending(f.log[i : i+1]); ok {
@@ -179,7 +181,8 @@ func (f *facts) focused(text string) int {
 // keywords are the words of a focus that say something.
 func keywords(focus string) []string {
 	var words []string
-	for _, w := range strings.FieldsFunc(strings.ToLower(focus), func(r rune) bool { return strings.ContainsRune(" \t\n,;:.!?()\"'", r) }) {
+	for _, w := range strings.FieldsFunc(strings.ToLower(focus),
+		func(r rune) bool { return strings.ContainsRune(" \t\n,;:.!?()\"'", r) }) {
 		if len(w) > 3 {
 			words = append(words, w)
 		}
@@ -190,7 +193,8 @@ func keywords(focus string) []string {
 // short gives a path relative to the working folder.
 func (f *facts) short(name string) string { return call.Shorten(name, f.directory) }
 
-// shortLine takes the working folder out of the paths of a command or of a line of output. A search path needs it.
+// shortLine takes the working folder out of the paths of a command or of a line of output. A search
+// path needs it.
 func (f *facts) shortLine(line string) string {
 	if len(f.directory) < 4 || strings.Contains(line, "PATH=") {
 		return line

@@ -70,10 +70,13 @@ func (f *facts) relevant() section {
 
 // passing reports whether a path is in a folder for things that do not last.
 func passing(name string) bool {
-	return strings.HasPrefix(name, "/tmp/") || strings.HasPrefix(name, "/private/tmp/") || strings.HasPrefix(name, "/var/folders/") || strings.Contains(name, `\Temp\`) || strings.Contains(name, "/Temp/") || strings.Contains(name, "/tool-results/")
+	return strings.HasPrefix(name, "/tmp/") || strings.HasPrefix(name, "/private/tmp/") ||
+		strings.HasPrefix(name, "/var/folders/") || strings.Contains(name, `\Temp\`) ||
+		strings.Contains(name, "/Temp/") || strings.Contains(name, "/tool-results/")
 }
 
-// keyFacts are small things that are needed again: the folder, branches, ports, versions, pages that were read, files that the user attached.
+// keyFacts are small things that are needed again: the folder, branches, ports, versions, pages
+// that were read, files that the user attached.
 func (f *facts) keyFacts() section {
 	s := section{heading: headFacts}
 	seen := map[string]bool{}
@@ -105,7 +108,8 @@ func (f *facts) keyFacts() section {
 	}
 	for _, r := range f.requests {
 		for _, p := range ports(r.text) {
-			if !slices.ContainsFunc(f.values, func(v recall.Value) bool { return v.Now == p || slices.Contains(v.Was, p) }) {
+			if !slices.ContainsFunc(f.values,
+				func(v recall.Value) bool { return v.Now == p || slices.Contains(v.Was, p) }) {
 				add("Port: "+p, 52)
 			}
 		}
@@ -131,8 +135,11 @@ func (f *facts) keyFacts() section {
 		if a := &c.Actions[0]; a.Op == call.Fetch && strings.Contains(a.Query, "://") {
 			add("Page that was read: "+line(a.Query, 300), 28+f.recentCall(n, 10))
 		}
-		if command := c.Command(); len(command) < 60 && (strings.HasSuffix(command, "--version") || strings.HasSuffix(command, " version") || strings.HasSuffix(command, " -v") && len(command) < 16) {
-			if output := strings.TrimSpace(f.log[c.Message].Parts[c.Part].State.Output); output != "" && len(output) < 120 && !strings.Contains(output, "\n") {
+		if command := c.Command(); len(command) < 60 &&
+			(strings.HasSuffix(command, "--version") || strings.HasSuffix(command, " version") ||
+				strings.HasSuffix(command, " -v") && len(command) < 16) {
+			if output := strings.TrimSpace(f.log[c.Message].Parts[c.Part].State.Output); output != "" &&
+				len(output) < 120 && !strings.Contains(output, "\n") {
 				add(code(command, 60)+" says "+code(output, 120), 36)
 			}
 		}
@@ -153,7 +160,8 @@ func (f *facts) branch() string {
 			for _, mark := range []string{"On branch ", "Switched to a new branch '", "Switched to branch '", "## "} {
 				if rest, ok := strings.CutPrefix(row, mark); ok {
 					name, _, _ := strings.Cut(strings.TrimRight(rest, "'"), "...")
-					if name != "" && !strings.Contains(name, " ") && (mark != "## " || strings.Contains(c.Command(), "status")) {
+					if name != "" && !strings.Contains(name, " ") &&
+						(mark != "## " || strings.Contains(c.Command(), "status")) {
 						return name
 					}
 				}

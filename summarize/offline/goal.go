@@ -15,7 +15,8 @@ const (
 	laterMost = 30   // how many of them
 )
 
-// goal is the task in the user's own words: the first request whole as far as it goes, then what the user said after it.
+// goal is the task in the user's own words: the first request whole as far as it goes, then what
+// the user said after it.
 func (f *facts) goal() section {
 	s := section{heading: headGoal, must: true}
 	first := true
@@ -27,7 +28,8 @@ func (f *facts) goal() section {
 		first = false
 		s.items = append(s.items, it)
 	}
-	later := slices.DeleteFunc(slices.Clone(f.requests), func(r said) bool { return strings.HasPrefix(r.text, "/") && !strings.ContainsAny(r.text, " \n") })
+	later := slices.DeleteFunc(slices.Clone(f.requests),
+		func(r said) bool { return strings.HasPrefix(r.text, "/") && !strings.ContainsAny(r.text, " \n") })
 	for first && len(later) > 1 && small(later[0].text) {
 		later = later[1:] // a greeting is not the task
 	}
@@ -73,7 +75,8 @@ func (f *facts) goal() section {
 	return bounded(s)
 }
 
-// bounded keeps what many pivots carry forward from growing without end: the task, and the newest requests, older ones short.
+// bounded keeps what many pivots carry forward from growing without end: the task, and the newest
+// requests, older ones short.
 func bounded(s section) section {
 	if over := len(s.items) - 1 - laterMost; over > 0 {
 		s.items = slices.Delete(s.items, 1, 1+over)
@@ -116,7 +119,8 @@ func (f *facts) constraints() section {
 		if c.Preference {
 			it.weight -= 12
 		}
-		if lower := strings.ToLower(c.Text); strings.Contains(lower, "never") || strings.Contains(lower, "always") || strings.Contains(lower, "must") {
+		if lower := strings.ToLower(c.Text); strings.Contains(lower, "never") || strings.Contains(lower, "always") ||
+			strings.Contains(lower, "must") {
 			it.weight += 6
 		}
 		add(it)

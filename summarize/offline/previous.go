@@ -9,8 +9,8 @@ import (
 // summary is an earlier summary of this package, read back.
 type summary struct{ sections map[string][]item }
 
-// items are the bullets below a heading, as they were written. What only said that something was left out is not among them.
-// A nil summary has none.
+// items are the bullets below a heading, as they were written. What only said that something was
+// left out is not among them. A nil summary has none.
 func (s *summary) items(heading string) []item {
 	if s == nil {
 		return nil
@@ -18,8 +18,8 @@ func (s *summary) items(heading string) []item {
 	return slices.Clone(s.sections[heading])
 }
 
-// parse reads back what write wrote; ok is false for a text that somebody else wrote. What was added below its sections by others
-// is not read.
+// parse reads back what write wrote; ok is false for a text that somebody else wrote. What was
+// added below its sections by others is not read.
 func parse(text string) (s *summary, ok bool) {
 	at := strings.Index(text, origin)
 	if at < 0 {
@@ -57,7 +57,8 @@ func parse(text string) (s *summary, ok bool) {
 	return s, true
 }
 
-var headings = []string{headGoal, headConstraints, headDecisions, headDone, headCommands, headUnresolved, headProgress, headNext, headFiles, headFacts, headEarlier}
+var headings = []string{headGoal, headConstraints, headDecisions, headDone, headCommands, headUnresolved, headProgress,
+	headNext, headFiles, headFacts, headEarlier}
 
 // parseChange reads back a line of the files that changed.
 func parseChange(text string) (change, bool) {

@@ -8,7 +8,8 @@ import (
 	"github.com/winnowhq/winnow/recall"
 )
 
-// progress is what was being done when the log ended: the item at work, the last statement, the last calls, what is untested.
+// progress is what was being done when the log ended: the item at work, the last statement, the
+// last calls, what is untested.
 func (f *facts) progress() section {
 	s := section{heading: headProgress}
 	for i := range f.todos {
@@ -125,7 +126,8 @@ func (f *facts) changedAt(name string) int {
 	return -1
 }
 
-// next is what comes next: the question that waits, the request that was not answered, open todos, the assistant's plan, and what follows from failures.
+// next is what comes next: the question that waits, the request that was not answered, open todos,
+// the assistant's plan, and what follows from failures.
 func (f *facts) next() section {
 	s := section{heading: headNext, must: true}
 	if f.waiting {
@@ -168,15 +170,18 @@ func (f *facts) next() section {
 	return s
 }
 
-// closed reports whether the assistant ended its turn: its newest text came after the newest request and no call came after it.
+// closed reports whether the assistant ended its turn: its newest text came after the newest
+// request and no call came after it.
 func (f *facts) closed() bool {
 	n := len(f.answers)
-	return n > 0 && f.answers[n-1].closing && (len(f.requests) == 0 || f.answers[n-1].message > f.requests[len(f.requests)-1].message)
+	return n > 0 && f.answers[n-1].closing &&
+		(len(f.requests) == 0 || f.answers[n-1].message > f.requests[len(f.requests)-1].message)
 }
 
 // unanswered reports whether nothing but user messages follows a message.
 func (f *facts) unanswered(message int) bool {
-	return f.byMessage[message+1] >= len(f.calls) && (len(f.answers) == 0 || f.answers[len(f.answers)-1].message < message)
+	return f.byMessage[message+1] >= len(f.calls) &&
+		(len(f.answers) == 0 || f.answers[len(f.answers)-1].message < message)
 }
 
 // plan is what the assistant said last about what it will do.

@@ -7,8 +7,9 @@ import (
 	"github.com/winnowhq/winnow/recall"
 )
 
-// standing are the beginnings of what an earlier summary of this package said, by heading. The summary is made from the log; this says only which of
-// what the log has was worth a line before, so that it is not left out for what is merely newer.
+// standing are the beginnings of what an earlier summary of this package said, by heading. The
+// summary is made from the log; this says only which of what the log has was worth a line before,
+// so that it is not left out for what is merely newer.
 func standing(previous string) map[string][]string {
 	s, ok := parse(previous)
 	if !ok {
@@ -26,13 +27,15 @@ func standing(previous string) map[string][]string {
 	return stood
 }
 
-// beginning is what an item is known by from one summary to the next: the path or command that it begins with, else its first words.
+// beginning is what an item is known by from one summary to the next: the path or command that it
+// begins with, else its first words.
 func beginning(text string) string {
 	if strings.HasPrefix(text, "`") {
 		return "`" + first(text)
 	}
 	text = strings.ToLower(text)
-	for _, label := range []string{"the assistant's last statement", "the statement before it", "reported", "then", "the user asked"} {
+	for _, label := range []string{"the assistant's last statement", "the statement before it", "reported", "then",
+		"the user asked"} {
 		if rest, ok := strings.CutPrefix(text, label); ok {
 			if _, quoted, ok := strings.Cut(rest, ": "); ok {
 				text = quoted
@@ -60,10 +63,12 @@ func (f *facts) kept(heading, text string) bool {
 	})
 }
 
-// stays is what an item weighs more that the last summary had: rules, decisions and values are the last to go, and outcomes of commands the first.
+// stays is what an item weighs more that the last summary had: rules, decisions and values are the
+// last to go, and outcomes of commands the first.
 var stays = map[string]int{headDecisions: 80, headFacts: 80, headDone: 60, headFiles: 40, headCommands: 25}
 
-// settle lets what stood before stay before what is new, and says behind each item what of it no longer holds.
+// settle lets what stood before stay before what is new, and says behind each item what of it no
+// longer holds.
 func (f *facts) settle(s section) section {
 	for i := range s.items {
 		it := &s.items[i]

@@ -22,7 +22,8 @@ func symbols(name, text string, most int) []string {
 			continue
 		}
 		if prose {
-			if heading := strings.TrimSpace(strings.TrimLeft(trimmed, "#")); !fenced && strings.HasPrefix(row, "#") && len(heading) < 60 && len(names) < most {
+			if heading := strings.TrimSpace(strings.TrimLeft(trimmed, "#")); !fenced && strings.HasPrefix(row, "#") &&
+				len(heading) < 60 && len(names) < most {
 				names = append(names, "\""+line(heading, 60)+"\"")
 			}
 			continue
@@ -69,7 +70,8 @@ func defined(word, rest string) string {
 		rest = fields[len(fields)-1]
 	}
 	end := 0
-	for end < len(rest) && (rest[end] == '_' || rest[end] == '$' || rest[end] >= '0' && rest[end] <= '9' || rest[end] >= 'a' && rest[end] <= 'z' || rest[end] >= 'A' && rest[end] <= 'Z' || rest[end] >= 0x80) {
+	for end < len(rest) && (rest[end] == '_' || rest[end] == '$' || rest[end] >= '0' && rest[end] <= '9' ||
+		rest[end] >= 'a' && rest[end] <= 'z' || rest[end] >= 'A' && rest[end] <= 'Z' || rest[end] >= 0x80) {
 		end++
 	}
 	if end < 2 || end > 60 {

@@ -10,7 +10,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// unresolved are the errors after which nothing of their kind worked, and the calls that never ended. Newest first.
+// unresolved are the errors after which nothing of their kind worked, and the calls that never
+// ended. Newest first.
 func (f *facts) unresolved() section {
 	s := section{heading: headUnresolved, must: true}
 	same := map[string]bool{}
@@ -73,16 +74,18 @@ func (f *facts) failed(e *recall.Failure) string {
 	return text
 }
 
-// settled reports whether something in this log made an earlier failure good: the same command or one that covers it worked, or the same file
-// was changed.
+// settled reports whether something in this log made an earlier failure good: the same command or
+// one that covers it worked, or the same file was changed.
 func (f *facts) settled(target string) bool {
 	earlier := call.Main(call.Invocations(target))
-	if weak := earlier == nil || earlier.Kind == call.Look || earlier.Kind == call.Perform; weak && len(f.calls) > recall.Attempt {
+	if weak := earlier == nil || earlier.Kind == call.Look ||
+		earlier.Kind == call.Perform; weak && len(f.calls) > recall.Attempt {
 		return true // it was needed for something that has been done in another way since, or given up
 	}
 	if len(f.calls) > recall.Overtaken {
 		for n := range f.calls {
-			if c := &f.calls[n]; c.Outcome.Known && !c.Outcome.Failed && c.Main != nil && earlier != nil && (c.Main.Kind == earlier.Kind || c.Main.Kind == call.Test) {
+			if c := &f.calls[n]; c.Outcome.Known && !c.Outcome.Failed && c.Main != nil && earlier != nil &&
+				(c.Main.Kind == earlier.Kind || c.Main.Kind == call.Test) {
 				return true
 			}
 		}
@@ -115,7 +118,9 @@ func (f *facts) interrupted() []item {
 		return nil // the tail says how it went on
 	}
 	var all []item
-	last := -1 // the newest message with a call that ended: what is older and open has lost its result, and is not going on
+	// the newest message with a call that ended: what is older and open has lost its result, and is
+	// not going on
+	last := -1
 	for n := range f.calls {
 		if f.calls[n].Outcome.Known || f.calls[n].Status == session.Completed {
 			last = f.calls[n].Message
@@ -138,12 +143,14 @@ func (f *facts) interrupted() []item {
 	return append(all, f.stopped()...)
 }
 
-// stopped are the newest calls that the user refused or broke off: they say that something else is wanted.
+// stopped are the newest calls that the user refused or broke off: they say that something else is
+// wanted.
 func (f *facts) stopped() []item {
 	var all []item
 	for n := max(0, len(f.calls)-8); n < len(f.calls); n++ {
 		if c := &f.calls[n]; c.Outcome.Refused {
-			all = append(all, item{text: "Stopped by the user: " + line(c.Tool, 40) + " " + code(f.shortLine(stripFolder(c.Target())), 160), weight: 74})
+			all = append(all, item{text: "Stopped by the user: " + line(c.Tool, 40) + " " +
+				code(f.shortLine(stripFolder(c.Target())), 160), weight: 74})
 		}
 	}
 	return distinct(all)

@@ -23,7 +23,8 @@ const (
 	headEarlier     = "Earlier summary"
 )
 
-// origin is the first line of every summary: it tells its reader how far to trust it, and this package that it may read it back.
+// origin is the first line of every summary: it tells its reader how far to trust it, and this
+// package that it may read it back.
 const origin = "Made from the log without a model: quotes are verbatim, counts are computed."
 
 // section is a heading and its items.
@@ -67,7 +68,8 @@ func (i *item) cost() int {
 func write(sections []section, budget int) string {
 	sections = slices.DeleteFunc(sections, func(s section) bool { return len(s.items) == 0 })
 	total := cost(sections, false)
-	// What must be kept takes three fifths at most as long as shorter lines can do it: the rest says where the work stands.
+	// What must be kept takes three fifths at most as long as shorter lines can do it: the rest
+	// says where the work stands.
 	for size := 900; total > budget && size >= 160 && cost(sections, true) > budget*3/5; size = size * 2 / 3 {
 		shorten(sections, size, true)
 		total = cost(sections, false)
@@ -99,10 +101,12 @@ func write(sections []section, budget int) string {
 	return hard(b.String(), budget)
 }
 
-// whereElse says that what was left out is not lost. How it is had depends on who reads the summary: some agents have a tool for it.
+// whereElse says that what was left out is not lost. How it is had depends on who reads the
+// summary: some agents have a tool for it.
 const whereElse = "\nWhat was left out here is still in the log.\n"
 
-// drop leaves out the items that weigh least until the rest fits, and notes how many went from each section. What must be kept stays.
+// drop leaves out the items that weigh least until the rest fits, and notes how many went from each
+// section. What must be kept stays.
 func drop(sections []section, total, budget int) ([]section, int) {
 	type place struct{ section, item, weight int }
 	var places []place
@@ -193,7 +197,8 @@ func shorten(sections []section, size int, must bool) {
 	}
 }
 
-// thin takes items out of what must be kept when it cannot all be kept: the lightest first, but one of each section stays.
+// thin takes items out of what must be kept when it cannot all be kept: the lightest first, but one
+// of each section stays.
 func thin(sections []section, total, budget int) {
 	gone := map[int]int{}
 	defer func() {
@@ -240,8 +245,8 @@ func hard(text string, budget int) string {
 	return b.String()
 }
 
-// clip shortens a line to so many bytes at a character's start, preferably between words. The ellipsis stands against a word that was cut: half a name
-// is no name.
+// clip shortens a line to so many bytes at a character's start, preferably between words. The
+// ellipsis stands against a word that was cut: half a name is no name.
 func clip(text string, size int) string {
 	if len(text) <= size {
 		return text
@@ -258,8 +263,8 @@ func clip(text string, size int) string {
 	return strings.TrimRight(text[:size], " ,;:") + " …"
 }
 
-// line makes one line of a text that is safe to quote: white space joined, control characters and markup that a program
-// would take for a tool call taken out of action.
+// line makes one line of a text that is safe to quote: white space joined, control characters and
+// markup that a program would take for a tool call taken out of action.
 func line(text string, size int) string {
 	if len(text) > 8*size {
 		text = text[:8*size]
@@ -277,7 +282,8 @@ func line(text string, size int) string {
 // bold is emphasis around words: not the ** of a glob, which stands against a slash.
 var bold = regexp.MustCompile(`(^|[\s(\["'])\*\*([^\s*/][^*]*)\*\*($|[\s.,;:!?)\]"'])`)
 
-// markup are the beginnings of tool calls as models write them into text. A summary with one in it would not count.
+// markup are the beginnings of tool calls as models write them into text. A summary with one in it
+// would not count.
 var markup = regexp.MustCompile(`(?i)<(/?(?:\w+:)?(?:function_calls|function=|invoke|parameter|tool_call|tool_use|\||｜))|\[(TOOL_CALLS)\]`)
 
 func disarm(text string) string {
