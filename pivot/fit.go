@@ -11,26 +11,26 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
-// cutOutput is how many characters of a tool output a summariser needs at the most: enough for a
-// stack trace and the lines around it.
+// cutOutput is how many characters of a tool output a summariser needs at most: enough for a stack
+// trace and the lines around it.
 const cutOutput = 2_000
 
-// correction is how many tokens stay free in every request, so that a second try can be told what
-// was wrong with the first.
+// correction is how many tokens stay free in every request, so that a second attempt can be told
+// what was wrong with the first.
 const correction = 64
 
-// framing is what a provider adds to each message of a request, in tokens: roles and separators.
+// framing is how many tokens a provider adds to each message for roles and separators.
 const framing = 8
 
-// Fit makes a request fit a summariser that takes limit tokens; 0 is without limit. It escalates
-// only as far as it must: a request that extends the conversation stays one while it fits, with
-// Budget tokens to spare; else the messages are sent by themselves, and what does not fit is cut:
-// media to text, outputs cut to 2,000 characters, oldest exchanges dropped with a note of how many.
-// What elisions hide is hidden already. A request whose newest exchange alone is too long is split
-// into chunks, to be summarised one after the other and merged: Fit then returns more than one
-// request, of which each but the first wants the answer before it as its Previous. Every request
-// that is returned fits, unless system prompt, instruction and previous summary alone do not: ok is
-// false then, and only a summariser without a limit can help.
+// Fit makes a request fit a summariser that takes limit tokens; 0 means unlimited. It goes only as
+// far as it must. A request that extends the conversation stays so if it fits with Budget tokens to
+// spare; otherwise the messages are sent by themselves. If they do not fit, media become text,
+// outputs are cut to 2,000 characters, and the oldest exchanges are dropped with a note of how
+// many. Elisions are applied already. If the newest exchange alone is too long, the request is
+// split into chunks that are summarised one after the other: Fit then returns several requests, and
+// each after the first needs the previous answer as its Previous. Every request returned fits. If
+// system prompt, instruction and previous summary alone are too long, ok is false, and only a
+// summariser without a limit can help.
 func Fit(r Request, limit int, facts *rule.Facts) (requests []Request, ok bool) {
 	if r.Prefix != nil {
 		size := r.Tokens(facts)
@@ -77,15 +77,15 @@ func Fit(r Request, limit int, facts *rule.Facts) (requests []Request, ok bool) 
 	return chunks(r, limit, facts)
 }
 
-// Plain is the request without the conversation's prefix; because is noted.
+// Plain returns the request without the conversation's prefix and notes why.
 func (r Request) Plain(because string) Request {
 	r.Prefix = nil
 	r.Notes = append(slices.Clip(r.Notes), "the request did not extend the conversation: "+because)
 	return r
 }
 
-// AsText is the request with its messages written down as text, for a model that does not take them
-// as they are: calls of tools that it is not offered, reasoning that is not its own.
+// AsText returns the request with its messages written as text, for a model that rejects them as
+// messages: calls of tools that it is not offered, reasoning that is not its own.
 func (r Request) AsText() Request {
 	messages := make([]session.Message, 0, len(r.Messages))
 	for i := range r.Messages {
@@ -103,7 +103,7 @@ func (r Request) AsText() Request {
 	return r
 }
 
-// Tokens is the size of a request as a summariser is sent it.
+// Tokens returns the size of a request as it is sent to the summariser.
 func (r Request) Tokens(facts *rule.Facts) int {
 	if r.Prefix != nil {
 		total := r.Prefix.Overhead + facts.Count(r.Aligned()) + correction + framing
@@ -119,7 +119,7 @@ func (r Request) Tokens(facts *rule.Facts) int {
 	return total
 }
 
-// fixed is what every request has, whatever it folds: prompts, the previous summary, framing.
+// fixed is the size of what every request has: prompts, the previous summary, framing.
 func (r Request) fixed(facts *rule.Facts) int {
 	return facts.Count(r.System) + max(facts.Count(r.Instruction), facts.Count(r.Update)) + facts.Count(r.Standing) +
 		facts.Count(r.length()) + facts.Count(r.Previous) + 2*facts.Count(wire.Question) +
@@ -138,8 +138,8 @@ func messageTokens(m *session.Message, facts *rule.Facts) int {
 	return total
 }
 
-// rewrite changes parts of messages, on copies: what was handed in stays as it is. It returns the
-// sum of what the change counts; a part for which it counts 0 stays.
+// rewrite changes copies of parts and returns the sum of what change counts. A part for which it
+// counts 0 stays as it is.
 func rewrite(messages []session.Message, change func(session.Part) (session.Part, int)) int {
 	changed := 0
 	for i := range messages {
@@ -180,7 +180,7 @@ func mediaToText(messages []session.Message) int {
 	})
 }
 
-// asText stands for a file that cannot be sent.
+// asText replaces a file that cannot be sent.
 func asText(p session.Part) session.Part {
 	name := p.Filename
 	if name == "" {
@@ -223,8 +223,8 @@ func cutOutputs(messages []session.Message) int {
 	})
 }
 
-// cutText keeps the beginning of a text, to so many bytes and a whole character, and says that it
-// was cut.
+// cutText keeps the first size bytes of a text, ending at a whole character, and says that it was
+// cut.
 func cutText(text string, size int) string {
 	if len(text) <= size {
 		return text
@@ -232,8 +232,8 @@ func cutText(text string, size int) string {
 	return beginning(text, size) + "\n[truncated]"
 }
 
-// cutTo keeps the beginning of a text, to about so many tokens. It looks no further than it must:
-// what is cut into a thousand pieces is not measured a thousand times.
+// cutTo keeps about the first tokens of a text. It measures no more than it must: text cut into a
+// thousand pieces is not measured a thousand times.
 func cutTo(text string, tokens int, facts *rule.Facts) string {
 	for size := 8*max(0, tokens) + 64; size < len(text); size *= 2 {
 		if head := beginning(text, size); facts.Count(head) > tokens {
@@ -251,7 +251,7 @@ func cutTo(text string, tokens int, facts *rule.Facts) string {
 	return text
 }
 
-// beginning is what a text begins with, to so many bytes and a whole character.
+// beginning returns the first size bytes of a text, ending at a whole character.
 func beginning(text string, size int) string {
 	for size > 0 && !utf8.RuneStart(text[size]) {
 		size--
@@ -259,8 +259,8 @@ func beginning(text string, size int) string {
 	return text[:size]
 }
 
-// dropOldest drops whole exchanges from the beginning until the rest fits, the newest always stays.
-// An exchange is a turn; within one turn, a message of the assistant.
+// dropOldest drops whole exchanges from the beginning until the rest fits; the newest always stays.
+// An exchange is a turn or, inside the last turn, an assistant message.
 func dropOldest(r *Request, room int, facts *rule.Facts) int {
 	total := 0
 	for i := range r.Messages {
@@ -300,8 +300,8 @@ func nextExchange(messages []session.Message, at int) int {
 	return min(at+1, len(messages)) // the last turn: step by step
 }
 
-// Split makes pieces that fit of a request, without leaving anything out: of what is left when a
-// piece turned out to be too long.
+// Split cuts a request into pieces that fit, without dropping anything. It is used when a piece
+// turned out to be too long.
 func Split(r Request, limit int, facts *rule.Facts) (requests []Request, ok bool) {
 	if limit <= 0 || r.Tokens(facts) <= limit {
 		return []Request{r}, true
@@ -309,7 +309,7 @@ func Split(r Request, limit int, facts *rule.Facts) (requests []Request, ok bool
 	return chunks(r, limit, facts)
 }
 
-// chunks splits what is left into pieces that fit. A message that is too long by itself is cut into
+// chunks splits the messages into pieces that fit. A message that is too long by itself is cut into
 // several.
 func chunks(r Request, limit int, facts *rule.Facts) ([]Request, bool) {
 	// Each request but the first has the answer before it as its previous summary, of Budget tokens
@@ -354,7 +354,7 @@ func chunks(r Request, limit int, facts *rule.Facts) ([]Request, bool) {
 	return requests, len(requests) > 0
 }
 
-// splitMessage cuts a message that is larger than room into messages of plain text that are not.
+// splitMessage cuts a message that is larger than room into smaller messages of plain text.
 func splitMessage(m session.Message, room int, facts *rule.Facts) []session.Message {
 	if messageTokens(&m, facts) <= room {
 		return []session.Message{m}

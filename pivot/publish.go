@@ -7,14 +7,14 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Identity gives what messages need from outside: ids and the time.
+// Identity provides ids and the time for new messages.
 type Identity struct {
 	NewID func(prefix string) string
 	Now   session.Millis
 }
 
-// Marker is the user message that says "compact here" (S001 create). It has agent and model of the
-// last user message, all of it: provider, model and variant. last is nil in a log without one.
+// Marker returns the user message that says "compact here" (S001 create), with the agent and the
+// model (provider, model and variant) of the last user message. last is nil if there is none.
 func Marker(id Identity, sessionID string, last *session.Message, auto, rejected bool) session.Message {
 	m := id.message(sessionID, last)
 	p := id.part(m, session.CompactionPart)
@@ -44,7 +44,7 @@ func (id Identity) part(m session.Message, t session.PartType) session.Part {
 	return session.Part{ID: id.NewID(session.PartID), SessionID: m.SessionID, MessageID: m.ID, Type: t}
 }
 
-// WithTail returns the marker with the start of the tail noted.
+// WithTail returns the marker with the start of the tail recorded.
 func WithTail(marker session.Message, start string) session.Message {
 	marker.Parts = slices.Clone(marker.Parts)
 	for i := range marker.Parts {
@@ -55,9 +55,9 @@ func WithTail(marker session.Message, start string) session.Message {
 	return marker
 }
 
-// Summary is the assistant message that answers a marker (S001 phase 3): agent and mode
-// "compaction", flagged as summary. carried is what the engine writes under the summary itself, ""
-// for nothing.
+// Summary returns the assistant message that answers a marker (S001 phase 3): agent and mode
+// "compaction", flagged as summary. carried is what the engine writes below the summary, if
+// anything.
 func Summary(id Identity, marker session.Message, path *session.Path, a Answer, carried string) session.Message {
 	usage, cost := a.Usage, a.Cost
 	m := session.Message{MessageInfo: session.MessageInfo{
@@ -79,7 +79,8 @@ func Summary(id Identity, marker session.Message, path *session.Path, a Answer, 
 	return m
 }
 
-// Continue is the synthetic user message that keeps an agent going after an automatic compaction.
+// Continue returns the synthetic user message that keeps an agent going after an automatic
+// compaction.
 func Continue(id Identity, marker session.Message) session.Message {
 	m := companion(id, marker)
 	p := id.part(m, session.TextPart)
@@ -89,7 +90,7 @@ func Continue(id Identity, marker session.Message) session.Message {
 }
 
 // Replay repeats a user message whose turn was rejected: same agent and model, media as text,
-// everything else as it was.
+// everything else unchanged.
 func Replay(id Identity, marker, rejected session.Message) session.Message {
 	m := companion(id, marker)
 	m.Agent, m.Model, m.Unknown, m.MessageInfo.Unknown = rejected.Agent, rejected.Model, rejected.Unknown,
@@ -123,8 +124,8 @@ func companion(id Identity, marker session.Message) session.Message {
 	}}
 }
 
-// Waiting reports whether the assistant waits for the user: the log ends with its question. An
-// agent must not be told to go on then.
+// Waiting reports whether the log ends with a question of the assistant. An agent must not be told
+// to continue then.
 func Waiting(messages []session.Message) bool {
 	_, waits := recall.Pending(messages)
 	return waits
