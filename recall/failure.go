@@ -22,21 +22,20 @@ type Failure struct {
 	At                int // position in the list of calls
 }
 
-// Exploring is how many calls back a failed look (a missing file, a listing) still counts as
-// unresolved; looks that failed longer ago were answered in another way.
+// Exploring is for how many calls a failed look (a missing file, a listing) counts as unresolved.
+// After that, the question was answered in another way.
 const Exploring = 6
 
-// Attempt is how many calls back a failed command that is neither test, build, installation nor
-// commit still counts as unresolved, and a failed edit. What was needed has been done in another
-// way since, or given up.
+// Attempt is for how many calls a failed edit, or a failed command that is not a test, build,
+// installation or commit, counts as unresolved. After that, it was done in another way or given up.
 const Attempt = 25
 
-// Overtaken is how many calls back a failed test or build still counts as unresolved although other
-// tests or builds have worked since.
+// Overtaken is for how many calls a failed test or build counts as unresolved although other tests
+// or builds have worked since.
 const Overtaken = 60
 
-// Failures are the unresolved errors of a log, oldest first. An error is resolved by a later
-// success of the same command on no less, of the same edit's file, of the same tool on the same
+// Failures returns the unresolved errors of a log, oldest first. An error is resolved by a later
+// success of a command that covers it, of an edit of the same file, or of the same tool on the same
 // target.
 func Failures(messages []session.Message) []Failure {
 	return FailuresOf(messages, call.Calls(messages))
@@ -75,7 +74,7 @@ func FailuresOf(messages []session.Message, calls []call.Call) []Failure {
 		if main != nil {
 			f.Kind = main.Kind
 		}
-		// A newer failure of the same thing takes the place of the older one.
+		// A newer failure of the same thing replaces the older one.
 		kinds := main != nil && main.Kind != call.Perform && main.Kind != call.Look
 		open = slices.DeleteFunc(open, func(o failing) bool {
 			same := kinds && o.main != nil && main.Covers(o.main) || o.Tool == f.Tool && o.Target == f.Target
@@ -119,7 +118,7 @@ type failing struct {
 	main *call.Invocation
 }
 
-// looked reports whether a call only looked at something: its failure leaves nothing broken.
+// looked reports whether a call only looked at something: its failure breaks nothing.
 func looked(c *call.Call, main *call.Invocation) bool {
 	if main != nil {
 		return main.Kind == call.Look
@@ -134,7 +133,7 @@ func looked(c *call.Call, main *call.Invocation) bool {
 	return true
 }
 
-// resolves reports whether a successful call says that what failed works now.
+// resolves reports whether a successful call shows that what failed works now.
 func resolves(c *call.Call, f *failing) bool {
 	all, failed := c.Ran, f.main
 	if c.Tool == f.Tool && c.Target() == f.Target {

@@ -9,34 +9,34 @@ import (
 
 // File is what a log did with one file.
 type File struct {
-	// Path is cleaned, and absolute where the log tells the working folder; Shorten makes it short.
+	// Path is cleaned, and absolute if the log names the working folder; Shorten makes it short.
 	Path                                   string
 	Reads, Creates, Edits, Deletes, Failed int
-	// Added and Removed count lines over all changes whose size the log tells.
+	// Added and Removed count lines over all changes of known size.
 	Added, Removed int
 	Last           call.Op // the newest operation that succeeded
 	MessageID      string  // of that operation
 	PartID         string
-	// First and At are the positions in the list of calls of the first and of the newest operation
-	// that succeeded, or perhaps did.
+	// First and At are the positions, in the list of calls, of the first and the newest operation
+	// that succeeded, or may have.
 	First, At int
-	// From is the path that the file had before it was moved here, "" when it was not.
+	// From is the path before the file was moved here, or "".
 	From string
-	// Perhaps is the newest change of which it is not known whether it was reached: one in a
-	// branch, a loop, behind "||". It is "" without one, and when what came later tells. The counts
-	// leave such changes out.
+	// Perhaps is the newest change that may not have run, because it is in a branch, in a loop or
+	// after "||". It is "" if there is none, or if later calls settle it. The counts leave such
+	// changes out.
 	Perhaps call.Op
 }
 
-// Changed reports whether the file was created, edited, moved or deleted, if only perhaps.
+// Changed reports whether the file was created, edited, moved or deleted, or may have been.
 func (f *File) Changed() bool {
 	return f.Creates+f.Edits+f.Deletes > 0 || f.From != "" || f.Perhaps != ""
 }
 
-// Gone reports whether the newest operation that surely ran removed the file.
+// Gone reports whether the newest operation that certainly ran removed the file.
 func (f *File) Gone() bool { return f.Last == call.Delete }
 
-// Past is what was done to a file, in a word.
+// Past returns the past tense of an operation.
 func Past(op call.Op) string {
 	switch op {
 	case call.Create:
@@ -51,7 +51,7 @@ func Past(op call.Op) string {
 	return string(op)
 }
 
-// Files is the state of every file that a log touched, in the order in which it touched them first.
+// Files returns the state of every file that a log touched, in the order of first touch.
 func Files(messages []session.Message) []File { return FilesOf(call.Calls(messages)) }
 
 // FilesOf is Files for calls that are already understood.

@@ -8,8 +8,8 @@ import (
 	"github.com/winnowhq/winnow/call"
 )
 
-// Prose takes out of a text what is not said in it: code blocks, quotes, blocks between tags that
-// programs put there.
+// Prose removes what the writer did not say: code blocks, quotes, and blocks between tags that
+// programs insert.
 func Prose(text string) string {
 	text = withoutTags(call.Bound(text))
 	if !strings.Contains(text, "```") && !strings.Contains(text, "\n>") && !strings.HasPrefix(text, ">") {
@@ -31,7 +31,7 @@ func Prose(text string) string {
 	return b.String()
 }
 
-// programTags begin the names of tags between which programs, not people, write.
+// programTags are the beginnings of tag names that programs, not people, write.
 var programTags = []string{"system-reminder", "command-", "local-command", "environment_context", "user_instructions",
 	"INSTRUCTIONS", "permissions", "bash-", "task-notification", "ide_", "skill", "file", "persisted-output",
 	"function_calls", "invoke", "tool_", "context", "pr_description", "uploaded_files", "thinking", "system_",
@@ -53,13 +53,13 @@ func withoutTags(text string) string {
 		name := tagName(text[at+1:])
 		program := false
 		for _, prefix := range programTags {
-			// "file" and the like are whole names; those that end in a separator are beginnings.
+			// Names such as "file" must match whole; those that end in a separator are prefixes.
 			if name == prefix || strings.HasPrefix(name, prefix) &&
 				(strings.HasSuffix(prefix, "-") || strings.HasSuffix(prefix, "_")) {
 				program = true
 			}
 		}
-		// A pull request's text inside a tag is the task itself, so that only its tags go.
+		// The text of a pull request is the task itself, so that only its tags are removed.
 		if name == "pr_description" || name == "uploaded_files" {
 			program = false
 		}
@@ -101,8 +101,8 @@ func tagName(text string) string {
 	return ""
 }
 
-// Sentences splits prose: at line ends, and at full stops, question and exclamation marks that end
-// a sentence. Bullets and heading marks are taken off; what has no letters is left out.
+// Sentences splits prose at line ends and at full stops, question and exclamation marks that end a
+// sentence. Bullets and heading marks are removed; lines without letters are dropped.
 func Sentences(text string) []string {
 	var all []string
 	for line := range strings.Lines(text) {
@@ -134,7 +134,7 @@ func Sentences(text string) []string {
 	return all
 }
 
-// unmarked takes the marks of a heading or a bullet off a line.
+// unmarked removes the marks of a heading or a bullet from a line.
 func unmarked(line string) string {
 	for {
 		mark, rest, ok := strings.Cut(line, " ")
@@ -154,8 +154,8 @@ func appendSentence(all []string, s string) []string {
 	return append(all, s)
 }
 
-// abbreviated reports whether a full stop is part of a word ("e.g.", "z.B.", "1.") instead of the
-// end of a sentence.
+// abbreviated reports whether a full stop belongs to a word ("e.g.", "z.B.", "1.") instead of
+// ending a sentence.
 func abbreviated(before, after string) bool {
 	after = strings.TrimLeft(after, " ")
 	word := before[strings.LastIndexAny(before, " (")+1:]
@@ -173,7 +173,7 @@ func abbreviated(before, after string) bool {
 	return false
 }
 
-// words are the words of a sentence in lower case, punctuation taken off.
+// words returns the words of a sentence in lower case, without punctuation.
 func words(sentence string) []string {
 	return strings.FieldsFunc(strings.ToLower(sentence), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\'' && r != '’' && r != '-' && r != '_'

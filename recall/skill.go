@@ -20,8 +20,7 @@ type Skill struct {
 var instructionFiles = map[string]bool{"AGENTS.md": true, "CLAUDE.md": true, "CLAUDE.local.md": true, "GEMINI.md": true,
 	"SKILL.md": true, "CONTRIBUTING.md": true, ".cursorrules": true, "copilot-instructions.md": true}
 
-// Skills are the instructions that a log loaded, each once, in the order in which they came in
-// first.
+// Skills returns the instructions that a log loaded, each once, in the order of first load.
 func Skills(messages []session.Message) []Skill { return SkillsOf(call.Calls(messages)) }
 
 // SkillsOf is Skills for calls that are already understood.

@@ -6,9 +6,8 @@ import (
 	"unicode"
 )
 
-// Standing reports whether a sentence states a rule, or else a preference. Questions, what stands
-// between quotation marks, reports of what always or never happens, and what is to be made sure
-// within one task are neither.
+// Standing reports whether a sentence states a rule or a preference. Questions, quoted text,
+// reports of what always or never happens, and rules for a single task are neither.
 func Standing(sentence string) (rule, preference bool) {
 	if len(sentence) > tooLong || len(sentence) < 6 {
 		return false, false
@@ -53,8 +52,7 @@ func Standing(sentence string) (rule, preference bool) {
 	return rule, preference
 }
 
-// clause is a sentence as words in lower case, with what stands between quotation marks or
-// backquotes left out.
+// clause is a sentence as words in lower case, without quoted text.
 type clause struct {
 	words []string
 	fresh []bool // a comma, a colon, a bracket or the like stands before this word
@@ -93,7 +91,7 @@ func clauseOf(sentence string) clause {
 		}
 	}
 	add(len(text))
-	// The number of an item says nothing.
+	// The number of an item means nothing.
 	for len(c.words) > 1 && (len(c.words[0]) <= 2 && c.words[0][0] >= '0' && c.words[0][0] <= '9' ||
 		len(c.words[0]) == 1 && c.fresh[1] && c.words[0] != "i") {
 		c.words, c.fresh = c.words[1:], c.fresh[1:]
@@ -101,8 +99,8 @@ func clauseOf(sentence string) clause {
 	return c
 }
 
-// unquoted leaves out what stands between backquotes, and between quotation marks where that is
-// more than one word. A lone mark is kept.
+// unquoted removes text between backquotes, and between quotation marks if it has more than one
+// word. An unpaired mark stays.
 func unquoted(sentence string) string {
 	for _, marks := range []struct{ open, close string }{{"`", "`"}, {`"`, `"`}, {"“", "”"}, {"„", "“"}, {"«", "»"},
 		{"「", "」"}} {
@@ -127,7 +125,7 @@ func unquoted(sentence string) string {
 	return sentence
 }
 
-// withoutTag takes off a question that is none: "Never push, ok?"
+// withoutTag removes a tag question: "Never push, ok?"
 func withoutTag(sentence string) string {
 	rest, ok := strings.CutSuffix(sentence, "?")
 	if !ok {
@@ -166,7 +164,7 @@ func (c clause) politely() bool {
 	return false
 }
 
-// meant reports whether the words of a rule, n of them from i on, are said as one where they stand.
+// meant reports whether the n words of a rule at position i are meant as a rule in this sentence.
 func (c clause) meant(i, n int) bool {
 	before, next := "", ""
 	if i > 0 {
@@ -226,7 +224,7 @@ func (c clause) meant(i, n int) bool {
 	return true
 }
 
-// opines reports whether somebody says how he finds something to be.
+// opines reports whether the sentence states an opinion.
 func (c clause) opines() bool {
 	for i, w := range c.words[:min(6, len(c.words))] {
 		switch w {
@@ -238,7 +236,7 @@ func (c clause) opines() bool {
 	return false
 }
 
-// longest is how many words the longest phrase has that begins at word i.
+// longest returns the number of words of the longest phrase that begins at word i.
 func (c clause) longest(p phrases, i int) int {
 	return p.longest(i, len(c.words), func(k int) string { return c.words[k] })
 }
@@ -263,8 +261,8 @@ func reported(w string) bool {
 			"mind", "gonna"}, w)
 }
 
-// whenever reports whether a sentence says what to do each time that something is done: "When you
-// edit a file, …".
+// whenever reports whether a sentence says what to do each time something is done: "When you edit a
+// file, …".
 func (c clause) whenever() bool {
 	w := c.words
 	if len(w) < 5 || w[0] != "when" || !slices.Contains(c.fresh[2:], true) {
@@ -287,8 +285,8 @@ func (c clause) whenever() bool {
 	return false
 }
 
-// without reports whether a last clause says what there is to be none of: "Use the standard
-// library, no new modules."
+// without reports whether a last clause forbids something: "Use the standard library, no new
+// modules."
 func (c clause) without() bool {
 	for i := len(c.words) - 2; i > 0 && i >= len(c.words)-4; i-- {
 		if c.words[i] == "no" && c.fresh[i] && !c.fresh[i+1] {
@@ -299,12 +297,12 @@ func (c clause) without() bool {
 	return false
 }
 
-// short looks at what only a short sentence says without a word for it.
+// short recognises rules and preferences that only short sentences express without a rule word.
 func (c clause) short(sentence string) (rule, preference bool) {
 	next := c.words[1]
 	switch c.words[0] {
 	case "no":
-		// "No new files.", and not "No idea.", nor a heading, nor what a form says.
+		// A rule is "No new files."; "No idea.", headings and what forms say are not.
 		return !c.fresh[1] && !noRule[next] && !noStatus[c.words[len(c.words)-1]] && !titled(sentence), false
 	case "kein", "keine", "keinen":
 		return next != "ahnung" && next != "problem" && next != "sorge", false

@@ -24,8 +24,8 @@ type word struct {
 	sign        bool // = : →
 }
 
-// stated finds what a sentence states about values: the name before or behind, and what it was
-// before.
+// stated finds what a sentence says about values: the name before or after the value, and the older
+// value.
 func stated(sentence string) []statement {
 	words := pieces(sentence)
 	var all []statement
@@ -49,8 +49,8 @@ func stated(sentence string) []statement {
 	return append(all, swapped(words)...)
 }
 
-// replaced is a value that takes the place of another one in the same sentence; other is where that
-// stands.
+// replaced returns the statement in which a value replaces another one of the same sentence; other
+// is the position of that one.
 func replaced(words []word, i int) (s statement, other int, ok bool) {
 	next := i + 1
 	for next < len(words) && !words[next].value {
@@ -90,7 +90,7 @@ func replaced(words []word, i int) (s statement, other int, ok bool) {
 	return s, next, true
 }
 
-// named is a value with its name.
+// named returns a value with its name.
 func named(words []word, i int) (s statement, ok bool) {
 	s.now = words[i].text
 	j := i
@@ -113,7 +113,7 @@ func named(words []word, i int) (s statement, ok bool) {
 	return s, len(s.words) > 0 && s.now != ""
 }
 
-// before is the name that stands before a value: up to three words, with what links them left out.
+// before returns the name before a value: up to three words, without the words that link them.
 func before(words []word, i int) (name string, parts []string) {
 	j := i
 	for j > 0 && !words[j].fresh && (links[words[j-1].lower] || words[j-1].sign) {
@@ -149,7 +149,7 @@ func before(words []word, i int) (name string, parts []string) {
 	return strings.Join(texts, " "), slices.Compact(parts)
 }
 
-// behind is the name that stands behind a value: "8080 as the port", "a 45 s timeout".
+// behind returns the name after a value: "8080 as the port", "a 45 s timeout".
 func behind(words []word, i int) (name string, parts []string) {
 	j := i + 1
 	as := false
@@ -174,8 +174,7 @@ func behind(words []word, i int) (name string, parts []string) {
 	return strings.Join(texts, " "), slices.Compact(parts)
 }
 
-// swapped finds names that take the place of others: "Redis instead of Memcached", "switch from npm
-// to pnpm".
+// swapped finds names that replace others: "Redis instead of Memcached", "switch from npm to pnpm".
 func swapped(words []word) []statement {
 	var all []statement
 	for i := 1; i < len(words)-1; i++ {
@@ -200,8 +199,8 @@ func swapped(words []word) []statement {
 	return all
 }
 
-// thing is a name that is no value: with a capital, or in backticks. step says in which direction
-// it is looked for, over an article at most.
+// thing returns a capitalised name that is not a value. step is the direction of the search, which
+// skips at most one article.
 func thing(words []word, i, step int) string {
 	for range 2 {
 		if i < 0 || i >= len(words) || words[i].value {
@@ -225,8 +224,8 @@ func changes(words []word) bool {
 	})
 }
 
-// settles reports whether an assistant's statement is one of something that holds, not of what was
-// measured or seen once.
+// settles reports whether an assistant's statement describes something lasting, not a measurement
+// or a single observation.
 func (s statement) settles(sentence string) bool {
 	if s.old != "" {
 		return true
@@ -236,7 +235,7 @@ func (s statement) settles(sentence string) bool {
 		slices.ContainsFunc(s.words, func(w string) bool { return !measured[w] })
 }
 
-// denied reports whether a word that denies stands before a value.
+// denied reports whether a denying word precedes a value.
 func denied(words []word, i int) bool {
 	for j := i - 1; j >= 0 && j >= i-3; j-- {
 		if denying[words[j].lower] {
@@ -258,18 +257,18 @@ func contains(words []word, all phrases) bool {
 	return false
 }
 
-// longestAt is how many words the longest phrase has that begins at word i.
+// longestAt returns the number of words of the longest phrase that begins at word i.
 func longestAt(words []word, i int, p phrases) int {
 	return p.longest(i, len(words), func(k int) string { return words[k].lower })
 }
 
-// content reports whether a word may be a part of a name.
+// content reports whether a word can be part of a name.
 func content(w string) bool {
 	return utf8.RuneCountInString(w) > 1 && !links[w] && !joining[w] && !empty[w] && !denying[w] && !from[w] && !to[w]
 }
 
-// pieces are the words of a sentence. What stands in backticks is one, a figure and its unit are
-// one.
+// pieces splits a sentence into words. Text in backticks is one word, and so is a figure with its
+// unit.
 func pieces(sentence string) []word {
 	var all []word
 	fresh := true
@@ -361,7 +360,7 @@ func digitAt(text string, i int) bool {
 	return i >= 0 && i < len(text) && text[i] >= '0' && text[i] <= '9'
 }
 
-// assigned takes "PORT=8080" apart.
+// assigned splits "PORT=8080".
 func assigned(text string) (name, value string, ok bool) {
 	name, value, ok = strings.Cut(text, "=")
 	if !ok {
@@ -380,11 +379,11 @@ func figure(text string) bool {
 	return text != "" && strings.Trim(text, "0123456789.,_") == ""
 }
 
-// assignment is a name with its value, in code.
+// assignment matches a name with its value in code.
 var assignment = regexp.MustCompile(`^([A-Za-z_][\w.-]*)\s*[:=]\s*"?([^\s"=]+)"?[;,]?$`)
 
-// isValue reports whether a word is a figure, or a name that only a machine has: with digits, dots,
-// slashes or dashes between letters.
+// isValue reports whether a word is a figure, or a machine's name: with digits, dots or dashes
+// between letters.
 func isValue(text string) bool {
 	bare := strings.TrimLeft(text, "$€£v")
 	if bare == "" {

@@ -21,7 +21,7 @@ func (t *Todo) Open() bool {
 	return t.Status != "completed" && t.Status != "cancelled" && t.Status != "deleted"
 }
 
-// Todos is the newest todo list of a log as it stands at its end, done items included; nil when
+// Todos returns the newest todo list of a log in its final state, including done items; nil if
 // there is none.
 func Todos(messages []session.Message) []Todo {
 	var todos []Todo
@@ -67,7 +67,7 @@ func Todos(messages []session.Message) []Todo {
 	return todos
 }
 
-// status is one of the four words for what the products write.
+// status maps the products' words to the four of Todo.
 func status(word string) string {
 	switch word := strings.ToLower(strings.ReplaceAll(word, "-", "_")); word {
 	case "completed", "done", "complete", "finished":

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// typed leaves out the lines of a text that a program printed and a person pasted: logs, stacks,
-// prompts of a shell, rows of tables and of JSON.
+// typed removes lines that a program printed and a person pasted: logs, stacks, shell prompts, rows
+// of tables and of JSON.
 func typed(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -20,7 +20,7 @@ func typed(text string) string {
 	return b.String()
 }
 
-// prompts begin lines that were typed into a shell, drawn by a program, or are of a log.
+// prompts are the beginnings of lines from shells, terminal programs and logs.
 var prompts = []string{"$ ", "% ", "➜", "❯", "⎿", "⏺", "│", "|", "{\"", "[{", "}", "Traceback (", "Caused by:",
 	"panic:", "goroutine ", "npm ERR!", "npm error", "--- ", "+++ ", "@@ ", "diff --git"}
 
@@ -52,11 +52,11 @@ func printed(line string) bool {
 	return false
 }
 
-// wide is how many bytes a line has at least that an editor broke: what is shorter ended where its
-// writer wanted.
+// wide is the least length in bytes of a line that an editor may have broken: shorter lines ended
+// where their writer wanted.
 const wide = 50
 
-// rejoined puts together again the lines that an editor broke in the middle of a sentence.
+// rejoined joins lines that an editor broke in the middle of a sentence.
 func rejoined(text string) string {
 	var b strings.Builder
 	before := ""

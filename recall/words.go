@@ -43,7 +43,7 @@ var (
 	units    = lists.Set("units")
 )
 
-// phrases are phrases of one or more words, by their first word.
+// phrases holds phrases of one or more words by their first word.
 type phrases map[string][][]string
 
 func phrasesOf(list string) phrases {
@@ -55,7 +55,8 @@ func phrasesOf(list string) phrases {
 	return all
 }
 
-// longest is how many words the longest phrase has that begins at word i of n, 0 if none does.
+// longest returns the number of words of the longest phrase that begins at word i of n, 0 if none
+// does.
 func (p phrases) longest(i, n int, word func(int) string) (most int) {
 	for _, phrase := range p[word(i)] {
 		if len(phrase) <= most || i+len(phrase) > n {
