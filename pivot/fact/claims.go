@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Claims finds every path, command, identifier and number in a Markdown text, in its order. Claims
-// do not overlap. What Mark has already marked is not given again.
+// Claims returns every path, command, identifier and number in a Markdown text, in order and
+// without overlaps. What Mark has already marked is left out.
 func Claims(text string) []Claim {
 	f := finder{text: text}
 	for _, s := range layout(text) {
@@ -54,8 +54,8 @@ func (f *finder) add(kind Kind, start, end int, quoted bool) {
 	f.claims = append(f.claims, c)
 }
 
-// code takes what stands between backticks: one token is quoted and therefore a claim; several are
-// a command, or a piece of code.
+// code reads a code span: one token is quoted and therefore a claim; several are a command or a
+// piece of code.
 func (f *finder) code(s span) {
 	start, end := trim(f.text, s.start, s.end)
 	if start == end || struck(f.text, s.from, s.to) {
@@ -78,7 +78,7 @@ func (f *finder) code(s span) {
 	}
 }
 
-// line takes a line of a block of code.
+// line reads a line of a code block.
 func (f *finder) line(s span) {
 	start, end := trim(f.text, s.start, s.end)
 	if start == end {
@@ -109,7 +109,7 @@ func (f *finder) command(start, end int) {
 	}
 }
 
-// target takes where a link points.
+// target reads the target of a link.
 func (f *finder) target(start, end int) {
 	if i := strings.IndexAny(f.text[start:end], " \t"); i >= 0 {
 		end = start + i
@@ -125,7 +125,7 @@ func (f *finder) target(start, end int) {
 	}
 }
 
-// words goes through a stretch word by word.
+// words reads a stretch word by word.
 func (f *finder) words(start, end int, quoted bool) {
 	for i := start; i < end; {
 		r, size := utf8.DecodeRuneInString(f.text[i:end])
@@ -150,8 +150,8 @@ func (f *finder) words(start, end int, quoted bool) {
 	}
 }
 
-// separates reports whether words end at a rune. Scripts without spaces between words separate what
-// is written in Latin letters among them.
+// separates reports whether a rune ends a word. Letters of scripts without spaces end a word in
+// Latin letters.
 func separates(r rune) bool {
 	switch {
 	case r < 0x80:
@@ -162,7 +162,7 @@ func separates(r rune) bool {
 	return r >= 0x2e80 || !unicode.IsLetter(r) && !unicode.IsMark(r)
 }
 
-// word takes one word: off with its punctuation, and apart where it is several things.
+// word reads one word without its punctuation, and splits it if it is several things.
 func (f *finder) word(start, end int, quoted bool) {
 	const longest = 512 // bytes; what is longer is data, and no claim
 	if end-start > longest {
@@ -245,8 +245,8 @@ trimmed:
 	}
 }
 
-// token adds the claim that a token is, and reports whether the token is dealt with. In backticks
-// every token is one.
+// token adds the claim that a token makes, and reports whether the token is dealt with. In
+// backticks every token is a claim.
 func (f *finder) token(start, end int, quoted bool) bool {
 	tok := f.text[start:end]
 	switch {
@@ -284,7 +284,7 @@ func (f *finder) token(start, end int, quoted bool) bool {
 	return true
 }
 
-// quoted adds a token that is a claim only because it stands in backticks.
+// quoted adds a token that is a claim only because it is in backticks.
 func (f *finder) quoted(start, end int) bool {
 	tok := f.text[start:end]
 	if strings.ContainsAny(tok, "(){}[]=,;<>|\"'*&!") || len(tok) < 2 || len(tok) > 200 {
@@ -297,7 +297,7 @@ func (f *finder) quoted(start, end int) bool {
 	return true
 }
 
-// cut reports whether what stands at text[start:end] was shortened.
+// cut reports whether text[start:end] was shortened.
 func cut(text string, start, end int) bool {
 	tok := text[start:end]
 	return strings.HasSuffix(tok, "…") || strings.HasPrefix(tok, "…") ||

@@ -34,7 +34,7 @@ func isHash(tok string) bool {
 func fileExtension(ext string) bool { return extensions[strings.ToLower(ext)] }
 
 // isPath reports whether a token names a file or a folder. In backticks every slash makes a path;
-// elsewhere "read/write" is none.
+// elsewhere "read/write" is not one.
 func isPath(tok string, quoted bool) bool {
 	bare := withoutLine(tok)
 	if famous(bare) || len(bare) < 2 || len(bare) > 1000 || strings.Contains(bare, "://") ||
@@ -98,7 +98,7 @@ func isPath(tok string, quoted bool) bool {
 		len(segments) == 2 && strings.ContainsAny(bare, "-") && strings.ToLower(bare) == bare
 }
 
-// withoutLine takes ":40", ":40:2", ":40-60" and "#L40" off a path.
+// withoutLine removes ":40", ":40:2", ":40-60" and "#L40" from a path.
 func withoutLine(tok string) string {
 	if i := strings.Index(tok, "#L"); i > 0 {
 		return tok[:i]
@@ -182,7 +182,7 @@ func spelled(tok string) bool {
 	return ok && value != 24 && value != 32 && value != 64 && tok == strings.ToLower(tok)
 }
 
-// split takes a qualified name apart: at dots, "::", "->" and "#".
+// split splits a qualified name at dots, "::", "->" and "#".
 func split(name string) []string {
 	name = strings.NewReplacer("::", "\x00", "->", "\x00", ".", "\x00", "#", "\x00", "?.", "\x00").Replace(name)
 	return strings.FieldsFunc(name, func(r rune) bool { return r == 0 })
@@ -193,7 +193,7 @@ func named(name string) bool {
 	return !strings.ContainsFunc(name, func(r rune) bool { return r < 0x80 && r != '$' && !isWord(byte(r)) })
 }
 
-// humps reports whether capitals stand inside a word: camelCase, PascalCase, HTTPServer.
+// humps reports whether a word has capitals inside: camelCase, PascalCase, HTTPServer.
 func humps(name string) bool {
 	lower, inner := false, 0
 	for i := range len(name) {

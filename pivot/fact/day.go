@@ -56,7 +56,7 @@ func (s *Source) clock(figure, half string) bool {
 	return false
 }
 
-// asFigure is a place where no digit goes on.
+// asFigure fits where no digit precedes or follows.
 func asFigure(text string, i, j int) bool {
 	return (i == 0 || !isDigit(text[i-1])) && (j == len(text) || !isDigit(text[j]))
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// unconfirmed is what Mark writes behind an invention.
+// unconfirmed is what Mark writes after an invention.
 const unconfirmed = "(unconfirmed)"
 
 // Mark returns the text with each invention struck, so that a reader, a model above all, takes it
@@ -89,7 +89,7 @@ func Mark(text string, invented []Claim) string {
 	return b.String()
 }
 
-// addNote adds a claim to those that a note names, in backticks that it does not hold itself.
+// addNote adds a claim to those that a note names.
 func addNote(names []string, claim, line string) []string {
 	if name := inBackticks(claim, line); !slices.Contains(names, name) {
 		names = append(names, name)
@@ -97,8 +97,8 @@ func addNote(names []string, claim, line string) []string {
 	return names
 }
 
-// inBackticks quotes a claim for a note in a line, in more backticks than it holds, and in no
-// number of which the line has a run that nothing closes: ours would.
+// inBackticks quotes a claim for a note, with more backticks than it contains, and with a number of
+// them that matches no unclosed run in the line: our backticks would close it.
 func inBackticks(claim, line string) string {
 	longest := 0
 	for _, ticks := range strings.FieldsFunc(claim, func(r rune) bool { return r != '`' }) {
@@ -115,7 +115,7 @@ func inBackticks(claim, line string) string {
 	return ticks + claim + ticks
 }
 
-// unclosed is the lengths of the runs of backticks in a line that open nothing.
+// unclosed returns the lengths of the runs of backticks in a line that open no code span.
 func unclosed(line string) map[int]bool {
 	open := map[int]bool{}
 	for i := 0; i < len(line); {
@@ -137,7 +137,7 @@ func unclosed(line string) map[int]bool {
 	return open
 }
 
-// noteBehind returns the note that Mark left behind a span or below a block, "" when there is none.
+// noteBehind returns the note that Mark left after a span or below a block, or "".
 func noteBehind(text string) string {
 	rest := strings.TrimLeft(text, " \t\r\n>")
 	if strings.HasPrefix(rest, unconfirmed) {
@@ -150,7 +150,7 @@ func noteBehind(text string) string {
 	return line
 }
 
-// noteLength is how long a note is that a text begins with.
+// noteLength returns the length of the note at the beginning of a text.
 func noteLength(text string) int {
 	i := len("(unconfirmed: ")
 	for i < len(text) && text[i] == '`' {
@@ -171,7 +171,7 @@ func noteLength(text string) int {
 	return i
 }
 
-// struckBehind returns the note of a span that is struck as a whole.
+// struckBehind returns the note of a span that is struck as a whole, or "".
 func struckBehind(text string) string {
 	if strings.HasPrefix(text, "~~ "+unconfirmed) {
 		return unconfirmed
@@ -184,27 +184,27 @@ func noted(note, claim string) bool {
 	return note == unconfirmed || strings.Contains(note, "`"+claim+"`") || strings.Contains(note, "` "+claim+" `")
 }
 
-// struck reports whether text[from:to] is marked as a whole already.
+// struck reports whether text[from:to] is already marked as a whole.
 func struck(text string, from, to int) bool {
 	return strings.HasPrefix(text[to:], " "+unconfirmed) ||
 		from >= 2 && text[from-2:from] == "~~" && strings.HasPrefix(text[to:], "~~ "+unconfirmed)
 }
 
-// lineOf is the line in which a place stands.
+// lineOf returns the line that contains a position.
 func lineOf(text string, at int) string {
 	start := strings.LastIndexByte(text[:at], '\n') + 1
 	line, _, _ := strings.Cut(text[start:], "\n")
 	return line
 }
 
-// lineHas reports whether the line around a place has a mark that ours would be confused with.
+// lineHas reports whether the line around a position has a mark that ours could be confused with.
 func lineHas(text string, from int, mark string) bool {
 	line := lineOf(text, from)
 	return strings.Contains(strings.ReplaceAll(line, "~~ "+unconfirmed, ""), mark) &&
 		strings.Count(line, mark) != 2*strings.Count(line, "~~ "+unconfirmed)
 }
 
-// openFence is the fence that a text leaves open.
+// openFence returns the fence that a text leaves open, or "".
 func openFence(text string) string {
 	fence := ""
 	for line := range strings.Lines(text) {

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// small is the largest count that is no claim: "three files" and "7 tests" can be right without
-// standing anywhere.
+// small is the largest count that is not a claim: "three files" and "7 tests" can be right without
+// being in the source.
 const small = 12
 
 func startsNumber(tok string) bool {
@@ -73,14 +73,14 @@ func (f *finder) number(start, end int, quoted bool) bool {
 	return true
 }
 
-// isDate recognises 2026-01-16, with a time behind it or not.
+// isDate recognises 2026-01-16, with or without a time.
 func isDate(tok string) bool {
 	return len(tok) >= 10 && tok[4] == '-' && tok[7] == '-' && digits(tok[:4]) && digits(tok[5:7]) && digits(tok[8:10])
 }
 
 func isUnit(unit string) bool { return units[unit] }
 
-// vague reports whether what stands before a number says that it is not exact.
+// vague reports whether the words before a number say that it is not exact.
 func vague(before string) bool {
 	before = strings.ToLower(strings.TrimRight(before[max(0, len(before)-24):], " *_`(~"))
 	for _, w := range vagueWords {
@@ -102,7 +102,7 @@ func counted(before, after string) bool {
 	return strings.HasSuffix(strings.TrimRight(before, " "), "runs") || after == "failures"
 }
 
-// number reports whether a figure occurs, or follows.
+// number reports whether a figure occurs or follows.
 func (s *Source) number(c Claim) bool {
 	if value, ok := inWords(c.Text); ok {
 		return s.word(c.Text) || s.number(Claim{Text: strconv.Itoa(value), after: c.after}) ||
@@ -135,8 +135,7 @@ func (s *Source) number(c Claim) bool {
 	return false
 }
 
-// reads reports whether a figure occurs when it is read so: without what groups its digits, and
-// with a decimal point.
+// reads reports whether a figure occurs when read without grouping and with a decimal point.
 func (s *Source) reads(bare, unit string, c Claim) bool {
 	if s.figure(bare) {
 		return true
@@ -190,7 +189,7 @@ func (s *Source) reads(bare, unit string, c Claim) bool {
 	return s.rounded(value, places) || s.converted(value, places, unit)
 }
 
-// converted looks for a figure in another unit, or before it was rounded.
+// converted looks for a figure in another unit, or before rounding.
 func (s *Source) converted(value float64, places int, unit string) bool {
 	form := func(v float64) bool { return s.figure(strconv.FormatFloat(v, 'f', -1, 64)) }
 	step := 0.0
@@ -239,8 +238,8 @@ func grouped(figure string) bool {
 	return !slices.ContainsFunc(groups, func(group string) bool { return len(group) != 3 || !digits(group) })
 }
 
-// figure reports whether a number stands in the source as such: not within another one, and not in
-// a word, but for what a unit or a version puts around it.
+// figure reports whether the source has a number by itself, not inside another number or a word,
+// except for a unit or a version mark around it.
 func (s *Source) figure(text string) bool {
 	f := s.all()
 	stands, known := f.stand[text]
@@ -290,7 +289,7 @@ func groupBehind(text string) bool {
 	return len(text) >= 3 && digits(text[:3]) && (len(text) == 3 || !isWord(text[3]))
 }
 
-// enumerated reports whether a count is that of the list which follows it in the text.
+// enumerated reports whether a count is that of the list below it.
 func enumerated(text string, c Claim) bool {
 	want, ok := whole(strings.ReplaceAll(c.Text, ",", ""))
 	if !ok || want > 10_000 {

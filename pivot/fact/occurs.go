@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// mask are the texts in which a phrase can stand.
+// mask returns the texts that may contain a phrase.
 func (s *Source) mask(phrase string) where {
 	mask := everywhere()
 	for atom := range atoms(phrase) {
@@ -14,7 +14,7 @@ func (s *Source) mask(phrase string) where {
 	return mask
 }
 
-// find looks for a phrase in the texts that pass the filter, all when it is nil, at places that
+// find looks for a phrase in the texts that pass the filter (nil passes all), at positions that
 // fit.
 func (s *Source) find(phrase string, among func(n int) bool, fits func(text string, i, j int) bool) bool {
 	if phrase == "" {
@@ -31,7 +31,7 @@ func (s *Source) find(phrase string, among func(n int) bool, fits func(text stri
 	return false
 }
 
-// each visits the texts that a mask leaves.
+// each yields the texts of a mask.
 func (s *Source) each(mask where) func(yield func(int) bool) {
 	return func(yield func(int) bool) {
 		if mask == (where{}) {
@@ -45,7 +45,7 @@ func (s *Source) each(mask where) func(yield func(int) bool) {
 	}
 }
 
-// in reports whether a phrase stands in a text at a place that fits.
+// in reports whether a text contains a phrase at a position that fits.
 func in(text, phrase string, fits func(text string, i, j int) bool) bool {
 	for at := 0; ; {
 		i := strings.Index(text[at:], phrase)
@@ -60,7 +60,7 @@ func in(text, phrase string, fits func(text string, i, j int) bool) bool {
 	}
 }
 
-// asWord is a place where a phrase is not part of a longer word.
+// asWord fits where a phrase is not part of a longer word.
 func asWord(text string, i, j int) bool {
 	if i > 0 && isWord(text[i]) && isWord(text[i-1]) && !escaped(text, i) {
 		return false
@@ -68,7 +68,7 @@ func asWord(text string, i, j int) bool {
 	return j == len(text) || !isWord(text[j-1]) || !isWord(text[j])
 }
 
-// asFlag is a place where a flag is not part of a longer one.
+// asFlag fits where a flag is not part of a longer one.
 func asFlag(text string, i, j int) bool {
 	if i > 0 && (isWord(text[i-1]) && !escaped(text, i) || text[i-1] == '-') {
 		return false
@@ -156,7 +156,7 @@ func (s *Source) name(name string) bool {
 	return false
 }
 
-// qualified reports whether the last two names of a qualified one stand side by side: Type::method,
+// qualified reports whether the last two names of a qualified name belong together: Type::method,
 // (t *Type) method, class Type with a method.
 func (s *Source) qualified(parts []string) bool {
 	owner, member := parts[len(parts)-2], parts[len(parts)-1]
@@ -174,8 +174,8 @@ func (s *Source) qualified(parts []string) bool {
 	return false
 }
 
-// module reports whether a dotted name is that of a file, or of something in a call on that file:
-// package.module.Name for package/module.py.
+// module reports whether a dotted name is that of a Python file, or of something in a call about
+// that file: package.module.Name for package/module.py.
 func (s *Source) module(name string, parts []string) bool {
 	if strings.Count(name, ".") != len(parts)-1 {
 		return false
@@ -201,7 +201,7 @@ func (s *Source) module(name string, parts []string) bool {
 	return false
 }
 
-// markdown takes the backslashes off that keep a text from being taken for emphasis.
+// markdown removes backslashes that escape Markdown.
 func markdown(text string) string {
 	if !strings.Contains(text, `\`) {
 		return text
@@ -209,7 +209,7 @@ func markdown(text string) string {
 	return strings.NewReplacer(`\_`, "_", `\*`, "*", `\[`, "[", `\]`, "]", `\#`, "#").Replace(text)
 }
 
-// inFileOf reports whether a member stands in a call on a file that is named after its owner:
+// inFileOf reports whether a member occurs in a call about a file named after its owner:
 // session-manager.ts for SessionManager.
 func (s *Source) inFileOf(owner, member string) bool {
 	if !s.word(owner) {
@@ -258,9 +258,9 @@ func (s *Source) inFileOf(owner, member string) bool {
 	return false
 }
 
-// beside reports whether a member belongs to the owner at text[i:j]: a few signs lie between, or
-// the owner is declared there and the member is declared behind it, before the next declaration of
-// that kind.
+// beside reports whether a member belongs to the owner at text[i:j]: only a few signs are between
+// them, or the owner is declared there and the member is declared after it, before the next
+// declaration of that kind.
 func beside(text string, i, j int, member string) bool {
 	k := j
 	for k < len(text) && k < j+4 && !isWord(text[k]) && text[k] != '\n' {
@@ -317,8 +317,8 @@ func (s *Source) address(url string) bool {
 	return false
 }
 
-// local reports whether an address is one of this computer of which the port and what follows it
-// occur: it has many names.
+// local reports whether an address is one of this computer, which has many names, and its port and
+// path occur.
 func (s *Source) local(url string) bool {
 	_, rest, _ := strings.Cut(url, "://")
 	host, path, _ := strings.Cut(rest, "/")
@@ -333,7 +333,7 @@ func asAddress(text string, i, j int) bool {
 	return asWord(text, i, j) && (j == len(text) || text[j] != '-')
 }
 
-// initial is the first byte of a text, 0 of an empty one.
+// initial returns the first byte of a text, 0 if it is empty.
 func initial(text string) byte {
 	if text == "" {
 		return 0

@@ -7,10 +7,10 @@ import (
 	"github.com/winnowhq/winnow/recall"
 )
 
-// marks are words of sentences that state a decision, a reason or a finding, by what they weigh.
+// marks are the words of a decision, a reason or a finding, by weight.
 var marks = [][]string{1: lists.Of("marks 1"), 2: lists.Of("marks 2"), 3: lists.Of("marks 3"), 4: lists.Of("marks 4")}
 
-// weighed is what the weightiest mark in a sentence weighs.
+// weighed returns the weight of the heaviest mark in a sentence.
 func weighed(lower string) int {
 	for weight, words := range slices.Backward(marks) {
 		if has(lower, words) {
@@ -20,7 +20,7 @@ func weighed(lower string) int {
 	return 0
 }
 
-// decisions are the sentences of the assistant that say what was decided or found out, and why.
+// decisions lists the assistant's sentences that say what was decided or found out, and why.
 func (f *facts) decisions() section {
 	s := section{heading: headDecisions}
 	seen := map[string]bool{}
@@ -55,7 +55,7 @@ func (f *facts) decisions() section {
 			}
 			whole := text
 			if score >= 4 {
-				// What follows a root cause mostly belongs to it.
+				// What follows a root cause usually belongs to it.
 				for n := i + 1; n < len(sentences) && n <= i+2 && len(whole)+len(sentences[n]) < 420 &&
 					!strings.HasSuffix(sentences[n], "?"); n++ {
 					whole += " " + sentences[n]

@@ -23,7 +23,7 @@ type change struct {
 	weight                  int
 }
 
-// done is what was changed, and what the assistant reported about it.
+// done lists what was changed, and what the assistant reported about it.
 func (f *facts) done() section {
 	s := section{heading: headDone}
 	changes := f.changes()
@@ -46,7 +46,7 @@ func (f *facts) done() section {
 	return s
 }
 
-// changes gathers what edits did, file by file, the newest change last.
+// changes collects what edits did, file by file, the weightiest first.
 func (f *facts) changes() []change {
 	at := map[string]int{}
 	var changes []change
@@ -76,7 +76,7 @@ func (f *facts) changes() []change {
 				continue
 			}
 			for _, name := range touches(a) {
-				// Replacements are long: three of them say what kind of change it was.
+				// Replacements are long: three of them show what kind of change it was.
 				if strings.Contains(name, "`") {
 					if changes[k].quoted >= 3 {
 						continue
@@ -98,7 +98,7 @@ func (f *facts) changes() []change {
 	return changes
 }
 
-// touches says in few words what an action changed: what it defines, else a replacement that is
+// touches describes briefly what an action changed: the names that it defines, or a replacement
 // short enough to quote.
 func touches(a *call.Action) []string {
 	if !a.Exact && a.Op == call.Edit {
@@ -131,7 +131,7 @@ func touches(a *call.Action) []string {
 	return nil
 }
 
-// differing are the lines in which two texts differ, what they share at head and tail taken off.
+// differing returns the lines in which two texts differ, without their common head and tail.
 func differing(before, after string) (old, fresh []string) {
 	old, fresh = strings.Split(before, "\n"), strings.Split(after, "\n")
 	for len(old) > 0 && len(fresh) > 0 && strings.TrimSpace(old[0]) == strings.TrimSpace(fresh[0]) {
@@ -178,7 +178,7 @@ func (c *change) String() string {
 		text += fmt.Sprintf(" (+%d −%d)", c.added, c.removed)
 	}
 	if len(c.what) > 0 && !c.gone {
-		// Names say more than quoted lines. What was shown once stays among the first, however many
+		// Names say more than quoted lines. A name shown once stays among the first, however many
 		// follow.
 		slices.SortStableFunc(c.what, func(a, b string) int { return strings.Count(a, "`") - strings.Count(b, "`") })
 		names := len(c.what)
@@ -195,7 +195,7 @@ func (c *change) String() string {
 	return text
 }
 
-// reports are what the assistant told at the ends of its turns, and on the way when something was
+// reports lists what the assistant said at the ends of its turns, and in between when something was
 // finished.
 func (f *facts) reports() []item {
 	var all []item
@@ -223,8 +223,8 @@ func (f *facts) reports() []item {
 	return f.heaviest(headDone, all, 16)
 }
 
-// gist is the beginning of a report: its sentences, without headings, tables and rules, as far as
-// they fit.
+// gist returns the beginning of a report: as many sentences as fit, without headings, tables and
+// rules.
 func gist(text string, size int) string {
 	var b strings.Builder
 	var titles []string
@@ -260,7 +260,7 @@ func gist(text string, size int) string {
 	return b.String()
 }
 
-// delegated is what sub-agents were asked, and the beginning of what they found.
+// delegated lists what sub-agents were asked, and the beginning of what they found.
 func (f *facts) delegated() []item {
 	var all []item
 	for n := range f.calls {

@@ -10,7 +10,7 @@ import (
 	"github.com/winnowhq/winnow/recall"
 )
 
-// relevant are the files to open first: changed often, lately, or named by what fails.
+// relevant lists the files to open first: changed often or lately, or named in a failure.
 func (f *facts) relevant() section {
 	s := section{heading: headFiles}
 	named := ""
@@ -68,14 +68,14 @@ func (f *facts) relevant() section {
 	return s
 }
 
-// passing reports whether a path is in a folder for things that do not last.
+// passing reports whether a path is in a folder for temporary files.
 func passing(name string) bool {
 	return strings.HasPrefix(name, "/tmp/") || strings.HasPrefix(name, "/private/tmp/") ||
 		strings.HasPrefix(name, "/var/folders/") || strings.Contains(name, `\Temp\`) ||
 		strings.Contains(name, "/Temp/") || strings.Contains(name, "/tool-results/")
 }
 
-// keyFacts are small things that are needed again: the folder, branches, ports, versions, pages
+// keyFacts lists small things that are needed again: the folder, branches, ports, versions, pages
 // that were read, files that the user attached.
 func (f *facts) keyFacts() section {
 	s := section{heading: headFacts}
@@ -147,7 +147,7 @@ func (f *facts) keyFacts() section {
 	return s
 }
 
-// branch is the branch that git named last.
+// branch returns the branch that git named last.
 func (f *facts) branch() string {
 	for n := len(f.calls) - 1; n >= 0; n-- {
 		c := &f.calls[n]
@@ -171,7 +171,7 @@ func (f *facts) branch() string {
 	return ""
 }
 
-// ports are numbers that a text calls a port.
+// ports returns the numbers that a text calls a port.
 func ports(text string) []string {
 	var found []string
 	lower := strings.ToLower(text)
@@ -194,7 +194,7 @@ func ports(text string) []string {
 	return found
 }
 
-// urls are the addresses in a text.
+// urls returns the addresses in a text.
 func urls(text string) []string {
 	var found []string
 	for _, scheme := range []string{"https://", "http://"} {

@@ -15,8 +15,8 @@ const (
 	laterMost = 30   // how many of them
 )
 
-// goal is the task in the user's own words: the first request whole as far as it goes, then what
-// the user said after it.
+// goal is the task in the user's own words: the first request as far as it fits, then what the user
+// said after it.
 func (f *facts) goal() section {
 	s := section{heading: headGoal, must: true}
 	first := true
@@ -75,8 +75,8 @@ func (f *facts) goal() section {
 	return bounded(s)
 }
 
-// bounded keeps what many pivots carry forward from growing without end: the task, and the newest
-// requests, older ones short.
+// bounded limits what many pivots carry forward: the task and the newest requests stay, older ones
+// are shortened.
 func bounded(s section) section {
 	if over := len(s.items) - 1 - laterMost; over > 0 {
 		s.items = slices.Delete(s.items, 1, 1+over)
@@ -89,13 +89,13 @@ func bounded(s section) section {
 	return s
 }
 
-// small reports whether a request only says that the work shall go on.
+// small reports whether a request only tells the assistant to go on.
 func small(text string) bool {
 	text = strings.ToLower(strings.Trim(text, " .!\n"))
 	return slices.Contains(goOn, text)
 }
 
-// constraints are the standing wishes of the user, and the instructions that were loaded.
+// constraints lists the user's instructions and the instruction files that were loaded.
 func (f *facts) constraints() section {
 	s := section{heading: headConstraints, must: true}
 	seen := map[string]bool{}
@@ -114,7 +114,7 @@ func (f *facts) constraints() section {
 	}
 	found := recall.Without(recall.Constraints(f.log), f.dismissed)
 	for i, c := range found {
-		// A rule does not fade: the first is as good as the last.
+		// A rule does not fade: the first counts as much as the last.
 		it := item{text: quote(c.Text, 400), weight: 90 + 3*(i+1)/len(found)}
 		if c.Preference {
 			it.weight -= 12

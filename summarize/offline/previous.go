@@ -9,8 +9,8 @@ import (
 // summary is an earlier summary of this package, read back.
 type summary struct{ sections map[string][]item }
 
-// items are the bullets below a heading, as they were written. What only said that something was
-// left out is not among them. A nil summary has none.
+// items returns the bullets below a heading as they were written, without notes of what was left
+// out. A nil summary has none.
 func (s *summary) items(heading string) []item {
 	if s == nil {
 		return nil
@@ -18,8 +18,8 @@ func (s *summary) items(heading string) []item {
 	return slices.Clone(s.sections[heading])
 }
 
-// parse reads back what write wrote; ok is false for a text that somebody else wrote. What was
-// added below its sections by others is not read.
+// parse reads back what write wrote, without what others added below its sections; ok is false for
+// a text by somebody else.
 func parse(text string) (s *summary, ok bool) {
 	at := strings.Index(text, origin)
 	if at < 0 {
@@ -60,7 +60,7 @@ func parse(text string) (s *summary, ok bool) {
 var headings = []string{headGoal, headConstraints, headDecisions, headDone, headCommands, headUnresolved, headProgress,
 	headNext, headFiles, headFacts, headEarlier}
 
-// parseChange reads back a line of the files that changed.
+// parseChange reads back a line about a changed file.
 func parseChange(text string) (change, bool) {
 	if !strings.HasPrefix(text, "`") {
 		return change{}, false
@@ -107,7 +107,7 @@ func parseChange(text string) (change, bool) {
 	return c, true
 }
 
-// mergeChange adds what an earlier summary said about a file to what is known now.
+// mergeChange adds what an earlier summary said about a file.
 func mergeChange(changes []change, old change) []change {
 	for i := range changes {
 		c := &changes[i]

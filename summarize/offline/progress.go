@@ -8,8 +8,8 @@ import (
 	"github.com/winnowhq/winnow/recall"
 )
 
-// progress is what was being done when the log ended: the item at work, the last statement, the
-// last calls, what is untested.
+// progress describes what was being done when the log ended: the current item, the last statement,
+// the last calls, what is untested.
 func (f *facts) progress() section {
 	s := section{heading: headProgress}
 	for i := range f.todos {
@@ -84,7 +84,7 @@ func (f *facts) lastCalls() string {
 	return strings.Join(slices.Compact(did), "; ")
 }
 
-// untested are the files that changed after the newest run of tests.
+// untested names the files that changed after the last test run.
 func (f *facts) untested() string {
 	ran := -1
 	for n := range f.ran {
@@ -107,7 +107,7 @@ func (f *facts) untested() string {
 	return strings.Join(names, ", ")
 }
 
-// changedAt is the position of the newest call that changed a file, -1 when none did.
+// changedAt returns the position of the newest call that changed a file, -1 if there is none.
 func (f *facts) changedAt(name string) int {
 	if f.changed == nil {
 		f.changed = map[string]int{}
@@ -126,8 +126,8 @@ func (f *facts) changedAt(name string) int {
 	return -1
 }
 
-// next is what comes next: the question that waits, the request that was not answered, open todos,
-// the assistant's plan, and what follows from failures.
+// next lists what comes next: the question that waits, the unanswered request, open todos, the
+// assistant's plan, and what follows from failures.
 func (f *facts) next() section {
 	s := section{heading: headNext, must: true}
 	if f.waiting {
@@ -184,7 +184,7 @@ func (f *facts) unanswered(message int) bool {
 		(len(f.answers) == 0 || f.answers[len(f.answers)-1].message < message)
 }
 
-// plan is what the assistant said last about what it will do.
+// plan returns what the assistant last said it would do.
 func (f *facts) plan() []item {
 	for n := len(f.answers) - 1; n >= max(0, len(f.answers)-6); n-- {
 		a := f.answers[n]

@@ -1,6 +1,6 @@
 package offline
 
-// sections are all that was found, in the order in which it is written.
+// sections returns everything that was found, in the order in which it is written.
 func (f *facts) sections() []section {
 	all := []section{
 		f.goal(), f.constraints(), f.decisions(), f.done(), f.commands(), f.unresolved(), f.progress(), f.next(),
@@ -12,12 +12,10 @@ func (f *facts) sections() []section {
 	return all
 }
 
-// earlierSize is how many bytes of a summary that somebody else wrote are kept: about as much as
-// models write.
+// earlierSize is how many bytes of somebody else's summary are kept: about as much as models write.
 const earlierSize = 9000
 
-// earlier keeps a summary that this package did not write: it cannot be taken apart safely, so that
-// it is quoted.
+// earlier quotes a summary that this package did not write, because it cannot be parsed safely.
 func (f *facts) earlier() section {
 	if f.before == nil && f.foreign != "" {
 		written := item{text: "Written by another summariser:", more: block(f.foreign, earlierSize), weight: 85}

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// symbols are the names that a piece of code defines, or the headings of a text, in their order.
+// symbols returns the names that a piece of code defines, or the headings of a text, in order.
 func symbols(name, text string, most int) []string {
 	var names []string
 	prose := strings.HasSuffix(name, ".md") || strings.HasSuffix(name, ".mdx")
@@ -47,7 +47,7 @@ func symbols(name, text string, most int) []string {
 	return names
 }
 
-// defined is the name behind a defining word, "" where none follows.
+// defined returns the name after a defining word, or "".
 func defined(word, rest string) string {
 	if word == "func" && strings.HasPrefix(rest, "(") { // a method: its receiver is not its name
 		_, after, ok := strings.Cut(rest, ") ")
@@ -58,7 +58,7 @@ func defined(word, rest string) string {
 	}
 	switch word {
 	case "public", "public static", "private", "protected", "static":
-		// Java and its kin: the name stands before the parenthesis.
+		// Java and similar languages: the name precedes the parenthesis.
 		head, _, ok := strings.Cut(rest, "(")
 		if !ok {
 			return ""

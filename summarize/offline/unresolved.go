@@ -10,15 +10,15 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// unresolved are the errors after which nothing of their kind worked, and the calls that never
-// ended. Newest first.
+// unresolved lists the errors after which nothing of their kind worked, and calls that never ended,
+// newest first.
 func (f *facts) unresolved() section {
 	s := section{heading: headUnresolved, must: true}
 	same := map[string]bool{}
 	listed := 0
 	for i := range slices.Backward(f.failures) {
 		e := &f.failures[i]
-		// One cause shows in several commands; the newest says it.
+		// One cause shows in several commands; the newest is listed.
 		if key := string(e.Kind) + strings.Join(e.Lines[:min(1, len(e.Lines))], ""); len(e.Lines) > 0 {
 			if same[key] {
 				listed++
@@ -51,7 +51,7 @@ func (f *facts) unresolved() section {
 	return s
 }
 
-// failed says which call failed, how, and how often.
+// failed describes which call failed, how, and how often.
 func (f *facts) failed(e *recall.Failure) string {
 	target := stripFolder(e.Target)
 	text := ""
@@ -74,8 +74,8 @@ func (f *facts) failed(e *recall.Failure) string {
 	return text
 }
 
-// settled reports whether something in this log made an earlier failure good: the same command or
-// one that covers it worked, or the same file was changed.
+// settled reports whether this log resolved an earlier failure: the same command or one that covers
+// it ran, or the same file was changed.
 func (f *facts) settled(target string) bool {
 	earlier := call.Main(call.Invocations(target))
 	if weak := earlier == nil || earlier.Kind == call.Look ||
@@ -112,7 +112,7 @@ func (f *facts) settled(target string) bool {
 	return false
 }
 
-// interrupted are the calls that had not ended when the log did.
+// interrupted lists the calls that had not ended when the log did.
 func (f *facts) interrupted() []item {
 	if len(f.tail) > 0 {
 		return nil // the tail says how it went on
@@ -143,8 +143,7 @@ func (f *facts) interrupted() []item {
 	return append(all, f.stopped()...)
 }
 
-// stopped are the newest calls that the user refused or broke off: they say that something else is
-// wanted.
+// stopped lists the newest calls that the user refused or interrupted: something else is wanted.
 func (f *facts) stopped() []item {
 	var all []item
 	for n := max(0, len(f.calls)-8); n < len(f.calls); n++ {
