@@ -11,7 +11,7 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Bounds of what is carried over, by number: enough to go on from, and no more than a screenful each.
+// Limits of what is carried over: enough to go on from, and at most a screenful each.
 const (
 	maxFiles      = 40
 	maxFailures   = 12
@@ -25,26 +25,29 @@ type Carrying struct {
 	Log  []session.Message // the whole log up to the marker
 	Cut  Cut
 	Pins []rule.Pin
-	// Dismissed are the constraints that the user said are none, by recall.Key.
+	// Dismissed are the instructions that the user dismissed, by recall.Key.
 	Dismissed map[string]bool
 	Summary   string // what the summariser wrote: what it has word for word is not repeated
 	Facts     *rule.Facts
 	Settings  Settings
-	// Guard says which files are not quoted, and Ledger what is not because an elision hides it; both may be left empty.
+	// Guard says which files are never quoted; text that an elision in Ledger hides is not quoted
+	// either. Both may be empty.
 	Guard  *rule.Guard
 	Ledger rule.Ledger
 	// Directory is the session's working folder.
 	Directory string
-	// Mask takes the secrets out of what is carried over; nil leaves them. Pins are not among it: somebody chose them to the letter.
+	// Mask removes secrets from what is carried over; nil leaves them. Pins are not masked:
+	// somebody chose their exact text.
 	Mask func(string) string
 
 	values []recall.Value // of Log
 }
 
-// Carry writes what must not ride on the summary alone: pins and the user's standing constraints word for word, the user's
-// messages word for word, newest first up to the budget and the first one always, open todos, instructions that were loaded, files with
-// their last state, unresolved errors, what the work goes on with, word for word, and the ids of what can be recalled. "" when there is nothing of
-// it, or the settings want the letter.
+// Carry writes what must not depend on the summary alone: the user's instructions and messages word
+// for word (newest first up to the budget, and always the first), open todos, loaded instructions,
+// files with their last state, unresolved errors, the text that the work continues with, and the
+// ids of what can be recalled. It returns "" if there is nothing to carry, or if the settings ask
+// for the summary alone.
 func Carry(c Carrying) (string, Carried) {
 	var told Carried
 	if c.Settings.SummaryAlone {
@@ -87,12 +90,13 @@ func Carry(c Carrying) (string, Carried) {
 	return text, told
 }
 
-// stays reports whether a message is verbatim in the tail or repeated as the replay.
+// stays reports whether a message is kept verbatim in the tail or repeated as the replay.
 func (c Carrying) stays(id string) bool {
 	return session.Index(c.Cut.Tail, id) >= 0 || c.Cut.Replay != nil && c.Cut.Replay.ID == id
 }
 
-// folded is all that the summary stands for: what earlier pivots folded as well, for a later carry-over is no poorer than the one before it.
+// folded returns every message that the summary represents, including what earlier pivots folded: a
+// later carry-over must not know less than the one before it.
 func (c Carrying) folded() []*session.Message {
 	stays := c.staying()
 	var messages []*session.Message
@@ -104,7 +108,8 @@ func (c Carrying) folded() []*session.Message {
 	return messages
 }
 
-// constraints are those that stand nowhere else in the view: not in the summary, a pin or a message that stays.
+// constraints lists the instructions that appear nowhere else in the view: not in the summary, in a
+// pin or in a message that stays.
 func (c Carrying) constraints(pinned Pinned) []string {
 	var lines []string
 	for _, k := range recall.Without(recall.Constraints(c.Log), c.Dismissed) {
@@ -134,7 +139,8 @@ func (c Carrying) messages(pinned Pinned) (lines []string, count int) {
 		return nil, 0
 	}
 	summary := plain(c.Summary)
-	written = slices.DeleteFunc(written, func(m *session.Message) bool { return strings.Contains(summary, plain(m.Text())) })
+	written = slices.DeleteFunc(written,
+		func(m *session.Message) bool { return strings.Contains(summary, plain(m.Text())) })
 	if len(written) == 0 {
 		return nil, 0
 	}
@@ -166,7 +172,7 @@ func (c Carrying) messages(pinned Pinned) (lines []string, count int) {
 	return lines, 1 + len(newest)
 }
 
-// superseded says below a quotation which values in it hold no more.
+// superseded notes below a quotation which values in it no longer hold.
 func superseded(text string, values []recall.Value) []string {
 	if notes := recall.Superseded(text, values); len(notes) > 0 {
 		return []string{"[since then: " + strings.Join(notes, "; ") + "]"}
@@ -174,12 +180,13 @@ func superseded(text string, values []recall.Value) []string {
 	return nil
 }
 
-// plain is a text without its line breaks and quotation marks of Markdown, so that a quotation can be found again.
+// plain removes line breaks and Markdown quotation marks from a text, so that a quotation can be
+// found again.
 func plain(text string) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll("\n"+text, "\n>", "\n")), " ")
 }
 
-// replayed is the id of the message that this one repeats, "" for none.
+// replayed returns the id of the message that this one repeats, or "".
 func replayed(m *session.Message) string {
 	for i := range m.Parts {
 		if n, ok := m.Parts[i].Note(); ok {
@@ -289,7 +296,7 @@ func (c Carrying) failures(calls []call.Call) []string {
 	return lines
 }
 
-// recallable names the largest outputs that the summary now stands for.
+// recallable names the largest outputs that the summary now represents.
 func (c Carrying) recallable(pinned Pinned) []string {
 	type output struct {
 		at, tokens int
@@ -312,7 +319,8 @@ func (c Carrying) recallable(pinned Pinned) []string {
 	slices.SortFunc(outputs, func(a, b output) int { return a.at - b.at })
 	var lines []string
 	for _, o := range outputs {
-		lines = append(lines, fmt.Sprintf("- %s: %s %s (about %d tokens)", o.part.ID, o.part.Tool, rule.Target(o.part), o.tokens))
+		lines = append(lines, fmt.Sprintf("- %s: %s %s (about %d tokens)", o.part.ID, o.part.Tool, rule.Target(o.part),
+			o.tokens))
 	}
 	return lines
 }

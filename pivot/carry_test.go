@@ -9,7 +9,8 @@ import (
 )
 
 func said(id string, role session.Role, text string) session.Message {
-	return session.Message{MessageInfo: session.MessageInfo{ID: id, Role: role, Finish: "stop"}, Parts: []session.Part{{ID: id + ":0", Type: session.TextPart, Text: text}}}
+	return session.Message{MessageInfo: session.MessageInfo{ID: id, Role: role, Finish: "stop"},
+		Parts: []session.Part{{ID: id + ":0", Type: session.TextPart, Text: text}}}
 }
 
 func ran(id, tool, input, output string, status session.Status) session.Message {
@@ -54,7 +55,8 @@ func TestCarry_holdsWhatMustNotRideOnTheSummary(t *testing.T) {
 	if strings.Contains(text, "write code") {
 		t.Error("a todo that is done is carried")
 	}
-	if told.Pins != 2 || told.Messages != 2 || told.Constraints != 2 || told.Todos != 1 || told.Failures != 1 || told.Recallable != 0 || told.Tokens != c.Facts.Count(text) {
+	if told.Pins != 2 || told.Messages != 2 || told.Constraints != 2 || told.Todos != 1 || told.Failures != 1 ||
+		told.Recallable != 0 || told.Tokens != c.Facts.Count(text) {
 		t.Errorf("it tells %+v", told)
 	}
 	c.Pins = nil
@@ -76,7 +78,8 @@ func TestCarry_keepsTheTaskWhenThereIsNoRoomForAll(t *testing.T) {
 	c := carrying()
 	c.Settings.UserMessages = 16
 	text, _ := Carry(c)
-	if !strings.Contains(text, "> Port the shop to slog.") || strings.Contains(text, "small please") || !strings.Contains(text, "1 messages in between") {
+	if !strings.Contains(text, "> Port the shop to slog.") || strings.Contains(text, "small please") ||
+		!strings.Contains(text, "1 messages in between") {
 		t.Errorf("with room for one message it carries:\n%s", text)
 	}
 }

@@ -10,21 +10,25 @@ import (
 
 // Cut is where a window is folded.
 type Cut struct {
-	// Fold is what the summary will represent, oldest first: messages of the window, without the pivot that it begins with.
+	// Fold holds the messages that the summary will represent, oldest first, without the pivot that
+	// the window begins with.
 	Fold []session.Message
-	// Tail stays verbatim. It begins at a message, never inside one, so that a call stays with its result.
+	// Tail stays verbatim. It always begins at the start of a message, so that a call stays with
+	// its result.
 	Tail []session.Message
-	// End is how many messages of the window the cut stands behind, the pivot that it begins with and markers without answer included.
+	// End counts the messages of the window before the cut, including the pivot that the window
+	// begins with and unanswered markers.
 	End int
-	// Split is set when the tail begins inside a turn.
+	// Split is set if the tail begins inside a turn.
 	Split bool
-	// Previous is the summary that the window began with, nil without one.
+	// Previous is the summary that the window began with, nil if there was none.
 	Previous *session.Message
-	// Replay is the user message to be repeated after the summary because the provider rejected its turn, nil otherwise.
+	// Replay is the user message to repeat after the summary because the provider rejected its
+	// turn; nil otherwise.
 	Replay *session.Message
 }
 
-// TailStart is the id of the message that the tail begins with, "" without a tail.
+// TailStart returns the id of the first message of the tail, "" if there is no tail.
 func (c Cut) TailStart() string {
 	if len(c.Tail) == 0 {
 		return ""
@@ -32,29 +36,34 @@ func (c Cut) TailStart() string {
 	return c.Tail[0].ID
 }
 
-// Wanted says what a cut is to leave.
+// Wanted says what a cut should leave.
 type Wanted struct {
 	// Keep is how many tokens, as rendered, may stay verbatim.
 	Keep int
 	// Rejected: the provider refused the request as too long.
 	Rejected bool
-	// Everything folds everything, also what was never sent: the specification's summary stands alone (S001 phase 3).
+	// Everything folds all messages, even those that were never sent: the specification's summary
+	// is shown alone (S001 phase 3).
 	Everything bool
 }
 
-// Find decides where to cut a window (as view.Window gives it).
+// Find decides where to cut a window (as view.Window returns it).
 //
-// What no request has had yet is never folded, whatever it takes: the newest answer with its calls and everything behind it, or what stands behind an answer
-// that calls nothing (session.Unsent). A summary of it would be all that the model ever sees of it. Where it does not fit by itself, it is for the caller to show less of it
-// (rule.Shorten), or to refuse; where there is nothing before it, nothing is folded.
+// Messages that no request has carried yet are never folded, whatever their size: the newest answer
+// with its calls and everything after it, or what follows an answer without calls (session.Unsent).
+// Otherwise the model would only ever see a summary of them. If they do not fit by themselves, the
+// caller must show less of them (rule.Shorten) or refuse. If nothing precedes them, nothing is
+// folded.
 //
-// Turns are kept from the newest back while they fit, and with them what an earlier pivot left of its own turn. The first one that does not fit is split at
-// the earliest message behind its first from which on it fits. When all of it would fit, or what is kept would leave nothing to fold, there is no
-// tail but that.
+// Turns are kept from the newest back while they fit, including what an earlier pivot left of its
+// own turn. The first turn that does not fit is split at the earliest message after its first from
+// which the rest fits. If everything would fit, or nothing would be left to fold, only the unsent
+// messages are kept.
 //
-// After a rejection nothing else is kept. The newest message that the user wrote is to be replayed, unless it is in the tail: it begins what was not sent and is
-// repeated instead, or it stands there behind other messages that were not sent either. When work was done for it already, that work is folded, so that it is
-// not done again.
+// After a rejection nothing else is kept. The newest message that the user wrote is replayed unless
+// it is in the tail. If it is the first unsent message, it is replayed instead of kept; if it
+// follows other unsent messages, it stays in the tail. Work already done for it is folded, so that
+// it is not done again.
 func Find(window []session.Message, ledger rule.Ledger, facts *rule.Facts, w Wanted) Cut {
 	var cut Cut
 	rest := window
@@ -79,7 +88,7 @@ func Find(window []session.Message, ledger rule.Ledger, facts *rule.Facts, w Wan
 	return cut
 }
 
-// keep leaves a tail of so many tokens, and what was not sent.
+// keep leaves a tail of at most keep tokens, and what was never sent.
 func (c Cut) keep(rest []session.Message, ledger rule.Ledger, facts *rule.Facts, keep int) Cut {
 	unsent := session.Unsent(rest)
 	start := unsent
@@ -91,8 +100,9 @@ func (c Cut) keep(rest []session.Message, ledger rule.Ledger, facts *rule.Facts,
 	return c.at(rest, start)
 }
 
-// at folds what stands before a message. A tail does not begin with a quotation: one that is taken back later is in no file, and the tail would have no
-// beginning there. It is written again behind the new summary.
+// at folds the messages before start. A tail must not begin with a quotation: an undone quotation
+// is in no file, so the tail would have no beginning there. It is written again after the new
+// summary.
 func (c Cut) at(rest []session.Message, start int) Cut {
 	for start < len(rest) && isKept(&rest[start]) {
 		start++
@@ -102,74 +112,74 @@ func (c Cut) at(rest []session.Message, start int) Cut {
 	return c
 }
 
-// Replaying is the cut with the newest message that the user wrote to be repeated, where it is folded and not in the tail: a rejected turn is neither lost nor
-// doubled.
+// Replaying returns the cut with the newest message that the user wrote as its replay, if it is
+// folded: a rejected turn is neither lost nor doubled.
 func (c Cut) Replaying() Cut {
-	for _, messages := range [][]session.Message{c.Tail, c.Fold} {
-		for i := len(messages) - 1; i >= 0; i-- {
-			if !messages[i].Written() {
-				continue
-			}
-			if len(c.Tail) == 0 || &messages[0] != &c.Tail[0] {
-				replay := messages[i]
-				c.Replay = &replay
-			}
-			return c
-		}
+	if lastWritten(c.Tail) >= 0 {
+		return c
+	}
+	if i := lastWritten(c.Fold); i >= 0 {
+		replay := c.Fold[i]
+		c.Replay = &replay
 	}
 	return c
+}
+
+// lastWritten is the position of the newest message that the user wrote, -1 if there is none.
+func lastWritten(messages []session.Message) int {
+	for i := range slices.Backward(messages) {
+		if messages[i].Written() {
+			return i
+		}
+	}
+	return -1
 }
 
 func (c Cut) reject(rest []session.Message) Cut {
 	unsent := session.Unsent(rest)
 	c = c.at(rest, unsent)
-	for i := len(rest) - 1; i >= 0; i-- {
-		if !rest[i].Written() {
-			continue
-		}
-		replay := rest[i]
-		switch {
-		case i < unsent:
-			c.Replay = &replay
-		case i == unsent && !slices.ContainsFunc(rest[i+1:], func(m session.Message) bool { return m.Role == session.User }) && (i > 0 || c.Previous != nil):
-			c.Tail, c.Split, c.Replay = nil, false, &replay // what failed behind it said nothing
-		}
+	i := lastWritten(rest)
+	if i < 0 {
 		return c
+	}
+	replay := rest[i]
+	byUser := func(m session.Message) bool { return m.Role == session.User }
+	switch {
+	case i < unsent:
+		c.Replay = &replay
+	case i == unsent && !slices.ContainsFunc(rest[i+1:], byUser) && (i > 0 || c.Previous != nil):
+		c.Tail, c.Split, c.Replay = nil, false, &replay // what failed after it said nothing
 	}
 	return c
 }
 
-// rejectAll is the letter's: the rejected message is repeated, and nothing is kept.
+// rejectAll follows the specification: the rejected message is repeated, and nothing is kept.
 func (c Cut) rejectAll(rest []session.Message) Cut {
 	c.Fold = rest
-	for i := len(rest) - 1; i >= 0; i-- {
-		if !rest[i].Written() {
-			continue
-		}
-		replay := rest[i]
-		if i == len(rest)-1 || !worked(rest[i+1:]) {
-			if i == 0 && c.Previous == nil {
-				return c // nothing else is there to fold: the message itself is what is too long
-			}
-			c.Fold = rest[:i:i]
-		}
-		c.Replay = &replay
+	i := lastWritten(rest)
+	if i < 0 {
 		return c
 	}
+	replay := rest[i]
+	if i == len(rest)-1 || !worked(rest[i+1:]) {
+		if i == 0 && c.Previous == nil {
+			return c // there is nothing else to fold: the message itself is too long
+		}
+		c.Fold = rest[:i:i]
+	}
+	c.Replay = &replay
 	return c
 }
 
-// worked reports whether anything came of a turn.
+// worked reports whether a turn produced anything.
 func worked(messages []session.Message) bool {
-	for i := range messages {
-		if messages[i].Role == session.Assistant && len(messages[i].Parts) > 0 && !messages[i].Failed() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(messages, func(m session.Message) bool {
+		return m.Role == session.Assistant && len(m.Parts) > 0 && !m.Failed()
+	})
 }
 
-// withoutMarkers leaves out markers that were not answered and summaries that do not count; at is where each of the others stood.
+// withoutMarkers drops unanswered markers and summaries that do not count; at holds the original
+// position of each message kept.
 func withoutMarkers(messages []session.Message) (kept []session.Message, at []int) {
 	kept, at = make([]session.Message, 0, len(messages)), make([]int, 0, len(messages))
 	for i := range messages {
@@ -180,11 +190,12 @@ func withoutMarkers(messages []session.Message) (kept []session.Message, at []in
 	return kept, at
 }
 
-// tailStart is where the turns begin that fit, 0 when all of them do.
+// tailStart returns where the turns that fit begin, 0 if all of them fit.
 func tailStart(rest []session.Message, ledger rule.Ledger, facts *rule.Facts, keep int) (start int) {
 	turns := session.Turns(rest)
-	// Behind an earlier pivot stands what its turn went on with. No message of the user's begins it, and it is kept and split like any turn: otherwise a turn
-	// that is folded again and again would lose its newest results each time but the first.
+	// The messages after an earlier pivot continue its turn. No user message begins them, and they
+	// are kept and split like any turn: otherwise a turn that is folded repeatedly would lose its
+	// newest results each time but the first.
 	begun := len(rest)
 	if len(turns) > 0 {
 		begun = turns[0].Start

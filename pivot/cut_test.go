@@ -13,9 +13,10 @@ import (
 	"github.com/winnowhq/winnow/view"
 )
 
-// A window in words: u1:50 a user message of 50 tokens, a1:50 an answer, t1:50 an answer that is one call with so long an
-// output, k1:50 a synthetic user message, i1 a user message with an image, c1 and s1:50 a marker and its summary, e1 an
-// answer that failed with nothing in it, b1:50 one that broke off, q1:50 a quotation of what is pinned.
+// A window in words: u1:50 a user message of 50 tokens, a1:50 an answer, t1:50 an answer that is
+// one call with so long an output, k1:50 a synthetic user message, i1 a user message with an image,
+// c1 and s1:50 a marker and its summary, e1 an answer that failed with nothing in it, b1:50 one
+// that broke off, q1:50 a quotation of what is pinned.
 func windowOf(words string) []session.Message {
 	var log []session.Message
 	for _, word := range strings.Fields(words) {
@@ -34,10 +35,12 @@ func windowOf(words string) []session.Message {
 			part.Metadata = session.Note{Kept: id, Pin: true}.Metadata()
 		case 'i':
 			m.Role, m.Finish = session.User, ""
-			part = session.Part{ID: id + ":0", Type: session.FilePart, Mime: "image/png", Filename: "big.png", URL: "data:image/png;base64,AA=="}
+			part = session.Part{ID: id + ":0", Type: session.FilePart, Mime: "image/png", Filename: "big.png",
+				URL: "data:image/png;base64,AA=="}
 		case 't':
 			m.Finish = "tool-calls"
-			part = session.Part{ID: id + ":0", CallID: id, Type: session.ToolPart, Tool: "", State: &session.ToolState{Status: session.Completed, Output: part.Text}}
+			part = session.Part{ID: id + ":0", CallID: id, Type: session.ToolPart, Tool: "",
+				State: &session.ToolState{Status: session.Completed, Output: part.Text}}
 		case 'c':
 			m.Role, m.Finish = session.User, ""
 			part = session.Part{ID: id + ":0", Type: session.CompactionPart}
@@ -71,35 +74,47 @@ func TestFind_keepsTheNewestThatFits(t *testing.T) {
 		fold, tail string
 		split      bool
 	}{
-		"a quotation does not begin a tail":                {"u1:10 a1:10 q1:10 q2:10 t1:10 q3:10 a2:10", 55, "u1 a1 q1 q2", "t1 q3 a2", true},
-		"no budget, no tail":                               {"u1:10 a1:10 u2:10 a2:10", 0, "u1 a1 u2 a2", "", false},
-		"whole turns from the newest back":                 {"u1:10 a1:10 u2:10 a2:10 u3:10 a3:10", 40, "u1 a1", "u2 a2 u3 a3", false},
-		"exactly the budget fits":                          {"u1:10 a1:10 u2:10 a2:10", 20, "u1 a1", "u2 a2", false},
-		"one over does not":                                {"u1:10 a1:10 u2:10 a2:11", 20, "u1 a1 u2", "a2", true},
-		"a large middle turn leaves the last one":          {"u1:10 a1:10 u2:10 a2:500 u3:10 a3:10", 100, "u1 a1 u2 a2", "u3 a3", false},
-		"a turn that exceeds the budget alone is folded":   {"u1:10 a1:10 u2:10 a2:500", 20, "u1 a1 u2 a2", "", false},
-		"a turn that is too big is split at a step":        {"u1:10 a1:10 u2:10 t1:90 t2:20 a2:20", 50, "u1 a1 u2 t1", "t2 a2", true},
-		"the split never takes the user's message alone":   {"u1:10 a1:10 u2:500 t1:10", 50, "u1 a1 u2", "t1", true},
-		"everything fits: then it is folded":               {"u1:10 a1:10", 100, "u1 a1", "", false},
-		"media do not fit a small budget":                  {"u1:10 a1:10 i1 a2:10", 100, "u1 a1 i1", "a2", true},
-		"the previous pivot is no part of it":              {"c1 s1:900 u1:10 a1:10 u2:10 a2:10", 20, "u1 a1", "u2 a2", false},
-		"a previous summary does not count for the tail":   {"c1 s1:900 u2:10 a2:10 u3:10 a3:10", 40, "u2 a2 u3 a3", "", false},
-		"markers that nobody answered are left out":        {"u1:10 a1:10 c1 u2:10 a2:10", 20, "u1 a1", "u2 a2", false},
-		"a synthetic message starts no turn":               {"u1:10 a1:10 u2:10 a2:10 k1:10 a3:10", 40, "u1 a1", "u2 a2 k1 a3", false},
-		"what comes before the first turn can be folded":   {"c1 s1:5 a1:10 u1:10 a2:10", 100, "a1", "u1 a2", false},
-		"nothing since the last pivot: nothing to fold":    {"c1 s1:5", 100, "", "", false},
-		"an empty window":                                  {"", 100, "", "", false},
-		"a log without a user's message is folded":         {"a1:10 a2:10", 100, "a1 a2", "", false},
-		"a turn folded before keeps its newest too":        {"c1 s1:5 k1:5 t1:50 t2:50 t3:50 t4:10", 70, "k1 t1 t2", "t3 t4", true},
-		"and beside the next turn":                         {"c1 s1:5 t1:50 t2:20 u1:10 a1:10", 50, "t1", "t2 u1 a1", true},
-		"one turn of many steps keeps the newest of them":  {"u1:10 t1:50 t2:50 t3:50 t4:10", 70, "u1 t1 t2", "t3 t4", true},
+		"a quotation does not begin a tail": {"u1:10 a1:10 q1:10 q2:10 t1:10 q3:10 a2:10", 55,
+			"u1 a1 q1 q2", "t1 q3 a2", true},
+		"no budget, no tail": {"u1:10 a1:10 u2:10 a2:10", 0, "u1 a1 u2 a2", "", false},
+		"whole turns from the newest back": {"u1:10 a1:10 u2:10 a2:10 u3:10 a3:10", 40, "u1 a1",
+			"u2 a2 u3 a3", false},
+		"exactly the budget fits": {"u1:10 a1:10 u2:10 a2:10", 20, "u1 a1", "u2 a2", false},
+		"one over does not":       {"u1:10 a1:10 u2:10 a2:11", 20, "u1 a1 u2", "a2", true},
+		"a large middle turn leaves the last one": {"u1:10 a1:10 u2:10 a2:500 u3:10 a3:10", 100, "u1 a1 u2 a2",
+			"u3 a3", false},
+		"a turn that exceeds the budget alone is folded": {"u1:10 a1:10 u2:10 a2:500", 20, "u1 a1 u2 a2", "", false},
+		"a turn that is too big is split at a step": {"u1:10 a1:10 u2:10 t1:90 t2:20 a2:20", 50, "u1 a1 u2 t1",
+			"t2 a2", true},
+		"the split never takes the user's message alone": {"u1:10 a1:10 u2:500 t1:10", 50, "u1 a1 u2", "t1", true},
+		"everything fits: then it is folded":             {"u1:10 a1:10", 100, "u1 a1", "", false},
+		"media do not fit a small budget":                {"u1:10 a1:10 i1 a2:10", 100, "u1 a1 i1", "a2", true},
+		"the previous pivot is no part of it": {"c1 s1:900 u1:10 a1:10 u2:10 a2:10", 20, "u1 a1", "u2 a2",
+			false},
+		"a previous summary does not count for the tail": {"c1 s1:900 u2:10 a2:10 u3:10 a3:10", 40, "u2 a2 u3 a3", "",
+			false},
+		"markers that nobody answered are left out": {"u1:10 a1:10 c1 u2:10 a2:10", 20, "u1 a1", "u2 a2", false},
+		"a synthetic message starts no turn": {"u1:10 a1:10 u2:10 a2:10 k1:10 a3:10", 40, "u1 a1",
+			"u2 a2 k1 a3", false},
+		"what comes before the first turn can be folded": {"c1 s1:5 a1:10 u1:10 a2:10", 100, "a1", "u1 a2", false},
+		"nothing since the last pivot: nothing to fold":  {"c1 s1:5", 100, "", "", false},
+		"an empty window":                          {"", 100, "", "", false},
+		"a log without a user's message is folded": {"a1:10 a2:10", 100, "a1 a2", "", false},
+		"a turn folded before keeps its newest too": {"c1 s1:5 k1:5 t1:50 t2:50 t3:50 t4:10", 70, "k1 t1 t2",
+			"t3 t4", true},
+		"and beside the next turn": {"c1 s1:5 t1:50 t2:20 u1:10 a1:10", 50, "t1", "t2 u1 a1",
+			true},
+		"one turn of many steps keeps the newest of them": {"u1:10 t1:50 t2:50 t3:50 t4:10", 70, "u1 t1 t2", "t3 t4",
+			true},
 		"what no request has had stays, whatever it takes": {"u1:10 t1:50 t2:900", 70, "u1 t1", "t2", true},
 		"also without any budget":                          {"u1:10 t1:50 t2:900", 0, "u1 t1", "t2", true},
-		"with what the user said to it":                    {"u1:10 t1:50 t2:900 u2:900 u3:10", 20, "u1 t1", "t2 u2 u3", true},
-		"what was answered is no such thing":               {"u1:10 t1:900 a1:10", 0, "u1 t1 a1", "", false},
-		"what the user said last is":                       {"u1:10 t1:900 a1:10 u2:900", 0, "u1 t1 a1", "u2", false},
-		"an answer that failed with nothing has had none":  {"u1:10 t1:50 t2:900 e1", 0, "u1 t1", "t2 e1", true},
-		"one that broke off has":                           {"u1:10 t1:50 t2:900 b1:10 k1:10", 0, "u1 t1 t2 b1", "k1", true},
+		"with what the user said to it": {"u1:10 t1:50 t2:900 u2:900 u3:10", 20, "u1 t1", "t2 u2 u3",
+			true},
+		"what was answered is no such thing":              {"u1:10 t1:900 a1:10", 0, "u1 t1 a1", "", false},
+		"what the user said last is":                      {"u1:10 t1:900 a1:10 u2:900", 0, "u1 t1 a1", "u2", false},
+		"an answer that failed with nothing has had none": {"u1:10 t1:50 t2:900 e1", 0, "u1 t1", "t2 e1", true},
+		"one that broke off has": {"u1:10 t1:50 t2:900 b1:10 k1:10", 0, "u1 t1 t2 b1", "k1",
+			true},
 		"nor is it folded where everything would fit":      {"u1:10 t1:10 t2:10", 900, "u1 t1", "t2", true},
 		"nothing but what was never sent: nothing to fold": {"u1:10", 0, "", "u1", false},
 		"the same behind a pivot":                          {"c1 s1:5 t1:900 k1:5", 100, "", "t1 k1", true},
@@ -125,11 +140,12 @@ func TestFind_keepsTheNewestThatFits(t *testing.T) {
 
 func TestFind_afterARejection(t *testing.T) {
 	for name, c := range map[string]struct{ window, fold, tail, replay string }{
-		"everything before the message is folded":        {"u1:10 a1:10 u2:10", "u1 a1", "", "u2"},
-		"a failed answer is no work":                     {"u1:10 a1:10 u2:10 e1", "u1 a1", "", "u2"},
-		"work done for it is folded, not done again":     {"u1:10 a1:10 u2:10 t1:90 a2:90", "u1 a1 u2 t1 a2", "", "u2"},
-		"but for what no request has had":                {"u1:10 a1:10 u2:10 t1:90 t2:90", "u1 a1 u2 t1", "t2", "u2"},
-		"behind which a message stands where it is":      {"u1:10 a1:10 u2:10 t1:90 t2:90 u3:10", "u1 a1 u2 t1", "t2 u3", ""},
+		"everything before the message is folded":    {"u1:10 a1:10 u2:10", "u1 a1", "", "u2"},
+		"a failed answer is no work":                 {"u1:10 a1:10 u2:10 e1", "u1 a1", "", "u2"},
+		"work done for it is folded, not done again": {"u1:10 a1:10 u2:10 t1:90 a2:90", "u1 a1 u2 t1 a2", "", "u2"},
+		"but for what no request has had":            {"u1:10 a1:10 u2:10 t1:90 t2:90", "u1 a1 u2 t1", "t2", "u2"},
+		"behind which a message stands where it is": {"u1:10 a1:10 u2:10 t1:90 t2:90 u3:10", "u1 a1 u2 t1",
+			"t2 u3", ""},
 		"as it does with others that were not sent":      {"u1:10 a1:10 u2:10 u3:10", "u1 a1", "u2 u3", ""},
 		"or with what the engine said behind it":         {"u1:10 a1:10 u2:10 k1:10", "u1 a1", "u2 k1", ""},
 		"an answer that broke off had been sent it":      {"u1:10 a1:10 u2:10 b1:10 k1:10", "u1 a1 u2 b1", "k1", "u2"},
@@ -146,7 +162,8 @@ func TestFind_afterARejection(t *testing.T) {
 				replay = cut.Replay.ID
 			}
 			if names(cut.Fold) != c.fold || replay != c.replay || names(cut.Tail) != c.tail {
-				t.Errorf("folded %q, replay %q, tail %q; want %q, %q and %q", names(cut.Fold), replay, names(cut.Tail), c.fold, c.replay, c.tail)
+				t.Errorf("folded %q, replay %q, tail %q; want %q, %q and %q", names(cut.Fold), replay, names(cut.Tail),
+					c.fold, c.replay, c.tail)
 			}
 		})
 	}
@@ -167,20 +184,22 @@ func TestFind_theLetterFoldsEverything(t *testing.T) {
 		"and folded where it is all that there is": {"u1:900", true, "u1", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cut := Find(windowOf(c.window), rule.Ledger{}, facts(), Wanted{Keep: 1000, Rejected: c.rejected, Everything: true})
+			cut := Find(windowOf(c.window), rule.Ledger{}, facts(),
+				Wanted{Keep: 1000, Rejected: c.rejected, Everything: true})
 			replay := ""
 			if cut.Replay != nil {
 				replay = cut.Replay.ID
 			}
 			if names(cut.Fold) != c.fold || replay != c.replay || len(cut.Tail) != 0 {
-				t.Errorf("folded %q, replay %q, tail %q; want %q, %q and no tail", names(cut.Fold), replay, names(cut.Tail), c.fold, c.replay)
+				t.Errorf("folded %q, replay %q, tail %q; want %q, %q and no tail", names(cut.Fold), replay,
+					names(cut.Tail), c.fold, c.replay)
 			}
 		})
 	}
 }
 
-// Wherever it is cut, after a rejection too: nothing is lost, nothing doubled, what was never sent is not folded, the tail is within its budget but for that, and calls
-// stay with their results.
+// Wherever it is cut, after a rejection too: nothing is lost, nothing doubled, what was never sent
+// is not folded, the tail is within its budget but for that, and calls stay with their results.
 func TestFind_losesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var words []string
@@ -234,7 +253,8 @@ func TestFind_losesNothing(t *testing.T) {
 
 func TestTail_isTwoThirdsOfAQuarterWithinBounds(t *testing.T) {
 	auto := Settings{Keep: KeepAuto}
-	for usable, want := range map[int]int{0: 10000, 168000: 10000, 40000: 6666, 10000: 2000, 8000: 2000, 4000: 2000, 3000: 1500, 1000: 500} {
+	for usable, want := range map[int]int{0: 10000, 168000: 10000, 40000: 6666, 10000: 2000, 8000: 2000, 4000: 2000,
+		3000: 1500, 1000: 500} {
 		if got := auto.Tail(usable); got != want {
 			t.Errorf("of %d usable tokens the tail may have %d, want %d", usable, got, want)
 		}

@@ -12,7 +12,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Bounds of a digest: enough for the facts of a long summary, and little beside the messages that it stands behind.
+// Limits of a digest: enough for the facts of a long summary, and small beside the messages that
+// precede it.
 const (
 	digestClaims = 160 // claims of the earlier summary that are looked up
 	digestQuotes = 40  // quotations
@@ -21,14 +22,16 @@ const (
 	DigestSize = 8000
 )
 
-// Digest says of each fact in an earlier summary what the log has about it, for a model that is to write the next one: superseded, and by what, found
-// nowhere, or confirmed, with a quotation of where it was said last. It is written by the engine, from the log alone, in no more than size bytes. "" where
-// there is nothing to say.
+// Digest tells a model that is to write the next summary what the log says about each fact of the
+// previous one: superseded and by what, found nowhere, or confirmed, with a quotation of where it
+// was said last. It is made from the log alone and takes at most size bytes. It returns "" if there
+// is nothing to say.
 func Digest(previous string, past Past, size int) string {
 	if previous == "" || len(past.Log) == 0 || size <= len(digestTitle) {
 		return ""
 	}
-	d := digest{log: past.Log, calls: call.Calls(past.Log), directory: call.Directory(past.Log), told: map[string]bool{}}
+	d := digest{log: past.Log, calls: call.Calls(past.Log), directory: call.Directory(past.Log),
+		told: map[string]bool{}}
 	d.superseded(previous)
 	d.files(previous)
 	d.commands(previous)
@@ -47,7 +50,7 @@ type digest struct {
 	told                        map[string]bool // claims that a line speaks of already
 }
 
-// superseded are the values of which the log has newer ones.
+// superseded collects the values for which the log has newer ones.
 func (d *digest) superseded(previous string) {
 	values := recall.Values(d.log)
 	for i := range values {
@@ -59,7 +62,8 @@ func (d *digest) superseded(previous string) {
 			if name != "" {
 				name += ": "
 			}
-			d.gone = append(d.gone, fmt.Sprintf("%s%s is now %s: %s", name, strings.Join(v.Was, ", "), v.Now, quotation(v.Text, digestQuote)))
+			d.gone = append(d.gone, fmt.Sprintf("%s%s is now %s: %s", name, strings.Join(v.Was, ", "), v.Now,
+				quotation(v.Text, digestQuote)))
 			for _, was := range append(v.Was, v.Now) {
 				d.told[was] = true
 			}
@@ -70,7 +74,7 @@ func (d *digest) superseded(previous string) {
 	}
 }
 
-// stale reports whether a summary has an older value in one of its lines without the newest.
+// stale reports whether a line of a summary has an older value without the newest.
 func (d *digest) stale(previous string, v *recall.Value) bool {
 	one := []recall.Value{*v}
 	for line := range strings.Lines(previous) {
@@ -81,7 +85,7 @@ func (d *digest) stale(previous string, v *recall.Value) bool {
 	return false
 }
 
-// files are those of the summary that are not what it says any more: deleted, or moved.
+// files collects the files named in the summary that were deleted since.
 func (d *digest) files(previous string) {
 	for _, f := range recall.FilesOf(d.calls) {
 		name := call.Shorten(f.Path, d.directory)
@@ -95,7 +99,7 @@ func (d *digest) files(previous string) {
 	}
 }
 
-// commands are those of the summary, with how they ended last.
+// commands collects the commands named in the summary, with how they last ended.
 func (d *digest) commands(previous string) {
 	for n := len(d.calls) - 1; n >= 0; n-- {
 		c := &d.calls[n]
@@ -114,7 +118,7 @@ func (d *digest) commands(previous string) {
 	}
 }
 
-// claims are all other facts that can be looked up.
+// claims looks up all other facts.
 func (d *digest) claims(previous, lost string) {
 	source := fact.NewSource()
 	if d.directory != "" {
@@ -152,7 +156,7 @@ func (d *digest) claims(previous, lost string) {
 	}
 }
 
-// said is where somebody said a text last, in words; "" where it stands in calls alone.
+// said quotes where somebody last said a text in words, "" if it occurs in calls alone.
 func (d *digest) said(text string) string {
 	for i := range slices.Backward(d.log) {
 		m := &d.log[i]
@@ -199,7 +203,7 @@ func (d *digest) text(size int) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// quotation is a sentence between quotation marks, cut to so many bytes.
+// quotation puts a sentence between quotation marks, cut to size bytes.
 func quotation(text string, size int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if len(text) > size {

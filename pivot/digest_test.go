@@ -7,15 +7,18 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// What a model is told about the facts of its earlier notes comes from the log: what holds, with where it was said, what does not, and what nobody said.
+// What a model is told about the facts of its earlier notes comes from the log: what holds, with
+// where it was said, what does not, and what nobody said.
 func TestDigest_saysOfEachFactWhatTheLogHas(t *testing.T) {
 	said := func(role session.Role, text string) session.Message {
-		m := session.Message{MessageInfo: session.MessageInfo{Role: role, Finish: "stop"}, Parts: []session.Part{{Type: session.TextPart, Text: text}}}
+		m := session.Message{MessageInfo: session.MessageInfo{Role: role, Finish: "stop"},
+			Parts: []session.Part{{Type: session.TextPart, Text: text}}}
 		return m
 	}
 	call := func(tool, input, output string) session.Message {
-		return session.Message{MessageInfo: session.MessageInfo{Role: session.Assistant, Finish: "tool-calls"}, Parts: []session.Part{{Type: session.ToolPart, Tool: tool,
-			State: &session.ToolState{Status: session.Completed, Input: []byte(input), Output: output}}}}
+		return session.Message{MessageInfo: session.MessageInfo{Role: session.Assistant, Finish: "tool-calls"},
+			Parts: []session.Part{{Type: session.ToolPart, Tool: tool,
+				State: &session.ToolState{Status: session.Completed, Input: []byte(input), Output: output}}}}
 	}
 	past := Past{Log: []session.Message{
 		said(session.User, "The service listens on port 7070. We use Memcached."),
@@ -28,7 +31,8 @@ func TestDigest_saysOfEachFactWhatTheLogHas(t *testing.T) {
 	previous := "## Decisions\n- It listens on port 7070.\n- We use Memcached.\n- `internal/feed/feed.go` has the parser, `MaxLine` its limit; `go test ./internal/feed` worked.\n- `internal/made/up.go` and port 9191 are next.\n"
 	got := Digest(previous, past, DigestSize)
 	for _, want := range []string{
-		"port: 7070 is now 8080: \"Use port 8080 instead of 7070, and Redis instead of Memcached.\"", "Memcached is now Redis", "`go test ./internal/feed` ran, and worked the last time",
+		"port: 7070 is now 8080: \"Use port 8080 instead of 7070, and Redis instead of Memcached.\"",
+		"Memcached is now Redis", "`go test ./internal/feed` ran, and worked the last time",
 		"`internal/feed/feed.go`: \"The parser lives in internal/feed/feed.go, and MaxLine is its limit.\"",
 	} {
 		if !strings.Contains(got, want) {

@@ -11,23 +11,26 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
-// cutOutput is how many characters of a tool output a summariser needs at the most: enough for a stack trace and
-// the lines around it.
+// cutOutput is how many characters of a tool output a summariser needs at most: enough for a stack
+// trace and the lines around it.
 const cutOutput = 2_000
 
-// correction is how many tokens stay free in every request, so that a second try can be told what was wrong with the first.
+// correction is how many tokens stay free in every request, so that a second attempt can be told
+// what was wrong with the first.
 const correction = 64
 
-// framing is what a provider adds to each message of a request, in tokens: roles and separators.
+// framing is how many tokens a provider adds to each message for roles and separators.
 const framing = 8
 
-// Fit makes a request fit a summariser that takes limit tokens; 0 is without limit. It escalates only as far as it
-// must: a request that extends the conversation stays one while it fits, with Budget tokens to spare; else the messages are sent by themselves, and
-// what does not fit is cut: media to text, outputs cut to 2,000 characters, oldest exchanges dropped with a note of how many. What elisions hide is
-// hidden already. A request whose newest exchange alone is too long is split into chunks, to be summarised one after
-// the other and merged: Fit then returns more than one request, of which each but the first wants the answer before it as
-// its Previous. Every request that is returned fits, unless system prompt, instruction and previous summary alone do not: ok is
-// false then, and only a summariser without a limit can help.
+// Fit makes a request fit a summariser that takes limit tokens; 0 means unlimited. It goes only as
+// far as it must. A request that extends the conversation stays so if it fits with Budget tokens to
+// spare; otherwise the messages are sent by themselves. If they do not fit, media become text,
+// outputs are cut to 2,000 characters, and the oldest exchanges are dropped with a note of how
+// many. Elisions are applied already. If the newest exchange alone is too long, the request is
+// split into chunks that are summarised one after the other: Fit then returns several requests, and
+// each after the first needs the previous answer as its Previous. Every request returned fits. If
+// system prompt, instruction and previous summary alone are too long, ok is false, and only a
+// summariser without a limit can help.
 func Fit(r Request, limit int, facts *rule.Facts) (requests []Request, ok bool) {
 	if r.Prefix != nil {
 		size := r.Tokens(facts)
@@ -74,15 +77,15 @@ func Fit(r Request, limit int, facts *rule.Facts) (requests []Request, ok bool) 
 	return chunks(r, limit, facts)
 }
 
-// Plain is the request without the conversation's prefix; because is noted.
+// Plain returns the request without the conversation's prefix and notes why.
 func (r Request) Plain(because string) Request {
 	r.Prefix = nil
 	r.Notes = append(slices.Clip(r.Notes), "the request did not extend the conversation: "+because)
 	return r
 }
 
-// AsText is the request with its messages written down as text, for a model that does not take them as they are: calls of tools that
-// it is not offered, reasoning that is not its own.
+// AsText returns the request with its messages written as text, for a model that rejects them as
+// messages: calls of tools that it is not offered, reasoning that is not its own.
 func (r Request) AsText() Request {
 	messages := make([]session.Message, 0, len(r.Messages))
 	for i := range r.Messages {
@@ -100,7 +103,7 @@ func (r Request) AsText() Request {
 	return r
 }
 
-// Tokens is the size of a request as a summariser is sent it.
+// Tokens returns the size of a request as it is sent to the summariser.
 func (r Request) Tokens(facts *rule.Facts) int {
 	if r.Prefix != nil {
 		total := r.Prefix.Overhead + facts.Count(r.Aligned()) + correction + framing
@@ -116,9 +119,10 @@ func (r Request) Tokens(facts *rule.Facts) int {
 	return total
 }
 
-// fixed is what every request has, whatever it folds: prompts, the previous summary, framing.
+// fixed is the size of what every request has: prompts, the previous summary, framing.
 func (r Request) fixed(facts *rule.Facts) int {
-	return facts.Count(r.System) + max(facts.Count(r.Instruction), facts.Count(r.Update)) + facts.Count(r.Standing) + facts.Count(r.length()) + facts.Count(r.Previous) + 2*facts.Count(wire.Question) +
+	return facts.Count(r.System) + max(facts.Count(r.Instruction), facts.Count(r.Update)) + facts.Count(r.Standing) +
+		facts.Count(r.length()) + facts.Count(r.Previous) + 2*facts.Count(wire.Question) +
 		5*framing + correction
 }
 
@@ -126,47 +130,57 @@ func messageTokens(m *session.Message, facts *rule.Facts) int {
 	total := framing
 	for j := range m.Parts {
 		p := m.Parts[j]
-		// Cut parts have the ids of whole ones: measured under them, they would take the place of what is known.
+		// Cut parts have the ids of whole ones: measured under them, they would take the place of
+		// what is known.
 		p.ID = ""
 		total += facts.Size(&p).Total()
 	}
 	return total
 }
 
-func mediaToText(messages []session.Message) int {
+// rewrite changes copies of parts and returns the sum of what change counts. A part for which it
+// counts 0 stays as it is.
+func rewrite(messages []session.Message, change func(session.Part) (session.Part, int)) int {
 	changed := 0
 	for i := range messages {
 		m := &messages[i]
 		copied := false
 		for j := range m.Parts {
-			p := m.Parts[j]
-			media := 0
-			if p.IsMedia() {
-				p, media = asText(p), 1
+			p, n := change(m.Parts[j])
+			if n == 0 {
+				continue
 			}
-			if p.State != nil {
-				for _, a := range p.State.Attachments {
-					if a.IsMedia() {
-						media++
-					}
-				}
-				if media > 0 {
-					p.State = withoutMedia(p.State)
-				}
+			if !copied {
+				m.Parts, copied = slices.Clone(m.Parts), true
 			}
-			if media > 0 {
-				if !copied {
-					m.Parts, copied = slices.Clone(m.Parts), true
-				}
-				m.Parts[j] = p
-				changed += media
-			}
+			m.Parts[j] = p
+			changed += n
 		}
 	}
 	return changed
 }
 
-// asText stands for a file that cannot be sent.
+func mediaToText(messages []session.Message) int {
+	return rewrite(messages, func(p session.Part) (session.Part, int) {
+		media := 0
+		if p.IsMedia() {
+			p, media = asText(p), 1
+		}
+		if p.State != nil {
+			for _, a := range p.State.Attachments {
+				if a.IsMedia() {
+					media++
+				}
+			}
+			if media > 0 {
+				p.State = withoutMedia(p.State)
+			}
+		}
+		return p, media
+	})
+}
+
+// asText replaces a file that cannot be sent.
 func asText(p session.Part) session.Part {
 	name := p.Filename
 	if name == "" {
@@ -197,28 +211,20 @@ func withoutMedia(s *session.ToolState) *session.ToolState {
 }
 
 func cutOutputs(messages []session.Message) int {
-	changed := 0
-	for i := range messages {
-		m := &messages[i]
-		copied := false
-		for j := range m.Parts {
-			s := m.Parts[j].State
-			if s == nil || len(s.Output) <= cutOutput && len(s.Error) <= cutOutput {
-				continue
-			}
-			if !copied {
-				m.Parts, copied = slices.Clone(m.Parts), true
-			}
-			state := *s
-			state.Output, state.Error = cutText(s.Output, cutOutput), cutText(s.Error, cutOutput)
-			m.Parts[j].State = &state
-			changed++
+	return rewrite(messages, func(p session.Part) (session.Part, int) {
+		s := p.State
+		if s == nil || len(s.Output) <= cutOutput && len(s.Error) <= cutOutput {
+			return p, 0
 		}
-	}
-	return changed
+		state := *s
+		state.Output, state.Error = cutText(s.Output, cutOutput), cutText(s.Error, cutOutput)
+		p.State = &state
+		return p, 1
+	})
 }
 
-// cutText keeps the beginning of a text, to so many bytes and a whole character, and says that it was cut.
+// cutText keeps the first size bytes of a text, ending at a whole character, and says that it was
+// cut.
 func cutText(text string, size int) string {
 	if len(text) <= size {
 		return text
@@ -226,7 +232,8 @@ func cutText(text string, size int) string {
 	return beginning(text, size) + "\n[truncated]"
 }
 
-// cutTo keeps the beginning of a text, to about so many tokens. It looks no further than it must: what is cut into a thousand pieces is not measured a thousand times.
+// cutTo keeps about the first tokens of a text. It measures no more than it must: text cut into a
+// thousand pieces is not measured a thousand times.
 func cutTo(text string, tokens int, facts *rule.Facts) string {
 	for size := 8*max(0, tokens) + 64; size < len(text); size *= 2 {
 		if head := beginning(text, size); facts.Count(head) > tokens {
@@ -244,7 +251,7 @@ func cutTo(text string, tokens int, facts *rule.Facts) string {
 	return text
 }
 
-// beginning is what a text begins with, to so many bytes and a whole character.
+// beginning returns the first size bytes of a text, ending at a whole character.
 func beginning(text string, size int) string {
 	for size > 0 && !utf8.RuneStart(text[size]) {
 		size--
@@ -252,8 +259,8 @@ func beginning(text string, size int) string {
 	return text[:size]
 }
 
-// dropOldest drops whole exchanges from the beginning until the rest fits, the newest always stays. An exchange is a turn; within
-// one turn, a message of the assistant.
+// dropOldest drops whole exchanges from the beginning until the rest fits; the newest always stays.
+// An exchange is a turn or, inside the last turn, an assistant message.
 func dropOldest(r *Request, room int, facts *rule.Facts) int {
 	total := 0
 	for i := range r.Messages {
@@ -293,7 +300,8 @@ func nextExchange(messages []session.Message, at int) int {
 	return min(at+1, len(messages)) // the last turn: step by step
 }
 
-// Split makes pieces that fit of a request, without leaving anything out: of what is left when a piece turned out to be too long.
+// Split cuts a request into pieces that fit, without dropping anything. It is used when a piece
+// turned out to be too long.
 func Split(r Request, limit int, facts *rule.Facts) (requests []Request, ok bool) {
 	if limit <= 0 || r.Tokens(facts) <= limit {
 		return []Request{r}, true
@@ -301,9 +309,11 @@ func Split(r Request, limit int, facts *rule.Facts) (requests []Request, ok bool
 	return chunks(r, limit, facts)
 }
 
-// chunks splits what is left into pieces that fit. A message that is too long by itself is cut into several.
+// chunks splits the messages into pieces that fit. A message that is too long by itself is cut into
+// several.
 func chunks(r Request, limit int, facts *rule.Facts) ([]Request, bool) {
-	// Each request but the first has the answer before it as its previous summary, of Budget tokens at the most.
+	// Each request but the first has the answer before it as its previous summary, of Budget tokens
+	// at the most.
 	r.Budget = min(r.Budget, limit/4)
 	room := limit - r.fixed(facts) + facts.Count(r.Previous) - max(facts.Count(r.Previous), r.Budget)
 	if room < limit/8 {
@@ -334,7 +344,8 @@ func chunks(r Request, limit int, facts *rule.Facts) ([]Request, bool) {
 	flush()
 	for i := range requests {
 		if len(requests) > 1 {
-			requests[i].Notes = append(slices.Clone(r.Notes), fmt.Sprintf("it was summarised in %d pieces", len(requests)))
+			requests[i].Notes = append(slices.Clone(r.Notes),
+				fmt.Sprintf("it was summarised in %d pieces", len(requests)))
 		}
 		if requests[i].Tokens(facts) > limit {
 			return nil, false
@@ -343,7 +354,7 @@ func chunks(r Request, limit int, facts *rule.Facts) ([]Request, bool) {
 	return requests, len(requests) > 0
 }
 
-// splitMessage cuts a message that is larger than room into messages of plain text that are not.
+// splitMessage cuts a message that is larger than room into smaller messages of plain text.
 func splitMessage(m session.Message, room int, facts *rule.Facts) []session.Message {
 	if messageTokens(&m, facts) <= room {
 		return []session.Message{m}
@@ -359,7 +370,8 @@ func splitMessage(m session.Message, room int, facts *rule.Facts) []session.Mess
 		text = text[len(piece):]
 		info := m.MessageInfo
 		info.Role = session.User
-		pieces = append(pieces, session.Message{MessageInfo: info, Parts: []session.Part{{Type: session.TextPart, Synthetic: true, Text: piece}}})
+		pieces = append(pieces, session.Message{MessageInfo: info,
+			Parts: []session.Part{{Type: session.TextPart, Synthetic: true, Text: piece}}})
 	}
 	return pieces
 }

@@ -12,7 +12,8 @@ import (
 )
 
 func request(words string) Request {
-	return Request{System: SystemPrompt, Instruction: Instruction(Settings{}, "", ""), Messages: windowOf(words), Budget: 1000}
+	return Request{System: SystemPrompt, Instruction: Instruction(Settings{}, "", ""), Messages: windowOf(words),
+		Budget: 1000}
 }
 
 func TestFit_escalatesOnlyAsFarAsItMust(t *testing.T) {
@@ -24,10 +25,11 @@ func TestFit_escalatesOnlyAsFarAsItMust(t *testing.T) {
 		messages int
 		requests int
 	}{
-		"it fits":                            {"u1:10 a1:10", 100, nil, 2, 1},
-		"media become text":                  {"i1 a1:10", 100, []string{"1 images"}, 2, 1},
-		"then outputs are cut":               {"u1:10 t1:3000 a1:10", 700, []string{"1 tool outputs were cut"}, 3, 1},
-		"then the oldest exchanges go":       {"u1:300 a1:300 u2:10 a2:10", 200, []string{"the 1 oldest exchanges"}, 3, 1},
+		"it fits":              {"u1:10 a1:10", 100, nil, 2, 1},
+		"media become text":    {"i1 a1:10", 100, []string{"1 images"}, 2, 1},
+		"then outputs are cut": {"u1:10 t1:3000 a1:10", 700, []string{"1 tool outputs were cut"}, 3, 1},
+		"then the oldest exchanges go": {"u1:300 a1:300 u2:10 a2:10", 200, []string{"the 1 oldest exchanges"}, 3,
+			1},
 		"then it is summarised in pieces":    {"u1:9000", 4000, []string{"in 4 pieces"}, 1, 4},
 		"a giant last turn loses old steps":  {"u1:10 a1:500 a2:500 a3:100", 400, []string{"oldest exchanges"}, 2, 1},
 		"an error of a tool is cut as well":  {"u1:10 t1:3000 a1:10", 700, []string{"1 tool outputs were cut"}, 3, 1},
@@ -60,8 +62,8 @@ func TestFit_escalatesOnlyAsFarAsItMust(t *testing.T) {
 	}
 }
 
-// Whatever the history and the window from 4,000 tokens on, every request fits, and only the prompts themselves can
-// make it impossible.
+// Whatever the history and the window from 4,000 tokens on, every request fits, and only the
+// prompts themselves can make it impossible.
 func TestFit_alwaysFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var words []string
@@ -97,7 +99,8 @@ func TestFit_saysWhenThePromptsAloneAreTooMuch(t *testing.T) {
 
 func TestCutText_keepsWholeCharacters(t *testing.T) {
 	text := strings.Repeat("日", 1000)
-	if got := cutText(text, 2000); !strings.HasPrefix(text, strings.TrimSuffix(got, "\n[truncated]")) || len(got) > 2012 {
+	if got := cutText(text, 2000); !strings.HasPrefix(text, strings.TrimSuffix(got, "\n[truncated]")) ||
+		len(got) > 2012 {
 		t.Errorf("cut to %d bytes: %q…", len(got), got[:10])
 	}
 	if got := cutText("short", 2000); got != "short" {
@@ -156,7 +159,8 @@ func TestReplay_repeatsTheMessageWithMediaAsText(t *testing.T) {
 	if got := replay.Parts[0].Text + "|" + replay.Parts[1].Text; got != "[Attached image/png: big.png]|look at this" {
 		t.Errorf("the replay says %q", got)
 	}
-	if replay.Companion() != marker.ID || !replay.Written() || replay.Agent != "build" || replay.Model.Variant != "high" {
+	if replay.Companion() != marker.ID || !replay.Written() || replay.Agent != "build" ||
+		replay.Model.Variant != "high" {
 		t.Errorf("the replay is %+v of %q", replay.MessageInfo, replay.Companion())
 	}
 }
@@ -250,7 +254,8 @@ func (r *reading) Count(text string) int {
 func TestFit_aMessageThatIsCutIntoManyPiecesIsReadAFewTimes(t *testing.T) {
 	r, counter := request(""), &reading{}
 	text := strings.Repeat("one line of a log that was pasted\n", 30_000)
-	r.Messages = []session.Message{{MessageInfo: session.MessageInfo{Role: session.User}, Parts: []session.Part{{Type: session.TextPart, Text: text}}}}
+	r.Messages = []session.Message{{MessageInfo: session.MessageInfo{Role: session.User},
+		Parts: []session.Part{{Type: session.TextPart, Text: text}}}}
 	requests, ok := Fit(r, 4000, rule.NewFacts(counter))
 	if !ok || len(requests) < 50 {
 		t.Fatalf("%d requests, ok %v", len(requests), ok)

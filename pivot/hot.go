@@ -10,23 +10,26 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// hotShare is which part of what is folded may be kept word for word because the work goes on with it: one token in so many. More of it paid for
-// itself no longer.
+// hotShare limits the text kept word for word because the work continues with it to one token in
+// twelve of what is folded. More did not pay for itself.
 const hotShare = 12
 
-// hotPart is which part of that one piece may take, one token in so many: a single long text is quoted no more often than a short one.
+// hotPart limits one piece to a third of that: a single long text is quoted no more often than a
+// short one.
 const hotPart = 3
 
-// What a piece is worth that was written in the last step before the cut: how many steps in a hundred pivots would have had to ask for it again, for a
-// thousand tokens of it. The measure is of recorded sessions of coding agents; what stands here in order matters, not the figure. What tools answered
-// is worth a tenth of it, and so is what the assistant said: it is long, and read once.
+// What a piece written in the last step before the cut is worth: in how many of a hundred pivots a
+// later step would have had to fetch it again, per thousand tokens. Measured on recorded sessions
+// of coding agents; the order matters, not the figures. Tool output and the assistant's own text
+// are worth a tenth of it: they are long, and read once.
 const (
 	worthPlan    = 100 // the newest todo list: the next one repeats most of it
 	worthCommand = 60  // a command comes again with its options, in the same words
 	worthEdit    = 25  // what was put into a file is what a next edit replaces
-	// again is what a command is worth more that ran more than once, and inHand what a file is worth more that the tail works on.
+	// again multiplies the worth of a command that ran more than once, and inHand that of a file
+	// that the tail works on.
 	again, inHand = 3, 2
-	// half is after how many steps a piece is worth half, and least what is not kept any more.
+	// half is the number of steps after which a piece is worth half; below least it is not kept.
 	half, least = 16, 10
 )
 
@@ -40,7 +43,7 @@ type piece struct {
 	lines   func() []string // written only when it is kept
 }
 
-// Sections of what is hot, in the order in which they are written.
+// Sections of hot text, in the order in which they are written.
 const (
 	hotCalls = iota
 	hotFiles
@@ -49,9 +52,10 @@ const (
 
 var hotTitles = [hotSections]string{"Calls as they were made", "What was put into files"}
 
-// hot is what later steps will most likely quote of what is folded, word for word, as far as it is worth its tokens: the newest todo list, commands
-// with their options, and what edits put into files that are still worked on. What the settings protect, what an elision hides and what is
-// pinned is left out. Each section is in the order of the log; pieces counts what is kept.
+// hot returns what later steps will most likely quote from the folded messages, word for word, as
+// far as it is worth its tokens: the newest todo list, commands with their options, and what edits
+// put into files that are still worked on. Text that the settings protect, an elision hides or a
+// pin keeps is left out. Each section is in the order of the log; pieces counts what is kept.
 func (c Carrying) hot(calls []call.Call, pinned Pinned) (sections [hotSections][]string, pieces int) {
 	left := c.hotBudget()
 	if left <= 0 {
@@ -86,8 +90,9 @@ func (c Carrying) hot(calls []call.Call, pinned Pinned) (sections [hotSections][
 	return sections, len(kept)
 }
 
-// hotBudget is how many tokens there are for it: a share of what is folded, now and by earlier pivots, so that a pivot pays, and no more than what a whole tail was made
-// shorter by. With less of the user's words carried there is less of it too.
+// hotBudget returns how many tokens hot text may take: a share of everything folded so far, so that
+// a pivot pays, and at most what the tail was shortened by. Carrying less of the user's words also
+// lowers it.
 func (c Carrying) hotBudget() int {
 	folded := 0
 	for _, m := range c.folded() {
@@ -98,7 +103,7 @@ func (c Carrying) hotBudget() int {
 	return min(folded/hotShare, MaxKeep/3, c.Settings.UserMessages/4)
 }
 
-// pieces are all that is worth being kept, the newest first.
+// pieces returns all pieces worth keeping, the newest first.
 func (c Carrying) pieces(calls []call.Call, pinned Pinned) []piece {
 	stays := c.staying()
 	age := c.ages(stays)
@@ -152,7 +157,7 @@ func (c Carrying) pieces(calls []call.Call, pinned Pinned) []piece {
 	return all
 }
 
-// staying are the messages that are verbatim in the tail or repeated as the replay.
+// staying returns the messages kept verbatim in the tail or repeated as the replay.
 func (c Carrying) staying() map[string]bool {
 	stays := make(map[string]bool, len(c.Cut.Tail)+1)
 	for i := range c.Cut.Tail {
@@ -164,7 +169,7 @@ func (c Carrying) staying() map[string]bool {
 	return stays
 }
 
-// ages are how many steps lie between each message and the cut.
+// ages counts the steps between each message and the cut.
 func (c Carrying) ages(stays map[string]bool) []int {
 	age := make([]int, len(c.Log))
 	steps := 0
@@ -177,13 +182,14 @@ func (c Carrying) ages(stays map[string]bool) []int {
 	return age
 }
 
-// made is what a call is known by: tool and arguments, word for word.
+// made identifies a call by its tool and arguments, word for word.
 func (c Carrying) made(k *call.Call) string {
 	p := &c.Log[k.Message].Parts[k.Part]
 	return p.Tool + " " + string(p.State.Input)
 }
 
-// protected reports whether a call must not be quoted: it names what the guard protects, or an elision hides its arguments.
+// protected reports whether a call must not be quoted: it names something that the guard protects,
+// or an elision hides its arguments.
 func (c Carrying) protected(p *session.Part, k *call.Call) bool {
 	if c.Ledger.Has(rule.Key{Part: p.ID, Field: rule.Input}) || c.Ledger.Has(rule.Key{Part: p.ID, Field: rule.Whole}) {
 		return true
@@ -202,7 +208,7 @@ func (c Carrying) protected(p *session.Part, k *call.Call) bool {
 	return slices.ContainsFunc(rule.Paths(p), c.Guard.Path)
 }
 
-// call is a call as it was made.
+// call returns a call as it was made.
 func (c Carrying) call(p *session.Part, k *call.Call, worth float64) piece {
 	failed := ""
 	if k.Outcome.Failed {
@@ -237,7 +243,7 @@ type fileState struct {
 	inHand bool // a call that stays verbatim is about it
 }
 
-// put is what an action put into a file, where it may still stand there.
+// put returns what an action put into a file, if it may still be there.
 func (c Carrying) put(a *call.Action, files map[string]fileState, free bool) (p piece, ok bool) {
 	f := files[a.Path]
 	f.inHand = f.inHand || !free

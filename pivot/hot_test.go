@@ -22,18 +22,22 @@ func longTurn() Carrying {
 	for i := range 12 {
 		id := fmt.Sprintf("w%d", i)
 		log = append(log,
-			ran(id+"r", "read", fmt.Sprintf(`{"filePath":"/repo/part%d.go"}`, i), strings.Repeat("a line of the part\n", 120), session.Completed),
-			ran(id+"b", "bash", `{"command":"cd /repo && go test -run Parse -count 3 ./parse"}`, "ok parse", session.Completed),
+			ran(id+"r", "read", fmt.Sprintf(`{"filePath":"/repo/part%d.go"}`, i),
+				strings.Repeat("a line of the part\n", 120), session.Completed),
+			ran(id+"b", "bash", `{"command":"cd /repo && go test -run Parse -count 3 ./parse"}`, "ok parse",
+				session.Completed),
 		)
 	}
 	log = append(log,
 		ran("e1", "edit", `{"filePath":"/repo/parse.go","oldString":"func next()","newString":"func next() (r rune, size int) {\n\treturn\n}"}`, "ok", session.Completed),
-		ran("e2", "edit", `{"filePath":"/repo/secret.env","oldString":"a","newString":"KEY=do-not-tell"}`, "ok", session.Completed),
+		ran("e2", "edit", `{"filePath":"/repo/secret.env","oldString":"a","newString":"KEY=do-not-tell"}`, "ok",
+			session.Completed),
 		ran("x1", "bash", `{"command":"go vet ./parse ./lex"}`, "parse.go:3: unused", session.Failed),
 		ran("tail", "read", `{"filePath":"/repo/parse.go"}`, "package parse", session.Completed),
 	)
 	n := len(log)
-	return Carrying{Log: log, Cut: Cut{Fold: log[:n-1], Tail: log[n-1:]}, Facts: facts(), Settings: Settings{UserMessages: DefaultUserMessages}, Directory: "/repo"}
+	return Carrying{Log: log, Cut: Cut{Fold: log[:n-1], Tail: log[n-1:]}, Facts: facts(),
+		Settings: Settings{UserMessages: DefaultUserMessages}, Directory: "/repo"}
 }
 
 func TestCarry_keepsWhatTheWorkGoesOnWith(t *testing.T) {
@@ -74,8 +78,9 @@ func TestCarry_quotesNothingThatAnElisionHides(t *testing.T) {
 
 func TestCarry_whatAFileWasGivenGoesWithTheFile(t *testing.T) {
 	for name, later := range map[string]session.Message{
-		"written anew": ran("later", "write", `{"filePath":"/repo/parse.go","content":"package parse // anew"}`, "ok", session.Completed),
-		"deleted":      ran("later", "delete", `{"filePath":"/repo/parse.go"}`, "ok", session.Completed),
+		"written anew": ran("later", "write", `{"filePath":"/repo/parse.go","content":"package parse // anew"}`, "ok",
+			session.Completed),
+		"deleted": ran("later", "delete", `{"filePath":"/repo/parse.go"}`, "ok", session.Completed),
 	} {
 		c := longTurn()
 		c.Cut.Tail = append([]session.Message{}, later)
@@ -88,7 +93,8 @@ func TestCarry_whatAFileWasGivenGoesWithTheFile(t *testing.T) {
 
 func TestCarry_repeatsNoCallOfTheTail(t *testing.T) {
 	c := longTurn()
-	again := ran("again", "bash", `{"command":"cd /repo && go test -run Parse -count 3 ./parse"}`, "ok parse", session.Completed)
+	again := ran("again", "bash", `{"command":"cd /repo && go test -run Parse -count 3 ./parse"}`, "ok parse",
+		session.Completed)
 	c.Log = append(c.Log[:len(c.Log):len(c.Log)], again)
 	c.Cut.Tail = c.Log[len(c.Log)-2:]
 	if text, _ := Carry(c); strings.Contains(text, `- bash {"command":"cd /repo && go test`) {
@@ -116,7 +122,8 @@ func TestCarry_whatIsHotStaysWithinItsShare(t *testing.T) {
 			}
 		}
 		if most := min(folded/hotShare, c.Settings.UserMessages/4) + 16; hot > most {
-			t.Fatalf("of %d tokens that are folded and %d of the user's words %d are hot, want %d at the most:\n%s", folded, c.Settings.UserMessages, hot, most, text)
+			t.Fatalf("of %d tokens that are folded and %d of the user's words %d are hot, want %d at the most:\n%s",
+				folded, c.Settings.UserMessages, hot, most, text)
 		}
 	})
 }

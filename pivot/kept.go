@@ -9,12 +9,14 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Quotation is what one pin or one restore shows behind a summary: parts word for word, each with its place in the session, or a text of its own.
+// Quotation is what one pin or restore shows after a summary: parts word for word, each with its
+// place in the session, or a text of its own.
 type Quotation struct {
 	Text  string
 	Parts []string       // ids of the parts that are in it
 	Files []session.Part // pictures and documents, which stand beside the text
-	// Missing are parts of which nothing can be shown: files whose bytes are not in the log, and marks that say nothing.
+	// Missing are parts that cannot be shown: files whose bytes are not in the log, and markers
+	// without text.
 	Missing []string
 }
 
@@ -24,12 +26,12 @@ const (
 	pinnedTitle   = "# Pinned"
 )
 
-// QuoteRestored quotes parts that somebody wants to see again.
+// QuoteRestored quotes parts to show again.
 func QuoteRestored(log []session.Message, parts ...string) Quotation {
 	return quoteParts(log, restoredTitle, parts)
 }
 
-// QuotePin quotes what a pin keeps, but for the parts that are shown.
+// QuotePin quotes what a pin keeps, except for parts that are already shown.
 func QuotePin(log []session.Message, pin rule.Pin, shown func(part string) bool) Quotation {
 	if pin.Text != "" {
 		return Quotation{Text: pinnedTitle + "\n\n" + new(Pinned).quoted(pin.Text)}
@@ -43,13 +45,14 @@ func QuotePin(log []session.Message, pin rule.Pin, shown func(part string) bool)
 	return quoteParts(log, pinnedTitle, parts)
 }
 
-// PinnedText is the text that a quotation of QuotePin shows.
+// PinnedText returns the text that a quotation of QuotePin shows.
 func PinnedText(quotation string) string {
 	quoted := strings.TrimPrefix(strings.TrimPrefix(quotation, pinnedTitle+"\n\n"), "> ")
 	return strings.ReplaceAll(quoted, "\n> ", "\n")
 }
 
-// PinParts are the ids of the parts that a pin keeps: its own, or those of its message.
+// PinParts returns the ids of the parts that a pin keeps: its own part, or all parts of its
+// message.
 func PinParts(log []session.Message, pin rule.Pin) (parts []string) {
 	if pin.Part != "" {
 		if _, p := session.FindPart(log, pin.Part); p != nil {
@@ -92,7 +95,7 @@ func quoteParts(log []session.Message, title string, parts []string) Quotation {
 	return q
 }
 
-// place says where a message stands in the session.
+// place names the position of a message in the session.
 func place(log []session.Message, message string) string {
 	at := session.Index(log, message)
 	turn := 0
@@ -104,7 +107,7 @@ func place(log []session.Message, message string) string {
 	return fmt.Sprintf("Turn %d, message %d of the session:", turn, at+1)
 }
 
-// lost reports whether a part is a file of which the log has no bytes that could be shown.
+// lost reports whether a part is a file whose bytes are not in the log.
 func lost(p *session.Part) bool {
 	if p.Type != session.FilePart {
 		return false
@@ -115,38 +118,32 @@ func lost(p *session.Part) bool {
 	return !attachable(p)
 }
 
-// attachable reports whether a file can stand beside a text: a picture or a document with its bytes.
+// attachable reports whether a file can be attached to a text: a picture or a document with its
+// bytes.
 func attachable(p *session.Part) bool { return p.IsMedia() && strings.HasPrefix(p.URL, "data:") }
 
-// Kept is the message that shows a quotation: a user message that nobody wrote, with agent and model of the last one. note says with which pin or restore, and with which
-// pivot, it goes.
+// Kept returns the message that shows a quotation: a synthetic user message with the agent and
+// model of the last one. note says which pin or restore, and which pivot, it belongs to.
 func Kept(id Identity, sessionID string, last *session.Message, note session.Note, q Quotation) session.Message {
 	note.Quotes = q.Parts
-	m := session.Message{MessageInfo: session.MessageInfo{
-		ID: id.NewID(session.MessageID), SessionID: sessionID, Role: session.User, Time: session.MessageTime{Created: id.Now},
-	}}
-	if last != nil {
-		m.Agent = last.Agent
-		if ref := last.Answers(); ref != nil {
-			copied := *ref
-			m.Model = &copied
-		}
-	}
-	m.Parts = []session.Part{{
-		ID: id.NewID(session.PartID), SessionID: sessionID, MessageID: m.ID, Type: session.TextPart, Text: q.Text, Synthetic: true,
-		Metadata: note.Metadata(),
-	}}
+	m := id.message(sessionID, last)
+	p := id.part(m, session.TextPart)
+	p.Text, p.Synthetic, p.Metadata = q.Text, true, note.Metadata()
+	m.Parts = []session.Part{p}
 	for _, f := range q.Files {
-		m.Parts = append(m.Parts, session.Part{
-			ID: id.NewID(session.PartID), SessionID: sessionID, MessageID: m.ID, Type: session.FilePart, Mime: f.Mime, Filename: f.Filename, URL: f.URL, Synthetic: true,
-		})
+		p := id.part(m, session.FilePart)
+		p.Mime, p.Filename, p.URL, p.Synthetic = f.Mime, f.Filename, f.URL, true
+		m.Parts = append(m.Parts, p)
 	}
 	return m
 }
 
-// KeptAgain are copies, for behind a new marker, of the messages of a fold that show something again: neither a pin nor what was restored is
-// lost by a compaction. They say byte for byte what they said. With pinsOnly there is no room for more: letGo are the receipts of the restores that are folded.
-func KeptAgain(id Identity, marker session.Message, fold []session.Message, pinsOnly bool) (again []session.Message, letGo []string) {
+// KeptAgain copies the folded messages that show something again, so that they follow a new marker:
+// a compaction loses neither a pin nor a restore. The copies have the same text, byte for byte.
+// With pinsOnly there is no room for restores: letGo lists the receipts of the restores that are
+// folded.
+func KeptAgain(id Identity, marker session.Message, fold []session.Message, pinsOnly bool) (again []session.Message,
+	letGo []string) {
 	for i := range fold {
 		note, kept := fold[i].Kept()
 		if !kept {
@@ -158,7 +155,7 @@ func KeptAgain(id Identity, marker session.Message, fold []session.Message, pins
 		}
 		m := fold[i]
 		m.ID, m.Time = id.NewID(session.MessageID), session.MessageTime{Created: id.Now}
-		m.Parts = append([]session.Part(nil), m.Parts...)
+		m.Parts = slices.Clone(m.Parts)
 		note.Pivot = marker.ID
 		for j := range m.Parts {
 			p := &m.Parts[j]
@@ -177,7 +174,8 @@ func isKept(m *session.Message) bool {
 	return kept
 }
 
-// WithoutKept leaves out the messages that show something again: they are no part of what happened, and no summary is to repeat them.
+// WithoutKept drops the messages that show something again: they are not part of what happened, and
+// no summary should repeat them.
 func WithoutKept(messages []session.Message) []session.Message {
 	return slices.DeleteFunc(slices.Clone(messages), func(m session.Message) bool { return isKept(&m) })
 }

@@ -8,25 +8,29 @@ import (
 	"github.com/winnowhq/winnow/quantity"
 )
 
-// Money is what a compaction or a pruning comes to in US dollars, by the price of the model that reads the session. What is not known is nil.
+// Money is what a compaction or a pruning comes to in US dollars, by the price of the model that
+// reads the session. What is not known is nil.
 type Money struct {
 	Model string `json:"model"`
-	// Step is what each later step saves: what went, at the price of reading it from the cache.
+	// Step is what each later step saves: the removed tokens, at the price of reading them from the
+	// cache.
 	Step *float64 `json:"step"`
-	// Rewritten is how many tokens behind the first change are written to the provider's cache again, and Rewriting what that costs once, above reading them.
-	// Where the cache has gone cold everything is written anyway, and it costs nothing.
+	// Rewritten is how many tokens after the first change are written to the provider's cache
+	// again, and Rewriting what that costs once, beyond reading them. If the cache is cold,
+	// everything is written anyway, and it costs nothing.
 	Rewritten int      `json:"rewritten"`
 	Rewriting *float64 `json:"rewriting"`
 	// Summary is what the calls for the summary cost.
 	Summary *float64 `json:"summary"`
-	// Steps is after how many steps it has paid, 0 at once; nil where that is not known, or never.
+	// Steps is after how many steps it has paid for itself, 0 at once; nil if never or unknown.
 	Steps *int `json:"steps"`
 }
 
-// Change is what a view was before and is after, in tokens with system prompt and tools, and how many of them are written again.
+// Change is the size of a view before and after, in tokens with system prompt and tools, and how
+// many of them are written again.
 type Change struct{ Before, After, Rewritten int }
 
-// NewMoney prices a change. summary is what its calls cost, nil where that is not known.
+// NewMoney prices a change. summary is what the calls for the summary cost, nil if unknown.
 func NewMoney(m model.Model, c Change, summary *float64) *Money {
 	out := &Money{Model: m.String(), Rewritten: max(0, min(c.Rewritten, c.After)), Summary: summary}
 	read := func(tokens int) model.Usage { return model.Usage{CacheRead: tokens} }
@@ -55,7 +59,7 @@ func NewMoney(m model.Model, c Change, summary *float64) *Money {
 	return out
 }
 
-// Words say it in a sentence, with dollars written by a function.
+// Words describes it in a sentence; dollars formats the amounts.
 func (m *Money) Words(dollars func(float64) string) string {
 	said := func(amount *float64) string {
 		if amount == nil {
@@ -70,7 +74,8 @@ func (m *Money) Words(dollars func(float64) string) string {
 		}
 		return text
 	}
-	text := "saves " + said(m.Step) + " a step; rewriting " + quantity.Count(m.Rewritten, "token") + " costs " + said(m.Rewriting) + " once"
+	text := "saves " + said(m.Step) + " a step; rewriting " + quantity.Count(m.Rewritten, "token") + " costs " +
+		said(m.Rewriting) + " once"
 	if m.Summary == nil || *m.Summary > 0 {
 		text += ", the summary " + said(m.Summary)
 	}

@@ -6,16 +6,19 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Past is all that a summary stands for: not what an earlier summary said about it, but what was said and done.
+// Past is everything that a summary represents: what was said and done, not what an earlier summary
+// said about it.
 type Past struct {
-	// Log is the conversation from its beginning to the cut, what earlier pivots folded included. Markers, summaries, what the engine appended with
-	// them and what it shows again are left out.
+	// Log is the conversation from its beginning to the cut, including what earlier pivots folded.
+	// Markers, summaries, what the engine appended with them and what it shows again are left out.
 	Log []session.Message
-	// Lost is the text of the summary that the log begins with where the product threw away what it stands for, "" where the log has everything.
+	// Lost is the text of the summary that the log begins with, if the product discarded what it
+	// represents; "" if the log has everything.
 	Lost string
 }
 
-// PastOf collects what a cut folds, together with what was folded before it. undone are the markers of pivots that were taken back.
+// PastOf collects what a cut folds and what was folded before it. undone holds the markers of
+// undone pivots.
 func PastOf(log []session.Message, undone map[string]bool, cut Cut) Past {
 	var p Past
 	switch {
@@ -37,7 +40,8 @@ func PastOf(log []session.Message, undone map[string]bool, cut Cut) Past {
 	return p
 }
 
-// firstPivot is the summary of the oldest pivot that counts, nil without one, and what it stands for: the messages before stands.
+// firstPivot returns the summary of the oldest pivot that counts, nil if there is none. It
+// represents the messages before stands.
 func firstPivot(log []session.Message, undone map[string]bool) (summary *session.Message, stands int) {
 	for i := range log {
 		m := &log[i]
@@ -56,7 +60,8 @@ func firstPivot(log []session.Message, undone map[string]bool) (summary *session
 	return nil, 0
 }
 
-// Spoken reports whether anything was said or done in some messages. Markers, summaries and what the engine appended with them say nothing.
+// Spoken reports whether anything was said or done in the messages. Markers, summaries and what the
+// engine appended with them do not count.
 func Spoken(messages []session.Message) bool {
 	for i := range messages {
 		m := &messages[i]
@@ -67,10 +72,24 @@ func Spoken(messages []session.Message) bool {
 			return true
 		}
 		for j := range m.Parts {
-			if p := &m.Parts[j]; p.Type == session.ToolPart || p.Type == session.TextPart && !p.Synthetic && strings.TrimSpace(p.Text) != "" {
+			if p := &m.Parts[j]; p.Type == session.ToolPart ||
+				p.Type == session.TextPart && !p.Synthetic && strings.TrimSpace(p.Text) != "" {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// PreviousText returns what the summariser wrote in a summary. The engine's carry-over below it is
+// written anew each time.
+func PreviousText(summary *session.Message) string {
+	var texts []string
+	for i := range summary.Parts {
+		p := &summary.Parts[i]
+		if n, _ := p.Note(); p.Type == session.TextPart && !n.Carry {
+			texts = append(texts, p.Text)
+		}
+	}
+	return strings.Join(texts, "\n\n")
 }

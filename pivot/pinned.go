@@ -12,7 +12,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Pinned is what pins keep of messages that are folded, ready to be carried over. It is as long as what was pinned: nothing of it is cut.
+// Pinned is what pins keep of folded messages, ready to be carried over. Nothing pinned is cut,
+// whatever its length.
 type Pinned struct {
 	Blocks []string // a text, or a part with a line before it that says what it is; quoted line by line
 	Pins   int      // how many pins they are for
@@ -21,9 +22,10 @@ type Pinned struct {
 	files  *[]session.Part // where what is no text is put; nil: it is only named
 }
 
-// PinnedBlocks writes what pins keep, each text and each part once, in the order of the pins. A part is looked for in the whole log, so that one that
-// an earlier pivot folded is carried as well. Parts of messages that stay verbatim are left out, stays tells which those are. A file that is
-// no text is named: its bytes stay in the log.
+// PinnedBlocks writes what pins keep, each text and each part once, in the order of the pins. Parts
+// are looked for in the whole log, so that parts folded by an earlier pivot are carried as well.
+// Parts of messages that stay verbatim (stays) are left out. Files that are not text are named:
+// their bytes stay in the log.
 func PinnedBlocks(log []session.Message, pins []rule.Pin, stays func(message string) bool) Pinned {
 	p := Pinned{parts: map[string]bool{}}
 	said := map[string]bool{}
@@ -54,7 +56,7 @@ func PinnedBlocks(log []session.Message, pins []rule.Pin, stays func(message str
 	return p
 }
 
-// Lines are the blocks with an empty line between them.
+// Lines returns the blocks separated by empty lines.
 func (p Pinned) Lines() []string {
 	var lines []string
 	for i, b := range p.Blocks {
@@ -66,7 +68,7 @@ func (p Pinned) Lines() []string {
 	return lines
 }
 
-// Contains reports whether a text stands in what is pinned.
+// Contains reports whether a text occurs in what is pinned.
 func (p Pinned) Contains(text string) bool {
 	for _, t := range p.texts {
 		if strings.Contains(t, text) {
@@ -76,7 +78,7 @@ func (p Pinned) Contains(text string) bool {
 	return false
 }
 
-// Has reports whether all that a message says is pinned part by part.
+// Has reports whether everything that a message says is pinned part by part.
 func (p Pinned) Has(m *session.Message) bool {
 	for i := range m.Parts {
 		if q := &m.Parts[i]; q.Type == session.TextPart && q.Text != "" && !p.parts[q.ID] {
@@ -109,7 +111,7 @@ func (p *Pinned) add(m *session.Message, part *session.Part) {
 	p.Blocks = append(p.Blocks, block)
 }
 
-// call is a tool call with its result. Its input goes along unless the line before it says all of it.
+// call writes a tool call with its result. Its input is repeated unless the target says all of it.
 func (p *Pinned) call(part *session.Part) string {
 	target := rule.Target(part)
 	name := strings.TrimSpace(part.Tool+" "+target) + " (" + part.ID + ")"
@@ -129,7 +131,7 @@ func (p *Pinned) call(part *session.Part) string {
 	return strings.Join(pieces, "\n\n")
 }
 
-// only reports whether an input has nothing but the target.
+// only reports whether an input has no other member than the target.
 func only(input []byte, target string) bool {
 	var members map[string]any
 	if json.Unmarshal(input, &members) != nil || len(members) > 1 {
@@ -155,7 +157,7 @@ func (p *Pinned) file(part *session.Part) string {
 	return name + " is in the log; it cannot be written here."
 }
 
-// dataText is the text of a data URL.
+// dataText returns the text of a data URL.
 func dataText(address string) (string, bool) {
 	rest, ok := strings.CutPrefix(address, "data:")
 	head, data, comma := strings.Cut(rest, ",")
@@ -170,7 +172,7 @@ func dataText(address string) (string, bool) {
 	return text, err == nil
 }
 
-// quoted marks every line of a text as a quotation and changes nothing else about it.
+// quoted marks every line of a text as a quotation and changes nothing else.
 func (p *Pinned) quoted(text string) string {
 	p.texts = append(p.texts, text)
 	return "> " + strings.ReplaceAll(text, "\n", "\n> ")

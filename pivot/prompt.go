@@ -2,21 +2,22 @@ package pivot
 
 import "strings"
 
-// ContinueText is the synthetic message after an automatic compaction (S001 phase 3).
+// ContinueText is the text of the synthetic message after an automatic compaction (S001 phase 3).
 const ContinueText = "Continue if you have next steps"
 
-// SystemPrompt tells a summariser what it is. It has no tools and must not go on with the task.
+// SystemPrompt tells a summariser its task: it has no tools and must not continue the work.
 const SystemPrompt = `You write hand-over notes for a coding session. Another agent, who has not seen the conversation, continues from your notes alone.
 You have no tools and you do not continue the task: you only write the notes.
 Write down what was done, what is being worked on, which files matter and what was changed in them, what comes next, what the user asked for and which constraints and preferences persist, and which technical decisions were made and why.
 State only what the conversation contains. Keep paths, commands, names, numbers and error messages exactly as they are. What is finished is described as finished.
 Write in the language of the conversation, in Markdown, and be as short as completeness allows.`
 
-// aligned is said between the system layer's words and the instruction where they follow the conversation itself: its tools are offered then.
+// aligned comes before the instruction if a request extends the conversation itself, because the
+// conversation's tools are offered then.
 const aligned = `This is no part of the task. Do not call tools, although they are offered, and do not continue the task: answer with the notes, as text.`
 
-// Aligned is the final user message of a request that extends the conversation's own: what the system prompt would say to a summariser
-// of its own, and the instruction as it is sent.
+// Aligned returns the final user message of a request that extends the conversation: the system
+// prompt of a separate summariser, and the instruction.
 func (r Request) Aligned() string { return r.System + "\n\n" + aligned + "\n\n" + r.Asks() }
 
 const instruction = `Write the hand-over notes for the conversation above, under these headings, and leave out a heading that has nothing under it:
@@ -36,8 +37,9 @@ const updateInstruction = `Earlier notes stand at the beginning of the conversat
 
 `
 
-// Instruction is the final user message of a request: with a previous summary it asks for an update instead of a
-// summary of a summary. A prompt of the user's own replaces ours, and context lines are added to either.
+// Instruction returns the final user message of a request. With a previous summary it asks for an
+// update instead of a summary of a summary. A prompt of the user's own replaces ours; context lines
+// are added to either.
 func Instruction(s Settings, previous, focus string) string {
 	text := s.Prompt
 	if text == "" {

@@ -2,23 +2,25 @@ package pivot
 
 // Defaults of a pivot.
 const (
-	// DefaultUserMessages is how many tokens of the user's own words are carried over verbatim: enough for a long task
-	// description and some fifty corrections.
+	// DefaultUserMessages is how many tokens of the user's own words are carried over verbatim:
+	// enough for a long task description and some fifty corrections.
 	DefaultUserMessages = 20_000
-	// MinKeep and MaxKeep bound what KeepAuto keeps verbatim, in tokens: two thousand hold the last exchange, more than
-	// fifteen thousand would leave too little room on small windows.
+	// MinKeep and MaxKeep limit what KeepAuto keeps verbatim, in tokens: two thousand hold the last
+	// exchange, more than fifteen thousand would leave too little room in small windows.
 	MinKeep, MaxKeep = 2_000, 15_000
-	// KeepAuto as Settings.Keep takes a quarter of the usable window, within MinKeep and MaxKeep: two thirds of it for the newest messages, and one
-	// for what the work goes on with, wherever it stood. On recorded sessions both the bill and what had to be fetched again were lower so.
+	// KeepAuto as Settings.Keep takes a quarter of the usable window, within MinKeep and MaxKeep:
+	// two thirds for the newest messages, one third for text that the work continues with, wherever
+	// it was. On recorded sessions this lowered both the bill and what had to be fetched again.
 	KeepAuto = -1
 )
 
 // Settings say how a pivot is made.
 type Settings struct {
-	// SummaryAlone is the specification's pivot. Keep and UserMessages are 0 then, nothing is carried over, and
-	// an answer counts as it is.
+	// SummaryAlone is the specification's pivot: Keep and UserMessages are 0, nothing is carried
+	// over, and any answer is accepted.
 	SummaryAlone bool
-	// Keep is how many tokens of the newest messages stay verbatim behind the summary; KeepAuto or 0 for none.
+	// Keep is how many tokens of the newest messages stay verbatim after the summary; 0 keeps none,
+	// KeepAuto decides by the window.
 	Keep int
 	// UserMessages is how many tokens of the user's messages are carried over verbatim.
 	UserMessages int
@@ -27,7 +29,7 @@ type Settings struct {
 	Context []string
 }
 
-// Tail is how many tokens the tail may have in a window of so many usable tokens; usable 0 is unlimited.
+// Tail returns how many tokens the tail may have in a window of usable tokens; 0 means unlimited.
 func (s Settings) Tail(usable int) int {
 	switch {
 	case s.SummaryAlone:
@@ -37,7 +39,28 @@ func (s Settings) Tail(usable int) int {
 	case usable <= 0:
 		return MaxKeep * 2 / 3
 	}
-	// Never more than the quarter itself, so that small windows are not filled by what must not be folded.
+	// Never more than the quarter itself, so that small windows are not filled by what must not be
+	// folded.
 	least := min(MinKeep, usable/2)
 	return max(min(max(usable/4, least), MaxKeep)*2/3, least)
+}
+
+// Limits of a summary, in tokens: below a thousand it says too little, above eight thousand nobody
+// can keep it in mind.
+const MinSummary, MaxSummary = 1_000, 8_000
+
+// AnswerBudget returns how many tokens a summary may have: a tenth of the window (usable 0 means
+// unlimited), and at most half of what it replaces. previous counts the tokens of an earlier
+// summary among what is replaced, 0 if there is none. Its content needs room again: a later summary
+// may be as long as the one before it plus half of what is new, up to twice the tenth, as long as
+// that is less than what it replaces.
+func AnswerBudget(usable, replaces, previous int) int {
+	budget := MaxSummary
+	if usable > 0 {
+		budget = min(max(usable/10, MinSummary), MaxSummary)
+	}
+	if previous <= 0 {
+		return max(min(budget, replaces/2), 64)
+	}
+	return max(min(2*budget, max(replaces/2, min(previous+max(0, replaces-previous)/2, replaces*3/4))), 64)
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Transcript writes messages down as text: for a summariser that must not mistake them for its own conversation, and for
-// pieces of messages that are too long to be sent as such.
+// Transcript writes messages as text, for a summariser that must not mistake them for its own
+// conversation, and for pieces of messages that are too long to be sent as messages.
 func Transcript(messages []session.Message) string {
 	var b strings.Builder
 	line := func(who, text string) {

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Reasons for which an answer does not count. Each names what was wrong, so that a second try can be told.
+// Reasons why an answer does not count. Each says what was wrong, so that a second attempt can be
+// told.
 var (
 	ErrEmpty     = errors.New("the summary is empty")
 	ErrReasoning = errors.New("the model reasoned but wrote no summary")
@@ -20,13 +21,13 @@ var (
 	ErrTooLarge  = errors.New("the summary is not smaller than what it replaces")
 )
 
-// markup are the beginnings of tool calls as models write them into text when they have no tools to call.
+// markup matches the beginnings of tool calls that models write as text when they have no tools.
 var markup = regexp.MustCompile(`(?i)<(?:\w+:)?(?:function_calls|invoke\b|tool_call|tool_use)|<\|tool[▁_ ]?calls?|<｜tool|\[TOOL_CALLS\]|<function=`)
 
 var heading = regexp.MustCompile(`(?m)^#{1,4} +\S`)
 
-// Validate reports why an answer must not become a summary, nil when it may. tokens is the size of the answer, replaces that of
-// what it stands for, both by the session's counter.
+// Validate reports why an answer must not become a summary, nil if it may. tokens is the size of
+// the answer and replaces the size of what it replaces, both by the session's counter.
 func Validate(a Answer, tokens, replaces int) error {
 	text := strings.TrimSpace(a.Text)
 	switch {

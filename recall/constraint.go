@@ -1,8 +1,7 @@
-// Package recall answers: what must not be forgotten? It finds in a log what its continuation depends on: standing wishes of
-// the user, open todos, the state of files, errors that nobody has resolved, instructions that were loaded, and the question
-// that waits for an answer. Package call tells it what the tools did.
-//
-// Everything is taken from the log alone and in its order; nothing is guessed beyond it.
+// Package recall collects from a log what must not be forgotten: the user's instructions, open
+// todos, the state of files, unresolved errors, loaded instruction files, and the question that
+// waits for an answer. Package call tells it what the tools did. Everything comes from the log, in
+// its order; nothing is guessed.
 package recall
 
 import (
@@ -11,7 +10,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Constraint is a sentence in which the user said how the work is to be done, whatever the task.
+// Constraint is an instruction: a sentence in which the user said how the work is to be done,
+// whatever the task.
 type Constraint struct {
 	Text string // the sentence, word for word; one that was broken into lines stands on one
 	// Preference is set for a wish ("I prefer"), not for a rule ("never").
@@ -22,8 +22,9 @@ type Constraint struct {
 // tooLong is the size in bytes above which a sentence is a pasted text, not a rule.
 const tooLong = 400
 
-// Constraints are the standing wishes that the user stated, oldest first, each once. They are found by the words with which rules
-// are made in English, German, French, Spanish and, for the plainest of them, in several other languages.
+// Constraints returns the user's instructions, oldest first, each once. They are recognised by the
+// words with which people make rules in English, German, French and Spanish; several other
+// languages are covered for the plainest rules.
 func Constraints(messages []session.Message) []Constraint {
 	var found []Constraint
 	seen := map[string]bool{}
@@ -54,10 +55,11 @@ func Constraints(messages []session.Message) []Constraint {
 	return found
 }
 
-// Key is what a sentence is known by: its words in lower case, without punctuation. Two constraints with one key are one.
+// Key identifies a sentence: its words in lower case, without punctuation. Two instructions with
+// one key are the same.
 func Key(sentence string) string { return strings.Join(words(sentence), " ") }
 
-// Without leaves out the constraints whose Key is dismissed. What is handed in stays as it is.
+// Without returns the instructions whose Key is not dismissed. Its argument is not changed.
 func Without(found []Constraint, dismissed map[string]bool) []Constraint {
 	if len(dismissed) == 0 {
 		return found

@@ -2,6 +2,7 @@ package recall
 
 import (
 	"path"
+	"slices"
 
 	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/session"
@@ -21,27 +22,28 @@ type Failure struct {
 	At                int // position in the list of calls
 }
 
-// Exploring is how many calls back a failed look (a missing file, a listing) still counts as unresolved; looks that failed
-// longer ago were answered in another way.
+// Exploring is for how many calls a failed look (a missing file, a listing) counts as unresolved.
+// After that, the question was answered in another way.
 const Exploring = 6
 
-// Attempt is how many calls back a failed command that is neither test, build, installation nor commit still counts as unresolved, and a
-// failed edit. What was needed has been done in another way since, or given up.
+// Attempt is for how many calls a failed edit, or a failed command that is not a test, build,
+// installation or commit, counts as unresolved. After that, it was done in another way or given up.
 const Attempt = 25
 
-// Overtaken is how many calls back a failed test or build still counts as unresolved although other tests or builds have worked since.
+// Overtaken is for how many calls a failed test or build counts as unresolved although other tests
+// or builds have worked since.
 const Overtaken = 60
 
-// Failures are the unresolved errors of a log, oldest first. An error is resolved by a later success of the same command on no less, of
-// the same edit's file, of the same tool on the same target.
+// Failures returns the unresolved errors of a log, oldest first. An error is resolved by a later
+// success of a command that covers it, of an edit of the same file, or of the same tool on the same
+// target.
 func Failures(messages []session.Message) []Failure {
 	return FailuresOf(messages, call.Calls(messages))
 }
 
 // FailuresOf is Failures for calls that are already understood.
 func FailuresOf(messages []session.Message, calls []call.Call) []Failure {
-	var open []Failure
-	mains := []*call.Invocation{} // parallel to open
+	var open []failing
 	for n := range calls {
 		c := &calls[n]
 		if c.Outcome.Refused {
@@ -50,28 +52,20 @@ func FailuresOf(messages []session.Message, calls []call.Call) []Failure {
 		if !c.Outcome.Known {
 			// The same command ran again, and nothing says that it failed again.
 			if c.Status == session.Completed && c.Main != nil && !c.Detached {
-				kept, keptMains := open[:0], mains[:0]
-				for i := range open {
-					if open[i].Tool != c.Tool || open[i].Target != c.Target() {
-						kept, keptMains = append(kept, open[i]), append(keptMains, mains[i])
-					}
-				}
-				open, mains = kept, keptMains
+				open = slices.DeleteFunc(open, func(o failing) bool {
+					return o.Tool == c.Tool &&
+						o.Target == c.Target()
+				})
 			}
 			continue
 		}
 		main := c.Main
 		if !c.Outcome.Failed {
-			kept, keptMains := open[:0], mains[:0]
-			for i := range open {
-				if !resolves(c, c.Ran, &open[i], mains[i]) {
-					kept, keptMains = append(kept, open[i]), append(keptMains, mains[i])
-				}
-			}
-			open, mains = kept, keptMains
+			open = slices.DeleteFunc(open, func(o failing) bool { return resolves(c, &o) })
 			continue
 		}
-		f := Failure{Tool: c.Tool, Target: c.Target(), Exit: c.Outcome.Exit, MessageID: c.MessageID, PartID: c.PartID, At: n, Times: 1}
+		f := Failure{Tool: c.Tool, Target: c.Target(), Exit: c.Outcome.Exit, MessageID: c.MessageID, PartID: c.PartID,
+			At: n, Times: 1}
 		for i := range c.Actions {
 			if f.Path == "" && c.Actions[i].Op != call.Run && c.Actions[i].Exact {
 				f.Path = c.Actions[i].Path
@@ -80,18 +74,16 @@ func FailuresOf(messages []session.Message, calls []call.Call) []Failure {
 		if main != nil {
 			f.Kind = main.Kind
 		}
-		// A newer failure of the same thing takes the place of the older one.
-		kept, keptMains := open[:0], mains[:0]
-		for i := range open {
-			o := &open[i]
-			same := main != nil && mains[i] != nil && main.Kind != call.Perform && main.Kind != call.Look && main.Covers(mains[i]) || o.Tool == f.Tool && o.Target == f.Target
+		// A newer failure of the same thing replaces the older one.
+		kinds := main != nil && main.Kind != call.Perform && main.Kind != call.Look
+		open = slices.DeleteFunc(open, func(o failing) bool {
+			same := kinds && o.main != nil && main.Covers(o.main) || o.Tool == f.Tool && o.Target == f.Target
 			if same {
 				f.Times += o.Times
-			} else {
-				kept, keptMains = append(kept, *o), append(keptMains, mains[i])
 			}
-		}
-		open, mains = append(kept, f), append(keptMains, main)
+			return same
+		})
+		open = append(open, failing{f, main})
 	}
 	worked := map[call.Kind]int{} // the newest call of a kind that worked
 	for n := range calls {
@@ -100,14 +92,17 @@ func FailuresOf(messages []session.Message, calls []call.Call) []Failure {
 		}
 	}
 	var found []Failure
-	for i, f := range open {
+	for _, o := range open {
+		f := o.Failure
 		if f.Kind == call.Test || f.Kind == call.Build || f.Kind == call.Install || f.Kind == call.History {
-			// Long ago, never tried again in this form, and its kind works: it was solved in another way.
+			// Long ago, never tried again in this form, and its kind works: it was solved in
+			// another way.
 			if len(calls)-f.At > Overtaken && max(worked[f.Kind], worked[call.Test]) > f.At {
 				continue
 			}
 		}
-		if age := len(calls) - f.At; looked(&calls[f.At], mains[i]) && age > Exploring || (f.Kind == "" || f.Kind == call.Perform) && age > Attempt {
+		if age := len(calls) - f.At; looked(&calls[f.At], o.main) && age > Exploring ||
+			(f.Kind == "" || f.Kind == call.Perform) && age > Attempt {
 			continue
 		}
 		c := &calls[f.At]
@@ -117,7 +112,13 @@ func FailuresOf(messages []session.Message, calls []call.Call) []Failure {
 	return found
 }
 
-// looked reports whether a call only looked at something: its failure leaves nothing broken.
+// failing is a failure with the command that failed, if it was one.
+type failing struct {
+	Failure
+	main *call.Invocation
+}
+
+// looked reports whether a call only looked at something: its failure breaks nothing.
 func looked(c *call.Call, main *call.Invocation) bool {
 	if main != nil {
 		return main.Kind == call.Look
@@ -132,8 +133,9 @@ func looked(c *call.Call, main *call.Invocation) bool {
 	return true
 }
 
-// resolves reports whether a successful call says that what failed works now.
-func resolves(c *call.Call, all []call.Invocation, f *Failure, failed *call.Invocation) bool {
+// resolves reports whether a successful call shows that what failed works now.
+func resolves(c *call.Call, f *failing) bool {
+	all, failed := c.Ran, f.main
 	if c.Tool == f.Tool && c.Target() == f.Target {
 		return true
 	}
@@ -161,7 +163,8 @@ func resolves(c *call.Call, all []call.Invocation, f *Failure, failed *call.Invo
 		if failed != nil && !a.Exact {
 			continue
 		}
-		if f.Path != "" && a.Path != "" && (a.Path == f.Path || path.Base(a.Path) == path.Base(f.Path)) && (a.Op.Changes() || a.Op == call.Read) {
+		if f.Path != "" && a.Path != "" && (a.Path == f.Path || path.Base(a.Path) == path.Base(f.Path)) &&
+			(a.Op.Changes() || a.Op == call.Read) {
 			return a.Op.Changes() || f.Tool == c.Tool || a.Op == call.Read && f.Kind == ""
 		}
 	}

@@ -9,32 +9,34 @@ import (
 
 // File is what a log did with one file.
 type File struct {
-	// Path is cleaned, and absolute where the log tells the working folder; Shorten makes it short.
+	// Path is cleaned, and absolute if the log names the working folder; Shorten makes it short.
 	Path                                   string
 	Reads, Creates, Edits, Deletes, Failed int
-	// Added and Removed count lines over all changes whose size the log tells.
+	// Added and Removed count lines over all changes of known size.
 	Added, Removed int
 	Last           call.Op // the newest operation that succeeded
 	MessageID      string  // of that operation
 	PartID         string
-	// First and At are the positions in the list of calls of the first and of the newest operation that succeeded, or perhaps did.
+	// First and At are the positions, in the list of calls, of the first and the newest operation
+	// that succeeded, or may have.
 	First, At int
-	// From is the path that the file had before it was moved here, "" when it was not.
+	// From is the path before the file was moved here, or "".
 	From string
-	// Perhaps is the newest change of which it is not known whether it was reached: one in a branch, a loop, behind "||". It is "" without one, and when
-	// what came later tells. The counts leave such changes out.
+	// Perhaps is the newest change that may not have run, because it is in a branch, in a loop or
+	// after "||". It is "" if there is none, or if later calls settle it. The counts leave such
+	// changes out.
 	Perhaps call.Op
 }
 
-// Changed reports whether the file was created, edited, moved or deleted, if only perhaps.
+// Changed reports whether the file was created, edited, moved or deleted, or may have been.
 func (f *File) Changed() bool {
 	return f.Creates+f.Edits+f.Deletes > 0 || f.From != "" || f.Perhaps != ""
 }
 
-// Gone reports whether the newest operation that surely ran removed the file.
+// Gone reports whether the newest operation that certainly ran removed the file.
 func (f *File) Gone() bool { return f.Last == call.Delete }
 
-// Past is what was done to a file, in a word.
+// Past returns the past tense of an operation.
 func Past(op call.Op) string {
 	switch op {
 	case call.Create:
@@ -49,7 +51,7 @@ func Past(op call.Op) string {
 	return string(op)
 }
 
-// Files is the state of every file that a log touched, in the order in which it touched them first.
+// Files returns the state of every file that a log touched, in the order of first touch.
 func Files(messages []session.Message) []File { return FilesOf(call.Calls(messages)) }
 
 // FilesOf is Files for calls that are already understood.
@@ -76,7 +78,8 @@ func FilesOf(calls []call.Call) []File {
 				continue
 			}
 			if c.Outcome.Failed {
-				// A command that failed may have written before it did; a file tool that failed did nothing.
+				// A command that failed may have written before it did; a file tool that failed did
+				// nothing.
 				if a.Exact || a.Op == call.Read {
 					if _, known := at[a.Path]; known {
 						find(a.Path, n).Failed++
@@ -169,14 +172,17 @@ func merge(files []File) []File {
 	}
 	var kept []File
 	for i := range files {
-		f := files[i]
-		if whole, ok := relative[f.Path]; ok && whole >= 0 && !call.Rooted(f.Path) {
-			w := &files[whole]
-			w.Reads, w.Creates, w.Edits, w.Deletes, w.Failed = w.Reads+f.Reads, w.Creates+f.Creates, w.Edits+f.Edits, w.Deletes+f.Deletes, w.Failed+f.Failed
-			w.Added, w.Removed, w.First = w.Added+f.Added, w.Removed+f.Removed, min(w.First, f.First)
-			if f.At > w.At {
-				w.Last, w.Perhaps, w.At, w.MessageID, w.PartID = f.Last, f.Perhaps, f.At, f.MessageID, f.PartID
-			}
+		f := &files[i]
+		whole, ok := relative[f.Path]
+		if !ok || whole < 0 || call.Rooted(f.Path) {
+			continue
+		}
+		w := &files[whole]
+		w.Reads, w.Creates, w.Edits = w.Reads+f.Reads, w.Creates+f.Creates, w.Edits+f.Edits
+		w.Deletes, w.Failed = w.Deletes+f.Deletes, w.Failed+f.Failed
+		w.Added, w.Removed, w.First = w.Added+f.Added, w.Removed+f.Removed, min(w.First, f.First)
+		if f.At > w.At {
+			w.Last, w.Perhaps, w.At, w.MessageID, w.PartID = f.Last, f.Perhaps, f.At, f.MessageID, f.PartID
 		}
 	}
 	for i := range files {

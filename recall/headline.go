@@ -6,8 +6,9 @@ import (
 	"github.com/winnowhq/winnow/token"
 )
 
-// Headline is the first sentence of a text, for people: at most so many tokens by a linear estimate, cut between words. A text without sentences gives its
-// first line, an empty one "". Quotes around it go.
+// Headline returns the first sentence of a text, for people: at most the given number of tokens by
+// a linear estimate, cut between words, without surrounding quotes. A text without sentences yields
+// its first line, an empty one "".
 func Headline(text string, tokens int) string {
 	first := ""
 	if all := Sentences(Prose(text)); len(all) > 0 {
@@ -18,7 +19,8 @@ func Headline(text string, tokens int) string {
 	return upTo(strings.Trim(first, "\"“”„"), tokens)
 }
 
-// Gist is the beginning of a text, for people: whole sentences, as many as fit into so many tokens; of a first one that does not, its beginning.
+// Gist returns the beginning of a text, for people: as many whole sentences as fit into the tokens,
+// or the beginning of the first.
 func Gist(text string, tokens int) string {
 	gist := ""
 	for _, s := range Sentences(Prose(text)) {
@@ -44,7 +46,7 @@ func upTo(text string, tokens int) string {
 	if runes := []rune(text[:min(len(text), 4*most*tokens)]); len(runes) > most*tokens {
 		text = string(runes[:most*tokens])
 	}
-	// Words where there are such, else characters.
+	// Words if there are any, else characters.
 	pieces, between := strings.Fields(text), " "
 	if (token.Linear{}).Count(pieces[0]) > tokens {
 		pieces, between = strings.Split(text, ""), ""

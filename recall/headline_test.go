@@ -36,7 +36,8 @@ func TestHeadline_isNeverTooLong(t *testing.T) {
 	} {
 		for _, most := range []int{1, 20, 100} {
 			for which, got := range map[string]string{"headline": Headline(text, most), "gist": Gist(text, most)} {
-				if n := (token.Linear{}).Count(got); n > max(most, 2) || !utf8.ValidString(got) || strings.Contains(got, "\n") {
+				if n := (token.Linear{}).Count(got); n > max(most, 2) || !utf8.ValidString(got) ||
+					strings.Contains(got, "\n") {
 					t.Errorf("the %s of %s in %d tokens has %d: %.80q", which, name, most, n, got)
 				}
 			}
@@ -47,7 +48,8 @@ func TestHeadline_isNeverTooLong(t *testing.T) {
 func TestGist_hasWholeSentences(t *testing.T) {
 	text := "The lamp burns again. " + strings.Repeat("It was the wick, which was worn. ", 30)
 	got := Gist(text, 40)
-	if !strings.HasPrefix(got, "The lamp burns again. It was the wick, which was worn.") || !strings.HasSuffix(got, "worn.") {
+	if !strings.HasPrefix(got, "The lamp burns again. It was the wick, which was worn.") ||
+		!strings.HasSuffix(got, "worn.") {
 		t.Errorf("got %q", got)
 	}
 }

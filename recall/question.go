@@ -13,8 +13,9 @@ type Question struct {
 	MessageID, PartID string
 }
 
-// Pending is the question that a log ends with: the last thing that happened is that the assistant asked the user
-// something, in its text or with a tool made for it. ok is false when nothing waits for the user.
+// Pending returns the question that a log ends with: the last thing that happened is that the
+// assistant asked the user something, in its text or with a tool for it. ok is false if nothing
+// waits for the user.
 func Pending(messages []session.Message) (q Question, ok bool) {
 	for i := len(messages) - 1; i >= 0; i-- {
 		m := &messages[i]
@@ -51,7 +52,7 @@ func Pending(messages []session.Message) (q Question, ok bool) {
 	return Question{}, false
 }
 
-// asked is the question at the end of a text: its last paragraph but one sentence must have one.
+// asked returns the question at the end of a text, at most two sentences before its last.
 func asked(text string) string {
 	all := Sentences(Prose(text))
 	for back := 1; back <= 3 && back <= len(all); back++ {
@@ -59,7 +60,10 @@ func asked(text string) string {
 		if end := strings.TrimRight(s, "\"')*`_ "); strings.HasSuffix(end, "?") || strings.HasSuffix(end, "？") {
 			return s
 		}
-		if lower := strings.ToLower(s); back == 1 && (strings.HasPrefix(lower, "let me know") || strings.HasPrefix(lower, "please tell me") || strings.HasPrefix(lower, "please confirm") || strings.HasPrefix(lower, "sag mir")) && strings.Contains(lower, " if you'd prefer") {
+		if lower := strings.ToLower(s); back == 1 &&
+			(strings.HasPrefix(lower, "let me know") || strings.HasPrefix(lower, "please tell me") ||
+				strings.HasPrefix(lower, "please confirm") || strings.HasPrefix(lower, "sag mir")) &&
+			strings.Contains(lower, " if you'd prefer") {
 			return s
 		}
 	}

@@ -50,7 +50,8 @@ func (l *logOf) call(tool string, input map[string]any, output string) *logOf {
 	if text, failed := strings.CutPrefix(output, "!"); failed {
 		s.Status, s.Error, s.Output = session.Failed, text, ""
 	}
-	return l.add(session.Assistant, session.Part{Type: session.ToolPart, Tool: tool, CallID: fmt.Sprintf("c%d", len(l.messages)), State: s})
+	return l.add(session.Assistant,
+		session.Part{Type: session.ToolPart, Tool: tool, CallID: fmt.Sprintf("c%d", len(l.messages)), State: s})
 }
 
 func (l *logOf) run(command, output string, exit int) *logOf {
@@ -65,7 +66,8 @@ func TestCalls_lineEditorChangesTheOpenFile(t *testing.T) {
 	l := new(logOf).call("bash", args{"command": "open src/a.py 12\n"}, "[File: /repo/src/a.py]").
 		call("bash", args{"command": "edit 3:4\nx = 1\ny = 2\nend_of_edit"}, "[File: /repo/src/a.py]")
 	files := Files(l.messages)
-	if len(files) != 1 || files[0].Path != "/repo/src/a.py" || files[0].Edits != 1 || files[0].Added != 2 || files[0].Reads != 1 {
+	if len(files) != 1 || files[0].Path != "/repo/src/a.py" || files[0].Edits != 1 || files[0].Added != 2 ||
+		files[0].Reads != 1 {
 		t.Errorf("got %+v, want one read and one edit of two lines of /repo/src/a.py", files)
 	}
 }
@@ -134,11 +136,19 @@ func TestTodos_newestListCounts(t *testing.T) {
 		want []string
 	}{
 		{"OpenCode", new(logOf).call("todowrite", args{"todos": []args{{"content": "old", "status": "pending"}}}, "").
-			call("todowrite", args{"todos": []args{{"content": "a", "status": "completed"}, {"content": "b", "status": "in_progress"}}}, ""), []string{"completed a", "in_progress b"}},
-		{"Codex", new(logOf).call("update_plan", args{"plan": []args{{"step": "a", "status": "in_progress"}, {"step": "b", "status": "pending"}}}, "Plan updated"), []string{"in_progress a", "pending b"}},
-		{"item by item", new(logOf).call("TaskCreate", args{"subject": "a"}, "").call("TaskCreate", args{"subject": "b"}, "").call("TaskUpdate", args{"taskId": "1", "status": "completed"}, ""), []string{"completed a", "pending b"}},
-		{"a list that failed", new(logOf).call("todowrite", args{"todos": []args{{"content": "a", "status": "pending"}}}, "").call("todowrite", args{"todos": []args{{"content": "b"}}}, "!invalid"), []string{"pending a"}},
-		{"an empty list", new(logOf).call("todowrite", args{"todos": []args{{"content": "a"}}}, "").call("todowrite", args{"todos": []args{}}, ""), nil},
+			call("todowrite", args{"todos": []args{{"content": "a", "status": "completed"},
+				{"content": "b", "status": "in_progress"}}}, ""), []string{"completed a", "in_progress b"}},
+		{"Codex", new(logOf).call("update_plan",
+			args{"plan": []args{{"step": "a", "status": "in_progress"}, {"step": "b", "status": "pending"}}},
+			"Plan updated"), []string{"in_progress a", "pending b"}},
+		{"item by item", new(logOf).call("TaskCreate", args{"subject": "a"}, "").call("TaskCreate",
+			args{"subject": "b"}, "").call("TaskUpdate", args{"taskId": "1", "status": "completed"}, ""),
+			[]string{"completed a", "pending b"}},
+		{"a list that failed", new(logOf).call("todowrite",
+			args{"todos": []args{{"content": "a", "status": "pending"}}}, "").call("todowrite",
+			args{"todos": []args{{"content": "b"}}}, "!invalid"), []string{"pending a"}},
+		{"an empty list", new(logOf).call("todowrite", args{"todos": []args{{"content": "a"}}}, "").call("todowrite",
+			args{"todos": []args{}}, ""), nil},
 	} {
 		var got []string
 		for _, todo := range Todos(c.log.messages) {
@@ -165,7 +175,8 @@ func TestFiles_countWhatSucceeded(t *testing.T) {
 	}
 	var got []state
 	for _, f := range Files(l.messages) {
-		got = append(got, state{call.Shorten(f.Path, "/repo"), f.Reads, f.Creates, f.Edits, f.Deletes, f.Failed, f.Last, f.MessageID})
+		got = append(got, state{call.Shorten(f.Path, "/repo"), f.Reads, f.Creates, f.Edits, f.Deletes, f.Failed, f.Last,
+			f.MessageID})
 	}
 	want := []state{
 		{"a.go", 1, 0, 1, 0, 1, call.Edit, "msg_1"},
@@ -184,19 +195,33 @@ func TestFailures_endWithASuccessOfTheSame(t *testing.T) {
 		log  *logOf
 		want []string
 	}{
-		{"a test that passes later", new(logOf).run("go test ./a", "--- FAIL: TestX (0.0s)\nFAIL", 1).run("go test ./a", "ok  \ta\t0.1s", 0), nil},
-		{"a wider test passes", new(logOf).run("go test ./a -v", "--- FAIL: TestX", 1).run("cd /repo && go test ./...", "ok  \ta\t0.1s", 0), nil},
-		{"a narrower test passes", new(logOf).run("go test ./...", "--- FAIL: TestX", 1).run("go test ./b", "ok  \tb", 0), []string{"go test ./..."}},
-		{"another test of the same package passes", new(logOf).run("go test ./a", "--- FAIL: TestX", 1).run("go test ./a -run TestY", "ok  \ta", 0), []string{"go test ./a"}},
-		{"it fails again", new(logOf).run("npm test", "1 failing", 1).run("npm test", "2 failing", 1), []string{"npm test"}},
-		{"tests that pass compile", new(logOf).run("go build ./...", "a.go:1:2: undefined: x", 1).run("go test ./...", "ok  \ta", 0), nil},
-		{"a masked failure", new(logOf).run("go test ./... | tail -3", "--- FAIL: TestX\nFAIL", 0), []string{"go test ./... | tail -3"}},
-		{"an edit that works later", new(logOf).call("edit", args{"filePath": "/repo/a.go", "oldString": "x"}, "!not found").call("edit", args{"filePath": "a.go", "oldString": "y"}, "ok"), nil},
-		{"an edit that does not", new(logOf).call("edit", args{"filePath": "/repo/a.go", "oldString": "x"}, "!not found"), []string{"/repo/a.go"}},
-		{"another installer brings it", new(logOf).run("npm install -g tool", "npm error code ENOTFOUND", 1).run("bun install -g tool", "installed tool", 0), nil},
+		{"a test that passes later", new(logOf).run("go test ./a", "--- FAIL: TestX (0.0s)\nFAIL", 1).run("go test ./a",
+			"ok  \ta\t0.1s", 0), nil},
+		{"a wider test passes", new(logOf).run("go test ./a -v", "--- FAIL: TestX", 1).run("cd /repo && go test ./...",
+			"ok  \ta\t0.1s", 0), nil},
+		{"a narrower test passes", new(logOf).run("go test ./...", "--- FAIL: TestX", 1).run("go test ./b", "ok  \tb",
+			0), []string{"go test ./..."}},
+		{"another test of the same package passes",
+			new(logOf).run("go test ./a", "--- FAIL: TestX", 1).run("go test ./a -run TestY", "ok  \ta", 0),
+			[]string{"go test ./a"}},
+		{"it fails again", new(logOf).run("npm test", "1 failing", 1).run("npm test", "2 failing", 1),
+			[]string{"npm test"}},
+		{"tests that pass compile", new(logOf).run("go build ./...", "a.go:1:2: undefined: x", 1).run("go test ./...",
+			"ok  \ta", 0), nil},
+		{"a masked failure", new(logOf).run("go test ./... | tail -3", "--- FAIL: TestX\nFAIL", 0),
+			[]string{"go test ./... | tail -3"}},
+		{"an edit that works later", new(logOf).call("edit", args{"filePath": "/repo/a.go", "oldString": "x"},
+			"!not found").call("edit", args{"filePath": "a.go", "oldString": "y"}, "ok"), nil},
+		{"an edit that does not", new(logOf).call("edit", args{"filePath": "/repo/a.go", "oldString": "x"},
+			"!not found"), []string{"/repo/a.go"}},
+		{"another installer brings it",
+			new(logOf).run("npm install -g tool", "npm error code ENOTFOUND", 1).run("bun install -g tool",
+				"installed tool", 0), nil},
 		{"grep that finds nothing", new(logOf).run("grep -r foo .", "", 1), nil},
-		{"the user said no", new(logOf).call("Bash", args{"command": "git push"}, "!The user doesn't want to proceed with this tool use."), nil},
-		{"an exit status in the text", new(logOf).call("exec_command", args{"cmd": "make check"}, "Process exited with code 2\nOutput:\nmake: *** [check] Error 1"), []string{"make check"}},
+		{"the user said no", new(logOf).call("Bash", args{"command": "git push"},
+			"!The user doesn't want to proceed with this tool use."), nil},
+		{"an exit status in the text", new(logOf).call("exec_command", args{"cmd": "make check"},
+			"Process exited with code 2\nOutput:\nmake: *** [check] Error 1"), []string{"make check"}},
 	} {
 		var got []string
 		for _, f := range Failures(c.log.messages) {
@@ -222,8 +247,10 @@ func TestFailures_oldLooksAreForgotten(t *testing.T) {
 }
 
 func TestSkills_areListedOnce(t *testing.T) {
-	l := new(logOf).call("skill", args{"name": "go-service"}, "text").call("Skill", args{"skill": "go-service"}, "text").
-		call("read", args{"filePath": "/repo/AGENTS.md"}, "text").call("read", args{"filePath": "/repo/sub/CLAUDE.md"}, "!missing").run("cat docs/SKILL.md", "text", 0)
+	l := new(logOf).call("skill", args{"name": "go-service"}, "text").call("Skill", args{"skill": "go-service"},
+		"text").
+		call("read", args{"filePath": "/repo/AGENTS.md"}, "text").call("read", args{"filePath": "/repo/sub/CLAUDE.md"},
+		"!missing").run("cat docs/SKILL.md", "text", 0)
 	var got []string
 	for _, s := range Skills(l.messages) {
 		got = append(got, s.Name+call.Shorten(s.Path, "/repo")+" "+s.MessageID)
@@ -239,7 +266,8 @@ func TestPending_isTheQuestionAtTheEnd(t *testing.T) {
 		log  *logOf
 		want string
 	}{
-		{"a question", new(logOf).user("do it").says("Done so far. Should I keep the old file?"), "Should I keep the old file?"},
+		{"a question", new(logOf).user("do it").says("Done so far. Should I keep the old file?"),
+			"Should I keep the old file?"},
 		{"a question and a courtesy", new(logOf).user("do it").says("Which port? I can also wait."), "Which port?"},
 		{"answered", new(logOf).user("do it").says("Which port?").user("80"), ""},
 		{"work went on", new(logOf).user("do it").says("Which port?").run("ls", "", 0), ""},
@@ -277,9 +305,11 @@ func TestSentences_splitWhereSentencesEnd(t *testing.T) {
 	}
 }
 
-// FuzzSentences holds that sentences have all the letters of a text, in their order, and no line end.
+// FuzzSentences holds that sentences have all the letters of a text, in their order, and no line
+// end.
 func FuzzSentences(f *testing.F) {
-	for _, seed := range []string{"No. Never do e.g. this, z.B. 3. not?", "- # a\n* b (c. d) \"e.\" f\n1. g", "不要。是吗？\r\nx\x1b[31my\xff", ". . .a.b...", "# # #\n## 1.\nNo. 5 is not."} {
+	for _, seed := range []string{"No. Never do e.g. this, z.B. 3. not?", "- # a\n* b (c. d) \"e.\" f\n1. g",
+		"不要。是吗？\r\nx\x1b[31my\xff", ". . .a.b...", "# # #\n## 1.\nNo. 5 is not."} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -308,7 +338,8 @@ func FuzzSentences(f *testing.F) {
 	})
 }
 
-// BenchmarkHostileTexts reads texts that would be slow if anything in this package were quadratic: 4 MiB should take some milliseconds.
+// BenchmarkHostileTexts reads texts that would be slow if anything in this package were quadratic:
+// 4 MiB should take some milliseconds.
 func BenchmarkHostileTexts(b *testing.B) {
 	for _, unit := range []string{"<", "<skill>\n\n", "`", "a:", ". ", "e.g. ", "don't ", "不要", "?", "- "} {
 		text := strings.Repeat(unit, 4<<20/len(unit))
@@ -341,7 +372,8 @@ func TestFiles_whatPerhapsHappened(t *testing.T) {
 		}
 		got = append(got, text)
 	}
-	want := []string{"a.go perhaps deleted", "b.go", "c.go perhaps moved", "d.go perhaps created", "e.go gone perhaps created"}
+	want := []string{"a.go perhaps deleted", "b.go", "c.go perhaps moved", "d.go perhaps created",
+		"e.go gone perhaps created"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}

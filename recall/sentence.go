@@ -8,7 +8,8 @@ import (
 	"github.com/winnowhq/winnow/call"
 )
 
-// Prose takes out of a text what is not said in it: code blocks, quotes, blocks between tags that programs put there.
+// Prose removes what the writer did not say: code blocks, quotes, and blocks between tags that
+// programs insert.
 func Prose(text string) string {
 	text = withoutTags(call.Bound(text))
 	if !strings.Contains(text, "```") && !strings.Contains(text, "\n>") && !strings.HasPrefix(text, ">") {
@@ -30,10 +31,14 @@ func Prose(text string) string {
 	return b.String()
 }
 
-// programTags begin the names of tags between which programs, not people, write.
-var programTags = []string{"system-reminder", "command-", "local-command", "environment_context", "user_instructions", "INSTRUCTIONS", "permissions", "bash-", "task-notification", "ide_", "skill", "file", "persisted-output", "function_calls", "invoke", "tool_", "context", "pr_description", "uploaded_files", "thinking", "system_", "turn_aborted", "user_action", "attached", "image"}
+// programTags are the beginnings of tag names that programs, not people, write.
+var programTags = []string{"system-reminder", "command-", "local-command", "environment_context", "user_instructions",
+	"INSTRUCTIONS", "permissions", "bash-", "task-notification", "ide_", "skill", "file", "persisted-output",
+	"function_calls", "invoke", "tool_", "context", "pr_description", "uploaded_files", "thinking", "system_",
+	"turn_aborted", "user_action", "attached", "image"}
 
-// withoutTags removes blocks such as <system-reminder>…</system-reminder>. A block that is not closed ends at the blank line.
+// withoutTags removes blocks such as <system-reminder>…</system-reminder>. A block that is not
+// closed ends at the blank line.
 func withoutTags(text string) string {
 	if !strings.Contains(text, "<") {
 		return text
@@ -48,12 +53,13 @@ func withoutTags(text string) string {
 		name := tagName(text[at+1:])
 		program := false
 		for _, prefix := range programTags {
-			// "file" and the like are whole names; those that end in a separator are beginnings.
-			if name == prefix || strings.HasPrefix(name, prefix) && (strings.HasSuffix(prefix, "-") || strings.HasSuffix(prefix, "_")) {
+			// Names such as "file" must match whole; those that end in a separator are prefixes.
+			if name == prefix || strings.HasPrefix(name, prefix) &&
+				(strings.HasSuffix(prefix, "-") || strings.HasSuffix(prefix, "_")) {
 				program = true
 			}
 		}
-		// A pull request's text inside a tag is the task itself, so that only its tags go.
+		// The text of a pull request is the task itself, so that only its tags are removed.
 		if name == "pr_description" || name == "uploaded_files" {
 			program = false
 		}
@@ -95,8 +101,8 @@ func tagName(text string) string {
 	return ""
 }
 
-// Sentences splits prose: at line ends, and at full stops, question and exclamation marks that end a sentence. Bullets and
-// heading marks are taken off; what has no letters is left out.
+// Sentences splits prose at line ends and at full stops, question and exclamation marks that end a
+// sentence. Bullets and heading marks are removed; lines without letters are dropped.
 func Sentences(text string) []string {
 	var all []string
 	for line := range strings.Lines(text) {
@@ -128,11 +134,12 @@ func Sentences(text string) []string {
 	return all
 }
 
-// unmarked takes the marks of a heading or a bullet off a line.
+// unmarked removes the marks of a heading or a bullet from a line.
 func unmarked(line string) string {
 	for {
 		mark, rest, ok := strings.Cut(line, " ")
-		if !ok || strings.Trim(mark, "#") != "" && mark != "-" && mark != "*" && mark != "+" && mark != "•" || mark == "" {
+		if !ok || strings.Trim(mark, "#") != "" && mark != "-" && mark != "*" && mark != "+" && mark != "•" ||
+			mark == "" {
 			return line
 		}
 		line = strings.TrimLeft(rest, " ")
@@ -147,7 +154,8 @@ func appendSentence(all []string, s string) []string {
 	return append(all, s)
 }
 
-// abbreviated reports whether a full stop is part of a word ("e.g.", "z.B.", "1.") instead of the end of a sentence.
+// abbreviated reports whether a full stop belongs to a word ("e.g.", "z.B.", "1.") instead of
+// ending a sentence.
 func abbreviated(before, after string) bool {
 	after = strings.TrimLeft(after, " ")
 	word := before[strings.LastIndexAny(before, " (")+1:]
@@ -157,14 +165,15 @@ func abbreviated(before, after string) bool {
 		return strings.TrimSpace(before) == word || after != "" && !unicode.IsUpper(r)
 	}
 	switch strings.ToLower(word) {
-	case "e.g", "i.e", "etc", "vs", "z.b", "d.h", "bzw", "ca", "p.ex", "ej", "cf", "no", "nr", "dr", "mr", "ms", "st", "approx", "resp":
+	case "e.g", "i.e", "etc", "vs", "z.b", "d.h", "bzw", "ca", "p.ex", "ej", "cf", "no", "nr", "dr", "mr", "ms", "st",
+		"approx", "resp":
 		r, _ := utf8.DecodeRuneInString(after)
 		return after != "" && !unicode.IsUpper(r) || strings.Contains(word, ".")
 	}
 	return false
 }
 
-// words are the words of a sentence in lower case, punctuation taken off.
+// words returns the words of a sentence in lower case, without punctuation.
 func words(sentence string) []string {
 	return strings.FieldsFunc(strings.ToLower(sentence), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\'' && r != '’' && r != '-' && r != '_'

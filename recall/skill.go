@@ -8,7 +8,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Skill is a text with instructions that was loaded into the session: a skill, or a file such as AGENTS.md.
+// Skill is a text with instructions that was loaded into the session: a skill, or a file such as
+// AGENTS.md.
 type Skill struct {
 	Name              string // of a skill
 	Path              string // of a file with instructions
@@ -16,9 +17,10 @@ type Skill struct {
 }
 
 // instructionFiles are files that hold instructions for agents.
-var instructionFiles = map[string]bool{"AGENTS.md": true, "CLAUDE.md": true, "CLAUDE.local.md": true, "GEMINI.md": true, "SKILL.md": true, "CONTRIBUTING.md": true, ".cursorrules": true, "copilot-instructions.md": true}
+var instructionFiles = map[string]bool{"AGENTS.md": true, "CLAUDE.md": true, "CLAUDE.local.md": true, "GEMINI.md": true,
+	"SKILL.md": true, "CONTRIBUTING.md": true, ".cursorrules": true, "copilot-instructions.md": true}
 
-// Skills are the instructions that a log loaded, each once, in the order in which they came in first.
+// Skills returns the instructions that a log loaded, each once, in the order of first load.
 func Skills(messages []session.Message) []Skill { return SkillsOf(call.Calls(messages)) }
 
 // SkillsOf is Skills for calls that are already understood.

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// Standing reports whether a sentence states a rule, or else a preference. Questions, what stands between quotation marks, reports of what
-// always or never happens, and what is to be made sure within one task are neither.
+// Standing reports whether a sentence states a rule or a preference. Questions, quoted text,
+// reports of what always or never happens, and rules for a single task are neither.
 func Standing(sentence string) (rule, preference bool) {
 	if len(sentence) > tooLong || len(sentence) < 6 {
 		return false, false
@@ -29,14 +29,14 @@ func Standing(sentence string) (rule, preference bool) {
 		return c.politely(), false
 	}
 	for i := 0; i < len(c.words); i++ {
-		if n := longest(innocent, c.words, i); n > 0 {
+		if n := c.longest(innocent, i); n > 0 {
 			i += n - 1
 			continue
 		}
-		if longest(wishes, c.words, i) > 0 {
+		if c.longest(wishes, i) > 0 {
 			preference = true
 		}
-		if n := longest(rules, c.words, i); n > 0 {
+		if n := c.longest(rules, i); n > 0 {
 			rule = rule || c.meant(i, n)
 			i += n - 1
 		}
@@ -52,7 +52,7 @@ func Standing(sentence string) (rule, preference bool) {
 	return rule, preference
 }
 
-// clause is a sentence as words in lower case, with what stands between quotation marks or backquotes left out.
+// clause is a sentence as words in lower case, without quoted text.
 type clause struct {
 	words []string
 	fresh []bool // a comma, a colon, a bracket or the like stands before this word
@@ -91,16 +91,19 @@ func clauseOf(sentence string) clause {
 		}
 	}
 	add(len(text))
-	// The number of an item says nothing.
-	for len(c.words) > 1 && (len(c.words[0]) <= 2 && c.words[0][0] >= '0' && c.words[0][0] <= '9' || len(c.words[0]) == 1 && c.fresh[1] && c.words[0] != "i") {
+	// The number of an item means nothing.
+	for len(c.words) > 1 && (len(c.words[0]) <= 2 && c.words[0][0] >= '0' && c.words[0][0] <= '9' ||
+		len(c.words[0]) == 1 && c.fresh[1] && c.words[0] != "i") {
 		c.words, c.fresh = c.words[1:], c.fresh[1:]
 	}
 	return c
 }
 
-// unquoted leaves out what stands between backquotes, and between quotation marks where that is more than one word. A lone mark is kept.
+// unquoted removes text between backquotes, and between quotation marks if it has more than one
+// word. An unpaired mark stays.
 func unquoted(sentence string) string {
-	for _, marks := range []struct{ open, close string }{{"`", "`"}, {`"`, `"`}, {"“", "”"}, {"„", "“"}, {"«", "»"}, {"「", "」"}} {
+	for _, marks := range []struct{ open, close string }{{"`", "`"}, {`"`, `"`}, {"“", "”"}, {"„", "“"}, {"«", "»"},
+		{"「", "」"}} {
 		for from := 0; ; {
 			at := strings.Index(sentence[from:], marks.open)
 			if at < 0 {
@@ -122,7 +125,7 @@ func unquoted(sentence string) string {
 	return sentence
 }
 
-// withoutTag takes off a question that is none: "Never push, ok?"
+// withoutTag removes a tag question: "Never push, ok?"
 func withoutTag(sentence string) string {
 	rest, ok := strings.CutSuffix(sentence, "?")
 	if !ok {
@@ -133,7 +136,8 @@ func withoutTag(sentence string) string {
 		return sentence
 	}
 	switch strings.ToLower(strings.TrimSpace(rest[at+1:])) {
-	case "ok", "okay", "please", "alright", "got it", "understood", "clear", "ja", "klar", "verstanden", "d'accord", "compris", "vale", "entendido", "va bene", "good":
+	case "ok", "okay", "please", "alright", "got it", "understood", "clear", "ja", "klar", "verstanden", "d'accord",
+		"compris", "vale", "entendido", "va bene", "good":
 		return rest[:at] + "."
 	}
 	return sentence
@@ -141,12 +145,14 @@ func withoutTag(sentence string) string {
 
 func question(sentence string) bool {
 	end := strings.TrimRight(sentence, "!.)\"'”» ")
-	return strings.HasSuffix(end, "?") || strings.HasSuffix(end, "？") || strings.HasSuffix(end, "吗") || strings.HasSuffix(end, "ですか")
+	return strings.HasSuffix(end, "?") || strings.HasSuffix(end, "？") || strings.HasSuffix(end, "吗") ||
+		strings.HasSuffix(end, "ですか")
 }
 
 // politely reports whether a question asks for a habit: "Could you please always run the tests?"
 func (c clause) politely() bool {
-	if !slices.Contains([]string{"can", "could", "would", "please", "will", "kannst", "könntest", "peux", "pourrais", "puedes", "podrías"}, c.words[0]) {
+	if !slices.Contains([]string{"can", "could", "would", "please", "will", "kannst", "könntest", "peux", "pourrais",
+		"puedes", "podrías"}, c.words[0]) {
 		return false
 	}
 	for i, w := range c.words[:min(5, len(c.words))] {
@@ -158,7 +164,7 @@ func (c clause) politely() bool {
 	return false
 }
 
-// meant reports whether the words of a rule, n of them from i on, are said as one where they stand.
+// meant reports whether the n words of a rule at position i are meant as a rule in this sentence.
 func (c clause) meant(i, n int) bool {
 	before, next := "", ""
 	if i > 0 {
@@ -173,7 +179,7 @@ func (c clause) meant(i, n int) bool {
 		switch {
 		case n > 1:
 			return true
-		case next == "" || reported(next) || slices.Contains(states, before) || before == "you" && !c.has("must", "should"):
+		case next == "" || reported(next) || states[before] || before == "you" && !c.has("must", "should"):
 			return false
 		case before == "it" || before == "this" || before == "that" || before == "they":
 			return false
@@ -185,16 +191,18 @@ func (c clause) meant(i, n int) bool {
 			return before == "i" || before == "we" || before == "you" || begins
 		case next == "" || next == "i" || next == "you" || next == "we" || next == "they":
 			return false
-		case begins || i == 1 && !slices.Contains(subjects, before):
+		case begins || i == 1 && !subjects[before]:
 			return true
-		case slices.Contains(subjects, before):
+		case subjects[before]:
 			return false
 		}
-		return slices.Contains(joints, before) || slices.Contains(deeds, next)
+		return joints[before] || deeds[next]
 	case "avoid":
-		return before != "to" && before != "can" && before != "could" && before != "would" || i > 1 && (c.words[i-2] == "try" || c.words[i-2] == "want")
+		return before != "to" && before != "can" && before != "could" && before != "would" ||
+			i > 1 && (c.words[i-2] == "try" || c.words[i-2] == "want")
 	case "make", "be", "ensure":
-		return i <= 1 && !c.has("also", "too") || c.has("any", "every", "each", "always", "never", "whenever", "all", "when", "if")
+		return i <= 1 && !c.has("also", "too") ||
+			c.has("any", "every", "each", "always", "never", "whenever", "all", "when", "if")
 	case "should", "shouldn't":
 		return !(c.words[n+i-1] == "never" && next == "happen") && !c.opines()
 	case "must", "mustn't":
@@ -204,11 +212,11 @@ func (c clause) meant(i, n int) bool {
 			return false
 		}
 		if c.words[i+1] == "the" {
-			return slices.Contains(deeds, before) || begins && len(c.words) <= 4
+			return deeds[before] || begins && len(c.words) <= 4
 		}
 	case "at", "no":
 		if w == "at" && n == 2 && c.words[i+1] == "most" {
-			return !slices.Contains(states, before) && !c.has("has", "had", "was", "were")
+			return !states[before] && !c.has("has", "had", "was", "were")
 		}
 	case "mai":
 		return c.has("non") || n > 1
@@ -216,15 +224,21 @@ func (c clause) meant(i, n int) bool {
 	return true
 }
 
-// opines reports whether somebody says how he finds something to be.
+// opines reports whether the sentence states an opinion.
 func (c clause) opines() bool {
 	for i, w := range c.words[:min(6, len(c.words))] {
 		switch w {
-		case "think", "guess", "suppose", "assume", "feel", "believe", "suspect", "wonder", "seems", "glaube", "denke", "crois", "pense", "creo":
+		case "think", "guess", "suppose", "assume", "feel", "believe", "suspect", "wonder", "seems", "glaube", "denke",
+			"crois", "pense", "creo":
 			return i > 0
 		}
 	}
 	return false
+}
+
+// longest returns the number of words of the longest phrase that begins at word i.
+func (c clause) longest(p phrases, i int) int {
+	return p.longest(i, len(c.words), func(k int) string { return c.words[k] })
 }
 
 func (c clause) has(any ...string) bool {
@@ -238,14 +252,17 @@ func (c clause) has(any ...string) bool {
 
 // reported reports whether the word after "never" or "always" tells what happens or happened.
 func reported(w string) bool {
-	if len(w) > 3 && strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") && !slices.Contains([]string{"tests", "docs", "as", "https", "this", "types", "names"}, w) {
+	if len(w) > 3 && strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") &&
+		!slices.Contains([]string{"tests", "docs", "as", "https", "this", "types", "names"}, w) {
 		return true
 	}
-	return len(w) > 4 && strings.HasSuffix(w, "ed") && !strings.HasSuffix(w, "eed") || slices.Contains(states, w) ||
-		slices.Contains([]string{"got", "went", "came", "did", "saw", "heard", "ran", "worked", "knew", "thought", "mind", "gonna"}, w)
+	return len(w) > 4 && strings.HasSuffix(w, "ed") && !strings.HasSuffix(w, "eed") || states[w] ||
+		slices.Contains([]string{"got", "went", "came", "did", "saw", "heard", "ran", "worked", "knew", "thought",
+			"mind", "gonna"}, w)
 }
 
-// whenever reports whether a sentence says what to do each time that something is done: "When you edit a file, …".
+// whenever reports whether a sentence says what to do each time something is done: "When you edit a
+// file, …".
 func (c clause) whenever() bool {
 	w := c.words
 	if len(w) < 5 || w[0] != "when" || !slices.Contains(c.fresh[2:], true) {
@@ -257,37 +274,41 @@ func (c clause) whenever() bool {
 	}
 	for i, one := range w {
 		switch one {
-		case "done", "finished", "finish", "ready", "think", "satisfied", "i", "i'm", "my", "it", "fails", "crashes", "crashed", "error", "was", "were", "did", "got", "is", "are", "you're", "can", "get":
+		case "done", "finished", "finish", "ready", "think", "satisfied", "i", "i'm", "my", "it", "fails", "crashes",
+			"crashed", "error", "was", "were", "did", "got", "is", "are", "you're", "can", "get":
 			return false
 		}
-		if i > 1 && c.fresh[i] && !slices.Contains(subjects, one) {
+		if i > 1 && c.fresh[i] && !subjects[one] {
 			return !slices.Contains([]string{"the", "a", "an", "nothing", "there", "everything", "some", "all"}, one)
 		}
 	}
 	return false
 }
 
-// without reports whether a last clause says what there is to be none of: "Use the standard library, no new modules."
+// without reports whether a last clause forbids something: "Use the standard library, no new
+// modules."
 func (c clause) without() bool {
 	for i := len(c.words) - 2; i > 0 && i >= len(c.words)-4; i-- {
 		if c.words[i] == "no" && c.fresh[i] && !c.fresh[i+1] {
-			return !slices.Contains(noRule, c.words[i+1]) && !slices.Contains(noStatus, c.words[len(c.words)-1]) && !slices.ContainsFunc(c.words[i:], func(w string) bool { return slices.Contains(states, w) })
+			return !noRule[c.words[i+1]] && !noStatus[c.words[len(c.words)-1]] &&
+				!slices.ContainsFunc(c.words[i:], func(w string) bool { return states[w] })
 		}
 	}
 	return false
 }
 
-// short looks at what only a short sentence says without a word for it.
+// short recognises rules and preferences that only short sentences express without a rule word.
 func (c clause) short(sentence string) (rule, preference bool) {
 	next := c.words[1]
 	switch c.words[0] {
 	case "no":
-		// "No new files.", and not "No idea.", nor a heading, nor what a form says.
-		return !c.fresh[1] && !slices.Contains(noRule, next) && !slices.Contains(noStatus, c.words[len(c.words)-1]) && !titled(sentence), false
+		// A rule is "No new files."; "No idea.", headings and what forms say are not.
+		return !c.fresh[1] && !noRule[next] && !noStatus[c.words[len(c.words)-1]] && !titled(sentence), false
 	case "kein", "keine", "keinen":
 		return next != "ahnung" && next != "problem" && next != "sorge", false
 	case "pas", "aucun", "aucune":
-		return (c.words[0] != "pas" || next == "de" || next == "d'autres") && next != "souci" && next != "problème" && next != "idée" && !c.has("souci", "problème"), false
+		return (c.words[0] != "pas" || next == "de" || next == "d'autres") && next != "souci" && next != "problème" &&
+			next != "idée" && !c.has("souci", "problème"), false
 	case "sin", "ningún", "ninguna":
 		return next != "problema" && next != "duda" && next != "embargo", false
 	case "keep":
@@ -295,7 +316,8 @@ func (c clause) short(sentence string) (rule, preference bool) {
 	case "stop":
 		return strings.HasSuffix(next, "ing") && next != "doing" && next != "being" && next != "thinking", false
 	case "only", "nur":
-		return c.words[0] == "nur" || !slices.Contains([]string{"the", "one", "two", "three", "a", "an", "some", "few", "problem", "thing", "issue", "this", "that", "then", "because", "i", "then"}, next) &&
+		return c.words[0] == "nur" || !slices.Contains([]string{"the", "one", "two", "three", "a", "an", "some", "few",
+			"problem", "thing", "issue", "this", "that", "then", "because", "i", "then"}, next) &&
 			!unicode.IsDigit([]rune(next)[0]), false
 	case "and":
 		return next == "only", false

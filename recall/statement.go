@@ -24,7 +24,8 @@ type word struct {
 	sign        bool // = : →
 }
 
-// stated finds what a sentence states about values: the name before or behind, and what it was before.
+// stated finds what a sentence says about values: the name before or after the value, and the older
+// value.
 func stated(sentence string) []statement {
 	words := pieces(sentence)
 	var all []statement
@@ -48,7 +49,8 @@ func stated(sentence string) []statement {
 	return append(all, swapped(words)...)
 }
 
-// replaced is a value that takes the place of another one in the same sentence; other is where that stands.
+// replaced returns the statement in which a value replaces another one of the same sentence; other
+// is the position of that one.
 func replaced(words []word, i int) (s statement, other int, ok bool) {
 	next := i + 1
 	for next < len(words) && !words[next].value {
@@ -60,10 +62,13 @@ func replaced(words []word, i int) (s statement, other int, ok bool) {
 	between := words[i+1 : next]
 	now, old := -1, -1
 	switch {
-	case contains(between, replacing) || denied(words, next) && len(between) <= 4: // 8080 instead of 7070; 8080, not 7070
+	// 8080 instead of 7070; 8080, not 7070
+	case contains(between, replacing) || denied(words, next) && len(between) <= 4:
 		now, old = i, next
-	case i > 0 && from[words[i-1].lower] && to[words[next-1].lower] && len(between) <= 3, denied(words, i) && len(between) <= 4,
-		len(between) == 1 && between[0].sign && strings.ContainsAny(between[0].text, "→>"): // from 7070 to 8080; not 7070 but 8080; 7070 → 8080
+	case i > 0 && from[words[i-1].lower] && to[words[next-1].lower] && len(between) <= 3, denied(words, i) &&
+		len(between) <= 4,
+		// from 7070 to 8080; not 7070 but 8080; 7070 → 8080
+		len(between) == 1 && between[0].sign && strings.ContainsAny(between[0].text, "→>"):
 		now, old = next, i
 	case len(between) <= 3 && contains(between, becoming) && changes(words[:i]): // replace 7070 with 8080
 		now, old = next, i
@@ -85,7 +90,7 @@ func replaced(words []word, i int) (s statement, other int, ok bool) {
 	return s, next, true
 }
 
-// named is a value with its name.
+// named returns a value with its name.
 func named(words []word, i int) (s statement, ok bool) {
 	s.now = words[i].text
 	j := i
@@ -97,7 +102,8 @@ func named(words []word, i int) (s statement, ok bool) {
 	figure := bare != "" && bare[0] >= '0' && bare[0] <= '9'
 	s.name, s.words = before(words, i)
 	if s.name == "" {
-		if s.name, s.words = behind(words, i); i+1 < len(words) && !asWords[words[i+1].lower] && !strings.Contains(s.now, " ") {
+		if s.name, s.words = behind(words, i); i+1 < len(words) && !asWords[words[i+1].lower] &&
+			!strings.Contains(s.now, " ") {
 			return s, false // "28 files": a count of them
 		}
 		s.firm = true
@@ -107,7 +113,7 @@ func named(words []word, i int) (s statement, ok bool) {
 	return s, len(s.words) > 0 && s.now != ""
 }
 
-// before is the name that stands before a value: up to three words, with what links them left out.
+// before returns the name before a value: up to three words, without the words that link them.
 func before(words []word, i int) (name string, parts []string) {
 	j := i
 	for j > 0 && !words[j].fresh && (links[words[j-1].lower] || words[j-1].sign) {
@@ -143,16 +149,18 @@ func before(words []word, i int) (name string, parts []string) {
 	return strings.Join(texts, " "), slices.Compact(parts)
 }
 
-// behind is the name that stands behind a value: "8080 as the port", "a 45 s timeout".
+// behind returns the name after a value: "8080 as the port", "a 45 s timeout".
 func behind(words []word, i int) (name string, parts []string) {
 	j := i + 1
 	as := false
-	for j < len(words) && !words[j].fresh && (asWords[words[j].lower] || as && !content(words[j].lower) && !words[j].value) {
+	for j < len(words) && !words[j].fresh &&
+		(asWords[words[j].lower] || as && !content(words[j].lower) && !words[j].value) {
 		as = true
 		j++
 	}
 	var texts []string
-	for j < len(words) && !words[j].fresh && !words[j].value && !words[j].sign && content(words[j].lower) && !links[words[j].lower] && len(parts) < 2 {
+	for j < len(words) && !words[j].fresh && !words[j].value && !words[j].sign && content(words[j].lower) &&
+		!links[words[j].lower] && len(parts) < 2 {
 		parts, texts = append(parts, words[j].lower), append(texts, words[j].text)
 		j++
 		if !as {
@@ -166,7 +174,7 @@ func behind(words []word, i int) (name string, parts []string) {
 	return strings.Join(texts, " "), slices.Compact(parts)
 }
 
-// swapped finds names that take the place of others: "Redis instead of Memcached", "switch from npm to pnpm".
+// swapped finds names that replace others: "Redis instead of Memcached", "switch from npm to pnpm".
 func swapped(words []word) []statement {
 	var all []statement
 	for i := 1; i < len(words)-1; i++ {
@@ -180,7 +188,8 @@ func swapped(words []word) []statement {
 		}
 		if from[words[i].lower] {
 			for k := i + 2; k < len(words)-1 && k < i+5; k++ {
-				if old, now := thing(words, i+1, 1), thing(words, k+1, 1); to[words[k].lower] && old != "" && now != "" && old != now && changes(words[:i]) {
+				if old, now := thing(words, i+1, 1), thing(words, k+1, 1); to[words[k].lower] && old != "" &&
+					now != "" && old != now && changes(words[:i]) {
 					all = append(all, statement{now: now, old: old, firm: true})
 					break
 				}
@@ -190,7 +199,8 @@ func swapped(words []word) []statement {
 	return all
 }
 
-// thing is a name that is no value: with a capital, or in backticks. step says in which direction it is looked for, over an article at most.
+// thing returns a capitalised name that is not a value. step is the direction of the search, which
+// skips at most one article.
 func thing(words []word, i, step int) string {
 	for range 2 {
 		if i < 0 || i >= len(words) || words[i].value {
@@ -214,16 +224,18 @@ func changes(words []word) bool {
 	})
 }
 
-// settles reports whether an assistant's statement is one of something that holds, not of what was measured or seen once.
+// settles reports whether an assistant's statement describes something lasting, not a measurement
+// or a single observation.
 func (s statement) settles(sentence string) bool {
 	if s.old != "" {
 		return true
 	}
 	small := len(s.now) == 1 && !strings.Contains(sentence, s.name+"=")
-	return s.firm && !small && isValue(s.now) && !strings.ContainsAny(s.name, "'’") && slices.ContainsFunc(s.words, func(w string) bool { return !measured[w] })
+	return s.firm && !small && isValue(s.now) && !strings.ContainsAny(s.name, "'’") &&
+		slices.ContainsFunc(s.words, func(w string) bool { return !measured[w] })
 }
 
-// denied reports whether a word that denies stands before a value.
+// denied reports whether a denying word precedes a value.
 func denied(words []word, i int) bool {
 	for j := i - 1; j >= 0 && j >= i-3; j-- {
 		if denying[words[j].lower] {
@@ -236,7 +248,7 @@ func denied(words []word, i int) bool {
 	return false
 }
 
-func contains(words []word, all wordings) bool {
+func contains(words []word, all phrases) bool {
 	for i := range words {
 		if longestAt(words, i, all) > 0 {
 			return true
@@ -245,29 +257,18 @@ func contains(words []word, all wordings) bool {
 	return false
 }
 
-// longestAt is how many words a phrase takes that begins at a word, 0 for none.
-func longestAt(words []word, i int, all wordings) (n int) {
-	for _, parts := range all[words[i].lower] {
-		if len(parts) <= n || i+len(parts) > len(words) {
-			continue
-		}
-		same := true
-		for k, part := range parts {
-			same = same && words[i+k].lower == part
-		}
-		if same {
-			n = len(parts)
-		}
-	}
-	return n
+// longestAt returns the number of words of the longest phrase that begins at word i.
+func longestAt(words []word, i int, p phrases) int {
+	return p.longest(i, len(words), func(k int) string { return words[k].lower })
 }
 
-// content reports whether a word may be a part of a name.
+// content reports whether a word can be part of a name.
 func content(w string) bool {
 	return utf8.RuneCountInString(w) > 1 && !links[w] && !joining[w] && !empty[w] && !denying[w] && !from[w] && !to[w]
 }
 
-// pieces are the words of a sentence. What stands in backticks is one, a figure and its unit are one.
+// pieces splits a sentence into words. Text in backticks is one word, and so is a figure with its
+// unit.
 func pieces(sentence string) []word {
 	var all []word
 	fresh := true
@@ -277,11 +278,13 @@ func pieces(sentence string) []word {
 			return
 		}
 		if name, value, ok := assigned(text); ok {
-			all = append(all, word{text: name, lower: strings.ToLower(name), fresh: fresh}, word{text: "=", lower: "=", sign: true}, word{text: value, lower: strings.ToLower(value), value: true})
+			all = append(all, word{text: name, lower: strings.ToLower(name), fresh: fresh},
+				word{text: "=", lower: "=", sign: true}, word{text: value, lower: strings.ToLower(value), value: true})
 			fresh = false
 			return
 		}
-		w := word{text: text, lower: strings.ToLower(text), fresh: fresh, value: isValue(text) || quoted && len(all) > 0 && (all[len(all)-1].sign || setting[all[len(all)-1].lower])}
+		w := word{text: text, lower: strings.ToLower(text), fresh: fresh, value: isValue(text) ||
+			quoted && len(all) > 0 && (all[len(all)-1].sign || setting[all[len(all)-1].lower])}
 		if n := len(all); n > 0 && all[n-1].value && !fresh && units[w.lower] && figure(all[n-1].text) {
 			all[n-1].text += " " + text
 			return
@@ -319,7 +322,8 @@ func pieces(sentence string) []word {
 			j := i
 			for j < len(sentence) {
 				c, n := utf8.DecodeRuneInString(sentence[j:])
-				if !inWord(c) && !(strings.ContainsRune(".:/-+@'’", c) && j+n < len(sentence) && inWordByte(sentence, j+n)) {
+				if !inWord(c) && !(strings.ContainsRune(".:/-+@'’", c) && j+n < len(sentence) &&
+					inWordByte(sentence, j+n)) {
 					if c == ',' && digitAt(sentence, j-1) && digitAt(sentence, j+1) {
 						j++
 						continue
@@ -356,16 +360,18 @@ func digitAt(text string, i int) bool {
 	return i >= 0 && i < len(text) && text[i] >= '0' && text[i] <= '9'
 }
 
-// assigned takes "PORT=8080" apart.
+// assigned splits "PORT=8080".
 func assigned(text string) (name, value string, ok bool) {
 	name, value, ok = strings.Cut(text, "=")
 	if !ok {
-		if name, value, ok = strings.Cut(text, ":"); !ok || strings.HasPrefix(value, "//") || strings.ContainsAny(name, "./0123456789") {
+		if name, value, ok = strings.Cut(text, ":"); !ok || strings.HasPrefix(value, "//") ||
+			strings.ContainsAny(name, "./0123456789") {
 			return "", "", false
 		}
 	}
 	name, value = strings.Trim(name, "-\"' "), strings.Trim(value, "\"' ")
-	return name, value, name != "" && value != "" && !strings.ContainsAny(name, "/.(){}[]") && !strings.ContainsAny(value, "=(){}[]")
+	return name, value, name != "" && value != "" && !strings.ContainsAny(name, "/.(){}[]") &&
+		!strings.ContainsAny(value, "=(){}[]")
 }
 
 func figure(text string) bool {
@@ -373,10 +379,11 @@ func figure(text string) bool {
 	return text != "" && strings.Trim(text, "0123456789.,_") == ""
 }
 
-// assignment is a name with its value, in code.
+// assignment matches a name with its value in code.
 var assignment = regexp.MustCompile(`^([A-Za-z_][\w.-]*)\s*[:=]\s*"?([^\s"=]+)"?[;,]?$`)
 
-// isValue reports whether a word is a figure, or a name that only a machine has: with digits, dots, slashes or dashes between letters.
+// isValue reports whether a word is a figure, or a machine's name: with digits, dots or dashes
+// between letters.
 func isValue(text string) bool {
 	bare := strings.TrimLeft(text, "$€£v")
 	if bare == "" {

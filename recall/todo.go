@@ -21,7 +21,8 @@ func (t *Todo) Open() bool {
 	return t.Status != "completed" && t.Status != "cancelled" && t.Status != "deleted"
 }
 
-// Todos is the newest todo list of a log as it stands at its end, done items included; nil when there is none.
+// Todos returns the newest todo list of a log in its final state, including done items; nil if
+// there is none.
 func Todos(messages []session.Message) []Todo {
 	var todos []Todo
 	byID := map[string]int{} // of lists that are kept item by item
@@ -43,7 +44,8 @@ func Todos(messages []session.Message) []Todo {
 				todos, byID = todos[:0:0], map[string]int{}
 				for _, item := range items {
 					if text := item.Text("content", "step", "text", "title", "description", "task"); text != "" {
-						todos = append(todos, Todo{Text: text, Status: status(item.Text("status", "state")), MessageID: m.ID, PartID: p.ID})
+						todos = append(todos, Todo{Text: text, Status: status(item.Text("status", "state")),
+							MessageID: m.ID, PartID: p.ID})
 					}
 				}
 			case "taskcreate":
@@ -65,7 +67,7 @@ func Todos(messages []session.Message) []Todo {
 	return todos
 }
 
-// status is one of the four words for what the products write.
+// status maps the products' words to the four of Todo.
 func status(word string) string {
 	switch word := strings.ToLower(strings.ReplaceAll(word, "-", "_")); word {
 	case "completed", "done", "complete", "finished":

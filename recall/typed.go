@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// typed leaves out the lines of a text that a program printed and a person pasted: logs, stacks, prompts of a shell, rows of tables and of JSON.
+// typed removes lines that a program printed and a person pasted: logs, stacks, shell prompts, rows
+// of tables and of JSON.
 func typed(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -19,8 +20,9 @@ func typed(text string) string {
 	return b.String()
 }
 
-// prompts begin lines that were typed into a shell, drawn by a program, or are of a log.
-var prompts = []string{"$ ", "% ", "➜", "❯", "⎿", "⏺", "│", "|", "{\"", "[{", "}", "Traceback (", "Caused by:", "panic:", "goroutine ", "npm ERR!", "npm error", "--- ", "+++ ", "@@ ", "diff --git"}
+// prompts are the beginnings of lines from shells, terminal programs and logs.
+var prompts = []string{"$ ", "% ", "➜", "❯", "⎿", "⏺", "│", "|", "{\"", "[{", "}", "Traceback (", "Caused by:",
+	"panic:", "goroutine ", "npm ERR!", "npm error", "--- ", "+++ ", "@@ ", "diff --git"}
 
 func printed(line string) bool {
 	for _, p := range prompts {
@@ -30,26 +32,31 @@ func printed(line string) bool {
 	}
 	word, rest, _ := strings.Cut(line, " ")
 	switch {
-	case word == "at" && strings.ContainsAny(rest, "(/") && strings.Contains(rest, ":"): // a stack of JavaScript or Java
+	// a stack of JavaScript or Java
+	case word == "at" && strings.ContainsAny(rest, "(/") && strings.Contains(rest, ":"):
 		return true
 	case word == "File" && strings.Contains(rest, ", line "): // of Python
 		return true
-	case len(word) >= 10 && word[4] == '-' && word[7] == '-' && word[0] >= '0' && word[0] <= '9': // a log begins with the day
+	// a log begins with the day
+	case len(word) >= 10 && word[4] == '-' && word[7] == '-' && word[0] >= '0' && word[0] <= '9':
 		return true
 	}
 	// "TypeError: …", "error: …", "[warn] …", "main.go:12:3: …"
 	name := strings.ToLower(strings.Trim(word, "[]:"))
-	if word != "" && (word[len(word)-1] == ':' || word[0] == '[' && word[len(word)-1] == ']') && !strings.ContainsAny(name, " ") {
-		return strings.HasSuffix(name, "error") || strings.HasSuffix(name, "exception") || name == "warning" || name == "warn" || name == "info" || name == "debug" || name == "fatal" ||
+	if word != "" && (word[len(word)-1] == ':' || word[0] == '[' && word[len(word)-1] == ']') &&
+		!strings.ContainsAny(name, " ") {
+		return strings.HasSuffix(name, "error") || strings.HasSuffix(name, "exception") || name == "warning" ||
+			name == "warn" || name == "info" || name == "debug" || name == "fatal" ||
 			strings.Count(word, ":") >= 2 && strings.Contains(word, ".")
 	}
 	return false
 }
 
-// wide is how many bytes a line has at least that an editor broke: what is shorter ended where its writer wanted.
+// wide is the least length in bytes of a line that an editor may have broken: shorter lines ended
+// where their writer wanted.
 const wide = 50
 
-// rejoined puts together again the lines that an editor broke in the middle of a sentence.
+// rejoined joins lines that an editor broke in the middle of a sentence.
 func rejoined(text string) string {
 	var b strings.Builder
 	before := ""
@@ -59,7 +66,8 @@ func rejoined(text string) string {
 		first, _ := utf8.DecodeRuneInString(next)
 		switch end := strings.TrimRight(before, " "); {
 		case b.Len() == 0:
-		case len(end) >= wide && !strings.ContainsAny(end[len(end)-1:], ".!?:;") && unicode.IsLower(first) && unmarked(next) == next:
+		case len(end) >= wide && !strings.ContainsAny(end[len(end)-1:], ".!?:;") && unicode.IsLower(first) &&
+			unmarked(next) == next:
 			b.WriteString(" ")
 			line = next
 		default:

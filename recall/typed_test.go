@@ -24,7 +24,8 @@ func TestConstraints_joinALineThatAnEditorBroke(t *testing.T) {
 	for _, c := range Constraints(l.messages) {
 		got = append(got, c.Text)
 	}
-	want := []string{"Please split the importer into two packages and never let one of them open a socket.", "Always answer in French"}
+	want := []string{"Please split the importer into two packages and never let one of them open a socket.",
+		"Always answer in French"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("constraints (-want +got):\n%s", diff)
 	}

@@ -7,27 +7,30 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Value is something that was settled and has a value: a port, a limit, a version, a name, or which of two things is used.
+// Value is something with an agreed value: a port, a limit, a version, a name, or which of two
+// things is used.
 type Value struct {
-	// Name is what it is the value of, in the words of the newest sentence that says so; "" where one thing takes the place of another whatever it is
-	// called ("Redis instead of Memcached").
+	// Name says what the value is of, in the words of the newest sentence; "" if one thing replaces
+	// another without a name for both ("Redis instead of Memcached").
 	Name string
-	// Now is the newest value, and Was are the older ones, oldest first. A value that came back is not among them.
+	// Now is the newest value; Was holds the older ones, oldest first, without a value that came
+	// back.
 	Now string
 	Was []string
-	// Text is the sentence that says it last, and Message where it stands: a position in the messages.
+	// Text is the sentence that states it last, and Message the position of its message.
 	Text    string
 	Message int
-	// User is set where the user said so, now or earlier.
+	// User is set if the user stated it, now or earlier.
 	User bool
-	// Times is in how many sentences it was said.
+	// Times counts the sentences that state it.
 	Times int
 
 	words []string // of Name, in lower case and in order of the alphabet
 }
 
-// Values are the values that were settled in a conversation, in the order in which they were first spoken of. They are found by how
-// sentences state them ("the port is 8080", "Zeitlimit: 30 s", "8080 au lieu de 7070"), and by what edits assign.
+// Values returns the values agreed on in a conversation, in the order of first mention. They are
+// recognised by how sentences state them: "the port is 8080", "Zeitlimit: 30 s", "8080 au lieu de
+// 7070".
 func Values(messages []session.Message) []Value {
 	var v valued
 	for i := range messages {
@@ -67,7 +70,7 @@ func (v *valued) hear(sentence string, message int, user bool) {
 	}
 }
 
-// take makes a statement part of what is known: a new value, the same again, or one that takes the place of another.
+// take records a statement: a new value, the same again, or one that replaces another.
 func (v *valued) take(s statement, sentence string, message int, user bool) {
 	at := -1
 	for i := len(v.all) - 1; i >= 0 && at < 0; i-- {
@@ -97,7 +100,8 @@ func (v *valued) take(s statement, sentence string, message int, user bool) {
 	k.Times++
 }
 
-// alike reports whether two values can be of one thing: both are figures of one unit, or neither is a figure.
+// alike reports whether two values can belong to one thing: both are figures of one unit, or
+// neither is a figure.
 func alike(a, b string) bool {
 	unit := func(text string) (figure bool, unit string) {
 		rest := strings.TrimLeft(text, "$€£v0123456789.,_")
@@ -108,7 +112,7 @@ func alike(a, b string) bool {
 	return af == bf && (!af || au == bu || au == "" || bu == "")
 }
 
-// sized is what a unit measures: sizes and times are written in units of their own.
+// sized returns what a unit measures, so that sizes and times compare across units.
 func sized(unit string) string {
 	switch {
 	case unit == "":
@@ -118,7 +122,8 @@ func sized(unit string) string {
 	case strings.HasSuffix(unit, "b") && len(unit) <= 3, strings.HasPrefix(unit, "byte"):
 		return "size"
 	}
-	for _, of := range []string{"ms", "s", "sec", "min", "h", "hour", "day", "week", "month", "year", "sek", "stund", "tag", "woche", "heure", "jour", "hora", "día", "mes"} {
+	for _, of := range []string{"ms", "s", "sec", "min", "h", "hour", "day", "week", "month", "year", "sek", "stund",
+		"tag", "woche", "heure", "jour", "hora", "día", "mes"} {
 		if unit == of || len(of) > 2 && strings.HasPrefix(unit, of) {
 			return "time"
 		}
@@ -126,7 +131,8 @@ func sized(unit string) string {
 	return unit
 }
 
-// Superseded says which values that a text states are not the newest any more: "port: now 8080". What gives the newest value too says so itself.
+// Superseded lists the values in a text that are no longer the newest: "port: now 8080". A text
+// that also gives the newest value needs no note.
 func Superseded(text string, values []Value) []string {
 	var notes []string
 	var said []statement
@@ -155,7 +161,7 @@ func Superseded(text string, values []Value) []string {
 	return slices.Compact(notes)
 }
 
-// gives reports whether a text gives a value its older one.
+// gives reports whether a text assigns an older value.
 func gives(said []statement, k *Value, was, text string) bool {
 	elsewhere := false
 	for _, s := range said {
@@ -179,7 +185,8 @@ func gives(said []statement, k *Value, was, text string) bool {
 	return true
 }
 
-// about reports whether a statement is about what has these words: the same, or one of the two is said more closely.
+// about reports whether a statement is about the thing with these words: the same, or one is more
+// specific.
 func (s statement) about(words []string) bool {
 	few, many := s.words, words
 	if len(few) > len(many) {
@@ -196,7 +203,8 @@ func (s statement) about(words []string) bool {
 	return true
 }
 
-// hasWord reports whether a text has a value as a word of its own: 80 does not stand in 8080, nor 1.2 in 1.2.3.
+// hasWord reports whether a text has a value as a word of its own: 8080 does not contain 80, nor
+// 1.2.3 the value 1.2.
 func hasWord(text, value string) bool {
 	for from := 0; value != ""; {
 		at := strings.Index(text[from:], value)
@@ -213,7 +221,8 @@ func hasWord(text, value string) bool {
 	return false
 }
 
-// joins reports whether a byte next to a value makes it a part of something longer; next is the position behind or before that byte.
+// joins reports whether a byte next to a value makes it part of something longer; next is the
+// position beyond that byte.
 func joins(b byte, text string, next int) bool {
 	switch {
 	case b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b == '_' || b >= 0x80 && b != 0xC2:

@@ -26,17 +26,23 @@ func TestValues_theNewestHoldsAndTheOldOnesAreKnown(t *testing.T) {
 		name, want string // "now (was, was)"
 		texts      []string
 	}{
-		{"port", "8080 (7070)", []string{"u The service listens on port 7070.", "a Done.", "u Use port 8080 instead of 7070, please."}},
+		{"port", "8080 (7070)", []string{"u The service listens on port 7070.", "a Done.",
+			"u Use port 8080 instead of 7070, please."}},
 		{"port", "8080 (7070)", []string{"u The port is 7070.", "u The port is now 8080."}},
-		{"port", "8080 (7070)", []string{"u Make it listen on port 7070.", "a I changed the port from 7070 to 8080, because 7070 is taken."}},
+		{"port", "8080 (7070)", []string{"u Make it listen on port 7070.",
+			"a I changed the port from 7070 to 8080, because 7070 is taken."}},
 		{"port", "8080 (7070)", []string{"u Der Port ist 7070.", "u Der Port ist jetzt 8080."}},
 		{"port", "8080 (7070)", []string{"u Nimm Port 7070.", "u Doch lieber Port 8080 statt 7070."}},
 		{"port", "8080 (7070)", []string{"u Le port est 7070.", "u Le port passe de 7070 à 8080."}},
 		{"puerto", "8080 (7070)", []string{"u El puerto es 7070.", "u Usa el puerto 8080 en lugar de 7070."}},
-		{"timeout", "45 s (30 s)", []string{"u Set the request timeout to 30 s.", "u Raise the request timeout to 45 s."}},
-		{"MAX_CONN", "250 (100)", []string{"a I set `MAX_CONN=100` in the environment.", "a I set `MAX_CONN=250` now."}},
-		{"port", "7070 ()", []string{"u The port is 7070.", "u No, the port is 8080.", "u Back again: the port is 7070."}},
-		{"region", "eu-west-1 (us-east-1)", []string{"u The region is us-east-1.", "u The region is eu-west-1 from now on."}},
+		{"timeout", "45 s (30 s)", []string{"u Set the request timeout to 30 s.",
+			"u Raise the request timeout to 45 s."}},
+		{"MAX_CONN", "250 (100)", []string{"a I set `MAX_CONN=100` in the environment.",
+			"a I set `MAX_CONN=250` now."}},
+		{"port", "7070 ()", []string{"u The port is 7070.", "u No, the port is 8080.",
+			"u Back again: the port is 7070."}},
+		{"region", "eu-west-1 (us-east-1)",
+			[]string{"u The region is us-east-1.", "u The region is eu-west-1 from now on."}},
 		{"limit", "512 MB (256 MB)", []string{"u Memory limit: 256 MB.", "u Memory limit: 512 MB."}},
 	} {
 		found := ""
@@ -56,7 +62,8 @@ func TestValues_theNewestHoldsAndTheOldOnesAreKnown(t *testing.T) {
 }
 
 func TestValues_whatIsDifferentIsNotSuperseded(t *testing.T) {
-	values := Values(conversation("u The read timeout is 30 s.", "u The write timeout is 45 s.", "u Cache size: 100 MB.", "u Batch size: 250."))
+	values := Values(conversation("u The read timeout is 30 s.", "u The write timeout is 45 s.",
+		"u Cache size: 100 MB.", "u Batch size: 250."))
 	for _, v := range values {
 		if len(v.Was) > 0 {
 			t.Errorf("%s: %s was %v", v.Name, v.Now, v.Was)
@@ -87,7 +94,9 @@ func TestValues_namesTakeThePlaceOfOthers(t *testing.T) {
 }
 
 func TestSuperseded_saysWhatHoldsNow(t *testing.T) {
-	values := Values(conversation("u The port is 7070 and the read timeout is 30 s.", "u We use Memcached.", "u The port is 8080 now.", "u Use Redis instead of Memcached.", "u The write timeout is 20 s.", "u The read timeout is 40 s."))
+	values := Values(conversation("u The port is 7070 and the read timeout is 30 s.", "u We use Memcached.",
+		"u The port is 8080 now.", "u Use Redis instead of Memcached.", "u The write timeout is 20 s.",
+		"u The read timeout is 40 s."))
 	for text, want := range map[string]string{
 		"It listens on port 7070.":           "port: now 8080",
 		"It listens on port 17070.":          "",
@@ -105,13 +114,15 @@ func TestSuperseded_saysWhatHoldsNow(t *testing.T) {
 
 // A value that is nothing but a sign or a letter is one all the same.
 func TestValues_oddOnes(t *testing.T) {
-	for _, text := range []string{"The mode is `v`.", "Set it to `$`.", "limit = `~`", "x: `=`", "`a=`", "`:b`", "The key is €.", "port: ", "→ 8080", "from 1 to", "not 5", "v to v1 instead of v"} {
+	for _, text := range []string{"The mode is `v`.", "Set it to `$`.", "limit = `~`", "x: `=`", "`a=`", "`:b`",
+		"The key is €.", "port: ", "→ 8080", "from 1 to", "not 5", "v to v1 instead of v"} {
 		Superseded(text, Values(conversation("u "+text, "a "+text)))
 	}
 }
 
 func FuzzValues(f *testing.F) {
-	for _, seed := range []string{"The port is 7070.", "Use `v` instead of `$` → 8080", "MAX=`1` to 2 MB, not 3: → x", "Le délai passe de 30 s à 45 s"} {
+	for _, seed := range []string{"The port is 7070.", "Use `v` instead of `$` → 8080", "MAX=`1` to 2 MB, not 3: → x",
+		"Le délai passe de 30 s à 45 s"} {
 		f.Add(seed, seed)
 	}
 	f.Fuzz(func(t *testing.T, one, two string) {

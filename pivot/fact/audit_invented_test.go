@@ -51,16 +51,18 @@ var countContexts = []string{
 	"1. Tests (§) pass.",
 }
 
-// forger makes an invention out of what a session has, as a model that remembers badly would. It answers with nothing where the session has
-// nothing to make it from.
+// forger makes an invention out of what a session has, as a model that remembers badly would. It
+// answers with nothing where the session has nothing to make it from.
 type forger struct {
 	kind string
 	in   []string
 	make func(e *evidence, r *rand.Rand) string
 }
 
-var auditExtension = map[string][]string{".ts": {".tsx", ".js"}, ".tsx": {".ts", ".jsx"}, ".js": {".ts", ".mjs"}, ".py": {".pyi", ".txt"}, ".md": {".mdx", ".txt"},
-	".json": {".jsonc", ".yaml"}, ".yaml": {".yml", ".json"}, ".yml": {".yaml", ".json"}, ".sh": {".bash", ".py"}, ".html": {".htm"}, ".css": {".scss"}, ".go": {".mod"}, ".rs": {".toml"}}
+var auditExtension = map[string][]string{".ts": {".tsx", ".js"}, ".tsx": {".ts", ".jsx"}, ".js": {".ts", ".mjs"},
+	".py": {".pyi", ".txt"}, ".md": {".mdx", ".txt"},
+	".json": {".jsonc", ".yaml"}, ".yaml": {".yml", ".json"}, ".yml": {".yaml", ".json"}, ".sh": {".bash", ".py"},
+	".html": {".htm"}, ".css": {".scss"}, ".go": {".mod"}, ".rs": {".toml"}}
 
 // try asks for a forgery of each of a list until one stands nowhere.
 func try(e *evidence, r *rand.Rand, list []string, forge func(string) string) string {
@@ -113,8 +115,10 @@ func replaceFirst(pairs ...string) func(string) string {
 	}
 }
 
-var swaps = replaceFirst("get", "fetch", "user", "account", "create", "make", "parse", "decode", "handle", "process", "load", "read_in", "test", "spec", "config", "settings",
-	"list", "enumerate", "Error", "Failure", "update", "refresh", "file", "document", "data", "payload", "build", "compile", "render", "draw", "index", "main", "util", "helper")
+var swaps = replaceFirst("get", "fetch", "user", "account", "create", "make", "parse", "decode", "handle", "process",
+	"load", "read_in", "test", "spec", "config", "settings",
+	"list", "enumerate", "Error", "Failure", "update", "refresh", "file", "document", "data", "payload", "build",
+	"compile", "render", "draw", "index", "main", "util", "helper")
 
 func firstUpper(text string) string {
 	r := []rune(text)
@@ -134,7 +138,8 @@ func numbered(kind string, in []string, low, high int, format ...string) forger 
 	}}
 }
 
-var plainContexts = []string{"It is § now.", "- § (was another)", "| what | value |\n|---|---|\n| it | § |", "Jetzt ist es §.", "C'est § à présent.", "现在是§。", "**§**, as asked", "We set it to `§`."}
+var plainContexts = []string{"It is § now.", "- § (was another)", "| what | value |\n|---|---|\n| it | § |",
+	"Jetzt ist es §.", "C'est § à présent.", "现在是§。", "**§**, as asked", "We set it to `§`."}
 
 var forgers = []forger{
 	{"path: plural or singular", nameContexts, file(func(stem, ext string) string {
@@ -204,7 +209,8 @@ var forgers = []forger{
 	}},
 	{"path: a folder that is not there", nameContexts, func(e *evidence, r *rand.Rand) string {
 		return try(e, r, e.paths, func(p string) string {
-			forged := path.Dir(p) + "/" + []string{"validators", "middlewares", "adapters2", "legacycode"}[r.IntN(4)] + "/"
+			forged := path.Dir(p) + "/" + []string{"validators", "middlewares", "adapters2", "legacycode"}[r.IntN(4)] +
+				"/"
 			if !e.absent(path.Base(forged)) {
 				return ""
 			}
@@ -212,7 +218,8 @@ var forgers = []forger{
 		})
 	}},
 	{"path: a name alone", nameContexts, func(e *evidence, r *rand.Rand) string {
-		name := []string{"Dockerfile.staging", "tsconfig.worker.json", "setup_env.py", "jest.unit.config.js", "deploy-prod.sh", "pylint.toml"}[r.IntN(6)]
+		name := []string{"Dockerfile.staging", "tsconfig.worker.json", "setup_env.py", "jest.unit.config.js",
+			"deploy-prod.sh", "pylint.toml"}[r.IntN(6)]
 		if !e.absent(name) {
 			return ""
 		}
@@ -224,18 +231,24 @@ var forgers = []forger{
 			return ""
 		}
 		p := e.paths[r.IntN(len(e.paths))]
-		return fmt.Sprintf([]string{"%s:%d", "%s#L%d", "%s:%d:5", "%s (line %d)", "%s, line %d", "line %[2]d of %[1]s"}[r.IntN(6)], p, n)
+		return fmt.Sprintf([]string{"%s:%d", "%s#L%d", "%s:%d:5", "%s (line %d)", "%s, line %d",
+			"line %[2]d of %[1]s"}[r.IntN(6)], p, n)
 	}},
-	numbered("line: in prose", []string{"The bug is on §.", "- see §", "Der Fehler steht in §.", "L'erreur est à la §.", "It breaks at `§`."}, 200, 9999, "line %d", "Zeile %d", "lines %[1]d", "ligne %d"),
+	numbered("line: in prose", []string{"The bug is on §.", "- see §", "Der Fehler steht in §.", "L'erreur est à la §.",
+		"It breaks at `§`."}, 200, 9999, "line %d", "Zeile %d", "lines %[1]d", "ligne %d"),
 	numbered("count: two digits", countContexts, 13, 99, "%d"),
 	numbered("count: three digits", countContexts, 100, 999, "%d"),
 	numbered("count: four digits", countContexts, 1000, 9999, "%d"),
 	numbered("count: five digits, grouped", countContexts, 10000, 99999, "%d"),
-	numbered("number: port", []string{"The server listens on §.", "- server: `§`", "Der Server lauscht auf §.", "服务器在 § 上运行。", "| server | § |"}, 1100, 65000,
+	numbered("number: port", []string{"The server listens on §.", "- server: `§`", "Der Server lauscht auf §.",
+		"服务器在 § 上运行。", "| server | § |"}, 1100, 65000,
 		"port %d", "localhost:%d", "127.0.0.1:%d", "http://localhost:%d", ":%d", "Port %d"),
-	numbered("number: status", []string{"The request ended in §.", "- it gave `§`", "Es kam §.", "返回了§。"}, 206, 599, "HTTP %d", "status %d", "a %d", "error %d"),
-	numbered("number: issue", []string{"It fixes §.", "- see §", "Behebt §.", "Corrige §.", "修复了§。", "### §"}, 14, 9999, "#%d", "PR #%d", "issue %d", "GH-%d", "issue #%d", "pull/%d"),
-	numbered("number: of a unit", plainContexts, 13, 999, "%d MB", "%d ms", "%d KB", "%d seconds", "%dms", "%d GB", "%d tokens", "%dkB", "%d MiB", "%d Sekunden", "%d 秒", "%d s", "$%d", "%d minutes"),
+	numbered("number: status", []string{"The request ended in §.", "- it gave `§`", "Es kam §.", "返回了§。"}, 206, 599,
+		"HTTP %d", "status %d", "a %d", "error %d"),
+	numbered("number: issue", []string{"It fixes §.", "- see §", "Behebt §.", "Corrige §.", "修复了§。", "### §"}, 14, 9999,
+		"#%d", "PR #%d", "issue %d", "GH-%d", "issue #%d", "pull/%d"),
+	numbered("number: of a unit", plainContexts, 13, 999, "%d MB", "%d ms", "%d KB", "%d seconds", "%dms", "%d GB",
+		"%d tokens", "%dkB", "%d MiB", "%d Sekunden", "%d 秒", "%d s", "$%d", "%d minutes"),
 	{"number: percentage", plainContexts, func(e *evidence, r *rand.Rand) string {
 		for range 200 {
 			v := float64(131+r.IntN(850)) / 10
@@ -273,12 +286,14 @@ var forgers = []forger{
 		}
 		return ""
 	}},
-	{"number: in words", []string{"All § tests pass now.", "- § files were changed", "It took § attempts.", "## § tests"}, func(e *evidence, r *rand.Rand) string {
+	{"number: in words", []string{"All § tests pass now.", "- § files were changed", "It took § attempts.",
+		"## § tests"}, func(e *evidence, r *rand.Rand) string {
 		n, ok := e.free(r, 21, 99)
 		if !ok || n%10 == 0 {
 			return ""
 		}
-		words := []string{"twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"}[n/10-2] + "-" + []string{"one", "two", "three", "four", "five", "six", "seven", "eight", "nine"}[n%10-1]
+		words := []string{"twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"}[n/10-2] + "-" +
+			[]string{"one", "two", "three", "four", "five", "six", "seven", "eight", "nine"}[n%10-1]
 		if !e.absent(words) {
 			return ""
 		}
@@ -302,19 +317,24 @@ var forgers = []forger{
 	}},
 	{"number: date", plainContexts, func(e *evidence, r *rand.Rand) string {
 		y, m, d := 2011+r.IntN(9), 1+r.IntN(12), 13+r.IntN(15)
-		month := []string{"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"}[m-1]
+		month := []string{"January", "February", "March", "April", "May", "June", "July", "August", "September",
+			"October", "November", "December"}[m-1]
 		if strings.Contains(e.hay, fmt.Sprint(y)) {
 			return ""
 		}
-		return []string{fmt.Sprintf("%d-%02d-%02d", y, m, d), fmt.Sprintf("%d %s %d", d, month, y), fmt.Sprintf("%s %d, %d", month, d, y), fmt.Sprintf("%02d.%02d.%d", d, m, y),
-			fmt.Sprintf("%d年%d月%d日", y, m, d), fmt.Sprintf("%02d/%02d/%d", m, d, y), fmt.Sprintf("%d/%02d/%02d", y, m, d)}[r.IntN(7)]
+		return []string{fmt.Sprintf("%d-%02d-%02d", y, m, d), fmt.Sprintf("%d %s %d", d, month, y),
+			fmt.Sprintf("%s %d, %d", month, d, y), fmt.Sprintf("%02d.%02d.%d", d, m, y),
+			fmt.Sprintf("%d年%d月%d日", y, m, d), fmt.Sprintf("%02d/%02d/%d", m, d, y),
+			fmt.Sprintf("%d/%02d/%02d", y, m, d)}[r.IntN(7)]
 	}},
 	{"number: time of day", plainContexts, func(e *evidence, r *rand.Rand) string {
 		for range 100 {
 			h, m := 13+r.IntN(10), r.IntN(60)
-			if form := fmt.Sprintf("%02d:%02d", h, m); !strings.Contains(e.hay, form) && !strings.Contains(e.hay, fmt.Sprintf("%d:%02d", h-12, m)) {
+			if form := fmt.Sprintf("%02d:%02d", h, m); !strings.Contains(e.hay, form) &&
+				!strings.Contains(e.hay, fmt.Sprintf("%d:%02d", h-12, m)) {
 				// The stamps of the messages are not looked at: what a session says in words is.
-				return []string{form, "at " + form, form + " UTC", fmt.Sprintf("%d:%02d PM", h-12, m), form + " Uhr"}[r.IntN(5)]
+				return []string{form, "at " + form, form + " UTC", fmt.Sprintf("%d:%02d PM", h-12, m), form +
+					" Uhr"}[r.IntN(5)]
 			}
 		}
 		return ""
@@ -422,7 +442,8 @@ var forgers = []forger{
 	}},
 	{"identifier: address", nameContexts, func(e *evidence, r *rand.Rand) string {
 		return try(e, r, e.addresses, func(a string) string {
-			forged := strings.TrimSuffix(a, "/") + []string{"/v2/reference", "/getting-started-guide", "/releases/latest-build"}[r.IntN(3)]
+			forged := strings.TrimSuffix(a, "/") +
+				[]string{"/v2/reference", "/getting-started-guide", "/releases/latest-build"}[r.IntN(3)]
 			if !e.absent(forged) {
 				return ""
 			}
@@ -430,50 +451,60 @@ var forgers = []forger{
 		})
 	}},
 	{"identifier: host", nameContexts, func(e *evidence, r *rand.Rand) string {
-		a := []string{"https://docs.quarkledger.dev/setup", "https://api.tessarine.io", "http://wiki.internal.brambleco.net/page", "staging.quarkledger.dev"}[r.IntN(4)]
+		a := []string{"https://docs.quarkledger.dev/setup", "https://api.tessarine.io",
+			"http://wiki.internal.brambleco.net/page", "staging.quarkledger.dev"}[r.IntN(4)]
 		if !e.absent(a) {
 			return ""
 		}
 		return a
 	}},
-	{"identifier: package", []string{"It needs `§`.", "- added `§`", "| package | state |\n|---|---|\n| `§` | new |"}, func(e *evidence, r *rand.Rand) string {
-		p := []string{"@tessarine/core", "express-rate-limiter2", "pytest-parallelizer", "@types/brambleco", "django-quark-auth", "lodash-es-extra"}[r.IntN(6)]
-		if !e.absent(p) {
-			return ""
-		}
-		return p
-	}},
-	{"identifier: branch", []string{"It is on §.", "- pushed to `§`", "Es liegt auf `§`.", "已推送到 `§`。"}, func(e *evidence, r *rand.Rand) string {
-		b := []string{"feature/quark-ledger", "fix/tessarine-login", "release/bramble-2"}[r.IntN(3)]
-		if !e.absent(b) {
-			return ""
-		}
-		return []string{"", "branch "}[r.IntN(2)] + b
-	}},
-	{"command: another program", []string{"We ran `§` last.", "- `§` is green", "```sh\n§\n```", "Danach lief `§`.", "Run `§` next.", "运行 `§` 即可。"}, func(e *evidence, r *rand.Rand) string {
-		c := []string{"make verify-all", "npm run lint:strict", "cargo nextest run --workspace", "poetry run mypy --strict", "docker compose up -d ledgerdb", "yarn workspace web build", "kubectl rollout restart deploy/web"}[r.IntN(7)]
+	{"identifier: package", []string{"It needs `§`.", "- added `§`", "| package | state |\n|---|---|\n| `§` | new |"},
+		func(e *evidence, r *rand.Rand) string {
+			p := []string{"@tessarine/core", "express-rate-limiter2", "pytest-parallelizer", "@types/brambleco",
+				"django-quark-auth", "lodash-es-extra"}[r.IntN(6)]
+			if !e.absent(p) {
+				return ""
+			}
+			return p
+		}},
+	{"identifier: branch", []string{"It is on §.", "- pushed to `§`", "Es liegt auf `§`.", "已推送到 `§`。"},
+		func(e *evidence, r *rand.Rand) string {
+			b := []string{"feature/quark-ledger", "fix/tessarine-login", "release/bramble-2"}[r.IntN(3)]
+			if !e.absent(b) {
+				return ""
+			}
+			return []string{"", "branch "}[r.IntN(2)] + b
+		}},
+	{"command: another program", []string{"We ran `§` last.", "- `§` is green", "```sh\n§\n```", "Danach lief `§`.",
+		"Run `§` next.", "运行 `§` 即可。"}, func(e *evidence, r *rand.Rand) string {
+		c := []string{"make verify-all", "npm run lint:strict", "cargo nextest run --workspace",
+			"poetry run mypy --strict", "docker compose up -d ledgerdb", "yarn workspace web build",
+			"kubectl rollout restart deploy/web"}[r.IntN(7)]
 		if strings.Contains(e.lower, strings.Join(strings.Fields(c)[:2], " ")) || !e.absent(c) {
 			return ""
 		}
 		return c
 	}},
-	{"command: a flag that it did not have", []string{"We ran `§` last.", "- `§` is green", "```sh\n§\n```", "```bash\n$ §\n```", "Danach lief `§`."}, func(e *evidence, r *rand.Rand) string {
-		return try(e, r, e.commands, func(c string) string {
-			if len(c) > 80 || strings.ContainsAny(c, "\n|;&<>`") || !e.absent("--fail-under-max") {
-				return ""
-			}
-			return c + " --fail-under-max"
-		})
-	}},
-	{"command: another argument", []string{"We ran `§` last.", "- `§` is green", "```sh\n§\n```", "Danach lief `§`."}, func(e *evidence, r *rand.Rand) string {
-		return try(e, r, e.commands, func(c string) string {
-			words := strings.Fields(c)
-			if len(words) < 2 || len(c) > 80 || strings.ContainsAny(c, "\n|;&<>`\"'") || !e.absent("quarkledger") {
-				return ""
-			}
-			return strings.Join(words[:len(words)-1], " ") + " quarkledger"
-		})
-	}},
+	{"command: a flag that it did not have",
+		[]string{"We ran `§` last.", "- `§` is green", "```sh\n§\n```", "```bash\n$ §\n```", "Danach lief `§`."},
+		func(e *evidence, r *rand.Rand) string {
+			return try(e, r, e.commands, func(c string) string {
+				if len(c) > 80 || strings.ContainsAny(c, "\n|;&<>`") || !e.absent("--fail-under-max") {
+					return ""
+				}
+				return c + " --fail-under-max"
+			})
+		}},
+	{"command: another argument", []string{"We ran `§` last.", "- `§` is green", "```sh\n§\n```", "Danach lief `§`."},
+		func(e *evidence, r *rand.Rand) string {
+			return try(e, r, e.commands, func(c string) string {
+				words := strings.Fields(c)
+				if len(words) < 2 || len(c) > 80 || strings.ContainsAny(c, "\n|;&<>`\"'") || !e.absent("quarkledger") {
+					return ""
+				}
+				return strings.Join(words[:len(words)-1], " ") + " quarkledger"
+			})
+		}},
 }
 
 // inventions asks every forger for some in every session, in turn, each in another context.

@@ -21,8 +21,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// The audit is a second hand: it plants inventions and writes true claims by expressions of its own, and shares nothing with the package that it
-// judges, nor with the first planter beside it.
+// The audit is a second hand: it plants inventions and writes true claims by expressions of its
+// own, and shares nothing with the package that it judges, nor with the first planter beside it.
 
 // evidence is what the audit knows of one session.
 type evidence struct {
@@ -42,8 +42,11 @@ type evidence struct {
 }
 
 var (
-	auditPath     = regexp.MustCompile(`(?:^|[\s"'` + "`" + `(=])((?:/|\./|\.\./|~/)?(?:[A-Za-z0-9_@.-]+/)+[A-Za-z0-9_-]+\.[a-z]{1,5})(?:$|[\s"'` + "`" + `),;])`)
-	auditName     = regexp.MustCompile(`(?:^|[\s"'` + "`" + `(.,=])([a-z]+[a-z0-9]*(?:_[a-z0-9]+)+|[a-z]{2,}(?:[A-Z][a-z0-9]+)+|(?:[A-Z][a-z0-9]+){2,})(?:$|[\s"'` + "`" + `(),;:])`)
+	auditPath = regexp.MustCompile(`(?:^|[\s"'` + "`" +
+		`(=])((?:/|\./|\.\./|~/)?(?:[A-Za-z0-9_@.-]+/)+[A-Za-z0-9_-]+\.[a-z]{1,5})(?:$|[\s"'` + "`" + `),;])`)
+	auditName = regexp.MustCompile(`(?:^|[\s"'` + "`" +
+		`(.,=])([a-z]+[a-z0-9]*(?:_[a-z0-9]+)+|[a-z]{2,}(?:[A-Z][a-z0-9]+)+|(?:[A-Z][a-z0-9]+){2,})(?:$|[\s"'` + "`" +
+		`(),;:])`)
 	auditFlag     = regexp.MustCompile(`\s(--[a-z]{2,}(?:-[a-z]+)*)(?:$|[\s=])`)
 	auditVariable = regexp.MustCompile(`(?:^|[\s$"'{(])([A-Z]{2,}(?:_[A-Z0-9]{2,})+)(?:$|[\s="'})])`)
 	auditHash     = regexp.MustCompile(`(?:^|[\s"'(])([0-9a-f]{7,40})(?:$|[\s"'),.])`)
@@ -70,7 +73,8 @@ func audit(t testing.TB) []*evidence {
 
 // gather reads one session.
 func gather(t testing.TB, name string, raw []byte, s *session.Session) *evidence {
-	e := &evidence{name: name, folder: s.Info.Directory, messages: s.Messages, runs: map[string]bool{}, heights: map[int]bool{}}
+	e := &evidence{name: name, folder: s.Info.Directory, messages: s.Messages, runs: map[string]bool{},
+		heights: map[int]bool{}}
 	for _, m := range s.Messages {
 		for _, p := range m.Parts {
 			if piece := strings.Join(said(&p), "\n"); piece != "" {
@@ -98,7 +102,8 @@ func gather(t testing.TB, name string, raw []byte, s *session.Session) *evidence
 		e.runs[run] = true
 	}
 	for _, f := range auditFigure.FindAllString(e.hay, -1) {
-		for _, form := range []string{strings.ReplaceAll(f, ",", ""), strings.ReplaceAll(f, ".", ""), strings.ReplaceAll(f, ",", ".")} {
+		for _, form := range []string{strings.ReplaceAll(f, ",", ""), strings.ReplaceAll(f, ".", ""),
+			strings.ReplaceAll(f, ",", ".")} {
 			e.runs[form] = true
 			if v, err := strconv.ParseFloat(form, 64); err == nil && v != 0 {
 				e.figures = append(e.figures, v)
@@ -182,7 +187,8 @@ func squash(text string) string {
 	}, strings.ToLower(text))
 }
 
-// distinct are the first groups of all matches, each once, sorted. An expression's borders may be shared by two matches.
+// distinct are the first groups of all matches, each once, sorted. An expression's borders may be
+// shared by two matches.
 func distinct(re *regexp.Regexp, text string) (found []string) {
 	for at := 0; at < len(text); {
 		m := re.FindStringSubmatchIndex(text[at:])
@@ -196,13 +202,16 @@ func distinct(re *regexp.Regexp, text string) (found []string) {
 	return slices.Compact(found)
 }
 
-// absent says that a text stands nowhere in the file, whatever the case of its letters and whatever separates them.
+// absent says that a text stands nowhere in the file, whatever the case of its letters and whatever
+// separates them.
 func (e *evidence) absent(text string) bool { return !strings.Contains(e.squashed, squash(text)) }
 
-// near says that some figure of the session is this one, or becomes it by a change of unit and rounding to the digits that it has.
+// near says that some figure of the session is this one, or becomes it by a change of unit and
+// rounding to the digits that it has.
 func (e *evidence) near(figure float64, decimals int) bool {
 	half := 0.51 * math.Pow(10, -float64(decimals))
-	for _, unit := range []float64{1, 10, 100, 1e3, 1e6, 1e9, 1024, 1 << 20, 1 << 30, 60, 3600, 0.1, 0.01, 1e-3, 1e-6, 1.0 / 1024, 1.0 / 60} {
+	for _, unit := range []float64{1, 10, 100, 1e3, 1e6, 1e9, 1024, 1 << 20, 1 << 30, 60, 3600, 0.1, 0.01, 1e-3, 1e-6,
+		1.0 / 1024, 1.0 / 60} {
 		low := (figure - half) * unit
 		at, _ := slices.BinarySearch(e.figures, low)
 		if at < len(e.figures) && e.figures[at] <= (figure+half)*unit {

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Claims finds every path, command, identifier and number in a Markdown text, in its order. Claims do not overlap. What Mark has already
-// marked is not given again.
+// Claims returns every path, command, identifier and number in a Markdown text, in order and
+// without overlaps. What Mark has already marked is left out.
 func Claims(text string) []Claim {
 	f := finder{text: text}
 	for _, s := range layout(text) {
@@ -45,7 +45,8 @@ func (f *finder) add(kind Kind, start, end int, quoted bool) {
 	c := Claim{Kind: kind, Text: f.text[start:end], Start: start, End: end, quoted: quoted}
 	rest := strings.TrimLeft(f.text[end:min(len(f.text), end+60)], " \u00a0*_`)\n")
 	c.after = rest
-	if i := strings.IndexFunc(rest, func(r rune) bool { return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z') }); i >= 0 {
+	if i := strings.IndexFunc(rest,
+		func(r rune) bool { return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z') }); i >= 0 {
 		c.after = rest[:i]
 	}
 	before := strings.TrimRight(f.text[:start], " *_`~\"“(")
@@ -53,7 +54,8 @@ func (f *finder) add(kind Kind, start, end int, quoted bool) {
 	f.claims = append(f.claims, c)
 }
 
-// code takes what stands between backticks: one token is quoted and therefore a claim; several are a command, or a piece of code.
+// code reads a code span: one token is quoted and therefore a claim; several are a command or a
+// piece of code.
 func (f *finder) code(s span) {
 	start, end := trim(f.text, s.start, s.end)
 	if start == end || struck(f.text, s.from, s.to) {
@@ -76,7 +78,7 @@ func (f *finder) code(s span) {
 	}
 }
 
-// line takes a line of a block of code.
+// line reads a line of a code block.
 func (f *finder) line(s span) {
 	start, end := trim(f.text, s.start, s.end)
 	if start == end {
@@ -107,7 +109,7 @@ func (f *finder) command(start, end int) {
 	}
 }
 
-// target takes where a link points.
+// target reads the target of a link.
 func (f *finder) target(start, end int) {
 	if i := strings.IndexAny(f.text[start:end], " \t"); i >= 0 {
 		end = start + i
@@ -123,7 +125,7 @@ func (f *finder) target(start, end int) {
 	}
 }
 
-// words goes through a stretch word by word.
+// words reads a stretch word by word.
 func (f *finder) words(start, end int, quoted bool) {
 	for i := start; i < end; {
 		r, size := utf8.DecodeRuneInString(f.text[i:end])
@@ -148,7 +150,8 @@ func (f *finder) words(start, end int, quoted bool) {
 	}
 }
 
-// separates reports whether words end at a rune. Scripts without spaces between words separate what is written in Latin letters among them.
+// separates reports whether a rune ends a word. Letters of scripts without spaces end a word in
+// Latin letters.
 func separates(r rune) bool {
 	switch {
 	case r < 0x80:
@@ -159,7 +162,7 @@ func separates(r rune) bool {
 	return r >= 0x2e80 || !unicode.IsLetter(r) && !unicode.IsMark(r)
 }
 
-// word takes one word: off with its punctuation, and apart where it is several things.
+// word reads one word without its punctuation, and splits it if it is several things.
 func (f *finder) word(start, end int, quoted bool) {
 	const longest = 512 // bytes; what is longer is data, and no claim
 	if end-start > longest {
@@ -173,12 +176,14 @@ func (f *finder) word(start, end int, quoted bool) {
 		if t[start] == '_' && (start+1 < end && t[end-1] != '_' && isWord(t[start+1])) {
 			break // _name
 		}
-		if t[start] == '[' && strings.Contains(t[start:end], "]/") || t[start] == '{' && strings.Contains(t[start:end], "}/") {
+		if t[start] == '[' && strings.Contains(t[start:end], "]/") ||
+			t[start] == '{' && strings.Contains(t[start:end], "}/") {
 			break // a folder that is named so
 		}
 		start++
 	}
-	if bold := strings.TrimRight(t[start:end], ".,:;!?)"); len(bold) > 4 && strings.HasSuffix(bold, "__") && start >= 2 && t[start-2:start] == "__" {
+	if bold := strings.TrimRight(t[start:end], ".,:;!?)"); len(bold) > 4 && strings.HasSuffix(bold, "__") &&
+		start >= 2 && t[start-2:start] == "__" {
 		if inner := bold[:len(bold)-2]; isIdentifier(inner) {
 			f.add(Identifier, start, start+len(inner), quoted) // bold, or a name of Python's own
 		}
@@ -187,7 +192,8 @@ func (f *finder) word(start, end int, quoted bool) {
 	for start+2 < end && t[start:start+2] == "~~" {
 		start += 2
 	}
-	if strings.HasSuffix(t[start:end], "~~") && strings.HasPrefix(t[end:], " (unconfirmed)") || strings.HasPrefix(t[end:], " (unconfirmed)") {
+	if strings.HasSuffix(t[start:end], "~~") && strings.HasPrefix(t[end:], " (unconfirmed)") ||
+		strings.HasPrefix(t[end:], " (unconfirmed)") {
 		return
 	}
 	for start < end {
@@ -198,7 +204,8 @@ func (f *finder) word(start, end int, quoted bool) {
 			if c == '.' && strings.HasSuffix(t[start:end], "...") {
 				return // cut
 			}
-			if c == ']' && strings.Contains(t[start:end], "/[") || c == '}' && strings.Contains(t[start:end], "{") || c == '*' && strings.Contains(t[start:end], "/*") {
+			if c == ']' && strings.Contains(t[start:end], "/[") || c == '}' && strings.Contains(t[start:end], "{") ||
+				c == '*' && strings.Contains(t[start:end], "/*") {
 				goto trimmed
 			}
 			end--
@@ -238,7 +245,8 @@ trimmed:
 	}
 }
 
-// token adds the claim that a token is, and reports whether the token is dealt with. In backticks every token is one.
+// token adds the claim that a token makes, and reports whether the token is dealt with. In
+// backticks every token is a claim.
 func (f *finder) token(start, end int, quoted bool) bool {
 	tok := f.text[start:end]
 	switch {
@@ -276,7 +284,7 @@ func (f *finder) token(start, end int, quoted bool) bool {
 	return true
 }
 
-// quoted adds a token that is a claim only because it stands in backticks.
+// quoted adds a token that is a claim only because it is in backticks.
 func (f *finder) quoted(start, end int) bool {
 	tok := f.text[start:end]
 	if strings.ContainsAny(tok, "(){}[]=,;<>|\"'*&!") || len(tok) < 2 || len(tok) > 200 {
@@ -289,27 +297,18 @@ func (f *finder) quoted(start, end int) bool {
 	return true
 }
 
-// cut reports whether what stands at text[start:end] was shortened.
+// cut reports whether text[start:end] was shortened.
 func cut(text string, start, end int) bool {
 	tok := text[start:end]
-	return strings.HasSuffix(tok, "…") || strings.HasPrefix(tok, "…") || strings.HasSuffix(tok, "...") && !strings.HasSuffix(tok, "/...") || strings.Contains(tok, "<") && strings.Contains(tok, ">")
+	return strings.HasSuffix(tok, "…") || strings.HasPrefix(tok, "…") ||
+		strings.HasSuffix(tok, "...") && !strings.HasSuffix(tok, "/...") ||
+		strings.Contains(tok, "<") && strings.Contains(tok, ">")
 }
 
 func trim(text string, start, end int) (int, int) {
-	for start < end && (text[start] == ' ' || text[start] == '\t' || text[start] == '\r') {
-		start++
-	}
-	for end > start && (text[end-1] == ' ' || text[end-1] == '\t' || text[end-1] == '\r') {
-		end--
-	}
-	return start, end
+	const blank = " \t\r"
+	end = start + len(strings.TrimRight(text[start:end], blank))
+	return end - len(strings.TrimLeft(text[start:end], blank)), end
 }
 
-func digits(text string) bool {
-	for i := range len(text) {
-		if !isDigit(text[i]) {
-			return false
-		}
-	}
-	return text != ""
-}
+func digits(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }

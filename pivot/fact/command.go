@@ -7,8 +7,8 @@ import (
 	"github.com/winnowhq/winnow/shell"
 )
 
-// command reports whether a command occurs: each simple command in it stands in the source, word for word, or with its words in this order in
-// one simple command there.
+// command reports whether a command occurs: the source has each of its simple commands word for
+// word, or has its words in this order in one simple command.
 func (s *Source) command(text string) bool {
 	text = strings.TrimPrefix(text, "$ ")
 	if s.phrase(text) {
@@ -26,12 +26,15 @@ func (s *Source) command(text string) bool {
 	return true
 }
 
-// shortened reports whether a word stands for something that was left out.
+// shortened reports whether a word marks an omission.
 func shortened(word string) bool {
-	return strings.Contains(word, "…") || word == "..." || word == "\\" || strings.HasPrefix(word, "<") && strings.HasSuffix(word, ">") || strings.HasSuffix(word, "...") && !strings.HasSuffix(word, "/...")
+	return strings.Contains(word, "…") || word == "..." || word == "\\" ||
+		strings.HasPrefix(word, "<") && strings.HasSuffix(word, ">") ||
+		strings.HasSuffix(word, "...") && !strings.HasSuffix(word, "/...")
 }
 
-// phrase reports whether a text stands in the source when all white space counts as one blank; what an ellipsis cuts off is not compared.
+// phrase reports whether the source has a text, with all white space counted as one blank; words
+// that an ellipsis cuts are not compared.
 func (s *Source) phrase(text string) bool {
 	found := true
 	compared := false
@@ -58,7 +61,7 @@ func (s *Source) phrase(text string) bool {
 	return found && compared
 }
 
-// uncut leaves out the words that an ellipsis may have cut.
+// uncut drops the words that an ellipsis may have cut.
 func uncut(words []string, first, last bool) []string {
 	if first {
 		words = words[1:]
@@ -69,7 +72,8 @@ func uncut(words []string, first, last bool) []string {
 	return words
 }
 
-// flows reports whether a text holds a phrase, each stretch of white space taken for one blank. A phrase that was cut may end within a word.
+// flows reports whether a text contains a phrase, with each stretch of white space counted as one
+// blank. A phrase that was cut may end inside a word.
 func flows(text, flat string, cut bool) bool {
 	first, _, _ := strings.Cut(flat, " ")
 	return in(text, first, func(text string, i, _ int) bool {
@@ -101,7 +105,8 @@ func flows(text, flat string, cut bool) bool {
 
 func space(b byte) bool { return b == ' ' || b == '\n' || b == '\t' || b == '\r' }
 
-// ranCommand reports whether the words stand in this order in one simple command, or one line, of the source.
+// ranCommand reports whether one simple command, or one line, of the source has the words in this
+// order.
 func (s *Source) ranCommand(words []string) bool {
 	mask := everywhere()
 	_, rest := parted(words) // flags may be written otherwise
@@ -141,7 +146,8 @@ func (s *Source) ranCommand(words []string) bool {
 	return false
 }
 
-// inOrder reports whether words stand among others in their order. Flags may stand in any: "ls -l -a" is "ls -al".
+// inOrder reports whether the words occur among others in their order. Flags may be in any order:
+// "ls -l -a" is "ls -al".
 func inOrder(have, words []string) bool {
 	if ordered(have, words) {
 		return true
@@ -171,16 +177,19 @@ func ordered(have, words []string) bool {
 	return k == len(words)
 }
 
-// parted are the flags of a command, each by itself, and its other words in their order.
+// parted separates the flags of a command, each by itself, from its other words in their order.
 func parted(words []string) (flags, rest []string) {
-	long := len(words) > 0 && (words[0] == "go" || words[0] == "find" || words[0] == "java" || words[0] == "gcc" || words[0] == "clang" || words[0] == "terraform") // one dash, a whole word
+	// one dash, a whole word
+	long := len(words) > 0 && (words[0] == "go" || words[0] == "find" || words[0] == "java" || words[0] == "gcc" ||
+		words[0] == "clang" || words[0] == "terraform")
 	for _, w := range words {
 		switch flag, value, ok := strings.Cut(w, "="); {
 		case strings.HasPrefix(w, "--") && ok:
 			flags, rest = append(flags, flag), append(rest, value)
 		case strings.HasPrefix(w, "--") || long && initial(w) == '-':
 			flags = append(flags, w)
-		case initial(w) == '-' && len(w) > 1 && len(w) <= 6 && !strings.ContainsFunc(w[1:], func(r rune) bool { return r >= 0x80 || !isLetter(byte(r)) }):
+		case initial(w) == '-' && len(w) > 1 && len(w) <= 6 &&
+			!strings.ContainsFunc(w[1:], func(r rune) bool { return r >= 0x80 || !isLetter(byte(r)) }):
 			for i := 1; i < len(w); i++ {
 				flags = append(flags, "-"+w[i:i+1])
 			}
@@ -203,7 +212,8 @@ func same(have, want string) bool {
 		return ok && flag == want
 	}
 	have, want = slashes(strings.TrimPrefix(have, "./")), slashes(strings.TrimPrefix(want, "./"))
-	return have == want || len(want) > 1 && strings.HasSuffix(have, "/"+want) || len(have) > 3 && initial(want) == '/' && strings.Contains(have, "/") && strings.HasSuffix(want, "/"+have)
+	return have == want || len(want) > 1 && strings.HasSuffix(have, "/"+want) ||
+		len(have) > 3 && initial(want) == '/' && strings.Contains(have, "/") && strings.HasSuffix(want, "/"+have)
 }
 
 // simple is one simple command of a text.
@@ -212,7 +222,8 @@ type simple struct {
 	words []string // its program and arguments, without quotes and redirections
 }
 
-// commands are the simple commands of a text, as a shell reads them. Of a text that cannot be parsed it is not known: each line is one, with all its words.
+// commands returns the simple commands of a text as a shell parses them. In a text that does not
+// parse, each line is one command.
 func commands(text string) []simple {
 	if script, err := shell.Parse(text); err == nil {
 		all := make([]simple, 0, len(script.Commands))
@@ -238,7 +249,7 @@ func commands(text string) []simple {
 	return all
 }
 
-// commands are those of one text of the source, which is parsed once.
+// commands returns the commands of text n of the source, which is parsed once.
 func (s *Source) commands(n int) []simple {
 	all, known := s.parsed[n]
 	if !known {
@@ -248,7 +259,7 @@ func (s *Source) commands(n int) []simple {
 	return all
 }
 
-// spoken are the words of a command, taken apart at what one writer quotes and another does not.
+// spoken returns the words of a command, split at what some writers quote and others do not.
 func spoken(c *shell.Command) []string {
 	var words []string
 	for _, a := range c.Assigns {
@@ -260,7 +271,7 @@ func spoken(c *shell.Command) []string {
 	return words
 }
 
-// pieces are the words of a text without the signs around them.
+// pieces returns the words of a text without the marks around them.
 func pieces(text string) []string {
 	if !strings.ContainsAny(text, " \t\n\r\"'`();") {
 		return []string{text}

@@ -33,8 +33,8 @@ func corpus(t testing.TB) []*recorded {
 	return sessions
 }
 
-// Every planted invention is found, and nothing that is true is struck: in summaries that the offline summariser and the products' own models
-// wrote of recorded sessions.
+// Every planted invention is found, and nothing that is true is struck: in summaries that the
+// offline summariser and the products' own models wrote of recorded sessions.
 func TestCheck_findsInventionsAndStrikesNothingTrue(t *testing.T) {
 	sessions := corpus(t)
 	var planted, honest []place
@@ -51,7 +51,8 @@ func TestCheck_findsInventionsAndStrikesNothingTrue(t *testing.T) {
 			before.AddMessage(&r.log[i])
 		}
 		s := r.source()
-		answer, err := new(offline.Summarizer).Summarize(context.Background(), pivot.Request{Log: r.log, Directory: r.folder, Budget: 8000})
+		answer, err := new(offline.Summarizer).Summarize(context.Background(),
+			pivot.Request{Log: r.log, Directory: r.folder, Budget: 8000})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,18 +75,21 @@ func TestCheck_findsInventionsAndStrikesNothingTrue(t *testing.T) {
 	}
 }
 
-// trueSummary checks a whole summary of which everything is true, and returns how many claims it makes.
+// trueSummary checks a whole summary of which everything is true, and returns how many claims it
+// makes.
 func trueSummary(t *testing.T, name, text string, s *fact.Source) int {
 	t.Helper()
 	for _, c := range fact.Check(text, s) {
 		if !untrue[c.Text] {
-			t.Errorf("%s: the summary's %s %q was struck, in %q", name, c.Kind, c.Text, text[max(0, c.Start-40):min(len(text), c.End+30)])
+			t.Errorf("%s: the summary's %s %q was struck, in %q", name, c.Kind, c.Text,
+				text[max(0, c.Start-40):min(len(text), c.End+30)])
 		}
 	}
 	return len(fact.Claims(text))
 }
 
-// BenchmarkCheck reads a session of about nine megabytes into a source and checks a summary of it, as one compaction does.
+// BenchmarkCheck reads a session of about nine megabytes into a source and checks a summary of it,
+// as one compaction does.
 func BenchmarkCheck(b *testing.B) {
 	sessions := corpus(b)
 	var log []session.Message
@@ -117,7 +121,8 @@ func BenchmarkCheck(b *testing.B) {
 	b.ReportMetric(float64(len(fact.Claims(answer.Text))), "claims")
 }
 
-// cpu is the time in seconds that this process has computed: on a machine that does other work too, it says more than the clock does.
+// cpu is the time in seconds that this process has computed: on a machine that does other work too,
+// it says more than the clock does.
 func cpu(b *testing.B) float64 {
 	var use syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &use); err != nil {

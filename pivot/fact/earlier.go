@@ -2,8 +2,9 @@ package fact
 
 import "strings"
 
-// borneOut is what an earlier summary says without what was struck in it: an invention that was found once is no source for the next summary.
-// What a note names is taken out of the span before it, or of the whole text where the span cannot be told.
+// borneOut removes from an earlier summary what was struck in it: an invention found once must not
+// be a source for the next summary. What a note names is removed from the span before it, or from
+// the whole text if the span is unknown.
 func borneOut(text string) string {
 	if !strings.Contains(text, "(unconfirmed") {
 		return text
@@ -64,7 +65,8 @@ func borneOut(text string) string {
 	}
 }
 
-// lastBlock is where the block of code or the line begins that a note at the end of a text speaks about.
+// lastBlock returns where the code block or the line begins that a note at the end of a text refers
+// to.
 func lastBlock(text string) int {
 	line := strings.LastIndexByte(text, '\n') + 1
 	if strings.TrimLeft(text[line:], " \t>") != "" {
@@ -83,7 +85,7 @@ func lastBlock(text string) int {
 	return 0
 }
 
-// noteNames are the claims that a note names.
+// noteNames returns the claims that a note names.
 func noteNames(note string) (names []string) {
 	for i := len("(unconfirmed: "); i < len(note) && note[i] == '`'; {
 		n := run(note[i:], '`')

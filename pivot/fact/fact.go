@@ -1,33 +1,39 @@
-// Package fact answers: does a text say only what its source contains? It checks a summary that a model wrote, without a model: every path,
-// command, identifier and number in it is looked up in what it summarises.
+// Package fact finds what a summary says that its source does not. It looks up every path, command,
+// identifier and number of a text in what the text summarises, without a model.
 //
-// What "occurs" means is kept literal on purpose: a claim is true when its text stands somewhere in the source, whole words, or when it follows
-// from the source by one of the rewritings that an honest summary makes:
+// A claim occurs if its text is in the source as whole words, or if it follows from the source by a
+// rewriting that an honest summary makes:
 //
-//   - a path may be longer or shorter than in the source by leading folders, joined with a working folder, or put together from a folder that a
-//     command went to or listed and a name that stands in the same command or in its output; folders may be left out ("src/…/x.go"). That a
-//     folder and a file both occur is not enough. A module of Python may be named with dots;
-//   - a command may leave out arguments: its words stand in this order in one simple command of the source; its flags are the same, in whatever
-//     order and merged or not;
-//   - an identifier is compared exactly, with or without "()"; a method may be named Type.method where the source has the two side by side;
-//   - a number may be grouped as any language does, rounded, in a larger unit, or a share written as a percentage, a date or a time of day in
-//     another form. It may follow from two numbers of its own sentence (sum, difference, share, change, ratio) or from the column above it. A
-//     count may be one that the text itself, a list in a call, the lines of a written file or the calls of the session add up to.
+//   - A path may have more or fewer leading folders than in the source, be joined with a working
+//     folder, or combine a folder that a command went to or listed with a name in the same command or
+//     its output; folders may be left out ("src/…/x.go"). It is not enough that a folder and a file
+//     both occur. A Python module may be named with dots.
+//   - A command may leave out arguments: its words occur in this order in one simple command of the
+//     source; its flags are the same, in any order, merged or not.
+//   - An identifier is compared exactly, with or without "()". A method may be named Type.method if
+//     the source has the two side by side.
+//   - A number may be grouped as in any language, rounded, in a larger unit, or a share written as a
+//     percentage; a date or a time of day may be in another form. It may follow from two numbers of
+//     its sentence (sum, difference, share, change, ratio) or from the column above it. A count may be
+//     that of a list in the text or in a call, of the lines of a written file, or of the calls of the
+//     session.
 //
-// What cannot be looked up is no claim: counts up to twelve, approximations ("about 200"), differences of lines ("+40 −2"), how often something
-// was done, names of well-known products, and words that are nothing but words: a name that is made of hyphens and small letters, or has but its
-// first letter large, is one only in backticks, and so is what a program that is not known is told to do. A true sentence made of true words is not looked at: this
-// package finds what was made up, not what was misunderstood.
+// What cannot be looked up is not a claim: counts up to twelve, approximations ("about 200"),
+// differences of lines ("+40 −2"), how often something was done, names of well-known products, and
+// ordinary words. A name made of hyphens and lower-case letters, or with only its first letter
+// upper-case, is a claim only in backticks, and so is a command of an unknown program. A true
+// sentence is not examined: this package finds what was made up, not what was misunderstood.
 package fact
 
 // Kind says what a claim is.
 type Kind string
 
 const (
-	Path       Kind = "path"       // a file or folder, with its line where one is given
-	Command    Kind = "command"    // what somebody ran or is to run
-	Identifier Kind = "identifier" // a name, a flag, a variable, an address, a hash, an error's code, a word in backticks
-	Number     Kind = "number"     // a figure, a version, a date
+	Path    Kind = "path"    // a file or folder, with its line where one is given
+	Command Kind = "command" // what somebody ran or is to run
+	// a name, a flag, a variable, an address, a hash, an error's code, a word in backticks
+	Identifier Kind = "identifier"
+	Number     Kind = "number" // a figure, a version, a date
 )
 
 // Claim is a piece of a text that can be looked up.
@@ -45,8 +51,8 @@ func Check(text string, s *Source) []Claim {
 	return CheckWhile(text, s, func() bool { return true })
 }
 
-// CheckWhile is Check, which asks before each claim whether to go on: to look for one in twenty megabytes takes milliseconds. Once it is not to, it returns
-// what it has found by then.
+// CheckWhile is Check, but asks before each claim whether to go on, because a look-up in twenty
+// megabytes takes milliseconds. When told to stop, it returns what it has found so far.
 func CheckWhile(text string, s *Source, goOn func() bool) []Claim {
 	var invented []Claim
 	known := map[string]bool{}

@@ -53,11 +53,14 @@ func TestClaims_areWhatCanBeLookedUp(t *testing.T) {
 		{"1. First step\n2) Second\n## 3.1 Heading 4\n- [x] done", ""},
 		{"Run `go test ./... -v` again; `foo` stays.", "command go test ./... -v · identifier foo"},
 		{"```sh\n$ make build # now\nnpm ci\n```", "command make build · command npm ci"},
-		{"The `SessionManager.open()` and parse_line(x) use --no-cache and $HOME_DIR", "identifier SessionManager.open() · identifier parse_line · identifier --no-cache · identifier $HOME_DIR"},
+		{"The `SessionManager.open()` and parse_line(x) use --no-cache and $HOME_DIR",
+			"identifier SessionManager.open() · identifier parse_line · identifier --no-cache · identifier $HOME_DIR"},
 		{"It read/write and/or client/server CI/CD, e.g. JavaScript on macOS.", ""},
-		{"1,234 of 5678 (85%), 12KB, v1.26.0, 2026-01-16, 7 files, about 300, ~40, +40 −2, edited 14 times", "number 1,234 · number 5678 · number 85% · number 12KB · number 1.26.0 · number 2026-01-16"},
+		{"1,234 of 5678 (85%), 12KB, v1.26.0, 2026-01-16, 7 files, about 300, ~40, +40 −2, edited 14 times",
+			"number 1,234 · number 5678 · number 85% · number 12KB · number 1.26.0 · number 2026-01-16"},
 		{"981965d and 1048576B", "identifier 981965d · number 1048576B"},
-		{"commit 7a23400, error TS2305, see https://example.org/a/b?c=1.", "identifier 7a23400 · identifier TS2305 · identifier https://example.org/a/b?c=1"},
+		{"commit 7a23400, error TS2305, see https://example.org/a/b?c=1.",
+			"identifier 7a23400 · identifier TS2305 · identifier https://example.org/a/b?c=1"},
 		{"[the notes](docs/notes.md) and [top](#top)", "path docs/notes.md"},
 		{"`the start of a long path/to/some…` and foo_bar… and `cut...`", ""},
 		{"~~gone/away.go~~ (unconfirmed) and ~~`x y_z`~~ (unconfirmed)", ""},
@@ -81,15 +84,17 @@ func TestClaims_areWhatCanBeLookedUp(t *testing.T) {
 
 // call makes a message with one call in it.
 func call(tool, input, output string) *session.Message {
-	return &session.Message{MessageInfo: session.MessageInfo{Role: session.Assistant}, Parts: []session.Part{{Type: session.ToolPart, Tool: tool,
-		State: &session.ToolState{Status: session.Completed, Input: []byte(input), Output: output}}}}
+	return &session.Message{MessageInfo: session.MessageInfo{Role: session.Assistant},
+		Parts: []session.Part{{Type: session.ToolPart, Tool: tool,
+			State: &session.ToolState{Status: session.Completed, Input: []byte(input), Output: output}}}}
 }
 
 func TestCheck_knowsHowHonestSummariesRewrite(t *testing.T) {
 	s := fact.NewSource()
 	s.AddFolder("/repo/shop")
 	s.AddText("The port is 8417. It took 1500 ms for 1234567 rows, 0.85 of them new; go1.26.1 is installed. Limit: 12,288 bytes. \"a\\nTable_name\\tb\"")
-	s.AddMessage(call("bash", `{"command":"cd web && npm run build --if-present -- --mode production 2>&1 | tail -5"}`, "src/main.tsx:40:2 - error TS2305\n\x1b[31mweb.config.js\x1b[0m changed"))
+	s.AddMessage(call("bash", `{"command":"cd web && npm run build --if-present -- --mode production 2>&1 | tail -5"}`,
+		"src/main.tsx:40:2 - error TS2305\n\x1b[31mweb.config.js\x1b[0m changed"))
 	s.AddMessage(call("bash", `{"command":"ls -la internal/store"}`, "total 8\n-rw-r--r-- 1 me me 40 db.go\n"))
 	s.AddMessage(call("edit", `{"file_path":"/repo/shop/internal/api/session-manager.ts","new_string":"class SessionManager {\n  open() {}\n}\nfunc (t *Table) Close() error\nSet::insert"}`, "ok"))
 	s.AddMessage(call("bash", `{"command":"git mv old/a_file.py lib/sub/"}`, ""))
@@ -150,17 +155,20 @@ func TestMark_strikesSoThatMarkdownStays(t *testing.T) {
 
 func TestMark_leavesAloneWhatIsNotThere(t *testing.T) {
 	text := "short"
-	for _, c := range []fact.Claim{{Text: "x", Start: 3, End: 90}, {Text: "x", Start: -1, End: 1}, {Text: "other", Start: 0, End: 5}, {Start: 2, End: 2}} {
+	for _, c := range []fact.Claim{{Text: "x", Start: 3, End: 90}, {Text: "x", Start: -1, End: 1},
+		{Text: "other", Start: 0, End: 5}, {Start: 2, End: 2}} {
 		if got := fact.Mark(text, []fact.Claim{c}); got != text {
 			t.Errorf("%+v: got %q", c, got)
 		}
 	}
 }
 
-// FuzzCheck holds for every text: claims are where they say, in order and apart; a text says only what it contains; marking keeps every byte and
-// marking again changes nothing.
+// FuzzCheck holds for every text: claims are where they say, in order and apart; a text says only
+// what it contains; marking keeps every byte and marking again changes nothing.
 func FuzzCheck(f *testing.F) {
-	for _, seed := range []string{"", "see `a/b.go:3` and 1,234 foo_bar()\n```sh\n$ go test ./... -v\n", "[x](y/z.md) ~~a.go~~ `` `b` ``", "> - [ ] **12.5%** C:\\a\\b.txt {a,b}.ts …", "~~a_b~~ (unconfirmed)", "`a b_c` (unconfirmed: `b_c`)"} {
+	for _, seed := range []string{"", "see `a/b.go:3` and 1,234 foo_bar()\n```sh\n$ go test ./... -v\n",
+		"[x](y/z.md) ~~a.go~~ `` `b` ``", "> - [ ] **12.5%** C:\\a\\b.txt {a,b}.ts …", "~~a_b~~ (unconfirmed)",
+		"`a b_c` (unconfirmed: `b_c`)"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -189,11 +197,13 @@ func FuzzCheck(f *testing.F) {
 		if at != len(text) {
 			t.Fatalf("marking changed the text: %q became %q", text, marked)
 		}
-		// In text as people write it, what was marked is no claim any more: elsewhere a mark may make a word of what stands beside it.
+		// In text as people write it, what was marked is no claim any more: elsewhere a mark may
+		// make a word of what stands beside it.
 		known, plain := map[string]bool{}, !strings.ContainsAny(text, "`~\\")
 		for _, c := range claims {
 			known[c.Text] = true
-			plain = plain && (c.Start == 0 || strings.IndexByte(" \n", text[c.Start-1]) >= 0) && (c.End == len(text) || strings.IndexByte(" \n", text[c.End]) >= 0)
+			plain = plain && (c.Start == 0 || strings.IndexByte(" \n", text[c.Start-1]) >= 0) &&
+				(c.End == len(text) || strings.IndexByte(" \n", text[c.End]) >= 0)
 		}
 		for _, c := range fact.Claims(marked) {
 			if plain && known[c.Text] && !strings.Contains(text, "(unconfirmed") {
@@ -203,7 +213,8 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
-// To look for a path in a listing changes nothing about which commands ran; and what stands in the source word for word is true wherever it ends.
+// To look for a path in a listing changes nothing about which commands ran; and what stands in the
+// source word for word is true wherever it ends.
 func TestCheck_aCommandIsKnownAfterItsListingWasLookedThrough(t *testing.T) {
 	s := fact.NewSource()
 	s.AddFolder("/repo/shop")

@@ -22,7 +22,8 @@ const (
 	fenced          // a line in a block of code
 )
 
-// layout divides a text into its spans, line by line. What only gives it structure is left out: markers of lists and headings, boxes, fences.
+// layout divides a text into its spans, line by line, without what only structures it: list and
+// heading markers, checkboxes, fences.
 func layout(text string) []span {
 	var spans []span
 	fence, block := "", 0
@@ -37,15 +38,11 @@ func layout(text string) []span {
 		at = next
 		mark, info := opensFence(text[begin:end])
 		switch {
-		case fence != "" && mark != "" && mark[0] == fence[0] && len(mark) >= len(fence) && strings.TrimSpace(info) == "":
+		case fence != "" && mark != "" && mark[0] == fence[0] && len(mark) >= len(fence) &&
+			strings.TrimSpace(info) == "":
+			note := noteBehind(text[end:])
 			for i := block; i < len(spans); i++ {
-				spans[i].to = end
-			}
-			if block < len(spans) {
-				note := noteBehind(text[end:])
-				for i := block; i < len(spans); i++ {
-					spans[i].note = note
-				}
+				spans[i].to, spans[i].note = end, note
 			}
 			fence = ""
 		case fence != "":
@@ -53,12 +50,7 @@ func layout(text string) []span {
 		case mark != "":
 			fence, block = mark, len(spans)
 			language, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(info)), " ")
-			switch language {
-			case "", "sh", "bash", "shell", "zsh", "console", "shell-session", "powershell", "ps1", "cmd", "bat", "fish":
-				shell = true
-			default:
-				shell = false
-			}
+			shell = language == "" || shells[language]
 		default:
 			spans = inline(spans, text, begin+structure(text[begin:end]), end)
 		}
@@ -66,7 +58,7 @@ func layout(text string) []span {
 	return spans
 }
 
-// opensFence returns the fence that a line is, and what follows it, "" when it is none.
+// opensFence returns the fence on a line and what follows it, or "".
 func opensFence(line string) (mark, info string) {
 	line = strings.TrimLeft(line, " \t>")
 	for _, b := range []string{"- ", "* ", "+ "} {
@@ -83,7 +75,8 @@ func opensFence(line string) (mark, info string) {
 	return line[:n], line[n:]
 }
 
-// structure is how many bytes at the beginning of a line are markers: of quotations, lists, boxes, headings and their numbers.
+// structure returns how many bytes at the beginning of a line are markers of quotations, lists,
+// checkboxes, headings and their numbers.
 func structure(line string) int {
 	i := 0
 	skip := func() {
@@ -107,7 +100,8 @@ func structure(line string) int {
 			i += n
 			heading = true
 		default:
-			// "1.", "2)", in a heading "3.1" as well; in front of a list's number there may be emphasis.
+			// "1.", "2)", in a heading "3.1" as well; in front of a list's number there may be
+			// emphasis.
 			n := 0
 			for n < len(rest) && (rest[n] == '*' || rest[n] == '_') {
 				n++
@@ -119,10 +113,12 @@ func structure(line string) int {
 			if digits == n || digits == len(rest) {
 				return i
 			}
-			if heading && rest[digits] == ' ' && !strings.Contains(rest[:digits], ".") && !section(rest[n:digits], rest[digits+1:]) {
+			if heading && rest[digits] == ' ' && !strings.Contains(rest[:digits], ".") &&
+				!section(rest[n:digits], rest[digits+1:]) {
 				return i
 			}
-			if c := rest[digits]; (c == '.' || c == ')' || heading && (c == ' ' || c == ':')) && (digits+1 == len(rest) || strings.IndexByte(" *_", rest[digits+1]) >= 0 || heading) && digits-n < 5 {
+			if c := rest[digits]; (c == '.' || c == ')' || heading && (c == ' ' || c == ':')) &&
+				(digits+1 == len(rest) || strings.IndexByte(" *_", rest[digits+1]) >= 0 || heading) && digits-n < 5 {
 				return i + digits + 1
 			}
 			return i
@@ -131,13 +127,14 @@ func structure(line string) int {
 	return i
 }
 
-// section reports whether a number opens a heading as that of a chapter: "3 Setup", and not "41 tests".
+// section reports whether a number that opens a heading is that of a chapter: "3 Setup", but not
+// "41 tests".
 func section(number, title string) bool {
 	value, _ := whole(number)
 	return value <= small || len(number) <= 2 && !(initial(title) >= 'a' && initial(title) <= 'z')
 }
 
-// inline divides a line into prose, code between backticks and targets of links.
+// inline divides a line into prose, code spans and targets of links.
 func inline(spans []span, text string, start, end int) []span {
 	from := start
 	flush := func(to int) {
@@ -189,10 +186,12 @@ func inline(spans []span, text string, start, end int) []span {
 	return spans
 }
 
-// destination reports whether a link can point to a text: one word, with a title behind it or not.
+// destination reports whether a text can be the target of a link: one word, perhaps with a title
+// after it.
 func destination(text string) bool {
 	word, title, titled := strings.Cut(text, " ")
-	return !strings.ContainsAny(word, "\t`(~") && (!titled || len(title) > 1 && (title[0] == '"' || title[0] == '\'') && !strings.ContainsAny(title, "`~"))
+	return !strings.ContainsAny(word, "\t`(~") &&
+		(!titled || len(title) > 1 && (title[0] == '"' || title[0] == '\'') && !strings.ContainsAny(title, "`~"))
 }
 
 func run(text string, b byte) int {
@@ -203,7 +202,7 @@ func run(text string, b byte) int {
 	return n
 }
 
-// closing finds the run of exactly n backticks that ends a code span.
+// closing finds the run of exactly n backticks that ends a code span, -1 if there is none.
 func closing(text string, n int) int {
 	for i := 0; i < len(text); {
 		if text[i] != '`' {

@@ -2,22 +2,23 @@ package fact
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 	"strings"
 )
 
-// unconfirmed is what Mark writes behind an invention.
+// unconfirmed is what Mark writes after an invention.
 const unconfirmed = "(unconfirmed)"
 
-// Mark returns the text with each invention struck, so that a reader, a model above all, takes it for unconfirmed:
+// Mark returns the text with each invention struck, so that a reader, a model above all, takes it
+// for unconfirmed:
 //
 //	~~internal/foo.go~~ (unconfirmed)       in a sentence
 //	~~`internal/foo.go`~~ (unconfirmed)     where it is all that stands in backticks
 //	`see internal/foo.go` (unconfirmed: `internal/foo.go`)   where more stands there, where a link points to it, in text that is struck already
 //
-// and below a block of code a line that names what in it is unconfirmed. Everything else stays as it was, byte for byte. Claims does not
-// give what is marked, so that marking again changes nothing. A claim that is not where it says is left alone.
+// and below a block of code a line that names what in it is unconfirmed. Everything else stays as
+// it was, byte for byte. Claims does not give what is marked, so that marking again changes
+// nothing. A claim that is not where it says is left alone.
 func Mark(text string, invented []Claim) string {
 	type edit struct {
 		at    int
@@ -43,18 +44,17 @@ func Mark(text string, invented []Claim) string {
 		s := &spans[i]
 		from, to := c.Start, c.End
 		switch {
-		case s.kind == fenced:
-			notes[s.to] = addNote(notes[s.to], c.Text, lineOf(text, c.Start))
-			line := text[s.start:s.end]
-			indents[s.to] = line[:len(line)-len(strings.TrimLeft(line, " \t>"))]
-			continue
 		case s.kind == code && strings.TrimSpace(text[s.start:s.end]) == c.Text:
 			from, to = s.from, s.to
 		case s.kind != prose:
 			notes[s.to] = addNote(notes[s.to], c.Text, lineOf(text, c.Start))
+			if line := text[s.start:s.end]; s.kind == fenced {
+				indents[s.to] = line[:len(line)-len(strings.TrimLeft(line, " \t>"))]
+			}
 			continue
 		}
-		if lineHas(text, from, "~~") || from > 0 && text[from-1] == '~' || to < len(text) && text[to] == '~' { // ~~~ would open a block
+		// ~~~ would open a block
+		if lineHas(text, from, "~~") || from > 0 && text[from-1] == '~' || to < len(text) && text[to] == '~' {
 			edits = append(edits, edit{to, 0, " " + unconfirmed})
 			continue
 		}
@@ -62,17 +62,17 @@ func Mark(text string, invented []Claim) string {
 	}
 	for at, names := range notes {
 		note := "(unconfirmed: " + strings.Join(names, ", ") + ")"
-		if _, block := indents[at]; !block {
-			edits = append(edits, edit{at, 1, " " + note})
-			continue
-		}
-		indent := indents[at]
-		if open := openFence(text); at == len(text) && open != "" {
+		indent, block := indents[at]
+		open := openFence(text)
+		switch {
+		case !block:
+			note = " " + note
+		case at == len(text) && open != "":
 			note = open + "\n" + indent + note
 			if !strings.HasSuffix(text, "\n") {
 				note = "\n" + note
 			}
-		} else {
+		default:
 			note = "\n" + indent + note
 		}
 		edits = append(edits, edit{at, 1, note})
@@ -89,7 +89,7 @@ func Mark(text string, invented []Claim) string {
 	return b.String()
 }
 
-// addNote adds a claim to those that a note names, in backticks that it does not hold itself.
+// addNote adds a claim to those that a note names.
 func addNote(names []string, claim, line string) []string {
 	if name := inBackticks(claim, line); !slices.Contains(names, name) {
 		names = append(names, name)
@@ -97,12 +97,12 @@ func addNote(names []string, claim, line string) []string {
 	return names
 }
 
-// inBackticks quotes a claim for a note in a line, in more backticks than it holds, and in no number of which the line has a run that nothing
-// closes: ours would.
+// inBackticks quotes a claim for a note, with more backticks than it contains, and with a number of
+// them that matches no unclosed run in the line: our backticks would close it.
 func inBackticks(claim, line string) string {
 	longest := 0
-	for n := range runs(claim) {
-		longest = max(longest, n)
+	for _, ticks := range strings.FieldsFunc(claim, func(r rune) bool { return r != '`' }) {
+		longest = max(longest, len(ticks))
 	}
 	n, open := longest+1, unclosed(line)
 	for open[n] {
@@ -115,7 +115,7 @@ func inBackticks(claim, line string) string {
 	return ticks + claim + ticks
 }
 
-// unclosed is the lengths of the runs of backticks in a line that open nothing.
+// unclosed returns the lengths of the runs of backticks in a line that open no code span.
 func unclosed(line string) map[int]bool {
 	open := map[int]bool{}
 	for i := 0; i < len(line); {
@@ -137,20 +137,7 @@ func unclosed(line string) map[int]bool {
 	return open
 }
 
-// runs yields the lengths of the runs of backticks in a text.
-func runs(text string) iter.Seq[int] {
-	return func(yield func(int) bool) {
-		for i := 0; i < len(text); {
-			n := run(text[i:], '`')
-			if n > 0 && !yield(n) {
-				return
-			}
-			i += max(n, 1)
-		}
-	}
-}
-
-// noteBehind returns the note that Mark left behind a span or below a block, "" when there is none.
+// noteBehind returns the note that Mark left after a span or below a block, or "".
 func noteBehind(text string) string {
 	rest := strings.TrimLeft(text, " \t\r\n>")
 	if strings.HasPrefix(rest, unconfirmed) {
@@ -163,7 +150,7 @@ func noteBehind(text string) string {
 	return line
 }
 
-// noteLength is how long a note is that a text begins with.
+// noteLength returns the length of the note at the beginning of a text.
 func noteLength(text string) int {
 	i := len("(unconfirmed: ")
 	for i < len(text) && text[i] == '`' {
@@ -184,7 +171,7 @@ func noteLength(text string) int {
 	return i
 }
 
-// struckBehind returns the note of a span that is struck as a whole.
+// struckBehind returns the note of a span that is struck as a whole, or "".
 func struckBehind(text string) string {
 	if strings.HasPrefix(text, "~~ "+unconfirmed) {
 		return unconfirmed
@@ -197,25 +184,27 @@ func noted(note, claim string) bool {
 	return note == unconfirmed || strings.Contains(note, "`"+claim+"`") || strings.Contains(note, "` "+claim+" `")
 }
 
-// struck reports whether text[from:to] is marked as a whole already.
+// struck reports whether text[from:to] is already marked as a whole.
 func struck(text string, from, to int) bool {
-	return strings.HasPrefix(text[to:], " "+unconfirmed) || from >= 2 && text[from-2:from] == "~~" && strings.HasPrefix(text[to:], "~~ "+unconfirmed)
+	return strings.HasPrefix(text[to:], " "+unconfirmed) ||
+		from >= 2 && text[from-2:from] == "~~" && strings.HasPrefix(text[to:], "~~ "+unconfirmed)
 }
 
-// lineOf is the line in which a place stands.
+// lineOf returns the line that contains a position.
 func lineOf(text string, at int) string {
 	start := strings.LastIndexByte(text[:at], '\n') + 1
 	line, _, _ := strings.Cut(text[start:], "\n")
 	return line
 }
 
-// lineHas reports whether the line around a place has a mark that ours would be confused with.
+// lineHas reports whether the line around a position has a mark that ours could be confused with.
 func lineHas(text string, from int, mark string) bool {
 	line := lineOf(text, from)
-	return strings.Contains(strings.ReplaceAll(line, "~~ "+unconfirmed, ""), mark) && strings.Count(line, mark) != 2*strings.Count(line, "~~ "+unconfirmed)
+	return strings.Contains(strings.ReplaceAll(line, "~~ "+unconfirmed, ""), mark) &&
+		strings.Count(line, mark) != 2*strings.Count(line, "~~ "+unconfirmed)
 }
 
-// openFence is the fence that a text leaves open.
+// openFence returns the fence that a text leaves open, or "".
 func openFence(text string) string {
 	fence := ""
 	for line := range strings.Lines(text) {

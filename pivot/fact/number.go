@@ -2,12 +2,14 @@ package fact
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
-// small is the largest count that is no claim: "three files" and "7 tests" can be right without standing anywhere.
+// small is the largest count that is not a claim: "three files" and "7 tests" can be right without
+// being in the source.
 const small = 12
 
 func startsNumber(tok string) bool {
@@ -15,7 +17,8 @@ func startsNumber(tok string) bool {
 	return tok != "" && isDigit(initial(tok))
 }
 
-// number adds the claims of a token that begins with a figure, and reports whether it is dealt with: false is for words such as "7a23400".
+// number adds the claims of a token that begins with a figure, and reports whether it is dealt
+// with: false is for words such as "7a23400".
 func (f *finder) number(start, end int, quoted bool) bool {
 	t := f.text
 	approximate, signed := false, false
@@ -31,12 +34,15 @@ func (f *finder) number(start, end int, quoted bool) bool {
 	// "10-20", "5/7": each by itself. A date stays whole.
 	tok := t[start:end]
 	if !isDate(tok) {
-		if i := strings.IndexAny(tok, "/-"); i > 0 && i+1 < len(tok) && isDigit(tok[i+1]) && strings.Trim(tok, "0123456789/-.,") == "" {
+		if i := strings.IndexAny(tok, "/-"); i > 0 && i+1 < len(tok) && isDigit(tok[i+1]) &&
+			strings.Trim(tok, "0123456789/-.,") == "" {
 			f.number(start, start+i, quoted)
 			f.number(start+i+1, end, quoted)
 			return true
 		}
-		if i := strings.IndexByte(tok, '-'); i > 0 && i+1 < len(tok) && isLetter(tok[i+1]) && strings.Trim(tok[i+1:], "abcdefghijklmnopqrstuvwxyz-") == "" && strings.Trim(tok[:i], "0123456789.,") == "" {
+		if i := strings.IndexByte(tok, '-'); i > 0 && i+1 < len(tok) && isLetter(tok[i+1]) &&
+			strings.Trim(tok[i+1:], "abcdefghijklmnopqrstuvwxyz-") == "" &&
+			strings.Trim(tok[:i], "0123456789.,") == "" {
 			end = start + i // "10-line"
 			tok = t[start:end]
 		}
@@ -56,7 +62,8 @@ func (f *finder) number(start, end int, quoted bool) bool {
 		}
 	}
 	value, isWhole := whole(ungrouped(tok[:n]))
-	if approximate || signed && isWhole && n == len(tok) || isWhole && value <= small && n == len(tok) || vague(t[:start]) {
+	if approximate || signed && isWhole && n == len(tok) || isWhole && value <= small && n == len(tok) ||
+		vague(t[:start]) {
 		return true
 	}
 	f.add(Number, start, end, quoted)
@@ -66,26 +73,17 @@ func (f *finder) number(start, end int, quoted bool) bool {
 	return true
 }
 
-// isDate recognises 2026-01-16, with a time behind it or not.
+// isDate recognises 2026-01-16, with or without a time.
 func isDate(tok string) bool {
 	return len(tok) >= 10 && tok[4] == '-' && tok[7] == '-' && digits(tok[:4]) && digits(tok[5:7]) && digits(tok[8:10])
 }
 
-func isUnit(unit string) bool {
-	switch unit {
-	case "%", "x", "×", "k", "K", "M", "G", "B", "b", "kB", "KB", "kb", "MB", "mb", "GB", "gb", "TB", "KiB", "MiB", "GiB", "ms", "s", "sec", "m", "min", "h", "hr", "hrs", "us", "µs", "ns", "px", "em", "rem", "pt", "dp", "Hz", "kHz", "MHz", "GHz", "fps", "bit", "bits", "chars", "€", "$", "°C", "°":
-		return true
-	}
-	return false
-}
+func isUnit(unit string) bool { return units[unit] }
 
-// vague reports whether what stands before a number says that it is not exact.
+// vague reports whether the words before a number say that it is not exact.
 func vague(before string) bool {
 	before = strings.ToLower(strings.TrimRight(before[max(0, len(before)-24):], " *_`(~"))
-	for _, w := range []string{"about", "around", "approximately", "roughly", "nearly", "almost", "over", "under", "more than", "less than", "up to", "approx.", "circa", "ca.", "some", "at least", "at most",
-		"etwa", "ungefähr", "rund", "fast", "knapp", "über", "unter", "mehr als", "weniger als", "bis zu", "mindestens", "höchstens",
-		"environ", "presque", "près de", "plus de", "moins de", "jusqu'à", "au moins", "au plus", "unos", "unas", "casi", "cerca de", "más de", "menos de", "hasta", "alrededor de",
-		"约", "大约", "近", "将近", "超过", "不到", "至少", "最多", "約", "およそ"} {
+	for _, w := range vagueWords {
 		if strings.HasSuffix(before, w) && (len(before) == len(w) || !isWord(before[len(before)-len(w)-1])) {
 			return true
 		}
@@ -93,19 +91,22 @@ func vague(before string) bool {
 	return false
 }
 
-// counted reports whether a number says how often something happened in the session, which no text in it states.
+// counted reports whether a number says how often something happened in the session, which no text
+// in it states.
 func counted(before, after string) bool {
 	switch after {
-	case "times", "more", "runs", "calls", "steps", "messages", "turns", "edits", "attempts", "iterations", "interactions", "exchanges":
+	case "times", "more", "runs", "calls", "steps", "messages", "turns", "edits", "attempts", "iterations",
+		"interactions", "exchanges":
 		return true
 	}
 	return strings.HasSuffix(strings.TrimRight(before, " "), "runs") || after == "failures"
 }
 
-// number reports whether a figure occurs, or follows.
+// number reports whether a figure occurs or follows.
 func (s *Source) number(c Claim) bool {
 	if value, ok := inWords(c.Text); ok {
-		return s.word(c.Text) || s.number(Claim{Text: strconv.Itoa(value), after: c.after}) || s.word(strings.ReplaceAll(c.Text, "-", " "))
+		return s.word(c.Text) || s.number(Claim{Text: strconv.Itoa(value), after: c.after}) ||
+			s.word(strings.ReplaceAll(c.Text, "-", " "))
 	}
 	n := numeral(c.Text)
 	figure, unit := c.Text[:n], c.Text[n:]
@@ -134,7 +135,7 @@ func (s *Source) number(c Claim) bool {
 	return false
 }
 
-// reads reports whether a figure occurs when it is read so: without what groups its digits, and with a decimal point.
+// reads reports whether a figure occurs when read without grouping and with a decimal point.
 func (s *Source) reads(bare, unit string, c Claim) bool {
 	if s.figure(bare) {
 		return true
@@ -172,7 +173,8 @@ func (s *Source) reads(bare, unit string, c Claim) bool {
 		}
 	}
 	if i := strings.IndexByte(bare, '.'); i > 0 && strings.Count(bare, ".") == 1 {
-		if short := strings.TrimRight(strings.TrimRight(bare, "0"), "."); short != bare && s.figure(short) || s.figure(bare+"0") {
+		if short := strings.TrimRight(strings.TrimRight(bare, "0"), "."); short != bare && s.figure(short) ||
+			s.figure(bare+"0") {
 			return true
 		}
 	}
@@ -187,14 +189,15 @@ func (s *Source) reads(bare, unit string, c Claim) bool {
 	return s.rounded(value, places) || s.converted(value, places, unit)
 }
 
-// converted looks for a figure in another unit, or before it was rounded.
+// converted looks for a figure in another unit, or before rounding.
 func (s *Source) converted(value float64, places int, unit string) bool {
 	form := func(v float64) bool { return s.figure(strconv.FormatFloat(v, 'f', -1, 64)) }
 	step := 0.0
 	switch unit {
 	case "%", "percent", "Prozent":
 		share := math.Round(value*1e6) / 1e8
-		return form(share) || s.figure(strings.TrimPrefix(strconv.FormatFloat(share, 'f', -1, 64), "0")) || s.rounded(value/100, places+2)
+		return form(share) || s.figure(strings.TrimPrefix(strconv.FormatFloat(share, 'f', -1, 64), "0")) ||
+			s.rounded(value/100, places+2)
 	case "s", "sec", "seconds", "Sekunden":
 		return form(math.Round(value*1000)) || s.large(value, places, 1000)
 	case "ms", "milliseconds":
@@ -231,16 +234,12 @@ func grouped(figure string) bool {
 	if i < 1 || i > 3 {
 		return false
 	}
-	for _, group := range strings.FieldsFunc(whole[i:], func(r rune) bool { return r == ',' || r == '_' || r == '\'' }) {
-		if len(group) != 3 || !digits(group) {
-			return false
-		}
-	}
-	return true
+	groups := strings.FieldsFunc(whole[i:], func(r rune) bool { return r == ',' || r == '_' || r == '\'' })
+	return !slices.ContainsFunc(groups, func(group string) bool { return len(group) != 3 || !digits(group) })
 }
 
-// figure reports whether a number stands in the source as such: not within another one, and not in a word, but for what a unit or a version puts
-// around it.
+// figure reports whether the source has a number by itself, not inside another number or a word,
+// except for a unit or a version mark around it.
 func (s *Source) figure(text string) bool {
 	f := s.all()
 	stands, known := f.stand[text]
@@ -269,7 +268,8 @@ func (s *Source) stands(text string) bool {
 			return true
 		}
 		next := in[j]
-		if isDigit(next) || !version && j+1 < len(in) && next == '.' && isDigit(in[j+1]) || next == ',' && groupBehind(in[j+1:]) && j-i <= 3 {
+		if isDigit(next) || !version && j+1 < len(in) && next == '.' && isDigit(in[j+1]) ||
+			next == ',' && groupBehind(in[j+1:]) && j-i <= 3 {
 			return false
 		}
 		if isLetter(next) || next == '_' {
@@ -289,7 +289,7 @@ func groupBehind(text string) bool {
 	return len(text) >= 3 && digits(text[:3]) && (len(text) == 3 || !isWord(text[3]))
 }
 
-// enumerated reports whether a count is that of the list which follows it in the text.
+// enumerated reports whether a count is that of the list below it.
 func enumerated(text string, c Claim) bool {
 	want, ok := whole(strings.ReplaceAll(c.Text, ",", ""))
 	if !ok || want > 10_000 {
@@ -303,7 +303,8 @@ func enumerated(text string, c Claim) bool {
 		if strings.TrimSpace(trimmed) == "" {
 			continue
 		}
-		item := strings.HasPrefix(trimmed, "- ") || strings.HasPrefix(trimmed, "* ") || strings.HasPrefix(trimmed, "+ ") || len(trimmed) > 2 && isDigit(initial(trimmed)) && structure(trimmed) > 0
+		item := strings.HasPrefix(trimmed, "- ") || strings.HasPrefix(trimmed, "* ") ||
+			strings.HasPrefix(trimmed, "+ ") || len(trimmed) > 2 && isDigit(initial(trimmed)) && structure(trimmed) > 0
 		switch {
 		case item && indent < 0:
 			indent, items = in, 1

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// mask are the texts in which a phrase can stand.
+// mask returns the texts that may contain a phrase.
 func (s *Source) mask(phrase string) where {
 	mask := everywhere()
 	for atom := range atoms(phrase) {
@@ -14,7 +14,8 @@ func (s *Source) mask(phrase string) where {
 	return mask
 }
 
-// find looks for a phrase in the texts that pass the filter, all when it is nil, at places that fit.
+// find looks for a phrase in the texts that pass the filter (nil passes all), at positions that
+// fit.
 func (s *Source) find(phrase string, among func(n int) bool, fits func(text string, i, j int) bool) bool {
 	if phrase == "" {
 		return true
@@ -30,7 +31,7 @@ func (s *Source) find(phrase string, among func(n int) bool, fits func(text stri
 	return false
 }
 
-// each visits the texts that a mask leaves.
+// each yields the texts of a mask.
 func (s *Source) each(mask where) func(yield func(int) bool) {
 	return func(yield func(int) bool) {
 		if mask == (where{}) {
@@ -44,7 +45,7 @@ func (s *Source) each(mask where) func(yield func(int) bool) {
 	}
 }
 
-// in reports whether a phrase stands in a text at a place that fits.
+// in reports whether a text contains a phrase at a position that fits.
 func in(text, phrase string, fits func(text string, i, j int) bool) bool {
 	for at := 0; ; {
 		i := strings.Index(text[at:], phrase)
@@ -59,7 +60,7 @@ func in(text, phrase string, fits func(text string, i, j int) bool) bool {
 	}
 }
 
-// asWord is a place where a phrase is not part of a longer word.
+// asWord fits where a phrase is not part of a longer word.
 func asWord(text string, i, j int) bool {
 	if i > 0 && isWord(text[i]) && isWord(text[i-1]) && !escaped(text, i) {
 		return false
@@ -67,7 +68,7 @@ func asWord(text string, i, j int) bool {
 	return j == len(text) || !isWord(text[j-1]) || !isWord(text[j])
 }
 
-// asFlag is a place where a flag is not part of a longer one.
+// asFlag fits where a flag is not part of a longer one.
 func asFlag(text string, i, j int) bool {
 	if i > 0 && (isWord(text[i-1]) && !escaped(text, i) || text[i-1] == '-') {
 		return false
@@ -89,7 +90,8 @@ func (s *Source) identifier(c Claim) bool {
 	if strings.Contains(name, "://") {
 		return s.address(name)
 	}
-	if unescaped := markdown(name); unescaped != name && s.identifier(Claim{Kind: Identifier, Text: unescaped, quoted: c.quoted, opens: c.opens}) {
+	if unescaped := markdown(name); unescaped != name &&
+		s.identifier(Claim{Kind: Identifier, Text: unescaped, quoted: c.quoted, opens: c.opens}) {
 		return true
 	}
 	if strings.HasPrefix(name, "-") {
@@ -113,7 +115,8 @@ func (s *Source) name(name string) bool {
 	if s.word(bare) {
 		return true
 	}
-	if len(bare) >= shortest && len(bare) <= longest && isHash(bare) && s.find(bare, nil, func(text string, i, _ int) bool { return asWord(text, i, len(text)) }) {
+	if len(bare) >= shortest && len(bare) <= longest && isHash(bare) &&
+		s.find(bare, nil, func(text string, i, _ int) bool { return asWord(text, i, len(text)) }) {
 		return true
 	}
 	if !strings.HasPrefix(bare, "_") && !strings.HasSuffix(bare, "_") && s.word("__"+bare+"__") {
@@ -124,13 +127,15 @@ func (s *Source) name(name string) bool {
 			return s.name(member) // the owner says where the writer stands, not what it is
 		}
 	}
-	if name, version, ok := strings.Cut(bare, "@"); ok && name != "" && startsNumber(strings.TrimLeft(version, "^~=<>")) {
+	if name, version, ok := strings.Cut(bare, "@"); ok && name != "" &&
+		startsNumber(strings.TrimLeft(version, "^~=<>")) {
 		return s.name(name) && s.number(Claim{Kind: Number, Text: strings.TrimLeft(version, "^~=<>v")})
 	}
 	if strings.HasPrefix(bare, "$") {
 		return s.word(strings.Trim(bare, "${}"))
 	}
-	if short := strings.TrimPrefix(bare, "v"); short != bare && short != "" && isDigit(initial(short)) && s.word(short) {
+	if short := strings.TrimPrefix(bare, "v"); short != bare && short != "" && isDigit(initial(short)) &&
+		s.word(short) {
 		return true
 	}
 	if parts := split(bare); len(parts) > 1 {
@@ -151,21 +156,26 @@ func (s *Source) name(name string) bool {
 	return false
 }
 
-// qualified reports whether the last two names of a qualified one stand side by side: Type::method, (t *Type) method, class Type with a method.
+// qualified reports whether the last two names of a qualified name belong together: Type::method,
+// (t *Type) method, class Type with a method.
 func (s *Source) qualified(parts []string) bool {
 	owner, member := parts[len(parts)-2], parts[len(parts)-1]
 	if len(parts) > 2 && !s.word(parts[0]) {
 		return false
 	}
 	for n := range s.each(s.mask(owner).and(s.mask(member))) {
-		if in(s.texts[n].text, owner, func(text string, i, j int) bool { return asWord(text, i, j) && beside(text, i, j, member) }) {
+		if in(s.texts[n].text, owner, func(text string, i, j int) bool {
+			return asWord(text, i, j) &&
+				beside(text, i, j, member)
+		}) {
 			return true
 		}
 	}
 	return false
 }
 
-// module reports whether a dotted name is that of a file, or of something in a call on that file: package.module.Name for package/module.py.
+// module reports whether a dotted name is that of a Python file, or of something in a call about
+// that file: package.module.Name for package/module.py.
 func (s *Source) module(name string, parts []string) bool {
 	if strings.Count(name, ".") != len(parts)-1 {
 		return false
@@ -191,7 +201,7 @@ func (s *Source) module(name string, parts []string) bool {
 	return false
 }
 
-// markdown takes the backslashes off that keep a text from being taken for emphasis.
+// markdown removes backslashes that escape Markdown.
 func markdown(text string) string {
 	if !strings.Contains(text, `\`) {
 		return text
@@ -199,7 +209,8 @@ func markdown(text string) string {
 	return strings.NewReplacer(`\_`, "_", `\*`, "*", `\[`, "[", `\]`, "]", `\#`, "#").Replace(text)
 }
 
-// inFileOf reports whether a member stands in a call on a file that is named after its owner: session-manager.ts for SessionManager.
+// inFileOf reports whether a member occurs in a call about a file named after its owner:
+// session-manager.ts for SessionManager.
 func (s *Source) inFileOf(owner, member string) bool {
 	if !s.word(owner) {
 		return false
@@ -220,17 +231,25 @@ func (s *Source) inFileOf(owner, member string) bool {
 		t := s.texts[n]
 		if in(t.text, ", in "+member, func(text string, i, j int) bool {
 			line := text[strings.LastIndexByte(text[:i], '\n')+1 : i] // of a traceback
-			return (j == len(text) || !isWord(text[j])) && slices.ContainsFunc(files, func(file string) bool { return strings.Contains(line, "/"+file) })
+			return (j == len(text) || !isWord(text[j])) &&
+				slices.ContainsFunc(files, func(file string) bool { return strings.Contains(line, "/"+file) })
 		}) {
 			return true
 		}
-		if !in(t.text, member, func(text string, i, j int) bool { return asWord(text, i, j) && j < len(text) && text[j] == '(' }) {
+		if !in(t.text, member, func(text string, i, j int) bool {
+			return asWord(text, i, j) && j < len(text) &&
+				text[j] == '('
+		}) {
 			continue
 		}
 		g := &s.groups[t.group]
 		for _, given := range s.texts[g.first:g.end] {
 			for _, file := range files {
-				if given.input && len(given.text) < 1000 && in(given.text, file, func(text string, i, _ int) bool { return i > 0 && (text[i-1] == '/' || text[i-1] == '\\') }) {
+				if given.input && len(given.text) < 1000 &&
+					in(given.text, file, func(text string, i, _ int) bool {
+						return i > 0 &&
+							(text[i-1] == '/' || text[i-1] == '\\')
+					}) {
 					return true
 				}
 			}
@@ -239,14 +258,16 @@ func (s *Source) inFileOf(owner, member string) bool {
 	return false
 }
 
-// beside reports whether a member belongs to the owner at text[i:j]: a few signs lie between, or the owner is declared there and the member
-// is declared behind it, before the next declaration of that kind.
+// beside reports whether a member belongs to the owner at text[i:j]: only a few signs are between
+// them, or the owner is declared there and the member is declared after it, before the next
+// declaration of that kind.
 func beside(text string, i, j int, member string) bool {
 	k := j
 	for k < len(text) && k < j+4 && !isWord(text[k]) && text[k] != '\n' {
 		k++
 	}
-	if strings.HasPrefix(text[k:], member) && k > j && asWord(text, k, k+len(member)) && strings.ContainsAny(text[j:k], ".:#>)?*&") {
+	if strings.HasPrefix(text[k:], member) && k > j && asWord(text, k, k+len(member)) &&
+		strings.ContainsAny(text[j:k], ".:#>)?*&") {
 		return true
 	}
 	before := text[max(0, i-24):i]
@@ -254,42 +275,34 @@ func beside(text string, i, j int, member string) bool {
 		before = before[line+1:]
 	}
 	declared := ""
-	for _, word := range []string{"class ", "interface ", "struct ", "impl ", "trait ", "object ", "enum ", "type ", "module ", "const ", "namespace "} {
-		if strings.HasSuffix(before, word) {
-			declared = word
+	for _, word := range owners {
+		if strings.HasSuffix(before, word+" ") {
+			declared = word + " "
 		}
 	}
 	if declared == "" {
 		return false
 	}
-	body := text[j:]
-	if end := strings.Index(body, "\n"+declared); end >= 0 {
-		body = body[:end]
-	}
-	if end := strings.Index(body, "\nexport "+declared); end >= 0 {
-		body = body[:end]
-	}
+	body, _, _ := strings.Cut(text[j:], "\n"+declared)
+	body, _, _ = strings.Cut(body, "\nexport "+declared)
 	return in(body, member, func(body string, i, j int) bool {
 		if !asWord(body, i, j) {
 			return false
 		}
 		before := strings.TrimRight(body[max(0, i-20):i], " ")
-		for _, word := range []string{"def", "func", "fn", "function", "async", "static", "get", "set", "public", "private", "const", "let", "var"} {
-			if strings.HasSuffix(before, word) {
-				return true
-			}
+		if slices.ContainsFunc(declaring, func(word string) bool { return strings.HasSuffix(before, word) }) {
+			return true
 		}
-		return j < len(body) && (body[j] == '(' || body[j] == '<' || body[j] == ':' || body[j] == '?' || body[j] == ' ') && (strings.HasSuffix(before, "\n") || strings.HasSuffix(before, "\t") || before == "" || strings.HasSuffix(before, "{") || strings.HasSuffix(before, ";"))
+		opens := before == "" || strings.IndexByte("\n\t{;", before[len(before)-1]) >= 0
+		return opens && j < len(body) && strings.IndexByte("(<:? ", body[j]) >= 0
 	})
 }
 
-// address reports whether a URL occurs, with or without its scheme, a slash at its end or a fragment.
+// address reports whether a URL occurs, with or without its scheme, a slash at its end or a
+// fragment.
 func (s *Source) address(url string) bool {
 	url = strings.TrimRight(url, "/.,;:!?)'\"*_~")
-	if s.find(url, nil, asAddress) {
-		return true
-	}
-	if s.local(url) {
+	if s.find(url, nil, asAddress) || s.local(url) {
 		return true
 	}
 	if _, rest, ok := strings.Cut(url, "://"); ok && strings.ContainsAny(rest, "/.:") {
@@ -304,7 +317,8 @@ func (s *Source) address(url string) bool {
 	return false
 }
 
-// local reports whether an address is one of this computer of which the port and what follows it occur: it has many names.
+// local reports whether an address is one of this computer, which has many names, and its port and
+// path occur.
 func (s *Source) local(url string) bool {
 	_, rest, _ := strings.Cut(url, "://")
 	host, path, _ := strings.Cut(rest, "/")
@@ -319,7 +333,7 @@ func asAddress(text string, i, j int) bool {
 	return asWord(text, i, j) && (j == len(text) || text[j] != '-')
 }
 
-// initial is the first byte of a text, 0 of an empty one.
+// initial returns the first byte of a text, 0 if it is empty.
 func initial(text string) byte {
 	if text == "" {
 		return 0

@@ -34,7 +34,7 @@ func (s *Source) path(c Claim) bool {
 	return true
 }
 
-// cutOut are the stretches of a path that folders were left out of: "src/…/x.go", ".../x.go".
+// cutOut returns the parts of a path between omitted folders: "src/…/x.go", ".../x.go".
 func cutOut(p string) (parts []string) {
 	const cut = "\x00"
 	p = strings.NewReplacer("~/…/", cut, "~/.../", cut, "/…/", cut, "/.../", cut, `\…\`, cut, `\...\`, cut).Replace(p)
@@ -46,7 +46,7 @@ func cutOut(p string) (parts []string) {
 	return strings.Split(p, cut)
 }
 
-// braces writes "src/{a,b}.ts" out as two paths.
+// braces expands "src/{a,b}.ts" into two paths.
 func braces(p string) []string {
 	i := strings.IndexByte(p, '{')
 	j := strings.IndexByte(p, '}')
@@ -71,11 +71,13 @@ func (s *Source) onePath(p string, c Claim) bool {
 	if p == "" || p == "." || p == ".." {
 		return true
 	}
-	if p != c.Text && s.occursPath(p) || s.backslashed(p) || s.find(strings.ReplaceAll(p, "/", `\/`), func(n int) bool { return s.texts[n].slash }, asPath) {
+	if p != c.Text && s.occursPath(p) || s.backslashed(p) ||
+		s.find(strings.ReplaceAll(p, "/", `\/`), func(n int) bool { return s.texts[n].slash }, asPath) {
 		return true
 	}
 	if drive, rest, ok := driveOf(p); ok {
-		for _, other := range []string{string(drive|0x20) + ":/", string(drive&^0x20) + ":/", "/" + string(drive|0x20) + "/", "/mnt/" + string(drive|0x20) + "/"} {
+		for _, other := range []string{string(drive|0x20) + ":/", string(drive&^0x20) + ":/", "/" + string(drive|0x20) +
+			"/", "/mnt/" + string(drive|0x20) + "/"} {
 			q := other + rest
 			if s.occursPath(q) || s.backslashed(q) {
 				return true
@@ -90,7 +92,8 @@ func (s *Source) onePath(p string, c Claim) bool {
 	if strings.ContainsAny(p, "*?") {
 		// What a pattern says literally.
 		for _, literal := range strings.FieldsFunc(p, func(r rune) bool { return r == '*' || r == '?' }) {
-			if literal = strings.Trim(literal, "/"); len(literal) > 1 && !s.find(literal, nil, func(string, int, int) bool { return true }) {
+			if literal = strings.Trim(literal, "/"); len(literal) > 1 &&
+				!s.find(literal, nil, func(string, int, int) bool { return true }) {
 				return false
 			}
 		}
@@ -99,13 +102,17 @@ func (s *Source) onePath(p string, c Claim) bool {
 	if s.composed(p) {
 		return true
 	}
-	if !strings.Contains(p, "//") && !slices.ContainsFunc(strings.Split(p, "/"), func(name string) bool { return !isIdentifier(name) && !famous(name) }) && s.alternatives(p) {
+	if !strings.Contains(p, "//") &&
+		!slices.ContainsFunc(strings.Split(p, "/"),
+			func(name string) bool { return !isIdentifier(name) && !famous(name) }) && s.alternatives(p) {
 		return true // two names: "parse_line/parse_block"
 	}
-	if name := strings.TrimPrefix(p, "."); len(name)+1 == len(p) && (isIdentifier(name) || strings.Contains(name, "-")) && s.word(name) {
+	if name := strings.TrimPrefix(p, "."); len(name)+1 == len(p) &&
+		(isIdentifier(name) || strings.Contains(name, "-")) && s.word(name) {
 		return true // a property, a class of a style sheet
 	}
-	if !c.quoted && !strings.ContainsAny(p[strings.LastIndexByte(p, '/')+1:], ".") && strings.IndexByte("./~$", initial(p)) < 0 && p[len(p)-1] != '/' {
+	if !c.quoted && !strings.ContainsAny(p[strings.LastIndexByte(p, '/')+1:], ".") &&
+		strings.IndexByte("./~$", initial(p)) < 0 && p[len(p)-1] != '/' {
 		return s.alternatives(p)
 	}
 	// A name with dots may be a member of something: "response.json".
@@ -115,7 +122,8 @@ func (s *Source) onePath(p string, c Claim) bool {
 	return false
 }
 
-// alternatives reports whether "read/write/list" is a choice of words rather than a path: its words occur, and not all of them as names in paths.
+// alternatives reports whether "read/write/list" is a choice of words rather than a path: its words
+// occur, and not all of them as names in paths.
 func (s *Source) alternatives(p string) bool {
 	words := strings.Split(p, "/")
 	path := true
@@ -128,7 +136,7 @@ func (s *Source) alternatives(p string) bool {
 	return !path
 }
 
-// driveOf splits a path of Windows, in each way in which its drive is written.
+// driveOf splits a Windows path at its drive, however the drive is written.
 func driveOf(p string) (drive byte, rest string, ok bool) {
 	switch {
 	case len(p) > 2 && isLetter(initial(p)) && p[1] == ':' && p[2] == '/':
@@ -141,19 +149,20 @@ func driveOf(p string) (drive byte, rest string, ok bool) {
 	return 0, "", false
 }
 
-// occursPath reports whether a path stands in the source, with whatever folders before and behind it.
+// occursPath reports whether the source has a path, with any folders before and after it.
 func (s *Source) occursPath(p string) bool { return s.find(strings.TrimRight(p, `/\`), nil, asPath) }
 
-// backslashed reports whether a path occurs as Windows writes it, escaped or not.
+// backslashed reports whether a path occurs with backslashes, escaped or not.
 func (s *Source) backslashed(p string) bool {
 	if !strings.Contains(p, "/") {
 		return false
 	}
 	among := func(n int) bool { return s.texts[n].slash }
-	return s.find(strings.ReplaceAll(p, "/", `\`), among, asPath) || s.find(strings.ReplaceAll(p, "/", `\\`), among, asPath)
+	return s.find(strings.ReplaceAll(p, "/", `\`), among, asPath) ||
+		s.find(strings.ReplaceAll(p, "/", `\\`), among, asPath)
 }
 
-// asPath is a place where a path begins and ends with a whole name.
+// asPath fits where a path begins and ends with a whole name.
 func asPath(text string, i, j int) bool {
 	if i > 0 && text[i] != '/' && text[i] != '.' {
 		switch p := text[i-1]; {
@@ -178,7 +187,8 @@ func asPath(text string, i, j int) bool {
 	return true
 }
 
-// composed reports whether a path is a folder that a call went to, listed or was given, and a name in the same call.
+// composed reports whether a path joins a folder that a call went to, listed or was given with a
+// name in the same call.
 func (s *Source) composed(p string) bool {
 	for at := len(p); ; {
 		at = strings.LastIndexByte(p[:at], '/')
@@ -194,8 +204,9 @@ func (s *Source) composed(p string) bool {
 	}
 }
 
-// together reports whether a folder and a name stand in one call: the name as a path of its own in a call that ran in the folder or listed it, or
-// below the folder's own line in a listing; or the name as what was moved or copied there.
+// together reports whether a folder and a name belong together in one call: the name is a path of
+// its own in a call that ran in the folder or listed it, is below the folder's own line in a
+// listing, or was moved or copied there.
 func (s *Source) together(folder, name string) bool {
 	names := []string{name}
 	bare := !strings.Contains(name, "/")
@@ -213,7 +224,8 @@ func (s *Source) together(folder, name string) bool {
 				continue
 			}
 			if in(t.text, name, func(text string, i, j int) bool {
-				return asPath(text, i, j) && begins(text, i) && (!bare || t.input || ends(text, j) || !s.elsewhere(name))
+				return asPath(text, i, j) && begins(text, i) &&
+					(!bare || t.input || ends(text, j) || !s.elsewhere(name))
 			}) && (s.ran(g, folder) || s.listed(g, folder)) {
 				return true
 			}
@@ -226,7 +238,10 @@ func (s *Source) together(folder, name string) bool {
 				return true
 			}
 			// "../src/x.go" in a file is seen from that file.
-			if in(t.text, name, func(text string, i, j int) bool { return asPath(text, i, j) && i > 2 && text[i-3:i] == "../" }) && s.read(g, folder) {
+			if in(t.text, name, func(text string, i, j int) bool {
+				return asPath(text, i, j) && i > 2 &&
+					text[i-3:i] == "../"
+			}) && s.read(g, folder) {
 				return true
 			}
 		}
@@ -234,7 +249,8 @@ func (s *Source) together(folder, name string) bool {
 	return false
 }
 
-// concerns reports whether a call can have to do with a folder: it ran there, its input names it, or it lists folders below it.
+// concerns reports whether a call may concern a folder: it ran there, its input names it, or it
+// lists folders recursively.
 func (s *Source) concerns(g *group, folder string) bool {
 	if s.ran(g, folder) {
 		return true
@@ -248,17 +264,20 @@ func (s *Source) concerns(g *group, folder string) bool {
 	return false
 }
 
-// ends is a place where a line or a column ends: a listing has names there, a sentence seldom.
+// ends fits where a line or a column ends: names in a listing do, words of a sentence seldom.
 func ends(text string, j int) bool {
 	return j == len(text) || text[j] == '\n' || text[j] == '\r' || text[j] == '\t' || strings.HasPrefix(text[j:], "  ")
 }
 
-// elsewhere reports whether a name is known to be in some folder.
+// elsewhere reports whether a name is known to be in a folder.
 func (s *Source) elsewhere(name string) bool {
-	return s.find("/"+name, nil, func(text string, _, j int) bool { return j == len(text) || !isWord(text[j]) && text[j] != '-' })
+	return s.find("/"+name, nil, func(text string, _, j int) bool {
+		return j == len(text) ||
+			!isWord(text[j]) && text[j] != '-'
+	})
 }
 
-// under reports whether text[i:] stands in the part of a listing that is headed "folder:".
+// under reports whether text[i:] is in the part of a listing headed "folder:".
 func under(text string, i int, folder string) bool {
 	for end := strings.LastIndexByte(text[:i], '\n'); end > 0; {
 		start := strings.LastIndexByte(text[:end], '\n') + 1
@@ -281,7 +300,8 @@ func movedTo(text, name, folder string) bool {
 		if len(words) > 0 && words[0] == "git" {
 			words = words[1:]
 		}
-		if len(words) < 3 || words[0] != "mv" && words[0] != "cp" && words[0] != "Move-Item" && words[0] != "Copy-Item" && words[0] != "rsync" {
+		if len(words) < 3 || words[0] != "mv" && words[0] != "cp" && words[0] != "Move-Item" &&
+			words[0] != "Copy-Item" && words[0] != "rsync" {
 			continue
 		}
 		last := slashes(words[len(words)-1])
@@ -297,7 +317,7 @@ func movedTo(text, name, folder string) bool {
 	return false
 }
 
-// begins is a place where a path begins: no folder stands before it.
+// begins fits where a path begins: no folder precedes it.
 func begins(text string, i int) bool {
 	if i == 0 {
 		return true
@@ -322,7 +342,7 @@ func (s *Source) ran(g *group, folder string) bool {
 	return false
 }
 
-// listed reports whether a call was given a folder as such, or listed it and nothing else.
+// listed reports whether a call was given a folder, or listed it and nothing else.
 func (s *Source) listed(g *group, folder string) bool {
 	is := func(given string) bool {
 		given = strings.TrimPrefix(slashes(strings.TrimSpace(given)), "./")
@@ -373,7 +393,8 @@ func (s *Source) read(g *group, folder string) bool {
 			return true
 		}
 		for _, base := range g.folders {
-			if rest, ok := strings.CutPrefix(folder, base+"/"); ok && t.input && in(t.text, rest+"/", func(text string, i, j int) bool { return begins(text, i) }) {
+			if rest, ok := strings.CutPrefix(folder, base+"/"); ok && t.input &&
+				in(t.text, rest+"/", func(text string, i, j int) bool { return begins(text, i) }) {
 				return true
 			}
 		}
@@ -381,7 +402,7 @@ func (s *Source) read(g *group, folder string) bool {
 	return false
 }
 
-// endsIn reports whether a path ends in another one, whole names compared.
+// endsIn reports whether a path ends in another one, comparing whole names.
 func endsIn(path, end string) bool {
 	_, ok := cutEnd(path, end)
 	return ok
@@ -389,5 +410,6 @@ func endsIn(path, end string) bool {
 
 func cutEnd(path, end string) (string, bool) {
 	rest, ok := strings.CutSuffix(path, end)
-	return strings.TrimSuffix(rest, "/"), ok && end != "" && (rest == "" || rest[len(rest)-1] == '/' || initial(end) == '/')
+	return strings.TrimSuffix(rest, "/"), ok && end != "" &&
+		(rest == "" || rest[len(rest)-1] == '/' || initial(end) == '/')
 }

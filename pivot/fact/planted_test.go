@@ -16,8 +16,9 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// recorded is a session with what the test itself sees in it. Nothing here uses how the package takes texts apart: words are found by expressions
-// of the test's own, and what is planted is looked up in the bytes of the file as they are and as they read.
+// recorded is a session with what the test itself sees in it. Nothing here uses how the package
+// takes texts apart: words are found by expressions of the test's own, and what is planted is
+// looked up in the bytes of the file as they are and as they read.
 type recorded struct {
 	name    string
 	raw     string // the file, and every text of the session as it reads
@@ -69,7 +70,8 @@ func record(name string, file []byte, s *session.Session) *recorded {
 				if v.Kind() == '"' && json.Unmarshal(v, &text, session.ReadOptions()) == nil {
 					say(text)
 					r.stays = r.stays && !strings.Contains(text, "cd ")
-					if (key == "command" || key == "cmd") && len(text) < 300 && len(text) > 8 && !strings.ContainsAny(text, "\n`") {
+					if (key == "command" || key == "cmd") && len(text) < 300 && len(text) > 8 &&
+						!strings.ContainsAny(text, "\n`") {
 						r.calls = append(r.calls, text)
 					}
 				}
@@ -84,7 +86,8 @@ func record(name string, file []byte, s *session.Session) *recorded {
 			continue
 		}
 		for _, at := range pathLike.FindAllStringIndex(text[:min(len(text), 20_000)], -1) {
-			if p := text[at[0]:at[1]]; at[0] > 0 && strings.IndexByte(" \n(\"'`", text[at[0]-1]) >= 0 && !strings.Contains(p, "//") && len(p) < 200 {
+			if p := text[at[0]:at[1]]; at[0] > 0 && strings.IndexByte(" \n(\"'`", text[at[0]-1]) >= 0 &&
+				!strings.Contains(p, "//") && len(p) < 200 {
 				r.paths = append(r.paths, p)
 			}
 		}
@@ -133,13 +136,15 @@ func (r *recorded) plant(rng *rand.Rand, kind int) string {
 		case 2:
 			p[last] = stem + "." + []string{"go", "ts", "py", "json", "md", "rs"}[rng.IntN(6)]
 		}
-		if p[last-1] == "" || p[last] == "" || p[last][0] == '.' || !r.absent(p[last-1]+"/"+p[last]) || !r.absent(p[last-1]+`\`+p[last]) {
+		if p[last-1] == "" || p[last] == "" || p[last][0] == '.' || !r.absent(p[last-1]+"/"+p[last]) ||
+			!r.absent(p[last-1]+`\`+p[last]) {
 			return ""
 		}
 		made = strings.Join(p, "/")
 	case 3: // a command with a flag that it never had
 		c := strings.TrimSpace(pick(r.calls))
-		flag := []string{"--force-all", "--no-verify-ssl", "--max-workers=9", "--dry-run-only", "--skip-lib", "-race", "--watch-all", "--shallow-since"}[rng.IntN(8)]
+		flag := []string{"--force-all", "--no-verify-ssl", "--max-workers=9", "--dry-run-only", "--skip-lib", "-race",
+			"--watch-all", "--shallow-since"}[rng.IntN(8)]
 		if c == "" || !r.absent(flag) || strings.ContainsAny(c, `"'|;&><`) || !strings.Contains(c, " ") {
 			return ""
 		}
@@ -155,7 +160,8 @@ func (r *recorded) plant(rng *rand.Rand, kind int) string {
 			return ""
 		}
 		made = words[0] + " " + target
-		if !slices.Contains([]string{"ls", "cat", "git", "npm", "npx", "go", "python", "python3", "cd", "grep", "mkdir", "rm", "node"}, words[0]) {
+		if !slices.Contains([]string{"ls", "cat", "git", "npm", "npx", "go", "python", "python3", "cd", "grep", "mkdir",
+			"rm", "node"}, words[0]) {
 			return ""
 		}
 	case 5, 6: // a name made of two
@@ -219,7 +225,8 @@ func (r *recorded) plant(rng *rand.Rand, kind int) string {
 			return ""
 		}
 	case 10: // a flag
-		made = "--" + []string{"no", "max", "with", "skip", "only"}[rng.IntN(5)] + "-" + strings.ToLower(strings.Split(pick(append(r.names, "x")), "_")[0])
+		made = "--" + []string{"no", "max", "with", "skip", "only"}[rng.IntN(5)] + "-" +
+			strings.ToLower(strings.Split(pick(append(r.names, "x")), "_")[0])
 	case 11: // a version
 		made = fmt.Sprintf("v%d.%d.%d", 1+rng.IntN(30), 10+rng.IntN(80), rng.IntN(30))
 		if !r.absent(made[1:]) || !r.absent(made[1:strings.LastIndexByte(made, '.')]) {
@@ -229,13 +236,15 @@ func (r *recorded) plant(rng *rand.Rand, kind int) string {
 		p := pick(r.paths)
 		made = "https://docs." + strings.ToLower(pick(append(r.names, "x"))) + ".dev/" + strings.TrimPrefix(p, "/")
 	case 13: // a variable, an error's code
-		made = []string{"ORCHID_", "MY_APP_", "TOKEN_"}[rng.IntN(3)] + strings.ToUpper(strings.Split(pick(append(r.names, "x")), "_")[0])
+		made = []string{"ORCHID_", "MY_APP_", "TOKEN_"}[rng.IntN(3)] +
+			strings.ToUpper(strings.Split(pick(append(r.names, "x")), "_")[0])
 		if rng.IntN(2) == 0 {
 			made = "TS" + strconv.Itoa(1000+rng.IntN(9000))
 		}
 	case 14: // a share
 		made = strconv.Itoa(13+rng.IntN(86)) + "." + strconv.Itoa(1+rng.IntN(9)) + "%"
-		if !r.absent(strings.TrimSuffix(made, "%")) || !r.absent("0."+strings.Replace(strings.TrimSuffix(made, "%"), ".", "", 1)) {
+		if !r.absent(strings.TrimSuffix(made, "%")) ||
+			!r.absent("0."+strings.Replace(strings.TrimSuffix(made, "%"), ".", "", 1)) {
 			return ""
 		}
 	}
@@ -246,19 +255,24 @@ func (r *recorded) plant(rng *rand.Rand, kind int) string {
 }
 
 // kinds of what is planted, by the number that plant takes.
-var kinds = []string{"path, another name", "path, another folder", "path, another extension", "command, new flag", "command, new target", "name of two", "name() of two", "number",
+var kinds = []string{"path, another name", "path, another folder", "path, another extension", "command, new flag",
+	"command, new target", "name of two", "name() of two", "number",
 	"line of a file", "commit", "flag", "version", "address", "variable or code", "share"}
 
-// write puts a text into a Markdown summary in one of the ways in which models do, and returns where it stands.
+// write puts a text into a Markdown summary in one of the ways in which models do, and returns
+// where it stands.
 func write(b *strings.Builder, rng *rand.Rand, text string, kind int) (start, end int) {
-	forms := []string{"- The agent looked at `%s` before it went on.\n", "1. First `%s`, then the rest\n", "### About `%s`\n\n", "| `%s` | done |\n", "> **Note:** see `%s`.\n", "```\n%s\n```\n", "- [x] `%s`: worked\n"}
+	forms := []string{"- The agent looked at `%s` before it went on.\n", "1. First `%s`, then the rest\n",
+		"### About `%s`\n\n", "| `%s` | done |\n", "> **Note:** see `%s`.\n", "```\n%s\n```\n", "- [x] `%s`: worked\n"}
 	switch kind {
 	case 3, 4:
 		forms = append(forms, "```bash\n$ %s\n```\n", "Ran `%s` again.\n")
 	case 7, 14:
-		forms = []string{"- There were %s errors left.\n", "The file has %s lines.\n", "| total | %s |\n", "Now at **%s** of them (see above).\n", "- [ ] raise the limit to %s tokens\n", "It listens on port %s.\n"}
+		forms = []string{"- There were %s errors left.\n", "The file has %s lines.\n", "| total | %s |\n",
+			"Now at **%s** of them (see above).\n", "- [ ] raise the limit to %s tokens\n", "It listens on port %s.\n"}
 	default:
-		forms = append(forms, "Then %s was changed, as asked.\n", "* see (%s) for that\n", "**%s**: still open.\n", "The cause lies in %s.\n", "- \"%s\" has to be fixed, and so on\n")
+		forms = append(forms, "Then %s was changed, as asked.\n", "* see (%s) for that\n", "**%s**: still open.\n",
+			"The cause lies in %s.\n", "- \"%s\" has to be fixed, and so on\n")
 	}
 	form := forms[rng.IntN(len(forms))]
 	i := strings.Index(form, "%s")
@@ -292,7 +306,8 @@ func (r *recorded) inventions(rng *rand.Rand, summary string, n int) (string, []
 	return b.String(), all
 }
 
-// truths writes a summary of what stands in the session, as it stands there and as an honest summary rewrites it.
+// truths writes a summary of what stands in the session, as it stands there and as an honest
+// summary rewrites it.
 func (r *recorded) truths(rng *rand.Rand, n int) (string, []place) {
 	var b strings.Builder
 	var all []place
@@ -363,7 +378,8 @@ func (r *recorded) truths(rng *rand.Rand, n int) (string, []place) {
 	return b.String(), all
 }
 
-// judge checks a summary, and reports the planted pieces that were not found and the true ones that were.
+// judge checks a summary, and reports the planted pieces that were not found and the true ones that
+// were.
 func judge(t *testing.T, r *recorded, s *fact.Source, text string, planted, honest []place) (found, struck int) {
 	t.Helper()
 	invented := fact.Check(text, s)

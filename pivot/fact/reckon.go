@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// reckoned reports whether a number follows from two others that its sentence gives and that the source has: their sum or difference, the share
-// that one is of the other or the change between them in percent, how many times the one is the other, and their product where the text
-// multiplies. In a table it may be the sum of what stands above it.
+// reckoned reports whether a number follows from two others in its sentence that the source has:
+// their sum or difference, a share or a change in percent, a ratio, or their product if the text
+// multiplies. In a table it may be the sum of the cells above it.
 func (s *Source) reckoned(text string, c Claim) bool {
 	n := numeral(c.Text)
 	places := 0
@@ -33,7 +33,8 @@ func (s *Source) reckoned(text string, c Claim) bool {
 			follows := false
 			switch unit {
 			case "%", "percent", "Prozent":
-				follows = low > 0 && (is(100*low/high) || is(100*(high-low)/high) || is(100*(high-low)/low) || is(100*high/low))
+				follows = low > 0 && (is(100*low/high) || is(100*(high-low)/high) || is(100*(high-low)/low) ||
+					is(100*high/low))
 			case "x", "×", "times":
 				follows = low > 0 && is(high/low)
 			default:
@@ -56,7 +57,8 @@ type operand struct {
 // has reports whether the source has a number. Small ones are taken as they are.
 func (s *Source) has(o operand) bool { return o.value <= small || s.reads(o.text, "", Claim{}) }
 
-// operands are the last four numbers before a claim in its line, or the first after it.
+// operands returns the last four numbers before a claim in its line, or else the first ones after
+// it.
 func operands(text string, c Claim) (given []operand, around string) {
 	const reach, most = 160, 4 // bytes on either side
 	start := max(strings.LastIndexByte(text[:c.Start], '\n')+1, c.Start-reach)
@@ -87,7 +89,7 @@ func operands(text string, c Claim) (given []operand, around string) {
 	return given, text[start:end]
 }
 
-// totals reports whether a number is the sum of the column of a table above it.
+// totals reports whether a number is the sum of the column above it.
 func totals(text string, c Claim, want float64) bool {
 	begin := strings.LastIndexByte(text[:c.Start], '\n') + 1
 	column := strings.Count(text[begin:c.Start], "|")

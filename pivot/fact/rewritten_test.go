@@ -78,11 +78,13 @@ func TestCheck_knowsOtherNamesOfTheSame(t *testing.T) {
 	s.AddFolder("/home/me/shop")
 	s.AddMessage(call("edit", `{"file_path":"/home/me/shop/web/src/components/order-form.tsx","new_string":"parseOrder(OrderLine) $API_TOKEN is_open"}`, "see 0.0.0.0:8417/health, commit d530ed99c1c2a41bd530ed99c1c2a41bd530ed99"))
 	s.AddMessage(call("edit", `{"file_path":"shop/tests/test_order.py","new_string":"def check_total(): pass"}`, ""))
-	s.AddMessage(call("bash", `{"command":"python x.py"}`, "File \"/home/me/shop/order_form.py\", line 8, in __getattr__\n  raise\nclass OrderForm: pass\n"))
+	s.AddMessage(call("bash", `{"command":"python x.py"}`,
+		"File \"/home/me/shop/order_form.py\", line 8, in __getattr__\n  raise\nclass OrderForm: pass\n"))
 	s.AddMessage(call("bash", `{"command":"tar -x -z --directory out --no-same-owner --file a.tgz"}`, ""))
 	strikes(t, s, []checked{
 		{"`.../components/order-form.tsx`, web/…/order-form.tsx, `~/…/order-form.tsx`, …/order-form.tsx", ""},
-		{"`.../components/order-list.tsx`, `web/…/order-list.tsx`, `api/…/order-form.tsx`", ".../components/order-list.tsx · web/…/order-list.tsx · api/…/order-form.tsx"},
+		{"`.../components/order-list.tsx`, `web/…/order-list.tsx`, `api/…/order-form.tsx`",
+			".../components/order-list.tsx · web/…/order-list.tsx · api/…/order-form.tsx"},
 		{"`self.is_open`, `process.env.API_TOKEN`, `this.parseOrder()`, `.parseOrder`", ""},
 		{"`self.is_shut`, `process.env.API_KEY`, `.parseOrders`", "self.is_shut · process.env.API_KEY · .parseOrders"},
 		{"`parseOrder/is_open`", ""},
@@ -102,7 +104,8 @@ func TestCheck_knowsOtherNamesOfTheSame(t *testing.T) {
 	})
 }
 
-// What was struck once is no source for the next summary: neither as the earlier summary, nor as the message that it is in the log.
+// What was struck once is no source for the next summary: neither as the earlier summary, nor as
+// the message that it is in the log.
 func TestSource_hasNothingOfWhatAnEarlierSummaryMadeUp(t *testing.T) {
 	earlier := "Read a/real.go and a/ghost.go, all 4711.\n\n- `see b/ghost.go first`, [notes](c/ghost.md)\n- ~~old~~ d/ghost.go, `e_ghost`\n\n```sh\nmake ghost-build\n```\n\nIt holds.\n"
 	known := fact.NewSource()
@@ -115,7 +118,8 @@ func TestSource_hasNothingOfWhatAnEarlierSummaryMadeUp(t *testing.T) {
 	want := "a/ghost.go · 4711 · b/ghost.go · c/ghost.md · d/ghost.go · e_ghost · make ghost-build"
 	text, message := fact.NewSource(), fact.NewSource()
 	text.AddText(marked)
-	message.AddMessage(&session.Message{MessageInfo: session.MessageInfo{Role: session.Assistant, Summary: []byte("true")}, Parts: []session.Part{{Type: session.TextPart, Text: marked}}})
+	message.AddMessage(&session.Message{MessageInfo: session.MessageInfo{Role: session.Assistant,
+		Summary: []byte("true")}, Parts: []session.Part{{Type: session.TextPart, Text: marked}}})
 	for name, s := range map[string]*fact.Source{"text": text, "message": message} {
 		if diff := cmp.Diff(want, struckIn(asked, s)); diff != "" {
 			t.Errorf("as a %s (-want +got):\n%s\nmarked:\n%s", name, diff, marked)

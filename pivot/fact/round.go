@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// figures are the numbers of a source, each list sorted. They are gathered when the first number is looked up.
+// figures are the numbers of a source, each list sorted. They are collected when the first number
+// is looked up.
 type figures struct {
 	wholes   []float64       // from 1,000 on
 	decimals []float64       // with a point
@@ -15,7 +16,7 @@ type figures struct {
 	stand    map[string]bool // what was looked for in these
 }
 
-// all gathers the numbers of what was added since the last time.
+// all adds the numbers of the texts added since the last call.
 func (s *Source) all() *figures {
 	f := &s.known
 	if f.texts == len(s.texts) && f.stand != nil {
@@ -41,7 +42,8 @@ func (f *figures) gather(text string) {
 		}
 		f.grouped(text, i)
 		start, points, groups := i, 0, 0
-		for i < len(text) && (isDigit(text[i]) || i+1 < len(text) && isDigit(text[i+1]) && (text[i] == '.' || text[i] == ',')) {
+		for i < len(text) && (isDigit(text[i]) || i+1 < len(text) && isDigit(text[i+1]) &&
+			(text[i] == '.' || text[i] == ',')) {
 			switch text[i] {
 			case '.':
 				points++
@@ -51,7 +53,8 @@ func (f *figures) gather(text string) {
 			i++
 		}
 		const longest = 18 // digits; what is longer is an id
-		if i-start < 3 || i-start > longest || points > 1 || start > 0 && (isWord(text[start-1]) && !escaped(text, start) || text[start-1] == '.') {
+		if i-start < 3 || i-start > longest || points > 1 ||
+			start > 0 && (isWord(text[start-1]) && !escaped(text, start) || text[start-1] == '.') {
 			continue
 		}
 		number := text[start:i]
@@ -72,13 +75,15 @@ func (f *figures) gather(text string) {
 	}
 }
 
-// grouped notes a whole number that is written in groups of three, whatever stands between them: 12.288, 12'288, 12 288.
+// grouped records a whole number written in groups of three, whatever separates them: 12.288,
+// 12'288, 12 288.
 func (f *figures) grouped(text string, at int) {
 	i := at
 	for i < len(text) && i-at < 4 && isDigit(text[i]) {
 		i++
 	}
-	if i-at > 3 || text[at] == '0' || i == len(text) || at > 0 && (isWord(text[at-1]) && !escaped(text, at) || text[at-1] == '.' || text[at-1] == ',') {
+	if i-at > 3 || text[at] == '0' || i == len(text) ||
+		at > 0 && (isWord(text[at-1]) && !escaped(text, at) || text[at-1] == '.' || text[at-1] == ',') {
 		return
 	}
 	by := ""
@@ -88,7 +93,8 @@ func (f *figures) grouped(text string, at int) {
 		}
 	}
 	value, _ := whole(text[at:i])
-	for n := 0; by != "" && n < 4 && strings.HasPrefix(text[i:], by) && len(text) >= i+len(by)+3 && digits(text[i+len(by):i+len(by)+3]); n++ {
+	for n := 0; by != "" && n < 4 && strings.HasPrefix(text[i:], by) && len(text) >= i+len(by)+3 &&
+		digits(text[i+len(by):i+len(by)+3]); n++ {
 		group, _ := whole(text[i+len(by) : i+len(by)+3])
 		value = value*1000 + group
 		i += len(by) + 3
@@ -104,7 +110,7 @@ func (s *Source) rounded(value float64, places int) bool {
 	return between(s.all().decimals, value-half*1.000001, value+half*1.000001)
 }
 
-// large reports whether a number is a whole one, rounded and in a larger unit.
+// large reports whether a number is a whole number, rounded and in a larger unit.
 func (s *Source) large(value float64, places int, unit float64) bool {
 	half := decimal(places) / 2
 	return s.within((value-half)*unit, (value+half)*unit)
@@ -112,7 +118,7 @@ func (s *Source) large(value float64, places int, unit float64) bool {
 
 func (s *Source) within(low, high float64) bool { return between(s.all().wholes, low, high) }
 
-// seconds reports whether a number of minutes or hours is that of seconds, rounded.
+// seconds reports whether a number of minutes or hours is a rounded number of seconds.
 func (s *Source) seconds(value float64, places int, unit float64) bool {
 	half := decimal(places) / 2
 	low, high := math.Ceil((value-half)*unit), math.Floor((value+half)*unit)
@@ -136,10 +142,10 @@ func between(sorted []float64, low, high float64) bool {
 	return i < len(sorted) && sorted[i] <= high
 }
 
-// decimal is one unit of the last of so many decimals.
+// decimal returns one unit of the last decimal place.
 func decimal(places int) float64 { return math.Pow(10, -float64(places)) }
 
-// numeral is how many bytes of a token are its figure: digits with what groups or divides them.
+// numeral returns how many bytes of a token are its figure: digits and what groups or divides them.
 func numeral(tok string) int {
 	n := 0
 	for n < len(tok) {
@@ -155,7 +161,8 @@ func numeral(tok string) int {
 	return n
 }
 
-// opensGroups reports whether a word is a number of three digits at most, or the groups of one so far.
+// opensGroups reports whether a word is a number of at most three digits, or the first groups of a
+// longer one.
 func opensGroups(word string) bool {
 	lead := 0
 	for lead < len(word) && isDigit(word[lead]) {
@@ -164,7 +171,8 @@ func opensGroups(word string) bool {
 	return lead > 0 && lead <= 3 && numeral(word) == len(word) && !strings.ContainsAny(word, ".,:'-_TZ")
 }
 
-// groupSpace is how wide a space is that a text begins with and that parts groups of three digits, 0 where there is none.
+// groupSpace returns the width of a space at the beginning of a text that separates groups of three
+// digits, 0 if there is none.
 func groupSpace(text string) int {
 	width := 0
 	for _, by := range []string{" ", "\u00a0", "\u202f", "\u2009"} {
@@ -175,13 +183,15 @@ func groupSpace(text string) int {
 	if width == 0 || len(text) < width+3 || !digits(text[width:width+3]) {
 		return 0
 	}
-	if rest := text[width+3:]; rest != "" && (isWord(rest[0]) || rest[0] == '-' || rest[0] == ':' || rest[0] == '/' || len(rest) > 1 && rest[0] == '.' && isDigit(rest[1])) {
+	if rest := text[width+3:]; rest != "" &&
+		(isWord(rest[0]) || rest[0] == '-' || rest[0] == ':' || rest[0] == '/' ||
+			len(rest) > 1 && rest[0] == '.' && isDigit(rest[1])) {
 		return 0
 	}
 	return width
 }
 
-// ungrouped is a figure without what groups its digits in English.
+// ungrouped removes English digit grouping.
 func ungrouped(figure string) string {
 	return withoutGroups.Replace(figure)
 }
@@ -192,7 +202,8 @@ var (
 	otherPoint    = strings.NewReplacer(".", ",", ",", ".")
 )
 
-// readings are a figure's values as the languages write them: 1,234.5 and 1.234,5 and 1 234,5.
+// readings returns the values of a figure as different languages write them: 1,234.5 and 1.234,5
+// and 1 234,5.
 func readings(figure string) []string {
 	plain := withoutSpaces.Replace(figure)
 	all := []string{plain}
@@ -209,7 +220,7 @@ func readings(figure string) []string {
 	return all
 }
 
-// inWords is the value of a number that is written in words: twenty-one to ninety-nine.
+// inWords returns the value of a number in words, from twenty-one to ninety-nine.
 func inWords(text string) (int, bool) {
 	tens, one, ok := strings.Cut(strings.ToLower(text), "-")
 	if !ok {

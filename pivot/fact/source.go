@@ -13,8 +13,9 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Source is what a text may speak about. It grows with the session: a part that was added is read once. It keeps the strings of the session
-// rather than copies of them, and beside them one entry of 40 bytes for each different word. The zero value is not ready; see NewSource.
+// Source is what a text may refer to. It grows with the session, and each added part is read once.
+// It keeps the session's strings instead of copies, and one entry of 40 bytes for each different
+// word. Use NewSource to create one.
 type Source struct {
 	texts  []piece
 	groups []group
@@ -45,26 +46,29 @@ type group struct {
 	folders    []string // where it ran
 }
 
-// NewSource returns a source in which nothing occurs yet.
+// NewSource returns an empty source.
 func NewSource() *Source {
-	return &Source{counts: map[int]bool{}, lines: map[int]bool{}, called: map[string]int{}, files: map[string]bool{}, seen: map[string]bool{}, parsed: map[int][]simple{}}
+	return &Source{counts: map[int]bool{}, lines: map[int]bool{}, called: map[string]int{}, files: map[string]bool{},
+		seen: map[string]bool{}, parsed: map[int][]simple{}}
 }
 
-// AddText adds a text that is no message: an earlier summary, the working folder, a listing of it. What Mark struck in it is left out.
+// AddText adds a text that is not a message: an earlier summary, the working folder, a listing of
+// it. What Mark struck is left out.
 func (s *Source) AddText(text string) {
 	s.begin("")
 	s.add(borneOut(text), false)
 }
 
-// AddFolder adds the folder that paths from now on are relative to, where a message does not name its own.
+// AddFolder adds the folder that later paths are relative to, if a message does not name its own.
 func (s *Source) AddFolder(folder string) {
 	s.home = folder
 	s.begin(folder)
 	s.add(folder, false)
 }
 
-// AddMessage adds everything that a message says: texts and reasoning, names of files, calls with their input, output and errors; of an earlier
-// summary what is not struck. It keeps the strings of the message, and does not change it.
+// AddMessage adds everything that a message says: texts and reasoning, file names, calls with their
+// input, output and errors; of an earlier summary only what is not struck. It keeps the strings of
+// the message and does not change it.
 func (s *Source) AddMessage(m *session.Message) {
 	cwd := ""
 	if m.Path != nil {
@@ -111,10 +115,9 @@ func (s *Source) part(p *session.Part, cwd string) {
 		s.add(name, false)
 		s.files[name] = true
 	}
-	s.add(p.Name, false)
-	s.add(p.Prompt, false)
-	s.add(p.Description, false)
-	s.add(p.Agent, false)
+	for _, text := range []string{p.Name, p.Prompt, p.Description, p.Agent} {
+		s.add(text, false)
+	}
 	s.values(p.Error, false)
 	if p.State == nil {
 		return
@@ -131,7 +134,8 @@ func (s *Source) part(p *session.Part, cwd string) {
 	for i := range st.Attachments {
 		s.add(st.Attachments[i].Filename, false)
 	}
-	// A command that goes elsewhere does so from where it ran. Where nobody says where commands run, it takes the ones after it along.
+	// A command that changes the folder does so from where it ran. If the log does not say where
+	// commands run, later commands start where it ended.
 	g := &s.groups[len(s.groups)-1]
 	at := ""
 	if len(g.folders) > 0 {
@@ -155,7 +159,7 @@ func (s *Source) part(p *session.Part, cwd string) {
 	s.where = at
 }
 
-// changes are the folders that a command goes to.
+// changes returns the folders that a command goes to.
 func changes(command string) []string {
 	if !strings.Contains(command, "cd ") {
 		return nil
@@ -169,7 +173,7 @@ func changes(command string) []string {
 	return folders
 }
 
-// begin opens a group; what is added next belongs to it.
+// begin opens a group for the texts added next.
 func (s *Source) begin(folder string) {
 	g := group{first: len(s.texts), end: len(s.texts)}
 	if folder == "" {
@@ -209,11 +213,12 @@ func (s *Source) add(text string, input bool) {
 	s.groups[len(s.groups)-1].end = len(s.texts)
 }
 
-// inside notes what a figure or a hash of the text may be called by though it is no word of its own: 23 in v23 and 23ms, 17 and 20 in 17T20, the
-// first digits of a commit.
+// inside records figures and hashes that are only part of a word: 23 in v23 and 23ms, 17 and 20 in
+// 17T20, the first digits of a commit.
 func (s *Source) inside(word string) {
 	n := len(s.texts)
-	if first := min(1, len(word)); len(word) <= 12 && (isDigit(initial(word)) || isDigit(initial(word[first:]))) && strings.IndexByte(word, '_') < 0 {
+	if first := min(1, len(word)); len(word) <= 12 && (isDigit(initial(word)) || isDigit(initial(word[first:]))) &&
+		strings.IndexByte(word, '_') < 0 {
 		for i := 0; i < len(word); {
 			from := i
 			for i < len(word) && isDigit(word[i]) {
@@ -234,10 +239,10 @@ func (s *Source) inside(word string) {
 	}
 }
 
-// shortest and longest are how many digits a hash is cut to.
+// shortest and longest are the lengths to which hashes are cut.
 const shortest, longest = 7, 12
 
-// values adds the names, texts and numbers of a JSON value, each as it reads, not as it is escaped.
+// values adds the names, texts and numbers of a JSON value, unescaped.
 func (s *Source) values(v jsontext.Value, input bool) {
 	if len(v) == 0 {
 		return

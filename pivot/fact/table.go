@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// spread is how many bits tell in which texts a word stands.
+// spread is how many bits say which texts have a word.
 const spread = 256
 
 // where is a set of texts: text n is the bit n mod 256.
@@ -18,15 +18,15 @@ func (w where) and(v where) where { return where{w[0] & v[0], w[1] & v[1], w[2] 
 
 func (w where) has(n int) bool { return w[n/64%len(w)]&(1<<(n%64)) != 0 }
 
-// table tells of each word in which texts it can stand. A phrase can only stand where all of its words do, so that most texts need not be
-// searched for it.
+// table says for each word which texts may have it. A phrase can only be in texts that have all of
+// its words, so that most texts need not be searched.
 type table struct {
 	keys  []uint64
 	masks []where
 	used  int
 }
 
-// set notes that a word stands in text n.
+// set records that text n has a word.
 func (t *table) set(key uint64, n int) {
 	if 4*(t.used+1) > 3*len(t.keys) {
 		t.grow()
@@ -78,8 +78,8 @@ func hash(word string) uint64 {
 	return h | 1
 }
 
-// isWord reports whether a byte belongs to a word: ASCII letters, digits and the underscore. Other scripts have no spaces to go by; their letters
-// end a word, and are compared with the phrase.
+// isWord reports whether a byte belongs to a word: ASCII letters, digits and the underscore.
+// Letters of other scripts, which may have no spaces, end a word and are compared with the phrase.
 func isWord(b byte) bool {
 	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '_'
 }
@@ -88,8 +88,8 @@ func isDigit(b byte) bool { return b >= '0' && b <= '9' }
 
 func isLetter(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' }
 
-// atoms are the words of a text, from two bytes on. Behind a backslash a word is given twice: "\nname" may be the word nname, or a line break that
-// was escaped, and name.
+// atoms yields the words of a text that have two bytes or more. A word after a backslash comes
+// twice: "\nname" may be the word nname, or an escaped line break and name.
 func atoms(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for i := 0; i < len(text); {
@@ -116,7 +116,7 @@ func escaped(text string, i int) bool {
 	return i >= 2 && text[i-2] == '\\' && (text[i-1] == 'n' || text[i-1] == 't' || text[i-1] == 'r')
 }
 
-// plain takes the colours of a terminal off a text.
+// plain removes terminal colours from a text.
 func plain(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -132,7 +132,7 @@ func plain(text string) string {
 	return b.String()
 }
 
-// whole is the value of a word that is a whole number.
+// whole returns the value of a word that is a whole number.
 func whole(word string) (int, bool) {
 	value := 0
 	for i := range len(word) {
@@ -144,12 +144,12 @@ func whole(word string) (int, bool) {
 	return value, word != ""
 }
 
-// dateOf is the date of a day, counted from 1970 UTC.
+// dateOf returns the date of a day counted from 1970 UTC.
 func dateOf(day int64) string {
 	return time.Unix(day*86_400, 0).UTC().Format("2006-01-02, January 2 2006")
 }
 
-// slashes writes a path with slashes, without a slash at its end: C:\a\b\ becomes C:/a/b.
+// slashes writes a path with slashes and without one at its end: C:\a\b\ becomes C:/a/b.
 func slashes(path string) string {
 	path = strings.ReplaceAll(strings.ReplaceAll(path, `\\`, `\`), `\`, "/")
 	for len(path) > 1 && path[len(path)-1] == '/' {

@@ -1,5 +1,6 @@
-// Package model answers: who writes the summary when a model is asked? It puts a request into the messages of a conversation, asks
-// through package llm, and says in the engine's words what came back and what it cost.
+// Package model writes summaries by asking a model. It turns a request into the messages of a
+// conversation, sends them through package llm, and reports in the engine's terms what came back
+// and what it cost.
 package model
 
 import (
@@ -16,26 +17,30 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
-// DefaultReserve is how many tokens are kept for an answer where the model can write so many: twice what the longest summary has, because
-// a model that reasons does so out of the same share.
+// DefaultReserve is how many tokens are reserved for an answer if the model can write that many:
+// twice the longest summary, because reasoning counts against the same limit.
 const DefaultReserve = 16_000
 
-// DefaultLongest is how long a summary may take: 16,000 tokens at 40 a second are not seven minutes, and somebody waits for it.
+// DefaultLongest is how long a summary may take: 16,000 tokens at 40 a second are under seven
+// minutes, and somebody is waiting.
 const DefaultLongest = 10 * time.Minute
 
-// bytesOf is how many bytes of text a token stands for at most. Words have four, indentation and rules of one character some dozens.
+// bytesOf is the largest number of bytes of text per token. Words have four; indentation and rules
+// of one character have dozens.
 const bytesOf = 32
 
-// leastCap is how many bytes an answer may always have. A summary that is merely too long is asked for once more, shorter; what is larger than
-// this is no summary.
+// leastCap is how many bytes an answer may always have. A summary that is merely too long is asked
+// for again, shorter; anything larger than this is not a summary.
 const leastCap = 1 << 20
 
 // Options say how a model is asked. The zero value is meant to be used.
 type Options struct {
-	// Reserve is how many tokens the answer may have, reasoning included; they are taken off what a request may have. 0 takes DefaultReserve,
-	// the model's own output limit where that is smaller, and never more than a quarter of the window.
+	// Reserve is how many tokens the answer may have, including reasoning; they are subtracted from
+	// what a request may have. 0 takes DefaultReserve or the model's own output limit if that is
+	// smaller, and never more than a quarter of the window.
 	Reserve int
-	// Longest is how long a summary may take, attempts that failed and the waits between them included. 0 takes DefaultLongest.
+	// Longest is how long a summary may take, including failed attempts and the waits between them.
+	// 0 takes DefaultLongest.
 	Longest time.Duration
 }
 
@@ -49,8 +54,8 @@ type Summarizer struct {
 
 var _ pivot.Summarizer = (*Summarizer)(nil)
 
-// New returns a summariser that asks m through a client. It asks once: wrap the client in llm.Retry to have failures that pass tried
-// again.
+// New returns a summariser that asks m through a client. It asks once: wrap the client in llm.Retry
+// to retry temporary failures.
 func New(client llm.Client, m model.Model, o Options) pivot.Summarizer {
 	s := &Summarizer{client: client, model: m, reserve: o.Reserve, longest: o.Longest}
 	if s.longest <= 0 {
@@ -71,7 +76,8 @@ func New(client llm.Client, m model.Model, o Options) pivot.Summarizer {
 // Name is "provider/model".
 func (s *Summarizer) Name() string { return s.model.String() }
 
-// Limit is the model's window less the answer's reserve, or its limit for prompts where that is smaller; 0 when neither is known.
+// Limit is the model's window minus the reserve for the answer, or its limit for prompts if that is
+// smaller; 0 if neither is known.
 func (s *Summarizer) Limit() int {
 	limit := s.model.Limits.Input
 	if window := s.model.Limits.Context; window > 0 && (limit <= 0 || limit > window-s.reserve) {
@@ -80,8 +86,8 @@ func (s *Summarizer) Limit() int {
 	return max(0, limit)
 }
 
-// Summarize asks for a summary. Beside an error stand the calls that were made. One that takes too long, or says more than it was allowed many times over, is
-// an *llm.Error of the kind llm.Endless.
+// Summarize asks for a summary. An answer that comes with an error lists the calls made. An answer
+// that takes too long, or is many times longer than allowed, is an *llm.Error of kind llm.Endless.
 func (s *Summarizer) Summarize(ctx context.Context, r pivot.Request) (pivot.Answer, error) {
 	if err := ctx.Err(); err != nil {
 		return pivot.Answer{}, err
@@ -89,29 +95,33 @@ func (s *Summarizer) Summarize(ctx context.Context, r pivot.Request) (pivot.Answ
 	asked := s.request(r)
 	bounded, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	bounded, stop := context.WithTimeoutCause(bounded, s.longest, s.endless(fmt.Sprintf("the summary was not complete after %s", s.longest)))
+	bounded, stop := context.WithTimeoutCause(bounded, s.longest,
+		s.endless(fmt.Sprintf("the summary was not complete after %s", s.longest)))
 	defer stop()
 	asked.Delta, asked.Restart = s.bounded(asked, cancel)
 	answer, err := s.client.Ask(bounded, asked)
-	if cause := context.Cause(bounded); ctx.Err() == nil && llm.KindOf(cause) == llm.Endless && (err != nil || errors.Is(cause, errTooMuch)) {
+	if cause := context.Cause(bounded); ctx.Err() == nil && llm.KindOf(cause) == llm.Endless &&
+		(err != nil || errors.Is(cause, errTooMuch)) {
 		err = cause
 	}
 	return s.answer(answer, err), explain(err)
 }
 
-// errTooMuch is why an answer was cut off that says more than any summary.
+// errTooMuch is the cause if an answer was cut off because it is longer than any summary.
 var errTooMuch = errors.New("it says more than it was allowed")
 
 func (s *Summarizer) endless(message string) *llm.Error {
 	return &llm.Error{Kind: llm.Endless, Provider: s.model.Provider, Model: s.model.ID, Message: message}
 }
 
-// bounded listens to the text of an answer, and ends the request when there is more of it than the tokens that it was allowed can be.
+// bounded listens to the text of an answer and ends the request once it is longer than the allowed
+// tokens can be.
 func (s *Summarizer) bounded(asked llm.Request, end context.CancelCauseFunc) (delta func(string), restart func()) {
 	most, heard := max(bytesOf*asked.MaxOutput, leastCap), 0
 	delta = func(text string) {
 		if heard += len(text); heard > most {
-			tooMuch := s.endless(fmt.Sprintf("the summary has more than %d bytes, and was allowed %d tokens", most, asked.MaxOutput))
+			tooMuch := s.endless(fmt.Sprintf("the summary has more than %d bytes, and was allowed %d tokens", most,
+				asked.MaxOutput))
 			tooMuch.Err = errTooMuch
 			end(tooMuch)
 			return
@@ -129,8 +139,8 @@ func (s *Summarizer) bounded(asked llm.Request, end context.CancelCauseFunc) (de
 	return delta, restart
 }
 
-// request is what the model is sent: the conversation's own prefix and one message more, or the messages to be folded between the two layers of
-// the prompt.
+// request builds what the model is sent: the conversation's own prefix and one more message, or the
+// messages to fold between the two layers of the prompt.
 func (s *Summarizer) request(r pivot.Request) llm.Request {
 	reserve := s.reserve
 	if r.Limit > 0 { // the window is smaller than it was believed to be; the answer has its quarter of it
@@ -156,12 +166,13 @@ func (s *Summarizer) request(r pivot.Request) llm.Request {
 	return asked
 }
 
-// with appends one message and leaves what others hold as it is.
+// with appends one message to a copy.
 func with(messages []session.Message, last session.Message) []session.Message {
 	return append(messages[:len(messages):len(messages)], last)
 }
 
-// withoutReasoning leaves out what is valid only behind the exact prompt that it was made for.
+// withoutReasoning drops reasoning, which is only valid after the exact prompt that it was made
+// for.
 func withoutReasoning(messages []session.Message) []session.Message {
 	reasons := func(p session.Part) bool { return p.Type == session.ReasoningPart }
 	kept := slices.Clone(messages)
@@ -173,7 +184,7 @@ func withoutReasoning(messages []session.Message) []session.Message {
 	return kept
 }
 
-// said is a message of texts.
+// said returns a message of texts.
 func said(role session.Role, texts ...string) session.Message {
 	m := session.Message{MessageInfo: session.MessageInfo{Role: role}}
 	if role == session.Assistant {
@@ -185,7 +196,7 @@ func said(role session.Role, texts ...string) session.Message {
 	return m
 }
 
-// answer says in the engine's words what a model answered.
+// answer translates a model's answer into the engine's terms.
 func (s *Summarizer) answer(a llm.Answer, err error) pivot.Answer {
 	said, thought := withoutThoughts(a.Text())
 	answer := pivot.Answer{
@@ -209,7 +220,7 @@ func (s *Summarizer) answer(a llm.Answer, err error) pivot.Answer {
 	return answer
 }
 
-// explain says of an error whether another form of the request may do better.
+// explain marks errors that another form of the request may avoid.
 func explain(err error) error {
 	if err == nil {
 		return nil
@@ -223,7 +234,8 @@ func explain(err error) error {
 	return err
 }
 
-// aboutForm reports whether a refusal may be about how the request is written: a wrong name of the model is not.
+// aboutForm reports whether a rejection may be about the form of the request: a wrong model name is
+// not.
 func aboutForm(err error) bool {
 	var e *llm.Error
 	return errors.As(err, &e) && (e.Status == 0 || e.Status == 400 || e.Status == 422)

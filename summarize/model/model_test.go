@@ -50,31 +50,36 @@ func TestSummarize_plainSendsThePreviousSummaryOnceAndTheInstructionLast(t *test
 	c := &client{}
 	r := pivot.Request{System: "SYSTEM", Instruction: "WRITE", Previous: "NOTES", Messages: []session.Message{
 		{MessageInfo: session.MessageInfo{Role: session.User}, Parts: []session.Part{text(session.TextPart, "fix it")}},
-		{MessageInfo: session.MessageInfo{Role: session.Assistant}, Parts: []session.Part{text(session.TextPart, "fixed")}},
+		{MessageInfo: session.MessageInfo{Role: session.Assistant},
+			Parts: []session.Part{text(session.TextPart, "fixed")}},
 	}}
 	if _, err := New(c, large, Options{}).Summarize(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
 	got := c.asked[0]
-	want := []string{"user: What did we do so far?", "assistant: NOTES", "user: fix it", "assistant: fixed", "user: What did we do so far? | WRITE"}
+	want := []string{"user: What did we do so far?", "assistant: NOTES", "user: fix it", "assistant: fixed",
+		"user: What did we do so far? | WRITE"}
 	if diff := cmp.Diff(want, lines(got.Messages)); diff != "" {
 		t.Errorf("the messages (-want +got):\n%s", diff)
 	}
-	if got.System != "SYSTEM" || len(got.Tools) > 0 || got.Cache || got.MaxOutput != DefaultReserve || len(r.Messages) != 2 {
+	if got.System != "SYSTEM" || len(got.Tools) > 0 || got.Cache || got.MaxOutput != DefaultReserve ||
+		len(r.Messages) != 2 {
 		t.Errorf("asked %+v", got)
 	}
 }
 
 func TestSummarize_alignedExtendsTheConversationByOneMessage(t *testing.T) {
 	c := &client{}
-	sent := []session.Message{{MessageInfo: session.MessageInfo{Role: session.User}, Parts: []session.Part{text(session.TextPart, "fix it")}}}
+	sent := []session.Message{{MessageInfo: session.MessageInfo{Role: session.User},
+		Parts: []session.Part{text(session.TextPart, "fix it")}}}
 	r := pivot.Request{System: "SYSTEM", Instruction: "WRITE", Previous: "NOTES", Messages: sent,
 		Prefix: &pivot.Prefix{System: "THEIRS", Tools: []byte(`[{"name":"read"}]`), Messages: sent}}
 	if _, err := New(c, large, Options{}).Summarize(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
 	got := c.asked[0]
-	if got.System != "THEIRS" || string(got.Tools) != `[{"name":"read"}]` || !got.Cache || len(got.Messages) != 2 || got.Messages[0].Text() != "fix it" {
+	if got.System != "THEIRS" || string(got.Tools) != `[{"name":"read"}]` || !got.Cache || len(got.Messages) != 2 ||
+		got.Messages[0].Text() != "fix it" {
 		t.Errorf("asked %+v", got)
 	}
 	last := lines(got.Messages)[1]
@@ -95,8 +100,10 @@ func TestSummarize_saysWhatCameBackAndWhatItCost(t *testing.T) {
 		want   pivot.Answer
 	}{
 		"text": {
-			llm.Answer{Parts: []session.Part{text(session.ReasoningPart, "hm"), text(session.TextPart, "\n## a\nb\n")}, Finish: llm.Stop, Usage: session.Usage{Input: 5, Output: 2}, Cost: 0.5},
-			pivot.Answer{Text: "## a\nb", Finish: "stop", Usage: session.Usage{Input: 5, Output: 2}, Cost: 0.5, Calls: []pivot.Call{{Usage: session.Usage{Input: 5, Output: 2}, Cost: 0.5}}},
+			llm.Answer{Parts: []session.Part{text(session.ReasoningPart, "hm"), text(session.TextPart, "\n## a\nb\n")},
+				Finish: llm.Stop, Usage: session.Usage{Input: 5, Output: 2}, Cost: 0.5},
+			pivot.Answer{Text: "## a\nb", Finish: "stop", Usage: session.Usage{Input: 5, Output: 2}, Cost: 0.5,
+				Calls: []pivot.Call{{Usage: session.Usage{Input: 5, Output: 2}, Cost: 0.5}}},
 		},
 		"reasoning alone": {
 			llm.Answer{Parts: []session.Part{text(session.ReasoningPart, "hm")}, Finish: llm.Length},
@@ -111,15 +118,19 @@ func TestSummarize_saysWhatCameBackAndWhatItCost(t *testing.T) {
 			pivot.Answer{Finish: "refused", Refused: true, Calls: []pivot.Call{{}}},
 		},
 		"several attempts": {
-			llm.Answer{Parts: []session.Part{text(session.TextPart, "## a")}, Finish: llm.Stop, Usage: session.Usage{Input: 7}, Cost: 0.7, Attempts: []llm.Attempt{
-				{Usage: session.Usage{Input: 3}, Cost: 0.3, Err: failed}, {Usage: session.Usage{Input: 7}, Cost: 0.75}}},
+			llm.Answer{Parts: []session.Part{text(session.TextPart, "## a")}, Finish: llm.Stop,
+				Usage: session.Usage{Input: 7}, Cost: 0.7, Attempts: []llm.Attempt{
+					{Usage: session.Usage{Input: 3}, Cost: 0.3, Err: failed},
+					{Usage: session.Usage{Input: 7}, Cost: 0.75}}},
 			pivot.Answer{Text: "## a", Finish: "stop", Usage: session.Usage{Input: 10}, Cost: 1.05, Calls: []pivot.Call{
-				{Usage: session.Usage{Input: 3}, Cost: 0.3, Failed: "p/m: rate-limited (HTTP 429)"}, {Usage: session.Usage{Input: 7}, Cost: 0.75}}},
+				{Usage: session.Usage{Input: 3}, Cost: 0.3, Failed: "p/m: rate-limited (HTTP 429)"},
+				{Usage: session.Usage{Input: 7}, Cost: 0.75}}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var heard strings.Builder
-			got, err := New(&client{answer: c.answer}, large, Options{}).Summarize(t.Context(), pivot.Request{Delta: func(s string) { heard.WriteString(s) }})
+			got, err := New(&client{answer: c.answer}, large, Options{}).Summarize(t.Context(),
+				pivot.Request{Delta: func(s string) { heard.WriteString(s) }})
 			c.want.Model = "p/m"
 			if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
 				t.Errorf("error %v, answer (-want +got):\n%s", err, diff)
@@ -132,10 +143,13 @@ func TestSummarize_saysWhatCameBackAndWhatItCost(t *testing.T) {
 }
 
 func TestSummarize_besideAnErrorStandsWhatWasPaid(t *testing.T) {
-	for kind, want := range map[llm.Kind]error{llm.Overflow: pivot.ErrTooLong, llm.Rejected: pivot.ErrForm, llm.Auth: nil, llm.Cut: nil} {
+	for kind, want := range map[llm.Kind]error{llm.Overflow: pivot.ErrTooLong, llm.Rejected: pivot.ErrForm,
+		llm.Auth: nil, llm.Cut: nil} {
 		failed := &llm.Error{Kind: kind, Provider: "p", Model: "m"}
-		got, err := New(&client{answer: llm.Answer{Usage: session.Usage{Input: 9}, Cost: 0.25}, err: failed}, large, Options{}).Summarize(t.Context(), pivot.Request{})
-		if !errors.Is(err, failed) || errors.Is(err, pivot.ErrTooLong) != (want == pivot.ErrTooLong) || errors.Is(err, pivot.ErrForm) != (want == pivot.ErrForm) {
+		got, err := New(&client{answer: llm.Answer{Usage: session.Usage{Input: 9}, Cost: 0.25}, err: failed}, large,
+			Options{}).Summarize(t.Context(), pivot.Request{})
+		if !errors.Is(err, failed) || errors.Is(err, pivot.ErrTooLong) != (want == pivot.ErrTooLong) ||
+			errors.Is(err, pivot.ErrForm) != (want == pivot.ErrForm) {
 			t.Errorf("%s: the error is %v", kind, err)
 		}
 		if len(got.Calls) != 1 || got.Calls[0].Failed == "" || got.Cost != 0.25 || got.Usage.Input != 9 {
@@ -145,7 +159,8 @@ func TestSummarize_besideAnErrorStandsWhatWasPaid(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	c := &client{}
-	if got, err := New(c, large, Options{}).Summarize(ctx, pivot.Request{}); !errors.Is(err, context.Canceled) || len(c.asked)+len(got.Calls) > 0 {
+	if got, err := New(c, large, Options{}).Summarize(ctx, pivot.Request{}); !errors.Is(err, context.Canceled) ||
+		len(c.asked)+len(got.Calls) > 0 {
 		t.Errorf("after its context ended: asked %d times, %+v, %v", len(c.asked), got, err)
 	}
 }
@@ -165,7 +180,8 @@ func TestLimit_keepsRoomForTheAnswer(t *testing.T) {
 		{100_000, 0, 50_000, 30_000, 75_000},
 		{1, 0, 0, 0, 1},
 	} {
-		m := model.Model{Provider: "p", ID: "m", Limits: model.Limits{Context: c.context, Input: c.input, Output: c.output}}
+		m := model.Model{Provider: "p", ID: "m",
+			Limits: model.Limits{Context: c.context, Input: c.input, Output: c.output}}
 		if s := New(&client{}, m, Options{Reserve: c.reserve}); s.Limit() != c.want || s.Name() != "p/m" {
 			t.Errorf("%+v: limit %d, name %s", c, s.Limit(), s.Name())
 		}

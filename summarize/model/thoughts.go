@@ -7,12 +7,13 @@ import (
 
 var (
 	thoughtBegins = regexp.MustCompile(`^<((?:seed:)?think(?:ing)?|thought|reasoning)>`)
-	// thoughtEnds is the end of thoughts whose beginning stands in the prompt, where the templates of some models put it.
+	// thoughtEnds matches the end of thoughts that began in the prompt, as the templates of some
+	// models do.
 	thoughtEnds = regexp.MustCompile(`(?m)^[ \t]*</think>[ \t]*$`)
 )
 
-// withoutThoughts takes from the beginning of a text what a model thought: servers that do not know the model hand its thoughts on as text. Thoughts that do not
-// end are all there is.
+// withoutThoughts removes a model's thoughts from the beginning of a text: servers that do not know
+// the model return them as text. Thoughts that do not end are the whole answer.
 func withoutThoughts(text string) (said string, thought bool) {
 	text = strings.TrimSpace(text)
 	if begins := thoughtBegins.FindStringSubmatch(text); begins != nil {

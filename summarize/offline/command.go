@@ -8,7 +8,7 @@ import (
 	"github.com/winnowhq/winnow/call"
 )
 
-// commands are the tests, builds, installations and commits that ran, each with its last outcome.
+// commands lists the tests, builds, installations and commits that ran, each with its last outcome.
 func (f *facts) commands() section {
 	s := section{heading: headCommands}
 	type run struct {
@@ -35,7 +35,7 @@ func (f *facts) commands() section {
 		}
 		key := main.Name + "\x00" + strings.Join(main.Targets, " ") + "\x00" + strings.Join(main.Narrow, " ")
 		if main.Kind == call.History {
-			// Every commit is an event of its own; attempts that left nothing are one line together.
+			// Every commit is listed; attempts that left no commit share a line.
 			key = main.Name
 			if line := committed(f.log[c.Message].Parts[c.Part].State.Result()); line != "" {
 				key += "\x00" + line
@@ -110,7 +110,7 @@ func (f *facts) commands() section {
 		case call.Build:
 			weight += 6
 		}
-		s.items = append(s.items, item{text: text, weight: weight + f.focused(r.text)})
+		s.add(weight+f.focused(r.text), text)
 		seen[first(text)] = true
 	}
 	s.items = distinct(s.items)
@@ -128,12 +128,14 @@ func (f *facts) commands() section {
 	return s
 }
 
-// notable reports whether a command that is neither test nor build is worth a line: it failed, or it is a script of the project.
+// notable reports whether a command other than a test or a build deserves a line: its outcome is
+// known, and it has a subcommand or is a script.
 func notable(c *call.Call, main *call.Invocation) bool {
-	return c.Outcome.Known && main.Name != "git add" && (strings.Contains(main.Name, " ") || strings.HasSuffix(main.Name, ".sh"))
+	return c.Outcome.Known && main.Name != "git add" &&
+		(strings.Contains(main.Name, " ") || strings.HasSuffix(main.Name, ".sh"))
 }
 
-// distinct leaves out items that say what an earlier one says.
+// distinct drops items that repeat an earlier one.
 func distinct(items []item) []item {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(items, func(it item) bool {
@@ -143,18 +145,19 @@ func distinct(items []item) []item {
 	})
 }
 
-// committed is the line in which git tells what it did.
+// committed returns the line in which git reports what it did.
 func committed(output string) string {
 	for row := range strings.Lines(call.Bound(output)) {
 		row = strings.TrimSpace(row)
-		if strings.HasPrefix(row, "[") && strings.Contains(row, "] ") || strings.HasPrefix(row, "Switched to") || strings.HasPrefix(row, "To ") || strings.Contains(row, "/pull/") && strings.HasPrefix(row, "https://") {
+		if strings.HasPrefix(row, "[") && strings.Contains(row, "] ") || strings.HasPrefix(row, "Switched to") ||
+			strings.HasPrefix(row, "To ") || strings.Contains(row, "/pull/") && strings.HasPrefix(row, "https://") {
 			return row
 		}
 	}
 	return ""
 }
 
-// stripFolder takes "cd somewhere &&" off a command.
+// stripFolder removes "cd somewhere &&" and redirections of errors from a command.
 func stripFolder(text string) string {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "cd ") {
@@ -168,7 +171,7 @@ func stripFolder(text string) string {
 	return text
 }
 
-// first is the code at the beginning of an item: a path or a command.
+// first returns the code at the beginning of an item: a path or a command.
 func first(text string) string {
 	text = strings.TrimPrefix(text, "`` ")
 	text = strings.TrimPrefix(text, "`")

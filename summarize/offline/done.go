@@ -23,24 +23,22 @@ type change struct {
 	weight                  int
 }
 
-// done is what was changed, and what the assistant reported about it.
+// done lists what was changed, and what the assistant reported about it.
 func (f *facts) done() section {
 	s := section{heading: headDone}
 	changes := f.changes()
 	var reports []item
-	if f.before != nil {
-		for i, it := range f.before.items(headDone) {
-			if old, ok := parseChange(it.text); ok {
-				changes = mergeChange(changes, old)
-			} else if strings.HasPrefix(it.text, "Reported") {
-				it.weight = 25 + min(i, 10) + f.focused(it.text)
-				reports = append(reports, it)
-			}
+	for i, it := range f.before.items(headDone) {
+		if old, ok := parseChange(it.text); ok {
+			changes = mergeChange(changes, old)
+		} else if strings.HasPrefix(it.text, "Reported") {
+			it.weight = 25 + min(i, 10) + f.focused(it.text)
+			reports = append(reports, it)
 		}
 	}
 	for i := range changes {
 		c := &changes[i]
-		s.items = append(s.items, item{text: c.String(), weight: c.weight + f.focused(c.path)})
+		s.add(c.weight+f.focused(c.path), c.String())
 	}
 	s.items = append(s.items, reports...)
 	s.items = append(s.items, f.reports()...)
@@ -48,19 +46,22 @@ func (f *facts) done() section {
 	return s
 }
 
-// changes gathers what edits did, file by file, the newest change last.
+// changes collects what edits did, file by file, the weightiest first.
 func (f *facts) changes() []change {
 	at := map[string]int{}
 	var changes []change
 	for i := range f.files {
 		file := &f.files[i]
-		if !file.Changed() || file.Creates > 0 && file.Gone() && file.Perhaps == "" && !f.kept(headDone, code(f.short(file.Path), 200)) {
+		if !file.Changed() || file.Creates > 0 && file.Gone() && file.Perhaps == "" &&
+			!f.kept(headDone, code(f.short(file.Path), 200)) {
 			continue // made and removed again: nothing is left of it, and nobody was told that there is
 		}
 		at[file.Path] = len(changes)
 		changes = append(changes, change{
-			path: f.short(file.Path), creates: min(file.Creates, 1), edits: file.Edits, deletes: file.Deletes, added: file.Added, removed: file.Removed,
-			gone: file.Gone(), perhaps: recall.Past(file.Perhaps), moved: f.short(file.From), weight: 30 + 2*min(8, file.Edits+file.Creates) + f.recentCall(file.At, 22),
+			path: f.short(file.Path), creates: min(file.Creates, 1), edits: file.Edits, deletes: file.Deletes,
+			added: file.Added, removed: file.Removed,
+			gone: file.Gone(), perhaps: recall.Past(file.Perhaps), moved: f.short(file.From), weight: 30 +
+				2*min(8, file.Edits+file.Creates) + f.recentCall(file.At, 22),
 		})
 	}
 	for n := range f.calls {
@@ -75,7 +76,7 @@ func (f *facts) changes() []change {
 				continue
 			}
 			for _, name := range touches(a) {
-				// Replacements are long: three of them say what kind of change it was.
+				// Replacements are long: three of them show what kind of change it was.
 				if strings.Contains(name, "`") {
 					if changes[k].quoted >= 3 {
 						continue
@@ -97,7 +98,8 @@ func (f *facts) changes() []change {
 	return changes
 }
 
-// touches says in few words what an action changed: what it defines, else a replacement that is short enough to quote.
+// touches describes briefly what an action changed: the names that it defines, or a replacement
+// short enough to quote.
 func touches(a *call.Action) []string {
 	if !a.Exact && a.Op == call.Edit {
 		if a.New != "" && len(a.New) < 600 && !strings.Contains(a.New, "\n") {
@@ -129,7 +131,7 @@ func touches(a *call.Action) []string {
 	return nil
 }
 
-// differing are the lines in which two texts differ, what they share at head and tail taken off.
+// differing returns the lines in which two texts differ, without their common head and tail.
 func differing(before, after string) (old, fresh []string) {
 	old, fresh = strings.Split(before, "\n"), strings.Split(after, "\n")
 	for len(old) > 0 && len(fresh) > 0 && strings.TrimSpace(old[0]) == strings.TrimSpace(fresh[0]) {
@@ -176,7 +178,8 @@ func (c *change) String() string {
 		text += fmt.Sprintf(" (+%d −%d)", c.added, c.removed)
 	}
 	if len(c.what) > 0 && !c.gone {
-		// Names say more than quoted lines. What was shown once stays among the first, however many follow.
+		// Names say more than quoted lines. A name shown once stays among the first, however many
+		// follow.
 		slices.SortStableFunc(c.what, func(a, b string) int { return strings.Count(a, "`") - strings.Count(b, "`") })
 		names := len(c.what)
 		if at := slices.IndexFunc(c.what, func(s string) bool { return strings.Contains(s, "`") }); at >= 0 {
@@ -192,10 +195,8 @@ func (c *change) String() string {
 	return text
 }
 
-// reported are words of sentences in which the assistant says that something is finished.
-var reported = []string{"all tests pass", "tests pass", "now works", "is fixed", "works now", "successfully", "completed", "is complete", "✅", "implemented", "is done", "are done", "i've added", "i've fixed", "i've updated", "i added", "i fixed", "fertig", "erledigt", "terminé", "listo", "the race is gone", "is gone"}
-
-// reports are what the assistant told at the ends of its turns, and on the way when something was finished.
+// reports lists what the assistant said at the ends of its turns, and in between when something was
+// finished.
 func (f *facts) reports() []item {
 	var all []item
 	for n, a := range f.answers {
@@ -204,14 +205,17 @@ func (f *facts) reports() []item {
 		}
 		if a.closing || f.kept(headProgress, a.text) {
 			if text := gist(a.text, 300); len(text) > 30 {
-				all = append(all, item{text: "Reported: " + quote(text, 440), weight: 30 + f.recent(a.message, 26) + f.focused(text)})
+				all = append(all, item{text: "Reported: " + quote(text, 440), weight: 30 + f.recent(a.message, 26) +
+					f.focused(text)})
 			}
 			continue
 		}
 		for _, s := range recall.Sentences(a.text) {
 			lower := strings.ToLower(s)
-			if len(s) > 30 && len(s) < 300 && s[0] != '|' && !strings.HasPrefix(lower, "let me") && slices.ContainsFunc(reported, func(w string) bool { return strings.Contains(lower, w) }) {
-				all = append(all, item{text: "Reported: " + quote(s, 300), weight: 14 + f.recent(a.message, 24) + f.focused(s)})
+			if len(s) > 30 && len(s) < 300 && s[0] != '|' && !strings.HasPrefix(lower, "let me") &&
+				has(lower, reported) {
+				all = append(all, item{text: "Reported: " + quote(s, 300), weight: 14 + f.recent(a.message, 24) +
+					f.focused(s)})
 				break
 			}
 		}
@@ -219,14 +223,16 @@ func (f *facts) reports() []item {
 	return f.heaviest(headDone, all, 16)
 }
 
-// gist is the beginning of a report: its sentences, without headings, tables and rules, as far as they fit.
+// gist returns the beginning of a report: as many sentences as fit, without headings, tables and
+// rules.
 func gist(text string, size int) string {
 	var b strings.Builder
 	var titles []string
 	for row := range strings.Lines(text) {
 		trimmed := strings.TrimSpace(row)
 		switch {
-		case trimmed == "" || strings.HasPrefix(trimmed, "|") || strings.Contains(trimmed, "──") || strings.Trim(trimmed, "-=*_ ") == "":
+		case trimmed == "" || strings.HasPrefix(trimmed, "|") || strings.Contains(trimmed, "──") ||
+			strings.Trim(trimmed, "-=*_ ") == "":
 			continue
 		case strings.HasPrefix(trimmed, "#"):
 			titles = append(titles, strings.TrimSpace(strings.TrimLeft(trimmed, "#")))
@@ -254,7 +260,7 @@ func gist(text string, size int) string {
 	return b.String()
 }
 
-// delegated is what sub-agents were asked, and the beginning of what they found.
+// delegated lists what sub-agents were asked, and the beginning of what they found.
 func (f *facts) delegated() []item {
 	var all []item
 	for n := range f.calls {

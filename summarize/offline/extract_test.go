@@ -14,7 +14,8 @@ import (
 func TestSymbols_areWhatCodeDefines(t *testing.T) {
 	for _, c := range []struct{ file, text, want string }{
 		{"a.go", "func New() *Table {\n}\n\nfunc (t *Table) Close() error {\n\tconst inner = 1\n}\ntype Table struct{}\nconst Limit = 3\n", "New Close Table Limit"},
-		{"a.py", "class Field(Base):\n    def _serialize(self):\n        return 1\nasync def main():\n", "Field _serialize main"},
+		{"a.py", "class Field(Base):\n    def _serialize(self):\n        return 1\nasync def main():\n",
+			"Field _serialize main"},
 		{"a.ts", "export async function load(x: string) {\nexport interface Props {\nexport const useThing = () => 1\nclass App {\n", "load Props useThing App"},
 		{"a.rs", "pub fn run() {}\nimpl Widget {\nenum Kind { A }\n", "run Widget Kind"},
 		{"A.java", "public static void main(String[] args) {\nprivate final int x = 3;\n", "main"},
@@ -33,10 +34,14 @@ func TestTouches_sayWhatAnEditChanged(t *testing.T) {
 		a    call.Action
 		want []string
 	}{
-		{"a replacement", call.Action{Op: call.Edit, Exact: true, Old: "a\nx := 1\nb", New: "a\nx := 2\nb"}, []string{"`x := 1` → `x := 2`"}},
-		{"an addition", call.Action{Op: call.Edit, Exact: true, Old: "a\n", New: "a\nnew line\n"}, []string{"added `new line`"}},
-		{"a removal", call.Action{Op: call.Edit, Exact: true, Old: "a\nold line\n", New: "a\n"}, []string{"removed `old line`"}},
-		{"a definition", call.Action{Op: call.Edit, Exact: true, Path: "a.go", Old: "func A() {}\n", New: "func A() {}\nfunc Bar() {}\n"}, []string{"Bar"}},
+		{"a replacement", call.Action{Op: call.Edit, Exact: true, Old: "a\nx := 1\nb", New: "a\nx := 2\nb"},
+			[]string{"`x := 1` → `x := 2`"}},
+		{"an addition", call.Action{Op: call.Edit, Exact: true, Old: "a\n", New: "a\nnew line\n"},
+			[]string{"added `new line`"}},
+		{"a removal", call.Action{Op: call.Edit, Exact: true, Old: "a\nold line\n", New: "a\n"},
+			[]string{"removed `old line`"}},
+		{"a definition", call.Action{Op: call.Edit, Exact: true, Path: "a.go", Old: "func A() {}\n",
+			New: "func A() {}\nfunc Bar() {}\n"}, []string{"Bar"}},
 		{"a stream edit", call.Action{Op: call.Edit, New: "s/a/b/"}, []string{"`s/a/b/`"}},
 		{"nothing", call.Action{Op: call.Edit, Exact: true}, nil},
 	} {
@@ -73,7 +78,8 @@ func TestKeyFacts_findPortsAndAddresses(t *testing.T) {
 	if diff := cmp.Diff([]string{"9000", "8417"}, ports(text)); diff != "" {
 		t.Errorf("ports (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"https://example.org/a?b=1", "https://example.org/c", "http://localhost:9000/x"}, urls(text)); diff != "" {
+	if diff := cmp.Diff([]string{"https://example.org/a?b=1", "https://example.org/c", "http://localhost:9000/x"},
+		urls(text)); diff != "" {
 		t.Errorf("addresses (-want +got):\n%s", diff)
 	}
 }

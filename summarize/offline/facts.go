@@ -42,9 +42,9 @@ type facts struct {
 type said struct {
 	message int
 	text    string
-	// closing is set on an assistant's text after which it called no tool in its turn.
+	// closing is set on the assistant's last text in a turn if no tool call follows it.
 	closing bool
-	// asked is the question that a user's text answers, "" for none.
+	// asked is the question that a user's text answers, or "".
 	asked string
 }
 
@@ -61,8 +61,9 @@ func collect(log []session.Message, r pivot.Request) *facts {
 		f.whole = slices.Concat(log, r.Tail)
 		f.ran = call.Calls(f.whole)
 	}
-	// What failed in the tail can be seen there.
-	f.failures = slices.DeleteFunc(recall.FailuresOf(f.whole, f.ran), func(e recall.Failure) bool { return e.At >= len(f.calls) })
+	// What failed in the tail is visible there.
+	f.failures = slices.DeleteFunc(recall.FailuresOf(f.whole, f.ran),
+		func(e recall.Failure) bool { return e.At >= len(f.calls) })
 	f.todos = recall.Todos(f.whole)
 	f.question, f.waiting = recall.Pending(f.whole)
 	for i := range f.tail {
@@ -97,7 +98,7 @@ func collect(log []session.Message, r pivot.Request) *facts {
 	return f
 }
 
-// listen collects what was said. Summaries and what programs wrote are not among it.
+// listen collects what was said, without summaries and what programs wrote.
 func (f *facts) listen() {
 	question := ""
 	closing := -1 // index into answers of the newest text without a call behind it
@@ -128,7 +129,8 @@ func (f *facts) listen() {
 			switch {
 			case p.Type == session.ToolPart:
 				closing, question = -1, ""
-			case p.Type == session.TextPart && !p.Ignored && !p.Synthetic && strings.TrimSpace(p.Text) != "" && strings.TrimSpace(p.Text) != "No response requested.":
+			case p.Type == session.TextPart && !p.Ignored && !p.Synthetic && strings.TrimSpace(p.Text) != "" &&
+				strings.TrimSpace(p.Text) != "No response requested.":
 				f.answers = append(f.answers, said{message: i, text: recall.Prose(p.Text)})
 				closing = len(f.answers) - 1
 				if q, ok := recall.Pending(f.log[i : i+1]); ok {
@@ -142,7 +144,7 @@ func (f *facts) listen() {
 	}
 }
 
-// recent grades a position between 0 (the beginning) and span (the end).
+// recent returns the position of a message in the log, scaled to span (the end).
 func (f *facts) recent(message, span int) int {
 	if len(f.log) == 0 {
 		return 0
@@ -150,7 +152,7 @@ func (f *facts) recent(message, span int) int {
 	return span * (message + 1) / len(f.log)
 }
 
-// recentCall grades a position in the list of calls likewise.
+// recentCall does the same for a position in the list of calls.
 func (f *facts) recentCall(call, span int) int {
 	if len(f.calls) == 0 {
 		return 0
@@ -158,7 +160,7 @@ func (f *facts) recentCall(call, span int) int {
 	return span * (call + 1) / len(f.calls)
 }
 
-// focused is what an item gains for having words of the focus in it.
+// focused returns the extra weight of an item that contains words of the focus.
 func (f *facts) focused(text string) int {
 	if len(f.focus) == 0 {
 		return 0
@@ -176,10 +178,11 @@ func (f *facts) focused(text string) int {
 	return 15 + 15*n/len(f.focus)
 }
 
-// keywords are the words of a focus that say something.
+// keywords returns the significant words of a focus.
 func keywords(focus string) []string {
 	var words []string
-	for _, w := range strings.FieldsFunc(strings.ToLower(focus), func(r rune) bool { return strings.ContainsRune(" \t\n,;:.!?()\"'", r) }) {
+	for _, w := range strings.FieldsFunc(strings.ToLower(focus),
+		func(r rune) bool { return strings.ContainsRune(" \t\n,;:.!?()\"'", r) }) {
 		if len(w) > 3 {
 			words = append(words, w)
 		}
@@ -187,10 +190,11 @@ func keywords(focus string) []string {
 	return words
 }
 
-// short gives a path relative to the working folder.
+// short returns a path relative to the working folder.
 func (f *facts) short(name string) string { return call.Shorten(name, f.directory) }
 
-// shortLine takes the working folder out of the paths of a command or of a line of output. A search path needs it.
+// shortLine removes the working folder from the paths in a command or a line of output. Lines that
+// set PATH keep it.
 func (f *facts) shortLine(line string) string {
 	if len(f.directory) < 4 || strings.Contains(line, "PATH=") {
 		return line

@@ -10,7 +10,7 @@ import (
 	"github.com/winnowhq/winnow/recall"
 )
 
-// relevant are the files to open first: changed often, lately, or named by what fails.
+// relevant lists the files to open first: changed often or lately, or named in a failure.
 func (f *facts) relevant() section {
 	s := section{heading: headFiles}
 	named := ""
@@ -52,47 +52,46 @@ func (f *facts) relevant() section {
 		all = append(all, ranked{code(name, 200) + ": " + strings.Join(how, ", "), score})
 		seen[first(code(name, 200))] = true
 	}
-	if f.before != nil {
-		for i, it := range f.before.items(headFiles) {
-			if !seen[first(it.text)] {
-				all = append(all, ranked{it.text, 8 - min(8, i)})
-			}
+	for i, it := range f.before.items(headFiles) {
+		if !seen[first(it.text)] {
+			all = append(all, ranked{it.text, 8 - min(8, i)})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b ranked) int { return b.score - a.score })
 	for i, r := range all {
-		s.items = append(s.items, item{text: r.text, weight: max(4, 58-2*i)})
+		s.add(max(4, 58-2*i), r.text)
 	}
 	s.items = f.heaviest(headFiles, s.items, 16)
 	if n := len(all) - len(s.items); n > 0 {
-		s.items = append(s.items, item{text: fmt.Sprintf("(%d more left out)", n), weight: 5})
+		s.add(5, fmt.Sprintf("(%d more left out)", n))
 	}
 	return s
 }
 
-// passing reports whether a path is in a folder for things that do not last.
+// passing reports whether a path is in a folder for temporary files.
 func passing(name string) bool {
-	return strings.HasPrefix(name, "/tmp/") || strings.HasPrefix(name, "/private/tmp/") || strings.HasPrefix(name, "/var/folders/") || strings.Contains(name, `\Temp\`) || strings.Contains(name, "/Temp/") || strings.Contains(name, "/tool-results/")
+	return strings.HasPrefix(name, "/tmp/") || strings.HasPrefix(name, "/private/tmp/") ||
+		strings.HasPrefix(name, "/var/folders/") || strings.Contains(name, `\Temp\`) ||
+		strings.Contains(name, "/Temp/") || strings.Contains(name, "/tool-results/")
 }
 
-// keyFacts are small things that are needed again: the folder, branches, ports, versions, pages that were read, files that the user attached.
+// keyFacts lists small things that are needed again: the folder, branches, ports, versions, pages
+// that were read, files that the user attached.
 func (f *facts) keyFacts() section {
 	s := section{heading: headFacts}
 	seen := map[string]bool{}
 	add := func(text string, weight int) {
 		if !seen[text] && (len(seen) < 60 || f.kept(headFacts, text)) {
 			seen[text] = true
-			s.items = append(s.items, item{text: text, weight: weight + f.focused(text)})
+			s.add(weight+f.focused(text), text)
 		}
 	}
 	if f.directory != "" {
 		add("Working folder: "+code(f.directory, 200), 62)
 	}
-	if f.before != nil {
-		for _, it := range f.before.items(headFacts) {
-			if !strings.HasPrefix(it.text, "Branch: ") && !strings.HasPrefix(it.text, "Working folder: ") {
-				add(it.text, 30)
-			}
+	for _, it := range f.before.items(headFacts) {
+		if !strings.HasPrefix(it.text, "Branch: ") && !strings.HasPrefix(it.text, "Working folder: ") {
+			add(it.text, 30)
 		}
 	}
 	if branch := f.branch(); branch != "" {
@@ -109,7 +108,8 @@ func (f *facts) keyFacts() section {
 	}
 	for _, r := range f.requests {
 		for _, p := range ports(r.text) {
-			if !slices.ContainsFunc(f.values, func(v recall.Value) bool { return v.Now == p || slices.Contains(v.Was, p) }) {
+			if !slices.ContainsFunc(f.values,
+				func(v recall.Value) bool { return v.Now == p || slices.Contains(v.Was, p) }) {
 				add("Port: "+p, 52)
 			}
 		}
@@ -135,8 +135,11 @@ func (f *facts) keyFacts() section {
 		if a := &c.Actions[0]; a.Op == call.Fetch && strings.Contains(a.Query, "://") {
 			add("Page that was read: "+line(a.Query, 300), 28+f.recentCall(n, 10))
 		}
-		if command := c.Command(); len(command) < 60 && (strings.HasSuffix(command, "--version") || strings.HasSuffix(command, " version") || strings.HasSuffix(command, " -v") && len(command) < 16) {
-			if output := strings.TrimSpace(f.log[c.Message].Parts[c.Part].State.Output); output != "" && len(output) < 120 && !strings.Contains(output, "\n") {
+		if command := c.Command(); len(command) < 60 &&
+			(strings.HasSuffix(command, "--version") || strings.HasSuffix(command, " version") ||
+				strings.HasSuffix(command, " -v") && len(command) < 16) {
+			if output := strings.TrimSpace(f.log[c.Message].Parts[c.Part].State.Output); output != "" &&
+				len(output) < 120 && !strings.Contains(output, "\n") {
 				add(code(command, 60)+" says "+code(output, 120), 36)
 			}
 		}
@@ -144,7 +147,7 @@ func (f *facts) keyFacts() section {
 	return s
 }
 
-// branch is the branch that git named last.
+// branch returns the branch that git named last.
 func (f *facts) branch() string {
 	for n := len(f.calls) - 1; n >= 0; n-- {
 		c := &f.calls[n]
@@ -157,7 +160,8 @@ func (f *facts) branch() string {
 			for _, mark := range []string{"On branch ", "Switched to a new branch '", "Switched to branch '", "## "} {
 				if rest, ok := strings.CutPrefix(row, mark); ok {
 					name, _, _ := strings.Cut(strings.TrimRight(rest, "'"), "...")
-					if name != "" && !strings.Contains(name, " ") && (mark != "## " || strings.Contains(c.Command(), "status")) {
+					if name != "" && !strings.Contains(name, " ") &&
+						(mark != "## " || strings.Contains(c.Command(), "status")) {
 						return name
 					}
 				}
@@ -167,7 +171,7 @@ func (f *facts) branch() string {
 	return ""
 }
 
-// ports are numbers that a text calls a port.
+// ports returns the numbers that a text calls a port.
 func ports(text string) []string {
 	var found []string
 	lower := strings.ToLower(text)
@@ -190,7 +194,7 @@ func ports(text string) []string {
 	return found
 }
 
-// urls are the addresses in a text.
+// urls returns the addresses in a text.
 func urls(text string) []string {
 	var found []string
 	for _, scheme := range []string{"https://", "http://"} {

@@ -15,21 +15,21 @@ const (
 	laterMost = 30   // how many of them
 )
 
-// goal is the task in the user's own words: the first request whole as far as it goes, then what the user said after it.
+// goal is the task in the user's own words: the first request as far as it fits, then what the user
+// said after it.
 func (f *facts) goal() section {
 	s := section{heading: headGoal, must: true}
 	first := true
-	if f.before != nil {
-		for _, it := range f.before.items(headGoal) {
-			it.weight = 70
-			if first {
-				it.weight = 100
-			}
-			first = false
-			s.items = append(s.items, it)
+	for _, it := range f.before.items(headGoal) {
+		it.weight = 70
+		if first {
+			it.weight = 100
 		}
+		first = false
+		s.items = append(s.items, it)
 	}
-	later := slices.DeleteFunc(slices.Clone(f.requests), func(r said) bool { return strings.HasPrefix(r.text, "/") && !strings.ContainsAny(r.text, " \n") })
+	later := slices.DeleteFunc(slices.Clone(f.requests),
+		func(r said) bool { return strings.HasPrefix(r.text, "/") && !strings.ContainsAny(r.text, " \n") })
 	for first && len(later) > 1 && small(later[0].text) {
 		later = later[1:] // a greeting is not the task
 	}
@@ -48,7 +48,7 @@ func (f *facts) goal() section {
 	if left := len(later) - laterMost; left > 0 {
 		stand := slices.DeleteFunc(slices.Clone(later[:left]), func(r said) bool { return !f.kept(headGoal, r.text) })
 		if left -= len(stand); left > 0 {
-			s.items = append(s.items, item{text: fmt.Sprintf("(%d earlier requests left out)", left), weight: 58})
+			s.add(58, fmt.Sprintf("(%d earlier requests left out)", left))
 		}
 		later = append(stand, later[len(later)-laterMost:]...)
 	}
@@ -75,7 +75,8 @@ func (f *facts) goal() section {
 	return bounded(s)
 }
 
-// bounded keeps what many pivots carry forward from growing without end: the task, and the newest requests, older ones short.
+// bounded limits what many pivots carry forward: the task and the newest requests stay, older ones
+// are shortened.
 func bounded(s section) section {
 	if over := len(s.items) - 1 - laterMost; over > 0 {
 		s.items = slices.Delete(s.items, 1, 1+over)
@@ -88,21 +89,13 @@ func bounded(s section) section {
 	return s
 }
 
-// small reports whether a request only says that the work shall go on.
+// small reports whether a request only tells the assistant to go on.
 func small(text string) bool {
 	text = strings.ToLower(strings.Trim(text, " .!\n"))
-	if len(text) > 24 {
-		return false
-	}
-	for _, w := range []string{"continue", "go on", "go ahead", "yes", "ok", "okay", "thanks", "thank you", "great", "good", "proceed", "please continue", "weiter", "ja", "danke", "mach weiter", "continue please", "oui", "sí", "si", "sigue", "yep", "yeah", "sure", "nice", "perfect", "do it", "keep going", "hi", "hello"} {
-		if text == w {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(goOn, text)
 }
 
-// constraints are the standing wishes of the user, and the instructions that were loaded.
+// constraints lists the user's instructions and the instruction files that were loaded.
 func (f *facts) constraints() section {
 	s := section{heading: headConstraints, must: true}
 	seen := map[string]bool{}
@@ -112,23 +105,22 @@ func (f *facts) constraints() section {
 			s.items = append(s.items, it)
 		}
 	}
-	if f.before != nil {
-		for _, it := range f.before.items(headConstraints) {
-			if f.dismissed[recall.Key(it.text)] {
-				continue
-			}
-			it.weight = 94
-			add(it)
+	for _, it := range f.before.items(headConstraints) {
+		if f.dismissed[recall.Key(it.text)] {
+			continue
 		}
+		it.weight = 94
+		add(it)
 	}
 	found := recall.Without(recall.Constraints(f.log), f.dismissed)
 	for i, c := range found {
-		// A rule does not fade: the first is as good as the last.
+		// A rule does not fade: the first counts as much as the last.
 		it := item{text: quote(c.Text, 400), weight: 90 + 3*(i+1)/len(found)}
 		if c.Preference {
 			it.weight -= 12
 		}
-		if lower := strings.ToLower(c.Text); strings.Contains(lower, "never") || strings.Contains(lower, "always") || strings.Contains(lower, "must") {
+		if lower := strings.ToLower(c.Text); strings.Contains(lower, "never") || strings.Contains(lower, "always") ||
+			strings.Contains(lower, "must") {
 			it.weight += 6
 		}
 		add(it)

@@ -1,6 +1,7 @@
-// Package offline answers: who writes the summary when no model is asked? It reads the log and quotes it: the task in the
-// user's own words, standing constraints, decisions, what was done to which file, which commands worked, what is still
-// broken, and what comes next. The same request gives the same summary, and everything in it stands in the log or was counted there.
+// Package offline writes summaries from the log alone, without a model. It quotes the task in the
+// user's own words, instructions, decisions, what was done to which file, which commands worked,
+// what is still broken, and what comes next. The same request gives the same summary, and
+// everything in it is in the log or was counted there.
 package offline
 
 import (
@@ -10,13 +11,15 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Name is what the summariser is called in receipts and on the command line.
+// Name is the summariser's name in receipts and on the command line.
 const Name = "offline"
 
-// DefaultBudget is how many tokens a summary may have when the request does not say: enough for a session of a day in practice.
+// DefaultBudget is how many tokens a summary may have if the request does not say: in practice
+// enough for a day's session.
 const DefaultBudget = 6000
 
-// Summarizer writes summaries without a model. The zero value is ready, and safe for concurrent use.
+// Summarizer writes summaries without a model. The zero value is ready, and safe for concurrent
+// use.
 type Summarizer struct{}
 
 var _ pivot.Summarizer = (*Summarizer)(nil)
@@ -30,9 +33,10 @@ func (*Summarizer) Name() string { return Name }
 // Limit is 0: a log of any size is read.
 func (*Summarizer) Limit() int { return 0 }
 
-// Summarize writes the summary of r.Past: of all that was said and done up to the cut, whatever earlier summaries said of it. What stood in r.Previous and
-// still holds is left out last. Without r.Past it is the summary of r.Log, with what r.Previous said carried forward. It fails only when ctx has ended. The usage of
-// its answer is zero: nothing was sent anywhere.
+// Summarize summarises r.Past: all that was said and done up to the cut, whatever earlier summaries
+// said about it. What r.Previous contained and still holds is dropped last. Without r.Past it
+// summarises r.Log and carries forward what r.Previous said. It fails only if ctx has ended. The
+// usage of its answer is zero: nothing was sent anywhere.
 func (*Summarizer) Summarize(ctx context.Context, r pivot.Request) (pivot.Answer, error) {
 	if err := ctx.Err(); err != nil {
 		return pivot.Answer{}, err
@@ -52,8 +56,9 @@ func (*Summarizer) Summarize(ctx context.Context, r pivot.Request) (pivot.Answer
 	return pivot.Answer{Text: text, Finish: "stop", Model: Name}, nil
 }
 
-// budget is how many tokens the summary may have: what is asked for, but not more than the earlier
-// summary and three quarters of what was appended since, so that it is smaller than what it stands for.
+// budget returns how many tokens the summary may have: the requested number, but at most the
+// earlier summary plus three quarters of what was appended since, so that it is smaller than what
+// it replaces.
 func budget(r pivot.Request, log []session.Message) int {
 	most := r.Budget
 	if most <= 0 {
@@ -78,8 +83,8 @@ func budget(r pivot.Request, log []session.Message) int {
 	return min(most, max(estimate(r.Previous)+replaced*3/4, 400))
 }
 
-// estimate says how many tokens a text has at most, for the tokenisers in use: three ASCII bytes a token, and
-// one token for each other character.
+// estimate returns the most tokens that a text can have with the tokenisers in use: one for three
+// ASCII bytes, and one for each other character.
 func estimate(text string) int {
 	ascii, other := 0, 0
 	for i := 0; i < len(text); i++ {

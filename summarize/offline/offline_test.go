@@ -134,9 +134,11 @@ func TestSummarize_mergesWithoutForgetting(t *testing.T) {
 	third.Log, third.Previous = s.Messages[2*cut:], text
 	text = summarize(t, third)
 	for _, want := range []string{
-		"larder should know when things go off", "Never touch the Store type", "only use the standard library", "Always wrap errors with %w",
+		"larder should know when things go off", "Never touch the Store type", "only use the standard library",
+		"Always wrap errors with %w",
 		"the port stays 8417", "do not push", "pointer-free `BestBefore", "Root cause: `run` increments",
-		"`internal/expiry/expiry.go`: created, edited 2 times (+39 −0)", "TestFeed_foldsLongLines", "\"Fold lines at 75 octets\"",
+		"`internal/expiry/expiry.go`: created, edited 2 times (+39 −0)", "TestFeed_foldsLongLines",
+		"\"Fold lines at 75 octets\"",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("after three pivots %q is missing in\n%s", want, text)
@@ -193,8 +195,10 @@ func TestSummarize_resolvedFailuresAreNotCarried(t *testing.T) {
 }
 
 func TestSummarize_foreignSummaryIsQuotedWithinBounds(t *testing.T) {
-	foreign := "# Summary\n\nThe team wants a parser.\n" + strings.Repeat("Detail about the grammar of the language.\n", 2000) + "Last word."
-	r := pivot.Request{Log: fixture(t, `[{"role":"user","text":"Go on with the parser."}]`), Previous: foreign, Budget: 8000}
+	foreign := "# Summary\n\nThe team wants a parser.\n" +
+		strings.Repeat("Detail about the grammar of the language.\n", 2000) + "Last word."
+	r := pivot.Request{Log: fixture(t, `[{"role":"user","text":"Go on with the parser."}]`), Previous: foreign,
+		Budget: 8000}
 	text := summarize(t, r)
 	if !strings.Contains(text, "The team wants a parser.") || !strings.Contains(text, "Last word.") {
 		t.Errorf("head and tail of the earlier summary are missing in\n%s", text)
@@ -211,7 +215,8 @@ func TestSummarize_foreignSummaryIsQuotedWithinBounds(t *testing.T) {
 func TestSummarize_waitsForTheUser(t *testing.T) {
 	log := fixture(t, `[{"role":"user","text":"Write the exporter."},{"role":"assistant","text":"The format is open. Should dates be written in UTC?"}]`)
 	text := summarize(t, pivot.Request{Log: log, Budget: 2000})
-	if want := "Wait for the user's answer to: \"Should dates be written in UTC?\""; !strings.Contains(sectionOf(text, headNext), want) {
+	if want := "Wait for the user's answer to: \"Should dates be written in UTC?\""; !strings.Contains(sectionOf(text,
+		headNext), want) {
 		t.Errorf("no %q in\n%s", want, text)
 	}
 	log = append(log, fixture(t, `[{"role":"user","text":"Yes."}]`)...)
@@ -230,8 +235,11 @@ func TestSummarize_focusKeepsWhatMatchesIt(t *testing.T) {
 	plain := summarize(t, r)
 	r.Focus = "reminders scheduler race"
 	focused := summarize(t, r)
-	if strings.Contains(plain, "internal/remind/scheduler.go") || !strings.Contains(focused, "internal/remind/scheduler.go") {
-		t.Errorf("the file of the focus: without it %v, with it %v; want false, true\n%s", strings.Contains(plain, "internal/remind/scheduler.go"), strings.Contains(focused, "internal/remind/scheduler.go"), focused)
+	if strings.Contains(plain, "internal/remind/scheduler.go") ||
+		!strings.Contains(focused, "internal/remind/scheduler.go") {
+		t.Errorf("the file of the focus: without it %v, with it %v; want false, true\n%s",
+			strings.Contains(plain, "internal/remind/scheduler.go"),
+			strings.Contains(focused, "internal/remind/scheduler.go"), focused)
 	}
 }
 
@@ -259,11 +267,17 @@ func TestSummarize_oddLogs(t *testing.T) {
 		"text only":    fixture(t, `[{"role":"user","text":"hi"},{"role":"assistant","text":"hello"}]`),
 		"tools only":   fixture(t, `[{"tool":"read","input":{"filePath":"a"},"output":"x"}]`),
 		"unknown tool": fixture(t, `[{"tool":"teleport","input":{"to":[1,2]},"output":"x"},{"tool":"","input":{},"output":""}]`),
-		"no parts":     {{MessageInfo: session.MessageInfo{Role: session.User}}, {MessageInfo: session.MessageInfo{Role: session.Assistant}}},
-		"no state":     {{MessageInfo: session.MessageInfo{Role: session.Assistant}, Parts: []session.Part{{Type: session.ToolPart}}}},
-		"bad bytes":    {{MessageInfo: session.MessageInfo{ID: "m", Role: session.User}, Parts: []session.Part{{Type: session.TextPart, Text: "never \xff\xfe\x00 stop\x1b[31m"}}}},
-		"giant line":   {{MessageInfo: session.MessageInfo{ID: "m", Role: session.User}, Parts: []session.Part{{Type: session.TextPart, Text: giant}}}},
-		"bad input":    {{MessageInfo: session.MessageInfo{Role: session.Assistant}, Parts: []session.Part{{Type: session.ToolPart, Tool: "bash", State: &session.ToolState{Status: session.Completed, Input: jsontext.Value(`{"command":`)}}}}},
+		"no parts": {{MessageInfo: session.MessageInfo{Role: session.User}},
+			{MessageInfo: session.MessageInfo{Role: session.Assistant}}},
+		"no state": {{MessageInfo: session.MessageInfo{Role: session.Assistant},
+			Parts: []session.Part{{Type: session.ToolPart}}}},
+		"bad bytes": {{MessageInfo: session.MessageInfo{ID: "m", Role: session.User},
+			Parts: []session.Part{{Type: session.TextPart, Text: "never \xff\xfe\x00 stop\x1b[31m"}}}},
+		"giant line": {{MessageInfo: session.MessageInfo{ID: "m", Role: session.User},
+			Parts: []session.Part{{Type: session.TextPart, Text: giant}}}},
+		"bad input": {{MessageInfo: session.MessageInfo{Role: session.Assistant},
+			Parts: []session.Part{{Type: session.ToolPart, Tool: "bash",
+				State: &session.ToolState{Status: session.Completed, Input: jsontext.Value(`{"command":`)}}}}},
 	} {
 		text := summarize(t, pivot.Request{Log: log, Budget: 1000})
 		if !strings.HasPrefix(text, origin) || estimate(text) > 1000 {
@@ -286,7 +300,8 @@ func TestSummarize_endsWithItsContext(t *testing.T) {
 // countings are what the summary computes: their numbers need not stand in the log.
 var countings = regexp.MustCompile(`\(\+\d+ −\d+\)|\d+ times|of \d+ runs \d+ failed|\(\d+ failures since|and \d+ more|\(\d+ (?:more|older|earlier)[^)]*\)|exit status \d+`)
 
-// TestSummarize_inventsNothing holds every word with a digit, a slash, a dot or an underscore in it to the log.
+// TestSummarize_inventsNothing holds every word with a digit, a slash, a dot or an underscore in it
+// to the log.
 func TestSummarize_inventsNothing(t *testing.T) {
 	s := example(t)
 	cut := len(s.Messages) / 2
@@ -310,7 +325,8 @@ func TestSummarize_inventsNothing(t *testing.T) {
 	}
 }
 
-// everything is all text of a log, with white space joined and emphasis taken off, as quotes have it.
+// everything is all text of a log, with white space joined and emphasis taken off, as quotes have
+// it.
 func everything(s *session.Session) string {
 	var b strings.Builder
 	for i := range s.Messages {
@@ -366,7 +382,8 @@ func fixture(t testing.TB, text string) []session.Message {
 		p := session.Part{ID: fmt.Sprintf("prt_%d", i), Type: session.TextPart, Text: row.Text}
 		if row.Tool != nil {
 			m.Role = session.Assistant
-			p = session.Part{ID: p.ID, Type: session.ToolPart, Tool: *row.Tool, State: &session.ToolState{Status: session.Completed, Input: row.Input, Output: row.Output}}
+			p = session.Part{ID: p.ID, Type: session.ToolPart, Tool: *row.Tool,
+				State: &session.ToolState{Status: session.Completed, Input: row.Input, Output: row.Output}}
 			if row.Exit != nil {
 				p.State.Metadata = jsontext.Value(fmt.Sprintf(`{"exit":%d}`, *row.Exit))
 			}
@@ -443,14 +460,16 @@ func TestSummarize_tailSettlesWhatTheLogLeftOpen(t *testing.T) {
 		{"role":"assistant","text":"The exporter writes UTC now."}]`)
 	r := pivot.Request{Log: log, Budget: 2000}
 	alone := summarize(t, r)
-	for _, want := range []string{"Wait for the user's answer", "`go test ./export` failed", "Finish: \"Write the exporter\""} {
+	for _, want := range []string{"Wait for the user's answer", "`go test ./export` failed",
+		"Finish: \"Write the exporter\""} {
 		if !strings.Contains(alone, want) {
 			t.Errorf("without a tail: no %q in\n%s", want, alone)
 		}
 	}
 	r.Tail = tail
 	text := summarize(t, r)
-	for _, gone := range []string{"Wait for the user's answer", "`go test ./export` failed", "Finish: \"Write the exporter\"", "The exporter writes UTC now"} {
+	for _, gone := range []string{"Wait for the user's answer", "`go test ./export` failed",
+		"Finish: \"Write the exporter\"", "The exporter writes UTC now"} {
 		if strings.Contains(text, gone) {
 			t.Errorf("with a tail: %q stands in\n%s", gone, text)
 		}

@@ -9,11 +9,17 @@ import (
 // summary is an earlier summary of this package, read back.
 type summary struct{ sections map[string][]item }
 
-// items are the bullets below a heading, as they were written. What only said that something was left out is not among them.
-func (s *summary) items(heading string) []item { return slices.Clone(s.sections[heading]) }
+// items returns the bullets below a heading as they were written, without notes of what was left
+// out. A nil summary has none.
+func (s *summary) items(heading string) []item {
+	if s == nil {
+		return nil
+	}
+	return slices.Clone(s.sections[heading])
+}
 
-// parse reads back what write wrote; ok is false for a text that somebody else wrote. What was added below its sections by others
-// is not read.
+// parse reads back what write wrote, without what others added below its sections; ok is false for
+// a text by somebody else.
 func parse(text string) (s *summary, ok bool) {
 	at := strings.Index(text, origin)
 	if at < 0 {
@@ -33,11 +39,11 @@ func parse(text string) (s *summary, ok bool) {
 			heading = ""
 		case heading == "":
 		case strings.HasPrefix(row, "- "):
-			if bullet := withoutNote(row[2:]); !strings.HasSuffix(bullet, " left out)") {
-				s.sections[heading] = append(s.sections[heading], item{text: bullet})
-			} else {
-				s.sections[heading] = append(s.sections[heading], item{})
+			bullet := withoutNote(row[2:])
+			if strings.HasSuffix(bullet, " left out)") {
+				bullet = ""
 			}
+			s.sections[heading] = append(s.sections[heading], item{text: bullet})
 		case strings.HasPrefix(row, "  "):
 			if n := len(s.sections[heading]); n > 0 && s.sections[heading][n-1].text != "" {
 				last := &s.sections[heading][n-1]
@@ -51,9 +57,10 @@ func parse(text string) (s *summary, ok bool) {
 	return s, true
 }
 
-var headings = []string{headGoal, headConstraints, headDecisions, headDone, headCommands, headUnresolved, headProgress, headNext, headFiles, headFacts, headEarlier}
+var headings = []string{headGoal, headConstraints, headDecisions, headDone, headCommands, headUnresolved, headProgress,
+	headNext, headFiles, headFacts, headEarlier}
 
-// parseChange reads back a line of the files that changed.
+// parseChange reads back a line about a changed file.
 func parseChange(text string) (change, bool) {
 	if !strings.HasPrefix(text, "`") {
 		return change{}, false
@@ -100,7 +107,7 @@ func parseChange(text string) (change, bool) {
 	return c, true
 }
 
-// mergeChange adds what an earlier summary said about a file to what is known now.
+// mergeChange adds what an earlier summary said about a file.
 func mergeChange(changes []change, old change) []change {
 	for i := range changes {
 		c := &changes[i]

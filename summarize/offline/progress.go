@@ -8,12 +8,13 @@ import (
 	"github.com/winnowhq/winnow/recall"
 )
 
-// progress is what was being done when the log ended: the item at work, the last statement, the last calls, what is untested.
+// progress describes what was being done when the log ended: the current item, the last statement,
+// the last calls, what is untested.
 func (f *facts) progress() section {
 	s := section{heading: headProgress}
 	for i := range f.todos {
 		if f.todos[i].Status == "in_progress" {
-			s.items = append(s.items, item{text: "At work: " + quote(f.todos[i].Text, 240), weight: 80})
+			s.add(80, "At work: "+quote(f.todos[i].Text, 240))
 		}
 	}
 	if n := len(f.answers); n > 0 && !f.waiting && !f.spoken {
@@ -28,14 +29,14 @@ func (f *facts) progress() section {
 		}
 		s.items = append(s.items, it)
 		if n > 1 && len(text) < 40 && len(f.answers[n-2].text) >= 40 { // "Done."
-			s.items = append(s.items, item{text: "The statement before it: " + quote(f.answers[n-2].text, 500), weight: 66})
+			s.add(66, "The statement before it: "+quote(f.answers[n-2].text, 500))
 		}
 	}
 	if text := f.lastCalls(); text != "" && len(f.tail) == 0 {
-		s.items = append(s.items, item{text: "The last calls: " + text, weight: 68})
+		s.add(68, "The last calls: "+text)
 	}
 	if text := f.untested(); text != "" {
-		s.items = append(s.items, item{text: "Changed since tests last ran: " + text, weight: 70})
+		s.add(70, "Changed since tests last ran: "+text)
 	}
 	s.items = append(s.items, f.interrupted()...)
 	if len(f.calls) == 0 && len(f.answers) == 0 && f.before != nil {
@@ -83,7 +84,7 @@ func (f *facts) lastCalls() string {
 	return strings.Join(slices.Compact(did), "; ")
 }
 
-// untested are the files that changed after the newest run of tests.
+// untested names the files that changed after the last test run.
 func (f *facts) untested() string {
 	ran := -1
 	for n := range f.ran {
@@ -106,7 +107,7 @@ func (f *facts) untested() string {
 	return strings.Join(names, ", ")
 }
 
-// changedAt is the position of the newest call that changed a file, -1 when none did.
+// changedAt returns the position of the newest call that changed a file, -1 if there is none.
 func (f *facts) changedAt(name string) int {
 	if f.changed == nil {
 		f.changed = map[string]int{}
@@ -125,28 +126,26 @@ func (f *facts) changedAt(name string) int {
 	return -1
 }
 
-// planned are words of sentences in which the assistant says what it will do, or what is left.
-var planned = []string{"next i will", "next i'll", "next, i", "next step", "next:", "remaining", "still need to", "still to do", "still missing", "left to do", "todo:", "i will now", "i'll now", "then i will", "then i'll", "after that", "next up", "als nächstes", "noch offen", "danach", "ensuite", "il reste", "a continuación", "falta ", "luego "}
-
-// next is what comes next: the question that waits, the request that was not answered, open todos, the assistant's plan, and what follows from failures.
+// next lists what comes next: the question that waits, the unanswered request, open todos, the
+// assistant's plan, and what follows from failures.
 func (f *facts) next() section {
 	s := section{heading: headNext, must: true}
 	if f.waiting {
-		s.items = append(s.items, item{text: "Wait for the user's answer to: " + quote(f.question.Text, 400), weight: 100})
+		s.add(100, "Wait for the user's answer to: "+quote(f.question.Text, 400))
 	}
 	if n := len(f.requests); n > 0 && len(f.tail) == 0 && f.unanswered(f.requests[n-1].message) {
-		s.items = append(s.items, item{text: "Answer the user's last message: " + quote(f.requests[n-1].text, 500), weight: 99})
+		s.add(99, "Answer the user's last message: "+quote(f.requests[n-1].text, 500))
 	}
 	if n := len(f.requests); n > 0 && !f.waiting && len(s.items) == 0 && !f.asked && (len(f.tail) > 0 || !f.closed()) {
-		s.items = append(s.items, item{text: "Carry on with the user's last message: " + quote(f.requests[n-1].text, 200), weight: 98})
+		s.add(98, "Carry on with the user's last message: "+quote(f.requests[n-1].text, 200))
 	}
 	for i := range f.todos {
 		t := &f.todos[i]
 		switch {
 		case t.Status == "in_progress":
-			s.items = append(s.items, item{text: "Finish: " + quote(t.Text, 240), weight: 97})
+			s.add(97, "Finish: "+quote(t.Text, 240))
 		case t.Open():
-			s.items = append(s.items, item{text: "Open: " + quote(t.Text, 240), weight: 92 - min(10, i)})
+			s.add(92-min(10, i), "Open: "+quote(t.Text, 240))
 		}
 	}
 	if !f.spoken && !f.asked {
@@ -155,7 +154,7 @@ func (f *facts) next() section {
 	for i := range slices.Backward(f.failures) {
 		e := &f.failures[i]
 		if e.Kind == call.Test || e.Kind == call.Build || len(s.items) == 0 && e.Kind != call.Look && e.Kind != "" {
-			s.items = append(s.items, item{text: "Make " + code(f.shortLine(stripFolder(e.Target)), 200) + " work, it fails", weight: 86})
+			s.add(86, "Make "+code(f.shortLine(stripFolder(e.Target)), 200)+" work, it fails")
 			break
 		}
 	}
@@ -163,26 +162,29 @@ func (f *facts) next() section {
 		s.items = f.before.items(headNext)
 	}
 	if len(s.items) == 0 && len(f.tail) > 0 {
-		s.items = append(s.items, item{text: "Carry on with the messages that follow this summary", weight: 80})
+		s.add(80, "Carry on with the messages that follow this summary")
 	}
 	if len(s.items) == 0 && len(f.requests) > 0 {
-		s.items = append(s.items, item{text: "Nothing was left open; the last request was " + quote(f.requests[len(f.requests)-1].text, 240), weight: 80})
+		s.add(80, "Nothing was left open; the last request was "+quote(f.requests[len(f.requests)-1].text, 240))
 	}
 	return s
 }
 
-// closed reports whether the assistant ended its turn: its newest text came after the newest request and no call came after it.
+// closed reports whether the assistant ended its turn: its newest text came after the newest
+// request and no call came after it.
 func (f *facts) closed() bool {
 	n := len(f.answers)
-	return n > 0 && f.answers[n-1].closing && (len(f.requests) == 0 || f.answers[n-1].message > f.requests[len(f.requests)-1].message)
+	return n > 0 && f.answers[n-1].closing &&
+		(len(f.requests) == 0 || f.answers[n-1].message > f.requests[len(f.requests)-1].message)
 }
 
 // unanswered reports whether nothing but user messages follows a message.
 func (f *facts) unanswered(message int) bool {
-	return f.byMessage[message+1] >= len(f.calls) && (len(f.answers) == 0 || f.answers[len(f.answers)-1].message < message)
+	return f.byMessage[message+1] >= len(f.calls) &&
+		(len(f.answers) == 0 || f.answers[len(f.answers)-1].message < message)
 }
 
-// plan is what the assistant said last about what it will do.
+// plan returns what the assistant last said it would do.
 func (f *facts) plan() []item {
 	for n := len(f.answers) - 1; n >= max(0, len(f.answers)-6); n-- {
 		a := f.answers[n]
@@ -193,7 +195,7 @@ func (f *facts) plan() []item {
 		var all []item
 		for i, s := range sentences {
 			lower := strings.ToLower(s)
-			if len(s) > 500 || !slices.ContainsFunc(planned, func(w string) bool { return strings.Contains(lower, w) }) {
+			if len(s) > 500 || !has(lower, planned) {
 				continue
 			}
 			all = append(all, item{text: "Planned: " + quote(s, 400), weight: 94 - (len(f.answers) - n)})

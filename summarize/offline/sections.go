@@ -1,9 +1,10 @@
 package offline
 
-// sections are all that was found, in the order in which it is written.
+// sections returns everything that was found, in the order in which it is written.
 func (f *facts) sections() []section {
 	all := []section{
-		f.goal(), f.constraints(), f.decisions(), f.done(), f.commands(), f.unresolved(), f.progress(), f.next(), f.relevant(), f.keyFacts(), f.earlier(),
+		f.goal(), f.constraints(), f.decisions(), f.done(), f.commands(), f.unresolved(), f.progress(), f.next(),
+		f.relevant(), f.keyFacts(), f.earlier(),
 	}
 	for i := range all {
 		all[i] = f.settle(all[i])
@@ -11,25 +12,21 @@ func (f *facts) sections() []section {
 	return all
 }
 
-// earlierSize is how many bytes of a summary that somebody else wrote are kept: about as much as models write.
+// earlierSize is how many bytes of somebody else's summary are kept: about as much as models write.
 const earlierSize = 9000
 
-// earlier keeps a summary that this package did not write: it cannot be taken apart safely, so that it is quoted.
+// earlier quotes a summary that this package did not write, because it cannot be parsed safely.
 func (f *facts) earlier() section {
-	s := section{heading: headEarlier}
+	if f.before == nil && f.foreign != "" {
+		written := item{text: "Written by another summariser:", more: block(f.foreign, earlierSize), weight: 85}
+		return section{heading: headEarlier, items: []item{written}}
+	}
+	s := section{heading: headEarlier, items: f.quoted}
 	if f.before != nil {
 		s.items = f.before.items(headEarlier)
-		for i := range s.items {
-			s.items[i].weight = 80
-		}
-		return s
 	}
-	if f.foreign == "" {
-		for _, it := range f.quoted {
-			it.weight = 80
-			s.items = append(s.items, it)
-		}
-		return s
+	for i := range s.items {
+		s.items[i].weight = 80
 	}
-	return section{heading: headEarlier, items: []item{{text: "Written by another summariser:", more: block(f.foreign, earlierSize), weight: 85}}}
+	return s
 }

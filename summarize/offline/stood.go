@@ -7,8 +7,9 @@ import (
 	"github.com/winnowhq/winnow/recall"
 )
 
-// standing are the beginnings of what an earlier summary of this package said, by heading. The summary is made from the log; this says only which of
-// what the log has was worth a line before, so that it is not left out for what is merely newer.
+// standing returns the beginnings of what an earlier summary of this package said, by heading. The
+// new summary is made from the log; this only tells which facts were worth a line before, so that
+// they are not dropped for what is merely newer.
 func standing(previous string) map[string][]string {
 	s, ok := parse(previous)
 	if !ok {
@@ -26,13 +27,15 @@ func standing(previous string) map[string][]string {
 	return stood
 }
 
-// beginning is what an item is known by from one summary to the next: the path or command that it begins with, else its first words.
+// beginning identifies an item from one summary to the next: by the path or command that it begins
+// with, or by its first words.
 func beginning(text string) string {
 	if strings.HasPrefix(text, "`") {
 		return "`" + first(text)
 	}
 	text = strings.ToLower(text)
-	for _, label := range []string{"the assistant's last statement", "the statement before it", "reported", "then", "the user asked"} {
+	for _, label := range []string{"the assistant's last statement", "the statement before it", "reported", "then",
+		"the user asked"} {
 		if rest, ok := strings.CutPrefix(text, label); ok {
 			if _, quoted, ok := strings.Cut(rest, ": "); ok {
 				text = quoted
@@ -46,7 +49,7 @@ func beginning(text string) string {
 	return text
 }
 
-// kept reports whether the last summary had this below a heading.
+// kept reports whether the last summary had this text below a heading.
 func (f *facts) kept(heading, text string) bool {
 	if len(f.stood[heading]) == 0 {
 		return false
@@ -60,10 +63,12 @@ func (f *facts) kept(heading, text string) bool {
 	})
 }
 
-// stays is what an item weighs more that the last summary had: rules, decisions and values are the last to go, and outcomes of commands the first.
+// stays is the extra weight of an item that the last summary had: decisions and values are dropped
+// last, outcomes of commands first.
 var stays = map[string]int{headDecisions: 80, headFacts: 80, headDone: 60, headFiles: 40, headCommands: 25}
 
-// settle lets what stood before stay before what is new, and says behind each item what of it no longer holds.
+// settle adds weight to items that the last summary had, and notes which values in an item no
+// longer hold.
 func (f *facts) settle(s section) section {
 	for i := range s.items {
 		it := &s.items[i]
@@ -87,10 +92,10 @@ func (f *facts) settle(s section) section {
 	return s
 }
 
-// since begins what is said behind an item of which something no longer holds.
+// since begins the note after an item of which something no longer holds.
 const since = " [since then: "
 
-// withoutNote takes such a remark off a line that is read back.
+// withoutNote removes such a note from a line that is read back.
 func withoutNote(text string) string {
 	if at := strings.LastIndex(text, since); at > 0 && strings.HasSuffix(text, "]") {
 		return text[:at]
@@ -98,7 +103,7 @@ func withoutNote(text string) string {
 	return text
 }
 
-// agreed are the values that were agreed on, with what they were before.
+// agreed lists the values agreed on, with what they were before.
 func (f *facts) agreed() []item {
 	var all []item
 	for i := range f.values {
@@ -126,10 +131,11 @@ func (f *facts) agreed() []item {
 	return f.heaviest(headFacts, all, mostValues)
 }
 
-// mostValues is how many values are told that the last summary did not tell: a screenful.
+// mostValues is how many values are listed that the last summary did not list: a screenful.
 const mostValues = 24
 
-// heaviest leaves so many items, and all that the last summary had, in their order.
+// heaviest keeps the heaviest items, at most the given number, and all that the last summary had,
+// in their order.
 func (f *facts) heaviest(heading string, items []item, most int) []item {
 	if len(items) <= most {
 		return items

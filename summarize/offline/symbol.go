@@ -5,10 +5,7 @@ import (
 	"strings"
 )
 
-// definitions begin lines that define something, in the languages that agents mostly write.
-var definitions = []string{"func ", "def ", "async def ", "class ", "type ", "fn ", "pub fn ", "pub async fn ", "async fn ", "function ", "async function ", "export function ", "export async function ", "export default function ", "export const ", "export class ", "export interface ", "export type ", "interface ", "struct ", "pub struct ", "enum ", "pub enum ", "trait ", "impl ", "module ", "const ", "public class ", "public interface ", "public static ", "public ", "private ", "protected ", "static "}
-
-// symbols are the names that a piece of code defines, or the headings of a text, in their order.
+// symbols returns the names that a piece of code defines, or the headings of a text, in order.
 func symbols(name, text string, most int) []string {
 	var names []string
 	prose := strings.HasSuffix(name, ".md") || strings.HasSuffix(name, ".mdx")
@@ -25,15 +22,16 @@ func symbols(name, text string, most int) []string {
 			continue
 		}
 		if prose {
-			if heading := strings.TrimSpace(strings.TrimLeft(trimmed, "#")); !fenced && strings.HasPrefix(row, "#") && len(heading) < 60 && len(names) < most {
+			if heading := strings.TrimSpace(strings.TrimLeft(trimmed, "#")); !fenced && strings.HasPrefix(row, "#") &&
+				len(heading) < 60 && len(names) < most {
 				names = append(names, "\""+line(heading, 60)+"\"")
 			}
 			continue
 		}
 		name := ""
 		for _, d := range definitions {
-			if rest, ok := strings.CutPrefix(trimmed, d); ok {
-				if d == "const " && row[0] != 'c' {
+			if rest, ok := strings.CutPrefix(trimmed, d+" "); ok {
+				if d == "const" && row[0] != 'c' {
 					break // inside of a function
 				}
 				name = defined(d, rest)
@@ -49,17 +47,18 @@ func symbols(name, text string, most int) []string {
 	return names
 }
 
-// defined is the name behind a defining word, "" where none follows.
+// defined returns the name after a defining word, or "".
 func defined(word, rest string) string {
-	if word == "func " && strings.HasPrefix(rest, "(") { // a method: its receiver is not its name
+	if word == "func" && strings.HasPrefix(rest, "(") { // a method: its receiver is not its name
 		_, after, ok := strings.Cut(rest, ") ")
 		if !ok {
 			return ""
 		}
 		rest = after
 	}
-	if strings.HasPrefix(word, "pub") && (word == "public " || word == "public static ") || word == "private " || word == "protected " || word == "static " {
-		// Java and its kin: the name stands before the parenthesis.
+	switch word {
+	case "public", "public static", "private", "protected", "static":
+		// Java and similar languages: the name precedes the parenthesis.
 		head, _, ok := strings.Cut(rest, "(")
 		if !ok {
 			return ""
@@ -71,7 +70,8 @@ func defined(word, rest string) string {
 		rest = fields[len(fields)-1]
 	}
 	end := 0
-	for end < len(rest) && (rest[end] == '_' || rest[end] == '$' || rest[end] >= '0' && rest[end] <= '9' || rest[end] >= 'a' && rest[end] <= 'z' || rest[end] >= 'A' && rest[end] <= 'Z' || rest[end] >= 0x80) {
+	for end < len(rest) && (rest[end] == '_' || rest[end] == '$' || rest[end] >= '0' && rest[end] <= '9' ||
+		rest[end] >= 'a' && rest[end] <= 'z' || rest[end] >= 'A' && rest[end] <= 'Z' || rest[end] >= 0x80) {
 		end++
 	}
 	if end < 2 || end > 60 {

@@ -13,7 +13,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// A summary says of files what the commands did to them, no more, and of what may not have been reached that it is not sure.
+// A summary says of files what the commands did to them, no more, and of what may not have been
+// reached that it is not sure.
 func TestCases_whatASummarySaysOfFiles(t *testing.T) {
 	for _, c := range shelltest.Cases {
 		input, err := json.Marshal(map[string]string{"command": c.Command})
@@ -21,12 +22,16 @@ func TestCases_whatASummarySaysOfFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		log := []session.Message{
-			{MessageInfo: session.MessageInfo{ID: "msg_1", Role: session.User}, Parts: []session.Part{{Type: session.TextPart, Text: "Do it."}}},
-			{MessageInfo: session.MessageInfo{ID: "msg_2", Role: session.Assistant}, Parts: []session.Part{{Type: session.ToolPart, Tool: "bash", CallID: "c",
-				State: &session.ToolState{Status: session.Completed, Input: input, Metadata: []byte(`{"exit":0}`)}}}},
+			{MessageInfo: session.MessageInfo{ID: "msg_1", Role: session.User},
+				Parts: []session.Part{{Type: session.TextPart, Text: "Do it."}}},
+			{MessageInfo: session.MessageInfo{ID: "msg_2", Role: session.Assistant},
+				Parts: []session.Part{{Type: session.ToolPart, Tool: "bash", CallID: "c",
+					State: &session.ToolState{Status: session.Completed, Input: input,
+						Metadata: []byte(`{"exit":0}`)}}}},
 		}
 		var got []string
-		for row := range strings.Lines(sectionOf(summarize(t, pivot.Request{Log: log, Directory: "/repo", Budget: 4000}), headDone)) {
+		for row := range strings.Lines(sectionOf(summarize(t,
+			pivot.Request{Log: log, Directory: "/repo", Budget: 4000}), headDone)) {
 			if rest, ok := strings.CutPrefix(strings.TrimSpace(row), "- `"); ok {
 				rest, _, _ = strings.Cut(rest, " (+")
 				rest, _, _ = strings.Cut(rest, ": `") // how it was edited

@@ -10,14 +10,15 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// unresolved are the errors after which nothing of their kind worked, and the calls that never ended. Newest first.
+// unresolved lists the errors after which nothing of their kind worked, and calls that never ended,
+// newest first.
 func (f *facts) unresolved() section {
 	s := section{heading: headUnresolved, must: true}
 	same := map[string]bool{}
 	listed := 0
 	for i := range slices.Backward(f.failures) {
 		e := &f.failures[i]
-		// One cause shows in several commands; the newest says it.
+		// One cause shows in several commands; the newest is listed.
 		if key := string(e.Kind) + strings.Join(e.Lines[:min(1, len(e.Lines))], ""); len(e.Lines) > 0 {
 			if same[key] {
 				listed++
@@ -39,20 +40,18 @@ func (f *facts) unresolved() section {
 		s.items = append(s.items, it)
 	}
 	if n := len(f.failures) - len(s.items) - listed; n > 0 {
-		s.items = append(s.items, item{text: fmt.Sprintf("(%d older failures left out)", n), weight: 50})
+		s.add(50, fmt.Sprintf("(%d older failures left out)", n))
 	}
-	if f.before != nil {
-		for _, it := range f.before.items(headUnresolved) {
-			if !f.settled(first(it.text)) {
-				it.weight = 75
-				s.items = append(s.items, it)
-			}
+	for _, it := range f.before.items(headUnresolved) {
+		if !f.settled(first(it.text)) {
+			it.weight = 75
+			s.items = append(s.items, it)
 		}
 	}
 	return s
 }
 
-// failed says which call failed, how, and how often.
+// failed describes which call failed, how, and how often.
 func (f *facts) failed(e *recall.Failure) string {
 	target := stripFolder(e.Target)
 	text := ""
@@ -75,16 +74,18 @@ func (f *facts) failed(e *recall.Failure) string {
 	return text
 }
 
-// settled reports whether something in this log made an earlier failure good: the same command or one that covers it worked, or the same file
-// was changed.
+// settled reports whether this log resolved an earlier failure: the same command or one that covers
+// it ran, or the same file was changed.
 func (f *facts) settled(target string) bool {
 	earlier := call.Main(call.Invocations(target))
-	if weak := earlier == nil || earlier.Kind == call.Look || earlier.Kind == call.Perform; weak && len(f.calls) > recall.Attempt {
+	if weak := earlier == nil || earlier.Kind == call.Look ||
+		earlier.Kind == call.Perform; weak && len(f.calls) > recall.Attempt {
 		return true // it was needed for something that has been done in another way since, or given up
 	}
 	if len(f.calls) > recall.Overtaken {
 		for n := range f.calls {
-			if c := &f.calls[n]; c.Outcome.Known && !c.Outcome.Failed && c.Main != nil && earlier != nil && (c.Main.Kind == earlier.Kind || c.Main.Kind == call.Test) {
+			if c := &f.calls[n]; c.Outcome.Known && !c.Outcome.Failed && c.Main != nil && earlier != nil &&
+				(c.Main.Kind == earlier.Kind || c.Main.Kind == call.Test) {
 				return true
 			}
 		}
@@ -111,13 +112,15 @@ func (f *facts) settled(target string) bool {
 	return false
 }
 
-// interrupted are the calls that had not ended when the log did.
+// interrupted lists the calls that had not ended when the log did.
 func (f *facts) interrupted() []item {
 	if len(f.tail) > 0 {
 		return nil // the tail says how it went on
 	}
 	var all []item
-	last := -1 // the newest message with a call that ended: what is older and open has lost its result, and is not going on
+	// the newest message with a call that ended: what is older and open has lost its result, and is
+	// not going on
+	last := -1
 	for n := range f.calls {
 		if f.calls[n].Outcome.Known || f.calls[n].Status == session.Completed {
 			last = f.calls[n].Message
@@ -140,12 +143,13 @@ func (f *facts) interrupted() []item {
 	return append(all, f.stopped()...)
 }
 
-// stopped are the newest calls that the user refused or broke off: they say that something else is wanted.
+// stopped lists the newest calls that the user refused or interrupted: something else is wanted.
 func (f *facts) stopped() []item {
 	var all []item
 	for n := max(0, len(f.calls)-8); n < len(f.calls); n++ {
 		if c := &f.calls[n]; c.Outcome.Refused {
-			all = append(all, item{text: "Stopped by the user: " + line(c.Tool, 40) + " " + code(f.shortLine(stripFolder(c.Target())), 160), weight: 74})
+			all = append(all, item{text: "Stopped by the user: " + line(c.Tool, 40) + " " +
+				code(f.shortLine(stripFolder(c.Target())), 160), weight: 74})
 		}
 	}
 	return distinct(all)

@@ -23,24 +23,29 @@ const (
 	headEarlier     = "Earlier summary"
 )
 
-// origin is the first line of every summary: it tells its reader how far to trust it, and this package that it may read it back.
+// origin is the first line of every summary. It tells readers how far to trust it, and this package
+// that it can read it back.
 const origin = "Made from the log without a model: quotes are verbatim, counts are computed."
 
 // section is a heading and its items.
 type section struct {
 	heading string
-	// must marks what is kept however small the budget is; it is only shortened.
+	// must marks a section that is kept however small the budget is; it is only shortened.
 	must  bool
 	items []item
 }
 
-// item is one bullet: its first line, and further lines that are indented below it.
+func (s *section) add(weight int, text string) {
+	s.items = append(s.items, item{text: text, weight: weight})
+}
+
+// item is one bullet: its first line, and further lines indented below it.
 type item struct {
 	text string
 	more []string
-	// note says what of it no longer holds. It is never shortened.
+	// note says what no longer holds. It is never shortened.
 	note string
-	// weight decides what is left out first: the lowest. From about 0 to 100.
+	// weight decides what is dropped first: the lowest. From about 0 to 100.
 	weight int
 }
 
@@ -59,11 +64,12 @@ func (i *item) cost() int {
 	return n
 }
 
-// write renders sections within so many tokens.
+// write renders sections within a budget of tokens.
 func write(sections []section, budget int) string {
 	sections = slices.DeleteFunc(sections, func(s section) bool { return len(s.items) == 0 })
 	total := cost(sections, false)
-	// What must be kept takes three fifths at most as long as shorter lines can do it: the rest says where the work stands.
+	// What must be kept takes at most three fifths, as long as shortening lines is enough: the rest
+	// says where the work stands.
 	for size := 900; total > budget && size >= 160 && cost(sections, true) > budget*3/5; size = size * 2 / 3 {
 		shorten(sections, size, true)
 		total = cost(sections, false)
@@ -95,10 +101,12 @@ func write(sections []section, budget int) string {
 	return hard(b.String(), budget)
 }
 
-// whereElse says that what was left out is not lost. How it is had depends on who reads the summary: some agents have a tool for it.
+// whereElse says that what was left out is not lost. How to read it depends on the agent: some have
+// a tool for it.
 const whereElse = "\nWhat was left out here is still in the log.\n"
 
-// drop leaves out the items that weigh least until the rest fits, and notes how many went from each section. What must be kept stays.
+// drop removes the lightest items until the rest fits, and notes how many went from each section.
+// What must be kept stays.
 func drop(sections []section, total, budget int) ([]section, int) {
 	type place struct{ section, item, weight int }
 	var places []place
@@ -153,7 +161,7 @@ func drop(sections []section, total, budget int) ([]section, int) {
 	return sections, total
 }
 
-// cost is how many tokens the sections take, or only those that must be kept.
+// cost returns how many tokens the sections take, or only those that must be kept.
 func cost(sections []section, must bool) int {
 	total := estimate(origin) + 2
 	for i := range sections {
@@ -168,7 +176,7 @@ func cost(sections []section, must bool) int {
 	return total
 }
 
-// shorten cuts every line to so many bytes, in all sections or only in those that must be kept.
+// shorten cuts every line to size bytes, in all sections or only in those that must be kept.
 func shorten(sections []section, size int, must bool) {
 	for i := range sections {
 		if must && !sections[i].must {
@@ -189,7 +197,8 @@ func shorten(sections []section, size int, must bool) {
 	}
 }
 
-// thin takes items out of what must be kept when it cannot all be kept: the lightest first, but one of each section stays.
+// thin removes the lightest items of what must be kept if not everything fits; one item of each
+// section stays.
 func thin(sections []section, total, budget int) {
 	gone := map[int]int{}
 	defer func() {
@@ -218,7 +227,7 @@ func thin(sections []section, total, budget int) {
 	}
 }
 
-// hard cuts a text that is still too long at a line end.
+// hard cuts a text that is still too long at the end of a line.
 func hard(text string, budget int) string {
 	if estimate(text) <= budget {
 		return text
@@ -236,8 +245,8 @@ func hard(text string, budget int) string {
 	return b.String()
 }
 
-// clip shortens a line to so many bytes at a character's start, preferably between words. The ellipsis stands against a word that was cut: half a name
-// is no name.
+// clip shortens a line to size bytes at the start of a character, preferably between words. The
+// ellipsis touches a word that was cut: half a name is not a name.
 func clip(text string, size int) string {
 	if len(text) <= size {
 		return text
@@ -254,8 +263,8 @@ func clip(text string, size int) string {
 	return strings.TrimRight(text[:size], " ,;:") + " …"
 }
 
-// line makes one line of a text that is safe to quote: white space joined, control characters and markup that a program
-// would take for a tool call taken out of action.
+// line turns a text into one line that is safe to quote: white space joined, control characters
+// replaced, markup disarmed that a program would take for a tool call.
 func line(text string, size int) string {
 	if len(text) > 8*size {
 		text = text[:8*size]
@@ -270,10 +279,11 @@ func line(text string, size int) string {
 	return clip(disarm(bold.ReplaceAllString(strings.Join(strings.Fields(text), " "), "$1$2$3")), size)
 }
 
-// bold is emphasis around words: not the ** of a glob, which stands against a slash.
+// bold matches emphasis around words, but not the ** of a glob, which touches a slash.
 var bold = regexp.MustCompile(`(^|[\s(\["'])\*\*([^\s*/][^*]*)\*\*($|[\s.,;:!?)\]"'])`)
 
-// markup are the beginnings of tool calls as models write them into text. A summary with one in it would not count.
+// markup matches the beginnings of tool calls that models write as text. A summary that contains
+// one would be rejected.
 var markup = regexp.MustCompile(`(?i)<(/?(?:\w+:)?(?:function_calls|function=|invoke|parameter|tool_call|tool_use|\||｜))|\[(TOOL_CALLS)\]`)
 
 func disarm(text string) string {
@@ -301,7 +311,7 @@ func code(text string, size int) string {
 	return "`" + text + "`"
 }
 
-// block quotes a text of several lines: its first ones, and the last where the middle was left out.
+// block quotes the first lines of a text, and the last if the middle is left out.
 func block(text string, size int) []string {
 	var rows []string
 	used := 0
@@ -321,7 +331,7 @@ func block(text string, size int) []string {
 	return rows
 }
 
-// lastLine is the last line of a text that says something.
+// lastLine returns the last line of a text that is not a rule.
 func lastLine(text string, size int) string {
 	for text != "" {
 		at := strings.LastIndexByte(text, '\n')

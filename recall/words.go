@@ -1,0 +1,74 @@
+package recall
+
+import (
+	_ "embed"
+	"strings"
+
+	"github.com/winnowhq/winnow/wordlist"
+)
+
+//go:embed words.txt
+var wordsFile string
+
+// The lists of words.txt, which says what each is for.
+var (
+	lists = wordlist.Parse(wordsFile)
+
+	rules     = phrasesOf("rules")
+	wishes    = phrasesOf("wishes")
+	innocent  = phrasesOf("innocent")
+	replacing = phrasesOf("replacing")
+	becoming  = phrasesOf("becoming")
+
+	unspaced = lists.Of("unspaced")
+	changing = lists.Of("changing")
+
+	states   = lists.Set("states")
+	subjects = lists.Set("subjects")
+	joints   = lists.Set("joints")
+	deeds    = lists.Set("deeds")
+	noRule   = lists.Set("noRule")
+	noStatus = lists.Set("noStatus")
+
+	links    = lists.Set("links")
+	setting  = lists.Set("setting")
+	joining  = lists.Set("joining")
+	empty    = lists.Set("empty")
+	from     = lists.Set("from")
+	to       = lists.Set("to")
+	denying  = lists.Set("denying")
+	asWords  = lists.Set("asWords")
+	numbered = lists.Set("numbered")
+	measured = lists.Set("measured")
+	units    = lists.Set("units")
+)
+
+// phrases holds phrases of one or more words by their first word.
+type phrases map[string][][]string
+
+func phrasesOf(list string) phrases {
+	all := phrases{}
+	for _, text := range lists.Of(list) {
+		words := strings.Fields(text)
+		all[words[0]] = append(all[words[0]], words)
+	}
+	return all
+}
+
+// longest returns the number of words of the longest phrase that begins at word i of n, 0 if none
+// does.
+func (p phrases) longest(i, n int, word func(int) string) (most int) {
+	for _, phrase := range p[word(i)] {
+		if len(phrase) <= most || i+len(phrase) > n {
+			continue
+		}
+		same := true
+		for k, w := range phrase {
+			same = same && word(i+k) == w
+		}
+		if same {
+			most = len(phrase)
+		}
+	}
+	return most
+}
