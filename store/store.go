@@ -1,5 +1,5 @@
-// Package store answers: where is it kept? It holds the interface of a store; store/sqlite and store/memory
-// implement it, and store/storetest is its contract as a test suite.
+// Package store defines how sessions are kept. store/sqlite and store/memory implement its
+// interface; internal/storetest is its contract as a test suite.
 package store
 
 import (
@@ -12,39 +12,46 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Store keeps sessions. It is safe for concurrent use, and by several processes where it is on disk. What a method returned
-// without error is there after a crash of the process.
+// Store keeps sessions. It is safe for concurrent use, and a store on disk also for use by several
+// processes. What a method wrote without an error survives a crash of the process.
 //
-// What is read equals what was written, to the byte: text that is not UTF-8, NUL, lone surrogates, members that nobody
-// knows, white space in raw JSON. Only nil and empty lists of parts are not told apart. Nothing that is handed in or out is
-// shared: a caller may change it afterwards.
+// What is read equals what was written, to the byte: text that is not UTF-8, NUL, lone surrogates,
+// unknown members, white space in raw JSON. Only nil and empty lists of parts are not told apart.
+// Nothing that is passed in or returned is shared: a caller may change it afterwards.
 //
-// A context that ends stops a method with the context's error; a change is then written whole or not at all.
+// A context that ends stops a method with the context's error; a change is then written whole or
+// not at all.
 type Store interface {
-	// Create adds an empty session, at revision 1. ErrExists when its id is taken; the empty id is an error.
+	// Create adds an empty session, at revision 1. ErrExists if its id is taken; an empty id is an
+	// error.
 	Create(ctx context.Context, info session.Info) error
-	// List returns what is known about the sessions, last updated first: by Info.Time.Updated, and where that is the same,
-	// by what was created or changed last.
+	// List returns all sessions, last updated first: by Info.Time.Updated, and if that is the same,
+	// by which was created or changed last.
 	List(ctx context.Context) ([]Listing, error)
-	// Delete forgets a session and all that belongs to it. ErrNotFound without one.
+	// Delete deletes a session and everything that belongs to it. ErrNotFound if there is no such
+	// session.
 	Delete(ctx context.Context, id string) error
 
-	// State returns all that is known about a session but for its messages. ErrNotFound without one.
+	// State returns all that is known about a session except its messages. ErrNotFound if there is
+	// no such session.
 	State(ctx context.Context, id string) (State, error)
-	// Revision returns State.Revision alone. It is cheap: a program that keeps a session at hand asks before each use whether
-	// another one changed it. ErrNotFound without a session.
+	// Revision returns State.Revision alone. It is cheap: a program that holds a session in memory
+	// asks before each use whether another one has changed it. ErrNotFound if there is no such
+	// session.
 	Revision(ctx context.Context, id string) (int64, error)
-	// Messages yields the log newest first, each message with its parts in order, reading no more than is
-	// consumed: a reader that stops at the pivot never touches what lies before it. An error ends the sequence.
-	// ErrNotFound without a session. It sees one moment of the session, whatever is written meanwhile.
+	// Messages yields the log newest first, each message with its parts in order. It reads no more
+	// than is consumed: a reader that stops at the pivot never touches what lies before it. An
+	// error ends the sequence; ErrNotFound if there is no such session. It sees one moment of the
+	// session, whatever is written meanwhile.
 	Messages(ctx context.Context, id string) iter.Seq2[session.Message, error]
 
-	// Apply writes a change in one transaction: all of it or nothing. It returns the new revision, also of an empty change.
-	// ErrNotFound, ErrConflict, ErrNoBase, ErrNoMessage.
+	// Apply writes a change in one transaction: all of it or nothing. It returns the new revision,
+	// even for an empty change. ErrNotFound, ErrConflict, ErrNoBase, ErrNoMessage.
 	Apply(ctx context.Context, id string, c Change) (revision int64, err error)
 
-	// Source returns the file that a session was imported from, as it was, nil when there is none; SetSource keeps it, in
-	// place of the one before. Neither counts as a change of the session. ErrNotFound without one.
+	// Source returns the file that a session was imported from, as it was, or nil. SetSource stores
+	// it and replaces an earlier one. Neither counts as a change of the session. ErrNotFound if
+	// there is no such session.
 	Source(ctx context.Context, id string) (*Source, error)
 	SetSource(ctx context.Context, id string, s Source) error
 
@@ -55,7 +62,7 @@ type Store interface {
 type Listing struct {
 	Info     session.Info
 	Messages int
-	Origin   string // name of the format that it was imported from, "" when it was born here
+	Origin   string // name of the format that it was imported from, "" if it was not imported
 }
 
 // State is what belongs to a session beside its log.
@@ -65,66 +72,70 @@ type State struct {
 	Messages int   // how many there are
 	Ledger   rule.Ledger
 	Pins     []rule.Pin
-	Undone   map[string]bool // ids of the markers whose pivot was undone, nil when there are none
-	// Dismissed are the constraints that the user said are none, by their words (recall.Key), nil when there are none. What they are keyed by
-	// is of the sentence alone, so that a dismissal holds for it in whatever message it stands.
+	Undone   map[string]bool // ids of the markers whose pivot was undone, nil if there are none
+	// Dismissed are the instructions that the user dismissed, by recall.Key, nil if there are none.
+	// The key depends on the sentence alone, so a dismissal holds in whatever message the sentence
+	// stands.
 	Dismissed map[string]bool
 	Receipts  []pivot.Receipt // oldest first
 	Spent     []Spend         // oldest first
 }
 
-// Change is what one transaction writes. What takes away is done before what adds: Restore before Commit, Unpin before
-// Pin, Undo before Redo, Dismiss before Undismiss, so that one change can replace an elision by another. Update is done after Append.
+// Change is what one transaction writes. Restore is done before Commit and Unpin before Pin, so
+// that one change can replace an elision or a pin by another. Undo is done before Redo, Dismiss
+// before Undismiss, and Append before Update.
 type Change struct {
-	// Base is the revision that the change was decided on. 0 skips the check; Update, Commit, Restore, Undo and Redo,
-	// which are decided on what the log says, need it.
+	// Base is the revision that the change was decided on. 0 skips the check. Update, Commit,
+	// Restore, Undo and Redo depend on the log and need it.
 	Base int64
 
-	// Create adds the session with this info before all else, so that a session comes into being with its log or not at all; its
-	// id must be the session's. The change then needs no Base. ErrExists when the id is taken.
+	// Create adds the session with this info first, so that a session is created with its log or
+	// not at all. Its id must be the session's. The change then needs no Base. ErrExists if the id
+	// is taken.
 	Create *session.Info
-	// Aside, with Create, is the id under which a session that has the id already goes on, with all that belongs to it, instead of
-	// ErrExists. ErrExists when this one is taken too.
+	// Aside, with Create, is a new id for a session that already has the id: it is renamed, with
+	// everything that belongs to it. ErrExists if this id is taken too.
 	Aside string
-	// Keep, with Create, is the id of the session whose kept texts the new one has too: those of the parts in Append. ErrNotFound without that session.
-	// Only a Keeper has any.
+	// Keep, with Create, is the id of a session whose kept texts the new one gets too: those of the
+	// parts in Append. ErrNotFound if there is no such session. It matters only to a Keeper.
 	Keep string
 
-	Info   *session.Info     // replaces what is known about the session; its id must be the session's
+	Info   *session.Info     // replaces the info of the session; its id must be the session's
 	Append []session.Message // at the end of the log, in this order; ids may repeat, order is position
-	// Update replaces messages that have the same id, parts included: a call that ended, an answer that was streamed. An id
-	// that is not there, and the empty one, is an error; where an id occurs twice, the later message is replaced.
+	// Update replaces messages that have the same id, parts included: a call that ended, an answer
+	// that was streamed. An unknown or empty id is an error; if an id occurs twice, the later
+	// message is replaced.
 	Update []session.Message
 
-	Commit  []rule.Elision // into the ledger; a key that stands already is left as it is
-	Restore []rule.Key     // out of it; a key that is not there is no error
+	Commit  []rule.Elision // added to the ledger; a key that is there already is left as it is
+	Restore []rule.Key     // removed from it; an unknown key is not an error
 	Undo    []string       // markers whose pivot is undone from now on
-	Redo    []string       // markers whose pivot counts again; one that was not undone is no error
-	Pin     []rule.Pin     // one with an id that is pinned already replaces it in its place
-	Unpin   []string       // ids of pins; one that is not there is no error
-	// Dismiss are constraints that are none from now on, by their words (recall.Key), and Undismiss those that count again; one that was
-	// not dismissed is no error.
+	Redo    []string       // markers whose pivot counts again; one that was not undone is not an error
+	Pin     []rule.Pin     // a pin whose id exists replaces that pin in its place
+	Unpin   []string       // ids of pins; an unknown id is not an error
+	// Dismiss are instructions that no longer count, by recall.Key, and Undismiss those that count
+	// again; one that was not dismissed is not an error.
 	Dismiss   []string
 	Undismiss []string
 	Receipts  []pivot.Receipt // that a session begins with; they come before Receipt
 	Receipt   *pivot.Receipt
 	Spend     []Spend
-	Source    *Source // the file that the session comes from, in place of the one before
-	File      *File   // a file that was looked at; only a Filer keeps it
+	Source    *Source // the file that the session comes from; it replaces the previous one
+	File      *File   // a file that was read; only a Filer keeps it
 }
 
-// Check refuses what no store takes, whatever it holds: the Info of another session, and with ErrNoBase a decision
-// without Base. Stores call it first.
+// Check returns an error for a change that no store accepts, whatever it holds: one with the Info
+// of another session, or, with ErrNoBase, one that needs a Base and has none. Stores call it first.
 func (c *Change) Check(id string) error {
 	if c.Info != nil && c.Info.ID != id {
-		return fmt.Errorf("the info is of session %q, not of %q", c.Info.ID, id)
+		return fmt.Errorf("the info is that of session %q, not %q", c.Info.ID, id)
 	}
 	if c.Create != nil {
 		switch {
 		case id == "" || c.Create.ID != id:
-			return fmt.Errorf("the session that is created is %q, not %q", c.Create.ID, id)
+			return fmt.Errorf("the new session is %q, not %q", c.Create.ID, id)
 		case c.Base != 0:
-			return fmt.Errorf("%w: there is no revision yet that a new session could be at", ErrConflict)
+			return fmt.Errorf("%w: a new session has no revision to be based on", ErrConflict)
 		}
 		return nil
 	}
@@ -135,16 +146,19 @@ func (c *Change) Check(id string) error {
 	return nil
 }
 
-// Spend is one paid request: a step of the session, or a summary call, also one that failed.
+// Spend is one paid request, even a failed one: a step of the session or the call for a summary.
 type Spend struct {
 	Time    session.Millis `json:"time"`
 	Kind    string         `json:"kind"` // "step", "summary", "headline"
 	Message string         `json:"message,omitzero"`
 	Model   string         `json:"model"`
 	Usage   session.Usage  `json:"usage"`
-	Cost    float64        `json:"cost"`            // US dollars
-	Failed  bool           `json:"failed,omitzero"` // in vain: it was refused or broke off, or its answer did not count
-	// Inherited: the session that this one was forked from paid for it. It is here because its message is; who sums up several sessions leaves it out.
+	Cost    float64        `json:"cost"` // US dollars
+	// Failed reports that it was paid for in vain: it was refused or cut off, or its answer did not
+	// count.
+	Failed bool `json:"failed,omitzero"`
+	// Inherited reports that the session from which this one was forked paid for it. It is here
+	// because its message is; a sum over several sessions leaves it out.
 	Inherited bool `json:"inherited,omitzero"`
 }
 
@@ -152,5 +166,5 @@ type Spend struct {
 type Source struct {
 	Format string // name of the format
 	Path   string
-	Data   []byte // as it was read, without compression
+	Data   []byte // as it was read, uncompressed
 }

@@ -13,7 +13,8 @@ func createWhole(t *testing.T, s store.Store) {
 	src := store.Source{Format: "pi", Path: "/a", Data: []byte("text")}
 	info := session.Info{ID: "ses", Title: "whole"}
 	c := store.Change{Create: &info, Append: []session.Message{message("m", session.User, "a"), result("r", "out")},
-		Commit: []rule.Elision{{Part: "r-call", Field: rule.Output}}, Pin: []rule.Pin{{ID: "pin"}}, Dismiss: []string{"never push"}, Source: &src}
+		Commit: []rule.Elision{{Part: "r-call", Field: rule.Output}}, Pin: []rule.Pin{{ID: "pin"}},
+		Dismiss: []string{"never push"}, Source: &src}
 	equal(t, "revision", int64(2), apply(t, s, c))
 	st := state(t, s)
 	equal(t, "info", info, st.Info)
@@ -47,9 +48,11 @@ func createWhole(t *testing.T, s store.Store) {
 
 func createAside(t *testing.T, s store.Store) {
 	old := store.Source{Format: "pi", Path: "/old", Data: []byte("old")}
-	apply(t, s, store.Change{Create: &session.Info{ID: "ses", Title: "old"}, Append: []session.Message{message("m", session.User, "old")},
-		Pin: []rule.Pin{{ID: "pin"}}, Source: &old})
-	fresh := store.Change{Create: &session.Info{ID: "ses", Title: "new"}, Append: []session.Message{message("n", session.User, "new")}, Aside: "ses~1"}
+	apply(t, s, store.Change{Create: &session.Info{ID: "ses", Title: "old"},
+		Append: []session.Message{message("m", session.User, "old")},
+		Pin:    []rule.Pin{{ID: "pin"}}, Source: &old})
+	fresh := store.Change{Create: &session.Info{ID: "ses", Title: "new"},
+		Append: []session.Message{message("n", session.User, "new")}, Aside: "ses~1"}
 	apply(t, s, fresh)
 	equal(t, "title", "new", state(t, s).Info.Title)
 	equal(t, "log", []string{"n"}, ids(log(t, s)))
@@ -58,7 +61,8 @@ func createAside(t *testing.T, s store.Store) {
 	must(t, err)
 	equal(t, "info of the old one", session.Info{ID: "ses~1", Title: "old"}, aside.Info)
 	equal(t, "pins of the old one", []rule.Pin{{ID: "pin"}}, aside.Pins)
-	equal(t, "log of the old one", []session.Message{message("m", session.User, "old")}, collect(t, s.Messages(t.Context(), "ses~1")))
+	equal(t, "log of the old one", []session.Message{message("m", session.User, "old")},
+		collect(t, s.Messages(t.Context(), "ses~1")))
 	src, err := s.Source(t.Context(), "ses~1")
 	must(t, err)
 	equal(t, "source of the old one", &old, src)
@@ -86,7 +90,8 @@ func files(t *testing.T, s store.Store) {
 		return files
 	}
 	equal(t, "files", map[string]store.File{}, known())
-	a := store.File{Path: "/a\xff b", Size: 1 << 40, Modified: 1.7e18, Seen: 1.8e18, Hash: [32]byte{1, 31: 2}, Session: "ses", Messages: 3}
+	a := store.File{Path: "/a\xff b", Size: 1 << 40, Modified: 1.7e18, Seen: 1.8e18, Hash: [32]byte{1, 31: 2},
+		Session: "ses", Messages: 3}
 	b := store.File{Path: "/b"}
 	must(t, filer.SetFiles(t.Context(), a, b))
 	equal(t, "files", map[string]store.File{a.Path: a, b.Path: b}, known())

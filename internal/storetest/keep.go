@@ -32,7 +32,8 @@ func keeps(t *testing.T, s store.Store) {
 	before := state(t, s)
 	_, err := k.Kept(t.Context(), "ses", "m-call")
 	wantError(t, "Kept before Keep", err, store.ErrNotKept)
-	for part, text := range map[string]string{"m-call": large, "small": "x", "none": "", "not there yet": "\x00\xff\n", "odd\x00\xff": large + "!"} {
+	for part, text := range map[string]string{"m-call": large, "small": "x", "none": "", "not there yet": "\x00\xff\n",
+		"odd\x00\xff": large + "!"} {
 		must(t, k.Keep(t.Context(), "ses", part, text))
 		wantKept(t, k, "ses", part, text)
 	}
@@ -77,12 +78,14 @@ func keptIsShared(t *testing.T, s store.Store) {
 	for _, part := range []string{"m-call", "n-call", "not there yet"} {
 		must(t, k.Keep(t.Context(), "ses", part, part+large))
 	}
-	_, err := s.Apply(t.Context(), "fork", store.Change{Create: &session.Info{ID: "fork"}, Append: []session.Message{result("m", "cut")}, Keep: "gone"})
+	_, err := s.Apply(t.Context(), "fork", store.Change{Create: &session.Info{ID: "fork"},
+		Append: []session.Message{result("m", "cut")}, Keep: "gone"})
 	wantError(t, "a session with the texts of one that is not there", err, store.ErrNotFound)
 	_, err = s.State(t.Context(), "fork")
 	wantError(t, "State of what was not created", err, store.ErrNotFound)
 
-	_, err = s.Apply(t.Context(), "fork", store.Change{Create: &session.Info{ID: "fork"}, Append: []session.Message{result("m", "cut")}, Keep: "ses"})
+	_, err = s.Apply(t.Context(), "fork", store.Change{Create: &session.Info{ID: "fork"},
+		Append: []session.Message{result("m", "cut")}, Keep: "ses"})
 	must(t, err)
 	wantKept(t, k, "fork", "m-call", "m-call"+large)
 	for _, part := range []string{"n-call", "not there yet"} {

@@ -15,9 +15,11 @@ import (
 
 func order(t *testing.T, s store.Store) {
 	born(t, s)
-	// Ids that descend, that repeat in the session, that are empty; parts that share ids; clocks that run backwards.
+	// Ids that descend, that repeat in the session, that are empty; parts that share ids; clocks
+	// that run backwards.
 	messages := []session.Message{
-		message("msg_9", session.User, "a", "b", "c"), message("msg_1", session.Assistant, "d"), message("", session.User, "e"),
+		message("msg_9", session.User, "a", "b", "c"), message("msg_1", session.Assistant, "d"),
+		message("", session.User, "e"),
 		message("msg_9", session.Assistant, "f"), message("msg_5", session.User), message("", session.User, "g", ""),
 	}
 	for i := range messages {
@@ -29,7 +31,8 @@ func order(t *testing.T, s store.Store) {
 	equal(t, "log, newest first", want, log(t, s))
 
 	must(t, s.Create(t.Context(), session.Info{ID: "other"}))
-	_, err := s.Apply(t.Context(), "other", store.Change{Append: []session.Message{message("msg_9", session.User, "elsewhere")}})
+	_, err := s.Apply(t.Context(), "other", store.Change{Append: []session.Message{message("msg_9", session.User,
+		"elsewhere")}})
 	must(t, err)
 	equal(t, "log, with the same ids in another session", want, log(t, s))
 	equal(t, "the other log", []session.Message{message("msg_9", session.User, "elsewhere")},
@@ -56,7 +59,8 @@ func earlyStop(t *testing.T, s store.Store) {
 }
 
 func oneMoment(t *testing.T, s store.Store) {
-	want := []session.Message{message("a", session.User, "1"), message("b", session.Assistant, "2"), message("c", session.User, "3")}
+	want := []session.Message{message("a", session.User, "1"), message("b", session.Assistant, "2"),
+		message("c", session.User, "3")}
 	born(t, s, want...)
 	var got []session.Message
 	for m, err := range s.Messages(t.Context(), "ses") {
@@ -102,7 +106,8 @@ func strange(t testing.TB) []session.Message {
 		bytes[i] = byte(i)
 	}
 	messages := []session.Message{
-		// Members that nobody knows, on every level; numbers that float64 does not hold; lone surrogates; duplicate names.
+		// Members that nobody knows, on every level; numbers that float64 does not hold; lone
+		// surrogates; duplicate names.
 		read(`{"info":{"id":"u","sessionID":"ses","role":"user","time":{"created":1.25,"zone":"x"},"new":{"a":[1,2]},
 			"tokens":{"input":1,"output":2,"reasoning":3,"cache":{"read":4,"write":5,"ttl":"1h"},"big":12345678901234567890}},
 			"parts":[{"id":"p","sessionID":"ses","messageID":"u","type":"hologram","beam":"\ud800\u00e9\/","beam":1e400,"nested":{"k":null}},
@@ -113,33 +118,42 @@ func strange(t testing.TB) []session.Message {
 		read("{\"info\":{\"id\":\"w\",\"sessionID\":\"ses\",\"role\":\"assistant\",\"time\":{\"created\":1},\"error\":{\n  \"name\" : \"x\"\n}},\n" +
 			"\"parts\":[{\"id\":\"w1\",\"sessionID\":\"ses\",\"messageID\":\"w\",\"type\":\"text\",\"text\":\"x\",\"metadata\":{\t\"a\": 1 },\"u\": [ 1,\r\n2 ]}]}"),
 		// Text that is not UTF-8, in what has names of its own too.
-		{MessageInfo: session.MessageInfo{ID: "i\xff", SessionID: "\xed\xa0\x80", Role: "\xfe", Agent: "a\x00b"}, Parts: []session.Part{
-			{ID: "\x00", Type: "\xff\xff", Text: string(bytes)},
-			{ID: "", Type: session.ToolPart, State: &session.ToolState{Status: session.Failed, Error: string(bytes)}},
-		}},
+		{MessageInfo: session.MessageInfo{ID: "i\xff", SessionID: "\xed\xa0\x80", Role: "\xfe", Agent: "a\x00b"},
+			Parts: []session.Part{
+				{ID: "\x00", Type: "\xff\xff", Text: string(bytes)},
+				{ID: "", Type: session.ToolPart, State: &session.ToolState{Status: session.Failed, Error: string(bytes)}},
+			}},
 		// Absent, null and empty are three things; so are numbers that JSON does not have.
 		{Parts: []session.Part{
 			{Type: session.ToolPart}, {Type: session.ToolPart, State: &session.ToolState{}},
-			{Type: session.ToolPart, State: &session.ToolState{Status: session.Completed, Attachments: []session.Part{}, Time: &session.Span{}}},
-			{Type: session.StepFinishPart}, {Type: session.StepFinishPart, Cost: new(float64), Tokens: &session.Usage{}},
+			{Type: session.ToolPart, State: &session.ToolState{Status: session.Completed,
+				Attachments: []session.Part{}, Time: &session.Span{}}},
+			{Type: session.StepFinishPart}, {Type: session.StepFinishPart, Cost: new(float64),
+				Tokens: &session.Usage{}},
 			{Type: session.PatchPart, Files: []string{}}, {Type: session.TextPart, Metadata: []byte("null")},
 			{Type: session.RetryPart, Attempt: math.MinInt64, Error: []byte(`{"message":"\u0000"}`)},
-			{Type: session.TextPart, Metadata: []byte(`not JSON`), Unknown: []byte(`{`)}, {Type: session.TextPart, Unknown: []byte(`{}`)},
-			{Type: session.StepFinishPart, Cost: ptr(math.Inf(1))}, {Type: session.StepFinishPart, Cost: ptr(math.Copysign(0, -1))},
+			{Type: session.TextPart, Metadata: []byte(`not JSON`), Unknown: []byte(`{`)},
+			{Type: session.TextPart, Unknown: []byte(`{}`)},
+			{Type: session.StepFinishPart, Cost: ptr(math.Inf(1))},
+			{Type: session.StepFinishPart, Cost: ptr(math.Copysign(0, -1))},
 		}},
 		// Deep JSON.
 		{MessageInfo: session.MessageInfo{ID: "deep"}, Parts: []session.Part{{
-			Type: session.ToolPart, State: &session.ToolState{Input: jsontext.Value(strings.Repeat("[", 9000) + strings.Repeat("]", 9000))}}}},
+			Type: session.ToolPart, State: &session.ToolState{Input: jsontext.Value(strings.Repeat("[", 9000) +
+				strings.Repeat("]", 9000))}}}},
 	}
-	// Large outputs of any bytes, the same one more than once, at every size around where a store may begin to treat them
-	// otherwise; with attachments; in a call that is still running or failed.
+	// Large outputs of any bytes, the same one more than once, at every size around where a store
+	// may begin to treat them otherwise; with attachments; in a call that is still running or
+	// failed.
 	for _, size := range []int{4095, 4096, 4097, 100_000} {
-		messages = append(messages, result(fmt.Sprint("large-", size), strings.Repeat(string(bytes), size/512+1)[:size]))
+		messages = append(messages, result(fmt.Sprint("large-", size),
+			strings.Repeat(string(bytes), size/512+1)[:size]))
 	}
 	for _, status := range []session.Status{session.Pending, session.Running, session.Failed, session.Completed} {
 		m := result("status-"+string(status), strings.Repeat("\x00same\xff", 2000))
 		m.Parts[0].State.Status, m.Parts[0].State.Error = status, strings.Repeat("trace\n", 2000)
-		m.Parts[0].State.Attachments = []session.Part{{ID: "att", Type: session.FilePart, URL: "data:," + strings.Repeat("x", 9000)}}
+		m.Parts[0].State.Attachments = []session.Part{{ID: "att", Type: session.FilePart,
+			URL: "data:," + strings.Repeat("x", 9000)}}
 		m.Parts = append(m.Parts, m.Parts[0])
 		messages = append(messages, m)
 	}
@@ -249,7 +263,8 @@ func reopen(t *testing.T, u Suite) {
 		must(t, err)
 		equal(t, "what was kept", "\x00\xff kept", text)
 	}
-	equal(t, "the next revision", before.Revision+1, apply(t, s, store.Change{Append: []session.Message{message("n", session.User)}}))
+	equal(t, "the next revision", before.Revision+1,
+		apply(t, s, store.Change{Append: []session.Message{message("n", session.User)}}))
 	if u.Sound != nil {
 		u.Sound(t, s)
 	}

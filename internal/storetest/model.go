@@ -14,7 +14,8 @@ import (
 	"github.com/winnowhq/winnow/store"
 )
 
-// behavesLikeModel applies random changes to a session and to a model of it, and compares all that can be read.
+// behavesLikeModel applies random changes to a session and to a model of it, and compares all that
+// can be read.
 func behavesLikeModel(t *testing.T, s store.Store) {
 	var runs atomic.Int64
 	rapid.Check(t, func(r *rapid.T) {
@@ -43,16 +44,19 @@ var (
 	someText = rapid.OneOf(rapid.Just(""), rapid.Just("\xff\x00"), rapid.StringN(0, 20, 80),
 		rapid.Map(rapid.IntRange(4090, 4100), func(n int) string { return string(make([]byte, n)) }))
 	someKey = rapid.Custom(func(r *rapid.T) rule.Key {
-		return rule.Key{Part: someID.Draw(r, "part"), Field: rapid.SampledFrom([]rule.Field{rule.Output, rule.Input}).Draw(r, "field")}
+		return rule.Key{Part: someID.Draw(r, "part"), Field: rapid.SampledFrom([]rule.Field{rule.Output,
+			rule.Input}).Draw(r, "field")}
 	})
 	someElision = rapid.Custom(func(r *rapid.T) rule.Elision {
 		k := someKey.Draw(r, "key")
-		return rule.Elision{Part: k.Part, Field: k.Field, Shown: someText.Draw(r, "shown"), Saves: rapid.Int().Draw(r, "saves")}
+		return rule.Elision{Part: k.Part, Field: k.Field, Shown: someText.Draw(r, "shown"),
+			Saves: rapid.Int().Draw(r, "saves")}
 	})
 	somePart = rapid.Custom(func(r *rapid.T) session.Part {
 		p := session.Part{ID: someID.Draw(r, "part"), Type: session.TextPart}
 		if rapid.Bool().Draw(r, "tool") {
-			p.Type, p.State = session.ToolPart, &session.ToolState{Status: session.Completed, Output: someText.Draw(r, "output")}
+			p.Type, p.State = session.ToolPart, &session.ToolState{Status: session.Completed,
+				Output: someText.Draw(r, "output")}
 		} else {
 			p.Text = someText.Draw(r, "text")
 		}
@@ -65,7 +69,10 @@ var (
 		}
 		return m
 	})
-	somePin = rapid.Custom(func(r *rapid.T) rule.Pin { return rule.Pin{ID: someID.Draw(r, "pin"), Text: someText.Draw(r, "text")} })
+	somePin = rapid.Custom(func(r *rapid.T) rule.Pin {
+		return rule.Pin{ID: someID.Draw(r, "pin"),
+			Text: someText.Draw(r, "text")}
+	})
 )
 
 // change draws a change on the present revision.
@@ -89,7 +96,8 @@ func (m *model) change(r *rapid.T) store.Change {
 	c.Undo, c.Redo, c.Unpin = draw("undo"), draw("redo"), draw("unpin")
 	c.Dismiss, c.Undismiss = draw("dismiss"), draw("undismiss")
 	for range few("spends") {
-		c.Spend = append(c.Spend, store.Spend{Kind: "step", Cost: rapid.Float64().Draw(r, "cost"), Inherited: rapid.Bool().Draw(r, "inherited")})
+		c.Spend = append(c.Spend, store.Spend{Kind: "step", Cost: rapid.Float64().Draw(r, "cost"),
+			Inherited: rapid.Bool().Draw(r, "inherited")})
 	}
 	for range few("receipts") {
 		c.Receipts = append(c.Receipts, pivot.Receipt{ID: someID.Draw(r, "receipt of several")})

@@ -12,7 +12,8 @@ import (
 	"github.com/winnowhq/winnow/store"
 )
 
-// Of an output that is kept whole beside the log, also what the log lacks is found, whenever it was kept.
+// Of an output that is kept whole beside the log, also what the log lacks is found, whenever it was
+// kept.
 func searchKept(t *testing.T, s store.Store) {
 	k := keeperOf(t, s)
 	born(t, s, result("early", "begin … end"), result("late", "begin … end"))
@@ -52,11 +53,13 @@ func searchScan(t *testing.T, s store.Store) {
 		t.Skip("this store cannot search")
 	}
 	keeper, _ := s.(store.Keeper)
-	vocabulary := []string{"tide", "Tide", "tidal", "spring-tide", "néap", "NEAP", "λόγος", "ΛΟΓΟΣ", "潮汐", "潮", "src/tide.go", "tide_table", "Straße", "strasse"}
+	vocabulary := []string{"tide", "Tide", "tidal", "spring-tide", "néap", "NEAP", "λόγος", "ΛΟΓΟΣ", "潮汐", "潮",
+		"src/tide.go", "tide_table", "Straße", "strasse"}
 	round := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		round++
-		some := rapid.Map(rapid.SliceOfN(rapid.SampledFrom(vocabulary), 0, 6), func(words []string) string { return strings.Join(words, " ") })
+		some := rapid.Map(rapid.SliceOfN(rapid.SampledFrom(vocabulary), 0, 6),
+			func(words []string) string { return strings.Join(words, " ") })
 		type part struct{ said, answered string }
 		type log struct {
 			ids   []string
@@ -78,7 +81,8 @@ func searchScan(t *testing.T, s store.Store) {
 			return part{said: some.Draw(rt, "text")}
 		}
 		check := func() {
-			for _, word := range []string{"tide", "neap", "λογος", "潮", "潮汐", "tid*", `"tide go"`, "strasse", `"tide tide"`} {
+			for _, word := range []string{"tide", "neap", "λογος", "潮", "潮汐", "tid*", `"tide go"`, "strasse",
+				`"tide tide"`} {
 				var want []string
 				for _, l := range sessions {
 					for _, id := range l.ids {
@@ -120,7 +124,8 @@ func searchScan(t *testing.T, s store.Store) {
 			return rapid.SampledFrom(ids).Draw(rt, "session")
 		}
 		for range rapid.IntRange(1, 12).Draw(rt, "operations") {
-			if op := rapid.SampledFrom([]string{"create", "append", "append", "update", "keep", "delete", "search"}).Draw(rt, "operation"); len(sessions) == 0 || op == "create" {
+			if op := rapid.SampledFrom([]string{"create", "append", "append", "update", "keep", "delete",
+				"search"}).Draw(rt, "operation"); len(sessions) == 0 || op == "create" {
 				n++
 				id := fmt.Sprintf("scan%d_%d", round, n)
 				do(s.Create(t.Context(), session.Info{ID: id}))
@@ -140,7 +145,8 @@ func searchScan(t *testing.T, s store.Store) {
 					l.ids, l.parts[m] = append(l.ids, m), p
 				case op == "update" && len(l.ids) > 0:
 					m, p := rapid.SampledFrom(l.ids).Draw(rt, "message"), draw()
-					_, err = s.Apply(t.Context(), id, store.Change{Base: revision, Update: []session.Message{made(m, p)}})
+					_, err = s.Apply(t.Context(), id, store.Change{Base: revision,
+						Update: []session.Message{made(m, p)}})
 					l.parts[m] = p
 				case op == "keep" && len(l.ids) > 0 && keeper != nil:
 					m := rapid.SampledFrom(l.ids).Draw(rt, "message")
@@ -162,7 +168,8 @@ func searchScan(t *testing.T, s store.Store) {
 
 // scanned tells whether a text has a query's one term, by a way of its own.
 func scanned(text, query string) bool {
-	fold := strings.NewReplacer("é", "e", "ό", "ο", "ς", "σ", "ß", "ss", "潮", " 潮 ", "汐", " 汐 ", "/", " ", ".", " ", "_", " ", "-", " ", `"`, "")
+	fold := strings.NewReplacer("é", "e", "ό", "ο", "ς", "σ", "ß", "ss", "潮", " 潮 ", "汐", " 汐 ", "/", " ", ".", " ",
+		"_", " ", "-", " ", `"`, "")
 	text = " " + strings.Join(strings.Fields(fold.Replace(strings.ToLower(text))), " ") + " "
 	term := strings.Join(strings.Fields(fold.Replace(strings.ToLower(query))), " ")
 	if prefix, ok := strings.CutSuffix(term, "*"); ok {

@@ -45,17 +45,23 @@ func finds(t *testing.T, s store.Store, words string, want ...string) {
 
 func searchWords(t *testing.T, s store.Store) {
 	born(t, s, message("path", session.User, "look at internal/store/main.go:42, then at lib_util.py"),
-		message("word", session.User, "Die Übung war SCHÖN: naïve café"), message("name", session.Assistant, "the function parseQuery of HTTPServer"),
-		message("greek", session.User, "ο λόγος, Straße, file"), message("cjk", session.User, "请检查日本語のテスト"), message("bytes", session.User, "a\x00nul and \xff\xfe bytes\x00end"),
+		message("word", session.User, "Die Übung war SCHÖN: naïve café"),
+		message("name", session.Assistant, "the function parseQuery of HTTPServer"),
+		message("greek", session.User, "ο λόγος, Straße, file"), message("cjk", session.User, "请检查日本語のテスト"),
+		message("bytes", session.User, "a\x00nul and \xff\xfe bytes\x00end"),
 		message("ops", session.User, "AND OR NOT NEAR(a b) col:x ^y *"), message("none", session.User, "!!! ??? …", ""))
 	for query, want := range map[string][]string{
-		"main.go": {"path"}, "store/main.go": {"path"}, "main": {"path"}, "MAIN.GO:42": {"path"}, "lib_util.py": {"path"}, "util": {"path"}, "42": {"path"},
+		"main.go": {"path"}, "store/main.go": {"path"}, "main": {"path"}, "MAIN.GO:42": {"path"},
+		"lib_util.py": {"path"}, "util": {"path"}, "42": {"path"},
 		"go.main": nil, "store main": {"path"}, `"store main"`: {"path"}, `"main store"`: nil, "main store": {"path"},
 		"ubung": {"word"}, "übung": {"word"}, "U\u0308BUNG": {"word"}, "schon": {"word"}, "cafe\u0301": {"word"},
-		"parsequery": {"name"}, "parse": nil, "parse*": {"name"}, "HTTP*": {"name"}, `"function parse"*`: {"name"}, `"function parse*`: nil,
-		"ΛΟΓΟΣ": {"greek"}, "λόγος": {"greek"}, "strasse": {"greek"}, "STRAẞE": {"greek"}, "ﬁle": {"greek"},
-		"日本語": {"cjk"}, "日本": {"cjk"}, "本日": nil, "テスト": {"cjk"}, "nul": {"bytes"}, "end": {"bytes"}, "bytes\xff": {"bytes"}, "a\x00nul": {"bytes"},
-		"AND": {"bytes", "ops"}, "NOT": {"ops"}, "OR AND": {"ops"}, "near(": {"ops"}, "NEAR(a b)": {"ops"}, "col:x": {"ops"}, "^y": {"ops"}, `"`: nil, `unbalanced "quote`: nil,
+		"parsequery": {"name"}, "parse": nil, "parse*": {"name"}, "HTTP*": {"name"}, `"function parse"*`: {"name"},
+		`"function parse*`: nil,
+		"ΛΟΓΟΣ":            {"greek"}, "λόγος": {"greek"}, "strasse": {"greek"}, "STRAẞE": {"greek"}, "ﬁle": {"greek"},
+		"日本語": {"cjk"}, "日本": {"cjk"}, "本日": nil, "テスト": {"cjk"}, "nul": {"bytes"}, "end": {"bytes"},
+		"bytes\xff": {"bytes"}, "a\x00nul": {"bytes"},
+		"AND": {"bytes", "ops"}, "NOT": {"ops"}, "OR AND": {"ops"}, "near(": {"ops"}, "NEAR(a b)": {"ops"},
+		"col:x": {"ops"}, "^y": {"ops"}, `"`: nil, `unbalanced "quote`: nil,
 		`"look at" internal`: {"path"}, "x) OR (y": {"ops"}, "said:internal": nil, "-main": {"path"}, "nothing": nil,
 	} {
 		if strings.Trim(query, `"`) == "" {
@@ -82,12 +88,15 @@ func searchFields(t *testing.T, s store.Store) {
 	call.Parts[0].State.Title = "a title with a dunnock"
 	failed := result("failed", "")
 	failed.Parts[0].Tool = "bash"
-	failed.Parts[0].State.Status, failed.Parts[0].State.Error, failed.Parts[0].State.Input = session.Failed, "exit 1: no plover", []byte("{cut off linnet")
+	failed.Parts[0].State.Status, failed.Parts[0].State.Error, failed.Parts[0].State.Input = session.Failed,
+		"exit 1: no plover", []byte("{cut off linnet")
 	long := message("long", session.User, strings.Repeat("filler ", 2000)+"a twite")
 	file := message("file", session.User)
-	file.Parts = []session.Part{{ID: "file-part", Type: session.FilePart, Filename: "fieldfare.png", URL: "data:image/png;base64,redwing"}}
+	file.Parts = []session.Part{{ID: "file-part", Type: session.FilePart, Filename: "fieldfare.png",
+		URL: "data:image/png;base64,redwing"}}
 	born(t, s, call, failed, long, file)
-	for word, field := range map[string]string{"oriole": "output", "wren": "output", "bunting": "input", "siskin": "input", "417": "input", "dunnock": "input",
+	for word, field := range map[string]string{"oriole": "output", "wren": "output", "bunting": "input",
+		"siskin": "input", "417": "input", "dunnock": "input",
 		"plover": "error", "linnet": "input", "twite": "text", "fieldfare": "text"} {
 		found := search(t, s, store.Search{Words: word})
 		if len(found.Hits) != 1 {
@@ -109,15 +118,18 @@ func searchFields(t *testing.T, s store.Store) {
 
 	hit := search(t, s, store.Search{Words: "plover"}).Hits[0]
 	hit.Snippet, hit.Marks, hit.Score = "", nil, 0
-	equal(t, "hit", store.Hit{Session: session.Info{ID: "ses", Title: "a session"}, Message: "failed", Role: session.Assistant, Part: "failed-call", Type: session.ToolPart,
+	equal(t, "hit", store.Hit{Session: session.Info{ID: "ses", Title: "a session"}, Message: "failed",
+		Role: session.Assistant, Part: "failed-call", Type: session.ToolPart,
 		Tool: "bash", Time: 1, Field: "error"}, hit)
 }
 
 func searchFilters(t *testing.T, s store.Store) {
 	at := func(m session.Message, time session.Millis) session.Message { m.Time.Created = time; return m }
-	born(t, s, at(message("u", session.User, "heron"), 100), at(message("a", session.Assistant, "heron"), 200), at(result("r", "heron"), 300))
+	born(t, s, at(message("u", session.User, "heron"), 100), at(message("a", session.Assistant, "heron"), 200),
+		at(result("r", "heron"), 300))
 	must(t, s.Create(t.Context(), session.Info{ID: "other"}))
-	_, err := s.Apply(t.Context(), "other", store.Change{Append: []session.Message{at(message("o", session.User, "heron"), 400)}})
+	_, err := s.Apply(t.Context(), "other", store.Change{Append: []session.Message{at(message("o", session.User,
+		"heron"), 400)}})
 	must(t, err)
 	must(t, s.SetSource(t.Context(), "other", store.Source{Format: "pi"}))
 	for _, c := range []struct {
@@ -139,20 +151,23 @@ func searchFilters(t *testing.T, s store.Store) {
 		equal(t, "total", len(c.want), found.Total)
 	}
 	found := search(t, s, store.Search{Words: "heron", Limit: 2, Role: session.User})
-	equal(t, "of those that fit alike the newest first", []string{"o", "u"}, []string{found.Hits[0].Message, found.Hits[1].Message})
+	equal(t, "of those that fit alike the newest first", []string{"o", "u"},
+		[]string{found.Hits[0].Message, found.Hits[1].Message})
 	found = search(t, s, store.Search{Words: "heron", Limit: 1})
 	equal(t, "hits within the limit", 1, len(found.Hits))
 	equal(t, "total beyond the limit", 4, found.Total)
 }
 
-// The index follows what is appended, updated and deleted, and nothing that is decided takes a word out of it.
+// The index follows what is appended, updated and deleted, and nothing that is decided takes a word
+// out of it.
 func searchFollows(t *testing.T, s store.Store) {
 	large := strings.Repeat("a line of a large output\n", 1000)
 	born(t, s, result("r", large+"curlew"), message("m", session.User, "godwit"))
 	finds(t, s, "curlew", "r-call")
 	apply(t, s, store.Change{Append: []session.Message{message("n", session.User, "knot")}})
 	finds(t, s, "knot", "n-part")
-	decide(t, s, store.Change{Update: []session.Message{result("r", large+"sanderling"), message("n", session.User, "ruff", "dunlin")}})
+	decide(t, s, store.Change{Update: []session.Message{result("r", large+"sanderling"),
+		message("n", session.User, "ruff", "dunlin")}})
 	finds(t, s, "curlew")
 	finds(t, s, "knot")
 	finds(t, s, "sanderling", "r-call")
@@ -162,7 +177,8 @@ func searchFollows(t *testing.T, s store.Store) {
 	finds(t, s, "godwit", "m-part")
 	// Updated before it was ever indexed, and twice.
 	apply(t, s, store.Change{Append: []session.Message{message("late", session.User, "avocet")}})
-	decide(t, s, store.Change{Update: []session.Message{message("late", session.User, "stint"), message("m", session.User, "stilt")}})
+	decide(t, s, store.Change{Update: []session.Message{message("late", session.User, "stint"),
+		message("m", session.User, "stilt")}})
 	decide(t, s, store.Change{Update: []session.Message{message("m", session.User, "whimbrel")}})
 	finds(t, s, "avocet")
 	finds(t, s, "stint", "late-part")
@@ -185,7 +201,8 @@ func searchIndex(t *testing.T, s store.Store) {
 	}
 	born(t, s)
 	for range 30 {
-		apply(t, s, store.Change{Append: []session.Message{result("r", "a redstart"), message("m", session.User, "a redstart")}})
+		apply(t, s, store.Change{Append: []session.Message{result("r", "a redstart"),
+			message("m", session.User, "a redstart")}})
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -54,7 +54,8 @@ func listOrder(t *testing.T, s store.Store) {
 		equal(t, what, ids, got)
 	}
 	want("as created", "new", "tied-second", "tied-first", "old")
-	_, err := s.Apply(t.Context(), "tied-first", store.Change{Append: []session.Message{message("m", session.User, "hi")}})
+	_, err := s.Apply(t.Context(), "tied-first", store.Change{Append: []session.Message{message("m", session.User,
+		"hi")}})
 	must(t, err)
 	want("after an append among equals", "new", "tied-first", "tied-second", "old")
 	touched := at("old", 4)
@@ -66,7 +67,8 @@ func listOrder(t *testing.T, s store.Store) {
 	list, err := s.List(t.Context())
 	must(t, err)
 	equal(t, "listings", []store.Listing{
-		{Info: touched}, {Info: at("new", 3), Origin: "opencode"}, {Info: at("tied-first", 2.5), Messages: 1}, {Info: at("tied-second", 2.5)},
+		{Info: touched}, {Info: at("new", 3), Origin: "opencode"}, {Info: at("tied-first", 2.5), Messages: 1},
+		{Info: at("tied-second", 2.5)},
 	}, list)
 }
 
@@ -78,7 +80,8 @@ func deleteAll(t *testing.T, s store.Store) {
 	fill := func() {
 		born(t, s, result("m", large), message("n", session.User, "text"))
 		decide(t, s, store.Change{
-			Commit: []rule.Elision{{Part: "m-call", Field: rule.Output}}, Undo: []string{"marker"}, Dismiss: []string{"never push"}, Pin: []rule.Pin{{ID: "pin"}},
+			Commit: []rule.Elision{{Part: "m-call", Field: rule.Output}}, Undo: []string{"marker"},
+			Dismiss: []string{"never push"}, Pin: []rule.Pin{{ID: "pin"}},
 			Receipt: &sampleReceipt, Spend: []store.Spend{{Kind: "step"}},
 		})
 		must(t, s.SetSource(t.Context(), "ses", store.Source{Format: "opencode", Data: []byte("{}")}))
@@ -141,7 +144,8 @@ func canceled(t *testing.T, s store.Store) {
 	equal(t, "state", before, state(t, s))
 
 	// In the middle of reading.
-	apply(t, s, store.Change{Append: []session.Message{message("n", session.User, "text"), message("o", session.User, "text")}})
+	apply(t, s, store.Change{Append: []session.Message{message("n", session.User, "text"),
+		message("o", session.User, "text")}})
 	ctx, cancel = context.WithCancel(t.Context())
 	defer cancel()
 	var last error

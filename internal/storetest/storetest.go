@@ -1,5 +1,4 @@
-// Package storetest answers: does a store keep its word? It is the contract of store.Store as a test suite that every
-// implementation runs.
+// Package storetest tests an implementation of store.Store against its contract.
 package storetest
 
 import (
@@ -15,13 +14,13 @@ import (
 	"github.com/winnowhq/winnow/store"
 )
 
-// Suite says how to get at the stores of an implementation.
+// Suite says how to open the stores of an implementation.
 type Suite struct {
 	// Open returns an empty store, which the suite closes. Required.
 	Open func(t *testing.T) store.Store
-	// Reopen closes a store and opens it anew with what it holds. Without it the suite leaves out what it is for.
+	// Reopen closes a store and opens it again with what it holds. Optional.
 	Reopen func(t *testing.T, s store.Store) store.Store
-	// Sound looks behind a store after each test, which it may close. Without it nobody does.
+	// Sound checks the data of a store after each test. It may close the store. Optional.
 	Sound func(t *testing.T, s store.Store)
 }
 
@@ -100,9 +99,11 @@ func (u Suite) Run(t *testing.T) {
 
 // message returns a message with a text part for each text.
 func message(id string, role session.Role, texts ...string) session.Message {
-	m := session.Message{MessageInfo: session.MessageInfo{ID: id, SessionID: "ses", Role: role, Time: session.MessageTime{Created: 1}}}
+	m := session.Message{MessageInfo: session.MessageInfo{ID: id, SessionID: "ses", Role: role,
+		Time: session.MessageTime{Created: 1}}}
 	for _, text := range texts {
-		m.Parts = append(m.Parts, session.Part{ID: id + "-part", SessionID: "ses", MessageID: id, Type: session.TextPart, Text: text})
+		m.Parts = append(m.Parts, session.Part{ID: id + "-part", SessionID: "ses", MessageID: id,
+			Type: session.TextPart, Text: text})
 	}
 	return m
 }
@@ -113,8 +114,9 @@ func result(id, output string) session.Message {
 	m.Parts = []session.Part{{
 		ID: id + "-call", SessionID: "ses", MessageID: id, Type: session.ToolPart, CallID: "call-" + id, Tool: "read",
 		State: &session.ToolState{
-			Status: session.Completed, Input: []byte(`{"path":"a.go"}`), Title: "a.go", Output: output, Metadata: []byte(`{}`),
-			Time: &session.Span{Start: 1, End: 2.5},
+			Status: session.Completed, Input: []byte(`{"path":"a.go"}`), Title: "a.go", Output: output,
+			Metadata: []byte(`{}`),
+			Time:     &session.Span{Start: 1, End: 2.5},
 		},
 	}}
 	return m
@@ -196,11 +198,14 @@ var compare = cmp.Options{
 }
 
 var sampleReceipt = pivot.Receipt{
-	ID: "rcp", SessionID: "ses", Kind: pivot.Pruning, Time: 12.5, Policy: "balanced", TokensBefore: 100, TokensAfter: 60,
-	Gone: map[string]int{"tool output": 40}, Usage: []session.Usage{{Input: 3}}, Cost: 0.25, Notes: []string{"a\x00note"}, Struck: []pivot.Struck{{Kind: "path", Text: "a\xff"}},
+	ID: "rcp", SessionID: "ses", Kind: pivot.Pruning, Time: 12.5, Policy: "balanced", TokensBefore: 100,
+	TokensAfter: 60,
+	Gone:        map[string]int{"tool output": 40}, Usage: []session.Usage{{Input: 3}}, Cost: 0.25,
+	Notes: []string{"a\x00note"}, Struck: []pivot.Struck{{Kind: "path", Text: "a\xff"}},
 }
 
-// diffOf is "" for equal values. Most are, and comparing those takes a tenth of the time that explaining does.
+// diffOf is "" for equal values. Most are, and comparing those takes a tenth of the time that
+// explaining does.
 func diffOf(want, got any) string {
 	if reflect.DeepEqual(want, got) {
 		return ""

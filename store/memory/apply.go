@@ -11,7 +11,8 @@ import (
 	"github.com/winnowhq/winnow/store"
 )
 
-// Apply writes a change whole or not at all: it is made on a copy, which takes the session's place at the end.
+// Apply writes a change whole or not at all: it works on a copy, which replaces the session at the
+// end.
 func (s *Store) Apply(ctx context.Context, id string, c store.Change) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,7 +63,7 @@ func (s *Store) Apply(ctx context.Context, id string, c store.Change) (int64, er
 	if c.Create != nil && c.Keep != "" {
 		from := s.sessions[c.Keep]
 		if from == nil {
-			return 0, failed("apply", id, fmt.Errorf("what session %s keeps: %w", c.Keep, store.ErrNotFound))
+			return 0, failed("apply", id, fmt.Errorf("kept texts of session %s: %w", c.Keep, store.ErrNotFound))
 		}
 		next.texts = from.textsOf(c.Append)
 	}
@@ -82,7 +83,8 @@ func (s *Store) Apply(ctx context.Context, id string, c store.Change) (int64, er
 	return next.revision, nil
 }
 
-// target is the session that a change is about, a new one where it creates it. The caller holds the lock.
+// target returns the session to change, or a new one if the change creates it. The caller holds the
+// lock.
 func (s *Store) target(ctx context.Context, id string, c store.Change) (*kept, error) {
 	if c.Create == nil {
 		return s.find(ctx, "apply", id)
@@ -99,7 +101,7 @@ func (s *Store) target(ctx context.Context, id string, c store.Change) (*kept, e
 	return &kept{info: clone(*c.Create), revision: 1}, nil
 }
 
-// index is the position of the newest message with an id, -1 without one.
+// index is the position of the newest message with an id, -1 if there is none.
 func (k *kept) index(id string) int {
 	for i := len(k.messages) - 1; i >= 0 && id != ""; i-- {
 		if k.messages[i].ID == id {
@@ -109,7 +111,7 @@ func (k *kept) index(id string) int {
 	return -1
 }
 
-// cloneMessage has nil for no parts, so that it is the same in every store.
+// cloneMessage copies a message. A list of no parts is nil, as in every store.
 func cloneMessage(m session.Message) *session.Message {
 	if len(m.Parts) == 0 {
 		m.Parts = nil
@@ -130,7 +132,7 @@ func pinned(pins []rule.Pin, unpin []string, pin []rule.Pin) []rule.Pin {
 	return pins
 }
 
-// marked is a set with more in it, and then less; the empty one is nil.
+// marked returns a set with keys added and then removed; an empty set is nil.
 func marked(set map[string]bool, add, remove []string) map[string]bool {
 	set = maps.Clone(set)
 	for _, key := range add {

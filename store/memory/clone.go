@@ -2,8 +2,8 @@ package memory
 
 import "reflect"
 
-// clone copies a value with all that it points to, so that nobody else can change it. It goes by the type, because the
-// types of the log have members enough that one written by hand would miss the next.
+// clone copies a value with everything that it points to, so that nobody else can change it. It
+// uses reflection, because code written by hand would miss the next member that a type gets.
 func clone[T any](v T) T {
 	to := reflect.ValueOf(&v).Elem() // v is a shallow copy already
 	unshare(to)
@@ -34,7 +34,7 @@ func unshare(v reflect.Value) {
 			}
 		}
 		v.Set(s)
-	case reflect.Map: // of plain values: that is all the log has
+	case reflect.Map: // of plain values; the log has no others
 		if v.IsNil() {
 			return
 		}

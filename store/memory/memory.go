@@ -1,5 +1,5 @@
-// Package memory answers: where is it kept when nothing needs to outlive the process? It is the store of tests and of
-// programs that keep their sessions elsewhere.
+// Package memory keeps sessions in memory, for tests and for programs that store their sessions
+// elsewhere.
 package memory
 
 import (
@@ -21,7 +21,7 @@ import (
 type Store struct {
 	mu       sync.RWMutex
 	sessions map[string]*kept
-	changes  int64 // counts what was created and changed, to order what was updated at the same time
+	changes  int64 // counts creations and changes, to order sessions that were updated at the same time
 	closed   bool
 	files    map[string]store.File
 }
@@ -31,13 +31,13 @@ var _ store.Store = (*Store)(nil)
 // New returns an empty store.
 func New() *Store { return &Store{sessions: map[string]*kept{}} }
 
-// kept is what is known about one session. Its slices are only ever appended to or replaced, so that a reader may go
-// on with the ones it saw.
+// kept is one session. Its slices are only ever appended to or replaced, so that a reader may go on
+// with those it saw.
 type kept struct {
 	info      session.Info
 	changed   int64
 	revision  int64
-	messages  []*session.Message // none of them is ever changed: what is updated is another one
+	messages  []*session.Message // never changed; an update replaces the pointer
 	ledger    rule.Ledger
 	pins      []rule.Pin
 	undone    map[string]bool
@@ -45,7 +45,7 @@ type kept struct {
 	receipts  []pivot.Receipt
 	spent     []store.Spend
 	source    *store.Source
-	texts     map[string]string // kept for parts
+	texts     map[string]string // kept texts, by part
 }
 
 // Create adds an empty session.
@@ -66,7 +66,7 @@ func (s *Store) Create(ctx context.Context, info session.Info) error {
 	return nil
 }
 
-// List returns what is known about the sessions, last updated first.
+// List returns one line for each session, last updated first.
 func (s *Store) List(ctx context.Context) ([]store.Listing, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -86,7 +86,7 @@ func (s *Store) List(ctx context.Context) ([]store.Listing, error) {
 	return list, nil
 }
 
-// Delete forgets a session and all that belongs to it.
+// Delete deletes a session and everything that belongs to it.
 func (s *Store) Delete(ctx context.Context, id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +98,7 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 	return nil
 }
 
-// State returns all that is known about a session but for its messages.
+// State returns all that is known about a session except its messages.
 func (s *Store) State(ctx context.Context, id string) (store.State, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -114,7 +114,7 @@ func (s *Store) State(ctx context.Context, id string) (store.State, error) {
 	}, nil
 }
 
-// Revision returns the revision of the state alone.
+// Revision returns State.Revision alone.
 func (s *Store) Revision(ctx context.Context, id string) (int64, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -149,7 +149,7 @@ func (s *Store) Messages(ctx context.Context, id string) iter.Seq2[session.Messa
 	}
 }
 
-// Source returns the file that a session was imported from, nil when there is none.
+// Source returns the file that a session was imported from, nil if there is none.
 func (s *Store) Source(ctx context.Context, id string) (*store.Source, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -160,7 +160,7 @@ func (s *Store) Source(ctx context.Context, id string) (*store.Source, error) {
 	return clone(k.source), nil
 }
 
-// SetSource keeps the file that a session was imported from.
+// SetSource stores the file that a session was imported from.
 func (s *Store) SetSource(ctx context.Context, id string, source store.Source) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,7 +172,7 @@ func (s *Store) SetSource(ctx context.Context, id string, source store.Source) e
 	return nil
 }
 
-// Close forgets everything.
+// Close drops everything.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -192,7 +192,7 @@ func (s *Store) find(ctx context.Context, op, id string) (*kept, error) {
 	return k, nil
 }
 
-// ready says why nothing can be done now. The caller holds the lock.
+// ready returns an error if the context ended or the store is closed. The caller holds the lock.
 func (s *Store) ready(ctx context.Context, op, id string) error {
 	if err := ctx.Err(); err != nil {
 		return failed(op, id, err)

@@ -12,16 +12,10 @@ import (
 	"github.com/winnowhq/winnow/store/internal/exact"
 )
 
-// Apply writes a change in one transaction. What takes time, encoding and compressing, is done before it begins.
-func (s *Store) Apply(ctx context.Context, id string, c store.Change) (int64, error) {
-	revision, err := s.apply(ctx, id, c)
-	if err != nil {
-		return 0, s.failed(ctx, "apply", id, err)
-	}
-	return revision, nil
-}
-
-func (s *Store) apply(ctx context.Context, id string, c store.Change) (revision int64, err error) {
+// Apply writes a change in one transaction. What takes time, encoding and compressing, is done
+// before it begins.
+func (s *Store) Apply(ctx context.Context, id string, c store.Change) (revision int64, err error) {
+	defer s.explain(ctx, "apply", id, &err)
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -35,7 +29,8 @@ func (s *Store) apply(ctx context.Context, id string, c store.Change) (revision 
 	if err != nil {
 		return 0, err
 	}
-	if err := s.packNew(ctx, contents(rows.appended), contents(rows.updated), rows.source.contents()); err != nil {
+	err = s.packNew(ctx, contents(rows.appended), contents(rows.updated), rows.source.contents())
+	if err != nil {
 		return 0, err
 	}
 	err = s.write(ctx, func(t *transaction) error {
@@ -49,7 +44,8 @@ func (s *Store) apply(ctx context.Context, id string, c store.Change) (revision 
 			return err
 		}
 		if c.Base != 0 && c.Base != row.revision {
-			return fmt.Errorf("%w: it is at revision %d, the change was decided on %d", store.ErrConflict, row.revision, c.Base)
+			return fmt.Errorf("%w: it is at revision %d, the change was decided on %d",
+				store.ErrConflict, row.revision, c.Base)
 		}
 		if err := t.apply(row, c, rows); err != nil {
 			return err
@@ -63,10 +59,13 @@ func (s *Store) apply(ctx context.Context, id string, c store.Change) (revision 
 		_, err = t.run(s.writer.touch, revision, row.messages+len(c.Append), s.now().UnixMilli(), row.num)
 		return err
 	})
-	return revision, err
+	if err != nil {
+		return 0, err
+	}
+	return revision, nil
 }
 
-// missing prefers to say that there is no session at all.
+// missing returns err, or ErrNotFound if there is no such session: that says more.
 func (s *Store) missing(ctx context.Context, id string, err error) error {
 	now, findErr := s.reader.at(ctx, id)
 	if findErr != nil {
@@ -76,12 +75,18 @@ func (s *Store) missing(ctx context.Context, id string, err error) error {
 	return err
 }
 
-// rows are the encoded values of a change, in the order of its lists.
+// rows is a change with all its values encoded.
 type rows struct {
-	created, info                   any
-	source                          *sourceRow
-	appended, updated               []messageRow
-	elisions, pins, receipts, spent []any
+	created           any
+	source            *sourceRow
+	appended, updated []messageRow
+	statements        []statement
+}
+
+// statement is SQL whose first parameter is the number of the session; args are the others.
+type statement struct {
+	sql  string
+	args []any
 }
 
 type messageRow struct {
@@ -110,43 +115,14 @@ func encodeChange(c store.Change) (r rows, err error) {
 	if c.Source != nil {
 		r.source = newSourceRow(*c.Source)
 	}
-	if c.Info != nil {
-		if r.info, err = exact.Encode(*c.Info); err != nil {
-			return r, err
-		}
-	}
 	if r.appended, err = encodeMessages(c.Append); err != nil {
 		return r, err
 	}
 	if r.updated, err = encodeMessages(c.Update); err != nil {
 		return r, err
 	}
-	if r.elisions, err = encodeAll(c.Commit); err != nil {
-		return r, err
-	}
-	if r.pins, err = encodeAll(c.Pin); err != nil {
-		return r, err
-	}
-	receipts := c.Receipts
-	if c.Receipt != nil {
-		receipts = append(receipts[:len(receipts):len(receipts)], *c.Receipt)
-	}
-	if r.receipts, err = encodeAll(receipts); err != nil {
-		return r, err
-	}
-	r.spent, err = encodeAll(c.Spend)
+	r.statements, err = statements(c)
 	return r, err
-}
-
-func encodeAll[T any](values []T) ([]any, error) {
-	rows := make([]any, len(values))
-	for i, v := range values {
-		var err error
-		if rows[i], err = exact.Encode(v); err != nil {
-			return nil, err
-		}
-	}
-	return rows, nil
 }
 
 func encodeMessages(messages []session.Message) ([]messageRow, error) {
@@ -169,7 +145,62 @@ func encodeMessages(messages []session.Message) ([]messageRow, error) {
 	return rows, nil
 }
 
-// contents are all that a list of messages keeps apart.
+// statements writes everything in a change but messages and files, in the order that store.Change
+// promises.
+func statements(c store.Change) (list []statement, err error) {
+	add := func(sql string, args ...any) { list = append(list, statement{sql, args}) }
+	encode := func(data any, e error) any {
+		err = errors.Join(err, e)
+		return data
+	}
+	if c.Info != nil {
+		add(`UPDATE session SET info = ?2, updated = ?3 WHERE num = ?1`,
+			encode(exact.Encode(*c.Info)), updated(*c.Info))
+	}
+	for _, k := range c.Restore {
+		add(`DELETE FROM elision WHERE session = ?1 AND part = ?2 AND field = ?3`, k.Part, string(k.Field))
+	}
+	for _, e := range c.Commit {
+		add(`INSERT OR IGNORE INTO elision (session, position, part, field, data)
+			SELECT ?1, coalesce(max(position) + 1, 0), ?2, ?3, ?4 FROM elision WHERE session = ?1`,
+			e.Part, string(e.Field), encode(exact.Encode(e)))
+	}
+	for _, marker := range c.Undo {
+		add(`INSERT OR IGNORE INTO undone (session, marker) VALUES (?1, ?2)`, marker)
+	}
+	for _, marker := range c.Redo {
+		add(`DELETE FROM undone WHERE session = ?1 AND marker = ?2`, marker)
+	}
+	for _, words := range c.Dismiss {
+		add(`INSERT OR IGNORE INTO dismissed (session, words) VALUES (?1, ?2)`, words)
+	}
+	for _, words := range c.Undismiss {
+		add(`DELETE FROM dismissed WHERE session = ?1 AND words = ?2`, words)
+	}
+	for _, id := range c.Unpin {
+		add(`DELETE FROM pin WHERE session = ?1 AND id = ?2`, id)
+	}
+	for _, p := range c.Pin {
+		add(`INSERT INTO pin (session, position, id, data)
+			SELECT ?1, coalesce(max(position) + 1, 0), ?2, ?3 FROM pin WHERE session = ?1
+			ON CONFLICT (session, id) DO UPDATE SET data = excluded.data`, p.ID, encode(exact.Encode(p)))
+	}
+	receipts := c.Receipts
+	if c.Receipt != nil {
+		receipts = append(receipts[:len(receipts):len(receipts)], *c.Receipt)
+	}
+	for _, r := range receipts {
+		add(`INSERT INTO receipt (session, position, data)
+			SELECT ?1, coalesce(max(position) + 1, 0), ?2 FROM receipt WHERE session = ?1`, encode(exact.Encode(r)))
+	}
+	for _, p := range c.Spend {
+		add(`INSERT INTO spend (session, position, data)
+			SELECT ?1, coalesce(max(position) + 1, 0), ?2 FROM spend WHERE session = ?1`, encode(exact.Encode(p)))
+	}
+	return list, err
+}
+
+// contents yields all contents of some messages.
 func contents(messages []messageRow) iter.Seq[*content] {
 	return func(yield func(*content) bool) {
 		for i := range messages {
@@ -205,14 +236,8 @@ func (s *Store) packNew(ctx context.Context, lists ...iter.Seq[*content]) error 
 	return nil
 }
 
-// apply writes the rows of a change, in the order that store.Change tells.
+// apply writes the rows of a change. Update comes after Append.
 func (t *transaction) apply(row sessionRow, c store.Change, r rows) error {
-	if c.Info != nil {
-		err := t.exec(`UPDATE session SET info = ?, updated = ? WHERE num = ?`, r.info, updated(*c.Info), row.num)
-		if err != nil {
-			return err
-		}
-	}
 	for i, m := range r.appended {
 		if err := t.append(row.num, int64(row.messages+i), m); err != nil {
 			return err
@@ -223,8 +248,10 @@ func (t *transaction) apply(row sessionRow, c store.Change, r rows) error {
 			return err
 		}
 	}
-	if err := t.ledger(row.num, c, r); err != nil {
-		return err
+	for _, s := range r.statements {
+		if err := t.exec(s.sql, append([]any{row.num}, s.args...)...); err != nil {
+			return err
+		}
 	}
 	if r.source != nil {
 		if err := t.source(row.num, r.source); err != nil {
@@ -232,21 +259,7 @@ func (t *transaction) apply(row sessionRow, c store.Change, r rows) error {
 		}
 	}
 	if c.File != nil {
-		if err := t.file(*c.File); err != nil {
-			return err
-		}
-	}
-	for _, data := range r.receipts {
-		if err := t.exec(`INSERT INTO receipt (session, position, data)
-			SELECT ?1, coalesce(max(position) + 1, 0), ?2 FROM receipt WHERE session = ?1`, row.num, data); err != nil {
-			return err
-		}
-	}
-	for _, data := range r.spent {
-		if err := t.exec(`INSERT INTO spend (session, position, data)
-			SELECT ?1, coalesce(max(position) + 1, 0), ?2 FROM spend WHERE session = ?1`, row.num, data); err != nil {
-			return err
-		}
+		return t.file(*c.File)
 	}
 	return nil
 }
@@ -276,12 +289,11 @@ func (t *transaction) append(num, position int64, m messageRow) error {
 	return nil
 }
 
-// update replaces the latest message with an id.
+// update replaces the latest message that has the id of m.
 func (t *transaction) update(row sessionRow, m messageRow) error {
-	num := row.num
 	var position int64
-	err := t.QueryRow(`SELECT position FROM message WHERE session = ? AND id = ? ORDER BY position DESC LIMIT 1`, num, m.id).
-		Scan(&position)
+	err := t.QueryRow(`SELECT position FROM message WHERE session = ? AND id = ? ORDER BY position DESC LIMIT 1`,
+		row.num, m.id).Scan(&position)
 	if m.id == "" || errors.Is(err, sql.ErrNoRows) {
 		return fmt.Errorf("update %q: %w", m.id, store.ErrNoMessage)
 	}
@@ -289,75 +301,27 @@ func (t *transaction) update(row sessionRow, m messageRow) error {
 		return err
 	}
 	held, err := t.contents(`SELECT content FROM part WHERE session = ?1 AND message = ?2 AND content IS NOT NULL
-		UNION SELECT content FROM apart WHERE session = ?1 AND message = ?2`, num, position)
+		UNION SELECT content FROM apart WHERE session = ?1 AND message = ?2`, row.num, position)
 	if err != nil {
 		return err
 	}
-	for _, table := range []string{"part", "apart"} {
-		if err := t.exec(`DELETE FROM `+table+` WHERE session = ? AND message = ?`, num, position); err != nil {
+	for _, sql := range []string{
+		`DELETE FROM part WHERE session = ? AND message = ?`,
+		`DELETE FROM apart WHERE session = ? AND message = ?`,
+		`DELETE FROM message WHERE session = ? AND position = ?`,
+	} {
+		if err := t.exec(sql, row.num, position); err != nil {
 			return err
 		}
 	}
-	if err := t.exec(`DELETE FROM message WHERE session = ? AND position = ?`, num, position); err != nil {
-		return err
-	}
-	if err := t.append(num, position, m); err != nil {
+	if err := t.append(row.num, position, m); err != nil {
 		return err
 	}
 	if position < int64(row.indexed) {
-		if err := t.exec(`INSERT OR IGNORE INTO stale (session, message) VALUES (?, ?)`, num, position); err != nil {
+		err := t.exec(`INSERT OR IGNORE INTO stale (session, message) VALUES (?, ?)`, row.num, position)
+		if err != nil {
 			return err
 		}
 	}
 	return t.drop(held)
-}
-
-// ledger writes elisions, undone markers, pins and dismissals.
-func (t *transaction) ledger(num int64, c store.Change, r rows) error {
-	for _, k := range c.Restore {
-		if err := t.exec(`DELETE FROM elision WHERE session = ? AND part = ? AND field = ?`,
-			num, k.Part, string(k.Field)); err != nil {
-			return err
-		}
-	}
-	for i, e := range c.Commit {
-		if err := t.exec(`INSERT OR IGNORE INTO elision (session, position, part, field, data)
-			SELECT ?1, coalesce(max(position) + 1, 0), ?2, ?3, ?4 FROM elision WHERE session = ?1`,
-			num, e.Part, string(e.Field), r.elisions[i]); err != nil {
-			return err
-		}
-	}
-	for _, marker := range c.Undo {
-		if err := t.exec(`INSERT OR IGNORE INTO undone (session, marker) VALUES (?, ?)`, num, marker); err != nil {
-			return err
-		}
-	}
-	for _, marker := range c.Redo {
-		if err := t.exec(`DELETE FROM undone WHERE session = ? AND marker = ?`, num, marker); err != nil {
-			return err
-		}
-	}
-	for _, words := range c.Dismiss {
-		if err := t.exec(`INSERT OR IGNORE INTO dismissed (session, words) VALUES (?, ?)`, num, words); err != nil {
-			return err
-		}
-	}
-	for _, words := range c.Undismiss {
-		if err := t.exec(`DELETE FROM dismissed WHERE session = ? AND words = ?`, num, words); err != nil {
-			return err
-		}
-	}
-	for _, id := range c.Unpin {
-		if err := t.exec(`DELETE FROM pin WHERE session = ? AND id = ?`, num, id); err != nil {
-			return err
-		}
-	}
-	for i, p := range c.Pin {
-		if err := t.exec(`INSERT INTO pin (session, position, id, data)
-			SELECT ?1, coalesce(max(position) + 1, 0), ?2, ?3 FROM pin WHERE session = ?1
-			ON CONFLICT (session, id) DO UPDATE SET data = excluded.data`, num, p.ID, r.pins[i]); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -13,12 +13,14 @@ import (
 	"github.com/winnowhq/winnow/store/sqlite"
 )
 
-// words returns text of about a size that compresses as program output does, the same for the same seed.
+// words returns text of about a size that compresses as program output does, the same for the same
+// seed.
 func words(seed uint64, size int) string {
 	r := rand.New(rand.NewPCG(seed, 1))
 	var b strings.Builder
 	for b.Len() < size {
-		fmt.Fprintf(&b, "%s/%s.go:%d: %s\n", vocabulary[r.IntN(len(vocabulary))], vocabulary[r.IntN(len(vocabulary))], r.IntN(900),
+		fmt.Fprintf(&b, "%s/%s.go:%d: %s\n", vocabulary[r.IntN(len(vocabulary))], vocabulary[r.IntN(len(vocabulary))],
+			r.IntN(900),
 			vocabulary[r.IntN(len(vocabulary))])
 	}
 	return b.String()[:size]
@@ -27,27 +29,36 @@ func words(seed uint64, size int) string {
 var vocabulary = strings.Fields("session message part ledger window pivot marker summary elision view policy receipt undefined: " +
 	"expected declared and not used cannot convert type missing return at end of function internal storage engine parser reader")
 
-// steps returns messages as a coding agent makes them: each one call with its result between step marks, five parts.
+// steps returns messages as a coding agent makes them: each one call with its result between step
+// marks, five parts.
 func steps(count, output int, seed uint64) []session.Message {
 	messages := make([]session.Message, count)
 	for i := range messages {
 		id := fmt.Sprintf("msg_%d_%d", seed, i)
-		info := session.MessageInfo{ID: id, SessionID: "ses", Role: session.Assistant, ParentID: "msg_user", ModelID: "a-model", ProviderID: "a-provider",
-			Time: session.MessageTime{Created: 1.7e12, Completed: 1.7e12}, Mode: "build", Path: &session.Path{Cwd: "/home/me/project", Root: "/"},
-			Cost: new(float64), Tokens: &session.Usage{Input: 1200, Output: 300, Cache: session.CacheUsage{Read: 54000}}, Finish: "tool-calls"}
+		info := session.MessageInfo{ID: id, SessionID: "ses", Role: session.Assistant, ParentID: "msg_user",
+			ModelID: "a-model", ProviderID: "a-provider",
+			Time: session.MessageTime{Created: 1.7e12, Completed: 1.7e12}, Mode: "build",
+			Path: &session.Path{Cwd: "/home/me/project", Root: "/"},
+			Cost: new(float64), Tokens: &session.Usage{Input: 1200, Output: 300,
+				Cache: session.CacheUsage{Read: 54000}}, Finish: "tool-calls"}
 		part := func(n int, p session.Part) session.Part {
 			p.ID, p.SessionID, p.MessageID = fmt.Sprintf("prt_%s_%d", id, n), "ses", id
 			return p
 		}
 		messages[i] = session.Message{MessageInfo: info, Parts: []session.Part{
 			part(0, session.Part{Type: session.StepStartPart, Snapshot: "0123456789abcdef0123456789abcdef01234567"}),
-			part(1, session.Part{Type: session.ReasoningPart, Text: words(seed+uint64(i)*7, 600), Time: &session.Span{Start: 1, End: 2}}),
-			part(2, session.Part{Type: session.TextPart, Text: words(seed+uint64(i)*11, 200), Time: &session.Span{Start: 1, End: 2}}),
+			part(1, session.Part{Type: session.ReasoningPart, Text: words(seed+uint64(i)*7, 600),
+				Time: &session.Span{Start: 1, End: 2}}),
+			part(2, session.Part{Type: session.TextPart, Text: words(seed+uint64(i)*11, 200),
+				Time: &session.Span{Start: 1, End: 2}}),
 			part(3, session.Part{Type: session.ToolPart, CallID: "call_" + id, Tool: "bash", State: &session.ToolState{
-				Status: session.Completed, Input: []byte(`{"command":"go test ./...","description":"runs the tests"}`), Title: "runs the tests",
-				Output: words(seed*1000+uint64(i), output), Metadata: []byte(`{"exit":0}`), Time: &session.Span{Start: 1, End: 2},
+				Status: session.Completed, Input: []byte(`{"command":"go test ./...","description":"runs the tests"}`),
+				Title:  "runs the tests",
+				Output: words(seed*1000+uint64(i), output), Metadata: []byte(`{"exit":0}`),
+				Time: &session.Span{Start: 1, End: 2},
 			}}),
-			part(4, session.Part{Type: session.StepFinishPart, Reason: "tool-calls", Cost: new(float64), Tokens: &session.Usage{Input: 1200, Output: 300}}),
+			part(4, session.Part{Type: session.StepFinishPart, Reason: "tool-calls", Cost: new(float64),
+				Tokens: &session.Usage{Input: 1200, Output: 300}}),
 		}}
 	}
 	return messages
@@ -94,7 +105,8 @@ func BenchmarkAppend_batches(b *testing.B) {
 	}
 }
 
-// BenchmarkAppend_one appends one message with one part of text, as a user who typed something does.
+// BenchmarkAppend_one appends one message with one part of text, as a user who typed something
+// does.
 func BenchmarkAppend_one(b *testing.B) {
 	s := benchStore(b)
 	m := session.Message{MessageInfo: session.MessageInfo{ID: "m", Role: session.User},
@@ -116,7 +128,8 @@ func BenchmarkUpdate_one(b *testing.B) {
 	}
 }
 
-// BenchmarkMessages reads a log of 2,000 messages with 10,000 parts, newest first, to its end or to the first hundred.
+// BenchmarkMessages reads a log of 2,000 messages with 10,000 parts, newest first, to its end or to
+// the first hundred.
 func BenchmarkMessages(b *testing.B) {
 	for _, output := range []int{2000, 8000} {
 		s := benchStore(b)
@@ -142,7 +155,8 @@ func BenchmarkMessages(b *testing.B) {
 	}
 }
 
-// BenchmarkState reads what is known about a session of 2,000 messages with 1,000 elisions and 500 spends.
+// BenchmarkState reads what is known about a session of 2,000 messages with 1,000 elisions and 500
+// spends.
 func BenchmarkState(b *testing.B) {
 	s := benchStore(b)
 	for i := range 20 {
@@ -150,11 +164,13 @@ func BenchmarkState(b *testing.B) {
 	}
 	c := store.Change{Base: 21}
 	for i := range 1000 {
-		c.Commit = append(c.Commit, rule.Elision{Part: fmt.Sprint("part", i), Message: "m", Field: rule.Output, Rule: "coverage",
+		c.Commit = append(c.Commit, rule.Elision{Part: fmt.Sprint("part", i), Message: "m", Field: rule.Output,
+			Rule:    "coverage",
 			Because: "a later read covers it", Shown: "[read again below]", Saves: 1200, Time: 1.7e12})
 	}
 	for range 500 {
-		c.Spend = append(c.Spend, store.Spend{Time: 1.7e12, Kind: "step", Message: "msg_1", Model: "p/m", Usage: session.Usage{Input: 3}, Cost: 0.01})
+		c.Spend = append(c.Spend, store.Spend{Time: 1.7e12, Kind: "step", Message: "msg_1", Model: "p/m",
+			Usage: session.Usage{Input: 3}, Cost: 0.01})
 	}
 	change(b, s, c)
 	for b.Loop() {

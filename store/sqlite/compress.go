@@ -19,27 +19,31 @@ type codec int
 
 const (
 	plain   codec = 0 // compression gained nothing
-	gzipped codec = 1 // version 1 of the database wrote it; it is only read
+	gzipped codec = 1 // written by version 1 of the database; only read
 	zstded  codec = 2
 )
 
 const (
-	// window is how far back a match may lie, in bytes. Pieces of files are as long; what longer texts gain by more is under
-	// one percent, and every encoder and decoder holds a window in memory.
+	// window is how far back a match may lie, in bytes. Pieces of files are as long. A larger one
+	// would gain under one percent on longer texts, and every encoder and decoder holds one in
+	// memory.
 	window = 1 << 20
 	// widest is the window that a decoder allows: more than ours, for a later version.
 	widest = 8 << 20
-	// trusted is the size up to which a content gets its memory at once, in bytes. A larger one gets it as it unfolds, so that
-	// a damaged row cannot ask for more than it holds.
+	// trusted is the size in bytes up to which the memory for a content is allocated at once. For a
+	// larger one it grows while decompressing, so that a damaged row cannot ask for more than it
+	// holds.
 	trusted = 32 << 20
-	// mostFold is how much zstd makes of one byte at most: a block of 128 KiB of one repeated byte takes four.
+	// mostFold is how many bytes zstd makes of one byte at most: a block of 128 KiB of one repeated
+	// byte takes four.
 	mostFold = 32 << 10
-	// largest is the size of a content that is still taken, in bytes: SQLite has no rows beyond a gigabyte.
+	// largest is the largest size of a content, in bytes: SQLite has no rows beyond a gigabyte.
 	largest = 1 << 30
 )
 
-// compressor compresses with zstd at its default level, and reads what gzip compressed before. Its coders are shared by all that
-// goes on at once; each is larger than most of what it compresses. The zero value is ready.
+// compressor compresses with zstd at its default level, and also reads what gzip compressed.
+// Concurrent calls share its coders, because each is larger than most of what it compresses. The
+// zero value is ready.
 type compressor struct {
 	once    sync.Once
 	encoder *zstd.Encoder
@@ -52,8 +56,9 @@ type compressor struct {
 
 func (c *compressor) ready() error {
 	c.once.Do(func() {
-		// The default level: recorded sessions and their files become 4.8 times smaller. At the fastest they become 4.6 times smaller in 0.6
-		// of the time, at the next better 5.0 times in 1.65 of the time (BenchmarkLevels).
+		// The default level: recorded sessions and their files become 4.8 times smaller. At the
+		// fastest they become 4.6 times smaller in 0.6 of the time, at the next better 5.0 times in
+		// 1.65 of the time (BenchmarkLevels).
 		c.encoder, c.err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithWindowSize(window),
 			zstd.WithEncoderConcurrency(runtime.GOMAXPROCS(0)), zstd.WithLowerEncoderMem(true))
 		if c.err == nil {
@@ -64,10 +69,11 @@ func (c *compressor) ready() error {
 	return c.err
 }
 
-// compress returns data in fewer bytes, or as it is.
+// compress returns data compressed, or as it is if that is not smaller.
 func (c *compressor) compress(data []byte) (codec, []byte, error) {
 	if len(data) > largest {
-		return 0, nil, fmt.Errorf("a text of %d bytes is more than a store takes, which is %d", len(data), largest)
+		return 0, nil, fmt.Errorf("a text of %d bytes is too long for a store, which takes %d at most", len(data),
+			largest)
 	}
 	if err := c.ready(); err != nil {
 		return 0, nil, err
@@ -79,10 +85,10 @@ func (c *compressor) compress(data []byte) (codec, []byte, error) {
 	return zstded, short, nil
 }
 
-var errSize = errors.New("what was compressed has another size now")
+var errSize = errors.New("the compressed text has another size")
 
-// decompress returns size bytes that are the caller's own, or an error. It takes no more memory than what is there can unfold to,
-// whatever the row says.
+// decompress returns size bytes that the caller owns, or an error. Whatever size says, it takes no
+// more memory than data can decompress to.
 func (c *compressor) decompress(how codec, data []byte, size int) ([]byte, error) {
 	switch {
 	case size < 0 || size > largest:
@@ -95,7 +101,7 @@ func (c *compressor) decompress(how codec, data []byte, size int) ([]byte, error
 	case how == gzipped:
 		return c.gunzip(data, size)
 	case how != zstded:
-		return nil, fmt.Errorf("%w: what was compressed is in a form (%d) that this version does not know", store.ErrNewer, how)
+		return nil, fmt.Errorf("%w: unknown compression %d", store.ErrNewer, how)
 	case size/mostFold > len(data):
 		return nil, errSize
 	}
@@ -122,12 +128,12 @@ func (c *compressor) decompress(how codec, data []byte, size int) ([]byte, error
 	return text, nil
 }
 
-// unfold decompresses what is too large to be believed.
+// unfold decompresses a text whose size is too large to be trusted.
 func (c *compressor) unfold(data []byte, size int) ([]byte, error) {
 	r, _ := c.streams.Get().(*zstd.Decoder)
 	if r == nil {
 		var err error
-		// One at a time, in this goroutine: it leaves none behind.
+		// Concurrency 1 works in this goroutine and leaves none behind.
 		if r, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(largest),
 			zstd.WithDecoderMaxWindow(widest), zstd.WithDecoderLowmem(true)); err != nil {
 			return nil, err
@@ -160,8 +166,8 @@ func (c *compressor) gunzip(data []byte, size int) ([]byte, error) {
 	if err := r.Reset(bytes.NewReader(data)); err != nil {
 		return nil, err
 	}
-	// deflate never does better than 1032 to one: a damaged size takes no memory. One byte more than there should be: the
-	// reader compares its checksum only when it comes to the end.
+	// Deflate never does better than 1032 to one, so a damaged size takes no memory. One byte more
+	// than expected, because the reader checks its checksum only at the end.
 	text := make([]byte, min(size, len(data)*1032)+1)
 	n, err := io.ReadFull(r, text)
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {

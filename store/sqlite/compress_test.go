@@ -12,7 +12,8 @@ import (
 	"github.com/winnowhq/winnow/internal/outside"
 )
 
-// BenchmarkLevels compresses the large texts of recorded sessions and their files, once each, at every level.
+// BenchmarkLevels compresses the large texts of recorded sessions and their files, once each, at
+// every level.
 func BenchmarkLevels(b *testing.B) {
 	var texts [][]byte
 	size := 0
@@ -45,9 +46,11 @@ func BenchmarkLevels(b *testing.B) {
 		}
 		return nil
 	})
-	for _, level := range []zstd.EncoderLevel{zstd.SpeedFastest, zstd.SpeedDefault, zstd.SpeedBetterCompression, zstd.SpeedBestCompression} {
+	for _, level := range []zstd.EncoderLevel{zstd.SpeedFastest, zstd.SpeedDefault, zstd.SpeedBetterCompression,
+		zstd.SpeedBestCompression} {
 		b.Run(level.String(), func(b *testing.B) {
-			encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(level), zstd.WithWindowSize(window), zstd.WithEncoderConcurrency(runtime.GOMAXPROCS(0)),
+			encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(level), zstd.WithWindowSize(window),
+				zstd.WithEncoderConcurrency(runtime.GOMAXPROCS(0)),
 				zstd.WithLowerEncoderMem(true))
 			if err != nil {
 				b.Fatal(err)

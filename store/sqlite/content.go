@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"errors"
-	"fmt"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -12,13 +11,14 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// large is the size in bytes from which on a text is kept apart, once by content and compressed. A row of the table part that is
-// longer than about this takes pages of its own, which are half empty: recorded sessions take 15 % less than with 4096 (and 26 % less than
-// version 1 took), and appending outputs of 2,000 bytes costs a quarter more.
+// large is the size in bytes from which a text is kept apart: compressed, and once for each
+// content. A row of the table part that is longer takes pages of its own, which are half empty:
+// recorded sessions take 15 % less than with 4096 (and 26 % less than in version 1), while
+// appending outputs of 2,000 bytes costs a quarter more.
 const large = 1024
 
-// pieceSize is how long the pieces of a file are, in bytes: a file that grew keeps all but its last one, and a piece is long
-// enough to compress as well as the whole.
+// pieceSize is the length of the pieces of a file, in bytes. A file that grew keeps all pieces but
+// the last, and a piece is long enough to compress as well as the whole.
 const pieceSize = window
 
 // content is a large text on its way into the store.
@@ -26,12 +26,12 @@ type content struct {
 	text   string
 	hash   [sha256.Size]byte
 	codec  codec
-	packed []byte // text compressed, nil when the store was seen to have it
+	packed []byte // the text compressed, nil if the store already had it
 }
 
 func newContent(text string) content { return content{text: text, hash: sha256.Sum256([]byte(text))} }
 
-// place is a text of a part that may be kept apart: one of the two pointers.
+// place is a text of a part that may be kept apart. One of its two pointers is set.
 type place struct {
 	name string
 	text *string
@@ -63,13 +63,15 @@ func (p place) put(text []byte) {
 	}
 }
 
-// places are those of a part. Their names are in the database.
+// places returns the places of a part. Their names are stored in the database.
 func places(p *session.Part) []place {
 	found := []place{{name: "text", text: &p.Text}, {name: "metadata", json: &p.Metadata}, {name: "url", text: &p.URL},
 		{name: "prompt", text: &p.Prompt}, {name: "unknown", json: &p.Unknown}}
 	if s := p.State; s != nil {
-		found = append(found, place{name: "output", text: &s.Output}, place{name: "error", text: &s.Error}, place{name: "input", json: &s.Input},
-			place{name: "raw", text: &s.Raw}, place{name: "result", json: &s.Metadata}, place{name: "other", json: &s.Unknown})
+		found = append(found, place{name: "output", text: &s.Output}, place{name: "error", text: &s.Error},
+			place{name: "input", json: &s.Input},
+			place{name: "raw", text: &s.Raw}, place{name: "result", json: &s.Metadata},
+			place{name: "other", json: &s.Unknown})
 		for i := range s.Attachments {
 			found = append(found, place{name: "attachments/" + strconv.Itoa(i), text: &s.Attachments[i].URL})
 		}
@@ -77,7 +79,7 @@ func places(p *session.Part) []place {
 	return found
 }
 
-// hasLarge tells whether a part has something to keep apart, without the cost of listing its places.
+// hasLarge reports whether a part has a text to keep apart, without the cost of listing its places.
 func hasLarge(p *session.Part) bool {
 	if max(len(p.Text), len(p.Metadata), len(p.URL), len(p.Prompt), len(p.Unknown)) >= large {
 		return true
@@ -94,7 +96,8 @@ func hasLarge(p *session.Part) bool {
 	return max(len(s.Output), len(s.Error), len(s.Input), len(s.Raw), len(s.Metadata), len(s.Unknown)) >= large
 }
 
-// split takes the large texts out of a part: the rest, and what was where. The part handed in stays as it is.
+// split returns a part without its large texts, and these texts with their places. It does not
+// change the part of the caller.
 func split(p session.Part) (rest session.Part, apart []apartRow) {
 	if !hasLarge(&p) {
 		return p, nil
@@ -103,7 +106,7 @@ func split(p session.Part) (rest session.Part, apart []apartRow) {
 		state := *p.State
 		state.Attachments = append([]session.Part(nil), state.Attachments...)
 		if p.State.Attachments != nil && state.Attachments == nil {
-			state.Attachments = []session.Part{} // absent and empty are two things
+			state.Attachments = []session.Part{} // nil and empty differ
 		}
 		p.State = &state
 	}
@@ -115,7 +118,7 @@ func split(p session.Part) (rest session.Part, apart []apartRow) {
 	return p, apart
 }
 
-// join puts a text back.
+// join puts a text back into its place.
 func join(p *session.Part, field string, text []byte) error {
 	for _, at := range places(p) {
 		if at.name == field {
@@ -123,16 +126,16 @@ func join(p *session.Part, field string, text []byte) error {
 			return nil
 		}
 	}
-	return errors.New("a part has a large text in a place that it does not have: " + field)
+	return errors.New("a part has no place for its large text: " + field)
 }
 
-// keep returns the number of a content, and writes it where it is not kept yet.
+// keep returns the number of a content, and writes it if the store does not have it yet.
 func (t *transaction) keep(c *content) (num int64, err error) {
 	err = t.Stmt(t.w.findContent).QueryRow(c.hash[:]).Scan(&num)
 	if !errors.Is(err, sql.ErrNoRows) {
 		return num, err
 	}
-	if c.packed == nil { // it was known when we looked, and is gone since
+	if c.packed == nil { // the store had it when we looked, and has deleted it since
 		if c.codec, c.packed, err = t.packer.compress([]byte(c.text)); err != nil {
 			return 0, err
 		}
@@ -144,11 +147,12 @@ func (t *transaction) keep(c *content) (num int64, err error) {
 	return result.LastInsertId()
 }
 
-// drop deletes the contents among these that nobody has any more.
+// drop deletes those of some contents that are no longer used.
 func (t *transaction) drop(nums []int64) error {
 	for _, num := range nums {
 		err := t.exec(`DELETE FROM content WHERE num = ?1 AND NOT EXISTS (SELECT 1 FROM part WHERE content = ?1)
-			AND NOT EXISTS (SELECT 1 FROM apart WHERE content = ?1) AND NOT EXISTS (SELECT 1 FROM piece WHERE content = ?1)
+			AND NOT EXISTS (SELECT 1 FROM apart WHERE content = ?1)
+			AND NOT EXISTS (SELECT 1 FROM piece WHERE content = ?1)
 			AND NOT EXISTS (SELECT 1 FROM kept WHERE content = ?1)`, num)
 		if err != nil {
 			return err
@@ -159,17 +163,5 @@ func (t *transaction) drop(nums []int64) error {
 
 // contents returns the numbers of contents that a query names.
 func (t *transaction) contents(query string, args ...any) (nums []int64, err error) {
-	rows, err := t.Query(query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var num int64
-		if err := rows.Scan(&num); err != nil {
-			return nil, fmt.Errorf("its contents: %w", err)
-		}
-		nums = append(nums, num)
-	}
-	return nums, rows.Err()
+	return column[int64](t.Query(query, args...))
 }

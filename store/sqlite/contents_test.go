@@ -19,7 +19,8 @@ import (
 	"github.com/winnowhq/winnow/store/sqlite"
 )
 
-// whole checks that the file is sound, and that what refers to each other in it is all there and nothing is left over.
+// whole checks that the file is sound, and that what refers to each other in it is all there and
+// nothing is left over.
 func whole(t *testing.T, db *sql.DB) {
 	t.Helper()
 	rows, err := db.Query(`PRAGMA integrity_check`)
@@ -76,12 +77,16 @@ func heavy(id string) session.Message {
 	big := func(name string) string { return words(uint64(len(name)), 5000+len(name)) + name }
 	json := func(name string) []byte { return []byte(fmt.Sprintf("{ %q : %q }", name, big(name))) }
 	return session.Message{MessageInfo: session.MessageInfo{ID: id, Role: session.Assistant}, Parts: []session.Part{
-		{ID: id + "-1", Type: session.TextPart, Text: big("text"), Metadata: json("metadata"), Unknown: []byte(fmt.Sprintf(`{"new":%q}`, big("unknown")))},
-		{ID: id + "-2", Type: session.ToolPart, Tool: "write", URL: big("url"), Prompt: big("prompt"), State: &session.ToolState{
-			Status: session.Completed, Input: json("input"), Raw: big("raw"), Output: big("output"), Error: big("error"), Metadata: json("result"),
-			Unknown:     []byte(fmt.Sprintf(`{"new":%q}`, big("other"))),
-			Attachments: []session.Part{{ID: "a"}, {ID: "b", Type: session.FilePart, URL: "data:," + big("attachment")}},
-		}},
+		{ID: id + "-1", Type: session.TextPart, Text: big("text"), Metadata: json("metadata"),
+			Unknown: []byte(fmt.Sprintf(`{"new":%q}`, big("unknown")))},
+		{ID: id + "-2", Type: session.ToolPart, Tool: "write", URL: big("url"), Prompt: big("prompt"),
+			State: &session.ToolState{
+				Status: session.Completed, Input: json("input"), Raw: big("raw"), Output: big("output"),
+				Error: big("error"), Metadata: json("result"),
+				Unknown: []byte(fmt.Sprintf(`{"new":%q}`, big("other"))),
+				Attachments: []session.Part{{ID: "a"}, {ID: "b", Type: session.FilePart,
+					URL: "data:," + big("attachment")}},
+			}},
 	}}
 }
 
@@ -109,7 +114,8 @@ func TestContents_everyLargeTextIsKeptOnce(t *testing.T) {
 	if n := count(t, s, `SELECT max(length(data)) FROM part`); n > 1000 {
 		t.Errorf("a part takes %d bytes beside its contents", n)
 	}
-	if _, err := s.Apply(t.Context(), "one", store.Change{Base: 2, Update: []session.Message{{MessageInfo: session.MessageInfo{ID: "m"}}}}); err != nil {
+	if _, err := s.Apply(t.Context(), "one", store.Change{Base: 2,
+		Update: []session.Message{{MessageInfo: session.MessageInfo{ID: "m"}}}}); err != nil {
 		t.Fatal(err)
 	}
 	whole(t, s.Reader())
@@ -164,13 +170,15 @@ func TestSource_ofAFileThatGrewSharesItsPieces(t *testing.T) {
 	}
 }
 
-// A row that lies about its size, or that was written to unfold without end, is damage, and takes no memory to speak of.
+// A row that lies about its size, or that was written to unfold without end, is damage, and takes
+// no memory to speak of.
 func TestContents_hostileRowsAreRefused(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing in it happens at the same time: -short is for the race detector")
 	}
 	binaryFrame := func(size uint64, blocks int) []byte {
-		frame := append([]byte{0x28, 0xb5, 0x2f, 0xfd, 0xc0, 0x58}, binary.LittleEndian.AppendUint64(nil, size)...) // content size, 2 MiB window
+		// content size, 2 MiB window
+		frame := append([]byte{0x28, 0xb5, 0x2f, 0xfd, 0xc0, 0x58}, binary.LittleEndian.AppendUint64(nil, size)...)
 		for range blocks {
 			frame = append(frame, 0x02, 0x00, 0x10, 'x') // 128 KiB of x, and more blocks to come
 		}

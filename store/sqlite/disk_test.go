@@ -29,7 +29,8 @@ func TestContent_isStoredOnceAndCompressed(t *testing.T) {
 	s := open(t, sqlite.Config{Path: path})
 	count := func() (n, bytes int) {
 		t.Helper()
-		if err := raw(t, path).QueryRow(`SELECT count(*), coalesce(sum(length(data)), 0) FROM content`).Scan(&n, &bytes); err != nil {
+		if err := raw(t, path).QueryRow(`SELECT count(*), coalesce(sum(length(data)), 0) FROM content`).Scan(&n,
+			&bytes); err != nil {
 			t.Fatal(err)
 		}
 		return n, bytes
@@ -43,12 +44,14 @@ func TestContent_isStoredOnceAndCompressed(t *testing.T) {
 		if err := s.Create(t.Context(), session.Info{ID: id}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Apply(t.Context(), id, store.Change{Append: []session.Message{call("a"), call("b")}}); err != nil {
+		if _, err := s.Apply(t.Context(), id, store.Change{Append: []session.Message{call("a"),
+			call("b")}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if n, bytes := count(); n != 1 || bytes > len(output)/2 {
-		t.Errorf("an output of %d bytes in four messages of two sessions takes %d rows, %d bytes", len(output), n, bytes)
+		t.Errorf("an output of %d bytes in four messages of two sessions takes %d rows, %d bytes", len(output), n,
+			bytes)
 	}
 	var rest int
 	if err := raw(t, path).QueryRow(`SELECT sum(length(data)) FROM part`).Scan(&rest); err != nil || rest > 4000 {
@@ -97,7 +100,8 @@ func TestStore_keepsOrdinaryMessagesAsJSON(t *testing.T) {
 			t.Errorf("%s: %d of %d rows are JSON", table, valid, rows)
 		}
 	}
-	odd := session.Message{MessageInfo: session.MessageInfo{ID: "odd"}, Parts: []session.Part{{Type: session.TextPart, Text: "\xff"}}}
+	odd := session.Message{MessageInfo: session.MessageInfo{ID: "odd"},
+		Parts: []session.Part{{Type: session.TextPart, Text: "\xff"}}}
 	if _, err := s.Apply(t.Context(), "ses", store.Change{Append: []session.Message{odd}}); err != nil {
 		t.Fatal(err)
 	}
@@ -159,8 +163,8 @@ func TestClose_letsAnIterationGoOn(t *testing.T) {
 // childPath is set in processes that the tests below start: the store that they write to.
 const childPath = "WINNOW_TEST_STORE"
 
-// TestMain makes the test binary a writer of its own where a test asks for one: it appends until it has appended as many
-// messages as it was told, and prints the id of each when it is written.
+// TestMain makes the test binary a writer of its own where a test asks for one: it appends until it
+// has appended as many messages as it was told, and prints the id of each when it is written.
 func TestMain(m *testing.M) {
 	path := os.Getenv(childPath)
 	if path == "" {
@@ -193,10 +197,11 @@ func child(path, name, count string) error {
 }
 
 func childMessage(name string, n int) []session.Message {
-	return []session.Message{{MessageInfo: session.MessageInfo{ID: fmt.Sprintf("%s/%d", name, n)}, Parts: []session.Part{
-		{Type: session.TextPart, Text: name},
-		{Type: session.ToolPart, State: &session.ToolState{Output: strings.Repeat(fmt.Sprintln(name, n), 1000)}},
-	}}}
+	return []session.Message{{MessageInfo: session.MessageInfo{ID: fmt.Sprintf("%s/%d", name, n)},
+		Parts: []session.Part{
+			{Type: session.TextPart, Text: name},
+			{Type: session.ToolPart, State: &session.ToolState{Output: strings.Repeat(fmt.Sprintln(name, n), 1000)}},
+		}}}
 }
 
 func start(t *testing.T, path, name string, count int) (*exec.Cmd, *bufio.Scanner) {

@@ -13,7 +13,7 @@ import (
 	"github.com/winnowhq/winnow/store"
 )
 
-// code is the primary result code of SQLite in an error, 0 without one.
+// code is the primary result code of SQLite in an error, 0 if there is none.
 func code(err error) int {
 	var e *sqlite.Error
 	if errors.As(err, &e) {
@@ -29,8 +29,8 @@ func isFull(err error) bool     { return code(err) == sqlite3.SQLITE_FULL }
 func isReadOnly(err error) bool { return code(err) == sqlite3.SQLITE_READONLY }
 func isIO(err error) bool       { return code(err) == sqlite3.SQLITE_IOERR }
 
-// explain makes the error of an operation: what it was about, what it means for a caller, what to do. A context that ended
-// explains whatever the driver said because of it.
+// explain returns the error of an operation as a store.Error: what failed, which sentinel it is,
+// and what to do. If the context ended, that is the cause of whatever the driver reported.
 func explain(ctx context.Context, op, path, id string, err error) error {
 	e := &store.Error{Op: op, Path: path, Session: id, Err: err}
 	ended := ctx.Err()
@@ -55,7 +55,7 @@ func explain(ctx context.Context, op, path, id string, err error) error {
 	return e
 }
 
-// sentinel reports whether an error says by itself what it is.
+// sentinel reports whether an error already says what is wrong.
 func sentinel(err error) bool {
 	for _, known := range []error{
 		store.ErrNotFound, store.ErrExists, store.ErrConflict, store.ErrNoMessage, store.ErrNoBase, store.ErrNoWord,
@@ -73,31 +73,34 @@ func hint(err error, path string) string {
 	case errors.Is(err, store.ErrLocked):
 		return "another process is writing; try again, or end it"
 	case errors.Is(err, store.ErrCorrupt):
-		return "keep the file, most of it can often be read; move it away to begin a new store"
+		return "keep the file, most of it can often be read; move it away to start a new store"
 	case errors.Is(err, store.ErrReadOnly):
-		return "open it for writing, and look at the permissions of the file and of " + filepath.Dir(path)
+		return "open it for writing, and check the permissions of the file and of " + filepath.Dir(path)
 	case errors.Is(err, store.ErrFull):
 		return "nothing was written; make room and try again"
 	case errors.Is(err, store.ErrNewer):
 		return "use the newer version of this program, or another file"
 	case errors.Is(err, store.ErrConflict):
-		return "read the session again and decide anew"
+		return "read the session again and repeat the change"
 	case errors.Is(err, fs.ErrNotExist):
-		return "look at the path; a store that is opened only for reading is not made"
+		return "check the path; a store opened read-only is not created"
 	case errors.Is(err, fs.ErrPermission), code(err) == sqlite3.SQLITE_CANTOPEN:
-		return "look at the permissions of the file and of " + filepath.Dir(path)
+		return "check the permissions of the file and of " + filepath.Dir(path)
 	case isIO(err):
-		return "nothing was changed; the disk failed to read or write, look at it and try again"
+		return "nothing was changed; the disk failed to read or write; check it and try again"
 	case code(err) == sqlite3.SQLITE_TOOBIG:
-		return "one text or one file takes about a gigabyte at most"
+		return "a single text or file can be about a gigabyte at most"
 	}
 	return ""
 }
 
-// failed is explain for an operation of an open store.
-func (s *Store) failed(ctx context.Context, op, id string, err error) error {
-	if s.closed.Load() && !sentinel(err) {
-		err = store.ErrClosed
+// explain replaces the error of an operation, if there is one, by a store.Error. Methods defer it.
+func (s *Store) explain(ctx context.Context, op, id string, err *error) {
+	if *err == nil {
+		return
 	}
-	return explain(ctx, op, s.path, id, err)
+	if s.closed.Load() && !sentinel(*err) {
+		*err = store.ErrClosed
+	}
+	*err = explain(ctx, op, s.path, id, *err)
 }

@@ -133,10 +133,12 @@ func TestOpen_explainsWhatIsWrongWithThePath(t *testing.T) {
 		t.Fatal(err)
 	}
 	below := filepath.Join(file, "winnow.db")
-	if _, err := sqlite.Open(t.Context(), sqlite.Config{Path: below}); err == nil || !strings.Contains(err.Error(), file) {
+	if _, err := sqlite.Open(t.Context(), sqlite.Config{Path: below}); err == nil ||
+		!strings.Contains(err.Error(), file) {
 		t.Errorf("a store below a file: %v", err)
 	}
-	if _, err := sqlite.Open(t.Context(), sqlite.Config{Path: folder}); err == nil || !strings.Contains(err.Error(), folder) {
+	if _, err := sqlite.Open(t.Context(), sqlite.Config{Path: folder}); err == nil ||
+		!strings.Contains(err.Error(), folder) {
 		t.Errorf("a store that is a folder: %v", err)
 	}
 	if _, err := sqlite.Open(t.Context(), sqlite.Config{}); err == nil {

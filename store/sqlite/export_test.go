@@ -11,5 +11,5 @@ func (s *Store) Reader() *sql.DB { return s.reader.db }
 // Version is the version that this program knows.
 const Version = version
 
-// Repeated are the questions that filling the index asks again for each batch or session.
+// Repeated are the queries that indexing repeats for each batch or session.
 var Repeated = []string{countBehind, nextStale, nextBehind, nextKept}

@@ -9,22 +9,15 @@ import (
 
 var _ store.Filer = (*Store)(nil)
 
-// Files returns the files that were looked at, by path.
-func (s *Store) Files(ctx context.Context) (map[string]store.File, error) {
-	files, err := s.files(ctx)
-	if err != nil {
-		return nil, s.failed(ctx, "files", "", err)
-	}
-	return files, nil
-}
-
-func (s *Store) files(ctx context.Context) (map[string]store.File, error) {
+// Files returns the files that were read before, by path.
+func (s *Store) Files(ctx context.Context) (files map[string]store.File, err error) {
+	defer s.explain(ctx, "files", "", &err)
 	rows, err := s.reader.db.QueryContext(ctx, `SELECT path, size, modified, seen, hash, session, messages FROM file`)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	files := map[string]store.File{}
+	files = map[string]store.File{}
 	for rows.Next() {
 		var f store.File
 		var hash sql.RawBytes
@@ -38,8 +31,9 @@ func (s *Store) files(ctx context.Context) (map[string]store.File, error) {
 }
 
 // SetFiles remembers files in one transaction.
-func (s *Store) SetFiles(ctx context.Context, files ...store.File) error {
-	err := s.write(ctx, func(t *transaction) error {
+func (s *Store) SetFiles(ctx context.Context, files ...store.File) (err error) {
+	defer s.explain(ctx, "files", "", &err)
+	return s.write(ctx, func(t *transaction) error {
 		for _, f := range files {
 			if err := t.file(f); err != nil {
 				return err
@@ -47,13 +41,10 @@ func (s *Store) SetFiles(ctx context.Context, files ...store.File) error {
 		}
 		return nil
 	})
-	if err != nil {
-		return s.failed(ctx, "files", "", err)
-	}
-	return nil
 }
 
 func (t *transaction) file(f store.File) error {
-	return t.exec(`INSERT OR REPLACE INTO file (path, size, modified, seen, hash, session, messages) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+	return t.exec(`INSERT OR REPLACE INTO file (path, size, modified, seen, hash, session, messages)
+		VALUES (?, ?, ?, ?, ?, ?, ?)`,
 		f.Path, f.Size, f.Modified, f.Seen, f.Hash[:], f.Session, f.Messages)
 }

@@ -15,8 +15,10 @@ import (
 	"github.com/winnowhq/winnow/store"
 )
 
-// A store whose file somebody damaged, or made, is read as far as it can be, or says what is wrong: each error is a *store.Error with the path, and nothing that is read is
-// longer than the file could hold. seed is where the bytes of patch are laid over a good store, three bytes of place before each byte.
+// A store whose file somebody damaged, or made, is read as far as it can be, or says what is wrong:
+// each error is a *store.Error with the path, and nothing that is read is longer than the file
+// could hold. seed is where the bytes of patch are laid over a good store, three bytes of place
+// before each byte.
 func FuzzOpen_aStrangersFile(f *testing.F) {
 	good := filepath.Join(f.TempDir(), "good.db")
 	s, err := Open(context.Background(), Config{Path: good})
@@ -24,13 +26,19 @@ func FuzzOpen_aStrangersFile(f *testing.F) {
 		f.Fatal(err)
 	}
 	log := []session.Message{{MessageInfo: session.MessageInfo{ID: "m", Role: session.Assistant}, Parts: []session.Part{
-		{ID: "p", Type: session.ToolPart, Tool: "read", CallID: "c", State: &session.ToolState{Status: session.Completed, Input: []byte(`{"filePath":"a"}`), Output: string(bytes.Repeat([]byte("line of it\n"), 300))}},
+		{ID: "p", Type: session.ToolPart, Tool: "read", CallID: "c",
+			State: &session.ToolState{Status: session.Completed, Input: []byte(`{"filePath":"a"}`),
+				Output: string(bytes.Repeat([]byte("line of it\n"), 300))}},
 		{ID: "q", Type: session.TextPart, Text: "said \x00\xff"}}}}
-	_, err = s.Apply(context.Background(), "ses", store.Change{Create: &session.Info{ID: "ses", Title: "t"}, Append: log, Commit: []rule.Elision{{Part: "p", Message: "m", Field: rule.Output, Shown: "[gone]"}},
-		Pin: []rule.Pin{{ID: "x", Text: "never"}}, Spend: []store.Spend{{Kind: "step", Cost: 1}}, Dismiss: []string{"w"}, Source: &store.Source{Format: "pi", Path: "/a", Data: bytes.Repeat([]byte("source "), 400)},
+	_, err = s.Apply(context.Background(), "ses", store.Change{Create: &session.Info{ID: "ses", Title: "t"},
+		Append: log, Commit: []rule.Elision{{Part: "p", Message: "m", Field: rule.Output, Shown: "[gone]"}},
+		Pin: []rule.Pin{{ID: "x", Text: "never"}}, Spend: []store.Spend{{Kind: "step", Cost: 1}},
+		Dismiss: []string{"w"}, Source: &store.Source{Format: "pi", Path: "/a",
+			Data: bytes.Repeat([]byte("source "), 400)},
 		File: &store.File{Path: "/a", Session: "ses"}})
 	if err == nil {
-		err = errors.Join(s.Keep(context.Background(), "ses", "p", string(bytes.Repeat([]byte("whole "), 500))), s.Index(context.Background(), nil), s.Close())
+		err = errors.Join(s.Keep(context.Background(), "ses", "p", string(bytes.Repeat([]byte("whole "), 500))),
+			s.Index(context.Background(), nil), s.Close())
 	}
 	if err != nil {
 		f.Fatal(err)
@@ -114,7 +122,8 @@ func FuzzOpen_aStrangersFile(f *testing.F) {
 // What is unpacked is as long as the row says, or an error; and what was packed comes back.
 func FuzzDecompress(f *testing.F) {
 	var c compressor
-	for _, text := range []string{"", "x", string(bytes.Repeat([]byte("abc"), 1000)), string(bytes.Repeat([]byte{0}, 1<<16))} {
+	for _, text := range []string{"", "x", string(bytes.Repeat([]byte("abc"), 1000)),
+		string(bytes.Repeat([]byte{0}, 1<<16))} {
 		how, packed, err := c.compress([]byte(text))
 		if err != nil {
 			f.Fatal(err)

@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// batchBytes is about how much text one transaction puts into the index, on a slow machine less: other writers wait for as long as that takes, which is some
-	// tenths of a second.
+	// batchBytes is about how much text one transaction indexes, less on a slow machine. Other
+	// writers wait that long, a few tenths of a second.
 	batchBytes = 2 << 20
-	// batchMessages bounds it where there is little text.
+	// batchMessages is how many messages one transaction indexes at most.
 	batchMessages = 1000
 )
 
-// The questions that are asked again for each batch or session. None of them may look through all sessions: index session_behind and index
-// kept_fresh have what is to be done, and no more.
+// Queries that are repeated for each batch or session. None of them may scan all sessions: the
+// indexes session_behind and kept_fresh hold exactly what is to be done.
 const (
 	countBehind = `SELECT (SELECT coalesce(sum(messages - indexed), 0) FROM session WHERE indexed < messages)
 		+ (SELECT count(*) FROM stale) + (SELECT count(*) FROM kept WHERE fresh)`
@@ -31,11 +31,9 @@ const (
 )
 
 // Index brings the index up to date, in transactions of bounded size.
-func (s *Store) Index(ctx context.Context, tell func(done, all int)) error {
-	if err := s.index(ctx, tell); err != nil {
-		return s.failed(ctx, "index", "", err)
-	}
-	return nil
+func (s *Store) Index(ctx context.Context, tell func(done, all int)) (err error) {
+	defer s.explain(ctx, "index", "", &err)
+	return s.index(ctx, tell)
 }
 
 func (s *Store) index(ctx context.Context, tell func(done, all int)) error {
@@ -65,13 +63,14 @@ func (s *Store) index(ctx context.Context, tell func(done, all int)) error {
 	}
 }
 
-// behind counts the messages that the index does not have as they are, and the kept texts that it may lack.
+// behind counts the messages that are not indexed as they are now, and the kept texts that may not
+// be.
 func (s *Store) behind(ctx context.Context) (n int, err error) {
 	err = s.reader.db.QueryRowContext(ctx, countBehind).Scan(&n)
 	return n, err
 }
 
-// index takes up a batch of messages, and returns how many.
+// index indexes a batch of messages and returns how many.
 func (t *transaction) index() (messages int, err error) {
 	size := 0
 	if err := t.freshlyKept(); err != nil {
@@ -122,8 +121,9 @@ func (t *transaction) index() (messages int, err error) {
 	return messages, nil
 }
 
-// freshlyKept makes the messages stale that the index took up before something was kept for a part of theirs. A session's parts are looked through
-// once for all of it: they are not found by their id.
+// freshlyKept marks messages as stale that were indexed before a text was kept for one of their
+// parts. Parts have no index by id, so the parts of a session are scanned once for all its kept
+// texts.
 func (t *transaction) freshlyKept() error {
 	nums, err := t.contents(nextKept)
 	if err != nil {
@@ -131,8 +131,10 @@ func (t *transaction) freshlyKept() error {
 	}
 	for _, num := range nums {
 		if err := t.exec(`INSERT OR IGNORE INTO stale (session, message)
-			SELECT part.session, part.message FROM part CROSS JOIN kept ON kept.session = part.session AND kept.part = part.id
-			WHERE part.session = ?1 AND part.message < (SELECT indexed FROM session WHERE num = ?1) AND kept.fresh`, num); err != nil {
+			SELECT part.session, part.message
+			FROM part CROSS JOIN kept ON kept.session = part.session AND kept.part = part.id
+			WHERE part.session = ?1 AND part.message < (SELECT indexed FROM session WHERE num = ?1)
+				AND kept.fresh`, num); err != nil {
 			return err
 		}
 		if err := t.exec(`UPDATE kept SET fresh = 0 WHERE session = ? AND fresh`, num); err != nil {
@@ -142,8 +144,9 @@ func (t *transaction) freshlyKept() error {
 	return nil
 }
 
-// indexFrom takes up messages of a session from one position to before another, until so many bytes are done or the turn is over. A message that is
-// damaged has nothing to be found; who reads it is told.
+// indexFrom indexes the messages of a session from one position up to another, until enough bytes
+// are done or the turn is over. A damaged message is indexed as empty; reading it reports the
+// damage.
 func (t *transaction) indexFrom(num, from, to int64, enough int) (size int, next int64, err error) {
 	read := partReader{parts: t.Stmt(t.w.parts), apart: t.Stmt(t.w.apart), packer: t.packer}
 	var keeps bool
@@ -151,25 +154,16 @@ func (t *transaction) indexFrom(num, from, to int64, enough int) (size int, next
 		return 0, 0, err
 	}
 	for next = from; next < to && size < enough && (next == from || !t.w.turn.over()); next++ {
-		var data sql.RawBytes
-		rows, err := t.Query(`SELECT info FROM message WHERE session = ? AND position = ?`, num, next)
-		if err != nil {
+		var data []byte
+		err := t.QueryRow(`SELECT info FROM message WHERE session = ? AND position = ?`, num, next).Scan(&data)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return 0, 0, err
 		}
 		var h head
-		var damaged error
-		if rows.Next() {
-			if err := rows.Scan(&data); err != nil {
-				rows.Close()
-				return 0, 0, err
+		if err == nil {
+			if h, err = exact.Decode[head](data); err != nil {
+				continue
 			}
-			h, damaged = exact.Decode[head](data)
-		}
-		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-			return 0, 0, err
-		}
-		if damaged != nil {
-			continue
 		}
 		parts, err := read.some(t.ctx, num, next, 0, math.MaxInt64)
 		if errors.Is(err, store.ErrCorrupt) && code(err) == 0 {
@@ -181,8 +175,9 @@ func (t *transaction) indexFrom(num, from, to int64, enough int) (size int, next
 		for i := range parts {
 			kept := ""
 			if keeps && parts[i].Type == session.ToolPart {
-				if kept, err = keptText(t.ctx, t.Tx, t.packer, num, parts[i].ID); err != nil && (code(err) != 0 || t.ctx.Err() != nil) {
-					return 0, 0, err // but for one that is damaged, or of a later form
+				if kept, err = keptText(t.ctx, t.Tx, t.packer, num, parts[i].ID); err != nil &&
+					(code(err) != 0 || t.ctx.Err() != nil) {
+					return 0, 0, err // a text that is damaged or of a newer version is skipped
 				}
 			}
 			n, err := t.indexPart(num, next, i, &h.MessageInfo, &parts[i], kept)
@@ -196,7 +191,8 @@ func (t *transaction) indexFrom(num, from, to int64, enough int) (size int, next
 	return size, next, nil
 }
 
-func (t *transaction) indexPart(num, message int64, position int, m *session.MessageInfo, p *session.Part, kept string) (size int, err error) {
+func (t *transaction) indexPart(num, message int64, position int, m *session.MessageInfo, p *session.Part,
+	kept string) (size int, err error) {
 	var columns [words.Columns][]string
 	for _, f := range words.Fields(p, kept) {
 		columns[f.Column] = append(columns[f.Column], f.Text)
@@ -218,7 +214,7 @@ func (t *transaction) indexPart(num, message int64, position int, m *session.Mes
 	return size, err
 }
 
-// forget takes documents out of the index.
+// forget removes documents from the index.
 func (t *transaction) forget(where string, args ...any) error {
 	if err := t.exec(`DELETE FROM found WHERE rowid IN (SELECT doc FROM sought WHERE `+where+`)`, args...); err != nil {
 		return err

@@ -19,9 +19,11 @@ func small(t testing.TB, s *sqlite.Store, sessions int) {
 		id := fmt.Sprintf("ses_%05d", i)
 		c := store.Change{Create: &session.Info{ID: id}}
 		for n, role := range []session.Role{session.User, session.Assistant} {
-			m := session.MessageInfo{ID: fmt.Sprintf("msg_%d_%d", i, n), SessionID: id, Role: role, Time: session.MessageTime{Created: 1.7e12}}
+			m := session.MessageInfo{ID: fmt.Sprintf("msg_%d_%d", i, n), SessionID: id, Role: role,
+				Time: session.MessageTime{Created: 1.7e12}}
 			c.Append = append(c.Append, session.Message{MessageInfo: m, Parts: []session.Part{
-				{ID: fmt.Sprintf("prt_%d_%d", i, n), SessionID: id, MessageID: m.ID, Type: session.TextPart, Text: fmt.Sprintf("heron %d of the ledger", i)}}})
+				{ID: fmt.Sprintf("prt_%d_%d", i, n), SessionID: id, MessageID: m.ID, Type: session.TextPart,
+					Text: fmt.Sprintf("heron %d of the ledger", i)}}})
 		}
 		if _, err := s.Apply(t.Context(), id, c); err != nil {
 			t.Fatal(err)
@@ -29,7 +31,8 @@ func small(t testing.TB, s *sqlite.Store, sessions int) {
 	}
 }
 
-// Filling the index asks again and again what is left to do. None of these questions may go through all the sessions that are done.
+// Filling the index asks again and again what is left to do. None of these questions may go through
+// all the sessions that are done.
 func TestIndex_looksOnlyAtWhatItLacks(t *testing.T) {
 	s := open(t, sqlite.Config{Path: filepath.Join(t.TempDir(), "winnow.db")})
 	small(t, s, 50)
@@ -45,7 +48,8 @@ func TestIndex_looksOnlyAtWhatItLacks(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, table := range []string{"session", "kept", "message", "part"} {
-				if strings.HasPrefix(detail, "SCAN "+table) && !strings.Contains(detail, "INDEX session_behind") && !strings.Contains(detail, "INDEX kept_fresh") {
+				if strings.HasPrefix(detail, "SCAN "+table) && !strings.Contains(detail, "INDEX session_behind") &&
+					!strings.Contains(detail, "INDEX kept_fresh") {
 					t.Errorf("%s\nlooks through all of %s: %s", query, table, detail)
 				}
 			}

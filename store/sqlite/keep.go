@@ -12,15 +12,9 @@ import (
 
 var _ store.Keeper = (*Store)(nil)
 
-// Keep keeps a text for a part: compressed, and once, whoever else has the same.
-func (s *Store) Keep(ctx context.Context, id, part, text string) error {
-	if err := s.keepText(ctx, id, part, text); err != nil {
-		return s.failed(ctx, "keep", id, err)
-	}
-	return nil
-}
-
-func (s *Store) keepText(ctx context.Context, id, part, text string) error {
+// Keep keeps a text for a part, compressed. Equal texts are stored once.
+func (s *Store) Keep(ctx context.Context, id, part, text string) (err error) {
+	defer s.explain(ctx, "keep", id, &err)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -41,14 +35,16 @@ func (s *Store) keepText(ctx context.Context, id, part, text string) error {
 		if err != nil {
 			return err
 		}
-		if err := t.exec(`INSERT OR REPLACE INTO kept (session, part, content) VALUES (?, ?, ?)`, session.num, part, num); err != nil {
+		err = t.exec(`INSERT OR REPLACE INTO kept (session, part, content) VALUES (?, ?, ?)`, session.num, part, num)
+		if err != nil {
 			return err
 		}
 		return t.drop(held)
 	})
 }
 
-// keepOf keeps for a new session what another one keeps for the parts that both have. The contents are shared.
+// keepOf gives a new session the kept texts of another one, for the parts that both have. The
+// contents are shared.
 func (t *transaction) keepOf(other string, num int64) error {
 	from, err := t.find(other)
 	if err != nil {
@@ -59,15 +55,8 @@ func (t *transaction) keepOf(other string, num int64) error {
 }
 
 // Kept returns the text that is kept for a part.
-func (s *Store) Kept(ctx context.Context, id, part string) (string, error) {
-	text, err := s.readKept(ctx, id, part)
-	if err != nil {
-		return "", s.failed(ctx, "kept", id, err)
-	}
-	return text, nil
-}
-
-func (s *Store) readKept(ctx context.Context, id, part string) (string, error) {
+func (s *Store) Kept(ctx context.Context, id, part string) (text string, err error) {
+	defer s.explain(ctx, "kept", id, &err)
 	now, err := s.reader.at(ctx, id)
 	if err != nil {
 		return "", err
@@ -76,12 +65,13 @@ func (s *Store) readKept(ctx context.Context, id, part string) (string, error) {
 	return keptText(ctx, now.Tx, &s.packer, now.row.num, part)
 }
 
-// keptText reads what is kept for a part; ErrNotKept when there is nothing.
+// keptText reads the text that is kept for a part, or returns ErrNotKept.
 func keptText(ctx context.Context, tx *sql.Tx, packer *compressor, num int64, part string) (string, error) {
 	var size int
 	var how codec
 	var packed []byte
-	err := tx.QueryRowContext(ctx, `SELECT coalesce(content.size, -1), coalesce(content.codec, 0), content.data FROM kept LEFT JOIN content ON content.num = kept.content
+	err := tx.QueryRowContext(ctx, `SELECT coalesce(content.size, -1), coalesce(content.codec, 0), content.data
+		FROM kept LEFT JOIN content ON content.num = kept.content
 		WHERE kept.session = ? AND kept.part = ?`, num, part).Scan(&size, &how, &packed)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", store.ErrNotKept

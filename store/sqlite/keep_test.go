@@ -26,7 +26,8 @@ func TestKeep_aTextIsThereOnceAndGoesWithItsLastOwner(t *testing.T) {
 	}
 	// A message has the same text as its output.
 	m := session.Message{MessageInfo: session.MessageInfo{ID: "m", Role: session.Assistant}, Parts: []session.Part{
-		{ID: "p", Type: session.ToolPart, Tool: "bash", State: &session.ToolState{Status: session.Completed, Output: text}}}}
+		{ID: "p", Type: session.ToolPart, Tool: "bash",
+			State: &session.ToolState{Status: session.Completed, Output: text}}}}
 	if _, err := s.Apply(t.Context(), "two", store.Change{Append: []session.Message{m}}); err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,8 @@ func TestKeep_aTextIsThereOnceAndGoesWithItsLastOwner(t *testing.T) {
 }
 
 func TestKept_aDamagedTextIsAnErrorOfTheStore(t *testing.T) {
-	for _, damage := range []string{`DELETE FROM content`, `UPDATE content SET size = size + 1`, `UPDATE content SET data = x'00'`} {
+	for _, damage := range []string{`DELETE FROM content`, `UPDATE content SET size = size + 1`,
+		`UPDATE content SET data = x'00'`} {
 		path := filepath.Join(t.TempDir(), "winnow.db")
 		s := open(t, sqlite.Config{Path: path})
 		if err := s.Create(t.Context(), session.Info{ID: "one"}); err != nil {

@@ -15,36 +15,37 @@ import (
 	"github.com/winnowhq/winnow/store/internal/exact"
 )
 
-// head is what is known about a message but for its parts.
+// head is a message without its parts.
 type head struct {
 	session.MessageInfo `json:"info"`
 
 	Unknown jsontext.Value `json:",embed"`
 }
 
-// Messages yields the log newest first, within one read transaction. Message and parts are read when their turn comes.
+// Messages yields the log newest first, in one read transaction. Each message is read when its turn
+// comes.
 func (s *Store) Messages(ctx context.Context, id string) iter.Seq2[session.Message, error] {
-	return func(yield func(session.Message, error) bool) {
-		err := s.messages(ctx, id, false, func(m session.Message) bool { return yield(m, nil) })
-		if err != nil {
-			yield(session.Message{}, s.failed(ctx, "messages", id, err))
-		}
-	}
+	return s.log(ctx, id, false)
 }
 
 var _ store.Sketcher = (*Store)(nil)
 
-// Sketch yields the log without what is kept apart.
+// Sketch yields the log without the texts that are kept apart.
 func (s *Store) Sketch(ctx context.Context, id string) iter.Seq2[session.Message, error] {
+	return s.log(ctx, id, true)
+}
+
+func (s *Store) log(ctx context.Context, id string, sketch bool) iter.Seq2[session.Message, error] {
 	return func(yield func(session.Message, error) bool) {
-		err := s.messages(ctx, id, true, func(m session.Message) bool { return yield(m, nil) })
+		err := s.messages(ctx, id, sketch, func(m session.Message) bool { return yield(m, nil) })
 		if err != nil {
-			yield(session.Message{}, s.failed(ctx, "messages", id, err))
+			s.explain(ctx, "messages", id, &err)
+			yield(session.Message{}, err)
 		}
 	}
 }
 
-// messages returns an error only while yield wants more.
+// messages returns no error once yield wants no more.
 func (s *Store) messages(ctx context.Context, id string, sketch bool, yield func(session.Message) bool) error {
 	now, err := s.reader.at(ctx, id)
 	if err != nil {
@@ -56,7 +57,7 @@ func (s *Store) messages(ctx context.Context, id string, sketch bool, yield func
 		return err
 	}
 	defer rows.Close()
-	read := partReader{parts: now.StmtContext(ctx, s.reader.parts), apart: now.StmtContext(ctx, s.reader.apart), packer: &s.packer}
+	read := s.parts(ctx, now.Tx)
 	if sketch {
 		read = partReader{parts: now.StmtContext(ctx, s.reader.sketched)}
 	}
@@ -89,6 +90,10 @@ func (s *Store) messages(ctx context.Context, id string, sketch bool, yield func
 type partReader struct {
 	parts, apart *sql.Stmt
 	packer       *compressor
+}
+
+func (s *Store) parts(ctx context.Context, tx *sql.Tx) partReader {
+	return partReader{tx.StmtContext(ctx, s.reader.parts), tx.StmtContext(ctx, s.reader.apart), &s.packer}
 }
 
 func (r *partReader) all(ctx context.Context, num, message int64, count int) ([]session.Part, error) {
@@ -148,7 +153,7 @@ func (r *partReader) join(p *session.Part, field string, how codec, packed []byt
 	return join(p, field, text)
 }
 
-// joinMore puts back what is kept apart beside the first.
+// joinMore puts back the texts that are kept apart, except the first.
 func (r *partReader) joinMore(ctx context.Context, p *session.Part, count int, num, message int64, position int) error {
 	rows, err := r.apart.QueryContext(ctx, num, message, position)
 	if err != nil {

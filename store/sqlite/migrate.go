@@ -17,14 +17,14 @@ import (
 var migrations embed.FS
 
 const (
-	application = 2003725943 // the migrations set it: "wnnw"
+	application = 2003725943 // "wnnw"; the migrations set it
 	version     = 8          // of the last migration, which sets it as user_version
 )
 
 // stamp is what a database says about itself.
 type stamp struct {
 	application, version int64
-	foreign              int // tables that neither we nor goose begin with
+	foreign              int // how many tables there are that goose did not create
 }
 
 func readStamp(ctx context.Context, db *sql.DB) (s stamp, err error) {
@@ -47,8 +47,8 @@ func (s stamp) check() error {
 	return nil
 }
 
-// migrate brings the database to the form of this version. Another process may be doing the same: who comes too late fails
-// on a table that is there already, and looks again.
+// migrate upgrades the database to this version. Another process may be doing the same: the later
+// one fails because a table exists already, and looks again.
 func migrate(ctx context.Context, db *sql.DB, wait time.Duration) error {
 	for deadline := time.Now().Add(wait); ; {
 		done, err := migrateOnce(ctx, db)
@@ -62,7 +62,7 @@ func migrate(ctx context.Context, db *sql.DB, wait time.Duration) error {
 	}
 }
 
-// migrateOnce reports whether trying again cannot change anything.
+// migrateOnce reports whether it is done: trying again would change nothing.
 func migrateOnce(ctx context.Context, db *sql.DB) (done bool, err error) {
 	s, err := readStamp(ctx, db)
 	if err != nil {
@@ -71,7 +71,7 @@ func migrateOnce(ctx context.Context, db *sql.DB) (done bool, err error) {
 	if err := s.check(); err != nil {
 		return true, err
 	}
-	// The mode stays with the file. SQLite does not wait for others when it changes it.
+	// The mode is stored in the file. SQLite does not wait for other processes to change it.
 	var mode string
 	if err := db.QueryRowContext(ctx, `PRAGMA journal_mode = WAL`).Scan(&mode); err != nil {
 		return !isBusy(err), err
@@ -91,7 +91,7 @@ func migrateOnce(ctx context.Context, db *sql.DB) (done bool, err error) {
 		return true, nil
 	}
 	if again, stampErr := readStamp(ctx, db); stampErr == nil && again.version == version {
-		return true, nil // the other one did it
+		return true, nil // another process did it
 	}
 	return isFull(err) || isReadOnly(err) || isIO(err), err
 }

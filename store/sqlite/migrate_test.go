@@ -15,7 +15,8 @@ import (
 	"github.com/winnowhq/winnow/store/sqlite"
 )
 
-// version1 is what testdata/version1.db holds: the first version of this package wrote it, with gzip.
+// version1 is what testdata/version1.db holds: the first version of this package wrote it, with
+// gzip.
 func version1(id string) (messages []session.Message, source store.Source) {
 	messages = steps(3, 6000, 1)
 	state := messages[1].Parts[3].State
@@ -52,7 +53,8 @@ func holdsVersion1(t *testing.T, s *sqlite.Store) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if state.Revision != 2 || !state.Ledger.Has(rule.Key{Part: want[0].Parts[3].ID, Field: rule.Output}) || len(state.Pins) != 1 ||
+		if state.Revision != 2 || !state.Ledger.Has(rule.Key{Part: want[0].Parts[3].ID, Field: rule.Output}) ||
+			len(state.Pins) != 1 ||
 			!state.Undone["marker"] || len(state.Spent) != 1 || state.Info.Title != "session "+id {
 			t.Errorf("state %+v", state)
 		}
@@ -61,7 +63,8 @@ func holdsVersion1(t *testing.T, s *sqlite.Store) {
 
 func TestOpen_bringsVersion1UpToDate(t *testing.T) {
 	path := copyOf(t, "version1.db")
-	if _, err := sqlite.Open(t.Context(), sqlite.Config{Path: path, ReadOnly: true}); err == nil || !strings.Contains(err.Error(), "older version") {
+	if _, err := sqlite.Open(t.Context(), sqlite.Config{Path: path, ReadOnly: true}); err == nil ||
+		!strings.Contains(err.Error(), "older version") {
 		t.Errorf("it was opened only for reading: %v", err)
 	}
 	s := open(t, sqlite.Config{Path: path})
@@ -79,7 +82,8 @@ func TestOpen_bringsVersion1UpToDate(t *testing.T) {
 	if _, err := s.Apply(t.Context(), "three", store.Change{Append: append(want, heavy("h"))}); err != nil {
 		t.Fatal(err)
 	}
-	if n := count(t, s, `SELECT count(*) FROM content WHERE codec = 1 AND num IN (SELECT content FROM part WHERE session = 3)`); n != 3 {
+	if n := count(t, s,
+		`SELECT count(*) FROM content WHERE codec = 1 AND num IN (SELECT content FROM part WHERE session = 3)`); n != 3 {
 		t.Errorf("%d contents of version 1 are shared, want 3", n)
 	}
 	// A file that is set anew goes into pieces.

@@ -11,11 +11,10 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/store/internal/exact"
 )
 
-// idleReaders is how many connections stay open for the next reader. There may be more: an iteration holds one for as long
-// as it lasts, and one inside another must not wait for it.
+// idleReaders is how many connections stay open for the next reader. There may be more: an
+// iteration holds one until it ends, and an iteration inside another must not wait for it.
 const idleReaders = 4
 
 // reader is the pool of connections that only read.
@@ -28,8 +27,8 @@ type reader struct {
 func openReader(ctx context.Context, path string, wait time.Duration) (*reader, error) {
 	r, err := tryReader(ctx, path, wait, "mode", "ro")
 	if code(err) == sqlite3.SQLITE_CANTOPEN || isReadOnly(err) {
-		// A folder that must not be written has no room for the index of the write-ahead log. Without a log nothing is
-		// missed by going without.
+		// The index of the write-ahead log cannot be created in a read-only folder. If there is no
+		// log it is not needed.
 		if log, statErr := os.Stat(path + "-wal"); statErr != nil || log.Size() == 0 {
 			return tryReader(ctx, path, wait, "mode", "ro", "immutable", "1")
 		}
@@ -56,8 +55,8 @@ func tryReader(ctx context.Context, path string, wait time.Duration, parameters 
 		return nil, err
 	}
 	if s.version < version {
-		return nil, fmt.Errorf("%w: it has the form of an older version (%d, this program reads %d), "+
-			"and opening it for writing once would bring it up to date", store.ErrReadOnly, s.version, version)
+		return nil, fmt.Errorf("%w: it was written by an older version (%d, this program reads %d); "+
+			"open it for writing once to upgrade it", store.ErrReadOnly, s.version, version)
 	}
 	r := &reader{db: db}
 	return r, prepare(ctx, db,
@@ -71,15 +70,16 @@ func tryReader(ctx context.Context, path string, wait time.Duration, parameters 
 	)
 }
 
-// What partReader runs.
+// The statements of a partReader.
 const (
 	selectParts = `
 		SELECT part.data, part.apart, part.field, content.size, content.codec, content.data
 		FROM part LEFT JOIN content ON content.num = part.content
 		WHERE part.session = ? AND part.message = ? AND part.position BETWEEN ? AND ? ORDER BY part.position`
-	// As if nothing were kept apart.
+	// Without the texts that are kept apart.
 	selectSketched = `
-		SELECT data, 0, NULL, NULL, NULL, NULL FROM part WHERE session = ? AND message = ? AND position BETWEEN ? AND ? ORDER BY position`
+		SELECT data, 0, NULL, NULL, NULL, NULL FROM part
+		WHERE session = ? AND message = ? AND position BETWEEN ? AND ? ORDER BY position`
 	selectApart = `
 		SELECT apart.field, content.size, content.codec, content.data
 		FROM apart JOIN content ON content.num = apart.content
@@ -92,10 +92,10 @@ type sessionRow struct {
 	info     []byte
 	revision int64
 	messages int
-	indexed  int // messages that the index has; only of a writer
+	indexed  int // how many messages are indexed; only set for a writer
 }
 
-// moment is a read transaction: whoever reads in it sees one moment of the store.
+// moment is a read transaction. It sees one moment of the store.
 type moment struct {
 	*sql.Tx
 	row sessionRow
@@ -123,26 +123,4 @@ func (r *reader) at(ctx context.Context, id string) (moment, error) {
 		return moment{}, err
 	}
 	return m, nil
-}
-
-// all reads a column of encoded values.
-func all[T any](ctx context.Context, tx *sql.Tx, query string, args ...any) ([]T, error) {
-	rows, err := tx.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var values []T
-	for rows.Next() {
-		var data sql.RawBytes
-		if err := rows.Scan(&data); err != nil {
-			return nil, err
-		}
-		v, err := exact.Decode[T](data)
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", store.ErrCorrupt, err)
-		}
-		values = append(values, v)
-	}
-	return values, rows.Err()
 }

@@ -13,23 +13,17 @@ import (
 
 var _ store.Searcher = (*Store)(nil)
 
-// Search finds parts. What was written by hand weighs more than what a tool was asked, and that more than what it answered: a word of the
-// user's is a better place to begin than its hundredth occurrence in a listing.
-func (s *Store) Search(ctx context.Context, q store.Search) (store.Found, error) {
-	found, err := s.search(ctx, q)
-	if err != nil {
-		return store.Found{}, s.failed(ctx, "search", q.Session, err)
-	}
-	return found, nil
-}
-
-func (s *Store) search(ctx context.Context, q store.Search) (found store.Found, err error) {
+// Search finds parts. What a person or a model wrote weighs more than the input of a tool, and that
+// more than its output: a word in a message is a better place to begin than its hundredth
+// occurrence in a listing.
+func (s *Store) Search(ctx context.Context, q store.Search) (found store.Found, err error) {
+	defer s.explain(ctx, "search", q.Session, &err)
 	query := words.Parse(q.Words)
 	if len(query) == 0 {
 		return found, store.ErrNoWord
 	}
 	if s.writer != nil {
-		// Who cannot write because another process does, looks in what is there.
+		// If another process is writing, search what is indexed already.
 		if err := s.index(ctx, nil); err != nil && (!isBusy(err) || ctx.Err() != nil) {
 			return found, err
 		}
@@ -51,9 +45,10 @@ func (s *Store) search(ctx context.Context, q store.Search) (found store.Found, 
 		FROM found JOIN sought ON sought.doc = found.rowid
 		JOIN session ON session.num = sought.session
 		LEFT JOIN source ON source.session = sought.session
-		WHERE found MATCH ?1 AND (?2 = '' OR session.id = ?2) AND (?3 = '' OR source.format = ?3) AND (?4 = '' OR sought.tool = ?4)
-			AND (?5 = '' OR sought.role = ?5) AND sought.time >= ?6)
-		SELECT session, message, part, score, (SELECT count(*) FROM hit) FROM hit ORDER BY score DESC, time DESC, doc DESC LIMIT ?7`,
+		WHERE found MATCH ?1 AND (?2 = '' OR session.id = ?2) AND (?3 = '' OR source.format = ?3)
+			AND (?4 = '' OR sought.tool = ?4) AND (?5 = '' OR sought.role = ?5) AND sought.time >= ?6)
+		SELECT session, message, part, score, (SELECT count(*) FROM hit) FROM hit
+		ORDER BY score DESC, time DESC, doc DESC LIMIT ?7`,
 		query.FTS5(), q.Session, q.Product, q.Tool, string(q.Role), sinceOf(q), q.Limit)
 	if err != nil {
 		return found, err
@@ -75,7 +70,7 @@ func (s *Store) search(ctx context.Context, q store.Search) (found store.Found, 
 		return found, err
 	}
 	rows.Close()
-	read := partReader{parts: now.StmtContext(ctx, s.reader.parts), apart: now.StmtContext(ctx, s.reader.apart), packer: &s.packer}
+	read := s.parts(ctx, now)
 	for _, p := range places {
 		hit := store.Hit{Score: p.score}
 		var info, message []byte
@@ -90,7 +85,8 @@ func (s *Store) search(ctx context.Context, q store.Search) (found store.Found, 
 		}
 		h, err := exact.Decode[head](message)
 		if err != nil {
-			found.Damaged = append(found.Damaged, fmt.Errorf("message %d of session %s: %w: %w", p.message+1, hit.Session.ID, store.ErrCorrupt, err))
+			found.Damaged = append(found.Damaged, fmt.Errorf("message %d of session %s: %w: %w", p.message+1,
+				hit.Session.ID, store.ErrCorrupt, err))
 			continue
 		}
 		parts, err := read.some(ctx, p.num, p.message, p.part, p.part)
@@ -116,7 +112,7 @@ func (s *Store) search(ctx context.Context, q store.Search) (found store.Found, 
 	return found, nil
 }
 
-// sinceOf is the time from which on is looked; messages without a time are there when none is asked for.
+// sinceOf returns the earliest time to search. If none is given, messages without a time match too.
 func sinceOf(q store.Search) float64 {
 	if q.Since == 0 {
 		return -1e300

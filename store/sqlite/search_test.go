@@ -79,7 +79,8 @@ func TestSearch_looksInWhatIsThereWhileAnotherProcessWrites(t *testing.T) {
 // What is damaged is not found, and hides nothing else.
 func TestIndex_passesOverWhatIsDamaged(t *testing.T) {
 	path := filled(t)
-	run(t, raw(t, path), `UPDATE part SET data = x'0001ff' WHERE message = 1 AND position = 2`, `UPDATE message SET info = '{' WHERE position = 0`)
+	run(t, raw(t, path), `UPDATE part SET data = x'0001ff' WHERE message = 1 AND position = 2`,
+		`UPDATE message SET info = '{' WHERE position = 0`)
 	s := open(t, sqlite.Config{Path: path})
 	found := search(t, s, `"go test"`)
 	if len(found.Hits) != 1 || found.Hits[0].Message != "msg_1_2" {
@@ -123,7 +124,8 @@ func TestIndex_goesOnAfterItWasStopped(t *testing.T) {
 	whole(t, s.Reader())
 }
 
-// A process that is killed while it appends, and others that search, leave an index that follows the log.
+// A process that is killed while it appends, and others that search, leave an index that follows
+// the log.
 func TestIndex_followsWhatAKilledProcessWrote(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills a process again and again")
@@ -157,14 +159,17 @@ func FuzzSearch_noQueryIsWrong(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Cleanup(func() { s.Close() })
-	if _, err := s.Apply(context.Background(), "ses", store.Change{Create: &session.Info{ID: "ses"}, Append: steps(3, 2000, 1)}); err != nil {
+	if _, err := s.Apply(context.Background(), "ses",
+		store.Change{Create: &session.Info{ID: "ses"}, Append: steps(3, 2000, 1)}); err != nil {
 		f.Fatal(err)
 	}
-	for _, words := range []string{"", `"`, `a" OR "b`, "NEAR(a b, 3)", "said : x", "^a*", "日本*", "\x00\xff", "a AND", "{said asked}: x", "é*", "x\u0301", "ﬁ Ⅳ ²"} {
+	for _, words := range []string{"", `"`, `a" OR "b`, "NEAR(a b, 3)", "said : x", "^a*", "日本*", "\x00\xff", "a AND",
+		"{said asked}: x", "é*", "x\u0301", "ﬁ Ⅳ ²"} {
 		f.Add(words)
 	}
 	f.Fuzz(func(t *testing.T, words string) {
-		if _, err := s.Search(context.Background(), store.Search{Words: words}); err != nil && !errors.Is(err, store.ErrNoWord) {
+		if _, err := s.Search(context.Background(), store.Search{Words: words}); err != nil &&
+			!errors.Is(err, store.ErrNoWord) {
 			t.Fatalf("%q: %v", words, err)
 		}
 	})
@@ -203,13 +208,15 @@ func BenchmarkIndex(b *testing.B) {
 	}
 }
 
-// BenchmarkSearch finds two words, in 10,000 messages with 8,000 bytes of output each, that many parts have, or one.
+// BenchmarkSearch finds two words, in 10,000 messages with 8,000 bytes of output each, that many
+// parts have, or one.
 func BenchmarkSearch(b *testing.B) {
 	s := benchStore(b)
 	for i := range 100 {
 		change(b, s, store.Change{Append: steps(100, 8000, uint64(i))})
 	}
-	change(b, s, store.Change{Append: []session.Message{{MessageInfo: session.MessageInfo{ID: "m"}, Parts: []session.Part{{ID: "p", Text: "a nightingale in the ledger"}}}}})
+	change(b, s, store.Change{Append: []session.Message{{MessageInfo: session.MessageInfo{ID: "m"},
+		Parts: []session.Part{{ID: "p", Text: "a nightingale in the ledger"}}}}})
 	if err := s.Index(b.Context(), nil); err != nil {
 		b.Fatal(err)
 	}
@@ -230,7 +237,9 @@ func TestSearch_tellsOfHitsThatAreDamaged(t *testing.T) {
 	s := open(t, sqlite.Config{Path: path})
 	for _, id := range []string{"one", "two"} {
 		if _, err := s.Apply(t.Context(), id, store.Change{Create: &session.Info{ID: id}, Append: []session.Message{
-			{MessageInfo: session.MessageInfo{ID: "msg_" + id, Role: session.User}, Parts: []session.Part{{ID: "p", Type: session.TextPart, Text: "heron " + words(1, 3000) + id}}}}}); err != nil {
+			{MessageInfo: session.MessageInfo{ID: "msg_" + id, Role: session.User},
+				Parts: []session.Part{{ID: "p", Type: session.TextPart,
+					Text: "heron " + words(1, 3000) + id}}}}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -242,7 +251,8 @@ func TestSearch_tellsOfHitsThatAreDamaged(t *testing.T) {
 	if found.Total != 2 || len(found.Hits) != 1 || found.Hits[0].Session.ID != "two" {
 		t.Errorf("hits %+v", found.Hits)
 	}
-	if len(found.Damaged) != 1 || !errors.Is(found.Damaged[0], store.ErrCorrupt) || !strings.Contains(found.Damaged[0].Error(), "message msg_one of session one") {
+	if len(found.Damaged) != 1 || !errors.Is(found.Damaged[0], store.ErrCorrupt) ||
+		!strings.Contains(found.Damaged[0].Error(), "message msg_one of session one") {
 		t.Errorf("damaged: %v", found.Damaged)
 	}
 	n := 0

@@ -10,16 +10,9 @@ import (
 	"github.com/winnowhq/winnow/store"
 )
 
-// Source returns the file that a session was imported from, nil when there is none.
-func (s *Store) Source(ctx context.Context, id string) (*store.Source, error) {
-	source, err := s.readSource(ctx, id)
-	if err != nil {
-		return nil, s.failed(ctx, "source", id, err)
-	}
-	return source, nil
-}
-
-func (s *Store) readSource(ctx context.Context, id string) (*store.Source, error) {
+// Source returns the file that a session was imported from, nil if there is none.
+func (s *Store) Source(ctx context.Context, id string) (_ *store.Source, err error) {
+	defer s.explain(ctx, "source", id, &err)
 	now, err := s.reader.at(ctx, id)
 	if err != nil {
 		return nil, err
@@ -28,7 +21,8 @@ func (s *Store) readSource(ctx context.Context, id string) (*store.Source, error
 	var source store.Source
 	var size, pieces int
 	var data []byte
-	err = now.QueryRowContext(ctx, `SELECT format, path, size, pieces, data FROM source WHERE session = ?`, now.row.num).
+	err = now.QueryRowContext(ctx, `SELECT format, path, size, pieces, data FROM source WHERE session = ?`,
+		now.row.num).
 		Scan(&source.Format, &source.Path, &size, &pieces, &data)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
@@ -44,7 +38,10 @@ func (s *Store) readSource(ctx context.Context, id string) (*store.Source, error
 			err = fmt.Errorf("%w: its source: %w", store.ErrCorrupt, err)
 		}
 	}
-	return &source, err
+	if err != nil {
+		return nil, err
+	}
+	return &source, nil
 }
 
 func (s *Store) readPieces(ctx context.Context, now moment, size, pieces int) ([]byte, error) {
@@ -52,7 +49,8 @@ func (s *Store) readPieces(ctx context.Context, now moment, size, pieces int) ([
 		return nil, fmt.Errorf("%w: its source: %d pieces for %d bytes", store.ErrCorrupt, pieces, size)
 	}
 	rows, err := now.QueryContext(ctx, `SELECT content.size, content.codec, content.data
-		FROM piece JOIN content ON content.num = piece.content WHERE piece.session = ? ORDER BY piece.position`, now.row.num)
+		FROM piece JOIN content ON content.num = piece.content
+		WHERE piece.session = ? ORDER BY piece.position`, now.row.num)
 	if err != nil {
 		return nil, err
 	}
@@ -85,22 +83,19 @@ func (s *Store) readPieces(ctx context.Context, now moment, size, pieces int) ([
 }
 
 // SetSource keeps the file that a session was imported from.
-func (s *Store) SetSource(ctx context.Context, id string, source store.Source) error {
+func (s *Store) SetSource(ctx context.Context, id string, source store.Source) (err error) {
+	defer s.explain(ctx, "source", id, &err)
 	row := newSourceRow(source)
-	err := s.packNew(ctx, row.contents())
-	if err == nil {
-		err = s.write(ctx, func(t *transaction) error {
-			session, err := t.find(id)
-			if err != nil {
-				return err
-			}
-			return t.source(session.num, row)
-		})
+	if err := s.packNew(ctx, row.contents()); err != nil {
+		return err
 	}
-	if err != nil {
-		return s.failed(ctx, "source", id, err)
-	}
-	return nil
+	return s.write(ctx, func(t *transaction) error {
+		session, err := t.find(id)
+		if err != nil {
+			return err
+		}
+		return t.source(session.num, row)
+	})
 }
 
 // sourceRow is a file on its way into the store.
@@ -131,7 +126,8 @@ func (r *sourceRow) contents() iter.Seq[*content] {
 	}
 }
 
-// source writes the file of a session in place of the one before. Pieces that both have are never rewritten.
+// source writes the file of a session in place of the previous one. Pieces that both have are not
+// written again.
 func (t *transaction) source(num int64, row *sourceRow) error {
 	held, err := t.contents(`SELECT content FROM piece WHERE session = ?`, num)
 	if err != nil {
@@ -145,12 +141,14 @@ func (t *transaction) source(num int64, row *sourceRow) error {
 		if err != nil {
 			return err
 		}
-		if err := t.exec(`INSERT INTO piece (session, position, content) VALUES (?, ?, ?)`, num, i, content); err != nil {
+		err = t.exec(`INSERT INTO piece (session, position, content) VALUES (?, ?, ?)`, num, i, content)
+		if err != nil {
 			return err
 		}
 	}
-	if err := t.exec(`INSERT OR REPLACE INTO source (session, format, path, size, pieces, data) VALUES (?, ?, ?, ?, ?, x'')`,
-		num, row.format, row.path, row.size, len(row.pieces)); err != nil {
+	err = t.exec(`INSERT OR REPLACE INTO source (session, format, path, size, pieces, data)
+		VALUES (?, ?, ?, ?, ?, x'')`, num, row.format, row.path, row.size, len(row.pieces))
+	if err != nil {
 		return err
 	}
 	return t.drop(held)

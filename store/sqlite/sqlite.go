@@ -1,9 +1,9 @@
-// Package sqlite answers: where is it kept on disk? It is a store in one SQLite file, for one user and any number of
-// processes on one machine.
+// Package sqlite keeps sessions in one SQLite file, for one user and any number of processes on one
+// machine.
 //
-// One connection writes, others read: SQLite has one writer at a time anyway, and in WAL mode it never holds up a reader.
-// synchronous=NORMAL keeps every committed change when the process dies; a power cut may take the last ones, and leaves the
-// file sound.
+// One connection writes, others read: SQLite has one writer at a time anyway, and in WAL mode it
+// never blocks a reader. synchronous=NORMAL keeps every committed change if the process dies; a
+// power cut may lose the last ones, but leaves the file sound.
 package sqlite
 
 import (
@@ -31,11 +31,12 @@ const DefaultWait = 10 * time.Second
 
 // Config says which store to open.
 type Config struct {
-	// Path of the file. It is made, mode 0600, with its folder, mode 0700, when it is missing. Required.
+	// Path of the file. If it is missing it is created with mode 0600, its folder with 0700.
+	// Required.
 	Path string
-	// ReadOnly opens a store that is there already, and never writes to it. Every change is ErrReadOnly.
+	// ReadOnly opens an existing store and never writes to it. Every change is ErrReadOnly.
 	ReadOnly bool
-	// Now is the clock. It orders sessions whose infos were updated at the same time. Default time.Now.
+	// Now is the clock. It orders sessions that were updated at the same time. Default time.Now.
 	Now func() time.Time
 	// Wait is how long to wait for another process before ErrLocked. Default DefaultWait.
 	Wait time.Duration
@@ -56,8 +57,9 @@ type Store struct {
 
 var _ store.Store = (*Store)(nil)
 
-// Open opens a store, makes it where it is missing, and brings an older one to the form of this version. Its errors are
-// those of the files, ErrLocked, ErrCorrupt (also when the file is something else), ErrReadOnly, ErrFull, ErrNewer.
+// Open opens a store. It creates a missing one and upgrades an older one. Its errors are those of
+// the file system, ErrLocked, ErrCorrupt (also if the file is something else), ErrReadOnly, ErrFull
+// and ErrNewer.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	s, err := open(ctx, c)
 	if err != nil {
@@ -102,7 +104,8 @@ func open(ctx context.Context, c Config) (_ *Store, err error) {
 	return s, err
 }
 
-// makeFile makes the file and its folder, readable by their owner alone; SQLite gives its files beside it the same mode.
+// makeFile creates the file and its folder, readable by the owner alone. SQLite gives its other
+// files the same mode.
 func makeFile(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -117,7 +120,7 @@ func makeFile(path string) error {
 	return f.Close()
 }
 
-// Close closes the store, and waits for nothing: an iteration that is under way may go on to its end.
+// Close closes the store and waits for nothing: an iteration that has begun may go on to its end.
 func (s *Store) Close() error {
 	s.closeOnce.Do(func() {
 		s.closed.Store(true)
@@ -133,23 +136,23 @@ func (s *Store) Close() error {
 	return s.closeErr
 }
 
-// source names the database for the driver.
+// source returns the data source name for the driver.
 func source(path string, wait time.Duration, parameters ...string) string {
 	q := url.Values{"_pragma": {
 		"busy_timeout(" + strconv.FormatInt(wait.Milliseconds(), 10) + ")",
 		"synchronous(NORMAL)",
-		"journal_size_limit(16777216)", // an import of 100 MB leaves no log of that size behind
+		"journal_size_limit(16777216)", // so that an import of 100 MB leaves no log of that size behind
 	}}
 	for i := 0; i < len(parameters); i += 2 {
 		q.Add(parameters[i], parameters[i+1])
 	}
-	// "file:" and the absolute path, with what a URL would take for its own escaped; a drive letter has a slash before it.
+	// The path is absolute and escaped; a drive letter has a slash before it.
 	path = "/" + strings.TrimPrefix(filepath.ToSlash(path), "/")
 	u := url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: q.Encode()}
 	return u.String()
 }
 
-// prepared is a statement and where it goes.
+// prepared is a statement to prepare, and the variable it goes to.
 type prepared struct {
 	to  **sql.Stmt
 	sql string
@@ -164,5 +167,5 @@ func prepare(ctx context.Context, db *sql.DB, statements ...prepared) (err error
 	return nil
 }
 
-// Path is where the store is, absolute.
+// Path returns the absolute path of the store.
 func (s *Store) Path() string { return s.path }

@@ -13,16 +13,9 @@ import (
 	"github.com/winnowhq/winnow/store/internal/exact"
 )
 
-// List returns what is known about the sessions, last updated first.
-func (s *Store) List(ctx context.Context) ([]store.Listing, error) {
-	list, err := s.list(ctx)
-	if err != nil {
-		return nil, s.failed(ctx, "list", "", err)
-	}
-	return list, nil
-}
-
-func (s *Store) list(ctx context.Context) ([]store.Listing, error) {
+// List returns one line for each session, last updated first.
+func (s *Store) List(ctx context.Context) (list []store.Listing, err error) {
+	defer s.explain(ctx, "list", "", &err)
 	rows, err := s.reader.db.QueryContext(ctx, `
 		SELECT session.info, session.messages, coalesce(source.format, '')
 		FROM session LEFT JOIN source ON source.session = session.num
@@ -31,7 +24,6 @@ func (s *Store) list(ctx context.Context) ([]store.Listing, error) {
 		return nil, err
 	}
 	defer rows.Close()
-	var list []store.Listing
 	for rows.Next() {
 		var l store.Listing
 		var info []byte
@@ -46,28 +38,19 @@ func (s *Store) list(ctx context.Context) ([]store.Listing, error) {
 	return list, rows.Err()
 }
 
-// Revision returns the revision of the state alone.
+// Revision returns State.Revision alone.
 func (s *Store) Revision(ctx context.Context, id string) (revision int64, err error) {
+	defer s.explain(ctx, "revision", id, &err)
 	err = s.reader.revision.QueryRowContext(ctx, id).Scan(&revision)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = store.ErrNotFound
 	}
-	if err != nil {
-		return 0, s.failed(ctx, "revision", id, err)
-	}
-	return revision, nil
+	return revision, err
 }
 
-// State returns all that is known about a session but for its messages.
-func (s *Store) State(ctx context.Context, id string) (store.State, error) {
-	state, err := s.state(ctx, id)
-	if err != nil {
-		return store.State{}, s.failed(ctx, "state", id, err)
-	}
-	return state, nil
-}
-
-func (s *Store) state(ctx context.Context, id string) (state store.State, err error) {
+// State returns all that is known about a session except its messages.
+func (s *Store) State(ctx context.Context, id string) (state store.State, err error) {
+	defer s.explain(ctx, "state", id, &err)
 	now, err := s.reader.at(ctx, id)
 	if err != nil {
 		return state, err
@@ -77,45 +60,68 @@ func (s *Store) state(ctx context.Context, id string) (state store.State, err er
 	if state.Info, err = exact.Decode[session.Info](now.row.info); err != nil {
 		return state, fmt.Errorf("%w: %w", store.ErrCorrupt, err)
 	}
-	elisions, err := all[rule.Elision](ctx, now.Tx, `SELECT data FROM elision WHERE session = ? ORDER BY position`, now.row.num)
+	elisions, err := all[rule.Elision](ctx, now, "elision")
 	if err != nil {
 		return state, err
 	}
 	state.Ledger = rule.NewLedger(elisions...)
-	if state.Pins, err = all[rule.Pin](ctx, now.Tx, `SELECT data FROM pin WHERE session = ? ORDER BY position`, now.row.num); err != nil {
+	if state.Pins, err = all[rule.Pin](ctx, now, "pin"); err != nil {
 		return state, err
 	}
-	if state.Receipts, err = all[pivot.Receipt](ctx, now.Tx,
-		`SELECT data FROM receipt WHERE session = ? ORDER BY position`, now.row.num); err != nil {
+	if state.Receipts, err = all[pivot.Receipt](ctx, now, "receipt"); err != nil {
 		return state, err
 	}
-	if state.Spent, err = all[store.Spend](ctx, now.Tx,
-		`SELECT data FROM spend WHERE session = ? ORDER BY position`, now.row.num); err != nil {
+	if state.Spent, err = all[store.Spend](ctx, now, "spend"); err != nil {
 		return state, err
 	}
-	if state.Undone, err = marked(ctx, now.Tx, `SELECT marker FROM undone WHERE session = ?`, now.row.num); err != nil {
+	if state.Undone, err = set(now.QueryContext(ctx, `SELECT marker FROM undone WHERE session = ?`,
+		now.row.num)); err != nil {
 		return state, err
 	}
-	state.Dismissed, err = marked(ctx, now.Tx, `SELECT words FROM dismissed WHERE session = ?`, now.row.num)
+	state.Dismissed, err = set(now.QueryContext(ctx, `SELECT words FROM dismissed WHERE session = ?`, now.row.num))
 	return state, err
 }
 
-// marked is the set of texts that a query gives, nil for none.
-func marked(ctx context.Context, tx *sql.Tx, query string, num int64) (set map[string]bool, err error) {
-	rows, err := tx.QueryContext(ctx, query, num)
+// all decodes what a table holds for a session, in order.
+func all[T any](ctx context.Context, now moment, table string) ([]T, error) {
+	rows, err := column[[]byte](now.QueryContext(ctx,
+		`SELECT data FROM `+table+` WHERE session = ? ORDER BY position`, now.row.num))
+	var values []T
+	for _, data := range rows {
+		v, err := exact.Decode[T](data)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", store.ErrCorrupt, err)
+		}
+		values = append(values, v)
+	}
+	return values, err
+}
+
+// set reads a column of texts as a set, nil if there are none.
+func set(rows *sql.Rows, err error) (map[string]bool, error) {
+	keys, err := column[string](rows, err)
+	if len(keys) == 0 {
+		return nil, err
+	}
+	set := make(map[string]bool, len(keys))
+	for _, key := range keys {
+		set[key] = true
+	}
+	return set, err
+}
+
+// column reads the only column of a result.
+func column[T any](rows *sql.Rows, err error) (values []T, _ error) {
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var key string
-		if err := rows.Scan(&key); err != nil {
+		var v T
+		if err := rows.Scan(&v); err != nil {
 			return nil, err
 		}
-		if set == nil {
-			set = map[string]bool{}
-		}
-		set[key] = true
+		values = append(values, v)
 	}
-	return set, rows.Err()
+	return values, rows.Err()
 }

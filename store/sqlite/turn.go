@@ -7,36 +7,39 @@ import (
 	"time"
 )
 
-// Processes take turns at writing. SQLite has no queue for them: who waits looks from time to time whether nobody writes, in the end ten times a second, and between
-// the transactions of one that has much to write there are but instants, which the others miss for as long as it goes on. So who waits looks often, and who has
-// written for a while leaves the others a gap.
+// Processes take turns at writing. SQLite has no queue for them: a waiting process polls, in the
+// end only ten times a second, and misses the instants between the transactions of one that has
+// much to write. So a process that waits polls often, and one that has written for a while leaves a
+// gap for the others.
 const (
-	// lookFor is how long SQLite itself looks, with pauses of at most two milliseconds between; then it is asked again.
+	// lookFor is how long SQLite itself polls, with pauses of at most two milliseconds; then we ask
+	// it again.
 	lookFor = 5 * time.Millisecond
-	// stint is for how long a store writes without leaving others a gap, and for how long a transaction takes up what is next where it may end anywhere.
+	// stint is how long a store writes before it leaves a gap, and how long a transaction goes on
+	// that may end anywhere.
 	stint = 250 * time.Millisecond
-	// gap is how long others are left: longer than the pauses of who looks.
+	// gap is how long a gap is: longer than the pauses of a process that polls.
 	gap = 5 * time.Millisecond
 )
 
-// turn is what a writer knows of its own turns. It is used by who has the one connection.
+// turn holds the times of a writer's transactions. Only the holder of the one connection uses it.
 type turn struct {
 	wait  time.Duration // how long to wait for others
-	wrote time.Duration // since others were last left a gap
-	begun time.Time     // when the last transaction did
-	ended time.Time     // when it did
+	wrote time.Duration // time spent writing since the last gap
+	begun time.Time     // start of the last transaction
+	ended time.Time     // end of the last transaction
 }
 
-// over tells the transaction under way that others have waited for it long enough.
+// over reports whether the current transaction has kept others waiting long enough.
 func (t *turn) over() bool { return time.Since(t.begun) >= stint }
 
-// often has the writer's connection look often.
+// often makes the writer's connection poll often.
 func (w *writer) often(ctx context.Context) error {
 	_, err := w.db.ExecContext(ctx, "PRAGMA busy_timeout = "+strconv.FormatInt(lookFor.Milliseconds(), 10))
 	return err
 }
 
-// write runs what do writes in one transaction: all of it or, with an error, nothing.
+// write runs do in one transaction. If it returns an error, nothing is written.
 func (w *writer) write(ctx context.Context, do func(*sql.Tx) error) error {
 	conn, err := w.db.Conn(ctx)
 	if err != nil {
@@ -59,7 +62,7 @@ func (w *writer) write(ctx context.Context, do func(*sql.Tx) error) error {
 	return tx.Commit()
 }
 
-// begin begins a transaction when it is this writer's turn.
+// begin begins a transaction once it is this writer's turn.
 func (w *writer) begin(ctx context.Context, conn *sql.Conn) (*sql.Tx, error) {
 	idle := time.Since(w.turn.ended)
 	if w.turn.wrote >= stint && idle < gap {

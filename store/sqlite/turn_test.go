@@ -16,7 +16,8 @@ func TestWrite_inTurns(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "winnow.db")
 	s := open(t, sqlite.Config{Path: path})
-	if _, err := s.Apply(t.Context(), "large", store.Change{Create: &session.Info{ID: "large"}, Append: steps(1000, 16_000, 1)}); err != nil {
+	if _, err := s.Apply(t.Context(), "large", store.Change{Create: &session.Info{ID: "large"},
+		Append: steps(1000, 16_000, 1)}); err != nil {
 		t.Fatal(err)
 	}
 	other := open(t, sqlite.Config{Path: path})
@@ -45,7 +46,8 @@ func TestWrite_inTurns(t *testing.T) {
 			return
 		default:
 		}
-		if _, err := other.Apply(t.Context(), "small", store.Change{Append: steps(1, 100, uint64(writes))}); err != nil {
+		if _, err := other.Apply(t.Context(), "small",
+			store.Change{Append: steps(1, 100, uint64(writes))}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/winnowhq/winnow/store/internal/exact"
 )
 
-// writer is the one connection that writes. Its transactions are immediate: they wait for other processes when they begin,
-// not in the middle, where waiting could not help.
+// writer is the one connection that writes. Its transactions are immediate: they wait for other
+// processes when they begin, not in the middle, where waiting could not help.
 type writer struct {
 	db   *sql.DB
 	turn turn
@@ -63,8 +63,8 @@ func openWriter(ctx context.Context, path string, wait time.Duration) (_ *writer
 	return w, err
 }
 
-// transaction is a write transaction. Its statements run without the context, which would cost each of them a goroutine; it
-// is asked between them, and when it ends the transaction is rolled back.
+// transaction is a write transaction. Its statements run without the context, which would cost each
+// of them a goroutine. It is checked between them; when it ends, the transaction is rolled back.
 type transaction struct {
 	*sql.Tx
 	w      *writer
@@ -96,7 +96,7 @@ func (t *transaction) find(id string) (row sessionRow, err error) {
 	return row, err
 }
 
-// write runs what do writes in one transaction: all of it or, with an error, nothing.
+// write runs do in one transaction. If it returns an error, nothing is written.
 func (s *Store) write(ctx context.Context, do func(*transaction) error) error {
 	if s.writer == nil {
 		return store.ErrReadOnly
@@ -105,14 +105,8 @@ func (s *Store) write(ctx context.Context, do func(*transaction) error) error {
 }
 
 // Create adds an empty session.
-func (s *Store) Create(ctx context.Context, info session.Info) error {
-	if err := s.create(ctx, info); err != nil {
-		return s.failed(ctx, "create", info.ID, err)
-	}
-	return nil
-}
-
-func (s *Store) create(ctx context.Context, info session.Info) error {
+func (s *Store) Create(ctx context.Context, info session.Info) (err error) {
+	defer s.explain(ctx, "create", info.ID, &err)
 	if info.ID == "" {
 		return errors.New("a session needs an id")
 	}
@@ -123,7 +117,7 @@ func (s *Store) create(ctx context.Context, info session.Info) error {
 	return s.write(ctx, func(t *transaction) error { return t.create(info, data, s.now().UnixMilli(), "") })
 }
 
-// create adds a session. One that has its id goes on under another, where one is named.
+// create adds a session. If aside is given, a session that has the id already is renamed to it.
 func (t *transaction) create(info session.Info, data any, now int64, aside string) error {
 	was, err := t.find(info.ID)
 	switch {
@@ -140,7 +134,7 @@ func (t *transaction) create(info session.Info, data any, now int64, aside strin
 		SELECT ?, ?, ?, max(?, coalesce(max(changed) + 1, 0)), 1, 0 FROM session`, info.ID, data, updated(info), now)
 }
 
-// rename gives a session another id. Its messages keep the one that they were written with.
+// rename gives a session another id. Its messages keep the id that they were written with.
 func (t *transaction) rename(num int64, id string) error {
 	if _, err := t.find(id); err == nil {
 		return fmt.Errorf("%w: %s", store.ErrExists, id)
@@ -163,10 +157,10 @@ func (t *transaction) rename(num int64, id string) error {
 	return t.exec(`UPDATE session SET id = ?, info = ?, revision = revision + 1 WHERE num = ?`, id, row, num)
 }
 
-// updated is a time to sort by.
+// updated returns the time to sort by.
 func updated(info session.Info) float64 { return finite(float64(info.Time.Updated)) }
 
-// finite is a number that SQLite has: NaN is not.
+// finite replaces NaN, which SQLite does not have, by 0.
 func finite(t float64) float64 {
 	if math.IsNaN(t) {
 		return 0
@@ -174,9 +168,11 @@ func finite(t float64) float64 {
 	return t
 }
 
-// Delete forgets a session and all that belongs to it, and the large outputs that no other session has.
-func (s *Store) Delete(ctx context.Context, id string) error {
-	err := s.write(ctx, func(t *transaction) error {
+// Delete deletes a session, everything that belongs to it, and the contents that no other session
+// uses.
+func (s *Store) Delete(ctx context.Context, id string) (err error) {
+	defer s.explain(ctx, "delete", id, &err)
+	return s.write(ctx, func(t *transaction) error {
 		row, err := t.find(id)
 		if err != nil {
 			return err
@@ -190,7 +186,8 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 		if err := t.forget(`session = ?`, row.num); err != nil {
 			return err
 		}
-		for _, table := range []string{"message", "part", "apart", "elision", "pin", "undone", "dismissed", "receipt", "spend", "source", "piece", "stale", "kept"} {
+		for _, table := range []string{"message", "part", "apart", "elision", "pin", "undone", "dismissed",
+			"receipt", "spend", "source", "piece", "stale", "kept"} {
 			if err := t.exec(`DELETE FROM `+table+` WHERE session = ?`, row.num); err != nil {
 				return err
 			}
@@ -203,8 +200,4 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 		}
 		return t.drop(held)
 	})
-	if err != nil {
-		return s.failed(ctx, "delete", id, err)
-	}
-	return nil
 }

@@ -1,5 +1,5 @@
-// Package exact answers: how is a value of the log written down so that it comes back to the byte? As JSON wherever JSON does
-// that, which people and SQL can read, and in a form of its own where it does not.
+// Package exact encodes values of the log so that they come back to the byte: as JSON, which people
+// and SQL can read, if that loses nothing, and otherwise in a form of its own.
 package exact
 
 import (
@@ -12,12 +12,13 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// jsonOptions keep what is foreign as it was read.
+// jsonOptions keep unknown members as they were read.
 var jsonOptions = json.JoinOptions(session.ReadOptions(), jsontext.PreserveRawStrings(true))
 
-// Encode returns what a column keeps of a value: JSON as a string. Where JSON would change it (text that is not UTF-8,
-// white space in raw JSON, an absent member that its format wants, a number that JSON does not have), its exact form as
-// bytes. That is not guessed: the JSON is read back and compared.
+// Encode returns a value as a column stores it: JSON as a string, or the exact form as bytes if
+// JSON would change the value (text that is not UTF-8, white space in raw JSON, an absent member
+// that the format requires, a number that JSON cannot express). This is checked by reading the JSON
+// back.
 func Encode[T any](v T) (any, error) {
 	text, err := json.Marshal(&v, jsonOptions)
 	if err == nil {
@@ -29,7 +30,7 @@ func Encode[T any](v T) (any, error) {
 	return form(v)
 }
 
-// Decode reads what Encode wrote, from either. It keeps nothing of data.
+// Decode reads either form that Encode writes. It does not retain data.
 func Decode[T any](data []byte) (v T, err error) {
 	if len(data) > 0 && data[0] == formMark {
 		err = fromForm(data, &v)
@@ -37,7 +38,7 @@ func Decode[T any](data []byte) (v T, err error) {
 		err = json.Unmarshal(data, &v, jsonOptions)
 	}
 	if err != nil {
-		return v, fmt.Errorf("a value of it cannot be read: %w", err)
+		return v, fmt.Errorf("a stored value cannot be read: %w", err)
 	}
 	return v, nil
 }

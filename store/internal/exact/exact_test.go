@@ -11,8 +11,10 @@ import (
 )
 
 func TestForm_holdsWhatJSONDoesNot(t *testing.T) {
-	want := session.Message{MessageInfo: session.MessageInfo{ID: "\xff\x00", Cost: new(float64), Tokens: &session.Usage{Input: -1}},
-		Parts: []session.Part{{Files: []string{}, Metadata: []byte(" { }"), State: &session.ToolState{Attachments: []session.Part{{}}}}}, Unknown: []byte{}}
+	want := session.Message{MessageInfo: session.MessageInfo{ID: "\xff\x00", Cost: new(float64),
+		Tokens: &session.Usage{Input: -1}},
+		Parts: []session.Part{{Files: []string{}, Metadata: []byte(" { }"),
+			State: &session.ToolState{Attachments: []session.Part{{}}}}}, Unknown: []byte{}}
 	data, err := form(want)
 	if err != nil {
 		t.Fatal(err)
@@ -68,8 +70,10 @@ func TestForm_hasADepth(t *testing.T) {
 
 func FuzzFromForm_neverPanics(f *testing.F) {
 	for _, m := range []session.Message{
-		{MessageInfo: session.MessageInfo{ID: "m", Cost: new(float64), Time: session.MessageTime{Created: 1.5}}, Unknown: []byte("{ }")},
-		{Parts: []session.Part{{ID: "p", Files: []string{"a", ""}, Attempt: -3}, {State: &session.ToolState{Input: []byte(`{"a":1}`), Output: "o"}}}},
+		{MessageInfo: session.MessageInfo{ID: "m", Cost: new(float64), Time: session.MessageTime{Created: 1.5}},
+			Unknown: []byte("{ }")},
+		{Parts: []session.Part{{ID: "p", Files: []string{"a", ""}, Attempt: -3},
+			{State: &session.ToolState{Input: []byte(`{"a":1}`), Output: "o"}}}},
 	} {
 		data, err := form(m)
 		if err != nil {

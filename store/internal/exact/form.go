@@ -8,18 +8,21 @@ import (
 	"reflect"
 )
 
-// The exact form holds any value of the log to the byte: strings and raw JSON as they are, nil apart from empty, numbers that
-// JSON does not have. Members carry their names, so that a type may grow. It is
+// The exact form holds any value of the log to the byte: strings and raw JSON as they are, numbers
+// that JSON cannot express, and it tells nil from empty. Members carry their names, so that a type
+// may grow. It is
 //
 //	formMark, formVersion, value
 //	bool, int, float64: varints (a float64 by its bits); string: length, bytes
 //	pointer: 0, or 1 and value; slice: 0, or 1 + length and values; map: the same with key and value
-//	struct: for each member that is not zero its name, the length of its value, the value; then the empty name
+//	struct: for each member that is not zero its name, the length of its value, the value;
+//	        then the empty name
 const (
 	formMark    = 0x00 // no JSON begins with it
 	formVersion = 0x01
 
-	// maxDepth is how deep values may hold values. The log goes ten deep or so; attachments of attachments could go on.
+	// maxDepth is how deep values may be nested. The log is about ten deep, but attachments may
+	// hold attachments.
 	maxDepth = 1000
 )
 
@@ -30,7 +33,7 @@ func form(v any) ([]byte, error) {
 
 func appendForm(b []byte, v reflect.Value, depth int) (_ []byte, err error) {
 	if depth++; depth > maxDepth {
-		return nil, errors.New("it holds values in values without end")
+		return nil, errors.New("it is nested too deeply")
 	}
 	switch v.Kind() {
 	case reflect.Bool:
@@ -97,7 +100,8 @@ func appendForm(b []byte, v reflect.Value, depth int) (_ []byte, err error) {
 
 var errForm = errors.New("its exact form is damaged")
 
-// fromForm reads the exact form into what v points to. Members that it does not have are passed over.
+// fromForm reads the exact form into the value that v points to, and skips members that its type
+// does not have.
 func fromForm(data []byte, v any) error {
 	if len(data) < 2 || data[1] != formVersion {
 		return errForm
@@ -109,7 +113,7 @@ func fromForm(data []byte, v any) error {
 	return nil
 }
 
-// formReader consumes its rest; a method reports whether what it reads was there.
+// formReader consumes rest. Its methods report whether they could read a value.
 type formReader struct {
 	rest  []byte
 	depth int

@@ -1,11 +1,14 @@
 package words
 
 import (
+	"slices"
+
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 )
 
-// Tell fills in what a hit says of its message and part, of which a text may be kept beside the log: the field where most of the terms stand together, and a snippet of it.
+// Tell fills in the message and the part of a hit, the field in which the most terms stand
+// together, and a snippet of it. kept is the text that is kept for the part beside the log, if any.
 func Tell(hit *store.Hit, q Query, m *session.MessageInfo, p *session.Part, kept string) {
 	hit.Message, hit.Role, hit.Time = m.ID, m.Role, m.Time.Created
 	hit.Part, hit.Type, hit.Tool = p.ID, p.Type, p.Tool
@@ -19,7 +22,7 @@ func Tell(hit *store.Hit, q Query, m *session.MessageInfo, p *session.Part, kept
 	}
 }
 
-// Fits reports whether every term of a query occurs in a part, each within one field, and how often.
+// Fits reports whether every term of a query occurs in some field of a part, and how often they do.
 func (q Query) Fits(p *session.Part, kept string) (fits bool, matches int) {
 	met := make([]bool, len(q))
 	for _, f := range Fields(p, kept) {
@@ -29,10 +32,8 @@ func (q Query) Fits(p *session.Part, kept string) (fits bool, matches int) {
 			return true
 		})
 	}
-	for _, m := range met {
-		if !m {
-			return false, 0
-		}
+	if slices.Contains(met, false) {
+		return false, 0
 	}
 	return true, matches
 }

@@ -1,6 +1,7 @@
 package words
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -8,7 +9,7 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Column is a group of fields that are weighed alike.
+// Column is a group of fields with the same weight.
 type Column int
 
 const (
@@ -18,24 +19,26 @@ const (
 	Columns                // how many there are
 )
 
-// Field is a text of a part in which can be searched.
+// Field is a searchable text of a part.
 type Field struct {
 	Name   string // "text", "input", "output", "error"
 	Column Column
 	Text   string
-	Kept   bool // beside the log
+	Kept   bool // it is kept beside the log
 }
 
-// Fields are those of a part, without what is empty; kept is what is kept of its output beside the log, "" for nothing. What is not for reading, such as images, signatures, a product's own
-// members, is not among them.
+// Fields returns the searchable texts of a part, without empty ones. kept is the whole of an output
+// that is kept beside the log, "" if there is none. Images, signatures, a product's own members and
+// the like are not text to read, and left out.
 func Fields(p *session.Part, kept string) (fields []Field) {
 	add := func(name string, c Column, texts ...string) {
-		texts = keepText(texts)
+		texts = slices.DeleteFunc(texts, func(t string) bool { return t == "" })
 		if len(texts) > 0 {
 			fields = append(fields, Field{name, c, strings.Join(texts, "\n"), false})
 		}
 	}
-	add("text", Said, append([]string{p.Text, p.Name, p.Prompt, p.Description, p.Filename, link(p.URL), values(p.Error)}, p.Files...)...)
+	add("text", Said, append([]string{p.Text, p.Name, p.Prompt, p.Description, p.Filename, link(p.URL),
+		values(p.Error)}, p.Files...)...)
 	s := p.State
 	if s == nil {
 		add("input", Asked, p.Tool)
@@ -43,7 +46,7 @@ func Fields(p *session.Part, kept string) (fields []Field) {
 	}
 	input := values(s.Input)
 	if input == "" {
-		input = s.Raw // as far as it was received
+		input = s.Raw // as much as was received
 	}
 	title := s.Title
 	if strings.Contains(input, title) {
@@ -66,17 +69,7 @@ func Fields(p *session.Part, kept string) (fields []Field) {
 	return fields
 }
 
-func keepText(texts []string) []string {
-	kept := texts[:0]
-	for _, t := range texts {
-		if t != "" {
-			kept = append(kept, t)
-		}
-	}
-	return kept
-}
-
-// link is a URL that leads somewhere: data in one is not for reading.
+// link returns a URL, but "" for a data URL, which is not text to read.
 func link(url string) string {
 	if strings.HasPrefix(url, "data:") {
 		return ""
@@ -84,13 +77,15 @@ func link(url string) string {
 	return url
 }
 
-// values are the strings and numbers of a JSON value, a line each; what is no JSON is one string.
+// values returns the strings and numbers of a JSON value, one a line. Text that is not JSON is
+// returned as it is.
 func values(v jsontext.Value) string {
 	if len(v) == 0 {
 		return ""
 	}
 	var b strings.Builder
-	d := jsontext.NewDecoder(strings.NewReader(string(v)), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	d := jsontext.NewDecoder(strings.NewReader(string(v)), jsontext.AllowInvalidUTF8(true),
+		jsontext.AllowDuplicateNames(true))
 	for {
 		t, err := d.ReadToken()
 		if err != nil {

@@ -6,22 +6,23 @@ import (
 	"unicode"
 )
 
-// Query is what is looked for: every term must occur in a part.
+// Query is a parsed search. Every term must occur in a part.
 type Query []Term
 
-// Term is one word, or several side by side.
+// Term is one word, or several in a row.
 type Term struct {
 	Words  []string
-	Prefix bool // the last word may go on
+	Prefix bool // the last word may be the beginning of a longer one
 }
 
-// mostTerms is how many terms of a query count, and how many words of a term: an index has limits, and a person who pastes a page wants
-// its beginning.
+// mostTerms is how many terms of a query count, and how many words of a term. An index has limits,
+// and somebody who pastes a whole page is looking for its beginning.
 const mostTerms = 64
 
-// Parse reads what a person typed. Words are terms; what stands between double quotes is one term; a * after a word lets it go
-// on. Nothing else has a meaning, so that no query is wrong: signs separate words, and those of one piece must stand side by
-// side, as in src/main.go. It is empty when there is no word.
+// Parse reads what a person typed. Each word is a term, and so is text in double quotes; a * after
+// a word makes it a prefix. Nothing else has a meaning, so no query is invalid. Punctuation
+// separates words, and the words of one piece, such as src/main.go, must stand side by side. The
+// result is empty if the text has no word.
 func Parse(text string) (q Query) {
 	add := func(piece string, prefix bool) {
 		t := Term{Prefix: prefix}
@@ -51,7 +52,8 @@ func Parse(text string) (q Query) {
 	return q
 }
 
-// FTS5 is the query as an expression of SQLite's index. Words have letters and digits only, so that quoting is all they need.
+// FTS5 returns the query as an expression for SQLite's index. Words have only letters and digits,
+// so quoting them is enough.
 func (q Query) FTS5() string {
 	var b strings.Builder
 	for i, t := range q {
@@ -66,18 +68,19 @@ func (q Query) FTS5() string {
 	return b.String()
 }
 
-// near is how close terms stand that are shown together, in bytes.
+// near is how close terms must stand to be shown together, in bytes.
 const near = 200
 
 // Place is where terms of a query stand together in a text.
 type Place struct {
 	Start, End int
 	Terms      int // how many different ones
-	Matches    int // up to there, of any term
+	Matches    int // of any term, up to End
 }
 
-// Find returns the first place in a text where most terms of the query stand near each other, and which terms it met on the way: it
-// stops when they are all together. Terms is 0 when there is none.
+// Find returns the first place in a text where the most terms of the query stand near each other,
+// and which terms it met on the way. It stops once all are together. Terms is 0 if there is no
+// match.
 func (q Query) Find(text string) (best Place, met []bool) {
 	met = make([]bool, len(q))
 	type match struct{ term, start, end int }
@@ -101,7 +104,7 @@ func (q Query) Find(text string) (best Place, met []bool) {
 	return best, met
 }
 
-// matches tells where terms stand, in the order of their ends, until tell wants no more.
+// matches calls tell for each match of a term, in the order of their ends, until it returns false.
 func (q Query) matches(text string, tell func(term, start, end int) bool) {
 	longestTerm := 0
 	for _, t := range q {

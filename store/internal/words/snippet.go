@@ -12,8 +12,8 @@ const (
 	whole  = 240 // bytes that a snippet takes of a text, about
 )
 
-// Snippet is what a person is shown of a text: the surroundings of a place on one line, and where in it terms of the query stand, as
-// pairs of byte offsets. What is left out at an end is an ellipsis.
+// Snippet returns the surroundings of a place on one line, and the terms of the query in it as
+// pairs of byte offsets. An ellipsis marks text that was cut off.
 func (q Query) Snippet(text string, at Place) (snippet string, marks [][2]int) {
 	from := boundary(text, at.Start-before, -1)
 	to := boundary(text, max(at.End, from+whole), 1)
@@ -46,7 +46,7 @@ func (q Query) Snippet(text string, at Place) (snippet string, marks [][2]int) {
 	return b.String(), marks
 }
 
-// boundary moves an offset outwards to the end of a word, not far.
+// boundary moves an offset outwards to the end of a word, but not far.
 func boundary(text string, at, step int) int {
 	at = min(max(at, 0), len(text))
 	for range 24 {
@@ -64,7 +64,8 @@ func boundary(text string, at, step int) int {
 	return at
 }
 
-// line writes text on one line: white space as one space, control characters and what is no UTF-8 as a mark.
+// line writes text on one line: white space as one space, control characters and invalid UTF-8 as
+// the replacement character.
 func line(b *strings.Builder, text string) {
 	space := strings.HasSuffix(b.String(), " ")
 	for _, r := range text {

@@ -1,5 +1,5 @@
-// Package words answers: what is looked for, and where does it stand? It cuts text into words, in one way for the index of a
-// store, for what a person asks and for what is shown of a hit, so that the three agree.
+// Package words cuts text into words, in the same way for the index of a store, for a query and for
+// the snippet of a hit, so that the three agree.
 package words
 
 import (
@@ -10,79 +10,51 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// longest is how many bytes of a word count: no word and no hash is longer, and what is longer is data.
+// longest is how many bytes of a word count. No word and no hash is longer; longer runs are data.
 const longest = 128
 
-// Word is a word of a text: folded, and where it stands, in bytes.
+// Word is a folded word of a text, and its place in bytes.
 type Word struct {
 	Text       []byte // valid until the next one
 	Start, End int
 }
 
-// Of yields the words of a text. A word is a run of letters and digits, in lower case and without accents: a path, an identifier
-// with underscores, a dotted name are several, which a phrase finds side by side, and each of them is found alone. Scripts that
-// put no spaces between words give a word for each character. Bytes that are no UTF-8 separate.
+// Of yields the words of a text. A word is a run of letters and digits, in lower case and without
+// accents. A path, an identifier with underscores and a dotted name are several words: a phrase
+// finds them side by side, and each can be found alone. In scripts without spaces every character
+// is a word. Bytes that are not UTF-8 separate words.
 func Of(text string) iter.Seq[Word] {
 	return func(take func(Word) bool) {
-		yield := func(w Word) bool { return len(w.Text) == 0 || take(w) } // of some characters nothing is left but an accent
+		// Some characters fold to nothing but an accent: they are not words.
+		yield := func(w Word) bool { return len(w.Text) == 0 || take(w) }
 		var word []byte
-		start := -1
-		for at := 0; at < len(text); {
-			b := text[at]
-			size, kind := 1, none
-			switch {
-			case 'a' <= b && b <= 'z', '0' <= b && b <= '9':
-				kind = inner
-			case 'A' <= b && b <= 'Z':
-				b, kind = b+'a'-'A', inner
-			case b >= utf8.RuneSelf:
-				var r rune
+		start := -1 // of the word that is being read, -1 if there is none
+		for at, size := 0, 0; at < len(text); at += size {
+			r := rune(text[at])
+			if size = 1; r >= utf8.RuneSelf {
 				r, size = utf8.DecodeRuneInString(text[at:])
-				if kind = kindOf(r, size, start >= 0); kind == alone && start >= 0 {
-					if !yield(Word{word, start, at}) {
-						return
-					}
-					start = -1
-				}
-				if kind == inner || kind == alone {
-					if start < 0 {
-						word, start = word[:0], at
-					}
-					if len(word) < longest {
-						word = appendFolded(word, r, text[at:at+size])
-					}
-				}
-				at += size
-				if kind == inner || kind == mark {
-					continue
-				}
-				if start >= 0 && kind == alone {
-					if !yield(Word{word, start, at}) {
-						return
-					}
-					start = -1
-				} else if start >= 0 {
-					if !yield(Word{word, start, at - size}) {
-						return
-					}
-					start = -1
-				}
-				continue
 			}
-			if kind == inner {
-				if start < 0 {
-					word, start = word[:0], at
-				}
-				if len(word) < longest {
-					word = append(word, b)
-				}
-			} else if start >= 0 {
+			kind := kindOf(r, size, start >= 0)
+			if start >= 0 && (kind == none || kind == alone) {
 				if !yield(Word{word, start, at}) {
 					return
 				}
 				start = -1
 			}
-			at++
+			if kind == inner || kind == alone {
+				if start < 0 {
+					word, start = word[:0], at
+				}
+				if len(word) < longest {
+					word = appendFolded(word, r, text[at:at+size])
+				}
+			}
+			if kind == alone {
+				if !yield(Word{word, start, at + size}) {
+					return
+				}
+				start = -1
+			}
 		}
 		if start >= 0 {
 			yield(Word{word, start, len(text)})
@@ -94,7 +66,7 @@ func Of(text string) iter.Seq[Word] {
 type kind int
 
 const (
-	none  kind = iota // it separates
+	none  kind = iota // separates words
 	inner             // a letter or a digit
 	mark              // an accent within a word
 	alone             // a word by itself
@@ -102,9 +74,15 @@ const (
 
 func kindOf(r rune, size int, within bool) kind {
 	switch {
+	case r < utf8.RuneSelf:
+		if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' {
+			return inner
+		}
+		return none
 	case r == utf8.RuneError && size == 1:
 		return none
-	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar):
+	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer,
+		unicode.Myanmar):
 		if unicode.IsLetter(r) || unicode.IsNumber(r) {
 			return alone
 		}
@@ -117,8 +95,14 @@ func kindOf(r rune, size int, within bool) kind {
 	return none
 }
 
-// appendFolded appends a character in lower case, taken apart, without its accents.
+// appendFolded appends a character decomposed, in lower case and without accents.
 func appendFolded(word []byte, r rune, text string) []byte {
+	if r < utf8.RuneSelf {
+		if 'A' <= r && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		return append(word, byte(r))
+	}
 	d := norm.NFKD.PropertiesString(text).Decomposition()
 	if d == nil {
 		return appendLower(word, r)
@@ -131,8 +115,8 @@ func appendFolded(word []byte, r rune, text string) []byte {
 	return word
 }
 
-// appendLower appends a character in lower case: one for all that differ in case alone, such as the sigma at the end of a word, and the two letters
-// that ß is in upper case.
+// appendLower appends a character in lower case, the same for all that differ only in case: a final
+// sigma is a sigma, and ß is ss, as it is in upper case.
 func appendLower(word []byte, r rune) []byte {
 	switch r = unicode.ToLower(r); r {
 	case 'ß':
@@ -143,11 +127,11 @@ func appendLower(word []byte, r rune) []byte {
 	return utf8.AppendRune(word, r)
 }
 
-// border stands between two texts in an index, so that nothing is side by side with what is in another one. It is an accent without a letter, which no
-// word is.
+// border separates two texts in an index, so that no phrase matches across them. It is an accent
+// without a letter, which is never a word.
 const border = "\u0301 "
 
-// Folded are texts as an index takes them: their words with a space after each.
+// Folded returns texts in the form that the index stores: each word followed by a space.
 func Folded(texts ...string) string {
 	size := 0
 	for _, t := range texts {

@@ -73,9 +73,12 @@ func TestFind_prefersWhereTermsStandTogether(t *testing.T) {
 }
 
 func TestFields_ofInputAreItsValues(t *testing.T) {
-	p := session.Part{Type: session.ToolPart, Tool: "bash", State: &session.ToolState{Title: "runs", Output: "out", Error: "err", Metadata: []byte(`{"not":"this"}`),
-		Input: []byte(` {"command":"ls \"a\"","list":["x",{"deep":1.5}],"yes":true} `), Attachments: []session.Part{{Filename: "f.png", URL: "data:image/png;base64,xyz"}}}}
-	want := []Field{{"input", Asked, "bash\nruns\nls \"a\"\nx\n1.5", false}, {"output", Answered, "out\nf.png", false}, {"error", Answered, "err", false},
+	p := session.Part{Type: session.ToolPart, Tool: "bash",
+		State: &session.ToolState{Title: "runs", Output: "out", Error: "err", Metadata: []byte(`{"not":"this"}`),
+			Input:       []byte(` {"command":"ls \"a\"","list":["x",{"deep":1.5}],"yes":true} `),
+			Attachments: []session.Part{{Filename: "f.png", URL: "data:image/png;base64,xyz"}}}}
+	want := []Field{{"input", Asked, "bash\nruns\nls \"a\"\nx\n1.5", false}, {"output", Answered, "out\nf.png", false},
+		{"error", Answered, "err", false},
 		{"output", Answered, "all of it", true}}
 	if diff := cmp.Diff(want, Fields(&p, "all of it")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -94,7 +97,8 @@ func FuzzSnippet_staysWithinItsText(f *testing.F) {
 			}
 			last = w.End
 		}
-		// Characters that stand for several, or for one of another script, are words of their own kind: what they fold to may be cut anew.
+		// Characters that stand for several, or for one of another script, are words of their own
+		// kind: what they fold to may be cut anew.
 		if again := Folded(Folded(text)); norm.NFKD.IsNormalString(text) && again != Folded(text) {
 			t.Fatalf("folded twice %q is %q", Folded(text), again)
 		}
