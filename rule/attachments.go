@@ -44,7 +44,8 @@ func (r *AttachedFiles) Find(w Window) Found {
 	show := func(after string) func(*Finding) string {
 		return func(f *Finding) string { return w.withoutFiles(f.Item, after) }
 	}
-	return w.Propose(r.Name(), Age{}, again, show("; sent again below")).and(w.Propose(r.Name(), age, old, show("")))
+	return together(w.Propose(r.Name(), Age{}, again, show("; sent again below")),
+		w.Propose(r.Name(), age, old, show("")))
 }
 
 // attachments is what AttachedFiles reads off a timeline: parts with files, oldest first.

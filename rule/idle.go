@@ -2,6 +2,7 @@ package rule
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/winnowhq/winnow/call"
 )
@@ -56,6 +57,7 @@ func (r *Idle) Find(w Window) Found {
 	}
 	least := max(r.Least, w.Guard.least())
 	var due []*Finding
+	why := map[int]string{} // by how many steps a text must lie idle
 	for _, s := range w.quotes(longest).slots {
 		x := s.item
 		if x.leftOut(s.field) {
@@ -65,15 +67,26 @@ func (r *Idle) Find(w Window) Found {
 		if steps <= 0 || s.last+steps > now || w.line.stepOf(x.Part.ID) > x.Step {
 			continue
 		}
-		shown := w.plainly(x)
+		before := x.plain
 		if s.field == Input {
-			shown = w.stripped(x)
+			before = x.short
 		}
-		if shown.saves >= least {
-			due = append(due, &Finding{Item: x, Field: s.field,
-				Why: fmt.Sprintf("nothing has quoted it for %d steps", steps), shown: shown})
+		if before.current(w) && before.saves < least {
+			continue
 		}
+		if why[steps] == "" {
+			why[steps] = fmt.Sprintf("nothing has quoted it for %d steps", steps)
+		}
+		due = append(due, &Finding{Item: x, Field: s.field, Why: why[steps]})
 	}
+	w.each(due, func(f *Finding) {
+		if f.Field == Input {
+			f.shown = w.stripped(f.Item)
+		} else {
+			f.shown = w.plainly(f.Item)
+		}
+	})
+	due = slices.DeleteFunc(due, func(f *Finding) bool { return f.shown.saves < least })
 	return w.Propose(r.Name(), Age{}, due, nil)
 }
 

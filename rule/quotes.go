@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"bytes"
 	"maps"
 	"strings"
 
@@ -135,7 +136,7 @@ func blank(r rune) bool { return r <= ' ' }
 // be read.
 func texts(input jsontext.Value) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
-		d := jsontext.NewDecoder(strings.NewReader(asString(input)), session.ReadOptions())
+		d := jsontext.NewDecoder(bytes.NewBuffer(input), session.ReadOptions())
 		for {
 			t, err := d.ReadToken()
 			if err != nil {

@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"bytes"
 	"io"
 	"slices"
 	"strings"
@@ -19,8 +20,8 @@ func (w Window) strip(x *Item, from int, keep []string) (input string, ok bool) 
 		return "", false
 	}
 	loose := session.ReadOptions()
-	var out strings.Builder
-	dec, enc := jsontext.NewDecoder(strings.NewReader(asString(p.State.Input)), loose), jsontext.NewEncoder(&out, loose)
+	var out bytes.Buffer
+	dec, enc := jsontext.NewDecoder(bytes.NewBuffer(p.State.Input), loose), jsontext.NewEncoder(&out, loose)
 	key := "" // of the outermost object
 	for {
 		t, err := dec.ReadToken()

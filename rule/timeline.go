@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/winnowhq/winnow/session"
@@ -36,6 +37,7 @@ type timeline struct {
 	facts  *Facts
 	read   []stamp // of the messages that were read
 	items  []*Item
+	fresh  []Item           // to take new ones from
 	byPart map[string]*Item // the newest with the id
 	cwd    string
 	now    Item            // its counters are those of the newest message
@@ -43,6 +45,9 @@ type timeline struct {
 	shown  map[shownKey]*shown
 	ledger Ledger // of which the items are marked
 }
+
+// itemsAtOnce is how many items are made at a time.
+const itemsAtOnce = 64
 
 // stamp tells whether a message is the one that was read: one that changes gets parts of its own.
 type stamp struct {
@@ -67,8 +72,12 @@ func (f *Facts) Forget() { f.stale = true }
 func (f *Facts) timeline(messages []session.Message) *timeline {
 	t, settled := f.line, settled(messages)
 	if t == nil || f.stale || len(t.read) > settled || !t.continues(messages) {
-		t = &timeline{facts: f, byPart: map[string]*Item{}, grown: map[any]growing{}, shown: map[shownKey]*shown{}}
+		t = &timeline{facts: f, byPart: make(map[string]*Item, settled), grown: map[any]growing{},
+			shown: map[shownKey]*shown{}}
 		f.line, f.stale = t, false
+	}
+	if more := settled - len(t.read); more >= itemsAtOnce {
+		t.read, t.items = slices.Grow(t.read, more), slices.Grow(t.items, more)
 	}
 	for i := len(t.read); i < settled; i++ {
 		t.add(&messages[i])
@@ -142,7 +151,12 @@ func (t *timeline) add(m *session.Message) {
 		if !called && !said && p.Type != session.FilePart {
 			continue
 		}
-		x := &Item{Part: p, Message: m.ID, Role: m.Role, At: len(t.items), Turn: t.now.Turn, Asked: t.now.Asked,
+		if len(t.fresh) == 0 {
+			t.fresh = make([]Item, itemsAtOnce)
+		}
+		x := &t.fresh[0]
+		t.fresh = t.fresh[1:]
+		*x = Item{Part: p, Message: m.ID, Role: m.Role, At: len(t.items), Turn: t.now.Turn, Asked: t.now.Asked,
 			Step: t.now.Step, known: t.facts.know(p), twin: t.byPart[p.ID]}
 		if called {
 			x.Call = t.facts.call(p, x.known, t.cwd)
@@ -214,7 +228,7 @@ func grow[R reader](w Window, key any, fresh func() R) R {
 	if !ok {
 		g.reader = fresh()
 	}
-	w.Facts.decided += len(w.line.items) - g.upTo
+	w.Facts.decided.Add(int64(len(w.line.items) - g.upTo))
 	for ; g.upTo < len(w.line.items); g.upTo++ {
 		g.read(w.line.items[g.upTo])
 	}
