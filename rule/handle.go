@@ -40,7 +40,11 @@ func (h *Handles) Name(log []session.Message) {
 		from = h.read - 1 // the newest message may have got more parts since
 	}
 	if h.byPart == nil {
-		h.byPart, h.byName = make(map[string]string, len(log)), make(map[string]string, len(log))
+		parts := 0
+		for i := range log {
+			parts += len(log[i].Parts)
+		}
+		h.byPart, h.byName = make(map[string]string, parts), make(map[string]string, parts)
 	}
 	for i := from; i < len(log); i++ {
 		for j := range log[i].Parts {

@@ -47,18 +47,14 @@ func (*Idle) Free() bool { return true }
 // Find looks at what has been idle for long enough, in the order of the log.
 func (r *Idle) Find(w Window) Found {
 	w = w.Read()
-	now := w.line.now.Step
-	if r.Wait == nil && now <= r.shortest() {
+	if r.young(w) {
 		return Found{}
 	}
-	longest := remembered
-	if r.Wait == nil {
-		longest = min(remembered, max(r.Outputs, r.Inputs))
-	}
+	now := w.line.now.Step
 	least := max(r.Least, w.Guard.least())
 	var due []*Finding
 	why := map[int]string{} // by how many steps a text must lie idle
-	for _, s := range w.quotes(longest).slots {
+	for _, s := range w.quotes(r.longest()).slots {
 		x := s.item
 		if x.leftOut(s.field) {
 			continue
@@ -88,6 +84,23 @@ func (r *Idle) Find(w Window) Found {
 	})
 	due = slices.DeleteFunc(due, func(f *Finding) bool { return f.shown.saves < least })
 	return w.Propose(r.Name(), Age{}, due, nil)
+}
+
+// young reports whether nothing in a window can be idle yet.
+func (r *Idle) young(w Window) bool { return r.Wait == nil && w.line.now.Step <= r.shortest() }
+
+func (r *Idle) readAhead(w Window) {
+	if !r.young(w) {
+		w.quotes(r.longest())
+	}
+}
+
+// longest is how many steps a text must lie idle at most.
+func (r *Idle) longest() int {
+	if r.Wait != nil {
+		return remembered
+	}
+	return min(remembered, max(r.Outputs, r.Inputs))
 }
 
 // shortest is how many steps a window must have for anything to be idle.

@@ -7,6 +7,8 @@ import (
 
 // Decide asks every rule and settles what they found.
 func Decide(w Window, rules []Rule) Found {
+	w.line = w.Facts.timeline(w.Messages)
+	w.readAhead(rules)
 	w = w.Read()
 	all := make([]Found, len(rules))
 	var free []string

@@ -1,7 +1,9 @@
 package rule
 
 import (
+	"runtime"
 	"slices"
+	"sync"
 	"unsafe"
 
 	"github.com/winnowhq/winnow/session"
@@ -40,8 +42,9 @@ type timeline struct {
 	fresh  []Item           // to take new ones from
 	byPart map[string]*Item // the newest with the id
 	cwd    string
-	now    Item            // its counters are those of the newest message
-	grown  map[any]growing // what the rules read off it
+	now    Item             // its counters are those of the newest message
+	grown  map[any]*growing // what the rules read off it
+	lock   sync.Mutex       // of grown
 	shown  map[shownKey]*shown
 	ledger Ledger // of which the items are marked
 }
@@ -72,7 +75,7 @@ func (f *Facts) Forget() { f.stale = true }
 func (f *Facts) timeline(messages []session.Message) *timeline {
 	t, settled := f.line, settled(messages)
 	if t == nil || f.stale || len(t.read) > settled || !t.continues(messages) {
-		t = &timeline{facts: f, byPart: make(map[string]*Item, settled), grown: map[any]growing{},
+		t = &timeline{facts: f, byPart: make(map[string]*Item, settled), grown: map[any]*growing{},
 			shown: map[shownKey]*shown{}}
 		f.line, f.stale = t, false
 	}
@@ -224,14 +227,37 @@ type growing struct {
 // grow returns a rule's reader, which has read all of a window. The key is the rule, a pointer, or
 // something that several rules share.
 func grow[R reader](w Window, key any, fresh func() R) R {
-	g, ok := w.line.grown[key]
-	if !ok {
-		g.reader = fresh()
+	w.line.lock.Lock()
+	g := w.line.grown[key]
+	if g == nil {
+		g = &growing{reader: fresh()}
+		w.line.grown[key] = g
 	}
+	w.line.lock.Unlock()
 	w.Facts.decided.Add(int64(len(w.line.items) - g.upTo))
 	for ; g.upTo < len(w.line.items); g.upTo++ {
 		g.read(w.line.items[g.upTo])
 	}
-	w.line.grown[key] = g
 	return g.reader.(R)
+}
+
+// readAheadFrom is from how many items on it is worth to start goroutines.
+const readAheadFrom = 512
+
+// readAhead does what takes longest of a first look at a long window on several processors: it
+// names the parts, and has rules that have much to read do so.
+func (w Window) readAhead(rules []Rule) {
+	if len(w.line.grown) > 0 || len(w.line.items) < readAheadFrom || runtime.GOMAXPROCS(0) < 2 {
+		return
+	}
+	var done sync.WaitGroup
+	if w.Handles == nil {
+		done.Go(func() { w.Facts.handles.Name(w.Messages) })
+	}
+	for _, r := range rules {
+		if r, ok := r.(interface{ readAhead(w Window) }); ok {
+			done.Go(func() { r.readAhead(w) })
+		}
+	}
+	done.Wait()
 }
