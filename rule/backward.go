@@ -33,6 +33,7 @@ func (Backward) Name() string { return "backward" }
 func (b Backward) Find(w Window) Found {
 	w = w.Read()
 	var old []*Finding
+	var fresh stock[Finding]
 	total, why := 0, b.Because()
 	for i := len(w.line.items) - 1; i >= 0; i-- {
 		x := w.line.items[i]
@@ -43,7 +44,9 @@ func (b Backward) Find(w Window) Found {
 		if total += x.Size().Output; total <= b.Protect || x.leftOut(Output) {
 			continue
 		}
-		old = append(old, &Finding{Item: x, Field: Output, Why: why})
+		f := fresh.next()
+		*f = Finding{Item: x, Field: Output, Why: why}
+		old = append(old, f)
 	}
 	w.each(old, func(f *Finding) { f.shown = w.plainly(f.Item) })
 	all := make([]*Finding, 0, len(old))

@@ -53,6 +53,7 @@ func (r *Idle) Find(w Window) Found {
 	now := w.line.now.Step
 	least := max(r.Least, w.Guard.least())
 	var due []*Finding
+	var fresh stock[Finding]
 	why := map[int]string{} // by how many steps a text must lie idle
 	for _, s := range w.quotes(r.longest()).slots {
 		x := s.item
@@ -73,7 +74,9 @@ func (r *Idle) Find(w Window) Found {
 		if why[steps] == "" {
 			why[steps] = fmt.Sprintf("nothing has quoted it for %d steps", steps)
 		}
-		due = append(due, &Finding{Item: x, Field: s.field, Why: why[steps]})
+		f := fresh.next()
+		*f = Finding{Item: x, Field: s.field, Why: why[steps]}
+		due = append(due, f)
 	}
 	w.each(due, func(f *Finding) {
 		if f.Field == Input {

@@ -32,7 +32,7 @@ func Settle(found Found, ledger Ledger, free func(rule string) bool) Found {
 	if len(found.Elisions) == 0 {
 		return found
 	}
-	s := settling{ledger: ledger, parts: make(map[string]*fate, len(found.Elisions))}
+	s := settling{ledger, make(map[string]*fate, len(found.Elisions)), make(stock[fate], len(found.Elisions))}
 	type candidate struct {
 		*Elision
 		part   *fate
@@ -124,6 +124,7 @@ func clash(f Field) uint8 {
 type settling struct {
 	ledger Ledger
 	parts  map[string]*fate
+	fresh  stock[fate]
 }
 
 // fate is a part and what of it is left out, committed or found now.
@@ -139,7 +140,7 @@ type fate struct {
 func (s *settling) part(id string) *fate {
 	p := s.parts[id]
 	if p == nil {
-		p = &fate{}
+		p = s.fresh.next()
 		s.parts[id] = p
 		for _, e := range s.ledger.Of(id) {
 			p.gone = true

@@ -39,7 +39,7 @@ type timeline struct {
 	facts  *Facts
 	read   []stamp // of the messages that were read
 	items  []*Item
-	fresh  []Item           // to take new ones from
+	fresh  stock[Item]
 	byPart map[string]*Item // the newest with the id
 	cwd    string
 	now    Item             // its counters are those of the newest message
@@ -49,8 +49,17 @@ type timeline struct {
 	ledger Ledger // of which the items are marked
 }
 
-// itemsAtOnce is how many items are made at a time.
-const itemsAtOnce = 64
+// stock is where new values are taken from. They are made some at a time.
+type stock[T any] []T
+
+func (s *stock[T]) next() *T {
+	if len(*s) == 0 {
+		*s = make([]T, 32)
+	}
+	x := &(*s)[0]
+	*s = (*s)[1:]
+	return x
+}
 
 // stamp tells whether a message is the one that was read: one that changes gets parts of its own.
 type stamp struct {
@@ -79,7 +88,7 @@ func (f *Facts) timeline(messages []session.Message) *timeline {
 			shown: map[shownKey]*shown{}}
 		f.line, f.stale = t, false
 	}
-	if more := settled - len(t.read); more >= itemsAtOnce {
+	if more := settled - len(t.read); more >= Noticed {
 		t.read, t.items = slices.Grow(t.read, more), slices.Grow(t.items, more)
 	}
 	for i := len(t.read); i < settled; i++ {
@@ -154,11 +163,7 @@ func (t *timeline) add(m *session.Message) {
 		if !called && !said && p.Type != session.FilePart {
 			continue
 		}
-		if len(t.fresh) == 0 {
-			t.fresh = make([]Item, itemsAtOnce)
-		}
-		x := &t.fresh[0]
-		t.fresh = t.fresh[1:]
+		x := t.fresh.next()
 		*x = Item{Part: p, Message: m.ID, Role: m.Role, At: len(t.items), Turn: t.now.Turn, Asked: t.now.Asked,
 			Step: t.now.Step, known: t.facts.know(p), twin: t.byPart[p.ID]}
 		if called {
