@@ -61,7 +61,7 @@ func (r *Idle) Find(w Window) Found {
 			continue
 		}
 		steps := r.wait(s)
-		if steps <= 0 || s.last+steps > now || w.line.stepOf(x.Part.ID) > x.Step {
+		if steps <= 0 || s.last+steps > now || x.newest > x.Step {
 			continue
 		}
 		before := x.plain

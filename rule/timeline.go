@@ -23,6 +23,7 @@ type Item struct {
 
 	known  *fact
 	twin   *Item // the next older item whose part has the same id
+	newest int   // step of the newest one, 0 if there is no newer one
 	gone   uint8 // fields that the ledger leaves out, see bit
 	covers bool  // the ledger leaves others out because of it
 	plain  *shown
@@ -168,6 +169,9 @@ func (t *timeline) add(m *session.Message) {
 			Step: t.now.Step, known: t.facts.know(p), twin: t.byPart[p.ID]}
 		if called {
 			x.Call = t.facts.call(p, x.known, t.cwd)
+		}
+		for old := x.twin; old != nil; old = old.twin {
+			old.newest = x.Step
 		}
 		t.items, t.byPart[p.ID] = append(t.items, x), x
 		for _, e := range t.ledger.Of(p.ID) {
