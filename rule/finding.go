@@ -98,7 +98,7 @@ func (w Window) each(all []*Finding, do func(*Finding)) {
 		return
 	}
 	for _, f := range all {
-		w.handle(f.Item.Part)
+		w.handleOf(f.Item)
 		f.Item.target()
 	}
 	spread(len(all), func(at int) { do(all[at]) })

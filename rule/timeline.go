@@ -26,6 +26,8 @@ type Item struct {
 	newest int   // step of the newest one, 0 if there is no newer one
 	gone   uint8 // fields that the ledger leaves out, see bit
 	covers bool  // the ledger leaves others out because of it
+	handle string
+	namer  *Handles // that gave the handle
 	plain  *shown
 	short  *shown
 }
