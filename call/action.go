@@ -207,7 +207,7 @@ func Cut(text string, size int) string {
 func FetchesPage(tool string) bool {
 	name := Name(tool)
 	for _, known := range []string{"webfetch", "web_fetch", "fetch", "fetch_url", "browser_navigate"} {
-		if name == known || strings.HasSuffix(name, "_"+known) {
+		if server, ok := strings.CutSuffix(name, known); ok && (server == "" || strings.HasSuffix(server, "_")) {
 			return true
 		}
 	}

@@ -44,7 +44,8 @@ func (r *AttachedFiles) Find(w Window) Found {
 	show := func(after string) func(*Finding) string {
 		return func(f *Finding) string { return w.withoutFiles(f.Item, after) }
 	}
-	return w.Propose(r.Name(), Age{}, again, show("; sent again below")).and(w.Propose(r.Name(), age, old, show("")))
+	return together(w.Propose(r.Name(), Age{}, again, show("; sent again below")),
+		w.Propose(r.Name(), age, old, show("")))
 }
 
 // attachments is what AttachedFiles reads off a timeline: parts with files, oldest first.
@@ -156,7 +157,7 @@ func (w Window) withoutFiles(x *Item, after string) string {
 	if more := len(files) - namedFiles; more > 0 {
 		named = append(named, fmt.Sprintf("%d more", more))
 	}
-	return opening + w.handle(x.Part) + ": " + strings.Join(named, "; ") + " left out" + after + "]"
+	return opening + w.handleOf(x) + ": " + strings.Join(named, "; ") + " left out" + after + "]"
 }
 
 // FileSize is how many bytes a data: URL holds. Of other addresses nothing is known.

@@ -32,7 +32,8 @@ func (Backward) Name() string { return "backward" }
 // Find walks the window from its newest part to its oldest.
 func (b Backward) Find(w Window) Found {
 	w = w.Read()
-	var all, covering []*Finding
+	var old []*Finding
+	var fresh stock[Finding]
 	total, why := 0, b.Because()
 	for i := len(w.line.items) - 1; i >= 0; i-- {
 		x := w.line.items[i]
@@ -43,10 +44,17 @@ func (b Backward) Find(w Window) Found {
 		if total += x.Size().Output; total <= b.Protect || x.leftOut(Output) {
 			continue
 		}
-		f := &Finding{Item: x, Field: Output, Why: why, shown: w.plainly(x)}
+		f := fresh.next()
+		*f = Finding{Item: x, Field: Output, Why: why}
+		old = append(old, f)
+	}
+	w.each(old, func(f *Finding) { f.shown = w.plainly(f.Item) })
+	all := make([]*Finding, 0, len(old))
+	var covering []*Finding
+	for _, f := range old {
 		switch {
 		case f.shown.saves < w.Guard.least():
-		case x.covers:
+		case f.Item.covers:
 			covering = append(covering, f)
 		default:
 			all = append(all, f)

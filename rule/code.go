@@ -20,7 +20,7 @@ func (r *CodeBlocks) Find(w Window) Found {
 	return w.Propose(r.Name(), r.Age, seen.found, func(f *Finding) string {
 		text := f.Item.Part.Text
 		return ReplaceBlocks(text, func(b *Block) (from, to int, instead string) {
-			return b.abridged(opening + w.handle(f.Item.Part))
+			return b.abridged(opening + w.handleOf(f.Item))
 		})
 	})
 }

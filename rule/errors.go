@@ -71,7 +71,7 @@ func ResultField(p *session.Part) Field {
 func (w Window) shortened(x *Item, field Field) string {
 	var room [2048]byte
 	text := append(append(append(append(kept(room[:0], x.Part.State.Result()), '\n'), opening...),
-		w.handle(x.Part)...), ": "...)
+		w.handleOf(x)...), ": "...)
 	text = append(text, x.Part.Tool...)
 	if target := x.target(); target != "" {
 		text = append(append(text, ' '), target...)

@@ -3,6 +3,7 @@ package rule
 import (
 	"math"
 	"runtime"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/winnowhq/winnow/call"
@@ -39,7 +40,7 @@ type Facts struct {
 	factor  float64 // of the counter, for the model that reads
 	parts   map[string]*fact
 	counted int
-	decided int
+	decided atomic.Int64
 	line    *timeline
 	stale   bool // see Forget
 	handles Handles
@@ -97,7 +98,7 @@ func (f *Facts) Counted() int { return f.counted }
 
 // Decided is how many items the sound rules have read and how many placeholders they have written
 // so far: the work done.
-func (f *Facts) Decided() int { return f.decided }
+func (f *Facts) Decided() int { return int(f.decided.Load()) }
 
 // Target says what a call was about, as the function of that name does; its arguments are read
 // once.
@@ -180,7 +181,11 @@ func (f *Facts) Learn(messages []session.Message) {
 		part *session.Part
 		cwd  string // where a call ran, as the timeline of these messages will say
 	}
-	var wanted []unknown
+	parts := 0
+	for i := range messages {
+		parts += len(messages[i].Parts)
+	}
+	wanted := make([]unknown, 0, parts)
 	bytes, cwd := 0, ""
 	for i := range messages {
 		if p := messages[i].Path; p != nil && p.Cwd != "" {

@@ -24,6 +24,8 @@ func (r *Files) Find(w Window) Found {
 	})
 }
 
+func (*Files) readAhead(w Window) { w.views() }
+
 // views is what Files and Inputs read off a timeline together: which lines of which files are shown
 // where, and which of it newer parts cover.
 type views struct {

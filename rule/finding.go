@@ -2,6 +2,8 @@ package rule
 
 import (
 	"fmt"
+	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -39,7 +41,7 @@ func (s *shown) current(w Window) bool {
 }
 
 func (w Window) shown(x *Item, field Field, text string) *shown {
-	w.Facts.decided++
+	w.Facts.decided.Add(1)
 	s := &shown{text: text, names: w.Handles, factor: w.Facts.factor}
 	if text != "" {
 		s.saves = w.saves(x, Elision{Field: field, Shown: text})
@@ -50,14 +52,18 @@ func (w Window) shown(x *Item, field Field, text string) *shown {
 // Propose makes elisions of those findings that may go now, in their order. show says what stands
 // in place of one, "" when there is nothing to leave out.
 func (w Window) Propose(name string, age Age, all []*Finding, show func(*Finding) string) (found Found) {
+	var open, fresh []*Finding
 	for _, f := range all {
-		x := f.Item
-		if x.leftOut(f.Field) {
+		if f.Item.leftOut(f.Field) {
 			continue
 		}
-		if !f.shown.current(w) {
-			f.shown = w.shown(x, f.Field, show(f))
+		if open = append(open, f); !f.shown.current(w) {
+			fresh = append(fresh, f)
 		}
+	}
+	w.each(fresh, func(f *Finding) { f.shown = w.shown(f.Item, f.Field, show(f)) })
+	for at, f := range open {
+		x := f.Item
 		if f.shown.text == "" {
 			continue
 		}
@@ -73,10 +79,29 @@ func (w Window) Propose(name string, age Age, all []*Finding, show func(*Finding
 			found.Refusals = append(found.Refusals, refusal)
 			continue
 		}
+		if found.Elisions == nil {
+			found.Elisions = make([]Elision, 0, len(open)-at)
+		}
 		found.Elisions = append(found.Elisions, Elision{Part: x.Part.ID, Message: x.Message, Field: f.Field, Rule: name,
 			Because: f.Why, By: idsOf(f.By), Shown: f.shown.text, Saves: f.shown.saves})
 	}
 	return found
+}
+
+// each does something with each of some findings, no two of which are the same field of the same
+// part. Of many it does so on all processors; what is looked up once and kept is looked up before.
+func (w Window) each(all []*Finding, do func(*Finding)) {
+	if len(all) < spreadFrom || runtime.GOMAXPROCS(0) < 2 {
+		for _, f := range all {
+			do(f)
+		}
+		return
+	}
+	for _, f := range all {
+		w.handleOf(f.Item)
+		f.Item.target()
+	}
+	spread(len(all), func(at int) { do(all[at]) })
 }
 
 // ProposeAnew is Propose for a rule that remembers nothing and finds all of it anew each time: what
@@ -94,9 +119,18 @@ func (w Window) ProposeAnew(name string, age Age, all []*Finding, show func(*Fin
 	return found
 }
 
-// and is what two looks found, one behind the other.
-func (f Found) and(more Found) Found {
-	return Found{append(f.Elisions, more.Elisions...), append(f.Refusals, more.Refusals...)}
+// together is what several looks found, one behind the other.
+func together(all ...Found) (found Found) {
+	elisions, refusals := 0, 0
+	for _, f := range all {
+		elisions, refusals = elisions+len(f.Elisions), refusals+len(f.Refusals)
+	}
+	found.Elisions, found.Refusals = slices.Grow(found.Elisions, elisions), slices.Grow(found.Refusals, refusals)
+	for _, f := range all {
+		found.Elisions = append(found.Elisions, f.Elisions...)
+		found.Refusals = append(found.Refusals, f.Refusals...)
+	}
+	return found
 }
 
 // saves is what an elision saves, in tokens: what the model is no longer sent, less what it is sent

@@ -39,6 +39,13 @@ func (h *Handles) Name(log []session.Message) {
 	if h.read > 0 && h.read <= len(log) && log[h.read-1].ID == h.last {
 		from = h.read - 1 // the newest message may have got more parts since
 	}
+	if h.byPart == nil {
+		parts := 0
+		for i := range log {
+			parts += len(log[i].Parts)
+		}
+		h.byPart, h.byName = make(map[string]string, parts), make(map[string]string, parts)
+	}
 	for i := from; i < len(log); i++ {
 		for j := range log[i].Parts {
 			h.Of(&log[i].Parts[j])

@@ -2,6 +2,7 @@ package rule
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/winnowhq/winnow/call"
 )
@@ -46,35 +47,63 @@ func (*Idle) Free() bool { return true }
 // Find looks at what has been idle for long enough, in the order of the log.
 func (r *Idle) Find(w Window) Found {
 	w = w.Read()
-	now := w.line.now.Step
-	if r.Wait == nil && now <= r.shortest() {
+	if r.young(w) {
 		return Found{}
 	}
-	longest := remembered
-	if r.Wait == nil {
-		longest = min(remembered, max(r.Outputs, r.Inputs))
-	}
+	now := w.line.now.Step
 	least := max(r.Least, w.Guard.least())
 	var due []*Finding
-	for _, s := range w.quotes(longest).slots {
+	var fresh stock[Finding]
+	why := map[int]string{} // by how many steps a text must lie idle
+	for _, s := range w.quotes(r.longest()).slots {
 		x := s.item
 		if x.leftOut(s.field) {
 			continue
 		}
 		steps := r.wait(s)
-		if steps <= 0 || s.last+steps > now || w.line.stepOf(x.Part.ID) > x.Step {
+		if steps <= 0 || s.last+steps > now || x.newest > x.Step {
 			continue
 		}
-		shown := w.plainly(x)
+		before := x.plain
 		if s.field == Input {
-			shown = w.stripped(x)
+			before = x.short
 		}
-		if shown.saves >= least {
-			due = append(due, &Finding{Item: x, Field: s.field,
-				Why: fmt.Sprintf("nothing has quoted it for %d steps", steps), shown: shown})
+		if before.current(w) && before.saves < least {
+			continue
 		}
+		if why[steps] == "" {
+			why[steps] = fmt.Sprintf("nothing has quoted it for %d steps", steps)
+		}
+		f := fresh.next()
+		*f = Finding{Item: x, Field: s.field, Why: why[steps]}
+		due = append(due, f)
 	}
+	w.each(due, func(f *Finding) {
+		if f.Field == Input {
+			f.shown = w.stripped(f.Item)
+		} else {
+			f.shown = w.plainly(f.Item)
+		}
+	})
+	due = slices.DeleteFunc(due, func(f *Finding) bool { return f.shown.saves < least })
 	return w.Propose(r.Name(), Age{}, due, nil)
+}
+
+// young reports whether nothing in a window can be idle yet.
+func (r *Idle) young(w Window) bool { return r.Wait == nil && w.line.now.Step <= r.shortest() }
+
+func (r *Idle) readAhead(w Window) {
+	if !r.young(w) {
+		w.quotes(r.longest())
+	}
+}
+
+// longest is how many steps a text must lie idle at most.
+func (r *Idle) longest() int {
+	if r.Wait != nil {
+		return remembered
+	}
+	return min(remembered, max(r.Outputs, r.Inputs))
 }
 
 // shortest is how many steps a window must have for anything to be idle.

@@ -27,7 +27,7 @@ const opening = "[winnow "
 //	[winnow k3f9a2: read src/a.go, 412 lines left out; shown again below]
 func (w Window) placeholder(x *Item, field Field, after string) string {
 	var room [256]byte
-	text := append(append(append(append(room[:0], opening...), w.handle(x.Part)...), ": "...), x.Part.Tool...)
+	text := append(append(append(append(room[:0], opening...), w.handleOf(x)...), ": "...), x.Part.Tool...)
 	if target := x.target(); target != "" {
 		text = append(append(text, ' '), target...)
 	}
@@ -52,7 +52,7 @@ func (w Window) plainly(x *Item) *shown {
 //
 //	[winnow k3f9a2: 812 lines left out]
 func (w Window) omitted(x *Item, text string) string {
-	return opening + w.handle(x.Part) + ": " + Measure(text) + " left out]"
+	return opening + w.handleOf(x) + ": " + Measure(text) + " left out]"
 }
 
 // Measure says how big a text is, for a reader: in lines, or in characters when it has but one.

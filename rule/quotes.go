@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"bytes"
 	"maps"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 // shows it as well as the others do.
 type quotes struct {
 	slots []*slot
+	fresh stock[slot]
 	lines map[uint64]*slot // the newest text that has the line
 	from  int              // the first step whose lines are read
 	clean int              // how many lines there may be before those of old texts are dropped
@@ -83,7 +85,8 @@ func (q *quotes) slot(x *Item, field Field, size int) *slot {
 	if size < stripFrom {
 		return nil
 	}
-	s := &slot{x, field, x.Step}
+	s := q.fresh.next()
+	*s = slot{x, field, x.Step}
 	q.slots = append(q.slots, s)
 	return s
 }
@@ -135,7 +138,7 @@ func blank(r rune) bool { return r <= ' ' }
 // be read.
 func texts(input jsontext.Value) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
-		d := jsontext.NewDecoder(strings.NewReader(asString(input)), session.ReadOptions())
+		d := jsontext.NewDecoder(bytes.NewBuffer(input), session.ReadOptions())
 		for {
 			t, err := d.ReadToken()
 			if err != nil {

@@ -23,7 +23,7 @@ func (r *Retries) Find(w Window) Found {
 		return &attempts{failed: map[Identity][]*attempt{}, edits: map[string][]*attempt{}}
 	})
 	return w.Propose(r.Name(), r.Age, seen.found, func(f *Finding) string {
-		text := opening + w.handle(f.Item.Part) + ": " + w.describe(f.Item) + " failed; " + f.Why
+		text := opening + w.handleOf(f.Item) + ": " + w.describe(f.Item) + " failed; " + f.Why
 		if told := call.Telling(f.Item.Part.State.Result(), 1); len(told) > 0 {
 			text += ": " + Shorten(told[0], 160)
 		}

@@ -7,16 +7,18 @@ import (
 
 // Decide asks every rule and settles what they found.
 func Decide(w Window, rules []Rule) Found {
+	w.line = w.Facts.timeline(w.Messages)
+	w.readAhead(rules)
 	w = w.Read()
-	var found Found
+	all := make([]Found, len(rules))
 	var free []string
-	for _, r := range rules {
-		found = found.and(r.Find(w))
+	for i, r := range rules {
+		all[i] = r.Find(w)
 		if f, ok := r.(Free); ok && f.Free() {
 			free = append(free, r.Name())
 		}
 	}
-	return Settle(found, w.Ledger, func(rule string) bool { return slices.Contains(free, rule) })
+	return Settle(together(all...), w.Ledger, func(rule string) bool { return slices.Contains(free, rule) })
 }
 
 // Settle makes of what several rules found one decision that is true by itself: whatever is left
@@ -30,14 +32,15 @@ func Settle(found Found, ledger Ledger, free func(rule string) bool) Found {
 	if len(found.Elisions) == 0 {
 		return found
 	}
-	s := settling{ledger: ledger, parts: make(map[string]*fate, len(found.Elisions))}
+	s := settling{ledger, make(map[string]*fate, len(found.Elisions)), make(stock[fate], len(found.Elisions))}
 	type candidate struct {
-		Elision
+		*Elision
 		part   *fate
 		covers []string // by which it goes
 	}
 	all := make([]candidate, 0, len(found.Elisions))
-	for _, e := range found.Elisions {
+	for i := range found.Elisions {
+		e := &found.Elisions[i]
 		part := s.part(e.Part)
 		if part.taken&(bit(e.Field)|clash(e.Field)) != 0 {
 			continue // another one of the field counts
@@ -50,7 +53,7 @@ func Settle(found Found, ledger Ledger, free func(rule string) bool) Found {
 		}
 	}
 	out := Found{Refusals: found.Refusals}
-	refuse := func(e Elision, code Code, reason string) {
+	refuse := func(e *Elision, code Code, reason string) {
 		out.Refusals = append(out.Refusals, Refusal{Code: code, Rule: e.Rule, Part: e.Part, Reason: reason,
 			Tokens: e.Saves})
 	}
@@ -64,7 +67,6 @@ func Settle(found Found, ledger Ledger, free func(rule string) bool) Found {
 			for _, part := range c.covers {
 				s.part(part).needed = true
 			}
-			c.By = strings.Join(c.covers, " ")
 		}
 		covered = append(covered, c)
 	}
@@ -73,7 +75,12 @@ func Settle(found Found, ledger Ledger, free func(rule string) bool) Found {
 			refuse(c.Elision, Covers, coversReason)
 			continue
 		}
-		out.Elisions = append(out.Elisions, c.Elision)
+		if out.Elisions == nil {
+			out.Elisions = make([]Elision, 0, len(covered))
+		}
+		e := *c.Elision
+		e.By = strings.Join(c.covers, " ")
+		out.Elisions = append(out.Elisions, e)
 	}
 	return out
 }
@@ -117,6 +124,7 @@ func clash(f Field) uint8 {
 type settling struct {
 	ledger Ledger
 	parts  map[string]*fate
+	fresh  stock[fate]
 }
 
 // fate is a part and what of it is left out, committed or found now.
@@ -132,7 +140,7 @@ type fate struct {
 func (s *settling) part(id string) *fate {
 	p := s.parts[id]
 	if p == nil {
-		p = &fate{}
+		p = s.fresh.next()
 		s.parts[id] = p
 		for _, e := range s.ledger.Of(id) {
 			p.gone = true

@@ -5,15 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/session"
 )
-
-// SnapshotTools are the tools that show what a page or a screen looks like, as globs over their
-// names in lower case.
-var SnapshotTools = []string{"*snapshot*", "*screenshot*"}
 
 // Snapshots leaves out older snapshots of a page. It tells pages apart where the arguments do, and
 // counts only snapshots that worked: of each page the newest Keep stay. What was navigated to in
@@ -26,7 +20,7 @@ type Snapshots struct {
 // Name is "snapshots".
 func (*Snapshots) Name() string { return "snapshots" }
 
-// Find looks at calls of SnapshotTools.
+// Find looks at calls of tools that take snapshots.
 func (r *Snapshots) Find(w Window) Found {
 	w = w.Read()
 	seen := grow(w, r, func() *shots { return &shots{keep: max(1, r.Keep), open: map[string][]*Item{}} })
@@ -41,7 +35,7 @@ func (r *Snapshots) Find(w Window) Found {
 		if f.Field == Output {
 			return w.placeholder(f.Item, Output, newerBelow)
 		}
-		return opening + w.handle(f.Item.Part) + ": " + w.describe(f.Item) + ", " +
+		return opening + w.handleOf(f.Item) + ": " + w.describe(f.Item) + ", " +
 			pictures(f.Item.Part.State.Attachments) + " left out; " + newerBelow + "]"
 	})
 }
@@ -81,14 +75,11 @@ func (s *shots) read(x *Item) {
 	s.open[page] = open
 }
 
-// TakesSnapshots reports whether a tool is one of SnapshotTools.
+// TakesSnapshots reports whether a tool shows what a page or a screen looks like, by its name. A
+// name with a slash is a path.
 func TakesSnapshots(tool string) bool {
 	tool = strings.ToLower(tool)
-	return slices.ContainsFunc(SnapshotTools, func(glob string) bool {
-		ok,
-			err := doublestar.Match(glob, tool)
-		return err == nil && ok
-	})
+	return (strings.Contains(tool, "snapshot") || strings.Contains(tool, "screenshot")) && !strings.Contains(tool, "/")
 }
 
 // shotArguments say what a snapshot shows: which page, and what of it.

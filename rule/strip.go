@@ -1,12 +1,14 @@
 package rule
 
 import (
+	"bytes"
 	"io"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -19,33 +21,38 @@ func (w Window) strip(x *Item, from int, keep []string) (input string, ok bool) 
 		return "", false
 	}
 	loose := session.ReadOptions()
-	var out strings.Builder
-	dec, enc := jsontext.NewDecoder(strings.NewReader(asString(p.State.Input)), loose), jsontext.NewEncoder(&out, loose)
+	var out bytes.Buffer
+	dec, enc := jsontext.NewDecoder(bytes.NewBuffer(p.State.Input), loose), jsontext.NewEncoder(&out, loose)
 	key := "" // of the outermost object
 	for {
-		t, err := dec.ReadToken()
-		if err == io.EOF {
-			break
+		within, n := dec.StackIndex(dec.StackDepth())
+		if name := within == '{' && n%2 == 0; name || dec.PeekKind() != '"' {
+			t, err := dec.ReadToken()
+			if err == io.EOF {
+				break
+			}
+			if err != nil || enc.WriteToken(t) != nil {
+				return "", false
+			}
+			if t.Kind() == '"' && dec.StackDepth() == 1 {
+				key = t.String()
+			}
+			continue
 		}
+		value, err := dec.ReadValue()
 		if err != nil {
 			return "", false
 		}
-		within, n := dec.StackIndex(dec.StackDepth())
-		named := within == '{' && n%2 == 1
-		switch {
-		case t.Kind() != '"':
-		case named && dec.StackDepth() == 1:
-			key = t.String()
-		case !named:
-			text := t.String()
-			if len(text) < from || slices.Contains(keep, key) && !patch(text) {
-				break
-			}
-			if short := w.marker(x, text); len(short) < len(text) {
-				t, ok = jsontext.String(short), true
+		if 3*len(value) >= from { // a byte that is not UTF-8 becomes three
+			text, _ := call.Unquote(value)
+			if len(text) >= from && (!slices.Contains(keep, key) || patch(text)) {
+				if short := w.marker(x, text); len(short) < len(text) {
+					value, _ = jsontext.AppendQuote(nil, short)
+					ok = true
+				}
 			}
 		}
-		if err := enc.WriteToken(t); err != nil {
+		if enc.WriteValue(value) != nil {
 			return "", false
 		}
 	}

@@ -1,6 +1,9 @@
 package rule
 
 import (
+	"runtime"
+	"slices"
+	"sync"
 	"unsafe"
 
 	"github.com/winnowhq/winnow/session"
@@ -20,8 +23,11 @@ type Item struct {
 
 	known  *fact
 	twin   *Item // the next older item whose part has the same id
+	newest int   // step of the newest one, 0 if there is no newer one
 	gone   uint8 // fields that the ledger leaves out, see bit
 	covers bool  // the ledger leaves others out because of it
+	handle string
+	namer  *Handles // that gave the handle
 	plain  *shown
 	short  *shown
 }
@@ -36,12 +42,26 @@ type timeline struct {
 	facts  *Facts
 	read   []stamp // of the messages that were read
 	items  []*Item
+	fresh  stock[Item]
 	byPart map[string]*Item // the newest with the id
 	cwd    string
-	now    Item            // its counters are those of the newest message
-	grown  map[any]growing // what the rules read off it
+	now    Item             // its counters are those of the newest message
+	grown  map[any]*growing // what the rules read off it
+	lock   sync.Mutex       // of grown
 	shown  map[shownKey]*shown
 	ledger Ledger // of which the items are marked
+}
+
+// stock is where new values are taken from. They are made some at a time.
+type stock[T any] []T
+
+func (s *stock[T]) next() *T {
+	if len(*s) == 0 {
+		*s = make([]T, 32)
+	}
+	x := &(*s)[0]
+	*s = (*s)[1:]
+	return x
 }
 
 // stamp tells whether a message is the one that was read: one that changes gets parts of its own.
@@ -67,8 +87,12 @@ func (f *Facts) Forget() { f.stale = true }
 func (f *Facts) timeline(messages []session.Message) *timeline {
 	t, settled := f.line, settled(messages)
 	if t == nil || f.stale || len(t.read) > settled || !t.continues(messages) {
-		t = &timeline{facts: f, byPart: map[string]*Item{}, grown: map[any]growing{}, shown: map[shownKey]*shown{}}
+		t = &timeline{facts: f, byPart: make(map[string]*Item, settled), grown: map[any]*growing{},
+			shown: map[shownKey]*shown{}}
 		f.line, f.stale = t, false
+	}
+	if more := settled - len(t.read); more >= Noticed {
+		t.read, t.items = slices.Grow(t.read, more), slices.Grow(t.items, more)
 	}
 	for i := len(t.read); i < settled; i++ {
 		t.add(&messages[i])
@@ -142,10 +166,14 @@ func (t *timeline) add(m *session.Message) {
 		if !called && !said && p.Type != session.FilePart {
 			continue
 		}
-		x := &Item{Part: p, Message: m.ID, Role: m.Role, At: len(t.items), Turn: t.now.Turn, Asked: t.now.Asked,
+		x := t.fresh.next()
+		*x = Item{Part: p, Message: m.ID, Role: m.Role, At: len(t.items), Turn: t.now.Turn, Asked: t.now.Asked,
 			Step: t.now.Step, known: t.facts.know(p), twin: t.byPart[p.ID]}
 		if called {
 			x.Call = t.facts.call(p, x.known, t.cwd)
+		}
+		for old := x.twin; old != nil; old = old.twin {
+			old.newest = x.Step
 		}
 		t.items, t.byPart[p.ID] = append(t.items, x), x
 		for _, e := range t.ledger.Of(p.ID) {
@@ -210,14 +238,37 @@ type growing struct {
 // grow returns a rule's reader, which has read all of a window. The key is the rule, a pointer, or
 // something that several rules share.
 func grow[R reader](w Window, key any, fresh func() R) R {
-	g, ok := w.line.grown[key]
-	if !ok {
-		g.reader = fresh()
+	w.line.lock.Lock()
+	g := w.line.grown[key]
+	if g == nil {
+		g = &growing{reader: fresh()}
+		w.line.grown[key] = g
 	}
-	w.Facts.decided += len(w.line.items) - g.upTo
+	w.line.lock.Unlock()
+	w.Facts.decided.Add(int64(len(w.line.items) - g.upTo))
 	for ; g.upTo < len(w.line.items); g.upTo++ {
 		g.read(w.line.items[g.upTo])
 	}
-	w.line.grown[key] = g
 	return g.reader.(R)
+}
+
+// readAheadFrom is from how many items on it is worth to start goroutines.
+const readAheadFrom = 512
+
+// readAhead does what takes longest of a first look at a long window on several processors: it
+// names the parts, and has rules that have much to read do so.
+func (w Window) readAhead(rules []Rule) {
+	if len(w.line.grown) > 0 || len(w.line.items) < readAheadFrom || runtime.GOMAXPROCS(0) < 2 {
+		return
+	}
+	var done sync.WaitGroup
+	if w.Handles == nil {
+		done.Go(func() { w.Facts.handles.Name(w.Messages) })
+	}
+	for _, r := range rules {
+		if r, ok := r.(interface{ readAhead(w Window) }); ok {
+			done.Go(func() { r.readAhead(w) })
+		}
+	}
+	done.Wait()
 }

@@ -53,6 +53,14 @@ func (w Window) handle(p *session.Part) string {
 	return h.Of(p)
 }
 
+// handleOf is the handle of the part of an item. It is looked up once.
+func (w Window) handleOf(x *Item) string {
+	if x.namer == nil || x.namer != w.Handles {
+		x.handle, x.namer = w.handle(x.Part), w.Handles
+	}
+	return x.handle
+}
+
 // Pinned reports whether a part is pinned: by itself, or with its message where that is given.
 func (w Window) Pinned(part string, message ...string) bool {
 	return slices.ContainsFunc(w.Pins, func(p Pin) bool {

@@ -54,15 +54,16 @@ func latest(w rule.Window, why string, key func(*rule.Item) string) (found []*ru
 		if k == "" {
 			continue
 		}
-		newest := []*rule.Item{x}
-		for _, old := range open[k] {
+		olds := open[k]
+		var same []*rule.Item
+		for _, old := range olds {
 			if rule.SameStep(old, x) {
-				newest = append(newest, old)
+				same = append(same, old)
 			} else {
 				found = append(found, superseded(old, why, x))
 			}
 		}
-		open[k] = newest
+		open[k] = append(append(olds[:0], x), same...)
 	}
 	return found
 }

@@ -20,12 +20,17 @@ func files(w rule.Window) (found []*rule.Finding) {
 		by    []*rule.Item
 	}
 	open := map[string][]*operation{} // by path; that nothing superseded yet
+	var paths []string                // of all operations
 	for _, x := range w.Items() {
 		if x.Call == nil || !x.Ended() || x.Call.Command() != "" {
 			continue
 		}
-		now := &operation{item: x, paths: touched(x.Call)}
-		for _, path := range slices.Clone(now.paths) {
+		before := len(paths)
+		if paths = appendTouched(paths, x.Call); len(paths) == before {
+			continue
+		}
+		now := &operation{item: x, paths: paths[before:len(paths):len(paths)]}
+		for _, path := range now.paths {
 			rest := open[path][:0]
 			for _, old := range open[path] {
 				if rule.SameStep(old.item, x) {
@@ -46,15 +51,16 @@ func files(w rule.Window) (found []*rule.Finding) {
 	return found
 }
 
-// touched are the files that a call read or changed, each once.
-func touched(c *rule.Call) (paths []string) {
+// appendTouched appends the files that a call read or changed, each once.
+func appendTouched(paths []string, c *rule.Call) []string {
+	before := len(paths)
 	for i := range c.Actions {
 		a := &c.Actions[i]
 		if a.Op != call.Read && !a.Op.Changes() {
 			continue
 		}
 		for _, path := range []string{a.Path, a.To} {
-			if path != "" && !slices.Contains(paths, path) {
+			if path != "" && !slices.Contains(paths[before:], path) {
 				paths = append(paths, path)
 			}
 		}
