@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 
@@ -31,14 +32,43 @@ func (s *Store) Search(ctx context.Context, q store.Search) (found store.Found, 
 	if found.Behind, err = s.behind(ctx); err != nil {
 		return found, err
 	}
-	if q.Limit <= 0 {
-		q.Limit = store.DefaultLimit
-	}
 	now, err := s.reader.now(ctx)
 	if err != nil {
 		return found, err
 	}
 	defer now.Rollback()
+	var places []hitPlace
+	if places, found.Total, err = findPlaces(ctx, now, query, q); err != nil {
+		return found, err
+	}
+	read := s.parts(ctx, now)
+	for _, p := range places {
+		hit, damage, err := p.read(ctx, now, &read, query)
+		if err != nil {
+			return found, err
+		}
+		if damage != nil {
+			found.Damaged = append(found.Damaged, damage)
+		} else {
+			found.Hits = append(found.Hits, hit)
+		}
+	}
+	return found, nil
+}
+
+// hitPlace is where a matching part is, and how well it matches.
+type hitPlace struct {
+	num, message, part int64
+	score              float64
+}
+
+// findPlaces returns the best matches, and how many there are without a limit.
+func findPlaces(ctx context.Context, now *sql.Tx, query words.Query, q store.Search) (
+	places []hitPlace, total int, err error,
+) {
+	if q.Limit <= 0 {
+		q.Limit = store.DefaultLimit
+	}
 	rows, err := now.QueryContext(ctx, `
 		WITH hit AS MATERIALIZED (
 		SELECT sought.session, sought.message, sought.part, sought.time, sought.doc, -bm25(found, 4, 2, 1) AS score
@@ -51,65 +81,60 @@ func (s *Store) Search(ctx context.Context, q store.Search) (found store.Found, 
 		ORDER BY score DESC, time DESC, doc DESC LIMIT ?7`,
 		query.FTS5(), q.Session, q.Product, q.Tool, string(q.Role), sinceOf(q), q.Limit)
 	if err != nil {
-		return found, err
+		return nil, 0, err
 	}
 	defer rows.Close()
-	type place struct {
-		num, message, part int64
-		score              float64
-	}
-	var places []place
 	for rows.Next() {
-		var p place
-		if err := rows.Scan(&p.num, &p.message, &p.part, &p.score, &found.Total); err != nil {
-			return found, err
+		var p hitPlace
+		if err := rows.Scan(&p.num, &p.message, &p.part, &p.score, &total); err != nil {
+			return nil, 0, err
 		}
 		places = append(places, p)
 	}
-	if err := rows.Err(); err != nil {
-		return found, err
+	return places, total, rows.Err()
+}
+
+// read reads what a hit shows of its part. damage says why it cannot be shown.
+func (p hitPlace) read(ctx context.Context, now *sql.Tx, parts *partReader, query words.Query) (
+	hit store.Hit, damage, err error,
+) {
+	hit.Score = p.score
+	var info, message []byte
+	err = now.QueryRowContext(ctx, `SELECT session.info, coalesce(source.format, ''), message.info
+		FROM session JOIN message ON message.session = session.num LEFT JOIN source ON source.session = session.num
+		WHERE session.num = ? AND message.position = ?`, p.num, p.message).Scan(&info, &hit.Origin, &message)
+	if err != nil {
+		return hit, nil, err
 	}
-	rows.Close()
-	read := s.parts(ctx, now)
-	for _, p := range places {
-		hit := store.Hit{Score: p.score}
-		var info, message []byte
-		err := now.QueryRowContext(ctx, `SELECT session.info, coalesce(source.format, ''), message.info
-			FROM session JOIN message ON message.session = session.num LEFT JOIN source ON source.session = session.num
-			WHERE session.num = ? AND message.position = ?`, p.num, p.message).Scan(&info, &hit.Origin, &message)
-		if err != nil {
-			return found, err
-		}
-		if hit.Session, err = exact.Decode[session.Info](info); err != nil {
-			return found, fmt.Errorf("%w: %w", store.ErrCorrupt, err)
-		}
-		h, err := exact.Decode[head](message)
-		if err != nil {
-			found.Damaged = append(found.Damaged, fmt.Errorf("message %d of session %s: %w: %w", p.message+1,
-				hit.Session.ID, store.ErrCorrupt, err))
-			continue
-		}
-		parts, err := read.some(ctx, p.num, p.message, p.part, p.part)
-		if err == nil && len(parts) == 0 {
-			err = store.ErrCorrupt
-		}
-		kept := ""
-		if err == nil && parts[0].Type == session.ToolPart {
-			if kept, err = keptText(ctx, now, &s.packer, p.num, parts[0].ID); errors.Is(err, store.ErrNotKept) {
-				err = nil
-			}
-		}
-		if errors.Is(err, store.ErrCorrupt) && code(err) == 0 {
-			found.Damaged = append(found.Damaged, fmt.Errorf("message %s of session %s: %w", h.ID, hit.Session.ID, err))
-			continue
-		}
-		if err != nil {
-			return found, fmt.Errorf("message %s of session %s: %w", h.ID, hit.Session.ID, err)
-		}
-		words.Tell(&hit, query, &h.MessageInfo, &parts[0], kept)
-		found.Hits = append(found.Hits, hit)
+	if hit.Session, err = exact.Decode[session.Info](info); err != nil {
+		return hit, nil, fmt.Errorf("%w: %w", store.ErrCorrupt, err)
 	}
-	return found, nil
+	h, err := exact.Decode[head](message)
+	if err != nil {
+		return hit, fmt.Errorf("message %d of session %s: %w: %w",
+			p.message+1, hit.Session.ID, store.ErrCorrupt, err), nil
+	}
+	found, err := parts.some(ctx, p.num, p.message, p.part, p.part)
+	if err == nil && len(found) == 0 {
+		err = store.ErrCorrupt
+	}
+	kept := ""
+	if err == nil && found[0].Type == session.ToolPart {
+		kept, err = keptText(ctx, now, parts.packer, p.num, found[0].ID)
+		if errors.Is(err, store.ErrNotKept) {
+			err = nil
+		}
+	}
+	if err != nil {
+		corrupt := errors.Is(err, store.ErrCorrupt) && code(err) == 0
+		err = fmt.Errorf("message %s of session %s: %w", h.ID, hit.Session.ID, err)
+		if corrupt {
+			return hit, err, nil
+		}
+		return hit, nil, err
+	}
+	words.Tell(&hit, query, &h.MessageInfo, &found[0], kept)
+	return hit, nil, nil
 }
 
 // sinceOf returns the earliest time to search. If none is given, messages without a time match too.
