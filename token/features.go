@@ -29,13 +29,13 @@ const (
 	kindCount
 )
 
-// maxWord is how many letters of a word are told apart; those beyond count as featLetters.
+// maxWord is how many letters of a word are told apart; those beyond count as featRest.
 const maxWord = 12
 
 // Feature kind*maxWord+n counts the words of a kind that have an n+1st letter.
 const (
-	featLetters       = kindCount*maxWord + iota // letters beyond maxWord
-	featLetterRun                                // letters that repeat the two before them
+	featRest       = kindCount*maxWord + iota // letters beyond maxWord
+	featRepeat                                // letters that repeat the two before them
 	featContraction                              // 's and 'll behind a word
 	featDigits                                   // groups of up to three digits
 	featSign                                     // groups of signs; but not the one sign that a word takes
@@ -92,7 +92,7 @@ type Features [featCount]int32
 
 // FeatureName describes feature i, for reports of the program that fits the weights.
 func FeatureName(i int) string {
-	if i < featLetters {
+	if i < featRest {
 		kinds := [...]string{"spaced", "glued", "tabbed", "signed", "dotted", "scored", "titled", "titled glued",
 			"titled tabbed", "titled signed",
 			"titled dotted", "titled scored", "camel", "mixed", "upper", "upper spaced", "upper scored"}
@@ -104,13 +104,13 @@ func FeatureName(i int) string {
 		"latin", "vietnamese", "cyrillic", "cyrillic capitals", "greek", "hebrew", "arabic", "indic", "dravidian",
 		"thai", "kana", "han", "hangul",
 		"marks", "wide", "symbols", "same symbol", "pictures", "foreign", "invalid"}
-	return names[i-featLetters]
+	return names[i-featRest]
 }
 
 // Bounds returns what feature i can weigh, in tokens. What begins a piece is one token or more; the
 // rest of it cannot make it less. A run of one sign or of spaces is in the vocabulary by the dozen.
 func Bounds(i int) (least, most float64) {
-	if i < featLetters {
+	if i < featRest {
 		if i%maxWord == 0 && i/maxWord < kindMixed {
 			return 1, 3
 		}
@@ -124,7 +124,7 @@ func Bounds(i int) (least, most float64) {
 	case featCyrillic, featCyrillicUpper, featGreek, featHebrew, featArabic, featIndic, featDravidian, featThai,
 		featKana, featHan, featHangul:
 		return 0.05, 3
-	case featLetterRun:
+	case featRepeat:
 		return 1. / 8, 1. / 4
 	case featSignRun:
 		return 1. / 64, 1. / 32

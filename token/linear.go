@@ -225,7 +225,7 @@ var nexts, costs, offsets = func() (next [machineSize]uint8, cost [machineSize]u
 var pairCosts = func() (t [pairSize]uint16) {
 	for first := range utf8.RuneSelf {
 		for second := range utf8.RuneSelf {
-			at := asciis[first]>>letterShift<<6 | asciis[second]>>letterShift
+			at := asciis[first]>>charShift<<6 | asciis[second]>>charShift
 			t[second<<8|first] = uint16(fixed(float64(pairs[at]) / 255))
 		}
 	}

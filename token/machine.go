@@ -189,9 +189,9 @@ func letter(state int, latin, same bool) move {
 		case latin: // counts by itself
 			return move{next: wordState(kind, letters+1)}
 		case same:
-			more = featLetterRun
+			more = featRepeat
 		case letters >= maxWord:
-			more = featLetters
+			more = featRest
 		}
 		return move{wordState(kind, letters+1), []int{more}}
 	}
@@ -227,9 +227,9 @@ func capital(state int, same bool) move {
 	}
 	more := kind*maxWord + letters
 	if same {
-		more = featLetterRun
+		more = featRepeat
 	} else if letters >= maxWord {
-		more = featLetters
+		more = featRest
 	}
 	return move{wordState(kind, letters+1), []int{more}}
 }
@@ -304,16 +304,16 @@ func line(state int, same bool) move {
 	return move{stateLine, []int{featLines}}
 }
 
-// A byte is its column, and from letterShift on its place among the letters, or noLetter.
+// A byte is its column, and from charShift on its place among the letters, or noChar.
 const (
-	letterShift = 4
-	noLetter    = 63
+	charShift = 4
+	noChar    = 63
 )
 
 // asciis says what each byte of ASCII is. It is constant after the program was loaded.
 var asciis = func() (t [256]uint16) {
 	for b := range t {
-		column, letter := colSign, noLetter
+		column, letter := colSign, noChar
 		switch {
 		case b >= 'a' && b <= 'z':
 			column, letter = colLower, b-'a'
@@ -338,7 +338,7 @@ var asciis = func() (t [256]uint16) {
 		case b >= utf8.RuneSelf:
 			column = colOther
 		}
-		t[b] = uint16(column | letter<<letterShift)
+		t[b] = uint16(column | letter<<charShift)
 	}
 	return t
 }()

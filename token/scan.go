@@ -4,7 +4,7 @@ import "unicode/utf8"
 
 // Scan counts the features of text, and the pairs of letters: what [Linear] adds up, told apart.
 func Scan(text string) (f Features, pairs Pairs) {
-	state, before := stateStart, uint16(noLetter)
+	state, before := stateStart, uint16(noChar)
 	count := func(column int) {
 		m := &moves[state*columns+column]
 		for _, feature := range m.counts {
@@ -18,11 +18,11 @@ func Scan(text string) (f Features, pairs Pairs) {
 			r := runeAt(text, i)
 			f[r.feature]++
 			count(int(r.column))
-			before = noLetter
+			before = noChar
 			i += r.size
 			continue
 		}
-		column, letter := int(asciis[b]&(sameColumn-1)), asciis[b]>>letterShift
+		column, letter := int(asciis[b]&(sameColumn-1)), asciis[b]>>charShift
 		if i >= 2 && b == text[i-1] && b == text[i-2] {
 			column += sameColumn
 		} else if at := int(before<<6 | letter); IsPair(at) {

@@ -32,7 +32,7 @@ func cuts(learned []chunk) ([]float64, error) {
 		if err != nil {
 			return nil, err
 		}
-		last := noLetter
+		last := noChar
 		for _, t := range tokens {
 			for i := range len(t) {
 				next := place(t[i])
@@ -56,7 +56,7 @@ func cuts(learned []chunk) ([]float64, error) {
 	return cut, nil
 }
 
-const noLetter = 63
+const noChar = 63
 
 // place is where a letter is in token.Pairs.
 func place(b byte) int {
@@ -66,7 +66,7 @@ func place(b byte) int {
 	case b >= 'A' && b <= 'Z':
 		return int(b-'A') + 26
 	}
-	return noLetter
+	return noChar
 }
 
 // A count is how often a chunk has a feature, or behind pairAt a pair.

@@ -150,8 +150,8 @@ func (f *finder) words(start, end int, quoted bool) {
 	}
 }
 
-// separates reports whether a rune ends a word. Letters of scripts without spaces end a word in
-// Latin letters.
+// separates reports whether a rune ends a word: in Latin script the letters of scripts without
+// spaces do.
 func separates(r rune) bool {
 	switch {
 	case r < 0x80:
@@ -290,7 +290,7 @@ func (f *finder) quoted(start, end int) bool {
 	if strings.ContainsAny(tok, "(){}[]=,;<>|\"'*&!") || len(tok) < 2 || len(tok) > 200 {
 		return false
 	}
-	letters := strings.ContainsFunc(tok, func(r rune) bool { return r >= 0x80 || r < 0x80 && isLetter(byte(r)) })
+	letters := strings.ContainsFunc(tok, func(r rune) bool { return r >= 0x80 || r < 0x80 && isAlpha(byte(r)) })
 	if letters {
 		f.add(Identifier, start, end, true)
 	}

@@ -53,13 +53,13 @@ func isPath(tok string, quoted bool) bool {
 		ext = last[i+1:]
 	}
 	slash := strings.ContainsAny(bare, `/\`)
-	letter := strings.ContainsFunc(bare, func(r rune) bool { return r >= 0x80 || isLetter(byte(r)) })
+	letter := strings.ContainsFunc(bare, func(r rune) bool { return r >= 0x80 || isAlpha(byte(r)) })
 	if !letter {
 		return false
 	}
 	if !slash {
 		if initial(bare) == '.' {
-			return len(bare) > 2 && isLetter(bare[1]) && !strings.ContainsAny(bare[1:], "()") &&
+			return len(bare) > 2 && isAlpha(bare[1]) && !strings.ContainsAny(bare[1:], "()") &&
 				(quoted || fileExtension(bare[1:]) || strings.HasPrefix(bare, ".git") ||
 					strings.HasPrefix(bare, ".env") || strings.HasSuffix(bare, "rc"))
 		}
@@ -122,10 +122,10 @@ func isIdentifier(tok string) bool {
 	}
 	switch {
 	case strings.HasPrefix(name, "--"):
-		return len(name) > 3 && isLetter(name[2])
+		return len(name) > 3 && isAlpha(name[2])
 	case initial(name) == '$':
 		rest := strings.Trim(name[1:], "{}")
-		return len(rest) > 1 && (isLetter(initial(rest)) || initial(rest) == '_') && named(rest)
+		return len(rest) > 1 && (isAlpha(initial(rest)) || initial(rest) == '_') && named(rest)
 	}
 	if isHash(name) {
 		return true
@@ -225,7 +225,7 @@ func codeOfError(name string) bool {
 // modelName recognises names such as "gemini-2.5-flash" and "gpt-4o-mini": words of small letters
 // and figures with two hyphens or a dot between.
 func modelName(name string) bool {
-	if !isLetter(initial(name)) || !strings.ContainsAny(name, "0123456789") ||
+	if !isAlpha(initial(name)) || !strings.ContainsAny(name, "0123456789") ||
 		strings.Count(name, "-") < 2 && !strings.Contains(name, ".") {
 		return false
 	}
@@ -260,11 +260,11 @@ func isCommand(text string) bool {
 			return false
 		}
 	}
-	if !isLetter(initial(first)) {
+	if !isAlpha(initial(first)) {
 		return false
 	}
 	return slices.ContainsFunc(words[1:], func(w string) bool {
-		return len(w) > 1 && initial(w) == '-' && (isLetter(w[1]) || w[1] == '-' && len(w) > 3 && isLetter(w[2]))
+		return len(w) > 1 && initial(w) == '-' && (isAlpha(w[1]) || w[1] == '-' && len(w) > 3 && isAlpha(w[2]))
 	})
 }
 

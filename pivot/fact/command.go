@@ -189,7 +189,7 @@ func parted(words []string) (flags, rest []string) {
 		case strings.HasPrefix(w, "--") || long && initial(w) == '-':
 			flags = append(flags, w)
 		case initial(w) == '-' && len(w) > 1 && len(w) <= 6 &&
-			!strings.ContainsFunc(w[1:], func(r rune) bool { return r >= 0x80 || !isLetter(byte(r)) }):
+			!strings.ContainsFunc(w[1:], func(r rune) bool { return r >= 0x80 || !isAlpha(byte(r)) }):
 			for i := 1; i < len(w); i++ {
 				flags = append(flags, "-"+w[i:i+1])
 			}

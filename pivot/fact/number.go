@@ -40,7 +40,7 @@ func (f *finder) number(start, end int, quoted bool) bool {
 			f.number(start+i+1, end, quoted)
 			return true
 		}
-		if i := strings.IndexByte(tok, '-'); i > 0 && i+1 < len(tok) && isLetter(tok[i+1]) &&
+		if i := strings.IndexByte(tok, '-'); i > 0 && i+1 < len(tok) && isAlpha(tok[i+1]) &&
 			strings.Trim(tok[i+1:], "abcdefghijklmnopqrstuvwxyz-") == "" &&
 			strings.Trim(tok[:i], "0123456789.,") == "" {
 			end = start + i // "10-line"
@@ -272,7 +272,7 @@ func (s *Source) stands(text string) bool {
 			next == ',' && groupBehind(in[j+1:]) && j-i <= 3 {
 			return false
 		}
-		if isLetter(next) || next == '_' {
+		if isAlpha(next) || next == '_' {
 			n := j
 			for n < len(in) && isWord(in[n]) {
 				n++

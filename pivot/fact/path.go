@@ -139,9 +139,9 @@ func (s *Source) alternatives(p string) bool {
 // driveOf splits a Windows path at its drive, however the drive is written.
 func driveOf(p string) (drive byte, rest string, ok bool) {
 	switch {
-	case len(p) > 2 && isLetter(initial(p)) && p[1] == ':' && p[2] == '/':
+	case len(p) > 2 && isAlpha(initial(p)) && p[1] == ':' && p[2] == '/':
 		return initial(p), p[3:], true
-	case len(p) > 2 && initial(p) == '/' && isLetter(p[1]) && p[2] == '/':
+	case len(p) > 2 && initial(p) == '/' && isAlpha(p[1]) && p[2] == '/':
 		return p[1], p[3:], true
 	case strings.HasPrefix(p, "/mnt/") && len(p) > 6 && p[6] == '/':
 		return p[5], p[7:], true
@@ -182,7 +182,7 @@ func asPath(text string, i, j int) bool {
 	case isWord(next):
 		return false
 	case next == '-':
-		return j+1 == len(text) || !isLetter(text[j+1])
+		return j+1 == len(text) || !isAlpha(text[j+1])
 	}
 	return true
 }

@@ -79,14 +79,14 @@ func hash(word string) uint64 {
 }
 
 // isWord reports whether a byte belongs to a word: ASCII letters, digits and the underscore.
-// Letters of other scripts, which may have no spaces, end a word and are compared with the phrase.
+// Other scripts may have no spaces: their letters end a word and are compared with the phrase.
 func isWord(b byte) bool {
 	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '_'
 }
 
 func isDigit(b byte) bool { return b >= '0' && b <= '9' }
 
-func isLetter(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' }
+func isAlpha(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' }
 
 // atoms yields the words of a text that have two bytes or more. A word after a backslash comes
 // twice: "\nname" may be the word nname, or an escaped line break and name.

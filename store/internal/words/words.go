@@ -83,17 +83,20 @@ func kindOf(r rune, size int, within bool) kind {
 		return none
 	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer,
 		unicode.Myanmar):
-		if unicode.IsLetter(r) || unicode.IsNumber(r) {
+		if spelled(r) {
 			return alone
 		}
 		return none
-	case unicode.IsLetter(r), unicode.IsNumber(r), unicode.Is(unicode.Co, r):
+	case spelled(r), unicode.Is(unicode.Co, r):
 		return inner
 	case unicode.IsMark(r) && within:
 		return mark
 	}
 	return none
 }
+
+// spelled reports whether words are written with a rune.
+func spelled(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 
 // appendFolded appends a character decomposed, in lower case and without accents.
 func appendFolded(word []byte, r rune, text string) []byte {
@@ -108,7 +111,7 @@ func appendFolded(word []byte, r rune, text string) []byte {
 		return appendLower(word, r)
 	}
 	for _, r := range string(d) {
-		if unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.Co, r) {
+		if spelled(r) || unicode.Is(unicode.Co, r) {
 			word = appendLower(word, r)
 		}
 	}
