@@ -34,8 +34,8 @@ const maxWord = 12
 
 // Feature kind*maxWord+n counts the words of a kind that have an n+1st letter.
 const (
-	featRest       = kindCount*maxWord + iota // letters beyond maxWord
-	featRepeat                                // letters that repeat the two before them
+	featRest          = kindCount*maxWord + iota // letters beyond maxWord
+	featRepeat                                   // letters that repeat the two before them
 	featContraction                              // 's and 'll behind a word
 	featDigits                                   // groups of up to three digits
 	featSign                                     // groups of signs; but not the one sign that a word takes
