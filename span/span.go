@@ -178,6 +178,11 @@ func Find(text []byte, object Span, path ...string) Span {
 	return object
 }
 
+// Get returns the bytes that [Find] finds in an object, nil if there is no such member.
+func Get(object []byte, path ...string) []byte {
+	return Find(object, All(object), path...).Of(object)
+}
+
 // Values yields the values of an array as far as it can be read; anything else has none. The span
 // of a value that is cut reaches to the end of the array's span. Missing and superfluous commas are
 // passed over.

@@ -1,9 +1,9 @@
 // Package wire reads and writes the JSON of providers. It holds what the protocols below it share:
 // what of a message reaches a model at all, and where each piece is in a request body.
 //
-// Each format has a package of its own with Encode (messages that are already a view → a request
-// body), Decode (a request body → messages, with the byte ranges of their pieces) and Check (would
-// the provider accept this body's order).
+// Each format has a package of its own. Encode writes messages that are already a view as a request
+// body, Decode reads a request body as messages with the byte ranges of their pieces, and Check
+// reports what in a body the provider would refuse.
 package wire
 
 import (

@@ -263,10 +263,10 @@ func whole(m session.Millis) session.Millis { return session.Millis(math.Ceil(ma
 
 // source keeps what says where a file was mentioned when it is of a shape that the product knows.
 func source(v jsontext.Value) jsontext.Value {
-	if len(find(v, "text")) == 0 {
+	if len(span.Get(v, "text")) == 0 {
 		return nil
 	}
-	switch span.String(find(v, "type")) {
+	switch span.String(span.Get(v, "type")) {
 	case "file", "symbol", "resource":
 		return v
 	}
@@ -279,7 +279,7 @@ func forPeople(v jsontext.Value) jsontext.Value {
 	switch object := bytes.TrimSpace(v); {
 	case span.Kind(object) != '{':
 		return nil
-	case len(find(object, "diffs")) == 0:
+	case len(span.Get(object, "diffs")) == 0:
 		return span.Set(object, "", []byte(`[]`), "diffs")
 	}
 	return v
@@ -303,12 +303,12 @@ func failure(v jsontext.Value) jsontext.Value {
 		return nil
 	}
 	message := string(object)
-	if data := find(object, "data"); span.Kind(data) == '{' {
+	if data := span.Get(object, "data"); span.Kind(data) == '{' {
 		required, known := failures[failureName(v)]
-		if known && !slices.ContainsFunc(required, func(name string) bool { return len(find(data, name)) == 0 }) {
+		if known && !slices.ContainsFunc(required, func(name string) bool { return len(span.Get(data, name)) == 0 }) {
 			return v
 		}
-		if text := find(data, "message"); span.Kind(text) == '"' {
+		if text := span.Get(data, "message"); span.Kind(text) == '"' {
 			message = span.String(text)
 		}
 	}
@@ -320,4 +320,4 @@ func failed(name, message string) jsontext.Value {
 	return span.Make("name", name, "data", span.Make("message", message))
 }
 
-func failureName(v jsontext.Value) string { return span.String(find(v, "name")) }
+func failureName(v jsontext.Value) string { return span.String(span.Get(v, "name")) }

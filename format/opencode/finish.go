@@ -9,6 +9,7 @@ import (
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 )
 
 // noted is a note, and the part that has it.
@@ -60,7 +61,7 @@ func (r *reader) restore(p *session.Part, note partNote) {
 		}
 	}
 	if note.Wrapped && p.State != nil {
-		if inner := find(p.State.Input, "input"); len(inner) > 0 {
+		if inner := span.Get(p.State.Input, "input"); len(inner) > 0 {
 			p.State.Input = slices.Clone(inner)
 		}
 	}
@@ -100,7 +101,7 @@ func (r *reader) identify() {
 }
 
 func noteOfSession(info *session.Info) (note sessionNote, ok bool) {
-	return note, readNote(find(info.Unknown, "metadata"), &note)
+	return note, readNote(span.Get(info.Unknown, "metadata"), &note)
 }
 
 // finish restores ids and the ledger once everything was read.
@@ -175,7 +176,7 @@ func (r *reader) revert() {
 		MessageID string `json:"messageID"`
 		PartID    string `json:"partID"`
 	}
-	if text := find(s.Info.Unknown, "revert"); len(text) == 0 || unmarshal(text, &to) != nil {
+	if text := span.Get(s.Info.Unknown, "revert"); len(text) == 0 || unmarshal(text, &to) != nil {
 		return
 	}
 	at := session.Index(s.Messages, to.MessageID)

@@ -98,7 +98,7 @@ func readNote(metadata jsontext.Value, into any) bool {
 	if !bytes.Contains(metadata, []byte(`"`+noteName+`"`)) {
 		return false
 	}
-	note := find(metadata, noteName)
+	note := span.Get(metadata, noteName)
 	return span.Kind(note) == '{' && unmarshal(note, into) == nil
 }
 
@@ -113,11 +113,6 @@ func setNote(metadata jsontext.Value, note interface{ empty() bool }) jsontext.V
 		return span.Remove(object, false, noteName)
 	}
 	return span.Set(object, "", encode(note), noteName)
-}
-
-// find is the value of a member of an object, nil if there is none.
-func find(object []byte, name string) []byte {
-	return span.Find(object, span.All(object), name).Of(object)
 }
 
 // encode writes a value that is made of strings, numbers and JSON that was read, which always

@@ -238,8 +238,8 @@ func (c *rowContent) part(created session.Millis) session.Part {
 
 // detectShared reports whether an object is an element of a shared session's data.
 func detectShared(head []byte) bool {
-	data := !span.Find(head, span.All(head), "data").Empty()
-	switch span.String(span.Find(head, span.All(head), "type").Of(head)) {
+	data := len(span.Get(head, "data")) > 0
+	switch span.String(span.Get(head, "type")) {
 	case "session", "message", "part", "session_diff", "model":
 		return data
 	}

@@ -200,9 +200,10 @@ func seconds(s float64) time.Duration {
 var (
 	again  = regexp.MustCompile(`(?i)(?:try again|retry) (?:in|after) ((?:[0-9.]+ ?[a-z]+ ?)+)`)
 	amount = regexp.MustCompile(`(?i)([0-9.]+) ?([a-z]+)`)
-	units  = map[string]float64{"ms": 0.001, "milliseconds": 0.001, "s": 1, "sec": 1, "second": 1, "seconds": 1, "m": 60,
-		"min": 60, "minute": 60, "minutes": 60,
-		"h": 3600, "hour": 3600, "hours": 3600}
+	units  = map[string]float64{
+		"ms": 0.001, "milliseconds": 0.001, "s": 1, "sec": 1, "second": 1, "seconds": 1,
+		"m": 60, "min": 60, "minute": 60, "minutes": 60, "h": 3600, "hour": 3600, "hours": 3600,
+	}
 )
 
 // tryAgain reads how long to wait from the words of a report that has no headers (OpenAI, in a

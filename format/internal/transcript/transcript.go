@@ -211,7 +211,9 @@ func Elements[T any](l *Log, list span.Span, take func(T)) {
 }
 
 func (l *Log) damage(s span.Span, err error) {
-	l.Damaged = append(l.Damaged, format.Damage{Offset: int64(s.Start), Bytes: s.Len(), Reason: span.Reason(err, "the file")})
+	l.Damaged = append(l.Damaged, format.Damage{
+		Offset: int64(s.Start), Bytes: s.Len(), Reason: span.Reason(err, "the file"),
+	})
 }
 
 // Syntax is the error for a file in which nothing could be read.
