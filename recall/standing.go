@@ -99,11 +99,14 @@ func clauseOf(sentence string) clause {
 	return c
 }
 
+var quotationMarks = []struct{ open, close string }{
+	{"`", "`"}, {`"`, `"`}, {"“", "”"}, {"„", "“"}, {"«", "»"}, {"「", "」"},
+}
+
 // unquoted removes text between backquotes, and between quotation marks if it has more than one
 // word. An unpaired mark stays.
 func unquoted(sentence string) string {
-	for _, marks := range []struct{ open, close string }{{"`", "`"}, {`"`, `"`}, {"“", "”"}, {"„", "“"}, {"«", "»"},
-		{"「", "」"}} {
+	for _, marks := range quotationMarks {
 		for from := 0; ; {
 			at := strings.Index(sentence[from:], marks.open)
 			if at < 0 {

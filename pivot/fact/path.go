@@ -37,7 +37,9 @@ func (s *Source) path(c Claim) bool {
 // cutOut returns the parts of a path between omitted folders: "src/…/x.go", ".../x.go".
 func cutOut(p string) (parts []string) {
 	const cut = "\x00"
-	p = strings.NewReplacer("~/…/", cut, "~/.../", cut, "/…/", cut, "/.../", cut, `\…\`, cut, `\...\`, cut).Replace(p)
+	for _, dots := range []string{"~/…/", "~/.../", "/…/", "/.../", `\…\`, `\...\`} {
+		p = strings.ReplaceAll(p, dots, cut)
+	}
 	for _, dots := range []string{".../", `...\`, "…/", `…\`} {
 		if rest, ok := strings.CutPrefix(p, dots); ok {
 			p = cut + rest
