@@ -105,8 +105,7 @@ func (c Carrying) hotBudget() int {
 
 // pieces returns all pieces worth keeping, the newest first.
 func (c Carrying) pieces(calls []call.Call, pinned Pinned) []piece {
-	stays := c.staying()
-	age := c.ages(stays)
+	age := c.ages()
 	times := map[string]int{} // how often each call was made
 	for n := range calls {
 		times[c.made(&calls[n])]++
@@ -130,7 +129,7 @@ func (c Carrying) pieces(calls []call.Call, pinned Pinned) []piece {
 		key := c.made(k)
 		ran := times[key]
 		times[key] = 0 // older ones are the same
-		free := !stays[k.MessageID] && !pinned.parts[p.ID] && !c.protected(p, k)
+		free := !c.stays(k.MessageID) && !pinned.parts[p.ID] && !c.protected(p, k)
 		switch k.Actions[0].Op {
 		case call.Plan:
 			if free && !planned && ran > 0 {
@@ -157,25 +156,13 @@ func (c Carrying) pieces(calls []call.Call, pinned Pinned) []piece {
 	return all
 }
 
-// staying returns the messages kept verbatim in the tail or repeated as the replay.
-func (c Carrying) staying() map[string]bool {
-	stays := make(map[string]bool, len(c.Cut.Tail)+1)
-	for i := range c.Cut.Tail {
-		stays[c.Cut.Tail[i].ID] = true
-	}
-	if c.Cut.Replay != nil {
-		stays[c.Cut.Replay.ID] = true
-	}
-	return stays
-}
-
 // ages counts the steps between each message and the cut.
-func (c Carrying) ages(stays map[string]bool) []int {
+func (c Carrying) ages() []int {
 	age := make([]int, len(c.Log))
 	steps := 0
 	for i := len(c.Log) - 1; i >= 0; i-- {
 		age[i] = steps
-		if m := &c.Log[i]; m.Role == session.Assistant && !m.IsSummary() && !stays[m.ID] {
+		if m := &c.Log[i]; m.Role == session.Assistant && !m.IsSummary() && !c.stays(m.ID) {
 			steps++
 		}
 	}

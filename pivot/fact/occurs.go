@@ -9,7 +9,7 @@ import (
 func (s *Source) mask(phrase string) where {
 	mask := everywhere()
 	for atom := range atoms(phrase) {
-		mask = mask.and(s.words.get(hash(atom)))
+		mask = mask.and(s.words[hash(atom)])
 	}
 	return mask
 }
