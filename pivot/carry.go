@@ -68,7 +68,7 @@ func Carry(c Carrying) (string, Carried) {
 		return len(lines)
 	}
 	pinned := PinnedBlocks(c.Log, c.Pins, c.stays)
-	told.Pins = pinned.Pins // each in a message of its own behind the summary: see Kept
+	told.Pins = pinned.Pins // each in a message of its own after the summary: see Kept
 	told.Constraints = section("The user's standing constraints", c.constraints(pinned))
 	messages, n := c.messages(pinned)
 	section("The user's messages, word for word", messages)

@@ -226,7 +226,7 @@ func (c Carrying) call(p *session.Part, k *call.Call, worth float64) piece {
 
 // fileState is what newer calls say about a file, going backwards through the log.
 type fileState struct {
-	whole  bool // all of it was written anew, or it is gone: what was put into it before stands there no longer
+	whole  bool // it was rewritten or removed: what was put into it before is gone
 	inHand bool // a call that stays verbatim is about it
 }
 
@@ -236,7 +236,7 @@ func (c Carrying) put(a *call.Action, files map[string]fileState, free bool) (p 
 	f.inHand = f.inHand || !free
 	defer func() { files[a.Path] = f }()
 	switch {
-	case !a.Op.Changes() || a.Maybe: // what stood there may stand there still
+	case !a.Op.Changes() || a.Maybe: // the older text may still be there
 		return piece{}, false
 	case a.Op != call.Edit:
 		gone := f.whole

@@ -55,7 +55,7 @@ func Standing(sentence string) (rule, preference bool) {
 // clause is a sentence as words in lower case, without quoted text.
 type clause struct {
 	words []string
-	fresh []bool // a comma, a colon, a bracket or the like stands before this word
+	fresh []bool // a comma, a colon, a bracket or the like precedes this word
 }
 
 func clauseOf(sentence string) clause {

@@ -39,11 +39,11 @@ const (
 // Claim is a piece of a text that can be looked up.
 type Claim struct {
 	Kind       Kind   `json:"kind"`
-	Text       string `json:"text"` // as it stands in the text
+	Text       string `json:"text"` // as written in the text
 	Start, End int    `json:"-"`    // text[Start:End], in bytes
-	quoted     bool   // it stands in backticks or in a block of code
-	opens      bool   // it opens a sentence
-	after      string // the word behind it
+	quoted     bool   // in backticks or in a code block
+	opens      bool   // at the beginning of a sentence
+	after      string // the word after it
 }
 
 // Check returns the claims of a text that occur nowhere in its source, in the order of the text.

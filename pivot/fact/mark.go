@@ -23,11 +23,11 @@ const unconfirmed = "(unconfirmed)"
 func Mark(text string, invented []Claim) string {
 	type edit struct {
 		at    int
-		order int // where several stand at one place: what closes, what is noted, what opens
+		order int // of several at one position: closing marks, notes, opening marks
 		text  string
 	}
 	var edits []edit
-	notes := map[int][]string{} // behind a span, what in it is unconfirmed
+	notes := map[int][]string{} // by the end of a span, what in it is unconfirmed
 	indents := map[int]string{}
 	spans := layout(text)
 	claims := slices.Clone(invented)

@@ -37,7 +37,7 @@ type piece struct {
 	text  string
 	group int32
 	input bool // what a call was given
-	slash bool // a backslash stands in it
+	slash bool // it contains a backslash
 }
 
 // group is what belongs together: a call with its result, or a text.
@@ -257,7 +257,7 @@ func (s *Source) values(v jsontext.Value, input bool) {
 		token, err := dec.ReadToken()
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
-				s.add(string(v), input) // no JSON, or cut short: as it stands
+				s.add(string(v), input) // not JSON, or cut short: as it is
 			}
 			break
 		}
