@@ -18,8 +18,9 @@ const unconfirmed = "(unconfirmed)"
 //
 // The first form is for sentences, the second for a claim that is all of a code span, the third for
 // longer code spans, targets of links and text that is struck already. Below a code block a line
-// names what in it is unconfirmed. Everything else stays as it was, byte for byte. Claims skips what
-// is marked, so that marking again changes nothing. A claim that is not at its position is skipped.
+// names what in it is unconfirmed. Everything else stays as it was, byte for byte. Claims skips
+// what is marked, so that marking again changes nothing. A claim that is not at its position is
+// skipped.
 func Mark(text string, invented []Claim) string {
 	type edit struct {
 		at    int

@@ -14,8 +14,8 @@ import (
 )
 
 // Source is what a text may refer to. It grows with the session, and each added part is read once.
-// It keeps the session's strings instead of copies, and one entry of about 40 bytes for each different
-// word. Use NewSource to create one.
+// It keeps the session's strings instead of copies, and one entry of about 40 bytes for each
+// different word. Use NewSource to create one.
 type Source struct {
 	texts  []piece
 	groups []group
@@ -48,8 +48,8 @@ type group struct {
 
 // NewSource returns an empty source.
 func NewSource() *Source {
-	return &Source{words: table{}, counts: map[int]bool{}, lines: map[int]bool{}, called: map[string]int{}, files: map[string]bool{},
-		seen: map[string]bool{}, parsed: map[int][]simple{}}
+	return &Source{words: table{}, counts: map[int]bool{}, lines: map[int]bool{}, called: map[string]int{},
+		files: map[string]bool{}, seen: map[string]bool{}, parsed: map[int][]simple{}}
 }
 
 // AddText adds a text that is not a message: an earlier summary, the working folder, a listing of

@@ -18,8 +18,8 @@ func (w where) and(v where) where { return where{w[0] & v[0], w[1] & v[1], w[2] 
 
 func (w where) has(n int) bool { return w[n/64%len(w)]&(1<<(n%64)) != 0 }
 
-// table says for each word, by its hash, which texts may have it. A phrase can only be in texts that
-// have all of its words, so that most texts need not be searched.
+// table says for each word, by its hash, which texts may have it. A phrase can only be in texts
+// that have all of its words, so that most texts need not be searched.
 type table map[uint64]where
 
 // set records that text n has a word.
