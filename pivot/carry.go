@@ -40,7 +40,8 @@ type Carrying struct {
 	// somebody chose their exact text.
 	Mask func(string) string
 
-	values []recall.Value // of Log
+	values  []recall.Value  // of Log
+	staying map[string]bool // messages kept verbatim in the tail or repeated as the replay
 }
 
 // Carry writes what must not depend on the summary alone: the user's instructions and messages word
@@ -54,7 +55,7 @@ func Carry(c Carrying) (string, Carried) {
 		return "", told
 	}
 	calls := call.Calls(c.Log)
-	c.values = recall.Values(c.Log)
+	c.values, c.staying = recall.Values(c.Log), staying(c.Cut)
 	var b strings.Builder
 	section := func(title string, lines []string) int {
 		if len(lines) > 0 {
@@ -67,7 +68,7 @@ func Carry(c Carrying) (string, Carried) {
 		return len(lines)
 	}
 	pinned := PinnedBlocks(c.Log, c.Pins, c.stays)
-	told.Pins = pinned.Pins // each in a message of its own behind the summary: see Kept
+	told.Pins = pinned.Pins // each in a message of its own after the summary: see Kept
 	told.Constraints = section("The user's standing constraints", c.constraints(pinned))
 	messages, n := c.messages(pinned)
 	section("The user's messages, word for word", messages)
@@ -90,18 +91,25 @@ func Carry(c Carrying) (string, Carried) {
 	return text, told
 }
 
-// stays reports whether a message is kept verbatim in the tail or repeated as the replay.
-func (c Carrying) stays(id string) bool {
-	return session.Index(c.Cut.Tail, id) >= 0 || c.Cut.Replay != nil && c.Cut.Replay.ID == id
+func (c Carrying) stays(id string) bool { return c.staying[id] }
+
+func staying(cut Cut) map[string]bool {
+	stays := make(map[string]bool, len(cut.Tail)+1)
+	for i := range cut.Tail {
+		stays[cut.Tail[i].ID] = true
+	}
+	if cut.Replay != nil {
+		stays[cut.Replay.ID] = true
+	}
+	return stays
 }
 
 // folded returns every message that the summary represents, including what earlier pivots folded: a
 // later carry-over must not know less than the one before it.
 func (c Carrying) folded() []*session.Message {
-	stays := c.staying()
 	var messages []*session.Message
 	for i := range c.Log {
-		if m := &c.Log[i]; !stays[m.ID] && m.Marker() == nil && !m.IsSummary() && m.Companion() == "" {
+		if m := &c.Log[i]; !c.stays(m.ID) && m.Marker() == nil && !m.IsSummary() && m.Companion() == "" {
 			messages = append(messages, m)
 		}
 	}

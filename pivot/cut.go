@@ -221,7 +221,7 @@ func tailStart(rest []session.Message, ledger rule.Ledger, facts *rule.Facts, ke
 			start, left = turn.Start, left-size
 			continue
 		}
-		if fits < turn.End { // some messages behind the user's fit
+		if fits < turn.End { // some messages after the user's fit
 			return fits
 		}
 		return start

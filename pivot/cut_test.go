@@ -169,7 +169,7 @@ func TestFind_afterARejection(t *testing.T) {
 	}
 }
 
-// The letter keeps nothing: the specification's summary stands alone.
+// The specification keeps nothing beside the summary.
 func TestFind_theLetterFoldsEverything(t *testing.T) {
 	for name, c := range map[string]struct {
 		window   string

@@ -39,7 +39,8 @@ func Digest(previous string, past Past, size int) string {
 	return d.text(size)
 }
 
-const digestTitle = "\n\nThe whole session, which is longer than what stands above, was searched for the facts of the earlier notes. This is what it says:\n"
+const digestTitle = "\n\nThe whole session, which is longer than the messages above, was searched for the facts of " +
+	"the earlier notes. This is what it says:\n"
 
 type digest struct {
 	log       []session.Message
@@ -185,7 +186,7 @@ func (d *digest) text(size int) string {
 		{"Superseded. Write the newer one, and the older at most as what it was before:", d.gone},
 		{"Found nowhere in the log. Leave it out unless the messages above bear it out:", d.not},
 		{"Confirmed. Keep it unless the messages above change it:", d.confirmed},
-		{"It stands in the log, too:", d.plain},
+		{"Also in the log:", d.plain},
 	} {
 		for i, l := range part.lines {
 			if b.Len()+len(part.title)+len(l)+4 > size {

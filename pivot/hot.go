@@ -105,8 +105,7 @@ func (c Carrying) hotBudget() int {
 
 // pieces returns all pieces worth keeping, the newest first.
 func (c Carrying) pieces(calls []call.Call, pinned Pinned) []piece {
-	stays := c.staying()
-	age := c.ages(stays)
+	age := c.ages()
 	times := map[string]int{} // how often each call was made
 	for n := range calls {
 		times[c.made(&calls[n])]++
@@ -130,7 +129,7 @@ func (c Carrying) pieces(calls []call.Call, pinned Pinned) []piece {
 		key := c.made(k)
 		ran := times[key]
 		times[key] = 0 // older ones are the same
-		free := !stays[k.MessageID] && !pinned.parts[p.ID] && !c.protected(p, k)
+		free := !c.stays(k.MessageID) && !pinned.parts[p.ID] && !c.protected(p, k)
 		switch k.Actions[0].Op {
 		case call.Plan:
 			if free && !planned && ran > 0 {
@@ -157,25 +156,13 @@ func (c Carrying) pieces(calls []call.Call, pinned Pinned) []piece {
 	return all
 }
 
-// staying returns the messages kept verbatim in the tail or repeated as the replay.
-func (c Carrying) staying() map[string]bool {
-	stays := make(map[string]bool, len(c.Cut.Tail)+1)
-	for i := range c.Cut.Tail {
-		stays[c.Cut.Tail[i].ID] = true
-	}
-	if c.Cut.Replay != nil {
-		stays[c.Cut.Replay.ID] = true
-	}
-	return stays
-}
-
 // ages counts the steps between each message and the cut.
-func (c Carrying) ages(stays map[string]bool) []int {
+func (c Carrying) ages() []int {
 	age := make([]int, len(c.Log))
 	steps := 0
 	for i := len(c.Log) - 1; i >= 0; i-- {
 		age[i] = steps
-		if m := &c.Log[i]; m.Role == session.Assistant && !m.IsSummary() && !stays[m.ID] {
+		if m := &c.Log[i]; m.Role == session.Assistant && !m.IsSummary() && !c.stays(m.ID) {
 			steps++
 		}
 	}
@@ -239,7 +226,7 @@ func (c Carrying) call(p *session.Part, k *call.Call, worth float64) piece {
 
 // fileState is what newer calls say about a file, going backwards through the log.
 type fileState struct {
-	whole  bool // all of it was written anew, or it is gone: what was put into it before stands there no longer
+	whole  bool // it was rewritten or removed: what was put into it before is gone
 	inHand bool // a call that stays verbatim is about it
 }
 
@@ -249,7 +236,7 @@ func (c Carrying) put(a *call.Action, files map[string]fileState, free bool) (p 
 	f.inHand = f.inHand || !free
 	defer func() { files[a.Path] = f }()
 	switch {
-	case !a.Op.Changes() || a.Maybe: // what stood there may stand there still
+	case !a.Op.Changes() || a.Maybe: // the older text may still be there
 		return piece{}, false
 	case a.Op != call.Edit:
 		gone := f.whole

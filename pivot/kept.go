@@ -14,7 +14,7 @@ import (
 type Quotation struct {
 	Text  string
 	Parts []string       // ids of the parts that are in it
-	Files []session.Part // pictures and documents, which stand beside the text
+	Files []session.Part // pictures and documents that are attached to the text
 	// Missing are parts that cannot be shown: files whose bytes are not in the log, and markers
 	// without text.
 	Missing []string

@@ -6,36 +6,45 @@ import "strings"
 const ContinueText = "Continue if you have next steps"
 
 // SystemPrompt tells a summariser its task: it has no tools and must not continue the work.
-const SystemPrompt = `You write hand-over notes for a coding session. Another agent, who has not seen the conversation, continues from your notes alone.
-You have no tools and you do not continue the task: you only write the notes.
-Write down what was done, what is being worked on, which files matter and what was changed in them, what comes next, what the user asked for and which constraints and preferences persist, and which technical decisions were made and why.
-State only what the conversation contains. Keep paths, commands, names, numbers and error messages exactly as they are. What is finished is described as finished.
-Write in the language of the conversation, in Markdown, and be as short as completeness allows.`
+const SystemPrompt = "" +
+	"You write hand-over notes for a coding session. Another agent, who has not seen the conversation, " +
+	"continues from your notes alone.\n" +
+	"You have no tools and you do not continue the task: you only write the notes.\n" +
+	"Write down what was done, what is being worked on, which files matter and what was changed in them, what " +
+	"comes next, what the user asked for and which constraints and preferences persist, and which technical " +
+	"decisions were made and why.\n" +
+	"State only what the conversation contains. Keep paths, commands, names, numbers and error messages " +
+	"exactly as they are. What is finished is described as finished.\n" +
+	"Write in the language of the conversation, in Markdown, and be as short as completeness allows."
 
 // aligned comes before the instruction if a request extends the conversation itself, because the
 // conversation's tools are offered then.
-const aligned = `This is no part of the task. Do not call tools, although they are offered, and do not continue the task: answer with the notes, as text.`
+const aligned = "" +
+	"This is not part of the task. Do not call tools, although they are offered, and do not continue the task: " +
+	"answer with the notes, as text."
 
 // Aligned returns the final user message of a request that extends the conversation: the system
 // prompt of a separate summariser, and the instruction.
 func (r Request) Aligned() string { return r.System + "\n\n" + aligned + "\n\n" + r.Asks() }
 
-const instruction = `Write the hand-over notes for the conversation above, under these headings, and leave out a heading that has nothing under it:
+const instruction = "" +
+	"Write the hand-over notes for the conversation above, under these headings, and leave out a heading that " +
+	"has nothing under it:\n\n" +
+	"## Goal\n" +
+	"## Constraints and preferences\n" +
+	"## Decisions\n" +
+	"## Done\n" +
+	"## In progress\n" +
+	"## Failed and unresolved\n" +
+	"## Next steps\n" +
+	"## Relevant files\n\n" +
+	"Quote the user's constraints word for word. Answer with the notes only."
 
-## Goal
-## Constraints and preferences
-## Decisions
-## Done
-## In progress
-## Failed and unresolved
-## Next steps
-## Relevant files
-
-Quote the user's constraints word for word. Answer with the notes only.`
-
-const updateInstruction = `Earlier notes stand at the beginning of the conversation above. Write the notes anew so that they replace them: keep what still holds, change what has changed, move what was finished from "In progress" to "Done", and drop nothing that the user asked for. Do not summarise the earlier notes; carry their facts forward. What is struck through in them as unconfirmed stands nowhere in the conversation: leave it out.
-
-`
+const updateInstruction = "" +
+	"Earlier notes are at the beginning of the conversation above. Write the notes anew so that they replace " +
+	"them: keep what still holds, change what has changed, move what was finished from \"In progress\" to " +
+	"\"Done\", and drop nothing that the user asked for. Do not summarise the earlier notes; carry their facts " +
+	"forward. What is struck through in them as unconfirmed occurs nowhere in the conversation: leave it out.\n\n"
 
 // Instruction returns the final user message of a request. With a previous summary it asks for an
 // update instead of a summary of a summary. A prompt of the user's own replaces ours; context lines

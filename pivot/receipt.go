@@ -11,7 +11,7 @@ type Kind string
 const (
 	Compaction Kind = "compaction" // a pivot was published
 	Pruning    Kind = "pruning"    // elisions were committed
-	Restoring  Kind = "restore"    // parts that a summary stands for are shown again behind it
+	Restoring  Kind = "restore"    // parts that a summary replaced are shown again after it
 	Pinning    Kind = "pin"        // a pin changed what is shown
 )
 

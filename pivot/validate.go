@@ -22,7 +22,9 @@ var (
 )
 
 // markup matches the beginnings of tool calls that models write as text when they have no tools.
-var markup = regexp.MustCompile(`(?i)<(?:\w+:)?(?:function_calls|invoke\b|tool_call|tool_use)|<\|tool[▁_ ]?calls?|<｜tool|\[TOOL_CALLS\]|<function=`)
+var markup = regexp.MustCompile(
+	`(?i)<(?:\w+:)?(?:function_calls|invoke\b|tool_call|tool_use)` +
+		`|<\|tool[▁_ ]?calls?|<｜tool|\[TOOL_CALLS\]|<function=`)
 
 var heading = regexp.MustCompile(`(?m)^#{1,4} +\S`)
 

@@ -13,7 +13,7 @@ import (
 // Constraint is an instruction: a sentence in which the user said how the work is to be done,
 // whatever the task.
 type Constraint struct {
-	Text string // the sentence, word for word; one that was broken into lines stands on one
+	Text string // the sentence, word for word, on one line
 	// Preference is set for a wish ("I prefer"), not for a rule ("never").
 	Preference        bool
 	MessageID, PartID string

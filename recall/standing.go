@@ -55,7 +55,7 @@ func Standing(sentence string) (rule, preference bool) {
 // clause is a sentence as words in lower case, without quoted text.
 type clause struct {
 	words []string
-	fresh []bool // a comma, a colon, a bracket or the like stands before this word
+	fresh []bool // a comma, a colon, a bracket or the like precedes this word
 }
 
 func clauseOf(sentence string) clause {
@@ -99,11 +99,14 @@ func clauseOf(sentence string) clause {
 	return c
 }
 
+var quotationMarks = []struct{ open, close string }{
+	{"`", "`"}, {`"`, `"`}, {"“", "”"}, {"„", "“"}, {"«", "»"}, {"「", "」"},
+}
+
 // unquoted removes text between backquotes, and between quotation marks if it has more than one
 // word. An unpaired mark stays.
 func unquoted(sentence string) string {
-	for _, marks := range []struct{ open, close string }{{"`", "`"}, {`"`, `"`}, {"“", "”"}, {"„", "“"}, {"«", "»"},
-		{"「", "」"}} {
+	for _, marks := range quotationMarks {
 		for from := 0; ; {
 			at := strings.Index(sentence[from:], marks.open)
 			if at < 0 {

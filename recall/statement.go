@@ -13,14 +13,14 @@ type statement struct {
 	name     string   // as it is written
 	words    []string // of the name, sorted
 	now, old string   // old is set where the sentence says what it was
-	firm     bool     // the sentence says so with a sign or a word of setting, not by two words that stand side by side
+	firm     bool     // stated with a sign or a setting word, not by two adjacent words
 }
 
 // word is a piece of a sentence.
 type word struct {
 	text, lower string
-	value       bool // a figure, or a name that is no word
-	fresh       bool // something that parts stands before it: a comma, a bracket
+	value       bool // a figure, or a name that is not a word
+	fresh       bool // a separator precedes it: a comma, a bracket
 	sign        bool // = : →
 }
 

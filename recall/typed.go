@@ -21,8 +21,10 @@ func typed(text string) string {
 }
 
 // prompts are the beginnings of lines from shells, terminal programs and logs.
-var prompts = []string{"$ ", "% ", "➜", "❯", "⎿", "⏺", "│", "|", "{\"", "[{", "}", "Traceback (", "Caused by:",
-	"panic:", "goroutine ", "npm ERR!", "npm error", "--- ", "+++ ", "@@ ", "diff --git"}
+var prompts = []string{
+	"$ ", "% ", "➜", "❯", "⎿", "⏺", "│", "|", "{\"", "[{", "}", "Traceback (", "Caused by:", "panic:", "goroutine ",
+	"npm ERR!", "npm error", "--- ", "+++ ", "@@ ", "diff --git",
+}
 
 func printed(line string) bool {
 	for _, p := range prompts {

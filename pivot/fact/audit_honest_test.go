@@ -537,7 +537,7 @@ var tellers = []teller{
 		}
 	}},
 
-	// What stands nowhere but follows by counting or reckoning.
+	// What occurs nowhere but follows by counting or reckoning.
 	{"derived: files that were changed", countedContexts("files were changed"),
 		counted(func(e *evidence) int { return len(e.targets("edit", "write", "multiedit")) })},
 	{"derived: files that were read", countedContexts("files were read"),

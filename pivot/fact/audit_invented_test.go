@@ -64,7 +64,7 @@ var auditExtension = map[string][]string{".ts": {".tsx", ".js"}, ".tsx": {".ts",
 	".json": {".jsonc", ".yaml"}, ".yaml": {".yml", ".json"}, ".yml": {".yaml", ".json"}, ".sh": {".bash", ".py"},
 	".html": {".htm"}, ".css": {".scss"}, ".go": {".mod"}, ".rs": {".toml"}}
 
-// try asks for a forgery of each of a list until one stands nowhere.
+// try asks for a forgery of each of a list until one occurs nowhere.
 func try(e *evidence, r *rand.Rand, list []string, forge func(string) string) string {
 	for _, one := range pick(r, list, 60) {
 		if forged := forge(one); forged != "" && forged != one && !strings.Contains(e.hay, forged) {
@@ -74,7 +74,7 @@ func try(e *evidence, r *rand.Rand, list []string, forge func(string) string) st
 	return ""
 }
 
-// file forges the name of a file and leaves it in its folder. The new name stands nowhere.
+// file forges the name of a file and leaves it in its folder. The new name occurs nowhere.
 func file(forge func(stem, ext string) string) func(*evidence, *rand.Rand) string {
 	return func(e *evidence, r *rand.Rand) string {
 		return try(e, r, e.paths, func(p string) string {

@@ -188,7 +188,7 @@ func split(name string) []string {
 	return strings.FieldsFunc(name, func(r rune) bool { return r == 0 })
 }
 
-// named reports whether a name has nothing but the letters, digits and underscores of one.
+// named reports whether a name has only letters, digits, underscores and dollar signs.
 func named(name string) bool {
 	return !strings.ContainsFunc(name, func(r rune) bool { return r < 0x80 && r != '$' && !isWord(byte(r)) })
 }

@@ -5,18 +5,18 @@
 // rewriting that an honest summary makes:
 //
 //   - A path may have more or fewer leading folders than in the source, be joined with a working
-//     folder, or combine a folder that a command went to or listed with a name in the same command or
-//     its output; folders may be left out ("src/…/x.go"). It is not enough that a folder and a file
-//     both occur. A Python module may be named with dots.
+//     folder, or combine a folder that a command went to or listed with a name in the same command
+//     or its output; folders may be left out ("src/…/x.go"). It is not enough that a folder and a
+//     file both occur. A Python module may be named with dots.
 //   - A command may leave out arguments: its words occur in this order in one simple command of the
 //     source; its flags are the same, in any order, merged or not.
 //   - An identifier is compared exactly, with or without "()". A method may be named Type.method if
 //     the source has the two side by side.
-//   - A number may be grouped as in any language, rounded, in a larger unit, or a share written as a
-//     percentage; a date or a time of day may be in another form. It may follow from two numbers of
-//     its sentence (sum, difference, share, change, ratio) or from the column above it. A count may be
-//     that of a list in the text or in a call, of the lines of a written file, or of the calls of the
-//     session.
+//   - A number may be grouped as in any language, rounded, in a larger unit, or a share written as
+//     a percentage; a date or a time of day may be in another form. It may follow from two numbers
+//     of its sentence (sum, difference, share, change, ratio) or from the column above it. A count
+//     may be that of a list in the text or in a call, of the lines of a written file, or of the
+//     calls of the session.
 //
 // What cannot be looked up is not a claim: counts up to twelve, approximations ("about 200"),
 // differences of lines ("+40 −2"), how often something was done, names of well-known products, and
@@ -39,11 +39,11 @@ const (
 // Claim is a piece of a text that can be looked up.
 type Claim struct {
 	Kind       Kind   `json:"kind"`
-	Text       string `json:"text"` // as it stands in the text
+	Text       string `json:"text"` // as written in the text
 	Start, End int    `json:"-"`    // text[Start:End], in bytes
-	quoted     bool   // it stands in backticks or in a block of code
-	opens      bool   // it opens a sentence
-	after      string // the word behind it
+	quoted     bool   // in backticks or in a code block
+	opens      bool   // at the beginning of a sentence
+	after      string // the word after it
 }
 
 // Check returns the claims of a text that occur nowhere in its source, in the order of the text.

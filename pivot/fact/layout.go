@@ -10,7 +10,7 @@ type span struct {
 	start, end int // its content
 	from, to   int // with what marks it: backticks, parentheses, a fence's lines
 	shell      bool
-	note       string // what Mark wrote behind it
+	note       string // what Mark wrote after it
 }
 
 type spanKind int

@@ -12,21 +12,23 @@ const unconfirmed = "(unconfirmed)"
 // Mark returns the text with each invention struck, so that a reader, a model above all, takes it
 // for unconfirmed:
 //
-//	~~internal/foo.go~~ (unconfirmed)       in a sentence
-//	~~`internal/foo.go`~~ (unconfirmed)     where it is all that stands in backticks
-//	`see internal/foo.go` (unconfirmed: `internal/foo.go`)   where more stands there, where a link points to it, in text that is struck already
+//	~~internal/foo.go~~ (unconfirmed)
+//	~~`internal/foo.go`~~ (unconfirmed)
+//	`see internal/foo.go` (unconfirmed: `internal/foo.go`)
 //
-// and below a block of code a line that names what in it is unconfirmed. Everything else stays as
-// it was, byte for byte. Claims does not give what is marked, so that marking again changes
-// nothing. A claim that is not where it says is left alone.
+// The first form is for sentences, the second for a claim that is all of a code span, the third for
+// longer code spans, targets of links and text that is struck already. Below a code block a line
+// names what in it is unconfirmed. Everything else stays as it was, byte for byte. Claims skips
+// what is marked, so that marking again changes nothing. A claim that is not at its position is
+// skipped.
 func Mark(text string, invented []Claim) string {
 	type edit struct {
 		at    int
-		order int // where several stand at one place: what closes, what is noted, what opens
+		order int // of several at one position: closing marks, notes, opening marks
 		text  string
 	}
 	var edits []edit
-	notes := map[int][]string{} // behind a span, what in it is unconfirmed
+	notes := map[int][]string{} // by the end of a span, what in it is unconfirmed
 	indents := map[int]string{}
 	spans := layout(text)
 	claims := slices.Clone(invented)

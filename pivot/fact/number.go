@@ -125,7 +125,7 @@ func (s *Source) number(c Claim) bool {
 		}
 	}
 	if parts := strings.FieldsFunc(figure, func(r rune) bool { return r == ' ' || r >= 0x80 }); len(parts) > 1 {
-		for _, part := range parts { // two figures that stand side by side
+		for _, part := range parts { // two adjacent figures
 			if !s.reads(part, "", c) {
 				return false
 			}

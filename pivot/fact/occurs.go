@@ -9,7 +9,7 @@ import (
 func (s *Source) mask(phrase string) where {
 	mask := everywhere()
 	for atom := range atoms(phrase) {
-		mask = mask.and(s.words.get(hash(atom)))
+		mask = mask.and(s.words[hash(atom)])
 	}
 	return mask
 }
@@ -124,7 +124,7 @@ func (s *Source) name(name string) bool {
 	}
 	for _, owner := range []string{"self.", "this.", "cls.", "process.env.", "os.environ.", "import.meta.env."} {
 		if member, ok := strings.CutPrefix(bare, owner); ok && member != "" {
-			return s.name(member) // the owner says where the writer stands, not what it is
+			return s.name(member) // the owner depends on where it is written
 		}
 	}
 	if name, version, ok := strings.Cut(bare, "@"); ok && name != "" &&

@@ -37,7 +37,9 @@ func (s *Source) path(c Claim) bool {
 // cutOut returns the parts of a path between omitted folders: "src/…/x.go", ".../x.go".
 func cutOut(p string) (parts []string) {
 	const cut = "\x00"
-	p = strings.NewReplacer("~/…/", cut, "~/.../", cut, "/…/", cut, "/.../", cut, `\…\`, cut, `\...\`, cut).Replace(p)
+	for _, dots := range []string{"~/…/", "~/.../", "/…/", "/.../", `\…\`, `\...\`} {
+		p = strings.ReplaceAll(p, dots, cut)
+	}
 	for _, dots := range []string{".../", `...\`, "…/", `…\`} {
 		if rest, ok := strings.CutPrefix(p, dots); ok {
 			p = cut + rest
@@ -86,7 +88,7 @@ func (s *Source) onePath(p string, c Claim) bool {
 	}
 	if home, rest, ok := strings.Cut(p, "/"); ok && rest != "" && (home == "~" || strings.HasPrefix(home, "$")) {
 		if s.occursPath(rest) {
-			return true // what stands before it is a folder that the shell fills in
+			return true // the shell fills in the folder before it
 		}
 	}
 	if strings.ContainsAny(p, "*?") {
@@ -173,7 +175,7 @@ func asPath(text string, i, j int) bool {
 		}
 	}
 	if i > 0 && text[i] == '/' && (isWord(text[i-1]) || text[i-1] == '.') {
-		return false // "/x.go" is no end of "a/x.go": what is absolute stays so
+		return false // "/x.go" does not match in "a/x.go": an absolute path stays absolute
 	}
 	if j == len(text) {
 		return true

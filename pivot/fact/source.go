@@ -14,8 +14,8 @@ import (
 )
 
 // Source is what a text may refer to. It grows with the session, and each added part is read once.
-// It keeps the session's strings instead of copies, and one entry of 40 bytes for each different
-// word. Use NewSource to create one.
+// It keeps the session's strings instead of copies, and one entry of about 40 bytes for each
+// different word. Use NewSource to create one.
 type Source struct {
 	texts  []piece
 	groups []group
@@ -37,7 +37,7 @@ type piece struct {
 	text  string
 	group int32
 	input bool // what a call was given
-	slash bool // a backslash stands in it
+	slash bool // it contains a backslash
 }
 
 // group is what belongs together: a call with its result, or a text.
@@ -48,8 +48,8 @@ type group struct {
 
 // NewSource returns an empty source.
 func NewSource() *Source {
-	return &Source{counts: map[int]bool{}, lines: map[int]bool{}, called: map[string]int{}, files: map[string]bool{},
-		seen: map[string]bool{}, parsed: map[int][]simple{}}
+	return &Source{words: table{}, counts: map[int]bool{}, lines: map[int]bool{}, called: map[string]int{},
+		files: map[string]bool{}, seen: map[string]bool{}, parsed: map[int][]simple{}}
 }
 
 // AddText adds a text that is not a message: an earlier summary, the working folder, a listing of
@@ -198,7 +198,7 @@ func (s *Source) add(text string, input bool) {
 		text = plain(text)
 	}
 	for atom := range atoms(text) {
-		s.words.set(hash(atom), len(s.texts))
+		s.words.set(atom, len(s.texts))
 		s.inside(atom)
 	}
 	if input {
@@ -225,7 +225,7 @@ func (s *Source) inside(word string) {
 				i++
 			}
 			if i-from >= 2 && i-from < len(word) {
-				s.words.set(hash(word[from:i]), n)
+				s.words.set(word[from:i], n)
 			}
 			if i == from {
 				i++
@@ -234,7 +234,7 @@ func (s *Source) inside(word string) {
 	}
 	if len(word) > shortest && isHash(word) {
 		for k := shortest; k <= longest && k < len(word); k++ {
-			s.words.set(hash(word[:k]), n)
+			s.words.set(word[:k], n)
 		}
 	}
 }
@@ -257,7 +257,7 @@ func (s *Source) values(v jsontext.Value, input bool) {
 		token, err := dec.ReadToken()
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
-				s.add(string(v), input) // no JSON, or cut short: as it stands
+				s.add(string(v), input) // not JSON, or cut short: as it is
 			}
 			break
 		}

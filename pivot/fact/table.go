@@ -18,64 +18,25 @@ func (w where) and(v where) where { return where{w[0] & v[0], w[1] & v[1], w[2] 
 
 func (w where) has(n int) bool { return w[n/64%len(w)]&(1<<(n%64)) != 0 }
 
-// table says for each word which texts may have it. A phrase can only be in texts that have all of
-// its words, so that most texts need not be searched.
-type table struct {
-	keys  []uint64
-	masks []where
-	used  int
-}
+// table says for each word, by its hash, which texts may have it. A phrase can only be in texts
+// that have all of its words, so that most texts need not be searched.
+type table map[uint64]where
 
 // set records that text n has a word.
-func (t *table) set(key uint64, n int) {
-	if 4*(t.used+1) > 3*len(t.keys) {
-		t.grow()
-	}
-	i := t.slot(key)
-	if t.keys[i] == 0 {
-		t.keys[i] = key
-		t.used++
-	}
-	t.masks[i][n/64%len(t.masks[i])] |= 1 << (n % 64)
+func (t table) set(word string, n int) {
+	key := hash(word)
+	w := t[key]
+	w[n/64%len(w)] |= 1 << (n % 64)
+	t[key] = w
 }
 
-func (t *table) get(key uint64) where {
-	if len(t.keys) == 0 {
-		return where{}
-	}
-	return t.masks[t.slot(key)]
-}
-
-func (t *table) slot(key uint64) int {
-	last := len(t.keys) - 1
-	i := int(key>>20) & last
-	for t.keys[i] != 0 && t.keys[i] != key {
-		i = (i + 1) & last
-	}
-	return i
-}
-
-func (t *table) grow() {
-	old := *t
-	size := max(1024, 2*len(old.keys))
-	t.keys, t.masks = make([]uint64, size), make([]where, size)
-	for i, key := range old.keys {
-		if key != 0 {
-			j := t.slot(key)
-			t.keys[j], t.masks[j] = key, old.masks[i]
-		}
-	}
-}
-
-// hash is FNV-1a, stirred so that its middle bits spread; never 0.
+// hash is FNV-1a.
 func hash(word string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(word) {
 		h = (h ^ uint64(word[i])) * 1099511628211
 	}
-	h ^= h >> 32
-	h *= 0x9e3779b97f4a7c15
-	return h | 1
+	return h
 }
 
 // isWord reports whether a byte belongs to a word: ASCII letters, digits and the underscore.

@@ -201,7 +201,7 @@ func (f *facts) reports() []item {
 	var all []item
 	for n, a := range f.answers {
 		if n == len(f.answers)-1 && !f.waiting && !f.spoken {
-			continue // the newest statement stands under "In progress"
+			continue // the newest statement is under "In progress"
 		}
 		if a.closing || f.kept(headProgress, a.text) {
 			if text := gist(a.text, 300); len(text) > 30 {

@@ -90,7 +90,7 @@ func collect(log []session.Message, r pivot.Request) *facts {
 		f.foreign = strings.TrimSpace(source)
 	}
 	if before, ok := parse(r.Previous); r.Past != nil && f.foreign == "" && !ok {
-		f.foreign = strings.TrimSpace(r.Previous) // a model wrote it: what it concluded stands in no part of the log
+		f.foreign = strings.TrimSpace(r.Previous) // a model wrote it: its conclusions are not in the log
 	} else if r.Past != nil && ok && f.foreign == "" && f.before == nil {
 		f.quoted = before.items(headEarlier) // and this package has quoted it since
 	}
@@ -101,7 +101,7 @@ func collect(log []session.Message, r pivot.Request) *facts {
 // listen collects what was said, without summaries and what programs wrote.
 func (f *facts) listen() {
 	question := ""
-	closing := -1 // index into answers of the newest text without a call behind it
+	closing := -1 // index into answers of the newest text that no call follows
 	for i := range f.log {
 		m := &f.log[i]
 		if m.IsSummary() {

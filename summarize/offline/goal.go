@@ -60,7 +60,7 @@ func (f *facts) goal() section {
 		it := item{text: "Then: " + quote(r.text, size), weight: 55 + 35*(i+1)/len(later)}
 		if small(r.text) && r.asked == "" {
 			if i < len(later)-1 {
-				continue // "go on": the newest one alone says where the work stands
+				continue // "go on": only the newest one says where the work stands
 			}
 			it.weight = 55
 		}

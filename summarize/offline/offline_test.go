@@ -297,7 +297,7 @@ func TestSummarize_endsWithItsContext(t *testing.T) {
 	}
 }
 
-// countings are what the summary computes: their numbers need not stand in the log.
+// countings are what the summary computes: their numbers need not be in the log.
 var countings = regexp.MustCompile(`\(\+\d+ −\d+\)|\d+ times|of \d+ runs \d+ failed|\(\d+ failures since|and \d+ more|\(\d+ (?:more|older|earlier)[^)]*\)|exit status \d+`)
 
 // TestSummarize_inventsNothing holds every word with a digit, a slash, a dot or an underscore in it

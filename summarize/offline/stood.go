@@ -109,7 +109,7 @@ func (f *facts) agreed() []item {
 	for i := range f.values {
 		v := &f.values[i]
 		if v.Name == "" && len(v.Was) == 0 || v.Message >= len(f.log) && len(v.Was) == 0 {
-			continue // what is said in the tail stands there
+			continue // what is said in the tail is visible there
 		}
 		text := line(v.Name, 80) + ": " + line(v.Now, 120)
 		if v.Name == "" {

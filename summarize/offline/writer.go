@@ -284,7 +284,8 @@ var bold = regexp.MustCompile(`(^|[\s(\["'])\*\*([^\s*/][^*]*)\*\*($|[\s.,;:!?)\
 
 // markup matches the beginnings of tool calls that models write as text. A summary that contains
 // one would be rejected.
-var markup = regexp.MustCompile(`(?i)<(/?(?:\w+:)?(?:function_calls|function=|invoke|parameter|tool_call|tool_use|\||｜))|\[(TOOL_CALLS)\]`)
+var markup = regexp.MustCompile(`(?i)<(/?(?:\w+:)?` +
+	`(?:function_calls|function=|invoke|parameter|tool_call|tool_use|\||｜))|\[(TOOL_CALLS)\]`)
 
 func disarm(text string) string {
 	if !strings.ContainsAny(text, "<[") {
