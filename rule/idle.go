@@ -64,12 +64,8 @@ func (r *Idle) Find(w Window) Found {
 		if steps <= 0 || s.last+steps > now || x.newest > x.Step {
 			continue
 		}
-		before := x.plain
-		if s.field == Input {
-			before = x.short
-		}
-		if before.current(w) && before.saves < least {
-			continue
+		if w.Facts.size(x, s.field) < least {
+			continue // whatever is shown instead
 		}
 		if why[steps] == "" {
 			why[steps] = fmt.Sprintf("nothing has quoted it for %d steps", steps)
