@@ -45,12 +45,12 @@ shows them), or the id of a session in winnow's own store.`,
 			}
 			near := cmd.SuggestionsFor(args[0])
 			if len(near) > 0 {
-				return cli.Usage("there is no command %q; did you mean %q?", args[0], near[0])
+				return cli.Usage("unknown command %q; did you mean %q?", args[0], near[0])
 			}
 			if _, err := os.Stat(a.Path(args[0])); err == nil {
-				return cli.Usage("there is no command %q; to look at that file: winnow inspect %s", args[0], args[0])
+				return cli.Usage("unknown command %q; to look at that file: winnow inspect %s", args[0], args[0])
 			}
-			return cli.Usage("there is no command %q; see winnow --help", args[0])
+			return cli.Usage("unknown command %q; see winnow --help", args[0])
 		},
 		SuggestionsMinimumDistance: 2,
 		RunE:                       func(cmd *cobra.Command, args []string) error { return cmd.Help() },

@@ -21,7 +21,8 @@ import (
 // notes is a summary with inventions in it: a path and a number that the session has nowhere.
 const notes = "## Goal\n\nAdd best-before dates to larder, and leave the Store type alone.\n\n## Relevant files\n\n- `internal/lamp/oil.go`, changed in 48213 places\n- `internal/store/store.go`\n"
 
-// example is a desk with the example session, and an upstream of which the command knows the address.
+// example is a desk with the example session, and an upstream of which the command knows the
+// address.
 func example(t *testing.T, p llmtest.Protocol, script llmtest.Script) (d *desk, upstream *llmtest.Server, model string) {
 	t.Helper()
 	upstream = llmtest.Start(t, script)
@@ -162,7 +163,8 @@ func TestAsked_theLetterIsSentAndTakenAsItIs(t *testing.T) {
 	}
 }
 
-// What is wrong with a provider is in the receipt; the summary is there all the same, and the session is never between.
+// What is wrong with a provider is in the receipt; the summary is there all the same, and the
+// session is never between.
 func TestAsked_whateverTheProviderDoes(t *testing.T) {
 	for _, c := range []struct {
 		fault  llmtest.Fault
@@ -310,7 +312,8 @@ func TestAsked_anInterruptEndsAtOnceAndWhatWasPaidIsKept(t *testing.T) {
 	}
 }
 
-// The commands of docs/summaries.md are run as they stand, with an upstream in the place of the providers.
+// The commands of docs/summaries.md are run as they stand, with an upstream in the place of the
+// providers.
 func TestAsked_theCommandsOfTheDocumentation(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing in it happens at the same time: -short is for the race detector")

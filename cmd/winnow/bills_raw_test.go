@@ -9,8 +9,9 @@ import (
 
 // What the raw usage in files of other products comes to, read with nothing of ours.
 
-// listPrices are those of the providers' own pages, in US dollars per million tokens: input and output. Reading from the cache costs a tenth of the input
-// price, writing to it for five minutes 1.25 times, for an hour twice; at OpenAI and Moonshot writing to it costs what input costs.
+// listPrices are those of the providers' own pages, in US dollars per million tokens: input and
+// output. Reading from the cache costs a tenth of the input price, writing to it for five minutes
+// 1.25 times, for an hour twice; at OpenAI and Moonshot writing to it costs what input costs.
 var listPrices = map[string][2]float64{
 	"claude-opus-4-5": {5, 25}, "claude-opus-4-6": {5, 25}, "claude-opus-4-8": {5, 25}, "claude-opus-5-5": {5, 25}, "claude-sonnet-4-5": {3, 15}, "claude-sonnet-4-6": {3, 15}, "claude-haiku-4-5": {1, 5},
 	"gpt-5-codex": {1.25, 10}, "gpt-5.3-codex": {1.75, 14}, "gpt-5.4": {2.5, 15}, "kimi-k2.5": {0.6, 3},
@@ -69,7 +70,8 @@ func (f *figure) add(model string, in, out, read, write, hour, logged float64) {
 	f.known++
 }
 
-// rawClaude reads a file of Claude Code's: one request a message id, however its lines are interleaved.
+// rawClaude reads a file of Claude Code's: one request a message id, however its lines are
+// interleaved.
 func rawClaude(data []byte) (f figure) {
 	requests := map[string]object{}
 	for _, o := range objects(data) {
@@ -98,7 +100,8 @@ func rawClaude(data []byte) (f figure) {
 	return f
 }
 
-// rawPi reads a file of pi's: a request an answer, on whatever branch, but for those that failed with nothing said and nothing taken.
+// rawPi reads a file of pi's: a request an answer, on whatever branch, but for those that failed
+// with nothing said and nothing taken.
 func rawPi(data []byte) (f figure) {
 	for _, o := range objects(data) {
 		m := of(o, "message")
@@ -114,8 +117,9 @@ func rawPi(data []byte) (f figure) {
 	return f
 }
 
-// rawCodex reads a rollout of Codex's: a request a record of usage, else one where an event counts more in all than the event before it. What the cache served
-// is part of the input, reasoning of the output.
+// rawCodex reads a rollout of Codex's: a request a record of usage, else one where an event counts
+// more in all than the event before it. What the cache served is part of the input, reasoning of
+// the output.
 func rawCodex(data []byte) (f figure) {
 	lines, model, total := objects(data), "", 0.0
 	records := bytes.Contains(data, []byte(`"type":"token_usage_record"`))
@@ -143,7 +147,8 @@ func rawCodex(data []byte) (f figure) {
 	return f
 }
 
-// rawOpenCode reads an export of OpenCode's: a request for each step that reports itself, and for an answer in which none does.
+// rawOpenCode reads an export of OpenCode's: a request for each step that reports itself, and for
+// an answer in which none does.
 func rawOpenCode(data []byte) (f figure) {
 	var export struct {
 		Messages []struct {

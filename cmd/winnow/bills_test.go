@@ -190,7 +190,8 @@ func decode(t *testing.T, o outcome, into any) {
 	}
 }
 
-// What is said in no model's name leaves the session with the model that answered, and what cannot be is unknown and said so.
+// What is said in no model's name leaves the session with the model that answered, and what cannot
+// be is unknown and said so.
 func TestInspect_ofWhatHasNoPriceOrNoModel(t *testing.T) {
 	d := newDesk(t)
 	mixed, broken := filepath.Join("testdata", "bills", "mixed.jsonl"), filepath.Join("testdata", "bills", "broken.jsonl")

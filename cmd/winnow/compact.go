@@ -120,7 +120,7 @@ func runCompact(ctx context.Context, a *cli.App, src string, f compactFlags) err
 		return cli.Usage("-o - and --html - both want standard output; name a file for one of them")
 	}
 	if f.summarizer != "" && !slices.Contains(summarizers, f.summarizer) {
-		return cli.Usage("there is no summariser %q; use %s", f.summarizer, strings.Join(summarizers, ", "))
+		return cli.Usage("unknown summariser %q; use %s", f.summarizer, strings.Join(summarizers, ", "))
 	}
 	if f.to < 0 {
 		return cli.Usage("--to %d: give a number of tokens above 0", f.to)

@@ -22,8 +22,9 @@ import (
 	"github.com/winnowhq/winnow/report"
 )
 
-// Whatever goes wrong with the request for a summary, a file and a session in the store are folded, by the model or offline, with all that was paid; or they are as
-// they were, at once, where somebody stops it. The protocols take turns.
+// Whatever goes wrong with the request for a summary, a file and a session in the store are folded,
+// by the model or offline, with all that was paid; or they are as they were, at once, where
+// somebody stops it. The protocols take turns.
 func TestCompact_everyFaultOfAProvider(t *testing.T) {
 	for i, fault := range llmtest.Faults() {
 		for j, what := range []string{"a file", "a session in the store"} {

@@ -19,7 +19,8 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 )
 
-// openCodeDatabase puts an export into a database such as OpenCode's, and one more session beside it.
+// openCodeDatabase puts an export into a database such as OpenCode's, and one more session beside
+// it.
 func openCodeDatabase(t *testing.T, path string, export []byte) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -86,7 +87,8 @@ func openCodeDatabase(t *testing.T, path string, export []byte) {
 	}
 }
 
-// withOpenCode is a desk whose home has a database of OpenCode with the session of testdata, whose id is returned.
+// withOpenCode is a desk whose home has a database of OpenCode with the session of testdata, whose
+// id is returned.
 func withOpenCode(t *testing.T) (d *desk, database, id string) {
 	t.Helper()
 	d = newDesk(t)
@@ -201,7 +203,8 @@ func TestOpenCodeDatabase_whatDidNotChangeIsNotReadAgain(t *testing.T) {
 	step("as it was, with --update", 2, 0, "--update")
 	step("after that", 0, 2)
 
-	// A turn goes on: the session's own time of update stays as it is, and so does the length of the part.
+	// A turn goes on: the session's own time of update stays as it is, and so does the length of
+	// the part.
 	do(`UPDATE part SET data = replace(data, 'noon', 'dusk'), time_updated = 5 WHERE id = 'prt_beside'`)
 	step("a part went on", 1, 1)
 	step("after that", 0, 2)

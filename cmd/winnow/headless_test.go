@@ -21,7 +21,8 @@ import (
 	"github.com/winnowhq/winnow/store/sqlite"
 )
 
-// agentDesk is a desk with a provider on loopback, of which every request must be one that a provider takes.
+// agentDesk is a desk with a provider on loopback, of which every request must be one that a
+// provider takes.
 func agentDesk(t *testing.T, answer llmtest.Answer) (*desk, *llmtest.Server) {
 	t.Helper()
 	upstream := llmtest.Start(t, llmtest.Script{Answer: answer})
@@ -308,7 +309,8 @@ func TestRun_nothingIsWrittenWhenTheContextHasEnded(t *testing.T) {
 	}
 }
 
-// A fork is a session like any other; one that a call began is not what somebody wants to go on with.
+// A fork is a session like any other; one that a call began is not what somebody wants to go on
+// with.
 func TestRun_goesOnWithAForkAndNotWithAChild(t *testing.T) {
 	d, _ := agentDesk(t, nil)
 	first := d.run("run", "begin", "--json").lines(t)

@@ -10,7 +10,8 @@ import (
 	"github.com/winnowhq/winnow/internal/llmtest"
 )
 
-// A folder that came from elsewhere cannot make a summary, a title or a step be asked of a provider. It is said once, not for each command of a loop.
+// A folder that came from elsewhere cannot make a summary, a title or a step be asked of a
+// provider. It is said once, not for each command of a loop.
 func TestIgnored_aProjectReachesNoProvider(t *testing.T) {
 	upstream := llmtest.Start(t, llmtest.Script{Answer: llmtest.Text(notes)})
 	d := newDesk(t)

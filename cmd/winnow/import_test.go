@@ -56,7 +56,8 @@ func (d *desk) held() map[string]int {
 	return held
 }
 
-// An import that is killed at any moment has whole sessions or none of them, and the next one goes on.
+// An import that is killed at any moment has whole sessions or none of them, and the next one goes
+// on.
 func TestImport_killedGoesOnWhereItWas(t *testing.T) {
 	d := newDesk(t)
 	const sessions, messages = 40, 60

@@ -200,7 +200,8 @@ func TestInPlace_modeOwnerAndLinkStay(t *testing.T) {
 	}
 }
 
-// On another disk than winnow's data the original is linked beside the file first, and is copied when the file has settled.
+// On another disk than winnow's data the original is linked beside the file first, and is copied
+// when the file has settled.
 func TestInPlace_onAnotherDisk(t *testing.T) {
 	d := newDesk(t)
 	file := d.take("claude.jsonl")
@@ -398,7 +399,8 @@ func idle(t *testing.T, name, dir string) *exec.Cmd {
 	return cmd
 }
 
-// Claude Code opens its file for each line and leaves a trace of what runs: an agent that sits idle in the session is found by that.
+// Claude Code opens its file for each line and leaves a trace of what runs: an agent that sits idle
+// in the session is found by that.
 func TestInPlace_aLivingAgentIsRefused(t *testing.T) {
 	d := newDesk(t)
 	home := filepath.Join(filepath.Dir(d.dir), "home")
@@ -430,7 +432,8 @@ func TestInPlace_aLivingAgentIsRefused(t *testing.T) {
 	d.run("prune", file, "--in-place").wants(t, cli.ExitDone)
 }
 
-// Of other products it is only seen that one runs in the session's folder: that is said, and no more.
+// Of other products it is only seen that one runs in the session's folder: that is said, and no
+// more.
 func TestInPlace_aClientInTheProjectIsSaid(t *testing.T) {
 	d := newDesk(t)
 	file := d.put("pi.jsonl", bytes.ReplaceAll(mustRead(t, filepath.Join("testdata", "sessions", "pi.jsonl")), []byte("/coast"), []byte(d.dir)))

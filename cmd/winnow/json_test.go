@@ -20,8 +20,8 @@ import (
 	"github.com/winnowhq/winnow/report"
 )
 
-// TestJSONDocumentation_namesEveryMember keeps docs/json.md true: what a document has stands in the section of its command, or in the section of
-// the type that it is made of.
+// TestJSONDocumentation_namesEveryMember keeps docs/json.md true: what a document has stands in the
+// section of its command, or in the section of the type that it is made of.
 func TestJSONDocumentation_namesEveryMember(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "json.md"))
 	if err != nil {
@@ -76,7 +76,8 @@ func TestJSONDocumentation_namesEveryMember(t *testing.T) {
 	}
 }
 
-// members are the dotted names of everything that a document can hold; lists count as what is in them.
+// members are the dotted names of everything that a document can hold; lists count as what is in
+// them.
 func members(t reflect.Type, prefix string, within map[reflect.Type]bool) []string {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice && t != reflect.TypeFor[jsontext.Value]() {
 		t = t.Elem()

@@ -73,7 +73,8 @@ func TestSource_whatIsNoFileIsRefused(t *testing.T) {
 	}
 }
 
-// What the shell opened for the command is read, a pipe too: winnow inspect <(ssh host cat session.jsonl).
+// What the shell opened for the command is read, a pipe too: winnow inspect <(ssh host cat
+// session.jsonl).
 func TestSource_aPipeOfTheShellIsRead(t *testing.T) {
 	d := newDesk(t)
 	text := d.read(d.take("claude.jsonl"))

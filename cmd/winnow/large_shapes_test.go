@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// lines writes the lines of a product: each function returns one, without the newline, or several. Texts are JSON already.
+// lines writes the lines of a product: each function returns one, without the newline, or several.
+// Texts are JSON already.
 type lines interface {
 	head() string
 	user(content string) string

@@ -18,8 +18,8 @@ import (
 	"github.com/winnowhq/winnow/internal/outside"
 )
 
-// writeLarge writes a session of Claude Code of so many bytes: turns of a request, a few steps with calls, and outputs of half a
-// kilobyte to eight.
+// writeLarge writes a session of Claude Code of so many bytes: turns of a request, a few steps with
+// calls, and outputs of half a kilobyte to eight.
 func writeLarge(t *testing.T, path string, size int64) {
 	t.Helper()
 	file, err := os.Create(path)
@@ -102,8 +102,8 @@ func TestInspect_ofALargeFileSaysWhatTheWholeSays(t *testing.T) {
 // near allows for what the counter learned of the newest stretch alone.
 func near(a, b int) bool { return max(a, b)-min(a, b) <= max(a, b)/100 }
 
-// LARGE_MB=1000 inspects sessions of so many megabytes, each in a process of its own, and reports its memory: turns as every product writes them, and what
-// no agent should write.
+// LARGE_MB=1000 inspects sessions of so many megabytes, each in a process of its own, and reports
+// its memory: turns as every product writes them, and what no agent should write.
 func TestInspect_ofAHugeFileNeedsLittleMemory(t *testing.T) {
 	megabytes, err := strconv.Atoi(os.Getenv("LARGE_MB"))
 	if err != nil || megabytes <= 0 {
@@ -130,7 +130,8 @@ func TestInspect_ofAHugeFileNeedsLittleMemory(t *testing.T) {
 		{"a million short lines", func(t *testing.T, path string, size int64) { writeShape(t, path, size, &ofClaude{}, tiny) }, 0},
 		{"a million short lines of codex", func(t *testing.T, path string, size int64) { writeShape(t, path, size, ofCodex{}, tiny) }, 0},
 		{"a million short lines of pi", func(t *testing.T, path string, size int64) { writeShape(t, path, size, &ofPi{}, tiny) }, 0},
-		// One line is held as it stands and as what it says, and is taken apart while it is looked at.
+		// One line is held as it stands and as what it says, and is taken apart while it is looked
+		// at.
 		{"one line", func(t *testing.T, path string, size int64) { writeShape(t, path, size*2/5, &ofClaude{}, oneLine) }, most + 4*int64(megabytes)*2/5},
 	} {
 		for _, flags := range [][]string{nil, {"--json"}} {

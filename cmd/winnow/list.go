@@ -61,7 +61,7 @@ until the file changes. --quick reads only the beginning of each file.`,
 			case !f.On && (f.All || cmd.Flags().Changed("sort")):
 				return cli.Usage("--sort and --all need --everywhere")
 			case !slices.Contains(survey.Sortings(), f.Sort):
-				return cli.Usage("there is no order %q; there are %s", f.Sort, strings.Join(survey.Sortings(), ", "))
+				return cli.Usage("unknown order %q; use one of %s", f.Sort, strings.Join(survey.Sortings(), ", "))
 			case f.Quick && (f.Sort == "cost" || f.Sort == "tokens"):
 				return cli.Usage("--quick does not learn %s; leave it out, or sort by updated or size", f.Sort)
 			case f.On:

@@ -11,8 +11,9 @@ import (
 	"github.com/winnowhq/winnow/internal/llmtest"
 )
 
-// Nobody knows what a model without a price costs: whatever prints dollars says so, and no number. A session that house/any has written goes through every
-// command that prints a cost, in words and as a page.
+// Nobody knows what a model without a price costs: whatever prints dollars says so, and no number.
+// A session that house/any has written goes through every command that prints a cost, in words and
+// as a page.
 func TestMoney_ofAModelWithoutAPriceIsUnknownEverywhere(t *testing.T) {
 	long := strings.Repeat("a line of the loom's log that says nothing new\n", 400)
 	replies := []llmtest.Reply{}

@@ -23,8 +23,10 @@ import (
 	"github.com/winnowhq/winnow/visible"
 )
 
-// poison is what no terminal may be sent: the clipboard, titles, a cleared screen, strings of a device, cursor movements, colours of a stranger, direction
-// overrides, isolates and marks, tags, and bytes that are not UTF-8. It is given as Go text; jsonPoison is the same within a string of a JSON file.
+// poison is what no terminal may be sent: the clipboard, titles, a cleared screen, strings of a
+// device, cursor movements, colours of a stranger, direction overrides, isolates and marks, tags,
+// and bytes that are not UTF-8. It is given as Go text; jsonPoison is the same within a string of a
+// JSON file.
 const poison = "\x1b]52;c;cm0gLXJm\x07\x1b]0;owned\x1b\\\x1b]2;owned\x07\x1b[2J\x1b[8m\x1bPq\x1b\\\x1b_x\x1b\\\x1bc\u009b2J\u009d0;t\u009c\x9b2J\b\b\x7f\rover" +
 	"\u202egnorw\u2066iso\u200frtl\u061c\u200b\ufeff\U000e0041\U000e0101\u2028\xff\xfe end"
 
@@ -52,10 +54,12 @@ func poisoned(data []byte) []byte {
 	})
 }
 
-// ourOwn is all that may be sent to a terminal beside text: our colours, and on standard error the line of progress.
+// ourOwn is all that may be sent to a terminal beside text: our colours, and on standard error the
+// line of progress.
 var ourOwn = regexp.MustCompile("\x1b\\[(?:0|1|1;33|(?:1;)?38;5;[0-9]{1,3})m|\r\x1b\\[K")
 
-// obeyed is the first thing in what was printed that a terminal obeys, or nobody sees, "" for nothing.
+// obeyed is the first thing in what was printed that a terminal obeys, or nobody sees, "" for
+// nothing.
 func obeyed(printed string) string {
 	rest := ourOwn.ReplaceAllString(printed, "")
 	if at := strings.IndexFunc(rest, func(r rune) bool {
@@ -93,7 +97,8 @@ func (p *printing) prints(t *testing.T, args ...string) outcome {
 	return outcome{code: code, stdout: stdout.String(), stderr: stderr.String()}
 }
 
-// isData tells of commands whose standard output is data that goes on byte for byte, where it is no terminal.
+// isData tells of commands whose standard output is data that goes on byte for byte, where it is no
+// terminal.
 func isData(args []string) bool {
 	switch args[0] {
 	case "export":
@@ -106,8 +111,9 @@ func isData(args []string) bool {
 	return slices.Contains(args, "-o") && slices.Contains(args, "-")
 }
 
-// covered are the arguments with which each command is tried; a command that is not in it fails the test. FILE is a session in a file, ID one in the store, PART
-// and MESSAGE are of it, HERE the folder.
+// covered are the arguments with which each command is tried; a command that is not in it fails the
+// test. FILE is a session in a file, ID one in the store, PART and MESSAGE are of it, HERE the
+// folder.
 var covered = map[string][]string{
 	"":           {"", "POISON", "--policy POISON inspect FILE", "--POISON", "--model POISON inspect FILE", "--store POISON list", "--config POISON list", "--counter POISON inspect FILE", "--help"},
 	"inspect":    {"inspect FILE", "inspect FILE --json", "inspect ID", "inspect HERE", "inspect HERE --json", "inspect POISON", "inspect", "inspect FILE POISON", "inspect FILE --html POISON/x"},
@@ -169,7 +175,8 @@ func TestPrinted_everyCommandIsCovered(t *testing.T) {
 	}
 }
 
-// hostileProvider answers each kind of request with what a terminal would obey: every second one with an error.
+// hostileProvider answers each kind of request with what a terminal would obey: every second one
+// with an error.
 func hostileProvider(t *testing.T) (baseURL string) {
 	n := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -196,7 +203,8 @@ func hostileProvider(t *testing.T) (baseURL string) {
 	return server.URL
 }
 
-// poisonedDesk is a desk with a hostile session in a file with a hostile name, in the store, and where its product keeps it.
+// poisonedDesk is a desk with a hostile session in a file with a hostile name, in the store, and
+// where its product keeps it.
 func poisonedDesk(t *testing.T, sample string) (p *printing, words map[string]string) {
 	t.Helper()
 	p = &printing{desk: newDesk(t)}
@@ -242,7 +250,8 @@ func poisonedDesk(t *testing.T, sample string) (p *printing, words map[string]st
 	return p, words
 }
 
-// Whatever a session, a name of a file, an argument or a provider says: nothing of it is obeyed by the terminal that it is printed to.
+// Whatever a session, a name of a file, an argument or a provider says: nothing of it is obeyed by
+// the terminal that it is printed to.
 func TestPrinted_nothingThatATerminalObeys(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing in it happens at the same time: -short is for the race detector")

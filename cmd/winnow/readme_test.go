@@ -14,7 +14,8 @@ import (
 // took is how long the summary took, which is said where it is a tenth of a second and more.
 var took = regexp.MustCompile(`(written by {2}offline), [0-9.]+ s`)
 
-// What the README shows of the example is what the program prints of it, with nothing configured, 80 columns wide.
+// What the README shows of the example is what the program prints of it, with nothing configured,
+// 80 columns wide.
 func TestReadme_showsWhatTheProgramPrints(t *testing.T) {
 	root := outside.Root(t)
 	readme, err := os.ReadFile(filepath.Join(root, "README.md"))

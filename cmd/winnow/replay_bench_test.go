@@ -31,7 +31,8 @@ func shelfOfDays(t testing.TB, dir string, sessions, steps int) {
 	}
 }
 
-// BenchmarkReplay replays 150 sessions, 30,000 steps and 26 million tokens, under the eight usual policies: the whole process, with nothing remembered.
+// BenchmarkReplay replays 150 sessions, 30,000 steps and 26 million tokens, under the eight usual
+// policies: the whole process, with nothing remembered.
 func BenchmarkReplay(b *testing.B) {
 	home := b.TempDir()
 	folder := filepath.Join(home, "sessions")

@@ -17,7 +17,8 @@ import (
 	"github.com/winnowhq/winnow/config"
 )
 
-// withDays is a desk with a folder of made-up sessions, written an hour ago, and nothing configured.
+// withDays is a desk with a folder of made-up sessions, written an hour ago, and nothing
+// configured.
 func withDays(t *testing.T, sessions, steps int) (d *desk, folder string) {
 	d = newDesk(t)
 	d.env = []string{"HOME=" + filepath.Join(d.dir, "..", "home"), "XDG_CACHE_HOME=" + filepath.Join(d.dir, "..", "cache")}

@@ -19,7 +19,8 @@ import (
 	"github.com/winnowhq/winnow/store/sqlite"
 )
 
-// worked is a desk with a session in its store that worked in a folder: three turns, each of which wrote its number into a file.
+// worked is a desk with a session in its store that worked in a folder: three turns, each of which
+// wrote its number into a file.
 type worked struct {
 	*desk
 	app    *cli.App

@@ -17,8 +17,9 @@ import (
 	"github.com/winnowhq/winnow/config"
 )
 
-// TestMain lets the test binary be the command itself, so that scripts run what a user runs: main, with its signals and exit codes.
-// Under the race detector a process waits for a second before it ends, for races that come late; the hundreds of processes here do not.
+// TestMain lets the test binary be the command itself, so that scripts run what a user runs: main,
+// with its signals and exit codes. Under the race detector a process waits for a second before it
+// ends, for races that come late; the hundreds of processes here do not.
 func TestMain(m *testing.M) {
 	if os.Getenv("GORACE") == "" {
 		os.Setenv("GORACE", "atexit_sleep_ms=0")
@@ -68,7 +69,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// lieIdle makes a file one that was not written to in the last minute, as that of an agent which has ended.
+// lieIdle makes a file one that was not written to in the last minute, as that of an agent which
+// has ended.
 func lieIdle(path string) error {
 	then := time.Now().Add(-time.Minute)
 	return os.Chtimes(path, then, then)
@@ -87,7 +89,8 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE ARGUMENT…")
 	}
-	// testscript tells success from failure only; main is run in this process for the code, with the files and variables of the script.
+	// testscript tells success from failure only; main is run in this process for the code, with
+	// the files and variables of the script.
 	stdout, stderr := new(strings.Builder), new(strings.Builder)
 	var environ []string
 	for _, name := range append([]string{"HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "OPENCODE_DISABLE_PRUNE"}, variables()...) {
@@ -158,7 +161,8 @@ func is(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// makeFile writes a file from Go-quoted pieces, for bytes that no script can hold: make FILE "a\x00b" [TIMES]
+// makeFile writes a file from Go-quoted pieces, for bytes that no script can hold: make FILE
+// "a\x00b" [TIMES]
 func makeFile(ts *testscript.TestScript, neg bool, args []string) {
 	var b strings.Builder
 	for _, piece := range args[1:] {

@@ -160,7 +160,8 @@ func TestConfig_providersAreTheUsersAlone(t *testing.T) {
 	}
 }
 
-// The whole way: a provider of the configuration, its key in the environment, its client, its wire format.
+// The whole way: a provider of the configuration, its key in the environment, its client, its wire
+// format.
 func TestCompact_asksAProviderOfTheConfiguration(t *testing.T) {
 	for _, protocol := range llmtest.Protocols() {
 		t.Run(string(protocol), func(t *testing.T) {

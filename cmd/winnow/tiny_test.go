@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// Lines that hold next to nothing take little memory, however many there are: what is made of one weighs a hundred times as much as it.
+// Lines that hold next to nothing take little memory, however many there are: what is made of one
+// weighs a hundred times as much as it.
 func TestInspect_tinyLinesNeedLittleMemory(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("elsewhere the unit of what a process took is another")

@@ -207,7 +207,8 @@ func (x *terminal) answers(key, until string) {
 			return
 		}
 		x.press(key)
-		// It may have come too soon after another key to count, or another question have taken its place.
+		// It may have come too soon after another key to count, or another question have taken its
+		// place.
 		for again := time.Now().Add(3 * time.Second); time.Now().Before(again) && strings.Contains(x.screen(), question); {
 			time.Sleep(25 * time.Millisecond)
 		}

@@ -49,7 +49,8 @@ func same(t *testing.T, what string, got, want []byte) {
 	t.Errorf("%s: %d bytes, want %d; they differ from byte %d on: %.80q, want %.80q", what, len(got), len(want), at, got[at:], want[at:])
 }
 
-// forEachFormat runs a test on a session of each format that is written back, under both policies that elide by many rules.
+// forEachFormat runs a test on a session of each format that is written back, under both policies
+// that elide by many rules.
 func forEachFormat(t *testing.T, test func(t *testing.T, d *desk, file, policy string)) {
 	for _, file := range []string{"opencode.json", "claude.jsonl", "codex.jsonl", "pi.jsonl"} {
 		for _, policy := range []string{"balanced", "aggressive"} {
@@ -177,7 +178,8 @@ func TestUndo_ofOneReceiptOfTwoLeavesTheOther(t *testing.T) {
 	}
 }
 
-// A part of which a first pruning took the arguments and a second one the output: undo of the second leaves the first.
+// A part of which a first pruning took the arguments and a second one the output: undo of the
+// second leaves the first.
 func TestUndo_ofTheSecondOfTwoPruningsOfAFileLeavesTheFirst(t *testing.T) {
 	for _, file := range []string{"opencode.json", "claude.jsonl", "codex.jsonl", "pi.jsonl"} {
 		t.Run(file, func(t *testing.T) {
@@ -203,7 +205,8 @@ func TestUndo_ofTheSecondOfTwoPruningsOfAFileLeavesTheFirst(t *testing.T) {
 	}
 }
 
-// A restore of elided parts leaves nothing in a file that says so; undo takes it back all the same, to the byte, also the second of two.
+// A restore of elided parts leaves nothing in a file that says so; undo takes it back all the same,
+// to the byte, also the second of two.
 func TestUndo_ofARestoreGivesTheBytesOfTheFileBefore(t *testing.T) {
 	forEachFormat(t, func(t *testing.T, d *desk, file, policy string) {
 		d.run("prune", file, "--policy", policy, "-o", "small").wants(t, cli.ExitDone)

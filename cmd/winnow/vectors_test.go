@@ -16,7 +16,8 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 )
 
-// TestVectors_classicMarksWhatTheSpecifiedProgramMarks runs sessions that were pruned by the real program.
+// TestVectors_classicMarksWhatTheSpecifiedProgramMarks runs sessions that were pruned by the real
+// program.
 func TestVectors_classicMarksWhatTheSpecifiedProgramMarks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing in it happens at the same time: -short is for the race detector")

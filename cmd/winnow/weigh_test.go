@@ -9,8 +9,9 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 )
 
-// weigh is a program that runs winnow with its arguments and writes what the system says that took into the file named by WEIGHT. A process is said to
-// have taken at least what the one that started it had: this one is small, and a test of many others is not.
+// weigh is a program that runs winnow with its arguments and writes what the system says that took
+// into the file named by WEIGHT. A process is said to have taken at least what the one that started
+// it had: this one is small, and a test of many others is not.
 func weigh() {
 	cmd := exec.Command("winnow", os.Args[1:]...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr

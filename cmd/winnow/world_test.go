@@ -32,7 +32,8 @@ func bigSession(messages int) []byte {
 	return claudeLines(contents...)
 }
 
-// longSession is one that takes long enough to be interrupted in. Under the race detector, which -short is for, a quarter of it does.
+// longSession is one that takes long enough to be interrupted in. Under the race detector, which
+// -short is for, a quarter of it does.
 func longSession() []byte {
 	if testing.Short() {
 		return bigSession(1500)

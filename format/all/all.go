@@ -46,7 +46,7 @@ func Named(name string) (format.Format, error) {
 			return f, nil
 		}
 	}
-	return nil, fmt.Errorf("there is no format %q; there are %s", name, strings.Join(Names(), ", "))
+	return nil, fmt.Errorf("unknown format %q; use one of %s", name, strings.Join(Names(), ", "))
 }
 
 // sniff is how much of a file Detect is shown.

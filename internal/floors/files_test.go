@@ -22,7 +22,8 @@ import (
 	"github.com/winnowhq/winnow/internal/outside"
 )
 
-// Of the files of the root package none calls back one that calls it, so that they can be read in one order.
+// Of the files of the root package none calls back one that calls it, so that they can be read in
+// one order.
 func TestFiles_ofTheRootCallInOneDirection(t *testing.T) {
 	_, calls := root(t)
 	for len(calls) > 0 {
@@ -46,7 +47,8 @@ func TestFiles_ofTheRootCallInOneDirection(t *testing.T) {
 	}
 }
 
-// root is the root package, and of each of its files which others it calls, with a function that is called.
+// root is the root package, and of each of its files which others it calls, with a function that is
+// called.
 func root(t *testing.T) (*types.Package, map[string]map[string]string) {
 	t.Helper()
 	fset := token.NewFileSet()

@@ -1,5 +1,5 @@
-// Package floors answers: does the house still stand as it is drawn? A package imports packages on lower floors,
-// never higher ones; siblings only where it is said here why.
+// Package floors answers: does the house still stand as it is drawn? A package imports packages on
+// lower floors, never higher ones; siblings only where it is said here why.
 package floors
 
 import (
@@ -74,7 +74,8 @@ var siblings = map[string]string{
 	"format/internal/transcript format/internal/jsonl": "times as the products write them",
 }
 
-// tools are programs and tests' own packages: they may import anything, nothing imports them but tests.
+// tools are programs and tests' own packages: they may import anything, nothing imports them but
+// tests.
 var tools = []string{"internal/", "rule/ruletest", "interop", "examples/", "chat/internal/drawtest"}
 
 type pkg struct {
@@ -111,7 +112,8 @@ func TestFloors_importsGoDown(t *testing.T) {
 	}
 }
 
-// docs/design.md says of each package which question it answers; of those that stand beside others of their kind, of the kind.
+// docs/design.md says of each package which question it answers; of those that stand beside others
+// of their kind, of the kind.
 func TestFloors_everyPackageIsInTheBook(t *testing.T) {
 	book, err := os.ReadFile(filepath.Join(outside.Root(t), "docs", "design.md"))
 	if err != nil {
@@ -129,7 +131,8 @@ func TestFloors_everyPackageIsInTheBook(t *testing.T) {
 	}
 }
 
-// The library pulls in no command line, no terminal, no provider's SDK, no vocabulary and no database.
+// The library pulls in no command line, no terminal, no provider's SDK, no vocabulary and no
+// database.
 func TestFloors_theLibraryStaysLight(t *testing.T) {
 	heavy := []string{"spf13", "charm.land", "anthropic-sdk-go", "openai-go", "google.golang.org", "tiktoken", "modernc.org", "goose", "database/sql", "net/http"}
 	for _, p := range list(t, module) {

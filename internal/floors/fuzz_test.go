@@ -11,10 +11,12 @@ import (
 	"github.com/winnowhq/winnow/internal/outside"
 )
 
-// reads are the words with which a package reads what others wrote: JSON, files, streams, pages, databases, what programs print.
+// reads are the words with which a package reads what others wrote: JSON, files, streams, pages,
+// databases, what programs print.
 var reads = regexp.MustCompile(`json\.Unmarshal|jsontext\.NewDecoder|hujson\.Parse|html\.NewTokenizer|zstd\.NewReader|gzip\.NewReader|sql\.Open\(|exec\.Command|os\.ReadFile|io\.ReadAll|bufio\.NewReader|image\.DecodeConfig`)
 
-// through are packages that read what others wrote and are fuzzed through a target elsewhere, which stands here.
+// through are packages that read what others wrote and are fuzzed through a target elsewhere, which
+// stands here.
 var through = map[string]string{
 	"agent":                          "chat/internal/transcript FuzzCall", // it reads the metadata that tools of its own wrote
 	"chat/demo":                      "wire/anthropic FuzzDecode",         // bodies of its own loop
@@ -72,7 +74,8 @@ func sources(t *testing.T, name string, tests bool) (texts []string) {
 	return texts
 }
 
-// Who reads what others wrote has a fuzz target, or is read through one that is named here; so has every format, protocol and provider.
+// Who reads what others wrote has a fuzz target, or is read through one that is named here; so has
+// every format, protocol and provider.
 func TestFuzz_everyReaderHasATarget(t *testing.T) {
 	targets := fuzzed(t)
 	for _, p := range list(t, "./...") {

@@ -28,7 +28,8 @@ func engine(t testing.TB, window int) *winnow.Engine {
 	return e
 }
 
-// fold folds a session and returns its summary: what the summariser wrote, and what the engine wrote under it.
+// fold folds a session and returns its summary: what the summariser wrote, and what the engine
+// wrote under it.
 func fold(t testing.TB, e *winnow.Engine, id string) (summary, carried string) {
 	t.Helper()
 	receipt, err := e.Compact(t.Context(), id, winnow.CompactOptions{})
@@ -52,7 +53,8 @@ func fold(t testing.TB, e *winnow.Engine, id string) (summary, carried string) {
 	return pivot.PreviousText(m), carried
 }
 
-// Whatever was planted stands in what is left after five folds, and what was superseded stands nowhere without what took its place.
+// Whatever was planted stands in what is left after five folds, and what was superseded stands
+// nowhere without what took its place.
 func TestFolds_nothingPlantedIsLost(t *testing.T) {
 	for name, p := range map[string]phrasings{"known": known, "held out": heldOut} {
 		t.Run(name, func(t *testing.T) {
@@ -96,7 +98,8 @@ func TestFolds_nothingPlantedIsLost(t *testing.T) {
 	}
 }
 
-// beside is the first paragraph or bullet that has an old value without the newest one, "" for none.
+// beside is the first paragraph or bullet that has an old value without the newest one, "" for
+// none.
 func beside(text, was, now string) string {
 	for _, paragraph := range strings.Split(strings.ReplaceAll(text, "\n- ", "\n\n- "), "\n\n") {
 		for _, w := range strings.FieldsFunc(paragraph, func(r rune) bool { return strings.ContainsRune(" \n\"'`.,;:()[]→={}", r) }) {

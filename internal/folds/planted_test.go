@@ -48,7 +48,8 @@ var known = phrasings{
 	},
 }
 
-// heldOut are phrasings that were written down before the program was built and were not looked at while it was.
+// heldOut are phrasings that were written down before the program was built and were not looked at
+// while it was.
 var heldOut = phrasings{
 	values: []string{
 		"Please keep the %[1]s at %[2]s.", "We need a %[1]s of %[2]s.", "Our %[1]s must be %[2]s, no matter what.", "Stell den %[1]s auf %[2]s.",

@@ -46,7 +46,8 @@ func recorded(t testing.TB) (names []string, sessions map[string][]session.Messa
 	return names, sessions
 }
 
-// passes are the headings of what is meant to change from one summary to the next: what was open is done, what failed works.
+// passes are the headings of what is meant to change from one summary to the next: what was open is
+// done, what failed works.
 var passes = []string{"In progress", "Next steps", "Failed and unresolved"}
 
 // told is a fact that a summary tells. line is the path or command of its line, "" without one.
@@ -54,7 +55,8 @@ type told struct{ heading, text, line string }
 
 func (f told) passing() bool { return slices.Contains(passes, f.heading) }
 
-// tells are the facts of a summary that can be looked up: its rules and decisions word for word, and its paths, commands, names and figures.
+// tells are the facts of a summary that can be looked up: its rules and decisions word for word,
+// and its paths, commands, names and figures.
 func tells(summary string) []told {
 	var all []told
 	seen := map[told]bool{}
@@ -84,8 +86,9 @@ func tells(summary string) []told {
 	return all
 }
 
-// Five folds of each of ten recorded sessions, after each fifth of them: what the first summary told is in the view after the fifth. What was open, at work or failing then
-// may have passed, and so may what was put into a file that was deleted; it is counted by itself.
+// Five folds of each of ten recorded sessions, after each fifth of them: what the first summary
+// told is in the view after the fifth. What was open, at work or failing then may have passed, and
+// so may what was put into a file that was deleted; it is counted by itself.
 func TestFolds_ofRecordedSessions(t *testing.T) {
 	names, sessions := recorded(t)
 	if len(names) < 10 {
@@ -156,7 +159,8 @@ func deleted(view, path string) bool {
 	return false
 }
 
-// flat is a text without its line breaks, blanks and marks of quotation, so that what was quoted is found again.
+// flat is a text without its line breaks, blanks and marks of quotation, so that what was quoted is
+// found again.
 func flat(text string) string {
 	return strings.Join(strings.Fields(strings.NewReplacer("\n>", " ", "**", "", "\\\"", "\"").Replace(text)), " ")
 }
@@ -175,7 +179,8 @@ func renamed(messages []session.Message) []session.Message {
 	return all
 }
 
-// BenchmarkFold folds a session of about twenty megabytes of text for the second time, after some new turns: all of its log is read for the summary.
+// BenchmarkFold folds a session of about twenty megabytes of text for the second time, after some
+// new turns: all of its log is read for the summary.
 func BenchmarkFold(b *testing.B) {
 	names, sessions := recorded(b)
 	var log []session.Message

@@ -1,2 +1,3 @@
-// Package forecast answers: does the engine do online what the lab forecast offline? Its tests play sessions through both.
+// Package forecast tests that the engine does what the lab forecast. Its tests play sessions
+// through both.
 package forecast

@@ -79,8 +79,9 @@ func (s setting) compare(t *testing.T, log session.Session, again int) (triggers
 	return got.triggers
 }
 
-// What the lab forecasts for a session is what an engine does with it as it happens: the same parts are left out before the same requests, folds come
-// where they were foretold, and each request is as large. So it is where another engine takes over in the middle.
+// What the lab forecasts for a session is what an engine does with it as it happens: the same parts
+// are left out before the same requests, folds come where they were foretold, and each request is
+// as large. So it is where another engine takes over in the middle.
 func TestEngine_doesWhatTheLabForecast(t *testing.T) {
 	for _, s := range forecasts {
 		t.Run(s.name, func(t *testing.T) {
@@ -125,7 +126,8 @@ func TestEngine_doesWhatTheLabForecastOnRecordedSessions(t *testing.T) {
 	}
 }
 
-// written is a session of so many steps: an agent reads, edits and tests files, and waits for its user for a minute, sometimes for ten, or for two hours.
+// written is a session of so many steps: an agent reads, edits and tests files, and waits for its
+// user for a minute, sometimes for ten, or for two hours.
 func written(r *rand.Rand, steps int) session.Session {
 	l, disk := ruletest.New(), ruletest.Disk{}
 	words := func(n int) string {

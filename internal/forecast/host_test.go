@@ -36,7 +36,8 @@ type course struct {
 	triggers map[string]int // of the engine's receipts
 }
 
-// foretold is the course that the lab gives, as far as nothing that was left out is needed again: what an agent would have asked for again is not in the log.
+// foretold is the course that the lab gives, as far as nothing that was left out is needed again:
+// what an agent would have asked for again is not in the log.
 func foretold(t *testing.T, trace *lab.Trace, p lab.Setup, terms lab.Terms) (course, int) {
 	t.Helper()
 	out, err := lab.Run(t.Context(), trace, p, lab.Options{Terms: &terms, Detail: true, Summarizer: offline.New()})
@@ -61,7 +62,8 @@ func foretold(t *testing.T, trace *lab.Trace, p lab.Setup, terms lab.Terms) (cou
 	return c, steps
 }
 
-// host is a program around the engine: an agent's loop, with a provider that says what the log says and keeps what it was sent in its cache.
+// host is a program around the engine: an agent's loop, with a provider that says what the log says
+// and keeps what it was sent in its cache.
 type host struct {
 	*testing.T
 	*winnow.Engine
@@ -83,7 +85,8 @@ type piece struct {
 	tokens int
 }
 
-// lived is the course that the engine gives: the first steps of a trace. again opens another engine on the same store before every so many steps, 0 never.
+// lived is the course that the engine gives: the first steps of a trace. again opens another engine
+// on the same store before every so many steps, 0 never.
 func lived(t *testing.T, trace *lab.Trace, settings settings.Settings, m model.Model, steps, again int) course {
 	t.Helper()
 	h := &host{T: t, model: m, base: trace.Base, facts: rule.NewFacts(token.Linear{}), now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}

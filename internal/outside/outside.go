@@ -1,5 +1,5 @@
-// Package outside answers: where do tests find material that is not part of the project? A clone alone passes its tests;
-// with a folder of vectors, recorded sessions and corpora beside it, they check more.
+// Package outside finds test material that is not part of the project. A clone alone passes its
+// tests; with a folder of vectors, recorded sessions and corpora beside it, they check more.
 package outside
 
 import (
@@ -14,7 +14,8 @@ import (
 	"testing"
 )
 
-// Path returns a path below ../shared, seen from the root of the module, and skips the test when it is not there.
+// Path returns a path below ../shared, seen from the root of the module, and skips the test when it
+// is not there.
 func Path(t testing.TB, name ...string) string {
 	t.Helper()
 	root := Root(t)
@@ -65,10 +66,12 @@ func Read(t testing.TB, path string) []byte {
 	return plain
 }
 
-// Sessions are all recorded sessions that are at hand, sorted within each folder; it skips the test when there are none.
+// Sessions are all recorded sessions that are at hand, sorted within each folder; it skips the test
+// when there are none.
 //
-// Folders of recorded HTTP traffic are left out: a request repeats the conversation so far in the words of a protocol, and a stream is a piece of an
-// answer. Neither is a file that a product goes on with, and most are in no format that is read.
+// Folders of recorded HTTP traffic are left out: a request repeats the conversation so far in the
+// words of a protocol, and a stream is a piece of an answer. Neither is a file that a product goes
+// on with, and most are in no format that is read.
 func Sessions(t testing.TB) []string {
 	t.Helper()
 	var found []string
@@ -92,8 +95,9 @@ func Sessions(t testing.TB) []string {
 	return found
 }
 
-// Spoken are those of Sessions in which people and models speak. In the others, of corpus/dev, every word was replaced by one that means nothing, those of
-// the products too: what calls did and printed can be checked there, and no prose.
+// Spoken are those of Sessions in which people and models speak. In the others, of corpus/dev,
+// every word was replaced by one that means nothing, those of the products too: what calls did and
+// printed can be checked there, and no prose.
 func Spoken(t testing.TB) []string {
 	t.Helper()
 	return slices.DeleteFunc(Sessions(t), func(path string) bool { return strings.Contains(filepath.ToSlash(path), "/corpus/dev/") })

@@ -1,25 +1,31 @@
-// Package shelltest is the one table of shell commands that every reader of commands is tested with: the parser, what a call did, what a command may do,
-// what a summary says of it and may say of it, and which commands ask the same question.
+// Package shelltest is the one table of shell commands that every reader of commands is tested
+// with: the parser, what a call did, what a command may do, what a summary says of it and may say
+// of it, and which commands ask the same question.
 package shelltest
 
 // Case is a command and what is to be made of it.
 type Case struct {
 	Command string
-	// Unknown: it cannot be parsed. Then it runs nothing that is known, changes nothing and is asked about.
+	// Unknown: it cannot be parsed. Then it runs nothing that is known, changes nothing and is
+	// asked about.
 	Unknown bool
-	// Runs are the programs that it runs, in order, as call.Invocations names them; Main the one that it is known by.
+	// Runs are the programs that it runs, in order, as call.Invocations names them; Main the one
+	// that it is known by.
 	Runs []string
 	Main string
-	// Files are what it does to files of /repo, in order: "+a" makes a, "~a" edits it, "-a" removes it, "=a" reads it, "a>b" moves it. A "?" at the end: perhaps.
+	// Files are what it does to files of /repo, in order: "+a" makes a, "~a" edits it, "-a" removes
+	// it, "=a" reads it, "a>b" moves it. A "?" at the end: perhaps.
 	Files []string
-	// Looks: it only looks, so that nobody needs to be asked about it in a folder that holds a.go, b.go and sub/c.go.
+	// Looks: it only looks, so that nobody needs to be asked about it in a folder that holds a.go,
+	// b.go and sub/c.go.
 	Looks bool
 	// Removes: a rule that denies "rm" denies it.
 	Removes bool
-	// Asks: it asks for the state of something and does nothing else, so that a newer answer to it stands for an older one.
+	// Asks: it asks for the state of something and does nothing else, so that a newer answer to it
+	// stands for an older one.
 	Asks bool
-	// Says are commands that a summary may claim of it, Unsaid those that it may not: their words stand in it, but in no command that it ran. That the whole
-	// of it was run may be said of each.
+	// Says are commands that a summary may claim of it, Unsaid those that it may not: their words
+	// stand in it, but in no command that it ran. That the whole of it was run may be said of each.
 	Says, Unsaid []string
 }
 

@@ -1,5 +1,5 @@
-// Command size prints how large the program is, one figure a line: `make size`. With -wide it lists the lines that are
-// too wide instead.
+// Command size prints how large the program is, one figure a line: `make size`. With -wide it lists
+// the lines that are too wide instead.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Package soon answers: how long would it have taken if the computer had nothing else to do? It is for tests of what is promised in milliseconds, which run
-// beside others.
+// Package soon measures how long something would have taken on an idle computer. It is for tests of
+// what is promised in milliseconds and that run beside others.
 package soon
 
 import (
@@ -19,9 +19,10 @@ type Watch struct {
 // Start begins now.
 func Start() Watch { return Watch{time.Now(), delayed()} }
 
-// Took is the time since then, without that in which the process could have run and no processor was free. Where the system does not tell that (it does on
-// Linux) it is all of the time. Several threads that waited at once are counted each, so that on a computer with very much to do Took is too short rather than
-// too long; on an idle one it is exact.
+// Took is the time since then, without that in which the process could have run and no processor
+// was free. Where the system does not tell that (it does on Linux) it is all of the time. Several
+// threads that waited at once are counted each, so that on a computer with very much to do Took is
+// too short rather than too long; on an idle one it is exact.
 func (w Watch) Took() time.Duration {
 	return max(0, time.Since(w.began)-max(0, delayed()-w.delayed))
 }

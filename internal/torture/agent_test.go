@@ -24,8 +24,8 @@ import (
 	"github.com/winnowhq/winnow/view"
 )
 
-// An agent is killed at random moments and resumed by the next process, until its work is done. Without -kills it is a handful of times; `make torture`
-// kills 100.
+// An agent is killed at random moments and resumed by the next process, until its work is done.
+// Without -kills it is a handful of times; `make torture` kills 100.
 func TestKilledAgents_finishWithTheSameFiles(t *testing.T) {
 	if testing.Short() {
 		t.Skip("each process does one thing after the other: -short is for the race detector")
@@ -69,7 +69,8 @@ func TestKilledAgents_finishWithTheSameFiles(t *testing.T) {
 	}
 }
 
-// With -torture it is a session of 300 steps and more than a million tokens from tools, in a window of 64,000.
+// With -torture it is a session of 300 steps and more than a million tokens from tools, in a window
+// of 64,000.
 func TestAgent_takesLittleMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short is for the race detector, which takes memory of its own")

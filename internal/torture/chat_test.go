@@ -19,7 +19,8 @@ import (
 	"github.com/winnowhq/winnow/internal/llmtest"
 )
 
-// conversation is winnow chat in a real terminal, doing an errand. The terminal is a server of tmux of its own; the model stands in the test's process.
+// conversation is winnow chat in a real terminal, doing an errand. The terminal is a server of tmux
+// of its own; the model stands in the test's process.
 type conversation struct {
 	t        *testing.T
 	errand   errand
@@ -150,7 +151,8 @@ func TestChat_takesLittleMemory(t *testing.T) {
 	}
 }
 
-// The chat is killed while it works, and goes on in the next process. What is on the screen stands there once, and the work is done once.
+// The chat is killed while it works, and goes on in the next process. What is on the screen stands
+// there once, and the work is done once.
 func TestChat_killedGoesOn(t *testing.T) {
 	c := newConversation(t, 14, 150)
 	pid := c.chat(errandPrompt)

@@ -65,8 +65,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// follow does the operations, and says of each on standard output when it begins and when it is done. The next one does not begin before
-// that was said.
+// follow does the operations, and says of each on standard output when it begins and when it is
+// done. The next one does not begin before that was said.
 func (o orders) follow(ctx context.Context) (err error) {
 	switch {
 	case o.Full:
@@ -126,7 +126,8 @@ func (o orders) follow(ctx context.Context) (err error) {
 	return nil
 }
 
-// The numbers of opening and closing the store, among the numbers of operations. Closing writes the log into the file.
+// The numbers of opening and closing the store, among the numbers of operations. Closing writes the
+// log into the file.
 const (
 	openNumber  = -1
 	closeNumber = -2
@@ -204,7 +205,8 @@ func (p *process) next() (s said, ok bool, err error) {
 	return s, true, err
 }
 
-// killed waits for the end, and reports whether the process was killed; otherwise it ended well or the error says how.
+// killed waits for the end, and reports whether the process was killed; otherwise it ended well or
+// the error says how.
 func (p *process) killed() (bool, error) {
 	err := p.cmd.Wait()
 	if err == nil {

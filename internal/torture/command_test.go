@@ -84,7 +84,8 @@ func (d *desk) run(args ...string) {
 	}
 }
 
-// kill starts a command and kills it within the time that it usually takes. It reports whether it was killed before it ended.
+// kill starts a command and kills it within the time that it usually takes. It reports whether it
+// was killed before it ended.
 func (d *desk) kill(usual time.Duration, args ...string) bool {
 	d.t.Helper()
 	cmd := d.command(args...)
@@ -106,8 +107,8 @@ func (d *desk) kill(usual time.Duration, args ...string) bool {
 	return cmd.ProcessState.ExitCode() == -1
 }
 
-// TestKilledCommands_importAFolder kills `winnow import FOLDER` again and again: every session is in the store whole or not at all, and the next
-// run goes on.
+// TestKilledCommands_importAFolder kills `winnow import FOLDER` again and again: every session is
+// in the store whole or not at all, and the next run goes on.
 func TestKilledCommands_importAFolder(t *testing.T) {
 	d := newDesk(t, 24, 40)
 	ctx := t.Context()
@@ -157,8 +158,9 @@ func TestKilledCommands_importAFolder(t *testing.T) {
 	t.Logf("%d imports killed within %v; %d left some of the sessions, each of them whole", killed, usual.Round(time.Millisecond), partly)
 }
 
-// TestKilledCommands_replaceAFile kills `winnow compact`: a file is the old one or the new one, the original of a file that was replaced is there,
-// and what killed runs left is gone after the next one.
+// TestKilledCommands_replaceAFile kills `winnow compact`: a file is the old one or the new one, the
+// original of a file that was replaced is there, and what killed runs left is gone after the next
+// one.
 func TestKilledCommands_replaceAFile(t *testing.T) {
 	d := newDesk(t, 1, 1200)
 	old, err := os.ReadFile(d.file(0))

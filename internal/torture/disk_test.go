@@ -11,8 +11,9 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// disk stands between SQLite and the operating system, in this process. It counts what SQLite wants to change on disk, and at one
-// of these moments the process dies or the disk fails. There is one, because SQLite has one for the process.
+// disk stands between SQLite and the operating system, in this process. It counts what SQLite wants
+// to change on disk, and at one of these moments the process dies or the disk fails. There is one,
+// because SQLite has one for the process.
 var disk fault
 
 // fault is what happens to the disk, and when.
@@ -91,7 +92,8 @@ func (f *fault) install() (err error) {
 	return err
 }
 
-// happens counts an operation, and returns the code that it ends with, SQLITE_OK when it may go on. half does one half of it.
+// happens counts an operation, and returns the code that it ends with, SQLITE_OK when it may go on.
+// half does one half of it.
 func (f *fault) happens(half, whole func() int32) int32 {
 	n, when := f.seen.Add(1), f.at.Load()
 	how := trouble(f.how.Load())

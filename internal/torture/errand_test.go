@@ -27,8 +27,9 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
-// errand is work that an agent does in a process that is killed, and goes on with in the next: it reads file after file, writes one for each, adds a line
-// to a log with a command and counts on in a third. The model stands in the process that kills.
+// errand is work that an agent does in a process that is killed, and goes on with in the next: it
+// reads file after file, writes one for each, adds a line to a log with a command and counts on in
+// a third. The model stands in the process that kills.
 type errand struct {
 	URL      string           `json:"url"` // of the upstream
 	Protocol llmtest.Protocol `json:"protocol"`
@@ -69,7 +70,8 @@ func (e errand) prepare() error {
 
 func source(i int) string { return fmt.Sprintf("in/%02d.txt", i) }
 
-// work does the errand as far as this process comes. It says "working" when it begins, and "finished" at the end.
+// work does the errand as far as this process comes. It says "working" when it begins, and
+// "finished" at the end.
 func (e errand) work(ctx context.Context, path string) error {
 	kept, err := sqlite.Open(ctx, sqlite.Config{Path: path})
 	if err != nil {
@@ -139,8 +141,9 @@ var (
 	copied = regexp.MustCompile(`(\d+) (lamp\d+)`)
 )
 
-// answer is what the model says. It knows nothing but what stands in the request: after an interruption, a failure and a summary it looks at the files first,
-// and does again what was not done.
+// answer is what the model says. It knows nothing but what stands in the request: after an
+// interruption, a failure and a summary it looks at the files first, and does again what was not
+// done.
 func (e errand) answer(r llmtest.Request) llmtest.Reply {
 	reply := e.decide(r)
 	reply.Delay = 400 * time.Microsecond

@@ -17,8 +17,9 @@ import (
 // base is what was done to the store before the operation that meets a fault.
 var base = []string{"create", "append", "big", "append", "pin", "big", "append", "prune", "big", "append", "import"}
 
-// TestFaultyDisk_atEveryWrite takes the disk away at the first, the second, … the last operation of the disk that each operation of the
-// engine needs: full from there on, one I/O error, I/O errors from there on. Without -torture most of these moments are left out.
+// TestFaultyDisk_atEveryWrite takes the disk away at the first, the second, … the last operation of
+// the disk that each operation of the engine needs: full from there on, one I/O error, I/O errors
+// from there on. Without -torture most of these moments are left out.
 func TestFaultyDisk_atEveryWrite(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing in it happens at the same time: -short is for the race detector")
@@ -61,12 +62,14 @@ func TestFaultyDisk_atEveryWrite(t *testing.T) {
 	}
 }
 
-// faulty is a store that an operation is done to again and again, with a fault of the disk each time at another moment.
+// faulty is a store that an operation is done to again and again, with a fault of the disk each
+// time at another moment.
 type faulty struct {
 	dir  string
 	data []byte // the store before
 	op   op
-	// What it says before and after each change that the operation makes, and after one more append: when the operation failed, and when not.
+	// What it says before and after each change that the operation makes, and after one more
+	// append: when the operation failed, and when not.
 	states       []contents
 	failed, fine contents
 }
@@ -137,7 +140,8 @@ func (f *faulty) next(ctx context.Context, model *replica) (contents, error) {
 	return dump(ctx, model.kept.Store)
 }
 
-// try does the operation with a fault at one operation of the disk. met is false when there are not so many.
+// try does the operation with a fault at one operation of the disk. met is false when there are not
+// so many.
 func (f *faulty) try(ctx context.Context, n int64, how trouble) (met, fine bool, err error) {
 	path := filepath.Join(f.dir, "winnow.db")
 	for _, beside := range []string{"", "-wal", "-shm"} {
@@ -212,7 +216,8 @@ func clear(err error, path string, how trouble) error {
 	return nil
 }
 
-// TestFaultyDisk_whileAStoreIsMade does the same to opening a store: a new one, or one of an older version.
+// TestFaultyDisk_whileAStoreIsMade does the same to opening a store: a new one, or one of an older
+// version.
 func TestFaultyDisk_whileAStoreIsMade(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing in it happens at the same time: -short is for the race detector")
@@ -274,7 +279,8 @@ func TestFaultyDisk_whileAStoreIsMade(t *testing.T) {
 	t.Logf("%d faults", faults)
 }
 
-// TestFaultyDisk_whileAStoreIsClosed does it while the log is written into the file: nothing is lost, whatever fails there.
+// TestFaultyDisk_whileAStoreIsClosed does it while the log is written into the file: nothing is
+// lost, whatever fails there.
 func TestFaultyDisk_whileAStoreIsClosed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing in it happens at the same time: -short is for the race detector")

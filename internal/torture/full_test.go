@@ -41,8 +41,8 @@ func TestFullDisk_ofTheOperatingSystem(t *testing.T) {
 	t.Logf("%s", out)
 }
 
-// fillUp appends until the disk is full, checks that everything but the last append is there, makes room, and goes on. This happens several
-// times, each time with less room left.
+// fillUp appends until the disk is full, checks that everything but the last append is there, makes
+// room, and goes on. This happens several times, each time with less room left.
 func fillUp(ctx context.Context, path string) error {
 	kept, err := sqlite.Open(ctx, sqlite.Config{Path: path})
 	if err != nil {

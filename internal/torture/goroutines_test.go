@@ -22,7 +22,8 @@ import (
 	"github.com/winnowhq/winnow/view"
 )
 
-// TestGoroutines_shareASession lets 32 goroutines do everything there is to one session. It is worth most under -race.
+// TestGoroutines_shareASession lets 32 goroutines do everything there is to one session. It is
+// worth most under -race.
 func TestGoroutines_shareASession(t *testing.T) {
 	each := 6
 	if *long {
@@ -188,7 +189,8 @@ func texts(messages []session.Message) (all []string) {
 	return all
 }
 
-// watch ends the test binary with the stacks of all goroutines when for so long nobody is alive, and it is not called off.
+// watch ends the test binary with the stacks of all goroutines when for so long nobody is alive,
+// and it is not called off.
 func watch(patience time.Duration) (alive, off func()) {
 	timer := time.AfterFunc(patience, func() {
 		pprof.Lookup("goroutine").WriteTo(os.Stderr, 2)

@@ -20,8 +20,8 @@ import (
 	"github.com/winnowhq/winnow/store/sqlite"
 )
 
-// targets are the operations that processes are killed in, with how often one is chosen, and within how many operations of the disk it is
-// usually over.
+// targets are the operations that processes are killed in, with how often one is chosen, and within
+// how many operations of the disk it is usually over.
 var targets = map[string]struct{ weight, disk int }{
 	"append": {6, 40}, "prune": {6, 14}, "compact": {6, 24}, "undo": {6, 10}, "import": {6, 60}, "migrate": {6, 130},
 	"redo": {1, 10}, "update": {1, 20}, "observe": {1, 20}, "restore": {1, 8}, "pin": {1, 8}, "delete": {1, 20}, "close": {2, 40}, "search": {3, 40},
@@ -146,8 +146,8 @@ func (r *round) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// exact tells whether this round kills at chosen operations of the disk, so that it can be run again to the letter; otherwise it kills after a
-// random time.
+// exact tells whether this round kills at chosen operations of the disk, so that it can be run
+// again to the letter; otherwise it kills after a random time.
 func (r *round) exact() bool { return r.seed%2 == 0 }
 
 // kill lets a process do a few operations, kills it in one of a kind, and checks what is left.
@@ -180,7 +180,8 @@ type spoken struct {
 	begun *op // and not done
 }
 
-// start starts a process and kills it in the target: by itself at an operation of the disk, or by us after a random time.
+// start starts a process and kills it in the target: by itself at an operation of the disk, or by
+// us after a random time.
 func (r *round) start(o orders, target op, disk int) (s spoken, err error) {
 	o.Arm = target.N
 	switch {
@@ -321,7 +322,8 @@ func (r *round) check(ctx context.Context, s spoken) error {
 	return nil
 }
 
-// searchable compares what is found in the main session with what is found in a copy of it that was indexed undisturbed.
+// searchable compares what is found in the main session with what is found in a copy of it that was
+// indexed undisturbed.
 func searchable(ctx context.Context, kept *sqlite.Store, path string) error {
 	state, err := kept.State(ctx, mainSession)
 	if err != nil {
@@ -380,8 +382,8 @@ func hits(f store.Found) (parts []string) {
 	return parts
 }
 
-// acknowledged checks, without the model's help, that every message of an acknowledged append is there, in order and its text to the byte
-// unless an update was about it since.
+// acknowledged checks, without the model's help, that every message of an acknowledged append is
+// there, in order and its text to the byte unless an update was about it since.
 func acknowledged(ctx context.Context, w *worker, ops []op) error {
 	log, _, err := w.engine.Session(ctx, w.session)
 	if err != nil {
@@ -417,8 +419,9 @@ func text(p *session.Part) string {
 	return p.Text
 }
 
-// settle finds out how much there is of the operation that was not acknowledged: all of it or nothing, but for observe, which is
-// recording the usage, and then whatever follows from it, each of them whole.
+// settle finds out how much there is of the operation that was not acknowledged: all of it or
+// nothing, but for observe, which is recording the usage, and then whatever follows from it, each
+// of them whole.
 func (r *round) settle(ctx context.Context, begun *op, got contents) error {
 	var states []contents
 	switch {
@@ -496,7 +499,8 @@ func sound(ctx context.Context, path string) error {
 	return nil
 }
 
-// migrate kills a process that brings an older store to the form of this version: an empty file, or one that an earlier version wrote.
+// migrate kills a process that brings an older store to the form of this version: an empty file, or
+// one that an earlier version wrote.
 func (r *round) migrate(ctx context.Context) error {
 	var old []byte
 	var err error

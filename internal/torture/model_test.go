@@ -20,7 +20,8 @@ import (
 	"github.com/winnowhq/winnow/view"
 )
 
-// contents are all that a store says, by session: JSON for people, with a hash of the exact bytes of every text.
+// contents are all that a store says, by session: JSON for people, with a hash of the exact bytes
+// of every text.
 type contents map[string]string
 
 // dump reads all of a store.
@@ -179,7 +180,8 @@ type replica struct {
 	restarted bool // since the last operation
 }
 
-// step is an operation with how many of its changes were kept; all of them with -1. Restarted tells that the engine is a new one from here on.
+// step is an operation with how many of its changes were kept; all of them with -1. Restarted tells
+// that the engine is a new one from here on.
 type step struct {
 	op
 	changes   int
@@ -236,7 +238,8 @@ func (r *replica) scheduled() map[session.Millis]bool {
 	return times
 }
 
-// apply does one operation more, and returns what the store said before it and after each change that it made.
+// apply does one operation more, and returns what the store said before it and after each change
+// that it made.
 func (r *replica) apply(ctx context.Context, o op) (states []contents, result string, err error) {
 	before, err := dump(ctx, r.kept.Store)
 	if err != nil {
@@ -262,7 +265,8 @@ func (r *replica) back(ctx context.Context, changes int) error {
 	return r.replay(ctx)
 }
 
-// recorder is a store in memory that tells what it said after each change, and can stop to take changes.
+// recorder is a store in memory that tells what it said after each change, and can stop to take
+// changes.
 type recorder struct {
 	*memory.Store
 	limit     int // changes that are still taken; -1 is all
@@ -309,8 +313,9 @@ func (r *recorder) SetSource(ctx context.Context, id string, s store.Source) err
 	return r.change(ctx, func() error { return r.Store.SetSource(ctx, id, s) })
 }
 
-// coherent checks what holds in every session whatever was done to it, without knowing what that was: no half pivot, no mark without its
-// receipt, and a view that a provider takes. scheduled are the times at which a marker was queued: such a one may stay without a summary.
+// coherent checks what holds in every session whatever was done to it, without knowing what that
+// was: no half pivot, no mark without its receipt, and a view that a provider takes. scheduled are
+// the times at which a marker was queued: such a one may stay without a summary.
 func coherent(ctx context.Context, e *winnow.Engine, id string, scheduled map[session.Millis]bool) error {
 	log, state, err := e.Session(ctx, id)
 	if err != nil {

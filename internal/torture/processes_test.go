@@ -17,7 +17,8 @@ import (
 // together is what processes do at the same time.
 var together = []string{"append", "append", "append", "append", "update", "observe", "prune", "compact", "undo", "redo", "restore", "pin", "import", "search", "keep", "fork", "rename", "dismiss"}
 
-// TestProcesses_shareAStore lets processes work on one session, and on one each, while others that do so are killed.
+// TestProcesses_shareAStore lets processes work on one session, and on one each, while others that
+// do so are killed.
 func TestProcesses_shareAStore(t *testing.T) {
 	each := 25
 	if *long {
@@ -85,12 +86,14 @@ func share(t *testing.T, same bool, each int) error {
 	}
 	for i := range processes {
 		for kind, n := range results[i].busy {
-			// A compaction that comes too late is told so, and so is who loses against the others eight times in a row.
+			// A compaction that comes too late is told so, and so is who loses against the others
+			// eight times in a row.
 			if kind != "compact" && kind != "observe" {
 				t.Errorf("process %d: %s was told %d times that the session is busy", i, kind, n)
 			}
 		}
-		// workers[0] was there all the time, the others look at it now: all see every message, in the same order.
+		// workers[0] was there all the time, the others look at it now: all see every message, in
+		// the same order.
 		if err := acknowledged(ctx, workers[i], results[i].appended); err != nil {
 			t.Errorf("process %d: %v", i, err)
 		}

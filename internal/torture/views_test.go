@@ -8,7 +8,8 @@ import (
 	"github.com/winnowhq/winnow/store/memory"
 )
 
-// TestViews_areThoseOfAFreshEngine: an engine that was there all the time shows what one shows that reads the store now.
+// TestViews_areThoseOfAFreshEngine: an engine that was there all the time shows what one shows that
+// reads the store now.
 func TestViews_areThoseOfAFreshEngine(t *testing.T) {
 	ctx := t.Context()
 	seeds := uint64(4)

@@ -22,7 +22,8 @@ import (
 	"github.com/winnowhq/winnow/token"
 )
 
-// op is one operation on a store. What it does follows from its number, the seed, and what is in the store.
+// op is one operation on a store. What it does follows from its number, the seed, and what is in
+// the store.
 type op struct {
 	N    int    `json:"n"`
 	Kind string `json:"kind"`
@@ -41,7 +42,8 @@ var prelude = map[string][]string{
 	"keep": {"append"}, "fork": {"big", "append", "keep", "keep", "compact", "append"}, "dismiss": {"append", "append"}, "undismiss": {"append", "dismiss"}, "publish": {"big", "append"}, "aside": {"import"},
 }
 
-// worker does operations through the engine, the same ones for the same seed: in the process that is killed, and in the model.
+// worker does operations through the engine, the same ones for the same seed: in the process that
+// is killed, and in the model.
 type worker struct {
 	seed    uint64
 	session string // that most operations are about
@@ -64,7 +66,8 @@ func newWorker(seed uint64, kept store.Store) (*worker, error) {
 	return w, err
 }
 
-// configOf is the configuration of an engine with so little room that there is always something to prune and to fold.
+// configOf is the configuration of an engine with so little room that there is always something to
+// prune and to fold.
 func configOf(seed uint64, kept store.Store) winnow.Config {
 	settings := settings.Default()
 	settings.Policy = []string{"balanced", "balanced", "classic", "aggressive"}[seed%4]
@@ -82,8 +85,9 @@ func configOf(seed uint64, kept store.Store) winnow.Config {
 	}
 }
 
-// waitedFor is a summariser that passes for one that takes its time, so that summaries are prepared, and that costs something where it is to, so that this comes with
-// the change. It writes the same for the same log.
+// waitedFor is a summariser that passes for one that takes its time, so that summaries are
+// prepared, and that costs something where it is to, so that this comes with the change. It writes
+// the same for the same log.
 type waitedFor struct {
 	pivot.Summarizer
 	costs bool // a fold that fails then records what it cost all the same
@@ -278,7 +282,8 @@ func (w *worker) run(ctx context.Context, o op, r *rand.Rand) error {
 	return nil
 }
 
-// aside imports a session under the id of another one that was imported before, which goes on under another id, with the file that it was found in.
+// aside imports a session under the id of another one that was imported before, which goes on under
+// another id, with the file that it was found in.
 func (w *worker) aside(ctx context.Context, o op, r *rand.Rand) error {
 	list, err := w.store.List(ctx)
 	if err != nil {
@@ -310,7 +315,8 @@ func appended(o op, r *rand.Rand) []session.Message {
 	return someMessages(o.N, r, 1+r.IntN(6), 200+r.IntN(3000))
 }
 
-// someMessages are messages of a conversation: a request, calls with results of about so many bytes, an answer.
+// someMessages are messages of a conversation: a request, calls with results of about so many
+// bytes, an answer.
 func someMessages(n int, r *rand.Rand, count, size int) []session.Message {
 	all := make([]session.Message, count)
 	for i := range all {
@@ -340,7 +346,8 @@ func someMessages(n int, r *rand.Rand, count, size int) []session.Message {
 	return all
 }
 
-// someText is text of up to twice so many bytes. A fifth of it was seen before, so that contents are shared.
+// someText is text of up to twice so many bytes. A fifth of it was seen before, so that contents
+// are shared.
 func someText(r *rand.Rand, size int) string {
 	if r.IntN(5) == 0 {
 		return strings.Repeat("the same text again\n", size/20+1)

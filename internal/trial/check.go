@@ -70,7 +70,8 @@ func (c *Case) look(t TB) store.State {
 	return state
 }
 
-// show takes the session as it is now for what it must be where nothing is folded, and where a fold is undone.
+// show takes the session as it is now for what it must be where nothing is folded, and where a fold
+// is undone.
 func (c *Case) show(t TB) {
 	t.Helper()
 	c.before = state(t, c.Engine, c.ID)
@@ -85,7 +86,8 @@ func (c *Case) still(t TB, what string) {
 	}
 }
 
-// Check holds what must hold whatever the provider did: the session is as it was or folded, and each request is counted once.
+// Check holds what must hold whatever the provider did: the session is as it was or folded, and
+// each request is counted once.
 func (c *Case) Check(t TB, e ending) {
 	t.Helper()
 	c.events.Close()
@@ -119,7 +121,8 @@ func (c *Case) Check(t TB, e ending) {
 	}
 }
 
-// checkFolded holds that a fold added a marker with its summary and changed nothing else, and that it can be taken back.
+// checkFolded holds that a fold added a marker with its summary and changed nothing else, and that
+// it can be taken back.
 func (c *Case) checkFolded(t TB, r *pivot.Receipt, log []session.Message, state store.State) {
 	t.Helper()
 	if len(log) < len(c.log) || !bytes.Equal(encode(t, c.log), encode(t, log[:len(c.log)])) {
@@ -198,8 +201,8 @@ func (c *Case) checkTail(t TB, r *pivot.Receipt, shown []session.Message) {
 	}
 }
 
-// checkMoney holds that every request is recorded once, for what the provider reported, at the model's prices, and that those are in vain of which nothing
-// came.
+// checkMoney holds that every request is recorded once, for what the provider reported, at the
+// model's prices, and that those are in vain of which nothing came.
 func (c *Case) checkMoney(t TB, e ending, spent []store.Spend) {
 	t.Helper()
 	bills := c.bills()[c.spent:]

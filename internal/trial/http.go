@@ -11,7 +11,8 @@ import (
 	"github.com/winnowhq/winnow/model"
 )
 
-// HTTP is an upstream on loopback that speaks a wire format, asked through the client of that provider.
+// HTTP is an upstream on loopback that speaks a wire format, asked through the client of that
+// provider.
 type HTTP struct{ Protocol llmtest.Protocol }
 
 // wire are our faults as the upstream has them.

@@ -63,7 +63,8 @@ const (
 	goodWords    = "Change the parser."
 )
 
-// play is the provider of one case: it strikes once at its stage, or always where that is what the stage is.
+// play is the provider of one case: it strikes once at its stage, or always where that is what the
+// stage is.
 type play struct {
 	stage Stage
 	fault Fault

@@ -28,8 +28,9 @@ import (
 
 // Suite runs every fault at every stage.
 type Suite struct {
-	// Upstreams are the providers that are asked, by their names. Each of them meets every fault at the first stages of Stages, those at which a client is asked in
-	// another form or again; at the others, which differ in what the engine does, they take turns.
+	// Upstreams are the providers that are asked, by their names. Each of them meets every fault at
+	// the first stages of Stages, those at which a client is asked in another form or again; at the
+	// others, which differ in what the engine does, they take turns.
 	Upstreams map[string]Upstream
 	// Turns has them take turns at all stages.
 	Turns bool
@@ -37,9 +38,11 @@ type Suite struct {
 	Faults []Fault
 	// Strict forbids the engine to fall back to the offline summariser; nil leaves these cases out.
 	Strict func(*winnow.Engine)
-	// Retry is put around the client: with it a failure that passes must end in a summary by the model all the same. nil for nothing.
+	// Retry is put around the client: with it a failure that passes must end in a summary by the
+	// model all the same. nil for nothing.
 	Retry func(llm.Client) llm.Client
-	// Model is asked; zero takes p/m with a window of 200,000 tokens. Where the session is to be too long the window is smaller.
+	// Model is asked; zero takes p/m with a window of 200,000 tokens. Where the session is to be
+	// too long the window is smaller.
 	Model model.Model
 }
 
@@ -233,8 +236,8 @@ func (s Suite) run(t *testing.T, u Upstream, stage Stage, fault Fault, strict bo
 	return p.struck > 0
 }
 
-// Check holds that whatever a provider answers, in whatever order, and whenever it is stopped, the session is as it was or folded and each
-// request is counted.
+// Check holds that whatever a provider answers, in whatever order, and whenever it is stopped, the
+// session is as it was or folded and each request is counted.
 func (s Suite) Check(t *testing.T, u Upstream) {
 	rapid.Check(t, func(t *rapid.T) {
 		stage := rapid.SampledFrom([]Stage{Aligned, Plain, Piece}).Draw(t, "stage")

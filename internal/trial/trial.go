@@ -1,5 +1,6 @@
-// Package trial answers: what becomes of a compaction when the provider fails? It has the list of what a provider may do wrong, the stages at
-// which it may do so, and what must have come of it. It runs over any client: a scripted one, or a real one over HTTP.
+// Package trial tests what becomes of a compaction if the provider fails. It has the list of what a
+// provider may do wrong, the stages at which it may do so, and what must have come of it. It runs
+// over any client: a scripted one, or a real one over HTTP.
 package trial
 
 import (
@@ -80,8 +81,9 @@ type TB interface {
 
 // Upstream is a provider that does as it is told.
 type Upstream interface {
-	// Client returns a client that asks for m. For each request that arrives script is called with everything that stands in it as text
-	// (JSON will do), and says what to do. bills tells what was reported of each that arrived, oldest first.
+	// Client returns a client that asks for m. For each request that arrives script is called with
+	// everything that stands in it as text (JSON will do), and says what to do. bills tells what
+	// was reported of each that arrived, oldest first.
 	Client(t TB, m model.Model, script func(body string) Reply) (client llm.Client, bills func() []Bill)
 }
 

@@ -1,6 +1,7 @@
-// Package workday answers: what does a recorded session look like, by the hundred? It makes up sessions of a coding agent, of any number and length, the same
-// each time for one seed, for measurements on logs that belong to nobody: files read whole and in pieces and read again, edits that quote what was
-// read, searches, tests that fail and pass, answers that name what was found.
+// Package workday makes up sessions of a coding agent, of any number and length, the same each time
+// for one seed, for measurements on logs that belong to nobody: files read whole and in pieces and
+// read again, edits that quote what was read, searches, tests that fail and pass, answers that name
+// what was found.
 package workday
 
 import (
@@ -15,7 +16,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Steps and Tokens are about what the sessions of Make have on the average where a day has so many steps.
+// Steps and Tokens are about what the sessions of Make have on the average where a day has so many
+// steps.
 const (
 	Steps  = 200
 	Tokens = 180_000

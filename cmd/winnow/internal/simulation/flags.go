@@ -1,5 +1,5 @@
-// Package simulation prepares a replay and writes what it found: the policies and sweeps to compare, the
-// sessions to replay, the documents, and the advice.
+// Package simulation prepares a replay and writes what it found: the policies and sweeps to
+// compare, the sessions to replay, the documents, and the advice.
 package simulation
 
 import (

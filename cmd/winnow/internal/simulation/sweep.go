@@ -66,7 +66,7 @@ func sweptValue(key string, value float64) (string, error) {
 	case key == "compaction.threshold":
 		return number, nil
 	case !ok:
-		return "", fmt.Errorf("there is no setting %q; `winnow config` lists them", key)
+		return "", fmt.Errorf("unknown setting %q; `winnow config` lists them", key)
 	case !decides(key) || was.Kind() != '0' && key != "compaction.reserved" && key != "compaction.keep":
 		return "", fmt.Errorf("%s is not a number that a policy uses; compaction.threshold, compaction.protect "+
 			"and strategies.balancedPruning.idleSteps are", key)
