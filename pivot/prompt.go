@@ -41,7 +41,7 @@ const instruction = "" +
 	"Quote the user's constraints word for word. Answer with the notes only."
 
 const updateInstruction = "" +
-	"Earlier notes are at the beginning of the conversation above. Write the notes anew so that they replace " +
+	"Earlier notes stand at the beginning of the conversation above. Write the notes anew so that they replace " +
 	"them: keep what still holds, change what has changed, move what was finished from \"In progress\" to " +
 	"\"Done\", and drop nothing that the user asked for. Do not summarise the earlier notes; carry their facts " +
 	"forward. What is struck through in them as unconfirmed occurs nowhere in the conversation: leave it out.\n\n"
