@@ -20,7 +20,7 @@ const SystemPrompt = "" +
 // aligned comes before the instruction if a request extends the conversation itself, because the
 // conversation's tools are offered then.
 const aligned = "" +
-	"This is not part of the task. Do not call tools, although they are offered, and do not continue the task: " +
+	"This is no part of the task. Do not call tools, although they are offered, and do not continue the task: " +
 	"answer with the notes, as text."
 
 // Aligned returns the final user message of a request that extends the conversation: the system
