@@ -20,7 +20,7 @@ const SystemPrompt = "" +
 // aligned comes before the instruction if a request extends the conversation itself, because the
 // conversation's tools are offered then.
 const aligned = "" +
-	"This is not part of the task. Do not call tools, although they are offered, and do not continue the task: " +
+	"This is no part of the task. Do not call tools, although they are offered, and do not continue the task: " +
 	"answer with the notes, as text."
 
 // Aligned returns the final user message of a request that extends the conversation: the system
@@ -41,7 +41,7 @@ const instruction = "" +
 	"Quote the user's constraints word for word. Answer with the notes only."
 
 const updateInstruction = "" +
-	"Earlier notes are at the beginning of the conversation above. Write the notes anew so that they replace " +
+	"Earlier notes stand at the beginning of the conversation above. Write the notes anew so that they replace " +
 	"them: keep what still holds, change what has changed, move what was finished from \"In progress\" to " +
 	"\"Done\", and drop nothing that the user asked for. Do not summarise the earlier notes; carry their facts " +
 	"forward. What is struck through in them as unconfirmed occurs nowhere in the conversation: leave it out.\n\n"
