@@ -52,7 +52,6 @@ var siblings = map[string]string{
 	"call shell":                          "the commands of a text",
 	"token/* token":                       "kinds of counters",
 	"wire/* wire":                         "what the protocols share",
-	"wire/openaichat wire/sse":            "the last event of a stream",
 	"wire/responses wire/openaichat":      "the two share the shape of arguments",
 	"agent/* agent":                       "its tools are the loop's",
 	"agent/tools agent/permission":        "what a call may do",

@@ -26,7 +26,6 @@ import (
 	wiregemini "github.com/winnowhq/winnow/wire/gemini"
 	wirechat "github.com/winnowhq/winnow/wire/openaichat"
 	wireresponses "github.com/winnowhq/winnow/wire/responses"
-	"github.com/winnowhq/winnow/wire/sse"
 )
 
 // said is an answer as both sides can tell it.
@@ -66,7 +65,7 @@ func ours(t *testing.T, recorded []byte, open func(func(string)) wire.Stream) sa
 	t.Helper()
 	heard := ""
 	stream := open(func(text string) { heard += text })
-	for events := sse.NewReader(bytes.NewReader(recorded)); ; {
+	for events := wire.NewEventReader(bytes.NewReader(recorded)); ; {
 		e, err := events.Next()
 		if errors.Is(err, io.EOF) {
 			break

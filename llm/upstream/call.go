@@ -16,7 +16,6 @@ import (
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/wire"
-	"github.com/winnowhq/winnow/wire/sse"
 )
 
 // maxRefusal is how much of a refusal is read: it says what it has to say at once.
@@ -72,7 +71,7 @@ func (c *call) receive(response *http.Response, stream wire.Stream) {
 	if !c.streams(body) {
 		return
 	}
-	events := sse.NewReader(body)
+	events := wire.NewEventReader(body)
 	for c.ctx.Err() == nil && c.failure == nil {
 		event, err := events.Next()
 		if err != nil {
@@ -159,9 +158,9 @@ func (c *call) streams(body *bufio.Reader) bool {
 }
 
 // good reports whether an event is a piece of an answer. Reports of errors and damage end the call.
-func (c *call) good(e *sse.Event) bool {
-	if strings.HasPrefix(string(e.Data[:min(len(e.Data), len(sse.Done))]), sse.Done) {
-		e.Data = []byte(sse.Done)
+func (c *call) good(e *wire.Event) bool {
+	if strings.HasPrefix(string(e.Data[:min(len(e.Data), len(wire.Done))]), wire.Done) {
+		e.Data = []byte(wire.Done)
 		return true
 	}
 	if !jsontext.Value(e.Data).IsValid(session.ReadOptions()) || wire.ValueOf(e.Data).Kind() != '{' {
@@ -177,10 +176,10 @@ func (c *call) good(e *sse.Event) bool {
 
 // broke notes why reading ended.
 func (c *call) broke(err error) {
-	var not *sse.NotEventsError
+	var not *wire.NotEventsError
 	switch {
 	case errors.Is(err, io.EOF):
-	case errors.Is(err, sse.ErrEndless):
+	case errors.Is(err, wire.ErrEndless):
 		c.fail(llm.Endless, err.Error())
 	case errors.As(err, &not):
 		c.fail(llm.Garbage, err.Error())

@@ -6,7 +6,6 @@ import (
 
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/wire"
-	"github.com/winnowhq/winnow/wire/sse"
 )
 
 // Stream puts an answer together from its events. hear is called with each piece of text as it
@@ -31,7 +30,7 @@ type growing struct {
 }
 
 func (s *stream) Take(event []byte) (last bool) {
-	if string(event) == sse.Done {
+	if string(event) == wire.Done {
 		if s.reason == "" { // some servers say that the answer is complete, but not why
 			s.reason = "stop"
 		}

@@ -1,5 +1,4 @@
-// Package sse reads the server-sent events in which providers stream their answers.
-package sse
+package wire
 
 import (
 	"bufio"
@@ -37,17 +36,17 @@ type Event struct {
 	Data []byte // several lines of data are joined by spaces: a line break between JSON tokens is white space
 }
 
-// Reader reads events. Comments, empty events and fields that say nothing about the data are passed
+// EventReader reads events. Comments, empty events and fields that say nothing about the data are passed
 // over.
-type Reader struct{ lines *bufio.Reader }
+type EventReader struct{ lines *bufio.Reader }
 
-// NewReader returns a reader of the events in r.
-func NewReader(r io.Reader) *Reader { return &Reader{bufio.NewReader(r)} }
+// NewEventReader returns a reader of the events in r.
+func NewEventReader(r io.Reader) *EventReader { return &EventReader{bufio.NewReader(r)} }
 
 // Next returns the next event. At the end of the stream the error is io.EOF. An event that the end
 // of the stream cuts off does not count, unless its data is whole: some servers omit the line
 // breaks after the last event.
-func (r *Reader) Next() (Event, error) {
+func (r *EventReader) Next() (Event, error) {
 	var e Event
 	for {
 		line, err := r.line()
@@ -103,7 +102,7 @@ func (e Event) cut(line []byte, err error) (Event, error) {
 
 // line reads a line without its end. If the stream ends first, the beginning of the line comes with
 // the error.
-func (r *Reader) line() ([]byte, error) {
+func (r *EventReader) line() ([]byte, error) {
 	var line []byte
 	for {
 		piece, err := r.lines.ReadSlice('\n')

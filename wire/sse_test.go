@@ -1,4 +1,4 @@
-package sse
+package wire
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ import (
 
 // read reads all events, each as "name data".
 func read(text io.Reader) (events []string, err error) {
-	for r := NewReader(text); ; {
+	for r := NewEventReader(text); ; {
 		e, err := r.Next()
 		if err != nil {
 			return events, err
