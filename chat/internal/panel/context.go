@@ -3,6 +3,7 @@ package panel
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -76,7 +77,7 @@ func NewContext(ctx context.Context, e *winnow.Engine, id string, s draw.Style) 
 	p := &contextPanel{ctx: ctx, engine: e, id: id, style: s, open: map[string]bool{},
 		explained: map[string]*explained{}}
 	p.busy = true
-	return p, func() tea.Msg { return p.read(func() { p.busy = false }) }
+	return p, func() tea.Msg { return p.read(nil, func() { p.busy = false }) }
 }
 
 func (p *contextPanel) Title() string { return "Context" }
@@ -89,12 +90,17 @@ func (p *contextPanel) Keys() string {
 }
 
 // read looks at the session, and then says what was done before. It runs beside the program and
-// touches nothing that is drawn.
-func (p *contextPanel) read(then func()) panelRead {
+// touches nothing that is drawn. The named parts are explained again.
+func (p *contextPanel) read(again []string, then func()) panelRead {
 	var g report.Gauge
 	all, err := winnow.Look(p.ctx, p.engine, p.id, report.Parts)
 	if err == nil {
 		g, err = winnow.Look(p.ctx, p.engine, p.id, report.Measure)
+	}
+	fresh := map[string]*explained{}
+	for _, part := range again {
+		x, err := winnow.Look(p.ctx, p.engine, p.id, report.Explain(part))
+		fresh[part] = &explained{x: x, err: err}
 	}
 	return panelRead{p, func() {
 		p.loaded, p.failed = true, err
@@ -108,7 +114,12 @@ func (p *contextPanel) read(then func()) panelRead {
 				p.parts = append(p.parts, x)
 			}
 		}
-		clear(p.explained) // it may be another now
+		for part, x := range p.explained {
+			if fresh[part] == nil {
+				fresh[part] = x // it was opened meanwhile
+			}
+		}
+		p.explained = fresh
 		p.arrange(p.chosen())
 	}}
 }
@@ -118,7 +129,8 @@ func (p *contextPanel) Update(msg tea.Msg) (Panel, tea.Cmd) {
 	case WindowChanged:
 		if msg.ID == p.id && !p.busy && !p.reading {
 			p.reading = true
-			return p, func() tea.Msg { return p.read(func() { p.reading = false }) }
+			again := p.shown()
+			return p, func() tea.Msg { return p.read(again, func() { p.reading = false }) }
 		}
 	case tea.PasteMsg:
 		if p.paste(msg.Content) {
@@ -178,6 +190,9 @@ func (p *contextPanel) explain() tea.Cmd {
 		return panelRead{p, func() { p.explained[part] = &explained{x: x, err: err} }}
 	}
 }
+
+// shown are the parts that are explained.
+func (p *contextPanel) shown() []string { return slices.Collect(maps.Keys(p.explained)) }
 
 func (p *contextPanel) View(width, height int) []string {
 	if !p.loaded {

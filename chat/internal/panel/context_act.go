@@ -41,11 +41,12 @@ func (p *contextPanel) act(do func(ctx context.Context, row contextRow) (did dee
 // begin does something beside the program, and reads the window again.
 func (p *contextPanel) begin(do func(ctx context.Context) (what string, did *deed, err error)) tea.Cmd {
 	p.busy = true
+	again := p.shown()
 	return func() tea.Msg {
 		before := sizeOf(p.ctx, p.engine, p.id)
 		what, did, err := do(p.ctx)
 		what += effect(sizeOf(p.ctx, p.engine, p.id) - before)
-		return p.read(func() {
+		return p.read(again, func() {
 			if did != nil {
 				what += " · u takes it back"
 				p.done = append(p.done, *did)

@@ -175,6 +175,15 @@ func TestContextPanel_saysWhyAnActionCannotBe(t *testing.T) {
 	}
 }
 
+// A part that is open stays open when the session changes, and is explained anew.
+func TestContextPanel_anOpenPartStaysExplained(t *testing.T) {
+	s := newScene(t).worked().context().press("/vet", "enter", "enter")
+	s.runs(choose(WindowChanged{s.id}))
+	if look := s.look(80, 24); !strings.Contains(look, "tokens in the log") {
+		t.Errorf("the open part is not explained any more:\n%s", look)
+	}
+}
+
 func TestContextPanel_opensAPart(t *testing.T) {
 	s := newScene(t).worked().context().press("/vet", "enter", "enter")
 	look := s.look(80, 24)
