@@ -278,7 +278,7 @@ func showCompaction(a *cli.App, s *source.Session, before, after report.Report, 
 	switch notes := strings.Join(doc.Receipt.Notes, "\n"); doc.Receipt.Kind {
 	case pivot.Pinning:
 		a.Printf("%s pinned, and shown to the model from now on; %s\n",
-			cli.Plural(len(f.pins), "text is", "texts are"), notes)
+			quantity.Plural(len(f.pins), "text is", "texts are"), notes)
 		a.Printf("The view: %s → %s tokens\n", quantity.Number(doc.TokensBefore), quantity.Number(doc.TokensAfter))
 	case pivot.Pruning:
 		a.Paint().Pruning(after, doc.Receipt, s.Title())

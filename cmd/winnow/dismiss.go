@@ -8,6 +8,7 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 )
@@ -114,5 +115,5 @@ func showDismissal(a *cli.App, doc dismissal) {
 		}
 		a.Printf("%4d  %s%s\n", c.Number, rule.Shorten(c.Text, 160), note)
 	}
-	a.Printf("%s carried over by every compaction.\n", cli.Plural(inForce, "instruction is", "instructions are"))
+	a.Printf("%s carried over by every compaction.\n", quantity.Plural(inForce, "instruction is", "instructions are"))
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/inplace"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/visible"
 )
 
@@ -93,13 +94,13 @@ func tellDiagnosis(a *cli.App, doc diagnosis) error {
 			a.Printf("%s\n", visible.Text(fmt.Sprintf("%v has the session open now", p)))
 		}
 		if doc.Healthy {
-			a.Printf("Nothing is wrong; %s checked\n", cli.Plural(doc.Originals, "original was", "originals were"))
+			a.Printf("Nothing is wrong; %s checked\n", quantity.Plural(doc.Originals, "original was", "originals were"))
 		}
 	}); err != nil {
 		return err
 	}
 	if !doc.Healthy {
-		return cli.Incomplete(cli.Plural(len(doc.Findings), "finding", "findings"))
+		return cli.Incomplete(quantity.Plural(len(doc.Findings), "finding", "findings"))
 	}
 	return nil
 }
@@ -169,13 +170,13 @@ func damageOf(read *format.Document, path, name string) (found []finding) {
 		damaged = damaged[:n-1]
 		found = append(found, finding{Code: tornLine, Path: path, Line: d.Line,
 			What: fmt.Sprintf("the last line, %d, is incomplete: %s without a line break", d.Line,
-				cli.Plural(d.Bytes, "byte", "bytes")),
+				quantity.Plural(d.Bytes, "byte", "bytes")),
 			Do: "if an agent is writing it, look again; " +
 				"otherwise its writer was killed, and the product skips the line"})
 	}
 	if n := len(damaged); n > 0 {
 		found = append(found, finding{Code: damagedLines, Path: path, Line: damaged[0].Line,
-			What: fmt.Sprintf("%s cannot be read, the first in line %d: %s", cli.Plural(n, "piece", "pieces"),
+			What: fmt.Sprintf("%s cannot be read, the first in line %d: %s", quantity.Plural(n, "piece", "pieces"),
 				damaged[0].Line, damaged[0].Reason),
 			Do: "they are kept as they are; winnow inspect " + name + " lists them"})
 	}
@@ -195,8 +196,8 @@ func missingLines(o inplace.Original, data []byte) ([]finding, error) {
 	if lines == 0 && torn == 0 {
 		return nil, nil
 	}
-	has := cli.Plural(lines, "line", "lines")
-	switch incomplete := cli.Plural(int(torn), "byte", "bytes") + " of an incomplete line"; {
+	has := quantity.Plural(lines, "line", "lines")
+	switch incomplete := quantity.Plural(int(torn), "byte", "bytes") + " of an incomplete line"; {
 	case lines == 0:
 		has = incomplete
 	case torn > 0:

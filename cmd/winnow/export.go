@@ -10,6 +10,7 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/output"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
+	"github.com/winnowhq/winnow/quantity"
 )
 
 // exported is the JSON document of export.
@@ -66,7 +67,7 @@ func runExport(ctx context.Context, a *cli.App, src string, out output.Target) e
 	}
 	if out.Masked > 0 && !a.Quiet && !a.JSON {
 		fmt.Fprintf(a.Err, "%s masked; --secrets keep writes them\n",
-			cli.Plural(out.Masked, "secret was", "secrets were"))
+			quantity.Plural(out.Masked, "secret was", "secrets were"))
 	}
 	if path == "-" {
 		return s.Done()

@@ -77,7 +77,7 @@ func showOriginal(a *cli.App, o inplace.Original) {
 	case o.Linked:
 		state = "; the replacement was broken off, this is the file itself"
 	case o.Grown > 0:
-		state = fmt.Sprintf("; %s more since, see winnow doctor %s", cli.Plural(int(o.Grown), "byte", "bytes"),
+		state = fmt.Sprintf("; %s more since, see winnow doctor %s", quantity.Plural(int(o.Grown), "byte", "bytes"),
 			cli.ShellWord(o.Source))
 	}
 	a.Printf("%s  %-8s %12s  %s%s\n  %s\n", dated(o), visible.Text(o.Command),
@@ -160,7 +160,7 @@ func runOriginalsPrune(a *cli.App, p inplace.Pruning) error {
 		if p.Dry {
 			word = "would be removed"
 		}
-		a.Printf("%s, %s bytes, %s\n", cli.Plural(len(removed), "original", "originals"),
+		a.Printf("%s, %s bytes, %s\n", quantity.Plural(len(removed), "original", "originals"),
 			quantity.Number(int(doc.Bytes)), word)
 	}); err != nil {
 		return err

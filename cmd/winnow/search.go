@@ -188,7 +188,7 @@ func runSearch(ctx context.Context, a *cli.App, q store.Search) error {
 	if len(doc.Hits) == 0 {
 		reason := fmt.Sprintf("%q is nowhere in what is stored", q.Words)
 		if doc.Behind > 0 {
-			reason += fmt.Sprintf("; %s not searched", cli.Plural(doc.Behind, "message was", "messages were"))
+			reason += fmt.Sprintf("; %s not searched", quantity.Plural(doc.Behind, "message was", "messages were"))
 		}
 		return cli.Nothing(reason)
 	}
@@ -302,10 +302,10 @@ func showHits(a *cli.App, doc searched) {
 		_ = a.Out.Spans(append(snippet, paint("", h.Snippet[at:]+"\n"))...)
 	}
 	if doc.Total > len(doc.Hits) {
-		a.Printf("\n%s of %s; --limit shows more\n", quantity.Number(len(doc.Hits)), cli.Plural(doc.Total, "hit", "hits"))
+		a.Printf("\n%s of %s; --limit shows more\n", quantity.Number(len(doc.Hits)), quantity.Plural(doc.Total, "hit", "hits"))
 	}
 	if doc.Behind > 0 && len(doc.Hits) > 0 {
 		a.Printf("\n%s not searched: the store cannot be written now, and its index lacks them\n",
-			cli.Plural(doc.Behind, "message was", "messages were"))
+			quantity.Plural(doc.Behind, "message was", "messages were"))
 	}
 }

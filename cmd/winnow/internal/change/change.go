@@ -112,17 +112,17 @@ func (d *Document) show(a *cli.App) {
 	case d.kind == pivot.Pinning:
 		a.Printf("The pin is %s.\n", d.Did)
 	case d.kind == pivot.Restoring && d.Did != "restored":
-		a.Printf("The restore of %s is %s.\n", cli.Plural(len(d.Parts), "part", "parts"), d.Did)
+		a.Printf("The restore of %s is %s.\n", quantity.Plural(len(d.Parts), "part", "parts"), d.Did)
 	case d.Marker != "":
 		a.Printf("The compaction %s is %s.\n", d.Marker, d.Did)
 	case d.Did == "unpinned":
 		a.Printf("Unpinned.\n")
 	default:
-		a.Printf("%s %s.\n", cli.Plural(len(d.Parts), "part is", "parts are"), d.Did)
+		a.Printf("%s %s.\n", quantity.Plural(len(d.Parts), "part is", "parts are"), d.Did)
 	}
 	if n := len(d.Quoted); n > 0 && d.Did == "restored" {
 		a.Printf("%s quoted behind the summary that stands for it.\n",
-			cli.Plural(n, "folded part is", "folded parts are"))
+			quantity.Plural(n, "folded part is", "folded parts are"))
 	}
 	sayView(a, d.TokensBefore, d.TokensAfter)
 	if d.Output != "" {
@@ -224,7 +224,7 @@ func refusals(targets []edit.Target) string {
 	if len(lines) == 0 {
 		return ""
 	}
-	return cli.Plural(len(lines), "target was", "targets were") + " refused:\n  " + strings.Join(lines, "\n  ")
+	return quantity.Plural(len(lines), "target was", "targets were") + " refused:\n  " + strings.Join(lines, "\n  ")
 }
 
 func (d *ByHandDocument) show(a *cli.App, s *source.Session) {

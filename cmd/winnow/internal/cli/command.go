@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/winnowhq/winnow/quantity"
 )
 
 // Exactly accepts n arguments, which what names.
@@ -15,7 +17,7 @@ func Between(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < least || most >= 0 && len(args) > most {
 			return Usage("winnow %s takes %s, not %s; see winnow %s --help", cmd.Name(), what,
-				Plural(len(args), "argument", "arguments"), cmd.Name())
+				quantity.Plural(len(args), "argument", "arguments"), cmd.Name())
 		}
 		return nil
 	}

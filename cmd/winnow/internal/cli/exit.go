@@ -91,7 +91,9 @@ const listedDamage = 10
 
 func (p Partly) Error() string {
 	var told []string
-	skipped := func(n int) string { return Plural(n, "damaged piece was skipped", "damaged pieces were skipped") }
+	skipped := func(n int) string {
+		return quantity.Plural(n, "damaged piece was skipped", "damaged pieces were skipped")
+	}
 	switch n := len(p.Damaged); {
 	case n > 0 && p.Across > 1:
 		told = append(told, fmt.Sprintf("%s in %d files; everything else was read", skipped(n), p.Across))
@@ -102,18 +104,18 @@ func (p Partly) Error() string {
 			if d.Line > 0 {
 				where = fmt.Sprintf("line %d", d.Line)
 			}
-			told = append(told, fmt.Sprintf("  %s (%s): %s", where, Plural(d.Bytes, "byte", "bytes"), d.Reason))
+			told = append(told, fmt.Sprintf("  %s (%s): %s", where, quantity.Plural(d.Bytes, "byte", "bytes"), d.Reason))
 		}
 		if n > listedDamage {
 			told = append(told, fmt.Sprintf("  and %s more", quantity.Number(n-listedDamage)))
 		}
 	case p.Counted > 0:
 		told = append(told, fmt.Sprintf("%s in %s; everything else was read", skipped(p.Counted),
-			Plural(p.Across, "file", "files")))
+			quantity.Plural(p.Across, "file", "files")))
 	}
 	list := func(errs []error, one, more string) {
 		if len(errs) > 0 {
-			told = append(told, Plural(len(errs), one, more))
+			told = append(told, quantity.Plural(len(errs), one, more))
 		}
 		for _, err := range errs {
 			told = append(told, "  "+err.Error())

@@ -38,14 +38,6 @@ func CostOf(cost *float64, without int) string {
 	return dollars(*cost)
 }
 
-// Plural writes a number with its noun.
-func Plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return quantity.Number(n) + " " + many
-}
-
 // Marked marks an estimate.
 func Marked(figure string, estimated bool) string {
 	if estimated && figure != "" && figure[0] != '<' {

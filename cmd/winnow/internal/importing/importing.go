@@ -86,7 +86,7 @@ func (in *Importer) Run(ctx context.Context, files []source.Candidate) (err erro
 			in.doc.Read++
 		}
 		say("importing %s of %s files, %s changed", quantity.Number(in.doc.Files), quantity.Number(len(files)),
-			cli.Plural(in.changed, "session", "sessions"))
+			quantity.Plural(in.changed, "session", "sessions"))
 		err = in.take(ctx, l)
 		return err == nil
 	})
@@ -299,7 +299,7 @@ func (in *Importer) Report() error {
 	case len(in.problems.Damaged)+len(in.problems.Failed) > 0:
 		return in.problems
 	case in.changed == 0 && in.rewritten > 0:
-		were := cli.Plural(in.rewritten, "session was", "sessions were")
+		were := quantity.Plural(in.rewritten, "session was", "sessions were")
 		return cli.Hint(cli.Nothing(were+" rewritten since, and nothing else is new"),
 			"--update takes what the files have now, and keeps what is in the store beside it")
 	case in.changed == 0:
@@ -333,6 +333,6 @@ func (in *Importer) show() {
 		a.Printf("%s\n", line)
 	}
 	if in.doc.Unchanged > 10 {
-		a.Printf("%s unchanged\n", cli.Plural(in.doc.Unchanged, "file", "files"))
+		a.Printf("%s unchanged\n", quantity.Plural(in.doc.Unchanged, "file", "files"))
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/inplace"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/visible"
 )
 
@@ -134,7 +135,7 @@ func replace(ctx context.Context, a *cli.App, s *source.Session, o *Target, writ
 	}
 	if done.Left > 0 {
 		unsettled("%s at the end of the original, an incomplete line, are only in %s",
-			cli.Plural(int(done.Left), "byte", "bytes"), done.Original)
+			quantity.Plural(int(done.Left), "byte", "bytes"), done.Original)
 	}
 	for _, p := range done.Open {
 		unsettled("%v still has the original open: what it writes goes only to %s; end it, then: winnow doctor %s",
@@ -169,7 +170,7 @@ func Bypass(doc *format.Document) (format.Bypass, bool) {
 // SayBypass says why a compaction has no effect.
 func SayBypass(b format.Bypass) string {
 	return fmt.Sprintf("the compaction in line %d has no effect: %s from line %d on bypass it", b.Line,
-		cli.Plural(b.Entries, "entry", "entries"), b.First)
+		quantity.Plural(b.Entries, "entry", "entries"), b.First)
 }
 
 // SayOriginal says where the original of a replaced file is.
@@ -179,7 +180,7 @@ func SayOriginal(a *cli.App, o *Target) {
 	}
 	a.Printf("The original is %s\n", a.Short(o.Replaced.Original))
 	if n := o.Replaced.CarriedLines; n > 0 {
-		a.Printf("%s written meanwhile, and carried over\n", cli.Plural(n, "line was", "lines were"))
+		a.Printf("%s written meanwhile, and carried over\n", quantity.Plural(n, "line was", "lines were"))
 	}
 	for _, note := range o.Replaced.Notes {
 		a.Printf("%s\n", visible.Text(note))

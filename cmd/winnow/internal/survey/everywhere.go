@@ -215,7 +215,7 @@ func (doc Computer) show(a *cli.App, f Flags) {
 	if n := doc.Total.Uncosted; n > 0 {
 		a.Printf("%s requests of unknown cost, which the sums of cost leave out:\n"+
 			"  the log does not report them, or their model has no price\n  (`models` in winnow.jsonc sets prices).\n",
-			cli.Plural(n, "session has", "sessions have"))
+			quantity.Plural(n, "session has", "sessions have"))
 	}
 	if doc.Total.TokensEstimated {
 		a.Printf("~ is an estimate: tokens of the log itself if it reports none.\n")
@@ -259,7 +259,7 @@ func (doc Computer) list(a *cli.App, f Flags) (column int) {
 	a.Table(widths, rows)
 	if hidden > 0 {
 		a.Printf("%s in the sums; --all lists them\n",
-			cli.Plural(hidden, "session of a sub-agent is", "sessions of sub-agents are"))
+			quantity.Plural(hidden, "session of a sub-agent is", "sessions of sub-agents are"))
 	}
 	return column
 }

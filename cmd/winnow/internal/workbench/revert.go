@@ -10,6 +10,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/snapshot"
 )
@@ -175,7 +176,7 @@ func (d Reversion) Told() string {
 		if len(names) == 0 {
 			return
 		}
-		fmt.Fprintf(&b, "%s:\n", cli.Plural(len(names), one, more))
+		fmt.Fprintf(&b, "%s:\n", quantity.Plural(len(names), one, more))
 		for i, name := range names {
 			if i == listedFiles {
 				fmt.Fprintf(&b, "  and %d more\n", len(names)-i)

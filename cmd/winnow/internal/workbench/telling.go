@@ -181,10 +181,10 @@ func (t *Telling) engine(e winnow.Event) {
 		t.Note("! %s", e.Text)
 	case e.Type == winnow.Compacted && r != nil:
 		t.Note("~ compacted: %s → %s tokens, %s folded into a summary by %s", quantity.Number(r.TokensBefore),
-			quantity.Number(r.TokensAfter), cli.Plural(r.Folded, "message", "messages"), r.Summarizer)
+			quantity.Number(r.TokensAfter), quantity.Plural(r.Folded, "message", "messages"), r.Summarizer)
 	case e.Type == winnow.ElisionCommitted && r != nil && r.Kind == pivot.Pruning:
 		t.Note("~ pruned: %s → %s tokens, %s left out (%s)", quantity.Number(r.TokensBefore),
-			quantity.Number(r.TokensAfter), cli.Plural(len(r.Committed), "part", "parts"), r.Trigger)
+			quantity.Number(r.TokensAfter), quantity.Plural(len(r.Committed), "part", "parts"), r.Trigger)
 	}
 }
 
@@ -304,7 +304,7 @@ func (t *Telling) Sum(o Ran) {
 	}
 	summaries := ""
 	if o.Summaries > 0 {
-		summaries = " and " + cli.Plural(o.Summaries, "summary", "summaries")
+		summaries = " and " + quantity.Plural(o.Summaries, "summary", "summaries")
 	}
 	cost := "cost unknown"
 	switch {
@@ -313,5 +313,5 @@ func (t *Telling) Sum(o Ran) {
 	case o.Cost != nil:
 		cost = fmt.Sprintf("$%.4f", *o.Cost)
 	}
-	t.Note("%s%s, %s%s · session %s", cli.Plural(o.Steps, "step", "steps"), summaries, cost, cached, o.SessionID)
+	t.Note("%s%s, %s%s · session %s", quantity.Plural(o.Steps, "step", "steps"), summaries, cost, cached, o.SessionID)
 }
