@@ -136,7 +136,7 @@ func checkPairs(t *testing.T, r llmtest.Request) {
 		if err := json.Unmarshal(m.Content, &blocks, session.ReadOptions()); err != nil {
 			t.Fatal(err)
 		}
-		if len(blocks) == 0 {
+		if len(blocks) == 0 && m.Role != "system" { // of which newer versions send empty ones
 			t.Errorf("message %d is empty", i)
 		}
 		for _, b := range blocks {

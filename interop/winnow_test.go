@@ -20,11 +20,7 @@ import (
 func compacted(t *testing.T, source string) (path string, text []byte) {
 	t.Helper()
 	dir := t.TempDir()
-	winnow := filepath.Join(dir, "winnow")
-	if out, err := exec.Command("go", "build", "-o", winnow,
-		"github.com/winnowhq/winnow/cmd/winnow").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
+	winnow := buildWinnow(t, dir)
 	path = filepath.Join(dir, strings.TrimSuffix(filepath.Base(source), ".gz"))
 	cmd := exec.Command(winnow, "compact", source, "-o", path)
 	cmd.Dir, cmd.Env = dir, []string{"HOME=" + dir}
@@ -37,6 +33,16 @@ func compacted(t *testing.T, source string) (path string, text []byte) {
 		t.Fatal(err)
 	}
 	return path, text
+}
+
+func buildWinnow(t *testing.T, dir string) (path string) {
+	t.Helper()
+	path = filepath.Join(dir, "winnow")
+	if out, err := exec.Command("go", "build", "-o", path,
+		"github.com/winnowhq/winnow/cmd/winnow").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return path
 }
 
 // resumed checks the request with which a product goes on from a session that was folded: the

@@ -21,7 +21,7 @@ func Render(window []session.Message, ledger rule.Ledger) []session.Message {
 	rendered := make([]session.Message, 0, len(window))
 	for i := range window {
 		m := window[i]
-		if m.IsSummary() && !m.Completes() || m.Marker() != nil && !answered(window[i:]) {
+		if m.IsSummary() && (!m.Completes() || len(m.Parts) == 0) || m.Marker() != nil && !answered(window[i:]) {
 			continue
 		}
 		if touched(&m, ledger) {
@@ -45,10 +45,11 @@ func Render(window []session.Message, ledger rule.Ledger) []session.Message {
 // stateless reports whether a part is a call without state: a damaged file has such.
 func stateless(p session.Part) bool { return p.Type == session.ToolPart && p.State == nil }
 
-// answered reports whether the first message, a marker, is followed by its summary. In a window
-// that can only be the next one.
+// answered reports whether the first message, a marker, is followed by its summary, and that has an
+// answer. In a window that can only be the next one. A summary without one is that of a compaction
+// that another program composed of messages: it hides the past, and nothing is asked.
 func answered(rest []session.Message) bool {
-	return len(rest) > 1 && rest[1].Completes() && rest[1].ParentID == rest[0].ID
+	return len(rest) > 1 && rest[1].Completes() && rest[1].ParentID == rest[0].ID && len(rest[1].Parts) > 0
 }
 
 func touched(m *session.Message, ledger rule.Ledger) bool {

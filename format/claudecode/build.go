@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow/format/internal/jsonl"
+	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/span"
 )
@@ -205,7 +206,26 @@ func (b *builder) result(i, at int, block *block) {
 	place := b.index.places[p.ID]
 	place.result, place.answer = i, at
 	b.index.places[p.ID] = place
+	if newest := len(b.messages) - 1; call[0] != newest && isSynthetic(b.messages[call[0]].ModelID) {
+		b.parted(p)
+	}
 }
+
+// parted notes that the product does not find a result: a hook composed a message of each call, and
+// the product looks for a result in the message behind its call alone.
+func (b *builder) parted(p *session.Part) {
+	e := rule.Elision{
+		Part: p.ID, Message: p.MessageID, Field: rule.Output, Rule: rule.Mark, Shown: missing,
+		Because: "the product does not find the result: another message stands between it and its call",
+	}
+	if p.State.Status == session.Failed {
+		e.Field = rule.Error
+	}
+	b.index.parted = append(b.index.parted, e)
+}
+
+// missing is what the product sends in the place of a result that it does not find.
+const missing = "[Tool result missing due to internal error]"
 
 func (b *builder) assistant(i int) {
 	e := &b.index.entries[i]
@@ -257,6 +277,9 @@ func (b *builder) block(m, i, at int, block *block) {
 		p := session.Part{Type: session.ReasoningPart, Text: span.String(block.text()), Metadata: jsonl.Marshal(t)}
 		b.partOf(m, i, at, p)
 	case "tool_use":
+		if call, again := b.calls[block.ID]; again && call[0] == m {
+			return // a hook copied the entry, and this one is read before the copy: a call has one id
+		}
 		p := session.Part{
 			Type: session.ToolPart, CallID: block.ID, Tool: block.Name,
 			State: &session.ToolState{Status: session.Running, Input: block.Input.Of(block.raw)},

@@ -54,7 +54,8 @@ func (b *builder) boundary(i int, behind []int) {
 	e := &b.index.entries[i]
 	// A boundary of which the summary is lost hides nothing: what came before it is still there to
 	// be read.
-	if !b.answered(behind) {
+	answered := b.answered(behind)
+	if !answered && !b.ends(i, behind) {
 		return
 	}
 	if e.marks != nil && e.marks.Message != nil && e.marks.Message.Marker() != nil {
@@ -71,6 +72,30 @@ func (b *builder) boundary(i int, behind []int) {
 		b.end(m)
 	}
 	b.marker, b.marked = len(b.messages)-1, true
+	if !answered {
+		b.composed(i)
+	}
+}
+
+// ends reports whether the conversation was gone on with behind a boundary without a summary: a hook
+// of the product composed what it was gone on with.
+func (b *builder) ends(i int, behind []int) bool {
+	boundary := b.index.tree.all[i].uuid
+	return boundary != 0 && slices.ContainsFunc(behind, func(at int) bool { return b.index.tree.all[at].parent == boundary })
+}
+
+// composed appends the summary of a compaction that has none: it says nothing, and what comes behind
+// it is what the model sees. The calls before it come again with their ids.
+func (b *builder) composed(i int) {
+	marker := &b.messages[b.marker]
+	b.messages = append(b.messages, session.Message{MessageInfo: session.MessageInfo{
+		ID: b.ids.New(marker.ID + ":summary"), Role: session.Assistant, Summary: jsontext.Value("true"), Finish: "stop",
+		Mode: "compaction", Agent: "compaction", ParentID: marker.ID,
+		Time: session.MessageTime{Created: marker.Time.Created, Completed: marker.Time.Created},
+	}})
+	b.marked = false
+	clear(b.groups)
+	clear(b.calls)
 }
 
 // answered reports whether a summary comes before the next boundary.
@@ -91,11 +116,13 @@ func (b *builder) answered(behind []int) bool {
 type compaction struct {
 	Trigger string `json:"trigger"`
 	Segment struct {
-		Head string `json:"headUuid"`
-		Tail string `json:"tailUuid"`
+		Head   string `json:"headUuid"`
+		Anchor string `json:"anchorUuid"`
+		Tail   string `json:"tailUuid"`
 	} `json:"preservedSegment"`
 	Messages struct {
-		UUIDs []string `json:"uuids"`
+		Anchor string   `json:"anchorUuid"`
+		UUIDs  []string `json:"uuids"`
 	} `json:"preservedMessages"`
 }
 

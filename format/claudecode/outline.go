@@ -25,6 +25,7 @@ type outlining struct {
 	spent  *spending
 	names  format.Names
 	nodes  []node
+	kept   []chain
 	uses   []format.Use
 	order  []int32
 	joins  format.Joins
@@ -49,6 +50,9 @@ func (o *outlining) Line(text []byte) error {
 	e.line = o.counts.Entries // which tells apart what has no id
 	o.keys = append(o.keys, o.spent.note(&e, e.Side))
 	n := nodeOf(&o.names, &e)
+	if n.has(preserving) {
+		o.kept = append(o.kept, chainOf(&o.names, len(o.nodes), &e))
+	}
 	calls, results := o.counts.ToolCalls, o.counts.ToolResults
 	n.trait |= o.traits(&e)
 	o.wait(&n, o.counts.ToolCalls-calls, o.counts.ToolResults-results)
@@ -161,7 +165,7 @@ func beginning(text []byte) []byte {
 }
 
 func (o *outlining) End() ([]format.Use, format.Counts) {
-	t := newTree(&o.names, o.nodes)
+	t := newTree(&o.names, o.nodes, o.kept)
 	names := o.names.Len()
 	o.names, o.spent.by = format.Names{}, nil // nobody asks for a name any more, and they are most of what is held
 	active, _ := t.branch()
@@ -220,12 +224,15 @@ func (o *outlining) begin(active []int, names int) {
 	spans := format.NewSpans(len(uses))
 	groups := make([]int32, names+1)   // place of the first entry of an API message, plus one
 	var ended, boundary, command int32 // places, plus one
+	var bounded name                   // the boundary's uuid
 	for _, i := range active {
 		n, at := &o.nodes[i], places[i]
 		in[at] = true
-		if n.has(summarising) && boundary > 0 {
+		if boundary > 0 && (n.has(summarising) || n.parent == bounded) {
 			spans.Add(int(boundary-1), int(at))
-			boundary = 0
+			if n.has(summarising) {
+				boundary = 0
+			}
 		}
 		may := format.Begins
 		if n.has(waiting) {
@@ -235,7 +242,7 @@ func (o *outlining) begin(active []int, names int) {
 		case n.has(keeping):
 			uses[at] = may
 		case n.has(bounding):
-			uses[at], boundary = format.Begins, at+1
+			uses[at], boundary, bounded = format.Begins, at+1, n.uuid
 		case n.has(fromModel):
 			if first := groups[n.message]; n.message != 0 && first > ended {
 				spans.Add(int(first-1), int(at))

@@ -28,6 +28,8 @@ type index struct {
 	messages []session.Message // the log as it was read
 	// replaced holds the elisions that the product itself made, by the entry that records them.
 	replaced map[int][]rule.Elision
+	// parted holds what follows from the order of the file: results that the product does not find.
+	parted []rule.Elision
 }
 
 // place is where a part is. A call has two places: its own, and that of its result.
@@ -219,7 +221,7 @@ func (r *reader) tally(i int, found []block) {
 // ledger gathers the elisions in the file, ours and the product's, by the time of their
 // commit.
 func (r *reader) ledger() {
-	var found []rule.Elision
+	found := slices.Clone(r.index.parted)
 	for _, i := range r.index.active {
 		if m := r.index.entries[i].marks; m != nil {
 			found = append(found, m.Elisions...)

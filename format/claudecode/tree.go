@@ -2,6 +2,7 @@ package claudecode
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 
 	"github.com/winnowhq/winnow/format"
@@ -18,6 +19,11 @@ import (
 // The product stops at a compaction; the log goes on behind it (logicalParentUuid). If a parent is
 // missing, the product ends the conversation; here the walk goes on at the node before, for nothing
 // shows that it was left.
+//
+// A compaction that a hook composed has copies of old entries behind its boundary, under new uuids
+// but with the old message ids, some with the old parents. If the boundary lists them as preserved,
+// they are a chain that hangs on the anchor; if not, they lead back to before the boundary, and the
+// product sends what was compacted again.
 type tree struct {
 	names   *format.Names
 	all     []node
@@ -26,24 +32,44 @@ type tree struct {
 	first   map[int]int   // position of a repeated node → position where its uuid came first
 	nodes   []int32       // positions of nodes outside side chains, in file order
 	order   []int32       // position → index in nodes of the node before it
+	anchors map[int]int   // position of a preserved node behind its boundary → its parent
 }
 
 // treeOf reads the tree of a file's entries.
 func treeOf(entries []entry) *tree {
 	n := &format.Names{}
 	all := make([]node, len(entries))
+	var kept []chain
 	for i := range entries {
 		all[i] = nodeOf(n, &entries[i])
+		if all[i].has(preserving) {
+			kept = append(kept, chainOf(n, i, &entries[i]))
+		}
 	}
-	return newTree(n, all)
+	return newTree(n, all, kept)
+}
+
+// chain holds the names that a boundary preserves, behind that of their anchor.
+type chain struct {
+	boundary int // its position
+	names    []name
+}
+
+func chainOf(n *format.Names, i int, e *entry) chain {
+	c := e.compaction()
+	to := chain{boundary: i, names: []name{n.Of(cmp.Or(c.Messages.Anchor, c.Segment.Anchor))}}
+	for _, uuid := range c.Messages.UUIDs {
+		to.names = append(to.names, n.Of(uuid))
+	}
+	return to
 }
 
 // newTree makes a tree of nodes. If all of them are of a side chain, as in the file of a sub-agent,
 // it makes them of the main one.
-func newTree(n *format.Names, all []node) *tree {
+func newTree(n *format.Names, all []node, kept []chain) *tree {
 	t := &tree{
 		names: n, all: all, at: make([]int32, n.Len()+1), order: make([]int32, len(all)),
-		bridges: map[name]name{}, first: map[int]int{},
+		bridges: map[name]name{}, first: map[int]int{}, anchors: map[int]int{},
 	}
 	for i := range t.at {
 		t.at[i] = -1
@@ -79,6 +105,15 @@ func newTree(n *format.Names, all []node) *tree {
 			t.nodes = append(t.nodes, int32(i))
 		}
 	}
+	for _, c := range kept {
+		parent := t.named(c.names[0])
+		for _, uuid := range c.names[1:] {
+			if i := t.named(uuid); i > c.boundary && parent > c.boundary {
+				t.anchors[i] = parent
+				parent = i
+			}
+		}
+	}
 	return t
 }
 
@@ -103,6 +138,9 @@ func (t *tree) named(uuid name) int {
 
 // parent returns the node before a node in its branch, -1 at the root.
 func (t *tree) parent(i int) int {
+	if p, anchored := t.anchors[i]; anchored {
+		return p
+	}
 	e := &t.all[i]
 	uuid := e.parent
 	if e.has(bounding) && uuid == 0 {
@@ -231,15 +269,28 @@ func (t *tree) throughBoundary(in []bool, leaf int) {
 }
 
 // siblings adds the other entries of API messages that are in the branch, and results that hang on
-// them.
+// them: between one boundary of the branch and the next, for behind it messages come again.
 func (t *tree) siblings(in []bool) {
-	messages := make([]bool, len(t.at)) // by the names of their ids
-	for i := range t.all {
+	messages := make([]int, len(t.at)) // by the name of its id: the newest segment that has the message
+	segment := 0
+	for rest := t.nodes; len(rest) > 0; {
+		end := 1 + slices.IndexFunc(rest[1:], func(i int32) bool { return in[i] && t.all[i].has(bounding) })
+		if end == 0 {
+			end = len(rest)
+		}
+		segment++
+		t.siblingsIn(rest[:end], segment, messages, in)
+		rest = rest[end:]
+	}
+}
+
+func (t *tree) siblingsIn(nodes []int32, segment int, messages []int, in []bool) {
+	for _, i := range nodes {
 		if e := &t.all[i]; in[i] && e.has(fromModel) && e.message != 0 {
-			messages[e.message] = true
+			messages[e.message] = segment
 		}
 	}
-	for _, at := range t.nodes {
+	for _, at := range nodes {
 		i := int(at)
 		e := &t.all[i]
 		if in[i] || e.uuid == 0 || int(t.at[e.uuid]) != i {
@@ -247,10 +298,10 @@ func (t *tree) siblings(in []bool) {
 		}
 		switch {
 		case e.has(fromModel):
-			in[i] = messages[e.message]
+			in[i] = messages[e.message] == segment
 		case e.has(resulting):
 			p := t.named(e.parent)
-			in[i] = p >= 0 && t.all[p].has(fromModel) && (in[p] || messages[t.all[p].message])
+			in[i] = p >= 0 && t.all[p].has(fromModel) && (in[p] || messages[t.all[p].message] == segment)
 		}
 	}
 }

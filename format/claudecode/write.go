@@ -143,10 +143,13 @@ func (p *writer) ancestor(uuid string) (to string, moved bool) {
 	return uuid, moved
 }
 
-// recorded recognizes the elisions that the product itself recorded: they do not need a mark of
-// ours.
+// recorded recognizes the elisions that the product itself recorded, or makes whenever it reads the
+// file: they do not need a mark of ours.
 func (p *writer) recorded() func(rule.Elision) bool {
 	own := map[rule.Elision]bool{}
+	for _, e := range p.index.parted {
+		own[e] = true
+	}
 	for _, elisions := range p.index.replaced {
 		for _, e := range elisions {
 			own[e] = true

@@ -1,0 +1,109 @@
+package claudecode
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/internal/outside"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/view"
+)
+
+// Compactions that a hook of the product composed: a boundary without a summary, and behind it copies
+// under new uuids.
+
+// shownTools lists the calls of the view with their results.
+func shownTools(doc *format.Document) (tools []string, characters int) {
+	for _, m := range view.Render(view.Window(doc.Session.Messages, nil), doc.Ledger) {
+		for i := range m.Parts {
+			if p := &m.Parts[i]; p.Type == session.ToolPart {
+				tools = append(tools, p.CallID+" "+p.State.Result())
+				characters += len([]rune(p.State.Result()))
+			}
+		}
+	}
+	return tools, characters
+}
+
+func toolCall(uuid, parent, message, model, call string) string {
+	return fmt.Sprintf(`{"parentUuid":%q,"type":"assistant","message":{"role":"assistant","id":%q,"model":%q,"content":[{"type":"tool_use","id":%q,"name":"Bash","input":{}}]},"uuid":%q,"sessionId":"s"}`,
+		parent, message, model, call, uuid) + "\n"
+}
+
+func toolResult(uuid, parent, call, text string) string {
+	return fmt.Sprintf(`{"parentUuid":%q,"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":%q,"content":%q}]},"uuid":%q,"sessionId":"s"}`,
+		parent, call, text, uuid) + "\n"
+}
+
+func bound(uuid, logical, metadata string) string {
+	return fmt.Sprintf(`{"parentUuid":null,"logicalParentUuid":%q,"type":"system","subtype":"compact_boundary","uuid":%q,"compactMetadata":{"trigger":"manual"%s},"sessionId":"s"}`,
+		logical, uuid, metadata) + "\n"
+}
+
+func TestRead_compactionsOfHooks(t *testing.T) {
+	const model = "claude-opus-5-5"
+	before := text("a", "", "user", "", "go") + toolCall("b", "a", "m1", model, "t1") + toolResult("c", "b", "t1", "the whole output") +
+		text("d", "c", "assistant", "m2", "done")
+	// Copies: the result hangs on the old call.
+	copies := text("p", "z", "user", "", "go") + toolCall("q", "p", "m1", model, "t1") + toolResult("r", "b", "t1", "short") +
+		text("s", "r", "assistant", "m2", "done") + text("t", "s", "user", "", "on")
+	anchors := `,"preservedMessages":{"anchorUuid":"p","uuids":["q","r","s"]},"preservedSegment":{"headUuid":"q","anchorUuid":"p","tailUuid":"s"}`
+	for name, c := range map[string]struct {
+		file   string
+		hidden int // messages before the boundary that the model does not see
+		want   []string
+	}{
+		"anchored, the copies count":                      {before + bound("z", "d", anchors) + copies, 3, []string{"t1 short"}},
+		"not anchored, the product goes back to the past": {before + bound("z", "d", "") + copies, 0, []string{"t1 the whole output"}},
+		"rebuilt, the chain ends at the boundary": {before + bound("z", "d", "") + text("p", "z", "user", "", "go") +
+			toolCall("q", "p", "n1", synthetic, "t1") + toolResult("r", "q", "t1", "short"), 3, []string{"t1 short"}},
+		"rebuilt call by call, the first result is not found": {before + bound("z", "d", "") + text("p", "z", "user", "", "go") +
+			toolCall("q", "p", "n1", synthetic, "t1") + toolCall("r", "q", "n2", synthetic, "t2") +
+			toolResult("s", "r", "t1", "one") + toolResult("t", "s", "t2", "two"), 3, []string{"t1 " + missing, "t2 two"}},
+		"the summary is lost, and nothing is hidden": {before + bound("z", "d", "") + text("y", "x", "user", "", "on"), 0, []string{"t1 the whole output"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			doc := read(t, []byte(c.file))
+			got, _ := shownTools(doc)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("calls (-want +got):\n%s", diff)
+			}
+			window := view.Window(doc.Session.Messages, nil)
+			if pivot := view.Pivot(window) != nil; pivot != (c.hidden > 0) {
+				t.Errorf("the window begins with a pivot: %v", pivot)
+			}
+			if hidden := len(doc.Session.Messages) - len(window); hidden != c.hidden {
+				t.Errorf("%d messages are hidden, want %d", hidden, c.hidden)
+			}
+			unchanged(t, doc)
+			if model := doc.Session.Info.Model; model == nil || model.ID != "claude-opus-5-5" {
+				t.Errorf("the model is %+v", model)
+			}
+		})
+	}
+}
+
+// The figures are those of the requests with which version 2.1.330 of the product resumed the files.
+func TestRead_filesThatHooksCompacted(t *testing.T) {
+	for name, want := range map[string][2]int{
+		"base": {22, 75502}, "native": {0, 0}, "seat-append": {3, 583}, "seat-toolcall": {3, 630},
+		"hook-tail": {24, 76782}, "hook-shake": {22, 75502}, "hook-shake-anchored": {22, 5791},
+		"hook-mixed": {22, 19788}, "hook-rebuild": {22, 2464}, "hook-rebuild2": {22, 5791},
+	} {
+		t.Run(name, func(t *testing.T) {
+			src := outside.Read(t, outside.Path(t, "fixtures", "hook-compacted", name+".jsonl.gz"))
+			doc := read(t, src)
+			tools, characters := shownTools(doc)
+			if got := [2]int{len(tools), characters}; got != want {
+				t.Errorf("the view has %d calls with results of %d characters, the product sent %d", got[0], got[1], want)
+			}
+			unchanged(t, doc)
+			if model := doc.Session.Info.Model; model == nil || model.ID != "claude-opus-5-5" {
+				t.Errorf("the model is %+v", model)
+			}
+		})
+	}
+}
