@@ -10,6 +10,7 @@ import (
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 )
 
 // Format reads the session files of one product, and writes them where Write is possible.
@@ -39,6 +40,21 @@ type Linked interface {
 	// Bypassed finds out whether the session of a document that the format has read leads round the
 	// newest compaction of its file.
 	Bypassed(doc *Document) (Bypass, bool)
+}
+
+// Repairer is a Format whose product may resume a file otherwise than it was meant.
+type Repairer interface {
+	// Faults are the places where it would, in the order of the file, each with the edits of
+	// doc.Source that mend it. Edits of different faults may be applied together.
+	Faults(doc *Document) []Fault
+}
+
+// Fault is a place in a file that makes its product resume the session otherwise than it was meant.
+type Fault struct {
+	Code  string      `json:"code"`
+	Line  int         `json:"line"` // 1-based
+	What  string      `json:"what"` // what the product makes of it
+	Edits []span.Edit `json:"-"`
 }
 
 // Bypass is a compaction that does not count, because the newest entries go on from before it.

@@ -112,7 +112,7 @@ func TestClaudeCode_filesThatHooksCompacted(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(path), ".jsonl.gz")
 		text := outside.Read(t, path)
 		whole := resumeAs(t, name+"/as it is", text)
-		for _, op := range []string{"prune", "compact"} {
+		for _, op := range []string{"repair", "prune", "compact"} {
 			from, to := filepath.Join(dir, name+".jsonl"), filepath.Join(dir, name+"."+op+".jsonl")
 			if err := os.WriteFile(from, text, 0o600); err != nil {
 				t.Fatal(err)
@@ -123,8 +123,11 @@ func TestClaudeCode_filesThatHooksCompacted(t *testing.T) {
 				t.Logf("%s %s: %v: %s", op, name, err, out) // there is not always something to gain
 				continue
 			}
-			if size := resumeAs(t, name+"/"+op, readFile(t, to)); size > whole {
+			if size := resumeAs(t, name+"/"+op, readFile(t, to)); size > whole && op != "repair" { // which finds results again
 				t.Errorf("%s after %s: the messages of the next request have %d bytes, before %d", name, op, size, whole)
+			}
+			if op == "repair" {
+				continue // the original is the file itself
 			}
 			back := filepath.Join(dir, name+".undone.jsonl")
 			cmd = exec.Command(winnow, "undo", to, "-o", back, "--force")

@@ -74,7 +74,7 @@ shows them), or the id of a session in winnow's own store.`,
 		undoCommand(a), redoCommand(a), restoreCommand(a), pinCommand(a), dismissCommand(a),
 		handlesCommand(a), discardCommand(a), distillCommand(a), runCommand(a), chatCommand(a),
 		importCommand(a), exportCommand(a), listCommand(a), searchCommand(a), showCommand(a), revertCommand(a),
-		originalsCommand(a), doctorCommand(a), configCommand(a), modelsCommand(a), versionCommand(a),
+		originalsCommand(a), doctorCommand(a), repairCommand(a), configCommand(a), modelsCommand(a), versionCommand(a),
 	)
 	for _, cmd := range root.Commands() {
 		if cmd.ValidArgsFunction == nil && strings.Contains(cmd.Use, " ") {

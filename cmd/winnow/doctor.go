@@ -57,8 +57,8 @@ func doctorCommand(a *cli.App) *cobra.Command {
 		Short: "Say whether a session file is sound, and what to do",
 		Long: `doctor examines a session file after something went wrong, and changes nothing: whether
 its newest compaction has an effect (an agent that was idle in the session when it was compacted
-continues from before the compaction, and its product then ignores it), whether its last line is
-incomplete, whether lines were written to an original that are not in the file, and who has it open
+continues from before the compaction, and its product then ignores it), whether its product would
+resume it otherwise than it was meant (winnow repair mends that), whether its last line is incomplete, whether lines were written to an original that are not in the file, and who has it open
 now. Without SRC it examines all originals that --in-place has kept.
 
 It ends with 0 if nothing is wrong, and with 4 if something is.`,
@@ -138,6 +138,13 @@ func examine(ctx context.Context, a *cli.App, room inplace.Room, src string, doc
 		doc.Findings = append(doc.Findings, finding{Code: bypassedFold, What: output.SayBypass(b), Line: b.Line,
 			Path: doc.Source, Bypass: &b,
 			Do: "end the agent, then compact the session as it is now: winnow compact " + name + " --in-place"})
+	}
+	for _, f := range output.Faults(read) {
+		if n := len(doc.Findings); n > 0 && doc.Findings[n-1].Code == f.Code {
+			continue // repair lists them all
+		}
+		doc.Findings = append(doc.Findings, finding{Code: f.Code, What: f.What, Path: doc.Source, Line: f.Line,
+			Do: "end the agent, then: winnow repair " + name + " --in-place"})
 	}
 	doc.Findings = append(doc.Findings, damageOf(read, doc.Source, name)...)
 	list, failed := room.Originals()

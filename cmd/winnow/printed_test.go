@@ -131,6 +131,7 @@ var covered = map[string][]string{
 	"discard":    {"discard ID PART", "discard ID POISON", "discard FILE PART"},
 	"distill":    {"distill ID PART --text POISON", "distill ID POISON --text POISON"},
 	"doctor":     {"doctor", "doctor FILE", "doctor FILE --json", "doctor POISON"},
+	"repair":     {"repair FILE", "repair FILE --json", "repair POISON", "repair ID"},
 	"originals":  {"originals", "originals --json", "originals POISON"},
 	"run":        {"run POISON", "run POISON --json", "run --session ID POISON", "run --session POISON x", "run --allow POISON x", "run x --model POISON"},
 	"chat":       {"chat", "chat POISON", "chat --session ID", "chat --json"},

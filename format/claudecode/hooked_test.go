@@ -2,6 +2,7 @@ package claudecode
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -9,6 +10,7 @@ import (
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/internal/outside"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 	"github.com/winnowhq/winnow/view"
 )
 
@@ -103,6 +105,50 @@ func TestRead_filesThatHooksCompacted(t *testing.T) {
 			unchanged(t, doc)
 			if model := doc.Session.Info.Model; model == nil || model.ID != "claude-opus-5-5" {
 				t.Errorf("the model is %+v", model)
+			}
+		})
+	}
+}
+
+// repaired applies all repairs, and reads the file again: it has no fault then.
+func repaired(t *testing.T, doc *format.Document) *format.Document {
+	t.Helper()
+	var edits []span.Edit
+	for _, f := range (Format{}).Faults(doc) {
+		edits = append(edits, f.Edits...)
+	}
+	slices.SortStableFunc(edits, func(a, b span.Edit) int { return a.Start - b.Start })
+	again := read(t, span.Splice(doc.Source, edits...))
+	if faults := (Format{}).Faults(again); len(faults) > 0 {
+		t.Errorf("after the repair: %+v", faults)
+	}
+	return again
+}
+
+func TestFaults_filesThatHooksCompacted(t *testing.T) {
+	for name, c := range map[string]struct {
+		codes []string
+		want  [2]int // calls, and characters of their results, after the repair
+	}{
+		"base": {nil, [2]int{22, 75502}}, "native": {nil, [2]int{}}, "seat-append": {nil, [2]int{3, 583}},
+		"hook-tail": {[]string{Unanchored}, [2]int{6, 4658}}, "hook-shake": {[]string{Unanchored}, [2]int{22, 5791}},
+		"hook-shake-anchored": {nil, [2]int{22, 5791}}, "hook-mixed": {[]string{Unanchored, SplitCalls}, [2]int{22, 5791}},
+		"hook-rebuild": {[]string{SplitCalls}, [2]int{22, 5791}}, "hook-rebuild2": {nil, [2]int{22, 5791}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			doc := read(t, outside.Read(t, outside.Path(t, "fixtures", "hook-compacted", name+".jsonl.gz")))
+			var codes []string
+			for _, f := range (Format{}).Faults(doc) {
+				if len(codes) == 0 || codes[len(codes)-1] != f.Code {
+					codes = append(codes, f.Code)
+				}
+			}
+			if diff := cmp.Diff(c.codes, codes); diff != "" {
+				t.Errorf("faults (-want +got):\n%s", diff)
+			}
+			tools, characters := shownTools(repaired(t, doc))
+			if got := [2]int{len(tools), characters}; got != c.want {
+				t.Errorf("the view has %d calls with results of %d characters, want %d", got[0], got[1], c.want)
 			}
 		})
 	}

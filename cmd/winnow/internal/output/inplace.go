@@ -167,6 +167,15 @@ func Bypass(doc *format.Document) (format.Bypass, bool) {
 	return linked.Bypassed(doc)
 }
 
+// Faults are what makes the product of a document resume it otherwise than it was meant.
+func Faults(doc *format.Document) []format.Fault {
+	f, _ := all.Named(doc.Format)
+	if repairer, ok := f.(format.Repairer); ok {
+		return repairer.Faults(doc)
+	}
+	return nil
+}
+
 // SayBypass says why a compaction has no effect.
 func SayBypass(b format.Bypass) string {
 	return fmt.Sprintf("the compaction in line %d has no effect: %s from line %d on bypass it", b.Line,
