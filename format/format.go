@@ -76,6 +76,9 @@ type Document struct {
 	Ledger  rule.Ledger
 	Counts  Counts
 	Damaged []Damage
+	// Theirs are the ids of markers whose compaction the product made itself, as far as its file
+	// tells.
+	Theirs map[string]bool
 	// Beside are requests in the file that are not part of the session: of sub-agents, and of
 	// branches that were left. They were paid for.
 	Beside []bill.Request
@@ -84,6 +87,14 @@ type Document struct {
 	Source []byte
 	// Native is the reader's own index into Source, for its writer.
 	Native any
+}
+
+// IsTheirs notes that the product made the compaction with this marker itself.
+func (d *Document) IsTheirs(marker string) {
+	if d.Theirs == nil {
+		d.Theirs = map[string]bool{}
+	}
+	d.Theirs[marker] = true
 }
 
 // Counts says what is in a file in the product's own terms, branches that were left and sub-agents

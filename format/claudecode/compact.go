@@ -69,6 +69,7 @@ func (b *builder) boundary(i int, behind []int) {
 		m := b.begin(i, session.User)
 		c := e.compaction()
 		b.part(i, 0, session.Part{Type: session.CompactionPart, Auto: c.Trigger == "auto", TailStartID: b.tail(c)})
+		b.doc.IsTheirs(b.messages[m].ID)
 		b.end(m)
 	}
 	b.marker, b.marked = len(b.messages)-1, true
@@ -150,6 +151,7 @@ func (b *builder) summary(i int) {
 		b.messages[m].ID = b.ids.New(e.UUID + ":marker")
 		b.messages[m].Parts = []session.Part{{ID: b.parts.New(e.UUID + ":marker"), Type: session.CompactionPart}}
 		b.ids[e.UUID]--
+		b.doc.IsTheirs(b.messages[m].ID)
 		b.user, b.marker, b.marked = b.messages[m].ID, m, true
 	}
 	if e.marks != nil && e.marks.Message != nil {

@@ -64,6 +64,7 @@ func (r *reader) compacted(at int32, l *line, payload []byte) error {
 	m := r.append(at, marker)
 	r.addPart(m, session.Part{Type: session.CompactionPart, Auto: true, TailStartID: tail}, where)
 	r.compaction = m
+	r.doc.IsTheirs(r.doc.Session.Messages[m].ID)
 	r.names[summary.ID]++
 	s := r.append(at, summary)
 	for _, p := range parts {

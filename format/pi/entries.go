@@ -249,6 +249,9 @@ func (b *builder) compaction(at int, e *entry, mark *mark) {
 		ID: id + ":0", MessageID: id, Type: session.CompactionPart, TailStartID: b.tailStart(at, e),
 	}}
 	b.add(at, marker)
+	if mark == nil {
+		b.theirs = append(b.theirs, id)
+	}
 
 	summary := session.Message{MessageInfo: session.MessageInfo{
 		ID: id + ":summary", Role: session.Assistant, ParentID: id, Path: b.workingPath(),

@@ -45,6 +45,9 @@ func document(src []byte, stretch bool) (*format.Document, error) {
 	}
 	doc.Session = b.finish()
 	doc.Ledger = b.ledger()
+	for _, marker := range b.theirs {
+		doc.IsTheirs(marker)
+	}
 	return doc, nil
 }
 
@@ -112,6 +115,7 @@ type builder struct {
 	unasked  []int            // user messages that came before any word about the model
 	restores []restore
 	elisions []placed
+	theirs   []string // markers of compactions that the product made itself
 }
 
 // restore is a message that is to be given back as its mark has it.

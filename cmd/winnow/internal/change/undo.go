@@ -16,7 +16,7 @@ import (
 
 // Undo takes back a compaction, a pruning, a restore or a pin. A file has no receipts except those
 // of recallRestores: what it says itself counts, the time of each elision and quotation, and the
-// pivot that the window begins with.
+// pivot that the window begins with. What the product did itself is only taken back by name.
 func Undo(ctx context.Context, a *cli.App, s *source.Session, what string, c *Document) error {
 	if what == "" && s.FromFile() {
 		newest, err := newestOf(ctx, s)
@@ -28,6 +28,9 @@ func Undo(ctx context.Context, a *cli.App, s *source.Session, what string, c *Do
 			newest, err = deed{made: restore.ID}, nil
 		}
 		if err != nil {
+			return err
+		}
+		if err := newest.theirs(s); err != nil {
 			return err
 		}
 		if what = newest.made; what == "" {
@@ -58,6 +61,21 @@ type deed struct {
 	made     string     // id of a marker or a receipt, or what a quotation is there for
 	elisions []rule.Key // of a pruning
 	time     session.Millis
+	foreign  bool // of a pruning: it is the product's
+}
+
+// theirs refuses to take back what the product did itself and nobody named.
+func (d deed) theirs(s *source.Session) error {
+	src := cli.ShellWord(s.Path)
+	switch {
+	case s.Doc.Theirs[d.made]:
+		return cli.Hint(cli.Nothing("the newest compaction is not winnow's: "+s.Doc.Format+" made it"),
+			"to take it back all the same: winnow undo "+src+" "+d.made)
+	case d.foreign:
+		return cli.Hint(cli.Nothing("what was left out last is not winnow's: "+s.Doc.Format+" did it"),
+			"to show a part again: winnow restore "+src+" PART, with an id that winnow explain "+src+" lists")
+	}
+	return nil
 }
 
 // newestRestore is the newest restore that was not undone, nil if there is none. All receipts of a
@@ -107,7 +125,7 @@ func newestOf(ctx context.Context, s *source.Session) (deed, error) {
 	if made != "" && since >= newest {
 		return deed{made: made, time: since}, nil
 	}
-	d := deed{time: newest}
+	d := deed{time: newest, foreign: foreign}
 	for _, el := range state.Ledger.All() {
 		if el.Time == newest || foreign && el.Rule == rule.Mark && el.Time >= newest-together {
 			d.elisions = append(d.elisions, el.Key())
