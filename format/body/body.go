@@ -39,6 +39,8 @@ func TextBlock(kind, text string) []byte {
 type Native struct {
 	Dialect Dialect
 	Decoded *wire.Decoded
+
+	framed map[int][]span.Span // blocks of the frame, by element
 }
 
 // Read reads a file: one request body, a bare list of messages, or JSON Lines with a recorded
@@ -146,6 +148,7 @@ func count(body []byte, list string) int {
 
 // fill makes the document of what was decoded.
 func fill(doc *format.Document, n *Native) {
+	n.frame()
 	d := n.Decoded
 	doc.Native = n
 	s := &doc.Session

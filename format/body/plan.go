@@ -73,7 +73,7 @@ func (p *plan) body() ([]byte, error) {
 }
 
 // list is the body with another list of messages: its elements except for the ones from start up to
-// kept, a summary in their place, and what was added.
+// kept, of which the frame stays, a summary behind it, and what was added.
 func (p *plan) list(start, kept int, summary, added []session.Message) ([]byte, error) {
 	d := p.Decoded
 	for p.gone[kept] && summary != nil {
@@ -96,9 +96,23 @@ func (p *plan) list(start, kept int, summary, added []session.Message) ([]byte, 
 		return nil, err
 	}
 	texts := make([][]byte, len(d.Elements))
+	at := start // where the summary goes: behind the frame
 	for i := range d.Elements {
-		if !p.gone[i] && (i < start || i >= kept) {
+		switch {
+		case p.gone[i]:
+		case i < start || i >= kept:
 			texts[i] = p.element(i)
+		case p.framed[i] != nil:
+			texts[i], at = p.framing(i), i+1
+		}
+	}
+	if into := p.framedUser(start, at); into >= 0 && summary == nil && len(back.Elements) > 0 { // alone
+		texts[into] = p.surround(into, texts[into], nil, inner(back.Elements[0]))
+		back.Elements = back.Elements[1:]
+	} else if into >= 0 && len(front.Elements) > 0 {
+		texts[into] = p.surround(into, texts[into], nil, inner(front.Elements[0]))
+		if front.Elements = nil; p.joins(kept, "user") {
+			texts[into], texts[kept] = p.surround(into, texts[into], nil, p.content(kept, texts[kept])), nil
 		}
 	}
 	if len(front.Elements) > 0 && p.joins(kept, "user") {
@@ -127,7 +141,7 @@ func (p *plan) list(start, kept int, summary, added []session.Message) ([]byte, 
 		return d.Text[d.Elements[i-1].End:d.Elements[i].Start]
 	}
 	for i, text := range texts {
-		if i == start && len(front.Elements) > 0 {
+		if i == at && len(front.Elements) > 0 {
 			put(gap(i), front.Elements[0])
 		}
 		switch {
@@ -280,6 +294,25 @@ func (p *plan) joins(element int, role string) bool {
 }
 
 func role(element jsontext.Value) string { return wire.ValueOf(element).Get("role").String() }
+
+// framedUser is the last element of the frame, from start up to end, that the user's next words must
+// go into, -1 if they may stand beside it.
+func (p *plan) framedUser(start, end int) int {
+	for i := end - 1; i >= start; i-- {
+		if p.framed[i] != nil && p.joins(i, "user") {
+			return i
+		}
+	}
+	return -1
+}
+
+// content is the content of an element as blocks. A text becomes a block.
+func (p *plan) content(element int, text []byte) []byte {
+	if content := wire.ValueOf(text).Get("content"); content.Kind() == '"' {
+		return p.Dialect.Block(p.Decoded.Elements[element].Role, content.String())
+	}
+	return inner(text)
+}
 
 // inner is what is between the brackets of an element's content.
 func inner(element jsontext.Value) []byte {
