@@ -13,6 +13,7 @@ import (
 	"github.com/winnowhq/winnow/format/anthropic"
 	"github.com/winnowhq/winnow/format/claudecode"
 	"github.com/winnowhq/winnow/format/codex"
+	"github.com/winnowhq/winnow/format/gemini"
 	"github.com/winnowhq/winnow/format/geminicli"
 	"github.com/winnowhq/winnow/format/openai"
 	"github.com/winnowhq/winnow/format/opencode"
@@ -26,7 +27,7 @@ import (
 func Formats() []format.Format {
 	return []format.Format{
 		claudecode.Format{}, codex.Format{}, pi.Format{}, opencode.Format{}, sweagent.Format{}, geminicli.Format{},
-		openhands.Format{}, anthropic.Format{}, openai.Format{},
+		openhands.Format{}, anthropic.Format{}, openai.Format{}, gemini.Format{},
 	}
 }
 

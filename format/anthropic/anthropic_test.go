@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -204,7 +205,7 @@ func TestDetect(t *testing.T) {
 		`{"type":"user","message":{"role":"user","content":"hi"},"uuid":"u"}`:                                    body.Unknown,
 		`{"timestamp":"t","type":"session_meta","payload":{}}` + "\n{}":                                          body.Unknown,
 		`{"trajectory_format":"x","messages":[{"role":"system","content":"s"}]}`:                                 body.Unknown,
-		`{"contents":[{"role":"user","parts":[{"text":"a"}]}]}`:                                                  body.Unknown,
+		`{"contents":[{"role":"user","parts":[{"text":"a"}]}]}`:                                                  body.Gemini,
 		`[1,2,3]`: body.Unknown, `[]`: body.Unknown, `{}`: body.Unknown, ``: body.Unknown, "plain text": body.Unknown, `[{"a":1}]`: body.Unknown,
 	} {
 		if got := body.Sniff([]byte(src)); got != want {
@@ -260,4 +261,34 @@ func FuzzRead(f *testing.F) {
 		}
 		bodytest.Stir(t, Format{}, doc, tail, elide)
 	})
+}
+
+// A client puts reminders before the user's words, and lists of tools behind them: neither is folded,
+// and the summary follows the reminders in the same message, for roles take turns.
+func TestWrite_whatTheClientPutBeforeTheConversationStays(t *testing.T) {
+	const src = `{"model":"m","messages":[` +
+		`{"role":"user","content":[{"type":"text","text":"<system-reminder>\nUse gofmt.\n</system-reminder>"},{"type":"text","text":"fix it"}]},` +
+		`{"role":"system","content":"Tools that can be loaded: a, b."},` +
+		`{"role":"assistant","content":[{"type":"text","text":"It is fixed."}]},` +
+		`{"role":"user","content":"<log>\nand this?\n</log>"},{"role":"assistant","content":"Also."}]}`
+	const summary = `{"type":"text","text":"<conversation-summary>\nIt was fixed.\n</conversation-summary>"}`
+	doc := bodytest.Read(t, Format{}, []byte(src))
+	if got := doc.Session.Messages[0].Text(); got != "fix it" || len(doc.Session.Messages) != 4 {
+		t.Fatalf("%d messages, the first is %q", len(doc.Session.Messages), got)
+	}
+	for tail, want := range map[string]string{
+		doc.Session.Messages[1].ID: summary + `]},{"role":"system","content":"Tools that can be loaded: a, b."},` +
+			`{"role":"assistant","content":[{"type":"text","text":"It is fixed."}]},{"role":"user","content":"<log>\nand this?\n</log>"},{"role":"assistant","content":"Also."}]}`,
+		doc.Session.Messages[2].ID: summary + `,{"type":"text","text":"<log>\nand this?\n</log>"}]},` +
+			`{"role":"system","content":"Tools that can be loaded: a, b."},{"role":"assistant","content":"Also."}]}`,
+		"": summary + `]},{"role":"system","content":"Tools that can be loaded: a, b."}]}`,
+	} {
+		change := bodytest.Unchanged(doc)
+		change.Session.Messages = append(slices.Clip(change.Session.Messages),
+			bodytest.Marker("k", tail), bodytest.Summary("s", "k", "It was fixed."))
+		want = `{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"<system-reminder>\nUse gofmt.\n</system-reminder>"},` + want
+		if got := string(bodytest.Write(t, Format{}, doc, change)); got != want {
+			t.Errorf("tail %q: got\n%s\nwant\n%s", tail, got, want)
+		}
+	}
 }

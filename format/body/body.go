@@ -3,6 +3,7 @@
 package body
 
 import (
+	"cmp"
 	"errors"
 	"hash/fnv"
 	"strconv"
@@ -22,12 +23,18 @@ type Dialect struct {
 	Decode func(body []byte) *wire.Decoded
 	Encode func(messages []session.Message, o wire.Options) (wire.Body, error)
 	Check  func(body []byte) error
-	// List is the member that holds the messages.
-	List string
+	// List is the member that holds the messages, Content that of a message that holds its blocks, ""
+	// for "content".
+	List, Content string
 	// Merges is set where two messages of one role in a row are refused.
 	Merges bool
 	// Block writes a text as a block of a message of this role, or of a result (role "tool").
 	Block func(role, text string) []byte
+}
+
+// of is the value that holds the blocks of a message.
+func (d *Dialect) of(message []byte) wire.Value {
+	return wire.ValueOf(message).Get(cmp.Or(d.Content, "content"))
 }
 
 // TextBlock writes a text as a block of this type.

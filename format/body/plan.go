@@ -107,19 +107,19 @@ func (p *plan) list(start, kept int, summary, added []session.Message) ([]byte, 
 		}
 	}
 	if into := p.framedUser(start, at); into >= 0 && summary == nil && len(back.Elements) > 0 { // alone
-		texts[into] = p.surround(into, texts[into], nil, inner(back.Elements[0]))
+		texts[into] = p.surround(into, texts[into], nil, p.inner(back.Elements[0]))
 		back.Elements = back.Elements[1:]
 	} else if into >= 0 && len(front.Elements) > 0 {
-		texts[into] = p.surround(into, texts[into], nil, inner(front.Elements[0]))
+		texts[into] = p.surround(into, texts[into], nil, p.inner(front.Elements[0]))
 		if front.Elements = nil; p.joins(kept, "user") {
 			texts[into], texts[kept] = p.surround(into, texts[into], nil, p.content(kept, texts[kept])), nil
 		}
 	}
 	if len(front.Elements) > 0 && p.joins(kept, "user") {
-		texts[kept], front.Elements = p.surround(kept, texts[kept], inner(front.Elements[0]), nil), nil
+		texts[kept], front.Elements = p.surround(kept, texts[kept], p.inner(front.Elements[0]), nil), nil
 	}
 	if len(back.Elements) > 0 && !alone && last >= 0 && p.joins(last, role(back.Elements[0])) {
-		texts[last], back.Elements = p.surround(last, texts[last], nil, inner(back.Elements[0])), back.Elements[1:]
+		texts[last], back.Elements = p.surround(last, texts[last], nil, p.inner(back.Elements[0])), back.Elements[1:]
 	}
 
 	before := d.List.Start + 1 // where the element before ends
@@ -308,22 +308,22 @@ func (p *plan) framedUser(start, end int) int {
 
 // content is the content of an element as blocks. A text becomes a block.
 func (p *plan) content(element int, text []byte) []byte {
-	if content := wire.ValueOf(text).Get("content"); content.Kind() == '"' {
+	if content := p.Dialect.of(text); content.Kind() == '"' {
 		return p.Dialect.Block(p.Decoded.Elements[element].Role, content.String())
 	}
-	return inner(text)
+	return p.inner(text)
 }
 
 // inner is what is between the brackets of an element's content.
-func inner(element jsontext.Value) []byte {
-	content := wire.ValueOf(element).Get("content").Bytes()
+func (p *plan) inner(element jsontext.Value) []byte {
+	content := p.Dialect.of(element).Bytes()
 	return content[1 : len(content)-1]
 }
 
 // surround puts blocks before and after the blocks of an element. A content that is a text becomes
 // a block.
 func (p *plan) surround(element int, text, front, back []byte) []byte {
-	content := wire.ValueOf(text).Get("content")
+	content := p.Dialect.of(text)
 	if content.Kind() == '"' {
 		block := p.Dialect.Block(p.Decoded.Elements[element].Role, content.String())
 		with := slices.Concat([]byte{'['}, join(front, block, back), []byte{']'})

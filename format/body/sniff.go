@@ -16,6 +16,7 @@ const (
 	Anthropic Kind = "anthropic"
 	Chat      Kind = "openai-chat"
 	Responses Kind = "openai-responses"
+	Gemini    Kind = "gemini"
 )
 
 // Sniff tells which wire format a file holds, from its beginning, which may be cut anywhere: a
@@ -76,6 +77,8 @@ func parseRequest(line []byte) (request, []wire.Skipped) {
 		r.kind = Chat
 	case strings.HasSuffix(address, "/responses"):
 		r.kind = Responses
+	case strings.HasSuffix(address, ":generateContent"), strings.HasSuffix(address, ":streamGenerateContent"):
+		r.kind = Gemini
 	case len(r.body) > 0:
 		inner, _ := wire.Complete(r.body)
 		r.kind = sniffBody(wire.ValueOf(inner))
@@ -130,6 +133,9 @@ func (s *signs) saw(table map[Kind][]string, name string) {
 }
 
 func sniffBody(root wire.Value) Kind {
+	if isContents(root) {
+		return Gemini
+	}
 	s := signs{of: map[Kind]int{}}
 	list := root
 	if root.Kind() == '{' {
@@ -152,6 +158,18 @@ func sniffBody(root wire.Value) Kind {
 		return Anthropic
 	}
 	return Chat
+}
+
+// isContents reports whether a body holds Gemini's contents: parts with a role of theirs, and no id,
+// which messages of other products have.
+func isContents(root wire.Value) bool {
+	for at := range root.Get("contents").Values() {
+		var role string
+		var parts, id, info wire.Value
+		at.Read("role", &role, "parts", &parts, "id", &id, "info", &info)
+		return parts.Kind() == '[' && id.Empty() && info.Empty() && (role == "user" || role == "model")
+	}
+	return false
 }
 
 // head reads the members beside the messages, and returns the list of messages.

@@ -133,7 +133,7 @@ func newestOf(ctx context.Context, s *source.Session) (deed, error) {
 	}
 	if len(d.elisions) == 0 {
 		none := cli.Nothing("nothing is left out and nothing is folded")
-		if s.Doc.Format != "anthropic" && s.Doc.Format != "openai" {
+		if !slices.Contains([]string{"anthropic", "openai", "gemini"}, s.Doc.Format) {
 			return d, none
 		}
 		return d, cli.Hint(none,
