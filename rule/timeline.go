@@ -50,6 +50,7 @@ type timeline struct {
 	lock   sync.Mutex       // of grown
 	shown  map[shownKey]*shown
 	ledger Ledger // of which the items are marked
+	named  int    // how many of the messages that were read have names by Facts.handles
 }
 
 // stock is where new values are taken from. They are made some at a time.
@@ -262,13 +263,15 @@ func (w Window) readAhead(rules []Rule) {
 		return
 	}
 	var done sync.WaitGroup
-	if w.Handles == nil {
-		done.Go(func() { w.Facts.handles.Name(w.Messages) })
-	}
+	placeholders := false // of the rules that read ahead, all show handles
 	for _, r := range rules {
 		if r, ok := r.(interface{ readAhead(w Window) }); ok {
 			done.Go(func() { r.readAhead(w) })
+			placeholders = true
 		}
+	}
+	if w.Handles == nil && placeholders {
+		done.Go(w.name)
 	}
 	done.Wait()
 }
