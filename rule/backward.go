@@ -42,7 +42,7 @@ func (b Backward) Find(w Window) Found {
 		if w.line.now.Turn-x.Turn < b.Turns || slices.Contains(b.ProtectedTools, x.Part.Tool) {
 			continue
 		}
-		if total += x.Size().Output; total <= b.Protect || x.leftOut(Output) {
+		if total += x.Size().Output; total <= b.Protect || x.LeftOut(Output) {
 			continue
 		}
 		f := fresh.next()

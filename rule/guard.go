@@ -54,13 +54,13 @@ func (f *Facts) guarded(g *Guard, x *Item) string {
 		f.guard, f.tools, f.paths = g, map[string]bool{}, map[string]bool{}
 	}
 	if x.known.guard != g {
-		x.known.guard, x.known.guarded = g, stays(x.Part, x.Call, once(f.tools, g.Tool), once(f.paths, g.Path))
+		x.known.guard, x.known.guarded = g, stays(x.Part, x.Call, asked(f.tools, g.Tool), asked(f.paths, g.Path))
 	}
 	return x.known.guarded
 }
 
-// once asks about each name once.
-func once(said map[string]bool, ask func(name string) bool) func(name string) bool {
+// asked asks about each name once.
+func asked(said map[string]bool, ask func(name string) bool) func(name string) bool {
 	return func(name string) bool {
 		is, known := said[name]
 		if !known {

@@ -55,7 +55,7 @@ func (r *Idle) Find(w Window) Found {
 	var due []*Finding
 	var fresh stock[Finding]
 	why := map[int]string{} // by how many steps a text must lie idle
-	slots := opened(w, r, w.quotes(r.longest()).slots, func(s *slot) bool { return s.item.leftOut(s.field) })
+	slots := opened(w, r, w.quotes(r.longest()).slots, func(s *slot) bool { return s.item.LeftOut(s.field) })
 	for _, s := range slots {
 		x := s.item
 		steps := r.wait(s)

@@ -51,7 +51,8 @@ type timeline struct {
 	open   map[any]any      // *open of a list, by what the list is known by
 	shown  map[shownKey]*shown
 	ledger Ledger // of which the items are marked
-	named  int    // how many of the messages that were read have names by Facts.handles
+	once   map[string]once
+	named  int // how many of the messages that were read have names by Facts.handles
 }
 
 // stock is where new values are taken from. They are made some at a time.
@@ -90,7 +91,7 @@ func (f *Facts) timeline(messages []session.Message) *timeline {
 	t, settled := f.line, settled(messages)
 	if t == nil || f.stale || len(t.read) > settled || !t.continues(messages) {
 		t = &timeline{facts: f, byPart: make(map[string]*Item, settled), grown: map[any]*growing{},
-			open: map[any]any{}, shown: map[shownKey]*shown{}}
+			open: map[any]any{}, once: map[string]once{}, shown: map[shownKey]*shown{}}
 		f.line, f.stale = t, false
 	}
 	if more := settled - len(t.read); more >= Noticed {
@@ -279,7 +280,7 @@ func (w Window) open(found []*Finding) []*Finding {
 	if len(found) == 0 {
 		return nil
 	}
-	return opened(w, found[0], found, func(f *Finding) bool { return f.Item.leftOut(f.Field) })
+	return opened(w, found[0], found, func(f *Finding) bool { return f.Item.LeftOut(f.Field) })
 }
 
 // readAheadFrom is from how many items on it is worth to start goroutines.

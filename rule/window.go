@@ -119,9 +119,9 @@ func (w Window) may(name string, x *Item, field Field, age Age) (Refusal, bool) 
 	return Refusal{}, true
 }
 
-// leftOut reports whether nothing more can be left out of a field. With an output its attachments
+// LeftOut reports whether nothing more can be left out of a field. With an output its attachments
 // go, and what was shortened once stays as it was shortened.
-func (x *Item) leftOut(field Field) bool {
+func (x *Item) LeftOut(field Field) bool {
 	if x.gone == 0 {
 		return false
 	}
