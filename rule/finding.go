@@ -80,7 +80,11 @@ func (w Window) Propose(name string, age Age, all []*Finding, show func(*Finding
 			continue
 		}
 		if found.Elisions == nil {
-			found.Elisions = make([]Elision, 0, len(open)-at)
+			room := len(fresh) // what is not new was refused before
+			if show == nil {
+				room = len(open) - at
+			}
+			found.Elisions = make([]Elision, 0, room)
 		}
 		found.Elisions = append(found.Elisions, Elision{Part: x.Part.ID, Message: x.Message, Field: f.Field, Rule: name,
 			Because: f.Why, By: idsOf(f.By), Shown: f.shown.text, Saves: f.shown.saves})
