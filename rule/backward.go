@@ -35,13 +35,14 @@ func (b Backward) Find(w Window) Found {
 	var old []*Finding
 	var fresh stock[Finding]
 	total, why := 0, b.Because()
-	for i := len(w.line.items) - 1; i >= 0; i-- {
-		x := w.line.items[i]
-		if x.gone&outputBit != 0 || w.line.now.Turn-x.Turn < b.Turns || x.Call == nil || !x.Ended() ||
-			slices.Contains(b.ProtectedTools, x.Part.Tool) {
+	items := opened(w, b.Name(), w.line.items, func(x *Item) bool {
+		return x.gone&outputBit != 0 || x.Call == nil || !x.Ended()
+	})
+	for _, x := range slices.Backward(items) {
+		if w.line.now.Turn-x.Turn < b.Turns || slices.Contains(b.ProtectedTools, x.Part.Tool) {
 			continue
 		}
-		if total += x.Size().Output; total <= b.Protect || x.leftOut(Output) {
+		if total += x.Size().Output; total <= b.Protect || x.LeftOut(Output) {
 			continue
 		}
 		f := fresh.next()

@@ -58,20 +58,22 @@ func (f *Facts) Call(p *session.Part, cwd string) *Call {
 
 func (f *Facts) call(p *session.Part, known *fact, cwd string) *Call {
 	if known.call == nil || known.call.Cwd != cwd {
-		known.call = understand(p, cwd)
+		known.read(p, cwd)
 		f.counted++
 	}
 	return known.call
 }
 
-// understand reads a call. Of the actions the texts are dropped: the log has them.
-func understand(p *session.Part, cwd string) *Call {
-	c, _ := understood(p, cwd)
-	return c
+// read understands a call: what it did, what it was about, and which paths it names.
+func (known *fact) read(p *session.Part, cwd string) {
+	var arguments call.Arguments
+	known.call, arguments = understand(p, cwd)
+	known.target, known.paths, known.understood = targetOf(p, arguments), pathsOf(arguments), true
 }
 
-// understood gives the arguments too, as call.Members walks them.
-func understood(p *session.Part, cwd string) (*Call, call.Arguments) {
+// understand reads a call, and gives its arguments as call.Members walks them. Of the actions the
+// texts are dropped: the log has them.
+func understand(p *session.Part, cwd string) (*Call, call.Arguments) {
 	did := call.Of(p, cwd)
 	shows := coverage.OfCall(p, &did, cwd)
 	for i := range did.Actions {
@@ -155,20 +157,25 @@ func identity(tool, cwd string, values []call.Argument) Identity {
 
 // canonical is a JSON value in the form in which equal ones have equal bytes. Most are written so.
 func canonical(value jsontext.Value) (jsontext.Value, bool) {
-	switch value.Kind() {
-	case 'n', 't', 'f':
+	if plainly(value) {
 		return value, true
-	case '"':
-		if plainlyEscaped(value) && utf8.Valid(value) {
-			return value, true
-		}
-	case '0':
-		if len(value) < 16 && value[0] != '-' && len(bytes.Trim(value, "0123456789")) == 0 {
-			return value, true
-		}
 	}
 	value = value.Clone()
 	return value, value.Canonicalize(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)) == nil
+}
+
+// plainly reports whether a JSON value is a text, a whole number or a word in the form in which
+// everybody writes it.
+func plainly(value jsontext.Value) bool {
+	switch value.Kind() {
+	case 'n', 't', 'f':
+		return true
+	case '"':
+		return plainlyEscaped(value) && utf8.Valid(value)
+	case '0':
+		return len(value) < 16 && value[0] != '-' && len(bytes.Trim(value, "0123456789")) == 0
+	}
+	return false
 }
 
 // plainlyEscaped reports whether everything that is escaped in a JSON string is so as everybody

@@ -17,7 +17,7 @@ func (*CodeBlocks) Name() string { return "code" }
 func (r *CodeBlocks) Find(w Window) Found {
 	w = w.Read()
 	seen := grow(w, r, func() *codes { return &codes{} })
-	return w.Propose(r.Name(), r.Age, seen.found, func(f *Finding) string {
+	return w.Propose(r.Name(), r.Age, w.open(seen.found), func(f *Finding) string {
 		text := f.Item.Part.Text
 		return ReplaceBlocks(text, func(b *Block) (from, to int, instead string) {
 			return b.abridged(opening + w.handleOf(f.Item))

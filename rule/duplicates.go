@@ -20,7 +20,7 @@ func (*Duplicates) Name() string { return "duplicates" }
 func (r *Duplicates) Find(w Window) Found {
 	w = w.Read()
 	seen := grow(w, r, func() *outputs { return &outputs{latest: map[output][]*Item{}} })
-	return w.Propose(r.Name(), r.Age, seen.found, func(f *Finding) string {
+	return w.Propose(r.Name(), r.Age, w.open(seen.found), func(f *Finding) string {
 		return w.placeholder(f.Item, Output, "the same again below")
 	})
 }

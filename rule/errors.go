@@ -29,7 +29,7 @@ func (*Errors) Name() string { return "errors" }
 func (r *Errors) Find(w Window) Found {
 	w = w.Read()
 	seen := grow(w, r, func() *failures { return &failures{} })
-	return w.Propose(r.Name(), r.Age, seen.found, func(f *Finding) string {
+	return w.Propose(r.Name(), r.Age, w.open(seen.found), func(f *Finding) string {
 		size := w.Facts.size(f.Item, f.Field)
 		whole := f.Item.Part.State.Result() // which saves nothing, and is refused for it
 		if size < 2*errorMargin {

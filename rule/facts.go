@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/token"
 )
@@ -44,6 +43,9 @@ type Facts struct {
 	line    *timeline
 	stale   bool // see Forget
 	handles Handles
+
+	guard        *Guard // that said of names whether they are protected
+	tools, paths map[string]bool
 }
 
 // fact is what is known of a part by itself.
@@ -207,9 +209,7 @@ func (f *Facts) Learn(messages []session.Message) {
 		p, known := wanted[at].part, &facts[at]
 		f.count(p, known)
 		if p.Type == session.ToolPart && p.State != nil && p.State.Final() {
-			var arguments call.Arguments
-			known.call, arguments = understood(p, wanted[at].cwd)
-			known.target, known.paths, known.understood = targetOf(p, arguments), pathsOf(arguments), true
+			known.read(p, wanted[at].cwd)
 		}
 	})
 	if len(f.parts) == 0 {

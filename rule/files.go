@@ -19,7 +19,7 @@ func (*Files) Name() string { return "files" }
 // Find looks at calls that read, wrote or changed files.
 func (r *Files) Find(w Window) Found {
 	w = w.Read()
-	return w.Propose(r.Name(), r.Age, w.views().outputs, func(f *Finding) string {
+	return w.Propose(r.Name(), r.Age, w.open(w.views().outputs), func(f *Finding) string {
 		return w.placeholder(f.Item, Output, "shown again below")
 	})
 }

@@ -54,7 +54,7 @@ func (w Window) shown(x *Item, field Field, text string) *shown {
 func (w Window) Propose(name string, age Age, all []*Finding, show func(*Finding) string) (found Found) {
 	var open, fresh []*Finding
 	for _, f := range all {
-		if f.Item.leftOut(f.Field) {
+		if f.Item.LeftOut(f.Field) {
 			continue
 		}
 		if open = append(open, f); !f.shown.current(w) {
@@ -80,7 +80,11 @@ func (w Window) Propose(name string, age Age, all []*Finding, show func(*Finding
 			continue
 		}
 		if found.Elisions == nil {
-			found.Elisions = make([]Elision, 0, len(open)-at)
+			room := len(fresh) // what is not new was refused before
+			if show == nil {
+				room = len(open) - at
+			}
+			found.Elisions = make([]Elision, 0, room)
 		}
 		found.Elisions = append(found.Elisions, Elision{Part: x.Part.ID, Message: x.Message, Field: f.Field, Rule: name,
 			Because: f.Why, By: idsOf(f.By), Shown: f.shown.text, Saves: f.shown.saves})
@@ -107,16 +111,38 @@ func (w Window) each(all []*Finding, do func(*Finding)) {
 // ProposeAnew is Propose for a rule that remembers nothing and finds all of it anew each time: what
 // is shown in place of something is still written once.
 func (w Window) ProposeAnew(name string, age Age, all []*Finding, show func(*Finding) string) Found {
+	var open, fresh []*Finding
 	for _, f := range all {
-		f.shown = w.line.shown[shownKey{name, f.Field, f.Item}]
-	}
-	found := w.Propose(name, age, all, show)
-	for _, f := range all {
-		if f.shown != nil {
-			w.line.shown[shownKey{name, f.Field, f.Item}] = f.shown
+		if f.Item.LeftOut(f.Field) {
+			continue
 		}
+		if f.shown = w.line.shown[shownKey{name, f.Field, f.Item}]; !f.shown.current(w) {
+			fresh = append(fresh, f)
+		}
+		open = append(open, f)
+	}
+	found := w.Propose(name, age, open, show)
+	for _, f := range fresh {
+		w.line.shown[shownKey{name, f.Field, f.Item}] = f.shown
 	}
 	return found
+}
+
+// once is what a pure function found on a timeline of this many items.
+type once struct {
+	items int
+	found []*Finding
+}
+
+// Once is what a function of the items of a window finds, called by its name. Programs that ask for
+// the same in one window share it.
+func (w Window) Once(name string, find func(Window) []*Finding) []*Finding {
+	o, ok := w.line.once[name]
+	if !ok || o.items != len(w.line.items) {
+		o = once{len(w.line.items), find(w)}
+		w.line.once[name] = o
+	}
+	return o.found
 }
 
 // together is what several looks found, one behind the other.

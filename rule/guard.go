@@ -44,30 +44,51 @@ func matches(glob, name string) bool {
 	return err == nil && ok
 }
 
-// guarded says why a call stays, "" when nothing protects it. It is asked once of each.
-func (g *Guard) guarded(x *Item) string {
+// guarded says why a call stays, "" when nothing protects it. It is asked once of each call, and of
+// each name: a session comes back to few files, with few tools.
+func (f *Facts) guarded(g *Guard, x *Item) string {
 	if g == nil || x.Call == nil {
 		return ""
 	}
+	if f.guard != g {
+		f.guard, f.tools, f.paths = g, map[string]bool{}, map[string]bool{}
+	}
 	if x.known.guard != g {
-		x.known.guard, x.known.guarded = g, g.Stays(x.Part, x.Call)
+		x.known.guard, x.known.guarded = g, stays(x.Part, x.Call, asked(f.tools, g.Tool), asked(f.paths, g.Path))
 	}
 	return x.known.guarded
 }
 
+// asked asks about each name once.
+func asked(said map[string]bool, ask func(name string) bool) func(name string) bool {
+	return func(name string) bool {
+		is, known := said[name]
+		if !known {
+			is = ask(name)
+			said[name] = is
+		}
+		return is
+	}
+}
+
 // Stays says why a call stays, "" when nothing protects it. c is what is known of it; nil: nothing.
 func (g *Guard) Stays(p *session.Part, c *Call) string {
-	switch {
-	case g == nil:
+	if g == nil {
 		return ""
-	case g.Tool(p.Tool):
+	}
+	return stays(p, c, g.Tool, g.Path)
+}
+
+func stays(p *session.Part, c *Call, tool, protected func(name string) bool) string {
+	switch {
+	case tool(p.Tool):
 		return fmt.Sprintf("the tool %s is protected", p.Tool)
 	case c == nil:
 		return ""
 	}
 	last := "" // many calls name one file twice
 	for path := range c.paths {
-		if path != last && g.Path(path) {
+		if path != last && protected(path) {
 			return path + " is protected"
 		}
 		last = path

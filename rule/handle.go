@@ -39,16 +39,26 @@ func (h *Handles) Name(log []session.Message) {
 	if h.read > 0 && h.read <= len(log) && log[h.read-1].ID == h.last {
 		from = h.read - 1 // the newest message may have got more parts since
 	}
-	if h.byPart == nil {
-		parts := 0
-		for i := range log {
-			parts += len(log[i].Parts)
-		}
-		h.byPart, h.byName = make(map[string]string, parts), make(map[string]string, parts)
-	}
+	var fresh []*session.Part
 	for i := from; i < len(log); i++ {
 		for j := range log[i].Parts {
-			h.Of(&log[i].Parts[j])
+			if p := &log[i].Parts[j]; nameable(p) && h.byPart[p.ID] == "" {
+				fresh = append(fresh, p)
+			}
+		}
+	}
+	if h.byPart == nil {
+		h.byPart, h.byName = make(map[string]string, len(fresh)), make(map[string]string, len(fresh))
+	}
+	firsts := make([]byte, len(fresh)*HandleLength)
+	spread(len(fresh), func(at int) {
+		first := firstHandle(fresh[at])
+		copy(firsts[at*HandleLength:], first[:])
+	})
+	names := string(firsts)
+	for at, p := range fresh {
+		if h.byPart[p.ID] == "" { // another one has its id
+			h.give(p, names[at*HandleLength:(at+1)*HandleLength])
 		}
 	}
 	if len(log) > 0 {
@@ -90,8 +100,18 @@ func (h *Handles) Of(p *session.Part) string {
 	if name, ok := h.byPart[p.ID]; ok {
 		return name
 	}
-	long := longHandle(seedOf(p))
-	return h.give(p, string(long[:HandleLength]))
+	first := firstHandle(p)
+	return h.give(p, string(first[:]))
+}
+
+// firstHandle is the handle of a part that no other part has taken: the beginning of its long one.
+func firstHandle(p *session.Part) (first [HandleLength]byte) {
+	var room [128]byte
+	sum := sha256.Sum256(append(room[:0], seedOf(p)...))
+	var eight [8]byte
+	handleAlphabet.Encode(eight[:], sum[:5])
+	copy(first[:], eight[:])
+	return first
 }
 
 // give gives a part that has no handle this one, or a longer one where another part has it.

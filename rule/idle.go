@@ -55,11 +55,9 @@ func (r *Idle) Find(w Window) Found {
 	var due []*Finding
 	var fresh stock[Finding]
 	why := map[int]string{} // by how many steps a text must lie idle
-	for _, s := range w.quotes(r.longest()).slots {
+	slots := opened(w, r, w.quotes(r.longest()).slots, func(s *slot) bool { return s.item.LeftOut(s.field) })
+	for _, s := range slots {
 		x := s.item
-		if x.leftOut(s.field) {
-			continue
-		}
 		steps := r.wait(s)
 		if steps <= 0 || s.last+steps > now || x.newest > x.Step {
 			continue

@@ -21,8 +21,8 @@ func (r *Inputs) Find(w Window) Found {
 	w = w.Read()
 	failed := grow(w, r, func() *failedChanges { return &failedChanges{open: map[string][]*Item{}} })
 	strip := func(f *Finding) string { return w.stripped(f.Item).text }
-	return together(w.Propose(r.Name(), r.Age, w.views().inputs, strip),
-		w.Propose(r.Name(), r.Age, failed.found, strip))
+	return together(w.Propose(r.Name(), r.Age, w.open(w.views().inputs), strip),
+		w.Propose(r.Name(), r.Age, w.open(failed.found), strip))
 }
 
 // failedChanges are changes of files that failed, until one on the same file works.

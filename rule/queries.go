@@ -24,7 +24,7 @@ func (r *Queries) Find(w Window) Found {
 		return &questions{open: map[string][]*Item{},
 			folders: map[string]string{}}
 	})
-	return w.Propose(r.Name(), r.Age, seen.found, func(f *Finding) string {
+	return w.Propose(r.Name(), r.Age, w.open(seen.found), func(f *Finding) string {
 		return w.placeholder(f.Item, Output, "asked again below")
 	})
 }

@@ -17,7 +17,7 @@ import (
 type quotes struct {
 	slots []*slot
 	fresh stock[slot]
-	lines map[uint64]*slot // the newest text that has the line
+	lines map[uint64]int32 // line → the newest of the slots that has it
 	from  int              // the first step whose lines are read
 	clean int              // how many lines there may be before those of old texts are dropped
 }
@@ -49,7 +49,11 @@ type quotesKey struct{ steps int }
 func (w Window) quotes(steps int) *quotes {
 	return grow(w, quotesKey{steps}, func() *quotes {
 		// What was made before is idle, quoted or not: its lines are not read.
-		return &quotes{lines: map[uint64]*slot{}, from: w.line.now.Step - remembered - steps, clean: cleanFrom}
+		q := &quotes{lines: map[uint64]int32{}, from: w.line.now.Step - remembered - steps, clean: cleanFrom}
+		if n := len(w.line.items); n >= readAheadFrom { // few windows of that many have fewer lines
+			q.lines, q.slots, q.fresh = make(map[uint64]int32, cleanFrom), make([]*slot, 0, n), make([]slot, n)
+		}
+		return q
 	})
 }
 
@@ -62,33 +66,33 @@ func (q *quotes) read(x *Item) {
 	if x.Step >= q.from && len(input) >= quotable {
 		for text := range texts(input) {
 			eachLine(text, func(line uint64) {
-				if s := q.lines[line]; s != nil && s.item.Step+remembered >= x.Step {
-					s.last = x.Step
+				if at, ok := q.lines[line]; ok && q.slots[at].item.Step+remembered >= x.Step {
+					q.slots[at].last = x.Step
 				}
-				if own != nil {
+				if own >= 0 {
 					q.lines[line] = own
 				}
 			})
 		}
 	}
-	if own = q.slot(x, Output, len(output)); x.Step >= q.from && own != nil {
+	if own = q.slot(x, Output, len(output)); x.Step >= q.from && own >= 0 {
 		eachLine(output, func(line uint64) { q.lines[line] = own })
 	}
 	if len(q.lines) > q.clean {
-		maps.DeleteFunc(q.lines, func(_ uint64, s *slot) bool { return s.item.Step+remembered < x.Step })
+		maps.DeleteFunc(q.lines, func(_ uint64, at int32) bool { return q.slots[at].item.Step+remembered < x.Step })
 		q.clean = max(cleanFrom, 2*len(q.lines))
 	}
 }
 
-// slot is the place of a text of this size in bytes, nil when it is too short to be worth one.
-func (q *quotes) slot(x *Item, field Field, size int) *slot {
+// slot is the place of a text of this size in bytes, -1 when it is too short to be worth one.
+func (q *quotes) slot(x *Item, field Field, size int) int32 {
 	if size < stripFrom {
-		return nil
+		return -1
 	}
 	s := q.fresh.next()
 	*s = slot{x, field, x.Step}
 	q.slots = append(q.slots, s)
-	return s
+	return int32(len(q.slots) - 1)
 }
 
 // eachLine calls do with the hash of each line that tells something, without what surrounds it:

@@ -18,7 +18,7 @@ func Decide(w Window, rules []Rule) Found {
 			free = append(free, r.Name())
 		}
 	}
-	return Settle(together(all...), w.Ledger, func(rule string) bool { return slices.Contains(free, rule) })
+	return settleAll(all, w.Ledger, func(rule string) bool { return slices.Contains(free, rule) })
 }
 
 // Settle makes of what several rules found one decision that is true by itself: whatever is left
@@ -29,30 +29,44 @@ func Decide(w Window, rules []Rule) Found {
 //
 // free reports the rules that need not stay for others, see Free.
 func Settle(found Found, ledger Ledger, free func(rule string) bool) Found {
-	if len(found.Elisions) == 0 {
-		return found
+	return settleAll([]Found{found}, ledger, free)
+}
+
+// settleAll is Settle for what each rule found, one behind the other.
+func settleAll(found []Found, ledger Ledger, free func(rule string) bool) Found {
+	elisions, refusals := 0, 0
+	for _, f := range found {
+		elisions, refusals = elisions+len(f.Elisions), refusals+len(f.Refusals)
 	}
-	s := settling{ledger, make(map[string]*fate, len(found.Elisions)), make(stock[fate], len(found.Elisions))}
+	out := Found{Refusals: slices.Grow([]Refusal(nil), refusals)}
+	for _, f := range found {
+		out.Refusals = append(out.Refusals, f.Refusals...)
+	}
+	if elisions == 0 {
+		return out
+	}
+	s := settling{ledger, make(map[string]*fate, elisions/2), nil} // of many parts several rules found something
 	type candidate struct {
 		*Elision
 		part   *fate
 		covers []string // by which it goes
 	}
-	all := make([]candidate, 0, len(found.Elisions))
-	for i := range found.Elisions {
-		e := &found.Elisions[i]
-		part := s.part(e.Part)
-		if part.taken&(bit(e.Field)|clash(e.Field)) != 0 {
-			continue // another one of the field counts
-		}
-		part.taken |= bit(e.Field)
-		c := candidate{e, part, e.Covers()}
-		if all = append(all, c); e.By != "" || free(e.Rule) {
-			part.gone = true
-			part.covers = append(part.covers, c.covers...)
+	all := make([]candidate, 0, elisions)
+	for _, f := range found {
+		for i := range f.Elisions {
+			e := &f.Elisions[i]
+			part := s.part(e.Part)
+			if part.taken&(bit(e.Field)|clash(e.Field)) != 0 {
+				continue // another one of the field counts
+			}
+			part.taken |= bit(e.Field)
+			c := candidate{e, part, e.Covers()}
+			if all = append(all, c); e.By != "" || free(e.Rule) {
+				part.gone = true
+				part.covers = append(part.covers, c.covers...)
+			}
 		}
 	}
-	out := Found{Refusals: found.Refusals}
 	refuse := func(e *Elision, code Code, reason string) {
 		out.Refusals = append(out.Refusals, Refusal{Code: code, Rule: e.Rule, Part: e.Part, Reason: reason,
 			Tokens: e.Saves})

@@ -60,7 +60,7 @@ func (w Window) Shorten(save int, files bool) []Elision {
 // free reports whether a field may be shortened.
 func (w Window) free(x *Item, field Field) bool {
 	_, ok := w.may(tooLong, x, field, Age{})
-	return ok && !x.leftOut(field)
+	return ok && !x.LeftOut(field)
 }
 
 func (w Window) tooLong(x *Item, field Field, shown string) Elision {

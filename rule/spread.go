@@ -13,9 +13,16 @@ const spreadFrom = 64
 // processor takes a few numbers at a time.
 func spread(n int, do func(at int)) {
 	const few = 16
+	workers := min(runtime.GOMAXPROCS(0), (n+few-1)/few)
+	if workers < 2 {
+		for at := range n {
+			do(at)
+		}
+		return
+	}
 	var next atomic.Int64
 	var done sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), (n+few-1)/few) {
+	for range workers {
 		done.Go(func() {
 			for to := int(next.Add(few)); to-few < n; to = int(next.Add(few)) {
 				for at := to - few; at < min(to, n); at++ {

@@ -20,6 +20,9 @@ func (w Window) strip(x *Item, from int, keep []string) (input string, ok bool) 
 	if p.State == nil || p.State.Input.Kind() != '{' {
 		return "", false
 	}
+	if input, ok, plain := w.stripPlain(x, from, keep); plain {
+		return input, ok
+	}
 	loose := session.ReadOptions()
 	var out bytes.Buffer
 	dec, enc := jsontext.NewDecoder(bytes.NewBuffer(p.State.Input), loose), jsontext.NewEncoder(&out, loose)
@@ -43,20 +46,52 @@ func (w Window) strip(x *Item, from int, keep []string) (input string, ok bool) 
 		if err != nil {
 			return "", false
 		}
-		if 3*len(value) >= from { // a byte that is not UTF-8 becomes three
-			text, _ := call.Unquote(value)
-			if len(text) >= from && (!slices.Contains(keep, key) || patch(text)) {
-				if short := w.marker(x, text); len(short) < len(text) {
-					value, _ = jsontext.AppendQuote(nil, short)
-					ok = true
-				}
-			}
-		}
-		if enc.WriteValue(value) != nil {
+		short, left := w.short(x, key, value, from, keep)
+		ok = ok || left
+		if enc.WriteValue(short) != nil {
 			return "", false
 		}
 	}
 	return strings.TrimSpace(out.String()), ok
+}
+
+// stripPlain is strip for arguments that are written as most are: texts, whole numbers and words,
+// without blanks between them and with nothing escaped that need not be. plain is false for others.
+func (w Window) stripPlain(x *Item, from int, keep []string) (input string, ok, plain bool) {
+	out, written := append(make([]byte, 0, 512), '{'), len("{}")-len(",")
+	for name, value := range call.Members(x.Part.State.Input) {
+		if !plainly(value) || strings.ContainsAny(name, `"\`) {
+			return "", false, false
+		}
+		written += len(name) + len(value) + len(`"":,`)
+		short, left := w.short(x, name, value, from, keep)
+		ok = ok || left
+		out = append(append(append(append(append(out, '"'), name...), `":`...), short...), ',')
+	}
+	if written != len(x.Part.State.Input) {
+		return "", false, false
+	}
+	out[len(out)-1] = '}'
+	return string(out), ok, true
+}
+
+// short is what is shown in place of a value among the arguments of a call: a marker in the place
+// of a long text, and left is set; of anything else the value itself.
+func (w Window) short(x *Item, name string, value jsontext.Value, from int, keep []string) (
+	short jsontext.Value, left bool) {
+	if value.Kind() != '"' || 3*len(value) < from { // a byte that is not UTF-8 becomes three
+		return value, false
+	}
+	text, _ := call.Unquote(value)
+	if len(text) < from || slices.Contains(keep, name) && !patch(text) {
+		return value, false
+	}
+	marker := w.marker(x, text)
+	if len(marker) >= len(text) {
+		return value, false
+	}
+	short, _ = jsontext.AppendQuote(nil, marker)
+	return short, true
 }
 
 // stripped are the arguments of a call without their long texts, "" where there are none. They are

@@ -48,8 +48,11 @@ type timeline struct {
 	now    Item             // its counters are those of the newest message
 	grown  map[any]*growing // what the rules read off it
 	lock   sync.Mutex       // of grown
+	open   map[any]any      // *open of a list, by what the list is known by
 	shown  map[shownKey]*shown
 	ledger Ledger // of which the items are marked
+	once   map[string]once
+	named  int // how many of the messages that were read have names by Facts.handles
 }
 
 // stock is where new values are taken from. They are made some at a time.
@@ -88,7 +91,7 @@ func (f *Facts) timeline(messages []session.Message) *timeline {
 	t, settled := f.line, settled(messages)
 	if t == nil || f.stale || len(t.read) > settled || !t.continues(messages) {
 		t = &timeline{facts: f, byPart: make(map[string]*Item, settled), grown: map[any]*growing{},
-			shown: map[shownKey]*shown{}}
+			open: map[any]any{}, once: map[string]once{}, shown: map[shownKey]*shown{}}
 		f.line, f.stale = t, false
 	}
 	if more := settled - len(t.read); more >= Noticed {
@@ -252,6 +255,34 @@ func grow[R reader](w Window, key any, fresh func() R) R {
 	return g.reader.(R)
 }
 
+// open is what the ledger does not leave out yet of a list that grows.
+type open[T any] struct {
+	list   []T
+	upTo   int    // how much of the whole list was looked at
+	ledger Ledger // at that time
+}
+
+// opened are those of a list of which the ledger leaves out nothing yet. The list is known by a
+// key, and only grows. What is gone is not looked at again, unless the ledger is another one.
+func opened[T any](w Window, key any, all []T, gone func(T) bool) []T {
+	o, _ := w.line.open[key].(*open[T])
+	if o == nil || !w.Ledger.extends(o.ledger) {
+		o = &open[T]{}
+		w.line.open[key] = o
+	}
+	o.list = slices.DeleteFunc(append(o.list, all[o.upTo:]...), gone)
+	o.upTo, o.ledger = len(all), w.Ledger
+	return o.list
+}
+
+// open are those of a rule's findings that are not left out yet.
+func (w Window) open(found []*Finding) []*Finding {
+	if len(found) == 0 {
+		return nil
+	}
+	return opened(w, found[0], found, func(f *Finding) bool { return f.Item.LeftOut(f.Field) })
+}
+
 // readAheadFrom is from how many items on it is worth to start goroutines.
 const readAheadFrom = 512
 
@@ -262,13 +293,15 @@ func (w Window) readAhead(rules []Rule) {
 		return
 	}
 	var done sync.WaitGroup
-	if w.Handles == nil {
-		done.Go(func() { w.Facts.handles.Name(w.Messages) })
-	}
+	placeholders := false // of the rules that read ahead, all show handles
 	for _, r := range rules {
 		if r, ok := r.(interface{ readAhead(w Window) }); ok {
 			done.Go(func() { r.readAhead(w) })
+			placeholders = true
 		}
+	}
+	if w.Handles == nil && placeholders {
+		done.Go(w.name)
 	}
 	done.Wait()
 }

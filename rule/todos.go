@@ -24,7 +24,7 @@ func (*Todos) Name() string { return "todos" }
 func (r *Todos) Find(w Window) Found {
 	w = w.Read()
 	seen := grow(w, r, func() *lists { return &lists{} })
-	return w.Propose(r.Name(), r.Age, seen.found, func(f *Finding) string {
+	return w.Propose(r.Name(), r.Age, w.open(seen.found), func(f *Finding) string {
 		if f.Field == Input {
 			return w.withoutList(f.Item)
 		}

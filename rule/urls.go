@@ -21,7 +21,7 @@ func (*URLs) Name() string { return "urls" }
 func (r *URLs) Find(w Window) Found {
 	w = w.Read()
 	seen := grow(w, r, func() *fetches { return &fetches{open: map[string][]fetched{}} })
-	return w.Propose(r.Name(), r.Age, seen.found, func(f *Finding) string {
+	return w.Propose(r.Name(), r.Age, w.open(seen.found), func(f *Finding) string {
 		return w.placeholder(f.Item, Output, "fetched again below")
 	})
 }

@@ -32,7 +32,6 @@ func (w Window) Read() Window {
 	w.line.mark(w.Ledger)
 	if w.Handles == nil {
 		w.Handles = &w.Facts.handles
-		w.Handles.Name(w.Messages)
 	}
 	return w
 }
@@ -45,12 +44,21 @@ func (w Window) Newest() *Item { return &w.line.now }
 
 // handle of a part.
 func (w Window) handle(p *session.Part) string {
-	h := w.Handles
-	if h == nil {
-		h = &w.Facts.handles
-		h.Name(w.Messages)
+	if w.Handles != nil && w.Handles != &w.Facts.handles {
+		return w.Handles.Of(p)
 	}
-	return h.Of(p)
+	w.name()
+	return w.Facts.handles.Of(p)
+}
+
+// name makes names from this window alone, from its beginning on.
+func (w Window) name() {
+	if w.line == nil || w.line.named < len(w.line.read) {
+		w.Facts.handles.Name(w.Messages)
+	}
+	if w.line != nil {
+		w.line.named = len(w.line.read)
+	}
 }
 
 // handleOf is the handle of the part of an item. It is looked up once.
@@ -105,15 +113,15 @@ func (w Window) may(name string, x *Item, field Field, age Age) (Refusal, bool) 
 	case !age.reached(x, &w.line.now):
 		return no(Recent, "it is too new: "+age.String())
 	}
-	if why := w.Guard.guarded(x); why != "" {
+	if why := w.Facts.guarded(w.Guard, x); why != "" {
 		return no(Protected, why)
 	}
 	return Refusal{}, true
 }
 
-// leftOut reports whether nothing more can be left out of a field. With an output its attachments
+// LeftOut reports whether nothing more can be left out of a field. With an output its attachments
 // go, and what was shortened once stays as it was shortened.
-func (x *Item) leftOut(field Field) bool {
+func (x *Item) LeftOut(field Field) bool {
 	if x.gone == 0 {
 		return false
 	}

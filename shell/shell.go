@@ -11,6 +11,7 @@ import (
 	"io"
 	"runtime"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -247,8 +248,15 @@ func parse(text string, lang syntax.LangVariant) (file *syntax.File, err error) 
 			err = fmt.Errorf("%v", trouble)
 		}
 	}()
-	return syntax.NewParser(syntax.Variant(lang)).Parse(&shallow{text: text}, "")
+	p := parsers.Get().(*syntax.Parser)
+	syntax.Variant(lang)(p)
+	file, err = p.Parse(&shallow{text: text}, "")
+	parsers.Put(p) // not one that panicked
+	return file, err
 }
+
+// parsers are used again: to make one takes as long as to parse a short text.
+var parsers = sync.Pool{New: func() any { return syntax.NewParser() }}
 
 // The parser calls itself for what is nested, and a stack that is full ends the program. It is
 // bounded where the parser asks for more text: by how many functions are waiting there. 2,000 are

@@ -17,13 +17,14 @@ func Inputs() rule.Rule {
 
 func inputs(w rule.Window) []*rule.Finding {
 	known := map[*rule.Item]bool{}
-	all := inOrder(slices.Concat(files(w), urls(w), queries(w), snapshots(w), retries(w)))
-	return slices.DeleteFunc(all, func(f *rule.Finding) bool {
-		f.Field = rule.Input
-		again := known[f.Item]
+	var found []*rule.Finding
+	for _, f := range inOrder(slices.Concat(files(w), urls(w), queries(w), snapshots(w), retries(w))) {
+		if !known[f.Item] && !f.Item.LeftOut(rule.Input) {
+			found = append(found, &rule.Finding{Item: f.Item, Field: rule.Input, By: f.By, Why: f.Why, Unsent: true})
+		}
 		known[f.Item] = true
-		return again
-	})
+	}
+	return found
 }
 
 // identifying are the arguments that say what a call was about: they stay, however long.

@@ -44,7 +44,11 @@ func superseded(old *rule.Item, why string, by ...*rule.Item) *rule.Finding {
 
 // latest finds the calls that a newer one of the same key makes redundant. Calls of one step are as
 // new as each other. A key of "" is of calls that the program does not look at.
-func latest(w rule.Window, why string, key func(*rule.Item) string) (found []*rule.Finding) {
+func latest(w rule.Window, why string, key func(*rule.Item) string) []*rule.Finding {
+	return w.Once(why, func(w rule.Window) []*rule.Finding { return newest(w, why, key) })
+}
+
+func newest(w rule.Window, why string, key func(*rule.Item) string) (found []*rule.Finding) {
 	open := map[string][]*rule.Item{}
 	for _, x := range w.Items() {
 		k := ""

@@ -13,14 +13,17 @@ import (
 // again: S002 knows only calls of one file.
 func Files() rule.Rule { return supersede("files", files) }
 
-func files(w rule.Window) (found []*rule.Finding) {
+func files(w rule.Window) []*rule.Finding { return w.Once("files", touchedAgain) }
+
+func touchedAgain(w rule.Window) (found []*rule.Finding) {
 	type operation struct {
 		item  *rule.Item
 		paths []string // that nothing touched again yet
 		by    []*rule.Item
 	}
-	open := map[string][]*operation{} // by path; that nothing superseded yet
-	var paths []string                // of all operations
+	open := make(map[string][]*operation, len(w.Items())/8) // by path; that nothing superseded yet
+	var paths []string                                      // of all operations
+	all := make([]operation, 0, len(w.Items()))
 	for _, x := range w.Items() {
 		if x.Call == nil || !x.Ended() || x.Call.Command() != "" {
 			continue
@@ -29,7 +32,8 @@ func files(w rule.Window) (found []*rule.Finding) {
 		if paths = appendTouched(paths, x.Call); len(paths) == before {
 			continue
 		}
-		now := &operation{item: x, paths: paths[before:len(paths):len(paths)]}
+		all = append(all, operation{item: x, paths: paths[before:len(paths):len(paths)]})
+		now := &all[len(all)-1]
 		for _, path := range now.paths {
 			rest := open[path][:0]
 			for _, old := range open[path] {
@@ -153,7 +157,9 @@ func snapshots(w rule.Window) []*rule.Finding {
 // Retries is S002 6: a call that succeeds supersedes the failures of the same call before it.
 func Retries() rule.Rule { return supersede("retries", retries) }
 
-func retries(w rule.Window) (found []*rule.Finding) {
+func retries(w rule.Window) []*rule.Finding { return w.Once("retries", workedLater) }
+
+func workedLater(w rule.Window) (found []*rule.Finding) {
 	pending := map[rule.Identity][]*rule.Item{}
 	for _, x := range w.Items() {
 		if x.Call == nil {
@@ -162,6 +168,9 @@ func retries(w rule.Window) (found []*rule.Finding) {
 		key := x.Call.Same
 		if x.Failed() {
 			pending[key] = append(pending[key], x)
+			continue
+		}
+		if len(pending[key]) == 0 {
 			continue
 		}
 		pending[key] = slices.DeleteFunc(pending[key], func(old *rule.Item) bool {
