@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -22,6 +23,12 @@ import (
 	"github.com/winnowhq/winnow/wire"
 	"github.com/winnowhq/winnow/wire/anthropic"
 )
+
+// TestMain lets garbage grow to four times what is held: the tests make much of it and hold little.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	m.Run()
+}
 
 // everything is a policy with every rule on, the user's blocks of code among them, and limits small enough for short sessions.
 func everything(name string, quiet int) policy.Policy {
