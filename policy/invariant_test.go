@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/winnowhq/winnow/internal/lavish"
 	"github.com/winnowhq/winnow/policy"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/rule/ruletest"
@@ -24,11 +24,7 @@ import (
 	"github.com/winnowhq/winnow/wire/anthropic"
 )
 
-// TestMain lets garbage grow to four times what is held: the tests make much of it and hold little.
-func TestMain(m *testing.M) {
-	debug.SetGCPercent(400)
-	m.Run()
-}
+func TestMain(m *testing.M) { lavish.Run(m) }
 
 // everything is a policy with every rule on, the user's blocks of code among them, and limits small enough for short sessions.
 func everything(name string, quiet int) policy.Policy {

@@ -17,6 +17,7 @@ import (
 	"github.com/winnowhq/winnow/edit"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
+	"github.com/winnowhq/winnow/internal/lavish"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
@@ -26,6 +27,8 @@ import (
 	"github.com/winnowhq/winnow/store/memory"
 	"github.com/winnowhq/winnow/view"
 )
+
+func TestMain(m *testing.M) { lavish.Run(m) }
 
 // asker is somebody who folds a session and wants things back: restores, pins, undoes and redoes
 // what was done, under one policy.
