@@ -12,10 +12,13 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/winnowhq/winnow/internal/lavish"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/settings"
 )
+
+func TestMain(m *testing.M) { lavish.Run(m) }
 
 // clock is a time that stands still.
 func clock() func() time.Time {

@@ -14,12 +14,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/winnowhq/winnow/internal/lavish"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/policy"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/schedule"
 	"github.com/winnowhq/winnow/summarize/offline"
 )
+
+func TestMain(m *testing.M) { lavish.Run(m) }
 
 func named(t testing.TB, words ...string) (setups []Setup) {
 	t.Helper()

@@ -120,14 +120,21 @@ var (
 )
 
 // canonical brings the spellings of an id together: lower case, its last path segment, no cloud
-// affixes, no date, dashes for dots.
+// affixes, no date, dashes for dots. A lookup does so to every id that is listed, so the expressions
+// are asked only where they can match.
 func canonical(id string) string {
 	id = strings.ToLower(strings.TrimSpace(id))
 	id = id[strings.LastIndexByte(id, '/')+1:]
-	id = cloudPrefix.ReplaceAllString(id, "")
+	if strings.Contains(id, ".") {
+		id = cloudPrefix.ReplaceAllString(id, "")
+	}
 	id, _, _ = strings.Cut(id, ":free")
-	id = cloudSuffix.ReplaceAllString(id, "")
-	id = dateSuffix.ReplaceAllString(id, "")
+	if strings.Contains(id, "-v") {
+		id = cloudSuffix.ReplaceAllString(id, "")
+	}
+	if strings.Contains(id, "20") || strings.HasSuffix(id, "latest") || strings.HasSuffix(id, "@default") {
+		id = dateSuffix.ReplaceAllString(id, "")
+	}
 	id = strings.TrimSuffix(id, "-0") // claude-sonnet-4-0 is claude-sonnet-4
 	return strings.ReplaceAll(id, ".", "-")
 }

@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -42,26 +43,28 @@ func recorded(t *testing.T, check func(t *testing.T, doc *format.Document)) {
 	}
 }
 
-// looks is how often in a session everything is checked; the rules are run after every message.
+// looks is how often in a session everything is checked. With one of the counters, which is another
+// one from session to session, the rules are run after every message in between too.
 const looks = 6
 
 func TestRules_onRecordedSessions(t *testing.T) {
 	recorded(t, func(t *testing.T, doc *format.Document) {
+		log := doc.Session.Messages
+		was := make([]string, len(log))
+		for i := range log {
+			was[i] = textOf(log[i])
+		}
 		for _, name := range []string{policy.Balanced, policy.Aggressive} {
-			for counter, count := range counters {
-				h := newHouse(everything(name, policy.DefaultQuietSteps), count)
-				h.ledger = doc.Ledger
-				log := doc.Session.Messages
+			for n, counter := range slices.Sorted(maps.Keys(counters)) {
+				h := newHouse(everything(name, policy.DefaultQuietSteps), counters[counter])
+				h.ledger, h.was = doc.Ledger, was
 				for i, m := range log {
-					h.log, h.was = append(h.log, m), append(h.was, "")
+					h.log = append(h.log, m)
 					if i%(len(log)/looks+1) != 0 && i < len(log)-1 {
-						h.find()
-						continue
-					}
-					for at := range h.was {
-						if h.was[at] == "" {
-							h.was[at] = textOf(h.log[at])
+						if n == len(log)%len(counters) {
+							h.find()
 						}
+						continue
 					}
 					if err := h.prune(); err != nil {
 						t.Fatalf("%s, %s, message %d: %s", name, counter, i, rule.Shorten(err.Error(), 4000))
@@ -69,6 +72,9 @@ func TestRules_onRecordedSessions(t *testing.T) {
 					if err := h.partial(i/3, i/2+1); err != nil {
 						t.Fatalf("%s, %s, message %d: %v", name, counter, i, err)
 					}
+				}
+				if err := h.untouched(); err != nil {
+					t.Fatalf("%s, %s: %v", name, counter, err)
 				}
 			}
 		}

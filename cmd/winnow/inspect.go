@@ -156,7 +156,7 @@ func inspectLarge(ctx context.Context, a *cli.App, src string) (skimmed bool, er
 	if !ok {
 		return false, nil
 	}
-	debug.SetMemoryLimit(skimMemory)
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(skimMemory))
 	done := a.Progress("reading " + src)
 	pieces, err := format.Cut(file, info.Size(), f.Outline(), skim.Length)
 	done()

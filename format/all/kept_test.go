@@ -17,6 +17,7 @@ import (
 	"github.com/winnowhq/winnow/edit"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
+	"github.com/winnowhq/winnow/internal/lavish"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
@@ -27,6 +28,8 @@ import (
 	"github.com/winnowhq/winnow/view"
 )
 
+func TestMain(m *testing.M) { lavish.Run(m) }
+
 // asker is somebody who folds a session and wants things back: restores, pins, undoes and redoes
 // what was done, under one policy.
 type asker struct {
@@ -34,6 +37,7 @@ type asker struct {
 	engine                *winnow.Engine
 	store                 *memory.Store
 	policy                string
+	scale                 int // by how much outputs, and the limits that go by their size, are smaller than usual
 	id                    string
 	n                     int
 	parts                 []session.Part // that were said
@@ -43,6 +47,7 @@ type asker struct {
 
 func newAsker(t *rapid.T, policy string) *asker {
 	a := &asker{T: t, store: memory.New(), policy: policy}
+	a.scale = rapid.SampledFrom([]int{10, 10, 10, 10, 10, 10, 10, 1}).Draw(t, "scale")
 	a.open()
 	id, err := a.engine.Create(context.Background(), session.Info{Title: "asked", Directory: "/repo"})
 	if err != nil {
@@ -55,6 +60,10 @@ func newAsker(t *rapid.T, policy string) *asker {
 func (a *asker) open() {
 	settings := settings.Default()
 	settings.Policy = a.policy
+	if a.scale > 1 {
+		c, keep := &settings.Compaction, pivot.MaxKeep*2/3/a.scale
+		c.Keep, c.Protect, c.Minimum, c.UserMessages = &keep, c.Protect/a.scale, c.Minimum/a.scale, c.UserMessages/a.scale
+	}
 	e, err := winnow.Open(winnow.Config{Store: a.store, Settings: &settings})
 	if err != nil {
 		a.Fatal(err)
@@ -84,7 +93,8 @@ func (a *asker) User(*rapid.T) {
 
 func (a *asker) Step(*rapid.T) {
 	state := &session.ToolState{Status: session.Completed, Input: []byte(fmt.Sprintf(`{"filePath":"/repo/f%d.go"}`, a.n%4))}
-	state.Output = fmt.Sprintf("output %d begins\n\n", a.n) + strings.Repeat("code ", rapid.SampledFrom([]int{3, 300, 9000}).Draw(a.T, "size")) + fmt.Sprintf("\n\toutput %d ends", a.n)
+	words := rapid.SampledFrom([]int{3, 300, 9000 / a.scale}).Draw(a.T, "size")
+	state.Output = fmt.Sprintf("output %d begins\n\n", a.n) + strings.Repeat("code ", words) + fmt.Sprintf("\n\toutput %d ends", a.n)
 	a.append(session.Assistant, session.Part{Type: session.ToolPart, Tool: "read", CallID: fmt.Sprintf("toolu_%d", a.n), State: state})
 }
 

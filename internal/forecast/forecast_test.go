@@ -13,6 +13,7 @@ import (
 
 	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/format/all"
+	"github.com/winnowhq/winnow/internal/lavish"
 	"github.com/winnowhq/winnow/internal/outside"
 	"github.com/winnowhq/winnow/lab"
 	"github.com/winnowhq/winnow/model"
@@ -21,6 +22,8 @@ import (
 	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/token"
 )
+
+func TestMain(m *testing.M) { lavish.Run(m) }
 
 // setting is a policy, a window, and what the provider asks for.
 type setting struct {

@@ -42,7 +42,12 @@ func matches(n int, expression string, of func(e *evidence, m []string) string) 
 	func(string)) {
 	re := regexp.MustCompile(expression)
 	return func(e *evidence, r *rand.Rand, say func(string)) {
-		all := re.FindAllStringSubmatch(e.said, -1)
+		all, known := e.matches[expression]
+		if !known {
+			all = re.FindAllStringSubmatch(e.said, -1)
+			e.matches[expression] = all
+		}
+		all = slices.Clone(all)
 		r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 		left := n
 		for _, m := range all[:min(len(all), 10*n)] {
