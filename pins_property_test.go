@@ -114,7 +114,7 @@ func (k *keeper) Restart(*rapid.T) {
 }
 
 func (k *keeper) Prune(*rapid.T) {
-	if _, err := k.engine.Prune(context.Background(), k.id); err != nil {
+	if _, err := k.engine.Prune(context.Background(), k.id, false); err != nil {
 		k.Fatal(err)
 	}
 }

@@ -27,7 +27,7 @@ func TestPin_ofAMessageKeepsEveryPartOfItWhole(t *testing.T) {
 	}
 	l.work(3)
 	ctx := context.Background()
-	if out, err := l.Prune(ctx, l.id); err != nil || out.Pruned == nil || strings.Contains(l.text(), "ONE") {
+	if out, err := l.Prune(ctx, l.id, false); err != nil || out.Pruned == nil || strings.Contains(l.text(), "ONE") {
 		t.Fatalf("pruned %v, %v", out.Pruned, err)
 	}
 	if _, err := l.Pin(ctx, l.id, rule.Pin{Message: kept.ID}); err != nil {
@@ -46,7 +46,7 @@ func TestPin_ofAMessageKeepsEveryPartOfItWhole(t *testing.T) {
 	if err != nil || !x.Pinned || x.Zone == report.Prunable {
 		t.Errorf("a part of a pinned message is %+v, %v", x, err)
 	}
-	if _, err := l.Prune(ctx, l.id); err != nil {
+	if _, err := l.Prune(ctx, l.id, false); err != nil {
 		t.Fatal(err)
 	}
 	again("after another pruning")

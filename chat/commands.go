@@ -166,7 +166,7 @@ func (m *chat) fold(focus string) tea.Cmd {
 func (m *chat) prune(string) tea.Cmd {
 	id, engine := m.session, m.config.Engine
 	return m.attempt("nothing was pruned", func(ctx context.Context) (string, error) {
-		out, err := engine.Prune(ctx, id)
+		out, err := engine.Prune(ctx, id, false)
 		if out.Pruned == nil {
 			return "nothing to prune: " + refusals(out.Refusals), err
 		}

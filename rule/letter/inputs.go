@@ -9,16 +9,29 @@ import (
 	"github.com/winnowhq/winnow/rule"
 )
 
+// On says which of the strategies that supersede calls are switched on.
+type On struct{ Files, URLs, Queries, Snapshots, Retries bool }
+
 // Inputs is S002 1, the input leak fix: the arguments of a call that a newer one supersedes, by
-// whatever strategy, are stripped to metadata.
-func Inputs() rule.Rule {
-	return &program{"inputs", rule.Age{}, inputs, func(f *rule.Finding) string { return metadata(f.Item) }}
+// whatever strategy is on, are stripped to metadata.
+func Inputs(on On) rule.Rule {
+	return &program{"inputs", rule.Age{}, on.inputs, func(f *rule.Finding) string { return metadata(f.Item) }}
 }
 
-func inputs(w rule.Window) []*rule.Finding {
+func (on On) inputs(w rule.Window) (all []*rule.Finding) {
+	for _, s := range []struct {
+		on   bool
+		find func(rule.Window) []*rule.Finding
+	}{
+		{on.Files, files}, {!on.Files, writes}, {on.URLs, urls}, {on.Queries, queries}, {on.Snapshots, snapshots},
+		{on.Retries, retries},
+	} {
+		if s.on {
+			all = append(all, s.find(w)...)
+		}
+	}
 	known := map[*rule.Item]bool{}
-	all := inOrder(slices.Concat(files(w), urls(w), queries(w), snapshots(w), retries(w)))
-	return slices.DeleteFunc(all, func(f *rule.Finding) bool {
+	return slices.DeleteFunc(inOrder(all), func(f *rule.Finding) bool {
 		f.Field = rule.Input
 		again := known[f.Item]
 		known[f.Item] = true
