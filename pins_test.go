@@ -110,6 +110,25 @@ func TestPin_madeWhileTheSummaryIsWrittenIsCarriedOver(t *testing.T) {
 	}
 }
 
+func TestPin_ofATextInASessionThatIsOverItsBudget(t *testing.T) {
+	for _, policy := range []string{"balanced", "classic", "aggressive"} {
+		l := newLab(t, Config{Settings: withPolicy(policy)})
+		l.user("Begin.")
+		l.reads("big.go", 20_000)
+		if _, err := l.Pin(t.Context(), l.id, rule.Pin{Text: strings.Repeat("word ", 16_000)}); CodeOf(err) != TooLarge {
+			t.Errorf("%s: a text larger than the window: %v", policy, err)
+		}
+		if _, err := l.Pin(t.Context(), l.id, rule.Pin{Text: "The buoy is yellow."}); err != nil {
+			t.Errorf("%s: %v", policy, err)
+		}
+		l.work(3)
+		l.compact(CompactOptions{})
+		if !strings.Contains(l.text(), "The buoy is yellow.") {
+			t.Errorf("%s: after the pivot it is not in the view", policy)
+		}
+	}
+}
+
 func TestCompact_namesPinsThatDoNotFit(t *testing.T) {
 	l := newLab(t, Config{})
 	l.user("Begin.")
