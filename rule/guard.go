@@ -82,7 +82,7 @@ func (w Window) Spare(name string, found Found) Found {
 	for _, e := range found.Elisions {
 		if why := w.stays(&e); why != "" {
 			spared.Refusals = append(spared.Refusals, Refusal{Code: Protected, Rule: name, Part: e.Part, Reason: why,
-				Tokens: e.Saves})
+				Tokens: max(0, e.Saves)})
 			continue
 		}
 		spared.Elisions = append(spared.Elisions, e)
