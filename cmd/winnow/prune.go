@@ -43,6 +43,7 @@ func pruneCommand(a *cli.App) *cobra.Command {
 		Short: "Leave out old tool outputs, by marking them",
 		Long: `prune runs the rules of the policy and commits what they found. Nothing is deleted: an
 output that is left out stays in the log, and the model is shown a placeholder in its place.
+What is pinned or protected stays. With compaction.prune off it is refused, unless --force is given.
 
 A session in the store is changed there. For a file a pruned copy is written: with -o to the file
 named, else to NAME.pruned.EXT in the current folder.`,
