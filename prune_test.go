@@ -1,10 +1,12 @@
 package winnow
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/winnowhq/winnow/policy"
 	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/rule/ruletest"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/settings"
 )
@@ -68,5 +70,36 @@ func TestObserve_theStrategiesGoOnWithoutTheScan(t *testing.T) {
 	out, err := l.Observe(t.Context(), l.id, session.Usage{Input: 500})
 	if err != nil || out.Pruned == nil || out.Pruned.Committed[0].Rule != "files" {
 		t.Errorf("%+v, %v, want the older view left out", out, err)
+	}
+}
+
+// What the specification marks in the sessions of testdata (rule.TestScan_isTheSpecifications), classic marks through
+// the engine, and a second pruning nothing more.
+func TestPrune_classicMarksWhatTheSpecificationMarks(t *testing.T) {
+	e := open(t, Config{Settings: withPolicy(policy.Classic)})
+	for _, s := range ruletest.Scans() {
+		t.Run(s.Name, func(t *testing.T) {
+			ledger := rule.NewLedger(rule.Marks(s.Session.Messages)...)
+			if err := e.Import(t.Context(), s.Session, ledger, nil); err != nil {
+				t.Fatal(err)
+			}
+			out, err := e.EndTurn(t.Context(), s.Session.Info.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			if out.Pruned != nil {
+				for _, el := range out.Pruned.Committed {
+					got = append(got, el.Part)
+				}
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, slices.Sorted(slices.Values(s.Marked))) {
+				t.Errorf("got %v, want %v", got, s.Marked)
+			}
+			if again, err := e.Prune(t.Context(), s.Session.Info.ID, false); err != nil || again.Pruned != nil {
+				t.Errorf("again: %+v, %v", again.Pruned, err)
+			}
+		})
 	}
 }
