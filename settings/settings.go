@@ -35,8 +35,9 @@ type Compaction struct {
 	Auto bool `json:"auto"` // fold when the window overflows
 	// prepare the summary before that, while the work goes on; null: the policy's own, on of
 	// balanced and off of the others
-	Background *bool  `json:"background"`
-	Prune      bool   `json:"prune"`      // elide old tool outputs
+	Background *bool `json:"background"`
+	// prune by itself, and on demand without force; the strategies of aggressive go on without it
+	Prune      bool   `json:"prune"`
 	Model      string `json:"model"`      // "provider/model" for summaries; empty: the session's
 	Summarizer string `json:"summarizer"` // auto, llm, offline
 	// Threshold acts before the window is full: a pattern over "provider/model" to a fraction of

@@ -46,7 +46,9 @@ Settings are read from $XDG_CONFIG_HOME/winnow/winnow.jsonc, then winnow.jsonc i
 then the environment (WINNOW_COMPACTION_AUTO and so on), then flags.
 
 What the policy's rules find is left out by its schedule: eager, when a turn has ended, or economic,
-when it saves more than it costs to write the prompt to the provider's cache again.
+when it saves more than it costs to write the prompt to the provider's cache again. With
+compaction.prune false (or OPENCODE_DISABLE_PRUNE=1) nothing is pruned unless it is forced, but that
+the strategies of aggressive go on, each by its own switch.
 compaction.threshold is how full the window may become, by model: a fraction, tokens, economic,
 which decides by what requests cost, or late, which is 92 % of it in place of the reserve.
 
