@@ -22,9 +22,10 @@ type Threshold float64
 // Nothing acts at it here: see [Settings.Economic].
 const Economic Threshold = -1
 
-// Late as a threshold says that the window is full at 92 % of it (S004), in place of what the limits
-// and the reserve leave: later where the answer's share is larger than 8 %. An answer that does not
-// fit into the rest is cut short by the provider, or its request rejected, which is an overflow.
+// Late as a threshold says that the window is full at 92 % of it (S004), in place of what the
+// limits and the reserve leave: later where the answer's share is larger than 8 %. An answer that
+// does not fit into the rest is cut short by the provider, or its request rejected, which is an
+// overflow.
 const Late Threshold = -2
 
 // lateShare is the share of the window that Late lets be used.

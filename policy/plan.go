@@ -45,7 +45,8 @@ type Occasion struct {
 	TurnEnded bool
 	// Rejected: the provider refused the request as too long.
 	Rejected bool
-	// PruneAsked, FoldAsked: somebody asked for it. PruneForced: even where compaction.prune is off.
+	// PruneAsked, FoldAsked: somebody asked for it. PruneForced: also where compaction.prune is
+	// off.
 	PruneAsked, FoldAsked, PruneForced bool
 	// Starting: a request is about to be sent.
 	Starting bool

@@ -25,10 +25,10 @@ var scans string
 // Scans are sessions for the backward scan. Each is a line of testdata/scans.txt: its name, its
 // messages in words, and the parts that are marked, as MESSAGE.PART counted from 1.
 //
-// A word is a message: u of the user, m a marker, s a summary; else one of the assistant, with parts
+// A word is a message: u of the user, m a marker, s a summary; else one of the assistant, its parts
 // between the signs +. A part is t, a text, r, reasoning, or a call: TOOL:N has an output of N
-// signs, each of one UTF-16 unit, with w behind it of two, with e of one that takes two bytes. !
-// behind it is a call that failed, ~ one that runs, ? one that waits, and * one whose output was
+// signs, each of one UTF-16 unit, with w behind it of two, with e of one that takes two bytes.
+// ! behind it is a call that failed, ~ one that runs, ? one that waits, and * one whose output was
 // compacted before.
 func Scans() []Scan {
 	var all []Scan
