@@ -18,7 +18,8 @@ func Inputs(on On) rule.Rule {
 	return &program{"inputs", rule.Age{}, on.inputs, func(f *rule.Finding) string { return metadata(f.Item) }}
 }
 
-func (on On) inputs(w rule.Window) (all []*rule.Finding) {
+func (on On) inputs(w rule.Window) (found []*rule.Finding) {
+	var all []*rule.Finding
 	for _, s := range []struct {
 		on   bool
 		find func(rule.Window) []*rule.Finding
@@ -31,12 +32,13 @@ func (on On) inputs(w rule.Window) (all []*rule.Finding) {
 		}
 	}
 	known := map[*rule.Item]bool{}
-	return slices.DeleteFunc(inOrder(all), func(f *rule.Finding) bool {
-		f.Field = rule.Input
-		again := known[f.Item]
+	for _, f := range inOrder(all) {
+		if !known[f.Item] {
+			found = append(found, &rule.Finding{Item: f.Item, Field: rule.Input, By: f.By, Why: f.Why, Unsent: true})
+		}
 		known[f.Item] = true
-		return again
-	})
+	}
+	return found
 }
 
 // identifying are the arguments that say what a call was about: they stay, however long.
