@@ -117,7 +117,7 @@ func TestAccount_ofWhatTheCacheHasACommitLeavesWhatStandsBeforeIt(t *testing.T) 
 	if before.Steps != 11 || before.SinceCommit != 11 {
 		t.Fatalf("%d requests, %d since a commit, want 11", before.Steps, before.SinceCommit)
 	}
-	out, err := w.Prune(t.Context(), w.id)
+	out, err := w.Prune(t.Context(), w.id, false)
 	if err != nil || out.Pruned == nil {
 		t.Fatalf("nothing was pruned: %+v, %v", out, err)
 	}
@@ -201,7 +201,7 @@ func TestAccount_survivesARestart(t *testing.T) {
 					_, err = w.Observe(t.Context(), w.id, session.Usage{Input: r.IntN(50), Output: 5, Cache: session.CacheUsage{Read: 1000, Write: r.IntN(100)}})
 				}
 			case "prune":
-				_, err = w.Prune(t.Context(), w.id)
+				_, err = w.Prune(t.Context(), w.id, false)
 			case "begin":
 				_, err = w.Begin(t.Context(), w.id)
 			case "user":

@@ -70,7 +70,7 @@ func BenchmarkInspectAndPrune_cold(b *testing.B) {
 				if _, err := e.Inspect(ctx, s.Info.ID); err != nil {
 					b.Fatal(err)
 				}
-				if out, err := e.Prune(ctx, s.Info.ID); err != nil || out.Pruned == nil {
+				if out, err := e.Prune(ctx, s.Info.ID, false); err != nil || out.Pruned == nil {
 					b.Fatal(out, err)
 				}
 			}
@@ -90,7 +90,7 @@ func BenchmarkStep(b *testing.B) {
 			if err := e.Import(ctx, s, rule.Ledger{}, nil); err != nil {
 				b.Fatal(err)
 			}
-			if _, err := e.Prune(ctx, s.Info.ID); err != nil {
+			if _, err := e.Prune(ctx, s.Info.ID, false); err != nil {
 				b.Fatal(err)
 			}
 			n := 0

@@ -625,7 +625,7 @@ func TestPin_survivesPruningAndFolding(t *testing.T) {
 	if _, err := l.Pin(ctx, l.id, rule.Pin{Text: "Ask before you push."}); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := l.Prune(ctx, l.id); err != nil || out.Pruned == nil {
+	if out, err := l.Prune(ctx, l.id, false); err != nil || out.Pruned == nil {
 		t.Fatalf("pruned %v, %v", out.Pruned, err)
 	}
 	x, err := l.Explain(ctx, l.id, "secret")
@@ -650,7 +650,7 @@ func TestEngine_stateSurvivesARestart(t *testing.T) {
 	kept := memory.New()
 	l := newLab(t, Config{Store: kept, Models: small(400000, 4000)})
 	l.work(90)
-	if out, err := l.Prune(context.Background(), l.id); err != nil || out.Pruned == nil {
+	if out, err := l.Prune(context.Background(), l.id, false); err != nil || out.Pruned == nil {
 		t.Fatalf("pruned %v, %v", out.Pruned, err)
 	}
 	l.compact(CompactOptions{})
@@ -785,7 +785,7 @@ func TestEngine_manyAtOnce(t *testing.T) {
 						t.Error(err)
 					}
 				case 1:
-					if _, err := l.Prune(ctx, l.id); err != nil {
+					if _, err := l.Prune(ctx, l.id, false); err != nil {
 						t.Error(err)
 					}
 				case 2:

@@ -100,10 +100,15 @@ func (l *live) unheld(id pivot.Identity, c store.Change, marker string) []sessio
 	return edit.Needed(id, state, log, window, marker)
 }
 
-// roomFor refuses what a change adds where the view would not fit.
+// roomFor refuses what a change adds where the view would not fit because of it. A view that does
+// not fit as it is will be folded: there what is quoted must fit, which stays then.
 func (e *Engine) roomFor(l *live, c store.Change) *rule.Refusal {
+	s := e.session(l)
 	state, _, window := l.with(c)
-	return edit.NoRoom(e.session(l), window, state.Ledger)
+	if edit.NoRoom(s, l.window(), l.state.Ledger) != nil {
+		window = slices.DeleteFunc(slices.Clone(window), func(m session.Message) bool { return !isKept(&m) })
+	}
+	return edit.NoRoom(s, window, state.Ledger)
 }
 
 // restoring adds to a change what shows folded parts again, and the receipt of that and of the

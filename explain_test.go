@@ -101,7 +101,7 @@ func TestExplain_aCandidateNamesWhatCoversIt(t *testing.T) {
 func TestExplain_anElisionSaysSinceWhenAndHowToUndoIt(t *testing.T) {
 	log, old, again := twice()
 	e, id := explained(t, log, nil)
-	out, err := e.Prune(t.Context(), id)
+	out, err := e.Prune(t.Context(), id, false)
 	if err != nil || out.Pruned == nil {
 		t.Fatalf("pruned %+v, %v", out, err)
 	}
@@ -145,7 +145,7 @@ func TestExplain_aHandleNamesAPart(t *testing.T) {
 	if _, err := e.Explain(t.Context(), id, "nosuch"); CodeOf(err) != NotFound {
 		t.Errorf("a handle that is none gives %v", err)
 	}
-	if _, err := e.Prune(t.Context(), id); err != nil {
+	if _, err := e.Prune(t.Context(), id, false); err != nil {
 		t.Fatal(err)
 	}
 	if restored, err := e.Restore(t.Context(), id, byID.Handle, old); err != nil || len(restored.Replaced) != 1 {
@@ -236,7 +236,7 @@ func TestSwitch_everyRuleHasOne(t *testing.T) {
 
 func TestTotals_addUpToTheLog(t *testing.T) {
 	e, id := imported(t, Config{})
-	if _, err := e.Prune(t.Context(), id); err != nil {
+	if _, err := e.Prune(t.Context(), id, false); err != nil {
 		t.Fatal(err)
 	}
 	parts, err := e.Parts(t.Context(), id)
@@ -298,7 +298,7 @@ func BenchmarkParts(b *testing.B) {
 			if err := e.Import(b.Context(), session.Session{Info: session.Info{ID: "ses_x"}, Messages: log.Messages}, rule.Ledger{}, nil); err != nil {
 				b.Fatal(err)
 			}
-			if _, err := e.Prune(b.Context(), "ses_x"); err != nil {
+			if _, err := e.Prune(b.Context(), "ses_x", false); err != nil {
 				b.Fatal(err)
 			}
 			parts := 0

@@ -74,7 +74,7 @@ func FuzzEngine_anyLogCanBeHadBack(f *testing.F) {
 			name string
 			do   func() error
 		}{
-			{"pruned", func() error { _, err := e.Prune(ctx, id); return err }},
+			{"pruned", func() error { _, err := e.Prune(ctx, id, false); return err }},
 			{"discarded", func() error {
 				named, err := e.Handles(ctx, id)
 				if err != nil || len(named) == 0 {

@@ -78,7 +78,7 @@ func TestGauge_saysWhatInspectAndViewSay(t *testing.T) {
 				}
 				l.Observe(ctx, l.id, session.Usage{Input: rapid.IntRange(0, 30_000).Draw(r, "input"), Output: 50, Cache: session.CacheUsage{Read: 1000}})
 			case "prune":
-				l.Prune(ctx, l.id)
+				l.Prune(ctx, l.id, false)
 			case "discard":
 				l.Discard(ctx, l.id, part)
 			case "restore":
@@ -285,7 +285,7 @@ func BenchmarkGauge(b *testing.B) {
 			if err := e.Import(b.Context(), session.Session{Info: session.Info{ID: "ses_x"}, Messages: log.Messages}, rule.Ledger{}, nil); err != nil {
 				b.Fatal(err)
 			}
-			if _, err := e.Prune(b.Context(), "ses_x"); err != nil {
+			if _, err := e.Prune(b.Context(), "ses_x", false); err != nil {
 				b.Fatal(err)
 			}
 			if _, err := e.Gauge(b.Context(), "ses_x"); err != nil {

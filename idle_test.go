@@ -17,7 +17,7 @@ func TestIdle_whatOthersWentForCanBeFoundAndRestored(t *testing.T) {
 	ctx := t.Context()
 	log, old, again := twice()
 	e, id := explained(t, log, nil)
-	if _, err := e.Prune(ctx, id); err != nil {
+	if _, err := e.Prune(ctx, id, false); err != nil {
 		t.Fatal(err)
 	}
 	if x := explain(t, e, id, old); x.Zone != report.Pruned || x.Rule != "files" {
@@ -36,7 +36,7 @@ func TestIdle_whatOthersWentForCanBeFoundAndRestored(t *testing.T) {
 	if x := explain(t, e, id, again); x.Zone != report.Prunable || x.Rule != "idle" || x.Candidates[0].Switch != "strategies.balancedPruning.idle" {
 		t.Fatalf("the newer read is %s by %q, want prunable by idle: %s", x.Zone, x.Rule, x.Because)
 	}
-	if _, err := e.Prune(ctx, id); err != nil {
+	if _, err := e.Prune(ctx, id, false); err != nil {
 		t.Fatal(err)
 	}
 	x, y := explain(t, e, id, old), explain(t, e, id, again)

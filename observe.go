@@ -162,9 +162,10 @@ func (e *Engine) EndTurn(ctx context.Context, id string) (Outcome, error) {
 	return e.prune(ctx, id, policy.Occasion{TurnEnded: true}, "turn")
 }
 
-// Prune prunes on demand, whether or not the configuration lets it happen by itself.
-func (e *Engine) Prune(ctx context.Context, id string) (Outcome, error) {
-	return e.prune(ctx, id, policy.Occasion{PruneAsked: true, TurnEnded: true}, "manual")
+// Prune prunes on demand. Where compaction.prune is off it does nothing, as S001's prune, and has
+// the refusal Disabled; force prunes all the same.
+func (e *Engine) Prune(ctx context.Context, id string, force bool) (Outcome, error) {
+	return e.prune(ctx, id, policy.Occasion{PruneAsked: true, PruneForced: force, TurnEnded: true}, "manual")
 }
 
 func (e *Engine) prune(ctx context.Context, id string, o policy.Occasion, trigger string) (Outcome, error) {

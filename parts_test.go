@@ -36,7 +36,7 @@ func TestParts_sayWhatExplainSays(t *testing.T) {
 		}
 	}
 	check("as imported")
-	if _, err := e.Prune(t.Context(), id); err != nil {
+	if _, err := e.Prune(t.Context(), id, false); err != nil {
 		t.Fatal(err)
 	}
 	check("pruned")

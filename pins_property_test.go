@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/winnowhq/winnow/policy"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store/memory"
@@ -20,11 +21,13 @@ import (
 type keeper struct {
 	*rapid.T
 	engine *Engine
+	policy string
 	store  *memory.Store
 	random *rand.ChaCha8
 	id     string
 	n      int
 	folds  int
+	pruned int
 	rules  map[string]bool // every constraint that the user stated: whether it is dismissed
 	said   []session.Part  // parts that can be pinned
 }
@@ -54,7 +57,8 @@ func (k *keeper) User(*rapid.T) {
 }
 
 func (k *keeper) Step(*rapid.T) {
-	state := &session.ToolState{Status: session.Completed, Input: []byte(fmt.Sprintf(`{"filePath":"/repo/f%d.go"}`, k.n%5))}
+	name := rapid.SampledFrom([]string{fmt.Sprintf("f%d.go", k.n%5), "AGENTS.md"}).Draw(k.T, "file")
+	state := &session.ToolState{Status: session.Completed, Input: []byte(fmt.Sprintf(`{"filePath":"/repo/%s"}`, name))}
 	state.Output = fmt.Sprintf("  output %d begins\n\n", k.n) + strings.Repeat("code ", rapid.SampledFrom([]int{0, 40, 900}).Draw(k.T, "size")) + fmt.Sprintf("\n\toutput %d ends \n", k.n)
 	k.append(session.Assistant, session.Part{Type: session.ToolPart, Tool: "read", CallID: fmt.Sprint("call", k.n), State: state})
 }
@@ -106,7 +110,9 @@ func (k *keeper) Dismiss(*rapid.T) {
 }
 
 func (k *keeper) Restart(*rapid.T) {
-	e, err := Open(Config{Store: k.store, Models: small(400_000, 4_000), Counter: token.Chars4{}, Random: k.random})
+	set := withPolicy(k.policy)
+	set.Compaction.Protect, set.Compaction.Minimum = 900, 300
+	e, err := Open(Config{Settings: set, Store: k.store, Models: small(400_000, 4_000), Counter: token.Chars4{}, Random: k.random})
 	if err != nil {
 		k.Fatal(err)
 	}
@@ -114,9 +120,14 @@ func (k *keeper) Restart(*rapid.T) {
 }
 
 func (k *keeper) Prune(*rapid.T) {
-	if _, err := k.engine.Prune(context.Background(), k.id); err != nil {
+	out, err := k.engine.Prune(context.Background(), k.id, false)
+	if err != nil {
 		k.Fatal(err)
 	}
+	if out.Pruned != nil {
+		k.pruned++
+	}
+	k.look("")
 }
 
 func (k *keeper) Fold(*rapid.T) {
@@ -161,6 +172,9 @@ func (k *keeper) look(summary string) {
 	pinned += "\n\n"
 	listed := section(carried, "The user's standing constraints")
 	for text, dismissed := range k.rules {
+		if summary == "" || k.policy != policy.Balanced { // by the letter there is no carry-over
+			break
+		}
 		line := "- " + text
 		own := strings.Count("\n"+listed+"\n", "\n"+line+"\n")
 		switch {
@@ -176,6 +190,11 @@ func (k *keeper) look(summary string) {
 	_, state, err := k.engine.Session(context.Background(), k.id)
 	if err != nil {
 		k.Fatal(err)
+	}
+	for _, p := range k.said {
+		if p.State != nil && strings.Contains(string(p.State.Input), "AGENTS.md") && state.Ledger.Touches(p.ID) {
+			k.Fatalf("%s of a protected path is left out", p.ID)
+		}
 	}
 	kept := "\n" + strings.ReplaceAll(pinned, "\n> ", "\n")
 	for _, pin := range state.Pins {
@@ -208,11 +227,17 @@ func section(text, title string) string {
 	return body
 }
 
-// Whatever was pinned and stated, dismissed and taken back: after each pivot it is there word for word, once, and what was dismissed is not.
+// Whatever was pinned and stated, dismissed and taken back, under every policy: after each pruning and each pivot it is there word for word, once, and what was dismissed is not.
 func TestPinsAndConstraints_surviveEveryPivotOnce(t *testing.T) {
-	folds, twice := 0, 0
+	for _, name := range []string{policy.Balanced, policy.Classic, policy.Aggressive} {
+		t.Run(name, func(t *testing.T) { keepsPins(t, name) })
+	}
+}
+
+func keepsPins(t *testing.T, policy string) {
+	folds, twice, pruned := 0, 0, 0
 	rapid.Check(t, func(r *rapid.T) {
-		k := &keeper{T: r, store: memory.New(), random: rand.NewChaCha8([32]byte{1}), rules: map[string]bool{}}
+		k := &keeper{T: r, policy: policy, store: memory.New(), random: rand.NewChaCha8([32]byte{1}), rules: map[string]bool{}}
 		k.Restart(r)
 		id, err := k.engine.Create(context.Background(), session.Info{Title: "kept"})
 		if err != nil {
@@ -222,13 +247,13 @@ func TestPinsAndConstraints_surviveEveryPivotOnce(t *testing.T) {
 		r.Repeat(map[string]func(*rapid.T){
 			"user": k.User, "step": k.Step, "step again": k.Step, "pin": k.Pin, "unpin": k.Unpin, "dismiss": k.Dismiss, "fold": k.Fold, "prune": k.Prune, "restart": k.Restart,
 		})
-		folds += k.folds
+		folds, pruned = folds+k.folds, pruned+k.pruned
 		if k.folds > 1 {
 			twice++
 		}
 	})
-	t.Logf("%d pivots, more than one in %d sessions", folds, twice)
-	if !t.Failed() && twice == 0 {
-		t.Error("no session was folded twice")
+	t.Logf("%d pivots, more than one in %d sessions; %d prunings", folds, twice, pruned)
+	if !t.Failed() && (twice == 0 || pruned == 0) {
+		t.Error("no session was folded twice, or none was pruned")
 	}
 }

@@ -27,7 +27,7 @@ func TestPin_ofAMessageKeepsEveryPartOfItWhole(t *testing.T) {
 	}
 	l.work(3)
 	ctx := context.Background()
-	if out, err := l.Prune(ctx, l.id); err != nil || out.Pruned == nil || strings.Contains(l.text(), "ONE") {
+	if out, err := l.Prune(ctx, l.id, false); err != nil || out.Pruned == nil || strings.Contains(l.text(), "ONE") {
 		t.Fatalf("pruned %v, %v", out.Pruned, err)
 	}
 	if _, err := l.Pin(ctx, l.id, rule.Pin{Message: kept.ID}); err != nil {
@@ -46,7 +46,7 @@ func TestPin_ofAMessageKeepsEveryPartOfItWhole(t *testing.T) {
 	if err != nil || !x.Pinned || x.Zone == report.Prunable {
 		t.Errorf("a part of a pinned message is %+v, %v", x, err)
 	}
-	if _, err := l.Prune(ctx, l.id); err != nil {
+	if _, err := l.Prune(ctx, l.id, false); err != nil {
 		t.Fatal(err)
 	}
 	again("after another pruning")
@@ -107,6 +107,25 @@ func TestPin_madeWhileTheSummaryIsWrittenIsCarriedOver(t *testing.T) {
 	l.work(6)
 	if r := l.compact(CompactOptions{}); r.Carried.Pins != 1 || !strings.Contains(l.text(), "THE THOUGHT") {
 		t.Errorf("carried %+v", r.Carried)
+	}
+}
+
+func TestPin_ofATextInASessionThatIsOverItsBudget(t *testing.T) {
+	for _, policy := range []string{"balanced", "classic", "aggressive"} {
+		l := newLab(t, Config{Settings: withPolicy(policy)})
+		l.user("Begin.")
+		l.reads("big.go", 20_000)
+		if _, err := l.Pin(t.Context(), l.id, rule.Pin{Text: strings.Repeat("word ", 16_000)}); CodeOf(err) != TooLarge {
+			t.Errorf("%s: a text larger than the window: %v", policy, err)
+		}
+		if _, err := l.Pin(t.Context(), l.id, rule.Pin{Text: "The buoy is yellow."}); err != nil {
+			t.Errorf("%s: %v", policy, err)
+		}
+		l.work(3)
+		l.compact(CompactOptions{})
+		if !strings.Contains(l.text(), "The buoy is yellow.") {
+			t.Errorf("%s: after the pivot it is not in the view", policy)
+		}
 	}
 }
 

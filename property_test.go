@@ -112,7 +112,7 @@ func (m *machine) Answer(*rapid.T) {
 
 func (m *machine) Prune(*rapid.T) {
 	before, tokens := m.view()
-	out, err := m.engine.Prune(context.Background(), m.id)
+	out, err := m.engine.Prune(context.Background(), m.id, false)
 	if err != nil {
 		m.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func (m *machine) Prune(*rapid.T) {
 	if m.engine.policy.Name == policy.Balanced && now >= tokens {
 		m.Fatalf("pruning made the view larger: %d → %d", tokens, now)
 	}
-	again, err := m.engine.Prune(context.Background(), m.id)
+	again, err := m.engine.Prune(context.Background(), m.id, false)
 	if err != nil || again.Pruned != nil && !m.engine.policy.Pivot.SummaryAlone && len(again.Pruned.Committed) == 0 {
 		m.Fatal("pruned twice", err)
 	}

@@ -56,7 +56,7 @@ func TestCompact_nothingNewIsNothingToDo(t *testing.T) {
 			}
 		}},
 		"a pruning": {then: func(l *lab) {
-			if _, err := l.Prune(t.Context(), l.id); err != nil {
+			if _, err := l.Prune(t.Context(), l.id, false); err != nil {
 				t.Fatal(err)
 			}
 		}},

@@ -83,7 +83,7 @@ func TestEngine_aRestartChangesNoByte(t *testing.T) {
 							_, err = e.EndTurn(t.Context(), id)
 						}
 						if err == nil && then == "prune" {
-							_, err = e.Prune(t.Context(), id)
+							_, err = e.Prune(t.Context(), id, false)
 						}
 						if err != nil {
 							t.Fatal(err)

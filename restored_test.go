@@ -54,7 +54,7 @@ func TestRestore_aRestoredPartIsNotElidedByTheNextTurn(t *testing.T) {
 	if elided("at the end of the next turn", o, err) {
 		t.Error("what was restored was elided again")
 	}
-	o, err = e.Prune(ctx, id)
+	o, err = e.Prune(ctx, id, false)
 	if !elided("on demand", o, err) {
 		t.Error("a pruning on demand left it")
 	}

@@ -131,7 +131,7 @@ func BenchmarkStep(b *testing.B) {
 			if _, err := first.Run(b.Context(), id, "Look."); !errors.Is(err, agent.ErrSteps) {
 				b.Fatal(err)
 			}
-			if _, err := engine.Prune(b.Context(), id); err != nil {
+			if _, err := engine.Prune(b.Context(), id, false); err != nil {
 				b.Fatal(err)
 			}
 			config.MaxSteps = b.N + 1

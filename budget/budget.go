@@ -47,7 +47,7 @@ type Settings struct {
 	Reserved *int
 	// Thresholds make it act earlier: patterns over "provider/id", as in package model, to a
 	// threshold. Of several that match the longest pattern counts; "*" alone matches every model.
-	// The budget's own limit stays: first to fire wins.
+	// The budget's own limit stays, but under [Late]: first to fire wins.
 	Thresholds map[string]Threshold
 }
 
@@ -58,7 +58,7 @@ func (s Settings) Validate() error {
 		if !doublestar.ValidatePattern(pattern) {
 			return fmt.Errorf("budget: threshold for %q: not a pattern; write one like \"anthropic/claude-*\"", pattern)
 		}
-		if t := float64(s.Thresholds[pattern]); s.Thresholds[pattern] != Economic && (!(t > 0) || math.IsInf(t, 0)) {
+		if t := float64(s.Thresholds[pattern]); words[s.Thresholds[pattern]] == "" && (!(t > 0) || math.IsInf(t, 0)) {
 			return fmt.Errorf("budget: threshold %v for %q: %w", t, pattern, errThreshold)
 		}
 	}
@@ -111,6 +111,9 @@ func (s Settings) Usable(m model.Model) Usable {
 		}
 		if tokens := t.tokens(window); tokens > 0 {
 			u.Threshold = min(u.Tokens, tokens)
+		}
+		if t == Late && !u.Unlimited {
+			u = u.late(window, limits.Input)
 		}
 	}
 	return u
@@ -172,6 +175,17 @@ func (s Settings) full(l model.Limits) Usable {
 	}
 	u.Fallback = why
 	return u
+}
+
+// late is the budget by the share of the window that is in use (S004), within the limit of the
+// prompt if there is one.
+func (u Usable) late(window, prompt int) Usable {
+	u.Tokens = lateShare.tokens(window)
+	if prompt > 0 {
+		u.Tokens = min(u.Tokens, prompt)
+	}
+	u.Tokens = max(1, u.Tokens)
+	return Usable{Tokens: u.Tokens, Threshold: u.Tokens, Context: u.Context, Output: min(u.Output, window-u.Tokens)}
 }
 
 func unlimited(u Usable) Usable {

@@ -277,3 +277,41 @@ func TestEconomic_isOfTheModelsWhosePatternSaysSo(t *testing.T) {
 		}
 	}
 }
+
+// S004 compacts at 92 % of the window, which is later than S001's formula where the answer's share is larger than 8 %.
+func TestLate_is92PercentOfTheWindowInPlaceOfTheReserve(t *testing.T) {
+	for _, tt := range []struct {
+		name                   string
+		context, input, output int
+		want                   int // usable, in either form
+	}{
+		{"200k, 32k of output", 200_000, 0, 32_000, 184_000},
+		{"a small output", 200_000, 0, 4_000, 184_000},
+		{"a prompt limit below it", 200_000, 150_000, 32_000, 150_000},
+		{"a prompt limit above it", 200_000, 190_000, 32_000, 184_000},
+		{"limits that leave nothing", 32_000, 0, 64_000, 29_440},
+		{"one token", 1, 0, 0, 1},
+	} {
+		for _, full := range []bool{false, true} {
+			s := budget.Settings{Auto: true, Full: full, Thresholds: map[string]budget.Threshold{"*": budget.Late}}
+			if err := s.Validate(); err != nil {
+				t.Fatal(err)
+			}
+			m := limited(tt.context, tt.input, tt.output)
+			u := s.Usable(m)
+			if u.Tokens != tt.want || u.Threshold != tt.want || u.Reserved != 0 || u.Output > tt.context-tt.want {
+				t.Errorf("%s, full %t: %+v, want %d", tt.name, full, u, tt.want)
+			}
+			if v := s.Check(m, used(tt.want+1, 0, 0, 0), 0); !v.Overflow {
+				t.Errorf("%s, full %t: one more: %+v", tt.name, full, v)
+			}
+			if v := s.Check(m, used(tt.want-1, 0, 0, 0), 0); v.Overflow {
+				t.Errorf("%s, full %t: one less: %+v", tt.name, full, v)
+			}
+		}
+	}
+	s := budget.Settings{Auto: true, Thresholds: map[string]budget.Threshold{"*": budget.Late}}
+	if u := s.Usable(model.Model{}); !u.Unlimited {
+		t.Errorf("of an unknown window: %+v", u)
+	}
+}

@@ -12,43 +12,60 @@ import (
 )
 
 // Threshold is a fraction of the model's context when it is at most 1, as in 0.92, and a number of
-// tokens when it is more. Zero, not-a-number, and what is negative mean none, but for [Economic].
+// tokens when it is more. Zero, not-a-number, and what is negative mean none, but for [Economic]
+// and [Late].
 //
-// In JSON it is a number, or "economic".
+// In JSON it is a number, "economic" or "late".
 type Threshold float64
 
 // Economic as a threshold says that what requests cost decides how full the window may become.
 // Nothing acts at it here: see [Settings.Economic].
 const Economic Threshold = -1
 
-// economic is what the configuration calls it.
-const economic = "economic"
+// Late as a threshold says that the window is full at 92 % of it (S004), in place of what the
+// limits and the reserve leave: later where the answer's share is larger than 8 %. An answer that
+// does not fit into the rest is cut short by the provider, or its request rejected, which is an
+// overflow.
+const Late Threshold = -2
+
+// lateShare is the share of the window that Late lets be used.
+const lateShare Threshold = 0.92
+
+// words are what the configuration calls thresholds that are no numbers.
+var words = map[Threshold]string{Economic: "economic", Late: "late"}
 
 // errThreshold is the error of what is not a threshold.
-var errThreshold = errors.New(`give a fraction of the context (0.92), a number of tokens (150000), or "economic"`)
+var errThreshold = errors.New(
+	`give a fraction of the context (0.92), a number of tokens (150000), "economic", or "late"`)
 
-// MarshalJSONTo writes a number, or "economic".
+// MarshalJSONTo writes a number, or a word.
 func (t Threshold) MarshalJSONTo(enc *jsontext.Encoder) error {
-	if t == Economic {
-		return enc.WriteToken(jsontext.String(economic))
+	if word := words[t]; word != "" {
+		return enc.WriteToken(jsontext.String(word))
 	}
 	return json.MarshalEncode(enc, float64(t))
 }
 
-// UnmarshalJSONFrom reads a number, or "economic".
+// UnmarshalJSONFrom reads a number, or a word.
 func (t *Threshold) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	if dec.PeekKind() != '"' {
-		return json.UnmarshalDecode(dec, (*float64)(t))
+		err := json.UnmarshalDecode(dec, (*float64)(t))
+		if words[*t] != "" {
+			*t = 0 // a number is no word, and 0 no threshold
+		}
+		return err
 	}
 	var text string
 	if err := json.UnmarshalDecode(dec, &text); err != nil {
 		return err
 	}
-	if text != economic {
-		return fmt.Errorf("%q is not a threshold; %w", text, errThreshold)
+	for known, word := range words {
+		if text == word {
+			*t = known
+			return nil
+		}
 	}
-	*t = Economic
-	return nil
+	return fmt.Errorf("%q is not a threshold; %w", text, errThreshold)
 }
 
 // Thresholds are patterns over "provider/id", as in package model, to thresholds; "*" alone stands

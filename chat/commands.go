@@ -27,7 +27,8 @@ func commands() []command {
 	return []command{
 		{panel.Command{Name: "compact", Arguments: "[focus]",
 			Help: "fold the past into a summary; shows first what would go"}, true, (*chat).preview},
-		{panel.Command{Name: "prune", Arguments: "", Help: "leave out what the rules find, now"}, true, (*chat).prune},
+		{panel.Command{Name: "prune", Arguments: "[--force]", Help: "leave out what the rules find, now"}, true,
+			(*chat).prune},
 		{panel.Command{Name: "context", Arguments: "", Help: "what takes the space in the window"}, true,
 			(*chat).showContext},
 		{panel.Command{Name: "undo", Arguments: "[id]", Help: "undo the newest pruning or folding, or the one named"},
@@ -163,10 +164,10 @@ func (m *chat) fold(focus string) tea.Cmd {
 	}))
 }
 
-func (m *chat) prune(string) tea.Cmd {
+func (m *chat) prune(arguments string) tea.Cmd {
 	id, engine := m.session, m.config.Engine
 	return m.attempt("nothing was pruned", func(ctx context.Context) (string, error) {
-		out, err := engine.Prune(ctx, id)
+		out, err := engine.Prune(ctx, id, arguments == "--force")
 		if out.Pruned == nil {
 			return "nothing to prune: " + refusals(out.Refusals), err
 		}

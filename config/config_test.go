@@ -89,10 +89,11 @@ func TestLoad_mistakesSayWhereAndWhatWasMeant(t *testing.T) {
 		{"no JSON", "{\n  \"policy\" \"classic\"}", `:2:12: `},
 		{"nothing", "", `: `},
 		{"a schedule that is none", `{"schedule": "lazy"}`, `schedule: unknown schedule "lazy"; use eager or economic, or leave it empty for the policy's own`},
-		{"a threshold that is none", `{"compaction": {"threshold": "economical"}}`, `:1:30: compaction.threshold: it must be a fraction of the context (0.92), a number of tokens (150000) or "economic", or an object of model patterns and these, not a text`},
-		{"a threshold of a model that is none", `{"compaction": {"threshold": {"anthropic/*": "economical"}}}`, `compaction.threshold.anthropic/*: it must be a fraction of the context (0.92), a number of tokens (150000) or "economic", not a text`},
+		{"a threshold that is none", `{"compaction": {"threshold": "economical"}}`, `:1:30: compaction.threshold: it must be a fraction of the context (0.92), a number of tokens (150000), "economic" or "late", or an object of model patterns and these, not a text`},
+		{"a threshold of a model that is none", `{"compaction": {"threshold": {"anthropic/*": "economical"}}}`, `compaction.threshold.anthropic/*: it must be a fraction of the context (0.92), a number of tokens (150000), "economic" or "late", not a text`},
 		{"a list for a threshold", `{"compaction": {"threshold": [0.5]}}`, `compaction.threshold: it must be a fraction`},
-		{"a threshold of less than nothing", `{"compaction": {"threshold": -0.5}}`, `compaction: threshold -0.5 for "*": give a fraction of the context (0.92), a number of tokens (150000), or "economic"`},
+		{"a threshold that stands for a word", `{"compaction": {"threshold": -2}}`, `compaction: threshold 0 for "*": give a fraction of the context (0.92), a number of tokens (150000), "economic", or "late"`},
+		{"a threshold of less than nothing", `{"compaction": {"threshold": -0.5}}`, `compaction: threshold -0.5 for "*": give a fraction of the context (0.92), a number of tokens (150000), "economic", or "late"`},
 		{"a value that is none", `{"policy": "letter"}`, `policy: unknown policy "letter"; use classic, aggressive or balanced`},
 		{"a negative number", `{"compaction": {"minimum": -1}}`, `compaction.minimum: -1: give 0 or more`},
 		{"a model without a provider", `{"compaction": {"model": "haiku"}}`, `compaction.model: "haiku" is not a model; write provider/model`},
@@ -368,6 +369,7 @@ func TestLoad_thresholds(t *testing.T) {
 	for text, want := range map[string]budget.Thresholds{
 		`0.8`:        {"*": 0.8},
 		`"economic"`: {"*": budget.Economic},
+		`"late"`:     {"*": budget.Late},
 		`{"anthropic/*": "economic", "*": 150000}`: {"anthropic/*": budget.Economic, "*": 150_000},
 		`{"openai/gpt-*": 0.5, "*": "economic"}`:   {"openai/gpt-*": 0.5, "*": budget.Economic},
 		`{}`:                                       {},
@@ -390,7 +392,7 @@ func TestLoad_thresholds(t *testing.T) {
 		}
 	}
 	for variable, want := range map[string]budget.Thresholds{
-		"economic": {"*": budget.Economic}, `"economic"`: {"*": budget.Economic}, "0.9": {"*": 0.9}, `{"local/*":"economic"}`: {"local/*": budget.Economic},
+		"economic": {"*": budget.Economic}, `"economic"`: {"*": budget.Economic}, "late": {"*": budget.Late}, "0.9": {"*": 0.9}, `{"local/*":"economic"}`: {"local/*": budget.Economic},
 	} {
 		l, err := Load(Sources{Environ: []string{"WINNOW_COMPACTION_THRESHOLD=" + variable}})
 		if diff := cmp.Diff(want, l.Settings.Compaction.Threshold); err != nil || diff != "" {

@@ -66,7 +66,7 @@ func typeOf(key string) reflect.Type {
 }
 
 // thresholds says which values a threshold accepts.
-const thresholds = `a fraction of the context (0.92), a number of tokens (150000) or "economic"`
+const thresholds = `a fraction of the context (0.92), a number of tokens (150000), "economic" or "late"`
 
 // errNoKey is the error of an unknown key.
 var errNoKey = errors.New("there is no such key")

@@ -325,7 +325,7 @@ func TestStrata_areWhatTheEngineMeasures(t *testing.T) {
 	t.Run("a session that grew", func(t *testing.T) { check(t, deskWith(t, example(t), rule.Ledger{}).content()) })
 	t.Run("pruned, folded, gone on, folded again, undone", func(t *testing.T) {
 		d := deskWith(t, example(t), rule.Ledger{})
-		if _, err := d.engine.Prune(t.Context(), d.id); err != nil {
+		if _, err := d.engine.Prune(t.Context(), d.id, false); err != nil {
 			t.Fatal(err)
 		}
 		check(t, d.content())
@@ -462,7 +462,7 @@ func TestWrite_hostileTextStaysText(t *testing.T) {
 
 func TestWrite_ofAPruning(t *testing.T) {
 	d := deskWith(t, example(t), rule.Ledger{})
-	outcome, err := d.engine.Prune(t.Context(), d.id)
+	outcome, err := d.engine.Prune(t.Context(), d.id, false)
 	if err != nil {
 		t.Fatal(err)
 	}

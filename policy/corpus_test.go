@@ -353,7 +353,7 @@ func printing(p *session.Part, field rule.Field) (v printed) {
 	return v
 }
 
-// Each switch alone fires its rule alone on random sessions too, and all off leaves every session as it is.
+// Each switch alone fires its rule alone on random sessions too, and all off leaves every session as it is, but for what S002 has where files is off.
 func TestStrategies_aloneOnRandomSessions(t *testing.T) {
 	fired := map[string]int{}
 	for seed := range 60 {
@@ -365,7 +365,8 @@ func TestStrategies_aloneOnRandomSessions(t *testing.T) {
 			for _, s := range append(slices.Clone(strategies), strategy{name: "none"}) {
 				for _, e := range find(s.alone(name), view.Window(log, nil)).Elisions {
 					fired[name+" "+e.Rule]++
-					if e.Rule != s.name {
+					instead := name == policy.Aggressive && s.name != "files" && e.Rule == "writes" // what S002 has where files is off
+					if e.Rule != s.name && !instead {
 						t.Fatalf("session %d: %s with %s alone: %s elides %s of %s", seed, name, s.name, e.Rule, e.Field, e.Part)
 					}
 				}

@@ -1,13 +1,15 @@
 package policy
 
 import (
+	"slices"
+
 	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/rule/letter"
 	"github.com/winnowhq/winnow/schedule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/view"
-	"slices"
 )
 
 // State is what a plan is made from. The planner changes none of it.
@@ -43,8 +45,9 @@ type Occasion struct {
 	TurnEnded bool
 	// Rejected: the provider refused the request as too long.
 	Rejected bool
-	// PruneAsked, FoldAsked: somebody asked for it.
-	PruneAsked, FoldAsked bool
+	// PruneAsked, FoldAsked: somebody asked for it. PruneForced: also where compaction.prune is
+	// off.
+	PruneAsked, FoldAsked, PruneForced bool
 	// Starting: a request is about to be sent.
 	Starting bool
 	// GoesOn: the step that ended called tools, so that the next request follows at once.
@@ -96,7 +99,9 @@ func (p Policy) Plan(s State, o Occasion) Decision {
 	}
 	letter := p.Pivot.SummaryAlone
 	moment := p.moment(s, o, over)
-	if (o.PruneAsked || p.Prune) && p.Schedule.Ready(moment) {
+	p.Prune = p.Prune || o.PruneForced
+	off := p.off() || o.PruneAsked && !p.Prune
+	if !off && p.Schedule.Ready(moment) {
 		found := p.Find(s)
 		if !o.PruneAsked {
 			found = s.leave(found)
@@ -110,7 +115,7 @@ func (p Policy) Plan(s State, o Occasion) Decision {
 			refusal.Tokens = rule.Saves(waiting)
 			d.Refusals = append(d.Refusals, refusal)
 		}
-	} else if o.TurnEnded && !p.Prune {
+	} else if o.TurnEnded && off {
 		d.Refusals = append(d.Refusals, rule.Refusal{Code: rule.Disabled, Reason: "pruning is off (compaction.prune)"})
 	}
 	d.Fold = o.FoldAsked || over
@@ -171,7 +176,7 @@ func (p Policy) Waits(s State, o Occasion, found []rule.Elision) []schedule.Wait
 		switch {
 		case s.Restored[e.Key()] && !o.PruneAsked:
 			waits[i] = schedule.Wait{Code: rule.Restored, Parts: 1, Saves: e.Saves}
-		case !p.Prune && !o.PruneAsked:
+		case p.off():
 			waits[i] = schedule.Wait{Code: rule.Disabled, Parts: 1, Saves: e.Saves}
 		default:
 			at[e.Key()] = i
@@ -212,12 +217,32 @@ func (p Policy) Find(s State) rule.Found {
 	if p.Log {
 		w.Messages = s.Log
 	}
-	found := rule.Decide(w, p.Rules)
-	if p.Pivot.SummaryAlone && len(s.Pins) > 0 { // the specification knows of no pins; they are the user's
-		found.Elisions = slices.DeleteFunc(found.Elisions, func(e rule.Elision) bool {
-			return w.Pinned(e.Part,
-				e.Message)
-		})
+	if p.goesOn() {
+		found := rule.Decide(w, p.strategies())
+		found.Refusals = append(found.Refusals, rule.Refusal{Code: rule.Disabled, Rule: spared{}.Name(),
+			Reason: "the backward scan is off (compaction.prune)"})
+		return found
 	}
-	return found
+	return rule.Decide(w, p.Rules)
 }
+
+// off reports whether compaction.prune keeps the policy from pruning by itself.
+func (p Policy) off() bool { return !p.Prune && !p.goesOn() }
+
+// goesOn reports whether the strategies go on although compaction.prune is off: by the letter it
+// switches off S001's prune, the backward scan, and knows nothing of S002's strategies. Under
+// balanced it is the switch of everything that is left out.
+func (p Policy) goesOn() bool { return !p.Prune && p.Pivot.SummaryAlone && len(p.strategies()) > 0 }
+
+// strategies are the rules of the letter but its backward scan.
+func (p Policy) strategies() []rule.Rule {
+	return slices.DeleteFunc(slices.Clone(p.Rules), func(r rule.Rule) bool { _, scan := r.(spared); return scan })
+}
+
+// spared is the letter's backward scan, which knows neither pins nor protected paths: they are
+// taken out of what it found. It walks, counts and compares with its minimum as if they were not
+// there.
+type spared struct{ letter.Backward }
+
+// Find is the scan's, less what is pinned or protected.
+func (b spared) Find(w rule.Window) rule.Found { return w.Spare(b.Name(), b.Backward.Find(w)) }

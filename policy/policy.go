@@ -98,8 +98,8 @@ func (p Policy) Backward() (b rule.Backward, ok bool) {
 		switch r := r.(type) {
 		case rule.Backward:
 			return r, true
-		case letter.Backward:
-			return rule.Backward(r), true
+		case spared:
+			return rule.Backward(r.Backward), true
 		}
 	}
 	return b, false
@@ -135,7 +135,7 @@ func New(name string, o Options) (p Policy, ok bool) {
 		p.StepMarkers = strategies.Markers
 	}
 	if seeds {
-		p.Rules = append(p.Rules, letter.Backward(backward))
+		p.Rules = append(p.Rules, spared{letter.Backward(backward)})
 	} else {
 		p.Rules = append(p.Rules, backward)
 	}

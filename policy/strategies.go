@@ -18,6 +18,7 @@ type Strategy struct {
 
 	on            func(*Strategies) *bool
 	sound, letter func(*Strategies) rule.Rule // nil: the policies of that kind do not have it
+	legacy        func() rule.Rule            // what the letter has in its place where it is switched off
 	off           bool                        // by default, under balanced
 }
 
@@ -39,6 +40,7 @@ func All() []Strategy {
 			on:     func(s *Strategies) *bool { return &s.Files },
 			sound:  func(s *Strategies) rule.Rule { return &rule.Files{Age: quiet(s)} },
 			letter: func(*Strategies) rule.Rule { return letter.Files() },
+			legacy: letter.Writes,
 		}, {
 			Name: "duplicates", Alias: "pruneDuplicates", Does: "outputs that an equal call gave again",
 			on:    func(s *Strategies) *bool { return &s.Duplicates },
@@ -69,9 +71,12 @@ func All() []Strategy {
 			letter: func(*Strategies) rule.Rule { return letter.Retries() },
 		}, {
 			Name: "inputs", Alias: "pruneToolInputs", Does: "long arguments of calls whose content is shown elsewhere",
-			on:     func(s *Strategies) *bool { return &s.Inputs },
-			sound:  func(s *Strategies) rule.Rule { return &rule.Inputs{Age: quiet(s)} },
-			letter: func(*Strategies) rule.Rule { return letter.Inputs() },
+			on:    func(s *Strategies) *bool { return &s.Inputs },
+			sound: func(s *Strategies) rule.Rule { return &rule.Inputs{Age: quiet(s)} },
+			letter: func(s *Strategies) rule.Rule {
+				return letter.Inputs(letter.On{Files: s.Files, URLs: s.URLs, Queries: s.Queries, Snapshots: s.Snapshots,
+					Retries: s.Retries})
+			},
 		}, {
 			Name: "errors", Alias: "truncateOldErrors", Does: "all of an old error but the lines that tell most",
 			on: func(s *Strategies) *bool { return &s.Errors },
@@ -172,15 +177,19 @@ func (s *Strategies) rules(letter bool) (on []rule.Rule) {
 		if letter {
 			form = one.letter
 		}
-		if form != nil && *one.on(s) {
+		switch {
+		case form != nil && *one.on(s):
 			on = append(on, form(s))
+		case letter && one.legacy != nil:
+			on = append(on, one.legacy())
 		}
 	}
 	return on
 }
 
 // Key is the key of the configuration that turns a rule off under a policy, "" of one that no key
-// governs: marks of other products, and what somebody asked for.
+// governs: marks of other products, what somebody asked for, and what the letter has in place of a
+// strategy that is off.
 func Key(ruleName, policyName string) string {
 	if ruleName == (rule.Backward{}).Name() {
 		return "compaction.prune"

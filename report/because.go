@@ -251,9 +251,6 @@ func (x *explainer) guarded(of *Explanation, p *session.Part) *Kept {
 			return &Kept{ByTool, glob, "compaction.protectedTools"}
 		}
 	}
-	if x.s.Policy.Name == policy.Classic {
-		return nil // its scan knows no paths
-	}
 	paths := x.s.Facts.Paths(p)
 	for _, r := range of.Refusals {
 		if path, ok := strings.CutSuffix(r.Reason, " is protected"); ok && r.Code == rule.Protected {

@@ -2,6 +2,7 @@ package rule
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -20,6 +21,9 @@ func (r *CodeBlocks) Find(w Window) Found {
 	return w.Propose(r.Name(), r.Age, w.open(seen.found), func(f *Finding) string {
 		text := f.Item.Part.Text
 		return ReplaceBlocks(text, func(b *Block) (from, to int, instead string) {
+			if b.Count() <= shortBlock {
+				return b.Open, b.Open, ""
+			}
 			return b.abridged(opening + w.handleOf(f.Item))
 		})
 	})
@@ -46,15 +50,16 @@ func ReplaceBlocks(text string, instead func(*Block) (from, to int, instead stri
 type codes struct{ found []*Finding }
 
 func (c *codes) read(x *Item) {
-	if x.Call == nil && x.Part.Text != "" && len(Blocks(x.Part.Text)) > 0 {
+	long := func(b Block) bool { return b.Count() > shortBlock }
+	if x.Call == nil && x.Part.Text != "" && slices.ContainsFunc(Blocks(x.Part.Text), long) {
 		c.found = append(c.found, &Finding{Item: x, Field: Text, Why: "the block of code is old"})
 	}
 }
 
-// shortBlock is how many lines a block may have to stay whole (S002 8, t43).
+// shortBlock is how many lines a block may have to stay whole in the sound form.
 const shortBlock = 3
 
-// Block is a fenced block of code that is long enough to be shortened, by positions in its text.
+// Block is a fenced block of code, by positions in its text.
 type Block struct {
 	Open, End int    // from the first fence to behind the last, the end of its line left out
 	Language  string // as it stands behind the first fence
@@ -63,7 +68,7 @@ type Block struct {
 	line      string // how its lines end
 }
 
-// Blocks finds fenced blocks of more than shortBlock lines. A fence is closed by one at least as
+// Blocks finds fenced blocks. A fence is closed by one at least as
 // long, of the same sign; one that is not closed goes on to the end of the text, which stays.
 func Blocks(text string) []Block {
 	if !strings.Contains(text, "```") && !strings.Contains(text, "~~~") {
@@ -88,9 +93,7 @@ func Blocks(text string) []Block {
 		case fence != "" && info == "" && fence[0] == b.Fence[0] && len(fence) >= len(b.Fence) &&
 			indent <= b.indent(text)+3:
 			b.End = at + len(line)
-			if len(b.lines)-1 > shortBlock {
-				found = append(found, *b)
-			}
+			found = append(found, *b)
 			b = nil
 		default:
 			b.lines = append(b.lines, next)
@@ -118,6 +121,7 @@ func (b *Block) indent(text string) int {
 	return b.Open - (strings.LastIndexByte(text[:b.Open], '\n') + 1)
 }
 
+// Count is how many lines stand between the fences.
 func (b *Block) Count() int { return len(b.lines) - 1 }
 
 // abridged replaces what is between the first two lines and the last.

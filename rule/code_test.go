@@ -44,7 +44,8 @@ func TestCodeBlocks_theLetter(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"a block", "See:\n```typescript\n" + fifteen + "```\nand go on.\n", "See:\n" + line("typescript", 15) + "\nand go on.\n"},
 		{"without a language", "```\n" + four + "```", line("unknown", 4)},
-		{"a short one stays", "```ts\n" + three + "```", "```ts\n" + three + "```"},
+		{"of three lines", "```ts\n" + three + "```", line("ts", 3)},
+		{"of one long line", "```\n" + strings.Repeat("x", 4000) + "\n```", line("unknown", 1)},
 		{"one that nobody closes stays", "```ts\n" + fifteen, "```ts\n" + fifteen},
 		{"a longer fence holds shorter ones", "````md\n```ts\n" + fifteen + "```\n````\nend", line("md", 17) + "\nend"},
 		{"a short fence inside a long text is not its end", "````\n" + four + "```\n" + four + "````", line("unknown", 9)},

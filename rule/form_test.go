@@ -22,7 +22,7 @@ func formOf(byTheLetter bool, sound rule.Rule) rule.Rule {
 	case *rule.Retries:
 		return letter.Retries()
 	case *rule.Inputs:
-		return letter.Inputs()
+		return letter.Inputs(letter.On{Files: true, URLs: true, Queries: true, Snapshots: true, Retries: true})
 	case *rule.Errors:
 		return letter.Errors(r.Age.Turns)
 	case *rule.CodeBlocks:

@@ -96,6 +96,37 @@ func stays(p *session.Part, c *Call, tool, protected func(name string) bool) str
 	return ""
 }
 
+// Spare takes what is pinned or guarded out of what was found in a window that was read, for rules
+// that know of neither.
+func (w Window) Spare(name string, found Found) Found {
+	spared := Found{Refusals: found.Refusals}
+	for _, e := range found.Elisions {
+		if why := w.stays(&e); why != "" {
+			spared.Refusals = append(spared.Refusals, Refusal{Code: Protected, Rule: name, Part: e.Part, Reason: why,
+				Tokens: max(0, e.Saves)})
+			continue
+		}
+		spared.Elisions = append(spared.Elisions, e)
+	}
+	return spared
+}
+
+// stays says why the call that an elision is of stays, "" when nothing protects it.
+func (w Window) stays(e *Elision) string {
+	if w.Pinned(e.Part, e.Message) {
+		return "pinned"
+	}
+	if x := w.line.byPart[e.Part]; x != nil {
+		return w.Facts.guarded(w.Guard, x)
+	}
+	_, p := session.FindPart(w.Messages, e.Part) // of a step that has not ended
+	if p == nil || p.State == nil {
+		return ""
+	}
+	c, _ := understand(p, w.line.cwd)
+	return w.Guard.Stays(p, c)
+}
+
 // paths walks those that the call is about: as its arguments name them, and of what its output
 // shows.
 func (c *Call) paths(yield func(path string) bool) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/rule/letter"
 	"github.com/winnowhq/winnow/rule/ruletest"
 )
 
@@ -122,5 +123,58 @@ func TestInputs_theLetterFollowsTheOtherRules(t *testing.T) {
 	l.Call("webfetch", prompt, page)
 	if got := l.Found(t, formOf(true, &rule.Inputs{})); len(got) != 1 || got[first].Shown != `{"url":"https://a.example"}` {
 		t.Errorf("got %+v, want the arguments of %s stripped", got, first)
+	}
+}
+
+// S002 says "older than 5 turns" and "older than 3 turns", its tests "5+ turns of work" (t43) and that errors of
+// less than 3 turns stay (t44): what counts is how many messages the user has written behind a part.
+func TestLetter_whatOlderThanMeans(t *testing.T) {
+	long := "Error: no such pebble\n" + strings.Repeat("  at Object.sort (beach.ts:7)\n", 30)
+	for _, c := range []struct {
+		name  string
+		rule  rule.Rule
+		turns int // after which it goes
+		log   func(*ruletest.Log) string
+	}{
+		{"code", letter.Code(5), 5, func(l *ruletest.Log) string { return l.User("```go\n" + codeOf(15) + "```") }},
+		{"errors", letter.Errors(3), 3, func(l *ruletest.Log) string {
+			return l.Fail("bash", ruletest.Args{"command": "make"}, long)
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := ruletest.New()
+			part := c.log(l)
+			l.Turns(c.turns - 1)
+			if _, goes := l.Found(t, c.rule)[part]; goes {
+				t.Errorf("it goes after %d turns", c.turns-1)
+			}
+			l.Turns(1)
+			if _, goes := l.Found(t, c.rule)[part]; !goes {
+				t.Errorf("it stays after %d turns", c.turns)
+			}
+		})
+	}
+}
+
+// What S002 10 calls legacy, and has where aggressiveFilePrune is off.
+func TestWrites_onlyAReadSupersedesAWrite(t *testing.T) {
+	l := ruletest.New()
+	file := ruletest.Args{"filePath": "a.go"}
+	read := l.Call("read", file, page)
+	wrote := l.Call("write", ruletest.Args{"filePath": "a.go", "content": page}, "Wrote file successfully.")
+	l.Fail("read", file, "no such file")
+	if got := l.Found(t, letter.Writes()); len(got) != 0 {
+		t.Errorf("before anything has read it: %+v", got)
+	}
+	edited := l.Call("edit", ruletest.Args{"filePath": "a.go", "oldString": "x", "newString": "y"}, "Edit applied successfully.")
+	l.Call("read", ruletest.Args{"filePath": "b.go"}, page)
+	again := l.Call("read", ruletest.Args{"filePath": "/repo/a.go", "offset": 3, "limit": 1}, "00003| x")
+	got := l.Found(t, letter.Writes())
+	if e := got[wrote]; len(got) != 1 || e.Shown != rule.Superseded || e.By != again {
+		t.Errorf("got %+v, want %s because of %s, and neither %s nor %s", got, wrote, again, read, edited)
+	}
+	inputs := l.Found(t, letter.Inputs(letter.On{}))
+	if e := inputs[wrote]; len(inputs) != 1 || e.Shown != `{"filePath":"a.go"}` {
+		t.Errorf("of the arguments %+v, want those of %s stripped", inputs, wrote)
 	}
 }

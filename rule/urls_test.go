@@ -38,7 +38,12 @@ func TestURLs_anOlderFetchOfThePageGoes(t *testing.T) {
 		{"a search of the code is none of the web", "codesearch", args{"query": "pebbles"}, args{"query": "pebbles"}, false, false},
 		{"by the letter only the address counts", "webfetch", args{"url": "https://a.example/x", "format": "html"}, args{"url": "https://a.example/x", "format": "text"}, true, true},
 		{"by the letter the address counts as it is written", "webfetch", args{"url": "https://a.example/x#top"}, args{"url": "https://a.example/x"}, true, false},
-		{"by the letter only the words of a search count", "google_search", args{"query": "pebbles", "page": 1}, args{"query": "pebbles", "page": 2}, true, true},
+		{"by the letter only the words of a search count", "websearch", args{"query": "pebbles", "page": 1}, args{"query": "pebbles", "page": 2}, true, true},
+		{"by the letter in another product's spelling", "WebFetch", args{"url": "https://a.example/x"}, args{"url": "https://a.example/x"}, true, true},
+		{"by the letter no other search", "google_search", args{"query": "pebbles"}, args{"query": "pebbles"}, true, false},
+		{"by the letter no browser", "browser_navigate", args{"url": "https://a.example/x"}, args{"url": "https://a.example/x"}, true, false},
+		{"by the letter no server's tool", "net_fetch", args{"url": "https://a.example/x"}, args{"url": "https://a.example/x"}, true, false},
+		{"by the letter no other argument", "webfetch", args{"uri": "https://a.example/x"}, args{"uri": "https://a.example/x"}, true, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := ruletest.New()

@@ -37,6 +37,8 @@ func (w Wait) When() string {
 		return "when the turn has ended"
 	case rule.Fits:
 		return "when the window is full"
+	case rule.Disabled:
+		return "not while compaction.prune is off"
 	}
 	return "only when asked"
 }
@@ -92,7 +94,7 @@ func (w Wait) String() string {
 	case rule.Restored:
 		return "it was restored; pruning on demand takes it again"
 	case rule.Disabled:
-		return "pruning is off (compaction.prune); on demand it goes"
+		return "pruning is off (compaction.prune)"
 	}
 	return string(w.Code)
 }

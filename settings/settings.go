@@ -35,13 +35,15 @@ type Compaction struct {
 	Auto bool `json:"auto"` // fold when the window overflows
 	// prepare the summary before that, while the work goes on; null: the policy's own, on of
 	// balanced and off of the others
-	Background *bool  `json:"background"`
-	Prune      bool   `json:"prune"`      // elide old tool outputs
+	Background *bool `json:"background"`
+	// prune by itself, and on demand without force; the strategies of aggressive go on without it
+	Prune      bool   `json:"prune"`
 	Model      string `json:"model"`      // "provider/model" for summaries; empty: the session's
 	Summarizer string `json:"summarizer"` // auto, llm, offline
 	// Threshold acts before the window is full: a pattern over "provider/model" to a fraction of
-	// the context (up to 1), to tokens, or to "economic", which lets what requests cost decide; or
-	// one of these alone, for every model.
+	// the context (up to 1), to tokens, to "economic", which lets what requests cost decide, or to
+	// "late", which acts at 92 % of the context in place of the reserve; or one of these alone, for
+	// every model.
 	Threshold budget.Thresholds `json:"threshold"`
 	Reserved  *int              `json:"reserved"` // tokens left free; null: min(20000, the answer's share)
 	// tokens of the newest messages that stay; null: a quarter of the usable, 2,000 to 15,000

@@ -46,9 +46,11 @@ Settings are read from $XDG_CONFIG_HOME/winnow/winnow.jsonc, then winnow.jsonc i
 then the environment (WINNOW_COMPACTION_AUTO and so on), then flags.
 
 What the policy's rules find is left out by its schedule: eager, when a turn has ended, or economic,
-when it saves more than it costs to write the prompt to the provider's cache again.
-compaction.threshold is how full the window may become, by model: a fraction, tokens, or economic,
-which decides by what requests cost.
+when it saves more than it costs to write the prompt to the provider's cache again. With
+compaction.prune false (or OPENCODE_DISABLE_PRUNE=1) nothing is pruned unless it is forced, but that
+the strategies of aggressive go on, each by its own switch.
+compaction.threshold is how full the window may become, by model: a fraction, tokens, economic,
+which decides by what requests cost, or late, which is 92 % of it in place of the reserve.
 
 compaction.model (provider/model) and compaction.summarizer (auto, llm, offline) say who writes
 summaries, compaction.prompt and compaction.context what is asked for. compaction.background (true,
@@ -72,6 +74,7 @@ ignored, which is reported once and shown here; --config winnow.jsonc accepts al
   winnow config set compaction.protect 60000
   winnow config set compaction.protectedPaths 'docs/**' --project
   winnow config set compaction.threshold economic
+  winnow config set compaction.threshold '{"*": "late", "local/*": 0.5}'
   winnow config set compaction.model anthropic/claude-haiku-4-5
   winnow config set model anthropic/claude-sonnet-4-5
   winnow config set titles anthropic/claude-haiku-4-5

@@ -43,6 +43,7 @@ func pruneCommand(a *cli.App) *cobra.Command {
 		Short: "Leave out old tool outputs, by marking them",
 		Long: `prune runs the rules of the policy and commits what they found. Nothing is deleted: an
 output that is left out stays in the log, and the model is shown a placeholder in its place.
+What is pinned or protected stays. With compaction.prune off it is refused, unless --force is given.
 
 A session in the store is changed there. For a file a pruned copy is written: with -o to the file
 named, else to NAME.pruned.EXT in the current folder.`,
@@ -54,6 +55,8 @@ named, else to NAME.pruned.EXT in the current folder.`,
 		},
 	}
 	out.Flags(cmd)
+	force := cmd.Flags().Lookup("force")
+	force.Usage += "; prune although compaction.prune is off"
 	scheduleFlag(a, cmd)
 	cli.DryRun(cmd, &dry, "say what would be done and write nothing")
 	return cmd
@@ -73,7 +76,7 @@ func runPrune(ctx context.Context, a *cli.App, src string, out output.Target, dr
 		return err
 	}
 	defer s.Close()
-	outcome, err := s.Engine.Prune(ctx, s.ID)
+	outcome, err := s.Engine.Prune(ctx, s.ID, out.Force)
 	if err != nil {
 		return err
 	}
@@ -91,7 +94,7 @@ func runPrune(ctx context.Context, a *cli.App, src string, out output.Target, dr
 		if err := a.Tell(doc, func() {}); err != nil {
 			return err
 		}
-		return cli.Nothing(whyNothing(outcome.Refusals))
+		return whyNothing(outcome.Refusals)
 	}
 	doc.Elisions, doc.TokensAfter, doc.Receipt, doc.Money = r.Committed, r.TokensAfter, r.ID, r.Money
 	for _, el := range r.Committed {
@@ -124,12 +127,17 @@ func runPrune(ctx context.Context, a *cli.App, src string, out output.Target, dr
 	})
 }
 
-// whyNothing is why nothing was pruned.
-func whyNothing(refusals []rule.Refusal) string {
+// whyNothing is the end of a pruning that found nothing, or was not to be.
+func whyNothing(refusals []rule.Refusal) error {
 	for _, r := range refusals {
-		if r.Part == "" {
-			return r.Reason
+		switch {
+		case r.Part != "":
+		case r.Code == rule.Disabled:
+			return cli.Hint(cli.Nothing(r.Reason), "--force prunes all the same; "+
+				"winnow config set compaction.prune true lets it happen by itself")
+		default:
+			return cli.Nothing(r.Reason)
 		}
 	}
-	return "no rule found anything to leave out"
+	return cli.Nothing("no rule found anything to leave out")
 }

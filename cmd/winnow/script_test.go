@@ -15,6 +15,7 @@ import (
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/config"
+	"github.com/winnowhq/winnow/rule/ruletest"
 )
 
 // TestMain lets the test binary be the command itself, so that scripts run what a user runs: main,
@@ -62,7 +63,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"age": ageFile, "exits": exits, "has": has, "is": is, "make": makeFile,
+			"age": ageFile, "exits": exits, "has": has, "is": is, "make": makeFile, "scan": putScan,
 		},
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -74,6 +75,19 @@ func TestScripts(t *testing.T) {
 func lieIdle(path string) error {
 	then := time.Now().Add(-time.Minute)
 	return os.Chtimes(path, then, then)
+}
+
+// putScan writes a session of ruletest.Scans as an export of OpenCode: scan NAME FILE
+func putScan(ts *testscript.TestScript, neg bool, args []string) {
+	for _, s := range ruletest.Scans() {
+		if s.Name == args[0] {
+			text, err := json.Marshal(s.Session)
+			ts.Check(err)
+			ts.Check(os.WriteFile(ts.MkAbs(args[1]), text, 0o644))
+			return
+		}
+	}
+	ts.Fatalf("there is no session %s", args[0])
 }
 
 // ageFile is lieIdle for scripts: age x.jsonl

@@ -99,7 +99,7 @@ func pruned(t *testing.T, s session.Session, name string, idle bool) rule.Ledger
 	if err := e.Import(ctx, s, rule.Ledger{}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Prune(ctx, s.Info.ID); err != nil {
+	if _, err := e.Prune(ctx, s.Info.ID, false); err != nil {
 		t.Fatal(err)
 	}
 	_, state, err := e.Session(ctx, s.Info.ID)

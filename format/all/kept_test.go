@@ -192,7 +192,7 @@ func (a *asker) Fold(*rapid.T) {
 }
 
 func (a *asker) Prune(*rapid.T) {
-	if _, err := a.engine.Prune(context.Background(), a.id); err != nil {
+	if _, err := a.engine.Prune(context.Background(), a.id, false); err != nil {
 		a.Fatal(err)
 	}
 }

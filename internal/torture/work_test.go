@@ -145,7 +145,7 @@ func (w *worker) run(ctx context.Context, o op, r *rand.Rand) error {
 	case "append", "big":
 		return e.Append(ctx, id, appended(o, r)...)
 	case "prune":
-		_, err := e.Prune(ctx, id)
+		_, err := e.Prune(ctx, id, false)
 		return err
 	case "endturn":
 		_, err := e.EndTurn(ctx, id)

@@ -9,16 +9,30 @@ import (
 	"github.com/winnowhq/winnow/rule"
 )
 
+// On says which of the strategies that supersede calls are switched on.
+type On struct{ Files, URLs, Queries, Snapshots, Retries bool }
+
 // Inputs is S002 1, the input leak fix: the arguments of a call that a newer one supersedes, by
-// whatever strategy, are stripped to metadata.
-func Inputs() rule.Rule {
-	return &program{"inputs", rule.Age{}, inputs, func(f *rule.Finding) string { return metadata(f.Item) }}
+// whatever strategy is on, are stripped to metadata.
+func Inputs(on On) rule.Rule {
+	return &program{"inputs", rule.Age{}, on.inputs, func(f *rule.Finding) string { return metadata(f.Item) }}
 }
 
-func inputs(w rule.Window) []*rule.Finding {
+func (on On) inputs(w rule.Window) (found []*rule.Finding) {
+	var all []*rule.Finding
+	for _, s := range []struct {
+		on   bool
+		find func(rule.Window) []*rule.Finding
+	}{
+		{on.Files, files}, {!on.Files, writes}, {on.URLs, urls}, {on.Queries, queries}, {on.Snapshots, snapshots},
+		{on.Retries, retries},
+	} {
+		if s.on {
+			all = append(all, s.find(w)...)
+		}
+	}
 	known := map[*rule.Item]bool{}
-	var found []*rule.Finding
-	for _, f := range inOrder(slices.Concat(files(w), urls(w), queries(w), snapshots(w), retries(w))) {
+	for _, f := range inOrder(all) {
 		if !known[f.Item] && !f.Item.LeftOut(rule.Input) {
 			found = append(found, &rule.Finding{Item: f.Item, Field: rule.Input, By: f.By, Why: f.Why, Unsent: true})
 		}

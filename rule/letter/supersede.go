@@ -72,18 +72,47 @@ func appendTouched(paths []string, c *rule.Call) []string {
 	return paths
 }
 
+// Writes is what S002 10 calls legacy, and has in place of Files where that is switched off: a read
+// of a file supersedes the writes of the whole file before it.
+func Writes() rule.Rule { return supersede("writes", writes) }
+
+func writes(w rule.Window) (found []*rule.Finding) {
+	open := map[string][]*rule.Item{} // by path; that nothing has read yet
+	for _, x := range w.Items() {
+		if x.Call == nil || !x.Ended() || len(x.Call.Actions) != 1 {
+			continue
+		}
+		switch a := &x.Call.Actions[0]; a.Op {
+		case call.Create:
+			open[a.Path] = append(open[a.Path], x)
+		case call.Read:
+			open[a.Path] = slices.DeleteFunc(open[a.Path], func(old *rule.Item) bool {
+				if rule.SameStep(old, x) {
+					return false
+				}
+				found = append(found, superseded(old, "the file was read after it was written", x))
+				return true
+			})
+		}
+	}
+	return found
+}
+
 // URLs is S002 3: a newer fetch of an address supersedes the older ones, whatever else was asked,
-// and a newer search those for the same words.
+// and a newer search those for the same words. It knows two tools, by these names in any case:
+// webfetch and websearch.
 func URLs() rule.Rule { return supersede("urls", urls) }
 
 func urls(w rule.Window) []*rule.Finding {
 	return latest(w, "it was fetched again later", func(x *rule.Item) string {
-		switch {
-		case !x.Ended():
-		case call.FetchesPage(x.Part.Tool):
-			return rule.Argument(x.Part, "url", "uri")
-		case call.SearchesWeb(x.Part.Tool):
-			if query := rule.Argument(x.Part, "query", "q", "search_term"); query != "" {
+		if !x.Ended() {
+			return ""
+		}
+		switch strings.ToLower(x.Part.Tool) {
+		case "webfetch":
+			return rule.Argument(x.Part, "url")
+		case "websearch":
+			if query := rule.Argument(x.Part, "query"); query != "" {
 				return "search:" + query
 			}
 		}

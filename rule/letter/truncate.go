@@ -11,7 +11,9 @@ import (
 	"github.com/winnowhq/winnow/token"
 )
 
-// Errors is S002 9: of an error older than this many turns the first line stays.
+// Errors is S002 9: of an error older than this many turns the first line stays. A part is older
+// than N turns once the user has written N messages behind it: by S002's tests (t43, t44) "5+ turns
+// of work" are enough for a block of code, and errors of less than 3 turns stay.
 func Errors(turns int) rule.Rule {
 	return &program{"errors", rule.Age{Asked: turns}, func(w rule.Window) (found []*rule.Finding) {
 		for _, x := range w.Items() {
@@ -28,9 +30,9 @@ func Errors(turns int) rule.Rule {
 	}}
 }
 
-// Code is S002 8: a block of four lines or more in a message of the user that is older than this
-// many turns goes with its fences. A block without a language is called "unknown", where S002 says
-// nothing.
+// Code is S002 8: a block of code in a message of the user that is older than this many turns goes
+// with its fences, if what stands in its place is shorter. A block without a language is called
+// "unknown", where S002 says nothing.
 func Code(turns int) rule.Rule {
 	return &program{"code", rule.Age{Asked: turns}, func(w rule.Window) (found []*rule.Finding) {
 		for _, x := range w.Items() {

@@ -73,7 +73,7 @@ func TestContextPanel_elidesAndTakesItBack(t *testing.T) {
 
 func TestContextPanel_restoresAndTakesItBack(t *testing.T) {
 	s := newScene(t).worked()
-	out, err := s.engine.Prune(t.Context(), s.id)
+	out, err := s.engine.Prune(t.Context(), s.id, false)
 	if err != nil || out.Pruned == nil {
 		t.Fatalf("pruned %v, %v", out.Pruned, err)
 	}

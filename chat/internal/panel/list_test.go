@@ -138,7 +138,7 @@ func TestPanels_fitEveryWidth(t *testing.T) {
 	if _, err := s.engine.Observe(t.Context(), id, session.Usage{Input: 9_000, Output: 10}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.engine.Prune(t.Context(), id); err != nil {
+	if _, err := s.engine.Prune(t.Context(), id, false); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.engine.Compact(t.Context(), id, winnow.CompactOptions{}); err != nil {

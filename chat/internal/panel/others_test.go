@@ -61,7 +61,7 @@ func TestReceiptPanel_undoesAndDoesAgain(t *testing.T) {
 
 func TestReceiptPanel_opensTheOneThatIsNamed(t *testing.T) {
 	s := newScene(t).worked()
-	out, err := s.engine.Prune(t.Context(), s.id)
+	out, err := s.engine.Prune(t.Context(), s.id, false)
 	if err != nil || out.Pruned == nil {
 		t.Fatalf("pruned %v, %v", out.Pruned, err)
 	}

@@ -210,7 +210,7 @@ func TestPanels_look(t *testing.T) {
 			return s.opens(NewContext(s.t.Context(), s.engine, s.id, plain)).press("g", "g", "enter", "down", "p", "s")
 		},
 		"context-elided": func(s *scene) *scene {
-			if _, err := s.engine.Prune(s.t.Context(), s.id); err != nil {
+			if _, err := s.engine.Prune(s.t.Context(), s.id, false); err != nil {
 				s.t.Fatal(err)
 			}
 			return s.opens(NewContext(s.t.Context(), s.engine, s.id, plain)).press("s", "enter", "down", "/go")
@@ -219,7 +219,7 @@ func TestPanels_look(t *testing.T) {
 			return s.opens(NewPreview(s.t.Context(), s.engine, s.id, "the winter", plain))
 		},
 		"receipts": func(s *scene) *scene {
-			if _, err := s.engine.Prune(s.t.Context(), s.id); err != nil {
+			if _, err := s.engine.Prune(s.t.Context(), s.id, false); err != nil {
 				s.t.Fatal(err)
 			}
 			if _, err := s.engine.Compact(s.t.Context(), s.id, winnow.CompactOptions{}); err != nil {
