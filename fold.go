@@ -249,7 +249,7 @@ func (e *Engine) request(l *live, f *folding) {
 		f.replaces += view.Message(&fold[i], f.ledger, l.facts)
 	}
 	f.offer = e.offer(e.modelName(f.info, f.log))
-	if e.config.Prefix != nil {
+	if e.config.Prefix != nil && !f.settings.SummaryAlone {
 		f.sent = l.view.Render(f.window[:f.cut.End], l.state.Ledger)
 		f.cold = e.cold(l)
 	}
@@ -257,7 +257,7 @@ func (e *Engine) request(l *live, f *folding) {
 	f.request.Messages = e.policy.Markers().Of(view.Render(fold, f.ledger))
 	f.past = pivot.PastOf(f.log, l.state.Undone, f.cut)
 	f.request.Log, f.request.Tail, f.request.Past = fold, f.cut.Tail, &f.past
-	f.request.System = pivot.SystemPrompt
+	f.request.System = pivot.System(f.settings)
 	f.request.Instruction = pivot.Instruction(f.settings, f.request.Previous, f.options.Focus)
 	f.request.Update = pivot.Instruction(f.settings, "an earlier piece", f.options.Focus)
 	f.request.Dismissed = f.dismissed

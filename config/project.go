@@ -116,6 +116,7 @@ var reasons = map[string]string{
 	"model":              "it decides who your sessions are sent to, and who is paid",
 	"titles":             "it decides who your sessions are sent to, and who is paid",
 	"compaction.model":   "it decides who your sessions are sent to, and who is paid",
+	"compaction.system":  "it tells the model that writes summaries what to keep and what to leave out",
 	"compaction.prompt":  "it tells the model that writes summaries what to keep and what to leave out",
 	"compaction.context": "it tells the model that writes summaries what to keep and what to leave out",
 	"snapshots":          "it decides whether what an agent did can be undone",

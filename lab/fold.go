@@ -35,7 +35,7 @@ func (r *run) fold(k int) error {
 			continue
 		}
 		request := pivot.Request{
-			SessionID: r.trace.ID, Directory: r.trace.directory, System: pivot.SystemPrompt,
+			SessionID: r.trace.ID, Directory: r.trace.directory, System: pivot.System(settings),
 			Messages: r.setup.Policy.Markers().Of(view.Render(cut.Fold, ledger)), Log: cut.Fold, Tail: cut.Tail,
 		}
 		replaces := 0

@@ -409,7 +409,8 @@ func (b *Bench) summarizer() func(model.Model) (pivot.Summarizer, error) {
 		if err != nil {
 			return nil, err
 		}
-		return asking.New(llm.Retry(client, llm.RetryOptions{}), asked, asking.Options{}), nil
+		return asking.New(llm.Retry(client, llm.RetryOptions{}), asked,
+			asking.Options{Temperature: b.settings.Compaction.Temperature}), nil
 	}
 }
 
