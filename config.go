@@ -56,6 +56,12 @@ type Config struct {
 	// nothing yet; what is learned goes when the engine does.
 	Calibrated *token.Calibrated
 	Hooks      Hooks
+	// Queue makes a compaction under classic and aggressive a task that waits in the log, as S001
+	// and S003 have it: where a step overflows Observe appends the marker and returns, and Compact
+	// with Waiting executes it, which the program calls before each request. Package agent's loop
+	// does. A program that is killed in between finds the marker when it goes on. Default: Observe
+	// folds at once, and marker and summary are stored together. Under balanced they always are.
+	Queue bool
 	// Stretch: the sessions are stretches of longer ones that go on behind them, so that all of
 	// them was sent to a model, what their newest step gave too.
 	Stretch bool

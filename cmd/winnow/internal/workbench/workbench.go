@@ -142,7 +142,7 @@ func Open(ctx context.Context, a *cli.App, f Flags) (_ *Bench, err error) {
 	}
 	b.Engine, err = winnow.Open(winnow.Config{
 		Settings: &b.settings.Settings, Store: b.store, Models: b.Models, Model: b.Model, Counter: counter, Now: a.Env.Now,
-		SummarizerFor: b.summarizer(), Prefix: b.prefix,
+		SummarizerFor: b.summarizer(), Prefix: b.prefix, Queue: true,
 	})
 	if err != nil {
 		return nil, err
