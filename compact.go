@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -436,9 +437,12 @@ func (e *Engine) schedule(ctx context.Context, id string, o CompactOptions) (mar
 	return marker, err
 }
 
+// hopeless are the errors of a compaction that would fail in the same way again.
+var hopeless = []rule.Code{NothingToFold, NoProgress, BadSummary, BadConfig, Cancelled}
+
 // execute makes the compaction that waits. One that fails, or folds nothing, is withdrawn: its
 // marker counts no more and the session is as it was before it, so that no loop tries it for ever.
-// It waits on where ctx has ended and where another process was quicker.
+// It waits on where ctx has ended, another process was quicker, or the store cannot be written.
 func (e *Engine) execute(ctx context.Context, id string, o CompactOptions) (*pivot.Receipt, error) {
 	l, err := e.lock(ctx, "compact", id)
 	if err != nil {
@@ -459,7 +463,8 @@ func (e *Engine) execute(ctx context.Context, id string, o CompactOptions) (*piv
 		return nil, nil
 	}
 	receipt, failed := e.compact(ctx, id, o, trigger)
-	if failed == nil && receipt.Kind == pivot.Compaction || ctx.Err() != nil || CodeOf(failed) == Busy {
+	folded := failed == nil && receipt.Kind == pivot.Compaction
+	if folded || ctx.Err() != nil || failed != nil && !slices.Contains(hopeless, CodeOf(failed)) {
 		return receipt, failed
 	}
 	err = e.change(ctx, "compact", id, func(*live) (store.Change, error) {
