@@ -275,16 +275,3 @@ func (e *Engine) bySchedule() string {
 func calls(m *session.Message) bool {
 	return slices.ContainsFunc(m.Parts, func(p session.Part) bool { return p.Type == session.ToolPart })
 }
-
-// pendingAfter estimates what a report for the step at this position does not have: the results of
-// its calls, and what was appended since.
-func pendingAfter(log []session.Message, at int, facts *rule.Facts) int {
-	pending := 0
-	for j := range log[at].Parts {
-		if p := &log[at].Parts[j]; p.Type == session.ToolPart {
-			size := facts.Size(p)
-			pending += size.Output + size.Files
-		}
-	}
-	return pending + facts.Total(log[at+1:])
-}
