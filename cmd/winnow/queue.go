@@ -34,8 +34,9 @@ type queued struct {
 	InPlace *inplace.Replaced `json:"inPlace,omitzero"`
 }
 
-// keepMarkers are the formats that have a place for a marker without a summary.
-var keepMarkers = []string{"opencode"}
+// keepMarkers are the formats that have a place for a marker without a summary: OpenCode has
+// markers, and Codex and pi pass over the lines of others.
+var keepMarkers = []string{"codex", "opencode", "pi"}
 
 // compacting are the flags of compact that mean nothing where it only queues.
 var compacting = []string{"summarizer", "focus", "to", "summary", "html", "pin", "dismiss", "dry-run", "secrets"}
@@ -65,8 +66,7 @@ func runQueue(ctx context.Context, a *cli.App, src string, f compactFlags) error
 	defer s.Close()
 	if s.FromFile() && !slices.Contains(keepMarkers, cmp.Or(f.out.Format, s.Format())) {
 		return cli.Hint(cli.Usage("%s has no place for a compaction that waits", cmp.Or(f.out.Format, s.Format())),
-			"`winnow import` takes the session into the store, where one can wait; "+
-				"without --queue it is compacted now")
+			"`winnow import` takes the session into the store, where one can wait; without --queue it is compacted now")
 	}
 	before, err := pendingOf(ctx, s)
 	if err != nil {
@@ -112,9 +112,9 @@ func pendingOf(ctx context.Context, s *source.Session) (*session.Message, error)
 }
 
 func showQueued(a *cli.App, s *source.Session, doc queued, f *compactFlags) {
-	name, how := s.ID, "a compaction is queued"
+	name, how := s.ID, "A compaction is queued"
 	if doc.Already {
-		how = "a compaction waits already"
+		how = "A compaction waits already"
 	}
 	if doc.Output != "" {
 		name = cli.ShellWord(a.Short(doc.Output))
