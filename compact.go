@@ -1,9 +1,11 @@
 package winnow
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -398,32 +400,85 @@ func (f *folding) refusedAgain(l *live) string {
 func (e *Engine) Compact(ctx context.Context, id string, o CompactOptions) (*pivot.Receipt, error) {
 	switch {
 	case o.Later:
-		return nil, e.schedule(ctx, id, o.Auto)
+		_, err := e.schedule(ctx, id, o)
+		return nil, err
 	case o.Prepared:
 		return e.publishPrepared(ctx, id)
 	case o.Waiting:
-		l, err := e.lock(ctx, "compact", id)
-		if err != nil {
-			return nil, err
-		}
-		waits := view.Pending(l.log, l.state.Undone) >= 0
-		l.mu.Unlock()
-		if !waits {
-			return nil, nil
-		}
+		return e.execute(ctx, id, o)
 	}
 	return e.compact(ctx, id, o, "manual")
 }
 
-// schedule appends a marker, unless one waits.
-func (e *Engine) schedule(ctx context.Context, id string, auto bool) error {
-	return e.change(ctx, "schedule", id, func(l *live) (store.Change, error) {
-		if view.Pending(l.log, l.state.Undone) >= 0 {
+// schedule appends a marker, unless one waits, and returns the id of the one that waits then.
+func (e *Engine) schedule(ctx context.Context, id string, o CompactOptions) (marker string, err error) {
+	var queued []session.Message
+	err = e.change(ctx, "schedule", id, func(l *live) (store.Change, error) {
+		queued = nil
+		if at := view.Pending(l.log, l.state.Undone); at >= 0 {
+			marker = l.log[at].ID
 			return store.Change{}, nil
 		}
-		return store.Change{Append: []session.Message{pivot.Marker(e.identity(), id, edit.LastUser(l.log), auto,
-			false)}}, nil
+		m := pivot.Marker(e.identity(), id, edit.LastUser(l.log), o.Auto, false)
+		m.Agent = cmp.Or(o.Agent, m.Agent)
+		if o.Model != nil {
+			ref := *o.Model
+			m.Model = &ref
+		}
+		marker, queued = m.ID, []session.Message{m}
+		return store.Change{Append: queued}, nil
+	}, func(*live) {
+		for i := range queued {
+			appended := e.event(id, MessageAppended)
+			appended.Message = queued[i].ID
+			e.bus.publish(appended)
+		}
+	})
+	return marker, err
+}
+
+// hopeless are the errors of a compaction that would fail in the same way again.
+var hopeless = []rule.Code{NothingToFold, NoProgress, BadSummary, BadConfig, Cancelled}
+
+// execute makes the compaction that waits. One that fails, or folds nothing, is withdrawn: its
+// marker counts no more and the session is as it was before it, so that no loop tries it for ever.
+// It waits on where ctx has ended, another process was quicker, or the store cannot be written.
+func (e *Engine) execute(ctx context.Context, id string, o CompactOptions) (*pivot.Receipt, error) {
+	l, err := e.lock(ctx, "compact", id)
+	if err != nil {
+		return nil, err
+	}
+	marker, trigger := "", "manual"
+	if at := view.Pending(l.log, l.state.Undone); at >= 0 {
+		marker = l.log[at].ID
+		switch m := l.log[at].Marker(); {
+		case m.Overflow:
+			trigger = "rejected"
+		case m.Auto && e.overflowed(l, at):
+			trigger = "threshold"
+		}
+	}
+	l.mu.Unlock()
+	if marker == "" {
+		return nil, nil
+	}
+	receipt, failed := e.compact(ctx, id, o, trigger)
+	folded := failed == nil && receipt.Kind == pivot.Compaction
+	if folded || ctx.Err() != nil || failed != nil && !slices.Contains(hopeless, CodeOf(failed)) {
+		return receipt, failed
+	}
+	err = e.change(ctx, "compact", id, func(*live) (store.Change, error) {
+		return store.Change{Undo: []string{marker}}, nil
 	}, nil)
+	return receipt, errors.Join(failed, err)
+}
+
+// overflowed reports whether the newest step before a position of the log overflowed its window.
+func (e *Engine) overflowed(l *live, before int) bool {
+	log := l.log[:before]
+	at := lastStep(log)
+	return at >= 0 && log[at].Tokens != nil &&
+		e.policy.Budget.Check(l.model, *log[at].Tokens, pendingAfter(log, at, l.facts)).Overflow
 }
 
 func (e *Engine) compact(ctx context.Context, id string, o CompactOptions, trigger string) (*pivot.Receipt, error) {

@@ -56,6 +56,12 @@ type Config struct {
 	// nothing yet; what is learned goes when the engine does.
 	Calibrated *token.Calibrated
 	Hooks      Hooks
+	// Queue makes a compaction under classic and aggressive a task that waits in the log, as S001
+	// and S003 have it: where a step overflows Observe appends the marker and returns, and Compact
+	// with Waiting executes it, which the program calls before each request. Package agent's loop
+	// does. A program that is killed in between finds the marker when it goes on. Default: Observe
+	// folds at once, and marker and summary are stored together. Under balanced they always are.
+	Queue bool
 	// Stretch: the sessions are stretches of longer ones that go on behind them, so that all of
 	// them was sent to a model, what their newest step gave too.
 	Stretch bool
@@ -96,7 +102,10 @@ type Compacting struct {
 type CompactingResult struct {
 	// Context lines are added to the instruction.
 	Context []string
-	// Prompt replaces the instruction.
+	// System replaces the system prompt, which tells the summariser its task. Where the request
+	// extends the conversation itself it stands at the beginning of the last message.
+	System string
+	// Prompt replaces the instruction, the last message.
 	Prompt string
 	// Answer is used instead of asking the summariser. It is validated like any other.
 	Answer *pivot.Answer

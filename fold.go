@@ -75,9 +75,9 @@ func (e *Engine) isPreparing(id string) bool {
 // something, or, where it was prepared, from what stays.
 func (f *folding) goesOn() bool {
 	if len(f.cut.Tail) == 0 {
-		return false
+		return f.told
 	}
-	return f.prepared && f.trigger == inBackground || f.cut.Tail[len(f.cut.Tail)-1].Written()
+	return f.told || f.prepared && f.trigger == inBackground || f.cut.Tail[len(f.cut.Tail)-1].Written()
 }
 
 // CompactOptions say how to fold.
@@ -97,8 +97,14 @@ type CompactOptions struct {
 	// Later only appends a marker: "compact here", to be executed by a later Compact. At most one
 	// waits; a second request changes nothing. There is no receipt.
 	Later bool
+	// Agent and Model are those of a marker that Later appends (S001 create): Model is asked for the
+	// summary, unless compaction.model names another. Default: those of the last user message.
+	Agent string
+	Model *session.ModelRef
 	// Waiting only executes a marker that waits; without one nothing is done, and there is no
-	// receipt. A loop does this before each step (S001, the loop's order).
+	// receipt. A loop does this before each step (S001, the loop's order). A marker whose
+	// compaction fails is withdrawn, unless the context has ended: the error comes once, and the
+	// session is as it was before the marker.
 	Waiting bool
 	// Prepared only makes a summary count that Prepare has written; while there is none nothing is
 	// done, and there is no receipt. See Prepare.
@@ -126,6 +132,7 @@ type folding struct {
 	size      int               // of the whole log then
 	window    []session.Message
 	pending   *session.Message // the marker that waited
+	told      bool             // the user has said something behind it
 	commit    []rule.Elision
 	ledger    rule.Ledger // with commit
 	stood     rule.Ledger // without
@@ -226,6 +233,7 @@ func (e *Engine) standing(l *live, o CompactOptions) *folding {
 	if at := view.Pending(l.log, l.state.Undone); at >= 0 {
 		marker := l.log[at]
 		f.pending, f.log = &marker, l.log[:at]
+		f.told = slices.ContainsFunc(l.log[at:], func(m session.Message) bool { return m.Written() })
 		f.options.Rejected = f.options.Rejected || marker.Marker().Overflow
 		f.options.Auto = f.options.Auto || marker.Marker().Auto
 	}
@@ -249,7 +257,10 @@ func (e *Engine) request(l *live, f *folding) {
 		f.replaces += view.Message(&fold[i], f.ledger, l.facts)
 	}
 	f.offer = e.offer(e.modelName(f.info, f.log))
-	if e.config.Prefix != nil {
+	if f.pending != nil && f.pending.Answers() != nil && !e.config.ForceModel {
+		f.offer = e.offer(f.pending.Answers().String()) // S001 process, 3
+	}
+	if e.config.Prefix != nil && !f.settings.SummaryAlone {
 		f.sent = l.view.Render(f.window[:f.cut.End], l.state.Ledger)
 		f.cold = e.cold(l)
 	}
@@ -257,7 +268,7 @@ func (e *Engine) request(l *live, f *folding) {
 	f.request.Messages = e.policy.Markers().Of(view.Render(fold, f.ledger))
 	f.past = pivot.PastOf(f.log, l.state.Undone, f.cut)
 	f.request.Log, f.request.Tail, f.request.Past = fold, f.cut.Tail, &f.past
-	f.request.System = pivot.SystemPrompt
+	f.request.System = pivot.System(f.settings)
 	f.request.Instruction = pivot.Instruction(f.settings, f.request.Previous, f.options.Focus)
 	f.request.Update = pivot.Instruction(f.settings, "an earlier piece", f.options.Focus)
 	f.request.Dismissed = f.dismissed

@@ -22,6 +22,9 @@ type Outcome struct {
 	Verdict budget.Verdict
 	// Pruned and Compacted are the receipts of what was done, nil when it was not.
 	Pruned, Compacted *pivot.Receipt
+	// Queued is the id of the marker of a compaction that waits for Compact with Waiting: see
+	// Config.Queue.
+	Queued string
 	// Prepare: a fold is near. If the program calls Engine.Prepare now, beside its work, and
 	// Compact with Prepared between its steps, no request waits for the summary. Nothing else
 	// depends on it.
@@ -32,7 +35,7 @@ type Outcome struct {
 
 // Observe takes the usage that the provider reported for the newest finished step of the session,
 // and does what has to be done about it: when the window overflows, old outputs are pruned and the
-// past is folded (S001 loop, 2 and 1). The step's message must be appended. An error of a
+// past is folded (S001 loop, 2 and 1), or queued to be folded (Config.Queue). The step's message must be appended. An error of a
 // compaction leaves the session as it was; the usage is recorded all the same.
 //
 // When a compaction did not bring the window below its budget twice in a row, the error has the
@@ -103,6 +106,10 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage) (O
 	}
 	if tries > 2 {
 		return out, e.stuck(ctx, id, out.Verdict.Total, out.Verdict.Usable)
+	}
+	if !plan.Pays && e.config.Queue && e.policy.Pivot.SummaryAlone {
+		out.Queued, err = e.schedule(ctx, id, CompactOptions{Auto: true})
+		return out, err
 	}
 	if !plan.Pays {
 		out.Compacted, err = e.compact(ctx, id, CompactOptions{Auto: true}, "threshold")
@@ -268,17 +275,4 @@ func (e *Engine) bySchedule() string {
 // calls reports whether a message calls a tool, so that the loop goes on with what it gives back.
 func calls(m *session.Message) bool {
 	return slices.ContainsFunc(m.Parts, func(p session.Part) bool { return p.Type == session.ToolPart })
-}
-
-// pendingAfter estimates what a report for the step at this position does not have: the results of
-// its calls, and what was appended since.
-func pendingAfter(log []session.Message, at int, facts *rule.Facts) int {
-	pending := 0
-	for j := range log[at].Parts {
-		if p := &log[at].Parts[j]; p.Type == session.ToolPart {
-			size := facts.Size(p)
-			pending += size.Output + size.Files
-		}
-	}
-	return pending + facts.Total(log[at+1:])
 }

@@ -222,7 +222,7 @@ func TestCompact_standsByItselfWhereExtendingIsInVain(t *testing.T) {
 			later = time.Hour
 			receipt := a.fold()
 			later = 0
-			if asked := r.asked[0]; asked.System != pivot.SystemPrompt || asked.Cache || len(asked.Tools) > 0 {
+			if asked := r.asked[0]; asked.System != pivot.System(pivot.Settings{}) || asked.Cache || len(asked.Tools) > 0 {
 				t.Errorf("asked with the system prompt %q", asked.System)
 			}
 			noted := slices.ContainsFunc(receipt.Notes, func(n string) bool {

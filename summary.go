@@ -333,6 +333,9 @@ func (e *Engine) consult(ctx context.Context, f *folding) (answered bool, err er
 	if err != nil {
 		return false, fail(Cancelled, "compact", f.id, "", "a hook cancelled it: %w", err)
 	}
+	if r.System != "" {
+		f.request.System = r.System
+	}
 	if r.Prompt != "" {
 		f.request.Instruction, f.request.Update, f.request.OwnLength = r.Prompt, r.Prompt, true
 	}
@@ -419,9 +422,10 @@ func (e *Engine) brief(f *folding, s pivot.Summarizer) {
 }
 
 // align lets the request extend what the conversation itself sent last, when the same model reads
-// it and still has it in its cache.
+// it and still has it in its cache. The letter's summariser is offered no tools (S003 4.2), and a
+// request without them is another prompt to a cache.
 func (e *Engine) align(ctx context.Context, f *folding, s pivot.Summarizer) {
-	if e.config.Prefix == nil || f.plain || s.Name() != f.offer.String() {
+	if e.config.Prefix == nil || f.plain || f.settings.SummaryAlone || s.Name() != f.offer.String() {
 		return
 	}
 	p, err := e.config.Prefix(ctx, f.id)

@@ -242,7 +242,7 @@ func (l *Loop) work(ctx context.Context, id string, begin func(r *run, unfinishe
 			err = r.turn(ctx)
 		}
 		r.end(before, err)
-		goes = true // something was said meanwhile
+		goes, r.over = true, false // something was said meanwhile
 	}
 	switch {
 	case err == nil:

@@ -166,7 +166,7 @@ func (b *bench) open(s store.Store) {
 	var loop *agent.Loop
 	setting := winnow.Config{Store: s, Models: &model.Catalogue{Models: []model.Model{b.config.Model}},
 		Model:    b.config.Model.String(),
-		Settings: b.settings, Summarizer: b.summarizer, Hooks: b.hooks}
+		Settings: b.settings, Summarizer: b.summarizer, Hooks: b.hooks, Queue: true}
 	if b.scribe {
 		setting.SummarizerFor = func(m model.Model) (pivot.Summarizer, error) {
 			return asking.New(llm.Retry(b.config.Client, b.config.Retry), m, asking.Options{}), nil

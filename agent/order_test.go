@@ -9,9 +9,12 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/internal/llmtest"
+	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/settings"
+	"github.com/winnowhq/winnow/view"
 )
 
 // trace writes down what a loop, its engine and its hooks tell, in the order in which it happens.
@@ -228,4 +231,212 @@ func TestOrder_aHookMayCancel(t *testing.T) {
 	}
 	j.done(t)
 	b.folded(got.SessionID, true)
+}
+
+// letter is a trace of a loop under the classic policy.
+func letter(t *testing.T, b *bench, refusal error) *trace {
+	t.Helper()
+	s := settings.Default()
+	s.Policy, s.Compaction.Threshold = "classic", budget.Thresholds{"*": 0.35}
+	b.settings = &s
+	return traced(t, b, winnow.CompactingResult{}, refusal)
+}
+
+// waiting is the id of the marker that waits in a session, "" without one.
+func (b *bench) waiting(id string) string {
+	b.t.Helper()
+	s, state, err := b.engine.Session(context.Background(), id)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if at := view.Pending(s.Messages, state.Undone); at >= 0 {
+		return s.Messages[at].ID
+	}
+	return ""
+}
+
+// By the letter a step that overflows ends with a marker in the log, and the loop executes it before
+// its next step (S001, the loop's second case and then its first). The summariser is a request of
+// its own without tools, with the specification's prompts (S003 4.2, 6).
+func TestOrder_byTheLetterAnOverflowIsATaskOfTheLog(t *testing.T) {
+	j := &job{n: 8, size: 100}
+	b := small(t, j)
+	tr := letter(t, b, nil)
+	queued := 0
+	tell := b.config.OnEvent
+	b.config.OnEvent = func(e agent.Event) {
+		tell(e)
+		if e.Type == agent.Observed && e.Outcome.Queued != "" {
+			queued++
+			if at := b.waiting(e.SessionID); at != e.Outcome.Queued {
+				t.Errorf("the marker %q waits after the step, want %q", at, e.Outcome.Queued)
+			}
+		}
+	}
+	b.open(b.store)
+	tr.events = b.engine.Subscribe(1 << 12)
+	got, err := b.Run(t.Context(), "", "Write the files. "+constraint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.done(t)
+	same(t, tr.around("session.compacted"), "answered", "usage of a step", "budget.overflow", "observed",
+		"compaction.started", "hook compacting, auto", "hook continue", "usage of a summary", "session.compacted",
+		"step.started")
+	if queued == 0 || b.waiting(got.SessionID) != "" {
+		t.Errorf("%d markers were queued, and %q waits still", queued, b.waiting(got.SessionID))
+	}
+	b.folded(got.SessionID, true)
+	_, state, err := b.engine.Session(t.Context(), got.SessionID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range state.Receipts {
+		if r.Kind == pivot.Compaction && r.Trigger != "threshold" {
+			t.Errorf("the trigger of a queued compaction is %q, want threshold", r.Trigger)
+		}
+	}
+	own := pivot.Settings{SummaryAlone: true}
+	for _, r := range b.upstream.Records() {
+		if !sums(r.Request) {
+			continue
+		}
+		queued--
+		if r.ToolNames() != nil || len(r.Tools) > 0 || r.System != pivot.System(own) {
+			t.Errorf("the summariser is offered %q under the system prompt %q", r.ToolNames(), r.System)
+		}
+		if want := pivot.Instruction(own, "", ""); !strings.HasSuffix(r.Last(), want) {
+			t.Errorf("the summariser is asked %q, want %q", r.Last(), want)
+		}
+	}
+	if queued != 0 {
+		t.Errorf("%d more markers were queued than summaries were asked for", queued)
+	}
+}
+
+// A process that ends between the marker and its summary leaves the marker, alone; the next run
+// executes that one before it asks for anything else, whether it resumes or is told something new.
+func TestOrder_aQueuedCompactionOutlivesTheProcess(t *testing.T) {
+	for name, next := range map[string]func(b *bench, id string) (agent.Turn, error){
+		"resumed": func(b *bench, id string) (agent.Turn, error) { return b.Resume(b.t.Context(), id) },
+		"told something": func(b *bench, id string) (agent.Turn, error) {
+			return b.Run(b.t.Context(), id, "Go on with the files, and mind the LATECOMER.")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := &job{n: 8, size: 100}
+			b := small(t, j)
+			letter(t, b, nil)
+			ctx, kill := context.WithCancel(t.Context())
+			defer kill()
+			b.config.OnEvent = func(e agent.Event) {
+				if e.Type == agent.Observed && e.Outcome.Queued != "" {
+					kill()
+				}
+			}
+			b.open(b.store)
+			got, err := b.Run(ctx, "", "Write the files. "+constraint)
+			if !errors.Is(err, context.Canceled) {
+				t.Fatalf("got %v, want a run that was stopped", err)
+			}
+			marker := b.waiting(got.SessionID)
+			s, _, _ := b.engine.Session(t.Context(), got.SessionID)
+			if marker == "" || s.Messages[len(s.Messages)-1].ID != marker {
+				t.Fatalf("the log ends with %+v, want a marker that waits", s.Messages[len(s.Messages)-1])
+			}
+			b.sound(got.SessionID)
+			before := len(b.upstream.Records())
+			tr := letter(t, b, nil)
+			if got, err = next(b, got.SessionID); err != nil {
+				t.Fatal(err)
+			}
+			j.done(t)
+			if first := b.upstream.Records()[before]; !sums(first.Request) || first.Contains("LATECOMER") {
+				t.Errorf("the first request of the next run asks %q, want the summary", first.Last())
+			}
+			tr.tell("")
+			goesOn := []string{"compaction.started", "hook compacting, auto"}
+			if name == "resumed" {
+				goesOn = append(goesOn, "hook continue") // else the user's words are what it goes on with
+			}
+			same(t, tr.told[:len(goesOn)+3], append(goesOn, "usage of a summary", "session.compacted", "step.started")...)
+			s, _, _ = b.engine.Session(t.Context(), got.SessionID)
+			markers := 0
+			for i := range s.Messages {
+				if s.Messages[i].ID == marker {
+					markers++
+				}
+			}
+			if markers != 1 || b.waiting(got.SessionID) != "" {
+				t.Errorf("the marker stands %d times in the log, and %q waits", markers, b.waiting(got.SessionID))
+			}
+		})
+	}
+}
+
+// A queued compaction that fails is withdrawn: the run ends with its error once, and the next one
+// goes on with the session as it was, to be queued again when a step overflows again.
+func TestOrder_aQueuedCompactionThatFailsIsWithdrawn(t *testing.T) {
+	j := &job{n: 8, size: 100}
+	b := small(t, j)
+	refusal := errors.New("not while the oven is on")
+	tr := letter(t, b, refusal)
+	got, err := b.Run(t.Context(), "", "Write the files. "+constraint)
+	if !errors.Is(err, refusal) {
+		t.Fatalf("got %v, want the hook's error", err)
+	}
+	same(t, tr.around("compaction.failed"), "answered", "usage of a step", "budget.overflow", "observed",
+		"compaction.started", "hook compacting, auto", "compaction.failed")
+	if at := b.waiting(got.SessionID); at != "" {
+		t.Errorf("%s waits still", at)
+	}
+	v, err := b.engine.View(t.Context(), got.SessionID)
+	if err != nil || v.Messages[len(v.Messages)-1].Role != session.Assistant {
+		t.Errorf("the view ends with %+v, %v; want the step's results", v.Messages[len(v.Messages)-1].MessageInfo, err)
+	}
+	b.sound(got.SessionID)
+	b.hooks = winnow.Hooks{}
+	b.config.OnEvent = nil
+	b.open(b.store)
+	if got, err = b.Resume(t.Context(), got.SessionID); err != nil {
+		t.Fatalf("resumed: %v", err)
+	}
+	j.done(t)
+	s, _, _ := b.engine.Session(t.Context(), got.SessionID)
+	if !slices.ContainsFunc(s.Messages, func(m session.Message) bool { return m.IsSummary() }) {
+		t.Error("nothing was folded after the hook was gone")
+	}
+}
+
+// A turn whose last answer overflows ends after its compaction, unless that goes on with a message
+// of its own.
+func TestOrder_byTheLetterTheLastAnswerMayOverflow(t *testing.T) {
+	for _, goesOn := range []bool{false, true} {
+		answers := 0
+		b := narrow(t, llmtest.Anthropic, func(r llmtest.Request) llmtest.Reply {
+			if sums(r) {
+				return llmtest.Reply{Text: notes}
+			}
+			if answers++; answers == 1 {
+				return llmtest.Reply{Text: strings.Repeat("The lamp is lit at seven and it is put out at nine. ", 300),
+					Usage: &session.Usage{Input: 23_000, Output: 200}}
+			}
+			return llmtest.Reply{Text: "All is said."}
+		})
+		b.scribe = true
+		tr := letter(t, b, nil)
+		b.hooks.Continue = func(context.Context, string, session.Message) bool { return goesOn }
+		b.open(b.store)
+		tr.events = b.engine.Subscribe(1 << 12)
+		if _, err := b.Run(t.Context(), "", "Tell me of the lamp."); err != nil {
+			t.Fatal(err)
+		}
+		tr.tell("")
+		want := []string{"step.started", "answered", "usage of a step", "budget.overflow", "observed", "compaction.started",
+			"hook compacting, auto", "usage of a summary", "session.compacted"}
+		if goesOn {
+			want = append(want, "step.started", "answered", "usage of a step", "observed")
+		}
+		same(t, tr.told, append(want, "turn.ended")...)
+	}
 }

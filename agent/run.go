@@ -27,6 +27,7 @@ type run struct {
 	known  map[string]bool // ids of calls that are in use
 	seen   map[string]bool // ids of the answers that this run found, or made
 	cut    bool            // the log ends with an answer that was cut short
+	over   bool            // the newest answer calls no tool, and nothing was said since
 
 	saving context.Context // for what must be written though the caller has stopped
 	left   bool            // others may work on the session now; set with mu held
@@ -49,16 +50,21 @@ var (
 	ErrElsewhere = errors.New("another process works on the session, this one stopped: let one of them work at a time")
 )
 
-// turn lets the model work until it calls no more tools (S001, the loop's order).
+// turn lets the model work until it calls no more tools. The order is that of S001's loop: a
+// compaction that waits is made before anything else, and may let the model go on; a step that
+// overflows leaves one.
 func (r *run) turn(ctx context.Context) error {
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := r.deliver(ctx); err != nil {
+		if err := r.pending(ctx); err != nil {
 			return err
 		}
-		if err := r.pending(ctx); err != nil {
+		if r.over {
+			return r.endTurn(ctx)
+		}
+		if err := r.deliver(ctx); err != nil {
 			return err
 		}
 		if err := r.publish(ctx); err != nil {
@@ -67,31 +73,32 @@ func (r *run) turn(ctx context.Context) error {
 		if r.result.Steps >= r.config.MaxSteps {
 			return fmt.Errorf("%w (%d)", ErrSteps, r.config.MaxSteps)
 		}
-		finished, err := r.step(ctx)
-		if err != nil {
+		if err := r.step(ctx); err != nil {
 			return err
 		}
-		if !finished {
-			continue
-		}
-		if _, err := r.config.Engine.EndTurn(ctx, r.id); err != nil {
-			return err
-		}
-		if err := r.publish(ctx); err != nil {
-			return err
-		}
-		r.tell(Event{Type: TurnEnded, Step: r.result.Steps})
-		r.outline(ctx)
-		return nil
 	}
+}
+
+// endTurn ends a turn.
+func (r *run) endTurn(ctx context.Context) error {
+	if _, err := r.config.Engine.EndTurn(ctx, r.id); err != nil {
+		return err
+	}
+	if err := r.publish(ctx); err != nil {
+		return err
+	}
+	r.tell(Event{Type: TurnEnded, Step: r.result.Steps})
+	r.outline(ctx)
+	return nil
 }
 
 // pending executes a marker that waits.
 func (r *run) pending(ctx context.Context) error {
-	_, err := r.config.Engine.Compact(ctx, r.id, winnow.CompactOptions{Waiting: true})
+	receipt, err := r.config.Engine.Compact(ctx, r.id, winnow.CompactOptions{Waiting: true})
 	if winnow.CodeOf(err) == winnow.NothingToFold {
 		return nil
 	}
+	r.over = r.over && !(receipt != nil && r.goesOn(ctx))
 	return err
 }
 
@@ -131,7 +138,7 @@ func (r *run) user(ctx context.Context, p session.Part) error {
 	if err := r.config.Engine.Append(ctx, r.id, said...); err != nil {
 		return err
 	}
-	r.parent, r.last, r.repeated = said[0].ID, "", 0
+	r.parent, r.last, r.repeated, r.over = said[0].ID, "", 0, false
 	r.said = append(r.said, said[0].ID)
 	return nil
 }
@@ -177,8 +184,8 @@ func (r *run) mend(ctx context.Context) (unfinished bool, err error) {
 	}
 	newest := &s.Messages[last]
 	r.cut = newest.Failed()
-	unfinished = newest.Role == session.User || r.cut || calls(newest) ||
-		view.Pending(s.Messages, state.Undone) >= 0
+	r.over = newest.Role == session.Assistant && !r.cut && !calls(newest)
+	unfinished = !r.over || view.Pending(s.Messages, state.Undone) >= 0
 	if turns := session.Turns(s.Messages); unfinished && len(turns) > 0 {
 		r.said = append(r.said, s.Messages[turns[len(turns)-1].Start].ID)
 	}

@@ -19,16 +19,16 @@ import (
 // empties is how many answers in a row may say nothing before a run ends.
 const empties = 3
 
-// step makes one request and does what the answer asks for. finished says that it calls no tool,
+// step makes one request and does what the answer asks for. The turn is over where it calls no tool,
 // and nothing else is to be said.
-func (r *run) step(ctx context.Context) (finished bool, err error) {
+func (r *run) step(ctx context.Context) error {
 	r.tell(Event{Type: StepStarted, Step: r.result.Steps + 1})
 	began := now()
 	before := r.snapshot(ctx) // while the model thinks
 	defer before.drop()
 	answer, size, err := r.ask(ctx)
 	if err != nil {
-		return false, errors.Join(err, r.keep(ctx, answer, began, err))
+		return errors.Join(err, r.keep(ctx, answer, began, err))
 	}
 	usage := answer.Usage
 	if usage.Prompt() == 0 {
@@ -42,7 +42,7 @@ func (r *run) step(ctx context.Context) (finished bool, err error) {
 	said := []session.Message{m}
 	// The answer is paid for: it is written down also when the caller has just stopped.
 	if err := r.config.Engine.Append(r.saving, r.id, said...); err != nil {
-		return false, err
+		return err
 	}
 	m = said[0]
 	r.seen[m.ID] = true
@@ -55,19 +55,20 @@ func (r *run) step(ctx context.Context) (finished bool, err error) {
 		}
 	}
 	if err := r.carryOut(ctx, &m, jobs); err != nil {
-		return false, err
+		return err
 	}
 	if err := r.changed(ctx, &m, changes); err != nil {
-		return false, err
+		return err
 	}
 	folded, err := r.observe(ctx, usage)
 	if err != nil {
-		return false, err
+		return err
 	}
 	if r.repeated >= stuck {
-		return false, ErrStuck
+		return ErrStuck
 	}
-	return !calls(&m) && !(folded && r.goesOn(ctx)), nil
+	r.over = !calls(&m) && !(folded && r.goesOn(ctx))
+	return nil
 }
 
 // goesOn reports whether the engine wants the model to go on: it folded, and appended a message

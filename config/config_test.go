@@ -97,6 +97,8 @@ func TestLoad_mistakesSayWhereAndWhatWasMeant(t *testing.T) {
 		{"a value that is none", `{"policy": "letter"}`, `policy: unknown policy "letter"; use classic, aggressive or balanced`},
 		{"a negative number", `{"compaction": {"minimum": -1}}`, `compaction.minimum: -1: give 0 or more`},
 		{"a model without a provider", `{"compaction": {"model": "haiku"}}`, `compaction.model: "haiku" is not a model; write provider/model`},
+		{"a temperature that no provider takes", `{"compaction": {"temperature": 2.5}}`, `compaction.temperature: 2.5: give a number from 0 to 2, or null`},
+		{"a temperature in words", `{"compaction": {"temperature": "low"}}`, `compaction.temperature: it must be a number or null`},
 		{"a provider's unknown member", "{\"providers\": {\n  \"local\": {\"baseUrl\": \"http://127.0.0.1:1/v1\"}}}", `:2:13: providers.local.baseUrl: there is no such key; did you mean "providers.local.baseURL"?`},
 		{"a provider's member of another type", `{"providers": {"local": {"headers": ["a"]}}}`, `providers.local.headers: it must be an object of texts, not a list`},
 		{"a provider that is none", `{"providers": {"local": "http://127.0.0.1:1"}}`, `providers.local: it must be an object, not a text`},
@@ -210,7 +212,7 @@ func TestEnvironment_setsEveryKey(t *testing.T) {
 	values := map[string]string{
 		"policy": "classic", "schedule": "eager", "counter": "chars4", "compaction.summarizer": "offline", "compaction.threshold": `{"*":0.5}`, "compaction.reserved": "7", "compaction.keep": "7",
 		"compaction.model": "p/m", "model": "p/m", "titles": "p/m", "permissions": `[{"verdict":"ask"}]`, "providers": `{"local":{"baseURL":"http://127.0.0.1:1/v1","keyEnv":"LOCAL_KEY"}}`,
-		"compaction.background": "0",
+		"compaction.background": "0", "compaction.temperature": "0.7",
 	}
 	before, defaults, err := Loaded{Settings: Default()}.Values()
 	if err != nil {

@@ -94,8 +94,11 @@ func wanted(key string) string {
 	case reflect.Float64:
 		return "a number"
 	case reflect.Pointer:
-		if t.Elem().Kind() == reflect.Bool {
+		switch t.Elem().Kind() {
+		case reflect.Bool:
 			return "true, false or null"
+		case reflect.Float64:
+			return "a number or null"
 		}
 		return "a whole number or null"
 	case reflect.Slice:

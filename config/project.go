@@ -112,13 +112,15 @@ const usersAlone = "only your own file may set it"
 
 // reasons say why only the user may set some keys.
 var reasons = map[string]string{
-	"providers":          "it decides where your keys and sessions are sent",
-	"model":              "it decides who your sessions are sent to, and who is paid",
-	"titles":             "it decides who your sessions are sent to, and who is paid",
-	"compaction.model":   "it decides who your sessions are sent to, and who is paid",
-	"compaction.prompt":  "it tells the model that writes summaries what to keep and what to leave out",
-	"compaction.context": "it tells the model that writes summaries what to keep and what to leave out",
-	"snapshots":          "it decides whether what an agent did can be undone",
+	"providers":              "it decides where your keys and sessions are sent",
+	"model":                  "it decides who your sessions are sent to, and who is paid",
+	"titles":                 "it decides who your sessions are sent to, and who is paid",
+	"compaction.model":       "it decides who your sessions are sent to, and who is paid",
+	"compaction.system":      "it tells the model that writes summaries what to keep and what to leave out",
+	"compaction.prompt":      "it tells the model that writes summaries what to keep and what to leave out",
+	"compaction.context":     "it tells the model that writes summaries what to keep and what to leave out",
+	"compaction.temperature": "it tells the model that writes summaries how to word them",
+	"snapshots":              "it decides whether what an agent did can be undone",
 }
 
 // paid reports whether a model writes summaries by these settings.

@@ -51,6 +51,8 @@ func hostile(key string) []string {
 		return []string{"true"}
 	case "compaction.protectedTools", "compaction.protectedPaths", "compaction.context":
 		return []string{`[]`, `["x"]`}
+	case "compaction.temperature":
+		return []string{"0", "2"}
 	case "compaction.model", "model", "titles":
 		return []string{`"evil/model"`}
 	}

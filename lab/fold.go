@@ -35,7 +35,7 @@ func (r *run) fold(k int) error {
 			continue
 		}
 		request := pivot.Request{
-			SessionID: r.trace.ID, Directory: r.trace.directory, System: pivot.SystemPrompt,
+			SessionID: r.trace.ID, Directory: r.trace.directory, System: pivot.System(settings),
 			Messages: r.setup.Policy.Markers().Of(view.Render(cut.Fold, ledger)), Log: cut.Fold, Tail: cut.Tail,
 		}
 		replaces := 0
@@ -93,6 +93,9 @@ func (r *run) publish(k int, ledger rule.Ledger, log, window []session.Message, 
 	cached := prompt // the request extends the last one
 	if r.kept < r.sent || r.sent == 0 {
 		cached = min(r.kept, prompt) // something was left out since, or the cache is cold
+	}
+	if r.setup.Policy.Pivot.SummaryAlone { // a request of its own without tools, which no cache has
+		prompt, cached, write = before, 0, r.terms.Price.For(prompt).Input/1e6
 	}
 	tokens := r.facts.Count(summary)
 	cost := float64(cached)*read + float64(prompt-cached)*write + float64(tokens)*output

@@ -36,6 +36,9 @@ type Request struct {
 	Conversation string
 	// MaxOutput bounds the answer, in tokens; 0 takes the model's own limit.
 	MaxOutput int
+	// Temperature is how freely the model words its answer, from 0 to 2; nil: the provider's
+	// default. Some models refuse a request that has one.
+	Temperature *float64
 	// Cache asks the provider to cache the prompt, and to read what it has cached, if its protocol
 	// has to be asked.
 	Cache bool

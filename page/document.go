@@ -179,7 +179,7 @@ func (d *document) verdict() {
 			"secret")+" masked on this page, each time one is shown; the log has them, and --secrets keep shows them.")
 	}
 	if w.Pending != "" {
-		d.Notes = append(d.Notes, "A compaction was begun and is not finished: marker "+visible(w.Pending)+".")
+		d.Notes = append(d.Notes, "A compaction is queued and not made yet: marker "+visible(w.Pending)+".")
 	}
 	for reason := range strings.SplitSeq(w.Reason, "; ") {
 		if strings.TrimSpace(reason) != "" {

@@ -12,7 +12,7 @@ import (
 )
 
 func request(words string) Request {
-	return Request{System: SystemPrompt, Instruction: Instruction(Settings{}, "", ""), Messages: windowOf(words),
+	return Request{System: System(Settings{}), Instruction: Instruction(Settings{}, "", ""), Messages: windowOf(words),
 		Budget: 1000}
 }
 

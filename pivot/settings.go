@@ -24,7 +24,9 @@ type Settings struct {
 	Keep int
 	// UserMessages is how many tokens of the user's messages are carried over verbatim.
 	UserMessages int
-	// Prompt replaces our instruction to the summariser; Context lines are added to it.
+	// System replaces the summariser's system prompt, and Prompt the instruction after the
+	// messages; Context lines are added to the instruction.
+	System  string
 	Prompt  string
 	Context []string
 }

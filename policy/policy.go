@@ -66,8 +66,9 @@ type Options struct {
 	ProtectedPaths          []string // globs over the path of a call
 	// Strategies of the policy; nil: DefaultStrategies. The classic policy has none.
 	Strategies *Strategies
-	Prompt     string
-	Context    []string
+	// System and Prompt replace the summariser's prompts; Context lines are added.
+	System, Prompt string
+	Context        []string
 }
 
 // Defaults of the options.
@@ -111,8 +112,8 @@ func New(name string, o Options) (p Policy, ok bool) {
 	p = Policy{
 		Name: name, Prune: o.Prune, Auto: o.Auto, Offline: true,
 		Budget: budget.Settings{Auto: o.Auto, Full: !seeds, Reserved: o.Reserved, Thresholds: o.Threshold},
-		Pivot: pivot.Settings{SummaryAlone: seeds, Keep: o.Keep, UserMessages: o.UserMessages, Prompt: o.Prompt,
-			Context: o.Context},
+		Pivot: pivot.Settings{SummaryAlone: seeds, Keep: o.Keep, UserMessages: o.UserMessages, System: o.System,
+			Prompt: o.Prompt, Context: o.Context},
 		Schedule:   o.schedule(name),
 		Log:        seeds,
 		Background: !seeds,

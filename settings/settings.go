@@ -56,8 +56,11 @@ type Compaction struct {
 	ProtectedTools []string `json:"protectedTools"` // their outputs stay
 	ProtectedPaths []string `json:"protectedPaths"` // globs; outputs of calls about them stay
 
-	Prompt  string   `json:"prompt"`  // replaces the instruction to the summariser
-	Context []string `json:"context"` // lines that are added to it
+	System  string   `json:"system"`  // replaces the system prompt of the summariser
+	Prompt  string   `json:"prompt"`  // replaces the instruction to it, after the messages
+	Context []string `json:"context"` // lines that are added to the instruction
+	// how freely the model words a summary, 0 to 2; null: the provider's default
+	Temperature *float64 `json:"temperature"`
 }
 
 // Strategies switches what the aggressive and the balanced policy do beside the backward scan.
@@ -150,6 +153,9 @@ func (s Settings) Validate() error {
 	if m := s.Compaction.Model; m != "" && !strings.Contains(strings.Trim(m, "/"), "/") {
 		bad("compaction.model", "%q is not a model; write provider/model, as `winnow models` lists them", m)
 	}
+	if t := s.Compaction.Temperature; t != nil && !(*t >= 0 && *t <= 2) {
+		bad("compaction.temperature", "%v: give a number from 0 to 2, or null for the provider's default", *t)
+	}
 	if err := s.budget().Validate(); err != nil {
 		bad("compaction", "%s", strings.TrimPrefix(err.Error(), "budget: "))
 	}
@@ -171,7 +177,8 @@ func (s Settings) NewPolicy() policy.Policy {
 		Auto: c.Auto, Background: c.Background, Prune: c.Prune, Schedule: s.Schedule, Reserved: c.Reserved,
 		Threshold: s.budget().Thresholds, Keep: keep,
 		UserMessages: c.UserMessages, Protect: c.Protect, Minimum: c.Minimum, Turns: c.ProtectTurns,
-		ProtectedTools: c.ProtectedTools, ProtectedPaths: c.ProtectedPaths, Prompt: c.Prompt, Context: c.Context,
+		ProtectedTools: c.ProtectedTools, ProtectedPaths: c.ProtectedPaths,
+		System: c.System, Prompt: c.Prompt, Context: c.Context,
 		Strategies: s.strategies(),
 	})
 	return p

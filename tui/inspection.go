@@ -175,7 +175,7 @@ func (pg *page) windowNow(r report.Report) {
 		pg.add(say(normal, "  "+quantity.Count(w.Elided, "part")+" elided, which saves "+saved+" tokens"))
 	}
 	if w.Pending != "" {
-		pg.add(say(alarm, "  a compaction was begun and is not finished: "+w.Pending))
+		pg.add(say(alarm, "  a compaction is queued and not made yet: "+w.Pending))
 	}
 	for reason := range strings.SplitSeq(w.Reason, "; ") {
 		if strings.TrimSpace(reason) != "" {

@@ -54,6 +54,8 @@ type compactFlags struct {
 	focus      string
 	to         int
 	auto       bool
+	queue      bool
+	agent      string
 	dry        bool
 	summary    bool
 	pins       []string
@@ -81,16 +83,30 @@ valid summary, the offline summariser writes it, and the receipt says why.
 
 Each summary is made from the log, not from the one before it. If nothing was said since the last one
 there is nothing to do (exit code 5), unless --to asks for a smaller view, or --focus for a summary
-that dwells on something else. A text that --pin names is shown, and the file written, all the same.`,
+that dwells on something else. A text that --pin names is shown, and the file written, all the same.
+
+--queue folds nothing yet: it appends the marker of a compaction, a task that waits in the session. At
+most one waits. The next "winnow compact" makes it, or the next "winnow run" of the session before it
+asks the model anything. --model and --agent are then those of the marker (default: of the last user
+message): the model that is asked for the summary, unless compaction.model names another.`,
 		Example: `  winnow compact session.jsonl
   winnow compact session.jsonl --in-place
   winnow compact session.jsonl --focus "the parser" -o smaller.jsonl
   winnow compact session.jsonl --to 4000
   winnow compact session.jsonl --summarizer llm --model anthropic/claude-haiku-4-5
+  winnow compact ses_1 --queue --continue
   winnow compact session.jsonl --dry-run --summary
   winnow compact session.jsonl --dry-run --html after.html`,
 		Args: cli.Exactly(1, "one SRC"),
-		RunE: func(cmd *cobra.Command, args []string) error { return runCompact(cmd.Context(), a, args[0], f) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := queueOnly(cmd, f); err != nil {
+				return err
+			}
+			if f.queue {
+				return runQueue(cmd.Context(), a, args[0], f)
+			}
+			return runCompact(cmd.Context(), a, args[0], f)
+		},
 	}
 	f.out.Flags(cmd)
 	f.html.Flags(a, cmd, "in the page and in what is written under the pivot")
@@ -101,6 +117,8 @@ that dwells on something else. A text that --pin names is shown, and the file wr
 	flags.IntVar(&f.to, "to", 0,
 		"how many tokens the session's messages may have afterwards; 0: what the policy leaves")
 	flags.BoolVar(&f.auto, "continue", false, "append a message that tells the agent to continue by itself")
+	flags.BoolVar(&f.queue, "queue", false, "fold nothing yet: append a marker that the next compaction executes")
+	flags.StringVar(&f.agent, "agent", "", "agent of the marker that --queue appends")
 	flags.StringArrayVar(&f.pins, "pin", nil, "a text that must survive word for word; may be repeated")
 	flags.StringArrayVar(&f.dismissed, "dismiss", nil,
 		"number or words of an instruction to dismiss (see winnow dismiss); may be repeated")

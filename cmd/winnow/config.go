@@ -53,8 +53,10 @@ compaction.threshold is how full the window may become, by model: a fraction, to
 which decides by what requests cost, or late, which is 92 % of it in place of the reserve.
 
 compaction.model (provider/model) and compaction.summarizer (auto, llm, offline) say who writes
-summaries, compaction.prompt and compaction.context what is asked for. compaction.background (true,
-false; null: on under balanced) lets a loop have the summary written while it works on. A provider
+summaries. compaction.system replaces the system prompt, compaction.prompt what is asked for behind
+the messages; compaction.context (a list) is added to it. compaction.temperature is 0 to 2, or null
+for the provider's default. compaction.background (true, false; null: on under balanced) lets a loop
+have the summary written while it works on. A provider
 that winnow does not know is defined under providers.NAME, in the user's file only: protocol
 (openai-chat, openai-responses, anthropic, gemini), baseURL, keyEnv (the variable that holds the key),
 headers, body, idle and longest (seconds), maxTokens.

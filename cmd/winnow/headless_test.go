@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -99,6 +100,69 @@ func TestRun_jsonIsALineForEachEventAndTheOutcomeLast(t *testing.T) {
 	usage, _ := last["usage"].(map[string]any)
 	if last["type"] != "outcome" || last["outcome"] != "done" || last["text"] != "Two words." || last["steps"] != 2.0 || usage["output"] == 0.0 || last["model"] != "house/any" {
 		t.Errorf("the last line is %v", last)
+	}
+}
+
+// The lines of the loop and of the engine are one sequence, in the order in which things happened
+// (S001, Events): an answer is appended before it is told of, its usage is recorded before what was
+// done about it is, and a compaction is over before the next step begins. Under classic it begins
+// after the step, which has queued it.
+func TestRun_jsonTellsLoopAndEngineInOneOrder(t *testing.T) {
+	for _, policy := range []string{"classic", "balanced"} {
+		files := 0
+		d, _ := agentDesk(t, func(r llmtest.Request) llmtest.Reply {
+			if files++; files > 12 {
+				return llmtest.Reply{Text: "All is read."}
+			}
+			return calling("read", fmt.Sprintf(`{"filePath":"%d.txt"}`, files))
+		})
+		for i := range 13 {
+			d.put(fmt.Sprintf("%d.txt", i), []byte(strings.Repeat(fmt.Sprintf("lamp %d is lit\n", i), 300)))
+		}
+		d.env = append(d.env, "WINNOW_COMPACTION_THRESHOLD=8000", "WINNOW_COMPACTION_BACKGROUND=0",
+			"WINNOW_COMPACTION_SUMMARIZER=offline", "WINNOW_COMPACTION_PRUNE=0", "WINNOW_POLICY="+policy)
+		o := d.run("run", "read all files", "--json")
+		o.wants(t, cli.ExitDone)
+		appended := map[any]bool{}
+		in := "" // the newest of the loop's events that frame a step
+		folded, recorded := 0, false
+		for i, one := range o.lines(t) {
+			kind := one["type"].(string)
+			wrong := func(why string) { t.Errorf("%s: line %d, %s: %s", policy, i+1, kind, why) }
+			switch kind {
+			case "message.appended":
+				appended[one["message"]] = true
+			case "usage.recorded":
+				recorded = recorded || one["kind"] == "step" && in == "answered"
+			case "step.started":
+				recorded = false
+			case "answered":
+				if !appended[one["message"]] {
+					wrong("the answer was not appended before")
+				}
+			case "observed":
+				if !recorded {
+					wrong("the step's usage was not recorded before")
+				}
+			case "compaction.started", "session.compacted":
+				want := "answered" // the engine folds where it is told the usage
+				if policy == "classic" {
+					want = "observed"
+				}
+				if in != want {
+					wrong("it came after " + in + ", want " + want)
+				}
+				if kind == "session.compacted" {
+					folded++
+				}
+			}
+			if kind == "step.started" || kind == "answered" || kind == "observed" {
+				in = kind
+			}
+		}
+		if folded < 2 {
+			t.Errorf("%s: %d compactions: the test does not show what it is to show", policy, folded)
+		}
 	}
 }
 

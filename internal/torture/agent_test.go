@@ -41,7 +41,8 @@ func TestKilledAgents_finishWithTheSameFiles(t *testing.T) {
 	for n := 0; sum["kills"] < want; n++ {
 		protocol := []llmtest.Protocol{llmtest.Anthropic, llmtest.Chat}[n%2]
 		a := &killedAgent{dice: dice, sum: sum, dir: t.TempDir()}
-		a.errand = errand{Protocol: protocol, Folder: filepath.Join(a.dir, "work"), Rounds: 14, Lines: 150, Window: 16_000, Scribe: n%4 < 2}
+		a.errand = errand{Protocol: protocol, Folder: filepath.Join(a.dir, "work"), Rounds: 14, Lines: 150, Window: 16_000, Scribe: n%4 < 2,
+			Letter: dice.IntN(2) == 0}
 		got, err := a.run(t.Context(), undisturbed != nil)
 		if err != nil {
 			t.Fatalf("seed %d, agent %d (%s, after %d kills): %v\nto run it again: go test ./internal/torture -run TestKilledAgents -kills %d -seed %d",
@@ -231,11 +232,17 @@ func (a *killedAgent) checked(ctx context.Context, finished bool) error {
 		}
 	}
 	if !finished {
+		if view.Pending(s.Messages, state.Undone) >= 0 {
+			a.sum["with a compaction queued"]++
+		}
 		a.landed(s.Messages, open)
 		return a.billed(ctx, engine, false)
 	}
 	if open > 0 {
 		return fmt.Errorf("%d calls are open", open)
+	}
+	if view.Pending(s.Messages, state.Undone) >= 0 {
+		return errors.New("a queued compaction was never made")
 	}
 	for _, r := range state.Receipts {
 		if r.Marker != "" {

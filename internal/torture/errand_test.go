@@ -16,12 +16,14 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/agent/tools"
+	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/llm/providers"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/store/sqlite"
 	asking "github.com/winnowhq/winnow/summarize/model"
 	"github.com/winnowhq/winnow/wire"
@@ -38,6 +40,7 @@ type errand struct {
 	Lines    int              `json:"lines"`  // of each file that is read
 	Window   int              `json:"window"` // of the model, in tokens
 	Scribe   bool             `json:"scribe"` // the model writes the summaries
+	Letter   bool             `json:"letter"` // the policy is classic, which queues compactions
 }
 
 const (
@@ -90,7 +93,12 @@ func (e errand) work(ctx context.Context, path string) error {
 	}
 	m := model.Model{Provider: "p", ID: "m", Limits: model.Limits{Context: e.Window, Output: 2_000}, Price: model.Price{Input: 3, Output: 15}}
 	var loop *agent.Loop
-	setting := winnow.Config{Store: kept, Models: &model.Catalogue{Models: []model.Model{m}}, Model: m.String()}
+	setting := winnow.Config{Store: kept, Models: &model.Catalogue{Models: []model.Model{m}}, Model: m.String(), Queue: true}
+	if e.Letter {
+		s := settings.Default()
+		s.Policy, s.Compaction.Threshold = "classic", budget.Thresholds{"*": 0.5} // what calls give back is not counted
+		setting.Settings = &s
+	}
 	if e.Scribe {
 		setting.SummarizerFor = func(m model.Model) (pivot.Summarizer, error) {
 			return asking.New(llm.Retry(client, llm.RetryOptions{}), m, asking.Options{}), nil
@@ -156,7 +164,11 @@ func (e errand) answer(r llmtest.Request) llmtest.Reply {
 
 func (e errand) decide(r llmtest.Request) llmtest.Reply {
 	if sums(r) {
-		return llmtest.Reply{Text: "## Goal\n\nTo copy the keys.\n\n## Next\n\nLook at progress.md."}
+		text := "## Goal\n\nTo copy the keys.\n\n## Next\n\nLook at progress.md."
+		if e.Letter { // nothing is carried over beside it
+			text += " " + errandRule
+		}
+		return llmtest.Reply{Text: text}
 	}
 	look := calls("I look how far it came.", "read", map[string]any{"filePath": "progress.md"},
 		"bash", map[string]any{"command": "tail -n 1 log.txt; ls out | tail -n 1"})

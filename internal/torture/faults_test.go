@@ -28,7 +28,7 @@ func TestFaultyDisk_atEveryWrite(t *testing.T) {
 		t.Skip(err)
 	}
 	faults, failed, committed := 0, 0, 0
-	kinds, step := []string{"append", "big", "update", "observe", "prune", "compact", "schedule", "undo", "redo", "restore", "pin", "unpin", "import", "delete", "search",
+	kinds, step := []string{"append", "big", "update", "observe", "prune", "compact", "schedule", "execute", "undo", "redo", "restore", "pin", "unpin", "import", "delete", "search",
 		"keep", "fork", "rename", "dismiss", "undismiss", "charge", "publish", "aside"}, int64(1)
 	if !*long {
 		kinds, step = []string{"append", "compact", "import", "fork"}, 9
@@ -178,7 +178,7 @@ func (f *faulty) try(ctx context.Context, n int64, how trouble) (met, fine bool,
 	fine = failed == nil
 	switch {
 	case at == last && failed == nil, at == 0 && failed != nil:
-	case failed != nil && at > 0 && at < last && f.op.Kind == "observe":
+	case failed != nil && at > 0 && at < last && slices.Contains(several, f.op.Kind):
 		return met, false, errors.Join(kept.Close(), sound(ctx, path)) // what it did before that is whole
 	default:
 		return met, fine, fmt.Errorf("it ended with %v, and %d of %d changes are there: %s", failed, at, last, difference(f.states[0], got))

@@ -32,7 +32,7 @@ type op struct {
 // background is what is done between the operations of interest, with how often.
 var background = []string{
 	"append", "append", "append", "append", "append", "append", "update", "update", "observe", "observe", "prune", "endturn", "compact", "compact",
-	"undo", "undo", "redo", "restore", "pin", "unpin", "schedule", "import", "delete", "search", "keep", "fork", "rename", "dismiss", "undismiss", "charge", "publish", "aside",
+	"undo", "undo", "redo", "restore", "pin", "unpin", "schedule", "execute", "import", "delete", "search", "keep", "fork", "rename", "dismiss", "undismiss", "charge", "publish", "aside",
 }
 
 // prelude is what makes an operation of interest one that writes.
@@ -40,6 +40,7 @@ var prelude = map[string][]string{
 	"prune": {"append", "big", "append"}, "compact": {"big", "append"}, "undo": {"big", "append", "compact"}, "redo": {"big", "append", "compact", "undo"},
 	"restore": {"big", "append", "append", "prune"}, "update": {"append"}, "observe": {"append"}, "unpin": {"pin"}, "search": {"big", "append", "update"},
 	"keep": {"append"}, "fork": {"big", "append", "keep", "keep", "compact", "append"}, "dismiss": {"append", "append"}, "undismiss": {"append", "dismiss"}, "publish": {"big", "append"}, "aside": {"import"},
+	"execute": {"big", "append", "schedule"},
 }
 
 // worker does operations through the engine, the same ones for the same seed: in the process that
@@ -79,8 +80,8 @@ func configOf(seed uint64, kept store.Store) winnow.Config {
 		writer = waitedFor{offline.New(), seed%8 >= 6}
 	}
 	return winnow.Config{
-		Summarizer: writer,
-		Settings:   &settings, Store: kept, Counter: token.Chars4{}, Model: "p/m", ForceModel: true,
+		Summarizer: writer, Queue: seed%16 >= 8, // of classic and aggressive
+		Settings: &settings, Store: kept, Counter: token.Chars4{}, Model: "p/m", ForceModel: true,
 		Models: &model.Catalogue{Models: []model.Model{{Provider: "p", ID: "m", Limits: model.Limits{Context: 24_000, Output: 4_000}}}},
 	}
 }
@@ -155,6 +156,9 @@ func (w *worker) run(ctx context.Context, o op, r *rand.Rand) error {
 		return err
 	case "schedule":
 		_, err := e.Compact(ctx, id, winnow.CompactOptions{Later: true, Auto: r.IntN(2) == 0})
+		return err
+	case "execute":
+		_, err := e.Compact(ctx, id, winnow.CompactOptions{Waiting: true})
 		return err
 	case "undo":
 		_, err := e.Undo(ctx, id, "")

@@ -70,7 +70,7 @@ func (p *protocol) Write(r llm.Request) (upstream.Message, error) {
 	if m.Body, err = body.JSON(); err != nil {
 		return upstream.Message{}, err
 	}
-	m.Body = marked(m.Body, left)
+	m.Body = upstream.WithTemperature(marked(m.Body, left), r)
 	return m, nil
 }
 

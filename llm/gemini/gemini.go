@@ -53,6 +53,9 @@ func (p *protocol) Write(r llm.Request) (upstream.Message, error) {
 		m.Header = map[string]string{"X-Goog-Api-Key": p.key}
 	}
 	encoded.Elements = nil
-	m.Body, err = encoded.JSON()
-	return m, err
+	if m.Body, err = encoded.JSON(); err != nil {
+		return upstream.Message{}, err
+	}
+	m.Body = upstream.WithTemperature(m.Body, r, "generationConfig")
+	return m, nil
 }

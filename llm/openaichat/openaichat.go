@@ -77,6 +77,7 @@ func (p *protocol) Write(r llm.Request) (upstream.Message, error) {
 	if m.Body, err = encoded.JSON(); err != nil {
 		return upstream.Message{}, err
 	}
+	m.Body = upstream.WithTemperature(m.Body, r)
 	if bound > 0 {
 		m.Body = span.Set(m.Body, "", []byte(strconv.Itoa(bound)), p.maxTokens)
 	}

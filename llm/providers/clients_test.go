@@ -469,3 +469,37 @@ func TestAsk_manyAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// A temperature stands where the protocol has it; without one the body says nothing of it, so that
+// models that take none are asked as before.
+func TestAsk_temperature(t *testing.T) {
+	each(t, func(t *testing.T, d dialect) {
+		for _, temperature := range []float64{-1, 0, 0.7, 2} {
+			var sent []byte
+			answer := events(d.text("Hello"))
+			n := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				sent, _ = io.ReadAll(r.Body)
+				answer(w, r)
+			})
+			r := question()
+			if temperature >= 0 {
+				r.Temperature = &temperature
+			}
+			if _, err := client(t, d, n).Ask(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+			body := wire.ValueOf(sent)
+			at := body.Get("temperature")
+			if d.protocol == Gemini {
+				at = body.Get("generationConfig").Get("temperature")
+			}
+			want := ""
+			if temperature >= 0 {
+				want = fmt.Sprint(temperature)
+			}
+			if got := string(at.Bytes()); got != want {
+				t.Errorf("the temperature is %q, want %q", got, want)
+			}
+		}
+	})
+}

@@ -49,7 +49,7 @@ func (p *protocol) Write(r llm.Request) (upstream.Message, error) {
 	if m.Body, err = encoded.JSON(); err != nil {
 		return upstream.Message{}, err
 	}
-	m.Body = span.Set(m.Body, "", []byte("false"), "store")
+	m.Body = span.Set(upstream.WithTemperature(m.Body, r), "", []byte("false"), "store")
 	if thinks(r.Model.ID) {
 		m.Body = span.Set(m.Body, "", []byte(`["reasoning.encrypted_content"]`), "include")
 	}

@@ -3,6 +3,7 @@ package upstream
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 	"github.com/winnowhq/winnow/wire"
 )
 
@@ -24,6 +26,15 @@ func Options(r llm.Request) wire.Options {
 		o.MaxTokens = min(o.MaxTokens, limit)
 	}
 	return o
+}
+
+// WithTemperature returns the body of a request with its temperature, if it has one, at the end of
+// a path.
+func WithTemperature(body []byte, r llm.Request, path ...string) []byte {
+	if r.Temperature == nil {
+		return body
+	}
+	return span.Set(body, "", strconv.AppendFloat(nil, *r.Temperature, 'g', -1, 64), append(path, "temperature")...)
 }
 
 // Cost is what a usage costs by the prices of a model, in US dollars; 0 if they are unknown.

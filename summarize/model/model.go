@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/winnowhq/winnow/llm"
@@ -42,6 +44,9 @@ type Options struct {
 	// Longest is how long a summary may take, including failed attempts and the waits between them.
 	// 0 takes DefaultLongest.
 	Longest time.Duration
+	// Temperature is how freely the model words a summary, from 0 to 2; nil takes the provider's
+	// default. A model that refuses it is asked again without.
+	Temperature *float64
 }
 
 // Summarizer asks one model. It is safe for concurrent use if its client is.
@@ -50,6 +55,9 @@ type Summarizer struct {
 	model   model.Model
 	reserve int
 	longest time.Duration
+
+	temperature *float64
+	refused     atomic.Bool // the temperature was
 }
 
 var _ pivot.Summarizer = (*Summarizer)(nil)
@@ -57,7 +65,7 @@ var _ pivot.Summarizer = (*Summarizer)(nil)
 // New returns a summariser that asks m through a client. It asks once: wrap the client in llm.Retry
 // to retry temporary failures.
 func New(client llm.Client, m model.Model, o Options) pivot.Summarizer {
-	s := &Summarizer{client: client, model: m, reserve: o.Reserve, longest: o.Longest}
+	s := &Summarizer{client: client, model: m, reserve: o.Reserve, longest: o.Longest, temperature: o.Temperature}
 	if s.longest <= 0 {
 		s.longest = DefaultLongest
 	}
@@ -99,12 +107,40 @@ func (s *Summarizer) Summarize(ctx context.Context, r pivot.Request) (pivot.Answ
 		s.endless(fmt.Sprintf("the summary was not complete after %s", s.longest)))
 	defer stop()
 	asked.Delta, asked.Restart = s.bounded(asked, cancel)
-	answer, err := s.client.Ask(bounded, asked)
+	answer, err := s.ask(bounded, asked)
 	if cause := context.Cause(bounded); ctx.Err() == nil && llm.KindOf(cause) == llm.Endless &&
 		(err != nil || errors.Is(cause, errTooMuch)) {
 		err = cause
 	}
 	return s.answer(answer, err), explain(err)
+}
+
+// ask sends a request, once more without a temperature if the model refuses to have one.
+func (s *Summarizer) ask(ctx context.Context, r llm.Request) (llm.Answer, error) {
+	answer, err := s.client.Ask(ctx, r)
+	if r.Temperature == nil || !aboutTemperature(err) {
+		return answer, err
+	}
+	s.refused.Store(true)
+	before := attempts(answer, err)
+	r.Temperature = nil
+	answer, err = s.client.Ask(ctx, r)
+	answer.Attempts = append(before, attempts(answer, err)...)
+	return answer, err
+}
+
+// aboutTemperature reports whether a provider refused a request because of its temperature.
+func aboutTemperature(err error) bool {
+	return llm.KindOf(err) == llm.Rejected && aboutForm(err) &&
+		strings.Contains(strings.ToLower(err.Error()), "temperature")
+}
+
+// attempts are the requests that were made for an answer.
+func attempts(a llm.Answer, err error) []llm.Attempt {
+	if len(a.Attempts) > 0 {
+		return slices.Clone(a.Attempts)
+	}
+	return []llm.Attempt{{Usage: a.Usage, Cost: a.Cost, Err: err}}
 }
 
 // errTooMuch is the cause if an answer was cut off because it is longer than any summary.
@@ -147,6 +183,9 @@ func (s *Summarizer) request(r pivot.Request) llm.Request {
 		reserve = min(reserve, max(1, r.Limit/3))
 	}
 	asked := llm.Request{Model: s.model, MaxOutput: reserve, Delta: r.Delta, Restart: r.Restart}
+	if !s.refused.Load() {
+		asked.Temperature = s.temperature
+	}
 	r.Budget = min(r.Budget, max(1, reserve/2)) // what it is told must not be what cuts it off
 	if p := r.Prefix; p != nil {
 		asked.System, asked.Tools, asked.Cache = p.System, p.Tools, true
@@ -204,11 +243,7 @@ func (s *Summarizer) answer(a llm.Answer, err error) pivot.Answer {
 		CalledTools: a.Finish == llm.Calls || a.Has(session.ToolPart), Refused: a.Finish == llm.Refused,
 	}
 	answer.ReasoningOnly = answer.Text == "" && !answer.CalledTools && (thought || a.Has(session.ReasoningPart))
-	attempts := a.Attempts
-	if len(attempts) == 0 {
-		attempts = []llm.Attempt{{Usage: a.Usage, Cost: a.Cost, Err: err}}
-	}
-	for _, made := range attempts {
+	for _, made := range attempts(a, err) {
 		call := pivot.Call{Usage: made.Usage, Cost: made.Cost}
 		if made.Err != nil {
 			call.Failed = made.Err.Error()

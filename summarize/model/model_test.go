@@ -187,3 +187,61 @@ func TestLimit_keepsRoomForTheAnswer(t *testing.T) {
 		}
 	}
 }
+
+// picky is a client of a model that takes no temperature.
+type picky struct {
+	client
+	refuses bool
+}
+
+func (c *picky) Ask(ctx context.Context, r llm.Request) (llm.Answer, error) {
+	if c.refuses && r.Temperature != nil {
+		c.asked = append(c.asked, r)
+		return llm.Answer{}, &llm.Error{Kind: llm.Rejected, Provider: "p", Model: "m", Status: 400,
+			Message: "Unsupported parameter: 'Temperature' is not supported with this model."}
+	}
+	return c.client.Ask(ctx, r)
+}
+
+// A temperature is sent with every request, in either form. A model that refuses it is asked again
+// without, once, and every call is counted.
+func TestSummarize_temperature(t *testing.T) {
+	warm := 0.3
+	r := pivot.Request{System: "SYSTEM", Instruction: "WRITE"}
+	aligned := r
+	aligned.Prefix = &pivot.Prefix{System: "THEIRS"}
+	for name, test := range map[string]struct {
+		temperature *float64
+		refuses     bool
+		want        []bool // of each request, of two summaries: it has one
+	}{
+		"none is asked for":    {nil, false, []bool{false, false}},
+		"it is taken":          {&warm, false, []bool{true, true}},
+		"the model takes none": {&warm, true, []bool{true, false, false}},
+	} {
+		c := &picky{client: client{answer: llm.Answer{Parts: []session.Part{text(session.TextPart, "notes")},
+			Finish: llm.Stop}}, refuses: test.refuses}
+		s := New(c, large, Options{Temperature: test.temperature})
+		first, err := s.Summarize(t.Context(), r)
+		if err != nil || first.Text != "notes" {
+			t.Fatalf("%s: %+v, %v", name, first, err)
+		}
+		if _, err := s.Summarize(t.Context(), aligned); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		var got []bool
+		for _, asked := range c.asked {
+			got = append(got, asked.Temperature != nil)
+			if asked.Temperature != nil && *asked.Temperature != warm {
+				t.Errorf("%s: temperature %v, want %v", name, *asked.Temperature, warm)
+			}
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s: the requests with a temperature (-want +got):\n%s", name, diff)
+		}
+		if calls := len(test.want) - 1; len(first.Calls) != calls ||
+			(first.Calls[0].Failed != "") != test.refuses {
+			t.Errorf("%s: the first summary counts the calls %+v, want %d", name, first.Calls, calls)
+		}
+	}
+}

@@ -81,6 +81,7 @@ func summarizerFor(a *cli.App, settings config.Settings) func(model.Model) (pivo
 			return nil, err
 		}
 		longest := time.Duration(settings.Providers[asked.Provider].Longest) * time.Second // 0 is the usual time
-		return asking.New(llm.Retry(client, llm.RetryOptions{}), asked, asking.Options{Longest: longest}), nil
+		return asking.New(llm.Retry(client, llm.RetryOptions{}), asked,
+			asking.Options{Longest: longest, Temperature: settings.Compaction.Temperature}), nil
 	}
 }

@@ -111,10 +111,15 @@ type RanBefore struct {
 // Telling prints what an agent does while it does it: with --json a line for each event, otherwise
 // what it says on a terminal, and a short line for each call, pruning and compaction on standard
 // error.
+//
+// What the loop and the engine tell is printed in the order in which it happened. One goroutine
+// prints all of it. The loop waits until its event is printed, and before that everything is that
+// the engine had published.
 type Telling struct {
 	app      *cli.App
 	events   *winnow.Subscription
-	finished sync.WaitGroup
+	loop     chan happening
+	finished chan struct{} // closed when nothing more is printed
 	once     sync.Once
 
 	mu     sync.Mutex
@@ -122,23 +127,65 @@ type Telling struct {
 	within bool // the cursor is within a line of it
 }
 
+// happening is an event of the loop, and what is closed once it was printed.
+type happening struct {
+	agent.Event
+	told chan struct{}
+}
+
 // NewTelling listens to the engine until end.
 func NewTelling(a *cli.App, e *winnow.Engine) *Telling {
-	t := &Telling{app: a, events: e.Subscribe(1 << 12)}
-	t.finished.Go(func() {
-		for e := range t.events.C {
-			t.engine(e)
-		}
-	})
+	t := &Telling{app: a, events: e.Subscribe(1 << 12), loop: make(chan happening), finished: make(chan struct{})}
+	go t.all()
 	return t
+}
+
+func (t *Telling) all() {
+	defer close(t.finished)
+	for {
+		select {
+		case e, open := <-t.events.C:
+			if !open {
+				return
+			}
+			t.engine(e)
+		case h := <-t.loop:
+			t.published()
+			t.happened(h.Event)
+			close(h.told)
+		}
+	}
+}
+
+// published prints what the engine has published and is not printed yet.
+func (t *Telling) published() {
+	for {
+		select {
+		case e, open := <-t.events.C:
+			if !open {
+				return
+			}
+			t.engine(e)
+		default:
+			return
+		}
+	}
+}
+
+// Event tells of what the loop does, until end.
+func (t *Telling) Event(e agent.Event) {
+	h := happening{e, make(chan struct{})}
+	select {
+	case t.loop <- h:
+		<-h.told
+	case <-t.finished:
+	}
 }
 
 // End waits until everything that happened was told.
 func (t *Telling) End() {
-	t.once.Do(func() {
-		t.events.Close()
-		t.finished.Wait()
-	})
+	t.once.Do(t.events.Close)
+	<-t.finished
 }
 
 // Line writes one line of --json.
@@ -211,8 +258,8 @@ type calledTool struct {
 	Output string         `json:"output,omitzero"` // of a call that ended: what the model is told
 }
 
-// Event tells of what the loop does.
-func (t *Telling) Event(e agent.Event) {
+// happened prints what the loop does.
+func (t *Telling) happened(e agent.Event) {
 	if t.app.JSON {
 		line := Happened{Type: e.Type, SessionID: e.SessionID, Time: session.Millis(t.app.Env.Now().UnixMilli()),
 			Step: e.Step, Text: e.Text, Wait: e.Wait.Seconds(), Message: e.Message}

@@ -142,7 +142,7 @@ func Open(ctx context.Context, a *cli.App, f Flags) (_ *Bench, err error) {
 	}
 	b.Engine, err = winnow.Open(winnow.Config{
 		Settings: &b.settings.Settings, Store: b.store, Models: b.Models, Model: b.Model, Counter: counter, Now: a.Env.Now,
-		SummarizerFor: b.summarizer(), Prefix: b.prefix,
+		SummarizerFor: b.summarizer(), Prefix: b.prefix, Queue: true,
 	})
 	if err != nil {
 		return nil, err
@@ -409,7 +409,8 @@ func (b *Bench) summarizer() func(model.Model) (pivot.Summarizer, error) {
 		if err != nil {
 			return nil, err
 		}
-		return asking.New(llm.Retry(client, llm.RetryOptions{}), asked, asking.Options{}), nil
+		return asking.New(llm.Retry(client, llm.RetryOptions{}), asked,
+			asking.Options{Temperature: b.settings.Compaction.Temperature}), nil
 	}
 }
 
