@@ -34,11 +34,11 @@ const (
 	DefaultReserved = 20_000
 )
 
-// Settings is how the budget is computed. The zero value never overflows, for Auto is off; a
+// Settings is how the budget is computed. The zero value is the letter, and folds nothing; a
 // caller's default has Auto on.
 type Settings struct {
-	// Auto allows an overflow to be found. Off, [Settings.Check] still adds up, and never says
-	// overflow.
+	// Auto allows an overflow to be folded: see [Settings.Folds]. Off, an overflow is found and
+	// told all the same.
 	Auto bool
 	// Full selects the full form; false is the letter.
 	Full bool

@@ -113,13 +113,13 @@ func (p Policy) Plan(s State, o Occasion) Decision {
 	} else if o.TurnEnded && !p.Prune {
 		d.Refusals = append(d.Refusals, rule.Refusal{Code: rule.Disabled, Reason: "pruning is off (compaction.prune)"})
 	}
-	d.Fold = o.FoldAsked || over
+	d.Fold = o.FoldAsked || over && p.Auto
 	if p.Auto && p.Budget.Economic(s.Model) && o.StepEnded && !o.Summary && !over {
 		d.Pays = p.foldPays(s)
 		d.Fold = d.Fold || d.Pays
 	}
 	d.Prepare = !d.Fold && o.StepEnded && !o.Summary && p.prepares(s, o, d.Verdict)
-	if over && !letter && !o.FoldAsked && !o.Rejected && len(d.Commit) > 0 {
+	if d.Fold && over && !letter && !o.FoldAsked && !o.Rejected && len(d.Commit) > 0 {
 		d.Fold = d.Verdict.Total-rule.Saves(d.Commit) >= d.Verdict.Usable
 	}
 	if d.Fold && !letter && !o.FoldAsked {
