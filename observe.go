@@ -62,10 +62,10 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage) (O
 		event := e.event(id, UsageRecorded)
 		event.Usage, event.Kind, event.Cost = &usage, "step", l.state.Spent[len(l.state.Spent)-1].Cost
 		e.bus.publish(event)
-		if usable := e.policy.Budget.Usable(l.model); usable.Fallback != "" && !l.told {
+		if doubt := e.policy.Budget.Doubt(l.model); doubt != "" && !l.told {
 			l.told = true
 			warning := e.event(id, BudgetWarning)
-			warning.Text = l.model.String() + ": " + usable.Fallback
+			warning.Text = doubt
 			e.bus.publish(warning)
 		}
 		at := lastStep(l.log)

@@ -79,7 +79,8 @@ type Usable struct {
 	Reserved int
 	// Threshold is where it acts: the smaller of Tokens and the threshold that was set.
 	Threshold int
-	// Unlimited says that the window is unknown: nothing is too much until the provider says so.
+	// Unlimited says that the window is unknown, or set to be unlimited: nothing is too much until
+	// the provider says so.
 	Unlimited bool
 	// Fallback says, in words, why the budget was not computed from the limits as they are. Empty
 	// when it was.
@@ -103,6 +104,9 @@ func (s Settings) Usable(m model.Model) Usable {
 	if s.Full {
 		u = s.full(limits)
 	}
+	if u.Unlimited && m.Unlimited() {
+		u.Fallback = ""
+	}
 	u.Threshold = u.Tokens
 	if _, t, set := s.threshold(m.String()); set {
 		window := u.Context
@@ -114,6 +118,20 @@ func (s Settings) Usable(m model.Model) Usable {
 		}
 	}
 	return u
+}
+
+// Doubt says in words what is not known of a model's limits, what is taken for them, and how to set
+// them; "" when they are known.
+func (s Settings) Doubt(m model.Model) string {
+	why := s.Usable(m).Fallback
+	if m.Unknown {
+		why = fmt.Sprintf("nothing is known of this model: a context of %s tokens and an output of %s are assumed",
+			quantity.Number(m.Limits.Context), quantity.Number(m.Limits.Output))
+	}
+	if why == "" {
+		return ""
+	}
+	return m.String() + ": " + why + "; " + m.HowToSet(0)
 }
 
 func outputShare(limit int) int {

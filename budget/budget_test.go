@@ -64,7 +64,17 @@ func TestUsable_unknownWindowIsUnlimited(t *testing.T) {
 		if !u.Unlimited || u.Tokens != math.MaxInt || u.Fallback == "" {
 			t.Errorf("%+v: %+v, want unlimited, and why", s, u)
 		}
-		if v := s.Check(model.Model{}, used(9e9, 9e9, 9e9, 0), 9e9); v.Overflow || v.Code != budget.CodeUnlimited {
+		if v := s.Check(model.Model{}, used(9e9, 9e9, 9e9, 0), 9e9); v.Overflow || v.Code != budget.CodeUnknown {
+			t.Errorf("%+v: %+v, want no overflow", s, v)
+		}
+	}
+	// The user may say so: then nothing is unknown.
+	set := model.Model{Provider: "house", ID: "x", Limits: model.Limits{Output: 10_000}, Set: []string{"context"}}
+	for _, s := range []budget.Settings{{Auto: true}, {Auto: true, Full: true}} {
+		if u := s.Usable(set); !u.Unlimited || u.Fallback != "" {
+			t.Errorf("%+v: %+v, want unlimited as it was set", s, u)
+		}
+		if v := s.Check(set, used(9e9, 9e9, 9e9, 0), 9e9); v.Overflow || v.Code != budget.CodeUnlimited {
 			t.Errorf("%+v: %+v, want no overflow", s, v)
 		}
 	}

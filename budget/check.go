@@ -13,7 +13,8 @@ import (
 // The reasons of a verdict that was not computed, and of one that should not be trusted alone.
 const (
 	CodeAutoOff   = "auto-off"         // the total is beyond the budget, and folding is switched off
-	CodeUnlimited = "unknown-limits"   // the model's window is unknown
+	CodeUnknown   = "unknown-limits"   // the model's window is unknown
+	CodeUnlimited = "unlimited"        // the user said that the model's window has no limit
 	CodeFits      = "fits"             // the total is within the budget
 	CodeOverflow  = "overflow"         // the total is beyond the budget, or the threshold set below it
 	CodeDoubtful  = "doubtful-reports" // the total overflows, but the report cannot be of one request
@@ -47,7 +48,11 @@ func (s Settings) Check(m model.Model, u session.Usage, pending int) Verdict {
 	v := Verdict{Total: s.Total(u, pending), Usable: usable.Threshold}
 	switch {
 	case usable.Unlimited && usable.Threshold == usable.Tokens:
-		v.Code, v.Reason = CodeUnlimited, usable.Fallback
+		v.Code, v.Reason = CodeUnknown, usable.Fallback
+		if m.Unlimited() {
+			v.Code, v.Reason = CodeUnlimited, fmt.Sprintf("%s tokens, and the context of %s is set to be unlimited",
+				quantity.Number(v.Total), m)
+		}
 	case v.Total > v.Usable || s.Full && v.Total == v.Usable:
 		v.Overflow, v.Code = true, CodeOverflow
 		if !s.Auto {

@@ -47,15 +47,16 @@ func (m Model) Sets(keys ...string) bool {
 // Unlimited reports whether the user said that there is no limit.
 func (m Model) Unlimited() bool { return m.Limits.Context == 0 && m.Sets("context") }
 
-// HowToSet is a sentence with the line of the configuration that sets the limits, with a context of
-// that many tokens; 0: the one that is taken now, or assumed.
+// HowToSet says in words which line of the configuration sets the limits, to a context of that many
+// tokens; 0: to what is taken for them now.
 func (m Model) HowToSet(context int) string {
 	name, _ := json.Marshal(m.String())
-	limits := fmt.Sprintf(`"context": %d`, cmp.Or(context, m.Limits.Context, AssumedContext))
-	if output := cmp.Or(m.Limits.Output, AssumedOutput); context == 0 {
-		limits += fmt.Sprintf(`, "output": %d`, output)
+	output := ""
+	if context == 0 {
+		context = cmp.Or(m.Limits.Context, AssumedContext)
+		output = fmt.Sprintf(`,"output":%d`, cmp.Or(m.Limits.Output, AssumedOutput))
 	}
-	return fmt.Sprintf("set what it is in winnow.jsonc: \"models\": {%s: {%s}}", name, limits)
+	return fmt.Sprintf(`winnow.jsonc sets them: "models": {%s: {"context":%d%s}}`, name, context, output)
 }
 
 // String returns "provider/id", or the id alone when there is no provider.

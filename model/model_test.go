@@ -422,7 +422,7 @@ func TestWith_limits(t *testing.T) {
 		}
 	}
 	if got := model.Default().Lookup("nobody/knows"); got.Unlimited() || !got.Unknown ||
-		got.HowToSet(0) != `set what it is in winnow.jsonc: "models": {"nobody/knows": {"context": 128000, "output": 16384}}` {
+		got.HowToSet(0) != `winnow.jsonc sets them: "models": {"nobody/knows": {"context":128000,"output":16384}}` {
 		t.Errorf("%+v, %s", got, got.HowToSet(0))
 	}
 }

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"maps"
 	"math"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
+	"github.com/go-json-experiment/json"
 )
 
 // Override changes what is known about the models whose "provider/id" is Match, or matches it as a
@@ -112,6 +114,17 @@ func (c *Catalogue) With(overrides ...Override) *Catalogue {
 		out.added++
 	}
 	return out
+}
+
+// Fingerprint changes with what is known of models: with the catalogue, and with the overrides.
+func (c *Catalogue) Fingerprint() string {
+	h := sha256.New()
+	fmt.Fprintln(h, c.Source, c.Date)
+	for _, o := range c.overrides {
+		patch, _ := json.Marshal(o.Patch)
+		fmt.Fprintf(h, "%q %s\n", o.Match, patch)
+	}
+	return fmt.Sprintf("%x", h.Sum(nil)[:8])
 }
 
 // offers reports whether the catalogue itself lists a model of a provider.
