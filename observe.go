@@ -10,6 +10,7 @@ import (
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/policy"
 	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/schedule"
 	"github.com/winnowhq/winnow/session"
@@ -71,7 +72,7 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage) (O
 		at := lastStep(l.log)
 		e.learn(l, usage, at)
 		plan = e.policy.Plan(l.plannerState(), policy.Occasion{
-			StepEnded: true, Usage: usage, Summary: l.log[at].IsSummary(), Pending: pendingAfter(l.log, at, l.facts),
+			StepEnded: true, Usage: usage, Summary: l.log[at].IsSummary(), Pending: report.Pending(l.log, at, l.facts),
 			GoesOn: calls(&l.log[at]),
 		})
 		out.Verdict, out.Refusals = plan.Verdict, plan.Refusals
@@ -267,17 +268,4 @@ func (e *Engine) bySchedule() string {
 // calls reports whether a message calls a tool, so that the loop goes on with what it gives back.
 func calls(m *session.Message) bool {
 	return slices.ContainsFunc(m.Parts, func(p session.Part) bool { return p.Type == session.ToolPart })
-}
-
-// pendingAfter estimates what a report for the step at this position does not have: the results of
-// its calls, and what was appended since.
-func pendingAfter(log []session.Message, at int, facts *rule.Facts) int {
-	pending := 0
-	for j := range log[at].Parts {
-		if p := &log[at].Parts[j]; p.Type == session.ToolPart {
-			size := facts.Size(p)
-			pending += size.Output + size.Files
-		}
-	}
-	return pending + facts.Total(log[at+1:])
 }

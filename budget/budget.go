@@ -123,15 +123,19 @@ func (s Settings) Usable(m model.Model) Usable {
 // Doubt says in words what is not known of a model's limits, what is taken for them, and how to set
 // them; "" when they are known.
 func (s Settings) Doubt(m model.Model) string {
-	why := s.Usable(m).Fallback
+	why, of := s.Usable(m).Fallback, m.String()
 	if m.Unknown {
-		why = fmt.Sprintf("nothing is known of this model: a context of %s tokens and an output of %s are assumed",
-			quantity.Number(m.Limits.Context), quantity.Number(m.Limits.Output))
+		why = fmt.Sprintf("a context of %s tokens and an output of %s are assumed", quantity.Number(m.Limits.Context),
+			quantity.Number(m.Limits.Output))
+		of += " is not known"
 	}
-	if why == "" {
+	switch {
+	case why == "":
 		return ""
+	case !m.Named():
+		return "no model is named: " + why
 	}
-	return m.String() + ": " + why + "; " + m.HowToSet(0)
+	return of + ": " + why + "; " + m.HowToSet(0)
 }
 
 func outputShare(limit int) int {

@@ -170,7 +170,7 @@ func (c *Catalogue) assume(name string) (m Model, like string) {
 		return succeed(m), relative.String()
 	}
 	if strings.TrimSpace(id) == "" {
-		id = "unknown"
+		id = nameless
 	}
 	return Model{Provider: provider, ID: id, Name: id, Unknown: true,
 		Limits: Limits{Context: AssumedContext, Output: AssumedOutput}}, ""
@@ -212,8 +212,11 @@ func (c *Catalogue) guessed(m Model, name string) []string {
 	case output:
 		return []string{unlisted + fmt.Sprintf("a context of %d tokens is assumed", m.Limits.Context)}
 	}
-	return []string{unlisted + fmt.Sprintf("a context of %d tokens and an output of %d are assumed", m.Limits.Context,
-		m.Limits.Output)}
+	text := fmt.Sprintf("a context of %d tokens and an output of %d are assumed", m.Limits.Context, m.Limits.Output)
+	if m.Named() {
+		text += "; " + m.HowToSet(0)
+	}
+	return []string{unlisted + text}
 }
 
 // unpriced says that prices and cache are unknown, where the user did not set them.
@@ -232,6 +235,9 @@ var (
 	priceKeys = []string{"price.input", "price.output"}
 	cacheKeys = []string{"cache.seconds"}
 )
+
+// nameless is the id of a model without a name.
+const nameless = "unknown"
 
 func orNameless(name string) string {
 	if strings.TrimSpace(name) == "" {

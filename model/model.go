@@ -44,6 +44,9 @@ func (m Model) Sets(keys ...string) bool {
 	return slices.ContainsFunc(keys, func(key string) bool { return slices.Contains(m.Set, key) })
 }
 
+// Named reports whether the model has a name that a session or a user gave it.
+func (m Model) Named() bool { return m.Provider != "" || m.ID != nameless && m.ID != "" }
+
 // Unlimited reports whether the user said that there is no limit.
 func (m Model) Unlimited() bool { return m.Limits.Context == 0 && m.Sets("context") }
 

@@ -219,6 +219,10 @@ func (d *document) window(s display.History) {
 	} else {
 		d.Facts = append([]fact{{"window", quantity.Number(used) + " tokens"}}, d.Facts...)
 	}
+	if v := display.Reported(w); v != nil && w.Usable > 0 {
+		d.Facts = slices.Insert(d.Facts, 1, fact{"reported", quantity.Number(v.Total) + ": " +
+			display.Formula(d.c.Report.Policy)})
+	}
 	if w.Overhead > 0 {
 		d.Facts = slices.Insert(d.Facts, 1, fact{"of it system and tools", quantity.Number(w.Overhead)})
 	}
