@@ -71,6 +71,7 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage) (O
 		}
 		at := lastStep(l.log)
 		e.learn(l, usage, at)
+		e.warnOfCut(l)
 		plan = e.policy.Plan(l.plannerState(), policy.Occasion{
 			StepEnded: true, Usage: usage, Summary: l.log[at].IsSummary(), Pending: report.Pending(l.log, at, l.facts),
 			GoesOn: calls(&l.log[at]),
@@ -245,11 +246,26 @@ func (e *Engine) announce(id string, v budget.Verdict) {
 	e.bus.publish(event)
 }
 
+// warnOfCut says once that the server seems to cut what it is sent.
+func (e *Engine) warnOfCut(l *live) {
+	if cut, ok := l.watch.Cut(); ok && !l.toldCut {
+		l.toldCut = true
+		warning := e.event(l.id, BudgetWarning)
+		warning.Text, warning.Code = cut.Explain(l.model), budget.CodeCut
+		e.bus.publish(warning)
+	}
+}
+
 // learn calibrates the counter by the difference between two reports: what the prompt grew by,
 // against what the messages between were estimated at. System prompt and tools are in both and
 // cancel out; what is too little to tell is ignored.
 func (e *Engine) learn(l *live, usage session.Usage, at int) {
 	now := l.look().TokensBefore(at)
+	for ; l.unsure.upTo < at && l.unsure.upTo < len(l.log); l.unsure.upTo++ {
+		l.unsure.tokens += report.Unsure(&l.log[l.unsure.upTo], l.facts)
+	}
+	l.watch = l.watch.Next(budget.Sent{Tokens: now - l.unsure.tokens, Reported: usage.Prompt(),
+		Changed: l.estimated < 0 || now < 0})
 	if e.calibrated != nil && l.estimated >= 0 && now >= 0 {
 		factor := e.calibrated.Factor(l.model.String()) // the sizes have it already
 		e.calibrated.Observe(l.model.String(), int(float64(now-l.estimated)/factor), usage.Prompt()-l.reported.Prompt())

@@ -181,6 +181,9 @@ func (d *document) verdict() {
 	if w.Pending != "" {
 		d.Notes = append(d.Notes, "A compaction was begun and is not finished: marker "+visible(w.Pending)+".")
 	}
+	if w.Cut != nil {
+		d.Notes = append(d.Notes, visible(w.Cut.Text)+".")
+	}
 	for reason := range strings.SplitSeq(w.Reason, "; ") {
 		if strings.TrimSpace(reason) != "" {
 			d.Notes = append(d.Notes, counted(reason))

@@ -83,7 +83,9 @@ type Window struct {
 	// Verdict is the policy's own on the newest report, nil where the window has none. What the next
 	// request will be is Tokens and Overhead.
 	Verdict *Verdict `json:"verdict,omitzero"`
-	Reason  string   `json:"reason,omitzero"` // about the limits, where they were assumed
+	// Cut is set where the server seems to drop the beginning of prompts without a word.
+	Cut    *Cut   `json:"cut,omitzero"`
+	Reason string `json:"reason,omitzero"` // about the limits, where they were assumed
 	// Elided counts the parts of the window that are shown with less, and ElidedTokens what that
 	// saves.
 	Elided       int    `json:"elided"`
@@ -233,7 +235,7 @@ func (s *Session) windowReport() Window {
 	if !usable.Unlimited {
 		w.Usable = usable.Threshold
 	}
-	w.Verdict = s.verdict()
+	w.Verdict, w.Cut = s.verdict(), s.cut()
 	w.Judge(s.Policy.Budget.Full)
 	for _, assumed := range s.Model.Assumed {
 		if w.Reason != "" {

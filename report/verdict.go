@@ -91,11 +91,65 @@ func (s *Session) changes() (all changes) {
 }
 
 // since reports whether something was changed after a step was asked for.
-func (c changes) since(position int, step *session.Message) bool {
+func (c changes) since(position int, step *session.Message) bool { return c.after(position, step) > 0 }
+
+// after is how many of the changes were made after a step was asked for.
+func (c changes) after(position int, step *session.Message) (n int) {
 	for _, one := range c {
 		if one.log > position || one.log == 0 && one.time > step.Time.Created {
-			return true
+			n++
 		}
 	}
-	return false
+	return n
+}
+
+// Cut is a window that the server seems to have and does not tell.
+type Cut struct {
+	budget.Cut
+	Text string `json:"text"` // what was seen, and what to do, for people
+}
+
+// cut looks through what was reported in the window for a server that cuts what it is sent; nil
+// where none does, or where the log does not say when something was left out.
+func (s *Session) cut() *Cut {
+	for _, el := range s.State.Ledger.All() {
+		if el.Time == 0 {
+			return nil
+		}
+	}
+	var watch budget.Watch
+	all, made, unsure, model := s.changes(), -1, 0, ""
+	for i := range s.Log {
+		m := &s.Log[i]
+		sent := s.View.TokensBefore(i)
+		if reports(m) && sent >= 0 {
+			left, by := all.after(i, m), ""
+			if ref := m.Answers(); ref != nil {
+				by = ref.String()
+			}
+			watch = watch.Next(budget.Sent{Tokens: sent - unsure, Reported: m.Tokens.Prompt(),
+				Changed: left != made || by != model})
+			made, model = left, by
+		}
+		if sent >= 0 {
+			unsure += Unsure(m, s.Facts)
+		}
+	}
+	found, ok := watch.Cut()
+	if !ok {
+		return nil
+	}
+	return &Cut{found, found.Explain(s.Model) + "; or the agent left out what its log does not tell"}
+}
+
+// Unsure is how many tokens of a message a server may leave out by right, or counts by rules of its
+// own: reasoning and media.
+func Unsure(m *session.Message, facts *rule.Facts) (tokens int) {
+	for j := range m.Parts {
+		size := facts.Size(&m.Parts[j])
+		if tokens += size.Files; m.Parts[j].Type == session.ReasoningPart {
+			tokens += size.Text
+		}
+	}
+	return tokens
 }

@@ -189,6 +189,9 @@ func (pg *page) windowNow(r report.Report) {
 	if w.Pending != "" {
 		pg.add(say(alarm, "  a compaction was begun and is not finished: "+w.Pending))
 	}
+	if w.Cut != nil {
+		pg.words(say(alarm, "  ! "), alarm, w.Cut.Text, 2*mostReasonLines)
+	}
 	for reason := range strings.SplitSeq(w.Reason, "; ") {
 		if strings.TrimSpace(reason) != "" {
 			pg.words(say(faint, "  · "), faint, quantity.Sentence(reason), mostReasonLines)
