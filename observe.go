@@ -261,11 +261,14 @@ func (e *Engine) warnOfCut(l *live) {
 // cancel out; what is too little to tell is ignored.
 func (e *Engine) learn(l *live, usage session.Usage, at int) {
 	now := l.look().TokensBefore(at)
-	for ; l.unsure.upTo < at && l.unsure.upTo < len(l.log); l.unsure.upTo++ {
-		l.unsure.tokens += report.Unsure(&l.log[l.unsure.upTo], l.facts)
+	turn := false
+	for ; l.unsure.upTo < at; l.unsure.upTo++ {
+		m := &l.log[l.unsure.upTo]
+		l.unsure.tokens += report.Unsure(m, l.facts)
+		turn = turn || m.Role == session.User
 	}
 	l.watch = l.watch.Next(budget.Sent{Tokens: now - l.unsure.tokens, Reported: usage.Prompt(),
-		Changed: l.estimated < 0 || now < 0})
+		Changed: l.estimated < 0 || now < 0, Turn: turn})
 	if e.calibrated != nil && l.estimated >= 0 && now >= 0 {
 		factor := e.calibrated.Factor(l.model.String()) // the sizes have it already
 		e.calibrated.Observe(l.model.String(), int(float64(now-l.estimated)/factor), usage.Prompt()-l.reported.Prompt())

@@ -21,6 +21,9 @@ type Sent struct {
 	// Changed says that the view was changed since the request before, other than by what was
 	// appended: by pruning, a fold, an undo, another model.
 	Changed bool
+	// Turn says that the user wrote since the request before: the reasoning of the turn that ended,
+	// which a log need not have, may have gone by right.
+	Turn bool
 }
 
 // Watch looks for a server that silently cuts what it is sent to a window of its own, as those do
@@ -35,6 +38,7 @@ type Watch struct {
 	before        Sent // the last step that grew
 	flat          int  // steps in a row since that did not
 	top           int  // the largest report of the stretch
+	learned       float64
 	any           bool
 }
 
@@ -60,6 +64,12 @@ func (w Watch) Next(s Sent) Watch {
 		return w // what was appended counts for the next report
 	case !w.any || s.Changed || s.Tokens < w.newest.Tokens:
 		return Watch{first: s, newest: s, before: s, top: s.Reported, any: s.Reported > 0}
+	case s.Turn:
+		if rate, ok := w.rate(); ok {
+			w.learned = rate
+		}
+		w.first, w.newest, w.before, w.flat, w.top = s, s, s, 0, max(w.top, s.Reported)
+		return w
 	}
 	grown := s.Tokens - w.newest.Tokens
 	if grown < max(leastGrowth, w.newest.Reported/100) {
@@ -82,10 +92,13 @@ func (w Watch) Next(s Sent) Watch {
 // if it never did.
 func (w Watch) rate() (rate float64, learned bool) {
 	sent, reported := w.before.Tokens-w.first.Tokens, w.before.Reported-w.first.Reported
-	if sent < leastLearned || reported < leastLearned {
-		return assumedRate, false
+	switch {
+	case sent >= leastLearned && reported >= leastLearned:
+		return min(mostRate, float64(reported)/float64(sent)), true
+	case w.learned > 0:
+		return w.learned, true
 	}
-	return min(mostRate, float64(reported)/float64(sent)), true
+	return assumedRate, false
 }
 
 // Cut is a window that a server seems to have, and does not tell.

@@ -77,7 +77,8 @@ func TestWatch_aServerThatReadsEverythingIsNeverAccused(t *testing.T) {
 			if rapid.IntRange(0, 9).Draw(t, "silent") == 0 {
 				reported = 0
 			}
-			w = w.Next(budget.Sent{Tokens: sent, Reported: reported, Changed: changed})
+			w = w.Next(budget.Sent{Tokens: sent, Reported: reported, Changed: changed,
+				Turn: rapid.IntRange(0, 4).Draw(t, "turn") == 0})
 			if cut, ok := w.Cut(); ok {
 				t.Fatalf("a rate of %v is accused: %+v, %+v", rate, cut, w)
 			}

@@ -235,7 +235,7 @@ func (s *Session) windowReport() Window {
 	if !usable.Unlimited {
 		w.Usable = usable.Threshold
 	}
-	w.Verdict, w.Cut = s.verdict(), s.cut()
+	w.Verdict, w.Cut = s.verdict(), s.Cut()
 	w.Judge(s.Policy.Budget.Full)
 	for _, assumed := range s.Model.Assumed {
 		if w.Reason != "" {

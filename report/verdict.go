@@ -109,16 +109,16 @@ type Cut struct {
 	Text string `json:"text"` // what was seen, and what to do, for people
 }
 
-// cut looks through what was reported in the window for a server that cuts what it is sent; nil
+// Cut looks through what was reported in the window for a server that cuts what it is sent; nil
 // where none does, or where the log does not say when something was left out.
-func (s *Session) cut() *Cut {
+func (s *Session) Cut() *Cut {
 	for _, el := range s.State.Ledger.All() {
 		if el.Time == 0 {
 			return nil
 		}
 	}
 	var watch budget.Watch
-	all, made, unsure, model := s.changes(), -1, 0, ""
+	all, made, unsure, model, turn := s.changes(), -1, 0, "", false
 	for i := range s.Log {
 		m := &s.Log[i]
 		sent := s.View.TokensBefore(i)
@@ -128,9 +128,10 @@ func (s *Session) cut() *Cut {
 				by = ref.String()
 			}
 			watch = watch.Next(budget.Sent{Tokens: sent - unsure, Reported: m.Tokens.Prompt(),
-				Changed: left != made || by != model})
-			made, model = left, by
+				Changed: left != made || by != model, Turn: turn})
+			made, model, turn = left, by, false
 		}
+		turn = turn || m.Role == session.User
 		if sent >= 0 {
 			unsure += Unsure(m, s.Facts)
 		}
