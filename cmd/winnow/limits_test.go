@@ -3,9 +3,12 @@ package main
 import (
 	"fmt"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
+	"github.com/winnowhq/winnow/internal/llmtest"
+	"github.com/winnowhq/winnow/session"
 )
 
 // answered is an export of OpenCode's: one question, and an answer for which the provider reported
@@ -54,5 +57,98 @@ func TestInspect_theVerdictIsThePolicysOwn(t *testing.T) {
 		if said, _ := regexp.MatchString(tt.said, o.stdout); !said {
 			t.Errorf("%s: it does not say %s:\n%s", name, tt.said, o.stdout)
 		}
+	}
+}
+
+// says reports whether a text of a command matches.
+func says(t *testing.T, what, text, pattern string) {
+	t.Helper()
+	if ok, err := regexp.MatchString(pattern, text); !ok || err != nil {
+		t.Errorf("%s does not say %s (%v):\n%s", what, pattern, err, text)
+	}
+}
+
+// What is set of a model holds wherever the model is looked up.
+func TestModels_whatTheUserSetsHoldsEverywhere(t *testing.T) {
+	d := newDesk(t)
+	file := d.put("own.json", answered("nope-1.5", 30_000, 1000, 0, 0))
+	name := "anthropic/nope-1.5"
+
+	unset := d.run("inspect", file)
+	says(t, "inspect of an unknown model", unset.stdout, `128,000 tokens and an output of 16,384 are assumed`)
+	says(t, "inspect of an unknown model", strings.Join(strings.Fields(unset.stdout), " "),
+		`winnow.jsonc sets them: "models": \{"anthropic/nope-1.5": \{"context":128000,"output":16384\}\}`)
+	once := d.run("compact", file, "--dry-run")
+	if n := strings.Count(once.stderr, `"models": {"anthropic/nope-1.5"`); n != 1 {
+		t.Errorf("compact says %d times how to set the limits, want once: %s", n, once.stderr)
+	}
+	says(t, "models", d.run("models", name).stdout, `are assumed; winnow.jsonc sets them: "models"`)
+
+	for key, value := range map[string]string{"context": "40000", "output": "4000", "price": `{"input": 2, "output": 10}`,
+		"cache.seconds": "300"} {
+		d.run("config", "set", "models."+name+"."+key, value).wants(t, cli.ExitDone)
+	}
+	window := d.run("inspect", file, "--policy", "classic", "--json").document(t)["window"].(map[string]any)
+	if window["context"] != 40_000.0 || window["usable"] != 36_000.0 || window["reason"] != nil {
+		t.Errorf("the window is %v, want a context of 40,000 and 36,000 usable", window)
+	}
+	models := d.run("models", name)
+	says(t, "models", models.stdout, `anthropic/nope-1.5 +40,000 +4,000 +2 +- +- +10 +5m\n  set by you: `)
+	if strings.Contains(models.stdout, "assumed") {
+		t.Errorf("everything is set, and something is assumed: %s", models.stdout)
+	}
+	if doc := d.run("inspect", file, "--json").document(t); doc["cost"] != 0.07 {
+		t.Errorf("it cost %v, want 30,000 x $2 + 1,000 x $10 a million = 0.07", doc["cost"])
+	}
+	d.run("import", file).wants(t, cli.ExitDone)
+	says(t, "list", d.run("list").stdout, `\$0\.07`)
+	if o := d.run("compact", file, "--dry-run"); strings.Contains(o.stderr, "models") {
+		t.Errorf("compact says how to set what is set: %s", o.stderr)
+	}
+
+	// S001 phase 1: a context of 0 is unlimited.
+	d.run("config", "set", "models."+name+".context", "0").wants(t, cli.ExitDone)
+	for _, policy := range []string{"classic", "balanced"} {
+		o := d.run("inspect", file, "--policy", policy)
+		says(t, "inspect", o.stdout, "is set to be unlimited")
+		window := d.run("inspect", file, "--policy", policy, "--json").document(t)["window"].(map[string]any)
+		verdict := window["verdict"].(map[string]any)
+		if window["usable"] != 0.0 || window["overflow"] != false || verdict["code"] != "unlimited" {
+			t.Errorf("%s: the window is %v", policy, window)
+		}
+	}
+	says(t, "models", d.run("models", name).stdout, `anthropic/nope-1.5 +unlimited`)
+}
+
+func TestRun_withAutoOffSaysOnceThatTheWindowFillsUpAndOverflows(t *testing.T) {
+	using := func(input int) llmtest.Reply {
+		r := calling("read", `{"filePath":"a.txt"}`)
+		r.Usage = &session.Usage{Input: input, Output: 10}
+		return r
+	}
+	desk := func() *desk {
+		d, _ := agentDesk(t, llmtest.Sequence(using(1000), using(7000), using(7100), using(9700), using(9800),
+			llmtest.Reply{Text: "Done.", Usage: &session.Usage{Input: 9900, Output: 10}}))
+		d.put("a.txt", []byte("hello\n"))
+		d.env = append(d.env, `WINNOW_MODELS={"house/any": {"context": 10000, "output": 1000}}`,
+			"WINNOW_COMPACTION_AUTO=false", "WINNOW_COMPACTION_RESERVED=1000")
+		return d
+	}
+	o := desk().run("run", "read a.txt")
+	o.wants(t, cli.ExitDone, "! the window fills up: 7,0", "! the window overflows: 9,7", "automatic compaction is off")
+	for _, what := range []string{"fills up", "overflows", "compact"} {
+		if n := strings.Count(o.stderr, "! the window "+what); n > 1 {
+			t.Errorf("it says %d times %q: %s", n, what, o.stderr)
+		}
+	}
+	if strings.Contains(o.stderr, "~ compacted") {
+		t.Errorf("it was folded: %s", o.stderr)
+	}
+	seen := map[any]int{}
+	for _, line := range desk().run("run", "read a.txt", "--json").lines(t) {
+		seen[line["type"]]++
+	}
+	if seen["budget.warning"] != 2 || seen["budget.overflow"] != 3 || seen["session.compacted"] > 0 {
+		t.Errorf("the events are %v, want 2 warnings and 3 overflows", seen)
 	}
 }

@@ -245,7 +245,9 @@ func (r *Reader) stored(ctx context.Context, id string) (lab.Source, error) {
 
 func (r *Reader) trace(s session.Session, beside []bill.Request) *lab.Trace {
 	name := cmp.Or(r.app.Model, answering(s.Messages))
-	t := lab.NewTrace(s, r.models.Lookup(name), r.counter)
+	reader := r.models.Lookup(name)
+	r.app.Doubt(reader)
+	t := lab.NewTrace(s, reader, r.counter)
 	prices := bill.NewPrices(func(step string) model.Model { return r.models.Lookup(cmp.Or(step, name)) })
 	t.Paid = lab.PaidFor(s.Messages, beside, prices)
 	t.Name = rule.Shorten(strings.Join(strings.Fields(t.Name), " "), 60)
