@@ -50,7 +50,7 @@ type Event struct {
 	Message  string          `json:"message,omitzero"`  // id of the message concerned
 	Part     string          `json:"part,omitzero"`     // id of the part concerned
 	Text     string          `json:"text,omitzero"`     // of a delta, a warning, a failure
-	Code     rule.Code       `json:"code,omitzero"`     // of a failure
+	Code     rule.Code       `json:"code,omitzero"`     // of a failure, a warning
 	Receipt  *pivot.Receipt  `json:"receipt,omitzero"`  // of session.compacted, elision.committed
 	Elisions []rule.Key      `json:"elisions,omitzero"` // of elision.undone
 	Verdict  *budget.Verdict `json:"verdict,omitzero"`  // of budget.overflow, budget.warning

@@ -94,7 +94,7 @@ func ExampleEngine_Undo() {
 // Events tell what the engine does. A subscriber that is slow loses events and holds nothing up.
 func ExampleEngine_Subscribe() {
 	ctx := context.Background()
-	engine, _ := winnow.Open(winnow.Config{})
+	engine, _ := winnow.Open(winnow.Config{Model: "acme/small", Models: smallModels()})
 	events := engine.Subscribe(16)
 	id, _ := engine.Create(ctx, session.Info{Title: "Events"})
 	engine.Append(ctx, id, say(session.User, "Hello."), say(session.Assistant, "Hello."))

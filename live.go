@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/winnowhq/winnow/bill"
+	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
@@ -45,7 +46,9 @@ type live struct {
 	// estimate.
 	reported  session.Usage
 	estimated int
-	base      int // what system prompt and tools take; 0 until a report told
+	watch     budget.Watch               // of what was sent since the view was last changed
+	unsure    struct{ upTo, tokens int } // what of it tells nothing, of so many messages
+	base      int                        // what system prompt and tools take; 0 until a report told
 	// unreported are messages from the beginning of the log on in which no report is, and what they
 	// take.
 	unreported struct{ upTo, tokens int }
@@ -59,7 +62,7 @@ type live struct {
 
 	taken map[rule.Key]bool // elisions that somebody took back; nil: to be found out
 
-	told bool // that the limits of the model had to be assumed
+	told, toldCut bool // that the limits of the model had to be assumed, that the server cuts
 
 	// tries counts the foldings in a row that the same turn called for.
 	tries int

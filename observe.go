@@ -10,6 +10,7 @@ import (
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/policy"
 	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/schedule"
 	"github.com/winnowhq/winnow/session"
@@ -65,16 +66,17 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage) (O
 		event := e.event(id, UsageRecorded)
 		event.Usage, event.Kind, event.Cost = &usage, "step", l.state.Spent[len(l.state.Spent)-1].Cost
 		e.bus.publish(event)
-		if usable := e.policy.Budget.Usable(l.model); usable.Fallback != "" && !l.told {
+		if doubt := e.policy.Budget.Doubt(l.model); doubt != "" && !l.told {
 			l.told = true
 			warning := e.event(id, BudgetWarning)
-			warning.Text = l.model.String() + ": " + usable.Fallback
+			warning.Text = doubt
 			e.bus.publish(warning)
 		}
 		at := lastStep(l.log)
 		e.learn(l, usage, at)
+		e.warnOfCut(l)
 		plan = e.policy.Plan(l.plannerState(), policy.Occasion{
-			StepEnded: true, Usage: usage, Summary: l.log[at].IsSummary(), Pending: pendingAfter(l.log, at, l.facts),
+			StepEnded: true, Usage: usage, Summary: l.log[at].IsSummary(), Pending: report.Pending(l.log, at, l.facts),
 			GoesOn: calls(&l.log[at]),
 		})
 		out.Verdict, out.Refusals = plan.Verdict, plan.Refusals
@@ -252,11 +254,29 @@ func (e *Engine) announce(id string, v budget.Verdict) {
 	e.bus.publish(event)
 }
 
+// warnOfCut says once that the server seems to cut what it is sent.
+func (e *Engine) warnOfCut(l *live) {
+	if cut, ok := l.watch.Cut(); ok && !l.toldCut {
+		l.toldCut = true
+		warning := e.event(l.id, BudgetWarning)
+		warning.Text, warning.Code = cut.Explain(l.model), budget.CodeCut
+		e.bus.publish(warning)
+	}
+}
+
 // learn calibrates the counter by the difference between two reports: what the prompt grew by,
 // against what the messages between were estimated at. System prompt and tools are in both and
 // cancel out; what is too little to tell is ignored.
 func (e *Engine) learn(l *live, usage session.Usage, at int) {
 	now := l.look().TokensBefore(at)
+	turn := false
+	for ; l.unsure.upTo < at; l.unsure.upTo++ {
+		m := &l.log[l.unsure.upTo]
+		l.unsure.tokens += report.Unsure(m, l.facts)
+		turn = turn || m.Role == session.User
+	}
+	l.watch = l.watch.Next(budget.Sent{Tokens: now - l.unsure.tokens, Reported: usage.Prompt(),
+		Changed: l.estimated < 0 || now < 0, Turn: turn})
 	if e.calibrated != nil && l.estimated >= 0 && now >= 0 {
 		factor := e.calibrated.Factor(l.model.String()) // the sizes have it already
 		e.calibrated.Observe(l.model.String(), int(float64(now-l.estimated)/factor), usage.Prompt()-l.reported.Prompt())

@@ -34,11 +34,11 @@ const (
 	DefaultReserved = 20_000
 )
 
-// Settings is how the budget is computed. The zero value never overflows, for Auto is off; a
+// Settings is how the budget is computed. The zero value is the letter, and folds nothing; a
 // caller's default has Auto on.
 type Settings struct {
-	// Auto allows an overflow to be found. Off, [Settings.Check] still adds up, and never says
-	// overflow.
+	// Auto allows an overflow to be folded: see [Settings.Folds]. Off, an overflow is found and
+	// told all the same.
 	Auto bool
 	// Full selects the full form; false is the letter.
 	Full bool
@@ -79,7 +79,8 @@ type Usable struct {
 	Reserved int
 	// Threshold is where it acts: the smaller of Tokens and the threshold that was set.
 	Threshold int
-	// Unlimited says that the window is unknown: nothing is too much until the provider says so.
+	// Unlimited says that the window is unknown, or set to be unlimited: nothing is too much until
+	// the provider says so.
 	Unlimited bool
 	// Fallback says, in words, why the budget was not computed from the limits as they are. Empty
 	// when it was.
@@ -103,6 +104,9 @@ func (s Settings) Usable(m model.Model) Usable {
 	if s.Full {
 		u = s.full(limits)
 	}
+	if u.Unlimited && m.Unlimited() {
+		u.Fallback = ""
+	}
 	u.Threshold = u.Tokens
 	if _, t, set := s.threshold(m.String()); set {
 		window := u.Context
@@ -117,6 +121,24 @@ func (s Settings) Usable(m model.Model) Usable {
 		}
 	}
 	return u
+}
+
+// Doubt says in words what is not known of a model's limits, what is taken for them, and how to set
+// them; "" when they are known.
+func (s Settings) Doubt(m model.Model) string {
+	why, of := s.Usable(m).Fallback, m.String()
+	if m.Unknown {
+		why = fmt.Sprintf("a context of %s tokens and an output of %s are assumed", quantity.Number(m.Limits.Context),
+			quantity.Number(m.Limits.Output))
+		of += " is not known"
+	}
+	switch {
+	case why == "":
+		return ""
+	case !m.Named():
+		return "no model is named: " + why
+	}
+	return of + ": " + why + "; " + m.HowToSet(0)
 }
 
 func outputShare(limit int) int {

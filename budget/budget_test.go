@@ -64,7 +64,17 @@ func TestUsable_unknownWindowIsUnlimited(t *testing.T) {
 		if !u.Unlimited || u.Tokens != math.MaxInt || u.Fallback == "" {
 			t.Errorf("%+v: %+v, want unlimited, and why", s, u)
 		}
-		if v := s.Check(model.Model{}, used(9e9, 9e9, 9e9, 0), 9e9); v.Overflow || v.Code != budget.CodeUnlimited {
+		if v := s.Check(model.Model{}, used(9e9, 9e9, 9e9, 0), 9e9); v.Overflow || v.Code != budget.CodeUnknown {
+			t.Errorf("%+v: %+v, want no overflow", s, v)
+		}
+	}
+	// The user may say so: then nothing is unknown.
+	set := model.Model{Provider: "house", ID: "x", Limits: model.Limits{Output: 10_000}, Set: []string{"context"}}
+	for _, s := range []budget.Settings{{Auto: true}, {Auto: true, Full: true}} {
+		if u := s.Usable(set); !u.Unlimited || u.Fallback != "" {
+			t.Errorf("%+v: %+v, want unlimited as it was set", s, u)
+		}
+		if v := s.Check(set, used(9e9, 9e9, 9e9, 0), 9e9); v.Overflow || v.Code != budget.CodeUnlimited {
 			t.Errorf("%+v: %+v, want no overflow", s, v)
 		}
 	}
@@ -155,6 +165,8 @@ func TestCheck_knownCases(t *testing.T) {
 		{"181k without one", used(166_000, 10_000, 5000, 0), 200_000, 0, 32_000, true, true},
 		{"cache writes count in full", used(10_000, 1000, 0, 150_000), 200_000, 0, 32_000, false, true},
 		{"reasoning is not added", session.Usage{Input: 100_000, Reasoning: 90_000}, 200_000, 0, 32_000, false, false},
+		{"cache writes beside cache reads", used(100_000, 10_000, 26_000, 90_000), 200_000, 0, 32_000, false, true},
+		{"one above the letter's budget", used(100_000, 10_000, 58_001, 0), 200_000, 0, 32_000, true, true},
 		{"exactly the letter's budget", used(168_000, 0, 0, 0), 200_000, 0, 32_000, false, true},
 		{"exactly the full budget", used(148_000, 0, 0, 0), 200_000, 0, 32_000, false, true},
 		{"one below the full budget", used(147_999, 0, 0, 0), 200_000, 0, 32_000, false, false},
@@ -173,8 +185,13 @@ func TestCheck_knownCases(t *testing.T) {
 				t.Errorf("full: %+v, want overflow %t", v, tt.full)
 			}
 			for _, full := range []bool{false, true} {
-				if v := (budget.Settings{Full: full}).Check(m, tt.usage, 0); v.Overflow {
-					t.Errorf("switched off: %+v, want no overflow", v)
+				on, off := budget.Settings{Auto: true, Full: full}, budget.Settings{Full: full}
+				v, same := off.Check(m, tt.usage, 0), on.Check(m, tt.usage, 0)
+				if v.Overflow != same.Overflow || off.Folds(v) || on.Folds(same) != same.Overflow {
+					t.Errorf("switched off: %+v, want %+v, and nothing folded", v, same)
+				}
+				if v.Overflow && !strings.HasSuffix(v.Reason, "automatic compaction is off") {
+					t.Errorf("switched off: %q, want it said", v.Reason)
 				}
 			}
 		})

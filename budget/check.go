@@ -12,8 +12,9 @@ import (
 
 // The reasons of a verdict that was not computed, and of one that should not be trusted alone.
 const (
-	CodeAutoOff   = "auto-off"         // overflow detection is switched off
-	CodeUnlimited = "unknown-limits"   // the model's window is unknown
+	CodeAutoOff   = "auto-off"         // the total is beyond the budget, and folding is switched off
+	CodeUnknown   = "unknown-limits"   // the model's window is unknown
+	CodeUnlimited = "unlimited"        // the user said that the model's window has no limit
 	CodeFits      = "fits"             // the total is within the budget
 	CodeOverflow  = "overflow"         // the total is beyond the budget, or the threshold set below it
 	CodeDoubtful  = "doubtful-reports" // the total overflows, but the report cannot be of one request
@@ -47,11 +48,16 @@ func (s Settings) Check(m model.Model, u session.Usage, pending int) Verdict {
 	v := Verdict{Total: s.Total(u, pending), Usable: usable.Threshold}
 	switch {
 	case usable.Unlimited && usable.Threshold == usable.Tokens:
-		v.Code, v.Reason = CodeUnlimited, usable.Fallback
-	case !s.Auto:
-		v.Code, v.Reason = CodeAutoOff, "automatic compaction is off"
+		v.Code, v.Reason = CodeUnknown, usable.Fallback
+		if m.Unlimited() {
+			v.Code, v.Reason = CodeUnlimited, fmt.Sprintf("%s tokens, and the context of %s is set to be unlimited",
+				quantity.Number(v.Total), m)
+		}
 	case v.Total > v.Usable || s.Full && v.Total == v.Usable:
 		v.Overflow, v.Code = true, CodeOverflow
+		if !s.Auto {
+			v.Code = CodeAutoOff
+		}
 		v.Reason = fmt.Sprintf("%s tokens of %s usable", quantity.Number(v.Total), quantity.Number(v.Usable))
 		if usable.Threshold < usable.Tokens {
 			v.Reason = fmt.Sprintf("%s tokens, threshold %s", quantity.Number(v.Total), quantity.Number(v.Usable))
@@ -63,12 +69,19 @@ func (s Settings) Check(m model.Model, u session.Usage, pending int) Verdict {
 				"cache reads counted more than once, or a limit that is out of date",
 				quantity.Number(prompt), quantity.Number(usable.Context))
 		}
+		if !s.Auto {
+			v.Reason += "; automatic compaction is off"
+		}
 	default:
 		v.Code = CodeFits
 		v.Reason = fmt.Sprintf("%s tokens of %s usable", quantity.Number(v.Total), quantity.Number(v.Usable))
 	}
 	return v
 }
+
+// Folds reports whether a verdict calls for a fold: it overflows, and folding is not switched off.
+// It is what S001 calls isOverflow.
+func (s Settings) Folds(v Verdict) bool { return v.Overflow && s.Auto }
 
 // Total adds a report up: in the letter input, cache reads and output; in the full form cache
 // writes and pending as well. A provider that reports nothing but a total is taken at that in the

@@ -11,6 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
+	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/chat/internal/editor"
@@ -43,15 +44,15 @@ type chat struct {
 
 	work      *work
 	queued    []*queued
-	first     []string      // to be said once the log is read
-	after     []draw.Notice // to be shown then, behind the messages that they are about
-	resumes   bool          // the last turn is not at its end: enter goes on with it
-	doing     string        // what else takes time: "folding the past"
-	preparing bool          // a summary is being written beside the work, or is at hand
-	stopFold  func()        // stops a folding that was asked for, nil while none goes on
-	written   int           // characters of the summary so far
-	warned    bool          // that the window fills up, since it was made smaller
-	frame     int           // of the spinner
+	first     []string         // to be said once the log is read
+	after     []draw.Notice    // to be shown then, behind the messages that they are about
+	resumes   bool             // the last turn is not at its end: enter goes on with it
+	doing     string           // what else takes time: "folding the past"
+	preparing bool             // a summary is being written beside the work, or is at hand
+	stopFold  func()           // stops a folding that was asked for, nil while none goes on
+	written   int              // characters of the summary so far
+	warned    winnow.EventType // the last that was told of how full the window is; "" since it was made smaller
+	frame     int              // of the spinner
 	ticking   bool
 	syncing   bool // the log is being read
 	again     bool // and must be read once more

@@ -7,6 +7,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/chat/internal/draw"
 )
 
@@ -103,7 +104,7 @@ func (m *chat) engineTold(e winnow.Event) (read bool, cmd tea.Cmd) {
 	case winnow.MessageAppended, winnow.PartUpdated:
 		return true, nil
 	case winnow.ElisionCommitted:
-		m.doing, m.warned = "", false
+		m.doing, m.warned = "", ""
 		if e.Receipt != nil {
 			m.after = append(m.after, draw.PrunedNotice(e.Receipt, m.model))
 		}
@@ -120,7 +121,7 @@ func (m *chat) engineTold(e winnow.Event) (read bool, cmd tea.Cmd) {
 			m.written += len(e.Text)
 		}
 	case winnow.Compacted:
-		m.doing, m.warned, m.preparing = "", false, false
+		m.doing, m.warned, m.preparing = "", "", false
 		if e.Receipt != nil {
 			t.Folded(e.Receipt)
 		}
@@ -139,9 +140,13 @@ func (m *chat) engineTold(e winnow.Event) (read bool, cmd tea.Cmd) {
 			m.after = append(m.after, draw.Wrong(failedCompaction(e)))
 			return true, nil
 		}
-	case winnow.BudgetWarning:
-		if !m.warned {
-			m.warned = true
+	case winnow.BudgetWarning, winnow.BudgetOverflow:
+		switch told := m.warned == e.Type; {
+		case e.Verdict == nil: // about what is known of the model
+			m.after = append(m.after, draw.Warn(draw.OneLine(e.Text)))
+			return true, nil
+		case !told && (e.Type == winnow.BudgetWarning || e.Verdict.Code == budget.CodeAutoOff):
+			m.warned = e.Type
 			m.after = append(m.after, draw.Warn(budgetText(e)))
 			return true, nil
 		}
@@ -172,6 +177,9 @@ func failedCompaction(e winnow.Event) string {
 
 func budgetText(e winnow.Event) string {
 	text := "the window fills up"
+	if e.Type == winnow.BudgetOverflow {
+		text = "the window overflows"
+	}
 	if e.Text != "" {
 		text += ": " + draw.OneLine(e.Text)
 	}

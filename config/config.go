@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"sort"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/tailscale/hujson"
 
+	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/plainfile"
 )
 
@@ -270,7 +272,8 @@ func SetAll(file string, values map[string]string) error {
 	}
 	for _, given := range slices.Sorted(maps.Keys(values)) {
 		key := canonical(given)
-		if wanted(key) == "" {
+		aMember := typeOf(key) == reflect.TypeFor[model.Patch]() && !strings.HasPrefix(strings.TrimSpace(values[given]), "{")
+		if wanted(key) == "" || aMember {
 			return &Error{File: file, Key: key, Err: errNoKey, Nearest: nearest(key)}
 		}
 		text, err := valueOf(key, values[given])

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow/budget"
+	"github.com/winnowhq/winnow/model"
 )
 
 // write makes a file in a new folder and returns its path.
@@ -105,6 +106,15 @@ func TestLoad_mistakesSayWhereAndWhatWasMeant(t *testing.T) {
 		{"providers that are none", `{"providers": []}`, `providers: it must be an object of providers by name, not a list`},
 		{"an address that is none", `{"providers": {"local": {"baseURL": "localhost"}}}`, `providers.local.baseURL: "localhost" is not an address; write one like https://host/v1`},
 		{"a provider's name that is none", `{"providers": {"a/b": {}}}`, `providers: "a/b" cannot name a provider`},
+		{"models that are none", `{"models": []}`, `:1:12: models: it must be an object of models by provider/id, not a list`},
+		{"a model's unknown member", "{\"models\": {\n  \"ollama/qwen2.5:7b\": {\"contxt\": 1}}}", `:2:25: models.ollama/qwen2.5:7b.contxt: there is no such key; did you mean "models.ollama/qwen2.5:7b.context"?`},
+		{"an unknown price", `{"models": {"a/b": {"price": {"read": 1}}}}`, `:1:31: models.a/b.price.read: there is no such key; did you mean "models.a/b.price.cacheRead"?`},
+		{"a text for a context", "{\"models\": {\n  \"a/b\": {\"context\": \"8k\"}}}", `:2:22: models.a/b.context: it must be a whole number or null, not a text`},
+		{"a text for a price", `{"models": {"a/b": {"price": {"input": "1"}}}}`, `models.a/b.price.input: it must be a number or null, not a text`},
+		{"a negative context", "{\"models\": {\n  \"a/b.5\": {\n    \"context\": -1}}}", `:3:5: models.a/b.5.context: -1: give 0 or more`},
+		{"a negative price", `{"models": {"a/b": {"price": {"cacheRead": -1}}}}`, `:1:31: models.a/b.price.cacheRead: -1: give 0 or more US dollars per million tokens`},
+		{"a model's pattern that is none", `{"models": {"a[": {}}}`, `models.a[: "a[" is neither a model nor a pattern; write one like`},
+		{"a provider's model's member", `{"providers": {"house": {"baseURL": "http://127.0.0.1:1", "models": {"a": {"output": -1}}}}}`, `providers.house.models.a.output: -1: give 0 or more`},
 		{"a bad pattern", `{"compaction": {"protectedPaths": ["["]}}`, `compaction.protectedPaths: "[" is not a pattern`},
 	}
 	for _, c := range cases {
@@ -212,7 +222,7 @@ func TestEnvironment_setsEveryKey(t *testing.T) {
 	values := map[string]string{
 		"policy": "classic", "schedule": "eager", "counter": "chars4", "compaction.summarizer": "offline", "compaction.threshold": `{"*":0.5}`, "compaction.reserved": "7", "compaction.keep": "7",
 		"compaction.model": "p/m", "model": "p/m", "titles": "p/m", "permissions": `[{"verdict":"ask"}]`, "providers": `{"local":{"baseURL":"http://127.0.0.1:1/v1","keyEnv":"LOCAL_KEY"}}`,
-		"compaction.background": "0", "compaction.temperature": "0.7",
+		"compaction.background": "0", "compaction.temperature": "0.7", "models": `{"ollama/qwen2.5":{"context":0,"price":{"input":1}}}`,
 	}
 	before, defaults, err := Loaded{Settings: Default()}.Values()
 	if err != nil {
@@ -461,5 +471,65 @@ func TestLoad_onlyPlainFilesThatWereNotNamed(t *testing.T) {
 	var e *Error
 	if !errors.As(err, &e) || e.File != filepath.Join(dir, Name) || !errors.Is(err, errNotPlain) {
 		t.Errorf("got %v, want the error that it is not a plain file", err)
+	}
+}
+
+func TestSet_writesAMemberOfAModelWhoseNameHasDots(t *testing.T) {
+	file := write(t, "{ // mine\n}")
+	for _, one := range [][2]string{
+		{"models.ollama/qwen2.5-coder:7b.context", "32768"}, {"models.ollama/qwen2.5-coder:7b.price.input", "0.5"},
+		{"models.openai/gpt-5.1", `{"context": 0}`}, {"models.openai/gpt-5.1.boundReasoning", "true"},
+		{"providers.z.ai.baseURL", "http://127.0.0.1:1/v1"}, {"providers.z.ai.models.glm-4.6.context", "200000"},
+	} {
+		if err := Set(file, one[0], one[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l, err := Load(Sources{File: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := func(v int) *int { return &v }
+	price := 0.5
+	yes := true
+	want := map[string]model.Patch{
+		"ollama/qwen2.5-coder:7b": {Context: n(32_768), Price: model.PricePatch{Input: &price}},
+		"openai/gpt-5.1":          {Context: n(0), BoundReasoning: &yes},
+	}
+	if diff := cmp.Diff(want, l.Settings.Models); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]model.Patch{"glm-4.6": {Context: n(200_000)}}, l.Settings.Providers["z.ai"].Models); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for key, want := range map[string]string{"models.a/b.contxt": `"models.a/b.context"`, "models.a/b-1.5.price.inptu": `"models.a/b-1.5.price.input"`} {
+		if err := Set(file, key, "5"); err == nil || !strings.Contains(err.Error(), "there is no such key; did you mean "+want) {
+			t.Errorf("%s: the error is %v", key, err)
+		}
+	}
+	if err := Set(file, "models.a/b.context", "-5"); err == nil || !strings.Contains(err.Error(), "give 0 or more") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestCatalogue_modelsHaveTheLastWord(t *testing.T) {
+	l, err := Load(Sources{Environ: []string{
+		`WINNOW_MODELS={"house/a": {"context": 3000}, "house/*": {"output": 300}}`,
+		`WINNOW_PROVIDERS={"house": {"baseURL": "http://127.0.0.1:1", "models": {"a": {"context": 2000, "output": 200}, "b*": {"context": 1000}}}}`,
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := l.Settings.Catalogue(model.Default())
+	for name, want := range map[string]model.Limits{
+		"house/a": {Context: 3000, Output: 200}, "house/big": {Context: 1000, Output: 300}, "openai/gpt-4o": {Context: 128_000, Output: 16_384},
+	} {
+		if got := c.Lookup(name).Limits; got != want {
+			t.Errorf("%s has %+v, want %+v", name, got, want)
+		}
+	}
+	known := model.Default()
+	if Default().Catalogue(known) != known {
+		t.Error("a catalogue that nobody knows better is another one")
 	}
 }

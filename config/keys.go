@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/budget"
+	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/policy"
 )
 
@@ -41,28 +42,62 @@ func walk(t reflect.Type, prefix string, visit func(key string, t reflect.Type))
 	}
 }
 
+// typeOf is the type of the value of a key, nil for an unknown one and for a group.
 func typeOf(key string) reflect.Type {
-	var found reflect.Type
-	walk(reflect.TypeFor[Settings](), "", func(k string, t reflect.Type) {
-		if k == key {
-			found = t
-		}
-	})
-	if found == nil && strings.Contains(key, ".") {
-		switch above := typeOf(key[:strings.LastIndexByte(key, '.')]); {
-		case above == nil:
-		case above.Kind() == reflect.Slice && !index(last(key)):
-		case above.Kind() == reflect.Map || above.Kind() == reflect.Slice: // an entry
-			return above.Elem()
-		case above.Kind() == reflect.Struct: // a member of an entry
-			walk(above, "", func(k string, t reflect.Type) {
-				if k == last(key) {
-					found = t
+	_, t := resolve(reflect.TypeFor[Settings](), key)
+	if t != nil && t.Kind() == reflect.Struct && (key == "" || isGroup(key)) {
+		return nil
+	}
+	return t
+}
+
+// names are those that lead to the value of a key.
+func names(key string) []string {
+	names, t := resolve(reflect.TypeFor[Settings](), key)
+	if t == nil {
+		return strings.Split(key, ".")
+	}
+	return names
+}
+
+// resolve follows a dotted key from a value of a type on, nil if it leads nowhere. The name of an
+// entry may have dots of its own, as models and providers have: it ends where members follow.
+func resolve(t reflect.Type, key string) (names []string, found reflect.Type) {
+	switch {
+	case key == "":
+		return nil, t
+	case t.Kind() == reflect.Struct:
+		for i := range t.NumField() {
+			f := t.Field(i)
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if f.Anonymous {
+				if names, found = resolve(f.Type, key); found != nil {
+					return names, found
 				}
-			})
+			} else if rest, ok := strings.CutPrefix(key+".", name+"."); ok {
+				names, found = resolve(f.Type, strings.TrimSuffix(rest, "."))
+				return append([]string{name}, names...), found
+			}
+		}
+	case t.Kind() == reflect.Map:
+		for at := range len(key) {
+			if key[at] != '.' || at == 0 {
+				continue
+			}
+			if names, found = resolve(t.Elem(), key[at+1:]); found != nil && at+1 < len(key) {
+				return append([]string{key[:at]}, names...), found
+			}
+		}
+		if t.Elem() != reflect.TypeFor[Provider]() || !strings.Contains(key, ".") { // else it is a member that is none
+			return []string{key}, t.Elem()
+		}
+	case t.Kind() == reflect.Slice && t != reflect.TypeFor[jsontext.Value]():
+		if name, rest, _ := strings.Cut(key, "."); index(name) {
+			names, found = resolve(t.Elem(), rest)
+			return append([]string{name}, names...), found
 		}
 	}
-	return found
+	return nil, nil
 }
 
 // thresholds says which values a threshold accepts.
@@ -107,10 +142,12 @@ func wanted(key string) string {
 		}
 		return "a list of texts"
 	case reflect.Map:
-		switch t.Elem().Kind() {
-		case reflect.Struct:
+		switch {
+		case t.Elem() == reflect.TypeFor[model.Patch]():
+			return "an object of models by provider/id"
+		case t.Elem().Kind() == reflect.Struct:
 			return "an object of providers by name"
-		case reflect.String:
+		case t.Elem().Kind() == reflect.String:
 			return "an object of texts"
 		}
 		return "an object"

@@ -112,6 +112,7 @@ const usersAlone = "only your own file may set it"
 
 // reasons say why only the user may set some keys.
 var reasons = map[string]string{
+	"models":                 "it says what your requests cost, and when your sessions are folded",
 	"providers":              "it decides where your keys and sessions are sent",
 	"model":                  "it decides who your sessions are sent to, and who is paid",
 	"titles":                 "it decides who your sessions are sent to, and who is paid",

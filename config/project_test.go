@@ -45,6 +45,8 @@ func hostile(key string) []string {
 		return []string{`{"*": 0.01}`, `"economic"`, `1`}
 	case "permissions":
 		return []string{`[{"verdict": "allow"}]`, `[{"action": "run", "verdict": "ask"}]`}
+	case "models":
+		return []string{`{"*": {"context": 1000}}`, `{"anthropic/*": {"price": {"input": 0}}}`}
 	case "providers":
 		return []string{`{"anthropic": {"baseURL": "http://10.0.0.1/v1"}}`, `{"x": {"headers": {"A": "$HOME"}}}`}
 	case "compaction.background":

@@ -11,6 +11,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/settings"
 )
 
@@ -29,6 +30,9 @@ type Settings struct {
 	// Permissions say what the tools of an agent may do: the last rule that matches counts. Package
 	// agent/tools makes a policy of them, and decides if no rule matches.
 	Permissions []Permission `json:"permissions"`
+	// Models are what the user knows better of models than the catalogue, by "provider/id", or by
+	// patterns as of compaction.threshold; see Catalogue.
+	Models map[string]model.Patch `json:"models"`
 	// Providers say how models are reached, by the provider's name in "provider/model": providers
 	// beside the known ones, or what is different about a known one.
 	Providers map[string]Provider `json:"providers"`
@@ -48,6 +52,8 @@ type Provider struct {
 	MaxTokens string `json:"maxTokens,omitzero"` // the member that bounds an answer, where servers differ
 	// a JSON object of members that every request gets besides; null leaves one out
 	Body jsontext.Value `json:"body,omitzero"`
+	// Models are what is known of its models, by their ids, as in Settings.Models.
+	Models map[string]model.Patch `json:"models,omitempty"`
 }
 
 // Permission is one rule about what an agent's tools may do; agent/tools.Rule says what its globs
@@ -62,7 +68,42 @@ type Permission struct {
 // Default returns the settings that hold if nothing else is said.
 func Default() Settings {
 	return Settings{
-		Settings: settings.Default(), Snapshots: true, Permissions: []Permission{}, Providers: map[string]Provider{},
+		Settings: settings.Default(), Snapshots: true, Permissions: []Permission{},
+		Models: map[string]model.Patch{}, Providers: map[string]Provider{},
+	}
+}
+
+// Catalogue is a catalogue with what the user knows better: of the providers, then of the models, so
+// that these have the last word about the same model.
+func (s Settings) Catalogue(known *model.Catalogue) *model.Catalogue {
+	var all []model.Override
+	for _, name := range slices.Sorted(maps.Keys(s.Providers)) {
+		own := map[string]model.Patch{}
+		for id, p := range s.Providers[name].Models {
+			own[name+"/"+id] = p
+		}
+		overrides, _ := model.Overrides(own) // Validate has checked them
+		all = append(all, overrides...)
+	}
+	overrides, _ := model.Overrides(s.Models)
+	all = append(all, overrides...)
+	if len(all) == 0 {
+		return known
+	}
+	slices.SortStableFunc(all, func(a, b model.Override) int { return len(a.Match) - len(b.Match) })
+	return known.With(all...)
+}
+
+// wrongModels says what cannot be of the models under a key, each with the rest of its key.
+func wrongModels(models map[string]model.Patch, bad func(key, format string, args ...any)) {
+	for _, name := range slices.Sorted(maps.Keys(models)) {
+		if _, err := model.Overrides(map[string]model.Patch{name: {}}); err != nil {
+			bad(name, "%q is neither a model nor a pattern; write one like \"ollama/qwen3:8b\" or \"ollama/*\"", name)
+		}
+		keys, errs := models[name].Validate()
+		for i, key := range keys {
+			bad(name+"."+key, "%w", errs[i])
+		}
 	}
 }
 
@@ -73,8 +114,9 @@ func (s Settings) Validate() error {
 		all = joined.Unwrap()
 	}
 	bad := func(key, format string, args ...any) {
-		all = append(all, fmt.Errorf("%s: %s", key, fmt.Sprintf(format, args...)))
+		all = append(all, fmt.Errorf("%s: %w", key, fmt.Errorf(format, args...)))
 	}
+	wrongModels(s.Models, func(key, format string, args ...any) { bad("models."+key, format, args...) })
 	if s.Model != "" && !strings.Contains(strings.Trim(s.Model, "/"), "/") {
 		bad("model", "%q is not a model; write provider/model, as `winnow models` lists them", s.Model)
 	}
@@ -118,6 +160,9 @@ func (s Settings) Validate() error {
 		if p.Longest < 0 {
 			bad("providers."+name+".longest", "%d: give 1 or more seconds, or leave it out for 1800", p.Longest)
 		}
+		wrongModels(p.Models, func(key, format string, args ...any) {
+			bad("providers."+name+".models."+key, format, args...)
+		})
 		if len(p.Body) > 0 && p.Body.Kind() != '{' {
 			bad("providers."+name+".body", "it must be an object")
 		}

@@ -20,6 +20,7 @@ type Cache struct {
 	mu      sync.Mutex
 	before  map[string]remembered
 	now     map[string]remembered
+	prices  string // the fingerprint of the catalogue that the costs are from
 	changed bool
 }
 
@@ -31,6 +32,7 @@ type remembered struct {
 
 type cacheFile struct {
 	Version  int                   `json:"version"`
+	Prices   string                `json:"prices,omitzero"`
 	Sessions map[string]remembered `json:"sessions"`
 }
 
@@ -43,9 +45,22 @@ func LoadCache(path string) *Cache {
 	}
 	var file cacheFile
 	if json.Unmarshal(data, &file) == nil && file.Version == cacheVersion && file.Sessions != nil {
-		c.before = file.Sessions
+		c.before, c.prices = file.Sessions, file.Prices
 	}
 	return c
+}
+
+// priced forgets what was measured at other prices.
+func (c *Cache) priced(fingerprint string) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.prices != fingerprint {
+		c.prices, c.changed = fingerprint, true
+		clear(c.before)
+	}
 }
 
 // recall fills in what is remembered of a session whose file is as it was.
@@ -84,7 +99,7 @@ func (c *Cache) Save(path string) error {
 	if !c.changed && len(c.now) == len(c.before) {
 		return nil
 	}
-	text, err := json.Marshal(cacheFile{cacheVersion, c.now}, json.Deterministic(true))
+	text, err := json.Marshal(cacheFile{cacheVersion, c.prices, c.now}, json.Deterministic(true))
 	if err != nil {
 		return err
 	}

@@ -176,6 +176,7 @@ func (s *Search) Measure(ctx context.Context, found []Found) ([]Problem, error) 
 	if models == nil {
 		models = model.Default()
 	}
+	s.Cache.priced(models.Fingerprint())
 	var problems []Problem
 	var open []int
 	for i := range found {

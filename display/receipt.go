@@ -5,8 +5,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/policy"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
@@ -29,15 +31,39 @@ const (
 // Verdict says in words whether the window fits the model.
 func Verdict(w report.Window, model string) (string, Fit) {
 	used := w.Tokens + w.Overhead
+	v := Reported(w)
 	switch {
+	case w.Usable <= 0 && v != nil && v.Code == budget.CodeUnlimited:
+		return "the window of " + ModelName(model) + " is set to be unlimited", Fits
 	case w.Usable <= 0:
 		return "the window of " + ModelName(model) + " is unknown", Unknown
+	case v != nil && v.Overflow:
+		return quantity.Number(v.Total-v.Usable) + " over the usable window, as reported", Over
+	case !w.Overflow && used > w.Usable:
+		return "the next request is estimated " + quantity.Number(used-w.Usable) + " over the usable window", Over
 	case w.Overflow && used <= w.Usable:
 		return "the usable window is full", Over
 	case w.Overflow:
 		return quantity.Number(used-w.Usable) + " over the usable window", Over
 	}
 	return room(w.Usable - used), Fits
+}
+
+// Reported is the policy's verdict on the newest report, nil where there is none that can be of one
+// request and still stands.
+func Reported(w report.Window) *report.Verdict {
+	if v := w.Verdict; v != nil && !v.Stale && v.Code != budget.CodeDoubtful {
+		return v
+	}
+	return nil
+}
+
+// Formula says in words what the verdict of a policy counts of a report.
+func Formula(policyName string) string {
+	if policyName == policy.Balanced {
+		return "with cache writes and what came since"
+	}
+	return "input + cache reads + output, as " + policyName + " counts"
 }
 
 // VerdictAfter says the same of the window that a receipt left. It is "" if no limit is known.

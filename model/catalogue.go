@@ -18,6 +18,7 @@ type Catalogue struct {
 	Models []Model
 
 	overrides []Override // applied to Models already, kept for models that a lookup has to assume
+	added     int        // how many of Models, the last ones, the overrides added
 }
 
 //go:embed catalogue.json

@@ -46,7 +46,7 @@ func (m Model) Cost(u Usage) (dollars float64, ok bool) {
 	if u == (Usage{Tier: u.Tier}) {
 		return 0, true
 	}
-	if !m.Price.Known() || u.Tier != "" {
+	if !m.Price.Known() && !m.Sets(priceKeys...) || u.Tier != "" {
 		return 0, false
 	}
 	searches := 0.0
@@ -58,8 +58,15 @@ func (m Model) Cost(u Usage) (dollars float64, ok bool) {
 		searches = each * float64(u.Searches)
 	}
 	p := m.Price.For(u.Prompt()).whole()
-	if p.Input == 0 && u.Prompt() > 0 || p.Output == 0 && u.Output+u.Reasoning > 0 {
+	if p.Input == 0 && u.Prompt() > 0 && !m.Sets("price.input") ||
+		p.Output == 0 && u.Output+u.Reasoning > 0 && !m.Sets("price.output") {
 		return 0, false
+	}
+	if m.Sets("price.cacheRead") { // 0 is free
+		p.CacheRead = plain(m.Price.CacheRead)
+	}
+	if m.Sets("price.cacheWrite") {
+		p.CacheWrite = plain(m.Price.CacheWrite)
 	}
 	// Tokens × price, before the division by a million: sums of whole prices stay exact.
 	sum := float64(u.Input)*p.Input + float64(u.Output+u.Reasoning)*p.Output +

@@ -30,10 +30,24 @@ const (
 // last word.
 func (c *Catalogue) Lookup(name string) Model {
 	asked := strings.TrimSpace(name)
+	if c.spoken(asked) {
+		provider, id, _ := strings.Cut(asked, "/")
+		return c.At(provider, id)
+	}
+	return c.lookup(asked)
+}
+
+func (c *Catalogue) lookup(asked string) Model {
+	m, _ := c.resolve(asked)
+	return m
+}
+
+// resolve finds the model, or makes it up, like the one that is named; "" when it is like none.
+func (c *Catalogue) resolve(asked string) (m Model, like string) {
 	bare, long := strings.CutSuffix(asked, "[1m]")
 	m, listed := c.find(bare)
-	if !listed {
-		m = c.assume(bare)
+	if like = m.String(); !listed {
+		m, like = c.assume(bare)
 	}
 	if long {
 		m.ID += "[1m]"
@@ -43,27 +57,34 @@ func (c *Catalogue) Lookup(name string) Model {
 	if !listed || long {
 		m = apply(m, c.overrides)
 	}
-	return m
+	if !listed {
+		if m.Sets("boundReasoning") {
+			m.Assumed = nil // the user knows
+		}
+		m.Assumed = append(c.assumed(m, bare, like), m.Assumed...)
+	}
+	return m, like
 }
 
 // At describes a model as one provider offers it. Unlike Lookup it takes the provider for granted,
 // whether the catalogue lists it or not, and never answers with another's offer: of what only
 // others are known to offer it takes the limits, not the prices. Overrides have the last word.
 func (c *Catalogue) At(provider, id string) Model {
-	m := c.Lookup(provider + "/" + id)
-	listed := slices.ContainsFunc(c.Models, func(m Model) bool { return strings.EqualFold(m.Provider, provider) })
-	if listed && strings.EqualFold(m.Provider, provider) {
+	m, like := c.resolve(provider + "/" + id)
+	if strings.EqualFold(m.Provider, provider) && (c.offers(provider) || strings.EqualFold(m.ID, id) &&
+		slices.ContainsFunc(c.Models, func(n Model) bool { return n.String() == m.String() })) {
 		return m
 	}
-	reason := "limits are assumed"
-	if len(m.Assumed) == 0 {
-		reason = "limits are taken from " + m.String()
+	own := apply(Model{Provider: provider, ID: id, Name: id, Limits: m.Limits, Unknown: m.Unknown}, c.overrides)
+	switch {
+	case like == "":
+		own.Assumed = c.guessed(own, own.String())
+	case !own.Sets("context") || !own.Sets("output"):
+		own.Assumed = []string{fmt.Sprintf("%s is not in the catalogue of %s: limits are taken from %s", own, c.Date,
+			like)}
 	}
-	return apply(Model{
-		Provider: provider, ID: id, Name: id, Limits: m.Limits,
-		Assumed: []string{fmt.Sprintf("%s/%s is not in the catalogue of %s: %s, its prices and its prompt cache are "+
-			"unknown", provider, id, c.Date, reason)},
-	}, c.overrides)
+	own.Assumed = append(own.Assumed, unpriced(own)...)
+	return own
 }
 
 // find looks for the model itself: "provider/id" as written, then the provider's own spellings of
@@ -107,7 +128,7 @@ func (c *Catalogue) split(name string) (provider, id string) {
 	if !slashed {
 		return "", name
 	}
-	if slices.ContainsFunc(c.Models, func(m Model) bool { return strings.EqualFold(m.Provider, before) }) {
+	if c.offers(before) {
 		return before, after
 	}
 	return "", after
@@ -139,38 +160,91 @@ func canonical(id string) string {
 	return strings.ReplaceAll(id, ".", "-")
 }
 
-// assume makes up a model for a name that is not listed.
-func (c *Catalogue) assume(name string) Model {
+// assume makes up a model for a name that is not listed, like another one where that is known.
+func (c *Catalogue) assume(name string) (m Model, like string) {
 	provider, id := name, ""
 	if before, after, slashed := strings.Cut(name, "/"); slashed {
 		provider, id = before, after
 	} else {
 		provider, id = "", name
 	}
-	if like, found := c.relative(name); found {
-		m := like
-		m.ID, m.Name, m.Price.Tiers = id, id, slices.Clone(like.Price.Tiers)
+	if relative, found := c.relative(name); found {
+		m := relative
+		m.ID, m.Name, m.Price.Tiers, m.Set = id, id, slices.Clone(relative.Price.Tiers), nil
 		if provider != "" {
 			m.Provider = provider
 		}
-		m.Assumed = []string{fmt.Sprintf("%s is not in the catalogue of %s: limits, prices and cache are taken from %s",
-			name, c.Date, like)}
-		return succeed(m)
+		return succeed(m), relative.String()
 	}
 	if strings.TrimSpace(id) == "" {
-		id = "unknown"
+		id = nameless
 	}
-	return Model{
-		Provider: provider, ID: id, Name: id,
-		Limits: Limits{Context: AssumedContext, Output: AssumedOutput},
-		Assumed: []string{
-			fmt.Sprintf("%s is not in the catalogue of %s: a context of %d tokens and an output of %d are assumed",
-				orNameless(name), c.Date, AssumedContext, AssumedOutput),
-			"its prices are unknown: `models` in winnow.jsonc sets them",
-			"its prompt cache is unknown: none is assumed",
-		},
-	}
+	return Model{Provider: provider, ID: id, Name: id, Unknown: true,
+		Limits: Limits{Context: AssumedContext, Output: AssumedOutput}}, ""
 }
+
+// assumed says what of a model that is not listed is assumed: what the user did not set.
+func (c *Catalogue) assumed(m Model, name, like string) []string {
+	if like == "" {
+		return append(c.guessed(m, name), unpriced(m)...)
+	}
+	var taken []string
+	if !m.Sets("context") || !m.Sets("output") {
+		taken = append(taken, "limits")
+	}
+	if !m.Sets(priceKeys...) {
+		taken = append(taken, "prices")
+	}
+	if !m.Sets(cacheKeys...) {
+		taken = append(taken, "cache")
+	}
+	if len(taken) == 0 {
+		return nil
+	}
+	facts := taken[len(taken)-1]
+	if n := len(taken) - 1; n > 0 {
+		facts = strings.Join(taken[:n], ", ") + " and " + facts
+	}
+	return []string{fmt.Sprintf("%s is not in the catalogue of %s: %s are taken from %s", name, c.Date, facts, like)}
+}
+
+// guessed says which limits are guessed of a model of which nothing is known.
+func (c *Catalogue) guessed(m Model, name string) []string {
+	unlisted := fmt.Sprintf("%s is not in the catalogue of %s: ", orNameless(name), c.Date)
+	switch context, output := m.Sets("context"), m.Sets("output"); {
+	case context && output, m.Unlimited():
+		return nil
+	case context:
+		return []string{unlisted + fmt.Sprintf("an output of %d tokens is assumed", m.Limits.Output)}
+	case output:
+		return []string{unlisted + fmt.Sprintf("a context of %d tokens is assumed", m.Limits.Context)}
+	}
+	text := fmt.Sprintf("a context of %d tokens and an output of %d are assumed", m.Limits.Context, m.Limits.Output)
+	if m.Named() {
+		text += "; " + m.HowToSet(0)
+	}
+	return []string{unlisted + text}
+}
+
+// unpriced says that prices and cache are unknown, where the user did not set them.
+func unpriced(m Model) (all []string) {
+	if !m.Sets(priceKeys...) {
+		all = append(all, "its prices are unknown: `models` in winnow.jsonc sets them")
+	}
+	if !m.Sets(cacheKeys...) {
+		all = append(all, "its prompt cache is unknown: none is assumed")
+	}
+	return all
+}
+
+// The keys of what a user can set of prices and of the cache.
+var (
+	priceKeys = []string{"price.input", "price.output"}
+	cacheKeys = []string{"cache.seconds"}
+)
+
+// nameless is the id of a model without a name.
+const nameless = "unknown"
 
 func orNameless(name string) string {
 	if strings.TrimSpace(name) == "" {
@@ -186,7 +260,7 @@ func (c *Catalogue) relative(name string) (Model, bool) {
 	provider, id := c.split(name)
 	want := canonical(id)
 	best, found := Model{}, false
-	for _, m := range c.Models {
+	for _, m := range c.Models[:len(c.Models)-c.added] {
 		if provider != "" && !strings.EqualFold(m.Provider, provider) {
 			continue
 		}
@@ -203,7 +277,7 @@ func (c *Catalogue) relative(name string) (Model, bool) {
 		return Model{}, false
 	}
 	var newest []int
-	for _, m := range c.Models {
+	for _, m := range c.Models[:len(c.Models)-c.added] {
 		if provider != "" && !strings.EqualFold(m.Provider, provider) {
 			continue
 		}

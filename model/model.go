@@ -7,8 +7,13 @@
 package model
 
 import (
+	"cmp"
+	"fmt"
 	"math"
+	"slices"
 	"time"
+
+	"github.com/go-json-experiment/json"
 )
 
 // Model describes one model as one provider offers it. The zero value is a model of which nothing
@@ -27,6 +32,34 @@ type Model struct {
 	// Assumed lists, in words, which of the facts are assumptions. Empty for entries of the
 	// catalogue.
 	Assumed []string
+	// Unknown says that nothing is known of it, and that its window is assumed.
+	Unknown bool
+	// Set lists the facts that the user set, by their keys in the configuration: "context",
+	// "price.input".
+	Set []string
+}
+
+// Sets reports whether the user set one of these facts.
+func (m Model) Sets(keys ...string) bool {
+	return slices.ContainsFunc(keys, func(key string) bool { return slices.Contains(m.Set, key) })
+}
+
+// Named reports whether the model has a name that a session or a user gave it.
+func (m Model) Named() bool { return m.Provider != "" || m.ID != nameless && m.ID != "" }
+
+// Unlimited reports whether the user said that there is no limit.
+func (m Model) Unlimited() bool { return m.Limits.Context == 0 && m.Sets("context") }
+
+// HowToSet says in words which line of the configuration sets the limits, to a context of that many
+// tokens; 0: to what is taken for them now.
+func (m Model) HowToSet(context int) string {
+	name, _ := json.Marshal(m.String())
+	output := ""
+	if context == 0 {
+		context = cmp.Or(m.Limits.Context, AssumedContext)
+		output = fmt.Sprintf(`,"output":%d`, cmp.Or(m.Limits.Output, AssumedOutput))
+	}
+	return fmt.Sprintf(`winnow.jsonc sets them: "models": {%s: {"context":%d%s}}`, name, context, output)
 }
 
 // String returns "provider/id", or the id alone when there is no provider.
@@ -37,7 +70,7 @@ func (m Model) String() string {
 	return m.Provider + "/" + m.ID
 }
 
-// Limits are in tokens; 0 means unknown.
+// Limits are in tokens; 0 means unknown, or unlimited where [Model.Unlimited] says so.
 type Limits struct {
 	Context int `json:"context"`         // prompt and answer together
 	Input   int `json:"input,omitzero"`  // the prompt alone, where the provider limits it apart

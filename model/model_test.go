@@ -3,6 +3,7 @@ package model_test
 import (
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -269,9 +270,9 @@ func TestLookup_unknown(t *testing.T) {
 
 func TestWith_overridesByPattern(t *testing.T) {
 	var patches map[string]model.Patch
-	config := `{"anthropic/claude-sonnet-*": {"limit": {"context": 1000000}, "price": {"input": 2}},
-		"anthropic/*": {"limit": {"context": 150000}},
-		"local/**": {"limit": {"context": 32768, "output": 4096}, "cache": {"seconds": 60}, "boundReasoning": true}}`
+	config := `{"anthropic/claude-sonnet-*": {"context": 1000000, "price": {"input": 2}},
+		"anthropic/*": {"context": 150000},
+		"local/**": {"context": 32768, "output": 4096, "cache": {"seconds": 60}, "boundReasoning": true}}`
 	if err := json.Unmarshal([]byte(config), &patches); err != nil {
 		t.Fatal(err)
 	}
@@ -328,5 +329,130 @@ func TestNotice_isThere(t *testing.T) {
 	notice, err := os.ReadFile("NOTICE")
 	if err != nil || !strings.Contains(string(notice), "Permission is hereby granted") {
 		t.Errorf("the notice of the catalogue's source is missing: %v", err)
+	}
+}
+
+// with is the embedded catalogue with the overrides of a configuration.
+func with(t testing.TB, config string) *model.Catalogue {
+	t.Helper()
+	var patches map[string]model.Patch
+	if err := json.Unmarshal([]byte(config), &patches, json.RejectUnknownMembers(true)); err != nil {
+		t.Fatal(err)
+	}
+	overrides, err := model.Overrides(patches)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return model.Default().With(overrides...)
+}
+
+func TestWith_whatIsNamedWinsOverWhatIsMatched(t *testing.T) {
+	c := with(t, `{"openai/gpt-5": {"context": 1000}, "openai/{gpt-5,gpt-5-mini,gpt-5-nano}": {"context": 2000, "output": 10},
+		"claude-haiku-4-5": {"context": 3000}, "anthropic/claude-sonnet-4.5": {"context": 4000}}`)
+	for name, want := range map[string]int{"openai/gpt-5": 1000, "gpt-5": 1000, "openai/gpt-5-mini": 2000,
+		"anthropic/claude-haiku-4-5": 3000, "openrouter/anthropic/claude-haiku-4.5": 200_000, "claude-sonnet-4-5": 4000} {
+		if got := c.Lookup(name); got.Limits.Context != want {
+			t.Errorf("%s has a context of %d, want %d", name, got.Limits.Context, want)
+		}
+	}
+	if got := c.Lookup("openai/gpt-5").Limits.Output; got != 10 {
+		t.Errorf("an output of %d, want what the pattern says besides", got)
+	}
+}
+
+func TestWith_aModelThatIsNamedIsListedAndKeepsItsProvider(t *testing.T) {
+	c := with(t, `{"house/claude-sonnet-4-5": {"context": 32768, "output": 4096}, "my-own": {"context": 5000},
+		"shop/*": {"context": 6000}, "anthropic/claude-opus-9": {"context": 7000}}`)
+	for name, want := range map[string]struct {
+		name    string
+		context int
+		assumed string
+	}{
+		"house/claude-sonnet-4-5": {"house/claude-sonnet-4-5", 32_768, "its prices are unknown"},
+		"House/Claude-Sonnet-4-5": {"house/claude-sonnet-4-5", 32_768, "its prices are unknown"},
+		"claude-sonnet-4-5":       {"anthropic/claude-sonnet-4-5", 200_000, ""},
+		"my-own":                  {"my-own", 5000, "an output of 16384 tokens is assumed"},
+		"shop/claude-sonnet-4-5":  {"shop/claude-sonnet-4-5", 6000, "limits are taken from anthropic/claude-sonnet-4-5"},
+		"shop/other":              {"shop/other", 6000, "an output of 16384 tokens is assumed"},
+		"anthropic/claude-opus-9": {"anthropic/claude-opus-9", 7000, "limits, prices and cache are taken from"},
+	} {
+		for _, got := range []model.Model{c.Lookup(name), at(c, name)} {
+			if got.String() != want.name || got.Limits.Context != want.context || got.Unknown ||
+				!strings.Contains(strings.Join(got.Assumed, "; "), want.assumed) || want.assumed == "" && got.Assumed != nil {
+				t.Errorf("%s is %s with %+v, assumed %q; want %+v", name, got, got.Limits, got.Assumed, want)
+			}
+		}
+	}
+	// What is known of another model of the provider is not changed by it.
+	if got := c.At("house", "gpt-5"); got.Limits.Context != 400_000 || got.Unknown {
+		t.Errorf("house/gpt-5 has %+v, want the limits that are known of gpt-5", got.Limits)
+	}
+	listed := 0
+	for _, m := range c.Models {
+		if len(m.Set) > 0 {
+			listed++
+		}
+	}
+	if listed != 3 { // the three that were named
+		t.Errorf("%d models are listed as set by the user, want 3", listed)
+	}
+}
+
+func at(c *model.Catalogue, name string) model.Model {
+	provider, id, slashed := strings.Cut(name, "/")
+	if !slashed {
+		return c.Lookup(name)
+	}
+	return c.At(provider, id)
+}
+
+func TestWith_limits(t *testing.T) {
+	for config, want := range map[string]struct {
+		model.Limits
+		unlimited bool
+	}{
+		`{}`:                                         {model.Limits{Context: 400_000, Input: 272_000, Output: 128_000}, false},
+		`{"openai/gpt-5": {"context": 0}}`:           {model.Limits{Output: 128_000}, true},
+		`{"openai/gpt-5": {"context": 1000000}}`:     {model.Limits{Context: 1_000_000, Input: 272_000, Output: 128_000}, false},
+		`{"openai/gpt-5": {"context": 100000}}`:      {model.Limits{Context: 100_000, Output: 128_000}, false},
+		`{"*": {"context": 100000, "input": 90000}}`: {model.Limits{Context: 100_000, Input: 90_000, Output: 128_000}, false},
+	} {
+		if got := with(t, config).Lookup("gpt-5"); got.Limits != want.Limits || got.Unlimited() != want.unlimited {
+			t.Errorf("%s: %+v, unlimited %t; want %+v", config, got.Limits, got.Unlimited(), want)
+		}
+	}
+	if got := model.Default().Lookup("nobody/knows"); got.Unlimited() || !got.Unknown ||
+		got.HowToSet(0) != `winnow.jsonc sets them: "models": {"nobody/knows": {"context":128000,"output":16384}}` {
+		t.Errorf("%+v, %s", got, got.HowToSet(0))
+	}
+}
+
+func TestCost_aPriceThatIsSetToNothingIsFree(t *testing.T) {
+	used := model.Usage{Input: 1000, Output: 1000, CacheRead: 1_000_000}
+	for config, want := range map[string]float64{
+		`{"house/x": {"price": {"input": 0, "output": 0}}}`:                  0,
+		`{"house/x": {"price": {"input": 1, "output": 2, "cacheRead": 0}}}`:  0.003,
+		`{"house/x": {"price": {"input": 1, "output": 2}}}`:                  1.003,
+		`{"house/*": {"price": {"input": 1, "output": 2, "cacheRead": 3}}}`:  3.003,
+		`{"gpt-5": {"price": {"input": 1}}, "house/x": {"context": 100000}}`: -1,
+		`{"house/x": {"price": {"output": 2}}}`:                              -1,
+	} {
+		got, ok := with(t, config).Lookup("house/x").Cost(used)
+		if ok != (want >= 0) || ok && math.Abs(got-want) > 1e-9 {
+			t.Errorf("%s: %v, known %t; want %v", config, got, ok, want)
+		}
+	}
+}
+
+func TestPatch_namesTheFactThatCannotBe(t *testing.T) {
+	var p model.Patch
+	text := `{"context": -1, "output": 1, "price": {"cacheRead": -0.1}, "cache": {"seconds": -5}}`
+	if err := json.Unmarshal([]byte(text), &p); err != nil {
+		t.Fatal(err)
+	}
+	keys, errs := p.Validate()
+	slices.Sort(keys)
+	if want := []string{"cache.seconds", "context", "price.cacheRead"}; !slices.Equal(keys, want) || len(errs) != len(keys) {
+		t.Errorf("%q with %v, want %q", keys, errs, want)
 	}
 }

@@ -181,6 +181,9 @@ func (d *document) verdict() {
 	if w.Pending != "" {
 		d.Notes = append(d.Notes, "A compaction is queued and not made yet: marker "+visible(w.Pending)+".")
 	}
+	if w.Cut != nil {
+		d.Notes = append(d.Notes, visible(w.Cut.Text)+".")
+	}
 	for reason := range strings.SplitSeq(w.Reason, "; ") {
 		if strings.TrimSpace(reason) != "" {
 			d.Notes = append(d.Notes, counted(reason))
@@ -218,6 +221,10 @@ func (d *document) window(s display.History) {
 			quantity.Percent(used, w.Usable)}}, d.Facts...)
 	} else {
 		d.Facts = append([]fact{{"window", quantity.Number(used) + " tokens"}}, d.Facts...)
+	}
+	if v := display.Reported(w); v != nil && w.Usable > 0 {
+		d.Facts = slices.Insert(d.Facts, 1, fact{"reported", quantity.Number(v.Total) + ": " +
+			display.Formula(d.c.Report.Policy)})
 	}
 	if w.Overhead > 0 {
 		d.Facts = slices.Insert(d.Facts, 1, fact{"of it system and tools", quantity.Number(w.Overhead)})

@@ -79,16 +79,7 @@ func (p Policy) Plan(s State, o Occasion) Decision {
 	var d Decision
 	over := false
 	if o.StepEnded && !o.Summary {
-		d.Verdict = p.Budget.Check(s.Model, o.Usage, o.Pending)
-		over = d.Verdict.Overflow
-		if d.Verdict.Code == budget.CodeDoubtful {
-			// The report cannot be of one request. What the view itself takes decides.
-			size := s.Shown
-			if size == 0 {
-				size = view.Tokens(s.Window, s.Ledger, s.Facts)
-			}
-			over = size >= d.Verdict.Usable
-		}
+		d.Verdict, over = p.Overflows(s, o.Usage, o.Pending)
 	}
 	if o.Rejected {
 		over = p.Auto
@@ -118,19 +109,33 @@ func (p Policy) Plan(s State, o Occasion) Decision {
 	} else if o.TurnEnded && off {
 		d.Refusals = append(d.Refusals, rule.Refusal{Code: rule.Disabled, Reason: "pruning is off (compaction.prune)"})
 	}
-	d.Fold = o.FoldAsked || over
+	d.Fold = o.FoldAsked || over && p.Auto
 	if p.Auto && p.Budget.Economic(s.Model) && o.StepEnded && !o.Summary && !over {
 		d.Pays = p.foldPays(s)
 		d.Fold = d.Fold || d.Pays
 	}
 	d.Prepare = !d.Fold && o.StepEnded && !o.Summary && p.prepares(s, o, d.Verdict)
-	if over && !letter && !o.FoldAsked && !o.Rejected && len(d.Commit) > 0 {
+	if d.Fold && over && !letter && !o.FoldAsked && !o.Rejected && len(d.Commit) > 0 {
 		d.Fold = d.Verdict.Total-rule.Saves(d.Commit) >= d.Verdict.Usable
 	}
 	if d.Fold && !letter && !o.FoldAsked {
 		d.Commit = nil // the fold takes it along: its request can still be read from the cache then
 	}
 	return d
+}
+
+// Overflows is the verdict on what was reported for a step, and whether the window overflows by it.
+// Where the report cannot be of one request, what the view itself takes decides.
+func (p Policy) Overflows(s State, u session.Usage, pending int) (v budget.Verdict, over bool) {
+	v = p.Budget.Check(s.Model, u, pending)
+	if v.Code != budget.CodeDoubtful {
+		return v, v.Overflow
+	}
+	size := s.Shown
+	if size == 0 {
+		size = view.Tokens(s.Window, s.Ledger, s.Facts)
+	}
+	return v, size >= v.Usable
 }
 
 // moment is what the schedule is told of an occasion.

@@ -77,9 +77,15 @@ type Window struct {
 	Overhead int `json:"overhead"`
 	Context  int `json:"context"` // of the model; 0 is unknown
 	Usable   int `json:"usable"`  // 0 is unlimited
-	// Overflow says that messages and overhead together meet the usable budget.
-	Overflow bool   `json:"overflow"`
-	Reason   string `json:"reason,omitzero"` // about the limits, where they were assumed
+	// Overflow is what Verdict says, unless it is stale; without one, that messages and overhead
+	// together are over the usable budget, under balanced that they meet it.
+	Overflow bool `json:"overflow"`
+	// Verdict is the policy's own on the newest report, nil where the window has none. What the next
+	// request will be is Tokens and Overhead.
+	Verdict *Verdict `json:"verdict,omitzero"`
+	// Cut is set where the server seems to drop the beginning of prompts without a word.
+	Cut    *Cut   `json:"cut,omitzero"`
+	Reason string `json:"reason,omitzero"` // about the limits, where they were assumed
 	// Elided counts the parts of the window that are shown with less, and ElidedTokens what that
 	// saves.
 	Elided       int    `json:"elided"`
@@ -228,8 +234,9 @@ func (s *Session) windowReport() Window {
 	}
 	if !usable.Unlimited {
 		w.Usable = usable.Threshold
-		w.Overflow = w.Tokens+w.Overhead >= w.Usable
 	}
+	w.Verdict, w.Cut = s.verdict(), s.Cut()
+	w.Judge(s.Policy.Budget.Full)
 	for _, assumed := range s.Model.Assumed {
 		if w.Reason != "" {
 			w.Reason += "; "

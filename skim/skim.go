@@ -18,6 +18,7 @@ import (
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/policy"
 	"github.com/winnowhq/winnow/recall"
 	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/session"
@@ -219,6 +220,9 @@ func (s *skimming) add(r report.Report, newest bool) {
 	s.constraints = append(s.constraints, r.Constraints)
 	if newest {
 		s.report = r
+		if v := s.report.Window.Verdict; v != nil {
+			v.Step = "" // an id of the stretch
+		}
 		s.stopped = r.Window.Elided > 0
 		s.limit()
 		s.thin()
@@ -373,8 +377,6 @@ func (s *skimming) finish() report.Report {
 	s.omit()
 	r.Candidates, r.Omitted = s.report.Candidates, s.report.Omitted
 	r.ByRule = report.ByRule(r.Candidates, r.Omitted)
-	if r.Window.Usable > 0 {
-		r.Window.Overflow = r.Window.Tokens+r.Window.Overhead >= r.Window.Usable
-	}
+	r.Window.Judge(r.Policy == policy.Balanced)
 	return r
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/display"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/quantity"
@@ -125,6 +126,10 @@ func (pg *page) about(r report.Report, title string) {
 func (pg *page) windowNow(r report.Report) {
 	w := r.Window
 	used, title := w.Tokens+w.Overhead, "no limit is known for "+display.ModelName(r.Model)
+	v := display.Reported(w)
+	if v != nil && v.Code == budget.CodeUnlimited {
+		title = "no limit, as it is set for " + display.ModelName(r.Model)
+	}
 	if w.Usable > 0 {
 		title = quantity.Number(used) + " of " + quantity.Number(w.Usable) + " usable, " +
 			quantity.Percent(used, w.Usable)
@@ -169,6 +174,13 @@ func (pg *page) windowNow(r report.Report) {
 		}
 		rows = append(rows, row("─", faint, "free", s, w.Usable-used, remark))
 	}
+	if v != nil && w.Usable > 0 {
+		s := normal
+		if v.Overflow {
+			s = alarm
+		}
+		rows = append(rows, row("▪", s, "reported", s, v.Total, display.Formula(r.Policy)))
+	}
 	pg.grid(2, ".<><", rows...)
 	if w.Elided > 0 {
 		saved := quantity.Number(max(0, w.ElidedTokens))
@@ -176,6 +188,9 @@ func (pg *page) windowNow(r report.Report) {
 	}
 	if w.Pending != "" {
 		pg.add(say(alarm, "  a compaction is queued and not made yet: "+w.Pending))
+	}
+	if w.Cut != nil {
+		pg.words(say(alarm, "  ! "), alarm, w.Cut.Text, 2*mostReasonLines)
 	}
 	for reason := range strings.SplitSeq(w.Reason, "; ") {
 		if strings.TrimSpace(reason) != "" {

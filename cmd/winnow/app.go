@@ -83,7 +83,7 @@ shows them), or the id of a session in winnow's own store.`,
 	}
 	cli.Complete(root, "policy", "classic", "aggressive", "balanced")
 	cli.Complete(root, "counter", "auto", "chars4", "linear", "bpe:o200k_base", "bpe:cl100k_base")
-	cli.CompleteBy(root, "model", source.CompleteModels)
+	cli.CompleteBy(root, "model", source.CompleteModels(a))
 	root.Version = a.Version
 	root.SetVersionTemplate("winnow {{.Version}}\n")
 	return root

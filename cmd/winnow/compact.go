@@ -165,6 +165,9 @@ func runCompact(ctx context.Context, a *cli.App, src string, f compactFlags) err
 	if err != nil {
 		return err
 	}
+	if of, err := source.ModelOf(ctx, s); err == nil {
+		a.Doubt(of)
+	}
 	done := watch(a, s.Engine, "folding "+src)
 	receipt, err := s.Engine.Compact(ctx, s.ID,
 		winnow.CompactOptions{Focus: f.focus, To: f.to, Auto: f.auto, KeepSecrets: a.KeepSecrets()})

@@ -80,7 +80,7 @@ until the file changes. --quick reads only the beginning of each file.`,
 }
 
 func runList(ctx context.Context, a *cli.App, quick bool) error {
-	_, err := a.Settings()
+	settings, err := a.Settings()
 	if err != nil {
 		return err // a mistake in the configuration is told by every command
 	}
@@ -90,7 +90,7 @@ func runList(ctx context.Context, a *cli.App, quick bool) error {
 	}
 	var bills []bill.Bill
 	if !quick {
-		if bills, err = billsOf(ctx, a, listings); err != nil {
+		if bills, err = billsOf(ctx, a, settings.Catalogue(model.Default()), listings); err != nil {
 			return err
 		}
 	}
@@ -137,7 +137,7 @@ func sums(ctx context.Context, a *cli.App, kept store.Store, id string, prices *
 }
 
 // billsOf is what each session of the store cost.
-func billsOf(ctx context.Context, a *cli.App, of []store.Listing) ([]bill.Bill, error) {
+func billsOf(ctx context.Context, a *cli.App, models *model.Catalogue, of []store.Listing) ([]bill.Bill, error) {
 	if len(of) == 0 {
 		return nil, nil
 	}
@@ -146,7 +146,7 @@ func billsOf(ctx context.Context, a *cli.App, of []store.Listing) ([]bill.Bill, 
 		return nil, err
 	}
 	defer kept.Close()
-	prices := bill.NewPrices(model.Default().Lookup)
+	prices := bill.NewPrices(models.Lookup)
 	bills := make([]bill.Bill, len(of))
 	for i, l := range of {
 		sums, err := sums(ctx, a, kept, l.Info.ID, prices)

@@ -22,10 +22,12 @@ type modelList struct {
 type modelRow struct {
 	Name       string   `json:"name"` // provider/id
 	Context    int      `json:"context"`
+	Input      int      `json:"input,omitzero"` // the prompt alone, where it is limited apart
 	Output     int      `json:"output"`
 	Price      prices   `json:"price"`
 	CacheFor   string   `json:"cacheFor,omitzero"`
 	Assumed    []string `json:"assumed,omitempty"`
+	Set        []string `json:"set,omitempty"` // by the user
 	ForPersons string   `json:"title,omitzero"`
 }
 
@@ -59,13 +61,17 @@ func modelsCommand(a *cli.App) *cobra.Command {
 		Example: `  winnow models
   winnow models anthropic/claude-sonnet-4-5`,
 		Args:              cli.Between(0, 1, "at most one NAME"),
-		ValidArgsFunction: source.CompleteModels,
+		ValidArgsFunction: source.CompleteModels(a),
 		RunE:              func(cmd *cobra.Command, args []string) error { return runModels(a, args) },
 	}
 }
 
 func runModels(a *cli.App, args []string) error {
-	catalogue := model.Default()
+	settings, err := a.Settings()
+	if err != nil {
+		return err
+	}
+	catalogue := settings.Catalogue(model.Default())
 	models := catalogue.Models
 	if len(args) == 1 {
 		models = nil
@@ -80,8 +86,8 @@ func runModels(a *cli.App, args []string) error {
 	}
 	doc := modelList{catalogue.Source, catalogue.Date, []modelRow{}}
 	for _, m := range models {
-		doc.Models = append(doc.Models, modelRow{m.String(), m.Limits.Context, m.Limits.Output, pricesOf(m.Price),
-			lifetime(m), m.Assumed, m.Name})
+		doc.Models = append(doc.Models, modelRow{m.String(), m.Limits.Context, m.Limits.Input, m.Limits.Output, pricesOf(m.Price),
+			lifetime(m), m.Assumed, m.Set, m.Name})
 	}
 	return a.Tell(doc, func() { showModels(a, doc) })
 }
@@ -95,8 +101,15 @@ func showModels(a *cli.App, doc modelList) {
 	a.Printf(line, width, "model", "context", "output", "$ in", "$ read", "$ write", "$ out", "cache")
 	for _, m := range doc.Models {
 		p := m.Price
-		a.Printf(line, width, m.Name, quantity.Number(m.Context), quantity.Number(m.Output),
+		context := quantity.Number(m.Context)
+		if m.Context == 0 {
+			context = "unlimited"
+		}
+		a.Printf(line, width, m.Name, context, quantity.Number(m.Output),
 			cli.Price(p.Input), cli.Price(p.CacheRead), cli.Price(p.CacheWrite), cli.Price(p.Output), m.CacheFor)
+		if len(m.Set) > 0 {
+			a.Printf("  set by you: %s\n", strings.Join(m.Set, ", "))
+		}
 		for _, assumed := range m.Assumed {
 			a.Printf("  assumed: %s\n", assumed)
 		}

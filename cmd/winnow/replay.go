@@ -12,6 +12,7 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/simulation"
 	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/lab"
+	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/summarize/offline"
 )
@@ -100,7 +101,7 @@ func runReplay(ctx context.Context, a *cli.App, args []string, f simulation.Flag
 	}
 	run := lab.Lab{Setups: setups, MinSteps: f.MinSteps, Jobs: f.Jobs, Baseline: f.Baseline, Regrets: f.Regrets,
 		Options: lab.Options{Idle: f.Idle, Detail: f.Detail || f.Page.To != "", Summarizer: offline.New()}}
-	if run.Options.Terms, run.Prices, err = simulation.Terms(a, f.Prices, f.Cache); err != nil {
+	if run.Options.Terms, run.Prices, err = simulation.Terms(settings.Catalogue(model.Default()), f.Prices, f.Cache); err != nil {
 		return err
 	}
 	run.Options.Hour, run.Options.Uncached = f.Cache == "1h", f.Cache == "none"

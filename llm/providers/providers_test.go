@@ -105,7 +105,7 @@ func TestOpen_findsTheProviderByTheNameOfTheModel(t *testing.T) {
 
 func TestOpen_ofALocalModelTakesNoPricesFromOthers(t *testing.T) {
 	s, _ := New(env(), nil)
-	patch, err := model.Overrides(map[string]model.Patch{"lmstudio/**": {Limit: model.LimitPatch{Context: new(12345)}}})
+	patch, err := model.Overrides(map[string]model.Patch{"lmstudio/**": {Context: new(12345)}})
 	if err != nil {
 		t.Fatal(err)
 	}

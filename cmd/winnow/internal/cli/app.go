@@ -48,6 +48,7 @@ type App struct {
 	Held *inplace.Claim // the file that is being read to be replaced
 
 	ignored sync.Once // what is ignored was told
+	doubted sync.Map  // what was said of models whose limits are not known
 
 	Orderly atomic.Bool // after an interruption the command needs time to put things in order, see attend
 }

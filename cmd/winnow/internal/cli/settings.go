@@ -11,8 +11,10 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow/agent/permission"
+	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/llm/providers"
+	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/visible"
 )
 
@@ -63,6 +65,14 @@ func (a *App) tellIgnored(ignored []config.Ignored) {
 			"`winnow config` says why it is ignored",
 			file, strings.Join(keys, ", "), visible.Line(own), ShellWord(file))
 	})
+}
+
+// Doubt says once, on standard error, what is not known of the limits of a model.
+func (a *App) Doubt(m model.Model) {
+	doubt := budget.Settings{Full: true}.Doubt(m)
+	if _, told := a.doubted.LoadOrStore(m.String(), true); doubt != "" && m.Named() && !told && !a.Quiet {
+		a.Warn("%s", doubt)
+	}
 }
 
 // toldBefore reports whether an earlier command said the same of the same file, and remembers that

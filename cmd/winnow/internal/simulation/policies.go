@@ -177,13 +177,12 @@ func set(settings config.Settings, values map[string]string) (config.Settings, e
 }
 
 // Terms are what is billed, nil for the prices of each session's model, and the same in words.
-func Terms(a *cli.App, prices, cache string) (*lab.Terms, string, error) {
+func Terms(models *model.Catalogue, prices, cache string) (*lab.Terms, string, error) {
 	kept := map[string]string{"5m": "", "1h": ", prompts kept in the cache for an hour", "none": ", no cache"}
 	after, ok := kept[cache]
 	if !ok {
 		return nil, "", cli.Usage("--cache %s: choose 5m, 1h or none", cache)
 	}
-	models := model.Default()
 	hour := cache == "1h"
 	switch {
 	case prices == "":

@@ -48,8 +48,8 @@ func NewReader(a *cli.App, settings config.Settings) (*Reader, error) {
 	if counter == nil {
 		counter = token.Linear{}
 	}
-	return &Reader{app: a, models: model.Default(), counter: counter, counts: settings.Counter,
-		errs: map[string]error{}}, nil
+	return &Reader{app: a, models: settings.Catalogue(model.Default()), counter: counter,
+		counts: settings.Counter, errs: map[string]error{}}, nil
 }
 
 // Version is what a result hangs on beside the session, the policy and the options: the program,
@@ -61,7 +61,7 @@ func (r *Reader) Version() string {
 			program += fmt.Sprintf(" %d %d", info.Size(), info.ModTime().UnixNano())
 		}
 	}
-	return strings.Join([]string{program, r.counts, r.models.Source, r.models.Date, r.app.Model}, "\n")
+	return strings.Join([]string{program, r.counts, r.models.Fingerprint(), r.app.Model}, "\n")
 }
 
 // Sources are the sessions that arguments name. What cannot be found is kept for the end, unless it
@@ -245,7 +245,9 @@ func (r *Reader) stored(ctx context.Context, id string) (lab.Source, error) {
 
 func (r *Reader) trace(s session.Session, beside []bill.Request) *lab.Trace {
 	name := cmp.Or(r.app.Model, answering(s.Messages))
-	t := lab.NewTrace(s, r.models.Lookup(name), r.counter)
+	reader := r.models.Lookup(name)
+	r.app.Doubt(reader)
+	t := lab.NewTrace(s, reader, r.counter)
 	prices := bill.NewPrices(func(step string) model.Model { return r.models.Lookup(cmp.Or(step, name)) })
 	t.Paid = lab.PaidFor(s.Messages, beside, prices)
 	t.Name = rule.Shorten(strings.Join(strings.Fields(t.Name), " "), 60)

@@ -29,8 +29,8 @@ func Engine(a *cli.App, kept store.Store, settings config.Settings) (*winnow.Eng
 // Config is what an engine of this command is made from.
 func Config(a *cli.App, kept store.Store, settings config.Settings) (winnow.Config, error) {
 	counter, err := TokenCounter(settings)
-	return winnow.Config{Settings: &settings.Settings, Store: kept, Models: model.Default(), Model: a.Model, Counter: counter,
-		Now: a.Env.Now, ForceModel: a.Model != "", SummarizerFor: summarizerFor(a, settings)}, err
+	return winnow.Config{Settings: &settings.Settings, Store: kept, Models: settings.Catalogue(model.Default()),
+		Model: a.Model, Counter: counter, Now: a.Env.Now, ForceModel: a.Model != "", SummarizerFor: summarizerFor(a, settings)}, err
 }
 
 // TokenCounter is the counter that the settings name, nil for the engine's own choice.
@@ -63,7 +63,7 @@ func summarizerFor(a *cli.App, settings config.Settings) func(model.Model) (pivo
 		return nil
 	}
 	return func(m model.Model) (pivot.Summarizer, error) {
-		models, name := model.Default(), m.String()
+		models, name := settings.Catalogue(model.Default()), m.String()
 		switch provider, id, _ := strings.Cut(configured, "/"); {
 		case configured != "" && models.At(provider, id).String() == name:
 			name = configured // as it is written: it may be another name of the provider

@@ -22,6 +22,7 @@ import (
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/format/opencodedb"
 	"github.com/winnowhq/winnow/inplace"
+	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/plainfile"
 	"github.com/winnowhq/winnow/policy"
@@ -197,6 +198,11 @@ func (s *Session) inMemory(a *cli.App, settings config.Settings) (err error) {
 		s.Store = s.Engine.Store()
 	}
 	return err
+}
+
+// ModelOf is the model that reads a session.
+func ModelOf(ctx context.Context, s *Session) (model.Model, error) {
+	return winnow.Look(ctx, s.Engine, s.ID, func(s *report.Session) (model.Model, error) { return s.Model, nil })
 }
 
 // LooksLikePath reports whether a word is a path rather than an id.

@@ -152,11 +152,14 @@ func CompleteSources(a *cli.App) cobra.CompletionFunc {
 }
 
 // CompleteModels offers the names of the models.
-func CompleteModels(_ *cobra.Command, _ []string, begun string) (names []string, _ cobra.ShellCompDirective) {
-	for _, m := range model.Default().Models {
-		if name := m.String(); strings.HasPrefix(name, begun) && visible.Printable(name) {
-			names = append(names, name)
+func CompleteModels(a *cli.App) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, begun string) (names []string, _ cobra.ShellCompDirective) {
+		loaded, _ := config.Load(a.ConfigSources()) // without it, those of the catalogue are offered
+		for _, m := range loaded.Settings.Catalogue(model.Default()).Models {
+			if name := m.String(); strings.HasPrefix(name, begun) && visible.Printable(name) {
+				names = append(names, name)
+			}
 		}
+		return names, cobra.ShellCompDirectiveNoFileComp
 	}
-	return names, cobra.ShellCompDirectiveNoFileComp
 }

@@ -68,11 +68,12 @@ type Flags struct {
 
 // Everywhere lists the sessions on this computer.
 func Everywhere(ctx context.Context, a *cli.App, f Flags) error {
-	if _, err := a.Settings(); err != nil {
+	settings, err := a.Settings()
+	if err != nil {
 		return err
 	}
 	search := source.Search(a)
-	search.Models = model.Default()
+	search.Models = settings.Catalogue(model.Default())
 	done := a.Progress("looking for sessions")
 	found, problems, err := search.Find(ctx)
 	done()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/quantity"
@@ -121,6 +122,7 @@ type Telling struct {
 	loop     chan happening
 	finished chan struct{} // closed when nothing more is printed
 	once     sync.Once
+	warned   winnow.EventType // the last that was told of how full the window is; "" since it shrank
 
 	mu     sync.Mutex
 	shown  bool // the text of the answer that was given last is on the terminal
@@ -224,15 +226,35 @@ func (t *Telling) engine(e winnow.Event) {
 		return
 	}
 	switch r := e.Receipt; {
-	case e.Type == winnow.BudgetWarning, e.Type == winnow.CompactionFailed:
+	case e.Type == winnow.CompactionFailed:
 		t.Note("! %s", e.Text)
+	case e.Type == winnow.BudgetWarning, e.Type == winnow.BudgetOverflow && e.Verdict.Code == budget.CodeAutoOff:
+		t.budget(e)
 	case e.Type == winnow.Compacted && r != nil:
+		t.warned = ""
 		t.Note("~ compacted: %s → %s tokens, %s folded into a summary by %s", quantity.Number(r.TokensBefore),
 			quantity.Number(r.TokensAfter), quantity.Plural(r.Folded, "message", "messages"), r.Summarizer)
 	case e.Type == winnow.ElisionCommitted && r != nil && r.Kind == pivot.Pruning:
+		t.warned = ""
 		t.Note("~ pruned: %s → %s tokens, %s left out (%s)", quantity.Number(r.TokensBefore),
 			quantity.Number(r.TokensAfter), quantity.Plural(len(r.Committed), "part", "parts"), r.Trigger)
 	}
+}
+
+// budget tells how full the window is: that it fills up once, and once that it is too full and
+// stays so. A warning without a verdict is about what is known of the model, and never repeated.
+func (t *Telling) budget(e winnow.Event) {
+	text := e.Text
+	if e.Verdict != nil {
+		if t.warned == e.Type {
+			return
+		}
+		t.warned, text = e.Type, "the window fills up: "+text
+		if e.Type == winnow.BudgetOverflow {
+			text = "the window overflows: " + e.Text + "; `winnow compact " + e.SessionID + "` folds it"
+		}
+	}
+	t.Note("! %s", text)
 }
 
 // Happened is one line of run --json about the loop.

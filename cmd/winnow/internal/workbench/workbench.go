@@ -203,7 +203,7 @@ func (b *Bench) here(ctx context.Context, f Flags) error {
 			return err
 		}
 	}
-	b.Models = model.Default()
+	b.Models = b.settings.Catalogue(model.Default())
 	b.Model = cmp.Or(a.Model, b.settings.Model)
 	return nil
 }
