@@ -17,7 +17,7 @@ func put(doc *hujson.Value, key string, value jsontext.Value) error {
 	if err != nil {
 		return err
 	}
-	names := strings.Split(key, ".")
+	names := names(key)
 	at := doc
 	for i, name := range names {
 		object, ok := at.Value.(*hujson.Object)

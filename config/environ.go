@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -84,10 +85,9 @@ func truth(value string) bool { return value == "1" || strings.EqualFold(value, 
 
 // nested is the JSON object that holds one value under a dotted key.
 func nested(key string, value jsontext.Value) []byte {
-	names := strings.Split(key, ".")
 	text := string(value)
-	for i := len(names) - 1; i >= 0; i-- {
-		text = fmt.Sprintf("{%q:%s}", names[i], text)
+	for _, name := range slices.Backward(names(key)) {
+		text = fmt.Sprintf("{%q:%s}", name, text)
 	}
 	return []byte(text)
 }

@@ -51,6 +51,10 @@ func hostile(key string) []string {
 		return []string{"true"}
 	case "compaction.protectedTools", "compaction.protectedPaths", "compaction.context":
 		return []string{`[]`, `["x"]`}
+	case "hooks.session.compacting", "hooks.session.compacted", "hooks.elision.committed":
+		return []string{`["x"]`, `["./x.sh", "-v"]`}
+	case "hooks.timeout":
+		return []string{"1", "100000"}
 	case "compaction.model", "model", "titles":
 		return []string{`"evil/model"`}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -23,6 +24,8 @@ type Settings struct {
 	// Titles is "provider/model" of a small model that puts finished turns into a few words for
 	// lists; if it is empty, the first sentences of the turns are taken.
 	Titles string `json:"titles"`
+	// Hooks are commands that are run when something happens to a session.
+	Hooks Hooks `json:"hooks"`
 	// Snapshots keeps the state of the working folder before and after each step of an agent, for
 	// diffs and for going back.
 	Snapshots bool `json:"snapshots"`
@@ -32,6 +35,15 @@ type Settings struct {
 	// Providers say how models are reached, by the provider's name in "provider/model": providers
 	// beside the known ones, or what is different about a known one.
 	Providers map[string]Provider `json:"providers"`
+}
+
+// Hooks are commands that take part in what happens to a session: a program and its arguments, run
+// without a shell. Package hook says what they read and print. An empty list is no hook.
+type Hooks struct {
+	Compacting []string `json:"session.compacting"` // before a summary is asked for
+	Compacted  []string `json:"session.compacted"`  // a summary took effect
+	Elided     []string `json:"elision.committed"`  // something was pruned
+	Timeout    int      `json:"timeout"`            // seconds that one may take
 }
 
 // Provider says how one provider is reached. What is left out is what is known of a provider of
@@ -63,6 +75,7 @@ type Permission struct {
 func Default() Settings {
 	return Settings{
 		Settings: settings.Default(), Snapshots: true, Permissions: []Permission{}, Providers: map[string]Provider{},
+		Hooks: Hooks{Compacting: []string{}, Compacted: []string{}, Elided: []string{}, Timeout: 10},
 	}
 }
 
@@ -80,6 +93,19 @@ func (s Settings) Validate() error {
 	}
 	if s.Titles != "" && !strings.Contains(strings.Trim(s.Titles, "/"), "/") {
 		bad("titles", "%q is not a model; write provider/model, as `winnow models` lists them", s.Titles)
+	}
+	for key, command := range s.Hooks.commands() {
+		switch {
+		case len(*command) == 0:
+		case strings.TrimSpace((*command)[0]) == "":
+			bad(key, "the program is missing; the first text of the list names it")
+		case filepath.Base((*command)[0]) != (*command)[0] && !filepath.IsAbs((*command)[0]):
+			bad(key, "%q depends on the current folder; give the whole path, or a name to look for in PATH",
+				(*command)[0])
+		}
+	}
+	if s.Hooks.Timeout < 1 {
+		bad("hooks.timeout", "%d: give 1 or more seconds", s.Hooks.Timeout)
 	}
 	for i, p := range s.Permissions {
 		key := fmt.Sprintf("permissions.%d", i)
