@@ -96,7 +96,10 @@ type Compacting struct {
 type CompactingResult struct {
 	// Context lines are added to the instruction.
 	Context []string
-	// Prompt replaces the instruction.
+	// System replaces the system prompt, which tells the summariser its task. Where the request
+	// extends the conversation itself it stands at the beginning of the last message.
+	System string
+	// Prompt replaces the instruction, the last message.
 	Prompt string
 	// Answer is used instead of asking the summariser. It is validated like any other.
 	Answer *pivot.Answer

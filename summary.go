@@ -333,6 +333,9 @@ func (e *Engine) consult(ctx context.Context, f *folding) (answered bool, err er
 	if err != nil {
 		return false, fail(Cancelled, "compact", f.id, "", "a hook cancelled it: %w", err)
 	}
+	if r.System != "" {
+		f.request.System = r.System
+	}
 	if r.Prompt != "" {
 		f.request.Instruction, f.request.Update, f.request.OwnLength = r.Prompt, r.Prompt, true
 	}
