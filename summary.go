@@ -329,7 +329,7 @@ func (e *Engine) consult(ctx context.Context, f *folding) (answered bool, err er
 		return false, nil
 	}
 	r, err := hook(ctx, Compacting{SessionID: f.id, Auto: f.options.Auto, Rejected: f.options.Rejected,
-		Request: f.request})
+		Policy: e.policy.Name, Model: f.model.String(), Tokens: f.replaces, Request: f.request})
 	if err != nil {
 		return false, fail(Cancelled, "compact", f.id, "", "a hook cancelled it: %w", err)
 	}

@@ -65,6 +65,10 @@ sentences are used. snapshots (true, false) keeps the state of the folder's file
 glob for a path, or the words that a command begins with, verdict allow, ask or deny; --allow comes
 after them. env is about a variable that holds a key: commands get it only if it is allowed.
 
+hooks are commands that take part: session.compacting (before a summary is asked for; it may add to
+the request, write the summary or cancel), session.compacted and elision.committed (told what
+happened), each a list of a program and its arguments, and timeout in seconds. See docs/hooks.md.
+
 A project's file may be anybody's: it may say how sessions are pruned and folded, protect more and
 deny more, but it may not make a request leave this computer or cost money. Everything else in it is
 ignored, which is reported once and shown here; --config winnow.jsonc accepts all of it.`,
@@ -75,6 +79,7 @@ ignored, which is reported once and shown here; --config winnow.jsonc accepts al
   winnow config set compaction.model anthropic/claude-haiku-4-5
   winnow config set model anthropic/claude-sonnet-4-5
   winnow config set titles anthropic/claude-haiku-4-5
+  winnow config set hooks.session.compacting '["python3", "/home/me/hooks/journal.py"]'
   winnow config set permissions '[{"action": "run", "target": "go test", "verdict": "allow"}]'
   winnow config set providers.house.baseURL http://127.0.0.1:9000/v1`,
 		Args: cli.Exactly(0, "no argument"),

@@ -23,6 +23,7 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/config"
+	"github.com/winnowhq/winnow/hook"
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/llm/providers"
 	"github.com/winnowhq/winnow/model"
@@ -93,8 +94,9 @@ type Bench struct {
 
 	headlines func(ctx context.Context, t agent.Told) (agent.Headline, error) // nil: titles are made offline
 
-	mu   sync.Mutex
-	loop *agent.Loop // the one that was opened last: requests for summaries begin as its do
+	mu      sync.Mutex
+	loop    *agent.Loop       // the one that was opened last: requests for summaries begin as its do
+	onEvent func(agent.Event) // of that one
 }
 
 // Flags are the flags of the commands that work with an agent.
@@ -140,14 +142,15 @@ func Open(ctx context.Context, a *cli.App, f Flags) (_ *Bench, err error) {
 	if err != nil {
 		return nil, err
 	}
+	hooks := a.Hooks(b.settings, false, b.notice)
 	b.Engine, err = winnow.Open(winnow.Config{
 		Settings: &b.settings.Settings, Store: b.store, Models: b.Models, Model: b.Model, Counter: counter, Now: a.Env.Now,
-		SummarizerFor: b.summarizer(), Prefix: b.prefix,
+		SummarizerFor: b.summarizer(), Prefix: b.prefix, Hooks: hooks.Hooks(),
 	})
 	if err != nil {
 		return nil, err
 	}
-	b.close = append(b.close, b.Engine.Close)
+	b.close = append(b.close, b.Engine.Close, b.tellHooks(ctx, hooks))
 	b.lists = &tools.Lists{Log: b.log}
 	b.watchFiles(ctx)
 	b.titler()
@@ -266,6 +269,9 @@ func reader(s session.Session) string {
 
 // Close closes everything.
 func (b *Bench) Close() error {
+	b.mu.Lock()
+	b.onEvent = nil // nobody looks at events any more
+	b.mu.Unlock()
 	var all []error
 	for i := len(b.close) - 1; i >= 0; i-- {
 		all = append(all, b.close[i]())
@@ -316,9 +322,33 @@ func (b *Bench) Open(name string, c agent.Config) (*agent.Loop, model.Model, err
 		return nil, m, err
 	}
 	b.mu.Lock()
-	b.loop = loop
+	b.loop, b.onEvent = loop, c.OnEvent
 	b.mu.Unlock()
 	return loop, m, nil
+}
+
+// tellHooks runs the hooks for what happens; the function returned waits until all is told.
+func (b *Bench) tellHooks(ctx context.Context, hooks *hook.Runner) func() error {
+	watch := hooks.Watch(b.Engine)
+	var told sync.WaitGroup
+	told.Go(func() { watch.Run(ctx) })
+	return func() error {
+		watch.Close()
+		told.Wait()
+		return nil
+	}
+}
+
+// notice says where the events of the work are shown that something does not work.
+func (b *Bench) notice(id, what string) {
+	b.mu.Lock()
+	tell := b.onEvent
+	b.mu.Unlock()
+	if tell == nil {
+		b.app.Warn("%s", what)
+		return
+	}
+	tell(agent.Event{Type: agent.Noticed, SessionID: id, Text: what})
 }
 
 // client makes the client of a model, which does not repeat requests that fail.
