@@ -22,7 +22,9 @@ type Settings struct {
 	// Model is "provider/model" of the model that an agent asks if nobody names one.
 	Model string `json:"model"`
 	// Titles is "provider/model" of a small model that puts finished turns into a few words for
-	// lists; if it is empty, the first sentences of the turns are taken.
+	// lists. "auto" is a small one of the provider that is asked anyway, if the catalogue knows one
+	// and the provider is a known one at its own address; "off", or nothing, is the first sentences
+	// of the turns.
 	Titles string `json:"titles"`
 	// Hooks are commands that are run when something happens to a session.
 	Hooks Hooks `json:"hooks"`
@@ -74,7 +76,7 @@ type Permission struct {
 // Default returns the settings that hold if nothing else is said.
 func Default() Settings {
 	return Settings{
-		Settings: settings.Default(), Snapshots: true, Permissions: []Permission{}, Providers: map[string]Provider{},
+		Settings: settings.Default(), Titles: "auto", Snapshots: true, Permissions: []Permission{}, Providers: map[string]Provider{},
 		Hooks: Hooks{Compacting: []string{}, Compacted: []string{}, Elided: []string{}, Timeout: 10},
 	}
 }
@@ -91,8 +93,9 @@ func (s Settings) Validate() error {
 	if s.Model != "" && !strings.Contains(strings.Trim(s.Model, "/"), "/") {
 		bad("model", "%q is not a model; write provider/model, as `winnow models` lists them", s.Model)
 	}
-	if s.Titles != "" && !strings.Contains(strings.Trim(s.Titles, "/"), "/") {
-		bad("titles", "%q is not a model; write provider/model, as `winnow models` lists them", s.Titles)
+	if !slices.Contains([]string{"", "auto", "off"}, s.Titles) && !strings.Contains(strings.Trim(s.Titles, "/"), "/") {
+		bad("titles", "%q is not a model; write provider/model, as `winnow models` lists them, or auto or off",
+			s.Titles)
 	}
 	for key, command := range s.Hooks.commands() {
 		switch {

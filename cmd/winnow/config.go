@@ -58,8 +58,8 @@ that winnow does not know is defined under providers.NAME, in the user's file on
 headers, body, idle and longest (seconds), maxTokens.
 
 For "winnow run" and "winnow chat": model (provider/model) is the one they ask, titles
-(provider/model) a small one that gives finished turns titles for lists; if it is empty, their first
-sentences are used. snapshots (true, false) keeps the state of the folder's files, for diffs and
+(provider/model) a small one that gives finished turns titles for lists; auto is a small one of the
+same provider, if it is a known one at its own address, off their first sentences. snapshots (true, false) keeps the state of the folder's files, for diffs and
 "winnow revert". permissions is a list of rules about what their tools may do, {"tool", "action",
 "target", "verdict"}; the last that matches counts. action is read, write, run, fetch or env, target a
 glob for a path, or the words that a command begins with, verdict allow, ask or deny; --allow comes

@@ -92,7 +92,7 @@ type Bench struct {
 	Notices  []string             // what does not work as it was set, for people
 	close    []func() error       // from the last to the first
 
-	headlines func(ctx context.Context, t agent.Told) (agent.Headline, error) // nil: titles are made offline
+	headlines func(ctx context.Context, t agent.Told) (agent.Headline, error) // of the model that the settings name
 
 	mu      sync.Mutex
 	loop    *agent.Loop       // the one that was opened last: requests for summaries begin as its do
@@ -311,6 +311,9 @@ func (b *Bench) Open(name string, c agent.Config) (*agent.Loop, model.Model, err
 	}
 	c.Engine, c.Client, c.Model, c.Protocol = b.Engine, client, m, agent.Protocol(b.set.Protocol(m.Provider))
 	c.SystemFor, c.Directory, c.Headlines = b.system, b.Folder, b.headlines
+	if c.Headlines == nil {
+		c.Headlines = b.titlesBeside(m)
+	}
 	if b.Files != nil {
 		c.Snapshots = b.Files
 	}
@@ -417,7 +420,8 @@ func (b *Bench) watchFiles(ctx context.Context) {
 
 // titler makes what gives finished turns titles, if the settings name a model for it.
 func (b *Bench) titler() {
-	if b.settings.Titles == "" {
+	switch b.settings.Titles {
+	case "", "off", "auto":
 		return
 	}
 	client, m, err := b.client(b.settings.Titles)
@@ -426,6 +430,20 @@ func (b *Bench) titler() {
 		return
 	}
 	b.headlines = agent.HeadlinesBy(client, m)
+}
+
+// titlesBeside makes the same of a small model beside the one that works, nil if none is known. Only
+// a provider that gets the session anyway is asked, and never one that stands in another's place.
+func (b *Bench) titlesBeside(m model.Model) func(context.Context, agent.Told) (agent.Headline, error) {
+	small, ok := b.Models.Small(m)
+	if b.settings.Titles != "auto" || !ok || !b.set.Own(m.Provider) {
+		return nil
+	}
+	client, small, err := b.client(small.String())
+	if err != nil {
+		return nil
+	}
+	return agent.HeadlinesBy(client, small)
 }
 
 // summarizer makes the summariser. A session that asks a model anyway also has its summaries from a
