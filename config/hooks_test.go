@@ -80,7 +80,7 @@ func TestHooks_mistakesAreNamed(t *testing.T) {
 		"unknown hook":           {file: `{"hooks": {"session.compactin": ["x"]}}`, want: `did you mean "hooks.session.compacting"?`},
 		"one text":               {file: `{"hooks": {"session.compacting": "notes.sh -x"}}`, want: "hooks.session.compacting: it must be a list of texts, not a text"},
 		"no program":             {file: `{"hooks": {"session.compacting": [" "]}}`, want: "the program is missing"},
-		"no time":                {file: `{"hooks": {"timeout": 0}}`, want: "hooks.timeout: 0: give 1 or more seconds"},
+		"no time":                {file: `{"hooks": {"timeout": 0}}`, want: "hooks.timeout: 0: give 1 to 3600 seconds"},
 		"relative, from nowhere": {environ: `WINNOW_HOOKS_SESSION_COMPACTED=["./x"]`, want: "depends on the current folder"},
 		"relative upwards":       {environ: `WINNOW_HOOKS_SESSION_COMPACTED=["../x"]`, want: "depends on the current folder"},
 	} {

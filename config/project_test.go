@@ -54,7 +54,7 @@ func hostile(key string) []string {
 	case "hooks.session.compacting", "hooks.session.compacted", "hooks.elision.committed":
 		return []string{`["x"]`, `["./x.sh", "-v"]`}
 	case "hooks.timeout":
-		return []string{"1", "100000"}
+		return []string{"1", "3600"}
 	case "compaction.model", "model", "titles":
 		return []string{`"evil/model"`}
 	}

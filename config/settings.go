@@ -107,8 +107,8 @@ func (s Settings) Validate() error {
 				(*command)[0])
 		}
 	}
-	if s.Hooks.Timeout < 1 {
-		bad("hooks.timeout", "%d: give 1 or more seconds", s.Hooks.Timeout)
+	if s.Hooks.Timeout < 1 || s.Hooks.Timeout > 3600 {
+		bad("hooks.timeout", "%d: give 1 to 3600 seconds", s.Hooks.Timeout)
 	}
 	for i, p := range s.Permissions {
 		key := fmt.Sprintf("permissions.%d", i)

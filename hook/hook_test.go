@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 	"syscall"
@@ -341,6 +342,21 @@ func TestInput_hasNoSecrets(t *testing.T) {
 	text, err := os.ReadFile(file)
 	if err != nil || strings.Contains(string(text), key) || json.Unmarshal(text, new(Input)) != nil {
 		t.Errorf("%v: it is told %s", err, text)
+	}
+}
+
+// docs/hooks.md says what every member means.
+func TestDocuments_areInTheBook(t *testing.T) {
+	book, err := os.ReadFile(filepath.Join("..", "docs", "hooks.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []reflect.Type{reflect.TypeFor[Input](), reflect.TypeFor[Folding](), reflect.TypeFor[Elision](), reflect.TypeFor[Output]()} {
+		for i := range kind.NumField() {
+			if name, _, _ := strings.Cut(kind.Field(i).Tag.Get("json"), ","); name != "" && !strings.Contains(string(book), "`"+name+"`") {
+				t.Errorf("docs/hooks.md does not name %s of %s", name, kind.Name())
+			}
+		}
 	}
 }
 

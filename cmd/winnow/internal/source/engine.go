@@ -34,6 +34,7 @@ func (s *Session) work(ctx context.Context, a *cli.App, kept store.Store, settin
 	s.told = func(happened bool) {
 		watch.Close()
 		if happened {
+			a.Show() // what the command says does not wait for them
 			watch.Run(ctx)
 		}
 	}
