@@ -297,3 +297,29 @@ func TestHooks_mayEndAnAgentsWork(t *testing.T) {
 	d.hook("session.compacting", `true`)
 	d.run("run", "--continue").wants(t, cli.ExitDone, "~ compacted")
 }
+
+// In the chat a hook that fails is a line of the transcript; one that cancels is why nothing was folded.
+func TestHooks_inTheChat(t *testing.T) {
+	needs(t, "sh")
+	for _, c := range []struct{ does, shown string }{
+		{`echo "no such branch" >&2; exit 3`, "no such branch"},
+		{`echo '{"cancel": true, "reason": "the tests are red"}'`, "the tests are red"},
+	} {
+		t.Run(c.shown, func(t *testing.T) {
+			d, _ := agentDesk(t, llmtest.Sequence(calling("bash", `{"command":"cat lamp.txt"}`), llmtest.Reply{Text: "It is read."}))
+			d.hook("session.compacting", c.does)
+			x := openTerminal(t, 140, 40, d.env, "chat")
+			lines := strings.Repeat("a line of the lamp\n", 400)
+			if err := os.WriteFile(filepath.Join(x.folder, "lamp.txt"), []byte(lines), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			x.shows("house/any")
+			x.say("read the lamp")
+			x.shows("It is read.")
+			x.say("/compact")
+			x.shows("── What /compact would do ──", "a hook has a say when it is compacted")
+			x.press("Enter")
+			x.shows(c.shown)
+		})
+	}
+}
