@@ -33,7 +33,7 @@ type Event struct {
 	Step      int             // 1 for the first of this Run
 	Text      string          // of Delta, CallProgress, TitleFailed and Noticed; of Waiting why: "rate limited"
 	Wait      time.Duration   // of Waiting
-	Message   string          // id of the answer; of all but StepStarted, Delta, Restarted, Waiting, TitleFailed and Noticed
+	Message   string          // id of the answer; of Answered and the calls
 	Part      session.Part    // of the calls: the call as it stands
 	Outcome   *winnow.Outcome // of Observed
 }

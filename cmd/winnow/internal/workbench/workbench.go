@@ -144,8 +144,9 @@ func Open(ctx context.Context, a *cli.App, f Flags) (_ *Bench, err error) {
 	}
 	hooks := a.Hooks(b.settings, false, b.notice)
 	b.Engine, err = winnow.Open(winnow.Config{
+		Hooks:    hooks.Hooks(),
 		Settings: &b.settings.Settings, Store: b.store, Models: b.Models, Model: b.Model, Counter: counter, Now: a.Env.Now,
-		SummarizerFor: b.summarizer(), Prefix: b.prefix, Hooks: hooks.Hooks(),
+		SummarizerFor: b.summarizer(), Prefix: b.prefix,
 	})
 	if err != nil {
 		return nil, err
