@@ -90,3 +90,10 @@ func TestHooks_mistakesAreNamed(t *testing.T) {
 		}
 	}
 }
+
+// What winnow itself sets for the commands that it runs is no setting, and no mistake.
+func TestLoad_withinACommandOfAnAgentOrAHook(t *testing.T) {
+	if _, err := Load(Sources{Environ: []string{"WINNOW_HOOK=session.compacted", "WINNOW_COMMAND=a b"}}); err != nil {
+		t.Error(err)
+	}
+}

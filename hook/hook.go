@@ -121,7 +121,7 @@ func (r *Runner) tell(ctx context.Context, command []string, in Input) (printed 
 	text, err := json.Marshal(in)
 	if err == nil {
 		masked, _ := secret.Mask(string(text)) // what was said in the session is nobody else's
-		printed, err = r.run(ctx, command, masked+"\n")
+		printed, err = r.run(ctx, in.Hook, command, masked+"\n")
 	}
 	if err != nil && ctx.Err() == nil {
 		r.failed(in.Hook, in.SessionID, err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,15 +24,20 @@ const (
 	drainTime = 200 * time.Millisecond
 )
 
-// run runs a command with a text on its standard input and returns what it printed. The error says
-// in one line what went wrong.
-func (r *Runner) run(ctx context.Context, command []string, input string) ([]byte, error) {
+// Variable is the environment variable in which a command has the name of its hook. A program that
+// finds it set runs in a hook, and had better run none itself.
+const Variable = "WINNOW_HOOK"
+
+// run runs the command of a hook with a text on its standard input and returns what it printed. The
+// error says in one line what went wrong.
+func (r *Runner) run(ctx context.Context, name string, command []string, input string) ([]byte, error) {
 	within, cancel := context.WithTimeout(ctx, r.config.Timeout)
 	defer cancel()
 	cmd := exec.CommandContext(within, command[0], command[1:]...)
 	stdout, stderr := &bounded{most: mostPrinted}, &bounded{most: mostComplained}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), stdout, stderr
 	cmd.Dir, cmd.Env = r.config.Dir, r.config.Environ
+	cmd.Env = append(slices.Clip(cmd.Environ()), Variable+"="+name)
 	process.Group(cmd)
 	cmd.Cancel = func() error { process.End(cmd, true); return nil }
 	cmd.WaitDelay = drainTime

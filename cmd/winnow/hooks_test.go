@@ -241,6 +241,20 @@ func TestHooks_inADryRun(t *testing.T) {
 	}
 }
 
+// A winnow that a hook runs runs none itself.
+func TestHooks_areNotRunByAHook(t *testing.T) {
+	needs(t, "sh")
+	d := newDesk(t)
+	file := d.take("claude.jsonl")
+	d.hook("elision.committed", `printf %s "$WINNOW_HOOK" >> run`)
+	d.run("prune", file).wants(t, cli.ExitDone)
+	d.env = append(d.env, "WINNOW_HOOK=elision.committed")
+	d.run("prune", file, "--force").wants(t, cli.ExitDone)
+	if got := string(d.read("run")); got != "elision.committed" {
+		t.Errorf("hooks that were run: %q", got)
+	}
+}
+
 // reading is a desk at which a model reads eight files, more than fits.
 func reading(t *testing.T) *desk {
 	t.Helper()

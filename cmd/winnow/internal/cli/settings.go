@@ -87,10 +87,13 @@ func (a *App) toldBefore(ignored []config.Ignored) bool {
 	return false
 }
 
-// Hooks are the commands of the settings, run in the folder in which this command works. failed is
-// told what goes wrong with one.
+// Hooks are the commands of the settings, run in the folder in which this command works; none if it
+// is run by one. failed is told what goes wrong with one.
 func (a *App) Hooks(settings config.Settings, dry bool, failed func(sessionID, what string)) *hook.Runner {
 	h := settings.Hooks
+	if a.Env.Getenv(hook.Variable) != "" {
+		h = config.Hooks{}
+	}
 	return hook.New(hook.Config{Compacting: h.Compacting, Compacted: h.Compacted, Elided: h.Elided,
 		Timeout: time.Duration(h.Timeout) * time.Second, Dir: a.Env.Dir, Environ: a.Env.Environ,
 		Context: settings.Compaction.Context, DryRun: dry, Failed: failed})
