@@ -143,7 +143,7 @@ type Watch struct {
 	events *winnow.Subscription // nil: there is no such hook
 }
 
-// Watch begins to listen. Run the hooks with Run.
+// Watch begins to listen. Run and Start run the hooks.
 func (r *Runner) Watch(e *winnow.Engine) *Watch {
 	w := &Watch{runner: r, engine: e}
 	if len(r.config.Compacted)+len(r.config.Elided) > 0 {
@@ -173,6 +173,17 @@ func (w *Watch) Run(ctx context.Context) {
 	}
 	if n := w.events.Dropped(); n > 0 {
 		w.runner.failed(compacted, "", fmt.Errorf("%d events came too fast to be told", n))
+	}
+}
+
+// Start runs the hooks beside the work. The function returned ends that, once all that happened is
+// told.
+func (w *Watch) Start(ctx context.Context) (stop func()) {
+	var told sync.WaitGroup
+	told.Go(func() { w.Run(ctx) })
+	return func() {
+		w.Close()
+		told.Wait()
 	}
 }
 

@@ -6,8 +6,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -238,6 +241,45 @@ func TestHooks_inADryRun(t *testing.T) {
 	d.run("prune", id).wants(t, cli.ExitDone)
 	if !slices.Contains(d.names(), "happened") {
 		t.Error("what happened was not told")
+	}
+}
+
+// A command that is interrupted takes its hook with it, and writes nothing.
+func TestHooks_endWithTheCommand(t *testing.T) {
+	needs(t, "sh")
+	d := newDesk(t)
+	file := d.take("claude.jsonl")
+	d.hook("session.compacting", "sleep 300 & echo $! > pid.part; mv pid.part pid; wait")
+	d.env = append(d.env, "WINNOW_HOOKS_TIMEOUT=300")
+	cmd := d.command("compact", file)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var pid int
+	for pid == 0 {
+		if text, err := os.ReadFile(filepath.Join(d.dir, "pid")); err == nil {
+			pid, _ = strconv.Atoi(strings.TrimSpace(string(text)))
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	wantExit(t, cmd, cli.ExitInterrupted)
+	child, err := os.FindProcess(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(endurance); child.Signal(syscall.Signal(0)) == nil; time.Sleep(5 * time.Millisecond) {
+		if stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); strings.Contains(string(stat), ") Z ") {
+			break // nobody asked how it ended
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("what the hook started is still there")
+		}
+	}
+	if slices.Contains(d.names(), "claude.compacted.jsonl") {
+		t.Error("a file was written")
 	}
 }
 

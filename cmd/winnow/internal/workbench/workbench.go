@@ -23,7 +23,6 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/config"
-	"github.com/winnowhq/winnow/hook"
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/llm/providers"
 	"github.com/winnowhq/winnow/model"
@@ -151,7 +150,8 @@ func Open(ctx context.Context, a *cli.App, f Flags) (_ *Bench, err error) {
 	if err != nil {
 		return nil, err
 	}
-	b.close = append(b.close, b.Engine.Close, b.tellHooks(ctx, hooks))
+	stop := hooks.Watch(b.Engine).Start(ctx)
+	b.close = append(b.close, b.Engine.Close, func() error { stop(); return nil })
 	b.lists = &tools.Lists{Log: b.log}
 	b.watchFiles(ctx)
 	b.titler()
@@ -329,18 +329,6 @@ func (b *Bench) Open(name string, c agent.Config) (*agent.Loop, model.Model, err
 	b.loop, b.onEvent = loop, c.OnEvent
 	b.mu.Unlock()
 	return loop, m, nil
-}
-
-// tellHooks runs the hooks for what happens; the function returned waits until all is told.
-func (b *Bench) tellHooks(ctx context.Context, hooks *hook.Runner) func() error {
-	watch := hooks.Watch(b.Engine)
-	var told sync.WaitGroup
-	told.Go(func() { watch.Run(ctx) })
-	return func() error {
-		watch.Close()
-		told.Wait()
-		return nil
-	}
 }
 
 // notice says where the events of the work are shown that something does not work.
