@@ -93,6 +93,9 @@ type Compacting struct {
 	SessionID string
 	Auto      bool
 	Rejected  bool
+	Policy    string
+	Model     string // "provider/id" of the model that reads the session
+	Tokens    int    // of what is folded, as the view shows it
 	// Request is what the summariser will be sent, before it is made to fit.
 	Request pivot.Request
 }

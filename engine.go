@@ -233,7 +233,7 @@ func (e *Engine) foresee(ctx context.Context, f *folding) (Preview, error) {
 		r.TailStart, f.cut.Split
 	p.Notes = append(p.Notes, f.notes...)
 	if e.config.Hooks.Compacting != nil {
-		p.Notes = append(p.Notes, "the program's hook has a say when it is compacted")
+		p.Notes = append(p.Notes, "a hook has a say when it is compacted")
 	}
 	return p, nil
 }

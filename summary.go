@@ -329,8 +329,11 @@ func (e *Engine) consult(ctx context.Context, f *folding) (answered bool, err er
 		return false, nil
 	}
 	r, err := hook(ctx, Compacting{SessionID: f.id, Auto: f.options.Auto, Rejected: f.options.Rejected,
-		Request: f.request})
-	if err != nil {
+		Policy: e.policy.Name, Model: f.model.String(), Tokens: f.replaces, Request: f.request})
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return false, e.failed("compact", f.id, ctx.Err())
+	case err != nil:
 		return false, fail(Cancelled, "compact", f.id, "", "a hook cancelled it: %w", err)
 	}
 	if r.System != "" {

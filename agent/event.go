@@ -22,6 +22,7 @@ const (
 	Observed     EventType = "observed"      // the step's usage was reported, and what had to be done about it was done
 	TurnEnded    EventType = "turn.ended"    // the model calls no more tools
 	Waiting      EventType = "waiting"       // a request failed for now, and is made again after a wait
+	TitleFailed  EventType = "title.failed"  // no model gave the turn a title, and its first sentence stands in for it
 	Noticed      EventType = "notice"        // something did not work, and the work goes on without it
 )
 
@@ -30,9 +31,9 @@ type Event struct {
 	Type      EventType
 	SessionID string
 	Step      int             // 1 for the first of this Run
-	Text      string          // of Delta, CallProgress and Noticed; of Waiting why: "rate limited"
+	Text      string          // of Delta, CallProgress, TitleFailed and Noticed; of Waiting why: "rate limited"
 	Wait      time.Duration   // of Waiting
-	Message   string          // id of the answer; of all but StepStarted, Delta, Restarted, Waiting and Noticed
+	Message   string          // id of the answer; of Answered and the calls
 	Part      session.Part    // of the calls: the call as it stands
 	Outcome   *winnow.Outcome // of Observed
 }

@@ -84,6 +84,7 @@ func (r *run) headline(ctx context.Context, t Told) Headline {
 		r.tell(Event{Type: Noticed, Text: fmt.Sprintf("What a title took could not be written down: %v", charged)})
 	}
 	if err != nil {
+		r.tell(Event{Type: TitleFailed, Text: err.Error()})
 		return own
 	}
 	if title := recall.Headline(h.Title, titleTokens); title != "" {
@@ -150,7 +151,11 @@ func HeadlinesBy(client llm.Client, m model.Model) func(ctx context.Context, t T
 		if err != nil {
 			return h, err
 		}
-		h.Title, h.Body, _ = strings.Cut(strings.TrimSpace(answer.Text()), "\n")
+		text := strings.TrimSpace(answer.Text())
+		if text == "" {
+			return h, fmt.Errorf("%s answered without a title", m)
+		}
+		h.Title, h.Body, _ = strings.Cut(text, "\n")
 		return h, nil
 	}
 }

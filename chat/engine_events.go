@@ -129,14 +129,14 @@ func (m *chat) engineTold(e winnow.Event) (read bool, cmd tea.Cmd) {
 	case winnow.CompactionFailed:
 		if e.Background {
 			m.preparing = false
-			if e.Code != winnow.Cancelled {
+			if !stopped(e) {
 				m.after = append(m.after, draw.Say("the summary that was prepared beside the work is not used: "+
 					""+reasonOf(e)))
 			}
 			return true, nil
 		}
 		m.doing = ""
-		if e.Code != winnow.Cancelled && e.Code != winnow.NothingToFold {
+		if !stopped(e) && e.Code != winnow.NothingToFold {
 			m.after = append(m.after, draw.Wrong(failedCompaction(e)))
 			return true, nil
 		}
@@ -152,6 +152,12 @@ func (m *chat) engineTold(e winnow.Event) (read bool, cmd tea.Cmd) {
 		}
 	}
 	return false, nil
+}
+
+// stopped reports whether a compaction ended because the user stopped it, who knows it, then. A hook
+// that cancels has a reason of its own.
+func stopped(e winnow.Event) bool {
+	return e.Code == winnow.Cancelled && !strings.Contains(e.Text, "a hook cancelled it")
 }
 
 // reasonOf is what a failure is about, without what stands on the screen anyway.

@@ -225,7 +225,7 @@ func (l *Loaded) file(name string, data []byte) error {
 		}
 	}
 	l.keep(name, data)
-	return nil
+	return l.located(name)
 }
 
 // keep remembers the text of a file, to say where something is in it.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -66,6 +67,7 @@ func (l *Loaded) environment(environ []string) error {
 				return &Error{File: name, Key: key, Err: fmt.Errorf("it must be %s, not %q", wanted(key), value)}
 			}
 			l.Origins[key] = name
+		case name == "WINNOW_HOOK", name == "WINNOW_COMMAND": // set by hooks and by an agent's bash
 		case strings.HasPrefix(name, "WINNOW_"):
 			e := &Error{File: name, Err: errors.New("there is no such variable")}
 			least := len(name) / 3
@@ -84,10 +86,9 @@ func truth(value string) bool { return value == "1" || strings.EqualFold(value, 
 
 // nested is the JSON object that holds one value under a dotted key.
 func nested(key string, value jsontext.Value) []byte {
-	names := strings.Split(key, ".")
 	text := string(value)
-	for i := len(names) - 1; i >= 0; i-- {
-		text = fmt.Sprintf("{%q:%s}", names[i], text)
+	for _, name := range slices.Backward(names(key)) {
+		text = fmt.Sprintf("{%q:%s}", name, text)
 	}
 	return []byte(text)
 }

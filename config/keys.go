@@ -25,17 +25,13 @@ func Keys() []string {
 func walk(t reflect.Type, prefix string, visit func(key string, t reflect.Type)) {
 	for i := range t.NumField() {
 		f := t.Field(i)
-		if f.Anonymous {
+		if f.Anonymous { // its members are members of what it is embedded in
 			walk(f.Type, prefix, visit)
 			continue
 		}
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.Type.Kind() == reflect.Struct {
-			group := prefix + name + "."
-			if f.Anonymous { // its members are members of what it is embedded in
-				group = prefix
-			}
-			walk(f.Type, group, visit)
+			walk(f.Type, prefix+name+".", visit)
 			continue
 		}
 		visit(prefix+name, f.Type)

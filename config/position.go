@@ -132,7 +132,7 @@ func kind(k jsontext.Kind) string {
 
 // find returns the value of a dotted key in a JSON text.
 func find(text []byte, key string) (jsontext.Value, bool) {
-	for _, name := range strings.Split(key, ".") {
+	for _, name := range names(key) {
 		var object map[string]jsontext.Value
 		if json.Unmarshal(text, &object) != nil {
 			return nil, false

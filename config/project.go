@@ -108,7 +108,10 @@ func denials(own, theirs jsontext.Value, _ bool) (jsontext.Value, string) {
 	return own, ""
 }
 
-const usersAlone = "only your own file may set it"
+const (
+	usersAlone = "only your own file may set it"
+	runs       = "it is a command that would run on your computer"
+)
 
 // reasons say why only the user may set some keys.
 var reasons = map[string]string{
@@ -122,6 +125,10 @@ var reasons = map[string]string{
 	"compaction.context":     "it tells the model that writes summaries what to keep and what to leave out",
 	"compaction.temperature": "it tells the model that writes summaries how to word them",
 	"snapshots":              "it decides whether what an agent did can be undone",
+
+	hooks + "session.compacting": runs,
+	hooks + "session.compacted":  runs,
+	hooks + "elision.committed":  runs,
 }
 
 // paid reports whether a model writes summaries by these settings.

@@ -39,6 +39,10 @@ func hostile(key string) []string {
 		return []string{`"eager"`}
 	case "counter":
 		return []string{`"chars4"`}
+	case "hooks.session.compacting", "hooks.session.compacted", "hooks.elision.committed":
+		return []string{`["x"]`, `["./x.sh", "-v"]`}
+	case "hooks.timeout":
+		return []string{"1", "3600"}
 	case "compaction.summarizer":
 		return []string{`"llm"`}
 	case "compaction.threshold":

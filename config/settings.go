@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -22,8 +23,12 @@ type Settings struct {
 	// Model is "provider/model" of the model that an agent asks if nobody names one.
 	Model string `json:"model"`
 	// Titles is "provider/model" of a small model that puts finished turns into a few words for
-	// lists; if it is empty, the first sentences of the turns are taken.
+	// lists. "auto" is a small one of the provider that is asked anyway, if the catalogue knows one
+	// and the provider is a known one at its own address; "off", or nothing, is the first sentences
+	// of the turns.
 	Titles string `json:"titles"`
+	// Hooks are commands that are run when something happens to a session.
+	Hooks Hooks `json:"hooks"`
 	// Snapshots keeps the state of the working folder before and after each step of an agent, for
 	// diffs and for going back.
 	Snapshots bool `json:"snapshots"`
@@ -36,6 +41,15 @@ type Settings struct {
 	// Providers say how models are reached, by the provider's name in "provider/model": providers
 	// beside the known ones, or what is different about a known one.
 	Providers map[string]Provider `json:"providers"`
+}
+
+// Hooks are commands that take part in what happens to a session: a program and its arguments, run
+// without a shell. Package hook says what they read and print. An empty list is no hook.
+type Hooks struct {
+	Compacting []string `json:"session.compacting"` // before a summary is asked for
+	Compacted  []string `json:"session.compacted"`  // a summary took effect
+	Elided     []string `json:"elision.committed"`  // something was pruned
+	Timeout    int      `json:"timeout"`            // seconds that one may take
 }
 
 // Provider says how one provider is reached. What is left out is what is known of a provider of
@@ -68,7 +82,8 @@ type Permission struct {
 // Default returns the settings that hold if nothing else is said.
 func Default() Settings {
 	return Settings{
-		Settings: settings.Default(), Snapshots: true, Permissions: []Permission{},
+		Settings: settings.Default(), Titles: "auto", Snapshots: true, Permissions: []Permission{},
+		Hooks:  Hooks{Compacting: []string{}, Compacted: []string{}, Elided: []string{}, Timeout: 10},
 		Models: map[string]model.Patch{}, Providers: map[string]Provider{},
 	}
 }
@@ -120,8 +135,22 @@ func (s Settings) Validate() error {
 	if s.Model != "" && !strings.Contains(strings.Trim(s.Model, "/"), "/") {
 		bad("model", "%q is not a model; write provider/model, as `winnow models` lists them", s.Model)
 	}
-	if s.Titles != "" && !strings.Contains(strings.Trim(s.Titles, "/"), "/") {
-		bad("titles", "%q is not a model; write provider/model, as `winnow models` lists them", s.Titles)
+	if !slices.Contains([]string{"", "auto", "off"}, s.Titles) && !strings.Contains(strings.Trim(s.Titles, "/"), "/") {
+		bad("titles", "%q is not a model; write provider/model, as `winnow models` lists them, or auto or off",
+			s.Titles)
+	}
+	for key, command := range s.Hooks.commands() {
+		switch {
+		case len(*command) == 0:
+		case strings.TrimSpace((*command)[0]) == "":
+			bad(key, "the program is missing; the first text of the list names it")
+		case filepath.Base((*command)[0]) != (*command)[0] && !filepath.IsAbs((*command)[0]):
+			bad(key, "%q depends on the current folder; give the whole path, or a name to look for in PATH",
+				(*command)[0])
+		}
+	}
+	if s.Hooks.Timeout < 1 || s.Hooks.Timeout > 3600 {
+		bad("hooks.timeout", "%d: give 1 to 3600 seconds", s.Hooks.Timeout)
 	}
 	for i, p := range s.Permissions {
 		key := fmt.Sprintf("permissions.%d", i)

@@ -131,7 +131,7 @@ func TestPolicy_writingWhatIsRunAsks(t *testing.T) {
 	}{
 		{nil, "a.go", Allow}, {nil, ".git/config", Ask}, {nil, "sub/.git/hooks/pre-commit", Ask},
 		{nil, ".GIT/config", Ask}, {nil, ".git", Ask}, {nil, ".husky/pre-commit", Ask},
-		{nil, ".vscode/tasks.json", Ask}, {nil, ".envrc", Ask}, {nil, ".npmrc", Ask}, {nil, ".mcp.json", Ask},
+		{nil, ".vscode/tasks.json", Ask}, {nil, ".envrc", Ask}, {nil, ".npmrc", Ask}, {nil, "winnow.jsonc", Ask}, {nil, ".mcp.json", Ask},
 		{nil, ".claude/settings.json", Ask},
 		{nil, ".claude/skills/x/SKILL.md", Allow}, {nil, ".gitignore", Allow}, {nil, ".github/workflows/ci.yml", Allow},
 		{nil, "bare/config", Ask}, {nil, "bare/hooks/post-checkout", Ask}, {nil, "plain/config", Allow},

@@ -63,7 +63,8 @@ func Runs(name string) (part string, runs bool) {
 		case ".gitmodules", ".gitconfig", ".envrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".bazelrc",
 			".mcp.json", ".pre-commit-config.yaml", "lefthook.yml", ".lefthook.yml", ".mise.toml", "mise.toml",
 			".bashrc", ".bash_profile", ".profile", ".zshrc", ".zshenv", ".vimrc", ".exrc", ".gdbinit", ".lldbinit",
-			".inputrc", ".curlrc", ".wgetrc", ".ripgreprc", ".screenrc", ".tmux.conf":
+			".inputrc", ".curlrc", ".wgetrc", ".ripgreprc", ".screenrc", ".tmux.conf",
+			"winnow.jsonc": // its hooks, where --config names it
 			return word, true
 		}
 	}

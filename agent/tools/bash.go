@@ -18,6 +18,7 @@ import (
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/agent/permission"
 	"github.com/winnowhq/winnow/call"
+	"github.com/winnowhq/winnow/process"
 )
 
 // How long a command may run.
@@ -137,7 +138,7 @@ func run(ctx context.Context, command, folder string, env []string, limit time.D
 	mark := rand.Text()
 	cmd.Dir, cmd.Env = folder, environment(env, folder, mark)
 	cmd.Stdout, cmd.Stderr = out, out // one pipe: what is printed stays in its order
-	group(cmd)
+	process.Group(cmd)
 	err = cmd.Start()
 	out.Close()
 	if err != nil {
@@ -167,7 +168,7 @@ func run(ctx context.Context, command, folder string, env []string, limit time.D
 	drain := drainTime
 	if r.late || r.cancelled {
 		drain = graceTime / 2
-		finish(cmd, false)
+		process.End(cmd, false)
 		select {
 		case <-waited:
 		case <-time.After(graceTime):
@@ -175,14 +176,14 @@ func run(ctx context.Context, command, folder string, env []string, limit time.D
 	}
 	// The group goes with its leader. Where the leader has been waited for, its number is taken by
 	// nobody else as long as one process is in the group.
-	finish(cmd, true)
+	process.End(cmd, true)
 	if r.late || r.cancelled {
 		endStrays(mark) // a command that came to its end may leave a server that it started behind
 	}
 	<-waited
 	in.SetReadDeadline(time.Now().Add(drain))
 	<-read
-	r.exit = status(cmd.ProcessState)
+	r.exit = process.Status(cmd.ProcessState)
 	if r.late {
 		r.exit = 124
 	}

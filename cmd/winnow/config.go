@@ -62,12 +62,16 @@ that winnow does not know is defined under providers.NAME, in the user's file on
 headers, body, idle and longest (seconds), maxTokens.
 
 For "winnow run" and "winnow chat": model (provider/model) is the one they ask, titles
-(provider/model) a small one that gives finished turns titles for lists; if it is empty, their first
-sentences are used. snapshots (true, false) keeps the state of the folder's files, for diffs and
+(provider/model) a small one that gives finished turns titles for lists; auto is a small one of the
+same provider, if it is a known one at its own address, off their first sentences. snapshots (true, false) keeps the state of the folder's files, for diffs and
 "winnow revert". permissions is a list of rules about what their tools may do, {"tool", "action",
 "target", "verdict"}; the last that matches counts. action is read, write, run, fetch or env, target a
 glob for a path, or the words that a command begins with, verdict allow, ask or deny; --allow comes
 after them. env is about a variable that holds a key: commands get it only if it is allowed.
+
+hooks are commands that take part: session.compacting (before a summary is asked for; it may add to
+the request, write the summary or cancel), session.compacted and elision.committed (told what
+happened), each a list of a program and its arguments, and timeout in seconds. See docs/hooks.md.
 
 A project's file may be anybody's: it may say how sessions are pruned and folded, protect more and
 deny more, but it may not make a request leave this computer or cost money. Everything else in it is
@@ -80,6 +84,7 @@ ignored, which is reported once and shown here; --config winnow.jsonc accepts al
   winnow config set compaction.model anthropic/claude-haiku-4-5
   winnow config set model anthropic/claude-sonnet-4-5
   winnow config set titles anthropic/claude-haiku-4-5
+  winnow config set hooks.session.compacting '["python3", "/home/me/hooks/journal.py"]'
   winnow config set permissions '[{"action": "run", "target": "go test", "verdict": "allow"}]'
   winnow config set providers.house.baseURL http://127.0.0.1:9000/v1`,
 		Args: cli.Exactly(0, "no argument"),

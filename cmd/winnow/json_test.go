@@ -60,7 +60,7 @@ func TestJSONDocumentation_namesEveryMember(t *testing.T) {
 		}
 	}
 	for _, event := range []agent.EventType{
-		agent.StepStarted, agent.Delta, agent.Restarted, agent.Answered, agent.CallStarted, agent.CallProgress, agent.CallEnded, agent.Observed, agent.TurnEnded, agent.Waiting, agent.Noticed,
+		agent.StepStarted, agent.Delta, agent.Restarted, agent.Answered, agent.CallStarted, agent.CallProgress, agent.CallEnded, agent.Observed, agent.TurnEnded, agent.Waiting, agent.TitleFailed, agent.Noticed,
 	} {
 		if !strings.Contains(sections["run"], "`"+string(event)+"`") {
 			t.Errorf("the event %s of the loop is not described", event)

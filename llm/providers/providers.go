@@ -205,6 +205,14 @@ func (s *Set) Protocol(name string) Protocol {
 	return Chat
 }
 
+// Own reports whether a name is that of a well-known provider on the internet that is reached at its
+// own address: neither the configuration nor the environment has put another server in its place.
+func (s *Set) Own(name string) bool {
+	k, ok := known[name]
+	p, _ := s.provider(name)
+	return ok && !local(k.BaseURL) && p.BaseURL == k.BaseURL && p.Protocol == k.Protocol
+}
+
 // Client returns the client that asks a provider. The error of a missing key says which variable to
 // set.
 func (s *Set) Client(name string) (llm.Client, error) {

@@ -250,3 +250,30 @@ func TestProtocol_isWhatTheProviderSpeaks(t *testing.T) {
 		}
 	}
 }
+
+func TestOwn_isAKnownProviderWhereItIsKnownToBe(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		env     func(string) string
+		defined map[string]Provider
+		want    bool
+	}{
+		{"anthropic", env(), nil, true},
+		{"anthropic", env(), map[string]Provider{"anthropic": {Idle: 300}}, true},
+		{"anthropic", env("ANTHROPIC_BASE_URL", "https://proxy.test"), nil, false},
+		{"anthropic", env(), map[string]Provider{"anthropic": {BaseURL: "https://proxy.test"}}, false},
+		{"anthropic", env(), map[string]Provider{"anthropic": {Protocol: Chat}}, false},
+		{"openrouter", env(), nil, true},
+		{"ollama", env(), nil, false},
+		{"house", env(), map[string]Provider{"house": {BaseURL: "https://house.test/v1"}}, false},
+		{"", env(), nil, false},
+	} {
+		s, err := New(c.env, c.defined)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Own(c.name); got != c.want {
+			t.Errorf("%s, %+v: %v, want %v", c.name, c.defined, got, c.want)
+		}
+	}
+}

@@ -9,10 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/winnowhq/winnow/agent/permission"
 	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/config"
+	"github.com/winnowhq/winnow/hook"
 	"github.com/winnowhq/winnow/llm/providers"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/visible"
@@ -93,6 +95,18 @@ func (a *App) toldBefore(ignored []config.Ignored) bool {
 	}
 	f.Close()
 	return false
+}
+
+// Hooks are the commands of the settings, run in the folder in which this command works; none if it
+// is run by one. failed is told what goes wrong with one.
+func (a *App) Hooks(settings config.Settings, dry bool, failed func(sessionID, what string)) *hook.Runner {
+	h := settings.Hooks
+	if a.Env.Getenv(hook.Variable) != "" {
+		h = config.Hooks{}
+	}
+	return hook.New(hook.Config{Compacting: h.Compacting, Compacted: h.Compacted, Elided: h.Elided,
+		Timeout: time.Duration(h.Timeout) * time.Second, Dir: a.Env.Dir, Environ: a.Env.Environ,
+		Context: settings.Compaction.Context, DryRun: dry, Failed: failed})
 }
 
 // OwnConfig is the configuration file that the user may write: the one of --config, or the one in

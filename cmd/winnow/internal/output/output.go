@@ -132,7 +132,7 @@ func Origin(ctx context.Context, s *source.Session, o *Target) error {
 
 // Write writes a session as it is now, and returns the path. word says what was done, for the name
 // of the file: "session.jsonl" becomes "session.compacted.jsonl".
-func Write(ctx context.Context, a *cli.App, s *source.Session, o *Target, word string) (string, error) {
+func Write(ctx context.Context, a *cli.App, s *source.Session, o *Target, word string) (path string, err error) {
 	name := cmp.Or(o.Format, s.Format())
 	f, err := all.Named(name)
 	if err != nil {
@@ -158,10 +158,11 @@ func Write(ctx context.Context, a *cli.App, s *source.Session, o *Target, word s
 		write = o.masked(write)
 	}
 	defer a.Progress("writing " + s.Title())()
+	defer func() { s.Written = err == nil }()
 	if o.To == "-" {
 		return "-", write(a.Data())
 	}
-	path, err := Path(a, s, o, word)
+	path, err = Path(a, s, o, word)
 	if err != nil {
 		return "", err
 	}

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"context"
 	"strings"
 	"time"
 
@@ -17,13 +18,27 @@ import (
 	"github.com/winnowhq/winnow/token/counters"
 )
 
-// Engine makes an engine on a store, or on one in memory if kept is nil.
-func Engine(a *cli.App, kept store.Store, settings config.Settings) (*winnow.Engine, error) {
+// work gives a session an engine on a store, or on one in memory if kept is nil, with the hooks of
+// the settings.
+func (s *Session) work(ctx context.Context, a *cli.App, kept store.Store, settings config.Settings) error {
 	c, err := Config(a, kept, settings)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return winnow.Open(c)
+	hooks := a.Hooks(settings, s.dry, func(_, what string) { a.Warn("%s", what) })
+	c.Hooks = hooks.Hooks()
+	if s.Engine, err = winnow.Open(c); err != nil {
+		return err
+	}
+	watch := hooks.Watch(s.Engine)
+	s.told = func(happened bool) {
+		watch.Close()
+		if happened {
+			a.Show() // what the command says does not wait for them
+			watch.Run(ctx)
+		}
+	}
+	return nil
 }
 
 // Config is what an engine of this command is made from.

@@ -47,6 +47,10 @@ type Session struct {
 	Exact     []byte         // what is to be written, if that is known
 	Claim     *inplace.Claim // on the file, if it is to be replaced
 	Unsettled []string       // what became of what others wrote to it meanwhile
+	Written   bool           // the session was written to a file: what was done to it counts
+
+	dry  bool                // nothing that is done counts
+	told func(happened bool) // tells the hooks what happened, once nothing more does
 }
 
 // Restore is one restore of parts in a file.
@@ -61,6 +65,9 @@ func (s *Session) FromFile() bool { return s.Doc != nil }
 
 // Close closes the engine, the store and the claim.
 func (s *Session) Close() error {
+	if s.told != nil {
+		s.told(!s.dry && (!s.FromFile() || s.Written))
+	}
 	err := errors.Join(s.Engine.Close(), s.Store.Close())
 	if s.Claim != nil {
 		err = errors.Join(err, s.Claim.Close())
@@ -129,16 +136,16 @@ func (s *Session) Apply(ctx context.Context, c store.Change) error {
 
 // Open finds SRC and opens it to look at it.
 func Open(ctx context.Context, a *cli.App, src string) (*Session, error) {
-	return open(ctx, a, src, Reading)
+	return open(ctx, a, src, Reading, false)
 }
 
 // OpenFor opens SRC to change it. With dry the change must leave no trace: a session of the store
 // is copied into memory.
 func OpenFor(ctx context.Context, a *cli.App, src string, dry bool) (*Session, error) {
 	if !dry {
-		return open(ctx, a, src, Changing)
+		return open(ctx, a, src, Changing, false)
 	}
-	s, err := open(ctx, a, src, Reading)
+	s, err := open(ctx, a, src, Reading, true)
 	if err != nil || s.FromFile() {
 		return s, err
 	}
@@ -151,8 +158,8 @@ func OpenFor(ctx context.Context, a *cli.App, src string, dry bool) (*Session, e
 	if err != nil {
 		return nil, err
 	}
-	copied := &Session{ID: s.ID}
-	if err := copied.inMemory(a, settings); err != nil {
+	copied := &Session{ID: s.ID, dry: true}
+	if err := copied.inMemory(ctx, a, settings); err != nil {
 		return nil, err
 	}
 	if err := copied.Engine.Import(ctx, log, state.Ledger, nil, state.Spent...); err != nil {
@@ -165,7 +172,7 @@ func OpenFor(ctx context.Context, a *cli.App, src string, dry bool) (*Session, e
 		Undo: slices.Sorted(maps.Keys(state.Undone))})
 }
 
-func open(ctx context.Context, a *cli.App, src string, want Access) (*Session, error) {
+func open(ctx context.Context, a *cli.App, src string, want Access, dry bool) (*Session, error) {
 	settings, err := a.Settings()
 	if err != nil {
 		return nil, err
@@ -180,12 +187,13 @@ func open(ctx context.Context, a *cli.App, src string, want Access) (*Session, e
 	if err != nil {
 		return nil, err
 	}
+	s.dry = dry
 	return s, s.Start(ctx, a, settings)
 }
 
 // Start gives a session that was read from a file an engine.
 func (s *Session) Start(ctx context.Context, a *cli.App, settings config.Settings) error {
-	if err := s.inMemory(a, settings); err != nil {
+	if err := s.inMemory(ctx, a, settings); err != nil {
 		return err
 	}
 	defer a.Progress("looking at " + s.Path)()
@@ -193,8 +201,9 @@ func (s *Session) Start(ctx context.Context, a *cli.App, settings config.Setting
 }
 
 // inMemory gives a session an engine on a store in memory.
-func (s *Session) inMemory(a *cli.App, settings config.Settings) (err error) {
-	if s.Engine, err = Engine(a, nil, settings); err == nil {
+func (s *Session) inMemory(ctx context.Context, a *cli.App, settings config.Settings) error {
+	err := s.work(ctx, a, nil, settings)
+	if err == nil {
 		s.Store = s.Engine.Store()
 	}
 	return err

@@ -84,8 +84,7 @@ func OpenStored(ctx context.Context, a *cli.App, id string, want Access,
 	if s.ID, err = FindSession(ctx, kept, id); err != nil {
 		return nil, err
 	}
-	s.Engine, err = Engine(a, kept, settings)
-	return s, err
+	return s, s.work(ctx, a, kept, settings)
 }
 
 // FindSession finds the session whose id is or begins with what was given.

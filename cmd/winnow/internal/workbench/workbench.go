@@ -91,10 +91,11 @@ type Bench struct {
 	Notices  []string             // what does not work as it was set, for people
 	close    []func() error       // from the last to the first
 
-	headlines func(ctx context.Context, t agent.Told) (agent.Headline, error) // nil: titles are made offline
+	headlines func(ctx context.Context, t agent.Told) (agent.Headline, error) // of the model that the settings name
 
-	mu   sync.Mutex
-	loop *agent.Loop // the one that was opened last: requests for summaries begin as its do
+	mu      sync.Mutex
+	loop    *agent.Loop       // the one that was opened last: requests for summaries begin as its do
+	onEvent func(agent.Event) // of that one
 }
 
 // Flags are the flags of the commands that work with an agent.
@@ -140,14 +141,17 @@ func Open(ctx context.Context, a *cli.App, f Flags) (_ *Bench, err error) {
 	if err != nil {
 		return nil, err
 	}
+	hooks := a.Hooks(b.settings, false, b.notice)
 	b.Engine, err = winnow.Open(winnow.Config{
+		Hooks:    hooks.Hooks(),
 		Settings: &b.settings.Settings, Store: b.store, Models: b.Models, Model: b.Model, Counter: counter, Now: a.Env.Now,
 		SummarizerFor: b.summarizer(), Prefix: b.prefix, Queue: true,
 	})
 	if err != nil {
 		return nil, err
 	}
-	b.close = append(b.close, b.Engine.Close)
+	stop := hooks.Watch(b.Engine).Start(ctx)
+	b.close = append(b.close, b.Engine.Close, func() error { stop(); return nil })
 	b.lists = &tools.Lists{Log: b.log}
 	b.watchFiles(ctx)
 	b.titler()
@@ -266,6 +270,9 @@ func reader(s session.Session) string {
 
 // Close closes everything.
 func (b *Bench) Close() error {
+	b.mu.Lock()
+	b.onEvent = nil // nobody looks at events any more
+	b.mu.Unlock()
 	var all []error
 	for i := len(b.close) - 1; i >= 0; i-- {
 		all = append(all, b.close[i]())
@@ -305,6 +312,9 @@ func (b *Bench) Open(name string, c agent.Config) (*agent.Loop, model.Model, err
 	}
 	c.Engine, c.Client, c.Model, c.Protocol = b.Engine, client, m, agent.Protocol(b.set.Protocol(m.Provider))
 	c.SystemFor, c.Directory, c.Headlines = b.system, b.Folder, b.headlines
+	if c.Headlines == nil {
+		c.Headlines = b.titlesBeside(m)
+	}
 	if b.Files != nil {
 		c.Snapshots = b.Files
 	}
@@ -316,9 +326,21 @@ func (b *Bench) Open(name string, c agent.Config) (*agent.Loop, model.Model, err
 		return nil, m, err
 	}
 	b.mu.Lock()
-	b.loop = loop
+	b.loop, b.onEvent = loop, c.OnEvent
 	b.mu.Unlock()
 	return loop, m, nil
+}
+
+// notice says where the events of the work are shown that something does not work.
+func (b *Bench) notice(id, what string) {
+	b.mu.Lock()
+	tell := b.onEvent
+	b.mu.Unlock()
+	if tell == nil {
+		b.app.Warn("%s", what)
+		return
+	}
+	tell(agent.Event{Type: agent.Noticed, SessionID: id, Text: what})
 }
 
 // client makes the client of a model, which does not repeat requests that fail.
@@ -387,7 +409,8 @@ func (b *Bench) watchFiles(ctx context.Context) {
 
 // titler makes what gives finished turns titles, if the settings name a model for it.
 func (b *Bench) titler() {
-	if b.settings.Titles == "" {
+	switch b.settings.Titles {
+	case "", "off", "auto":
 		return
 	}
 	client, m, err := b.client(b.settings.Titles)
@@ -396,6 +419,20 @@ func (b *Bench) titler() {
 		return
 	}
 	b.headlines = agent.HeadlinesBy(client, m)
+}
+
+// titlesBeside makes the same of a small model beside the one that works, nil if none is known. Only
+// a provider that gets the session anyway is asked, and never one that stands in another's place.
+func (b *Bench) titlesBeside(m model.Model) func(context.Context, agent.Told) (agent.Headline, error) {
+	small, ok := b.Models.Small(m)
+	if b.settings.Titles != "auto" || !ok || !b.set.Own(m.Provider) {
+		return nil
+	}
+	client, small, err := b.client(small.String())
+	if err != nil {
+		return nil
+	}
+	return agent.HeadlinesBy(client, small)
 }
 
 // summarizer makes the summariser. A session that asks a model anyway also has its summaries from a
