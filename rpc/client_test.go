@@ -52,7 +52,7 @@ var acme = model.Model{Provider: "acme", ID: "small", Limits: model.Limits{Conte
 func dial(t testing.TB, change func(*winnow.Config)) *client {
 	t.Helper()
 	c := &client{t: t, ended: make(chan error, 1), lines: make(chan line, 10_000), asked: map[string]string{},
-		waiting: map[string]line{}}
+		waiting: map[string]line{}, number: 1000}
 	var err error
 	if c.check, err = schema.NewChecker(bindings.Schema); err != nil {
 		t.Fatal(err)
@@ -106,7 +106,7 @@ func (c *client) hear(out io.Reader) {
 		switch {
 		case l.Method != "" && l.Method != "$/cancelRequest":
 			wrong = c.check.Params(l.Method, l.Params)
-		case l.Result != nil && method != "schema":
+		case l.Result != nil && method != "schema" && method != "": // a test may write lines by itself
 			wrong = c.check.Result(method, l.Result)
 		case l.Error != nil:
 			text, _ := json.Marshal(l.Error)

@@ -91,13 +91,18 @@ func (s *Server) append(c *call, p Append) (Appended, error) {
 }
 
 // sign says of the assistant's messages who wrote them: a provider takes reasoning back only from
-// the model that wrote it.
+// the model that wrote it. It is the model for which the newest view was made, if there was one.
 func (s *Server) sign(c *call, p Append, messages []session.Message) error {
 	by := reference(p.Model)
 	for i := range messages {
 		m := &messages[i]
 		if m.Role != session.Assistant || m.ModelID != "" {
 			continue
+		}
+		if by == nil {
+			s.mu.Lock()
+			by = reference(s.readers[p.Session])
+			s.mu.Unlock()
 		}
 		if by == nil {
 			var err error

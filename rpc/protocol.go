@@ -195,5 +195,8 @@ func misfit(err error) string {
 }
 
 func write(v any) (jsontext.Value, error) {
+	if v, ok := v.(Viewed); ok {
+		return v.text()
+	}
 	return json.Marshal(v, session.ReadOptions(), json.Deterministic(true))
 }

@@ -47,10 +47,12 @@ type Server struct {
 	boot    string // tells the states of this process from those of an earlier one
 	views   atomic.Int64
 
-	out    chan []byte
-	lost   chan struct{} // closed if the client cannot be written to
-	finish chan struct{} // closed when nothing is written any more
-	asked  chan *call    // the request to shut down
+	lost  chan struct{} // closed if the client cannot be written to
+	asked chan *call    // the request to shut down
+
+	writing sync.Mutex
+	out     io.Writer
+	broken  error // why nothing is written any more
 
 	running  sync.WaitGroup
 	watching sync.WaitGroup
@@ -66,6 +68,7 @@ type Server struct {
 	requests     map[string]chan message
 	number       int // of the last request to the client
 	viewers      map[string]*viewer
+	readers      map[string]string // the model of the newest view, by session
 	watched      map[string]bool
 	subscription *winnow.Subscription
 }
@@ -87,9 +90,9 @@ func New(c Config) *Server {
 	}
 	c.Grace = cmp.Or(c.Grace, 4*time.Second)
 	s := &Server{config: c, auto: c.Auto, methods: map[string]Method{}, boot: rand.Text()[:8] + ".",
-		out: make(chan []byte, 64), lost: make(chan struct{}), finish: make(chan struct{}), asked: make(chan *call, 1),
+		lost: make(chan struct{}), asked: make(chan *call, 1),
 		calls: map[string]*call{}, queues: map[string][]*call{}, requests: map[string]chan message{},
-		viewers: map[string]*viewer{}, watched: map[string]bool{}}
+		viewers: map[string]*viewer{}, readers: map[string]string{}, watched: map[string]bool{}}
 	for _, m := range Methods() {
 		s.methods[m.Name] = m
 	}
@@ -102,10 +105,7 @@ func New(c Config) *Server {
 func (s *Server) Serve(ctx context.Context, e *winnow.Engine, in io.Reader, out io.Writer) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	s.engine = e
-	var writing sync.WaitGroup
-	var broken error
-	writing.Go(func() { broken = s.writeLines(out) })
+	s.engine, s.out = e, out
 	ended := make(chan error, 1)
 	go func() { ended <- s.readLines(work, in) }()
 	var err error
@@ -121,9 +121,11 @@ func (s *Server) Serve(ctx context.Context, e *winnow.Engine, in io.Reader, out 
 	if last != nil {
 		s.answer(last, Nothing{}, nil)
 	}
-	close(s.finish)
-	writing.Wait()
-	return errors.Join(err, broken)
+	s.writing.Lock() // nothing is written behind the end
+	defer s.writing.Unlock()
+	err = errors.Join(err, s.broken)
+	s.broken = io.ErrClosedPipe
+	return err
 }
 
 // drain waits for the requests that were received, and ends the subscription.
@@ -156,42 +158,17 @@ func (s *Server) drain(ctx context.Context, stop func()) {
 	s.watching.Wait()
 }
 
-// writeLines writes lines until there are none any more.
-func (s *Server) writeLines(out io.Writer) error {
-	w := bufio.NewWriterSize(out, 64<<10)
-	put := func(line []byte) error {
-		if _, err := w.Write(line); err != nil {
-			return err
-		}
-		if len(s.out) > 0 {
-			return nil
-		}
-		return w.Flush()
-	}
-	for {
-		var line []byte
-		select {
-		case line = <-s.out:
-		case <-s.finish:
-			select {
-			case line = <-s.out:
-			default:
-				return nil
-			}
-		}
-		if err := put(line); err != nil {
-			close(s.lost)
-			return fmt.Errorf("the client cannot be written to: %w", err)
-		}
-	}
-}
-
-// send writes a line behind those that wait. It waits for a client that does not read.
+// send writes a line. It waits for a client that does not read.
 func (s *Server) send(m message) {
-	select {
-	case s.out <- m.line():
-	case <-s.lost:
-	case <-s.finish:
+	line := m.line()
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if s.broken != nil {
+		return
+	}
+	if _, err := s.out.Write(line); err != nil {
+		s.broken = fmt.Errorf("the client cannot be written to: %w", err)
+		close(s.lost)
 	}
 }
 

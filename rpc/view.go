@@ -3,10 +3,12 @@ package rpc
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/span"
 	"github.com/winnowhq/winnow/wire"
 )
 
@@ -36,6 +38,16 @@ type Viewed struct {
 	State string `json:"state"`
 }
 
+// text is the view as JSON. Its messages are JSON already, and many: they are not looked at again.
+func (v Viewed) text() (jsontext.Value, error) {
+	type head Viewed // without this method
+	messages := v.Messages
+	v.Messages = []jsontext.Value{}
+	text, err := write(head(v))
+	before, after, _ := bytes.Cut(text, []byte(`"messages":[]`)) // within a text its quotes are escaped
+	return slices.Concat(before, []byte(`"messages":`), span.Array(messages), after), err
+}
+
 // viewer is what a client has seen of a session in one format. Requests of one session come one
 // after the other, so that it needs no lock.
 type viewer struct {
@@ -48,9 +60,13 @@ type viewer struct {
 const maxViewers = 64
 
 // viewer returns what is known of a view; after maxViewers others it begins anew.
-func (s *Server) viewer(session string, f *format) *viewer {
+func (s *Server) viewer(session, reader string, f *format) *viewer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if len(s.readers) > 100*maxViewers {
+		clear(s.readers)
+	}
+	s.readers[session] = reader
 	key := f.name + " " + session
 	v := s.viewers[key]
 	if v == nil {
@@ -76,7 +92,7 @@ func (s *Server) view(c *call, p View) (Viewed, error) {
 		return Viewed{}, err
 	}
 	provider, id, _ := strings.Cut(now.Model, "/")
-	v := s.viewer(p.Session, f)
+	v := s.viewer(p.Session, now.Model, f)
 	body, err := v.elements.Encode(now.Messages, wire.Options{Provider: provider, Model: id}, f.form)
 	if err != nil {
 		return Viewed{}, err

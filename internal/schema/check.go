@@ -23,6 +23,7 @@ type exchanged struct {
 type allowed struct {
 	Ref        string              `json:"$ref"`
 	Type       string              `json:"type"`
+	AnyOf      []*allowed          `json:"anyOf"`
 	Properties map[string]*allowed `json:"properties"`
 	Items      *allowed            `json:"items"`
 	Required   []string            `json:"required"`
@@ -70,6 +71,12 @@ func (c *Checker) value(at string, a *allowed, value jsontext.Value) (wrong []st
 	}
 	if a.Ref != "" {
 		return c.value(at, c.Defs[a.Ref[len("#/$defs/"):]], value)
+	}
+	if len(a.AnyOf) > 0 { // the type, or null
+		if value.Kind() == 'n' {
+			return nil
+		}
+		return c.value(at, a.AnyOf[0], value)
 	}
 	if a.Type != "" && !slices.Contains(kinds[value.Kind()], a.Type) {
 		return []string{fmt.Sprintf("%s is %.40s, and should be of the type %s", at, value, a.Type)}

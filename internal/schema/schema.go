@@ -16,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/rpc"
 	"github.com/winnowhq/winnow/session"
 )
@@ -50,6 +51,7 @@ type Type struct {
 	Ref         string         `json:"$ref,omitzero"`
 	Description string         `json:"description,omitzero"`
 	Type        string         `json:"type,omitzero"`
+	AnyOf       []Type         `json:"anyOf,omitempty"`
 	Const       string         `json:"const,omitzero"`
 	Properties  members[*Type] `json:"properties,omitzero"`
 	Items       *Type          `json:"items,omitempty"`
@@ -99,7 +101,14 @@ var required = map[reflect.Type][]string{
 	reflect.TypeFor[session.ToolState]():  {"status"},
 	reflect.TypeFor[session.Usage]():      nil,
 	reflect.TypeFor[session.CacheUsage](): nil,
+	reflect.TypeFor[bill.Bill]():          {"requests", "usage", "cost"}, // as it writes itself
 }
+
+// unknown are fields that are null where they are not known, beside those that are pointers.
+var unknown = map[string]bool{"bill.Bill.Cost": true}
+
+// written are the types that write themselves, and have the members of their fields all the same.
+var written = []reflect.Type{reflect.TypeFor[session.Part](), reflect.TypeFor[session.ToolState](), reflect.TypeFor[bill.Bill]()}
 
 // maker collects the types that are met.
 type maker struct {
@@ -203,6 +212,11 @@ func nameOf(t reflect.Type) string {
 }
 
 func (m *maker) structure(t reflect.Type, s *Type) {
+	_, to := t.MethodByName("MarshalJSONTo")
+	_, whole := t.MethodByName("MarshalJSON")
+	if (to || whole) && !slices.Contains(written, t) {
+		m.wrong = append(m.wrong, t.String()+" writes its own JSON")
+	}
 	docs := m.comments(t)
 	s.Description = docs.types[t.Name()]
 	for i := range t.NumField() {
@@ -220,6 +234,9 @@ func (m *maker) structure(t reflect.Type, s *Type) {
 			m.wrong = append(m.wrong, fmt.Sprintf("%s.%s has no name in JSON", t, f.Name))
 		default:
 			p := m.of(f.Type)
+			if f.Type.Kind() == reflect.Pointer && !strings.Contains(options, "omit") || unknown[t.String()+"."+f.Name] {
+				p = Type{AnyOf: []Type{p, {Type: "null"}}}
+			}
 			p.Description = docs.fields[t.Name()+"."+f.Name]
 			s.Properties = append(s.Properties, member[*Type]{tag, &p})
 			if !strings.Contains(options, "omit") {
