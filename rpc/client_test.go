@@ -27,7 +27,7 @@ type line struct {
 	Method string         `json:"method,omitzero"`
 	Params jsontext.Value `json:"params,omitzero"`
 	Result jsontext.Value `json:"result,omitzero"`
-	Error  *rpc.Error     `json:"error,omitzero"`
+	Error  *rpc.Failure   `json:"error,omitzero"`
 }
 
 // client speaks to a server in this process, line by line. Whatever comes is held against the
@@ -110,7 +110,7 @@ func (c *client) hear(out io.Reader) {
 			wrong = c.check.Result(method, l.Result)
 		case l.Error != nil:
 			text, _ := json.Marshal(l.Error)
-			wrong = c.check.Def("Error", text)
+			wrong = c.check.Def("Failure", text)
 		}
 		if len(wrong) > 0 {
 			c.t.Errorf("%s: the schema does not allow\n%s", method, strings.Join(wrong, "\n"))
@@ -187,7 +187,7 @@ func (c *client) ask(method string, params, into any) {
 }
 
 // fails sends a request and wants an error.
-func (c *client) fails(method string, params any) *rpc.Error {
+func (c *client) fails(method string, params any) *rpc.Failure {
 	c.t.Helper()
 	l := c.answer(c.send(method, params))
 	if l.Error == nil {

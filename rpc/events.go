@@ -30,7 +30,13 @@ func (s *Server) subscribe(_ *call, p Subscribe) (Nothing, error) {
 	return Nothing{}, nil
 }
 
-func (s *Server) unsubscribe(_ *call, p Subscribe) (Nothing, error) {
+// Unsubscribe ends what subscribe with the same session asked for.
+type Unsubscribe struct {
+	// Session is the id of a session, "" for all of them.
+	Session string `json:"session,omitzero"`
+}
+
+func (s *Server) unsubscribe(_ *call, p Unsubscribe) (Nothing, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.watched, p.Session)

@@ -51,18 +51,18 @@ const (
 	Cancelled      = -32800 // the client cancelled the request
 )
 
-// Error is why a request was not done.
-type Error struct {
+// Failure is why a request was not done.
+type Failure struct {
 	// Code is a number of JSON-RPC: see the table of numbers in docs/bindings.md. -32000 is what
 	// the engine refused or could not do; data.code then says which.
 	Code int `json:"code"`
 	// Message says what failed and why, for people.
-	Message string    `json:"message"`
-	Data    ErrorData `json:"data"`
+	Message string      `json:"message"`
+	Data    FailureData `json:"data"`
 }
 
-// ErrorData is what a program branches on, and what a person can do.
-type ErrorData struct {
+// FailureData is what a program branches on, and what a person can do.
+type FailureData struct {
 	// Code is the reason as a word: "not-found", "nothing-to-fold", "no-progress", "bad-input",
 	// "busy", "cancelled", "store-failed" and others.
 	Code rule.Code `json:"code"`
@@ -74,27 +74,27 @@ type ErrorData struct {
 	Session string `json:"session,omitzero"`
 }
 
-func (e *Error) Error() string { return e.Message }
+func (e *Failure) Error() string { return e.Message }
 
-func failed(code int, word rule.Code, hint, format string, args ...any) *Error {
-	return &Error{Code: code, Message: fmt.Sprintf(format, args...), Data: ErrorData{Code: word, Hint: hint}}
+func failed(code int, word rule.Code, hint, format string, args ...any) *Failure {
+	return &Failure{Code: code, Message: fmt.Sprintf(format, args...), Data: FailureData{Code: word, Hint: hint}}
 }
 
 // badInput is the error of parameters that cannot be right.
-func badInput(hint, format string, args ...any) *Error {
+func badInput(hint, format string, args ...any) *Failure {
 	return failed(InvalidParams, rule.BadInput, hint, format, args...)
 }
 
 // errorOf is an error as the client is told it.
-func errorOf(err error) *Error {
-	var own *Error
+func errorOf(err error) *Failure {
+	var own *Failure
 	if errors.As(err, &own) {
 		return own
 	}
-	e := &Error{Code: Failed, Message: err.Error(), Data: ErrorData{Code: rule.StoreFailed}}
+	e := &Failure{Code: Failed, Message: err.Error(), Data: FailureData{Code: rule.StoreFailed}}
 	var known *winnow.Error
 	if errors.As(err, &known) {
-		e.Data = ErrorData{Code: known.Code, Hint: known.Hint, Op: known.Op, Session: known.Session}
+		e.Data = FailureData{Code: known.Code, Hint: known.Hint, Op: known.Op, Session: known.Session}
 		if error(known) == err {
 			e.Message = known.Err.Error()
 		}

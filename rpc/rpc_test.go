@@ -229,7 +229,7 @@ func TestMethods_eachAnswersAsTheSchemaSays(t *testing.T) {
 	c.ask("view", rpc.View{Of: of, As: "gemini"}, nil)
 	c.ask("observe", `{"session":"ses_all","usage":{"input":100}}`, nil)
 	c.ask("schema", rpc.Schema{}, nil)
-	c.ask("unsubscribe", rpc.Subscribe{}, nil)
+	c.ask("unsubscribe", rpc.Unsubscribe{}, nil)
 	asked := map[string]bool{}
 	for _, method := range c.asked {
 		asked[method] = true

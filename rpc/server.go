@@ -49,6 +49,7 @@ type Server struct {
 
 	lost  chan struct{} // closed if the client cannot be written to
 	asked chan *call    // the request to shut down
+	idle  chan string   // sessions with requests, for goroutines without one; closed at the end
 
 	writing sync.Mutex
 	out     io.Writer
@@ -90,7 +91,7 @@ func New(c Config) *Server {
 	}
 	c.Grace = cmp.Or(c.Grace, 4*time.Second)
 	s := &Server{config: c, auto: c.Auto, methods: map[string]Method{}, boot: rand.Text()[:8] + ".",
-		lost: make(chan struct{}), asked: make(chan *call, 1),
+		lost: make(chan struct{}), asked: make(chan *call, 1), idle: make(chan string),
 		calls: map[string]*call{}, queues: map[string][]*call{}, requests: map[string]chan message{},
 		viewers: map[string]*viewer{}, readers: map[string]string{}, watched: map[string]bool{}}
 	for _, m := range Methods() {
@@ -154,6 +155,7 @@ func (s *Server) drain(ctx context.Context, stop func()) {
 	if s.subscription != nil {
 		s.subscription.Close()
 	}
+	close(s.idle) // nothing is admitted any more
 	s.mu.Unlock()
 	s.watching.Wait()
 }
@@ -216,7 +218,7 @@ func readLine(r *bufio.Reader) (line []byte, err error) {
 	}
 }
 
-func (s *Server) refuse(id jsontext.Value, err *Error) {
+func (s *Server) refuse(id jsontext.Value, err *Failure) {
 	if id == nil {
 		id = jsontext.Value("null")
 	}
@@ -270,7 +272,7 @@ func (s *Server) request(ctx context.Context, m message, size int) {
 }
 
 // admit starts a request, or says why it is not done.
-func (s *Server) admit(c *call, queue string) *Error {
+func (s *Server) admit(c *call, queue string) *Failure {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -302,10 +304,23 @@ func (s *Server) admit(c *call, queue string) *Error {
 	}
 	waiting, busy := s.queues[queue]
 	s.queues[queue] = append(waiting, c)
-	if !busy {
-		go s.work(queue)
+	if busy {
+		return nil
+	}
+	select {
+	case s.idle <- queue:
+	default:
+		go s.worker(queue)
 	}
 	return nil
+}
+
+// worker does the requests of a session, and then of another that has none. A goroutine is kept
+// because its stack has grown: each request would grow one anew.
+func (s *Server) worker(queue string) {
+	for ok := true; ok; queue, ok = <-s.idle {
+		s.work(queue)
+	}
 }
 
 // work does the requests of one session, one after the other.
@@ -350,7 +365,7 @@ func (s *Server) answer(c *call, result any, failed error) {
 	if failed == nil {
 		text, failed = write(result)
 		if failed != nil {
-			failed = &Error{Code: InternalError, Message: failed.Error(), Data: ErrorData{Code: rule.BadInput}}
+			failed = &Failure{Code: InternalError, Message: failed.Error(), Data: FailureData{Code: rule.BadInput}}
 		}
 	}
 	s.mu.Lock()

@@ -137,7 +137,7 @@ func Make(root string) (Document, error) {
 	}
 	d.Requests = members[Exchange]{{"summarize", m.exchange(reflect.TypeFor[rpc.Summarize](), reflect.TypeFor[rpc.Summary]())}}
 	d.Notifications = members[Exchange]{{"event", m.exchange(reflect.TypeFor[rpc.Notified](), nil)}}
-	m.of(reflect.TypeFor[rpc.Error]())
+	m.of(reflect.TypeFor[rpc.Failure]())
 	m.of(reflect.TypeFor[rpc.Message]()) // of append, where other formats stand beside it
 	for _, t := range []reflect.Type{reflect.TypeFor[rpc.Message](), reflect.TypeFor[rpc.Result](), reflect.TypeFor[rpc.Rejection]()} {
 		m.close(t)
@@ -251,7 +251,7 @@ func (m *maker) structure(t reflect.Type, s *Type) {
 
 // errors are the numbers of errors, with what they mean.
 func (m *maker) errors() (all members[string]) {
-	for _, c := range m.comments(reflect.TypeFor[rpc.Error]()).numbers {
+	for _, c := range m.comments(reflect.TypeFor[rpc.Failure]()).numbers {
 		all = append(all, c)
 	}
 	return all

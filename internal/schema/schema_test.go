@@ -42,3 +42,23 @@ func holds(t *testing.T, path string, want []byte) {
 		t.Errorf("%s is not what the types of package rpc say: go test ./internal/schema -update", path)
 	}
 }
+
+// The clients have what the schema has: every method with every parameter, and no other.
+func TestClients_areMadeFromTheSchema(t *testing.T) {
+	d, err := Make(outside.Root(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, follows := range map[string]string{"typescript/winnow.ts": d.TypeScript(), "python/winnow.py": d.Python()} {
+		path := filepath.Join(outside.Root(t), "bindings", filepath.FromSlash(name))
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := with(string(text), follows)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		holds(t, path, []byte(want))
+	}
+}
