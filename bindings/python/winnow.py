@@ -244,7 +244,7 @@ class Winnow(Connection):
         """
         return self.request("list", _given())
 
-    def append(self, session: str, as_: Optional[str] = None, messages: Sequence, model: Optional[str] = None) -> dict:
+    def append(self, session: str, messages: Sequence, as_: Optional[str] = None, model: Optional[str] = None) -> dict:
         """Append adds messages at the end of a log. Once it is answered they are in the store.
         What a provider's format has as messages of their own, the results of calls, becomes
         part of the calls.

@@ -71,15 +71,15 @@ func runEngine(ctx context.Context, a *cli.App) (err error) {
 		return err
 	}
 	defer e.Close()
-	return server.Serve(ctx, e, a.Env.Stdin, lines{a})
+	return server.Serve(ctx, e, a.Env.Stdin, flushing{a})
 }
 
-// lines is standard output for lines that somebody waits for.
-type lines struct{ a *cli.App }
+// flushing is standard output for lines that somebody waits for.
+type flushing struct{ a *cli.App }
 
-var _ io.Writer = lines{}
+var _ io.Writer = flushing{}
 
-func (l lines) Write(data []byte) (int, error) {
-	defer l.a.Show()
-	return l.a.Data().Write(data)
+func (f flushing) Write(data []byte) (int, error) {
+	defer f.a.Show()
+	return f.a.Data().Write(data)
 }

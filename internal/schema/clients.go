@@ -3,6 +3,7 @@ package schema
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -88,20 +89,20 @@ func (d Document) Python() string {
 	fmt.Fprintf(&b, "#%s\n\n#: The version of the protocol that this client speaks.\nPROTOCOL = %d\n\n\nclass Winnow(Connection):\n    \"\"\"A method for each request of the protocol.\"\"\"\n", made, d.Protocol)
 	for _, m := range d.Methods {
 		def, _ := d.Defs.get(name(m.Value.Params))
-		var args, passed, about []string
+		var must, may, passed, about []string
 		for _, p := range def.Properties {
 			arg := snake(p.Name)
-			kind, after := pyType(*p.Value), ""
-			if mark(def, p.Name) != "" {
-				kind, after = "Optional["+kind+"]", " = None"
+			if kind := pyType(*p.Value); mark(def, p.Name) == "" {
+				must = append(must, arg+": "+kind)
+			} else {
+				may = append(may, arg+": Optional["+kind+"] = None")
 			}
-			args = append(args, arg+": "+kind+after)
 			passed = append(passed, fmt.Sprintf("%s=%s", arg, arg))
 			if p.Value.Description != "" {
 				about = append(about, wrap(arg+": "+named.ReplaceAllString(p.Value.Description, ""), 92)...)
 			}
 		}
-		fmt.Fprintf(&b, "\n    def %s(%s) -> dict:\n        \"\"\"%s\n", snake(m.Name), strings.Join(append([]string{"self"}, args...), ", "),
+		fmt.Fprintf(&b, "\n    def %s(%s) -> dict:\n        \"\"\"%s\n", snake(m.Name), strings.Join(slices.Concat([]string{"self"}, must, may), ", "),
 			strings.Join(wrap(m.Value.Description, 88), "\n        "))
 		if len(about) > 0 {
 			b.WriteString("\n        " + strings.Join(about, "\n        ") + "\n")
