@@ -26,7 +26,8 @@ type Append struct {
 
 // Message is a message in the format "plain".
 type Message struct {
-	// ID is made if it is "".
+	// ID is made if it is "". An id that the log has is an error with the code "already", and nothing
+	// of the request is stored: with ids of its own a client can send a request again.
 	ID   string       `json:"id,omitzero"`
 	Role session.Role `json:"role"`
 	// Text is short for one part of text, before Parts.
@@ -72,6 +73,9 @@ func (s *Server) append(c *call, p Append) (Appended, error) {
 	if err != nil {
 		return Appended{}, err
 	}
+	if err := s.fresh(c, p.Session, messages); err != nil {
+		return Appended{}, err
+	}
 	if err := s.sign(c, p, messages); err != nil {
 		return Appended{}, err
 	}
@@ -88,6 +92,27 @@ func (s *Server) append(c *call, p Append) (Appended, error) {
 		done.Messages = stored(messages)
 	}
 	return done, nil
+}
+
+// fresh refuses messages that are in the log already, so that a client which does not know whether
+// its last request was done can send it again.
+func (s *Server) fresh(c *call, id string, messages []session.Message) error {
+	if !slices.ContainsFunc(messages, func(m session.Message) bool { return m.ID != "" }) {
+		return nil
+	}
+	there, err := winnow.Look(c.ctx, s.engine, id, func(r *report.Session) (string, error) {
+		for i := range messages {
+			if own := messages[i].ID; own != "" && session.Index(r.Log, own) >= 0 {
+				return own, nil
+			}
+		}
+		return "", nil
+	})
+	if err == nil && there != "" {
+		err = failed(Failed, winnow.Already, "nothing was stored; update changes a message",
+			"message %s is in the log already", there)
+	}
+	return err
 }
 
 // sign says of the assistant's messages who wrote them: a provider takes reasoning back only from

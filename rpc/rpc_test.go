@@ -288,6 +288,22 @@ func TestErrors_haveACodeAndAReason(t *testing.T) {
 	}
 }
 
+// A request to append that has ids can be sent again by a client that does not know what became of
+// it.
+func TestAppend_againIsRefused(t *testing.T) {
+	c := dial(t, nil).initialize("")
+	id := c.create("")
+	c.append(id, "plain", `{"id":"msg_1","role":"user","text":"one"}`)
+	again := `{"session":"` + id + `","messages":[{"id":"msg_0","role":"user","text":"none"},{"id":"msg_1","role":"user","text":"one"}]}`
+	if e := c.fails("append", again); e.Data.Code != winnow.Already {
+		t.Errorf("%+v", e)
+	}
+	var log rpc.Logged
+	if c.ask("log", rpc.Log{Of: rpc.Of{Session: id}}, &log); log.Total != 1 {
+		t.Errorf("%d messages", log.Total)
+	}
+}
+
 // The codes of the engine stand in the errors as they are.
 func TestErrors_areTheEngines(t *testing.T) {
 	c := dial(t, nil).initialize("")

@@ -675,7 +675,10 @@ export interface Logged {
 
 /** Message is a message in the format "plain". */
 export interface Message {
-  /** ID is made if it is "". */
+  /**
+   * ID is made if it is "". An id that the log has is an error with the code "already", and
+   * nothing of the request is stored: with ids of its own a client can send a request again.
+   */
   id?: string;
   role: string;
   /** Text is short for one part of text, before Parts. */
