@@ -34,6 +34,7 @@ torture: ## kill, starve and race it: TORTURE_KILLS (default 500) kills, faults 
 	go test ./internal/torture -v -count=1 -timeout 60m -torture -kills $(or $(TORTURE_KILLS),500) -seed $(or $(TORTURE_SEED),0)
 	go test -race ./internal/torture -v -count=1 -timeout 30m -torture -run 'Goroutines|Processes_share|Views'
 	go test ./cmd/winnow -v -count=1 -timeout 30m -run aLineEveryMillisecond -inplace-runs $(or $(TORTURE_RUNS),200)
+	go test ./cmd/winnow -v -count=1 -timeout 30m -run TestEngine_killed -engine-kills $(or $(TORTURE_RUNS),200)
 
 properties: ## 100,000 random sequences of file operations, 2,000 random sessions under each policy and counter
 	go test ./policy -run 'Coverage_what' -count=1 -timeout 60m -rapid.checks=5000

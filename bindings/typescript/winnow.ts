@@ -1,0 +1,1814 @@
+// A client of `winnow engine --stdio`: one file, no dependencies. Copy it into your project.
+// Node 22.18 or newer runs it as it is; 22.6 and newer with --experimental-strip-types.
+//
+//   const winnow = await Winnow.start({ summarizeAs: "anthropic", summarize: askMyModel });
+//   const { session } = await winnow.create({ model: "anthropic/claude-sonnet-4-5" });
+//   await winnow.append({ session, as: "anthropic", messages: [{ role: "user", content: "Hello." }] });
+//   const messages = await winnow.messages(session, "anthropic"); // what the model is to be sent
+//
+// docs/bindings.md of winnow has the whole loop.
+
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+
+/** How the engine is started, and what it can ask of you. */
+export interface Options {
+  /** The program and its arguments. Default: winnow engine --stdio. */
+  command?: string[];
+  /** The folder in which it runs. */
+  cwd?: string;
+  /** Its environment. Default: that of this process. */
+  env?: NodeJS.ProcessEnv;
+  /** The name and version of your program. */
+  client?: string;
+  /** Writes a summary with a model of yours. Without it the configuration says who does. */
+  summarize?: (request: Summarize, signal: AbortSignal) => Promise<Summary>;
+  /** The format of the messages that summarize is given. Default: plain. */
+  summarizeAs?: string;
+  /** Is called with each event; ask for them with subscribe. */
+  onEvent?: (notified: Notified) => void;
+}
+
+/** Why a request was not done. */
+export class WinnowError extends Error {
+  /** The reason as a word: "not-found", "nothing-to-fold", "busy", "gone" of an engine that ended. */
+  code: string;
+  /** The number of JSON-RPC. */
+  number: number;
+  /** What to do about it. */
+  hint?: string;
+  op?: string;
+  session?: string;
+
+  constructor(failure: Failure) {
+    super(failure.message);
+    this.name = "WinnowError";
+    this.number = failure.code;
+    this.code = failure.data?.code ?? "";
+    this.hint = failure.data?.hint;
+    this.op = failure.data?.op;
+    this.session = failure.data?.session;
+  }
+}
+
+interface Line {
+  id?: number | string | null;
+  method?: string;
+  params?: unknown;
+  result?: unknown;
+  error?: Failure;
+}
+
+interface Waiting {
+  resolve: (result: unknown) => void;
+  reject: (error: Error) => void;
+}
+
+/** The connection to an engine of your own. Use the class Winnow. */
+export class Connection {
+  /** What the engine is and can do. */
+  server: Initialized | undefined;
+
+  private options: Options;
+  private process: ChildProcess;
+  private number = 0;
+  private waiting = new Map<number, Waiting>();
+  private asked = new Map<number | string, AbortController>();
+  private views = new Map<string, { state: string; messages: unknown[] }>();
+  private pieces: Buffer[] = [];
+  private ended: Promise<number | null>;
+  private gone: WinnowError | undefined;
+
+  constructor(options: Options = {}) {
+    this.options = options;
+    const [program, ...args] = options.command ?? ["winnow", "engine", "--stdio"];
+    this.process = spawn(program!, args, { cwd: options.cwd, env: options.env, stdio: ["pipe", "pipe", "inherit"] });
+    this.process.stdout!.on("data", (chunk: Buffer) => this.hear(chunk));
+    this.process.stdin!.on("error", () => {}); // the end of the process says it
+    this.ended = new Promise((resolve) => {
+      this.process.on("error", (error) => this.end(error.message, resolve, null));
+      this.process.on("close", (code) => this.end(`the engine ended with the code ${code}`, resolve, code));
+    });
+  }
+
+  /** Starts an engine and agrees on the protocol with it. */
+  static async start<T extends Connection>(this: new (options: Options) => T, options: Options = {}): Promise<T> {
+    const connection = new this(options);
+    connection.server = (await connection.request("initialize", {
+      protocols: [PROTOCOL],
+      client: options.client ?? "winnow.ts",
+      summarize: options.summarize ? (options.summarizeAs ?? "plain") : "",
+    })) as Initialized;
+    return connection;
+  }
+
+  /** Sends a request. Abort the signal to cancel it. */
+  request(method: string, params: unknown, signal?: AbortSignal): Promise<unknown> {
+    if (this.gone) return Promise.reject(this.gone);
+    const id = ++this.number;
+    return new Promise((resolve, reject) => {
+      this.waiting.set(id, { resolve, reject });
+      this.send({ id, method, params });
+      signal?.addEventListener("abort", () => this.send({ method: "$/cancelRequest", params: { id } }), { once: true });
+    });
+  }
+
+  /**
+   * The messages that the model is to be sent now. Only what is new since the last call is read
+   * from the engine. The list is the client's: copy it before you change it.
+   */
+  async messages(session: string, as = "plain"): Promise<unknown[]> {
+    const key = `${as} ${session}`;
+    const had = this.views.get(key);
+    const view = (await this.request("view", { session, as, since: had?.state })) as Viewed;
+    const messages = [...(had?.messages.slice(0, view.keep) ?? []), ...view.messages];
+    this.views.set(key, { state: view.state, messages });
+    return messages;
+  }
+
+  /** Ends the engine once it has answered everything, and returns its exit code. */
+  close(): Promise<number | null> {
+    this.process.stdin!.end();
+    return this.ended;
+  }
+
+  private send(line: Line): void {
+    this.process.stdin!.write(`${JSON.stringify({ jsonrpc: "2.0", ...line })}\n`);
+  }
+
+  private hear(chunk: Buffer): void {
+    let start = 0;
+    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
+      this.pieces.push(chunk.subarray(start, end));
+      const text = Buffer.concat(this.pieces).toString("utf8");
+      this.pieces = [];
+      start = end + 1;
+      this.take(JSON.parse(text) as Line);
+    }
+    if (start < chunk.length) this.pieces.push(chunk.subarray(start));
+  }
+
+  private take(line: Line): void {
+    if (line.method === "event") {
+      this.options.onEvent?.(line.params as Notified);
+    } else if (line.method === "$/cancelRequest") {
+      this.asked.get((line.params as { id: string }).id)?.abort();
+    } else if (line.method !== undefined) {
+      void this.answer(line);
+    } else {
+      const waiting = this.waiting.get(line.id as number);
+      this.waiting.delete(line.id as number);
+      if (line.error) waiting?.reject(new WinnowError(line.error));
+      else waiting?.resolve(line.result);
+    }
+  }
+
+  /** Answers a request of the engine's. */
+  private async answer(line: Line): Promise<void> {
+    const id = line.id!;
+    const abort = new AbortController();
+    this.asked.set(id, abort);
+    try {
+      if (line.method !== "summarize" || !this.options.summarize) throw new Error(`unknown method ${line.method}`);
+      this.send({ id, result: await this.options.summarize(line.params as Summarize, abort.signal) });
+    } catch (error) {
+      // A provider's error is told as it came, so that the engine can try a shorter request.
+      const { status, code } = error as { status?: unknown; code?: unknown };
+      const data = { code: String(code ?? ""), ...(typeof status === "number" ? { status } : {}) };
+      this.send({ id, error: { code: -32000, message: (error as Error).message, data } });
+    } finally {
+      this.asked.delete(id);
+    }
+  }
+
+  private end(why: string, resolve: (code: number | null) => void, code: number | null): void {
+    this.gone = new WinnowError({ code: -32003, message: why, data: { code: "gone", hint: "start it again; what was answered is stored" } });
+    for (const waiting of this.waiting.values()) waiting.reject(this.gone);
+    this.waiting.clear();
+    resolve(code);
+  }
+}
+
+// Made from ../schema.json by go test ./internal/schema -update; do not edit below this line.
+
+/** The version of the protocol that this client speaks. */
+export const PROTOCOL = 1;
+
+export class Winnow extends Connection {
+  /**
+   * Initialize is the first request of a client: which versions of the protocol it speaks, and
+   * what it can do for the engine.
+   */
+  initialize(params: Initialize, signal?: AbortSignal): Promise<Initialized> {
+    return this.request("initialize", params, signal) as Promise<Initialized>;
+  }
+
+  /** Create begins an empty session. */
+  create(params: Create = {}, signal?: AbortSignal): Promise<Created> {
+    return this.request("create", params, signal) as Promise<Created>;
+  }
+
+  /** Fork begins a session with the log of another one. */
+  fork(params: Fork, signal?: AbortSignal): Promise<Created> {
+    return this.request("fork", params, signal) as Promise<Created>;
+  }
+
+  /** List lists the sessions of the store. */
+  list(params: List = {}, signal?: AbortSignal): Promise<Listed> {
+    return this.request("list", params, signal) as Promise<Listed>;
+  }
+
+  /**
+   * Append adds messages at the end of a log. Once it is answered they are in the store. What a
+   * provider's format has as messages of their own, the results of calls, becomes part of the
+   * calls.
+   */
+  append(params: Append, signal?: AbortSignal): Promise<Appended> {
+    return this.request("append", params, signal) as Promise<Appended>;
+  }
+
+  /**
+   * Update says more completely what was said before: what calls gave back, or a message that was
+   * streamed. Once it is answered it is in the store.
+   */
+  update(params: Update, signal?: AbortSignal): Promise<Appended> {
+    return this.request("update", params, signal) as Promise<Appended>;
+  }
+
+  /** Log reads the log as it was written: nothing is left out, and nothing is folded. */
+  log(params: Log, signal?: AbortSignal): Promise<Logged> {
+    return this.request("log", params, signal) as Promise<Logged>;
+  }
+
+  /** Read returns a part as it was written, whatever the model is shown of it. */
+  read(params: Read, signal?: AbortSignal): Promise<Whole> {
+    return this.request("read", params, signal) as Promise<Whole>;
+  }
+
+  /**
+   * Begin says that a request is about to be sent, before its view is taken: what pays is left out
+   * now.
+   */
+  begin(params: Begin, signal?: AbortSignal): Promise<Outcome> {
+    return this.request("begin", params, signal) as Promise<Outcome>;
+  }
+
+  /** View is what the model is to be sent now. */
+  view(params: View, signal?: AbortSignal): Promise<Viewed> {
+    return this.request("view", params, signal) as Promise<Viewed>;
+  }
+
+  /**
+   * Observe tells what the provider reported for the newest step, once the results of its calls
+   * are in the log; or, with rejection, how it refused the request. The engine prunes and folds if
+   * it must.
+   */
+  observe(params: Observe, signal?: AbortSignal): Promise<Outcome> {
+    return this.request("observe", params, signal) as Promise<Outcome>;
+  }
+
+  /** EndTurn says that the model called no more tools. */
+  endTurn(params: EndTurn, signal?: AbortSignal): Promise<Outcome> {
+    return this.request("endTurn", params, signal) as Promise<Outcome>;
+  }
+
+  /** Compact folds the past into a summary. */
+  compact(params: Compact, signal?: AbortSignal): Promise<Receipted> {
+    return this.request("compact", params, signal) as Promise<Receipted>;
+  }
+
+  /**
+   * Prepare writes the summary of a fold that is near, beside the other requests of the session.
+   * Nothing is stored.
+   */
+  prepare(params: Prepare, signal?: AbortSignal): Promise<Nothing> {
+    return this.request("prepare", params, signal) as Promise<Nothing>;
+  }
+
+  /** Preview says what compact would do, without asking a model and without writing anything. */
+  preview(params: Preview, signal?: AbortSignal): Promise<WinnowPreview> {
+    return this.request("preview", params, signal) as Promise<WinnowPreview>;
+  }
+
+  /** Prune leaves out what can go, whether or not the configuration lets it happen by itself. */
+  prune(params: Prune, signal?: AbortSignal): Promise<Outcome> {
+    return this.request("prune", params, signal) as Promise<Outcome>;
+  }
+
+  /** Discard leaves parts out, with a placeholder in the place of each. */
+  discard(params: Discard, signal?: AbortSignal): Promise<WinnowEdited> {
+    return this.request("discard", params, signal) as Promise<WinnowEdited>;
+  }
+
+  /** Distill shows a summary in the place of the parts that it was made from. */
+  distill(params: Distill, signal?: AbortSignal): Promise<WinnowEdited> {
+    return this.request("distill", params, signal) as Promise<WinnowEdited>;
+  }
+
+  /** Restore shows parts whole again that were left out or folded. */
+  restore(params: Restore, signal?: AbortSignal): Promise<WinnowEdited> {
+    return this.request("restore", params, signal) as Promise<WinnowEdited>;
+  }
+
+  /** Pin keeps a part, a message or a text through every pruning and compaction. */
+  pin(params: Pin, signal?: AbortSignal): Promise<Pinned> {
+    return this.request("pin", params, signal) as Promise<Pinned>;
+  }
+
+  /** Unpin forgets a pin, named by its id, by its part or message, or by its text. */
+  unpin(params: Unpin, signal?: AbortSignal): Promise<Nothing> {
+    return this.request("unpin", params, signal) as Promise<Nothing>;
+  }
+
+  /** Undo takes back what a receipt is for: a compaction, a pruning, a restore or a pin. */
+  undo(params: Undo, signal?: AbortSignal): Promise<Receipted> {
+    return this.request("undo", params, signal) as Promise<Receipted>;
+  }
+
+  /** Redo makes count again what was undone. */
+  redo(params: Redo, signal?: AbortSignal): Promise<Receipted> {
+    return this.request("redo", params, signal) as Promise<Receipted>;
+  }
+
+  /** Explain says why a part is shown, left out, protected or about to go. */
+  explain(params: Explain, signal?: AbortSignal): Promise<Explained> {
+    return this.request("explain", params, signal) as Promise<Explained>;
+  }
+
+  /** Inspect reports where the tokens are, what can go, how full the window is, and what it cost. */
+  inspect(params: Inspect, signal?: AbortSignal): Promise<Report> {
+    return this.request("inspect", params, signal) as Promise<Report>;
+  }
+
+  /** Subscribe asks for the notifications "event" of a session, from now on. */
+  subscribe(params: Subscribe = {}, signal?: AbortSignal): Promise<Nothing> {
+    return this.request("subscribe", params, signal) as Promise<Nothing>;
+  }
+
+  /** Unsubscribe ends what subscribe with the same session asked for. */
+  unsubscribe(params: Unsubscribe = {}, signal?: AbortSignal): Promise<Nothing> {
+    return this.request("unsubscribe", params, signal) as Promise<Nothing>;
+  }
+
+  /** Schema is this protocol as a JSON Schema. */
+  schema(params: Schema = {}, signal?: AbortSignal): Promise<unknown> {
+    return this.request("schema", params, signal) as Promise<unknown>;
+  }
+
+  /** Shutdown asks the server to end once all other requests are answered. */
+  shutdown(params: Shutdown = {}, signal?: AbortSignal): Promise<Nothing> {
+    return this.request("shutdown", params, signal) as Promise<Nothing>;
+  }
+}
+
+/**
+ * Append adds messages at the end of a log. Once it is answered they are in the store. What a
+ * provider's format has as messages of their own, the results of calls, becomes part of the calls.
+ */
+export interface Append {
+  /** Session is the id of a session. */
+  session: string;
+  /** As is the format of Messages: "plain", or that of a provider. */
+  as?: string;
+  /** Messages are those of a request body in that format, or objects Message with "plain". */
+  messages: unknown[];
+  /**
+   * Model is who wrote the assistant's messages, "provider/id"; "" is the model that reads the
+   * session.
+   */
+  model?: string;
+}
+
+/** Appended names what is in the store now. */
+export interface Appended {
+  /** Messages are those that were appended, in their order. */
+  messages: Stored[];
+  /** Ended are the ids of the parts whose calls have ended by it. */
+  ended: string[];
+}
+
+/**
+ * Begin says that a request is about to be sent, before its view is taken: what pays is left out
+ * now.
+ */
+export interface Begin {
+  /** Session is the id of a session. */
+  session: string;
+}
+
+/** Bill sums up requests to models. */
+export interface Bill {
+  requests: number;
+  usage: SessionUsage;
+  /** US dollars, of those requests whose cost is known: at least so much */
+  cost: number | null;
+  /**
+   * Unpriced is how many took tokens at a price that nobody knows, and Unreported how many say
+   * nothing that can be of what they took.
+   */
+  unpriced?: number;
+  unreported?: number;
+  /**
+   * Logged is what the log itself says that they cost, and Counted what Cost says of the same
+   * requests. A log that prices nothing leaves both 0.
+   */
+  logged?: number;
+  counted?: number;
+}
+
+/** Sums are the bills of a session, by what was paid for. */
+export interface BillSums {
+  /** of the session's own log */
+  steps: Bill;
+  /** that stand for its past */
+  summaries?: Bill;
+  /** sub-agents whose requests the same log tells of */
+  agents?: Bill;
+  /**
+   * paid for, and no part of the session: branches that were left, answers that the log does not
+   * have
+   */
+  left?: Bill;
+  /** in vain */
+  failed?: Bill;
+}
+
+/** Verdict says whether a session still fits. */
+export interface BudgetVerdict {
+  /** Overflow says that it does not. */
+  overflow: boolean;
+  /**
+   * Total is what was counted, Usable what it was held against: the budget or the threshold below
+   * it.
+   */
+  total: number;
+  usable: number;
+  /** Code is the reason as a word, Reason as a sentence for people. */
+  code: string;
+  reason: string;
+}
+
+/** Compact folds the past into a summary. */
+export interface Compact {
+  /** Session is the id of a session. */
+  session: string;
+  /** Focus is what the summary is to dwell on. */
+  focus?: string;
+  /** To is how many tokens the view may have afterwards, 0 without a bound. */
+  to?: number;
+  /** Auto appends the message that asks the model to go on. */
+  auto?: boolean;
+  /** Later only appends a marker, a task that waits in the log. */
+  later?: boolean;
+  /** Waiting only executes a marker that waits, and does nothing without one. */
+  waiting?: boolean;
+  /** Prepared only makes a summary count that prepare has written, and does nothing without one. */
+  prepared?: boolean;
+}
+
+/** Create begins an empty session. */
+export interface Create {
+  /**
+   * ID is the id of the session; one is made if it is "". An id that is taken is an error with the
+   * code "already".
+   */
+  id?: string;
+  /** Title is for people. */
+  title?: string;
+  /** Directory is the working folder, absolute: paths are shortened by it. */
+  directory?: string;
+  /** Parent is the id of the session that this one works for. */
+  parent?: string;
+  /**
+   * Model is the model that reads the session, "provider/id": its limits decide when the window is
+   * full.
+   */
+  model?: string;
+}
+
+/** Created is a session that is in the store. */
+export interface Created {
+  /** Session is its id. */
+  session: string;
+}
+
+/** Discard leaves parts out, with a placeholder in the place of each. */
+export interface Discard {
+  /** Session is the id of a session. */
+  session: string;
+  /** Parts are ids of parts, ids of calls, or handles. */
+  parts: string[];
+}
+
+/** Distill shows a summary in the place of the parts that it was made from. */
+export interface Distill {
+  /** Session is the id of a session. */
+  session: string;
+  /** Distillations are the summaries with the parts that each is for. */
+  distillations: EditDistillation[];
+}
+
+/** Distillation is a summary with the parts that it stands for. */
+export interface EditDistillation {
+  /** part ids, call ids or handles */
+  targets: string[];
+  summary: string;
+}
+
+/**
+ * Target is what became of one part that was named. OK says that it is now as it was asked to be,
+ * also when it was so already.
+ */
+export interface EditTarget {
+  /** as it was given */
+  target: string;
+  handle?: string;
+  part?: string;
+  ok: boolean;
+  /** why not; Already when there was nothing to do */
+  code?: string;
+  /** the same as a sentence, or what else is to be known */
+  reason?: string;
+  /** tokens that the view has less; negative when something is shown again */
+  saved: number;
+}
+
+/** EndTurn says that the model called no more tools. */
+export interface EndTurn {
+  /** Session is the id of a session. */
+  session: string;
+}
+
+/** Explain says why a part is shown, left out, protected or about to go. */
+export interface Explain {
+  /** Session is the id of a session. */
+  session: string;
+  /** Part names it, "" for all parts. */
+  part?: string;
+}
+
+/** Explained are parts, in the order of the log. */
+export interface Explained {
+  parts: ReportExplanation[];
+}
+
+/** Failure is why a request was not done. */
+export interface Failure {
+  /**
+   * Code is a number of JSON-RPC: see the table of numbers in docs/bindings.md. -32000 is what the
+   * engine refused or could not do; data.code then says which.
+   */
+  code: number;
+  /** Message says what failed and why, for people. */
+  message: string;
+  data: FailureData;
+}
+
+/** FailureData is what a program branches on, and what a person can do. */
+export interface FailureData {
+  /**
+   * Code is the reason as a word: "not-found", "nothing-to-fold", "no-progress", "bad-input",
+   * "busy", "cancelled", "store-failed" and others.
+   */
+  code: string;
+  /** Hint is what to do about it, a sentence. */
+  hint?: string;
+  /** Op is what the engine was doing: "compact". */
+  op?: string;
+  /** Session is the id of the session concerned. */
+  session?: string;
+}
+
+/** Fork begins a session with the log of another one. */
+export interface Fork {
+  /** Session is the id of a session. */
+  session: string;
+  /** Before is the id of the message before which it ends, "" for all of it. */
+  before?: string;
+}
+
+/**
+ * Initialize is the first request of a client: which versions of the protocol it speaks, and what
+ * it can do for the engine.
+ */
+export interface Initialize {
+  /**
+   * Protocols are the versions of the protocol that the client speaks. The server answers with the
+   * newest that both speak, and with an error if there is none.
+   */
+  protocols: number[];
+  /** Client is the name and version of the client, for people who read a log. */
+  client?: string;
+  /**
+   * Summarize says that the client writes summaries with a model of its own: the server sends it
+   * requests "summarize", with messages in this format. "" leaves them to the configuration.
+   */
+  summarize?: string;
+}
+
+/** Initialized is what the server is and can do. */
+export interface Initialized {
+  /** Protocol is the version that is spoken from now on. */
+  protocol: number;
+  /** Server is the version of winnow. */
+  server: string;
+  /** Methods are the requests that the server takes. */
+  methods: string[];
+  /** Formats are the formats in which messages are taken and given. */
+  formats: string[];
+  /** Policy is the policy in force. */
+  policy: string;
+  /** Store is the file in which the sessions are kept. */
+  store?: string;
+  /** MaxLine is how many bytes a line may have. */
+  maxLine: number;
+  /** MaxWaiting is how many requests may be without an answer at a time. */
+  maxWaiting: number;
+}
+
+/** Inspect reports where the tokens are, what can go, how full the window is, and what it cost. */
+export interface Inspect {
+  /** Session is the id of a session. */
+  session: string;
+}
+
+/** List lists the sessions of the store. */
+export interface List {
+}
+
+/** Listed are the sessions, the one that was changed last first. */
+export interface Listed {
+  sessions: Listing[];
+}
+
+/** Listing is one session of the store. */
+export interface Listing {
+  session: string;
+  title: string;
+  directory?: string;
+  parent?: string;
+  model?: string;
+  created: number;
+  updated: number;
+  /** Messages is how many messages the log has. */
+  messages: number;
+}
+
+/** Log reads the log as it was written: nothing is left out, and nothing is folded. */
+export interface Log {
+  /** Session is the id of a session. */
+  session: string;
+  /**
+   * From is the position of the first message that is wanted: 0 is the first of the log, -1 the
+   * last.
+   */
+  from?: number;
+}
+
+/** Logged is a stretch of a log. */
+export interface Logged {
+  /** Total is how many messages the log has. */
+  total: number;
+  /** Messages are those from the position asked for on, in the form in which winnow keeps them. */
+  messages: SessionMessage[];
+}
+
+/** Message is a message in the format "plain". */
+export interface Message {
+  /**
+   * ID is made if it is "". An id that the log has is an error with the code "already", and
+   * nothing of the request is stored: with ids of its own a client can send a request again.
+   */
+  id?: string;
+  role: string;
+  /** Text is short for one part of text, before Parts. */
+  text?: string;
+  parts?: SessionPart[];
+  /** Model is who wrote it, "provider/id". */
+  model?: string;
+  /** Finish is why the model stopped. */
+  finish?: string;
+}
+
+/** Nothing is the result of what has none. */
+export interface Nothing {
+}
+
+/**
+ * Notified is what a notification "event" tells. An event may come before or after the answer to
+ * the request that caused it; the events of one session come in their order.
+ */
+export interface Notified {
+  event: WinnowEvent;
+  /** Dropped is how many events were dropped until now because the client did not read. */
+  dropped?: number;
+}
+
+/**
+ * Observe tells what the provider reported for the newest step, once the results of its calls are
+ * in the log; or, with rejection, how it refused the request. The engine prunes and folds if it
+ * must.
+ */
+export interface Observe {
+  /** Session is the id of a session. */
+  session: string;
+  /** Usage is what the provider reported, in the form of As. */
+  usage?: unknown;
+  /**
+   * As is the format of Usage: the provider's own object "usage" (Gemini: "usageMetadata"), or
+   * with "plain" that of winnow: {input, output, reasoning, cache: {read, write}}.
+   */
+  as?: string;
+  /**
+   * Rejection is how the provider refused the request. If it was not because of its length, the
+   * error has the code "bad-input" and nothing is done.
+   */
+  rejection?: Rejection;
+}
+
+/** Outcome is what the engine did about a request, a step, a turn or a rejection. */
+export interface Outcome {
+  /** Verdict is how full the window is, after a step. */
+  verdict?: BudgetVerdict;
+  /** Pruned and Compacted are the receipts of what was done. */
+  pruned?: PivotReceipt;
+  compacted?: PivotReceipt;
+  /**
+   * Compact says that the window overflows and nothing was folded, because compaction.auto is off:
+   * call compact before the next request.
+   */
+  compact?: boolean;
+  /**
+   * Continues says that the past was folded and the engine appended a message that asks the model
+   * to go on: make another request even if the last answer called no tool.
+   */
+  continues?: boolean;
+  /**
+   * Prepare says that a fold is near: call prepare beside the work, and compact with prepared
+   * between two steps, if no request is to wait for the summary.
+   */
+  prepare?: boolean;
+  /** Refusals say what was not done, and why. */
+  refusals: RuleRefusal[];
+}
+
+/** Pin keeps a part, a message or a text through every pruning and compaction. */
+export interface Pin {
+  /** Session is the id of a session. */
+  session: string;
+  /** Part, Message and Text: one of them is given. */
+  part?: string;
+  message?: string;
+  text?: string;
+  /** Note is why, for people. */
+  note?: string;
+}
+
+/** Pinned is a pin that is in the store. */
+export interface Pinned {
+  pin: RulePin;
+}
+
+/** Carried counts what the engine wrote below a summary. */
+export interface PivotCarried {
+  pins: number;
+  constraints: number;
+  userMessages: number;
+  todos: number;
+  skills: number;
+  files: number;
+  failures: number;
+  /** calls and pieces of files, word for word */
+  hot?: number;
+  recallable: number;
+  tokens: number;
+}
+
+/**
+ * Money is what a compaction or a pruning comes to in US dollars, by the price of the model that
+ * reads the session. What is not known is nil.
+ */
+export interface PivotMoney {
+  model: string;
+  /**
+   * Step is what each later step saves: the removed tokens, at the price of reading them from the
+   * cache.
+   */
+  step: number | null;
+  /**
+   * Rewritten is how many tokens after the first change are written to the provider's cache again,
+   * and Rewriting what that costs once, beyond reading them. If the cache is cold, everything is
+   * written anyway, and it costs nothing.
+   */
+  rewritten: number;
+  rewriting: number | null;
+  /** Summary is what the calls for the summary cost. */
+  summary: number | null;
+  /** Steps is after how many steps it has paid for itself, 0 at once; nil if never or unknown. */
+  steps: number | null;
+}
+
+/**
+ * Receipt records one compaction or commit: before, after, what went, what it cost, how to undo
+ * it. Token figures describe the rendered view, placeholders included, as the session's counter
+ * measures it.
+ */
+export interface PivotReceipt {
+  id: string;
+  sessionID: string;
+  kind: string;
+  time: number;
+  policy: string;
+  /**
+   * Trigger is why it was made: "manual", "turn" and "step" (one ended), "threshold" (the window
+   * overflows), "rejected" (a request was too long), "cold" (the provider's cache held nothing of
+   * the prompt, so it cost nothing extra), "background" (the window was about to overflow, and the
+   * summary had been written while the work went on), "pays" (it saves more than writing the
+   * prompt again costs), "discard", "distill", "restore", "pin", "imported".
+   */
+  trigger: string;
+  /** Log is how many messages the log had at the time; 0 if unknown. */
+  log?: number;
+  messagesBefore: number;
+  messagesAfter: number;
+  tokensBefore: number;
+  tokensAfter: number;
+  /** Usable is the budget that the view had to fit; 0 means unlimited. */
+  usable?: number;
+  /** Of a compaction. */
+  marker?: string;
+  summary?: string;
+  tailStart?: string;
+  /** messages that the summary now represents */
+  folded?: number;
+  /** messages that stay verbatim */
+  tail?: number;
+  /** tokens by kind: user, assistant, reasoning, tool output, tool input, files */
+  gone?: Record<string, number>;
+  carried?: PivotCarried;
+  summarizer?: string;
+  /** of every summary call, the failed ones too */
+  usage?: SessionUsage[];
+  /** US dollars, of all calls */
+  cost?: number;
+  duration?: number;
+  /** what was done to make it fit, what was rejected */
+  notes?: string[];
+  /**
+   * Struck are the paths, commands, identifiers and numbers in a model's summary that do not occur
+   * in what it summarises. The summary shows them struck through.
+   */
+  struck?: PivotStruck[];
+  /**
+   * Committed are the elisions that were committed with it. Undo removes them, redo commits them
+   * again.
+   */
+  committed?: RuleElision[];
+  /**
+   * Replaced are the elisions that these replaced: an older summary by a newer one. Undo commits
+   * them again.
+   */
+  replaced?: RuleElision[];
+  /** TokensBefore − TokensAfter */
+  saved?: number;
+  /** Rewritten is how many cached tokens a pruning makes the provider write again. */
+  rewritten?: number;
+  /** Quoted are the parts that a restore shows again, by id; Pinned is the pin of a pinning. */
+  quoted?: string[];
+  pinned?: RulePin;
+  /**
+   * LetGo are the receipts of restores that a compaction had no room to keep: their parts are
+   * folded again.
+   */
+  letGo?: string[];
+  /**
+   * Money is what a compaction or a pruning costs and saves in US dollars, at the price of the
+   * model that reads the session. Unknown amounts are nil.
+   */
+  money?: PivotMoney;
+  /** Undo says how to undo it. */
+  undo?: string;
+}
+
+/** Struck is one claim of a summary that nothing supports. */
+export interface PivotStruck {
+  /** path, command, identifier, number */
+  kind: string;
+  text: string;
+}
+
+/**
+ * Prepare writes the summary of a fold that is near, beside the other requests of the session.
+ * Nothing is stored.
+ */
+export interface Prepare {
+  /** Session is the id of a session. */
+  session: string;
+}
+
+/** Preview says what compact would do, without asking a model and without writing anything. */
+export interface Preview {
+  /** Session is the id of a session. */
+  session: string;
+  /** Focus and To are those of compact. */
+  focus?: string;
+  to?: number;
+}
+
+/** Prune leaves out what can go, whether or not the configuration lets it happen by itself. */
+export interface Prune {
+  /** Session is the id of a session. */
+  session: string;
+}
+
+/** Read returns a part as it was written, whatever the model is shown of it. */
+export interface Read {
+  /** Session is the id of a session. */
+  session: string;
+  /** Part is the id of the part, the id of its call, or its handle. */
+  part: string;
+}
+
+/** Receipted is what was done. */
+export interface Receipted {
+  /** Receipt is missing if nothing was done. */
+  receipt?: PivotReceipt;
+}
+
+/** Redo makes count again what was undone. */
+export interface Redo {
+  /** Session is the id of a session. */
+  session: string;
+  /**
+   * Receipt is the id of the receipt, or of the marker of a compaction; "" is the one that was
+   * undone last.
+   */
+  receipt?: string;
+}
+
+/** Rejection is how a provider refused a request, as far as it is known. */
+export interface Rejection {
+  /** Status is that of HTTP. */
+  status?: number;
+  /** Code is the code or type of the error. */
+  code?: string;
+  /** Message is the message of the error. */
+  message?: string;
+  /** Body is the response as it came. */
+  body?: string;
+}
+
+/**
+ * Report says where the tokens of a session went, what can go, and what the window looks like now.
+ * Token figures are estimates by the session's counter.
+ */
+export interface Report {
+  id: string;
+  title: string;
+  model: string;
+  counter: string;
+  policy: string;
+  messages: number;
+  /** model requests */
+  steps: number;
+  turns: number;
+  toolCalls: number;
+  toolResults: number;
+  tokens: ReportTokens;
+  /**
+   * Cost in US dollars of all requests that the log and its file tell of, at the price of the
+   * model of each: at least so much where Bill says that some are unknown, nil where all of them
+   * are.
+   */
+  cost: number | null;
+  /** Bill is the same by what was paid for. */
+  bill: BillSums;
+  /** Unpriced are the models whose price nobody knows, of the requests that the cost is without. */
+  unpriced?: string[];
+  /**
+   * Summaries are the calls that were made for summaries, those included that came to nothing and
+   * stand in no log.
+   */
+  summaries?: ReportSummaryCalls;
+  window: ReportWindow;
+  candidates: ReportCandidate[];
+  /** ByRule sums up the candidates, those that are not listed included, the largest sum first. */
+  byRule: ReportRuleSum[];
+  /**
+   * Omitted sums up the candidates that are not listed. Only of files too large to be read whole
+   * are any left out.
+   */
+  omitted?: ReportRuleSum[];
+  refusals: RuleRefusal[];
+  /** Constraints are instructions that the user gave; they survive every pivot word for word. */
+  constraints: string[];
+  /**
+   * Dismissed are sentences that were taken for instructions until somebody said that they are
+   * not. Nothing is done with them.
+   */
+  dismissed: string[];
+  pins: RulePin[];
+  /** Strata is the timeline, one for each message of the log. */
+  strata: ReportStratum[];
+}
+
+/** Candidate is an elision that a rule found and nobody committed. */
+export interface ReportCandidate {
+  /** id of the part */
+  part: string;
+  /** id of its message */
+  message: string;
+  field: string;
+  /** name of the rule that found it */
+  rule: string;
+  /** why, for people */
+  because: string;
+  /** ids of the parts that make this one redundant, blanks between them; they stay shown */
+  by?: string;
+  /** what stands in its place, to the byte, for as long as the elision stands */
+  shown?: string;
+  /** tokens, with what is shown instead counted */
+  saves: number;
+  /** of the commit; 0 while it is only a candidate */
+  time?: number;
+  tool?: string;
+  target?: string;
+  /** When it may go, in a few words: "with the next request", "pays in about 61 steps". */
+  when?: string;
+  /**
+   * Wait is why it is not committed yet, with figures; the zero value is of what goes with the
+   * next request.
+   */
+  wait?: ScheduleWait;
+}
+
+/** Explanation says of one part why it is shown, elided, protected or a candidate. */
+export interface ReportExplanation {
+  part: string;
+  message: string;
+  /** Handle is its short name, which every command takes in place of the id. */
+  handle?: string;
+  type: string;
+  tool?: string;
+  target?: string;
+  /** model request that it belongs to, 1-based; 0 before the first */
+  step: number;
+  /** 1-based; 0 before the first */
+  turn: number;
+  /** as the log has it */
+  tokens: number;
+  /** as the model sees it; of a folded part that is shown again, its quotation */
+  shownTokens: number;
+  /** Zone is where it stands. */
+  zone: string;
+  /**
+   * Rule is the one that elided it, would, or found it and let it stay; empty when none looked at
+   * it.
+   */
+  rule?: string;
+  /** Because is the reason, a sentence. */
+  because: string;
+  /** Elisions stand on it, each of another field; Candidates would. */
+  elisions: ReportReason[];
+  candidates: ReportReason[];
+  /** Candidate is the first of the candidates. */
+  candidate?: RuleElision;
+  /** Refusals are why rules that found it let it stay. */
+  refusals: RuleRefusal[];
+  /**
+   * StandsFor are the parts that were elided because this one shows what they showed;
+   * WouldStandFor those that would be.
+   */
+  standsFor: ReportRef[];
+  wouldStandFor: ReportRef[];
+  /** Kept says what protects it, nil when nothing does. */
+  kept?: ReportKept;
+  pinned: boolean;
+  /** Quoted says where a part that a summary stands for is shown again, nil where it is not. */
+  quoted?: ReportQuoted;
+  /** Undo says how to have it shown whole. */
+  undo?: string;
+  /** Text is what the model sees of it now, the result of a tool call or the text of another part. */
+  text: string;
+  /** Pieces are its texts as the log has them and as the model is shown them. */
+  pieces: ReportPiece[];
+}
+
+/** Kept says what protects a part. */
+export interface ReportKept {
+  by: string;
+  /** What is the name or pattern that matched, or the id of the marker of the compaction. */
+  what?: string;
+  /** Switch is the key of the configuration that says so, "" where none does. */
+  switch?: string;
+}
+
+/** Piece is one text of a part: as the log has it, and as the model is shown it. */
+export interface ReportPiece {
+  field: string;
+  log: string;
+  /** "" when nothing of it is */
+  shown: string;
+  /**
+   * Would is what the model would be shown once the candidates were committed; the same as Shown
+   * when none is about it.
+   */
+  would: string;
+}
+
+/**
+ * Quoted is how a folded part is shown again: by a message behind the summary, because it was
+ * restored or is pinned.
+ */
+export interface ReportQuoted {
+  /** that quotes it */
+  message: string;
+  /** the receipt of the restore, or the pin */
+  by: string;
+  pin?: boolean;
+  /** of the restore or the pin */
+  time: number;
+  undo: string;
+}
+
+/**
+ * Reason is an elision of a part, one that stands or one that a rule would make, with what it
+ * takes to judge it.
+ */
+export interface ReportReason {
+  /** id of the part */
+  part: string;
+  /** id of its message */
+  message: string;
+  field: string;
+  /** name of the rule that found it */
+  rule: string;
+  /** why, for people */
+  because: string;
+  /** ids of the parts that make this one redundant, blanks between them; they stay shown */
+  by?: string;
+  /** what stands in its place, to the byte, for as long as the elision stands */
+  shown?: string;
+  /** tokens, with what is shown instead counted */
+  saves: number;
+  /** of the commit; 0 while it is only a candidate */
+  time?: number;
+  /** Covering are the parts that make this one redundant. */
+  covering: ReportRef[];
+  /** Switch is the key of the configuration that turns the rule off. */
+  switch?: string;
+  /**
+   * Of an elision that stands: how many steps and turns began since it was committed, as far as
+   * the log has times; the receipt of the commit, "" when there is none, how many parts are shown
+   * with less since that commit, this one included, and the command that takes all of them back.
+   */
+  stepsSince: number;
+  turnsSince: number;
+  receipt?: string;
+  together?: number;
+  undo?: string;
+  /** When a candidate may go: with the next request, or what it waits for, with figures. */
+  when?: string;
+  /**
+   * Restored: of a candidate that stood before and was taken back. Only pruning on demand takes it
+   * again.
+   */
+  restored?: boolean;
+}
+
+/** Ref names a part of the log for people. */
+export interface ReportRef {
+  part: string;
+  handle?: string;
+  type: string;
+  tool?: string;
+  target?: string;
+  /** 0 before the first */
+  step: number;
+}
+
+/** RuleSum sums up candidates of one rule. */
+export interface ReportRuleSum {
+  rule: string;
+  parts: number;
+  /** tokens, with what would be shown instead counted */
+  saves: number;
+  /** When the first of them may go, in a few words; "" where it is not known. */
+  when?: string;
+}
+
+/** Stratum is one message in the timeline. */
+export interface ReportStratum {
+  message: string;
+  role: string;
+  /** 1-based; 0 before the first */
+  turn: number;
+  /** tokens as the log has them */
+  zones: Record<string, number>;
+  /** Written is the beginning of what the user wrote, of messages that begin a turn. */
+  written?: string;
+  /** a marker that counts */
+  pivot?: boolean;
+  /** Messages is how many messages it stands for, when that is more than one. */
+  messages?: number;
+}
+
+/** SummaryCalls counts the requests to models for summaries. */
+export interface ReportSummaryCalls {
+  calls: number;
+  /** of them, in vain */
+  failed: number;
+  /** of all of them */
+  usage: SessionUsage;
+  /** of those whose cost is known, US dollars; nil where it is of none */
+  cost: number | null;
+}
+
+/** Tokens itemises the whole log as it was written, nothing elided. */
+export interface ReportTokens {
+  total: number;
+  byKind: Record<string, number>;
+  /** input and output together */
+  byTool: Record<string, number>;
+  /** of calls that name a path */
+  byFile: Record<string, number>;
+}
+
+/** Window is what counts now. */
+export interface ReportWindow {
+  messages: number;
+  /** rendered */
+  tokens: number;
+  /**
+   * Overhead is what system prompt and tools take, learned from the first reported step; 0 is
+   * unknown.
+   */
+  overhead: number;
+  /** of the model; 0 is unknown */
+  context: number;
+  /** 0 is unlimited */
+  usable: number;
+  /** Overflow says that messages and overhead together meet the usable budget. */
+  overflow: boolean;
+  /** about the limits, where they were assumed */
+  reason?: string;
+  /**
+   * Elided counts the parts of the window that are shown with less, and ElidedTokens what that
+   * saves.
+   */
+  elided: number;
+  elidedTokens: number;
+  /** id of the marker that the window begins with */
+  pivot?: string;
+  /** messages of the log before the window */
+  folded: number;
+  /** id of a marker that waits to be executed */
+  pending?: string;
+}
+
+/** Restore shows parts whole again that were left out or folded. */
+export interface Restore {
+  /** Session is the id of a session. */
+  session: string;
+  /** Parts are ids of parts, ids of calls, or handles. */
+  parts: string[];
+}
+
+/** Result is what a call gave back, or how far it has come. */
+export interface Result {
+  /** Call is the id of the call, or of its part; of several calls with one id the newest is meant. */
+  call: string;
+  /** Output is what it gave back; Error, if it is not "", is why it failed. */
+  output?: string;
+  error?: string;
+  /** Status is "completed" or "error" if it is "", or "running" for one that has not ended. */
+  status?: string;
+  /** Title is for people. */
+  title?: string;
+  /** Metadata is an object of the host's own. */
+  metadata?: unknown;
+  /** Attachments are parts of the type "file" that the tool returned. */
+  attachments?: SessionPart[];
+}
+
+/** Elision is the decision to show less of one part. */
+export interface RuleElision {
+  /** id of the part */
+  part: string;
+  /** id of its message */
+  message: string;
+  field: string;
+  /** name of the rule that found it */
+  rule: string;
+  /** why, for people */
+  because: string;
+  /** ids of the parts that make this one redundant, blanks between them; they stay shown */
+  by?: string;
+  /** what stands in its place, to the byte, for as long as the elision stands */
+  shown?: string;
+  /** tokens, with what is shown instead counted */
+  saves: number;
+  /** of the commit; 0 while it is only a candidate */
+  time?: number;
+}
+
+/** Key names what an elision is about: no two elisions of a ledger share it. */
+export interface RuleKey {
+  part: string;
+  field: string;
+}
+
+/**
+ * Pin is a part, a whole message, or a text that must survive every elision and every pivot
+ * verbatim.
+ */
+export interface RulePin {
+  id: string;
+  /** id of a part */
+  part?: string;
+  /** or id of a message: every part of it, also those that come to it later */
+  message?: string;
+  /** or a text of its own */
+  text?: string;
+  /** why, for people */
+  note?: string;
+  time?: number;
+}
+
+/** Refusal says why something was left alone. Part is empty when it speaks of the whole session. */
+export interface RuleRefusal {
+  code: string;
+  rule?: string;
+  part?: string;
+  reason: string;
+  tokens?: number;
+}
+
+/** Wait says why something that was found is not committed yet. The zero value is of what is. */
+export interface ScheduleWait {
+  code: string;
+  /**
+   * The batch that would pay soonest: how many elisions it has, what it would save at each step,
+   * and what the provider's cache would be written again for it, in tokens. Steps is after how
+   * many steps the one has paid for the other, from now on.
+   */
+  parts: number;
+  saves: number;
+  rewrites: number;
+  steps?: number;
+}
+
+/** Schema is this protocol as a JSON Schema. */
+export interface Schema {
+}
+
+/** CacheUsage is the part of a prompt that the provider's cache served or took in, in tokens. */
+export interface SessionCacheUsage {
+  read?: number;
+  write?: number;
+  /**
+   * Write1h is how much of Write stays for an hour, where the provider tells: that is dearer than
+   * its usual lifetime.
+   */
+  write1h?: number;
+  [further: string]: unknown;
+}
+
+/** Message is one entry of the log: what is known about it, and its parts. */
+export interface SessionMessage {
+  info: SessionMessageInfo;
+  parts: SessionPart[];
+  [further: string]: unknown;
+}
+
+/** MessageInfo describes a message. Fields that only one role has are empty for the other. */
+export interface SessionMessageInfo {
+  id: string;
+  sessionID: string;
+  role: string;
+  time: SessionMessageTime;
+  agent?: string;
+  /** Of a user message: the model that is to answer. */
+  model?: SessionModelRef;
+  /** Of an assistant message. */
+  parentID?: string;
+  modelID?: string;
+  providerID?: string;
+  variant?: string;
+  mode?: string;
+  path?: SessionPath;
+  /** US dollars, summed over the steps of the message */
+  cost?: number;
+  /** of the last step */
+  tokens?: SessionUsage;
+  /** why the model stopped; empty while it has not */
+  finish?: string;
+  /**
+   * Repeats is the id of an earlier message of the same request, which has its usage: this one
+   * took nothing more.
+   */
+  repeats?: string;
+  /** {name, data} */
+  error?: unknown;
+  /**
+   * Summary is true on the assistant message that answers a marker. On a user message it is an
+   * object for people (title, body, diffs), which has no bearing on the context.
+   */
+  summary?: unknown;
+  [further: string]: unknown;
+}
+
+/** MessageTime says when a message was begun and finished. */
+export interface SessionMessageTime {
+  created: number;
+  completed?: number;
+  [further: string]: unknown;
+}
+
+/** ModelRef names a model. */
+export interface SessionModelRef {
+  /** ID is set instead of ModelID in a session's Info; the format has both spellings. */
+  id?: string;
+  providerID: string;
+  modelID?: string;
+  /** a named set of options, such as a reasoning effort */
+  variant?: string;
+  [further: string]: unknown;
+}
+
+/** Part is one piece of a message. It is flat, as its JSON is: which fields count is told by Type. */
+export interface SessionPart {
+  id?: string;
+  sessionID?: string;
+  messageID?: string;
+  type: string;
+  /** Text of a text or reasoning part. */
+  text?: string;
+  /** written by a program in the user's name */
+  synthetic?: boolean;
+  /** shown to people, never sent */
+  ignored?: boolean;
+  /** Metadata of a text or reasoning part: what the provider wants back, such as signatures. */
+  metadata?: unknown;
+  time?: SessionSpan;
+  /** A file part. */
+  mime?: string;
+  filename?: string;
+  /** data:, file: or http(s): */
+  url?: string;
+  /** Source says where a file or agent part was mentioned; its shape differs by kind. */
+  source?: unknown;
+  /** A tool part: a call and its result in one, so that nothing can separate them. */
+  callID?: string;
+  tool?: string;
+  state?: SessionToolState;
+  /** Step markers, snapshots and patches. */
+  snapshot?: string;
+  /** of step-finish */
+  reason?: string;
+  /** US dollars */
+  cost?: number;
+  tokens?: SessionUsage;
+  hash?: string;
+  files?: string[];
+  /** Agents, subtasks, retries. */
+  name?: string;
+  prompt?: string;
+  description?: string;
+  agent?: string;
+  attempt?: number;
+  error?: unknown;
+  /** A compaction part: "compact here". */
+  auto?: boolean;
+  /** the provider rejected the request as too long */
+  overflow?: boolean;
+  /** the first message that stays verbatim */
+  tail_start_id?: string;
+  [further: string]: unknown;
+}
+
+/** Path holds the folders in which a message was written. */
+export interface SessionPath {
+  cwd: string;
+  root: string;
+  [further: string]: unknown;
+}
+
+/**
+ * Span is when something began and ended. Compacted is the mark that a product left on a tool part
+ * whose output it no longer sends; reading it turns it into an elision.
+ */
+export interface SessionSpan {
+  start?: number;
+  end?: number;
+  compacted?: number;
+  /** of a retry */
+  created?: number;
+  [further: string]: unknown;
+}
+
+/** ToolState is a call's input and, once it ended, its result. */
+export interface SessionToolState {
+  status: string;
+  /** a JSON object; whatever the model sent */
+  input?: unknown;
+  /** pending: the arguments as far as they were received */
+  raw?: string;
+  title?: string;
+  output?: string;
+  error?: string;
+  metadata?: unknown;
+  time?: SessionSpan;
+  /** file parts that the tool returned */
+  attachments?: SessionPart[];
+  [further: string]: unknown;
+}
+
+/**
+ * Usage is what the provider reported for a step, in tokens. Input excludes what was read from or
+ * written to the prompt cache; Output excludes Reasoning where the provider tells them apart.
+ */
+export interface SessionUsage {
+  /** as reported; 0 when the provider gave none */
+  total?: number;
+  input?: number;
+  output?: number;
+  reasoning?: number;
+  cache?: SessionCacheUsage;
+  /**
+   * Searches is how many searches of the web the provider made for the step: they have a price
+   * each.
+   */
+  searches?: number;
+  /**
+   * Tier is what was asked of the provider beside its usual service, which has other prices:
+   * "priority", "fast".
+   */
+  tier?: string;
+  [further: string]: unknown;
+}
+
+/** Shutdown asks the server to end once all other requests are answered. */
+export interface Shutdown {
+}
+
+/** Stored is a message with the ids of its parts. */
+export interface Stored {
+  id: string;
+  parts: string[];
+}
+
+/** Subscribe asks for the notifications "event" of a session, from now on. */
+export interface Subscribe {
+  /** Session is the id of a session, "" for all of them. */
+  session?: string;
+}
+
+/**
+ * Summarize is a request of the server's: the client asks its own model, without tools, and
+ * answers with what it wrote.
+ */
+export interface Summarize {
+  /** Session is the id of a session. */
+  session: string;
+  /** Model is who is to write, "provider/id": the one that reads the session, or compaction.model. */
+  model: string;
+  /** As is the format of Messages, the one that the client asked for. */
+  as: string;
+  /** System is the system prompt, Messages the conversation; its last message asks for the summary. */
+  system: string;
+  messages: unknown[];
+  /** MaxOutput is how many tokens the answer may have, reasoning included. */
+  maxOutput: number;
+}
+
+/**
+ * Summary is the client's answer to summarize. Instead of it the client can answer with an error;
+ * its data says how the provider refused the request, as a Rejection does, and the engine sends a
+ * request in another form, or writes the summary without a model.
+ */
+export interface Summary {
+  /** Text is the summary. */
+  text: string;
+  /**
+   * Finish is why the model stopped: "stop" if it is "", "length" if it was cut off, "refused",
+   * "tool-calls".
+   */
+  finish?: string;
+  /** Usage is what the provider reported, in the form of the format asked for. */
+  usage?: unknown;
+  /** Cost is in US dollars; it is found by the model's prices if it is missing. */
+  cost?: number;
+}
+
+/** Undo takes back what a receipt is for: a compaction, a pruning, a restore or a pin. */
+export interface Undo {
+  /** Session is the id of a session. */
+  session: string;
+  /** Receipt is the id of the receipt, or of the marker of a compaction; "" is the newest. */
+  receipt?: string;
+}
+
+/** Unpin forgets a pin, named by its id, by its part or message, or by its text. */
+export interface Unpin {
+  /** Session is the id of a session. */
+  session: string;
+  /** Pin is the id of the pin, its part, its message, or its text. */
+  pin: string;
+}
+
+/** Unsubscribe ends what subscribe with the same session asked for. */
+export interface Unsubscribe {
+  /** Session is the id of a session, "" for all of them. */
+  session?: string;
+}
+
+/**
+ * Update says more completely what was said before: what calls gave back, or a message that was
+ * streamed. Once it is answered it is in the store.
+ */
+export interface Update {
+  /** Session is the id of a session. */
+  session: string;
+  /** Results are what calls gave back. */
+  results?: Result[];
+  /** Messages take the place of those that have their ids, parts included. */
+  messages?: Message[];
+}
+
+/** View is what the model is to be sent now. */
+export interface View {
+  /** Session is the id of a session. */
+  session: string;
+  /** As is the format of the messages. */
+  as?: string;
+  /**
+   * Since is the State of the view that the client has: only what differs from it is sent. "" asks
+   * for the whole view, and so does a state that the server does not have any more.
+   */
+  since?: string;
+}
+
+/** Viewed is a view, or the end of one. */
+export interface Viewed {
+  as: string;
+  /** Model is who reads it, "provider/id". */
+  model: string;
+  /**
+   * Tokens is the size of the whole view by the session's counter, without system prompt and
+   * tools.
+   */
+  tokens: number;
+  /**
+   * Keep is how many messages of the view that the client has begin this one; Messages come behind
+   * them. It is 0 for a whole view.
+   */
+  keep: number;
+  /** Messages are what a request body has in that format. */
+  messages: unknown[];
+  /** State names this view, for Since. */
+  state: string;
+}
+
+/** Whole is a part as it was written. */
+export interface Whole {
+  /** Handle is its short name. */
+  handle?: string;
+  /** Text is the result of a call, or the text of another part. */
+  text: string;
+  /** Part is all of it. */
+  part: SessionPart;
+}
+
+/**
+ * Edited is what became of the parts that an edit names: one commit for all targets that could be
+ * done.
+ */
+export interface WinnowEdited {
+  /** in the order in which they were named */
+  targets: EditTarget[];
+  /**
+   * Receipt is that of the commit; Undo with its id takes it back as a whole. nil when nothing was
+   * done.
+   */
+  receipt?: PivotReceipt;
+  /** Changed says that the view is another one now. */
+  changed: boolean;
+}
+
+/**
+ * Event is one thing that happened to a session. Which fields are set depends on the type. It
+ * marshals to one line of JSON.
+ */
+export interface WinnowEvent {
+  type: string;
+  sessionID: string;
+  time: number;
+  /** id of the message concerned */
+  message?: string;
+  /** id of the part concerned */
+  part?: string;
+  /** of a delta, a warning, a failure */
+  text?: string;
+  /** of a failure */
+  code?: string;
+  /** of session.compacted, elision.committed */
+  receipt?: PivotReceipt;
+  /** of elision.undone */
+  elisions?: RuleKey[];
+  /** of budget.overflow, budget.warning */
+  verdict?: BudgetVerdict;
+  /** of usage.recorded */
+  usage?: SessionUsage;
+  /** of usage.recorded, US dollars */
+  cost?: number;
+  /** of usage.recorded: "step" or "summary" */
+  kind?: string;
+  /**
+   * Request counts the requests of one compaction, of compaction.delta: the text of a later one
+   * takes the place of what an earlier one gave.
+   */
+  request?: number;
+  /** Background: of a compaction whose summary is written while the work goes on, or was. */
+  background?: boolean;
+}
+
+/**
+ * Preview is what Compact would do to a session as it stands. Token figures are of the rendered
+ * view, by the session's counter. What depends on a summary that a model has yet to write is an
+ * estimate: Summary says on what it rests.
+ */
+export interface WinnowPreview {
+  sessionID: string;
+  /**
+   * Kind is Compaction, or Pruning where folding would not make the view smaller and what can be
+   * elided goes all the same.
+   */
+  kind: string;
+  /** who reads the session, "provider/model" */
+  model: string;
+  /** the budget of the view; 0 is unlimited */
+  usable?: number;
+  /** what system prompt and tools take besides, as far as a report told */
+  overhead: number;
+  messagesBefore: number;
+  messagesAfter: number;
+  tokensBefore: number;
+  tokensAfter: number;
+  /** TokensBefore − TokensAfter */
+  saved: number;
+  /**
+   * Of a compaction: what the summary would stand for, as it would be shown now, the earlier
+   * summary included; what would stay word for word; what the engine would write under the
+   * summary.
+   */
+  folded: number;
+  foldedTokens: number;
+  /** tokens by kind, as in a receipt */
+  gone: Record<string, number>;
+  /** messages */
+  tail: number;
+  tailTokens: number;
+  /** id of its first message */
+  tailStart?: string;
+  /** the tail would begin inside a turn */
+  split?: boolean;
+  carried: PivotCarried;
+  /** Committed are the elisions that would be committed with it; their time is that of the preview. */
+  committed: RuleElision[];
+  /** Summary is what the summary would take, nil of a pruning. */
+  summary?: WinnowSummaryPreview;
+  /**
+   * Notes say what would be done to make the request fit, who cannot be asked, and what is not
+   * foreseen.
+   */
+  notes: string[];
+}
+
+/** SummaryPreview is who would write a summary, how long it is taken to be, and what it would cost. */
+export interface WinnowSummaryPreview {
+  /** "offline", or "provider/model" */
+  summarizer: string;
+  /**
+   * Prepared: Compact would use, or wait for, the summary that is prepared in the background, if
+   * it still fits. The rest is of a new one.
+   */
+  prepared?: boolean;
+  /**
+   * Tokens is its length, and Basis where that comes from: "written" (the offline summariser wrote
+   * it, so that everything here is exact), "earlier" (as long as the newest summary of this
+   * session by the same summariser), or "bound" (as long as it may be; most are shorter).
+   */
+  tokens: number;
+  basis: string;
+  /**
+   * Calls is how many requests it takes, Prompt what they send, Cached what of it should be read
+   * from the provider's cache, Output what they answer, reasoning not included.
+   */
+  calls: number;
+  prompt: number;
+  cached: number;
+  output: number;
+  /** Cost in US dollars at the prices of the model. 0 of a model says that no price is known. */
+  cost: number;
+}
