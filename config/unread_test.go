@@ -2,11 +2,16 @@ package config
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/winnowhq/winnow/budget"
+	"github.com/winnowhq/winnow/internal/outside"
 	"github.com/winnowhq/winnow/policy"
 )
 
@@ -100,5 +105,29 @@ func TestUnread_says(t *testing.T) {
 		if got := policy.Unread(c.key, c.policy, c.schedule); got != c.want {
 			t.Errorf("%s under %s, schedule %q: %q, want %q", c.key, c.policy, c.schedule, got, c.want)
 		}
+	}
+}
+
+// docs/configuration.md names the variables of another product, and only keys that there are.
+func TestDocument_namesTheVariables(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(outside.Root(t), "docs", "configuration.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"OPENCODE_DISABLE_AUTOCOMPACT", "OPENCODE_DISABLE_PRUNE"} {
+		l, err := Load(Sources{Environ: []string{name + "=1"}})
+		if err != nil || len(l.Origins) != 1 || !strings.Contains(string(page), "| `"+name+"` |") {
+			t.Errorf("%s sets %v, %v; or the page has no row for it", name, l.Origins, err)
+		}
+	}
+	named := 0
+	for _, name := range regexp.MustCompile("`WINNOW_[A-Z_]+`").FindAllString(string(page), -1) {
+		named++
+		if !slices.ContainsFunc(Keys(), func(key string) bool { return "`"+Variable(key)+"`" == name }) {
+			t.Errorf("the page names %s, which sets nothing", name)
+		}
+	}
+	if named < 3 {
+		t.Errorf("the page names %d variables of winnow", named)
 	}
 }
