@@ -247,7 +247,7 @@ func TestBrowser(t *testing.T) {
 				t.Errorf("without JavaScript the page does not say %q", want)
 			}
 		}
-		if strings.Contains(text, "only elided") {
+		if strings.Contains(text, "only left out") {
 			t.Error("the filter is shown although it does not work")
 		}
 	})
