@@ -87,7 +87,7 @@ func TestExplain_aCandidateNamesWhatCoversIt(t *testing.T) {
 	if want := "strategies.balancedPruning.files"; c.Switch != want {
 		t.Errorf("the switch is %q, want %q", c.Switch, want)
 	}
-	wantIn(t, "the sentence", x.Because, "files would elide it: ", "Read /repo/a.go (step 2, "+c.Covering[0].Handle+")")
+	wantIn(t, "the sentence", x.Because, "files would leave it out: ", "Read /repo/a.go (step 2, "+c.Covering[0].Handle+")")
 	y := explain(t, e, id, again)
 	if len(y.WouldStandFor) != 1 || y.WouldStandFor[0].Part != old {
 		t.Errorf("the newer read would stand for %+v, want %s", y.WouldStandFor, old)
@@ -179,13 +179,13 @@ func TestExplain_whatProtectsAPart(t *testing.T) {
 		kept    *report.Kept
 		because string
 	}{
-		"a protected path": {first, &report.Kept{By: report.ByPath, What: "**/AGENTS.md", Switch: "compaction.protectedPaths"}, "files would elide it, but /repo/AGENTS.md is protected"},
+		"a protected path": {first, &report.Kept{By: report.ByPath, What: "**/AGENTS.md", Switch: "compaction.protectedPaths"}, "files would leave it out, but /repo/AGENTS.md is protected"},
 		"a protected tool": {skill, &report.Kept{By: report.ByTool, What: "skill", Switch: "compaction.protectedTools"}, "the tool skill is protected (skill)"},
 		"a pin":            {pinned, &report.Kept{By: report.ByPin}, "it is pinned"},
 		"newest output":    {newest, &report.Kept{By: report.ByNewest, What: "", Switch: "compaction.protect"}, "it is among the newest 1,000,000 tokens of tool output, which stay"},
 		"something said":   {said, &report.Kept{By: report.ByTurns, What: "", Switch: "compaction.protectTurns"}, "it belongs to the last 2 turns, which stay whole"},
 		"a recent read": {recent, &report.Kept{By: report.ByAge, What: "", Switch: "strategies.balancedPruning.quietSteps"},
-			"files would elide it, but it is too new: it stays for 5 steps"},
+			"files would leave it out, but it is too new: it stays for 5 steps"},
 		"the last turn": {active, &report.Kept{By: report.ByTurns, What: "", Switch: "compaction.protectTurns"}, "it belongs to the last 2 turns, which stay whole"},
 	} {
 		x := explain(t, e, id, c.part)

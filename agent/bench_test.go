@@ -25,7 +25,7 @@ import (
 	"github.com/winnowhq/winnow/store/sqlite"
 )
 
-// endless answers at once, with a call each time until it has made so many.
+// endless answers at once, with a call each time until it has made all of them.
 type endless struct{ asked, calls int }
 
 func (e *endless) Ask(_ context.Context, r llm.Request) (llm.Answer, error) {

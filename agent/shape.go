@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/session"
@@ -41,7 +42,7 @@ func (l Limits) or() Limits {
 // not counted among the limits.
 func Shape(output string, l Limits, how func() string) string {
 	l = l.or()
-	lines := lineCount(output)
+	lines := call.LineCount(output)
 	if lines <= l.Lines && len(output) <= l.Bytes {
 		return output
 	}
@@ -51,7 +52,7 @@ func Shape(output string, l Limits, how func() string) string {
 	if left == "" {
 		return output
 	}
-	what := quantity.Count(lineCount(left), "line") + ", " + quantity.Count(len(left), "byte")
+	what := quantity.Count(call.LineCount(left), "line") + ", " + quantity.Count(len(left), "byte")
 	if !strings.Contains(left, "\n") && (!strings.HasSuffix(head, "\n") || tail == "") {
 		what = quantity.Count(len(left), "byte")
 	}
@@ -106,15 +107,6 @@ func endOf(text string, lines, bytes int) string {
 		}
 	}
 	return text[start:]
-}
-
-// lineCount counts the lines of a text; the last one needs no newline.
-func lineCount(text string) int {
-	n := strings.Count(text, "\n")
-	if text != "" && text[len(text)-1] != '\n' {
-		n++
-	}
-	return n
 }
 
 // Paged is a Tool that keeps its outputs short itself and says in them how to go on: they are not

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"github.com/winnowhq/winnow/call"
 )
 
 func numbers(from, to int) string {
@@ -93,7 +95,7 @@ func TestShape_isTheBeginningAndTheEnd(t *testing.T) {
 			!strings.HasSuffix(output, tail) {
 			t.Fatalf("of %q: head %q, tail %q", output, head, tail)
 		}
-		if len(head)+len(tail) > l.ShownBytes+2 || lineCount(head)+lineCount(tail) > l.ShownLines+1 {
+		if len(head)+len(tail) > l.ShownBytes+2 || call.LineCount(head)+call.LineCount(tail) > l.ShownLines+1 {
 			t.Fatalf("of %q: head %q, tail %q are more than %+v", output, head, tail, l)
 		}
 	})

@@ -126,7 +126,7 @@ func TestRun_whatWasNeverSentIsNotFolded(t *testing.T) {
 	}
 }
 
-// Whatever is given and said, however small the window is and whoever writes the summaries: each
+// Whatever is given and said, however small the window is and whichever summariser writes: each
 // result and each message is in the request that follows it, before anything is folded or left out.
 // Where it cannot be, the run ends with an error, and it is still there.
 func TestRun_everythingIsSentBeforeItIsFolded(t *testing.T) {

@@ -23,7 +23,7 @@ func (w warmth) ofPrompts() float64 { return float64(w.read) / float64(w.prompts
 func (w warmth) ofBefore() float64  { return float64(w.read) / float64(w.before) }
 
 // fresh reports whether something that was sent before was paid again. OpenAI's caches grow by 128
-// tokens at a time, so that up to so many are.
+// tokens at a time, so that fewer than these are paid again in any case.
 func (w warmth) fresh(p llmtest.Protocol) bool {
 	unit := map[llmtest.Protocol]int{llmtest.Chat: 128, llmtest.Responses: 128}[p]
 	return w.before-w.read > unit*w.requests

@@ -40,7 +40,7 @@ func others(p *session.Part, a Arguments, cwd string) []Action {
 	case "write", "create", "write_file", "create_file", "write_to_file":
 		did := at(Create)
 		if text := a.Text("content", "contents", "file_text", "text"); text != "" {
-			did[0].New, did[0].Added = Bound(text), lines(text)
+			did[0].New, did[0].Added = Bound(text), LineCount(text)
 		}
 		return did
 	case "edit", "replace", "edit_file", "str_replace", "search_replace", "notebookedit", "multiedit", "multi_edit",
@@ -126,14 +126,14 @@ func editor(a Arguments, at func(Op) []Action) []Action {
 	case "create":
 		did := at(Create)
 		text := a.Text("file_text")
-		did[0].New, did[0].Added = Bound(text), lines(text)
+		did[0].New, did[0].Added = Bound(text), LineCount(text)
 		return did
 	case "undo_edit":
 		return at(Edit)
 	case "insert":
 		did := at(Edit)
 		text := a.Text("new_str", "insert_text")
-		did[0].New, did[0].Added = Bound(text), lines(text)
+		did[0].New, did[0].Added = Bound(text), LineCount(text)
 		return did
 	}
 	return edits(a, at(Edit))
@@ -152,8 +152,8 @@ func question(a Arguments) string {
 	return ""
 }
 
-// lines counts the lines of a text; the last one needs no newline.
-func lines(text string) int {
+// LineCount counts the lines of a text; the last one needs no newline.
+func LineCount(text string) int {
 	n := strings.Count(text, "\n")
 	if text != "" && text[len(text)-1] != '\n' {
 		n++

@@ -162,9 +162,9 @@ func (t *touches) command(c *shell.Command) {
 		}
 		switch output, appends := r.Output(); {
 		case appends:
-			t.add(c, Action{Op: Edit, Path: r.Target.Text, New: document, Added: lines(document)})
+			t.add(c, Action{Op: Edit, Path: r.Target.Text, New: document, Added: LineCount(document)})
 		case output && program == "cat":
-			t.add(c, Action{Op: Create, Path: r.Target.Text, New: document, Added: lines(document)})
+			t.add(c, Action{Op: Create, Path: r.Target.Text, New: document, Added: LineCount(document)})
 		case output:
 			t.add(c, Action{Op: Create, Path: r.Target.Text})
 		}

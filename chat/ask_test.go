@@ -172,7 +172,7 @@ func (b *bench) wonders(p agent.Permission) *question {
 	return q
 }
 
-// script is a command of so many lines, the last of which is the one that matters.
+// script is a command of some lines, the last of which is the one that matters.
 func script(lines int) string { return strings.Repeat("echo tide\n", lines-1) + "rm -rf ~" }
 
 func TestPermission_isNotGivenForWhatNobodySaw(t *testing.T) {

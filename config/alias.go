@@ -24,7 +24,7 @@ func canonical(key string) string {
 func renamed(data []byte) []byte {
 	doc, err := hujson.Parse(data)
 	if err != nil {
-		return data // the mistake is told by whoever reads it
+		return data // the mistake is reported where the file is read
 	}
 	text := slices.Clone(data)
 	var visit func(object *hujson.Object, prefix string)

@@ -247,7 +247,7 @@ func TestProjectMay_saysBeforeItIsWritten(t *testing.T) {
 		{"compaction.protectedPaths", "docs/**"}:    "",
 		{"compaction.summarizer", "offline"}:        "",
 		{"compaction.summarizer", "llm"}:            `may only set it to "offline"`,
-		{"polcy", "classic"}:                        "", // whoever sets it says so
+		{"polcy", "classic"}:                        "", // config.Set says so
 		{"compaction", `{"model": "p/m"}`}:          "only your own file may set it",
 		{"strategies", `{"balancedPruning": null}`}: "only your own file may set it",
 	} {

@@ -44,7 +44,7 @@ func recorded(t *testing.T, paths []string, begin func(format string), check fun
 	}
 }
 
-// A reader that is told where to begin and how much to show does so; and what it shows stands in the output.
+// A reader that is told where to begin and how much to show shows that; and what it shows stands in the output.
 func TestRecorded_readsShowWhatWasAskedFor(t *testing.T) {
 	ranged := 0
 	recorded(t, outside.Sessions(t), func(string) {}, func(p *session.Part, c *call.Call, cwd string) {

@@ -38,7 +38,7 @@ type home struct {
 
 func newHome(t testing.TB) home { return home{t, t.TempDir()} }
 
-// put writes a file that was changed so many hours ago.
+// put writes a file that was changed some hours ago.
 func (h home) put(name string, text []byte, hours int) string {
 	h.t.Helper()
 	path := filepath.Join(h.path, filepath.FromSlash(name))

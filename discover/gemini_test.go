@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// geminiChat is a chat of so many turns, of lines or in one object.
+// geminiChat is a chat of some turns, of lines or in one object.
 func geminiChat(id string, turns int, lines bool) []byte {
 	head := fmt.Sprintf(`"sessionId":%q,"projectHash":"0f","startTime":"2026-03-01T10:00:00Z","lastUpdated":"2026-03-01T10:00:00Z"`, id)
 	var messages []string

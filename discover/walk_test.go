@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// link makes a link, or skips the test where there are none.
+// link makes a link, or skips the test where links cannot be made.
 func (h home) link(target, name string) {
 	h.t.Helper()
 	path := filepath.Join(h.path, filepath.FromSlash(name))

@@ -8,16 +8,16 @@ import (
 	"github.com/winnowhq/winnow/lab"
 )
 
-// Spot is where a policy is in the picture of bills and regrets.
+// Spot is where a policy is in the picture of bills and misses.
 type Spot struct {
 	Policy      int
 	Rate, Ratio float64
 	Beyond      bool // it is so far away that it does not fit into the picture
 }
 
-// Frontier is the bill of each policy against its regrets.
+// Frontier is the bill of each policy against its misses.
 type Frontier struct {
-	Across, Up Axis // regrets in a hundred steps, and the bill relative to the baseline's
+	Across, Up Axis // misses in a hundred steps, and the bill relative to the baseline's
 	Spots      []Spot
 	Bound      float64 // the cheapest bill with knowledge of the future, 0 if it is unknown
 	Steps      []int   // the spots on the frontier, from left to right
@@ -65,7 +65,7 @@ func FrontierOf(r *lab.Report, all []Policy, across, up int) Frontier {
 // Name is what the axis across is called.
 func (f *Frontier) Name() string {
 	if f.Across.Root {
-		return "regrets in 100 steps, closer together to the right"
+		return "misses in 100 steps, closer together to the right"
 	}
-	return "regrets in 100 steps"
+	return "misses in 100 steps"
 }

@@ -160,7 +160,7 @@ func (b *historian) layers(output map[string]int, synthetic bool) []Layer {
 		}
 		b.byTool[name] = len(layers) - 1
 	}
-	return append(layers, Layer{"l-elided", "elided, not sent"})
+	return append(layers, Layer{"l-elided", "left out, not sent"})
 }
 
 func (b *historian) empty() Amounts {

@@ -16,7 +16,7 @@ type Policy struct {
 	Name  string // with its window, where several policies have one name
 	Key   string // a letter; in a sweep what sets the policy apart, such as "40k"
 	Sweep int    // its sweep, -1 if it is by itself
-	On    bool   // the frontier: no other policy is as cheap with as few regrets
+	On    bool   // the frontier: no other policy is as cheap with as few misses
 }
 
 // Policies names all policies of a report, and its sweeps in the order in which they appear.
@@ -115,12 +115,12 @@ func Columns(r *lab.Report) []Column {
 			cell: text(func(s *lab.Standing) string { return Ratio(s.Ratio) })},
 		{Head: "mean", Meaning: "of the sessions' ratios", Rank: 8,
 			cell: text(func(s *lab.Standing) string { return Ratio(s.Mean) })},
-		{Head: "regrets", Meaning: "in 100 steps: what was hidden and needed again", Strong: true,
+		{Head: "misses", Meaning: "in 100 steps: what was left out and needed again", Strong: true,
 			cell: text(func(s *lab.Standing) string { return Rate(s.Rate) })},
 		{Head: "hits", Meaning: "prompt tokens that were read from the cache", Rank: 5,
 			recorded: func(_ *lab.Report, all bill.Bill) string { return quantity.Share(all.CacheShare()) },
 			cell:     text(func(s *lab.Standing) string { return quantity.Share(s.Hits) })},
-		{Head: "commits", Meaning: "of elisions", Rank: 6,
+		{Head: "commits", Meaning: "of prunings", Rank: 6,
 			cell: number(func(s *lab.Standing) int { return s.Commits })},
 		{Head: "folds", Meaning: "compactions", Rank: 4, cell: number(func(s *lab.Standing) int { return s.Folds })},
 		{Head: "rose", Meaning: "sessions whose bill is higher than the baseline's", Rank: 2,
@@ -143,10 +143,10 @@ func Columns(r *lab.Report) []Column {
 	return all
 }
 
-// Ratio writes a bill relative to another, and Rate regrets in a hundred steps.
+// Ratio writes a bill relative to another, and Rate misses in a hundred steps.
 func Ratio(v float64) string { return quantity.Decimal(v, 3) }
 
-// Rate writes regrets in a hundred steps.
+// Rate writes misses in a hundred steps.
 func Rate(v float64) string { return quantity.Decimal(v, 1) }
 
 // recordedBill is in dollars, whatever the unit of the other bills.

@@ -122,7 +122,7 @@ func TestReplace_carriesOverWhatComesAfterTheLastLook(t *testing.T) {
 	}
 }
 
-// Whoever comes between the rename and the carrying over writes behind what is not there yet: the lines are put in order.
+// A process that comes between the rename and the carrying over writes behind what is not there yet: the lines are put in order.
 func TestReplace_putsLinesInTheirOrder(t *testing.T) {
 	d := newDesk(t, "s.jsonl", before)
 	c, err := d.room.Take(t.Context(), d.path, Taking{Command: "test"})

@@ -47,12 +47,12 @@ func (r *Report) advise(setups []Setup, most float64) int {
 	}
 	bound := rate(most)
 	if best < 0 {
-		r.Unadvised = fmt.Sprintf("none of the policies that winnow runs stays within %s regrets in 100 steps", bound)
+		r.Unadvised = fmt.Sprintf("none of the policies that winnow runs stays within %s misses in 100 steps", bound)
 		return nearest
 	}
 	p := &r.Policies[best]
 	if p.Ratio > 1-adviceGain {
-		r.Unadvised = fmt.Sprintf("on your %s the cheapest policy within %s regrets in 100 steps, %s, costs %s of %s: less than %d %% is no reason to change anything",
+		r.Unadvised = fmt.Sprintf("on your %s the cheapest policy within %s misses in 100 steps, %s, costs %s of %s: less than %d %% is no reason to change anything",
 			r.extent(), bound, p.Name, share(p.Ratio), r.Baseline, int(100*adviceGain))
 		return nearest
 	}
@@ -105,9 +105,9 @@ func share(f float64) string { return fmt.Sprintf("%.2f", f) }
 
 func regrets(f float64) string {
 	if text := rate(f); text != "1" {
-		return text + " regrets"
+		return text + " misses"
 	}
-	return "1 regret"
+	return "1 miss"
 }
 
 func are(number string) string {

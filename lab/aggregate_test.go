@@ -112,10 +112,10 @@ func TestAdvice_theCheapestThatIsBearable(t *testing.T) {
 		policy string
 		says   []string
 	}{
-		"as it comes":           {build(100, 0, row, row, row), "balanced", []string{"3 sessions (300 steps)", "0.80 of nothing", "1 regret in 100", "2.5 are", "aggressive is cheaper still, 0.50, at 4"}},
+		"as it comes":           {build(100, 0, row, row, row), "balanced", []string{"3 sessions (300 steps)", "0.80 of nothing", "1 miss in 100", "2.5 are", "aggressive is cheaper still, 0.50, at 4"}},
 		"with a wider bound":    {build(100, 4, row, row, row), "aggressive", []string{"0.50 of nothing", "4 are taken as bearable"}},
 		"with a narrower bound": {build(100, 0.5, row, row, row), "classic", []string{"0.90 of nothing", "aggressive is cheaper still"}},
-		"with one regret borne": {build(100, 1, row, row, row), "balanced", []string{"1 regret in 100 steps; 1 is taken as bearable"}},
+		"with one regret borne": {build(100, 1, row, row, row), "balanced", []string{"1 miss in 100 steps; 1 is taken as bearable"}},
 		"with two sessions":     {build(100, 0, row, row), "", []string{"2 sessions have 30 steps"}},
 		"with short sessions":   {build(29, 0, row, row, row), "", []string{"no session has 30 steps"}},
 		"where little is gained": {build(100, 0, []float64{10, 2, 10, 9.85, 9.9}, []float64{10, 2, 10, 9.85, 9.9}, []float64{10, 2, 10, 9.85, 9.9}), "",

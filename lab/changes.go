@@ -63,7 +63,7 @@ func gained(was, is *Outcome) string {
 	case text == "" && was.Folds > is.Folds:
 		text = fmt.Sprintf("%s fewer", count(was.Folds-is.Folds, "compaction", "compactions"))
 	case text == "" && is.Regrets < was.Regrets:
-		text = fmt.Sprintf("%s fewer", count(was.Regrets-is.Regrets, "regret", "regrets"))
+		text = fmt.Sprintf("%s fewer", count(was.Regrets-is.Regrets, "miss", "misses"))
 	}
 	if is.Cold > 0 && is.Commits > 0 {
 		text += fmt.Sprintf("; the cache was cold %s", times(is.Cold))

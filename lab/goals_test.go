@@ -116,7 +116,7 @@ func TestBalanced_onTheCorpus(t *testing.T) {
 }
 
 // The parameters that were chosen by measuring, and what others would have given on sessions of
-// each source: whoever chooses on one source finds what the choice is worth on the others. Run it
+// each source: a user who chooses on one source finds what the choice is worth on the others. Run it
 // with -v for the table.
 func TestBalanced_bySource(t *testing.T) {
 	if !testing.Verbose() {

@@ -247,7 +247,7 @@ func TestBrowser(t *testing.T) {
 				t.Errorf("without JavaScript the page does not say %q", want)
 			}
 		}
-		if strings.Contains(text, "only elided") {
+		if strings.Contains(text, "only left out") {
 			t.Error("the filter is shown although it does not work")
 		}
 	})
@@ -275,8 +275,8 @@ func TestBrowser_pictures(t *testing.T) {
 	b.quiet(path)
 }
 
-// large is a session of so many bytes: turns of forty steps, each with words, a read of 6,000 bytes
-// and a command of 3,000.
+// large is a session of about that many bytes: turns of forty steps, each with words, a read of
+// 6,000 bytes and a command of 3,000.
 func large(bytes int) session.Session {
 	r := rand.New(rand.NewPCG(1, 2))
 	words := strings.Fields("the keeper of tower north checks every lamp twice and writes down wind tide pressure fog horn signals boats seen error: retry ok func return if else for range nil")

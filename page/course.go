@@ -53,7 +53,7 @@ type end struct {
 // lane is what happened under one policy.
 type lane struct {
 	trait
-	Sum    string // bill, regrets, commits, folds
+	Sum    string // bill, misses, commits, folds
 	Marks  template.HTML
 	Events template.HTML // rows of a table
 	More   string
@@ -70,10 +70,10 @@ var marks = []struct {
 	middle          int // of the symbol, in pixels below its line
 }{
 	{lab.Idle, "m-idle", "the cache had gone cold", 0},
-	{lab.Committed, "m-commit", "elisions were committed", 0},
+	{lab.Committed, "m-commit", "a pruning was committed", 0},
 	{lab.Stuck, "m-stuck", "a fold was due and would not have helped", 0},
 	{lab.Folded, "m-fold", "the past was folded into a summary", -6},
-	{lab.Regretted, "m-regret", "what was hidden was needed again", 5},
+	{lab.Regretted, "m-regret", "what was left out was needed again", 5},
 }
 
 const (
@@ -270,7 +270,7 @@ func (d *replayDocument) laneOf(s *lab.Recorded, o *lab.Outcome, policy, steps i
 	for _, one := range []struct {
 		n    int
 		name string
-	}{{o.Commits, "commit"}, {o.Folds, "fold"}, {o.Regrets, "regret"}} {
+	}{{o.Commits, "commit"}, {o.Folds, "fold"}, {o.Regrets, "miss"}} {
 		if one.n > 0 {
 			sum = append(sum, quantity.Count(one.n, one.name))
 		}
@@ -341,7 +341,7 @@ func (d *replayDocument) happened(e *lab.Event) string {
 	case lab.Folded:
 		return "folded"
 	case lab.Regretted:
-		return quantity.Count(max(1, e.N), "regret")
+		return quantity.Count(max(1, e.N), "miss")
 	case lab.Idle:
 		return "the cache was cold"
 	case lab.Stuck:

@@ -230,7 +230,7 @@ func (d *document) window(s display.History) {
 		d.Facts = slices.Insert(d.Facts, 1, fact{"of it system and tools", quantity.Number(w.Overhead)})
 	}
 	if w.Elided > 0 {
-		d.Facts = append(d.Facts, fact{"elided", quantity.Count(w.Elided, "part") + ", saving " +
+		d.Facts = append(d.Facts, fact{"left out", quantity.Count(w.Elided, "part") + ", saving " +
 			quantity.Number(w.ElidedTokens)})
 	}
 	if w.Folded > 0 {

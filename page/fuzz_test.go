@@ -49,7 +49,7 @@ func FuzzWrite(f *testing.F) {
 	})
 }
 
-// deskOf is an engine with a session, nil where it is none that can be imported.
+// deskOf is an engine with a session, nil if it cannot be imported.
 func deskOf(t *testing.T, s session.Session) *desk {
 	t.Helper()
 	d := deskWith(t, session.Session{Info: session.Info{ID: "first"}}, rule.Ledger{})

@@ -85,13 +85,13 @@ func stateOf(x *report.Part) state {
 	switch x.Zone {
 	case report.Folded:
 		if len(x.Elisions) > 0 {
-			return state{"s-elided", "elided, folded" + pinned}
+			return state{"s-elided", "left out, folded" + pinned}
 		}
 		return state{"s-folded", "folded" + pinned}
 	case report.Summary:
 		return state{"s-summary", "summary"}
 	case report.Pruned:
-		return state{"s-elided", "elided" + pinned}
+		return state{"s-elided", "left out" + pinned}
 	case report.Prunable:
 		return state{"s-prunable", "could go" + pinned}
 	}
@@ -366,7 +366,7 @@ func together(reasons []report.Reason) []report.Reason {
 // elided says why something was left out, since when, and how to take it back.
 func (d *document) elided(r *report.Reason, x *report.Part) reason {
 	out := reason{
-		Rule: "Elided by rule " + visible(r.Rule), Because: counted(r.Because), Switch: r.Switch,
+		Rule: "Left out by rule " + visible(r.Rule), Because: counted(r.Because), Switch: r.Switch,
 		Facts: []fact{{"what", string(r.Field)}, {"saves", quantity.Count(r.Saves, "token")}},
 		Undo:  d.command("winnow restore", cmp.Or(x.Handle, x.Part)),
 	}

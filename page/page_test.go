@@ -240,7 +240,7 @@ func TestWrite_ofACompaction(t *testing.T) {
 		"that it cost nothing":    "nothing: no model was asked",
 		"how to undo it":          "winnow undo session.json " + receipt.Marker,
 		"the fault in the log":    `<p class="faultline">`,
-		"a rule and a reason":     "<b>Elided by rule backward</b>: it lies behind the newest 40,000 tokens of tool output and the last 2 turns.",
+		"a rule and a reason":     "<b>Left out by rule backward</b>: it lies behind the newest 40,000 tokens of tool output and the last 2 turns.",
 		"how to restore a part":   "winnow restore session.json ",
 		"the link of the summary": `class="fault-link"`,
 	} {
@@ -472,8 +472,8 @@ func TestWrite_ofAPruning(t *testing.T) {
 	r := outcome.Pruned
 	n := r.Parts()
 	for _, want := range []string{
-		fmt.Sprintf("%s → %s tokens (%s); %d parts elided", quantity.Number(r.TokensBefore), quantity.Number(r.TokensAfter), quantity.Change(r.TokensBefore, r.TokensAfter), n),
-		`<section id="prunings"`, ". <span class=\"undo\">undo with <code>winnow undo session.json " + r.ID + "</code></span>", `<path class="l-elided"`, "elided, not sent " + quantity.Number(r.Saved),
+		fmt.Sprintf("%s → %s tokens (%s); %d parts left out", quantity.Number(r.TokensBefore), quantity.Number(r.TokensAfter), quantity.Change(r.TokensBefore, r.TokensAfter), n),
+		`<section id="prunings"`, ". <span class=\"undo\">undo with <code>winnow undo session.json " + r.ID + "</code></span>", `<path class="l-elided"`, "left out, not sent " + quantity.Number(r.Saved),
 		"winnow undo session.json " + r.ID + "</code>", fmt.Sprintf("with %d more parts that went at once", n-1),
 		"<h5>The model is shown, ",
 	} {
@@ -635,13 +635,13 @@ func TestChart_namesStayInTheirLayers(t *testing.T) {
 	}
 	above[18].end, above[19].end = 100, 100
 	y := func(tokens float64) float64 { return chartHeight - 2*tokens }
-	if got := name(display.Layer{Class: "l-elided", Name: "elided, not sent"}, columns, above, below, y); len(got) != 1 || got[0].Y != chartHeight-10+4 {
+	if got := name(display.Layer{Class: "l-elided", Name: "left out, not sent"}, columns, above, below, y); len(got) != 1 || got[0].Y != chartHeight-10+4 {
 		t.Errorf("the name is at %v, want it low, where the layer is long enough", got)
 	}
 	for i := range above[:18] {
 		above[i].end = 0
 	}
-	if got := name(display.Layer{Class: "l-elided", Name: "elided, not sent"}, columns, above, below, y); got != nil {
+	if got := name(display.Layer{Class: "l-elided", Name: "left out, not sent"}, columns, above, below, y); got != nil {
 		t.Errorf("a layer that is short has its name at %v, want it in the legend alone", got)
 	}
 }

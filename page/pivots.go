@@ -148,7 +148,7 @@ func receiptFacts(r *pivot.Receipt) []fact {
 		add("cost", "nothing: no model was asked")
 	}
 	if n := r.Parts(); n > 0 {
-		add("elided", quantity.Count(n, "part"))
+		add("left out", quantity.Count(n, "part"))
 	}
 	add("policy", r.Policy)
 	add("because", cmp.Or(triggers[r.Trigger], r.Trigger))
@@ -247,7 +247,7 @@ func (d *document) doneOf(s display.History) *done {
 	out.Size = display.Shrunk(r.TokensBefore, r.TokensAfter)
 	out.How = quantity.Count(r.Folded, "message") + " folded into a summary"
 	if r.Kind == pivot.Pruning {
-		out.How = quantity.Count(r.Parts(), "part") + " elided"
+		out.How = quantity.Count(r.Parts(), "part") + " left out"
 	}
 	verdict, fit := display.VerdictAfter(r, d.c.Report.Window)
 	out.Verdict, out.Over = verdict, fit == display.Over
@@ -266,7 +266,7 @@ func (d *document) doneOf(s display.History) *done {
 		out.Tables = append(out.Tables, t)
 	}
 	if saved, _ := display.SavedByRule(r, nil); len(saved) > 0 {
-		out.Tables = append(out.Tables, tableOf("Elided, by rule", saved, r.TokensBefore))
+		out.Tables = append(out.Tables, tableOf("Left out, by rule", saved, r.TokensBefore))
 	}
 	for _, note := range r.Notes {
 		out.Notes = append(out.Notes, counted(note))
@@ -299,7 +299,7 @@ func (d *document) Prunings() []pruning {
 			rules[visible(el.Rule)] = true
 		}
 		text := display.Shrunk(r.TokensBefore, r.TokensAfter) + "; " + quantity.Count(r.Parts(), "part") +
-			" elided by " + strings.Join(slices.Sorted(maps.Keys(rules)), ", ") + "."
+			" left out by " + strings.Join(slices.Sorted(maps.Keys(rules)), ", ") + "."
 		one := pruning{When: moment(r.Time, "2 January 2006, 15:04 UTC"), Text: text,
 			Undo: d.command("winnow undo", r.ID)}
 		if one.Undone = !committed[r.ID] && len(r.Committed) > 0; one.Undone {

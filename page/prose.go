@@ -108,8 +108,8 @@ func ordinal(l string) int {
 	return 0
 }
 
-// cells are those of a table's row. A bar behind a backslash, or in code, is none between two
-// cells.
+// cells are those of a table's row. A bar behind a backslash, or in code, does not end
+// a cell.
 func cells(row string) []string {
 	var out []string
 	from, code := 1, false

@@ -216,7 +216,7 @@ var paid = []struct {
 	{"l-tool2", "written to it, or sent without one", func(b lab.Bill) float64 { return b.Write }},
 	{"l-user", "answers", func(b lab.Bill) float64 { return b.Output }},
 	{"l-summary", "summaries", func(b lab.Bill) float64 { return b.Compact }},
-	{"l-tool3", "regrets", func(b lab.Bill) float64 { return b.Regret }},
+	{"l-tool3", "misses", func(b lab.Bill) float64 { return b.Regret }},
 }
 
 func (d *replayDocument) standings() {

@@ -16,7 +16,7 @@ import (
 	"github.com/winnowhq/winnow/lab"
 )
 
-// outcome is a session under a policy that carries so many tokens more with each step, and folds
+// outcome is a session under a policy that carries a given number of tokens more with each step, and folds
 // when they are too many.
 func outcome(session, policy string, steps, grows, most int) lab.Outcome {
 	o := lab.Outcome{Session: session, Policy: policy, Steps: steps}
@@ -50,7 +50,7 @@ func outcome(session, policy string, steps, grows, most int) lab.Outcome {
 	return o
 }
 
-// replayed is a report over so many sessions under so many policies; the last two are a sweep.
+// replayed is a report over some sessions under some policies; the last two are a sweep.
 func replayed(sessions, policies, steps int) lab.Report {
 	r := lab.Report{Baseline: "nothing", Relative: true,
 		Prices: "cache read 0.1, write 1.25, output 5 times the input price"}

@@ -109,6 +109,9 @@ func (p Policy) Backward() (b rule.Backward, ok bool) {
 // New returns the policy of this name with these options, and false for an unknown name.
 func New(name string, o Options) (p Policy, ok bool) {
 	seeds := name == Classic || name == Aggressive
+	if seeds { // they know no reserve, and keep and carry over nothing
+		o.Reserved, o.Keep, o.UserMessages = nil, 0, 0
+	}
 	p = Policy{
 		Name: name, Prune: o.Prune, Auto: o.Auto, Offline: true,
 		Budget: budget.Settings{Auto: o.Auto, Full: !seeds, Reserved: o.Reserved, Thresholds: o.Threshold},

@@ -38,8 +38,10 @@ func TestStrategies_haveOneNameEach(t *testing.T) {
 		if !isSet(reflect.ValueOf(on), fields[s.Name]) {
 			t.Errorf("%s switches another strategy on", s.Name)
 		}
-		if !strings.Contains(string(book), "\n## "+s.Name+"\n") {
-			t.Errorf("docs/strategies.md has no heading %q", s.Name)
+		_, section, ok := strings.Cut(string(book), "\n## "+s.Name+"\n")
+		section, _, _ = strings.Cut(section, "\n## ")
+		if !ok || !strings.Contains(section, "*Risk*: ") {
+			t.Errorf("docs/strategies.md has no heading %q, or tells no risk under it", s.Name)
 		}
 		if s.Does == "" || s.Alias == "" || s.Alias == s.Name {
 			t.Errorf("%s: does %q, alias %q", s.Name, s.Does, s.Alias)
@@ -82,4 +84,24 @@ func isSet(v reflect.Value, field string) bool {
 	v2 := reflect.New(v.Type()).Elem()
 	v2.FieldByName(field).SetBool(true)
 	return set && v2.Interface() == v.Interface()
+}
+
+// docs/try.md has a prompt for each of the ten strategies of S002.
+func TestTry_hasAPromptForEachStrategy(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(outside.Root(t), "docs", "try.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, s := range All() {
+		if s.letter == nil && s.sound != nil {
+			continue // none of the ten
+		}
+		if found++; !strings.Contains(string(page), "\n| `"+s.Name+"` | ") {
+			t.Errorf("docs/try.md has no prompt for %s", s.Name)
+		}
+	}
+	if found != 10 {
+		t.Errorf("%d strategies, want ten", found)
+	}
 }

@@ -35,7 +35,7 @@ func Count(n int, one string) string {
 	}
 	rest, y := strings.CutSuffix(one, "y")
 	switch {
-	case strings.HasSuffix(one, "ch"):
+	case strings.HasSuffix(one, "ch"), strings.HasSuffix(one, "ss"):
 		one += "es"
 	case y && rest != "" && !strings.ContainsRune("aeiou", rune(rest[len(rest)-1])):
 		one = rest + "ies"

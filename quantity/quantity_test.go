@@ -31,6 +31,7 @@ func TestFigures_readAsAPersonWritesThem(t *testing.T) {
 		{"count, none", quantity.Count(0, "line"), "0 lines"},
 		{"count, many", quantity.Count(2000, "line"), "2,000 lines"},
 		{"count, match", quantity.Count(3, "match"), "3 matches"},
+		{"count, miss", quantity.Count(3, "miss"), "3 misses"},
 		{"count, entry", quantity.Count(2, "entry"), "2 entries"},
 		{"count, one entry", quantity.Count(1, "entry"), "1 entry"},
 		{"count, key", quantity.Count(2, "key"), "2 keys"},

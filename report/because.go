@@ -54,7 +54,7 @@ func (x *explainer) because(of *Explanation, p *session.Part, at int) {
 	case isKept(&x.s.Log[at]):
 		of.Because, of.Undo = x.quotes(&x.s.Log[at])
 	case of.Zone == Prunable:
-		of.Rule, of.Because = of.Candidates[0].Rule, sentences(of.Candidates, " would elide it: ")
+		of.Rule, of.Because = of.Candidates[0].Rule, sentences(of.Candidates, " would leave it out: ")
 	case of.Pinned && !x.pins.Pinned(of.Part):
 		of.Because, of.Undo = "its message is pinned", "winnow pin --remove "+x.s.id()+" "+of.Message
 	case of.Pinned:
@@ -164,10 +164,10 @@ func refused(of *Explanation) string {
 	if r.Rule == "" {
 		return reason
 	}
-	return r.Rule + " would elide it, but " + reason
+	return r.Rule + " would leave it out, but " + reason
 }
 
-// untouched says why no rule would elide a part that none refused either.
+// untouched says why no rule would leave a part out that none refused either.
 func (x *explainer) untouched(of *Explanation, p *session.Part) string {
 	if of.Kept != nil {
 		return x.protection(of)
@@ -176,7 +176,7 @@ func (x *explainer) untouched(of *Explanation, p *session.Part) string {
 	case p.Type != session.ToolPart && of.Tokens == 0:
 		return "there is nothing in it that a model reads"
 	case of.Zone == Talk:
-		return "it was said, not looked up: no rule elides it"
+		return "it was said, not looked up: no rule leaves it out"
 	case p.State == nil || !p.State.Final():
 		return "the call has not ended"
 	}
@@ -185,7 +185,7 @@ func (x *explainer) untouched(of *Explanation, p *session.Part) string {
 			return r.Reason
 		}
 	}
-	return "no rule found a reason to elide it"
+	return "no rule found a reason to leave it out"
 }
 
 // protection is what protects a part, as a sentence.

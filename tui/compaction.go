@@ -53,7 +53,7 @@ func Did(r *pivot.Receipt) string {
 
 // outcome says in one sentence how much smaller the window became, and whether it fits.
 func (pg *page) outcome(after report.Report, r *pivot.Receipt) {
-	how := quantity.Count(r.Parts(), "part") + " elided"
+	how := quantity.Count(r.Parts(), "part") + " left out"
 	switch r.Kind {
 	case pivot.Compaction:
 		how = quantity.Count(r.Folded, "message") + " folded into a summary"
@@ -85,9 +85,9 @@ func (pg *page) took(r *pivot.Receipt, hidden map[string]bool) {
 	}
 	pg.gap()
 	by, beyond := display.SavedByRule(r, hidden)
-	elided := leaders{title: "Elided, by rule", by: by, whole: r.TokensBefore, most: mostLeaders, style: prunedTone}
+	elided := leaders{title: "Left out, by rule", by: by, whole: r.TokensBefore, most: mostLeaders, style: prunedTone}
 	if r.Kind == pivot.Compaction {
-		elided.title = "Elided first, by rule"
+		elided.title = "Left out first, by rule"
 		pg.tables(leaders{title: "Folded, by kind", by: r.Gone, whole: r.TokensBefore, most: mostLeaders + 1,
 			style: foldedTone}, elided)
 		pg.gap()

@@ -39,7 +39,7 @@ func (p Painter) Explanation(x report.Explanation) {
 		pg.fact("kept by", strings.TrimSpace(string(k.By)+" "+k.What)+governed(k.Switch))
 	}
 	for _, r := range x.Elisions {
-		pg.reason("elided", r)
+		pg.reason("left out", r)
 	}
 	for _, r := range x.Candidates {
 		pg.reason("could go", r)

@@ -32,7 +32,7 @@ func replayed() lab.Report {
 			standing("aggressive", "", 0.85, 7.5),
 		},
 		Advice: &lab.Advice{
-			Policy: "balanced", Reason: "on your 2 sessions it costs 0.58 of what they cost with nothing left out, at 1.9 regrets in 100 steps; of 4000 steps 76 would have fetched something again.",
+			Policy: "balanced", Reason: "on your 2 sessions it costs 0.58 of what they cost with nothing left out, at 1.9 misses in 100 steps; of 4000 steps 76 would have fetched something again.",
 			Settings: map[string]string{"policy": `"balanced"`, "compaction.threshold": "120000"},
 		},
 		Gains: []lab.Change{
@@ -134,8 +134,8 @@ func TestFrontier_drawsNoLetterTwiceAndNoneOutsideTheFrame(t *testing.T) {
 func TestFrontier_saysWhatIsBeyondThePicture(t *testing.T) {
 	var b strings.Builder
 	Painter{W: &b, Width: 100}.Frontier(odd()[3])
-	for _, want := range []string{"E forgets everything is beyond the picture: 0.750 at 180.0 regrets",
-		"F pays twice is beyond the picture: 9.500 at 1.5 regrets"} {
+	for _, want := range []string{"E forgets everything is beyond the picture: 0.750 at 180.0 misses",
+		"F pays twice is beyond the picture: 9.500 at 1.5 misses"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}

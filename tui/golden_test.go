@@ -174,14 +174,14 @@ func explained() []report.Part {
 		part(report.Explanation{
 			Part: "prt_20", Handle: "pw4mzc", Type: "tool", Tool: "bash", Target: "make simulate CURVE=slow", Step: 17,
 			Turn: 2, Tokens: 41_020, Shown: 41_020,
-			Zone: report.Prunable, Rule: "backward", Because: "backward would elide it: " + could.Because,
+			Zone: report.Prunable, Rule: "backward", Because: "backward would leave it out: " + could.Because,
 			Candidates: []report.Reason{could},
 		}),
 		part(report.Explanation{
 			Part: "prt_41", Handle: "k3f9a2", Type: "tool", Tool: "read", Target: "kiln/firing/cooling_curve.go",
 			Step: 41, Turn: 3, Tokens: 3_910, Shown: 3_910,
 			Zone: report.Guarded, Rule: "backward",
-			Because: "backward would elide it, but others were left out because it shows what they showed: read kiln/firing/cooling_curve.go (step 9, b7xq2e)",
+			Because: "backward would leave it out, but others were left out because it shows what they showed: read kiln/firing/cooling_curve.go (step 9, b7xq2e)",
 			Refusals: []rule.Refusal{{Code: rule.Covers, Rule: "backward",
 				Reason: "others were left out because it shows what they showed"}},
 			StandsFor: []report.Ref{{Part: "prt_12", Handle: "b7xq2e", Type: "tool", Tool: "read",

@@ -184,7 +184,7 @@ func (pg *page) windowNow(r report.Report) {
 	pg.grid(2, ".<><", rows...)
 	if w.Elided > 0 {
 		saved := quantity.Number(max(0, w.ElidedTokens))
-		pg.add(say(normal, "  "+quantity.Count(w.Elided, "part")+" elided, which saves "+saved+" tokens"))
+		pg.add(say(normal, "  "+quantity.Count(w.Elided, "part")+" left out, which saves "+saved+" tokens"))
 	}
 	if w.Pending != "" {
 		pg.add(say(alarm, "  a compaction is queued and not made yet: "+w.Pending))
@@ -199,7 +199,7 @@ func (pg *page) windowNow(r report.Report) {
 	}
 }
 
-// couldGo lists what rules would elide, and what they leave alone.
+// couldGo lists what rules would leave out, and what they leave alone.
 func (pg *page) couldGo(r report.Report) {
 	sums := report.ByRule(r.Candidates, r.Omitted)
 	all := 0
@@ -214,7 +214,7 @@ func (pg *page) couldGo(r report.Report) {
 	}
 	switch {
 	case len(sums) == 0 && len(r.Refusals) == 0:
-		pg.heading("Could go", "nothing that a rule would elide")
+		pg.heading("Could go", "nothing that a rule would leave out")
 		return
 	case len(sums) == 0:
 		pg.heading("Could go", "nothing yet")

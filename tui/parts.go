@@ -80,7 +80,7 @@ func nameOf(x *report.Part) string { return cmp.Or(x.Handle, x.Part) }
 // shortly is the reason without what other columns say already.
 func shortly(x *report.Part) string {
 	text := quantity.Sentence(x.Because)
-	for _, said := range []string{x.Rule + " would elide it: ", x.Rule + " would elide it, but "} {
+	for _, said := range []string{x.Rule + " would leave it out: ", x.Rule + " would leave it out, but "} {
 		text = strings.TrimPrefix(text, said)
 	}
 	if r := first(x.Elisions, x.Candidates); r != nil && len(r.Covering) > 0 {
@@ -125,7 +125,7 @@ func (pg *page) ruleTotals(totals []report.RuleTotal) {
 		return
 	}
 	pg.heading("By rule", "tokens are net: what is shown instead is counted")
-	rows := [][]span{{span{}, say(faint, "elided"), say(faint, "could go"), say(faint, "stay")}}
+	rows := [][]span{{span{}, say(faint, "left out"), say(faint, "could go"), say(faint, "stay")}}
 	cell := func(parts int, tokens ...int) span {
 		if parts == 0 {
 			return say(normal, "–")

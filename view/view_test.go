@@ -64,6 +64,7 @@ func TestWindow_order(t *testing.T) {
 		"a marker without summary":                {"u1 a1 c1", "", "u1 a1 c1"},
 		"a summary with an error hides nothing":   {"u1 a1 c1 s1! u2", "", "u1 a1 c1 s1 u2"},
 		"a summary without finish hides nothing":  {"u1 a1 c1 s1? u2", "", "u1 a1 c1 s1 u2"},
+		"a summary of another marker":             {"u1 a1 c1 s2 u2", "", "u1 a1 c1 s2 u2"},
 		"a tail follows the summary":              {"u1 a1 u2 a2 c1<u2 s1 u3 a3", "", "c1 s1 u2 a2 u3 a3"},
 		"a tail inside a turn":                    {"u1 a1 a2 a3 c1<a3 s1 u3 a4", "", "c1 s1 a3 u3 a4"},
 		"a tail that is not there":                {"u1 a1 c1<gone s1 u2", "", "c1 s1 u2"},

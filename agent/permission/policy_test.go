@@ -352,7 +352,7 @@ func TestPolicy_whatIsDeniedIsSoInCapitalsToo(t *testing.T) {
 	}
 }
 
-// Whoever has a name decides where it leads.
+// The owner of a name decides where it leads.
 func TestPolicy_aNearAddressIsAllowedByItsHostAlone(t *testing.T) {
 	for _, c := range []struct {
 		verdict      Verdict

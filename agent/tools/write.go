@@ -16,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/plainfile"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
@@ -59,9 +60,9 @@ func (t Write) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 	case info != nil && info.Size() > mostEdited:
 		what = "in place of " + quantity.Count(int(info.Size()), "byte")
 	case info != nil:
-		what = "in place of " + quantity.Count(lineCount(string(old)), "line")
+		what = "in place of " + quantity.Count(call.LineCount(string(old)), "line")
 	}
-	r.Output = fmt.Sprintf("Done: wrote %s (%s) to %s, %s.", quantity.Count(lineCount(content), "line"),
+	r.Output = fmt.Sprintf("Done: wrote %s (%s) to %s, %s.", quantity.Count(call.LineCount(content), "line"),
 		quantity.Count(len(content), "byte"), printable(at.shown), what)
 	if info == nil || info.Size() <= mostEdited {
 		addDiff(r.Metadata, at, old, []byte(content))
@@ -196,13 +197,4 @@ func addDiff(m map[string]any, at place, old, now []byte) {
 		return
 	}
 	m["diff"] = string(text)
-}
-
-// lineCount counts the lines of a text; the last one needs no newline.
-func lineCount(text string) int {
-	n := strings.Count(text, "\n")
-	if text != "" && text[len(text)-1] != '\n' {
-		n++
-	}
-	return n
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/config"
+	"github.com/winnowhq/winnow/policy"
 	"github.com/winnowhq/winnow/visible"
 )
 
@@ -29,12 +32,15 @@ type configured struct {
 	Origins  map[string]string         `json:"origins"` // of the keys that are not at their default
 	Files    []string                  `json:"files"`
 	Ignored  []config.Ignored          `json:"ignored"` // of the project's file
+	Unread   map[string]string         `json:"unread"`  // why the policy in force takes no notice of a key
 }
 
 // configSet is the JSON document of config set.
 type configSet struct {
 	File string `json:"file"` // that was written
 	Key  string `json:"key"`
+	// Unread says why the policy in force takes no notice of the key, "" where it does.
+	Unread string `json:"unread"`
 }
 
 func configCommand(a *cli.App) *cobra.Command {
@@ -43,7 +49,9 @@ func configCommand(a *cli.App) *cobra.Command {
 		Short: "Show the settings in force and where each was set, or set one",
 		Long: `config shows every setting, its value, and the file or variable that it comes from.
 Settings are read from $XDG_CONFIG_HOME/winnow/winnow.jsonc, then winnow.jsonc in the current folder,
-then the environment (WINNOW_COMPACTION_AUTO and so on), then flags.
+then the environment (WINNOW_COMPACTION_AUTO and so on), then flags. OPENCODE_DISABLE_AUTOCOMPACT and
+OPENCODE_DISABLE_PRUNE, set to 1 or true, turn compaction.auto and compaction.prune off. A key that
+the policy in force does not read says so here, and when it is set.
 
 What the policy's rules find is left out by its schedule: eager, when a turn has ended, or economic,
 when it saves more than it costs to write the prompt to the provider's cache again. With
@@ -56,8 +64,13 @@ compaction.model (provider/model) and compaction.summarizer (auto, llm, offline)
 summaries. compaction.system replaces the system prompt, compaction.prompt what is asked for behind
 the messages; compaction.context (a list) is added to it. compaction.temperature is 0 to 2, or null
 for the provider's default. compaction.background (true, false; null: on under balanced) lets a loop
-have the summary written while it works on. A provider
-that winnow does not know is defined under providers.NAME, in the user's file only: protocol
+have the summary written while it works on.
+
+strategies.handles (true, false) shows the model a line such as "[handle k3f9a2]" under every result
+of 200 tokens or more: the name by which the tools discard, distill and restore take that result. It
+is off because each line is sent with every request, which pays only where those tools are offered.
+
+A provider that winnow does not know is defined under providers.NAME, in the user's file only: protocol
 (openai-chat, openai-responses, anthropic, gemini), baseURL, keyEnv (the variable that holds the key),
 headers, body, idle and longest (seconds), maxTokens.
 
@@ -109,7 +122,7 @@ ignored, which is reported once and shown here; --config winnow.jsonc accepts al
 			if err := config.Set(file, args[0], args[1]); err != nil {
 				return cli.Misuse(err)
 			}
-			return a.Tell(configSet{file, args[0]}, func() { a.Printf("%s is set in %s\n", args[0], file) })
+			return tellSet(a, file, args[0])
 		},
 	}
 	set.Flags().BoolVar(&project, "project", false, "write into winnow.jsonc of the current folder instead")
@@ -127,17 +140,44 @@ func runConfig(a *cli.App) error {
 		return errors.Join(errors.New("the settings cannot be written down"), err)
 	}
 	doc := configured{values, loaded.Origins, append([]string{}, loaded.Files...),
-		append([]config.Ignored{}, loaded.Ignored...)}
-	return a.Tell(doc, func() { showConfig(a, loaded, keys, values) })
+		append([]config.Ignored{}, loaded.Ignored...), map[string]string{}}
+	for _, key := range keys {
+		if why := unread(a, loaded.Settings, key); why != "" {
+			doc.Unread[key] = why
+		}
+	}
+	return a.Tell(doc, func() { showConfig(a, loaded, keys, doc) })
 }
 
-func showConfig(a *cli.App, loaded config.Loaded, keys []string, values map[string]jsontext.Value) {
-	for _, key := range keys {
-		origin := loaded.Origin(key)
-		if origin == "default" {
-			origin = ""
+// unread says why the policy in force takes no notice of a key, "" where it does.
+func unread(a *cli.App, s config.Settings, key string) string {
+	return policy.Unread(key, cmp.Or(a.Policy, s.Policy), cmp.Or(a.Schedule, s.Schedule))
+}
+
+// tellSet says what was set, and whether it has an effect under the policy in force.
+func tellSet(a *cli.App, file, key string) error {
+	doc := configSet{File: file, Key: key}
+	loaded, err := config.Load(a.ConfigSources())
+	if err == nil { // what is wrong elsewhere is told by the commands that need it
+		doc.Unread = unread(a, loaded.Settings, key)
+	}
+	return a.Tell(doc, func() {
+		a.Printf("%s is set in %s\n", key, file)
+		if doc.Unread != "" {
+			a.Printf("it has no effect under %s, the policy in force: %s\n",
+				cmp.Or(a.Policy, loaded.Settings.Policy), doc.Unread)
 		}
-		a.Printf("%-52s %-28s %s\n", key, strings.ReplaceAll(string(values[key]), `","`, `", "`), origin)
+	})
+}
+
+func showConfig(a *cli.App, loaded config.Loaded, keys []string, doc configured) {
+	for _, key := range keys {
+		beside := loaded.Origins[key]
+		if why := doc.Unread[key]; why != "" {
+			beside = strings.TrimPrefix(beside+"; "+why, "; ")
+		}
+		line := fmt.Sprintf("%-52s %-28s %s", key, strings.ReplaceAll(string(doc.Settings[key]), `","`, `", "`), beside)
+		a.Printf("%s\n", strings.TrimRight(line, " "))
 	}
 	for _, i := range loaded.Ignored {
 		a.Printf("%s is ignored at %s:%d:%d: %s\n", i.Key, visible.Line(a.Short(i.File)), i.Line, i.Column,

@@ -17,7 +17,7 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 )
 
-// pipe makes a named pipe that nobody writes into: whoever opens it to read waits for ever.
+// pipe makes a named pipe that nobody writes into: a program that opens it to read waits for ever.
 func (d *desk) pipe(name string) string {
 	d.t.Helper()
 	path := filepath.Join(d.dir, filepath.FromSlash(name))

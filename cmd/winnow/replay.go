@@ -75,7 +75,7 @@ next one replays only what changed.`,
 	f.Page.Flags(a, cmd, "in the page")
 	flags.BoolVarP(&f.Page.Force, "force", "f", false, "overwrite the files that --csv and --html name")
 	flags.BoolVar(&f.Detail, "detail", false,
-		"with --json: each session's commits, compactions and regrets, and its bill after every step")
+		"with --json: each session's commits, compactions and misses, and its bill after every step")
 	flags.BoolVar(&f.Apply, "apply", false,
 		"write the recommendation into your configuration file, or the one of --config")
 	flags.BoolVar(&f.Fresh, "fresh", false, "replay everything anew")

@@ -72,7 +72,7 @@ accents do not count, and signs separate words, so that a path, or an identifier
 pieces, side by side; a name such as parseQuery is one word. No other sign has a meaning.
 
 What the model no longer sees, or never saw because it was too long to be sent, is found too:
-` + "`elided`" + ` says that less of the part is shown, ` + "`folded`" + ` that a summary replaced it.`,
+"left out" says that less of the part is shown (in JSON: elided), "folded" that a summary replaced it.`,
 		Example: `  winnow search connection refused
   winnow search '"permission denied"' --tool bash --since 7d
   winnow search 'parseQuer*' --product claude-code --limit 5`,
@@ -291,7 +291,7 @@ func showHits(a *cli.App, doc searched) {
 			line = append(line, t)
 		}
 		if h.Seen != seenWhole && h.Seen != "" {
-			line = append(line, h.Seen)
+			line = append(line, strings.Replace(h.Seen, seenElided, "left out", 1))
 		}
 		a.Printf("  %s  %s\n", visible.Line(strings.Join(append(line, h.Message), "  ")), visible.Line(h.Part))
 		snippet, at := []visible.Span{paint("", "  ")}, 0

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// generated is a rollout of about so many bytes in the proportions of a recorded one: a third
+// generated is a rollout of about that many bytes in the proportions of a recorded one: a third
 // outputs, a third the events that repeat them, the rest records of usage.
 func generated(size int) []byte {
 	var b bytes.Buffer

@@ -1,4 +1,4 @@
-// Package floors answers: does the house still stand as it is drawn? A package imports packages on
+// Package floors checks that the house stands as it is drawn. A package imports packages on
 // lower floors, never higher ones; siblings only where it is said here why.
 package floors
 

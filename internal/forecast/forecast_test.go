@@ -129,7 +129,7 @@ func TestEngine_doesWhatTheLabForecastOnRecordedSessions(t *testing.T) {
 	}
 }
 
-// written is a session of so many steps: an agent reads, edits and tests files, and waits for its
+// written is a session of a number of steps: an agent reads, edits and tests files, and waits for its
 // user for a minute, sometimes for ten, or for two hours.
 func written(r *rand.Rand, steps int) session.Session {
 	l, disk := ruletest.New(), ruletest.Disk{}

@@ -303,7 +303,7 @@ func (a *killedAgent) billed(ctx context.Context, engine *winnow.Engine, finishe
 			return fmt.Errorf("the provider refuses request %d: %s", r.Number, r.Problem)
 		case r.TooLong:
 			return fmt.Errorf("request %d is too long: %d tokens", r.Number, r.Prompt)
-		case r.Problem == "" && !r.Contains(errandRule) && !sums(r.Request): // whoever summarises a summary is not told what the engine writes under it by itself
+		case r.Problem == "" && !r.Contains(errandRule) && !sums(r.Request): // a summariser of a summary is not told what the engine writes under it by itself
 			return fmt.Errorf("request %d does not have the user's rule", r.Number)
 		}
 		asked[r.Usage.Output+r.Usage.Reasoning] = r

@@ -27,7 +27,7 @@ type desk struct {
 	dice   *rand.Rand
 }
 
-// newDesk builds the command, and writes a few session files of about so many messages.
+// newDesk builds the command, and writes a few session files of about that many messages.
 func newDesk(t *testing.T, files, messages int) *desk {
 	t.Helper()
 	if !*long {

@@ -259,7 +259,7 @@ func (r *replica) do(ctx context.Context, o op) (string, error) {
 	return r.worker.do(ctx, o)
 }
 
-// back makes the last operation one that was stopped after so many changes.
+// back makes the last operation one that was stopped after some changes.
 func (r *replica) back(ctx context.Context, changes int) error {
 	r.done[len(r.done)-1].changes = changes
 	return r.replay(ctx)

@@ -165,7 +165,7 @@ func (c *Case) checkFolded(t TB, r *pivot.Receipt, log []session.Message, state 
 	}
 	c.checkTail(t, r, v.Messages)
 	folded := c.view(t)
-	for _, text := range []string{"never touch the lexer", newest} { // what the user said stays, whoever summarises
+	for _, text := range []string{"never touch the lexer", newest} { // what the user said stays, whichever summariser writes
 		if bytes.Contains(c.shown, []byte(text)) && !bytes.Contains(folded, []byte(text)) {
 			t.Errorf("the view has not %q any more:\n%s", text, folded)
 		}

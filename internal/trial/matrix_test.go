@@ -14,7 +14,7 @@ import (
 	"github.com/winnowhq/winnow/internal/llmtest"
 )
 
-// The list of what is tried: whoever adds a stage or a fault and leaves it out of the suite is told
+// The list of what is tried: an author who adds a stage or a fault and leaves it out of the suite is told
 // so.
 func TestMatrix_hasEveryStageAndEveryFaultThereIs(t *testing.T) {
 	var stages, faults, upstream []string

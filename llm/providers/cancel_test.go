@@ -11,7 +11,7 @@ import (
 	"github.com/winnowhq/winnow/llm"
 )
 
-// On a real connection, as the other tests' pipes are none: Ask is back soon after its context
+// On a real connection, which the other tests' pipes are not: Ask is back soon after its context
 // ends, and nothing runs on.
 func TestAsk_isBackSoonAndLeavesNothingBehind(t *testing.T) {
 	for _, d := range dialects {

@@ -56,7 +56,7 @@ func TestSummarize_endsWhenTheModelDoesNot(t *testing.T) {
 			}
 		})
 	}
-	// Whoever interrupts it is told that, and nothing else.
+	// A user who interrupts it is told that, and nothing else.
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()

@@ -111,7 +111,7 @@ func barText(g report.Gauge, width int) string {
 	all, last := BarCost(g)
 	var elided, cost, spent, cache, both string
 	if g.Elided > 0 {
-		elided = " · elided " + quantity.Number(g.Elided)
+		elided = " · pruned " + quantity.Number(g.Elided)
 	}
 	if all != "" {
 		spent = " · " + all

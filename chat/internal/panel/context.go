@@ -86,7 +86,7 @@ func (p *contextPanel) Keys() string {
 	if p.typing {
 		return filterKeys
 	}
-	return "enter open · e elide · p pin · r restore · u undo · s sort · g group · / filter · esc"
+	return "enter open · e leave out · p pin · r restore · u undo · s sort · g group · / filter · esc"
 }
 
 // read looks at the session, and then says what was done before. It runs beside the program and
@@ -395,7 +395,7 @@ func groupName(x *report.Part, by grouping) string {
 func (p *contextPanel) stateOf(x *report.Part) string {
 	switch {
 	case len(x.Elisions) > 0:
-		return "elided " + draw.OneLine(x.Rule)
+		return "left out by " + draw.OneLine(x.Rule)
 	case x.Pinned:
 		return "pinned"
 	case len(x.Candidates) > 0:

@@ -66,8 +66,8 @@ func (p *contextPanel) drawRow(item, width int) string {
 	default:
 		glyph, state = "▓", "every request"
 	}
-	if row.elided > 0 { // the glyph says that it is elided
-		state = "−" + quantity.Number(row.elided) + " " + strings.TrimPrefix(state, "elided ")
+	if row.elided > 0 { // the glyph says that it is left out
+		state = "−" + quantity.Number(row.elided) + " " + strings.TrimPrefix(state, "left out by ")
 	}
 	if w.state > 1 {
 		state = glyph + " " + state
@@ -157,7 +157,7 @@ func (p *contextPanel) drawDetails(x *report.Explanation, width int) []string {
 		if r.Together > 1 {
 			text += "; with " + quantity.Number(r.Together-1) + " more, /undo " + r.Receipt + " takes back all of them"
 		}
-		d.say("elided: ", text)
+		d.say("left out: ", text)
 	}
 	for _, r := range x.Candidates {
 		text := "the " + string(r.Field) + ", by " + r.Rule + ", saves " + quantity.Number(r.Saves)

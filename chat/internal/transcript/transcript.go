@@ -289,8 +289,8 @@ func (t *Transcript) gap(i int) int {
 	return 0
 }
 
-// close reports whether an item's end, or its beginning, stands close to a neighbour that does so
-// too: calls under calls.
+// close reports whether an item's end, or its beginning, stands close to a neighbour that stands
+// close too: calls under calls.
 func (it *item) close(end bool) bool {
 	switch {
 	case it.notice != nil:

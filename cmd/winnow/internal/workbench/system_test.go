@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A repository may be anybody's: what a link in it leads to is not sent without a question.
@@ -41,6 +42,17 @@ func TestInstructions_areCutBetweenTwoCharacters(t *testing.T) {
 		kept, note, ok := strings.Cut(got[0].text, "\n[")
 		if !ok || !strings.HasPrefix(text, kept) || len(kept) < mostInstructions-3 || !strings.Contains(note, "; the rest is in the file]") {
 			t.Errorf("with %d bytes before them: %d bytes are kept, and the note is %q", n, len(kept), note)
+		}
+	}
+}
+
+// The model is told that results may be left out and the past folded (S002, the system prompt).
+func TestSystemPrompt_tellsAboutPruning(t *testing.T) {
+	text := systemPrompt("/home/dev/larder", "linux", time.Unix(0, 0), nil)
+	for _, want := range []string{"Results that are no longer needed may be replaced by a line", "the past by a summary",
+		"can be read again"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("it does not say %q", want)
 		}
 	}
 }
