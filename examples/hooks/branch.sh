@@ -10,5 +10,5 @@ case $told in *'"trigger":"auto"'*)
 	fi
 esac
 branch=$(git branch --show-current | sed 's/"/\\"/g')
-changed=$(git status --porcelain | wc -l | tr -d ' ')
+changed=$(git -c core.fsmonitor=false status --porcelain | wc -l | tr -d ' ')
 printf '{"context": ["The branch is %s.", "Files that are not committed: %s."]}\n' "$branch" "$changed"
