@@ -373,7 +373,7 @@ func (s *Server) preview(c *call, p Preview) (winnow.Preview, error) {
 type Prune struct{ Of }
 
 func (s *Server) prune(c *call, p Prune) (Outcome, error) {
-	o, err := s.engine.Prune(c.ctx, p.Session)
+	o, err := s.engine.Prune(c.ctx, p.Session, true)
 	return s.outcome(c.ctx, p.Session, o, err)
 }
 

@@ -64,6 +64,8 @@ func runEngine(ctx context.Context, a *cli.App) (err error) {
 	}
 	server := rpc.New(rpc.Config{Version: a.Version, Policy: settings.Policy, Auto: settings.Compaction.Auto,
 		Store: source.StoreAt(a), Schema: bindings.Schema, Now: a.Env.Now})
+	hooks := a.Hooks(settings, false, func(_, warning string) { a.Warn("%s", warning) })
+	c.Hooks = hooks.Hooks()
 	c.Model = cmp.Or(a.Model, settings.Model)
 	c.SummarizerFor = server.SummarizerFor(c.SummarizerFor)
 	e, err := winnow.Open(c)
@@ -71,6 +73,7 @@ func runEngine(ctx context.Context, a *cli.App) (err error) {
 		return err
 	}
 	defer e.Close()
+	defer hooks.Watch(e).Start(ctx)()
 	return server.Serve(ctx, e, a.Env.Stdin, flushing{a})
 }
 
