@@ -255,7 +255,7 @@ func TestWatch_tellsWhatHappenedInItsOrder(t *testing.T) {
 	r := New(Config{Compacted: shell(t, "cat >> "+file), Elided: shell(t, "cat >> "+file), Failed: failed.add})
 	e, id := worked(t, winnow.Hooks{})
 	w := r.Watch(e)
-	pruned, err := e.Prune(t.Context(), id)
+	pruned, err := e.Prune(t.Context(), id, false)
 	if err != nil || pruned.Pruned == nil {
 		t.Fatalf("%v: %+v", err, pruned)
 	}
@@ -299,7 +299,7 @@ func TestWatch_whatFailsIsToldAndTheNextOneIsRun(t *testing.T) {
 	r := New(Config{Compacted: shell(t, "cat >> "+file), Elided: shell(t, "echo broken >&2; exit 1"), Failed: failed.add})
 	e, id := worked(t, winnow.Hooks{})
 	w := r.Watch(e)
-	if _, err := e.Prune(t.Context(), id); err != nil {
+	if _, err := e.Prune(t.Context(), id, false); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := e.Compact(t.Context(), id, winnow.CompactOptions{}); err != nil {
