@@ -126,24 +126,25 @@ func (s *Server) sign(c *call, p Append, messages []session.Message) error {
 		}
 		if by == nil {
 			s.mu.Lock()
-			by = reference(s.readers[p.Session])
+			name, known := s.readers[p.Session]
 			s.mu.Unlock()
-		}
-		if by == nil {
-			var err error
-			if by, err = winnow.Look(c.ctx, s.engine, p.Session, reader); err != nil {
-				return err
+			if !known {
+				var err error
+				if name, err = winnow.Look(c.ctx, s.engine, p.Session, reader); err != nil {
+					return err
+				}
 			}
+			by = reference(name)
 		}
-		m.ProviderID, m.ModelID = by.ProviderID, by.ID
+		if by != nil && by.ProviderID != "" { // else nobody named a model
+			m.ProviderID, m.ModelID = by.ProviderID, by.ID
+		}
 	}
 	return nil
 }
 
 // reader is the model that reads a session.
-func reader(r *report.Session) (*session.ModelRef, error) {
-	return &session.ModelRef{ProviderID: r.Model.Provider, ID: r.Model.ID}, nil
-}
+func reader(r *report.Session) (string, error) { return r.Model.String(), nil }
 
 // Update says more completely what was said before: what calls gave back, or a message that was
 // streamed. Once it is answered it is in the store.

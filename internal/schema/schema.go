@@ -142,7 +142,7 @@ func Make(root string) (Document, error) {
 	for _, t := range []reflect.Type{reflect.TypeFor[rpc.Message](), reflect.TypeFor[rpc.Result](), reflect.TypeFor[rpc.Rejection]()} {
 		m.close(t)
 	}
-	d.Errors = m.errors()
+	d.Errors = m.comments(reflect.TypeFor[rpc.Failure]()).numbers
 	for _, name := range slices.Sorted(maps.Keys(m.defs)) {
 		d.Defs = append(d.Defs, member[*Type]{name, m.defs[name]})
 	}
@@ -247,14 +247,6 @@ func (m *maker) structure(t reflect.Type, s *Type) {
 	if must, known := required[t]; known {
 		s.Required = must
 	}
-}
-
-// errors are the numbers of errors, with what they mean.
-func (m *maker) errors() (all members[string]) {
-	for _, c := range m.comments(reflect.TypeFor[rpc.Failure]()).numbers {
-		all = append(all, c)
-	}
-	return all
 }
 
 // comments are those of a package.
