@@ -299,6 +299,24 @@ func TestServe_theEndOfTheInput(t *testing.T) {
 	}
 }
 
+// A client that reads no more, and cannot be asked, has what it sent done all the same.
+func TestServe_aClientThatIsGone(t *testing.T) {
+	c := dial(t, nil).initialize("plain")
+	id := c.full("ses_1")
+	c.send("compact", rpc.Compact{Of: rpc.Of{Session: id}})
+	c.wanted()
+	c.out.Close()
+	c.send("append", `{"session":"ses_1","messages":[{"role":"user","text":"the last"}]}`)
+	c.send("list", rpc.List{}) // its answer cannot be written
+	if err := <-c.ended; err == nil || !strings.Contains(err.Error(), "cannot be written to") {
+		t.Errorf("it ended with %v", err)
+	}
+	log, state, _ := c.engine.Session(t.Context(), id)
+	if last := log.Messages[len(log.Messages)-1].Text(); last != "the last" || len(state.Receipts) != 1 {
+		t.Errorf("the log ends with %q, %d receipts", last, len(state.Receipts))
+	}
+}
+
 // A request to shut down is answered last of all, and what comes behind it is refused.
 func TestServe_shutdownComesLast(t *testing.T) {
 	c := dial(t, nil).initialize("plain")

@@ -139,10 +139,15 @@ func (s *Server) drain(ctx context.Context, stop func()) {
 		s.running.Wait()
 		close(done)
 	}()
+	go func() {
+		select {
+		case <-done:
+		case <-s.lost:
+			s.hangUp()
+		}
+	}()
 	select {
 	case <-done:
-	case <-s.lost: // what was received is still done
-		<-done
 	case <-ctx.Done():
 		select {
 		case <-done:
@@ -232,7 +237,8 @@ func (s *Server) take(ctx context.Context, line []byte) {
 	if err := json.Unmarshal(line, &m, session.ReadOptions()); err != nil {
 		switch text := jsontext.Value(line); {
 		case !text.IsValid(session.ReadOptions()):
-			s.refuse(nil, failed(ParseError, rule.BadInput, "send one JSON object a line", "the line is not JSON: %v", err))
+			s.refuse(nil, failed(ParseError, rule.BadInput, "send one JSON object a line",
+				"the line is not JSON: %v", err))
 		case text.Kind() == '[':
 			s.refuse(nil, failed(InvalidRequest, rule.BadInput, "send one request a line", "batches are not supported"))
 		default:
@@ -390,8 +396,8 @@ func (s *Server) abort(id jsontext.Value) {
 
 func (s *Server) initialize(_ *call, p Initialize) (Initialized, error) {
 	if !slices.Contains(p.Protocols, Protocol) {
-		return Initialized{}, badInput(fmt.Sprintf("use a client of protocol %d, or another version of winnow", Protocol),
-			"the client speaks the protocols %v, this is %d", p.Protocols, Protocol)
+		hint := fmt.Sprintf("use a client of protocol %d, or another version of winnow", Protocol)
+		return Initialized{}, badInput(hint, "the client speaks the protocols %v, this is %d", p.Protocols, Protocol)
 	}
 	var f *format
 	if p.Summarize != "" {
