@@ -299,6 +299,31 @@ func TestServe_theEndOfTheInput(t *testing.T) {
 	}
 }
 
+// However often the client asks to shut down, and though its input ends behind it, the server ends,
+// and one of the requests is done.
+func TestServe_shutdownMoreThanOnce(t *testing.T) {
+	c := dial(t, nil).initialize("")
+	var text strings.Builder
+	for n := range 5 {
+		fmt.Fprintf(&text, `{"jsonrpc":"2.0","id":%d,"method":"shutdown"}`+"\n", n)
+	}
+	go func() { // what is behind the end is not read
+		io.WriteString(c.in, text.String())
+		c.in.Close()
+	}()
+	done := 0
+	for l := range c.lines {
+		if l.Error == nil {
+			done++
+		} else if l.Error.Code != rpc.ShuttingDown {
+			t.Errorf("%+v", l.Error)
+		}
+	}
+	if err := <-c.ended; err != nil || done != 1 {
+		t.Errorf("%v; %d were done", err, done)
+	}
+}
+
 // A client that reads no more, and cannot be asked, has what it sent done all the same.
 func TestServe_aClientThatIsGone(t *testing.T) {
 	c := dial(t, nil).initialize("plain")
