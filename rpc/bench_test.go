@@ -28,7 +28,7 @@ import (
 
 var wide = model.Model{Provider: "acme", ID: "wide", Limits: model.Limits{Context: 10_000_000, Output: 4_000}}
 
-// long is a session of 2,000 messages whose view has about 400 kB.
+// long is a session of 2,000 messages whose view has 580 kB.
 func long() session.Session {
 	r := rand.New(rand.NewPCG(1, 2))
 	s := session.Session{Info: session.Info{ID: "ses_long", Title: "long"}}

@@ -35,6 +35,7 @@ type line struct {
 type client struct {
 	t       testing.TB
 	in      *io.PipeWriter
+	out     *io.PipeReader
 	check   *schema.Checker
 	ended   chan error
 	stop    context.CancelFunc
@@ -69,7 +70,7 @@ func dial(t testing.TB, change func(*winnow.Config)) *client {
 	}
 	inRead, in := io.Pipe()
 	outRead, out := io.Pipe()
-	c.in = in
+	c.in, c.out = in, outRead
 	var ctx context.Context
 	ctx, c.stop = context.WithCancel(context.Background())
 	go func() {

@@ -299,6 +299,49 @@ func TestServe_theEndOfTheInput(t *testing.T) {
 	}
 }
 
+// However often the client asks to shut down, and though its input ends behind it, the server ends,
+// and one of the requests is done.
+func TestServe_shutdownMoreThanOnce(t *testing.T) {
+	c := dial(t, nil).initialize("")
+	var text strings.Builder
+	for n := range 5 {
+		fmt.Fprintf(&text, `{"jsonrpc":"2.0","id":%d,"method":"shutdown"}`+"\n", n)
+	}
+	go func() { // what is behind the end is not read
+		io.WriteString(c.in, text.String())
+		c.in.Close()
+	}()
+	done := 0
+	for l := range c.lines {
+		if l.Error == nil {
+			done++
+		} else if l.Error.Code != rpc.ShuttingDown {
+			t.Errorf("%+v", l.Error)
+		}
+	}
+	if err := <-c.ended; err != nil || done != 1 {
+		t.Errorf("%v; %d were done", err, done)
+	}
+}
+
+// A client that reads no more, and cannot be asked, has what it sent done all the same.
+func TestServe_aClientThatIsGone(t *testing.T) {
+	c := dial(t, nil).initialize("plain")
+	id := c.full("ses_1")
+	c.send("compact", rpc.Compact{Of: rpc.Of{Session: id}})
+	c.wanted()
+	c.out.Close()
+	c.send("append", `{"session":"ses_1","messages":[{"role":"user","text":"the last"}]}`)
+	c.send("list", rpc.List{}) // its answer cannot be written
+	if err := <-c.ended; err == nil || !strings.Contains(err.Error(), "cannot be written to") {
+		t.Errorf("it ended with %v", err)
+	}
+	log, state, _ := c.engine.Session(t.Context(), id)
+	if last := log.Messages[len(log.Messages)-1].Text(); last != "the last" || len(state.Receipts) != 1 {
+		t.Errorf("the log ends with %q, %d receipts", last, len(state.Receipts))
+	}
+}
+
 // A request to shut down is answered last of all, and what comes behind it is refused.
 func TestServe_shutdownComesLast(t *testing.T) {
 	c := dial(t, nil).initialize("plain")
@@ -359,7 +402,7 @@ func TestEvents_aSlowReaderHoldsNothingUp(t *testing.T) {
 	c.ask("subscribe", rpc.Subscribe{Session: id}, nil)
 	other := c.create("ses_other")
 	c.append(other, "plain", `{"role":"user","text":"unheard"}`)
-	c.append(id, "plain", `{"role":"user","text":"heard"}`)
+	c.send("append", `{"session":"ses_1","messages":[{"role":"user","text":"heard"}]}`) // its event may come first
 	for {
 		l := c.next()
 		if l.Method != "event" {

@@ -71,7 +71,8 @@ func (f *format) read(list []jsontext.Value) (messages []session.Message, result
 	}
 	d := f.decode(span.Array(list))
 	if len(d.Skipped) > 0 {
-		return nil, nil, badInput("nothing was stored", "byte %d of the messages: %s", d.Skipped[0].Start, d.Skipped[0].Reason)
+		return nil, nil, badInput("nothing was stored", "byte %d of the messages: %s", d.Skipped[0].Start,
+			d.Skipped[0].Reason)
 	}
 	if d.System != "" {
 		return nil, nil, badInput("send it with each request; the log has what comes after it",
@@ -126,7 +127,7 @@ func resultOf(d *wire.Decoded, m *session.Message) (Result, bool) {
 func nameless(d *wire.Decoded, p *session.Part) bool {
 	block := wire.Value{Span: d.Places[p.ID].Block, Text: d.Text}
 	for _, name := range []string{"functionCall", "function_call"} {
-		if call := block.Get(name); call.Kind() == '{' && call.Get("args").Kind() != '"' && call.Get("name").Kind() == '"' {
+		if call := block.Get(name); call.Kind() == '{' {
 			return call.Get("id").Empty()
 		}
 	}
@@ -134,7 +135,8 @@ func nameless(d *wire.Decoded, p *session.Part) bool {
 }
 
 func (m Message) message() session.Message {
-	made := session.Message{MessageInfo: session.MessageInfo{ID: m.ID, Role: m.Role, Finish: m.Finish}, Parts: m.parts()}
+	info := session.MessageInfo{ID: m.ID, Role: m.Role, Finish: m.Finish}
+	made := session.Message{MessageInfo: info, Parts: m.parts()}
 	if by := reference(m.Model); by != nil && m.Role == session.Assistant {
 		made.ProviderID, made.ModelID = by.ProviderID, by.ID
 	} else if by != nil {

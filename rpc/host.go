@@ -25,7 +25,8 @@ type Summarize struct {
 	Model string `json:"model"`
 	// As is the format of Messages, the one that the client asked for.
 	As string `json:"as"`
-	// System is the system prompt, Messages the conversation; its last message asks for the summary.
+	// System is the system prompt, Messages the conversation; its last message asks for the
+	// summary.
 	System   string           `json:"system"`
 	Messages []jsontext.Value `json:"messages"`
 	// MaxOutput is how many tokens the answer may have, reasoning included.
@@ -89,8 +90,8 @@ func (h host) Ask(ctx context.Context, r llm.Request) (llm.Answer, error) {
 	if err != nil {
 		return llm.Answer{}, fail(llm.Rejected, err)
 	}
-	answer, err := h.s.ask(ctx, "summarize", Summarize{Of: Of{h.session}, Model: r.Model.String(), As: h.f.name, System: r.System,
-		Messages: body.Elements, MaxOutput: r.MaxOutput})
+	answer, err := h.s.ask(ctx, "summarize", Summarize{Of: Of{h.session}, Model: r.Model.String(), As: h.f.name,
+		System: r.System, Messages: body.Elements, MaxOutput: r.MaxOutput})
 	if err != nil {
 		return llm.Answer{}, fail(llm.KindOf(err), err)
 	}

@@ -26,8 +26,8 @@ type Append struct {
 
 // Message is a message in the format "plain".
 type Message struct {
-	// ID is made if it is "". An id that the log has is an error with the code "already", and nothing
-	// of the request is stored: with ids of its own a client can send a request again.
+	// ID is made if it is "". An id that the log has is an error with the code "already", and
+	// nothing of the request is stored: with ids of its own a client can send a request again.
 	ID   string       `json:"id,omitzero"`
 	Role session.Role `json:"role"`
 	// Text is short for one part of text, before Parts.
@@ -126,24 +126,25 @@ func (s *Server) sign(c *call, p Append, messages []session.Message) error {
 		}
 		if by == nil {
 			s.mu.Lock()
-			by = reference(s.readers[p.Session])
+			name, known := s.readers[p.Session]
 			s.mu.Unlock()
-		}
-		if by == nil {
-			var err error
-			if by, err = winnow.Look(c.ctx, s.engine, p.Session, reader); err != nil {
-				return err
+			if !known {
+				var err error
+				if name, err = winnow.Look(c.ctx, s.engine, p.Session, reader); err != nil {
+					return err
+				}
 			}
+			by = reference(name)
 		}
-		m.ProviderID, m.ModelID = by.ProviderID, by.ID
+		if by != nil && by.ProviderID != "" { // else nobody named a model
+			m.ProviderID, m.ModelID = by.ProviderID, by.ID
+		}
 	}
 	return nil
 }
 
 // reader is the model that reads a session.
-func reader(r *report.Session) (*session.ModelRef, error) {
-	return &session.ModelRef{ProviderID: r.Model.Provider, ID: r.Model.ID}, nil
-}
+func reader(r *report.Session) (string, error) { return r.Model.String(), nil }
 
 // Update says more completely what was said before: what calls gave back, or a message that was
 // streamed. Once it is answered it is in the store.
@@ -230,7 +231,8 @@ func replacing(r *report.Session, with []Message) ([]session.Message, error) {
 	for i, m := range with {
 		at := session.Index(r.Log, m.ID)
 		if at < 0 || r.Log[at].Role != m.Role {
-			return nil, badInput("append it first, or read the log", "there is no message %q of the role %q", m.ID, m.Role)
+			return nil, badInput("append it first, or read the log", "there is no message %q of the role %q",
+				m.ID, m.Role)
 		}
 		messages[i] = r.Log[at]
 		messages[i].Parts = m.parts()
@@ -249,7 +251,8 @@ func (s *Server) end(c *call, id string, results []Result) ([]string, error) {
 		for _, result := range results {
 			m, at := find(r.Log, changed, result)
 			if m == nil {
-				return nil, failed(Failed, winnow.NotFound, "append the call first", "there is no call %q", cmp.Or(result.Call, result.tool))
+				return nil, failed(Failed, winnow.NotFound, "append the call first", "there is no call %q",
+					cmp.Or(result.Call, result.tool))
 			}
 			i := slices.IndexFunc(changed, func(c session.Message) bool { return c.ID == m.ID })
 			if i < 0 {

@@ -20,12 +20,17 @@ func Methods() []Method {
 	create := on("create", (*Server).create)
 	create.queue = "id"
 	return []Method{
-		on("initialize", (*Server).initialize).beside(), create, on("fork", (*Server).fork), on("list", (*Server).list).beside(),
-		on("append", (*Server).append), on("update", (*Server).update), on("log", (*Server).log), on("read", (*Server).read),
-		on("begin", (*Server).begin), on("view", (*Server).view), on("observe", (*Server).observe), on("endTurn", (*Server).endTurn),
-		on("compact", (*Server).compact), on("prepare", (*Server).prepare).beside(), on("preview", (*Server).preview),
-		on("prune", (*Server).prune), on("discard", (*Server).discard), on("distill", (*Server).distill), on("restore", (*Server).restore),
-		on("pin", (*Server).pin), on("unpin", (*Server).unpin), on("undo", (*Server).undo), on("redo", (*Server).redo),
+		on("initialize", (*Server).initialize).beside(),
+		create, on("fork", (*Server).fork), on("list", (*Server).list).beside(),
+		on("append", (*Server).append), on("update", (*Server).update),
+		on("log", (*Server).log), on("read", (*Server).read),
+		on("begin", (*Server).begin), on("view", (*Server).view),
+		on("observe", (*Server).observe), on("endTurn", (*Server).endTurn),
+		on("compact", (*Server).compact), on("prepare", (*Server).prepare).beside(),
+		on("preview", (*Server).preview), on("prune", (*Server).prune),
+		on("discard", (*Server).discard), on("distill", (*Server).distill), on("restore", (*Server).restore),
+		on("pin", (*Server).pin), on("unpin", (*Server).unpin),
+		on("undo", (*Server).undo), on("redo", (*Server).redo),
 		on("explain", (*Server).explain), on("inspect", (*Server).inspect),
 		on("subscribe", (*Server).subscribe).beside(), on("unsubscribe", (*Server).unsubscribe).beside(),
 		on("schema", (*Server).schema).beside(), on("shutdown", (*Server).shutdown).beside(),
@@ -35,8 +40,8 @@ func Methods() []Method {
 // Initialize is the first request of a client: which versions of the protocol it speaks, and what
 // it can do for the engine.
 type Initialize struct {
-	// Protocols are the versions of the protocol that the client speaks. The server answers with the
-	// newest that both speak, and with an error if there is none.
+	// Protocols are the versions of the protocol that the client speaks. The server answers with
+	// the newest that both speak, and with an error if there is none.
 	Protocols []int `json:"protocols"`
 	// Client is the name and version of the client, for people who read a log.
 	Client string `json:"client,omitzero"`
@@ -76,8 +81,8 @@ type Of struct {
 
 // Create begins an empty session.
 type Create struct {
-	// ID is the id of the session; one is made if it is "". An id that is taken is an error with the
-	// code "already".
+	// ID is the id of the session; one is made if it is "". An id that is taken is an error with
+	// the code "already".
 	ID string `json:"id,omitzero"`
 	// Title is for people.
 	Title string `json:"title,omitzero"`
@@ -85,8 +90,8 @@ type Create struct {
 	Directory string `json:"directory,omitzero"`
 	// Parent is the id of the session that this one works for.
 	Parent string `json:"parent,omitzero"`
-	// Model is the model that reads the session, "provider/id": its limits decide when the window is
-	// full.
+	// Model is the model that reads the session, "provider/id": its limits decide when the window
+	// is full.
 	Model string `json:"model,omitzero"`
 }
 
@@ -212,8 +217,8 @@ type Outcome struct {
 	// Pruned and Compacted are the receipts of what was done.
 	Pruned    *pivot.Receipt `json:"pruned,omitzero"`
 	Compacted *pivot.Receipt `json:"compacted,omitzero"`
-	// Compact says that the window overflows and nothing was folded, because compaction.auto is off:
-	// call compact before the next request.
+	// Compact says that the window overflows and nothing was folded, because compaction.auto is
+	// off: call compact before the next request.
 	Compact bool `json:"compact,omitzero"`
 	// Continues says that the past was folded and the engine appended a message that asks the model
 	// to go on: make another request even if the last answer called no tool.
@@ -344,8 +349,8 @@ type Receipted struct {
 }
 
 func (s *Server) compact(c *call, p Compact) (Receipted, error) {
-	r, err := s.engine.Compact(c.ctx, p.Session, winnow.CompactOptions{Focus: p.Focus, To: p.To, Auto: p.Auto, Later: p.Later,
-		Waiting: p.Waiting, Prepared: p.Prepared})
+	r, err := s.engine.Compact(c.ctx, p.Session, winnow.CompactOptions{Focus: p.Focus, To: p.To, Auto: p.Auto,
+		Later: p.Later, Waiting: p.Waiting, Prepared: p.Prepared})
 	return Receipted{r}, err
 }
 

@@ -26,7 +26,8 @@ const Protocol = 1
 
 // Limits of one connection.
 const (
-	// MaxLine is how many bytes a line may have. A longer one is answered with an error and skipped.
+	// MaxLine is how many bytes a line may have. A longer one is answered with an error and
+	// skipped.
 	MaxLine = 64 << 20
 	// MaxWaiting and MaxWaitingBytes are how many requests, and how many bytes of them, may be
 	// without an answer at a time. A request beyond that is answered with the code "busy".

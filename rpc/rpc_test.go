@@ -212,7 +212,7 @@ func TestMethods_eachAnswersAsTheSchemaSays(t *testing.T) {
 	var forked rpc.Created
 	c.ask("fork", rpc.Fork{Of: of}, &forked)
 	var log rpc.Logged
-	c.ask("log", rpc.Log{Of: rpc.Of{Session: forked.Session}, From: -2}, &log)
+	c.ask("log", rpc.Log{Of: rpc.Of(forked), From: -2}, &log)
 	if len(log.Messages) != 2 || log.Total < 7 {
 		t.Errorf("the log of the fork: %d of %d", len(log.Messages), log.Total)
 	}
@@ -285,6 +285,33 @@ func TestErrors_haveACodeAndAReason(t *testing.T) {
 	}
 	if log, _, err := c.engine.Session(context.Background(), id); err != nil || len(log.Messages) != 0 {
 		t.Errorf("the log has %d messages, %v", len(log.Messages), err)
+	}
+}
+
+// The assistant's messages are those of the model that reads the session, so that its reasoning
+// goes back to it; where nobody named a model, they are nobody's.
+func TestAppend_saysWhoWrote(t *testing.T) {
+	const thought = `{"role":"assistant","content":[{"type":"thinking","thinking":"Hm.","signature":"s1"},{"type":"text","text":"Hello."}]}`
+	for _, looked := range []bool{false, true} {
+		c := dial(t, func(c *winnow.Config) { c.Model = "" }).initialize("")
+		id := c.create("")
+		var nobodys rpc.Created
+		c.ask("create", rpc.Create{}, &nobodys)
+		for session, thinks := range map[string]bool{id: true, nobodys.Session: false} {
+			c.append(session, "anthropic", `{"role":"user","content":"Hello."}`)
+			var v rpc.Viewed
+			if looked {
+				c.ask("view", rpc.View{Of: rpc.Of{Session: session}}, nil)
+			}
+			c.append(session, "anthropic", thought)
+			c.ask("view", rpc.View{Of: rpc.Of{Session: session}, As: "anthropic"}, &v)
+			if got := strings.Contains(string(v.Messages[1]), `"signature":"s1"`); got != thinks {
+				t.Errorf("after a view %v: %s: the reasoning goes back: %v", looked, v.Model, got)
+			}
+			if log, _, _ := c.engine.Session(t.Context(), session); log.Messages[1].ModelID == "unknown" {
+				t.Error("a message is that of the model unknown")
+			}
+		}
 	}
 }
 

@@ -48,7 +48,7 @@ type Server struct {
 	views   atomic.Int64
 
 	lost  chan struct{} // closed if the client cannot be written to
-	asked chan *call    // the request to shut down
+	asked chan struct{} // closed if the client asks to shut down
 	idle  chan string   // sessions with requests, for goroutines without one; closed at the end
 
 	writing sync.Mutex
@@ -59,9 +59,10 @@ type Server struct {
 	watching sync.WaitGroup
 
 	mu           sync.Mutex
-	ready        bool // initialized
-	closing      bool // no request is accepted any more
-	gone         bool // the client answers nothing any more
+	ready        bool  // initialized
+	closing      bool  // no request is accepted any more
+	last         *call // the request to shut down
+	gone         bool  // the client answers nothing any more
 	summarize    *format
 	calls        map[string]*call   // not yet answered, by id
 	queues       map[string][]*call // waiting behind the one that runs, by session
@@ -91,7 +92,7 @@ func New(c Config) *Server {
 	}
 	c.Grace = cmp.Or(c.Grace, 4*time.Second)
 	s := &Server{config: c, auto: c.Auto, methods: map[string]Method{}, boot: rand.Text()[:8] + ".",
-		lost: make(chan struct{}), asked: make(chan *call, 1), idle: make(chan string),
+		lost: make(chan struct{}), asked: make(chan struct{}), idle: make(chan string),
 		calls: map[string]*call{}, queues: map[string][]*call{}, requests: map[string]chan message{},
 		viewers: map[string]*viewer{}, readers: map[string]string{}, watched: map[string]bool{}}
 	for _, m := range Methods() {
@@ -110,17 +111,16 @@ func (s *Server) Serve(ctx context.Context, e *winnow.Engine, in io.Reader, out 
 	ended := make(chan error, 1)
 	go func() { ended <- s.readLines(work, in) }()
 	var err error
-	var last *call
 	select {
 	case err = <-ended:
 		s.hangUp()
-	case last = <-s.asked:
+	case <-s.asked:
 	case <-s.lost:
 	case <-ctx.Done():
 	}
 	s.drain(ctx, stop)
-	if last != nil {
-		s.answer(last, Nothing{}, nil)
+	if s.last != nil {
+		s.answer(s.last, Nothing{}, nil)
 	}
 	s.writing.Lock() // nothing is written behind the end
 	defer s.writing.Unlock()
@@ -139,10 +139,15 @@ func (s *Server) drain(ctx context.Context, stop func()) {
 		s.running.Wait()
 		close(done)
 	}()
+	go func() {
+		select {
+		case <-done:
+		case <-s.lost:
+			s.hangUp()
+		}
+	}()
 	select {
 	case <-done:
-	case <-s.lost: // what was received is still done
-		<-done
 	case <-ctx.Done():
 		select {
 		case <-done:
@@ -232,7 +237,8 @@ func (s *Server) take(ctx context.Context, line []byte) {
 	if err := json.Unmarshal(line, &m, session.ReadOptions()); err != nil {
 		switch text := jsontext.Value(line); {
 		case !text.IsValid(session.ReadOptions()):
-			s.refuse(nil, failed(ParseError, rule.BadInput, "send one JSON object a line", "the line is not JSON: %v", err))
+			s.refuse(nil, failed(ParseError, rule.BadInput, "send one JSON object a line",
+				"the line is not JSON: %v", err))
 		case text.Kind() == '[':
 			s.refuse(nil, failed(InvalidRequest, rule.BadInput, "send one request a line", "batches are not supported"))
 		default:
@@ -349,7 +355,6 @@ func (s *Server) run(c *call) {
 	}
 	result, err := c.method.do(s, c)
 	if err == errLater {
-		s.asked <- c
 		return
 	}
 	if err != nil && c.ctx.Err() != nil && winnow.CodeOf(err) == winnow.Cancelled {
@@ -390,8 +395,8 @@ func (s *Server) abort(id jsontext.Value) {
 
 func (s *Server) initialize(_ *call, p Initialize) (Initialized, error) {
 	if !slices.Contains(p.Protocols, Protocol) {
-		return Initialized{}, badInput(fmt.Sprintf("use a client of protocol %d, or another version of winnow", Protocol),
-			"the client speaks the protocols %v, this is %d", p.Protocols, Protocol)
+		hint := fmt.Sprintf("use a client of protocol %d, or another version of winnow", Protocol)
+		return Initialized{}, badInput(hint, "the client speaks the protocols %v, this is %d", p.Protocols, Protocol)
 	}
 	var f *format
 	if p.Summarize != "" {
@@ -417,4 +422,13 @@ type Shutdown struct{}
 // errLater is the end of a request that is answered last of all.
 var errLater = errors.New("it is answered at the end")
 
-func (s *Server) shutdown(*call, Shutdown) (Nothing, error) { return Nothing{}, errLater }
+func (s *Server) shutdown(c *call, _ Shutdown) (Nothing, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.last != nil {
+		return Nothing{}, failed(ShuttingDown, rule.Cancelled, "", "the engine is shutting down")
+	}
+	s.last, s.closing = c, true
+	close(s.asked)
+	return Nothing{}, errLater
+}

@@ -17,8 +17,8 @@ type View struct {
 	Of
 	// As is the format of the messages.
 	As string `json:"as,omitzero"`
-	// Since is the State of the view that the client has: only what differs from it is sent. "" asks
-	// for the whole view, and so does a state that the server does not have any more.
+	// Since is the State of the view that the client has: only what differs from it is sent. ""
+	// asks for the whole view, and so does a state that the server does not have any more.
 	Since string `json:"since,omitzero"`
 }
 
@@ -27,10 +27,11 @@ type Viewed struct {
 	As string `json:"as"`
 	// Model is who reads it, "provider/id".
 	Model string `json:"model"`
-	// Tokens is the size of the whole view by the session's counter, without system prompt and tools.
+	// Tokens is the size of the whole view by the session's counter, without system prompt and
+	// tools.
 	Tokens int `json:"tokens"`
-	// Keep is how many messages of the view that the client has begin this one; Messages come behind
-	// them. It is 0 for a whole view.
+	// Keep is how many messages of the view that the client has begin this one; Messages come
+	// behind them. It is 0 for a whole view.
 	Keep int `json:"keep"`
 	// Messages are what a request body has in that format.
 	Messages []jsontext.Value `json:"messages"`
@@ -113,8 +114,10 @@ func (s *Server) view(c *call, p View) (Viewed, error) {
 // memory.
 func common(a, b []jsontext.Value) int {
 	n := 0
-	for n < min(len(a), len(b)) && (len(a[n]) == len(b[n]) && len(a[n]) > 0 && &a[n][0] == &b[n][0] || bytes.Equal(a[n], b[n])) {
+	for n < min(len(a), len(b)) && (same(a[n], b[n]) || bytes.Equal(a[n], b[n])) {
 		n++
 	}
 	return n
 }
+
+func same(a, b jsontext.Value) bool { return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] }

@@ -382,17 +382,77 @@ func TestEngine_twoProcessesOnOneStore(t *testing.T) {
 // The examples of the clients are loops of their own around the engine: 100 calls of a tool, with
 // their own model for the summaries.
 func TestEngine_theExamplesOfTheClients(t *testing.T) {
-	for _, c := range []struct{ name, file, path string }{
-		{"python", "python/example.py", interpreter(t, "python3", "-c", "import sys; sys.exit(sys.version_info < (3, 9))")},
-		{"typescript", "typescript/example.ts", interpreter(t, "node", "-e", "process.exit(process.features.typescript ? 0 : 1)")},
+	for _, c := range []struct{ name, wants, file, path string }{
+		{"python", "python3 of 3.9 or newer", "python/example.py", interpreter(t, "python3", "-c", "import sys; sys.exit(sys.version_info < (3, 9))")},
+		{"typescript", "node that strips types (22.18 or newer; WINNOW_NODE names one)", "typescript/example.ts", interpreter(t, "node", "-e", "process.exit(process.features.typescript ? 0 : 1)")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.path == "" {
-				t.Skip("there is no python3 of 3.9, or no node that strips types (22.18), on this machine; WINNOW_NODE names one")
+				t.Skip("there is no " + c.wants + " on this machine")
 			}
 			exampleWorks(t, c.path, c.file)
 		})
 	}
+}
+
+// The loop in docs/bindings.md is run as it stands there.
+func TestEngine_theLoopOfTheDocument(t *testing.T) {
+	python := interpreter(t, "python3", "-c", "import sys; sys.exit(sys.version_info < (3, 9))")
+	if python == "" {
+		t.Skip("there is no python3 of 3.9 or newer on this machine")
+	}
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "bindings.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, loop, _ := strings.Cut(string(text), "```python\n")
+	loop, _, ok := strings.Cut(loop, "```")
+	if !ok {
+		t.Fatal("docs/bindings.md has no loop")
+	}
+	d := newDesk(t)
+	script := filepath.Join(d.dir, "loop.py")
+	if err := os.WriteFile(script, []byte(`from winnow import Winnow
+
+prompt, asked = "Read it.", 0
+def summarize(request): raise ValueError("nothing is folded")
+def run(call): return {"type": "tool_result", "tool_use_id": call["id"], "content": "its text"}
+def ask(messages):
+    global asked
+    asked += 1
+    assert len(messages) == 2 * asked - 1, messages
+    said = [{"type": "text", "text": "Done."}] if asked > 3 else [{"type": "tool_use", "id": f"toolu_{asked}", "name": "read", "input": {}}]
+    return {"content": said, "usage": {"input_tokens": 100, "output_tokens": 5}}
+
+`+loop), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	bindings, err := filepath.Abs(filepath.Join("..", "..", "bindings", "python"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(python, script)
+	cmd.Dir, cmd.Env = d.dir, append(d.env, "PYTHONPATH="+bindings, "PYTHONDONTWRITEBYTECODE=1", "PATH="+filepath.Dir(named(t, "winnow"))+":"+os.Getenv("PATH"))
+	if said, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	if o := d.run("list"); !strings.Contains(o.stdout, " 5 ") {
+		t.Errorf("of five messages, list says\n%s", o.stdout)
+	}
+}
+
+// named is this program as a file of a name.
+func named(t *testing.T, name string) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.Symlink(self, path); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // interpreter is the path of a program that passes a test, "" if there is none.
@@ -424,14 +484,6 @@ func exampleWorks(t *testing.T, interpreter, file string) {
 		}
 		return llmtest.Reply{Text: fmt.Sprintf("Now number %d. ", asked) + strings.Repeat("What was found is said at length. ", 14), Calls: []llmtest.Call{{ID: fmt.Sprintf("toolu_%d", asked), Name: "read", Arguments: fmt.Sprintf(`{"filePath":"f%d.txt"}`, asked*7%60)}}}
 	}})
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	winnow := filepath.Join(t.TempDir(), "winnow")
-	if err := os.Symlink(self, winnow); err != nil {
-		t.Fatal(err)
-	}
 	example, err := filepath.Abs(filepath.Join("..", "..", "bindings", filepath.FromSlash(file)))
 	if err != nil {
 		t.Fatal(err)
@@ -439,7 +491,7 @@ func exampleWorks(t *testing.T, interpreter, file string) {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.Command(interpreter, example, "Read all files.")
 	cmd.Dir, cmd.Stdout, cmd.Stderr = d.dir, &stdout, &stderr
-	cmd.Env = append(d.env, "WINNOW="+winnow, "WINNOW_COMPACTION_THRESHOLD=14000", "ANTHROPIC_API_KEY=any", "PYTHONDONTWRITEBYTECODE=1",
+	cmd.Env = append(d.env, "WINNOW="+named(t, "winnow"), "WINNOW_COMPACTION_THRESHOLD=14000", "ANTHROPIC_API_KEY=any", "PYTHONDONTWRITEBYTECODE=1",
 		"ANTHROPIC_BASE_URL="+upstream.URL, "PATH="+os.Getenv("PATH"))
 	if err := cmd.Run(); err != nil || stdout.String() != "The files say little.\n" {
 		t.Fatalf("%v\n%s%s", err, stdout.String(), stderr.String())

@@ -144,6 +144,7 @@ var covered = map[string][]string{
 	"config":     {"config", "config --json", "config POISON"},
 	"config set": {"config set POISON POISON", "config set model POISON", "config set policy POISON"},
 	"models":     {"models", "models POISON", "models --json", "models anthropic/POISON"},
+	"engine":     {"engine --stdio", "engine --schema", "engine POISON"},
 	"version":    {"version", "version --json", "version POISON"},
 	"help":       {"help", "help inspect", "help POISON"},
 

@@ -11,21 +11,26 @@ import (
 // What follows from the schema in a client stands behind a line that says so.
 const made = " Made from ../schema.json by go test ./internal/schema -update; do not edit below this line."
 
-// TypeScript is what follows from the schema in winnow.ts: the types, and a method for each request.
+// TypeScript is what follows from the schema in winnow.ts: the types, and a method for each
+// request.
 func (d Document) TypeScript() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "//%s\n\n/** The version of the protocol that this client speaks. */\nexport const PROTOCOL = %d;\n", made, d.Protocol)
+	fmt.Fprintf(&b, "//%s\n\n/** The version of the protocol that this client speaks. */\n", made)
+	fmt.Fprintf(&b, "export const PROTOCOL = %d;\n", d.Protocol)
 	b.WriteString("\nexport class Winnow extends Connection {")
 	for _, m := range d.Methods {
 		params := name(m.Value.Params)
-		fmt.Fprintf(&b, "\n%s  %s(params: %s%s, signal?: AbortSignal): Promise<%s> {\n    return this.request(%q, params, signal) as Promise<%s>;\n  }\n",
-			jsdoc("  ", m.Value.Description), m.Name, params, optional(d, params), tsType(*m.Value.Result), m.Name, tsType(*m.Value.Result))
+		result := tsType(*m.Value.Result)
+		fmt.Fprintf(&b, "\n%s  %s(params: %s%s, signal?: AbortSignal): Promise<%s> {\n",
+			jsdoc("  ", m.Value.Description), m.Name, params, optional(d, params), result)
+		fmt.Fprintf(&b, "    return this.request(%q, params, signal) as Promise<%s>;\n  }\n", m.Name, result)
 	}
 	b.WriteString("}\n")
 	for _, def := range d.Defs {
 		fmt.Fprintf(&b, "\n%sexport interface %s {\n", jsdoc("", def.Value.Description), def.Name)
 		for _, p := range def.Value.Properties {
-			fmt.Fprintf(&b, "%s  %s%s: %s;\n", jsdoc("  ", p.Value.Description), p.Name, mark(def.Value, p.Name), tsType(*p.Value))
+			fmt.Fprintf(&b, "%s  %s%s: %s;\n", jsdoc("  ", p.Value.Description), p.Name, mark(def.Value, p.Name),
+				tsType(*p.Value))
 		}
 		if def.Value.Additional == true {
 			b.WriteString("  [further: string]: unknown;\n")
@@ -86,7 +91,8 @@ func jsdoc(lead, text string) string {
 // Python is what follows from the schema in winnow.py: a method for each request.
 func (d Document) Python() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "#%s\n\n#: The version of the protocol that this client speaks.\nPROTOCOL = %d\n\n\nclass Winnow(Connection):\n    \"\"\"A method for each request of the protocol.\"\"\"\n", made, d.Protocol)
+	fmt.Fprintf(&b, "#%s\n\n#: The version of the protocol that this client speaks.\nPROTOCOL = %d\n", made, d.Protocol)
+	b.WriteString("\n\nclass Winnow(Connection):\n    \"\"\"A method for each request of the protocol.\"\"\"\n")
 	for _, m := range d.Methods {
 		def, _ := d.Defs.get(name(m.Value.Params))
 		var must, may, passed, about []string
@@ -102,12 +108,14 @@ func (d Document) Python() string {
 				about = append(about, wrap(arg+": "+named.ReplaceAllString(p.Value.Description, ""), 92)...)
 			}
 		}
-		fmt.Fprintf(&b, "\n    def %s(%s) -> dict:\n        \"\"\"%s\n", snake(m.Name), strings.Join(slices.Concat([]string{"self"}, must, may), ", "),
+		args := strings.Join(slices.Concat([]string{"self"}, must, may), ", ")
+		fmt.Fprintf(&b, "\n    def %s(%s) -> dict:\n        \"\"\"%s\n", snake(m.Name), args,
 			strings.Join(wrap(m.Value.Description, 88), "\n        "))
 		if len(about) > 0 {
 			b.WriteString("\n        " + strings.Join(about, "\n        ") + "\n")
 		}
-		fmt.Fprintf(&b, "\n        %s\n        \"\"\"\n", strings.Join(wrap(d.returns(*m.Value.Result), 92), "\n        "))
+		fmt.Fprintf(&b, "\n        %s\n        \"\"\"\n",
+			strings.Join(wrap(d.returns(*m.Value.Result), 92), "\n        "))
 		fmt.Fprintf(&b, "        return self.request(%q, _given(%s))\n", m.Name, strings.Join(passed, ", "))
 	}
 	return b.String()

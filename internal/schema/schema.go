@@ -108,7 +108,8 @@ var required = map[reflect.Type][]string{
 var unknown = map[string]bool{"bill.Bill.Cost": true}
 
 // written are the types that write themselves, and have the members of their fields all the same.
-var written = []reflect.Type{reflect.TypeFor[session.Part](), reflect.TypeFor[session.ToolState](), reflect.TypeFor[bill.Bill]()}
+var written = []reflect.Type{reflect.TypeFor[session.Part](), reflect.TypeFor[session.ToolState](),
+	reflect.TypeFor[bill.Bill]()}
 
 // maker collects the types that are met.
 type maker struct {
@@ -124,25 +125,27 @@ func Make(root string) (Document, error) {
 	d := Document{
 		Schema: "https://json-schema.org/draft/2020-12/schema", ID: fmt.Sprintf("urn:winnow:engine:%d", rpc.Protocol),
 		Title: "winnow engine --stdio", Protocol: rpc.Protocol,
-		Description: "JSON-RPC 2.0, one object a line, in UTF-8. The schema itself is of the lines that a client sends; " +
-			"x-methods has what comes back. Members may be added to results without a new protocol.",
+		Description: "JSON-RPC 2.0, one object a line, in UTF-8. The schema itself is of the lines that a client " +
+			"sends; x-methods has what comes back. Members may be added to results without a new protocol.",
 	}
 	for _, method := range rpc.Methods() {
 		e := m.exchange(method.Params, method.Result)
 		m.close(method.Params)
 		d.Methods = append(d.Methods, member[Exchange]{method.Name, e})
 		d.Lines = append(d.Lines, Type{Type: "object", Properties: members[*Type]{
-			{"jsonrpc", &Type{Const: "2.0"}}, {"id", &Type{}}, {"method", &Type{Const: method.Name}}, {"params", &e.Params},
+			{"jsonrpc", &Type{Const: "2.0"}}, {"id", &Type{}},
+			{"method", &Type{Const: method.Name}}, {"params", &e.Params},
 		}, Required: []string{"jsonrpc", "id", "method"}})
 	}
-	d.Requests = members[Exchange]{{"summarize", m.exchange(reflect.TypeFor[rpc.Summarize](), reflect.TypeFor[rpc.Summary]())}}
+	d.Requests = members[Exchange]{{"summarize",
+		m.exchange(reflect.TypeFor[rpc.Summarize](), reflect.TypeFor[rpc.Summary]())}}
 	d.Notifications = members[Exchange]{{"event", m.exchange(reflect.TypeFor[rpc.Notified](), nil)}}
 	m.of(reflect.TypeFor[rpc.Failure]())
 	m.of(reflect.TypeFor[rpc.Message]()) // of append, where other formats stand beside it
-	for _, t := range []reflect.Type{reflect.TypeFor[rpc.Message](), reflect.TypeFor[rpc.Result](), reflect.TypeFor[rpc.Rejection]()} {
-		m.close(t)
-	}
-	d.Errors = m.errors()
+	m.close(reflect.TypeFor[rpc.Message]())
+	m.close(reflect.TypeFor[rpc.Result]())
+	m.close(reflect.TypeFor[rpc.Rejection]())
+	d.Errors = m.comments(reflect.TypeFor[rpc.Failure]()).numbers
 	for _, name := range slices.Sorted(maps.Keys(m.defs)) {
 		d.Defs = append(d.Defs, member[*Type]{name, m.defs[name]})
 	}
@@ -202,7 +205,8 @@ func (m *maker) of(t reflect.Type) Type {
 	return Type{}
 }
 
-// nameOf is the name of a type in the schema: rpc's own have theirs, others their package before it.
+// nameOf is the name of a type in the schema: rpc's own have theirs, others their package before
+// it.
 func nameOf(t reflect.Type) string {
 	pkg := t.PkgPath()[strings.LastIndexByte(t.PkgPath(), '/')+1:]
 	if pkg == "rpc" {
@@ -234,12 +238,13 @@ func (m *maker) structure(t reflect.Type, s *Type) {
 			m.wrong = append(m.wrong, fmt.Sprintf("%s.%s has no name in JSON", t, f.Name))
 		default:
 			p := m.of(f.Type)
-			if f.Type.Kind() == reflect.Pointer && !strings.Contains(options, "omit") || unknown[t.String()+"."+f.Name] {
+			always := !strings.Contains(options, "omit")
+			if f.Type.Kind() == reflect.Pointer && always || unknown[t.String()+"."+f.Name] {
 				p = Type{AnyOf: []Type{p, {Type: "null"}}}
 			}
 			p.Description = docs.fields[t.Name()+"."+f.Name]
 			s.Properties = append(s.Properties, member[*Type]{tag, &p})
-			if !strings.Contains(options, "omit") {
+			if always {
 				s.Required = append(s.Required, tag)
 			}
 		}
@@ -247,14 +252,6 @@ func (m *maker) structure(t reflect.Type, s *Type) {
 	if must, known := required[t]; known {
 		s.Required = must
 	}
-}
-
-// errors are the numbers of errors, with what they mean.
-func (m *maker) errors() (all members[string]) {
-	for _, c := range m.comments(reflect.TypeFor[rpc.Failure]()).numbers {
-		all = append(all, c)
-	}
-	return all
 }
 
 // comments are those of a package.
