@@ -76,11 +76,14 @@ func (w Window) Propose(name string, age Age, all []*Finding, show func(*Finding
 				Reason: "what would be shown in its place is about as large", Tokens: w.Facts.size(x, f.Field)}, false
 		}
 		if !ok {
+			if found.Refusals == nil && show != nil { // most of those that are not new are refused again
+				found.Refusals = make([]Refusal, 0, max(1, len(open)-len(fresh)))
+			}
 			found.Refusals = append(found.Refusals, refusal)
 			continue
 		}
 		if found.Elisions == nil {
-			room := len(fresh) // what is not new was refused before
+			room := len(fresh)
 			if show == nil {
 				room = len(open) - at
 			}
