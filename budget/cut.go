@@ -140,6 +140,7 @@ func (w Watch) Cut() (c Cut, ok bool) {
 func (c Cut) Explain(m model.Model) string {
 	return fmt.Sprintf("%s seems to cut what it is sent to a window of about %s tokens: in %s about %s tokens were "+
 		"added, and the prompts that it reports stayed at %s or less; give the server a larger window "+
-		"(OLLAMA_CONTEXT_LENGTH, num_ctx), or, that Winnow folds in time, %s", m, quantity.Number(c.Window), quantity.Count(c.Steps, "step"),
-		quantity.Number(c.Appended), quantity.Number(c.Reported), m.HowToSet(c.Window))
+		"(OLLAMA_CONTEXT_LENGTH, num_ctx), or set this one in winnow.jsonc, so that Winnow folds in time: %s", m,
+		quantity.Number(c.Window), quantity.Count(c.Steps, "step"), quantity.Number(c.Appended),
+		quantity.Number(c.Reported), m.Line(c.Window))
 }
