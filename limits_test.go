@@ -78,7 +78,7 @@ func TestObserve_saysOnceThatAServerCutsWhatItIsSent(t *testing.T) {
 func TestObserve_saysOnceThatAModelIsNotKnown(t *testing.T) {
 	for name, want := range map[string]string{
 		"nope/x": `nope/x is not known: a context of 128,000 tokens and an output of 16,384 are assumed; ` +
-			`winnow.jsonc sets them: "models": {"nope/x": {"context":128000,"output":16384}}`,
+			`set them in winnow.jsonc: "models": {"nope/x": {"context":128000,"output":16384}}`,
 		"anthropic/claude-sonnet-4-5": "",
 		"":                            "no model is named: a context of 128,000 tokens and an output of 16,384 are assumed",
 	} {

@@ -138,7 +138,7 @@ func (s Settings) Doubt(m model.Model) string {
 	case !m.Named():
 		return "no model is named: " + why
 	}
-	return of + ": " + why + "; " + m.HowToSet(0)
+	return of + ": " + why + "; set them in winnow.jsonc: " + m.Line(0)
 }
 
 func outputShare(limit int) int {

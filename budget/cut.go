@@ -26,9 +26,9 @@ type Sent struct {
 	Turn bool
 }
 
-// Watch looks for a server that silently cuts what it is sent to a window of its own, as those do
-// that hold models on one's own computer. Such a server reports prompts that stop growing while what
-// is sent grows. The zero value has seen nothing.
+// Watch looks for a server that silently cuts what it is sent to a window of its own, as Ollama does:
+// from a prompt that is longer than num_ctx it keeps about half as many tokens, and reports those.
+// What such a server reports stops growing while what is sent grows. The zero value has seen nothing.
 //
 // Tokenizers differ, so that only growth is compared: that of the reports with that of the
 // estimates, at the rate at which they grew together before. A server that reads everything, and
@@ -37,7 +37,7 @@ type Watch struct {
 	first, newest Sent // of the stretch in which the view only grew; newest is the last that told something
 	before        Sent // the last step that grew
 	flat          int  // steps in a row since that did not
-	top           int  // the largest report of the stretch
+	top           int  // the largest report since the view was last changed
 	learned       float64
 	any           bool
 }
@@ -64,27 +64,38 @@ func (w Watch) Next(s Sent) Watch {
 		return w // what was appended counts for the next report
 	case !w.any || s.Changed || s.Tokens < w.newest.Tokens:
 		return Watch{first: s, newest: s, before: s, top: s.Reported, any: s.Reported > 0}
-	case s.Turn:
-		if rate, ok := w.rate(); ok {
-			w.learned = rate
-		}
-		w.first, w.newest, w.before, w.flat, w.top = s, s, s, 0, max(w.top, s.Reported)
-		return w
 	}
-	grown := s.Tokens - w.newest.Tokens
+	grown, rise := s.Tokens-w.newest.Tokens, s.Reported-w.newest.Reported
 	if grown < max(leastGrowth, w.newest.Reported/100) {
+		if s.Turn {
+			return w.from(s)
+		}
 		return w
 	}
 	rate, _ := w.rate()
-	rise := float64(s.Reported - w.newest.Reported)
+	same := rise <= s.Reported/200 && -rise <= s.Reported/200
 	// A report that fell by half is of another kind of prompt, and one that is no larger than what
-	// came in may leave out what was read from a cache.
-	if rise < stays*rate*float64(grown) && 2*s.Reported >= w.newest.Reported && 2*grown < s.Reported {
+	// came in may leave out what was read from a cache, unless it is always the same.
+	flat := float64(rise) < stays*rate*float64(grown) && 2*s.Reported >= w.newest.Reported &&
+		(same || !s.Turn && 2*grown < s.Reported)
+	switch {
+	case flat:
 		w.flat++
-	} else {
+	case s.Turn, rise < 0:
+		return w.from(s)
+	default:
 		w.flat, w.before = 0, s
 	}
 	w.newest, w.top = s, max(w.top, s.Reported)
+	return w
+}
+
+// from begins anew with a request, at the rate that was learned.
+func (w Watch) from(s Sent) Watch {
+	if rate, ok := w.rate(); ok {
+		w.learned = rate
+	}
+	w.first, w.newest, w.before, w.flat, w.top = s, s, s, 0, max(w.top, s.Reported)
 	return w
 }
 
@@ -128,7 +139,8 @@ func (w Watch) Cut() (c Cut, ok bool) {
 // Explain says in words what was seen, and what to do about it.
 func (c Cut) Explain(m model.Model) string {
 	return fmt.Sprintf("%s seems to cut what it is sent to a window of about %s tokens: in %s about %s tokens were "+
-		"added, and the prompts that it reports stayed at %s or less; give the server a larger window (num_ctx), or, "+
-		"that Winnow folds in time, %s", m, quantity.Number(c.Window), quantity.Count(c.Steps, "step"),
-		quantity.Number(c.Appended), quantity.Number(c.Reported), m.HowToSet(c.Window))
+		"added, and the prompts that it reports stayed at %s or less; give the server a larger window "+
+		"(OLLAMA_CONTEXT_LENGTH, num_ctx), or set this one in winnow.jsonc, so that Winnow folds in time: %s", m,
+		quantity.Number(c.Window), quantity.Count(c.Steps, "step"), quantity.Number(c.Appended),
+		quantity.Number(c.Reported), m.Line(c.Window))
 }

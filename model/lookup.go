@@ -221,7 +221,7 @@ func (c *Catalogue) guessed(m Model, name string) []string {
 	}
 	text := fmt.Sprintf("a context of %d tokens and an output of %d are assumed", m.Limits.Context, m.Limits.Output)
 	if m.Named() {
-		text += "; " + m.HowToSet(0)
+		text += "; set them in winnow.jsonc: " + m.Line(0)
 	}
 	return []string{unlisted + text}
 }

@@ -50,16 +50,16 @@ func (m Model) Named() bool { return m.Provider != "" || m.ID != nameless && m.I
 // Unlimited reports whether the user said that there is no limit.
 func (m Model) Unlimited() bool { return m.Limits.Context == 0 && m.Sets("context") }
 
-// HowToSet says in words which line of the configuration sets the limits, to a context of that many
-// tokens; 0: to what is taken for them now.
-func (m Model) HowToSet(context int) string {
+// Line is the line of the configuration that sets the limits, to a context of that many tokens; 0:
+// to what is taken for them now.
+func (m Model) Line(context int) string {
 	name, _ := json.Marshal(m.String())
 	output := ""
 	if context == 0 {
 		context = cmp.Or(m.Limits.Context, AssumedContext)
 		output = fmt.Sprintf(`,"output":%d`, cmp.Or(m.Limits.Output, AssumedOutput))
 	}
-	return fmt.Sprintf(`winnow.jsonc sets them: "models": {%s: {"context":%d%s}}`, name, context, output)
+	return fmt.Sprintf(`"models": {%s: {"context":%d%s}}`, name, context, output)
 }
 
 // String returns "provider/id", or the id alone when there is no provider.

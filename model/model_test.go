@@ -422,8 +422,8 @@ func TestWith_limits(t *testing.T) {
 		}
 	}
 	if got := model.Default().Lookup("nobody/knows"); got.Unlimited() || !got.Unknown ||
-		got.HowToSet(0) != `winnow.jsonc sets them: "models": {"nobody/knows": {"context":128000,"output":16384}}` {
-		t.Errorf("%+v, %s", got, got.HowToSet(0))
+		got.Line(0) != `"models": {"nobody/knows": {"context":128000,"output":16384}}` {
+		t.Errorf("%+v, %s", got, got.Line(0))
 	}
 }
 

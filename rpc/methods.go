@@ -374,11 +374,15 @@ func (s *Server) preview(c *call, p Preview) (winnow.Preview, error) {
 	return s.engine.Preview(c.ctx, p.Session, winnow.CompactOptions{Focus: p.Focus, To: p.To})
 }
 
-// Prune leaves out what can go, whether or not the configuration lets it happen by itself.
-type Prune struct{ Of }
+// Prune leaves out what can go. If compaction.prune is off it does nothing, unless it is forced.
+type Prune struct {
+	Of
+	// Force prunes although compaction.prune is off.
+	Force bool `json:"force,omitzero"`
+}
 
 func (s *Server) prune(c *call, p Prune) (Outcome, error) {
-	o, err := s.engine.Prune(c.ctx, p.Session, true)
+	o, err := s.engine.Prune(c.ctx, p.Session, p.Force)
 	return s.outcome(c.ctx, p.Session, o, err)
 }
 

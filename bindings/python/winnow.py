@@ -377,14 +377,16 @@ class Winnow(Connection):
         """
         return self.request("preview", _given(session=session, focus=focus, to=to))
 
-    def prune(self, session: str) -> dict:
-        """Prune leaves out what can go, whether or not the configuration lets it happen by itself.
+    def prune(self, session: str, force: Optional[bool] = None) -> dict:
+        """Prune leaves out what can go. If compaction.prune is off it does nothing, unless it is
+        forced.
 
         session: the id of a session.
+        force: Force prunes although compaction.prune is off.
 
         Returns Outcome: verdict?, pruned?, compacted?, compact?, continues?, prepare?, refusals.
         """
-        return self.request("prune", _given(session=session))
+        return self.request("prune", _given(session=session, force=force))
 
     def discard(self, session: str, parts: Sequence) -> dict:
         """Discard leaves parts out, with a placeholder in the place of each.

@@ -290,7 +290,7 @@ export class Winnow extends Connection {
     return this.request("preview", params, signal) as Promise<WinnowPreview>;
   }
 
-  /** Prune leaves out what can go, whether or not the configuration lets it happen by itself. */
+  /** Prune leaves out what can go. If compaction.prune is off it does nothing, unless it is forced. */
   prune(params: Prune, signal?: AbortSignal): Promise<Outcome> {
     return this.request("prune", params, signal) as Promise<Outcome>;
   }
@@ -915,10 +915,12 @@ export interface Preview {
   to?: number;
 }
 
-/** Prune leaves out what can go, whether or not the configuration lets it happen by itself. */
+/** Prune leaves out what can go. If compaction.prune is off it does nothing, unless it is forced. */
 export interface Prune {
   /** Session is the id of a session. */
   session: string;
+  /** Force prunes although compaction.prune is off. */
+  force?: boolean;
 }
 
 /** Read returns a part as it was written, whatever the model is shown of it. */
@@ -1040,6 +1042,20 @@ export interface ReportCandidate {
    * next request.
    */
   wait?: ScheduleWait;
+}
+
+/** Cut is a window that the server seems to have and does not tell. */
+export interface ReportCut {
+  /** in a row whose reports stayed the same */
+  steps: number;
+  /** tokens that came in meanwhile, by estimate */
+  appended: number;
+  /** the largest prompt that was reported */
+  reported: number;
+  /** about what the server's window is: the usual size that is just above */
+  window: number;
+  /** what was seen, and what to do, for people */
+  text: string;
 }
 
 /** Explanation says of one part why it is shown, elided, protected or a candidate. */
@@ -1234,6 +1250,32 @@ export interface ReportTokens {
   byFile: Record<string, number>;
 }
 
+/**
+ * Verdict is what the policy in force makes of the newest usage that was reported in the window.
+ * It is by the policy's own formula: that of classic and aggressive adds input, cache reads and
+ * output up (S001 phase 1), that of balanced cache writes and what came since as well.
+ */
+export interface ReportVerdict {
+  /** Overflow says that it does not. */
+  overflow: boolean;
+  /**
+   * Total is what was counted, Usable what it was held against: the budget or the threshold below
+   * it.
+   */
+  total: number;
+  usable: number;
+  /** Code is the reason as a word, Reason as a sentence for people. */
+  code: string;
+  reason: string;
+  /** id of the message that it was reported for; "" if it has none */
+  step?: string;
+  /**
+   * Stale says that something was left out, or shown again, since: the next report will be another
+   * one.
+   */
+  stale?: boolean;
+}
+
 /** Window is what counts now. */
 export interface ReportWindow {
   messages: number;
@@ -1248,8 +1290,18 @@ export interface ReportWindow {
   context: number;
   /** 0 is unlimited */
   usable: number;
-  /** Overflow says that messages and overhead together meet the usable budget. */
+  /**
+   * Overflow is what Verdict says, unless it is stale; without one, that messages and overhead
+   * together are over the usable budget, under balanced that they meet it.
+   */
   overflow: boolean;
+  /**
+   * Verdict is the policy's own on the newest report, nil where the window has none. What the next
+   * request will be is Tokens and Overhead.
+   */
+  verdict?: ReportVerdict;
+  /** Cut is set where the server seems to drop the beginning of prompts without a word. */
+  cut?: ReportCut;
   /** about the limits, where they were assumed */
   reason?: string;
   /**
@@ -1710,7 +1762,7 @@ export interface WinnowEvent {
   part?: string;
   /** of a delta, a warning, a failure */
   text?: string;
-  /** of a failure */
+  /** of a failure, a warning */
   code?: string;
   /** of session.compacted, elision.committed */
   receipt?: PivotReceipt;

@@ -72,7 +72,11 @@ is off because each line is sent with every request, which pays only where those
 
 A provider that winnow does not know is defined under providers.NAME, in the user's file only: protocol
 (openai-chat, openai-responses, anthropic, gemini), baseURL, keyEnv (the variable that holds the key),
-headers, body, idle and longest (seconds), maxTokens.
+headers, body, idle and longest (seconds), maxTokens, models.
+
+models says what you know better about models than "winnow models", by provider/id or pattern:
+context (tokens; 0 is unlimited), input, output, price (input, output, cacheRead, cacheWrite,
+cacheWrite1h: dollars per million tokens), cache (seconds, minPrefix, explicit), boundReasoning.
 
 For "winnow run" and "winnow chat": model (provider/model) is the one they ask, titles
 (provider/model) a small one that gives finished turns titles for lists; auto is a small one of the
@@ -99,7 +103,8 @@ ignored, which is reported once and shown here; --config winnow.jsonc accepts al
   winnow config set titles anthropic/claude-haiku-4-5
   winnow config set hooks.session.compacting '["python3", "/home/me/hooks/journal.py"]'
   winnow config set permissions '[{"action": "run", "target": "go test", "verdict": "allow"}]'
-  winnow config set providers.house.baseURL http://127.0.0.1:9000/v1`,
+  winnow config set providers.house.baseURL http://127.0.0.1:9000/v1
+  winnow config set models.house/llama-4.context 65536`,
 		Args: cli.Exactly(0, "no argument"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runConfig(a) },
 	}

@@ -77,12 +77,12 @@ func TestModels_whatTheUserSetsHoldsEverywhere(t *testing.T) {
 	unset := d.run("inspect", file)
 	says(t, "inspect of an unknown model", unset.stdout, `128,000 tokens and an output of 16,384 are assumed`)
 	says(t, "inspect of an unknown model", strings.Join(strings.Fields(unset.stdout), " "),
-		`winnow.jsonc sets them: "models": \{"anthropic/nope-1.5": \{"context":128000,"output":16384\}\}`)
+		`set them in winnow.jsonc: "models": \{"anthropic/nope-1.5": \{"context":128000,"output":16384\}\}`)
 	once := d.run("compact", file, "--dry-run")
 	if n := strings.Count(once.stderr, `"models": {"anthropic/nope-1.5"`); n != 1 {
 		t.Errorf("compact says %d times how to set the limits, want once: %s", n, once.stderr)
 	}
-	says(t, "models", d.run("models", name).stdout, `are assumed; winnow.jsonc sets them: "models"`)
+	says(t, "models", d.run("models", name).stdout, `are assumed; set them in winnow.jsonc: "models"`)
 
 	for key, value := range map[string]string{"context": "40000", "output": "4000", "price": `{"input": 2, "output": 10}`,
 		"cache.seconds": "300"} {

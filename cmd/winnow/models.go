@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -105,8 +106,14 @@ func showModels(a *cli.App, doc modelList) {
 		if m.Context == 0 {
 			context = "unlimited"
 		}
-		a.Printf(line, width, m.Name, context, quantity.Number(m.Output),
-			cli.Price(p.Input), cli.Price(p.CacheRead), cli.Price(p.CacheWrite), cli.Price(p.Output), m.CacheFor)
+		price := func(dollars float64, key string) string {
+			if dollars == 0 && slices.Contains(m.Set, "price."+key) {
+				return "free"
+			}
+			return cli.Price(dollars)
+		}
+		a.Printf(line, width, m.Name, context, quantity.Number(m.Output), price(p.Input, "input"),
+			price(p.CacheRead, "cacheRead"), price(p.CacheWrite, "cacheWrite"), price(p.Output, "output"), m.CacheFor)
 		if len(m.Set) > 0 {
 			a.Printf("  set by you: %s\n", strings.Join(m.Set, ", "))
 		}
