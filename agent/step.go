@@ -10,6 +10,7 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/llm"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/token"
@@ -75,12 +76,16 @@ func (r *run) step(ctx context.Context) error {
 // requeued is the marker that came while the model answered, once more, to stand behind the answer:
 // one behind which a step has ended waits no more.
 func (r *run) requeued() []session.Message {
-	s, state, err := r.config.Engine.Session(r.saving, r.id)
-	at := view.Pending(s.Messages, state.Undone)
-	if err != nil || at < 0 {
+	waits, err := winnow.Look(r.saving, r.config.Engine, r.id, func(s *report.Session) (*session.Message, error) {
+		if at := view.Pending(s.Log, s.State.Undone); at >= 0 {
+			return &s.Log[at], nil
+		}
+		return nil, nil
+	})
+	if err != nil || waits == nil {
 		return nil
 	}
-	m := s.Messages[at]
+	m := *waits
 	m.ID, m.Time, m.Parts = "", session.MessageTime{}, slices.Clone(m.Parts)
 	for i := range m.Parts {
 		m.Parts[i].ID, m.Parts[i].MessageID = "", ""
