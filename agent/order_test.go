@@ -197,6 +197,40 @@ func TestOrder_aWaitingCompactionComesFirst(t *testing.T) {
 	b.folded(got.SessionID, false)
 }
 
+// One that is asked for while the model answers is made before the next request, too.
+func TestOrder_aCompactionQueuedDuringAnAnswerIsMade(t *testing.T) {
+	j := &job{n: 3, size: 100}
+	var b *bench
+	steps, folded := 0, 0
+	b = narrow(t, llmtest.Anthropic, func(r llmtest.Request) llmtest.Reply {
+		if sums(r) {
+			folded = steps
+			return llmtest.Reply{Text: notes}
+		}
+		if steps++; steps == 3 {
+			all, err := b.engine.Store().List(t.Context())
+			if err == nil {
+				_, err = b.engine.Compact(t.Context(), all[0].Info.ID, winnow.CompactOptions{Later: true, Auto: true})
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		return j.answer(r)
+	}, j.tools()...)
+	b.scribe = true
+	b.open(b.store)
+	got, err := b.Run(t.Context(), "", "Write the files. "+constraint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.done(t)
+	if folded != 3 || b.waiting(got.SessionID) != "" {
+		t.Errorf("it was made after %d steps, want 3; %q waits", folded, b.waiting(got.SessionID))
+	}
+	b.sound(got.SessionID)
+}
+
 // A step that fits is nothing but a step (S001, the loop's third case).
 func TestOrder_aStepThatFitsIsAStep(t *testing.T) {
 	j := &job{n: 1, size: 20}

@@ -10,9 +10,11 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/llm"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/view"
 	"github.com/winnowhq/winnow/wire"
 )
 
@@ -39,7 +41,7 @@ func (r *run) step(ctx context.Context) error {
 	r.begins(ctx, &m, before)
 	jobs := r.prepare(&m)
 	changes := r.finishes(&m, jobs)
-	said := []session.Message{m}
+	said := append([]session.Message{m}, r.requeued()...)
 	// The answer is paid for: it is written down also when the caller has just stopped.
 	if err := r.config.Engine.Append(r.saving, r.id, said...); err != nil {
 		return err
@@ -69,6 +71,26 @@ func (r *run) step(ctx context.Context) error {
 	}
 	r.over = !calls(&m) && !(folded && r.goesOn(ctx))
 	return nil
+}
+
+// requeued is the marker that came while the model answered, once more, to stand behind the answer:
+// one behind which a step has ended waits no more.
+func (r *run) requeued() []session.Message {
+	waits, err := winnow.Look(r.saving, r.config.Engine, r.id, func(s *report.Session) (*session.Message, error) {
+		if at := view.Pending(s.Log, s.State.Undone); at >= 0 {
+			return &s.Log[at], nil
+		}
+		return nil, nil
+	})
+	if err != nil || waits == nil {
+		return nil
+	}
+	m := *waits
+	m.ID, m.Time, m.Parts = "", session.MessageTime{}, slices.Clone(m.Parts)
+	for i := range m.Parts {
+		m.Parts[i].ID, m.Parts[i].MessageID = "", ""
+	}
+	return []session.Message{m}
 }
 
 // goesOn reports whether the engine wants the model to go on: it folded, and appended a message

@@ -88,17 +88,10 @@ func (r *run) fold(k int) error {
 func (r *run) publish(k int, ledger rule.Ledger, log, window []session.Message, summary, carried string, tail int) {
 	r.ledger = ledger
 	before := r.layout.total()
-	prompt := r.trace.Base + before
-	read, write, output := r.terms.at(prompt)
-	cached := prompt // the request extends the last one
-	if r.kept < r.sent || r.sent == 0 {
-		cached = min(r.kept, prompt) // something was left out since, or the cache is cold
-	}
-	if r.setup.Policy.Pivot.SummaryAlone { // a request of its own without tools, which no cache has
-		prompt, cached, write = before, 0, r.terms.Price.For(prompt).Input/1e6
-	}
+	prompt, cached, cost := r.asked(r.setup.Policy.Pivot.SummaryAlone)
 	tokens := r.facts.Count(summary)
-	cost := float64(cached)*read + float64(prompt-cached)*write + float64(tokens)*output
+	_, _, output := r.terms.at(prompt)
+	cost += float64(tokens) * output
 	r.out.Bill.Compact += cost
 	r.account.Bill += r.inputs(cost)
 	r.out.Tokens.Sent += prompt
@@ -147,6 +140,23 @@ func (r *run) publish(k int, ledger rule.Ledger, log, window []session.Message, 
 	r.account.Folded()
 	r.out.Folded += before - r.layout.total()
 	r.note(Event{Step: k, Kind: Folded, N: tail, Tokens: before - r.layout.total(), Cost: cost})
+}
+
+// asked is what a request for a summary sends, what of that the cache has, and what it costs. It
+// extends the last request; alone it is one of its own, without system prompt and tools, that no
+// cache has, as the letter asks.
+func (r *run) asked(alone bool) (prompt, cached int, cost float64) {
+	prompt = r.layout.total()
+	if alone {
+		return prompt, 0, float64(prompt) * r.terms.Price.For(prompt).Input / 1e6
+	}
+	prompt += r.trace.Base
+	cached = prompt
+	if r.kept < r.sent || r.sent == 0 {
+		cached = min(r.kept, prompt) // something was left out since, or the cache is cold
+	}
+	read, write, _ := r.terms.at(prompt)
+	return prompt, cached, float64(cached)*read + float64(prompt-cached)*write
 }
 
 func (r *run) identity() pivot.Identity {

@@ -145,14 +145,14 @@ func TestToy_regretBehindAPivot(t *testing.T) {
 	y.step(0, say(from(o, 1, 8)))
 	// As TestToy_pivot: step 3 has T = 118, C = 100, output 8. It needs the output of step 1: 118 +
 	// 120·50 + 20·12 = 6358. With what was fetched it is 138+8 = 146, which is more than 145: the
-	// past is folded again, the fetched with it. the second summary's request: 146·1 + 12·50 = 746
+	// past is folded again, the fetched with it. the second summary's request: 46·10 + 12·50 = 1060
 	// step 4: T = 118, C = 100, output 8; it needs the output again: 6358 read:   110 + 100 + 100
 	// = 310 write:  (110 + 30 + 18 + 18)·12 = 176·12      = 2112 output: (10+8+8+8)·50
 	// = 1700
 	billed(t, y, folding(nothing(), 145), Options{Summarizer: writes(words("s", 12))},
-		Bill{Read: 310, Write: 2112, Output: 1700, Compact: 778 + 746, Regret: 6358 + 6358})
+		Bill{Read: 310, Write: 2112, Output: 1700, Compact: 1380 + 1060, Regret: 6358 + 6358})
 
 	// The first 12 words of the output are the summary: nothing is needed.
 	// step 4: T = 118+8 = 126, C = 118; read 110+100+118 = 328, write (110+30+18+8)·12 = 166·12
-	billed(t, y, folding(nothing(), 145), Options{Summarizer: writes(from(o, 1, 12))}, Bill{Read: 328, Write: 1992, Output: 1700, Compact: 778})
+	billed(t, y, folding(nothing(), 145), Options{Summarizer: writes(from(o, 1, 12))}, Bill{Read: 328, Write: 1992, Output: 1700, Compact: 1380})
 }

@@ -197,3 +197,30 @@ func TestCompact_aMissingKeyIsNamed(t *testing.T) {
 	d.env = append(d.env, `WINNOW_PROVIDERS={"house":{"protocol":"smoke"}}`)
 	d.run("compact", file).wants(t, cli.ExitUsage, "WINNOW_PROVIDERS", "providers.house", "smoke", "openai-chat")
 }
+
+// The compaction agent is what the settings say: its model, both prompts, the lines that are added
+// and the temperature; a temperature that no provider takes is refused before anything is asked.
+func TestCompact_theAgentIsConfigured(t *testing.T) {
+	for _, policy := range []string{"classic", "balanced"} {
+		p := &provider{}
+		d, file := asks(t, p)
+		d.env = append(d.env, "WINNOW_POLICY="+policy, "WINNOW_COMPACTION_MODEL=anthropic/claude-haiku-4-5",
+			"WINNOW_COMPACTION_SYSTEM=You keep the log of a lighthouse.", "WINNOW_COMPACTION_PROMPT=Write the log.",
+			`WINNOW_COMPACTION_CONTEXT=["The tide is out."]`, "WINNOW_COMPACTION_TEMPERATURE=0.2")
+		folded(t, d.run("compact", file, "--json"))
+		if len(p.asked) != 1 {
+			t.Fatalf("%s: %d requests", policy, len(p.asked))
+		}
+		r := p.asked[0]
+		last := r.Messages[len(r.Messages)-1].Parts
+		if r.System != "You keep the log of a lighthouse." || r.Temperature == nil || *r.Temperature != 0.2 || len(r.Tools) > 0 ||
+			last[len(last)-1].Text != "Write the log.\n\nThe tide is out." {
+			t.Errorf("%s: asked %q at %v, with the tools %s, and last %q", policy, r.System, r.Temperature, r.Tools, last[len(last)-1].Text)
+		}
+		d.env = append(d.env, "WINNOW_COMPACTION_TEMPERATURE=3")
+		d.run("compact", file, "--force").wants(t, cli.ExitUsage, "compaction.temperature: 3: give a number from 0 to 2")
+		if len(p.asked) != 1 {
+			t.Errorf("%s: a model was asked all the same", policy)
+		}
+	}
+}
