@@ -53,6 +53,10 @@ then the environment (WINNOW_COMPACTION_AUTO and so on), then flags. OPENCODE_DI
 OPENCODE_DISABLE_PRUNE, set to 1 or true, turn compaction.auto and compaction.prune off. A key that
 the policy in force does not read says so here, and when it is set.
 
+strategies.handles (true, false) shows the model a line such as "[handle k3f9a2]" under every result
+of 200 tokens or more: the name by which the tools discard, distill and restore take that result. It
+is off because each line is sent with every request, which pays only where those tools are offered.
+
 What the policy's rules find is left out by its schedule: eager, when a turn has ended, or economic,
 when it saves more than it costs to write the prompt to the provider's cache again.
 compaction.threshold is how full the window may become, by model: a fraction, tokens, or economic,
@@ -60,13 +64,8 @@ which decides by what requests cost.
 
 compaction.model (provider/model) and compaction.summarizer (auto, llm, offline) say who writes
 summaries, compaction.prompt and compaction.context what is asked for. compaction.background (true,
-false; null: on under balanced) lets a loop have the summary written while it works on.
-
-strategies.handles (true, false) shows the model a line such as "[handle k3f9a2]" under every result
-of 200 tokens or more: the name by which the tools discard, distill and restore take that result. It
-is off because each line is sent with every request, which pays only where those tools are offered.
-
-A provider that winnow does not know is defined under providers.NAME, in the user's file only: protocol
+false; null: on under balanced) lets a loop have the summary written while it works on. A provider
+that winnow does not know is defined under providers.NAME, in the user's file only: protocol
 (openai-chat, openai-responses, anthropic, gemini), baseURL, keyEnv (the variable that holds the key),
 headers, body, idle and longest (seconds), maxTokens.
 
