@@ -53,10 +53,14 @@ then the environment (WINNOW_COMPACTION_AUTO and so on), then flags. OPENCODE_DI
 OPENCODE_DISABLE_PRUNE, set to 1 or true, turn compaction.auto and compaction.prune off. A key that
 the policy in force does not read says so here, and when it is set.
 
+strategies.handles (true, false) shows the model a line such as "[handle k3f9a2]" under every result
+of 200 tokens or more: the name by which the tools discard, distill and restore take that result. It
+is off because each line is sent with every request, which pays only where those tools are offered.
+
 What the policy's rules find is left out by its schedule: eager, when a turn has ended, or economic,
 when it saves more than it costs to write the prompt to the provider's cache again. With
-compaction.prune false (or OPENCODE_DISABLE_PRUNE=1) nothing is pruned unless it is forced, but that
-the strategies of aggressive go on, each by its own switch.
+compaction.prune false (or OPENCODE_DISABLE_PRUNE=1) nothing is pruned unless it is forced; only the
+strategies of aggressive go on, each by its own switch.
 compaction.threshold is how full the window may become, by model: a fraction, tokens, economic,
 which decides by what requests cost, or late, which is 92 % of it in place of the reserve.
 
@@ -65,10 +69,6 @@ summaries. compaction.system replaces the system prompt, compaction.prompt what 
 the messages; compaction.context (a list) is added to it. compaction.temperature is 0 to 2, or null
 for the provider's default. compaction.background (true, false; null: on under balanced) lets a loop
 have the summary written while it works on.
-
-strategies.handles (true, false) shows the model a line such as "[handle k3f9a2]" under every result
-of 200 tokens or more: the name by which the tools discard, distill and restore take that result. It
-is off because each line is sent with every request, which pays only where those tools are offered.
 
 A provider that winnow does not know is defined under providers.NAME, in the user's file only: protocol
 (openai-chat, openai-responses, anthropic, gemini), baseURL, keyEnv (the variable that holds the key),
@@ -79,9 +79,9 @@ context (tokens; 0 is unlimited), input, output, price (input, output, cacheRead
 cacheWrite1h: dollars per million tokens), cache (seconds, minPrefix, explicit), boundReasoning.
 
 For "winnow run" and "winnow chat": model (provider/model) is the one they ask, titles
-(provider/model) a small one that gives finished turns titles for lists; auto is a small one of the
-same provider, if it is a known one at its own address, off their first sentences. snapshots (true, false) keeps the state of the folder's files, for diffs and
-"winnow revert". permissions is a list of rules about what their tools may do, {"tool", "action",
+(provider/model) a small one that gives finished turns titles for lists: "auto" is a small one of the
+same provider, if that is known and at its own address, and "off" uses their first sentences.
+snapshots (true, false) keeps the state of the folder's files, for diffs and "winnow revert". permissions is a list of rules about what their tools may do, {"tool", "action",
 "target", "verdict"}; the last that matches counts. action is read, write, run, fetch or env, target a
 glob for a path, or the words that a command begins with, verdict allow, ask or deny; --allow comes
 after them. env is about a variable that holds a key: commands get it only if it is allowed.
