@@ -57,7 +57,7 @@ func large() session.Session {
 func BenchmarkInspectAndPrune_cold(b *testing.B) {
 	s := large()
 	ctx := context.Background()
-	for _, policy := range []string{"classic", "balanced"} {
+	for _, policy := range []string{"classic", "balanced", "aggressive"} {
 		b.Run(policy, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

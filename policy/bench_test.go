@@ -134,7 +134,7 @@ func cold(b *testing.B, log []session.Message) {
 	for _, c := range []struct {
 		name string
 		p    policy.Policy
-	}{{policy.Balanced, preset(policy.Balanced)}, {"balanced without idle", without}, {policy.Aggressive, preset(policy.Aggressive)}} {
+	}{{policy.Balanced, preset(policy.Balanced)}, {"balanced without idle", without}, {policy.Aggressive, preset(policy.Aggressive)}, {policy.Classic, preset(policy.Classic)}} {
 		b.Run(c.name, func(b *testing.B) {
 			p := c.p
 			b.ReportAllocs()
@@ -174,7 +174,7 @@ func BenchmarkFind_counted(b *testing.B) {
 func BenchmarkFind_step(b *testing.B) {
 	for _, from := range []int{2000, tenThousand} {
 		all := coder(from * 6 / 5)
-		for _, name := range []string{policy.Balanced, policy.Aggressive} {
+		for _, name := range []string{policy.Balanced, policy.Aggressive, policy.Classic} {
 			b.Run(fmt.Sprintf("%s of %d", name, from), func(b *testing.B) { steps(b, all, from, name) })
 		}
 	}

@@ -1,5 +1,6 @@
 // Package letter holds the pruning programs of the seeds as the seeds write them: the backward scan
-// (S000) and the ten strategies (S002). Each looks at the whole log anew and remembers nothing.
+// (S000) and the ten strategies (S002). Each looks at the whole log anew and remembers nothing;
+// what several of them ask for is found once (rule.Window.Once).
 //
 // They are here for comparison, and for users who ask for the letter. Package rule has the sound
 // forms.
