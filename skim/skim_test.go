@@ -18,6 +18,7 @@ import (
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/format/claudecode"
+	"github.com/winnowhq/winnow/internal/lavish"
 	"github.com/winnowhq/winnow/internal/outside"
 	"github.com/winnowhq/winnow/policy"
 	"github.com/winnowhq/winnow/report"
@@ -25,6 +26,8 @@ import (
 	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/skim"
 )
+
+func TestMain(m *testing.M) { lavish.Run(m) }
 
 // A file skimmed in small stretches is reported as one that is read whole.
 func TestInspect_saysWhatTheWholeSays(t *testing.T) {
