@@ -36,8 +36,9 @@ type Outcome struct {
 
 // Observe takes the usage that the provider reported for the newest finished step of the session,
 // and does what has to be done about it: when the window overflows, old outputs are pruned and the
-// past is folded (S001 loop, 2 and 1), or queued to be folded (Config.Queue). The step's message must be appended. An error of a
-// compaction leaves the session as it was; the usage is recorded all the same.
+// past is folded (S001 loop, 2 and 1), or queued to be folded (Config.Queue). The step's message
+// must be appended. An error of a compaction leaves the session as it was; the usage is recorded
+// all the same.
 //
 // When a compaction did not bring the window below its budget twice in a row, the error has the
 // code NoProgress and names what no compaction can remove. There is no third attempt until a step
