@@ -97,8 +97,8 @@ type CompactOptions struct {
 	// Later only appends a marker: "compact here", to be executed by a later Compact. At most one
 	// waits; a second request changes nothing. There is no receipt.
 	Later bool
-	// Agent and Model are those of a marker that Later appends (S001 create): Model is asked for the
-	// summary, unless compaction.model names another. Default: those of the last user message.
+	// Agent and Model are those of a marker that Later appends (S001 create): Model is asked for
+	// the summary, unless compaction.model names another. Default: those of the last user message.
 	Agent string
 	Model *session.ModelRef
 	// Waiting only executes a marker that waits; without one nothing is done, and there is no
@@ -373,7 +373,8 @@ func (e *Engine) repeats(l *live, f *folding, keep int) error {
 	hint := fmt.Sprintf("the view has %s tokens; "+
 		"ask for fewer to have it folded further (compact --to TOKENS, CompactOptions.To)", quantity.Number(shown))
 	if o.To > 0 {
-		hint = fmt.Sprintf("the view has %s tokens, and %s were asked for", quantity.Number(shown), quantity.Number(o.To))
+		hint = fmt.Sprintf("the view has %s tokens, and %s were asked for", quantity.Number(shown),
+			quantity.Number(o.To))
 	}
 	return &Error{Code: NothingToFold, Op: "compact", Session: f.id, Err: ErrNothingNew, Hint: hint}
 }

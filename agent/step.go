@@ -21,8 +21,8 @@ import (
 // empties is how many answers in a row may say nothing before a run ends.
 const empties = 3
 
-// step makes one request and does what the answer asks for. The turn is over where it calls no tool,
-// and nothing else is to be said.
+// step makes one request and does what the answer asks for. The turn is over where it calls no
+// tool, and nothing else is to be said.
 func (r *run) step(ctx context.Context) error {
 	r.tell(Event{Type: StepStarted, Step: r.result.Steps + 1})
 	began := now()

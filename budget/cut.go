@@ -26,13 +26,15 @@ type Sent struct {
 	Turn bool
 }
 
-// Watch looks for a server that silently cuts what it is sent to a window of its own, as Ollama does:
-// from a prompt that is longer than num_ctx it keeps about half as many tokens, and reports those.
-// What such a server reports stops growing while what is sent grows. The zero value has seen nothing.
+// Watch looks for a server that silently cuts what it is sent to a window of its own, as Ollama
+// does: from a prompt that is longer than num_ctx it keeps about half as many tokens, and reports
+// those. What such a server reports stops growing while what is sent grows. The zero value has seen
+// nothing.
 //
 // Tokenizers differ, so that only growth is compared: that of the reports with that of the
 // estimates, at the rate at which they grew together before. A server that reads everything, and
-// whose tokenizer makes the same number of tokens, above a tenth, of each of ours, is never accused.
+// whose tokenizer makes the same number of tokens, above a tenth, of each of ours, is never
+// accused.
 type Watch struct {
 	first, newest Sent // of the stretch in which the view only grew; newest is the last that told something
 	before        Sent // the last step that grew

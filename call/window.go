@@ -29,7 +29,8 @@ func windowed(c *Call, opened, cwd string) string {
 			return opened
 		}
 		body, _, _ = strings.Cut(body, "end_of_edit")
-		c.Actions = append(c.Actions, Action{Op: Edit, Path: opened, New: Bound(body), Added: LineCount(body), Exact: true})
+		c.Actions = append(c.Actions, Action{Op: Edit, Path: opened, New: Bound(body), Added: LineCount(body),
+			Exact: true})
 	}
 	return opened
 }

@@ -154,8 +154,8 @@ func (m *chat) engineTold(e winnow.Event) (read bool, cmd tea.Cmd) {
 	return false, nil
 }
 
-// stopped reports whether a compaction ended because the user stopped it, who knows it, then. A hook
-// that cancels has a reason of its own.
+// stopped reports whether a compaction ended because the user stopped it, who knows it, then. A
+// hook that cancels has a reason of its own.
 func stopped(e winnow.Event) bool {
 	return e.Code == winnow.Cancelled && !strings.Contains(e.Text, "a hook cancelled it")
 }

@@ -19,8 +19,8 @@ func canonical(key string) string {
 	return key
 }
 
-// renamed is the text of a configuration with the own names of the keys in it. Where a name is shorter
-// than its alias, blanks behind it keep what follows in its column.
+// renamed is the text of a configuration with the own names of the keys in it. Where a name is
+// shorter than its alias, blanks behind it keep what follows in its column.
 func renamed(data []byte) []byte {
 	doc, err := hujson.Parse(data)
 	if err != nil {

@@ -272,7 +272,8 @@ func SetAll(file string, values map[string]string) error {
 	}
 	for _, given := range slices.Sorted(maps.Keys(values)) {
 		key := canonical(given)
-		aMember := typeOf(key) == reflect.TypeFor[model.Patch]() && !strings.HasPrefix(strings.TrimSpace(values[given]), "{")
+		aMember := typeOf(key) == reflect.TypeFor[model.Patch]() &&
+			!strings.HasPrefix(strings.TrimSpace(values[given]), "{")
 		if wanted(key) == "" || aMember {
 			return &Error{File: file, Key: key, Err: errNoKey, Nearest: nearest(key)}
 		}

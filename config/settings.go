@@ -88,8 +88,8 @@ func Default() Settings {
 	}
 }
 
-// Catalogue is a catalogue with what the user knows better: of the providers, then of the models, so
-// that these have the last word about the same model.
+// Catalogue is a catalogue with what the user knows better: of the providers, then of the models,
+// so that these have the last word about the same model.
 func (s Settings) Catalogue(known *model.Catalogue) *model.Catalogue {
 	var all []model.Override
 	for _, name := range slices.Sorted(maps.Keys(s.Providers)) {

@@ -6,13 +6,13 @@ package coverage
 //
 // An old view is covered in two cases alone:
 //
-//   - A newer view is Full. Whatever happened between the two, it is the newer truth about the whole
-//     file; what changed it since is shown after it.
-//   - It is not a Change, and for each of its line numbers the newest view that shows that number has an
-//     equal line. When the newest view has another line there, the file has changed, and an older view
-//     that agrees is as outdated as old is. Lines that moved to other numbers are not looked for: a
-//     blank line or a brace is found anywhere. An old view that shows where the file ends needs a newer
-//     one that ends there too, and none that goes on.
+//   - A newer view is Full. Whatever happened between the two, it is the newer truth about the
+//     whole file; what changed it since is shown after it.
+//   - It is not a Change, and for each of its line numbers the newest view that shows that number
+//     has an equal line. When the newest view has another line there, the file has changed, and an
+//     older view that agrees is as outdated as old is. Lines that moved to other numbers are not
+//     looked for: a blank line or a brace is found anywhere. An old view that shows where the file
+//     ends needs a newer one that ends there too, and none that goes on.
 //
 // A Change is covered by Full views only, and covers nothing.
 func Covered(old View, newer ...View) bool {

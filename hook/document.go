@@ -100,8 +100,8 @@ func (o Output) result() (winnow.CompactingResult, error) {
 	return r, nil
 }
 
-// counts reports why the engine would not take a summary, so that it can be asked for elsewhere. The
-// policies of the letter take any.
+// counts reports why the engine would not take a summary, so that it can be asked for elsewhere.
+// The policies of the letter take any.
 func counts(a *pivot.Answer, c winnow.Compacting) error {
 	if a == nil || c.Policy != policy.Balanced {
 		return nil

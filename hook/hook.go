@@ -76,7 +76,8 @@ func (r *Runner) compacting(ctx context.Context, c winnow.Compacting) (winnow.Co
 		Hook: compacting, SessionID: c.SessionID, Directory: c.Request.Directory,
 		Folding: &Folding{
 			Trigger: trigger, Rejected: c.Rejected, Policy: c.Policy, Model: c.Model,
-			Messages: len(c.Request.Messages), Tokens: c.Tokens, TailMessages: len(c.Request.Tail), Budget: c.Request.Budget,
+			Messages: len(c.Request.Messages), Tokens: c.Tokens, TailMessages: len(c.Request.Tail),
+			Budget: c.Request.Budget,
 			System: c.Request.System, Prompt: c.Request.Instruction, Focus: c.Request.Focus,
 			Context: append([]string{}, r.config.Context...),
 		},
@@ -130,7 +131,8 @@ func (r *Runner) tell(ctx context.Context, command []string, in Input) (printed 
 }
 
 func (r *Runner) failed(name, id string, err error) {
-	r.config.Failed(id, fmt.Sprintf("the hook %s failed, and the work goes on without it: %s", name, firstLine(err.Error())))
+	r.config.Failed(id, fmt.Sprintf("the hook %s failed, and the work goes on without it: %s", name,
+		firstLine(err.Error())))
 }
 
 // room is how many events wait while a hook is run.

@@ -62,7 +62,8 @@ func (r *Report) advise(setups []Setup, most float64) int {
 		c := &r.Policies[cheaper]
 		reason += fmt.Sprintf(" %s is cheaper still, %s, at %s.", c.Name, share(c.Ratio), regrets(c.Rate))
 	} else if p.Rose > 0 {
-		reason += fmt.Sprintf(" It raises the bill of %s, by %.1f %% at most.", count(p.Rose, "session", "sessions"), 100*p.Worst)
+		reason += fmt.Sprintf(" It raises the bill of %s, by %.1f %% at most.", count(p.Rose, "session", "sessions"),
+			100*p.Worst)
 	}
 	r.Advice = &Advice{Policy: p.Name, Reason: reason, Settings: maps.Clone(setups[best].Settings)}
 	return best

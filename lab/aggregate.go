@@ -8,7 +8,8 @@ import (
 // report sums up.
 func (l *Lab) report(sessions []Recorded, skipped []Skipped) Report {
 	relative := relate(sessions)
-	r := Report{Sessions: sessions, Baseline: baseline(l.Setups, l.Baseline), Relative: relative, Prices: l.Prices, Skipped: skipped}
+	r := Report{Sessions: sessions, Baseline: baseline(l.Setups, l.Baseline), Relative: relative, Prices: l.Prices,
+		Skipped: skipped}
 	if r.Sessions == nil {
 		r.Sessions = []Recorded{}
 	}
@@ -106,7 +107,8 @@ func standing(s Setup, sessions []Recorded, at, base int) Standing {
 			st.RoseMore++
 		}
 	}
-	st.Ratio, st.Mean, st.Hits = ratio(total, before), ratio(mean, float64(counted)), ratio(float64(st.Tokens.Cached), float64(st.Tokens.Sent))
+	st.Ratio, st.Mean, st.Hits = ratio(total, before), ratio(mean, float64(counted)),
+		ratio(float64(st.Tokens.Cached), float64(st.Tokens.Sent))
 	st.Rate = 100 * ratio(float64(st.Regrets), float64(st.Steps))
 	if bounded {
 		st.Bound = ratio(total, bound)

@@ -41,7 +41,8 @@ func (r *Report) compare(base, at int) {
 // first returns the largest changes.
 func first(changes []Change, sign float64) []Change {
 	slices.SortStableFunc(changes, func(a, b Change) int {
-		return cmp.Or(cmp.Compare(sign*(b.Before-b.After), sign*(a.Before-a.After)), strings.Compare(a.Session, b.Session))
+		return cmp.Or(cmp.Compare(sign*(b.Before-b.After), sign*(a.Before-a.After)),
+			strings.Compare(a.Session, b.Session))
 	})
 	return changes[:min(len(changes), mostChanges)]
 }
@@ -51,10 +52,12 @@ func gained(was, is *Outcome) string {
 	later := max(0, is.Steps-is.First)
 	var why []string
 	if is.Commits > 0 && is.Elided > 0 {
-		why = append(why, fmt.Sprintf("%s left out %s tokens", count(is.Commits, "commit", "commits"), thousands(is.Elided)))
+		why = append(why, fmt.Sprintf("%s left out %s tokens", count(is.Commits, "commit", "commits"),
+			thousands(is.Elided)))
 	}
 	if is.Folds > was.Folds && is.Folded > 0 {
-		why = append(why, fmt.Sprintf("%s took %s tokens away", count(is.Folds, "compaction", "compactions"), thousands(is.Folded)))
+		why = append(why, fmt.Sprintf("%s took %s tokens away", count(is.Folds, "compaction", "compactions"),
+			thousands(is.Folded)))
 	}
 	text := strings.Join(why, ", ")
 	switch {
@@ -73,16 +76,20 @@ func gained(was, is *Outcome) string {
 
 // lost says what made a bill larger: the item that rose most.
 func lost(was, is *Outcome) string {
-	written, asked, summed := is.Bill.Write-was.Bill.Write, is.Bill.Regret-was.Bill.Regret, is.Bill.Compact-was.Bill.Compact
+	written, asked, summed := is.Bill.Write-was.Bill.Write, is.Bill.Regret-was.Bill.Regret,
+		is.Bill.Compact-was.Bill.Compact
 	switch largest := max(written, asked, summed); {
 	case largest <= 0:
 		return "more was read from the cache"
 	case largest == asked:
-		return fmt.Sprintf("%s of %s needed what was hidden", quantity.Number(is.Needy), count(is.Steps, "step", "steps"))
+		return fmt.Sprintf("%s of %s needed what was hidden", quantity.Number(is.Needy),
+			count(is.Steps, "step", "steps"))
 	case largest == summed:
-		return fmt.Sprintf("%s cost more than the %s left saved", count(is.Folds, "compaction", "compactions"), count(max(0, is.Steps-is.First), "step that was", "steps that were"))
+		return fmt.Sprintf("%s cost more than the %s left saved", count(is.Folds, "compaction", "compactions"),
+			count(max(0, is.Steps-is.First), "step that was", "steps that were"))
 	case is.Commits > 0:
-		return fmt.Sprintf("%s had %s tokens written to the cache again and saved %s", count(is.Commits, "commit", "commits"), thousands(is.Rewritten), thousands(is.Elided))
+		return fmt.Sprintf("%s had %s tokens written to the cache again and saved %s",
+			count(is.Commits, "commit", "commits"), thousands(is.Rewritten), thousands(is.Elided))
 	}
 	return fmt.Sprintf("%s had the prompt written to the cache again", count(is.Folds, "compaction", "compactions"))
 }

@@ -54,7 +54,8 @@ func (r *run) fold(k int) error {
 		if err != nil {
 			return fmt.Errorf("summary: %w", err)
 		}
-		carried, _ := pivot.Carry(pivot.Carrying{Log: r.log, Cut: cut, Summary: answer.Text, Facts: r.facts, Settings: settings, Directory: r.trace.directory,
+		carried, _ := pivot.Carry(pivot.Carrying{Log: r.log, Cut: cut, Summary: answer.Text, Facts: r.facts,
+			Settings: settings, Directory: r.trace.directory,
 			Guard: r.setup.Policy.Guard, Ledger: r.ledger})
 		marker := pivot.Marker(r.identity(), r.trace.ID, nil, true, false)
 		if start := cut.TailStart(); start != "" {
@@ -69,7 +70,8 @@ func (r *run) fold(k int) error {
 		shown := ledger
 		after, before := view.Tokens(window, shown, r.facts), r.layout.total()
 		if over := after + r.trace.Base - usable; attempt > 0 && usable > 0 && over > 0 {
-			w := rule.Window{Messages: window, Ledger: ledger, Facts: r.facts, Guard: r.setup.Policy.Guard, Handles: &r.handles}
+			w := rule.Window{Messages: window, Ledger: ledger, Facts: r.facts, Guard: r.setup.Policy.Guard,
+				Handles: &r.handles}
 			shown = ledger.With(w.Shorten(over, false)...)
 			after = view.Tokens(window, shown, r.facts)
 		}

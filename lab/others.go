@@ -33,7 +33,8 @@ const (
 
 // Usual returns the policies that are compared by default.
 func Usual() []string {
-	return []string{Nothing, Compact, policy.Classic, policy.Aggressive, policy.Balanced, policy.Balanced + "/compact@economic", "clear:3@100k", "mask:10"}
+	return []string{Nothing, Compact, policy.Classic, policy.Aggressive, policy.Balanced, policy.Balanced +
+		"/compact@economic", "clear:3@100k", "mask:10"}
 }
 
 // Forms describes how policies are written, for errors and help.

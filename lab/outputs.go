@@ -47,7 +47,8 @@ func hidden(w rule.Window, outputs []toolOutput, name, shown, because string) ru
 				field = rule.Error
 			}
 			found.Elisions = append(found.Elisions, rule.Elision{
-				Part: o.part.ID, Message: o.message, Field: field, Rule: name, Shown: shown, Because: because, Saves: saves,
+				Part: o.part.ID, Message: o.message, Field: field, Rule: name, Shown: shown, Because: because,
+				Saves: saves,
 			})
 		}
 	}

@@ -55,7 +55,8 @@ func PaidFor(messages []session.Message, beside []bill.Request, prices *bill.Pri
 
 // plus returns the sum of two sessions.
 func (p Paid) plus(q Paid) Paid {
-	sum := Paid{Sums: p.Sums.Plus(q.Sums), Models: slices.Clone(p.Models), Thinking: p.Thinking + q.Thinking, Hour: p.Hour + q.Hour, Compactions: p.Compactions + q.Compactions, Copies: p.Copies + q.Copies}
+	sum := Paid{Sums: p.Sums.Plus(q.Sums), Models: slices.Clone(p.Models), Thinking: p.Thinking + q.Thinking,
+		Hour: p.Hour + q.Hour, Compactions: p.Compactions + q.Compactions, Copies: p.Copies + q.Copies}
 	for _, name := range q.Models {
 		if !slices.Contains(sum.Models, name) {
 			sum.Models = append(sum.Models, name)
@@ -85,7 +86,8 @@ func (p Paid) differs(base Standing, hour bool) []string {
 		say("%d models answered; a replay bills all steps at the price of the one that answered most", len(p.Models))
 	}
 	if p.Copies > 0 {
-		say("the log repeats %s, which cost nothing the second time; the replay sends each again", quantity.Count(p.Copies, "answer"))
+		say("the log repeats %s, which cost nothing the second time; the replay sends each again",
+			quantity.Count(p.Copies, "answer"))
 	}
 	if p.Compactions > 0 {
 		say("the recorded session was compacted %s; a replay goes on as if it had not been", times(p.Compactions))
@@ -104,8 +106,10 @@ func (p Paid) differs(base Standing, hour bool) []string {
 	if p.Thinking > 0 {
 		say("the answers had %s tokens of thinking, which a replay does not have", quantity.Number(p.Thinking))
 	}
-	if said, is := p.Steps.Usage.Output+p.Steps.Usage.Reasoning, base.Tokens.Output; math.Abs(float64(said-is)) > 0.01*float64(max(said, is)) {
-		say("answers were %s tokens as reported and are %s as recorded in the log", quantity.Number(said), quantity.Number(is))
+	if said, is := p.Steps.Usage.Output+p.Steps.Usage.Reasoning,
+		base.Tokens.Output; math.Abs(float64(said-is)) > 0.01*float64(max(said, is)) {
+		say("answers were %s tokens as reported and are %s as recorded in the log", quantity.Number(said),
+			quantity.Number(is))
 	}
 	if p.Hour > 0 && !hour {
 		say("%s tokens were written to the cache for an hour, at double the input price; the replay's cache lives as long as the model's usual one (--cache 1h)", quantity.Number(p.Hour))

@@ -126,7 +126,8 @@ func grams(text string) func(yield func(uint64) bool) {
 var wordBytes = func() (is [256]bool) {
 	for b := range is {
 		c := byte(b)
-		is[b] = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '.' || c == '/' || c == '-'
+		is[b] = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '.' ||
+			c == '/' || c == '-'
 	}
 	return is
 }()

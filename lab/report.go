@@ -31,16 +31,17 @@ type Report struct {
 
 // Recorded is a session that was replayed.
 type Recorded struct {
-	ID       string    `json:"id"`
-	Name     string    `json:"name"`
-	Path     string    `json:"path,omitzero"`
-	Product  string    `json:"product,omitzero"`
-	Model    string    `json:"model,omitzero"`
-	Steps    int       `json:"steps"`
-	Tokens   int       `json:"tokens"`
-	Damaged  int       `json:"damaged,omitzero"` // pieces of its file that could not be read
-	Base     int       `json:"base"`
-	Input    float64   `json:"input,omitzero"` // US dollars per million input tokens; 0: unknown, and bills are relative
+	ID      string `json:"id"`
+	Name    string `json:"name"`
+	Path    string `json:"path,omitzero"`
+	Product string `json:"product,omitzero"`
+	Model   string `json:"model,omitzero"`
+	Steps   int    `json:"steps"`
+	Tokens  int    `json:"tokens"`
+	Damaged int    `json:"damaged,omitzero"` // pieces of its file that could not be read
+	Base    int    `json:"base"`
+	// US dollars per million input tokens; 0: unknown, and bills are relative
+	Input    float64   `json:"input,omitzero"`
 	Bound    float64   `json:"bound,omitzero"` // cheapest bill with knowledge of the future; 0: not computed
 	Paid     Paid      `json:"paid,omitzero"`  // recorded cost, always in US dollars
 	Outcomes []Outcome `json:"outcomes"`       // by policy, in the order of Report.Policies

@@ -103,7 +103,8 @@ type run struct {
 }
 
 func newRun(ctx context.Context, t *Trace, s Setup, o Options) *run {
-	r := &run{ctx: ctx, trace: t, setup: s, opts: o, model: t.Model, facts: rule.NewFacts(t.counter), hidden: make([]bool, len(t.items)), visible: map[int32]bool{}, fetched: map[int32]string{}}
+	r := &run{ctx: ctx, trace: t, setup: s, opts: o, model: t.Model, facts: rule.NewFacts(t.counter),
+		hidden: make([]bool, len(t.items)), visible: map[int32]bool{}, fetched: map[int32]string{}}
 	switch {
 	case s.Window > 0:
 		r.model.Limits = model.Limits{Context: s.Window, Output: min(output, s.Window/4)}
@@ -242,7 +243,8 @@ func (r *run) end(k int) error {
 	}
 	usage := session.Usage{Output: s.output}
 	usage.Cache.Read, usage.Cache.Write = r.hit, prompt-r.hit
-	d := r.setup.Policy.Plan(r.state(), policy.Occasion{StepEnded: true, GoesOn: s.calls, Usage: usage, Pending: pending})
+	d := r.setup.Policy.Plan(r.state(),
+		policy.Occasion{StepEnded: true, GoesOn: s.calls, Usage: usage, Pending: pending})
 	r.commit(k+1, d.Commit)
 	if !d.Verdict.Overflow || !r.setup.Policy.Budget.Check(r.model, usage, 0).Overflow {
 		r.tries = 0
@@ -283,7 +285,8 @@ func (r *run) state() policy.State {
 	account.Before = r.before
 	account.Size = r.layout.total()
 	return policy.State{
-		Log: r.log, Window: r.window, Ledger: r.ledger, Facts: r.facts, Model: r.model, Handles: &r.handles, Shown: r.layout.total(), Account: account,
+		Log: r.log, Window: r.window, Ledger: r.ledger, Facts: r.facts, Model: r.model, Handles: &r.handles,
+		Shown: r.layout.total(), Account: account,
 	}
 }
 

@@ -27,7 +27,8 @@ func TermsOf(m model.Model, hour bool) Terms {
 	t := Terms{Price: m.Price, Lifetime: m.CacheLifetime(), MinPrefix: m.Cache.MinPrefix}
 	if !m.Price.Known() || !(m.Price.Input > 0) {
 		read, write, output := m.Price.Relative()
-		t.Price, t.Relative = model.Price{Input: 1, CacheRead: read, CacheWrite: write, CacheWrite1h: 2, Output: output}, true
+		t.Price, t.Relative = model.Price{Input: 1, CacheRead: read, CacheWrite: write, CacheWrite1h: 2,
+			Output: output}, true
 	}
 	if hour && t.Price.CacheWrite1h > 0 && t.Lifetime > 0 {
 		t.Lifetime = Hour
@@ -85,7 +86,8 @@ func (t Terms) cached(p model.Price) model.Price {
 // Reference returns the terms of published comparisons: cache read 0.1, cache write 1.25 and output
 // 5 times the input price, kept for five minutes.
 func Reference() Terms {
-	return Terms{Price: model.Price{Input: 1, CacheRead: 0.1, CacheWrite: 1.25, Output: 5}, Lifetime: 5 * time.Minute, Relative: true}
+	return Terms{Price: model.Price{Input: 1, CacheRead: 0.1, CacheWrite: 1.25, Output: 5}, Lifetime: 5 * time.Minute,
+		Relative: true}
 }
 
 // at returns the prices per token for a prompt of this size.

@@ -94,7 +94,8 @@ func (t *Trace) idle(k int, between time.Duration) time.Duration {
 // NewTrace prepares a session. Markers, summaries and repeated messages of earlier compactions are
 // dropped: the log reads as if it had never been compacted.
 func NewTrace(s session.Session, m model.Model, counter token.Counter) *Trace {
-	t := &Trace{ID: s.Info.ID, Name: s.Info.Title, Model: m, directory: s.Info.Directory, counter: counter, parts: map[string]partItems{}, Base: -1}
+	t := &Trace{ID: s.Info.ID, Name: s.Info.Title, Model: m, directory: s.Info.Directory, counter: counter,
+		parts: map[string]partItems{}, Base: -1}
 	facts := rule.NewFacts(counter)
 	var last session.Millis // when the newest step ended
 	before := 0
@@ -144,7 +145,8 @@ func (t *Trace) add(p *session.Part, number int, produced bool, facts *rule.Fact
 	at := partItems{-1, -1, -1}
 	put := func(tokens int, text string, input bool) int32 {
 		t.items = append(t.items, item{
-			step: number, tokens: tokens, text: text, part: p.ID, message: len(t.log), input: input, written: input || produced && p.Type != session.ToolPart,
+			step: number, tokens: tokens, text: text, part: p.ID, message: len(t.log), input: input, written: input ||
+				produced && p.Type != session.ToolPart,
 		})
 		return int32(len(t.items) - 1)
 	}

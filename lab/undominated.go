@@ -30,7 +30,8 @@ func (s *Standing) known() bool {
 func (r *Report) Least() float64 {
 	for _, wanted := range []bool{true, false} { // the baseline's own says it without a second rounding
 		for i := range r.Policies {
-			if s := &r.Policies[i]; s.known() && s.Bound > 0 && !math.IsInf(s.Bound, 0) && (s.Name == r.Baseline) == wanted {
+			if s := &r.Policies[i]; s.known() && s.Bound > 0 && !math.IsInf(s.Bound, 0) &&
+				(s.Name == r.Baseline) == wanted {
 				return s.Ratio / s.Bound
 			}
 		}

@@ -36,8 +36,8 @@ type Patch struct {
 }
 
 // PricePatch is in US dollars per million tokens; see [Price]. Any of its fields, once set, ends
-// the catalogue's tiers: a price that was agreed on holds for prompts of any length. A price that is
-// set to 0 is free.
+// the catalogue's tiers: a price that was agreed on holds for prompts of any length. A price that
+// is set to 0 is free.
 type PricePatch struct {
 	Input        *float64 `json:"input,omitzero"`
 	Output       *float64 `json:"output,omitzero"`

@@ -31,7 +31,8 @@ func (c *Catalogue) Small(m Model) (Model, bool) {
 	newest := map[string]Model{}
 	for _, one := range c.Models {
 		family := smallFamily(one.ID)
-		if family == "" || !strings.EqualFold(one.Provider, m.Provider) || maker(one.ID) != maker(m.ID) || !one.Price.Known() {
+		if family == "" || !strings.EqualFold(one.Provider, m.Provider) || maker(one.ID) != maker(m.ID) ||
+			!one.Price.Known() {
 			continue
 		}
 		if other, ok := newest[family]; !ok || newer(one.ID, other.ID) {

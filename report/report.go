@@ -80,8 +80,8 @@ type Window struct {
 	// Overflow is what Verdict says, unless it is stale; without one, that messages and overhead
 	// together are over the usable budget, under balanced that they meet it.
 	Overflow bool `json:"overflow"`
-	// Verdict is the policy's own on the newest report, nil where the window has none. What the next
-	// request will be is Tokens and Overhead.
+	// Verdict is the policy's own on the newest report, nil where the window has none. What the
+	// next request will be is Tokens and Overhead.
 	Verdict *Verdict `json:"verdict,omitzero"`
 	// Cut is set where the server seems to drop the beginning of prompts without a word.
 	Cut    *Cut   `json:"cut,omitzero"`

@@ -101,7 +101,8 @@ func (w Wait) String() string {
 
 // figures are what a batch would save and what it would cost.
 func (w Wait) figures() string {
-	return fmt.Sprintf("would save %s tokens a step and rewrite %s; that pays in about %s", quantity.Number(w.Saves), quantity.Number(w.Rewrites), quantity.Count(w.Steps, "step"))
+	return fmt.Sprintf("would save %s tokens a step and rewrite %s; that pays in about %s", quantity.Number(w.Saves),
+		quantity.Number(w.Rewrites), quantity.Count(w.Steps, "step"))
 }
 
 // Explain says of each elision that a schedule left for later why.

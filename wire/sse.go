@@ -36,8 +36,8 @@ type Event struct {
 	Data []byte // several lines of data are joined by spaces: a line break between JSON tokens is white space
 }
 
-// EventReader reads events. Comments, empty events and fields that say nothing about the data are passed
-// over.
+// EventReader reads events. Comments, empty events and fields that say nothing about the data are
+// passed over.
 type EventReader struct{ lines *bufio.Reader }
 
 // NewEventReader returns a reader of the events in r.

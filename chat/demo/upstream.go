@@ -28,8 +28,8 @@ type reply struct {
 // toolCall is a call with its arguments, a JSON object.
 type toolCall struct{ Name, Arguments string }
 
-// upstream speaks Anthropic's Messages on loopback, streamed, as far as the demo needs it: what the script says, and a prompt
-// cache that knows every prefix that was marked.
+// upstream speaks Anthropic's Messages on loopback, streamed, as far as the demo needs it: what the
+// script says, and a prompt cache that knows every prefix that was marked.
 type upstream struct {
 	url    string
 	http   *http.Server
@@ -79,7 +79,8 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		u.problems = append(u.problems, err.Error())
 		u.mu.Unlock()
 		w.WriteHeader(http.StatusBadRequest)
-		text, _ := json.Marshal(object{"type": "error", "error": object{"type": "invalid_request_error", "message": err.Error()}})
+		text, _ := json.Marshal(object{"type": "error",
+			"error": object{"type": "invalid_request_error", "message": err.Error()}})
 		w.Write(text)
 		return
 	}
@@ -96,7 +97,8 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 type object = map[string]any
 
-// count is what a prompt costs: what was marked in an earlier request is read from the cache, the rest is written to it.
+// count is what a prompt costs: what was marked in an earlier request is read from the cache, the
+// rest is written to it.
 func (u *upstream) count(body []byte) object {
 	root := wire.ValueOf(body)
 	blocks := [][]byte{root.Get("tools").Bytes(), root.Get("system").Bytes()}
@@ -131,7 +133,8 @@ type stream struct {
 func (s stream) message(number int, said reply, usage object) {
 	output := token.Linear{}.Count(said.Reasoning + said.Text)
 	s.send("message_start", object{"message": object{
-		"id": fmt.Sprintf("msg_%06d", number), "type": "message", "role": "assistant", "content": []object{}, "usage": usage,
+		"id": fmt.Sprintf("msg_%06d", number), "type": "message", "role": "assistant", "content": []object{},
+		"usage": usage,
 	}})
 	at := 0
 	if said.Reasoning != "" {
@@ -148,11 +151,13 @@ func (s stream) message(number int, said reply, usage object) {
 	for i, c := range said.Calls {
 		stop = "tool_use"
 		output += token.Linear{}.Count(c.Name + c.Arguments)
-		start := object{"type": "tool_use", "id": fmt.Sprintf("toolu_%06d%02d", number, i), "name": c.Name, "input": object{}}
+		start := object{"type": "tool_use", "id": fmt.Sprintf("toolu_%06d%02d", number, i), "name": c.Name,
+			"input": object{}}
 		s.block(at, start, "input_json_delta", "partial_json", c.Arguments)
 		at++
 	}
-	s.send("message_delta", object{"delta": object{"stop_reason": stop}, "usage": object{"output_tokens": max(output, 1)}})
+	s.send("message_delta", object{"delta": object{"stop_reason": stop},
+		"usage": object{"output_tokens": max(output, 1)}})
 	s.send("message_stop", object{})
 }
 

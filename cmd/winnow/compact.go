@@ -157,7 +157,8 @@ func runCompact(ctx context.Context, a *cli.App, src string, f compactFlags) err
 		return err
 	}
 	if len(f.dismissed) > 0 {
-		if _, err := s.Engine.Dismiss(ctx, s.ID, true, f.dismissed...); err != nil && winnow.CodeOf(err) != winnow.Already {
+		if _, err := s.Engine.Dismiss(ctx, s.ID, true, f.dismissed...); err != nil &&
+			winnow.CodeOf(err) != winnow.Already {
 			return err
 		}
 	}

@@ -42,7 +42,8 @@ session and shown in every later view. A summary that is larger than what it wou
 				}
 			}
 			return change.ByHand(ctx, a, args[0], out, "distilled", func(s *source.Session) (winnow.Edited, error) {
-				return s.Engine.Edit(ctx, s.ID, edit.Request{Distill: []edit.Distillation{{Targets: args[1:], Summary: text}}})
+				return s.Engine.Edit(ctx, s.ID,
+					edit.Request{Distill: []edit.Distillation{{Targets: args[1:], Summary: text}}})
 			})
 		},
 	}

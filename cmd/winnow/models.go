@@ -87,8 +87,9 @@ func runModels(a *cli.App, args []string) error {
 	}
 	doc := modelList{catalogue.Source, catalogue.Date, []modelRow{}}
 	for _, m := range models {
-		doc.Models = append(doc.Models, modelRow{m.String(), m.Limits.Context, m.Limits.Input, m.Limits.Output, pricesOf(m.Price),
-			lifetime(m), m.Assumed, m.Set, m.Name})
+		doc.Models = append(doc.Models,
+			modelRow{m.String(), m.Limits.Context, m.Limits.Input, m.Limits.Output, pricesOf(m.Price),
+				lifetime(m), m.Assumed, m.Set, m.Name})
 	}
 	return a.Tell(doc, func() { showModels(a, doc) })
 }

@@ -101,7 +101,8 @@ func runReplay(ctx context.Context, a *cli.App, args []string, f simulation.Flag
 	}
 	run := lab.Lab{Setups: setups, MinSteps: f.MinSteps, Jobs: f.Jobs, Baseline: f.Baseline, Regrets: f.Regrets,
 		Options: lab.Options{Idle: f.Idle, Detail: f.Detail || f.Page.To != "", Summarizer: offline.New()}}
-	if run.Options.Terms, run.Prices, err = simulation.Terms(settings.Catalogue(model.Default()), f.Prices, f.Cache); err != nil {
+	if run.Options.Terms, run.Prices, err = simulation.Terms(settings.Catalogue(model.Default()), f.Prices,
+		f.Cache); err != nil {
 		return err
 	}
 	run.Options.Hour, run.Options.Uncached = f.Cache == "1h", f.Cache == "none"
@@ -125,7 +126,10 @@ func runReplay(ctx context.Context, a *cli.App, args []string, f simulation.Flag
 		defer run.Memory.Close()
 	}
 	say, done := a.Counting()
-	run.Progress = func(done, of int) { say("replaying: %s of %s sessions", quantity.Number(done), quantity.Number(of)) }
+	run.Progress = func(done, of int) {
+		say("replaying: %s of %s sessions", quantity.Number(done),
+			quantity.Number(of))
+	}
 	report, err := run.Run(ctx, sources)
 	done()
 	if err != nil {

@@ -142,7 +142,8 @@ func ranOut(ctx context.Context, a *cli.App, b *workbench.Bench, f runFlags, loo
 	o := workbench.Ran{
 		Type: "outcome", SessionID: turn.SessionID, Time: session.Millis(a.Env.Now().UnixMilli()), Outcome: "done",
 		Text: turn.Text, Model: m.String(), Steps: turn.Steps, Summaries: turn.Spent.Summaries,
-		Failed: turn.Spent.Failed, Usage: turn.Spent.Usage, Cost: turn.Spent.Dollars(), Unpriced: turn.Spent.Unpriced, Denied: nobody.All(),
+		Failed: turn.Spent.Failed, Usage: turn.Spent.Usage, Cost: turn.Spent.Dollars(), Unpriced: turn.Spent.Unpriced,
+		Denied: nobody.All(),
 	}
 	if sum, err := loop.Totals(ctx, turn.SessionID); err == nil {
 		o.Session = workbench.RanBefore{Steps: sum.Steps, Cost: sum.Dollars(), Unpriced: sum.Unpriced}

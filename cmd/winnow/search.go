@@ -245,8 +245,9 @@ func hitsOf(ctx context.Context, kept store.Store, found []store.Hit) ([]searchH
 			sights[h.Session.ID] = s
 		}
 		hit := searchHit{Session: h.Session.ID, Title: h.Session.Title, Directory: h.Session.Directory,
-			Origin: h.Origin, Message: h.Message, Role: h.Role, Part: h.Part, Type: h.Type, Tool: h.Tool, Time: h.Time, Field: h.Field,
-			Kept: h.Kept, Seen: seenWhole, Snippet: h.Snippet, Marks: h.Marks, Score: h.Score}
+			Origin: h.Origin, Message: h.Message, Role: h.Role, Part: h.Part, Type: h.Type, Tool: h.Tool, Time: h.Time,
+			Field: h.Field,
+			Kept:  h.Kept, Seen: seenWhole, Snippet: h.Snippet, Marks: h.Marks, Score: h.Score}
 		gone := func(field rule.Field) bool { return s.ledger.Has(rule.Key{Part: h.Part, Field: field}) }
 		switch {
 		case s.broken:
@@ -302,7 +303,8 @@ func showHits(a *cli.App, doc searched) {
 		_ = a.Out.Spans(append(snippet, paint("", h.Snippet[at:]+"\n"))...)
 	}
 	if doc.Total > len(doc.Hits) {
-		a.Printf("\n%s of %s; --limit shows more\n", quantity.Number(len(doc.Hits)), quantity.Plural(doc.Total, "hit", "hits"))
+		a.Printf("\n%s of %s; --limit shows more\n", quantity.Number(len(doc.Hits)),
+			quantity.Plural(doc.Total, "hit", "hits"))
 	}
 	if doc.Behind > 0 && len(doc.Hits) > 0 {
 		a.Printf("\n%s not searched: the store cannot be written now, and its index lacks them\n",

@@ -1,6 +1,7 @@
-// Command generate writes examples/long-session.json: the session of a coding agent that works on larder, a small
-// invented inventory service, over seven turns. Files are kept in a simulated tree, so that what a read shows agrees with
-// the edits before it, and test logs grow with the tests. It is deterministic.
+// Command generate writes examples/long-session.json: the session of a coding agent that works on
+// larder, a small invented inventory service, over seven turns. Files are kept in a simulated tree,
+// so that what a read shows agrees with the edits before it, and test logs grow with the tests. It
+// is deterministic.
 //
 //	go run ./examples/generate -o examples/long-session.json
 package main

@@ -12,14 +12,26 @@ type kind struct {
 }
 
 var kinds = []kind{
-	{"Item", "items", "something that the kitchen keeps in stock", []string{"Name string what people call it", "Unit string how it is counted", "Minimum int below this it is ordered"}},
-	{"Shelf", "shelves", "a place where items stand", []string{"Room string the room", "Row int from the door", "Cold bool whether it is refrigerated"}},
-	{"Supplier", "suppliers", "somebody who delivers", []string{"Name string as on the invoice", "Phone string with country code", "LeadDays int from order to delivery"}},
-	{"Order", "orders", "what was asked of a supplier", []string{"Supplier int64 id of the supplier", "Placed time.Time when it was sent", "Lines int how many items it has"}},
-	{"Batch", "batches", "a delivery of one item that came in together", []string{"Item int64 id of the item", "Shelf int64 where it stands", "Count int how many are left", "Received time.Time when it came in"}},
-	{"Label", "labels", "a sticker with a code that the scanners read", []string{"Code string as printed", "Batch int64 what it is stuck on", "Printed time.Time when it was printed"}},
-	{"Recipe", "recipes", "what a dish needs", []string{"Title string of the dish", "Portions int how many it feeds", "Steps string one on each line"}},
-	{"Scanner", "scanners", "a hand-held device that reports counts", []string{"Serial string engraved below", "Room string where it hangs", "Seen time.Time last report"}},
+	{"Item", "items", "something that the kitchen keeps in stock",
+		[]string{"Name string what people call it", "Unit string how it is counted",
+			"Minimum int below this it is ordered"}},
+	{"Shelf", "shelves", "a place where items stand",
+		[]string{"Room string the room", "Row int from the door", "Cold bool whether it is refrigerated"}},
+	{"Supplier", "suppliers", "somebody who delivers",
+		[]string{"Name string as on the invoice", "Phone string with country code",
+			"LeadDays int from order to delivery"}},
+	{"Order", "orders", "what was asked of a supplier",
+		[]string{"Supplier int64 id of the supplier", "Placed time.Time when it was sent",
+			"Lines int how many items it has"}},
+	{"Batch", "batches", "a delivery of one item that came in together",
+		[]string{"Item int64 id of the item", "Shelf int64 where it stands", "Count int how many are left",
+			"Received time.Time when it came in"}},
+	{"Label", "labels", "a sticker with a code that the scanners read",
+		[]string{"Code string as printed", "Batch int64 what it is stuck on", "Printed time.Time when it was printed"}},
+	{"Recipe", "recipes", "what a dish needs",
+		[]string{"Title string of the dish", "Portions int how many it feeds", "Steps string one on each line"}},
+	{"Scanner", "scanners", "a hand-held device that reports counts",
+		[]string{"Serial string engraved below", "Room string where it hangs", "Seen time.Time last report"}},
 }
 
 func (k kind) lower() string { return strings.ToLower(k.name) }
@@ -88,7 +100,8 @@ func serverGo() string {
 	var b strings.Builder
 	b.WriteString("// Package web serves larder over HTTP.\npackage web\n\nimport (\n\t\"encoding/json\"\n\t\"errors\"\n\t\"log\"\n\t\"net/http\"\n\t\"strconv\"\n\t\"time\"\n\n\t\"larder.example/larder/internal/store\"\n)\n\n// Server answers requests from a store.\ntype Server struct {\n\tstore *store.Store\n\tmux   *http.ServeMux\n\tnow   func() time.Time\n}\n\n// New returns a server for a store.\nfunc New(s *store.Store) *Server {\n\tv := &Server{store: s, mux: http.NewServeMux(), now: time.Now}\n\tv.routes()\n\treturn v\n}\n\nfunc (v *Server) routes() {\n")
 	for _, k := range kinds {
-		for _, r := range []string{"GET /%[2]s:list", "POST /%[2]s:create", "GET /%[2]s/{id}:show", "PUT /%[2]s/{id}:update", "DELETE /%[2]s/{id}:remove"} {
+		for _, r := range []string{"GET /%[2]s:list", "POST /%[2]s:create", "GET /%[2]s/{id}:show",
+			"PUT /%[2]s/{id}:update", "DELETE /%[2]s/{id}:remove"} {
 			w := strings.Split(fmt.Sprintf(r, k.name, k.plural), ":")
 			if len(w) > 2 {
 				w[1] = w[2]
@@ -112,14 +125,17 @@ func kindHandlers(k kind) string {
 	} {
 		fmt.Fprintf(&b, "\n"+m, k.name, k.lower(), k.plural)
 	}
-	fmt.Fprintf(&b, "\n// check%s reports what a %s lacks.\nfunc check%s(in store.%s) error {\n", k.name, k.lower(), k.name, k.name)
+	fmt.Fprintf(&b, "\n// check%s reports what a %s lacks.\nfunc check%s(in store.%s) error {\n", k.name, k.lower(),
+		k.name, k.name)
 	for _, f := range k.fields {
 		w := strings.SplitN(f, " ", 3)
 		switch w[1] {
 		case "string":
-			fmt.Fprintf(&b, "\tif in.%s == \"\" {\n\t\treturn fmt.Errorf(\"%s: %s is missing\")\n\t}\n", w[0], k.lower(), strings.ToLower(w[0]))
+			fmt.Fprintf(&b, "\tif in.%s == \"\" {\n\t\treturn fmt.Errorf(\"%s: %s is missing\")\n\t}\n", w[0],
+				k.lower(), strings.ToLower(w[0]))
 		case "int", "int64":
-			fmt.Fprintf(&b, "\tif in.%s < 0 {\n\t\treturn fmt.Errorf(\"%s: %s is %%d, below zero\", in.%s)\n\t}\n", w[0], k.lower(), strings.ToLower(w[0]), w[0])
+			fmt.Fprintf(&b, "\tif in.%s < 0 {\n\t\treturn fmt.Errorf(\"%s: %s is %%d, below zero\", in.%s)\n\t}\n",
+				w[0], k.lower(), strings.ToLower(w[0]), w[0])
 		}
 	}
 	b.WriteString("\treturn nil\n}\n")
@@ -148,7 +164,8 @@ func kindTests(k kind) string {
 			body = "sample" + k.name
 		}
 		fmt.Fprintf(&b, "\nfunc Test%s_%s(t *testing.T) {\n\tv := testServer(t)\n\tw := v.do(%q, %q, %s)\n\tif w.Code != %s {\n\t\tt.Fatalf(\"%s %s: got %%d, want %%d: %%s\", w.Code, %s, w.Body)\n\t}\n}\n",
-			k.name, c.name, c.method, fmt.Sprintf(c.path, k.plural), body, c.want, c.method, fmt.Sprintf(c.path, k.plural), c.want)
+			k.name, c.name, c.method, fmt.Sprintf(c.path, k.plural), body, c.want, c.method,
+			fmt.Sprintf(c.path, k.plural), c.want)
 	}
 	return b.String()
 }
@@ -156,13 +173,15 @@ func kindTests(k kind) string {
 func deliveries() string {
 	var b strings.Builder
 	b.WriteString("received,item,count,shelf,best_before\n")
-	names := []string{"oat milk", "rye flour", "red lentils", "yoghurt 3.8", "basil", "tomato pulp", "butter", "eggs L", "apple juice", "feta"}
+	names := []string{"oat milk", "rye flour", "red lentils", "yoghurt 3.8", "basil", "tomato pulp", "butter", "eggs L",
+		"apple juice", "feta"}
 	for i := range 140 {
 		date := fmt.Sprintf("2026-%02d-%02d", 3+i%4, 1+i%28)
 		if i%37 == 5 {
 			date = fmt.Sprintf("%d.%d.2026", 1+i%28, 3+i%4)
 		}
-		fmt.Fprintf(&b, "2026-02-%02d,%s,%d,%c%d,%s\n", 1+i%27, names[i%len(names)], 6+i*7%90, 'A'+rune(i%5), 1+i%9, date)
+		fmt.Fprintf(&b, "2026-02-%02d,%s,%d,%c%d,%s\n", 1+i%27, names[i%len(names)], 6+i*7%90, 'A'+rune(i%5), 1+i%9,
+			date)
 	}
 	return b.String()
 }

@@ -42,7 +42,8 @@ func newRecorder(t *tree) *recorder {
 	r := &recorder{tree: t, now: time.Date(2026, 3, 2, 8, 4, 11, 0, time.UTC), dirty: map[string]bool{}}
 	r.ids.Random = rand.NewChaCha8([32]byte{'l', 'a', 'r', 'd', 'e', 'r'})
 	r.s.Info = session.Info{
-		ID: r.ids.New(session.SessionID, r.now), Slug: "ripe-pear", ProjectID: "b1946ac92492d2347c6235b4d2611184a5c1e9f0",
+		ID: r.ids.New(session.SessionID, r.now), Slug: "ripe-pear",
+		ProjectID: "b1946ac92492d2347c6235b4d2611184a5c1e9f0",
 		Directory: root, Title: "Expiry tracking for larder", Agent: "build", Version: "1.18.33",
 		Model: &session.ModelRef{ID: modelID, ProviderID: provider},
 		Time:  session.Lifetime{Created: millis(r.now)},
@@ -95,7 +96,8 @@ func (r *recorder) say(text string) {
 	r.part(r.step, session.Part{Type: session.StepStartPart, Snapshot: r.snapshot()})
 	r.lastPrompt = basePrompt + r.chars/4
 	if text != "" {
-		r.part(r.step, session.Part{Type: session.TextPart, Text: text, Time: &session.Span{Start: began, End: r.tick(2 * time.Second)}})
+		r.part(r.step, session.Part{Type: session.TextPart, Text: text,
+			Time: &session.Span{Start: began, End: r.tick(2 * time.Second)}})
 		r.chars += len(text)
 	}
 }
@@ -134,7 +136,8 @@ func (r *recorder) close(finish string) {
 	r.sent = u.Cache.Read + u.Cache.Write
 	u.Total = u.Prompt() + u.Output
 	cost := (float64(u.Input)*3 + float64(u.Output)*15 + float64(u.Cache.Read)*0.3 + float64(u.Cache.Write)*3.75) / 1e6
-	r.part(r.step, session.Part{Type: session.StepFinishPart, Reason: finish, Snapshot: r.snapshot(), Cost: &cost, Tokens: &u})
+	r.part(r.step, session.Part{Type: session.StepFinishPart, Reason: finish, Snapshot: r.snapshot(), Cost: &cost,
+		Tokens: &u})
 	r.step.Cost, r.step.Tokens, r.step.Finish = &cost, &u, finish
 	r.step.Time.Completed = r.tick(300 * time.Millisecond)
 	r.step = nil
@@ -156,12 +159,14 @@ func (r *recorder) call(tool, title string, input map[string]any, output string,
 	}
 	began := r.tick(200 * time.Millisecond)
 	state := &session.ToolState{Status: session.Completed, Input: jsontext.Value(args), Title: title, Output: output,
-		Metadata: meta, Time: &session.Span{Start: began, End: r.tick(time.Duration(40+len(output)/20) * time.Millisecond)}}
+		Metadata: meta, Time: &session.Span{Start: began,
+			End: r.tick(time.Duration(40+len(output)/20) * time.Millisecond)}}
 	if failed {
 		state.Status, state.Error, state.Output, state.Title = session.Failed, output, "", ""
 	}
 	r.calls++
-	r.part(r.step, session.Part{Type: session.ToolPart, CallID: fmt.Sprintf("toolu_%020d", 7919*r.calls), Tool: tool, State: state})
+	r.part(r.step, session.Part{Type: session.ToolPart, CallID: fmt.Sprintf("toolu_%020d", 7919*r.calls), Tool: tool,
+		State: state})
 	r.chars += len(args) + len(output)
 	r.output += len(output)
 }
@@ -234,7 +239,8 @@ func (r *recorder) writeFile(name, content string) {
 	_, exists := r.files[name]
 	r.files[name] = content
 	r.dirty[name] = true
-	r.call("write", name, map[string]any{"filePath": root + "/" + name, "content": content}, "Wrote file successfully.", false,
+	r.call("write", name, map[string]any{"filePath": root + "/" + name, "content": content}, "Wrote file successfully.",
+		false,
 		map[string]any{"exists": exists, "filepath": root + "/" + name})
 }
 
@@ -298,5 +304,6 @@ func (r *recorder) todo(lines ...string) {
 		r.fail(err)
 		return
 	}
-	r.call("todowrite", fmt.Sprintf("%d todos", open), map[string]any{"todos": todos}, string(text), false, map[string]any{"todos": todos})
+	r.call("todowrite", fmt.Sprintf("%d todos", open), map[string]any{"todos": todos}, string(text), false,
+		map[string]any{"todos": todos})
 }

@@ -177,7 +177,8 @@ func (t *tree) testLog(under string, verbose bool, failing map[string]string) st
 					for k := range 3 + len(test)%3 {
 						fmt.Fprintf(&b, "time=2026-03-02T09:%02d:%02d.%03d+01:00 level=INFO msg=request method=%s path=/%s status=%d bytes=%d duration=%dµs\n",
 							(j*3+k)%60, (j*7+k)%60, (j*131+k*37)%1000, []string{"GET", "POST", "PUT", "DELETE"}[k%4],
-							strings.ToLower(strings.Split(strings.TrimPrefix(test, "Test"), "_")[0])+"s", []int{200, 201, 404, 204}[k%4], 40+(j*97+k*53)%900, 60+(j*41+k*17)%400)
+							strings.ToLower(strings.Split(strings.TrimPrefix(test, "Test"), "_")[0])+"s",
+							[]int{200, 201, 404, 204}[k%4], 40+(j*97+k*53)%900, 60+(j*41+k*17)%400)
 					}
 				}
 			}

@@ -23,8 +23,8 @@ type Dialect struct {
 	Decode func(body []byte) *wire.Decoded
 	Encode func(messages []session.Message, o wire.Options) (wire.Body, error)
 	Check  func(body []byte) error
-	// List is the member that holds the messages, Content that of a message that holds its blocks, ""
-	// for "content".
+	// List is the member that holds the messages, Content that of a message that holds its blocks,
+	// "" for "content".
 	List, Content string
 	// Merges is set where two messages of one role in a row are refused.
 	Merges bool

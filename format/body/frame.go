@@ -9,13 +9,13 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
-// frame takes what the client itself put before the conversation out of the messages: reminders, the
-// project's rules, the environment, lists of tools. Like the system prompt it is neither the user's
-// words nor history: it is not folded, not pruned, and not carried over.
+// frame takes what the client itself put before the conversation out of the messages: reminders,
+// the project's rules, the environment, lists of tools. Like the system prompt it is neither the
+// user's words nor history: it is not folded, not pruned, and not carried over.
 //
-// It is recognised by its place, before the first answer, and by its form: an element of another role
-// than the user's, or a text that ends with a closing tag whose opening tag begins a line of it. The
-// last text before the first answer is the user's in any case.
+// It is recognised by its place, before the first answer, and by its form: an element of another
+// role than the user's, or a text that ends with a closing tag whose opening tag begins a line of
+// it. The last text before the first answer is the user's in any case.
 func (n *Native) frame() {
 	d := n.Decoded
 	answered := slices.IndexFunc(d.Messages, func(m session.Message) bool { return m.Role == session.Assistant })

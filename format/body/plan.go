@@ -295,8 +295,8 @@ func (p *plan) joins(element int, role string) bool {
 
 func role(element jsontext.Value) string { return wire.ValueOf(element).Get("role").String() }
 
-// framedUser is the last element of the frame, from start up to end, that the user's next words must
-// go into, -1 if they may stand beside it.
+// framedUser is the last element of the frame, from start up to end, that the user's next words
+// must go into, -1 if they may stand beside it.
 func (p *plan) framedUser(start, end int) int {
 	for i := end - 1; i >= start; i-- {
 		if p.framed[i] != nil && p.joins(i, "user") {

@@ -160,8 +160,8 @@ func sniffBody(root wire.Value) Kind {
 	return Chat
 }
 
-// isContents reports whether a body holds Gemini's contents: parts with a role of theirs, and no id,
-// which messages of other products have.
+// isContents reports whether a body holds Gemini's contents: parts with a role of theirs, and no
+// id, which messages of other products have.
 func isContents(root wire.Value) bool {
 	for at := range root.Get("contents").Values() {
 		var role string

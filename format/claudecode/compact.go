@@ -78,15 +78,16 @@ func (b *builder) boundary(i int, behind []int) {
 	}
 }
 
-// ends reports whether the conversation was gone on with behind a boundary without a summary: a hook
-// of the product composed what it was gone on with.
+// ends reports whether the conversation was gone on with behind a boundary without a summary: a
+// hook of the product composed what it was gone on with.
 func (b *builder) ends(i int, behind []int) bool {
 	boundary := b.index.tree.all[i].uuid
-	return boundary != 0 && slices.ContainsFunc(behind, func(at int) bool { return b.index.tree.all[at].parent == boundary })
+	return boundary != 0 && slices.ContainsFunc(behind,
+		func(at int) bool { return b.index.tree.all[at].parent == boundary })
 }
 
-// composed appends the summary of a compaction that has none: it says nothing, and what comes behind
-// it is what the model sees. The calls before it come again with their ids.
+// composed appends the summary of a compaction that has none: it says nothing, and what comes
+// behind it is what the model sees. The calls before it come again with their ids.
 func (b *builder) composed(i int) {
 	marker := &b.messages[b.marker]
 	b.messages = append(b.messages, session.Message{MessageInfo: session.MessageInfo{

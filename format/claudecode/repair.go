@@ -13,8 +13,8 @@ var _ format.Repairer = Format{}
 
 // Codes of faults.
 const (
-	// Unanchored is a compaction of a hook whose copies lead back to what was compacted: the product
-	// sends all of it again once the session is resumed.
+	// Unanchored is a compaction of a hook whose copies lead back to what was compacted: the
+	// product sends all of it again once the session is resumed.
 	Unanchored = "unanchored"
 	// SplitCalls are parallel calls that a hook put into a message each: the product does not find
 	// the results of all but the last.
@@ -59,9 +59,10 @@ func (r *repair) edit(e *entry, value []byte, path ...string) span.Edit {
 	return span.Edit{Span: e.at, With: span.Set(line, "", value, path...)}
 }
 
-// unanchored looks at the newest boundary: results behind it that still hang on calls before it lead
-// the product past it. What was copied is then listed as preserved, from the first entry behind the
-// boundary to the last of these results. Where anything else goes past it, the user went back.
+// unanchored looks at the newest boundary: results behind it that still hang on calls before it
+// lead the product past it. What was copied is then listed as preserved, from the first entry
+// behind the boundary to the last of these results. Where anything else goes past it, the user went
+// back.
 func (r *repair) unanchored() (format.Fault, bool) {
 	t := r.tree
 	at := len(t.nodes) - 1
@@ -109,8 +110,8 @@ func (r *repair) unanchored() (format.Fault, bool) {
 	}, true
 }
 
-// splitCalls joins the messages of calls of which the product does not find the results: what a hook
-// wrote in the model's name between one message of the user's and the next is one message.
+// splitCalls joins the messages of calls of which the product does not find the results: what a
+// hook wrote in the model's name between one message of the user's and the next is one message.
 func (r *repair) splitCalls() (found []format.Fault) {
 	parted := map[string]bool{}
 	for _, e := range r.parted {
@@ -119,7 +120,8 @@ func (r *repair) splitCalls() (found []format.Fault) {
 	var group []int // entries
 	end := func() {
 		split := slices.IndexFunc(group, func(i int) bool {
-			return slices.ContainsFunc(blocks(r.entries[i].content()), func(b block) bool { return parted[r.partOf(i, b.ID)] })
+			return slices.ContainsFunc(blocks(r.entries[i].content()),
+				func(b block) bool { return parted[r.partOf(i, b.ID)] })
 		})
 		if split >= 0 {
 			first := &r.entries[group[0]]
@@ -187,8 +189,8 @@ func (r *repair) beginsWithAnswer() (format.Fault, bool) {
 	return format.Fault{}, false
 }
 
-// brokenChain hangs entries whose parents are lost on the entry before them. If that is a compaction
-// whose summary is lost, the entry before the compaction is taken: nothing is hidden.
+// brokenChain hangs entries whose parents are lost on the entry before them. If that is a
+// compaction whose summary is lost, the entry before the compaction is taken: nothing is hidden.
 func (r *repair) brokenChain() (found []format.Fault) {
 	for _, i := range r.active {
 		n := &r.tree.all[i]

@@ -1,5 +1,6 @@
 // Package gemini reads and writes requests to Gemini's API: bodies of generateContent and
-// streamGenerateContent, and JSON Lines of recorded requests. Bare lists of contents are Gemini CLI's.
+// streamGenerateContent, and JSON Lines of recorded requests. Bare lists of contents are Gemini
+// CLI's.
 package gemini
 
 import (

@@ -77,7 +77,8 @@ func (r *reader) lines() {
 		}
 		if err := r.line(l.Text.Of(r.Source)); err != nil {
 			r.Damaged = append(r.Damaged, format.Damage{
-				Line: l.Number, Offset: int64(l.Whole.Start), Bytes: l.Whole.Len(), Reason: span.Reason(err, "the file"),
+				Line: l.Number, Offset: int64(l.Whole.Start), Bytes: l.Whole.Len(),
+				Reason: span.Reason(err, "the file"),
 			})
 		}
 	}

@@ -46,7 +46,8 @@ func index(src []byte) (*file, []format.Damage) {
 				e = entry{gone: true, damaged: true}
 				b.damage()
 				damaged = append(damaged, format.Damage{
-					Line: l.Number, Offset: int64(l.Whole.Start), Bytes: l.Whole.Len(), Reason: span.Reason(err, "the line"),
+					Line: l.Number, Offset: int64(l.Whole.Start), Bytes: l.Whole.Len(),
+					Reason: span.Reason(err, "the line"),
 				})
 			} else {
 				if b.add(&e) {

@@ -100,5 +100,6 @@ func Sessions(t testing.TB) []string {
 // printed can be checked there, and no prose.
 func Spoken(t testing.TB) []string {
 	t.Helper()
-	return slices.DeleteFunc(Sessions(t), func(path string) bool { return strings.Contains(filepath.ToSlash(path), "/corpus/dev/") })
+	return slices.DeleteFunc(Sessions(t),
+		func(path string) bool { return strings.Contains(filepath.ToSlash(path), "/corpus/dev/") })
 }

@@ -121,7 +121,8 @@ func strange(t testing.TB) []session.Message {
 		{MessageInfo: session.MessageInfo{ID: "i\xff", SessionID: "\xed\xa0\x80", Role: "\xfe", Agent: "a\x00b"},
 			Parts: []session.Part{
 				{ID: "\x00", Type: "\xff\xff", Text: string(bytes)},
-				{ID: "", Type: session.ToolPart, State: &session.ToolState{Status: session.Failed, Error: string(bytes)}},
+				{ID: "", Type: session.ToolPart,
+					State: &session.ToolState{Status: session.Failed, Error: string(bytes)}},
 			}},
 		// Absent, null and empty are three things; so are numbers that JSON does not have.
 		{Parts: []session.Part{

@@ -33,7 +33,8 @@ func plain(kinds []kind) []kind {
 	words := strings.Fields(strings.Join(forms, " ") + " " + strings.Join(comments[:min(len(comments), 400)], " "))
 	var short []string
 	for _, w := range words {
-		if w = strings.Trim(w, "(){}.,;:!?\"'`*-"); len(w) > 0 && strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {
+		if w = strings.Trim(w, "(){}.,;:!?\"'`*-"); len(w) > 0 &&
+			strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {
 			short = append(short, w)
 		}
 	}
@@ -51,7 +52,8 @@ func plain(kinds []kind) []kind {
 		{"one-sentence", func() string { return strings.Repeat(message()+pick([]string{" ", "\n"}), 30) }},
 		{"one-word", func() string { return strings.Repeat(pick(short)+pick([]string{" ", " ", " ", "\n"}), 500) }},
 		{"one-line", func() string {
-			return strings.Repeat(fmt.Sprintf("%s%d %s %s\n", pick([]string{"Count", "Item", "line", "Test", "value"}), random.IntN(10), pick(short), pick(short)), 150)
+			return strings.Repeat(fmt.Sprintf("%s%d %s %s\n", pick([]string{"Count", "Item", "line", "Test", "value"}),
+				random.IntN(10), pick(short), pick(short)), 150)
 		}},
 		{"words", func() string { return pick(short) + " " }},
 		{"single-letters", func() string { return pick(letters) + " " }},
@@ -69,7 +71,8 @@ func plain(kinds []kind) []kind {
 		out = append(out, k)
 	}
 	for _, set := range []struct{ kind, of string }{
-		{"runs-letter", "axefoAX"}, {"runs-sign", "-=*#_./~+<>|!"}, {"runs-space", "  "}, {"runs-tab", "\t\t"}, {"runs-line", "\n"},
+		{"runs-letter", "axefoAX"}, {"runs-sign", "-=*#_./~+<>|!"}, {"runs-space", "  "}, {"runs-tab", "\t\t"},
+		{"runs-line", "\n"},
 	} {
 		k := kind{name: set.kind}
 		for i, r := range set.of {
@@ -132,10 +135,16 @@ var forms = []string{
 }
 
 var slots = map[string][]string{
-	"do":    {"fix", "read", "check", "update", "remove", "rename", "move", "write", "open", "change", "test", "review", "build", "find", "explain", "clean up", "refactor", "split", "merge"},
-	"does":  {"reads", "writes", "checks", "returns", "keeps", "holds", "counts", "drops", "opens", "closes", "updates", "sends", "waits for", "removes", "parses", "loads", "prints"},
-	"thing": {"parser", "file", "bug", "test", "function", "server", "value", "key", "list", "message", "error", "cache", "user", "session", "request", "database", "table", "button", "page", "config", "build", "result", "loop", "log", "option", "name", "path", "branch", "commit", "word", "number", "report", "client"},
-	"adj":   {"new", "old", "small", "empty", "wrong", "correct", "slow", "simple", "large", "missing", "first", "last", "broken", "unused", "main", "safe", "ready"},
-	"file":  {"main.go", "the readme", "config.json", "src/app.ts", "the test file", "server.py", "this file", "index.html", "the Makefile", "utils.js"},
-	"n":     {"two", "three", "12", "4", "some", "many", "250"},
+	"do": {"fix", "read", "check", "update", "remove", "rename", "move", "write", "open", "change", "test", "review",
+		"build", "find", "explain", "clean up", "refactor", "split", "merge"},
+	"does": {"reads", "writes", "checks", "returns", "keeps", "holds", "counts", "drops", "opens", "closes", "updates",
+		"sends", "waits for", "removes", "parses", "loads", "prints"},
+	"thing": {"parser", "file", "bug", "test", "function", "server", "value", "key", "list", "message", "error",
+		"cache", "user", "session", "request", "database", "table", "button", "page", "config", "build", "result",
+		"loop", "log", "option", "name", "path", "branch", "commit", "word", "number", "report", "client"},
+	"adj": {"new", "old", "small", "empty", "wrong", "correct", "slow", "simple", "large", "missing", "first", "last",
+		"broken", "unused", "main", "safe", "ready"},
+	"file": {"main.go", "the readme", "config.json", "src/app.ts", "the test file", "server.py", "this file",
+		"index.html", "the Makefile", "utils.js"},
+	"n": {"two", "three", "12", "4", "some", "many", "250"},
 }

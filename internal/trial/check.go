@@ -26,7 +26,9 @@ type Case struct {
 	model  model.Model
 	bills  func() []Bill
 	pieces bool // several answers make the summary
-	uneven bool // the window has a message that is neither folded nor stays: an earlier summary, or what was rejected and is repeated
+	// the window has a message that is neither folded nor stays: an earlier summary, or what was
+	// rejected and is repeated
+	uneven bool
 
 	log    []session.Message // before the fold, with what was appended beside it
 	before []byte            // the state
@@ -158,14 +160,16 @@ func (c *Case) checkFolded(t TB, r *pivot.Receipt, log []session.Message, state 
 		t.Errorf("the view cannot be sent: %v", err)
 	}
 	if view.Pivot(view.Window(log, state.Undone)) == nil || v.Tokens != r.TokensAfter || v.Tokens >= r.TokensBefore {
-		t.Errorf("the view of %d tokens is not folded as the receipt says: %d → %d", v.Tokens, r.TokensBefore, r.TokensAfter)
+		t.Errorf("the view of %d tokens is not folded as the receipt says: %d → %d", v.Tokens, r.TokensBefore,
+			r.TokensAfter)
 	}
 	if n := len(state.Receipts); n == 0 || state.Receipts[n-1].ID != r.ID {
 		t.Errorf("receipt %s is not kept: %+v", r.ID, state.Receipts)
 	}
 	c.checkTail(t, r, v.Messages)
 	folded := c.view(t)
-	for _, text := range []string{"never touch the lexer", newest} { // what the user said stays, whichever summariser writes
+	// what the user said stays, whichever summariser writes
+	for _, text := range []string{"never touch the lexer", newest} {
 		if bytes.Contains(c.shown, []byte(text)) && !bytes.Contains(folded, []byte(text)) {
 			t.Errorf("the view has not %q any more:\n%s", text, folded)
 		}
@@ -197,7 +201,8 @@ func (c *Case) checkTail(t TB, r *pivot.Receipt, shown []session.Message) {
 		}
 	}
 	if !slices.Equal(got, want) || len(want) != r.Tail || r.Folded+r.Tail != r.MessagesBefore && !c.uneven {
-		t.Errorf("of the log the view has %v, want %v; %d were folded and %d stay of %d", got, want, r.Folded, r.Tail, r.MessagesBefore)
+		t.Errorf("of the log the view has %v, want %v; %d were folded and %d stay of %d", got, want, r.Folded, r.Tail,
+			r.MessagesBefore)
 	}
 }
 
@@ -213,11 +218,14 @@ func (c *Case) checkMoney(t TB, e ending, spent []store.Spend) {
 	sum := 0.0
 	for i, s := range spent {
 		bill := bills[i]
-		if s.Usage.Prompt() > bill.Usage.Prompt() || s.Usage.Output+s.Usage.Reasoning > bill.Usage.Output+bill.Usage.Reasoning || bill.Exact && !same(s.Usage, bill.Usage) {
+		if s.Usage.Prompt() > bill.Usage.Prompt() ||
+			s.Usage.Output+s.Usage.Reasoning > bill.Usage.Output+bill.Usage.Reasoning ||
+			bill.Exact && !same(s.Usage, bill.Usage) {
 			t.Errorf("of request %d is recorded %+v, the provider reported %+v", i+1, s.Usage, bill.Usage)
 		}
 		u := s.Usage
-		cost, _ := c.model.Cost(model.Usage{Input: u.Input, Output: u.Output, Reasoning: u.Reasoning, CacheRead: u.Cache.Read, CacheWrite: u.Cache.Write})
+		cost, _ := c.model.Cost(model.Usage{Input: u.Input, Output: u.Output, Reasoning: u.Reasoning,
+			CacheRead: u.Cache.Read, CacheWrite: u.Cache.Write})
 		if math.Abs(s.Cost-cost) > 1e-9 {
 			t.Errorf("request %d is recorded for $%g, want $%g", i+1, s.Cost, cost)
 		}
@@ -262,7 +270,8 @@ func summaries(s store.State) []store.Spend {
 
 // same compares tokens, each kind of them.
 func same(a, b session.Usage) bool {
-	return a.Input == b.Input && a.Output == b.Output && a.Reasoning == b.Reasoning && a.Cache.Read == b.Cache.Read && a.Cache.Write == b.Cache.Write
+	return a.Input == b.Input && a.Output == b.Output && a.Reasoning == b.Reasoning && a.Cache.Read == b.Cache.Read &&
+		a.Cache.Write == b.Cache.Write
 }
 
 // checkEvents holds that each call is published once, and each fold as what became of it.
@@ -276,7 +285,8 @@ func (c *Case) checkEvents(t TB, e ending, spent []store.Spend) {
 			if event.Kind == "summary" {
 				recorded++
 			}
-		case winnow.CompactionStarted, winnow.Compacted, winnow.CompactionFailed, winnow.ElisionCommitted, winnow.ElisionUndone:
+		case winnow.CompactionStarted, winnow.Compacted, winnow.CompactionFailed, winnow.ElisionCommitted,
+			winnow.ElisionUndone:
 			types = append(types, event.Type)
 		}
 	}
@@ -311,7 +321,8 @@ func state(t TB, e *winnow.Engine, id string) []byte {
 		t.Fatal(err)
 	}
 	return encode(t, map[string]any{
-		"log": log.Messages, "view": v.Messages, "ledger": state.Ledger.All(), "pins": state.Pins, "undone": state.Undone, "receipts": state.Receipts,
+		"log": log.Messages, "view": v.Messages, "ledger": state.Ledger.All(), "pins": state.Pins,
+		"undone": state.Undone, "receipts": state.Receipts,
 		"dismissed": state.Dismissed,
 	})
 }

@@ -17,10 +17,13 @@ type HTTP struct{ Protocol llmtest.Protocol }
 
 // wire are our faults as the upstream has them.
 var wire = map[Fault]llmtest.Fault{
-	Empty: llmtest.Empty, ReasoningOnly: llmtest.ReasoningOnly, Markup: llmtest.MarkupCall, Called: llmtest.RealCall, CutByLength: llmtest.LengthCut,
-	Filtered: llmtest.Refused, NoHeadings: llmtest.NoHeadings, TooLarge: llmtest.Larger, Unauthorised: llmtest.Unauthorized, TooLong: llmtest.TooLong,
-	BadRequest: llmtest.BadRequest, RateLimited: llmtest.RateMillis, Failed: llmtest.Failed, Overloaded: llmtest.Overloaded,
-	CutStream: llmtest.CutMidEvent, Garbage: llmtest.BadJSON, Hang: llmtest.HangMidStream,
+	Empty: llmtest.Empty, ReasoningOnly: llmtest.ReasoningOnly, Markup: llmtest.MarkupCall, Called: llmtest.RealCall,
+	CutByLength: llmtest.LengthCut,
+	Filtered:    llmtest.Refused, NoHeadings: llmtest.NoHeadings, TooLarge: llmtest.Larger,
+	Unauthorised: llmtest.Unauthorized, TooLong: llmtest.TooLong,
+	BadRequest: llmtest.BadRequest, RateLimited: llmtest.RateMillis, Failed: llmtest.Failed,
+	Overloaded: llmtest.Overloaded,
+	CutStream:  llmtest.CutMidEvent, Garbage: llmtest.BadJSON, Hang: llmtest.HangMidStream,
 }
 
 // theirs marks a fault of the upstream's own list.
@@ -67,7 +70,8 @@ func (f Fault) like() Fault {
 
 // protocols are what the upstream's protocols are called in the configuration.
 var protocols = map[llmtest.Protocol]providers.Protocol{
-	llmtest.Anthropic: providers.Anthropic, llmtest.Chat: providers.Chat, llmtest.Responses: providers.Responses, llmtest.Gemini: providers.Gemini,
+	llmtest.Anthropic: providers.Anthropic, llmtest.Chat: providers.Chat, llmtest.Responses: providers.Responses,
+	llmtest.Gemini: providers.Gemini,
 }
 
 // Client starts an upstream that does what the script says.

@@ -37,7 +37,8 @@ const (
 
 // Stages are all of them.
 func Stages() []Stage {
-	return []Stage{Aligned, Plain, Retry, Piece, Every, Unaligned, First, PieceRetry, Merge, Update, Threshold, Rejection, Ahead, Awaited}
+	return []Stage{Aligned, Plain, Retry, Piece, Every, Unaligned, First, PieceRetry, Merge, Update, Threshold,
+		Rejection, Ahead, Awaited}
 }
 
 // inEvery is how many of them, from the first, are tried with every upstream.
@@ -253,5 +254,6 @@ func lastAnswer(stage Stage) string {
 	if !stage.pieces() {
 		return "That was the last one."
 	}
-	return strings.Repeat("I looked at the parser again and found another place that has to be changed.\n", 1700) + lastWords
+	return strings.Repeat("I looked at the parser again and found another place that has to be changed.\n", 1700) +
+		lastWords
 }

@@ -85,7 +85,8 @@ func (s Suite) Run(t *testing.T) {
 		})
 	}
 	t.Cleanup(func() {
-		if run := flag.Lookup("test.run"); run == nil || strings.Count(run.Value.String(), "/") <= strings.Count(t.Name(), "/") {
+		if run := flag.Lookup("test.run"); run == nil ||
+			strings.Count(run.Value.String(), "/") <= strings.Count(t.Name(), "/") {
 			m.check(t, Stages(), faults)
 		}
 	})
@@ -139,12 +140,19 @@ func (s Suite) Start(t TB, u Upstream, stage Stage, strict bool, script func(str
 	settings.Compaction.Summarizer = "llm"
 	settings.Compaction.Prune = stage != Threshold // else that would do
 	c := winnow.Config{
-		Settings: &settings, Model: m.String(), Models: &model.Catalogue{Models: []model.Model{m}}, ForceModel: true, Counter: token.Linear{},
-		Now: func() time.Time { return now }, Store: memory.New(),
-		SummarizerFor: func(m model.Model) (pivot.Summarizer, error) { return asking.New(client, m, asking.Options{}), nil },
+		Settings: &settings, Model: m.String(), Models: &model.Catalogue{Models: []model.Model{m}}, ForceModel: true,
+		Counter: token.Linear{},
+		Now:     func() time.Time { return now }, Store: memory.New(),
+		SummarizerFor: func(m model.Model) (pivot.Summarizer, error) {
+			return asking.New(client, m, asking.Options{}),
+				nil
+		},
 	}
 	if stage.aligned() {
-		c.Prefix = func(context.Context, string) (winnow.Prefix, error) { return winnow.Prefix{System: systemWords}, nil }
+		c.Prefix = func(context.Context, string) (winnow.Prefix, error) {
+			return winnow.Prefix{System: systemWords},
+				nil
+		}
 	}
 	e, err := winnow.Open(c)
 	if err != nil {
@@ -158,7 +166,8 @@ func (s Suite) Start(t TB, u Upstream, stage Stage, strict bool, script func(str
 	if err != nil {
 		t.Fatal(err)
 	}
-	started := &Case{Engine: e, ID: id, config: c, model: m, bills: bills, pieces: stage.pieces(), uneven: stage == Update || stage == Rejection}
+	started := &Case{Engine: e, ID: id, config: c, model: m, bills: bills, pieces: stage.pieces(),
+		uneven: stage == Update || stage == Rejection}
 	started.append(t, conversation(m, lastAnswer(stage))...)
 	started.mark(t)
 	return started
@@ -178,12 +187,17 @@ func conversation(m model.Model, last string) []session.Message {
 	for i := range 6 {
 		log = append(log,
 			session.Message{MessageInfo: session.MessageInfo{Role: session.User, Agent: "build"},
-				Parts: []session.Part{{Type: session.TextPart, Text: fmt.Sprintf("Request %d: change the parser, and never touch the lexer.", i)}}},
-			session.Message{MessageInfo: session.MessageInfo{Role: session.Assistant, ProviderID: m.Provider, ModelID: m.ID, Finish: "tool-calls"},
-				Parts: []session.Part{{Type: session.ToolPart, Tool: "read", CallID: fmt.Sprintf("call_%d", i), State: &session.ToolState{
-					Status: session.Completed, Input: []byte(fmt.Sprintf(`{"filePath":"parser%d.go"}`, i/2)), // each file twice, so that there is something to elide
-					Output: strings.Repeat("func parse() {}\n", 300)}}}},
-			session.Message{MessageInfo: session.MessageInfo{Role: session.Assistant, ProviderID: m.Provider, ModelID: m.ID, Finish: "stop"},
+				Parts: []session.Part{{Type: session.TextPart,
+					Text: fmt.Sprintf("Request %d: change the parser, and never touch the lexer.", i)}}},
+			session.Message{MessageInfo: session.MessageInfo{Role: session.Assistant, ProviderID: m.Provider,
+				ModelID: m.ID, Finish: "tool-calls"},
+				Parts: []session.Part{{Type: session.ToolPart, Tool: "read", CallID: fmt.Sprintf("call_%d", i),
+					State: &session.ToolState{
+						// each file twice, so that there is something to elide
+						Status: session.Completed, Input: []byte(fmt.Sprintf(`{"filePath":"parser%d.go"}`, i/2)),
+						Output: strings.Repeat("func parse() {}\n", 300)}}}},
+			session.Message{MessageInfo: session.MessageInfo{Role: session.Assistant, ProviderID: m.Provider,
+				ModelID: m.ID, Finish: "stop"},
 				Parts: []session.Part{{Type: session.TextPart, Text: fmt.Sprintf("Request %d is done.", i)}}})
 	}
 	log[len(log)-1].Parts[0].Text = last
@@ -227,7 +241,8 @@ func (s Suite) run(t *testing.T, u Upstream, stage Stage, fault Fault, strict bo
 	case len(receipt.Notes) == 0 && does != Good && !ending.beside:
 		t.Error("the receipt does not say what happened")
 	}
-	if ending.err != nil && stage != Aligned && stage != Every { // the provider is well again, and the session whole: the next fold is as good as any
+	// the provider is well again, and the session whole: the next fold is as good as any
+	if ending.err != nil && stage != Aligned && stage != Every {
 		receipt, err := c.Compact(t.Context(), c.ID, winnow.CompactOptions{})
 		if err != nil || receipt.Summarizer != s.model().String() {
 			t.Errorf("the fold after the one that failed is %+v, %v", receipt, err)
@@ -280,7 +295,8 @@ func (s Suite) outcome(stage Stage, fault Fault, strict bool) string {
 		return s.model().String()
 	case stage == Every, stage.again() && fault.Bad():
 		return fallback
-	case fault.Bad(), fault.like() == TooLong, fault.like() == BadRequest, fault.passes() && s.Retry != nil && stage != Aligned:
+	case fault.Bad(), fault.like() == TooLong, fault.like() == BadRequest, fault.passes() && s.Retry != nil &&
+		stage != Aligned:
 		return s.model().String()
 	}
 	return fallback

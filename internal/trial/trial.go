@@ -41,7 +41,8 @@ const (
 
 // Faults are all of them.
 func Faults() []Fault {
-	return []Fault{Empty, ReasoningOnly, Markup, Called, CutByLength, Filtered, NoHeadings, TooLarge, Unauthorised, TooLong, BadRequest,
+	return []Fault{Empty, ReasoningOnly, Markup, Called, CutByLength, Filtered, NoHeadings, TooLarge, Unauthorised,
+		TooLong, BadRequest,
 		RateLimited, Failed, Overloaded, CutStream, Garbage, Hang}
 }
 
@@ -140,7 +141,8 @@ func (c *scripted) Ask(ctx context.Context, r llm.Request) (llm.Answer, error) {
 	}
 	fails := func(kind llm.Kind, status int) (llm.Answer, error) {
 		answer.Finish = ""
-		return answer, &llm.Error{Kind: kind, Provider: c.model.Provider, Model: c.model.ID, Status: status, Message: string(reply.Fault)}
+		return answer, &llm.Error{Kind: kind, Provider: c.model.Provider, Model: c.model.ID, Status: status,
+			Message: string(reply.Fault)}
 	}
 	switch reply.Fault {
 	case Good:
@@ -153,7 +155,8 @@ func (c *scripted) Ask(ctx context.Context, r llm.Request) (llm.Answer, error) {
 		says(session.TextPart, "## Goal\n\n<function_calls><invoke name=\"read\">")
 	case Called:
 		says(session.TextPart, "## Goal\n\nLet me look.")
-		answer.Parts = append(answer.Parts, session.Part{Type: session.ToolPart, Tool: "read", State: &session.ToolState{Status: session.Pending}})
+		answer.Parts = append(answer.Parts,
+			session.Part{Type: session.ToolPart, Tool: "read", State: &session.ToolState{Status: session.Pending}})
 		answer.Finish = llm.Calls
 	case CutByLength:
 		says(session.TextPart, "## Goal\n\nTo make the parser")

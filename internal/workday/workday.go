@@ -37,8 +37,10 @@ type day struct {
 
 // Make makes up a session of so many steps.
 func Make(seed uint64, steps int) session.Session {
-	d := &day{Rand: rand.New(rand.NewPCG(seed, 0x5eed)), clock: 1_760_000_000_000 + session.Millis(seed)*86_400_000, seed: seed}
-	d.s.Info = session.Info{ID: fmt.Sprintf("%08x-0000-4000-8000-%012x", seed, seed), Title: d.sentence(6), Directory: ruletest.Folder}
+	d := &day{Rand: rand.New(rand.NewPCG(seed, 0x5eed)), clock: 1_760_000_000_000 + session.Millis(seed)*86_400_000,
+		seed: seed}
+	d.s.Info = session.Info{ID: fmt.Sprintf("%08x-0000-4000-8000-%012x", seed, seed), Title: d.sentence(6),
+		Directory: ruletest.Folder}
 	d.s.Info.Time.Created = d.clock
 	for range 30 + d.IntN(30) {
 		name := fmt.Sprintf("%s/%s_%s.go", d.word(), d.word(), d.word())
@@ -76,7 +78,8 @@ func (d *day) step(last bool) {
 }
 
 func (d *day) message(role session.Role, parts ...session.Part) {
-	m := session.Message{MessageInfo: session.MessageInfo{ID: fmt.Sprintf("%08x-0000-4000-9000-%012x", d.seed, len(d.s.Messages)), SessionID: d.s.Info.ID, Role: role}}
+	m := session.Message{MessageInfo: session.MessageInfo{ID: fmt.Sprintf("%08x-0000-4000-9000-%012x", d.seed,
+		len(d.s.Messages)), SessionID: d.s.Info.ID, Role: role}}
 	m.Time = session.MessageTime{Created: d.clock}
 	if role == session.Assistant {
 		m.ProviderID, m.ModelID, m.Finish, m.Time.Completed = "anthropic", "claude-sonnet-4-5", "stop", d.clock+1000
@@ -116,7 +119,8 @@ func (d *day) call() session.Part {
 	case n < 80:
 		return d.grep()
 	case n < 84:
-		return d.use(ruletest.Use{Tool: "Bash", Args: ruletest.Args{"command": "git status --short"}, Output: " M " + d.file() + "\n M " + d.file() + "\n"})
+		return d.use(ruletest.Use{Tool: "Bash", Args: ruletest.Args{"command": "git status --short"}, Output: " M " +
+			d.file() + "\n M " + d.file() + "\n"})
 	}
 	return d.tests()
 }
@@ -151,7 +155,8 @@ func (d *day) grep() session.Part {
 			}
 		}
 	}
-	return d.use(ruletest.Use{Tool: "Grep", Args: ruletest.Args{"pattern": word, "path": ruletest.Folder, "output_mode": "content"}, Output: out.String()})
+	return d.use(ruletest.Use{Tool: "Grep",
+		Args: ruletest.Args{"pattern": word, "path": ruletest.Folder, "output_mode": "content"}, Output: out.String()})
 }
 
 // tests run, and fail now and then.
@@ -159,14 +164,18 @@ func (d *day) tests() session.Part {
 	var out strings.Builder
 	failed := d.IntN(3) == 0
 	for range 5 + d.IntN(40) {
-		fmt.Fprintf(&out, "=== RUN   Test%s_%s\n--- PASS: Test%s_%s (0.%02ds)\n", d.word(), d.word(), d.word(), d.word(), d.IntN(100))
+		fmt.Fprintf(&out, "=== RUN   Test%s_%s\n--- PASS: Test%s_%s (0.%02ds)\n", d.word(), d.word(), d.word(),
+			d.word(), d.IntN(100))
 	}
 	exit := 0
 	if failed {
 		exit = 1
-		fmt.Fprintf(&out, "--- FAIL: Test%s\n    %s:%d: got %s, want %s\nFAIL\n", d.word(), d.file(), d.IntN(200), d.word(), d.word())
+		fmt.Fprintf(&out, "--- FAIL: Test%s\n    %s:%d: got %s, want %s\nFAIL\n", d.word(), d.file(), d.IntN(200),
+			d.word(), d.word())
 	}
-	return d.use(ruletest.Use{Tool: "Bash", Args: ruletest.Args{"command": "go test ./" + d.word() + "/...", "description": d.sentence(4)}, Output: out.String(), Exit: exit})
+	return d.use(ruletest.Use{Tool: "Bash",
+		Args:   ruletest.Args{"command": "go test ./" + d.word() + "/...", "description": d.sentence(4)},
+		Output: out.String(), Exit: exit})
 }
 
 func (d *day) use(u ruletest.Use) session.Part {
@@ -175,11 +184,13 @@ func (d *day) use(u ruletest.Use) session.Part {
 	if err != nil {
 		input = jsontext.Value(`{}`)
 	}
-	state := &session.ToolState{Status: session.Completed, Input: input, Output: u.Output, Time: &session.Span{Start: d.clock, End: d.clock + 900}}
+	state := &session.ToolState{Status: session.Completed, Input: input, Output: u.Output,
+		Time: &session.Span{Start: d.clock, End: d.clock + 900}}
 	if u.Failed {
 		state.Status, state.Output, state.Error = session.Failed, "", u.Output
 	}
-	return session.Part{Type: session.ToolPart, CallID: fmt.Sprintf("toolu_%08x%08d", d.seed, d.calls), Tool: u.Tool, State: state}
+	return session.Part{Type: session.ToolPart, CallID: fmt.Sprintf("toolu_%08x%08d", d.seed, d.calls), Tool: u.Tool,
+		State: state}
 }
 
 func (d *day) file() string { return d.names[d.IntN(len(d.names))] }

@@ -205,8 +205,9 @@ func (s *Set) Protocol(name string) Protocol {
 	return Chat
 }
 
-// Own reports whether a name is that of a well-known provider on the internet that is reached at its
-// own address: neither the configuration nor the environment has put another server in its place.
+// Own reports whether a name is that of a well-known provider on the internet that is reached at
+// its own address: neither the configuration nor the environment has put another server in its
+// place.
 func (s *Set) Own(name string) bool {
 	k, ok := known[name]
 	p, _ := s.provider(name)

@@ -20,8 +20,8 @@ func Names() []string {
 
 // New returns the counter of that name:
 //
-//   - "auto", or the empty name: the linear estimator, remembered by content, and calibrated by what
-//     providers report. The counter is a *[token.Calibrated].
+//   - "auto", or the empty name: the linear estimator, remembered by content, and calibrated by
+//     what providers report. The counter is a *[token.Calibrated].
 //   - "linear": the same estimator, bare.
 //   - "chars4": a quarter of the UTF-16 length, as the classic policy counts.
 //   - "bpe:o200k_base" and "bpe:cl100k_base": real vocabularies, remembered by content.

@@ -104,7 +104,8 @@ func (p Partly) Error() string {
 			if d.Line > 0 {
 				where = fmt.Sprintf("line %d", d.Line)
 			}
-			told = append(told, fmt.Sprintf("  %s (%s): %s", where, quantity.Plural(d.Bytes, "byte", "bytes"), d.Reason))
+			told = append(told, fmt.Sprintf("  %s (%s): %s", where, quantity.Plural(d.Bytes, "byte", "bytes"),
+				d.Reason))
 		}
 		if n > listedDamage {
 			told = append(told, fmt.Sprintf("  and %s more", quantity.Number(n-listedDamage)))

@@ -97,7 +97,8 @@ func DocumentOf(r lab.Report, detail bool) Document {
 	doc := Document{Sessions: len(r.Sessions), Unit: "USD", Prices: r.Prices, Baseline: r.Baseline,
 		RecordedBill: recordedOf(r.Paid, r.Differs), Policies: []replayedPolicy{}, Recorded: []replayedOne{},
 		Skipped: append([]lab.Skipped{}, r.Skipped...), Subject: r.Subject,
-		Gains: append([]lab.Change{}, r.Gains...), Losses: append([]lab.Change{}, r.Losses...), Advice: r.Advice, Unadvised: r.Unadvised}
+		Gains: append([]lab.Change{}, r.Gains...), Losses: append([]lab.Change{}, r.Losses...), Advice: r.Advice,
+		Unadvised: r.Unadvised}
 	if r.Relative {
 		doc.Unit = "Mtok"
 	}

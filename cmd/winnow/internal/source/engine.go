@@ -45,7 +45,8 @@ func (s *Session) work(ctx context.Context, a *cli.App, kept store.Store, settin
 func Config(a *cli.App, kept store.Store, settings config.Settings) (winnow.Config, error) {
 	counter, err := TokenCounter(settings)
 	return winnow.Config{Settings: &settings.Settings, Store: kept, Models: settings.Catalogue(model.Default()),
-		Model: a.Model, Counter: counter, Now: a.Env.Now, ForceModel: a.Model != "", SummarizerFor: summarizerFor(a, settings)}, err
+		Model: a.Model, Counter: counter, Now: a.Env.Now, ForceModel: a.Model != "",
+		SummarizerFor: summarizerFor(a, settings)}, err
 }
 
 // TokenCounter is the counter that the settings name, nil for the engine's own choice.

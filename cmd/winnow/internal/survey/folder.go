@@ -143,7 +143,8 @@ func (doc FolderInspection) show(a *cli.App) {
 		if s.Damaged > 0 {
 			damaged = fmt.Sprintf("%7s", quantity.Number(s.Damaged))
 		}
-		rows = append(rows, []string{visible.Line(s.Path), s.Format, quantity.Number(s.Messages), quantity.Number(s.Tokens),
+		rows = append(rows, []string{visible.Line(s.Path), s.Format, quantity.Number(s.Messages),
+			quantity.Number(s.Tokens),
 			quantity.Number(s.Window), full, damaged})
 	}
 	a.Table([]int{-7, -11, 8, 10, 10, 6}, rows)

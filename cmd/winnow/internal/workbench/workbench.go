@@ -144,7 +144,8 @@ func Open(ctx context.Context, a *cli.App, f Flags) (_ *Bench, err error) {
 	hooks := a.Hooks(b.settings, false, b.notice)
 	b.Engine, err = winnow.Open(winnow.Config{
 		Hooks:    hooks.Hooks(),
-		Settings: &b.settings.Settings, Store: b.store, Models: b.Models, Model: b.Model, Counter: counter, Now: a.Env.Now,
+		Settings: &b.settings.Settings, Store: b.store, Models: b.Models, Model: b.Model, Counter: counter,
+		Now:           a.Env.Now,
 		SummarizerFor: b.summarizer(), Prefix: b.prefix, Queue: true,
 	})
 	if err != nil {
@@ -285,7 +286,8 @@ func (b *Bench) Close() error {
 func (b *Bench) permitted(allow []string) (permission.Policy, error) {
 	p := permission.Policy{Directory: b.Folder}
 	for _, r := range b.settings.Permissions {
-		rule := permission.Rule{Tool: r.Tool, Action: r.Action, Target: r.Target, Verdict: permission.Verdict(r.Verdict)}
+		rule := permission.Rule{Tool: r.Tool, Action: r.Action, Target: r.Target,
+			Verdict: permission.Verdict(r.Verdict)}
 		p.Rules = append(p.Rules, rule)
 	}
 	for _, command := range allow {
@@ -421,8 +423,9 @@ func (b *Bench) titler() {
 	b.headlines = agent.HeadlinesBy(client, m)
 }
 
-// titlesBeside makes the same of a small model beside the one that works, nil if none is known. Only
-// a provider that gets the session anyway is asked, and never one that stands in another's place.
+// titlesBeside makes the same of a small model beside the one that works, nil if none is known.
+// Only a provider that gets the session anyway is asked, and never one that stands in another's
+// place.
 func (b *Bench) titlesBeside(m model.Model) func(context.Context, agent.Told) (agent.Headline, error) {
 	small, ok := b.Models.Small(m)
 	if b.settings.Titles != "auto" || !ok || !b.set.Own(m.Provider) {
