@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
@@ -69,6 +70,7 @@ func TestInspect_ofALargeFileSaysWhatTheWholeSays(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "large.jsonl")
 	writeLarge(t, path, 20<<20)
 	var whole, skimmed inspection
+	memory := debug.SetMemoryLimit(-1)
 	for doc, limit := range map[*inspection]int64{&whole: 1 << 40, &skimmed: 1 << 20} {
 		var out, complaints bytes.Buffer
 		env := cli.Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &complaints, Dir: filepath.Dir(path), Getenv: func(string) string { return "" }, Now: cli.System().Now, TooLarge: limit}
@@ -78,6 +80,9 @@ func TestInspect_ofALargeFileSaysWhatTheWholeSays(t *testing.T) {
 		if err := json.Unmarshal(out.Bytes(), doc); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if now := debug.SetMemoryLimit(-1); now != memory {
+		t.Errorf("it leaves a limit of %d bytes of memory behind, %d before", now, memory)
 	}
 	if whole.Messages != skimmed.Messages || whole.Steps != skimmed.Steps || whole.Turns != skimmed.Turns || whole.ToolCalls != skimmed.ToolCalls {
 		t.Errorf("counts: %d messages, %d steps, %d turns, %d calls; want %d, %d, %d, %d", skimmed.Messages, skimmed.Steps, skimmed.Turns, skimmed.ToolCalls,
