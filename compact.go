@@ -13,6 +13,7 @@ import (
 	"github.com/winnowhq/winnow/edit"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
@@ -478,7 +479,7 @@ func (e *Engine) overflowed(l *live, before int) bool {
 	log := l.log[:before]
 	at := lastStep(log)
 	return at >= 0 && log[at].Tokens != nil &&
-		e.policy.Budget.Check(l.model, *log[at].Tokens, pendingAfter(log, at, l.facts)).Overflow
+		e.policy.Budget.Check(l.model, *log[at].Tokens, report.Pending(log, at, l.facts)).Overflow
 }
 
 func (e *Engine) compact(ctx context.Context, id string, o CompactOptions, trigger string) (*pivot.Receipt, error) {

@@ -292,16 +292,3 @@ func (e *Engine) offer(name string) model.Model {
 	}
 	return e.config.Models.Lookup(name)
 }
-
-// pendingAfter estimates what a report for the step at this position does not have: the results of
-// its calls, and what was appended since.
-func pendingAfter(log []session.Message, at int, facts *rule.Facts) int {
-	pending := 0
-	for j := range log[at].Parts {
-		if p := &log[at].Parts[j]; p.Type == session.ToolPart {
-			size := facts.Size(p)
-			pending += size.Output + size.Files
-		}
-	}
-	return pending + facts.Total(log[at+1:])
-}
