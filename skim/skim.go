@@ -103,7 +103,7 @@ type skimming struct {
 	model   model.Model
 	protect int // tokens of tool output that are still protected
 	turns   int // turns that are still protected
-	stopped bool
+	stopped bool // the letter's scan has come to what is left out already
 
 	prices   *bill.Prices
 	bill     bill.Sums
@@ -223,7 +223,7 @@ func (s *skimming) add(r report.Report, newest bool) {
 		if v := s.report.Window.Verdict; v != nil {
 			v.Step = "" // an id of the stretch
 		}
-		s.stopped = r.Window.Elided > 0
+		s.stopped = s.stops(r)
 		s.limit()
 		s.thin()
 		return
@@ -252,12 +252,18 @@ func (s *skimming) add(r report.Report, newest bool) {
 	w.ElidedTokens += r.Window.ElidedTokens
 	w.Pivot, w.Folded = r.Window.Pivot, r.Window.Folded
 	w.Pending = cmp.Or(w.Pending, r.Window.Pending)
-	if !s.stopped { // a scan ends at what is elided already
+	if !s.stopped {
 		t.Candidates = append(r.Candidates, t.Candidates...)
 	}
-	s.stopped = s.stopped || r.Window.Elided > 0
+	s.stopped = s.stopped || s.stops(r)
 	s.limit()
 	s.thin()
+}
+
+// stops reports whether the backward scan ends in a stretch: the letter's does at what is left out
+// already, and that of balanced passes over it.
+func (s *skimming) stops(r report.Report) bool {
+	return r.Window.Elided > 0 && s.settings.Policy != "balanced"
 }
 
 func sum(to, from map[string]int) {
