@@ -263,7 +263,7 @@ func (s *skimming) add(r report.Report, newest bool) {
 // stops reports whether the backward scan ends in a stretch: the letter's does at what is left out
 // already, and that of balanced passes over it.
 func (s *skimming) stops(r report.Report) bool {
-	return r.Window.Elided > 0 && s.settings.Policy != "balanced"
+	return r.Window.Elided > 0 && s.settings.Policy != policy.Balanced
 }
 
 func sum(to, from map[string]int) {
