@@ -101,8 +101,8 @@ type skimming struct {
 
 	report  report.Report
 	model   model.Model
-	protect int // tokens of tool output that are still protected
-	turns   int // turns that are still protected
+	protect int  // tokens of tool output that are still protected
+	turns   int  // turns that are still protected
 	stopped bool // the letter's scan has come to what is left out already
 
 	prices   *bill.Prices
