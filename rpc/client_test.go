@@ -13,7 +13,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow"
-	"github.com/winnowhq/winnow/bindings"
 	"github.com/winnowhq/winnow/internal/schema"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/rpc"
@@ -55,11 +54,11 @@ func dial(t testing.TB, change func(*winnow.Config)) *client {
 	c := &client{t: t, ended: make(chan error, 1), lines: make(chan line, 10_000), asked: map[string]string{},
 		waiting: map[string]line{}, number: 1000}
 	var err error
-	if c.check, err = schema.NewChecker(bindings.Schema); err != nil {
+	if c.check, err = schema.NewChecker(rpc.SchemaText()); err != nil {
 		t.Fatal(err)
 	}
 	s := settings.Default()
-	server := rpc.New(rpc.Config{Version: "test", Policy: s.Policy, Auto: true, Schema: bindings.Schema})
+	server := rpc.New(rpc.Config{Version: "test", Policy: s.Policy, Auto: true})
 	config := winnow.Config{Settings: &s, Models: &model.Catalogue{Models: []model.Model{acme}}, Model: acme.String(),
 		SummarizerFor: server.SummarizerFor(nil)}
 	if change != nil {

@@ -511,4 +511,4 @@ func (s *Server) inspect(c *call, p Inspect) (report.Report, error) {
 // Schema is this protocol as a JSON Schema.
 type Schema struct{}
 
-func (s *Server) schema(*call, Schema) (jsontext.Value, error) { return s.config.Schema, nil }
+func (s *Server) schema(*call, Schema) (jsontext.Value, error) { return SchemaText(), nil }

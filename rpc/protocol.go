@@ -2,7 +2,7 @@
 // UTF-8, over two streams. One process serves many sessions.
 //
 // What a client can ask stands in [Methods]; the types of parameters and results are the protocol.
-// bindings/schema.json is made from them and from their comments.
+// schema.json is made from them and from their comments.
 package rpc
 
 import (

@@ -29,8 +29,6 @@ type Config struct {
 	Policy  string // the policy in force
 	Auto    bool   // compaction.auto
 	Store   string // the file of the sessions, "" in memory
-	// Schema is what the method schema returns.
-	Schema jsontext.Value
 	// Grace is how long requests that were received may take once the context of Serve has ended.
 	// Default: 4 s.
 	Grace time.Duration

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow"
-	"github.com/winnowhq/winnow/bindings"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/rpc"
@@ -35,7 +34,7 @@ each, are in the folder bindings of winnow's source; docs/bindings.md says how t
 			case stdio == schema:
 				return cli.Usage("give --stdio or --schema; see winnow engine --help")
 			case schema:
-				_, err := a.Data().Write(bindings.Schema)
+				_, err := a.Data().Write(rpc.SchemaText())
 				return err
 			}
 			return runEngine(cmd.Context(), a)
@@ -63,7 +62,7 @@ func runEngine(ctx context.Context, a *cli.App) (err error) {
 		return err
 	}
 	server := rpc.New(rpc.Config{Version: a.Version, Policy: settings.Policy, Auto: settings.Compaction.Auto,
-		Store: source.StoreAt(a), Schema: bindings.Schema, Now: a.Env.Now})
+		Store: source.StoreAt(a), Now: a.Env.Now})
 	hooks := a.Hooks(settings, false, func(_, warning string) { a.Warn("%s", warning) })
 	c.Hooks = hooks.Hooks()
 	c.Model = cmp.Or(a.Model, settings.Model)

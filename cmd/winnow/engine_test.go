@@ -21,7 +21,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/winnowhq/winnow/bindings"
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rpc"
@@ -32,7 +31,7 @@ var engineKills = flag.Int("engine-kills", 4, "how often TestEngine_killed kills
 
 func TestEngine_printsTheSchema(t *testing.T) {
 	d := newDesk(t)
-	if o := d.run("engine", "--schema"); o.code != 0 || o.stdout != string(bindings.Schema) {
+	if o := d.run("engine", "--schema"); o.code != 0 || o.stdout != string(rpc.SchemaText()) {
 		t.Errorf("code %d, %d bytes, %s", o.code, len(o.stdout), o.stderr)
 	}
 	for _, args := range [][]string{{"engine"}, {"engine", "--stdio", "--schema"}, {"engine", "--stdio", "x"}} {

@@ -10,12 +10,10 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/format/anthropic"
+	"github.com/winnowhq/winnow/format/body"
 	"github.com/winnowhq/winnow/format/claudecode"
 	"github.com/winnowhq/winnow/format/codex"
-	"github.com/winnowhq/winnow/format/gemini"
 	"github.com/winnowhq/winnow/format/geminicli"
-	"github.com/winnowhq/winnow/format/openai"
 	"github.com/winnowhq/winnow/format/opencode"
 	"github.com/winnowhq/winnow/format/openhands"
 	"github.com/winnowhq/winnow/format/pi"
@@ -27,7 +25,7 @@ import (
 func Formats() []format.Format {
 	return []format.Format{
 		claudecode.Format{}, codex.Format{}, pi.Format{}, opencode.Format{}, sweagent.Format{}, geminicli.Format{},
-		openhands.Format{}, anthropic.Format{}, openai.Format{}, gemini.Format{},
+		openhands.Format{}, body.AnthropicBody{}, body.OpenAIBody{}, body.GeminiBody{},
 	}
 }
 

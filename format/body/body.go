@@ -1,5 +1,5 @@
-// Package body holds what the formats of plain request bodies share: telling them apart, finding
-// the session in a recording of many requests, and writing a change into a body in place.
+// Package body reads and writes plain request bodies of the providers' APIs: it tells them apart,
+// finds the session in a recording of many requests, and writes a change into a body in place.
 package body
 
 import (
@@ -35,11 +35,6 @@ type Dialect struct {
 // of is the value that holds the blocks of a message.
 func (d *Dialect) of(message []byte) wire.Value {
 	return wire.ValueOf(message).Get(cmp.Or(d.Content, "content"))
-}
-
-// TextBlock writes a text as a block of this type.
-func TextBlock(kind, text string) []byte {
-	return span.Make("type", kind, "text", text)
 }
 
 // Native is what a document read by this package holds for its writer.

@@ -28,7 +28,6 @@ var through = map[string]string{
 	"cmd/winnow/internal/source":     "format/all FuzzCut",                // every file
 	"cmd/winnow/internal/workbench":  "format/all FuzzCut",                // sessions, and instructions that it hands on
 	"format":                         "format/all FuzzCut",                // the lines of a file
-	"format/body":                    "format/anthropic FuzzRead",         // what plain request bodies share
 	"format/internal/jsonl":          "format/all FuzzCut",                // what sessions of lines share
 	"format/internal/transcript":     "format/sweagent FuzzRead",          // what the records of runs share
 	"llm/anthropic":                  "llm/providers FuzzAsk",             // all of them through one

@@ -1,4 +1,4 @@
-// Package schema makes bindings/schema.json from the types of package rpc and their comments, and
+// Package schema makes rpc/schema.json from the types of package rpc and their comments, and
 // what follows from it in the clients of bindings. It holds what is in the repository to that.
 package schema
 

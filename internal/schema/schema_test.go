@@ -10,7 +10,7 @@ import (
 	"github.com/winnowhq/winnow/internal/outside"
 )
 
-var update = flag.Bool("update", false, "write bindings/schema.json and what follows from it in the clients")
+var update = flag.Bool("update", false, "write rpc/schema.json and what follows from it in the clients")
 
 // The schema in the repository is made from the types of the engine.
 func TestSchema_isThatOfTheTypes(t *testing.T) {
@@ -22,7 +22,7 @@ func TestSchema_isThatOfTheTypes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	holds(t, filepath.Join(outside.Root(t), "bindings", "schema.json"), want)
+	holds(t, filepath.Join(outside.Root(t), "rpc", "schema.json"), want)
 }
 
 // holds compares a file with what it should hold, or writes it.

@@ -1,18 +1,19 @@
-package gemini
+package body_test
 
 import (
 	"bytes"
 	"strings"
 	"testing"
 
+	"github.com/winnowhq/winnow/format/body"
 	"github.com/winnowhq/winnow/internal/bodytest"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/wire/gemini"
 )
 
-func TestFormat(t *testing.T) { bodytest.Run(t, Format{}, gemini.Check) }
+func TestGemini_format(t *testing.T) { bodytest.Run(t, body.GeminiBody{}, gemini.Check) }
 
-const small = `{"systemInstruction": {"parts": [{"text": "You help."}]},
+const geminiSmall = `{"systemInstruction": {"parts": [{"text": "You help."}]},
  "contents": [
   {"role": "user", "parts": [{"text": "<session_context>\nToday is Monday.\n</session_context>"}, {"text": "fix it"}]},
   {"role": "model", "parts": [{"text": "I look."}, {"functionCall": {"name": "read_file", "args": {"path": "a.go"}}}]},
@@ -22,23 +23,23 @@ const small = `{"systemInstruction": {"parts": [{"text": "You help."}]},
  ], "generationConfig": {"temperature": 0}}
 `
 
-func TestWrite(t *testing.T) {
-	doc := bodytest.Read(t, Format{}, []byte(small))
+func TestGemini_write(t *testing.T) {
+	doc := bodytest.Read(t, body.GeminiBody{}, []byte(geminiSmall))
 	if doc.Session.Info.Title != "fix it" || len(doc.Session.Messages) != 4 || doc.Counts.ToolCalls != 1 {
 		t.Fatalf("got %+v", doc.Session)
 	}
 	change := bodytest.Unchanged(doc)
 	call := doc.Session.Messages[1].Parts[1].ID
 	change.Ledger = change.Ledger.With(rule.Elision{Part: call, Field: rule.Output, Shown: "[left out]"})
-	want := strings.Replace(small, `{"output": "a long output"}`, `{"output":"[left out]"}`, 1)
-	if got := string(bodytest.Write(t, Format{}, doc, change)); got != want {
+	want := strings.Replace(geminiSmall, `{"output": "a long output"}`, `{"output":"[left out]"}`, 1)
+	if got := string(bodytest.Write(t, body.GeminiBody{}, doc, change)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 
 	folded := bodytest.Unchanged(doc)
 	folded.Session.Messages = append(folded.Session.Messages[:len(folded.Session.Messages):len(folded.Session.Messages)],
 		bodytest.Marker("k", doc.Session.Messages[3].ID), bodytest.Summary("s", "k", "We read a.go and fixed it."))
-	got := bodytest.Write(t, Format{}, doc, folded)
+	got := bodytest.Write(t, body.GeminiBody{}, doc, folded)
 	if err := gemini.Check(got); err != nil {
 		t.Error(err)
 	}
@@ -53,19 +54,19 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-func FuzzRead(f *testing.F) {
-	f.Add([]byte(small), "m0003", uint8(2))
+func FuzzGemini(f *testing.F) {
+	f.Add([]byte(geminiSmall), "m0003", uint8(2))
 	f.Add([]byte(`{"method":"POST","url":"/v1beta/models/x:generateContent","body":"{\"contents\":[{\"role\":\"user\",\"parts\":[{\"text\":\"a\"}]}]}"}`), "", uint8(0))
 	f.Add([]byte(`{"contents":[{"role":"user","parts":[{"functionResponse":{"name":"x"`), "m0001", uint8(1))
 	f.Fuzz(func(t *testing.T, src []byte, tail string, elide uint8) {
-		(Format{}).Detect(src)
-		doc, err := (Format{}).Read(src)
+		(body.GeminiBody{}).Detect(src)
+		doc, err := (body.GeminiBody{}).Read(src)
 		if err != nil {
 			return
 		}
-		if got := bodytest.Write(t, Format{}, doc, bodytest.Unchanged(doc)); !bytes.Equal(got, src) {
+		if got := bodytest.Write(t, body.GeminiBody{}, doc, bodytest.Unchanged(doc)); !bytes.Equal(got, src) {
 			t.Fatalf("unchanged, got %q, want %q", got, src)
 		}
-		bodytest.Stir(t, Format{}, doc, tail, elide)
+		bodytest.Stir(t, body.GeminiBody{}, doc, tail, elide)
 	})
 }

@@ -1,4 +1,4 @@
-package openai
+package body_test
 
 import (
 	"bytes"
@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/format/anthropic"
 	"github.com/winnowhq/winnow/format/body"
 	"github.com/winnowhq/winnow/internal/bodytest"
 	"github.com/winnowhq/winnow/rule"
@@ -42,12 +41,12 @@ const smallItems = `{"model": "m", "instructions": "You help.", "input": [
 ], "store": false}
 `
 
-func TestFormat(t *testing.T) {
-	t.Run("chat", func(t *testing.T) { bodytest.Run(t, Format{}, openaichat.Check) })
-	t.Run("responses", func(t *testing.T) { bodytest.Run(t, Format{Responses: true}, responses.Check) })
+func TestOpenAI_format(t *testing.T) {
+	t.Run("chat", func(t *testing.T) { bodytest.Run(t, body.OpenAIBody{}, openaichat.Check) })
+	t.Run("responses", func(t *testing.T) { bodytest.Run(t, body.OpenAIBody{Responses: true}, responses.Check) })
 }
 
-func TestRead(t *testing.T) {
+func TestOpenAI_read(t *testing.T) {
 	for name, c := range map[string]struct {
 		src  string
 		want format.Counts
@@ -56,10 +55,10 @@ func TestRead(t *testing.T) {
 		"responses": {smallItems, format.Counts{Entries: 7, Messages: 3, ToolCalls: 1, ToolResults: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if !(Format{}).Detect([]byte(c.src)) {
+			if !(body.OpenAIBody{}).Detect([]byte(c.src)) {
 				t.Error("not detected")
 			}
-			doc := bodytest.Read(t, Format{}, []byte(c.src))
+			doc := bodytest.Read(t, body.OpenAIBody{}, []byte(c.src))
 			if diff := cmp.Diff(c.want, doc.Counts); diff != "" {
 				t.Error(diff)
 			}
@@ -73,7 +72,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-func TestWrite_elisionsAreSplicedInPlace(t *testing.T) {
+func TestOpenAI_write_elisionsAreSplicedInPlace(t *testing.T) {
 	for name, c := range map[string]struct {
 		src      string
 		elision  rule.Elision
@@ -91,10 +90,10 @@ func TestWrite_elisionsAreSplicedInPlace(t *testing.T) {
 		"items, plain text": {smallItems, rule.Elision{Part: "m0003:0", Field: rule.Text, Shown: "[w]"}, `"wait"`, `"[w]"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			doc := bodytest.Read(t, Format{}, []byte(c.src))
+			doc := bodytest.Read(t, body.OpenAIBody{}, []byte(c.src))
 			change := bodytest.Unchanged(doc)
 			change.Ledger = rule.NewLedger(c.elision)
-			got := bodytest.Write(t, Format{}, doc, change)
+			got := bodytest.Write(t, body.OpenAIBody{}, doc, change)
 			if diff := cmp.Diff(strings.Replace(c.src, c.old, c.new, 1), string(got)); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
@@ -102,12 +101,12 @@ func TestWrite_elisionsAreSplicedInPlace(t *testing.T) {
 	}
 }
 
-func TestWrite_aPivotKeepsTheSystemPromptAndDropsOrphans(t *testing.T) {
+func TestOpenAI_write_aPivotKeepsTheSystemPromptAndDropsOrphans(t *testing.T) {
 	write := func(src, tail string) string {
-		doc := bodytest.Read(t, Format{}, []byte(src))
+		doc := bodytest.Read(t, body.OpenAIBody{}, []byte(src))
 		change := bodytest.Unchanged(doc)
 		change.Session.Messages = append(change.Session.Messages[:4:4], bodytest.Marker("mark", tail), bodytest.Summary("sum", "mark", "s"), bodytest.User("n", "go on"))
-		return string(bodytest.Write(t, Format{}, doc, change))
+		return string(bodytest.Write(t, body.OpenAIBody{}, doc, change))
 	}
 	const chatHead = "{\n  \"model\": \"m\", \"extra\": {\"kept\": 1.50},\n  \"messages\": [\n    {\"role\": \"system\", \"content\": \"You help.\"},\n    "
 	const chatSummary = `{"role":"user","content":"<conversation-summary>\ns\n</conversation-summary>"}`
@@ -126,10 +125,10 @@ func TestWrite_aPivotKeepsTheSystemPromptAndDropsOrphans(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name == "an input that is one text" {
-				doc := bodytest.Read(t, Format{}, []byte(c.src))
+				doc := bodytest.Read(t, body.OpenAIBody{}, []byte(c.src))
 				change := bodytest.Unchanged(doc)
 				change.Session.Messages = append(change.Session.Messages[:1:1], bodytest.Marker("mark", ""), bodytest.Summary("sum", "mark", "s"), bodytest.User("n", "go on"))
-				if got := string(bodytest.Write(t, Format{}, doc, change)); got != c.want {
+				if got := string(bodytest.Write(t, body.OpenAIBody{}, doc, change)); got != c.want {
 					t.Errorf("got  %s\nwant %s", got, c.want)
 				}
 				return
@@ -141,48 +140,48 @@ func TestWrite_aPivotKeepsTheSystemPromptAndDropsOrphans(t *testing.T) {
 	}
 }
 
-func TestWrite_appendingToOneTextMakesItAList(t *testing.T) {
-	doc := bodytest.Read(t, Format{}, []byte(`{"model":"m","input":"hi"}`))
+func TestOpenAI_write_appendingToOneTextMakesItAList(t *testing.T) {
+	doc := bodytest.Read(t, body.OpenAIBody{}, []byte(`{"model":"m","input":"hi"}`))
 	change := bodytest.Unchanged(doc)
 	change.Session.Messages = append(change.Session.Messages[:1:1], bodytest.User("n", "go on"))
 	want := `{"model":"m","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}]},{"type":"message","role":"user","content":[{"type":"input_text","text":"go on"}]}]}`
-	if got := string(bodytest.Write(t, Format{}, doc, change)); got != want {
+	if got := string(bodytest.Write(t, body.OpenAIBody{}, doc, change)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 
-func TestWrite_aDocumentOfAnotherFormatIsWrittenAnew(t *testing.T) {
-	doc := bodytest.Read(t, anthropic.Format{}, []byte(`{"model":"m","system":"s","messages":[{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"n","input":{}}]},
+func TestOpenAI_write_aDocumentOfAnotherFormatIsWrittenAnew(t *testing.T) {
+	doc := bodytest.Read(t, body.AnthropicBody{}, []byte(`{"model":"m","system":"s","messages":[{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"n","input":{}}]},
 		{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"r"}]}]}`))
 	change := bodytest.Unchanged(doc)
 	change.Ledger = rule.NewLedger(rule.Elision{Part: "c", Field: rule.Output, Shown: "[left out]"})
 	want := `{"model":"m","messages":[{"role":"user","content":"go"},{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"n","arguments":"{}"}}]},` +
 		`{"role":"tool","content":"[left out]","tool_call_id":"c"}]}` + "\n"
-	if diff := cmp.Diff(want, string(bodytest.Write(t, Format{}, doc, change))); diff != "" {
+	if diff := cmp.Diff(want, string(bodytest.Write(t, body.OpenAIBody{}, doc, change))); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 
-func TestRecordedTraffic(t *testing.T) {
+func TestOpenAI_recordedTraffic(t *testing.T) {
 	for name, c := range map[string]struct {
 		call, result string
 		check        func([]byte) error
-		f            Format
+		f            body.OpenAIBody
 	}{
-		"opencode.jsonl.gz": {`"tool_call_id":`, `"role":"tool"`, openaichat.Check, Format{}},
-		"codex.jsonl.gz":    {`"type":"function_call"`, `"type":"function_call_output"`, responses.Check, Format{Responses: true}},
+		"opencode.jsonl.gz": {`"tool_call_id":`, `"role":"tool"`, openaichat.Check, body.OpenAIBody{}},
+		"codex.jsonl.gz":    {`"type":"function_call"`, `"type":"function_call_output"`, responses.Check, body.OpenAIBody{Responses: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			recording := bodytest.Fixture(t, name)
-			if !(Format{}).Detect(recording[:64<<10]) {
+			if !(body.OpenAIBody{}).Detect(recording[:64<<10]) {
 				t.Error("the recording is not detected")
 			}
-			doc := bodytest.Read(t, Format{}, recording)
+			doc := bodytest.Read(t, body.OpenAIBody{}, recording)
 			if doc.Counts.ToolCalls != 44 || doc.Counts.ToolResults != 44 || len(doc.Damaged) != 0 {
 				t.Errorf("got %+v, damaged %v", doc.Counts, doc.Damaged)
 			}
 			for i, line := range bodytest.Requests(recording) {
-				doc := bodytest.Read(t, Format{}, line)
+				doc := bodytest.Read(t, body.OpenAIBody{}, line)
 				text := doc.Native.(*body.Native).Decoded.Text
 				if calls, results := bytes.Count(text, []byte(c.call)), bytes.Count(text, []byte(c.result)); doc.Counts.ToolCalls != calls || doc.Counts.ToolResults != results {
 					t.Errorf("request %d: got %+v, the body has %d calls and %d results", i, doc.Counts, calls, results)
@@ -202,21 +201,21 @@ func TestRecordedTraffic(t *testing.T) {
 	}
 }
 
-func FuzzRead(f *testing.F) {
+func FuzzOpenAI(f *testing.F) {
 	f.Add([]byte(smallChat), "m0003", uint8(3))
 	f.Add([]byte(smallItems), "m0003", uint8(2))
 	f.Add([]byte(`{"model":"m","input":"hi"}`), "", uint8(1))
 	f.Add([]byte(`{"method":"POST","url":"/v1/responses","body":{"input":[{"role":"user","content":"a"}]}}`), "", uint8(0))
 	f.Add([]byte(`[{"role":"tool","tool_call_id":"x","content":[`), "m0001", uint8(1))
 	f.Fuzz(func(t *testing.T, src []byte, tail string, elide uint8) {
-		(Format{}).Detect(src)
-		doc, err := (Format{}).Read(src)
+		(body.OpenAIBody{}).Detect(src)
+		doc, err := (body.OpenAIBody{}).Read(src)
 		if err != nil {
 			return
 		}
-		if got := bodytest.Write(t, Format{}, doc, bodytest.Unchanged(doc)); !bytes.Equal(got, src) {
+		if got := bodytest.Write(t, body.OpenAIBody{}, doc, bodytest.Unchanged(doc)); !bytes.Equal(got, src) {
 			t.Fatalf("unchanged, got %q, want %q", got, src)
 		}
-		bodytest.Stir(t, Format{}, doc, tail, elide)
+		bodytest.Stir(t, body.OpenAIBody{}, doc, tail, elide)
 	})
 }
