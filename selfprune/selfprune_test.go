@@ -15,13 +15,13 @@ import (
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/selfprune"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/token/counters"
+	"github.com/winnowhq/winnow/token/bpe"
 )
 
 // What a loop pays at every step for offering the tools.
 func TestTools_takeAtMost500Tokens(t *testing.T) {
 	for _, name := range []string{"bpe:o200k_base", "linear"} {
-		counter, err := counters.New(name)
+		counter, err := bpe.Named(name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -63,7 +63,6 @@ var siblings = map[string]string{
 	"format/all format/*":                 "the list of all",
 	"format/* format/body":                "what plain request bodies share",
 	"format/opencodedb format/opencode":   "a database holds what an export prints",
-	"token/counters token/bpe":            "by name",
 	"llm/* llm/upstream":                  "the connection that all of them have",
 	"llm/providers llm/*":                 "by name",
 	"tui display":                         "what the page shows too",

@@ -32,8 +32,7 @@ var through = map[string]string{
 	"format/internal/transcript":     "format/sweagent FuzzRead",          // what the records of runs share
 	"llm/anthropic":                  "llm/providers FuzzAsk",             // all of them through one
 	"llm/gemini":                     "llm/providers FuzzAsk",             //
-	"llm/openaichat":                 "llm/providers FuzzAsk",             //
-	"llm/responses":                  "llm/providers FuzzAsk",             //
+	"llm/openai":                     "llm/providers FuzzAsk",             //
 	"pivot":                          "summarize/offline FuzzSummarize",   // the log and what a summariser wrote
 	"wire":                           "wire/anthropic FuzzDecode",         // the scanner that all protocols share
 }

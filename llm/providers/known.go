@@ -3,7 +3,7 @@ package providers
 import (
 	"github.com/winnowhq/winnow/llm/anthropic"
 	"github.com/winnowhq/winnow/llm/gemini"
-	"github.com/winnowhq/winnow/llm/responses"
+	"github.com/winnowhq/winnow/llm/openai"
 )
 
 // wellKnown is a provider of which everything is known but the key.
@@ -21,7 +21,7 @@ var known = map[string]wellKnown{
 		baseEnv:  "ANTHROPIC_BASE_URL", tokenEnv: "ANTHROPIC_AUTH_TOKEN",
 	},
 	"openai": {
-		Provider: Provider{Protocol: Responses, BaseURL: responses.BaseURL, KeyEnv: "OPENAI_API_KEY"},
+		Provider: Provider{Protocol: Responses, BaseURL: openai.BaseURL, KeyEnv: "OPENAI_API_KEY"},
 		baseEnv:  "OPENAI_BASE_URL",
 	},
 	"google": {

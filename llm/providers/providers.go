@@ -19,8 +19,7 @@ import (
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/llm/anthropic"
 	"github.com/winnowhq/winnow/llm/gemini"
-	"github.com/winnowhq/winnow/llm/openaichat"
-	"github.com/winnowhq/winnow/llm/responses"
+	"github.com/winnowhq/winnow/llm/openai"
 	"github.com/winnowhq/winnow/llm/upstream"
 	"github.com/winnowhq/winnow/model"
 )
@@ -236,11 +235,11 @@ func (s *Set) Client(name string) (llm.Client, error) {
 	case Anthropic:
 		return made(anthropic.New(c))
 	case Responses:
-		return made(responses.New(c))
+		return made(openai.NewResponses(c))
 	case Gemini:
 		return made(gemini.New(c))
 	}
-	return made(openaichat.New(openaichat.Config{Config: c, MaxTokens: p.MaxTokens}))
+	return made(openai.NewChat(openai.ChatConfig{Config: c, MaxTokens: p.MaxTokens}))
 }
 
 // made hands on a client, and no client that is a nil pointer.

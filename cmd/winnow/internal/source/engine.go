@@ -15,7 +15,7 @@ import (
 	"github.com/winnowhq/winnow/store"
 	asking "github.com/winnowhq/winnow/summarize/model"
 	"github.com/winnowhq/winnow/token"
-	"github.com/winnowhq/winnow/token/counters"
+	"github.com/winnowhq/winnow/token/bpe"
 )
 
 // work gives a session an engine on a store, or on one in memory if kept is nil, with the hooks of
@@ -54,7 +54,7 @@ func TokenCounter(settings config.Settings) (token.Counter, error) {
 	if settings.Counter == "auto" {
 		return nil, nil
 	}
-	c, err := counters.New(settings.Counter)
+	c, err := bpe.Named(settings.Counter)
 	if err != nil {
 		return nil, cli.Misuse(err)
 	}

@@ -1,16 +1,16 @@
-package counters_test
+package bpe_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/winnowhq/winnow/token"
-	"github.com/winnowhq/winnow/token/counters"
+	"github.com/winnowhq/winnow/token/bpe"
 )
 
-func TestNew_knowsEveryName(t *testing.T) {
-	for _, name := range counters.Names() {
-		c, err := counters.New(name)
+func TestNamed_knowsEveryName(t *testing.T) {
+	for _, name := range bpe.Names() {
+		c, err := bpe.Named(name)
 		if err != nil {
 			t.Fatalf("New(%q): %v", name, err)
 		}
@@ -24,8 +24,8 @@ func TestNew_knowsEveryName(t *testing.T) {
 	}
 }
 
-func TestNew_autoLearns(t *testing.T) {
-	c, err := counters.New("")
+func TestNamed_autoLearns(t *testing.T) {
+	c, err := bpe.Named("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,9 +34,9 @@ func TestNew_autoLearns(t *testing.T) {
 	}
 }
 
-func TestNew_namesWhatThereIs(t *testing.T) {
+func TestNamed_namesWhatThereIs(t *testing.T) {
 	for _, name := range []string{"bpe:p50k_base", "tiktoken", "bpe:"} {
-		_, err := counters.New(name)
+		_, err := bpe.Named(name)
 		if err == nil || !strings.Contains(err.Error(), "bpe:o200k_base") || !strings.Contains(err.Error(), name) {
 			t.Errorf("New(%q): %v, want an error that names it and what there is", name, err)
 		}

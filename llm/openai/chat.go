@@ -1,6 +1,6 @@
-// Package openaichat asks over the Chat Completions protocol: OpenAI's own API, or one of the many
-// servers that speak it.
-package openaichat
+// Package openai asks over OpenAI's two protocols: Chat Completions, which many servers speak, and
+// Responses.
+package openai
 
 import (
 	"net/url"
@@ -18,8 +18,9 @@ import (
 // BaseURL is OpenAI's own.
 const BaseURL = "https://api.openai.com/v1"
 
-// Config says where a server is reached, and what it wants otherwise than others.
-type Config struct {
+// ChatConfig says where a server of Chat Completions is reached, and what it wants otherwise than
+// others.
+type ChatConfig struct {
 	upstream.Config
 	// MaxTokens is the member that bounds the answer: "max_completion_tokens", as OpenAI has it, or
 	// "max_tokens", as it was before and most servers still have it. Default: by the host of the
@@ -41,10 +42,10 @@ func on(host string, hosts []string) bool {
 	})
 }
 
-// New returns a client.
-func New(c Config) (*upstream.Client, error) {
+// NewChat returns a client for Chat Completions.
+func NewChat(c ChatConfig) (*upstream.Client, error) {
 	c.Config = c.With("openai", BaseURL)
-	p := &protocol{maxTokens: c.MaxTokens, header: upstream.Bearer(c.Key)}
+	p := &chat{maxTokens: c.MaxTokens, header: upstream.Bearer(c.Key)}
 	if u, err := url.Parse(c.BaseURL); err == nil {
 		p.host = u.Hostname()
 	}
@@ -57,15 +58,15 @@ func New(c Config) (*upstream.Client, error) {
 	return upstream.New(c.Config, p)
 }
 
-type protocol struct {
+type chat struct {
 	host, maxTokens string
 	header          map[string]string
 	memory          upstream.Memory
 }
 
-func (p *protocol) Read(hear func(string)) wire.Stream { return openaichat.Stream(hear) }
+func (p *chat) Read(hear func(string)) wire.Stream { return openaichat.Stream(hear) }
 
-func (p *protocol) Write(r llm.Request) (upstream.Message, error) {
+func (p *chat) Write(r llm.Request) (upstream.Message, error) {
 	encoded, err := p.memory.Encode(r, upstream.Options(r), openaichat.Form)
 	if err != nil {
 		return upstream.Message{}, err

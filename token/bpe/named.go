@@ -1,8 +1,4 @@
-// Package counters makes token counters by name.
-//
-// It is apart from package token because it knows the byte-pair vocabularies, which are large: a
-// program that needs none of them imports package token alone.
-package counters
+package bpe
 
 import (
 	"fmt"
@@ -10,15 +6,15 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow/token"
-	"github.com/winnowhq/winnow/token/bpe"
 )
 
-// Names returns the names that [New] knows, the default first.
+// Names returns the names that [Named] knows, the default first.
 func Names() []string {
-	return []string{"auto", "linear", "chars4", "bpe:" + bpe.O200k, "bpe:" + bpe.Cl100k}
+	return []string{"auto", "linear", "chars4", "bpe:" + O200k, "bpe:" + Cl100k}
 }
 
-// New returns the counter of that name:
+// Named returns the counter of that name. It is in this package because it knows the vocabularies,
+// which are large: a program that needs none of them imports package token alone.
 //
 //   - "auto", or the empty name: the linear estimator, remembered by content, and calibrated by
 //     what providers report. The counter is a *[token.Calibrated].
@@ -27,7 +23,7 @@ func Names() []string {
 //   - "bpe:o200k_base" and "bpe:cl100k_base": real vocabularies, remembered by content.
 //
 // Spaces around a name and upper case are forgiven.
-func New(name string) (token.Counter, error) {
+func Named(name string) (token.Counter, error) {
 	switch known := strings.ToLower(strings.TrimSpace(name)); known {
 	case "", "auto":
 		return token.NewCalibrated("auto", token.NewMemo(token.Linear{}, 0)), nil
@@ -38,11 +34,11 @@ func New(name string) (token.Counter, error) {
 	default:
 		vocabulary, isBPE := strings.CutPrefix(known, "bpe:")
 		if !isBPE || !slices.Contains(Names(), known) {
-			return nil, fmt.Errorf("counters: no token counter %q; there are %s", name, strings.Join(Names(), ", "))
+			return nil, fmt.Errorf("bpe: no token counter %q; there are %s", name, strings.Join(Names(), ", "))
 		}
-		counter, err := bpe.New(vocabulary)
+		counter, err := New(vocabulary)
 		if err != nil {
-			return nil, fmt.Errorf("counters: %s: %w", known, err)
+			return nil, fmt.Errorf("bpe: %s: %w", known, err)
 		}
 		return token.NewMemo(counter, 0), nil
 	}

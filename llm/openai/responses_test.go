@@ -1,4 +1,4 @@
-package responses
+package openai
 
 import (
 	"io"
@@ -13,13 +13,13 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
-// recorder answers with a stream of events and keeps the body that it was sent.
-type recorder struct {
+// listener answers with a stream of events and keeps the body that it was sent.
+type listener struct {
 	events []string
 	body   []byte
 }
 
-func (r *recorder) RoundTrip(q *http.Request) (*http.Response, error) {
+func (r *listener) RoundTrip(q *http.Request) (*http.Response, error) {
 	r.body, _ = io.ReadAll(q.Body)
 	var text strings.Builder
 	for _, event := range r.events {
@@ -29,14 +29,14 @@ func (r *recorder) RoundTrip(q *http.Request) (*http.Response, error) {
 		Request: q}, nil
 }
 
-func (r *recorder) member(name string) string {
+func (r *listener) member(name string) string {
 	return string(wire.ValueOf(r.body).Get(name).Bytes())
 }
 
-func ask(t *testing.T, id string, cache bool, events ...string) (*recorder, llm.Answer, error) {
+func askItems(t *testing.T, id string, cache bool, events ...string) (*listener, llm.Answer, error) {
 	t.Helper()
-	seen := &recorder{events: events}
-	client, err := New(upstream.Config{Transport: seen})
+	seen := &listener{events: events}
+	client, err := NewResponses(upstream.Config{Transport: seen})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,14 +49,14 @@ func ask(t *testing.T, id string, cache bool, events ...string) (*recorder, llm.
 
 const completed = `{"type":"response.completed","response":{"status":"completed","output":[]}}`
 
-func TestAsk_storesNothingAndAsksModelsThatThinkForTheirThoughts(t *testing.T) {
+func TestResponses_storesNothingAndAsksModelsThatThinkForTheirThoughts(t *testing.T) {
 	for id, thinks := range map[string]bool{
 		"gpt-5": true, "gpt-5.1-codex": true, "o3": true, "o4-mini": true, "gpt-6": true, "openai/gpt-oss-120b": true,
 		"codex-mini-latest": true,
 		"gpt-4o":            false, "gpt-4.1-mini": false, "gpt-5-chat-latest": false, "gpt-5.1-chat-latest": false,
 		"chatgpt-4o-latest": false, "gpt-3.5-turbo": false,
 	} {
-		seen, _, err := ask(t, id, false, completed)
+		seen, _, err := askItems(t, id, false, completed)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,15 +68,15 @@ func TestAsk_storesNothingAndAsksModelsThatThinkForTheirThoughts(t *testing.T) {
 			t.Errorf("a key for the cache that nobody asked for: %s", seen.body)
 		}
 	}
-	if seen, _, _ := ask(t, "gpt-5", true, completed); len(seen.member("prompt_cache_key")) != 34 {
+	if seen, _, _ := askItems(t, "gpt-5", true, completed); len(seen.member("prompt_cache_key")) != 34 {
 		t.Errorf("%s", seen.body)
 	}
 }
 
-func TestAsk_aSmallBoundIsTheSmallestThatIsTaken(t *testing.T) {
+func TestResponses_aSmallBoundIsTheSmallestThatIsTaken(t *testing.T) {
 	for asked, want := range map[int]string{0: "", 1: "16", 16: "16", 17: "17"} {
-		seen := &recorder{events: []string{completed}}
-		client, err := New(upstream.Config{Transport: seen})
+		seen := &listener{events: []string{completed}}
+		client, err := NewResponses(upstream.Config{Transport: seen})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,8 +87,8 @@ func TestAsk_aSmallBoundIsTheSmallestThatIsTaken(t *testing.T) {
 	}
 }
 
-func TestAsk_itemsThatOnlyTheEndTells(t *testing.T) {
-	_, a, err := ask(t, "m", false, `{"type":"response.completed","response":{"status":"completed","output":[`+
+func TestResponses_itemsThatOnlyTheEndTells(t *testing.T) {
+	_, a, err := askItems(t, "m", false, `{"type":"response.completed","response":{"status":"completed","output":[`+
 		`{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Hello"}]},`+
 		`{"type":"web_search_call","id":"ws_1","status":"completed"}]}}`)
 	if err != nil || a.Text() != "Hello" || a.Finish != llm.Stop || len(a.Parts) != 2 ||
@@ -97,7 +97,7 @@ func TestAsk_itemsThatOnlyTheEndTells(t *testing.T) {
 	}
 }
 
-func TestAsk_aResponseThatFailed(t *testing.T) {
+func TestResponses_aResponseThatFailed(t *testing.T) {
 	for event, kind := range map[string]llm.Kind{
 		`{"type":"response.failed","response":{"status":"failed","error":{"code":"server_error","message":"sorry"}}}`: llm.Server,
 		`{"type":"response.failed","response":{"status":"failed","error":{"code":"rate_limit_exceeded",` +
@@ -110,7 +110,7 @@ func TestAsk_aResponseThatFailed(t *testing.T) {
 		`{"type":"error","error":{"type":"invalid_request_error","code":"context_length_exceeded","message":"too ` +
 			`long"}}`: llm.Overflow,
 	} {
-		_, _, err := ask(t, "m", false, event)
+		_, _, err := askItems(t, "m", false, event)
 		if llm.KindOf(err) != kind {
 			t.Errorf("%s: %v, want %s", event, err, kind)
 		}

@@ -1,6 +1,4 @@
-// Package responses asks OpenAI's Responses API, its own or a server that speaks it, and has it
-// store nothing: what the model thought arrives encrypted, and goes back with the next request.
-package responses
+package openai
 
 import (
 	"net/url"
@@ -14,29 +12,27 @@ import (
 	"github.com/winnowhq/winnow/wire/responses"
 )
 
-// BaseURL is OpenAI's own.
-const BaseURL = "https://api.openai.com/v1"
-
 // minTokens is the smallest bound of an answer that the API accepts.
 const minTokens = 16
 
-// New returns a client.
-func New(c upstream.Config) (*upstream.Client, error) {
+// NewResponses returns a client for Responses, of OpenAI or a server that speaks it. It has nothing
+// stored: what the model thought arrives encrypted, and goes back with the next request.
+func NewResponses(c upstream.Config) (*upstream.Client, error) {
 	c = c.With("openai", BaseURL)
 	u, err := url.Parse(c.BaseURL)
-	return upstream.New(c, &protocol{openAI: err == nil && u.Hostname() == "api.openai.com",
+	return upstream.New(c, &items{openAI: err == nil && u.Hostname() == "api.openai.com",
 		header: upstream.Bearer(c.Key)})
 }
 
-type protocol struct {
+type items struct {
 	openAI bool
 	header map[string]string
 	memory upstream.Memory
 }
 
-func (p *protocol) Read(hear func(string)) wire.Stream { return responses.Stream(hear) }
+func (p *items) Read(hear func(string)) wire.Stream { return responses.Stream(hear) }
 
-func (p *protocol) Write(r llm.Request) (upstream.Message, error) {
+func (p *items) Write(r llm.Request) (upstream.Message, error) {
 	encoded, err := p.memory.Encode(r, upstream.Options(r), responses.Form)
 	if err != nil {
 		return upstream.Message{}, err

@@ -1,4 +1,4 @@
-package openaichat
+package openai
 
 import (
 	"io"
@@ -35,11 +35,11 @@ func (r *recorder) member(name string) string {
 	return string(wire.ValueOf(r.body).Get(name).Bytes())
 }
 
-func ask(t *testing.T, c Config, r llm.Request, chunks ...string) (*recorder, llm.Answer, error) {
+func ask(t *testing.T, c ChatConfig, r llm.Request, chunks ...string) (*recorder, llm.Answer, error) {
 	t.Helper()
 	seen := &recorder{chunks: chunks}
 	c.Transport = seen
-	client, err := New(c)
+	client, err := NewChat(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func ask(t *testing.T, c Config, r llm.Request, chunks ...string) (*recorder, ll
 	return seen, a, err
 }
 
-func TestAsk_namesTheBoundAsTheServerWantsIt(t *testing.T) {
+func TestChat_namesTheBoundAsTheServerWantsIt(t *testing.T) {
 	for base, want := range map[string]string{
 		"":                             "max_completion_tokens",
 		"https://x.openai.azure.com":   "max_completion_tokens",
@@ -63,51 +63,51 @@ func TestAsk_namesTheBoundAsTheServerWantsIt(t *testing.T) {
 			if other != "" {
 				want = other
 			}
-			seen, _, _ := ask(t, Config{Config: upstream.Config{BaseURL: base}, MaxTokens: other},
+			seen, _, _ := ask(t, ChatConfig{Config: upstream.Config{BaseURL: base}, MaxTokens: other},
 				llm.Request{MaxOutput: 77}, "[DONE]")
 			if seen.member(want) != "77" || strings.Count(string(seen.body), "77") != 1 {
 				t.Errorf("%s with %q: %s", base, other, seen.body)
 			}
 		}
 	}
-	seen, _, _ := ask(t, Config{}, llm.Request{MaxOutput: 77, Model: model.Model{Limits: model.Limits{Output: 50}}},
+	seen, _, _ := ask(t, ChatConfig{}, llm.Request{MaxOutput: 77, Model: model.Model{Limits: model.Limits{Output: 50}}},
 		"[DONE]")
 	if seen.member("max_completion_tokens") != "50" {
 		t.Errorf("more than the model has: %s", seen.body)
 	}
-	seen, _, _ = ask(t, Config{}, llm.Request{Model: model.Model{Limits: model.Limits{Output: 50}}}, "[DONE]")
+	seen, _, _ = ask(t, ChatConfig{}, llm.Request{Model: model.Model{Limits: model.Limits{Output: 50}}}, "[DONE]")
 	if strings.Contains(string(seen.body), "max_") {
 		t.Errorf("a bound that nobody asked for: %s", seen.body)
 	}
 }
 
-func TestAsk_asksForUsageWhereThatIsKnown(t *testing.T) {
+func TestChat_asksForUsageWhereThatIsKnown(t *testing.T) {
 	for base, want := range map[string]string{"": `{"include_usage":true}`,
 		"http://localhost:1234/v1": `{"include_usage":true}`, "https://api.mistral.ai/v1": ""} {
-		seen, _, _ := ask(t, Config{Config: upstream.Config{BaseURL: base}}, llm.Request{}, "[DONE]")
+		seen, _, _ := ask(t, ChatConfig{Config: upstream.Config{BaseURL: base}}, llm.Request{}, "[DONE]")
 		if got := seen.member("stream_options"); got != want || seen.member("stream") != "true" {
 			t.Errorf("%s: %s", base, seen.body)
 		}
 	}
 }
 
-func TestAsk_namesTheConversationToOpenAIAlone(t *testing.T) {
+func TestChat_namesTheConversationToOpenAIAlone(t *testing.T) {
 	with := llm.Request{Cache: true, System: "You help."}
-	one, _, _ := ask(t, Config{}, with, "[DONE]")
-	two, _, _ := ask(t, Config{}, with, "[DONE]")
-	other, _, _ := ask(t, Config{}, llm.Request{Cache: true, System: "You do not."}, "[DONE]")
+	one, _, _ := ask(t, ChatConfig{}, with, "[DONE]")
+	two, _, _ := ask(t, ChatConfig{}, with, "[DONE]")
+	other, _, _ := ask(t, ChatConfig{}, llm.Request{Cache: true, System: "You do not."}, "[DONE]")
 	if k := one.member("prompt_cache_key"); len(k) != 34 || k != two.member("prompt_cache_key") ||
 		k == other.member("prompt_cache_key") {
 		t.Errorf("keys %s, %s, %s", k, two.member("prompt_cache_key"), other.member("prompt_cache_key"))
 	}
-	local, _, _ := ask(t, Config{Config: upstream.Config{BaseURL: "http://localhost:1/v1"}}, with, "[DONE]")
-	plain, _, _ := ask(t, Config{}, llm.Request{}, "[DONE]")
+	local, _, _ := ask(t, ChatConfig{Config: upstream.Config{BaseURL: "http://localhost:1/v1"}}, with, "[DONE]")
+	plain, _, _ := ask(t, ChatConfig{}, llm.Request{}, "[DONE]")
 	if local.member("prompt_cache_key")+plain.member("prompt_cache_key") != "" {
 		t.Errorf("%s\n%s", local.body, plain.body)
 	}
 }
 
-func TestAsk_whatServersSayOtherwise(t *testing.T) {
+func TestChat_whatServersSayOtherwise(t *testing.T) {
 	tool := func(id, name string, input string) session.Part {
 		return wire.PendingCall(id, name, input, nil)
 	}
@@ -171,7 +171,7 @@ func TestAsk_whatServersSayOtherwise(t *testing.T) {
 				`"prompt_tokens_details":{"cached_tokens":64}}}`},
 			nil, llm.Stop, session.Usage{Cache: session.CacheUsage{Read: 10}}},
 	} {
-		_, a, err := ask(t, Config{}, llm.Request{}, c.chunks...)
+		_, a, err := ask(t, ChatConfig{}, llm.Request{}, c.chunks...)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -185,16 +185,16 @@ func TestAsk_whatServersSayOtherwise(t *testing.T) {
 	}
 }
 
-func TestAsk_reasonsThatAreFailures(t *testing.T) {
+func TestChat_reasonsThatAreFailures(t *testing.T) {
 	for reason, kind := range map[string]llm.Kind{"network_error": llm.Server, "error": llm.Server,
 		"insufficient_system_resource": llm.Overloaded, "model_context_window_exceeded": llm.Overflow} {
-		_, _, err := ask(t, Config{}, llm.Request{},
+		_, _, err := ask(t, ChatConfig{}, llm.Request{},
 			`{"choices":[{"index":0,"delta":{},"finish_reason":"`+reason+`"}]}`, "[DONE]")
 		if llm.KindOf(err) != kind {
 			t.Errorf("%s: %v, want %s", reason, err, kind)
 		}
 	}
-	_, a, err := ask(t, Config{}, llm.Request{},
+	_, a, err := ask(t, ChatConfig{}, llm.Request{},
 		`{"choices":[{"index":0,"delta":{"content":"half"},"finish_reason":"model_context_window_exceeded"}]}`)
 	if err != nil || a.Finish != llm.Length {
 		t.Errorf("%s, %v", a.Finish, err)
