@@ -222,6 +222,7 @@ func TestEngine_endsWellAtASignal(t *testing.T) {
 	compacting := s.send("compact", rpc.Compact{Of: rpc.Of{Session: "ses_1"}})
 	asked := <-s.asks
 	behind := s.send("append", jsontext.Value(`{"session":"ses_1","messages":[{"role":"user","text":"behind it"}]}`))
+	s.must("list", rpc.List{}, nil) // answered beside the others: what was sent before it has been received
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
