@@ -468,6 +468,28 @@ func TestCase19_aCancelledCompactionLeavesTheSessionAsItWas(t *testing.T) {
 	}
 }
 
+// A compaction that the caller stops says nothing about whether folding helps: however often it is
+// stopped, the next one is made.
+func TestObserve_aStoppedCompactionIsNoAttempt(t *testing.T) {
+	stop := func() {}
+	l := newLab(t, Config{Summarizer: &scripted{answers: []any{notes("go on")}, before: func() { stop() }}})
+	l.work(4)
+	over := session.Usage{Input: 15900, Output: 10}
+	for i := range 5 {
+		l.reads("big.go", 900)
+		ctx, cancel := context.WithCancel(context.Background())
+		stop = cancel
+		if i == 4 {
+			stop = func() {}
+		}
+		out, err := l.Observe(ctx, l.id, over)
+		cancel()
+		if i < 4 && CodeOf(err) != Cancelled || i == 4 && (err != nil || out.Compacted == nil) {
+			t.Fatalf("observation %d: %v, %v", i, out.Compacted, err)
+		}
+	}
+}
+
 func TestCase20_failedCallsAreBilled(t *testing.T) {
 	l := newLab(t, Config{Summarizer: &scripted{answers: []any{errors.New("boom")}}})
 	l.policy.Offline = false

@@ -94,6 +94,11 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage) (O
 	if err != nil {
 		return out, err
 	}
+	defer func() {
+		if plan.Fold && out.Compacted == nil {
+			e.untried(ctx, id)
+		}
+	}()
 	e.announce(id, out.Verdict)
 	if len(plan.Commit) > 0 {
 		trigger := e.bySchedule()
@@ -221,8 +226,22 @@ func (e *Engine) Rejected(ctx context.Context, id string, r budget.Rejection) (o
 	case tries > 2:
 		return out, true, e.stuck(ctx, id, size, 0)
 	}
-	out.Compacted, err = e.compact(ctx, id, CompactOptions{Auto: true, Rejected: true}, "rejected")
+	if out.Compacted, err = e.compact(ctx, id, CompactOptions{Auto: true, Rejected: true}, "rejected"); err != nil {
+		e.untried(ctx, id)
+	}
 	return out, true, err
+}
+
+// untried takes an attempt to fold back if the caller has stopped it: it says nothing about whether
+// folding helps.
+func (e *Engine) untried(ctx context.Context, id string) {
+	if ctx.Err() == nil {
+		return
+	}
+	if l, err := e.lock(context.WithoutCancel(ctx), "compact", id); err == nil {
+		l.tries = max(0, l.tries-1)
+		l.mu.Unlock()
+	}
 }
 
 // stuck is the error that ends the attempts.

@@ -253,7 +253,7 @@ func keepsPins(t *testing.T, policy string) {
 		}
 	})
 	t.Logf("%d pivots, more than one in %d sessions; %d prunings", folds, twice, pruned)
-	if !t.Failed() && (twice == 0 || pruned == 0) {
+	if !t.Failed() && !testing.Short() && (twice == 0 || pruned == 0) {
 		t.Error("no session was folded twice, or none was pruned")
 	}
 }
