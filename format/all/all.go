@@ -19,6 +19,7 @@ import (
 	"github.com/winnowhq/winnow/format/opencode"
 	"github.com/winnowhq/winnow/format/openhands"
 	"github.com/winnowhq/winnow/format/pi"
+	"github.com/winnowhq/winnow/format/qwen"
 	"github.com/winnowhq/winnow/format/sweagent"
 )
 
@@ -27,7 +28,7 @@ import (
 func Formats() []format.Format {
 	return []format.Format{
 		claudecode.Format{}, codex.Format{}, pi.Format{}, opencode.Format{}, sweagent.Format{}, geminicli.Format{},
-		openhands.Format{}, anthropic.Format{}, openai.Format{}, gemini.Format{},
+		qwen.Format{}, openhands.Format{}, anthropic.Format{}, openai.Format{}, gemini.Format{},
 	}
 }
 

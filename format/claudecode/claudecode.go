@@ -46,6 +46,9 @@ func (Format) Detect(head []byte) bool {
 		if err != nil && head[l.Whole.End-1] == '\n' {
 			continue
 		}
+		if e.foreign() {
+			return false
+		}
 		// A line that is longer than the head is understood as far as it goes.
 		if e.Session != "" && (e.UUID != "" || aside[e.Kind]) || e.Kind == "file-history-snapshot" && e.UUID == "" ||
 			e.Kind == "summary" && e.Leaf != "" {
