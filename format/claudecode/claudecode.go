@@ -43,11 +43,11 @@ func (Format) Detect(head []byte) bool {
 			continue
 		}
 		e, err := parse(line)
-		if err != nil && head[l.Whole.End-1] == '\n' {
-			continue
-		}
 		if e.foreign() {
 			return false
+		}
+		if err != nil && head[l.Whole.End-1] == '\n' {
+			continue
 		}
 		// A line that is longer than the head is understood as far as it goes.
 		if e.Session != "" && (e.UUID != "" || aside[e.Kind]) || e.Kind == "file-history-snapshot" && e.UUID == "" ||

@@ -3,6 +3,7 @@ package claudecode
 import (
 	"bytes"
 	"cmp"
+	"errors"
 
 	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/session"
@@ -66,6 +67,9 @@ type record struct {
 	Payload span.Span `json:"systemPayload"` // the same
 }
 
+// errSilent is the damage of a message without a content: nothing would show that it was not read.
+var errSilent = errors.New("a message without content")
+
 // parse reads a line. What was read before an error is kept.
 func parse(line []byte) (entry, error) {
 	e := entry{raw: line}
@@ -74,6 +78,9 @@ func parse(line []byte) (entry, error) {
 	}
 	err := span.Decode(line, &e.record)
 	e.time, e.title = jsonl.Millis(e.Timestamp), cmp.Or(e.CustomTitle, e.AITitle, e.Summary)
+	if err == nil && e.speaks() && e.Message.Content.Empty() {
+		err = errSilent
+	}
 	return e, err
 }
 
