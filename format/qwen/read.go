@@ -79,8 +79,11 @@ func (r *reader) about() {
 // add adds a record of the branch.
 func (r *reader) add(one *record) {
 	if one.Kind == "system" {
-		if one.Subtype == "chat_compression" {
+		switch one.Subtype {
+		case "chat_compression":
 			r.compression(one)
+		case "slash_command":
+			r.command(one)
 		}
 		return
 	}
@@ -223,6 +226,34 @@ func (r *reader) result(one *record, reply *reply) *session.Part {
 		call.State.Time.End = end
 	}
 	return call
+}
+
+// command takes back a message that was a command to the product alone: it had an answer of its own,
+// and the model was not asked.
+func (r *reader) command(one *record) {
+	var payload struct {
+		Phase   string `json:"phase"`
+		Command string `json:"rawCommand"`
+		Sent    bool   `json:"sentToModel"`
+		Printed []struct {
+			Kind string `json:"type"`
+		} `json:"outputHistoryItems"`
+	}
+	n := len(r.Session.Messages)
+	if span.Decode(one.Payload.Of(one.raw), &payload) != nil || n == 0 || len(r.said) == 0 || payload.Sent ||
+		payload.Phase != "result" || len(payload.Printed) == 0 {
+		return
+	}
+	for _, item := range payload.Printed {
+		if item.Kind != "assistant" {
+			return
+		}
+	}
+	m, newest := &r.Session.Messages[n-1], len(r.said)-1
+	if m.Role == session.User && len(m.Parts) == 1 && m.Parts[0].Text == payload.Command && r.said[newest].message == m.ID {
+		m.Parts[0].Ignored = true
+		r.said = r.said[:newest]
+	}
 }
 
 // compression adds a compression of the product's: a marker, and as its summary the texts that
