@@ -138,7 +138,10 @@ func TestFind_variablesNameOtherFolders(t *testing.T) {
 	other.put("pi/sessions/1.jsonl", sample(t, "pi.jsonl"), 3)
 	other.openCode("data/opencode/opencode-next.db")
 	elsewhere := other.openCode("elsewhere.sqlite")
+	h.put(".qwen/projects/-coast/chats/1.jsonl", qwenChat, 4)
+	other.put("q/projects/-coast/chats/1.jsonl", qwenChat, 4)
 	variables := map[string]string{
+		"QWEN_HOME": filepath.Join(other.path, "nowhere"), "QWEN_RUNTIME_DIR": filepath.Join(other.path, "q"),
 		"CLAUDE_CONFIG_DIR": filepath.Join(other.path, "c"), "CODEX_HOME": filepath.Join(other.path, "x"), "PI_CODING_AGENT_DIR": filepath.Join(other.path, "pi"),
 		"XDG_DATA_HOME": filepath.Join(other.path, "data"), "OPENCODE_DB": elsewhere,
 	}
@@ -155,7 +158,7 @@ func TestFind_variablesNameOtherFolders(t *testing.T) {
 		}
 		products[f.Product]++
 	}
-	if diff := cmp.Diff(map[string]int{"claude-code": 1, "codex": 1, "pi": 1, "opencode": 4}, products); diff != "" {
+	if diff := cmp.Diff(map[string]int{"claude-code": 1, "codex": 1, "pi": 1, "opencode": 4, "qwen-code": 1}, products); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if found, problems, err := (&Search{}).Find(t.Context()); len(found)+len(problems) > 0 || err != nil {
@@ -238,6 +241,34 @@ func TestFind_openHandsIsToldToKeepThemElsewhere(t *testing.T) {
 		if found, problems, err := s.Find(t.Context()); err != nil || len(problems) > 0 || len(found) != c.want {
 			t.Errorf("%v: %d sessions, want %d; %v %v", c.variables, len(found), c.want, problems, err)
 		}
+	}
+}
+
+// qwenChat is a session of Qwen Code.
+var qwenChat = []byte(`{"uuid":"u","parentUuid":null,"sessionId":"5c1e","timestamp":"2026-03-01T10:00:00.000Z","type":"user","cwd":"/coast","message":{"role":"user","parts":[{"text":"Count the gulls."}]}}
+{"uuid":"a","parentUuid":"u","sessionId":"5c1e","timestamp":"2026-03-01T10:00:01.000Z","type":"assistant","cwd":"/coast","model":"qwen3-coder-plus","message":{"role":"model","parts":[{"text":"Nine."}]},"usageMetadata":{"promptTokenCount":100,"candidatesTokenCount":5,"totalTokenCount":105}}
+`)
+
+func TestFind_qwenCode(t *testing.T) {
+	h := newHome(t)
+	h.put(".qwen/projects/-coast/chats/5c1e.jsonl", qwenChat, 1)
+	h.put(".qwen/projects/-coast/chats/archive/5c1e.jsonl", qwenChat, 2)
+	h.put(".qwen/projects/-coast/memory/notes.jsonl", qwenChat, 3)
+	s := h.search()
+	found, problems, err := s.Find(t.Context())
+	if err != nil || len(problems) > 0 {
+		t.Fatalf("%v, problems %v", err, problems)
+	}
+	want := "qwen-code .qwen/projects/-coast/chats/5c1e.jsonl id=5c1e parent= project=/coast\n" +
+		"qwen-code .qwen/projects/-coast/chats/archive/5c1e.jsonl id=5c1e parent= project=/coast\n"
+	if diff := cmp.Diff(want, short(h, found)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if problems, err := s.Measure(t.Context(), found); err != nil || len(problems) > 0 {
+		t.Fatalf("%v, problems %v", err, problems)
+	}
+	if f := found[0]; f.Title != "Count the gulls." || f.Messages != 2 || f.Tokens != 105 || f.TokensEstimated {
+		t.Errorf("%+v", f)
 	}
 }
 

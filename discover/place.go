@@ -32,6 +32,8 @@ type Place struct {
 //     versions on macOS Library/Application Support/opencode, on Windows in LOCALAPPDATA
 //   - pi: .pi/agent/sessions; PI_CODING_AGENT_DIR names another .pi/agent
 //   - gemini: .gemini/tmp/*/chats; GEMINI_CLI_HOME names another home folder
+//   - qwen-code: .qwen/projects/*/chats, where archived sessions are too; QWEN_RUNTIME_DIR names
+//     another .qwen, else QWEN_HOME
 //   - openhands: .openhands and .openhands-state, the folders of conversations and trajectories in
 //     them; OPENHANDS_PERSISTENCE_DIR names another .openhands, OPENHANDS_CONVERSATIONS_DIR a
 //     folder of conversations
@@ -75,6 +77,13 @@ func Places(env Env) []Place {
 	add("pi", below(instead("PI_CODING_AGENT_DIR", ".pi", "agent"), "sessions"), false, lines)
 	add("gemini-cli", below(instead("GEMINI_CLI_HOME"), ".gemini", "tmp"), false, func(name string) bool {
 		return strings.Contains(name, "/chats/") && ending(".json", ".jsonl")(name)
+	})
+	qwen := env.get("QWEN_RUNTIME_DIR")
+	if qwen == "" {
+		qwen = instead("QWEN_HOME", ".qwen")
+	}
+	add("qwen-code", below(qwen, "projects"), false, func(name string) bool {
+		return strings.Contains(name, "/chats/") && lines(name)
 	})
 	trajectory := func(name string) bool {
 		// One event a file is a part of a session.

@@ -17,6 +17,7 @@ import (
 	"github.com/winnowhq/winnow/format/opencode"
 	"github.com/winnowhq/winnow/format/openhands"
 	"github.com/winnowhq/winnow/format/pi"
+	"github.com/winnowhq/winnow/format/qwen"
 	"github.com/winnowhq/winnow/format/sweagent"
 )
 
@@ -25,7 +26,7 @@ import (
 func Formats() []format.Format {
 	return []format.Format{
 		claudecode.Format{}, codex.Format{}, pi.Format{}, opencode.Format{}, sweagent.Format{}, geminicli.Format{},
-		openhands.Format{}, body.AnthropicBody{}, body.OpenAIBody{}, body.GeminiBody{},
+		qwen.Format{}, openhands.Format{}, body.AnthropicBody{}, body.OpenAIBody{}, body.GeminiBody{},
 	}
 }
 

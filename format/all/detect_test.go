@@ -12,7 +12,7 @@ import (
 
 // Each format's own examples are recognised as its own, and no other format claims them.
 func TestDetect_everyExampleBelongsToOneFormat(t *testing.T) {
-	names := map[string]string{"claudecode": "claude-code", "codex": "codex", "opencode": "opencode", "pi": "pi", "sweagent": "swe-agent", "geminicli": "gemini-cli", "openhands": "openhands"}
+	names := map[string]string{"claudecode": "claude-code", "codex": "codex", "opencode": "opencode", "pi": "pi", "sweagent": "swe-agent", "geminicli": "gemini-cli", "qwen": "qwen-code", "openhands": "openhands"}
 	seen := map[string]bool{}
 	paths, err := filepath.Glob(filepath.Join(outside.Root(t), "format", "*", "testdata", "*"))
 	if err != nil {
@@ -57,7 +57,7 @@ func TestDetect_recordedSessionsKeepTheirFormat(t *testing.T) {
 		claims := 0
 		for _, f := range all.Formats() {
 			if f.Detect(src[:min(len(src), 64<<10)]) {
-				if claims++; f.Name() == "gemini-cli" || f.Name() == "openhands" {
+				if claims++; f.Name() == "gemini-cli" || f.Name() == "qwen-code" || f.Name() == "openhands" {
 					t.Errorf("%s: %s claims it", path, f.Name())
 				}
 			}

@@ -43,6 +43,9 @@ func (Format) Detect(head []byte) bool {
 			continue
 		}
 		e, err := parse(line)
+		if e.foreign() {
+			return false
+		}
 		if err != nil && head[l.Whole.End-1] == '\n' {
 			continue
 		}

@@ -1,7 +1,9 @@
 package claudecode
 
 import (
+	"bytes"
 	"cmp"
+	"errors"
 
 	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/session"
@@ -60,8 +62,13 @@ type record struct {
 		Stop    string    `json:"stop_reason"`
 		Usage   span.Span `json:"usage"`
 		Content span.Span `json:"content"`
+		Parts   span.Span `json:"parts"` // of a product that writes the same envelope
 	} `json:"message"`
+	Payload span.Span `json:"systemPayload"` // the same
 }
+
+// errSilent is the damage of a message without a content: nothing would show that it was not read.
+var errSilent = errors.New("a message without content")
 
 // parse reads a line. What was read before an error is kept.
 func parse(line []byte) (entry, error) {
@@ -71,7 +78,17 @@ func parse(line []byte) (entry, error) {
 	}
 	err := span.Decode(line, &e.record)
 	e.time, e.title = jsonl.Millis(e.Timestamp), cmp.Or(e.CustomTitle, e.AITitle, e.Summary)
+	if err == nil && e.speaks() && e.Message.Content.Empty() {
+		err = errSilent
+	}
 	return e, err
+}
+
+// foreign reports whether the entry is a record of Qwen Code, which took the envelope over: what is
+// said in it is a list of parts.
+func (e *entry) foreign() bool {
+	return e.Message.Content.Empty() && !e.Message.Parts.Empty() || !e.Payload.Empty() || e.Kind == "tool_result" ||
+		bytes.Contains(e.raw, []byte(`"message":{"role":"user","parts":[`)) && e.Message.Content.Empty() // it is cut
 }
 
 // of is the text of a value in the line.

@@ -70,6 +70,9 @@ func document(src []byte, stretch bool) (*format.Document, error) {
 	r.log()
 	r.info()
 	r.count()
+	if !stretch {
+		r.mute()
+	}
 	r.ledger()
 	r.doc.Native = x
 	return r.doc, nil
@@ -201,6 +204,25 @@ func (r *reader) count() {
 		}
 		if !r.tallied[i] && bytes.Contains(e.content(), []byte(`"tool_`)) {
 			r.tally(i, blocks(e.content()))
+		}
+	}
+}
+
+// mute lists the first message of a session in which none says anything that is understood. Another
+// product may have taken the entries over, and an empty session would hide that.
+func (r *reader) mute() {
+	x := r.index
+	said := func(m session.Message) bool { return len(m.Parts) > 0 }
+	if slices.ContainsFunc(x.messages, said) {
+		return
+	}
+	for i := range x.entries {
+		if e := &x.entries[i]; e.speaks() && x.inBranch[i] {
+			r.doc.Damaged = append(r.doc.Damaged, format.Damage{
+				Line: e.line, Offset: int64(e.whole.Start), Bytes: e.whole.Len(),
+				Reason: "nothing in this message, nor in any other, is understood",
+			})
+			return
 		}
 	}
 }

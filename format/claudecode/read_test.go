@@ -32,6 +32,37 @@ func read(t testing.TB, src []byte) *format.Document {
 	return doc
 }
 
+// Qwen Code writes the same envelope with other contents. A message that says nothing is listed.
+func TestRead_messagesThatSayNothingAreListed(t *testing.T) {
+	const user = `{"uuid":"u","parentUuid":null,"sessionId":"s","type":"user",`
+	const answer = `{"uuid":"a","parentUuid":"u","sessionId":"s","type":"assistant","message":{"role":"assistant",`
+	for _, c := range []struct {
+		name, src, reason string
+		line              int
+	}{
+		{"contents of the Gemini API", user + `"message":{"role":"user","parts":[{"text":"Hi."}]}}`, "a message without content", 1},
+		{"one without content", user + `"message":{"role":"user","content":"Hi."}}` + "\n" + answer + `"id":"m"}}`, "a message without content", 2},
+		{"blocks of an unknown kind", user + `"message":{"role":"user","content":[{"said":"Hi."}]}}` + "\n" + answer + `"content":[{"said":"Hi."}]}}`,
+			"nothing in this message, nor in any other, is understood", 1},
+	} {
+		doc, err := Format{}.Read([]byte(c.src + "\n"))
+		if err != nil {
+			if !strings.Contains(err.Error(), c.reason) {
+				t.Errorf("%s: %v", c.name, err)
+			}
+		} else if len(doc.Damaged) != 1 || doc.Damaged[0].Line != c.line || doc.Damaged[0].Reason != c.reason {
+			t.Errorf("%s: damage %+v", c.name, doc.Damaged)
+		}
+	}
+	const qwen = `{"uuid":"t","parentUuid":null,"sessionId":"s","type":"system","subtype":"custom_title","systemPayload":{}}`
+	for _, head := range []string{qwen, user + `"message":{"role":"user","parts":[{"text":"Hi."}]}}`,
+		user + `"message":{"role":"user","parts":[{"text":"it is cu`} {
+		if (Format{}).Detect([]byte(head)) {
+			t.Errorf("%s is taken for one of Claude Code's", head)
+		}
+	}
+}
+
 func readFile(t testing.TB, name string) *format.Document {
 	t.Helper()
 	src, err := os.ReadFile(filepath.Join("testdata", name))
