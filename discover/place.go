@@ -32,6 +32,7 @@ type Place struct {
 //     versions on macOS Library/Application Support/opencode, on Windows in LOCALAPPDATA
 //   - pi: .pi/agent/sessions; PI_CODING_AGENT_DIR names another .pi/agent
 //   - gemini: .gemini/tmp/*/chats; GEMINI_CLI_HOME names another home folder
+//   - copilot: .copilot/session-state; COPILOT_HOME names another .copilot
 //   - openhands: .openhands and .openhands-state, the folders of conversations and trajectories in
 //     them; OPENHANDS_PERSISTENCE_DIR names another .openhands, OPENHANDS_CONVERSATIONS_DIR a
 //     folder of conversations
@@ -75,6 +76,10 @@ func Places(env Env) []Place {
 	add("pi", below(instead("PI_CODING_AGENT_DIR", ".pi", "agent"), "sessions"), false, lines)
 	add("gemini-cli", below(instead("GEMINI_CLI_HOME"), ".gemini", "tmp"), false, func(name string) bool {
 		return strings.Contains(name, "/chats/") && ending(".json", ".jsonl")(name)
+	})
+	add("copilot", below(instead("COPILOT_HOME", ".copilot"), "session-state"), false, func(name string) bool {
+		depth := strings.Count(name, "/") // a folder of a session has other files too
+		return depth == 1 && ending(".jsonl")(name) || depth == 2 && ending("/events.jsonl")(name)
 	})
 	trajectory := func(name string) bool {
 		// One event a file is a part of a session.

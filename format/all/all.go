@@ -13,6 +13,7 @@ import (
 	"github.com/winnowhq/winnow/format/anthropic"
 	"github.com/winnowhq/winnow/format/claudecode"
 	"github.com/winnowhq/winnow/format/codex"
+	"github.com/winnowhq/winnow/format/copilot"
 	"github.com/winnowhq/winnow/format/gemini"
 	"github.com/winnowhq/winnow/format/geminicli"
 	"github.com/winnowhq/winnow/format/openai"
@@ -26,8 +27,8 @@ import (
 // signs first.
 func Formats() []format.Format {
 	return []format.Format{
-		claudecode.Format{}, codex.Format{}, pi.Format{}, opencode.Format{}, sweagent.Format{}, geminicli.Format{},
-		openhands.Format{}, anthropic.Format{}, openai.Format{}, gemini.Format{},
+		claudecode.Format{}, codex.Format{}, pi.Format{}, copilot.Format{}, opencode.Format{}, sweagent.Format{},
+		geminicli.Format{}, openhands.Format{}, anthropic.Format{}, openai.Format{}, gemini.Format{},
 	}
 }
 
