@@ -136,11 +136,12 @@ func TestFind_variablesNameOtherFolders(t *testing.T) {
 	other.put("c/projects/p/1.jsonl", sample(t, "claude.jsonl"), 1)
 	other.put("x/sessions/1.jsonl", sample(t, "codex.jsonl"), 2)
 	other.put("pi/sessions/1.jsonl", sample(t, "pi.jsonl"), 3)
+	other.put("copilot/session-state/1/events.jsonl", copilotSession(t), 3)
 	other.openCode("data/opencode/opencode-next.db")
 	elsewhere := other.openCode("elsewhere.sqlite")
 	variables := map[string]string{
 		"CLAUDE_CONFIG_DIR": filepath.Join(other.path, "c"), "CODEX_HOME": filepath.Join(other.path, "x"), "PI_CODING_AGENT_DIR": filepath.Join(other.path, "pi"),
-		"XDG_DATA_HOME": filepath.Join(other.path, "data"), "OPENCODE_DB": elsewhere,
+		"XDG_DATA_HOME": filepath.Join(other.path, "data"), "OPENCODE_DB": elsewhere, "COPILOT_HOME": filepath.Join(other.path, "copilot"),
 	}
 	s := h.search()
 	s.Env.Getenv = func(name string) string { return variables[name] }
@@ -155,11 +156,45 @@ func TestFind_variablesNameOtherFolders(t *testing.T) {
 		}
 		products[f.Product]++
 	}
-	if diff := cmp.Diff(map[string]int{"claude-code": 1, "codex": 1, "pi": 1, "opencode": 4}, products); diff != "" {
+	if diff := cmp.Diff(map[string]int{"claude-code": 1, "codex": 1, "pi": 1, "opencode": 4, "copilot": 1}, products); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if found, problems, err := (&Search{}).Find(t.Context()); len(found)+len(problems) > 0 || err != nil {
 		t.Errorf("without a home: %v %v %v", found, problems, err)
+	}
+}
+
+func copilotSession(t testing.TB) []byte {
+	t.Helper()
+	text, err := os.ReadFile("../format/copilot/testdata/session.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestFind_ofCopilotTheEventsAreTheSession(t *testing.T) {
+	h := newHome(t)
+	const id = "6d0f0000-0000-4000-8000-000000000001"
+	h.put(".copilot/session-state/"+id+"/events.jsonl", copilotSession(t), 1)
+	h.put(".copilot/session-state/"+id+"/files/events.jsonl", copilotSession(t), 2)
+	h.put(".copilot/session-state/"+id+"/notes.jsonl", copilotSession(t), 2)
+	h.put(".copilot/session-state/"+id+"/workspace.yaml", []byte("id: x\n"), 2)
+	s := h.search()
+	found, problems, err := s.Find(t.Context())
+	if err != nil || len(problems) > 0 {
+		t.Fatalf("%v, problems %v", err, problems)
+	}
+	if want := "copilot .copilot/session-state/" + id + "/events.jsonl id=" + id + " parent= project=/srv/orchard\n"; short(h, found) != want {
+		t.Fatalf("got\n%swant\n%s", short(h, found), want)
+	}
+	if problems, err := s.Measure(t.Context(), found); err != nil || len(problems) > 0 {
+		t.Fatalf("%v, problems %v", err, problems)
+	}
+	// What the five requests of the file took, the aborted one's and the sub-agent's among them.
+	f := found[0]
+	if want := 1360 + 510 + 1510 + 1630 + 709; f.Tokens != want || f.Damaged != 1 || f.Messages != 7 || f.Title != "Why do the pears drop early?" || f.Agents == 0 {
+		t.Errorf("got %+v, want %d tokens", f, want)
 	}
 }
 

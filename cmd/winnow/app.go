@@ -28,7 +28,7 @@ func root(a *cli.App) *cobra.Command {
 smaller: old tool outputs are left out, the past is folded into a summary, and nothing is deleted.
 
 It reads and writes the session files of Claude Code, Codex, OpenCode and pi, and request bodies of
-the Anthropic and OpenAI APIs; it reads those of Gemini CLI, OpenHands and SWE-agent, and OpenCode's
+the Anthropic and OpenAI APIs; it reads those of Copilot CLI, Gemini CLI, OpenHands and SWE-agent, and OpenCode's
 database.
 
 SRC is such a file, "-" for standard input, the folder of an OpenHands conversation, a session in
