@@ -173,6 +173,31 @@ func copilotSession(t testing.TB) []byte {
 	return text
 }
 
+func TestFind_kiloKeepsWhatOpenCodeDoes(t *testing.T) {
+	h := newHome(t)
+	path := h.openCode(".local/share/kilo/kilo.db")
+	s := h.search()
+	for _, product := range []string{"", "kilo"} {
+		s.Product = product
+		found, problems, err := s.Find(t.Context())
+		if err != nil || len(problems) > 0 || len(found) != 2 {
+			t.Fatalf("%+v, %v, problems %v", found, err, problems)
+		}
+		for _, f := range found {
+			if f.Product != "kilo" || f.Source != path+"#"+f.ID || f.Project != "/pier" {
+				t.Errorf("got %+v", f)
+			}
+		}
+		if problems, err := s.Measure(t.Context(), found); err != nil || len(problems) > 0 || found[0].Tokens == 0 {
+			t.Errorf("%+v, %v, problems %v", found, err, problems)
+		}
+	}
+	s.Product = "opencode"
+	if found, _, _ := s.Find(t.Context()); len(found) > 0 {
+		t.Errorf("of OpenCode: %+v", found)
+	}
+}
+
 func TestFind_ofCopilotTheEventsAreTheSession(t *testing.T) {
 	h := newHome(t)
 	const id = "6d0f0000-0000-4000-8000-000000000001"
