@@ -2,6 +2,7 @@ package copilot
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -42,7 +43,8 @@ func (Format) Read(src []byte) (*format.Document, error) {
 		}
 		if err := r.line(l.Text.Of(src)); err != nil {
 			r.Damaged = append(r.Damaged, format.Damage{
-				Line: l.Number, Offset: int64(l.Whole.Start), Bytes: l.Whole.Len(), Reason: span.Reason(err, "the line"),
+				Line: l.Number, Offset: int64(l.Whole.Start), Bytes: l.Whole.Len(),
+				Reason: span.Reason(err, "the line"),
 			})
 		}
 		r.Counts.Entries++
@@ -95,7 +97,7 @@ func (r *reader) line(text []byte) error {
 		return err
 	}
 	if e.Type == "" || e.Data.Kind() != '{' {
-		return fmt.Errorf("no event: it has no type, or no data")
+		return errors.New("not an event: it has no type, or no data")
 	}
 	r.updated = cmp.Or(e.Timestamp, r.updated)
 	if e.ID != "" && e.Agent == "" {
@@ -182,7 +184,8 @@ func (r *reader) unclaimed() {
 
 func request(e *event, u *usage, kind bill.Kind) bill.Request {
 	return bill.Request{
-		ID: cmp.Or(u.Call, e.ID), Kind: kind, Time: jsonl.Millis(e.Timestamp), Model: u.by().String(), Usage: u.tokens(),
+		ID: cmp.Or(u.Call, e.ID), Kind: kind, Time: jsonl.Millis(e.Timestamp), Model: u.by().String(),
+		Usage: u.tokens(),
 	}
 }
 
