@@ -37,7 +37,7 @@ func (e Env) get(name string) string {
 
 // Found is one session.
 type Found struct {
-	Product string `json:"product"` // whose it is: the name of its format
+	Product string `json:"product"` // whose it is: the name of its format, or "kilo", whose format is OpenCode's
 	// Source is the word for the session on the command line: a path, of OpenHands often that of a
 	// folder, and of OpenCode's stores a path with "#" and an id.
 	Source  string `json:"source"`
@@ -112,7 +112,8 @@ type Search struct {
 
 // Products are the words for the products that are looked for.
 func Products() []string {
-	return []string{"claude-code", "codex", "opencode", "pi", "gemini-cli", "qwen-code", "openhands"}
+	return []string{"claude-code", "codex", "opencode", "kilo", "pi", "gemini-cli", "qwen-code", "copilot", "cline",
+		"openhands"}
 }
 
 // Find lists the sessions of every product, last updated first. It reads the first 64 KiB of a

@@ -136,6 +136,7 @@ func TestFind_variablesNameOtherFolders(t *testing.T) {
 	other.put("c/projects/p/1.jsonl", sample(t, "claude.jsonl"), 1)
 	other.put("x/sessions/1.jsonl", sample(t, "codex.jsonl"), 2)
 	other.put("pi/sessions/1.jsonl", sample(t, "pi.jsonl"), 3)
+	other.put("copilot/session-state/1/events.jsonl", copilotSession(t), 3)
 	other.openCode("data/opencode/opencode-next.db")
 	elsewhere := other.openCode("elsewhere.sqlite")
 	h.put(".qwen/projects/-coast/chats/1.jsonl", qwenChat, 4)
@@ -143,7 +144,7 @@ func TestFind_variablesNameOtherFolders(t *testing.T) {
 	variables := map[string]string{
 		"QWEN_HOME": filepath.Join(other.path, "nowhere"), "QWEN_RUNTIME_DIR": filepath.Join(other.path, "q"),
 		"CLAUDE_CONFIG_DIR": filepath.Join(other.path, "c"), "CODEX_HOME": filepath.Join(other.path, "x"), "PI_CODING_AGENT_DIR": filepath.Join(other.path, "pi"),
-		"XDG_DATA_HOME": filepath.Join(other.path, "data"), "OPENCODE_DB": elsewhere,
+		"XDG_DATA_HOME": filepath.Join(other.path, "data"), "OPENCODE_DB": elsewhere, "COPILOT_HOME": filepath.Join(other.path, "copilot"),
 	}
 	s := h.search()
 	s.Env.Getenv = func(name string) string { return variables[name] }
@@ -158,11 +159,70 @@ func TestFind_variablesNameOtherFolders(t *testing.T) {
 		}
 		products[f.Product]++
 	}
-	if diff := cmp.Diff(map[string]int{"claude-code": 1, "codex": 1, "pi": 1, "opencode": 4, "qwen-code": 1}, products); diff != "" {
+	if diff := cmp.Diff(map[string]int{"claude-code": 1, "codex": 1, "pi": 1, "opencode": 4, "qwen-code": 1, "copilot": 1}, products); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if found, problems, err := (&Search{}).Find(t.Context()); len(found)+len(problems) > 0 || err != nil {
 		t.Errorf("without a home: %v %v %v", found, problems, err)
+	}
+}
+
+func copilotSession(t testing.TB) []byte {
+	t.Helper()
+	text, err := os.ReadFile("../format/copilot/testdata/session.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestFind_kiloKeepsWhatOpenCodeDoes(t *testing.T) {
+	h := newHome(t)
+	path := h.openCode(".local/share/kilo/kilo.db")
+	s := h.search()
+	for _, product := range []string{"", "kilo"} {
+		s.Product = product
+		found, problems, err := s.Find(t.Context())
+		if err != nil || len(problems) > 0 || len(found) != 2 {
+			t.Fatalf("%+v, %v, problems %v", found, err, problems)
+		}
+		for _, f := range found {
+			if f.Product != "kilo" || f.Source != path+"#"+f.ID || f.Project != "/pier" {
+				t.Errorf("got %+v", f)
+			}
+		}
+		if problems, err := s.Measure(t.Context(), found); err != nil || len(problems) > 0 || found[0].Tokens == 0 {
+			t.Errorf("%+v, %v, problems %v", found, err, problems)
+		}
+	}
+	s.Product = "opencode"
+	if found, _, _ := s.Find(t.Context()); len(found) > 0 {
+		t.Errorf("of OpenCode: %+v", found)
+	}
+}
+
+func TestFind_ofCopilotTheEventsAreTheSession(t *testing.T) {
+	h := newHome(t)
+	const id = "6d0f0000-0000-4000-8000-000000000001"
+	h.put(".copilot/session-state/"+id+"/events.jsonl", copilotSession(t), 1)
+	h.put(".copilot/session-state/"+id+"/files/events.jsonl", copilotSession(t), 2)
+	h.put(".copilot/session-state/"+id+"/notes.jsonl", copilotSession(t), 2)
+	h.put(".copilot/session-state/"+id+"/workspace.yaml", []byte("id: x\n"), 2)
+	s := h.search()
+	found, problems, err := s.Find(t.Context())
+	if err != nil || len(problems) > 0 {
+		t.Fatalf("%v, problems %v", err, problems)
+	}
+	if want := "copilot .copilot/session-state/" + id + "/events.jsonl id=" + id + " parent= project=/srv/orchard\n"; short(h, found) != want {
+		t.Fatalf("got\n%swant\n%s", short(h, found), want)
+	}
+	if problems, err := s.Measure(t.Context(), found); err != nil || len(problems) > 0 {
+		t.Fatalf("%v, problems %v", err, problems)
+	}
+	// What the five requests of the file took, the aborted one's and the sub-agent's among them.
+	f := found[0]
+	if want := 1360 + 510 + 1510 + 1630 + 709; f.Tokens != want || f.Damaged != 1 || f.Messages != 7 || f.Title != "Why do the pears drop early?" || f.Agents == 0 {
+		t.Errorf("got %+v, want %d tokens", f, want)
 	}
 }
 

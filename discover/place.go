@@ -16,7 +16,7 @@ import (
 type Place struct {
 	Product string
 	Path    string
-	store   bool                   // one of OpenCode's, which has stores of many sessions
+	store   bool                   // one of OpenCode's or Kilo's, which have stores of many sessions
 	match   func(name string) bool // whether a file, named from Path on with slashes, may hold a session
 	gemini  geminiFolders
 }
@@ -30,10 +30,13 @@ type Place struct {
 //   - opencode: .local/share/opencode, where XDG_DATA_HOME names another .local/share and
 //     OPENCODE_DB a database, by its path or in that folder; on macOS and Windows too, and of early
 //     versions on macOS Library/Application Support/opencode, on Windows in LOCALAPPDATA
+//   - kilo: .local/share/kilo/kilo.db, a database like OpenCode's; XDG_DATA_HOME names another
+//     .local/share
 //   - pi: .pi/agent/sessions; PI_CODING_AGENT_DIR names another .pi/agent
 //   - gemini: .gemini/tmp/*/chats; GEMINI_CLI_HOME names another home folder
 //   - qwen-code: .qwen/projects/*/chats, where archived sessions are too; QWEN_RUNTIME_DIR names
 //     another .qwen, else QWEN_HOME
+//   - copilot: .copilot/session-state; COPILOT_HOME names another .copilot
 //   - openhands: .openhands and .openhands-state, the folders of conversations and trajectories in
 //     them; OPENHANDS_PERSISTENCE_DIR names another .openhands, OPENHANDS_CONVERSATIONS_DIR a
 //     folder of conversations
@@ -74,6 +77,7 @@ func Places(env Env) []Place {
 	for _, folder := range data {
 		add("opencode", folder, true, nil)
 	}
+	add("kilo", below(dataHome(env), "kilo", "kilo.db"), true, nil)
 	add("pi", below(instead("PI_CODING_AGENT_DIR", ".pi", "agent"), "sessions"), false, lines)
 	add("gemini-cli", below(instead("GEMINI_CLI_HOME"), ".gemini", "tmp"), false, func(name string) bool {
 		return strings.Contains(name, "/chats/") && ending(".json", ".jsonl")(name)
@@ -84,6 +88,10 @@ func Places(env Env) []Place {
 	}
 	add("qwen-code", below(qwen, "projects"), false, func(name string) bool {
 		return strings.Contains(name, "/chats/") && lines(name)
+	})
+	add("copilot", below(instead("COPILOT_HOME", ".copilot"), "session-state"), false, func(name string) bool {
+		depth := strings.Count(name, "/") // a folder of a session has other files too
+		return depth == 1 && ending(".jsonl")(name) || depth == 2 && ending("/events.jsonl")(name)
 	})
 	trajectory := func(name string) bool {
 		// One event a file is a part of a session.
@@ -101,15 +109,19 @@ func Places(env Env) []Place {
 
 // openCodeData are the folders in which OpenCode may keep its data.
 func openCodeData(env Env) []string {
-	first := below(env.Home, ".local", "share", "opencode")
-	if dir := env.get("XDG_DATA_HOME"); filepath.IsAbs(dir) {
-		first = filepath.Join(dir, "opencode")
-	}
 	folders := []string{
-		first, below(env.Home, "Library", "Application Support", "opencode"),
+		below(dataHome(env), "opencode"), below(env.Home, "Library", "Application Support", "opencode"),
 		below(env.get("LOCALAPPDATA"), "opencode"),
 	}
 	return slices.DeleteFunc(folders, func(path string) bool { return path == "" })
+}
+
+// dataHome is the folder in which programs keep their data.
+func dataHome(env Env) string {
+	if dir := env.get("XDG_DATA_HOME"); filepath.IsAbs(dir) {
+		return dir
+	}
+	return below(env.Home, ".local", "share")
 }
 
 // below is a path in a folder, "" if the folder is unknown.

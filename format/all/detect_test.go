@@ -12,7 +12,7 @@ import (
 
 // Each format's own examples are recognised as its own, and no other format claims them.
 func TestDetect_everyExampleBelongsToOneFormat(t *testing.T) {
-	names := map[string]string{"claudecode": "claude-code", "codex": "codex", "opencode": "opencode", "pi": "pi", "sweagent": "swe-agent", "geminicli": "gemini-cli", "qwen": "qwen-code", "openhands": "openhands"}
+	names := map[string]string{"claudecode": "claude-code", "codex": "codex", "opencode": "opencode", "pi": "pi", "sweagent": "swe-agent", "geminicli": "gemini-cli", "qwen": "qwen-code", "openhands": "openhands", "copilot": "copilot"}
 	seen := map[string]bool{}
 	paths, err := filepath.Glob(filepath.Join(outside.Root(t), "format", "*", "testdata", "*"))
 	if err != nil {
