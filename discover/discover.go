@@ -112,7 +112,7 @@ type Search struct {
 
 // Products are the words for the products that are looked for.
 func Products() []string {
-	return []string{"claude-code", "codex", "opencode", "pi", "gemini-cli", "openhands"}
+	return []string{"claude-code", "codex", "opencode", "pi", "gemini-cli", "cline", "openhands"}
 }
 
 // Find lists the sessions of every product, last updated first. It reads the first 64 KiB of a

@@ -1,6 +1,7 @@
 package discover
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/winnowhq/winnow/format/cline"
 	"github.com/winnowhq/winnow/format/opencodedb"
 	"github.com/winnowhq/winnow/format/openhands"
 )
@@ -32,6 +34,8 @@ type Place struct {
 //     versions on macOS Library/Application Support/opencode, on Windows in LOCALAPPDATA
 //   - pi: .pi/agent/sessions; PI_CODING_AGENT_DIR names another .pi/agent
 //   - gemini: .gemini/tmp/*/chats; GEMINI_CLI_HOME names another home folder
+//   - cline: .cline/data/sessions; CLINE_DIR names another .cline, CLINE_DATA_DIR another data,
+//     CLINE_SESSION_DATA_DIR another sessions
 //   - openhands: .openhands and .openhands-state, the folders of conversations and trajectories in
 //     them; OPENHANDS_PERSISTENCE_DIR names another .openhands, OPENHANDS_CONVERSATIONS_DIR a
 //     folder of conversations
@@ -76,6 +80,8 @@ func Places(env Env) []Place {
 	add("gemini-cli", below(instead("GEMINI_CLI_HOME"), ".gemini", "tmp"), false, func(name string) bool {
 		return strings.Contains(name, "/chats/") && ending(".json", ".jsonl")(name)
 	})
+	clineData := cmp.Or(env.get("CLINE_DATA_DIR"), below(instead("CLINE_DIR", ".cline"), "data"))
+	add(cline.Name, cmp.Or(env.get("CLINE_SESSION_DATA_DIR"), below(clineData, "sessions")), false, ending(cline.Ending))
 	trajectory := func(name string) bool {
 		// One event a file is a part of a session.
 		part := strings.Contains(name, "/events/") || strings.Contains(name, "/event_cache/")

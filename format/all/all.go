@@ -12,6 +12,7 @@ import (
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/anthropic"
 	"github.com/winnowhq/winnow/format/claudecode"
+	"github.com/winnowhq/winnow/format/cline"
 	"github.com/winnowhq/winnow/format/codex"
 	"github.com/winnowhq/winnow/format/gemini"
 	"github.com/winnowhq/winnow/format/geminicli"
@@ -27,7 +28,7 @@ import (
 func Formats() []format.Format {
 	return []format.Format{
 		claudecode.Format{}, codex.Format{}, pi.Format{}, opencode.Format{}, sweagent.Format{}, geminicli.Format{},
-		openhands.Format{}, anthropic.Format{}, openai.Format{}, gemini.Format{},
+		cline.Format{}, openhands.Format{}, anthropic.Format{}, openai.Format{}, gemini.Format{},
 	}
 }
 
