@@ -18,7 +18,7 @@ const mostManifest = 4 << 20
 func (f *Found) ofCline() {
 	folder := filepath.Dir(f.path)
 	session := filepath.Base(folder)
-	f.ID = strings.TrimSuffix(filepath.Base(f.path), cline.Ending)
+	f.ID = strings.TrimSuffix(filepath.Base(f.path), cline.Ending) // unless the file says another
 	sub := f.ID != session
 	if sub {
 		f.Parent = session

@@ -125,7 +125,7 @@ func (f *Found) understand(p Place, head []byte) bool {
 	info := doc.Session.Info
 	if p.Product == cline.Name {
 		f.ID, f.Title = cmp.Or(info.ID, f.ID), cmp.Or(f.Title, titleOf(doc))
-		return true
+		return doc.Counts.Entries > 0 // else it was begun, and nothing said
 	}
 	f.ID, f.Title = info.ID, titleOf(doc)
 	if p.Product == geminicli.Name {

@@ -28,8 +28,8 @@ func root(a *cli.App) *cobra.Command {
 smaller: old tool outputs are left out, the past is folded into a summary, and nothing is deleted.
 
 It reads and writes the session files of Claude Code, Codex, OpenCode and pi, and request bodies of
-the Anthropic and OpenAI APIs; it reads those of Gemini CLI, OpenHands and SWE-agent, and OpenCode's
-database.
+the Anthropic and OpenAI APIs; it reads those of Gemini CLI, Cline, OpenHands and SWE-agent, and
+OpenCode's database.
 
 SRC is such a file, "-" for standard input, the folder of an OpenHands conversation, a session in
 OpenCode's database (PATH#ID), one where its product keeps it (PRODUCT:ID; "winnow list --everywhere"

@@ -47,7 +47,7 @@ func listCommand(a *cli.App) *cobra.Command {
 reads their logs; --quick leaves it out.
 
 With --everywhere it shows what coding agents have kept on this computer: the sessions of Claude Code,
-Codex, OpenCode, pi, Gemini CLI and OpenHands, where each product keeps them. Every command accepts
+Codex, OpenCode, pi, Gemini CLI, Cline and OpenHands, where each product keeps them. Every command accepts
 such a session by the word in the first column. A file that was not seen before is read whole once,
 for its tokens and its cost; what was learned is remembered in $XDG_CACHE_HOME/winnow/sessions.json
 until the file changes. --quick reads only the beginning of each file.`,

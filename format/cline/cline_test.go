@@ -85,6 +85,9 @@ a3 assistant stop | reasoning "" | text "Done."
 		t.Errorf("got %+v, %+v", m[3].MessageInfo, m[5].MessageInfo)
 	}
 	i := doc.Session.Info
+	if i.Version != "3.0.65" || i.ParentID != "" {
+		t.Errorf("origin: %+v", i)
+	}
 	if i.ID != "1775120400000_quail" || i.Model.String() != "openai-compatible/m2" || i.Time.Created != 1775120400100 ||
 		i.Time.Updated == 0 || !strings.Contains(string(i.Unknown), `"agent":"lead"`) || strings.Contains(string(i.Unknown), "kilns") {
 		t.Errorf("info: %+v", i)

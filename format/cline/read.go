@@ -21,8 +21,15 @@ import (
 type conversation struct {
 	SessionID string         `json:"sessionId,omitzero"`
 	UpdatedAt string         `json:"updated_at,omitzero"`
-	Agent     string         `json:"agent,omitzero"` // "lead", or a sub-agent's
+	Origin    origin         `json:"origin,omitzero"`
 	Unknown   jsontext.Value `json:",embed"`
+}
+
+// origin says who began a session.
+type origin struct {
+	Parent  string         `json:"parentThreadId,omitzero"` // the session that a sub-agent works for
+	Version string         `json:"version,omitzero"`        // of the product
+	Unknown jsontext.Value `json:",embed"`
 }
 
 // record is a message.
@@ -149,6 +156,7 @@ func (r *reader) damage(at span.Span, reason string) {
 func (r *reader) log() {
 	info := &r.Session.Info
 	info.ID = cmp.Or(r.about.SessionID, r.Hash("cline_"))
+	info.ParentID, info.Version = r.about.Origin.Parent, r.about.Origin.Version
 	info.Time.Updated = jsonl.Millis(r.about.UpdatedAt)
 	var last *session.ModelRef
 	for i := range r.records {
