@@ -1,10 +1,13 @@
 package cline
 
 import (
+	"cmp"
 	"encoding/base64"
 	"path"
+	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format/internal/transcript"
@@ -85,14 +88,26 @@ func (b *block) parts(synthetic bool) []session.Part {
 	return []session.Part{p}
 }
 
-// output is what a tool answered: its text, the blocks of text of a list, or the JSON that the
-// product sends of anything else. Pictures are apart.
-func (b *block) output() (text string, pictures []session.Part) {
-	if b.Content.Kind() == '"' {
-		return transcript.Text(b.Content), nil
+// output is what a tool answered: its text, what it found to each query, the blocks of text of a
+// list, or else the JSON that the product sends. Pictures are apart.
+func (b *block) output() (text string, failed bool, pictures []session.Part) {
+	content := b.Content
+	if content.Kind() == '"' {
+		text = transcript.Text(content)
+		if content = jsontext.Value(text); content.Kind() != '{' || !span.Valid(content) {
+			return text, b.Failed, nil
+		}
+	} else {
+		text = compact(content)
+	}
+	if found, failed, ok := found(content); ok {
+		return found, b.Failed || failed, nil
+	}
+	if content.Kind() != '[' {
+		return text, b.Failed, nil
 	}
 	var texts []string
-	for _, inner := range blocksOf(b.Content) {
+	for _, inner := range blocksOf(content) {
 		switch inner.Type {
 		case "text":
 			texts = append(texts, inner.Text)
@@ -101,20 +116,46 @@ func (b *block) output() (text string, pictures []session.Part) {
 		case "file":
 			texts = append(texts, transcript.Text(inner.Content))
 		default:
-			return compact(b.Content), nil
+			return text, b.Failed, nil
 		}
 	}
-	if b.Content.Kind() != '[' && len(b.Content) > 0 {
-		return compact(b.Content), nil
+	return strings.Join(texts, "\n"), b.Failed, pictures
+}
+
+// found reads what the product's own tools answer: a query and what it gave, or a list of them. It
+// failed if every query did. ok is false for anything else.
+func found(content jsontext.Value) (text string, failed, ok bool) {
+	if content.Kind() == '{' {
+		content = slices.Concat(jsontext.Value("["), content, jsontext.Value("]"))
 	}
-	return strings.Join(texts, "\n"), pictures
+	var answers []struct {
+		Query   *string `json:"query"`
+		Result  *string `json:"result"`
+		Error   string  `json:"error"`
+		Success *bool   `json:"success"`
+	}
+	if content.Kind() != '[' || json.Unmarshal(content, &answers, session.ReadOptions()) != nil || len(answers) == 0 {
+		return "", false, false
+	}
+	failed = true
+	var texts []string
+	for _, a := range answers {
+		if a.Query == nil || a.Result == nil || a.Success == nil {
+			return "", false, false
+		}
+		failed = failed && !*a.Success
+		text := cmp.Or(*a.Result, a.Error)
+		if len(answers) > 1 {
+			text = *a.Query + "\n" + text
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, "\n\n"), failed, true
 }
 
 func compact(v jsontext.Value) string {
 	v = v.Clone()
-	if v.Compact(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)) != nil {
-		return string(v)
-	}
+	_ = v.Compact(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)) // or it stays as it is
 	return string(v)
 }
 

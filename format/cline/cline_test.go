@@ -58,7 +58,7 @@ func outline(log []session.Message) string {
 func TestRead_aSession(t *testing.T) {
 	doc := read(t, load(t))
 	want := `u1 user  | text "Why does the kiln overheat?" | file "data:text/plain;base64,aG90IGF0IG5vb24="
-a1 assistant tool-calls | reasoning "The controller first." | text "I look at the controller." | tool "" read_files {"files": [{"path": "/kiln/control.c"}]} completed "[{\"query\":\"/kiln/control.c\",\"result\":\"1 | int limit = 1300;\\n\",\"success\":true}]" | tool "" run_commands {"commands": ["make check"]} error "no rule to make target" | tool "" look {"at": "gauge"} completed "a gauge" with data:image/png;base64,aGk=
+a1 assistant tool-calls | reasoning "The controller first." | text "I look at the controller." | tool "" read_files {"files": [{"path": "/kiln/control.c"}]} completed "1 | int limit = 1300;\n" | tool "" run_commands {"commands": ["make check"]} error "no rule to make target" | tool "" look {"at": "gauge"} completed "a gauge" with data:image/png;base64,aGk=
 n1 user  | text "You have not finished." synthetic
 a2 assistant stop | text "The limit is too high."
 u2 user  | text "The user switched." synthetic | text "Lower the limit to 1250."
@@ -91,6 +91,29 @@ a3 assistant stop | reasoning "" | text "Done."
 	if i.ID != "1775120400000_quail" || i.Model.String() != "openai-compatible/m2" || i.Time.Created != 1775120400100 ||
 		i.Time.Updated == 0 || !strings.Contains(string(i.Unknown), `"agent":"lead"`) || strings.Contains(string(i.Unknown), "kilns") {
 		t.Errorf("info: %+v", i)
+	}
+}
+
+func TestRead_whatToolsAnswer(t *testing.T) {
+	for name, c := range map[string]struct{ content, want string }{
+		"a text":               {`"one"`, `completed "one"`},
+		"an error":             {`"one","is_error":true`, `error "one"`},
+		"a query":              {`[{"query":"q","result":"one","success":true}]`, `completed "one"`},
+		"a query as a text":    {`"{\"query\":\"q\",\"result\":\"one\",\"success\":true}"`, `completed "one"`},
+		"two queries":          {`[{"query":"q","result":"one","success":true},{"query":"r","result":"","error":"two","success":false}]`, `completed "q\none\n\nr\ntwo"`},
+		"queries that failed":  {`[{"query":"q","result":"one","error":"x","success":false}]`, `error "one"`},
+		"a query with more":    {`[{"query":"q","result":{"a": 1},"success":true}]`, `completed "[{\"query\":\"q\",\"result\":{\"a\":1},\"success\":true}]"`},
+		"an object":            {`{"a": 1}`, `completed "{\"a\":1}"`},
+		"an object as a text":  {`"{\"a\": 1}"`, `completed "{\"a\": 1}"`},
+		"nothing":              {`[]`, `completed ""`},
+		"text and a file":      {`[{"type":"text","text":"one"},{"type":"file","path":"f","content":"two"}]`, `completed "one\ntwo"`},
+		"a block of a new one": {`[{"type":"text","text":"one"},{"type":"hologram"}]`, `completed "[{\"type\":\"text\",\"text\":\"one\"},{\"type\":\"hologram\"}]"`},
+	} {
+		doc := read(t, []byte(list(`{"id":"a","role":"assistant","content":[{"type":"tool_use","id":"c","name":"look","input":{}}]},`+
+			`{"id":"r","role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":`+c.content+`}]}`)))
+		if diff := cmp.Diff(`a assistant tool-calls | tool "" look {} `+c.want+"\n", outline(doc.Session.Messages)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }
 
