@@ -89,22 +89,22 @@ func (b *block) parts(synthetic bool) []session.Part {
 }
 
 // output is what a tool answered: its text, what it found to each query, the blocks of text of a
-// list, or else the JSON that the product sends. Pictures are apart.
-func (b *block) output() (text string, failed bool, pictures []session.Part) {
+// list, or else the JSON that the product sends. Pictures are apart. The title has the queries.
+func (b *block) output() (title, text string, failed bool, pictures []session.Part) {
 	content := b.Content
 	if content.Kind() == '"' {
 		text = transcript.Text(content)
 		if content = jsontext.Value(text); content.Kind() != '{' || !span.Valid(content) {
-			return text, b.Failed, nil
+			return "", text, b.Failed, nil
 		}
 	} else {
 		text = compact(content)
 	}
-	if found, failed, ok := found(content); ok {
-		return found, b.Failed || failed, nil
+	if queries, found, failed, ok := found(content); ok {
+		return queries, found, b.Failed || failed, nil
 	}
 	if content.Kind() != '[' {
-		return text, b.Failed, nil
+		return "", text, b.Failed, nil
 	}
 	var texts []string
 	for _, inner := range blocksOf(content) {
@@ -116,15 +116,15 @@ func (b *block) output() (text string, failed bool, pictures []session.Part) {
 		case "file":
 			texts = append(texts, transcript.Text(inner.Content))
 		default:
-			return text, b.Failed, nil
+			return "", text, b.Failed, nil
 		}
 	}
-	return strings.Join(texts, "\n"), b.Failed, pictures
+	return "", strings.Join(texts, "\n"), b.Failed, pictures
 }
 
 // found reads what the product's own tools answer: a query and what it gave, or a list of them. It
 // failed if every query did. ok is false for anything else.
-func found(content jsontext.Value) (text string, failed, ok bool) {
+func found(content jsontext.Value) (title, text string, failed, ok bool) {
 	if content.Kind() == '{' {
 		content = slices.Concat(jsontext.Value("["), content, jsontext.Value("]"))
 	}
@@ -135,22 +135,22 @@ func found(content jsontext.Value) (text string, failed, ok bool) {
 		Success *bool   `json:"success"`
 	}
 	if content.Kind() != '[' || json.Unmarshal(content, &answers, session.ReadOptions()) != nil || len(answers) == 0 {
-		return "", false, false
+		return "", "", false, false
 	}
 	failed = true
-	var texts []string
+	var titles, texts []string
 	for _, a := range answers {
 		if a.Query == nil || a.Result == nil || a.Success == nil {
-			return "", false, false
+			return "", "", false, false
 		}
 		failed = failed && !*a.Success
 		text := cmp.Or(*a.Result, a.Error)
 		if len(answers) > 1 {
 			text = *a.Query + "\n" + text
 		}
-		texts = append(texts, text)
+		titles, texts = append(titles, *a.Query), append(texts, text)
 	}
-	return strings.Join(texts, "\n\n"), failed, true
+	return strings.Join(titles, ", "), strings.Join(texts, "\n\n"), failed, true
 }
 
 func compact(v jsontext.Value) string {

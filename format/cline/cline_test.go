@@ -74,6 +74,9 @@ a3 assistant stop | reasoning "" | text "Done."
 		t.Errorf("damaged: %+v", doc.Damaged)
 	}
 	m := doc.Session.Messages
+	if title := m[1].Parts[2].State.Title; title != "/kiln/control.c" {
+		t.Errorf("a call is titled %q", title)
+	}
 	usage := session.Usage{Input: 200, Output: 40, Cache: session.CacheUsage{Read: 1000, Write: 100}}
 	if diff := cmp.Diff(&usage, m[1].Tokens); diff != "" || m[1].Cost == nil || *m[1].Cost != 0.002 {
 		t.Errorf("usage, cost %v (-want +got):\n%s", m[1].Cost, diff)

@@ -279,7 +279,7 @@ func (r *reader) results(blocks []block) (rest []block, replied bool) {
 		replied = true
 		at, ok := r.Find(b.ToolUseID)
 		if !ok {
-			text, _, _ := b.output()
+			_, text, _, _ := b.output()
 			rest = append(rest, block{Type: "text", Text: text}) // of no call that is known
 			continue
 		}
@@ -288,7 +288,8 @@ func (r *reader) results(blocks []block) (rest []block, replied bool) {
 			continue
 		}
 		r.Counts.ToolResults++
-		text, failed, pictures := b.output()
+		title, text, failed, pictures := b.output()
+		call.State.Title = title
 		call.State.Status, call.State.Output = session.Completed, text
 		if failed {
 			call.State.Status, call.State.Error, call.State.Output = session.Failed, text, ""
