@@ -24,6 +24,8 @@ func actions(p *session.Part, a Arguments, cwd string) ([]Action, *shell.Script)
 		"execute_command", "terminal", "exec", "shell_command", "unified_exec", "execute_bash", "run_shell_command":
 		return command(a.argv("command", "cmd", "input", "script"),
 			Clean(a.Text("workdir", "cwd", "working_directory"), cwd), cwd)
+	case "run_commands": // Cline: each one in a shell of its own
+		return command(strings.Join(a.texts("commands"), "\n"), "", cwd)
 	}
 	return others(p, a, cwd), nil
 }
@@ -48,6 +50,22 @@ func others(p *session.Part, a Arguments, cwd string) []Action {
 		return edits(a, at(Edit))
 	case "delete", "delete_file", "remove_file":
 		return at(Delete)
+	case "read_files": // Cline
+		var did []Action
+		for _, file := range a.List("files") {
+			did = append(did, Action{Op: Read, Path: Clean(file.Text("path"), cwd), Exact: true})
+		}
+		if len(did) > 0 {
+			return did
+		}
+	case "editor": // Cline: a file that is not there is made
+		if a.Text("old_text") != "" || a.Text("insert_line") != "" {
+			return edits(a, at(Edit))
+		}
+		did := at(Create)
+		text := a.Text("new_text")
+		did[0].New, did[0].Added = Bound(text), LineCount(text)
+		return did
 	case "str_replace_editor", "str_replace_based_edit_tool", "text_editor", "file_editor":
 		return editor(a, at)
 	case "patch", "apply_patch", "applypatch":

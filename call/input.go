@@ -147,6 +147,15 @@ func (a Arguments) List(names ...string) []Arguments {
 // Has reports whether there is an argument of this name.
 func (a Arguments) Has(name string) bool { return a.Get(name) != nil }
 
+// texts is a list of texts, or the one text that stands in its place.
+func (a Arguments) texts(name string) []string {
+	var all []string
+	if value := a.Get(name); value.Kind() == '[' && json.Unmarshal(value, &all, session.ReadOptions()) == nil {
+		return all
+	}
+	return []string{a.Text(name)}
+}
+
 // argv is a command that was sent as a list of words. A shell that is asked to run a text gives
 // that text.
 func (a Arguments) argv(names ...string) string {

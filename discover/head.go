@@ -12,6 +12,7 @@ import (
 
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
+	"github.com/winnowhq/winnow/format/cline"
 	"github.com/winnowhq/winnow/format/geminicli"
 	"github.com/winnowhq/winnow/format/opencodedb"
 	"github.com/winnowhq/winnow/format/openhands"
@@ -46,6 +47,9 @@ func (s *Search) head(p Place, path string) (found *Found, err error) {
 	}
 	if p.Product == geminicli.Name {
 		f.Project, f.Parent = p.gemini.place(path)
+	}
+	if p.Product == cline.Name {
+		f.ofCline()
 	}
 	if s.Cache.recall(f) {
 		return f, nil
@@ -119,6 +123,10 @@ func (f *Found) understand(p Place, head []byte) bool {
 		return true // the whole may say more; if it does not, Measure has the error
 	}
 	info := doc.Session.Info
+	if p.Product == cline.Name {
+		f.ID, f.Title = cmp.Or(info.ID, f.ID), cmp.Or(f.Title, titleOf(doc))
+		return doc.Counts.Entries > 0 // else it was begun, and nothing said
+	}
 	f.ID, f.Title = info.ID, titleOf(doc)
 	if p.Product == geminicli.Name {
 		f.Project = cmp.Or(f.Project, info.Directory) // of the chat itself: folders that were added to it

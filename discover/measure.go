@@ -8,6 +8,7 @@ import (
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
+	"github.com/winnowhq/winnow/format/cline"
 	"github.com/winnowhq/winnow/format/opencodedb"
 	"github.com/winnowhq/winnow/format/openhands"
 	"github.com/winnowhq/winnow/model"
@@ -28,7 +29,9 @@ func measure(ctx context.Context, f *Found, models *model.Catalogue) (err error)
 	if doc.Counts.Messages > 0 && f.session == "" {
 		f.Messages = doc.Counts.Messages
 	}
-	f.Title = cmp.Or(titleOf(doc), f.Title)
+	if f.Product != cline.Name || f.Title == "" { // a file of Cline's bears no title
+		f.Title = cmp.Or(titleOf(doc), f.Title)
+	}
 	f.Project, f.ID = cmp.Or(f.Project, info.Directory), cmp.Or(f.ID, info.ID)
 	account(f, doc, models)
 	f.Measured = true

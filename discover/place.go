@@ -1,6 +1,7 @@
 package discover
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/winnowhq/winnow/format/cline"
 	"github.com/winnowhq/winnow/format/opencodedb"
 	"github.com/winnowhq/winnow/format/openhands"
 )
@@ -37,6 +39,8 @@ type Place struct {
 //   - qwen-code: .qwen/projects/*/chats, where archived sessions are too; QWEN_RUNTIME_DIR names
 //     another .qwen, else QWEN_HOME
 //   - copilot: .copilot/session-state; COPILOT_HOME names another .copilot
+//   - cline: .cline/data/sessions; CLINE_DIR names another .cline, CLINE_DATA_DIR another data,
+//     CLINE_SESSION_DATA_DIR another sessions
 //   - openhands: .openhands and .openhands-state, the folders of conversations and trajectories in
 //     them; OPENHANDS_PERSISTENCE_DIR names another .openhands, OPENHANDS_CONVERSATIONS_DIR a
 //     folder of conversations
@@ -93,6 +97,8 @@ func Places(env Env) []Place {
 		depth := strings.Count(name, "/") // a folder of a session has other files too
 		return depth == 1 && ending(".jsonl")(name) || depth == 2 && ending("/events.jsonl")(name)
 	})
+	clineData := cmp.Or(env.get("CLINE_DATA_DIR"), below(instead("CLINE_DIR", ".cline"), "data"))
+	add(cline.Name, cmp.Or(env.get("CLINE_SESSION_DATA_DIR"), below(clineData, "sessions")), false, ending(cline.Ending))
 	trajectory := func(name string) bool {
 		// One event a file is a part of a session.
 		part := strings.Contains(name, "/events/") || strings.Contains(name, "/event_cache/")

@@ -109,6 +109,13 @@ func pathsOf(arguments call.Arguments) (paths []string) {
 				paths = append(paths, path)
 			}
 		}
+		if a.Name == "files" && a.Value.Kind() == '[' { // Cline reads several at once
+			for _, file := range arguments[i : i+1].List(a.Name) {
+				if path := file.Text("path"); path != "" {
+					paths = append(paths, path)
+				}
+			}
+		}
 	}
 	return paths
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/body"
 	"github.com/winnowhq/winnow/format/claudecode"
+	"github.com/winnowhq/winnow/format/cline"
 	"github.com/winnowhq/winnow/format/codex"
 	"github.com/winnowhq/winnow/format/copilot"
 	"github.com/winnowhq/winnow/format/geminicli"
@@ -27,7 +28,7 @@ import (
 func Formats() []format.Format {
 	return []format.Format{
 		claudecode.Format{}, codex.Format{}, pi.Format{}, opencode.Format{}, sweagent.Format{}, geminicli.Format{},
-		qwen.Format{}, copilot.Format{}, openhands.Format{}, body.AnthropicBody{}, body.OpenAIBody{}, body.GeminiBody{},
+		qwen.Format{}, copilot.Format{}, cline.Format{}, openhands.Format{}, body.AnthropicBody{}, body.OpenAIBody{}, body.GeminiBody{},
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 // Each format's own examples are recognised as its own, and no other format claims them.
 func TestDetect_everyExampleBelongsToOneFormat(t *testing.T) {
-	names := map[string]string{"claudecode": "claude-code", "codex": "codex", "opencode": "opencode", "pi": "pi", "sweagent": "swe-agent", "geminicli": "gemini-cli", "qwen": "qwen-code", "openhands": "openhands", "copilot": "copilot"}
+	names := map[string]string{"claudecode": "claude-code", "codex": "codex", "opencode": "opencode", "pi": "pi", "sweagent": "swe-agent", "geminicli": "gemini-cli", "qwen": "qwen-code", "openhands": "openhands", "copilot": "copilot", "cline": "cline"}
 	seen := map[string]bool{}
 	paths, err := filepath.Glob(filepath.Join(outside.Root(t), "format", "*", "testdata", "*"))
 	if err != nil {
@@ -65,5 +65,16 @@ func TestDetect_recordedSessionsKeepTheirFormat(t *testing.T) {
 		if claims == 0 {
 			t.Errorf("%s: no format claims it", path)
 		}
+	}
+}
+
+// What Cline sends after it has compacted a session stands in a file beside it, with messages like
+// those of a request.
+func TestDetect_whatClineSendsIsNoSession(t *testing.T) {
+	src := `{"version":1,"updated_at":"2026-04-02T09:10:00.000Z","conversation_id":"c","source_message_count":7,` +
+		`"messages":[{"role":"user","content":[{"type":"text","text":"So far."}]},` +
+		`{"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"look","input":{}}]}]}`
+	if f := all.Detect([]byte(src)); f != nil {
+		t.Errorf("taken for %s", f.Title())
 	}
 }

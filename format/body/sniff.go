@@ -96,7 +96,7 @@ var (
 		Chat:      {"stream_options", "max_completion_tokens", "response_format", "logprobs", "n", "frequency_penalty"},
 		Responses: {"instructions", "previous_response_id", "prompt_cache_key", "max_output_tokens", "include"},
 		foreign: {"contents", "info", "trajectory_format", "trajectory", "history", "payload", "uuid", "sessionId",
-			"parts"},
+			"parts", "source_message_count"},
 	}
 	toolSigns = map[Kind][]string{
 		Anthropic: {"input_schema"}, Chat: {"function"}, Responses: {"parameters", "strict"},
