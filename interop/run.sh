@@ -54,7 +54,7 @@ manifest() {
 versions() {
 	echo "$products" | while read -r command _; do
 		file=$(manifest "$1" "$command")
-		[ ! -f "$file" ] || echo "$command $(sed -nE 's/^ *"version": *"([^"]*)".*/\1/p' "$file" | head -n 1)"
+		[ ! -f "$file" ] || echo "$command $(sed -nE 's/^[[:space:]]*"version": *"([^"]*)".*/\1/p' "$file" | head -n 1)"
 	done
 }
 
@@ -102,7 +102,7 @@ for set in $sets; do
 	[ -s "$folder/$set/versions" ] || continue
 	printf '%s: %s\n' "$set" "$(paste -sd , "$folder/$set/versions")"
 	WINNOW_CLIENTS=$folder/$set/node_modules $namespace sh -c 'ip link set lo up && exec go test -tags interop -count=1 -timeout 90m -json "$@" .' run "$@" |
-		tee "$folder/$set/tests.json" | sed -unE 's/.*"Output":"(--- (PASS|FAIL): [^\\]*|ok [^"]*|FAIL[^"]*)\\n".*/\1/; t show; d; :show; s/\\t/ /gp'
+		tee "$folder/$set/tests.json" | sed -unE 's/.*"Output":"(--- (PASS|FAIL): [^\\]*|ok [^"]*|FAIL[^"]*)\\n".*/\1/; t show; d; :show; s/\\t/ /g; p'
 	tried="$tried $folder/$set"
 done
 
