@@ -186,7 +186,7 @@ func same(t *testing.T, store *opencodedb.Store, c *client, id, when string) {
 // TestOpenCode_itsDatabaseIsReadWhileItRuns lets the product write sessions of every kind and reads
 // them from its database meanwhile.
 func TestOpenCode_itsDatabaseIsReadWhileItRuns(t *testing.T) {
-	tries(t, "read its store")
+	tries(t, "compact", "read its store")
 	script := []llmtest.Call{
 		{Name: "bash", Arguments: `{"command":"echo pebble-$((40+2)); seq 1 40","description":"count the pebbles"}`},
 		{Name: "todowrite", Arguments: `{"todos":[{"content":"count the ` +

@@ -144,7 +144,7 @@ func read(folder string) (*set, error) {
 	}
 	for line := range bytes.Lines(text) {
 		var e event
-		if err := json.Unmarshal(line, &e, jsontext.AllowInvalidUTF8(true), json.MatchCaseInsensitiveNames(true)); err != nil {
+		if err := json.Unmarshal(line, &e, jsontext.AllowInvalidUTF8(true)); err != nil {
 			s.output += string(line) // what go itself says, of a package that does not build
 			continue
 		}
