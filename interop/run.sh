@@ -38,7 +38,7 @@ addNewest() {
 	for version in $(npm view "$2" versions --json 2>/dev/null | grep -oE '"[0-9]+\.[0-9]+\.[0-9]+"' | tr -d '"' |
 		sort -rV | awk -v latest="$latest" '$0 == latest { on = 1 } on' | head -n 12); do
 		add "$1" "$2@$version" && return
-		echo "$2 $version cannot be installed: $(grep -m 1 -oE 'No matching version.*|code E.*' "$folder/log" || tail -n 1 "$folder/log")" >&2
+		echo "$2 $version cannot be installed: $(grep -m 1 -o 'No matching version.*' "$folder/log" || tail -n 1 "$folder/log")" >&2
 	done
 	return 1
 }
