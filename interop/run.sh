@@ -102,7 +102,7 @@ for set in $sets; do
 	[ -s "$folder/$set/versions" ] || continue
 	printf '%s: %s\n' "$set" "$(paste -sd , "$folder/$set/versions")"
 	WINNOW_CLIENTS=$folder/$set/node_modules $namespace sh -c 'ip link set lo up && exec go test -tags interop -count=1 -timeout 90m -json "$@" .' run "$@" |
-		tee "$folder/$set/tests.json" | sed -unE 's/.*"Output":"(--- (PASS|FAIL): [^\\]*|ok [^"]*|FAIL[^"]*)\\n".*/\1/; t show; d; :show; s/\\t/ /g; p'
+		tee "$folder/$set/tests.json" | sed -unE 's/.*"Output":"(--- (PASS|FAIL): [^\\/]*|ok [^"]*|FAIL[^"]*)\\n".*/\1/; t show; d; :show; s/\\t/ /g; p'
 	tried="$tried $folder/$set"
 done
 
