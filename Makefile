@@ -40,7 +40,7 @@ properties: ## 100,000 random sequences of file operations, 2,000 random session
 	go test ./policy -run 'Coverage_what' -count=1 -timeout 60m -rapid.checks=5000
 	go test ./policy -run 'Rules_what' -count=1 -timeout 60m -rapid.checks=2000
 
-interop: ## resume sessions in the real products, offline; CLIENTS=path/to/node_modules, or they are installed
+interop: ## resume sessions in the real products, offline; CLIENTS=path/to/node_modules, or the newest and the pinned versions are installed
 	interop/run.sh $(CLIENTS)
 
 judges: ## the providers' own libraries read what we write, and we what they write

@@ -218,6 +218,7 @@ func foldAs(s session.Session, word, tail string) (session.Session, string) {
 }
 
 func TestClaudeCode_resumesFromWhatWeFolded(t *testing.T) {
+	tries(t, "compact", "prune", "undo after more turns")
 	c := newClaude(t, lines("EARLY", 40), lines("MIDDLE", 60), lines("LATE", 20))
 	c.say(t, "List the numbers, please: capybara.")
 	c.script = nil // from here on it only talks
@@ -274,6 +275,7 @@ func TestClaudeCode_resumesFromWhatWeFolded(t *testing.T) {
 }
 
 func TestClaudeCode_compactionOfItsOwnSurvivesUs(t *testing.T) {
+	tries(t, "native compaction before")
 	c := newClaude(t, lines("EARLY", 40), lines("LATE", 20))
 	c.say(t, "List the numbers, please: capybara.")
 	path := c.file(t)
@@ -351,6 +353,7 @@ func typed(id string, role session.Role, text string) session.Message {
 // Files of more than 5 MiB are read by another way: members are looked for without reading the
 // JSON.
 func TestClaudeCode_resumesLargeFilesWithDamagedLines(t *testing.T) {
+	tries(t, "compact", "damaged file")
 	c := newClaude(t)
 	s := session.Session{Info: session.Info{ID: "ses_large", Directory: c.Project}}
 	s.Messages = append(s.Messages, typed("first", session.User, "Say capybara."))
@@ -399,6 +402,7 @@ func TestClaudeCode_resumesLargeFilesWithDamagedLines(t *testing.T) {
 }
 
 func TestClaudeCode_resumesWithoutThoughtsAndTexts(t *testing.T) {
+	tries(t, "prune")
 	c := newClaude(t)
 	c.up = provider(t, func(r llmtest.Request) llmtest.Reply {
 		if len(r.ToolNames()) > 0 && r.Results() == 0 {
@@ -439,6 +443,7 @@ func TestClaudeCode_resumesWithoutThoughtsAndTexts(t *testing.T) {
 }
 
 func TestClaudeCode_resumesWhatWasNeverItsOwn(t *testing.T) {
+	tries(t, "import")
 	c := newClaude(t)
 	s := session.Session{Info: session.Info{ID: "ses_elsewhere", Directory: c.Project}}
 	text := func(id, text string) []session.Part {
@@ -470,6 +475,7 @@ func TestClaudeCode_resumesWhatWasNeverItsOwn(t *testing.T) {
 
 // The product keeps what it has read of each file, and refuses edits of files that it did not read.
 func TestClaudeCode_elidedReadsCanBeReadAgainAndEdited(t *testing.T) {
+	tries(t, "prune")
 	c := newClaude(t)
 	target := filepath.Join(c.Project, "list.txt")
 	if err := os.WriteFile(target, []byte("one\ntwo\nthree\n"), 0o644); err != nil {
@@ -510,6 +516,7 @@ func TestClaudeCode_elidedReadsCanBeReadAgainAndEdited(t *testing.T) {
 
 // The branch that the reader finds is the one that the product sends.
 func TestClaudeCode_sendsTheBranchThatWeRead(t *testing.T) {
+	tries(t, "branches")
 	c := newClaude(t)
 	doc := readClaude(t, filepath.Join("..", "format", "claudecode", "testdata", "branches.jsonl"))
 	path, _ := c.place(t, doc.Session, rule.Ledger{})
@@ -533,6 +540,7 @@ func TestClaudeCode_sendsTheBranchThatWeRead(t *testing.T) {
 }
 
 func TestClaudeCode_foldsUponFolds(t *testing.T) {
+	tries(t, "second fold", "native compaction after", "undo after more turns")
 	c := newClaude(t, lines("EARLY", 40), lines("LATE", 20))
 	c.say(t, "List the numbers, please: capybara.")
 	c.script = nil

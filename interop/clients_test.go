@@ -56,6 +56,7 @@ func newClient(t *testing.T, name string, env ...string) *client {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Attr("product", name)
 	c := &client{bin: bin, Home: filepath.Join(root, "home"), Project: filepath.Join(root, "project"), Env: env}
 	for _, dir := range []string{c.Home, c.Project} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
@@ -63,6 +64,14 @@ func newClient(t *testing.T, name string, env ...string) *client {
 		}
 	}
 	return c
+}
+
+// tries names what a test does with a session between two runs of a product, for the table that
+// run.sh prints.
+func tries(t *testing.T, operations ...string) {
+	for _, operation := range operations {
+		t.Attr("operation", operation)
+	}
 }
 
 // run runs the product to its end and returns what it printed; the test fails when it fails.

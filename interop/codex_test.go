@@ -197,6 +197,7 @@ func codexElide(t *testing.T, doc *format.Document, word, shown string) rule.Eli
 }
 
 func TestCodex_goesOnFromOurPivot(t *testing.T) {
+	tries(t, "compact", "prune", "undo after more turns")
 	var script atomic.Pointer[llmtest.Answer]
 	play := func(a llmtest.Answer) { script.Store(&a) }
 	play(codexCat("early.txt", "middle.txt", "noise.txt", "late.txt"))
@@ -281,6 +282,7 @@ func TestCodex_goesOnFromOurPivot(t *testing.T) {
 }
 
 func TestCodex_elisionAlone(t *testing.T) {
+	tries(t, "prune")
 	u := provider(t, codexCat("early.txt", "late.txt"))
 	c := newCodex(t, u, "")
 	codexExec(t, c, "", "Read what you find.")
@@ -298,6 +300,7 @@ func TestCodex_elisionAlone(t *testing.T) {
 }
 
 func TestCodex_itsOwnCompactionIsRead(t *testing.T) {
+	tries(t, "native compaction before")
 	u := provider(t, func(r llmtest.Request) llmtest.Reply {
 		switch r.Number {
 		case 1:
@@ -349,6 +352,7 @@ func TestCodex_itsOwnCompactionIsRead(t *testing.T) {
 }
 
 func TestCodex_resumesWhatIsNotItsOwn(t *testing.T) {
+	tries(t, "import")
 	u := provider(t, llmtest.Text("Hello there."))
 	c := newCodex(t, u, "")
 	s := session.Session{Info: session.Info{ID: "ses_from_elsewhere", Directory: c.Project, Title: "elsewhere",
@@ -383,6 +387,7 @@ func TestCodex_resumesWhatIsNotItsOwn(t *testing.T) {
 }
 
 func TestCodex_goesOnFromAPivotThatWasNeverItsOwn(t *testing.T) {
+	tries(t, "import", "compact")
 	u := provider(t, llmtest.Text("Hello there."))
 	c := newCodex(t, u, "")
 	doc := &format.Document{Session: session.Session{Info: session.Info{

@@ -102,6 +102,7 @@ func loadOfView(doc *format.Document) (l load) {
 // it too: the calls that a resumed session sends, and the characters of their results, are those of
 // the view.
 func TestClaudeCode_filesThatHooksCompacted(t *testing.T) {
+	tries(t, "compact", "compaction by a hook before", "prune", "repair", "undo at once")
 	paths, err := filepath.Glob(filepath.Join(outside.Path(t, "fixtures", "hook-compacted"), "*.jsonl.gz"))
 	if err != nil {
 		t.Fatal(err)

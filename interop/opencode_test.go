@@ -118,6 +118,7 @@ func lastChat(t *testing.T, u *llmtest.Server) string {
 // TestOpenCode_resumesWhatWasCompacted makes a session with the product, folds and marks it here,
 // and resumes it there.
 func TestOpenCode_resumesWhatWasCompacted(t *testing.T) {
+	tries(t, "compact", "prune")
 	script := []llmtest.Call{
 		{Name: "bash", Arguments: `{"command":"echo early-$((40+2))-output","description":"say something"}`},
 		{Name: "bash", Arguments: `{"command":"echo middle-$((50+1))-output; seq 1 50","description":"say more"}`},
@@ -251,6 +252,7 @@ func foldOpenCode(t *testing.T, doc *format.Document) ([]byte, format.Change) {
 // TestOpenCode_importsWhatComesFromElsewhere writes a session whose ids, times and parts are none
 // of the product's.
 func TestOpenCode_importsWhatComesFromElsewhere(t *testing.T) {
+	tries(t, "import", "compact")
 	u := provider(t, llmtest.Text("I see."))
 	s := session.Session{Info: session.Info{ID: "0f3c-elsewhere", Title: "From elsewhere", Directory: "/repo",
 		Time: session.Lifetime{Created: 1700000000000.5}}}

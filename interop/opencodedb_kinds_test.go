@@ -21,6 +21,7 @@ import (
 // provider refused, a turn that was reverted, a fork, and a session of another project, all in one
 // database that is read while the product serves.
 func TestOpenCode_everyKindOfSessionEqualsItsExport(t *testing.T) {
+	tries(t, "read its store")
 	u := provider(t, func(r llmtest.Request) llmtest.Reply {
 		switch {
 		case len(r.ToolNames()) == 0:

@@ -186,6 +186,7 @@ func same(t *testing.T, store *opencodedb.Store, c *client, id, when string) {
 // TestOpenCode_itsDatabaseIsReadWhileItRuns lets the product write sessions of every kind and reads
 // them from its database meanwhile.
 func TestOpenCode_itsDatabaseIsReadWhileItRuns(t *testing.T) {
+	tries(t, "compact", "read its store")
 	script := []llmtest.Call{
 		{Name: "bash", Arguments: `{"command":"echo pebble-$((40+2)); seq 1 40","description":"count the pebbles"}`},
 		{Name: "todowrite", Arguments: `{"todos":[{"content":"count the ` +
@@ -413,6 +414,7 @@ func digest(t *testing.T, path string) string {
 // TestOpenCode_itsOlderFoldersEqualItsExport needs a version from before the database, such as
 // 1.1.27: WINNOW_CLIENTS=…/node_modules with it alone.
 func TestOpenCode_itsOlderFoldersEqualItsExport(t *testing.T) {
+	tries(t, "read its store")
 	script := []llmtest.Call{
 		{Name: "bash", Arguments: `{"command":"echo pebble-$((40+2))","description":"count the pebbles"}`},
 		{Name: "todowrite", Arguments: `{"todos":[{"id":"1","content":"count the ` +

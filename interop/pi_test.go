@@ -119,6 +119,7 @@ func piOutput(t *testing.T, log []session.Message, text string) (session.Message
 }
 
 func TestPi_resumesFromWhatWasWritten(t *testing.T) {
+	tries(t, "compact", "prune", "undo after more turns")
 	for _, api := range []string{"openai-completions", "anthropic-messages", "openai-responses"} {
 		t.Run(api, func(t *testing.T) {
 			up := provider(t, piCommands)
@@ -206,6 +207,7 @@ func TestPi_resumesFromWhatWasWritten(t *testing.T) {
 }
 
 func TestPi_resumesFromAnOldFileThatWasFolded(t *testing.T) {
+	tries(t, "compact", "prune")
 	up := provider(t, llmtest.Text("Yes, says the upstream."))
 	c := newPi(t, up, "openai-completions")
 	file := filepath.Join(c.Home, "session.jsonl")
@@ -252,6 +254,7 @@ func TestPi_resumesFromAnOldFileThatWasFolded(t *testing.T) {
 }
 
 func TestPi_resumesFromASessionFromElsewhere(t *testing.T) {
+	tries(t, "import")
 	up := provider(t, llmtest.Text("Yes, says the upstream."))
 	c := newPi(t, up, "anthropic-messages")
 	file := filepath.Join(c.Home, "session.jsonl")

@@ -76,6 +76,7 @@ func recorded(t *testing.T, name string) (path string, size int) {
 }
 
 func TestWinnow_claudeCodeResumesARecordedSession(t *testing.T) {
+	tries(t, "compact", "native compaction before")
 	for _, name := range []string{"claude-code.jsonl", "claude-code-compacted.jsonl.gz"} {
 		t.Run(name, func(t *testing.T) {
 			source, size := recorded(t, name)
@@ -102,6 +103,7 @@ func TestWinnow_claudeCodeResumesARecordedSession(t *testing.T) {
 }
 
 func TestWinnow_codexResumesARecordedSession(t *testing.T) {
+	tries(t, "compact", "native compaction before")
 	for _, name := range []string{"codex-rollout.jsonl", "codex-rollout-compacted.jsonl.gz"} {
 		t.Run(name, func(t *testing.T) {
 			source, size := recorded(t, name)
@@ -122,6 +124,7 @@ func TestWinnow_codexResumesARecordedSession(t *testing.T) {
 }
 
 func TestWinnow_openCodeResumesARecordedSession(t *testing.T) {
+	tries(t, "compact", "native compaction before")
 	for _, name := range []string{"opencode-export.json", "opencode-export-compacted.json.gz"} {
 		t.Run(name, func(t *testing.T) {
 			source, size := recorded(t, name)
@@ -135,6 +138,7 @@ func TestWinnow_openCodeResumesARecordedSession(t *testing.T) {
 }
 
 func TestWinnow_piResumesARecordedSession(t *testing.T) {
+	tries(t, "compact")
 	source := outside.Path(t, "corpus", "pi", "00d8dfb2-large-session.jsonl.gz")
 	_, text := compacted(t, source)
 	u := provider(t, llmtest.Text("Done."))

@@ -57,6 +57,7 @@ type entry struct {
 	Price    Price     `json:"price,omitzero"`
 	Cache    fileCache `json:"cache,omitzero"`
 	Bound    bool      `json:"boundReasoning,omitzero"`
+	Retired  bool      `json:"retired,omitzero"`
 }
 
 type fileCache struct {
@@ -78,7 +79,8 @@ func Parse(data []byte) (*Catalogue, error) {
 		}
 		c.Models = append(c.Models, Model{
 			Provider: e.Provider, ID: e.ID, Name: e.Name, Limits: e.Limit, Price: e.Price, BoundReasoning: e.Bound,
-			Cache: Cache{Lifetime: lifetime(e.Cache.Seconds), MinPrefix: e.Cache.MinPrefix, Explicit: e.Cache.Explicit},
+			Retired: e.Retired,
+			Cache:   Cache{Lifetime: lifetime(e.Cache.Seconds), MinPrefix: e.Cache.MinPrefix, Explicit: e.Cache.Explicit},
 		})
 	}
 	return c, nil
@@ -90,6 +92,7 @@ func (c *Catalogue) MarshalJSON() ([]byte, error) {
 	for _, m := range c.Models {
 		f.Models = append(f.Models, entry{
 			Provider: m.Provider, ID: m.ID, Name: m.Name, Limit: m.Limits, Price: m.Price, Bound: m.BoundReasoning,
+			Retired: m.Retired,
 			Cache: fileCache{Seconds: int(m.Cache.Lifetime / time.Second), MinPrefix: m.Cache.MinPrefix,
 				Explicit: m.Cache.Explicit},
 		})

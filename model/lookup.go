@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -75,7 +76,12 @@ func (c *Catalogue) At(provider, id string) Model {
 		slices.ContainsFunc(c.Models, func(n Model) bool { return n.String() == m.String() })) {
 		return m
 	}
-	own := apply(Model{Provider: provider, ID: id, Name: id, Limits: m.Limits, Unknown: m.Unknown}, c.overrides)
+	own := apply(bound(Model{Provider: provider, ID: id, Name: id, Limits: m.Limits, Unknown: m.Unknown}), c.overrides)
+	taken := own.Assumed
+	if own.Sets("boundReasoning") {
+		taken = nil // the user knows
+	}
+	own.Assumed = nil
 	switch {
 	case like == "":
 		own.Assumed = c.guessed(own, own.String())
@@ -83,7 +89,7 @@ func (c *Catalogue) At(provider, id string) Model {
 		own.Assumed = []string{fmt.Sprintf("%s is not in the catalogue of %s: limits are taken from %s", own, c.Date,
 			like)}
 	}
-	own.Assumed = append(own.Assumed, unpriced(own)...)
+	own.Assumed = slices.Concat(own.Assumed, unpriced(own), taken)
 	return own
 }
 
@@ -171,16 +177,17 @@ func (c *Catalogue) assume(name string) (m Model, like string) {
 	if relative, found := c.relative(name); found {
 		m := relative
 		m.ID, m.Name, m.Price.Tiers, m.Set = id, id, slices.Clone(relative.Price.Tiers), nil
+		m.BoundReasoning, m.Retired = false, false
 		if provider != "" {
 			m.Provider = provider
 		}
-		return succeed(m), relative.String()
+		return bound(m), relative.String()
 	}
 	if strings.TrimSpace(id) == "" {
 		id = nameless
 	}
-	return Model{Provider: provider, ID: id, Name: id, Unknown: true,
-		Limits: Limits{Context: AssumedContext, Output: AssumedOutput}}, ""
+	return bound(Model{Provider: provider, ID: id, Name: id, Unknown: true,
+		Limits: Limits{Context: AssumedContext, Output: AssumedOutput}}), ""
 }
 
 // assumed says what of a model that is not listed is assumed: what the user did not set.
@@ -308,26 +315,29 @@ func kin(id string) (family []string, version []int) {
 	return family, version
 }
 
-// succeed gives an assumed model what is known of the generations after the catalogue's date: with
-// Claude 5.5 and GPT-5.6 reasoning came to be bound to the exact prompt before it.
-func succeed(m Model) Model {
-	family, version := kin(canonical(m.ID))
+// BindsReasoning reports whether the model of that id accepts its own reasoning only after the exact
+// prompt that it was made for, by its name alone: Claude since 5.5, Fable and Mythos since 5.1, and
+// GPT since 5.6. It knows the spellings that [Catalogue.Lookup] knows.
+func BindsReasoning(id string) bool {
+	family, version := kin(canonical(strings.TrimSuffix(strings.TrimSpace(id), "[1m]")))
 	if len(family) == 0 {
-		return m
+		return false
 	}
-	bound := false
-	switch family[0] {
-	case "claude":
-		bound = slices.Compare(version, []int{5, 1}) >= 0 && (slices.Contains(family, "fable") ||
-			slices.Contains(family, "mythos")) ||
-			slices.Compare(version, []int{5, 5}) >= 0
-		if len(version) > 0 && version[0] >= 5 {
-			m.Cache.MinPrefix = min(m.Cache.MinPrefix, 1024)
-		}
-	case "gpt":
-		bound = slices.Compare(version, []int{5, 6}) >= 0
+	since := []int{math.MaxInt}
+	switch {
+	case family[0] == "claude" && (slices.Contains(family, "fable") || slices.Contains(family, "mythos")):
+		since = []int{5, 1}
+	case family[0] == "claude":
+		since = []int{5, 5}
+	case family[0] == "gpt":
+		since = []int{5, 6}
 	}
-	if bound && !m.BoundReasoning {
+	return slices.Compare(version, since) >= 0
+}
+
+// bound gives an assumed model what its name tells of its reasoning.
+func bound(m Model) Model {
+	if BindsReasoning(m.ID) {
 		m.BoundReasoning = true
 		m.Assumed = append(m.Assumed, "its reasoning is taken to be bound to the exact prompt before it, as in every "+
 			"model of its generation")

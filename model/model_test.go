@@ -131,11 +131,16 @@ func TestDefault_wellKnownModels(t *testing.T) {
 		{"openai/gpt-4o", 128_000, 0, 16_384, 2.5, 5 * time.Minute, 1024, false},
 		{"google/gemini-2.5-pro", 1_048_576, 0, 65_536, 1.25, 5 * time.Minute, 4096, false},
 		{"xai/grok-code-fast-1", 256_000, 0, 10_000, 0.2, 5 * time.Minute, 1024, false},
-		{"deepseek/deepseek-v4-pro", 1_000_000, 0, 384_000, 0.435, time.Hour, 64, false},
-		{"mistral/codestral-latest", 256_000, 0, 4096, 0.3, 0, 0, false},
+		{"anthropic/claude-opus-5-5", 1_000_000, 0, 128_000, 4, 5 * time.Minute, 512, true},
+		{"anthropic/claude-haiku-5-5", 1_000_000, 0, 128_000, 0.1, 5 * time.Minute, 1024, true},
+		{"openai/gpt-6.1-sol", 400_000, 272_000, 128_000, 2, 30 * time.Minute, 1024, false},
+		{"google/gemini-3.8-flash", 1_048_576, 0, 65_536, 0.75, 5 * time.Minute, 1024, false},
+		{"deepseek/deepseek-v4-pro", 1_000_000, 0, 384_000, 1.32, time.Hour, 64, false},
+		{"mistral/codestral-latest", 256_000, 0, 4096, 0.3, 5 * time.Minute, 1024, false},
+		{"mistral/mistral-medium-3.5", 262_144, 0, 0, 1.5, 0, 0, false},
 		{"moonshotai/kimi-k2.5", 262_144, 0, 0, 0.6, 5 * time.Minute, 1024, false},
 		{"github-copilot/gpt-5.2", 264_000, 0, 64_000, 0, 5 * time.Minute, 1024, false},
-		{"groq/openai/gpt-oss-120b", 131_072, 0, 65_536, 0.15, 0, 0, false},
+		{"groq/openai/gpt-oss-120b", 131_072, 0, 65_536, 0.15, 5 * time.Minute, 1024, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -227,8 +232,8 @@ func TestLookup_newerMembersOfAFamilyAreLikeTheNewestListed(t *testing.T) {
 		asked, like string
 		bound       bool
 	}{
-		{"claude-opus-4-8", "anthropic/claude-opus-4-7", false},
-		{"anthropic/claude-sonnet-5-5", "anthropic/claude-sonnet-4-6", true},
+		{"claude-opus-5-1", "anthropic/claude-opus-5-5", false}, // like a model that binds, and older
+		{"anthropic/claude-sonnet-6", "anthropic/claude-sonnet-5-5", true},
 		{"gpt-5.1-codex-max-preview", "openai/gpt-5.1-codex-max", false},
 		{"gpt-5.6", "openai/gpt-5.5", true},
 	} {
@@ -244,6 +249,50 @@ func TestLookup_newerMembersOfAFamilyAreLikeTheNewestListed(t *testing.T) {
 			t.Errorf("Lookup(%q) = %s, bound %t; want the name asked for, bound %t", tt.asked, m, m.BoundReasoning,
 				tt.bound)
 		}
+	}
+}
+
+// By the name alone: whether the catalogue lists it, lists a relative, or has heard of nothing like it,
+// and whoever offers it.
+func TestLookup_whichModelsBindTheirReasoning(t *testing.T) {
+	c := model.Default()
+	for id, want := range map[string]bool{
+		"claude-opus-5-5": true, "claude-opus-5.5": true, "claude-opus-5-5-20261001": true, "claude-opus-5-5[1m]": true,
+		"us.anthropic.claude-opus-5-5-v1:0": true, "anthropic/claude-haiku-5.5": true, "claude-sonnet-6": true,
+		"claude-fable-5-1": true, "claude-fable-5-2": true, "claude-mythos-5-1": true, "claude-mythos-5.2": true,
+		"claude-fable-6": true, "claude-fable-5": false, "claude-mythos-5": false, "claude-mythos-5-0": false,
+		"claude-opus-5": false, "claude-opus-5-1": false, "claude-opus-4-8": false, "claude-sonnet-4-5-20250929": false,
+		"gpt-5.6": true, "gpt-5.6-sol": true, "gpt-6-astra": true, "gpt-5.5": false, "gpt-5": false, "gpt-4o": false,
+		"gpt-oss-120b": false, "gemini-3.8-flash": false, "gemini-4-argon": false, "kimi-k3": false, "": false, "claude": false,
+	} {
+		if got := model.BindsReasoning(id); got != want {
+			t.Errorf("BindsReasoning(%q) = %t, want %t", id, got, want)
+		}
+		for _, m := range []model.Model{c.Lookup(id), c.At("anthropic", id), c.At("house", id), c.At("openrouter", id)} {
+			said := strings.Contains(strings.Join(m.Assumed, "; "), "its reasoning is taken to be bound")
+			if m.BoundReasoning != want || said != (want && len(m.Assumed) > 0) {
+				t.Errorf("%q is %s: bound %t, assumed %q; want %t", id, m, m.BoundReasoning, m.Assumed, want)
+			}
+		}
+	}
+	free := with(t, `{"house/*": {"boundReasoning": false}}`).At("house", "claude-mythos-5-1")
+	if free.BoundReasoning || strings.Contains(strings.Join(free.Assumed, "; "), "reasoning") {
+		t.Errorf("the user says otherwise: bound %t, assumed %q", free.BoundReasoning, free.Assumed)
+	}
+}
+
+// What was in the catalogue stays in it, with the prices of its time: recorded sessions name it.
+func TestDefault_keepsWhatIsRetired(t *testing.T) {
+	for name, price := range map[string]float64{
+		"anthropic/claude-opus-4-1": 15, "anthropic/claude-3-5-haiku-20241022": 0.8, "openai/gpt-5-codex": 1.25,
+		"xai/grok-code-fast-1": 0.2,
+	} {
+		if m := model.Default().Lookup(name); !m.Retired || m.Price.Input != price || m.Assumed != nil {
+			t.Errorf("%s: %+v, want it retired at %v", name, m, price)
+		}
+	}
+	if m := model.Default().Lookup("anthropic/claude-opus-4-1-preview"); m.Retired || m.Price.Input != 15 {
+		t.Errorf("%s: %+v, want the price of a retired relative, and nothing said of itself", m, m)
 	}
 }
 

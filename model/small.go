@@ -32,7 +32,7 @@ func (c *Catalogue) Small(m Model) (Model, bool) {
 	for _, one := range c.Models {
 		family := smallFamily(one.ID)
 		if family == "" || !strings.EqualFold(one.Provider, m.Provider) || maker(one.ID) != maker(m.ID) ||
-			!one.Price.Known() {
+			one.Retired || !one.Price.Known() {
 			continue
 		}
 		if other, ok := newest[family]; !ok || newer(one.ID, other.ID) {

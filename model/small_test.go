@@ -8,18 +8,19 @@ import (
 func TestSmall_isTheNewestOfTheCheapestSmallFamily(t *testing.T) {
 	c := Default()
 	for name, want := range map[string]string{
-		"anthropic/claude-opus-4-7":              "anthropic/claude-haiku-4-5",
-		"anthropic/claude-sonnet-4-5":            "anthropic/claude-haiku-4-5",
-		"anthropic/claude-sonnet-9":              "anthropic/claude-haiku-4-5", // not listed, of a listed family
-		"anthropic/claude-haiku-4-5":             "anthropic/claude-haiku-4-5", // it is small itself
+		"anthropic/claude-opus-4-7":              "anthropic/claude-haiku-5-5",
+		"anthropic/claude-sonnet-4-5":            "anthropic/claude-haiku-5-5",
+		"anthropic/claude-sonnet-9":              "anthropic/claude-haiku-5-5", // not listed, of a listed family
+		"anthropic/claude-haiku-4-5":             "anthropic/claude-haiku-5-5", // it is small itself, and costs more
+		"anthropic/claude-haiku-5-5":             "anthropic/claude-haiku-5-5",
 		"openai/gpt-5.5":                         "openai/gpt-5.4-nano",
 		"openai/gpt-5-nano":                      "openai/gpt-5-nano",
 		"google/gemini-3.1-pro-preview":          "google/gemini-flash-lite-latest",
-		"deepseek/deepseek-v4-pro":               "deepseek/deepseek-v4-flash",
+		"deepseek/deepseek-v4-pro":               "deepseek/deepseek-flash", // deepseek-v4-flash is retired
 		"mistral/mistral-large-latest":           "mistral/mistral-small-latest",
-		"xai/grok-4":                             "xai/grok-3-mini",
-		"openrouter/anthropic/claude-sonnet-4.5": "openrouter/anthropic/claude-haiku-4.5", // of the same maker
-		"zai/glm-5.1":                            "",                                      // no prices
+		"xai/grok-4.7":                           "",                                      // grok-3-mini is retired
+		"openrouter/anthropic/claude-sonnet-4.5": "openrouter/anthropic/claude-haiku-5.5", // of the same maker
+		"zai/glm-5.2":                            "zai/glm-5.3-flash",
 		"groq/openai/gpt-oss-120b":               "",
 		"moonshotai/kimi-k2.6":                   "",
 		"house/any":                              "",

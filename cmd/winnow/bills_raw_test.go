@@ -10,10 +10,10 @@ import (
 // What the raw usage in files of other products comes to, read with nothing of ours.
 
 // listPrices are those of the providers' own pages, in US dollars per million tokens: input and
-// output. Reading from the cache costs a tenth of the input price, writing to it for five minutes
+// output. Reading from the cache costs a tenth of the input price (of Opus 5.5 a twentieth), writing to it for five minutes
 // 1.25 times, for an hour twice; at OpenAI and Moonshot writing to it costs what input costs.
 var listPrices = map[string][2]float64{
-	"claude-opus-4-5": {5, 25}, "claude-opus-4-6": {5, 25}, "claude-opus-4-8": {5, 25}, "claude-opus-5-5": {5, 25}, "claude-sonnet-4-5": {3, 15}, "claude-sonnet-4-6": {3, 15}, "claude-haiku-4-5": {1, 5},
+	"claude-opus-4-5": {5, 25}, "claude-opus-4-6": {5, 25}, "claude-opus-4-8": {5, 25}, "claude-opus-5-5": {4, 20}, "claude-sonnet-4-5": {3, 15}, "claude-sonnet-4-6": {3, 15}, "claude-haiku-4-5": {1, 5},
 	"gpt-5-codex": {1.25, 10}, "gpt-5.3-codex": {1.75, 14}, "gpt-5.4": {2.5, 15}, "kimi-k2.5": {0.6, 3},
 }
 
@@ -60,7 +60,11 @@ func (f *figure) add(model string, in, out, read, write, hour, logged float64) {
 	}
 	switch {
 	case known && possible && in+out+read+write > 0:
-		f.dollars += (price[0]*(in+0.1*read+writing*(write-hour)+2*hour) + price[1]*out) / 1e6
+		reading := 0.1
+		if name == "claude-opus-5-5" {
+			reading = 0.05
+		}
+		f.dollars += (price[0]*(in+reading*read+writing*(write-hour)+2*hour) + price[1]*out) / 1e6
 	case logged > 0:
 		f.dollars += logged
 	default:

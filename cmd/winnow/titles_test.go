@@ -87,7 +87,7 @@ func TestTitles_ofASmallModelBesideTheOneThatWorks(t *testing.T) {
 		env  []string
 		want []string
 	}{
-		"Anthropic":                {[]string{"WINNOW_MODEL=anthropic/claude-opus-4-7", "ANTHROPIC_API_KEY=k"}, []string{"anthropic/claude-haiku-4-5"}},
+		"Anthropic":                {[]string{"WINNOW_MODEL=anthropic/claude-opus-4-7", "ANTHROPIC_API_KEY=k"}, []string{"anthropic/claude-haiku-5-5"}},
 		"OpenAI":                   {[]string{"WINNOW_MODEL=openai/gpt-5.5", "OPENAI_API_KEY=k"}, []string{"openai/gpt-5.4-nano"}},
 		"Gemini":                   {[]string{"WINNOW_MODEL=google/gemini-2.5-pro", "GOOGLE_API_KEY=k"}, []string{"google/gemini-flash-lite-latest"}},
 		"off":                      {[]string{"WINNOW_MODEL=anthropic/claude-opus-4-7", "ANTHROPIC_API_KEY=k", "WINNOW_TITLES=off"}, nil},
@@ -125,7 +125,7 @@ func TestTitles_areChargedAndFailQuietly(t *testing.T) {
 	o := d.run("run", "light the lamp", "--json")
 	o.wants(t, cli.ExitDone)
 	lines := o.lines(t)
-	const work, title = (1000*5 + 50*25) / 1e6, (1000*1 + 50*5) / 1e6 // dollars, by the catalogue
+	const work, title = (1000*5 + 50*25) / 1e6, (1000*0.1 + 50*0.5) / 1e6 // dollars, by the catalogue
 	if got, _ := lines[len(lines)-1]["cost"].(float64); math.Abs(got-work-title) > 1e-9 {
 		t.Errorf("it cost $%g, want $%g", got, work+title)
 	}

@@ -14,11 +14,11 @@ import (
 var choices = []choice{
 	{provider: "anthropic", ids: []string{"claude-*"}, not: []string{"claude-3-sonnet-*",
 		"claude-3-5-sonnet-20240620"}},
-	{provider: "openai", ids: []string{"gpt-4.1*", "gpt-4o", "gpt-4o-mini", "gpt-5*", "o1", "o3", "o3-mini",
+	{provider: "openai", ids: []string{"gpt-4.1*", "gpt-4o", "gpt-4o-mini", "gpt-[5-9]*", "o1", "o3", "o3-mini",
 		"o4-mini"}},
-	{provider: "google", ids: []string{"gemini-2.5-pro", "gemini-2.5-flash", "gemini-2.5-flash-lite", "gemini-3*",
-		"gemini-flash*latest"}},
-	{provider: "xai", ids: []string{"grok-3", "grok-3-mini", "grok-4*", "grok-code-*"}},
+	{provider: "google", ids: []string{"gemini-2.5-pro", "gemini-2.5-flash", "gemini-2.5-flash-lite",
+		"gemini-[3-9]*", "gemini-*latest"}},
+	{provider: "xai", ids: []string{"grok-3", "grok-3-mini", "grok-[4-9]*", "grok-code-*"}},
 	{provider: "mistral", ids: []string{"codestral-latest", "devstral-*", "mistral-large-*", "mistral-medium-*",
 		"mistral-small-*", "magistral-*"}},
 	{provider: "deepseek", ids: []string{"*"}},
@@ -27,11 +27,10 @@ var choices = []choice{
 	{provider: "minimax", ids: []string{"*"}},
 	{provider: "github-copilot", ids: []string{"*"}},
 	{provider: "groq", ids: []string{"openai/gpt-oss-*", "moonshotai/kimi-*", "qwen/*", "llama-3.*"}},
-	{provider: "openrouter", ids: []string{"qwen/qwen3*coder*", "qwen/qwen3-max*", "z-ai/glm-4.[5-9]", "z-ai/glm-5*",
-		"moonshotai/kimi-k2*",
-		"deepseek/deepseek-*", "minimax/minimax-m2*", "anthropic/claude-*-4*", "openai/gpt-5*", "google/gemini-2.5-pro",
-		"google/gemini-3*",
-		"x-ai/grok-4*", "x-ai/grok-code*"}, not: []string{"*/*:free", "*/*image*", "*/*distill*"}},
+	{provider: "openrouter", ids: []string{"qwen/qwen3*coder*", "qwen/qwen3*-max*", "z-ai/glm-4.[5-9]",
+		"z-ai/glm-[5-9]*", "moonshotai/kimi-k[2-9]*", "deepseek/deepseek-*", "minimax/minimax-m[2-9]*", "anthropic/claude-*-[4-9]*",
+		"openai/gpt-[5-9]*", "google/gemini-2.5-pro", "google/gemini-[3-9]*", "x-ai/grok-[4-9]*", "x-ai/grok-code*"},
+		not: []string{"*/*:free", "*/*:batch", "*/*image*", "*/*distill*"}},
 }
 
 // limits adds the limit of the prompt alone.
@@ -46,9 +45,9 @@ func limits(m *model.Model) {
 	if m.Provider == "openai" && m.Limits.Context == 272_000 {
 		m.Limits.Input, m.Limits.Context = 272_000, 272_000+m.Limits.Output
 	}
-	// An answer as long as the window leaves no prompt: the list repeats the window where the
-	// provider names no limit.
-	if m.Limits.Output >= m.Limits.Context {
+	// An answer as long as the window leaves no prompt: the list repeats the window, or nine tenths
+	// of it, where the provider names no limit.
+	if m.Limits.Output >= m.Limits.Context*9/10 {
 		m.Limits.Output = 0
 	}
 }
@@ -59,8 +58,9 @@ var minPrefixes = []struct {
 	prefix string
 	tokens int
 }{
+	{"claude-opus-5", 512}, {"claude-sonnet-5-5", 512}, {"claude-fable-", 512}, {"claude-mythos-", 512},
 	{"claude-opus-4-7", 2048}, {"claude-opus-4-6", 4096}, {"claude-opus-4-5", 4096}, {"claude-haiku-4-5", 4096},
-	{"claude-3-5-haiku", 2048}, {"claude-3-haiku", 2048}, {"claude-", 1024},
+	{"claude-", 1024},
 }
 
 // cache sets the terms of the prompt cache. Where a provider names a range, or nothing, the shorter
@@ -84,7 +84,11 @@ func cache(m *model.Model) {
 		})
 		m.Cache.MinPrefix = minPrefixes[at].tokens
 	case "openai":
-		// Automatic from 1,024 tokens; kept in memory for 5 to 10 minutes.
+		// Automatic from 1,024 tokens; kept in memory for 5 to 10 minutes, and for 30 at least since
+		// GPT-5.6, the first to ask for a price of writing.
+		if m.Price.CacheWrite > 0 {
+			m.Cache.Lifetime = 30 * time.Minute
+		}
 	case "google":
 		// Implicit caching; its lifetime is not documented. Pro models start at 4,096 tokens.
 		if strings.Contains(m.ID, "pro") {
@@ -99,30 +103,25 @@ func cache(m *model.Model) {
 	}
 }
 
-// longPrompts are prices of prompts of more than 200,000 tokens, from the providers' price lists:
-// double input, half as much again for output. For Sonnet 4 and 4.5 such prompts need the long
-// window to be asked for.
-var longPrompts = []struct {
-	provider, prefix string
-	price            model.Price
-}{
-	{"anthropic", "claude-sonnet-4-5", model.Price{Input: 6, Output: 22.5, CacheRead: 0.6, CacheWrite: 7.5,
-		CacheWrite1h: 12}},
-	{"anthropic", "claude-sonnet-4-0", model.Price{Input: 6, Output: 22.5, CacheRead: 0.6, CacheWrite: 7.5,
-		CacheWrite1h: 12}},
-	{"anthropic", "claude-sonnet-4-2025", model.Price{Input: 6, Output: 22.5, CacheRead: 0.6, CacheWrite: 7.5,
-		CacheWrite1h: 12}},
-	{"google", "gemini-2.5-pro", model.Price{Input: 2.5, Output: 15, CacheRead: 0.25, CacheWrite: 2.5}},
-	{"google", "gemini-3-pro", model.Price{Input: 4, Output: 18, CacheRead: 0.4, CacheWrite: 4}},
-	{"google", "gemini-3.1-pro", model.Price{Input: 4, Output: 18, CacheRead: 0.4, CacheWrite: 4}},
-}
-
 // prices completes the prices.
 func prices(m *model.Model) {
-	p := &m.Price
-	if p.Input <= 0 {
+	if m.Price.Input <= 0 {
+		m.Price.Tiers = nil
 		return // not billed by tokens, or not known
 	}
+	// Prompts of more than 200,000 tokens need the long window of Sonnet 4.5 to be asked for, which
+	// the list does not know: double input, half as much again for output.
+	if m.Provider == "anthropic" && strings.HasPrefix(m.ID, "claude-sonnet-4-5") {
+		m.Price.Tiers = []model.Tier{{Above: 200_000, Price: model.Price{Input: 6, Output: 22.5, CacheRead: 0.6,
+			CacheWrite: 7.5}}}
+	}
+	complete(m, &m.Price)
+	for i := range m.Price.Tiers {
+		complete(m, &m.Price.Tiers[i].Price)
+	}
+}
+
+func complete(m *model.Model, p *model.Price) {
 	if p.CacheRead <= 0 {
 		p.CacheRead = p.Input // without a discount, what was seen before costs what it cost
 	}
@@ -133,11 +132,6 @@ func prices(m *model.Model) {
 	}
 	if m.Provider == "anthropic" {
 		p.CacheWrite1h = round(2 * p.Input) // an hour costs double input, five minutes 1.25 times
-	}
-	for _, long := range longPrompts {
-		if m.Provider == long.provider && strings.HasPrefix(m.ID, long.prefix) {
-			p.Tiers = []model.Tier{{Above: 200_000, Price: long.price}}
-		}
 	}
 }
 

@@ -1,0 +1,184 @@
+// Table prints what the tests of package interop tried with which version of which product. It
+// reads folders that interop/run.sh leaves:
+//
+//	go run ./interop/table FOLDER…
+//
+// Each has a file `versions` (the name of a command and its version, a line each) and a file
+// `tests.json`, which `go test -json` wrote. A test names product and operations as attributes. It
+// exits 1 when a test failed or nothing was tried.
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+func main() {
+	ok, err := run(os.Args[1:], os.Stdout)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "table:", err)
+	}
+	if !ok || err != nil {
+		os.Exit(1)
+	}
+}
+
+// set is what was tried with one set of products.
+type set struct {
+	versions [][2]string // of the products: command and version
+	tests    []*test
+	output   string // of what failed without being a test
+	passed   bool   // as a whole: a run that never began has no test that failed
+}
+
+// test is one test with those inside it.
+type test struct {
+	name                 string
+	products, operations []string
+	result               string // "pass", "fail" or "skip"; "" when it did not end
+	output               strings.Builder
+}
+
+// event is a line of `go test -json`.
+type event struct{ Action, Test, Key, Value, Output string }
+
+func run(folders []string, to io.Writer) (ok bool, err error) {
+	if len(folders) == 0 {
+		return false, errors.New("name the folders that interop/run.sh left")
+	}
+	ok = true
+	var sets []*set
+	var operations []string
+	var failures strings.Builder
+	for _, folder := range folders {
+		s, err := read(folder)
+		if err != nil {
+			return false, err
+		}
+		for _, t := range s.tests {
+			for _, o := range t.operations {
+				if !slices.Contains(operations, o) {
+					operations = append(operations, o)
+				}
+			}
+			if t.result != "pass" && t.result != "skip" {
+				fmt.Fprintf(&failures, "\n%s: %s\n%s", filepath.Base(folder), t.name, t.output.String())
+			}
+		}
+		if !s.passed {
+			ok = false
+			failures.WriteString(s.output)
+		}
+		sets = append(sets, s)
+	}
+	slices.Sort(operations)
+	var rows [][]string
+	for _, s := range sets {
+		for _, v := range s.versions {
+			row := []string{v[0], v[1]}
+			for _, o := range operations {
+				row = append(row, s.tried(v[0], o))
+			}
+			rows = append(rows, row)
+		}
+	}
+	if len(rows) == 0 || len(operations) == 0 {
+		return false, errors.New("nothing was tried\n" + failures.String())
+	}
+	head := append([]string{"product", "version"}, operations...)
+	fmt.Fprintf(to, "\n| %s |\n|%s\n", strings.Join(head, " | "), strings.Repeat("---|", len(head)))
+	for _, row := range rows {
+		fmt.Fprintf(to, "| %s |\n", strings.Join(row, " | "))
+	}
+	_, err = io.WriteString(to, failures.String())
+	return ok, err
+}
+
+// tried says how an operation went with a product: "ok" when every test of it passed, "FAILED" when
+// one did not, "-" when there is none.
+func (s *set) tried(product, operation string) string {
+	result := "-"
+	for _, t := range s.tests {
+		if !slices.Contains(t.products, product) || !slices.Contains(t.operations, operation) {
+			continue
+		}
+		switch t.result {
+		case "skip":
+		case "pass":
+			if result == "-" {
+				result = "ok"
+			}
+		default:
+			result = "FAILED"
+		}
+	}
+	return result
+}
+
+func read(folder string) (*set, error) {
+	s := &set{}
+	versions, err := os.ReadFile(filepath.Join(folder, "versions"))
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(string(versions)) {
+		if fields := strings.Fields(line); len(fields) == 2 {
+			s.versions = append(s.versions, [2]string(fields))
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(folder, "tests.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: the tests were not run: %w", folder, err)
+	} else if err != nil {
+		return nil, err
+	}
+	for line := range bytes.Lines(text) {
+		var e event
+		if err := json.Unmarshal(line, &e, jsontext.AllowInvalidUTF8(true)); err != nil {
+			s.output += string(line) // what go itself says, of a package that does not build
+			continue
+		}
+		s.add(e)
+	}
+	return s, nil
+}
+
+func (s *set) add(e event) {
+	name, _, nested := strings.Cut(e.Test, "/")
+	if name == "" {
+		s.passed = s.passed || e.Action == "pass"
+		if e.Action == "build-output" {
+			s.output += e.Output
+		}
+		return
+	}
+	i := slices.IndexFunc(s.tests, func(t *test) bool { return t.name == name })
+	if i < 0 {
+		s.tests, i = append(s.tests, &test{name: name}), len(s.tests)
+	}
+	t := s.tests[i]
+	switch e.Action {
+	case "attr":
+		for key, list := range map[string]*[]string{"product": &t.products, "operation": &t.operations} {
+			if e.Key == key && !slices.Contains(*list, e.Value) {
+				*list = append(*list, e.Value)
+			}
+		}
+	case "output":
+		t.output.WriteString(e.Output)
+	case "pass", "fail", "skip":
+		if !nested {
+			t.result = e.Action
+		}
+	}
+}
