@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/rule"
@@ -124,6 +125,40 @@ type Change struct {
 	// Undone holds the ids of markers whose pivot was undone: the marker, its summary and what the
 	// engine appended with them are left out of the file.
 	Undone map[string]bool
+}
+
+// Settled is the change with tails that begin with what is written. A tail may begin with a message
+// that went with an earlier pivot, which was undone later: that message is in no file, and the tail
+// begins with what follows it.
+func (c Change) Settled() Change {
+	if len(c.Undone) == 0 {
+		return c
+	}
+	messages := c.Session.Messages
+	own := false // c.Session.Messages is ours to change
+	for i := range messages {
+		marker := messages[i].Marker()
+		if marker == nil || marker.TailStartID == "" || messages[i].IsUndone(c.Undone) {
+			continue
+		}
+		at := session.Index(messages[:i], marker.TailStartID)
+		if at < 0 || !messages[at].IsUndone(c.Undone) {
+			continue
+		}
+		stands := ""
+		for j := at; j < i && stands == ""; j++ {
+			if m := &messages[j]; !m.IsUndone(c.Undone) && m.Marker() == nil && !m.IsSummary() {
+				stands = m.ID
+			}
+		}
+		if !own {
+			messages, own = slices.Clone(messages), true
+		}
+		messages[i].Parts = slices.Clone(messages[i].Parts)
+		messages[i].Marker().TailStartID = stands
+	}
+	c.Session.Messages = messages
+	return c
 }
 
 // SyntaxError says where a file stopped being readable.

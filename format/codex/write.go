@@ -19,6 +19,7 @@ var _ format.Format = Format{}
 // touch are written as they were read; elided lines hold what is shown, and the original in their
 // member "winnow"; a pivot is a compacted line whose replacement_history is the new window.
 func (f Format) Write(out io.Writer, from *format.Document, change format.Change) error {
+	change = change.Settled()
 	w := &writer{change: change, from: &native{}, made: map[string][][]byte{}, time: change.Session.Info.Time.Created}
 	var err error
 	if from == nil || from.Format != name {

@@ -23,6 +23,7 @@ import (
 // The product orders messages by the time at which they were created, then by id. A message whose
 // time would put it before one that it follows is written with a later one.
 func (Format) Write(w io.Writer, from *format.Document, change format.Change) error {
+	change = change.Settled()
 	if from == nil {
 		return writeWhole(w, change)
 	}

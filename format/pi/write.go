@@ -18,6 +18,7 @@ import (
 // linked to what came before. A file of version 1 stays one: the product gives its entries ids when
 // it opens it.
 func (Format) Write(w io.Writer, from *format.Document, change format.Change) error {
+	change = change.Settled()
 	if from == nil {
 		return write(w, newSession(change), change)
 	}
