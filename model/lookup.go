@@ -315,9 +315,9 @@ func kin(id string) (family []string, version []int) {
 	return family, version
 }
 
-// BindsReasoning reports whether the model of that id accepts its own reasoning only after the exact
-// prompt that it was made for, by its name alone: Claude since 5.5, Fable and Mythos since 5.1, and
-// GPT since 5.6. It knows the spellings that [Catalogue.Lookup] knows.
+// BindsReasoning reports whether the model of that id accepts its own reasoning only after the
+// exact prompt that it was made for, by its name alone: Claude since 5.5, Fable and Mythos since
+// 5.1, and GPT since 5.6. It knows the spellings that [Catalogue.Lookup] knows.
 func BindsReasoning(id string) bool {
 	family, version := kin(canonical(strings.TrimSuffix(strings.TrimSpace(id), "[1m]")))
 	if len(family) == 0 {

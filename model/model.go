@@ -29,8 +29,8 @@ type Model struct {
 	// when anything before it changes, the provider rejects or drops it. Elisions for such a model
 	// wait for a cold cache or a pivot, and take the earlier reasoning with them.
 	BoundReasoning bool
-	// Retired says that the catalogue's source does not list it any more: what is known is of when it
-	// did.
+	// Retired says that the catalogue's source does not list it any more: what is known is of when
+	// it did.
 	Retired bool
 	// Assumed lists, in words, which of the facts are assumptions. Empty for entries of the
 	// catalogue.

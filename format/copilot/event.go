@@ -70,7 +70,8 @@ type completed struct {
 	} `json:"error"`
 }
 
-// binary is a picture or another file that the model is sent, in itself or as a session.binary_asset.
+// binary is a picture or another file that the model is sent, in itself or as a
+// session.binary_asset.
 type binary struct {
 	Data  string `json:"data"`
 	Mime  string `json:"mimeType"`

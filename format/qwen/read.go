@@ -228,8 +228,8 @@ func (r *reader) result(one *record, reply *reply) *session.Part {
 	return call
 }
 
-// command takes back a message that was a command to the product alone: it had an answer of its own,
-// and the model was not asked.
+// command takes back a message that was a command to the product alone: it had an answer of its
+// own, and the model was not asked.
 func (r *reader) command(one *record) {
 	var payload struct {
 		Phase   string `json:"phase"`

@@ -1,5 +1,5 @@
-// Generate writes model/catalogue.json from the model lists of the npm package @earendil-works/pi-ai
-// (MIT).
+// Generate writes model/catalogue.json from the model lists of the npm package
+// @earendil-works/pi-ai (MIT).
 //
 //	npm pack @earendil-works/pi-ai && tar xzf earendil-works-pi-ai-*.tgz
 //	go run ./internal/catalogue package
@@ -7,8 +7,8 @@
 // It takes the package's folder. Limits and prices are the package's; what it does not say (cache
 // terms, the price of an hour, limits of the prompt alone, which models bind their reasoning) comes
 // from the rules in rules.go and of package model, each with its reason. Models of the catalogue so
-// far that the package does not list any more are kept as they were, and marked as retired: sessions
-// of their time name them.
+// far that the package does not list any more are kept as they were, and marked as retired:
+// sessions of their time name them.
 package main
 
 import (

@@ -84,8 +84,8 @@ func cache(m *model.Model) {
 		})
 		m.Cache.MinPrefix = minPrefixes[at].tokens
 	case "openai":
-		// Automatic from 1,024 tokens; kept in memory for 5 to 10 minutes, and for 30 at least since
-		// GPT-5.6, the first to ask for a price of writing.
+		// Automatic from 1,024 tokens; kept in memory for 5 to 10 minutes, and for 30 at least
+		// since GPT-5.6, the first to ask for a price of writing.
 		if m.Price.CacheWrite > 0 {
 			m.Cache.Lifetime = 30 * time.Minute
 		}
