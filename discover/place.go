@@ -98,7 +98,8 @@ func Places(env Env) []Place {
 		return depth == 1 && ending(".jsonl")(name) || depth == 2 && ending("/events.jsonl")(name)
 	})
 	clineData := cmp.Or(env.get("CLINE_DATA_DIR"), below(instead("CLINE_DIR", ".cline"), "data"))
-	add(cline.Name, cmp.Or(env.get("CLINE_SESSION_DATA_DIR"), below(clineData, "sessions")), false, ending(cline.Ending))
+	add(cline.Name, cmp.Or(env.get("CLINE_SESSION_DATA_DIR"), below(clineData, "sessions")), false,
+		ending(cline.Ending))
 	trajectory := func(name string) bool {
 		// One event a file is a part of a session.
 		part := strings.Contains(name, "/events/") || strings.Contains(name, "/event_cache/")

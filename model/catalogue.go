@@ -80,7 +80,8 @@ func Parse(data []byte) (*Catalogue, error) {
 		c.Models = append(c.Models, Model{
 			Provider: e.Provider, ID: e.ID, Name: e.Name, Limits: e.Limit, Price: e.Price, BoundReasoning: e.Bound,
 			Retired: e.Retired,
-			Cache:   Cache{Lifetime: lifetime(e.Cache.Seconds), MinPrefix: e.Cache.MinPrefix, Explicit: e.Cache.Explicit},
+			Cache: Cache{Lifetime: lifetime(e.Cache.Seconds), MinPrefix: e.Cache.MinPrefix,
+				Explicit: e.Cache.Explicit},
 		})
 	}
 	return c, nil

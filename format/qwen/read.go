@@ -250,7 +250,8 @@ func (r *reader) command(one *record) {
 		}
 	}
 	m, newest := &r.Session.Messages[n-1], len(r.said)-1
-	if m.Role == session.User && len(m.Parts) == 1 && m.Parts[0].Text == payload.Command && r.said[newest].message == m.ID {
+	if m.Role == session.User && len(m.Parts) == 1 && m.Parts[0].Text == payload.Command &&
+		r.said[newest].message == m.ID {
 		m.Parts[0].Ignored = true
 		r.said = r.said[:newest]
 	}

@@ -28,7 +28,8 @@ var choices = []choice{
 	{provider: "github-copilot", ids: []string{"*"}},
 	{provider: "groq", ids: []string{"openai/gpt-oss-*", "moonshotai/kimi-*", "qwen/*", "llama-3.*"}},
 	{provider: "openrouter", ids: []string{"qwen/qwen3*coder*", "qwen/qwen3*-max*", "z-ai/glm-4.[5-9]",
-		"z-ai/glm-[5-9]*", "moonshotai/kimi-k[2-9]*", "deepseek/deepseek-*", "minimax/minimax-m[2-9]*", "anthropic/claude-*-[4-9]*",
+		"z-ai/glm-[5-9]*", "moonshotai/kimi-k[2-9]*", "deepseek/deepseek-*", "minimax/minimax-m[2-9]*",
+		"anthropic/claude-*-[4-9]*",
 		"openai/gpt-[5-9]*", "google/gemini-2.5-pro", "google/gemini-[3-9]*", "x-ai/grok-[4-9]*", "x-ai/grok-code*"},
 		not: []string{"*/*:free", "*/*:batch", "*/*image*", "*/*distill*"}},
 }
