@@ -735,6 +735,7 @@ func TestCompact_keepsRecentTurnsThroughTwoCompactions(t *testing.T) {
 	l := newLab(t, Config{Settings: &settings, Summarizer: &scripted{answers: []any{notes("go on")}}})
 	l.work(4)
 	l.compact(CompactOptions{})
+	l.reads("more.go", 800)
 	for _, name := range []string{"u3", "u4"} {
 		l.user(name)
 		l.says("answer to " + name)
@@ -886,7 +887,8 @@ func TestCompact_whatWasPaidInVainIsPartOfAPruning(t *testing.T) {
 	scribe := &scripted{limit: 100000, answers: []any{long}}
 	l := newLab(t, Config{Models: small(400000, 4000), Summarizer: scribe})
 	l.policy.Offline = false
-	l.user("Read the log. " + strings.Repeat("It is long. ", 20))
+	l.user("Read the log.")
+	l.says(strings.Repeat("I shall read it, for it is long. ", 40))
 	l.reads("huge.log", 90000)
 	l.user("And?")
 	l.user("So?")

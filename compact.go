@@ -509,8 +509,8 @@ func (e *Engine) compacted(r *pivot.Receipt) {
 	e.bus.publish(done)
 }
 
-// fold makes at most two attempts: the second keeps no tail and carries less over, for when the
-// first did not shrink the view or did not bring it below its budget.
+// fold makes at most two attempts: the second keeps only the last exchange and carries less over,
+// for when the first did not shrink the view or did not bring it below its budget.
 func (e *Engine) fold(ctx context.Context, id string, o CompactOptions, trigger string) (*pivot.Receipt, error) {
 	began := e.config.Now()
 	var before *folding
@@ -547,7 +547,7 @@ func (e *Engine) fold(ctx context.Context, id string, o CompactOptions, trigger 
 		code := CodeOf(err)
 		small := code == NoProgress || code == NothingToFold
 		switch {
-		case small && attempt == 0 && !e.policy.Pivot.SummaryAlone:
+		case small && attempt == 0 && !e.policy.Pivot.SummaryAlone && !f.pruned:
 			before = f
 			continue
 		case small && f.options.Rejected:

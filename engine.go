@@ -189,7 +189,7 @@ func (e *Engine) Preview(ctx context.Context, id string, o CompactOptions) (Prev
 		switch {
 		case err == nil:
 			return p, nil
-		case small && attempt == 0 && !e.policy.Pivot.SummaryAlone:
+		case small && attempt == 0 && !e.policy.Pivot.SummaryAlone && !f.pruned:
 		case small && len(f.commit) > 0 && f.options.To == 0:
 			return e.foreseePruning(ctx, f, "nothing would be folded: "+reason(err))
 		default:
@@ -281,8 +281,8 @@ func (e *Engine) foreseeSummary(ctx context.Context, f *folding) (SummaryPreview
 		f.answer, s.Basis, s.Tokens = answer, "written", e.factsFor(f.model.String()).Count(answer.Text)
 		return s, nil
 	}
-	if !f.settings.SummaryAlone && f.replaces < minFold {
-		return s, f.noSummary(pivot.ErrTooLarge, false)
+	if err := e.worthAsking(ctx, f); err != nil {
+		return s, err
 	}
 	e.brief(f, chosen)
 	e.align(ctx, f, chosen)

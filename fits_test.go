@@ -127,6 +127,8 @@ func TestCompact_eachPieceIsAskedForOnceMore(t *testing.T) {
 		l := newLab(t, Config{Summarizer: s, Models: small(1_000_000, 4000)})
 		l.user("What do you see?")
 		l.says(strings.Repeat("one line of a long answer about it\n", 1000))
+		l.user("And?")
+		l.says("No more.")
 		if r := l.compact(CompactOptions{}); r.Summarizer != c.by || len(s.asked) < 3 {
 			t.Errorf("%s: written by %s in %d requests, want %s; notes %q", name, r.Summarizer, len(s.asked), c.by, r.Notes)
 		}

@@ -164,6 +164,7 @@ type folding struct {
 	masked, masks int
 	// unwritten is how many tokens a summary is taken to have that was not asked for: see Preview.
 	unwritten int
+	pruned    bool          // it is refused, and pruning alone is what there is to be had
 	last      bool          // no other attempt follows: what does not fit by itself is shown in part
 	ahead     bool          // it is written before it is needed: see Prepare
 	prepared  bool          // it was
@@ -196,20 +197,37 @@ func (e *Engine) prepare(ctx context.Context, id string, o CompactOptions, attem
 	if attempt > 0 {
 		keep, f.settings.UserMessages, f.last = 0, f.settings.UserMessages/8, true
 	}
-	f.cut = pivot.Find(f.window, f.ledger, l.facts,
-		pivot.Wanted{Keep: keep, Rejected: f.options.Rejected, Everything: f.settings.SummaryAlone})
+	f.cut = pivot.Find(f.window, f.ledger, l.facts, f.wanted(keep))
 	f.repeats = e.repeats(l, f, usual)
 	empty := len(pivot.WithoutKept(f.cut.Fold)) == 0
 	if empty && (f.cut.Previous == nil || f.settings.SummaryAlone || f.repeats == nil && !e.anew(l, f)) {
-		return f, fail(NothingToFold, "compact", id,
-			"the session is empty, or all that was said since the last summary is still to be sent",
-			"there is nothing to fold")
+		return f, f.nothing()
 	}
 	if empty && f.repeats != nil {
 		return f, f.repeats
 	}
 	e.request(l, f)
 	return f, nil
+}
+
+// wanted says what the cut is to leave, if so many tokens may stay word for word.
+func (f *folding) wanted(keep int) pivot.Wanted {
+	room := pivot.Room(f.usable, f.overhead)
+	if to := f.options.To; to > 0 && (room == 0 || to/4 < room) {
+		room = max(1, to/4)
+	}
+	return pivot.Wanted{Keep: keep, Room: room, Rejected: f.options.Rejected, Everything: f.settings.SummaryAlone}
+}
+
+// nothing is the error when the cut has left nothing to fold.
+func (f *folding) nothing() error {
+	if len(f.cut.Tail) == 0 {
+		return fail(NothingToFold, "compact", f.id, "", "there is nothing to fold: the session is empty")
+	}
+	return fail(NothingToFold, "compact", f.id,
+		"the last exchange stays word for word; to have it folded too, ask for a smaller view "+
+			"(compact --to TOKENS, CompactOptions.To)",
+		"there is nothing to fold before the last exchange")
 }
 
 // looked is a folding of the session as it stands, with what can be elided, and without a cut.
@@ -412,7 +430,7 @@ func (e *Engine) refoldRefused(l *live) *rule.Refusal {
 	f := e.standing(l, CompactOptions{})
 	keep := f.settings.Tail(f.usable)
 	f.ledger = f.stood
-	f.cut = pivot.Find(f.window, f.ledger, l.facts, pivot.Wanted{Keep: keep, Everything: f.settings.SummaryAlone})
+	f.cut = pivot.Find(f.window, f.ledger, l.facts, f.wanted(keep))
 	err := e.repeats(l, f, keep)
 	if err == nil {
 		return nil

@@ -206,8 +206,9 @@ func (e *Engine) compactionReceipt(l *live, f *folding, c store.Change, marker, 
 	after := l.tokens(window, ledger) + f.unwritten
 	if !f.settings.SummaryAlone {
 		over := f.usable > 0 && after+f.overhead > f.usable
-		if after >= before || over || f.options.To > 0 && after > f.options.To {
-			return nil, e.noProgress(l, f, before, after, window, ledger)
+		if unfolded := f.unfolded(l, before); after >= unfolded || over || f.options.To > 0 && after > f.options.To {
+			f.pruned = f.pruningDoes(before, unfolded, after)
+			return nil, e.noProgress(l, f, unfolded, after, window, ledger)
 		}
 	}
 	now := e.config.Now()
@@ -230,12 +231,29 @@ func (e *Engine) compactionReceipt(l *live, f *folding, c store.Change, marker, 
 	return r, nil
 }
 
-func (e *Engine) noProgress(l *live, f *folding, before, after int, window []session.Message,
+// unfolded is how many tokens the view would have with the elisions of a compaction and without its
+// fold: a fold that takes more loses words for nothing. Who asks for a size may not have it by
+// pruning alone, so that before, the view as it is, is what counts then.
+func (f *folding) unfolded(l *live, before int) int {
+	if f.options.To > 0 || len(f.commit) == 0 {
+		return before
+	}
+	return min(before, l.tokens(l.window(), f.ledger))
+}
+
+// pruningDoes reports whether the elisions of a compaction are all that is to be had, and enough: its
+// fold made the view smaller than before only because of them.
+func (f *folding) pruningDoes(before, unfolded, after int) bool {
+	return after < before && after >= unfolded && !f.options.Rejected &&
+		(f.usable <= 0 || unfolded+f.overhead <= f.usable)
+}
+
+func (e *Engine) noProgress(l *live, f *folding, unfolded, after int, window []session.Message,
 	ledger rule.Ledger) error {
 	failed := &Error{Code: NoProgress, Op: "compact", Session: f.id}
-	if after >= before {
-		failed.Err = fmt.Errorf("the view would have %s tokens after, %s before", quantity.Number(after),
-			quantity.Number(before))
+	if after >= unfolded {
+		failed.Err = fmt.Errorf("the view would have %s tokens with the summary, %s without it", quantity.Number(after),
+			quantity.Number(unfolded))
 		failed.Hint = "the session is as small as it gets"
 		if n := l.keptTokens(window); n > 0 {
 			failed.Hint = fmt.Sprintf("what is pinned or restored and would be carried over takes %s tokens; "+

@@ -229,8 +229,10 @@ func (e *Engine) summarize(ctx context.Context, f *folding) error {
 		return err
 	}
 	own := chosen.Name() == offline.Name
-	if !own && !f.settings.SummaryAlone && f.replaces < minFold {
-		return f.noSummary(fmt.Errorf("there are %s tokens to fold", quantity.Number(f.replaces)), false)
+	if !own {
+		if err := e.worthAsking(ctx, f); err != nil {
+			return err
+		}
 	}
 	e.brief(f, chosen)
 	e.align(ctx, f, chosen)
@@ -318,9 +320,33 @@ func (f *folding) strike(ctx context.Context) {
 	f.note(fmt.Sprintf("%s: %s of the summary", how, quantity.Count(len(f.struck), "claim")))
 }
 
-// minFold is how many tokens a model is asked to summarise at least: one heading and a line under
-// it are hardly shorter.
+// minFold is the least that a summary takes, in tokens: one heading and a line under it are hardly
+// shorter.
 const minFold = 32
+
+// worthAsking is the error when no summary could make the view smaller, however short it is: what is
+// carried over beside it takes as much as what is folded. No model is paid to find that out.
+func (e *Engine) worthAsking(ctx context.Context, f *folding) error {
+	if f.settings.SummaryAlone {
+		return nil
+	}
+	l, err := e.lock(ctx, "compact", f.id)
+	if err != nil {
+		return err
+	}
+	_, carried := f.carry(l)
+	least := carried.Tokens + minFold
+	before := l.look().Tokens()
+	unfolded := f.unfolded(l, before)
+	l.mu.Unlock()
+	if f.replaces < least {
+		f.pruned = f.pruningDoes(before, unfolded, unfolded+least-f.replaces)
+		return fail(NothingToFold, "compact", f.id, "the session is as small as it gets",
+			"there are %s tokens to fold, and a summary takes at least %s with what is carried over",
+			quantity.Number(f.replaces), quantity.Number(least))
+	}
+	return nil
+}
 
 // consult asks the hook, which may change the request, answer it, or cancel.
 func (e *Engine) consult(ctx context.Context, f *folding) (answered bool, err error) {

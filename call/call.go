@@ -8,6 +8,7 @@ package call
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/winnowhq/winnow/session"
@@ -112,6 +113,25 @@ func (c *Call) Command() string {
 		}
 	}
 	return ""
+}
+
+// Looks reports whether a call only looked at something, so that doing it changed nothing: it read or
+// searched files, or ran commands that only look and write into no file. What is not understood does
+// not only look.
+func (c *Call) Looks() bool {
+	for i := range c.Actions {
+		switch c.Actions[i].Op {
+		case Read, Search:
+		case Run:
+			writes := func(s Step) bool { return s.Writes }
+			if c.Main == nil || c.Main.Kind != Look || slices.ContainsFunc(c.Steps(), writes) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return len(c.Actions) > 0
 }
 
 // Calls understands every tool call of a log, in its order.

@@ -145,7 +145,16 @@ func kind(name, sub string, targets, words []string) Kind {
 			if len(targets) > 0 {
 				return History
 			}
-		case "add", "rm", "mv":
+		case "add", "rm", "mv", "clean", "fetch", "submodule":
+			return Perform
+		case "config", "remote":
+			if len(targets) > 1 {
+				return Perform
+			}
+		}
+		return Look
+	case "find":
+		if slices.Contains(words, "-delete") {
 			return Perform
 		}
 		return Look

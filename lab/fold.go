@@ -12,8 +12,8 @@ import (
 )
 
 // fold compacts before step k, as the engine does: it prunes, cuts, summarises and carries over. A
-// second attempt keeps no tail except what was never sent, and shortens that if it does not fit. If
-// neither helps, only the elisions are committed.
+// second attempt keeps only the last exchange and what was never sent, and shortens that if it does
+// not fit. If neither helps, or pruning alone does as well, only the elisions are committed.
 func (r *run) fold(k int) error {
 	d := r.setup.Policy.Plan(r.state(), policy.Occasion{FoldAsked: true})
 	usable := 0
@@ -30,7 +30,8 @@ func (r *run) fold(k int) error {
 			}
 			keep, settings.UserMessages = 0, settings.UserMessages/8
 		}
-		cut := pivot.Find(r.window, ledger, r.facts, pivot.Wanted{Keep: keep, Everything: settings.SummaryAlone})
+		cut := pivot.Find(r.window, ledger, r.facts, pivot.Wanted{Keep: keep,
+			Room: pivot.Room(usable, r.trace.Base), Everything: settings.SummaryAlone})
 		if len(cut.Fold) == 0 {
 			continue
 		}
@@ -69,13 +70,20 @@ func (r *run) fold(k int) error {
 		window := view.Window(log, nil)
 		shown := ledger
 		after, before := view.Tokens(window, shown, r.facts), r.layout.total()
+		unfolded := before
+		if len(d.Commit) > 0 {
+			unfolded = min(before, view.Tokens(r.window, ledger, r.facts))
+		}
 		if over := after + r.trace.Base - usable; attempt > 0 && usable > 0 && over > 0 {
 			w := rule.Window{Messages: window, Ledger: ledger, Facts: r.facts, Guard: r.setup.Policy.Guard,
 				Handles: &r.handles}
 			shown = ledger.With(w.Shorten(over, false)...)
 			after = view.Tokens(window, shown, r.facts)
 		}
-		if !settings.SummaryAlone && (after >= before || usable > 0 && after+r.trace.Base > usable) {
+		if !settings.SummaryAlone && (after >= unfolded || usable > 0 && after+r.trace.Base > usable) {
+			if after < before && after >= unfolded && (usable <= 0 || unfolded+r.trace.Base <= usable) {
+				break
+			}
 			continue
 		}
 		r.publish(k, shown, log, window, answer.Text, carried, len(cut.Tail))

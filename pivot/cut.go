@@ -1,6 +1,7 @@
 package pivot
 
 import (
+	"math"
 	"slices"
 
 	"github.com/winnowhq/winnow/rule"
@@ -38,8 +39,11 @@ func (c Cut) TailStart() string {
 
 // Wanted says what a cut should leave.
 type Wanted struct {
-	// Keep is how many tokens, as rendered, may stay verbatim.
+	// Keep is how many tokens, as rendered, may stay verbatim. The last exchange may always have
+	// MinKeep.
 	Keep int
+	// Room is how many tokens the window allows the last exchange, 0 if it is unlimited: see Room.
+	Room int
 	// Rejected: the provider refused the request as too long.
 	Rejected bool
 	// Everything folds all messages, even those that were never sent: the specification's summary
@@ -57,8 +61,13 @@ type Wanted struct {
 //
 // Turns are kept from the newest back while they fit, including what an earlier pivot left of its
 // own turn. The first turn that does not fit is split at the earliest message after its first from
-// which the rest fits. If everything would fit, or nothing would be left to fold, only the unsent
-// messages are kept.
+// which the rest fits. If everything would fit, or nothing would be left to fold, only the last
+// exchange is kept.
+//
+// The last exchange, the newest message that the user wrote with what answers it, is never folded
+// whole: a session that goes on behind a bare summary has no answer to go on from, and products make
+// one up. If it has more than Keep and MinKeep tokens, or more than Room, its newest messages that
+// fit stay; its newest answer stays unless that alone has more than Room.
 //
 // After a rejection nothing else is kept. The newest message that the user wrote is replayed unless
 // it is in the tail. If it is the first unsent message, it is replayed instead of kept; if it
@@ -80,7 +89,7 @@ func Find(window []session.Message, ledger rule.Ledger, facts *rule.Facts, w Wan
 	case w.Everything:
 		cut.Fold = rest
 	default:
-		cut = cut.keep(rest, ledger, facts, w.Keep)
+		cut = cut.keep(rest, ledger, facts, w)
 	}
 	if cut.End = len(window); len(cut.Fold) < len(at) {
 		cut.End = first + at[len(cut.Fold)]
@@ -88,16 +97,47 @@ func Find(window []session.Message, ledger rule.Ledger, facts *rule.Facts, w Wan
 	return cut
 }
 
-// keep leaves a tail of at most keep tokens, and what was never sent.
-func (c Cut) keep(rest []session.Message, ledger rule.Ledger, facts *rule.Facts, keep int) Cut {
-	unsent := session.Unsent(rest)
-	start := unsent
-	if keep > 0 {
-		if from := tailStart(rest, ledger, facts, keep); from > 0 {
-			start = min(from, unsent)
+// Room returns how many of the tokens that a window has beside the system prompt and the tools
+// (overhead) its last exchange may have: a quarter, so that a summary and what is carried over fit
+// beside it. usable 0 means unlimited, and so does the result.
+func Room(usable, overhead int) int {
+	if usable <= 0 {
+		return 0
+	}
+	return max(1, (usable-overhead)/4)
+}
+
+// keep leaves a tail of at most w.Keep tokens, the last exchange, and what was never sent.
+func (c Cut) keep(rest []session.Message, ledger rule.Ledger, facts *rule.Facts, w Wanted) Cut {
+	start := min(session.Unsent(rest), lastExchange(rest, ledger, facts, w))
+	if w.Keep > 0 {
+		if from := tailStart(rest, ledger, facts, w.Keep); from > 0 {
+			start = min(start, from)
 		}
 	}
 	return c.at(rest, start)
+}
+
+// lastExchange returns where that of the last exchange begins which stays whatever else does. If the
+// user wrote nothing, that is the newest answer.
+func lastExchange(rest []session.Message, ledger rule.Ledger, facts *rule.Facts, w Wanted) (start int) {
+	begin := lastWritten(rest)
+	room := w.Room
+	if room <= 0 {
+		room = math.MaxInt
+	}
+	most := min(max(w.Keep, MinKeep), room)
+	start = len(rest)
+	size, answered := 0, false
+	for i := len(rest) - 1; i >= max(0, begin); i-- {
+		size += view.Message(&rest[i], ledger, facts)
+		if size > room || answered && (size > most || begin < 0) {
+			break
+		}
+		start = i
+		answered = answered || rest[i].Role == session.Assistant && !rest[i].Failed()
+	}
+	return start
 }
 
 // at folds the messages before start. A tail must not begin with a quotation: an undone quotation

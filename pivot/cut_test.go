@@ -2,6 +2,7 @@ package pivot
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,48 +75,53 @@ func TestFind_keepsTheNewestThatFits(t *testing.T) {
 		fold, tail string
 		split      bool
 	}{
-		"a quotation does not begin a tail": {"u1:10 a1:10 q1:10 q2:10 t1:10 q3:10 a2:10", 55,
+		"a quotation does not begin a tail": {"u1:10 a1:5000 q1:10 q2:10 t1:10 q3:10 a2:10", 55,
 			"u1 a1 q1 q2", "t1 q3 a2", true},
-		"no budget, no tail": {"u1:10 a1:10 u2:10 a2:10", 0, "u1 a1 u2 a2", "", false},
+		"no budget, no tail but the last exchange": {"u1:10 a1:10 u2:10 a2:10", 0, "u1 a1", "u2 a2", false},
 		"whole turns from the newest back": {"u1:10 a1:10 u2:10 a2:10 u3:10 a3:10", 40, "u1 a1",
 			"u2 a2 u3 a3", false},
 		"exactly the budget fits": {"u1:10 a1:10 u2:10 a2:10", 20, "u1 a1", "u2 a2", false},
-		"one over does not":       {"u1:10 a1:10 u2:10 a2:11", 20, "u1 a1 u2", "a2", true},
+		"one over does not":       {"u1:10 a1:10 u2:10 a2:10 u3:10 a3:10", 39, "u1 a1 u2", "a2 u3 a3", true},
 		"a large middle turn leaves the last one": {"u1:10 a1:10 u2:10 a2:500 u3:10 a3:10", 100, "u1 a1 u2 a2",
 			"u3 a3", false},
-		"a turn that exceeds the budget alone is folded": {"u1:10 a1:10 u2:10 a2:500", 20, "u1 a1 u2 a2", "", false},
-		"a turn that is too big is split at a step": {"u1:10 a1:10 u2:10 t1:90 t2:20 a2:20", 50, "u1 a1 u2 t1",
+		"an exchange that exceeds the budget leaves its answer": {"u1:10 a1:10 u2:10 a2:5000", 20, "u1 a1 u2", "a2", true},
+		"and its newest steps that fit": {"u1:10 a1:10 u2:10 t1:1500 t2:10 t3:1500 a2:400", 20, "u1 a1 u2 t1", "t2 t3 a2",
+			true},
+		"a small one stays whatever the budget": {"u1:10 a1:10 u2:10 t1:1500 a2:490", 20, "u1 a1", "u2 t1 a2", false},
+		"an answer that failed answers nothing": {"u1:10 a1:10 u2:10 t1:100 a2:5000 b1:3000", 20, "u1 a1 u2 t1", "a2 b1", true},
+		"a turn that is too big is split at a step": {"u1:10 a1:10 u2:10 t1:9000 t2:20 a2:20", 50, "u1 a1 u2 t1",
 			"t2 a2", true},
-		"the split never takes the user's message alone": {"u1:10 a1:10 u2:500 t1:10", 50, "u1 a1 u2", "t1", true},
-		"everything fits: then it is folded":             {"u1:10 a1:10", 100, "u1 a1", "", false},
-		"media do not fit a small budget":                {"u1:10 a1:10 i1 a2:10", 100, "u1 a1 i1", "a2", true},
+		"the split never takes the user's message alone":       {"u1:10 a1:10 u2:5000 t1:10", 50, "u1 a1 u2", "t1", true},
+		"everything fits: all but the last exchange is folded": {"u1:10 a1:10 u2:10 a2:10", 100, "u1 a1", "u2 a2", false},
+		"one exchange that fits is not folded":                 {"u1:10 t1:10 a1:10", 100, "", "u1 t1 a1", false},
+		"media do not fit a small budget":                      {"u1:10 a1:10 i1 a2:10 u3:10 a3:10", 100, "u1 a1 i1", "a2 u3 a3", true},
 		"the previous pivot is no part of it": {"c1 s1:900 u1:10 a1:10 u2:10 a2:10", 20, "u1 a1", "u2 a2",
 			false},
-		"a previous summary does not count for the tail": {"c1 s1:900 u2:10 a2:10 u3:10 a3:10", 40, "u2 a2 u3 a3", "",
+		"a previous summary does not count for the tail": {"c1 s1:900 u2:10 a2:10 u3:10 a3:10", 40, "u2 a2", "u3 a3",
 			false},
 		"markers that nobody answered are left out": {"u1:10 a1:10 c1 u2:10 a2:10", 20, "u1 a1", "u2 a2", false},
 		"a synthetic message starts no turn": {"u1:10 a1:10 u2:10 a2:10 k1:10 a3:10", 40, "u1 a1",
 			"u2 a2 k1 a3", false},
 		"what comes before the first turn can be folded": {"c1 s1:5 a1:10 u1:10 a2:10", 100, "a1", "u1 a2", false},
 		"nothing since the last pivot: nothing to fold":  {"c1 s1:5", 100, "", "", false},
-		"an empty window":                          {"", 100, "", "", false},
-		"a log without a user's message is folded": {"a1:10 a2:10", 100, "a1 a2", "", false},
+		"an empty window": {"", 100, "", "", false},
+		"a log without a user's message keeps its newest answer": {"a1:10 a2:10", 100, "a1", "a2", true},
 		"a turn folded before keeps its newest too": {"c1 s1:5 k1:5 t1:50 t2:50 t3:50 t4:10", 70, "k1 t1 t2",
 			"t3 t4", true},
 		"and beside the next turn": {"c1 s1:5 t1:50 t2:20 u1:10 a1:10", 50, "t1", "t2 u1 a1",
 			true},
-		"one turn of many steps keeps the newest of them": {"u1:10 t1:50 t2:50 t3:50 t4:10", 70, "u1 t1 t2", "t3 t4",
+		"one turn of many steps keeps the newest of them": {"u1:10 t1:5000 t2:5000 t3:50 t4:10", 70, "u1 t1 t2", "t3 t4",
 			true},
-		"what no request has had stays, whatever it takes": {"u1:10 t1:50 t2:900", 70, "u1 t1", "t2", true},
-		"also without any budget":                          {"u1:10 t1:50 t2:900", 0, "u1 t1", "t2", true},
+		"what no request has had stays, whatever it takes": {"u1:10 t1:50 t2:9000", 70, "u1 t1", "t2", true},
+		"also without any budget":                          {"u1:10 t1:50 t2:9000", 0, "u1 t1", "t2", true},
 		"with what the user said to it": {"u1:10 t1:50 t2:900 u2:900 u3:10", 20, "u1 t1", "t2 u2 u3",
 			true},
-		"what was answered is no such thing":              {"u1:10 t1:900 a1:10", 0, "u1 t1 a1", "", false},
+		"what was answered is no such thing":              {"u1:10 t1:9000 a1:10", 0, "u1 t1", "a1", true},
 		"what the user said last is":                      {"u1:10 t1:900 a1:10 u2:900", 0, "u1 t1 a1", "u2", false},
-		"an answer that failed with nothing has had none": {"u1:10 t1:50 t2:900 e1", 0, "u1 t1", "t2 e1", true},
-		"one that broke off has": {"u1:10 t1:50 t2:900 b1:10 k1:10", 0, "u1 t1 t2 b1", "k1",
+		"an answer that failed with nothing has had none": {"u1:10 t1:50 t2:9000 e1", 0, "u1 t1", "t2 e1", true},
+		"one that broke off has": {"u1:10 t1:5000 t2:9000 b1:10 k1:10", 0, "u1 t1", "t2 b1 k1",
 			true},
-		"nor is it folded where everything would fit":      {"u1:10 t1:10 t2:10", 900, "u1 t1", "t2", true},
+		"nor is it folded where everything would fit":      {"u0:10 a0:10 u1:10 t1:10 t2:10", 900, "u0 a0", "u1 t1 t2", false},
 		"nothing but what was never sent: nothing to fold": {"u1:10", 0, "", "u1", false},
 		"the same behind a pivot":                          {"c1 s1:5 t1:900 k1:5", 100, "", "t1 k1", true},
 	} {
@@ -225,11 +231,17 @@ func TestFind_losesNothing(t *testing.T) {
 		if len(cut.Fold) > unsent {
 			t.Fatalf("%q is folded, and %q was never sent", names(cut.Fold), names(window[unsent:]))
 		}
-		if n := view.Tokens(cut.Tail, rule.Ledger{}, facts()); n > keep && len(cut.Fold) != unsent {
-			t.Fatalf("the tail has %d tokens, budget %d", n, keep)
+		last := lastWritten(window)
+		if n := view.Tokens(cut.Tail, rule.Ledger{}, facts()); n > keep && len(cut.Fold) < min(last, unsent) {
+			t.Fatalf("the tail has %d tokens and more than the last exchange, budget %d", n, keep)
 		}
-		if unsent > 0 && len(cut.Fold) == 0 {
+		if !rejected && unsent > 0 && last > 0 && len(cut.Fold) == 0 {
 			t.Fatal("nothing is folded")
+		}
+		answered := func(m session.Message) bool { return m.Role == session.Assistant && !m.Failed() }
+		if !rejected && slices.ContainsFunc(cut.Fold, answered) && last >= 0 && slices.ContainsFunc(window[last:], answered) &&
+			!slices.ContainsFunc(cut.Tail, answered) {
+			t.Fatalf("%q is folded with the last answer, %q stays", names(cut.Fold), names(cut.Tail))
 		}
 		if rejected {
 			users := 0
@@ -249,6 +261,32 @@ func TestFind_losesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// What the window does not allow is not kept.
+func TestFind_theLastExchangeStaysWithinItsRoom(t *testing.T) {
+	for name, c := range map[string]struct {
+		window     string
+		keep, room int
+		tail       string
+	}{
+		"whole":                             {"u1:10 a1:10 u2:10 t1:100 a2:100", 0, 210, "u2 t1 a2"},
+		"its newest messages":               {"u1:10 a1:10 u2:10 t1:100 a2:100", 0, 209, "t1 a2"},
+		"its answer":                        {"u1:10 a1:10 u2:10 t1:100 a2:100", 0, 100, "a2"},
+		"nothing of it":                     {"u1:10 a1:10 u2:10 t1:100 a2:100", 0, 99, ""},
+		"but what was never sent":           {"u1:10 a1:10 u2:10 t1:100 t2:100", 0, 99, "t2"},
+		"the only exchange is folded, then": {"u1:10 t1:100 a1:100", 1000, 150, "a1"},
+	} {
+		cut := Find(windowOf(c.window), rule.Ledger{}, facts(), Wanted{Keep: c.keep, Room: c.room})
+		if got := names(cut.Tail); got != c.tail {
+			t.Errorf("%s: tail %q, want %q", name, got, c.tail)
+		}
+	}
+	for _, c := range []struct{ usable, overhead, want int }{{0, 5000, 0}, {9000, 5000, 1000}, {5000, 9000, 1}} {
+		if got := Room(c.usable, c.overhead); got != c.want {
+			t.Errorf("Room(%d, %d) = %d, want %d", c.usable, c.overhead, got, c.want)
+		}
+	}
 }
 
 func TestTail_isTwoThirdsOfAQuarterWithinBounds(t *testing.T) {
@@ -274,11 +312,11 @@ func TestFind_endIsWhereTheFoldEndsInTheWindow(t *testing.T) {
 		rejected bool
 		end      int
 	}{
-		"no tail":                                  {"u1:10 a1:10", 0, false, 2},
+		"no tail but the last exchange":            {"u1:10 a1:10 u2:10 a2:10", 0, false, 2},
 		"a tail":                                   {"u1:10 a1:10 u2:10 a2:10", 25, false, 2},
 		"a tail behind a pivot":                    {"c0 s0:5 u1:10 a1:10 u2:10 a2:10", 25, false, 4},
 		"a marker without answer inside":           {"c0 s0:5 u1:10 c9 a1:10 u2:10 a2:10", 25, false, 5},
-		"a marker without answer behind":           {"u1:10 a1:10 c9", 0, false, 3},
+		"a marker without answer behind":           {"u1:10 a1:10 u2:10 c9", 0, false, 2},
 		"a rejected message is not in it":          {"u1:10 a1:10 u2:10", 0, true, 2},
 		"a rejected message that was worked on is": {"u1:10 a1:10 u2:10 a2:10", 0, true, 4},
 	} {

@@ -2,6 +2,7 @@ package pivot
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -23,9 +24,8 @@ const hotPart = 3
 // of coding agents; the order matters, not the figures. Tool output and the assistant's own text
 // are worth a tenth of it: they are long, and read once.
 const (
-	worthPlan    = 100 // the newest todo list: the next one repeats most of it
-	worthCommand = 60  // a command comes again with its options, in the same words
-	worthEdit    = 25  // what was put into a file is what a next edit replaces
+	worthCommand = 60 // a command comes again with its options, in the same words
+	worthEdit    = 25 // what was put into a file is what a next edit replaces
 	// again multiplies the worth of a command that ran more than once, and inHand that of a file
 	// that the tail works on.
 	again, inHand = 3, 2
@@ -53,9 +53,10 @@ const (
 var hotTitles = [hotSections]string{"Calls as they were made", "What was put into files"}
 
 // hot returns what later steps will most likely quote from the folded messages, word for word, as
-// far as it is worth its tokens: the newest todo list, commands with their options, and what edits
-// put into files that are still worked on. Text that the settings protect, an elision hides or a
-// pin keeps is left out. Each section is in the order of the log; pieces counts what is kept.
+// far as it is worth its tokens: commands with their options, and what edits put into files that are
+// still worked on. Text that the settings protect, an elision hides or a pin keeps is left out, and
+// so are commands that only looked and did not fail: they are counted below the others. Each section
+// is in the order of the log; pieces counts what is kept.
 func (c Carrying) hot(calls []call.Call, pinned Pinned) (sections [hotSections][]string, pieces int) {
 	left := c.hotBudget()
 	if left <= 0 {
@@ -87,8 +88,24 @@ func (c Carrying) hot(calls []call.Call, pinned Pinned) (sections [hotSections][
 	for _, p := range kept {
 		sections[p.section] = append(sections[p.section], p.lines...)
 	}
+	if n := c.looked(calls); n > 0 && len(sections[hotCalls]) > 0 {
+		sections[hotCalls] = append(sections[hotCalls], fmt.Sprintf("- and %d that only looked", n))
+	}
 	return sections, len(kept)
 }
+
+// looked counts the folded calls that only looked at something, and did not fail.
+func (c Carrying) looked(calls []call.Call) (n int) {
+	for i := range calls {
+		if k := &calls[i]; trivial(k) && !c.stays(k.MessageID) {
+			n++
+		}
+	}
+	return n
+}
+
+// trivial reports whether nobody needs to know how a call was made: it changed nothing, and worked.
+func trivial(k *call.Call) bool { return !k.Outcome.Failed && !k.Outcome.Refused && k.Looks() }
 
 // hotBudget returns how many tokens hot text may take: a share of everything folded so far, so that
 // a pivot pays, and at most what the tail was shortened by. Carrying less of the user's words also
@@ -119,7 +136,6 @@ func (c Carrying) pieces(calls []call.Call, pinned Pinned) []piece {
 		}
 	}
 	files := map[string]fileState{}
-	planned := false
 	for n := len(calls) - 1; n >= 0; n-- {
 		k := &calls[n]
 		p := &c.Log[k.Message].Parts[k.Part]
@@ -130,20 +146,12 @@ func (c Carrying) pieces(calls []call.Call, pinned Pinned) []piece {
 		ran := times[key]
 		times[key] = 0 // older ones are the same
 		free := !c.stays(k.MessageID) && !pinned.parts[p.ID] && !c.protected(p, k)
-		switch k.Actions[0].Op {
-		case call.Plan:
-			if free && !planned && ran > 0 {
-				add(c.call(p, k, worthPlan), n)
+		if k.Actions[0].Op == call.Run && free && ran > 0 && !trivial(k) {
+			worth := float64(worthCommand)
+			if ran > 1 {
+				worth *= again
 			}
-			planned = true
-		case call.Run:
-			if free && ran > 0 {
-				worth := float64(worthCommand)
-				if ran > 1 {
-					worth *= again
-				}
-				add(c.call(p, k, worth), n)
-			}
+			add(c.call(p, k, worth), n)
 		}
 		for i := range k.Actions {
 			if a := &k.Actions[i]; a.Exact && a.Path != "" && !k.Outcome.Failed {

@@ -26,6 +26,7 @@ func longTurn() Carrying {
 				strings.Repeat("a line of the part\n", 120), session.Completed),
 			ran(id+"b", "bash", `{"command":"cd /repo && go test -run Parse -count 3 ./parse"}`, "ok parse",
 				session.Completed),
+			ran(id+"l", "bash", `{"command":"cd /repo && git status --short | head -5"}`, " M parse.go", session.Completed),
 		)
 	}
 	log = append(log,
@@ -33,6 +34,9 @@ func longTurn() Carrying {
 		ran("e2", "edit", `{"filePath":"/repo/secret.env","oldString":"a","newString":"KEY=do-not-tell"}`, "ok",
 			session.Completed),
 		ran("x1", "bash", `{"command":"go vet ./parse ./lex"}`, "parse.go:3: unused", session.Failed),
+		ran("x2", "bash", `{"command":"ls /repo/lexer"}`, "ls: cannot access '/repo/lexer': No such file or directory",
+			session.Failed),
+		ran("x3", "bash", `{"command":"git log --format=%H > hashes.txt"}`, "", session.Completed),
 		ran("tail", "read", `{"filePath":"/repo/parse.go"}`, "package parse", session.Completed),
 	)
 	n := len(log)
@@ -45,18 +49,23 @@ func TestCarry_keepsWhatTheWorkGoesOnWith(t *testing.T) {
 	for _, want := range []string{
 		`- bash {"command":"cd /repo && go test -run Parse -count 3 ./parse"}`,
 		`- bash {"command":"go vet ./parse ./lex"} (failed)`,
-		`- todowrite {"todos":[{"content":"measure","status":"completed"},{"content":"inline next","status":"in_progress"}]}`,
+		`- bash {"command":"ls /repo/lexer"} (failed)`,
+		`- bash {"command":"git log --format=%H > hashes.txt"}`,
+		"- and 24 that only looked\n",
+		"- inline next (in_progress)",
 		"Put into parse.go:\n\n> func next() (r rune, size int) {\n> \treturn\n> }",
 	} {
 		if strings.Count(text, want) != 1 {
 			t.Errorf("the carry-over has %q %d times, want once:\n%s", want, strings.Count(text, want), text)
 		}
 	}
-	if strings.Contains(text, "old plan") {
-		t.Errorf("a todo list that a newer one replaced is kept:\n%s", text)
+	for _, gone := range []string{"old plan", "- todowrite", "git status"} {
+		if strings.Contains(text, gone) {
+			t.Errorf("the carry-over has %q:\n%s", gone, text)
+		}
 	}
-	if told.Hot != 5 {
-		t.Errorf("it tells of %d pieces, want 5", told.Hot)
+	if told.Hot != 6 {
+		t.Errorf("it tells of %d pieces, want 6", told.Hot)
 	}
 }
 

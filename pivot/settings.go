@@ -19,8 +19,8 @@ type Settings struct {
 	// SummaryAlone is the specification's pivot: Keep and UserMessages are 0, nothing is carried
 	// over, and any answer is accepted.
 	SummaryAlone bool
-	// Keep is how many tokens of the newest messages stay verbatim after the summary; 0 keeps none,
-	// KeepAuto decides by the window.
+	// Keep is how many tokens of the newest messages stay verbatim after the summary; 0 keeps the
+	// last exchange alone, KeepAuto decides by the window.
 	Keep int
 	// UserMessages is how many tokens of the user's messages are carried over verbatim.
 	UserMessages int

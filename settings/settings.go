@@ -46,7 +46,8 @@ type Compaction struct {
 	// every model.
 	Threshold budget.Thresholds `json:"threshold"`
 	Reserved  *int              `json:"reserved"` // tokens left free; null: min(20000, the answer's share)
-	// tokens of the newest messages that stay; null: a quarter of the usable, 2,000 to 15,000
+	// tokens of the newest messages that stay beside the last exchange; null: a quarter of the
+	// usable, 2,000 to 15,000
 	Keep *int `json:"keep"`
 
 	UserMessages   int      `json:"userMessages"`   // tokens of the user's messages that are carried over

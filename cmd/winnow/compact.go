@@ -81,9 +81,13 @@ llm asks one: compaction.model if it is set, else the model of --model, else the
 session is sent to that model's provider, and the receipt says what it cost. If the model gives no
 valid summary, the offline summariser writes it, and the receipt says why.
 
+The last exchange, the newest message of the user's with its answer, is not folded unless it is large
+(--to TOKENS folds into it). If there is nothing before it, or the summary would not make the session
+smaller, there is nothing to do (exit code 5).
+
 Each summary is made from the log, not from the one before it. If nothing was said since the last one
-there is nothing to do (exit code 5), unless --to asks for a smaller view, or --focus for a summary
-that dwells on something else. A text that --pin names is shown, and the file written, all the same.
+there is nothing to do either, unless --to asks for a smaller view, or --focus for a summary that
+dwells on something else. A text that --pin names is shown, and the file written, all the same.
 
 --queue folds nothing yet: it appends the marker of a compaction, a task that waits in the session. At
 most one waits. The next "winnow compact" makes it, or the next "winnow run" of the session before it
@@ -252,17 +256,25 @@ func notFolded(err error, before report.Report, to int) error {
 		const how = "to fold it further, ask for fewer with --to TOKENS, " +
 			"or for a summary that dwells on something with --focus"
 		return cli.Nothing(fmt.Sprintf("%v; the window has %s tokens\n  %s", winnow.ErrNothingNew, size, how))
+	case to == 0 && winnow.CodeOf(err) == winnow.NothingToFold:
+		return nothingToFold(err, size)
 	case to == 0 && tooSmall(err, before):
 		return cli.Nothing(fmt.Sprintf("the window has %s tokens, and a summary would not make it smaller", size))
 	}
 	return err
 }
 
+// nothingToFold says why nothing is folded of a window of a size, and what to do.
+func nothingToFold(err error, size string) error {
+	var why *winnow.Error
+	errors.As(err, &why)
+	return cli.Hint(cli.Nothing(fmt.Sprintf("%v; the window has %s tokens", why.Err, size)), why.Hint)
+}
+
 // tooSmall reports whether there was too little to fold: a summary would be longer than what it
 // stands for.
 func tooSmall(err error, before report.Report) bool {
-	code := winnow.CodeOf(err)
-	return code == winnow.NothingToFold || code == winnow.NoProgress && !before.Window.Overflow
+	return winnow.CodeOf(err) == winnow.NoProgress && !before.Window.Overflow
 }
 
 // summaryOf returns the two texts of a summary: the summariser's and the engine's.
