@@ -524,10 +524,13 @@ func (e *Engine) fold(ctx context.Context, id string, o CompactOptions, trigger 
 		if err == nil && f.repeats != nil && trigger == "manual" && attempt == 0 {
 			return nil, f.repeats // what folds by itself has measured that it must
 		}
-		if err != nil {
+		if err != nil && (before != nil || !f.prunesAfter(err)) {
 			return nil, e.unpublished(ctx, id, before, err)
 		}
 		f.trigger, f.began = trigger, began
+		if err != nil {
+			return e.pruneInstead(ctx, f, err)
+		}
 		if before != nil { // what the first attempt cost is part of it
 			f.spent, f.usages, f.notes, f.plain = before.spent, before.usages, before.notes, before.plain
 			f.requests.Store(before.requests.Load())
@@ -556,18 +559,29 @@ func (e *Engine) fold(ctx context.Context, id string, o CompactOptions, trigger 
 				return receipt, e.unpublished(ctx, id, f, failed)
 			}
 			return nil, e.unpublished(ctx, id, f, err)
-		case small && len(f.commit) > 0 && f.options.To == 0:
-			// Folding does not help, often because so much can be elided: that is what was to be
-			// had.
-			f.inVain()
-			receipt, pruned := e.commit(ctx, id, f.commit, trigger, f, "nothing was folded: "+reason(err))
-			if pruned != nil {
-				return nil, e.unpublished(ctx, id, f, pruned)
-			}
-			return receipt, nil
+		case f.prunesAfter(err):
+			return e.pruneInstead(ctx, f, err)
 		}
 		return nil, e.unpublished(ctx, id, f, err)
 	}
+}
+
+// prunesAfter reports whether a fold that ended in an error leaves elisions that are worth
+// committing by themselves: folding does not help, often because so much can be elided.
+func (f *folding) prunesAfter(err error) bool {
+	code := CodeOf(err)
+	return f != nil && (code == NoProgress || code == NothingToFold) && !errors.Is(err, ErrNothingNew) &&
+		len(f.commit) > 0 && f.options.To == 0
+}
+
+// pruneInstead commits the elisions of a fold that did not come about, which is what was to be had.
+func (e *Engine) pruneInstead(ctx context.Context, f *folding, why error) (*pivot.Receipt, error) {
+	f.inVain()
+	receipt, err := e.commit(ctx, f.id, f.commit, f.trigger, f, "nothing was folded: "+reason(why))
+	if err != nil {
+		return nil, e.unpublished(ctx, f.id, f, err)
+	}
+	return receipt, nil
 }
 
 // unpublished records what a compaction that failed cost, and returns its error.

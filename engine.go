@@ -179,10 +179,13 @@ func (e *Engine) Preview(ctx context.Context, id string, o CompactOptions) (Prev
 		if err == nil && attempt == 0 {
 			err = f.repeats
 		}
-		if err != nil {
+		if err != nil && !f.prunesAfter(err) {
 			return Preview{}, err
 		}
 		f.trigger, f.began = "manual", e.config.Now()
+		if err != nil {
+			return e.foreseePruning(ctx, f, "nothing would be folded: "+reason(err))
+		}
 		p, err := e.foresee(ctx, f)
 		code := CodeOf(err)
 		small := code == NoProgress || code == NothingToFold
@@ -190,7 +193,7 @@ func (e *Engine) Preview(ctx context.Context, id string, o CompactOptions) (Prev
 		case err == nil:
 			return p, nil
 		case small && attempt == 0 && !e.policy.Pivot.SummaryAlone && !f.pruned:
-		case small && len(f.commit) > 0 && f.options.To == 0:
+		case f.prunesAfter(err):
 			return e.foreseePruning(ctx, f, "nothing would be folded: "+reason(err))
 		default:
 			return Preview{}, err

@@ -225,7 +225,7 @@ func (f *folding) nothing() error {
 		return fail(NothingToFold, "compact", f.id, "", "there is nothing to fold: the session is empty")
 	}
 	return fail(NothingToFold, "compact", f.id,
-		"the last exchange stays word for word; to have it folded too, ask for a smaller view "+
+		"the last exchange stays word for word, unless a smaller view is asked for "+
 			"(compact --to TOKENS, CompactOptions.To)",
 		"there is nothing to fold before the last exchange")
 }

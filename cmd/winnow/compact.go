@@ -316,7 +316,6 @@ func showCompaction(a *cli.App, s *source.Session, before, after report.Report, 
 		a.Printf("The view: %s → %s tokens\n", quantity.Number(doc.TokensBefore), quantity.Number(doc.TokensAfter))
 	case pivot.Pruning:
 		a.Paint().Pruning(after, doc.Receipt, s.Title())
-		a.Printf("\n%s\n", notes)
 	default:
 		a.Paint().Compaction(before, after, doc.Receipt, s.Title())
 	}

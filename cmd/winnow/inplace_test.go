@@ -47,6 +47,13 @@ func added(format string, n int) string {
 	return fmt.Sprintf(`{"timestamp":"2026-03-01T11:00:00.000Z","type":"event_msg","payload":{"type":"user_message","message":"tick %d"}}`, n)
 }
 
+// addedAround is the first of those lines from a program that goes on from a message that was
+// folded, not from the newest one.
+func addedAround(format string) string {
+	return strings.NewReplacer("00000000-0000-4000-8000-000000000024", "00000000-0000-4000-8000-000000000010",
+		`"00000018"`, `"0000000a"`).Replace(added(format, 0))
+}
+
 // appendLine adds a line as Claude Code and pi do: the file is opened, written to and closed.
 func appendLine(path, line string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
@@ -461,8 +468,8 @@ func TestDoctor_aCompactionThatIsGoneRound(t *testing.T) {
 		compacted := d.read(file)
 		d.run("doctor", file).wants(t, cli.ExitDone)
 		path := filepath.Join(d.dir, file)
-		for n := range 2 {
-			if err := appendLine(path, added(name, n)); err != nil {
+		for _, line := range []string{addedAround(name), added(name, 1)} {
+			if err := appendLine(path, line); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -477,7 +484,11 @@ func TestDoctor_aCompactionThatIsGoneRound(t *testing.T) {
 			t.Errorf("%s: doctor finds %+v", name, doc.Findings)
 		}
 
-		// What goes on from the summary is sound; so is a file of lines in their order.
+		// What goes on from the newest message is sound: it stays behind the summary.
+		d.put(file, append(slices.Clip(compacted), added(name, 0)+"\n"...))
+		d.run("doctor", file).wants(t, cli.ExitDone)
+
+		// So is what goes on from the summary, and a file of lines in their order.
 		last := struct {
 			UUID string `json:"uuid"`
 			ID   string `json:"id"`
@@ -503,7 +514,7 @@ func TestDoctor_aCompactionThatIsGoneRound(t *testing.T) {
 func TestInPlace_carriedLinesThatGoRoundTheCompactionAreTold(t *testing.T) {
 	d := newDesk(t)
 	file := d.take("claude.jsonl")
-	line := added("claude", 0)
+	line := addedAround("claude")
 	once := false
 	d.faults = func(step string) error {
 		if step == "link" && !once { // the file was read and summarised, and is not replaced yet
