@@ -18,9 +18,20 @@ import (
 
 // Append adds messages at the end of the log. Missing ids and times are filled in, in the slice
 // that was handed in, so that the caller knows them.
+//
+// Errors: Already (the log has a message with this id: then none of them is added), BadInput,
+// NotFound, Busy.
 func (e *Engine) Append(ctx context.Context, id string, messages ...session.Message) error {
 	if len(messages) == 0 {
 		return nil
+	}
+	given := map[string]bool{}
+	for i := range messages {
+		if own := messages[i].ID; given[own] {
+			return fail(Already, "append", id, "", "message %s is there twice", own)
+		} else if own != "" {
+			given[own] = true
+		}
 	}
 	if err := e.complete(id, messages); err != nil {
 		return err
@@ -31,6 +42,12 @@ func (e *Engine) Append(ctx context.Context, id string, messages ...session.Mess
 		kept[i] = m
 	}
 	return e.change(ctx, "append", id, func(l *live) (store.Change, error) {
+		for i := range l.log {
+			if len(given) > 0 && given[l.log[i].ID] {
+				return store.Change{}, fail(Already, "append", id, "nothing was stored; Update changes a message",
+					"message %s is in the log already", l.log[i].ID)
+			}
+		}
 		return store.Change{Append: kept}, nil
 	}, func(l *live) {
 		for i := range kept {

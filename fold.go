@@ -222,7 +222,7 @@ func (f *folding) wanted(keep int) pivot.Wanted {
 // nothing is the error when the cut has left nothing to fold.
 func (f *folding) nothing() error {
 	if len(f.cut.Tail) == 0 {
-		return fail(NothingToFold, "compact", f.id, "", "there is nothing to fold: the session is empty")
+		return fail(NothingToFold, "compact", f.id, "the session is empty", "there is nothing to fold")
 	}
 	return fail(NothingToFold, "compact", f.id,
 		"the last exchange stays word for word, unless a smaller view is asked for "+

@@ -137,3 +137,32 @@ func TestFork_hasWhatWasKept(t *testing.T) {
 		t.Errorf("got %q, kept %v, %v", w.Text, w.Kept, err)
 	}
 }
+
+func TestAppend_refusesAMessageThatTheLogHas(t *testing.T) {
+	e, id := keeping(t, memory.New())
+	log, _, err := e.Session(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := func(own string) session.Message {
+		return session.Message{MessageInfo: session.MessageInfo{ID: own, Role: session.User},
+			Parts: []session.Part{{Type: session.TextPart, Text: "Again."}}}
+	}
+	for name, messages := range map[string][]session.Message{
+		"one that is there":         {said(log.Messages[1].ID)},
+		"behind one that is not":    {said("msg_new"), said(log.Messages[0].ID)},
+		"one twice":                 {said("msg_new"), said("msg_new")},
+		"one whose id is made here": {said(""), said(log.Messages[0].ID)},
+	} {
+		if err := e.Append(t.Context(), id, messages...); winnow.CodeOf(err) != winnow.Already {
+			t.Errorf("%s: %v, want %s", name, err, winnow.Already)
+		}
+	}
+	after, _, err := e.Session(t.Context(), id)
+	if err != nil || len(after.Messages) != len(log.Messages) {
+		t.Errorf("the log has %d messages, had %d (%v)", len(after.Messages), len(log.Messages), err)
+	}
+	if err := e.Append(t.Context(), id, said("msg_new")); err != nil {
+		t.Error(err)
+	}
+}

@@ -44,7 +44,7 @@ func TestReceiptPanel_undoesAndDoesAgain(t *testing.T) {
 	}
 	folded := s.size()
 	s.opens(NewReceipts(t.Context(), s.engine, s.id, "", s.clock, draw.NewStyle(false)))
-	s.looksLike("folded 17 messages", "carried", "written by  acme/scribe", "winnow undo "+s.id)
+	s.looksLike("folded 15 messages", "carried", "written by  acme/scribe", "winnow undo "+s.id)
 	s.press("u")
 	if s.size() != whole {
 		t.Errorf("undone the window has %d tokens, want %d", s.size(), whole)
@@ -85,7 +85,7 @@ func TestPreviewPanel_foretellsAndFolds(t *testing.T) {
 	s := newScene(t).worked()
 	before := s.size()
 	s.opens(NewPreview(t.Context(), s.engine, s.id, "the winter", draw.NewStyle(false)))
-	s.looksLike("17 messages folded into a summary", "Folded, by kind", "carried", "acme/scribe",
+	s.looksLike("15 messages folded into a summary", "Folded, by kind", "carried", "acme/scribe",
 		"the summary would dwell on: the winter")
 	if s.size() != before {
 		t.Errorf("looking ahead made the window %d tokens of %d", s.size(), before)

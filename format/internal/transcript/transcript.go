@@ -186,7 +186,9 @@ func (l *Log) Object(object span.Span, visit func(name string, value span.Span))
 		return // its end is damage already
 	}
 	if err != nil {
-		err = span.Check(object.Of(l.Source))
+		if why := span.Check(object.Of(l.Source)); why != nil {
+			err = why // it says where; nil for a value that is whole, and no object
+		}
 		l.damage(span.Span{Start: end, End: object.End}, err)
 	}
 }
