@@ -43,7 +43,7 @@ func TestRun_summariesAreWrittenWhileTheWorkGoesOn(t *testing.T) {
 					}
 					summaries.Add(1)
 					return llmtest.Reply{Text: "## Goal\n\nTo write all files.\n\n## Next\n\nThe next file."}
-				}}, nil, scribe.holding(j.tools())...)
+				}}, func(c *agent.Config) { c.OnEvent = scribe.observed }, scribe.holding(j.tools())...)
 			scribe.Summarizer = asking.New(b.config.Client, reader, asking.Options{})
 			b.scribe = true
 			b.settings, b.summarizer = unpruned(), scribe
@@ -83,21 +83,29 @@ func TestRun_summariesAreWrittenWhileTheWorkGoesOn(t *testing.T) {
 	}
 }
 
-// lingering is a summariser that asks when another step was begun. The tools of that step wait for
-// it, as real ones take their time.
+// lingering is a summariser that asks when another step was begun since the summary was due. The
+// tools of that step wait until the summary is at hand, as real ones take their time: however late
+// it is begun, the work is never more than one step ahead of it.
 type lingering struct {
 	pivot.Summarizer
-	steps       *atomic.Int64
-	alone, busy atomic.Int64
+	steps      *atomic.Int64
+	due, since atomic.Int64 // whether a summary is, and how many steps there were then
+	alone      atomic.Int64
+}
+
+// observed notes that a summary is due.
+func (s *lingering) observed(e agent.Event) {
+	if e.Type == agent.Observed && e.Outcome.Prepare {
+		s.since.Store(s.steps.Load())
+		s.due.Store(1)
+	}
 }
 
 func (s *lingering) Summarize(ctx context.Context, r pivot.Request) (pivot.Answer, error) {
-	began := s.steps.Load()
+	began := s.since.Load()
 	if !until(func() bool { return s.steps.Load() > began }) {
 		s.alone.Add(1)
 	}
-	s.busy.Add(1)
-	defer s.busy.Add(-1)
 	return s.Summarizer.Summarize(ctx, r)
 }
 
@@ -113,10 +121,10 @@ func (s *lingering) holding(tools []agent.Tool) []agent.Tool {
 		}
 		run := under.run
 		under.run = func(ctx context.Context, c agent.Call) (agent.Result, error) {
-			if s.busy.Load() > 0 {
-				until(func() bool { return s.busy.Load() == 0 })
+			if s.due.Load() > 0 {
+				until(func() bool { return !preparing() })
+				s.due.Store(0)
 			}
-			time.Sleep(5 * time.Millisecond)
 			return run(ctx, c)
 		}
 		if _, alone := t.(serial); alone {
@@ -128,9 +136,15 @@ func (s *lingering) holding(tools []agent.Tool) []agent.Tool {
 	return tools
 }
 
-// until waits, five seconds at most.
+// preparing reports whether a loop has a summary written, from the moment that it is due.
+func preparing() bool {
+	stacks := make([]byte, 1<<20)
+	return strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "prepareAhead")
+}
+
+// until waits, half a minute at most: long enough for a computer with very much to do.
 func until(holds func() bool) bool {
-	for end := time.Now().Add(5 * time.Second); !holds(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			return false
 		}
@@ -259,13 +273,11 @@ func TestRun_noGoroutineOutlivesTheEngine(t *testing.T) {
 		t.Error("the summary is still being written")
 	}
 	for end := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
-		stacks := make([]byte, 1<<20)
-		stacks = stacks[:runtime.Stack(stacks, true)]
-		if !strings.Contains(string(stacks), "prepareAhead") {
+		if !preparing() {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatalf("it is still there:\n%s", stacks)
+			t.Fatal("it is still there")
 		}
 	}
 }

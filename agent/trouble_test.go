@@ -294,20 +294,26 @@ func TestRun_stoppedWhileToolsWork(t *testing.T) {
 	}
 }
 
-// The user stops it at random moments and lets it go on, until the job is done.
+// The user stops it at random events, also while a request that is never answered is on its way, and
+// lets it go on, until the job is done. Nothing begins after it was stopped.
 func TestRun_stoppedAnywhere(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 60))
-	stopped, slowest := 0, time.Duration(0)
+	stopped := 0
 	for range 3 {
-		j := &job{n: 10, size: 200}
+		j, at := &job{n: 10, size: 200}, &stopper{}
 		small := reader
 		small.Limits.Context = 24_000
 		b := setUp(t, llmtest.Anthropic, llmtest.Script{Window: small.Limits.Context,
 			Answer: func(r llmtest.Request) llmtest.Reply {
 				reply := j.answer(r)
-				reply.Delay = time.Millisecond
+				if at.happens("request") {
+					reply.Fault = llmtest.HangBeforeHeaders
+				}
 				return reply
-			}}, func(c *agent.Config) { c.Model = small }, j.tools()...)
+			}}, func(c *agent.Config) {
+			c.Model = small
+			c.OnEvent = func(e agent.Event) { at.happens(string(e.Type)) }
+		}, j.tools()...)
 		id, err := b.engine.Create(t.Context(), session.Info{})
 		if err != nil {
 			t.Fatal(err)
@@ -318,32 +324,24 @@ func TestRun_stoppedAnywhere(t *testing.T) {
 				t.Fatal(err)
 			}
 			ctx, cancel := context.WithCancel(t.Context())
-			var at soon.Watch
-			var mu sync.Mutex
-			timer := time.AfterFunc(time.Duration(random.Int64N(int64(60*time.Millisecond))), func() {
-				mu.Lock()
-				at = soon.Start()
-				mu.Unlock()
-				cancel()
-			})
+			at.in(1+random.IntN(15), cancel)
 			if len(s.Messages) == 0 {
 				_, err = b.Run(ctx, id, "Write the files. "+constraint)
 			} else {
 				_, err = b.Resume(ctx, id)
 			}
-			timer.Stop()
-			mu.Lock()
-			took := at.Took()
-			mu.Unlock()
 			cancel()
 			b.sound(id)
+			if late := at.late(); slices.Contains(late, string(agent.StepStarted)) || slices.Contains(late, "request") {
+				t.Errorf("after it was stopped there was %q", late)
+			}
 			if err == nil {
 				break
 			}
 			if !errors.Is(err, context.Canceled) && winnow.CodeOf(err) != winnow.Cancelled {
 				t.Fatal(err)
 			}
-			stopped, slowest = stopped+1, max(slowest, took)
+			stopped++
 		}
 		j.done(t)
 		for _, r := range b.upstream.Records() {
@@ -352,10 +350,43 @@ func TestRun_stoppedAnywhere(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("stopped %d times; the slowest return took %s", stopped, slowest)
-	if slowest > promptly || stopped < 20 {
-		t.Errorf("stopped %d times, the slowest return took %s", stopped, slowest)
+	if t.Logf("stopped %d times", stopped); stopped < 20 {
+		t.Errorf("stopped %d times, want 20", stopped)
 	}
+}
+
+// stopper ends a context when something has happened so many times.
+type stopper struct {
+	mu     sync.Mutex
+	left   int
+	stop   context.CancelFunc
+	behind []string // what happened since
+}
+
+func (s *stopper) in(n int, stop context.CancelFunc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.left, s.stop, s.behind = n, stop, nil
+}
+
+// happens reports whether it was this that the context ended at.
+func (s *stopper) happens(what string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.left--
+	switch {
+	case s.left < 0:
+		s.behind = append(s.behind, what)
+	case s.left == 0:
+		s.stop()
+	}
+	return s.left == 0
+}
+
+func (s *stopper) late() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.behind
 }
 
 // locked is a store that another process holds from some moment on.
