@@ -25,7 +25,7 @@ func TestAlias_everySwitchIsTakenByItsOtherName(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if l.Origin(key) == "default" {
+				if l.Origins[key] == "" {
 					t.Errorf("%s was not set", key)
 				}
 				return string(values[key])

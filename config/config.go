@@ -332,14 +332,6 @@ func replace(file string, text []byte) (err error) {
 	return os.Rename(f.Name(), to)
 }
 
-// Origin says where a key was set, for people.
-func (l Loaded) Origin(key string) string {
-	if origin := l.Origins[key]; origin != "" {
-		return origin
-	}
-	return "default"
-}
-
 func sorted(names map[string]bool) []string {
 	list := make([]string, 0, len(names))
 	for name := range names {

@@ -259,8 +259,8 @@ func TestEnvironment_setsEveryKey(t *testing.T) {
 				t.Errorf("%s=%s: %s is %s", Variable(key), value, other, after[other])
 			}
 		}
-		if l.Origin(key) != Variable(key) {
-			t.Errorf("%s comes from %s", key, l.Origin(key))
+		if l.Origins[key] != Variable(key) {
+			t.Errorf("%s comes from %s", key, l.Origins[key])
 		}
 	}
 	for _, bad := range []string{"WINNOW_COMPACTION_KEEP=x", "WINNOW_COMPACTION_AUTO=maybe", "WINNOW_COMPACTION_BACKGROUND=2", "WINNOW_COMPACTION_PROTECT=1.5", "WINNOW_COMPACTION_THRESHOLD=[]", "WINNOW_COMPACTON_KEEP=1"} {

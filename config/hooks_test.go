@@ -19,7 +19,7 @@ func TestHooks_programsAreFoundFromTheFileThatNamesThem(t *testing.T) {
 	if diff := cmp.Diff(want, l.Settings.Hooks); diff != "" {
 		t.Errorf("hooks (-want +got):\n%s", diff)
 	}
-	if got := l.Origin("hooks.session.compacting"); got != file {
+	if got := l.Origins["hooks.session.compacting"]; got != file {
 		t.Errorf("it comes from %s", got)
 	}
 	_, values, err := l.Values()

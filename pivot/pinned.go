@@ -56,18 +56,6 @@ func PinnedBlocks(log []session.Message, pins []rule.Pin, stays func(message str
 	return p
 }
 
-// Lines returns the blocks separated by empty lines.
-func (p Pinned) Lines() []string {
-	var lines []string
-	for i, b := range p.Blocks {
-		if i > 0 {
-			lines = append(lines, "")
-		}
-		lines = append(lines, b)
-	}
-	return lines
-}
-
 // Contains reports whether a text occurs in what is pinned.
 func (p Pinned) Contains(text string) bool {
 	for _, t := range p.texts {

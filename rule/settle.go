@@ -18,7 +18,7 @@ func Decide(w Window, rules []Rule) Found {
 			free = append(free, r.Name())
 		}
 	}
-	return settleAll(all, w.Ledger, func(rule string) bool { return slices.Contains(free, rule) })
+	return Settle(all, w.Ledger, func(rule string) bool { return slices.Contains(free, rule) })
 }
 
 // Settle makes of what several rules found one decision that is true by itself: whatever is left
@@ -27,13 +27,9 @@ func Decide(w Window, rules []Rule) Found {
 // as needed. A part that others were left out for stays, unless something newer covers it in turn.
 // Of two elisions of one field the earlier counts.
 //
-// free reports the rules that need not stay for others, see Free.
-func Settle(found Found, ledger Ledger, free func(rule string) bool) Found {
-	return settleAll([]Found{found}, ledger, free)
-}
-
-// settleAll is Settle for what each rule found, one behind the other.
-func settleAll(found []Found, ledger Ledger, free func(rule string) bool) Found {
+// found is what each rule found, one behind the other. free reports the rules that need not stay for
+// others, see Free.
+func Settle(found []Found, ledger Ledger, free func(rule string) bool) Found {
 	elisions, refusals := 0, 0
 	for _, f := range found {
 		elisions, refusals = elisions+len(f.Elisions), refusals+len(f.Refusals)

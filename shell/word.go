@@ -46,15 +46,6 @@ func (w Word) Open() bool { return w.kind&(opened|expands) != 0 }
 // Fix makes a word that is what it is.
 func Fix(text string) Word { return Word{Text: text} }
 
-// Fixes makes words of texts.
-func Fixes(texts []string) []Word {
-	words := make([]Word, len(texts))
-	for i, text := range texts {
-		words[i].Text = text
-	}
-	return words
-}
-
 func (w *walker) word(c *syntax.Word) Word {
 	if len(c.Parts) == 1 {
 		switch part := c.Parts[0].(type) {

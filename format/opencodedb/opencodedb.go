@@ -124,9 +124,6 @@ func Open(path string) (*Store, error) {
 	return &Store{path, folders}, nil
 }
 
-// Path is where the store is, absolute.
-func (s *Store) Path() string { return s.path }
-
 // List returns the sessions, last updated first. It reads no message.
 func (s *Store) List(ctx context.Context) ([]Listing, error) {
 	list, err := s.list(ctx)

@@ -203,7 +203,7 @@ func TestErrors_sayWhatIsWrong(t *testing.T) {
 	if _, err := s.List(ended); !errors.Is(err, context.Canceled) {
 		t.Errorf("an ended context: %v", err)
 	}
-	whole, err := os.ReadFile(s.Path())
+	whole, err := os.ReadFile(s.path)
 	if err != nil {
 		t.Fatal(err)
 	}

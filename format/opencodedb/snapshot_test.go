@@ -103,7 +103,7 @@ func TestSnapshot_readsAgainWhenTheProductStartedMeanwhile(t *testing.T) {
 	path := laid(t, schema, lighthouse)
 	s := open(t, path)
 	times := 0
-	title, err := snapshot(t.Context(), database(s.Path()), func(tx *sql.Tx) (title string, err error) {
+	title, err := snapshot(t.Context(), database(s.path), func(tx *sql.Tx) (title string, err error) {
 		if times++; times == 1 {
 			run(t, writer(t, path), `UPDATE session SET title = 'New'`, `PRAGMA wal_checkpoint(TRUNCATE)`)
 		}

@@ -109,9 +109,6 @@ func (f Folder) looksRight(p piece) bool {
 
 func (f Folder) file(p piece) string { return filepath.Join(f.path, filepath.FromSlash(p.name)) }
 
-// Path is where the folder is.
-func (f Folder) Path() string { return f.path }
-
 // Empty reports whether the conversation was begun and nothing was said.
 func (f Folder) Empty() bool { return len(f.pieces) == 0 || f.pieces[len(f.pieces)-1].index < 0 }
 
