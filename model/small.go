@@ -8,7 +8,7 @@ import (
 
 // smallFamilies are the words in an id by which providers call their small models (S004: haiku,
 // flash, nano). A model belongs to the first that it has.
-var smallFamilies = []string{"nano", "flash-lite", "haiku", "flash", "mini", "mistral-small"}
+var smallFamilies = []string{"nano", "luna", "flash-lite", "haiku", "flash", "mini", "mistral-small"}
 
 // special are words in the ids of models that are made for something else, or do not stay.
 var special = []string{"audio", "code", "coder", "codex", "embedding", "exp", "image", "live", "preview", "realtime",

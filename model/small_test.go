@@ -13,7 +13,10 @@ func TestSmall_isTheNewestOfTheCheapestSmallFamily(t *testing.T) {
 		"anthropic/claude-sonnet-9":              "anthropic/claude-haiku-5-5", // not listed, of a listed family
 		"anthropic/claude-haiku-4-5":             "anthropic/claude-haiku-5-5", // it is small itself, and costs more
 		"anthropic/claude-haiku-5-5":             "anthropic/claude-haiku-5-5",
-		"openai/gpt-5.5":                         "openai/gpt-5.4-nano",
+		"openai/gpt-5.5":                         "openai/gpt-6-luna",
+		"openai/gpt-6-sol":                       "openai/gpt-6-luna",
+		"openai/gpt-6-luna":                      "openai/gpt-6-luna",
+		"openrouter/openai/gpt-6-luna-pro":       "openrouter/openai/gpt-6-luna-pro",
 		"openai/gpt-5-nano":                      "openai/gpt-5-nano",
 		"google/gemini-3.1-pro-preview":          "google/gemini-flash-lite-latest",
 		"deepseek/deepseek-v4-pro":               "deepseek/deepseek-flash", // deepseek-v4-flash is retired

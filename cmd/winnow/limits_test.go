@@ -93,7 +93,7 @@ func TestModels_whatTheUserSetsHoldsEverywhere(t *testing.T) {
 		t.Errorf("the window is %v, want a context of 40,000 and 36,000 usable", window)
 	}
 	models := d.run("models", name)
-	says(t, "models", models.stdout, `anthropic/nope-1.5 +40,000 +4,000 +2 +- +- +10 +5m\n  set by you: `)
+	says(t, "models", models.stdout, `anthropic/nope-1.5 +40,000 +4,000 +\$2.00 +– +– +\$10.00 +5m\n  set by you: `)
 	if strings.Contains(models.stdout, "assumed") {
 		t.Errorf("everything is set, and something is assumed: %s", models.stdout)
 	}

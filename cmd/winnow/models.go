@@ -100,7 +100,7 @@ func showModels(a *cli.App, doc modelList) {
 		width = max(width, len(m.Name))
 	}
 	const line = "%-*s  %9s  %8s  %8s  %8s  %8s  %8s  %s\n"
-	a.Printf(line, width, "model", "context", "output", "$ in", "$ read", "$ write", "$ out", "cache")
+	a.Printf(line, width, "model", "context", "output", "in", "read", "write", "out", "cache")
 	for _, m := range doc.Models {
 		p := m.Price
 		context := quantity.Number(m.Context)
@@ -111,7 +111,10 @@ func showModels(a *cli.App, doc modelList) {
 			if dollars == 0 && slices.Contains(m.Set, "price."+key) {
 				return "free"
 			}
-			return cli.Price(dollars)
+			if dollars == 0 {
+				return quantity.Unknown
+			}
+			return quantity.Price(dollars)
 		}
 		a.Printf(line, width, m.Name, context, quantity.Number(m.Output), price(p.Input, "input"),
 			price(p.CacheRead, "cacheRead"), price(p.CacheWrite, "cacheWrite"), price(p.Output, "output"), m.CacheFor)

@@ -59,7 +59,7 @@ next one replays only what changed.`,
 	flags.StringSliceVar(&f.Policies, "policy", nil,
 		"policies to compare, with commas between them (default "+strings.Join(lab.Usual(), ",")+")")
 	flags.StringArrayVar(&f.Sweeps, "sweep", nil, "compare many values of a setting: KEY=FROM..TO, "+
-		"KEY=FROM..TO/POINTS or KEY=A,B,C, where compaction.threshold may also be economic")
+		"KEY=FROM..TO/POINTS or KEY=A,B,C, where compaction.threshold may also be economic or late")
 	flags.StringVar(&f.Prices, "prices", "", `a model whose prices are billed, "reference" (read 0.1, write 1.25, `+
 		`output 5 times input), or "input=3,read=0.3,write=3.75,output=15" (default: each session's model)`)
 	flags.StringVar(&f.Cache, "cache", "5m", "how long the provider keeps a prompt: 5m, 1h, or none for no cache")

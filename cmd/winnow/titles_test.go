@@ -88,7 +88,7 @@ func TestTitles_ofASmallModelBesideTheOneThatWorks(t *testing.T) {
 		want []string
 	}{
 		"Anthropic":                {[]string{"WINNOW_MODEL=anthropic/claude-opus-4-7", "ANTHROPIC_API_KEY=k"}, []string{"anthropic/claude-haiku-5-5"}},
-		"OpenAI":                   {[]string{"WINNOW_MODEL=openai/gpt-5.5", "OPENAI_API_KEY=k"}, []string{"openai/gpt-5.4-nano"}},
+		"OpenAI":                   {[]string{"WINNOW_MODEL=openai/gpt-5.5", "OPENAI_API_KEY=k"}, []string{"openai/gpt-6-luna"}},
 		"Gemini":                   {[]string{"WINNOW_MODEL=google/gemini-2.5-pro", "GOOGLE_API_KEY=k"}, []string{"google/gemini-flash-lite-latest"}},
 		"off":                      {[]string{"WINNOW_MODEL=anthropic/claude-opus-4-7", "ANTHROPIC_API_KEY=k", "WINNOW_TITLES=off"}, nil},
 		"another one that is said": {[]string{"WINNOW_MODEL=anthropic/claude-opus-4-7", "ANTHROPIC_API_KEY=k", "OPENAI_API_KEY=k", "WINNOW_TITLES=openai/gpt-5-mini"}, []string{"openai/gpt-5-mini"}},

@@ -15,6 +15,7 @@ import (
 	"github.com/winnowhq/winnow/lab"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/policy"
+	"github.com/winnowhq/winnow/quantity"
 )
 
 // Setups are the policies that are compared: those that were named, or the usual ones, with the
@@ -202,9 +203,9 @@ func Terms(models *model.Catalogue, prices, cache string) (*lab.Terms, string, e
 		if hour {
 			t.Lifetime = lab.Hour
 		}
-		return &t, fmt.Sprintf("a million tokens: input $%s, cache read $%s, write $%s, output $%s%s",
-			cli.Price(t.Price.Input), cli.Price(t.Price.CacheRead), cli.Price(t.Price.CacheWrite),
-			cli.Price(t.Price.Output), after), nil
+		return &t, fmt.Sprintf("a million tokens: input %s, cache read %s, write %s, output %s%s",
+			quantity.Price(t.Price.Input), quantity.Price(t.Price.CacheRead), quantity.Price(t.Price.CacheWrite),
+			quantity.Price(t.Price.Output), after), nil
 	}
 	m := models.Lookup(prices)
 	if !m.Price.Known() || m.Price.Input <= 0 {

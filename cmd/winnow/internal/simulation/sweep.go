@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/config"
@@ -15,8 +17,18 @@ import (
 // sweepPoints is how many values of a setting are compared where nobody says how many.
 const sweepPoints = 8
 
-// economicThreshold is the one value of a sweep that is not a number.
-const economicThreshold = float64(budget.Economic)
+// wordOf is the word of a threshold that is no number, "" for a number. Values that are numbers are
+// not below 0.
+func wordOf(value float64) string {
+	if value >= 0 {
+		return ""
+	}
+	text, err := json.Marshal(budget.Threshold(value))
+	if err != nil {
+		return ""
+	}
+	return strings.Trim(string(text), `"`)
+}
 
 // sweptSetups are the policies of a sweep, KEY=FROM..TO, KEY=FROM..TO/POINTS or KEY=A,B,C: the
 // configuration in force with each value of a setting.
@@ -58,8 +70,9 @@ func sweptValue(key string, value float64) (string, error) {
 		return "", err
 	}
 	number := strconv.FormatFloat(value, 'f', -1, 64)
-	if value == economicThreshold {
-		number = `"economic"`
+	word := wordOf(value)
+	if word != "" {
+		number = strconv.Quote(word)
 	}
 	was, ok := defaults[key]
 	switch {
@@ -70,26 +83,28 @@ func sweptValue(key string, value float64) (string, error) {
 	case !decides(key) || was.Kind() != '0' && key != "compaction.reserved" && key != "compaction.keep":
 		return "", fmt.Errorf("%s is not a number that a policy uses; compaction.threshold, compaction.protect "+
 			"and strategies.balancedPruning.idleSteps are", key)
-	case value == economicThreshold:
-		return "", fmt.Errorf("only compaction.threshold may be economic; %s needs a number", key)
+	case word != "":
+		return "", fmt.Errorf("only compaction.threshold may be %s; %s needs a number", word, key)
 	case value != math.Trunc(value):
 		return "", fmt.Errorf("%s needs whole numbers, not %s", key, number)
 	}
 	return number, nil
 }
 
-// sweptValues reads FROM..TO, FROM..TO/POINTS or A,B,C, where one may be "economic". The points of
-// a range lie in even proportions to each other, of one that begins at 0 in even steps. Between
+// sweptValues reads FROM..TO, FROM..TO/POINTS or A,B,C, where one may be the word of a threshold,
+// "economic" or "late". The points of a range lie in even proportions to each other, of one that begins at 0 in even steps. Between
 // whole numbers they are whole.
 func sweptValues(text string) ([]float64, error) {
 	var values []float64
 	from, to, isRange := strings.Cut(text, "..")
 	if !isRange {
 		for _, one := range strings.Split(text, ",") {
-			value, err := economicThreshold, error(nil)
-			if strings.TrimSpace(one) != "economic" {
-				value, err = sweptNumber(one)
+			var word budget.Threshold
+			if json.Unmarshal([]byte(strconv.Quote(strings.TrimSpace(one))), &word) == nil {
+				values = append(values, float64(word))
+				continue
 			}
+			value, err := sweptNumber(one)
 			if err != nil {
 				return nil, err
 			}
@@ -165,8 +180,8 @@ func sweptNumber(text string) (float64, error) {
 
 // inThousands writes a number of tokens as it may be given, a share as it is.
 func inThousands(value float64) string {
-	if value == economicThreshold {
-		return "economic"
+	if word := wordOf(value); word != "" {
+		return word
 	}
 	if value >= 1000 && math.Mod(value, 100) == 0 {
 		return strconv.FormatFloat(value/1000, 'f', -1, 64) + "k"

@@ -3,6 +3,8 @@ package simulation
 import (
 	"math"
 	"testing"
+
+	"github.com/winnowhq/winnow/budget"
 )
 
 func TestSweptValues_rangesAndLists(t *testing.T) {
@@ -12,7 +14,8 @@ func TestSweptValues_rangesAndLists(t *testing.T) {
 		"0..60k/4":      {0, 20_000, 40_000, 60_000},
 		"40k,60k,80k":   {40_000, 60_000, 80_000},
 		"50%,0.8":       {0.5, 0.8},
-		"60k, economic": {60_000, economicThreshold},
+		"60k, economic": {60_000, float64(budget.Economic)},
+		"late,1":        {float64(budget.Late), 1},
 		"20%..80%/3":    {0.2, 0.4, 0.8},
 		"1..2/9":        {1, 2},
 		"3..6":          {3, 4, 5, 6},
@@ -29,7 +32,7 @@ func TestSweptValues_rangesAndLists(t *testing.T) {
 			}
 		}
 	}
-	for _, text := range []string{"", "a..b", "5..5", "9..3", "1..2/1", "1..2/x", "1,,2", "economic..2", "1..economic", "economical", "1.5", "0.5..1.5", "101%", "-3..5", "1..inf"} {
+	for _, text := range []string{"", "a..b", "5..5", "9..3", "1..2/1", "1..2/x", "1,,2", "economic..2", "1..economic", "economical", "late..2", "-2", "1.5", "0.5..1.5", "101%", "-3..5", "1..inf"} {
 		if got, err := sweptValues(text); err == nil {
 			t.Errorf("%q is %v", text, got)
 		}

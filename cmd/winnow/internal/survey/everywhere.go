@@ -235,7 +235,7 @@ func (doc Computer) list(a *cli.App, f Flags) (column int) {
 		}
 		used, price := "", ""
 		if s.Measured {
-			used, price = cli.Marked(cli.Short(s.Tokens), s.TokensEstimated), cli.CostOf(s.Cost, s.Uncosted)
+			used, price = tokensOf(s.Tokens, s.TokensEstimated), cli.CostOf(s.Cost, s.Uncosted)
 		}
 		what := strings.Join(strings.Fields(s.Title), " ")
 		if project := lastOf(s.Project); project != "" && what != "" {
@@ -243,7 +243,7 @@ func (doc Computer) list(a *cli.App, f Flags) (column int) {
 		} else if what == "" {
 			what = project
 		}
-		rows = append(rows, []string{visible.Line(names[i]), cli.Age(now.Sub(s.Found.Updated)), cli.BytesOf(s.Bytes),
+		rows = append(rows, []string{visible.Line(names[i]), quantity.Age(now.Sub(s.Found.Updated)), quantity.Bytes(int(s.Bytes)),
 			used, price, visible.Line(what)})
 	}
 	widths, taken := []int{0, 0, 0, 0, 0}, 0
@@ -265,6 +265,14 @@ func (doc Computer) list(a *cli.App, f Flags) (column int) {
 	return column
 }
 
+// tokensOf is a number of tokens for people, "" for 0.
+func tokensOf(n int, estimated bool) string {
+	if n == 0 {
+		return ""
+	}
+	return cli.Marked(quantity.Short(n), estimated)
+}
+
 // showSums prints a line for each sum.
 func showSums(a *cli.App, f Flags, column int, title string, list []sumOf, name func(string) string) {
 	column = max(column, 24)
@@ -274,9 +282,9 @@ func showSums(a *cli.App, f Flags, column int, title string, list []sumOf, name 
 	}
 	for _, s := range list {
 		row := []string{runewidth.Truncate(visible.Line(name(s.Name)), column, "…"), quantity.Number(s.Sessions),
-			cli.BytesOf(s.Bytes)}
+			quantity.Bytes(int(s.Bytes))}
 		if !f.Quick {
-			row = append(row, cli.Marked(cli.Short(s.Tokens), s.TokensEstimated), cli.CostOf(s.Cost, s.Uncosted))
+			row = append(row, tokensOf(s.Tokens, s.TokensEstimated), cli.CostOf(s.Cost, s.Uncosted))
 		}
 		rows = append(rows, row)
 	}
