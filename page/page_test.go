@@ -231,7 +231,7 @@ func TestWrite_ofACompaction(t *testing.T) {
 	c.Done, c.Remark = receipt, "The session was written to smaller.json."
 	html := written(t, c)
 	for what, want := range map[string]string{
-		"the outcome":             "159,988 → 6,058 tokens (−96%); 80 messages folded into a summary",
+		"the outcome":             "159,988 → 6,011 tokens (−96%); 80 messages folded into a summary",
 		"where it was written":    "The session was written to smaller.json.",
 		"the pivot":               `<article class="pivot" id="pivot1">`,
 		"what it replaced":        "larder should know when things go off",
