@@ -52,7 +52,7 @@ type preparation struct {
 // when it fails, is dropped, or ctx ends. Then Prepare returns within 250 ms, if the summariser
 // does.
 //
-// Errors: Disabled (compaction.auto is off), those of Compact.
+// Errors: Disabled (compaction.auto is off), and the errors of Compact.
 func (e *Engine) Prepare(ctx context.Context, id string) error {
 	if !e.policy.Auto {
 		return fail(Disabled, "prepare", id, "nothing is folded but on demand: call Compact then",

@@ -31,7 +31,7 @@ func (e *Engine) factsFor(name string) *rule.Facts {
 	return facts
 }
 
-// valid checks an answer that takes the place of so many tokens. The letter takes whatever was
+// valid checks an answer that takes the place of replaces tokens. The letter takes whatever was
 // answered, as the specification's program does, but for nothing at all.
 func (e *Engine) valid(f *folding, a pivot.Answer, replaces int) error {
 	if f.settings.SummaryAlone {
@@ -210,7 +210,7 @@ func (e *Engine) prepare(ctx context.Context, id string, o CompactOptions, attem
 	return f, nil
 }
 
-// wanted says what the cut is to leave, if so many tokens may stay word for word.
+// wanted says what the cut is to leave, if keep tokens may stay word for word.
 func (f *folding) wanted(keep int) pivot.Wanted {
 	room := pivot.Room(f.usable, f.overhead)
 	if to := f.options.To; to > 0 && (room == 0 || to/4 < room) {

@@ -47,7 +47,7 @@ type live struct {
 	reported  session.Usage
 	estimated int
 	watch     budget.Watch               // of what was sent since the view was last changed
-	unsure    struct{ upTo, tokens int } // what of it tells nothing, of so many messages
+	unsure    struct{ upTo, tokens int } // tokens that it says nothing about, and of how many messages
 	base      int                        // what system prompt and tools take; 0 until a report told
 	// unreported are messages from the beginning of the log on in which no report is, and what they
 	// take.

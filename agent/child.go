@@ -73,8 +73,8 @@ func (r *run) child(ctx context.Context, j job, c Child, began func(id string)) 
 	return loop.Run(ctx, id, c.Prompt)
 }
 
-// began fails for a session that no call of this one began: a fork of it is none, though this one
-// is its parent.
+// began fails for a session that no call of this one began. A fork of this session is not one of
+// them, although this one is its parent.
 func (r *run) began(ctx context.Context, id string) error {
 	s, _, err := r.config.Engine.Session(ctx, r.id)
 	if err != nil {

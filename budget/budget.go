@@ -51,8 +51,8 @@ type Settings struct {
 	Thresholds map[string]Threshold
 }
 
-// Validate reports the settings that can only be a mistake: a pattern that is none, a threshold
-// that is not a positive number, a negative reserve.
+// Validate reports the settings that can only be a mistake: an invalid pattern, a threshold that is
+// not a positive number, a negative reserve.
 func (s Settings) Validate() error {
 	for _, pattern := range slices.Sorted(maps.Keys(s.Thresholds)) {
 		if !doublestar.ValidatePattern(pattern) {

@@ -209,7 +209,7 @@ func join(a, b string) string {
 	return a + "\n" + b
 }
 
-// Cut shortens a text to so many bytes at the start of a character, with an ellipsis for what went.
+// Cut shortens a text to size bytes at the start of a character, with an ellipsis for what went.
 func Cut(text string, size int) string {
 	if len(text) <= size {
 		return text

@@ -51,7 +51,7 @@ const room = 1_000_000
 //
 //   - classic, aggressive and balanced, with these options;
 //   - nothing, which keeps all and has no limit; compact, which folds when the window is full,
-//     compact@168k at so many tokens and compact@84% at that share of the window, compact@economic
+//     compact@168k at 168,000 tokens, compact@84% at that share of the window, compact@economic
 //     when it has become worth what it costs;
 //   - rules that others publish: mask:10 masks all outputs but those of the last 10 steps, at every
 //     step; clear:3@100k clears all outputs but the last 3 whenever the prompt has 100,000 tokens,
@@ -60,7 +60,7 @@ const room = 1_000_000
 //   - config, or the path of a winnow.jsonc: what file makes of it, of "" for config. A nil file
 //     knows none.
 //
-// After any of them /compact@168k folds at so many tokens and /compact@economic when it pays, /200k
+// After any of them /compact@168k folds at 168,000 tokens and /compact@economic when it pays, /200k
 // is a window in place of the model's, and /nolimit takes it away. The error of a word is a
 // *WordError.
 func Named(spec string, defaults policy.Options, file func(path string) (Setup, error)) (Setup, error) {

@@ -147,8 +147,8 @@ var (
 )
 
 // canonical brings the spellings of an id together: lower case, its last path segment, no cloud
-// affixes, no date, dashes for dots. A lookup does so to every id that is listed, so the
-// expressions are asked only where they can match.
+// affixes, no date, dashes for dots. A lookup calls it for every id that is listed, so the
+// expressions are only run where they can match.
 func canonical(id string) string {
 	id = strings.ToLower(strings.TrimSpace(id))
 	id = id[strings.LastIndexByte(id, '/')+1:]

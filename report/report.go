@@ -36,7 +36,7 @@ type Report struct {
 	Summaries  SummaryCalls `json:"summaries,omitzero"`
 	Window     Window       `json:"window"`
 	Candidates []Candidate  `json:"candidates"`
-	// ByRule sums up the candidates, those that are not listed included, the largest sum first.
+	// ByRule sums up the candidates, including the unlisted ones, the largest sum first.
 	ByRule []RuleSum `json:"byRule"`
 	// Omitted sums up the candidates that are not listed. Only of files too large to be read whole
 	// are any left out.

@@ -17,12 +17,12 @@ type Outline struct {
 	Unknown jsontext.Value `json:",embed"`
 }
 
-// FileDiff is what became of one file. Of a large file, one that is no text, and where another
-// program wrote the diff, texts can be missing.
+// FileDiff is what became of one file. Texts can be missing if the file is
+// large or not text, or if another program wrote the diff.
 type FileDiff struct {
 	File      string `json:"file"`   // relative to the working folder, with slashes
-	Before    string `json:"before"` // the whole text; "" where there was no such file
-	After     string `json:"after"`  // "" where there is none any more
+	Before    string `json:"before"` // the whole text; "" if there was no such file
+	After     string `json:"after"`  // "" if the file is gone
 	Patch     string `json:"patch,omitzero"`
 	Additions int    `json:"additions"` // lines
 	Deletions int    `json:"deletions"`
@@ -50,7 +50,7 @@ func (o Outline) Value() jsontext.Value {
 }
 
 // Snapshots are the first and the last snapshot that the markers of steps hold: of a turn, what its
-// files were before and after it. Both are "" where there is none.
+// files were before and after it. Both are "" if there is no snapshot.
 func Snapshots(messages []Message) (first, last string) {
 	for i := range messages {
 		for j := range messages[i].Parts {

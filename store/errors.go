@@ -40,7 +40,7 @@ var (
 )
 
 // Error says what a store could not do, where, and what helps. errors.Is finds the sentinels of
-// this package in it, those of io/fs, and the error of a context that ended.
+// this package and of io/fs in it, and the error of a context that ended.
 type Error struct {
 	// Op is "open", "create", "list", "delete", "state", "revision", "messages", "apply", "source",
 	// "files", "keep", "kept", "index" or "search".

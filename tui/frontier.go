@@ -22,7 +22,7 @@ const (
 )
 
 // Frontier draws the bill of each policy against its misses: the further to the lower left, the
-// better. Policies by themselves are letters, those of a sweep are marks on a dotted line. The
+// better. Single policies are letters, the policies of a sweep are marks on a dotted line. The
 // stepped line is the frontier, which no policy is below; the dashed line is the bound.
 func (p Painter) Frontier(r lab.Report) {
 	pg := p.page()

@@ -173,7 +173,7 @@ func attachmentsOf(w report.Whole) []session.Part {
 	return out
 }
 
-// linesOf are the lines of a text, those that are too long in pieces.
+// linesOf are the lines of a text, with lines that are too long in pieces.
 func linesOf(text string) []string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if text == "" {

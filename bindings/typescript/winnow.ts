@@ -994,7 +994,7 @@ export interface Report {
   summaries?: ReportSummaryCalls;
   window: ReportWindow;
   candidates: ReportCandidate[];
-  /** ByRule sums up the candidates, those that are not listed included, the largest sum first. */
+  /** ByRule sums up the candidates, including the unlisted ones, the largest sum first. */
   byRule: ReportRuleSum[];
   /**
    * Omitted sums up the candidates that are not listed. Only of files too large to be read whole

@@ -82,7 +82,7 @@ func writeGemini(q Request, r Reply, a account) written {
 	return w
 }
 
-// geminiUsage is what is reported once so many tokens were said and thought. Figures that are zero
+// geminiUsage is what is reported once said and thought tokens were generated. Figures that are zero
 // are left out.
 func geminiUsage(q Request, a account, said, thought int) object {
 	usage := object{

@@ -172,7 +172,7 @@ func snake(name string) string {
 	return b.String()
 }
 
-// wrap breaks a text into lines of at most so many bytes.
+// wrap breaks a text into lines of at most width bytes.
 func wrap(text string, width int) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(text) {

@@ -16,8 +16,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Steps and Tokens are about what the sessions of Make have on the average where a day has so many
-// steps.
+// Steps is how many steps a day has here, and Tokens about what a session of Make then has on
+// average.
 const (
 	Steps  = 200
 	Tokens = 180_000
@@ -35,7 +35,7 @@ type day struct {
 	known []string // files that were read
 }
 
-// Make makes up a session of so many steps.
+// Make makes up a session of that many steps.
 func Make(seed uint64, steps int) session.Session {
 	d := &day{Rand: rand.New(rand.NewPCG(seed, 0x5eed)), clock: 1_760_000_000_000 + session.Millis(seed)*86_400_000,
 		seed: seed}
