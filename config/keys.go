@@ -84,7 +84,8 @@ func resolve(t reflect.Type, key string) (names []string, found reflect.Type) {
 				return append([]string{key[:at]}, names...), found
 			}
 		}
-		if t.Elem() != reflect.TypeFor[Provider]() || !strings.Contains(key, ".") { // otherwise a provider has no such member
+		// a provider has no other members
+		if t.Elem() != reflect.TypeFor[Provider]() || !strings.Contains(key, ".") {
 			return []string{key}, t.Elem()
 		}
 	case t.Kind() == reflect.Slice && t != reflect.TypeFor[jsontext.Value]():
