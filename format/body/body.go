@@ -43,7 +43,11 @@ type Native struct {
 	Decoded *wire.Decoded
 
 	framed map[int][]span.Span // blocks of the frame, by element
+	all    int                 // how many messages the body has, those of the frame included
 }
+
+// NextID is the id that the message after the body's last one gets when a longer body is read.
+func (n *Native) NextID() string { return wire.MessageID(n.all + 1) }
 
 // Read reads a file: one request body, a bare list of messages, or JSON Lines with a recorded
 // request each. Of a recording the session is the request with the longest history, and of several
@@ -150,6 +154,7 @@ func count(body []byte, list string) int {
 
 // fill makes the document of what was decoded.
 func fill(doc *format.Document, n *Native) {
+	n.all = len(n.Decoded.Messages)
 	n.frame()
 	d := n.Decoded
 	doc.Native = n
