@@ -9,7 +9,10 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/wire"
 )
 
@@ -117,11 +120,39 @@ func (t *Transport) heard(x *exchange, a wire.Answer) {
 		}
 	}
 	if reported(a.Usage) && len(l.chain) > x.sent {
-		if _, err := t.engine.Observe(ctx, l.id, u); err != nil {
+		if err := t.report(ctx, x, u); err != nil {
 			t.failed(x.family, "record usage", err)
 		}
 	}
 	t.counted(x, a.Usage)
+}
+
+// report tells the engine what an answer took. The engine may decide about the conversation at that
+// moment; where nothing more may be left out, the usage is only written down.
+func (t *Transport) report(ctx context.Context, x *exchange, u session.Usage) error {
+	if !x.held {
+		out, err := t.engine.Observe(ctx, x.line.id, u)
+		x.line.pruned = out.Pruned
+		return err
+	}
+	s, _, err := t.engine.Session(ctx, x.line.id)
+	if err != nil {
+		return err
+	}
+	cost, priced := x.model.Cost(bill.Usage(u))
+	if at := session.Index(s.Messages, x.next); at >= 0 {
+		m := s.Messages[at]
+		if m.Tokens = &u; priced {
+			m.Cost = &cost
+		}
+		if err := t.engine.Update(ctx, x.line.id, m); err != nil {
+			return err
+		}
+	}
+	return t.engine.Amend(ctx, x.line.id, winnow.Amendment{Spent: []store.Spend{{
+		Time: session.Millis(x.began.UnixMilli()), Kind: "step", Message: x.next, Model: x.model.String(), Usage: u,
+		Cost: cost,
+	}}})
 }
 
 // answerMessage is the message of an answer, with the ids that the client's next request gives it.

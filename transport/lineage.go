@@ -9,6 +9,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -32,8 +33,9 @@ type line struct {
 	open bool
 	// frozen says why nothing is left out of it any more, "" while there is no reason.
 	frozen string
-	last   time.Time // when the provider was last at work on it, by our own clock; zero if unknown
-	whole  int       // tokens of its newest prompt, had nothing been left out; 0 if unknown
+	pruned *pivot.Receipt // what was decided after the newest answer
+	last   time.Time      // when the provider was last at work on it, by our own clock; zero if unknown
+	whole  int            // tokens of its newest prompt, had nothing been left out; 0 if unknown
 }
 
 // load reads the conversations of the family that the store has.
@@ -125,7 +127,7 @@ func (t *Transport) adopt(ctx context.Context, f *family, doc *format.Document, 
 		if err := t.confirm(ctx, l, messages[n]); err != nil {
 			return nil, err
 		}
-		l.chain[n] = chain[n]
+		l.chain[n], l.open = chain[n], false
 		n++
 	}
 	if n < len(messages) {

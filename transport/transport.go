@@ -41,10 +41,9 @@ const (
 	Off Mode = "off"
 	// Observe relays and decides: sessions say what would be left out.
 	Observe Mode = "observe"
-	// Safe leaves out where that costs nothing: when the provider's cache has forgotten the
-	// conversation.
-	Safe Mode = "safe"
-	// Full leaves out whenever it pays.
+	// Full leaves out what the engine decides to: whenever it pays, or only when the provider's
+	// cache has forgotten the conversation, by the schedule in the engine's settings (economic,
+	// cold).
 	Full Mode = "full"
 )
 
@@ -117,6 +116,7 @@ type exchange struct {
 	left     int            // tokens that the session leaves out of it
 	cold     bool           // the provider's cache had forgotten the conversation
 	pruned   *pivot.Receipt // of what is left out from this request on, nil without any
+	held     bool           // nothing more may be left out
 	sent     int            // messages of the client's
 	next     string         // id of the message that answers it
 }
@@ -285,15 +285,17 @@ func (t *Transport) decide(
 		protocol: p, family: f, line: l, model: t.models.Lookup(doc.Session.Info.Model.String()), began: t.now(),
 		body: original, sent: len(chain), next: doc.Native.(*body.Native).NextID(),
 	}
+	x.cold, x.held = t.isCold(x, original), x.holds(doc)
 	if l.frozen != "" {
 		return x, nil
 	}
-	if x.cold = t.isCold(x, original); t.mayDecide(x, doc) {
+	x.pruned, l.pruned = l.pruned, nil
+	if !x.held {
 		out, err := t.engine.Begin(ctx, l.id)
 		if err != nil {
 			return nil, err
 		}
-		x.pruned = out.Pruned
+		x.pruned = cmp.Or(out.Pruned, x.pruned)
 	}
 	edited, left, err := t.spliced(ctx, l, doc, d)
 	if err != nil {
@@ -306,13 +308,10 @@ func (t *Transport) decide(
 	return x, nil
 }
 
-// mayDecide reports whether more may be left out of a conversation now. Of a model that is unknown
-// it is assumed that it binds its reasoning; of one that is known the engine does what can be done.
-func (t *Transport) mayDecide(x *exchange, doc *format.Document) bool {
-	if x.model.Unknown && reasons(doc.Session.Messages) {
-		return false
-	}
-	return t.mode == Full || t.mode == Observe || x.cold
+// holds reports whether nothing more may be left out of a conversation. Of a model that is unknown it
+// is assumed that it binds its reasoning; of one that is known the engine does what can be done.
+func (x *exchange) holds(doc *format.Document) bool {
+	return x.line.frozen != "" || x.model.Unknown && reasons(doc.Session.Messages)
 }
 
 // margin is how much longer than a cache's lifetime a conversation must have rested to be cold.

@@ -57,8 +57,9 @@ strategies.handles (true, false) shows the model a line such as "[handle k3f9a2]
 of 200 tokens or more: the name by which the tools discard, distill and restore take that result. It
 is off because each line is sent with every request, which pays only where those tools are offered.
 
-What the policy's rules find is left out by its schedule: eager, when a turn has ended, or economic,
-when it saves more than it costs to write the prompt to the provider's cache again. With
+What the policy's rules find is left out by its schedule: eager, when a turn has ended; economic,
+when it saves more than it costs to write the prompt to the provider's cache again; or cold, only
+when that cache has forgotten the prompt. With
 compaction.prune false (or OPENCODE_DISABLE_PRUNE=1) nothing is pruned unless it is forced; only the
 strategies of aggressive go on, each by its own switch.
 compaction.threshold is how full the window may become, by model: a fraction, tokens, economic,
