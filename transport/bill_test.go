@@ -2,7 +2,6 @@ package transport
 
 import (
 	"math"
-	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -43,7 +42,6 @@ func TestTotals_areWhatTheProviderBills(t *testing.T) {
 			bills, totals := map[Mode]float64{}, map[Mode]Totals{}
 			for _, mode := range []Mode{Off, Observe, safe, Full} {
 				s := play(t, p, 60, Options{Mode: mode})
-				s.random = rand.New(rand.NewPCG(1, 2))
 				bills[mode] = s.run()
 				totals[mode] = s.transport.Totals()
 				t.Logf("%s: billed %.4f, totals %+v", mode, bills[mode], totals[mode])

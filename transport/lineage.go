@@ -66,7 +66,7 @@ func (f *family) load(ctx context.Context, e *winnow.Engine) error {
 		}
 		said := clients(s.Messages)
 		l := &line{id: id, chain: chained(said)}
-		l.open = len(said) > 0 && said[len(said)-1].Role == session.Assistant
+		l.open = len(said) > 0 && asStreamed(&said[len(said)-1])
 		lines = append(lines, l)
 	}
 	f.lines, f.loaded = lines, true
@@ -83,6 +83,14 @@ func clients(log []session.Message) []session.Message {
 		}
 	}
 	return said
+}
+
+// asStreamed reports whether a message is an answer that the client has not sent back: none of its
+// calls has ended.
+func asStreamed(m *session.Message) bool {
+	return m.Role == session.Assistant && !slices.ContainsFunc(m.Parts, func(p session.Part) bool {
+		return p.State != nil && p.State.Final()
+	})
 }
 
 // find is the conversation that a request goes on with, and how many of its messages the request

@@ -40,9 +40,10 @@ type stage struct {
 	options   Options
 	protocol  llmtest.Protocol
 	model     string
-	random    *rand.Rand // of the client's habits; nil: it has none
+	random    *rand.Rand // of the client's habits
 	now       time.Time
-	decided   int // receipts there were when the newest request reached the provider
+	quiet     bool // errors are expected
+	decided   int  // receipts there were when the newest request reached the provider
 }
 
 // safe stands for the mode Full with an engine that decides only when the cache is cold.
@@ -55,7 +56,7 @@ func play(t testing.TB, p llmtest.Protocol, steps int, o Options) *stage {
 	t.Helper()
 	s := &stage{
 		t: t, log: workday.Make(7, steps).Messages, protocol: p, options: o, store: memory.New(),
-		now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), random: rand.New(rand.NewPCG(1, 2)),
 	}
 	s.model = map[llmtest.Protocol]string{
 		llmtest.Anthropic: "claude-sonnet-4-5", llmtest.Chat: "gpt-4.1", llmtest.Responses: "gpt-4.1",
@@ -95,7 +96,9 @@ func (s *stage) restart() {
 		o.Mode = Full
 	}
 	o.Now = func() time.Time { return s.now }
-	o.Log = slog.New(slog.NewTextHandler(complaint{s.t}, nil))
+	if !s.quiet && o.Log == nil {
+		o.Log = slog.New(slog.NewTextHandler(complaint{s.t}, nil))
+	}
 	s.transport = New(s.engine, o)
 }
 
@@ -173,9 +176,6 @@ var tools = map[llmtest.Protocol]jsontext.Value{
 
 // habits writes a body as clients do: cache marks that move, texts as lists of one.
 func (s *stage) habits(b *wire.Body) {
-	if s.random == nil {
-		return
-	}
 	switch s.protocol {
 	case llmtest.Anthropic:
 		b.Elements = anthropic.Cached(b.Elements)
@@ -242,7 +242,6 @@ func TestTransport_thePrefixStays(t *testing.T) {
 	for _, p := range llmtest.Protocols() {
 		t.Run(string(p), func(t *testing.T) {
 			s := play(t, p, 120, Options{})
-			s.random = rand.New(rand.NewPCG(1, 2))
 			receipts, commits := 0, 0
 			var before []digest
 			for i, at := range s.steps() {
