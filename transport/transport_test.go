@@ -65,8 +65,7 @@ func play(t testing.TB, p llmtest.Protocol, steps int, o Options) *stage {
 	s.server = llmtest.Start(t, llmtest.Script{
 		Now: func() time.Time { return s.now },
 		Answer: func(r llmtest.Request) llmtest.Reply {
-			_, state := s.only()
-			s.decided = len(state.Receipts)
+			s.decided = s.receipts()
 			at, err := strconv.Atoi(r.Header.Get(stepHeader))
 			if err != nil {
 				return llmtest.Reply{Text: "ok"}
@@ -127,6 +126,12 @@ func (s *stage) reply(at int) llmtest.Reply {
 // request is what the client sends before the message at a place of the log.
 func (s *stage) request(at int) *http.Request {
 	s.t.Helper()
+	return s.ask(s.log[:at], at)
+}
+
+// ask is a request of a client that has these messages.
+func (s *stage) ask(messages []session.Message, step int) *http.Request {
+	s.t.Helper()
 	o := wire.Options{
 		Model: s.model, System: "You write code.", MaxTokens: 1000, Tools: tools[s.protocol],
 	}
@@ -134,7 +139,7 @@ func (s *stage) request(at int) *http.Request {
 		llmtest.Anthropic: anthropic.Encode, llmtest.Chat: openaichat.Encode, llmtest.Responses: responses.Encode,
 		llmtest.Gemini: gemini.Encode,
 	}[s.protocol]
-	body, err := encode(s.log[:at], o)
+	body, err := encode(messages, o)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -157,7 +162,7 @@ func (s *stage) request(at int) *http.Request {
 	}
 	r.Header = http.Header{
 		"Content-Type": {"application/json"}, "X-Api-Key": {"canary-key"}, "Anthropic-Version": {"2023-06-01"},
-		"Authorization": {"Bearer canary-key"}, "X-Goog-Api-Key": {"canary-key"}, stepHeader: {strconv.Itoa(at)},
+		"Authorization": {"Bearer canary-key"}, "X-Goog-Api-Key": {"canary-key"}, stepHeader: {strconv.Itoa(step)},
 	}
 	return r
 }
@@ -223,9 +228,6 @@ func (s *stage) steps() []int {
 func (s *stage) only() (session.Session, store.State) {
 	s.t.Helper()
 	list, err := s.store.List(context.Background())
-	if s.options.Mode == Off {
-		return session.Session{}, store.State{}
-	}
 	if err != nil || len(list) != 1 {
 		s.t.Errorf("the store has %d sessions, %v", len(list), err)
 	}

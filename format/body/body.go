@@ -54,19 +54,27 @@ func (n *Native) NextID() string { return wire.MessageID(n.all + 1) }
 // that long the last: clients send the whole history each time, and small requests for titles and
 // the like between.
 func Read(src []byte, dialects ...Dialect) (*format.Document, error) {
-	name := dialects[0].Format
-	doc := &format.Document{Format: name, Source: src}
+	doc := &format.Document{Format: dialects[0].Format, Source: src}
 	if IsRecording(src) {
 		return readRecording(doc, dialects)
 	}
 	dialect, decoded := decode(src, dialects)
+	return read(doc, dialect, decoded)
+}
+
+// ReadRequest reads the body of a request that is known to be of a dialect.
+func ReadRequest(src []byte, dialect Dialect) (*format.Document, error) {
+	return read(&format.Document{Format: dialect.Format, Source: src}, dialect, dialect.Decode(src))
+}
+
+func read(doc *format.Document, dialect Dialect, decoded *wire.Decoded) (*format.Document, error) {
 	if decoded.List.Empty() {
 		at := int64(0)
 		if len(decoded.Skipped) > 0 {
 			at = int64(decoded.Skipped[0].Start)
 		}
 		return nil, &format.SyntaxError{
-			Format: name, Offset: at,
+			Format: doc.Format, Offset: at,
 			Expected: "a request body with a list of messages (" + dialect.List + "), or a list of messages",
 		}
 	}
