@@ -103,17 +103,17 @@ func (t *Transport) heard(x *exchange, a wire.Answer) {
 	if t.mode == Observe {
 		u = t.asIfEdited(x, u)
 	}
-	if n := x.sent; len(l.chain) == n && len(a.Parts) > 0 || l.open && len(l.chain) == n+1 && len(a.Parts) > 0 {
+	if n := x.sent; len(a.Parts) > 0 && (len(l.chain) == n || l.open != nil && len(l.chain) == n+1) {
 		m := answerMessage(x, a)
 		m.Time.Created, m.Time.Completed = session.Millis(x.began.UnixMilli()), session.Millis(now.UnixMilli())
 		var err error
-		if l.open {
+		if l.open != nil {
 			err = t.engine.Update(ctx, l.id, m)
 		} else {
 			err = t.engine.Append(ctx, l.id, m)
 			l.chain = append(l.chain, digest{})
 		}
-		l.open = true
+		l.open = &m
 		if err != nil {
 			t.failed(x.family, "record an answer", err)
 			return

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -28,9 +29,9 @@ type family struct {
 type line struct {
 	id    string
 	chain []digest // of the client's messages in the log
-	// open: the newest message is an answer as it was streamed. The client sends it back its own
-	// way, and that counts.
-	open bool
+	// open is the newest message where that is an answer as it was streamed, nil otherwise. The
+	// client sends it back its own way, and that counts.
+	open *session.Message
 	// frozen says why nothing is left out of it any more, "" while there is no reason.
 	frozen string
 	pruned *pivot.Receipt // what was decided after the newest answer
@@ -66,7 +67,9 @@ func (f *family) load(ctx context.Context, e *winnow.Engine) error {
 		}
 		said := clients(s.Messages)
 		l := &line{id: id, chain: chained(said)}
-		l.open = len(said) > 0 && asStreamed(&said[len(said)-1])
+		if last := len(said) - 1; last >= 0 && asStreamed(&said[last]) {
+			l.open = &said[last]
+		}
 		lines = append(lines, l)
 	}
 	f.lines, f.loaded = lines, true
@@ -93,8 +96,22 @@ func asStreamed(m *session.Message) bool {
 	})
 }
 
-// find is the conversation that a request goes on with, and how many of its messages the request
-// repeats; where it goes on with none, the one with which it agrees longest. nil without any.
+// repeats reports whether a message is this answer, as a client sends it back: the same calls, and
+// without calls the same text.
+func repeats(m, answer *session.Message) bool {
+	said := func(m *session.Message) (text string) {
+		for i := range m.Parts {
+			if p := &m.Parts[i]; p.Type == session.ToolPart {
+				text += p.Tool + "\x00"
+			}
+		}
+		return cmp.Or(text, strings.TrimSpace(m.Text()))
+	}
+	return m.Role == session.Assistant && said(m) == said(answer)
+}
+
+// find is the conversation with which a request agrees longest, in how many messages, and whether it
+// goes on with it; of several, one that it goes on with. nil without any.
 func (f *family) find(chain []digest, messages []session.Message) (best *line, agree int, goesOn bool) {
 	for _, l := range f.lines {
 		n := 0
@@ -102,8 +119,8 @@ func (f *family) find(chain []digest, messages []session.Message) (best *line, a
 			n++
 		}
 		goes := n == len(l.chain) ||
-			l.open && n == len(l.chain)-1 && (n == len(chain) || messages[n].Role == session.Assistant)
-		if best == nil || goes && !goesOn || goes == goesOn && n > agree {
+			l.open != nil && n == len(l.chain)-1 && (n == len(chain) || repeats(&messages[n], l.open))
+		if best == nil || n > agree || n == agree && goes && !goesOn {
 			best, agree, goesOn = l, n, goes
 		}
 	}
@@ -131,15 +148,15 @@ func (t *Transport) adopt(ctx context.Context, f *family, doc *format.Document, 
 		}
 		f.lines = append(f.lines, l)
 	}
-	if l.open && n == len(l.chain)-1 && n < len(messages) {
+	if l.open != nil && n == len(l.chain)-1 && n < len(messages) {
 		if err := t.confirm(ctx, l, messages[n]); err != nil {
 			return nil, err
 		}
-		l.chain[n], l.open = chain[n], false
+		l.chain[n], l.open = chain[n], nil
 		n++
 	}
 	if n < len(messages) {
-		l.open = false
+		l.open = nil
 		added := slices.Clone(messages[n:])
 		for i := range added {
 			if m := &added[i]; m.Role == session.User {

@@ -19,6 +19,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -277,6 +278,9 @@ func (t *Transport) decide(
 	if err := f.load(ctx, t.engine); err != nil {
 		return nil, err
 	}
+	if isAside(f, doc) {
+		return nil, nil
+	}
 	l, err := t.adopt(ctx, f, doc, chain)
 	if err != nil {
 		return nil, err
@@ -306,6 +310,17 @@ func (t *Transport) decide(
 		x.body = edited
 	}
 	return x, nil
+}
+
+// isAside reports whether a request is one that clients make beside their conversations, for a title
+// or to sort what was said: it has no tools, and nothing was answered before. If a conversation
+// begins so, it is known from its second request on.
+func isAside(f *family, doc *format.Document) bool {
+	d := doc.Native.(*body.Native).Decoded
+	answered := slices.ContainsFunc(doc.Session.Messages, func(m session.Message) bool {
+		return m.Role == session.Assistant
+	})
+	return len(f.lines) == 0 && len(d.Tools) == 0 && !answered
 }
 
 // holds reports whether nothing more may be left out of a conversation. Of a model that is unknown it
