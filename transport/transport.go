@@ -255,7 +255,7 @@ func (t *Transport) begin(r *http.Request, p protocol, original []byte) (x *exch
 // read reads the conversation of a request.
 func (t *Transport) read(r *http.Request, p protocol, original []byte) (*format.Document, body.Dialect, error) {
 	dialect, _ := body.Of(p.kind)
-	doc, err := body.ReadRequest(original, dialect)
+	doc, _, err := body.ReadRequest(original, dialect, nil)
 	if err != nil {
 		return nil, dialect, err
 	}

@@ -43,11 +43,13 @@ type Native struct {
 	Decoded *wire.Decoded
 
 	framed map[int][]span.Span // blocks of the frame, by element
-	all    int                 // how many messages the body has, those of the frame included
+	// messages of the body with the frame's among them, and the elements in which they begin
+	messages []session.Message
+	starts   []int
 }
 
 // NextID is the id that the message after the body's last one gets when a longer body is read.
-func (n *Native) NextID() string { return wire.MessageID(n.all + 1) }
+func (n *Native) NextID() string { return wire.MessageID(len(n.messages) + 1) }
 
 // Read reads a file: one request body, a bare list of messages, or JSON Lines with a recorded
 // request each. Of a recording the session is the request with the longest history, and of several
@@ -60,11 +62,6 @@ func Read(src []byte, dialects ...Dialect) (*format.Document, error) {
 	}
 	dialect, decoded := decode(src, dialects)
 	return read(doc, dialect, decoded)
-}
-
-// ReadRequest reads the body of a request that is known to be of a dialect.
-func ReadRequest(src []byte, dialect Dialect) (*format.Document, error) {
-	return read(&format.Document{Format: dialect.Format, Source: src}, dialect, dialect.Decode(src))
 }
 
 func read(doc *format.Document, dialect Dialect, decoded *wire.Decoded) (*format.Document, error) {
@@ -162,7 +159,7 @@ func count(body []byte, list string) int {
 
 // fill makes the document of what was decoded.
 func fill(doc *format.Document, n *Native) {
-	n.all = len(n.Decoded.Messages)
+	n.messages, n.starts = n.Decoded.Messages, n.Decoded.Starts
 	n.frame()
 	d := n.Decoded
 	doc.Native = n
