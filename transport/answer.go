@@ -133,19 +133,12 @@ func (t *Transport) report(ctx context.Context, x *exchange, u session.Usage) er
 	if !x.held {
 		out, err := t.engine.Observe(ctx, x.line.id, u)
 		x.line.pruned = out.Pruned
+		x.took(u)
 		return err
 	}
-	s, _, err := t.engine.Session(ctx, x.line.id)
-	if err != nil {
-		return err
-	}
-	cost, priced := x.model.Cost(bill.Usage(u))
-	if at := session.Index(s.Messages, x.next); at >= 0 {
-		m := s.Messages[at]
-		if m.Tokens = &u; priced {
-			m.Cost = &cost
-		}
-		if err := t.engine.Update(ctx, x.line.id, m); err != nil {
+	cost, _ := x.model.Cost(bill.Usage(u))
+	if x.took(u) {
+		if err := t.engine.Update(ctx, x.line.id, *x.line.open); err != nil {
 			return err
 		}
 	}
@@ -153,6 +146,19 @@ func (t *Transport) report(ctx context.Context, x *exchange, u session.Usage) er
 		Time: session.Millis(x.began.UnixMilli()), Kind: "step", Message: x.next, Model: x.model.String(), Usage: u,
 		Cost: cost,
 	}}})
+}
+
+// took notes in an answer as it was streamed what it took; it reports whether it could.
+func (x *exchange) took(u session.Usage) bool {
+	m := x.line.open
+	if m == nil || m.ID != x.next {
+		return false
+	}
+	m.Tokens = &u
+	if cost, priced := x.model.Cost(bill.Usage(u)); priced {
+		m.Cost = &cost
+	}
+	return true
 }
 
 // answerMessage is the message of an answer, with the ids that the client's next request gives it.

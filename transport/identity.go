@@ -30,15 +30,22 @@ var sessionHeaders = []string{
 // they are for), and the first message. Tools and system prompt themselves do not count: clients
 // load tools as they go, and their prompts tell the time.
 func identity(r *http.Request, kind body.Kind, d *wire.Decoded, first digest) string {
+	return "live_" + hex.EncodeToString(hashed(client(r, kind), sessionSignal(r.Header, d),
+		strconv.FormatBool(len(d.Tools) > 0), string(first[:]))[:10])
+}
+
+// client is what of an identity is known without a request's body.
+func client(r *http.Request, kind body.Kind) string {
+	return string(hashed(r.URL.Scheme+"://"+r.URL.Host, string(kind), credential(r),
+		headerSignal(r.Header), r.Header.Get("X-Claude-Code-Agent-Id")))
+}
+
+func hashed(texts ...string) []byte {
 	hash := sha256.New()
-	for _, s := range []string{
-		r.URL.Scheme + "://" + r.URL.Host, string(kind), credential(r),
-		sessionSignal(r.Header, d), r.Header.Get("X-Claude-Code-Agent-Id"), strconv.FormatBool(len(d.Tools) > 0),
-	} {
+	for _, s := range texts {
 		hash.Write([]byte(strconv.Itoa(len(s)) + ":" + s))
 	}
-	hash.Write(first[:])
-	return "live_" + hex.EncodeToString(hash.Sum(nil)[:10])
+	return hash.Sum(nil)
 }
 
 // credential is a hash of what the client shows to its provider.
@@ -53,10 +60,8 @@ func credential(r *http.Request) string {
 
 // sessionSignal is the client's own word for the session, "" if it has none.
 func sessionSignal(h http.Header, d *wire.Decoded) string {
-	for _, name := range sessionHeaders {
-		if id := h.Get(name); isID(id) {
-			return id
-		}
+	if id := headerSignal(h); id != "" {
+		return id
 	}
 	var metadata wire.Value
 	var key string
@@ -76,6 +81,15 @@ func sessionSignal(h http.Header, d *wire.Decoded) string {
 	return ""
 }
 
+func headerSignal(h http.Header) string {
+	for _, name := range sessionHeaders {
+		if id := h.Get(name); isID(id) {
+			return id
+		}
+	}
+	return ""
+}
+
 // isID reports whether a text can be an id: 1 to 128 letters, digits and ._:-
 func isID(s string) bool {
 	return s != "" && len(s) <= 128 && !strings.ContainsFunc(s, func(c rune) bool {
@@ -89,12 +103,16 @@ type digest [sha256.Size]byte
 
 // chained are the digests of a conversation, one a message. What says nothing does not count: cache
 // marks, the order of members, whether a text is written as a list of one. Calls and results count
-// as they are written.
-func chained(messages []session.Message) []digest {
+// as they are written. known are digests of the first messages, if there are any already.
+func chained(messages []session.Message, known ...digest) []digest {
 	chain := make([]digest, len(messages))
+	copy(chain, known)
 	var before digest
+	if len(known) > 0 {
+		before = known[len(known)-1]
+	}
 	var text []byte
-	for i := range messages {
+	for i := len(known); i < len(messages); i++ {
 		text = canonical(append(text[:0], before[:]...), &messages[i])
 		before = sha256.Sum256(text)
 		chain[i] = before

@@ -36,7 +36,9 @@ type line struct {
 	frozen string
 	pruned *pivot.Receipt // what was decided after the newest answer
 	last   time.Time      // when the provider was last at work on it, by our own clock; zero if unknown
-	whole  int            // tokens of its newest prompt, had nothing been left out; 0 if unknown
+	// accepted is what had been decided when the provider's rules were last held against it
+	accepted decided
+	whole    int // tokens of its newest prompt, had nothing been left out; 0 if unknown
 }
 
 // load reads the conversations of the family that the store has.
@@ -190,14 +192,8 @@ func (t *Transport) fork(ctx context.Context, l *line, n int) (*line, error) {
 
 // confirm puts an answer as the client sends it back in the place of what was streamed.
 func (t *Transport) confirm(ctx context.Context, l *line, m session.Message) error {
-	s, _, err := t.engine.Session(ctx, l.id)
-	if err != nil {
-		return err
-	}
-	if at := session.Index(s.Messages, m.ID); at >= 0 {
-		was := &s.Messages[at]
-		m.Time, m.Tokens, m.Cost, m.Finish = was.Time, was.Tokens, was.Cost, was.Finish
-		m.ModelID, m.ProviderID = was.ModelID, was.ProviderID
-	}
+	was := l.open
+	m.Time, m.Tokens, m.Cost, m.Finish = was.Time, was.Tokens, was.Cost, was.Finish
+	m.ModelID, m.ProviderID = was.ModelID, was.ProviderID
 	return t.engine.Update(ctx, l.id, m)
 }

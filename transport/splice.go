@@ -1,8 +1,8 @@
 package transport
 
 import (
-	"bytes"
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/winnowhq/winnow/format"
@@ -14,20 +14,34 @@ import (
 
 // spliced is the body of a request with everything left out of it that the session says, and how
 // many tokens that is. Where the session says nothing it is the body itself.
-func (t *Transport) spliced(ctx context.Context, l *line, doc *format.Document, d body.Dialect) ([]byte, int, error) {
+func (t *Transport) spliced(ctx context.Context, l *line, doc *format.Document) ([]byte, int, error) {
 	s, state, err := t.engine.Session(ctx, l.id)
 	if err != nil {
 		return nil, 0, err
 	}
+	pivot := folded(s.Messages, state)
+	if state.Ledger.Len() == 0 && pivot == nil {
+		return doc.Source, 0, nil
+	}
 	change := format.Change{Session: doc.Session, Ledger: state.Ledger}
-	change.Session.Messages = append(change.Session.Messages[:len(change.Session.Messages):len(change.Session.Messages)],
-		folded(s.Messages, state)...)
-	var out bytes.Buffer
-	if err := body.Write(&out, doc, change, d); err != nil {
+	change.Session.Messages = slices.Concat(change.Session.Messages, pivot)
+	n := doc.Native.(*body.Native)
+	edited, err := n.Splice(change)
+	if err != nil {
 		return nil, 0, err
 	}
-	return out.Bytes(), leftOut(doc, state, s.Messages), nil
+	// What was accepted before is so now: what came since is the client's own.
+	if now := (decided{state.Ledger.Len(), len(state.Receipts), len(state.Undone)}); now != l.accepted {
+		if err := n.Accepted(edited); err != nil {
+			return nil, 0, err
+		}
+		l.accepted = now
+	}
+	return edited, leftOut(doc, state, pivot), nil
 }
+
+// decided counts what was decided about a session.
+type decided struct{ elisions, receipts, undone int }
 
 // folded are a marker and a summary that stand for what the newest pivot of a log has folded; none
 // without a pivot. What the engine shows again behind the summary becomes a part of it.
@@ -51,10 +65,14 @@ func folded(log []session.Message, state store.State) []session.Message {
 	return []session.Message{marker, summary}
 }
 
-// leftOut is how many tokens of a request's messages the session leaves out.
-func leftOut(doc *format.Document, state store.State, log []session.Message) int {
-	n := 0
-	for i := range doc.Session.Messages {
+// leftOut is how many tokens of a request's messages the session leaves out. pivot is what stands for
+// those that are folded.
+func leftOut(doc *format.Document, state store.State, pivot []session.Message) int {
+	n, first := 0, 0
+	if pivot != nil {
+		first = max(0, session.Index(doc.Session.Messages, pivot[0].Marker().TailStartID))
+	}
+	for i := first; i < len(doc.Session.Messages); i++ {
 		for j := range doc.Session.Messages[i].Parts {
 			for _, e := range state.Ledger.Of(doc.Session.Messages[i].Parts[j].ID) {
 				n += e.Saves

@@ -58,10 +58,16 @@ type Options struct {
 	Mode Mode // default: Full
 	// Models is the catalogue that says which models bind their reasoning. Default: the embedded one.
 	Models *model.Catalogue
+	// Memory is how many bytes of requests are kept, so that the next ones need not be read as a
+	// whole; what is understood of them takes about twice as much again. Default: DefaultMemory.
+	Memory int
 	// Log is told what fails, without content. Default: nothing is logged.
 	Log *slog.Logger
 	Now func() time.Time // default: time.Now
 }
+
+// DefaultMemory is the default of Options.Memory: 64 MiB.
+const DefaultMemory = 64 << 20
 
 // Transport is an http.RoundTripper. It is safe for concurrent use.
 type Transport struct {
@@ -71,6 +77,8 @@ type Transport struct {
 	models *model.Catalogue
 	log    *slog.Logger
 	now    func() time.Time
+
+	recent recent
 
 	mu       sync.Mutex
 	families map[string]*family
@@ -83,7 +91,7 @@ type Transport struct {
 func New(engine *winnow.Engine, o Options) *Transport {
 	t := &Transport{
 		engine: engine, base: o.Base, mode: cmp.Or(o.Mode, Full), models: o.Models, log: o.Log, now: o.Now,
-		families: map[string]*family{}, left: map[string]int{},
+		recent: recent{most: cmp.Or(o.Memory, DefaultMemory)}, families: map[string]*family{}, left: map[string]int{},
 	}
 	if t.base == nil {
 		base := http.DefaultTransport.(*http.Transport).Clone()
@@ -231,11 +239,10 @@ func (t *Transport) freeze(x *exchange, why string) {
 // out of it. nil: it passes as it came.
 func (t *Transport) begin(r *http.Request, p protocol, original []byte) (x *exchange) {
 	t.guarded("understand a request", func() {
-		doc, dialect, err := t.read(r, p, original)
+		doc, chain, err := t.read(r, p, original)
 		if err != nil {
 			return // not a conversation that we know
 		}
-		chain := chained(doc.Session.Messages)
 		f := t.family(identity(r, p.kind, doc.Native.(*body.Native).Decoded, chain[0]))
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -244,36 +251,45 @@ func (t *Transport) begin(r *http.Request, p protocol, original []byte) (x *exch
 				t.release(f)
 			}
 		}()
-		if x, err = t.decide(r.Context(), f, p, doc, dialect, chain, original); err != nil {
+		if x, err = t.decide(r.Context(), f, p, doc, chain, original); err != nil {
 			t.failed(f, "decide about a request", err)
 			x = nil
 		}
+		t.recent.put(&reading{client: client(r, p.kind), doc: doc, chain: chain})
 	})
 	return x
 }
 
-// read reads the conversation of a request.
-func (t *Transport) read(r *http.Request, p protocol, original []byte) (*format.Document, body.Dialect, error) {
+// read reads the conversation of a request, from where it goes on with one that was read before.
+func (t *Transport) read(r *http.Request, p protocol, original []byte) (*format.Document, []digest, error) {
 	dialect, _ := body.Of(p.kind)
-	doc, _, err := body.ReadRequest(original, dialect, nil)
+	var before *format.Document
+	known := t.recent.take(client(r, p.kind), original)
+	if known != nil {
+		before = known.doc
+	}
+	doc, same, err := body.ReadRequest(original, dialect, before)
 	if err != nil {
-		return nil, dialect, err
+		return nil, nil, err
 	}
 	if len(doc.Damaged) > 0 || len(doc.Session.Messages) == 0 {
-		return nil, dialect, errors.New("not whole")
+		return nil, nil, errors.New("not whole")
 	}
 	if doc.Session.Info.Model == nil {
 		doc.Session.Info.Model = &session.ModelRef{ID: addressed(r.URL.Path)}
 	}
 	ref := doc.Session.Info.Model
 	ref.ProviderID, ref.ModelID = p.provider, ref.ID
-	return doc, dialect, nil
+	if same == 0 {
+		return doc, chained(doc.Session.Messages), nil
+	}
+	return doc, chained(doc.Session.Messages, known.chain[:same]...), nil
 }
 
 // decide lets a request join the log, asks the engine what is to be left out of it, and leaves it
 // out. The family's lock is held.
 func (t *Transport) decide(
-	ctx context.Context, f *family, p protocol, doc *format.Document, d body.Dialect, chain []digest, original []byte,
+	ctx context.Context, f *family, p protocol, doc *format.Document, chain []digest, original []byte,
 ) (*exchange, error) {
 	if err := f.load(ctx, t.engine); err != nil {
 		return nil, err
@@ -301,7 +317,7 @@ func (t *Transport) decide(
 		}
 		x.pruned = cmp.Or(out.Pruned, x.pruned)
 	}
-	edited, left, err := t.spliced(ctx, l, doc, d)
+	edited, left, err := t.spliced(ctx, l, doc)
 	if err != nil {
 		return nil, err
 	}
@@ -347,11 +363,10 @@ func (t *Transport) isCold(x *exchange, original []byte) bool {
 func (t *Transport) counting(r *http.Request, p protocol, original []byte) []byte {
 	counted := original
 	t.guarded("understand a request for a size", func() {
-		doc, dialect, err := t.read(r, p, original)
+		doc, chain, err := t.read(r, p, original)
 		if err != nil || t.mode == Observe {
 			return
 		}
-		chain := chained(doc.Session.Messages)
 		f := t.family(identity(r, p.kind, doc.Native.(*body.Native).Decoded, chain[0]))
 		defer t.release(f)
 		f.mu.Lock()
@@ -363,7 +378,7 @@ func (t *Transport) counting(r *http.Request, p protocol, original []byte) []byt
 		if l == nil || !goesOn || l.frozen != "" {
 			return
 		}
-		if edited, _, err := t.spliced(r.Context(), l, doc, dialect); err == nil {
+		if edited, _, err := t.spliced(r.Context(), l, doc); err == nil {
 			counted = edited
 		}
 	})
