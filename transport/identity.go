@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -65,7 +66,8 @@ func sessionSignal(h http.Header, d *wire.Decoded) string {
 	}
 	var metadata wire.Value
 	var key string
-	wire.ValueOf(d.Text).Read("metadata", &metadata, "prompt_cache_key", &key)
+	beside := slices.Concat(d.Text[:d.List.Start+1], d.Text[d.List.End-1:]) // the messages are long
+	wire.ValueOf(beside).Read("metadata", &metadata, "prompt_cache_key", &key)
 	user := metadata.Get("user_id").String()
 	if inner := []byte(user); strings.HasPrefix(user, "{") {
 		text, _ := wire.Complete(inner)

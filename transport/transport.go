@@ -148,7 +148,9 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if what == other || t.mode == Off || r.Body == nil || encoded != "" && encoded != "identity" {
 		return t.base.RoundTrip(r)
 	}
-	original, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	read := bytes.NewBuffer(make([]byte, 0, min(max(r.ContentLength, 0)+bytes.MinRead, maxBody)))
+	_, err := read.ReadFrom(io.LimitReader(r.Body, maxBody+1))
+	original := read.Bytes()
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("read the request's body: %w", err), r.Body.Close())
 	}
