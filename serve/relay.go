@@ -29,7 +29,7 @@ func (p *relay) serve(w http.ResponseWriter, r *http.Request, rest string) {
 	seen := &watched{ResponseWriter: w}
 	defer func() {
 		p.log.Info("relayed", "upstream", p.name, "method", r.Method, "status", seen.status, "bytes", seen.bytes,
-			"first", seen.first.Sub(begun).Round(time.Microsecond), "took", time.Since(begun).Round(time.Microsecond))
+			"first_ms", ms(seen.first.Sub(begun)), "took_ms", ms(time.Since(begun)))
 	}()
 	switch {
 	case upgrades(r) && strings.HasSuffix(rest, "/responses"):
@@ -53,6 +53,9 @@ func (p *relay) serve(w http.ResponseWriter, r *http.Request, rest string) {
 		RawQuery: r.URL.RawQuery, ForceQuery: r.URL.ForceQuery}
 	p.proxy.ServeHTTP(seen, in)
 }
+
+// ms is a time in milliseconds, 0 for one that never came.
+func ms(d time.Duration) float64 { return float64(max(d, 0).Microseconds()) / 1000 }
 
 // pathKey is the key of the path as it was sent.
 type pathKey struct{}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/model"
 )
 
 // Mode says what is done to requests.
@@ -22,16 +23,18 @@ const (
 
 // Options say how.
 type Options struct {
-	Base http.RoundTripper
-	Mode Mode
-	Log  *slog.Logger
-	Now  func() time.Time
+	Base   http.RoundTripper
+	Mode   Mode
+	Models *model.Catalogue
+	Log    *slog.Logger
+	Now    func() time.Time
 }
 
 // Totals are what came of it.
 type Totals struct {
 	Requests, Edited, Resent int
 	Billed, Otherwise        float64
+	Unpriced                 int
 	LeftOut                  int
 	Sessions                 []string
 }

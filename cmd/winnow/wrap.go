@@ -133,7 +133,7 @@ func runWrap(ctx context.Context, a *cli.App, client gateway.Client, args []stri
 	if err := gateway.CheckMode(mode); err != nil {
 		return err
 	}
-	upstreams, err := named(f.upstreams)
+	upstreams, err := baseURLs(f.upstreams)
 	if err != nil {
 		return err
 	}
@@ -184,8 +184,8 @@ func runWrap(ctx context.Context, a *cli.App, client gateway.Client, args []stri
 	return stopped
 }
 
-// named are the upstreams of --upstream by name.
-func named(given []string) (map[string]string, error) {
+// baseURLs are the upstreams of --upstream by name.
+func baseURLs(given []string) (map[string]string, error) {
 	all := map[string]string{}
 	for _, one := range given {
 		name, base, ok := strings.Cut(one, "=")

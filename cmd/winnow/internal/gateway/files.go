@@ -104,5 +104,8 @@ func cline(p *Plan) error {
 	}
 	file, err := p.file("providers.json", data)
 	p.Set[variable] = file
+	// Else a background process of Cline's would live on with these settings, and serve its next
+	// start, too.
+	p.set("CLINE_SESSION_BACKEND_MODE", "local")
 	return err
 }

@@ -53,6 +53,7 @@ func For(client Client, args []string, listener string, s Sources) (*Plan, error
 				name, client.Name)
 		}
 	}
+	s.Upstreams = maps.Clone(s.Upstreams)
 	if first, ok := s.Upstreams[""]; ok {
 		if len(client.APIs) == 0 {
 			return nil, fmt.Errorf("--upstream %s: say of which provider of %s, as NAME=%s", first, client.Name, first)

@@ -2,17 +2,21 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/config"
+	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/serve"
 	"github.com/winnowhq/winnow/transport"
@@ -25,6 +29,7 @@ type Relay struct {
 	listener net.Listener
 	log      *slog.Logger
 	carrier  *transport.Transport
+	requests atomic.Int64
 	close    []func() error
 	ended    chan error
 	stop     context.CancelFunc
@@ -52,6 +57,10 @@ func Open(ctx context.Context, a *cli.App, settings config.Settings, address str
 		}
 	}()
 	if r.listener, err = serve.Listen(address); err != nil {
+		var failed *net.OpError
+		if !errors.As(err, &failed) {
+			err = cli.Misuse(err)
+		}
 		return nil, err
 	}
 	var engine *winnow.Engine
@@ -60,7 +69,8 @@ func Open(ctx context.Context, a *cli.App, settings config.Settings, address str
 			return nil, err
 		}
 	}
-	r.carrier = transport.New(engine, transport.Options{Base: serve.Direct(), Mode: mode, Log: log, Now: a.Env.Now})
+	r.carrier = transport.New(engine, transport.Options{Base: serve.Direct(), Mode: mode,
+		Models: settings.Catalogue(model.Default()), Log: log, Now: a.Env.Now})
 	return r, nil
 }
 
@@ -87,13 +97,22 @@ func (r *Relay) Address() string { return r.listener.Addr().String() }
 
 // Start relays to the upstreams until Stop, or until it fails, which Ended tells.
 func (r *Relay) Start(ctx context.Context, upstreams map[string]string, patience time.Duration) error {
-	handler, err := serve.New(serve.Config{Upstreams: upstreams, Transport: r.carrier, Host: r.Address(), Log: r.log})
+	handler, err := serve.New(serve.Config{Upstreams: upstreams, Transport: counting{r}, Host: r.Address(), Log: r.log})
 	if err != nil {
 		return err
 	}
 	ctx, r.stop = context.WithCancel(ctx)
 	go func() { r.ended <- serve.Until(ctx, r.listener, handler, patience, r.log) }()
 	return nil
+}
+
+// counting counts the requests that are relayed.
+type counting struct{ r *Relay }
+
+// RoundTrip implements http.RoundTripper.
+func (c counting) RoundTrip(r *http.Request) (*http.Response, error) {
+	c.r.requests.Add(1)
+	return c.r.carrier.RoundTrip(r)
 }
 
 // Ended tells how the listener ended.
@@ -121,29 +140,46 @@ func (r *Relay) Close() {
 
 // Account is what came of it, in three lines for people. client is what was run.
 func (r *Relay) Account(client string) []string {
-	t := r.carrier.Totals()
-	if t.Requests == 0 {
-		return []string{client + " asked nothing through winnow. If it did ask a model, its own settings lead elsewhere: " +
+	requests := int(r.requests.Load())
+	if requests == 0 {
+		return []string{client + " asked nothing through winnow; if it did ask a model, its own settings lead elsewhere: " +
 			"see --upstream in winnow wrap --help"}
 	}
-	lines := []string{quantity.Plural(t.Requests, "request", "requests") + " relayed"}
+	relayed := quantity.Plural(requests, "request", "requests") + " relayed"
 	if r.Mode == transport.Off {
-		return append(lines, "mode off: nothing was pruned, counted or kept")
+		return []string{relayed, "mode off: nothing was pruned, counted or kept"}
 	}
-	lines[0] += fmt.Sprintf(", %s of them pruned", quantity.Number(t.Edited))
+	t := r.carrier.Totals()
+	pruned, other, out := "%s pruned", "unpruned", "left out"
+	if r.Mode == transport.Observe {
+		pruned, other, out = "%s would have been pruned", "pruned", "could be left out"
+	}
+	relayed += ", " + fmt.Sprintf(pruned, quantity.Number(t.Edited))
 	if t.Resent > 0 {
-		lines[0] += fmt.Sprintf("; %s refused by the provider and sent again whole", quantity.Number(t.Resent))
+		relayed += fmt.Sprintf(", %s refused by the provider and sent again whole", quantity.Number(t.Resent))
 	}
-	saved := t.Otherwise - t.Billed
-	word := "net saved "
-	if saved < 0 {
-		saved, word = -saved, "net lost "
+	billed := fmt.Sprintf("billed %s; %s it would have been %s: net %s", quantity.Dollars(t.Billed), other,
+		quantity.Dollars(t.Otherwise), saved(t.Otherwise-t.Billed, r.Mode == transport.Observe))
+	if t.Unpriced > 0 {
+		billed += fmt.Sprintf(" (without %s of unknown price)", quantity.Plural(t.Unpriced, "request", "requests"))
 	}
-	lines = append(lines, fmt.Sprintf("billed %s, without winnow %s: %s%s", quantity.Dollars(t.Billed),
-		quantity.Dollars(t.Otherwise), word, quantity.Dollars(saved)))
 	more := "winnow list"
 	if len(t.Sessions) == 1 {
 		more = "winnow inspect " + t.Sessions[0]
 	}
-	return append(lines, fmt.Sprintf("%s left out; more: %s", quantity.Plural(t.LeftOut, "token", "tokens"), more))
+	return []string{relayed, billed,
+		fmt.Sprintf("%s %s of the newest requests; more: %s", quantity.Plural(t.LeftOut, "token", "tokens"), out, more)}
+}
+
+// saved is a net saving for people, negative when it is. The other way round it is what observing
+// did not save.
+func saved(amount float64, observed bool) string {
+	word := " saved"
+	if observed {
+		amount, word = -amount, " to save"
+	}
+	if amount < 0 {
+		return "−" + quantity.Dollars(-amount) + word
+	}
+	return quantity.Dollars(amount) + word
 }

@@ -30,6 +30,7 @@ func fromKeyboard(s os.Signal) bool {
 
 // unignore undoes what main ignores, until the returned function is called.
 func unignore() func() {
-	signal.Reset(syscall.SIGPIPE)
+	// What is ignored, a program that is started ignores as well; what is listened to, it does not.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	return func() { signal.Ignore(syscall.SIGPIPE) }
 }
