@@ -89,7 +89,7 @@ func TestLoad_mistakesSayWhereAndWhatWasMeant(t *testing.T) {
 		{"no object at all", `[]`, `:1:1: it must be an object, not a list`},
 		{"no JSON", "{\n  \"policy\" \"classic\"}", `:2:12: `},
 		{"nothing", "", `: `},
-		{"not a schedule", `{"schedule": "lazy"}`, `schedule: unknown schedule "lazy"; use eager or economic, or leave it empty for the policy's own`},
+		{"not a schedule", `{"schedule": "lazy"}`, `schedule: unknown schedule "lazy"; use eager, economic or cold, or leave it empty for the policy's own`},
 		{"not a threshold", `{"compaction": {"threshold": "economical"}}`, `:1:30: compaction.threshold: it must be a fraction of the context (0.92), a number of tokens (150000), "economic" or "late", or an object of model patterns and these, not a text`},
 		{"not a threshold of a model", `{"compaction": {"threshold": {"anthropic/*": "economical"}}}`, `compaction.threshold.anthropic/*: it must be a fraction of the context (0.92), a number of tokens (150000), "economic" or "late", not a text`},
 		{"a list for a threshold", `{"compaction": {"threshold": [0.5]}}`, `compaction.threshold: it must be a fraction`},

@@ -124,6 +124,9 @@ var reasons = map[string]string{
 	"compaction.prompt":      "it tells the model that writes summaries what to keep and what to leave out",
 	"compaction.context":     "it tells the model that writes summaries what to keep and what to leave out",
 	"compaction.temperature": "it tells the model that writes summaries how to word them",
+	"gateway.listen":         "it decides who reaches your providers through this computer",
+	"gateway.upstreams":      "it decides where your keys and sessions are sent",
+	"gateway.mode":           "it decides what your requests cost",
 	"snapshots":              "it decides whether what an agent did can be undone",
 
 	hooks + "session.compacting": runs,

@@ -51,8 +51,8 @@ type Policy struct {
 // default: see Defaults.
 type Options struct {
 	Auto, Prune bool
-	// Schedule is eager or economic; "": the policy's own, which is economic of balanced and eager
-	// of the others.
+	// Schedule is eager, economic or cold; "": the policy's own, which is economic of balanced and
+	// eager of the others.
 	Schedule string
 	// Background prepares summaries before they are needed; nil: the policy's own, which is on of
 	// balanced and off of the others.

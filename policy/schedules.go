@@ -3,7 +3,9 @@ package policy
 import "github.com/winnowhq/winnow/schedule"
 
 // Schedules are the names of the schedules.
-func Schedules() []string { return []string{schedule.Eager{}.Name(), schedule.Economic{}.Name()} }
+func Schedules() []string {
+	return []string{schedule.Eager{}.Name(), schedule.Economic{}.Name(), schedule.Cold{}.Name()}
+}
 
 // own is the schedule that a policy has where none was chosen.
 func own(name string) string {
@@ -22,6 +24,8 @@ func (o Options) schedule(name string) schedule.Schedule {
 	switch {
 	case chosen == schedule.Economic{}.Name():
 		return schedule.NewEconomic()
+	case chosen == schedule.Cold{}.Name():
+		return schedule.Cold{}
 	case name == Balanced:
 		// The minimum counts for what all rules found together.
 		return schedule.Eager{AtTurnEnd: true, Minimum: o.Minimum}

@@ -77,8 +77,8 @@ func (w Wait) String() string {
 		return "it goes with the next request"
 	case rule.Unprofitable:
 		if w.Steps == 0 {
-			return "the model's reasoning holds only behind the prompt that it was made for: " +
-				"it waits until the provider's cache is cold, or for a compaction"
+			return "it waits until the provider's cache is cold, or for a compaction: " +
+				"the schedule, or the model's reasoning, asks for that"
 		}
 		with := ""
 		if w.Parts > 1 {
@@ -110,8 +110,9 @@ func Explain(s Schedule, waiting []rule.Elision, now Moment) []Wait {
 	waits := make([]Wait, len(waiting))
 	all := Wait{Code: rule.BelowMinimum, Parts: len(waiting), Saves: rule.Saves(waiting)}
 	e, economic := s.(Economic)
+	_, cold := s.(Cold)
 	switch {
-	case now.Bound:
+	case now.Bound || cold:
 		all.Code = rule.Unprofitable
 	case !economic && !s.Ready(now):
 		all.Code = rule.Recent

@@ -77,9 +77,9 @@ func TestExplain(t *testing.T) {
 		},
 		{
 			"a model that binds its reasoning", economic, []int{10_000}, []int{9_000}, func(m *schedule.Moment) { m.Bound = true },
-			[]string{"the model's reasoning holds only behind the prompt that it was made for: it waits until the provider's cache is cold, or for a compaction"},
+			[]string{"it waits until the provider's cache is cold, or for a compaction: the schedule, or the model's reasoning, asks for that"},
 			[]string{"when the cache is cold, or with a compaction"},
-			"the model's reasoning holds only behind the prompt that it was made for: it waits until the provider's cache is cold, or for a compaction",
+			"it waits until the provider's cache is cold, or for a compaction: the schedule, or the model's reasoning, asks for that",
 		},
 		{
 			"eager, inside a turn", schedule.Eager{AtTurnEnd: true}, []int{10_000}, []int{9_000}, nil,

@@ -22,8 +22,9 @@ type Settings struct {
 	Policy string `json:"policy"`
 	// Schedule is when what the policy's rules find is left out: eager (when a turn has ended;
 	// under aggressive at every step), economic (when it saves more than it costs to write the
-	// prompt to the provider's cache again), or empty for the policy's own: economic of balanced,
-	// eager of the others.
+	// prompt to the provider's cache again), cold (only when that cache has forgotten the prompt, so
+	// that it costs nothing), or empty for the policy's own: economic of balanced, eager of the
+	// others.
 	Schedule   string     `json:"schedule"`
 	Compaction Compaction `json:"compaction"`
 	Strategies Strategies `json:"strategies"`
@@ -113,7 +114,7 @@ func (s Settings) Validate() error {
 		bad("policy", "unknown policy %q; use classic, aggressive or balanced", s.Policy)
 	}
 	if s.Schedule != "" && !slices.Contains(policy.Schedules(), s.Schedule) {
-		bad("schedule", "unknown schedule %q; use eager or economic, or leave it empty for the policy's own",
+		bad("schedule", "unknown schedule %q; use eager, economic or cold, or leave it empty for the policy's own",
 			s.Schedule)
 	}
 	if !slices.Contains([]string{"auto", "llm", "offline"}, s.Compaction.Summarizer) {

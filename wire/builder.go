@@ -65,10 +65,13 @@ func (b *Builder) Element(e Element) int {
 	return len(b.Elements) - 1
 }
 
+// MessageID is the id of the n-th message of a body, from 1 on.
+func MessageID(n int) string { return fmt.Sprintf("m%04d", n) }
+
 // Begin begins a message in an element.
 func (b *Builder) Begin(role session.Role, element int) {
 	m := session.Message{}
-	m.ID, m.Role = fmt.Sprintf("m%04d", len(b.Messages)+1), role
+	m.ID, m.Role = MessageID(len(b.Messages)+1), role
 	if role == session.Assistant {
 		m.ParentID, m.ModelID, m.ProviderID, m.Finish = b.user, b.Model, b.provider, "stop"
 	} else {

@@ -57,8 +57,9 @@ strategies.handles (true, false) shows the model a line such as "[handle k3f9a2]
 of 200 tokens or more: the name by which the tools discard, distill and restore take that result. It
 is off because each line is sent with every request, which pays only where those tools are offered.
 
-What the policy's rules find is left out by its schedule: eager, when a turn has ended, or economic,
-when it saves more than it costs to write the prompt to the provider's cache again. With
+What the policy's rules find is left out by its schedule: eager, when a turn has ended; economic,
+when it saves more than it costs to write the prompt to the provider's cache again; or cold, only
+when that cache has forgotten the prompt. With
 compaction.prune false (or OPENCODE_DISABLE_PRUNE=1) nothing is pruned unless it is forced; only the
 strategies of aggressive go on, each by its own switch.
 compaction.threshold is how full the window may become, by model: a fraction, tokens, economic,
@@ -86,6 +87,10 @@ snapshots (true, false) keeps the state of the folder's files, for diffs and "wi
 glob for a path, or the words that a command begins with, verdict allow, ask or deny; --allow comes
 after them. env is about a variable that holds a key: commands get it only if it is allowed.
 
+For "winnow wrap" and "winnow serve": gateway.mode is what is done to the requests of agents (off,
+observe, safe, full), gateway.listen where serve listens, gateway.upstreams the addresses of providers
+by name, beside anthropic, openai and gemini. See docs/gateway.md.
+
 hooks are commands that take part: session.compacting (before a summary is asked for; it may add to
 the request, write the summary or cancel), session.compacted and elision.committed (told what
 happened), each a list of a program and its arguments, and timeout in seconds. See docs/hooks.md.
@@ -103,6 +108,7 @@ ignored, which is reported once and shown here; --config winnow.jsonc accepts al
   winnow config set titles anthropic/claude-haiku-4-5
   winnow config set hooks.session.compacting '["python3", "/home/me/hooks/journal.py"]'
   winnow config set permissions '[{"action": "run", "target": "go test", "verdict": "allow"}]'
+  winnow config set gateway.upstreams.house http://127.0.0.1:9000
   winnow config set providers.house.baseURL http://127.0.0.1:9000/v1
   winnow config set models.house/llama-4.context 65536`,
 		Args: cli.Exactly(0, "no argument"),

@@ -65,7 +65,7 @@ named, else to NAME.pruned.EXT in the current folder.`,
 // scheduleFlag names the schedule in force. A pruning that somebody asks for is committed at once;
 // the schedule decides what an agent's loop does.
 func scheduleFlag(a *cli.App, cmd *cobra.Command) {
-	cmd.Flags().StringVar(&a.Schedule, "schedule", "", "eager or economic: when a running agent's session is pruned; "+
+	cmd.Flags().StringVar(&a.Schedule, "schedule", "", "eager, economic or cold: when a running agent's session is pruned; "+
 		"asked for like this it is pruned at once (default: the policy's own)")
 	cli.Complete(cmd, "schedule", policy.Schedules()...)
 }

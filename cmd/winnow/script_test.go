@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("GORACE") == "" {
 		os.Setenv("GORACE", "atexit_sleep_ms=0")
 	}
-	testscript.Main(m, map[string]func(){"winnow": main, "weigh": weigh})
+	testscript.Main(m, map[string]func(){"winnow": main, "weigh": weigh, "asks": asksProvider})
 }
 
 // The scripts use small settings, so that small sessions have something to prune.

@@ -43,26 +43,35 @@ type Native struct {
 	Decoded *wire.Decoded
 
 	framed map[int][]span.Span // blocks of the frame, by element
+	// messages of the body with the frame's among them, and the elements in which they begin
+	messages []session.Message
+	starts   []int
 }
+
+// NextID is the id that the message after the body's last one gets when a longer body is read.
+func (n *Native) NextID() string { return wire.MessageID(len(n.messages) + 1) }
 
 // Read reads a file: one request body, a bare list of messages, or JSON Lines with a recorded
 // request each. Of a recording the session is the request with the longest history, and of several
 // that long the last: clients send the whole history each time, and small requests for titles and
 // the like between.
 func Read(src []byte, dialects ...Dialect) (*format.Document, error) {
-	name := dialects[0].Format
-	doc := &format.Document{Format: name, Source: src}
+	doc := &format.Document{Format: dialects[0].Format, Source: src}
 	if IsRecording(src) {
 		return readRecording(doc, dialects)
 	}
 	dialect, decoded := decode(src, dialects)
+	return read(doc, dialect, decoded)
+}
+
+func read(doc *format.Document, dialect Dialect, decoded *wire.Decoded) (*format.Document, error) {
 	if decoded.List.Empty() {
 		at := int64(0)
 		if len(decoded.Skipped) > 0 {
 			at = int64(decoded.Skipped[0].Start)
 		}
 		return nil, &format.SyntaxError{
-			Format: name, Offset: at,
+			Format: doc.Format, Offset: at,
 			Expected: "a request body with a list of messages (" + dialect.List + "), or a list of messages",
 		}
 	}
@@ -150,6 +159,7 @@ func count(body []byte, list string) int {
 
 // fill makes the document of what was decoded.
 func fill(doc *format.Document, n *Native) {
+	n.messages, n.starts = n.Decoded.Messages, n.Decoded.Starts
 	n.frame()
 	d := n.Decoded
 	doc.Native = n

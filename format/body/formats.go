@@ -107,6 +107,21 @@ func (GeminiBody) Write(w io.Writer, from *format.Document, change format.Change
 	return Write(w, from, change, contents())
 }
 
+// Of is the dialect of a wire format; ok is false for a kind that is none.
+func Of(kind Kind) (d Dialect, ok bool) {
+	switch kind {
+	case Anthropic:
+		return messages(), true
+	case Chat:
+		return chat(), true
+	case Responses:
+		return responseItems(), true
+	case Gemini:
+		return contents(), true
+	}
+	return Dialect{}, false
+}
+
 func messages() Dialect {
 	return Dialect{
 		Kind: Anthropic, Format: AnthropicBody{}.Name(), List: "messages", Merges: true,

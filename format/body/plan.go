@@ -124,14 +124,16 @@ func (p *plan) list(start, kept int, summary, added []session.Message) ([]byte, 
 
 	before := d.List.Start + 1 // where the element before ends
 	end := d.List.End - 1
-	var list []byte
+	list := make([]byte, 0, d.List.Len())
+	begun := false
 	put := func(gap, text []byte) {
 		switch {
-		case list == nil && len(d.Elements) > 0:
+		case !begun && len(d.Elements) > 0:
 			list = append(list, d.Text[before:d.Elements[0].Start]...)
-		case list != nil:
+		case begun:
 			list = append(list, gap...)
 		}
+		begun = true
 		list = append(list, text...)
 	}
 	gap := func(i int) []byte { // what is before an element
@@ -162,7 +164,7 @@ func (p *plan) list(start, kept int, summary, added []session.Message) ([]byte, 
 		}
 	}
 	if n := len(d.Elements); n > 0 {
-		if list == nil {
+		if !begun {
 			list = d.Text[before:d.Elements[0].Start]
 		}
 		end = d.Elements[n-1].End
@@ -175,7 +177,13 @@ var comma = []byte{','}
 // element is an element with what is shown of it.
 func (p *plan) element(i int) []byte {
 	e := p.Decoded.Elements[i]
-	edits := append(p.edits[i], p.removeBlocks(i, p.blocks[i])...)
+	edits := p.edits[i]
+	if len(p.blocks[i]) > 0 {
+		edits = append(edits, p.removeBlocks(i, p.blocks[i])...)
+	}
+	if len(edits) == 0 {
+		return e.Of(p.Decoded.Text)
+	}
 	for j := range edits {
 		edits[j].Start, edits[j].End = edits[j].Start-e.Start, edits[j].End-e.Start
 	}

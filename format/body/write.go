@@ -38,11 +38,7 @@ func Write(w io.Writer, from *format.Document, change format.Change, dialect Dia
 		_, err = w.Write(append(body, '\n'))
 		return err
 	}
-	p := plan{
-		Native: n, change: change, window: windowOf(change),
-		edits: map[int][]span.Edit{}, blocks: map[int][]span.Span{}, gone: map[int]bool{},
-	}
-	body, err := p.body()
+	body, err := n.Splice(change)
 	if err != nil {
 		return err
 	}
@@ -50,11 +46,28 @@ func Write(w io.Writer, from *format.Document, change format.Change, dialect Dia
 		_, err := w.Write(from.Source)
 		return err
 	}
-	if after := n.Dialect.Check(body); after != nil && n.Dialect.Check(n.Decoded.Text) == nil {
-		return fmt.Errorf("write %s body: the provider would refuse the changed body: %w", n.Dialect.Kind, after)
+	if err := n.Accepted(body); err != nil {
+		return err
 	}
 	_, err = w.Write(body)
 	return err
+}
+
+// Splice is the body with a change in it. The change's session must begin with the body's messages.
+func (n *Native) Splice(change format.Change) ([]byte, error) {
+	p := plan{
+		Native: n, change: change, window: windowOf(change),
+		edits: map[int][]span.Edit{}, blocks: map[int][]span.Span{}, gone: map[int]bool{},
+	}
+	return p.body()
+}
+
+// Accepted is an error if the provider would refuse the changed body and not the one that was read.
+func (n *Native) Accepted(changed []byte) error {
+	if after := n.Dialect.Check(changed); after != nil && n.Dialect.Check(n.Decoded.Text) == nil {
+		return fmt.Errorf("write %s body: the provider would refuse the changed body: %w", n.Dialect.Kind, after)
+	}
+	return nil
 }
 
 // nativeOf is what a document holds for this format; nil when another format read it.

@@ -27,14 +27,14 @@ var floors = [][]string{
 	{"view", "pivot", "schedule", "store", "format", "llm"},
 	{"policy", "summarize/*", "llm/*", "store/*", "store/internal/exact", "store/internal/words", "format/*", "format/internal/transcript", "format/internal/jsonl", "settings", "report", "edit"},
 	{"", "lab"}, // the root: the engine, and the lab beside it: both run the planner
-	{"config", "display", "tui", "page", "discover", "skim", "selfprune", "snapshot", "inplace", "hook", "agent", "agent/*", "rpc"},
+	{"config", "display", "tui", "page", "discover", "skim", "selfprune", "snapshot", "inplace", "hook", "agent", "agent/*", "rpc", "transport"},
 	{"chat/internal/draw", "chat/internal/editor", "chat/internal/panel", "chat/internal/transcript"}, // the rooms of the chat
-	{"chat", "chat/demo"},
+	{"chat", "chat/demo", "serve"},
 	{"cmd/winnow/internal/draft"},
 	{"cmd/winnow/internal/cli"},
 	{"cmd/winnow/internal/source"},
 	{"cmd/winnow/internal/output"},
-	{"cmd/winnow/internal/change", "cmd/winnow/internal/importing", "cmd/winnow/internal/survey", "cmd/winnow/internal/simulation", "cmd/winnow/internal/workbench"},
+	{"cmd/winnow/internal/change", "cmd/winnow/internal/importing", "cmd/winnow/internal/survey", "cmd/winnow/internal/simulation", "cmd/winnow/internal/workbench", "cmd/winnow/internal/gateway"},
 	{"cmd/winnow"},
 }
 

@@ -50,7 +50,8 @@ type App struct {
 	ignored sync.Once // what is ignored was told
 	doubted sync.Map  // what was said of models whose limits are not known
 
-	Orderly atomic.Bool // after an interruption the command needs time to put things in order, see attend
+	Orderly  atomic.Bool // after an interruption the command needs time to put things in order, see attend
+	Enduring atomic.Bool // the command ends when what it runs does, whatever signals come
 }
 
 // New is a run in a world.
@@ -72,7 +73,8 @@ func (a *App) Run(ctx context.Context, root *cobra.Command, args []string) int {
 		return errors.Join(root.ExecuteContext(ctx), a.Out.Flush(), a.raw.finish())
 	})
 	code := exitCode(err)
-	if err != nil {
+	var passed Passed
+	if err != nil && !errors.As(err, &passed) {
 		a.complain(err, code)
 	}
 	_ = a.Err.Flush() // there is nowhere to report that it failed
@@ -98,6 +100,9 @@ func (a *App) attend(ctx context.Context, run func() error) error {
 			return err
 		}
 	case <-ctx.Done():
+		if a.Enduring.Load() {
+			return <-ended
+		}
 		patient := Patience
 		if a.Orderly.Load() {
 			patient = leaving

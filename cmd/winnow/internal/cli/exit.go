@@ -53,6 +53,12 @@ func (e ending) Unwrap() error { return e.err }
 // ExitCode is what the error says about the end of the command, 0 if it says nothing.
 func (e ending) ExitCode() int { return e.code }
 
+// Passed is the end of a command that ran a program: the exit code is the program's, and nothing is
+// said about it.
+type Passed int
+
+func (p Passed) Error() string { return fmt.Sprintf("exit code %d", int(p)) }
+
 // Usage is wrong use of the command line.
 func Usage(format string, args ...any) error { return Misuse(fmt.Errorf(format, args...)) }
 
@@ -134,6 +140,10 @@ func (p Partly) ExitCode() int { return ExitPartly }
 func exitCode(err error) int {
 	if err == nil {
 		return ExitDone
+	}
+	var passed Passed
+	if errors.As(err, &passed) {
+		return int(passed)
 	}
 	codes := endings(err)
 	var syntax *format.SyntaxError

@@ -1,0 +1,77 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Listen opens a listener at "HOST:PORT"; port 0 is a free one. The address must be a loopback
+// address: there are no tokens for clients yet, so that anybody who reaches another one could use
+// it.
+func Listen(address string) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("%q is not an address to listen at; write one like 127.0.0.1:4141", address)
+	}
+	if !loopback(host) {
+		return nil, fmt.Errorf("%s can be reached from other computers, and winnow cannot tell its clients apart yet: "+
+			"listen at 127.0.0.1, and let a tunnel or a proxy of yours lead there", address)
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	if bound, ok := l.Addr().(*net.TCPAddr); !ok || !bound.IP.IsLoopback() { // localhost may be anything
+		l.Close()
+		return nil, fmt.Errorf("%s leads to %s, which is not a loopback address", address, l.Addr())
+	}
+	return listener{l}, nil
+}
+
+// Until serves a listener of Listen until the context ends; then it takes no more connections, and
+// answers that are under way have patience to end before they are cut off. It returns when nothing
+// of it runs any more. The error is that of the listener.
+func Until(ctx context.Context, l net.Listener, h http.Handler, patience time.Duration, log *slog.Logger) error {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	// Requests do not end with ctx, but when patience is over.
+	alive, cut := context.WithCancel(context.WithoutCancel(ctx))
+	var under sync.WaitGroup
+	defer under.Wait()
+	defer cut() // tunnels end with it, too
+	counted := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		under.Add(1)
+		defer under.Done()
+		h.ServeHTTP(w, r)
+	})
+	s := &http.Server{
+		Handler: counted, ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 10 * time.Minute, MaxHeaderBytes: maxHead,
+		ConnContext: withConn, ConnState: state, BaseContext: func(net.Listener) context.Context { return alive },
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), // a client that left, a head that is not HTTP
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(l) }()
+	select {
+	case err := <-ended:
+		s.Close()
+		return err
+	case <-ctx.Done():
+	}
+	waiting, stop := context.WithTimeout(alive, patience)
+	defer stop()
+	if err := s.Shutdown(waiting); err != nil {
+		cut()
+		s.Close()
+	}
+	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}

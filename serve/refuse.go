@@ -1,0 +1,85 @@
+package serve
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// refusal is an error as a provider would report it. Clients show its message.
+type refusal struct {
+	Type  string `json:"type,omitzero"` // of the Messages API
+	Error struct {
+		Code    any    `json:"code,omitempty"` // of Gemini, a number
+		Type    string `json:"type,omitzero"`
+		Message string `json:"message"`
+		Status  string `json:"status,omitzero"` // of Gemini
+	} `json:"error"`
+}
+
+// refuse answers a request with an error in the shape of the API that it asks, which its path
+// tells.
+func refuse(w http.ResponseWriter, path string, status int, kind, message string) {
+	var r refusal
+	r.Error.Message = message
+	switch {
+	case strings.Contains(path, "/models/") && strings.Contains(path, ":"):
+		r.Error.Code, r.Error.Status = status, "UNAVAILABLE"
+		if status < 500 {
+			r.Error.Status = "INVALID_ARGUMENT"
+		}
+	case strings.Contains(path, "/messages"):
+		r.Type, r.Error.Type = "error", kind
+	default:
+		r.Error.Type, r.Error.Code = kind, "winnow"
+	}
+	body, err := json.Marshal(r, jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		body = []byte(`{"error":{"message":"winnow"}}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if status == http.StatusUpgradeRequired {
+		w.Header().Set("Upgrade", "HTTP/1.1")
+		w.Header().Set("Connection", "Upgrade")
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(append(body, '\n')) // who asked may have left
+}
+
+// why says in words of our own why there was no answer: the text of an error may hold what was
+// sent.
+func why(err error) string {
+	var dns *net.DNSError
+	var op *net.OpError
+	var unknown *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	var timeout net.Error
+	switch {
+	case errors.As(err, &dns):
+		return "its name is not found"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "it refuses connections"
+	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
+		return "the network does not reach it"
+	case errors.As(err, &unknown):
+		return "its certificate is not trusted"
+	case errors.As(err, &record):
+		return "it does not speak TLS"
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded),
+		errors.As(err, &timeout) && timeout.Timeout():
+		return "it took too long"
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, net.ErrClosed):
+		return "the connection broke"
+	case errors.As(err, &op):
+		return "the connection failed"
+	}
+	return "the connection ended before the answer, or what came is not HTTP"
+}

@@ -1,0 +1,171 @@
+// Package serve relays the requests of agents to their providers: /NAME/rest goes to the upstream
+// that is configured under NAME, byte for byte as it came, and the answer comes back as it arrives.
+//
+// What a request becomes on its way is for the http.RoundTripper that carries it. Nobody but this
+// computer gets in: Listen accepts loopback addresses only, and the routes that are not relayed
+// check Host and Origin.
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Config says what is relayed, and where to.
+type Config struct {
+	// Upstreams are the addresses of the providers by the name that is the first segment of a
+	// path: "anthropic": "https://api.anthropic.com". What stands behind the name in a request is
+	// put behind the address. At least one is needed.
+	Upstreams map[string]string
+	// Transport carries the requests; it ends in Direct, which leaves every byte alone. Default:
+	// Direct().
+	Transport http.RoundTripper
+	// Host is the address that the listener is bound to, which requests for its own routes may name
+	// beside localhost.
+	Host string
+	// MaxBody bounds the body of a request in bytes. Default 256 MiB: the largest that a provider
+	// of a model accepts is 32 MB, files that are uploaded are larger.
+	MaxBody int64
+	// Log is told of each request: method, upstream, status, times and sizes, never content.
+	// Default: nobody.
+	Log *slog.Logger
+}
+
+// maxBody is the default of Config.MaxBody.
+const maxBody = 256 << 20
+
+// Names are the upstreams that everybody has, by name.
+func Names() map[string]string {
+	return map[string]string{
+		"anthropic": "https://api.anthropic.com",
+		"openai":    "https://api.openai.com",
+		"gemini":    "https://generativelanguage.googleapis.com",
+	}
+}
+
+// New returns the handler of a listener.
+func New(c Config) (http.Handler, error) {
+	if len(c.Upstreams) == 0 {
+		return nil, errors.New("serve: there is no upstream to relay to")
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Transport == nil {
+		c.Transport = Direct()
+	}
+	if c.MaxBody <= 0 {
+		c.MaxBody = maxBody
+	}
+	h := &handler{Config: c, relays: map[string]*relay{}}
+	for name, address := range c.Upstreams {
+		to, err := Upstream(name, address)
+		if err != nil {
+			return nil, fmt.Errorf("serve: %w", err)
+		}
+		r := &relay{name: name, to: to, maxBody: c.MaxBody, log: c.Log}
+		r.proxy = httputil.ReverseProxy{
+			Rewrite: r.rewrite, Transport: c.Transport, FlushInterval: -1, ModifyResponse: r.answered,
+			ErrorHandler: r.failed, BufferPool: buffers{}, ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug),
+		}
+		h.relays[name] = r
+	}
+	return h, nil
+}
+
+// Upstream checks the name and the address of an upstream.
+func Upstream(name, address string) (*url.URL, error) {
+	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") != "" ||
+		slices.Contains(own, "/"+name) || strings.Trim(name, ".") == "" {
+		return nil, fmt.Errorf("%q cannot name an upstream: use letters, digits, - and _, and not healthz or readyz", name)
+	}
+	to, err := url.Parse(address)
+	switch {
+	case err != nil || to.Host == "" || to.Scheme != "http" && to.Scheme != "https":
+		return nil, fmt.Errorf("%s: it is not an address; write one like https://host", name)
+	case to.User != nil:
+		return nil, fmt.Errorf("%s: a user or password in an address would be kept; the client sends its own", name)
+	case to.RawQuery != "" || to.ForceQuery || to.Fragment != "":
+		return nil, fmt.Errorf("%s: an address of an upstream ends with its path", name)
+	}
+	return to, nil
+}
+
+// handler tells what is relayed from the routes of the listener itself.
+type handler struct {
+	Config
+	relays map[string]*relay
+}
+
+// own are the routes that are not relayed.
+var own = []string{"/", "/healthz", "/readyz"}
+
+// ServeHTTP implements http.Handler. The path is looked at as it was sent: nothing is cleaned or
+// redirected.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	path, _, _ := strings.Cut(r.RequestURI, "?")
+	name, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	to := h.relays[name]
+	switch {
+	case strings.HasPrefix(path, "/") && to != nil:
+		to.serve(w, r, strings.TrimPrefix(path, "/"+name))
+	case !h.trusted(r):
+		h.Log.Warn("refused", "host", r.Host, "origin", r.Header.Get("Origin"))
+		http.NotFound(w, r)
+	case !slices.Contains(own, path):
+		known := strings.Join(slices.Sorted(maps.Keys(h.relays)), ", ")
+		refuse(w, path, http.StatusNotFound, "not_found_error", fmt.Sprintf(
+			"winnow relays to the upstreams %s: put one before the path, as in http://%s/%s%s",
+			known, r.Host, slices.Sorted(maps.Keys(h.relays))[0], "/"+strings.TrimPrefix(name+"/"+rest, "/")))
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "405 use GET", http.StatusMethodNotAllowed)
+	case path == "/":
+		text(w, "winnow relays to "+strings.Join(slices.Sorted(maps.Keys(h.relays)), ", ")+"\n")
+	default:
+		text(w, "ok\n")
+	}
+}
+
+func text(w http.ResponseWriter, line string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	_, _ = w.Write([]byte(line)) // who asked may have left
+}
+
+// trusted reports whether a request for a route of our own may come from this computer's user: it
+// names this computer, so that no page reaches it by a name that leads here, and no page of another
+// origin sent it.
+func (h *handler) trusted(r *http.Request) bool {
+	if !h.names(r.Host) {
+		return false
+	}
+	origins := r.Header.Values("Origin")
+	return len(origins) == 0 || len(origins) == 1 && origins[0] == "http://"+r.Host
+}
+
+// names reports whether a Host is one of this computer.
+func (h *handler) names(host string) bool {
+	if host != "" && host == h.Host {
+		return true
+	}
+	name, port, err := net.SplitHostPort(host)
+	if err != nil {
+		name, port = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"), ""
+	}
+	return strings.Trim(port, "0123456789") == "" && loopback(name)
+}
+
+// loopback reports whether a name or an address is one of this computer that no other one reaches.
+func loopback(name string) bool {
+	ip := net.ParseIP(name)
+	return strings.EqualFold(name, "localhost") || ip != nil && ip.IsLoopback()
+}

@@ -1,0 +1,175 @@
+package transport
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/bill"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/wire"
+)
+
+// maxAnswer is how many bytes of an answer are kept to be understood. A longer one is relayed all
+// the same, and what it took is unknown.
+const maxAnswer = 32 << 20
+
+// relay is the body of an answer on its way to the client. It keeps a copy, which is read when the
+// answer has ended, or when the client has left.
+type relay struct {
+	io.ReadCloser
+	copied   bytes.Buffer
+	tooLong  bool
+	finished func(answer []byte)
+	once     sync.Once
+}
+
+func (r *relay) Read(p []byte) (int, error) {
+	n, err := r.ReadCloser.Read(p)
+	if r.copied.Len()+n > maxAnswer {
+		r.tooLong = true
+	}
+	if !r.tooLong {
+		r.copied.Write(p[:n])
+	}
+	if err != nil {
+		r.finish()
+	}
+	return n, err
+}
+
+func (r *relay) Close() error {
+	err := r.ReadCloser.Close()
+	r.finish()
+	return err
+}
+
+func (r *relay) finish() {
+	r.once.Do(func() {
+		if r.tooLong {
+			r.copied.Reset()
+		}
+		r.finished(r.copied.Bytes())
+	})
+}
+
+// understood is an answer as its provider's protocol says it.
+func understood(p protocol, head http.Header, answer []byte) wire.Answer {
+	switch head.Get("Content-Encoding") {
+	case "", "identity":
+	case "gzip":
+		unpacked, err := gzip.NewReader(bytes.NewReader(answer))
+		if err != nil {
+			return wire.Answer{}
+		}
+		answer, _ = io.ReadAll(io.LimitReader(unpacked, maxAnswer)) // what came before an error counts
+	default:
+		return wire.Answer{}
+	}
+	s := p.stream(nil)
+	if strings.HasPrefix(head.Get("Content-Type"), "text/event-stream") {
+		events := wire.NewEventReader(bytes.NewReader(answer))
+		for {
+			e, err := events.Next()
+			if err != nil || s.Take(e.Data) {
+				return s.Answer()
+			}
+		}
+	}
+	text, _ := wire.Complete(answer)
+	for _, e := range p.events(text) {
+		s.Take(e)
+	}
+	return s.Answer()
+}
+
+// heard records the answer to a request: what was said joins the log, until the client sends it
+// back its own way, and what it took is reported to the engine. The client may have left, and its
+// context with it.
+func (t *Transport) heard(x *exchange, a wire.Answer) {
+	ctx := context.Background()
+	x.family.mu.Lock()
+	defer x.family.mu.Unlock()
+	l := x.line
+	now := t.now()
+	l.last = now
+	u := a.Usage
+	if t.mode == Observe {
+		u = t.asIfEdited(x, u)
+	}
+	if n := x.sent; len(a.Parts) > 0 && (len(l.chain) == n || l.open != nil && len(l.chain) == n+1) {
+		m := answerMessage(x, a)
+		m.Time.Created, m.Time.Completed = session.Millis(x.began.UnixMilli()), session.Millis(now.UnixMilli())
+		var err error
+		if l.open != nil {
+			err = t.engine.Update(ctx, l.id, m)
+		} else {
+			err = t.engine.Append(ctx, l.id, m)
+			l.chain = append(l.chain, digest{})
+		}
+		l.open = &m
+		if err != nil {
+			t.failed(x.family, "record an answer", err)
+			return
+		}
+	}
+	if reported(a.Usage) && len(l.chain) > x.sent {
+		if err := t.report(ctx, x, u); err != nil {
+			t.failed(x.family, "record usage", err)
+		}
+	}
+	t.counted(x, a.Usage)
+}
+
+// report tells the engine what an answer took. The engine may decide about the conversation at that
+// moment; where nothing more may be left out, the usage is only written down.
+func (t *Transport) report(ctx context.Context, x *exchange, u session.Usage) error {
+	if !x.held {
+		out, err := t.engine.Observe(ctx, x.line.id, u)
+		x.line.pruned = out.Pruned
+		x.took(u)
+		return err
+	}
+	cost, _ := x.model.Cost(bill.Usage(u))
+	if x.took(u) {
+		if err := t.engine.Update(ctx, x.line.id, *x.line.open); err != nil {
+			return err
+		}
+	}
+	return t.engine.Amend(ctx, x.line.id, winnow.Amendment{Spent: []store.Spend{{
+		Time: session.Millis(x.began.UnixMilli()), Kind: "step", Message: x.next, Model: x.model.String(), Usage: u,
+		Cost: cost,
+	}}})
+}
+
+// took notes in an answer as it was streamed what it took; it reports whether it could.
+func (x *exchange) took(u session.Usage) bool {
+	m := x.line.open
+	if m == nil || m.ID != x.next {
+		return false
+	}
+	m.Tokens = &u
+	if cost, priced := x.model.Cost(bill.Usage(u)); priced {
+		m.Cost = &cost
+	}
+	return true
+}
+
+// answerMessage is the message of an answer, with the ids that the client's next request gives it.
+func answerMessage(x *exchange, a wire.Answer) session.Message {
+	m := session.Message{Parts: a.Parts}
+	m.ID, m.Role, m.Finish = x.next, session.Assistant, string(a.Finish)
+	m.ModelID, m.ProviderID = x.model.ID, x.protocol.provider
+	for i := range m.Parts {
+		if p := &m.Parts[i]; p.Type == session.ToolPart {
+			p.ID = p.CallID
+		}
+	}
+	return m
+}

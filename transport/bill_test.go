@@ -1,0 +1,63 @@
+package transport
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/winnowhq/winnow/bill"
+	"github.com/winnowhq/winnow/internal/llmtest"
+	"github.com/winnowhq/winnow/model"
+)
+
+// run plays a session to its end and says what the provider billed.
+func (s *stage) run() (billed float64) {
+	s.t.Helper()
+	for i, at := range s.steps() {
+		if status, answer := s.send(s.request(at)); status != 200 {
+			s.t.Fatalf("step %d: %d %s", i, status, answer)
+		}
+		s.now = s.now.Add(20 * time.Second)
+		if i%20 == 19 {
+			s.now = s.now.Add(2 * time.Hour)
+		}
+	}
+	provider := map[llmtest.Protocol]string{llmtest.Anthropic: "anthropic", llmtest.Gemini: "google"}[s.protocol]
+	if provider == "" {
+		provider = "openai"
+	}
+	m := model.Default().Lookup(provider + "/" + s.model)
+	for _, r := range s.server.Records() {
+		cost, _ := m.Cost(bill.Usage(r.Usage))
+		billed += cost
+	}
+	return billed
+}
+
+// What the totals say was billed is what the provider billed; what they say it would have been
+// otherwise is what it is in a run without us.
+func TestTotals_areWhatTheProviderBills(t *testing.T) {
+	for _, p := range llmtest.Protocols() {
+		t.Run(string(p), func(t *testing.T) {
+			bills, totals := map[Mode]float64{}, map[Mode]Totals{}
+			for _, mode := range []Mode{Off, Observe, safe, Full} {
+				s := play(t, p, 60, Options{Mode: mode})
+				bills[mode] = s.run()
+				totals[mode] = s.transport.Totals()
+				t.Logf("%s: billed %.4f, totals %+v", mode, bills[mode], totals[mode])
+			}
+			near := func(what string, got, want, within float64) {
+				if math.Abs(got-want) > within*want {
+					t.Errorf("%s: %.4f, want %.4f", what, got, want)
+				}
+			}
+			for _, mode := range []Mode{Observe, safe, Full} {
+				near(string(mode)+": billed", totals[mode].Billed, bills[mode], 1e-9)
+			}
+			near("full: otherwise", totals[Full].Otherwise, bills[Off], 0.05)
+			near("safe: otherwise", totals[safe].Otherwise, bills[Off], 0.05)
+			near("observe: otherwise", totals[Observe].Otherwise, bills[Full], 0.05)
+			near("observe: bill", bills[Observe], bills[Off], 1e-9)
+		})
+	}
+}

@@ -1,0 +1,160 @@
+package transport
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/winnowhq/winnow/format/body"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
+	"github.com/winnowhq/winnow/wire"
+)
+
+// sessionHeaders name the conversation that a request belongs to, the surest first. Codex gives a
+// sub-agent the session id of its parent, so that the thread counts before it.
+var sessionHeaders = []string{
+	"X-Winnow-Session", "X-Claude-Code-Session-Id", "Thread-Id", "Session-Id", "Session_id", "X-Session-Id",
+	"X-Session-Affinity", "X-Opencode-Session",
+}
+
+// identity tells whose request it is: two requests of one conversation have the same. It holds no
+// credential, only a hash that has one in it.
+//
+// The scope is the provider's address, the protocol, and the credential, so that accounts share
+// nothing. Within it count the client's own word for the session and for a sub-agent, whether there
+// are tools (requests for a title and the like have none, and may begin like the conversation that
+// they are for), and the first message. Tools and system prompt themselves do not count: clients
+// load tools as they go, and their prompts tell the time.
+func identity(r *http.Request, kind body.Kind, d *wire.Decoded, first digest) string {
+	return "live_" + hex.EncodeToString(hashed(client(r, kind), sessionSignal(r.Header, d),
+		strconv.FormatBool(len(d.Tools) > 0), string(first[:]))[:10])
+}
+
+// client is what of an identity is known without a request's body.
+func client(r *http.Request, kind body.Kind) string {
+	return string(hashed(r.URL.Scheme+"://"+r.URL.Host, string(kind), credential(r),
+		headerSignal(r.Header), r.Header.Get("X-Claude-Code-Agent-Id")))
+}
+
+func hashed(texts ...string) []byte {
+	hash := sha256.New()
+	for _, s := range texts {
+		hash.Write([]byte(strconv.Itoa(len(s)) + ":" + s))
+	}
+	return hash.Sum(nil)
+}
+
+// credential is a hash of what the client shows to its provider.
+func credential(r *http.Request) string {
+	hash := sha256.New()
+	for _, name := range []string{"Authorization", "X-Api-Key", "Api-Key", "X-Goog-Api-Key"} {
+		hash.Write([]byte(r.Header.Get(name) + "\x00"))
+	}
+	hash.Write([]byte(r.URL.Query().Get("key")))
+	return string(hash.Sum(nil))
+}
+
+// sessionSignal is the client's own word for the session, "" if it has none.
+func sessionSignal(h http.Header, d *wire.Decoded) string {
+	if id := headerSignal(h); id != "" {
+		return id
+	}
+	var metadata wire.Value
+	var key string
+	beside := slices.Concat(d.Text[:d.List.Start+1], d.Text[d.List.End-1:]) // the messages are long
+	wire.ValueOf(beside).Read("metadata", &metadata, "prompt_cache_key", &key)
+	user := metadata.Get("user_id").String()
+	if inner := []byte(user); strings.HasPrefix(user, "{") {
+		text, _ := wire.Complete(inner)
+		user = wire.ValueOf(text).Get("session_id").String()
+	} else if _, id, found := strings.Cut(user, "_session_"); found {
+		user = id
+	}
+	for _, id := range []string{user, key} {
+		if isID(id) {
+			return id
+		}
+	}
+	return ""
+}
+
+func headerSignal(h http.Header) string {
+	for _, name := range sessionHeaders {
+		if id := h.Get(name); isID(id) {
+			return id
+		}
+	}
+	return ""
+}
+
+// isID reports whether a text can be an id: 1 to 128 letters, digits and ._:-
+func isID(s string) bool {
+	return s != "" && len(s) <= 128 && !strings.ContainsFunc(s, func(c rune) bool {
+		return !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.ContainsRune("._:-", c))
+	})
+}
+
+// digest stands for a conversation up to a message: two conversations that agree in it say the same
+// up to there.
+type digest [sha256.Size]byte
+
+// chained are the digests of a conversation, one a message. What says nothing does not count: cache
+// marks, the order of members, whether a text is written as a list of one. Calls and results count
+// as they are written. known are digests of the first messages, if there are any already.
+func chained(messages []session.Message, known ...digest) []digest {
+	chain := make([]digest, len(messages))
+	copy(chain, known)
+	var before digest
+	if len(known) > 0 {
+		before = known[len(known)-1]
+	}
+	var text []byte
+	for i := len(known); i < len(messages); i++ {
+		text = canonical(append(text[:0], before[:]...), &messages[i])
+		before = sha256.Sum256(text)
+		chain[i] = before
+	}
+	return chain
+}
+
+// canonical appends what a message says.
+func canonical(text []byte, m *session.Message) []byte {
+	put := func(s string) {
+		text = append(strconv.AppendInt(text, int64(len(s)), 10), ':')
+		text = append(text, s...)
+	}
+	put(m.ID)
+	put(string(m.Role))
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		put(p.ID)
+		put(string(p.Type))
+		put(p.Text)
+		put(string(unmarked(p.Metadata)))
+		put(p.Mime)
+		put(p.URL)
+		put(p.Tool)
+		if s := p.State; s != nil {
+			put(string(s.Input))
+			put(s.Output)
+			put(s.Error)
+			for j := range s.Attachments {
+				put(s.Attachments[j].URL)
+			}
+		}
+	}
+	return text
+}
+
+// unmarked is a block without a cache mark.
+func unmarked(block []byte) []byte {
+	if bytes.Contains(block, []byte(`"cache_control"`)) {
+		return span.Remove(block, false, "cache_control")
+	}
+	return block
+}

@@ -1,0 +1,199 @@
+package transport
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/session"
+)
+
+// family are the conversations of one identity: the one that began it, and those that left it at
+// some point, because the client rewound or edited its history. Each is a session of the store.
+type family struct {
+	id   string // of the session that began it
+	uses int    // by requests under way; guarded by the transport
+
+	mu     sync.Mutex // held while a request joins the log and is decided about, not while it is sent
+	loaded bool
+	lines  []*line
+}
+
+// line is one conversation: what the client has sent of it, and the answers that it was sent.
+type line struct {
+	id    string
+	chain []digest // of the client's messages in the log
+	// open is the newest message where that is an answer as it was streamed, nil otherwise. The
+	// client sends it back its own way, and that counts.
+	open *session.Message
+	// frozen says why nothing is left out of it any more, "" while there is no reason.
+	frozen string
+	pruned *pivot.Receipt // what was decided after the newest answer
+	last   time.Time      // when the provider was last at work on it, by our own clock; zero if unknown
+	// accepted is what had been decided when the provider's rules were last held against it
+	accepted decided
+	whole    int // tokens of its newest prompt, had nothing been left out; 0 if unknown
+}
+
+// load reads the conversations of the family that the store has.
+func (f *family) load(ctx context.Context, e *winnow.Engine) error {
+	if f.loaded {
+		return nil
+	}
+	list, err := e.Store().List(ctx)
+	if err != nil {
+		return err
+	}
+	ids := []string{f.id}
+	for i := 0; i < len(ids); i++ {
+		for _, l := range list {
+			if l.Info.ParentID == ids[i] && !slices.Contains(ids, l.Info.ID) {
+				ids = append(ids, l.Info.ID)
+			}
+		}
+	}
+	var lines []*line
+	for _, id := range ids {
+		if !slices.ContainsFunc(list, func(l listing) bool { return l.Info.ID == id }) {
+			continue
+		}
+		s, _, err := e.Session(ctx, id)
+		if err != nil {
+			return err
+		}
+		said := clients(s.Messages)
+		l := &line{id: id, chain: chained(said)}
+		if last := len(said) - 1; last >= 0 && asStreamed(&said[last]) {
+			l.open = &said[last]
+		}
+		lines = append(lines, l)
+	}
+	f.lines, f.loaded = lines, true
+	return nil
+}
+
+// clients are the messages of a log that the client has: not markers, summaries and what else the
+// engine wrote.
+func clients(log []session.Message) []session.Message {
+	var said []session.Message
+	for i := range log {
+		if m := &log[i]; strings.Trim(m.ID, "0123456789") == "m" {
+			said = append(said, *m)
+		}
+	}
+	return said
+}
+
+// asStreamed reports whether a message is an answer that the client has not sent back: none of its
+// calls has ended.
+func asStreamed(m *session.Message) bool {
+	return m.Role == session.Assistant && !slices.ContainsFunc(m.Parts, func(p session.Part) bool {
+		return p.State != nil && p.State.Final()
+	})
+}
+
+// repeats reports whether a message is this answer, as a client sends it back: the same calls, and
+// without calls the same text.
+func repeats(m, answer *session.Message) bool {
+	said := func(m *session.Message) (text string) {
+		for i := range m.Parts {
+			if p := &m.Parts[i]; p.Type == session.ToolPart {
+				text += p.Tool + "\x00"
+			}
+		}
+		return cmp.Or(text, strings.TrimSpace(m.Text()))
+	}
+	return m.Role == session.Assistant && said(m) == said(answer)
+}
+
+// find is the conversation with which a request agrees longest, in how many messages, and whether it
+// goes on with it; of several, one that it goes on with. nil without any.
+func (f *family) find(chain []digest, messages []session.Message) (best *line, agree int, goesOn bool) {
+	for _, l := range f.lines {
+		n := 0
+		for n < min(len(chain), len(l.chain)) && chain[n] == l.chain[n] {
+			n++
+		}
+		goes := n == len(l.chain) ||
+			l.open != nil && n == len(l.chain)-1 && (n == len(chain) || repeats(&messages[n], l.open))
+		if best == nil || n > agree || n == agree && goes && !goesOn {
+			best, agree, goesOn = l, n, goes
+		}
+	}
+	return best, agree, goesOn
+}
+
+// adopt lets a request join the log: as it goes on with a conversation, or as a new one. The
+// family's lock is held.
+func (t *Transport) adopt(ctx context.Context, f *family, doc *format.Document, chain []digest) (*line, error) {
+	messages := doc.Session.Messages
+	l, n, goesOn := f.find(chain, messages)
+	var err error
+	switch {
+	case l == nil:
+		info := doc.Session.Info
+		info.ID = f.id
+		if _, err = t.engine.Create(ctx, info); err != nil {
+			return nil, err
+		}
+		l = &line{id: f.id}
+		f.lines = append(f.lines, l)
+	case !goesOn:
+		if l, err = t.fork(ctx, l, n); err != nil {
+			return nil, err
+		}
+		f.lines = append(f.lines, l)
+	}
+	if l.open != nil && n == len(l.chain)-1 && n < len(messages) {
+		if err := t.confirm(ctx, l, messages[n]); err != nil {
+			return nil, err
+		}
+		l.chain[n], l.open = chain[n], nil
+		n++
+	}
+	if n < len(messages) {
+		l.open = nil
+		added := slices.Clone(messages[n:])
+		for i := range added {
+			if m := &added[i]; m.Role == session.User {
+				m.Model = doc.Session.Info.Model
+			}
+		}
+		if err := t.engine.Append(ctx, l.id, added...); err != nil {
+			return nil, err
+		}
+		l.chain = append(l.chain[:n], chain[n:]...)
+	}
+	return l, nil
+}
+
+// fork begins a conversation that agrees with another one in its first n messages.
+func (t *Transport) fork(ctx context.Context, l *line, n int) (*line, error) {
+	s, _, err := t.engine.Session(ctx, l.id)
+	if err != nil {
+		return nil, err
+	}
+	before := ""
+	if said := clients(s.Messages); n < len(said) {
+		before = said[n].ID
+	}
+	id, err := t.engine.Fork(ctx, l.id, before)
+	if err != nil {
+		return nil, err
+	}
+	return &line{id: id, chain: slices.Clone(l.chain[:n]), frozen: l.frozen, last: l.last}, nil
+}
+
+// confirm puts an answer as the client sends it back in the place of what was streamed.
+func (t *Transport) confirm(ctx context.Context, l *line, m session.Message) error {
+	was := l.open
+	m.Time, m.Tokens, m.Cost, m.Finish = was.Time, was.Tokens, was.Cost, was.Finish
+	m.ModelID, m.ProviderID = was.ModelID, was.ProviderID
+	return t.engine.Update(ctx, l.id, m)
+}

@@ -1,0 +1,123 @@
+package transport
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/winnowhq/winnow/format/body"
+	"github.com/winnowhq/winnow/span"
+	"github.com/winnowhq/winnow/wire"
+	"github.com/winnowhq/winnow/wire/anthropic"
+	"github.com/winnowhq/winnow/wire/gemini"
+	"github.com/winnowhq/winnow/wire/openaichat"
+	"github.com/winnowhq/winnow/wire/responses"
+)
+
+// protocol is a way to talk to a provider.
+type protocol struct {
+	kind     body.Kind
+	provider string // as models are named: "anthropic"
+	stream   func(hear func(text string)) wire.Stream
+	events   func(answer []byte) [][]byte // the events that an answer stands for that was not streamed
+}
+
+var protocols = map[body.Kind]protocol{
+	body.Anthropic: {body.Anthropic, "anthropic", anthropic.Stream, messageEvents},
+	body.Chat:      {body.Chat, "openai", openaichat.Stream, chatEvents},
+	body.Responses: {body.Responses, "openai", responses.Stream, responseEvents},
+	body.Gemini:    {body.Gemini, "google", gemini.Stream, func(answer []byte) [][]byte { return [][]byte{answer} }},
+}
+
+// purpose is what a request wants.
+type purpose int
+
+const (
+	other    purpose = iota // none of ours: it passes
+	generate                // the next answer of a conversation
+	count                   // how large a conversation is
+)
+
+// route tells protocol and purpose by method and address. Requests of which the provider keeps the
+// history, or makes another one of it, are none of ours.
+func route(r *http.Request) (protocol, purpose) {
+	if r.Method != http.MethodPost {
+		return protocol{}, other
+	}
+	for _, known := range []struct {
+		end  string
+		kind body.Kind
+		what purpose
+	}{
+		{"/messages", body.Anthropic, generate},
+		{"/messages/count_tokens", body.Anthropic, count},
+		{"/chat/completions", body.Chat, generate},
+		{"/responses", body.Responses, generate},
+		{"/responses/input_tokens", body.Responses, count},
+		{":generateContent", body.Gemini, generate},
+		{":streamGenerateContent", body.Gemini, generate},
+		{":countTokens", body.Gemini, count},
+	} {
+		if strings.HasSuffix(r.URL.Path, known.end) {
+			return protocols[known.kind], known.what
+		}
+	}
+	return protocol{}, other
+}
+
+// addressed is the model that an address names, as Gemini's do: "…/models/MODEL:generateContent".
+func addressed(path string) string {
+	_, after, found := strings.Cut(path, "/models/")
+	if !found {
+		return ""
+	}
+	name, _, _ := strings.Cut(after, ":")
+	return name
+}
+
+// messageEvents are the events of an answer of the Messages API.
+func messageEvents(answer []byte) [][]byte {
+	root := wire.ValueOf(answer)
+	events := [][]byte{span.Make("type", "message_start", "message", root.Bytes())}
+	for block := range root.Get("content").Values() {
+		events = append(events, span.Make("type", "content_block_start",
+			"index", len(events)-1, "content_block", block.Bytes()))
+	}
+	return append(events,
+		span.Make("type", "message_delta", "delta", root.Bytes(), "usage", root.Get("usage").Bytes()),
+		span.Make("type", "message_stop"))
+}
+
+// chatEvents are the events of an answer of Chat Completions: its message is what a stream brings in
+// pieces, but for the numbers of its calls.
+func chatEvents(answer []byte) [][]byte {
+	root := wire.ValueOf(answer)
+	var choices [][]byte
+	for choice := range root.Get("choices").Values() {
+		message := choice.Get("message")
+		var calls [][]byte
+		for call := range message.Get("tool_calls").Values() {
+			calls = append(calls, span.Make("index", len(calls), "id", call.Get("id").Bytes(),
+				"function", call.Get("function").Bytes()))
+		}
+		delta := message.Bytes()
+		if calls != nil {
+			delta = span.Update(delta, span.Array(calls), "tool_calls")
+		}
+		choices = append(choices, span.Make("index", choice.Get("index").Bytes(), "delta", delta,
+			"finish_reason", choice.Get("finish_reason").Bytes()))
+	}
+	return [][]byte{
+		span.Make("choices", span.Array(choices), "usage", root.Get("usage").Bytes()), []byte(wire.Done),
+	}
+}
+
+// responseEvents are the events of an answer of the Responses API.
+func responseEvents(answer []byte) [][]byte {
+	root := wire.ValueOf(answer)
+	var events [][]byte
+	for item := range root.Get("output").Values() {
+		events = append(events, span.Make("type", "response.output_item.done",
+			"output_index", len(events), "item", item.Bytes()))
+	}
+	return append(events, span.Make("type", "response.completed", "response", root.Bytes()))
+}

@@ -1,0 +1,74 @@
+package transport
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/winnowhq/winnow/format"
+)
+
+// recent keeps what was read of the newest requests, so that the next one of a conversation is read
+// from where it goes on.
+type recent struct {
+	mu    sync.Mutex
+	most  int // bytes of bodies
+	bytes int
+	read  []*reading // the newest last
+}
+
+// reading is a request as it was read, with the digests of its messages.
+type reading struct {
+	client string
+	doc    *format.Document
+	chain  []digest
+}
+
+// mostCompared is how many conversations of one client a request is compared with.
+const mostCompared = 32
+
+// take gives the request of a client that begins most like a body, and forgets it: who takes it may
+// use it up. nil without any.
+func (r *recent) take(client string, body []byte) *reading {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	best, longest, compared := -1, 0, 0
+	for i := len(r.read) - 1; i >= 0 && compared < mostCompared; i-- {
+		if r.read[i].client != client {
+			continue
+		}
+		compared++
+		if n := common(r.read[i].doc.Source, body); n > longest {
+			best, longest = i, n
+		}
+	}
+	if best < 0 {
+		return nil
+	}
+	taken := r.read[best]
+	r.read = slices.Delete(r.read, best, best+1)
+	r.bytes -= len(taken.doc.Source)
+	return taken
+}
+
+// put keeps a request, and forgets the oldest where there is no room.
+func (r *recent) put(n *reading) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.read = append(r.read, n)
+	r.bytes += len(n.doc.Source)
+	gone := 0
+	for r.bytes > r.most && gone < len(r.read) {
+		r.bytes -= len(r.read[gone].doc.Source)
+		gone++
+	}
+	r.read = slices.Delete(r.read, 0, gone)
+}
+
+// common is how many bytes two texts begin with in common, to the next lower multiple of 1024.
+func common(a, b []byte) int {
+	n := 0
+	for n+1024 <= min(len(a), len(b)) && string(a[n:n+1024]) == string(b[n:n+1024]) {
+		n += 1024
+	}
+	return n
+}

@@ -1,0 +1,288 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/internal/llmtest"
+	"github.com/winnowhq/winnow/internal/workday"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
+	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/memory"
+	"github.com/winnowhq/winnow/wire"
+	"github.com/winnowhq/winnow/wire/anthropic"
+	"github.com/winnowhq/winnow/wire/gemini"
+	"github.com/winnowhq/winnow/wire/openaichat"
+	"github.com/winnowhq/winnow/wire/responses"
+)
+
+// stage is a client, a transport and a provider.
+type stage struct {
+	t         testing.TB
+	log       []session.Message
+	server    *llmtest.Server
+	store     store.Store
+	engine    *winnow.Engine
+	transport *Transport
+	options   Options
+	protocol  llmtest.Protocol
+	model     string
+	random    *rand.Rand // of the client's habits
+	now       time.Time
+	quiet     bool // errors are expected
+	decided   int  // receipts there were when the newest request reached the provider
+}
+
+// safe stands for the mode Full with an engine that decides only when the cache is cold.
+const safe Mode = "safe"
+
+const stepHeader = "X-Test-Step"
+
+// play sets the stage for a made-up session of a coding agent.
+func play(t testing.TB, p llmtest.Protocol, steps int, o Options) *stage {
+	t.Helper()
+	s := &stage{
+		t: t, log: workday.Make(7, steps).Messages, protocol: p, options: o, store: memory.New(),
+		now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), random: rand.New(rand.NewPCG(1, 2)),
+	}
+	s.model = map[llmtest.Protocol]string{
+		llmtest.Anthropic: "claude-sonnet-4-5", llmtest.Chat: "gpt-4.1", llmtest.Responses: "gpt-4.1",
+		llmtest.Gemini: "gemini-2.5-flash",
+	}[p]
+	s.server = llmtest.Start(t, llmtest.Script{
+		Now: func() time.Time { return s.now },
+		Answer: func(r llmtest.Request) llmtest.Reply {
+			s.decided = s.receipts()
+			at, err := strconv.Atoi(r.Header.Get(stepHeader))
+			if err != nil {
+				return llmtest.Reply{Text: "ok"}
+			}
+			return s.reply(at)
+		},
+	})
+	s.restart()
+	return s
+}
+
+// restart begins with another engine and another transport on the same store.
+func (s *stage) restart() {
+	s.t.Helper()
+	set := settings.Default()
+	set.Compaction.Auto = false
+	if s.options.Mode == safe {
+		set.Schedule = "cold"
+	}
+	var err error
+	s.engine, err = winnow.Open(winnow.Config{Settings: &set, Store: s.store, Now: func() time.Time { return s.now }})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	o := s.options
+	if o.Mode == safe {
+		o.Mode = Full
+	}
+	o.Now = func() time.Time { return s.now }
+	if !s.quiet && o.Log == nil {
+		o.Log = slog.New(slog.NewTextHandler(complaint{s.t, ""}, nil))
+	}
+	s.transport = New(s.engine, o)
+}
+
+// complaint fails a test for what the transport logs with a word in it.
+type complaint struct {
+	t    testing.TB
+	word string
+}
+
+func (c complaint) Write(line []byte) (int, error) {
+	if bytes.Contains(line, []byte(c.word)) {
+		c.t.Errorf("logged: %s", line)
+	}
+	return len(line), nil
+}
+
+// reply is what the session's message says.
+func (s *stage) reply(at int) llmtest.Reply {
+	var r llmtest.Reply
+	for _, p := range s.log[at].Parts {
+		switch p.Type {
+		case session.TextPart:
+			r.Text += p.Text
+		case session.ToolPart:
+			r.Calls = append(r.Calls, llmtest.Call{ID: p.CallID, Name: p.Tool, Arguments: string(p.State.Input)})
+		}
+	}
+	return r
+}
+
+// request is what the client sends before the message at a place of the log.
+func (s *stage) request(at int) *http.Request {
+	s.t.Helper()
+	return s.ask(s.log[:at], at)
+}
+
+// ask is a request of a client that has these messages.
+func (s *stage) ask(messages []session.Message, step int) *http.Request {
+	s.t.Helper()
+	o := wire.Options{
+		Model: s.model, System: "You write code.", MaxTokens: 1000, Tools: tools[s.protocol],
+	}
+	encode := map[llmtest.Protocol]func([]session.Message, wire.Options) (wire.Body, error){
+		llmtest.Anthropic: anthropic.Encode, llmtest.Chat: openaichat.Encode, llmtest.Responses: responses.Encode,
+		llmtest.Gemini: gemini.Encode,
+	}[s.protocol]
+	body, err := encode(messages, o)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.habits(&body)
+	text, err := body.JSON()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	path := map[llmtest.Protocol]string{
+		llmtest.Anthropic: "/v1/messages?beta=true", llmtest.Chat: "/v1/chat/completions",
+		llmtest.Responses: "/v1/responses",
+		llmtest.Gemini:    "/v1beta/models/" + s.model + ":streamGenerateContent?alt=sse",
+	}[s.protocol]
+	if s.protocol != llmtest.Gemini {
+		text = bytes.Replace(text, []byte("{"), []byte(streams[s.protocol]), 1)
+	}
+	r, err := http.NewRequest("POST", s.server.URL+path, bytes.NewReader(text))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r.Header = http.Header{
+		"Content-Type": {"application/json"}, "X-Api-Key": {"canary-key"}, "Anthropic-Version": {"2023-06-01"},
+		"Authorization": {"Bearer canary-key"}, "X-Goog-Api-Key": {"canary-key"}, stepHeader: {strconv.Itoa(step)},
+	}
+	return r
+}
+
+var streams = map[llmtest.Protocol]string{
+	llmtest.Anthropic: `{"stream":true,`, llmtest.Responses: `{"stream":true,`,
+	llmtest.Chat: `{"stream":true,"stream_options":{"include_usage":true},`,
+}
+
+var tools = map[llmtest.Protocol]jsontext.Value{
+	llmtest.Anthropic: jsontext.Value(`[{"name":"read","input_schema":{"type":"object"}}]`),
+	llmtest.Chat:      jsontext.Value(`[{"type":"function","function":{"name":"read","parameters":{"type":"object"}}}]`),
+	llmtest.Responses: jsontext.Value(`[{"type":"function","name":"read","parameters":{"type":"object"}}]`),
+	llmtest.Gemini:    jsontext.Value(`[{"functionDeclarations":[{"name":"read"}]}]`),
+}
+
+// habits writes a body as clients do: cache marks that move, texts as lists of one.
+func (s *stage) habits(b *wire.Body) {
+	switch s.protocol {
+	case llmtest.Anthropic:
+		b.Elements = anthropic.Cached(b.Elements)
+	case llmtest.Chat:
+		for i, e := range b.Elements {
+			content := wire.ValueOf(e).Get("content")
+			role := wire.ValueOf(e).Get("role").String()
+			if content.Kind() == '"' && role == "user" && s.random.IntN(2) == 0 {
+				list := fmt.Sprintf(`[{"type":"text","text":%s}]`, content.Bytes())
+				b.Elements[i] = bytes.Replace(e, content.Bytes(), []byte(list), 1)
+			}
+		}
+	}
+}
+
+// send sends a request and reads its answer.
+func (s *stage) send(r *http.Request) (status int, answer string) {
+	s.t.Helper()
+	a, err := s.transport.RoundTrip(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	text, err := io.ReadAll(a.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := a.Body.Close(); err != nil {
+		s.t.Fatal(err)
+	}
+	return a.StatusCode, string(text)
+}
+
+// steps are the places of the log before which the client asks.
+func (s *stage) steps() []int {
+	var at []int
+	for i := range s.log {
+		if s.log[i].Role == session.Assistant {
+			at = append(at, i)
+		}
+	}
+	return at
+}
+
+// only is the one session that the store has, and what was decided about it.
+func (s *stage) only() (session.Session, store.State) {
+	s.t.Helper()
+	list, err := s.store.List(context.Background())
+	if err != nil || len(list) != 1 {
+		s.t.Errorf("the store has %d sessions, %v", len(list), err)
+	}
+	log, state, err := s.engine.Session(context.Background(), list[0].Info.ID)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return log, state
+}
+
+// What was sent before is sent again to the byte, unless something was decided in between: whatever
+// the client does to its cache marks, and whoever is restarted.
+func TestTransport_thePrefixStays(t *testing.T) {
+	for _, p := range llmtest.Protocols() {
+		t.Run(string(p), func(t *testing.T) {
+			s := play(t, p, 80, Options{})
+			receipts, commits := 0, 0
+			var before []digest
+			for i, at := range s.steps() {
+				if i%11 == 10 {
+					s.restart()
+				}
+				if status, answer := s.send(s.request(at)); status != 200 {
+					t.Fatalf("step %d: %d %s", i, status, answer)
+				}
+				s.now = s.now.Add(20 * time.Second)
+				records := s.server.Records()
+				now := chained(records[len(records)-1].Messages)
+				if s.decided > receipts {
+					commits++
+				} else {
+					for k := range min(len(before), len(now)) {
+						if before[k] != now[k] {
+							t.Fatalf("step %d: message %d is another one, and nothing was decided", i, k)
+						}
+					}
+				}
+				receipts, before = s.decided, now
+			}
+			if problems := s.server.Problems(); len(problems) > 0 {
+				t.Errorf("the provider would refuse: %s", strings.Join(problems, "; "))
+			}
+			log, _ := s.only()
+			if len(clients(log.Messages)) < len(s.steps()) {
+				t.Errorf("the log has %d messages of %d", len(log.Messages), len(s.log))
+			}
+			t.Logf("%d steps, %d commits, %+v", len(s.steps()), commits, s.transport.Totals())
+			if commits == 0 {
+				t.Error("nothing was decided in the whole session")
+			}
+		})
+	}
+}
