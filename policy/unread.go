@@ -22,7 +22,7 @@ func Unread(key, policyName, scheduleName string) string {
 		if scheduleName == "" {
 			scheduleName = own(policyName)
 		}
-		if policyName == Balanced && scheduleName == (schedule.Economic{}).Name() {
+		if policyName == Balanced && scheduleName != (schedule.Eager{}).Name() {
 			return "under balanced only the schedule eager reads it"
 		}
 	}
