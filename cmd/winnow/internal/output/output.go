@@ -20,6 +20,7 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
+	"github.com/winnowhq/winnow/format/opencode"
 	"github.com/winnowhq/winnow/format/openhands"
 	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/report"
@@ -37,6 +38,7 @@ type Target struct {
 	Masked  int    // how many were, once it was written
 
 	Replaced *inplace.Replaced // how SRC was replaced, once it was
+	Live
 }
 
 // Flags adds those that say where a changed session goes.
@@ -147,6 +149,11 @@ func Write(ctx context.Context, a *cli.App, s *source.Session, o *Target, word s
 		doc = nil
 	}
 	change := format.Change{Session: log, Ledger: state.Ledger, Undone: state.Undone}
+	if s.Stored && doc != nil && doc.Format == opencode.Name {
+		if told, err := o.tell(ctx, a, s, change); told || err != nil {
+			return "", err
+		}
+	}
 	write := func(w io.Writer) error { return f.Write(w, doc, change) }
 	switch {
 	case doc != nil && s.Exact != nil:
