@@ -27,6 +27,8 @@ var (
 	ErrNoServer = errors.New("no OpenCode server answers there")
 	// ErrLogin says that a server wants a password, or another one.
 	ErrLogin = errors.New("the server asks for another password than it was given, if any")
+	// ErrAddress says that an address is not one of a server.
+	ErrAddress = errors.New("the address of a server is like " + Default)
 	// ErrNoSession says that a server does not have a session.
 	ErrNoSession = errors.New("the server does not have this session")
 )
@@ -61,11 +63,11 @@ func Dial(ctx context.Context, address string, login Login) (*Server, error) {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return nil, errors.New("the address of a server is like " + Default)
+		return nil, ErrAddress // which is not repeated: it may hold a password
 	case u.User != nil:
-		return nil, errors.New("an address holds no password: set OPENCODE_SERVER_PASSWORD")
+		return nil, fmt.Errorf("%w, without a password: set OPENCODE_SERVER_PASSWORD", ErrAddress)
 	case u.RawQuery != "" || u.Fragment != "":
-		return nil, errors.New("the address of a server ends with its port or its path, like " + Default)
+		return nil, fmt.Errorf("%w, and ends with its port or its path", ErrAddress)
 	}
 	s := &Server{URL: strings.TrimRight(u.String(), "/"), login: login, http: &http.Client{
 		// A password is for this server alone.
@@ -76,10 +78,10 @@ func Dial(ctx context.Context, address string, login Login) (*Server, error) {
 		err = nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", s.URL, err)
 	}
 	if s.Version = span.String(span.Get(body, "version")); s.Version == "" {
-		return nil, fmt.Errorf("%w: something else does", ErrNoServer)
+		return nil, fmt.Errorf("%s: %w: something else does", s.URL, ErrNoServer)
 	}
 	return s, nil
 }
@@ -89,24 +91,24 @@ func Dial(ctx context.Context, address string, login Login) (*Server, error) {
 func (s *Server) Read(ctx context.Context, id string) (*format.Document, error) {
 	info, err := s.call(ctx, http.MethodGet, path("session", id), nil)
 	if err != nil {
-		return nil, missing(err)
+		return nil, s.missing(err)
 	}
 	if span.String(span.Get(info, "id")) != id {
-		return nil, fmt.Errorf("%w: %s answers with another", ErrNoSession, s.URL)
+		return nil, fmt.Errorf("%s: %w: it answers with another", s.URL, ErrNoSession)
 	}
 	s.Session, s.directory = id, span.String(span.Get(info, "directory"))
 	messages, err := s.call(ctx, http.MethodGet, path("session", id, "message"), nil)
 	if err != nil {
-		return nil, missing(err)
+		return nil, s.missing(err)
 	}
 	return opencode.Format{}.Read(span.Make("info", info, "messages", messages))
 }
 
-func missing(err error) error {
+func (s *Server) missing(err error) error {
 	if a, ok := errors.AsType[*answer](err); ok && a.status == http.StatusNotFound {
-		return fmt.Errorf("%w: %w", ErrNoSession, err)
+		err = ErrNoSession
 	}
-	return err
+	return fmt.Errorf("%s: %w", s.URL, err)
 }
 
 // answer is a refusal of the server's.

@@ -70,7 +70,7 @@ func (o *Target) openLive(ctx context.Context, a *cli.App, src string, dry bool)
 	}
 	o.asked = o.Server != "" || o.InPlace
 	s, err := o.reach(ctx, a, id, dry)
-	if err == nil || ctx.Err() != nil {
+	if err == nil || ctx.Err() != nil || errors.Is(err, opencodeserver.ErrAddress) {
 		return s, err
 	}
 	if !o.asked {
@@ -87,14 +87,13 @@ func (o *Target) reach(ctx context.Context, a *cli.App, id string, dry bool) (*s
 		Username: cmp.Or(a.Env.Getenv("OPENCODE_SERVER_USERNAME"), "opencode"),
 		Password: a.Env.Getenv("OPENCODE_SERVER_PASSWORD"),
 	})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", address, err)
+	if errors.Is(err, opencodeserver.ErrAddress) {
+		return nil, cli.Misuse(fmt.Errorf("--server: %w", err))
 	}
-	s, err := source.OpenLive(ctx, a, server, id, dry)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", address, err)
+		return nil, err
 	}
-	return s, nil
+	return source.OpenLive(ctx, a, server, id, dry)
 }
 
 // advice is what to do about a server that cannot be told.
