@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
+	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/opencode"
 	"github.com/winnowhq/winnow/internal/opencodetest"
 )
@@ -104,7 +105,7 @@ func TestLive_aRunningOpenCodeIsToldOfMarksAndNothingElse(t *testing.T) {
 	d.run("prune", src).wants(t, cli.ExitNothing, "nothing")
 
 	after := server.Export(t)
-	d.run("restore", src, applied[0]).says(t, cli.ExitDone, "1 changed mark", "winnow prune "+src)
+	d.run("restore", src, applied[0]).says(t, cli.ExitDone, "changed 1 mark", "winnow prune "+src)
 	if slices.Contains(marked(t, server.Export(t)), applied[0]) {
 		t.Error("the part that was restored still has its mark")
 	}
@@ -274,4 +275,95 @@ func TestLive_anInterruptionStopsBetweenTwoMarks(t *testing.T) {
 	}
 	server.Refuse = nil
 	d.run("prune", src).wants(t, cli.ExitDone)
+}
+
+func TestLive_aCompactionThatWasImportedIsRemoved(t *testing.T) {
+	d, src, server := withServer(t)
+	before := server.Export(t)
+	// The summariser's part is all that says whose the summary is.
+	d.run("compact", "opencode.json", "-o", "folded.json", "--policy", "classic").wants(t, cli.ExitDone)
+	folded := d.read("folded.json")
+	d.openCode = opencodetest.Start(t, folded).URL
+	server = opencodetest.Start(t, folded)
+	d.openCode = server.URL
+	o := d.run("undo", src, "--json")
+	o.wants(t, cli.ExitDone)
+	if removed := list(t, o, "server", "removed"); len(removed) < 2 {
+		t.Errorf("removed %v, want a marker and its summary", removed)
+	}
+	now, err := opencode.Format{}.Read(server.Export(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	was, err := opencode.Format{}.Read(before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := len(now.Session.Messages), len(was.Session.Messages); got != want {
+		t.Errorf("the server has %d messages, want %d", got, want)
+	}
+	kept, err := os.ReadFile(o.document(t)["kept"].(string))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := opencode.Format{}.Read(kept)
+	if err != nil || len(doc.Damaged) > 0 || doc.Session.Messages[0].Marker() == nil ||
+		len(doc.Session.Messages)+len(was.Session.Messages) != len(read(t, folded).Session.Messages) {
+		t.Errorf("what was removed is not kept: %v\n%s", err, kept)
+	}
+}
+
+func read(t *testing.T, export []byte) *format.Document {
+	t.Helper()
+	doc, err := opencode.Format{}.Read(export)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+func TestLive_aCompactionOfOpenCodesOwnStays(t *testing.T) {
+	d, src, _ := withServer(t)
+	d.run("compact", "opencode.json", "-o", "folded.json", "--policy", "classic").wants(t, cli.ExitDone)
+	server := opencodetest.Start(t, d.read("folded.json"))
+	server.Edit(func(part map[string]any) { // as the product would have made it
+		if part["type"] == "text" {
+			delete(part, "metadata")
+		}
+	})
+	d.openCode = server.URL
+	before := server.Export(t)
+	d.put("theirs.json", before)
+	marker := ""
+	for _, m := range read(t, before).Session.Messages {
+		if m.Marker() != nil {
+			marker = m.ID
+		}
+	}
+	for _, of := range []string{src, "theirs.json"} {
+		d.run("undo", of).wants(t, cli.ExitNothing, "is not winnow's: opencode made it", "winnow undo "+of+" "+marker)
+	}
+	d.run("undo", "theirs.json", marker, "-o", "undone.json").wants(t, cli.ExitDone)
+	d.run("undo", src, marker, "--in-place").wants(t, cli.ExitFailed, "OpenCode made this compaction itself")
+	d.run("undo", src, marker).says(t, cli.ExitDone, "Written to", "the removal of 2 messages")
+	same(t, "the server's session", server.Export(t), before)
+}
+
+func TestLive_whatWasFoldedIsRestoredInAFile(t *testing.T) {
+	d, src, _ := withServer(t)
+	part := ""
+	for _, m := range read(t, d.read("opencode.json")).Session.Messages {
+		for _, p := range m.Parts {
+			if p.State != nil && part == "" {
+				part = p.ID
+			}
+		}
+	}
+	d.run("compact", "opencode.json", "-o", "folded.json", "--policy", "classic").wants(t, cli.ExitDone)
+	server := opencodetest.Start(t, d.read("folded.json"))
+	d.openCode = server.URL
+	before := server.Export(t)
+	d.run("restore", src, part, "--in-place").wants(t, cli.ExitFailed, "adds messages")
+	d.run("restore", src, part).says(t, cli.ExitDone, "Written to")
+	same(t, "the server's session", server.Export(t), before)
 }

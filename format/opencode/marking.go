@@ -20,6 +20,8 @@ type Delta struct {
 	Markings []Marking // in the order of the session
 	Added    int       // messages that the export does not have
 	Removed  []string  // messages that it has and the change does not, by the product's ids
+	// Gone is an export of those alone: imported where the session is, they are back.
+	Gone []byte
 }
 
 // Marking is a part that the change shows otherwise than the export does.
@@ -45,6 +47,7 @@ func Compare(from *format.Document, change format.Change) (Delta, error) {
 	}
 	d := Delta{Session: e.inFile(from.Session.Info.ID), Added: len(appended)}
 	enc := e.encoder()
+	var gone [][]byte
 	for i := range n.entries {
 		entry := &n.entries[i]
 		if entry.at < 0 {
@@ -52,7 +55,7 @@ func Compare(from *format.Document, change format.Change) (Delta, error) {
 		}
 		m := &from.Session.Messages[entry.at]
 		if m.IsUndone(change.Undone) {
-			d.Removed = append(d.Removed, e.inFile(m.ID))
+			d.Removed, gone = append(d.Removed, e.inFile(m.ID)), append(gone, entry.Of(e.src))
 			continue
 		}
 		for j := range entry.parts {
@@ -70,6 +73,9 @@ func Compare(from *format.Document, change format.Change) (Delta, error) {
 				set: func(part []byte) []byte { return e.part(part, "", m, p, now, enc) },
 			})
 		}
+	}
+	if len(gone) > 0 {
+		d.Gone = file(n.info.Of(e.src), bytes.Join(gone, []byte(",")), nil)
 	}
 	return d, nil
 }

@@ -1,6 +1,7 @@
 package opencodeserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -9,42 +10,55 @@ import (
 	"github.com/winnowhq/winnow/span"
 )
 
-// Outcome says what became of markings.
+// Outcome says what became of a change.
 type Outcome struct {
 	URL     string   `json:"url"`
 	Version string   `json:"version"` // of OpenCode
 	Applied []string `json:"applied"` // the parts that are marked as was asked for now
-	Left    []Left   `json:"left"`    // the others
+	Removed []string `json:"removed"` // messages
+	Left    []Left   `json:"left"`    // the other parts and messages
 }
 
-// Left is a part whose marks are as they were.
+// Left is a part whose marks are as they were, or a message that is still there.
 type Left struct {
-	Part   string `json:"part"`
-	Reason string `json:"reason"`
+	Part    string `json:"part,omitzero"`
+	Message string `json:"message,omitzero"`
+	Reason  string `json:"reason"`
 }
 
-// Mark makes the parts of a session on the server what a change makes of them: one after the other,
-// each read before, so that nothing but its marks changes, and read again after. A part that is so
-// already counts as applied, so that Mark may be repeated. A part that is another one by now is
-// left; after an error that is not about one part alone, all that follow are.
-func (s *Server) Mark(ctx context.Context, d opencode.Delta) Outcome {
-	o := Outcome{URL: s.URL, Version: s.Version, Applied: []string{}, Left: []Left{}}
-	var stopped error
-	for _, m := range d.Markings {
-		err := stopped
+// What names the part or the message.
+func (l Left) What() string { return cmp.Or(l.Part, l.Message) }
+
+// Apply makes a session on the server what a change makes of it, except for messages that it adds:
+// one part after the other, each read before, so that nothing but its marks changes, and read again
+// after; then the messages that it removes. What is so already counts as done, so that Apply may be
+// repeated. A part that is another one by now is left; after an error that is not about one part
+// alone, all that follows is.
+func (s *Server) Apply(ctx context.Context, d opencode.Delta) Outcome {
+	o := Outcome{URL: s.URL, Version: s.Version, Applied: []string{}, Removed: []string{}, Left: []Left{}}
+	stopped := false
+	try := func(done *[]string, what Left, do func() error) {
+		err := errors.New("not tried after that")
+		if !stopped {
+			err = do()
+		}
 		if err == nil {
-			err = s.mark(ctx, d.Session, m)
+			*done = append(*done, what.What())
+			return
 		}
-		switch {
-		case err == nil:
-			o.Applied = append(o.Applied, m.Part)
-			continue
-		case stopped != nil:
-			err = errors.New("not tried after that")
-		case fatal(err):
-			stopped = err
-		}
-		o.Left = append(o.Left, Left{Part: m.Part, Reason: err.Error()})
+		stopped = stopped || fatal(err)
+		what.Reason = err.Error()
+		o.Left = append(o.Left, what)
+	}
+	for _, m := range d.Markings {
+		try(&o.Applied, Left{Part: m.Part}, func() error { return s.mark(ctx, d.Session, m) })
+	}
+	// The marker of a compaction goes first: one without a summary asks the product for a new one.
+	for _, id := range d.Removed {
+		try(&o.Removed, Left{Message: id}, func() error {
+			_, err := s.call(ctx, http.MethodDelete, path("session", d.Session, "message", id), nil)
+			return err
+		})
 	}
 	return o
 }

@@ -1,5 +1,5 @@
-// Package opencodeserver reads sessions from a running OpenCode server, and marks parts of them
-// there. It speaks the interface of the first generation (1.x).
+// Package opencodeserver reads sessions from a running OpenCode server, marks parts of them there,
+// and removes messages. It speaks the interface of the first generation (1.x).
 package opencodeserver
 
 import (

@@ -50,13 +50,13 @@ func reach(t *testing.T, fake *opencodetest.Server) (*Server, opencode.Delta) {
 	return s, d
 }
 
-func TestMark_changesMarksAlone(t *testing.T) {
+func TestApply_changesMarksAlone(t *testing.T) {
 	fake := opencodetest.Start(t, []byte(export))
 	fake.Password = "rope"
 	s, d := reach(t, fake)
-	want := Outcome{URL: fake.URL, Version: "1.18.33", Applied: []string{"prt_2", "prt_3"}, Left: []Left{}}
+	want := Outcome{URL: fake.URL, Version: "1.18.33", Applied: []string{"prt_2", "prt_3"}, Removed: []string{}, Left: []Left{}}
 	for range 2 {
-		if diff := cmp.Diff(want, s.Mark(t.Context(), d)); diff != "" {
+		if diff := cmp.Diff(want, s.Apply(t.Context(), d)); diff != "" {
 			t.Errorf("outcome (-want +got):\n%s", diff)
 		}
 	}
@@ -79,7 +79,7 @@ func TestMark_changesMarksAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, s.Mark(t.Context(), back)); diff != "" {
+	if diff := cmp.Diff(want, s.Apply(t.Context(), back)); diff != "" {
 		t.Errorf("taken back (-want +got):\n%s", diff)
 	}
 	if !opencode.SameJSON(fake.Export(t), []byte(export)) {
@@ -87,7 +87,7 @@ func TestMark_changesMarksAlone(t *testing.T) {
 	}
 }
 
-func TestMark_leavesAPartThatIsAnotherByNow(t *testing.T) {
+func TestApply_leavesAPartThatIsAnotherByNow(t *testing.T) {
 	fake := opencodetest.Start(t, []byte(export))
 	s, d := reach(t, fake)
 	fake.Edit(func(part map[string]any) {
@@ -98,13 +98,13 @@ func TestMark_leavesAPartThatIsAnotherByNow(t *testing.T) {
 			part["state"].(map[string]any)["time"].(map[string]any)["compacted"] = 5.0
 		}
 	})
-	got := s.Mark(t.Context(), d)
-	if diff := cmp.Diff([]Left{{"prt_2", errChanged.Error()}}, got.Left); diff != "" || len(got.Applied) != 1 {
+	got := s.Apply(t.Context(), d)
+	if diff := cmp.Diff([]Left{{Part: "prt_2", Reason: errChanged.Error()}}, got.Left); diff != "" || len(got.Applied) != 1 {
 		t.Errorf("applied %v, left (-want +got):\n%s", got.Applied, diff)
 	}
 }
 
-func TestMark_stopsAtAnErrorThatIsNotAboutAPart(t *testing.T) {
+func TestApply_stopsAtAnErrorThatIsNotAboutAPart(t *testing.T) {
 	for _, c := range []struct {
 		status int
 		forget bool
@@ -117,7 +117,7 @@ func TestMark_stopsAtAnErrorThatIsNotAboutAPart(t *testing.T) {
 		fake := opencodetest.Start(t, []byte(export))
 		s, d := reach(t, fake)
 		fake.Forget, fake.Refuse = c.forget, func(string) int { return c.status }
-		got := s.Mark(t.Context(), d)
+		got := s.Apply(t.Context(), d)
 		if len(got.Applied) != 0 || len(got.Left) != 2 {
 			t.Fatalf("%d: %+v, want two left", c.status, got)
 		}
@@ -197,7 +197,7 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 		d := opencode.Delta{Session: "ses_1", Markings: []opencode.Marking{{Part: "a", InMessage: "msg_2", ID: "prt_2"}}}
-		if o := s.Mark(t.Context(), d); len(o.Applied)+len(o.Left) != 1 {
+		if o := s.Apply(t.Context(), d); len(o.Applied)+len(o.Left) != 1 {
 			t.Errorf("%+v: want one", o)
 		}
 	})

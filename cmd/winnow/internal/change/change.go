@@ -39,6 +39,7 @@ type Document struct {
 
 	InPlace *inplace.Replaced       `json:"inPlace,omitzero"`
 	Server  *opencodeserver.Outcome `json:"server,omitzero"` // what a running OpenCode was told
+	Kept    string                  `json:"kept,omitzero"`   // file with the messages that it removed
 	Limits  []string                `json:"limits,omitzero"` // what importing Output does not do
 	kind    pivot.Kind
 	again   string // the command that leaves the parts out again, "" if undo or redo does
@@ -99,7 +100,7 @@ func Run(ctx context.Context, a *cli.App, src string, o output.Target, did strin
 		return err
 	}
 	doc.TokensAfter = after.Window.Tokens
-	if o.Told != nil {
+	if doc.Kept = o.Kept; o.Told != nil && o.Kept == "" {
 		doc.again = o.Again("prune", src) // a running OpenCode keeps nothing that was undone
 	} else if doc.Did == "restored" || doc.Pin != nil && doc.Receipt != "" {
 		doc.Undo = cmp.Or(cli.UndoOf(a.Short(doc.Output)), "winnow undo "+s.ID+" "+doc.Receipt)

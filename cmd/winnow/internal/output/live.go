@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -31,6 +34,7 @@ type Live struct {
 	asked  bool   // somebody wants the server to be told, and nothing else
 
 	Told   *opencodeserver.Outcome // what became of the change
+	Kept   string                  // file for `opencode import` with the messages that were removed
 	Limits []string                // what importing the file that was written does not do, and what does
 	absent string                  // why no server was told, although one was looked for
 }
@@ -138,24 +142,55 @@ func (o *Target) tell(ctx context.Context, a *cli.App, s *source.Session, change
 	if err != nil { // of the second generation
 		return false, nil
 	}
-	more := d.Added+len(d.Removed) > 0
+	why := ""
+	for marker := range change.Undone {
+		if s.Doc.Theirs[marker] {
+			why = "OpenCode made this compaction itself, and what its server removes is gone"
+		}
+	}
+	if d.Added > 0 {
+		why = "the change adds messages, which OpenCode's server does not take"
+	}
 	switch {
-	case s.Live == nil || !o.asked && more:
+	case s.Live == nil || !o.asked && why != "":
 		o.limits(a, s, d)
 		return false, nil
-	case more:
-		return true, cli.Hint(errors.New("the change adds or removes messages, and OpenCode's server takes marks alone"),
+	case why != "":
+		return true, cli.Hint(errors.New(why),
 			"leave out --server and --in-place, and a file for `opencode import` is written")
 	}
-	done := s.Live.Mark(ctx, d)
-	o.Told, s.Written = &done, len(done.Applied) > 0
-	for _, left := range done.Left {
-		s.Unsettled = append(s.Unsettled, left.Part+" was left as it was: "+left.Reason)
+	if err := o.keepGone(ctx, a, d); err != nil {
+		return true, err
 	}
-	if len(done.Applied) == 0 && len(done.Left) > 0 {
+	done := s.Live.Apply(ctx, d)
+	changed := len(done.Applied)+len(done.Removed) > 0
+	o.Told, s.Written = &done, changed
+	for _, left := range done.Left {
+		s.Unsettled = append(s.Unsettled, left.What()+" was left as it was: "+left.Reason)
+	}
+	if !changed && len(done.Left) > 0 {
 		return true, errors.Join(ctx.Err(), fmt.Errorf("%s: nothing was changed: %s", done.URL, done.Left[0].Reason))
 	}
 	return true, ctx.Err()
+}
+
+// keepGone writes a file for `opencode import` with the messages that the server is told to remove.
+func (o *Target) keepGone(ctx context.Context, a *cli.App, d opencode.Delta) error {
+	if len(d.Removed) == 0 {
+		return nil
+	}
+	path := a.Env.Kept("removed", FileName(d.Removed[0])+".json")
+	if path == "" {
+		return cli.Usage("there is no home folder to keep what is removed; set HOME or XDG_DATA_HOME")
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	o.Kept = path
+	return a.Files.Write(ctx, path, func(w io.Writer) error {
+		_, err := w.Write(d.Gone)
+		return err
+	})
 }
 
 // limits notes what importing the file into the store that has the session does not do.
@@ -191,9 +226,18 @@ func (o *Target) limits(a *cli.App, s *source.Session, d opencode.Delta) {
 // SayTold says what a running OpenCode was told, or what importing the file does not do.
 func (o *Target) SayTold(a *cli.App) {
 	if o.Told != nil {
-		a.Printf("OpenCode %s at %s has %s, and follows %s from its next request on.\n", o.Told.Version, o.Told.URL,
-			quantity.Plural(len(o.Told.Applied), "changed mark", "changed marks"),
-			map[bool]string{true: "it", false: "them"}[len(o.Told.Applied) == 1])
+		var did []string
+		if n := len(o.Told.Applied); n > 0 || len(o.Told.Removed) == 0 {
+			did = append(did, "changed "+quantity.Plural(n, "mark", "marks"))
+		}
+		if n := len(o.Told.Removed); n > 0 {
+			did = append(did, "removed "+quantity.Plural(n, "message", "messages"))
+		}
+		a.Printf("OpenCode %s at %s %s; its next request follows that.\n", o.Told.Version, o.Told.URL,
+			strings.Join(did, " and "))
+	}
+	if o.Kept != "" {
+		a.Printf("To bring what was removed back: opencode import %s\n", cli.ShellWord(a.Short(o.Kept)))
 	}
 	for _, limit := range o.Limits {
 		a.Printf("%s\n", limit)
