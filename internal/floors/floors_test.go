@@ -70,6 +70,7 @@ var siblings = map[string]string{
 	"store/* store/internal/words":        "words as they are looked for",
 
 	"format/internal/transcript format/internal/jsonl": "times as the products write them",
+	"format/opencodeserver format/opencode":            "a server answers with what an export prints",
 }
 
 // tools are programs and tests' own packages: they may import anything, nothing imports them but

@@ -51,7 +51,7 @@ func (l *Live) ServerFlag(cmd *cobra.Command) {
 // by default. The session is nil if there is none and none was asked for.
 func (o *Target) openLive(ctx context.Context, a *cli.App, src string, dry bool) (*source.Session, error) {
 	byProduct := strings.HasPrefix(src, opencode.Name+":") && o.To == "" && o.Format == ""
-	if !o.serves || o.Server == "" && !o.InPlace && !byProduct {
+	if !o.serves || o.Server == "" && !byProduct { // PATH#ID may be in a copy of the store
 		return nil, nil
 	}
 	if err := o.Check(); err != nil {

@@ -88,7 +88,8 @@ func (o *Target) suits(s *source.Session, dry bool) error {
 			"and a file is written, in the format of --format", s.Path)
 	case s.Stored && o.InPlace:
 		return cli.Usage("%s is in OpenCode's own store, which is never written to; leave --in-place out, "+
-			"and a file for `opencode import` is written", s.ID)
+			"and a file for `opencode import` is written. `winnow prune`, restore and undo of opencode:ID "+
+			"tell a running OpenCode", s.ID)
 	case s.FromFile() && !dry:
 		if name := cmp.Or(o.Format, s.Doc.Format); !slices.Contains(Writable(), name) {
 			return fmt.Errorf("writing %s as %s: %w", s.Title(), name, format.ErrReadOnly)
