@@ -103,7 +103,8 @@ func unmarked(part []byte) []byte {
 // SameJSON reports whether two texts are the same value, whatever the order of their members.
 func SameJSON(a, b []byte) bool {
 	x, y := jsontext.Value(bytes.Clone(a)), jsontext.Value(bytes.Clone(b))
-	return x.Canonicalize(session.ReadOptions()) == nil && y.Canonicalize(session.ReadOptions()) == nil && bytes.Equal(x, y)
+	options := session.ReadOptions()
+	return x.Canonicalize(options) == nil && y.Canonicalize(options) == nil && bytes.Equal(x, y)
 }
 
 // Heeds reports whether the product leaves out what an elision does: it knows a mark on the output

@@ -119,7 +119,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		}
 		missing(w, "Message not found: "+at[3])
 	case len(at) == 4 && r.Method == http.MethodDelete:
-		s.session.Messages = slices.DeleteFunc(s.session.Messages, func(m message) bool { return m.Info["id"] == at[3] })
+		gone := func(m message) bool { return m.Info["id"] == at[3] }
+		s.session.Messages = slices.DeleteFunc(s.session.Messages, gone)
 		say(w, http.StatusOK, true)
 	case len(at) == 6 && r.Method == http.MethodPatch:
 		s.patch(w, r, at[3], at[5])

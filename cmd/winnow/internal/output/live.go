@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -214,7 +213,7 @@ func (o *Target) limits(a *cli.App, s *source.Session, d opencode.Delta) {
 	if o.Command == "compact" && len(d.Markings) > 0 {
 		say("After the import, `opencode serve` and winnow prune opencode:%s apply marks.", d.Session)
 	}
-	if slices.Contains([]string{"prune", "restore", "undo"}, o.Command) && len(d.Removed)+d.Added == 0 && s.Live == nil {
+	if o.serves && d.Added == 0 && s.Live == nil {
 		if o.absent != "" {
 			say("No running OpenCode was told: %s.", o.absent)
 		}

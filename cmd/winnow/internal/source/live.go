@@ -34,6 +34,7 @@ func OpenLive(ctx context.Context, a *cli.App, server *opencodeserver.Server, id
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{Path: opencode.Name + ":" + id, ID: doc.Session.Info.ID, Doc: doc, Stored: true, Live: server, dry: dry}
+	s := &Session{Path: opencode.Name + ":" + id, ID: doc.Session.Info.ID, Doc: doc, Stored: true, Live: server,
+		dry: dry}
 	return s, s.Start(ctx, a, settings)
 }
