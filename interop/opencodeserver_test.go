@@ -202,7 +202,7 @@ func TestOpenCodeServer_asksForItsPassword(t *testing.T) {
 // TestOpenCodeServer_whatTheProductDidStaysItsOwn lets the product compact and prune, and wants
 // undo to say so, after an import too.
 func TestOpenCodeServer_whatTheProductDidStaysItsOwn(t *testing.T) {
-	tries(t, "undo at once", "native compaction before")
+	tries(t, "compact", "undo at once", "native compaction before")
 	u := provider(t, threeCalls)
 	c := newOpenCode(t, u)
 	bin := buildWinnow(t, c.Home)
@@ -240,8 +240,32 @@ func TestOpenCodeServer_whatTheProductDidStaysItsOwn(t *testing.T) {
 	}
 	winnowIn(t, c, bin, "compact", source, "-o", folded, "--policy", "classic", "--summarizer", "offline")
 	d.run(t, "import", folded) // into the same store: the summary arrives
-	if doc := readExport(t, []byte(d.run(t, "export", plain))); len(doc.Theirs) != 0 || len(doc.Session.Messages) == 0 {
-		t.Errorf("winnow compacted, theirs are %v", doc.Theirs)
+	doc := readExport(t, []byte(d.run(t, "export", plain)))
+	before, compacted := readExport(t, fileText(t, source)), len(doc.Session.Messages)
+	if len(doc.Theirs) != 0 || compacted <= len(before.Session.Messages) {
+		t.Errorf("winnow compacted; theirs are %v, %d messages", doc.Theirs, compacted)
 	}
-	winnowIn(t, d, bin, "undo", "opencode:"+plain, "-o", filepath.Join(d.Home, "undone.json"))
+	// Its undo removes the messages from the running product; importing what was kept brings them back.
+	var undone struct{ Kept string }
+	told := winnowIn(t, d, bin, "undo", "opencode:"+plain, "--server", serveOpenCode(t, d), "--json")
+	if err := json.Unmarshal([]byte(told), &undone); err != nil {
+		t.Fatalf("%v: %s", err, told)
+	}
+	after := readExport(t, []byte(d.run(t, "export", plain)))
+	if diff := cmp.Diff(before.Session.Messages, after.Session.Messages); diff != "" {
+		t.Errorf("undone, the messages are others (-before +after):\n%s", diff)
+	}
+	d.run(t, "import", undone.Kept)
+	if n := len(readExport(t, []byte(d.run(t, "export", plain))).Session.Messages); n != compacted {
+		t.Errorf("brought back, the session has %d messages, want %d", n, compacted)
+	}
+}
+
+func fileText(t *testing.T, path string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }

@@ -26,6 +26,9 @@ type Left struct {
 	Reason  string `json:"reason"`
 }
 
+// Untried is the reason of what comes after an error that is not about one part alone.
+const Untried = "not tried after that"
+
 // What names the part or the message.
 func (l Left) What() string { return cmp.Or(l.Part, l.Message) }
 
@@ -38,7 +41,7 @@ func (s *Server) Apply(ctx context.Context, d opencode.Delta) Outcome {
 	o := Outcome{URL: s.URL, Version: s.Version, Applied: []string{}, Removed: []string{}, Left: []Left{}}
 	stopped := false
 	try := func(done *[]string, what Left, do func() error) {
-		err := errors.New("not tried after that")
+		err := errors.New(Untried)
 		if !stopped {
 			err = do()
 		}

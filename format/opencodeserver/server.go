@@ -37,6 +37,8 @@ const (
 	// longest is how long one request may take: the session is read from a database and sent at
 	// once.
 	longest = time.Minute
+	// greeting is how long it may take to say that it is there: whatever listens may never answer.
+	greeting = 10 * time.Second
 	// most is how many bytes of one answer are read: as many as of other sessions that are streamed.
 	most = 1 << 30
 )
@@ -73,6 +75,8 @@ func Dial(ctx context.Context, address string, login Login) (*Server, error) {
 		// A password is for this server alone.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
+	ctx, cancel := context.WithTimeout(ctx, greeting)
+	defer cancel()
 	body, err := s.call(ctx, http.MethodGet, "/global/health", nil)
 	if _, refused := errors.AsType[*answer](err); refused && !errors.Is(err, ErrLogin) {
 		err = nil
@@ -149,7 +153,7 @@ func (s *Server) call(ctx context.Context, method, path string, body []byte) ([]
 			message := span.String(span.Get(text, "data", "message"))
 			return nil, &answer{status: response.StatusCode, message: message}
 		case span.Check(text) != nil: // what it does not know it answers with a page
-			return nil, fmt.Errorf("%w: what does is no JSON", ErrNoServer)
+			return nil, fmt.Errorf("%w: what answers is not JSON", ErrNoServer)
 		}
 		return text, nil
 	}

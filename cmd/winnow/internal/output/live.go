@@ -40,8 +40,8 @@ type Live struct {
 
 // ServerFlag adds the flag that names a running OpenCode.
 func (l *Live) ServerFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&l.Server, "server", "", "of opencode:ID: address of the running OpenCode "+
-		"that is told of the change (default: "+opencodeserver.Default+", if one answers there)")
+	cmd.Flags().StringVar(&l.Server, "server", "", "of opencode:ID: the address of a running OpenCode "+
+		"server, which is told of the change (default: "+opencodeserver.Default+", if one answers there)")
 	l.serves = true
 }
 
@@ -161,16 +161,37 @@ func (o *Target) tell(ctx context.Context, a *cli.App, s *source.Session, change
 	if err := o.keepGone(ctx, a, d); err != nil {
 		return true, err
 	}
+	a.Orderly.Store(true) // what was told before an interruption is said
+	defer a.Orderly.Store(false)
+	wipe := a.Progress("telling OpenCode at " + s.Live.URL)
 	done := s.Live.Apply(ctx, d)
+	wipe()
 	changed := len(done.Applied)+len(done.Removed) > 0
 	o.Told, s.Written = &done, changed
-	for _, left := range done.Left {
-		s.Unsettled = append(s.Unsettled, left.What()+" was left as it was: "+left.Reason)
-	}
-	if !changed && len(done.Left) > 0 {
+	s.Unsettled = leftovers(done.Left)
+	switch {
+	case !changed && len(done.Left) > 0:
 		return true, errors.Join(ctx.Err(), fmt.Errorf("%s: nothing was changed: %s", done.URL, done.Left[0].Reason))
+	case ctx.Err() != nil: // nothing more will be said
+		return true, cli.Resumable(errors.Join(ctx.Err(), s.Done()), o.Again(o.Command, s.Path))
 	}
-	return true, ctx.Err()
+	return true, nil
+}
+
+// leftovers says what was left as it was and why, in few lines.
+func leftovers(left []opencodeserver.Left) (lines []string) {
+	var untried []string
+	for _, l := range left {
+		if l.Reason == opencodeserver.Untried {
+			untried = append(untried, l.What())
+		} else {
+			lines = append(lines, l.What()+": "+l.Reason)
+		}
+	}
+	if len(untried) > 0 {
+		lines = append(lines, opencodeserver.Untried+": "+strings.Join(untried, " "))
+	}
+	return lines
 }
 
 // keepGone writes a file for `opencode import` with the messages that the server is told to remove.

@@ -85,7 +85,7 @@ func (s *Session) Policy(ctx context.Context) (policy.Policy, error) {
 // Done is the end of a command that read this session: after damage the work is done in part.
 func (s *Session) Done() error {
 	if len(s.Unsettled) > 0 && s.Live != nil {
-		return cli.Incomplete("the session was changed in part; to go on, run the command again:\n  " +
+		return cli.Incomplete("the session was changed in part; the command can be run again for what is left:\n  " +
 			strings.Join(s.Unsettled, "\n  "))
 	}
 	if len(s.Unsettled) > 0 {
