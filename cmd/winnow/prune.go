@@ -7,6 +7,7 @@ import (
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/output"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/opencodeserver"
 	"github.com/winnowhq/winnow/inplace"
@@ -94,33 +95,17 @@ func runPrune(ctx context.Context, a *cli.App, src string, out output.Target, dr
 		Elisions: []rule.Elision{}, Refusals: append([]rule.Refusal{}, outcome.Refusals...),
 		TokensBefore: before.Window.Tokens, TokensAfter: before.Window.Tokens, Damaged: s.Damaged(),
 	}
-	r := outcome.Pruned
-	if r == nil {
+	r, nothing := outcome.Pruned, whyNothing(outcome.Refusals)
+	if r != nil {
+		if nothing, err = doc.take(ctx, s, r); err != nil {
+			return err
+		}
+	}
+	if nothing != nil {
 		if err := a.Tell(doc, func() {}); err != nil {
 			return err
 		}
-		return whyNothing(outcome.Refusals)
-	}
-	heeded, unheeded, err := output.Heeded(ctx, s, r.Committed)
-	if err != nil {
-		return err
-	}
-	doc.Refusals = append(doc.Refusals, unheeded...)
-	if len(heeded) == 0 {
-		if err := a.Tell(doc, func() {}); err != nil {
-			return err
-		}
-		return cli.Nothing("nothing was found that OpenCode itself would leave out: it takes marks on the outputs " +
-			"of calls that ended well")
-	}
-	if len(unheeded) > 0 {
-		r.Committed, r.Money = heeded, nil
-	}
-	doc.Elisions, doc.TokensAfter, doc.Receipt, doc.Money = r.Committed, r.TokensAfter, r.ID, r.Money
-	for _, el := range r.Committed {
-		if el.Field == rule.Output {
-			doc.Marked = append(doc.Marked, el.Part)
-		}
+		return nothing
 	}
 	if s.FromFile() && !dry {
 		if doc.Output, err = output.Write(ctx, a, s, &out, "pruned"); err != nil {
@@ -153,6 +138,30 @@ func runPrune(ctx context.Context, a *cli.App, src string, out output.Target, dr
 		out.SayTold(a)
 		output.SayOriginal(a, &out)
 	})
+}
+
+// take notes what was pruned, without what a running OpenCode would send all the same. nothing says
+// why there is nothing left.
+func (d *pruning) take(ctx context.Context, s *source.Session, r *pivot.Receipt) (nothing, err error) {
+	heeded, unheeded, err := output.Heeded(ctx, s, r.Committed)
+	if err != nil {
+		return nil, err
+	}
+	d.Refusals = append(d.Refusals, unheeded...)
+	if len(heeded) == 0 && len(unheeded) > 0 {
+		return cli.Nothing("nothing was found that OpenCode itself would leave out: it takes marks on the outputs " +
+			"of calls that ended well"), nil
+	}
+	if len(unheeded) > 0 {
+		r.Committed, r.Money = heeded, nil
+	}
+	d.Elisions, d.TokensAfter, d.Receipt, d.Money = r.Committed, r.TokensAfter, r.ID, r.Money
+	for _, el := range r.Committed {
+		if el.Field == rule.Output {
+			d.Marked = append(d.Marked, el.Part)
+		}
+	}
+	return nil, nil
 }
 
 // whyNothing is the end of a pruning that found nothing, or was not to be.
