@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/winnowhq/winnow/format/opencodeserver"
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/rule"
 )
@@ -268,4 +270,68 @@ func fileText(t *testing.T, path string) []byte {
 		t.Fatal(err)
 	}
 	return text
+}
+
+// TestOpenCodeServer_itsOwnMarksStay lets the product prune by itself, and winnow after it: undo
+// takes back what is winnow's, and nothing else.
+func TestOpenCodeServer_itsOwnMarksStay(t *testing.T) {
+	tries(t, "prune", "undo at once", "native compaction before")
+	u := provider(t, func(r llmtest.Request) llmtest.Reply {
+		if len(r.ToolNames()) == 0 || r.Results() >= 9 {
+			return llmtest.Reply{Text: "All done."}
+		}
+		return llmtest.Reply{Text: "Next.", Calls: []llmtest.Call{{Name: "bash", Arguments: fmt.Sprintf(
+			`{"command":"echo call-%d; seq -s' word ' 1 4500","description":"count"}`, r.Results())}}}
+	})
+	c := newOpenCode(t, u)
+	config := filepath.Join(c.Project, "opencode.json")
+	text := bytes.Replace(fileText(t, config), []byte(`"prune":false`), []byte(`"prune":true`), 1)
+	if err := os.WriteFile(config, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	bin := buildWinnow(t, c.Home)
+	id := playOpenCode(t, c, u)
+	server := serveOpenCode(t, c)
+	reader, err := opencodeserver.Dial(t.Context(), server, opencodeserver.Login{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	marks := func() (theirs, ours int) {
+		t.Helper()
+		doc, err := reader.Read(t.Context(), id) // the product cuts what it exports into a pipe
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, el := range doc.Ledger.All() {
+			if el.Rule == rule.Mark {
+				theirs++
+			} else {
+				ours++
+			}
+		}
+		return theirs, ours
+	}
+	before, ours := 0, 0
+	for range 6 { // it prunes when it has answered, what is older than two turns
+		if before > 0 {
+			break
+		}
+		ask(t, server, id, "Go on.")
+		before, ours = marks()
+	}
+	if before == 0 || ours > 0 {
+		t.Fatalf("the product made %d marks, winnow %d; want some and none", before, ours)
+	}
+	out, err := exec.Command("env", "-i", "HOME="+c.Home, bin, "undo", "opencode:"+id, "--server", server).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "is not winnow's: opencode did it") {
+		t.Errorf("undo of what the product did: %v\n%s", err, out)
+	}
+	winnowIn(t, c, bin, "prune", "opencode:"+id, "--server", server)
+	if theirs, ours := marks(); theirs != before || ours == 0 {
+		t.Errorf("pruned, the product's marks are %d, winnow's %d; want %d and some", theirs, ours, before)
+	}
+	winnowIn(t, c, bin, "undo", "opencode:"+id, "--server", server)
+	if theirs, ours := marks(); theirs != before || ours != 0 {
+		t.Errorf("undone, the product's marks are %d, winnow's %d; want %d and none", theirs, ours, before)
+	}
 }
