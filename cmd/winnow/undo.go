@@ -17,10 +17,11 @@ func undoCommand(a *cli.App) *cobra.Command {
 		Long: `undo takes back what was done last to what the model sees, or what the receipt or the
 marker named is for: a compaction, a pruning, a restore, a pin. What the model sees is then what it
 saw before, to the byte. In the store nothing is deleted: "winnow redo" makes it count again. For a
-file a copy is written, without the compaction; of opencode:ID a running OpenCode server is told, see
---server. What a product did to its file itself is not taken back unless you name it.`,
+file a copy is written, without the compaction. What a product did to its file itself is not taken
+back unless you name it.`,
 		Example: `  winnow undo ses_0123            the newest one
-  winnow undo session.compacted.jsonl -o session.jsonl`,
+  winnow undo session.compacted.jsonl -o session.jsonl
+  winnow undo opencode:ses_0123   in the running OpenCode, see --server`,
 		Args: cli.Between(1, 2, "SRC and at most one ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			do := func(s *source.Session, c *change.Document) error {

@@ -33,7 +33,8 @@ type Marking struct {
 	set func(part []byte) []byte
 }
 
-// Compare finds what a change does to the export that it was made from.
+// Compare finds what a change does to the export that it was made from. The error is for documents
+// that are no export of the first generation.
 func Compare(from *format.Document, change format.Change) (Delta, error) {
 	change = change.Settled()
 	n, ok := from.Native.(*native)

@@ -138,7 +138,7 @@ func Heeded(ctx context.Context, s *source.Session, found []rule.Elision) (kept 
 // from a server, or is more than marks.
 func (o *Target) tell(ctx context.Context, a *cli.App, s *source.Session, change format.Change) (told bool, err error) {
 	d, err := opencode.Compare(s.Doc, change)
-	if err != nil { // of the second generation
+	if err != nil { // of the second generation, or of another product
 		return false, nil
 	}
 	why := ""

@@ -20,7 +20,6 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
-	"github.com/winnowhq/winnow/format/opencode"
 	"github.com/winnowhq/winnow/format/openhands"
 	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/report"
@@ -150,7 +149,7 @@ func Write(ctx context.Context, a *cli.App, s *source.Session, o *Target, word s
 		doc = nil
 	}
 	change := format.Change{Session: log, Ledger: state.Ledger, Undone: state.Undone}
-	if s.Stored && doc != nil && doc.Format == opencode.Name {
+	if s.Stored && doc != nil {
 		if told, err := o.tell(ctx, a, s, change); told || err != nil {
 			return "", err
 		}
