@@ -34,6 +34,7 @@ const (
 	Restored     Code = "restored"      // somebody took the elision back
 	Covers       Code = "covers"        // parts were elided because it shows what they showed
 	Uncovered    Code = "uncovered"     // what makes it redundant is elided itself
+	Unheeded     Code = "unheeded"      // the product that has the session would send it all the same
 )
 
 // Refusal says why something was left alone. Part is empty when it speaks of the whole session.

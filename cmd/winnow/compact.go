@@ -39,6 +39,7 @@ type compaction struct {
 	Damaged      []format.Damage `json:"damaged"`
 
 	InPlace *inplace.Replaced `json:"inPlace,omitzero"`
+	Limits  []string          `json:"limits,omitzero"` // what importing Output does not do
 }
 
 // carriedOver is what the engine wrote under the summary itself.
@@ -194,7 +195,7 @@ func runCompact(ctx context.Context, a *cli.App, src string, f compactFlags) err
 			if doc.Output, err = output.Write(ctx, a, s, &f.out, "compacted"); err != nil {
 				return err
 			}
-			doc.InPlace = f.out.Replaced
+			doc.InPlace, doc.Limits = f.out.Replaced, f.out.Limits
 		}
 		doc.Receipt.Undo = cli.UndoOf(doc.Output)
 	}
@@ -328,6 +329,7 @@ func showCompaction(a *cli.App, s *source.Session, before, after report.Report, 
 	} else {
 		output.SayWritten(a, s, doc.Output)
 	}
+	f.out.SayTold(a)
 	output.SayOriginal(a, &f.out)
 	if doc.Output != "" {
 		if hint := resumeHint(s.Doc.Format, s.ID, a.Short(doc.Output), f.out); hint != "" {

@@ -2,17 +2,17 @@ package main
 
 import (
 	"context"
-	"github.com/winnowhq/winnow"
 
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/output"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/opencodeserver"
 	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/policy"
-	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 )
 
@@ -32,7 +32,9 @@ type pruning struct {
 	Output       string          `json:"output,omitzero"`
 	Damaged      []format.Damage `json:"damaged"`
 
-	InPlace *inplace.Replaced `json:"inPlace,omitzero"`
+	InPlace *inplace.Replaced       `json:"inPlace,omitzero"`
+	Server  *opencodeserver.Outcome `json:"server,omitzero"` // what a running OpenCode was told
+	Limits  []string                `json:"limits,omitzero"` // what importing Output does not do
 }
 
 func pruneCommand(a *cli.App) *cobra.Command {
@@ -46,8 +48,11 @@ output that is left out stays in the log, and the model is shown a placeholder i
 What is pinned or protected stays. With compaction.prune off it is refused, unless --force is given.
 
 A session in the store is changed there. For a file a pruned copy is written: with -o to the file
-named, else to NAME.pruned.EXT in the current folder.`,
+named, else to NAME.pruned.EXT in the current folder. Of opencode:ID a running OpenCode server is told
+(see --server): it leaves out the outputs of calls that ended well, and nothing else. If none answers,
+a file for "opencode import" is written.`,
 		Example: `  winnow prune session.jsonl -o smaller.jsonl
+  winnow prune opencode:ses_0123
   winnow prune session.jsonl --policy classic --dry-run --json`,
 		Args: cli.Exactly(1, "one SRC"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -55,6 +60,7 @@ named, else to NAME.pruned.EXT in the current folder.`,
 		},
 	}
 	out.Flags(cmd)
+	out.ServerFlag(cmd)
 	force := cmd.Flags().Lookup("force")
 	force.Usage += "; prune although compaction.prune is off"
 	scheduleFlag(a, cmd)
@@ -89,42 +95,73 @@ func runPrune(ctx context.Context, a *cli.App, src string, out output.Target, dr
 		Elisions: []rule.Elision{}, Refusals: append([]rule.Refusal{}, outcome.Refusals...),
 		TokensBefore: before.Window.Tokens, TokensAfter: before.Window.Tokens, Damaged: s.Damaged(),
 	}
-	r := outcome.Pruned
-	if r == nil {
+	r, nothing := outcome.Pruned, whyNothing(outcome.Refusals)
+	if r != nil {
+		if nothing, err = doc.take(ctx, s, r); err != nil {
+			return err
+		}
+	}
+	if nothing != nil {
 		if err := a.Tell(doc, func() {}); err != nil {
 			return err
 		}
-		return whyNothing(outcome.Refusals)
-	}
-	doc.Elisions, doc.TokensAfter, doc.Receipt, doc.Money = r.Committed, r.TokensAfter, r.ID, r.Money
-	for _, el := range r.Committed {
-		if el.Field == rule.Output {
-			doc.Marked = append(doc.Marked, el.Part)
-		}
+		return nothing
 	}
 	if s.FromFile() && !dry {
 		if doc.Output, err = output.Write(ctx, a, s, &out, "pruned"); err != nil {
 			return err
 		}
-		doc.InPlace = out.Replaced
+		doc.InPlace, doc.Server, doc.Limits = out.Replaced, out.Told, out.Limits
 	}
 	if doc.Output == "-" {
 		return s.Done() // standard output has the session
 	}
-	after, err := winnow.Look(ctx, s.Engine, s.ID, report.Inspect)
+	after, err := out.Seen(ctx, a, s)
 	if err != nil {
 		return err
+	}
+	if s.Live != nil {
+		doc.TokensAfter = after.Window.Tokens
+		r.TokensAfter, r.Saved = doc.TokensAfter, r.TokensBefore-doc.TokensAfter
 	}
 	return s.Tell(a, doc, func() {
 		a.Paint().Pruning(after, *r, s.Title())
 		a.Printf("\n")
-		if dry {
+		switch {
+		case dry:
 			a.Printf("Nothing was written (--dry-run).\n")
-		} else {
+		case out.Told != nil:
+			a.Printf("Undo with: %s\n", out.Again("undo", src))
+		default:
 			output.SayWritten(a, s, doc.Output)
 		}
+		out.SayTold(a)
 		output.SayOriginal(a, &out)
 	})
+}
+
+// take notes what was pruned, without what a running OpenCode would send all the same. nothing says
+// why there is nothing left.
+func (d *pruning) take(ctx context.Context, s *source.Session, r *pivot.Receipt) (nothing, err error) {
+	heeded, unheeded, err := output.Heeded(ctx, s, r.Committed)
+	if err != nil {
+		return nil, err
+	}
+	d.Refusals = append(d.Refusals, unheeded...)
+	if len(heeded) == 0 && len(unheeded) > 0 {
+		return cli.Nothing("nothing was found that OpenCode itself would leave out: it takes marks on the outputs " +
+			"of calls that ended well"), nil
+	}
+	if len(unheeded) > 0 {
+		r.Committed, r.Money = heeded, nil
+	}
+	d.Elisions, d.TokensAfter, d.Receipt, d.Money = r.Committed, r.TokensAfter, r.ID, r.Money
+	for _, el := range r.Committed {
+		if el.Field == rule.Output {
+			d.Marked = append(d.Marked, el.Part)
+		}
+	}
+	return nil, nil
 }
 
 // whyNothing is the end of a pruning that found nothing, or was not to be.

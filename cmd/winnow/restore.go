@@ -21,6 +21,10 @@ behind the summary, a call with its result, word for word and with its place in 
 there behind later summaries too, while there is room. Nothing before it changes, so that the
 provider's cache remains valid. "winnow undo" takes a restore back, also in the file that was written.
 
+Of opencode:ID a running OpenCode server is told, see --server; "winnow prune" leaves the parts out
+again. What was folded needs a new message, which only "opencode import" brings: a file for it is
+written.
+
 What cannot be shown is an error and changes nothing: what is shown whole already (exit 5), what is
 unknown, what was undone, files whose bytes are not in the log, and what does not fit into the window.`,
 		Example: `  winnow restore ses_0123 prt_0456
@@ -38,5 +42,6 @@ unknown, what was undone, files whose bytes are not in the log, and what does no
 		},
 	}
 	out.Flags(cmd)
+	out.ServerFlag(cmd)
 	return cmd
 }

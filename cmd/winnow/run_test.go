@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"os"
@@ -28,6 +29,7 @@ type desk struct {
 	terminal bool // standard error is one
 	client   func(model.Model) (llm.Client, error)
 	faults   func(step string) error // see Env.Faults
+	openCode string                  // address of an OpenCode server, "" for none
 }
 
 func newDesk(t *testing.T) *desk {
@@ -58,6 +60,7 @@ func (d *desk) runWith(ctx context.Context, in io.Reader, out io.Writer, args ..
 	env.Stdin, env.Stdout, env.Stderr, env.Dir, env.Environ = in, out, stderr, d.dir, d.env
 	env.StdoutTerminal, env.StderrTerminal, env.Client = false, d.terminal, d.client
 	env.Faults = d.faults
+	env.OpenCode = cmp.Or(d.openCode, "http://127.0.0.1:1") // not that of whoever runs the tests
 	env.Getenv = func(name string) string {
 		for _, pair := range d.env {
 			if n, value, _ := strings.Cut(pair, "="); n == name {

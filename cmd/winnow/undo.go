@@ -20,7 +20,8 @@ saw before, to the byte. In the store nothing is deleted: "winnow redo" makes it
 file a copy is written, without the compaction. What a product did to its file itself is not taken
 back unless you name it.`,
 		Example: `  winnow undo ses_0123            the newest one
-  winnow undo session.compacted.jsonl -o session.jsonl`,
+  winnow undo session.compacted.jsonl -o session.jsonl
+  winnow undo opencode:ses_0123   in the running OpenCode, see --server`,
 		Args: cli.Between(1, 2, "SRC and at most one ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			do := func(s *source.Session, c *change.Document) error {
@@ -30,5 +31,6 @@ back unless you name it.`,
 		},
 	}
 	out.Flags(cmd)
+	out.ServerFlag(cmd)
 	return cmd
 }

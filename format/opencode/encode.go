@@ -31,6 +31,7 @@ type encoder struct {
 	// touched are the parts, by the file's ids, whose elisions aside has in place of those that the
 	// session's note had.
 	touched map[string]bool
+	theirs  map[string]bool // markers of the compactions that the product made
 }
 
 func newEncoder(n *names, info *session.Info, ledger rule.Ledger) *encoder {
@@ -155,6 +156,7 @@ func (e *encoder) part(m *session.Message, at int, id string, created session.Mi
 	switch p.Type {
 	case session.TextPart:
 		p.Time = timed(p.Time, created, false)
+		note.Summary = m.IsSummary() && !e.theirs[m.ParentID]
 	case session.ReasoningPart:
 		p.Time = timed(orNew(p.Time), created, false)
 	case session.FilePart:

@@ -163,8 +163,28 @@ func (r *reader) finish() {
 		elisions[i] = c.Elision
 	}
 	r.doc.Ledger = rule.NewLedger(elisions...)
+	r.theirs()
 
 	slices.SortStableFunc(r.doc.Damaged, func(a, b format.Damage) int { return cmp.Compare(a.Offset, b.Offset) })
+}
+
+// theirs finds the compactions that the product made: those whose summary nothing says that another
+// wrote.
+func (r *reader) theirs() {
+	for i := range r.doc.Session.Messages {
+		m := &r.doc.Session.Messages[i]
+		if !m.Completes() || m.ParentID == "" {
+			continue
+		}
+		ours := slices.ContainsFunc(m.Parts, func(p session.Part) bool {
+			note, _ := noteOf(&p)
+			carried, _ := p.Note()
+			return note.Summary || carried.Carry
+		})
+		if !ours {
+			r.doc.IsTheirs(m.ParentID)
+		}
+	}
 }
 
 // revert leaves out of the log what the user took back. The file has it until the next prompt, with

@@ -22,6 +22,7 @@ type partNote struct {
 	Message  string         `json:"message,omitzero"` // of its message, likewise, on one part of the message
 	Part     jsontext.Value `json:"part,omitzero"`    // the whole part, where the product knows none like it
 	Wrapped  bool           `json:"wrapped,omitzero"` // the input was not an object, and is the member "input" of one
+	Summary  bool           `json:"summary,omitzero"` // on a summary that the product did not make
 	Elisions []standing     `json:"elisions,omitzero"`
 
 	Rest jsontext.Value `json:",embed"` // what the engine notes on a part for itself: session.Note
@@ -64,7 +65,8 @@ type sessionNote struct {
 }
 
 func (n *partNote) empty() bool {
-	return n.ID == "" && n.Message == "" && len(n.Part) == 0 && !n.Wrapped && len(n.Elisions) == 0 && span.Bare(n.Rest)
+	return n.ID == "" && n.Message == "" && len(n.Part) == 0 && !n.Wrapped && !n.Summary && len(n.Elisions) == 0 &&
+		span.Bare(n.Rest)
 }
 
 func (n *sessionNote) empty() bool {

@@ -25,7 +25,7 @@ import (
 func (Format) Write(w io.Writer, from *format.Document, change format.Change) error {
 	change = change.Settled()
 	if from == nil {
-		return writeWhole(w, change)
+		return writeWhole(w, change, nil)
 	}
 	n, ok := from.Native.(*native)
 	if !ok {
@@ -41,7 +41,7 @@ func (Format) Write(w io.Writer, from *format.Document, change format.Change) er
 		return err
 	}
 	if n.shape != export {
-		return writeWhole(w, change)
+		return writeWhole(w, change, from.Theirs)
 	}
 	text, err := e.edit(appended)
 	if err != nil {
@@ -51,13 +51,15 @@ func (Format) Write(w io.Writer, from *format.Document, change format.Change) er
 	return err
 }
 
-// writeWhole writes a session that comes from elsewhere.
-func writeWhole(w io.Writer, change format.Change) error {
+// writeWhole writes a session that comes from elsewhere. theirs are the markers of the compactions
+// that the product made.
+func writeWhole(w io.Writer, change format.Change, theirs map[string]bool) error {
 	s := change.Session
 	info := s.Info
 	names := newNames(sessionName(&info))
 	names.begun = info.Time.Created
 	e := newEncoder(names, &info, change.Ledger)
+	e.theirs = theirs
 	info.Directory = cmp.Or(info.Directory, "/")
 	var messages []*session.Message
 	for i := range s.Messages {

@@ -69,6 +69,8 @@ var siblings = map[string]string{
 	"page display":                        "what the terminal shows too",
 	"store/* store/internal/words":        "words as they are looked for",
 
+	"format/opencodeserver format/opencode": "a server answers with what an export prints",
+
 	"format/internal/transcript format/internal/jsonl": "times as the products write them",
 }
 

@@ -15,10 +15,10 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/output"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/edit"
+	"github.com/winnowhq/winnow/format/opencodeserver"
 	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/quantity"
-	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 )
 
@@ -37,8 +37,12 @@ type Document struct {
 	Output       string     `json:"output,omitzero"`
 	Undo         string     `json:"undo,omitzero"` // the command that takes a restore or a pin back
 
-	InPlace *inplace.Replaced `json:"inPlace,omitzero"`
+	InPlace *inplace.Replaced       `json:"inPlace,omitzero"`
+	Server  *opencodeserver.Outcome `json:"server,omitzero"` // what a running OpenCode was told
+	Kept    string                  `json:"kept,omitzero"`   // file with the messages that it removed
+	Limits  []string                `json:"limits,omitzero"` // what importing Output does not do
 	kind    pivot.Kind
+	again   string // the command that leaves the parts out again, "" if undo or redo does
 }
 
 // touched notes the parts of elisions, each once.
@@ -76,11 +80,6 @@ func Run(ctx context.Context, a *cli.App, src string, o output.Target, did strin
 	if err := do(s, &doc); err != nil {
 		return err
 	}
-	after, err := winnow.Look(ctx, s.Engine, s.ID, report.Inspect)
-	if err != nil {
-		return err
-	}
-	doc.TokensAfter = after.Window.Tokens
 	if s.FromFile() && doc.Did != "listed" {
 		if doc.Output, err = output.Write(ctx, a, s, &o, doc.Did); err != nil {
 			return err
@@ -88,16 +87,27 @@ func Run(ctx context.Context, a *cli.App, src string, o output.Target, did strin
 		if doc.Output == "-" {
 			return s.Done()
 		}
-		if err := keepRestores(ctx, a, s, doc.Output, o.Replaced); err != nil { // the file is written all the same
+		if o.Told == nil {
+			err = keepRestores(ctx, a, s, doc.Output, o.Replaced)
+		}
+		if err != nil { // the file is written all the same
 			a.Warn("winnow undo will not know of this change: %v", err)
 		}
-		doc.InPlace = o.Replaced
+		doc.InPlace, doc.Server, doc.Limits = o.Replaced, o.Told, o.Limits
 	}
-	if doc.Did == "restored" || doc.Pin != nil && doc.Receipt != "" {
+	after, err := o.Seen(ctx, a, s)
+	if err != nil {
+		return err
+	}
+	doc.TokensAfter = after.Window.Tokens
+	if doc.Kept = o.Kept; o.Told != nil && o.Kept == "" {
+		doc.again = o.Again("prune", src) // a running OpenCode keeps nothing that was undone
+	} else if doc.Did == "restored" || doc.Pin != nil && doc.Receipt != "" {
 		doc.Undo = cmp.Or(cli.UndoOf(a.Short(doc.Output)), "winnow undo "+s.ID+" "+doc.Receipt)
 	}
 	return s.Tell(a, doc, func() {
 		doc.show(a)
+		o.SayTold(a)
 		output.SayOriginal(a, &o)
 	})
 }
@@ -130,6 +140,9 @@ func (d *Document) show(a *cli.App) {
 	}
 	if d.Undo != "" {
 		a.Printf("Undo with: %s\n", d.Undo)
+	}
+	if d.again != "" {
+		a.Printf("Leave out again with: %s\n", d.again)
 	}
 }
 
@@ -165,6 +178,7 @@ type ByHandDocument struct {
 	Output       string        `json:"output,omitzero"`
 
 	InPlace *inplace.Replaced `json:"inPlace,omitzero"`
+	Limits  []string          `json:"limits,omitzero"` // what importing Output does not do
 }
 
 // ByHand opens a session, prunes it by handle, writes the copy of a file, and tells what became of
@@ -189,12 +203,13 @@ func ByHand(ctx context.Context, a *cli.App, src string, o output.Target, did st
 		if doc.Output, err = output.Write(ctx, a, s, &o, did); err != nil {
 			return err
 		}
-		doc.InPlace = o.Replaced
+		doc.InPlace, doc.Limits = o.Replaced, o.Limits
 	}
 	if doc.Output != "-" { // standard output has the session
 		err = a.Tell(doc, func() {
 			if done.Changed {
 				doc.show(a, s)
+				o.SayTold(a)
 				output.SayOriginal(a, &o)
 			}
 		})

@@ -28,6 +28,8 @@ type Env struct {
 	// Client makes the client that asks a model, instead of the provider's own. nil is the
 	// provider's.
 	Client func(m model.Model) (llm.Client, error)
+	// OpenCode is where an OpenCode server is looked for; "" is where it listens by default.
+	OpenCode string
 	// TooLarge is the size in bytes from which a file is read a stretch at a time; 0 is the
 	// default.
 	TooLarge int64

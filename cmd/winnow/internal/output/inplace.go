@@ -27,6 +27,9 @@ func Room(a *cli.App) (inplace.Room, error) {
 
 // Open opens a session whose change goes to an output. The caller closes it.
 func Open(ctx context.Context, a *cli.App, src string, o *Target, dry bool) (*source.Session, error) {
+	if s, err := o.openLive(ctx, a, src, dry); s != nil || err != nil {
+		return s, err
+	}
 	s, err := OpenHeld(ctx, a, src, o, dry, func() (*source.Session, error) { return source.OpenFor(ctx, a, src, dry) })
 	if err != nil {
 		return nil, err

@@ -37,6 +37,7 @@ type Target struct {
 	Masked  int    // how many were, once it was written
 
 	Replaced *inplace.Replaced // how SRC was replaced, once it was
+	Live
 }
 
 // Flags adds those that say where a changed session goes.
@@ -86,7 +87,8 @@ func (o *Target) suits(s *source.Session, dry bool) error {
 			"and a file is written, in the format of --format", s.Path)
 	case s.Stored && o.InPlace:
 		return cli.Usage("%s is in OpenCode's own store, which is never written to; leave --in-place out, "+
-			"and a file for `opencode import` is written", s.ID)
+			"and a file for `opencode import` is written. `winnow prune`, restore and undo of opencode:ID "+
+			"tell a running OpenCode", s.ID)
 	case s.FromFile() && !dry:
 		if name := cmp.Or(o.Format, s.Doc.Format); !slices.Contains(Writable(), name) {
 			return fmt.Errorf("writing %s as %s: %w", s.Title(), name, format.ErrReadOnly)
@@ -147,6 +149,11 @@ func Write(ctx context.Context, a *cli.App, s *source.Session, o *Target, word s
 		doc = nil
 	}
 	change := format.Change{Session: log, Ledger: state.Ledger, Undone: state.Undone}
+	if s.Stored && doc != nil {
+		if told, err := o.tell(ctx, a, s, change); told || err != nil {
+			return "", err
+		}
+	}
 	write := func(w io.Writer) error { return f.Write(w, doc, change) }
 	switch {
 	case doc != nil && s.Exact != nil:

@@ -21,6 +21,7 @@ import (
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/format/opencodedb"
+	"github.com/winnowhq/winnow/format/opencodeserver"
 	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
@@ -40,7 +41,8 @@ type Session struct {
 	Path   string // "-" for standard input
 	Stat   fs.FileInfo
 	Doc    *format.Document
-	Stored bool // in a store of OpenCode's or a folder of OpenHands', which are never written to
+	Stored bool                   // in a store of OpenCode's or a folder of OpenHands', which are never written to
+	Live   *opencodeserver.Server // the running OpenCode that it was read from, which is told of changes
 
 	Restores  []Restore      // of parts that were left out, which made the file what it is
 	Grown     bool           // the file has more lines since
@@ -82,6 +84,10 @@ func (s *Session) Policy(ctx context.Context) (policy.Policy, error) {
 
 // Done is the end of a command that read this session: after damage the work is done in part.
 func (s *Session) Done() error {
+	if len(s.Unsettled) > 0 && s.Live != nil {
+		return cli.Incomplete("the session was changed in part; the command can be run again for what is left:\n  " +
+			strings.Join(s.Unsettled, "\n  "))
+	}
 	if len(s.Unsettled) > 0 {
 		return cli.Incomplete("the file was replaced, but:\n  " + strings.Join(s.Unsettled, "\n  "))
 	}
