@@ -550,7 +550,7 @@ func (e *Engine) fold(ctx context.Context, id string, o CompactOptions, trigger 
 		code := CodeOf(err)
 		small := code == NoProgress || code == NothingToFold
 		switch {
-		case small && attempt == 0 && !e.policy.Pivot.SummaryAlone && !f.pruned:
+		case small && attempt == 0 && !e.policy.Pivot.SummaryAlone:
 			before = f
 			continue
 		case small && f.options.Rejected:

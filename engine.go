@@ -192,7 +192,7 @@ func (e *Engine) Preview(ctx context.Context, id string, o CompactOptions) (Prev
 		switch {
 		case err == nil:
 			return p, nil
-		case small && attempt == 0 && !e.policy.Pivot.SummaryAlone && !f.pruned:
+		case small && attempt == 0 && !e.policy.Pivot.SummaryAlone:
 		case f.prunesAfter(err):
 			return e.foreseePruning(ctx, f, "nothing would be folded: "+reason(err))
 		default:

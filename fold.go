@@ -164,7 +164,6 @@ type folding struct {
 	masked, masks int
 	// unwritten is how many tokens a summary is taken to have that was not asked for: see Preview.
 	unwritten int
-	pruned    bool          // it is refused, and pruning alone is what there is to be had
 	last      bool          // no other attempt follows: what does not fit by itself is shown in part
 	ahead     bool          // it is written before it is needed: see Prepare
 	prepared  bool          // it was

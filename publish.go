@@ -207,7 +207,6 @@ func (e *Engine) compactionReceipt(l *live, f *folding, c store.Change, marker, 
 	if !f.settings.SummaryAlone {
 		over := f.usable > 0 && after+f.overhead > f.usable
 		if unfolded := f.unfolded(l, before); after >= unfolded || over || f.options.To > 0 && after > f.options.To {
-			f.pruned = f.pruningDoes(before, unfolded, after)
 			return nil, e.noProgress(l, f, unfolded, after, window, ledger)
 		}
 	}
@@ -239,13 +238,6 @@ func (f *folding) unfolded(l *live, before int) int {
 		return before
 	}
 	return min(before, l.tokens(l.window(), f.ledger))
-}
-
-// pruningDoes reports whether the elisions of a compaction are all that is to be had, and enough: its
-// fold made the view smaller than before only because of them.
-func (f *folding) pruningDoes(before, unfolded, after int) bool {
-	return after < before && after >= unfolded && !f.options.Rejected &&
-		(f.usable <= 0 || unfolded+f.overhead <= f.usable)
 }
 
 func (e *Engine) noProgress(l *live, f *folding, unfolded, after int, window []session.Message,

@@ -335,12 +335,8 @@ func (e *Engine) worthAsking(ctx context.Context, f *folding) error {
 		return err
 	}
 	_, carried := f.carry(l)
-	least := carried.Tokens + minFold
-	before := l.look().Tokens()
-	unfolded := f.unfolded(l, before)
 	l.mu.Unlock()
-	if f.replaces < least {
-		f.pruned = f.pruningDoes(before, unfolded, unfolded+least-f.replaces)
+	if least := carried.Tokens + minFold; f.replaces < least {
 		return fail(NothingToFold, "compact", f.id, "the session is as small as it gets",
 			"there are %s tokens to fold, and a summary takes at least %s with what is carried over",
 			quantity.Number(f.replaces), quantity.Number(least))

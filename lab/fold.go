@@ -13,7 +13,7 @@ import (
 
 // fold compacts before step k, as the engine does: it prunes, cuts, summarises and carries over. A
 // second attempt keeps only the last exchange and what was never sent, and shortens that if it does
-// not fit. If neither helps, or pruning alone does as well, only the elisions are committed.
+// not fit. If neither helps, only the elisions are committed.
 func (r *run) fold(k int) error {
 	d := r.setup.Policy.Plan(r.state(), policy.Occasion{FoldAsked: true})
 	usable := 0
@@ -69,10 +69,9 @@ func (r *run) fold(k int) error {
 		}
 		window := view.Window(log, nil)
 		shown := ledger
-		after, before := view.Tokens(window, shown, r.facts), r.layout.total()
-		unfolded := before
+		after, unfolded := view.Tokens(window, shown, r.facts), r.layout.total()
 		if len(d.Commit) > 0 {
-			unfolded = min(before, view.Tokens(r.window, ledger, r.facts))
+			unfolded = min(unfolded, view.Tokens(r.window, ledger, r.facts))
 		}
 		if over := after + r.trace.Base - usable; attempt > 0 && usable > 0 && over > 0 {
 			w := rule.Window{Messages: window, Ledger: ledger, Facts: r.facts, Guard: r.setup.Policy.Guard,
@@ -81,9 +80,6 @@ func (r *run) fold(k int) error {
 			after = view.Tokens(window, shown, r.facts)
 		}
 		if !settings.SummaryAlone && (after >= unfolded || usable > 0 && after+r.trace.Base > usable) {
-			if after < before && after >= unfolded && (usable <= 0 || unfolded+r.trace.Base <= usable) {
-				break
-			}
 			continue
 		}
 		r.publish(k, shown, log, window, answer.Text, carried, len(cut.Tail))

@@ -247,7 +247,7 @@ func TestListAndShow_sayWhatASessionCost(t *testing.T) {
 	for id, want := range map[string][2]string{
 		"b1110000": {"$0.53", "cost $0.53 · of it sub-agents "},
 		"b2220000": {"≥$0.0088", "cost at least $0.0088: no price for 2 requests, 4 without a report"},
-		"0199dddd": {"$0.06", "cost $0.0613\n"},
+		"0199dddd": {"$0.0613", "cost $0.0613\n"},
 		"0199eeee": {"unknown", "cost unknown: no price for 2 requests\n"},
 	} {
 		line := ""

@@ -181,7 +181,7 @@ func (s *serving) fill(id string) {
 	}
 	for n := range 6 {
 		s.must("append", jsontext.Value(fmt.Sprintf(`{"session":%q,"messages":[{"role":"assistant","parts":[{"type":"tool","callID":"%s_%d","tool":"read","state":{"status":"completed","input":{"filePath":"/f%d"},"output":%q}}]}]}`,
-			id, id, n, n, strings.Repeat(fmt.Sprintf("line %d of it\n", n), 100))), nil)
+			id, id, n, n, strings.Repeat(fmt.Sprintf("line %d of it\n", n), 1000))), nil)
 	}
 }
 

@@ -362,7 +362,7 @@ func TestHooks_inTheChat(t *testing.T) {
 		{`echo '{"cancel": true, "reason": "the tests are red"}'`, "the tests are red"},
 	} {
 		t.Run(c.shown, func(t *testing.T) {
-			d, _ := agentDesk(t, llmtest.Sequence(calling("bash", `{"command":"cat lamp.txt"}`), llmtest.Reply{Text: "It is read."}))
+			d, _ := agentDesk(t, llmtest.Sequence(calling("bash", `{"command":"cat lamp.txt"}`), llmtest.Reply{Text: "It is read."}, llmtest.Reply{Text: "It is lit."}))
 			d.hook("session.compacting", c.does)
 			x := openTerminal(t, 140, 40, d.env, "chat")
 			lines := strings.Repeat("a line of the lamp\n", 400)
@@ -372,6 +372,8 @@ func TestHooks_inTheChat(t *testing.T) {
 			x.shows("house/any")
 			x.say("read the lamp")
 			x.shows("It is read.")
+			x.say("is it lit?")
+			x.shows("It is lit.")
 			x.say("/compact")
 			x.shows("── What /compact would do ──", "a hook has a say when it is compacted")
 			x.press("Enter")
