@@ -9,8 +9,6 @@
 package cline
 
 import (
-	"io"
-
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/span"
 )
@@ -31,9 +29,6 @@ func (Format) Name() string { return Name }
 
 // Title names the format for people.
 func (Format) Title() string { return "Cline session (ID.messages.json)" }
-
-// Write returns format.ErrReadOnly.
-func (Format) Write(io.Writer, *format.Document, format.Change) error { return format.ErrReadOnly }
 
 // Detect looks for version, updated_at, sessionId and a list of messages at the top of the object.
 func (Format) Detect(head []byte) bool {

@@ -38,6 +38,11 @@ func Given(rest *session.Message, from []int, native []session.Part) session.Mes
 			if from[i] >= len(native) {
 				continue
 			}
+			if p.State != nil { // rest stays as it is
+				state := *p.State
+				state.Attachments = slices.Clone(state.Attachments)
+				p.State = &state
+			}
 			fill(&p, &native[from[i]])
 		}
 		m.Parts = append(m.Parts, p)
