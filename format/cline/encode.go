@@ -76,10 +76,6 @@ func records(m *session.Message, about *session.Session) [][]byte {
 
 // noted is the metadata of a record that we write, of a kind of the product's or of none.
 func noted(m mark, kind string) jsontext.Value {
-	winnow, err := m.json()
-	if err != nil { // it is made of a session, which can be encoded
-		winnow = []byte("{}")
-	}
 	var o span.Object
 	if kind != "" {
 		o.Add("kind", kind)
@@ -87,7 +83,7 @@ func noted(m mark, kind string) jsontext.Value {
 	if m.Message != nil && m.Message.Role == session.User {
 		o.Add("userRunSpan", m.Runs)
 	}
-	o.Raw("winnow", winnow)
+	o.Raw("winnow", jsonl.Marshal(m))
 	return o.Bytes()
 }
 

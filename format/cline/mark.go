@@ -65,21 +65,6 @@ func readMark(raw jsontext.Value) *mark {
 	return &m
 }
 
-// json is the mark as it is written. What the product wrote is in it byte for byte: an encoder would
-// write its strings anew.
-func (m mark) json() ([]byte, error) {
-	original, was := m.Original, m.Was
-	m.Original, m.Was = nil, nil
-	text, err := json.Marshal(m, session.ReadOptions())
-	if len(original) > 0 {
-		text = span.Update(span.Set(text, "", []byte("0"), "original"), original, "original")
-	}
-	if len(was) > 0 {
-		text = span.Update(span.Set(text, "", []byte("0"), "was"), was, "was")
-	}
-	return text, err
-}
-
 // ours reports whether the record was written by us as a whole.
 func (m *mark) ours() bool { return m != nil && (m.Message != nil || m.Of != "") }
 

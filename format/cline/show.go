@@ -1,10 +1,11 @@
 package cline
 
 import (
-	"bytes"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/rule"
@@ -34,15 +35,9 @@ func show(src []byte, ledger rule.Ledger) ([]byte, error) {
 		if rec.hidden && (rec.mark == nil || !rec.mark.Folded) {
 			folded = false // it is not sent anyway
 		}
-		old := rec.at.Of(src)
-		if rec.shows(folded, wants[i]) {
-			continue
+		if folded != rec.folded() || !rec.elides(wants[i]) {
+			edits = append(edits, span.Edit{Span: rec.at, With: rec.show(rec.at.Of(src), folded, wants[i])})
 		}
-		text, err := rec.show(old, folded, wants[i])
-		if err != nil {
-			return nil, err
-		}
-		edits = append(edits, span.Edit{Span: rec.at, With: text})
 	}
 	return span.Splice(src, edits...), nil
 }
@@ -90,73 +85,83 @@ func (r *reader) wants(ledger rule.Ledger) map[int][]want {
 	return wants
 }
 
-// shows reports whether a record is as it is to be.
-func (m *record) shows(folded bool, wants []want) bool {
-	if m.mark == nil {
-		return !folded && len(wants) == 0
+// elides reports whether a record shows exactly these elisions.
+func (m *record) elides(wants []want) bool {
+	var has []elided
+	if m.mark != nil {
+		has = m.mark.Elisions
 	}
-	return m.mark.Folded == folded && slices.EqualFunc(m.mark.Elisions, wants, func(e elided, w want) bool {
+	return slices.EqualFunc(has, wants, func(e elided, w want) bool {
 		e.Message = w.Message // its id may have changed with the product's rewriting
 		return e == w.elided
 	})
 }
 
-// show is the text of a record, folded or not, with exactly these elisions.
-func (m *record) show(text []byte, folded bool, wants []want) ([]byte, error) {
-	now := mark{}
+func (m *record) folded() bool { return m.mark != nil && m.mark.Folded }
+
+// show is the text of a record, folded or not, with exactly these elisions. Only what changes is
+// written anew, so that taking it back gives the same bytes.
+func (m *record) show(text []byte, folded bool, wants []want) []byte {
+	had := mark{}
 	if m.mark != nil {
-		now = *m.mark
+		had = *m.mark
 	}
-	if m.mark != nil && !m.mark.ours() { // as the product wrote it
-		if len(now.Was) > 0 {
-			text = span.Update(text, now.Was, "metadata")
-		} else {
-			text = span.Remove(text, false, "metadata")
+	elides := m.elides(wants)
+	if !elides && len(m.Content) > 0 {
+		text = span.Update(text, shownContent(m.Content, wants), "content")
+	}
+	if !had.ours() && !folded && len(wants) == 0 { // as the product wrote it
+		if len(had.Was) > 0 {
+			return span.Update(text, had.Was, "metadata")
 		}
+		return span.Remove(text, false, "metadata")
 	}
-	now.Folded, now.Elisions, now.Original = folded, nil, nil
-	if len(m.Content) > 0 {
-		text = span.Update(text, m.Content, "content")
-		if content := shownContent(m.Content, wants); !bytes.Equal(content, m.Content) {
-			now.Original = m.Content
-			text = span.Update(text, content, "content")
+	if m.mark == nil {
+		text = note(text, span.Get(text, "metadata"), "metadata", "winnow", "was")
+	}
+	if !elides {
+		var elisions, original jsontext.Value
+		if len(wants) > 0 {
+			elisions, original = jsonl.Marshal(elidedOf(wants)), m.Content
 		}
+		text = note(text, elisions, "metadata", "winnow", "elisions")
+		text = note(text, original, "metadata", "winnow", "original")
 	}
-	for _, w := range wants {
-		now.Elisions = append(now.Elisions, w.elided)
+	if folded == had.Folded {
+		return text
 	}
-	if !now.ours() {
-		if !folded && len(wants) == 0 {
-			return text, nil
-		}
-		now.Was = slices.Clone(span.Get(text, "metadata"))
+	// The summary stands for the prompts that it replaced, as the product counts them.
+	runs := span.Get(had.Was, "userRunSpan")
+	if had.ours() && had.Message != nil && m.Role == "user" {
+		runs = strconv.AppendInt(nil, int64(had.Runs), 10)
 	}
-	return m.note(text, now)
+	if !folded {
+		text = note(note(text, nil, "metadata", "displayOnly"), nil, "metadata", "winnow", "folded")
+		return note(text, runs, "metadata", "userRunSpan")
+	}
+	text = note(note(text, []byte("true"), "metadata", "displayOnly"), []byte("true"), "metadata", "winnow", "folded")
+	if m.Role == "user" {
+		text = note(text, []byte("0"), "metadata", "userRunSpan")
+	}
+	return text
 }
 
-// note writes what is noted of a record into its metadata.
-func (m *record) note(text []byte, now mark) ([]byte, error) {
-	set := func(name, value string) { text = span.Set(text, "", []byte(value), "metadata", name) }
-	kept := m.hidden && (m.mark == nil || !m.mark.Folded)
+func elidedOf(wants []want) (all []elided) {
+	for _, w := range wants {
+		all = append(all, w.elided)
+	}
+	return all
+}
+
+// note gives a member of a record a value, byte for byte, or takes it away if there is none.
+func note(text, value []byte, path ...string) []byte {
 	switch {
-	case now.Folded || kept:
-		set("displayOnly", "true")
-	case now.ours():
-		text = span.Remove(text, false, "metadata", "displayOnly")
+	case len(value) == 0:
+		return span.Remove(text, false, path...)
+	case len(span.Get(text, path...)) == 0:
+		text = span.Set(text, "", []byte("0"), path...)
 	}
-	runs := 0 // the summary stands for the prompts that it replaced
-	if !now.Folded {
-		runs = now.Runs
-	}
-	if m.Role == "user" && (now.Folded || now.ours()) {
-		set("userRunSpan", strconv.Itoa(runs))
-	}
-	winnow, err := now.json()
-	if err != nil {
-		return nil, err
-	}
-	set("winnow", "0")
-	return span.Update(text, winnow, "metadata", "winnow"), nil
+	return span.Update(text, value, path...)
 }
 
 // shownContent is a content with elisions applied. A block that shows nothing any more is left out.

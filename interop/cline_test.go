@@ -1,0 +1,300 @@
+//go:build interop
+
+package interop
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/cline"
+	"github.com/winnowhq/winnow/internal/llmtest"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/view"
+)
+
+// clineClient is Cline, which is spoken to as editors do: its terminal resumes a session only for a
+// person. The upstream asks for the commands of the script, one after the other.
+type clineClient struct {
+	*client
+	up     *llmtest.Server
+	winnow string
+	full   int // how many of the next requests of the conversation are too long
+}
+
+func newCline(t *testing.T, script ...string) *clineClient {
+	t.Helper()
+	c := &clineClient{}
+	c.up = provider(t, func(r llmtest.Request) llmtest.Reply {
+		if c.full > 0 && len(r.ToolNames()) > 0 {
+			c.full--
+			return llmtest.Reply{Fault: llmtest.TooLong}
+		}
+		for i, command := range script {
+			if len(r.ToolNames()) > 0 && strings.Contains(r.Last(), fmt.Sprintf("Run step %d.", i)) {
+				return llmtest.Reply{Text: "I run it.", Calls: []llmtest.Call{{ID: fmt.Sprintf("call_%d", i),
+					Name: "run_commands", Arguments: string(jsonOf(map[string]any{"commands": []string{command}}))}}}
+			}
+		}
+		return llmtest.Reply{Text: "That is done, says the upstream."}
+	})
+	c.client = newClient(t, "cline", "CLINE_API_KEY=test", "CLINE_PROVIDER=openai-compatible", "CLINE_MODEL=scripted",
+		"CLINE_SESSION_BACKEND_MODE=local")
+	c.run(t, "auth", "openai-compatible", "-k", "test", "-m", "scripted", "-b", c.up.URL+"/v1")
+	c.winnow = buildWinnow(t, t.TempDir())
+	return c
+}
+
+func jsonOf(v any) jsontext.Value {
+	text, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
+
+// say has the product take a prompt in a session, a new one if id is empty, and returns its id.
+func (c *clineClient) say(t *testing.T, id, prompt string) string {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), c.bin, "--acp")
+	command.Dir = c.Project
+	command.Env = append([]string{"HOME=" + c.Home, "PATH=" + os.Getenv("PATH"), "TERM=dumb"}, c.Env...)
+	in, err := command.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stderr bytes.Buffer
+	command.Stderr, command.WaitDelay = &stderr, 5*time.Second
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	a := &agentProtocol{in: in, out: bufio.NewReader(out)}
+	a.call(t, "initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": map[string]any{}})
+	where := map[string]any{"cwd": c.Project, "mcpServers": []any{}}
+	if id == "" {
+		var made struct {
+			ID string `json:"sessionId"`
+		}
+		if err := json.Unmarshal(a.call(t, "session/new", where), &made); err != nil {
+			t.Fatal(err)
+		}
+		id = made.ID
+	} else {
+		where["sessionId"] = id
+		a.call(t, "session/load", where)
+	}
+	a.call(t, "session/prompt", map[string]any{"sessionId": id,
+		"prompt": []any{map[string]any{"type": "text", "text": prompt}}})
+	in.Close()
+	if err := command.Wait(); err != nil {
+		t.Logf("the product ended: %v %s", err, stderr.String())
+	}
+	return id
+}
+
+// agentProtocol speaks JSON-RPC, a message a line.
+type agentProtocol struct {
+	in   io.Writer
+	out  *bufio.Reader
+	last int
+}
+
+func (a *agentProtocol) call(t *testing.T, method string, params any) jsontext.Value {
+	t.Helper()
+	a.last++
+	a.send(t, map[string]any{"jsonrpc": "2.0", "id": a.last, "method": method, "params": params})
+	for {
+		line, err := a.out.ReadBytes('\n')
+		if err != nil {
+			t.Fatalf("%s: the product ended: %v", method, err)
+		}
+		var m struct {
+			ID     jsontext.Value `json:"id"`
+			Method string         `json:"method"`
+			Result jsontext.Value `json:"result"`
+			Error  jsontext.Value `json:"error"`
+			Params struct {
+				Options []struct {
+					ID string `json:"optionId"`
+				} `json:"options"`
+			} `json:"params"`
+		}
+		if json.Unmarshal(line, &m) != nil {
+			continue
+		}
+		switch {
+		case m.Method == "session/request_permission" && len(m.Params.Options) > 0:
+			a.send(t, map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": map[string]any{"outcome": map[string]any{
+				"outcome": "selected", "optionId": m.Params.Options[0].ID}}})
+		case m.Method == "" && string(m.ID) == fmt.Sprint(a.last):
+			if len(m.Error) > 0 {
+				t.Fatalf("%s: %s", method, m.Error)
+			}
+			return m.Result
+		}
+	}
+}
+
+func (a *agentProtocol) send(t *testing.T, message any) {
+	t.Helper()
+	if _, err := a.in.Write(append(jsonOf(message), '\n')); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (c *clineClient) file(id string) string {
+	return filepath.Join(c.Home, ".cline", "data", "sessions", id, id+cline.Ending)
+}
+
+func (c *clineClient) text(t *testing.T, id string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(c.file(id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// read reads the session as winnow does, with what the product keeps beside it.
+func (c *clineClient) read(t *testing.T, id string) *format.Document {
+	t.Helper()
+	beside, _ := os.ReadFile(cline.Format{}.Beside(c.file(id))) // there may be none
+	doc, err := cline.Format{}.ReadWith(c.text(t, id), beside)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(doc.Damaged) > 0 {
+		t.Fatalf("damage: %v", doc.Damaged)
+	}
+	return doc
+}
+
+// change runs winnow on the session's file, and returns what it printed.
+func (c *clineClient) change(t *testing.T, id, command string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(c.winnow, append([]string{command, c.file(id)}, args...)...)
+	cmd.Dir, cmd.Env = c.Project, []string{"HOME=" + c.Home, "PATH=" + os.Getenv("PATH")}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("winnow %s %q: %v\n%s", command, args, err, out)
+	}
+	first, _, _ := strings.Cut(string(out), "\n")
+	t.Logf("winnow %s: %s", command, first)
+	return string(out)
+}
+
+// resumes has the product go on, and checks that it sends what the view had and the prompt.
+func (c *clineClient) resumes(t *testing.T, id, prompt string, has map[string]bool) llmtest.Request {
+	t.Helper()
+	doc := c.read(t, id)
+	shown := view.Render(view.Window(doc.Session.Messages, nil), doc.Ledger)
+	c.up.Forget()
+	c.say(t, id, prompt)
+	r := requestsTo(c.up)[0]
+	for word, want := range has {
+		checkContains(t, r, want, word)
+	}
+	if diff := cmp.Diff(clineCalls(shown), clineCalls(r.Messages)); diff != "" {
+		t.Errorf("calls and what they gave (-view +request):\n%s", diff)
+	}
+	var texts []string
+	for i := range shown {
+		for _, p := range shown[i].Parts {
+			if p.Type == session.TextPart && p.Text != "" {
+				texts = append(texts, p.Text)
+			}
+		}
+	}
+	at := 0
+	for i := range r.Messages {
+		for _, p := range r.Messages[i].Parts {
+			if at < len(texts) && strings.Contains(p.Text, texts[at]) {
+				at++
+			}
+		}
+	}
+	if at < len(texts) {
+		t.Errorf("%q is in the view, and not in the request in its place", texts[at])
+	}
+	return r
+}
+
+// clineCalls are the calls of a conversation with what they gave. The product sends what its tools
+// gave as JSON, as it is in its file.
+func clineCalls(messages []session.Message) []string {
+	var calls []string
+	for i := range messages {
+		for _, p := range messages[i].Parts {
+			if p.State != nil {
+				gave := p.State.Result()
+				var answers []struct {
+					Result string `json:"result"`
+				}
+				if json.Unmarshal([]byte(gave), &answers) == nil && len(answers) == 1 {
+					gave = answers[0].Result
+				}
+				calls = append(calls, p.CallID+" "+gave)
+			}
+		}
+	}
+	return calls
+}
+
+// begun is a session with a step for each command.
+func (c *clineClient) begun(t *testing.T, steps int) string {
+	t.Helper()
+	id := c.say(t, "", "Run step 0. Never touch the walrus.")
+	for i := 1; i < steps; i++ {
+		c.say(t, id, fmt.Sprintf("Run step %d.", i))
+	}
+	if n := c.read(t, id).Counts.ToolResults; n != steps {
+		t.Fatalf("the product ran %d commands, want %d", n, steps)
+	}
+	return id
+}
+
+func (c *clineClient) says(t *testing.T, id string, want []byte, when string) {
+	t.Helper()
+	if got := c.text(t, id); !bytes.Equal(got, want) {
+		t.Errorf("%s the file is not what it was:\n%s", when, cmp.Diff(string(want), string(got)))
+	}
+}
+
+func TestCline_resumesFromWhatWasWritten(t *testing.T) {
+	tries(t, "compact", "prune", "undo at once", "undo after more turns", "second fold")
+	const words = "seq 1 240 | sed 's/^/quagga line /'"
+	c := newCline(t, words, words, "echo okapi", "seq 1 200 | sed 's/^/bongo line /'", "echo tapir")
+	id := c.begun(t, 4)
+
+	whole := c.text(t, id)
+	c.change(t, id, "prune", "--in-place", "--force")
+	c.resumes(t, id, "And the narwhal?", map[string]bool{"walrus": true, "okapi": true, "narwhal": true})
+	_ = whole
+	c.change(t, id, "compact", "--in-place", "--force")
+	c.resumes(t, id, "Run step 4.", map[string]bool{"walrus": true, "Made from the log without a model": true})
+	after := c.text(t, id)
+	c.change(t, id, "compact", "--in-place", "--force")
+	c.change(t, id, "undo", "--in-place", "--force")
+	c.says(t, id, after, "undone at once,")
+	c.change(t, id, "compact", "--in-place", "--force")
+	c.resumes(t, id, "And the lemur?", map[string]bool{"walrus": true, "Made from the log without a model": true})
+	c.change(t, id, "undo", "--in-place", "--force")
+	c.resumes(t, id, "And the ibis?", map[string]bool{"okapi": true, "lemur": true})
+}
