@@ -5,6 +5,7 @@ package interop
 import (
 	"bufio"
 	"bytes"
+	stdcmp "cmp"
 	"fmt"
 	"io"
 	"os"
@@ -23,6 +24,7 @@ import (
 	"github.com/winnowhq/winnow/format/cline"
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 	"github.com/winnowhq/winnow/view"
 )
 
@@ -32,21 +34,20 @@ type clineClient struct {
 	*client
 	up     *llmtest.Server
 	winnow string
-	full   int // how many of the next requests of the conversation are too long
+	next   int // command that is asked for next, whatever the prompt is; -1 if that is as the prompt says
 }
 
 func newCline(t *testing.T, script ...string) *clineClient {
 	t.Helper()
-	c := &clineClient{}
+	c := &clineClient{next: -1}
 	c.up = provider(t, func(r llmtest.Request) llmtest.Reply {
-		if c.full > 0 && len(r.ToolNames()) > 0 {
-			c.full--
-			return llmtest.Reply{Fault: llmtest.TooLong}
+		if n := c.next; n >= 0 && n < len(script) && len(r.ToolNames()) > 0 {
+			c.next++
+			return clineRuns(n, script[n])
 		}
 		for i, command := range script {
 			if len(r.ToolNames()) > 0 && strings.Contains(r.Last(), fmt.Sprintf("Run step %d.", i)) {
-				return llmtest.Reply{Text: "I run it.", Calls: []llmtest.Call{{ID: fmt.Sprintf("call_%d", i),
-					Name: "run_commands", Arguments: string(jsonOf(map[string]any{"commands": []string{command}}))}}}
+				return clineRuns(i, command)
 			}
 		}
 		return llmtest.Reply{Text: "That is done, says the upstream."}
@@ -56,6 +57,24 @@ func newCline(t *testing.T, script ...string) *clineClient {
 	c.run(t, "auth", "openai-compatible", "-k", "test", "-m", "scripted", "-b", c.up.URL+"/v1")
 	c.winnow = buildWinnow(t, t.TempDir())
 	return c
+}
+
+// window tells the product how many tokens the model takes.
+func (c *clineClient) window(t *testing.T, tokens int) {
+	t.Helper()
+	file := filepath.Join(c.Home, ".cline", "data", "settings", "providers.json")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := jsonOf(tokens)
+	text = span.Set(text, "", size, "providers", "openai-compatible", "settings", "contextWindow")
+	putFile(t, file, string(text))
+}
+
+func clineRuns(n int, command string) llmtest.Reply {
+	return llmtest.Reply{Text: "I run it.", Calls: []llmtest.Call{{ID: fmt.Sprintf("call_%d", n), Name: "run_commands",
+		Arguments: string(jsonOf(map[string]any{"commands": []string{command}}))}}}
 }
 
 func jsonOf(v any) jsontext.Value {
@@ -225,13 +244,16 @@ func (c *clineClient) resumes(t *testing.T, id, prompt string, has map[string]bo
 	at := 0
 	for i := range r.Messages {
 		for _, p := range r.Messages[i].Parts {
-			if at < len(texts) && strings.Contains(p.Text, texts[at]) {
+			if at < len(texts) && strings.Contains(p.Text, strings.TrimSpace(texts[at])) {
 				at++
 			}
 		}
 	}
 	if at < len(texts) {
 		t.Errorf("%q is in the view, and not in the request in its place", texts[at])
+		for i := range r.Messages {
+			t.Logf("%s: %q", r.Messages[i].Role, r.Messages[i].Text()[:min(200, len(r.Messages[i].Text()))])
+		}
 	}
 	return r
 }
@@ -246,11 +268,13 @@ func clineCalls(messages []session.Message) []string {
 				gave := p.State.Result()
 				var answers []struct {
 					Result string `json:"result"`
+					Error  string `json:"error"`
 				}
 				if json.Unmarshal([]byte(gave), &answers) == nil && len(answers) == 1 {
-					gave = answers[0].Result
+					gave = stdcmp.Or(answers[0].Result, answers[0].Error)
 				}
-				calls = append(calls, p.CallID+" "+gave)
+				const sent = 3000 // of what is longer, the product sends the beginning and the end
+				calls = append(calls, p.CallID+" "+gave[:min(sent, len(gave))])
 			}
 		}
 	}
@@ -297,4 +321,34 @@ func TestCline_resumesFromWhatWasWritten(t *testing.T) {
 	c.resumes(t, id, "And the lemur?", map[string]bool{"walrus": true, "Made from the log without a model": true})
 	c.change(t, id, "undo", "--in-place", "--force")
 	c.resumes(t, id, "And the ibis?", map[string]bool{"okapi": true, "lemur": true})
+}
+
+func TestCline_itsOwnCompactionBeforeAndAfter(t *testing.T) {
+	tries(t, "native compaction before", "native compaction after", "undo at once")
+	many := "seq 1 1500 | sed 's/^/quagga line /'"
+	c := newCline(t, many, many, many, many, many, many, many, many, "echo okapi")
+	c.window(t, 20_000)
+	c.next = 0
+	c.run(t, "Run all steps. Never touch the walrus.")
+	files, err := filepath.Glob(c.file("*"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("session files: %q, %v", files, err)
+	}
+	id := filepath.Base(filepath.Dir(files[0]))
+	if doc := c.read(t, id); len(doc.Theirs) != 1 {
+		t.Fatalf("%d compactions of the product's own, want 1", len(doc.Theirs))
+	}
+	c.next = -1
+	c.resumes(t, id, "And the narwhal?", map[string]bool{"Context summary": true})
+
+
+	before := c.text(t, id)
+	c.change(t, id, "compact", "--in-place", "--force")
+	c.change(t, id, "undo", "--in-place", "--force")
+	c.says(t, id, before, "undone at once,")
+	c.resumes(t, id, "And the lemur?", map[string]bool{"Context summary": true, "walrus": false})
+	c.change(t, id, "compact", "--in-place", "--force")
+	c.resumes(t, id, "And the ibis?", map[string]bool{"Made from the log without a model": true})
+	c.change(t, id, "undo", "--in-place", "--force")
+	c.resumes(t, id, "And the okapi?", map[string]bool{"Context summary": true, "ibis": true})
 }

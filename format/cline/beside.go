@@ -36,9 +36,9 @@ func (Format) Beside(path string) string {
 func (Format) ReadWith(src, beside []byte) (*format.Document, error) { return document(src, beside) }
 
 // compaction puts the product's own compaction among the records, before the messages that it kept.
-func (r *reader) compaction(beside []byte) {
+func (r *reader) compaction() {
 	var c compaction
-	if json.Unmarshal(beside, &c, session.ReadOptions()) != nil || c.Count <= 0 {
+	if json.Unmarshal(r.beside, &c, session.ReadOptions()) != nil || c.Count <= 0 {
 		return
 	}
 	var sent []int // records that the product may send

@@ -22,7 +22,10 @@ const Ending = ".messages.json"
 // Format is the Cline format. The zero value is ready.
 type Format struct{}
 
-var _ format.Format = Format{}
+var _ interface {
+	format.Format
+	format.Accompanied
+} = Format{}
 
 // Name is "cline".
 func (Format) Name() string { return Name }

@@ -92,6 +92,7 @@ type reader struct {
 	about   conversation
 	list    span.Span // of the messages
 	records []record
+	beside  []byte    // the file beside this one, nil if there is none
 
 	held     []held                    // pivots that are not in the log yet
 	restores []restore                 //
@@ -130,7 +131,7 @@ func (Format) Read(src []byte) (*format.Document, error) { return document(src, 
 func document(src, beside []byte) (*format.Document, error) {
 	r := &reader{Log: transcript.New(Name, src), spots: map[transcript.Place]spot{},
 		results: map[transcript.Place]spot{}, byID: map[string]int{}, parts: map[string]shown{},
-		last: map[string]int{}}
+		last: map[string]int{}, beside: beside}
 	var about span.Object
 	list, sidecar := false, false
 	whole := r.Whole()
@@ -160,7 +161,7 @@ func document(src, beside []byte) (*format.Document, error) {
 	if !list || !r.any() && (r.about.SessionID == "" || len(r.Damaged) > 0) {
 		return nil, r.Syntax("a session with a sessionId and messages")
 	}
-	r.compaction(beside)
+	r.compaction()
 	r.log()
 	if len(r.Session.Messages) == 0 && len(r.Damaged) > 0 {
 		return nil, r.Syntax("a session with messages")

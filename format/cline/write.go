@@ -32,15 +32,35 @@ func (f Format) Write(out io.Writer, from *format.Document, change format.Change
 		}
 	}
 	w.log()
-	text, err := w.text(), error(nil)
-	if len(w.list) > 0 {
-		text, err = show(text, change.Ledger)
-	}
+	text, err := w.shown()
 	if err != nil {
 		return fmt.Errorf("%s: write session %q: %w", Name, change.Session.Info.ID, err)
 	}
 	_, err = out.Write(text)
 	return err
+}
+
+// shown is the file with what counts. The product's own compaction stays in the file beside it if
+// that is still true of these messages.
+func (w *writer) shown() ([]byte, error) {
+	if len(w.list) == 0 {
+		return w.text(), nil
+	}
+	all, theirs := w.list, ""
+	for _, e := range all {
+		theirs = cmp.Or(e.theirs, theirs)
+	}
+	if theirs != "" && w.from != nil && len(w.from.beside) > 0 {
+		w.list = slices.DeleteFunc(slices.Clone(all), func(e *entry) bool { return e.theirs != "" })
+		text, err := show(w.text(), w.change.Ledger)
+		if err == nil {
+			if again, err := document(text, w.from.beside); err == nil && again.Theirs[theirs] {
+				return text, nil
+			}
+		}
+	}
+	w.list = all
+	return show(w.text(), w.change.Ledger)
 }
 
 // writer makes the list of messages.
@@ -61,6 +81,8 @@ type entry struct {
 	rec   *record // of the file, nil if it is new
 	runs  int     // prompts of the user's that it stands for
 	pivot bool
+	// theirs is the marker of a compaction that the product made itself, "" for anything else.
+	theirs string
 }
 
 // old takes over what was read.
@@ -85,6 +107,9 @@ func (w *writer) old(from *format.Document) error {
 		}
 		e := &entry{id: rec.ID, text: rec.at.Of(r.Source), gap: r.Source[before:rec.at.Start], rec: rec, runs: r.runs(rec),
 			pivot: rec.pivot()}
+		if e.pivot && rec.mark.Theirs {
+			e.theirs = rec.mark.Message.ID
+		}
 		before = rec.at.End
 		w.list = append(w.list, e)
 		w.of[i] = e
@@ -179,6 +204,9 @@ func (w *writer) pivot(log []session.Message, marker, answer int, last *entry) {
 		m.After = last.id
 	}
 	e := &entry{id: log[marker].ID, pivot: true}
+	if m.Theirs {
+		e.theirs = e.id
+	}
 	e.text = summary(&log[marker], &log[answer], m, runs)
 	w.list = slices.Insert(w.list, at, e)
 	w.first[log[marker].ID], w.first[log[answer].ID] = e, e
