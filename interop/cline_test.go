@@ -178,6 +178,46 @@ func (a *agentProtocol) send(t *testing.T, message any) {
 	}
 }
 
+// types runs the product's terminal on a session, types a line, and ends it once that is done.
+func (c *clineClient) types(t *testing.T, id, line string, done func() bool) {
+	t.Helper()
+	if _, err := exec.LookPath("script"); err != nil {
+		t.Skipf("without script there is no terminal: %v", err)
+	}
+	screen := filepath.Join(t.TempDir(), "screen")
+	command := exec.CommandContext(t.Context(), "script", "-qefc", "stty rows 40 cols 120; exec "+c.bin+" --id "+id, screen)
+	command.Dir = c.Project
+	command.Env = append([]string{"HOME=" + c.Home, "PATH=" + os.Getenv("PATH"), "TERM=xterm", "SHELL=/bin/sh"}, c.Env...)
+	in, err := command.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	press := func(keys string) { _, _ = io.WriteString(in, keys) } // it may have ended
+	patience := time.Now().Add(90 * time.Second)
+	for typed := false; !done() && time.Now().Before(patience); time.Sleep(time.Second) {
+		switch text, _ := os.ReadFile(screen); {
+		case typed:
+			press("\r")
+		case bytes.Contains(text, []byte("Ask anything")):
+			press(line)
+			typed = true
+		}
+	}
+	for range 2 {
+		press("\x03")
+		time.Sleep(time.Second)
+	}
+	in.Close()
+	_ = command.Wait() // it was interrupted
+	if !done() {
+		text, _ := os.ReadFile(screen)
+		t.Fatalf("%q was typed, and nothing came of it: %.600q", line, text[max(0, len(text)-600):])
+	}
+}
+
 func (c *clineClient) file(id string) string {
 	return filepath.Join(c.Home, ".cline", "data", "sessions", id, id+cline.Ending)
 }
@@ -302,29 +342,40 @@ func (c *clineClient) says(t *testing.T, id string, want []byte, when string) {
 }
 
 func TestCline_resumesFromWhatWasWritten(t *testing.T) {
-	tries(t, "compact", "prune", "undo at once", "undo after more turns", "second fold")
+	tries(t, "compact", "prune", "restore", "undo at once", "undo after more turns", "second fold")
 	const words = "seq 1 240 | sed 's/^/quagga line /'"
 	c := newCline(t, words, words, "echo okapi", "seq 1 200 | sed 's/^/bongo line /'", "echo tapir")
 	id := c.begun(t, 4)
 
 	whole := c.text(t, id)
 	c.change(t, id, "prune", "--in-place", "--force")
-	c.resumes(t, id, "And the narwhal?", map[string]bool{"walrus": true, "okapi": true, "narwhal": true})
-	_ = whole
+	pruned := c.text(t, id)
+	c.change(t, id, "undo", "--in-place", "--force")
+	c.says(t, id, whole, "undone at once,")
+	putFile(t, c.file(id), string(pruned))
+	if n := c.read(t, id).Ledger.Len(); n == 0 {
+		t.Fatal("nothing was left out")
+	}
+	c.resumes(t, id, "And the narwhal?", map[string]bool{"walrus": true, "okapi": true, "[winnow": true})
+	c.change(t, id, "restore", "call_0", "--in-place", "--force")
+	c.resumes(t, id, "And the zebra?", map[string]bool{"[winnow": false})
+
 	c.change(t, id, "compact", "--in-place", "--force")
 	c.resumes(t, id, "Run step 4.", map[string]bool{"walrus": true, "Made from the log without a model": true})
-	after := c.text(t, id)
+	folded := c.text(t, id)
 	c.change(t, id, "compact", "--in-place", "--force")
 	c.change(t, id, "undo", "--in-place", "--force")
-	c.says(t, id, after, "undone at once,")
+	c.says(t, id, folded, "undone at once,")
 	c.change(t, id, "compact", "--in-place", "--force")
 	c.resumes(t, id, "And the lemur?", map[string]bool{"walrus": true, "Made from the log without a model": true})
 	c.change(t, id, "undo", "--in-place", "--force")
-	c.resumes(t, id, "And the ibis?", map[string]bool{"okapi": true, "lemur": true})
+	c.resumes(t, id, "And the ibis?", map[string]bool{"tapir": true, "lemur": true})
+	c.change(t, id, "undo", "--in-place", "--force")
+	c.resumes(t, id, "And the gnu?", map[string]bool{"okapi": true, "lemur": true, "Made from the log": false})
 }
 
-func TestCline_itsOwnCompactionBeforeAndAfter(t *testing.T) {
-	tries(t, "native compaction before", "native compaction after", "undo at once")
+func TestCline_itsOwnCompactionBefore(t *testing.T) {
+	tries(t, "native compaction before", "undo at once", "undo after more turns", "second fold")
 	many := "seq 1 1500 | sed 's/^/quagga line /'"
 	c := newCline(t, many, many, many, many, many, many, many, many, "echo okapi")
 	c.window(t, 20_000)
@@ -351,4 +402,28 @@ func TestCline_itsOwnCompactionBeforeAndAfter(t *testing.T) {
 	c.resumes(t, id, "And the ibis?", map[string]bool{"Made from the log without a model": true})
 	c.change(t, id, "undo", "--in-place", "--force")
 	c.resumes(t, id, "And the okapi?", map[string]bool{"Context summary": true, "ibis": true})
+}
+
+func TestCline_itsOwnCompactionAfter(t *testing.T) {
+	tries(t, "native compaction after", "undo at once")
+	many := "seq 1 1500 | sed 's/^/quagga line /'"
+	c := newCline(t, "echo okapi", many, many, many, many, many)
+	id := c.begun(t, 3)
+	c.change(t, id, "compact", "--in-place", "--force")
+	for i := 3; i < 6; i++ {
+		c.say(t, id, fmt.Sprintf("Run step %d.", i))
+	}
+	c.window(t, 20_000)
+	beside := cline.Format{}.Beside(c.file(id))
+	c.types(t, id, "/compact", func() bool { _, err := os.Stat(beside); return err == nil })
+	doc := c.read(t, id)
+	if len(doc.Theirs) != 1 {
+		t.Fatalf("%d compactions of the product's own, want 1", len(doc.Theirs))
+	}
+	c.resumes(t, id, "And the lemur?", map[string]bool{"okapi": false, "Context summary": true})
+	before := c.text(t, id)
+	c.change(t, id, "compact", "--in-place", "--force")
+	c.change(t, id, "undo", "--in-place", "--force")
+	c.says(t, id, before, "undone at once,")
+	c.resumes(t, id, "And the tapir?", map[string]bool{"okapi": false, "lemur": true})
 }

@@ -92,7 +92,7 @@ type reader struct {
 	about   conversation
 	list    span.Span // of the messages
 	records []record
-	beside  []byte    // the file beside this one, nil if there is none
+	beside  []byte // the file beside this one, nil if there is none
 
 	held     []held                    // pivots that are not in the log yet
 	restores []restore                 //

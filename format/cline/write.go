@@ -30,6 +30,10 @@ func (f Format) Write(out io.Writer, from *format.Document, change format.Change
 			_, err := out.Write(from.Source)
 			return err
 		}
+		if err := span.Check(bytes.TrimSpace(from.Source)); err != nil {
+			return fmt.Errorf("%s: %s: the product reads nothing of such a file; export the session in another format "+
+				"instead", Name, span.Reason(err, "the file"))
+		}
 	}
 	w.log()
 	text, err := w.shown()
