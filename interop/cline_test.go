@@ -52,9 +52,15 @@ func newCline(t *testing.T, script ...string) *clineClient {
 		}
 		return llmtest.Reply{Text: "That is done, says the upstream."}
 	})
-	c.client = newClient(t, "cline", "CLINE_API_KEY=test", "CLINE_PROVIDER=openai-compatible", "CLINE_MODEL=scripted",
-		"CLINE_SESSION_BACKEND_MODE=local")
+	c.client = newClient(t, "cline", "CLINE_API_KEY=test", "CLINE_PROVIDER=openai-compatible", "CLINE_MODEL=scripted")
 	c.run(t, "auth", "openai-compatible", "-k", "test", "-m", "scripted", "-b", c.up.URL+"/v1")
+	t.Cleanup(func() { // the product leaves a daemon behind
+		stop := exec.Command(c.bin, "hub", "stop")
+		stop.Dir, stop.Env = c.Project, []string{"HOME=" + c.Home, "PATH=" + os.Getenv("PATH")}
+		if out, err := stop.CombinedOutput(); err != nil {
+			t.Logf("cline hub stop: %v %s", err, out)
+		}
+	})
 	c.winnow = buildWinnow(t, t.TempDir())
 	return c
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
+	"github.com/winnowhq/winnow/format/cline"
 	"github.com/winnowhq/winnow/format/openhands"
 	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/report"
@@ -241,6 +242,8 @@ func Extension(formatName string) string {
 	switch formatName {
 	case "claude-code", "codex", "pi":
 		return ".jsonl"
+	case cline.Name:
+		return cline.Ending
 	}
 	return ".json"
 }
