@@ -8,7 +8,6 @@ package copilot
 
 import (
 	"bytes"
-	"io"
 
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/span"
@@ -27,9 +26,6 @@ func (Format) Name() string { return Name }
 
 // Title names the format for people.
 func (Format) Title() string { return "Copilot CLI session (JSONL)" }
-
-// Write returns format.ErrReadOnly.
-func (Format) Write(io.Writer, *format.Document, format.Change) error { return format.ErrReadOnly }
 
 // Detect looks for an event among the first lines: an object with an id, a parentId, data that is
 // an object, and a type of two words with a dot between them.
