@@ -202,10 +202,10 @@ func TestCopilot_resumesFromWhatWasWritten(t *testing.T) {
 
 func TestCopilot_itsOwnCompactionBeforeAndAfter(t *testing.T) {
 	tries(t, "native compaction before", "native compaction after", "undo at once", "second fold")
-	const small = "COPILOT_PROVIDER_MAX_PROMPT_TOKENS=26000"
-	many := "seq 1 1500 | sed 's/^/quagga line /'"
-	c := newCopilot(t, many, many, many, many, many, many)
-	c.begun(t, 3, small)
+	const small = "COPILOT_PROVIDER_MAX_PROMPT_TOKENS=16000"
+	many := "seq 1 400 | sed 's/^/quagga line /'"
+	c := newCopilot(t, many, many, many, many, many, many, many, many)
+	c.begun(t, 4, small)
 	theirs := len(c.read(t).Theirs)
 	if theirs == 0 {
 		t.Fatal("the product compacted nothing")
@@ -217,7 +217,7 @@ func TestCopilot_itsOwnCompactionBeforeAndAfter(t *testing.T) {
 	c.says(t, before, "undone at once,")
 	c.change(t, "compact")
 	c.resumes(t, "And the lemur?", map[string]bool{"Made from the log without a model": true})
-	for i := 3; i < 6; i++ {
+	for i := 4; i < 8; i++ {
 		c.say(t, fmt.Sprintf("Run step %d.", i), small)
 	}
 	if now := len(c.read(t).Theirs); now <= theirs {

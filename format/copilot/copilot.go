@@ -1,9 +1,10 @@
-// Package copilot reads the sessions of GitHub Copilot CLI:
+// Package copilot reads and writes the sessions of GitHub Copilot CLI:
 // ~/.copilot/session-state/<id>/events.jsonl, one typed event a line.
 //
 // The shapes are what version 1.0.102 wrote, and what the product's published schema of events says
-// of those that it did not write when it was tried. Sessions are only read: what they are resumed
-// from is also in a database beside them.
+// of those that it did not write when it was tried. The product resumes from the events alone, and
+// ignores members and types that it does not know: what we note is in a member "winnow". See
+// docs/formats.md.
 package copilot
 
 import (
