@@ -398,7 +398,6 @@ func TestCline_itsOwnCompactionBefore(t *testing.T) {
 	c.next = -1
 	c.resumes(t, id, "And the narwhal?", map[string]bool{"Context summary": true})
 
-
 	before := c.text(t, id)
 	c.change(t, id, "compact", "--in-place", "--force")
 	c.change(t, id, "undo", "--in-place", "--force")

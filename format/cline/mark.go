@@ -39,6 +39,9 @@ type mark struct {
 
 	// Folded is set in a record that a summary replaced.
 	Folded bool `json:"folded,omitzero"`
+	// Detached is set so that the product's own compaction, which was undone, is not true of the
+	// messages any more.
+	Detached bool `json:"detached,omitzero"`
 	// Was is the metadata as the product wrote it, absent if there was none.
 	Was jsontext.Value `json:"was,omitzero"`
 	// Elisions are the committed elisions of what the record holds, Original is the content that

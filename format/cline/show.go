@@ -110,7 +110,7 @@ func (m *record) show(text []byte, folded bool, wants []want) []byte {
 	if !elides && len(m.Content) > 0 {
 		text = span.Update(text, shownContent(m.Content, wants), "content")
 	}
-	if !had.ours() && !folded && len(wants) == 0 { // as the product wrote it
+	if !had.ours() && !folded && len(wants) == 0 && !had.Detached { // as the product wrote it
 		if len(had.Was) > 0 {
 			return span.Update(text, had.Was, "metadata")
 		}
@@ -144,6 +144,26 @@ func (m *record) show(text []byte, folded bool, wants []want) []byte {
 		text = note(text, []byte("0"), "metadata", "userRunSpan")
 	}
 	return text
+}
+
+// detached is a file of whose messages the product's own compaction is not true any more: it looks
+// at their metadata too.
+func detached(src []byte) ([]byte, error) {
+	doc, err := document(src, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range doc.Native.(*reader).records {
+		if m.damaged || m.hidden {
+			continue
+		}
+		text := m.at.Of(src)
+		if m.mark == nil {
+			text = note(text, span.Get(text, "metadata"), "metadata", "winnow", "was")
+		}
+		return span.Replace(src, m.at, note(text, []byte("true"), "metadata", "winnow", "detached")), nil
+	}
+	return src, nil
 }
 
 func elidedOf(wants []want) (all []elided) {

@@ -64,7 +64,18 @@ func (w *writer) shown() ([]byte, error) {
 		}
 	}
 	w.list = all
-	return show(w.text(), w.change.Ledger)
+	text, err := show(w.text(), w.change.Ledger)
+	if err != nil || w.from == nil || len(w.from.beside) == 0 {
+		return text, err
+	}
+	if again, err := document(text, w.from.beside); err == nil {
+		for marker := range again.Theirs {
+			if w.change.Undone[marker] {
+				return detached(text)
+			}
+		}
+	}
+	return text, nil
 }
 
 // writer makes the list of messages.

@@ -266,6 +266,17 @@ func TestReadWith_theProductsOwnCompaction(t *testing.T) {
 		t.Errorf("undone without the file beside it (-want +got):\n%s", diff)
 	}
 
+	// Undone by its id, it does not count, although the file beside it is as it was.
+	undo = unchanged(doc)
+	undo.Undone = map[string]bool{"a2-compaction": true}
+	free, err := Format{}.ReadWith(write(t, doc, undo), kept)
+	if err != nil || len(free.Theirs) > 0 || bytes.Equal(free.Source, src) {
+		t.Errorf("theirs undone: %v, %v", free.Theirs, err)
+	}
+	if diff := cmp.Diff(sent(src), sent(free.Source)); diff != "" {
+		t.Errorf("theirs undone (-want +got):\n%s", diff)
+	}
+
 	for name, stale := range map[string][]byte{
 		"of other messages": bytes.Replace(kept, []byte(`sha256:`), []byte(`sha256:0`), 1),
 		"of more messages":  bytes.Replace(kept, []byte(`count":5`), []byte(`count":50`), 1),
