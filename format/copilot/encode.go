@@ -100,7 +100,8 @@ type step struct {
 	results         []newEvent
 }
 
-// answering writes an answer.
+// answering writes an answer. at holds the position of each part among those that its events give,
+// -1 for one that they do not give.
 func answering(m *session.Message) (made []newEvent, at []int) {
 	steps := []step{{}}
 	given := 0
@@ -141,6 +142,11 @@ func answering(m *session.Message) (made []newEvent, at []int) {
 		at[i] = given
 		given++
 	}
+	return stepEvents(m, steps), at
+}
+
+// stepEvents writes the steps of an answer.
+func stepEvents(m *session.Message, steps []step) (made []newEvent) {
 	for i := range steps {
 		s := &steps[i]
 		var data span.Object
@@ -158,7 +164,7 @@ func answering(m *session.Message) (made []newEvent, at []int) {
 		}
 		made = append(made, s.results...)
 	}
-	return made, at
+	return made
 }
 
 // signature is what the provider wants back of a reasoning part.
