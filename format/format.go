@@ -43,6 +43,14 @@ type Linked interface {
 	Bypassed(doc *Document) (Bypass, bool)
 }
 
+// Accompanied is a Format whose product keeps in a second file what it made of a session.
+type Accompanied interface {
+	// Beside names the file beside that of a session, "" if there can be none.
+	Beside(path string) string
+	// ReadWith is Read with that file. Write is given the document, and writes the session's file alone.
+	ReadWith(src, beside []byte) (*Document, error)
+}
+
 // Repairer is a Format whose product may resume a file otherwise than it was meant.
 type Repairer interface {
 	// Faults are the places where it would, in the order of the file, each with the edits of

@@ -31,6 +31,8 @@ type block struct {
 	Mime      string         `json:"mediaType"`
 	Path      string         `json:"path"`
 	Media     *media         `json:"media"`
+
+	at int // its position in the content
 }
 
 // media is what a model drew or spoke.
@@ -47,15 +49,11 @@ type media struct {
 // blocksOf reads a content: a text, or a list of blocks.
 func blocksOf(content jsontext.Value) []block {
 	var all []block
-	switch content.Kind() {
-	case '"':
-		return []block{{Type: "text", Text: transcript.Text(content)}}
-	case '[':
-		for v := range span.Values(content, span.All(content)) {
-			var b block
-			if text := v.Of(content); text[0] == '{' && span.Decode(text, &b) == nil {
-				all = append(all, b)
-			}
+	for i, text := range elements(content) {
+		var b block
+		if span.Decode(text, &b) == nil {
+			b.at = i
+			all = append(all, b)
 		}
 	}
 	return all

@@ -1,9 +1,9 @@
 package cline
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"testing"
@@ -195,9 +195,6 @@ func TestDetect_knowsItsOwnOnly(t *testing.T) {
 			t.Errorf("%s is taken for a session", other)
 		}
 	}
-	if err := (Format{}).Write(io.Discard, nil, format.Change{}); !errors.Is(err, format.ErrReadOnly) {
-		t.Errorf("Write: %v", err)
-	}
 }
 
 // What stands beside the messages.
@@ -214,7 +211,9 @@ func TestRead_whatIsSentAfterACompactionIsNotTheSession(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	for _, src := range []string{string(load(f)), list(""), compacted, manifest} {
+	doc := read(f, load(f))
+	ours := write(f, doc, folded(pruned(unchanged(doc), doc, "c1"), "p1", "u2"))
+	for _, src := range []string{string(load(f)), list(""), compacted, manifest, string(ours)} {
 		f.Add([]byte(src))
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
@@ -232,6 +231,19 @@ func FuzzRead(f *testing.F) {
 		}
 		if _, err := doc.Session.Clone(); err != nil {
 			t.Fatalf("the session cannot be written as JSON: %v", err)
+		}
+		if !bytes.Equal(write(t, doc, unchanged(doc)), doc.Source) {
+			t.Fatal("written without a change it is another file")
+		}
+		var out bytes.Buffer
+		if err := (Format{}).Write(&out, doc, folded(unchanged(doc), "a pivot of the test", "")); err != nil {
+			return
+		}
+		again := read(t, out.Bytes())
+		undo := unchanged(again)
+		undo.Undone = map[string]bool{"a pivot of the test": true}
+		if back := write(t, again, undo); !bytes.Equal(back, doc.Source) {
+			t.Fatalf("folded and undone it is another file:\n%s", back)
 		}
 	})
 }

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/internal/jsonl"
@@ -17,79 +15,52 @@ import (
 	"github.com/winnowhq/winnow/span"
 )
 
-// conversation is what a file says beside its messages.
-type conversation struct {
-	SessionID string         `json:"sessionId,omitzero"`
-	UpdatedAt string         `json:"updated_at,omitzero"`
-	Origin    origin         `json:"origin,omitzero"`
-	Unknown   jsontext.Value `json:",embed"`
-}
-
-// origin says who began a session.
-type origin struct {
-	Parent  string         `json:"parentThreadId,omitzero"` // the session that a sub-agent works for
-	Version string         `json:"version,omitzero"`        // of the product
-	Unknown jsontext.Value `json:",embed"`
-}
-
-// record is a message.
-type record struct {
-	ID       string         `json:"id"`
-	Role     string         `json:"role"`
-	Content  jsontext.Value `json:"content"` // a text, or a list of blocks
-	Time     session.Millis `json:"ts"`
-	Model    *modelInfo     `json:"modelInfo"`
-	Metrics  *metrics       `json:"metrics"`
-	Metadata metadata       `json:"metadata"`
-	Unknown  jsontext.Value `json:",embed"`
-}
-
-type modelInfo struct {
-	ID       string `json:"id"`
-	Provider string `json:"provider"`
-}
-
-// metadata says what a message is for.
-type metadata struct {
-	Kind        string         `json:"kind"`
-	DisplayOnly bool           `json:"displayOnly"` // never sent to the model
-	DisplayRole string         `json:"displayRole"`
-	Runs        *int           `json:"userRunSpan"` // how many prompts of the user's it stands for
-	Unknown     jsontext.Value `json:",embed"`
-}
-
-// metrics are what one request took. The input has the cached tokens in it, whatever the provider.
-type metrics struct {
-	Input      int     `json:"inputTokens"`
-	Output     int     `json:"outputTokens"`
-	CacheRead  int     `json:"cacheReadTokens"`
-	CacheWrite int     `json:"cacheWriteTokens"`
-	Cost       float64 `json:"cost"` // US dollars
-}
-
-// usage is nil if nothing was reported: the product fills in zeros.
-func (t *metrics) usage() *session.Usage {
-	if t == nil || t.Input <= 0 && t.Output <= 0 {
-		return nil
-	}
-	return &session.Usage{
-		Input: max(0, t.Input-t.CacheRead-t.CacheWrite), Output: t.Output,
-		Cache: session.CacheUsage{Read: t.CacheRead, Write: t.CacheWrite},
-	}
-}
-
 // reader reads one file.
 type reader struct {
 	*transcript.Log
 	about   conversation
+	list    span.Span // of the messages
 	records []record
-	places  []span.Span // of the records
+	beside  []byte // the file beside this one, nil if there is none
+
+	held     []held                    // pivots that are not in the log yet
+	restores []restore                 //
+	spots    map[transcript.Place]spot // of parts
+	results  map[transcript.Place]spot // of the results of calls
+	byID     map[string]int            // message → its place in the log
+	parts    map[string]shown          // by their ids
+	last     map[string]int            // message → the last record that has something of it
+}
+
+// held is a pivot that comes into the log behind a record. Its tail begins with what comes into the
+// log from now on.
+type held struct{ record, behind, tail int }
+
+// restore is a message that is to be given back as its mark has it.
+type restore struct {
+	message int
+	as      *session.Message
+	from    []int
+	tail    int // where the tail of a marker begins, -1 if there is none
+}
+
+// spot is where a part is in the file: a record, and a block of its content, -1 for none.
+type spot struct{ record, block int }
+
+// shown says where a part is, and where the result of a call; its record is -1 if there is none.
+type shown struct {
+	message      int // of the log
+	part, result spot
 }
 
 // Read reads a session. Messages that the product shows to people only count as nothing but an
 // entry. A message with nothing in it that is known is damage.
-func (Format) Read(src []byte) (*format.Document, error) {
-	r := &reader{Log: transcript.New(Name, src)}
+func (Format) Read(src []byte) (*format.Document, error) { return document(src, nil) }
+
+func document(src, beside []byte) (*format.Document, error) {
+	r := &reader{Log: transcript.New(Name, src), spots: map[transcript.Place]spot{},
+		results: map[transcript.Place]spot{}, byID: map[string]int{}, parts: map[string]shown{},
+		last: map[string]int{}, beside: beside}
 	var about span.Object
 	list, sidecar := false, false
 	whole := r.Whole()
@@ -100,7 +71,7 @@ func (Format) Read(src []byte) (*format.Document, error) {
 		text := value.Of(src)
 		switch {
 		case name == "messages" && span.Kind(text) == '[':
-			list = true
+			list, r.list = true, value
 			r.elements(value)
 		case name == "system_prompt": // the product's own
 		case name == "source_message_count":
@@ -116,18 +87,27 @@ func (Format) Read(src []byte) (*format.Document, error) {
 			"the session is in " + Ending + " beside it")
 		return nil, e
 	}
-	if !list || len(r.records) == 0 && (r.about.SessionID == "" || len(r.Damaged) > 0) {
+	if !list || !r.any() && (r.about.SessionID == "" || len(r.Damaged) > 0) {
 		return nil, r.Syntax("a session with a sessionId and messages")
 	}
+	r.compaction()
 	r.log()
 	if len(r.Session.Messages) == 0 && len(r.Damaged) > 0 {
 		return nil, r.Syntax("a session with messages")
 	}
+	r.Native = r
 	return r.Document, nil
 }
 
-// elements decodes the messages one by one, so that a cut costs one of them.
+// any reports whether there is a record that can be read.
+func (r *reader) any() bool {
+	return slices.ContainsFunc(r.records, func(m record) bool { return !m.damaged })
+}
+
+// elements decodes the messages one by one, so that a cut costs one of them. A message without an
+// id is called by its number among those that the product wrote.
 func (r *reader) elements(list span.Span) {
+	number := 0
 	for v := range span.Values(r.Source, list) {
 		var m record
 		text := v.Of(r.Source)
@@ -140,11 +120,22 @@ func (r *reader) elements(list span.Span) {
 			err = json.Unmarshal(text, &m, session.ReadOptions())
 		}
 		r.Counts.Entries++
-		if err != nil {
-			r.damage(v, span.Reason(err, "the file"))
-			continue
+		if m.mark = readMark(m.Metadata.Winnow); !m.mark.ours() {
+			number++
 		}
-		r.records, r.places = append(r.records, m), append(r.places, v)
+		if err != nil {
+			m = record{damaged: true}
+			r.damage(v, span.Reason(err, "the file"))
+		}
+		m.at = v
+		m.ID = cmp.Or(m.ID, fmt.Sprintf("cline_%06d", number))
+		m.hidden = m.Metadata.DisplayOnly
+		if m.mark != nil {
+			m.Content = m.mark.original(m.Content)
+			m.Metadata = metadata{}
+			_ = json.Unmarshal(m.mark.Was, &m.Metadata, session.ReadOptions()) // there may have been none
+		}
+		r.records = append(r.records, m)
 	}
 }
 
@@ -164,113 +155,148 @@ func (r *reader) log() {
 		if info.Time.Created == 0 {
 			info.Time.Created = m.Time
 		}
-		if m.Metadata.DisplayOnly {
-			continue
+		switch {
+		case m.damaged:
+		case m.mark != nil && m.mark.Answer != nil:
+			r.hold(i)
+		case m.hidden && m.mark != nil && m.mark.Message != nil && !m.mark.Folded:
+			r.begin(m.mark.Message.Role, m, i) // the product has no form for it
+		case m.hidden && (m.mark == nil || !m.mark.Folded):
+		case m.Role != "user" && m.Role != "assistant":
+			r.damage(m.at, fmt.Sprintf("not a message: its role is %q", m.Role))
+		default:
+			r.Counts.Messages++
+			r.Model = nil
+			if m.Role == "assistant" && m.Model != nil && m.Model.ID != "" {
+				r.Model = &session.ModelRef{ProviderID: m.Model.Provider, ModelID: m.Model.ID}
+				last = r.Model
+			}
+			if !r.message(m, i) {
+				r.damage(m.at, "not a message: nothing that is known is in it")
+			}
 		}
-		if m.Role != "user" && m.Role != "assistant" {
-			r.damage(r.places[i], fmt.Sprintf("not a message: its role is %q", m.Role))
-			continue
-		}
-		r.Counts.Messages++
-		r.Model = nil
-		if m.Role == "assistant" && m.Model != nil && m.Model.ID != "" {
-			r.Model = &session.ModelRef{ProviderID: m.Model.Provider, ModelID: m.Model.ID}
-			last = r.Model
-		}
-		if !r.message(m, i) {
-			r.damage(r.places[i], "not a message: nothing that is known is in it")
-		}
+		r.release(i)
 	}
 	r.End(last, Name, r.about)
+	r.finish()
 }
 
 // message adds a message, unless it has only the results of calls, which are in them. It reports
 // whether there was anything in it that is known.
 func (r *reader) message(rec *record, at int) bool {
-	id := cmp.Or(rec.ID, fmt.Sprintf("cline_%06d", at+1))
 	blocks := blocksOf(rec.Content)
 	if rec.Role == "assistant" {
-		return r.answer(rec, id, blocks)
+		return r.answer(rec, at, blocks)
 	}
-	rest, replied := r.results(blocks)
+	rest, replied := r.replies(blocks, at)
 	var parts []session.Part
+	var from []int
 	for i := range rest {
-		parts = append(parts, rest[i].parts(replied || !rec.byUser())...)
+		for _, p := range rest[i].parts(replied || !rec.byUser()) {
+			parts, from = append(parts, p), append(from, rest[i].at)
+		}
 	}
 	if len(parts) == 0 {
 		return replied
 	}
 	asked := r.LastAsk
-	m := r.Message(session.User, id, "")
-	m.Time.Created = rec.Time
+	m := r.begin(session.User, rec, at)
 	if slices.ContainsFunc(parts, func(p session.Part) bool { return !p.Synthetic }) {
-		asked = id
+		asked = m.ID
 	}
 	r.LastAsk = asked
-	for _, p := range parts {
-		r.Add(m, p)
+	for i, p := range parts {
+		r.add(m, p, spot{at, from[i]})
 	}
 	return true
 }
 
-// answer adds a message of the model's.
-func (r *reader) answer(rec *record, id string, blocks []block) bool {
-	m := r.Message(session.Assistant, id, "")
+// begin appends the message of a record.
+func (r *reader) begin(role session.Role, rec *record, at int) *session.Message {
+	m := r.Message(role, rec.ID, "")
 	m.Time.Created = rec.Time
-	m.Tokens = rec.Metrics.usage()
+	n := len(r.Session.Messages) - 1
+	r.byID[rec.ID] = n
+	rec.messages = append(rec.messages, n)
+	if mark := rec.mark; mark != nil && mark.Message != nil {
+		r.restores = append(r.restores, restore{n, mark.Message, mark.From, -1})
+		r.byID[mark.Message.ID] = n
+	}
+	return m
+}
+
+// add adds a part that is at a spot.
+func (r *reader) add(m *session.Message, p session.Part, at spot) *session.Part {
+	r.spots[transcript.Place{Message: r.byID[m.ID], Part: len(m.Parts)}] = at
+	return r.Add(m, p)
+}
+
+// answer adds a message of the model's, or what continues one.
+func (r *reader) answer(rec *record, at int, blocks []block) bool {
+	var m *session.Message
+	before := 0
+	if n, ok := r.continues(rec); ok {
+		m = &r.Session.Messages[n]
+		rec.messages = append(rec.messages, n)
+		before = len(m.Parts)
+	} else {
+		m = r.begin(session.Assistant, rec, at)
+	}
+	if u := rec.Metrics.usage(); u != nil {
+		m.Tokens = u
+	}
 	if rec.Metrics != nil && rec.Metrics.Cost > 0 {
 		m.Cost = &rec.Metrics.Cost
 	}
 	for i := range blocks {
-		switch b := &blocks[i]; b.Type {
+		b := &blocks[i]
+		here := spot{at, b.at}
+		switch b.Type {
 		case "tool_use":
-			r.Call(m, b.ID, b.Name, b.Input)
+			_, place := r.Call(m, b.ID, b.Name, b.Input)
+			r.spots[place] = here
 		case "thinking":
-			r.Think(m, []transcript.Thought{{Thinking: b.Thinking, Signature: b.Signature}})
+			p := session.Part{Type: session.ReasoningPart, Text: b.Thinking}
+			if b.Signature != "" {
+				p.Metadata = span.Make("signature", b.Signature)
+			}
+			r.add(m, p, here)
 		case "redacted_thinking":
-			p := r.Add(m, session.Part{Type: session.ReasoningPart})
+			p := r.add(m, session.Part{Type: session.ReasoningPart}, here)
 			p.Metadata = span.Make("anthropic", map[string]string{"redactedData": b.data()})
 		case "text":
 			if b.Text != "" {
-				r.Add(m, session.Part{Type: session.TextPart, Text: b.Text})
+				r.add(m, session.Part{Type: session.TextPart, Text: b.Text}, here)
 			}
 		default:
 			for _, p := range b.parts(false) {
-				r.Add(m, p)
+				r.add(m, p, here)
 			}
 		}
 	}
 	if n := len(m.Parts); n > 0 && m.Parts[n-1].Type != session.ToolPart {
 		m.Finish = "stop" // it said something after its calls
 	}
-	if len(m.Parts) == 0 && len(blocks) > 0 {
+	if before == 0 && len(m.Parts) == 0 && len(blocks) > 0 && !rec.mark.ours() {
 		r.Session.Messages = r.Session.Messages[:len(r.Session.Messages)-1]
+		rec.messages = nil
 		return false
 	}
 	return true // an answer without content was paid for
 }
 
-// notices are the kinds of messages that the product writes in the user's name.
-var notices = []string{
-	"auto_compaction", "compaction_budget_emergency", "compaction_summary", "completion_reminder",
-	"loop_detection_notice", "manual_compaction", "mistake_stop_notice", "recovery_notice",
-}
-
-// byUser reports whether what is in a message without a mark of its own is the user's.
-func (m *record) byUser() bool {
-	shown := strings.ToLower(strings.TrimSpace(m.Metadata.DisplayRole))
-	switch {
-	case slices.Contains(notices, m.Metadata.Kind):
-		return false
-	case m.Metadata.Runs != nil:
-		return *m.Metadata.Runs > 0
+// continues finds the message that a record continues.
+func (r *reader) continues(rec *record) (at int, ok bool) {
+	if rec.mark == nil || rec.mark.Of == "" {
+		return 0, false
 	}
-	return shown == "" || shown == "user"
+	at, ok = r.byID[rec.mark.Of]
+	return at, ok && r.Session.Messages[at].Role == session.Assistant
 }
 
-// results gives each result to its call, and returns the other blocks. replied reports whether
+// replies gives each result to its call, and returns the other blocks. replied reports whether
 // there was a result.
-func (r *reader) results(blocks []block) (rest []block, replied bool) {
+func (r *reader) replies(blocks []block, record int) (rest []block, replied bool) {
 	for _, b := range blocks {
 		if b.Type != "tool_result" {
 			rest = append(rest, b)
@@ -280,7 +306,7 @@ func (r *reader) results(blocks []block) (rest []block, replied bool) {
 		at, ok := r.Find(b.ToolUseID)
 		if !ok {
 			_, text, _, _ := b.output()
-			rest = append(rest, block{Type: "text", Text: text}) // of no call that is known
+			rest = append(rest, block{Type: "text", Text: text, at: b.at}) // of no call that is known
 			continue
 		}
 		call := r.Part(at)
@@ -288,6 +314,7 @@ func (r *reader) results(blocks []block) (rest []block, replied bool) {
 			continue
 		}
 		r.Counts.ToolResults++
+		r.results[at] = spot{record, b.at}
 		title, text, failed, pictures := b.output()
 		call.State.Title = title
 		call.State.Status, call.State.Output = session.Completed, text

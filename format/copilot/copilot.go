@@ -1,14 +1,14 @@
-// Package copilot reads the sessions of GitHub Copilot CLI:
+// Package copilot reads and writes the sessions of GitHub Copilot CLI:
 // ~/.copilot/session-state/<id>/events.jsonl, one typed event a line.
 //
 // The shapes are what version 1.0.102 wrote, and what the product's published schema of events says
-// of those that it did not write when it was tried. Sessions are only read: what they are resumed
-// from is also in a database beside them.
+// of those that it did not write when it was tried. The product resumes from the events alone, and
+// ignores members and types that it does not know: what we note is in a member "winnow". See
+// docs/formats.md.
 package copilot
 
 import (
 	"bytes"
-	"io"
 
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/span"
@@ -27,9 +27,6 @@ func (Format) Name() string { return Name }
 
 // Title names the format for people.
 func (Format) Title() string { return "Copilot CLI session (JSONL)" }
-
-// Write returns format.ErrReadOnly.
-func (Format) Write(io.Writer, *format.Document, format.Change) error { return format.ErrReadOnly }
 
 // Detect looks for an event among the first lines: an object with an id, a parentId, data that is
 // an object, and a type of two words with a dot between them.

@@ -3,7 +3,6 @@ package copilot
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"testing"
@@ -214,13 +213,12 @@ func TestDetect_knowsItsOwnOnly(t *testing.T) {
 			t.Errorf("%s is taken for a session", other)
 		}
 	}
-	if err := (Format{}).Write(io.Discard, nil, format.Change{}); !errors.Is(err, format.ErrReadOnly) {
-		t.Errorf("Write: %v", err)
-	}
 }
 
 func FuzzRead(f *testing.F) {
 	f.Add(load(f))
+	doc := read(f, string(load(f)))
+	f.Add([]byte(write(f, doc, folded(folded(pruned(unchanged(doc), doc, "c2"), "p1", "e19"), "p2", "e20"))))
 	f.Add([]byte(line("user.message", "a", `{"content":"x"}`) + line("session.compaction_start", "b", `{}`) + line("session.snapshot_rewind", "c", `{"upToEventId":"a"}`) +
 		line("session.compaction_complete", "d", `{"success":true,"summaryContent":"s"}`)))
 	f.Fuzz(func(t *testing.T, src []byte) {
@@ -242,6 +240,15 @@ func FuzzRead(f *testing.F) {
 		}
 		if _, err := doc.Session.Clone(); err != nil {
 			t.Fatalf("the session cannot be written as JSON: %v", err)
+		}
+		if write(t, doc, unchanged(doc)) != string(doc.Source) {
+			t.Fatal("written without a change it is another file")
+		}
+		again := read(t, write(t, doc, folded(unchanged(doc), "a pivot of the test", "")))
+		undo := unchanged(again)
+		undo.Undone = map[string]bool{"a pivot of the test": true}
+		if back := write(t, again, undo); strings.TrimSuffix(back, "\n") != strings.TrimSuffix(string(doc.Source), "\n") {
+			t.Fatalf("folded and undone it is another file:\n%s", back)
 		}
 	})
 }

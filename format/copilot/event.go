@@ -12,6 +12,8 @@ type event struct {
 	ID        string         `json:"id"`
 	Timestamp string         `json:"timestamp"`
 	Agent     string         `json:"agentId"` // of a sub-agent
+	Parent    string         `json:"parentId"`
+	Winnow    jsontext.Value `json:"winnow"`
 	Data      jsontext.Value `json:"data"`
 }
 

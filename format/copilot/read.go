@@ -29,6 +29,35 @@ type reader struct {
 	assets  map[string]binary // by their ids
 	last    *session.ModelRef
 	updated string // when the newest event was written
+
+	lines    []row
+	mark     *mark                    // of the line that is read
+	starts   map[string]int           // marker → how many messages came before its tail
+	restores []restore                //
+	spots    map[transcript.Place]int // where parts are, by line
+	results  map[transcript.Place]int // where the results of calls are
+	byID     map[string]int           // message → its place in the log
+	parts    map[string]shown         // by their ids
+	owner    map[string]int           // message → its first line
+}
+
+// row is a line of the file.
+type row struct {
+	whole, text span.Span
+	id, parent  string
+	kind        string
+	mark        *mark
+	messages    []string // that it gave
+}
+
+// shown says on which line a part is, and on which the result of a call, -1 for none.
+type shown struct{ message, line, result int }
+
+// restore is a message that is to be given back as its mark has it.
+type restore struct {
+	message int
+	as      *session.Message
+	from    []int
 }
 
 // Read reads a session. What sub-agents said and did counts as aside, and what they took is beside
@@ -36,11 +65,13 @@ type reader struct {
 // too.
 func (Format) Read(src []byte) (*format.Document, error) {
 	r := &reader{Log: transcript.New(Name, src), chunks: map[string]string{}, before: map[string]int{}, tail: -1,
-		assets: map[string]binary{}}
+		assets: map[string]binary{}, starts: map[string]int{}, spots: map[transcript.Place]int{},
+		results: map[transcript.Place]int{}, byID: map[string]int{}, parts: map[string]shown{}, owner: map[string]int{}}
 	for l := range span.Lines(src) {
 		if l.Text.Empty() {
 			continue
 		}
+		r.lines = append(r.lines, row{whole: l.Whole, text: l.Text})
 		if err := r.line(l.Text.Of(src)); err != nil {
 			r.Damaged = append(r.Damaged, format.Damage{
 				Line: l.Number, Offset: int64(l.Whole.Start), Bytes: l.Whole.Len(),
@@ -57,6 +88,7 @@ func (Format) Read(src []byte) (*format.Document, error) {
 		return nil, r.Syntax("messages that say something")
 	}
 	r.end()
+	r.Native = r
 	return r.Document, nil
 }
 
@@ -82,6 +114,7 @@ func (r *reader) end() {
 		r.last = &session.ModelRef{ProviderID: "github-copilot", ModelID: r.about.Model}
 	}
 	r.End(r.last, "copilot", r.about)
+	r.finish()
 }
 
 // into decodes the data of an event.
@@ -99,24 +132,40 @@ func (r *reader) line(text []byte) error {
 	if e.Type == "" || e.Data.Kind() != '{' {
 		return errors.New("not an event: it has no type, or no data")
 	}
+	here := &r.lines[len(r.lines)-1]
+	here.id, here.parent, here.kind = e.ID, e.Parent, e.Type
+	if r.mark = readMark(e.Winnow); r.mark != nil {
+		here.mark = r.mark
+		if len(r.mark.Original) > 0 {
+			e.Data = r.mark.Original
+		}
+	}
+	before := len(r.Session.Messages)
+	err := r.event(&e)
+	r.noted(min(before, len(r.Session.Messages)))
+	return err
+}
+
+// event takes what a line says.
+func (r *reader) event(e *event) error {
 	r.updated = cmp.Or(e.Timestamp, r.updated)
 	if e.ID != "" && e.Agent == "" {
 		r.before[e.ID] = len(r.Session.Messages)
 	}
 	switch e.Type {
 	case "session.usage_record":
-		return r.used(&e)
+		return r.used(e)
 	case "user.message", "system.notification":
-		return r.asked(&e)
+		return r.asked(e)
 	case "assistant.message":
-		return r.answered(&e)
+		return r.answered(e)
 	case "tool.execution_complete":
-		return r.completed(&e)
+		return r.completed(e)
 	}
 	if e.Agent != "" {
 		return nil
 	}
-	return r.changed(&e)
+	return r.changed(e)
 }
 
 // changed takes what an event says of the session as a whole. Other events are ignored.
@@ -148,10 +197,18 @@ func (r *reader) changed(e *event) error {
 		return err
 	case "session.context_cleared":
 		r.leave(0)
-	case "session.compaction_start":
+	case startEvent:
+		if r.mark != nil && r.mark.Of != "" {
+			r.starts[r.mark.Of] = len(r.Session.Messages)
+			return nil
+		}
 		r.tail = len(r.Session.Messages)
-	case "session.compaction_complete":
+	case completeEvent, standInEvent:
 		return r.compacted(e)
+	case keptEvent:
+		if r.mark != nil && r.mark.Message != nil {
+			r.Message(r.mark.Message.Role, r.mark.Message.ID, e.Timestamp)
+		}
 	}
 	return nil
 }
@@ -269,7 +326,10 @@ func (r *reader) answered(e *event) error {
 		}
 		r.last = r.Model
 	}
-	m := r.Message(session.Assistant, r.id(e), e.Timestamp)
+	m := r.continued()
+	if m == nil {
+		m = r.Message(session.Assistant, r.id(e), e.Timestamp)
+	}
 	r.keep(m, a.Unknown)
 	if a.Chunk > 0 {
 		m.Repeats = r.chunks[a.Call]
@@ -318,6 +378,9 @@ func (r *reader) completed(e *event) error {
 	if p.State.Final() {
 		return nil // the first counts
 	}
+	if at, ok := r.Find(c.ID); ok {
+		r.results[at] = len(r.lines) - 1
+	}
 	if p.State.Status = status; status == session.Failed {
 		p.State.Error = text
 	} else {
@@ -340,59 +403,5 @@ func (r *reader) called(id string) *session.Part {
 	if p := r.Part(at); p.CallID == id && p.State != nil {
 		return p
 	}
-	return nil
-}
-
-// leave takes the messages from one on out of the session. They were paid for.
-func (r *reader) leave(from int) {
-	left := r.Session.Messages[min(from, len(r.Session.Messages)):]
-	for i := range left {
-		r.Counts.Aside++
-		for _, request := range bill.Requests(&left[i]) {
-			request.Kind = bill.Left
-			r.Beside = append(r.Beside, request)
-		}
-	}
-	r.Session.Messages = r.Session.Messages[:len(r.Session.Messages)-len(left)]
-	r.tail, r.LastAsk = min(r.tail, len(r.Session.Messages)), ""
-	for i := range r.Session.Messages {
-		if m := &r.Session.Messages[i]; m.Written() {
-			r.LastAsk = m.ID
-		}
-	}
-}
-
-// compacted adds a pivot. The model goes on while the product summarises: what came after the
-// beginning stays verbatim.
-func (r *reader) compacted(e *event) error {
-	c, err := into[compaction](e)
-	if err != nil {
-		return err
-	}
-	from := r.tail
-	r.tail = -1
-	if !c.Success || c.Summary == "" {
-		if c.Took != nil {
-			r.Beside = append(r.Beside, request(e, c.Took, bill.Vain))
-		}
-		return nil
-	}
-	tail := ""
-	if from >= 0 && from < len(r.Session.Messages) {
-		tail = r.Session.Messages[from].ID
-	}
-	asked := r.LastAsk
-	marker := r.id(e)
-	m := r.Message(session.User, marker, e.Timestamp)
-	r.Add(m, session.Part{Type: session.CompactionPart, Auto: c.Trigger != "manual", TailStartID: tail})
-	r.IsTheirs(marker)
-	r.Model = r.last
-	m = r.Message(session.Assistant, marker+"-summary", e.Timestamp)
-	r.LastAsk = asked
-	m.Summary = jsontext.Value("true")
-	if c.Took != nil {
-		m.Tokens = c.Took.tokens()
-	}
-	r.Add(m, session.Part{Type: session.TextPart, Text: c.Summary})
 	return nil
 }

@@ -183,33 +183,14 @@ func (a *appender) compaction(log []session.Message, marker, summary int) {
 			atMarker[i] = -1
 		}
 	}
-	e.Winnow.Message, e.Winnow.From = without(&log[marker], []session.Part{{Type: session.CompactionPart}}, atMarker)
+	e.Winnow.Message, e.Winnow.From = jsonl.Without(&log[marker], []session.Part{{Type: session.CompactionPart}}, atMarker)
 	answer := &log[summary]
 	if len(cuts) > 1 {
 		e.Winnow.Cuts = cuts
 	}
-	e.Winnow.Answer, e.Winnow.AnswerFrom = without(answer, native, at)
+	e.Winnow.Answer, e.Winnow.AnswerFrom = jsonl.Without(answer, native, at)
 	here := a.write(log[marker].ID, log[marker].Time.Created, e)
 	a.first[log[marker].ID], a.first[answer.ID] = here, here
-}
-
-// without returns a message for a mark: without what the parts that its entries give have in the
-// same way. at holds the position of each part among those, -1 for none.
-func without(m *session.Message, native []session.Part, at []int) (*session.Message, []int) {
-	rest := *m
-	rest.Parts = append([]session.Part(nil), m.Parts...)
-	from := make([]int, len(m.Parts))
-	for i := range rest.Parts {
-		from[i] = -1
-		if at[i] < 0 || at[i] >= len(native) {
-			continue
-		}
-		if n := &native[at[i]]; fits(&rest.Parts[i], n) {
-			from[i] = at[i]
-			omit(&rest.Parts[i], n)
-		}
-	}
-	return &rest, from
 }
 
 // touched is what the product notes of a compaction: files that were read and not changed, and

@@ -1,9 +1,6 @@
 package pi
 
 import (
-	"bytes"
-	"cmp"
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -70,34 +67,6 @@ func (m *mark) empty() bool {
 		len(m.Elisions) == 0 && len(m.Original) == 0
 }
 
-// omit takes out of a part what the part that the entry gives has in the same way; fill puts it
-// back.
-func omit(p *session.Part, native *session.Part) {
-	drop := func(text *string, native string) {
-		if *text == native {
-			*text = ""
-		}
-	}
-	drop(&p.Text, native.Text)
-	drop(&p.URL, native.URL)
-	if p.State == nil || native.State == nil {
-		return
-	}
-	s, n := *p.State, native.State
-	p.State = &s
-	drop(&s.Output, n.Output)
-	drop(&s.Error, n.Error)
-	if bytes.Equal(s.Input, n.Input) {
-		s.Input = nil
-	}
-	if len(s.Attachments) == len(n.Attachments) {
-		s.Attachments = slices.Clone(s.Attachments)
-		for i := range s.Attachments {
-			drop(&s.Attachments[i].URL, n.Attachments[i].URL)
-		}
-	}
-}
-
 // pieces cuts a summary into the parts that it was joined of; one that was changed since stays
 // whole.
 func pieces(summary string, cuts []int) []string {
@@ -120,39 +89,4 @@ func pieces(summary string, cuts []int) []string {
 		return []string{summary}
 	}
 	return found
-}
-
-// fits reports whether fill undoes omit: a field that is empty in the part must be empty in the
-// entry's too.
-func fits(p *session.Part, native *session.Part) bool {
-	if p.Type != native.Type || p.Text == "" && native.Text != "" || p.URL == "" && native.URL != "" {
-		return false
-	}
-	if p.State == nil || native.State == nil {
-		return p.State == nil && native.State == nil
-	}
-	s, n := p.State, native.State
-	if s.Output == "" && n.Output != "" || s.Error == "" && n.Error != "" || len(s.Input) == 0 && len(n.Input) != 0 {
-		return false
-	}
-	return string(s.Input) == string(n.Input) || string(s.Input) != "{}" // an absent input is written as {}
-}
-
-func fill(p *session.Part, native *session.Part) {
-	p.Text, p.URL = cmp.Or(p.Text, native.Text), cmp.Or(p.URL, native.URL)
-	s, n := p.State, native.State
-	if s == nil || n == nil {
-		return
-	}
-	if n.Final() && !s.Final() { // the result came after the message was written
-		p.State = n
-		return
-	}
-	s.Output, s.Error = cmp.Or(s.Output, n.Output), cmp.Or(s.Error, n.Error)
-	if len(s.Input) == 0 || string(s.Input) == "{}" {
-		s.Input = n.Input
-	}
-	for i := range min(len(s.Attachments), len(n.Attachments)) {
-		s.Attachments[i].URL = cmp.Or(s.Attachments[i].URL, n.Attachments[i].URL)
-	}
 }

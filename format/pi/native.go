@@ -231,7 +231,7 @@ func api(provider string) string {
 func (a *appender) message(m *session.Message, entries []newMessage, at []int) {
 	native := a.read(entries)
 	first := &mark{}
-	first.Message, first.From = without(m, native, at)
+	first.Message, first.From = jsonl.Without(m, native, at)
 	for i := range entries {
 		raw, err := json.Marshal(entries[i], session.ReadOptions())
 		if err != nil {

@@ -309,17 +309,7 @@ func (b *builder) finish() session.Session {
 
 func (b *builder) restore(r *restore) {
 	native := b.s.Messages[r.message]
-	m := *r.as
-	m.Parts = make([]session.Part, 0, len(r.as.Parts))
-	for i, p := range r.as.Parts {
-		if i < len(r.from) && r.from[i] >= 0 {
-			if r.from[i] >= len(native.Parts) {
-				continue
-			}
-			fill(&p, &native.Parts[r.from[i]])
-		}
-		m.Parts = append(m.Parts, p)
-	}
+	m := jsonl.Given(r.as, r.from, native.Parts)
 	if marker, was := m.Marker(), native.Marker(); marker != nil && was != nil {
 		// By position: ids of messages change when the product rewrites an old file.
 		marker.TailStartID = was.TailStartID

@@ -64,11 +64,14 @@ func (l *Log) Message(role session.Role, id, timestamp string) *session.Message 
 func (l *Log) Add(m *session.Message, p session.Part) *session.Part {
 	p.SessionID, p.MessageID = m.SessionID, m.ID
 	if p.ID == "" {
-		p.ID = m.ID + ":" + strconv.Itoa(len(m.Parts))
+		p.ID = PartID(m.ID, len(m.Parts))
 	}
 	m.Parts = append(m.Parts, p)
 	return &m.Parts[len(m.Parts)-1]
 }
+
+// PartID is the id of a part that has none of its own.
+func PartID(message string, part int) string { return message + ":" + strconv.Itoa(part) }
 
 // Call adds a call that waits for its result. It has the id that the file has for it, which may be
 // "" or there more than once.

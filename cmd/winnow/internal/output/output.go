@@ -20,6 +20,7 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
+	"github.com/winnowhq/winnow/format/cline"
 	"github.com/winnowhq/winnow/format/openhands"
 	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/report"
@@ -246,8 +247,10 @@ func Path(a *cli.App, s *source.Session, o *Target, word string) (string, error)
 // Extension is how the files of a format end.
 func Extension(formatName string) string {
 	switch formatName {
-	case "claude-code", "codex", "pi":
+	case "claude-code", "codex", "copilot", "pi":
 		return ".jsonl"
+	case cline.Name:
+		return cline.Ending
 	}
 	return ".json"
 }

@@ -251,7 +251,10 @@ func Read(ctx context.Context, a *cli.App, src string) (*Session, error) {
 		if err != nil {
 			return nil, err
 		}
-		if s.Doc, err = all.Read(data); err != nil {
+		if s.Doc, err = all.Read(data); err == nil {
+			err = s.accompanied(a.Path(src))
+		}
+		if err != nil {
 			err = fmt.Errorf("%s: %w", src, err)
 		}
 	}
@@ -264,6 +267,32 @@ func Read(ctx context.Context, a *cli.App, src string) (*Session, error) {
 	}
 	s.ID = s.Doc.Session.Info.ID
 	return s, nil
+}
+
+// accompanied reads the session once more with the file that its product keeps beside it, if there
+// is one.
+func (s *Session) accompanied(path string) error {
+	f, err := all.Named(s.Doc.Format)
+	if err != nil {
+		return err
+	}
+	product, ok := f.(format.Accompanied)
+	if !ok {
+		return nil
+	}
+	beside := product.Beside(path)
+	if beside == "" {
+		return nil
+	}
+	data, _, err := plainfile.Read(beside, 0)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	}
+	s.Doc, err = product.ReadWith(s.Doc.Source, data)
+	return err
 }
 
 // ReadFile reads a file or standard input, whole.

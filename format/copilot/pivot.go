@@ -1,0 +1,80 @@
+package copilot
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/bill"
+	"github.com/winnowhq/winnow/format/internal/transcript"
+	"github.com/winnowhq/winnow/session"
+)
+
+// leave takes the messages from one on out of the session. They were paid for.
+func (r *reader) leave(from int) {
+	left := r.Session.Messages[min(from, len(r.Session.Messages)):]
+	for i := range left {
+		r.Counts.Aside++
+		for _, request := range bill.Requests(&left[i]) {
+			request.Kind = bill.Left
+			r.Beside = append(r.Beside, request)
+		}
+	}
+	r.Session.Messages = r.Session.Messages[:len(r.Session.Messages)-len(left)]
+	r.tail, r.LastAsk = min(r.tail, len(r.Session.Messages)), ""
+	gone := func(at transcript.Place, _ int) bool { return at.Message >= len(r.Session.Messages) }
+	maps.DeleteFunc(r.spots, gone)
+	maps.DeleteFunc(r.results, gone)
+	r.restores = slices.DeleteFunc(r.restores, func(b restore) bool { return b.message >= len(r.Session.Messages) })
+	for i := range r.Session.Messages {
+		if m := &r.Session.Messages[i]; m.Written() {
+			r.LastAsk = m.ID
+		}
+	}
+}
+
+// compacted adds a pivot. The model goes on while the product summarises: what came after the
+// beginning stays verbatim.
+func (r *reader) compacted(e *event) error {
+	c, err := into[compaction](e)
+	if err != nil {
+		return err
+	}
+	from := r.tail
+	ours := r.mark != nil && r.mark.Message != nil
+	if ours {
+		at, ok := r.starts[r.mark.Message.ID]
+		if from = at; !ok {
+			from = -1
+		}
+	} else {
+		r.tail = -1
+	}
+	if !c.Success || c.Summary == "" && !ours {
+		if c.Took != nil {
+			r.Beside = append(r.Beside, request(e, c.Took, bill.Vain))
+		}
+		return nil
+	}
+	tail := ""
+	if from >= 0 && from < len(r.Session.Messages) {
+		tail = r.Session.Messages[from].ID
+	}
+	asked := r.LastAsk
+	marker := r.id(e)
+	m := r.Message(session.User, marker, e.Timestamp)
+	r.Add(m, session.Part{Type: session.CompactionPart, Auto: c.Trigger != "manual", TailStartID: tail})
+	if !ours {
+		r.IsTheirs(marker)
+	}
+	r.Model = r.last
+	m = r.Message(session.Assistant, marker+"-summary", e.Timestamp)
+	r.LastAsk = asked
+	m.Summary = jsontext.Value("true")
+	if c.Took != nil {
+		m.Tokens = c.Took.tokens()
+	}
+	r.Add(m, session.Part{Type: session.TextPart, Text: c.Summary})
+	return nil
+}
