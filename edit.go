@@ -26,6 +26,8 @@ type Edited struct {
 	Changed bool `json:"changed"`
 	// Replaced are the elisions that were taken back.
 	Replaced []rule.Elision `json:"-"`
+	// Unbound counts the parts with reasoning that went because of that: see pivot.Receipt.
+	Unbound int `json:"-"`
 }
 
 var errUnchanged = errors.New("nothing is to be written")
@@ -61,6 +63,9 @@ func (e *Engine) Edit(ctx context.Context, id string, r edit.Request) (Edited, e
 		c = store.Change{Restore: keysOf(d.Replaced)}
 		switch {
 		case len(r.Fields) > 0:
+			at := d.Replaced[0].Time
+			since := func(m *session.Message) bool { return m.Time.Created >= at }
+			c, done.Unbound = l.rebound(c, fmt.Sprint(at), since, millis(e.config.Now()))
 		case op == edit.Restore:
 			c, done.Receipt = e.restoring(l, c, d.Quote, d.Replaced)
 		default:

@@ -104,6 +104,9 @@ func (e *Engine) turnBack(ctx context.Context, op, id, what string, redo bool) (
 			return c, fail(Already, op, id, "", "%s is %sne already", cmp.Or(receipt.ID, receipt.Marker), op)
 		}
 		c, keys = l.turned(c, receipt, redo)
+		turned := *receipt
+		receipt = &turned
+		c, receipt.Unbound = l.rebound(c, cmp.Or(receipt.Marker, receipt.ID), l.since(receipt), e.identity().Now)
 		pins := rule.Window{Pins: after(l.state, c, l.state.Revision).Pins} // what is pinned since stays whole
 		c.Commit = slices.DeleteFunc(slices.Clone(c.Commit),
 			func(el rule.Elision) bool { return pins.Pinned(el.Part, el.Message) })
@@ -119,6 +122,56 @@ func (e *Engine) turnBack(ctx context.Context, op, id, what string, redo bool) (
 		e.bus.publish(event)
 	})
 	return receipt, err
+}
+
+// since tells the messages that were appended since what a receipt is for.
+func (l *live) since(r *pivot.Receipt) func(*session.Message) bool {
+	from := r.Log
+	if at := session.Index(l.log, r.Marker); r.Marker != "" && at >= 0 {
+		from = at + 1
+	}
+	if from == 0 { // it came with a file
+		return func(m *session.Message) bool { return m.Time.Created >= r.Time }
+	}
+	newer := map[string]bool{}
+	for i := min(from, len(l.log)); i < len(l.log); i++ {
+		newer[l.log[i].ID] = true
+	}
+	return func(m *session.Message) bool { return newer[m.ID] }
+}
+
+// rebound adds to a change, which undoes what the id names or makes it count again, what becomes of
+// reasoning that was made since and is bound to the prompt before it, and counts the parts that it
+// leaves out. If the prompt stays as it is, nothing does.
+func (l *live) rebound(c store.Change, id string, since func(*session.Message) bool, now session.Millis) (store.Change,
+	int) {
+	if !l.model.BoundReasoning {
+		return c, 0
+	}
+	state, _, window := l.with(c)
+	changed := map[string]bool{}
+	for _, key := range slices.Concat(c.Restore, keysOf(c.Commit)) {
+		changed[key.Part] = true
+	}
+	shown := slices.ContainsFunc(window, func(m session.Message) bool {
+		return slices.ContainsFunc(m.Parts, func(p session.Part) bool { return changed[p.ID] })
+	})
+	same := func(a, b session.Message) bool { return a.ID == b.ID }
+	if !shown && slices.EqualFunc(window, l.window(), same) {
+		return c, 0
+	}
+	s := l.plannerState()
+	s.Window, s.Ledger = window, state.Ledger
+	back, commit := s.Turned(id, since)
+	gone := 0
+	for i := range commit {
+		commit[i].Time = now
+		if !state.Ledger.Has(commit[i].Key()) {
+			gone++
+		}
+	}
+	c.Restore, c.Commit = slices.Concat(c.Restore, back), slices.Concat(c.Commit, commit)
+	return c, gone
 }
 
 // imported is a receipt for what came with a session: the pivot that the window begins with, or
@@ -174,7 +227,7 @@ func (e *Engine) foundReceipt(l *live, marker *session.Message) *pivot.Receipt {
 		Undo: "winnow undo " + l.id + " " + marker.ID,
 	}
 	for _, el := range l.state.Ledger.All() {
-		if el.Time != 0 && el.Time == marker.Time.Created {
+		if el.Time != 0 && el.Time == marker.Time.Created && el.Rule != rule.Rebound {
 			r.Committed = append(r.Committed, el)
 			r.Saved += el.Saves
 		}

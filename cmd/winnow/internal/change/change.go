@@ -24,18 +24,21 @@ import (
 
 // Document is the JSON document of undo, redo, restore and pin.
 type Document struct {
-	Source       string     `json:"source"`
-	Did          string     `json:"did"`
-	Receipt      string     `json:"receipt,omitzero"`
-	Marker       string     `json:"marker,omitzero"`
-	Parts        []string   `json:"parts"` // that are shown otherwise now
-	Pin          *rule.Pin  `json:"pin,omitzero"`
-	Pins         []rule.Pin `json:"pins,omitzero"`
-	Quoted       []string   `json:"quoted,omitzero"` // parts that are quoted behind a summary
-	TokensBefore int        `json:"tokensBefore"`
-	TokensAfter  int        `json:"tokensAfter"`
-	Output       string     `json:"output,omitzero"`
-	Undo         string     `json:"undo,omitzero"` // the command that takes a restore or a pin back
+	Source  string     `json:"source"`
+	Did     string     `json:"did"`
+	Receipt string     `json:"receipt,omitzero"`
+	Marker  string     `json:"marker,omitzero"`
+	Parts   []string   `json:"parts"` // that are shown otherwise now
+	Pin     *rule.Pin  `json:"pin,omitzero"`
+	Pins    []rule.Pin `json:"pins,omitzero"`
+	Quoted  []string   `json:"quoted,omitzero"` // parts that are quoted behind a summary
+	// Unbound counts the parts with reasoning that went, because they were made behind what was
+	// undone and their model takes them only there.
+	Unbound      int    `json:"unbound,omitzero"`
+	TokensBefore int    `json:"tokensBefore"`
+	TokensAfter  int    `json:"tokensAfter"`
+	Output       string `json:"output,omitzero"`
+	Undo         string `json:"undo,omitzero"` // the command that takes a restore or a pin back
 
 	InPlace *inplace.Replaced `json:"inPlace,omitzero"`
 	kind    pivot.Kind
@@ -52,7 +55,7 @@ func (d *Document) touched(elisions []rule.Elision) {
 
 // Note notes what was done or undone.
 func (d *Document) Note(r *pivot.Receipt) {
-	d.Receipt, d.Marker, d.kind = r.ID, r.Marker, r.Kind
+	d.Receipt, d.Marker, d.kind, d.Unbound = r.ID, r.Marker, r.Kind, r.Unbound
 	d.touched(r.Committed)
 	d.touched(r.Replaced)
 	d.Parts = append(d.Parts, r.Quoted...)
@@ -123,6 +126,10 @@ func (d *Document) show(a *cli.App) {
 	if n := len(d.Quoted); n > 0 && d.Did == "restored" {
 		a.Printf("%s quoted behind the summary that stands for it.\n",
 			quantity.Plural(n, "folded part is", "folded parts are"))
+	}
+	if n := d.Unbound; n > 0 {
+		a.Printf("%s left out, made meanwhile: their model takes reasoning only behind the prompt that it was made for.\n",
+			quantity.Plural(n, "part with reasoning is", "parts with reasoning are"))
 	}
 	sayView(a, d.TokensBefore, d.TokensAfter)
 	if d.Output != "" {

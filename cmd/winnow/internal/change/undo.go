@@ -36,6 +36,7 @@ func Undo(ctx context.Context, a *cli.App, s *source.Session, what string, c *Do
 		if what = newest.made; what == "" {
 			done, err := s.Engine.Edit(ctx, s.ID, edit.Request{Fields: newest.elisions})
 			c.touched(done.Replaced)
+			c.Unbound = done.Unbound
 			return err
 		}
 	}
@@ -107,7 +108,7 @@ func newestOf(ctx context.Context, s *source.Session) (deed, error) {
 	var newest session.Millis
 	foreign := false // the newest one is a mark of another product
 	for _, el := range state.Ledger.All() {
-		if el.Time >= newest {
+		if el.Time >= newest && el.Rule != rule.Rebound {
 			newest, foreign = el.Time, el.Rule == rule.Mark
 		}
 	}
@@ -127,6 +128,9 @@ func newestOf(ctx context.Context, s *source.Session) (deed, error) {
 	}
 	d := deed{time: newest, foreign: foreign}
 	for _, el := range state.Ledger.All() {
+		if el.Rule == rule.Rebound {
+			continue // it goes and comes with what was undone
+		}
 		if el.Time == newest || foreign && el.Rule == rule.Mark && el.Time >= newest-together {
 			d.elisions = append(d.elisions, el.Key())
 		}
