@@ -135,6 +135,14 @@ func (e *entry) compaction() (c compaction) {
 	return c
 }
 
+// last is the uuid of the last entry that is preserved, "" without one.
+func (c compaction) last() string {
+	if n := len(c.Messages.UUIDs); n > 0 {
+		return c.Messages.UUIDs[n-1]
+	}
+	return c.Segment.Tail
+}
+
 // tail is the id of the message at which the preserved part begins, "" without one.
 func (b *builder) tail(c compaction) string {
 	for _, uuid := range append(c.Messages.UUIDs, c.Segment.Head) {

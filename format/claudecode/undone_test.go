@@ -10,6 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/span"
 )
 
@@ -51,26 +53,13 @@ func (r *rows) turn(word string, calls int, notice bool) {
 	}
 }
 
-// goesOn is the entry on which the product hangs what it appends: the newest, or the end of the
-// tail if that is a summary.
+// goesOn is the entry on which the product hangs what it appends.
 func goesOn(t interface{ Fatal(...any) }, text []byte) string {
 	doc, err := Format{}.Read(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := doc.Native.(*index)
-	leaf := &x.entries[x.leaf]
-	if !leaf.Summed {
-		return leaf.UUID
-	}
-	for i := range x.entries {
-		if e := &x.entries[i]; e.boundary() && e.UUID == leaf.Parent {
-			if c := e.compaction(); len(c.Messages.UUIDs) > 0 {
-				return c.Messages.UUIDs[len(c.Messages.UUIDs)-1]
-			}
-		}
-	}
-	return leaf.UUID
+	return doc.Native.(*index).end()
 }
 
 // chainFrom is the chain of parents that ends at an entry, oldest first.
@@ -203,4 +192,42 @@ func withoutNotices(t *rapid.T, text []byte) []byte {
 		edits = append(edits, span.Edit{Span: l.Text, With: line})
 	}
 	return span.Splice(text, edits...)
+}
+
+// Of an answer of which nothing is left a blank text stays, of which the product sends nothing; of
+// one that says something too its reasoning is left out alone. Either comes back.
+func TestWrite_anAnswerThatIsReasoningAloneIsBlank(t *testing.T) {
+	r := &rows{}
+	r.turn("one", 0, false)
+	r.add("user", `"message":{"role":"user","content":"Think."}`)
+	r.add("assistant", `"message":{"id":"msg_alone","type":"message","role":"assistant","model":"claude-opus-5-5",`+
+		`"content":[{"type":"thinking","thinking":"alone","signature":"sig"}],"stop_reason":"max_tokens"}`)
+	doc := read(t, []byte(r.text.String()))
+	var found []rule.Elision
+	for _, m := range doc.Session.Messages {
+		for _, p := range m.Parts {
+			if p.Type == session.ReasoningPart {
+				found = append(found, rule.Elision{Part: p.ID, Message: m.ID, Field: rule.Text, Rule: "test", Because: "because"})
+			}
+		}
+	}
+	if len(found) != 2 {
+		t.Fatalf("%d parts of reasoning, want 2", len(found))
+	}
+	text := write(t, doc, format.Change{Session: doc.Session, Ledger: rule.NewLedger(found...)})
+	for content, times := range map[string]int{
+		`"content":[{"type":"text","text":"\n"}],"stop_reason":"max_tokens"`: 1,
+		`"content":[],"stop_reason":"end_turn"`:                              1,
+	} {
+		if n := bytes.Count(text, []byte(content)); n != times {
+			t.Errorf("%s is there %d times, want %d:\n%s", content, n, times, text)
+		}
+	}
+	again := read(t, text)
+	if difference(t, doc.Session.Messages, again.Session.Messages) != "" || again.Ledger.Len() != 2 {
+		t.Errorf("read again it is another session")
+	}
+	if back := write(t, again, format.Change{Session: again.Session}); !bytes.Equal(back, doc.Source) {
+		t.Errorf("taken back:\n%s\nwant\n%s", back, doc.Source)
+	}
 }

@@ -101,7 +101,9 @@ func (p *writer) entry(i int, wanted []target) (text []byte, changed bool, err e
 		return p.record(e, own)
 	}
 	if x.inBranch[i] && !stands(e, wanted, p.change.Ledger) {
-		if text, err = e.show(wanted); err != nil {
+		owner := x.owner[i]
+		hushed := len(wanted) > 0 && owner >= 0 && silent(&p.before[owner], p.change.Ledger)
+		if text, err = e.show(wanted, hushed); err != nil {
 			return nil, false, fmt.Errorf("%s: line %d: %w", Name, e.line, err)
 		}
 	}
@@ -140,11 +142,7 @@ func (p *writer) leaveOut() {
 // boundary lists less than what there was, without the compaction it would have gone on from the
 // last entry before the boundary.
 func (p *writer) fromTail(boundary int) {
-	t, c := p.index.tree, p.index.entries[boundary].compaction()
-	tail := c.Segment.Tail
-	if n := len(c.Messages.UUIDs); n > 0 {
-		tail = c.Messages.UUIDs[n-1]
-	}
+	t, tail := p.index.tree, p.index.entries[boundary].compaction().last()
 	from, leaf := t.find(tail), t.parent(boundary)
 	if from < 0 || leaf < 0 || from == leaf || !t.descends(leaf, from) {
 		return
@@ -266,10 +264,15 @@ func (p *writer) fresh() error {
 	}
 	wanted := targets(p.change.Ledger, c.places, func(rule.Elision) bool { return false })
 	for i := range c.entries {
+		hushed := false
+		if len(wanted[i]) > 0 {
+			at := session.Index(messages, c.owner[i])
+			hushed = silent(&messages[at], p.change.Ledger)
+		}
 		for j := range wanted[i] {
 			c.rename(&wanted[i][j].elision)
 		}
-		text, err := c.withMarks(i).show(wanted[i])
+		text, err := c.withMarks(i).show(wanted[i], hushed)
 		if err != nil {
 			return fmt.Errorf("write message %s: %w", c.owner[i], err)
 		}

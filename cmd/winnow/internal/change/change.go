@@ -42,6 +42,7 @@ type Document struct {
 
 	InPlace *inplace.Replaced `json:"inPlace,omitzero"`
 	kind    pivot.Kind
+	undoing source.Undoing // of a file
 }
 
 // touched notes the parts of elisions, each once.
@@ -91,8 +92,8 @@ func Run(ctx context.Context, a *cli.App, src string, o output.Target, did strin
 		if doc.Output == "-" {
 			return s.Done()
 		}
-		if err := keepRestores(ctx, a, s, doc.Output, o.Replaced); err != nil { // the file is written all the same
-			a.Warn("winnow undo will not know of this change: %v", err)
+		if err := remember(ctx, a, s, &doc, o.Replaced); err != nil { // the file is written all the same
+			a.Warn("winnow undo and redo will not know of this change: %v", err)
 		}
 		doc.InPlace = o.Replaced
 	}
@@ -127,9 +128,11 @@ func (d *Document) show(a *cli.App) {
 		a.Printf("%s quoted behind the summary that stands for it.\n",
 			quantity.Plural(n, "folded part is", "folded parts are"))
 	}
-	if n := d.Unbound; n > 0 {
-		a.Printf("%s left out, made meanwhile: their model takes reasoning only behind the prompt that it was made for.\n",
-			quantity.Plural(n, "part with reasoning is", "parts with reasoning are"))
+	switch n := d.Unbound; {
+	case n == 1:
+		a.Printf("1 part with reasoning is left out: it was made meanwhile, and " + onlyThere("its"))
+	case n > 1:
+		a.Printf("%s parts with reasoning are left out: they were made meanwhile, and "+onlyThere("their"), quantity.Number(n))
 	}
 	sayView(a, d.TokensBefore, d.TokensAfter)
 	if d.Output != "" {
@@ -138,6 +141,10 @@ func (d *Document) show(a *cli.App) {
 	if d.Undo != "" {
 		a.Printf("Undo with: %s\n", d.Undo)
 	}
+}
+
+func onlyThere(whose string) string {
+	return whose + " model takes reasoning only behind the exact prompt that it was made for.\n"
 }
 
 func (d *Document) listPins(a *cli.App) {

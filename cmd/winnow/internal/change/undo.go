@@ -1,7 +1,9 @@
 package change
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/winnowhq/winnow"
@@ -36,7 +38,9 @@ func Undo(ctx context.Context, a *cli.App, s *source.Session, what string, c *Do
 		if what = newest.made; what == "" {
 			done, err := s.Engine.Edit(ctx, s.ID, edit.Request{Fields: newest.elisions})
 			c.touched(done.Replaced)
-			c.Unbound = done.Unbound
+			if c.Unbound = done.Unbound; err == nil {
+				c.undoing = source.Undoing{ID: fmt.Sprint(done.Replaced[0].Time), Kind: pivot.Pruning, Parts: c.Parts}
+			}
 			return err
 		}
 	}
@@ -45,6 +49,8 @@ func Undo(ctx context.Context, a *cli.App, s *source.Session, what string, c *Do
 		return OrNothing(err, what)
 	}
 	c.Note(receipt)
+	c.undoing = source.Undoing{ID: cmp.Or(receipt.Marker, receipt.ID), Kind: receipt.Kind, Marker: receipt.Marker,
+		Receipt: receipt.ID, Parts: c.Parts}
 	undone(s, receipt.ID)
 	return nil
 }
