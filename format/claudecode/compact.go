@@ -53,9 +53,9 @@ func (c *composer) pivot(marker, summary *session.Message, tail []string, tokens
 func (b *builder) boundary(i int, behind []int) {
 	e := &b.index.entries[i]
 	// A boundary of which the summary is lost hides nothing: what came before it is still there to
-	// be read.
-	answered := b.answered(behind)
-	if !answered && !b.ends(i, behind) {
+	// be read, if the product reads it.
+	answered, cuts := b.answered(behind), b.index.tree.cut == i
+	if !answered && !cuts && !b.ends(i, behind) {
 		return
 	}
 	if e.marks != nil && e.marks.Message != nil && e.marks.Message.Marker() != nil {

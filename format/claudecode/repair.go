@@ -73,6 +73,9 @@ func (r *repair) unanchored() (format.Fault, bool) {
 		return format.Fault{}, false
 	}
 	boundary := int(t.nodes[at])
+	if boundary == t.cut {
+		return format.Fault{}, false // the product reads nothing before it
+	}
 	behind := t.nodes[at+1:]
 	anchor, last := -1, -1
 	for at, i := range behind {

@@ -23,7 +23,9 @@ import (
 // A compaction that a hook composed has copies of old entries behind its boundary, under new uuids
 // but with the old message ids, some with the old parents. If the boundary lists them as preserved,
 // they are a chain that hangs on the anchor; if not, they lead back to before the boundary, and the
-// product sends what was compacted again.
+// product sends what was compacted again. Of a file that is large for it, the product reads nothing
+// before the last boundary that lists nothing as preserved: there what leads back goes on at the node
+// before.
 type tree struct {
 	names   *format.Names
 	all     []node
@@ -33,10 +35,14 @@ type tree struct {
 	nodes   []int32       // positions of nodes outside side chains, in file order
 	order   []int32       // position → index in nodes of the node before it
 	anchors map[int]int   // position of a preserved node behind its boundary → its parent
+	cut     int           // position of the boundary before which the product reads nothing, -1 without one
 }
 
-// treeOf reads the tree of a file's entries.
-func treeOf(entries []entry) *tree {
+// large is the size in bytes above which the product looks for compactions before it reads a file.
+const large = 5 << 20
+
+// treeOf reads the tree of the entries of a file of so many bytes.
+func treeOf(entries []entry, size int64) *tree {
 	n := &format.Names{}
 	all := make([]node, len(entries))
 	var kept []chain
@@ -46,7 +52,7 @@ func treeOf(entries []entry) *tree {
 			kept = append(kept, chainOf(n, i, &entries[i]))
 		}
 	}
-	return newTree(n, all, kept)
+	return newTree(n, all, kept, size)
 }
 
 // chain holds the names that a boundary preserves, behind that of their anchor.
@@ -66,10 +72,10 @@ func chainOf(n *format.Names, i int, e *entry) chain {
 
 // newTree makes a tree of nodes. If all of them are of a side chain, as in the file of a sub-agent,
 // it makes them of the main one.
-func newTree(n *format.Names, all []node, kept []chain) *tree {
+func newTree(n *format.Names, all []node, kept []chain, size int64) *tree {
 	t := &tree{
 		names: n, all: all, at: make([]int32, n.Len()+1), order: make([]int32, len(all)),
-		bridges: map[name]name{}, first: map[int]int{}, anchors: map[int]int{},
+		bridges: map[name]name{}, first: map[int]int{}, anchors: map[int]int{}, cut: -1,
 	}
 	for i := range t.at {
 		t.at[i] = -1
@@ -103,6 +109,9 @@ func newTree(n *format.Names, all []node, kept []chain) *tree {
 		}
 		if !e.has(sideways) {
 			t.nodes = append(t.nodes, int32(i))
+		}
+		if size > large && e.has(bounding) && !e.has(preserving) {
+			t.cut = i
 		}
 	}
 	for _, c := range kept {
@@ -148,7 +157,7 @@ func (t *tree) parent(i int) int {
 	} else if uuid == 0 && e.uuid != 0 {
 		return -1
 	}
-	if p := t.named(uuid); p >= 0 {
+	if p := t.named(uuid); p >= 0 && (p >= t.cut || i <= t.cut) {
 		return p
 	}
 	if before := t.order[i]; before >= 0 {
