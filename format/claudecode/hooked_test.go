@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -108,6 +109,45 @@ func TestRead_compactionsOfHooks(t *testing.T) {
 			}
 			unchanged(t, doc)
 		})
+	}
+}
+
+// paced gives the lines of a file times that are so many milliseconds apart.
+func paced(file string, step int) []byte {
+	var text strings.Builder
+	for i, line := range strings.SplitAfter(file, "\n") {
+		at := time.UnixMilli(int64(1_800_000_000_000 + i*step)).UTC().Format("2006-01-02T15:04:05.000Z")
+		text.WriteString(strings.Replace(line, `"uuid":`, `"timestamp":"`+at+`","uuid":`, 1))
+	}
+	return []byte(text.String())
+}
+
+// In a large file the product looks in the place of a parent that it does not read for an entry of
+// the five seconds before; if there is none, what was copied before is lost, and repair brings it
+// back. Measured with 2.1.330.
+func TestRead_copiesInALargeFileAreLostAfterAPause(t *testing.T) {
+	const model = "claude-opus-5-5"
+	file := text("a", "", "user", "", "go") + toolCall("b", "a", "m1", model, "t1") + toolResult("c", "b", "t1", "the whole output") +
+		text("d", "c", "assistant", "m2", "done") + bound("z", "d", "") +
+		text("p", "z", "user", "", "go") + toolCall("q", "p", "m1", model, "t1") + toolResult("r", "b", "t1", "short") +
+		text("s", "r", "assistant", "m2", "done") + text("t", "s", "user", "", "on")
+	for step, want := range map[int][]string{5000: {"t1 short"}, 5001: nil} {
+		doc := read(t, enlarged(paced(file, step)))
+		got, _ := shownTools(doc)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%d ms apart (-want +got):\n%s", step, diff)
+		}
+		unchanged(t, doc)
+		if first := doc.Session.Messages[0].Text(); first != "go" {
+			t.Errorf("the log begins with %q", first)
+		}
+		faults := Format{}.Faults(doc)
+		if lost := want == nil; lost != (len(faults) == 1 && faults[0].Code == Unanchored) {
+			t.Errorf("%d ms apart the faults are %+v", step, faults)
+		}
+		if got, _ := shownTools(repaired(t, doc)); !slices.Equal(got, []string{"t1 short"}) {
+			t.Errorf("%d ms apart, repaired: %v", step, got)
+		}
 	}
 }
 

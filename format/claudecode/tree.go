@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/session"
 )
 
 // tree finds the branch that the product would resume.
@@ -24,8 +25,8 @@ import (
 // but with the old message ids, some with the old parents. If the boundary lists them as preserved,
 // they are a chain that hangs on the anchor; if not, they lead back to before the boundary, and the
 // product sends what was compacted again. Of a file that is large for it, the product reads nothing
-// before the last boundary that lists nothing as preserved: there what leads back goes on at the node
-// before.
+// before the last boundary that lists nothing as preserved: there what leads back goes on at the
+// newest node of the five seconds before, and if there is none, the conversation begins with it.
 type tree struct {
 	names   *format.Names
 	all     []node
@@ -36,10 +37,8 @@ type tree struct {
 	order   []int32       // position → index in nodes of the node before it
 	anchors map[int]int   // position of a preserved node behind its boundary → its parent
 	cut     int           // position of the boundary before which the product reads nothing, -1 without one
+	timely  []int32       // positions of the nodes behind it, by their times
 }
-
-// large is the size in bytes above which the product looks for compactions before it reads a file.
-const large = 5 << 20
 
 // treeOf reads the tree of the entries of a file of so many bytes.
 func treeOf(entries []entry, size int64) *tree {
@@ -157,7 +156,9 @@ func (t *tree) parent(i int) int {
 	} else if uuid == 0 && e.uuid != 0 {
 		return -1
 	}
-	if p := t.named(uuid); p >= 0 && (p >= t.cut || i <= t.cut) {
+	if p := t.named(uuid); t.cuts(i, p) {
+		return cmp.Or(t.bridge(i), t.cut)
+	} else if p >= 0 {
 		return p
 	}
 	if before := t.order[i]; before >= 0 {
@@ -363,13 +364,14 @@ func (t trait) has(other trait) bool { return t&other != 0 }
 type node struct {
 	uuid, parent, logical, leaf, message name
 	trait
+	time session.Millis
 }
 
 // nodeOf reads an entry's place in the tree.
 func nodeOf(n *format.Names, e *entry) node {
 	to := node{
 		uuid: n.Of(e.UUID), parent: n.Of(e.Parent), logical: n.Of(e.Logical),
-		leaf: n.Of(e.Leaf), message: n.Of(e.Message.ID),
+		leaf: n.Of(e.Leaf), message: n.Of(e.Message.ID), time: e.time,
 	}
 	set := func(t trait, is bool) {
 		if is {
