@@ -5,10 +5,13 @@ package interop
 import (
 	"fmt"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/codex"
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
@@ -17,68 +20,125 @@ import (
 // boundModel accepts its reasoning only behind the exact prompt that it was made for.
 const boundModel = "claude-opus-5-5"
 
-// A session goes through the product and winnow in turns: what was compacted is undone after the
-// product went on, and redone after it went on again. Thinking is sent only behind the prompt that
-// it was made for.
-func TestClaudeCode_undoAndRedoAfterMoreTurns(t *testing.T) {
-	tries(t, "compact", "undo after more turns", "redo after more turns")
-	turn := ""
-	c := newClaude(t)
-	c.up = provider(t, func(r llmtest.Request) llmtest.Reply {
+// wombats is an upstream that thinks before each answer, and lists eight long outputs in the first
+// turn. word is that of the turn.
+func wombats(t *testing.T, word *string, tool, argument string) *llmtest.Server {
+	return provider(t, func(r llmtest.Request) llmtest.Reply {
 		n := r.Results()
-		if len(r.ToolNames()) > 0 && turn == "first" && n < 8 {
+		if len(r.ToolNames()) > 0 && *word == "first" && n < 8 {
+			list := fmt.Sprintf("for i in $(seq 1 400); do echo out''put-%d-line-$i; done", n)
 			return llmtest.Reply{Reasoning: fmt.Sprintf("wombat first %d", n), Text: fmt.Sprintf("Step %d.", n),
-				Calls: []llmtest.Call{{ID: fmt.Sprintf("toolu_%04d", n), Name: "Bash", Arguments: fmt.Sprintf(
-					`{"command":"for i in $(seq 1 400); do echo out''put-%d-line-$i; done","description":"list %d"}`, n, n)}}}
+				Calls: []llmtest.Call{{ID: fmt.Sprintf("toolu_%04d", n), Name: tool,
+					Arguments: fmt.Sprintf(`{%q:%q,"description":"list %d"}`, argument, list, n)}}}
 		}
-		return llmtest.Reply{Reasoning: "wombat " + turn, Text: "Answer " + turn + "."}
+		return llmtest.Reply{Reasoning: "wombat " + *word, Text: "Answer " + *word + "."}
 	})
-	c.Env = append(c.Env, "ANTHROPIC_BASE_URL="+c.up.URL)
-	say := func(word string, args ...string) llmtest.Request {
-		t.Helper()
-		turn = word
-		c.up.Forget()
-		c.say(t, "Please "+word+"?", append([]string{"--model", boundModel}, args...)...)
-		asked := c.conversation(t)
-		checkPairs(t, asked)
-		return asked
-	}
+}
+
+// undoAndRedo takes a session through the product and winnow in turns: what was compacted is undone
+// after the product went on, and redone after it went on again. Reasoning is sent only behind the
+// prompt that it was made for. say plays a turn and returns its last request; file is the session.
+func undoAndRedo(t *testing.T, say func(word string) llmtest.Request, file func() string) {
+	tries(t, "compact", "undo after more turns", "redo after more turns")
 	say("first")
-	path := c.file(t)
-	id := readClaude(t, path).Session.Info.ID
-	dir := t.TempDir()
+	path, dir := file(), t.TempDir()
 	winnow := buildWinnow(t, dir)
 	change := func(op string) {
 		t.Helper()
 		time.Sleep(2100 * time.Millisecond) // a file that was just written is refused
 		cmd := exec.Command(winnow, op, path, "--in-place")
 		cmd.Dir, cmd.Env = dir, []string{"HOME=" + dir}
-		out, err := cmd.CombinedOutput()
-		if err != nil {
+		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("winnow %s: %v\n%s", op, err, out)
+		} else if op != "compact" {
+			t.Logf("winnow %s: %s", op, out)
 		}
-		t.Logf("winnow %s: %s", op, out)
 	}
+	const summary, early = "Made from the log without a model", "output-0-line-400"
 	change("compact")
-	asked := say("second", "--resume", id)
-	checkContains(t, asked, true, "Made from the log without a model", "Please second?")
-	checkContains(t, asked, false, "output-0-line-400", "wombat first 7")
+	asked := say("second")
+	checkContains(t, asked, true, summary, "Please second?")
+	checkContains(t, asked, false, early, "wombat first 7")
 
 	change("undo")
-	asked = say("third", "--resume", id)
-	checkContains(t, asked, true, "output-0-line-400", "wombat first 0", "wombat first 7", "Answer second.", "Please third?")
-	checkContains(t, asked, false, "Made from the log without a model", "wombat second")
+	asked = say("third")
+	checkContains(t, asked, true, early, "wombat first 0", "wombat first 7", "Answer second.", "Please third?")
+	checkContains(t, asked, false, summary, "wombat second")
 
 	change("redo")
-	asked = say("fourth", "--resume", id)
-	checkContains(t, asked, true, "Made from the log without a model", "wombat second", "Answer third.", "Please fourth?")
-	checkContains(t, asked, false, "output-0-line-400", "wombat third", "wombat first 0")
+	asked = say("fourth")
+	checkContains(t, asked, true, summary, "wombat second", "Answer third.", "Please fourth?")
+	checkContains(t, asked, false, early, "wombat third", "wombat first 0")
 
 	change("undo")
-	asked = say("fifth", "--resume", id)
-	checkContains(t, asked, true, "output-0-line-400", "wombat first 0", "wombat first 7", "Answer second.",
-		"wombat third", "Answer fourth.", "Please fifth?")
-	checkContains(t, asked, false, "Made from the log without a model", "wombat second", "wombat fourth")
+	asked = say("fifth")
+	checkContains(t, asked, true, early, "wombat first 0", "wombat first 7", "Answer second.", "wombat third", "Answer fourth.",
+		"Please fifth?")
+	checkContains(t, asked, false, summary, "wombat second", "wombat fourth")
+}
+
+func TestClaudeCode_undoAndRedoAfterMoreTurns(t *testing.T) {
+	c, turn, id := newClaude(t), "", ""
+	c.up = wombats(t, &turn, "Bash", "command")
+	c.Env = append(c.Env, "ANTHROPIC_BASE_URL="+c.up.URL)
+	undoAndRedo(t, func(word string) llmtest.Request {
+		turn = word
+		c.up.Forget()
+		args := []string{"--model", boundModel}
+		if id != "" {
+			args = append(args, "--resume", id)
+		}
+		c.say(t, "Please "+word+"?", args...)
+		id = readClaude(t, c.file(t)).Session.Info.ID
+		asked := c.conversation(t)
+		checkPairs(t, asked)
+		return asked
+	}, func() string { return c.file(t) })
+}
+
+func TestCodex_undoAndRedoAfterMoreTurns(t *testing.T) {
+	turn, thread := "", ""
+	up := wombats(t, &turn, "exec_command", "cmd")
+	c := newCodex(t, up, `model_reasoning_summary = "detailed"`+"\n"+`model_supports_reasoning_summaries = true`)
+	file := func() string { path, _ := codexRollout(t, c); return path }
+	undoAndRedo(t, func(word string) llmtest.Request {
+		turn = word
+		up.Forget()
+		args := []string{"exec"}
+		if thread != "" {
+			args = append(args, "resume")
+		}
+		args = append(args, "--dangerously-bypass-approvals-and-sandbox", "--skip-git-repo-check", "-m", "gpt-5.6")
+		if thread != "" {
+			args = append(args, thread)
+		}
+		c.run(t, append(args, "Please "+word+"?")...)
+		_, doc := codexRollout(t, c)
+		thread = codex.ThreadID(doc.Session.Info.ID)
+		requests := requestsTo(up)
+		asked := requests[len(requests)-1]
+		codexPaired(t, asked)
+		return asked
+	}, file)
+}
+
+func TestPi_undoAndRedoAfterMoreTurns(t *testing.T) {
+	turn := ""
+	up := wombats(t, &turn, "bash", "command")
+	c := newPi(t, up, "anthropic-messages")
+	config := filepath.Join(c.Home, ".pi", "agent", "models.json")
+	models := strings.Replace(string(readFile(t, config)), `"id":"scripted"`, `"id":"`+boundModel+`","reasoning":true`, 1)
+	putFile(t, config, models)
+	file := filepath.Join(c.Home, "session.jsonl")
+	undoAndRedo(t, func(word string) llmtest.Request {
+		turn = word
+		up.Forget()
+		c.run(t, "--provider", "loopback", "--model", boundModel, "--session", file, "-p", "Please "+word+"?")
+		requests := requestsTo(up)
+		asked := requests[len(requests)-1]
+		checkPairs(t, asked)
+		return asked
+	}, func() string { return file })
 }
 
 // Of an answer that is reasoning alone, and is left out, the product sends nothing, as it sends

@@ -134,6 +134,11 @@ func TestRedo_ofAFileAfterMoreTurns(t *testing.T) {
 					t.Fatalf("the undone file does not begin with the bytes of the original")
 				}
 				d.views(file, "!Thought one.", "Request one.", "Answer one.")
+				for line := range strings.Lines(string(undone)) {
+					if strings.Contains(line, `"type":"response_item"`) && strings.Contains(line, "c2VhbGVk") {
+						t.Errorf("what is sealed is sent: %s", line)
+					}
+				}
 
 				wantsUnbound(t, d.inPlace("redo", file), 0)
 				same(t, "redone at once", d.read(file), grown)
