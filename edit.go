@@ -105,6 +105,40 @@ func (l *live) unheld(id pivot.Identity, c store.Change, marker string) []sessio
 	return edit.Needed(id, state, log, window, marker)
 }
 
+// rebound adds to a change, which undoes what the id names or makes it count again, what becomes of
+// reasoning that was made since and is bound to the prompt before it, and counts the parts that it
+// leaves out. If the prompt stays as it is, nothing does.
+func (l *live) rebound(c store.Change, id string, since func(*session.Message) bool, now session.Millis) (store.Change,
+	int) {
+	if !l.model.BoundReasoning {
+		return c, 0
+	}
+	state, _, window := l.with(c)
+	changed := map[string]bool{}
+	for _, key := range slices.Concat(c.Restore, keysOf(c.Commit)) {
+		changed[key.Part] = true
+	}
+	shown := slices.ContainsFunc(window, func(m session.Message) bool {
+		return slices.ContainsFunc(m.Parts, func(p session.Part) bool { return changed[p.ID] })
+	})
+	same := func(a, b session.Message) bool { return a.ID == b.ID }
+	if !shown && slices.EqualFunc(window, l.window(), same) {
+		return c, 0
+	}
+	s := l.plannerState()
+	s.Window, s.Ledger = window, state.Ledger
+	back, commit := s.Turned(id, since)
+	gone := 0
+	for i := range commit {
+		commit[i].Time = now
+		if !state.Ledger.Has(commit[i].Key()) {
+			gone++
+		}
+	}
+	c.Restore, c.Commit = slices.Concat(c.Restore, back), slices.Concat(c.Commit, commit)
+	return c, gone
+}
+
 // roomFor refuses what a change adds where the view would not fit because of it. A view that does
 // not fit as it is will be folded: there what is quoted must fit, which stays then.
 func (e *Engine) roomFor(l *live, c store.Change) *rule.Refusal {
