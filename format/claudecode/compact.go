@@ -199,6 +199,9 @@ func (Format) Bypassed(doc *format.Document) (format.Bypass, bool) {
 		b.Entries++
 		parent := x.tree.parent(i)
 		switch {
+		case x.tree.cuts(i, x.tree.named(x.tree.all[i].parent)) && x.tree.bridge(i) == 0:
+			b.First = x.entries[i].line // in a large file the session begins with it
+			return b, true
 		case parent < 0 || parent == boundary || x.tree.all[i].has(bounding):
 			return format.Bypass{}, false
 		case parent < boundary:

@@ -117,6 +117,7 @@ func paced(file string, step int) []byte {
 	var text strings.Builder
 	for i, line := range strings.SplitAfter(file, "\n") {
 		at := time.UnixMilli(int64(1_800_000_000_000 + i*step)).UTC().Format("2006-01-02T15:04:05.000Z")
+		line = strings.Replace(line, `"timestamp":"2026-01-01T00:00:00.000Z",`, "", 1)
 		text.WriteString(strings.Replace(line, `"uuid":`, `"timestamp":"`+at+`","uuid":`, 1))
 	}
 	return []byte(text.String())
@@ -147,6 +148,28 @@ func TestRead_copiesInALargeFileAreLostAfterAPause(t *testing.T) {
 		}
 		if got, _ := shownTools(repaired(t, doc)); !slices.Equal(got, []string{"t1 short"}) {
 			t.Errorf("%d ms apart, repaired: %v", step, got)
+		}
+	}
+}
+
+// An agent that sat idle while its large session was compacted without a tail goes on from an entry
+// that is not read: the session begins with what it says.
+func TestBypassed_inALargeFile(t *testing.T) {
+	file := text("a", "", "user", "", "go") + text("b", "a", "assistant", "m1", "done") + bound("z", "b", "") +
+		`{"parentUuid":"z","type":"user","message":{"role":"user","content":"The summary."},"isCompactSummary":true,"uuid":"y","sessionId":"s"}` + "\n" +
+		text("c", "b", "user", "", "on") + text("d", "c", "assistant", "m2", "yes")
+	for step, want := range map[int]bool{1000: false, 6000: true} {
+		doc := read(t, enlarged(paced(file, step)))
+		bypass, is := Format{}.Bypassed(doc)
+		if is != want || want && bypass.Entries != 2 {
+			t.Errorf("%d ms apart: bypassed %v, %+v; want %v by 2 entries", step, is, bypass, want)
+		}
+		summary := false
+		for _, m := range view.Window(doc.Session.Messages, nil) {
+			summary = summary || strings.Contains(m.Text(), "The summary.")
+		}
+		if summary == want {
+			t.Errorf("%d ms apart the summary is shown: %v", step, summary)
 		}
 	}
 }
