@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/winnowhq/winnow/edit"
@@ -65,7 +66,7 @@ func (e *Engine) Edit(ctx context.Context, id string, r edit.Request) (Edited, e
 		case len(r.Fields) > 0:
 			at := d.Replaced[0].Time
 			since := func(m *session.Message) bool { return m.Time.Created >= at }
-			c, done.Unbound = l.rebound(c, fmt.Sprint(at), since, millis(e.config.Now()))
+			c, done.Unbound = l.rebound(c, strconv.FormatInt(int64(at), 10), since, millis(e.config.Now()))
 		case op == edit.Restore:
 			c, done.Receipt = e.restoring(l, c, d.Quote, d.Replaced)
 		default:

@@ -135,7 +135,7 @@ func TestRedo_ofAFileAfterMoreTurns(t *testing.T) {
 				}
 				d.views(file, "!Thought one.", "Request one.", "Answer one.")
 				for line := range strings.Lines(string(undone)) {
-					if strings.Contains(line, `"type":"response_item"`) && strings.Contains(line, "c2VhbGVk") {
+					if strings.Contains(line, `,"type":"response_item","payload":`) && strings.Contains(line, "c2VhbGVk") {
 						t.Errorf("what is sealed is sent: %s", line)
 					}
 				}

@@ -128,11 +128,12 @@ func (d *Document) show(a *cli.App) {
 		a.Printf("%s quoted behind the summary that stands for it.\n",
 			quantity.Plural(n, "folded part is", "folded parts are"))
 	}
+	const onlyThere = "model takes reasoning only behind the exact prompt that it was made for"
 	switch n := d.Unbound; {
 	case n == 1:
-		a.Printf("1 part with reasoning is left out: it was made meanwhile, and " + onlyThere("its"))
+		a.Printf("1 part with reasoning is left out: it was made meanwhile, and its %s.\n", onlyThere)
 	case n > 1:
-		a.Printf("%s parts with reasoning are left out: they were made meanwhile, and "+onlyThere("their"), quantity.Number(n))
+		a.Printf("%s parts with reasoning are left out: they were made meanwhile, and their %s.\n", quantity.Number(n), onlyThere)
 	}
 	sayView(a, d.TokensBefore, d.TokensAfter)
 	if d.Output != "" {
@@ -141,10 +142,6 @@ func (d *Document) show(a *cli.App) {
 	if d.Undo != "" {
 		a.Printf("Undo with: %s\n", d.Undo)
 	}
-}
-
-func onlyThere(whose string) string {
-	return whose + " model takes reasoning only behind the exact prompt that it was made for.\n"
 }
 
 func (d *Document) listPins(a *cli.App) {

@@ -49,13 +49,13 @@ func redoFile(ctx context.Context, a *cli.App, s *source.Session, what string, c
 	if what != "" && what != u.ID && what != u.Receipt {
 		return cli.Usage("what was undone last in %s is %s; name that, or nothing", s.Path, u.ID)
 	}
+	src := s.Doc.Source
+	if len(src) < u.Size || hashText(src[:u.Size]) != u.Written {
+		return stale(s, u.From, "it was changed since, and not only by lines at its end")
+	}
 	at, before, err := standing(a, s, u)
 	if err != nil {
 		return err
-	}
-	src := s.Doc.Source
-	if len(src) < u.Size || hashText(src[:u.Size]) != u.Written {
-		return stale(s, at, "it was changed since, and not only by lines at its end")
 	}
 	c.Note(&pivot.Receipt{ID: u.Receipt, Kind: u.Kind, Marker: u.Marker})
 	c.Parts, s.Undone = append(c.Parts, u.Parts...), r.Undone[:last]

@@ -3,8 +3,8 @@ package change
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
@@ -39,7 +39,8 @@ func Undo(ctx context.Context, a *cli.App, s *source.Session, what string, c *Do
 			done, err := s.Engine.Edit(ctx, s.ID, edit.Request{Fields: newest.elisions})
 			c.touched(done.Replaced)
 			if c.Unbound = done.Unbound; err == nil {
-				c.undoing = source.Undoing{ID: fmt.Sprint(done.Replaced[0].Time), Kind: pivot.Pruning, Parts: c.Parts}
+				id := strconv.FormatInt(int64(done.Replaced[0].Time), 10)
+				c.undoing = source.Undoing{ID: id, Kind: pivot.Pruning, Parts: c.Parts}
 			}
 			return err
 		}
