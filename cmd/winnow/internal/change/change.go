@@ -133,7 +133,8 @@ func (d *Document) show(a *cli.App) {
 	case n == 1:
 		a.Printf("1 part with reasoning is left out: it was made meanwhile, and its %s.\n", onlyThere)
 	case n > 1:
-		a.Printf("%s parts with reasoning are left out: they were made meanwhile, and their %s.\n", quantity.Number(n), onlyThere)
+		a.Printf("%s parts with reasoning are left out: they were made meanwhile, and their %s.\n",
+			quantity.Number(n), onlyThere)
 	}
 	sayView(a, d.TokensBefore, d.TokensAfter)
 	if d.Output != "" {
