@@ -262,7 +262,9 @@ func Unbound(m *session.Message, p *session.Part, ledger Ledger, facts *Facts) (
 }
 
 // Rebound is the rule that elisions of reasoning name that was made behind a pivot or a pruning that
-// was undone since, or before one that counts again: its model would refuse it.
+// was undone since, or before one that counts again: its model would refuse it. The log keeps it, and
+// so does the entry of a file that is written, in its member "winnow"; it is shown again when what
+// was undone counts again.
 const Rebound = "undo"
 
 // Turned says what becomes of a reasoning part that was made since a pivot or a pruning, by its id,
