@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/settings"
@@ -86,12 +87,65 @@ func TestBoundReasoning_goesWithWhatStoodBeforeIt(t *testing.T) {
 		if got := w.reasoning(); len(got) != len(want)+1 {
 			t.Errorf("bound %t: %v: the next thought was made for this prompt and stays", bound, got)
 		}
-		if _, err := w.Undo(t.Context(), w.id, out.Pruned.ID); err != nil {
+		r, err := w.Undo(t.Context(), w.id, out.Pruned.ID)
+		if err != nil {
 			t.Fatal(err)
 		}
-		if got := w.reasoning(); len(got) != 11 {
-			t.Errorf("bound %t: after undo %v are shown, want all 11", bound, got)
+		back := 11
+		if bound {
+			back = 10 // the newest one was made behind what was pruned
 		}
+		if got := w.reasoning(); len(got) != back || r.Unbound != 11-back {
+			t.Errorf("bound %t: after undo %v are shown, and %d were left out, want %d shown", bound, got, r.Unbound, back)
+		}
+	}
+}
+
+// What was thought behind a summary goes when that is undone, and comes back when it counts again;
+// what was thought in between the other way round.
+func TestBoundReasoning_goesAndComesWithUndoAndRedo(t *testing.T) {
+	for _, bound := range []bool{true, false} {
+		w := newWaited(t, binding(bound))
+		for i := range 40 {
+			w.user(fmt.Sprintf("Request %d.", i))
+			w.thinks(fmt.Sprintf("https://page%d.example/", i), 1500)
+		}
+		before := w.reasoning()
+		folded := w.compact(CompactOptions{})
+		tail := w.reasoning()
+		thought := func() string {
+			w.user("And now?")
+			w.thinks("https://new.example/", 50)
+			shown := w.reasoning()
+			return shown[len(shown)-1]
+		}
+		check := func(what string, r *pivot.Receipt, err error, unbound int, parts ...[]string) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bound {
+				unbound = 0
+			}
+			if got, want := w.reasoning(), slices.Concat(parts...); !slices.Equal(got, want) || r.Unbound != unbound {
+				t.Errorf("bound %t, %s: %v are shown, %d were left out, want %v and %d", bound, what, got, r.Unbound, want, unbound)
+			}
+		}
+		behind := []string{thought()}
+		onlyUnbound := func(thoughts []string) []string {
+			if bound {
+				return nil
+			}
+			return thoughts
+		}
+		undone, err := w.Undo(t.Context(), w.id, folded.Marker)
+		check("undone", undone, err, 1, before, onlyUnbound(behind))
+		between := []string{thought()}
+		again, err := w.Redo(t.Context(), w.id, "")
+		check("redone", again, err, 1, tail, behind, onlyUnbound(between))
+		newest := []string{thought()}
+		undone, err = w.Undo(t.Context(), w.id, "")
+		check("undone again", undone, err, 2, before, onlyUnbound(behind), between, onlyUnbound(newest))
 	}
 }
 

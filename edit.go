@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/winnowhq/winnow/edit"
@@ -26,6 +27,8 @@ type Edited struct {
 	Changed bool `json:"changed"`
 	// Replaced are the elisions that were taken back.
 	Replaced []rule.Elision `json:"-"`
+	// Unbound counts the parts with reasoning that went because of that: see pivot.Receipt.
+	Unbound int `json:"-"`
 }
 
 var errUnchanged = errors.New("nothing is to be written")
@@ -61,6 +64,9 @@ func (e *Engine) Edit(ctx context.Context, id string, r edit.Request) (Edited, e
 		c = store.Change{Restore: keysOf(d.Replaced)}
 		switch {
 		case len(r.Fields) > 0:
+			at := d.Replaced[0].Time
+			since := func(m *session.Message) bool { return m.Time.Created >= at }
+			c, done.Unbound = l.rebound(c, strconv.FormatInt(int64(at), 10), since, millis(e.config.Now()))
 		case op == edit.Restore:
 			c, done.Receipt = e.restoring(l, c, d.Quote, d.Replaced)
 		default:
@@ -98,6 +104,40 @@ func (l *live) unheld(id pivot.Identity, c store.Change, marker string) []sessio
 	}
 	state, log, window := l.with(c)
 	return edit.Needed(id, state, log, window, marker)
+}
+
+// rebound adds to a change, which undoes what the id names or makes it count again, what becomes of
+// reasoning that was made since and is bound to the prompt before it, and counts the parts that it
+// leaves out. If the prompt stays as it is, nothing does.
+func (l *live) rebound(c store.Change, id string, since func(*session.Message) bool, now session.Millis) (store.Change,
+	int) {
+	if !l.model.BoundReasoning {
+		return c, 0
+	}
+	state, _, window := l.with(c)
+	changed := map[string]bool{}
+	for _, key := range slices.Concat(c.Restore, keysOf(c.Commit)) {
+		changed[key.Part] = true
+	}
+	shown := slices.ContainsFunc(window, func(m session.Message) bool {
+		return slices.ContainsFunc(m.Parts, func(p session.Part) bool { return changed[p.ID] })
+	})
+	same := func(a, b session.Message) bool { return a.ID == b.ID }
+	if !shown && slices.EqualFunc(window, l.window(), same) {
+		return c, 0
+	}
+	s := l.plannerState()
+	s.Window, s.Ledger = window, state.Ledger
+	back, commit := s.Turned(id, since)
+	gone := 0
+	for i := range commit {
+		commit[i].Time = now
+		if !state.Ledger.Has(commit[i].Key()) {
+			gone++
+		}
+	}
+	c.Restore, c.Commit = slices.Concat(c.Restore, back), slices.Concat(c.Commit, commit)
+	return c, gone
 }
 
 // roomFor refuses what a change adds where the view would not fit because of it. A view that does

@@ -63,8 +63,9 @@ func (l *live) moot(r *pivot.Receipt, redo bool) bool {
 // Undo takes back what a receipt is for: the pivot of a compaction with the elisions that were
 // committed with it, the elisions of a pruning, what a restore or a pin shows again. what is the id
 // of a receipt or of a marker, "" for the newest that still stands. The view is then to the byte
-// what it was before, plus what was appended since; what is pinned stays in it. Nothing is deleted:
-// Redo makes it count again.
+// what it was before, plus what was appended since; what is pinned stays in it. Reasoning that was
+// made since is left out where its model takes it only behind the exact prompt that it was made for:
+// Receipt.Unbound counts the parts. Nothing is deleted: Redo makes all of it count again.
 func (e *Engine) Undo(ctx context.Context, id, what string) (*pivot.Receipt, error) {
 	return e.turnBack(ctx, "undo", id, what, false)
 }
@@ -104,6 +105,9 @@ func (e *Engine) turnBack(ctx context.Context, op, id, what string, redo bool) (
 			return c, fail(Already, op, id, "", "%s is %sne already", cmp.Or(receipt.ID, receipt.Marker), op)
 		}
 		c, keys = l.turned(c, receipt, redo)
+		turned := *receipt
+		receipt = &turned
+		c, receipt.Unbound = l.rebound(c, cmp.Or(receipt.Marker, receipt.ID), l.since(receipt), e.identity().Now)
 		pins := rule.Window{Pins: after(l.state, c, l.state.Revision).Pins} // what is pinned since stays whole
 		c.Commit = slices.DeleteFunc(slices.Clone(c.Commit),
 			func(el rule.Elision) bool { return pins.Pinned(el.Part, el.Message) })
@@ -119,6 +123,22 @@ func (e *Engine) turnBack(ctx context.Context, op, id, what string, redo bool) (
 		e.bus.publish(event)
 	})
 	return receipt, err
+}
+
+// since tells the messages that were appended since what a receipt is for.
+func (l *live) since(r *pivot.Receipt) func(*session.Message) bool {
+	from := r.Log
+	if at := session.Index(l.log, r.Marker); r.Marker != "" && at >= 0 {
+		from = at + 1
+	}
+	if from == 0 { // it came with a file
+		return func(m *session.Message) bool { return m.Time.Created >= r.Time }
+	}
+	newer := map[string]bool{}
+	for i := min(from, len(l.log)); i < len(l.log); i++ {
+		newer[l.log[i].ID] = true
+	}
+	return func(m *session.Message) bool { return newer[m.ID] }
 }
 
 // imported is a receipt for what came with a session: the pivot that the window begins with, or
@@ -174,7 +194,7 @@ func (e *Engine) foundReceipt(l *live, marker *session.Message) *pivot.Receipt {
 		Undo: "winnow undo " + l.id + " " + marker.ID,
 	}
 	for _, el := range l.state.Ledger.All() {
-		if el.Time != 0 && el.Time == marker.Time.Created {
+		if el.Time != 0 && el.Time == marker.Time.Created && el.Rule != rule.Rebound {
 			r.Committed = append(r.Committed, el)
 			r.Saved += el.Saves
 		}

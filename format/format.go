@@ -51,6 +51,13 @@ type Accompanied interface {
 	ReadWith(src, beside []byte) (*Document, error)
 }
 
+// Grafter is a Format to whose files the product only ever appends lines.
+type Grafter interface {
+	// Graft returns lines that were appended to one version of a file as they would be if they had been
+	// appended to another one: what names the end of the one names that of the other.
+	Graft(lines []byte, from, onto *Document) []byte
+}
+
 // Repairer is a Format whose product may resume a file otherwise than it was meant.
 type Repairer interface {
 	// Faults are the places where it would, in the order of the file, each with the edits of

@@ -147,6 +147,35 @@ func TestClaudeCode_filesThatHooksCompacted(t *testing.T) {
 	}
 }
 
+// Of a file above 5 MiB the product reads nothing before a boundary without anchors: so does the
+// reader. What we made of it is resumed alike.
+func TestClaudeCode_largeFilesThatHooksCompacted(t *testing.T) {
+	if version := newClaude(t).run(t, "--version"); before(version, 2, 1, 287) {
+		t.Skipf("%s has no hooks that compact: they came with 2.1.287", strings.TrimSpace(version))
+	}
+	tries(t, "compact", "compaction by a hook before")
+	dir := t.TempDir()
+	winnow := buildWinnow(t, dir)
+	record := `{"type":"api-request-blob","sessionId":"s","data":"` + strings.Repeat("the gulls cry ", 6000) + "\"}\n"
+	for _, name := range []string{"hook-tail", "hook-shake", "hook-shake-anchored", "hook-mixed"} {
+		text := outside.Read(t, outside.Path(t, "fixtures", "hook-compacted", name+".jsonl.gz"))
+		first := bytes.IndexByte(text, '\n') + 1
+		text = slices.Concat(text[:first], bytes.Repeat([]byte(record), 1+(5<<20)/len(record)), text[first:])
+		whole := resumeAs(t, name+"/as it is", text)
+		from, to := filepath.Join(dir, name+".jsonl"), filepath.Join(dir, name+".compact.jsonl")
+		if err := os.WriteFile(from, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(winnow, "compact", from, "-o", to)
+		cmd.Dir, cmd.Env = dir, []string{"HOME=" + dir}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Logf("compact %s: %v: %s", name, err, out) // there is not always something to gain
+		} else if size := resumeAs(t, name+"/compact", readFile(t, to)); size > whole {
+			t.Errorf("%s: the messages of the next request have %d bytes, before %d", name, size, whole)
+		}
+	}
+}
+
 // resumeAs resumes a session of the product, compares what it sends with the view, and returns the
 // size of the messages in bytes.
 func resumeAs(t *testing.T, name string, text []byte) (size int) {

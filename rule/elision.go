@@ -32,6 +32,9 @@ type Elision struct {
 	Because string `json:"because"` // why, for people
 	// ids of the parts that make this one redundant, blanks between them; they stay shown
 	By string `json:"by,omitzero"`
+	// of reasoning that goes by the rule Rebound: the pivots and prunings that were undone, or made to
+	// count again, since it was made, by their ids, blanks between them
+	Of string `json:"of,omitzero"`
 	// what stands in its place, to the byte, for as long as the elision stands
 	Shown string         `json:"shown,omitzero"`
 	Saves int            `json:"saves"`         // tokens, with what is shown instead counted
@@ -256,4 +259,43 @@ func Unbound(m *session.Message, p *session.Part, ledger Ledger, facts *Facts) (
 		Because: "its model takes reasoning only behind the exact prompt that it was made for, " +
 			"and something before it was left out",
 	}, true
+}
+
+// Rebound is the rule that elisions of reasoning name that was made behind a pivot or a pruning that
+// was undone since, or before one that counts again: its model would refuse it. The log keeps it, and
+// so does the entry of a file that is written, in its member "winnow"; it is shown again when what
+// was undone counts again.
+const Rebound = "undo"
+
+// Turned says what becomes of a reasoning part that was made since a pivot or a pruning, by its id,
+// when that is undone or counts again: what is shown is left out, and what was left out because of
+// that alone is shown again. before is the elision that stands and is to be taken back, after the
+// one to be committed; each may be the zero value.
+func Turned(m *session.Message, p *session.Part, ledger Ledger, facts *Facts, id string) (before, after Elision) {
+	for _, e := range ledger.Of(p.ID) {
+		if e.Rule == Rebound {
+			before = e
+		}
+	}
+	if before == (Elision{}) {
+		after, _ = Unbound(m, p, ledger, facts)
+	} else {
+		after = before
+	}
+	if after == (Elision{}) {
+		return before, after
+	}
+	of := strings.Fields(after.Of)
+	if at := slices.Index(of, id); at >= 0 {
+		of = slices.Delete(of, at, at+1)
+	} else {
+		of = append(of, id)
+	}
+	after.Rule, after.Of = Rebound, strings.Join(of, " ")
+	after.Because = "its model takes reasoning only behind the exact prompt that it was made for, " +
+		"and something before it was undone"
+	if len(of) == 0 {
+		after = Elision{}
+	}
+	return before, after
 }

@@ -886,6 +886,12 @@ export interface PivotReceipt {
    * model that reads the session. Unknown amounts are nil.
    */
   money?: PivotMoney;
+  /**
+   * Unbound counts, in what undo and redo return, the parts with reasoning that they left out:
+   * they were made since, and their model takes them only behind the exact prompt that they were
+   * made for. They are shown again when that is turned back.
+   */
+  unbound?: number;
   /** Undo says how to undo it. */
   undo?: string;
 }
@@ -1027,6 +1033,11 @@ export interface ReportCandidate {
   because: string;
   /** ids of the parts that make this one redundant, blanks between them; they stay shown */
   by?: string;
+  /**
+   * of reasoning that goes by the rule Rebound: the pivots and prunings that were undone, or made
+   * to count again, since it was made, by their ids, blanks between them
+   */
+  of?: string;
   /** what stands in its place, to the byte, for as long as the elision stands */
   shown?: string;
   /** tokens, with what is shown instead counted */
@@ -1163,6 +1174,11 @@ export interface ReportReason {
   because: string;
   /** ids of the parts that make this one redundant, blanks between them; they stay shown */
   by?: string;
+  /**
+   * of reasoning that goes by the rule Rebound: the pivots and prunings that were undone, or made
+   * to count again, since it was made, by their ids, blanks between them
+   */
+  of?: string;
   /** what stands in its place, to the byte, for as long as the elision stands */
   shown?: string;
   /** tokens, with what is shown instead counted */
@@ -1356,6 +1372,11 @@ export interface RuleElision {
   because: string;
   /** ids of the parts that make this one redundant, blanks between them; they stay shown */
   by?: string;
+  /**
+   * of reasoning that goes by the rule Rebound: the pivots and prunings that were undone, or made
+   * to count again, since it was made, by their ids, blanks between them
+   */
+  of?: string;
   /** what stands in its place, to the byte, for as long as the elision stands */
   shown?: string;
   /** tokens, with what is shown instead counted */

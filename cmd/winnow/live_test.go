@@ -42,8 +42,8 @@ func (d *desk) files() (names []string) {
 	return names
 }
 
-// list is a list of strings in a document of JSON.
-func list(t *testing.T, o outcome, path ...string) (words []string) {
+// listIn is a list of strings in a document of JSON.
+func listIn(t *testing.T, o outcome, path ...string) (words []string) {
 	t.Helper()
 	var at any = o.document(t)
 	for _, name := range path {
@@ -90,14 +90,14 @@ func TestLive_aRunningOpenCodeIsToldOfMarksAndNothingElse(t *testing.T) {
 	}
 	o := d.run("prune", src, "--json")
 	o.wants(t, cli.ExitDone)
-	applied := list(t, o, "server", "applied")
+	applied := listIn(t, o, "server", "applied")
 	if len(applied) < 2 || !cmp.Equal(applied, marked(t, server.Export(t))) {
 		t.Errorf("applied %v, the server has marks on %v, want the same two or more", applied, marked(t, server.Export(t)))
 	}
-	if diff := cmp.Diff(slices.Sorted(slices.Values(list(t, o, "marked"))), slices.Sorted(slices.Values(applied))); diff != "" {
+	if diff := cmp.Diff(slices.Sorted(slices.Values(listIn(t, o, "marked"))), slices.Sorted(slices.Values(applied))); diff != "" {
 		t.Errorf("marked and applied differ:\n%s", diff)
 	}
-	for _, r := range list(t, o, "refusals") {
+	for _, r := range listIn(t, o, "refusals") {
 		if slices.Contains(applied, r) {
 			t.Errorf("%s is refused and applied", r)
 		}
@@ -134,12 +134,12 @@ func TestLive_aFailureInTheMiddleSaysWhatIsApplied(t *testing.T) {
 	}
 	o := d.run("prune", src, "--json")
 	o.wants(t, cli.ExitPartly, "changed in part", "refused by the test", "not tried")
-	applied, left := list(t, o, "server", "applied"), list(t, o, "server", "left")
+	applied, left := listIn(t, o, "server", "applied"), listIn(t, o, "server", "left")
 	if got := marked(t, server.Export(t)); len(applied) != 2 || !cmp.Equal(applied, got) || left[0] != last {
 		t.Errorf("applied %v, left %v; the server has %v and refused %s", applied, left, got, last)
 	}
 	server.Refuse = nil
-	again := list(t, d.run("prune", src, "--json"), "server", "applied")
+	again := listIn(t, d.run("prune", src, "--json"), "server", "applied")
 	slices.Sort(again)
 	slices.Sort(left)
 	if !cmp.Equal(again, left) {
@@ -197,7 +197,7 @@ func TestLive_withoutAServerAFileAndItsLimits(t *testing.T) {
 	o.says(t, cli.ExitDone, "Written to", limit, "no OpenCode server answers there", "run `opencode serve`")
 	o = d.run("prune", src, "-f", "--json")
 	o.wants(t, cli.ExitDone)
-	if limits := list(t, o, "limits"); len(limits) != 3 || !strings.Contains(limits[0], limit) {
+	if limits := listIn(t, o, "limits"); len(limits) != 3 || !strings.Contains(limits[0], limit) {
 		t.Errorf("limits: %q", limits)
 	}
 	d.run("prune", src, "--in-place").wants(t, cli.ExitFailed, "no OpenCode server answers there", "opencode serve")
@@ -297,7 +297,7 @@ func TestLive_aCompactionThatWasImportedIsRemoved(t *testing.T) {
 	d.openCode = server.URL
 	o := d.run("undo", src, "--json")
 	o.wants(t, cli.ExitDone)
-	if removed := list(t, o, "server", "removed"); len(removed) < 2 {
+	if removed := listIn(t, o, "server", "removed"); len(removed) < 2 {
 		t.Errorf("removed %v, want a marker and its summary", removed)
 	}
 	now, err := opencode.Format{}.Read(server.Export(t))

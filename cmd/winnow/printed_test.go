@@ -123,7 +123,7 @@ var covered = map[string][]string{
 	"replay":     {"replay FILE", "replay FILE --json", "replay FILE --csv -", "replay ID", "replay POISON", "replay FILE --policies POISON"},
 	"explain":    {"explain FILE", "explain FILE PART", "explain ID", "explain ID PART --json", "explain ID POISON"},
 	"undo":       {"undo ID", "undo ID POISON", "undo FILE", "undo FILE --in-place --force", "undo POISON"},
-	"redo":       {"redo ID", "redo ID POISON"},
+	"redo":       {"redo ID", "redo ID POISON", "redo FILE", "redo FILE --in-place --force", "redo FILE POISON"},
 	"restore":    {"restore ID PART", "restore ID POISON", "restore FILE PART", "restore FILE PART --in-place --force"},
 	"pin":        {"pin ID PART", "pin ID --text POISON --note POISON", "pin ID", "pin ID --json", "pin ID --remove POISON", "pin ID POISON"},
 	"dismiss":    {"dismiss ID", "dismiss ID 1", "dismiss ID --json", "dismiss ID POISON", "dismiss FILE"},

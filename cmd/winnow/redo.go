@@ -10,23 +10,25 @@ import (
 )
 
 func redoCommand(a *cli.App) *cobra.Command {
-	return &cobra.Command{
-		Use:     "redo ID [RECEIPT]",
-		Short:   "Make an undone compaction, pruning, restore or pin count again",
-		Example: `  winnow redo ses_0123`,
-		Args:    cli.Between(1, 2, "the id of a session in the store and at most one receipt"),
+	var out output.Target
+	cmd := &cobra.Command{
+		Use:   "redo SRC [ID]",
+		Short: "Make an undone compaction, pruning, restore or pin count again",
+		Long: `redo makes what was undone last count again, or in the store what the receipt or the marker
+named is for. SRC can be a file in which something was undone: the one that "winnow undo" wrote or
+replaced. What it was before is read from the original that --in-place kept, or from the file that was
+undone with -o; lines that the agent appended since stay at its end. If these are gone, or the file
+was changed in another way, nothing is done.`,
+		Example: `  winnow redo ses_0123
+  winnow redo session.jsonl --in-place`,
+		Args: cli.Between(1, 2, "SRC and at most one ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			do := func(s *source.Session, c *change.Document) error {
-				if s.FromFile() {
-					return cli.Usage("a file keeps nothing that was undone; redo takes a session in the store")
-				}
-				receipt, err := s.Engine.Redo(cmd.Context(), s.ID, cli.Second(args))
-				if err == nil {
-					c.Note(receipt)
-				}
-				return change.OrNothing(err, cli.Second(args))
+				return change.Redo(cmd.Context(), a, s, cli.Second(args), c)
 			}
-			return change.Run(cmd.Context(), a, args[0], output.Target{}, "redone", do)
+			return change.Run(cmd.Context(), a, args[0], out, "redone", do)
 		},
 	}
+	out.Flags(cmd)
+	return cmd
 }

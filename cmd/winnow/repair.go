@@ -32,8 +32,9 @@ func repairCommand(a *cli.App) *cobra.Command {
 		Short: "Make a session file resume as it was meant",
 		Long: `repair mends what makes a product resume a session otherwise than it was meant, and changes
 nothing else. Of Claude Code these are known: a compaction by a plugin that is undone when the session
-is resumed, and sends the whole past again; parallel calls that a plugin split, so that their results
-are not found; a conversation that begins with an answer; an entry whose parent is missing.
+is resumed, and sends the whole past again, or in a large file loses most of what was kept; parallel
+calls that a plugin split, so that their results are not found; a conversation that begins with an
+answer; an entry whose parent is missing.
 
 "winnow doctor SRC" lists what is wrong without changing it. End the agent first: a session that is
 open is written to from memory.`,

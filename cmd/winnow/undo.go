@@ -16,9 +16,10 @@ func undoCommand(a *cli.App) *cobra.Command {
 		Short: "Take back a compaction, a pruning, a restore or a pin",
 		Long: `undo takes back what was done last to what the model sees, or what the receipt or the
 marker named is for: a compaction, a pruning, a restore, a pin. What the model sees is then what it
-saw before, to the byte. In the store nothing is deleted: "winnow redo" makes it count again. For a
-file a copy is written, without the compaction. What a product did to its file itself is not taken
-back unless you name it.`,
+saw before, to the byte, with what was said since behind it. Reasoning that was made meanwhile is left
+out if its model takes it only behind the exact prompt that it was made for. "winnow redo" makes what
+was undone count again. Of a file a copy is written, or with --in-place the file is replaced. What a
+product did to its file itself is not taken back unless you name it.`,
 		Example: `  winnow undo ses_0123            the newest one
   winnow undo session.compacted.jsonl -o session.jsonl
   winnow undo opencode:ses_0123   in the running OpenCode, see --server`,

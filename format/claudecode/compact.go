@@ -53,9 +53,9 @@ func (c *composer) pivot(marker, summary *session.Message, tail []string, tokens
 func (b *builder) boundary(i int, behind []int) {
 	e := &b.index.entries[i]
 	// A boundary of which the summary is lost hides nothing: what came before it is still there to
-	// be read.
-	answered := b.answered(behind)
-	if !answered && !b.ends(i, behind) {
+	// be read, if the product reads it.
+	answered, cuts := b.answered(behind), b.index.tree.cut == i
+	if !answered && !cuts && !b.ends(i, behind) {
 		return
 	}
 	if e.marks != nil && e.marks.Message != nil && e.marks.Message.Marker() != nil {
@@ -135,6 +135,14 @@ func (e *entry) compaction() (c compaction) {
 	return c
 }
 
+// last is the uuid of the last entry that is preserved, "" without one.
+func (c compaction) last() string {
+	if n := len(c.Messages.UUIDs); n > 0 {
+		return c.Messages.UUIDs[n-1]
+	}
+	return c.Segment.Tail
+}
+
 // tail is the id of the message at which the preserved part begins, "" without one.
 func (b *builder) tail(c compaction) string {
 	for _, uuid := range append(c.Messages.UUIDs, c.Segment.Head) {
@@ -191,6 +199,9 @@ func (Format) Bypassed(doc *format.Document) (format.Bypass, bool) {
 		b.Entries++
 		parent := x.tree.parent(i)
 		switch {
+		case x.tree.cuts(i, x.tree.named(x.tree.all[i].parent)) && x.tree.bridge(i) == 0:
+			b.First = x.entries[i].line // in a large file the session begins with it
+			return b, true
 		case parent < 0 || parent == boundary || x.tree.all[i].has(bounding):
 			return format.Bypass{}, false
 		case parent < boundary:

@@ -1,9 +1,13 @@
 package claudecode
 
 import (
+	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -45,6 +49,13 @@ func bound(uuid, logical, metadata string) string {
 		logical, uuid, metadata) + "\n"
 }
 
+// enlarged is a file with records that nobody reads, so many that it is large for the product.
+func enlarged(src []byte) []byte {
+	record := `{"type":"api-request-blob","sessionId":"s","data":"` + strings.Repeat("the gulls cry ", 6000) + "\"}\n"
+	first := bytes.IndexByte(src, '\n') + 1
+	return slices.Concat(src[:first], bytes.Repeat([]byte(record), 1+large/len(record)), src[first:])
+}
+
 func TestRead_compactionsOfHooks(t *testing.T) {
 	const model = "claude-opus-5-5"
 	before := text("a", "", "user", "", "go") + toolCall("b", "a", "m1", model, "t1") + toolResult("c", "b", "t1", "the whole output") +
@@ -57,15 +68,22 @@ func TestRead_compactionsOfHooks(t *testing.T) {
 		file   string
 		hidden int // messages before the boundary that the model does not see
 		want   []string
+		large  []string // in a large file
 	}{
-		"anchored, the copies count":                      {before + bound("z", "d", anchors) + copies, 3, []string{"t1 short"}},
-		"not anchored, the product goes back to the past": {before + bound("z", "d", "") + copies, 0, []string{"t1 the whole output"}},
+		"anchored, the copies count": {before + bound("z", "d", anchors) + copies, 3, []string{"t1 short"}, []string{"t1 short"}},
+		"not anchored, the product goes back to the past": {before + bound("z", "d", "") + copies, 0, []string{"t1 the whole output"},
+			[]string{"t1 short"}},
 		"rebuilt, the chain ends at the boundary": {before + bound("z", "d", "") + text("p", "z", "user", "", "go") +
-			toolCall("q", "p", "n1", synthetic, "t1") + toolResult("r", "q", "t1", "short"), 3, []string{"t1 short"}},
+			toolCall("q", "p", "n1", synthetic, "t1") + toolResult("r", "q", "t1", "short"), 3, []string{"t1 short"}, []string{"t1 short"}},
 		"rebuilt call by call, the first result is not found": {before + bound("z", "d", "") + text("p", "z", "user", "", "go") +
 			toolCall("q", "p", "n1", synthetic, "t1") + toolCall("r", "q", "n2", synthetic, "t2") +
-			toolResult("s", "r", "t1", "one") + toolResult("t", "s", "t2", "two"), 3, []string{"t1 " + missing, "t2 two"}},
-		"the summary is lost, and nothing is hidden": {before + bound("z", "d", "") + text("y", "x", "user", "", "on"), 0, []string{"t1 the whole output"}},
+			toolResult("s", "r", "t1", "one") + toolResult("t", "s", "t2", "two"), 3, []string{"t1 " + missing, "t2 two"},
+			[]string{"t1 " + missing, "t2 two"}},
+		"the summary is lost, and nothing is hidden": {before + bound("z", "d", "") + text("y", "x", "user", "", "on"), 0,
+			[]string{"t1 the whole output"}, nil},
+		"the compaction was broken off": {before + bound("z", "d", ""), 0, []string{"t1 the whole output"}, nil},
+		"the user went back to before a compaction": {before + bound("z", "d", "") + text("y", "c", "user", "", "on"), 0,
+			[]string{"t1 the whole output"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			doc := read(t, []byte(c.file))
@@ -84,27 +102,99 @@ func TestRead_compactionsOfHooks(t *testing.T) {
 			if model := doc.Session.Info.Model; model == nil || model.ID != "claude-opus-5-5" {
 				t.Errorf("the model is %+v", model)
 			}
+			doc = read(t, enlarged([]byte(c.file)))
+			got, _ = shownTools(doc)
+			if diff := cmp.Diff(c.large, got); diff != "" {
+				t.Errorf("calls in a large file (-want +got):\n%s", diff)
+			}
+			unchanged(t, doc)
 		})
 	}
 }
 
-// The figures are those of the requests with which version 2.1.330 of the product resumed the files.
+// paced gives the lines of a file times that are so many milliseconds apart.
+func paced(file string, step int) []byte {
+	var text strings.Builder
+	for i, line := range strings.SplitAfter(file, "\n") {
+		at := time.UnixMilli(int64(1_800_000_000_000 + i*step)).UTC().Format("2006-01-02T15:04:05.000Z")
+		line = strings.Replace(line, `"timestamp":"2026-01-01T00:00:00.000Z",`, "", 1)
+		text.WriteString(strings.Replace(line, `"uuid":`, `"timestamp":"`+at+`","uuid":`, 1))
+	}
+	return []byte(text.String())
+}
+
+// In a large file the product looks in the place of a parent that it does not read for an entry of
+// the five seconds before; if there is none, what was copied before is lost, and repair brings it
+// back. Measured with 2.1.330.
+func TestRead_copiesInALargeFileAreLostAfterAPause(t *testing.T) {
+	const model = "claude-opus-5-5"
+	file := text("a", "", "user", "", "go") + toolCall("b", "a", "m1", model, "t1") + toolResult("c", "b", "t1", "the whole output") +
+		text("d", "c", "assistant", "m2", "done") + bound("z", "d", "") +
+		text("p", "z", "user", "", "go") + toolCall("q", "p", "m1", model, "t1") + toolResult("r", "b", "t1", "short") +
+		text("s", "r", "assistant", "m2", "done") + text("t", "s", "user", "", "on")
+	for step, want := range map[int][]string{5000: {"t1 short"}, 5001: nil} {
+		doc := read(t, enlarged(paced(file, step)))
+		got, _ := shownTools(doc)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%d ms apart (-want +got):\n%s", step, diff)
+		}
+		unchanged(t, doc)
+		if first := doc.Session.Messages[0].Text(); first != "go" {
+			t.Errorf("the log begins with %q", first)
+		}
+		faults := Format{}.Faults(doc)
+		if lost := want == nil; lost != (len(faults) == 1 && faults[0].Code == Unanchored) {
+			t.Errorf("%d ms apart the faults are %+v", step, faults)
+		}
+		if got, _ := shownTools(repaired(t, doc)); !slices.Equal(got, []string{"t1 short"}) {
+			t.Errorf("%d ms apart, repaired: %v", step, got)
+		}
+	}
+}
+
+// An agent that sat idle while its large session was compacted without a tail goes on from an entry
+// that is not read: the session begins with what it says.
+func TestBypassed_inALargeFile(t *testing.T) {
+	file := text("a", "", "user", "", "go") + text("b", "a", "assistant", "m1", "done") + bound("z", "b", "") +
+		`{"parentUuid":"z","type":"user","message":{"role":"user","content":"The summary."},"isCompactSummary":true,"uuid":"y","sessionId":"s"}` + "\n" +
+		text("c", "b", "user", "", "on") + text("d", "c", "assistant", "m2", "yes")
+	for step, want := range map[int]bool{1000: false, 6000: true} {
+		doc := read(t, enlarged(paced(file, step)))
+		bypass, is := Format{}.Bypassed(doc)
+		if is != want || want && bypass.Entries != 2 {
+			t.Errorf("%d ms apart: bypassed %v, %+v; want %v by 2 entries", step, is, bypass, want)
+		}
+		summary := false
+		for _, m := range view.Window(doc.Session.Messages, nil) {
+			summary = summary || strings.Contains(m.Text(), "The summary.")
+		}
+		if summary == want {
+			t.Errorf("%d ms apart the summary is shown: %v", step, summary)
+		}
+	}
+}
+
+// The figures are those of the requests with which version 2.1.330 of the product resumed the files,
+// as they are and enlarged.
 func TestRead_filesThatHooksCompacted(t *testing.T) {
-	for name, want := range map[string][2]int{
-		"base": {22, 75502}, "native": {0, 0}, "seat-append": {3, 583}, "seat-toolcall": {3, 630},
-		"hook-tail": {24, 76782}, "hook-shake": {22, 75502}, "hook-shake-anchored": {22, 5791},
-		"hook-mixed": {22, 19788}, "hook-rebuild": {22, 2464}, "hook-rebuild2": {22, 5791},
+	for name, want := range map[string][2][2]int{
+		"base": {{22, 75502}, {22, 75502}}, "native": {}, "seat-append": {{3, 583}, {3, 583}}, "seat-toolcall": {{3, 630}, {3, 630}},
+		"hook-tail": {{24, 76782}, {6, 4658}}, "hook-shake": {{22, 75502}, {22, 5791}}, "hook-shake-anchored": {{22, 5791}, {22, 5791}},
+		"hook-mixed": {{22, 19788}, {22, 3032}}, "hook-rebuild": {{22, 2464}, {22, 2464}}, "hook-rebuild2": {{22, 5791}, {22, 5791}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			src := outside.Read(t, outside.Path(t, "fixtures", "hook-compacted", name+".jsonl.gz"))
-			doc := read(t, src)
-			tools, characters := shownTools(doc)
-			if got := [2]int{len(tools), characters}; got != want {
-				t.Errorf("the view has %d calls with results of %d characters, the product sent %d", got[0], got[1], want)
-			}
-			unchanged(t, doc)
-			if model := doc.Session.Info.Model; model == nil || model.ID != "claude-opus-5-5" {
-				t.Errorf("the model is %+v", model)
+			for i, src := range [][]byte{src, enlarged(src)} {
+				doc := read(t, src)
+				tools, characters := shownTools(doc)
+				if got := [2]int{len(tools), characters}; got != want[i] {
+					t.Errorf("of %d bytes the view has %d calls with results of %d characters, the product sent %d",
+						len(src), got[0], got[1], want[i])
+				}
+				unchanged(t, doc)
+				if model := doc.Session.Info.Model; model == nil || model.ID != "claude-opus-5-5" {
+					t.Errorf("the model is %+v", model)
+				}
 			}
 		})
 	}
@@ -151,5 +241,40 @@ func TestFaults_filesThatHooksCompacted(t *testing.T) {
 				t.Errorf("the view has %d calls with results of %d characters, want %d", got[0], got[1], c.want)
 			}
 		})
+	}
+}
+
+// A file may become large by what we write or by what the product appends, and small again: what we
+// folded is resumed alike.
+func TestRead_whatWeFoldedIsTheSameInALargeFile(t *testing.T) {
+	for seed := range 30 {
+		random := rand.New(rand.NewPCG(2, uint64(seed)))
+		r := &rows{}
+		for i := range 1 + random.IntN(3) {
+			r.turn(fmt.Sprint("old", i), random.IntN(3), random.IntN(2) == 0)
+		}
+		text := []byte(r.text.String())
+		for _, word := range []string{"one", "two"}[:1+random.IntN(2)] {
+			doc := read(t, text)
+			tail, window := "", view.Window(doc.Session.Messages, nil)
+			if at := random.IntN(len(window) + 1); at < len(window) {
+				tail = window[at].ID
+			}
+			s := fold(doc.Session, word, tail)
+			text = write(t, doc, format.Change{Session: s})
+			r.text.Reset()
+			r.parent = goesOn(t, text)
+			r.turn(word+"new", random.IntN(2), random.IntN(2) == 0)
+			text = append(text, r.text.String()...)
+		}
+		small, big := read(t, text), read(t, enlarged(text))
+		if diff := difference(t, small.Session.Messages, big.Session.Messages); diff != "" {
+			t.Errorf("seed %d, as it is and enlarged:\n%s", seed, diff)
+		}
+		for _, doc := range []*format.Document{small, big} {
+			if faults := (Format{}).Faults(doc); len(faults) > 0 {
+				t.Errorf("seed %d: %+v", seed, faults)
+			}
+		}
 	}
 }

@@ -32,6 +32,7 @@ type outlining struct {
 	keys   []int32 // position of a line's request among those that were paid for, -1 without one
 	inLog  []bool  // position of a request → whether the log has it
 	counts format.Counts
+	size   int64 // of the lines, in bytes
 
 	open, since int // calls that wait for their result, and the line of the first of them
 }
@@ -41,6 +42,7 @@ type outlining struct {
 const patient = 1 << 10
 
 func (o *outlining) Line(text []byte) error {
+	o.size += int64(len(text)) + 1
 	e, err := parse(text)
 	if err != nil {
 		return errors.New(span.Reason(err, "the line"))
@@ -165,7 +167,7 @@ func beginning(text []byte) []byte {
 }
 
 func (o *outlining) End() ([]format.Use, format.Counts) {
-	t := newTree(&o.names, o.nodes, o.kept)
+	t := newTree(&o.names, o.nodes, o.kept, o.size)
 	names := o.names.Len()
 	o.names, o.spent.by = format.Names{}, nil // nobody asks for a name any more, and they are most of what is held
 	active, _ := t.branch()

@@ -56,7 +56,7 @@ func document(src []byte, stretch bool) (*format.Document, error) {
 		return nil, jsonl.Unreadable(Name, "a line that is a JSON object", r.doc.Damaged)
 	}
 	x := r.index
-	x.tree = treeOf(x.entries)
+	x.tree = treeOf(x.entries, int64(len(src)))
 	if x.active, x.leaf = x.tree.branch(); stretch {
 		x.active = x.tree.everything()
 	}

@@ -14,7 +14,8 @@ var _ format.Repairer = Format{}
 // Codes of faults.
 const (
 	// Unanchored is a compaction of a hook whose copies lead back to what was compacted: the
-	// product sends all of it again once the session is resumed.
+	// product sends all of it again once the session is resumed, or, if the file is large, only the
+	// last of the copies.
 	Unanchored = "unanchored"
 	// SplitCalls are parallel calls that a hook put into a message each: the product does not find
 	// the results of all but the last.
@@ -74,7 +75,7 @@ func (r *repair) unanchored() (format.Fault, bool) {
 	}
 	boundary := int(t.nodes[at])
 	behind := t.nodes[at+1:]
-	anchor, last := -1, -1
+	anchor, last, lost := -1, -1, boundary != t.cut
 	for at, i := range behind {
 		e := &t.all[i]
 		if e.has(summarising) || e.uuid == 0 || int(t.at[e.uuid]) != int(i) {
@@ -87,11 +88,11 @@ func (r *repair) unanchored() (format.Fault, bool) {
 			if anchor < 0 || !e.has(resulting) || !t.all[p].has(fromModel) {
 				return format.Fault{}, false
 			}
-			last = at
+			last, lost = at, lost || t.bridge(int(i)) == 0
 		}
 	}
 	b := &r.entries[boundary]
-	if last < 0 || t.all[boundary].has(preserving) || b.Compact.Empty() {
+	if last < 0 || !lost || t.all[boundary].has(preserving) || b.Compact.Empty() {
 		return format.Fault{}, false
 	}
 	var uuids []string
@@ -103,9 +104,12 @@ func (r *repair) unanchored() (format.Fault, bool) {
 	messages := span.Make("anchorUuid", first, "uuids", uuids, "allUuids", uuids)
 	metadata := span.Set(b.of(b.Compact), "", segment, "preservedSegment")
 	metadata = span.Set(metadata, "", messages, "preservedMessages")
+	what := "the product ignores the compaction once the session is resumed, and sends what was compacted again"
+	if boundary == t.cut {
+		what = "the product sends only the end of what the compaction kept, once the session is resumed"
+	}
 	return format.Fault{
-		Code: Unanchored, Line: b.line,
-		What:  "the product ignores the compaction once the session is resumed, and sends what was compacted again",
+		Code: Unanchored, Line: b.line, What: what,
 		Edits: []span.Edit{r.edit(b, metadata, "compactMetadata")},
 	}, true
 }

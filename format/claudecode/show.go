@@ -60,7 +60,8 @@ func stands(e *entry, wanted []target, ledger rule.Ledger) bool {
 }
 
 // show returns the entry's line with these elisions in place, and what it had instead beside them.
-func (e *entry) show(wanted []target) ([]byte, error) {
+// silent says that nothing of its message is shown, in any entry.
+func (e *entry) show(wanted []target, silent bool) ([]byte, error) {
 	if len(wanted) == 0 {
 		return e.raw, nil
 	}
@@ -87,11 +88,33 @@ func (e *entry) show(wanted []target) ([]byte, error) {
 			shown = append(shown, text)
 		}
 	}
+	if len(shown) == 0 && silent {
+		shown = [][]byte{blank}
+	}
 	value := span.Array(shown)
 	if content[0] == '"' && len(shown) == 1 {
 		value = shown[0]
 	}
 	return m.on(span.Replace(e.raw, e.Message.Content, value))
+}
+
+// blank is shown in the place of an answer of which nothing is left. The product sends none of it, as
+// it sends none of an answer that is reasoning alone; in the place of an empty list it would send
+// that there is no content.
+var blank = textBlock("\n")
+
+// silent reports whether nothing of an answer is shown.
+func silent(m *session.Message, ledger rule.Ledger) bool {
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		gone := slices.ContainsFunc(ledger.Of(p.ID), func(e rule.Elision) bool {
+			return e.Shown == "" && (e.Field == rule.Text || e.Field == rule.Whole)
+		})
+		if p.Type == session.ToolPart || !gone {
+			return false
+		}
+	}
+	return m.Role == session.Assistant && len(m.Parts) > 0
 }
 
 // elided is a block with elisions applied in their order, nil if nothing of it is left.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/session"
 )
 
 // tree finds the branch that the product would resume.
@@ -23,7 +24,9 @@ import (
 // A compaction that a hook composed has copies of old entries behind its boundary, under new uuids
 // but with the old message ids, some with the old parents. If the boundary lists them as preserved,
 // they are a chain that hangs on the anchor; if not, they lead back to before the boundary, and the
-// product sends what was compacted again.
+// product sends what was compacted again. Of a file that is large for it, the product reads nothing
+// before the last boundary that lists nothing as preserved: there what leads back goes on at the
+// newest node of the five seconds before, and if there is none, the conversation begins with it.
 type tree struct {
 	names   *format.Names
 	all     []node
@@ -33,10 +36,12 @@ type tree struct {
 	nodes   []int32       // positions of nodes outside side chains, in file order
 	order   []int32       // position → index in nodes of the node before it
 	anchors map[int]int   // position of a preserved node behind its boundary → its parent
+	cut     int           // position of the boundary before which the product reads nothing, -1 without one
+	timely  []int32       // positions of the nodes behind it, by their times
 }
 
-// treeOf reads the tree of a file's entries.
-func treeOf(entries []entry) *tree {
+// treeOf reads the tree of the entries of a file of so many bytes.
+func treeOf(entries []entry, size int64) *tree {
 	n := &format.Names{}
 	all := make([]node, len(entries))
 	var kept []chain
@@ -46,7 +51,7 @@ func treeOf(entries []entry) *tree {
 			kept = append(kept, chainOf(n, i, &entries[i]))
 		}
 	}
-	return newTree(n, all, kept)
+	return newTree(n, all, kept, size)
 }
 
 // chain holds the names that a boundary preserves, behind that of their anchor.
@@ -66,10 +71,10 @@ func chainOf(n *format.Names, i int, e *entry) chain {
 
 // newTree makes a tree of nodes. If all of them are of a side chain, as in the file of a sub-agent,
 // it makes them of the main one.
-func newTree(n *format.Names, all []node, kept []chain) *tree {
+func newTree(n *format.Names, all []node, kept []chain, size int64) *tree {
 	t := &tree{
 		names: n, all: all, at: make([]int32, n.Len()+1), order: make([]int32, len(all)),
-		bridges: map[name]name{}, first: map[int]int{}, anchors: map[int]int{},
+		bridges: map[name]name{}, first: map[int]int{}, anchors: map[int]int{}, cut: -1,
 	}
 	for i := range t.at {
 		t.at[i] = -1
@@ -103,6 +108,9 @@ func newTree(n *format.Names, all []node, kept []chain) *tree {
 		}
 		if !e.has(sideways) {
 			t.nodes = append(t.nodes, int32(i))
+		}
+		if size > large && e.has(bounding) && !e.has(preserving) {
+			t.cut = i
 		}
 	}
 	for _, c := range kept {
@@ -148,7 +156,9 @@ func (t *tree) parent(i int) int {
 	} else if uuid == 0 && e.uuid != 0 {
 		return -1
 	}
-	if p := t.named(uuid); p >= 0 {
+	if p := t.named(uuid); t.cuts(i, p) {
+		return cmp.Or(t.bridge(i), t.cut)
+	} else if p >= 0 {
 		return p
 	}
 	if before := t.order[i]; before >= 0 {
@@ -354,13 +364,14 @@ func (t trait) has(other trait) bool { return t&other != 0 }
 type node struct {
 	uuid, parent, logical, leaf, message name
 	trait
+	time session.Millis
 }
 
 // nodeOf reads an entry's place in the tree.
 func nodeOf(n *format.Names, e *entry) node {
 	to := node{
 		uuid: n.Of(e.UUID), parent: n.Of(e.Parent), logical: n.Of(e.Logical),
-		leaf: n.Of(e.Leaf), message: n.Of(e.Message.ID),
+		leaf: n.Of(e.Leaf), message: n.Of(e.Message.ID), time: e.time,
 	}
 	set := func(t trait, is bool) {
 		if is {

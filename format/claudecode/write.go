@@ -49,6 +49,7 @@ type writer struct {
 	change format.Change
 	before []session.Message // as the file had them
 	gone   map[int]string    // position of an entry that is left out → uuid that takes its place as a parent
+	ends   map[int]string    // position of an entry behind a boundary that is left out → its parent without it
 	last   byte              // newest byte written
 }
 
@@ -100,12 +101,14 @@ func (p *writer) entry(i int, wanted []target) (text []byte, changed bool, err e
 		return p.record(e, own)
 	}
 	if x.inBranch[i] && !stands(e, wanted, p.change.Ledger) {
-		if text, err = e.show(wanted); err != nil {
+		owner := x.owner[i]
+		hushed := len(wanted) > 0 && owner >= 0 && silent(&p.before[owner], p.change.Ledger)
+		if text, err = e.show(wanted, hushed); err != nil {
 			return nil, false, fmt.Errorf("%s: line %d: %w", Name, e.line, err)
 		}
 	}
 	if len(p.gone) > 0 && e.Parent != "" {
-		if to, moved := p.ancestor(e.Parent); moved {
+		if to, moved := p.parent(i); moved {
 			if text == nil {
 				text = e.at.Of(p.source)
 			}
@@ -117,7 +120,7 @@ func (p *writer) entry(i int, wanted []target) (text []byte, changed bool, err e
 
 // leaveOut finds the entries that go with undone pivots, and the new parents of their children.
 func (p *writer) leaveOut() {
-	p.gone = map[int]string{}
+	p.gone, p.ends = map[int]string{}, map[int]string{}
 	for i, owner := range p.index.owner {
 		if owner < 0 || !p.undone(&p.before[owner]) {
 			continue
@@ -128,6 +131,42 @@ func (p *writer) leaveOut() {
 		}
 		p.gone[i] = before
 	}
+	for i := range p.gone {
+		if p.index.tree.all[i].has(bounding) {
+			p.fromTail(i)
+		}
+	}
+}
+
+// fromTail finds what goes on from the end of the tail of a boundary that is left out. If the
+// boundary lists less than what there was, without the compaction it would have gone on from the
+// last entry before the boundary.
+func (p *writer) fromTail(boundary int) {
+	t, tail := p.index.tree, p.index.entries[boundary].compaction().last()
+	from, leaf := t.find(tail), t.parent(boundary)
+	if from < 0 || leaf < 0 || from == leaf || !t.descends(leaf, from) {
+		return
+	}
+	for _, at := range t.nodes {
+		i := int(at)
+		_, out := p.gone[i]
+		switch {
+		case i <= boundary || out:
+		case t.all[i].has(bounding):
+			return
+		case p.index.entries[i].Parent == tail:
+			p.ends[i] = p.index.entries[leaf].UUID
+		}
+	}
+}
+
+// parent is what an entry hangs on once entries are left out.
+func (p *writer) parent(i int) (to string, moved bool) {
+	if leaf, behind := p.ends[i]; behind {
+		to, _ = p.ancestor(leaf)
+		return to, true
+	}
+	return p.ancestor(p.index.entries[i].Parent)
 }
 
 // ancestor follows a parent to the next entry that stays.
@@ -225,10 +264,15 @@ func (p *writer) fresh() error {
 	}
 	wanted := targets(p.change.Ledger, c.places, func(rule.Elision) bool { return false })
 	for i := range c.entries {
+		hushed := false
+		if len(wanted[i]) > 0 {
+			at := session.Index(messages, c.owner[i])
+			hushed = silent(&messages[at], p.change.Ledger)
+		}
 		for j := range wanted[i] {
 			c.rename(&wanted[i][j].elision)
 		}
-		text, err := c.withMarks(i).show(wanted[i])
+		text, err := c.withMarks(i).show(wanted[i], hushed)
 		if err != nil {
 			return fmt.Errorf("write message %s: %w", c.owner[i], err)
 		}
@@ -302,10 +346,36 @@ func (p *writer) tail(c *composer, before []session.Message, start string) []str
 			uuids = append(uuids, p.index.entries[i].UUID)
 		}
 	}
+	if len(c.entries) == 0 {
+		return append(uuids, p.trailing(uuids)...)
+	}
 	for i := range c.entries {
 		if in[c.owner[i]] {
 			uuids = append(uuids, c.entries[i].UUID)
 		}
 	}
 	return uuids
+}
+
+// trailing holds the uuids of the notices with which the branch ends behind a tail. The product
+// goes on behind the last entry of the tail: with them, that is where it would have gone on without
+// the compaction.
+func (p *writer) trailing(tail []string) (uuids []string) {
+	if len(tail) == 0 {
+		return nil
+	}
+	for at := len(p.index.active) - 1; at >= 0; at-- {
+		i := p.index.active[at]
+		e := &p.index.entries[i]
+		_, out := p.gone[i]
+		if e.UUID == tail[len(tail)-1] {
+			slices.Reverse(uuids)
+			return uuids
+		}
+		if e.Kind != "system" || e.boundary() || e.UUID == "" || out || p.index.owner[i] >= 0 {
+			return nil
+		}
+		uuids = append(uuids, e.UUID)
+	}
+	return nil
 }

@@ -23,7 +23,8 @@ func shown(payload []byte, e rule.Elision, element int) (text []byte, withdrawn 
 		}
 		return answerItem(e.Shown), false
 	case it.Type == "reasoning" && e.Field == rule.Text:
-		return span.Update(payload, span.Array([][]byte{textElement("summary_text", e.Shown)}), "summary"), false
+		summary := span.Array([][]byte{textElement("summary_text", e.Shown)})
+		return span.Update(payload, summary, "summary"), e.Shown == "" // what is sealed would be sent with it
 	case it.isOutput():
 		switch e.Field {
 		case rule.Attachments:

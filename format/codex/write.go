@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/internal/jsonl"
@@ -350,4 +351,23 @@ func (w *writer) lastKept() int32 {
 		}
 	}
 	return -1
+}
+
+// Graft numbers lines on from the end of the rollout, where they are numbered. See format.Grafter.
+func (Format) Graft(lines []byte, from, onto *format.Document) []byte {
+	n, ok := from.Native.(*native)
+	to, known := onto.Native.(*native)
+	if !ok || !known || n.mode.last == to.mode.last {
+		return lines
+	}
+	var edits []span.Edit
+	for l := range span.Lines(lines) {
+		line := l.Text.Of(lines)
+		at := span.Find(line, span.All(line), "ordinal")
+		if ordinal, err := strconv.ParseInt(string(at.Of(line)), 10, 64); err == nil && !at.Empty() {
+			next := strconv.AppendInt(nil, ordinal-n.mode.last+to.mode.last, 10)
+			edits = append(edits, span.Edit{Span: at.Shift(l.Text.Start), With: next})
+		}
+	}
+	return span.Splice(lines, edits...)
 }

@@ -238,6 +238,7 @@ func TestWrite_everyFieldCanBeElidedAndRestored(t *testing.T) {
 		{"text", rule.Elision{Part: "msg_u1:0", Field: rule.Text, Shown: "[t]"}, `{"type":"input_text","text":"[t]"}`, ""},
 		{"a thought", rule.Elision{Part: "rs_1:0", Field: rule.Whole}, "", "Which plants"},
 		{"a thought with a word in its place", rule.Elision{Part: "rs_1:0", Field: rule.Whole, Shown: "[w]"}, `{"type":"output_text","text":"[w]"}`, "c2VjcmV0"},
+		{"all of the text of a thought, and what is sealed", rule.Elision{Part: "rs_1:0", Field: rule.Text}, `"name":"exec_command"`, "c2VjcmV0"},
 		{"the text of a thought", rule.Elision{Part: "rs_1:0", Field: rule.Text, Shown: "[t]"}, `"text":"[t]"}],"content":null,"encrypted_content":"c2VjcmV0"`, "Which plants"},
 		{"a call altogether", rule.Elision{Part: "call_4", Field: rule.Whole}, `"output":""`, `mow\"`},
 		{"a call with a word in its place", rule.Elision{Part: "call_4", Field: rule.Whole, Shown: "[w]"}, `"output":"[w]"`, `mow\"`},

@@ -35,6 +35,7 @@ type standing struct {
 	Rule    string         `json:"rule"`
 	Because string         `json:"because,omitzero"`
 	By      string         `json:"by,omitzero"`
+	Of      string         `json:"of,omitzero"`
 	Shown   string         `json:"shown,omitzero"`
 	Saves   int            `json:"saves,omitzero"`
 	Time    session.Millis `json:"time,omitzero"`
@@ -43,14 +44,15 @@ type standing struct {
 
 func stand(e rule.Elision, n int) standing {
 	return standing{
-		Field: e.Field, Rule: e.Rule, Because: e.Because, By: e.By, Shown: e.Shown, Saves: e.Saves, Time: e.Time, N: n,
+		Field: e.Field, Rule: e.Rule, Because: e.Because, By: e.By, Of: e.Of, Shown: e.Shown, Saves: e.Saves,
+		Time: e.Time, N: n,
 	}
 }
 
 func (s standing) elision(message, part string) rule.Elision {
 	return rule.Elision{
-		Part: part, Message: message, Field: s.Field, Rule: s.Rule, Because: s.Because, By: s.By, Shown: s.Shown,
-		Saves: s.Saves, Time: s.Time,
+		Part: part, Message: message, Field: s.Field, Rule: s.Rule, Because: s.Because, By: s.By, Of: s.Of,
+		Shown: s.Shown, Saves: s.Saves, Time: s.Time,
 	}
 }
 

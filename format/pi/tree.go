@@ -218,3 +218,22 @@ func (Format) Bypassed(doc *format.Document) (format.Bypass, bool) {
 	}
 	return b, b.Entries > 0
 }
+
+// Graft makes children of the end of the session of those of the end of the other one. See
+// format.Grafter.
+func (Format) Graft(lines []byte, from, onto *format.Document) []byte {
+	f, ok := from.Native.(*file)
+	to, known := onto.Native.(*file)
+	if !ok || !known || f.linear || len(f.path) == 0 || len(to.path) == 0 {
+		return lines
+	}
+	end, stock := f.entries[f.path[len(f.path)-1]].ID, to.entries[to.path[len(to.path)-1]].ID
+	var edits []span.Edit
+	for l := range span.Lines(lines) {
+		e, err := parse(l.Text.Of(lines))
+		if err == nil && e.Parent == end && end != "" {
+			edits = append(edits, span.Edit{Span: l.Text, With: span.Update(l.Text.Of(lines), span.Quote(stock), "parentId")})
+		}
+	}
+	return span.Splice(lines, edits...)
+}

@@ -24,18 +24,21 @@ import (
 
 // Document is the JSON document of undo, redo, restore and pin.
 type Document struct {
-	Source       string     `json:"source"`
-	Did          string     `json:"did"`
-	Receipt      string     `json:"receipt,omitzero"`
-	Marker       string     `json:"marker,omitzero"`
-	Parts        []string   `json:"parts"` // that are shown otherwise now
-	Pin          *rule.Pin  `json:"pin,omitzero"`
-	Pins         []rule.Pin `json:"pins,omitzero"`
-	Quoted       []string   `json:"quoted,omitzero"` // parts that are quoted behind a summary
-	TokensBefore int        `json:"tokensBefore"`
-	TokensAfter  int        `json:"tokensAfter"`
-	Output       string     `json:"output,omitzero"`
-	Undo         string     `json:"undo,omitzero"` // the command that takes a restore or a pin back
+	Source  string     `json:"source"`
+	Did     string     `json:"did"`
+	Receipt string     `json:"receipt,omitzero"`
+	Marker  string     `json:"marker,omitzero"`
+	Parts   []string   `json:"parts"` // that are shown otherwise now
+	Pin     *rule.Pin  `json:"pin,omitzero"`
+	Pins    []rule.Pin `json:"pins,omitzero"`
+	Quoted  []string   `json:"quoted,omitzero"` // parts that are quoted behind a summary
+	// Unbound counts the parts with reasoning that went, because they were made behind what was
+	// undone and their model takes them only there.
+	Unbound      int    `json:"unbound,omitzero"`
+	TokensBefore int    `json:"tokensBefore"`
+	TokensAfter  int    `json:"tokensAfter"`
+	Output       string `json:"output,omitzero"`
+	Undo         string `json:"undo,omitzero"` // the command that takes a restore or a pin back
 
 	InPlace *inplace.Replaced       `json:"inPlace,omitzero"`
 	Server  *opencodeserver.Outcome `json:"server,omitzero"` // what a running OpenCode was told
@@ -43,6 +46,7 @@ type Document struct {
 	Limits  []string                `json:"limits,omitzero"` // what importing Output does not do
 	kind    pivot.Kind
 	again   string // the command that leaves the parts out again, "" if undo or redo does
+	undoing source.Undoing // of a file
 }
 
 // touched notes the parts of elisions, each once.
@@ -56,7 +60,7 @@ func (d *Document) touched(elisions []rule.Elision) {
 
 // Note notes what was done or undone.
 func (d *Document) Note(r *pivot.Receipt) {
-	d.Receipt, d.Marker, d.kind = r.ID, r.Marker, r.Kind
+	d.Receipt, d.Marker, d.kind, d.Unbound = r.ID, r.Marker, r.Kind, r.Unbound
 	d.touched(r.Committed)
 	d.touched(r.Replaced)
 	d.Parts = append(d.Parts, r.Quoted...)
@@ -88,10 +92,9 @@ func Run(ctx context.Context, a *cli.App, src string, o output.Target, did strin
 			return s.Done()
 		}
 		if o.Told == nil {
-			err = keepRestores(ctx, a, s, doc.Output, o.Replaced)
-		}
-		if err != nil { // the file is written all the same
-			a.Warn("winnow undo will not know of this change: %v", err)
+			if err := remember(ctx, a, s, &doc, o.Replaced); err != nil { // the file is written all the same
+				a.Warn("winnow undo and redo will not know of this change: %v", err)
+			}
 		}
 		doc.InPlace, doc.Server, doc.Limits = o.Replaced, o.Told, o.Limits
 	}
@@ -133,6 +136,14 @@ func (d *Document) show(a *cli.App) {
 	if n := len(d.Quoted); n > 0 && d.Did == "restored" {
 		a.Printf("%s quoted behind the summary that stands for it.\n",
 			quantity.Plural(n, "folded part is", "folded parts are"))
+	}
+	const onlyThere = "model takes reasoning only behind the exact prompt that it was made for"
+	switch n := d.Unbound; {
+	case n == 1:
+		a.Printf("1 part with reasoning is left out: it was made meanwhile, and its %s.\n", onlyThere)
+	case n > 1:
+		a.Printf("%s parts with reasoning are left out: they were made meanwhile, and their %s.\n",
+			quantity.Number(n), onlyThere)
 	}
 	sayView(a, d.TokensBefore, d.TokensAfter)
 	if d.Output != "" {

@@ -25,13 +25,15 @@ import (
 )
 
 // restored is what is remembered of a file in which parts were restored, by name or with a pin: the
-// receipts. The file itself says nothing of it, because a part that is shown whole is byte for byte
-// what the product wrote. It is kept in winnow's data folder, named by the path of the file.
+// receipts; and of one in which something was undone: where it still stands. The file itself says
+// nothing of either, because what is shown whole is byte for byte what the product wrote. It is kept
+// in winnow's data folder, named by the path of the file.
 type restored struct {
 	Path     string           `json:"path"` // the real one
 	Size     int64            `json:"size"` // of the file, when it was written
 	Hash     string           `json:"hash"` // SHA-256 of its first Size bytes, in hexadecimal
 	Restores []source.Restore `json:"restores"`
+	Undone   []source.Undoing `json:"undone"` // the newest last
 }
 
 var foreign = json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
@@ -76,34 +78,48 @@ func recallRestores(ctx context.Context, a *cli.App, s *source.Session) error {
 	if err := recallPins(ctx, s); err != nil || s.Stored || s.Path == "-" {
 		return err
 	}
-	file, record, err := restoredOf(a, a.Path(s.Path))
-	if err != nil {
-		return nil // then nothing could be remembered either
-	}
-	text, err := os.ReadFile(record)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	var r restored
-	if err == nil {
-		err = json.Unmarshal(text, &r, foreign)
-	}
-	if err != nil {
-		return cli.Hint(fmt.Errorf("what is remembered of the restores in this file cannot be read: %w", err),
-			"remove "+record+" to continue without it")
+	r, file, err := remembered(a, s)
+	if err != nil || r.Path == "" {
+		return err
 	}
 	if hash, n, err := hashOf(file, r.Size); err != nil || r.Path != file || n != r.Size || hash != r.Hash {
 		return err
 	}
-	for i := range r.Restores {
-		receipt := r.Restores[i].Receipt
+	whole, err := os.Stat(file)
+	s.Restores, s.Undone, s.Grown = r.Restores, r.Undone, err != nil || whole.Size() != r.Size
+	return applyRestores(ctx, s)
+}
+
+// remembered is what is remembered of a session's file, the zero value for nothing, and the real
+// path of the file.
+func remembered(a *cli.App, s *source.Session) (r restored, file string, err error) {
+	file, record, err := restoredOf(a, a.Path(s.Path))
+	if err != nil {
+		return r, "", nil // then nothing could be remembered either
+	}
+	text, err := os.ReadFile(record)
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, file, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &r, foreign)
+	}
+	if err != nil {
+		return r, file, cli.Hint(fmt.Errorf("what is remembered of the restores and undos in this file cannot be read: %w",
+			err), "remove "+record+" to continue without it")
+	}
+	return r, file, nil
+}
+
+// applyRestores gives a session the receipts of its restores.
+func applyRestores(ctx context.Context, s *source.Session) error {
+	for i := range s.Restores {
+		receipt := s.Restores[i].Receipt
 		receipt.SessionID = s.ID
 		if err := s.Apply(ctx, store.Change{Receipt: &receipt}); err != nil {
 			return err
 		}
 	}
-	whole, err := os.Stat(file)
-	s.Restores, s.Grown = r.Restores, err != nil || whole.Size() != r.Size
 	return nil
 }
 
@@ -121,14 +137,14 @@ func undone(s *source.Session, receipt string) {
 	}
 }
 
-// keepRestores remembers the restores in a file that was just written.
-func keepRestores(ctx context.Context, a *cli.App, s *source.Session, written string,
-	replaced *inplace.Replaced) error {
+// remember keeps what must be known of a file that was just written: the restores in it, and what
+// was undone. c says what was done.
+func remember(ctx context.Context, a *cli.App, s *source.Session, c *Document, replaced *inplace.Replaced) error {
 	_, state, err := s.Engine.Session(ctx, s.ID)
 	if err != nil {
 		return err
 	}
-	file, record, err := restoredOf(a, written)
+	file, record, err := restoredOf(a, c.Output)
 	if err != nil {
 		return err
 	}
@@ -136,7 +152,7 @@ func keepRestores(ctx context.Context, a *cli.App, s *source.Session, written st
 	if replaced != nil {
 		from = replaced.Original
 	}
-	r := restored{Path: file}
+	r := restored{Path: file, Undone: s.Undone}
 	for i := range state.Receipts {
 		made := &state.Receipts[i]
 		restores := made.Kind == pivot.Restoring || made.Kind == pivot.Pinning
@@ -146,11 +162,27 @@ func keepRestores(ctx context.Context, a *cli.App, s *source.Session, written st
 		one := source.Restore{Receipt: *made, From: from, Hash: hashText(s.Doc.Source)}
 		known := func(r source.Restore) bool { return r.Receipt.ID == made.ID }
 		if at := slices.IndexFunc(s.Restores, known); at >= 0 {
-			one = s.Restores[at]
+			if one = s.Restores[at]; s.Grown {
+				one.From, one.Hash = "", "" // the lines that came since are not in it
+			}
 		}
 		r.Restores = append(r.Restores, one)
 	}
-	if len(r.Restores) == 0 {
+	switch c.Did {
+	case "undone":
+		if s.Path == "-" || s.Stored {
+			break // there is nothing to go back to
+		}
+		u, err := noteUndoing(a, c.undoing, s, from, file)
+		if err != nil {
+			return err
+		}
+		r.Undone = append(r.Undone, u)
+	case "redone":
+	default:
+		r.Undone = nil
+	}
+	if len(r.Restores)+len(r.Undone) == 0 {
 		if err := os.Remove(record); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

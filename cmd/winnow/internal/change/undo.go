@@ -1,8 +1,10 @@
 package change
 
 import (
+	"cmp"
 	"context"
 	"slices"
+	"strconv"
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
@@ -36,6 +38,10 @@ func Undo(ctx context.Context, a *cli.App, s *source.Session, what string, c *Do
 		if what = newest.made; what == "" {
 			done, err := s.Engine.Edit(ctx, s.ID, edit.Request{Fields: newest.elisions})
 			c.touched(done.Replaced)
+			if c.Unbound = done.Unbound; err == nil {
+				id := strconv.FormatInt(int64(done.Replaced[0].Time), 10)
+				c.undoing = source.Undoing{ID: id, Kind: pivot.Pruning, Parts: c.Parts}
+			}
 			return err
 		}
 	}
@@ -44,6 +50,8 @@ func Undo(ctx context.Context, a *cli.App, s *source.Session, what string, c *Do
 		return OrNothing(err, what)
 	}
 	c.Note(receipt)
+	c.undoing = source.Undoing{ID: cmp.Or(receipt.Marker, receipt.ID), Kind: receipt.Kind, Marker: receipt.Marker,
+		Receipt: receipt.ID, Parts: c.Parts}
 	undone(s, receipt.ID)
 	return nil
 }
@@ -107,7 +115,7 @@ func newestOf(ctx context.Context, s *source.Session) (deed, error) {
 	var newest session.Millis
 	foreign := false // the newest one is a mark of another product
 	for _, el := range state.Ledger.All() {
-		if el.Time >= newest {
+		if el.Time >= newest && el.Rule != rule.Rebound {
 			newest, foreign = el.Time, el.Rule == rule.Mark
 		}
 	}
@@ -127,6 +135,9 @@ func newestOf(ctx context.Context, s *source.Session) (deed, error) {
 	}
 	d := deed{time: newest, foreign: foreign}
 	for _, el := range state.Ledger.All() {
+		if el.Rule == rule.Rebound {
+			continue // it goes and comes with what was undone
+		}
 		if el.Time == newest || foreign && el.Rule == rule.Mark && el.Time >= newest-together {
 			d.elisions = append(d.elisions, el.Key())
 		}

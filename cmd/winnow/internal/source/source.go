@@ -45,6 +45,7 @@ type Session struct {
 	Live   *opencodeserver.Server // the running OpenCode that it was read from, which is told of changes
 
 	Restores  []Restore      // of parts that were left out, which made the file what it is
+	Undone    []Undoing      // what was undone in it, the newest last
 	Grown     bool           // the file has more lines since
 	Exact     []byte         // what is to be written, if that is known
 	Claim     *inplace.Claim // on the file, if it is to be replaced
@@ -62,6 +63,25 @@ type Restore struct {
 	Hash    string        `json:"hash"` // SHA-256 of it
 }
 
+// Undoing is one undo in a file: what it takes to make what was undone count again.
+type Undoing struct {
+	ID      string     `json:"id"`      // of what was undone: a marker, a receipt, or the time of a pruning
+	Kind    pivot.Kind `json:"kind"`    // of that
+	Marker  string     `json:"marker"`  // of a compaction
+	Receipt string     `json:"receipt"` // if one was known
+	Parts   []string   `json:"parts"`   // that were shown otherwise because of it
+	// From is the file as it was before, or its original if it was replaced. Its first Bytes bytes,
+	// without compression, have the SHA-256 Hash.
+	From  string `json:"from"`
+	Bytes int    `json:"bytes"`
+	Hash  string `json:"hash"`
+	// Size is how many bytes were written, and Written their SHA-256. What came later is behind them.
+	Size    int    `json:"size"`
+	Written string `json:"written"`
+
+	Restores []Restore `json:"restores"` // that were remembered of From
+}
+
 // FromFile reports whether the session came from a file; otherwise it is in the store.
 func (s *Session) FromFile() bool { return s.Doc != nil }
 
@@ -75,6 +95,24 @@ func (s *Session) Close() error {
 		err = errors.Join(err, s.Claim.Close())
 	}
 	return err
+}
+
+// Become makes the session that of another document of its format: what was done to it before is
+// forgotten.
+func (s *Session) Become(ctx context.Context, a *cli.App, doc *format.Document) error {
+	settings, err := a.Settings()
+	if err != nil {
+		return err
+	}
+	if s.told != nil {
+		s.told(false)
+	}
+	if err := errors.Join(s.Engine.Close(), s.Store.Close()); err != nil {
+		return err
+	}
+	doc.Session.Info.ID = s.ID
+	s.Doc = doc
+	return s.Start(ctx, a, settings)
 }
 
 // Policy is the policy in force.
