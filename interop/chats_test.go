@@ -252,6 +252,7 @@ func tryChat(t *testing.T, start func(t *testing.T) *chat) {
 		c, _ := begun(t)
 		c.change(t, "compact")
 		c.goOn(t, "Once more the job, about the kudu.")
+		c.goOn(t, "And again the job, about the eland.")
 		c.change(t, "prune")
 		c.goesOn(t, "And the gnu?")
 		c.change(t, "compact")
@@ -274,6 +275,7 @@ func tryChat(t *testing.T, start func(t *testing.T) *chat) {
 		}
 		c.goesOn(t, "And the capybara?")
 		c.goOn(t, "Once more the job, about the kudu.")
+		c.goOn(t, "And again the job, about the eland.")
 		c.change(t, "prune")
 		c.goesOn(t, "And the gnu?")
 		c.change(t, "compact")

@@ -40,7 +40,7 @@ func (r *reader) compression(i int) {
 			break
 		}
 	}
-	marker, summary := r.pivot(one, head, payload.Info.Reason != "manual", first)
+	marker, summary := r.pivot(one, lists[:len(head)], head, payload.Info.Reason != "manual", first)
 	r.owner[marker], r.owner[summary] = i, i
 	r.said = nil
 	for _, parts := range head {
@@ -54,7 +54,9 @@ func (r *reader) compression(i int) {
 }
 
 // pivot adds the marker and the summary of a compression, and returns their ids.
-func (r *reader) pivot(one *record, head [][]gemini.Part, auto bool, tail string) (marker, summary string) {
+func (r *reader) pivot(
+	one *record, lists [][]byte, head [][]gemini.Part, auto bool, tail string,
+) (marker, summary string) {
 	if one.marks != nil && one.marks.Summary != nil {
 		m := *one.marks.Message
 		// Messages before it may have got other ids when they were written here.
@@ -76,12 +78,14 @@ func (r *reader) pivot(one *record, head [][]gemini.Part, auto bool, tail string
 	s := r.Message(session.Assistant, r.ids.New(marker+":summary"), one.Timestamp)
 	s.Time.Completed = s.Time.Created
 	s.Summary, s.Mode, s.Agent = jsontext.Value("true"), "compaction", "compaction"
-	for _, parts := range head {
+	for at, parts := range head {
+		c := &content{}
 		for i := range parts {
 			if text := parts[i].Words(); text != "" {
-				r.Add(s, session.Part{Type: session.TextPart, Text: text})
+				c.holds(parts[i].At, gemini.Slot{Part: r.Add(s, session.Part{Type: session.TextPart, Text: text}).ID})
 			}
 		}
+		one.copies = append(one.copies, repeat{at, lists[at], c.slots})
 	}
 	return marker, s.ID
 }
