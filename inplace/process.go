@@ -123,6 +123,7 @@ var programs = map[string][]string{
 	"codex":       {"codex", "/@openai/codex/"},
 	"pi":          {"pi", "/pi-coding-agent/"},
 	"qwen-code":   {"qwen", "/@qwen-code/"},
+	"gemini-cli":  {"gemini", "/gemini-cli/"},
 }
 
 func runs(args []string, format string) bool {

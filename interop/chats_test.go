@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,6 +30,7 @@ type chat struct {
 	ask      []string // what it is given before a prompt
 	resume   []string // the same, to go on
 	compress string   // the prompt that makes it compress, "" if there is none
+	twice    bool     // what calls gave is sent again without the calls
 }
 
 // jobs asks for commands: one long output that comes again, and another that fails.
@@ -70,6 +72,8 @@ func (c *chat) goOn(t *testing.T, prompt string) string { return c.run(t, append
 func (c *chat) file(t *testing.T) string {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(c.Home, c.pattern))
+	// Some leave a file without a word behind whenever they go on with another.
+	paths = slices.DeleteFunc(paths, func(path string) bool { return !bytes.Contains(readFile(t, path), []byte("walrus")) })
 	if err != nil || len(paths) != 1 {
 		t.Fatalf("sessions: %q, %v", paths, err)
 	}
@@ -147,6 +151,9 @@ func (c *chat) goesOn(t *testing.T, prompt string) llmtest.Request {
 		t.Fatalf("none of %d requests asks %q", len(requestsTo(c.up)), prompt)
 	}
 	got := saidIn(asked.Messages)
+	if c.twice {
+		got.calls = slices.DeleteFunc(got.calls, func(call string) bool { return strings.Contains(call, " {}: ") })
+	}
 	if w, g := strings.Join(want.calls, "\n---\n"), strings.Join(got.calls, "\n---\n"); w != g {
 		t.Errorf("the calls of the view are\n%s\nthe product sent\n%s", short(w), short(g))
 	}
@@ -170,8 +177,18 @@ func (c *chat) goesOn(t *testing.T, prompt string) llmtest.Request {
 	return asked
 }
 
+// folded checks that a summary stands for some of the calls.
+func (c *chat) folded(t *testing.T) {
+	t.Helper()
+	log := c.doc(t).Session.Messages
+	window := view.Window(log, nil)
+	if all, left := len(saidIn(log).calls), len(saidIn(window).calls); view.Pivot(window) == nil || left >= all {
+		t.Errorf("%d of %d calls are left", left, all)
+	}
+}
+
 func short(text string) string {
-	const most = 3000
+	const most = 1500
 	if len(text) > most {
 		return text[:most] + "…"
 	}
@@ -216,7 +233,7 @@ func tryChat(t *testing.T, start func(t *testing.T) *chat) {
 		c.change(t, "compact")
 		asked := c.goesOn(t, "And the capybara?")
 		checkSent(t, asked, true, "Made from the log without a model", "Never touch the Store type")
-		checkSent(t, asked, false, "quagga line of the first output 399")
+		c.folded(t)
 		c.change(t, "undo")
 		checkSent(t, c.goesOn(t, "And the tapir?"), true, "walrus", "quagga line of the first output 399", "lemur line",
 			"And the capybara?")
@@ -258,7 +275,7 @@ func tryChat(t *testing.T, start func(t *testing.T) *chat) {
 		c.change(t, "compact")
 		asked := c.goesOn(t, "And the capybara?")
 		checkSent(t, asked, true, "Never touch the Store type")
-		checkSent(t, asked, false, "quagga line of the first output 399")
+		c.folded(t)
 		c.change(t, "undo")
 		c.goesOn(t, "And the tapir?")
 	})
@@ -279,7 +296,8 @@ func tryChat(t *testing.T, start func(t *testing.T) *chat) {
 		c.change(t, "prune")
 		c.goesOn(t, "And the gnu?")
 		c.change(t, "compact")
-		checkSent(t, c.goesOn(t, "And the tapir?"), false, "quagga line of the first output 399")
+		c.goesOn(t, "And the tapir?")
+		c.folded(t)
 		c.goOn(t, c.compress)
 		if len(c.doc(t).Theirs) != 2 {
 			t.Errorf("compactions of the product's: %v", c.doc(t).Theirs)

@@ -335,6 +335,8 @@ func resumeHint(formatName, id, path string, out output.Target) string {
 		return "codex resume " + id
 	case name == "qwen-code" && out.InPlace:
 		return "qwen --resume " + id
+	case name == "gemini-cli" && out.InPlace:
+		return "gemini --resume " + id
 	case name == "opencode":
 		return "opencode import " + path + " && opencode --session " + id
 	case name == "pi":

@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/winnowhq/winnow/format/internal/gemini"
 	"github.com/winnowhq/winnow/format/internal/jsonl"
-	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/span"
 )
@@ -21,35 +19,13 @@ type composer struct {
 	parent   string         // uuid of the record before
 	time     session.Millis // of the record before
 	out      []byte
-	contents []*content       // of the file, and of what was composed
-	names    map[string]names // of parts
-	calls    map[string]bool  // ids of calls that are in use
+	contents []*content // of the file, and of what was composed
+	names    gemini.Names
+	calls    map[string]bool // ids of calls that are in use
 }
 
 // where holds what every record repeats.
 type where struct{ session, cwd, version, branch string }
-
-// names are the ids with which reading the file gives a part and its message.
-type names struct{ part, message string }
-
-// renamed is a ledger under the ids with which reading the file gives the parts.
-func (c *composer) renamed(ledger rule.Ledger) rule.Ledger {
-	if len(c.names) == 0 {
-		return ledger
-	}
-	elisions := slices.Clone(ledger.All())
-	for i := range elisions {
-		e := &elisions[i]
-		n := c.names[e.Part]
-		e.Part, e.Message = cmp.Or(n.part, e.Part), cmp.Or(n.message, e.Message)
-		by := e.Covers()
-		for j := range by {
-			by[j] = cmp.Or(c.names[by[j]].part, by[j])
-		}
-		e.By = strings.Join(by, " ")
-	}
-	return rule.NewLedger(elisions...)
-}
 
 // record begins a record behind the last one.
 func (c *composer) record(uuid, kind, provenance string, at session.Millis) *span.Object {
@@ -93,16 +69,15 @@ func (c *composer) message(m *session.Message) error {
 	if len(pieces) == 0 {
 		return nil
 	}
-	noted := slices.ContainsFunc(m.Parts, func(p session.Part) bool { _, noted := p.Note(); return noted })
 	var kept *marks
-	uuid := id(m.ID)
-	if c.keep || noted {
+	uuid := gemini.UUID(m.ID)
+	if c.keep || gemini.Noted(m) {
 		kept = &marks{Message: m}
 	}
 	for i := range pieces {
-		c.names[pieces[i].Part] = names{fmt.Sprintf("%s:%d", uuid, i), uuid}
+		c.names[pieces[i].Part] = gemini.Name{Part: fmt.Sprintf("%s:%d", uuid, i), Message: uuid}
 		if kept != nil {
-			c.names[pieces[i].Part] = names{pieces[i].Part, m.ID}
+			c.names[pieces[i].Part] = gemini.Name{Part: pieces[i].Part, Message: m.ID}
 		}
 	}
 	provenance := "real_user"
@@ -116,22 +91,15 @@ func (c *composer) message(m *session.Message) error {
 
 // assistant composes an answer, and then the results of its calls, each in a record of its own.
 func (c *composer) assistant(m *session.Message) error {
-	called := map[string]string{}
-	said, results := gemini.Answered(m, func(p *session.Part) string {
-		call := p.CallID
-		if call == "" || c.calls[call] {
-			call = "call_" + strings.ReplaceAll(jsonl.UUID("call "+m.ID+" "+p.ID), "-", "")
-		}
-		c.calls[call], called[p.ID] = true, call
-		return call
-	})
+	name, called := gemini.Caller(m, c.calls)
+	said, results := gemini.Answered(m, name)
 	if len(said) == 0 {
 		return nil
 	}
-	uuid := id(m.ID)
+	uuid := gemini.UUID(m.ID)
 	for i := range said {
 		part := said[i].Part
-		c.names[part] = names{cmp.Or(called[part], fmt.Sprintf("%s:%d", uuid, i)), uuid}
+		c.names[part] = gemini.Name{Part: cmp.Or(called[part], fmt.Sprintf("%s:%d", uuid, i)), Message: uuid}
 	}
 	o := c.record(uuid, "assistant", "assistant_output", m.Time.Created)
 	o.Add("model", cmp.Or(m.ModelID, "unknown"))
@@ -164,17 +132,8 @@ func (c *composer) assistant(m *session.Message) error {
 	return nil
 }
 
-// acknowledged is what the product puts between a summary and what the user says behind it.
-const acknowledged = "Got it. Thanks for the additional context!"
-
 // pivot composes a compression. tail holds the messages that stay.
 func (c *composer) pivot(marker, summary *session.Message, tail map[string]bool, tokens int) error {
-	var texts []string
-	for i := range summary.Parts {
-		if p := &summary.Parts[i]; p.Type == session.TextPart && p.Text != "" && !p.Ignored {
-			texts = append(texts, p.Text)
-		}
-	}
 	kept := &marks{Message: marker, Summary: summary, Tail: []string{}}
 	var contents [][]byte
 	called := map[string]bool{}
@@ -193,9 +152,9 @@ func (c *composer) pivot(marker, summary *session.Message, tail map[string]bool,
 			after += len(content.parts)
 		}
 	}
-	head := [][]byte{span.Make("role", "user", "parts", span.Array([][]byte{gemini.Text(strings.Join(texts, "\n\n"))}))}
+	head := [][]byte{span.Make("role", "user", "parts", span.Array([][]byte{gemini.Text(gemini.Summary(summary))}))}
 	if role == "user" {
-		head = append(head, span.Make("role", "model", "parts", span.Array([][]byte{gemini.Text(acknowledged)})))
+		head = append(head, span.Make("role", "model", "parts", span.Array([][]byte{gemini.Text(gemini.Acknowledged)})))
 	}
 	reason := "manual"
 	if marker.Marker().Auto {
@@ -203,7 +162,7 @@ func (c *composer) pivot(marker, summary *session.Message, tail map[string]bool,
 	}
 	const bytesPerToken = 4 // the product takes the count for an estimate
 	rest := max(0, tokens-max(0, before-after)/bytesPerToken) + len(head[0])/bytesPerToken
-	o := c.record(id(marker.ID), "system", "system", max(marker.Time.Created, summary.Time.Completed))
+	o := c.record(gemini.UUID(marker.ID), "system", "system", max(marker.Time.Created, summary.Time.Completed))
 	o.With("subtype", "chat_compression", "systemPayload", span.Make(
 		"info", span.Make("originalTokenCount", tokens, "newTokenCount", rest, "newTokenCountIsEstimated", true,
 			"compressionStatus", 1, "triggerReason", reason),

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/gemini"
 	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
@@ -42,7 +42,7 @@ func (f Format) Write(w io.Writer, from *format.Document, change format.Change) 
 		}
 		text = slices.Concat(text, c.out)
 	}
-	text, err := p.elided(text, c.renamed(change.Ledger))
+	text, err := p.elided(text, c.names.Of(change.Ledger))
 	if err != nil {
 		return err
 	}
@@ -105,8 +105,8 @@ func (p *writer) stays(uuid string) string {
 func (p *writer) composer() *composer {
 	info := &p.change.Session.Info
 	c := &composer{
-		keep: len(p.index.records) > 0, names: map[string]names{}, calls: map[string]bool{},
-		where:    where{session: id(info.ID), cwd: info.Directory, version: "0.24.4"},
+		keep: len(p.index.records) > 0, names: gemini.Names{}, calls: map[string]bool{},
+		where:    where{session: gemini.UUID(info.ID), cwd: info.Directory, version: "0.24.4"},
 		contents: slices.Clip(p.index.contents),
 	}
 	for _, i := range p.index.path {
@@ -190,12 +190,3 @@ func (p *writer) elided(text []byte, ledger rule.Ledger) ([]byte, error) {
 
 // same reports whether two texts are one.
 func same(a, b []byte) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
-
-// id is the id itself if it is a UUID as the product writes them, else one that is always the same
-// for the same id.
-func id(id string) string {
-	if jsonl.IsUUID(id) && id == strings.ToLower(id) {
-		return id
-	}
-	return jsonl.UUID("winnow " + id)
-}

@@ -1,6 +1,8 @@
 package gemini
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -230,4 +232,72 @@ func (p *Part) replied(elisions []rule.Elision) []byte {
 		raw = span.Remove(raw, false, "functionResponse", "parts")
 	}
 	return raw
+}
+
+// Names are the ids with which reading a file gives the parts that were composed, and their
+// messages.
+type Names map[string]Name
+
+// Name is a part's id, and its message's.
+type Name struct{ Part, Message string }
+
+// Of is a ledger under these names.
+func (n Names) Of(ledger rule.Ledger) rule.Ledger {
+	if len(n) == 0 {
+		return ledger
+	}
+	elisions := slices.Clone(ledger.All())
+	for i := range elisions {
+		e := &elisions[i]
+		name := n[e.Part]
+		e.Part, e.Message = cmp.Or(name.Part, e.Part), cmp.Or(name.Message, e.Message)
+		by := e.Covers()
+		for j := range by {
+			by[j] = cmp.Or(n[by[j]].Part, by[j])
+		}
+		e.By = strings.Join(by, " ")
+	}
+	return rule.NewLedger(elisions...)
+}
+
+// Caller gives calls ids that are not in use: their own, or else one made from the part's. called
+// has what it gave.
+func Caller(m *session.Message, used map[string]bool) (name func(*session.Part) string, called map[string]string) {
+	called = map[string]string{}
+	return func(p *session.Part) string {
+		call := p.CallID
+		if call == "" || used[call] {
+			call = "call_" + strings.ReplaceAll(jsonl.UUID("call "+m.ID+" "+p.ID), "-", "")
+		}
+		used[call], called[p.ID] = true, call
+		return call
+	}, called
+}
+
+// Summary is the text of a summary.
+func Summary(m *session.Message) string {
+	var texts []string
+	for i := range m.Parts {
+		if p := &m.Parts[i]; p.Type == session.TextPart && p.Text != "" && !p.Ignored {
+			texts = append(texts, p.Text)
+		}
+	}
+	return strings.Join(texts, "\n\n")
+}
+
+// Acknowledged is what the products put between a summary and what the user says behind it.
+const Acknowledged = "Got it. Thanks for the additional context!"
+
+// Noted reports whether a message has a note that only the engine's own form can hold.
+func Noted(m *session.Message) bool {
+	return slices.ContainsFunc(m.Parts, func(p session.Part) bool { _, noted := p.Note(); return noted })
+}
+
+// UUID is the id itself if it is a UUID as the products write them, else one that is always the
+// same for the same id.
+func UUID(id string) string {
+	if jsonl.IsUUID(id) && id == strings.ToLower(id) {
+		return id
+	}
+	return jsonl.UUID("winnow " + id)
 }
