@@ -13,12 +13,20 @@ func newGemini(t *testing.T) *chat {
 	up := provider(t, jobs(func(command string) string { return `{"command":` + strconv.Quote(command) + `}` }))
 	c := newClient(t, "gemini", "GEMINI_API_KEY=none", "GOOGLE_GEMINI_BASE_URL="+up.URL,
 		"GEMINI_CLI_TRUST_WORKSPACE=true", "GEMINI_TELEMETRY_ENABLED=false", "NO_BROWSER=1")
-	putFile(t, filepath.Join(c.Home, ".gemini", "settings.json"), `{"security":{"auth":{"selectedType":"gemini-api-key"}},`+
-		`"privacy":{"usageStatisticsEnabled":false},"general":{"enableAutoUpdate":false}}`)
+	settings := func(model string) {
+		putFile(t, filepath.Join(c.Home, ".gemini", "settings.json"), `{"security":{"auth":{"selectedType":"gemini-api-key"}},`+
+			`"privacy":{"usageStatisticsEnabled":false},"general":{"enableAutoUpdate":false},"model":`+model+`}`)
+	}
+	settings("{}")
 	model := []string{"-m", "gemini-2.5-flash", "--yolo"}
 	return &chat{
 		client: c, up: up, pattern: filepath.Join(".gemini", "tmp", "*", "chats", "session-*.jsonl"),
-		ask: append(model, "-p"), resume: append(model[:3:3], "--resume", "latest", "-p"), compress: "/compress", twice: true,
+		ask: append(model, "-p"), resume: append(model[:3:3], "--resume", "latest", "-p"), twice: true,
+		compress: func(t *testing.T, c *chat) { // asked to, it does so in vain where nobody sits
+			settings(`{"compressionThreshold":0.001}`)
+			c.goOn(t, "And the zebu?")
+			settings("{}")
+		},
 	}
 }
 

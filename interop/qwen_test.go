@@ -17,7 +17,8 @@ func newQwen(t *testing.T) *chat {
 		"QWEN_TELEMETRY_ENABLED=false", "QWEN_CODE_SUPPRESS_YOLO_WARNING=1")
 	return &chat{
 		client: c, up: up, pattern: filepath.Join(".qwen", "projects", "*", "chats", "*.jsonl"),
-		ask: []string{"--yolo", "-p"}, resume: []string{"--yolo", "-c", "-p"}, compress: "/compress",
+		ask: []string{"--yolo", "-p"}, resume: []string{"--yolo", "-c", "-p"},
+		compress: func(t *testing.T, c *chat) { c.goOn(t, "/compress") },
 	}
 }
 

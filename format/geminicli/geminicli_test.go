@@ -3,13 +3,17 @@ package geminicli
 import (
 	"errors"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/internal/filetest"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -137,7 +141,7 @@ func TestRead_aCutFileGivesWhatCameBefore(t *testing.T) {
 }
 
 func TestDetect_knowsItsOwnOnly(t *testing.T) {
-	for _, name := range []string{"chat.json", "chat.jsonl", "checkpoint.json"} {
+	for _, name := range []string{"chat.json", "chat.jsonl", "resumed.jsonl", "checkpoint.json"} {
 		if !(Format{}).Detect(load(t, name)) {
 			t.Errorf("%s is not recognised", name)
 		}
@@ -150,7 +154,7 @@ func TestDetect_knowsItsOwnOnly(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	for _, name := range []string{"chat.json", "chat.jsonl", "checkpoint.json"} {
+	for _, name := range []string{"chat.json", "chat.jsonl", "resumed.jsonl", "checkpoint.json"} {
 		f.Add(load(f, name))
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
@@ -168,6 +172,17 @@ func FuzzRead(f *testing.F) {
 		}
 		if _, err := doc.Session.Clone(); err != nil {
 			t.Fatalf("the session cannot be written as JSON: %v", err)
+		}
+		change := format.Change{Session: filetest.Fold(doc.Session, "one", ""), Ledger: doc.Ledger.With(
+			filetest.Some(doc.Session.Messages, rand.New(rand.NewPCG(1, 1)))...)}
+		if (Format{}).Write(io.Discard, doc, change) == format.ErrReadOnly {
+			return
+		}
+		filetest.Unchanged(t, Format{}, doc)
+		after := filetest.Read(t, Format{}, filetest.Write(t, Format{}, doc, change))
+		filetest.Unchanged(t, Format{}, after)
+		if !slices.ContainsFunc(after.Session.Messages, func(m session.Message) bool { return m.ID == "msg_one" }) {
+			t.Fatalf("folded and read again there is no pivot:\n%s", outline(after.Session.Messages))
 		}
 	})
 }

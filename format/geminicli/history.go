@@ -1,6 +1,7 @@
 package geminicli
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -87,7 +88,7 @@ func (h *history) put(m record) {
 			h.ids[m.ID] = i
 		}
 	} else {
-		h.entries[i].update(m)
+		h.entries[i].update(m, false)
 	}
 	if !slices.Contains(h.now, i) {
 		h.now = append(h.now, i)
@@ -99,24 +100,17 @@ func (h *history) add(e *entry) int {
 	return len(h.entries) - 1
 }
 
-// update takes a message over that is written again. What it was sent with our elisions says
-// nothing new.
-func (e *entry) update(m record) {
+// update takes a message over that is written again, or listed. What it was sent with our elisions
+// says nothing new, and neither does a list of what is known: it lacks what is not sent.
+func (e *entry) update(m record, listed bool) {
 	says := m.says()
-	if e.folds != nil || e.shows != "" && says == e.shows && says != e.says {
+	if e.folds != nil || e.shows != "" && says == e.shows || says == e.says && (listed || len(m.Calls) < len(e.Calls)) {
 		return
 	}
+	m.ID, m.Timestamp = e.ID, cmp.Or(e.Timestamp, m.Timestamp)
+	m.Model = cmp.Or(m.Model, e.Model)
 	if m.Tokens == nil {
 		m.Tokens = e.Tokens
-	}
-	if m.Model == "" {
-		m.Model = e.Model
-	}
-	if says == e.says && (len(m.Calls) < len(e.Calls) || len(m.Winnow) < len(e.Winnow)) {
-		return // the product lists messages without what it does not send
-	}
-	if says == e.says && len(m.Thoughts) == 0 {
-		m.Thoughts = e.Thoughts
 	}
 	e.record, e.says, e.shows = m, says, ""
 }
@@ -150,11 +144,11 @@ func (h *history) list(messages []record, ours *marks) {
 		i, known := h.known(m, &at)
 		switch {
 		case known && ours != nil:
-			if says := m.says(); h.entries[i].folds == nil && says != h.entries[i].says {
-				h.entries[i].shows = says
+			if h.entries[i].shows = m.says(); h.entries[i].shows == h.entries[i].says {
+				h.entries[i].shows = ""
 			}
 		case known:
-			h.entries[i].update(m)
+			h.entries[i].update(m, true)
 		case !m.context() && (len(listed) == front):
 			head = append(head, m)
 			continue
@@ -198,7 +192,7 @@ func (h *history) known(m record, at *int) (int, bool) {
 	}
 	says := m.says()
 	for k := *at; k < len(h.now); k++ {
-		if e := h.entries[h.now[k]]; e.folds == nil && says != "" && (says == e.says || says == e.shows) {
+		if e := h.entries[h.now[k]]; e.folds == nil && e.Type == m.Type && says != "" && (says == e.says || says == e.shows) {
 			*at = k + 1
 			h.ids[m.ID] = h.now[k]
 			return h.now[k], true

@@ -113,10 +113,10 @@ func (p *Part) Words() string {
 	return p.Text
 }
 
-// Says tells parts apart by what they say. Thoughts say nothing: products leave them out.
+// Says tells parts apart by what they say. Thoughts, which the products leave out, say nothing.
 func (p *Part) Says() string {
 	switch media := p.Media(); {
-	case p.Thought:
+	case p.Thought || p.Text == "" && p.Call == nil && p.Response == nil && media == nil:
 		return ""
 	case p.Call != nil:
 		return "\x00call " + p.Call.ID + " " + p.Call.Name
