@@ -149,7 +149,7 @@ func (h *history) list(messages []record, ours *marks) {
 			}
 		case known:
 			h.entries[i].update(m, true)
-		case !m.context() && (len(listed) == front):
+		case len(listed) == front && !m.context():
 			head = append(head, m)
 			continue
 		default:
@@ -158,7 +158,7 @@ func (h *history) list(messages []record, ours *marks) {
 		}
 		if !slices.Contains(listed, i) {
 			listed = append(listed, i)
-			if h.entries[i].context() && len(listed) == front+1 && len(head) == 0 {
+			if len(listed) == front+1 && len(head) == 0 && h.entries[i].context() {
 				front++
 			}
 		}

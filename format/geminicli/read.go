@@ -49,21 +49,24 @@ func newIndex() *index {
 // Read reads a chat. What the product shows to people only (info, warning, error) is not a message
 // of the log and counts as nothing but an entry; messages that a rewind left behind count as aside.
 // A compression is a marker with a summary, and what was before it stays in the log.
-func (Format) Read(src []byte) (*format.Document, error) {
+func (Format) Read(src []byte) (*format.Document, error) { return understand(src, false) }
+
+// understand reads a chat; lines says that it is one of a record a line.
+func understand(src []byte, lines bool) (*format.Document, error) {
 	r := &reader{Log: transcript.New(Name, src), index: newIndex(), ids: jsonl.IDs{}}
 	text := span.Trim(r.Whole().Of(src))
 	first, _, more := bytes.Cut(text, []byte("\n"))
 	cut := false
 	switch first = bytes.TrimSpace(first); {
 	case len(text) == 0:
-	case more && len(first) > 1 && first[0] == '{' && span.Valid(first), !more && oneRecord(first):
+	case lines, more && len(first) > 1 && first[0] == '{' && span.Valid(first), !more && oneRecord(first):
 		r.lined = true
 		r.lines()
 	default:
 		r.object()
 		cut = len(r.Damaged) > 0
 	}
-	if len(r.entries) == 0 && (r.about.SessionID == "" || cut) {
+	if !lines && len(r.entries) == 0 && (r.about.SessionID == "" || cut) {
 		return nil, r.Syntax("a chat with a sessionId or messages")
 	}
 	r.log()
@@ -205,9 +208,9 @@ func (r *reader) message(e *entry, at int) {
 		case p.Thought && p.Text != "":
 			add(p.Raw, session.Part{Type: session.ReasoningPart, Text: p.Text})
 		case p.Text != "":
-			theirs := synthetic || !assistant && injected(p.Text)
-			add(piece(p), session.Part{Type: session.TextPart, Text: p.Text, Synthetic: theirs})
-			written = written || !theirs
+			anew := !assistant && injected(p.Text) // the product says it anew, and not what stands here
+			add(piece(p), session.Part{Type: session.TextPart, Text: p.Text, Synthetic: synthetic || anew, Ignored: anew})
+			written = written || !synthetic && !anew
 		case p.Media() != nil:
 			file := p.Media().Part()
 			file.Synthetic = synthetic

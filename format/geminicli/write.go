@@ -25,7 +25,7 @@ import (
 // The error is format.ErrReadOnly for a recording in one object, and for a checkpoint. Without from,
 // calls that have not ended stay without a result. A marker without a completed summary is not
 // written.
-func (f Format) Write(w io.Writer, from *format.Document, change format.Change) error {
+func (Format) Write(w io.Writer, from *format.Document, change format.Change) error {
 	change = change.Settled()
 	p := &writer{change: change, base: &format.Document{}}
 	c := &composer{index: newIndex(), calls: map[string]bool{}, names: gemini.Names{}}
@@ -38,7 +38,7 @@ func (f Format) Write(w io.Writer, from *format.Document, change format.Change) 
 		_, err := w.Write(from.Source)
 		return err
 	default:
-		base, err := f.theirs(from)
+		base, err := theirs(from)
 		if err != nil {
 			return err
 		}
@@ -80,12 +80,12 @@ func ids(messages []session.Message) map[string]bool {
 }
 
 // theirs is a document without lines of ours at its end.
-func (f Format) theirs(doc *format.Document) (*format.Document, error) {
-	x := doc.Native.(*index)
-	if x.theirs == 0 || x.theirs == len(doc.Source) {
+func theirs(doc *format.Document) (*format.Document, error) {
+	end := doc.Native.(*index).theirs
+	if end == 0 || end == len(doc.Source) {
 		return doc, nil
 	}
-	return f.Read(doc.Source[:x.theirs:x.theirs])
+	return understand(doc.Source[:end:end], true)
 }
 
 // writer writes one file.

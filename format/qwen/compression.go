@@ -25,13 +25,12 @@ func (r *reader) compression(i int) {
 	if span.Decode(raw, &payload) != nil || len(payload.History) == 0 {
 		return
 	}
-	var lists [][]byte
-	var all [][]gemini.Part
+	var all []listedContent
 	for _, at := range payload.History {
 		list := span.Get(at.Of(raw), "parts")
-		lists, all = append(lists, list), append(all, gemini.Parts(list))
+		all = append(all, listedContent{span.String(span.Get(at.Of(raw), "role")), list, gemini.Parts(list)})
 	}
-	tail := r.repeated(one, lists, all)
+	tail := r.repeated(one, all)
 	head := all[:len(all)-len(tail)]
 	var first string // message that the tail begins with
 	for _, c := range tail {
@@ -40,11 +39,11 @@ func (r *reader) compression(i int) {
 			break
 		}
 	}
-	marker, summary := r.pivot(one, lists[:len(head)], head, payload.Info.Reason != "manual", first)
+	marker, summary := r.pivot(one, head, payload.Info.Reason != "manual", first)
 	r.owner[marker], r.owner[summary] = i, i
 	r.said = nil
-	for _, parts := range head {
-		r.said = append(r.said, &content{says: gemini.Says(parts), messages: []string{summary}})
+	for _, one := range head {
+		r.said = append(r.said, &content{role: one.role, says: gemini.Says(one.parts), messages: []string{summary}})
 	}
 	for _, c := range tail {
 		if c != nil {
@@ -53,10 +52,15 @@ func (r *reader) compression(i int) {
 	}
 }
 
+// listedContent is a content of a compressed history.
+type listedContent struct {
+	role  string // user or model
+	list  []byte // of its parts
+	parts []gemini.Part
+}
+
 // pivot adds the marker and the summary of a compression, and returns their ids.
-func (r *reader) pivot(
-	one *record, lists [][]byte, head [][]gemini.Part, auto bool, tail string,
-) (marker, summary string) {
+func (r *reader) pivot(one *record, head []listedContent, auto bool, tail string) (marker, summary string) {
 	if one.marks != nil && one.marks.Summary != nil {
 		m := *one.marks.Message
 		// Messages before it may have got other ids when they were written here.
@@ -78,39 +82,36 @@ func (r *reader) pivot(
 	s := r.Message(session.Assistant, r.ids.New(marker+":summary"), one.Timestamp)
 	s.Time.Completed = s.Time.Created
 	s.Summary, s.Mode, s.Agent = jsontext.Value("true"), "compaction", "compaction"
-	for at, parts := range head {
+	for at, listed := range head {
 		c := &content{}
-		for i := range parts {
-			if text := parts[i].Words(); text != "" {
-				c.holds(parts[i].At, gemini.Slot{Part: r.Add(s, session.Part{Type: session.TextPart, Text: text}).ID})
+		for i := range listed.parts {
+			p := &listed.parts[i]
+			if text := p.Words(); text != "" {
+				c.holds(p.At, gemini.Slot{Part: r.Add(s, session.Part{Type: session.TextPart, Text: text}).ID})
 			}
 		}
-		one.copies = append(one.copies, repeat{at, lists[at], c.slots})
+		one.copies = append(one.copies, repeat{at, listed.list, c.slots})
 	}
 	return marker, s.ID
 }
 
 // repeated finds the contents that the end of a compressed history repeats, and notes them with the
 // record. In a compression of ours the record says which they are; one that is lost is nil.
-func (r *reader) repeated(one *record, lists [][]byte, all [][]gemini.Part) (tail []*content) {
+func (r *reader) repeated(one *record, all []listedContent) (tail []*content) {
 	if one.marks != nil && one.marks.Summary != nil {
-		begin := max(0, len(lists)-len(one.marks.Tail))
-		for k, uuid := range one.marks.Tail[len(one.marks.Tail)-(len(lists)-begin):] {
-			at := slices.IndexFunc(r.contents, func(c *content) bool { return c.uuid == uuid })
-			if at < 0 {
-				tail = append(tail, nil)
-				continue
+		begin := max(0, len(all)-len(one.marks.Tail))
+		for k, uuid := range one.marks.Tail[len(one.marks.Tail)-(len(all)-begin):] {
+			c := r.named[uuid]
+			if tail = append(tail, c); c != nil {
+				one.copies = append(one.copies, repeat{begin + k, all[begin+k].list, c.aligned(all[begin+k].parts)})
 			}
-			c := r.contents[at]
-			tail = append(tail, c)
-			one.copies = append(one.copies, repeat{begin + k, lists[begin+k], c.aligned(all[begin+k])})
 		}
 		return tail
 	}
 	for n := len(all) - 1; n >= 0 && len(tail) < len(r.said); n-- {
 		c := r.said[len(r.said)-1-len(tail)]
-		says := gemini.Says(all[n])
-		if says != c.says && says != c.shows {
+		says := gemini.Says(all[n].parts)
+		if c.role != all[n].role || says != c.says && (c.shows == "" || says != c.shows) {
 			break
 		}
 		tail = append(tail, c)
@@ -118,7 +119,7 @@ func (r *reader) repeated(one *record, lists [][]byte, all [][]gemini.Part) (tai
 			one.copies = append(one.copies, repeat{n, c.parts, c.slots})
 			one.have = append(slices.Clip(one.have), c.elisions...)
 		} else {
-			one.copies = append(one.copies, repeat{n, lists[n], c.aligned(all[n])})
+			one.copies = append(one.copies, repeat{n, all[n].list, c.aligned(all[n].parts)})
 		}
 	}
 	slices.Reverse(tail)

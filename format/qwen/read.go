@@ -18,7 +18,8 @@ import (
 type reader struct {
 	*transcript.Log
 	*index
-	said  []*content // what the model is sent, since the newest compression
+	said  []*content          // what the model is sent, since the newest compression
+	named map[string]*content // by the uuid of its record
 	ids   jsonl.IDs
 	model *session.ModelRef // of the newest answer
 }
@@ -63,7 +64,7 @@ func (c *content) of(message string) {
 // that were left count as aside. A compression of the product's is a marker with a summary, and
 // what was before it stays in the log.
 func (Format) Read(src []byte) (*format.Document, error) {
-	r := &reader{Log: transcript.New(Name, src), ids: jsonl.IDs{}, index: &index{owner: map[string]int{}}}
+	r := &reader{Log: transcript.New(Name, src), ids: jsonl.IDs{}, named: map[string]*content{}, index: &index{owner: map[string]int{}}}
 	r.lines()
 	if !slices.ContainsFunc(r.records, func(one record) bool { return one.owned() }) {
 		return nil, r.Syntax("a record with a uuid, a sessionId, and a message with parts")
@@ -83,11 +84,12 @@ func (Format) Read(src []byte) (*format.Document, error) {
 		}
 	}
 	var elisions []rule.Elision
+	known := map[rule.Elision]bool{}
 	for _, i := range r.path {
 		r.add(i)
 		for _, e := range r.records[i].have {
-			if !slices.Contains(elisions, e) {
-				elisions = append(elisions, e)
+			if !known[e] {
+				known[e], elisions = true, append(elisions, e)
 			}
 		}
 	}
@@ -155,7 +157,7 @@ func (r *reader) add(i int) {
 	}
 	one.said = c
 	if one.Subtype != "realtime_message" {
-		r.contents, r.said = append(r.contents, c), append(r.said, c)
+		r.contents, r.said, r.named[c.uuid] = append(r.contents, c), append(r.said, c), c
 	}
 }
 
