@@ -74,7 +74,9 @@ func (c *chat) file(t *testing.T) string {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(c.Home, c.pattern))
 	// Some leave a file without a word behind whenever they go on with another.
-	paths = slices.DeleteFunc(paths, func(path string) bool { return !bytes.Contains(readFile(t, path), []byte("walrus")) })
+	paths = slices.DeleteFunc(paths, func(path string) bool {
+		return !bytes.Contains(readFile(t, path), []byte("walrus"))
+	})
 	if err != nil || len(paths) != 1 {
 		t.Fatalf("sessions: %q, %v", paths, err)
 	}
@@ -263,7 +265,8 @@ func tryChat(t *testing.T, start func(t *testing.T) *chat) {
 				break
 			}
 		}
-		checkSent(t, c.goesOn(t, "And the tapir?"), true, "quagga line of the first output 399", "lemur line of another output 299")
+		checkSent(t, c.goesOn(t, "And the tapir?"), true,
+			"quagga line of the first output 399", "lemur line of another output 299")
 	})
 	t.Run("folded again", func(t *testing.T) {
 		tries(t, "second fold")

@@ -14,8 +14,9 @@ func newGemini(t *testing.T) *chat {
 	c := newClient(t, "gemini", "GEMINI_API_KEY=none", "GOOGLE_GEMINI_BASE_URL="+up.URL,
 		"GEMINI_CLI_TRUST_WORKSPACE=true", "GEMINI_TELEMETRY_ENABLED=false", "NO_BROWSER=1")
 	settings := func(model string) {
-		putFile(t, filepath.Join(c.Home, ".gemini", "settings.json"), `{"security":{"auth":{"selectedType":"gemini-api-key"}},`+
-			`"privacy":{"usageStatisticsEnabled":false},"general":{"enableAutoUpdate":false},"model":`+model+`}`)
+		putFile(t, filepath.Join(c.Home, ".gemini", "settings.json"),
+			`{"security":{"auth":{"selectedType":"gemini-api-key"}},"privacy":{"usageStatisticsEnabled":false},`+
+				`"general":{"enableAutoUpdate":false},"model":`+model+`}`)
 	}
 	settings("{}")
 	model := []string{"-m", "gemini-2.5-flash", "--yolo"}

@@ -192,7 +192,8 @@ func (h *history) known(m record, at *int) (int, bool) {
 	}
 	says := m.says()
 	for k := *at; k < len(h.now); k++ {
-		if e := h.entries[h.now[k]]; e.folds == nil && e.Type == m.Type && says != "" && (says == e.says || says == e.shows) {
+		e := h.entries[h.now[k]]
+		if says != "" && e.folds == nil && e.Type == m.Type && (says == e.says || says == e.shows) {
 			*at = k + 1
 			h.ids[m.ID] = h.now[k]
 			return h.now[k], true
@@ -204,7 +205,8 @@ func (h *history) known(m record, at *int) (int, bool) {
 // drops reports whether a list lacks something that was said before it.
 func (h *history) drops(before, listed []int) bool {
 	return slices.ContainsFunc(before, func(i int) bool {
-		return !slices.Contains(listed, i) && (h.entries[i].folds != nil || h.entries[i].spoken() && !h.entries[i].context())
+		e := h.entries[i]
+		return !slices.Contains(listed, i) && (e.folds != nil || e.spoken() && !e.context())
 	})
 }
 

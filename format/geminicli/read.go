@@ -209,7 +209,8 @@ func (r *reader) message(e *entry, at int) {
 			add(p.Raw, session.Part{Type: session.ReasoningPart, Text: p.Text})
 		case p.Text != "":
 			anew := !assistant && injected(p.Text) // the product says it anew, and not what stands here
-			add(piece(p), session.Part{Type: session.TextPart, Text: p.Text, Synthetic: synthetic || anew, Ignored: anew})
+			text := session.Part{Type: session.TextPart, Text: p.Text, Synthetic: synthetic || anew, Ignored: anew}
+			add(piece(p), text)
 			written = written || !synthetic && !anew
 		case p.Media() != nil:
 			file := p.Media().Part()
@@ -220,7 +221,8 @@ func (r *reader) message(e *entry, at int) {
 	}
 	for i := range rec.Calls {
 		c := &rec.Calls[i]
-		if c.ID == "" || !slices.ContainsFunc(parts, func(p gemini.Part) bool { return p.Call != nil && p.Call.ID == c.ID }) {
+		same := func(p gemini.Part) bool { return p.Call != nil && p.Call.ID == c.ID }
+		if c.ID == "" || !slices.ContainsFunc(parts, same) {
 			args := c.Args
 			if len(args) == 0 {
 				args = jsontext.Value("{}")

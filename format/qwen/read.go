@@ -64,7 +64,10 @@ func (c *content) of(message string) {
 // that were left count as aside. A compression of the product's is a marker with a summary, and
 // what was before it stays in the log.
 func (Format) Read(src []byte) (*format.Document, error) {
-	r := &reader{Log: transcript.New(Name, src), ids: jsonl.IDs{}, named: map[string]*content{}, index: &index{owner: map[string]int{}}}
+	r := &reader{
+		Log: transcript.New(Name, src), ids: jsonl.IDs{}, named: map[string]*content{},
+		index: &index{owner: map[string]int{}},
+	}
 	r.lines()
 	if !slices.ContainsFunc(r.records, func(one record) bool { return one.owned() }) {
 		return nil, r.Syntax("a record with a uuid, a sessionId, and a message with parts")

@@ -142,7 +142,8 @@ func (p *writer) fresh(c *composer) error {
 			}
 			continue
 		}
-		at := slices.IndexFunc(messages[i:], func(s session.Message) bool { return s.Completes() && s.ParentID == m.ID })
+		answers := func(s session.Message) bool { return s.Completes() && s.ParentID == m.ID }
+		at := slices.IndexFunc(messages[i:], answers)
 		if at < 0 {
 			continue
 		}

@@ -41,20 +41,26 @@ func Read(t testing.TB, f format.Format, src []byte) *format.Document {
 func Fold(s session.Session, name, tail string) session.Session {
 	message := func(id string, role session.Role, parts ...session.Part) session.Message {
 		for i := range parts {
-			parts[i].ID, parts[i].MessageID, parts[i].SessionID = fmt.Sprintf("prt_%s_%d", id, i), "msg_"+id, s.Info.ID
+			parts[i].ID = fmt.Sprintf("prt_%s_%d", id, i)
+			parts[i].MessageID, parts[i].SessionID = "msg_"+id, s.Info.ID
 		}
-		return session.Message{MessageInfo: session.MessageInfo{ID: "msg_" + id, SessionID: s.Info.ID, Role: role}, Parts: parts}
+		info := session.MessageInfo{ID: "msg_" + id, SessionID: s.Info.ID, Role: role}
+		return session.Message{MessageInfo: info, Parts: parts}
 	}
 	marker := message(name, session.User, session.Part{Type: session.CompactionPart, TailStartID: tail})
+	carry, companion := session.Note{Carry: true}, session.Note{Pivot: marker.ID}
 	summary := message(name+"s", session.Assistant,
 		session.Part{Type: session.TextPart, Text: "## Summary " + name},
-		session.Part{Type: session.TextPart, Text: "## Carried " + name, Metadata: session.Note{Carry: true}.Metadata()})
+		session.Part{Type: session.TextPart, Text: "## Carried " + name, Metadata: carry.Metadata()})
 	summary.Summary, summary.Finish, summary.ParentID = jsontext.Value("true"), "stop", marker.ID
 	goOn := message(name+"c", session.User, session.Part{
-		Type: session.TextPart, Text: "Continue " + name, Synthetic: true, Metadata: session.Note{Pivot: marker.ID}.Metadata()})
+		Type: session.TextPart, Text: "Continue " + name, Synthetic: true, Metadata: companion.Metadata()})
 	s.Messages = append(slices.Clone(s.Messages), marker, summary, goOn)
 	return s
 }
+
+// fields are those of a call that ended.
+var fields = []rule.Field{rule.Output, rule.Error, rule.Input, rule.Whole, rule.Attachments}
 
 // Some chooses elisions of a log.
 func Some(messages []session.Message, random *rand.Rand) (found []rule.Elision) {
@@ -67,7 +73,7 @@ func Some(messages []session.Message, random *rand.Rand) (found []rule.Elision) 
 				Shown: "shown \"" + p.ID + "\"", Saves: 7, Time: session.Millis(len(found))}
 			switch {
 			case p.Type == session.ToolPart && p.State.Final():
-				e.Field = []rule.Field{rule.Output, rule.Error, rule.Input, rule.Whole, rule.Attachments}[random.IntN(5)]
+				e.Field = fields[random.IntN(len(fields))]
 			case p.Type == session.TextPart:
 				e.Field = rule.Text
 			case p.Type == session.ReasoningPart:
@@ -124,7 +130,8 @@ func RoundTrips(t testing.TB, f format.Format, src []byte, times int) {
 			t.Fatalf("seed %d: ledger (-changed +read):\n%s", seed, diff)
 		}
 		Unchanged(t, f, after)
-		undo := format.Change{Session: after.Session, Ledger: doc.Ledger, Undone: map[string]bool{"msg_one": true, "msg_two": true}}
+		undone := map[string]bool{"msg_one": true, "msg_two": true}
+		undo := format.Change{Session: after.Session, Ledger: doc.Ledger, Undone: undone}
 		if got := Write(t, f, after, undo); !bytes.Equal(got, src) {
 			t.Fatalf("seed %d: undoing everything gave another file:\n%s", seed, cmp.Diff(string(src), string(got)))
 		}

@@ -72,8 +72,8 @@ func Answered(m *session.Message, name func(*session.Part) string) (said, result
 		case p.Type == session.FilePart:
 			raw = file(p)
 		case p.Type == session.ToolPart && p.State != nil:
-			id := name(p)
-			raw = span.Make("functionCall", span.Make("id", id, "name", p.Tool, "args", jsonl.OneLine(jsonl.Input(p.State))))
+			id, args := name(p), jsonl.OneLine(jsonl.Input(p.State))
+			raw = span.Make("functionCall", span.Make("id", id, "name", p.Tool, "args", args))
 			if p.State.Final() {
 				results = append(results, Piece{Result(p, id), Slot{Part: p.ID, Result: true}})
 			}
