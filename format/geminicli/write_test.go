@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -51,6 +52,16 @@ g5 assistant stop | text "It draws."
 	}
 	if diff := cmp.Diff(format.Counts{Entries: 18, Messages: 11, ToolCalls: 3, ToolResults: 3}, doc.Counts); diff != "" {
 		t.Errorf("counts (-want +got):\n%s", diff)
+	}
+}
+
+func TestWrite_damagedFiles(t *testing.T) {
+	for _, name := range []string{"chat.jsonl", "resumed.jsonl"} {
+		doc := read(t, load(t, name))
+		folded := filetest.Write(t, Format{}, doc, format.Change{Session: filetest.Fold(doc.Session, "old", "u2"), Ledger: doc.Ledger.With(
+			filetest.Some(doc.Session.Messages, rand.New(rand.NewPCG(1, 1)))...)})
+		filetest.Damaged(t, Format{}, load(t, name), 150)
+		filetest.Damaged(t, Format{}, folded, 150)
 	}
 }
 

@@ -108,12 +108,31 @@ func setHistory(line []byte, contents []was) []byte {
 }
 
 // show is the line of a record under the elisions of a ledger. changed is false if the record shows
-// just these.
-func (r *record) show(ledger rule.Ledger) (line []byte, changed bool, err error) {
+// just these already: it was read with the ledger before.
+func (r *record) show(before, ledger rule.Ledger) (line []byte, changed bool, err error) {
+	m := r.under(ledger)
+	if sameElisions(m.Elisions, r.under(before).Elisions) {
+		return nil, false, nil
+	}
+	line = r.raw
+	var history []was
+	for _, c := range r.copies {
+		shown, _ := gemini.Shown(c.parts, c.slots, ledger)
+		history = append(history, was{c.at, shown})
+	}
+	if m.Parts != nil {
+		shown, _ := gemini.Shown(r.said.parts, r.said.slots, ledger)
+		line = span.Update(line, shown, "message", "parts")
+	}
+	line, err = m.on(setHistory(line, history))
+	return line, true, err
+}
+
+// under are the marks of a record under the elisions of a ledger.
+func (r *record) under(ledger rule.Ledger) *marks {
 	m := &marks{}
 	if r.marks != nil {
-		*m = *r.marks
-		m.Elisions, m.Parts, m.History = nil, nil, nil
+		m.Message, m.Summary, m.Tail = r.marks.Message, r.marks.Summary, r.marks.Tail
 	}
 	note := func(found []rule.Elision) {
 		for _, e := range found {
@@ -122,28 +141,21 @@ func (r *record) show(ledger rule.Ledger) (line []byte, changed bool, err error)
 			}
 		}
 	}
-	line = r.raw
-	var history []was
 	for _, c := range r.copies {
 		shown, found := gemini.Shown(c.parts, c.slots, ledger)
-		note(found)
-		history = append(history, was{c.at, shown})
-		if !bytes.Equal(shown, c.parts) {
+		if note(found); !bytes.Equal(shown, c.parts) {
 			m.History = append(m.History, was{c.at, c.parts})
 		}
 	}
 	if r.said != nil {
 		shown, found := gemini.Shown(r.said.parts, r.said.slots, ledger)
-		note(found)
-		if !bytes.Equal(shown, r.said.parts) {
+		if note(found); !bytes.Equal(shown, r.said.parts) {
 			m.Parts = r.said.parts
-			line = span.Update(line, shown, "message", "parts")
 		}
 	}
-	if len(m.Elisions) == len(r.have) &&
-		!slices.ContainsFunc(m.Elisions, func(e rule.Elision) bool { return !slices.Contains(r.have, e) }) {
-		return nil, false, nil
-	}
-	line, err = m.on(setHistory(line, history))
-	return line, true, err
+	return m
+}
+
+func sameElisions(a, b []rule.Elision) bool {
+	return len(a) == len(b) && !slices.ContainsFunc(a, func(e rule.Elision) bool { return !slices.Contains(b, e) })
 }

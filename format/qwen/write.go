@@ -28,7 +28,7 @@ func (f Format) Write(w io.Writer, from *format.Document, change format.Change) 
 	p := &writer{index: &index{owner: map[string]int{}}, change: change}
 	if from != nil && from.Format == Name {
 		if x, own := from.Native.(*index); own {
-			p.index, p.source, p.before = x, from.Source, from.Session.Messages
+			p.index, p.source, p.before, p.ledger = x, from.Source, from.Session.Messages, from.Ledger
 		}
 	}
 	text := p.without()
@@ -55,6 +55,7 @@ type writer struct {
 	index  *index
 	source []byte
 	before []session.Message // as the file had them
+	ledger rule.Ledger       // the same
 	change format.Change
 	gone   map[string]string // uuid of a record that is left out → its parent
 }
@@ -164,7 +165,7 @@ func (p *writer) fresh(c *composer) error {
 
 // elided is a file with the elisions of a ledger, and no others.
 func (p *writer) elided(text []byte, ledger rule.Ledger) ([]byte, error) {
-	x := p.index
+	x, before := p.index, p.ledger
 	if len(text) == 0 || ledger.Len() == 0 && !bytes.Contains(text, []byte(`"elisions"`)) {
 		return text, nil
 	}
@@ -173,12 +174,12 @@ func (p *writer) elided(text []byte, ledger rule.Ledger) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		x = doc.Native.(*index)
+		x, before = doc.Native.(*index), doc.Ledger
 	}
 	var edits []span.Edit
 	for _, i := range x.path {
 		one := &x.records[i]
-		line, changed, err := one.show(ledger)
+		line, changed, err := one.show(before, ledger)
 		if err != nil {
 			return nil, fmt.Errorf("%s: line %d: %w", Name, one.line, err)
 		}

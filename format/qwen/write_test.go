@@ -3,6 +3,7 @@ package qwen
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -18,6 +19,14 @@ import (
 
 func TestWrite_everythingComesBackAndEverythingCanBeUndone(t *testing.T) {
 	filetest.RoundTrips(t, Format{}, load(t), 60)
+}
+
+func TestWrite_damagedFiles(t *testing.T) {
+	doc := read(t, string(load(t)))
+	folded := filetest.Write(t, Format{}, doc, format.Change{Session: filetest.Fold(doc.Session, "old", "u2"), Ledger: doc.Ledger.With(
+		filetest.Some(doc.Session.Messages, rand.New(rand.NewPCG(1, 1)))...)})
+	filetest.Damaged(t, Format{}, load(t), 250)
+	filetest.Damaged(t, Format{}, folded, 250)
 }
 
 const (

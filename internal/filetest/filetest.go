@@ -137,3 +137,51 @@ func RoundTrips(t testing.TB, f format.Format, src []byte, times int) {
 		}
 	}
 }
+
+// Damaged spoils a file of lines in some ways. What is read of it is written as it was, and can be
+// pruned and folded; what is written then is read again, and has the pivot.
+func Damaged(t testing.TB, f format.Format, src []byte, times int) {
+	t.Helper()
+	for seed := range times {
+		random := rand.New(rand.NewPCG(2, uint64(seed)))
+		doc, err := f.Read(spoil(src, random))
+		if err != nil {
+			continue
+		}
+		change := format.Change{Session: Fold(doc.Session, "one", ""), Ledger: doc.Ledger.With(
+			Some(doc.Session.Messages, random)...)}
+		var b bytes.Buffer
+		if f.Write(&b, doc, change) == format.ErrReadOnly {
+			continue
+		}
+		Unchanged(t, f, doc)
+		after := Read(t, f, b.Bytes())
+		Unchanged(t, f, after)
+		if session.Index(after.Session.Messages, "msg_one") < 0 {
+			t.Fatalf("seed %d: read again there is no pivot:\n%s", seed, b.Bytes())
+		}
+	}
+}
+
+// spoil takes lines out of a file, doubles, swaps and cuts them, and changes bytes.
+func spoil(src []byte, random *rand.Rand) []byte {
+	lines := bytes.SplitAfter(bytes.Clone(src), []byte("\n"))
+	for range 1 + random.IntN(4) {
+		i, j := random.IntN(len(lines)), random.IntN(len(lines))
+		switch random.IntN(5) {
+		case 0:
+			lines[i] = nil
+		case 1:
+			lines[i] = slices.Concat(lines[i], lines[i])
+		case 2:
+			lines[i], lines[j] = lines[j], lines[i]
+		case 3:
+			lines[i] = lines[i][:random.IntN(len(lines[i])+1)]
+		case 4:
+			if n := len(lines[i]); n > 0 {
+				lines[i][random.IntN(n)] = byte(random.IntN(128))
+			}
+		}
+	}
+	return bytes.Join(lines, nil)
+}
