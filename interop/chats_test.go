@@ -31,7 +31,8 @@ type chat struct {
 	resume  []string // the same, to go on
 	twice   bool     // what calls gave is sent again without the calls
 
-	compress func(t *testing.T, c *chat) // has it compress the session
+	compress func(t *testing.T, c *chat)                    // has it compress the session
+	named    func(id string) (file string, resume []string) // a session with this id: its file, and how to go on with it
 }
 
 // jobs asks for commands: one long output that comes again, and another that fails.
@@ -283,6 +284,32 @@ func tryChat(t *testing.T, start func(t *testing.T) *chat) {
 		c.change(t, "undo")
 		c.goesOn(t, "And the tapir?")
 	})
+	t.Run("from elsewhere", func(t *testing.T) {
+		tries(t, "import")
+		c := start(t)
+		c.run(t, append(c.ask, "Hello.")...)
+		paths, err := filepath.Glob(filepath.Join(c.Home, c.pattern))
+		if err != nil || len(paths) != 1 {
+			t.Fatalf("sessions: %q, %v", paths, err)
+		}
+		own, err := all.Read(readFile(t, paths[0]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := all.Named(own.Format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := elsewhere(c.Project)
+		var out bytes.Buffer
+		if err := f.Write(&out, nil, format.Change{Session: s}); err != nil {
+			t.Fatal(err)
+		}
+		file, resume := c.named(s.Info.ID)
+		putFile(t, filepath.Join(filepath.Dir(paths[0]), file), out.String())
+		c.resume = resume
+		checkSent(t, c.goesOn(t, "And the capybara?"), true, "walrus", "find sea", "sea/bongo", "narwhal")
+	})
 	t.Run("compressed by the product", func(t *testing.T) {
 		tries(t, "native compaction before", "native compaction after", "prune", "compact", "undo after more turns")
 		c, _ := begun(t)
@@ -305,4 +332,27 @@ func tryChat(t *testing.T, start func(t *testing.T) *chat) {
 		}
 		c.goesOn(t, "And the ibex?")
 	})
+}
+
+// elsewhere is a session that another product kept.
+func elsewhere(folder string) session.Session {
+	return session.Session{
+		Info: session.Info{ID: "0f1e2d3c-4b5a-4678-9abc-def012345678", Directory: folder, Title: "Elsewhere",
+			Time: session.Lifetime{Created: 1762077600000, Updated: 1762077606000}},
+		Messages: []session.Message{
+			{MessageInfo: session.MessageInfo{ID: "msg_1", Role: session.User,
+				Time: session.MessageTime{Created: 1762077601000}},
+				Parts: []session.Part{{ID: "prt_1", Type: session.TextPart, Text: "Where is the walrus?"}}},
+			{MessageInfo: session.MessageInfo{ID: "msg_2", Role: session.Assistant, ParentID: "msg_1",
+				ProviderID: "loopback", ModelID: "scripted", Finish: "stop",
+				Time: session.MessageTime{Created: 1762077602000, Completed: 1762077604000}},
+				Parts: []session.Part{{ID: "prt_2", Type: session.ToolPart, CallID: "toolu_1", Tool: "run_shell_command",
+					State: &session.ToolState{Status: session.Completed,
+						Input: jsontext.Value(`{"command":"find sea"}`), Output: "sea/bongo"}}}},
+			{MessageInfo: session.MessageInfo{ID: "msg_3", Role: session.Assistant, ParentID: "msg_1",
+				ProviderID: "loopback", ModelID: "scripted", Finish: "stop",
+				Time: session.MessageTime{Created: 1762077605000, Completed: 1762077606000}},
+				Parts: []session.Part{{ID: "prt_3", Type: session.TextPart, Text: "On the floe with the narwhal."}}},
+		},
+	}
 }

@@ -23,6 +23,9 @@ func newGemini(t *testing.T) *chat {
 	return &chat{
 		client: c, up: up, pattern: filepath.Join(".gemini", "tmp", "*", "chats", "session-*.jsonl"),
 		ask: append(model, "-p"), resume: append(model[:3:3], "--resume", "latest", "-p"), twice: true,
+		named: func(id string) (string, []string) {
+			return "session-2026-03-01T10-00-" + id[:8] + ".jsonl", append(model[:3:3], "--resume", id, "-p")
+		},
 		compress: func(t *testing.T, c *chat) { // asked to, it does so in vain where nobody sits
 			settings(`{"compressionThreshold":0.001}`)
 			c.goOn(t, "And the zebu?")

@@ -18,6 +18,7 @@ func newQwen(t *testing.T) *chat {
 	return &chat{
 		client: c, up: up, pattern: filepath.Join(".qwen", "projects", "*", "chats", "*.jsonl"),
 		ask: []string{"--yolo", "-p"}, resume: []string{"--yolo", "-c", "-p"},
+		named:    func(id string) (string, []string) { return id + ".jsonl", []string{"--yolo", "--resume", id, "-p"} },
 		compress: func(t *testing.T, c *chat) { c.goOn(t, "/compress") },
 	}
 }
