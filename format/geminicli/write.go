@@ -25,10 +25,14 @@ func (Format) Write(w io.Writer, from *format.Document, change format.Change) er
 	change = change.Settled()
 	p := &writer{change: change, base: &format.Document{}}
 	c := &composer{index: newIndex(), calls: map[string]bool{}, names: gemini.Names{}}
+	var x *index
+	if from != nil && from.Format == Name {
+		x, _ = from.Native.(*index)
+	}
 	switch {
-	case from == nil || from.Format != Name:
+	case x == nil:
 		c.header(&change.Session.Info)
-	case !from.Native.(*index).lined:
+	case !x.lined:
 		return format.ErrReadOnly
 	case unchanged(from, change):
 		_, err := w.Write(from.Source)
@@ -38,9 +42,9 @@ func (Format) Write(w io.Writer, from *format.Document, change format.Change) er
 		if err != nil {
 			return err
 		}
-		x := *base.Native.(*index)
-		x.said = maps.Clone(x.said)
-		p.base, c.index, c.keep = base, &x, true
+		own := *base.Native.(*index)
+		own.said = maps.Clone(own.said)
+		p.base, c.index, c.keep = base, &own, true
 		c.out = base.Source
 		if n := len(c.out); n > 0 && c.out[n-1] != '\n' {
 			c.ended = true
