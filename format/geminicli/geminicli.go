@@ -26,7 +26,10 @@ const Name = "gemini-cli"
 // Format is the Gemini CLI format. The zero value is ready.
 type Format struct{}
 
-var _ format.Format = Format{}
+var (
+	_ format.Format = Format{}
+	_ format.Linked = Format{}
+)
 
 // Name is "gemini-cli".
 func (Format) Name() string { return Name }

@@ -3,12 +3,14 @@ package geminicli
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/internal/gemini"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
@@ -22,6 +24,8 @@ type history struct {
 	ids     map[string]int // the entry of each id; a compression has those of its summary
 	now     []int          // what the model is sent, as the file has it now
 	ledger  []rule.Elision // of our newest line
+	at      int            // number of the line that is read
+	passed  map[int]int    // compressions of ours that the product listed round, and the line of the list
 }
 
 // entry is a message, or a compression.
@@ -40,6 +44,7 @@ type folding struct {
 	before []int    // what the model was sent before
 	behind []int    // what it is sent behind the head
 	marks  *marks   // nil if the product made it
+	line   int      // 1-based
 }
 
 // line takes what a line says.
@@ -165,7 +170,7 @@ func (h *history) list(messages []record, ours *marks) {
 	}
 	if len(head) > 0 {
 		if h.drops(before, listed) || ours != nil && ours.Summary != nil {
-			i := h.add(&entry{folds: &folding{head, before, slices.Clone(listed[front:]), ours}})
+			i := h.add(&entry{folds: &folding{head, before, slices.Clone(listed[front:]), ours, h.at}})
 			for _, m := range head {
 				h.ids[m.ID] = i
 			}
@@ -179,6 +184,34 @@ func (h *history) list(messages []record, ours *marks) {
 		}
 	}
 	h.now = listed
+	h.pass(before, ours)
+}
+
+// pass notes the compressions of ours that a list of the product's goes round: what it goes on from
+// is what it remembers of before.
+func (h *history) pass(before []int, ours *marks) {
+	active := h.active()
+	for i := range h.passed {
+		if active[i] {
+			delete(h.passed, i)
+		}
+	}
+	for _, i := range before {
+		if f := h.entries[i].folds; f != nil && f.marks != nil && ours == nil && !active[i] {
+			h.passed[i] = h.at
+		}
+	}
+}
+
+// Bypassed finds the newest compression of ours that does not count. See format.Linked.
+func (Format) Bypassed(doc *format.Document) (format.Bypass, bool) {
+	x, ok := doc.Native.(*index)
+	if !ok || len(x.passed) == 0 {
+		return format.Bypass{}, false
+	}
+	newest := slices.Max(slices.Collect(maps.Keys(x.passed)))
+	first := x.passed[newest]
+	return format.Bypass{Line: x.entries[newest].folds.line, First: first, Entries: x.at - first + 1}, true
 }
 
 // known finds the entry that a message of a list is: by its id, or by what it says, for a

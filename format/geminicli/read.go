@@ -43,7 +43,7 @@ type said struct {
 }
 
 func newIndex() *index {
-	return &index{history: history{ids: map[string]int{}}, said: map[string]*said{}}
+	return &index{history: history{ids: map[string]int{}, passed: map[int]int{}}, said: map[string]*said{}}
 }
 
 // Read reads a chat. What the product shows to people only (info, warning, error) is not a message

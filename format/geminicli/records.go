@@ -82,6 +82,7 @@ func (r *reader) lines() {
 			continue
 		}
 		line := l.Text.Of(r.Source)
+		r.at = l.Number
 		if err := r.line(line); err != nil {
 			r.Damaged = append(r.Damaged, format.Damage{
 				Line: l.Number, Offset: int64(l.Whole.Start), Bytes: l.Whole.Len(),

@@ -180,6 +180,35 @@ w gemini [{"text":"Quite."}]`
 	}
 }
 
+// A product that was at work meanwhile lists what it remembers.
+func TestBypassed(t *testing.T) {
+	doc := read(t, []byte(gulls))
+	folded := string(filetest.Write(t, Format{}, doc, format.Change{Session: filetest.Fold(doc.Session, "one", "")}))
+	more := `{"id":"w","type":"gemini","content":"Quite."}` + "\n"
+	list := func(messages string) string { return `{"$set":{"messages":[` + messages + "]}}\n" }
+	const context, ask = `{"id":"c0","type":"user","content":"<session_context>"}`, `{"id":"u","type":"user","content":[{"text":"How many?"}]}`
+	summary := `{"id":"` + gemini.UUID("msg_ones") + `","type":"user","content":[{"text":"## Summary one"}]}`
+	undone := filetest.Write(t, Format{}, read(t, []byte(folded+more)),
+		format.Change{Session: doc.Session, Undone: map[string]bool{"msg_one": true}})
+	for _, c := range []struct {
+		name, src string
+		want      format.Bypass
+		bypassed  bool
+	}{
+		{"nothing more", folded, format.Bypass{}, false},
+		{"it goes on behind it", folded + list(context+","+summary) + more, format.Bypass{}, false},
+		{"it begins anew, and goes on behind it", folded + list(context) + list(context+","+summary) + more, format.Bypass{}, false},
+		{"it goes on from what it remembers", folded + list(context+","+ask) + more, format.Bypass{Line: 7, First: 9, Entries: 2}, true},
+		{"it was undone", string(undone), format.Bypass{}, false},
+		{"the product compressed it again", folded + list(context+`,{"id":"k","type":"user","content":"In short."}`), format.Bypass{}, false},
+	} {
+		got, bypassed := Format{}.Bypassed(read(t, []byte(c.src)))
+		if got != c.want || bypassed != c.bypassed {
+			t.Errorf("%s: %+v, %t; want %+v, %t", c.name, got, bypassed, c.want, c.bypassed)
+		}
+	}
+}
+
 func TestWrite_theProductsCompressionUndone(t *testing.T) {
 	doc := read(t, load(t, "resumed.jsonl"))
 	file := filetest.Write(t, Format{}, doc, format.Change{Session: doc.Session, Undone: map[string]bool{"k1": true}})
