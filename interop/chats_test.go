@@ -155,6 +155,7 @@ func (c *chat) goesOn(t *testing.T, prompt string) llmtest.Request {
 		t.Fatalf("none of %d requests asks %q", len(requestsTo(c.up)), prompt)
 	}
 	got := saidIn(asked.Messages)
+	calls := len(got.calls)
 	if c.twice {
 		got.calls = slices.DeleteFunc(got.calls, func(call string) bool { return strings.Contains(call, " {}: ") })
 	}
@@ -174,7 +175,8 @@ func (c *chat) goesOn(t *testing.T, prompt string) llmtest.Request {
 		}
 		at += next + len(text)
 	}
-	t.Logf("%d calls, %d bytes, %d texts of the view", len(got.calls), len(asked.Body), len(want.texts))
+	t.Logf("%d calls, %d results without a call, %d bytes, %d texts of the view",
+		len(got.calls), calls-len(got.calls), len(asked.Body), len(want.texts))
 	if after := readFile(t, c.file(t)); !bytes.HasPrefix(after, before) {
 		t.Error("the product rewrote the file")
 	}
