@@ -44,6 +44,10 @@ func TestFind_aChatOfGeminiThatTheProductCopiedIsListedOnce(t *testing.T) {
 	sum = sha256.Sum256([]byte("/coast/dune"))
 	h.put(".gemini/tmp/"+hex.EncodeToString(sum[:])+"/chats/session-2026-03-01T12-00-dddd0000.json", geminiChat("dddd0000-1", 1, false), 3)
 	h.put(".gemini/tmp/unknown/chats/session-2026-03-01T12-00-eeee0000.jsonl", geminiChat("eeee0000-1", 1, true), 2)
+	// What the product leaves behind when it goes on with another chat says nothing.
+	h.put(".gemini/tmp/pier/chats/session-2026-03-01T13-00-cccc0000.jsonl", []byte(`{"sessionId":"cccc0000-1","projectHash":"h"}
+{"$set":{"messages":[{"id":"c","type":"user","content":[{"text":"<session_context>\nToday.\n</session_context>"}]}]}}
+`), 1)
 	s := h.search()
 	found, problems, err := s.Find(t.Context())
 	if err != nil || len(problems) > 0 {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/winnowhq/winnow/format/openhands"
 	"github.com/winnowhq/winnow/plainfile"
 	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
 )
 
 // Find reads the first 8 KiB of a file, which hold the folder and the first words of most sessions,
@@ -130,7 +132,9 @@ func (f *Found) understand(p Place, head []byte) bool {
 	f.ID, f.Title = info.ID, titleOf(doc)
 	if p.Product == geminicli.Name {
 		f.Project = cmp.Or(f.Project, info.Directory) // of the chat itself: folders that were added to it
-		return true
+		return int64(len(head)) < f.Bytes || slices.ContainsFunc(doc.Session.Messages, func(m session.Message) bool {
+			return m.Role == session.Assistant || m.Written() // else it was begun, and nothing said
+		})
 	}
 	f.Project = info.Directory
 	if f.Parent != "" { // the entries of a sub-agent bear the id of the session that it works for

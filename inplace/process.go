@@ -122,6 +122,8 @@ var programs = map[string][]string{
 	"claude-code": {"claude", "/claude-code/"},
 	"codex":       {"codex", "/@openai/codex/"},
 	"pi":          {"pi", "/pi-coding-agent/"},
+	"qwen-code":   {"qwen", "/@qwen-code/"},
+	"gemini-cli":  {"gemini", "/gemini-cli/"},
 }
 
 func runs(args []string, format string) bool {

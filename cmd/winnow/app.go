@@ -27,8 +27,8 @@ func root(a *cli.App) *cobra.Command {
 		Long: `winnow shows where the tokens of a coding agent's session went, and makes the session
 smaller: old tool outputs are left out, the past is folded into a summary, and nothing is deleted.
 
-It reads and writes the session files of Claude Code, Cline, Codex, Copilot CLI, OpenCode and pi,
-and request bodies of the Anthropic, OpenAI and Gemini APIs; it reads those of Gemini CLI, Qwen Code,
+It reads and writes the session files of Claude Code, Codex, OpenCode, pi, Gemini CLI, Qwen Code,
+Copilot CLI and Cline, and request bodies of the Anthropic, OpenAI and Gemini APIs; it reads those of
 OpenHands and SWE-agent, and OpenCode's database.
 
 SRC is such a file, "-" for standard input, the folder of an OpenHands conversation, a session in

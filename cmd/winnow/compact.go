@@ -346,6 +346,10 @@ func resumeHint(formatName, id, path string, out output.Target) string {
 		return "claude --resume " + id
 	case name == "codex" && out.InPlace:
 		return "codex resume " + id
+	case name == "qwen-code" && out.InPlace:
+		return "qwen --resume " + id
+	case name == "gemini-cli" && out.InPlace:
+		return "gemini --resume " + id
 	case name == "opencode":
 		return "opencode import " + path + " && opencode --session " + id
 	case name == "pi":

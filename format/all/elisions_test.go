@@ -169,7 +169,7 @@ func TestWrite_keepsEveryElisionInEachFormat(t *testing.T) {
 			}
 		}
 		want := named(s.Messages, ledger)
-		for _, to := range []string{"opencode", "claude-code", "cline", "codex", "copilot", "pi"} {
+		for _, to := range all.Writable() {
 			t.Run(name+" as "+to, func(t *testing.T) {
 				f, err := all.Named(to)
 				if err != nil {

@@ -357,7 +357,7 @@ func (a *asker) Written(*rapid.T) {
 	if err != nil {
 		a.Fatal(err)
 	}
-	for _, name := range []string{"claude-code", "cline", "codex", "copilot", "opencode", "pi"} {
+	for _, name := range all.Writable() {
 		f, err := all.Named(name)
 		if err != nil {
 			a.Fatal(err)
@@ -455,7 +455,7 @@ func TestWrite_leavesOutWhatWasUndone(t *testing.T) {
 		text("0005", session.User, "QUOTED WITH THE PIVOT", session.Note{Kept: "rcp_1", Pivot: marker.ID}), text("0006", session.User, "QUOTED ALONE", session.Note{Kept: "rcp_2"}),
 		text("0007", session.User, "KEPT", session.Note{Kept: "pin_1", Pin: true}),
 	}
-	for _, name := range []string{"claude-code", "cline", "codex", "copilot", "opencode", "pi"} {
+	for _, name := range all.Writable() {
 		f, err := all.Named(name)
 		if err != nil {
 			t.Fatal(err)

@@ -35,7 +35,7 @@ func TestWrite_aTailThatBeginsWithWhatWasUndone(t *testing.T) {
 	if !strings.Contains(want, "I go on with the tower.") {
 		t.Fatalf("the view is %q", want)
 	}
-	for _, name := range []string{"claude-code", "cline", "codex", "copilot", "opencode", "pi"} {
+	for _, name := range Writable() {
 		f, err := Named(name)
 		if err != nil {
 			t.Fatal(err)

@@ -1,13 +1,11 @@
 package claudecode
 
 import (
-	"bytes"
 	"cmp"
 	"net/url"
 	"strings"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/session"
@@ -84,15 +82,5 @@ func thinkingBlock(p *session.Part) []byte {
 
 func callBlock(p *session.Part, call string) []byte {
 	name := cmp.Or(jsonl.Word(p.Tool), "tool")
-	return span.Make("type", "tool_use", "id", call, "name", name, "input", oneLine(jsonl.Input(p.State)))
-}
-
-// oneLine takes the line breaks between tokens out of a JSON value, for an entry is one line. A
-// value that is not JSON is {}.
-func oneLine(value jsontext.Value) []byte {
-	compact := bytes.Clone(value)
-	if (*jsontext.Value)(&compact).Compact(session.ReadOptions(), jsontext.PreserveRawStrings(true)) != nil {
-		return []byte("{}")
-	}
-	return compact
+	return span.Make("type", "tool_use", "id", call, "name", name, "input", jsonl.OneLine(jsonl.Input(p.State)))
 }

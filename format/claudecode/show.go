@@ -125,7 +125,7 @@ func (b *block) elided(wanted []target) []byte {
 		for _, t := range wanted {
 			switch t.elision.Field {
 			case rule.Input:
-				call = span.Update(call, oneLine(jsonl.Argument(t.elision.Shown)), "input")
+				call = span.Update(call, jsonl.OneLine(jsonl.Argument(t.elision.Shown)), "input")
 			case rule.Whole:
 				call = span.Update(call, []byte("{}"), "input")
 			}

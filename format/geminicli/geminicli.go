@@ -1,4 +1,4 @@
-// Package geminicli reads the chats of Gemini CLI: the recordings below
+// Package geminicli reads and writes the chats of Gemini CLI: the recordings below
 // ~/.gemini/tmp/<project>/chats.
 //
 //   - session-*.json, one object (ConversationRecord) with all messages, as versions up to 0.3x
@@ -10,12 +10,11 @@
 //
 // The shapes are those of the product's published source in 2025 and 2026 (chatRecordingTypes.ts,
 // chatRecordingService.ts). logs.json beside them has only prompts of many sessions, and is not
-// read. Chats are only read: a project's hash and its checkpoints are in other files.
+// read. Only recordings of one record a line are written.
 package geminicli
 
 import (
 	"bytes"
-	"io"
 
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/span"
@@ -27,16 +26,16 @@ const Name = "gemini-cli"
 // Format is the Gemini CLI format. The zero value is ready.
 type Format struct{}
 
-var _ format.Format = Format{}
+var (
+	_ format.Format = Format{}
+	_ format.Linked = Format{}
+)
 
 // Name is "gemini-cli".
 func (Format) Name() string { return Name }
 
 // Title names the format for people.
 func (Format) Title() string { return "Gemini CLI chat (JSON or JSONL)" }
-
-// Write returns format.ErrReadOnly.
-func (Format) Write(io.Writer, *format.Document, format.Change) error { return format.ErrReadOnly }
 
 // Detect looks for sessionId and projectHash at the top of the first object, or for contents with a
 // role and parts.

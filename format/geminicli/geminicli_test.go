@@ -4,13 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/internal/filetest"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -103,18 +106,23 @@ gemini_000004 assistant stop | text "Upper and lower."
 	}
 }
 
-func TestRead_messagesThatAreSetReplaceThoseBefore(t *testing.T) {
+func TestRead_aListThatBeginsWithASummaryIsACompression(t *testing.T) {
 	src := `{"sessionId":"s","projectHash":"h"}
 {"id":"u1","type":"user","content":"old"}
 {"$set":{"messages":[{"id":"s1","type":"user","content":[{"text":"A summary"}]}]}}
 {"id":"g2","type":"gemini","content":"new"}
 `
 	doc := read(t, []byte(src))
-	if diff := cmp.Diff("s1 user  | text \"A summary\"\ng2 assistant stop | text \"new\"\n", outline(doc.Session.Messages)); diff != "" {
+	want := `u1 user  | text "old"
+s1 user  | compaction ""
+s1:summary assistant stop | text "A summary"
+g2 assistant stop | text "new"
+`
+	if diff := cmp.Diff(want, outline(doc.Session.Messages)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if doc.Counts.Aside != 1 {
-		t.Errorf("aside: %d", doc.Counts.Aside)
+	if doc.Counts.Aside != 0 || !doc.Theirs["s1"] {
+		t.Errorf("aside: %d, the product's: %v", doc.Counts.Aside, doc.Theirs)
 	}
 }
 
@@ -133,7 +141,7 @@ func TestRead_aCutFileGivesWhatCameBefore(t *testing.T) {
 }
 
 func TestDetect_knowsItsOwnOnly(t *testing.T) {
-	for _, name := range []string{"chat.json", "chat.jsonl", "checkpoint.json"} {
+	for _, name := range []string{"chat.json", "chat.jsonl", "resumed.jsonl", "checkpoint.json"} {
 		if !(Format{}).Detect(load(t, name)) {
 			t.Errorf("%s is not recognised", name)
 		}
@@ -143,13 +151,10 @@ func TestDetect_knowsItsOwnOnly(t *testing.T) {
 			t.Errorf("%s is taken for a chat", other)
 		}
 	}
-	if err := (Format{}).Write(io.Discard, nil, format.Change{}); !errors.Is(err, format.ErrReadOnly) {
-		t.Errorf("Write: %v", err)
-	}
 }
 
 func FuzzRead(f *testing.F) {
-	for _, name := range []string{"chat.json", "chat.jsonl", "checkpoint.json"} {
+	for _, name := range []string{"chat.json", "chat.jsonl", "resumed.jsonl", "checkpoint.json"} {
 		f.Add(load(f, name))
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
@@ -167,6 +172,17 @@ func FuzzRead(f *testing.F) {
 		}
 		if _, err := doc.Session.Clone(); err != nil {
 			t.Fatalf("the session cannot be written as JSON: %v", err)
+		}
+		change := format.Change{Session: filetest.Fold(doc.Session, "one", ""), Ledger: doc.Ledger.With(
+			filetest.Some(doc.Session.Messages, rand.New(rand.NewPCG(1, 1)))...)}
+		if (Format{}).Write(io.Discard, doc, change) == format.ErrReadOnly {
+			return
+		}
+		filetest.Unchanged(t, Format{}, doc)
+		after := filetest.Read(t, Format{}, filetest.Write(t, Format{}, doc, change))
+		filetest.Unchanged(t, Format{}, after)
+		if !slices.ContainsFunc(after.Session.Messages, func(m session.Message) bool { return m.ID == "msg_one" }) {
+			t.Fatalf("folded and read again there is no pivot:\n%s", outline(after.Session.Messages))
 		}
 	})
 }

@@ -7,12 +7,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/gemini"
 	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/transcript"
+	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/span"
 )
@@ -20,31 +21,56 @@ import (
 // reader reads one file.
 type reader struct {
 	*transcript.Log
-	about    conversation
-	records  []record
+	*index
+	ids      jsonl.IDs          // of messages
 	nameless []transcript.Place // calls without an id and without a result
 }
 
+// index is what a writer needs to know of a file.
+type index struct {
+	history
+	lined  bool             // a record a line
+	theirs int              // where the last line ends that is not ours
+	said   map[string]*said // message → what it says in the file
+}
+
+// said is what a message says in the file.
+type said struct {
+	says    []gemini.Piece
+	results []gemini.Piece // of its calls
+	answer  string         // id of the message with the results, "" if they are with the calls
+	head    []record       // of a summary
+}
+
+func newIndex() *index {
+	return &index{history: history{ids: map[string]int{}, passed: map[int]int{}}, said: map[string]*said{}}
+}
+
 // Read reads a chat. What the product shows to people only (info, warning, error) is not a message
-// of the log and counts as nothing but an entry; messages that a rewind or a compression left
-// behind count as aside.
-func (Format) Read(src []byte) (*format.Document, error) {
-	r := &reader{Log: transcript.New(Name, src)}
+// of the log and counts as nothing but an entry; messages that a rewind left behind count as aside.
+// A compression is a marker with a summary, and what was before it stays in the log.
+func (Format) Read(src []byte) (*format.Document, error) { return understand(src, false) }
+
+// understand reads a chat; lines says that it is one of a record a line.
+func understand(src []byte, lines bool) (*format.Document, error) {
+	r := &reader{Log: transcript.New(Name, src), index: newIndex(), ids: jsonl.IDs{}}
 	text := span.Trim(r.Whole().Of(src))
 	first, _, more := bytes.Cut(text, []byte("\n"))
 	cut := false
 	switch first = bytes.TrimSpace(first); {
 	case len(text) == 0:
-	case more && len(first) > 1 && first[0] == '{' && span.Valid(first), !more && oneRecord(first):
+	case lines, more && len(first) > 1 && first[0] == '{' && span.Valid(first), !more && oneRecord(first):
+		r.lined = true
 		r.lines()
 	default:
 		r.object()
 		cut = len(r.Damaged) > 0
 	}
-	if len(r.records) == 0 && (r.about.SessionID == "" || cut) {
+	if !lines && len(r.entries) == 0 && (r.about.SessionID == "" || cut) {
 		return nil, r.Syntax("a chat with a sessionId or messages")
 	}
 	r.log()
+	r.Native = r.index
 	return r.Document, nil
 }
 
@@ -65,85 +91,78 @@ func (r *reader) log() {
 	info.Time.Created = jsonl.Millis(r.about.StartTime)
 	info.Time.Updated = jsonl.Millis(r.about.LastUpdated)
 	var last *session.ModelRef
-	for i := range r.records {
-		m := &r.records[i]
-		if m.Type == "" { // of a checkpoint
-			m.Content = m.Parts
-			if m.Type = "user"; m.Role == "model" {
-				m.Type = "gemini"
+	active := r.active()
+	for i, e := range r.entries {
+		switch m := &e.record; {
+		case !active[i]:
+		case e.folds != nil:
+			r.compression(e.folds)
+		case m.spoken():
+			r.Counts.Messages++
+			r.Model = nil
+			if m.Type == "gemini" && m.Model != "" {
+				r.Model = &session.ModelRef{ProviderID: "google", ModelID: m.Model}
+				last = r.Model
 			}
+			r.message(e, i)
 		}
-		if !m.spoken() {
-			continue
-		}
-		r.Counts.Messages++
-		r.Model = nil
-		if m.Type == "gemini" && m.Model != "" {
-			r.Model = &session.ModelRef{ProviderID: "google", ModelID: m.Model}
-			last = r.Model
-		}
-		r.message(m, i)
 	}
+	r.left(active)
+	r.Ledger = rule.NewLedger(r.ledger...)
 	r.End(last, "geminiCli", r.about)
 }
 
-// part is one of the model's parts.
-type part struct {
-	Text     *string        `json:"text"`
-	Thought  bool           `json:"thought"`
-	Inline   *media         `json:"inlineData"`
-	File     *media         `json:"fileData"`
-	Call     *functionCall  `json:"functionCall"`
-	Response *functionReply `json:"functionResponse"`
-}
-
-type media struct {
-	Mime string `json:"mimeType"`
-	Data string `json:"data"`
-	URI  string `json:"fileUri"`
-}
-
-type functionCall struct {
-	ID   string         `json:"id"`
-	Name string         `json:"name"`
-	Args jsontext.Value `json:"args"`
-}
-
-type functionReply struct {
-	ID       string         `json:"id"`
-	Name     string         `json:"name"`
-	Response jsontext.Value `json:"response"`
-}
-
-// partsOf reads a content: a text, a part, or a list of both.
-func partsOf(content jsontext.Value) []part {
-	switch content.Kind() {
-	case '"':
-		text := transcript.Text(content)
-		return []part{{Text: &text}}
-	case '{':
-		var p part
-		if json.Unmarshal(content, &p, session.ReadOptions()) == nil {
-			return []part{p}
+// compression adds a marker and its summary.
+func (r *reader) compression(f *folding) {
+	var tail string
+	for _, i := range f.behind {
+		if e := r.entries[i]; e.folds == nil && r.said[e.message] != nil {
+			tail = e.message
+			break
 		}
-	case '[':
-		var all []part
-		for v := range span.Values(content, span.All(content)) {
-			if content[v.Start] != '[' {
-				all = append(all, partsOf(v.Of(content))...)
+	}
+	if f.marks != nil && f.marks.Summary != nil {
+		m, s := *f.marks.Message, *f.marks.Summary
+		m.ID, s.ID = r.ids.New(m.ID), r.ids.New(s.ID)
+		s.ParentID = m.ID
+		if start := m.Marker().TailStartID; start != "" && session.Index(r.Session.Messages, start) < 0 {
+			m.Parts = slices.Clone(m.Parts)
+			m.Marker().TailStartID = tail
+		}
+		r.Session.Messages = append(r.Session.Messages, m, s)
+		r.said[s.ID] = &said{head: f.head}
+		return
+	}
+	m := r.Message(session.User, r.ids.New(f.head[0].ID), f.head[0].Timestamp)
+	id := m.ID
+	r.Add(m, session.Part{Type: session.CompactionPart, TailStartID: tail})
+	r.IsTheirs(id)
+	s := r.Message(session.Assistant, r.ids.New(id+":summary"), f.head[0].Timestamp)
+	s.Time.Completed = s.Time.Created
+	s.Summary, s.Mode, s.Agent = jsontext.Value("true"), "compaction", "compaction"
+	own := &said{head: f.head}
+	for i := range f.head {
+		for _, p := range gemini.Parts(f.head[i].Content) {
+			if text := p.Words(); text != "" {
+				part := r.Add(s, session.Part{Type: session.TextPart, Text: text})
+				own.says = append(own.says, gemini.Piece{Raw: p.Raw, Slot: gemini.Slot{Part: part.ID}})
 			}
 		}
-		return all
 	}
-	return nil
+	r.said[s.ID] = own
 }
 
-func (r *reader) message(rec *record, at int) {
+func (r *reader) message(e *entry, at int) {
+	rec := &e.record
+	if marks := readMarks(rec.Winnow); marks != nil && marks.Message != nil {
+		r.kept(e, *marks.Message)
+		return
+	}
 	assistant := rec.Type == "gemini"
-	parts := partsOf(rec.Content)
+	parts := gemini.Parts(rec.Content)
 	synthetic := false
 	if !assistant {
-		rest, replied := r.replies(parts)
+		rest, replied := r.replies(parts, rec.ID)
 		if replied && len(rest) == 0 {
 			return // the results of calls, which are in them already
 		}
@@ -154,58 +173,92 @@ func (r *reader) message(rec *record, at int) {
 	if assistant {
 		role = session.Assistant
 	}
-	m := r.Message(role, cmp.Or(rec.ID, fmt.Sprintf("gemini_%06d", at+1)), rec.Timestamp)
+	m := r.Message(role, r.ids.New(cmp.Or(rec.ID, fmt.Sprintf("gemini_%06d", at+1))), rec.Timestamp)
+	own := &said{}
+	r.said[m.ID], e.message = own, m.ID
 	if len(rec.Unknown) > 2 {
 		m.Unknown = span.Make("geminiCli", rec.Unknown)
 	}
 	if assistant {
 		m.Tokens = rec.Tokens.usage()
-	} else if synthetic {
-		r.LastAsk = asked
 	}
-	for _, t := range rec.Thoughts {
-		r.Add(m, session.Part{Type: session.ReasoningPart, Text: strings.TrimSpace(t.Subject + "\n" + t.Description)})
+	add := func(raw []byte, p session.Part) *session.Part {
+		added := r.Add(m, p)
+		own.says = append(own.says, gemini.Piece{Raw: raw, Slot: gemini.Slot{Part: added.ID}})
+		return added
 	}
-	for _, p := range parts {
-		switch {
-		case p.Text != nil && p.Thought:
-			r.Add(m, session.Part{Type: session.ReasoningPart, Text: *p.Text})
-		case p.Text != nil && *p.Text != "":
-			r.Add(m, session.Part{Type: session.TextPart, Text: *p.Text, Synthetic: synthetic})
-		case p.Response != nil && !assistant: // of no call that is known
-			text, _ := output(p.Response.Response)
-			r.Add(m, session.Part{Type: session.TextPart, Text: text, Synthetic: true})
-		case p.Inline != nil, p.File != nil:
-			file := cmp.Or(p.Inline, p.File).part()
-			file.Synthetic = synthetic
-			r.Add(m, file)
+	if !slices.ContainsFunc(parts, func(p gemini.Part) bool { return p.Thought }) {
+		for _, t := range rec.Thoughts {
+			text := strings.TrimSpace(t.Subject + "\n" + t.Description)
+			add(span.Make("text", t.text(), "thought", true), session.Part{Type: session.ReasoningPart, Text: text})
+		}
+	}
+	written := false
+	for i := range parts {
+		switch p := &parts[i]; {
 		case p.Call != nil && assistant:
 			named := func(c call) bool { return p.Call.ID != "" && c.ID == p.Call.ID }
-			if !slices.ContainsFunc(rec.Calls, named) {
-				r.call(m, &call{ID: p.Call.ID, Name: p.Call.Name, Args: p.Call.Args})
+			if at := slices.IndexFunc(rec.Calls, named); at >= 0 {
+				r.call(m, own, &rec.Calls[at], p.Raw)
+			} else {
+				r.call(m, own, &call{ID: p.Call.ID, Name: p.Call.Name, Args: p.Call.Args}, p.Raw)
 			}
+		case p.Response != nil && !assistant: // of no call that is known
+			add(p.Raw, session.Part{Type: session.TextPart, Text: p.Words(), Synthetic: true})
+		case p.Thought && p.Text != "":
+			add(p.Raw, session.Part{Type: session.ReasoningPart, Text: p.Text})
+		case p.Text != "":
+			anew := !assistant && injected(p.Text) // the product says it anew, and not what stands here
+			text := session.Part{Type: session.TextPart, Text: p.Text, Synthetic: synthetic || anew, Ignored: anew}
+			add(piece(p), text)
+			written = written || !synthetic && !anew
+		case p.Media() != nil:
+			file := p.Media().Part()
+			file.Synthetic = synthetic
+			add(p.Raw, file)
+			written = written || !synthetic
 		}
 	}
 	for i := range rec.Calls {
-		r.call(m, &rec.Calls[i])
+		c := &rec.Calls[i]
+		same := func(p gemini.Part) bool { return p.Call != nil && p.Call.ID == c.ID }
+		if c.ID == "" || !slices.ContainsFunc(parts, same) {
+			args := c.Args
+			if len(args) == 0 {
+				args = jsontext.Value("{}")
+			}
+			r.call(m, own, c, span.Make("functionCall", span.Make("id", c.ID, "name", c.Name, "args", args)))
+		}
+	}
+	if !assistant && !written {
+		r.LastAsk = asked
 	}
 	if n := len(m.Parts); assistant && n > 0 && m.Parts[n-1].Type != session.ToolPart {
 		m.Finish = "stop" // it said something after its calls
 	}
 }
 
-// part is a picture or another file.
-func (m *media) part() session.Part {
-	url := m.URI
-	if url == "" {
-		url = "data:" + m.Mime + ";base64," + m.Data
+// kept adds a message as it was when it was written.
+func (r *reader) kept(e *entry, m session.Message) {
+	m.ID = r.ids.New(m.ID)
+	if m.Written() {
+		r.LastAsk = m.ID
 	}
-	return session.Part{Type: session.FilePart, Mime: m.Mime, URL: url}
+	r.Session.Messages = append(r.Session.Messages, m)
+	e.message, r.said[m.ID] = m.ID, &said{says: gemini.Asked(&m)}
+}
+
+// piece is a part as it is written: a text that stands alone is one.
+func piece(p *gemini.Part) []byte {
+	if span.Kind(p.Raw) == '"' {
+		return gemini.Text(p.Text)
+	}
+	return p.Raw
 }
 
 // replies gives each result of a call to its call, with the pictures behind it, and returns the
 // other parts. replied reports whether there was a result.
-func (r *reader) replies(parts []part) (rest []part, replied bool) {
+func (r *reader) replies(parts []gemini.Part, id string) (rest []gemini.Part, replied bool) {
 	var call *session.Part // whose result came last
 	had := false           // it had its result already
 	for _, p := range parts {
@@ -220,12 +273,17 @@ func (r *reader) replies(parts []part) (rest []part, replied bool) {
 				r.Counts.ToolResults++
 				call.State.Status = session.Completed
 				var failed bool
-				if call.State.Output, failed = output(p.Response.Response); failed {
+				if call.State.Output, failed = gemini.Output(p.Response.Response); failed {
 					call.State.Status, call.State.Error, call.State.Output = session.Failed, call.State.Output, ""
+				}
+				r.replied(call, p.Raw, false)
+				if own := r.said[call.MessageID]; own != nil {
+					own.answer = id
 				}
 			}
 		case p.Inline != nil && call != nil && !had:
-			transcript.Attach(call, p.Inline.part())
+			transcript.Attach(call, p.Inline.Part())
+			r.replied(call, p.Raw, true)
 		case p.Inline != nil && call != nil && len(call.State.Attachments) > 0: // they are in it
 		default:
 			rest = append(rest, p)
@@ -234,10 +292,18 @@ func (r *reader) replies(parts []part) (rest []part, replied bool) {
 	return rest, replied
 }
 
+// replied notes what the file has of a call's result.
+func (r *reader) replied(call *session.Part, raw []byte, beside bool) {
+	if own := r.said[call.MessageID]; own != nil {
+		slot := gemini.Slot{Part: call.ID, Result: true, Beside: beside}
+		own.results = append(own.results, gemini.Piece{Raw: raw, Slot: slot})
+	}
+}
+
 // called is the call that a result answers, nil if there is none. The product names a call that the
 // model did not name, but only in the result: that is the first call of the tool which has neither
 // an id nor a result.
-func (r *reader) called(reply *functionReply) *session.Part {
+func (r *reader) called(reply *gemini.Reply) *session.Part {
 	if at, ok := r.Find(reply.ID); ok {
 		return r.Part(at)
 	}
@@ -251,19 +317,20 @@ func (r *reader) called(reply *functionReply) *session.Part {
 }
 
 // call adds a call with what it gave.
-func (r *reader) call(m *session.Message, c *call) {
+func (r *reader) call(m *session.Message, own *said, c *call, raw []byte) {
 	p, at := r.Call(m, c.ID, c.Name, c.Args)
+	own.says = append(own.says, gemini.Piece{Raw: raw, Slot: gemini.Slot{Part: p.ID}})
 	state := p.State
 	state.Title = c.Description
 	failed, found := false, false
-	results := partsOf(c.Result)
-	own := func(p part) bool { return p.Response != nil && p.Response.ID == c.ID }
-	several := slices.ContainsFunc(results, own) // then those of other calls may be among them
+	results := gemini.Parts(c.Result)
+	mineAlone := func(p gemini.Part) bool { return p.Response != nil && p.Response.ID == c.ID }
+	several := slices.ContainsFunc(results, mineAlone) // then those of other calls may be among them
 	mine := true
 	var texts []string
 	for _, result := range results {
 		if several && result.Response != nil {
-			mine = own(result)
+			mine = mineAlone(result)
 		}
 		if !mine {
 			continue
@@ -271,12 +338,14 @@ func (r *reader) call(m *session.Message, c *call) {
 		found = true
 		switch {
 		case result.Response != nil:
-			text, bad := output(result.Response.Response)
+			text, bad := gemini.Output(result.Response.Response)
 			texts, failed = append(texts, text), failed || bad
-		case result.Text != nil:
-			texts = append(texts, *result.Text)
+			r.replied(p, result.Raw, false)
+		case result.Text != "":
+			texts = append(texts, result.Text)
 		case result.Inline != nil:
-			transcript.Attach(p, result.Inline.part())
+			transcript.Attach(p, result.Inline.Part())
+			r.replied(p, result.Raw, true)
 		}
 	}
 	text := strings.Join(slices.DeleteFunc(texts, func(t string) bool { return t == "" }), "\n")
@@ -304,24 +373,4 @@ func (r *reader) call(m *session.Message, c *call) {
 	if c.ID == "" && !found {
 		r.nameless = append(r.nameless, at)
 	}
-}
-
-// output is what a tool answered: its output, its error, or the whole answer as JSON.
-func output(response jsontext.Value) (text string, failed bool) {
-	var known struct {
-		Output jsontext.Value `json:"output"`
-		Error  jsontext.Value `json:"error"`
-	}
-	if response.Kind() == '{' && json.Unmarshal(response, &known, session.ReadOptions()) == nil {
-		if known.Output.Kind() == '"' {
-			return transcript.Text(known.Output), false
-		}
-		if known.Error.Kind() == '"' {
-			return transcript.Text(known.Error), true
-		}
-	}
-	if response.Kind() == '"' {
-		return transcript.Text(response), false
-	}
-	return string(response), false
 }

@@ -1,9 +1,6 @@
 package geminicli
 
 import (
-	"errors"
-	"slices"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -37,6 +34,7 @@ type record struct {
 	Thoughts  []thought      `json:"thoughts"`
 	Tokens    *tokens        `json:"tokens"`
 	Model     string         `json:"model"`
+	Winnow    jsontext.Value `json:"winnow"`
 	Role      string         `json:"role"`  // of a checkpoint
 	Parts     jsontext.Value `json:"parts"` // of a checkpoint
 	Unknown   jsontext.Value `json:",embed"`
@@ -59,6 +57,14 @@ type thought struct {
 	Description string `json:"description"`
 }
 
+// text is a thought as the product sends it again.
+func (t *thought) text() string {
+	if t.Subject == "" {
+		return t.Description
+	}
+	return "**" + t.Subject + "** " + t.Description
+}
+
 // tokens are the counts of one request: input has the cached ones in it.
 type tokens struct {
 	Input    int `json:"input"`
@@ -75,102 +81,39 @@ func (r *reader) lines() {
 		if l.Text.Empty() {
 			continue
 		}
-		if err := r.line(l.Text.Of(r.Source)); err != nil {
+		line := l.Text.Of(r.Source)
+		r.at = l.Number
+		if err := r.line(line); err != nil {
 			r.Damaged = append(r.Damaged, format.Damage{
 				Line: l.Number, Offset: int64(l.Whole.Start), Bytes: l.Whole.Len(),
 				Reason: span.Reason(err, "the file"),
 			})
+			r.theirs = l.Whole.End
+			continue
+		}
+		r.Counts.Entries++
+		if span.Find(line, span.All(line), "winnow").Empty() {
+			r.theirs = l.Whole.End
 		}
 	}
 }
 
-func (r *reader) line(line []byte) error {
-	var any struct {
-		Set       jsontext.Value `json:"$set"`
-		Rewind    *string        `json:"$rewindTo"`
-		ID        string         `json:"id"`
-		SessionID string         `json:"sessionId"`
-	}
-	if err := json.Unmarshal(line, &any, session.ReadOptions()); err != nil {
-		return err
-	}
-	r.Counts.Entries++
-	switch {
-	case any.Rewind != nil:
-		// That message goes, and what came after it. If it is not there, all go, as in the product.
-		at := max(0, slices.IndexFunc(r.records, func(m record) bool { return m.ID == *any.Rewind }))
-		r.aside(r.records[at:])
-		r.records = r.records[:at]
-	case any.ID != "":
-		var m record
-		if err := json.Unmarshal(line, &m, session.ReadOptions()); err != nil {
-			return err
+// left counts the messages that are not in the session, and lists the requests that were paid for.
+func (r *reader) left(active map[int]bool) {
+	for i, e := range r.entries {
+		if e.folds != nil || active[i] || !e.spoken() {
+			continue
 		}
-		r.put(m)
-	case any.Set.Kind() == '{':
-		return r.set(any.Set)
-	case any.SessionID != "":
-		return r.set(line)
-	default:
-		return errors.New("neither a message nor anything else that is known")
-	}
-	return nil
-}
-
-// put adds a message, or replaces the one with its id: the product writes a message again whenever
-// it grew.
-func (r *reader) put(m record) {
-	if m.ID != "" {
-		if i := slices.IndexFunc(r.records, func(old record) bool { return old.ID == m.ID }); i >= 0 {
-			r.records[i] = m
-			return
-		}
-	}
-	r.records = append(r.records, m)
-}
-
-// set takes over what is said about the conversation. A list of messages in it replaces those
-// before: the product writes one when it compressed the chat or masked outputs.
-func (r *reader) set(value jsontext.Value) error {
-	update := struct {
-		*conversation
-		Messages []record `json:"messages"`
-	}{conversation: &r.about}
-	if err := json.Unmarshal(value, &update, session.ReadOptions()); err != nil {
-		return err
-	}
-	if len(update.Messages) > 0 {
-		for _, old := range r.records {
-			if !slices.ContainsFunc(update.Messages, func(m record) bool { return m.ID == old.ID }) {
-				r.aside([]record{old})
-			}
-		}
-		r.records = nil
-		for _, m := range update.Messages {
-			r.put(m)
-		}
-	}
-	return nil
-}
-
-func (r *reader) aside(left []record) {
-	for i := range left {
-		if left[i].spoken() {
-			r.Counts.Messages++
-			r.Counts.Aside++
-		}
-		if left[i].Type == "gemini" && left[i].Tokens != nil {
-			by := session.ModelRef{ProviderID: "google", ModelID: left[i].Model}
+		r.Counts.Messages++
+		r.Counts.Aside++
+		if e.Type == "gemini" && e.Tokens != nil {
+			by := session.ModelRef{ProviderID: "google", ModelID: e.Model}
 			r.Beside = append(r.Beside, bill.Request{
-				ID: left[i].ID, Kind: bill.Left, Time: jsonl.Millis(left[i].Timestamp), Model: by.String(),
-				Usage: left[i].Tokens.usage(),
+				ID: e.ID, Kind: bill.Left, Time: jsonl.Millis(e.Timestamp), Model: by.String(), Usage: e.Tokens.usage(),
 			})
 		}
 	}
 }
-
-// spoken reports whether a record is a message of the user's or the model's.
-func (m *record) spoken() bool { return m.Type == "user" || m.Type == "gemini" }
 
 // object reads a recording in one object, or a checkpoint.
 func (r *reader) object() {
@@ -194,6 +137,12 @@ func (r *reader) object() {
 func (r *reader) elements(list span.Span) {
 	transcript.Elements(r.Log, list, func(m record) {
 		r.Counts.Entries++
+		if m.Type == "" { // of a checkpoint
+			m.Content = m.Parts
+			if m.Type = "user"; m.Role == "model" {
+				m.Type = "gemini"
+			}
+		}
 		r.put(m)
 	})
 }

@@ -1,14 +1,14 @@
-// Package qwen reads the sessions of Qwen Code, the recordings below
+// Package qwen reads and writes the sessions of Qwen Code, the recordings below
 // ~/.qwen/projects/<folder>/chats.
 //
 // A line of JSON is a record. Records form a tree (uuid, parentUuid), as Claude Code's do, but what
 // is said in them is a content of the Gemini API: a role and parts. A session is the branch that
-// ends at the newest record. Sessions are only read.
+// ends at the newest record. A compression is a record with the history that the model is sent from
+// then on: the summary and what stays, word for word. The reader turns this into the canonical log
+// and keeps every byte; the writer changes only records that a change concerns.
 package qwen
 
 import (
-	"io"
-
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/span"
 )
@@ -19,16 +19,16 @@ const Name = "qwen-code"
 // Format is the Qwen Code format. The zero value is ready.
 type Format struct{}
 
-var _ format.Format = Format{}
+var (
+	_ format.Format = Format{}
+	_ format.Linked = Format{}
+)
 
 // Name is "qwen-code".
 func (Format) Name() string { return Name }
 
 // Title names the format for people.
 func (Format) Title() string { return "Qwen Code session (JSONL)" }
-
-// Write returns format.ErrReadOnly.
-func (Format) Write(io.Writer, *format.Document, format.Change) error { return format.ErrReadOnly }
 
 // Detect looks for a line that only this product writes: an object with a uuid and a sessionId that
 // has a message with parts, or the payload of a record of the product's own. Lines that are damaged

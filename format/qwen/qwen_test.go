@@ -1,9 +1,8 @@
 package qwen
 
 import (
-	"errors"
 	"fmt"
-	"io"
+	"math/rand/v2"
 	"os"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/internal/filetest"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -177,12 +177,6 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-func TestWrite_isRefused(t *testing.T) {
-	if err := (Format{}).Write(io.Discard, nil, format.Change{}); !errors.Is(err, format.ErrReadOnly) {
-		t.Errorf("%v", err)
-	}
-}
-
 func FuzzRead(f *testing.F) {
 	f.Add(load(f))
 	f.Fuzz(func(t *testing.T, src []byte) {
@@ -210,6 +204,14 @@ func FuzzRead(f *testing.F) {
 		}
 		if _, err := doc.Session.Clone(); err != nil {
 			t.Fatalf("the session cannot be written as JSON: %v", err)
+		}
+		filetest.Unchanged(t, Format{}, doc)
+		change := format.Change{Session: filetest.Fold(doc.Session, "one", ""), Ledger: doc.Ledger.With(
+			filetest.Some(doc.Session.Messages, rand.New(rand.NewPCG(1, 1)))...)}
+		after := filetest.Read(t, Format{}, filetest.Write(t, Format{}, doc, change))
+		filetest.Unchanged(t, Format{}, after)
+		if got, want := len(after.Session.Messages), len(change.Session.Messages); got != want {
+			t.Fatalf("folded and read again there are %d messages, want %d", got, want)
 		}
 	})
 }

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/gemini"
 	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/transcript"
+	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/span"
 )
@@ -17,27 +17,64 @@ import (
 // reader reads one file.
 type reader struct {
 	*transcript.Log
-	records []record
-	said    []content // what the model is sent, since the newest compression
-	ids     jsonl.IDs
-	model   *session.ModelRef // of the newest answer
+	*index
+	said  []*content          // what the model is sent, since the newest compression
+	named map[string]*content // by the uuid of its record
+	ids   jsonl.IDs
+	model *session.ModelRef // of the newest answer
 }
 
-// content is one that the model is sent: what it says, and the message that it became.
-type content struct{ says, message string }
+// index is what a writer needs to know of a file.
+type index struct {
+	records  []record
+	path     []int          // positions of those of the branch
+	contents []*content     // all that the branch says, in its order
+	owner    map[string]int // message → position of its record
+}
+
+// content is one that the model is sent.
+type content struct {
+	uuid     string   // of its record
+	role     string   // user or model
+	says     string   // what it says
+	shows    string   // what it says with our elisions
+	messages []string // the messages that it became
+	parts    []byte   // without our elisions
+	slots    []gemini.Slot
+	elisions []rule.Elision // which show in it
+}
+
+// holds notes what a part is in the log.
+func (c *content) holds(at int, slot gemini.Slot) {
+	for at >= len(c.slots) {
+		c.slots = append(c.slots, gemini.Slot{})
+	}
+	if at >= 0 {
+		c.slots[at] = slot
+	}
+}
+
+func (c *content) of(message string) {
+	if !slices.Contains(c.messages, message) {
+		c.messages = append(c.messages, message)
+	}
+}
 
 // Read reads a session. The log is the branch that the product would resume; messages of branches
 // that were left count as aside. A compression of the product's is a marker with a summary, and
 // what was before it stays in the log.
 func (Format) Read(src []byte) (*format.Document, error) {
-	r := &reader{Log: transcript.New(Name, src), ids: jsonl.IDs{}}
+	r := &reader{
+		Log: transcript.New(Name, src), ids: jsonl.IDs{}, named: map[string]*content{},
+		index: &index{owner: map[string]int{}},
+	}
 	r.lines()
 	if !slices.ContainsFunc(r.records, func(one record) bool { return one.owned() }) {
 		return nil, r.Syntax("a record with a uuid, a sessionId, and a message with parts")
 	}
 	active := map[int]bool{}
-	path := r.branch()
-	for _, i := range path {
+	r.branch()
+	for _, i := range r.path {
 		active[i] = true
 	}
 	r.about()
@@ -49,11 +86,20 @@ func (Format) Read(src []byte) (*format.Document, error) {
 			}
 		}
 	}
-	for _, i := range path {
-		r.add(&r.records[i])
+	var elisions []rule.Elision
+	known := map[rule.Elision]bool{}
+	for _, i := range r.path {
+		r.add(i)
+		for _, e := range r.records[i].have {
+			if !known[e] {
+				known[e], elisions = true, append(elisions, e)
+			}
+		}
 	}
+	r.Ledger = rule.NewLedger(elisions...)
 	r.spend(active)
 	r.End(r.model, "", nil)
+	r.Native = r.index
 	return r.Document, nil
 }
 
@@ -77,35 +123,58 @@ func (r *reader) about() {
 }
 
 // add adds a record of the branch.
-func (r *reader) add(one *record) {
+func (r *reader) add(i int) {
+	one := &r.records[i]
 	if one.Kind == "system" {
 		switch one.Subtype {
 		case "chat_compression":
-			r.compression(one)
+			r.compression(i)
 		case "slash_command":
 			r.command(one)
 		}
 		return
 	}
-	if !one.speaks() {
+	if one.silent() != "" || !one.speaks() {
 		return
 	}
-	raw := one.Message.Parts.Of(one.raw)
-	parts := partsOf(raw)
-	message := ""
-	switch one.Kind {
-	case "assistant":
-		message = r.assistant(one, parts)
-	default:
-		message = r.user(one, parts)
+	c := &content{uuid: one.UUID, role: "user", parts: one.Message.Parts.Of(one.raw), elisions: one.have}
+	parts := gemini.Parts(c.parts)
+	c.says = gemini.Says(parts)
+	if c.shows = c.says; one.shown != nil {
+		c.shows = gemini.Says(gemini.Parts(span.Get(one.shown, "message", "parts")))
 	}
+	before := len(r.Session.Messages)
+	switch {
+	case one.Kind == "assistant":
+		c.role = "model"
+		r.assistant(one, parts, c)
+	case one.marks != nil && one.marks.Message != nil:
+		r.kept(*one.marks.Message)
+		c.slots = gemini.Slots(gemini.Asked(one.marks.Message))
+	default:
+		r.user(one, parts, c)
+	}
+	for _, m := range r.Session.Messages[before:] {
+		r.owner[m.ID] = i
+		c.of(m.ID)
+	}
+	one.said = c
 	if one.Subtype != "realtime_message" {
-		r.said = append(r.said, content{says(parts), message})
+		r.contents, r.said, r.named[c.uuid] = append(r.contents, c), append(r.said, c), c
 	}
 }
 
+// kept adds a message as it was when it was written.
+func (r *reader) kept(m session.Message) {
+	m.ID = r.ids.New(m.ID)
+	if m.Written() {
+		r.LastAsk = m.ID
+	}
+	r.Session.Messages = append(r.Session.Messages, m)
+}
+
 // assistant adds an answer.
-func (r *reader) assistant(one *record, parts []part) string {
+func (r *reader) assistant(one *record, parts []gemini.Part, c *content) {
 	r.Model = nil
 	if one.Model != "" {
 		r.Model = transcript.ModelOf(one.Model)
@@ -118,63 +187,67 @@ func (r *reader) assistant(one *record, parts []part) string {
 		m.Path = &session.Path{Cwd: one.Cwd, Root: one.Cwd}
 	}
 	for i := range parts {
+		var added *session.Part
 		switch p := &parts[i]; {
 		case p.Call != nil:
-			call, _ := r.Call(m, p.Call.ID, p.Call.Name, p.Call.Args)
+			added, _ = r.Call(m, p.Call.ID, p.Call.Name, p.Call.Args)
 			if at := m.Time.Created; at != 0 {
-				call.State.Time = &session.Span{Start: at}
+				added.State.Time = &session.Span{Start: at}
 			}
 		case p.Thought && p.Text != "":
-			r.Add(m, session.Part{Type: session.ReasoningPart, Text: p.Text})
+			added = r.Add(m, session.Part{Type: session.ReasoningPart, Text: p.Text})
 		case p.Text != "":
-			r.Add(m, session.Part{
+			added = r.Add(m, session.Part{
 				Type: session.TextPart, Text: p.Text, Ignored: one.Subtype == "realtime_message", // it is not sent
 			})
-		case p.media() != nil:
-			r.Add(m, p.media().part())
+		case p.Media() != nil:
+			added = r.Add(m, p.Media().Part())
+		default:
+			continue
 		}
+		c.holds(parts[i].At, gemini.Slot{Part: added.ID})
 	}
-	return m.ID
 }
 
 // user adds what the user said, or a program in his name, and gives results to their calls.
-func (r *reader) user(one *record, parts []part) (message string) {
+func (r *reader) user(one *record, parts []gemini.Part, c *content) {
 	var m *session.Message
 	var call *session.Part // whose result came last
 	asked, written := r.LastAsk, false
 	file := false // of a file that the user named
 	for i := range parts {
 		p := &parts[i]
-		if p.Reply != nil {
-			if found := r.result(one, p.Reply); found != nil {
-				call, message = found, found.MessageID
+		if p.Response != nil {
+			if found := r.result(one, p.Response); found != nil {
+				call = found
+				c.of(found.MessageID)
+				c.holds(p.At, gemini.Slot{Part: call.ID, Result: true})
 				continue
 			}
-			p.Text = output(p.Reply.Response)
+			p.Text = p.Words()
 		}
 		add := session.Part{Type: session.TextPart, Text: p.Text, Ignored: one.Subtype == "realtime_message"}
-		if picture := p.media(); picture != nil && call != nil {
-			transcript.Attach(call, picture.part())
+		if picture := p.Media(); picture != nil && call != nil {
+			transcript.Attach(call, picture.Part())
+			c.holds(p.At, gemini.Slot{Part: call.ID, Result: true, Beside: true})
 			continue
 		} else if picture != nil {
-			add = picture.part()
+			add = picture.Part()
 		} else if p.Text == "" {
 			continue
 		}
 		file = file || strings.TrimSpace(p.Text) == "--- Content from referenced files ---"
-		add.Synthetic = file && add.Type == session.TextPart || p.Reply != nil || one.program() || inserted(p.Text)
+		add.Synthetic = file && add.Type == session.TextPart || p.Response != nil || one.program() || inserted(p.Text)
 		file = file && strings.TrimSpace(p.Text) != "--- End of content ---"
 		if m == nil {
 			m = r.Message(session.User, r.ids.New(one.UUID), one.Timestamp)
-			message = m.ID
 		}
-		r.Add(m, add)
+		c.holds(p.At, gemini.Slot{Part: r.Add(m, add).ID})
 		written = written || !add.Synthetic
 	}
 	if !written {
 		r.LastAsk = asked
 	}
-	return message
 }
 
 // program reports whether a program wrote a record in the user's name.
@@ -202,7 +275,7 @@ func inserted(text string) bool {
 
 // result gives a result to its call and returns that, nil if there is none. The first result of a
 // call counts.
-func (r *reader) result(one *record, reply *reply) *session.Part {
+func (r *reader) result(one *record, reply *gemini.Reply) *session.Part {
 	at, known := r.Find(reply.ID)
 	if !known {
 		return nil
@@ -212,14 +285,15 @@ func (r *reader) result(one *record, reply *reply) *session.Part {
 	if call.State.Final() {
 		return call
 	}
-	call.State.Status, call.State.Output = session.Completed, output(reply.Response)
+	call.State.Status = session.Completed
+	call.State.Output, _ = gemini.Output(reply.Response)
 	if failed := len(span.Get(reply.Response, "error")) > 0; failed || one.Result.Status == "error" ||
 		one.Result.Status == "cancelled" {
 		call.State.Status, call.State.Error, call.State.Output = session.Failed, call.State.Output, ""
 	}
 	for i := range reply.Parts {
-		if picture := reply.Parts[i].media(); picture != nil {
-			transcript.Attach(call, picture.part())
+		if picture := reply.Parts[i].Media(); picture != nil {
+			transcript.Attach(call, picture.Part())
 		}
 	}
 	if end := jsonl.Millis(one.Timestamp); end != 0 && call.State.Time != nil {
@@ -251,52 +325,8 @@ func (r *reader) command(one *record) {
 	}
 	m, newest := &r.Session.Messages[n-1], len(r.said)-1
 	if m.Role == session.User && len(m.Parts) == 1 && m.Parts[0].Text == payload.Command &&
-		r.said[newest].message == m.ID {
+		slices.Contains(r.said[newest].messages, m.ID) {
 		m.Parts[0].Ignored = true
 		r.said = r.said[:newest]
-	}
-}
-
-// compression adds a compression of the product's: a marker, and as its summary the texts that
-// stand for what went before. Contents at the end that the model was sent before are the tail.
-func (r *reader) compression(one *record) {
-	var payload struct {
-		History []jsontext.Value `json:"compressedHistory"`
-		Info    struct {
-			Reason string `json:"triggerReason"`
-		} `json:"info"`
-	}
-	if span.Decode(one.Payload.Of(one.raw), &payload) != nil || len(payload.History) == 0 {
-		return
-	}
-	var all [][]part
-	for _, v := range payload.History {
-		all = append(all, partsOf(span.Get(v, "parts")))
-	}
-	tail, n := "", 0
-	for n < len(all) && n < len(r.said) && says(all[len(all)-1-n]) == r.said[len(r.said)-1-n].says {
-		n++
-		tail = cmp.Or(r.said[len(r.said)-n].message, tail)
-	}
-	marker := r.Message(session.User, r.ids.New(one.UUID), one.Timestamp)
-	id := marker.ID
-	r.Add(marker, session.Part{
-		Type: session.CompactionPart, Auto: payload.Info.Reason != "manual", TailStartID: tail,
-	})
-	r.IsTheirs(id)
-	r.Model = r.model
-	summary := r.Message(session.Assistant, r.ids.New(id+":summary"), one.Timestamp)
-	summary.Time.Completed = summary.Time.Created
-	summary.Summary, summary.Mode, summary.Agent = jsontext.Value("true"), "compaction", "compaction"
-	for _, parts := range all[:len(all)-n] {
-		for i := range parts {
-			if text := parts[i].text(); text != "" {
-				r.Add(summary, session.Part{Type: session.TextPart, Text: text})
-			}
-		}
-	}
-	r.said = slices.Clone(r.said[len(r.said)-n:])
-	for _, parts := range slices.Backward(all[:len(all)-n]) {
-		r.said = slices.Insert(r.said, 0, content{says(parts), summary.ID})
 	}
 }

@@ -7,15 +7,25 @@ import (
 
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/gemini"
 	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/transcript"
+	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/span"
 )
 
 // record is what a line says. Spans count from the beginning of the line.
 type record struct {
-	raw []byte
+	raw    []byte         // without our elisions
+	shown  []byte         // with them, as it is in the file; nil if there are none
+	line   int            // 1-based
+	whole  span.Span      // in the file, line break included
+	at     span.Span      // of the JSON in the file
+	marks  *marks         // nil if there are none
+	have   []rule.Elision // which show in it
+	said   *content       // what its message says
+	copies []repeat       // of other contents, in its compressed history
 
 	UUID       string `json:"uuid"`
 	Parent     string `json:"parentUuid"`
@@ -26,6 +36,7 @@ type record struct {
 	Provenance string `json:"provenance"` // who wrote it; older versions do not say
 	Cwd        string `json:"cwd"`
 	Version    string `json:"version"`
+	Branch     string `json:"gitBranch"`
 	Model      string `json:"model"`
 
 	Message struct {
@@ -36,6 +47,14 @@ type record struct {
 	Result  struct {
 		Status string `json:"status"`
 	} `json:"toolCallResult"`
+	Winnow span.Span `json:"winnow"`
+}
+
+// repeat is a content of a compressed history that repeats one that was said.
+type repeat struct {
+	at    int    // in the history
+	parts []byte // without our elisions
+	slots []gemini.Slot
 }
 
 // usage are the counts of one request. The prompt has the cached ones in it, the candidates may
@@ -121,6 +140,11 @@ func (r *reader) lines() {
 			r.damage(l, reason)
 		}
 		r.Counts.Entries++
+		one.line, one.whole, one.at = l.Number, l.Whole, l.Text
+		one.unmark()
+		if one.marks != nil {
+			one.have = one.marks.Elisions
+		}
 		r.records = append(r.records, one)
 	}
 }
@@ -131,11 +155,11 @@ func (r *reader) damage(l span.Line, reason string) {
 	})
 }
 
-// branch returns the positions of the records that the product would resume, in their order: the
+// branch finds the positions of the records that the product would resume, in their order: the
 // newest one, and from it along the parents. Records with the same uuid are pieces of one. If a
 // parent is missing, the product ends the conversation; here it goes on at the record before, for
 // nothing shows that that was left.
-func (r *reader) branch() []int {
+func (r *reader) branch() {
 	pieces := map[string][]int{}
 	before := make([]int, len(r.records)) // the record of the conversation before each, -1
 	last := -1
@@ -170,7 +194,7 @@ func (r *reader) branch() []int {
 		}
 	}
 	slices.Reverse(path)
-	return path
+	r.path = path
 }
 
 // event is what the product notes of a request.

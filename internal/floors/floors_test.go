@@ -25,7 +25,7 @@ var floors = [][]string{
 	{"session", "token", "token/*", "model", "shell", "call", "quantity", "plainfile", "visible", "secret", "span", "wordlist", "process"},
 	{"rule", "budget", "bill", "recall", "pivot/fact", "coverage", "wire", "wire/*", "rule/letter"},
 	{"view", "pivot", "schedule", "store", "format", "llm"},
-	{"policy", "summarize/*", "llm/*", "store/*", "store/internal/exact", "store/internal/words", "format/*", "format/internal/transcript", "format/internal/jsonl", "settings", "report", "edit"},
+	{"policy", "summarize/*", "llm/*", "store/*", "store/internal/exact", "store/internal/words", "format/*", "format/internal/transcript", "format/internal/jsonl", "format/internal/gemini", "settings", "report", "edit"},
 	{"", "lab"}, // the root: the engine, and the lab beside it: both run the planner
 	{"config", "display", "tui", "page", "discover", "skim", "selfprune", "snapshot", "inplace", "hook", "agent", "agent/*", "rpc", "transport"},
 	{"chat/internal/draw", "chat/internal/editor", "chat/internal/panel", "chat/internal/transcript"}, // the rooms of the chat
@@ -47,6 +47,7 @@ var siblings = map[string]string{
 	"chat/internal/* chat/internal/draw":  "lines for the terminal",
 	"format/* format/internal/transcript": "what the records of runs share",
 	"format/* format/internal/jsonl":      "what sessions of a line a message share",
+	"format/* format/internal/gemini":     "what contents of the Gemini API share",
 	"rule coverage":                       "what newer parts show again",
 	"call session":                        "what it understands",
 	"call shell":                          "the commands of a text",
@@ -72,6 +73,7 @@ var siblings = map[string]string{
 	"format/opencodeserver format/opencode": "a server answers with what an export prints",
 
 	"format/internal/transcript format/internal/jsonl": "times as the products write them",
+	"format/internal/gemini format/internal/jsonl":     "arguments on one line",
 }
 
 // tools are programs and tests' own packages: they may import anything, nothing imports them but

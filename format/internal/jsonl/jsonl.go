@@ -111,6 +111,16 @@ func Input(s *session.ToolState) jsontext.Value {
 	return s.Input
 }
 
+// OneLine takes the line breaks between tokens out of a JSON value, for an entry is one line. A
+// value that is not JSON is {}.
+func OneLine(value jsontext.Value) jsontext.Value {
+	compact := value.Clone()
+	if compact.Compact(session.ReadOptions(), jsontext.PreserveRawStrings(true)) != nil {
+		return jsontext.Value("{}")
+	}
+	return compact
+}
+
 // Failure is the error of a message, as a log has it.
 type Failure struct {
 	Name string `json:"name"`

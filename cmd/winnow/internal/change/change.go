@@ -45,7 +45,7 @@ type Document struct {
 	Kept    string                  `json:"kept,omitzero"`   // file with the messages that it removed
 	Limits  []string                `json:"limits,omitzero"` // what importing Output does not do
 	kind    pivot.Kind
-	again   string // the command that leaves the parts out again, "" if undo or redo does
+	again   string         // the command that leaves the parts out again, "" if undo or redo does
 	undoing source.Undoing // of a file
 }
 

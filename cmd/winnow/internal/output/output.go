@@ -247,7 +247,7 @@ func Path(a *cli.App, s *source.Session, o *Target, word string) (string, error)
 // Extension is how the files of a format end.
 func Extension(formatName string) string {
 	switch formatName {
-	case "claude-code", "codex", "copilot", "pi":
+	case "claude-code", "codex", "copilot", "pi", "qwen-code", "gemini-cli":
 		return ".jsonl"
 	case cline.Name:
 		return cline.Ending
