@@ -3,13 +3,14 @@
 //
 //	go run ./interop/table FOLDER…
 //
-// Each has a file `versions` (the name of a command and its version, a line each) and a file
-// `tests.json`, which `go test -json` wrote. A test names product and operations as attributes. It
-// exits 1 when a test failed or nothing was tried.
+// Each has a file `versions` (the name of a command and its version, a line each; the name alone of
+// what is not installed) and a file `tests.json`, which `go test -json` wrote. A test names product
+// and operations as attributes. It exits 1 when a test failed or nothing was tried.
 package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -132,8 +133,8 @@ func read(folder string) (*set, error) {
 		return nil, err
 	}
 	for line := range strings.Lines(string(versions)) {
-		if fields := strings.Fields(line); len(fields) == 2 {
-			s.versions = append(s.versions, [2]string(fields))
+		if command, version, _ := strings.Cut(strings.TrimSpace(line), " "); command != "" {
+			s.versions = append(s.versions, [2]string{command, cmp.Or(version, "not installed")})
 		}
 	}
 	text, err := os.ReadFile(filepath.Join(folder, "tests.json"))

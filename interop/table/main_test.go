@@ -29,7 +29,7 @@ func attr(test, key, value string) string {
 }
 
 func TestTable(t *testing.T) {
-	newest := left(t, "newest", "claude 2.1\npi 0.87\n",
+	newest := left(t, "newest", "claude 2.1\npi 0.87\nqwen\n",
 		attr("TestA", "operation", "compact"), attr("TestA", "operation", "prune"), attr("TestA/one", "product", "claude"),
 		attr("TestA/two", "product", "pi"), `{"Action":"pass","Test":"TestA/one"}`, `{"Action":"pass","Test":"TestA"}`,
 		attr("TestB", "product", "pi"), attr("TestB", "operation", "prune"),
@@ -48,6 +48,7 @@ func TestTable(t *testing.T) {
 |---|---|---|---|---|
 | claude | 2.1 | ok | ok | - |
 | pi | 0.87 | ok | FAILED | - |
+| qwen | not installed | - | - | - |
 | claude | 2.0 | ok | - | FAILED |
 
 newest: TestB
