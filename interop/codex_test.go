@@ -36,6 +36,8 @@ name = "local"
 base_url = %q
 env_key = "OPENAI_API_KEY"
 wire_api = "responses"
+[analytics]
+enabled = false
 `, settings, u.URL+"/v1")
 	if err := os.Mkdir(home, 0o755); err != nil {
 		t.Fatal(err)
@@ -180,20 +182,32 @@ func codexFold(doc *format.Document, tail string, auto bool) (marker, summary se
 	return marker, summary
 }
 
-// elide finds the call whose output holds a word.
-func codexElide(t *testing.T, doc *format.Document, word, shown string) rule.Elision {
-	t.Helper()
-	for i := range doc.Session.Messages {
-		m := &doc.Session.Messages[i]
-		for j := range m.Parts {
-			if p := &m.Parts[j]; p.Type == session.ToolPart && strings.Contains(p.State.Output, word) {
-				return rule.Elision{Part: p.ID, Message: m.ID, Field: rule.Output, Rule: "test", Because: "a test",
-					Shown: shown, Saves: 1, Time: 1}
-			}
-		}
+// codexAgent is Codex. It compacts by itself, when a request was large.
+func codexAgent(t *testing.T) *agent {
+	a := &agent{}
+	a.up = provider(t, a.answer)
+	a.client = newCodex(t, a.up, "model_auto_compact_token_limit = 100000")
+	path, id := "", ""
+	a.shell = func(command string) llmtest.Call {
+		return llmtest.Call{Name: "exec_command", Arguments: fmt.Sprintf(`{"cmd":%q,"max_output_tokens":20000}`, command)}
 	}
-	t.Fatalf("no output holds %q", word)
-	return rule.Elision{}
+	a.say = func(t *testing.T, prompt string) {
+		codexExec(t, a.client, id, prompt)
+		var doc *format.Document
+		path, doc = codexRollout(t, a.client)
+		id = doc.Session.Info.ID
+	}
+	a.compact = func(t *testing.T) {
+		a.usage = &session.Usage{Input: 150_000, Output: 20}
+		a.work(t, "Go on, slowly.", "true")
+	}
+	a.save = func(t *testing.T) []byte { return readFile(t, path) }
+	a.load = func(t *testing.T, text []byte) {
+		s := readAny(t, text).Session.Info
+		id, path = codex.ThreadID(s.ID), filepath.Join(a.Home, ".codex", "sessions", codex.Path(&s))
+		putFile(t, path, string(text))
+	}
+	return a
 }
 
 func TestCodex_goesOnFromOurPivot(t *testing.T) {
@@ -278,24 +292,6 @@ func TestCodex_goesOnFromOurPivot(t *testing.T) {
 	codexExec(t, c, thread, "And now?")
 	hasWords(t, requestsTo(u)[0], []string{"walrus", "heron", "starling", "badger", "Understood.", "And now?"},
 		[]string{"quagga", "left out"})
-	codexPaired(t, requestsTo(u)[0])
-}
-
-func TestCodex_elisionAlone(t *testing.T) {
-	tries(t, "prune")
-	u := provider(t, codexCat("early.txt", "late.txt"))
-	c := newCodex(t, u, "")
-	codexExec(t, c, "", "Read what you find.")
-	path, doc := codexRollout(t, c)
-	var written bytes.Buffer
-	ledger := doc.Ledger.With(codexElide(t, doc, "walrus", "[early.txt: left out]"))
-	if err := (codex.Format{}).Write(&written, doc, format.Change{Session: doc.Session, Ledger: ledger}); err != nil {
-		t.Fatal(err)
-	}
-	putFile(t, path, written.String())
-	u.Forget()
-	codexExec(t, c, doc.Session.Info.ID, "And?")
-	hasWords(t, requestsTo(u)[0], []string{"[early.txt: left out]", "badger"}, []string{"walrus"})
 	codexPaired(t, requestsTo(u)[0])
 }
 

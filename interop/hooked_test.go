@@ -156,16 +156,10 @@ func resumeAs(t *testing.T, name string, text []byte) (size int) {
 			t.Fatal(err)
 		}
 		c := newClaude(t)
-		folder := strings.Map(func(r rune) rune {
-			if r == '/' || r == '.' || r == '_' {
-				return '-'
-			}
-			return r
-		}, c.Project)
 		id := doc.Session.Info.ID
-		putFile(t, filepath.Join(c.Home, ".claude", "projects", folder, id+".jsonl"), string(text))
+		putFile(t, c.path(id), string(text))
 		c.say(t, "And now, NARWHAL?", "--resume", id)
-		asked := last(t, c.up)
+		asked := c.conversation(t)
 		checkPairs(t, asked)
 		var messages int
 		sent := loadOf(t, asked, &messages)

@@ -115,6 +115,40 @@ func lastChat(t *testing.T, u *llmtest.Server) string {
 	return ""
 }
 
+// openCodeAgent is OpenCode. Its sessions are what it exports and imports.
+func openCodeAgent(t *testing.T) *agent {
+	a := &agent{cleared: rule.Cleared}
+	a.up = provider(t, a.answer)
+	a.client = newOpenCode(t, a.up)
+	id := ""
+	a.shell = func(command string) llmtest.Call {
+		return llmtest.Call{Name: "bash", Arguments: fmt.Sprintf(`{"command":%q,"description":"run it"}`, command)}
+	}
+	a.say = func(t *testing.T, prompt string) {
+		if id == "" {
+			a.run(t, "run", prompt)
+			id = regexp.MustCompile(`ses_[A-Za-z0-9]+`).FindString(a.run(t, "session", "list"))
+			return
+		}
+		a.run(t, "run", "-s", id, prompt)
+	}
+	a.compact = func(t *testing.T) {
+		s := serve(t, a.client)
+		s.call(t, "/session/"+id+"/summarize", map[string]any{"providerID": "local", "modelID": "m1"})
+		s.stop()
+	}
+	a.save = func(t *testing.T) []byte { return []byte(a.run(t, "export", id)) }
+	a.load = func(t *testing.T, text []byte) {
+		id = readAny(t, text).Session.Info.ID
+		file := filepath.Join(a.Home, "import.json")
+		putFile(t, file, string(text))
+		if out := a.run(t, "import", file); !strings.Contains(out, "Imported session") {
+			t.Fatalf("opencode import said: %s", out)
+		}
+	}
+	return a
+}
+
 // TestOpenCode_resumesWhatWasCompacted makes a session with the product, folds and marks it here,
 // and resumes it there.
 func TestOpenCode_resumesWhatWasCompacted(t *testing.T) {

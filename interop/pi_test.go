@@ -34,9 +34,8 @@ func newPi(t *testing.T, up *llmtest.Server, api string) *client {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "models.json"), []byte(config), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	putFile(t, filepath.Join(dir, "models.json"), config)
+	putFile(t, filepath.Join(dir, "settings.json"), `{"compaction":{"keepRecentTokens":2000}}`)
 	return c
 }
 
@@ -116,6 +115,25 @@ func piOutput(t *testing.T, log []session.Message, text string) (session.Message
 	}
 	t.Fatalf("no output with %q", text)
 	return session.Message{}, session.Part{}
+}
+
+// piAgent is pi. It compacts by itself, when the last request was large.
+func piAgent(t *testing.T) *agent {
+	a := &agent{}
+	a.up = provider(t, a.answer)
+	a.client = newPi(t, a.up, "openai-completions")
+	file := filepath.Join(a.Home, "session.jsonl")
+	a.shell = func(command string) llmtest.Call {
+		return llmtest.Call{Name: "bash", Arguments: fmt.Sprintf(`{"command":%q}`, command)}
+	}
+	a.say = func(t *testing.T, prompt string) { askPi(t, a.client, file, prompt) }
+	a.compact = func(t *testing.T) {
+		a.usage = &session.Usage{Input: 199_000, Output: 20}
+		a.say(t, "Go on, slowly.")
+	}
+	a.save = func(t *testing.T) []byte { return readFile(t, file) }
+	a.load = func(t *testing.T, text []byte) { putFile(t, file, string(text)) }
+	return a
 }
 
 func TestPi_resumesFromWhatWasWritten(t *testing.T) {
