@@ -242,63 +242,6 @@ func claudeAgent(t *testing.T) *agent {
 	return a
 }
 
-func TestClaudeCode_resumesFromWhatWeFolded(t *testing.T) {
-	tries(t, "compact", "prune", "undo after more turns")
-	c := newClaude(t, lines("EARLY", 40), lines("MIDDLE", 60), lines("LATE", 20))
-	c.say(t, "List the numbers, please: capybara.")
-	c.script = nil // from here on it only talks
-	path := c.file(t)
-	doc := readClaude(t, path)
-
-	message, middle := tool(t, doc, "toolu_0001")
-	shown := "[Bash: output left out; id toolu_0001]"
-	change := format.Change{Ledger: rule.NewLedger(rule.Elision{
-		Part: middle.ID, Message: message.ID, Field: rule.Output, Rule: "test", Because: "it is old", Shown: shown,
-		Saves: 100, Time: 1,
-	})}
-	var marker string
-	change.Session, marker = fold(doc.Session, message.ID)
-	file := writeClaude(t, path, doc, change)
-
-	c.up.Forget()
-	id := doc.Session.Info.ID
-	c.say(t, "And now?", "--resume", id)
-	asked := c.conversation(t)
-	checkPairs(t, asked)
-	checkContains(t, asked, true, "zanzibar", "quokka", shown, "LATE-line-20", "Continue if you have next steps",
-		"And now?", "The job is done.")
-	checkContains(t, asked, false, "EARLY-line-1", "MIDDLE-line-1", "capybara")
-
-	grown, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.HasPrefix(grown, file) || len(grown) == len(file) {
-		t.Errorf("the product did not append to the file: %d bytes, before %d", len(grown), len(file))
-	}
-	after := readClaude(t, path)
-	if n := session.Index(after.Session.Messages, marker); n < 0 ||
-		after.Session.Messages[n].Marker().TailStartID != message.ID {
-		t.Errorf("the marker is not in what the product went on from")
-	}
-	if _, p := tool(t, after, "toolu_0001"); !strings.Contains(p.State.Output, "MIDDLE-line-60") ||
-		!after.Ledger.Has(rule.Key{Part: p.ID, Field: rule.Output}) {
-		t.Errorf("the elided output came back as %.60q", p.State.Output)
-	}
-
-	t.Run("and from before, once it is undone", func(t *testing.T) {
-		change := format.Change{Session: after.Session, Undone: map[string]bool{marker: true}}
-		writeClaude(t, path, after, change)
-		c.up.Forget()
-		c.say(t, "Once more?", "--resume", id)
-		asked := c.conversation(t)
-		checkPairs(t, asked)
-		checkContains(t, asked, true, "capybara", "EARLY-line-1", "MIDDLE-line-1", "LATE-line-20", "And now?",
-			"Once more?")
-		checkContains(t, asked, false, "zanzibar", "quokka", shown, "Continue if you have next steps")
-	})
-}
-
 // place writes a session from elsewhere to where the product looks for it, and returns its path and
 // id.
 func (c *claude) place(t *testing.T, s session.Session, ledger rule.Ledger) (path, id string) {
