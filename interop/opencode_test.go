@@ -23,13 +23,17 @@ import (
 )
 
 // newOpenCode is an OpenCode whose only model is the upstream's.
-func newOpenCode(t *testing.T, u *llmtest.Server) *client {
+func newOpenCode(t *testing.T, u *llmtest.Server) *client { return openCodeClient(t, "opencode", u) }
+
+// openCodeClient is OpenCode, or a product that has its commands and settings.
+func openCodeClient(t *testing.T, name string, u *llmtest.Server) *client {
 	t.Helper()
-	c := newClient(t, "opencode", "OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1")
+	prefix := strings.ToUpper(name)
+	c := newClient(t, name, prefix+"_DISABLE_AUTOUPDATE=1", prefix+"_DISABLE_MODELS_FETCH=1")
 	config := fmt.Sprintf(`{"autoupdate":false,"permission":"allow","model":"local/m1","small_model":"local/m1","compaction":{"auto":false,"prune":false},
 "provider":{"local":{"npm":"@ai-sdk/openai-compatible","name":"local","options":{"baseURL":"%s/v1","apiKey":"k"},
 "models":{"m1":{"name":"m1","limit":{"context":200000,"output":8000},"tool_call":true}}}}}`, u.URL)
-	if err := os.WriteFile(filepath.Join(c.Project, "opencode.json"), []byte(config), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(c.Project, name+".json"), []byte(config), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -116,10 +120,12 @@ func lastChat(t *testing.T, u *llmtest.Server) string {
 }
 
 // openCodeAgent is OpenCode. Its sessions are what it exports and imports.
-func openCodeAgent(t *testing.T) *agent {
+func openCodeAgent(t *testing.T) *agent { return openCodeNamed(t, "opencode") }
+
+func openCodeNamed(t *testing.T, name string) *agent {
 	a := &agent{cleared: rule.Cleared}
 	a.up = provider(t, a.answer)
-	a.client = newOpenCode(t, a.up)
+	a.client = openCodeClient(t, name, a.up)
 	id := ""
 	a.shell = func(command string) llmtest.Call {
 		return llmtest.Call{Name: "bash", Arguments: fmt.Sprintf(`{"command":%q,"description":"run it"}`, command)}

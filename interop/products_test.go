@@ -37,6 +37,7 @@ type agent struct {
 	save    func(t *testing.T) []byte          // the session as the product keeps it
 	load    func(t *testing.T, session []byte) // puts a session where the product goes on with it; nil: it cannot
 	cleared string                             // what it sends for an output that was left out; "": what the file says
+	single  bool                               // it plays one turn without a person
 }
 
 // answer is what the upstream of an agent says.
@@ -72,6 +73,10 @@ func (a *agent) work(t *testing.T, prompt string, commands ...string) {
 // job makes a session of three turns, in which outputs come again and one command fails.
 func (a *agent) job(t *testing.T) []byte {
 	t.Helper()
+	if a.single {
+		a.work(t, "Read list.txt, please. CAPYBARA", lines("EARLY", 200), "cat list.txt", "cat no-such-file", "cat list.txt")
+		return a.save(t)
+	}
 	a.work(t, "Read list.txt, please. Never touch the Store type. CAPYBARA", lines("EARLY", 200), "cat list.txt")
 	a.work(t, "Read list.txt once more. WALRUS", "cat list.txt", "cat no-such-file", lines("MIDDLE", 200))
 	a.work(t, "And the end. NARWHAL", "cat list.txt", lines("LATE", 20))
@@ -86,13 +91,19 @@ func (a *agent) more(t *testing.T) {
 }
 
 // goesOn plays a turn with the session that the agent has, and checks that the product sends what
-// it is read as: the same calls with the same results, and all its texts.
+// it is read as.
 func (a *agent) goesOn(t *testing.T, text []byte) llmtest.Request {
 	t.Helper()
 	a.up.Forget()
 	a.say(t, "And now, OKAPI?")
 	asked := a.asked(t, "OKAPI")
-	shown := visible(readAny(t, text), a.cleared)
+	agrees(t, visible(readAny(t, text), a.cleared), asked)
+	return asked
+}
+
+// agrees checks that a request has the calls of a view with the same results, and its texts.
+func agrees(t *testing.T, shown []session.Message, asked llmtest.Request) {
+	t.Helper()
 	want, got := callsOf(shown), callsOf(asked.Messages)
 	for i := range min(len(want), len(got)) {
 		if strings.HasSuffix(want[i], ": ") && strings.HasPrefix(got[i], want[i]) {
@@ -109,7 +120,6 @@ func (a *agent) goesOn(t *testing.T, text []byte) llmtest.Request {
 			}
 		}
 	}
-	return asked
 }
 
 // appended checks that the product went on behind what it was given, if it keeps a file of lines.
@@ -187,17 +197,19 @@ func newWorkshop(t *testing.T, start func(*testing.T) *agent) *workshop {
 	return &workshop{start: start, dir: dir, winnow: buildWinnow(t, dir)}
 }
 
-// run runs a command of winnow.
-func (w *workshop) run(t *testing.T, command string, args ...string) {
+// run runs a command of winnow, and reports whether there was something to do.
+func (w *workshop) run(t *testing.T, command string, args ...string) (done bool) {
 	t.Helper()
 	cmd := exec.Command(w.winnow, append([]string{command, "--quiet"}, args...)...)
 	cmd.Dir, cmd.Env = w.dir, []string{"HOME=" + w.dir}
 	out, err := cmd.CombinedOutput()
-	if err != nil {
+	const nothing = 5
+	if err != nil && cmd.ProcessState.ExitCode() != nothing {
 		t.Fatalf("winnow %s: %v\n%s", command, err, out)
 	}
 	first, _, _ := strings.Cut(string(out), "\n")
 	t.Logf("winnow %s: %s", command, first)
+	return err == nil
 }
 
 // change runs a command of winnow on a session and returns what it wrote.
@@ -205,7 +217,9 @@ func (w *workshop) change(t *testing.T, text []byte, command string, args ...str
 	t.Helper()
 	from, to := filepath.Join(w.dir, "from"), filepath.Join(w.dir, "to")
 	putFile(t, from, string(text))
-	w.run(t, command, append([]string{from, "-o", to, "--force"}, args...)...)
+	if !w.run(t, command, append([]string{from, "-o", to, "--force"}, args...)...) {
+		t.Fatalf("winnow %s has nothing to do", command)
+	}
 	return readFile(t, to)
 }
 
