@@ -27,7 +27,7 @@ func operations(t *testing.T, start func(*testing.T) *agent) {
 		shown := visible(readAny(t, whole), first.cleared)
 		last := &shown[len(shown)-1] // the answer to the newest request
 		last.Parts = slices.DeleteFunc(slices.Clone(last.Parts), func(p session.Part) bool { return p.Type == session.TextPart })
-		agrees(t, shown, first.asked(t, "CAPYBARA"))
+		first.agrees(t, shown, first.asked(t, "CAPYBARA"))
 		from, to := filepath.Join(w.dir, "session"), filepath.Join(w.dir, "read")
 		putFile(t, from, string(whole))
 		w.run(t, "inspect", from)

@@ -5,6 +5,7 @@ package interop
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/winnowhq/winnow/internal/llmtest"
@@ -29,13 +30,14 @@ func reader(t *testing.T, name, pattern string, begin, resume []string, shell fu
 	a.client = newClient(t, name, env(a.up.URL)...)
 	file := func() string {
 		paths, err := filepath.Glob(filepath.Join(a.Home, pattern))
-		if err != nil || len(paths) > 1 {
-			t.Fatalf("sessions: %q, %v", paths, err)
+		if err != nil {
+			t.Fatal(err)
 		}
 		if len(paths) == 0 {
 			return ""
 		}
-		return paths[0]
+		// Gemini CLI begins a file each minute, which stays almost empty when it went on with another.
+		return slices.MaxFunc(paths, func(a, b string) int { return len(readFile(t, a)) - len(readFile(t, b)) })
 	}
 	a.say = func(t *testing.T, prompt string) {
 		args := resume
@@ -70,6 +72,7 @@ func geminiReader(t *testing.T) *agent {
 			return []string{"GEMINI_API_KEY=none", "GOOGLE_GEMINI_BASE_URL=" + url, "GEMINI_CLI_TRUST_WORKSPACE=true",
 				"GEMINI_TELEMETRY_ENABLED=false", "NO_BROWSER=1"}
 		})
+	a.twice = true
 	putFile(t, filepath.Join(a.Home, ".gemini", "settings.json"), `{"security":{"auth":{"selectedType":`+
 		`"gemini-api-key"}},"privacy":{"usageStatisticsEnabled":false},"general":{"enableAutoUpdate":false}}`)
 	return a
@@ -95,7 +98,7 @@ func clineReader(t *testing.T) *agent {
 	a := reader(t, "cline", ".cline/data/sessions/*/*.messages.json", nil, nil, shell, func(string) []string {
 		return []string{"CLINE_SESSION_BACKEND_MODE=local"} // no daemon that stays
 	})
-	a.single = true
+	a.single, a.wraps = true, true
 	a.run(t, "auth", "openai-compatible", "-k", "test", "-m", "scripted", "-b", a.up.URL+"/v1")
 	return a
 }

@@ -8,12 +8,12 @@ import (
 )
 
 // Decode reads a request body, or a bare array of contents. What is damaged is skipped and listed;
-// it never fails. Responses find their calls by id, or by name if no call has the id: the API sends
-// calls without one, and clients make ids up for their responses. The model is unknown unless the
-// body says it: if its signatures are to go back, set the ModelID of the assistant's messages.
+// it never fails. Responses find their calls by id, or by name if they have none. The model is
+// unknown unless the body says it: if its signatures are to go back, set the ModelID of the
+// assistant's messages.
 func Decode(body []byte) *wire.Decoded {
 	b, root := wire.NewBuilder(body, "google")
-	d := &decoder{Builder: b, waiting: map[string][]string{}, called: map[string]bool{}}
+	d := &decoder{Builder: b, waiting: map[string][]string{}}
 	var config, tools, system, contents wire.Value
 	root.Read("model", &d.Model, "generationConfig", &config, "generation_config", &config, "tools", &tools,
 		"systemInstruction", &system, "system_instruction", &system, "contents", &contents)
@@ -32,7 +32,6 @@ func Decode(body []byte) *wire.Decoded {
 type decoder struct {
 	*wire.Builder
 	waiting map[string][]string // ids made up for calls without one, by name
-	called  map[string]bool     // ids that calls have
 }
 
 func (d *decoder) content(content wire.Value) {
@@ -108,8 +107,6 @@ func (d *decoder) part(index int, p partFields, returned bool) {
 		if c.id == "" {
 			c.id = "call_" + strconv.Itoa(d.ToolCalls+1)
 			d.waiting[c.name] = append(d.waiting[c.name], c.id)
-		} else {
-			d.called[c.id] = true
 		}
 		place.Input = c.args.Span
 		d.Call(c.id, c.name, c.args.Raw(), metadata, place)
@@ -139,7 +136,7 @@ func readCall(v wire.Value) (c callFields) {
 
 func (d *decoder) response(index int, p partFields) {
 	c := readCall(p.response)
-	if waiting := d.waiting[c.name]; !d.called[c.id] && len(waiting) > 0 {
+	if waiting := d.waiting[c.name]; c.id == "" && len(waiting) > 0 {
 		c.id, d.waiting[c.name] = waiting[0], waiting[1:]
 	}
 	r := wire.Result{Place: wire.Place{

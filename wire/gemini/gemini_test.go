@@ -118,25 +118,6 @@ func TestCheck_findsWhatTheProviderRefuses(t *testing.T) {
 	}
 }
 
-// The API sends calls without ids; clients make ids up, which only their responses have.
-func TestDecode_joinsResponsesWhoseIDsAreMadeUp(t *testing.T) {
-	body := []byte(`{"contents":[{"role":"user","parts":[{"text":"go"}]},
-		{"role":"model","parts":[{"functionCall":{"name":"read","args":{"a":1}}},{"functionCall":{"name":"read","args":{"a":2}}}]},
-		{"role":"user","parts":[{"functionResponse":{"id":"read_17","name":"read","response":{"output":"one"}}},
-			{"functionResponse":{"id":"read_18","name":"read","response":{"output":"two"}}}]}]}`)
-	if err := Check(body); err != nil {
-		t.Error(err)
-	}
-	d := Decode(body)
-	var got []string
-	for _, p := range d.Messages[len(d.Messages)-1].Parts {
-		got = append(got, string(p.State.Input)+" "+p.State.Result())
-	}
-	if diff := cmp.Diff([]string{`{"a":1} one`, `{"a":2} two`}, got); diff != "" || d.ToolCalls != 2 {
-		t.Errorf("%d calls (-want +got):\n%s", d.ToolCalls, diff)
-	}
-}
-
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"contents":[{"role":"user","parts":[{"text":"go"}]},{"role":"model",` +
 		`"parts":[{"functionCall":{"name":"n","args":{}}}]},{"role":"user","parts":[{"functionResponse":{"name":"n",` +
