@@ -106,6 +106,18 @@ func (a *agent) goesOn(t *testing.T, text []byte) llmtest.Request {
 // agrees checks that a request has the calls of a view with the same results, and its texts.
 func (a *agent) agrees(t *testing.T, shown []session.Message, asked llmtest.Request) {
 	t.Helper()
+	a.agreesOnCalls(t, shown, asked)
+	for _, m := range shown {
+		for _, p := range m.Parts {
+			if p.Type == session.TextPart && !p.Ignored && !asked.Contains(strings.TrimSpace(p.Text)) {
+				t.Errorf("the request lacks a text of %s: %.300q", m.ID, p.Text)
+			}
+		}
+	}
+}
+
+func (a *agent) agreesOnCalls(t *testing.T, shown []session.Message, asked llmtest.Request) {
+	t.Helper()
 	want, got := callsOf(shown), callsOf(asked.Messages)
 	if a.twice {
 		got = slices.DeleteFunc(got, func(call string) bool { return strings.HasPrefix(call, "unknown {}: ") })
@@ -118,13 +130,6 @@ func (a *agent) agrees(t *testing.T, shown []session.Message, asked llmtest.Requ
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the product sends other calls than the view has (-view +sent):\n%.3000s", diff)
-	}
-	for _, m := range shown {
-		for _, p := range m.Parts {
-			if p.Type == session.TextPart && !p.Ignored && !asked.Contains(strings.TrimSpace(p.Text)) {
-				t.Errorf("the request lacks a text of %s: %.300q", m.ID, p.Text)
-			}
-		}
 	}
 }
 
