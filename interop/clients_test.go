@@ -76,7 +76,7 @@ func tries(t *testing.T, operations ...string) {
 // run runs the product to its end and returns what it printed; the test fails when it fails.
 func (c *client) run(t *testing.T, args ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	command := exec.CommandContext(ctx, c.bin, args...)
 	command.Dir = c.Project
