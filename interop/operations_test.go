@@ -118,13 +118,14 @@ func (w *workshop) pruned(t *testing.T, whole []byte) {
 		w.resume(t, w.change(t, a.save(t), "undo"))
 	})
 	t.Run("pruned, restored", func(t *testing.T) {
-		tries(t, "restore")
+		tries(t, "restore", "undo at once")
 		ledger := readAny(t, text).Ledger
 		restored := w.change(t, text, "restore", ledger.All()[0].Part)
 		if left := readAny(t, restored).Ledger.Len(); left != ledger.Len()-1 {
 			t.Errorf("%d of %d parts are left out after one was restored", left, ledger.Len())
 		}
 		w.resume(t, restored)
+		w.undo(t, restored, text)
 	})
 }
 
