@@ -234,10 +234,14 @@ func (w *workshop) change(t *testing.T, text []byte, command string, args ...str
 	return readFile(t, to)
 }
 
-// undo checks that what was done last to a session is taken back to the byte.
+// undo checks that what was done last to a session is taken back to the byte, where it was written:
+// what a restored part was is kept beside the file.
 func (w *workshop) undo(t *testing.T, text, want []byte) {
 	t.Helper()
-	if diff := cmp.Diff(string(want), string(w.change(t, text, "undo"))); diff != "" {
+	to, back := filepath.Join(w.dir, "to"), filepath.Join(w.dir, "back")
+	putFile(t, to, string(text))
+	w.run(t, "undo", to, "-o", back, "--force")
+	if diff := cmp.Diff(string(want), string(readFile(t, back))); diff != "" {
 		t.Errorf("undone, the session is another one (-was +is):\n%.2000s", diff)
 	}
 }
