@@ -175,7 +175,8 @@ func codexAgent(t *testing.T) *agent {
 	a.client = newCodex(t, a.up, "model_auto_compact_token_limit = 100000")
 	path, id := "", ""
 	a.shell = func(command string) llmtest.Call {
-		return llmtest.Call{Name: "exec_command", Arguments: fmt.Sprintf(`{"cmd":%q,"max_output_tokens":20000}`, command)}
+		return llmtest.Call{Name: "exec_command",
+			Arguments: fmt.Sprintf(`{"cmd":%q,"max_output_tokens":20000}`, command)}
 	}
 	a.say = func(t *testing.T, prompt string) {
 		codexExec(t, a.client, id, prompt)

@@ -26,7 +26,8 @@ func operations(t *testing.T, start func(*testing.T) *agent) {
 		tries(t, "read")
 		shown := visible(readAny(t, whole), first.cleared)
 		last := &shown[len(shown)-1] // the answer to the newest request
-		last.Parts = slices.DeleteFunc(slices.Clone(last.Parts), func(p session.Part) bool { return p.Type == session.TextPart })
+		said := func(p session.Part) bool { return p.Type == session.TextPart }
+		last.Parts = slices.DeleteFunc(slices.Clone(last.Parts), said)
 		first.agrees(t, shown, first.asked(t, "CAPYBARA"))
 		from, to := filepath.Join(w.dir, "session"), filepath.Join(w.dir, "read")
 		putFile(t, from, string(whole))

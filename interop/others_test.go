@@ -83,7 +83,8 @@ func copilotReader(t *testing.T) *agent {
 		return llmtest.Call{Name: "bash", Arguments: fmt.Sprintf(`{"command":%q,"description":"run it"}`, command)}
 	}
 	all := []string{"--allow-all-tools", "--allow-all-paths", "-p"}
-	return reader(t, "copilot", ".copilot/session-state/*/events.jsonl", all, append([]string{"--continue"}, all...), shell,
+	resume := append([]string{"--continue"}, all...)
+	return reader(t, "copilot", ".copilot/session-state/*/events.jsonl", all, resume, shell,
 		func(url string) []string {
 			return []string{"COPILOT_OFFLINE=true", "COPILOT_PROVIDER_API_KEY=none", "COPILOT_AUTO_UPDATE=false",
 				"COPILOT_PROVIDER_BASE_URL=" + url + "/v1", "COPILOT_MODEL=gpt-4.1"}

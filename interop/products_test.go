@@ -76,7 +76,8 @@ func (a *agent) work(t *testing.T, prompt string, commands ...string) {
 func (a *agent) job(t *testing.T) []byte {
 	t.Helper()
 	if a.single {
-		a.work(t, "Read list.txt, please. CAPYBARA", lines("EARLY", 200), "cat list.txt", "cat no-such-file", "cat list.txt")
+		a.work(t, "Read list.txt, please. CAPYBARA",
+			lines("EARLY", 200), "cat list.txt", "cat no-such-file", "cat list.txt")
 		return a.save(t)
 	}
 	a.work(t, "Read list.txt, please. Never touch the Store type. CAPYBARA", lines("EARLY", 200), "cat list.txt")
