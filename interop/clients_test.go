@@ -3,7 +3,6 @@
 package interop
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"os/exec"
@@ -77,16 +76,27 @@ func tries(t *testing.T, operations ...string) {
 // run runs the product to its end and returns what it printed; the test fails when it fails.
 func (c *client) run(t *testing.T, args ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	command := exec.CommandContext(ctx, c.bin, args...)
 	command.Dir = c.Project
 	command.Env = append([]string{"HOME=" + c.Home, "PATH=" + os.Getenv("PATH"), "TERM=dumb"}, c.Env...)
-	command.WaitDelay = 5 * time.Second // children that hold the pipes open
-	var stdout, stderr bytes.Buffer
-	command.Stdout, command.Stderr = &stdout, &stderr
-	if err := command.Run(); err != nil {
-		t.Fatalf("%s %q: %v\nstdout: %s\nstderr: %s", filepath.Base(c.bin), args, err, stdout.String(), stderr.String())
+	// Files, for a product may end before a pipe has taken all that it prints, and leave children
+	// that hold the pipe open.
+	var said [2]*os.File
+	for i, name := range []string{"stdout", "stderr"} {
+		file, err := os.Create(filepath.Join(c.Home, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		said[i] = file
 	}
-	return stdout.String()
+	command.Stdout, command.Stderr = said[0], said[1]
+	err := command.Run()
+	out := string(readFile(t, said[0].Name()))
+	if err != nil {
+		t.Fatalf("%s %q: %v\nstdout: %s\nstderr: %s", filepath.Base(c.bin), args, err, out, readFile(t, said[1].Name()))
+	}
+	return out
 }

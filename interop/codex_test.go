@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/go-json-experiment/json"
@@ -18,7 +17,6 @@ import (
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/codex"
 	"github.com/winnowhq/winnow/internal/llmtest"
-	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -36,6 +34,8 @@ name = "local"
 base_url = %q
 env_key = "OPENAI_API_KEY"
 wire_api = "responses"
+[analytics]
+enabled = false
 `, settings, u.URL+"/v1")
 	if err := os.Mkdir(home, 0o755); err != nil {
 		t.Fatal(err)
@@ -93,18 +93,6 @@ func codexRollout(t *testing.T, c *client) (path string, doc *format.Document) {
 		t.Errorf("damaged lines in the product's own file: %v", doc.Damaged)
 	}
 	return found[0], doc
-}
-
-// cat is the script of a job that prints one file after the other: one call for each result that is
-// not there yet.
-func codexCat(files ...string) llmtest.Answer {
-	return func(r llmtest.Request) llmtest.Reply {
-		if r.Results() >= len(files) {
-			return llmtest.Reply{Text: "That is all."}
-		}
-		return llmtest.Reply{Calls: []llmtest.Call{{Name: "exec_command",
-			Arguments: fmt.Sprintf(`{"cmd":"cat %s"}`, files[r.Results()])}}}
-	}
 }
 
 // paired checks that every call in a request has its result and every result its call.
@@ -180,123 +168,33 @@ func codexFold(doc *format.Document, tail string, auto bool) (marker, summary se
 	return marker, summary
 }
 
-// elide finds the call whose output holds a word.
-func codexElide(t *testing.T, doc *format.Document, word, shown string) rule.Elision {
-	t.Helper()
-	for i := range doc.Session.Messages {
-		m := &doc.Session.Messages[i]
-		for j := range m.Parts {
-			if p := &m.Parts[j]; p.Type == session.ToolPart && strings.Contains(p.State.Output, word) {
-				return rule.Elision{Part: p.ID, Message: m.ID, Field: rule.Output, Rule: "test", Because: "a test",
-					Shown: shown, Saves: 1, Time: 1}
-			}
-		}
+// codexAgent is Codex. It compacts by itself, when a request was large.
+func codexAgent(t *testing.T) *agent {
+	a := &agent{}
+	a.up = provider(t, a.answer)
+	a.client = newCodex(t, a.up, "model_auto_compact_token_limit = 100000")
+	path, id := "", ""
+	a.shell = func(command string) llmtest.Call {
+		return llmtest.Call{Name: "exec_command",
+			Arguments: fmt.Sprintf(`{"cmd":%q,"max_output_tokens":20000}`, command)}
 	}
-	t.Fatalf("no output holds %q", word)
-	return rule.Elision{}
-}
-
-func TestCodex_goesOnFromOurPivot(t *testing.T) {
-	tries(t, "compact", "prune", "undo after more turns")
-	var script atomic.Pointer[llmtest.Answer]
-	play := func(a llmtest.Answer) { script.Store(&a) }
-	play(codexCat("early.txt", "middle.txt", "noise.txt", "late.txt"))
-	u := provider(t, func(r llmtest.Request) llmtest.Reply { return (*script.Load())(r) })
-	c := newCodex(t, u, "")
-	codexExec(t, c, "", "Read what you find, please. The tapir rule holds.")
-	// Four results are in the conversation now: the second turn's script begins behind them.
-	play(codexCat("early.txt", "middle.txt", "noise.txt", "late.txt", "noise.txt", "late.txt"))
-	path, doc := codexRollout(t, c)
-	thread := doc.Session.Info.ID
-	codexExec(t, c, thread, "Read noise and late once more.")
-
-	_, doc = codexRollout(t, c)
-	turns := session.Turns(doc.Session.Messages)
-	if len(turns) != 2 {
-		t.Fatalf("turns = %d, want 2", len(turns))
+	a.say = func(t *testing.T, prompt string) {
+		codexExec(t, a.client, id, prompt)
+		var doc *format.Document
+		path, doc = codexRollout(t, a.client)
+		id = doc.Session.Info.ID
 	}
-	tail := doc.Session.Messages[turns[1].Start].ID
-	marker, summary := codexFold(doc, tail, true)
-	change := format.Change{Session: doc.Session}
-	change.Session.Messages = append(slices.Clip(doc.Session.Messages), marker, summary)
-	var noise rule.Elision
-	for i := range doc.Session.Messages { // the newest of the two
-		for j := range doc.Session.Messages[i].Parts {
-			if p := &doc.Session.Messages[i].Parts[j]; p.State != nil && strings.Contains(p.State.Output, "starling") {
-				noise = rule.Elision{Part: p.ID, Message: doc.Session.Messages[i].ID, Field: rule.Output, Rule: "test",
-					Shown: "[noise.txt: left out; ask for it]"}
-			}
-		}
+	a.compact = func(t *testing.T) {
+		a.usage = &session.Usage{Input: 150_000, Output: 20}
+		a.work(t, "Go on, slowly.", "true")
 	}
-	change.Ledger = doc.Ledger.With(noise)
-	var written bytes.Buffer
-	if err := (codex.Format{}).Write(&written, doc, change); err != nil {
-		t.Fatal(err)
+	a.save = func(t *testing.T) []byte { return readFile(t, path) }
+	a.load = func(t *testing.T, text []byte) {
+		s := readAny(t, text).Session.Info
+		id, path = codex.ThreadID(s.ID), filepath.Join(a.Home, ".codex", "sessions", codex.Path(&s))
+		putFile(t, path, string(text))
 	}
-	putFile(t, path, written.String())
-
-	u.Forget()
-	play(llmtest.Text("Understood."))
-	codexExec(t, c, thread, "What was the secret word?")
-	requests := requestsTo(u)
-	if len(requests) != 1 {
-		t.Fatalf("%d requests, want 1", len(requests))
-	}
-	hasWords(t, requests[0],
-		[]string{"quagga", "tapir rule", "Read noise and late once more.", "the badger word",
-			"[noise.txt: left out; ask for it]", "What was the secret word?", "<environment_context>"},
-		[]string{"walrus", "heron", "starling"})
-	if n := bytes.Count(requests[0].Body, []byte("<environment_context>")); n != 1 {
-		t.Errorf("the product introduces its environment %d times, want once", n)
-	}
-	codexPaired(t, requests[0])
-
-	after, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.HasPrefix(after, written.Bytes()) || len(after) == written.Len() {
-		t.Errorf("the product did not go on behind what we wrote: %d bytes, we wrote %d", len(after), written.Len())
-	}
-	_, doc = codexRollout(t, c)
-	last := doc.Session.Messages[len(doc.Session.Messages)-1]
-	if got := last.Text(); got != "Understood." {
-		t.Errorf("the newest message is %q", got)
-	}
-	if i := session.Index(doc.Session.Messages, "msg_summary"); i < 0 || !doc.Session.Messages[i].Completes() {
-		t.Error("our summary is not read back")
-	}
-
-	// Undone, the whole conversation is there again, with what came after the pivot.
-	written.Reset()
-	if err := (codex.Format{}).Write(&written, doc, format.Change{Session: doc.Session,
-		Undone: map[string]bool{"msg_marker": true}}); err != nil {
-		t.Fatal(err)
-	}
-	putFile(t, path, written.String())
-	u.Forget()
-	codexExec(t, c, thread, "And now?")
-	hasWords(t, requestsTo(u)[0], []string{"walrus", "heron", "starling", "badger", "Understood.", "And now?"},
-		[]string{"quagga", "left out"})
-	codexPaired(t, requestsTo(u)[0])
-}
-
-func TestCodex_elisionAlone(t *testing.T) {
-	tries(t, "prune")
-	u := provider(t, codexCat("early.txt", "late.txt"))
-	c := newCodex(t, u, "")
-	codexExec(t, c, "", "Read what you find.")
-	path, doc := codexRollout(t, c)
-	var written bytes.Buffer
-	ledger := doc.Ledger.With(codexElide(t, doc, "walrus", "[early.txt: left out]"))
-	if err := (codex.Format{}).Write(&written, doc, format.Change{Session: doc.Session, Ledger: ledger}); err != nil {
-		t.Fatal(err)
-	}
-	putFile(t, path, written.String())
-	u.Forget()
-	codexExec(t, c, doc.Session.Info.ID, "And?")
-	hasWords(t, requestsTo(u)[0], []string{"[early.txt: left out]", "badger"}, []string{"walrus"})
-	codexPaired(t, requestsTo(u)[0])
+	return a
 }
 
 func TestCodex_itsOwnCompactionIsRead(t *testing.T) {

@@ -23,13 +23,17 @@ import (
 )
 
 // newOpenCode is an OpenCode whose only model is the upstream's.
-func newOpenCode(t *testing.T, u *llmtest.Server) *client {
+func newOpenCode(t *testing.T, u *llmtest.Server) *client { return openCodeClient(t, "opencode", u) }
+
+// openCodeClient is OpenCode, or a product that has its commands and settings.
+func openCodeClient(t *testing.T, name string, u *llmtest.Server) *client {
 	t.Helper()
-	c := newClient(t, "opencode", "OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1")
+	prefix := strings.ToUpper(name)
+	c := newClient(t, name, prefix+"_DISABLE_AUTOUPDATE=1", prefix+"_DISABLE_MODELS_FETCH=1")
 	config := fmt.Sprintf(`{"autoupdate":false,"permission":"allow","model":"local/m1","small_model":"local/m1","compaction":{"auto":false,"prune":false},
 "provider":{"local":{"npm":"@ai-sdk/openai-compatible","name":"local","options":{"baseURL":"%s/v1","apiKey":"k"},
 "models":{"m1":{"name":"m1","limit":{"context":200000,"output":8000},"tool_call":true}}}}}`, u.URL)
-	if err := os.WriteFile(filepath.Join(c.Project, "opencode.json"), []byte(config), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(c.Project, name+".json"), []byte(config), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -113,6 +117,42 @@ func lastChat(t *testing.T, u *llmtest.Server) string {
 	}
 	t.Fatalf("no request of the agent among %d", len(requests))
 	return ""
+}
+
+// openCodeAgent is OpenCode. Its sessions are what it exports and imports.
+func openCodeAgent(t *testing.T) *agent { return openCodeNamed(t, "opencode") }
+
+func openCodeNamed(t *testing.T, name string) *agent {
+	a := &agent{cleared: rule.Cleared}
+	a.up = provider(t, a.answer)
+	a.client = openCodeClient(t, name, a.up)
+	id := ""
+	a.shell = func(command string) llmtest.Call {
+		return llmtest.Call{Name: "bash", Arguments: fmt.Sprintf(`{"command":%q,"description":"run it"}`, command)}
+	}
+	a.say = func(t *testing.T, prompt string) {
+		if id == "" {
+			a.run(t, "run", prompt)
+			id = regexp.MustCompile(`ses_[A-Za-z0-9]+`).FindString(a.run(t, "session", "list"))
+			return
+		}
+		a.run(t, "run", "-s", id, prompt)
+	}
+	a.compact = func(t *testing.T) {
+		s := serve(t, a.client)
+		s.call(t, "/session/"+id+"/summarize", map[string]any{"providerID": "local", "modelID": "m1"})
+		s.stop()
+	}
+	a.save = func(t *testing.T) []byte { return []byte(a.run(t, "export", id)) }
+	a.load = func(t *testing.T, text []byte) {
+		id = readAny(t, text).Session.Info.ID
+		file := filepath.Join(a.Home, "import.json")
+		putFile(t, file, string(text))
+		if out := a.run(t, "import", file); !strings.Contains(out, "Imported session") {
+			t.Fatalf("opencode import said: %s", out)
+		}
+	}
+	return a
 }
 
 // TestOpenCode_resumesWhatWasCompacted makes a session with the product, folds and marks it here,

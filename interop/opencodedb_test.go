@@ -387,8 +387,9 @@ func TestOpenCode_itsDatabaseIsReadWhileItRuns(t *testing.T) {
 
 	// Compacted, a session of the database is an export that another installation imports and
 	// resumes.
-	_, text := compacted(t, opencodedb.Name(stores[0], dived))
-	resumed := importInto(t, u, text)
+	file = filepath.Join(c.Home, "compacted.json")
+	newWorkshop(t, nil).run(t, "compact", opencodedb.Name(stores[0], dived), "-o", file)
+	resumed := importInto(t, u, readFile(t, file))
 	u.Forget()
 	resumed.run(t, "run", "-s", dived, "Where are we?")
 	sent := lastChat(t, u)

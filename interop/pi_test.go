@@ -34,30 +34,14 @@ func newPi(t *testing.T, up *llmtest.Server, api string) *client {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "models.json"), []byte(config), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	putFile(t, filepath.Join(dir, "models.json"), config)
+	putFile(t, filepath.Join(dir, "settings.json"), `{"compaction":{"keepRecentTokens":2000}}`)
 	return c
 }
 
 func askPi(t *testing.T, c *client, file, prompt string) string {
 	t.Helper()
 	return c.run(t, "--provider", "loopback", "--model", "scripted", "--session", file, "-p", prompt)
-}
-
-// piCommands asks for three commands, the first two in the first turn.
-func piCommands(r llmtest.Request) llmtest.Reply {
-	commands := []string{"echo quagga-first-output", "echo okapi-second-output", "echo bongo-third-output"}
-	switch {
-	case r.Contains("capybara"): // what is asked once the session was folded
-	case r.Results() < 2:
-		return llmtest.Reply{Text: "I run a command.", Calls: []llmtest.Call{{Name: "bash",
-			Arguments: fmt.Sprintf(`{"command":%q}`, commands[r.Results()])}}}
-	case r.Results() == 2 && r.Contains("the third command"):
-		return llmtest.Reply{Text: "One more.", Calls: []llmtest.Call{{Name: "bash",
-			Arguments: fmt.Sprintf(`{"command":%q}`, commands[2])}}}
-	}
-	return llmtest.Reply{Text: "That is done, says the upstream."}
 }
 
 func readPi(t *testing.T, path string) *format.Document {
@@ -118,90 +102,35 @@ func piOutput(t *testing.T, log []session.Message, text string) (session.Message
 	return session.Message{}, session.Part{}
 }
 
-func TestPi_resumesFromWhatWasWritten(t *testing.T) {
-	tries(t, "compact", "prune", "undo after more turns")
-	for _, api := range []string{"openai-completions", "anthropic-messages", "openai-responses"} {
+// piAgent is pi. It compacts by itself, when the last request was large.
+func piAgent(t *testing.T) *agent { return piOver(t, "openai-completions") }
+
+// piOver is pi with an upstream that speaks this protocol.
+func piOver(t *testing.T, api string) *agent {
+	a := &agent{}
+	a.up = provider(t, a.answer)
+	a.client = newPi(t, a.up, api)
+	file := filepath.Join(a.Home, "session.jsonl")
+	a.shell = func(command string) llmtest.Call {
+		return llmtest.Call{Name: "bash", Arguments: fmt.Sprintf(`{"command":%q}`, command)}
+	}
+	a.say = func(t *testing.T, prompt string) { askPi(t, a.client, file, prompt) }
+	a.compact = func(t *testing.T) {
+		a.usage = &session.Usage{Input: 199_000, Output: 20}
+		a.say(t, "Go on, slowly.")
+	}
+	a.save = func(t *testing.T) []byte { return readFile(t, file) }
+	a.load = func(t *testing.T, text []byte) { putFile(t, file, string(text)) }
+	return a
+}
+
+func TestPi_otherProtocols(t *testing.T) {
+	for _, api := range []string{"anthropic-messages", "openai-responses"} {
 		t.Run(api, func(t *testing.T) {
-			up := provider(t, piCommands)
-			c := newPi(t, up, api)
-			file := filepath.Join(c.Home, "session.jsonl")
-			askPi(t, c, file, "Run the first two commands, about the walrus.")
-			askPi(t, c, file, "Now the third command, about the narwhal.")
-
-			doc := readPi(t, file)
-			var narwhal string
-			for i := range doc.Session.Messages {
-				if m := &doc.Session.Messages[i]; strings.Contains(m.Text(), "narwhal") {
-					narwhal = m.ID
-				}
-			}
-			if narwhal == "" || doc.Counts.ToolCalls != 3 || doc.Counts.ToolResults != 3 {
-				t.Fatalf("session as the product wrote it: %+v", doc.Counts)
-			}
-			change := format.Change{Session: doc.Session}
-			change.Session.Messages = append(change.Session.Messages[:len(doc.Session.Messages):len(doc.Session.Messages)], piPivot(doc.Session, narwhal)...)
-			m, p := piOutput(t, doc.Session.Messages, "bongo-third-output")
-			change.Ledger = rule.NewLedger(rule.Elision{Part: p.ID, Message: m.ID, Field: rule.Output, Rule: "test",
-				Because: "it is tried", Shown: "[the lemur was left out]"})
-			text := writePi(t, file, doc, change)
-
-			up.Forget()
-			said := askPi(t, c, file, "And what about the capybara?")
-			if !strings.Contains(said, "says the upstream") {
-				t.Errorf("the product printed %q", said)
-			}
-			requests := requestsTo(up)
-			if len(requests) != 1 {
-				t.Fatalf("got %d requests, want 1", len(requests))
-			}
-			for word, want := range map[string]bool{
-				"xylograph":                true,  // the summary
-				"narwhal":                  true,  // the tail
-				"echo bongo-third-output":  true,  // its call
-				"[the lemur was left out]": true,  // in place of its output
-				"capybara":                 true,  // what was asked now
-				"walrus":                   false, // what was folded
-				"quagga-first-output":      false,
-				"bongo-third-output\n":     false, // what was elided
-			} {
-				if got := requests[0].Contains(word); got != want {
-					t.Errorf("%q in the request: got %v, want %v", word, got, want)
-				}
-			}
-			after, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.HasPrefix(after, text) || len(after) == len(text) {
-				t.Errorf("the product did not append to the file: %d bytes before, %d after", len(text), len(after))
-			}
-
-			again := readPi(t, file)
-			if got := len(again.Session.Messages); got != len(change.Session.Messages)+2 || again.Ledger.Len() != 1 {
-				t.Errorf("read again: %d messages and %d elisions, want %d and 1", got, again.Ledger.Len(),
-					len(change.Session.Messages)+2)
-			}
-
-			// Undone, the product sends everything again.
-			back := format.Change{Undone: map[string]bool{"msg_marker": true}, Session: again.Session}
-			back.Session.Messages = nil
-			for _, m := range again.Session.Messages {
-				if m.ID != "msg_marker" && m.ID != "msg_summary" {
-					back.Session.Messages = append(back.Session.Messages, m)
-				}
-			}
-			writePi(t, file, again, back)
-			up.Forget()
-			askPi(t, c, file, "And the tapir?")
-			for _, word := range []string{"walrus", "quagga-first-output\n", "bongo-third-output\n", "narwhal",
-				"capybara", "tapir"} {
-				if !requestsTo(up)[0].Contains(word) {
-					t.Errorf("after the pivot was undone, %q is not in the request", word)
-				}
-			}
-			if requestsTo(up)[0].Contains("xylograph") || requestsTo(up)[0].Contains("lemur") {
-				t.Error("what was undone is still in the request")
-			}
+			tries(t, "compact")
+			start := func(t *testing.T) *agent { return piOver(t, api) }
+			w := newWorkshop(t, start)
+			w.resume(t, w.change(t, start(t).job(t), "compact"))
 		})
 	}
 }

@@ -12,11 +12,16 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 export npm_config_audit=false npm_config_fund=false npm_config_update_notifier=false
 
-# command, package, package and version that is pinned
+# command, package, and package and version that is pinned, if one is
 products='claude @anthropic-ai/claude-code @anthropic-ai/claude-code@2.1.197
 codex @openai/codex @openai/codex@0.169.0
 opencode opencode-ai opencode-ai@1.18.33
-pi @earendil-works/pi-coding-agent @mariozechner/pi-coding-agent@0.73.1'
+pi @earendil-works/pi-coding-agent @mariozechner/pi-coding-agent@0.73.1
+qwen @qwen-code/qwen-code
+gemini @google/gemini-cli
+cline cline
+copilot @github/copilot
+kilo @kilocode/cli'
 
 modules=
 case "${1:-}" in
@@ -58,6 +63,9 @@ versions() {
 	done
 }
 
+# missing VERSIONS lists the products that are not in a list of versions: the table names them.
+missing() { echo "$products" | while read -r command _; do grep -q "^$command " "$1" || echo "$command"; done; }
+
 node=$(node -p 'process.versions.node.split(".")[0]' 2>/dev/null || echo 0)
 if [ "$node" -lt 22 ]; then
 	platform=linux-$(uname -m | sed 's/x86_64/x64/; s/aarch64/arm64/')
@@ -82,7 +90,7 @@ else
 	versions "$folder/newest/node_modules" >"$folder/have"
 	mkdir -p "$folder/pinned/node_modules"
 	echo "$products" | while read -r command _ pinned; do
-		grep -qxF "$command ${pinned##*@}" "$folder/have" || add "$folder/pinned" "$pinned" || {
+		[ -z "$pinned" ] || grep -qxF "$command ${pinned##*@}" "$folder/have" || add "$folder/pinned" "$pinned" || {
 			echo "$pinned cannot be installed:" >&2
 			cat "$folder/log" >&2
 		}
@@ -101,6 +109,7 @@ for set in $sets; do
 	versions "$folder/$set/node_modules" >"$folder/$set/versions"
 	[ -s "$folder/$set/versions" ] || continue
 	printf '%s: %s\n' "$set" "$(paste -sd , "$folder/$set/versions")"
+	[ "$set" = pinned ] || missing "$folder/$set/versions" >>"$folder/$set/versions"
 	WINNOW_CLIENTS=$folder/$set/node_modules $namespace sh -c 'ip link set lo up && exec go test -tags interop -count=1 -timeout 90m -json "$@" .' run "$@" |
 		tee "$folder/$set/tests.json" | sed -unE 's/.*"Output":"(--- (PASS|FAIL): [^\\/]*|ok [^"]*|FAIL[^"]*)\\n".*/\1/; t show; d; :show; s/\\t/ /g; p'
 	tried="$tried $folder/$set"

@@ -3,13 +3,14 @@
 //
 //	go run ./interop/table FOLDER…
 //
-// Each has a file `versions` (the name of a command and its version, a line each) and a file
-// `tests.json`, which `go test -json` wrote. A test names product and operations as attributes. It
-// exits 1 when a test failed or nothing was tried.
+// Each has a file `versions` (the name of a command and its version, a line each; the name alone of
+// what is not installed) and a file `tests.json`, which `go test -json` wrote. A test names product
+// and operations as attributes. It exits 1 when a test failed or nothing was tried.
 package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -41,12 +42,17 @@ type set struct {
 	passed   bool   // as a whole: a run that never began has no test that failed
 }
 
-// test is one test with those inside it.
+// test is one test. What those inside it print is output of the outermost.
 type test struct {
 	name                 string
 	products, operations []string
 	result               string // "pass", "fail" or "skip"; "" when it did not end
 	output               strings.Builder
+}
+
+// holds reports whether another test is inside this one, or is this one.
+func (t *test) holds(other *test) bool {
+	return t == other || strings.HasPrefix(other.name, t.name+"/")
 }
 
 // event is a line of `go test -json`.
@@ -71,7 +77,7 @@ func run(folders []string, to io.Writer) (ok bool, err error) {
 					operations = append(operations, o)
 				}
 			}
-			if t.result != "pass" && t.result != "skip" {
+			if t.result != "pass" && t.result != "skip" && !strings.Contains(t.name, "/") {
 				fmt.Fprintf(&failures, "\n%s: %s\n%s", filepath.Base(folder), t.name, t.output.String())
 			}
 		}
@@ -105,11 +111,14 @@ func run(folders []string, to io.Writer) (ok bool, err error) {
 }
 
 // tried says how an operation went with a product: "ok" when every test of it passed, "FAILED" when
-// one did not, "-" when there is none.
+// one did not, "-" when there is none. A test may name its product in a test inside it, or around it.
 func (s *set) tried(product, operation string) string {
 	result := "-"
 	for _, t := range s.tests {
-		if !slices.Contains(t.products, product) || !slices.Contains(t.operations, operation) {
+		of := func(other *test) bool {
+			return slices.Contains(other.products, product) && (other.holds(t) || t.holds(other))
+		}
+		if !slices.Contains(t.operations, operation) || !slices.ContainsFunc(s.tests, of) {
 			continue
 		}
 		switch t.result {
@@ -132,8 +141,8 @@ func read(folder string) (*set, error) {
 		return nil, err
 	}
 	for line := range strings.Lines(string(versions)) {
-		if fields := strings.Fields(line); len(fields) == 2 {
-			s.versions = append(s.versions, [2]string(fields))
+		if command, version, _ := strings.Cut(strings.TrimSpace(line), " "); command != "" {
+			s.versions = append(s.versions, [2]string{command, cmp.Or(version, "not installed")})
 		}
 	}
 	text, err := os.ReadFile(filepath.Join(folder, "tests.json"))
@@ -154,31 +163,33 @@ func read(folder string) (*set, error) {
 }
 
 func (s *set) add(e event) {
-	name, _, nested := strings.Cut(e.Test, "/")
-	if name == "" {
+	if e.Test == "" {
 		s.passed = s.passed || e.Action == "pass"
 		if e.Action == "build-output" {
 			s.output += e.Output
 		}
 		return
 	}
-	i := slices.IndexFunc(s.tests, func(t *test) bool { return t.name == name })
-	if i < 0 {
-		s.tests, i = append(s.tests, &test{name: name}), len(s.tests)
-	}
-	t := s.tests[i]
 	switch e.Action {
 	case "attr":
+		t := s.named(e.Test)
 		for key, list := range map[string]*[]string{"product": &t.products, "operation": &t.operations} {
 			if e.Key == key && !slices.Contains(*list, e.Value) {
 				*list = append(*list, e.Value)
 			}
 		}
 	case "output":
-		t.output.WriteString(e.Output)
+		outermost, _, _ := strings.Cut(e.Test, "/")
+		s.named(outermost).output.WriteString(e.Output)
 	case "pass", "fail", "skip":
-		if !nested {
-			t.result = e.Action
-		}
+		s.named(e.Test).result = e.Action
 	}
+}
+
+func (s *set) named(name string) *test {
+	i := slices.IndexFunc(s.tests, func(t *test) bool { return t.name == name })
+	if i < 0 {
+		s.tests, i = append(s.tests, &test{name: name}), len(s.tests)
+	}
+	return s.tests[i]
 }

@@ -29,12 +29,14 @@ func attr(test, key, value string) string {
 }
 
 func TestTable(t *testing.T) {
-	newest := left(t, "newest", "claude 2.1\npi 0.87\n",
+	newest := left(t, "newest", "claude 2.1\npi 0.87\nqwen\n",
 		attr("TestA", "operation", "compact"), attr("TestA", "operation", "prune"), attr("TestA/one", "product", "claude"),
 		attr("TestA/two", "product", "pi"), `{"Action":"pass","Test":"TestA/one"}`, `{"Action":"pass","Test":"TestA"}`,
 		attr("TestB", "product", "pi"), attr("TestB", "operation", "prune"),
 		`{"Action":"output","Test":"TestB","Output":"it lacks \"walrus\"\n"}`, `{"Action":"fail","Test":"TestB"}`,
 		attr("TestC", "product", "claude"), attr("TestC", "operation", "undo"), `{"Action":"skip","Test":"TestC"}`,
+		attr("TestE/prune", "operation", "prune"), attr("TestE/fold", "operation", "compact"), attr("TestE", "product", "claude"),
+		`{"Action":"fail","Test":"TestE/prune"}`, `{"Action":"pass","Test":"TestE/fold"}`, `{"Action":"fail","Test":"TestE"}`,
 		`{"Action":"fail"}`)
 	pinned := left(t, "pinned", "claude 2.0\n", attr("TestA", "product", "claude"), attr("TestA", "operation", "compact"),
 		`{"Action":"pass","Test":"TestA"}`, attr("TestD", "product", "claude"), attr("TestD", "operation", "undo"))
@@ -46,12 +48,15 @@ func TestTable(t *testing.T) {
 	want := `
 | product | version | compact | prune | undo |
 |---|---|---|---|---|
-| claude | 2.1 | ok | ok | - |
+| claude | 2.1 | ok | FAILED | - |
 | pi | 0.87 | ok | FAILED | - |
+| qwen | not installed | - | - | - |
 | claude | 2.0 | ok | - | FAILED |
 
 newest: TestB
 it lacks "walrus"
+
+newest: TestE
 
 pinned: TestD
 `
