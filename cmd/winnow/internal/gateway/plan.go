@@ -45,6 +45,9 @@ type Plan struct {
 
 // For makes the plan for a client: a known one by its name, or any program.
 func For(client Client, args []string, listener string, s Sources) (*Plan, error) {
+	if s.Upstreams = maps.Clone(s.Upstreams); s.Upstreams == nil {
+		s.Upstreams = map[string]string{}
+	}
 	p := &Plan{Program: client.Name, Set: map[string]string{}, Upstreams: map[string]string{}, sources: s,
 		listener: listener, bases: map[string]string{}}
 	for _, name := range client.Elsewhere {
@@ -53,7 +56,6 @@ func For(client Client, args []string, listener string, s Sources) (*Plan, error
 				name, client.Name)
 		}
 	}
-	s.Upstreams = maps.Clone(s.Upstreams)
 	if first, ok := s.Upstreams[""]; ok {
 		if len(client.APIs) == 0 {
 			return nil, fmt.Errorf("--upstream %s: say of which provider of %s, as NAME=%s", first, client.Name, first)

@@ -102,7 +102,11 @@ func TestFor_pointsEachClient(t *testing.T) {
 			wantUp: set{"anthropic": "https://api.anthropic.com", "openai": "https://api.openai.com",
 				"house": "https://h.example", "local": "http://127.0.0.1:1"}},
 
+		{name: "gemini has chosen nothing", client: "gemini", wantError: "/auth"},
+		{name: "gemini has a login with Google", client: "gemini", wantError: "oauth-personal",
+			files: set{"home/.gemini/settings.json": `{"security":{"auth":{"selectedType":"oauth-personal"}}}`}},
 		{name: "gemini asks Google", client: "gemini",
+			files:   set{"home/.gemini/settings.json": `{"security":{"auth":{"selectedType":"gemini-api-key"}}}`},
 			wantSet: set{"GOOGLE_GEMINI_BASE_URL": at + "gemini"}, wantUp: set{"gemini": "https://generativelanguage.googleapis.com"}},
 		{name: "qwen says whom it asks", client: "qwen", environ: set{"OPENAI_BASE_URL": "https://dashscope.example/compatible-mode/v1"},
 			wantSet: set{"OPENAI_BASE_URL": at + "openai/compatible-mode/v1"}, wantUp: set{"openai": "https://dashscope.example"}},
