@@ -40,7 +40,7 @@ type Plan struct {
 	listener string            // HOST:PORT
 	bases    map[string]string // base URLs that the client would have used, by name
 	before   []string          // arguments before the user's
-	temp     string            // the folder of temporary files, "" if there is none
+	temp     *temporary        // nil if there are no temporary files
 }
 
 // For makes the plan for a client: a known one by its name, or any program.
@@ -91,14 +91,6 @@ func For(client Client, args []string, listener string, s Sources) (*Plan, error
 	p.throughNoProxy()
 	p.Args = append(slices.Clone(p.before), args...)
 	return p, nil
-}
-
-// Remove removes the temporary files of the plan.
-func (p *Plan) Remove() error {
-	if p.temp == "" {
-		return nil
-	}
-	return os.RemoveAll(p.temp)
 }
 
 // Environ is the environment of the process, made from that of this one.
@@ -233,18 +225,6 @@ func lay(under, over map[string]any) {
 			under[name] = value
 		}
 	}
-}
-
-// file writes a temporary file that only this user can read, and returns its path. It goes with the
-// plan.
-func (p *Plan) file(name string, data []byte) (path string, err error) {
-	if p.temp == "" {
-		if p.temp, err = os.MkdirTemp("", "winnow-wrap-"); err != nil {
-			return "", err
-		}
-	}
-	path = filepath.Join(p.temp, name)
-	return path, os.WriteFile(path, data, 0o600)
 }
 
 // quoted is a text as JSON, which TOML and JavaScript read as well.

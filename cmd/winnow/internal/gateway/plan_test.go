@@ -195,6 +195,31 @@ func TestFor_temporaryFilesGo(t *testing.T) {
 	}
 }
 
+// What a crash has left goes with the next start; what another process uses stays.
+func TestFor_whatACrashLeftGoes(t *testing.T) {
+	s := world(t, nil, nil)
+	used, err := For(client(t, "pi"), nil, "127.0.0.1:7", s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	crashed, err := For(client(t, "pi"), nil, "127.0.0.1:7", s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	crashed.temp.lock.Close() // as the end of a process does
+	if next, err := For(client(t, "pi"), nil, "127.0.0.1:7", s); err != nil || next.Remove() != nil {
+		t.Fatal(err)
+	}
+	for p, want := range map[*Plan]bool{used: true, crashed: false} {
+		if _, err := os.Stat(p.Args[1]); (err == nil) != want {
+			t.Errorf("%s: %v; want it there: %v", p.Args[1], err, want)
+		}
+	}
+	if err := used.Remove(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestTomlTexts_readsWhatStandsOnALine(t *testing.T) {
 	got := tomlTexts("# a = \"no\"\na = \"1\" # b\nb='2\\'\nc = 3\nd = \"\"\"x\ne = \"no\"\n\"\"\"\nf.\"g\" = \"\\u0034\"\n" +
 		"[t.'u v']\nh = \"5\"\n[[list]]\ni = { j = \"no\" }\nk = \"unfinished\nl\n")
