@@ -118,7 +118,7 @@ func geminiCLI(p *Plan) error {
 		return errors.New("the settings of Gemini CLI choose no way to log in, and a base URL would make it choose another one " +
 			"than your key: start gemini, choose the API key with /auth, then start it again with winnow")
 	default:
-		return fmt.Errorf("Gemini CLI is logged in by %q, and asks where winnow cannot stand in between: "+
+		return fmt.Errorf("the login of Gemini CLI is %q, with which it asks where winnow cannot stand in between: "+
 			"choose an API key with /auth, or start it without winnow", selected)
 	}
 	return nil
