@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -241,4 +242,60 @@ func TestRelay_whoLeavesIsMissed(t *testing.T) {
 	}
 	answer.Body.Close()
 	http.DefaultClient.CloseIdleConnections()
+}
+
+// Over HTTP/2, as providers are asked, nothing is added or doubled either.
+func TestRelay_overHTTP2(t *testing.T) {
+	heads := make(chan http.Header, 1)
+	up := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor != 2 {
+			t.Errorf("the upstream is asked over %s", r.Proto)
+		}
+		heads <- r.Header
+	}))
+	up.EnableHTTP2 = true
+	up.StartTLS()
+	defer up.Close()
+	carrier := Direct().(direct)
+	carrier.TLSClientConfig = up.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+	at := relayed(t, Config{Transport: carrier, Upstreams: map[string]string{"up": up.URL}})
+	for headers, want := range map[string]http.Header{
+		"":                            {},
+		"user-agent: a\r\nx-b: 1\r\n": {"User-Agent": {"a"}, "X-B": {"1"}},
+		"User-Agent: a\r\nanthropic-beta: x\r\nAnthropic-Beta: y\r\nx-winnow: off\r\n": {"User-Agent": {"a"}, "Anthropic-Beta": {"x", "y"}},
+	} {
+		talk(t, at, "GET /up/x HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"+headers+"\r\n")
+		if diff := cmp.Diff(want, <-heads); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", headers, diff)
+		}
+	}
+}
+
+// carrying is a transport of a test.
+type carrying func(*http.Request) (*http.Response, error)
+
+func (c carrying) RoundTrip(r *http.Request) (*http.Response, error) { return c(r) }
+
+// The transport sees what is said to winnow, headers as net/http spells them, and the address at
+// the provider; what it makes of the body is what leaves.
+func TestRelay_whatTheTransportSees(t *testing.T) {
+	up := rawly(t, drain)
+	base := Direct()
+	at := relayed(t, Config{Upstreams: map[string]string{"up": "http://" + up.Addr().String() + "/b"},
+		Transport: carrying(func(r *http.Request) (*http.Response, error) {
+			if r.Header.Get("X-Winnow") != "off" || r.Header.Get("Anthropic-Beta") != "x" || r.URL.Path != "/b/v1/messages" {
+				t.Errorf("it sees %s %v", r.URL, r.Header)
+			}
+			r = r.Clone(r.Context())
+			r.Body, r.ContentLength = io.NopCloser(strings.NewReader("{}")), 2
+			defer base.(direct).CloseIdleConnections()
+			return base.RoundTrip(r)
+		})})
+	talk(t, at, "POST /up/v1/messages?q HTTP/1.1\r\nHost: h\r\nConnection: close\r\nx-winnow: off\r\nANTHROPIC-beta: x\r\n"+
+		"Content-Length: 4\r\n\r\n{  }")
+	head, body := up.only(t)
+	want := []string{"POST /b/v1/messages?q HTTP/1.1", "ANTHROPIC-beta: x", "Content-Length: 2", "Host: " + up.Addr().String()}
+	if diff := cmp.Diff(want, head); diff != "" || body != "{}" {
+		t.Errorf("the body is %q, the head (-want +got):\n%s", body, diff)
+	}
 }
