@@ -41,7 +41,8 @@ as JSON). It listens at loopback addresses only.`,
 			return runServe(cmd.Context(), a, listen, mode)
 		},
 	}
-	cmd.Flags().StringVar(&listen, "listen", "", "HOST:PORT to listen at (default from the configuration: 127.0.0.1:4141)")
+	cmd.Flags().StringVar(&listen, "listen", "",
+		"HOST:PORT to listen at (default from the configuration: 127.0.0.1:4141)")
 	cmd.Flags().StringVar(&mode, "mode", "", "what is done to requests: "+strings.Join(gateway.Modes(), ", ")+
 		" (default from the configuration: full)")
 	cli.Complete(cmd, "mode", gateway.Modes()...)

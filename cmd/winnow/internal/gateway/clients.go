@@ -44,7 +44,8 @@ func Clients() []Client {
 			{"anthropic", "https://api.anthropic.com/v1", []string{"ANTHROPIC_BASE_URL"}},
 			{"openai", "https://api.openai.com/v1", []string{"OPENAI_BASE_URL"}}}},
 		{Name: "pi", point: pi},
-		{Name: "gemini", APIs: []API{gemini}, point: geminiCLI, Elsewhere: []string{"GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_GCA"}},
+		{Name: "gemini", APIs: []API{gemini}, point: geminiCLI,
+			Elsewhere: []string{"GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_GCA"}},
 		{Name: "qwen", APIs: []API{{"openai", "", []string{"OPENAI_BASE_URL"}}}},
 		{Name: "copilot", APIs: []API{{"provider", "", []string{"COPILOT_PROVIDER_BASE_URL"}}}},
 		{Name: "cline", point: cline},
@@ -71,7 +72,8 @@ func claude(p *Plan) error {
 	if at == "" {
 		at = p.home(".claude")
 	}
-	for _, file := range []string{at + "/settings.json", p.dir(".claude/settings.json"), p.dir(".claude/settings.local.json")} {
+	for _, file := range []string{at + "/settings.json", p.dir(".claude/settings.json"),
+		p.dir(".claude/settings.local.json")} {
 		var settings struct {
 			Env map[string]string `json:"env"`
 		}
@@ -115,8 +117,8 @@ func geminiCLI(p *Plan) error {
 	case selected == "gemini-api-key" || selected == "gateway":
 	case selected == "" && p.sources.Getenv("GOOGLE_GEMINI_BASE_URL") != "":
 	case selected == "":
-		return errors.New("the settings of Gemini CLI choose no way to log in, and a base URL would make it choose another one " +
-			"than your key: start gemini, choose the API key with /auth, then start it again with winnow")
+		return errors.New("the settings of Gemini CLI choose no way to log in, and a base URL would make it choose " +
+			"another one than your key: start gemini, choose the API key with /auth, then start it again with winnow")
 	default:
 		return fmt.Errorf("the login of Gemini CLI is %q, with which it asks where winnow cannot stand in between: "+
 			"choose an API key with /auth, or start it without winnow", selected)

@@ -52,8 +52,8 @@ func For(client Client, args []string, listener string, s Sources) (*Plan, error
 		listener: listener, bases: map[string]string{}}
 	for _, name := range client.Elsewhere {
 		if value := s.Getenv(name); value != "" && value != "0" && value != "false" {
-			return nil, fmt.Errorf("%s is set, so that %s asks where winnow cannot stand in between; start it without winnow",
-				name, client.Name)
+			return nil, fmt.Errorf("%s is set, so that %s asks where winnow cannot stand in between; "+
+				"start it without winnow", name, client.Name)
 		}
 	}
 	if first, ok := s.Upstreams[""]; ok {
@@ -146,8 +146,10 @@ func (p *Plan) drop(name string) { delete(p.Set, name) }
 
 // throughNoProxy keeps requests to the listener from a proxy that the user has set.
 func (p *Plan) throughNoProxy() {
-	proxied := func(name string) bool { return p.sources.Getenv(name) != "" }
-	if !slices.ContainsFunc([]string{"HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "HTTPS_PROXY", "https_proxy"}, proxied) {
+	proxied := func(name string) bool {
+		return p.sources.Getenv(name) != "" || p.sources.Getenv(strings.ToLower(name)) != ""
+	}
+	if !slices.ContainsFunc([]string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"}, proxied) {
 		return
 	}
 	for _, name := range []string{"NO_PROXY", "no_proxy"} {

@@ -142,8 +142,8 @@ func (r *Relay) Close() {
 func (r *Relay) Account(client string) []string {
 	requests := int(r.requests.Load())
 	if requests == 0 {
-		return []string{client + " asked nothing through winnow; if it did ask a model, its own settings lead elsewhere: " +
-			"see --upstream in winnow wrap --help"}
+		return []string{client + " asked nothing through winnow; if it did ask a model, its own settings lead " +
+			"elsewhere: see --upstream in winnow wrap --help"}
 	}
 	relayed := quantity.Plural(requests, "request", "requests") + " relayed"
 	if r.Mode == transport.Off {
