@@ -211,13 +211,17 @@ func TestRelay_streamsAsItArrives(t *testing.T) {
 
 // A client that leaves ends the request to the upstream; a stream that breaks is seen to break.
 func TestRelay_whoLeavesIsMissed(t *testing.T) {
-	left := make(chan error, 1)
+	left, silent := make(chan error, 1), make(chan struct{})
 	up := rawly(t, func(w io.Writer, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/cut") {
 			io.WriteString(w, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n")
 			return
 		}
-		io.WriteString(w, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\n")
+		if strings.HasSuffix(r.URL.Path, "/silent") {
+			close(silent)
+		} else {
+			io.WriteString(w, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\n")
+		}
 		_, err := w.(net.Conn).Read(make([]byte, 1))
 		left <- err
 	})
@@ -227,11 +231,23 @@ func TestRelay_whoLeavesIsMissed(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer.Body.Close()
-	select {
-	case <-left:
-	case <-time.After(10 * time.Second):
-		t.Error("the upstream goes on although the client has left")
+	gone := func(when string) {
+		t.Helper()
+		select {
+		case <-left:
+		case <-time.After(10 * time.Second):
+			t.Errorf("the upstream goes on although the client has left %s", when)
+		}
 	}
+	gone("during the answer")
+	c, err := net.Dial("tcp", at.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(c, "POST /up/silent HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n{}")
+	<-silent
+	c.Close()
+	gone("before the answer")
 	answer, err = http.Get("http://" + at.String() + "/up/cut")
 	if err != nil {
 		t.Fatal(err)

@@ -58,7 +58,7 @@ func For(client Client, args []string, listener string, s Sources) (*Plan, error
 	}
 	if first, ok := s.Upstreams[""]; ok {
 		if len(client.APIs) == 0 {
-			return nil, fmt.Errorf("--upstream %s: say of which provider of %s, as NAME=%s", first, client.Name, first)
+			return nil, fmt.Errorf("--upstream: say which provider of %s has this address, as NAME=URL", client.Name)
 		}
 		s.Upstreams[client.APIs[0].Name] = first
 	}
@@ -85,6 +85,13 @@ func For(client Client, args []string, listener string, s Sources) (*Plan, error
 	}
 	if client.point != nil {
 		if err := client.point(p); err != nil {
+			return nil, errors.Join(err, p.Remove())
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Upstreams)) {
+		if _, ok := p.Upstreams[name]; !ok && name != "" {
+			err := fmt.Errorf("--upstream %s=…: %s asks no provider of that name; it asks %s", name, client.Name,
+				strings.Join(slices.Sorted(maps.Keys(p.Upstreams)), ", "))
 			return nil, errors.Join(err, p.Remove())
 		}
 	}

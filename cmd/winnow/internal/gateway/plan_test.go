@@ -65,6 +65,8 @@ func TestFor_pointsEachClient(t *testing.T) {
 			files:   set{"project/.claude/settings.local.json": `{"env":{"ANTHROPIC_BASE_URL":"https://g.example/a"}}`},
 			wantSet: set{"ANTHROPIC_BASE_URL": at + "anthropic"}, wantUp: set{"anthropic": "https://n.example"},
 			wantArgs: []string{"--settings", `{"env":{"ANTHROPIC_BASE_URL":"http://127.0.0.1:7/anthropic"}}`}},
+		{name: "--upstream names nobody", client: "pi", named: set{"antropic": "https://n.example"},
+			wantError: "pi asks no provider of that name; it asks anthropic, google"},
 		{name: "claude asks Bedrock", client: "claude", environ: set{"CLAUDE_CODE_USE_BEDROCK": "1"},
 			wantError: "CLAUDE_CODE_USE_BEDROCK is set"},
 		{name: "a password in an address", client: "claude", environ: set{"ANTHROPIC_BASE_URL": "https://u:p@g.example"},
@@ -129,6 +131,9 @@ func TestFor_pointsEachClient(t *testing.T) {
 			if c.wantError != "" {
 				if err == nil || !strings.Contains(err.Error(), c.wantError) || strings.Contains(err.Error(), "u:p") {
 					t.Fatalf("the error is %v, want %q in it", err, c.wantError)
+				}
+				if left, _ := os.ReadDir(os.TempDir()); len(left) > 0 {
+					t.Errorf("temporary files: %v", left)
 				}
 				return
 			}
