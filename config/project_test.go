@@ -59,6 +59,12 @@ func hostile(key string) []string {
 		return []string{`[]`, `["x"]`}
 	case "compaction.temperature":
 		return []string{"0", "2"}
+	case "gateway.listen":
+		return []string{`"0.0.0.0:4141"`, `"127.0.0.1:1"`}
+	case "gateway.mode":
+		return []string{`"off"`, `"observe"`}
+	case "gateway.upstreams":
+		return []string{`{"anthropic": "https://evil.example"}`, `{"x": "http://10.0.0.1"}`}
 	case "compaction.model", "model", "titles":
 		return []string{`"evil/model"`}
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,6 +37,7 @@ type client struct {
 	Home    string   // its HOME
 	Project string   // its working folder
 	Env     []string // what it is given beside HOME and PATH
+	through []string // the command that starts it; empty: it starts by itself
 }
 
 // newClient finds a product under the node_modules folder that WINNOW_CLIENTS names.
@@ -79,8 +81,12 @@ func (c *client) run(t *testing.T, args ...string) string {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	command := exec.CommandContext(ctx, c.bin, args...)
+	if len(c.through) > 0 {
+		command = exec.CommandContext(ctx, c.through[0], slices.Concat(c.through[1:], []string{filepath.Base(c.bin)}, args)...)
+	}
 	command.Dir = c.Project
-	command.Env = append([]string{"HOME=" + c.Home, "PATH=" + os.Getenv("PATH"), "TERM=dumb"}, c.Env...)
+	path := filepath.Dir(c.bin) + string(os.PathListSeparator) + os.Getenv("PATH")
+	command.Env = append([]string{"HOME=" + c.Home, "PATH=" + path, "TERM=dumb"}, c.Env...)
 	// Files, for a product may end before a pipe has taken all that it prints, and leave children
 	// that hold the pipe open.
 	var said [2]*os.File

@@ -49,8 +49,8 @@ func (p *relay) serve(w http.ResponseWriter, r *http.Request, rest string) {
 	if r.Body != nil && r.Body != http.NoBody {
 		in.Body = http.MaxBytesReader(w, r.Body, p.maxBody)
 	}
-	in.URL = &url.URL{Path: strings.TrimPrefix(r.URL.Path, "/"+p.name), RawPath: strings.TrimPrefix(r.URL.RawPath, "/"+p.name),
-		RawQuery: r.URL.RawQuery, ForceQuery: r.URL.ForceQuery}
+	in.URL = &url.URL{Path: strings.TrimPrefix(r.URL.Path, "/"+p.name),
+		RawPath: strings.TrimPrefix(r.URL.RawPath, "/"+p.name), RawQuery: r.URL.RawQuery, ForceQuery: r.URL.ForceQuery}
 	p.proxy.ServeHTTP(seen, in)
 }
 
@@ -96,7 +96,8 @@ func (p *relay) failed(w http.ResponseWriter, r *http.Request, err error) {
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		refuse(w, r.URL.Path, http.StatusRequestEntityTooLarge, "request_too_large", "the request is larger than winnow relays")
+		refuse(w, r.URL.Path, http.StatusRequestEntityTooLarge, "request_too_large",
+			"the request is larger than winnow relays")
 	case r.Context().Err() != nil: // the client has left, or the listener ends
 		panic(http.ErrAbortHandler)
 	default:

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -210,13 +211,17 @@ func TestRelay_streamsAsItArrives(t *testing.T) {
 
 // A client that leaves ends the request to the upstream; a stream that breaks is seen to break.
 func TestRelay_whoLeavesIsMissed(t *testing.T) {
-	left := make(chan error, 1)
+	left, silent := make(chan error, 1), make(chan struct{})
 	up := rawly(t, func(w io.Writer, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/cut") {
 			io.WriteString(w, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n")
 			return
 		}
-		io.WriteString(w, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\n")
+		if strings.HasSuffix(r.URL.Path, "/silent") {
+			close(silent)
+		} else {
+			io.WriteString(w, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\n")
+		}
 		_, err := w.(net.Conn).Read(make([]byte, 1))
 		left <- err
 	})
@@ -226,11 +231,23 @@ func TestRelay_whoLeavesIsMissed(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer.Body.Close()
-	select {
-	case <-left:
-	case <-time.After(10 * time.Second):
-		t.Error("the upstream goes on although the client has left")
+	gone := func(when string) {
+		t.Helper()
+		select {
+		case <-left:
+		case <-time.After(10 * time.Second):
+			t.Errorf("the upstream goes on although the client has left %s", when)
+		}
 	}
+	gone("during the answer")
+	c, err := net.Dial("tcp", at.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(c, "POST /up/silent HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n{}")
+	<-silent
+	c.Close()
+	gone("before the answer")
 	answer, err = http.Get("http://" + at.String() + "/up/cut")
 	if err != nil {
 		t.Fatal(err)
@@ -241,4 +258,60 @@ func TestRelay_whoLeavesIsMissed(t *testing.T) {
 	}
 	answer.Body.Close()
 	http.DefaultClient.CloseIdleConnections()
+}
+
+// Over HTTP/2, as providers are asked, nothing is added or doubled either.
+func TestRelay_overHTTP2(t *testing.T) {
+	heads := make(chan http.Header, 1)
+	up := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor != 2 {
+			t.Errorf("the upstream is asked over %s", r.Proto)
+		}
+		heads <- r.Header
+	}))
+	up.EnableHTTP2 = true
+	up.StartTLS()
+	defer up.Close()
+	carrier := Direct().(direct)
+	carrier.TLSClientConfig = up.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+	at := relayed(t, Config{Transport: carrier, Upstreams: map[string]string{"up": up.URL}})
+	for headers, want := range map[string]http.Header{
+		"":                            {},
+		"user-agent: a\r\nx-b: 1\r\n": {"User-Agent": {"a"}, "X-B": {"1"}},
+		"User-Agent: a\r\nanthropic-beta: x\r\nAnthropic-Beta: y\r\nx-winnow: off\r\n": {"User-Agent": {"a"}, "Anthropic-Beta": {"x", "y"}},
+	} {
+		talk(t, at, "GET /up/x HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"+headers+"\r\n")
+		if diff := cmp.Diff(want, <-heads); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", headers, diff)
+		}
+	}
+}
+
+// carrying is a transport of a test.
+type carrying func(*http.Request) (*http.Response, error)
+
+func (c carrying) RoundTrip(r *http.Request) (*http.Response, error) { return c(r) }
+
+// The transport sees what is said to winnow, headers as net/http spells them, and the address at
+// the provider; what it makes of the body is what leaves.
+func TestRelay_whatTheTransportSees(t *testing.T) {
+	up := rawly(t, drain)
+	base := Direct()
+	at := relayed(t, Config{Upstreams: map[string]string{"up": "http://" + up.Addr().String() + "/b"},
+		Transport: carrying(func(r *http.Request) (*http.Response, error) {
+			if r.Header.Get("X-Winnow") != "off" || r.Header.Get("Anthropic-Beta") != "x" || r.URL.Path != "/b/v1/messages" {
+				t.Errorf("it sees %s %v", r.URL, r.Header)
+			}
+			r = r.Clone(r.Context())
+			r.Body, r.ContentLength = io.NopCloser(strings.NewReader("{}")), 2
+			defer base.(direct).CloseIdleConnections()
+			return base.RoundTrip(r)
+		})})
+	talk(t, at, "POST /up/v1/messages?q HTTP/1.1\r\nHost: h\r\nConnection: close\r\nx-winnow: off\r\nANTHROPIC-beta: x\r\n"+
+		"Content-Length: 4\r\n\r\n{  }")
+	head, body := up.only(t)
+	want := []string{"POST /b/v1/messages?q HTTP/1.1", "ANTHROPIC-beta: x", "Content-Length: 2", "Host: " + up.Addr().String()}
+	if diff := cmp.Diff(want, head); diff != "" || body != "{}" {
+		t.Errorf("the body is %q, the head (-want +got):\n%s", body, diff)
+	}
 }

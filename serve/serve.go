@@ -74,7 +74,8 @@ func New(c Config) (http.Handler, error) {
 		r := &relay{name: name, to: to, maxBody: c.MaxBody, log: c.Log}
 		r.proxy = httputil.ReverseProxy{
 			Rewrite: r.rewrite, Transport: c.Transport, FlushInterval: -1, ModifyResponse: r.answered,
-			ErrorHandler: r.failed, BufferPool: buffers{}, ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug),
+			ErrorHandler: r.failed, BufferPool: buffers{},
+			ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug),
 		}
 		h.relays[name] = r
 	}
@@ -85,7 +86,7 @@ func New(c Config) (http.Handler, error) {
 func Upstream(name, address string) (*url.URL, error) {
 	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") != "" ||
 		slices.Contains(own, "/"+name) || strings.Trim(name, ".") == "" {
-		return nil, fmt.Errorf("%q cannot name an upstream: use letters, digits, - and _, and not healthz or readyz", name)
+		return nil, fmt.Errorf("%q cannot name an upstream: use letters, digits, - and _, not healthz or readyz", name)
 	}
 	to, err := url.Parse(address)
 	switch {

@@ -145,6 +145,8 @@ var covered = map[string][]string{
 	"config set": {"config set POISON POISON", "config set model POISON", "config set policy POISON"},
 	"models":     {"models", "models POISON", "models --json", "models anthropic/POISON"},
 	"engine":     {"engine --stdio", "engine --schema", "engine POISON"},
+	"wrap":       {"wrap", "wrap POISON", "wrap -- POISON", "wrap --mode POISON claude", "wrap --upstream POISON claude", "wrap --upstream POISON=http://x -- x", "wrap --install-alias POISON", "wrap --log POISON/x -- x"},
+	"serve":      {"serve POISON", "serve --listen POISON", "serve --mode POISON"},
 	"version":    {"version", "version --json", "version POISON"},
 	"help":       {"help", "help inspect", "help POISON"},
 

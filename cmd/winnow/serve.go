@@ -5,8 +5,11 @@ import (
 	"context"
 	"log/slog"
 	"maps"
+	"os"
+	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -30,7 +33,7 @@ http://127.0.0.1:4141/openai/v1 instead of https://api.openai.com/v1. Keys stay 
 For one run of one agent, winnow wrap does all that by itself.
 
 serve ends at a signal: it takes no more requests, and answers that are under way have 30 seconds to
-end. What it does is logged on standard error, a line for each request, without any content (--json:
+end; a second signal ends it at once. What it does is logged on standard error, a line for each request, without any content (--json:
 as JSON). It listens at loopback addresses only.`,
 		Example: `  winnow serve
   winnow serve --mode observe
@@ -41,7 +44,8 @@ as JSON). It listens at loopback addresses only.`,
 			return runServe(cmd.Context(), a, listen, mode)
 		},
 	}
-	cmd.Flags().StringVar(&listen, "listen", "", "HOST:PORT to listen at (default from the configuration: 127.0.0.1:4141)")
+	cmd.Flags().StringVar(&listen, "listen", "",
+		"HOST:PORT to listen at (default from the configuration: 127.0.0.1:4141)")
 	cmd.Flags().StringVar(&mode, "mode", "", "what is done to requests: "+strings.Join(gateway.Modes(), ", ")+
 		" (default from the configuration: full)")
 	cli.Complete(cmd, "mode", gateway.Modes()...)
@@ -85,10 +89,19 @@ func runServe(ctx context.Context, a *cli.App, listen, mode string) error {
 		return err
 	case <-ctx.Done():
 	}
-	log.Info("ending: no more requests, and 30 seconds for answers that are under way")
-	err = relay.Stop()
-	log.Info("ended")
-	return err
+	log.Info("ending: no more requests, and 30 seconds for answers that are under way; a second signal cuts them off")
+	again := make(chan os.Signal, 1)
+	signal.Notify(again, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(again)
+	stopped := make(chan error, 1)
+	go func() { stopped <- relay.Stop() }()
+	select {
+	case err := <-stopped:
+		log.Info("ended")
+		return err
+	case <-again:
+		return cli.ErrInterrupted
+	}
 }
 
 // upstreamsOf are the providers that everybody has, and those of the settings.

@@ -63,7 +63,8 @@ against what they would have been, and what was left out.`,
 			case f.alias:
 				return installAlias(a, args)
 			case len(args) == 0:
-				return cli.Usage("say what to run: winnow wrap claude, or winnow wrap -- COMMAND; see winnow wrap --help")
+				return cli.Usage("say what to run: winnow wrap claude, or winnow wrap -- COMMAND; " +
+					"see winnow wrap --help")
 			case a.JSON:
 				return cli.Usage("wrap prints nothing of its own on standard output; leave out --json")
 			}
@@ -85,7 +86,8 @@ against what they would have been, and what was left out.`,
 		" (default from the configuration: full)")
 	flags.StringArrayVar(&f.upstreams, "upstream", nil, "base URL of a provider, or NAME=URL; may be repeated")
 	flags.StringVar(&f.log, "log", "", "file to which a line of JSON about each request is appended, without content")
-	flags.BoolVar(&f.alias, "install-alias", false, "print the line for a shell's profile that puts wrap before a client")
+	flags.BoolVar(&f.alias, "install-alias", false,
+		"print the line for a shell's profile that puts wrap before a client")
 	cli.Complete(cmd, "mode", gateway.Modes()...)
 	return cmd
 }
@@ -158,7 +160,7 @@ func runWrap(ctx context.Context, a *cli.App, client gateway.Client, args []stri
 		return cli.Misuse(err)
 	}
 	defer func() { err = errors.Join(err, plan.Remove()) }()
-	if err := relay.Start(context.WithoutCancel(ctx), plan.Upstreams, 0); err != nil {
+	if err := relay.Start(context.WithoutCancel(ctx), plan.Upstreams, lastWords); err != nil {
 		relay.Close()
 		return cli.Misuse(err)
 	}
@@ -212,5 +214,10 @@ func logTo(a *cli.App, name string) (*slog.Logger, func(), error) {
 	return slog.New(slog.NewJSONHandler(file, nil)), func() { file.Close() }, nil
 }
 
-// patience is how long answers that are under way may go on when serve is to end.
-const patience = 30 * time.Second
+const (
+	// patience is how long answers that are under way may go on when serve is to end.
+	patience = 30 * time.Second
+	// lastWords is the same when a wrapped client has ended: its last answer has arrived, and is
+	// being kept.
+	lastWords = 2 * time.Second
+)

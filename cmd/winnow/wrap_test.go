@@ -332,6 +332,51 @@ func TestServe_endsInOrder(t *testing.T) {
 	wantExit(t, cmd, cli.ExitDone)
 }
 
+// A second signal does not wait for what is under way.
+func TestServe_endsAtOnceWhenItMust(t *testing.T) {
+	d := newDesk(t)
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}))
+	defer provider.Close()
+	d.configure(`{"gateway": {"listen": "127.0.0.1:0", "mode": "off", "upstreams": {"house": "` + provider.URL + `"}}}`)
+	cmd := d.command("serve", "--json")
+	log, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(log)
+	line, _ := lines.ReadString('\n')
+	found := regexp.MustCompile(`"address":"(http://[^"]*)"`).FindStringSubmatch(line)
+	if found == nil {
+		t.Fatalf("it says %q", line)
+	}
+	answer, err := http.Get(found[1] + "/house/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	cmd.Process.Signal(syscall.SIGTERM)
+	if line, _ = lines.ReadString('\n'); !strings.Contains(line, "ending") {
+		t.Errorf("it says %q", line)
+	}
+	over := make(chan struct{})
+	go func() { defer close(over); io.ReadAll(lines) }()
+	for ended := false; !ended; { // the first ones may come before it listens
+		cmd.Process.Signal(syscall.SIGINT)
+		select {
+		case <-over:
+			ended = true
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	wantExit(t, cmd, cli.ExitInterrupted)
+}
+
 func TestServe_refusals(t *testing.T) {
 	d := newDesk(t)
 	d.run("serve", "--listen", "0.0.0.0:0").wants(t, cli.ExitUsage, "can be reached from other computers")

@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"errors"
+	"fmt"
 	"net/url"
 	"strings"
 )
@@ -42,7 +44,8 @@ func Clients() []Client {
 			{"anthropic", "https://api.anthropic.com/v1", []string{"ANTHROPIC_BASE_URL"}},
 			{"openai", "https://api.openai.com/v1", []string{"OPENAI_BASE_URL"}}}},
 		{Name: "pi", point: pi},
-		{Name: "gemini", APIs: []API{gemini}, Elsewhere: []string{"GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_GCA"}},
+		{Name: "gemini", APIs: []API{gemini}, point: geminiCLI,
+			Elsewhere: []string{"GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_GCA"}},
 		{Name: "qwen", APIs: []API{{"openai", "", []string{"OPENAI_BASE_URL"}}}},
 		{Name: "copilot", APIs: []API{{"provider", "", []string{"COPILOT_PROVIDER_BASE_URL"}}}},
 		{Name: "cline", point: cline},
@@ -69,7 +72,8 @@ func claude(p *Plan) error {
 	if at == "" {
 		at = p.home(".claude")
 	}
-	for _, file := range []string{at + "/settings.json", p.dir(".claude/settings.json"), p.dir(".claude/settings.local.json")} {
+	for _, file := range []string{at + "/settings.json", p.dir(".claude/settings.json"),
+		p.dir(".claude/settings.local.json")} {
 		var settings struct {
 			Env map[string]string `json:"env"`
 		}
@@ -85,6 +89,39 @@ func claude(p *Plan) error {
 		}
 		p.drop("_CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL")
 		p.before = []string{"--settings", `{"env":{"ANTHROPIC_BASE_URL":` + quoted(p.at("anthropic")) + `}}`}
+	}
+	return nil
+}
+
+// geminiCLI sees to it that Gemini CLI is at its key. Where its settings choose no way to log in, a
+// base URL in the environment makes it choose another one, which fails.
+func geminiCLI(p *Plan) error {
+	home := p.sources.Getenv("GEMINI_CLI_HOME")
+	if home == "" {
+		home = p.sources.Home
+	}
+	selected := ""
+	for _, file := range []string{home + "/.gemini/settings.json", p.dir(".gemini/settings.json")} {
+		var settings struct {
+			Security struct {
+				Auth struct {
+					Selected string `json:"selectedType"`
+				} `json:"auth"`
+			} `json:"security"`
+		}
+		if p.read(file, &settings) && settings.Security.Auth.Selected != "" {
+			selected = settings.Security.Auth.Selected
+		}
+	}
+	switch {
+	case selected == "gemini-api-key" || selected == "gateway":
+	case selected == "" && p.sources.Getenv("GOOGLE_GEMINI_BASE_URL") != "":
+	case selected == "":
+		return errors.New("the settings of Gemini CLI choose no way to log in, and a base URL would make it choose " +
+			"another one than your key: start gemini, choose the API key with /auth, then start it again with winnow")
+	default:
+		return fmt.Errorf("the login of Gemini CLI is %q, with which it asks where winnow cannot stand in between: "+
+			"choose an API key with /auth, or start it without winnow", selected)
 	}
 	return nil
 }

@@ -36,8 +36,8 @@ func codex(p *Plan) error {
 		if chosen := set["model_provider"]; chosen != "" && chosen != "openai" {
 			return nil
 		}
-		return errors.New("winnow does not know whether Codex asks ChatGPT or the API: " +
-			"give --upstream openai=https://chatgpt.com/backend-api/codex or --upstream openai=https://api.openai.com/v1")
+		return errors.New("winnow does not know whether Codex asks ChatGPT or the API: give " +
+			"--upstream openai=https://chatgpt.com/backend-api/codex or --upstream openai=https://api.openai.com/v1")
 	}
 	if err := p.relay("openai", base); err != nil {
 		return err

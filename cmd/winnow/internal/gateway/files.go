@@ -69,7 +69,7 @@ func cline(p *Plan) error {
 	var settings map[string]jsontext.Value
 	var providers map[string]map[string]jsontext.Value
 	if !p.read(at, &settings) || json.Unmarshal(settings["providers"], &providers) != nil {
-		return fmt.Errorf("%s has no providers: tell Cline which one to ask, with `cline auth`, then start it again", at)
+		return fmt.Errorf("%s has no providers: tell Cline whom to ask, with `cline auth`, then start it again", at)
 	}
 	for name, provider := range providers {
 		var inner map[string]jsontext.Value

@@ -40,23 +40,25 @@ type Plan struct {
 	listener string            // HOST:PORT
 	bases    map[string]string // base URLs that the client would have used, by name
 	before   []string          // arguments before the user's
-	temp     string            // the folder of temporary files, "" if there is none
+	temp     *temporary        // nil if there are no temporary files
 }
 
 // For makes the plan for a client: a known one by its name, or any program.
 func For(client Client, args []string, listener string, s Sources) (*Plan, error) {
+	if s.Upstreams = maps.Clone(s.Upstreams); s.Upstreams == nil {
+		s.Upstreams = map[string]string{}
+	}
 	p := &Plan{Program: client.Name, Set: map[string]string{}, Upstreams: map[string]string{}, sources: s,
 		listener: listener, bases: map[string]string{}}
 	for _, name := range client.Elsewhere {
 		if value := s.Getenv(name); value != "" && value != "0" && value != "false" {
-			return nil, fmt.Errorf("%s is set, so that %s asks where winnow cannot stand in between; start it without winnow",
-				name, client.Name)
+			return nil, fmt.Errorf("%s is set, so that %s asks where winnow cannot stand in between; "+
+				"start it without winnow", name, client.Name)
 		}
 	}
-	s.Upstreams = maps.Clone(s.Upstreams)
 	if first, ok := s.Upstreams[""]; ok {
 		if len(client.APIs) == 0 {
-			return nil, fmt.Errorf("--upstream %s: say of which provider of %s, as NAME=%s", first, client.Name, first)
+			return nil, fmt.Errorf("--upstream: say which provider of %s has this address, as NAME=URL", client.Name)
 		}
 		s.Upstreams[client.APIs[0].Name] = first
 	}
@@ -86,17 +88,16 @@ func For(client Client, args []string, listener string, s Sources) (*Plan, error
 			return nil, errors.Join(err, p.Remove())
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(s.Upstreams)) {
+		if _, ok := p.Upstreams[name]; !ok && name != "" {
+			err := fmt.Errorf("--upstream %s=…: %s asks no provider of that name; it asks %s", name, client.Name,
+				strings.Join(slices.Sorted(maps.Keys(p.Upstreams)), ", "))
+			return nil, errors.Join(err, p.Remove())
+		}
+	}
 	p.throughNoProxy()
 	p.Args = append(slices.Clone(p.before), args...)
 	return p, nil
-}
-
-// Remove removes the temporary files of the plan.
-func (p *Plan) Remove() error {
-	if p.temp == "" {
-		return nil
-	}
-	return os.RemoveAll(p.temp)
 }
 
 // Environ is the environment of the process, made from that of this one.
@@ -152,8 +153,10 @@ func (p *Plan) drop(name string) { delete(p.Set, name) }
 
 // throughNoProxy keeps requests to the listener from a proxy that the user has set.
 func (p *Plan) throughNoProxy() {
-	proxied := func(name string) bool { return p.sources.Getenv(name) != "" }
-	if !slices.ContainsFunc([]string{"HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "HTTPS_PROXY", "https_proxy"}, proxied) {
+	proxied := func(name string) bool {
+		return p.sources.Getenv(name) != "" || p.sources.Getenv(strings.ToLower(name)) != ""
+	}
+	if !slices.ContainsFunc([]string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"}, proxied) {
 		return
 	}
 	for _, name := range []string{"NO_PROXY", "no_proxy"} {
@@ -231,18 +234,6 @@ func lay(under, over map[string]any) {
 			under[name] = value
 		}
 	}
-}
-
-// file writes a temporary file that only this user can read, and returns its path. It goes with the
-// plan.
-func (p *Plan) file(name string, data []byte) (path string, err error) {
-	if p.temp == "" {
-		if p.temp, err = os.MkdirTemp("", "winnow-wrap-"); err != nil {
-			return "", err
-		}
-	}
-	path = filepath.Join(p.temp, name)
-	return path, os.WriteFile(path, data, 0o600)
 }
 
 // quoted is a text as JSON, which TOML and JavaScript read as well.

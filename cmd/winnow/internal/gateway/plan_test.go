@@ -65,6 +65,8 @@ func TestFor_pointsEachClient(t *testing.T) {
 			files:   set{"project/.claude/settings.local.json": `{"env":{"ANTHROPIC_BASE_URL":"https://g.example/a"}}`},
 			wantSet: set{"ANTHROPIC_BASE_URL": at + "anthropic"}, wantUp: set{"anthropic": "https://n.example"},
 			wantArgs: []string{"--settings", `{"env":{"ANTHROPIC_BASE_URL":"http://127.0.0.1:7/anthropic"}}`}},
+		{name: "--upstream names nobody", client: "pi", named: set{"antropic": "https://n.example"},
+			wantError: "pi asks no provider of that name; it asks anthropic, google"},
 		{name: "claude asks Bedrock", client: "claude", environ: set{"CLAUDE_CODE_USE_BEDROCK": "1"},
 			wantError: "CLAUDE_CODE_USE_BEDROCK is set"},
 		{name: "a password in an address", client: "claude", environ: set{"ANTHROPIC_BASE_URL": "https://u:p@g.example"},
@@ -102,7 +104,11 @@ func TestFor_pointsEachClient(t *testing.T) {
 			wantUp: set{"anthropic": "https://api.anthropic.com", "openai": "https://api.openai.com",
 				"house": "https://h.example", "local": "http://127.0.0.1:1"}},
 
+		{name: "gemini has chosen nothing", client: "gemini", wantError: "/auth"},
+		{name: "gemini has a login with Google", client: "gemini", wantError: "oauth-personal",
+			files: set{"home/.gemini/settings.json": `{"security":{"auth":{"selectedType":"oauth-personal"}}}`}},
 		{name: "gemini asks Google", client: "gemini",
+			files:   set{"home/.gemini/settings.json": `{"security":{"auth":{"selectedType":"gemini-api-key"}}}`},
 			wantSet: set{"GOOGLE_GEMINI_BASE_URL": at + "gemini"}, wantUp: set{"gemini": "https://generativelanguage.googleapis.com"}},
 		{name: "qwen says whom it asks", client: "qwen", environ: set{"OPENAI_BASE_URL": "https://dashscope.example/compatible-mode/v1"},
 			wantSet: set{"OPENAI_BASE_URL": at + "openai/compatible-mode/v1"}, wantUp: set{"openai": "https://dashscope.example"}},
@@ -125,6 +131,9 @@ func TestFor_pointsEachClient(t *testing.T) {
 			if c.wantError != "" {
 				if err == nil || !strings.Contains(err.Error(), c.wantError) || strings.Contains(err.Error(), "u:p") {
 					t.Fatalf("the error is %v, want %q in it", err, c.wantError)
+				}
+				if left, _ := os.ReadDir(os.TempDir()); len(left) > 0 {
+					t.Errorf("temporary files: %v", left)
 				}
 				return
 			}
@@ -188,6 +197,31 @@ func TestFor_temporaryFilesGo(t *testing.T) {
 	}
 	if text, err := os.ReadFile(s.Home + "/.cline/data/settings/providers.json"); err != nil || string(text) != providers {
 		t.Errorf("Cline's own settings are %s, %v", text, err)
+	}
+}
+
+// What a crash has left goes with the next start; what another process uses stays.
+func TestFor_whatACrashLeftGoes(t *testing.T) {
+	s := world(t, nil, nil)
+	used, err := For(client(t, "pi"), nil, "127.0.0.1:7", s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	crashed, err := For(client(t, "pi"), nil, "127.0.0.1:7", s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	crashed.temp.lock.Close() // as the end of a process does
+	if next, err := For(client(t, "pi"), nil, "127.0.0.1:7", s); err != nil || next.Remove() != nil {
+		t.Fatal(err)
+	}
+	for p, want := range map[*Plan]bool{used: true, crashed: false} {
+		if _, err := os.Stat(p.Args[1]); (err == nil) != want {
+			t.Errorf("%s: %v; want it there: %v", p.Args[1], err, want)
+		}
+	}
+	if err := used.Remove(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -17,7 +16,6 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/schedule"
 	"github.com/winnowhq/winnow/serve"
 	"github.com/winnowhq/winnow/transport"
@@ -149,46 +147,5 @@ func (r *Relay) Close() {
 
 // Account is what came of it, in three lines for people. client is what was run.
 func (r *Relay) Account(client string) []string {
-	requests := int(r.requests.Load())
-	if requests == 0 {
-		return []string{client + " asked nothing through winnow; if it did ask a model, its own settings lead elsewhere: " +
-			"see --upstream in winnow wrap --help"}
-	}
-	relayed := quantity.Plural(requests, "request", "requests") + " relayed"
-	if r.Mode == transport.Off {
-		return []string{relayed, "mode off: nothing was pruned, counted or kept"}
-	}
-	t := r.carrier.Totals()
-	pruned, other, out := "%s pruned", "unpruned", "left out"
-	if r.Mode == transport.Observe {
-		pruned, other, out = "%s would have been pruned", "pruned", "could be left out"
-	}
-	relayed += ", " + fmt.Sprintf(pruned, quantity.Number(t.Edited))
-	if t.Resent > 0 {
-		relayed += fmt.Sprintf(", %s refused by the provider and sent again whole", quantity.Number(t.Resent))
-	}
-	billed := fmt.Sprintf("billed %s; %s it would have been %s: net %s", quantity.Dollars(t.Billed), other,
-		quantity.Dollars(t.Otherwise), saved(t.Otherwise-t.Billed, r.Mode == transport.Observe))
-	if t.Unpriced > 0 {
-		billed += fmt.Sprintf(" (without %s of unknown price)", quantity.Plural(t.Unpriced, "request", "requests"))
-	}
-	more := "winnow list"
-	if len(t.Sessions) == 1 {
-		more = "winnow inspect " + t.Sessions[0]
-	}
-	return []string{relayed, billed,
-		fmt.Sprintf("%s %s of the newest requests; more: %s", quantity.Plural(t.LeftOut, "token", "tokens"), out, more)}
-}
-
-// saved is a net saving for people, negative when it is. The other way round it is what observing
-// did not save.
-func saved(amount float64, observed bool) string {
-	word := " saved"
-	if observed {
-		amount, word = -amount, " to save"
-	}
-	if amount < 0 {
-		return "−" + quantity.Dollars(-amount) + word
-	}
-	return quantity.Dollars(amount) + word
+	return account(client, int(r.requests.Load()), r.Mode, r.carrier.Totals())
 }

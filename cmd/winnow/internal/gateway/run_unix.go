@@ -12,7 +12,8 @@ import (
 
 // handed are the signals that the program gets from here. Those that stop and continue a job reach
 // it by themselves, as it is in the same group.
-var handed = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2}
+var handed = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1,
+	syscall.SIGUSR2}
 
 // fromKeyboard reports whether the terminal has sent a signal to the whole group, so that the
 // program has it already.

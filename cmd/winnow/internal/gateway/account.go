@@ -1,0 +1,55 @@
+package gateway
+
+import (
+	"fmt"
+
+	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/transport"
+)
+
+// account is what came of relaying so many requests, in three lines for people.
+func account(client string, requests int, mode transport.Mode, t transport.Totals) []string {
+	if requests == 0 {
+		return []string{client + " asked nothing through winnow; if it did ask a model, its own settings lead " +
+			"elsewhere: see --upstream in winnow wrap --help"}
+	}
+	relayed := quantity.Plural(requests, "request", "requests") + " relayed"
+	if mode == transport.Off {
+		return []string{relayed, "mode off: nothing was pruned, counted or kept"}
+	}
+	pruned, out := "%s pruned", "left out"
+	if mode == transport.Observe {
+		pruned, out = "%s would have been pruned", "could be left out"
+	}
+	relayed += ", " + fmt.Sprintf(pruned, quantity.Number(t.Edited))
+	if t.Resent > 0 {
+		relayed += fmt.Sprintf(", %s refused by the provider and sent again whole", quantity.Number(t.Resent))
+	}
+	more := "winnow list"
+	if len(t.Sessions) == 1 {
+		more = "winnow inspect " + t.Sessions[0]
+	}
+	return []string{relayed, billed(mode, t),
+		fmt.Sprintf("%s %s of the newest requests; more: %s", quantity.Plural(t.LeftOut, "token", "tokens"), out, more)}
+}
+
+// billed is what the requests cost beside what they would have cost.
+func billed(mode transport.Mode, t transport.Totals) string {
+	if t.Unpriced >= t.Requests {
+		return "billed: unknown, as no request had a usage and a known price"
+	}
+	other, saved, word := "unpruned", t.Otherwise-t.Billed, "saved"
+	if mode == transport.Observe {
+		other, saved, word = "pruned", t.Billed-t.Otherwise, "to save"
+	}
+	net := quantity.Dollars(saved)
+	if saved < 0 {
+		net = "−" + quantity.Dollars(-saved)
+	}
+	text := fmt.Sprintf("billed %s; %s it would have been %s: net %s %s", quantity.Dollars(t.Billed), other,
+		quantity.Dollars(t.Otherwise), net, word)
+	if t.Unpriced > 0 {
+		text += fmt.Sprintf(" (%s of unknown price not counted)", quantity.Plural(t.Unpriced, "request", "requests"))
+	}
+	return text
+}

@@ -1,0 +1,41 @@
+package gateway
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/winnowhq/winnow/transport"
+)
+
+func TestAccount_saysWhatCameOfIt(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		requests int
+		mode     transport.Mode
+		totals   transport.Totals
+		want     []string
+	}{
+		{"nothing was asked", 0, transport.Full, transport.Totals{}, []string{
+			"x asked nothing through winnow; if it did ask a model, its own settings lead elsewhere: see --upstream in winnow wrap --help"}},
+		{"mode off", 1, transport.Off, transport.Totals{}, []string{"1 request relayed", "mode off: nothing was pruned, counted or kept"}},
+		{"it paid", 1045, transport.Full, transport.Totals{Requests: 1044, Edited: 12, Billed: 0.41, Otherwise: 0.63, LeftOut: 38112,
+			Sessions: []string{"live_1"}}, []string{"1,045 requests relayed, 12 pruned",
+			"billed $0.41; unpruned it would have been $0.63: net $0.22 saved",
+			"38,112 tokens left out of the newest requests; more: winnow inspect live_1"}},
+		{"it did not", 4, transport.Safe, transport.Totals{Requests: 4, Edited: 1, Resent: 1, Billed: 2, Otherwise: 1.5, LeftOut: 1,
+			Unpriced: 1, Sessions: []string{"a", "b"}}, []string{"4 requests relayed, 1 pruned, 1 refused by the provider and sent again whole",
+			"billed $2.00; unpruned it would have been $1.50: net −$0.50 saved (1 request of unknown price not counted)",
+			"1 token left out of the newest requests; more: winnow list"}},
+		{"it would pay", 2, transport.Observe, transport.Totals{Requests: 2, Edited: 1, Billed: 2, Otherwise: 1.5, LeftOut: 7},
+			[]string{"2 requests relayed, 1 would have been pruned",
+				"billed $2.00; pruned it would have been $1.50: net $0.50 to save",
+				"7 tokens could be left out of the newest requests; more: winnow list"}},
+		{"nobody knows the price", 2, transport.Full, transport.Totals{Requests: 2, Unpriced: 2}, []string{"2 requests relayed, 0 pruned",
+			"billed: unknown, as no request had a usage and a known price", "0 tokens left out of the newest requests; more: winnow list"}},
+	} {
+		if diff := cmp.Diff(c.want, account("x", c.requests, c.mode, c.totals)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}

@@ -1,0 +1,106 @@
+//go:build interop
+
+package interop
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/winnowhq/winnow/bill"
+	"github.com/winnowhq/winnow/model"
+)
+
+// A chore of a hundred calls ends alike with and without winnow in between: the same calls are made,
+// the same files are there, and the provider finds fault with nothing more.
+func TestClaudeCode_wrapped(t *testing.T) { wrapped(t, claudeAgent) }
+func TestCodex_wrapped(t *testing.T)      { wrapped(t, codexAgent) }
+func TestOpenCode_wrapped(t *testing.T)   { wrapped(t, openCodeAgent) }
+func TestPi_wrapped(t *testing.T)         { wrapped(t, piAgent) }
+func TestPi_wrappedOnMessages(t *testing.T) {
+	wrapped(t, func(t *testing.T) *agent { return piOver(t, "anthropic-messages") })
+}
+func TestQwenCode_wrapped(t *testing.T)  { wrapped(t, qwenReader) }
+func TestGeminiCLI_wrapped(t *testing.T) { wrapped(t, geminiReader) }
+func TestCopilot_wrapped(t *testing.T)   { wrapped(t, copilotReader) }
+func TestCline_wrapped(t *testing.T)     { wrapped(t, clineReader) }
+
+func wrapped(t *testing.T, start func(*testing.T) *agent) {
+	tries(t, "wrap")
+	winnow := buildWinnow(t, t.TempDir())
+	alone, through := start(t), start(t)
+	through.through = []string{winnow, "wrap", "--mode", "full"}
+	for _, a := range []*agent{alone, through} {
+		a.chore(t)
+	}
+	if diff := cmp.Diff(files(t, alone), files(t, through)); diff != "" {
+		t.Errorf("the project is another one (-alone +through winnow):\n%.2000s", diff)
+	}
+	if a, b := len(requestsTo(alone.up)), len(requestsTo(through.up)); a != b {
+		t.Errorf("%d requests without winnow, %d with it", a, b)
+	}
+	if a, b := alone.up.Problems(), through.up.Problems(); len(b) > len(a) {
+		t.Errorf("the provider finds fault with %d requests, without winnow with %d: %s", len(b), len(a), b[len(b)-1])
+	}
+	t.Logf("%s: %d requests, billed %s alone, %s through winnow", filepath.Base(alone.bin), len(requestsTo(alone.up)),
+		bills(alone), bills(through))
+	if _, err := os.Stat(filepath.Join(through.Home, ".local", "share", "winnow", "winnow.db")); err != nil {
+		t.Errorf("winnow kept nothing: %v", err)
+	}
+}
+
+// chore has a hundred commands run, in three turns where the product plays more than one, which
+// print much and write files.
+func (a *agent) chore(t *testing.T) {
+	t.Helper()
+	turns := 3
+	if a.single {
+		turns = 1
+	}
+	for turn := range turns {
+		var commands []string
+		for i := range 99 / turns {
+			n := turn*33 + i
+			commands = append(commands, fmt.Sprintf("%s | tee out-%d.txt | tail -%d", lines(fmt.Sprintf("OUT-%d", n%7), 150), n, 10+n%5*30))
+		}
+		a.work(t, fmt.Sprintf("Do part %d of the chore. CAPYBARA", turn+1), commands...)
+	}
+}
+
+// files are the files of a project that a chore left.
+func files(t *testing.T, a *agent) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	paths, err := filepath.Glob(filepath.Join(a.Project, "out-*.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		all[filepath.Base(path)] = string(readFile(t, path))
+	}
+	return all
+}
+
+// bills is what the provider's reports cost, by the prices of the model; that of models that nobody
+// knows is in tokens.
+func bills(a *agent) string {
+	cost, tokens, priced := 0.0, 0, false
+	for _, r := range a.up.Records() {
+		tokens += r.Usage.Prompt()
+		for _, provider := range []string{"anthropic", "openai", "google"} {
+			m := model.Default().Lookup(provider + "/" + strings.TrimPrefix(r.Model, "models/"))
+			if c, ok := m.Cost(bill.Usage(r.Usage)); ok && !m.Unknown {
+				cost, priced = cost+c, true
+				break
+			}
+		}
+	}
+	if !priced {
+		return fmt.Sprintf("%d tokens of prompts", tokens)
+	}
+	return fmt.Sprintf("$%.4f, %d tokens of prompts", cost, tokens)
+}
