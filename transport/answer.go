@@ -30,6 +30,12 @@ type relay struct {
 	once     sync.Once
 }
 
+// listen lets a function have a copy of an answer, with its head, when it has ended.
+func listen(answer *http.Response, heard func(head http.Header, copied []byte)) {
+	head := answer.Header.Clone()
+	answer.Body = &relay{ReadCloser: answer.Body, finished: func(copied []byte) { heard(head, copied) }}
+}
+
 func (r *relay) Read(p []byte) (int, error) {
 	n, err := r.ReadCloser.Read(p)
 	if r.copied.Len()+n > maxAnswer {

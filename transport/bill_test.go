@@ -1,6 +1,8 @@
 package transport
 
 import (
+	"bytes"
+	"io"
 	"math"
 	"testing"
 	"time"
@@ -59,5 +61,25 @@ func TestTotals_areWhatTheProviderBills(t *testing.T) {
 			near("observe: otherwise", totals[Observe].Otherwise, bills[Full], 0.05)
 			near("observe: bill", bills[Observe], bills[Off], 1e-9)
 		})
+	}
+}
+
+// What a request costs that belongs to no conversation is counted, and changes nothing.
+func TestTotals_countWhatIsBeside(t *testing.T) {
+	s := play(t, llmtest.Anthropic, 5, Options{})
+	r := s.request(s.steps()[0])
+	body := must(io.ReadAll(r.Body))
+	body = bytes.Replace(body, []byte(`"tools":`+string(tools[llmtest.Anthropic])), []byte(`"tools":[]`), 1)
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	if status, answer := s.send(r); status != 200 {
+		t.Fatalf("%d %s", status, answer)
+	}
+	usage := s.server.Records()[0].Usage
+	cost, _ := model.Default().Lookup("anthropic/" + s.model).Cost(bill.Usage(usage))
+	if got := s.transport.Totals(); got.Beside != 1 || got.Requests != 0 || got.Billed != cost || got.Otherwise != cost || cost == 0 {
+		t.Errorf("%+v, the provider billed %v", got, cost)
+	}
+	if list := must(s.store.List(t.Context())); len(list) != 0 {
+		t.Errorf("%d sessions", len(list))
 	}
 }

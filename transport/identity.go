@@ -27,12 +27,20 @@ var sessionHeaders = []string{
 //
 // The scope is the provider's address, the protocol, and the credential, so that accounts share
 // nothing. Within it count the client's own word for the session and for a sub-agent, whether there
-// are tools (requests for a title and the like have none, and may begin like the conversation that
+// are tools (requests for a title and the like name none, and may begin like the conversation that
 // they are for), and the first message. Tools and system prompt themselves do not count: clients
 // load tools as they go, and their prompts tell the time.
 func identity(r *http.Request, kind body.Kind, d *wire.Decoded, first digest) string {
 	return "live_" + hex.EncodeToString(hashed(client(r, kind), sessionSignal(r.Header, d),
 		strconv.FormatBool(len(d.Tools) > 0), string(first[:]))[:10])
+}
+
+// hasTools reports whether a request declares tools; some declare a list of none.
+func hasTools(d *wire.Decoded) bool {
+	for range wire.ValueOf(d.Tools).Values() {
+		return true
+	}
+	return false
 }
 
 // client is what of an identity is known without a request's body.

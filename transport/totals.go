@@ -5,15 +5,17 @@ import (
 	"slices"
 
 	"github.com/winnowhq/winnow/bill"
+	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/session"
 )
 
 // Totals are what a transport has done so far.
 type Totals struct {
 	Requests int // of conversations, answered
+	Beside   int // others that were answered: for titles and the like
 	Edited   int // of them: requests of which something was left out, or would have been (Observe)
 	Resent   int // requests that were refused with an edit, and sent once more without
-	// Billed is what the requests cost, in US dollars, by the usage that the provider reported.
+	// Billed is what all of them cost, in US dollars, by the usage that the provider reported.
 	Billed float64
 	// Otherwise is an estimate of what the same requests would have cost the other way: with nothing
 	// left out; in the mode Observe, with it left out.
@@ -68,6 +70,20 @@ func (t *Transport) counted(x *exchange, u session.Usage) {
 			all.Unpriced++
 		}
 		t.left[x.line.id] = x.left
+	})
+}
+
+// countedBeside adds a request that belongs to no conversation.
+func (t *Transport) countedBeside(m model.Model, u session.Usage) {
+	cost, ok := m.Cost(bill.Usage(u))
+	t.count(func(all *Totals) {
+		all.Beside++
+		if ok && reported(u) {
+			all.Billed += cost
+			all.Otherwise += cost
+		} else {
+			all.Unpriced++
+		}
 	})
 }
 

@@ -30,6 +30,7 @@ import (
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/wire"
 )
 
 type listing = store.Listing
@@ -165,7 +166,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	x := t.begin(r, p, original)
 	if x == nil {
-		return t.base.RoundTrip(with(r, original, original))
+		return t.beside(r, p, original)
 	}
 	answer, err := t.base.RoundTrip(with(r, x.body, original))
 	if err == nil && x.edited && refused(answer.StatusCode) {
@@ -175,11 +176,26 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		t.release(x.family)
 		return answer, err
 	}
-	head := answer.Header.Clone()
-	answer.Body = &relay{ReadCloser: answer.Body, finished: func(copied []byte) {
+	listen(answer, func(head http.Header, copied []byte) {
 		defer t.release(x.family)
 		t.guarded("read an answer", func() { t.heard(x, understood(p, head, copied)) })
-	}}
+	})
+	return answer, nil
+}
+
+// beside sends a request that belongs to no conversation, as it came, and counts what it costs.
+func (t *Transport) beside(r *http.Request, p protocol, original []byte) (*http.Response, error) {
+	answer, err := t.base.RoundTrip(with(r, original, original))
+	if err != nil || answer.StatusCode != http.StatusOK {
+		return answer, err
+	}
+	listen(answer, func(head http.Header, copied []byte) {
+		t.guarded("read an answer", func() {
+			text, _ := wire.Complete(original)
+			name := cmp.Or(wire.ValueOf(text).Get("model").String(), addressed(r.URL.Path))
+			t.countedBeside(t.models.Lookup(p.provider+"/"+name), understood(p, head, copied).Usage)
+		})
+	})
 	return answer, nil
 }
 
@@ -338,7 +354,7 @@ func isAside(f *family, doc *format.Document) bool {
 	answered := slices.ContainsFunc(doc.Session.Messages, func(m session.Message) bool {
 		return m.Role == session.Assistant
 	})
-	return len(f.lines) == 0 && len(d.Tools) == 0 && !answered
+	return len(f.lines) == 0 && !hasTools(d) && !answered
 }
 
 // holds reports whether nothing more may be left out of a conversation. Of a model that is unknown it

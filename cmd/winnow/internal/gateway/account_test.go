@@ -23,7 +23,7 @@ func TestAccount_saysWhatCameOfIt(t *testing.T) {
 			Sessions: []string{"live_1"}}, []string{"1,045 requests relayed, 12 pruned",
 			"billed $0.41; unpruned it would have been $0.63: net $0.22 saved",
 			"38,112 tokens left out of the newest requests; more: winnow inspect live_1"}},
-		{"it did not", 4, transport.Safe, transport.Totals{Requests: 4, Edited: 1, Resent: 1, Billed: 2, Otherwise: 1.5, LeftOut: 1,
+		{"it did not", 4, transport.Full, transport.Totals{Requests: 4, Edited: 1, Resent: 1, Billed: 2, Otherwise: 1.5, LeftOut: 1,
 			Unpriced: 1, Sessions: []string{"a", "b"}}, []string{"4 requests relayed, 1 pruned, 1 refused by the provider and sent again whole",
 			"billed $2.00; unpruned it would have been $1.50: net −$0.50 saved (1 request of unknown price not counted)",
 			"1 token left out of the newest requests; more: winnow list"}},
