@@ -219,7 +219,7 @@ func TestLive_withoutAServerAFileAndItsLimits(t *testing.T) {
 	if len(server.Seen()) != seen {
 		t.Error("with -o the server was asked")
 	}
-	d.run("compact", src).says(t, cli.ExitDone, limit, "will arrive there too")
+	d.run("compact", src, "--to", "1000").says(t, cli.ExitDone, limit, "will arrive there too")
 }
 
 func TestLive_aPasswordIsSentToWhoAsksAndNeverTold(t *testing.T) {
