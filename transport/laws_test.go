@@ -301,3 +301,26 @@ func TestTransport_whatIsNotOursPasses(t *testing.T) {
 		t.Errorf("%d sessions", len(list))
 	}
 }
+
+// Where nothing is left out of a request, a refusal is the client's, and nothing is sent twice.
+func TestTransport_aRefusalOfTheOriginalIsPassedOn(t *testing.T) {
+	s := play(t, llmtest.Anthropic, 60, Options{Mode: Observe})
+	refusing := &refuser{base: http.DefaultTransport, refuses: func([]byte) bool { return true }}
+	s.options.Base = refusing
+	s.restart()
+	for i, at := range s.steps() {
+		refusing.on = i%10 == 9
+		before := refusing.refused
+		status, _ := s.send(s.request(at))
+		if refusing.on && (status != 400 || refusing.refused != before+1) {
+			t.Fatalf("step %d: the client hears %d after %d requests", i, status, refusing.refused-before)
+		}
+		if refusing.on {
+			s.send(s.request(at))
+		}
+		s.now = s.now.Add(20 * time.Second)
+	}
+	if totals := s.transport.Totals(); totals.LeftOut == 0 || totals.Resent != 0 {
+		t.Errorf("%+v", totals)
+	}
+}

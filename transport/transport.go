@@ -162,13 +162,14 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	r.Body.Close()
 	if what == count {
-		return t.base.RoundTrip(with(r, t.counting(r, p, original), original))
+		counted := t.counting(r, p, original)
+		return t.base.RoundTrip(with(r, counted, len(counted) != len(original)))
 	}
 	x := t.begin(r, p, original)
 	if x == nil {
 		return t.beside(r, p, original)
 	}
-	answer, err := t.base.RoundTrip(with(r, x.body, original))
+	answer, err := t.base.RoundTrip(with(r, x.body, x.edited))
 	if err == nil && x.edited && refused(answer.StatusCode) {
 		answer, err = t.resend(r, x, answer, original)
 	}
@@ -185,7 +186,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // beside sends a request that belongs to no conversation, as it came, and counts what it costs.
 func (t *Transport) beside(r *http.Request, p protocol, original []byte) (*http.Response, error) {
-	answer, err := t.base.RoundTrip(with(r, original, original))
+	answer, err := t.base.RoundTrip(with(r, original, false))
 	if err != nil || answer.StatusCode != http.StatusOK {
 		return answer, err
 	}
@@ -205,15 +206,13 @@ type rest struct {
 	io.Closer
 }
 
-// with is the request with a body. One that came without its length goes without it, unless it is
-// another body.
-func with(r *http.Request, body, original []byte) *http.Request {
-	length := r.ContentLength
-	if !bytes.Equal(body, original) {
-		length = int64(len(body))
-	}
+// with is the request with a body. One that came without its length goes without it, unless it was
+// edited.
+func with(r *http.Request, body []byte, edited bool) *http.Request {
 	r = r.Clone(r.Context())
-	r.ContentLength = length
+	if edited {
+		r.ContentLength = int64(len(body))
+	}
 	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	r.Body, _ = r.GetBody()
 	return r
@@ -231,7 +230,7 @@ func (t *Transport) resend(r *http.Request, x *exchange, first *http.Response, o
 	first.Body.Close()
 	t.count(func(all *Totals) { all.Resent++ })
 	x.body, x.edited, x.left = original, false, 0
-	answer, err := t.base.RoundTrip(with(r, original, original))
+	answer, err := t.base.RoundTrip(with(r, original, false))
 	if err != nil || answer.StatusCode != http.StatusOK {
 		return answer, err
 	}
@@ -241,14 +240,24 @@ func (t *Transport) resend(r *http.Request, x *exchange, first *http.Response, o
 	return answer, nil
 }
 
-// freeze shows a conversation whole from now on.
+// freeze shows a conversation whole from now on: what was pruned and folded of it is undone, which is
+// in the store, too.
 func (t *Transport) freeze(x *exchange, why string) {
+	ctx := context.Background()
 	x.family.mu.Lock()
 	defer x.family.mu.Unlock()
 	x.line.frozen = why
-	for {
-		if _, err := t.engine.Undo(context.Background(), x.line.id, ""); err != nil {
-			return // nothing of it is left
+	_, state, err := t.engine.Session(ctx, x.line.id)
+	if err != nil {
+		t.failed(x.family, "undo what was left out", err)
+		return
+	}
+	for _, r := range slices.Backward(state.Receipts) {
+		if r.Kind != pivot.Pruning && r.Kind != pivot.Compaction {
+			continue
+		}
+		if _, err := t.engine.Undo(ctx, x.line.id, r.ID); err != nil && winnow.CodeOf(err) != winnow.Already {
+			t.log.Error("could not undo what was left out", "session", x.line.id, "receipt", r.ID, "error", err)
 		}
 	}
 }
@@ -264,8 +273,9 @@ func (t *Transport) begin(r *http.Request, p protocol, original []byte) (x *exch
 		f := t.family(identity(r, p.kind, doc.Native.(*body.Native).Decoded, chain[0]))
 		f.mu.Lock()
 		defer f.mu.Unlock()
+		whole := false
 		defer func() {
-			if x == nil {
+			if f.loaded = f.loaded && whole; x == nil {
 				t.release(f)
 			}
 		}()
@@ -274,6 +284,7 @@ func (t *Transport) begin(r *http.Request, p protocol, original []byte) (x *exch
 			x = nil
 		}
 		t.recent.put(&reading{client: client(r, p.kind), doc: doc, chain: chain})
+		whole = true // nothing of ours panicked in between
 	})
 	return x
 }
@@ -340,8 +351,8 @@ func (t *Transport) decide(
 		return nil, err
 	}
 	x.left = left
-	if x.edited = !bytes.Equal(edited, original); x.edited && t.mode != Observe {
-		x.body = edited
+	if t.mode != Observe && !bytes.Equal(edited, original) {
+		x.body, x.edited = edited, true
 	}
 	return x, nil
 }
