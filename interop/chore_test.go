@@ -53,18 +53,19 @@ func wrapped(t *testing.T, start func(*testing.T) *agent) {
 	}
 }
 
-// chore has a hundred commands run, in three turns where the product plays more than one, which
-// print much and write files.
+// chore has a hundred commands run, which print much and write files: in five turns where the
+// product plays more than one, for after thirty calls in a turn Gemini CLI asks a model whether it
+// goes round in circles.
 func (a *agent) chore(t *testing.T) {
 	t.Helper()
-	turns := 3
+	turns := 5
 	if a.single {
 		turns = 1
 	}
 	for turn := range turns {
 		var commands []string
-		for i := range 99 / turns {
-			n := turn*33 + i
+		for i := range 100 / turns {
+			n := turn*100/turns + i
 			commands = append(commands, fmt.Sprintf("%s | tee out-%d.txt | tail -%d", lines(fmt.Sprintf("OUT-%d", n%7), 150), n, 10+n%5*30))
 		}
 		a.work(t, fmt.Sprintf("Do part %d of the chore. CAPYBARA", turn+1), commands...)
