@@ -52,8 +52,8 @@ func binding(bound bool) func(*Config) {
 	}
 }
 
-// A model that binds its reasoning to the exact prompt before it is sent none that was made for another one: what stands behind the first change goes with
-// it, what stands before stays.
+// A model that binds its reasoning to the exact prompt before it is sent none that was made for
+// another one: what stands behind the first change goes with it, what stands before stays.
 func TestBoundReasoning_goesWithWhatStoodBeforeIt(t *testing.T) {
 	for _, bound := range []bool{true, false} {
 		w := newWaited(t, binding(bound))

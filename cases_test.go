@@ -24,7 +24,8 @@ import (
 	"github.com/winnowhq/winnow/view"
 )
 
-// The cases that users of another product reported and that its tests lack, each with its number in our list.
+// The cases that users of another product reported and that its tests lack, each with its number in
+// our list.
 
 // scripted is a summariser that says what it is told.
 type scripted struct {
@@ -703,7 +704,8 @@ func TestEngine_twoEnginesOnOneStore(t *testing.T) {
 	}
 }
 
-// Case 7, pairs at every cut, is TestFind_losesNothing in package pivot; case 16, odd exports, is in format/opencode.
+// Case 7, pairs at every cut, is TestFind_losesNothing in package pivot; case 16, odd exports, is
+// in format/opencode.
 
 func TestCompact_handsThePreviousSummaryOnOnce(t *testing.T) {
 	scribe := &scripted{answers: []any{notes("FIRST"), notes("SECOND"), notes("THIRD")}}

@@ -15,7 +15,8 @@ import (
 	"github.com/winnowhq/winnow/summarize/offline"
 )
 
-// scribe writes a summary of each request and fails the test where one does not fit, or lacks what the user wants said.
+// scribe writes a summary of each request and fails the test where one does not fit, or lacks what
+// the user wants said.
 type scribe struct {
 	*rapid.T
 	limit, long int
@@ -51,7 +52,8 @@ func (s *scribe) Summarize(_ context.Context, r pivot.Request) (pivot.Answer, er
 	return pivot.Answer{Text: "## Goal\n\n" + strings.Repeat("word ", min(s.long, r.Budget)), Finish: "stop"}, nil
 }
 
-// Whatever is folded, whatever the user wants said, and however small the window: each request fits and says it, and the session is folded.
+// Whatever is folded, whatever the user wants said, and however small the window: each request fits
+// and says it, and the session is folded.
 func TestCompact_theRequestAlwaysFits(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		draw := func(name string, of ...int) int { return rapid.SampledFrom(of).Draw(rt, name) }
@@ -112,7 +114,8 @@ func TestCompact_theRequestAlwaysFits(t *testing.T) {
 	})
 }
 
-// An answer that does not count is asked for once more, whichever piece it is for: what the pieces before it cost is not for nothing.
+// An answer that does not count is asked for once more, whichever piece it is for: what the pieces
+// before it cost is not for nothing.
 func TestCompact_eachPieceIsAskedForOnceMore(t *testing.T) {
 	bad := pivot.Answer{Text: "sure!", Finish: "stop"}
 	for name, c := range map[string]struct {

@@ -294,8 +294,8 @@ func TestRun_stoppedWhileToolsWork(t *testing.T) {
 	}
 }
 
-// The user stops it at random events, also while a request that is never answered is on its way, and
-// lets it go on, until the job is done. Nothing begins after it was stopped.
+// The user stops it at random events, also while a request that is never answered is on its way,
+// and lets it go on, until the job is done. Nothing begins after it was stopped.
 func TestRun_stoppedAnywhere(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 60))
 	stopped := 0

@@ -115,9 +115,9 @@ func (c *Call) Command() string {
 	return ""
 }
 
-// Looks reports whether a call only looked at something, so that doing it changed nothing: it read or
-// searched files, or ran commands that only look and write into no file. What is not understood does
-// not only look.
+// Looks reports whether a call only looked at something, so that doing it changed nothing: it read
+// or searched files, or ran commands that only look and write into no file. What is not understood
+// does not only look.
 func (c *Call) Looks() bool {
 	for i := range c.Actions {
 		switch c.Actions[i].Op {

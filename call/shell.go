@@ -28,9 +28,9 @@ type Step struct {
 	Part bool
 }
 
-// Steps are the commands of a shell text in the order in which they are reached. A text that a shell
-// is asked to run is replaced by its own commands. A text that cannot be parsed has no steps. Where
-// errors go and what a command is fed is left out.
+// Steps are the commands of a shell text in the order in which they are reached. A text that a
+// shell is asked to run is replaced by its own commands. A text that cannot be parsed has no steps.
+// Where errors go and what a command is fed is left out.
 func Steps(text string) []Step { return stepsOf(parseShell(text)) }
 
 func stepsOf(script *shell.Script) []Step {

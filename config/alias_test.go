@@ -9,8 +9,8 @@ import (
 	"github.com/winnowhq/winnow/policy"
 )
 
-// The names that S002 and earlier versions give a switch mean the same as its own name, wherever it is
-// set.
+// The names that S002 and earlier versions give a switch mean the same as its own name, wherever it
+// is set.
 func TestAlias_everySwitchIsTakenByItsOtherName(t *testing.T) {
 	for _, s := range policy.All() {
 		t.Run(s.Name, func(t *testing.T) {

@@ -377,7 +377,8 @@ func TestLoad_mistakesAboutModelsAreFoundWhereTheyStand(t *testing.T) {
 	}
 }
 
-// A threshold is a number or a word, for every model or by pattern; later files lay patterns over those of earlier ones.
+// A threshold is a number or a word, for every model or by pattern; later files lay patterns over
+// those of earlier ones.
 func TestLoad_thresholds(t *testing.T) {
 	for text, want := range map[string]budget.Thresholds{
 		`0.8`:        {"*": 0.8},

@@ -30,7 +30,8 @@ func folders(t *testing.T, own, project string) Sources {
 	return s
 }
 
-// hostile are two values of a key that are not its default, as JSON: one that asks for more, and one that asks for less where a key has both.
+// hostile are two values of a key that are not its default, as JSON: one that asks for more, and
+// one that asks for less where a key has both.
 func hostile(key string) []string {
 	switch key {
 	case "policy":
@@ -78,8 +79,10 @@ func hostile(key string) []string {
 	}
 }
 
-// What a project's file may do with each key, whatever it says, where the user has a model write summaries and where not: nothing, protect more, or say how
-// a session is pruned. It walks every key, so that a new one is the user's alone until somebody has thought about it and written it down here and in the table.
+// What a project's file may do with each key, whatever it says, where the user has a model write
+// summaries and where not: nothing, protect more, or say how a session is pruned. It walks every
+// key, so that a new one is the user's alone until somebody has thought about it and written it
+// down here and in the table.
 func TestLoad_aProjectsFileReachesNobodyAndCostsNothing(t *testing.T) {
 	always := func(_, _ Settings, _ bool) bool { return true }
 	whereItIsFree := func(_, _ Settings, paid bool) bool { return !paid }
@@ -201,7 +204,8 @@ func TestLoad_aProjectsFileMayProtectMore(t *testing.T) {
 	}
 }
 
-// null, a second name of the user's own file, a value of a type of its own: what could slip past the table.
+// null, a second name of the user's own file, a value of a type of its own: what could slip past
+// the table.
 func TestLoad_noWayPastTheTable(t *testing.T) {
 	for _, text := range []string{`{"compaction": null}`, `{"strategies": null, "providers": null}`, `{"compaction": {"threshold": null, "keep": null, "model": null}}`, `{"permissions": null}`, `{"policy": null}`} {
 		s := folders(t, `{"policy": "classic", "compaction": {"keep": 100, "model": "p/m", "threshold": {"*": 0.9}}, "permissions": [{"verdict": "deny"}]}`, text)
@@ -264,7 +268,8 @@ func TestProjectMay_saysBeforeItIsWritten(t *testing.T) {
 	}
 }
 
-// A link that somebody planted under the name that a temporary file used to have is not written through.
+// A link that somebody planted under the name that a temporary file used to have is not written
+// through.
 func TestSet_isNotLedAstrayByALink(t *testing.T) {
 	file := write(t, `{"policy": "classic"}`)
 	victim := filepath.Join(t.TempDir(), "victim")

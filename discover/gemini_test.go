@@ -36,7 +36,8 @@ func TestFind_aChatOfGeminiThatTheProductCopiedIsListedOnce(t *testing.T) {
 	h.put(".gemini/tmp/harbour/.project_root", []byte("/coast/harbour"), 9)
 	h.put(".gemini/tmp/harbour/chats/session-2026-03-01T10-00-aaaa0000.json", geminiChat("aaaa0000-1", 1, false), 8)
 	h.put(".gemini/tmp/harbour/chats/session-2026-03-01T10-00-aaaa0000.jsonl", geminiChat("aaaa0000-1", 2, true), 7)
-	// A chat of the same process that was begun anew is another one, and so is that of another project.
+	// A chat of the same process that was begun anew is another one, and so is that of another
+	// project.
 	h.put(".gemini/tmp/harbour/chats/session-2026-03-01T11-00-aaaa0000.json", geminiChat("aaaa0000-1", 3, false), 6)
 	h.put(".gemini/tmp/harbour/chats/aaaa0000-1/bbbb.jsonl", geminiChat("bbbb", 1, true), 5)
 	h.put(".gemini/projects.json", []byte(`{"projects":{"/coast/harbour":"harbour","/coast/pier":"pier","/coast/dune":"dune"}}`), 5)

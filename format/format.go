@@ -47,14 +47,15 @@ type Linked interface {
 type Accompanied interface {
 	// Beside names the file beside that of a session, "" if there can be none.
 	Beside(path string) string
-	// ReadWith is Read with that file. Write is given the document, and writes the session's file alone.
+	// ReadWith is Read with that file. Write is given the document, and writes the session's file
+	// alone.
 	ReadWith(src, beside []byte) (*Document, error)
 }
 
 // Grafter is a Format to whose files the product only ever appends lines.
 type Grafter interface {
-	// Graft returns lines that were appended to one version of a file as they would be if they had been
-	// appended to another one: what names the end of the one names that of the other.
+	// Graft returns lines that were appended to one version of a file as they would be if they had
+	// been appended to another one: what names the end of the one names that of the other.
 	Graft(lines []byte, from, onto *Document) []byte
 }
 

@@ -484,8 +484,8 @@ func TestDoctor_aCompactionThatIsGoneRound(t *testing.T) {
 			t.Errorf("%s: doctor finds %+v", name, doc.Findings)
 		}
 
-		// What goes on from the newest message is sound in Claude Code: it stays behind the summary.
-		// In pi it is a branch from before the compaction.
+		// What goes on from the newest message is sound in Claude Code: it stays behind the
+		// summary. In pi it is a branch from before the compaction.
 		d.put(file, append(slices.Clip(compacted), added(name, 0)+"\n"...))
 		d.run("doctor", file).wants(t, map[string]int{"claude": cli.ExitDone, "pi": cli.ExitPartly}[name])
 

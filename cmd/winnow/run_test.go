@@ -69,7 +69,8 @@ func (d *desk) runWith(ctx context.Context, in io.Reader, out io.Writer, args ..
 		}
 		return ""
 	}
-	// A huge session makes the program thrifty for the rest of its life, which is that of one command.
+	// A huge session makes the program thrifty for the rest of its life, which is that of one
+	// command.
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	code := Main(ctx, args, env)
 	o := outcome{code: code, stderr: stderr.String()}

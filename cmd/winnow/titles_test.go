@@ -80,8 +80,8 @@ func (c titledModel) Ask(_ context.Context, r llm.Request) (llm.Answer, error) {
 	return answer, nil
 }
 
-// A small model of the provider that is asked anyway gives titles, where the provider is a known one
-// at its own address; nobody else is asked because nothing was said.
+// A small model of the provider that is asked anyway gives titles, where the provider is a known
+// one at its own address; nobody else is asked because nothing was said.
 func TestTitles_ofASmallModelBesideTheOneThatWorks(t *testing.T) {
 	for name, c := range map[string]struct {
 		env  []string
@@ -117,7 +117,8 @@ func TestTitles_ofASmallModelBesideTheOneThatWorks(t *testing.T) {
 	}
 }
 
-// What a title costs is the session's; where none comes, nobody is bothered, and a program can see it.
+// What a title costs is the session's; where none comes, nobody is bothered, and a program can see
+// it.
 func TestTitles_areChargedAndFailQuietly(t *testing.T) {
 	client := &titled{}
 	d := newDesk(t)

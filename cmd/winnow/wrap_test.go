@@ -24,8 +24,8 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 )
 
-// asksProvider is a client, the program "asks": it sends what it reads from standard input to $ANTHROPIC_BASE_URL + $ASK, with
-// a key, prints the answer, and ends with 7.
+// asksProvider is a client, the program "asks": it sends what it reads from standard input to
+// $ANTHROPIC_BASE_URL + $ASK, with a key, prints the answer, and ends with 7.
 func asksProvider() {
 	r, err := http.NewRequest(http.MethodPost, os.Getenv("ANTHROPIC_BASE_URL")+os.Getenv("ASK"), os.Stdin)
 	if err == nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/winnowhq/winnow/view"
 )
 
-// A tail may begin with the "continue" of an earlier pivot. When that pivot is undone the message is
-// in no file, and what followed it is still the tail.
+// A tail may begin with the "continue" of an earlier pivot. When that pivot is undone the message
+// is in no file, and what followed it is still the tail.
 func TestWrite_aTailThatBeginsWithWhatWasUndone(t *testing.T) {
 	goesOn := bodytest.User("c1", "Continue if you have next steps")
 	goesOn.Parts[0].Synthetic, goesOn.Parts[0].Metadata = true, session.Note{Pivot: "k1"}.Metadata()

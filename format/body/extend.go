@@ -13,8 +13,8 @@ import (
 )
 
 // ReadRequest reads the body of a request that is known to be of a dialect. before is what was read
-// of an earlier request of the same conversation, nil without any: what the two bodies begin with is
-// not read again. before is used up by that, and must not be used any more.
+// of an earlier request of the same conversation, nil without any: what the two bodies begin with
+// is not read again. before is used up by that, and must not be used any more.
 //
 // same is how many messages are those of before.
 func ReadRequest(src []byte, dialect Dialect, before *format.Document) (doc *format.Document, same int, err error) {
@@ -121,8 +121,8 @@ func common(a, b []byte) int {
 	return at
 }
 
-// settled is how many messages are as they were in a body that has so many bytes in common with this
-// one, and at which element the next one begins: an answer, when all calls before it had their
+// settled is how many messages are as they were in a body that has so many bytes in common with
+// this one, and at which element the next one begins: an answer, when all calls before it had their
 // results. 0 without any.
 func (n *Native) settled(bytes int) (messages, at int) {
 	d := n.Decoded

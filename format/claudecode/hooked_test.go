@@ -18,8 +18,8 @@ import (
 	"github.com/winnowhq/winnow/view"
 )
 
-// Compactions that a hook of the product composed: a boundary without a summary, and behind it copies
-// under new uuids.
+// Compactions that a hook of the product composed: a boundary without a summary, and behind it
+// copies under new uuids.
 
 // shownTools lists the calls of the view with their results.
 func shownTools(doc *format.Document) (tools []string, characters int) {
@@ -174,8 +174,8 @@ func TestBypassed_inALargeFile(t *testing.T) {
 	}
 }
 
-// The figures are those of the requests with which version 2.1.330 of the product resumed the files,
-// as they are and enlarged.
+// The figures are those of the requests with which version 2.1.330 of the product resumed the
+// files, as they are and enlarged.
 func TestRead_filesThatHooksCompacted(t *testing.T) {
 	for name, want := range map[string][2][2]int{
 		"base": {{22, 75502}, {22, 75502}}, "native": {}, "seat-append": {{3, 583}, {3, 583}}, "seat-toolcall": {{3, 630}, {3, 630}},

@@ -8,7 +8,8 @@ import (
 // large is the size in bytes above which the product looks for compactions before it reads a file.
 const large = 5 << 20
 
-// cuts reports whether the product does not find the parent of a node, because it is before the cut.
+// cuts reports whether the product does not find the parent of a node, because it is before the
+// cut.
 func (t *tree) cuts(i, parent int) bool { return parent >= 0 && parent < t.cut && t.cut < i }
 
 // patience is how long before an entry, in milliseconds, the product looks for one in the place of

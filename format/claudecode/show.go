@@ -98,9 +98,9 @@ func (e *entry) show(wanted []target, silent bool) ([]byte, error) {
 	return m.on(span.Replace(e.raw, e.Message.Content, value))
 }
 
-// blank is shown in the place of an answer of which nothing is left. The product sends none of it, as
-// it sends none of an answer that is reasoning alone; in the place of an empty list it would send
-// that there is no content.
+// blank is shown in the place of an answer of which nothing is left. The product sends none of it,
+// as it sends none of an answer that is reasoning alone; in the place of an empty list it would
+// send that there is no content.
 var blank = textBlock("\n")
 
 // silent reports whether nothing of an answer is shown.

@@ -19,9 +19,9 @@ type mark struct {
 	// the session without its messages.
 	Session *session.Session `json:"session,omitzero"`
 
-	// Message is the message that the record was written for, in a pivot its marker. What the record
-	// itself says is left out of it: From has, for each part, the position among the parts that the
-	// record gives, -1 for one that it does not give.
+	// Message is the message that the record was written for, in a pivot its marker. What the
+	// record itself says is left out of it: From has, for each part, the position among the parts
+	// that the record gives, -1 for one that it does not give.
 	Message *session.Message `json:"message,omitzero"`
 	From    []int            `json:"from,omitzero"`
 	// Of is the id of the message that the record continues: one message may need several.

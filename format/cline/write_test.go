@@ -243,8 +243,8 @@ func TestReadWith_theProductsOwnCompaction(t *testing.T) {
 		t.Error("without a change the file is another one")
 	}
 
-	// What is behind it may change, and it stands. What it was made from may not: then it is written
-	// down, until that is undone.
+	// What is behind it may change, and it stands. What it was made from may not: then it is
+	// written down, until that is undone.
 	second := folded(unchanged(doc), "p1", "u2")
 	made := write(t, doc, second)
 	if diff := cmp.Diff([]string{summary1, lower, done}, sent(made)); diff != "" {

@@ -22,8 +22,8 @@ type newEvent struct {
 	Winnow    *mark          `json:"winnow,omitzero"`
 }
 
-// events writes a message: one of the user's as an event, an answer as an event for every step, each
-// followed by the results of its calls.
+// events writes a message: one of the user's as an event, an answer as an event for every step,
+// each followed by the results of its calls.
 func events(m *session.Message) []newEvent {
 	var made []newEvent
 	var at []int

@@ -17,8 +17,8 @@ import (
 const (
 	startEvent    = "session.compaction_start"
 	completeEvent = "session.compaction_complete"
-	// standInEvent is the end of a compaction whose tail a newer one cuts into: the product must not
-	// count it, because it counts the messages from the newest beginning on.
+	// standInEvent is the end of a compaction whose tail a newer one cuts into: the product must
+	// not count it, because it counts the messages from the newest beginning on.
 	standInEvent = "winnow.compaction_complete"
 	// keptEvent is a message that the product has no form for. It ignores events of other types.
 	keptEvent = "winnow.message"
@@ -27,13 +27,13 @@ const (
 // mark is the member "winnow" of an event: what the product's own members cannot say. The product
 // ignores it.
 type mark struct {
-	// Session is set in the first event of a file that was written for a session from elsewhere: the
-	// session without its messages.
+	// Session is set in the first event of a file that was written for a session from elsewhere:
+	// the session without its messages.
 	Session *session.Session `json:"session,omitzero"`
 
 	// Message is the message that the event was written for, in a compaction its marker. What the
-	// event itself says is left out of it: From has, for each part, the position among the parts that
-	// the event gives, -1 for one that it does not give.
+	// event itself says is left out of it: From has, for each part, the position among the parts
+	// that the event gives, -1 for one that it does not give.
 	Message *session.Message `json:"message,omitzero"`
 	From    []int            `json:"from,omitzero"`
 	// Answer and AnswerFrom are Message and From of the summary, in a compaction.
@@ -78,7 +78,8 @@ func (r *reader) continued() *session.Message {
 	return &r.Session.Messages[at]
 }
 
-// noted notes where the messages from one on are that the line gave, and what its mark says of them.
+// noted notes where the messages from one on are that the line gave, and what its mark says of
+// them.
 func (r *reader) noted(before int) {
 	at := len(r.lines) - 1
 	if m := r.continued(); m != nil {

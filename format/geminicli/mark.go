@@ -13,8 +13,8 @@ import (
 type marks struct {
 	// Elisions are all that count from the line on, in a line that lists what the model is sent.
 	Elisions []rule.Elision `json:"elisions,omitzero"`
-	// Message is the message that the line was written for; in a list that begins with a summary its
-	// marker, and Summary the summary.
+	// Message is the message that the line was written for; in a list that begins with a summary
+	// its marker, and Summary the summary.
 	Message *session.Message `json:"message,omitzero"`
 	Summary *session.Message `json:"summary,omitzero"`
 }

@@ -18,9 +18,9 @@ import (
 // sent from then on, as the product itself lists it. Lines of ours at the end of the file are
 // written anew, and gone when nothing of them counts any more.
 //
-// The error is format.ErrReadOnly for a recording in one object, and for a checkpoint. Without from,
-// calls that have not ended stay without a result. A marker without a completed summary is not
-// written.
+// The error is format.ErrReadOnly for a recording in one object, and for a checkpoint. Without
+// from, calls that have not ended stay without a result. A marker without a completed summary is
+// not written.
 func (Format) Write(w io.Writer, from *format.Document, change format.Change) error {
 	change = change.Settled()
 	p := &writer{change: change, base: &format.Document{}}

@@ -39,7 +39,8 @@ const (
 	longest = time.Minute
 	// greeting is how long it may take to say that it is there: whatever listens may never answer.
 	greeting = 10 * time.Second
-	// most is how many bytes of one answer are read: as many as of other sessions that are streamed.
+	// most is how many bytes of one answer are read: as many as of other sessions that are
+	// streamed.
 	most = 1 << 30
 )
 

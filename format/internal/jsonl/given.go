@@ -8,9 +8,9 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Without returns a message as a file keeps it beside what its product reads: without what the parts
-// that the product's own members give have in the same way. at holds the position of each part among
-// those, -1 for none; from holds it for each part that something was left out of.
+// Without returns a message as a file keeps it beside what its product reads: without what the
+// parts that the product's own members give have in the same way. at holds the position of each
+// part among those, -1 for none; from holds it for each part that something was left out of.
 func Without(m *session.Message, native []session.Part, at []int) (rest *session.Message, from []int) {
 	kept := *m
 	kept.Parts = append([]session.Part(nil), m.Parts...)

@@ -26,8 +26,8 @@ import (
 
 // restored is what is remembered of a file in which parts were restored, by name or with a pin: the
 // receipts; and of one in which something was undone: where it still stands. The file itself says
-// nothing of either, because what is shown whole is byte for byte what the product wrote. It is kept
-// in winnow's data folder, named by the path of the file.
+// nothing of either, because what is shown whole is byte for byte what the product wrote. It is
+// kept in winnow's data folder, named by the path of the file.
 type restored struct {
 	Path     string           `json:"path"` // the real one
 	Size     int64            `json:"size"` // of the file, when it was written

@@ -92,8 +92,8 @@ func sweptValue(key string, value float64) (string, error) {
 }
 
 // sweptValues reads FROM..TO, FROM..TO/POINTS or A,B,C, where one may be the word of a threshold,
-// "economic" or "late". The points of a range lie in even proportions to each other, of one that begins at 0 in even steps. Between
-// whole numbers they are whole.
+// "economic" or "late". The points of a range lie in even proportions to each other, of one that
+// begins at 0 in even steps. Between whole numbers they are whole.
 func sweptValues(text string) ([]float64, error) {
 	var values []float64
 	from, to, isRange := strings.Cut(text, "..")

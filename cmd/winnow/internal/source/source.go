@@ -75,7 +75,8 @@ type Undoing struct {
 	From  string `json:"from"`
 	Bytes int    `json:"bytes"`
 	Hash  string `json:"hash"`
-	// Size is how many bytes were written, and Written their SHA-256. What came later is behind them.
+	// Size is how many bytes were written, and Written their SHA-256. What came later is behind
+	// them.
 	Size    int    `json:"size"`
 	Written string `json:"written"`
 
