@@ -324,8 +324,8 @@ func (f *folding) strike(ctx context.Context) {
 // shorter.
 const minFold = 32
 
-// worthAsking is the error when no summary could make the view smaller, however short it is: what is
-// carried over beside it takes as much as what is folded. No model is paid to find that out.
+// worthAsking is the error when no summary could make the view smaller, however short it is: what
+// is carried over beside it takes as much as what is folded. No model is paid to find that out.
 func (e *Engine) worthAsking(ctx context.Context, f *folding) error {
 	if f.settings.SummaryAlone {
 		return nil

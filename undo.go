@@ -64,8 +64,8 @@ func (l *live) moot(r *pivot.Receipt, redo bool) bool {
 // committed with it, the elisions of a pruning, what a restore or a pin shows again. what is the id
 // of a receipt or of a marker, "" for the newest that still stands. The view is then to the byte
 // what it was before, plus what was appended since; what is pinned stays in it. Reasoning that was
-// made since is left out where its model takes it only behind the exact prompt that it was made for:
-// Receipt.Unbound counts the parts. Nothing is deleted: Redo makes all of it count again.
+// made since is left out where its model takes it only behind the exact prompt that it was made
+// for: Receipt.Unbound counts the parts. Nothing is deleted: Redo makes all of it count again.
 func (e *Engine) Undo(ctx context.Context, id, what string) (*pivot.Receipt, error) {
 	return e.turnBack(ctx, "undo", id, what, false)
 }

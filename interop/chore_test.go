@@ -15,8 +15,8 @@ import (
 	"github.com/winnowhq/winnow/model"
 )
 
-// A chore of a hundred calls ends alike with and without winnow in between: the same calls are made,
-// the same files are there, and the provider finds fault with nothing more.
+// A chore of a hundred calls ends alike with and without winnow in between: the same calls are
+// made, the same files are there, and the provider finds fault with nothing more.
 func TestClaudeCode_wrapped(t *testing.T) { wrapped(t, claudeAgent) }
 func TestCodex_wrapped(t *testing.T)      { wrapped(t, codexAgent) }
 func TestOpenCode_wrapped(t *testing.T)   { wrapped(t, openCodeAgent) }

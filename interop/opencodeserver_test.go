@@ -247,7 +247,8 @@ func TestOpenCodeServer_whatTheProductDidStaysItsOwn(t *testing.T) {
 	if len(doc.Theirs) != 0 || compacted <= len(before.Session.Messages) {
 		t.Errorf("winnow compacted; theirs are %v, %d messages", doc.Theirs, compacted)
 	}
-	// Its undo removes the messages from the running product; importing what was kept brings them back.
+	// Its undo removes the messages from the running product; importing what was kept brings them
+	// back.
 	var undone struct{ Kept string }
 	told := winnowIn(t, d, bin, "undo", "opencode:"+plain, "--server", serveOpenCode(t, d), "--json")
 	if err := json.Unmarshal([]byte(told), &undone); err != nil {

@@ -36,7 +36,8 @@ func reader(t *testing.T, name, pattern string, begin, resume []string, shell fu
 		if len(paths) == 0 {
 			return ""
 		}
-		// Gemini CLI begins a file each minute, which stays almost empty when it went on with another.
+		// Gemini CLI begins a file each minute, which stays almost empty when it went on with
+		// another.
 		return slices.MaxFunc(paths, func(a, b string) int { return len(readFile(t, a)) - len(readFile(t, b)) })
 	}
 	a.say = func(t *testing.T, prompt string) {

@@ -39,7 +39,8 @@ func TestSmall_isTheNewestOfTheCheapestSmallFamily(t *testing.T) {
 	}
 }
 
-// For every model of the catalogue: what is chosen is of the same provider, costs no more, and is small.
+// For every model of the catalogue: what is chosen is of the same provider, costs no more, and is
+// small.
 func TestSmall_costsNoMore(t *testing.T) {
 	c := Default()
 	for _, m := range c.Models {

@@ -3,8 +3,8 @@ package model
 import "time"
 
 // Terms are the prices of reading from the cache, writing to it, and output, for a prompt of that
-// many tokens, as multiples of the input price. Where there is no cache, or nothing is asked for writing
-// to it, they are 1; where no price is known they are those of Price.Relative.
+// many tokens, as multiples of the input price. Where there is no cache, or nothing is asked for
+// writing to it, they are 1; where no price is known they are those of Price.Relative.
 func (m Model) Terms(prompt int) (read, write, output float64) {
 	p := m.Price.For(prompt)
 	read, write, output = p.Relative()

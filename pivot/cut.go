@@ -65,9 +65,9 @@ type Wanted struct {
 // exchange is kept.
 //
 // The last exchange, the newest message that the user wrote with what answers it, is never folded
-// whole: a session that goes on behind a bare summary has no answer to go on from, and products make
-// one up. If it has more than Keep and MinKeep tokens, or more than Room, its newest messages that
-// fit stay; its newest answer stays unless that alone has more than Room.
+// whole: a session that goes on behind a bare summary has no answer to go on from, and products
+// make one up. If it has more than Keep and MinKeep tokens, or more than Room, its newest messages
+// that fit stay; its newest answer stays unless that alone has more than Room.
 //
 // After a rejection nothing else is kept. The newest message that the user wrote is replayed unless
 // it is in the tail. If it is the first unsent message, it is replayed instead of kept; if it
@@ -118,8 +118,8 @@ func (c Cut) keep(rest []session.Message, ledger rule.Ledger, facts *rule.Facts,
 	return c.at(rest, start)
 }
 
-// lastExchange returns where that of the last exchange begins which stays whatever else does. If the
-// user wrote nothing, that is the newest answer.
+// lastExchange returns where that of the last exchange begins which stays whatever else does. If
+// the user wrote nothing, that is the newest answer.
 func lastExchange(rest []session.Message, ledger rule.Ledger, facts *rule.Facts, w Wanted) (start int) {
 	begin := lastWritten(rest)
 	room := w.Room

@@ -53,10 +53,10 @@ const (
 var hotTitles = [hotSections]string{"Calls as they were made", "What was put into files"}
 
 // hot returns what later steps will most likely quote from the folded messages, word for word, as
-// far as it is worth its tokens: commands with their options, and what edits put into files that are
-// still worked on. Text that the settings protect, an elision hides or a pin keeps is left out, and
-// so are commands that only looked and did not fail: they are counted below the others. Each section
-// is in the order of the log; pieces counts what is kept.
+// far as it is worth its tokens: commands with their options, and what edits put into files that
+// are still worked on. Text that the settings protect, an elision hides or a pin keeps is left out,
+// and so are commands that only looked and did not fail: they are counted below the others. Each
+// section is in the order of the log; pieces counts what is kept.
 func (c Carrying) hot(calls []call.Call, pinned Pinned) (sections [hotSections][]string, pieces int) {
 	left := c.hotBudget()
 	if left <= 0 {

@@ -79,9 +79,9 @@ type Receipt struct {
 	// model that reads the session. Unknown amounts are nil.
 	Money *Money `json:"money,omitzero"`
 
-	// Unbound counts, in what undo and redo return, the parts with reasoning that they left out: they
-	// were made since, and their model takes them only behind the exact prompt that they were made
-	// for. They are shown again when that is turned back.
+	// Unbound counts, in what undo and redo return, the parts with reasoning that they left out:
+	// they were made since, and their model takes them only behind the exact prompt that they were
+	// made for. They are shown again when that is turned back.
 	Unbound int `json:"unbound,omitzero"`
 
 	// Undo says how to undo it.

@@ -32,8 +32,8 @@ type Elision struct {
 	Because string `json:"because"` // why, for people
 	// ids of the parts that make this one redundant, blanks between them; they stay shown
 	By string `json:"by,omitzero"`
-	// of reasoning that goes by the rule Rebound: the pivots and prunings that were undone, or made to
-	// count again, since it was made, by their ids, blanks between them
+	// of reasoning that goes by the rule Rebound: the pivots and prunings that were undone, or made
+	// to count again, since it was made, by their ids, blanks between them
 	Of string `json:"of,omitzero"`
 	// what stands in its place, to the byte, for as long as the elision stands
 	Shown string         `json:"shown,omitzero"`
@@ -261,10 +261,10 @@ func Unbound(m *session.Message, p *session.Part, ledger Ledger, facts *Facts) (
 	}, true
 }
 
-// Rebound is the rule that elisions of reasoning name that was made behind a pivot or a pruning that
-// was undone since, or before one that counts again: its model would refuse it. The log keeps it, and
-// so does the entry of a file that is written, in its member "winnow"; it is shown again when what
-// was undone counts again.
+// Rebound is the rule that elisions of reasoning name that was made behind a pivot or a pruning
+// that was undone since, or before one that counts again: its model would refuse it. The log keeps
+// it, and so does the entry of a file that is written, in its member "winnow"; it is shown again
+// when what was undone counts again.
 const Rebound = "undo"
 
 // Turned says what becomes of a reasoning part that was made since a pivot or a pruning, by its id,

@@ -71,8 +71,9 @@ func grow(t *rapid.T, l *ruletest.Log) {
 	}
 }
 
-// However a log grew and whatever was committed and undone on the way: the rules find what they would find in it at once, say the same twice, leave out
-// only what something shown covers, and claim what is measured.
+// However a log grew and whatever was committed and undone on the way: the rules find what they
+// would find in it at once, say the same twice, leave out only what something shown covers, and
+// claim what is measured.
 func TestRules_findTheSameHoweverTheLogGrew(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		letter := rapid.Bool().Draw(t, "letter")

@@ -27,8 +27,8 @@ func Decide(w Window, rules []Rule) Found {
 // as needed. A part that others were left out for stays, unless something newer covers it in turn.
 // Of two elisions of one field the earlier counts.
 //
-// found is what each rule found, one behind the other. free reports the rules that need not stay for
-// others, see Free.
+// found is what each rule found, one behind the other. free reports the rules that need not stay
+// for others, see Free.
 func Settle(found []Found, ledger Ledger, free func(rule string) bool) Found {
 	elisions, refusals := 0, 0
 	for _, f := range found {

@@ -27,7 +27,8 @@ func supersedes(letter bool, quiet int) []rule.Rule {
 	}
 }
 
-// anyLog draws a log of calls that ask, fetch, fail, are tried again, and run while other messages come.
+// anyLog draws a log of calls that ask, fetch, fail, are tried again, and run while other messages
+// come.
 func anyLog(t *rapid.T) *ruletest.Log {
 	type args = ruletest.Args
 	l := ruletest.New()

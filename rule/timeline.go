@@ -286,8 +286,8 @@ func (w Window) open(found []*Finding) []*Finding {
 // readAheadFrom is from how many items on it is worth to start goroutines.
 const readAheadFrom = 512
 
-// readAhead does what takes longest in a first look at a long window on several processors: it names
-// the parts, and lets the rules that read much begin.
+// readAhead does what takes longest in a first look at a long window on several processors: it
+// names the parts, and lets the rules that read much begin.
 func (w Window) readAhead(rules []Rule) {
 	if len(w.line.grown) > 0 || len(w.line.items) < readAheadFrom || runtime.GOMAXPROCS(0) < 2 {
 		return

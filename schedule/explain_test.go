@@ -9,7 +9,8 @@ import (
 	"github.com/winnowhq/winnow/schedule"
 )
 
-// candidates at these positions, in tokens, that save so much each; what is negative is found by the backward scan.
+// candidates at these positions, in tokens, that save so much each; what is negative is found by
+// the backward scan.
 func candidates(at, saves []int) ([]rule.Elision, func(rule.Elision) int) {
 	var all []rule.Elision
 	positions := map[string]int{}

@@ -61,7 +61,8 @@ func TestRelay_whatLeavesIsWhatCame(t *testing.T) {
 			want = strings.Replace(want, "content-LENGTH", "Content-Length", 1) // net/http writes it
 			wantHead, _ := cut(strings.TrimSuffix(want, "\r\n") + "\r\n\r\n")
 			head, body := up.only(t)
-			// Several values of one header stand behind each other; sorting must not hide their order.
+			// Several values of one header stand behind each other; sorting must not hide their
+			// order.
 			if diff := cmp.Diff(wantHead, head); diff != "" {
 				t.Errorf("the head (-want +got):\n%s", diff)
 			}

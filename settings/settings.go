@@ -22,8 +22,8 @@ type Settings struct {
 	Policy string `json:"policy"`
 	// Schedule is when what the policy's rules find is left out: eager (when a turn has ended;
 	// under aggressive at every step), economic (when it saves more than it costs to write the
-	// prompt to the provider's cache again), cold (only when that cache has forgotten the prompt, so
-	// that it costs nothing), or empty for the policy's own: economic of balanced, eager of the
+	// prompt to the provider's cache again), cold (only when that cache has forgotten the prompt,
+	// so that it costs nothing), or empty for the policy's own: economic of balanced, eager of the
 	// others.
 	Schedule   string     `json:"schedule"`
 	Compaction Compaction `json:"compaction"`

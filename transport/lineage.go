@@ -112,8 +112,8 @@ func repeats(m, answer *session.Message) bool {
 	return m.Role == session.Assistant && said(m) == said(answer)
 }
 
-// find is the conversation with which a request agrees longest, in how many messages, and whether it
-// goes on with it; of several, one that it goes on with. nil without any.
+// find is the conversation with which a request agrees longest, in how many messages, and whether
+// it goes on with it; of several, one that it goes on with. nil without any.
 func (f *family) find(chain []digest, messages []session.Message) (best *line, agree int, goesOn bool) {
 	for _, l := range f.lines {
 		n := 0

@@ -11,8 +11,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Conversations beside one another, two of which say the same, do not meet: each is its own session,
-// or a stretch of one, and nobody waits for ever.
+// Conversations beside one another, two of which say the same, do not meet: each is its own
+// session, or a stretch of one, and nobody waits for ever.
 func TestTransport_conversationsBesideOneAnother(t *testing.T) {
 	s := play(t, llmtest.Anthropic, 25, Options{Memory: 1 << 20})
 	s.quiet = true

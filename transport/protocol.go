@@ -87,8 +87,8 @@ func messageEvents(answer []byte) [][]byte {
 		span.Make("type", "message_stop"))
 }
 
-// chatEvents are the events of an answer of Chat Completions: its message is what a stream brings in
-// pieces, but for the numbers of its calls.
+// chatEvents are the events of an answer of Chat Completions: its message is what a stream brings
+// in pieces, but for the numbers of its calls.
 func chatEvents(answer []byte) [][]byte {
 	root := wire.ValueOf(answer)
 	var choices [][]byte

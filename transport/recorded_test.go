@@ -61,8 +61,8 @@ func recorded(t *testing.T, folder string) (requests []*http.Request, names []st
 	return requests, names
 }
 
-// conversations are the requests of recorded folders, by what goes on with what: sub-agents, titles,
-// classifiers, the client's own compactions and what follows them are apart.
+// conversations are the requests of recorded folders, by what goes on with what: sub-agents,
+// titles, classifiers, the client's own compactions and what follows them are apart.
 var conversations = map[string][]string{
 	"claude-code":           {"001 002 003 004 005 009 010 011 013", "006 007 008", "012", "014", "017"},
 	"cline":                 {"001 002 003 004 005"},

@@ -65,8 +65,8 @@ func folded(log []session.Message, state store.State) []session.Message {
 	return []session.Message{marker, summary}
 }
 
-// leftOut is how many tokens of a request's messages the session leaves out. pivot is what stands for
-// those that are folded.
+// leftOut is how many tokens of a request's messages the session leaves out. pivot is what stands
+// for those that are folded.
 func leftOut(doc *format.Document, state store.State, pivot []session.Message) int {
 	n, first := 0, 0
 	if pivot != nil {

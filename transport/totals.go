@@ -17,8 +17,8 @@ type Totals struct {
 	Resent   int // requests that were refused with an edit, and sent once more without
 	// Billed is what all of them cost, in US dollars, by the usage that the provider reported.
 	Billed float64
-	// Otherwise is an estimate of what the same requests would have cost the other way: with nothing
-	// left out; in the mode Observe, with it left out.
+	// Otherwise is an estimate of what the same requests would have cost the other way: with
+	// nothing left out; in the mode Observe, with it left out.
 	Otherwise float64
 	Unpriced  int      // requests without usage, or of a model without a price: they are in neither sum
 	LeftOut   int      // tokens left out of the newest requests, over all sessions
@@ -87,8 +87,8 @@ func (t *Transport) countedBeside(m model.Model, u session.Usage) {
 	})
 }
 
-// asIfWhole is what a request would have taken if nothing had been left out of it or of those before
-// it. What was sent before would have been read from the cache, unless the cache was cold.
+// asIfWhole is what a request would have taken if nothing had been left out of it or of those
+// before it. What was sent before would have been read from the cache, unless the cache was cold.
 func asIfWhole(x *exchange, u session.Usage) session.Usage {
 	prompt := u.Prompt() + x.left
 	read := 0

@@ -49,15 +49,18 @@ const (
 	Full Mode = "full"
 )
 
-// Header is the header with which a client asks for another mode for one request. It is not sent on.
+// Header is the header with which a client asks for another mode for one request. It is not sent
+// on.
 const Header = "X-Winnow"
 
 // Options say how a transport works. The zero value works.
 type Options struct {
-	// Base sends the requests. Default: [http.DefaultTransport] with compression left to the client.
+	// Base sends the requests. Default: [http.DefaultTransport] with compression left to the
+	// client.
 	Base http.RoundTripper
 	Mode Mode // default: Full
-	// Models is the catalogue that says which models bind their reasoning. Default: the embedded one.
+	// Models is the catalogue that says which models bind their reasoning. Default: the embedded
+	// one.
 	Models *model.Catalogue
 	// Memory is how many bytes of requests are kept, so that the next ones need not be read as a
 	// whole; what is understood of them takes about twice as much again. Default: DefaultMemory.
@@ -240,8 +243,8 @@ func (t *Transport) resend(r *http.Request, x *exchange, first *http.Response, o
 	return answer, nil
 }
 
-// freeze shows a conversation whole from now on: what was pruned and folded of it is undone, which is
-// in the store, too.
+// freeze shows a conversation whole from now on: what was pruned and folded of it is undone, which
+// is in the store, too.
 func (t *Transport) freeze(x *exchange, why string) {
 	ctx := context.Background()
 	x.family.mu.Lock()
@@ -357,9 +360,9 @@ func (t *Transport) decide(
 	return x, nil
 }
 
-// isAside reports whether a request is one that clients make beside their conversations, for a title
-// or to sort what was said: it has no tools, and nothing was answered before. If a conversation
-// begins so, it is known from its second request on.
+// isAside reports whether a request is one that clients make beside their conversations, for a
+// title or to sort what was said: it has no tools, and nothing was answered before. If a
+// conversation begins so, it is known from its second request on.
 func isAside(f *family, doc *format.Document) bool {
 	d := doc.Native.(*body.Native).Decoded
 	answered := slices.ContainsFunc(doc.Session.Messages, func(m session.Message) bool {
@@ -368,8 +371,8 @@ func isAside(f *family, doc *format.Document) bool {
 	return len(f.lines) == 0 && !hasTools(d) && !answered
 }
 
-// holds reports whether nothing more may be left out of a conversation. Of a model that is unknown it
-// is assumed that it binds its reasoning; of one that is known the engine does what can be done.
+// holds reports whether nothing more may be left out of a conversation. Of a model that is unknown
+// it is assumed that it binds its reasoning; of one that is known the engine does what can be done.
 func (x *exchange) holds(doc *format.Document) bool {
 	return x.line.frozen != "" || x.model.Unknown && reasons(doc.Session.Messages)
 }

@@ -82,8 +82,8 @@ func writeGemini(q Request, r Reply, a account) written {
 	return w
 }
 
-// geminiUsage is what is reported once said and thought tokens were generated. Figures that are zero
-// are left out.
+// geminiUsage is what is reported once said and thought tokens were generated. Figures that are
+// zero are left out.
 func geminiUsage(q Request, a account, said, thought int) object {
 	usage := object{
 		"promptTokenCount": q.Prompt, "totalTokenCount": q.Prompt + said + thought,

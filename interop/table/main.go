@@ -111,7 +111,8 @@ func run(folders []string, to io.Writer) (ok bool, err error) {
 }
 
 // tried says how an operation went with a product: "ok" when every test of it passed, "FAILED" when
-// one did not, "-" when there is none. A test may name its product in a test inside it, or around it.
+// one did not, "-" when there is none. A test may name its product in a test inside it, or around
+// it.
 func (s *set) tried(product, operation string) string {
 	result := "-"
 	for _, t := range s.tests {
