@@ -10,7 +10,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/settings"
-	"github.com/winnowhq/winnow/store/memory"
+	"github.com/winnowhq/winnow/store/sqlite"
 )
 
 // What a request takes of which the last two messages are new, beside sending it.
@@ -19,11 +19,11 @@ func BenchmarkTransport(b *testing.B) {
 		b.Run(fmt.Sprintf("%dKB", size>>10), func(b *testing.B) {
 			set := settings.Default()
 			set.Compaction.Auto = false
-			engine, err := winnow.Open(winnow.Config{Settings: &set, Store: memory.New()})
+			engine, err := winnow.Open(winnow.Config{Settings: &set, Store: must(sqlite.Open(b.Context(), sqlite.Config{Path: b.TempDir() + "/s.db"}))})
 			if err != nil {
 				b.Fatal(err)
 			}
-			t := New(engine, Options{Base: &recorder{}})
+			t := New(engine, Options{Base: &echo{kind: "text/event-stream", answer: []byte(sseAnswer)}})
 			var messages bytes.Buffer
 			messages.WriteString(`{"role":"user","content":"Look around."}`)
 			next := 0
@@ -47,9 +47,14 @@ func BenchmarkTransport(b *testing.B) {
 			}
 			send()
 			for b.Loop() {
-				step("ok")
+				step(strings.Repeat("words of a file that is new and long, line by line\\n", 60))
 				send()
 			}
 		})
 	}
 }
+
+// sseAnswer is what the provider always says.
+const sseAnswer = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"claude-sonnet-4-5\",\"content\":[],\"stop_reason\":null,\"usage\":{\"input_tokens\":10,\"cache_read_input_tokens\":1000,\"cache_creation_input_tokens\":100,\"output_tokens\":1}}}\n\n" +
+	"event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\nevent: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"ok\"}}\n\nevent: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\n" +
+	"event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":5}}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"

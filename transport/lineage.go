@@ -113,17 +113,21 @@ func repeats(m, answer *session.Message) bool {
 }
 
 // find is the conversation with which a request agrees longest, in how many messages, and whether
-// it goes on with it; of several, one that it goes on with. nil without any.
+// it goes on with it; of several, one that it goes on with, and of these one whose answer it
+// repeats. An answer that the client has in another form, or only the beginning of, is that answer
+// all the same. nil without any.
 func (f *family) find(chain []digest, messages []session.Message) (best *line, agree int, goesOn bool) {
+	same := false
 	for _, l := range f.lines {
 		n := 0
 		for n < min(len(chain), len(l.chain)) && chain[n] == l.chain[n] {
 			n++
 		}
-		goes := n == len(l.chain) ||
-			l.open != nil && n == len(l.chain)-1 && (n == len(chain) || repeats(&messages[n], l.open))
-		if best == nil || n > agree || n == agree && goes && !goesOn {
-			best, agree, goesOn = l, n, goes
+		answered := l.open != nil && n == len(l.chain)-1
+		goes := n == len(l.chain) || answered && (n == len(chain) || messages[n].Role == session.Assistant)
+		repeated := goes && (!answered || n == len(chain) || repeats(&messages[n], l.open))
+		if best == nil || n > agree || n == agree && (goes && !goesOn || repeated && !same) {
+			best, agree, goesOn, same = l, n, goes, repeated
 		}
 	}
 	return best, agree, goesOn
