@@ -37,7 +37,10 @@ func TestRelay_noAnswerIsAnErrorThatClientsUnderstand(t *testing.T) {
 	var log written
 	dead := rawly(t, nil)
 	dead.got()
-	odd := rawly(t, func(w io.Writer, r *http.Request) { fmt.Fprintf(w, "no HTTP %s\r\n", r.Header.Get("X-Api-Key")) })
+	odd := rawly(t, func(w io.Writer, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // what is not read when a connection is closed resets it
+		fmt.Fprintf(w, "no HTTP %s\r\n", r.Header.Get("X-Api-Key"))
+	})
 	at := relayed(t, Config{Log: log.log(), Upstreams: map[string]string{
 		"dead": "http://" + dead.Addr().String(), "odd": "http://" + odd.Addr().String(), "none": "http://name.invalid"}})
 	for path, holds := range map[string][]string{

@@ -39,7 +39,11 @@ func (s *stage) run() (billed float64) {
 // What the totals say was billed is what the provider billed; what they say it would have been
 // otherwise is what it is in a run without us.
 func TestTotals_areWhatTheProviderBills(t *testing.T) {
-	for _, p := range llmtest.Protocols() {
+	protocols := llmtest.Protocols()
+	if testing.Short() {
+		protocols = protocols[:1]
+	}
+	for _, p := range protocols {
 		t.Run(string(p), func(t *testing.T) {
 			bills, totals := map[Mode]float64{}, map[Mode]Totals{}
 			for _, mode := range []Mode{Off, Observe, safe, Full} {

@@ -192,6 +192,10 @@ func TestTransport_boundReasoning(t *testing.T) {
 // walk lets hostile clients work for a while. With the name of a model they send its thoughts back.
 func walk(t *testing.T, p llmtest.Protocol, thinking string) {
 	requests, decided := 0, 0
+	steps := 80
+	if testing.Short() {
+		steps = 40
+	}
 	for seed := range uint64(*walks) {
 		s := play(t, p, 1, Options{Base: &tap{base: http.DefaultTransport}})
 		s.log = nil
@@ -200,7 +204,7 @@ func walk(t *testing.T, p llmtest.Protocol, thinking string) {
 		}
 		h := &hostile{stage: s, Rand: rand.New(rand.NewPCG(seed, 9)), madeFor: map[string]digest{}, thinks: thinking != ""}
 		h.history = []session.Message{h.user("Add logging to the server. " + workday.Make(seed, 1).Info.Title)}
-		for range 80 {
+		for range steps {
 			switch n := h.IntN(20); {
 			case n == 0:
 				h.rewind()

@@ -248,7 +248,11 @@ func (s *stage) only() (session.Session, store.State) {
 func TestTransport_thePrefixStays(t *testing.T) {
 	for _, p := range llmtest.Protocols() {
 		t.Run(string(p), func(t *testing.T) {
-			s := play(t, p, 80, Options{})
+			steps := 80
+			if testing.Short() {
+				steps = 50
+			}
+			s := play(t, p, steps, Options{})
 			receipts, commits := 0, 0
 			var before []digest
 			for i, at := range s.steps() {
