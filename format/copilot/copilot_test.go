@@ -247,7 +247,11 @@ func FuzzRead(f *testing.F) {
 		again := read(t, write(t, doc, folded(unchanged(doc), "a pivot of the test", "")))
 		undo := unchanged(again)
 		undo.Undone = map[string]bool{"a pivot of the test": true}
-		if back := write(t, again, undo); strings.TrimSuffix(back, "\n") != strings.TrimSuffix(string(doc.Source), "\n") {
+		// An older end whose newer fold the file has lost counts again, once something is written.
+		named := func(text string) string {
+			return strings.TrimSuffix(strings.ReplaceAll(text, standInEvent, completeEvent), "\n")
+		}
+		if back := write(t, again, undo); named(back) != named(string(doc.Source)) {
 			t.Fatalf("folded and undone it is another file:\n%s", back)
 		}
 	})
