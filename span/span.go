@@ -353,3 +353,16 @@ func TooDeep(err error) bool {
 	var syntax *jsontext.SyntacticError
 	return errors.As(err, &syntax) && syntax.Err != nil && syntax.Err.Error() == "exceeded max depth"
 }
+
+// Common returns how many bytes two texts begin with in common.
+func Common(a, b []byte) int {
+	const stride = 4096 // compared at once
+	n, at := min(len(a), len(b)), 0
+	for at+stride <= n && string(a[at:at+stride]) == string(b[at:at+stride]) {
+		at += stride
+	}
+	for at < n && a[at] == b[at] {
+		at++
+	}
+	return at
+}

@@ -276,3 +276,17 @@ func TestReason(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+func TestCommon(t *testing.T) {
+	long := strings.Repeat("x", 10_000)
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{
+		{"", "", 0}, {"a", "", 0}, {"ab", "ac", 1}, {"ab", "ab", 2}, {"ab", "abc", 2},
+		{long, long, 10_000}, {long + "a", long + "b", 10_000}, {long[:5000] + "a" + long, long, 5000},
+	} {
+		if got := Common([]byte(c.a), []byte(c.b)); got != c.want {
+			t.Errorf("Common of %d and %d bytes is %d, want %d", len(c.a), len(c.b), got, c.want)
+		}
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
 )
 
 // family are the conversations of one identity: the one that began it, and those that left it at
@@ -60,7 +61,7 @@ func (f *family) load(ctx context.Context, e *winnow.Engine) error {
 	}
 	var lines []*line
 	for _, id := range ids {
-		if !slices.ContainsFunc(list, func(l listing) bool { return l.Info.ID == id }) {
+		if !slices.ContainsFunc(list, func(l store.Listing) bool { return l.Info.ID == id }) {
 			continue
 		}
 		s, _, err := e.Session(ctx, id)

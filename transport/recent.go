@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/span"
 )
 
 // recent keeps what was read of the newest requests, so that the next one of a conversation is read
@@ -37,7 +38,7 @@ func (r *recent) take(client string, body []byte) *reading {
 			continue
 		}
 		compared++
-		if n := common(r.read[i].doc.Source, body); n > longest {
+		if n := span.Common(r.read[i].doc.Source, body); n > longest {
 			best, longest = i, n
 		}
 	}
@@ -62,13 +63,4 @@ func (r *recent) put(n *reading) {
 		gone++
 	}
 	r.read = slices.Delete(r.read, 0, gone)
-}
-
-// common is how many bytes two texts begin with in common, to the next lower multiple of 1024.
-func common(a, b []byte) int {
-	n := 0
-	for n+1024 <= min(len(a), len(b)) && string(a[n:n+1024]) == string(b[n:n+1024]) {
-		n += 1024
-	}
-	return n
 }

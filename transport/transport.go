@@ -29,11 +29,8 @@ import (
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/wire"
 )
-
-type listing = store.Listing
 
 // Mode is what a transport may do.
 type Mode string
@@ -347,6 +344,7 @@ func (t *Transport) decide(
 		if err != nil {
 			return nil, err
 		}
+		x.began = t.now() // after the decision: a fork before the answer has it, too
 		x.pruned = cmp.Or(out.Pruned, x.pruned)
 	}
 	edited, left, err := t.spliced(ctx, l, doc)

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -42,6 +43,7 @@ type stage struct {
 	model     string
 	random    *rand.Rand // of the client's habits
 	now       time.Time
+	looks     atomic.Int64
 	quiet     bool // errors are expected
 	decided   int  // receipts there were when the newest request reached the provider
 }
@@ -86,7 +88,7 @@ func (s *stage) restart() {
 		set.Schedule = "cold"
 	}
 	var err error
-	s.engine, err = winnow.Open(winnow.Config{Settings: &set, Store: s.store, Now: func() time.Time { return s.now }})
+	s.engine, err = winnow.Open(winnow.Config{Settings: &set, Store: s.store, Now: s.clock})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -94,11 +96,16 @@ func (s *stage) restart() {
 	if o.Mode == safe {
 		o.Mode = Full
 	}
-	o.Now = func() time.Time { return s.now }
+	o.Now = s.clock
 	if !s.quiet && o.Log == nil {
 		o.Log = slog.New(slog.NewTextHandler(complaint{s.t, ""}, nil))
 	}
 	s.transport = New(s.engine, o)
+}
+
+// clock is the clock of engine and transport: time passes with each look at it.
+func (s *stage) clock() time.Time {
+	return s.now.Add(time.Duration(s.looks.Add(1)) * time.Millisecond)
 }
 
 // complaint fails a test for what the transport logs with a word in it.

@@ -43,7 +43,7 @@ func (n *Native) extended(src []byte) (extended *Native, at int) {
 	if n.Dialect.Kind == Gemini || len(d.Skipped) > 0 || span.Kind(d.List.Of(d.Text)) != '[' {
 		return nil, 0 // Gemini's calls are named by their place
 	}
-	settled, at := n.settled(common(d.Text, src))
+	settled, at := n.settled(span.Common(d.Text, src))
 	if settled == 0 {
 		return nil, 0
 	}
@@ -105,20 +105,6 @@ func (n *Native) extended(src []byte) (extended *Native, at int) {
 		}
 	}
 	return &Native{Dialect: n.Dialect, Decoded: &joined}, at
-}
-
-// common is how many bytes two texts begin with in common.
-func common(a, b []byte) int {
-	n := min(len(a), len(b))
-	const stride = 4096
-	at := 0
-	for at+stride <= n && string(a[at:at+stride]) == string(b[at:at+stride]) {
-		at += stride
-	}
-	for at < n && a[at] == b[at] {
-		at++
-	}
-	return at
 }
 
 // settled is how many messages are as they were in a body that has so many bytes in common with
