@@ -136,7 +136,7 @@ func (h *hostile) bound(messages []session.Message, chain []digest) {
 
 // rewind takes the history back to some point before an answer.
 func (h *hostile) rewind() {
-	for at := len(h.history) - 1 - h.IntN(min(10, len(h.history)-1)); at > 1; at-- {
+	for at := len(h.history) - 1 - h.IntN(min(10, len(h.history))); at > 1; at-- {
 		if h.history[at].Role == session.Assistant {
 			h.history, h.changed = slices.Clone(h.history[:at]), true
 			return
