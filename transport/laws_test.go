@@ -20,6 +20,7 @@ import (
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/sqlite"
+	"github.com/winnowhq/winnow/wire/anthropic"
 )
 
 // tap is a base that keeps what passes it, and may fail in the place of the provider.
@@ -323,4 +324,37 @@ func TestTransport_aRefusalOfTheOriginalIsPassedOn(t *testing.T) {
 	if totals := s.transport.Totals(); totals.LeftOut == 0 || totals.Resent != 0 {
 		t.Errorf("%+v", totals)
 	}
+}
+
+// A client that takes an answer back and asks again is sent on as before: with what was decided by
+// then, and nothing more.
+func TestTransport_anAnswerThatIsAskedForAgain(t *testing.T) {
+	b := &tap{base: http.DefaultTransport}
+	s := play(t, llmtest.Anthropic, 60, Options{Base: b})
+	steps, decided, tried := s.steps(), 0, 0
+	for i, at := range steps[:len(steps)-1] {
+		if i == 20 {
+			s.now = s.now.Add(2 * time.Hour) // then something is decided with this request
+		}
+		s.send(s.request(at))
+		if s.decided > decided && i >= 20 {
+			first := b.sent[len(b.sent)-1]
+			s.send(s.request(steps[i+1]))
+			s.send(s.request(at))
+			if again := b.sent[len(b.sent)-1]; !bytes.Equal(withoutMarks(first), withoutMarks(again)) {
+				t.Fatalf("step %d: %d bytes were sent, and %d when it was asked for again", i, len(first), len(again))
+			}
+			tried++
+			break
+		}
+		decided = s.decided
+		s.now = s.now.Add(20 * time.Second)
+	}
+	if tried == 0 {
+		t.Error("nothing was decided")
+	}
+}
+
+func withoutMarks(body []byte) []byte {
+	return bytes.ReplaceAll(body, []byte(anthropic.CacheControl), nil)
 }

@@ -107,7 +107,7 @@ func (GeminiBody) Write(w io.Writer, from *format.Document, change format.Change
 	return Write(w, from, change, contents())
 }
 
-// Of is the dialect of a wire format; ok is false for a kind that is none.
+// Of is the dialect of a wire format; ok is false for an unknown kind.
 func Of(kind Kind) (d Dialect, ok bool) {
 	switch kind {
 	case Anthropic:
