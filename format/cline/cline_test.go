@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/internal/filetest"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -212,7 +213,7 @@ func TestRead_whatIsSentAfterACompactionIsNotTheSession(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	doc := read(f, load(f))
-	ours := write(f, doc, folded(pruned(unchanged(doc), doc, "c1"), "p1", "u2"))
+	ours := write(f, doc, folded(filetest.Elided(filetest.Change(doc), doc, "c1"), "p1", "u2"))
 	for _, src := range []string{string(load(f)), list(""), compacted, manifest, string(ours)} {
 		f.Add([]byte(src))
 	}
@@ -232,15 +233,15 @@ func FuzzRead(f *testing.F) {
 		if _, err := doc.Session.Clone(); err != nil {
 			t.Fatalf("the session cannot be written as JSON: %v", err)
 		}
-		if !bytes.Equal(write(t, doc, unchanged(doc)), doc.Source) {
+		if !bytes.Equal(write(t, doc, filetest.Change(doc)), doc.Source) {
 			t.Fatal("written without a change it is another file")
 		}
 		var out bytes.Buffer
-		if err := (Format{}).Write(&out, doc, folded(unchanged(doc), "a pivot of the test", "")); err != nil {
+		if err := (Format{}).Write(&out, doc, folded(filetest.Change(doc), "a pivot of the test", "")); err != nil {
 			return
 		}
 		again := read(t, out.Bytes())
-		undo := unchanged(again)
+		undo := filetest.Change(again)
 		undo.Undone = map[string]bool{"a pivot of the test": true}
 		if back := write(t, again, undo); !bytes.Equal(back, doc.Source) {
 			t.Fatalf("folded and undone it is another file:\n%s", back)

@@ -3,7 +3,6 @@ package cline
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/internal/filetest"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/span"
@@ -24,11 +24,6 @@ func write(t testing.TB, from *format.Document, change format.Change) []byte {
 		t.Fatal(err)
 	}
 	return out.Bytes()
-}
-
-// unchanged is the change that changes nothing.
-func unchanged(doc *format.Document) format.Change {
-	return format.Change{Session: doc.Session, Ledger: doc.Ledger}
 }
 
 // folded adds a pivot to a change.
@@ -45,18 +40,6 @@ func folded(c format.Change, id, tail string) format.Change {
 				{ID: id + "-2", MessageID: id + "-s", Type: session.TextPart, Text: "Carried by " + id + ".",
 					Metadata: session.Note{Carry: true}.Metadata()},
 			}})
-	return c
-}
-
-// pruned elides the result of a call.
-func pruned(c format.Change, doc *format.Document, part string) format.Change {
-	m, p := session.FindPart(doc.Session.Messages, part)
-	field := rule.Output
-	if p.State.Status == session.Failed {
-		field = rule.Error
-	}
-	c.Ledger = rule.NewLedger(append(slices.Clone(c.Ledger.All()), rule.Elision{Part: part, Message: m.ID, Field: field,
-		Rule: "test", Because: "it is tried", Shown: "[left out]"})...)
 	return c
 }
 
@@ -99,12 +82,12 @@ func TestWrite_whatIsSent(t *testing.T) {
 		change format.Change
 		want   []string
 	}{
-		"no change":          {unchanged(doc), []string{asked, looked, gave, reminded, tooHigh, lower, done}},
-		"a result":           {pruned(unchanged(doc), doc, "c1"), []string{asked, looked, goneFirst, reminded, tooHigh, lower, done}},
-		"a fold with a tail": {folded(unchanged(doc), "p1", "u2"), []string{summary1, lower, done}},
-		"a fold of all":      {folded(unchanged(doc), "p1", ""), []string{summary1}},
-		"a second fold":      {folded(folded(unchanged(doc), "p1", "a2"), "p2", "u2"), []string{summary2, lower, done}},
-		"a fold of what was pruned": {folded(pruned(unchanged(doc), doc, "c1"), "p1", "a2"),
+		"no change":          {filetest.Change(doc), []string{asked, looked, gave, reminded, tooHigh, lower, done}},
+		"a result":           {filetest.Elided(filetest.Change(doc), doc, "c1"), []string{asked, looked, goneFirst, reminded, tooHigh, lower, done}},
+		"a fold with a tail": {folded(filetest.Change(doc), "p1", "u2"), []string{summary1, lower, done}},
+		"a fold of all":      {folded(filetest.Change(doc), "p1", ""), []string{summary1}},
+		"a second fold":      {folded(folded(filetest.Change(doc), "p1", "a2"), "p2", "u2"), []string{summary2, lower, done}},
+		"a fold of what was pruned": {folded(filetest.Elided(filetest.Change(doc), doc, "c1"), "p1", "a2"),
 			[]string{summary1, tooHigh, lower, done}},
 	} {
 		src := write(t, doc, c.change)
@@ -120,7 +103,7 @@ func TestWrite_whatIsSent(t *testing.T) {
 		if diff := cmp.Diff(outline(c.change.Session.Messages), outline(again.Session.Messages)); diff != "" {
 			t.Errorf("%s: the log, read again (-log +file):\n%s", name, diff)
 		}
-		if same := write(t, again, unchanged(again)); !bytes.Equal(same, src) {
+		if same := write(t, again, filetest.Change(again)); !bytes.Equal(same, src) {
 			t.Errorf("%s: written again without a change it is another file", name)
 		}
 		if !bytes.Contains(src, []byte(`"agent": "lead"`)) || !bytes.HasSuffix(src, []byte("\"system_prompt\": \"You mend kilns.\"\n}\n")) {
@@ -132,7 +115,7 @@ func TestWrite_whatIsSent(t *testing.T) {
 func TestWrite_undoneItIsTheSameFile(t *testing.T) {
 	src := load(t)
 	doc := read(t, src)
-	first := read(t, write(t, doc, folded(unchanged(doc), "p1", "a2")))
+	first := read(t, write(t, doc, folded(filetest.Change(doc), "p1", "a2")))
 	for name, c := range map[string]struct {
 		from *format.Document
 		do   func(c format.Change) format.Change
@@ -140,18 +123,18 @@ func TestWrite_undoneItIsTheSameFile(t *testing.T) {
 	}{
 		"a fold": {doc, func(c format.Change) format.Change { return folded(c, "p1", "u2") },
 			func(c format.Change) format.Change { c.Undone = map[string]bool{"p1": true}; return c }},
-		"elisions": {doc, func(c format.Change) format.Change { return pruned(pruned(c, doc, "c1"), doc, "c2") },
+		"elisions": {doc, func(c format.Change) format.Change { return filetest.Elided(filetest.Elided(c, doc, "c1"), doc, "c2") },
 			func(c format.Change) format.Change { c.Ledger = rule.Ledger{}; return c }},
 		"a second fold": {first, func(c format.Change) format.Change { return folded(c, "p2", "u2") },
 			func(c format.Change) format.Change { c.Undone = map[string]bool{"p2": true}; return c }},
-		"elisions behind a fold": {first, func(c format.Change) format.Change { return pruned(c, first, "c3") },
+		"elisions behind a fold": {first, func(c format.Change) format.Change { return filetest.Elided(c, first, "c3") },
 			func(c format.Change) format.Change { c.Ledger = rule.Ledger{}; return c }},
 	} {
-		did := read(t, write(t, c.from, c.do(unchanged(c.from))))
+		did := read(t, write(t, c.from, c.do(filetest.Change(c.from))))
 		if bytes.Equal(did.Source, c.from.Source) {
 			t.Errorf("%s: nothing was done", name)
 		}
-		if diff := cmp.Diff(string(c.from.Source), string(write(t, did, c.undo(unchanged(did))))); diff != "" {
+		if diff := cmp.Diff(string(c.from.Source), string(write(t, did, c.undo(filetest.Change(did))))); diff != "" {
 			t.Errorf("%s: undone it is another file (-was +is):\n%s", name, diff)
 		}
 	}
@@ -161,7 +144,7 @@ func TestWrite_undoneItIsTheSameFile(t *testing.T) {
 // metadata of the message that they came from.
 func TestRead_whatTheProductMadeOfAFileOfOurs(t *testing.T) {
 	doc := read(t, load(t))
-	src := write(t, doc, pruned(pruned(unchanged(doc), doc, "c1"), doc, "c3"))
+	src := write(t, doc, filetest.Elided(filetest.Elided(filetest.Change(doc), doc, "c1"), doc, "c3"))
 	var list [][]byte
 	for at := range span.Values(src, span.Find(src, span.All(src), "messages")) {
 		m := at.Of(src)
@@ -191,7 +174,7 @@ func TestRead_whatTheProductMadeOfAFileOfOurs(t *testing.T) {
 
 func TestWrite_thePromptsThatASummaryStandsFor(t *testing.T) {
 	doc := read(t, load(t))
-	src := write(t, doc, folded(folded(unchanged(doc), "p1", "a2"), "p2", ""))
+	src := write(t, doc, folded(folded(filetest.Change(doc), "p1", "a2"), "p2", ""))
 	got := map[string]string{}
 	for at := range span.Values(src, span.Find(src, span.All(src), "messages")) {
 		if m := at.Of(src); span.String(span.Get(m, "role")) == "user" {
@@ -203,7 +186,7 @@ func TestWrite_thePromptsThatASummaryStandsFor(t *testing.T) {
 		t.Errorf("prompts that each message stands for (-want +got):\n%s", diff)
 	}
 	undone := read(t, src)
-	c := unchanged(undone)
+	c := filetest.Change(undone)
 	c.Undone = map[string]bool{"p2": true}
 	if src := write(t, undone, c); !bytes.Contains(src, []byte(`"userRunSpan":1`)) {
 		t.Errorf("the first summary does not stand for its prompt any more:\n%s", src)
@@ -239,13 +222,13 @@ func TestReadWith_theProductsOwnCompaction(t *testing.T) {
 	if got := outline(window); !strings.HasPrefix(got, want+"a2 assistant stop | text") || !doc.Theirs["a2-compaction"] {
 		t.Errorf("the window, theirs %v:\n%s", doc.Theirs, got)
 	}
-	if !bytes.Equal(write(t, doc, unchanged(doc)), src) {
+	if !bytes.Equal(write(t, doc, filetest.Change(doc)), src) {
 		t.Error("without a change the file is another one")
 	}
 
 	// What is behind it may change, and it stands. What it was made from may not: then it is
 	// written down, until that is undone.
-	second := folded(unchanged(doc), "p1", "u2")
+	second := folded(filetest.Change(doc), "p1", "u2")
 	made := write(t, doc, second)
 	if diff := cmp.Diff([]string{summary1, lower, done}, sent(made)); diff != "" {
 		t.Errorf("our fold behind theirs (-want +got):\n%s", diff)
@@ -254,20 +237,20 @@ func TestReadWith_theProductsOwnCompaction(t *testing.T) {
 	if err != nil || !again.Theirs["a2-compaction"] || again.Theirs["p1"] {
 		t.Fatalf("theirs: %v, %v", again.Theirs, err)
 	}
-	undo := unchanged(again)
+	undo := filetest.Change(again)
 	undo.Undone = map[string]bool{"p1": true}
 	if diff := cmp.Diff(string(src), string(write(t, again, undo))); diff != "" {
 		t.Errorf("undone (-was +is):\n%s", diff)
 	}
 	alone := read(t, made)
-	undo = unchanged(alone)
+	undo = filetest.Change(alone)
 	undo.Undone = map[string]bool{"p1": true}
 	if diff := cmp.Diff([]string{`user "Context summary:\n\nA kiln."`, tooHigh, lower, done}, sent(write(t, alone, undo))); diff != "" {
 		t.Errorf("undone without the file beside it (-want +got):\n%s", diff)
 	}
 
 	// Undone by its id, it does not count, although the file beside it is as it was.
-	undo = unchanged(doc)
+	undo = filetest.Change(doc)
 	undo.Undone = map[string]bool{"a2-compaction": true}
 	free, err := Format{}.ReadWith(write(t, doc, undo), kept)
 	if err != nil || len(free.Theirs) > 0 || bytes.Equal(free.Source, src) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/internal/filetest"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/session"
 )
@@ -218,7 +219,7 @@ func TestDetect_knowsItsOwnOnly(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	f.Add(load(f))
 	doc := read(f, string(load(f)))
-	f.Add([]byte(write(f, doc, folded(folded(pruned(unchanged(doc), doc, "c2"), "p1", "e19"), "p2", "e20"))))
+	f.Add([]byte(write(f, doc, folded(folded(filetest.Elided(filetest.Change(doc), doc, "c2"), "p1", "e19"), "p2", "e20"))))
 	f.Add([]byte(line("user.message", "a", `{"content":"x"}`) + line("session.compaction_start", "b", `{}`) + line("session.snapshot_rewind", "c", `{"upToEventId":"a"}`) +
 		line("session.compaction_complete", "d", `{"success":true,"summaryContent":"s"}`)))
 	f.Fuzz(func(t *testing.T, src []byte) {
@@ -241,11 +242,11 @@ func FuzzRead(f *testing.F) {
 		if _, err := doc.Session.Clone(); err != nil {
 			t.Fatalf("the session cannot be written as JSON: %v", err)
 		}
-		if write(t, doc, unchanged(doc)) != string(doc.Source) {
+		if write(t, doc, filetest.Change(doc)) != string(doc.Source) {
 			t.Fatal("written without a change it is another file")
 		}
-		again := read(t, write(t, doc, folded(unchanged(doc), "a pivot of the test", "")))
-		undo := unchanged(again)
+		again := read(t, write(t, doc, folded(filetest.Change(doc), "a pivot of the test", "")))
+		undo := filetest.Change(again)
 		undo.Undone = map[string]bool{"a pivot of the test": true}
 		// An older end whose newer fold the file has lost counts again, once something is written.
 		named := func(text string) string {

@@ -2,7 +2,6 @@ package copilot
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/internal/filetest"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/span"
@@ -25,11 +25,6 @@ func write(t testing.TB, from *format.Document, change format.Change) string {
 	return out.String()
 }
 
-// unchanged is the change that changes nothing.
-func unchanged(doc *format.Document) format.Change {
-	return format.Change{Session: doc.Session, Ledger: doc.Ledger}
-}
-
 // folded adds a pivot to a change.
 func folded(c format.Change, id, tail string) format.Change {
 	log := c.Session.Messages
@@ -40,18 +35,6 @@ func folded(c format.Change, id, tail string) format.Change {
 		session.Message{MessageInfo: session.MessageInfo{ID: id + "-s", SessionID: c.Session.Info.ID, Role: session.Assistant,
 			ParentID: id, Finish: "stop", Summary: jsontext.Value("true"), Time: at},
 			Parts: []session.Part{{ID: id + "-1", MessageID: id + "-s", Type: session.TextPart, Text: "Summary " + id + "."}}})
-	return c
-}
-
-// pruned elides the result of a call.
-func pruned(c format.Change, doc *format.Document, part string) format.Change {
-	m, p := session.FindPart(doc.Session.Messages, part)
-	field := rule.Output
-	if p.State.Status == session.Failed {
-		field = rule.Error
-	}
-	c.Ledger = rule.NewLedger(append(slices.Clone(c.Ledger.All()), rule.Elision{Part: part, Message: m.ID, Field: field,
-		Rule: "test", Because: "it is tried", Shown: "[left out]"})...)
 	return c
 }
 
@@ -96,14 +79,14 @@ func TestWrite_whatIsTold(t *testing.T) {
 		change format.Change
 		want   string
 	}{
-		"no change":          {unchanged(doc), whole},
-		"a result":           {pruned(unchanged(doc), doc, "c2"), strings.Replace(whole, "Forty.\n", "[left out]\n", 1)},
-		"an error":           {pruned(unchanged(doc), doc, "c1"), strings.Replace(whole, "Path does not exist", "[left out]", 1)},
-		"a fold of all":      {folded(unchanged(doc), "p1", ""), whole + "\nsession.compaction_start\nsession.compaction_complete Summary p1."},
-		"a fold with a tail": {folded(unchanged(doc), "p1", "e20"), strings.Replace(whole, "user.message Water", "session.compaction_start\nuser.message Water", 1) + "\nsession.compaction_complete Summary p1."},
-		"a second fold": {folded(folded(unchanged(doc), "p1", "e20"), "p2", ""), strings.Replace(whole, "user.message Water", "session.compaction_start\nuser.message Water", 1) +
+		"no change":          {filetest.Change(doc), whole},
+		"a result":           {filetest.Elided(filetest.Change(doc), doc, "c2"), strings.Replace(whole, "Forty.\n", "[left out]\n", 1)},
+		"an error":           {filetest.Elided(filetest.Change(doc), doc, "c1"), strings.Replace(whole, "Path does not exist", "[left out]", 1)},
+		"a fold of all":      {folded(filetest.Change(doc), "p1", ""), whole + "\nsession.compaction_start\nsession.compaction_complete Summary p1."},
+		"a fold with a tail": {folded(filetest.Change(doc), "p1", "e20"), strings.Replace(whole, "user.message Water", "session.compaction_start\nuser.message Water", 1) + "\nsession.compaction_complete Summary p1."},
+		"a second fold": {folded(folded(filetest.Change(doc), "p1", "e20"), "p2", ""), strings.Replace(whole, "user.message Water", "session.compaction_start\nuser.message Water", 1) +
 			"\nsession.compaction_complete Summary p1.\nsession.compaction_start\nsession.compaction_complete Summary p2."},
-		"a second fold with a tail in the first one's": {folded(folded(unchanged(doc), "p1", "e19"), "p2", "e20"),
+		"a second fold with a tail in the first one's": {folded(folded(filetest.Change(doc), "p1", "e19"), "p2", "e20"),
 			strings.Replace(whole, "user.message Water", "session.compaction_start\nsession.compaction_start\nuser.message Water", 1) + "\nsession.compaction_complete Summary p2."},
 	} {
 		src := write(t, doc, c.change)
@@ -122,7 +105,7 @@ func TestWrite_whatIsTold(t *testing.T) {
 		if len(again.Theirs) != 1 || len(again.Damaged) != 1 {
 			t.Errorf("%s: theirs %v, damaged %v", name, again.Theirs, again.Damaged)
 		}
-		if same := write(t, again, unchanged(again)); same != src {
+		if same := write(t, again, filetest.Change(again)); same != src {
 			t.Errorf("%s: written again without a change it is another file", name)
 		}
 	}
@@ -130,7 +113,7 @@ func TestWrite_whatIsTold(t *testing.T) {
 
 func TestWrite_undoneItIsTheSameFile(t *testing.T) {
 	doc := read(t, string(load(t)))
-	first := read(t, write(t, doc, folded(unchanged(doc), "p1", "e19")))
+	first := read(t, write(t, doc, folded(filetest.Change(doc), "p1", "e19")))
 	for name, c := range map[string]struct {
 		from *format.Document
 		do   func(c format.Change) format.Change
@@ -138,16 +121,16 @@ func TestWrite_undoneItIsTheSameFile(t *testing.T) {
 	}{
 		"a fold": {doc, func(c format.Change) format.Change { return folded(c, "p1", "e20") },
 			func(c format.Change) format.Change { c.Undone = map[string]bool{"p1": true}; return c }},
-		"elisions": {doc, func(c format.Change) format.Change { return pruned(pruned(c, doc, "c1"), doc, "c2") },
+		"elisions": {doc, func(c format.Change) format.Change { return filetest.Elided(filetest.Elided(c, doc, "c1"), doc, "c2") },
 			func(c format.Change) format.Change { c.Ledger = rule.Ledger{}; return c }},
 		"a second fold": {first, func(c format.Change) format.Change { return folded(c, "p2", "e20") },
 			func(c format.Change) format.Change { c.Undone = map[string]bool{"p2": true}; return c }},
 	} {
-		did := read(t, write(t, c.from, c.do(unchanged(c.from))))
+		did := read(t, write(t, c.from, c.do(filetest.Change(c.from))))
 		if bytes.Equal(did.Source, c.from.Source) {
 			t.Errorf("%s: nothing was done", name)
 		}
-		if diff := cmp.Diff(string(c.from.Source), write(t, did, c.undo(unchanged(did)))); diff != "" {
+		if diff := cmp.Diff(string(c.from.Source), write(t, did, c.undo(filetest.Change(did)))); diff != "" {
 			t.Errorf("%s: undone it is another file (-was +is):\n%s", name, diff)
 		}
 	}
@@ -157,12 +140,12 @@ func TestWrite_undoneItIsTheSameFile(t *testing.T) {
 // came before.
 func TestWrite_undoneAfterMoreTurns(t *testing.T) {
 	doc := read(t, string(load(t)))
-	src := write(t, doc, folded(unchanged(doc), "p1", "e20"))
+	src := write(t, doc, folded(filetest.Change(doc), "p1", "e20"))
 	last := read(t, src).Native.(*reader).lines
 	more := strings.Replace(line("user.message", "f1", `{"content":"And the plums?"}`), `"parentId":null`,
 		`"parentId":"`+last[len(last)-1].id+`"`, 1)
 	again := read(t, src+more)
-	undo := unchanged(again)
+	undo := filetest.Change(again)
 	undo.Undone = map[string]bool{"p1": true}
 	want := string(load(t)) + strings.Replace(more, last[len(last)-1].id, "e24", 1)
 	if diff := cmp.Diff(want, write(t, again, undo)); diff != "" {

@@ -92,7 +92,7 @@ func Some(messages []session.Message, random *rand.Rand) (found []rule.Elision) 
 // Unchanged checks that a document without a change is written as it was read.
 func Unchanged(t testing.TB, f format.Format, doc *format.Document) {
 	t.Helper()
-	got := Write(t, f, doc, format.Change{Session: doc.Session, Ledger: doc.Ledger})
+	got := Write(t, f, doc, Change(doc))
 	if !bytes.Equal(got, doc.Source) {
 		t.Fatalf("without a change it became another file:\n%s", cmp.Diff(string(doc.Source), string(got)))
 	}
@@ -184,4 +184,21 @@ func spoil(src []byte, random *rand.Rand) []byte {
 		}
 	}
 	return bytes.Join(lines, nil)
+}
+
+// Change is the change of a document that changes nothing.
+func Change(doc *format.Document) format.Change {
+	return format.Change{Session: doc.Session, Ledger: doc.Ledger}
+}
+
+// Elided adds to a change that the result of a call is left out.
+func Elided(c format.Change, doc *format.Document, part string) format.Change {
+	m, p := session.FindPart(doc.Session.Messages, part)
+	field := rule.Output
+	if p.State.Status == session.Failed {
+		field = rule.Error
+	}
+	c.Ledger = c.Ledger.With(rule.Elision{Part: part, Message: m.ID, Field: field,
+		Rule: "test", Because: "it is tried", Shown: "[left out]"})
+	return c
 }
