@@ -227,11 +227,13 @@ func (r *replica) remember(o op) {
 	r.restarted = false
 }
 
-// scheduled are the times at which markers were queued.
+// scheduled are the times at which markers were queued, or may have been: an engine that is told to
+// queue does so when a step's usage overflows.
 func (r *replica) scheduled() map[session.Millis]bool {
 	times := map[session.Millis]bool{}
+	queues := configOf(r.seed, nil).Queue
 	for _, s := range r.done {
-		if s.Kind == "schedule" {
+		if s.Kind == "schedule" || queues && s.Kind == "observe" {
 			times[session.Millis(timeOf(s.N).UnixMilli())] = true
 		}
 	}
