@@ -306,6 +306,31 @@ func TestDistill_theOneThatShowsASharedSummaryDoesNotGoAlone(t *testing.T) {
 	}
 }
 
+// A summary that stood for two parts is shown at the short one; discarded, that one is shown whole
+// again, for it is shorter than any mark. The receipt leaves nothing out, and is undone all the same.
+func TestDiscard_whatOnlyShowsAPartWholeAgainIsUndone(t *testing.T) {
+	l := newLab(t, Config{Models: small(400_000, 4000)})
+	l.user("Begin.")
+	short := l.call("write", `{"filePath":"f0","content":"`+strings.Repeat(`x\n`, 30)+`"}`, "ok")
+	long := l.says(lines(8) + "x").Parts[0].ID
+	l.user("Go on.")
+	l.says("Yes.")
+	l.distill("said", short, long)
+	l.discard(long)
+	before := l.bytes()
+	r := l.discard(short).Receipt
+	if r == nil || len(r.Committed) > 0 || len(r.Replaced) == 0 {
+		t.Fatalf("the receipt of a discard that only takes back: %+v", r)
+	}
+	after, ctx := l.bytes(), context.Background()
+	if err := l.undone(ctx, l.id, r.ID); err != nil || !bytes.Equal(l.bytes(), before) {
+		t.Errorf("undone: %v, want the view as before", err)
+	}
+	if err := l.redone(ctx, l.id, r.ID); err != nil || !bytes.Equal(l.bytes(), after) {
+		t.Errorf("done again: %v, want the view as after", err)
+	}
+}
+
 // Case 50: the view never grows.
 func TestDistill_aSummaryThatDoesNotPayIsRefused(t *testing.T) {
 	l, read, again, search := quay(t, Config{})

@@ -213,6 +213,9 @@ func Stands(state store.State, r *pivot.Receipt) bool {
 	case r.Marker != "":
 		return !state.Undone[r.Marker]
 	}
+	if len(r.Committed) == 0 && len(r.Replaced) > 0 { // it showed something whole again, and left nothing out
+		return len(Standing(state.Ledger, r.Replaced)) == 0
+	}
 	return len(Standing(state.Ledger, r.Committed)) > 0
 }
 
