@@ -125,6 +125,7 @@ func (t *Transport) heard(x *exchange, a wire.Answer) {
 			return
 		}
 	}
+	x.inRound = calls(a)
 	if reported(a.Usage) && len(l.chain) > x.sent {
 		if err := t.report(ctx, x, u); err != nil {
 			t.failed(x.family, "record usage", err)
@@ -133,14 +134,11 @@ func (t *Transport) heard(x *exchange, a wire.Answer) {
 	t.counted(x, a.Usage)
 }
 
-// report tells the engine what an answer took. The engine may decide about the conversation at that
-// moment; where nothing more may be left out, the usage is only written down.
+// report tells the engine what an answer took. The engine may prune or fold the conversation at
+// that moment; where it must not, the usage is only written down.
 func (t *Transport) report(ctx context.Context, x *exchange, u session.Usage) error {
-	if !x.held {
-		out, err := t.engine.Observe(ctx, x.line.id, u)
-		x.line.pruned = out.Pruned
-		x.took(u)
-		return err
+	if !x.held && !(x.model.BoundReasoning && x.inRound) {
+		return t.ended(ctx, x, u)
 	}
 	cost, _ := x.model.Cost(bill.Usage(u))
 	if x.took(u) {

@@ -87,8 +87,8 @@ type Transport struct {
 	left     map[string]int // tokens left out of the newest request of each session
 }
 
-// New makes a transport that keeps its conversations in an engine. The engine should not fold by
-// itself (compaction.auto off): the client has its own idea of when to.
+// New makes a transport that keeps its conversations in an engine. An engine that folds by itself
+// (compaction.auto) needs the hooks of [Hooks].
 func New(engine *winnow.Engine, o Options) *Transport {
 	t := &Transport{
 		engine: engine, base: o.Base, mode: cmp.Or(o.Mode, Full), models: o.Models, log: o.Log, now: o.Now,
@@ -127,6 +127,7 @@ type exchange struct {
 	cold     bool           // the provider's cache had forgotten the conversation
 	pruned   *pivot.Receipt // of what is left out from this request on, nil without any
 	held     bool           // nothing more may be left out
+	inRound  bool           // its answer calls tools
 	sent     int            // messages of the client's
 	next     string         // id of the message that answers it
 }
@@ -340,12 +341,9 @@ func (t *Transport) decide(
 	}
 	x.pruned, l.pruned = l.pruned, nil
 	if !x.held {
-		out, err := t.engine.Begin(ctx, l.id)
-		if err != nil {
+		if err := t.starts(ctx, x, doc); err != nil {
 			return nil, err
 		}
-		x.began = t.now() // after the decision: a fork before the answer has it, too
-		x.pruned = cmp.Or(out.Pruned, x.pruned)
 	}
 	edited, left, err := t.spliced(ctx, l, doc)
 	if err != nil {

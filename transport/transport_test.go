@@ -19,6 +19,8 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/internal/workday"
+	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/store"
@@ -45,6 +47,7 @@ type stage struct {
 	now       time.Time
 	looks     atomic.Int64
 	quiet     bool // errors are expected
+	window    int  // of the model, in tokens; 0: so large that nothing is folded
 	decided   int  // receipts there were when the newest request reached the provider
 }
 
@@ -83,16 +86,23 @@ func play(t testing.TB, p llmtest.Protocol, steps int, o Options) *stage {
 func (s *stage) restart() {
 	s.t.Helper()
 	set := settings.Default()
-	set.Compaction.Auto = false
+	set.Compaction.Auto = s.window > 0 && s.options.Mode != safe
 	if s.options.Mode == safe {
 		set.Schedule = "cold"
 	}
+	models := model.Default()
+	if s.window > 0 {
+		keep, output := 2_000, 1_000
+		set.Compaction.Keep = &keep
+		models = models.With(model.Override{Match: "**", Patch: model.Patch{Context: &s.window, Output: &output}})
+	}
 	var err error
-	s.engine, err = winnow.Open(winnow.Config{Settings: &set, Store: s.store, Now: s.clock})
+	s.engine, err = winnow.Open(winnow.Config{Settings: &set, Store: s.store, Now: s.clock, Models: models, Hooks: Hooks()})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	o := s.options
+	o.Models = models
 	if o.Mode == safe {
 		o.Mode = Full
 	}
@@ -254,46 +264,65 @@ func (s *stage) only() (session.Session, store.State) {
 // the client does to its cache marks, and whoever is restarted.
 func TestTransport_thePrefixStays(t *testing.T) {
 	for _, p := range llmtest.Protocols() {
-		t.Run(string(p), func(t *testing.T) {
-			steps := 80
-			if testing.Short() {
-				steps = 50
-			}
-			s := play(t, p, steps, Options{})
-			receipts, commits := 0, 0
-			var before []digest
-			for i, at := range s.steps() {
-				if i%11 == 10 {
-					s.restart()
-				}
-				if status, answer := s.send(s.request(at)); status != 200 {
-					t.Fatalf("step %d: %d %s", i, status, answer)
-				}
-				s.now = s.now.Add(20 * time.Second)
-				records := s.server.Records()
-				now := chained(records[len(records)-1].Messages)
-				if s.decided > receipts {
-					commits++
-				} else {
-					for k := range min(len(before), len(now)) {
-						if before[k] != now[k] {
-							t.Fatalf("step %d: message %d is another one, and nothing was decided", i, k)
-						}
-					}
-				}
-				receipts, before = s.decided, now
-			}
-			if problems := s.server.Problems(); len(problems) > 0 {
-				t.Errorf("the provider would refuse: %s", strings.Join(problems, "; "))
-			}
-			log, _ := s.only()
-			if len(clients(log.Messages)) < len(s.steps()) {
-				t.Errorf("the log has %d messages of %d", len(log.Messages), len(s.log))
-			}
-			t.Logf("%d steps, %d commits, %+v", len(s.steps()), commits, s.transport.Totals())
-			if commits == 0 {
-				t.Error("nothing was decided in the whole session")
-			}
-		})
+		t.Run(string(p), func(t *testing.T) { thePrefixStays(t, p, 0) })
+		t.Run(string(p)+", folded", func(t *testing.T) { thePrefixStays(t, p, 14_000) })
 	}
+}
+
+func thePrefixStays(t *testing.T, p llmtest.Protocol, window int) {
+	steps := 80
+	if testing.Short() {
+		steps = 50
+	}
+	s := play(t, p, steps, Options{})
+	s.window = window
+	s.restart()
+	receipts, commits := 0, 0
+	var before []digest
+	for i, at := range s.steps() {
+		if i%11 == 10 {
+			s.restart()
+		}
+		if status, answer := s.send(s.request(at)); status != 200 {
+			t.Fatalf("step %d: %d %s", i, status, answer)
+		}
+		s.now = s.now.Add(20 * time.Second)
+		records := s.server.Records()
+		now := chained(records[len(records)-1].Messages)
+		if s.decided > receipts {
+			commits++
+		} else {
+			for k := range min(len(before), len(now)) {
+				if before[k] != now[k] {
+					t.Fatalf("step %d: message %d is another one, and nothing was decided", i, k)
+				}
+			}
+		}
+		receipts, before = s.decided, now
+	}
+	if problems := s.server.Problems(); len(problems) > 0 {
+		t.Errorf("the provider would refuse: %s", strings.Join(problems, "; "))
+	}
+	log, _ := s.only()
+	if len(clients(log.Messages)) < len(s.steps()) {
+		t.Errorf("the log has %d messages of %d", len(log.Messages), len(s.log))
+	}
+	t.Logf("%d steps, %d commits, %+v", len(s.steps()), commits, s.transport.Totals())
+	if commits == 0 {
+		t.Error("nothing was decided in the whole session")
+	}
+	if folds := s.folds(); (folds > 0) != (window > 0) {
+		t.Errorf("folded %d times", folds)
+	}
+}
+
+// folds counts the summaries that stand for what was said.
+func (s *stage) folds() (n int) {
+	_, state := s.only()
+	for i := range state.Receipts {
+		if r := &state.Receipts[i]; r.Kind == pivot.Compaction && !state.Undone[r.Marker] {
+			n++
+		}
+	}
+	return n
 }

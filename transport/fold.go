@@ -1,0 +1,83 @@
+package transport
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/wire"
+)
+
+// Hooks are those of an engine that folds the conversations of a transport by itself: nothing is
+// said in the client's name, which goes on by itself behind a summary.
+func Hooks() winnow.Hooks {
+	return winnow.Hooks{Continue: func(context.Context, string, session.Message) bool { return false }}
+}
+
+// starts lets the engine decide about a request before it is sent, and makes a summary count that
+// was written while the client worked.
+//
+// A model that binds its reasoning gets no fold within a tool round: the round's own reasoning must
+// come back as it was made.
+func (t *Transport) starts(ctx context.Context, x *exchange, doc *format.Document) error {
+	messages := doc.Session.Messages
+	if !x.model.BoundReasoning || messages[len(messages)-1].Role == session.User {
+		folded, err := t.engine.Compact(ctx, x.line.id, winnow.CompactOptions{Prepared: true})
+		if err = t.tolerated(x.line, err); err != nil {
+			return err
+		}
+		x.pruned = cmp.Or(folded, x.pruned)
+	}
+	out, err := t.engine.Begin(ctx, x.line.id)
+	if err != nil {
+		return err
+	}
+	x.began = t.now() // after the decision: a fork before the answer has it, too
+	x.pruned = cmp.Or(out.Pruned, x.pruned)
+	return nil
+}
+
+// ended tells the engine what a step took, which prunes or folds the conversation if that pays or
+// must be. A summary for which a model is asked is written beside the client's work, as early as the
+// engine sees that it will be wanted.
+func (t *Transport) ended(ctx context.Context, x *exchange, u session.Usage) error {
+	l := x.line
+	out, err := t.engine.Observe(ctx, l.id, u)
+	l.pruned = cmp.Or(out.Compacted, out.Pruned)
+	x.took(u)
+	if out.Prepare {
+		go t.guarded("prepare a summary", func() {
+			if err := t.tolerated(l, t.engine.Prepare(context.WithoutCancel(ctx), l.id)); err != nil {
+				t.log.Error("could not prepare a summary", "session", l.id, "error", err)
+			}
+		})
+	}
+	return t.tolerated(l, err)
+}
+
+// futile are the codes of folds that did not come about. The conversation is as it was before them.
+var futile = []rule.Code{
+	winnow.NothingToFold, winnow.NoProgress, winnow.BadSummary, winnow.BadConfig, winnow.Cancelled, winnow.Busy,
+	winnow.Stale,
+}
+
+// tolerated is an error that is more than a fold that did not come about. The client's own
+// compaction is still to come then.
+func (t *Transport) tolerated(l *line, err error) error {
+	if code := winnow.CodeOf(err); err == nil || slices.Contains(futile, code) {
+		if err != nil {
+			t.log.Info("nothing was folded", "session", l.id, "code", code)
+		}
+		return nil
+	}
+	return err
+}
+
+// calls reports whether an answer calls tools: its round goes on with their results.
+func calls(a wire.Answer) bool {
+	return slices.ContainsFunc(a.Parts, func(p session.Part) bool { return p.Type == session.ToolPart })
+}
