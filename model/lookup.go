@@ -76,7 +76,8 @@ func (c *Catalogue) At(provider, id string) Model {
 		slices.ContainsFunc(c.Models, func(n Model) bool { return n.String() == m.String() })) {
 		return m
 	}
-	own := apply(bound(Model{Provider: provider, ID: id, Name: id, Limits: m.Limits, Unknown: m.Unknown}), c.overrides)
+	own := apply(bound(Model{Provider: provider, ID: id, Name: id, Limits: m.Limits, Unknown: m.Unknown,
+		BindingUnknown: m.BindingUnknown}), c.overrides)
 	taken := own.Assumed
 	if own.Sets("boundReasoning") {
 		taken = nil // the user knows
@@ -186,7 +187,7 @@ func (c *Catalogue) assume(name string) (m Model, like string) {
 	if strings.TrimSpace(id) == "" {
 		id = nameless
 	}
-	return bound(Model{Provider: provider, ID: id, Name: id, Unknown: true,
+	return bound(Model{Provider: provider, ID: id, Name: id, Unknown: true, BindingUnknown: true,
 		Limits: Limits{Context: AssumedContext, Output: AssumedOutput}}), ""
 }
 
@@ -338,7 +339,7 @@ func BindsReasoning(id string) bool {
 // bound gives an assumed model what its name tells of its reasoning.
 func bound(m Model) Model {
 	if BindsReasoning(m.ID) {
-		m.BoundReasoning = true
+		m.BoundReasoning, m.BindingUnknown = true, false
 		m.Assumed = append(m.Assumed, "its reasoning is taken to be bound to the exact prompt before it, as in every "+
 			"model of its generation")
 	}

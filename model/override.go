@@ -215,6 +215,7 @@ func (p Patch) on(m Model) Model {
 	set(&m, "cache.minPrefix", &m.Cache.MinPrefix, p.Cache.MinPrefix)
 	set(&m, "cache.explicit", &m.Cache.Explicit, p.Cache.Explicit)
 	set(&m, "boundReasoning", &m.BoundReasoning, p.BoundReasoning)
+	m.BindingUnknown = m.BindingUnknown && p.BoundReasoning == nil
 	return m
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -125,7 +126,7 @@ func (t *Transport) heard(x *exchange, a wire.Answer) {
 			return
 		}
 	}
-	x.inRound = calls(a)
+	x.inRound = calls(a.Parts)
 	if reported(a.Usage) && len(l.chain) > x.sent {
 		if err := t.report(ctx, x, u); err != nil {
 			t.failed(x.family, "record usage", err)
@@ -171,7 +172,8 @@ func answerMessage(x *exchange, a wire.Answer) session.Message {
 	m.ID, m.Role, m.Finish = x.next, session.Assistant, string(a.Finish)
 	m.ModelID, m.ProviderID = x.model.ID, x.protocol.provider
 	for i := range m.Parts {
-		if p := &m.Parts[i]; p.Type == session.ToolPart {
+		p := &m.Parts[i]
+		if p.ID = fmt.Sprintf("%s:%d", m.ID, i); p.Type == session.ToolPart {
 			p.ID = p.CallID
 		}
 	}

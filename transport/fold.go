@@ -9,7 +9,6 @@ import (
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/wire"
 )
 
 // Hooks are those of an engine that folds the conversations of a transport by itself: nothing is
@@ -77,7 +76,7 @@ func (t *Transport) tolerated(l *line, err error) error {
 	return err
 }
 
-// calls reports whether an answer calls tools: its round goes on with their results.
-func calls(a wire.Answer) bool {
-	return slices.ContainsFunc(a.Parts, func(p session.Part) bool { return p.Type == session.ToolPart })
+// calls reports whether an answer of these parts calls tools: its round goes on with their results.
+func calls(parts []session.Part) bool {
+	return slices.ContainsFunc(parts, func(p session.Part) bool { return p.Type == session.ToolPart })
 }

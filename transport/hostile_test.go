@@ -43,7 +43,7 @@ func (h *hostile) user(text string) session.Message {
 }
 
 // answer is what the model says next: mostly calls, whose results are long, and often of the same
-// file.
+// file; sometimes the end of a turn.
 func (h *hostile) answer() session.Message {
 	h.made++
 	m := session.Message{}
@@ -57,6 +57,10 @@ func (h *hostile) answer() session.Message {
 	}
 	if h.IntN(3) == 0 {
 		m.Parts = append(m.Parts, session.Part{Type: session.TextPart, Text: fmt.Sprintf("Step %d.", h.made)})
+	}
+	if h.IntN(8) == 0 {
+		m.Parts = append(m.Parts, session.Part{Type: session.TextPart, Text: fmt.Sprintf("Done with %d.", h.made)})
+		return m
 	}
 	for i := range 1 + h.IntN(2) {
 		id := fmt.Sprintf("toolu_%d_%d", h.made, i)
@@ -72,7 +76,9 @@ func (h *hostile) answer() session.Message {
 
 // step asks for the next answer; the client has it then.
 func (h *hostile) step() {
-	if h.IntN(6) == 0 && h.history[len(h.history)-1].Role == session.Assistant {
+	last := &h.history[len(h.history)-1]
+	ended := last.Role == session.Assistant && !calls(last.Parts)
+	if ended || last.Role == session.Assistant && h.IntN(8) == 0 {
 		h.history = append(h.history, h.user(fmt.Sprintf("Go on with %d.", h.made)))
 	}
 	m := h.answer()
@@ -177,7 +183,8 @@ func (h *hostile) beside() {
 // is sent, and each request gets its answer.
 func TestTransport_hostileClients(t *testing.T) {
 	for _, p := range llmtest.Protocols() {
-		t.Run(string(p), func(t *testing.T) { walk(t, p, "") })
+		t.Run(string(p), func(t *testing.T) { walk(t, p, "", 0) })
+		t.Run(string(p)+", folded", func(t *testing.T) { walk(t, p, "", 14_000) })
 	}
 }
 
@@ -185,12 +192,14 @@ func TestTransport_hostileClients(t *testing.T) {
 // prompt that it was made for.
 func TestTransport_boundReasoning(t *testing.T) {
 	for _, model := range []string{"claude-opus-5-5", "acme-large-1"} {
-		t.Run(model, func(t *testing.T) { walk(t, llmtest.Anthropic, model) })
+		t.Run(model, func(t *testing.T) { walk(t, llmtest.Anthropic, model, 0) })
+		t.Run(model+", folded", func(t *testing.T) { walk(t, llmtest.Anthropic, model, 14_000) })
 	}
 }
 
-// walk lets hostile clients work for a while. With the name of a model they send its thoughts back.
-func walk(t *testing.T, p llmtest.Protocol, thinking string) {
+// walk lets hostile clients work for a while. With the name of a model they send its thoughts back;
+// with a window, the conversation is folded before it outgrows it.
+func walk(t *testing.T, p llmtest.Protocol, thinking string, window int) {
 	requests, decided := 0, 0
 	steps := 80
 	if testing.Short() {
@@ -202,6 +211,8 @@ func walk(t *testing.T, p llmtest.Protocol, thinking string) {
 		if thinking != "" {
 			s.model = thinking
 		}
+		s.window = window
+		s.restart()
 		h := &hostile{stage: s, Rand: rand.New(rand.NewPCG(seed, 9)), madeFor: map[string]digest{}, thinks: thinking != ""}
 		h.history = []session.Message{h.user("Add logging to the server. " + workday.Make(seed, 1).Info.Title)}
 		for range steps {

@@ -367,10 +367,10 @@ func isAside(f *family, doc *format.Document) bool {
 	return len(f.lines) == 0 && !hasTools(d) && !answered
 }
 
-// holds reports whether nothing more may be left out of a conversation. Of a model that is unknown
-// it is assumed that it binds its reasoning; of one that is known the engine does what can be done.
+// holds reports whether nothing more may be left out of a conversation. Of a model of which it is
+// not known it is assumed that it binds its reasoning; of others the engine does what can be done.
 func (x *exchange) holds(doc *format.Document) bool {
-	return x.line.frozen != "" || x.model.Unknown && reasons(doc.Session.Messages)
+	return x.line.frozen != "" || x.model.BindingUnknown && reasons(doc.Session.Messages)
 }
 
 // margin is how much longer than a cache's lifetime a conversation must have rested to be cold.

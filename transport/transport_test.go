@@ -138,6 +138,8 @@ func (s *stage) reply(at int) llmtest.Reply {
 		switch p.Type {
 		case session.TextPart:
 			r.Text += p.Text
+		case session.ReasoningPart:
+			r.Reasoning += p.Text
 		case session.ToolPart:
 			r.Calls = append(r.Calls, llmtest.Call{ID: p.CallID, Name: p.Tool, Arguments: string(p.State.Input)})
 		}
