@@ -138,7 +138,7 @@ func (t *Transport) heard(x *exchange, a wire.Answer) {
 // report tells the engine what an answer took. The engine may prune or fold the conversation at
 // that moment; where it must not, the usage is only written down.
 func (t *Transport) report(ctx context.Context, x *exchange, u session.Usage) error {
-	if !x.held && !(x.model.BoundReasoning && x.inRound) {
+	if !x.held && t.mode != Safe && !(x.model.BoundReasoning && x.inRound) {
 		return t.ended(ctx, x, u)
 	}
 	cost, _ := x.model.Cost(bill.Usage(u))

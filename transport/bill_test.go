@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"math"
 	"testing"
@@ -44,27 +45,31 @@ func TestTotals_areWhatTheProviderBills(t *testing.T) {
 		protocols = protocols[:1]
 	}
 	for _, p := range protocols {
-		t.Run(string(p), func(t *testing.T) {
-			bills, totals := map[Mode]float64{}, map[Mode]Totals{}
-			for _, mode := range []Mode{Off, Observe, safe, Full} {
-				s := play(t, p, 60, Options{Mode: mode})
-				bills[mode] = s.run()
-				totals[mode] = s.transport.Totals()
-				t.Logf("%s: billed %.4f, totals %+v", mode, bills[mode], totals[mode])
-			}
-			near := func(what string, got, want, within float64) {
-				if math.Abs(got-want) > within*want {
-					t.Errorf("%s: %.4f, want %.4f", what, got, want)
+		for _, window := range []int{0, 20_000} {
+			t.Run(fmt.Sprintf("%s/%d", p, window), func(t *testing.T) {
+				bills, totals := map[Mode]float64{}, map[Mode]Totals{}
+				for _, mode := range []Mode{Off, Observe, Safe, Full} {
+					s := play(t, p, 60, Options{Mode: mode})
+					s.window = window
+					s.restart()
+					bills[mode] = s.run()
+					totals[mode] = s.transport.Totals()
+					t.Logf("%s: billed %.4f, totals %+v", mode, bills[mode], totals[mode])
 				}
-			}
-			for _, mode := range []Mode{Observe, safe, Full} {
-				near(string(mode)+": billed", totals[mode].Billed, bills[mode], 1e-9)
-			}
-			near("full: otherwise", totals[Full].Otherwise, bills[Off], 0.05)
-			near("safe: otherwise", totals[safe].Otherwise, bills[Off], 0.05)
-			near("observe: otherwise", totals[Observe].Otherwise, bills[Full], 0.05)
-			near("observe: bill", bills[Observe], bills[Off], 1e-9)
-		})
+				near := func(what string, got, want, within float64) {
+					if math.Abs(got-want) > within*want {
+						t.Errorf("%s: %.4f, want %.4f", what, got, want)
+					}
+				}
+				for _, mode := range []Mode{Observe, Safe, Full} {
+					near(string(mode)+": billed", totals[mode].Billed, bills[mode], 1e-9)
+				}
+				near("full: otherwise", totals[Full].Otherwise, bills[Off], 0.05)
+				near("safe: otherwise", totals[Safe].Otherwise, bills[Off], 0.05)
+				near("observe: otherwise", totals[Observe].Otherwise, bills[Full], 0.05)
+				near("observe: bill", bills[Observe], bills[Off], 1e-9)
+			})
+		}
 	}
 }
 

@@ -11,10 +11,11 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Hooks are those of an engine that folds the conversations of a transport by itself: nothing is
-// said in the client's name, which goes on by itself behind a summary.
-func Hooks() winnow.Hooks {
-	return winnow.Hooks{Continue: func(context.Context, string, session.Message) bool { return false }}
+// Hooks are a program's own hooks, for an engine that folds the conversations of a transport by
+// itself: nothing is said in the client's name, which goes on by itself behind a summary.
+func Hooks(own winnow.Hooks) winnow.Hooks {
+	own.Continue = func(context.Context, string, session.Message) bool { return false }
+	return own
 }
 
 // starts lets the engine decide about a request before it is sent, and makes a summary count that
@@ -69,7 +70,7 @@ var futile = []rule.Code{
 func (t *Transport) tolerated(l *line, err error) error {
 	if code := winnow.CodeOf(err); err == nil || slices.Contains(futile, code) {
 		if err != nil {
-			t.log.Info("nothing was folded", "session", l.id, "code", code)
+			t.log.Debug("nothing was folded", "session", l.id, "code", code)
 		}
 		return nil
 	}

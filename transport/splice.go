@@ -7,6 +7,7 @@ import (
 
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/body"
+	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/view"
@@ -37,7 +38,7 @@ func (t *Transport) spliced(ctx context.Context, l *line, doc *format.Document) 
 		}
 		l.accepted = now
 	}
-	return edited, leftOut(doc, state, pivot), nil
+	return edited, leftOut(doc, state), nil
 }
 
 // decided counts what was decided about a session.
@@ -65,23 +66,26 @@ func folded(log []session.Message, state store.State) []session.Message {
 	return []session.Message{marker, summary}
 }
 
-// leftOut is how many tokens of a request's messages the session leaves out. pivot is what stands
-// for those that are folded.
-func leftOut(doc *format.Document, state store.State, pivot []session.Message) int {
-	n, first := 0, 0
-	if pivot != nil {
-		first = max(0, session.Index(doc.Session.Messages, pivot[0].Marker().TailStartID))
-	}
-	for i := first; i < len(doc.Session.Messages); i++ {
-		for j := range doc.Session.Messages[i].Parts {
-			for _, e := range state.Ledger.Of(doc.Session.Messages[i].Parts[j].ID) {
-				n += e.Saves
-			}
-		}
-	}
+// leftOut is how many tokens of a request's messages the session leaves out: what is pruned, and
+// what each fold took off the view as it was then. What was pruned with a fold counts with it.
+func leftOut(doc *format.Document, state store.State) int {
+	n := 0
+	counted := map[rule.Key]bool{}
 	for i := range state.Receipts {
 		if r := &state.Receipts[i]; r.Marker != "" && !state.Undone[r.Marker] {
 			n += r.Saved
+			for _, e := range r.Committed {
+				counted[e.Key()] = true
+			}
+		}
+	}
+	for i := range doc.Session.Messages {
+		for j := range doc.Session.Messages[i].Parts {
+			for _, e := range state.Ledger.Of(doc.Session.Messages[i].Parts[j].ID) {
+				if !counted[e.Key()] {
+					n += e.Saves
+				}
+			}
 		}
 	}
 	return n

@@ -1,11 +1,13 @@
 package transport
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -23,6 +25,9 @@ type Totals struct {
 	Unpriced  int      // requests without usage, or of a model without a price: they are in neither sum
 	LeftOut   int      // tokens left out of the newest requests, over all sessions
 	Sessions  []string // ids, in order
+	// Outgrown are the sessions, by id, whose whole history no longer fits the window of their
+	// model: without what is left out, their client cannot go on with them.
+	Outgrown []string
 }
 
 // Totals are what the transport has done so far.
@@ -34,6 +39,7 @@ func (t *Transport) Totals() Totals {
 	for _, left := range t.left {
 		all.LeftOut += left
 	}
+	all.Outgrown = slices.Sorted(maps.Keys(t.outgrown))
 	return all
 }
 
@@ -70,6 +76,11 @@ func (t *Transport) counted(x *exchange, u session.Usage) {
 			all.Unpriced++
 		}
 		t.left[x.line.id] = x.left
+		if window := cmp.Or(x.model.Limits.Input, x.model.Limits.Context); window > 0 && x.line.whole > window {
+			t.outgrown[x.line.id] = true
+		} else {
+			delete(t.outgrown, x.line.id)
+		}
 	})
 }
 
@@ -107,7 +118,11 @@ func asIfWhole(x *exchange, u session.Usage) session.Usage {
 func (t *Transport) asIfEdited(x *exchange, u session.Usage) session.Usage {
 	prompt := max(u.Prompt()-x.left, 0)
 	read := u.Cache.Read - x.left
-	if x.pruned != nil && !x.cold {
+	switch {
+	case x.pruned == nil || x.cold:
+	case x.pruned.Kind == pivot.Compaction: // what is before the messages stays in the cache
+		read = min(read, prompt-(u.Prompt()-u.Cache.Read)-x.pruned.TokensAfter)
+	default:
 		read -= x.pruned.Rewritten
 	}
 	return resized(u, prompt, min(max(read, 0), prompt))

@@ -40,9 +40,10 @@ const (
 	Off Mode = "off"
 	// Observe relays and decides: sessions say what would be left out.
 	Observe Mode = "observe"
-	// Full leaves out what the engine decides to: whenever it pays, or only when the provider's
-	// cache has forgotten the conversation, by the schedule in the engine's settings (economic,
-	// cold).
+	// Safe leaves something out only before a request, and by an engine with the schedule cold only
+	// when the provider's cache has forgotten the conversation.
+	Safe Mode = "safe"
+	// Full leaves out what the engine decides to, and folds when it does, by the engine's settings.
 	Full Mode = "full"
 )
 
@@ -85,6 +86,7 @@ type Transport struct {
 	families map[string]*family
 	totals   Totals
 	left     map[string]int // tokens left out of the newest request of each session
+	outgrown map[string]bool
 }
 
 // New makes a transport that keeps its conversations in an engine. An engine that folds by itself
@@ -93,6 +95,7 @@ func New(engine *winnow.Engine, o Options) *Transport {
 	t := &Transport{
 		engine: engine, base: o.Base, mode: cmp.Or(o.Mode, Full), models: o.Models, log: o.Log, now: o.Now,
 		recent: recent{most: cmp.Or(o.Memory, DefaultMemory)}, families: map[string]*family{}, left: map[string]int{},
+		outgrown: map[string]bool{},
 	}
 	if t.base == nil {
 		base := http.DefaultTransport.(*http.Transport).Clone()

@@ -17,6 +17,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/internal/workday"
 	"github.com/winnowhq/winnow/model"
@@ -47,12 +48,10 @@ type stage struct {
 	now       time.Time
 	looks     atomic.Int64
 	quiet     bool // errors are expected
+	economic  bool // folds when that pays, not only when the window overflows
 	window    int  // of the model, in tokens; 0: so large that nothing is folded
 	decided   int  // receipts there were when the newest request reached the provider
 }
-
-// safe stands for the mode Full with an engine that decides only when the cache is cold.
-const safe Mode = "safe"
 
 const stepHeader = "X-Test-Step"
 
@@ -86,26 +85,26 @@ func play(t testing.TB, p llmtest.Protocol, steps int, o Options) *stage {
 func (s *stage) restart() {
 	s.t.Helper()
 	set := settings.Default()
-	set.Compaction.Auto = s.window > 0 && s.options.Mode != safe
-	if s.options.Mode == safe {
+	set.Compaction.Auto = s.window > 0 && s.options.Mode != Safe
+	if s.options.Mode == Safe {
 		set.Schedule = "cold"
 	}
 	models := model.Default()
+	if s.economic {
+		set.Compaction.Threshold = budget.Thresholds{"*": budget.Economic}
+	}
 	if s.window > 0 {
 		keep, output := 2_000, 1_000
 		set.Compaction.Keep = &keep
 		models = models.With(model.Override{Match: "**", Patch: model.Patch{Context: &s.window, Output: &output}})
 	}
 	var err error
-	s.engine, err = winnow.Open(winnow.Config{Settings: &set, Store: s.store, Now: s.clock, Models: models, Hooks: Hooks()})
+	s.engine, err = winnow.Open(winnow.Config{Settings: &set, Store: s.store, Now: s.clock, Models: models, Hooks: Hooks(winnow.Hooks{})})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	o := s.options
 	o.Models = models
-	if o.Mode == safe {
-		o.Mode = Full
-	}
 	o.Now = s.clock
 	if !s.quiet && o.Log == nil {
 		o.Log = slog.New(slog.NewTextHandler(complaint{s.t, ""}, nil))

@@ -7,7 +7,7 @@ import (
 	"github.com/winnowhq/winnow/transport"
 )
 
-// account is what came of relaying so many requests, in three lines for people.
+// account is what came of relaying so many requests, in lines for people: three, and one where the client could not go on without.
 func account(client string, requests int, mode transport.Mode, t transport.Totals) []string {
 	if requests == 0 {
 		return []string{client + " asked nothing through winnow; if it did ask a model, its own settings lead " +
@@ -29,8 +29,13 @@ func account(client string, requests int, mode transport.Mode, t transport.Total
 	if len(t.Sessions) == 1 {
 		more = "winnow inspect " + t.Sessions[0]
 	}
-	return []string{relayed, billed(mode, t),
+	lines := []string{relayed, billed(mode, t),
 		fmt.Sprintf("%s %s of the newest requests; more: %s", quantity.Plural(t.LeftOut, "token", "tokens"), out, more)}
+	if len(t.Outgrown) > 0 && mode != transport.Observe {
+		lines = append(lines, "the whole history no longer fits the model's window: resume it with winnow wrap, or "+
+			"first run winnow compact on the session of "+client)
+	}
+	return lines
 }
 
 // billed is what the requests cost beside what they would have cost.

@@ -31,6 +31,11 @@ func TestAccount_saysWhatCameOfIt(t *testing.T) {
 			[]string{"2 requests relayed, 1 would have been pruned",
 				"billed $2.00; pruned it would have been $1.50: net $0.50 to save",
 				"7 tokens could be left out of the newest requests; more: winnow list"}},
+		{"it outgrew its window", 2, transport.Full, transport.Totals{Requests: 2, Edited: 1, Billed: 1, Otherwise: 2, LeftOut: 7,
+			Sessions: []string{"live_1"}, Outgrown: []string{"live_1"}}, []string{"2 requests relayed, 1 pruned",
+			"billed $1.00; unpruned it would have been $2.00: net $1.00 saved",
+			"7 tokens left out of the newest requests; more: winnow inspect live_1",
+			"the whole history no longer fits the model's window: resume it with winnow wrap, or first run winnow compact on the session of x"}},
 		{"nobody knows the price", 2, transport.Full, transport.Totals{Requests: 2, Unpriced: 2}, []string{"2 requests relayed, 0 pruned",
 			"billed: unknown, as no request had a usage and a known price", "0 tokens left out of the newest requests; more: winnow list"}},
 	} {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/config"
@@ -33,9 +34,6 @@ type Relay struct {
 	ended    chan error
 	stop     context.CancelFunc
 }
-
-// safe is the mode in which something is left out only where that costs nothing.
-const safe transport.Mode = "safe"
 
 // Modes are the words of --mode.
 func Modes() []string { return config.GatewayModes() }
@@ -65,11 +63,14 @@ func Open(ctx context.Context, a *cli.App, settings config.Settings, address str
 		}
 		return nil, err
 	}
-	if mode == safe {
-		r.Mode, mode = transport.Full, transport.Full
-		settings.Schedule = schedule.Cold{}.Name()
+	switch mode {
+	case transport.Safe:
+		settings.Schedule, settings.Compaction.Auto = schedule.Cold{}.Name(), false
+	case transport.Full, transport.Observe:
+		if len(settings.Compaction.Threshold) == 0 { // before the client does, and when it pays
+			settings.Compaction.Threshold = budget.Thresholds{"*": budget.Economic}
+		}
 	}
-	settings.Compaction.Auto = false // the client has its own idea of when to
 	var engine *winnow.Engine
 	if mode != transport.Off {
 		if engine, err = r.engine(ctx, a, settings); err != nil {
@@ -91,6 +92,7 @@ func (r *Relay) engine(ctx context.Context, a *cli.App, settings config.Settings
 	if err != nil {
 		return nil, err
 	}
+	c.Hooks = transport.Hooks(c.Hooks)
 	engine, err := winnow.Open(c)
 	if err != nil {
 		return nil, err
