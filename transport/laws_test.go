@@ -45,9 +45,16 @@ func (b *tap) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // What was decided is sent again after a crash between the decision and the request.
 func TestTransport_aDecisionIsDurableBeforeItIsSent(t *testing.T) {
+	t.Run("pruned", func(t *testing.T) { aDecisionIsDurable(t, 0) })
+	t.Run("folded", func(t *testing.T) { aDecisionIsDurable(t, 14_000) })
+}
+
+func aDecisionIsDurable(t *testing.T, window int) {
 	random := rand.New(rand.NewPCG(3, 4))
 	b := &tap{base: http.DefaultTransport}
 	s := play(t, llmtest.Anthropic, 80, Options{Base: b})
+	s.window = window
+	s.restart()
 	killed := 0
 	for _, at := range s.steps() {
 		b.fail = func() bool { return random.IntN(3) == 0 }
@@ -66,17 +73,19 @@ func TestTransport_aDecisionIsDurableBeforeItIsSent(t *testing.T) {
 		killed++
 		s.now = s.now.Add(20 * time.Second)
 	}
-	if _, state := s.only(); len(state.Receipts) == 0 || killed == 0 {
-		t.Error("nothing was decided")
+	if _, state := s.only(); len(state.Receipts) == 0 || killed == 0 || (s.folds() > 0) != (window > 0) {
+		t.Errorf("%d decisions, %d folds", len(state.Receipts), s.folds())
 	}
 }
 
 // A request that the provider refuses with an edit is sent once more as it came, and from then on
 // the conversation is sent whole. One that it refuses either way is the client's to hear of.
 func TestTransport_aRefusalIsAnsweredWithTheOriginal(t *testing.T) {
-	for _, both := range []bool{false, true} {
+	for n := range 4 {
+		both := n%2 == 1
 		b := &tap{base: http.DefaultTransport}
 		s := play(t, llmtest.Anthropic, 60, Options{Base: b, Log: slog.New(slog.DiscardHandler)})
+		s.window = n / 2 * 14_000
 		var original []byte
 		refusing := &refuser{base: b, refuses: func(body []byte) bool { return both || !bytes.Equal(body, original) }}
 		s.options.Base = refusing
