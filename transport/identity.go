@@ -74,8 +74,7 @@ func sessionSignal(h http.Header, d *wire.Decoded) string {
 	}
 	var metadata wire.Value
 	var key string
-	beside := slices.Concat(d.Text[:d.List.Start+1], d.Text[d.List.End-1:]) // the messages are long
-	wire.ValueOf(beside).Read("metadata", &metadata, "prompt_cache_key", &key)
+	around(d).Read("metadata", &metadata, "prompt_cache_key", &key)
 	user := metadata.Get("user_id").String()
 	if inner := []byte(user); strings.HasPrefix(user, "{") {
 		text, _ := wire.Complete(inner)
@@ -89,6 +88,11 @@ func sessionSignal(h http.Header, d *wire.Decoded) string {
 		}
 	}
 	return ""
+}
+
+// around is a body without its messages, which are long.
+func around(d *wire.Decoded) wire.Value {
+	return wire.ValueOf(slices.Concat(d.Text[:d.List.Start+1], d.Text[d.List.End-1:]))
 }
 
 func headerSignal(h http.Header) string {

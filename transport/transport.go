@@ -305,7 +305,7 @@ func (t *Transport) read(r *http.Request, p protocol, original []byte) (*format.
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(doc.Damaged) > 0 || len(doc.Session.Messages) == 0 {
+	if len(doc.Damaged) > 0 || len(doc.Session.Messages) == 0 || isElsewhere(doc) {
 		return nil, nil, errors.New("not whole")
 	}
 	if doc.Session.Info.Model == nil {
@@ -357,23 +357,6 @@ func (t *Transport) decide(
 		x.body, x.edited = edited, true
 	}
 	return x, nil
-}
-
-// isAside reports whether a request is one that clients make beside their conversations, for a
-// title or to sort what was said: it has no tools, and nothing was answered before. If a
-// conversation begins so, it is known from its second request on.
-func isAside(f *family, doc *format.Document) bool {
-	d := doc.Native.(*body.Native).Decoded
-	answered := slices.ContainsFunc(doc.Session.Messages, func(m session.Message) bool {
-		return m.Role == session.Assistant
-	})
-	return len(f.lines) == 0 && !hasTools(d) && !answered
-}
-
-// holds reports whether nothing more may be left out of a conversation. Of a model of which it is
-// not known it is assumed that it binds its reasoning; of others the engine does what can be done.
-func (x *exchange) holds(doc *format.Document) bool {
-	return x.line.frozen != "" || x.model.BindingUnknown && reasons(doc.Session.Messages)
 }
 
 // margin is how much longer than a cache's lifetime a conversation must have rested to be cold.
