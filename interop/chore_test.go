@@ -4,7 +4,6 @@ package interop
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,6 +12,8 @@ import (
 
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/store/sqlite"
 )
 
 // A chore of a hundred calls ends alike with and without winnow in between: the same calls are
@@ -32,25 +33,66 @@ func TestCline_wrapped(t *testing.T)     { wrapped(t, clineReader) }
 func wrapped(t *testing.T, start func(*testing.T) *agent) {
 	tries(t, "wrap")
 	winnow := buildWinnow(t, t.TempDir())
-	alone, through := start(t), start(t)
+	alone, through, folded := start(t), start(t), start(t)
 	through.through = []string{winnow, "wrap", "--mode", "full"}
-	for _, a := range []*agent{alone, through} {
+	limit := 0 // of the window that folds, so that it must
+	for _, a := range []*agent{alone, through, folded} {
+		if a == folded {
+			limit = largest(through) * 3 / 5
+			a.through = append([]string{"/usr/bin/env", fmt.Sprint("WINNOW_COMPACTION_THRESHOLD=", limit)}, through.through...)
+		}
 		a.chore(t)
+		if diff := cmp.Diff(files(t, alone), files(t, a)); diff != "" {
+			t.Errorf("the project is another one (-alone +through winnow):\n%.2000s", diff)
+		}
+		if want, got := len(requestsTo(alone.up)), len(requestsTo(a.up)); got != want {
+			t.Errorf("%d requests without winnow, %d with it", want, got)
+		}
+		if was, is := alone.up.Problems(), a.up.Problems(); len(is) > len(was) {
+			t.Errorf("the provider finds fault with %d requests, without winnow with %d: %s", len(is), len(was), is[len(is)-1])
+		}
 	}
-	if diff := cmp.Diff(files(t, alone), files(t, through)); diff != "" {
-		t.Errorf("the project is another one (-alone +through winnow):\n%.2000s", diff)
+	folds := made(t, folded, pivot.Compaction)
+	t.Logf("%s: %d requests, billed %s alone, %s through winnow (%d prunings, %d folds), %s folded at %d (%d folds)",
+		filepath.Base(alone.bin), len(requestsTo(alone.up)), bills(alone), bills(through), made(t, through, pivot.Pruning),
+		made(t, through, pivot.Compaction), bills(folded), limit, folds)
+	if folds == 0 {
+		t.Errorf("nothing was folded at %d tokens", limit)
 	}
-	if a, b := len(requestsTo(alone.up)), len(requestsTo(through.up)); a != b {
-		t.Errorf("%d requests without winnow, %d with it", a, b)
+}
+
+// largest is the largest prompt that an agent sent, in tokens.
+func largest(a *agent) (tokens int) {
+	for _, r := range a.up.Records() {
+		tokens = max(tokens, r.Usage.Prompt())
 	}
-	if a, b := alone.up.Problems(), through.up.Problems(); len(b) > len(a) {
-		t.Errorf("the provider finds fault with %d requests, without winnow with %d: %s", len(b), len(a), b[len(b)-1])
+	return tokens
+}
+
+// made counts what was done to the conversations of a product, by its kind.
+func made(t *testing.T, a *agent, kind pivot.Kind) (n int) {
+	t.Helper()
+	kept, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(a.Home, ".local", "share", "winnow", "winnow.db")})
+	if err != nil {
+		t.Fatalf("winnow kept nothing: %v", err)
 	}
-	t.Logf("%s: %d requests, billed %s alone, %s through winnow", filepath.Base(alone.bin), len(requestsTo(alone.up)),
-		bills(alone), bills(through))
-	if _, err := os.Stat(filepath.Join(through.Home, ".local", "share", "winnow", "winnow.db")); err != nil {
-		t.Errorf("winnow kept nothing: %v", err)
+	defer kept.Close()
+	list, err := kept.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
+	for _, l := range list {
+		state, err := kept.State(t.Context(), l.Info.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range state.Receipts {
+			if state.Receipts[i].Kind == kind {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // chore has a hundred commands run, which print much and write files: in five turns where the
