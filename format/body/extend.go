@@ -17,11 +17,14 @@ import (
 // of an earlier request of the same conversation, nil without any: what the two bodies begin with
 // is not read again. before is used up by that, and must not be used any more.
 //
-// same is how many messages are those of before.
-func ReadRequest(src []byte, dialect Dialect, before *format.Document) (doc *format.Document, same int, err error) {
+// common is with how many bytes both begin; it may be less than that. same is how many messages
+// are those of before.
+func ReadRequest(
+	src []byte, dialect Dialect, before *format.Document, common int,
+) (doc *format.Document, same int, err error) {
 	doc = &format.Document{Format: dialect.Format, Source: src}
 	if before != nil {
-		if n := before.Native.(*Native).extended(src); n != nil {
+		if n := before.Native.(*Native).extended(src, common); n != nil {
 			doc.Counts.Entries = len(n.Decoded.Elements)
 			doc.Session.Info.Title = before.Session.Info.Title
 			same, _ = slices.BinarySearch(n.Decoded.Starts, n.base.at)
@@ -40,12 +43,12 @@ type settled struct{ messages, at int }
 // extended is what is in a body that begins like the one that was read, nil if it has to be read as
 // a whole. What was settled in the old one is as it was; the rest is read as if nothing were before
 // it.
-func (n *Native) extended(src []byte) *Native {
+func (n *Native) extended(src []byte, common int) *Native {
 	d := n.Decoded
 	if n.Dialect.Kind == Gemini || len(d.Skipped) > 0 || span.Kind(d.List.Of(d.Text)) != '[' {
 		return nil // Gemini's calls are named by their place
 	}
-	base := n.settled(span.Common(d.Text, src))
+	base := n.settled(common)
 	if base.messages == 0 {
 		return nil
 	}

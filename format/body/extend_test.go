@@ -14,6 +14,7 @@ import (
 	"github.com/winnowhq/winnow/internal/workday"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 	"github.com/winnowhq/winnow/wire"
 	"github.com/winnowhq/winnow/wire/anthropic"
 )
@@ -28,7 +29,7 @@ func TestReadRequest_extendsWhatWasRead(t *testing.T) {
 			extended, whole, edited := 0, 0, 0
 			for seed := range uint64(4) {
 				log := workday.Make(seed, 40).Messages
-				before, _, err := ReadRequest(written(t, dialect, log[:1], random), dialect, nil)
+				before, _, err := ReadRequest(written(t, dialect, log[:1], random), dialect, nil, 0)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -51,12 +52,12 @@ func TestReadRequest_extendsWhatWasRead(t *testing.T) {
 						}
 					}
 					src := written(t, dialect, messages, random)
-					alone, _, err := ReadRequest(src, dialect, nil)
+					alone, _, err := ReadRequest(src, dialect, nil, 0)
 					if err != nil {
 						t.Fatal(err)
 					}
 					first := before.Session.Messages
-					doc, same, err := ReadRequest(src, dialect, before)
+					doc, same, err := ReadRequest(src, dialect, before, span.Common(before.Source, src))
 					if err != nil {
 						t.Fatal(err)
 					}
