@@ -266,7 +266,7 @@ func (e *Engine) cached(l *live) bool {
 	}
 	by := l.log[at].Answers()
 	return e.config.ForceModel || by == nil || by.String() == "" ||
-		e.config.Models.Lookup(by.String()).String() == l.model.String()
+		e.models.Lookup(by.String()).String() == l.model.String()
 }
 
 // starting is the occasion of a request that is about to be sent, and the state that it finds.
@@ -294,6 +294,6 @@ func (e *Engine) session(l *live) *report.Session {
 
 func (l *live) plannerState() policy.State {
 	l.handles.Name(l.log)
-	return policy.State{Log: l.log, Window: l.window(), Ledger: l.state.Ledger, Pins: l.state.Pins, Facts: l.facts,
+	return policy.State{Log: l.log, Window: l.look().Peek(), Ledger: l.state.Ledger, Pins: l.state.Pins, Facts: l.facts,
 		Model: l.model, Handles: &l.handles, Restored: l.restored(), Shown: l.look().Tokens(), Account: l.account()}
 }

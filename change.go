@@ -57,7 +57,7 @@ func (e *Engine) Append(ctx context.Context, id string, messages ...session.Mess
 			e.bus.publish(event)
 		}
 		if ref := kept[len(kept)-1].Answers(); ref != nil && ref.String() != "" && !e.config.ForceModel {
-			l.model = e.config.Models.Lookup(ref.String())
+			l.model = e.models.Lookup(ref.String())
 		}
 	})
 }
@@ -191,7 +191,10 @@ func (e *Engine) apply(ctx context.Context, l *live, op string, c store.Change) 
 	if err != nil {
 		return e.failed(op, l.id, err)
 	}
+	spent := append(l.state.Spent, c.Spend...) // behind what was handed out, which keeps its length
+	c.Spend = nil
 	l.state = after(l.state, c, revision)
+	l.state.Spent = spent
 	if moves {
 		l.rewrote(c, r)
 		l.view.Reset()

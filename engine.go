@@ -40,6 +40,7 @@ type Engine struct {
 	config     Config
 	policy     policy.Policy
 	ids        session.IDs
+	models     *model.Memo
 	calibrated *token.Calibrated // nil when the counter is not to learn
 	bus        bus
 
@@ -55,7 +56,7 @@ func Open(c Config) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{config: c, policy: c.Settings.NewPolicy(), live: map[string]*live{},
+	e := &Engine{config: c, policy: c.Settings.NewPolicy(), models: c.Models.Memo(), live: map[string]*live{},
 		preparations: map[string]*preparation{}, folds: map[string]int{}}
 	e.policy.Stretch = c.Stretch
 	e.ids.Random = c.Random

@@ -187,7 +187,7 @@ func (e *Engine) calibrate(l *live) {
 
 // modelOf is the model that reads a session.
 func (e *Engine) modelOf(info session.Info, log []session.Message) model.Model {
-	return e.config.Models.Lookup(e.modelName(info, log))
+	return e.models.Lookup(e.modelName(info, log))
 }
 
 // modelName is what it is called: by the newest message that names one, else by the session, else
@@ -202,7 +202,7 @@ func (e *Engine) modelName(info session.Info, log []session.Message) string {
 // prices finds the models of requests.
 func (e *Engine) prices(l *live) *bill.Prices {
 	if l.prices == nil {
-		l.prices = bill.NewPrices(e.config.Models.Lookup)
+		l.prices = bill.NewPrices(e.models.Lookup)
 	}
 	return l.prices
 }

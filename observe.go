@@ -3,6 +3,7 @@ package winnow
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/winnowhq/winnow/bill"
@@ -59,10 +60,14 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage) (O
 		if m.Cost == nil && priced {
 			m.Cost = &cost
 		}
-		return store.Change{Update: []session.Message{m}, Spend: []store.Spend{{
+		c := store.Change{Spend: []store.Spend{{
 			Time: millis(e.config.Now()), Kind: "step", Message: m.ID, Model: l.model.String(), Usage: usage,
 			Cost: cost,
-		}}}, nil
+		}}}
+		if was := &l.log[at]; m.Cost != was.Cost || !reflect.DeepEqual(m.Tokens, was.Tokens) {
+			c.Update = []session.Message{m} // else it came with its usage
+		}
+		return c, nil
 	}, func(l *live) {
 		event := e.event(id, UsageRecorded)
 		event.Usage, event.Kind, event.Cost = &usage, "step", l.state.Spent[len(l.state.Spent)-1].Cost

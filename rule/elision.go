@@ -95,11 +95,21 @@ func (l Ledger) Len() int { return len(l.elisions) }
 // All returns the elisions in the order of their commits. The caller must not change them.
 func (l Ledger) All() []Elision { return l.elisions[:len(l.elisions):len(l.elisions)] }
 
-// Of returns the elisions of one part.
+// Equal reports whether two ledgers are one. It may say no of two that hold the same.
+func (l Ledger) Equal(other Ledger) bool {
+	return len(l.elisions) == len(other.elisions) && (len(l.elisions) == 0 || l.used == other.used)
+}
+
+// Of returns the elisions of one part. The caller must not change them.
 func (l Ledger) Of(part string) []Elision {
 	old, recent := l.index[part].at, l.recent[part].at
-	if len(old)+len(recent) == 0 {
+	switch {
+	case len(old)+len(recent) == 0:
 		return nil
+	case len(old) == 0 && recent[len(recent)-1]-recent[0] == len(recent)-1:
+		return l.elisions[recent[0] : recent[0]+len(recent) : recent[0]+len(recent)]
+	case len(recent) == 0 && old[len(old)-1]-old[0] == len(old)-1:
+		return l.elisions[old[0] : old[0]+len(old) : old[0]+len(old)]
 	}
 	found := make([]Elision, 0, len(old)+len(recent))
 	for _, positions := range [][]int{old, recent} {

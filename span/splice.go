@@ -25,9 +25,10 @@ func Splice(text []byte, edits ...Edit) []byte {
 	if len(edits) == 0 {
 		return text
 	}
-	size := len(text)
-	for _, e := range edits {
-		size += len(e.With)
+	edits = sorted(edits)
+	size := 0
+	for piece := range Pieces(text, edits...) {
+		size += len(piece)
 	}
 	out := make([]byte, 0, size)
 	for piece := range Pieces(text, edits...) {
@@ -38,16 +39,7 @@ func Splice(text []byte, edits ...Edit) []byte {
 
 // Pieces yields what Splice joins, without a copy of the text.
 func Pieces(text []byte, edits ...Edit) iter.Seq[[]byte] {
-	edits = slices.Clone(edits)
-	slices.SortStableFunc(edits, func(a, b Edit) int {
-		if a.Start != b.Start {
-			return cmp.Compare(a.Start, b.Start)
-		}
-		if a.Empty() != b.Empty() {
-			return cmp.Compare(a.End, b.End)
-		}
-		return cmp.Compare(b.End, a.End)
-	})
+	edits = sorted(edits)
 	return func(yield func([]byte) bool) {
 		at := 0
 		for _, e := range edits {
@@ -61,6 +53,25 @@ func Pieces(text []byte, edits ...Edit) iter.Seq[[]byte] {
 		}
 		yield(text[at:])
 	}
+}
+
+// sorted are edits in the order in which they count.
+func sorted(edits []Edit) []Edit {
+	order := func(a, b Edit) int {
+		if a.Start != b.Start {
+			return cmp.Compare(a.Start, b.Start)
+		}
+		if a.Empty() != b.Empty() {
+			return cmp.Compare(a.End, b.End)
+		}
+		return cmp.Compare(b.End, a.End)
+	}
+	if slices.IsSortedFunc(edits, order) {
+		return edits
+	}
+	edits = slices.Clone(edits)
+	slices.SortStableFunc(edits, order)
+	return edits
 }
 
 // Replace puts other bytes in the place of one span.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"strings"
 	"sync"
 
@@ -113,6 +114,9 @@ func (t *Transport) heard(x *exchange, a wire.Answer) {
 	if n := x.sent; len(a.Parts) > 0 && (len(l.chain) == n || l.open != nil && len(l.chain) == n+1) {
 		m := answerMessage(x, a)
 		m.Time.Created, m.Time.Completed = session.Millis(x.began.UnixMilli()), session.Millis(now.UnixMilli())
+		if reported(a.Usage) {
+			x.priced(&m, u) // so that it need not be written again for that
+		}
 		var err error
 		if l.open != nil {
 			err = t.engine.Update(ctx, l.id, m)
@@ -156,14 +160,19 @@ func (t *Transport) report(ctx context.Context, x *exchange, u session.Usage) er
 // took notes in an answer as it was streamed what it took; it reports whether it could.
 func (x *exchange) took(u session.Usage) bool {
 	m := x.line.open
-	if m == nil || m.ID != x.next {
+	if m == nil || m.ID != x.next || reflect.DeepEqual(m.Tokens, &u) {
 		return false
 	}
+	x.priced(m, u)
+	return true
+}
+
+// priced notes in an answer what it took.
+func (x *exchange) priced(m *session.Message, u session.Usage) {
 	m.Tokens = &u
 	if cost, priced := x.model.Cost(bill.Usage(u)); priced {
 		m.Cost = &cost
 	}
-	return true
 }
 
 // answerMessage is the message of an answer, with the ids that the client's next request gives it.

@@ -117,10 +117,10 @@ type digest [sha256.Size]byte
 
 // chained are the digests of a conversation, one a message. What says nothing does not count: cache
 // marks, the order of members, whether a text is written as a list of one. Calls and results count
-// as they are written. known are digests of the first messages, if there are any already.
+// as they are written. known are digests of the first messages, if there are any already; they are
+// used up.
 func chained(messages []session.Message, known ...digest) []digest {
-	chain := make([]digest, len(messages))
-	copy(chain, known)
+	chain := slices.Grow(known, len(messages)-len(known))
 	var before digest
 	if len(known) > 0 {
 		before = known[len(known)-1]
@@ -129,7 +129,7 @@ func chained(messages []session.Message, known ...digest) []digest {
 	for i := len(known); i < len(messages); i++ {
 		text = canonical(append(text[:0], before[:]...), &messages[i])
 		before = sha256.Sum256(text)
-		chain[i] = before
+		chain = append(chain, before)
 	}
 	return chain
 }

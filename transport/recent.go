@@ -22,6 +22,15 @@ type reading struct {
 	client string
 	doc    *format.Document
 	chain  []digest
+	begins int // bytes with which the body begins for which it was taken
+}
+
+// common is how many bytes two bodies begin with in common.
+func (n *reading) common() int {
+	if n == nil {
+		return 0
+	}
+	return n.begins
 }
 
 // mostCompared is how many conversations of one client a request is compared with.
@@ -46,6 +55,7 @@ func (r *recent) take(client string, body []byte) *reading {
 		return nil
 	}
 	taken := r.read[best]
+	taken.begins = longest
 	r.read = slices.Delete(r.read, best, best+1)
 	r.bytes -= len(taken.doc.Source)
 	return taken

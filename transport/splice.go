@@ -5,8 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/body"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
@@ -16,16 +18,17 @@ import (
 // spliced is the body of a request with everything left out of it that the session says, and how
 // many tokens that is. Where the session says nothing it is the body itself.
 func (t *Transport) spliced(ctx context.Context, l *line, doc *format.Document) ([]byte, int, error) {
-	s, state, err := t.engine.Session(ctx, l.id)
+	state, pivot, err := t.standing(ctx, l.id)
 	if err != nil {
 		return nil, 0, err
 	}
-	pivot := folded(s.Messages, state)
 	if state.Ledger.Len() == 0 && pivot == nil {
 		return doc.Source, 0, nil
 	}
 	change := format.Change{Session: doc.Session, Ledger: state.Ledger}
-	change.Session.Messages = slices.Concat(change.Session.Messages, pivot)
+	if pivot != nil {
+		change.Session.Messages = slices.Concat(change.Session.Messages, pivot)
+	}
 	n := doc.Native.(*body.Native)
 	edited, err := n.Splice(change)
 	if err != nil {
@@ -39,6 +42,15 @@ func (t *Transport) spliced(ctx context.Context, l *line, doc *format.Document) 
 		l.accepted = now
 	}
 	return edited, leftOut(doc, state), nil
+}
+
+// standing is what was decided about a session, and what stands for what is folded of it.
+func (t *Transport) standing(ctx context.Context, id string) (state store.State, pivot []session.Message, err error) {
+	_, err = winnow.Look(ctx, t.engine, id, func(s *report.Session) (struct{}, error) {
+		state, pivot = s.State, folded(s.Log, s.State)
+		return struct{}{}, nil
+	})
+	return state, pivot, err
 }
 
 // decided counts what was decided about a session.

@@ -76,7 +76,7 @@ type Transport struct {
 	engine *winnow.Engine
 	base   http.RoundTripper
 	mode   Mode
-	models *model.Catalogue
+	models *model.Memo
 	log    *slog.Logger
 	now    func() time.Time
 
@@ -92,8 +92,12 @@ type Transport struct {
 // New makes a transport that keeps its conversations in an engine. An engine that folds by itself
 // (compaction.auto) needs the hooks of [Hooks].
 func New(engine *winnow.Engine, o Options) *Transport {
+	models := model.Default().Memo()
+	if o.Models != nil {
+		models = o.Models.Memo()
+	}
 	t := &Transport{
-		engine: engine, base: o.Base, mode: cmp.Or(o.Mode, Full), models: o.Models, log: o.Log, now: o.Now,
+		engine: engine, base: o.Base, mode: cmp.Or(o.Mode, Full), models: models, log: o.Log, now: o.Now,
 		recent: recent{most: cmp.Or(o.Memory, DefaultMemory)}, families: map[string]*family{}, left: map[string]int{},
 		outgrown: map[string]bool{},
 	}
@@ -101,9 +105,6 @@ func New(engine *winnow.Engine, o Options) *Transport {
 		base := http.DefaultTransport.(*http.Transport).Clone()
 		base.DisableCompression = true
 		t.base = base
-	}
-	if t.models == nil {
-		t.models = model.Default()
 	}
 	if t.log == nil {
 		t.log = slog.New(slog.DiscardHandler)
@@ -301,7 +302,7 @@ func (t *Transport) read(r *http.Request, p protocol, original []byte) (*format.
 	if known != nil {
 		before = known.doc
 	}
-	doc, same, err := body.ReadRequest(original, dialect, before)
+	doc, same, err := body.ReadRequest(original, dialect, before, known.common())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -365,11 +366,14 @@ const margin = time.Minute
 // isCold reports whether the provider's cache has certainly forgotten a conversation: by our own
 // clock, and by the longest lifetime that the request asks for.
 func (t *Transport) isCold(x *exchange, original []byte) bool {
-	lifetime := x.model.CacheLifetime()
+	lifetime, idle := x.model.CacheLifetime(), x.began.Sub(x.line.last)
+	if x.line.last.IsZero() || idle <= lifetime+margin {
+		return false
+	}
 	if x.protocol.kind == body.Anthropic && bytes.Contains(original, []byte(`"1h"`)) {
 		lifetime = max(lifetime, time.Hour)
 	}
-	return !x.line.last.IsZero() && x.began.Sub(x.line.last) > lifetime+margin
+	return idle > lifetime+margin
 }
 
 // counting is a request for the size of a conversation, with what the conversation leaves out left
@@ -395,6 +399,7 @@ func (t *Transport) counting(r *http.Request, p protocol, original []byte) []byt
 		if edited, _, err := t.spliced(r.Context(), l, doc); err == nil {
 			counted = edited
 		}
+		t.recent.put(&reading{client: client(r, p.kind), doc: doc, chain: chain})
 	})
 	return counted
 }

@@ -24,6 +24,8 @@ type Live struct {
 	at       []mark // parallel to window: what was there before each message
 	end      mark
 	problems []error
+	// lent: somebody may still have window or rendered as they were handed out.
+	lent bool
 
 	ids     map[string]int // position in the window of the first message with an id, of as many messages as
 	indexed int
@@ -81,11 +83,11 @@ func (l *Live) cut(position int) (ok bool) {
 			delete(l.ids, id)
 		}
 	}
-	// Views that were handed out keep their messages: what is appended next goes into memory of its
-	// own.
-	l.rendered = slices.Clip(l.rendered[:l.end.rendered])
-	l.window, l.at = slices.Clip(l.window[:at]), l.at[:at]
+	l.rendered, l.window, l.at = l.rendered[:l.end.rendered], l.window[:at], l.at[:at]
 	l.problems = slices.Clip(l.problems[:l.end.problems])
+	if l.lent { // what is appended next goes into memory of its own
+		l.rendered, l.window, l.lent = slices.Clip(l.rendered), slices.Clip(l.window), false
+	}
 	return true
 }
 
@@ -111,11 +113,20 @@ func (l *Live) add(i int, ledger rule.Ledger, facts *rule.Facts) {
 	l.end.rendered, l.end.problems = len(l.rendered), len(l.problems)
 }
 
-// Window is what counts now. The caller must not change it.
-func (l *Live) Window() []session.Message { return l.window[:len(l.window):len(l.window)] }
+// Window is what counts now. The caller must not change it, and may keep it.
+func (l *Live) Window() []session.Message {
+	l.lent = true
+	return l.Peek()
+}
 
-// Rendered is what the model is sent. The caller must not change it.
-func (l *Live) Rendered() []session.Message { return l.rendered[:len(l.rendered):len(l.rendered)] }
+// Peek is Window until the next Sync: it may become another one then, and costs nothing.
+func (l *Live) Peek() []session.Message { return l.window[:len(l.window):len(l.window)] }
+
+// Rendered is what the model is sent. The caller must not change it, and may keep it.
+func (l *Live) Rendered() []session.Message {
+	l.lent = true
+	return l.rendered[:len(l.rendered):len(l.rendered)]
+}
 
 // Tokens is the size of what is rendered.
 func (l *Live) Tokens() int { return l.end.tokens }

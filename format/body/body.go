@@ -46,6 +46,10 @@ type Native struct {
 	// messages of the body with the frame's among them, and the elements in which they begin
 	messages []session.Message
 	starts   []int
+
+	base  settled // of the body that this one extends
+	short opening
+	inPlace
 }
 
 // NextID is the id that the message after the body's last one gets when a longer body is read.
@@ -77,7 +81,10 @@ func read(doc *format.Document, dialect Dialect, decoded *wire.Decoded) (*format
 	}
 	doc.Damaged = damaged(0, 0, "", decoded.Skipped)
 	doc.Counts.Entries = len(decoded.Elements)
-	fill(doc, &Native{Dialect: dialect, Decoded: decoded})
+	n := &Native{Dialect: dialect, Decoded: decoded}
+	n.messages, n.starts = decoded.Messages, decoded.Starts
+	n.frame()
+	fill(doc, n, 0)
 	return doc, nil
 }
 
@@ -130,7 +137,9 @@ func readRecording(doc *format.Document, dialects []Dialect) (*format.Document, 
 		d.Offset = int64(at.Whole.Start) // the body is a text within the line
 		doc.Damaged = append(doc.Damaged, d)
 	}
-	fill(doc, &best)
+	best.messages, best.starts = best.Decoded.Messages, best.Decoded.Starts
+	best.frame()
+	fill(doc, &best, 0)
 	return doc, nil
 }
 
@@ -157,10 +166,9 @@ func count(body []byte, list string) int {
 	return n
 }
 
-// fill makes the document of what was decoded.
-func fill(doc *format.Document, n *Native) {
-	n.messages, n.starts = n.Decoded.Messages, n.Decoded.Starts
-	n.frame()
+// fill makes the document of what was decoded. The messages before position from belong to the
+// session already; the document has its title then.
+func fill(doc *format.Document, n *Native, from int) {
 	d := n.Decoded
 	doc.Native = n
 	s := &doc.Session
@@ -169,7 +177,7 @@ func fill(doc *format.Document, n *Native) {
 	if d.Model != "" {
 		s.Info.Model = &session.ModelRef{ID: d.Model}
 	}
-	for i := range s.Messages {
+	for i := from; i < len(s.Messages); i++ {
 		m := &s.Messages[i]
 		m.SessionID = s.Info.ID
 		if s.Info.Model != nil && m.Role == session.Assistant {

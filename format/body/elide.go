@@ -8,17 +8,20 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
-// elide turns the elisions of parts from message first on into edits in place.
-func (p *plan) elide(first int) {
+// elide turns the elisions of the parts of some messages into edits in place.
+func (p *plan) elide(messages []session.Message) {
 	if p.change.Ledger.Len() == 0 {
 		return
 	}
-	messages := p.Decoded.Messages[first:]
 	for i := range messages {
 		for j := range messages[i].Parts {
 			part := &messages[i].Parts[j]
+			elisions := p.change.Ledger.Of(part.ID)
+			if len(elisions) == 0 {
+				continue
+			}
 			place := p.Decoded.Places[part.ID]
-			for _, e := range p.change.Ledger.Of(part.ID) {
+			for _, e := range elisions {
 				if part.Type == session.ToolPart {
 					p.elideCall(part, place, e)
 				} else {

@@ -1,6 +1,7 @@
 package body
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,16 +17,18 @@ import (
 // of an earlier request of the same conversation, nil without any: what the two bodies begin with
 // is not read again. before is used up by that, and must not be used any more.
 //
-// same is how many messages are those of before.
-func ReadRequest(src []byte, dialect Dialect, before *format.Document) (doc *format.Document, same int, err error) {
+// common is with how many bytes both begin; it may be less than that. same is how many messages
+// are those of before.
+func ReadRequest(
+	src []byte, dialect Dialect, before *format.Document, common int,
+) (doc *format.Document, same int, err error) {
 	doc = &format.Document{Format: dialect.Format, Source: src}
 	if before != nil {
-		if n, at := before.Native.(*Native).extended(src); n != nil {
+		if n := before.Native.(*Native).extended(src, common); n != nil {
 			doc.Counts.Entries = len(n.Decoded.Elements)
-			fill(doc, n)
-			for same < len(n.Decoded.Starts) && n.Decoded.Starts[same] < at {
-				same++
-			}
+			doc.Session.Info.Title = before.Session.Info.Title
+			same, _ = slices.BinarySearch(n.Decoded.Starts, n.base.at)
+			fill(doc, n, same)
 			return doc, same, nil
 		}
 	}
@@ -33,108 +36,150 @@ func ReadRequest(src []byte, dialect Dialect, before *format.Document) (doc *for
 	return doc, 0, err
 }
 
+// settled says how much of a body cannot be meant otherwise by what follows: so many messages, in
+// the elements before one with which an answer begins when all calls before it had their results.
+type settled struct{ messages, at int }
+
 // extended is what is in a body that begins like the one that was read, nil if it has to be read as
-// a whole. The elements before the one at that position are as they were.
-//
-// The body is read from an element on with which an answer began when everything before it was
-// settled, as if what is before it was not there.
-func (n *Native) extended(src []byte) (extended *Native, at int) {
+// a whole. What was settled in the old one is as it was; the rest is read as if nothing were before
+// it.
+func (n *Native) extended(src []byte, common int) *Native {
 	d := n.Decoded
 	if n.Dialect.Kind == Gemini || len(d.Skipped) > 0 || span.Kind(d.List.Of(d.Text)) != '[' {
-		return nil, 0 // Gemini's calls are named by their place
+		return nil // Gemini's calls are named by their place
 	}
-	settled, at := n.settled(span.Common(d.Text, src))
-	if settled == 0 {
-		return nil, 0
+	base := n.settled(common)
+	if base.messages == 0 {
+		return nil
 	}
-	begin := span.Space(src, d.Elements[at-1].End)
-	if begin >= len(src) || src[begin] != ',' {
-		return nil, 0
+	rest, moved := n.rest(src, base)
+	if rest == nil || len(rest.Skipped) > 0 || len(rest.Messages) == 0 ||
+		rest.Messages[0].Role != session.Assistant || rest.Elements[0].Leading || rest.Starts[0] != 0 {
+		return nil
 	}
-	begin = span.Space(src, begin+1)
-	cut := d.List.Start + 1
-	rest := n.Dialect.Decode(slices.Concat(src[:cut], src[begin:]))
-	if len(rest.Skipped) > 0 || len(rest.Messages) == 0 || rest.Messages[0].Role != session.Assistant ||
-		rest.Elements[0].Leading || rest.Starts[0] != 0 {
-		return nil, 0
-	}
-	for i := range n.messages[settled:] {
-		for j := range n.messages[settled+i].Parts {
-			delete(d.Places, n.messages[settled+i].Parts[j].ID)
+	calls, results := n.calledBefore(base)
+	for i := range n.messages[base.messages:] {
+		for j := range n.messages[base.messages+i].Parts {
+			delete(d.Places, n.messages[base.messages+i].Parts[j].ID)
 		}
 	}
-	m := mover{elements: at, bytes: begin - cut, messages: settled}
 	joined := *rest
 	joined.Text, joined.Places = src, d.Places
-	joined.List = span.Span{Start: d.List.Start, End: rest.List.End + m.bytes}
-	joined.Elements = d.Elements[:at:at]
+	joined.List = span.Span{Start: d.List.Start, End: rest.List.End + moved.bytes}
+	joined.Elements = d.Elements[:base.at]
 	for _, e := range rest.Elements {
-		e.Span, e.Content = m.span(e.Span), m.span(e.Content)
+		e.Span, e.Content = moved.span(e.Span), moved.span(e.Content)
 		joined.Elements = append(joined.Elements, e)
 	}
-	joined.Messages, joined.Starts = n.messages[:settled:settled], n.starts[:settled:settled]
-	user := ""
-	for i := range joined.Messages {
-		if joined.Messages[i].Role == session.User {
-			user = joined.Messages[i].ID
-		}
-	}
+	x := &Native{Dialect: n.Dialect, Decoded: &joined, framed: n.framed, base: base, short: n.short,
+		messages: n.messages[:base.messages], starts: n.starts[:base.messages]}
+	user := lastUser(x.messages)
 	for i := range rest.Messages {
-		message, places := m.message(rest.Messages, i, user, rest.Places)
+		message, places := moved.message(rest.Messages, i, user, rest.Places)
 		for id := range places {
 			if _, taken := joined.Places[id]; taken {
-				return nil, 0 // it is called otherwise where the whole body is read
+				return nil // it is called otherwise where the whole body is read
 			}
 		}
 		maps.Copy(joined.Places, places)
-		joined.Messages = append(joined.Messages, message)
-		joined.Starts = append(joined.Starts, rest.Starts[i]+at)
+		x.messages = append(x.messages, message)
+		x.starts = append(x.starts, rest.Starts[i]+base.at)
+	}
+	joined.Messages, joined.Starts = x.messages, x.starts
+	if n.framed != nil { // the frame is before the first answer, and thus settled
+		framed := base.messages - (len(n.messages) - len(d.Messages))
+		joined.Messages = append(d.Messages[:framed], x.messages[base.messages:]...)
+		joined.Starts = append(d.Starts[:framed], x.starts[base.messages:]...)
 	}
 	if d.Elements[0].Leading {
 		joined.System = d.System
 	}
-	joined.ToolCalls, joined.ToolResults = 0, 0
-	for i := range joined.Messages {
-		for j := range joined.Messages[i].Parts {
-			if p := &joined.Messages[i].Parts[j]; p.Type == session.ToolPart {
-				joined.ToolCalls++
+	more, ended := called(x.messages[base.messages:])
+	joined.ToolCalls, joined.ToolResults = calls+more, results+ended
+	x.inPlace = n.inPlace.upTo(len(joined.Messages)-(len(x.messages)-base.messages), d.Elements[base.at-1].End)
+	return x
+}
+
+// calledBefore counts the calls in what is settled, and those that ended.
+func (n *Native) calledBefore(base settled) (calls, ended int) {
+	if n.base.messages == 0 {
+		return called(n.messages[:base.messages])
+	}
+	later, laterEnded := called(n.messages[base.messages:])
+	return n.Decoded.ToolCalls - later, n.Decoded.ToolResults - laterEnded
+}
+
+// called counts the calls in messages, and those that ended.
+func called(messages []session.Message) (calls, ended int) {
+	for i := range messages {
+		for j := range messages[i].Parts {
+			if p := &messages[i].Parts[j]; p.Type == session.ToolPart {
+				calls++
 				if p.State.Final() {
-					joined.ToolResults++
+					ended++
 				}
 			}
 		}
 	}
-	return &Native{Dialect: n.Dialect, Decoded: &joined}, at
+	return calls, ended
 }
 
-// settled is how many messages are as they were in a body that has so many bytes in common with
-// this one, and at which element the next one begins: an answer, when all calls before it had their
-// results. 0 without any.
-func (n *Native) settled(bytes int) (messages, at int) {
-	d := n.Decoded
-	whole := 0
-	for whole < len(d.Elements) && d.Elements[whole].End < bytes {
-		whole++
+// lastUser is the id of the newest message of the user's, "" without one.
+func lastUser(messages []session.Message) string {
+	for i := len(messages) - 1; i >= 0; i-- {
+		if messages[i].Role == session.User {
+			return messages[i].ID
+		}
 	}
+	return ""
+}
+
+// rest is what is in a body behind what is settled, nil if it cannot be told apart, and how it is
+// moved to where it is in the body.
+func (n *Native) rest(src []byte, base settled) (rest *wire.Decoded, moved mover) {
+	begin := span.Space(src, n.Decoded.Elements[base.at-1].End)
+	if begin >= len(src) || src[begin] != ',' {
+		return nil, mover{}
+	}
+	begin = span.Space(src, begin+1)
+	h := n.opening()
+	rest = n.Dialect.Decode(slices.Concat(h.text, src[begin:]))
+	if !h.restore(rest, n.Decoded) {
+		h = opening{text: slices.Clone(src[:n.Decoded.List.Start+1])}
+		n.short = h
+		rest = n.Dialect.Decode(slices.Concat(h.text, src[begin:]))
+	}
+	return rest, mover{elements: base.at, bytes: begin - len(h.text), messages: base.messages}
+}
+
+// settled is what is settled of a body of which so many bytes are as they were.
+func (n *Native) settled(bytes int) (found settled) {
+	d := n.Decoded
+	whole, _ := slices.BinarySearchFunc(d.Elements, bytes, func(e wire.Element, bytes int) int {
+		return cmp.Compare(e.End, bytes)
+	})
 	last := -1 // element in which what was read so far ends
-	for i := range n.messages {
+	if n.base.messages > 0 && n.base.at <= whole {
+		found, last = n.base, n.base.at-1
+	}
+	for i := found.messages; i < len(n.messages); i++ {
 		m := &n.messages[i]
 		if n.starts[i] > whole {
 			break
 		}
 		if m.Role == session.Assistant && i > 0 && last < n.starts[i] && n.starts[i] > 0 {
-			messages, at = i, n.starts[i]
+			found = settled{i, n.starts[i]}
 		}
 		last = max(last, n.starts[i])
 		for j := range m.Parts {
 			place := d.Places[m.Parts[j].ID]
 			last = max(last, place.Element, place.ResultElement)
 			if m.Parts[j].Type == session.ToolPart && !m.Parts[j].State.Final() {
-				return messages, at
+				return found
 			}
 		}
 	}
-	return messages, at
+	return found
 }
 
 // mover moves what was read of the rest of a body to where it is in the whole.

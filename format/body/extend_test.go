@@ -5,13 +5,16 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/internal/workday"
+	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 	"github.com/winnowhq/winnow/wire"
 	"github.com/winnowhq/winnow/wire/anthropic"
 )
@@ -23,13 +26,14 @@ func TestReadRequest_extendsWhatWasRead(t *testing.T) {
 		t.Run(string(kind), func(t *testing.T) {
 			dialect, _ := Of(kind)
 			random := rand.New(rand.NewPCG(5, 6))
-			extended, whole := 0, 0
+			extended, whole, edited := 0, 0, 0
 			for seed := range uint64(4) {
 				log := workday.Make(seed, 40).Messages
-				before, _, err := ReadRequest(written(t, dialect, log[:1], random), dialect, nil)
+				before, _, err := ReadRequest(written(t, dialect, log[:1], random), dialect, nil, 0)
 				if err != nil {
 					t.Fatal(err)
 				}
+				var ledger rule.Ledger
 				for at := 1; at <= len(log); at++ {
 					messages := log[:at]
 					switch random.IntN(10) {
@@ -48,12 +52,12 @@ func TestReadRequest_extendsWhatWasRead(t *testing.T) {
 						}
 					}
 					src := written(t, dialect, messages, random)
-					alone, _, err := ReadRequest(src, dialect, nil)
+					alone, _, err := ReadRequest(src, dialect, nil, 0)
 					if err != nil {
 						t.Fatal(err)
 					}
 					first := before.Session.Messages
-					doc, same, err := ReadRequest(src, dialect, before)
+					doc, same, err := ReadRequest(src, dialect, before, span.Common(before.Source, src))
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -68,15 +72,59 @@ func TestReadRequest_extendsWhatWasRead(t *testing.T) {
 					if difference := differ(doc, alone); difference != "" {
 						t.Fatalf("seed %d, %d messages: %s", seed, at, difference)
 					}
+					if random.IntN(3) == 0 {
+						ledger = ledger.With(elided(doc.Session.Messages, random)...)
+					}
+					got, err := spliced(doc, ledger)
+					if err != nil {
+						t.Fatal(err)
+					}
+					want, err := spliced(alone, ledger)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if !bytes.Equal(got, want) {
+						t.Fatalf("seed %d, %d messages, %d left out:\n%s\nwant\n%s", seed, at, ledger.Len(), got, want)
+					}
+					if !bytes.Equal(got, src) {
+						edited++
+					}
 					before = doc
 				}
 			}
-			t.Logf("%d of %d extended", extended, extended+whole)
+			t.Logf("%d of %d extended, of %d something left out", extended, extended+whole, edited)
+			if edited < (extended+whole)/2 {
+				t.Errorf("of only %d something was left out", edited)
+			}
 			if kind != Gemini && extended < 2*whole {
 				t.Errorf("only %d of %d were extended", extended, extended+whole)
 			}
 		})
 	}
+}
+
+// spliced is a body with what a ledger leaves out of it.
+func spliced(doc *format.Document, ledger rule.Ledger) ([]byte, error) {
+	return doc.Native.(*Native).Splice(format.Change{Session: doc.Session, Ledger: ledger})
+}
+
+// elided are a few elisions of all kinds.
+func elided(messages []session.Message, random *rand.Rand) (some []rule.Elision) {
+	m := &messages[random.IntN(len(messages))]
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		e := rule.Elision{Part: p.ID, Message: m.ID, Rule: "r", Field: rule.Text, Shown: "[left out]"}
+		switch {
+		case p.Type == session.ToolPart && random.IntN(4) == 0:
+			e.Field, e.Shown = rule.Input, `{"left":"out"}`
+		case p.Type == session.ToolPart:
+			e.Field = rule.Output
+		case random.IntN(4) == 0:
+			e.Field, e.Shown = rule.Whole, ""
+		}
+		some = append(some, e)
+	}
+	return some
 }
 
 func clone(m *session.Message) *session.Message {
@@ -109,6 +157,15 @@ func written(t *testing.T, d Dialect, messages []session.Message, random *rand.R
 		list = append([]byte(`{"role":"developer","content":[{"type":"input_text","text":"Be brief."}]}, `), list...)
 	}
 	tools := jsontext.Value(fmt.Sprintf(`[{"name":"t%d"}]`, random.IntN(2)))
+	if d.Kind == Anthropic && random.IntN(40) > 0 { // these stand before the messages
+		long := strings.Repeat("Say what you do. ", 50)
+		return fmt.Appendf(nil, `{"model": "m", "tools": [{"name":"t","description":%q}], "system": [{"type":"text",`+
+			`"text":%q}], %q: [%s], "stream": true}`, long, long, d.List, list)
+	}
+	if d.Kind == Responses && random.IntN(40) > 0 {
+		return fmt.Appendf(nil, `{"model": "m", "instructions": %q, %q: [%s], "tools": %s, "stream": true}`,
+			strings.Repeat("Say what you do. ", 50), d.List, list, tools)
+	}
 	return fmt.Appendf(nil, `{"model": "m", %q: [%s], "tools": %s, "stream": true}`, d.List, list, tools)
 }
 

@@ -33,24 +33,26 @@ func (n *Native) frame() {
 	if prompt == "" {
 		return
 	}
-	var messages []session.Message
-	var starts []int
-	for i := range d.Messages {
+	messages := make([]session.Message, 0, len(d.Messages))
+	starts := make([]int, 0, len(d.Messages))
+	for i := range d.Messages[:answered] {
 		m := d.Messages[i]
-		if i < answered {
-			m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), func(p session.Part) bool {
-				if p.ID == prompt || p.Type != session.TextPart || !isSystem(d, &p) && !tagged(p.Text) {
-					return false
-				}
-				n.note(d.Places[p.ID])
-				return true
-			})
-		}
+		m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), func(p session.Part) bool {
+			if p.ID == prompt || p.Type != session.TextPart || !isSystem(d, &p) && !tagged(p.Text) {
+				return false
+			}
+			n.note(d.Places[p.ID])
+			return true
+		})
 		if len(m.Parts) > 0 || len(d.Messages[i].Parts) == 0 {
 			messages, starts = append(messages, m), append(starts, d.Starts[i])
 		}
 	}
-	d.Messages, d.Starts = messages, starts
+	if n.framed == nil {
+		return
+	}
+	d.Messages = append(messages, d.Messages[answered:]...)
+	d.Starts = append(starts, d.Starts[answered:]...)
 }
 
 // note notes a block of the frame.

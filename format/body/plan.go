@@ -29,24 +29,30 @@ type plan struct {
 // body is the body with the change in it.
 func (p *plan) body() ([]byte, error) {
 	d := p.Decoded
-	read := make(map[string]int, len(d.Messages))
-	for i := range d.Messages {
-		read[d.Messages[i].ID] = i
+	if p.window.summary == "" && len(p.window.messages) == len(d.Messages) {
+		if edited, ok := p.inPlace.of(p); ok {
+			return edited, nil
+		}
 	}
 	var added []session.Message
 	first := 0 // the first message of the body that stays
 	if p.window.summary != "" {
 		first = len(d.Messages)
 	}
+	at := -1
 	for i := range p.window.messages {
-		if at, ok := read[p.window.messages[i].ID]; ok {
+		id := p.window.messages[i].ID
+		if at++; at >= len(d.Messages) || d.Messages[at].ID != id {
+			at = session.Index(d.Messages, id)
+		}
+		if at >= 0 {
 			first = min(first, at)
 		} else {
 			added = append(added, p.window.messages[i])
 		}
 	}
 	added = view.Render(added, p.change.Ledger)
-	p.elide(first)
+	p.elide(d.Messages[first:])
 	start, kept := 0, 0 // the elements between them are folded
 	var summary []session.Message
 	if p.window.summary != "" {
@@ -91,9 +97,11 @@ func (p *plan) list(start, kept int, summary, added []session.Message) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
-	back, err := p.Dialect.Encode(added, p.options(alone || last >= 0))
-	if err != nil {
-		return nil, err
+	var back wire.Body
+	if len(added) > 0 {
+		if back, err = p.Dialect.Encode(added, p.options(alone || last >= 0)); err != nil {
+			return nil, err
+		}
 	}
 	texts := make([][]byte, len(d.Elements))
 	at := start // where the summary goes: behind the frame

@@ -56,8 +56,9 @@ func (s *Store) Apply(ctx context.Context, id string, c store.Change) (revision 
 			}
 		}
 		revision = row.revision + 1
-		_, err = t.run(s.writer.touch, revision, row.messages+len(c.Append), s.now().UnixMilli(), row.num)
-		return err
+		return t.exec(`UPDATE session SET revision = ?, messages = ?,
+			changed = max(?, (SELECT max(changed) + 1 FROM session)) WHERE num = ?`,
+			revision, row.messages+len(c.Append), s.now().UnixMilli(), row.num)
 	})
 	if err != nil {
 		return 0, err
@@ -265,7 +266,8 @@ func (t *transaction) apply(row sessionRow, c store.Change, r rows) error {
 }
 
 func (t *transaction) append(num, position int64, m messageRow) error {
-	if _, err := t.run(t.w.insertMessage, num, position, m.id, len(m.parts), m.info); err != nil {
+	if err := t.exec(`INSERT INTO message (session, position, id, parts, info) VALUES (?, ?, ?, ?, ?)`,
+		num, position, m.id, len(m.parts), m.info); err != nil {
 		return err
 	}
 	for i, p := range m.parts {
@@ -277,11 +279,14 @@ func (t *transaction) append(num, position int64, m messageRow) error {
 			}
 			if k == 0 {
 				field, first = p.apart[k].field, at
-			} else if _, err := t.run(t.w.insertApart, num, position, i, p.apart[k].field, at); err != nil {
+			} else if err := t.exec(`INSERT INTO apart (session, message, part, field, content) VALUES (?, ?, ?, ?, ?)`,
+				num, position, i, p.apart[k].field, at); err != nil {
 				return err
 			}
 		}
-		_, err := t.run(t.w.insertPart, num, position, i, p.id, p.typ, field, first, max(0, len(p.apart)-1), p.data)
+		err := t.exec(`INSERT INTO part (session, message, position, id, type, field, content, apart, data)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			num, position, i, p.id, p.typ, field, first, max(0, len(p.apart)-1), p.data)
 		if err != nil {
 			return err
 		}
@@ -292,8 +297,8 @@ func (t *transaction) append(num, position int64, m messageRow) error {
 // update replaces the latest message that has the id of m.
 func (t *transaction) update(row sessionRow, m messageRow) error {
 	var position int64
-	err := t.QueryRow(`SELECT position FROM message WHERE session = ? AND id = ? ORDER BY position DESC LIMIT 1`,
-		row.num, m.id).Scan(&position)
+	err := t.read(`SELECT position FROM message WHERE session = ? AND id = ? ORDER BY position DESC LIMIT 1`,
+		[]any{row.num, m.id}, &position)
 	if m.id == "" || errors.Is(err, sql.ErrNoRows) {
 		return fmt.Errorf("update %q: %w", m.id, store.ErrNoMessage)
 	}

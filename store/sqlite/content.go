@@ -131,7 +131,7 @@ func join(p *session.Part, field string, text []byte) error {
 
 // keep returns the number of a content, and writes it if the store does not have it yet.
 func (t *transaction) keep(c *content) (num int64, err error) {
-	err = t.Stmt(t.w.findContent).QueryRow(c.hash[:]).Scan(&num)
+	err = t.read(`SELECT num FROM content WHERE hash = ?`, []any{c.hash[:]}, &num)
 	if !errors.Is(err, sql.ErrNoRows) {
 		return num, err
 	}
@@ -140,7 +140,7 @@ func (t *transaction) keep(c *content) (num int64, err error) {
 			return 0, err
 		}
 	}
-	result, err := t.run(t.w.addContent, c.hash[:], len(c.text), int(c.codec), c.packed)
+	result, err := t.run(`INSERT INTO content (hash, size, codec, data) VALUES (?, ?, ?, ?)`, c.hash[:], len(c.text), int(c.codec), c.packed)
 	if err != nil {
 		return 0, err
 	}
@@ -163,5 +163,5 @@ func (t *transaction) drop(nums []int64) error {
 
 // contents returns the numbers of contents that a query names.
 func (t *transaction) contents(query string, args ...any) (nums []int64, err error) {
-	return column[int64](t.Query(query, args...))
+	return column[int64](t.query(query, args...))
 }

@@ -55,10 +55,12 @@ func raw(t *testing.T, path string) *sql.DB {
 	return db
 }
 
-func run(t *testing.T, db *sql.DB, statements ...string) {
+func run(t *testing.T, db interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}, statements ...string) {
 	t.Helper()
 	for _, s := range statements {
-		if _, err := db.Exec(s); err != nil {
+		if _, err := db.ExecContext(t.Context(), s); err != nil {
 			t.Fatalf("%s: %v", s, err)
 		}
 	}
@@ -276,7 +278,7 @@ func TestStore_leavesNothingHalfWrittenOnAFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	var pages int
-	if err := s.Writer().QueryRow(`PRAGMA page_count`).Scan(&pages); err != nil {
+	if err := s.Writer().QueryRowContext(t.Context(), `PRAGMA page_count`).Scan(&pages); err != nil {
 		t.Fatal(err)
 	}
 	run(t, s.Writer(), fmt.Sprintf(`PRAGMA max_page_count = %d`, pages+10))

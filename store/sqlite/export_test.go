@@ -3,7 +3,7 @@ package sqlite
 import "database/sql"
 
 // Writer is the connection that writes, for tests that limit it.
-func (s *Store) Writer() *sql.DB { return s.writer.db }
+func (s *Store) Writer() *sql.Conn { return s.writer.conn }
 
 // Reader is the connection that reads, for tests that look behind the store.
 func (s *Store) Reader() *sql.DB { return s.reader.db }

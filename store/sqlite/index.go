@@ -79,7 +79,7 @@ func (t *transaction) index() (messages int, err error) {
 	enough := func() bool { return messages >= batchMessages || size >= batchBytes || messages > 0 && t.w.turn.over() }
 	for !enough() {
 		var num, position int64
-		err := t.QueryRow(nextStale).Scan(&num, &position)
+		err := t.read(nextStale, nil, &num, &position)
 		if errors.Is(err, sql.ErrNoRows) {
 			break
 		}
@@ -101,7 +101,7 @@ func (t *transaction) index() (messages int, err error) {
 	}
 	for !enough() {
 		var num, from, to int64
-		err := t.QueryRow(nextBehind).Scan(&num, &from, &to)
+		err := t.read(nextBehind, nil, &num, &from, &to)
 		if errors.Is(err, sql.ErrNoRows) {
 			break
 		}
@@ -148,14 +148,20 @@ func (t *transaction) freshlyKept() error {
 // are done or the turn is over. A damaged message is indexed as empty; reading it reports the
 // damage.
 func (t *transaction) indexFrom(num, from, to int64, enough int) (size int, next int64, err error) {
-	read := partReader{parts: t.Stmt(t.w.parts), apart: t.Stmt(t.w.apart), packer: t.packer}
+	read := partReader{packer: t.packer}
+	if read.parts, err = t.stmt(selectParts); err != nil {
+		return 0, 0, err
+	}
+	if read.apart, err = t.stmt(selectApart); err != nil {
+		return 0, 0, err
+	}
 	var keeps bool
-	if err := t.QueryRow(`SELECT EXISTS (SELECT 1 FROM kept WHERE session = ?)`, num).Scan(&keeps); err != nil {
+	if err := t.read(`SELECT EXISTS (SELECT 1 FROM kept WHERE session = ?)`, []any{num}, &keeps); err != nil {
 		return 0, 0, err
 	}
 	for next = from; next < to && size < enough && (next == from || !t.w.turn.over()); next++ {
 		var data []byte
-		err := t.QueryRow(`SELECT info FROM message WHERE session = ? AND position = ?`, num, next).Scan(&data)
+		err := t.read(`SELECT info FROM message WHERE session = ? AND position = ?`, []any{num, next}, &data)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return 0, 0, err
 		}
@@ -175,7 +181,7 @@ func (t *transaction) indexFrom(num, from, to int64, enough int) (size int, next
 		for i := range parts {
 			kept := ""
 			if keeps && parts[i].Type == session.ToolPart {
-				if kept, err = keptText(t.ctx, t.Tx, t.packer, num, parts[i].ID); err != nil &&
+				if kept, err = keptText(t.ctx, t.w.conn, t.packer, num, parts[i].ID); err != nil &&
 					(code(err) != 0 || t.ctx.Err() != nil) {
 					return 0, 0, err // a text that is damaged or of a newer version is skipped
 				}
@@ -201,7 +207,8 @@ func (t *transaction) indexPart(num, message int64, position int, m *session.Mes
 	if size == 0 {
 		return 0, nil
 	}
-	result, err := t.run(t.w.sought, num, message, position, string(m.Role), p.Tool, finite(float64(m.Time.Created)))
+	result, err := t.run(`INSERT INTO sought (session, message, part, role, tool, time) VALUES (?, ?, ?, ?, ?, ?)`,
+		num, message, position, string(m.Role), p.Tool, finite(float64(m.Time.Created)))
 	if err != nil {
 		return 0, err
 	}
@@ -209,7 +216,8 @@ func (t *transaction) indexPart(num, message int64, position int, m *session.Mes
 	if err != nil {
 		return 0, err
 	}
-	_, err = t.run(t.w.found, doc, words.Folded(columns[words.Said]...), words.Folded(columns[words.Asked]...),
+	err = t.exec(`INSERT INTO found (rowid, said, asked, answered) VALUES (?, ?, ?, ?)`, doc,
+		words.Folded(columns[words.Said]...), words.Folded(columns[words.Asked]...),
 		words.Folded(columns[words.Answered]...))
 	return size, err
 }

@@ -66,11 +66,13 @@ func (s *Store) Kept(ctx context.Context, id, part string) (text string, err err
 }
 
 // keptText reads the text that is kept for a part, or returns ErrNotKept.
-func keptText(ctx context.Context, tx *sql.Tx, packer *compressor, num int64, part string) (string, error) {
+func keptText(ctx context.Context, from interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}, packer *compressor, num int64, part string) (string, error) {
 	var size int
 	var how codec
 	var packed []byte
-	err := tx.QueryRowContext(ctx, `SELECT coalesce(content.size, -1), coalesce(content.codec, 0), content.data
+	err := from.QueryRowContext(ctx, `SELECT coalesce(content.size, -1), coalesce(content.codec, 0), content.data
 		FROM kept LEFT JOIN content ON content.num = kept.content
 		WHERE kept.session = ? AND kept.part = ?`, num, part).Scan(&size, &how, &packed)
 	if errors.Is(err, sql.ErrNoRows) {

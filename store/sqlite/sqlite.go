@@ -2,8 +2,13 @@
 // machine.
 //
 // One connection writes, others read: SQLite has one writer at a time anyway, and in WAL mode it
-// never blocks a reader. synchronous=NORMAL keeps every committed change if the process dies; a
-// power cut may lose the last ones, but leaves the file sound.
+// never blocks a reader. synchronous=NORMAL hands every committed change to the operating system
+// and does not wait for the disk: it is kept however the process ends, also if it is killed right
+// after. A power cut may lose the last changes, but never one in the middle, and leaves the file
+// sound. For what is decided about a live session that is enough: the session goes on from an
+// earlier moment, as the store has it, and the worst that comes of it is a prompt that a provider
+// does not find in its cache. The disk is waited for when the log is folded into the file, beside
+// the work (foldAfter).
 package sqlite
 
 import (
@@ -120,7 +125,8 @@ func makeFile(path string) error {
 	return f.Close()
 }
 
-// Close closes the store and waits for nothing: an iteration that has begun may go on to its end.
+// Close closes the store. It waits for a change that is being written; an iteration that has begun
+// may go on to its end.
 func (s *Store) Close() error {
 	s.closeOnce.Do(func() {
 		s.closed.Store(true)
@@ -129,7 +135,7 @@ func (s *Store) Close() error {
 			errs = append(errs, s.reader.db.Close())
 		}
 		if s.writer != nil { // last, so that it folds the write-ahead log into the file
-			errs = append(errs, s.writer.db.Close())
+			errs = append(errs, s.writer.close())
 		}
 		s.closeErr = errors.Join(errs...)
 	})

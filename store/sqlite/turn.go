@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"strconv"
 	"time"
 )
@@ -35,35 +34,48 @@ func (t *turn) over() bool { return time.Since(t.begun) >= stint }
 
 // often makes the writer's connection poll often.
 func (w *writer) often(ctx context.Context) error {
-	_, err := w.db.ExecContext(ctx, "PRAGMA busy_timeout = "+strconv.FormatInt(lookFor.Milliseconds(), 10))
+	_, err := w.conn.ExecContext(ctx, "PRAGMA busy_timeout = "+strconv.FormatInt(lookFor.Milliseconds(), 10))
 	return err
 }
 
 // write runs do in one transaction. If it returns an error, nothing is written.
-func (w *writer) write(ctx context.Context, do func(*sql.Tx) error) error {
-	conn, err := w.db.Conn(ctx)
-	if err != nil {
-		return err
+func (w *writer) write(ctx context.Context, do func() error) error {
+	select {
+	case w.taken <- struct{}{}:
+		defer func() { <-w.taken }()
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-	defer conn.Close() // gives it back
-	tx, err := w.begin(ctx, conn)
-	if err != nil {
+	if err := w.begin(ctx); err != nil {
 		return err
 	}
 	w.turn.begun = time.Now()
+	committed := false
 	defer func() {
+		if !committed {
+			w.run("ROLLBACK") // fails if SQLite has done it already
+		}
 		w.turn.ended = time.Now()
 		w.turn.wrote += w.turn.ended.Sub(w.turn.begun)
 	}()
-	defer tx.Rollback() // does nothing after Commit
-	if err := do(tx); err != nil {
-		return err
+	err := do()
+	if err == nil {
+		err = ctx.Err()
 	}
-	return tx.Commit()
+	if err == nil {
+		_, err = w.run("COMMIT")
+		committed = err == nil
+	}
+	if committed {
+		w.commits++
+		w.fold()
+	}
+	return err
 }
 
-// begin begins a transaction once it is this writer's turn.
-func (w *writer) begin(ctx context.Context, conn *sql.Conn) (*sql.Tx, error) {
+// begin begins a transaction once it is this writer's turn. It waits for other processes when it
+// begins, not in the middle, where waiting could not help.
+func (w *writer) begin(ctx context.Context) error {
 	idle := time.Since(w.turn.ended)
 	if w.turn.wrote >= stint && idle < gap {
 		select {
@@ -76,9 +88,12 @@ func (w *writer) begin(ctx context.Context, conn *sql.Conn) (*sql.Tx, error) {
 		w.turn.wrote = 0
 	}
 	for deadline := time.Now().Add(w.turn.wait); ; {
-		tx, err := conn.BeginTx(ctx, nil)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		_, err := w.run("BEGIN IMMEDIATE")
 		if err == nil || !isBusy(err) || time.Now().After(deadline) {
-			return tx, err
+			return err
 		}
 	}
 }

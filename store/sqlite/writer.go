@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/winnowhq/winnow/session"
@@ -13,22 +16,25 @@ import (
 	"github.com/winnowhq/winnow/store/internal/exact"
 )
 
-// writer is the one connection that writes. Its transactions are immediate: they wait for other
-// processes when they begin, not in the middle, where waiting could not help.
+// writer is the one connection that writes.
 type writer struct {
-	db   *sql.DB
-	turn turn
+	db    *sql.DB
+	conn  *sql.Conn
+	taken chan struct{} // has an element while somebody uses the connection
+	turn  turn
 
-	session, touch          *sql.Stmt
-	insertMessage           *sql.Stmt
-	insertPart, insertApart *sql.Stmt
-	findContent, addContent *sql.Stmt
+	// statements are those that were prepared, by their SQL: preparing one takes longer than
+	// running it. The SQL is always one of the constants of this package, so that they are few.
+	statements map[string]*sql.Stmt
 
-	parts, apart, sought, found *sql.Stmt // of the index
+	commits int         // since the log was last folded into the file
+	folding atomic.Bool // it is being folded
+	folded  sync.WaitGroup
 }
 
 func openWriter(ctx context.Context, path string, wait time.Duration) (_ *writer, err error) {
-	db, err := sql.Open("sqlite", source(path, wait, "_txlock", "immediate"))
+	db, err := sql.Open("sqlite", source(path, wait, "_txlock", "immediate",
+		"_pragma", "wal_autocheckpoint("+strconv.Itoa(foldAt)+")"))
 	if err != nil {
 		return nil, err
 	}
@@ -41,55 +47,117 @@ func openWriter(ctx context.Context, path string, wait time.Duration) (_ *writer
 	if err := migrate(ctx, db, wait); err != nil {
 		return nil, err
 	}
-	w := &writer{db: db, turn: turn{wait: wait}}
-	err = prepare(ctx, db,
-		prepared{&w.session, `SELECT num, revision, messages, indexed FROM session WHERE id = ?`},
-		prepared{&w.touch, `UPDATE session SET revision = ?, messages = ?,
-			changed = max(?, (SELECT max(changed) + 1 FROM session)) WHERE num = ?`},
-		prepared{&w.insertMessage, `INSERT INTO message (session, position, id, parts, info) VALUES (?, ?, ?, ?, ?)`},
-		prepared{&w.insertPart, `INSERT INTO part (session, message, position, id, type, field, content, apart, data)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`},
-		prepared{&w.insertApart, `INSERT INTO apart (session, message, part, field, content) VALUES (?, ?, ?, ?, ?)`},
-		prepared{&w.parts, selectParts},
-		prepared{&w.apart, selectApart},
-		prepared{&w.sought, `INSERT INTO sought (session, message, part, role, tool, time) VALUES (?, ?, ?, ?, ?, ?)`},
-		prepared{&w.found, `INSERT INTO found (rowid, said, asked, answered) VALUES (?, ?, ?, ?)`},
-		prepared{&w.findContent, `SELECT num FROM content WHERE hash = ?`},
-		prepared{&w.addContent, `INSERT INTO content (hash, size, codec, data) VALUES (?, ?, ?, ?)`},
-	)
-	if err == nil {
-		err = w.often(ctx)
+	w := &writer{db: db, turn: turn{wait: wait}, taken: make(chan struct{}, 1), statements: map[string]*sql.Stmt{}}
+	if w.conn, err = db.Conn(ctx); err != nil {
+		return nil, err
 	}
-	return w, err
+	db.SetMaxOpenConns(2) // the other one folds the log
+	return w, w.often(ctx)
+}
+
+// close waits for the transaction under way. The last connection that closes folds the log.
+func (w *writer) close() error {
+	w.taken <- struct{}{}
+	defer func() { <-w.taken }()
+	w.folded.Wait()
+	for _, s := range w.statements {
+		s.Close() // SQLite would wait for it
+	}
+	return errors.Join(w.conn.Close(), w.db.Close())
+}
+
+// prepared is the statement of some SQL.
+func (w *writer) prepared(query string) (*sql.Stmt, error) {
+	s := w.statements[query]
+	if s == nil {
+		var err error
+		if s, err = w.conn.PrepareContext(context.Background(), query); err != nil {
+			return nil, err
+		}
+		w.statements[query] = s
+	}
+	return s, nil
+}
+
+func (w *writer) run(query string, args ...any) (sql.Result, error) {
+	s, err := w.prepared(query)
+	if err != nil {
+		return nil, err
+	}
+	return s.Exec(args...)
+}
+
+const (
+	// foldAfter is after how many transactions the write-ahead log is folded into the file, on a
+	// connection of its own: it takes the disk some milliseconds, for which no transaction waits.
+	foldAfter = 256
+	// foldAt is the length of the log, in pages of 4 KiB, from which on a transaction folds it
+	// itself, as one of an import does.
+	foldAt = 4096
+)
+
+// fold folds the write-ahead log into the file, beside the work, once there is enough of it.
+func (w *writer) fold() {
+	if w.commits < foldAfter || w.folding.Swap(true) {
+		return
+	}
+	w.commits = 0
+	w.folded.Go(func() {
+		defer w.folding.Store(false)
+		w.db.Exec("PRAGMA wal_checkpoint(PASSIVE)") // if it fails, a later one does more
+	})
 }
 
 // transaction is a write transaction. Its statements run without the context, which would cost each
 // of them a goroutine. It is checked between them; when it ends, the transaction is rolled back.
 type transaction struct {
-	*sql.Tx
 	w      *writer
 	packer *compressor
 	ctx    context.Context
 }
 
-func (t *transaction) exec(query string, args ...any) error {
-	if err := t.ctx.Err(); err != nil {
-		return err
-	}
-	_, err := t.Exec(query, args...)
-	return err
-}
-
-func (t *transaction) run(stmt *sql.Stmt, args ...any) (sql.Result, error) {
+// stmt is a statement of the transaction.
+func (t *transaction) stmt(query string) (*sql.Stmt, error) {
 	if err := t.ctx.Err(); err != nil {
 		return nil, err
 	}
-	return t.Stmt(stmt).Exec(args...)
+	return t.w.prepared(query)
+}
+
+func (t *transaction) exec(query string, args ...any) error {
+	_, err := t.run(query, args...)
+	return err
+}
+
+func (t *transaction) run(query string, args ...any) (sql.Result, error) {
+	s, err := t.stmt(query)
+	if err != nil {
+		return nil, err
+	}
+	return s.Exec(args...)
+}
+
+func (t *transaction) query(query string, args ...any) (*sql.Rows, error) {
+	s, err := t.stmt(query)
+	if err != nil {
+		return nil, err
+	}
+	return s.Query(args...)
+}
+
+// read reads the one row of a query, or returns sql.ErrNoRows.
+func (t *transaction) read(query string, args []any, into ...any) error {
+	s, err := t.stmt(query)
+	if err != nil {
+		return err
+	}
+	return s.QueryRow(args...).Scan(into...)
 }
 
 // find returns the row of a session, without its info.
 func (t *transaction) find(id string) (row sessionRow, err error) {
-	err = t.Stmt(t.w.session).QueryRow(id).Scan(&row.num, &row.revision, &row.messages, &row.indexed)
+	err = t.read(`SELECT num, revision, messages, indexed FROM session WHERE id = ?`, []any{id},
+		&row.num, &row.revision, &row.messages, &row.indexed)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = store.ErrNotFound
 	}
@@ -101,7 +169,7 @@ func (s *Store) write(ctx context.Context, do func(*transaction) error) error {
 	if s.writer == nil {
 		return store.ErrReadOnly
 	}
-	return s.writer.write(ctx, func(tx *sql.Tx) error { return do(&transaction{tx, s.writer, &s.packer, ctx}) })
+	return s.writer.write(ctx, func() error { return do(&transaction{s.writer, &s.packer, ctx}) })
 }
 
 // Create adds an empty session.
@@ -142,7 +210,7 @@ func (t *transaction) rename(num int64, id string) error {
 		return err
 	}
 	var data []byte
-	if err := t.QueryRow(`SELECT info FROM session WHERE num = ?`, num).Scan(&data); err != nil {
+	if err := t.read(`SELECT info FROM session WHERE num = ?`, []any{num}, &data); err != nil {
 		return err
 	}
 	info, err := exact.Decode[session.Info](data)
