@@ -159,7 +159,7 @@ func (r *run) asked(alone bool) (prompt, cached int, cost float64) {
 	prompt += r.trace.Base
 	cached = prompt
 	if r.kept < r.sent || r.sent == 0 {
-		cached = min(r.kept, prompt) // something was left out since, or the cache is cold
+		cached = r.held(prompt) // something was left out since, or the cache is cold
 	}
 	read, write, _ := r.terms.at(prompt)
 	return prompt, cached, float64(cached)*read + float64(prompt-cached)*write

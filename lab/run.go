@@ -47,6 +47,9 @@ type Options struct {
 	Uncached bool
 	// Idle is the pause before each turn in a log without times.
 	Idle time.Duration
+	// Unmissed takes nothing that was left out for missed: nothing is billed or carried again for
+	// it, as where a recording is played again, which asks for nothing.
+	Unmissed bool
 	// Detail fills in Outcome's Events, Curve and Sizes.
 	Detail bool
 	// Summarizer writes the summaries. It must be deterministic.
@@ -94,6 +97,8 @@ type run struct {
 	sent   int // tokens of the last request, with what was fetched again; 0 if the cache is empty
 	kept   int // how many of them are unchanged since
 	hit    int // how many of them were read from the cache
+	// entries are the sizes of the beginnings of a prompt that the cache has: where requests ended.
+	entries []int
 
 	hidden  []bool // by item
 	hides   int
@@ -125,7 +130,7 @@ func (r *run) begin(k int) {
 	}
 	cold := k == 0 || r.terms.Lifetime <= 0 || r.trace.idle(k, r.opts.Idle) > r.terms.Lifetime
 	if cold {
-		r.sent, r.kept = 0, 0
+		r.sent, r.kept, r.entries = 0, 0, nil
 		if k > 0 && r.terms.Lifetime > 0 {
 			r.out.Cold++
 			r.note(Event{Step: k, Kind: Idle})
@@ -140,10 +145,7 @@ func (r *run) send(k int) {
 	s := &r.trace.steps[k]
 	prompt := r.trace.Base + r.layout.total()
 	read, write, output := r.terms.at(prompt)
-	cached := min(r.kept, prompt)
-	if cached < r.terms.MinPrefix {
-		cached = 0
-	}
+	cached := r.held(prompt)
 	r.out.Bill.Read += float64(cached) * read
 	r.out.Bill.Write += float64(prompt-cached) * write
 	r.out.Bill.Output += float64(s.output) * output
@@ -181,10 +183,30 @@ func (r *run) send(k int) {
 		r.kept += x.tokens
 		r.note(Event{Step: k, Kind: Regretted, N: 1, Tokens: x.tokens, Cost: cost, Parts: []string{x.part}})
 	}
+	if len(r.entries) == 0 {
+		r.entries = append(r.entries, r.trace.Base)
+	}
+	r.entries = append(r.entries, r.kept)
 	if r.opts.Detail {
 		r.out.Curve = append(r.out.Curve, r.out.Bill.Total())
 		r.out.Sizes = append(r.out.Sizes, prompt)
 	}
+}
+
+// held is how many tokens of a prompt that goes on with what was kept are read from the cache.
+func (r *run) held(prompt int) int {
+	held := min(r.kept, prompt)
+	r.entries = slices.DeleteFunc(r.entries, func(entry int) bool { return entry > held })
+	if r.terms.Marked {
+		held = 0
+		for _, entry := range r.entries {
+			held = max(held, entry)
+		}
+	}
+	if held < r.terms.MinPrefix {
+		return 0
+	}
+	return held
 }
 
 // inputs is a cost in tokens at the input price.
@@ -198,7 +220,7 @@ func (r *run) inputs(cost float64) float64 {
 // needed returns the hidden items that step k needed: the newest source of each quotation, if there
 // are enough quotations.
 func (r *run) needed(k int) []int32 {
-	if r.hides == 0 {
+	if r.hides == 0 || r.opts.Unmissed {
 		return nil
 	}
 	q := &r.trace.quotes

@@ -14,6 +14,9 @@ type Terms struct {
 	Lifetime time.Duration // in the cache after the last use; 0: no cache
 	// MinPrefix is the shortest cached prompt, in tokens.
 	MinPrefix int
+	// Marked: of a prompt that was changed only the part up to the end of an earlier request is
+	// still in the cache, as where requests mark what is to be kept ([model.Cache.Explicit]).
+	Marked bool
 	// Relative: prices are multiples of the input price.
 	Relative bool
 }
@@ -24,7 +27,8 @@ const Hour = time.Hour
 // TermsOf returns the terms of a model, with hour those of the one-hour cache if its price is
 // known.
 func TermsOf(m model.Model, hour bool) Terms {
-	t := Terms{Price: m.Price, Lifetime: m.CacheLifetime(), MinPrefix: m.Cache.MinPrefix}
+	t := Terms{Price: m.Price, Lifetime: m.CacheLifetime(), MinPrefix: m.Cache.MinPrefix,
+		Marked: m.Cache.Explicit}
 	if !m.Price.Known() || !(m.Price.Input > 0) {
 		read, write, output := m.Price.Relative()
 		t.Price, t.Relative = model.Price{Input: 1, CacheRead: read, CacheWrite: write, CacheWrite1h: 2,

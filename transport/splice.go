@@ -34,6 +34,7 @@ func (t *Transport) spliced(ctx context.Context, l *line, doc *format.Document) 
 	if err != nil {
 		return nil, 0, err
 	}
+	edited = marked(edited, doc, s.Messages, state)
 	// What was accepted before is so now: what came since is the client's own.
 	if now := (decided{state.Ledger.Len(), len(state.Receipts), len(state.Undone)}); now != l.accepted {
 		if err := n.Accepted(edited); err != nil {

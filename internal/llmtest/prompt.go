@@ -68,11 +68,13 @@ var unspoken = map[string]bool{
 type reader struct {
 	protocol Protocol
 	count    token.Counter
+	bare     bool // blocks take what their texts do, each for itself
+	texts    int  // tokens of those of the block that is being read, of a bare one
 	prompt
 }
 
-func read(p Protocol, body []byte, count token.Counter) prompt {
-	r := reader{protocol: p, count: count}
+func read(p Protocol, body []byte, count token.Counter, bare bool) prompt {
+	r := reader{protocol: p, count: count, bare: bare}
 	root := wire.ValueOf(body)
 	for at := range root.Get("tools").Values() {
 		r.add(tools, "tool", "", at)
@@ -147,8 +149,10 @@ func (r *reader) content(l level, role, with string, at wire.Value) {
 		if r.protocol == Responses {
 			kind = map[bool]string{true: "output_text", false: "input_text"}[role == "assistant"]
 		}
-		// As canonical writes the block that it stands for; the line end is that of spoken.
-		r.append(block{level: l, kind: kind, text: text + "\n"},
+		// As canonical writes the block that it stands for.
+		var said strings.Builder
+		r.say(&said, text)
+		r.append(block{level: l, kind: kind, text: said.String()},
 			role+" "+with+` {"text":`+string(span.Quote(text))+`,"type":"`+kind+`",}`)
 	case '[':
 		for part := range at.Values() {
@@ -173,7 +177,11 @@ func (r *reader) add(l level, role, with string, at wire.Value, dropped ...strin
 }
 
 func (r *reader) append(b block, canonical string) {
-	b.tokens += r.count.Count(b.text) + perBlock
+	if r.bare {
+		b.tokens, r.texts = b.tokens+r.texts, 0
+	} else {
+		b.tokens += r.count.Count(b.text) + perBlock
+	}
 	b.sum = sha256.Sum256([]byte(canonical))
 	r.tokens += b.tokens
 	r.blocks = append(r.blocks, b)
@@ -222,6 +230,15 @@ func (r *reader) canonical(to []byte, at wire.Value, inOrder bool, dropped ...st
 	return append(to, at.Bytes()...)
 }
 
+// say adds a text to those of a block.
+func (r *reader) say(to *strings.Builder, text string) {
+	to.WriteString(text)
+	to.WriteByte('\n')
+	if r.bare {
+		r.texts += r.count.Count(text)
+	}
+}
+
 // spoken collects what of a value is text to the model, and counts images and documents.
 func (r *reader) spoken(to *strings.Builder, name string, at wire.Value) (media int) {
 	if unspoken[name] {
@@ -233,16 +250,18 @@ func (r *reader) spoken(to *strings.Builder, name string, at wire.Value) (media 
 		if name == "data" || strings.HasPrefix(text, "data:") {
 			return 1
 		}
-		to.WriteString(text)
-		to.WriteByte('\n')
+		r.say(to, text)
 	case '[':
 		for value := range at.Values() {
 			media += r.spoken(to, name, value)
 		}
 	case '{':
-		if ordered[name] {
-			to.Write(r.canonical(nil, at, true))
-			to.WriteByte('\n')
+		if ordered[name] && r.bare && name != "response" {
+			r.say(to, string(at.Bytes()))
+			return 0
+		}
+		if ordered[name] && !r.bare {
+			r.say(to, string(r.canonical(nil, at, true)))
 			return 0
 		}
 		for member, value := range at.Members() {

@@ -176,7 +176,7 @@ func (s *Server) understand(q *Request, rt route) {
 	if q.Protocol == Gemini {
 		q.Model, q.Stream = rt.model, rt.stream
 	}
-	q.prompt = read(q.Protocol, q.Body, s.count)
+	q.prompt = read(q.Protocol, q.Body, s.count, s.script.Bare)
 	q.Prompt = q.prompt.tokens
 }
 

@@ -32,6 +32,9 @@ type Script struct {
 	Now func() time.Time
 	// Counter estimates tokens; nil means token.Linear.
 	Counter token.Counter
+	// Bare takes a block of a prompt for what the Counter counts in its texts, each for itself, and
+	// nothing for the signs around them.
+	Bare bool
 	// Drip is the pause of the fault SlowDrip between two bits of an event; 0 means 2 ms.
 	Drip time.Duration
 	// Lenient accepts requests that the provider would refuse. Their problem is recorded all the
