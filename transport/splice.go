@@ -12,32 +12,32 @@ import (
 	"github.com/winnowhq/winnow/view"
 )
 
-// spliced is the body of a request with everything left out of it that the session says, and how
-// many tokens that is. Where the session says nothing it is the body itself.
-func (t *Transport) spliced(ctx context.Context, l *line, doc *format.Document) ([]byte, int, error) {
+// spliced is the body of a request with everything left out of it that the session says, and what
+// that is. Where the session says nothing it is the body itself.
+func (t *Transport) spliced(ctx context.Context, l *line, doc *format.Document) ([]byte, left, error) {
 	s, state, err := t.engine.Session(ctx, l.id)
 	if err != nil {
-		return nil, 0, err
+		return nil, left{}, err
 	}
 	pivot := folded(s.Messages, state)
 	if state.Ledger.Len() == 0 && pivot == nil {
-		return doc.Source, 0, nil
+		return doc.Source, left{}, nil
 	}
 	change := format.Change{Session: doc.Session, Ledger: state.Ledger}
 	change.Session.Messages = slices.Concat(change.Session.Messages, pivot)
 	n := doc.Native.(*body.Native)
 	edited, err := n.Splice(change)
 	if err != nil {
-		return nil, 0, err
+		return nil, left{}, err
 	}
 	// What was accepted before is so now: what came since is the client's own.
 	if now := (decided{state.Ledger.Len(), len(state.Receipts), len(state.Undone)}); now != l.accepted {
 		if err := n.Accepted(edited); err != nil {
-			return nil, 0, err
+			return nil, left{}, err
 		}
 		l.accepted = now
 	}
-	return edited, leftOut(doc, state, pivot), nil
+	return edited, leftOut(l, doc, state, pivot), nil
 }
 
 // decided counts what was decided about a session.
@@ -63,28 +63,6 @@ func folded(log []session.Message, state store.State) []session.Message {
 	marker.Parts = append([]session.Part(nil), marker.Parts...)
 	marker.Marker().TailStartID = tail
 	return []session.Message{marker, summary}
-}
-
-// leftOut is how many tokens of a request's messages the session leaves out. pivot is what stands
-// for those that are folded.
-func leftOut(doc *format.Document, state store.State, pivot []session.Message) int {
-	n, first := 0, 0
-	if pivot != nil {
-		first = max(0, session.Index(doc.Session.Messages, pivot[0].Marker().TailStartID))
-	}
-	for i := first; i < len(doc.Session.Messages); i++ {
-		for j := range doc.Session.Messages[i].Parts {
-			for _, e := range state.Ledger.Of(doc.Session.Messages[i].Parts[j].ID) {
-				n += e.Saves
-			}
-		}
-	}
-	for i := range state.Receipts {
-		if r := &state.Receipts[i]; r.Marker != "" && !state.Undone[r.Marker] {
-			n += r.Saved
-		}
-	}
-	return n
 }
 
 // reasons reports whether a conversation holds reasoning that a model may bind to what it was sent
