@@ -28,14 +28,14 @@ type Totals struct {
 	// Missed is how much of Otherwise would not have been paid, as requests asked again for what
 	// was left out; Summaries is what summaries cost, which is not in Billed.
 	Missed, Summaries float64
-	// Saved is the difference, net: negative when negative. In the mode Observe it is what could be
-	// saved.
-	Saved    float64
-	Unpriced int      // requests without usage, or of a model without a price: they are in neither sum
-	LeftOut  int      // tokens left out of the newest requests, over all sessions
-	Recalls  int      // outputs that gave back what was left out
-	Sessions []string // ids, in order
-	Live     int      // sessions with a request within the last hour
+	// Net is what was saved: Otherwise − Missed − Billed − Summaries, negative when negative. In the
+	// mode Observe nothing is; ToSave is what could have been.
+	Net, ToSave float64
+	Unpriced    int      // requests without usage, or of a model without a price: they are in neither sum
+	LeftOut     int      // tokens left out of the newest requests, over all sessions
+	Recalls     int      // outputs that gave back what was left out
+	Sessions    []string // ids, in order
+	Live        int      // sessions with a request within the last hour
 
 	CacheRead, CacheWritten int            // tokens, as reported
 	Rewritten               int            // tokens written to the cache again because of what was decided
@@ -83,7 +83,7 @@ func (t *Transport) decided(out winnow.Outcome) {
 				continue
 			}
 			all.Summaries += receipt.Cost
-			all.Saved -= receipt.Cost
+			all.Net -= receipt.Cost
 			for _, e := range receipt.Committed {
 				increase(&all.Decided, e.Rule, 1)
 			}
@@ -124,7 +124,11 @@ func (all *Totals) add(known *store.Live, u session.Usage) {
 	all.Billed += known.Billed
 	all.Otherwise += known.Otherwise
 	all.Missed += known.Missed
-	all.Saved += known.Saved()
+	if known.Observed {
+		all.ToSave += known.Saved()
+	} else {
+		all.Net += known.Saved()
+	}
 	all.Recalls += len(known.Again)
 	all.Rewritten += known.Rewritten
 	all.CacheRead += u.Cache.Read

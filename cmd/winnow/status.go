@@ -168,13 +168,13 @@ func statusNotes(g report.Gain) (lines []string) {
 	}
 	var less []string
 	if g.Missed > 0 {
-		less = append(less, fmt.Sprintf("%s for what was left out and asked for again", quantity.Dollars(g.Missed)))
+		less = append(less, quantity.Dollars(g.Missed)+" for recalls")
 	}
 	if g.Summaries > 0 {
 		less = append(less, quantity.Dollars(g.Summaries)+" for summaries")
 	}
 	if len(less) > 0 {
-		lines = append(lines, "net: less "+strings.Join(less, ", and "))
+		lines = append(lines, "net: after "+strings.Join(less, " and "))
 	}
 	if g.Observed > 0 {
 		lines = append(lines, fmt.Sprintf("%s only observed: pruned, they would have cost %s less",
