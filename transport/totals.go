@@ -9,7 +9,6 @@ import (
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
-	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 )
@@ -170,9 +169,6 @@ func (t *Transport) takeBeside(client string) []store.Spend {
 // live is what is known of a request now that it was answered. The family's lock is held.
 func (t *Transport) live(x *exchange, u session.Usage) *store.Live {
 	known := &store.Live{Observed: t.mode == Observe, Edited: x.left.tokens() > 0, Resent: x.resent, Again: x.left.again}
-	if x.pruned != nil && !x.cold {
-		known.Rewritten = x.pruned.Rewritten
-	}
 	whole, edited := u, u // the request with nothing left out, and with it left out
 	if known.Observed {
 		edited = t.asIfEdited(x, u)
@@ -193,17 +189,18 @@ func (t *Transport) live(x *exchange, u session.Usage) *store.Live {
 	} else {
 		known.Missed = price(whole) - price(x.left.unasked(whole))
 	}
-	kept := price(edited) // had the cache not been lost
-	if known.Rewritten > 0 {
-		read := max(whole.Cache.Read-x.left.tokens(), edited.Cache.Read)
-		kept = price(resized(edited, edited.Prompt(), min(read, edited.Prompt())))
+	kept := edited // had the cache not been lost
+	if x.pruned != nil && !x.cold {
+		read := min(whole.Cache.Read-x.left.tokens(), edited.Prompt())
+		kept = resized(edited, edited.Prompt(), max(read, edited.Cache.Read))
 	}
+	known.Rewritten = kept.Cache.Read - edited.Cache.Read
 	if !priced {
 		known.Billed, known.Otherwise, known.Missed, known.Unpriced = 0, 0, 0, true
 		known.Rules = shares(x, 0, 0, 0)
 		return known
 	}
-	known.Rules = shares(x, price(whole)-kept, price(edited)-kept, known.Missed)
+	known.Rules = shares(x, price(whole)-price(kept), price(edited)-price(kept), known.Missed)
 	return known
 }
 
@@ -244,9 +241,7 @@ func shares(x *exchange, gain, lost, missed float64) map[string]store.Share {
 		all[rule] = store.Share{Tokens: n}
 	}
 	divide(gain, x.left.rules)
-	if x.pruned != nil {
-		divide(-lost, savings(x.pruned.Committed))
-	}
+	divide(-lost, causes(x.pruned))
 	again := map[string]int{}
 	for _, a := range slices.Concat(x.left.carried, x.left.again) {
 		again[a.Rule] += a.Tokens
@@ -255,10 +250,16 @@ func shares(x *exchange, gain, lost, missed float64) map[string]store.Share {
 	return all
 }
 
-// savings are the tokens that elisions save, by rule.
-func savings(elisions []rule.Elision) map[string]int {
+// causes are the rules by which something was decided, weighed by the tokens that they save.
+func causes(decided *pivot.Receipt) map[string]int {
+	switch {
+	case decided == nil:
+		return nil
+	case decided.Marker != "":
+		return map[string]int{store.Compaction: 1}
+	}
 	sums := map[string]int{}
-	for _, e := range elisions {
+	for _, e := range decided.Committed {
 		sums[e.Rule] += e.Saves
 	}
 	return sums
