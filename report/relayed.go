@@ -89,8 +89,8 @@ type LiveSession struct {
 	Parent  string         `json:"parent,omitzero"`        // the session that it left, as its client rewound or edited it
 	Client  string         `json:"client,omitzero"`        // name and version of the client
 	Session string         `json:"clientSession,omitzero"` // the client's own id of it
-	Model   string         `json:"model"`                  // of the newest request
-	Last    session.Millis `json:"last"`                   // when that was
+	Model   string         `json:"model"`                  // of the newest request with a report, as what follows
+	Last    session.Millis `json:"last"`                   // when the newest request was
 	LeftOut int            `json:"leftOut"`                // tokens left out of it, or that could be
 	Prompt  int            `json:"prompt"`                 // tokens of it as it was sent
 	Window  int            `json:"window,omitzero"`        // tokens that the model takes; 0 if unknown
@@ -146,12 +146,15 @@ func SumRelayed(accounts []store.Account, since session.Millis, zone *time.Locat
 			}
 			days[name].Add(s)
 			rules.add(s)
-			if s.Live != nil && !s.Live.Beside && (newest == nil || s.Time >= newest.Time) {
-				newest = s
+			if s.Live != nil && !s.Live.Beside {
+				one.Last = max(one.Last, s.Time)
+				if newest == nil || s.Usage.Prompt() > 0 { // what came without a report says nothing
+					newest = s
+				}
 			}
 		}
 		if newest != nil {
-			one.Model, one.Last, one.LeftOut = newest.Model, newest.Time, newest.Live.LeftOut()
+			one.Model, one.LeftOut = newest.Model, newest.Live.LeftOut()
 			one.Prompt, one.Window = newest.Usage.Prompt(), window(newest.Model)
 			if newest.Live.Observed {
 				one.Prompt += one.LeftOut // the usage is that of a pruned request

@@ -153,6 +153,12 @@ func showStatus(a *cli.App, doc report.Relayed, by string, now time.Time) {
 		}
 		rows = append(rows, []string{"all", "", quantity.Number(doc.Total.Recalls), quantity.Net(doc.Total.Net),
 			quantity.Net(doc.Total.ToSave)})
+		if doc.Total.Observed == 0 {
+			widths = widths[:4]
+			for i := range rows {
+				rows[i] = rows[i][:4]
+			}
+		}
 	}
 	a.Table(widths, rows)
 	for _, note := range statusNotes(doc.Total) {
@@ -177,12 +183,12 @@ func statusNotes(g report.Gain) (lines []string) {
 		lines = append(lines, "net: after "+strings.Join(less, " and "))
 	}
 	if g.Observed > 0 {
-		lines = append(lines, fmt.Sprintf("%s only observed: pruned, they would have cost %s less",
+		lines = append(lines, fmt.Sprintf("observed: %s relayed untouched; pruning could have saved %s",
 			quantity.Plural(g.Observed, "request was", "requests were"), quantity.Net(g.ToSave)))
 	}
 	if g.Unpriced > 0 {
-		lines = append(lines, fmt.Sprintf("%s of unknown cost: in no sum", quantity.Plural(g.Unpriced, "request is",
-			"requests are")))
+		lines = append(lines, fmt.Sprintf("unknown: what %s cost, which is in no sum",
+			quantity.Plural(g.Unpriced, "request", "requests")))
 	}
 	return lines
 }
