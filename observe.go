@@ -44,10 +44,14 @@ type Outcome struct {
 // When a compaction did not bring the window below its budget twice in a row, the error has the
 // code NoProgress and names what no compaction can remove. There is no third attempt until a step
 // fits.
-func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage) (Outcome, error) {
+//
+// spent is written down with it, in the same transaction: requests beside the step; and one of the
+// kind "step" with Live, which tells more of the step itself.
+func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage, spent ...store.Spend) (Outcome, error) {
 	var out Outcome
 	var plan policy.Decision
 	var tries int
+	var written []store.Spend
 	err := e.change(ctx, "observe", id, func(l *live) (store.Change, error) {
 		at := lastStep(l.log)
 		if at < 0 {
@@ -60,18 +64,23 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage) (O
 		if m.Cost == nil && priced {
 			m.Cost = &cost
 		}
-		c := store.Change{Spend: []store.Spend{{
-			Time: millis(e.config.Now()), Kind: "step", Message: m.ID, Model: l.model.String(), Usage: usage,
-			Cost: cost,
-		}}}
+		step := store.Spend{Time: millis(e.config.Now()), Kind: "step", Message: m.ID, Model: l.model.String(),
+			Usage: usage, Cost: cost}
+		beside := slices.DeleteFunc(slices.Clone(spent), func(s store.Spend) bool {
+			own := s.Kind == "step" && s.Live != nil
+			if own {
+				step.Live = s.Live
+			}
+			return own
+		})
+		written = append(beside, step)
+		c := store.Change{Spend: written}
 		if was := &l.log[at]; m.Cost != was.Cost || !reflect.DeepEqual(m.Tokens, was.Tokens) {
 			c.Update = []session.Message{m} // else it came with its usage
 		}
 		return c, nil
 	}, func(l *live) {
-		event := e.event(id, UsageRecorded)
-		event.Usage, event.Kind, event.Cost = &usage, "step", l.state.Spent[len(l.state.Spent)-1].Cost
-		e.bus.publish(event)
+		e.recorded(id, written)
 		if doubt := e.policy.Budget.Doubt(l.model); doubt != "" && !l.told {
 			l.told = true
 			warning := e.event(id, BudgetWarning)

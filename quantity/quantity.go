@@ -140,6 +140,14 @@ func Dollars(amount float64) string {
 	return "$" + group(whole) + "." + cents
 }
 
+// Net writes an amount that may be negative, as Dollars does: −$0.12.
+func Net(amount float64) string {
+	if amount < 0 {
+		return "−" + Dollars(-amount)
+	}
+	return Dollars(amount)
+}
+
 // Price writes what a million tokens cost, with as many decimals as the price has: $3.00, $0.075.
 func Price(amount float64) string {
 	for decimals := 2; decimals < 6; decimals++ {

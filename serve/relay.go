@@ -19,6 +19,7 @@ type relay struct {
 	to      *url.URL
 	maxBody int64
 	log     *slog.Logger
+	metrics *metrics
 	proxy   httputil.ReverseProxy
 }
 
@@ -26,18 +27,21 @@ type relay struct {
 // sent.
 func (p *relay) serve(w http.ResponseWriter, r *http.Request, rest string) {
 	begun := time.Now()
-	seen := &watched{ResponseWriter: w}
+	seen, way := &watched{ResponseWriter: w}, &passage{began: begun}
 	defer func() {
+		p.metrics.ended(p.name, way, seen)
 		p.log.Info("relayed", "upstream", p.name, "method", r.Method, "status", seen.status, "bytes", seen.bytes,
 			"first_ms", ms(seen.first.Sub(begun)), "took_ms", ms(time.Since(begun)))
 	}()
 	switch {
 	case upgrades(r) && strings.HasSuffix(rest, "/responses"):
+		p.metrics.refused.WithLabelValues("websocket").Inc()
 		// Codex tries a WebSocket first, and asks over HTTP when it is told to.
 		refuse(seen, rest, http.StatusUpgradeRequired, "invalid_request_error",
 			"winnow relays Responses over HTTP, not over a WebSocket")
 		return
 	case climbs(rest):
+		p.metrics.refused.WithLabelValues("path").Inc()
 		refuse(seen, rest, http.StatusBadRequest, "invalid_request_error",
 			"winnow relays no path with . or .. in it")
 		return
@@ -45,9 +49,9 @@ func (p *relay) serve(w http.ResponseWriter, r *http.Request, rest string) {
 		p.failed(seen, r, &http.MaxBytesError{Limit: p.maxBody})
 		return
 	}
-	in := r.WithContext(context.WithValue(r.Context(), pathKey{}, rest)) // the server keeps an eye on its own
+	in := r.WithContext(way.follow(context.WithValue(r.Context(), pathKey{}, rest))) // the server keeps an eye on its own
 	if r.Body != nil && r.Body != http.NoBody {
-		in.Body = http.MaxBytesReader(w, r.Body, p.maxBody)
+		in.Body = http.MaxBytesReader(w, incoming{r.Body, way}, p.maxBody)
 	}
 	in.URL = &url.URL{Path: strings.TrimPrefix(r.URL.Path, "/"+p.name),
 		RawPath: strings.TrimPrefix(r.URL.RawPath, "/"+p.name), RawQuery: r.URL.RawQuery, ForceQuery: r.URL.ForceQuery}
@@ -96,11 +100,13 @@ func (p *relay) failed(w http.ResponseWriter, r *http.Request, err error) {
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
+		p.metrics.refused.WithLabelValues("too_large").Inc()
 		refuse(w, r.URL.Path, http.StatusRequestEntityTooLarge, "request_too_large",
 			"the request is larger than winnow relays")
 	case r.Context().Err() != nil: // the client has left, or the listener ends
 		panic(http.ErrAbortHandler)
 	default:
+		p.metrics.refused.WithLabelValues("no_answer").Inc()
 		p.log.Error("no answer", "upstream", p.name, "why", why(err))
 		refuse(w, r.URL.Path, http.StatusBadGateway, "api_error", "winnow got no answer from "+p.name+": "+why(err))
 	}

@@ -17,6 +17,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/winnowhq/winnow/transport"
 )
 
 // Config says what is relayed, and where to.
@@ -28,6 +30,8 @@ type Config struct {
 	// Transport carries the requests; it ends in Direct, which leaves every byte alone. Default:
 	// Direct().
 	Transport http.RoundTripper
+	// Totals are what Transport has done so far, for GET /metrics. Default: nothing.
+	Totals func() transport.Totals
 	// Host is the address that the listener is bound to, which requests for its own routes may name
 	// beside localhost.
 	Host string
@@ -65,13 +69,13 @@ func New(c Config) (http.Handler, error) {
 	if c.MaxBody <= 0 {
 		c.MaxBody = maxBody
 	}
-	h := &handler{Config: c, relays: map[string]*relay{}}
+	h := &handler{Config: c, relays: map[string]*relay{}, metrics: newMetrics(c.Totals)}
 	for name, address := range c.Upstreams {
 		to, err := Upstream(name, address)
 		if err != nil {
 			return nil, fmt.Errorf("serve: %w", err)
 		}
-		r := &relay{name: name, to: to, maxBody: c.MaxBody, log: c.Log}
+		r := &relay{name: name, to: to, maxBody: c.MaxBody, log: c.Log, metrics: h.metrics}
 		r.proxy = httputil.ReverseProxy{
 			Rewrite: r.rewrite, Transport: c.Transport, FlushInterval: -1, ModifyResponse: r.answered,
 			ErrorHandler: r.failed, BufferPool: buffers{},
@@ -86,7 +90,7 @@ func New(c Config) (http.Handler, error) {
 func Upstream(name, address string) (*url.URL, error) {
 	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") != "" ||
 		slices.Contains(own, "/"+name) || strings.Trim(name, ".") == "" {
-		return nil, fmt.Errorf("%q cannot name an upstream: use letters, digits, - and _, not healthz or readyz", name)
+		return nil, fmt.Errorf("%q cannot name an upstream: use letters, digits, - and _, not healthz, metrics or readyz", name)
 	}
 	to, err := url.Parse(address)
 	switch {
@@ -103,11 +107,12 @@ func Upstream(name, address string) (*url.URL, error) {
 // handler tells what is relayed from the routes of the listener itself.
 type handler struct {
 	Config
-	relays map[string]*relay
+	relays  map[string]*relay
+	metrics *metrics
 }
 
 // own are the routes that are not relayed.
-var own = []string{"/", "/healthz", "/readyz"}
+var own = []string{"/", "/healthz", "/metrics", "/readyz"}
 
 // ServeHTTP implements http.Handler. The path is looked at as it was sent: nothing is cleaned or
 // redirected.
@@ -129,6 +134,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		w.Header().Set("Allow", "GET, HEAD")
 		http.Error(w, "405 use GET", http.StatusMethodNotAllowed)
+	case path == "/metrics":
+		h.metrics.handler().ServeHTTP(w, r)
 	case path == "/":
 		text(w, "winnow relays to "+strings.Join(slices.Sorted(maps.Keys(h.relays)), ", ")+"\n")
 	default:

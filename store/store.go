@@ -149,7 +149,7 @@ func (c *Change) Check(id string) error {
 // Spend is one paid request, even a failed one: a step of the session or the call for a summary.
 type Spend struct {
 	Time    session.Millis `json:"time"`
-	Kind    string         `json:"kind"` // "step", "summary", "headline"
+	Kind    string         `json:"kind"` // "step", "summary", "headline", "left" (beside the log)
 	Message string         `json:"message,omitzero"`
 	Model   string         `json:"model"`
 	Usage   session.Usage  `json:"usage"`
@@ -160,6 +160,8 @@ type Spend struct {
 	// Inherited reports that the session from which this one was forked paid for it. It is here
 	// because its message is; a sum over several sessions leaves it out.
 	Inherited bool `json:"inherited,omitzero"`
+	// Live is what a gateway knows of the request; nil if it did not go through one.
+	Live *Live `json:"live,omitzero"`
 }
 
 // Source is the file that a session came from.

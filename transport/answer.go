@@ -107,6 +107,8 @@ func (t *Transport) heard(x *exchange, a wire.Answer) {
 	l := x.line
 	now := t.now()
 	l.last = now
+	known := t.live(x, a.Usage)
+	defer t.counted(x, known, a.Usage)
 	u := a.Usage
 	if t.mode == Observe {
 		u = t.asIfEdited(x, u)
@@ -131,30 +133,32 @@ func (t *Transport) heard(x *exchange, a wire.Answer) {
 		}
 	}
 	x.inRound = calls(a.Parts)
-	if reported(a.Usage) && len(l.chain) > x.sent {
-		if err := t.report(ctx, x, u); err != nil {
-			t.failed(x.family, "record usage", err)
-		}
+	if err := t.report(ctx, x, u, known, reported(a.Usage) && len(l.chain) > x.sent); err != nil {
+		t.failed(x.family, "record usage", err)
 	}
-	t.counted(x, a.Usage)
 }
 
 // report tells the engine what an answer took. The engine may prune or fold the conversation at
-// that moment; where it must not, the usage is only written down.
-func (t *Transport) report(ctx context.Context, x *exchange, u session.Usage) error {
-	if !x.held && t.mode != Safe && !(x.model.BoundReasoning && x.inRound) {
-		return t.ended(ctx, x, u)
+// that moment; where it must not, the usage is only written down. whole is false for an answer that
+// is not in the log, or came without a report.
+func (t *Transport) report(ctx context.Context, x *exchange, u session.Usage, known *store.Live, whole bool) error {
+	step := store.Spend{Time: session.Millis(x.began.UnixMilli()), Kind: "step", Model: x.model.String(), Usage: u,
+		Live: known}
+	spent := append(t.takeBeside(x.client), step)
+	if whole && !x.held && t.mode != Safe && !(x.model.BoundReasoning && x.inRound) {
+		return t.ended(ctx, x, u, spent)
 	}
-	cost, _ := x.model.Cost(bill.Usage(u))
-	if x.took(u) {
-		if err := t.engine.Update(ctx, x.line.id, *x.line.open); err != nil {
-			return err
+	own := &spent[len(spent)-1]
+	own.Cost, _ = x.model.Cost(bill.Usage(u))
+	if whole {
+		own.Message = x.next
+		if x.took(u) {
+			if err := t.engine.Update(ctx, x.line.id, *x.line.open); err != nil {
+				return err
+			}
 		}
 	}
-	return t.engine.Amend(ctx, x.line.id, winnow.Amendment{Spent: []store.Spend{{
-		Time: session.Millis(x.began.UnixMilli()), Kind: "step", Message: x.next, Model: x.model.String(), Usage: u,
-		Cost: cost,
-	}}})
+	return t.engine.Amend(ctx, x.line.id, winnow.Amendment{Spent: spent})
 }
 
 // took notes in an answer as it was streamed what it took; it reports whether it could.

@@ -25,6 +25,11 @@ func (s *stage) run() (billed float64) {
 			s.now = s.now.Add(2 * time.Hour)
 		}
 	}
+	return s.billed()
+}
+
+// billed is what the provider billed so far.
+func (s *stage) billed() (billed float64) {
 	provider := map[llmtest.Protocol]string{llmtest.Anthropic: "anthropic", llmtest.Gemini: "google"}[s.protocol]
 	if provider == "" {
 		provider = "openai"

@@ -9,6 +9,7 @@ import (
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
 )
 
 // Hooks are a program's own hooks, for an engine that folds the conversations of a transport by
@@ -30,12 +31,14 @@ func (t *Transport) starts(ctx context.Context, x *exchange, doc *format.Documen
 		if err = t.tolerated(x.line, err); err != nil {
 			return err
 		}
+		t.decided(winnow.Outcome{Compacted: folded})
 		x.pruned = cmp.Or(folded, x.pruned)
 	}
 	out, err := t.engine.Begin(ctx, x.line.id)
 	if err != nil {
 		return err
 	}
+	t.decided(out)
 	x.began = t.now() // after the decision: a fork before the answer has it, too
 	x.pruned = cmp.Or(out.Pruned, x.pruned)
 	return nil
@@ -44,9 +47,10 @@ func (t *Transport) starts(ctx context.Context, x *exchange, doc *format.Documen
 // ended tells the engine what a step took, which prunes or folds the conversation if that pays or
 // must be. A summary for which a model is asked is written beside the client's work, as early as the
 // engine sees that it will be wanted.
-func (t *Transport) ended(ctx context.Context, x *exchange, u session.Usage) error {
+func (t *Transport) ended(ctx context.Context, x *exchange, u session.Usage, spent []store.Spend) error {
 	l := x.line
-	out, err := t.engine.Observe(ctx, l.id, u)
+	out, err := t.engine.Observe(ctx, l.id, u, spent...)
+	t.decided(out)
 	l.pruned = cmp.Or(out.Compacted, out.Pruned)
 	x.took(u)
 	if out.Prepare {

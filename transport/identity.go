@@ -9,6 +9,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/winnowhq/winnow/format/body"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/span"
@@ -32,7 +35,7 @@ var sessionHeaders = []string{
 // load tools as they go, and their prompts tell the time.
 func identity(r *http.Request, kind body.Kind, d *wire.Decoded, first digest) string {
 	return "live_" + hex.EncodeToString(hashed(client(r, kind), sessionSignal(r.Header, d),
-		strconv.FormatBool(len(d.Tools) > 0), string(first[:]))[:10])
+		strconv.FormatBool(hasTools(d)), string(first[:]))[:10])
 }
 
 // hasTools reports whether a request declares tools; some declare a list of none.
@@ -169,4 +172,18 @@ func unmarked(block []byte) []byte {
 		return span.Remove(block, false, "cache_control")
 	}
 	return block
+}
+
+// origin is what the info of a session tells of the client whose conversation it is, as the member
+// "client": the name and version with which it introduces itself, and its own word for the session.
+func origin(r *http.Request, d *wire.Decoded) jsontext.Value {
+	name, _, _ := strings.Cut(r.UserAgent(), " ")
+	text, err := json.Marshal(map[string]any{"client": struct {
+		Name    string `json:"name,omitzero"`
+		Session string `json:"session,omitzero"`
+	}{name[:min(len(name), 100)], sessionSignal(r.Header, d)}}, jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		return nil
+	}
+	return text
 }

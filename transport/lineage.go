@@ -39,7 +39,8 @@ type line struct {
 	last   time.Time      // when the provider was last at work on it, by our own clock; zero if unknown
 	// accepted is what had been decided when the provider's rules were last held against it
 	accepted decided
-	whole    int // tokens of its newest prompt, had nothing been left out; 0 if unknown
+	whole    int           // tokens of its newest prompt, had nothing been left out; 0 if unknown
+	again    []store.Again // what the agent got back of what was left out
 }
 
 // load reads the conversations of the family that the store has.
@@ -64,12 +65,12 @@ func (f *family) load(ctx context.Context, e *winnow.Engine) error {
 		if !slices.ContainsFunc(list, func(l store.Listing) bool { return l.Info.ID == id }) {
 			continue
 		}
-		s, _, err := e.Session(ctx, id)
+		s, state, err := e.Session(ctx, id)
 		if err != nil {
 			return err
 		}
 		said := clients(s.Messages)
-		l := &line{id: id, chain: chained(said)}
+		l := &line{id: id, chain: chained(said), again: cameBackTo(state)}
 		if last := len(said) - 1; last >= 0 && asStreamed(&said[last]) {
 			l.open = &said[last]
 		}
@@ -192,7 +193,8 @@ func (t *Transport) fork(ctx context.Context, l *line, n int) (*line, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &line{id: id, chain: slices.Clone(l.chain[:n]), frozen: l.frozen, last: l.last}, nil
+	return &line{id: id, chain: slices.Clone(l.chain[:n]), frozen: l.frozen, last: l.last,
+		again: slices.Clone(l.again)}, nil
 }
 
 // confirm puts an answer as the client sends it back in the place of what was streamed.

@@ -7,7 +7,6 @@ import (
 	"github.com/winnowhq/winnow/format/body"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/rule"
-	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/span"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/wire"
@@ -23,9 +22,9 @@ const maxMarks = 4
 //
 // The mark is no content: neither the cache nor signatures depend on where it is. A request that
 // has as many marks as it may have stays as it is.
-func marked(edited []byte, doc *format.Document, log []session.Message, state store.State) []byte {
+func marked(edited []byte, doc *format.Document, answered int, state store.State) []byte {
 	n := doc.Native.(*body.Native)
-	at := newest(n.Decoded, log, state)
+	at := changedAt(n.Decoded, answered, state)
 	if n.Dialect.Kind != body.Anthropic || at <= 0 {
 		return edited
 	}
@@ -47,16 +46,13 @@ func marked(edited []byte, doc *format.Document, log []session.Message, state st
 	return edited
 }
 
-// newest is the element of a body in which the first thing is that was left out since the newest
-// answer, and that the cache has; -1 if there is none.
-func newest(d *wire.Decoded, log []session.Message, state store.State) int {
-	answers := len(log)
-	for answers > 0 && log[answers-1].Role != session.Assistant {
-		answers--
-	}
+// changedAt is the element of a body in which the first thing is that was left out since the newest
+// answer, and that the cache has; -1 if there is none. answered counts the messages up to that
+// answer.
+func changedAt(d *wire.Decoded, answered int, state store.State) int {
 	at := -1
 	for _, r := range slices.Backward(state.Receipts) {
-		if r.Log < answers {
+		if r.Log < answered {
 			break
 		}
 		if r.Kind != pivot.Pruning || r.Rewritten == 0 {

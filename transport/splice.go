@@ -9,21 +9,20 @@ import (
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/body"
 	"github.com/winnowhq/winnow/report"
-	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/view"
 )
 
-// spliced is the body of a request with everything left out of it that the session says, and how
-// many tokens that is. Where the session says nothing it is the body itself.
-func (t *Transport) spliced(ctx context.Context, l *line, doc *format.Document) ([]byte, int, error) {
-	state, pivot, err := t.standing(ctx, l.id)
+// spliced is the body of a request with everything left out of it that the session says, and what
+// that is. Where the session says nothing it is the body itself.
+func (t *Transport) spliced(ctx context.Context, l *line, doc *format.Document) ([]byte, left, error) {
+	state, pivot, answered, err := t.standing(ctx, l.id)
 	if err != nil {
-		return nil, 0, err
+		return nil, left{}, err
 	}
 	if state.Ledger.Len() == 0 && pivot == nil {
-		return doc.Source, 0, nil
+		return doc.Source, left{}, nil
 	}
 	change := format.Change{Session: doc.Session, Ledger: state.Ledger}
 	if pivot != nil {
@@ -32,26 +31,32 @@ func (t *Transport) spliced(ctx context.Context, l *line, doc *format.Document) 
 	n := doc.Native.(*body.Native)
 	edited, err := n.Splice(change)
 	if err != nil {
-		return nil, 0, err
+		return nil, left{}, err
 	}
-	edited = marked(edited, doc, s.Messages, state)
+	edited = marked(edited, doc, answered, state)
 	// What was accepted before is so now: what came since is the client's own.
 	if now := (decided{state.Ledger.Len(), len(state.Receipts), len(state.Undone)}); now != l.accepted {
 		if err := n.Accepted(edited); err != nil {
-			return nil, 0, err
+			return nil, left{}, err
 		}
 		l.accepted = now
 	}
-	return edited, leftOut(doc, state), nil
+	return edited, leftOut(l, doc, state, pivot), nil
 }
 
-// standing is what was decided about a session, and what stands for what is folded of it.
-func (t *Transport) standing(ctx context.Context, id string) (state store.State, pivot []session.Message, err error) {
+// standing is what was decided about a session, what stands for what is folded of it, and how many
+// messages there are up to the newest answer.
+func (t *Transport) standing(ctx context.Context, id string) (
+	state store.State, pivot []session.Message, answered int, err error,
+) {
 	_, err = winnow.Look(ctx, t.engine, id, func(s *report.Session) (struct{}, error) {
-		state, pivot = s.State, folded(s.Log, s.State)
+		state, pivot, answered = s.State, folded(s.Log, s.State), len(s.Log)
+		for answered > 0 && s.Log[answered-1].Role != session.Assistant {
+			answered--
+		}
 		return struct{}{}, nil
 	})
-	return state, pivot, err
+	return state, pivot, answered, err
 }
 
 // decided counts what was decided about a session.
@@ -77,31 +82,6 @@ func folded(log []session.Message, state store.State) []session.Message {
 	marker.Parts = append([]session.Part(nil), marker.Parts...)
 	marker.Marker().TailStartID = tail
 	return []session.Message{marker, summary}
-}
-
-// leftOut is how many tokens of a request's messages the session leaves out: what is pruned, and
-// what each fold took off the view as it was then. What was pruned with a fold counts with it.
-func leftOut(doc *format.Document, state store.State) int {
-	n := 0
-	counted := map[rule.Key]bool{}
-	for i := range state.Receipts {
-		if r := &state.Receipts[i]; r.Marker != "" && !state.Undone[r.Marker] {
-			n += r.Saved
-			for _, e := range r.Committed {
-				counted[e.Key()] = true
-			}
-		}
-	}
-	for i := range doc.Session.Messages {
-		for j := range doc.Session.Messages[i].Parts {
-			for _, e := range state.Ledger.Of(doc.Session.Messages[i].Parts[j].ID) {
-				if !counted[e.Key()] {
-					n += e.Saves
-				}
-			}
-		}
-	}
-	return n
 }
 
 // reasons reports whether a conversation holds reasoning that a model may bind to what it was sent

@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"time"
 
+	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
 )
 
 // Totals are what a transport has done so far.
@@ -22,24 +25,56 @@ type Totals struct {
 	// Otherwise is an estimate of what the same requests would have cost the other way: with
 	// nothing left out; in the mode Observe, with it left out.
 	Otherwise float64
-	Unpriced  int      // requests without usage, or of a model without a price: they are in neither sum
-	LeftOut   int      // tokens left out of the newest requests, over all sessions
-	Sessions  []string // ids, in order
+	// Missed is how much of Otherwise would not have been paid, as requests asked again for what
+	// was left out; Summaries is what summaries cost, which is not in Billed.
+	Missed, Summaries float64
+	// Net is what was saved: Otherwise − Missed − Billed − Summaries, negative when negative. In the
+	// mode Observe nothing is; ToSave is what could have been.
+	Net, ToSave float64
+	Unpriced    int      // requests without usage, or of a model without a price: they are in neither sum
+	LeftOut     int      // tokens left out of the newest requests, over all sessions
+	Recalls     int      // outputs that gave back what was left out
+	Sessions    []string // ids, in order
+	Live        int      // sessions with a request within the last hour
 	// Outgrown are the sessions, by id, whose whole history no longer fits the window of their
 	// model: without what is left out, their client cannot go on with them.
 	Outgrown []string
+
+	CacheRead, CacheWritten int            // tokens, as reported
+	Rewritten               int            // tokens written to the cache again because of what was decided
+	Decided                 map[string]int // parts that were left out, by rule
+	Refusals                map[string]int // reasons why something was not left out, by code
+}
+
+// lively is how long a session without a request counts as live.
+const lively = time.Hour
+
+// newest is what the newest request of a session was like.
+type newest struct {
+	left int // tokens left out of it
+	at   time.Time
+	// outgrown: with nothing left out it would not fit the window
+	outgrown bool
 }
 
 // Totals are what the transport has done so far.
 func (t *Transport) Totals() Totals {
+	now := t.now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	all := t.totals
-	all.Sessions = slices.Sorted(maps.Keys(t.left))
-	for _, left := range t.left {
-		all.LeftOut += left
+	all.Decided, all.Refusals = maps.Clone(all.Decided), maps.Clone(all.Refusals)
+	all.Sessions = slices.Sorted(maps.Keys(t.newest))
+	for _, id := range all.Sessions {
+		n := t.newest[id]
+		all.LeftOut += n.left
+		if n.outgrown {
+			all.Outgrown = append(all.Outgrown, id)
+		}
+		if now.Sub(n.at) <= lively {
+			all.Live++
+		}
 	}
-	all.Outgrown = slices.Sorted(maps.Keys(t.outgrown))
 	return all
 }
 
@@ -49,59 +84,203 @@ func (t *Transport) count(change func(*Totals)) {
 	change(&t.totals)
 }
 
-// counted adds a request to the totals.
-func (t *Transport) counted(x *exchange, u session.Usage) {
-	billed, ok := x.model.Cost(bill.Usage(u))
-	if ok = ok && reported(u); !ok {
-		billed = 0
-	}
-	var otherwise float64
-	if t.mode == Observe {
-		otherwise, _ = x.model.Cost(bill.Usage(t.asIfEdited(x, u)))
-		x.line.whole = u.Prompt()
-	} else {
-		whole := asIfWhole(x, u)
-		otherwise, _ = x.model.Cost(bill.Usage(whole))
-		x.line.whole = whole.Prompt()
-	}
+// decided counts what the engine decided, and what it refused to do.
+func (t *Transport) decided(out winnow.Outcome) {
 	t.count(func(all *Totals) {
-		all.Requests++
-		if x.left > 0 {
-			all.Edited++
+		for _, receipt := range []*pivot.Receipt{out.Pruned, out.Compacted} {
+			if receipt == nil {
+				continue
+			}
+			all.Summaries += receipt.Cost
+			all.Net -= receipt.Cost
+			for _, e := range receipt.Committed {
+				increase(&all.Decided, e.Rule, 1)
+			}
+			if receipt.Marker != "" {
+				increase(&all.Decided, store.Compaction, receipt.Folded)
+			}
 		}
-		if ok {
-			all.Billed += billed
-			all.Otherwise += otherwise
-		} else {
-			all.Unpriced++
-		}
-		t.left[x.line.id] = x.left
-		if window := cmp.Or(x.model.Limits.Input, x.model.Limits.Context); window > 0 && x.line.whole > window {
-			t.outgrown[x.line.id] = true
-		} else {
-			delete(t.outgrown, x.line.id)
+		for _, refusal := range out.Refusals {
+			increase(&all.Refusals, string(refusal.Code), 1)
 		}
 	})
 }
 
-// countedBeside adds a request that belongs to no conversation.
-func (t *Transport) countedBeside(m model.Model, u session.Usage) {
-	cost, ok := m.Cost(bill.Usage(u))
+func increase(sums *map[string]int, key string, by int) {
+	if *sums == nil {
+		*sums = map[string]int{}
+	}
+	(*sums)[key] += by
+}
+
+// counted adds a request to the totals.
+func (t *Transport) counted(x *exchange, known *store.Live, u session.Usage) {
+	now := t.now()
+	t.count(func(all *Totals) {
+		all.Requests++
+		all.add(known, u)
+		window := cmp.Or(x.model.Limits.Input, x.model.Limits.Context)
+		t.newest[x.line.id] = newest{x.left.tokens(), now, window > 0 && x.line.whole > window}
+	})
+}
+
+func (all *Totals) add(known *store.Live, u session.Usage) {
+	if known.Edited {
+		all.Edited++
+	}
+	if known.Unpriced {
+		all.Unpriced++
+	}
+	all.Billed += known.Billed
+	all.Otherwise += known.Otherwise
+	all.Missed += known.Missed
+	if known.Observed {
+		all.ToSave += known.Saved()
+	} else {
+		all.Net += known.Saved()
+	}
+	all.Recalls += len(known.Again)
+	all.Rewritten += known.Rewritten
+	all.CacheRead += u.Cache.Read
+	all.CacheWritten += u.Cache.Write
+}
+
+// mostBeside is how many requests beside a client's conversations wait at most to be written down
+// with the next one of these.
+const mostBeside = 32
+
+// countedBeside adds a request that belongs to no conversation. In the store it comes with the next
+// request of a conversation of the same client; a client that has none leaves no trace there.
+func (t *Transport) countedBeside(client string, m model.Model, u session.Usage) {
+	cost, priced := m.Cost(bill.Usage(u))
+	known := &store.Live{Beside: true, Unpriced: !priced || !reported(u)}
+	if !known.Unpriced {
+		known.Billed, known.Otherwise = cost, cost
+	}
+	spent := store.Spend{Time: session.Millis(t.now().UnixMilli()), Kind: string(bill.Left), Model: m.String(), Usage: u,
+		Cost: known.Billed, Live: known}
 	t.count(func(all *Totals) {
 		all.Beside++
-		if ok && reported(u) {
-			all.Billed += cost
-			all.Otherwise += cost
-		} else {
-			all.Unpriced++
+		all.add(known, u)
+		if waiting := t.aside[client]; len(waiting) < mostBeside && (waiting != nil || len(t.aside) < maxFamilies) {
+			t.aside[client] = append(waiting, spent)
 		}
 	})
+}
+
+// takeBeside are the requests of a client that wait to be written down.
+func (t *Transport) takeBeside(client string) []store.Spend {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	waiting := t.aside[client]
+	delete(t.aside, client)
+	return waiting
+}
+
+// live is what is known of a request now that it was answered. The family's lock is held.
+func (t *Transport) live(x *exchange, u session.Usage) *store.Live {
+	known := &store.Live{Observed: t.mode == Observe, Edited: x.left.tokens() > 0, Resent: x.resent, Again: x.left.again}
+	whole, edited := u, u // the request with nothing left out, and with it left out
+	if known.Observed {
+		edited = t.asIfEdited(x, u)
+	} else {
+		whole = asIfWhole(x, u)
+	}
+	x.line.whole = whole.Prompt()
+	x.line.again = append(x.line.again, x.left.again...)
+	priced := reported(u)
+	price := func(u session.Usage) float64 {
+		cost, ok := x.model.Cost(bill.Usage(u))
+		priced = priced && ok
+		return cost
+	}
+	known.Billed, known.Otherwise = price(edited), price(whole)
+	if known.Observed {
+		known.Billed, known.Otherwise = known.Otherwise, known.Billed
+	} else {
+		known.Missed = price(whole) - price(x.left.unasked(whole))
+	}
+	kept := edited // had the cache not been lost
+	if x.pruned != nil && !x.cold {
+		read := min(whole.Cache.Read-x.left.tokens(), edited.Prompt())
+		kept = resized(edited, edited.Prompt(), max(read, edited.Cache.Read))
+	}
+	known.Rewritten = kept.Cache.Read - edited.Cache.Read
+	if !priced {
+		known.Billed, known.Otherwise, known.Missed, known.Unpriced = 0, 0, 0, true
+		known.Rules = shares(x, 0, 0, 0)
+		return known
+	}
+	known.Rules = shares(x, price(whole)-price(kept), price(edited)-price(kept), known.Missed)
+	return known
+}
+
+// unasked is what a request would have taken, had nothing been left out and therefore nothing been
+// asked for again.
+func (w *left) unasked(whole session.Usage) session.Usage {
+	if w.only { // the one before would have had this answer
+		return resized(whole, 0, 0)
+	}
+	carried, again := 0, 0
+	for _, a := range w.carried {
+		carried += a.Tokens
+	}
+	for _, a := range w.again {
+		again += a.Tokens
+	}
+	prompt := max(whole.Prompt()-carried-again, 0)
+	return resized(whole, prompt, min(max(whole.Cache.Read-carried, 0), prompt))
+}
+
+// shares are the rules that left something out of a request, each with its share of the gain, of
+// what it lost because the cache did, and of what was asked for again.
+func shares(x *exchange, gain, lost, missed float64) map[string]store.Share {
+	all := map[string]store.Share{}
+	divide := func(dollars float64, among map[string]int) {
+		sum := 0
+		for _, n := range among {
+			sum += n
+		}
+		for rule, n := range among {
+			if share := all[rule]; sum > 0 {
+				share.Net += dollars * float64(n) / float64(sum)
+				all[rule] = share
+			}
+		}
+	}
+	for rule, n := range x.left.rules {
+		all[rule] = store.Share{Tokens: n}
+	}
+	divide(gain, x.left.rules)
+	divide(-lost, causes(x.pruned))
+	again := map[string]int{}
+	for _, a := range slices.Concat(x.left.carried, x.left.again) {
+		again[a.Rule] += a.Tokens
+	}
+	divide(-missed, again)
+	return all
+}
+
+// causes are the rules by which something was decided, weighed by the tokens that they save.
+func causes(decided *pivot.Receipt) map[string]int {
+	switch {
+	case decided == nil:
+		return nil
+	case decided.Marker != "":
+		return map[string]int{store.Compaction: 1}
+	}
+	sums := map[string]int{}
+	for _, e := range decided.Committed {
+		sums[e.Rule] += e.Saves
+	}
+	return sums
 }
 
 // asIfWhole is what a request would have taken if nothing had been left out of it or of those
 // before it. What was sent before would have been read from the cache, unless the cache was cold.
 func asIfWhole(x *exchange, u session.Usage) session.Usage {
-	prompt := u.Prompt() + x.left
+	left := x.left.tokens()
+	prompt := u.Prompt() + left
 	read := 0
 	switch {
 	case x.cold:
@@ -109,15 +288,16 @@ func asIfWhole(x *exchange, u session.Usage) session.Usage {
 	case x.pruned != nil: // the cache was lost from the first edit on
 		read = max(x.line.whole, u.Cache.Read)
 	case u.Cache.Read > 0:
-		read = u.Cache.Read + x.left
+		read = u.Cache.Read + left
 	}
 	return resized(u, prompt, min(read, prompt))
 }
 
 // asIfEdited is what a request would have taken with what the session leaves out left out of it.
 func (t *Transport) asIfEdited(x *exchange, u session.Usage) session.Usage {
-	prompt := max(u.Prompt()-x.left, 0)
-	read := u.Cache.Read - x.left
+	left := x.left.tokens()
+	prompt := max(u.Prompt()-left, 0)
+	read := u.Cache.Read - left
 	switch {
 	case x.pruned == nil || x.cold:
 	case x.pruned.Kind == pivot.Compaction: // what is before the messages stays in the cache

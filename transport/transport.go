@@ -29,6 +29,7 @@ import (
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/wire"
 )
 
@@ -85,8 +86,8 @@ type Transport struct {
 	mu       sync.Mutex
 	families map[string]*family
 	totals   Totals
-	left     map[string]int // tokens left out of the newest request of each session
-	outgrown map[string]bool
+	newest   map[string]newest        // the newest request of each session
+	aside    map[string][]store.Spend // by client: what is written down with its next request
 }
 
 // New makes a transport that keeps its conversations in an engine. An engine that folds by itself
@@ -98,8 +99,8 @@ func New(engine *winnow.Engine, o Options) *Transport {
 	}
 	t := &Transport{
 		engine: engine, base: o.Base, mode: cmp.Or(o.Mode, Full), models: models, log: o.Log, now: o.Now,
-		recent: recent{most: cmp.Or(o.Memory, DefaultMemory)}, families: map[string]*family{}, left: map[string]int{},
-		outgrown: map[string]bool{},
+		recent: recent{most: cmp.Or(o.Memory, DefaultMemory)}, families: map[string]*family{},
+		newest: map[string]newest{}, aside: map[string][]store.Spend{},
 	}
 	if t.base == nil {
 		base := http.DefaultTransport.(*http.Transport).Clone()
@@ -127,13 +128,15 @@ type exchange struct {
 	began    time.Time
 	body     []byte // that is sent
 	edited   bool
-	left     int            // tokens that the session leaves out of it
+	left     left           // what the session leaves out of it
 	cold     bool           // the provider's cache had forgotten the conversation
 	pruned   *pivot.Receipt // of what is left out from this request on, nil without any
 	held     bool           // nothing more may be left out
 	inRound  bool           // its answer calls tools
 	sent     int            // messages of the client's
 	next     string         // id of the message that answers it
+	client   string
+	resent   bool
 }
 
 // RoundTrip sends a request and returns its answer. The request is not changed, as of
@@ -199,7 +202,7 @@ func (t *Transport) beside(r *http.Request, p protocol, original []byte) (*http.
 		t.guarded("read an answer", func() {
 			text, _ := wire.Complete(original)
 			name := cmp.Or(wire.ValueOf(text).Get("model").String(), addressed(r.URL.Path))
-			t.countedBeside(t.models.Lookup(p.provider+"/"+name), understood(p, head, copied).Usage)
+			t.countedBeside(client(r, p.kind), t.models.Lookup(p.provider+"/"+name), understood(p, head, copied).Usage)
 		})
 	})
 	return answer, nil
@@ -234,7 +237,7 @@ func (t *Transport) resend(r *http.Request, x *exchange, first *http.Response, o
 	reason, _ := io.ReadAll(io.LimitReader(first.Body, 64<<10))
 	first.Body.Close()
 	t.count(func(all *Totals) { all.Resent++ })
-	x.body, x.edited, x.left = original, false, 0
+	x.body, x.edited, x.left, x.resent = original, false, left{}, true
 	answer, err := t.base.RoundTrip(with(r, original, false))
 	if err != nil || answer.StatusCode != http.StatusOK {
 		return answer, err
@@ -278,6 +281,9 @@ func (t *Transport) begin(r *http.Request, p protocol, original []byte) (x *exch
 		f := t.family(identity(r, p.kind, doc.Native.(*body.Native).Decoded, chain[0]))
 		f.mu.Lock()
 		defer f.mu.Unlock()
+		if len(f.lines) == 0 {
+			doc.Session.Info.Unknown = origin(r, doc.Native.(*body.Native).Decoded)
+		}
 		whole := false
 		defer func() {
 			if f.loaded = f.loaded && whole; x == nil {
@@ -288,7 +294,11 @@ func (t *Transport) begin(r *http.Request, p protocol, original []byte) (x *exch
 			t.failed(f, "decide about a request", err)
 			x = nil
 		}
-		t.recent.put(&reading{client: client(r, p.kind), doc: doc, chain: chain})
+		known := client(r, p.kind)
+		if x != nil {
+			x.client = known
+		}
+		t.recent.put(&reading{client: known, doc: doc, chain: chain})
 		whole = true // nothing of ours panicked in between
 	})
 	return x

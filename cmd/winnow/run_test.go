@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -30,6 +31,7 @@ type desk struct {
 	client   func(model.Model) (llm.Client, error)
 	faults   func(step string) error // see Env.Faults
 	openCode string                  // address of an OpenCode server, "" for none
+	now      func() time.Time        // nil: as it is
 }
 
 func newDesk(t *testing.T) *desk {
@@ -60,6 +62,9 @@ func (d *desk) runWith(ctx context.Context, in io.Reader, out io.Writer, args ..
 	env.Stdin, env.Stdout, env.Stderr, env.Dir, env.Environ = in, out, stderr, d.dir, d.env
 	env.StdoutTerminal, env.StderrTerminal, env.Client = false, d.terminal, d.client
 	env.Faults = d.faults
+	if d.now != nil {
+		env.Now = d.now
+	}
 	env.OpenCode = cmp.Or(d.openCode, "http://127.0.0.1:1") // not that of whoever runs the tests
 	env.Getenv = func(name string) string {
 		for _, pair := range d.env {

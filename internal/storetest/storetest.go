@@ -68,6 +68,7 @@ func (u Suite) Run(t *testing.T) {
 		{"Pins_areSetReplacedAndTaken", pins},
 		{"Dismissals_areTakenBack", dismissals},
 		{"Receipts_andSpends_keepTheirOrder", receipts},
+		{"Relayed_findsWhatAGatewayDid", relayed},
 		{"Info_isReplaced", info},
 		{"Source_comesBackToTheByte", source},
 		{"Search_findsWordsPhrasesAndBeginnings", searchWords},

@@ -195,8 +195,9 @@ func statements(c store.Change) (list []statement, err error) {
 			SELECT ?1, coalesce(max(position) + 1, 0), ?2 FROM receipt WHERE session = ?1`, encode(exact.Encode(r)))
 	}
 	for _, p := range c.Spend {
-		add(`INSERT INTO spend (session, position, data)
-			SELECT ?1, coalesce(max(position) + 1, 0), ?2 FROM spend WHERE session = ?1`, encode(exact.Encode(p)))
+		add(`INSERT INTO spend (session, position, data, relayed)
+			SELECT ?1, coalesce(max(position) + 1, 0), ?2, ?3 FROM spend WHERE session = ?1`,
+			encode(exact.Encode(p)), relayed(&p))
 	}
 	return list, err
 }

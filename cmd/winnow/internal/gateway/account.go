@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/transport"
@@ -25,12 +26,15 @@ func account(client string, requests int, mode transport.Mode, t transport.Total
 	if t.Resent > 0 {
 		relayed += fmt.Sprintf(", %s refused by the provider and sent again whole", quantity.Number(t.Resent))
 	}
-	more := "winnow list"
+	more := "winnow status"
 	if len(t.Sessions) == 1 {
-		more = "winnow inspect " + t.Sessions[0]
+		more += ", winnow inspect " + t.Sessions[0]
 	}
-	lines := []string{relayed, billed(mode, t),
-		fmt.Sprintf("%s %s of the newest requests; more: %s", quantity.Plural(t.LeftOut, "token", "tokens"), out, more)}
+	out = fmt.Sprintf("%s %s of the newest requests", quantity.Plural(t.LeftOut, "token", "tokens"), out)
+	if mode != transport.Observe {
+		out += ", " + quantity.Plural(t.Recalls, "recall", "recalls")
+	}
+	lines := []string{relayed, billed(mode, t), out + "; more: " + more}
 	if len(t.Outgrown) > 0 && mode != transport.Observe {
 		lines = append(lines, "the whole history no longer fits the model's window: resume it with winnow wrap, or "+
 			"first run winnow compact on the session of "+client)
@@ -43,16 +47,22 @@ func billed(mode transport.Mode, t transport.Totals) string {
 	if t.Unpriced >= t.Requests {
 		return "billed: unknown, as no request had a usage and a known price"
 	}
-	other, saved, word := "unpruned", t.Otherwise-t.Billed, "saved"
+	other, saved, word := "unpruned", t.Net, "saved"
 	if mode == transport.Observe {
-		other, saved, word = "pruned", t.Billed-t.Otherwise, "to save"
-	}
-	net := quantity.Dollars(saved)
-	if saved < 0 {
-		net = "−" + quantity.Dollars(-saved)
+		other, saved, word = "pruned", t.ToSave, "to save"
 	}
 	text := fmt.Sprintf("billed %s; %s it would have been %s: net %s %s", quantity.Dollars(t.Billed), other,
-		quantity.Dollars(t.Otherwise), net, word)
+		quantity.Dollars(t.Otherwise), quantity.Net(saved), word)
+	var less []string
+	if t.Missed > 0 {
+		less = append(less, quantity.Dollars(t.Missed)+" for recalls")
+	}
+	if t.Summaries > 0 {
+		less = append(less, quantity.Dollars(t.Summaries)+" for summaries")
+	}
+	if len(less) > 0 {
+		text += ", after " + strings.Join(less, " and ")
+	}
 	if t.Unpriced > 0 {
 		text += fmt.Sprintf(" (%s of unknown price not counted)", quantity.Plural(t.Unpriced, "request", "requests"))
 	}

@@ -106,7 +106,8 @@ func (r *Relay) Address() string { return r.listener.Addr().String() }
 
 // Start relays to the upstreams until Stop, or until it fails, which Ended tells.
 func (r *Relay) Start(ctx context.Context, upstreams map[string]string, patience time.Duration) error {
-	handler, err := serve.New(serve.Config{Upstreams: upstreams, Transport: counting{r}, Host: r.Address(), Log: r.log})
+	handler, err := serve.New(serve.Config{Upstreams: upstreams, Transport: counting{r}, Totals: r.carrier.Totals,
+		Host: r.Address(), Log: r.log})
 	if err != nil {
 		return err
 	}

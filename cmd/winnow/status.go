@@ -1,0 +1,303 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/cobra"
+
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
+	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/report"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/visible"
+)
+
+// statusFlags are those of status.
+type statusFlags struct {
+	days    int
+	by      string
+	line    bool
+	session string
+}
+
+func statusCommand(a *cli.App) *cobra.Command {
+	var f statusFlags
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show what went through winnow today, and what that saved",
+		Long: `status shows the sessions whose requests winnow wrap and winnow serve relayed today, while
+they run: requests, what they were billed, what they would have cost with nothing left out, and the
+difference, net of summaries, of what had to be written to the provider's cache again, and of what was
+asked for again. It is negative when winnow cost more than it saved.
+
+--line prints one short line about one session, for status bars: the session of --session, which is
+its id or the client's own, or the one that a JSON object on standard input names as session_id (so
+Claude Code calls its statusLine command), or else the newest.`,
+		Example: `  winnow status
+  winnow status --days 7 --by rule
+  winnow status --line`,
+		Args:              cli.Exactly(0, "no argument"),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case f.days < 1 || f.days > 36500:
+				return cli.Usage("--days must be from 1 to 36500, not %d", f.days)
+			case f.by != "session" && f.by != "day" && f.by != "rule":
+				return cli.Usage("--by must be session, day or rule, not %q", f.by)
+			case f.line && (cmd.Flags().Changed("days") || cmd.Flags().Changed("by") || a.JSON):
+				return cli.Usage("--line cannot be combined with --days, --by or --json")
+			case f.session != "" && !f.line:
+				return cli.Usage("--session needs --line; winnow inspect shows one session")
+			case f.line:
+				return runStatusLine(cmd.Context(), a, f.session)
+			}
+			return runStatus(cmd.Context(), a, f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&f.days, "days", 1, "how many calendar days, today the last")
+	flags.StringVar(&f.by, "by", "session", "what a line is about: session, day, rule")
+	flags.BoolVar(&f.line, "line", false, "one short line about one session")
+	flags.StringVar(&f.session, "session", "", "the session of --line, by its id or the client's own, or the beginning of one")
+	cli.Complete(cmd, "by", "session", "day", "rule")
+	return cmd
+}
+
+// relayed are the sessions with requests since a time, none if there is no store, and how many
+// tokens a model takes.
+func relayed(ctx context.Context, a *cli.App, since time.Time) ([]store.Account, func(string) int, error) {
+	settings, err := a.Settings()
+	if err != nil {
+		return nil, nil, err
+	}
+	models := settings.Catalogue(model.Default())
+	window := func(name string) int { return models.Lookup(name).Limits.Context }
+	kept, err := source.OpenStore(ctx, a, source.Reading)
+	if errors.Is(err, source.ErrNoStore) {
+		return nil, window, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	defer kept.Close()
+	accounts, err := store.Relayed(ctx, kept, session.Millis(since.UnixMilli()))
+	return accounts, window, err
+}
+
+func runStatus(ctx context.Context, a *cli.App, f statusFlags) error {
+	now := a.Env.Now()
+	since := time.Date(now.Year(), now.Month(), now.Day()-f.days+1, 0, 0, 0, 0, now.Location())
+	accounts, window, err := relayed(ctx, a, since)
+	if err != nil {
+		return err
+	}
+	doc := report.SumRelayed(accounts, session.Millis(since.UnixMilli()), now.Location(), window)
+	err = a.Tell(doc, func() {
+		if len(doc.Sessions) > 0 {
+			showStatus(a, doc, f.by, now)
+		}
+	})
+	if err == nil && len(doc.Sessions) == 0 {
+		when := "today"
+		if f.days > 1 {
+			when = fmt.Sprintf("in the last %d days", f.days)
+		}
+		err = cli.Hint(cli.Nothing("no request went through winnow "+when),
+			"`winnow wrap claude` starts an agent whose requests do")
+	}
+	return err
+}
+
+func showStatus(a *cli.App, doc report.Relayed, by string, now time.Time) {
+	var widths []int
+	var rows [][]string
+	sums := func(g report.Gain) []string {
+		return []string{quantity.Number(g.Requests), quantity.Dollars(g.Billed), quantity.Dollars(g.Otherwise),
+			quantity.Net(g.Net)}
+	}
+	heads := []string{"requests", "billed", "otherwise", "net"}
+	switch by {
+	case "session":
+		widths = []int{-2, -2, 2, 2, 2, 2, 2, 2, 2}
+		rows = append(rows, append(append([]string{"session", "client", "last"}, heads...), "left out", "window"))
+		for _, s := range doc.Sessions {
+			row := append([]string{visible.Line(s.ID), visible.Line(s.Client), quantity.Age(now.Sub(timeOf(s.Last)))},
+				sums(s.Gain)...)
+			rows = append(rows, append(row, quantity.Number(s.LeftOut), share(s)))
+		}
+		rows = append(rows, append(append([]string{"all", "", ""}, sums(doc.Total)...), "", ""))
+	case "day":
+		widths = []int{-2, 2, 2, 2, 2, 2}
+		rows = append(rows, append(append([]string{"day"}, heads...), "recalls"))
+		for _, d := range doc.Days {
+			rows = append(rows, append(append([]string{d.Day}, sums(d.Gain)...), quantity.Number(d.Recalls)))
+		}
+		rows = append(rows, append(append([]string{"all"}, sums(doc.Total)...), quantity.Number(doc.Total.Recalls)))
+	case "rule":
+		widths = []int{-2, 2, 2, 2, 2}
+		rows = append(rows, []string{"rule", "left out now", "recalls", "net", "could save"})
+		for _, r := range doc.Rules {
+			rows = append(rows, []string{visible.Line(cmp.Or(r.Rule, "no rule")), quantity.Number(r.LeftOut),
+				quantity.Number(r.Recalls), quantity.Net(r.Net), quantity.Net(r.ToSave)})
+		}
+		rows = append(rows, []string{"all", "", quantity.Number(doc.Total.Recalls), quantity.Net(doc.Total.Net),
+			quantity.Net(doc.Total.ToSave)})
+		if doc.Total.Observed == 0 {
+			widths = widths[:4]
+			for i := range rows {
+				rows[i] = rows[i][:4]
+			}
+		}
+	}
+	a.Table(widths, rows)
+	for _, note := range statusNotes(doc.Total) {
+		a.Printf("%s\n", note)
+	}
+}
+
+// statusNotes say what is in the sums, or is not.
+func statusNotes(g report.Gain) (lines []string) {
+	if g.Beside > 0 {
+		lines = append(lines, fmt.Sprintf("billed and otherwise: with %s beside the conversations, for titles and the like",
+			quantity.Plural(g.Beside, "request", "requests")))
+	}
+	var less []string
+	if g.Missed > 0 {
+		less = append(less, quantity.Dollars(g.Missed)+" for recalls")
+	}
+	if g.Summaries > 0 {
+		less = append(less, quantity.Dollars(g.Summaries)+" for summaries")
+	}
+	if len(less) > 0 {
+		lines = append(lines, "net: after "+strings.Join(less, " and "))
+	}
+	if g.Observed > 0 {
+		lines = append(lines, fmt.Sprintf("observed: %s relayed untouched; pruning could have saved %s",
+			quantity.Plural(g.Observed, "request was", "requests were"), quantity.Net(g.ToSave)))
+	}
+	if g.Unpriced > 0 {
+		lines = append(lines, fmt.Sprintf("unknown: what %s cost, which is in no sum",
+			quantity.Plural(g.Unpriced, "request", "requests")))
+	}
+	return lines
+}
+
+func timeOf(t session.Millis) time.Time { return time.UnixMilli(int64(t)) }
+
+// share is how much of its model's window the newest request of a session took.
+func share(s report.LiveSession) string {
+	if s.Window <= 0 {
+		return quantity.Unknown
+	}
+	return quantity.Percent(s.Prompt, s.Window)
+}
+
+// lineSince is how far back a status line looks for its session.
+const lineSince = 30 * 24 * time.Hour
+
+func runStatusLine(ctx context.Context, a *cli.App, wanted string) error {
+	if wanted == "" && !a.Env.StdinTerminal {
+		wanted = sessionOf(a.Env.Stdin)
+	}
+	now := a.Env.Now()
+	for _, back := range []time.Duration{24 * time.Hour, lineSince} {
+		accounts, window, err := relayed(ctx, a, now.Add(-back))
+		if err != nil {
+			return err
+		}
+		doc := report.SumRelayed(accounts, 0, now.Location(), window)
+		if s, found := chosen(doc.Sessions, wanted); found {
+			a.Printf("%s\n", line(s))
+			return nil
+		}
+	}
+	a.Printf("winnow: no requests yet\n")
+	return nil
+}
+
+// stdinPatience is how long a status line waits for what a client has to say. A status bar may
+// leave standard input open and say nothing.
+const stdinPatience = 200 * time.Millisecond
+
+// sessionOf is the session that a client names on standard input, "" if it names none.
+func sessionOf(stdin io.Reader) string {
+	said := make(chan string, 1)
+	go func() { // it ends with the process
+		var client struct {
+			Session string `json:"session_id"`
+		}
+		err := json.UnmarshalDecode(jsontext.NewDecoder(io.LimitReader(stdin, 1<<20)), &client)
+		if err != nil {
+			client.Session = ""
+		}
+		said <- client.Session
+	}()
+	select {
+	case id := <-said:
+		return id
+	case <-time.After(stdinPatience):
+		return ""
+	}
+}
+
+// chosen is the session that is wanted: all those of one client's session as one, or the newest.
+func chosen(sessions []report.LiveSession, wanted string) (one report.LiveSession, found bool) {
+	for _, s := range sessions {
+		switch {
+		case wanted == "" && !found:
+			one, found = s, true
+			wanted = s.Session
+			if wanted == "" {
+				return one, true
+			}
+		case wanted != "" && s.Session == wanted && found:
+			one = together(one, s)
+		case wanted != "" && s.Session == wanted:
+			one, found = s, true
+		}
+	}
+	for _, s := range sessions {
+		if !found && wanted != "" && (strings.HasPrefix(s.ID, wanted) || strings.HasPrefix(s.Session, wanted)) {
+			return s, true
+		}
+	}
+	return one, found
+}
+
+// together is what two conversations of one session of a client are: the window is that of the one
+// with more requests, as the other is a sub-agent's.
+func together(a, b report.LiveSession) report.LiveSession {
+	if b.Requests > a.Requests {
+		a, b = b, a
+	}
+	a.LeftOut += b.LeftOut
+	a.Gain = a.Gain.Plus(b.Gain)
+	return a
+}
+
+// line is a session for a status bar.
+func line(s report.LiveSession) string {
+	text := fmt.Sprintf("winnow: net %s of %s", quantity.Net(s.Net), quantity.Dollars(s.Otherwise))
+	if s.Observed == s.Requests && s.Observed > 0 {
+		text = fmt.Sprintf("winnow (observing): could save %s of %s", quantity.Net(s.ToSave), quantity.Dollars(s.Billed))
+	}
+	text += fmt.Sprintf(" · %s left out", quantity.Short(s.LeftOut))
+	if s.Window > 0 {
+		text += fmt.Sprintf(" · window %s", share(s))
+	}
+	if s.Recalls > 0 {
+		text += " · " + quantity.Plural(s.Recalls, "recall", "recalls")
+	}
+	return text
+}

@@ -1,0 +1,235 @@
+package report
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
+)
+
+// Gain is what a gateway did to some requests, and what that brought. Amounts are US dollars;
+// amounts of what could have been are estimates.
+type Gain struct {
+	Requests int `json:"requests"`          // of conversations
+	Beside   int `json:"beside,omitzero"`   // others: for titles and the like
+	Observed int `json:"observed,omitzero"` // of Requests: relayed untouched, to see what could be saved
+	Edited   int `json:"edited"`            // of Requests: something was left out, or could have been
+	Resent   int `json:"resent,omitzero"`   // refused with an edit, and sent once more without
+	Unpriced int `json:"unpriced,omitzero"` // of unknown cost: they are in no amount
+	Recalls  int `json:"recalls"`           // outputs that gave back what was left out
+	// Rewritten is how many tokens were written to the provider's cache again.
+	Rewritten int `json:"rewritten,omitzero"`
+
+	Billed    float64 `json:"billed"`             // by the provider's report
+	Otherwise float64 `json:"otherwise"`          // with nothing left out
+	Missed    float64 `json:"missed,omitzero"`    // of Otherwise: asking again for what was left out
+	Summaries float64 `json:"summaries,omitzero"` // what summaries cost beside Billed
+	// Net is Otherwise − Missed − Billed − Summaries.
+	Net float64 `json:"net"`
+	// ToSave is what could have been saved on the observed requests. It is not in Net.
+	ToSave float64 `json:"toSave,omitzero"`
+}
+
+// Add adds what was spent. What did not go through a gateway counts only if it paid for a summary.
+func (g *Gain) Add(s *store.Spend) {
+	known := s.Live
+	switch {
+	case s.Inherited:
+		return
+	case known == nil && s.Kind == "summary":
+		g.Summaries += s.Cost
+		g.Net -= s.Cost
+		return
+	case known == nil:
+		return
+	case known.Beside:
+		g.Beside++
+	default:
+		g.Requests++
+	}
+	g.Recalls += len(known.Again)
+	g.Rewritten += known.Rewritten
+	for n, is := range map[*int]bool{&g.Observed: known.Observed, &g.Edited: known.Edited, &g.Resent: known.Resent,
+		&g.Unpriced: known.Unpriced} {
+		if is {
+			*n++
+		}
+	}
+	g.Billed += known.Billed
+	if known.Observed {
+		g.Otherwise += known.Billed
+		g.ToSave += known.Saved()
+		return
+	}
+	g.Otherwise += known.Otherwise
+	g.Missed += known.Missed
+	g.Net += known.Saved()
+}
+
+// Plus is the sum of two.
+func (g Gain) Plus(h Gain) Gain {
+	return Gain{g.Requests + h.Requests, g.Beside + h.Beside, g.Observed + h.Observed, g.Edited + h.Edited,
+		g.Resent + h.Resent, g.Unpriced + h.Unpriced, g.Recalls + h.Recalls, g.Rewritten + h.Rewritten,
+		g.Billed + h.Billed, g.Otherwise + h.Otherwise, g.Missed + h.Missed, g.Summaries + h.Summaries, g.Net + h.Net,
+		g.ToSave + h.ToSave}
+}
+
+// LiveSession is a session that a gateway works on.
+type LiveSession struct {
+	ID      string         `json:"id"`
+	Title   string         `json:"title,omitzero"`
+	Parent  string         `json:"parent,omitzero"`        // the session that it left, as its client rewound or edited it
+	Client  string         `json:"client,omitzero"`        // name and version of the client
+	Session string         `json:"clientSession,omitzero"` // the client's own id of it
+	Model   string         `json:"model"`                  // of the newest request with a report, as what follows
+	Last    session.Millis `json:"last"`                   // when the newest request was
+	LeftOut int            `json:"leftOut"`                // tokens left out of it, or that could be
+	Prompt  int            `json:"prompt"`                 // tokens of it as it was sent
+	Window  int            `json:"window,omitzero"`        // tokens that the model takes; 0 if unknown
+	Gain
+}
+
+// LiveDay is a calendar day.
+type LiveDay struct {
+	Day string `json:"day"` // 2006-01-02
+	Gain
+}
+
+// LiveRule is what a rule has to do with the requests: its share of their Net, and of ToSave.
+type LiveRule struct {
+	// Rule is its name; store.Compaction stands for what summaries replaced, "" for what is nobody's
+	// share.
+	Rule    string  `json:"rule"`
+	LeftOut int     `json:"leftOut"` // tokens left out of the sessions' newest requests
+	Recalls int     `json:"recalls"`
+	Net     float64 `json:"net"`
+	ToSave  float64 `json:"toSave,omitzero"`
+}
+
+// Relayed is what went through a gateway since a time.
+type Relayed struct {
+	Since    session.Millis `json:"since"`
+	Total    Gain           `json:"total"`
+	Sessions []LiveSession  `json:"sessions"` // the one with the newest request first
+	Days     []LiveDay      `json:"days"`     // the newest first
+	Rules    []LiveRule     `json:"rules"`    // the largest share first
+}
+
+// SumRelayed sums up what went through a gateway since a time, by session, by day as a zone has
+// them, and by rule. window is how many tokens a model takes, 0 if that is unknown.
+func SumRelayed(accounts []store.Account, since session.Millis, zone *time.Location,
+	window func(model string) int) Relayed {
+	all := Relayed{Since: since, Sessions: []LiveSession{}, Days: []LiveDay{}, Rules: []LiveRule{}}
+	days, rules := map[string]*LiveDay{}, rules{}
+	for _, a := range accounts {
+		one := LiveSession{ID: a.Info.ID, Title: a.Info.Title, Parent: a.Info.ParentID}
+		one.Client, one.Session = client(a.Info)
+		var newest *store.Spend
+		for i := range a.Spent {
+			s := &a.Spent[i]
+			if s.Time < since || s.Inherited || s.Live == nil && s.Kind != "summary" {
+				continue
+			}
+			one.Add(s)
+			all.Total.Add(s)
+			name := time.UnixMilli(int64(s.Time)).In(zone).Format(time.DateOnly)
+			if days[name] == nil {
+				days[name] = &LiveDay{Day: name}
+			}
+			days[name].Add(s)
+			rules.add(s)
+			if s.Live != nil && !s.Live.Beside {
+				one.Last = max(one.Last, s.Time)
+				if newest == nil || s.Usage.Prompt() > 0 { // what came without a report says nothing
+					newest = s
+				}
+			}
+		}
+		if newest != nil {
+			one.Model, one.LeftOut = newest.Model, newest.Live.LeftOut()
+			one.Prompt, one.Window = newest.Usage.Prompt(), window(newest.Model)
+			if newest.Live.Observed {
+				one.Prompt += one.LeftOut // the usage is that of a pruned request
+			}
+			for rule, share := range newest.Live.Rules {
+				rules.of(rule).LeftOut += share.Tokens
+			}
+		}
+		if one.Gain != (Gain{}) {
+			all.Sessions = append(all.Sessions, one)
+		}
+	}
+	for _, d := range days {
+		all.Days = append(all.Days, *d)
+	}
+	for _, r := range rules {
+		all.Rules = append(all.Rules, *r)
+	}
+	slices.SortFunc(all.Sessions, func(a, b LiveSession) int {
+		return cmp.Or(cmp.Compare(b.Last, a.Last), cmp.Compare(a.ID, b.ID))
+	})
+	slices.SortFunc(all.Days, func(a, b LiveDay) int { return cmp.Compare(b.Day, a.Day) })
+	slices.SortFunc(all.Rules, func(a, b LiveRule) int {
+		return cmp.Or(cmp.Compare(math.Abs(b.Net+b.ToSave), math.Abs(a.Net+a.ToSave)), cmp.Compare(b.LeftOut, a.LeftOut),
+			cmp.Compare(a.Rule, b.Rule))
+	})
+	return all
+}
+
+// rules are shares by the name of the rule.
+type rules map[string]*LiveRule
+
+func (r rules) of(name string) *LiveRule {
+	if r[name] == nil {
+		r[name] = &LiveRule{Rule: name}
+	}
+	return r[name]
+}
+
+// add gives each rule its share. Together they have all of what a request brought.
+func (r rules) add(s *store.Spend) {
+	if s.Live == nil {
+		r.of(store.Compaction).Net -= s.Cost
+		return
+	}
+	rest := s.Live.Saved()
+	give := func(name string, dollars float64) {
+		if s.Live.Observed {
+			r.of(name).ToSave += dollars
+		} else {
+			r.of(name).Net += dollars
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Live.Rules)) {
+		give(name, s.Live.Rules[name].Net)
+		rest -= s.Live.Rules[name].Net
+	}
+	if math.Abs(rest) > 1e-9 { // less is what adding up floating-point numbers leaves
+		give("", rest)
+	}
+	for _, a := range s.Live.Again {
+		r.of(a.Rule).Recalls++
+	}
+}
+
+// client is what the info of a session tells of the client whose conversation it is.
+func client(info session.Info) (name, id string) {
+	var known struct {
+		Client struct {
+			Name    string `json:"name"`
+			Session string `json:"session"`
+		} `json:"client"`
+	}
+	if len(info.Unknown) == 0 || json.Unmarshal(info.Unknown, &known, jsontext.AllowInvalidUTF8(true)) != nil {
+		return "", ""
+	}
+	return strings.TrimSpace(known.Client.Name), known.Client.Session
+}

@@ -1,0 +1,107 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/winnowhq/winnow/session"
+)
+
+// Live is what a gateway knows of a request that it relayed, beyond what it took.
+type Live struct {
+	// Billed is what it cost by the provider's report, in US dollars.
+	Billed float64 `json:"billed"`
+	// Otherwise is an estimate of what it would have cost the other way, in US dollars: with
+	// nothing left out of it or of those before it; if it was only observed, with what the session
+	// leaves out left out.
+	Otherwise float64 `json:"otherwise"`
+	// Missed is how much of Otherwise would not have been paid, because the request asks again for
+	// what was left out, or carries it a second time.
+	Missed float64 `json:"missed,omitzero"`
+
+	Observed bool `json:"observed,omitzero"` // it was relayed untouched, to see what could be saved
+	Unpriced bool `json:"unpriced,omitzero"` // no usage, or no price: the amounts are 0
+	Edited   bool `json:"edited,omitzero"`   // something was left out of it, or would have been
+	Resent   bool `json:"resent,omitzero"`   // it was refused with an edit, and sent once more without
+	Beside   bool `json:"beside,omitzero"`   // it belongs to no conversation: for a title and the like
+	// Rewritten is how many tokens were written to the provider's cache again because of what was
+	// decided before the request.
+	Rewritten int `json:"rewritten,omitzero"`
+
+	Rules map[string]Share `json:"rules,omitempty"` // by rule; Compaction stands for what is folded
+	Again []Again          `json:"again,omitempty"` // what it gave back
+}
+
+// Share is what one rule has to do with a request.
+type Share struct {
+	Tokens int     `json:"tokens,omitzero"` // that it leaves out of it
+	Net    float64 `json:"net,omitzero"`    // US dollars of the difference that Live tells
+}
+
+// Compaction stands among the rules for what summaries replaced.
+const Compaction = "compaction"
+
+// Again is an output with which an agent got back what was left out.
+type Again struct {
+	Part   string `json:"part"`           // id
+	Rule   string `json:"rule,omitzero"`  // that had left it out, "" if unknown
+	Tokens int    `json:"tokens"`         // of the output
+	Asked  bool   `json:"asked,omitzero"` // winnow was asked for it; else the agent repeated a call
+}
+
+// Saved is what the request cost less than it would have otherwise, net; of one that was only
+// observed, what it could have. In US dollars, negative when negative.
+func (l *Live) Saved() float64 {
+	if l.Observed {
+		return l.Billed - l.Otherwise
+	}
+	return l.Otherwise - l.Missed - l.Billed
+}
+
+// LeftOut is how many tokens were left out of the request, or would have been.
+func (l *Live) LeftOut() (tokens int) {
+	for _, s := range l.Rules {
+		tokens += s.Tokens
+	}
+	return tokens
+}
+
+// Account is a session with what was spent on it.
+type Account struct {
+	Info  session.Info
+	Spent []Spend // oldest first
+}
+
+// Relayer is a store that finds the sessions that a gateway works on without reading the others.
+// Not every store is one.
+type Relayer interface {
+	// Relayed returns the sessions of which a gateway relayed requests since a time, in no
+	// particular order, each with all that was ever spent on it.
+	Relayed(ctx context.Context, since session.Millis) ([]Account, error)
+}
+
+// Relayed does what Relayer does, in any store.
+func Relayed(ctx context.Context, s Store, since session.Millis) ([]Account, error) {
+	if relayer, ok := s.(Relayer); ok {
+		return relayer.Relayed(ctx, since)
+	}
+	list, err := s.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []Account
+	for _, l := range list {
+		state, err := s.State(ctx, l.Info.ID)
+		if errors.Is(err, ErrNotFound) {
+			continue // it was deleted meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(state.Spent, func(s Spend) bool { return s.Live != nil && s.Time >= since }) {
+			all = append(all, Account{state.Info, state.Spent})
+		}
+	}
+	return all, nil
+}
