@@ -34,29 +34,36 @@ func (w *left) add(rule string, tokens int) {
 	w.rules[rule] += tokens
 }
 
-// leftOut is what the session leaves out of a request's messages. pivot is what stands for those
-// that are folded.
+// leftOut is what the session leaves out of a request's messages: what is pruned, and what each fold
+// took off the view as it was then. What was pruned with a fold counts with it. pivot is what stands
+// for the messages that are folded.
 func leftOut(l *line, doc *format.Document, state store.State, pivot []session.Message) (w left) {
 	messages, first := doc.Session.Messages, 0
 	if pivot != nil {
 		first = max(0, session.Index(messages, pivot[0].Marker().TailStartID))
 	}
-	for i := first; i < len(messages); i++ {
-		for j := range messages[i].Parts {
-			own := messages[i].Parts[j].ID
-			for _, e := range state.Ledger.Of(own) {
-				w.add(e.Rule, e.Saves)
-			}
-			for _, a := range l.again {
-				if a.Part == own && len(state.Ledger.Of(own)) == 0 {
-					w.carried = append(w.carried, a)
-				}
-			}
-		}
-	}
+	counted := map[rule.Key]bool{}
 	for i := range state.Receipts {
 		if r := &state.Receipts[i]; r.Marker != "" && !state.Undone[r.Marker] {
 			w.add(store.Compaction, r.Saved)
+			for _, e := range r.Committed {
+				counted[e.Key()] = true
+			}
+		}
+	}
+	for i := range messages {
+		for j := range messages[i].Parts {
+			own := messages[i].Parts[j].ID
+			for _, e := range state.Ledger.Of(own) {
+				if !counted[e.Key()] {
+					w.add(e.Rule, e.Saves)
+				}
+			}
+			for _, a := range l.again {
+				if a.Part == own && i >= first && len(state.Ledger.Of(own)) == 0 {
+					w.carried = append(w.carried, a)
+				}
+			}
 		}
 	}
 	w.again, w.only = cameBack(l, messages, first, state.Ledger)
