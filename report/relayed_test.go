@@ -153,3 +153,20 @@ func TestSumRelayed_daysAndTheNewestRequest(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// FuzzSumRelayed: whatever stands in the info of a session, its figures are summed up.
+func FuzzSumRelayed(f *testing.F) {
+	for _, seed := range []string{`{"client":{"name":"a","session":"b"}}`, `{"client":[]}`, `{"client":{"name":1}}`, `{"client"`, "", "{}",
+		"{\"client\":{\"name\":\"\xff\"},\"client\":{}}"} {
+		f.Add([]byte(seed), 1.0, -2.0)
+	}
+	f.Fuzz(func(t *testing.T, info []byte, at, net float64) {
+		spent := []store.Spend{{Time: session.Millis(at), Live: &store.Live{Billed: 1, Otherwise: net,
+			Rules: map[string]store.Share{"idle": {Tokens: -1, Net: net}}}}}
+		got := report.SumRelayed([]store.Account{{Info: session.Info{ID: "s", Unknown: info}, Spent: spent}}, session.Millis(math.Inf(-1)),
+			time.UTC, func(string) int { return 0 })
+		if !math.IsNaN(at) && (got.Total.Requests != 1 || len(got.Sessions) != 1 || got.Sessions[0].ID != "s") {
+			t.Errorf("%+v", got)
+		}
+	})
+}

@@ -31,7 +31,7 @@ func (s *stage) title() {
 	s.t.Helper()
 	r := s.request(s.steps()[0])
 	body := must(io.ReadAll(r.Body))
-	body = bytes.Replace(body, []byte(`"tools":`+string(tools[s.protocol])), []byte(`"tools":[]`), 1)
+	body = bytes.Replace(body, []byte(`"tools":`+string(tools[s.protocol])+`,`), nil, 1)
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	r.Header.Set(stepHeader, "title")
 	if status, answer := s.send(r); status != 200 {

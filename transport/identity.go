@@ -35,7 +35,7 @@ var sessionHeaders = []string{
 // load tools as they go, and their prompts tell the time.
 func identity(r *http.Request, kind body.Kind, d *wire.Decoded, first digest) string {
 	return "live_" + hex.EncodeToString(hashed(client(r, kind), sessionSignal(r.Header, d),
-		strconv.FormatBool(hasTools(d)), string(first[:]))[:10])
+		strconv.FormatBool(len(d.Tools) > 0), string(first[:]))[:10])
 }
 
 // hasTools reports whether a request declares tools; some declare a list of none.

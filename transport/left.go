@@ -60,7 +60,7 @@ func leftOut(l *line, doc *format.Document, state store.State, pivot []session.M
 				}
 			}
 			for _, a := range l.again {
-				if i >= first && a.Part == own && len(state.Ledger.Of(own)) == 0 {
+				if a.Part == own && i >= first && len(state.Ledger.Of(own)) == 0 {
 					w.carried = append(w.carried, a)
 				}
 			}
