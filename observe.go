@@ -92,7 +92,7 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage, sp
 		e.warnOfCut(l)
 		plan = e.policy.Plan(l.plannerState(), policy.Occasion{
 			StepEnded: true, Usage: usage, Summary: l.log[at].IsSummary(), Pending: report.Pending(l.log, at, l.facts),
-			GoesOn: calls(&l.log[at]),
+			GoesOn: called(&l.log[at]),
 		})
 		out.Verdict, out.Refusals = plan.Verdict, plan.Refusals
 		out.Prepare = plan.Prepare && !l.prepared && e.asks() && !e.isPreparing(id)
@@ -326,7 +326,17 @@ func (e *Engine) bySchedule() string {
 	return "step"
 }
 
-// calls reports whether a message calls a tool, so that the loop goes on with what it gives back.
-func calls(m *session.Message) bool {
-	return slices.ContainsFunc(m.Parts, func(p session.Part) bool { return p.Type == session.ToolPart })
+// called reports whether a message calls tools that have given back what they had to, so that the
+// loop goes on with it. Where that is still to come, what pays is left to the next Begin: a call
+// that has not ended may quote what nothing else has quoted for long.
+func called(m *session.Message) bool {
+	n := 0
+	for i := range m.Parts {
+		if p := &m.Parts[i]; p.Type == session.ToolPart {
+			if n++; p.State == nil || !p.State.Final() {
+				return false
+			}
+		}
+	}
+	return n > 0
 }

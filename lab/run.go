@@ -98,7 +98,8 @@ type run struct {
 	kept   int // how many of them are unchanged since
 	hit    int // how many of them were read from the cache
 	// entries are the sizes of the beginnings of a prompt that the cache has: where requests ended.
-	entries []int
+	entries  []int
+	pictured bool // an image or a document was sent
 
 	hidden  []bool // by item
 	hides   int
@@ -293,9 +294,21 @@ func (r *run) append(m session.Message) {
 	if m.Written() {
 		r.tries = 0 // each turn has its own attempts
 	}
+	if !r.pictured && shows(&m) { // a marked cache takes the whole conversation for another one then
+		r.pictured = true
+		r.entries = r.entries[:min(1, len(r.entries))]
+	}
 	r.log = append(r.log, m)
 	r.window = append(r.window, m)
 	r.layout.add(view.Message(&m, r.ledger, r.facts), m.ID)
+}
+
+// shows reports whether a message has an image or a document.
+func shows(m *session.Message) bool {
+	return slices.ContainsFunc(m.Parts, func(p session.Part) bool {
+		return p.IsMedia() || p.State != nil && slices.ContainsFunc(p.State.Attachments,
+			func(a session.Part) bool { return a.IsMedia() })
+	})
 }
 
 // state is what the planner sees.

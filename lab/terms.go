@@ -94,8 +94,12 @@ func Reference() Terms {
 		Relative: true}
 }
 
-// at returns the prices per token for a prompt of this size.
+// at returns the prices per token for a prompt of this size. What is too short for the cache is not
+// written to it.
 func (t Terms) at(prompt int) (read, write, output float64) {
 	p := t.Price.For(prompt)
+	if prompt < t.MinPrefix {
+		p.CacheWrite = p.Input
+	}
 	return p.CacheRead / 1e6, p.CacheWrite / 1e6, p.Output / 1e6
 }

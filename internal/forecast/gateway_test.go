@@ -1,259 +1,156 @@
 package forecast
 
 import (
-	"bytes"
 	"cmp"
-	"fmt"
-	"io"
-	"log/slog"
-	"net/http"
+	"flag"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/winnowhq/winnow"
-	"github.com/winnowhq/winnow/bill"
+	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/internal/llmtest"
+	"github.com/winnowhq/winnow/internal/outside"
 	"github.com/winnowhq/winnow/lab"
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/settings"
-	"github.com/winnowhq/winnow/span"
-	"github.com/winnowhq/winnow/store/memory"
+	"github.com/winnowhq/winnow/summarize/offline"
 	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/transport"
-	"github.com/winnowhq/winnow/wire"
-	"github.com/winnowhq/winnow/wire/anthropic"
-	"github.com/winnowhq/winnow/wire/gemini"
-	"github.com/winnowhq/winnow/wire/openaichat"
-	"github.com/winnowhq/winnow/wire/responses"
 )
 
-// client plays a recorded session as the program would that recorded it: it sends the history with
-// each request, waits as long as was waited, and is answered what was answered.
-type client struct {
-	testing.TB
-	protocol  llmtest.Protocol
-	model     model.Model
-	system    string
-	server    *llmtest.Server
-	transport *transport.Transport
+var (
+	long  = flag.Bool("long", false, "play all recorded sessions through the gateway, also those that take long")
+	modes = flag.String("modes", "off,observe,safe,full", "the gateway's modes in which recorded sessions are played")
+)
 
-	log      []session.Message
-	elements wire.Elements
-	facts    *rule.Facts
-	now      time.Time
-	looks    atomic.Int64
-	reply    llmtest.Reply
+// short is how many steps a recorded session has at most that is played without -long.
+const short = 40
 
-	billed    float64
-	tokens    lab.Tokens
-	sizes     []int
-	cached    []int
-	refusals  int
-	conceived transport.Totals
+// within is by how much a bill may be another one than was forecast.
+const within = 0.01
+
+// mode is a way to run the gateway, and what stands for it in a replay.
+type mode struct {
+	name     string
+	schedule string
+	mode     transport.Mode
 }
 
-var forms = map[llmtest.Protocol]*wire.Form{
-	llmtest.Anthropic: anthropic.Form, llmtest.Chat: openaichat.Form, llmtest.Responses: responses.Form,
-	llmtest.Gemini: gemini.Form,
+var gatewayModes = []mode{
+	{"off", "", transport.Off}, {"observe", "", transport.Observe}, {"safe", "cold", transport.Full},
+	{"full", "", transport.Full},
 }
 
-var vendors = map[llmtest.Protocol]string{
-	llmtest.Anthropic: "anthropic", llmtest.Chat: "openai", llmtest.Responses: "openai", llmtest.Gemini: "google",
+// settings are those of engine and replay.
+func (m mode) settings() settings.Settings {
+	s := settings.Default()
+	s.Counter, s.Schedule, s.Compaction.Auto = "linear", m.schedule, false
+	return s
 }
 
-var declared = map[llmtest.Protocol]jsontext.Value{
-	llmtest.Anthropic: jsontext.Value(`[{"name":"read","input_schema":{"type":"object"}}]`),
-	llmtest.Chat:      jsontext.Value(`[{"type":"function","function":{"name":"read","parameters":{"type":"object"}}}]`),
-	llmtest.Responses: jsontext.Value(`[{"type":"function","name":"read","parameters":{"type":"object"}}]`),
-	llmtest.Gemini:    jsontext.Value(`[{"functionDeclarations":[{"name":"read"}]}]`),
-}
-
-// play sends a trace through a transport to a scripted provider.
-func play(t testing.TB, trace *lab.Trace, p llmtest.Protocol, m model.Model, s settings.Settings, mode transport.Mode) *client {
+// run plays a session through the gateway, and forecasts it. Of the mode observe the figures are
+// those that it gives of the requests that it did not send.
+func (m mode) run(t testing.TB, trace *lab.Trace, p llmtest.Protocol) (billed, forecast float64, misses int) {
 	t.Helper()
-	c := &client{TB: t, protocol: p, model: m, log: trace.Session().Messages, facts: rule.NewFacts(token.Linear{}),
-		now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
-	if timed := slices.IndexFunc(c.log, func(m session.Message) bool { return m.Time.Created > 0 }); timed >= 0 {
-		c.now = time.UnixMilli(int64(c.log[timed].Time.Created)).Add(-time.Minute)
+	s := m.settings()
+	policy := s.NewPolicy()
+	if m.mode == transport.Off {
+		policy.Rules, policy.Prune = nil, false
 	}
-	c.system = words(trace.Base - token.Linear{}.Count(string(declared[p])))
-	c.server = llmtest.Start(t, llmtest.Script{
-		Bare: true, Now: func() time.Time { return c.now }, Answer: func(llmtest.Request) llmtest.Reply { return c.reply },
-	})
-	engine, err := winnow.Open(winnow.Config{Settings: &s, Store: memory.New(), Now: c.clock, Counter: token.Linear{}})
+	replay := func(o lab.Options) lab.Outcome {
+		o.Summarizer = offline.New()
+		out, err := lab.Run(t.Context(), trace, lab.Setup{Name: m.name, Policy: policy}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	c := play(t, trace, p, s, m.mode)
+	if billed = c.billed; m.mode == transport.Observe {
+		billed = c.transport.Totals().Otherwise
+	}
+	if got := c.transport.Totals(); m.mode != transport.Off && math.Abs(got.Billed-c.billed) > 1e-9*c.billed {
+		t.Errorf("%s, %s: the gateway says %.4f was billed, the provider billed %.4f", trace.Name, m.name, got.Billed, c.billed)
+	}
+	return billed, replay(lab.Options{Unmissed: true}).Bill.Total(), replay(lab.Options{}).Regrets
+}
+
+// compare plays traces in some modes, and holds the bill of each, and of all, against the forecast.
+func compare(t *testing.T, traces []*lab.Trace, protocols []llmtest.Protocol, names string) {
+	t.Helper()
+	t.Logf("%-8s %-28s %-17s %6s %10s %10s %8s %7s", "mode", "session", "protocol", "steps", "billed", "forecast", "off by", "misses")
+	for _, m := range gatewayModes {
+		if !slices.Contains(strings.Split(names, ","), m.name) {
+			continue
+		}
+		var sum, foreseen float64
+		steps := 0
+		for i, trace := range traces {
+			billed, forecast, misses := m.run(t, trace, protocols[i])
+			off := billed/forecast - 1
+			t.Logf("%-8s %-28.28s %-17s %6d %10.4f %10.4f %7.2f%% %7d", m.name, trace.Name, protocols[i], trace.Steps(), billed,
+				forecast, 100*off, misses)
+			if most := cmp.Or(map[string]float64{"observe": 0.05}[m.name], within); math.Abs(off) > most {
+				t.Errorf("%s, %s: $%.4f was billed, the forecast is $%.4f", trace.Name, m.name, billed, forecast)
+			}
+			sum, foreseen, steps = sum+billed, foreseen+forecast, steps+trace.Steps()
+		}
+		t.Logf("%-8s %-28s %-17s %6d %10.4f %10.4f %7.2f%%", m.name, "all", "", steps, sum, foreseen, 100*(sum/foreseen-1))
+		if math.Abs(sum/foreseen-1) > within {
+			t.Errorf("%s: all together $%.4f were billed, the forecast is $%.4f", m.name, sum, foreseen)
+		}
+	}
+}
+
+// What a session costs that goes through the gateway is what the lab forecasts: the same is left out
+// before the same requests, and the provider's cache has what it was taken to have.
+func TestGateway_billsWhatTheLabForecasts(t *testing.T) {
+	doc, err := all.Read(outside.Read(t, filepath.Join(outside.Root(t), "examples", "long-session.json")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer engine.Close()
-	c.transport = transport.New(engine, transport.Options{Mode: mode, Now: c.clock,
-		Log: slog.New(slog.NewTextHandler(logged{t}, nil))})
-	for i := range c.log {
-		if c.log[i].Role == session.Assistant {
-			c.step(i)
+	var traces []*lab.Trace
+	var protocols []llmtest.Protocol
+	for _, p := range llmtest.Protocols() {
+		for _, s := range []session.Session{doc.Session, written(rand.New(rand.NewPCG(uint64(len(p)), 5)), 70)} {
+			trace := lab.NewTrace(sent(s), model.Default().Lookup(usual[p]), token.Linear{})
+			trace.Name = cmp.Or(s.Info.Title, "made up")
+			traces, protocols = append(traces, trace), append(protocols, p)
 		}
 	}
-	c.conceived = c.transport.Totals()
-	return c
+	compare(t, traces, protocols, *modes)
 }
 
-type logged struct{ testing.TB }
-
-func (l logged) Write(line []byte) (int, error) {
-	l.Errorf("logged: %s", line)
-	return len(line), nil
-}
-
-// words is a text of so many tokens.
-func words(tokens int) string {
-	const some = "You write code with care. "
-	n := max(1, tokens/token.Linear{}.Count(some))
-	text := strings.Repeat(some, n)
-	for n := (token.Linear{}).Count(text); n < tokens; n = (token.Linear{}).Count(text) {
-		text += strings.Repeat(some, max(1, (tokens-n)/8))
-	}
-	return text
-}
-
-// clock is that of engine and transport: time passes with each look at it.
-func (c *client) clock() time.Time {
-	return c.now.Add(time.Duration(c.looks.Add(1)) * time.Microsecond)
-}
-
-func (c *client) wait(at session.Millis) {
-	if then := time.UnixMilli(int64(at)); at > 0 && then.After(c.now) {
-		c.now = then
-	}
-}
-
-// step asks for the answer at a place of the log.
-func (c *client) step(at int) {
-	c.Helper()
-	m := &c.log[at]
-	c.wait(m.Time.Created)
-	c.reply = c.answer(m)
-	answer, err := c.transport.RoundTrip(c.request(c.log[:at]))
-	if err != nil {
-		c.Fatal(err)
-	}
-	c.wait(m.Time.Completed)
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		c.Fatal(err)
-	}
-	answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		c.Fatalf("message %d: %d %s", at, answer.StatusCode, text)
-	}
-	for _, r := range c.server.Records() {
-		cost, _ := c.model.Cost(bill.Usage(r.Usage))
-		c.billed += cost
-		c.tokens.Sent += r.Usage.Prompt()
-		c.tokens.Cached += r.Usage.Cache.Read
-		c.tokens.Output += r.Usage.Output
-		c.sizes, c.cached = append(c.sizes, r.Usage.Prompt()), append(c.cached, r.Usage.Cache.Read)
-		if r.Problem != "" {
-			c.refusals++
-			c.Errorf("message %d: the provider would refuse: %s", at, r.Problem)
+// The same of recorded sessions: with -long of all of them.
+func TestGateway_billsWhatTheLabForecastsOnRecordedSessions(t *testing.T) {
+	var traces []*lab.Trace
+	var protocols []llmtest.Protocol
+	left := 0
+	for _, path := range outside.Sessions(t) {
+		if !strings.Contains(filepath.ToSlash(path), "/corpus/") {
+			continue
 		}
-	}
-	c.server.Forget()
-}
-
-// answer is what the provider says.
-func (c *client) answer(m *session.Message) llmtest.Reply {
-	r := llmtest.Reply{Pieces: 1}
-	for i := range m.Parts {
-		p := &m.Parts[i]
-		size := c.facts.Size(p)
-		switch p.Type {
-		case session.TextPart:
-			r.Text += p.Text
-			r.Output += size.Total()
-		case session.ToolPart:
-			r.Calls = append(r.Calls, llmtest.Call{ID: p.CallID, Name: p.Tool, Arguments: string(p.State.Input)})
-			r.Output += size.Input
+		doc, err := all.Read(outside.Read(t, path))
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+			continue
 		}
-	}
-	return r
-}
-
-// request is the request of a client that has these messages.
-func (c *client) request(messages []session.Message) *http.Request {
-	c.Helper()
-	o := wire.Options{Model: c.model.ID, MaxTokens: 32_000, Tools: declared[c.protocol]}
-	head := `{"stream":true,`
-	path := ""
-	switch c.protocol {
-	case llmtest.Anthropic:
-		path = "/v1/messages?beta=true"
-		head += fmt.Sprintf(`"system":[{"type":"text","text":%s%s}],`, span.Quote(c.system), anthropic.CacheControl)
-	case llmtest.Chat:
-		path, o.System = "/v1/chat/completions", c.system
-		head += `"stream_options":{"include_usage":true},`
-	case llmtest.Responses:
-		path, o.System = "/v1/responses", c.system
-	case llmtest.Gemini:
-		path, o.System, head = "/v1beta/models/"+c.model.ID+":streamGenerateContent?alt=sse", c.system, "{"
-	}
-	body, err := c.elements.Encode(messages, o, forms[c.protocol])
-	if err != nil {
-		c.Fatal(err)
-	}
-	if c.protocol == llmtest.Anthropic {
-		body.Elements = anthropic.Cached(body.Elements)
-	}
-	text, err := body.JSON()
-	if err != nil {
-		c.Fatal(err)
-	}
-	text = bytes.Replace(text, []byte("{"), []byte(head), 1)
-	r, err := http.NewRequest("POST", c.server.URL+path, bytes.NewReader(text))
-	if err != nil {
-		c.Fatal(err)
-	}
-	r.Header = http.Header{
-		"Content-Type": {"application/json"}, "X-Api-Key": {"any"}, "Anthropic-Version": {"2023-06-01"},
-		"Authorization": {"Bearer any"}, "X-Goog-Api-Key": {"any"},
-	}
-	return r
-}
-
-// spoken is the protocol of the program that recorded a session, and the model that answers it.
-func spoken(product string, s session.Session, catalogue *model.Catalogue) (llmtest.Protocol, model.Model) {
-	var ref session.ModelRef
-	for i := range s.Messages {
-		if a := s.Messages[i].Answers(); a != nil && a.ID+a.ModelID != "" {
-			ref = *a
+		p, m := spoken(doc.Format, doc.Session, model.Default())
+		trace := lab.NewTrace(sent(doc.Session), m, token.Linear{})
+		if trace.Steps() > short && !*long || trace.Steps() == 0 {
+			left++
+			continue
 		}
+		name, _, _ := strings.Cut(filepath.Base(path), ".")
+		trace.Name = doc.Format + " " + name
+		traces, protocols = append(traces, trace), append(protocols, p)
 	}
-	name := cmp.Or(ref.ModelID, ref.ID)
-	p := map[string]llmtest.Protocol{
-		"claude-code": llmtest.Anthropic, "codex": llmtest.Responses, "gemini-cli": llmtest.Gemini,
-	}[product]
-	switch {
-	case p != "":
-	case strings.HasPrefix(name, "claude"):
-		p = llmtest.Anthropic
-	case strings.HasPrefix(name, "gemini"):
-		p = llmtest.Gemini
-	case strings.HasPrefix(name, "gpt") && product == "opencode":
-		p = llmtest.Responses
-	default:
-		p = llmtest.Chat
+	compare(t, traces, protocols, *modes)
+	if left > 0 {
+		t.Logf("%d sessions of more than %d steps were left out; -long plays them too", left, short)
 	}
-	m := catalogue.Lookup(vendors[p] + "/" + name)
-	if m.Unknown || !m.Price.Known() {
-		m = catalogue.Lookup(map[llmtest.Protocol]string{
-			llmtest.Anthropic: "anthropic/claude-sonnet-4-5", llmtest.Chat: "openai/gpt-4.1",
-			llmtest.Responses: "openai/gpt-4.1", llmtest.Gemini: "google/gemini-2.5-flash",
-		}[p])
-	}
-	return p, m
 }

@@ -1,0 +1,307 @@
+package forecast
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/bill"
+	"github.com/winnowhq/winnow/internal/llmtest"
+	"github.com/winnowhq/winnow/lab"
+	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/settings"
+	"github.com/winnowhq/winnow/span"
+	"github.com/winnowhq/winnow/store/memory"
+	"github.com/winnowhq/winnow/summarize/offline"
+	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/transport"
+	"github.com/winnowhq/winnow/wire"
+	"github.com/winnowhq/winnow/wire/anthropic"
+	"github.com/winnowhq/winnow/wire/gemini"
+	"github.com/winnowhq/winnow/wire/openaichat"
+	"github.com/winnowhq/winnow/wire/responses"
+)
+
+// client plays a recorded session as the program would that recorded it: it sends the history with
+// each request, waits as long as was waited, and is answered what was answered.
+type client struct {
+	testing.TB
+	protocol  llmtest.Protocol
+	model     model.Model
+	system    string
+	server    *llmtest.Server
+	transport *transport.Transport
+
+	log      []session.Message
+	elements wire.Elements
+	facts    *rule.Facts
+	now      time.Time
+	looks    atomic.Int64
+	reply    llmtest.Reply
+
+	billed float64 // by the provider, in US dollars
+	sizes  []int   // of the prompts, in tokens, by the provider
+}
+
+var forms = map[llmtest.Protocol]*wire.Form{
+	llmtest.Anthropic: anthropic.Form, llmtest.Chat: openaichat.Form, llmtest.Responses: responses.Form,
+	llmtest.Gemini: gemini.Form,
+}
+
+var vendors = map[llmtest.Protocol]string{
+	llmtest.Anthropic: "anthropic", llmtest.Chat: "openai", llmtest.Responses: "openai", llmtest.Gemini: "google",
+}
+
+var declared = map[llmtest.Protocol]jsontext.Value{
+	llmtest.Anthropic: jsontext.Value(`[{"name":"read","input_schema":{"type":"object"}}]`),
+	llmtest.Chat:      jsontext.Value(`[{"type":"function","function":{"name":"read","parameters":{"type":"object"}}}]`),
+	llmtest.Responses: jsontext.Value(`[{"type":"function","name":"read","parameters":{"type":"object"}}]`),
+	llmtest.Gemini:    jsontext.Value(`[{"functionDeclarations":[{"name":"read"}]}]`),
+}
+
+// play sends a trace through a transport to a scripted provider.
+func play(
+	t testing.TB, trace *lab.Trace, p llmtest.Protocol, s settings.Settings, mode transport.Mode,
+) *client {
+	t.Helper()
+	c := &client{TB: t, protocol: p, model: trace.Model, log: trace.Session().Messages, facts: rule.NewFacts(token.Linear{}),
+		now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	if timed := slices.IndexFunc(c.log, func(m session.Message) bool { return m.Time.Created > 0 }); timed >= 0 {
+		c.now = time.UnixMilli(int64(c.log[timed].Time.Created)).Add(-time.Minute)
+	}
+	c.begin(trace.Base)
+	engine, err := winnow.Open(winnow.Config{
+		Settings: &s, Store: memory.New(), Now: c.clock, Counter: token.Linear{}, Summarizer: offline.New(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close()
+	c.transport = transport.New(engine, transport.Options{Mode: mode, Now: c.clock,
+		Log: slog.New(slog.NewTextHandler(logged{t}, nil))})
+	for i := range c.log {
+		if c.log[i].Role == session.Assistant {
+			c.step(i)
+		}
+	}
+	return c
+}
+
+type logged struct{ testing.TB }
+
+func (l logged) Write(line []byte) (int, error) {
+	l.Errorf("logged: %s", line)
+	return len(line), nil
+}
+
+// begin starts the provider, with a system prompt that takes so many tokens together with the tools.
+func (c *client) begin(base int) {
+	c.Helper()
+	said := session.Message{Parts: []session.Part{{Type: session.TextPart, Text: "Hello."}}}
+	said.Role = session.User
+	probe := llmtest.Start(c, llmtest.Script{Bare: true})
+	c.system, c.server = "You write code.", probe
+	if answer, err := http.DefaultClient.Do(c.request([]session.Message{said})); err != nil {
+		c.Fatal(err)
+	} else {
+		answer.Body.Close()
+	}
+	count := token.Linear{}.Count
+	besides := probe.Records()[0].Prompt - count(c.system) - count("Hello.")
+	for range 100 {
+		if off := base - besides - count(c.system); off > 0 {
+			c.system += strings.Repeat(" Take care.", max(1, off/4))
+		} else {
+			break
+		}
+	}
+	c.server = llmtest.Start(c, llmtest.Script{
+		Bare: true, Now: func() time.Time { return c.now }, Answer: func(llmtest.Request) llmtest.Reply { return c.reply },
+	})
+	c.elements = wire.Elements{}
+}
+
+// clock is that of engine and transport: time passes with each look at it.
+func (c *client) clock() time.Time {
+	return c.now.Add(time.Duration(c.looks.Add(1)) * time.Microsecond)
+}
+
+func (c *client) wait(at session.Millis) {
+	if then := time.UnixMilli(int64(at)); at > 0 && then.After(c.now) {
+		c.now = then
+	}
+}
+
+// step asks for the answer at a place of the log.
+func (c *client) step(at int) {
+	c.Helper()
+	m := &c.log[at]
+	c.wait(m.Time.Created)
+	c.reply = c.answer(m)
+	answer, err := c.transport.RoundTrip(c.request(c.log[:at]))
+	if err != nil {
+		c.Fatal(err)
+	}
+	c.wait(m.Time.Completed)
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		c.Fatal(err)
+	}
+	answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		c.Fatalf("message %d: %d %s", at, answer.StatusCode, text)
+	}
+	for _, r := range c.server.Records() {
+		cost, _ := c.model.Cost(bill.Usage(r.Usage))
+		c.billed += cost
+		c.sizes = append(c.sizes, r.Usage.Prompt())
+		if r.Problem != "" {
+			c.Errorf("message %d: the provider would refuse: %s", at, r.Problem)
+		}
+	}
+	c.server.Forget()
+}
+
+// answer is what the provider says.
+func (c *client) answer(m *session.Message) llmtest.Reply {
+	r := llmtest.Reply{Pieces: 1}
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		size := c.facts.Size(p)
+		switch p.Type {
+		case session.TextPart:
+			r.Text += p.Text
+			r.Output += size.Total()
+		case session.ToolPart:
+			r.Calls = append(r.Calls, llmtest.Call{ID: p.CallID, Name: p.Tool, Arguments: string(p.State.Input)})
+			r.Output += size.Input
+		}
+	}
+	return r
+}
+
+// request is the request of a client that has these messages.
+func (c *client) request(messages []session.Message) *http.Request {
+	c.Helper()
+	o := wire.Options{Model: c.model.ID, MaxTokens: 32_000, Tools: declared[c.protocol]}
+	head := `{"stream":true,`
+	path := ""
+	switch c.protocol {
+	case llmtest.Anthropic:
+		path = "/v1/messages?beta=true"
+		head += fmt.Sprintf(`"system":[{"type":"text","text":%s%s}],`, span.Quote(c.system), anthropic.CacheControl)
+	case llmtest.Chat:
+		path, o.System = "/v1/chat/completions", c.system
+		head += `"stream_options":{"include_usage":true},`
+	case llmtest.Responses:
+		path, o.System = "/v1/responses", c.system
+	case llmtest.Gemini:
+		path, o.System, head = "/v1beta/models/"+c.model.ID+":streamGenerateContent?alt=sse", c.system, "{"
+	}
+	body, err := c.elements.Encode(messages, o, forms[c.protocol])
+	if err != nil {
+		c.Fatal(err)
+	}
+	if c.protocol == llmtest.Anthropic {
+		body.Elements = marked(body.Elements)
+	}
+	text, err := body.JSON()
+	if err != nil {
+		c.Fatal(err)
+	}
+	text = bytes.Replace(text, []byte("{"), []byte(head), 1)
+	r, err := http.NewRequest("POST", c.server.URL+path, bytes.NewReader(text))
+	if err != nil {
+		c.Fatal(err)
+	}
+	r.Header = http.Header{
+		"Content-Type": {"application/json"}, "X-Api-Key": {"any"}, "Anthropic-Version": {"2023-06-01"},
+		"Authorization": {"Bearer any"}, "X-Goog-Api-Key": {"any"},
+	}
+	return r
+}
+
+// marked are the messages of a body with a cache mark on the last block, as Claude Code and pi set
+// theirs.
+func marked(messages []jsontext.Value) []jsontext.Value {
+	messages = slices.Clone(messages)
+	newest := &messages[len(messages)-1]
+	var last wire.Value
+	for block := range wire.ValueOf(*newest).Get("content").Values() {
+		last = block
+	}
+	*newest = span.Splice(*newest, anthropic.Mark(last)...)
+	return messages
+}
+
+// usual are models for recordings of one that no price is known of.
+var usual = map[llmtest.Protocol]string{
+	llmtest.Anthropic: "anthropic/claude-sonnet-4-5", llmtest.Chat: "openai/gpt-4.1",
+	llmtest.Responses: "openai/gpt-4.1", llmtest.Gemini: "google/gemini-2.5-flash",
+}
+
+// spoken is the protocol of the program that recorded a session, and the model that answers it.
+func spoken(product string, s session.Session, catalogue *model.Catalogue) (llmtest.Protocol, model.Model) {
+	var ref session.ModelRef
+	for i := range s.Messages {
+		if a := s.Messages[i].Answers(); a != nil && a.ID+a.ModelID != "" {
+			ref = *a
+		}
+	}
+	name := cmp.Or(ref.ModelID, ref.ID)
+	p := map[string]llmtest.Protocol{
+		"claude-code": llmtest.Anthropic, "codex": llmtest.Responses, "gemini-cli": llmtest.Gemini,
+	}[product]
+	switch {
+	case p != "":
+	case strings.HasPrefix(name, "claude"):
+		p = llmtest.Anthropic
+	case strings.HasPrefix(name, "gemini"):
+		p = llmtest.Gemini
+	case strings.HasPrefix(name, "gpt") && product == "opencode":
+		p = llmtest.Responses
+	default:
+		p = llmtest.Chat
+	}
+	m := catalogue.Lookup(vendors[p] + "/" + name)
+	if m.Unknown || !m.Price.Known() {
+		m = catalogue.Lookup(usual[p])
+	}
+	return p, m
+}
+
+// sent is a recording as its client sends it to a provider: it begins with the user, and a call that
+// never ended has a result that says so.
+func sent(s session.Session) session.Session {
+	s.Messages = slices.Clone(s.Messages)
+	if len(s.Messages) > 0 && s.Messages[0].Role == session.Assistant {
+		begins := session.Message{Parts: []session.Part{{Type: session.TextPart, Text: wire.Beginning}}}
+		begins.Role, begins.Time.Created = session.User, s.Messages[0].Time.Created
+		s.Messages = slices.Insert(s.Messages, 0, begins)
+	}
+	for i := range s.Messages {
+		m := &s.Messages[i]
+		m.Parts = slices.Clone(m.Parts)
+		for j := range m.Parts {
+			if p := &m.Parts[j]; p.State != nil && !p.State.Final() {
+				state := *p.State
+				state.Status, state.Output = session.Completed, wire.Interrupted
+				p.State = &state
+			}
+		}
+	}
+	return s
+}
