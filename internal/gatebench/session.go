@@ -1,0 +1,143 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// session is a coding agent that reads files, 2 KB at a time, some of them again and again.
+type session struct {
+	id     string
+	random *rand.Rand
+	list   bytes.Buffer // its messages, but for the newest
+	newest string       // the newest message, which has the cache mark
+	steps  int
+}
+
+func newSession(size int, seed uint64) *session {
+	s := &session{id: fmt.Sprintf("%08d-0000-4000-8000-000000000000", seed), random: rand.New(rand.NewPCG(seed, 1))}
+	s.newest = `{"role":"user","content":[{MARK"type":"text","text":"Add request logging to the shop."}]}`
+	for s.list.Len() < size {
+		s.grow()
+	}
+	return s
+}
+
+// call is the call of a step, as the upstream streams it and the session sends it back.
+func call(step int) (id, path string) {
+	return fmt.Sprintf("toolu_%08d", step), fmt.Sprint("/repo/pkg/file", step%40, ".go")
+}
+
+// grow appends the call of the newest answer and its result.
+func (s *session) grow() {
+	id, path := call(s.steps)
+	s.steps++
+	s.list.WriteString(strings.Replace(s.newest, "MARK", "", 1))
+	fmt.Fprintf(&s.list, `,{"role":"assistant","content":[{"type":"tool_use","id":%q,"name":"Read","input":{"file_path":%q}}]},`,
+		id, path)
+	s.newest = fmt.Sprintf(`{"role":"user","content":[{MARK"type":"tool_result","tool_use_id":%q,"content":%q}]}`, id, s.text(2000))
+}
+
+var words = strings.Fields("func return error string config handler store session request response import package type struct if err nil " +
+	"for range append len map context test value index file path read write open close buffer token count table query result user order price")
+
+func (s *session) text(size int) string {
+	var b strings.Builder
+	for b.Len() < size {
+		fmt.Fprintf(&b, "%s %s x%d %s\n", words[s.random.IntN(len(words))], words[s.random.IntN(len(words))],
+			s.random.IntN(100_000), words[s.random.IntN(len(words))])
+	}
+	return b.String()
+}
+
+// head is what a request begins with: tools and a system prompt of the size that agents have.
+var head = `{"model":"claude-sonnet-4-5","max_tokens":1024,"stream":true,"tools":[{"name":"Read","description":"` +
+	strings.Repeat("Reads a file of the project. ", 300) + `","input_schema":{"type":"object","properties":{"file_path":{"type":"string"}}}}],` +
+	`"system":[{"type":"text","text":"` + strings.Repeat("You are an agent. ", 200) + `","cache_control":{"type":"ephemeral"}}],"messages":[`
+
+func (s *session) body() []byte {
+	return slices.Concat([]byte(head), s.list.Bytes(), []byte(strings.Replace(s.newest, "MARK",
+		`"cache_control":{"type":"ephemeral"},`, 1)+`]}`))
+}
+
+var client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}}
+
+// send sends a body and reads its answer to the end.
+func (s *session) send(address string, body []byte) (took timed) {
+	r, err := http.NewRequest(http.MethodPost, address+"/v1/messages?beta=true", bytes.NewReader(body))
+	if err != nil {
+		log.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("X-Api-Key", "none")
+	r.Header.Set("X-Claude-Code-Session-Id", s.id)
+	r.Header.Set("X-Step", fmt.Sprint(s.steps))
+	began := time.Now()
+	answer, err := client.Do(r)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer answer.Body.Close()
+	begins := make([]byte, 1)
+	_, err = io.ReadFull(answer.Body, begins)
+	took.first = time.Since(began)
+	if err == nil {
+		_, err = io.Copy(io.Discard, answer.Body)
+	}
+	took.whole = time.Since(began)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		log.Fatal(address, ": ", answer.Status, " ", err)
+	}
+	return took
+}
+
+// upstream answers each request with the call that its session makes next.
+type upstream struct {
+	address  string
+	received atomic.Int64 // bytes of bodies
+}
+
+func startUpstream() *upstream {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		log.Fatal(err)
+	}
+	u := &upstream{address: "http://" + l.Addr().String()}
+	go func() { log.Fatal(http.Serve(l, u)) }()
+	return u
+}
+
+func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	n, _ := io.Copy(io.Discard, r.Body)
+	u.received.Add(n)
+	step := 0
+	fmt.Sscan(r.Header.Get("X-Step"), &step)
+	id, path := call(step)
+	w.Header().Set("Content-Type", "text/event-stream")
+	for i, data := range []string{
+		`{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"claude-sonnet-4-5",` +
+			`"content":[],"usage":{"input_tokens":10,"cache_read_input_tokens":1000,"cache_creation_input_tokens":100,"output_tokens":1}}}`,
+		fmt.Sprintf(`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":%q,"name":"Read","input":{}}}`, id),
+		fmt.Sprintf(`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":%q}}`,
+			fmt.Sprintf(`{"file_path":%q}`, path)),
+		`{"type":"content_block_stop","index":0}`,
+		`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":5}}`,
+		`{"type":"message_stop"}`,
+	} {
+		fmt.Fprintf(w, "data: %s\n\n", data)
+		if i == 0 {
+			w.(http.Flusher).Flush()
+		}
+	}
+}
