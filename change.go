@@ -192,6 +192,7 @@ func (e *Engine) apply(ctx context.Context, l *live, op string, c store.Change) 
 		return e.failed(op, l.id, err)
 	}
 	l.state = after(l.state, c, revision)
+	l.handles.Recall = l.state.Info.Recall
 	if moves {
 		l.rewrote(c, r)
 		l.view.Reset()

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/view"
@@ -125,4 +128,45 @@ func Read(name string) func(*Session) (Whole, error) {
 		}
 		return w, nil
 	}
+}
+
+// Files names what of a part is no text, with its type.
+func (w Whole) Files() (names []string) {
+	if w.Part.Type == session.FilePart {
+		return []string{fileName(&w.Part)}
+	}
+	if s := w.Part.State; s != nil {
+		for i := range s.Attachments {
+			names = append(names, fileName(&s.Attachments[i]))
+		}
+	}
+	return names
+}
+
+// Everything is what there is to read of a part: its text, and before it the arguments of a call
+// where they were left out.
+func (w Whole) Everything() string {
+	if w.Part.State == nil || !slices.Contains(w.Elided, rule.Input) {
+		return w.Text
+	}
+	var b strings.Builder
+	var members map[string]jsontext.Value
+	if json.Unmarshal(w.Part.State.Input, &members, session.ReadOptions()) != nil {
+		members = map[string]jsontext.Value{"arguments": w.Part.State.Input}
+	}
+	names := make([]string, 0, len(members))
+	for name := range members {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		text := string(members[name])
+		var unquoted string
+		if members[name].Kind() == '"' && json.Unmarshal(members[name], &unquoted, session.ReadOptions()) == nil {
+			text = unquoted
+		}
+		fmt.Fprintf(&b, "[argument %s]\n%s\n", name, strings.TrimSuffix(text, "\n"))
+	}
+	b.WriteString("[result]\n" + w.Text)
+	return b.String()
 }

@@ -62,6 +62,9 @@ type Options struct {
 	// Memory is how many bytes of requests are kept, so that the next ones need not be read as a
 	// whole; what is understood of them takes about twice as much again. Default: DefaultMemory.
 	Memory int
+	// Recall: agents have the command winnow, or its server of the Model Context Protocol, so that
+	// placeholders may name it: see recalls. Default: placeholders name the call.
+	Recall bool
 	// Log is told what fails, without content. Default: nothing is logged.
 	Log *slog.Logger
 	Now func() time.Time // default: time.Now
@@ -75,6 +78,7 @@ type Transport struct {
 	engine *winnow.Engine
 	base   http.RoundTripper
 	mode   Mode
+	recall bool
 	models *model.Catalogue
 	log    *slog.Logger
 	now    func() time.Time
@@ -91,7 +95,7 @@ type Transport struct {
 // itself (compaction.auto off): the client has its own idea of when to.
 func New(engine *winnow.Engine, o Options) *Transport {
 	t := &Transport{
-		engine: engine, base: o.Base, mode: cmp.Or(o.Mode, Full), models: o.Models, log: o.Log, now: o.Now,
+		engine: engine, base: o.Base, mode: cmp.Or(o.Mode, Full), recall: o.Recall, models: o.Models, log: o.Log, now: o.Now,
 		recent: recent{most: cmp.Or(o.Memory, DefaultMemory)}, families: map[string]*family{}, left: map[string]int{},
 	}
 	if t.base == nil {
@@ -328,6 +332,9 @@ func (t *Transport) decide(
 	}
 	l, err := t.adopt(ctx, f, doc, chain)
 	if err != nil {
+		return nil, err
+	}
+	if err := t.offer(ctx, l, doc); err != nil {
 		return nil, err
 	}
 	x := &exchange{

@@ -45,6 +45,7 @@ type stage struct {
 	now       time.Time
 	looks     atomic.Int64
 	quiet     bool // errors are expected
+	shell     bool // the client declares one
 	decided   int  // receipts there were when the newest request reached the provider
 }
 
@@ -146,6 +147,9 @@ func (s *stage) ask(messages []session.Message, step int) *http.Request {
 	s.t.Helper()
 	o := wire.Options{
 		Model: s.model, System: "You write code.", MaxTokens: 1000, Tools: tools[s.protocol],
+	}
+	if s.shell {
+		o.Tools = bytes.Replace(o.Tools, []byte(`"read"`), []byte(`"bash"`), 1)
 	}
 	encode := map[llmtest.Protocol]func([]session.Message, wire.Options) (wire.Body, error){
 		llmtest.Anthropic: anthropic.Encode, llmtest.Chat: openaichat.Encode, llmtest.Responses: responses.Encode,

@@ -71,7 +71,7 @@ shows them), or the id of a session in winnow's own store.`,
 	})
 	root.AddCommand(
 		inspectCommand(a), pruneCommand(a), viewCommand(a), compactCommand(a), replayCommand(a), explainCommand(a),
-		undoCommand(a), redoCommand(a), restoreCommand(a), pinCommand(a), dismissCommand(a),
+		undoCommand(a), redoCommand(a), restoreCommand(a), recallCommand(a), pinCommand(a), dismissCommand(a),
 		handlesCommand(a), discardCommand(a), distillCommand(a), runCommand(a), chatCommand(a), engineCommand(a),
 		wrapCommand(a), serveCommand(a),
 		importCommand(a), exportCommand(a), listCommand(a), searchCommand(a), showCommand(a), revertCommand(a),
