@@ -2,14 +2,14 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
+	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 	"github.com/winnowhq/winnow/view"
 )
 
@@ -150,22 +150,18 @@ func (w Whole) Everything() string {
 		return w.Text
 	}
 	var b strings.Builder
-	var members map[string]jsontext.Value
-	if json.Unmarshal(w.Part.State.Input, &members, session.ReadOptions()) != nil {
-		members = map[string]jsontext.Value{"arguments": w.Part.State.Input}
-	}
-	names := make([]string, 0, len(members))
-	for name := range members {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		text := string(members[name])
-		var unquoted string
-		if members[name].Kind() == '"' && json.Unmarshal(members[name], &unquoted, session.ReadOptions()) == nil {
-			text = unquoted
+	members := map[string]string{}
+	for name, value := range call.Members(w.Part.State.Input) {
+		members[name] = string(value)
+		if value.Kind() == '"' {
+			members[name] = span.String(value)
 		}
-		fmt.Fprintf(&b, "[argument %s]\n%s\n", name, strings.TrimSuffix(text, "\n"))
+	}
+	if len(members) == 0 {
+		members["arguments"] = string(w.Part.State.Input)
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		fmt.Fprintf(&b, "[argument %s]\n%s\n", name, strings.TrimSuffix(members[name], "\n"))
 	}
 	b.WriteString("[result]\n" + w.Text)
 	return b.String()

@@ -65,7 +65,7 @@ func In(ctx context.Context, e *winnow.Engine, id, name string) (Found, error) {
 // same hour count alike: then it is the one out of which the part was left, and *Ambiguous if that
 // is said of different texts.
 func Find(ctx context.Context, e *winnow.Engine, name string) (Found, error) {
-	list, err := sessions(ctx, e)
+	list, err := Sessions(ctx, e)
 	if err != nil {
 		return Found{}, err
 	}
@@ -73,21 +73,21 @@ func Find(ctx context.Context, e *winnow.Engine, name string) (Found, error) {
 		var found []Found
 		for _, s := range list {
 			switch {
-			case s.live != wanted:
+			case s.Live != wanted:
 				continue
-			case len(found) > 0 && found[0].Used-s.used > session.Millis(together.Milliseconds()):
+			case len(found) > 0 && found[0].Used-s.Used > session.Millis(together.Milliseconds()):
 				return only(name, found)
 			}
-			has, err := names(ctx, e.Store(), s.info.ID, name)
+			has, err := names(ctx, e.Store(), s.Info.ID, name)
 			if err != nil {
 				continue // it cannot be read; another one may have it
 			}
 			if has {
-				f, err := In(ctx, e, s.info.ID, name)
+				f, err := In(ctx, e, s.Info.ID, name)
 				if err != nil {
 					return Found{}, err
 				}
-				f.Used = s.used
+				f.Used = s.Used
 				found = append(found, f)
 			}
 		}
@@ -102,7 +102,7 @@ func Find(ctx context.Context, e *winnow.Engine, name string) (Found, error) {
 
 // Newest is the session that an agent worked on last through the gateway, else the newest of all.
 func Newest(ctx context.Context, e *winnow.Engine) (session.Info, error) {
-	list, err := sessions(ctx, e)
+	list, err := Sessions(ctx, e)
 	if err != nil {
 		return session.Info{}, err
 	}
@@ -110,7 +110,7 @@ func Newest(ctx context.Context, e *winnow.Engine) (session.Info, error) {
 		return session.Info{}, &winnow.Error{Code: winnow.NotFound, Op: "recall",
 			Err: fmt.Errorf("there is no session in the store")}
 	}
-	return list[0].info, nil
+	return list[0].Info, nil
 }
 
 // Ambiguous says that several sessions have a handle.
@@ -153,16 +153,16 @@ func Missed(ctx context.Context, e *winnow.Engine, f Found, text string) error {
 	return e.Amend(ctx, f.Session.ID, winnow.Amendment{Missed: []session.Missed{{Part: f.Part.ID, Tokens: tokens}}})
 }
 
-// candidate is a session as it is looked through.
-type candidate struct {
-	info session.Info
-	live bool
-	used session.Millis
+// Session is one that is stored.
+type Session struct {
+	Info session.Info
+	Live bool           // an agent works on it through the gateway, or did
+	Used session.Millis // time of its newest message
 }
 
-// sessions lists what is stored: those that the gateway made, and those that were forked from them,
+// Sessions lists what is stored: those that the gateway made, and those that were forked from them,
 // then the others; in each group the one that was used last first.
-func sessions(ctx context.Context, e *winnow.Engine) ([]candidate, error) {
+func Sessions(ctx context.Context, e *winnow.Engine) ([]Session, error) {
 	list, err := e.Store().List(ctx)
 	if err != nil {
 		return nil, err
@@ -171,27 +171,27 @@ func sessions(ctx context.Context, e *winnow.Engine) ([]candidate, error) {
 	for _, l := range list {
 		parents[l.Info.ID] = l.Info.ParentID
 	}
-	all := make([]candidate, len(list))
+	all := make([]Session, len(list))
 	for i, l := range list {
-		all[i] = candidate{info: l.Info, used: l.Info.Time.Updated}
+		all[i] = Session{Info: l.Info, Used: l.Info.Time.Updated}
 		for id, n := l.Info.ID, 0; id != "" && n <= len(list); id, n = parents[id], n+1 {
-			all[i].live = all[i].live || strings.HasPrefix(id, Live)
+			all[i].Live = all[i].Live || strings.HasPrefix(id, Live)
 		}
 		for m, err := range e.Store().Messages(ctx, l.Info.ID) {
 			if err == nil {
-				all[i].used = max(all[i].used, m.Time.Created, m.Time.Completed)
+				all[i].Used = max(all[i].Used, m.Time.Created, m.Time.Completed)
 			}
 			break
 		}
 	}
-	slices.SortStableFunc(all, func(a, b candidate) int {
-		if a.live != b.live {
-			if a.live {
+	slices.SortStableFunc(all, func(a, b Session) int {
+		if a.Live != b.Live {
+			if a.Live {
 				return -1
 			}
 			return 1
 		}
-		return cmp.Compare(b.used, a.used)
+		return cmp.Compare(b.Used, a.Used)
 	})
 	return all, ctx.Err()
 }
