@@ -73,7 +73,7 @@ shows them), or the id of a session in winnow's own store.`,
 		inspectCommand(a), pruneCommand(a), viewCommand(a), compactCommand(a), replayCommand(a), explainCommand(a),
 		undoCommand(a), redoCommand(a), restoreCommand(a), recallCommand(a), pinCommand(a), dismissCommand(a),
 		handlesCommand(a), discardCommand(a), distillCommand(a), runCommand(a), chatCommand(a), engineCommand(a),
-		wrapCommand(a), serveCommand(a),
+		wrapCommand(a), serveCommand(a), mcpCommand(a),
 		importCommand(a), exportCommand(a), listCommand(a), searchCommand(a), showCommand(a), revertCommand(a),
 		originalsCommand(a), doctorCommand(a), repairCommand(a), configCommand(a), modelsCommand(a), versionCommand(a),
 	)

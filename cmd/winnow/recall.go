@@ -67,7 +67,7 @@ and from then on less is left out there. Nothing else changes.`,
 }
 
 func runRecall(ctx context.Context, a *cli.App, handle, id string, region retrieve.Region) error {
-	engine, done, err := openToRecall(ctx, a)
+	engine, done, err := openToRecall(ctx, a, source.Changing)
 	if err != nil {
 		return err
 	}
@@ -97,14 +97,14 @@ func runRecall(ctx context.Context, a *cli.App, handle, id string, region retrie
 	})
 }
 
-// openToRecall opens an engine on the store, which another process may be using, or which may not be
-// written.
-func openToRecall(ctx context.Context, a *cli.App) (*winnow.Engine, func(), error) {
+// openToRecall opens an engine on the store, which another process may be using, and may not be
+// writable.
+func openToRecall(ctx context.Context, a *cli.App, want source.Access) (*winnow.Engine, func(), error) {
 	settings, err := a.Settings()
 	if err != nil {
 		return nil, nil, err
 	}
-	kept, err := openToSearch(ctx, a)
+	kept, err := openToWrite(ctx, a, want)
 	if err != nil {
 		return nil, nil, err
 	}
