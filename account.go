@@ -42,6 +42,10 @@ func (l *live) account() schedule.Account {
 	now := l.look()
 	a := l.meter.account
 	a.Sent, a.Base, a.Size = min(l.meter.sent, now.Tokens()), l.overhead(), now.Tokens()
+	a.Left, a.Missed, a.Back = l.state.Ledger.Len(), len(l.state.Info.Missed), 0
+	for _, missed := range l.state.Info.Missed {
+		a.Back += missed.Tokens
+	}
 	a.Before = func(el rule.Elision) int {
 		if at, ok := now.Before(el, l.state.Ledger, l.facts); ok {
 			return at

@@ -195,6 +195,7 @@ func (e *Engine) apply(ctx context.Context, l *live, op string, c store.Change) 
 	c.Spend = nil
 	l.state = after(l.state, c, revision)
 	l.state.Spent = spent
+	l.handles.Recall = l.state.Info.Recall
 	if moves {
 		l.rewrote(c, r)
 		l.view.Reset()

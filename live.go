@@ -138,6 +138,7 @@ func (e *Engine) load(ctx context.Context, l *live) error {
 		}
 		slices.Reverse(log)
 		l.state, l.log = state, log
+		l.handles.Recall = state.Info.Recall
 		l.handles.Name(l.log)
 		l.view.Labels = e.labels(l)
 		l.view.Reset()

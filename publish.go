@@ -106,7 +106,7 @@ func (f *folding) carry(l *live) (string, pivot.Carried) {
 	f.pins, f.dismissed = l.state.Pins, l.state.Dismissed
 	return pivot.Carry(pivot.Carrying{
 		Log: f.log, Cut: f.cut, Pins: f.pins, Dismissed: f.dismissed, Summary: f.answer.Text, Facts: l.facts,
-		Settings: f.settings, Directory: f.info.Directory,
+		Settings: f.settings, Directory: f.info.Directory, Recall: f.info.Recall,
 		Guard: f.guard, Ledger: l.state.Ledger, Mask: f.mask(),
 	})
 }

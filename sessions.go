@@ -1,6 +1,7 @@
 package winnow
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -27,6 +28,12 @@ type Amendment struct {
 	// counted or sent, but a search finds them; they go with the session. store.Kept returns them.
 	// Disabled if the store keeps no texts.
 	Kept map[string]string
+	// Recall says that the agent can get back what is left out: placeholders written from now on
+	// name "winnow recall".
+	Recall bool
+	// Missed are parts, by part id, call id or handle, that the agent got back after they had been
+	// left out. A missing time is filled in. From now on less is left out; see schedule.Account.
+	Missed []session.Missed
 }
 
 // Amend records what is told about a session. The view stays what it is.
@@ -46,7 +53,27 @@ func (e *Engine) Amend(ctx context.Context, id string, a Amendment) error {
 			return err
 		}
 	}
+	if a.Recall || len(a.Missed) > 0 {
+		return e.recall(ctx, id, a)
+	}
 	return nil
+}
+
+func (e *Engine) recall(ctx context.Context, id string, a Amendment) error {
+	return e.change(ctx, "recall", id, func(l *live) (store.Change, error) {
+		info := l.state.Info
+		info.Recall = info.Recall || a.Recall
+		info.Missed = slices.Clone(info.Missed)
+		for _, missed := range a.Missed {
+			_, p := l.find(missed.Part)
+			if p == nil {
+				return store.Change{}, notFound("recall", id, "part "+missed.Part)
+			}
+			missed.Part, missed.Time = p.ID, cmp.Or(missed.Time, millis(e.config.Now()))
+			info.Missed = append(info.Missed, missed)
+		}
+		return store.Change{Base: l.state.Revision, Info: &info}, nil
+	}, nil)
 }
 
 func (e *Engine) rename(ctx context.Context, id, title string) error {
@@ -256,7 +283,7 @@ func (e *Engine) Fork(ctx context.Context, id, beforeMessage string) (newID stri
 	now := millis(e.config.Now())
 	info := state.Info
 	info.ID, info.ParentID = e.ids.New(session.SessionID, e.config.Now()), id
-	info.Time.Created, info.Time.Updated = now, now
+	info.Time.Created, info.Time.Updated, info.Missed = now, now, nil // the old one missed it
 	f := fork{messages: map[string]bool{}, parts: map[string]bool{}, kept: map[string]bool{}, until: until}
 	for i := range log {
 		f.take(&log[i], info.ID)

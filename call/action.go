@@ -18,16 +18,25 @@ func Actions(p *session.Part, cwd string) []Action {
 
 // actions gives the script of its command too.
 func actions(p *session.Part, a Arguments, cwd string) ([]Action, *shell.Script) {
-	switch Name(p.Tool) {
-	case "bash", "shell", "exec_command", "local_shell", "local_shell_call", "container.exec", "run_command",
-		"run_terminal_cmd",
-		"execute_command", "terminal", "exec", "shell_command", "unified_exec", "execute_bash", "run_shell_command":
+	switch name := Name(p.Tool); {
+	case name == "run_commands": // Cline: each one in a shell of its own
+		return command(strings.Join(a.texts("commands"), "\n"), "", cwd)
+	case IsShell(name):
 		return command(a.argv("command", "cmd", "input", "script"),
 			Clean(a.Text("workdir", "cwd", "working_directory"), cwd), cwd)
-	case "run_commands": // Cline: each one in a shell of its own
-		return command(strings.Join(a.texts("commands"), "\n"), "", cwd)
 	}
 	return others(p, a, cwd), nil
+}
+
+// IsShell reports whether a tool runs commands of a POSIX shell, as the agents in use call theirs.
+func IsShell(tool string) bool {
+	switch Name(tool) {
+	case "bash", "shell", "exec_command", "local_shell", "local_shell_call", "container.exec", "run_command",
+		"run_commands", "run_terminal_cmd", "execute_command", "terminal", "exec", "shell_command", "unified_exec",
+		"execute_bash", "run_shell_command":
+		return true
+	}
+	return false
 }
 
 // others are the actions of a call that runs no command that is understood.

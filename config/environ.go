@@ -67,7 +67,8 @@ func (l *Loaded) environment(environ []string) error {
 				return &Error{File: name, Key: key, Err: fmt.Errorf("it must be %s, not %q", wanted(key), value)}
 			}
 			l.Origins[key] = name
-		case name == "WINNOW_HOOK", name == "WINNOW_COMMAND": // set by hooks and by an agent's bash
+		case name == "WINNOW_HOOK", name == "WINNOW_COMMAND", // set by hooks and by an agent's bash
+			name == "WINNOW_STORE": // where the store is
 		case strings.HasPrefix(name, "WINNOW_"):
 			e := &Error{File: name, Err: errors.New("there is no such variable")}
 			least := len(name) / 3

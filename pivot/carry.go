@@ -36,6 +36,8 @@ type Carrying struct {
 	Ledger rule.Ledger
 	// Directory is the session's working folder.
 	Directory string
+	// Recall: the agent can run "winnow recall", as session.Info has it.
+	Recall bool
 	// Mask removes secrets from what is carried over; nil leaves them. Pins are not masked:
 	// somebody chose their exact text.
 	Mask func(string) string
@@ -82,7 +84,11 @@ func Carry(c Carrying) (string, Carried) {
 		section(hotTitles[i], lines)
 	}
 	told.Hot = pieces
-	told.Recallable = section("Left out here, still in the log", c.recallable(pinned))
+	left := "Left out here, still in the log"
+	if c.Recall {
+		left += ": \"winnow recall ID\" shows it"
+	}
+	told.Recallable = section(left, c.recallable(pinned))
 	if b.Len() == 0 {
 		return "", told
 	}

@@ -2,11 +2,14 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 	"github.com/winnowhq/winnow/view"
 )
 
@@ -125,4 +128,41 @@ func Read(name string) func(*Session) (Whole, error) {
 		}
 		return w, nil
 	}
+}
+
+// Files names what of a part is no text, with its type.
+func (w Whole) Files() (names []string) {
+	if w.Part.Type == session.FilePart {
+		return []string{fileName(&w.Part)}
+	}
+	if s := w.Part.State; s != nil {
+		for i := range s.Attachments {
+			names = append(names, fileName(&s.Attachments[i]))
+		}
+	}
+	return names
+}
+
+// Everything is what there is to read of a part: its text, and before it the arguments of a call
+// where they were left out.
+func (w Whole) Everything() string {
+	if w.Part.State == nil || !slices.Contains(w.Elided, rule.Input) {
+		return w.Text
+	}
+	var b strings.Builder
+	members := map[string]string{}
+	for name, value := range call.Members(w.Part.State.Input) {
+		members[name] = string(value)
+		if value.Kind() == '"' {
+			members[name] = span.String(value)
+		}
+	}
+	if len(members) == 0 {
+		members["arguments"] = string(w.Part.State.Input)
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		fmt.Fprintf(&b, "[argument %s]\n%s\n", name, strings.TrimSuffix(members[name], "\n"))
+	}
+	b.WriteString("[result]\n" + w.Text)
+	return b.String()
 }

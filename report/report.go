@@ -48,6 +48,8 @@ type Report struct {
 	// not. Nothing is done with them.
 	Dismissed []string   `json:"dismissed"`
 	Pins      []rule.Pin `json:"pins"`
+	// Missed is what the agent got back after it had been left out, oldest first.
+	Missed []session.Missed `json:"missed,omitempty"`
 	// Strata is the timeline, one for each message of the log.
 	Strata []Stratum `json:"strata"`
 }
@@ -149,7 +151,7 @@ func Inspect(s *Session) (Report, error) {
 		ID: s.id(), Title: s.State.Info.Title, Model: s.Model.String(), Counter: s.Facts.Counter().Name(),
 		Policy: s.Policy.Name, Messages: len(s.Log), Steps: session.Steps(s.Log), Turns: len(session.Turns(s.Log)),
 		Constraints: []string{}, Dismissed: []string{}, Candidates: []Candidate{}, Refusals: []rule.Refusal{},
-		Pins: append([]rule.Pin{}, s.State.Pins...),
+		Pins: append([]rule.Pin{}, s.State.Pins...), Missed: s.State.Info.Missed,
 	}
 	found := s.Policy.Find(s.Planner)
 	waits := s.Policy.Waits(s.Planner, s.Next, found.Elisions)

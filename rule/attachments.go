@@ -157,7 +157,7 @@ func (w Window) withoutFiles(x *Item, after string) string {
 	if more := len(files) - namedFiles; more > 0 {
 		named = append(named, fmt.Sprintf("%d more", more))
 	}
-	return opening + w.handleOf(x) + ": " + strings.Join(named, "; ") + " left out" + after + "]"
+	return w.opening() + w.handleOf(x) + ": " + strings.Join(named, "; ") + " left out" + after + "]"
 }
 
 // FileSize is how many bytes a data: URL holds. Of other addresses nothing is known.

@@ -24,7 +24,7 @@ func (r *CodeBlocks) Find(w Window) Found {
 			if b.Count() <= shortBlock {
 				return b.Open, b.Open, ""
 			}
-			return b.abridged(opening + w.handleOf(f.Item))
+			return b.abridged(w.opening() + w.handleOf(f.Item))
 		})
 	})
 }

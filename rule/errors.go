@@ -70,7 +70,7 @@ func ResultField(p *session.Part) Field {
 // shortened is what stays of a failure, and a line that tells so.
 func (w Window) shortened(x *Item, field Field) string {
 	var room [2048]byte
-	text := append(append(append(append(kept(room[:0], x.Part.State.Result()), '\n'), opening...),
+	text := append(append(append(append(kept(room[:0], x.Part.State.Result()), '\n'), w.opening()...),
 		w.handleOf(x)...), ": "...)
 	text = append(text, x.Part.Tool...)
 	if target := x.target(); target != "" {

@@ -25,6 +25,7 @@ type shown struct {
 	text   string
 	saves  int      // tokens
 	names  *Handles // that gave the handle in the text
+	begins string   // how the text does
 	factor float64  // of the counter when it was counted
 }
 
@@ -37,12 +38,12 @@ type shownKey struct {
 
 // current reports whether it is what would be shown now.
 func (s *shown) current(w Window) bool {
-	return s != nil && s.names == w.Handles && s.factor == w.Facts.factor
+	return s != nil && s.names == w.Handles && s.begins == w.opening() && s.factor == w.Facts.factor
 }
 
 func (w Window) shown(x *Item, field Field, text string) *shown {
 	w.Facts.decided.Add(1)
-	s := &shown{text: text, names: w.Handles, factor: w.Facts.factor}
+	s := &shown{text: text, names: w.Handles, begins: w.opening(), factor: w.Facts.factor}
 	if text != "" {
 		s.saves = w.saves(x, Elision{Field: field, Shown: text})
 	}

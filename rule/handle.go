@@ -26,6 +26,10 @@ var handleAlphabet = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").With
 // part for good, also when the part is gone. The zero value is empty and ready. It is not safe for
 // concurrent use.
 type Handles struct {
+	// Recall: who reads the session can run "winnow recall HANDLE", or call the tool recall of
+	// winnow with a handle. Placeholders then begin with these words.
+	Recall bool
+
 	byPart map[string]string
 	byName map[string]string // handle → id of the part
 	read   int
@@ -165,7 +169,7 @@ func (h *Handles) Near(handle string) string {
 func bare(handle string) string {
 	const around = " \t\r\n[]()<>\"'`#.,:"
 	handle = strings.ToLower(strings.Trim(handle, around))
-	for _, word := range []string{"winnow ", "handle "} {
+	for _, word := range []string{"winnow ", "recall ", "handle "} {
 		handle = strings.TrimPrefix(handle, word)
 	}
 	handle, _, _ = strings.Cut(handle, ":")

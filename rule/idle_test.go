@@ -437,3 +437,25 @@ func TestIdle_partialLists(t *testing.T) {
 		t.Errorf("a message that was replaced (-fresh +grown):\n%s", diff)
 	}
 }
+
+// What an agent got back by "winnow recall" is an output like any other: it stays while it is quoted,
+// and goes again when it lies idle.
+func TestIdle_whatWasRecalledGoesAgain(t *testing.T) {
+	l := ruletest.New()
+	first := readTide(l, "a.go", 1)
+	l.Quiet(10)
+	if got := gone(t, l, idle()); !slices.Contains(got, first+" output") {
+		t.Fatalf("the read does not go: %q", got)
+	}
+	again := l.Call("bash", ruletest.Args{"command": "winnow recall k3f7a2"}, tideLines(1, 20))
+	l.Quiet(5)
+	l.Call("edit", ruletest.Args{"filePath": "a.go", "oldString": tideLines(3, 2), "newString": ""}, "Edited.")
+	l.Quiet(9)
+	if got := gone(t, l, idle()); slices.Contains(got, again+" output") {
+		t.Errorf("what was quoted nine steps ago goes: %q", got)
+	}
+	l.Quiet(1)
+	if got := gone(t, l, idle()); !slices.Contains(got, again+" output") {
+		t.Errorf("what was recalled stays for good: %q", got)
+	}
+}

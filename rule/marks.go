@@ -25,6 +25,7 @@ func ContainsPlaceholder(text string) bool {
 		}
 		rest = rest[at+len(opening):]
 		line, _, _ := strings.Cut(rest, "\n")
+		line = strings.TrimPrefix(line, strings.TrimPrefix(recalled, opening))
 		if said, ok := strings.CutPrefix(line[handleIn(line):], ": "); ok && handleIn(line) >= HandleLength {
 			if slices.ContainsFunc(phrases, func(words string) bool { return strings.Contains(said, words) }) {
 				return true

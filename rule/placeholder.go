@@ -17,17 +17,30 @@ const (
 	Superseded = "[auto-superseded]"                 // an output that a newer call makes redundant (S002 1)
 )
 
-// opening is how every placeholder of the sound forms begins; what follows is the handle.
-const opening = "[winnow "
+// How every placeholder of the sound forms begins; what follows is the handle. The longer one is at
+// the same time the command that shows what was left out.
+const (
+	opening  = "[winnow "
+	recalled = "[winnow recall "
+)
+
+// opening is how the placeholders of a window begin.
+func (w Window) opening() string {
+	if w.Handles != nil && w.Handles.Recall {
+		return recalled
+	}
+	return opening
+}
 
 // placeholder is shown in place of a field of a part: what it was, how big, and the handle by which
 // it can be had back. The same part gives the same bytes at any time. after says more, "" for
 // nothing.
 //
 //	[winnow k3f9a2: read src/a.go, 412 lines left out; shown again below]
+//	[winnow recall k3f9a2: read src/a.go, 412 lines left out]
 func (w Window) placeholder(x *Item, field Field, after string) string {
 	var room [256]byte
-	text := append(append(append(append(room[:0], opening...), w.handleOf(x)...), ": "...), x.Part.Tool...)
+	text := append(append(append(append(room[:0], w.opening()...), w.handleOf(x)...), ": "...), x.Part.Tool...)
 	if target := x.target(); target != "" {
 		text = append(append(text, ' '), target...)
 	}
@@ -52,7 +65,7 @@ func (w Window) plainly(x *Item) *shown {
 //
 //	[winnow k3f9a2: 812 lines left out]
 func (w Window) omitted(x *Item, text string) string {
-	return opening + w.handleOf(x) + ": " + Measure(text) + " left out]"
+	return w.opening() + w.handleOf(x) + ": " + Measure(text) + " left out]"
 }
 
 // Measure says how big a text is, for a reader: in lines, or in characters when it has but one.

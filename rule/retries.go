@@ -23,7 +23,7 @@ func (r *Retries) Find(w Window) Found {
 		return &attempts{failed: map[Identity][]*attempt{}, edits: map[string][]*attempt{}}
 	})
 	return w.Propose(r.Name(), r.Age, w.open(seen.found), func(f *Finding) string {
-		text := opening + w.handleOf(f.Item) + ": " + w.describe(f.Item) + " failed; " + f.Why
+		text := w.opening() + w.handleOf(f.Item) + ": " + w.describe(f.Item) + " failed; " + f.Why
 		if told := call.Telling(f.Item.Part.State.Result(), 1); len(told) > 0 {
 			text += ": " + Shorten(told[0], 160)
 		}

@@ -93,7 +93,7 @@ func (w Window) opened(p *session.Part) string {
 	if target := w.Facts.Target(p); target != "" {
 		what += " " + target
 	}
-	return opening + w.handle(p) + ": " + what + ", "
+	return w.opening() + w.handle(p) + ": " + what + ", "
 }
 
 func measured(p *session.Part, field Field) string {

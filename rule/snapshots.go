@@ -35,7 +35,7 @@ func (r *Snapshots) Find(w Window) Found {
 		if f.Field == Output {
 			return w.placeholder(f.Item, Output, newerBelow)
 		}
-		return opening + w.handleOf(f.Item) + ": " + w.describe(f.Item) + ", " +
+		return w.opening() + w.handleOf(f.Item) + ": " + w.describe(f.Item) + ", " +
 			pictures(f.Item.Part.State.Attachments) + " left out; " + newerBelow + "]"
 	})
 }

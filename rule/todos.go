@@ -137,7 +137,7 @@ func (w Window) withoutList(x *Item) string {
 			return value
 		}
 		marker, _ := jsontext.AppendQuote(nil,
-			opening+w.handleOf(x)+": "+strconv.Itoa(n)+" todos left out; a newer list is below]")
+			w.opening()+w.handleOf(x)+": "+strconv.Itoa(n)+" todos left out; a newer list is below]")
 		if value.Kind() == '[' {
 			return slices.Concat(jsontext.Value("["), marker, jsontext.Value("]"))
 		}

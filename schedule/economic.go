@@ -21,6 +21,9 @@ type Account struct {
 	SincePivot, Carried int
 	// Bill is what the requests so far cost, in tokens at the input price.
 	Bill float64
+	// Left is how many parts are left out, Missed how often the agent got one back because it needed
+	// it, and Back how many tokens that brought in all.
+	Left, Missed, Back int
 	// Before is how many tokens of the messages stand before what an elision leaves out; nil:
 	// unknown.
 	Before func(rule.Elision) int
@@ -49,11 +52,25 @@ const (
 // several the one goes that brings most. What costs nothing is committed at once: what was not sent
 // yet, and everything when the cache is cold.
 //
+// What the agent missed before, it is expected to miss again: each part must bring that much more.
+//
 // What goes for its age alone waits for pressure, or for somebody to ask.
 type Economic struct {
 	Least int     // tokens that a batch must save to be paid for; see DefaultLeast
 	Ahead float64 // steps that are expected for each step so far; see DefaultAhead
 	Gain  float64 // what a batch must be expected to bring, as a share of what the session cost so far; see DefaultGain
+}
+
+// regret is what leaving out one more part must be expected to cost because it is needed again, in
+// tokens at the input price: as often as it happened in this session, a request more, and what it
+// brings back.
+func (now Moment) regret() float64 {
+	a := now.Account
+	if a.Missed == 0 {
+		return 0
+	}
+	each := float64(a.Base+a.Size)*now.Read + float64(a.Back)/float64(a.Missed)*now.Write
+	return each * float64(a.Missed) / float64(max(a.Left, a.Missed))
 }
 
 // NewEconomic returns the schedule with its defaults.
@@ -97,7 +114,7 @@ func (e Economic) Choose(found []rule.Elision, now Moment) []rule.Elision {
 	slices.SortStableFunc(all, func(a, b weighed) int { return b.at - a.at })
 	chosen, most := 0, e.Gain*now.Account.Bill
 	rate, rent, saved := 0.0, 0.0, 0
-	ahead := e.Ahead * float64(now.Account.Steps)
+	ahead, regret := e.Ahead*float64(now.Account.Steps), now.regret()
 	for i, x := range all {
 		rate += float64(x.Saves) * now.Read
 		rent += float64(x.Saves) * now.Read * float64(x.age)
@@ -113,7 +130,7 @@ func (e Economic) Choose(found []rule.Elision, now Moment) []rule.Elision {
 		if now.Bound || saved < e.Least || rent < cost {
 			continue
 		}
-		if gain := rate*ahead - cost; gain > most {
+		if gain := rate*ahead - cost - regret*float64(i+1); gain > most {
 			chosen, most = i+1, gain
 		}
 	}

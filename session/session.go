@@ -32,8 +32,20 @@ type Info struct {
 	Model     *ModelRef `json:"model,omitzero"`
 	Version   string    `json:"version,omitzero"` // of the program that wrote the session
 	Time      Lifetime  `json:"time"`
+	// Recall: the agent can get back what is left out of the session, by the command "winnow recall"
+	// or the tool recall of "winnow mcp".
+	Recall bool `json:"recall,omitzero"`
+	// Missed is what the agent got back so, oldest first.
+	Missed []Missed `json:"missed,omitempty"`
 
 	Unknown jsontext.Value `json:",embed"`
+}
+
+// Missed is a part that was left out and then needed.
+type Missed struct {
+	Part   string `json:"part"` // id
+	Time   Millis `json:"time"`
+	Tokens int    `json:"tokens"` // of what was given back
 }
 
 // Millis is a point in time: milliseconds since 1970 UTC, with a fraction where the writer had one.

@@ -35,6 +35,7 @@ type line struct {
 	open *session.Message
 	// frozen says why nothing is left out of it any more, "" while there is no reason.
 	frozen string
+	recall bool           // its placeholders name the way back
 	pruned *pivot.Receipt // what was decided after the newest answer
 	last   time.Time      // when the provider was last at work on it, by our own clock; zero if unknown
 	// accepted is what had been decided when the provider's rules were last held against it
@@ -70,7 +71,7 @@ func (f *family) load(ctx context.Context, e *winnow.Engine) error {
 			return err
 		}
 		said := clients(s.Messages)
-		l := &line{id: id, chain: chained(said), again: cameBackTo(state)}
+		l := &line{id: id, chain: chained(said), again: cameBackTo(state), recall: s.Info.Recall}
 		if last := len(said) - 1; last >= 0 && asStreamed(&said[last]) {
 			l.open = &said[last]
 		}
@@ -144,11 +145,11 @@ func (t *Transport) adopt(ctx context.Context, f *family, doc *format.Document, 
 	switch {
 	case l == nil:
 		info := doc.Session.Info
-		info.ID = f.id
+		info.ID, info.Recall = f.id, t.recalls(doc)
 		if _, err = t.engine.Create(ctx, info); err != nil {
 			return nil, err
 		}
-		l = &line{id: f.id}
+		l = &line{id: f.id, recall: info.Recall}
 		f.lines = append(f.lines, l)
 	case !goesOn:
 		if l, err = t.fork(ctx, l, n); err != nil {
@@ -194,7 +195,7 @@ func (t *Transport) fork(ctx context.Context, l *line, n int) (*line, error) {
 		return nil, err
 	}
 	return &line{id: id, chain: slices.Clone(l.chain[:n]), frozen: l.frozen, last: l.last,
-		again: slices.Clone(l.again)}, nil
+		again: slices.Clone(l.again), recall: l.recall}, nil
 }
 
 // confirm puts an answer as the client sends it back in the place of what was streamed.

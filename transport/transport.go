@@ -64,6 +64,9 @@ type Options struct {
 	// Memory is how many bytes of requests are kept, so that the next ones need not be read as a
 	// whole; what is understood of them takes about twice as much again. Default: DefaultMemory.
 	Memory int
+	// Recall: agents have the command winnow, or its server of the Model Context Protocol, so that
+	// placeholders may name it: see recalls. Default: placeholders name the call.
+	Recall bool
 	// Log is told what fails, without content. Default: nothing is logged.
 	Log *slog.Logger
 	Now func() time.Time // default: time.Now
@@ -77,6 +80,7 @@ type Transport struct {
 	engine *winnow.Engine
 	base   http.RoundTripper
 	mode   Mode
+	recall bool
 	models *model.Memo
 	log    *slog.Logger
 	now    func() time.Time
@@ -98,8 +102,8 @@ func New(engine *winnow.Engine, o Options) *Transport {
 		models = o.Models.Memo()
 	}
 	t := &Transport{
-		engine: engine, base: o.Base, mode: cmp.Or(o.Mode, Full), models: models, log: o.Log, now: o.Now,
-		recent: recent{most: cmp.Or(o.Memory, DefaultMemory)}, families: map[string]*family{},
+		engine: engine, base: o.Base, mode: cmp.Or(o.Mode, Full), recall: o.Recall, models: models, log: o.Log,
+		now: o.Now, recent: recent{most: cmp.Or(o.Memory, DefaultMemory)}, families: map[string]*family{},
 		newest: map[string]newest{}, aside: map[string][]store.Spend{},
 	}
 	if t.base == nil {
@@ -343,6 +347,9 @@ func (t *Transport) decide(
 	}
 	l, err := t.adopt(ctx, f, doc, chain)
 	if err != nil {
+		return nil, err
+	}
+	if err := t.offer(ctx, l, doc); err != nil {
 		return nil, err
 	}
 	x := &exchange{

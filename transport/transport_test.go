@@ -50,6 +50,7 @@ type stage struct {
 	quiet     bool // errors are expected
 	economic  bool // folds when that pays, not only when the window overflows
 	window    int  // of the model, in tokens; 0: so large that nothing is folded
+	shell     bool // the client declares one
 	decided   int  // receipts there were when the newest request reached the provider
 }
 
@@ -157,6 +158,9 @@ func (s *stage) ask(messages []session.Message, step int) *http.Request {
 	s.t.Helper()
 	o := wire.Options{
 		Model: s.model, System: "You write code.", MaxTokens: 1000, Tools: tools[s.protocol],
+	}
+	if s.shell {
+		o.Tools = bytes.Replace(o.Tools, []byte(`"read"`), []byte(`"bash"`), 1)
 	}
 	encode := map[llmtest.Protocol]func([]session.Message, wire.Options) (wire.Body, error){
 		llmtest.Anthropic: anthropic.Encode, llmtest.Chat: openaichat.Encode, llmtest.Responses: responses.Encode,

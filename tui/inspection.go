@@ -311,6 +311,14 @@ func (pg *page) lasting(r report.Report) {
 	if n := len(r.Dismissed); n > 0 {
 		pg.add(say(faint, "  "+quantity.Count(n, "dismissed sentence")+" left out"))
 	}
+	if n := len(r.Missed); n > 0 {
+		tokens := 0
+		for _, m := range r.Missed {
+			tokens += m.Tokens
+		}
+		pg.add(say(faint, "  "+quantity.Count(n, "part")+" left out and then needed: the agent got back "+
+			quantity.Count(tokens, "token")))
+	}
 	if len(r.Pins) > 0 {
 		var texts []string
 		for _, p := range r.Pins {

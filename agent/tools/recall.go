@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow"
@@ -17,9 +16,9 @@ import (
 	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/report"
+	"github.com/winnowhq/winnow/retrieve"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/store"
 )
 
 // What one recall shows.
@@ -41,15 +40,7 @@ type Parts struct{ Engine *winnow.Engine }
 // Whole returns a part of a session. Its text is what was kept of it beside the log, else what the
 // log has.
 func (p Parts) Whole(ctx context.Context, id, part string) (report.Whole, error) {
-	w, err := winnow.Look(ctx, p.Engine, id, report.Read(part))
-	if err != nil {
-		return report.Whole{}, err
-	}
-	if text, kept, err := store.Kept(ctx, p.Engine.Store(), id, w.Part.ID); kept || err != nil {
-		w.Text, w.Kept = text, kept
-		return w, err
-	}
-	return w, nil
+	return retrieve.Whole(ctx, p.Engine, id, part)
 }
 
 // Recall shows what was left out of the context, once, without bringing it back into it: a result
@@ -83,7 +74,7 @@ func (t Recall) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 	}
 	r := agent.Result{Title: strings.TrimSpace(cmp.Or(w.Part.Tool, string(w.Part.Type)) + " " +
 		call.Cut(strings.Join(strings.Fields(w.Target), " "), 80))}
-	s := &slice{lines: linesOf(textOf(w)), from: max(1, offset), most: min(limit, readLines), pattern: pattern}
+	s := &slice{lines: linesOf(w.Everything()), from: max(1, offset), most: min(limit, readLines), pattern: pattern}
 	if err := s.take(ctx); err != nil {
 		return agent.Result{}, err
 	}
@@ -127,34 +118,6 @@ func patternOf(a *arguments) *regexp.Regexp {
 		a.err = fmt.Errorf("the pattern is not a regular expression: %w", err)
 	}
 	return pattern
-}
-
-// textOf is what there is to read of a part: its text, and before it the arguments of a call where
-// they were left out.
-func textOf(w report.Whole) string {
-	if w.Part.State == nil || !slices.Contains(w.Elided, rule.Input) {
-		return w.Text
-	}
-	var b strings.Builder
-	var members map[string]jsontext.Value
-	if json.Unmarshal(w.Part.State.Input, &members, session.ReadOptions()) != nil {
-		members = map[string]jsontext.Value{"arguments": w.Part.State.Input}
-	}
-	names := make([]string, 0, len(members))
-	for name := range members {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		text := string(members[name])
-		var unquoted string
-		if members[name].Kind() == '"' && json.Unmarshal(members[name], &unquoted, session.ReadOptions()) == nil {
-			text = unquoted
-		}
-		fmt.Fprintf(&b, "[argument %s]\n%s\n", name, strings.TrimSuffix(text, "\n"))
-	}
-	b.WriteString("[result]\n" + w.Text)
-	return b.String()
 }
 
 // attachmentsOf are the files of a part that were left out, or that it is.

@@ -58,7 +58,7 @@ shows them), or the id of a session in winnow's own store.`,
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.JSON, "json", false, "print one JSON document")
 	flags.StringVar(&a.ConfigFile, "config", "", "configuration file to use instead of the usual two")
-	flags.StringVar(&a.StoreFile, "store", "", "file of the store (default $XDG_DATA_HOME/winnow/winnow.db)")
+	flags.StringVar(&a.StoreFile, "store", "", "file of the store (default $WINNOW_STORE, else $XDG_DATA_HOME/winnow/winnow.db)")
 	flags.StringVar(&a.Policy, "policy", "",
 		"classic, aggressive or balanced (default from the configuration: balanced)")
 	flags.StringVar(&a.Model, "model", "", "provider/model that reads the session (default: the one the session names)")
@@ -71,9 +71,9 @@ shows them), or the id of a session in winnow's own store.`,
 	})
 	root.AddCommand(
 		inspectCommand(a), pruneCommand(a), viewCommand(a), compactCommand(a), replayCommand(a), explainCommand(a),
-		undoCommand(a), redoCommand(a), restoreCommand(a), pinCommand(a), dismissCommand(a),
+		undoCommand(a), redoCommand(a), restoreCommand(a), recallCommand(a), pinCommand(a), dismissCommand(a),
 		handlesCommand(a), discardCommand(a), distillCommand(a), runCommand(a), chatCommand(a), engineCommand(a),
-		wrapCommand(a), serveCommand(a), statusCommand(a),
+		wrapCommand(a), serveCommand(a), statusCommand(a), mcpCommand(a),
 		importCommand(a), exportCommand(a), listCommand(a), searchCommand(a), showCommand(a), revertCommand(a),
 		originalsCommand(a), doctorCommand(a), repairCommand(a), configCommand(a), modelsCommand(a), versionCommand(a),
 	)

@@ -137,7 +137,7 @@ func runSearch(ctx context.Context, a *cli.App, q store.Search) error {
 		return err
 	}
 	doc := searched{Words: q.Words, Hits: []searchHit{}}
-	kept, err := openToSearch(ctx, a)
+	kept, err := openToWrite(ctx, a, source.Changing)
 	if errors.Is(err, source.ErrNoStore) {
 		if err := a.Tell(doc, func() {}); err != nil {
 			return err
@@ -195,10 +195,10 @@ func runSearch(ctx context.Context, a *cli.App, q store.Search) error {
 	return nil
 }
 
-// openToSearch opens the store so that its index can follow, or only for reading where it must not
+// openToWrite opens the store, so that its index can follow, say; only for reading where it must not
 // be written.
-func openToSearch(ctx context.Context, a *cli.App) (store.Store, error) {
-	kept, err := source.OpenStore(ctx, a, source.Changing)
+func openToWrite(ctx context.Context, a *cli.App, want source.Access) (store.Store, error) {
+	kept, err := source.OpenStore(ctx, a, want)
 	if errors.Is(err, store.ErrReadOnly) {
 		return source.OpenStore(ctx, a, source.Reading)
 	}

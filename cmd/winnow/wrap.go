@@ -160,6 +160,9 @@ func runWrap(ctx context.Context, a *cli.App, client gateway.Client, args []stri
 		return cli.Misuse(err)
 	}
 	defer func() { err = errors.Join(err, plan.Remove()) }()
+	if relay.Mode != transport.Off {
+		gateway.WayBack(plan, a)
+	}
 	if err := relay.Start(context.WithoutCancel(ctx), plan.Upstreams, lastWords); err != nil {
 		relay.Close()
 		return cli.Misuse(err)

@@ -27,9 +27,9 @@ var floors = [][]string{
 	{"view", "pivot", "schedule", "store", "format", "llm"},
 	{"policy", "summarize/*", "llm/*", "store/*", "store/internal/exact", "store/internal/words", "format/*", "format/internal/transcript", "format/internal/jsonl", "format/internal/gemini", "settings", "report", "edit"},
 	{"", "lab"}, // the root: the engine, and the lab beside it: both run the planner
-	{"config", "display", "tui", "page", "discover", "skim", "selfprune", "snapshot", "inplace", "hook", "agent", "agent/*", "rpc", "transport"},
+	{"config", "display", "tui", "page", "discover", "skim", "selfprune", "snapshot", "inplace", "hook", "agent", "agent/*", "rpc", "transport", "retrieve"},
 	{"chat/internal/draw", "chat/internal/editor", "chat/internal/panel", "chat/internal/transcript"}, // the rooms of the chat
-	{"chat", "chat/demo", "serve"},
+	{"chat", "chat/demo", "serve", "mcp"},
 	{"cmd/winnow/internal/draft"},
 	{"cmd/winnow/internal/cli"},
 	{"cmd/winnow/internal/source"},
@@ -54,6 +54,7 @@ var siblings = map[string]string{
 	"token/* token":                       "kinds of counters",
 	"wire/* wire":                         "what the protocols share",
 	"wire/responses wire/openaichat":      "the two share the shape of arguments",
+	"agent/tools retrieve":                "what was left out, by its handle",
 	"agent/* agent":                       "its tools are the loop's",
 	"agent/tools agent/permission":        "what a call may do",
 	"agent/tools selfprune":               "the model prunes its own context",

@@ -77,7 +77,7 @@ func Open(ctx context.Context, a *cli.App, settings config.Settings, address str
 			return nil, err
 		}
 	}
-	r.carrier = transport.New(engine, transport.Options{Base: serve.Direct(), Mode: mode,
+	r.carrier = transport.New(engine, transport.Options{Base: serve.Direct(), Mode: mode, Recall: true,
 		Models: settings.Catalogue(model.Default()), Log: log, Now: a.Env.Now})
 	return r, nil
 }

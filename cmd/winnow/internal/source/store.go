@@ -36,8 +36,8 @@ var ErrNoStore = errors.New("there is no store yet")
 
 // StoreAt is the file of the store, "" if there is no home folder.
 func StoreAt(a *cli.App) string {
-	if a.StoreFile != "" {
-		return a.Path(a.StoreFile)
+	if file := cmp.Or(a.StoreFile, a.Env.Getenv("WINNOW_STORE")); file != "" {
+		return a.Path(file)
 	}
 	return a.Env.Kept("winnow.db")
 }

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
+	"github.com/winnowhq/winnow/retrieve"
+	"github.com/winnowhq/winnow/visible"
+)
+
+// recalled is the JSON document of recall.
+type recalled struct {
+	Session string `json:"session"`
+	Message string `json:"message"`
+	Part    string `json:"part"`
+	Handle  string `json:"handle"`
+	Type    string `json:"type"`
+	Tool    string `json:"tool,omitzero"`
+	Target  string `json:"target,omitzero"`
+	Text    string `json:"text"`  // the region that was asked for
+	Lines   int    `json:"lines"` // of all of it
+	// Files are what belongs to it and is no text, by name and type.
+	Files []string `json:"files,omitempty"`
+	// Missed: the model was not shown all of it, and that it was needed is in the store now.
+	Missed bool `json:"missed"`
+}
+
+func recallCommand(a *cli.App) *cobra.Command {
+	var id, lines string
+	cmd := &cobra.Command{
+		Use:   "recall HANDLE [WORDS…]",
+		Short: "Print what was left out, by the handle that its placeholder shows",
+		Long: `recall prints a part of a session as it was: all of it, the lines that --lines names, or the
+lines that have the WORDS, with three lines around each. HANDLE is what a placeholder shows, or the id
+of a part or of a call. An agent that runs it has the text again, as the output of its own command.
+
+The part is looked for in the session that an agent worked on last through winnow wrap or serve, then
+in the other sessions of the store, the newest first; --session names one. If sessions that were used
+within the same hour have different parts of that name, recall lists them and ends with exit code 2.
+
+That a part was needed after it had been left out is noted in its session: winnow inspect shows it,
+and from then on less is left out there. Nothing else changes.`,
+		Example: `  winnow recall k3f7a2
+  winnow recall k3f7a2 --lines 120-180
+  winnow recall k3f7a2 timeout retry
+  winnow recall k3f7a2 --session live_9cad18242963`,
+		Args:              cli.Between(1, -1, "HANDLE, and words"),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			region, err := retrieve.Lines(lines)
+			if err != nil {
+				return cli.Usage("--lines: %w", err)
+			}
+			region.Words = strings.Fields(strings.Join(args[1:], " "))
+			return runRecall(cmd.Context(), a, args[0], id, region)
+		},
+	}
+	cmd.Flags().StringVar(&id, "session", "", "only in this session, named by its id or the beginning of it")
+	cmd.Flags().StringVar(&lines, "lines", "", "only these lines: 120-180, 120-, -40 or 120")
+	return cmd
+}
+
+func runRecall(ctx context.Context, a *cli.App, handle, id string, region retrieve.Region) error {
+	engine, done, err := openToRecall(ctx, a, source.Changing)
+	if err != nil {
+		return err
+	}
+	defer done()
+	f, err := findPart(ctx, engine, handle, id)
+	if err != nil {
+		return err
+	}
+	doc := recalled{Session: f.Session.ID, Message: f.Part.MessageID, Part: f.Part.ID, Handle: f.Handle,
+		Type: string(f.Part.Type), Tool: f.Part.Tool, Target: f.Target, Files: f.Files()}
+	doc.Text, doc.Lines, err = region.Of(f.Everything())
+	if errors.Is(err, retrieve.ErrNothing) && len(doc.Files) == 0 {
+		return cli.Nothing(err.Error())
+	}
+	if f.Hidden {
+		// What cannot be noted is shown all the same: the store may be read-only, as in a sandbox.
+		doc.Missed = retrieve.Missed(ctx, engine, f, doc.Text) == nil
+	}
+	return a.Tell(doc, func() {
+		if doc.Text != "" {
+			a.Printf("%s\n", strings.TrimSuffix(doc.Text, "\n"))
+		}
+		for _, name := range doc.Files {
+			a.Printf("(with the file %s, which winnow restore %s %s shows to the model again)\n", visible.Line(name),
+				doc.Session, doc.Handle)
+		}
+	})
+}
+
+// openToRecall opens an engine on the store, which another process may be using, and may not be
+// writable.
+func openToRecall(ctx context.Context, a *cli.App, want source.Access) (*winnow.Engine, func(), error) {
+	settings, err := a.Settings()
+	if err != nil {
+		return nil, nil, err
+	}
+	kept, err := openToWrite(ctx, a, want)
+	if err != nil {
+		return nil, nil, err
+	}
+	var engine *winnow.Engine
+	c, err := source.Config(a, kept, settings)
+	if err == nil {
+		engine, err = winnow.Open(c)
+	}
+	if err != nil {
+		kept.Close()
+		return nil, nil, err
+	}
+	return engine, func() {
+		engine.Close()
+		kept.Close()
+	}, nil
+}
+
+// findPart finds what a handle names, in one session if its id or the beginning of it is given.
+func findPart(ctx context.Context, e *winnow.Engine, handle, id string) (f retrieve.Found, err error) {
+	if id == "" {
+		f, err = retrieve.Find(ctx, e, handle)
+	} else if id, err = source.FindSession(ctx, e.Store(), id); err == nil {
+		f, err = retrieve.In(ctx, e, id, handle)
+	}
+	var several *retrieve.Ambiguous
+	if errors.As(err, &several) {
+		return f, cli.Hint(cli.Misuse(err), "--session says which one is meant")
+	}
+	return f, err
+}

@@ -1,0 +1,89 @@
+package transport
+
+import (
+	"bytes"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/winnowhq/winnow/internal/llmtest"
+	"github.com/winnowhq/winnow/wire"
+)
+
+func TestAnyTool_findsAShellAndTheToolRecallInEveryProtocol(t *testing.T) {
+	found := func(tools string) (names []string) {
+		anyTool(wire.ValueOf([]byte(tools)), "", func(name string) bool {
+			names = append(names, name)
+			return false
+		})
+		return names
+	}
+	for tools, want := range map[string]string{
+		``:   "",
+		`[]`: "",
+		`[{"name":"Read"},{"name":"Bash","input_schema":{"name":"no"}}]`:                                "Read Bash",
+		`[{"type":"function","function":{"name":"bash"}}]`:                                              "bash",
+		`[{"type":"local_shell"},{"type":"custom","name":"apply_patch"}]`:                               "local_shell apply_patch",
+		`[{"type":"namespace","name":"mcp__winnow","tools":[{"type":"function","name":"recall"}]}]`:     "mcp__winnow__recall mcp__winnow",
+		`[{"functionDeclarations":[{"name":"run_shell_command"},{"name":"glob"}]},{"googleSearch":{}}]`: "run_shell_command glob",
+	} {
+		var names []string
+		for _, name := range found(tools) {
+			if name != "" {
+				names = append(names, name)
+			}
+		}
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("%s: %q, want %q", tools, got, want)
+		}
+	}
+}
+
+var placeholder = regexp.MustCompile(`\[winnow (recall )?[a-z2-7]{6,}: [^\]"]*\]`)
+
+// What placeholders say does not change once it was sent, also when the way back comes later: in the
+// first half of the session winnow may not name it, then the client has no shell, then it has one.
+func TestTransport_placeholdersNameTheWayBack(t *testing.T) {
+	for _, p := range llmtest.Protocols() {
+		t.Run(string(p), func(t *testing.T) {
+			b := &tap{base: http.DefaultTransport}
+			s := play(t, p, 120, Options{Base: b})
+			steps := s.steps()
+			var before []string
+			for i, at := range steps {
+				switch i {
+				case len(steps) / 4:
+					s.options.Recall = true
+					s.restart()
+				case len(steps) / 2:
+					before = placeholder.FindAllString(string(b.sent[len(b.sent)-1]), -1)
+					s.shell = true
+				}
+				if status, answer := s.send(s.request(at)); status != 200 {
+					t.Fatalf("%d %s", status, answer)
+				}
+				s.now = s.now.Add(20 * time.Second)
+				if before == nil && bytes.Contains(b.sent[len(b.sent)-1], []byte("[winnow recall ")) {
+					t.Fatalf("step %d: a placeholder names a way that the client does not have", i)
+				}
+			}
+			last := string(b.sent[len(b.sent)-1])
+			for _, shown := range before {
+				if !strings.Contains(last, shown) {
+					t.Errorf("%s is not sent any more", shown)
+				}
+			}
+			after := placeholder.FindAllString(last, -1)
+			named := strings.Count(strings.Join(after, ""), "[winnow recall ")
+			if len(before) == 0 || named == 0 || named+len(before) > len(after) {
+				t.Errorf("%d placeholders before there was a shell; then %d, of which %d name it", len(before), len(after),
+					named)
+			}
+			if log, _ := s.only(); !log.Info.Recall {
+				t.Error("the session does not say so")
+			}
+		})
+	}
+}
