@@ -145,22 +145,25 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 			what = other
 		}
 	}
-	encoded := r.Header.Get("Content-Encoding")
-	if what == other || t.mode == Off || r.Body == nil || encoded != "" && encoded != "identity" {
+	if what == other || t.mode == Off || r.Body == nil {
 		return t.base.RoundTrip(r)
 	}
 	read := bytes.NewBuffer(make([]byte, 0, min(max(r.ContentLength, 0)+bytes.MinRead, maxBody)))
 	_, err := read.ReadFrom(io.LimitReader(r.Body, maxBody+1))
-	original := read.Bytes()
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("read the request's body: %w", err), r.Body.Close())
 	}
-	if len(original) > maxBody {
+	if read.Len() > maxBody {
 		r = r.Clone(r.Context())
-		r.Body = rest{io.MultiReader(bytes.NewReader(original), r.Body), r.Body}
+		r.Body = rest{io.MultiReader(read, r.Body), r.Body}
 		return t.base.RoundTrip(r)
 	}
 	r.Body.Close()
+	r = again(r, read.Bytes())
+	original, err := unpacked(encoding(r.Header), read.Bytes(), maxBody)
+	if err != nil {
+		return t.base.RoundTrip(with(r, nil, false))
+	}
 	if what == count {
 		counted := t.counting(r, p, original)
 		return t.base.RoundTrip(with(r, counted, len(counted) != len(original)))
@@ -204,18 +207,6 @@ func (t *Transport) beside(r *http.Request, p protocol, original []byte) (*http.
 type rest struct {
 	io.Reader
 	io.Closer
-}
-
-// with is the request with a body. One that came without its length goes without it, unless it was
-// edited.
-func with(r *http.Request, body []byte, edited bool) *http.Request {
-	r = r.Clone(r.Context())
-	if edited {
-		r.ContentLength = int64(len(body))
-	}
-	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-	r.Body, _ = r.GetBody()
-	return r
 }
 
 // refused reports whether a status may be due to what was left out of a request.
