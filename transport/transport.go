@@ -62,6 +62,10 @@ type Options struct {
 	// Memory is how many bytes of requests are kept, so that the next ones need not be read as a
 	// whole; what is understood of them takes about twice as much again. Default: DefaultMemory.
 	Memory int
+	// Drop are names of tools, or patterns with *, whose declarations are left out of a conversation
+	// from its first request on, if it begins under this option. A tool that the conversation calls,
+	// or that a request insists on, stays.
+	Drop []string
 	// Log is told what fails, without content. Default: nothing is logged.
 	Log *slog.Logger
 	Now func() time.Time // default: time.Now
@@ -76,6 +80,7 @@ type Transport struct {
 	base   http.RoundTripper
 	mode   Mode
 	models *model.Catalogue
+	drop   []string
 	log    *slog.Logger
 	now    func() time.Time
 
@@ -91,7 +96,7 @@ type Transport struct {
 // itself (compaction.auto off): the client has its own idea of when to.
 func New(engine *winnow.Engine, o Options) *Transport {
 	t := &Transport{
-		engine: engine, base: o.Base, mode: cmp.Or(o.Mode, Full), models: o.Models, log: o.Log, now: o.Now,
+		engine: engine, base: o.Base, mode: cmp.Or(o.Mode, Full), models: o.Models, drop: o.Drop, log: o.Log, now: o.Now,
 		recent: recent{most: cmp.Or(o.Memory, DefaultMemory)}, families: map[string]*family{}, left: map[string]int{},
 	}
 	if t.base == nil {
@@ -338,7 +343,7 @@ func (t *Transport) decide(
 		x.began = t.now() // after the decision: a fork before the answer has it, too
 		x.pruned = cmp.Or(out.Pruned, x.pruned)
 	}
-	edited, left, err := t.spliced(ctx, l, doc)
+	edited, left, err := t.edited(ctx, l, doc)
 	if err != nil {
 		return nil, err
 	}
@@ -399,7 +404,7 @@ func (t *Transport) counting(r *http.Request, p protocol, original []byte) []byt
 		if l == nil || !goesOn || l.frozen != "" {
 			return
 		}
-		if edited, _, err := t.spliced(r.Context(), l, doc); err == nil {
+		if edited, _, err := t.edited(r.Context(), l, doc); err == nil {
 			counted = edited
 		}
 	})
