@@ -84,6 +84,11 @@ type Transport struct {
 	log    *slog.Logger
 	now    func() time.Time
 
+	*atHand
+}
+
+// atHand is what a transport has at hand of the conversations that go through it.
+type atHand struct {
 	recent recent
 
 	mu       sync.Mutex
@@ -95,10 +100,21 @@ type Transport struct {
 // New makes a transport that keeps its conversations in an engine. The engine should not fold by
 // itself (compaction.auto off): the client has its own idea of when to.
 func New(engine *winnow.Engine, o Options) *Transport {
+	return made(engine, o, &atHand{families: map[string]*family{}, left: map[string]int{}})
+}
+
+// Changed makes a transport with another engine on the same store, or other options, that goes on
+// with the conversations and the totals of this one. Requests that are under way end as they began.
+func (t *Transport) Changed(engine *winnow.Engine, o Options) *Transport {
+	return made(engine, o, t.atHand)
+}
+
+func made(engine *winnow.Engine, o Options, c *atHand) *Transport {
 	t := &Transport{
 		engine: engine, base: o.Base, mode: cmp.Or(o.Mode, Full), models: o.Models, drop: o.Drop, log: o.Log, now: o.Now,
-		recent: recent{most: cmp.Or(o.Memory, DefaultMemory)}, families: map[string]*family{}, left: map[string]int{},
+		atHand: c,
 	}
+	c.recent.bound(cmp.Or(o.Memory, DefaultMemory))
 	if t.base == nil {
 		base := http.DefaultTransport.(*http.Transport).Clone()
 		base.DisableCompression = true
