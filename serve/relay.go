@@ -23,13 +23,17 @@ type relay struct {
 }
 
 // serve relays a request. rest is what stands behind the upstream's name in its path, as it was
-// sent.
-func (p *relay) serve(w http.ResponseWriter, r *http.Request, rest string) {
+// sent; client is who sent it, "" if clients are not told apart.
+func (p *relay) serve(w http.ResponseWriter, r *http.Request, rest, client string) {
 	begun := time.Now()
 	seen := &watched{ResponseWriter: w}
 	defer func() {
-		p.log.Info("relayed", "upstream", p.name, "method", r.Method, "status", seen.status, "bytes", seen.bytes,
-			"first_ms", ms(seen.first.Sub(begun)), "took_ms", ms(time.Since(begun)))
+		told := []any{"upstream", p.name, "method", r.Method, "status", seen.status, "bytes", seen.bytes,
+			"first_ms", ms(seen.first.Sub(begun)), "took_ms", ms(time.Since(begun))}
+		if client != "" {
+			told = append(told, "client", client)
+		}
+		p.log.Info("relayed", told...)
 	}()
 	switch {
 	case upgrades(r) && strings.HasSuffix(rest, "/responses"):
