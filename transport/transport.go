@@ -66,7 +66,8 @@ type Options struct {
 	// from its first request on, if it begins under this option. A tool that the conversation calls,
 	// or that a request insists on, stays.
 	Drop []string
-	// Log is told what fails, without content. Default: nothing is logged.
+	// Log is told what was decided about each request, and what fails, without content. Default:
+	// nothing is logged.
 	Log *slog.Logger
 	Now func() time.Time // default: time.Now
 }
@@ -194,9 +195,11 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return t.beside(r, p, original)
 	}
 	answer, err := t.base.RoundTrip(with(r, x.body, x.edited))
-	if err == nil && x.edited && refused(answer.StatusCode) {
+	resent := err == nil && x.edited && refused(answer.StatusCode)
+	if resent {
 		answer, err = t.resend(r, x, answer, original)
 	}
+	t.tell(x, resent)
 	if err != nil || answer.StatusCode != http.StatusOK {
 		t.release(x.family)
 		return answer, err
