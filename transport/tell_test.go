@@ -44,3 +44,18 @@ func TestTransport_tellsWhatItDecides(t *testing.T) {
 		t.Error("the log holds a key")
 	}
 }
+
+// Two clients that share a provider's key share no conversation.
+func TestTransport_clientsShareNothing(t *testing.T) {
+	s := play(t, llmtest.Anthropic, 10, Options{})
+	for _, name := range []string{"", "ann", "bob", "ann"} {
+		r := s.request(s.steps()[0])
+		if name != "" {
+			r.Header.Set(clientHeader, name)
+		}
+		s.send(r)
+	}
+	if list, err := s.store.List(t.Context()); err != nil || len(list) != 3 {
+		t.Errorf("there are %d sessions, %v", len(list), err)
+	}
+}
