@@ -33,6 +33,7 @@ type Relay struct {
 
 	app        *cli.App
 	listener   net.Listener
+	base       http.RoundTripper
 	log        *slog.Logger
 	requests   atomic.Int64
 	store      store.Store       // nil until one is needed
@@ -93,7 +94,7 @@ func Open(ctx context.Context, a *cli.App, settings config.Settings, address str
 // OpenAt is Open with a listener, which is closed if it fails.
 func OpenAt(ctx context.Context, a *cli.App, settings config.Settings, l net.Listener, mode transport.Mode,
 	log *slog.Logger) (_ *Relay, err error) {
-	r := &Relay{app: a, listener: l, log: log, ended: make(chan error, 1)}
+	r := &Relay{app: a, listener: l, base: serve.Direct(), log: log, ended: make(chan error, 1)}
 	if settings.Counter == "auto" && settings.Policy == policy.Balanced {
 		r.calibrated = token.NewCalibrated("auto", token.Linear{})
 	}
@@ -126,7 +127,7 @@ func (r *Relay) generation(ctx context.Context, settings config.Settings, mode t
 			return nil, err
 		}
 	}
-	o := transport.Options{Base: serve.Direct(), Mode: g.mode, Models: settings.Catalogue(model.Default()),
+	o := transport.Options{Base: r.base, Mode: g.mode, Models: settings.Catalogue(model.Default()),
 		Drop: settings.Gateway.Tools.Drop, Memory: settings.Gateway.Memory / 2 / bytesOfBody, Log: r.log, Now: r.app.Env.Now}
 	if r.now != nil {
 		g.carrier = r.now.carrier.Changed(g.engine, o)
@@ -299,6 +300,9 @@ func (r *Relay) Stop() error {
 // Close closes what Open opened. A listener that was started has ended.
 func (r *Relay) Close() {
 	r.listener.Close() // it may be closed already
+	if base, ok := r.base.(interface{ CloseIdleConnections() }); ok {
+		base.CloseIdleConnections()
+	}
 	if r.now != nil {
 		r.end(r.now)
 	}
