@@ -202,8 +202,11 @@ func (e *Engine) apply(ctx context.Context, l *live, op string, c store.Change) 
 		l.taken = nil
 	}
 	l.log = append(l.log, c.Append...)
+	grown := held(c.Append...)
+	defer func() { e.grew(l, grown) }()
 	for _, m := range c.Update {
 		if at := session.Index(l.log, m.ID); at >= 0 {
+			grown += held(m) - held(l.log[at])
 			same := sameToModels(&l.log[at], &m)
 			l.log[at] = m // nobody else has this slice, only the parts of the messages in it
 			if same {

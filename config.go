@@ -66,6 +66,11 @@ type Config struct {
 	// them was sent to a model, what their newest step gave too.
 	Stretch bool
 
+	// Memory is about how many bytes the sessions may take that are at hand, so that they need not
+	// be read from the store; those that were wanted least recently go first, and the one in use
+	// stays. Default: any number, for the 64 sessions that were wanted last.
+	Memory int
+
 	// Now tells the time. Default: time.Now.
 	Now func() time.Time
 	// Random gives the random part of ids. Default: crypto/rand.

@@ -46,6 +46,8 @@ type Engine struct {
 
 	mu           sync.Mutex
 	live         map[string]*live
+	wanted       int                     // how often a session was
+	bytes        int                     // that those at hand take
 	preparations map[string]*preparation // by session
 	folds        map[string]int          // compactions that are being made, by session
 }

@@ -64,6 +64,10 @@ type live struct {
 
 	told, toldCut bool // that the limits of the model had to be assumed, that the server cuts
 
+	// used and size are guarded by the engine: when it was last wanted, as a count of such times,
+	// and what it takes in bytes.
+	used, size int
+
 	// tries counts the foldings in a row that the same turn called for.
 	tries int
 	// prepared: a summary was prepared for this turn and this pivot, or there is no use in it.
@@ -71,7 +75,7 @@ type live struct {
 	prepared bool
 }
 
-// maxLive is how many sessions are at hand at most: a server has many, and each may be megabytes.
+// maxLive is how many sessions are at hand at most if Config.Memory says nothing.
 const maxLive = 64
 
 // lock returns the session with its lock held, read from the store when it is not at hand or was
@@ -80,15 +84,12 @@ func (e *Engine) lock(ctx context.Context, op, id string) (*live, error) {
 	e.mu.Lock()
 	l := e.live[id]
 	if l == nil {
-		for other := range e.live {
-			if len(e.live) < maxLive {
-				break
-			}
-			delete(e.live, other) // any one: it is read from the store again when it is wanted
-		}
 		l = &live{id: id, estimated: -1, view: view.Live{Markers: e.policy.Markers()}}
 		e.live[id] = l
 	}
+	e.wanted++
+	l.used = e.wanted
+	e.makeRoom()
 	e.mu.Unlock()
 	l.mu.Lock()
 	if err := e.refresh(ctx, l); err != nil {
@@ -97,6 +98,62 @@ func (e *Engine) lock(ctx context.Context, op, id string) (*live, error) {
 		return nil, e.failed(op, id, err)
 	}
 	return l, nil
+}
+
+// makeRoom lets go of the sessions that were wanted least recently while there are too many, or
+// they take too much: they are read from the store again when they are wanted. The newest stays.
+// The engine's lock is held.
+func (e *Engine) makeRoom() {
+	for len(e.live) > 1 {
+		if most := e.config.Memory; most <= 0 && len(e.live) <= maxLive || most > 0 && e.bytes <= most {
+			return
+		}
+		var oldest *live
+		for _, l := range e.live {
+			if oldest == nil || l.used < oldest.used {
+				oldest = l
+			}
+		}
+		e.letGo(oldest)
+	}
+}
+
+// grew notes that a session takes more bytes, or less.
+func (e *Engine) grew(l *live, bytes int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	l.size += bytes
+	if e.live[l.id] == l {
+		e.bytes += bytes
+		e.makeRoom()
+	}
+}
+
+func (e *Engine) letGo(l *live) {
+	if e.live[l.id] == l {
+		delete(e.live, l.id)
+		e.bytes -= l.size
+	}
+}
+
+// held is about how many bytes of memory messages take: their texts, and what the engine knows of
+// each of their parts beside it.
+func held(messages ...session.Message) (bytes int) {
+	const perMessage, perPart = 1 << 10, 2 << 10
+	for i := range messages {
+		bytes += perMessage
+		for j := range messages[i].Parts {
+			p := &messages[i].Parts[j]
+			bytes += perPart + len(p.Text) + len(p.Metadata) + len(p.URL) + len(p.Source)
+			if s := p.State; s != nil {
+				bytes += len(s.Input) + len(s.Output) + len(s.Error) + len(s.Metadata)
+				for k := range s.Attachments {
+					bytes += perPart + len(s.Attachments[k].URL)
+				}
+			}
+		}
+	}
+	return bytes
 }
 
 // refresh reads a session when it is not at hand, or when another engine changed it.
@@ -114,7 +171,9 @@ func (e *Engine) refresh(ctx context.Context, l *live) error {
 func (e *Engine) forget(id string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	delete(e.live, id)
+	if l := e.live[id]; l != nil {
+		e.letGo(l)
+	}
 }
 
 // load reads a session from the store, for the first time or again because somebody else changed
@@ -137,6 +196,7 @@ func (e *Engine) load(ctx context.Context, l *live) error {
 			continue // somebody wrote between the two reads
 		}
 		slices.Reverse(log)
+		e.grew(l, held(log...)-l.size)
 		l.state, l.log = state, log
 		l.handles.Recall = state.Info.Recall
 		l.handles.Name(l.log)

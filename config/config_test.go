@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
@@ -223,6 +224,8 @@ func TestEnvironment_setsEveryKey(t *testing.T) {
 		"policy": "classic", "schedule": "eager", "counter": "chars4", "compaction.summarizer": "offline", "compaction.threshold": `{"*":0.5}`, "compaction.reserved": "7", "compaction.keep": "7",
 		"compaction.model": "p/m", "model": "p/m", "titles": "p/m", "permissions": `[{"verdict":"ask"}]`, "providers": `{"local":{"baseURL":"http://127.0.0.1:1/v1","keyEnv":"LOCAL_KEY"}}`,
 		"gateway.listen": "127.0.0.1:1", "gateway.mode": "observe", "gateway.upstreams": `{"house":"http://127.0.0.1:1"}`,
+		"gateway.retention": "30d", "gateway.memory": "16777216", "gateway.tls.cert": "/c.pem", "gateway.tls.key": "/k.pem",
+		"gateway.clients":       `{"ann":"` + strings.Repeat("0f", 32) + `"}`,
 		"compaction.background": "0", "compaction.temperature": "0.7", "models": `{"ollama/qwen2.5":{"context":0,"price":{"input":1}}}`,
 	}
 	before, defaults, err := Loaded{Settings: Default()}.Values()
@@ -533,5 +536,31 @@ func TestCatalogue_modelsHaveTheLastWord(t *testing.T) {
 	known := model.Default()
 	if Default().Catalogue(known) != known {
 		t.Error("a catalogue that nobody knows better is another one")
+	}
+}
+
+func TestAge(t *testing.T) {
+	for text, want := range map[string]time.Duration{"12h": 12 * time.Hour, "30d": 720 * time.Hour, "8w": 1344 * time.Hour,
+		"": 0, "0d": 0, "-1d": 0, "30": 0, "d": 0, "99999999d": 0, "1.5h": 90 * time.Minute} {
+		if got, err := Age(text); got != want || (err == nil) != (want > 0) {
+			t.Errorf("%q is %s, %v, want %s", text, got, err, want)
+		}
+	}
+}
+
+func TestValidate_gateway(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"retention": "soon"}`:           `gateway.retention: "soon" is not an age`,
+		`{"retention": "5m"}`:             "gateway.retention: 5m: give an hour or more",
+		`{"memory": 1000}`:                "gateway.memory: 1000: give 16777216 bytes (16 MiB) or more",
+		`{"tools": {"drop": ["[x"]}}`:     `gateway.tools.drop.0: "[x" is not the name of a tool`,
+		`{"clients": {"ann": "hunter2"}}`: "gateway.clients.ann: this is not the hash of a token; `winnow serve token add ann` makes one",
+		`{"tls": {"cert": "c.pem"}}`:      `gateway.tls.cert: "c.pem" depends on the current folder`,
+		`{"tls": {"on": true}}`:           "on",
+	} {
+		_, err := Load(Sources{File: write(t, `{"gateway": `+text+`}`)})
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
 	}
 }

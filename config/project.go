@@ -127,6 +127,12 @@ var reasons = map[string]string{
 	"gateway.listen":         "it decides who reaches your providers through this computer",
 	"gateway.upstreams":      "it decides where your keys and sessions are sent",
 	"gateway.mode":           "it decides what your requests cost",
+	"gateway.tools.drop":     "it decides which tools your agents have",
+	"gateway.retention":      "it decides which of your sessions are deleted",
+	"gateway.clients":        "it decides who reaches your providers through this computer",
+	"gateway.tls.cert":       "it decides who can read what is sent to this computer",
+	"gateway.tls.key":        "it decides who can read what is sent to this computer",
+	"gateway.tls.inFront":    "it decides who can read what is sent to this computer",
 	"snapshots":              "it decides whether what an agent did can be undone",
 
 	hooks + "session.compacting": runs,

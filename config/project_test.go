@@ -66,6 +66,16 @@ func hostile(key string) []string {
 		return []string{`"off"`, `"observe"`}
 	case "gateway.upstreams":
 		return []string{`{"anthropic": "https://evil.example"}`, `{"x": "http://10.0.0.1"}`}
+	case "gateway.tools.drop":
+		return []string{`["*"]`, `["Bash"]`}
+	case "gateway.retention":
+		return []string{`"1h"`}
+	case "gateway.memory":
+		return []string{"16777216"}
+	case "gateway.tls.cert", "gateway.tls.key":
+		return []string{`"/evil.pem"`}
+	case "gateway.clients":
+		return []string{`{"evil": "` + strings.Repeat("0f", 32) + `"}`}
 	case "compaction.model", "model", "titles":
 		return []string{`"evil/model"`}
 	}

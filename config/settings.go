@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -45,18 +44,6 @@ type Settings struct {
 	// Gateway says how the requests of agents are relayed.
 	Gateway Gateway `json:"gateway"`
 }
-
-// Gateway is what the commands wrap and serve do.
-type Gateway struct {
-	Listen string `json:"listen"` // where serve listens: HOST:PORT, a loopback address
-	// Upstreams are addresses of providers by the name that is the first segment of a path, beside
-	// anthropic, openai and gemini, or instead of them.
-	Upstreams map[string]string `json:"upstreams"`
-	Mode      string            `json:"mode"` // what is done to requests: one of GatewayModes
-}
-
-// GatewayModes are the values of gateway.mode, from the one that does nothing on.
-func GatewayModes() []string { return []string{"off", "observe", "safe", "full"} }
 
 // Hooks are commands that take part in what happens to a session: a program and its arguments, run
 // without a shell. Package hook says what they read and print. An empty list is no hook.
@@ -100,7 +87,8 @@ func Default() Settings {
 		Settings: settings.Default(), Titles: "auto", Snapshots: true, Permissions: []Permission{},
 		Hooks:  Hooks{Compacting: []string{}, Compacted: []string{}, Elided: []string{}, Timeout: 10},
 		Models: map[string]model.Patch{}, Providers: map[string]Provider{},
-		Gateway: Gateway{Listen: "127.0.0.1:4141", Upstreams: map[string]string{}, Mode: "full"},
+		Gateway: Gateway{Listen: "127.0.0.1:4141", Upstreams: map[string]string{}, Mode: "full",
+			Tools: GatewayTools{Drop: []string{}}, Memory: gatewayMemory, Clients: map[string]string{}},
 	}
 }
 
@@ -180,21 +168,7 @@ func (s Settings) Validate() error {
 			bad(key+".target", "%q is not a pattern", p.Target)
 		}
 	}
-	if !slices.Contains(GatewayModes(), s.Gateway.Mode) {
-		bad("gateway.mode", "unknown mode %q; use off, observe, safe or full", s.Gateway.Mode)
-	}
-	if _, _, err := net.SplitHostPort(s.Gateway.Listen); err != nil {
-		bad("gateway.listen", "%q is not an address to listen at; write one like 127.0.0.1:4141", s.Gateway.Listen)
-	}
-	for _, name := range slices.Sorted(maps.Keys(s.Gateway.Upstreams)) {
-		u, err := url.Parse(s.Gateway.Upstreams[name])
-		switch {
-		case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-			bad("gateway.upstreams."+name, "this is not an address; write one like https://host")
-		case u.User != nil:
-			bad("gateway.upstreams."+name, "leave out the user and the password; the client sends its own")
-		}
-	}
+	s.Gateway.wrong(func(key, format string, args ...any) { bad("gateway."+key, format, args...) })
 	for _, name := range slices.Sorted(maps.Keys(s.Providers)) {
 		if name == "" || strings.ContainsAny(name, "/ \t\r\n") {
 			bad("providers", "%q cannot name a provider: it stands before the slash in provider/model", name)

@@ -2,26 +2,28 @@ package serve
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 )
 
 // Listen opens a listener at "HOST:PORT"; port 0 is a free one. The address must be a loopback
-// address: there are no tokens for clients yet, so that anybody who reaches another one could use
-// it.
+// address, so that only this computer reaches it.
 func Listen(address string) (net.Listener, error) {
-	host, _, err := net.SplitHostPort(address)
+	host, err := hostOf(address)
 	if err != nil {
-		return nil, fmt.Errorf("%q is not an address to listen at; write one like 127.0.0.1:4141", address)
+		return nil, err
 	}
 	if !loopback(host) {
-		return nil, fmt.Errorf("%s can be reached from other computers, and winnow cannot tell its clients apart yet: "+
-			"listen at 127.0.0.1, and let a tunnel or a proxy of yours lead there", address)
+		return nil, fmt.Errorf("%s can be reached from other computers: give each client a token (winnow serve token "+
+			"add NAME), and a certificate (gateway.tls.cert and gateway.tls.key) or gateway.tls.inFront; or listen at "+
+			"127.0.0.1, and let a tunnel or a proxy of yours lead there", address)
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -31,7 +33,38 @@ func Listen(address string) (net.Listener, error) {
 		l.Close()
 		return nil, fmt.Errorf("%s leads to %s, which is not a loopback address", address, l.Addr())
 	}
-	return listener{l}, nil
+	return listener{Listener: l}, nil
+}
+
+// ListenOpenly opens a listener at any "HOST:PORT". Its requests must be for a handler with Clients.
+// c is how they are encrypted; nil is not at all, because something in front does it.
+func ListenOpenly(address string, c *tls.Config) (net.Listener, error) {
+	if _, err := hostOf(address); err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	return listener{l, c}, nil
+}
+
+func hostOf(address string) (string, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", fmt.Errorf("%q is not an address to listen at; write one like 127.0.0.1:4141", address)
+	}
+	return host, nil
+}
+
+// Loopback reports whether an address to listen at, or the host of a URL, can be reached from this
+// computer alone.
+func Loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		host = strings.Trim(address, "[]")
+	}
+	return loopback(host)
 }
 
 // Until serves a listener of Listen until the context ends; then it takes no more connections, and

@@ -16,8 +16,8 @@ import (
 	"github.com/winnowhq/winnow/transport"
 )
 
-// metrics are what GET /metrics shows. No label names a session, a client or a path.
-type metrics struct {
+// Metrics are what GET /metrics shows. No label names a session, a client or a path.
+type Metrics struct {
 	registry        *prometheus.Registry
 	requests        *prometheus.CounterVec // by upstream and class of status
 	received, sent  *prometheus.CounterVec // bytes of bodies, by upstream
@@ -28,8 +28,9 @@ type metrics struct {
 // added are the buckets of what winnow adds: from 50 µs, each twice the one before, to 1.6 s.
 var added = prometheus.ExponentialBuckets(50e-6, 2, 16)
 
-// newMetrics counts for a listener. totals, which may be nil, are what its transport has done.
-func newMetrics(totals func() transport.Totals) *metrics {
+// NewMetrics counts for a listener, through all handlers that it has in its time. totals, which may
+// be nil, are what its transport has done.
+func NewMetrics(totals func() transport.Totals) *Metrics {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "winnow_" + name, Help: help}, labels)
 	}
@@ -37,7 +38,7 @@ func newMetrics(totals func() transport.Totals) *metrics {
 		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "winnow_" + name, Help: help, Buckets: added},
 			[]string{"upstream"})
 	}
-	m := &metrics{
+	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		requests: counter("requests_total", "Requests by upstream and class of status; none: the client left before an answer.",
 			"upstream", "class"),
@@ -57,7 +58,7 @@ func newMetrics(totals func() transport.Totals) *metrics {
 	return m
 }
 
-func (m *metrics) handler() http.Handler {
+func (m *Metrics) handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
 
@@ -96,7 +97,7 @@ func (b incoming) Read(data []byte) (int, error) {
 }
 
 // ended counts a request when its answer has ended.
-func (m *metrics) ended(upstream string, p *passage, seen *watched) {
+func (m *Metrics) ended(upstream string, p *passage, seen *watched) {
 	class := "none"
 	if seen.status > 0 {
 		class = strconv.Itoa(seen.status/100) + "xx"

@@ -134,7 +134,7 @@ func TestMetrics_countWhatIsRelayed(t *testing.T) {
 // What a transport has done is shown as it is when it is asked for.
 func TestMetrics_showTheTotals(t *testing.T) {
 	totals := transport.Totals{}
-	at := relayed(t, Config{Upstreams: map[string]string{"up": "http://h.invalid"}, Totals: func() transport.Totals { return totals }})
+	at := relayed(t, Config{Upstreams: map[string]string{"up": "http://h.invalid"}, Metrics: NewMetrics(func() transport.Totals { return totals })})
 	if got, _ := scraped(t, at); got["net_dollars"] != 0 || got["live_sessions"] != 0 {
 		t.Errorf("before anything: %v", got)
 	}

@@ -33,7 +33,10 @@ func refuse(w http.ResponseWriter, path string, status int, kind, message string
 	switch {
 	case strings.Contains(path, "/models/") && strings.Contains(path, ":"):
 		r.Error.Code, r.Error.Status = status, "UNAVAILABLE"
-		if status < 500 {
+		switch {
+		case status == http.StatusUnauthorized:
+			r.Error.Status = "UNAUTHENTICATED"
+		case status < 500:
 			r.Error.Status = "INVALID_ARGUMENT"
 		}
 	case strings.Contains(path, "/messages"):

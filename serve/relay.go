@@ -19,19 +19,23 @@ type relay struct {
 	to      *url.URL
 	maxBody int64
 	log     *slog.Logger
-	metrics *metrics
+	metrics *Metrics
 	proxy   httputil.ReverseProxy
 }
 
 // serve relays a request. rest is what stands behind the upstream's name in its path, as it was
-// sent.
-func (p *relay) serve(w http.ResponseWriter, r *http.Request, rest string) {
+// sent; client is who sent it, "" if clients are not told apart.
+func (p *relay) serve(w http.ResponseWriter, r *http.Request, rest, client string) {
 	begun := time.Now()
 	seen, way := &watched{ResponseWriter: w}, &passage{began: begun}
 	defer func() {
 		p.metrics.ended(p.name, way, seen)
-		p.log.Info("relayed", "upstream", p.name, "method", r.Method, "status", seen.status, "bytes", seen.bytes,
-			"first_ms", ms(seen.first.Sub(begun)), "took_ms", ms(time.Since(begun)))
+		told := []any{"upstream", p.name, "method", r.Method, "status", seen.status, "bytes", seen.bytes,
+			"first_ms", ms(seen.first.Sub(begun)), "took_ms", ms(time.Since(begun))}
+		if client != "" {
+			told = append(told, "client", client)
+		}
+		p.log.Info("relayed", told...)
 	}()
 	switch {
 	case upgrades(r) && strings.HasSuffix(rest, "/responses"):

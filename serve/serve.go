@@ -3,10 +3,12 @@
 //
 // What a request becomes on its way is for the http.RoundTripper that carries it. Nobody but this
 // computer gets in: Listen accepts loopback addresses only, and the routes that are not relayed
-// check Host and Origin.
+// check Host and Origin. A listener at another address (ListenOpenly) is for clients with tokens.
 package serve
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,8 +19,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-
-	"github.com/winnowhq/winnow/transport"
 )
 
 // Config says what is relayed, and where to.
@@ -30,14 +30,23 @@ type Config struct {
 	// Transport carries the requests; it ends in Direct, which leaves every byte alone. Default:
 	// Direct().
 	Transport http.RoundTripper
-	// Totals are what Transport has done so far, for GET /metrics. Default: nothing.
-	Totals func() transport.Totals
+	// Metrics are what GET /metrics shows. Default: of this handler alone.
+	Metrics *Metrics
+	// Mode is what the transport does, for Detect. Default: "off".
+	Mode string
 	// Host is the address that the listener is bound to, which requests for its own routes may name
 	// beside localhost.
 	Host string
 	// MaxBody bounds the body of a request in bytes. Default 256 MiB: the largest that a provider
 	// of a model accepts is 32 MB, files that are uploaded are larger.
 	MaxBody int64
+	// Clients are the names of those who may ask, with the hashes of their tokens (see NewToken). If
+	// there are any, every request needs a token but those for /healthz and /readyz. Default:
+	// whoever reaches the listener may ask.
+	Clients map[string]string
+	// Ready says why no requests should be sent here, in words that hold no content. Default: they
+	// may be.
+	Ready func(ctx context.Context) error
 	// Log is told of each request: method, upstream, status, times and sizes, never content.
 	// Default: nobody.
 	Log *slog.Logger
@@ -69,13 +78,16 @@ func New(c Config) (http.Handler, error) {
 	if c.MaxBody <= 0 {
 		c.MaxBody = maxBody
 	}
-	h := &handler{Config: c, relays: map[string]*relay{}, metrics: newMetrics(c.Totals)}
+	if c.Metrics == nil {
+		c.Metrics = NewMetrics(nil)
+	}
+	h := &handler{Config: c, relays: map[string]*relay{}}
 	for name, address := range c.Upstreams {
 		to, err := Upstream(name, address)
 		if err != nil {
 			return nil, fmt.Errorf("serve: %w", err)
 		}
-		r := &relay{name: name, to: to, maxBody: c.MaxBody, log: c.Log, metrics: h.metrics}
+		r := &relay{name: name, to: to, maxBody: c.MaxBody, log: c.Log, metrics: c.Metrics}
 		r.proxy = httputil.ReverseProxy{
 			Rewrite: r.rewrite, Transport: c.Transport, FlushInterval: -1, ModifyResponse: r.answered,
 			ErrorHandler: r.failed, BufferPool: buffers{},
@@ -89,8 +101,10 @@ func New(c Config) (http.Handler, error) {
 // Upstream checks the name and the address of an upstream.
 func Upstream(name, address string) (*url.URL, error) {
 	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") != "" ||
-		slices.Contains(own, "/"+name) || strings.Trim(name, ".") == "" {
-		return nil, fmt.Errorf("%q cannot name an upstream: use letters, digits, - and _, not healthz, metrics or readyz", name)
+		slices.Contains(own, "/"+name) || strings.Trim(name, ".") == "" ||
+		strings.HasPrefix(name, tokenPrefix) {
+		return nil, fmt.Errorf("%q cannot name an upstream: use letters, digits, - and _, not healthz, metrics, readyz, or "+
+			"%s first", name, tokenPrefix)
 	}
 	to, err := url.Parse(address)
 	switch {
@@ -107,8 +121,7 @@ func Upstream(name, address string) (*url.URL, error) {
 // handler tells what is relayed from the routes of the listener itself.
 type handler struct {
 	Config
-	relays  map[string]*relay
-	metrics *metrics
+	relays map[string]*relay
 }
 
 // own are the routes that are not relayed.
@@ -117,13 +130,19 @@ var own = []string{"/", "/healthz", "/metrics", "/readyz"}
 // ServeHTTP implements http.Handler. The path is looked at as it was sent: nothing is cleaned or
 // redirected.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	path, _, _ := strings.Cut(r.RequestURI, "?")
+	sent, _, _ := strings.Cut(r.RequestURI, "?")
+	r, path, client := h.admitted(r, sent)
 	name, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	to := h.relays[name]
 	switch {
+	case len(h.Clients) > 0 && client == "" && !slices.Contains(probed, path):
+		h.Log.Warn("refused: no client has the token", "from", r.RemoteAddr)
+		w.Header().Set("WWW-Authenticate", "Winnow")
+		refuse(w, path, http.StatusUnauthorized, "authentication_error", "winnow knows no client with this token: show one in the "+
+			"header x-winnow-token, or before the upstream in the path, as in /TOKEN/"+cmp.Or(name, "NAME")+"/…")
 	case strings.HasPrefix(path, "/") && to != nil:
-		to.serve(w, r, strings.TrimPrefix(path, "/"+name))
-	case !h.trusted(r):
+		to.serve(w, r, strings.TrimPrefix(path, "/"+name), client)
+	case len(h.Clients) == 0 && !h.trusted(r):
 		h.Log.Warn("refused", "host", r.Host, "origin", r.Header.Get("Origin"))
 		http.NotFound(w, r)
 	case !slices.Contains(own, path):
@@ -135,13 +154,25 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", "GET, HEAD")
 		http.Error(w, "405 use GET", http.StatusMethodNotAllowed)
 	case path == "/metrics":
-		h.metrics.handler().ServeHTTP(w, r)
+		h.Metrics.handler().ServeHTTP(w, r)
 	case path == "/":
 		text(w, "winnow relays to "+strings.Join(slices.Sorted(maps.Keys(h.relays)), ", ")+"\n")
+	case path == "/readyz" && h.Ready != nil:
+		if err := h.Ready(r.Context()); err != nil {
+			h.Log.Warn("not ready", "why", err)
+			http.Error(w, "not ready: "+err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		text(w, "ok\n")
 	default:
+		w.Header().Set(modeHeader, cmp.Or(h.Mode, "off"))
 		text(w, "ok\n")
 	}
 }
+
+// probed are the routes that need no token: what looks after programs asks them, and they tell
+// nothing.
+var probed = []string{"/healthz", "/readyz"}
 
 func text(w http.ResponseWriter, line string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")

@@ -3,6 +3,7 @@ package serve
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"net"
 	"net/http"
 	"strings"
@@ -90,14 +91,20 @@ func spelled(r *http.Request) http.Header {
 	return headers
 }
 
-// listener accepts connections that remember spellings.
-type listener struct{ net.Listener }
+// listener accepts connections that remember spellings, encrypted if there is a tls.Config.
+type listener struct {
+	net.Listener
+	tls *tls.Config
+}
 
 // Accept implements net.Listener.
 func (l listener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
+	}
+	if l.tls != nil {
+		c = tls.Server(c, l.tls)
 	}
 	return &conn{Conn: c}, nil
 }

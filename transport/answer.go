@@ -2,7 +2,6 @@ package transport
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"fmt"
 	"io"
@@ -69,17 +68,7 @@ func (r *relay) finish() {
 
 // understood is an answer as its provider's protocol says it.
 func understood(p protocol, head http.Header, answer []byte) wire.Answer {
-	switch head.Get("Content-Encoding") {
-	case "", "identity":
-	case "gzip":
-		unpacked, err := gzip.NewReader(bytes.NewReader(answer))
-		if err != nil {
-			return wire.Answer{}
-		}
-		answer, _ = io.ReadAll(io.LimitReader(unpacked, maxAnswer)) // what came before an error counts
-	default:
-		return wire.Answer{}
-	}
+	answer, _ = unpacked(encoding(head), answer, maxAnswer) // what came before an error counts
 	s := p.stream(nil)
 	if strings.HasPrefix(head.Get("Content-Type"), "text/event-stream") {
 		events := wire.NewEventReader(bytes.NewReader(answer))

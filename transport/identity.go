@@ -60,9 +60,16 @@ func hashed(texts ...string) []byte {
 	return hash.Sum(nil)
 }
 
-// credential is a hash of what the client shows to its provider.
+// clientHeader names who asks, where several clients of one listener share a credential: package
+// serve sets it.
+const clientHeader = "X-Winnow-Client"
+
+// credential is a hash of what the client shows to its provider, and of who it is.
 func credential(r *http.Request) string {
 	hash := sha256.New()
+	if name := r.Header.Get(clientHeader); name != "" {
+		hash.Write([]byte(name + "\x00\x00"))
+	}
 	for _, name := range []string{"Authorization", "X-Api-Key", "Api-Key", "X-Goog-Api-Key"} {
 		hash.Write([]byte(r.Header.Get(name) + "\x00"))
 	}

@@ -38,6 +38,7 @@ type line struct {
 	recall bool           // its placeholders name the way back
 	pruned *pivot.Receipt // what was decided after the newest answer
 	last   time.Time      // when the provider was last at work on it, by our own clock; zero if unknown
+	drop   []string       // tools whose declarations are left out of it, since it began
 	// accepted is what had been decided when the provider's rules were last held against it
 	accepted decided
 	whole    int           // tokens of its newest prompt, had nothing been left out; 0 if unknown
@@ -71,7 +72,7 @@ func (f *family) load(ctx context.Context, e *winnow.Engine) error {
 			return err
 		}
 		said := clients(s.Messages)
-		l := &line{id: id, chain: chained(said), again: cameBackTo(state), recall: s.Info.Recall}
+		l := &line{id: id, chain: chained(said), again: cameBackTo(state), recall: s.Info.Recall, drop: drops(s.Info)}
 		if last := len(said) - 1; last >= 0 && asStreamed(&said[last]) {
 			l.open = &said[last]
 		}
@@ -146,10 +147,11 @@ func (t *Transport) adopt(ctx context.Context, f *family, doc *format.Document, 
 	case l == nil:
 		info := doc.Session.Info
 		info.ID, info.Recall = f.id, t.recalls(doc)
+		t.chooseTools(&info, messages)
 		if _, err = t.engine.Create(ctx, info); err != nil {
 			return nil, err
 		}
-		l = &line{id: f.id, recall: info.Recall}
+		l = &line{id: f.id, recall: info.Recall, drop: drops(info)}
 		f.lines = append(f.lines, l)
 	case !goesOn:
 		if l, err = t.fork(ctx, l, n); err != nil {
@@ -195,7 +197,7 @@ func (t *Transport) fork(ctx context.Context, l *line, n int) (*line, error) {
 		return nil, err
 	}
 	return &line{id: id, chain: slices.Clone(l.chain[:n]), frozen: l.frozen, last: l.last,
-		again: slices.Clone(l.again), recall: l.recall}, nil
+		again: slices.Clone(l.again), recall: l.recall, drop: l.drop}, nil
 }
 
 // confirm puts an answer as the client sends it back in the place of what was streamed.

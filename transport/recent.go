@@ -67,6 +67,18 @@ func (r *recent) put(n *reading) {
 	defer r.mu.Unlock()
 	r.read = append(r.read, n)
 	r.bytes += len(n.doc.Source)
+	r.makeRoom()
+}
+
+// bound says how many bytes may be kept from now on.
+func (r *recent) bound(most int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.most = most
+	r.makeRoom()
+}
+
+func (r *recent) makeRoom() {
 	gone := 0
 	for r.bytes > r.most && gone < len(r.read) {
 		r.bytes -= len(r.read[gone].doc.Source)

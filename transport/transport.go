@@ -67,7 +67,12 @@ type Options struct {
 	// Recall: agents have the command winnow, or its server of the Model Context Protocol, so that
 	// placeholders may name it: see recalls. Default: placeholders name the call.
 	Recall bool
-	// Log is told what fails, without content. Default: nothing is logged.
+	// Drop are names of tools, or patterns with *, whose declarations are left out of a conversation
+	// from its first request on, if it begins under this option. A tool that the conversation calls,
+	// or that a request insists on, stays.
+	Drop []string
+	// Log is told what was decided about each request, and what fails, without content. Default:
+	// nothing is logged.
 	Log *slog.Logger
 	Now func() time.Time // default: time.Now
 }
@@ -81,10 +86,16 @@ type Transport struct {
 	base   http.RoundTripper
 	mode   Mode
 	recall bool
+	drop   []string
 	models *model.Memo
 	log    *slog.Logger
 	now    func() time.Time
 
+	*atHand
+}
+
+// atHand is what a transport has at hand of the conversations that go through it.
+type atHand struct {
 	recent recent
 
 	mu       sync.Mutex
@@ -97,15 +108,26 @@ type Transport struct {
 // New makes a transport that keeps its conversations in an engine. An engine that folds by itself
 // (compaction.auto) needs the hooks of [Hooks].
 func New(engine *winnow.Engine, o Options) *Transport {
+	return made(engine, o, &atHand{families: map[string]*family{}, newest: map[string]newest{},
+		aside: map[string][]store.Spend{}})
+}
+
+// Changed makes a transport with another engine on the same store, or other options, that goes on
+// with the conversations and the totals of this one. Requests that are under way end as they began.
+func (t *Transport) Changed(engine *winnow.Engine, o Options) *Transport {
+	return made(engine, o, t.atHand)
+}
+
+func made(engine *winnow.Engine, o Options, c *atHand) *Transport {
 	models := model.Default().Memo()
 	if o.Models != nil {
 		models = o.Models.Memo()
 	}
 	t := &Transport{
-		engine: engine, base: o.Base, mode: cmp.Or(o.Mode, Full), recall: o.Recall, models: models, log: o.Log,
-		now: o.Now, recent: recent{most: cmp.Or(o.Memory, DefaultMemory)}, families: map[string]*family{},
-		newest: map[string]newest{}, aside: map[string][]store.Spend{},
+		engine: engine, base: o.Base, mode: cmp.Or(o.Mode, Full), recall: o.Recall, drop: o.Drop, models: models,
+		log: o.Log, now: o.Now, atHand: c,
 	}
+	c.recent.bound(cmp.Or(o.Memory, DefaultMemory))
 	if t.base == nil {
 		base := http.DefaultTransport.(*http.Transport).Clone()
 		base.DisableCompression = true
@@ -157,22 +179,25 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 			what = other
 		}
 	}
-	encoded := r.Header.Get("Content-Encoding")
-	if what == other || t.mode == Off || r.Body == nil || encoded != "" && encoded != "identity" {
+	if what == other || t.mode == Off || r.Body == nil {
 		return t.base.RoundTrip(r)
 	}
 	read := bytes.NewBuffer(make([]byte, 0, min(max(r.ContentLength, 0)+bytes.MinRead, maxBody)))
 	_, err := read.ReadFrom(io.LimitReader(r.Body, maxBody+1))
-	original := read.Bytes()
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("read the request's body: %w", err), r.Body.Close())
 	}
-	if len(original) > maxBody {
+	if read.Len() > maxBody {
 		r = r.Clone(r.Context())
-		r.Body = rest{io.MultiReader(bytes.NewReader(original), r.Body), r.Body}
+		r.Body = rest{io.MultiReader(read, r.Body), r.Body}
 		return t.base.RoundTrip(r)
 	}
 	r.Body.Close()
+	r = again(r, read.Bytes())
+	original, err := unpacked(encoding(r.Header), read.Bytes(), maxBody)
+	if err != nil {
+		return t.base.RoundTrip(with(r, nil, false))
+	}
 	if what == count {
 		counted := t.counting(r, p, original)
 		return t.base.RoundTrip(with(r, counted, len(counted) != len(original)))
@@ -182,9 +207,11 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return t.beside(r, p, original)
 	}
 	answer, err := t.base.RoundTrip(with(r, x.body, x.edited))
-	if err == nil && x.edited && refused(answer.StatusCode) {
+	resent := err == nil && x.edited && refused(answer.StatusCode)
+	if resent {
 		answer, err = t.resend(r, x, answer, original)
 	}
+	t.tell(x, resent)
 	if err != nil || answer.StatusCode != http.StatusOK {
 		t.release(x.family)
 		return answer, err
@@ -216,18 +243,6 @@ func (t *Transport) beside(r *http.Request, p protocol, original []byte) (*http.
 type rest struct {
 	io.Reader
 	io.Closer
-}
-
-// with is the request with a body. One that came without its length goes without it, unless it was
-// edited.
-func with(r *http.Request, body []byte, edited bool) *http.Request {
-	r = r.Clone(r.Context())
-	if edited {
-		r.ContentLength = int64(len(body))
-	}
-	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-	r.Body, _ = r.GetBody()
-	return r
 }
 
 // refused reports whether a status may be due to what was left out of a request.
@@ -366,7 +381,7 @@ func (t *Transport) decide(
 			return nil, err
 		}
 	}
-	edited, left, err := t.spliced(ctx, l, doc)
+	edited, left, err := t.edited(ctx, l, doc)
 	if err != nil {
 		return nil, err
 	}
@@ -413,7 +428,7 @@ func (t *Transport) counting(r *http.Request, p protocol, original []byte) []byt
 		if l == nil || !goesOn || l.frozen != "" {
 			return
 		}
-		if edited, _, err := t.spliced(r.Context(), l, doc); err == nil {
+		if edited, _, err := t.edited(r.Context(), l, doc); err == nil {
 			counted = edited
 		}
 		t.recent.put(&reading{client: client(r, p.kind), doc: doc, chain: chain})

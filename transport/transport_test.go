@@ -108,7 +108,7 @@ func (s *stage) restart() {
 	o.Models = models
 	o.Now = s.clock
 	if !s.quiet && o.Log == nil {
-		o.Log = slog.New(slog.NewTextHandler(complaint{s.t, ""}, nil))
+		o.Log = slog.New(slog.NewTextHandler(complaint{s.t, ""}, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	}
 	s.transport = New(s.engine, o)
 }

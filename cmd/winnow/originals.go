@@ -2,14 +2,12 @@ package main
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/output"
+	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/visible"
@@ -99,8 +97,10 @@ that are nowhere else; --force removes them too.`,
   winnow originals prune --all`,
 		Args: cli.Exactly(0, "no argument"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			if p.OlderThan, err = ageOf(age); err != nil {
-				return err
+			if age != "" {
+				if p.OlderThan, err = config.Age(age); err != nil {
+					return cli.Misuse(err)
+				}
 			}
 			if p.Keep < 0 || !p.All && p.OlderThan == 0 && !cmd.Flags().Changed("keep") {
 				return cli.Usage("say which originals to remove: --older-than AGE, --keep N or --all")
@@ -118,24 +118,6 @@ that are nowhere else; --force removes them too.`,
 	flags.BoolVarP(&p.Force, "force", "f", false, "also those with lines that are nowhere else")
 	cli.DryRun(cmd, &p.Dry, "say what would be removed and remove nothing")
 	return cmd
-}
-
-// ageOf reads an age as people write it: 12h, 30d, 8w.
-func ageOf(text string) (time.Duration, error) {
-	if text == "" {
-		return 0, nil
-	}
-	for unit, hours := range map[string]int{"d": 24, "w": 7 * 24} {
-		if number, ok := strings.CutSuffix(text, unit); ok {
-			if n, err := strconv.Atoi(number); err == nil && n > 0 && n < 1e5 {
-				return time.Duration(n*hours) * time.Hour, nil
-			}
-		}
-	}
-	if d, err := time.ParseDuration(text); err == nil && d > 0 {
-		return d, nil
-	}
-	return 0, cli.Usage("%q is not an age; write it as 12h, 30d or 8w", text)
 }
 
 func runOriginalsPrune(a *cli.App, p inplace.Pruning) error {

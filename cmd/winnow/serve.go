@@ -1,14 +1,15 @@
 package main
 
 import (
-	"cmp"
 	"context"
+	"crypto/tls"
 	"log/slog"
 	"maps"
 	"os"
 	"os/signal"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -17,7 +18,6 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/gateway"
 	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/serve"
-	"github.com/winnowhq/winnow/transport"
 )
 
 func serveCommand(a *cli.App) *cobra.Command {
@@ -32,9 +32,13 @@ http://127.0.0.1:4141/openai/v1 instead of https://api.openai.com/v1. Keys stay 
 
 For one run of one agent, winnow wrap does all that by itself.
 
+It listens at loopback addresses, and at others only for clients with tokens (winnow serve token) and
+with a certificate (gateway.tls.cert, gateway.tls.key) or something in front that has one
+(gateway.tls.inFront). When the configuration changes, or at SIGHUP, it is read again.
+
 serve ends at a signal: it takes no more requests, and answers that are under way have 30 seconds to
-end; a second signal ends it at once. What it does is logged on standard error, a line for each request, without any content (--json:
-as JSON). It listens at loopback addresses only.`,
+end; a second signal ends it at once. What it does is logged on standard error, lines for each request
+without any content (--json: as JSON).`,
 		Example: `  winnow serve
   winnow serve --mode observe
   winnow serve --listen 127.0.0.1:8080 --json`,
@@ -49,47 +53,72 @@ as JSON). It listens at loopback addresses only.`,
 	cmd.Flags().StringVar(&mode, "mode", "", "what is done to requests: "+strings.Join(gateway.Modes(), ", ")+
 		" (default from the configuration: full)")
 	cli.Complete(cmd, "mode", gateway.Modes()...)
+	cmd.AddCommand(tokenCommand(a))
 	return cmd
 }
 
+// listening is what serve was told, beside the configuration.
+type listening struct {
+	a            *cli.App
+	listen, mode string
+	log          *slog.Logger
+	certificate  atomic.Pointer[tls.Certificate]
+	settings     config.Settings // in force
+	seen         []string        // what its files looked like before they were read
+}
+
 func runServe(ctx context.Context, a *cli.App, listen, mode string) error {
+	s := &listening{a: a, listen: listen, mode: mode}
+	before := s.look()
 	settings, err := a.Settings()
 	if err != nil {
 		return err
 	}
-	mode = cmp.Or(mode, settings.Gateway.Mode)
-	if err := gateway.CheckMode(mode); err != nil {
+	s.settings = settings
+	s.seen = append(before[:len(before)-2], s.look()[len(before)-2:]...) // the last two are named by it
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	asked := hangups()
+	defer signal.Stop(asked)
+	if err := s.check(settings); err != nil {
 		return err
 	}
-	upstreams := upstreamsOf(settings)
-	for _, name := range slices.Sorted(maps.Keys(upstreams)) {
-		if _, err := serve.Upstream(name, upstreams[name]); err != nil {
-			return cli.Usage("gateway.upstreams.%w", err)
-		}
-	}
-	log := slog.New(slog.NewTextHandler(a.Err, nil))
+	s.log = slog.New(slog.NewTextHandler(a.Err, nil))
 	if a.JSON {
-		log = slog.New(slog.NewJSONHandler(a.Err, nil))
+		s.log = slog.New(slog.NewJSONHandler(a.Err, nil))
 	}
-	relay, err := gateway.Open(ctx, a, settings, cmp.Or(listen, settings.Gateway.Listen), transport.Mode(mode), log)
+	l, err := s.open()
 	if err != nil {
 		return err
 	}
+	relay, err := gateway.OpenAt(ctx, a, settings, l, s.modeOf(settings), s.log)
+	if err != nil {
+		return err
+	}
+	upstreams := upstreamsOf(settings)
 	if err := relay.Start(context.WithoutCancel(ctx), upstreams, patience); err != nil {
 		relay.Close()
 		return err
 	}
 	a.Enduring.Store(true)
-	log.Info("listening", "address", "http://"+relay.Address(), "mode", mode,
+	scheme := "http://"
+	if s.encrypts() {
+		scheme = "https://"
+	}
+	s.log.Info("listening", "address", scheme+relay.Address(), "mode", s.modeOf(settings),
 		"upstreams", strings.Join(slices.Sorted(maps.Keys(upstreams)), " "))
+	s.tellAside(relay)
 	_ = a.Err.Flush()
+	ended := s.keep(ctx, relay, asked, end)
+	defer ended()
 	select {
 	case err := <-relay.Ended():
 		relay.Close()
 		return err
 	case <-ctx.Done():
 	}
-	log.Info("ending: no more requests, and 30 seconds for answers that are under way; a second signal cuts them off")
+	ended()
+	s.log.Info("ending: no more requests, and 30 seconds for answers that are under way; a second signal cuts them off")
 	again := make(chan os.Signal, 1)
 	signal.Notify(again, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(again)
@@ -97,7 +126,7 @@ func runServe(ctx context.Context, a *cli.App, listen, mode string) error {
 	go func() { stopped <- relay.Stop() }()
 	select {
 	case err := <-stopped:
-		log.Info("ended")
+		s.log.Info("ended")
 		return err
 	case <-again:
 		return cli.ErrInterrupted

@@ -139,6 +139,7 @@ func runWrap(ctx context.Context, a *cli.App, client gateway.Client, args []stri
 	if err != nil {
 		return err
 	}
+	settings.Gateway.Clients = nil // it listens for one process alone
 	log, closeLog, err := logTo(a, f.log)
 	if err != nil {
 		return err
@@ -166,6 +167,10 @@ func runWrap(ctx context.Context, a *cli.App, client gateway.Client, args []stri
 	if err := relay.Start(context.WithoutCancel(ctx), plan.Upstreams, lastWords); err != nil {
 		relay.Close()
 		return cli.Misuse(err)
+	}
+	if aside := relay.Aside(); len(aside) > 0 {
+		a.Warn("requests to %s go through another winnow already, which prunes them: they pass here untouched (mode off)",
+			strings.Join(aside, ", "))
 	}
 	a.Enduring.Store(true)
 	_ = a.Err.Flush()

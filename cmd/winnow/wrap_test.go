@@ -72,6 +72,10 @@ func providing(t *testing.T) (url string, got func() []taken) {
 	var mu sync.Mutex
 	var all []taken
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet && r.URL.Path == "/healthz" { // whether it is a winnow
+			http.NotFound(w, r)
+			return
+		}
 		body, _ := io.ReadAll(r.Body)
 		mu.Lock()
 		all = append(all, taken{r.RequestURI, r.Header.Get("X-Api-Key"), string(body)})

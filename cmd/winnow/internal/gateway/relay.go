@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -17,8 +20,11 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/policy"
 	"github.com/winnowhq/winnow/schedule"
 	"github.com/winnowhq/winnow/serve"
+	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/transport"
 )
 
@@ -26,13 +32,36 @@ import (
 type Relay struct {
 	Mode transport.Mode
 
-	listener net.Listener
-	log      *slog.Logger
-	carrier  *transport.Transport
-	requests atomic.Int64
-	close    []func() error
-	ended    chan error
-	stop     context.CancelFunc
+	app        *cli.App
+	listener   net.Listener
+	base       http.RoundTripper
+	log        *slog.Logger
+	requests   atomic.Int64
+	store      store.Store       // nil until one is needed
+	calibrated *token.Calibrated // of all engines; nil if the counter does not learn
+	metrics    *serve.Metrics
+	upstreams  map[string]string
+	stopping   atomic.Bool
+	ended      chan error
+	stop       context.CancelFunc
+
+	mu  sync.Mutex
+	now *generation
+}
+
+// generation is what carries requests until the configuration changes. Its fields but the last two
+// do not change once it carries any.
+type generation struct {
+	mode    transport.Mode
+	engine  *winnow.Engine // nil in mode off
+	carrier *transport.Transport
+	handler http.Handler
+	clients map[string]string
+	aside   []string        // upstreams that are a winnow themselves
+	passed  map[string]bool // their hosts
+
+	under int  // requests that it carries; guarded by the relay
+	over  bool // another one has taken its place; guarded by the relay
 }
 
 // Modes are the words of --mode.
@@ -50,19 +79,35 @@ func CheckMode(mode string) error {
 // neither.
 func Open(ctx context.Context, a *cli.App, settings config.Settings, address string, mode transport.Mode,
 	log *slog.Logger) (_ *Relay, err error) {
-	r := &Relay{Mode: mode, log: log, ended: make(chan error, 1)}
-	defer func() {
-		if err != nil {
-			r.Close()
-		}
-	}()
-	if r.listener, err = serve.Listen(address); err != nil {
+	l, err := serve.Listen(address)
+	if err != nil {
 		var failed *net.OpError
 		if !errors.As(err, &failed) {
 			err = cli.Misuse(err)
 		}
 		return nil, err
 	}
+	return OpenAt(ctx, a, settings, l, mode, log)
+}
+
+// OpenAt is Open with a listener, which is closed if it fails.
+func OpenAt(ctx context.Context, a *cli.App, settings config.Settings, l net.Listener, mode transport.Mode,
+	log *slog.Logger) (_ *Relay, err error) {
+	r := &Relay{app: a, listener: l, base: serve.Direct(), log: log, ended: make(chan error, 1)}
+	if settings.Counter == "auto" && settings.Policy == policy.Balanced {
+		r.calibrated = token.NewCalibrated("auto", token.Linear{})
+	}
+	if r.now, err = r.generation(ctx, settings, mode); err != nil {
+		r.Close()
+		return nil, err
+	}
+	r.Mode = r.now.mode
+	return r, nil
+}
+
+// generation makes what carries requests under these settings.
+func (r *Relay) generation(ctx context.Context, settings config.Settings, mode transport.Mode) (*generation, error) {
+	g := &generation{mode: mode, clients: settings.Gateway.Clients}
 	switch mode {
 	case transport.Safe:
 		settings.Schedule, settings.Compaction.Auto = schedule.Cold{}.Name(), false
@@ -71,34 +116,41 @@ func Open(ctx context.Context, a *cli.App, settings config.Settings, address str
 			settings.Compaction.Threshold = budget.Thresholds{"*": budget.Economic}
 		}
 	}
-	var engine *winnow.Engine
 	if mode != transport.Off {
-		if engine, err = r.engine(ctx, a, settings); err != nil {
+		if err := r.open(ctx); err != nil {
+			return nil, err
+		}
+		c, err := source.Config(r.app, r.store, settings)
+		if err != nil {
+			return nil, err
+		}
+		c.Memory, c.Calibrated, c.Hooks = settings.Gateway.Memory/2, r.calibrated, transport.Hooks(c.Hooks)
+		if g.engine, err = winnow.Open(c); err != nil {
 			return nil, err
 		}
 	}
-	r.carrier = transport.New(engine, transport.Options{Base: serve.Direct(), Mode: mode, Recall: true,
-		Models: settings.Catalogue(model.Default()), Log: log, Now: a.Env.Now})
-	return r, nil
+	o := transport.Options{Base: r.base, Mode: g.mode, Recall: true, Models: settings.Catalogue(model.Default()),
+		Drop: settings.Gateway.Tools.Drop, Memory: settings.Gateway.Memory / 2 / bytesOfBody, Log: r.log,
+		Now: r.app.Env.Now}
+	if r.now != nil {
+		g.carrier = r.now.carrier.Changed(g.engine, o)
+	} else {
+		g.carrier = transport.New(g.engine, o)
+		r.metrics = serve.NewMetrics(g.carrier.Totals)
+	}
+	return g, nil
 }
 
-func (r *Relay) engine(ctx context.Context, a *cli.App, settings config.Settings) (*winnow.Engine, error) {
-	kept, err := source.OpenStore(ctx, a, source.Making)
-	if err != nil {
-		return nil, err
+// bytesOfBody is how many bytes of memory a byte of a body takes that the transport has at hand,
+// with what is understood of it.
+const bytesOfBody = 3
+
+// open opens the store.
+func (r *Relay) open(ctx context.Context) (err error) {
+	if r.store == nil {
+		r.store, err = source.OpenStore(ctx, r.app, source.Making)
 	}
-	r.close = append(r.close, kept.Close)
-	c, err := source.Config(a, kept, settings)
-	if err != nil {
-		return nil, err
-	}
-	c.Hooks = transport.Hooks(c.Hooks)
-	engine, err := winnow.Open(c)
-	if err != nil {
-		return nil, err
-	}
-	r.close = append(r.close, engine.Close)
-	return engine, nil
+	return err
 }
 
 // Address is where it listens: HOST:PORT.
@@ -106,43 +158,160 @@ func (r *Relay) Address() string { return r.listener.Addr().String() }
 
 // Start relays to the upstreams until Stop, or until it fails, which Ended tells.
 func (r *Relay) Start(ctx context.Context, upstreams map[string]string, patience time.Duration) error {
-	handler, err := serve.New(serve.Config{Upstreams: upstreams, Transport: counting{r}, Totals: r.carrier.Totals,
-		Host: r.Address(), Log: r.log})
+	if err := r.lead(ctx, r.now, upstreams); err != nil {
+		return err
+	}
+	if len(r.now.aside) == len(upstreams) {
+		r.Mode = transport.Off
+	}
+	ctx, r.stop = context.WithCancel(ctx)
+	go func() { r.ended <- serve.Until(ctx, r.listener, r, patience, r.log) }()
+	return nil
+}
+
+// lead lets a generation lead to upstreams.
+func (r *Relay) lead(ctx context.Context, g *generation, upstreams map[string]string) (err error) {
+	g.passed = map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(upstreams)) {
+		to, err := url.Parse(upstreams[name])
+		if err != nil {
+			continue // serve.New says so
+		}
+		if to.Host == r.Address() {
+			return cli.Usage("gateway.upstreams.%s: %s is this listener itself", name, upstreams[name])
+		}
+		if g.mode == transport.Off {
+			continue
+		}
+		if mode := serve.Detect(ctx, upstreams[name]); mode != "" && mode != string(transport.Off) {
+			g.aside, g.passed[to.Host] = append(g.aside, name), true
+		}
+	}
+	g.handler, err = serve.New(serve.Config{Upstreams: upstreams, Transport: counting{r, g}, Metrics: r.metrics, Host: r.Address(),
+		Mode: string(g.mode), Clients: g.clients, Ready: r.ready, Log: r.log})
+	r.upstreams = upstreams
+	return err
+}
+
+// ServeHTTP implements http.Handler: a request is carried by what was in force when it came.
+func (r *Relay) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	r.mu.Lock()
+	g := r.now
+	g.under++
+	r.mu.Unlock()
+	defer r.left(g)
+	g.handler.ServeHTTP(w, request)
+}
+
+// left notes that a request has ended; the last one of a generation that is over ends its engine.
+func (r *Relay) left(g *generation) {
+	r.mu.Lock()
+	g.under--
+	last := g.over && g.under == 0
+	r.mu.Unlock()
+	if last {
+		r.end(g)
+	}
+}
+
+func (r *Relay) end(g *generation) {
+	if g.engine == nil {
+		return
+	}
+	if err := g.engine.Close(); err != nil {
+		r.log.Error("closing", "why", err)
+	}
+}
+
+// Change puts other settings in force. Requests that are under way end as they began. After an
+// error all is as it was.
+func (r *Relay) Change(ctx context.Context, settings config.Settings, mode transport.Mode,
+	upstreams map[string]string) error {
+	next, err := r.generation(ctx, settings, mode)
 	if err != nil {
 		return err
 	}
-	ctx, r.stop = context.WithCancel(ctx)
-	go func() { r.ended <- serve.Until(ctx, r.listener, handler, patience, r.log) }()
+	before := r.upstreams
+	if err := r.lead(ctx, next, upstreams); err != nil {
+		r.upstreams = before
+		r.end(next)
+		return err
+	}
+	r.mu.Lock()
+	old := r.now
+	old.over, r.now = true, next
+	idle := old.under == 0
+	r.mu.Unlock()
+	if idle {
+		r.end(old)
+	}
+	return nil
+}
+
+// ready says why requests should go elsewhere.
+func (r *Relay) ready(ctx context.Context) error {
+	if r.stopping.Load() {
+		return errors.New("winnow is about to end")
+	}
+	r.mu.Lock()
+	off := r.now.mode == transport.Off
+	r.mu.Unlock()
+	if off {
+		return nil
+	}
+	ctx, stop := context.WithTimeout(ctx, 5*time.Second)
+	defer stop()
+	// Whether it can be written shows even if there is nothing to change.
+	if _, err := r.store.Apply(ctx, "ready", store.Change{}); !errors.Is(err, store.ErrNotFound) {
+		r.log.Error("the store cannot be written", "error", err)
+		return errors.New("the store cannot be written")
+	}
 	return nil
 }
 
 // counting counts the requests that are relayed.
-type counting struct{ r *Relay }
+type counting struct {
+	r *Relay
+	g *generation
+}
 
 // RoundTrip implements http.RoundTripper.
 func (c counting) RoundTrip(r *http.Request) (*http.Response, error) {
 	c.r.requests.Add(1)
-	return c.r.carrier.RoundTrip(r)
+	if c.g.passed[r.URL.Host] {
+		r = r.Clone(r.Context())
+		r.Header.Set(transport.Header, string(transport.Off))
+	}
+	return c.g.carrier.RoundTrip(r)
 }
+
+// Aside are the names of the upstreams that are a winnow themselves and prune, or observe: what goes
+// there passes here, as one of two is enough.
+func (r *Relay) Aside() []string { return r.now.aside }
 
 // Ended tells how the listener ended.
 func (r *Relay) Ended() <-chan error { return r.ended }
 
 // Stop ends the listener, waits for what is under way, and closes the store.
 func (r *Relay) Stop() error {
+	r.stopping.Store(true)
 	r.stop()
 	err := <-r.ended
 	r.Close()
 	return err
 }
 
-// Close closes what Open opened, the newest first. A listener that was started has ended.
+// Close closes what Open opened. A listener that was started has ended.
 func (r *Relay) Close() {
-	if r.listener != nil {
-		r.listener.Close() // it may be closed already
+	r.listener.Close() // it may be closed already
+	if base, ok := r.base.(interface{ CloseIdleConnections() }); ok {
+		base.CloseIdleConnections()
 	}
-	for _, end := range slices.Backward(r.close) {
-		if err := end(); err != nil {
+	if r.now != nil {
+		r.end(r.now)
+	}
+	if r.store != nil {
+		if err := r.store.Close(); err != nil {
 			r.log.Error("closing", "why", err)
 		}
 	}
@@ -150,5 +319,5 @@ func (r *Relay) Close() {
 
 // Account is what came of it, in three lines for people. client is what was run.
 func (r *Relay) Account(client string) []string {
-	return account(client, int(r.requests.Load()), r.Mode, r.carrier.Totals())
+	return account(client, int(r.requests.Load()), r.Mode, r.now.carrier.Totals())
 }

@@ -1,0 +1,90 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/winnowhq/winnow/config"
+)
+
+// Upkeep is what is done beside relaying: the configuration is read again when it has changed, and
+// conversations that nobody goes on with are deleted.
+type Upkeep struct {
+	// Ticks is when the files are looked at.
+	Ticks <-chan time.Time
+	// Asked is when the configuration is read again whatever its files look like.
+	Asked <-chan os.Signal
+	// HungUp reports whether it was asked because the terminal has gone. Then it is time to End.
+	HungUp func() bool
+	End    func()
+	// Look is what the files of the configuration look like now: see Signatures. Seen is what they
+	// looked like before they were read.
+	Look func() []string
+	Seen []string
+	// Reload reads the configuration and puts it in force. What it returns is logged.
+	Reload func(ctx context.Context) error
+	// Retention is gateway.retention as it is in force.
+	Retention func() string
+}
+
+// Run does the upkeep until the context ends.
+func (u Upkeep) Run(ctx context.Context, r *Relay) {
+	seen := u.Seen
+	var expired time.Time
+	for {
+		if now := r.app.Env.Now(); now.Sub(expired) >= 24*time.Hour {
+			expired = now
+			r.expire(ctx, u.Retention(), now)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-u.Asked:
+			if u.HungUp() {
+				u.End()
+				return
+			}
+		case <-u.Ticks:
+			if slices.Equal(seen, u.Look()) {
+				continue
+			}
+		}
+		seen = u.Look()
+		before := u.Retention()
+		if err := u.Reload(ctx); err != nil {
+			r.log.Error("the configuration cannot be used; the one before stays in force", "why", err)
+		} else if u.Retention() != before {
+			expired = time.Time{}
+		}
+	}
+}
+
+// expire deletes what is older than the retention.
+func (r *Relay) expire(ctx context.Context, retention string, now time.Time) {
+	age, err := config.Age(retention)
+	if err != nil || r.store == nil {
+		return // no limit, or nothing is kept
+	}
+	deleted, err := expire(ctx, r.store, age, now)
+	if err != nil && ctx.Err() == nil {
+		r.log.Error("could not delete old conversations", "error", err)
+	}
+	if deleted > 0 {
+		r.log.Info("deleted old conversations", "sessions", deleted, "retention", retention)
+	}
+}
+
+// Signatures tell whether files are as they were, or still missing.
+func Signatures(files ...string) (all []string) {
+	for _, file := range files {
+		signature := "missing"
+		if info, err := os.Stat(file); err == nil {
+			signature = fmt.Sprint(info.ModTime().UnixNano(), info.Size(), info.Mode())
+		}
+		all = append(all, signature)
+	}
+	return all
+}

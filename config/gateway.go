@@ -1,0 +1,117 @@
+package config
+
+import (
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Gateway is what the commands wrap and serve do.
+type Gateway struct {
+	// Listen is where serve listens: HOST:PORT. Another address than a loopback one demands Clients
+	// and TLS.
+	Listen string `json:"listen"`
+	// Upstreams are addresses of providers by the name that is the first segment of a path, beside
+	// anthropic, openai and gemini, or instead of them.
+	Upstreams map[string]string `json:"upstreams"`
+	Mode      string            `json:"mode"` // what is done to requests: one of GatewayModes
+	Tools     GatewayTools      `json:"tools"`
+	// Retention is the age at which a conversation that nobody goes on with is deleted, as Age
+	// reads it; empty: never.
+	Retention string `json:"retention"`
+	Memory    int    `json:"memory"` // bytes of conversations that are at hand
+	// Clients are the names of those who may ask, and the SHA-256 of their tokens as hexadecimal
+	// digits. As soon as there is one, every request needs a token.
+	Clients map[string]string `json:"clients"`
+	TLS     GatewayTLS        `json:"tls"`
+}
+
+// GatewayTools say what is left out of the tools that a client declares.
+type GatewayTools struct {
+	// Drop are names of tools, or patterns with *, whose declarations are left out of a
+	// conversation from its first request on.
+	Drop []string `json:"drop"`
+}
+
+// GatewayTLS says how what serve is sent is encrypted.
+type GatewayTLS struct {
+	Cert string `json:"cert"` // file of the certificate and those above it, PEM
+	Key  string `json:"key"`  // file of its key, PEM
+	// InFront says that a program in front of serve does it.
+	InFront bool `json:"inFront"`
+}
+
+// GatewayModes are the values of gateway.mode, from the one that does nothing on.
+func GatewayModes() []string { return []string{"off", "observe", "safe", "full"} }
+
+// gatewayMemory is the default of gateway.memory: 512 MiB.
+const gatewayMemory = 512 << 20
+
+// Age reads an age as people write it: 12h, 30d, 8w.
+func Age(text string) (time.Duration, error) {
+	for unit, hours := range map[string]int{"d": 24, "w": 7 * 24} {
+		if number, ok := strings.CutSuffix(text, unit); ok {
+			if n, err := strconv.Atoi(number); err == nil && n > 0 && n < 1e5 {
+				return time.Duration(n*hours) * time.Hour, nil
+			}
+		}
+	}
+	if d, err := time.ParseDuration(text); err == nil && d > 0 {
+		return d, nil
+	}
+	return 0, fmt.Errorf("%q is not an age; write it as 12h, 30d or 8w", text)
+}
+
+// wrong says what cannot be right, by the rest of the key.
+func (g Gateway) wrong(bad func(key, format string, args ...any)) {
+	if !slices.Contains(GatewayModes(), g.Mode) {
+		bad("mode", "unknown mode %q; use off, observe, safe or full", g.Mode)
+	}
+	if _, _, err := net.SplitHostPort(g.Listen); err != nil {
+		bad("listen", "%q is not an address to listen at; write one like 127.0.0.1:4141", g.Listen)
+	}
+	for _, name := range slices.Sorted(maps.Keys(g.Upstreams)) {
+		u, err := url.Parse(g.Upstreams[name])
+		switch {
+		case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+			bad("upstreams."+name, "this is not an address; write one like https://host")
+		case u.User != nil:
+			bad("upstreams."+name, "leave out the user and the password; the client sends its own")
+		}
+	}
+	for i, name := range g.Tools.Drop {
+		if _, err := path.Match(name, ""); err != nil || name == "" {
+			bad(fmt.Sprintf("tools.drop.%d", i), "%q is not the name of a tool, nor a pattern such as mcp__github__*",
+				name)
+		}
+	}
+	if age, err := Age(g.Retention); g.Retention != "" && err != nil {
+		bad("retention", "%w", err)
+	} else if g.Retention != "" && age < time.Hour {
+		bad("retention", "%s: give an hour or more, or leave it empty for no limit", g.Retention)
+	}
+	if g.Memory < leastMemory {
+		bad("memory", "%d: give %d bytes (16 MiB) or more", g.Memory, leastMemory)
+	}
+	for _, name := range slices.Sorted(maps.Keys(g.Clients)) {
+		if hash, err := hex.DecodeString(g.Clients[name]); err != nil || len(hash) != 32 { // never the value itself
+			bad("clients."+name, "this is not the hash of a token; `winnow serve token add %s` makes one", name)
+		}
+	}
+	for key, file := range map[string]string{"tls.cert": g.TLS.Cert, "tls.key": g.TLS.Key} {
+		if file != "" && !filepath.IsAbs(file) {
+			bad(key, "%q depends on the current folder; give the whole path", file)
+		}
+	}
+}
+
+// leastMemory is the least of gateway.memory: one long conversation needs it.
+const leastMemory = 16 << 20

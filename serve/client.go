@@ -1,0 +1,69 @@
+package serve
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// TokenHeader is the header in which a client shows its token. One that can be told a base URL and
+// nothing else shows it as the first segment of the path: /TOKEN/NAME/rest.
+const TokenHeader = "X-Winnow-Token"
+
+// ClientHeader tells the transport which client asks. What a client says in it does not count.
+const ClientHeader = "X-Winnow-Client"
+
+// tokenPrefix begins every token, so that people and scanners for secrets know what it is.
+const tokenPrefix = "wt_"
+
+// NewToken makes a token for a client, and what is kept of it: the SHA-256 as hexadecimal digits.
+func NewToken() (token, hash string) {
+	random := make([]byte, 32)
+	rand.Read(random) // it never fails
+	token = tokenPrefix + base64.RawURLEncoding.EncodeToString(random)
+	sum := sha256.Sum256([]byte(token))
+	return token, hex.EncodeToString(sum[:])
+}
+
+// client is the name of who shows a token, "" if nobody has it. It takes as long whoever it is.
+func client(clients map[string]string, token string) (name string) {
+	sum := sha256.Sum256([]byte(token))
+	shown := []byte(hex.EncodeToString(sum[:]))
+	for other, hash := range clients {
+		if subtle.ConstantTimeCompare(shown, []byte(strings.ToLower(hash))) == 1 {
+			name = other
+		}
+	}
+	return name
+}
+
+// admitted is a request without the token that it shows, its path as it was sent without one, and
+// the name of the client, "" if nobody has such a token.
+func (h *handler) admitted(r *http.Request, path string) (_ *http.Request, rest, name string) {
+	token := r.Header.Get(TokenHeader)
+	if first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/"); strings.HasPrefix(first, tokenPrefix) {
+		token, path = first, strings.TrimPrefix(path, "/"+first)
+		to := &url.URL{Path: strings.TrimPrefix(r.URL.Path, "/"+first),
+			RawPath: strings.TrimPrefix(r.URL.RawPath, "/"+first), RawQuery: r.URL.RawQuery, ForceQuery: r.URL.ForceQuery}
+		r = r.WithContext(r.Context())
+		r.URL = to
+	}
+	if len(h.Clients) > 0 && token != "" {
+		name = client(h.Clients, token)
+	}
+	if _, said := r.Header[ClientHeader]; said || name != "" || r.Header[TokenHeader] != nil {
+		r = r.WithContext(r.Context())
+		r.Header = r.Header.Clone()
+		r.Header.Del(TokenHeader)
+		r.Header.Del(ClientHeader)
+		if name != "" {
+			r.Header.Set(ClientHeader, name)
+		}
+	}
+	return r, path, name
+}

@@ -1,0 +1,178 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"path"
+	"slices"
+
+	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/body"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
+	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/wire"
+)
+
+// Declarations of tools stand at the beginning of every prompt, so that leaving one out later would
+// cost the whole cache. A conversation that begins under Options.Drop keeps that choice with its
+// session, whatever the options say later.
+
+// dropMember is where the choice is in the info of a session: {"gateway": {"drop": ["name", …]}}.
+var dropMember = []string{"gateway", "drop"}
+
+// drops are the names of tools, and patterns, that a session is to have left out.
+func drops(info session.Info) (names []string) {
+	for name := range wire.ValueOf(info.Unknown).Get(dropMember...).Values() {
+		names = append(names, name.String())
+	}
+	return names
+}
+
+// chooseTools notes in the info of a new session which tools are left out of it. One that was begun
+// elsewhere has had all of them.
+func (t *Transport) chooseTools(info *session.Info, messages []session.Message) {
+	answered := slices.ContainsFunc(messages, func(m session.Message) bool { return m.Role == session.Assistant })
+	if len(t.drop) == 0 || answered {
+		return
+	}
+	if len(info.Unknown) == 0 {
+		info.Unknown = []byte("{}")
+	}
+	var names [][]byte
+	for _, name := range t.drop {
+		names = append(names, span.Quote(name))
+	}
+	info.Unknown = span.Set(info.Unknown, "", span.Array(names), dropMember...)
+}
+
+// dropped is what stands for declarations of tools among the rules that leave something out.
+const dropped = "tools.drop"
+
+// edited is the body of a request with everything left out of it that the session says, tools too,
+// and what that is.
+func (t *Transport) edited(ctx context.Context, l *line, doc *format.Document) ([]byte, left, error) {
+	spliced, left, err := t.spliced(ctx, l, doc)
+	if err != nil || len(l.drop) == 0 {
+		return spliced, left, err
+	}
+	without, tokens := withoutTools(spliced, doc, l.drop)
+	if tokens > 0 {
+		left.add(dropped, tokens)
+	}
+	return without, left, nil
+}
+
+// withoutTools is a body without the declarations of some tools, and how many tokens these take.
+// body may be that of the document with something left out of its messages. A tool stays that the
+// history calls, or the request asks for; so do all of them if none would.
+func withoutTools(text []byte, doc *format.Document, patterns []string) (without []byte, tokens int) {
+	at := besideList(text, doc.Native.(*body.Native).Decoded, "tools")
+	if at.Empty() {
+		return text, 0
+	}
+	called := map[string]bool{}
+	for i := range doc.Session.Messages {
+		for j := range doc.Session.Messages[i].Parts {
+			called[doc.Session.Messages[i].Parts[j].Tool] = true
+		}
+	}
+	var choice []byte
+	for _, member := range []string{"tool_choice", "toolConfig", "tool_config"} {
+		choice = append(choice, besideList(text, doc.Native.(*body.Native).Decoded, member).Of(text)...)
+	}
+	goes := func(name string) bool {
+		return name != "" && !called[name] && !bytes.Contains(choice, span.Quote(name)) &&
+			slices.ContainsFunc(patterns, func(pattern string) bool { ok, _ := path.Match(pattern, name); return ok })
+	}
+	cuts, kept := undeclared(text, at, goes)
+	if len(cuts) == 0 || kept == 0 {
+		return text, 0
+	}
+	for _, cut := range cuts {
+		tokens += token.Linear{}.Count(string(cut.Of(text)))
+	}
+	return span.Splice(text, cuts...), tokens
+}
+
+// besideList is where a member of a body is that stands beside its messages. These are long, and
+// are not read: text is the decoded body with other messages at most.
+func besideList(text []byte, d *wire.Decoded, member string) span.Span {
+	if longer := len(text) - len(d.Text); d.List.Len() >= 2 && d.List.End+longer > d.List.Start {
+		first, last := d.List.Start+1, d.List.End-1 // inside the brackets
+		head, tail := d.Text[:first], d.Text[last:]
+		if bytes.HasPrefix(text, head) && bytes.HasSuffix(text, tail) {
+			beside := slices.Concat(head, tail)
+			at := span.Find(beside, span.All(beside), member)
+			if at.Start >= first {
+				at = at.Shift(last + longer - first)
+			}
+			return at
+		}
+	}
+	return span.Find(text, span.All(text), member)
+}
+
+// undeclared are the cuts that take declarations out of a list of tools, and how many of its
+// entries stay. Gemini has lists of declarations in its list.
+func undeclared(text []byte, list span.Span, goes func(name string) bool) (cuts []span.Edit, kept int) {
+	var gone []span.Span
+	for at := range span.Values(text, list) {
+		entry := wire.Value{Text: text, Span: at}
+		inner := entry.Get("functionDeclarations")
+		if inner.Empty() {
+			inner = entry.Get("function_declarations")
+		}
+		if !inner.Empty() {
+			within, stay := undeclared(text, inner.Span, goes)
+			others := -1
+			for range entry.Members() {
+				others++
+			}
+			switch {
+			case stay > 0:
+				cuts = append(cuts, within...)
+				kept++
+			case others > 0: // what is beside an empty list of declarations may need one
+				kept++
+			default:
+				gone = append(gone, at)
+			}
+			continue
+		}
+		name := entry.Get("name").String()
+		for _, outer := range []string{"function", "custom"} {
+			if name == "" {
+				name = entry.Get(outer, "name").String()
+			}
+		}
+		if goes(name) {
+			gone = append(gone, at)
+		} else {
+			kept++
+		}
+	}
+	return append(cuts, cutValues(text, list, gone)...), kept
+}
+
+// cutValues are the cuts that take values out of a list, each with one comma.
+func cutValues(text []byte, list span.Span, gone []span.Span) (cuts []span.Edit) {
+	var values []span.Span
+	for at := range span.Values(text, list) {
+		values = append(values, at)
+	}
+	kept := false
+	for i, at := range values {
+		switch {
+		case !slices.Contains(gone, at):
+			kept = true
+		case kept:
+			cuts = append(cuts, span.Edit{Span: span.Span{Start: values[i-1].End, End: at.End}})
+		case i+1 < len(values):
+			cuts = append(cuts, span.Edit{Span: span.Span{Start: at.Start, End: values[i+1].Start}})
+		default:
+			cuts = append(cuts, span.Edit{Span: at})
+		}
+	}
+	return cuts
+}
