@@ -61,11 +61,14 @@ func (w Window) FirstSend(f FirstSend) []Elision {
 	items := w.Items()
 	for i := len(items) - 1; i >= 0 && items[i].Step == w.line.now.Step; i-- {
 		x := items[i]
-		if x.Call == nil || !w.unsent(x, Output) || x.gone != 0 || len(Media(x.Part)) > 0 {
+		if x.Call == nil || !w.unsent(x, Output) || len(Media(x.Part)) > 0 {
 			continue
 		}
 		if _, free := w.may("", x, ResultField(x.Part), Age{}); !free || slices.ContainsFunc(x.Call.Actions, keeps) {
 			continue
+		}
+		if w.Ledger.Touches(x.Part.ID) {
+			continue // it was decided about
 		}
 		if e := w.firstSend(f, x); e.Saves >= max(leastFirst, w.Guard.least()) {
 			found = append(found, e)

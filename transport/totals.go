@@ -6,6 +6,7 @@ import (
 
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -107,7 +108,10 @@ func asIfWhole(x *exchange, u session.Usage) session.Usage {
 func (t *Transport) asIfEdited(x *exchange, u session.Usage) session.Usage {
 	prompt := max(u.Prompt()-x.left, 0)
 	read := u.Cache.Read - x.left
-	if x.pruned != nil && !x.cold {
+	switch {
+	case x.pruned != nil && x.pruned.Trigger == pivot.FirstSend:
+		read += x.pruned.Saved // no cache has that
+	case x.pruned != nil && !x.cold:
 		read -= x.pruned.Rewritten
 	}
 	return resized(u, prompt, min(max(read, 0), prompt))

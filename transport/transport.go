@@ -126,7 +126,7 @@ type exchange struct {
 	left     int            // tokens that the session leaves out of it
 	cold     bool           // the provider's cache had forgotten the conversation
 	pruned   *pivot.Receipt // of what is left out from this request on, nil without any
-	held     bool           // nothing more may be left out
+	held     bool           // nothing that was sent may be left out
 	sent     int            // messages of the client's
 	next     string         // id of the message that answers it
 }
@@ -339,14 +339,12 @@ func (t *Transport) decide(
 		return x, nil
 	}
 	x.pruned, l.pruned = l.pruned, nil
-	if !x.held {
-		out, err := t.engine.Begin(ctx, l.id)
-		if err != nil {
-			return nil, err
-		}
-		x.began = t.now() // after the decision: a fork before the answer has it, too
-		x.pruned = cmp.Or(out.Pruned, x.pruned)
+	out, err := t.engine.Begin(ctx, l.id, winnow.BeginOptions{Held: x.held})
+	if err != nil {
+		return nil, err
 	}
+	x.began = t.now() // after the decision: a fork before the answer has it, too
+	x.pruned = cmp.Or(out.Pruned, x.pruned)
 	edited, left, err := t.spliced(ctx, l, doc)
 	if err != nil {
 		return nil, err
@@ -369,7 +367,7 @@ func isAside(f *family, doc *format.Document) bool {
 	return len(f.lines) == 0 && !hasTools(d) && !answered
 }
 
-// holds reports whether nothing more may be left out of a conversation. Of a model that is unknown
+// holds reports whether nothing that was sent of a conversation may be left out. Of a model that is unknown
 // it is assumed that it binds its reasoning; of one that is known the engine does what can be done.
 func (x *exchange) holds(doc *format.Document) bool {
 	return x.line.frozen != "" || x.model.Unknown && reasons(doc.Session.Messages)
