@@ -127,6 +127,7 @@ var reasons = map[string]string{
 	"gateway.listen":         "it decides who reaches your providers through this computer",
 	"gateway.upstreams":      "it decides where your keys and sessions are sent",
 	"gateway.mode":           "it decides what your requests cost",
+	"gateway.delegate":       "it decides what your provider leaves out of your requests",
 	"snapshots":              "it decides whether what an agent did can be undone",
 
 	hooks + "session.compacting": runs,

@@ -53,6 +53,9 @@ type Gateway struct {
 	// anthropic, openai and gemini, or instead of them.
 	Upstreams map[string]string `json:"upstreams"`
 	Mode      string            `json:"mode"` // what is done to requests: one of GatewayModes
+	// Delegate lets a provider edit prompts itself where winnow may not: "clear_tool_uses", or "" for
+	// nothing. See transport.ClearToolUses.
+	Delegate string `json:"delegate"`
 }
 
 // GatewayModes are the values of gateway.mode, from the one that does nothing on.
@@ -182,6 +185,9 @@ func (s Settings) Validate() error {
 	}
 	if !slices.Contains(GatewayModes(), s.Gateway.Mode) {
 		bad("gateway.mode", "unknown mode %q; use off, observe, safe or full", s.Gateway.Mode)
+	}
+	if d := s.Gateway.Delegate; d != "" && d != "clear_tool_uses" {
+		bad("gateway.delegate", `unknown edit %q; use clear_tool_uses, or "" for nothing`, d)
 	}
 	if _, _, err := net.SplitHostPort(s.Gateway.Listen); err != nil {
 		bad("gateway.listen", "%q is not an address to listen at; write one like 127.0.0.1:4141", s.Gateway.Listen)

@@ -52,7 +52,9 @@ func TestQuiet_isDoneAfterOnce(t *testing.T) {
 
 var all = rule.FirstSend{Noise: true, Repeats: true, Long: 1000}
 
-func coloured(lines int) string { return strings.Repeat("\x1b[32mok\x1b[0m  a lamp on the pier\n", lines) }
+func coloured(lines int) string {
+	return strings.Repeat("\x1b[32mok\x1b[0m  a lamp on the pier\n", lines)
+}
 
 func TestFirstSend(t *testing.T) {
 	bash := func(output string) ruletest.Use {

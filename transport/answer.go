@@ -130,6 +130,7 @@ func (t *Transport) heard(x *exchange, a wire.Answer) {
 			t.failed(x.family, "record usage", err)
 		}
 	}
+	t.cleared(ctx, x, a.Cleared)
 	t.counted(x, a.Usage)
 }
 

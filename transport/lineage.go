@@ -40,6 +40,8 @@ type line struct {
 	// accepted is what had been decided when the provider's rules were last held against it
 	accepted decided
 	whole    int // tokens of its newest prompt, had nothing been left out; 0 if unknown
+
+	delegation delegation
 }
 
 // load reads the conversations of the family that the store has.
@@ -69,7 +71,7 @@ func (f *family) load(ctx context.Context, e *winnow.Engine) error {
 			return err
 		}
 		said := clients(s.Messages)
-		l := &line{id: id, chain: chained(said)}
+		l := &line{id: id, chain: chained(said), delegation: delegationOf(s.Info)}
 		if last := len(said) - 1; last >= 0 && asStreamed(&said[last]) {
 			l.open = &said[last]
 		}
@@ -192,7 +194,8 @@ func (t *Transport) fork(ctx context.Context, l *line, n int) (*line, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &line{id: id, chain: slices.Clone(l.chain[:n]), frozen: l.frozen, last: l.last}, nil
+	return &line{id: id, chain: slices.Clone(l.chain[:n]), frozen: l.frozen, last: l.last,
+		delegation: l.delegation}, nil
 }
 
 // confirm puts an answer as the client sends it back in the place of what was streamed.

@@ -23,6 +23,7 @@ type Totals struct {
 	Otherwise float64
 	Unpriced  int      // requests without usage, or of a model without a price: they are in neither sum
 	LeftOut   int      // tokens left out of the newest requests, over all sessions
+	Cleared   int      // tokens that the provider itself cleared of them, which are in no other figure
 	Sessions  []string // ids, in order
 }
 
@@ -34,6 +35,9 @@ func (t *Transport) Totals() Totals {
 	all.Sessions = slices.Sorted(maps.Keys(t.left))
 	for _, left := range t.left {
 		all.LeftOut += left
+	}
+	for _, cleared := range t.clears {
+		all.Cleared += cleared
 	}
 	return all
 }
@@ -71,6 +75,9 @@ func (t *Transport) counted(x *exchange, u session.Usage) {
 			all.Unpriced++
 		}
 		t.left[x.line.id] = x.left
+		if d := x.line.delegation; d.tokens > 0 {
+			t.clears[x.line.id] = d.tokens
+		}
 	})
 }
 

@@ -23,6 +23,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/body"
@@ -56,6 +58,9 @@ type Options struct {
 	// client.
 	Base http.RoundTripper
 	Mode Mode // default: Full
+	// Delegate is ClearToolUses to let the provider clear old results of tools where winnow may not;
+	// "" for nothing.
+	Delegate string
 	// Models is the catalogue that says which models bind their reasoning. Default: the embedded
 	// one.
 	Models *model.Catalogue
@@ -65,6 +70,8 @@ type Options struct {
 	// Log is told what fails, without content. Default: nothing is logged.
 	Log *slog.Logger
 	Now func() time.Time // default: time.Now
+
+	anthropic string // the host at which server-side edits are had; tests have another one
 }
 
 // DefaultMemory is the default of Options.Memory: 64 MiB.
@@ -79,12 +86,15 @@ type Transport struct {
 	log    *slog.Logger
 	now    func() time.Time
 
+	delegates, anthropic string
+
 	recent recent
 
 	mu       sync.Mutex
 	families map[string]*family
 	totals   Totals
 	left     map[string]int // tokens left out of the newest request of each session
+	clears   map[string]int // tokens that the provider cleared of it, if it cleared any
 }
 
 // New makes a transport that keeps its conversations in an engine. The engine should not fold by
@@ -93,6 +103,8 @@ func New(engine *winnow.Engine, o Options) *Transport {
 	t := &Transport{
 		engine: engine, base: o.Base, mode: cmp.Or(o.Mode, Full), models: o.Models, log: o.Log, now: o.Now,
 		recent: recent{most: cmp.Or(o.Memory, DefaultMemory)}, families: map[string]*family{}, left: map[string]int{},
+		clears: map[string]int{},
+		delegates: o.Delegate, anthropic: cmp.Or(o.anthropic, anthropicHost),
 	}
 	if t.base == nil {
 		base := http.DefaultTransport.(*http.Transport).Clone()
@@ -129,6 +141,8 @@ type exchange struct {
 	held     bool           // nothing that was sent may be left out
 	sent     int            // messages of the client's
 	next     string         // id of the message that answers it
+	// delegated is the context_management that is added to what is sent, nil without
+	delegated jsontext.Value
 }
 
 // RoundTrip sends a request and returns its answer. The request is not changed, as of
@@ -162,15 +176,14 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	r.Body.Close()
 	if what == count {
-		counted := t.counting(r, p, original)
-		return t.base.RoundTrip(with(r, counted, len(counted) != len(original)))
+		return t.base.RoundTrip(t.counting(r, p, original))
 	}
 	x := t.begin(r, p, original)
 	if x == nil {
 		return t.beside(r, p, original)
 	}
-	answer, err := t.base.RoundTrip(with(r, x.body, x.edited))
-	if err == nil && x.edited && refused(answer.StatusCode) {
+	answer, err := t.base.RoundTrip(x.request(r))
+	if err == nil && (x.edited || x.delegated != nil) && refused(answer.StatusCode) {
 		answer, err = t.resend(r, x, answer, original)
 	}
 	if err != nil || answer.StatusCode != http.StatusOK {
@@ -224,14 +237,24 @@ func refused(status int) bool {
 }
 
 // resend sends a request as it came, after it was refused with an edit. What the provider says then
-// is the client's.
+// is the client's. Where what was delegated to the provider is the reason, only that is taken back:
+// what was left out before was accepted, and reasoning may be bound to it.
 func (t *Transport) resend(r *http.Request, x *exchange, first *http.Response, original []byte) (*http.Response, error) {
 	reason, _ := io.ReadAll(io.LimitReader(first.Body, 64<<10))
 	first.Body.Close()
 	t.count(func(all *Totals) { all.Resent++ })
-	x.body, x.edited, x.left = original, false, 0
-	answer, err := t.base.RoundTrip(with(r, original, false))
-	if err != nil || answer.StatusCode != http.StatusOK {
+	delegated, about := x.delegated != nil, x.delegated != nil && aboutEdits(reason)
+	x.delegated = nil
+	freezes := x.edited && !about
+	if freezes {
+		x.body, x.edited, x.left = original, false, 0
+	}
+	answer, err := t.base.RoundTrip(x.request(r))
+	accepted := err == nil && answer.StatusCode == http.StatusOK
+	if about || delegated && accepted {
+		t.guarded("edit without the provider", func() { t.undelegate(x) })
+	}
+	if !accepted || !freezes {
 		return answer, err
 	}
 	t.log.Warn("the provider refused a request of which something was left out, and took the original",
@@ -282,6 +305,9 @@ func (t *Transport) begin(r *http.Request, p protocol, original []byte) (x *exch
 		if x, err = t.decide(r.Context(), f, p, doc, chain, original); err != nil {
 			t.failed(f, "decide about a request", err)
 			x = nil
+		}
+		if x != nil {
+			t.delegate(r.Context(), r, x, doc.Native.(*body.Native).Decoded)
 		}
 		t.recent.put(&reading{client: client(r, p.kind), doc: doc, chain: chain})
 		whole = true // nothing of ours panicked in between
@@ -388,8 +414,8 @@ func (t *Transport) isCold(x *exchange, original []byte) bool {
 
 // counting is a request for the size of a conversation, with what the conversation leaves out left
 // out of it: the client is told the size of what would be sent. Nothing is recorded.
-func (t *Transport) counting(r *http.Request, p protocol, original []byte) []byte {
-	counted := original
+func (t *Transport) counting(r *http.Request, p protocol, original []byte) *http.Request {
+	counted := with(r, original, false)
 	t.guarded("understand a request for a size", func() {
 		doc, chain, err := t.read(r, p, original)
 		if err != nil || t.mode == Observe {
@@ -406,9 +432,15 @@ func (t *Transport) counting(r *http.Request, p protocol, original []byte) []byt
 		if l == nil || !goesOn || l.frozen != "" {
 			return
 		}
-		if edited, _, err := t.spliced(r.Context(), l, doc); err == nil {
-			counted = edited
+		edited, _, err := t.spliced(r.Context(), l, doc)
+		if err != nil {
+			return
 		}
+		x := &exchange{protocol: p, line: l, body: edited, edited: !bytes.Equal(edited, original)}
+		if l.delegation.known { // nothing is decided for it
+			t.delegate(r.Context(), r, x, doc.Native.(*body.Native).Decoded)
+		}
+		counted = x.request(r)
 	})
 	return counted
 }

@@ -77,7 +77,7 @@ func Open(ctx context.Context, a *cli.App, settings config.Settings, address str
 		}
 	}
 	r.carrier = transport.New(engine, transport.Options{Base: serve.Direct(), Mode: mode,
-		Models: settings.Catalogue(model.Default()), Log: log, Now: a.Env.Now})
+		Models: settings.Catalogue(model.Default()), Delegate: settings.Gateway.Delegate, Log: log, Now: a.Env.Now})
 	return r, nil
 }
 
