@@ -206,9 +206,11 @@ func testBound(t *testing.T, model string, mode Mode, seed uint64) {
 	t.Logf("%d requests, %v, %d tokens left out of the newest", len(provider.prompts), rules, totals.LeftOut)
 }
 
-// In the mode Observe the same is decided, and everything passes as it came.
+// In the mode Observe the same is decided, everything passes as it came, and the bill is said that
+// there would have been.
 func TestTransport_observeDecidesAboutFirstSends(t *testing.T) {
 	var left []int
+	var bills []float64
 	for _, mode := range []Mode{Full, Observe} {
 		b := &tap{base: http.DefaultTransport}
 		s := play(t, llmtest.Anthropic, 2, Options{Base: b, Mode: mode})
@@ -222,8 +224,16 @@ func TestTransport_observeDecidesAboutFirstSends(t *testing.T) {
 			}
 			s.now = s.now.Add(20 * time.Second)
 		}
-		left = append(left, s.transport.Totals().LeftOut)
+		totals := s.transport.Totals()
+		left, bills = append(left, totals.LeftOut), append(bills, totals.Billed)
+		if mode == Observe {
+			bills[1] = totals.Otherwise
+		}
 	}
+	if ratio := bills[1] / bills[0]; ratio < 0.985 || ratio > 1.015 {
+		t.Errorf("billed are $%.4f, and would be $%.4f", bills[0], bills[1])
+	}
+	t.Logf("billed are $%.4f, and would be $%.4f", bills[0], bills[1])
 	if left[0] == 0 || left[0] != left[1] {
 		t.Errorf("left out are %d tokens, and %d would be", left[0], left[1])
 	}
