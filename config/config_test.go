@@ -222,7 +222,7 @@ func TestEnvironment_setsEveryKey(t *testing.T) {
 	values := map[string]string{
 		"policy": "classic", "schedule": "eager", "counter": "chars4", "compaction.summarizer": "offline", "compaction.threshold": `{"*":0.5}`, "compaction.reserved": "7", "compaction.keep": "7",
 		"compaction.model": "p/m", "model": "p/m", "titles": "p/m", "permissions": `[{"verdict":"ask"}]`, "providers": `{"local":{"baseURL":"http://127.0.0.1:1/v1","keyEnv":"LOCAL_KEY"}}`,
-		"gateway.listen": "127.0.0.1:1", "gateway.mode": "observe", "gateway.upstreams": `{"house":"http://127.0.0.1:1"}`,
+		"gateway.listen": "127.0.0.1:1", "gateway.mode": "observe", "gateway.delegate": "clear_tool_uses", "gateway.upstreams": `{"house":"http://127.0.0.1:1"}`,
 		"compaction.background": "0", "compaction.temperature": "0.7", "models": `{"ollama/qwen2.5":{"context":0,"price":{"input":1}}}`,
 	}
 	before, defaults, err := Loaded{Settings: Default()}.Values()

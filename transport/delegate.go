@@ -185,6 +185,7 @@ func aboutEdits(reason []byte) bool {
 func (t *Transport) undelegate(x *exchange) {
 	x.family.mu.Lock()
 	defer x.family.mu.Unlock()
+	t.log.Warn("the provider refused what was delegated to it; the conversation goes on without", "session", x.line.id)
 	off := delegation{known: true, uses: x.line.delegation.uses, tokens: x.line.delegation.tokens}
 	if err := t.keep(context.Background(), x.line, off); err != nil {
 		x.line.delegation = off

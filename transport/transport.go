@@ -103,7 +103,7 @@ func New(engine *winnow.Engine, o Options) *Transport {
 	t := &Transport{
 		engine: engine, base: o.Base, mode: cmp.Or(o.Mode, Full), models: o.Models, log: o.Log, now: o.Now,
 		recent: recent{most: cmp.Or(o.Memory, DefaultMemory)}, families: map[string]*family{}, left: map[string]int{},
-		clears: map[string]int{},
+		clears:    map[string]int{},
 		delegates: o.Delegate, anthropic: cmp.Or(o.anthropic, anthropicHost),
 	}
 	if t.base == nil {
