@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/policy"
 	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
@@ -133,7 +134,7 @@ func (l *live) commits() commits {
 		r := &l.state.Receipts[i]
 		made := commitment{r.Log, r.Time}
 		c.of[r.Time] = made
-		if len(r.Committed) > 0 && r.Marker == "" {
+		if len(r.Committed) > 0 && r.Marker == "" && r.Trigger != pivot.FirstSend {
 			c.waiting[0] = append(c.waiting[0], made)
 		}
 	}
@@ -231,9 +232,10 @@ func (l *live) rewrites(c store.Change) rewrite {
 }
 
 // rewrote notes that a change was made. A pivot is noted when its summary is read.
-func (l *live) rewrote(c store.Change, r rewrite) {
-	l.meter.sent = min(l.meter.sent, r.stays)
-	if pruned := len(c.Commit) > 0 && (c.Receipt == nil || c.Receipt.Marker == ""); pruned {
+func (l *live) rewrote(c store.Change, done rewrite) {
+	l.meter.sent = min(l.meter.sent, done.stays)
+	r := c.Receipt
+	if pruned := len(c.Commit) > 0 && (r == nil || r.Marker == "" && r.Trigger != pivot.FirstSend); pruned {
 		l.meter.account.Committed()
 	}
 }

@@ -287,14 +287,16 @@ func (e *Engine) commit(ctx context.Context, id string, found []rule.Elision, tr
 		var committed []rule.Elision
 		parts := session.PartsByID(l.log)
 		for _, el := range found {
-			if parts[el.Part] == nil || l.state.Ledger.Has(el.Key()) {
+			taken := l.state.Ledger.Has(el.Key()) && (el.Partial() || l.state.Ledger.Partial([]rule.Elision{el}) == nil)
+			if parts[el.Part] == nil || taken {
 				continue // the session was changed since: what is gone or done already is not ours
 			}
 			el.Time = now
 			committed = append(committed, el)
 		}
-		receipt = e.pruningReceipt(l, committed, now, trigger)
-		c := store.Change{Commit: committed, Receipt: receipt}
+		replaced := l.state.Ledger.Partial(committed)
+		receipt = e.pruningReceipt(l, committed, now, trigger, replaced...)
+		c := store.Change{Commit: committed, Restore: keysOf(replaced), Receipt: receipt}
 		if tried != nil {
 			notes = append(tried.notes, notes...)
 			receipt.Usage, receipt.Cost, c.Spend = tried.usages, tried.cost(), tried.spent

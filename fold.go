@@ -235,7 +235,7 @@ func (e *Engine) looked(l *live, o CompactOptions) *folding {
 	state := l.plannerState()
 	state.Log, state.Window = f.log, f.window
 	plan := e.policy.Plan(state, policy.Occasion{FoldAsked: true, Rejected: f.options.Rejected})
-	f.commit = plan.Commit
+	f.commit = slices.DeleteFunc(plan.Commit, func(el rule.Elision) bool { return l.state.Ledger.Has(el.Key()) })
 	f.ledger = l.state.Ledger.With(f.commit...)
 	return f
 }

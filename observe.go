@@ -160,18 +160,29 @@ func (e *Engine) waits(ctx context.Context, id string, out *Outcome, failed erro
 	return nil
 }
 
+// BeginOptions say what Begin may do.
+type BeginOptions struct {
+	// Held: nothing that was sent before may change, also when the cache is cold. What was never
+	// sent may be shown in part all the same.
+	Held bool
+}
+
 // Begin says that a request is about to be sent, before its View is taken: the moment at which it
 // is known whether the provider's cache still has what was sent before. Where it has not, because
 // the session was idle for longer than the cache lives, another model is to answer, or nothing was
 // sent yet, what can go goes now, for writing the prompt anew must be paid anyway. Else what pays
 // goes, by the policy's schedule. A program that does not call it leaves the decision to Observe,
 // which decides after a step that called tools, and misses the cold moments.
-func (e *Engine) Begin(ctx context.Context, id string) (Outcome, error) {
+//
+// What no request has had yet may be shown in part from the beginning, at no cost: see
+// rule.FirstSend. At most one BeginOptions counts.
+func (e *Engine) Begin(ctx context.Context, id string, options ...BeginOptions) (Outcome, error) {
 	l, err := e.lock(ctx, "begin", id)
 	if err != nil {
 		return Outcome{}, err
 	}
 	state, occasion := e.starting(l)
+	occasion.Held = len(options) > 0 && options[0].Held
 	plan := e.policy.Plan(state, occasion)
 	l.mu.Unlock()
 	out := Outcome{Refusals: plan.Refusals}
@@ -179,6 +190,9 @@ func (e *Engine) Begin(ctx context.Context, id string) (Outcome, error) {
 		trigger := e.bySchedule()
 		if occasion.Cold && !e.policy.Pivot.SummaryAlone {
 			trigger = "cold"
+		}
+		if plan.First == len(plan.Commit) {
+			trigger = pivot.FirstSend
 		}
 		out.Pruned, err = e.commit(ctx, id, plan.Commit, trigger, nil)
 	}

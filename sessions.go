@@ -4,15 +4,19 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/recall"
 	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 	"github.com/winnowhq/winnow/store"
 )
 
@@ -34,12 +38,20 @@ type Amendment struct {
 	// Missed are parts, by part id, call id or handle, that the agent got back after they had been
 	// left out. A missing time is filled in. From now on less is left out; see schedule.Account.
 	Missed []session.Missed
+	// Own are members of the session's info that belong to the program, by name, with JSON values:
+	// names that session.Info does not have.
+	Own map[string]jsontext.Value
 }
 
 // Amend records what is told about a session. The view stays what it is.
 func (e *Engine) Amend(ctx context.Context, id string, a Amendment) error {
 	if a.Title != "" {
 		if err := e.rename(ctx, id, a.Title); err != nil {
+			return err
+		}
+	}
+	if len(a.Own) > 0 {
+		if err := e.own(ctx, id, a.Own); err != nil {
 			return err
 		}
 	}
@@ -84,6 +96,18 @@ func (e *Engine) rename(ctx context.Context, id, title string) error {
 	return e.change(ctx, "rename", id, func(l *live) (store.Change, error) {
 		info := l.state.Info
 		info.Title = title
+		return store.Change{Base: l.state.Revision, Info: &info}, nil
+	}, nil)
+}
+
+func (e *Engine) own(ctx context.Context, id string, members map[string]jsontext.Value) error {
+	return e.change(ctx, "amend", id, func(l *live) (store.Change, error) {
+		info := l.state.Info
+		object := cmp.Or(string(info.Unknown), "{}")
+		for _, name := range slices.Sorted(maps.Keys(members)) {
+			object = string(span.Set([]byte(object), "", members[name], name))
+		}
+		info.Unknown = jsontext.Value(object)
 		return store.Change{Base: l.state.Revision, Info: &info}, nil
 	}, nil)
 }

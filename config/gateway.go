@@ -32,6 +32,9 @@ type Gateway struct {
 	// digits. As soon as there is one, every request needs a token.
 	Clients map[string]string `json:"clients"`
 	TLS     GatewayTLS        `json:"tls"`
+	// Delegate lets a provider edit prompts itself where winnow may not: "clear_tool_uses", or "" for
+	// nothing. See transport.ClearToolUses.
+	Delegate string `json:"delegate"`
 }
 
 // GatewayTools say what is left out of the tools that a client declares.
@@ -74,6 +77,9 @@ func Age(text string) (time.Duration, error) {
 func (g Gateway) wrong(bad func(key, format string, args ...any)) {
 	if !slices.Contains(GatewayModes(), g.Mode) {
 		bad("mode", "unknown mode %q; use off, observe, safe or full", g.Mode)
+	}
+	if g.Delegate != "" && g.Delegate != "clear_tool_uses" {
+		bad("delegate", `unknown edit %q; use clear_tool_uses, or "" for nothing`, g.Delegate)
 	}
 	if _, _, err := net.SplitHostPort(g.Listen); err != nil {
 		bad("listen", "%q is not an address to listen at; write one like 127.0.0.1:4141", g.Listen)

@@ -133,6 +133,7 @@ var reasons = map[string]string{
 	"gateway.tls.cert":       "it decides who can read what is sent to this computer",
 	"gateway.tls.key":        "it decides who can read what is sent to this computer",
 	"gateway.tls.inFront":    "it decides who can read what is sent to this computer",
+	"gateway.delegate":       "it decides what your provider leaves out of your requests",
 	"snapshots":              "it decides whether what an agent did can be undone",
 
 	hooks + "session.compacting": runs,

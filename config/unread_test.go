@@ -23,7 +23,7 @@ func another(key, now string) string {
 	case now == "true", now == "false":
 		return fmt.Sprint(now == "false")
 	case t.Kind() == reflect.Int:
-		return now + "1"
+		return strings.TrimLeft(now+"1", "0")
 	case t.Kind() == reflect.String:
 		return `"x"`
 	case t.Kind() == reflect.Slice:
@@ -35,8 +35,8 @@ func another(key, now string) string {
 // drawn is all that a policy is made of, as a text.
 func drawn(s Settings) string {
 	p := s.NewPolicy()
-	text := fmt.Sprintf("%+v %+v %+v %+v %v %v %v %v", p.Budget, p.Pivot, p.Schedule, *p.Guard, p.Markers(), p.Auto,
-		p.Prune, p.Background)
+	text := fmt.Sprintf("%+v %+v %+v %+v %v %v %v %v %+v", p.Budget, p.Pivot, p.Schedule, *p.Guard, p.Markers(), p.Auto,
+		p.Prune, p.Background, p.First)
 	for _, r := range p.Rules {
 		text += fmt.Sprintf("\n%s %+v", r.Name(), r)
 	}

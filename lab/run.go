@@ -138,7 +138,11 @@ func (r *run) begin(k int) {
 		}
 	}
 	d := r.setup.Policy.Plan(r.state(), policy.Occasion{Starting: true, Cold: cold && r.terms.Lifetime > 0})
+	sent := r.account.SinceCommit
 	r.commit(k, d.Commit)
+	if d.First == len(d.Commit) {
+		r.account.SinceCommit = sent // what was sent stays as it was
+	}
 }
 
 // send bills the request of step k, and what it needed.
@@ -364,6 +368,9 @@ func (r *run) commit(k int, elisions []rule.Elision) {
 	before := r.layout.total()
 	had := r.kept
 	r.kept = min(r.kept, r.trace.Base+first)
+	for _, e := range r.ledger.Partial(elisions) {
+		r.ledger = r.ledger.Without(e.Key())
+	}
 	r.ledger = r.ledger.With(elisions...)
 	event := Event{Step: k, Kind: Committed, N: len(elisions)}
 	for _, e := range elisions {

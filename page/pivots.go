@@ -166,6 +166,8 @@ var triggers = map[string]string{
 	"cold":      "the provider's cache held nothing of the prompt",
 	"pays":      "it saves more than writing the prompt again costs",
 	"imported":  "it came with the file",
+
+	pivot.FirstSend: "it says nothing new, and was not sent yet",
 }
 
 func (d *document) summary(p *pivotView, m *session.Message) {

@@ -15,6 +15,10 @@ const (
 	Pinning    Kind = "pin"        // a pin changed what is shown
 )
 
+// FirstSend is the Receipt.Trigger of what was left out of a request before any request had it: the
+// prompt stays as it was as far as it was sent.
+const FirstSend = "first-send"
+
 // Receipt records one compaction or commit: before, after, what went, what it cost, how to undo it.
 // Token figures describe the rendered view, placeholders included, as the session's counter
 // measures it.
@@ -28,7 +32,7 @@ type Receipt struct {
 	// overflows), "rejected" (a request was too long), "cold" (the provider's cache held nothing of
 	// the prompt, so it cost nothing extra), "background" (the window was about to overflow, and
 	// the summary had been written while the work went on), "pays" (it saves more than writing the
-	// prompt again costs), "discard", "distill", "restore", "pin", "imported".
+	// prompt again costs), FirstSend, "discard", "distill", "restore", "pin", "imported".
 	Trigger string `json:"trigger"`
 
 	// Log is how many messages the log had at the time; 0 if unknown.

@@ -48,8 +48,9 @@ type Occasion struct {
 	// PruneAsked, FoldAsked: somebody asked for it. PruneForced: also where compaction.prune is
 	// off.
 	PruneAsked, FoldAsked, PruneForced bool
-	// Starting: a request is about to be sent.
-	Starting bool
+	// Starting: a request is about to be sent. Held: nothing that was sent before may change for it,
+	// whatever that would save.
+	Starting, Held bool
 	// GoesOn: the step that ended called tools, so that the next request follows at once.
 	GoesOn bool
 	// Cold: the provider's cache holds nothing of the prompt.
@@ -59,6 +60,9 @@ type Occasion struct {
 // Decision is what to do next. Nothing of it has happened yet.
 type Decision struct {
 	Commit []rule.Elision
+	// First is how many of Commit, at its end, are of what no request has had yet, and change
+	// nothing that was sent.
+	First int
 	// Fold: make a pivot now. Pays: not because the window would overflow, but because it has
 	// become worth its cost.
 	Fold, Pays bool
@@ -92,7 +96,7 @@ func (p Policy) Plan(s State, o Occasion) Decision {
 	moment := p.moment(s, o, over)
 	p.Prune = p.Prune || o.PruneForced
 	off := p.off() || o.PruneAsked && !p.Prune
-	if !off && p.Schedule.Ready(moment) {
+	if !off && !o.Held && p.Schedule.Ready(moment) {
 		found := p.Find(s)
 		if !o.PruneAsked {
 			found = s.leave(found)
@@ -109,6 +113,8 @@ func (p Policy) Plan(s State, o Occasion) Decision {
 	} else if o.TurnEnded && off {
 		d.Refusals = append(d.Refusals, rule.Refusal{Code: rule.Disabled, Reason: "pruning is off (compaction.prune)"})
 	}
+	first := p.firstSend(s, o, d.Commit)
+	d.Commit, d.First = append(d.Commit, first...), len(first)
 	d.Fold = o.FoldAsked || over && p.Auto
 	if p.Auto && p.Budget.Economic(s.Model) && o.StepEnded && !o.Summary && !over {
 		d.Pays = p.foldPays(s)
@@ -217,11 +223,7 @@ func (s State) leave(found rule.Found) rule.Found {
 
 // Find runs the rules and settles what they found.
 func (p Policy) Find(s State) rule.Found {
-	w := rule.Window{Messages: s.Window, Ledger: s.Ledger, Pins: s.Pins, Facts: s.Facts, Guard: p.Guard,
-		Handles: s.Handles, Sent: p.Stretch}
-	if p.Log {
-		w.Messages = s.Log
-	}
+	w := p.window(s)
 	if p.goesOn() {
 		found := rule.Decide(w, p.strategies())
 		found.Refusals = append(found.Refusals, rule.Refusal{Code: rule.Disabled, Rule: spared{}.Name(),
@@ -229,6 +231,16 @@ func (p Policy) Find(s State) rule.Found {
 		return found
 	}
 	return rule.Decide(w, p.Rules)
+}
+
+// window is what the rules look at.
+func (p Policy) window(s State) rule.Window {
+	w := rule.Window{Messages: s.Window, Ledger: s.Ledger, Pins: s.Pins, Facts: s.Facts, Guard: p.Guard,
+		Handles: s.Handles, Sent: p.Stretch}
+	if p.Log {
+		w.Messages = s.Log
+	}
+	return w
 }
 
 // off reports whether compaction.prune keeps the policy from pruning by itself.

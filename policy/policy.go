@@ -26,6 +26,8 @@ type Policy struct {
 	// Rules find what may be left out, in this order; of two elisions of one field the earlier
 	// rule's counts.
 	Rules []rule.Rule
+	// First is what is left out of outputs before they are sent for the first time.
+	First rule.FirstSend
 	// Log lets the rules walk the whole log instead of the window, as the specification's program
 	// does.
 	Log      bool
@@ -135,7 +137,7 @@ func New(name string, o Options) (p Policy, ok bool) {
 			strategies = *o.Strategies
 		}
 		p.Rules = strategies.rules(seeds)
-		p.Guard.Least = strategies.MinTokens
+		p.Guard.Least, p.First = strategies.MinTokens, strategies.FirstSend
 		p.StepMarkers = strategies.Markers
 	}
 	if seeds {

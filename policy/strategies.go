@@ -138,6 +138,8 @@ type Strategies struct {
 	// steps after which an output that nothing has quoted goes; 0: outputs stay
 	IdleSteps      int `json:"idleSteps"`
 	IdleInputSteps int `json:"idleInputSteps"` // the same of arguments
+	// what is left out of outputs before they are sent for the first time
+	FirstSend rule.FirstSend `json:"firstSend"`
 }
 
 // Defaults of the strategies.
@@ -166,6 +168,7 @@ func DefaultStrategies(policy string) Strategies {
 		s.MinTokens, s.QuietSteps = DefaultLeast, DefaultQuietSteps
 		s.ErrorSteps, s.FileTurns, s.FileSteps = DefaultErrorSteps, DefaultFileTurns, DefaultFileSteps
 		s.IdleSteps, s.IdleInputSteps = DefaultIdleOutputs, DefaultIdleInputs
+		s.FirstSend = rule.FirstSend{Noise: true, Repeats: true}
 	}
 	return s
 }
@@ -196,6 +199,9 @@ func Key(ruleName, policyName string) string {
 	}
 	if slices.ContainsFunc(All(), func(s Strategy) bool { return s.Name == ruleName }) {
 		return group(policyName) + ruleName
+	}
+	if slices.Contains(rule.FirstSends(), ruleName) {
+		return group(Balanced) + "firstSend." + ruleName
 	}
 	return ""
 }

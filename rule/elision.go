@@ -134,6 +134,18 @@ func (l Ledger) has(k Key, positions []int) bool {
 	return false
 }
 
+// Partial returns those elisions that stand and are partial, of these keys.
+func (l Ledger) Partial(of []Elision) (standing []Elision) {
+	for i := range of {
+		for _, e := range l.Of(of[i].Part) {
+			if e.Key() == of[i].Key() && e.Partial() {
+				standing = append(standing, e)
+			}
+		}
+	}
+	return standing
+}
+
 // Touches reports whether any elision of the part stands.
 func (l Ledger) Touches(part string) bool {
 	return len(l.index[part].at) > 0 || len(l.recent) > 0 && len(l.recent[part].at) > 0

@@ -55,11 +55,16 @@ func (r *Idle) Find(w Window) Found {
 	var due []*Finding
 	var fresh stock[Finding]
 	why := map[int]string{} // by how many steps a text must lie idle
-	slots := opened(w, r, w.quotes(r.longest()).slots, func(s *slot) bool { return s.item.LeftOut(s.field) })
+	q := w.quotes(r.longest())
+	until := w.repeated(q)
+	slots := opened(w, r, q.slots, func(s *slot) bool { return s.item.LeftOut(s.field) })
 	for _, s := range slots {
 		x := s.item
 		steps := r.wait(s)
 		if steps <= 0 || s.last+steps > now || x.newest > x.Step {
+			continue
+		}
+		if s.field == Output && until[x.Part.ID]+steps > now && until != nil {
 			continue
 		}
 		if w.Facts.size(x, s.field) < least {

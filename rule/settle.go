@@ -153,6 +153,9 @@ func (s *settling) part(id string) *fate {
 		p = s.fresh.next()
 		s.parts[id] = p
 		for _, e := range s.ledger.Of(id) {
+			if e.Partial() {
+				continue
+			}
 			p.gone = true
 			p.taken |= bit(e.Field)
 			p.covers = append(p.covers, e.Covers()...)

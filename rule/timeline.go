@@ -180,7 +180,7 @@ func (t *timeline) add(m *session.Message) {
 		}
 		t.items, t.byPart[p.ID] = append(t.items, x), x
 		for _, e := range t.ledger.Of(p.ID) {
-			x.gone |= bit(e.Field)
+			x.gone |= e.hides()
 		}
 		x.covers = t.ledger.Covers(p.ID)
 	}
@@ -198,7 +198,7 @@ func (t *timeline) mark(l Ledger) {
 	for at := len(t.ledger.elisions); at < len(l.elisions); at++ {
 		e := &l.elisions[at]
 		for x := t.byPart[e.Part]; x != nil; x = x.twin {
-			x.gone |= bit(e.Field)
+			x.gone |= e.hides()
 		}
 		for _, id := range e.Covers() {
 			for x := t.byPart[id]; x != nil; x = x.twin {

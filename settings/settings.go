@@ -139,6 +139,7 @@ func (s Settings) Validate() error {
 		{"strategies.balancedPruning.keepSnapshots", s.Strategies.BalancedPruning.KeepSnapshots},
 		{"strategies.balancedPruning.idleSteps", s.Strategies.BalancedPruning.IdleSteps},
 		{"strategies.balancedPruning.idleInputSteps", s.Strategies.BalancedPruning.IdleInputSteps},
+		{"strategies.balancedPruning.firstSend.long", s.Strategies.BalancedPruning.FirstSend.Long},
 	} {
 		if n.value < 0 {
 			bad(n.key, "%d: give 0 or more", n.value)

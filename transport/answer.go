@@ -125,6 +125,7 @@ func (t *Transport) heard(x *exchange, a wire.Answer) {
 	if err := t.report(ctx, x, u, known, reported(a.Usage) && len(l.chain) > x.sent); err != nil {
 		t.failed(x.family, "record usage", err)
 	}
+	t.cleared(ctx, x, a.Cleared)
 }
 
 // report tells the engine what an answer took. The engine may prune or fold the conversation at

@@ -26,7 +26,7 @@ func Hooks(own winnow.Hooks) winnow.Hooks {
 // come back as it was made.
 func (t *Transport) starts(ctx context.Context, x *exchange, doc *format.Document) error {
 	messages := doc.Session.Messages
-	if !x.model.BoundReasoning || messages[len(messages)-1].Role == session.User {
+	if !x.held && (!x.model.BoundReasoning || messages[len(messages)-1].Role == session.User) {
 		folded, err := t.engine.Compact(ctx, x.line.id, winnow.CompactOptions{Prepared: true})
 		if err = t.tolerated(x.line, err); err != nil {
 			return err
@@ -34,7 +34,7 @@ func (t *Transport) starts(ctx context.Context, x *exchange, doc *format.Documen
 		t.decided(winnow.Outcome{Compacted: folded})
 		x.pruned = cmp.Or(folded, x.pruned)
 	}
-	out, err := t.engine.Begin(ctx, x.line.id)
+	out, err := t.engine.Begin(ctx, x.line.id, winnow.BeginOptions{Held: x.held})
 	if err != nil {
 		return err
 	}

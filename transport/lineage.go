@@ -43,6 +43,8 @@ type line struct {
 	accepted decided
 	whole    int           // tokens of its newest prompt, had nothing been left out; 0 if unknown
 	again    []store.Again // what the agent got back of what was left out
+
+	delegation delegation
 }
 
 // load reads the conversations of the family that the store has.
@@ -72,7 +74,8 @@ func (f *family) load(ctx context.Context, e *winnow.Engine) error {
 			return err
 		}
 		said := clients(s.Messages)
-		l := &line{id: id, chain: chained(said), again: cameBackTo(state), recall: s.Info.Recall, drop: drops(s.Info)}
+		l := &line{id: id, chain: chained(said), again: cameBackTo(state), recall: s.Info.Recall, drop: drops(s.Info),
+			delegation: delegationOf(s.Info)}
 		if last := len(said) - 1; last >= 0 && asStreamed(&said[last]) {
 			l.open = &said[last]
 		}
@@ -197,7 +200,7 @@ func (t *Transport) fork(ctx context.Context, l *line, n int) (*line, error) {
 		return nil, err
 	}
 	return &line{id: id, chain: slices.Clone(l.chain[:n]), frozen: l.frozen, last: l.last,
-		again: slices.Clone(l.again), recall: l.recall, drop: l.drop}, nil
+		again: slices.Clone(l.again), recall: l.recall, drop: l.drop, delegation: l.delegation}, nil
 }
 
 // confirm puts an answer as the client sends it back in the place of what was streamed.

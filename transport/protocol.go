@@ -83,7 +83,8 @@ func messageEvents(answer []byte) [][]byte {
 			"index", len(events)-1, "content_block", block.Bytes()))
 	}
 	return append(events,
-		span.Make("type", "message_delta", "delta", root.Bytes(), "usage", root.Get("usage").Bytes()),
+		span.Make("type", "message_delta", "delta", root.Bytes(), "usage", root.Get("usage").Bytes(),
+			contextManagement, root.Get(contextManagement).Bytes()),
 		span.Make("type", "message_stop"))
 }
 

@@ -33,6 +33,7 @@ type Totals struct {
 	Net, ToSave float64
 	Unpriced    int      // requests without usage, or of a model without a price: they are in neither sum
 	LeftOut     int      // tokens left out of the newest requests, over all sessions
+	Cleared     int      // tokens that the provider itself cleared of them, which are in no other figure
 	Recalls     int      // outputs that gave back what was left out
 	Sessions    []string // ids, in order
 	Live        int      // sessions with a request within the last hour
@@ -55,6 +56,7 @@ type newest struct {
 	at   time.Time
 	// outgrown: with nothing left out it would not fit the window
 	outgrown bool
+	cleared  int // tokens that the provider itself cleared of it
 }
 
 // Totals are what the transport has done so far.
@@ -68,6 +70,7 @@ func (t *Transport) Totals() Totals {
 	for _, id := range all.Sessions {
 		n := t.newest[id]
 		all.LeftOut += n.left
+		all.Cleared += n.cleared
 		if n.outgrown {
 			all.Outgrown = append(all.Outgrown, id)
 		}
@@ -120,7 +123,8 @@ func (t *Transport) counted(x *exchange, known *store.Live, u session.Usage) {
 		all.Requests++
 		all.add(known, u)
 		window := cmp.Or(x.model.Limits.Input, x.model.Limits.Context)
-		t.newest[x.line.id] = newest{x.left.tokens(), now, window > 0 && x.line.whole > window}
+		t.newest[x.line.id] = newest{x.left.tokens(), now, window > 0 && x.line.whole > window,
+			x.line.delegation.tokens}
 	})
 }
 
@@ -299,6 +303,8 @@ func (t *Transport) asIfEdited(x *exchange, u session.Usage) session.Usage {
 	prompt := max(u.Prompt()-left, 0)
 	read := u.Cache.Read - left
 	switch {
+	case x.pruned != nil && x.pruned.Trigger == pivot.FirstSend:
+		read += x.pruned.Saved // no cache has that
 	case x.pruned == nil || x.cold:
 	case x.pruned.Kind == pivot.Compaction: // what is before the messages stays in the cache
 		read = min(read, prompt-(u.Prompt()-u.Cache.Read)-x.pruned.TokensAfter)

@@ -23,6 +23,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/body"
@@ -58,6 +60,9 @@ type Options struct {
 	// client.
 	Base http.RoundTripper
 	Mode Mode // default: Full
+	// Delegate is ClearToolUses to let the provider clear old results of tools where winnow may not;
+	// "" for nothing.
+	Delegate string
 	// Models is the catalogue that says which models bind their reasoning. Default: the embedded
 	// one.
 	Models *model.Catalogue
@@ -75,6 +80,8 @@ type Options struct {
 	// nothing is logged.
 	Log *slog.Logger
 	Now func() time.Time // default: time.Now
+
+	anthropic string // the host at which server-side edits are had; tests have another one
 }
 
 // DefaultMemory is the default of Options.Memory: 64 MiB.
@@ -90,6 +97,8 @@ type Transport struct {
 	models *model.Memo
 	log    *slog.Logger
 	now    func() time.Time
+
+	delegates, anthropic string
 
 	*atHand
 }
@@ -125,7 +134,7 @@ func made(engine *winnow.Engine, o Options, c *atHand) *Transport {
 	}
 	t := &Transport{
 		engine: engine, base: o.Base, mode: cmp.Or(o.Mode, Full), recall: o.Recall, drop: o.Drop, models: models,
-		log: o.Log, now: o.Now, atHand: c,
+		log: o.Log, now: o.Now, atHand: c, delegates: o.Delegate, anthropic: cmp.Or(o.anthropic, anthropicHost),
 	}
 	c.recent.bound(cmp.Or(o.Memory, DefaultMemory))
 	if t.base == nil {
@@ -157,12 +166,14 @@ type exchange struct {
 	left     left           // what the session leaves out of it
 	cold     bool           // the provider's cache had forgotten the conversation
 	pruned   *pivot.Receipt // of what is left out from this request on, nil without any
-	held     bool           // nothing more may be left out
+	held     bool           // nothing that was sent may be left out
 	inRound  bool           // its answer calls tools
 	sent     int            // messages of the client's
 	next     string         // id of the message that answers it
 	client   string
 	resent   bool
+	// delegated is the context_management that is added to what is sent, nil without
+	delegated jsontext.Value
 }
 
 // RoundTrip sends a request and returns its answer. The request is not changed, as of
@@ -199,15 +210,14 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return t.base.RoundTrip(with(r, nil, false))
 	}
 	if what == count {
-		counted := t.counting(r, p, original)
-		return t.base.RoundTrip(with(r, counted, len(counted) != len(original)))
+		return t.base.RoundTrip(t.counting(r, p, original))
 	}
 	x := t.begin(r, p, original)
 	if x == nil {
 		return t.beside(r, p, original)
 	}
-	answer, err := t.base.RoundTrip(with(r, x.body, x.edited))
-	resent := err == nil && x.edited && refused(answer.StatusCode)
+	answer, err := t.base.RoundTrip(x.request(r))
+	resent := err == nil && (x.edited || x.delegated != nil) && refused(answer.StatusCode)
 	if resent {
 		answer, err = t.resend(r, x, answer, original)
 	}
@@ -251,14 +261,25 @@ func refused(status int) bool {
 }
 
 // resend sends a request as it came, after it was refused with an edit. What the provider says then
-// is the client's.
+// is the client's. Where what was delegated to the provider is the reason, only that is taken back:
+// what was left out before was accepted, and reasoning may be bound to it.
 func (t *Transport) resend(r *http.Request, x *exchange, first *http.Response, original []byte) (*http.Response, error) {
 	reason, _ := io.ReadAll(io.LimitReader(first.Body, 64<<10))
 	first.Body.Close()
 	t.count(func(all *Totals) { all.Resent++ })
-	x.body, x.edited, x.left, x.resent = original, false, left{}, true
-	answer, err := t.base.RoundTrip(with(r, original, false))
-	if err != nil || answer.StatusCode != http.StatusOK {
+	x.resent = true
+	delegated, about := x.delegated != nil, x.delegated != nil && aboutEdits(reason)
+	x.delegated = nil
+	freezes := x.edited && !about
+	if freezes {
+		x.body, x.edited, x.left = original, false, left{}
+	}
+	answer, err := t.base.RoundTrip(x.request(r))
+	accepted := err == nil && answer.StatusCode == http.StatusOK
+	if about || delegated && accepted {
+		t.guarded("edit without the provider", func() { t.undelegate(x) })
+	}
+	if !accepted || !freezes {
 		return answer, err
 	}
 	t.log.Warn("the provider refused a request of which something was left out, and took the original",
@@ -316,6 +337,7 @@ func (t *Transport) begin(r *http.Request, p protocol, original []byte) (x *exch
 		known := client(r, p.kind)
 		if x != nil {
 			x.client = known
+			t.delegate(r.Context(), r, x, doc.Native.(*body.Native).Decoded)
 		}
 		t.recent.put(&reading{client: known, doc: doc, chain: chain})
 		whole = true // nothing of ours panicked in between
@@ -376,10 +398,8 @@ func (t *Transport) decide(
 		return x, nil
 	}
 	x.pruned, l.pruned = l.pruned, nil
-	if !x.held {
-		if err := t.starts(ctx, x, doc); err != nil {
-			return nil, err
-		}
+	if err := t.starts(ctx, x, doc); err != nil {
+		return nil, err
 	}
 	edited, left, err := t.edited(ctx, l, doc)
 	if err != nil {
@@ -410,8 +430,8 @@ func (t *Transport) isCold(x *exchange, original []byte) bool {
 
 // counting is a request for the size of a conversation, with what the conversation leaves out left
 // out of it: the client is told the size of what would be sent. Nothing is recorded.
-func (t *Transport) counting(r *http.Request, p protocol, original []byte) []byte {
-	counted := original
+func (t *Transport) counting(r *http.Request, p protocol, original []byte) *http.Request {
+	counted := with(r, original, false)
 	t.guarded("understand a request for a size", func() {
 		doc, chain, err := t.read(r, p, original)
 		if err != nil || t.mode == Observe {
@@ -428,9 +448,15 @@ func (t *Transport) counting(r *http.Request, p protocol, original []byte) []byt
 		if l == nil || !goesOn || l.frozen != "" {
 			return
 		}
-		if edited, _, err := t.edited(r.Context(), l, doc); err == nil {
-			counted = edited
+		edited, _, err := t.edited(r.Context(), l, doc)
+		if err != nil {
+			return
 		}
+		x := &exchange{protocol: p, line: l, body: edited, edited: !bytes.Equal(edited, original)}
+		if l.delegation.known { // nothing is decided for it
+			t.delegate(r.Context(), r, x, doc.Native.(*body.Native).Decoded)
+		}
+		counted = x.request(r)
 		t.recent.put(&reading{client: client(r, p.kind), doc: doc, chain: chain})
 	})
 	return counted

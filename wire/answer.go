@@ -26,6 +26,14 @@ type Answer struct {
 	Ended bool
 	// Failure is the report of an error with which the answer ended, as JSON; nil if there is none.
 	Failure []byte
+	// Cleared is what the provider itself cleared of the prompt before it read it.
+	Cleared Cleared
+}
+
+// Cleared is what edits of a provider (Anthropic's context_management) took out of a prompt.
+type Cleared struct {
+	ToolUses int // uses of tools whose results it cleared
+	Tokens   int
 }
 
 // Finish says why an answer ended.

@@ -175,6 +175,23 @@ func TestCached_marksTheLastTwoMessagesOfTheUsers(t *testing.T) {
 	}
 }
 
+// What the API itself cleared of a prompt stands in the last report of a stream.
+func TestStream_saysWhatWasCleared(t *testing.T) {
+	s := Stream(nil)
+	for _, event := range []string{
+		`{"type":"message_start","message":{"usage":{"input_tokens":9}}}`,
+		`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":3},"context_management":{"applied_edits":[` +
+			`{"type":"clear_thinking_20251015","cleared_thinking_turns":2,"cleared_input_tokens":100},` +
+			`{"type":"clear_tool_uses_20250919","cleared_tool_uses":8,"cleared_input_tokens":50000},7]}}`,
+		`{"type":"message_stop"}`,
+	} {
+		s.Take([]byte(event))
+	}
+	if got, want := s.Answer().Cleared, (wire.Cleared{ToolUses: 8, Tokens: 50_100}); got != want {
+		t.Errorf("cleared is %+v, want %+v", got, want)
+	}
+}
+
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"messages":[{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"tool_use",` +
 		`"id":"c","name":"n","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c",` +

@@ -20,6 +20,7 @@ type stream struct {
 	blocks []*growing // by their index
 	reason string
 	usage  usage
+	edited wire.Cleared
 	ended  bool
 }
 
@@ -57,9 +58,9 @@ func newer(figure *int, reported int) {
 func (s *stream) Take(event []byte) (last bool) {
 	var kind string
 	var index int
-	var message, block, delta, report wire.Value
+	var message, block, delta, report, managed wire.Value
 	wire.ValueOf(event).Read("type", &kind, "index", &index, "message", &message, "content_block", &block,
-		"delta", &delta, "usage", &report)
+		"delta", &delta, "usage", &report, "context_management", &managed)
 	switch kind {
 	case "message_start":
 		s.usage = usage{}
@@ -73,10 +74,23 @@ func (s *stream) Take(event []byte) (last bool) {
 			s.reason = reason
 		}
 		s.usage.take(report)
+		s.clear(managed.Get("applied_edits"))
 	case "message_stop":
 		s.ended = true
 	}
 	return s.ended
+}
+
+// clear takes the list of the edits that the API applied to the prompt.
+func (s *stream) clear(applied wire.Value) {
+	if applied.Kind() == '[' {
+		s.edited = wire.Cleared{}
+	}
+	for edit := range applied.Values() {
+		var uses, tokens int
+		edit.Read("cleared_tool_uses", &uses, "cleared_input_tokens", &tokens)
+		s.edited.ToolUses, s.edited.Tokens = s.edited.ToolUses+max(0, uses), s.edited.Tokens+max(0, tokens)
+	}
 }
 
 func (s *stream) begin(index int, block []byte) {
@@ -126,7 +140,7 @@ func (s *stream) grow(index int, delta wire.Value) {
 func (s *stream) Answer() wire.Answer {
 	u := s.usage
 	a := wire.Answer{
-		Finish: s.finish(), Ended: s.ended || s.reason != "",
+		Finish: s.finish(), Ended: s.ended || s.reason != "", Cleared: s.edited,
 		Usage: wire.SplitUsage(u.input+u.read+u.write, u.read, u.write, u.output, u.thinking, 0),
 	}
 	a.Usage.Cache.Write1h = min(u.hour, a.Usage.Cache.Write)

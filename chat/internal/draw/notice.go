@@ -97,7 +97,7 @@ var Because = map[string]string{
 	"turn": "the turn ended", "step": "a step ended", "threshold": "the window was full",
 	"rejected": "the request was too long",
 	"cold":     "the cache was cold", "pays": "it pays", "discard": "discarded by name",
-	"distill": "replaced by a shorter text",
+	"distill": "replaced by a shorter text", pivot.FirstSend: "it says nothing new",
 }
 
 // agentPrefix is what the loop's errors begin with: who looks at the session knows that.

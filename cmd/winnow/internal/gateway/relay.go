@@ -130,8 +130,8 @@ func (r *Relay) generation(ctx context.Context, settings config.Settings, mode t
 		}
 	}
 	o := transport.Options{Base: r.base, Mode: g.mode, Recall: true, Models: settings.Catalogue(model.Default()),
-		Drop: settings.Gateway.Tools.Drop, Memory: settings.Gateway.Memory / 2 / bytesOfBody, Log: r.log,
-		Now: r.app.Env.Now}
+		Drop: settings.Gateway.Tools.Drop, Delegate: settings.Gateway.Delegate,
+		Memory: settings.Gateway.Memory / 2 / bytesOfBody, Log: r.log, Now: r.app.Env.Now}
 	if r.now != nil {
 		g.carrier = r.now.carrier.Changed(g.engine, o)
 	} else {
