@@ -48,7 +48,9 @@ type Occasion struct {
 	// PruneAsked, FoldAsked: somebody asked for it. PruneForced: also where compaction.prune is
 	// off.
 	PruneAsked, FoldAsked, PruneForced bool
-	// Starting: a request is about to be sent.
+	// Starting: a request is about to be sent. With the Usage of the step before it, of which no
+	// more was left out since, the window is checked again: by now Pending has the results of its
+	// calls and what the user said.
 	Starting bool
 	// GoesOn: the step that ended called tools, so that the next request follows at once.
 	GoesOn bool
@@ -78,7 +80,7 @@ type Decision struct {
 func (p Policy) Plan(s State, o Occasion) Decision {
 	var d Decision
 	over := false
-	if o.StepEnded && !o.Summary {
+	if (o.StepEnded || o.Starting && o.Usage.Prompt() > 0) && !o.Summary {
 		d.Verdict, over = p.Overflows(s, o.Usage, o.Pending)
 	}
 	if o.Rejected {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"flag"
 	"math"
-	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/internal/outside"
+	"github.com/winnowhq/winnow/internal/workday"
 	"github.com/winnowhq/winnow/lab"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/session"
@@ -115,10 +115,10 @@ func TestGateway_billsWhatTheLabForecasts(t *testing.T) {
 	}
 	var traces []*lab.Trace
 	var protocols []llmtest.Protocol
-	for _, p := range llmtest.Protocols() {
-		for _, s := range []session.Session{doc.Session, written(rand.New(rand.NewPCG(uint64(len(p)), 5)), 70)} {
+	for i, p := range llmtest.Protocols() {
+		for _, s := range []session.Session{doc.Session, workday.Make(uint64(i), 60)} {
 			trace := lab.NewTrace(sent(s), model.Default().Lookup(usual[p]), token.Linear{})
-			trace.Name = cmp.Or(s.Info.Title, "made up")
+			trace.Name = s.Info.Title
 			traces, protocols = append(traces, trace), append(protocols, p)
 		}
 	}
