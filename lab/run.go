@@ -215,7 +215,7 @@ func (r *run) held(prompt int) int {
 			held = max(held, entry)
 		}
 	}
-	if held < r.terms.MinPrefix {
+	if held -= held % max(1, r.terms.Step); held < r.terms.MinPrefix {
 		return 0
 	}
 	return held

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow"
@@ -285,7 +286,7 @@ func spoken(product string, s session.Session, catalogue *model.Catalogue) (llmt
 }
 
 // sent is a recording as its client sends it to a provider: it begins with the user, a call that
-// never ended has a result that says so, and arguments have no spaces.
+// never ended has a result that says so, and arguments have neither spaces nor needless escapes.
 func sent(s session.Session) session.Session {
 	s.Messages = slices.Clone(s.Messages)
 	if len(s.Messages) > 0 && s.Messages[0].Role == session.Assistant {
@@ -306,8 +307,9 @@ func sent(s session.Session) session.Session {
 			if !state.Final() {
 				state.Status, state.Output = session.Completed, wire.Interrupted
 			}
-			state.Input = slices.Clone(state.Input)
-			_ = state.Input.Compact(session.ReadOptions()) // what is no JSON stays
+			if input, err := json.Marshal(state.Input, session.ReadOptions()); err == nil {
+				state.Input = input
+			}
 		}
 	}
 	return s
