@@ -278,6 +278,9 @@ func (e *Engine) cached(l *live) bool {
 // starting is the occasion of a request that is about to be sent, and the state that it finds.
 func (e *Engine) starting(l *live) (policy.State, policy.Occasion) {
 	state, o := l.plannerState(), policy.Occasion{Starting: true}
+	if at := lastStep(l.log); at >= 0 && l.estimated >= 0 {
+		o.Usage, o.Pending = l.reported, report.Pending(l.log, at, l.facts)
+	}
 	if !e.cached(l) {
 		state.Account.Sent = 0
 		o.Cold = l.model.CacheLifetime() > 0

@@ -92,7 +92,7 @@ func (r *run) fold(k int) error {
 
 // publish makes a pivot the beginning of the window and bills its request.
 func (r *run) publish(k int, ledger rule.Ledger, log, window []session.Message, summary, carried string, tail int) {
-	r.ledger = ledger
+	r.ledger, r.usage = ledger, session.Usage{}
 	before := r.layout.total()
 	prompt, cached, cost := r.asked(r.setup.Policy.Pivot.SummaryAlone)
 	tokens := r.facts.Count(summary)

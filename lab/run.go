@@ -97,8 +97,13 @@ type run struct {
 	sent   int // tokens of the last request, with what was fetched again; 0 if the cache is empty
 	kept   int // how many of them are unchanged since
 	hit    int // how many of them were read from the cache
+	// usage is what the newest step reported, zero once less is shown of what it was sent; pending
+	// is what came since.
+	usage   session.Usage
+	pending int
 	// entries are the sizes of the beginnings of a prompt that the cache has: where requests ended.
 	entries  []int
+	lost     bool // it has forgotten them, though the pause since the last answer was shorter than it lives
 	pictured bool // an image or a document was sent
 
 	hidden  []bool // by item
@@ -130,6 +135,7 @@ func (r *run) begin(k int) {
 		r.next++
 	}
 	cold := k == 0 || r.terms.Lifetime <= 0 || r.trace.idle(k, r.opts.Idle) > r.terms.Lifetime
+	r.lost = r.terms.Lifetime > 0 && r.trace.steps[k].gap > r.terms.Lifetime
 	if cold {
 		r.sent, r.kept, r.entries = 0, 0, nil
 		if k > 0 && r.terms.Lifetime > 0 {
@@ -137,7 +143,9 @@ func (r *run) begin(k int) {
 			r.note(Event{Step: k, Kind: Idle})
 		}
 	}
-	d := r.setup.Policy.Plan(r.state(), policy.Occasion{Starting: true, Cold: cold && r.terms.Lifetime > 0})
+	d := r.setup.Policy.Plan(r.state(), policy.Occasion{
+		Starting: true, Cold: cold && r.terms.Lifetime > 0, Usage: r.usage, Pending: r.pending,
+	})
 	sent := r.account.SinceCommit
 	r.commit(k, d.Commit)
 	if d.First == len(d.Commit) {
@@ -201,6 +209,9 @@ func (r *run) send(k int) {
 // held is how many tokens of a prompt that goes on with what was kept are read from the cache.
 func (r *run) held(prompt int) int {
 	held := min(r.kept, prompt)
+	if r.lost {
+		held = 0
+	}
 	r.entries = slices.DeleteFunc(r.entries, func(entry int) bool { return entry > held })
 	if r.terms.Marked {
 		held = 0
@@ -208,7 +219,7 @@ func (r *run) held(prompt int) int {
 			held = max(held, entry)
 		}
 	}
-	if held < r.terms.MinPrefix {
+	if held -= held % max(1, r.terms.Step); held < r.terms.MinPrefix {
 		return 0
 	}
 	return held
@@ -263,15 +274,16 @@ func (r *run) end(k int) error {
 	r.append(r.trace.log[r.next])
 	r.next++
 	m := &r.log[len(r.log)-1]
-	pending := 0
+	r.pending = 0
 	for j := range m.Parts {
 		size := r.facts.Size(&m.Parts[j])
-		pending += size.Output + size.Files
+		r.pending += size.Output + size.Files
 	}
 	usage := session.Usage{Output: s.output}
 	usage.Cache.Read, usage.Cache.Write = r.hit, prompt-r.hit
+	r.usage = usage
 	d := r.setup.Policy.Plan(r.state(),
-		policy.Occasion{StepEnded: true, GoesOn: s.calls, Usage: usage, Pending: pending})
+		policy.Occasion{StepEnded: true, GoesOn: s.calls, Usage: usage, Pending: r.pending})
 	r.commit(k+1, d.Commit)
 	if !d.Verdict.Overflow || !r.setup.Policy.Budget.Check(r.model, usage, 0).Overflow {
 		r.tries = 0
@@ -305,6 +317,7 @@ func (r *run) append(m session.Message) {
 	r.log = append(r.log, m)
 	r.window = append(r.window, m)
 	r.layout.add(view.Message(&m, r.ledger, r.facts), m.ID)
+	r.pending += messageTokens(&m, r.facts)
 }
 
 // shows reports whether a message has an image or a document.
@@ -359,6 +372,7 @@ func (r *run) commit(k int, elisions []rule.Elision) {
 	if len(elisions) == 0 {
 		return
 	}
+	r.usage = session.Usage{}
 	first := r.layout.total()
 	for _, e := range elisions {
 		if r.layout.index(e.Message) >= 0 { // what is before the pivot is no longer sent

@@ -17,6 +17,8 @@ type Terms struct {
 	// Marked: of a prompt that was changed only the part up to the end of an earlier request is
 	// still in the cache, as where requests mark what is to be kept ([model.Cache.Explicit]).
 	Marked bool
+	// Step is what a cached prefix grows by, in tokens; 0: by any number.
+	Step int
 	// Relative: prices are multiples of the input price.
 	Relative bool
 }
@@ -29,6 +31,9 @@ const Hour = time.Hour
 func TermsOf(m model.Model, hour bool) Terms {
 	t := Terms{Price: m.Price, Lifetime: m.CacheLifetime(), MinPrefix: m.Cache.MinPrefix,
 		Marked: m.Cache.Explicit}
+	if m.Provider == "openai" {
+		t.Step = 128 // its guide to prompt caching
+	}
 	if !m.Price.Known() || !(m.Price.Input > 0) {
 		read, write, output := m.Price.Relative()
 		t.Price, t.Relative = model.Price{Input: 1, CacheRead: read, CacheWrite: write, CacheWrite1h: 2,

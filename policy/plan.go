@@ -48,8 +48,10 @@ type Occasion struct {
 	// PruneAsked, FoldAsked: somebody asked for it. PruneForced: also where compaction.prune is
 	// off.
 	PruneAsked, FoldAsked, PruneForced bool
-	// Starting: a request is about to be sent. Held: nothing that was sent before may change for it,
-	// whatever that would save.
+	// Starting: a request is about to be sent. With the Usage of the step before it, of which no
+	// more was left out since, the window is checked again if the policy folds by itself: by now Pending has the results of its
+	// calls and what the user said. Held: nothing that was sent before may change for it, whatever
+	// that would save.
 	Starting, Held bool
 	// GoesOn: the step that ended called tools, so that the next request follows at once.
 	GoesOn bool
@@ -82,7 +84,9 @@ type Decision struct {
 func (p Policy) Plan(s State, o Occasion) Decision {
 	var d Decision
 	over := false
-	if o.StepEnded && !o.Summary {
+	// A model that binds its reasoning must not lose that of a tool round on the way.
+	again := o.Starting && p.Auto && !s.Model.BoundReasoning && o.Usage.Prompt() > 0
+	if (o.StepEnded || again) && !o.Summary {
 		d.Verdict, over = p.Overflows(s, o.Usage, o.Pending)
 	}
 	if o.Rejected {

@@ -234,6 +234,8 @@ func walk(t *testing.T, p llmtest.Protocol, thinking string, window int) {
 		}
 		requests += len(h.server.Records())
 		decided += h.decided
+		h.server.Close() // or it keeps what it was sent until the test ends
+		h.server.Forget()
 	}
 	if decided == 0 && thinking == "" {
 		t.Error("nothing was decided")

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow"
@@ -129,7 +130,8 @@ func (c *client) begin(base int) {
 		}
 	}
 	c.server = llmtest.Start(c, llmtest.Script{
-		Bare: true, Now: func() time.Time { return c.now }, Answer: func(llmtest.Request) llmtest.Reply { return c.reply },
+		Bare: true, CacheLifetime: c.model.CacheLifetime(), Now: func() time.Time { return c.now },
+		Answer: func(llmtest.Request) llmtest.Reply { return c.reply },
 	})
 	c.elements = wire.Elements{}
 }
@@ -283,8 +285,8 @@ func spoken(product string, s session.Session, catalogue *model.Catalogue) (llmt
 	return p, m
 }
 
-// sent is a recording as its client sends it to a provider: it begins with the user, and a call that
-// never ended has a result that says so.
+// sent is a recording as its client sends it to a provider: it begins with the user, a call that
+// never ended has a result that says so, and arguments have neither spaces nor needless escapes.
 func sent(s session.Session) session.Session {
 	s.Messages = slices.Clone(s.Messages)
 	if len(s.Messages) > 0 && s.Messages[0].Role == session.Assistant {
@@ -296,10 +298,17 @@ func sent(s session.Session) session.Session {
 		m := &s.Messages[i]
 		m.Parts = slices.Clone(m.Parts)
 		for j := range m.Parts {
-			if p := &m.Parts[j]; p.State != nil && !p.State.Final() {
-				state := *p.State
+			p := &m.Parts[j]
+			if p.State == nil {
+				continue
+			}
+			state := *p.State
+			p.State = &state
+			if !state.Final() {
 				state.Status, state.Output = session.Completed, wire.Interrupted
-				p.State = &state
+			}
+			if input, err := json.Marshal(state.Input, session.ReadOptions()); err == nil {
+				state.Input = input
 			}
 		}
 	}

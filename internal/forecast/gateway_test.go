@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"flag"
 	"math"
-	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/internal/outside"
+	"github.com/winnowhq/winnow/internal/workday"
 	"github.com/winnowhq/winnow/lab"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/session"
@@ -23,12 +23,9 @@ import (
 )
 
 var (
-	long  = flag.Bool("long", false, "play all recorded sessions through the gateway, also those that take long")
-	modes = flag.String("modes", "off,observe,safe,full", "the gateway's modes in which recorded sessions are played")
+	longest = flag.Int("longest", 40, "how many steps a recorded session has at most that is played; 0: any number")
+	modes   = flag.String("modes", "off,observe,safe,full", "the gateway's modes in which recorded sessions are played")
 )
-
-// short is how many steps a recorded session has at most that is played without -long.
-const short = 40
 
 // within is by how much a bill may be another one than was forecast.
 const within = 0.01
@@ -115,21 +112,23 @@ func TestGateway_billsWhatTheLabForecasts(t *testing.T) {
 	}
 	var traces []*lab.Trace
 	var protocols []llmtest.Protocol
-	for _, p := range llmtest.Protocols() {
-		for _, s := range []session.Session{doc.Session, written(rand.New(rand.NewPCG(uint64(len(p)), 5)), 70)} {
+	for i, p := range llmtest.Protocols() {
+		for _, s := range []session.Session{doc.Session, workday.Make(uint64(i), 60)} {
 			trace := lab.NewTrace(sent(s), model.Default().Lookup(usual[p]), token.Linear{})
-			trace.Name = cmp.Or(s.Info.Title, "made up")
+			trace.Name = s.Info.Title
 			traces, protocols = append(traces, trace), append(protocols, p)
 		}
 	}
 	compare(t, traces, protocols, *modes)
 }
 
-// The same of recorded sessions: with -long of all of them.
+// The same of recorded sessions: the short ones, and with -longest 0 all of them.
 func TestGateway_billsWhatTheLabForecastsOnRecordedSessions(t *testing.T) {
-	var traces []*lab.Trace
-	var protocols []llmtest.Protocol
-	left := 0
+	type recording struct {
+		*lab.Trace
+		llmtest.Protocol
+	}
+	var found []recording
 	for _, path := range outside.Sessions(t) {
 		if !strings.Contains(filepath.ToSlash(path), "/corpus/") {
 			continue
@@ -141,16 +140,22 @@ func TestGateway_billsWhatTheLabForecastsOnRecordedSessions(t *testing.T) {
 		}
 		p, m := spoken(doc.Format, doc.Session, model.Default())
 		trace := lab.NewTrace(sent(doc.Session), m, token.Linear{})
-		if trace.Steps() > short && !*long || trace.Steps() == 0 {
-			left++
-			continue
-		}
 		name, _, _ := strings.Cut(filepath.Base(path), ".")
 		trace.Name = doc.Format + " " + name
-		traces, protocols = append(traces, trace), append(protocols, p)
+		if trace.Steps() > 0 {
+			found = append(found, recording{trace, p})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b recording) int { return a.Steps() - b.Steps() })
+	var traces []*lab.Trace
+	var protocols []llmtest.Protocol
+	for _, r := range found {
+		if r.Steps() <= *longest || *longest == 0 {
+			traces, protocols = append(traces, r.Trace), append(protocols, r.Protocol)
+		}
 	}
 	compare(t, traces, protocols, *modes)
-	if left > 0 {
-		t.Logf("%d sessions of more than %d steps were left out; -long plays them too", left, short)
+	if left := len(found) - len(traces); left > 0 {
+		t.Logf("%d sessions of more than %d steps were left out; -longest 0 plays them too", left, *longest)
 	}
 }

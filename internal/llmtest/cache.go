@@ -30,7 +30,8 @@ type entry struct {
 
 // prefixes is a provider's prompt cache.
 type prefixes struct {
-	minimum int // tokens; 0: the model's own
+	minimum  int           // tokens; 0: the model's own
+	lifetime time.Duration // of what is kept without being asked; 0: the provider's own
 
 	mu      sync.Mutex
 	entries map[key]entry
@@ -187,6 +188,9 @@ func (c *prefixes) automatic(a *account, p Protocol, q prompt, salt key, minimum
 	lifetime := 10 * time.Minute // OpenAI: 5 to 10 minutes without use
 	if p == Gemini {
 		lifetime = 5 * time.Minute
+	}
+	if c.lifetime > 0 {
+		lifetime = c.lifetime
 	}
 	at, sum, read, known := salt, 0, 0, true
 	for _, b := range q.blocks {

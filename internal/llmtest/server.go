@@ -28,6 +28,8 @@ type Script struct {
 	// CacheMinimum is the smallest prefix that is cached, in tokens; 0 means the model's own (of
 	// claude-haiku-4-5, 4,096), and 1,024 if the name is unknown.
 	CacheMinimum int
+	// CacheLifetime is how long OpenAI's and Gemini's caches remember; 0 means ten minutes and five.
+	CacheLifetime time.Duration
 	// Now is the clock by which the cache forgets; nil means time.Now.
 	Now func() time.Time
 	// Counter estimates tokens; nil means token.Linear.
@@ -86,7 +88,7 @@ func New(script Script) (*Server, error) {
 		s.script.Counter = token.Linear{}
 	}
 	s.count = token.NewMemo(s.script.Counter, 0)
-	s.cache.minimum = script.CacheMinimum
+	s.cache.minimum, s.cache.lifetime = script.CacheMinimum, script.CacheLifetime
 	s.ctx, s.close = context.WithCancel(context.Background())
 	s.http = &http.Server{
 		Handler:   http.HandlerFunc(s.serve),
