@@ -39,6 +39,7 @@ type line struct {
 	last   time.Time      // when the provider was last at work on it, by our own clock; zero if unknown
 	// accepted is what had been decided when the provider's rules were last held against it
 	accepted decided
+	left     int // tokens that were left out then; of what came since nothing is
 	whole    int // tokens of its newest prompt, had nothing been left out; 0 if unknown
 }
 
@@ -155,14 +156,13 @@ func (t *Transport) adopt(ctx context.Context, f *family, doc *format.Document, 
 		}
 		f.lines = append(f.lines, l)
 	}
+	var confirmed []session.Message
 	if l.open != nil && n == len(l.chain)-1 && n < len(messages) {
-		if err := t.confirm(ctx, l, messages[n]); err != nil {
-			return nil, err
-		}
+		confirmed = append(confirmed, l.confirmed(messages[n]))
 		l.chain[n], l.open = chain[n], nil
 		n++
 	}
-	if n < len(messages) {
+	if n < len(messages) || confirmed != nil {
 		l.open = nil
 		added := slices.Clone(messages[n:])
 		for i := range added {
@@ -170,7 +170,7 @@ func (t *Transport) adopt(ctx context.Context, f *family, doc *format.Document, 
 				m.Model = doc.Session.Info.Model
 			}
 		}
-		if err := t.engine.Append(ctx, l.id, added...); err != nil {
+		if err := winnow.Extend(ctx, t.engine, l.id, confirmed, added...); err != nil {
 			return nil, err
 		}
 		l.chain = append(l.chain[:n], chain[n:]...)
@@ -195,10 +195,10 @@ func (t *Transport) fork(ctx context.Context, l *line, n int) (*line, error) {
 	return &line{id: id, chain: slices.Clone(l.chain[:n]), frozen: l.frozen, last: l.last}, nil
 }
 
-// confirm puts an answer as the client sends it back in the place of what was streamed.
-func (t *Transport) confirm(ctx context.Context, l *line, m session.Message) error {
+// confirmed is an answer as the client sends it back, with what is known of what was streamed.
+func (l *line) confirmed(m session.Message) session.Message {
 	was := l.open
 	m.Time, m.Tokens, m.Cost, m.Finish = was.Time, was.Tokens, was.Cost, was.Finish
 	m.ModelID, m.ProviderID = was.ModelID, was.ProviderID
-	return t.engine.Update(ctx, l.id, m)
+	return m
 }

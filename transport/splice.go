@@ -38,9 +38,9 @@ func (t *Transport) spliced(ctx context.Context, l *line, doc *format.Document) 
 		if err := n.Accepted(edited); err != nil {
 			return nil, 0, err
 		}
-		l.accepted = now
+		l.accepted, l.left = now, leftOut(doc, state, pivot)
 	}
-	return edited, leftOut(doc, state, pivot), nil
+	return edited, l.left, nil
 }
 
 // standing is what was decided about a session, and what stands for what is folded of it.

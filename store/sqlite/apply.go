@@ -221,8 +221,11 @@ func contents(messages []messageRow) iter.Seq[*content] {
 func (s *Store) packNew(ctx context.Context, lists ...iter.Seq[*content]) error {
 	for _, list := range lists {
 		for c := range list {
-			var num int64
-			err := s.reader.content.QueryRowContext(ctx, c.hash[:]).Scan(&num)
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			var num int64 // to watch the context would take a goroutine for each
+			err := s.reader.content.QueryRowContext(context.WithoutCancel(ctx), c.hash[:]).Scan(&num)
 			if err == nil {
 				continue
 			}
