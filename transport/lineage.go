@@ -21,6 +21,8 @@ type family struct {
 	id   string // of the session that began it
 	uses int    // by requests under way; guarded by the transport
 
+	recording pending // answers
+
 	mu     sync.Mutex // held while a request joins the log and is decided about, not while it is sent
 	loaded bool
 	lines  []*line

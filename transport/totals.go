@@ -27,6 +27,7 @@ type Totals struct {
 
 // Totals are what the transport has done so far.
 func (t *Transport) Totals() Totals {
+	t.recording.wait()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	all := t.totals

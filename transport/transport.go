@@ -62,6 +62,11 @@ type Options struct {
 	// Memory is how many bytes of requests are kept, so that the next ones need not be read as a
 	// whole; what is understood of them takes about twice as much again. Default: DefaultMemory.
 	Memory int
+	// Later lets an answer end for its client before it is recorded. The next request of its
+	// conversation waits for that, and so do Wait and Totals; whoever looks into the store at once
+	// may find the answer missing. If the process is killed in between, the client brings the
+	// answer with its next request, and only what it took is not written down.
+	Later bool
 	// Log is told what fails, without content. Default: nothing is logged.
 	Log *slog.Logger
 	Now func() time.Time // default: time.Now
@@ -81,6 +86,9 @@ type Transport struct {
 
 	recent recent
 
+	later     bool
+	recording pending // answers
+
 	mu       sync.Mutex
 	families map[string]*family
 	totals   Totals
@@ -97,6 +105,7 @@ func New(engine *winnow.Engine, o Options) *Transport {
 	t := &Transport{
 		engine: engine, base: o.Base, mode: cmp.Or(o.Mode, Full), models: models, log: o.Log, now: o.Now,
 		recent: recent{most: cmp.Or(o.Memory, DefaultMemory)}, families: map[string]*family{}, left: map[string]int{},
+		later: o.Later,
 	}
 	if t.base == nil {
 		base := http.DefaultTransport.(*http.Transport).Clone()
@@ -179,8 +188,10 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return answer, err
 	}
 	listen(answer, func(head http.Header, copied []byte) {
-		defer t.release(x.family)
-		t.guarded("read an answer", func() { t.heard(x, understood(p, head, copied)) })
+		t.afterwards(x.family, func() {
+			defer t.release(x.family)
+			t.guarded("read an answer", func() { t.heard(x, understood(p, head, copied)) })
+		})
 	})
 	return answer, nil
 }
@@ -272,6 +283,7 @@ func (t *Transport) begin(r *http.Request, p protocol, original []byte) (x *exch
 			return // not a conversation that we know
 		}
 		f := t.family(identity(r, p.kind, doc.Native.(*body.Native).Decoded, chain[0]))
+		f.recording.wait()
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		whole := false
@@ -403,6 +415,7 @@ func (t *Transport) counting(r *http.Request, p protocol, original []byte) []byt
 		}
 		f := t.family(identity(r, p.kind, doc.Native.(*body.Native).Decoded, chain[0]))
 		defer t.release(f)
+		f.recording.wait()
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if err := f.load(r.Context(), t.engine); err != nil {

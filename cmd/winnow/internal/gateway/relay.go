@@ -77,7 +77,8 @@ func Open(ctx context.Context, a *cli.App, settings config.Settings, address str
 		}
 	}
 	r.carrier = transport.New(engine, transport.Options{Base: serve.Direct(), Mode: mode,
-		Models: settings.Catalogue(model.Default()), Log: log, Now: a.Env.Now})
+		Models: settings.Catalogue(model.Default()), Log: log, Now: a.Env.Now,
+		Later: true})
 	return r, nil
 }
 
@@ -137,6 +138,9 @@ func (r *Relay) Stop() error {
 func (r *Relay) Close() {
 	if r.listener != nil {
 		r.listener.Close() // it may be closed already
+	}
+	if r.carrier != nil {
+		r.carrier.Wait()
 	}
 	for _, end := range slices.Backward(r.close) {
 		if err := end(); err != nil {
