@@ -25,71 +25,85 @@ func (e *Engine) Append(ctx context.Context, id string, messages ...session.Mess
 	if len(messages) == 0 {
 		return nil
 	}
-	given := map[string]bool{}
-	for i := range messages {
-		if own := messages[i].ID; given[own] {
-			return fail(Already, "append", id, "", "message %s is there twice", own)
-		} else if own != "" {
-			given[own] = true
-		}
-	}
-	if err := e.complete(id, messages); err != nil {
-		return err
-	}
-	kept := make([]session.Message, len(messages))
-	for i, m := range messages {
-		m.Parts = slices.Clone(m.Parts)
-		kept[i] = m
-	}
-	return e.change(ctx, "append", id, func(l *live) (store.Change, error) {
-		for i := range l.log {
-			if len(given) > 0 && given[l.log[i].ID] {
-				return store.Change{}, fail(Already, "append", id, "nothing was stored; Update changes a message",
-					"message %s is in the log already", l.log[i].ID)
-			}
-		}
-		return store.Change{Append: kept}, nil
-	}, func(l *live) {
-		for i := range kept {
-			l.appended(&kept[i])
-			event := e.event(id, MessageAppended)
-			event.Message = kept[i].ID
-			e.bus.publish(event)
-		}
-		if ref := kept[len(kept)-1].Answers(); ref != nil && ref.String() != "" && !e.config.ForceModel {
-			l.model = e.models.Lookup(ref.String())
-		}
-	})
+	return e.grow(ctx, "append", id, nil, messages)
 }
 
 // Update replaces messages that have the same ids, parts included: an answer that was streamed, a
 // call that ended. Nothing is lost by it that was final: the log of what was said only grows, and a
 // program that updates says the same thing more completely.
 func (e *Engine) Update(ctx context.Context, id string, messages ...session.Message) error {
-	if err := e.complete(id, messages); err != nil {
+	return e.grow(ctx, "update", id, messages, nil)
+}
+
+// Extend is Update and Append in one transaction: an answer that was streamed as it came back, and
+// what was said next.
+func Extend(ctx context.Context, e *Engine, id string, updated []session.Message, added ...session.Message) error {
+	if len(updated)+len(added) == 0 {
+		return nil
+	}
+	return e.grow(ctx, "append", id, updated, added)
+}
+
+// grow updates and appends messages. Missing ids and times are filled in.
+func (e *Engine) grow(ctx context.Context, op, id string, updated, added []session.Message) error {
+	given := map[string]bool{}
+	for i := range added {
+		if own := added[i].ID; given[own] {
+			return fail(Already, "append", id, "", "message %s is there twice", own)
+		} else if own != "" {
+			given[own] = true
+		}
+	}
+	if err := e.complete(id, updated); err != nil {
 		return err
 	}
-	kept := make([]session.Message, len(messages))
-	for i, m := range messages {
-		m.Parts = slices.Clone(m.Parts)
-		kept[i] = m
+	if err := e.complete(id, added); err != nil {
+		return err
 	}
-	return e.change(ctx, "update", id, func(l *live) (store.Change, error) {
-		for i := range kept {
-			if session.Index(l.log, kept[i].ID) < 0 {
-				return store.Change{}, notFound("update", id, "message "+kept[i].ID)
+	updated, added = ownParts(updated), ownParts(added)
+	return e.change(ctx, op, id, func(l *live) (store.Change, error) {
+		for i := range l.log {
+			if len(given) > 0 && given[l.log[i].ID] {
+				return store.Change{}, fail(Already, "append", id, "nothing was stored; Update changes a message",
+					"message %s is in the log already", l.log[i].ID)
 			}
 		}
-		return store.Change{Update: kept}, nil
-	}, func(*live) {
-		for i := range kept {
-			for j := range kept[i].Parts {
+		for i := range updated {
+			if session.Index(l.log, updated[i].ID) < 0 {
+				return store.Change{}, notFound("update", id, "message "+updated[i].ID)
+			}
+		}
+		return store.Change{Append: added, Update: updated}, nil
+	}, func(l *live) {
+		for i := range updated {
+			for j := range updated[i].Parts {
 				event := e.event(id, PartUpdated)
-				event.Message, event.Part = kept[i].ID, kept[i].Parts[j].ID
+				event.Message, event.Part = updated[i].ID, updated[i].Parts[j].ID
 				e.bus.publish(event)
 			}
 		}
+		if len(added) == 0 {
+			return
+		}
+		for i := range added {
+			l.appended(&added[i])
+			event := e.event(id, MessageAppended)
+			event.Message = added[i].ID
+			e.bus.publish(event)
+		}
+		if ref := added[len(added)-1].Answers(); ref != nil && ref.String() != "" && !e.config.ForceModel {
+			l.model = e.models.Lookup(ref.String())
+		}
 	})
+}
+
+// ownParts are messages with lists of parts that the caller does not have.
+func ownParts(messages []session.Message) []session.Message {
+	kept := slices.Clone(messages)
+	for i := range kept {
+		kept[i].Parts = slices.Clone(kept[i].Parts)
+	}
+	return kept
 }
 
 // complete fills in what a message must have, and refuses what no log can hold.
@@ -132,7 +146,8 @@ func (e *Engine) complete(id string, messages []session.Message) error {
 // quicker. done runs with the lock held after it was written.
 func (e *Engine) change(ctx context.Context, op, id string, decide func(*live) (store.Change, error),
 	done func(*live)) error {
-	l, err := e.lock(ctx, op, id)
+	// Whether the session is as it was is seen when the change is written, without asking first.
+	l, err := e.lockBy(ctx, op, id, e.atHand)
 	if err != nil {
 		return err
 	}
@@ -140,7 +155,11 @@ func (e *Engine) change(ctx context.Context, op, id string, decide func(*live) (
 	for range retries {
 		c, err := decide(l)
 		if err != nil {
-			return err
+			was := l.state.Revision
+			if again := e.refresh(ctx, l); again != nil || l.state.Revision == was {
+				return err
+			}
+			continue // it was decided on an older state
 		}
 		switch err := e.apply(ctx, l, op, c); {
 		case err == nil:
@@ -198,7 +217,11 @@ func (e *Engine) apply(ctx context.Context, l *live, op string, c store.Change) 
 	l.handles.Recall = l.state.Info.Recall
 	if moves {
 		l.rewrote(c, r)
-		l.view.Reset()
+		if len(c.Restore)+len(c.Undo)+len(c.Redo) > 0 {
+			l.view.Reset()
+		} else {
+			l.changed = min(l.changed, l.firstOf(c.Commit))
+		}
 		l.taken = nil
 	}
 	l.log = append(l.log, c.Append...)
@@ -220,6 +243,23 @@ func (e *Engine) apply(ctx context.Context, l *live, op string, c store.Change) 
 		}
 	}
 	return nil
+}
+
+// firstOf is the position of the first message of the log of which some elisions leave something
+// out, 0 if none does.
+func (l *live) firstOf(elisions []rule.Elision) int {
+	parts := make(map[string]bool, len(elisions))
+	for i := range elisions {
+		parts[elisions[i].Part] = true
+	}
+	for i := range l.log {
+		for j := range l.log[i].Parts {
+			if parts[l.log[i].Parts[j].ID] {
+				return i
+			}
+		}
+	}
+	return 0
 }
 
 // after is the state once a change was applied.

@@ -81,6 +81,13 @@ const maxLive = 64
 // lock returns the session with its lock held, read from the store when it is not at hand or was
 // changed by others.
 func (e *Engine) lock(ctx context.Context, op, id string) (*live, error) {
+	return e.lockBy(ctx, op, id, e.refresh)
+}
+
+// lockBy is lock with another way to read the session.
+func (e *Engine) lockBy(
+	ctx context.Context, op, id string, refresh func(context.Context, *live) error,
+) (*live, error) {
 	e.mu.Lock()
 	l := e.live[id]
 	if l == nil {
@@ -92,7 +99,7 @@ func (e *Engine) lock(ctx context.Context, op, id string) (*live, error) {
 	e.makeRoom()
 	e.mu.Unlock()
 	l.mu.Lock()
-	if err := e.refresh(ctx, l); err != nil {
+	if err := refresh(ctx, l); err != nil {
 		l.mu.Unlock()
 		e.forget(id)
 		return nil, e.failed(op, id, err)
@@ -166,6 +173,14 @@ func (e *Engine) refresh(ctx context.Context, l *live) error {
 		err = e.load(ctx, l)
 	}
 	return err
+}
+
+// atHand reads a session when it is not at hand. Who changes it learns then whether it is as it was.
+func (e *Engine) atHand(ctx context.Context, l *live) error {
+	if l.facts == nil {
+		return e.load(ctx, l)
+	}
+	return ctx.Err()
 }
 
 func (e *Engine) forget(id string) {

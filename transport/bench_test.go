@@ -54,6 +54,36 @@ func BenchmarkTransport(b *testing.B) {
 	}
 }
 
+// What the first request of a conversation takes that the gateway has not seen before.
+func BenchmarkTransport_cold(b *testing.B) {
+	var messages bytes.Buffer
+	messages.WriteString(`{"role":"user","content":"Look around."}`)
+	for next := 0; messages.Len() < 5<<20; next++ {
+		fmt.Fprintf(&messages, `,{"role":"assistant","content":[{"type":"tool_use","id":"t%d","name":"read","input":{"file_path":"f%d"}}]}`+
+			`,{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d","content":"%s"}]}`, next, next%500, next,
+			strings.Repeat(fmt.Sprintf(`%d: a line of a file that is \"quoted\"\n`, next), 100))
+	}
+	body := `{"model":"claude-sonnet-4-5","max_tokens":100,"messages":[` + messages.String() + `]}`
+	set := settings.Default()
+	set.Compaction.Auto = false
+	for b.Loop() {
+		b.StopTimer()
+		engine, err := winnow.Open(winnow.Config{Settings: &set, Store: must(sqlite.Open(b.Context(), sqlite.Config{Path: b.TempDir() + "/s.db"}))})
+		if err != nil {
+			b.Fatal(err)
+		}
+		t := New(engine, Options{Base: &echo{kind: "text/event-stream", answer: []byte(sseAnswer)}})
+		r, _ := http.NewRequest("POST", "https://provider.example/v1/messages", strings.NewReader(body))
+		b.StartTimer()
+		answer, err := t.RoundTrip(r)
+		if err != nil {
+			b.Fatal(err)
+		}
+		io.Copy(io.Discard, answer.Body)
+		answer.Body.Close()
+	}
+}
+
 // sseAnswer is what the provider always says.
 const sseAnswer = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"claude-sonnet-4-5\",\"content\":[],\"stop_reason\":null,\"usage\":{\"input_tokens\":10,\"cache_read_input_tokens\":1000,\"cache_creation_input_tokens\":100,\"output_tokens\":1}}}\n\n" +
 	"event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\nevent: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"ok\"}}\n\nevent: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\n" +

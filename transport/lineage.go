@@ -21,6 +21,8 @@ type family struct {
 	id   string // of the session that began it
 	uses int    // by requests under way; guarded by the transport
 
+	recording pending // answers
+
 	mu     sync.Mutex // held while a request joins the log and is decided about, not while it is sent
 	loaded bool
 	lines  []*line
@@ -162,14 +164,13 @@ func (t *Transport) adopt(ctx context.Context, f *family, doc *format.Document, 
 		}
 		f.lines = append(f.lines, l)
 	}
+	var confirmed []session.Message
 	if l.open != nil && n == len(l.chain)-1 && n < len(messages) {
-		if err := t.confirm(ctx, l, messages[n]); err != nil {
-			return nil, err
-		}
+		confirmed = append(confirmed, l.confirmed(messages[n]))
 		l.chain[n], l.open = chain[n], nil
 		n++
 	}
-	if n < len(messages) {
+	if n < len(messages) || confirmed != nil {
 		l.open = nil
 		added := slices.Clone(messages[n:])
 		for i := range added {
@@ -177,7 +178,7 @@ func (t *Transport) adopt(ctx context.Context, f *family, doc *format.Document, 
 				m.Model = doc.Session.Info.Model
 			}
 		}
-		if err := t.engine.Append(ctx, l.id, added...); err != nil {
+		if err := winnow.Extend(ctx, t.engine, l.id, confirmed, added...); err != nil {
 			return nil, err
 		}
 		l.chain = append(l.chain[:n], chain[n:]...)
@@ -203,10 +204,10 @@ func (t *Transport) fork(ctx context.Context, l *line, n int) (*line, error) {
 		again: slices.Clone(l.again), recall: l.recall, drop: l.drop, delegation: l.delegation}, nil
 }
 
-// confirm puts an answer as the client sends it back in the place of what was streamed.
-func (t *Transport) confirm(ctx context.Context, l *line, m session.Message) error {
+// confirmed is an answer as the client sends it back, with what is known of what was streamed.
+func (l *line) confirmed(m session.Message) session.Message {
 	was := l.open
 	m.Time, m.Tokens, m.Cost, m.Finish = was.Time, was.Tokens, was.Cost, was.Finish
 	m.ModelID, m.ProviderID = was.ModelID, was.ProviderID
-	return t.engine.Update(ctx, l.id, m)
+	return m
 }

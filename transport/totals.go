@@ -61,6 +61,7 @@ type newest struct {
 
 // Totals are what the transport has done so far.
 func (t *Transport) Totals() Totals {
+	t.recording.wait()
 	now := t.now()
 	t.mu.Lock()
 	defer t.mu.Unlock()

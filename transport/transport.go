@@ -76,6 +76,11 @@ type Options struct {
 	// from its first request on, if it begins under this option. A tool that the conversation calls,
 	// or that a request insists on, stays.
 	Drop []string
+	// Later lets an answer end for its client before it is recorded. The next request of its
+	// conversation waits for that, and so do Wait and Totals; whoever looks into the store at once
+	// may find the answer missing. If the process is killed in between, the client brings the
+	// answer with its next request, and only what it took is not written down.
+	Later bool
 	// Log is told what was decided about each request, and what fails, without content. Default:
 	// nothing is logged.
 	Log *slog.Logger
@@ -98,6 +103,8 @@ type Transport struct {
 	log    *slog.Logger
 	now    func() time.Time
 
+	later bool
+
 	delegates, anthropic string
 
 	*atHand
@@ -106,6 +113,8 @@ type Transport struct {
 // atHand is what a transport has at hand of the conversations that go through it.
 type atHand struct {
 	recent recent
+
+	recording pending // answers
 
 	mu       sync.Mutex
 	families map[string]*family
@@ -134,7 +143,7 @@ func made(engine *winnow.Engine, o Options, c *atHand) *Transport {
 	}
 	t := &Transport{
 		engine: engine, base: o.Base, mode: cmp.Or(o.Mode, Full), recall: o.Recall, drop: o.Drop, models: models,
-		log: o.Log, now: o.Now, atHand: c, delegates: o.Delegate, anthropic: cmp.Or(o.anthropic, anthropicHost),
+		log: o.Log, now: o.Now, later: o.Later, atHand: c, delegates: o.Delegate, anthropic: cmp.Or(o.anthropic, anthropicHost),
 	}
 	c.recent.bound(cmp.Or(o.Memory, DefaultMemory))
 	if t.base == nil {
@@ -227,8 +236,10 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return answer, err
 	}
 	listen(answer, func(head http.Header, copied []byte) {
-		defer t.release(x.family)
-		t.guarded("read an answer", func() { t.heard(x, understood(p, head, copied)) })
+		t.afterwards(x.family, func() {
+			defer t.release(x.family)
+			t.guarded("read an answer", func() { t.heard(x, understood(p, head, copied)) })
+		})
 	})
 	return answer, nil
 }
@@ -319,6 +330,7 @@ func (t *Transport) begin(r *http.Request, p protocol, original []byte) (x *exch
 			return // not a conversation that we know
 		}
 		f := t.family(identity(r, p.kind, doc.Native.(*body.Native).Decoded, chain[0]))
+		f.recording.wait()
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if len(f.lines) == 0 {
@@ -439,6 +451,7 @@ func (t *Transport) counting(r *http.Request, p protocol, original []byte) *http
 		}
 		f := t.family(identity(r, p.kind, doc.Native.(*body.Native).Decoded, chain[0]))
 		defer t.release(f)
+		f.recording.wait()
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if err := f.load(r.Context(), t.engine); err != nil {

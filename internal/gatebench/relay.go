@@ -99,7 +99,7 @@ func gateway(to, folder string) http.Handler {
 		log.Fatal(err)
 	}
 	handler, err := serve.New(serve.Config{Upstreams: map[string]string{"up": to},
-		Transport: transport.New(engine, transport.Options{Base: serve.Direct()})})
+		Transport: transport.New(engine, transport.Options{Base: serve.Direct(), Later: true})})
 	if err != nil {
 		log.Fatal(err)
 	}

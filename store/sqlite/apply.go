@@ -6,6 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
@@ -128,22 +132,57 @@ func encodeChange(c store.Change) (r rows, err error) {
 
 func encodeMessages(messages []session.Message) ([]messageRow, error) {
 	rows := make([]messageRow, len(messages))
-	for i, m := range messages {
-		info, err := exact.Encode(head{m.MessageInfo, m.Unknown})
+	return rows, spread(len(messages), func(i int) (err error) {
+		rows[i], err = encodeMessage(&messages[i])
+		return err
+	})
+}
+
+func encodeMessage(m *session.Message) (messageRow, error) {
+	info, err := exact.Encode(head{m.MessageInfo, m.Unknown})
+	if err != nil {
+		return messageRow{}, fmt.Errorf("message %s: %w", m.ID, err)
+	}
+	row := messageRow{m.ID, info, make([]partRow, len(m.Parts))}
+	for j, p := range m.Parts {
+		rest, apart := split(p)
+		data, err := exact.Encode(rest)
 		if err != nil {
-			return nil, fmt.Errorf("message %s: %w", m.ID, err)
+			return row, fmt.Errorf("part %s: %w", p.ID, err)
 		}
-		rows[i] = messageRow{m.ID, info, make([]partRow, len(m.Parts))}
-		for j, p := range m.Parts {
-			rest, apart := split(p)
-			data, err := exact.Encode(rest)
-			if err != nil {
-				return nil, fmt.Errorf("part %s: %w", p.ID, err)
-			}
-			rows[i].parts[j] = partRow{p.ID, string(p.Type), apart, data}
+		row.parts[j] = partRow{p.ID, string(p.Type), apart, data}
+	}
+	return row, nil
+}
+
+// many is from how many pieces of work on several processors are worth their goroutines.
+const many = 64
+
+// spread does n pieces of work, in any order, and returns the error of the first that failed.
+func spread(n int, do func(i int) error) error {
+	workers := runtime.GOMAXPROCS(0)
+	if n < many {
+		workers = 1
+	}
+	failed := make([]error, n)
+	var next atomic.Int64
+	var all sync.WaitGroup
+	work := func() {
+		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+			failed[i] = do(i)
 		}
 	}
-	return rows, nil
+	for range workers - 1 {
+		all.Go(work)
+	}
+	work()
+	all.Wait()
+	for _, err := range failed {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // statements writes everything in a change but messages and files, in the order that store.Change
@@ -220,22 +259,22 @@ func contents(messages []messageRow) iter.Seq[*content] {
 
 // packNew compresses the contents that the store does not have yet.
 func (s *Store) packNew(ctx context.Context, lists ...iter.Seq[*content]) error {
+	var all []*content
 	for _, list := range lists {
-		for c := range list {
-			var num int64
-			err := s.reader.content.QueryRowContext(ctx, c.hash[:]).Scan(&num)
-			if err == nil {
-				continue
-			}
-			if !errors.Is(err, sql.ErrNoRows) {
-				return err
-			}
-			if c.codec, c.packed, err = s.packer.compress([]byte(c.text)); err != nil {
-				return err
-			}
-		}
+		all = slices.AppendSeq(all, list)
 	}
-	return nil
+	return spread(len(all), func(i int) error {
+		c := all[i]
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		var num int64 // to watch the context would take a goroutine for each
+		err := s.reader.content.QueryRowContext(context.WithoutCancel(ctx), c.hash[:]).Scan(&num)
+		if errors.Is(err, sql.ErrNoRows) {
+			c.codec, c.packed, err = s.packer.compress([]byte(c.text))
+		}
+		return err
+	})
 }
 
 // apply writes the rows of a change. Update comes after Append.

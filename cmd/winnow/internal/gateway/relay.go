@@ -129,7 +129,7 @@ func (r *Relay) generation(ctx context.Context, settings config.Settings, mode t
 			return nil, err
 		}
 	}
-	o := transport.Options{Base: r.base, Mode: g.mode, Recall: true, Models: settings.Catalogue(model.Default()),
+	o := transport.Options{Base: r.base, Mode: g.mode, Later: true, Recall: true, Models: settings.Catalogue(model.Default()),
 		Drop: settings.Gateway.Tools.Drop, Delegate: settings.Gateway.Delegate,
 		Memory: settings.Gateway.Memory / 2 / bytesOfBody, Log: r.log, Now: r.app.Env.Now}
 	if r.now != nil {
@@ -218,6 +218,7 @@ func (r *Relay) end(g *generation) {
 	if g.engine == nil {
 		return
 	}
+	g.carrier.Wait()
 	if err := g.engine.Close(); err != nil {
 		r.log.Error("closing", "why", err)
 	}

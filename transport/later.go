@@ -1,0 +1,57 @@
+package transport
+
+import "sync"
+
+// pending counts what is still to be done. Unlike a sync.WaitGroup it may be waited for while more
+// comes in. The zero value has nothing to do.
+type pending struct {
+	mu   sync.Mutex
+	n    int
+	none chan struct{} // is closed when there is nothing more; nil while there is nothing
+}
+
+func (p *pending) add() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.n++; p.n == 1 {
+		p.none = make(chan struct{})
+	}
+}
+
+func (p *pending) done() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.n--; p.n == 0 {
+		close(p.none)
+		p.none = nil
+	}
+}
+
+// wait waits until there was nothing to do for a moment.
+func (p *pending) wait() {
+	p.mu.Lock()
+	none := p.none
+	p.mu.Unlock()
+	if none != nil {
+		<-none
+	}
+}
+
+// afterwards does what is to be done when an answer has ended: at once, or beside the client, which
+// does not wait for it then. The family's next request does.
+func (t *Transport) afterwards(f *family, do func()) {
+	if !t.later {
+		do()
+		return
+	}
+	t.recording.add()
+	f.recording.add()
+	go func() {
+		defer t.recording.done()
+		defer f.recording.done()
+		do()
+	}()
+}
+
+// Wait waits until the answers that have ended are recorded: see Options.Later.
+func (t *Transport) Wait() { t.recording.wait() }
