@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -136,7 +137,9 @@ func TestUpkeep(t *testing.T) {
 	r := opened(t, config.Default(), transport.Off)
 	defer r.Close()
 	var hours, reloads, looked atomic.Int64
-	r.app.Env.Now = func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Add(time.Duration(hours.Load()) * time.Hour) }
+	r.app.Env.Now = func() time.Time {
+		return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Add(time.Duration(hours.Load()) * time.Hour)
+	}
 	file := filepath.Join(t.TempDir(), "winnow.jsonc")
 	look := func() []string { return Signatures(file) }
 	ticks, asked := make(chan time.Time), make(chan os.Signal)
@@ -155,8 +158,8 @@ func TestUpkeep(t *testing.T) {
 		}
 	}
 	step(0, "nothing changed")
-	if err := os.WriteFile(file, []byte("{}"), 0o600); err != nil {
-		t.Fatal(err)
+	if err := errors.Join(os.WriteFile(file+".new", []byte("{}"), 0o600), os.Rename(file+".new", file)); err != nil {
+		t.Fatal(err) // in one go: half of it may be seen
 	}
 	step(1, "a file appeared")
 	step(1, "nothing changed since")
