@@ -125,7 +125,7 @@ func repacked(name string, plain []byte) ([]byte, error) {
 // again is a request whose body can be had as often as it is wanted: its GetBody gives it as it
 // came.
 func again(r *http.Request, came []byte) *http.Request {
-	r = r.Clone(r.Context())
+	r = r.WithContext(r.Context())
 	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(came)), nil }
 	return r
 }

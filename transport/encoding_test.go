@@ -22,6 +22,7 @@ type packing struct {
 	sent [][]byte // requests as they left
 	// answer changes the packed bytes of an answer, nil for no change
 	answer func(packed []byte) []byte
+	refuse func(packed []byte) bool // nil for never
 	base   http.RoundTripper
 }
 
@@ -45,6 +46,9 @@ func (p *packing) RoundTrip(r *http.Request) (*http.Response, error) {
 		p.t.Errorf("a body of %d bytes with the length %d: %v", len(packed), r.ContentLength, err)
 	}
 	p.sent = append(p.sent, packed)
+	if p.refuse != nil && p.refuse(packed) {
+		return &http.Response{StatusCode: 400, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
+	}
 	plain, err := unpacked(p.name, packed, maxBody)
 	if err != nil {
 		p.t.Errorf("what was sent is not %s: %v", p.name, err)
@@ -114,11 +118,32 @@ func TestTransport_packedBodies(t *testing.T) {
 	}
 }
 
-// bomb is a small body that would be larger than any that is read.
-func bomb(t *testing.T, name string) []byte {
+// A packed request that is refused with an edit is sent again as it came, to the byte.
+func TestTransport_packedRequestsThatAreRefused(t *testing.T) {
+	var came []byte
+	p := &packing{t: t, name: "zstd", base: http.DefaultTransport}
+	p.refuse = func(packed []byte) bool { return !bytes.Equal(packed, came) }
+	s := play(t, llmtest.Anthropic, 40, Options{Base: p})
+	s.quiet = true
+	s.restart()
+	for _, at := range s.steps() {
+		r := p.request(s.request(at))
+		came, _ = io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(came))
+		if status, answer := s.send(r); status != 200 {
+			t.Fatalf("step %d: %d %s", at, status, answer)
+		}
+	}
+	if all := s.transport.Totals(); all.Resent != 1 || all.Edited != 0 {
+		t.Errorf("the totals are %+v", all)
+	}
+}
+
+// bomb is a small body that would be larger than it may be.
+func bomb(t *testing.T, name string, most int) []byte {
 	t.Helper()
-	packed, err := repacked(name, bytes.Repeat([]byte(`{"messages":[] `), maxBody/10))
-	if err != nil || len(packed) > maxBody/50 {
+	packed, err := repacked(name, bytes.Repeat([]byte(`{"messages":[]  `), most/16+1))
+	if err != nil || len(packed) > most/50 {
 		t.Fatalf("the bomb has %d bytes, %v", len(packed), err)
 	}
 	return packed
@@ -134,7 +159,7 @@ func TestTransport_packedBodiesThatAreBroken(t *testing.T) {
 			at := s.steps()[2]
 			packed, _ := io.ReadAll(p.request(s.request(at)).Body)
 			for what, body := range map[string][]byte{
-				"truncated": packed[:len(packed)/2], "empty": {}, "a bomb": bomb(t, name),
+				"truncated": packed[:len(packed)/2], "empty": {}, "a bomb": bomb(t, name, maxBody),
 				"corrupt": append(bytes.Clone(packed[:100]), bytes.Repeat([]byte{0xa5}, 100)...), "plain": []byte(`{"a":1}`),
 			} {
 				r := s.request(at)
@@ -159,7 +184,7 @@ func TestTransport_packedAnswersThatAreBroken(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := &packing{t: t, name: name, base: http.DefaultTransport}
 			s := play(t, llmtest.Anthropic, 10, Options{Base: p})
-			large := bomb(t, name)
+			large := bomb(t, name, maxAnswer)
 			for i, change := range []func(packed []byte) []byte{
 				func(packed []byte) []byte { return packed[:len(packed)-9] },
 				func([]byte) []byte { return large },

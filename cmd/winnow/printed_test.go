@@ -150,6 +150,9 @@ var covered = map[string][]string{
 	"version":    {"version", "version --json", "version POISON"},
 	"help":       {"help", "help inspect", "help POISON"},
 
+	"serve token": {"serve token", "serve token POISON"}, "serve token add": {"serve token add POISON", "serve token add", "serve token add ann --json"},
+	"serve token list": {"serve token list", "serve token list --json", "serve token list POISON"}, "serve token remove": {"serve token remove POISON"},
+
 	"originals prune": {"originals prune", "originals prune --all --dry-run", "originals prune --json --all", "originals prune POISON", "originals prune --older-than POISON"},
 	"completion":      {"completion", "completion POISON", "__complete inspect ", "__complete show ", "__complete inspect POISON", "__complete --model ", "__complete POISON "},
 	"completion bash": {"completion bash"}, "completion zsh": {"completion zsh"}, "completion fish": {"completion fish"}, "completion powershell": {"completion powershell"},

@@ -341,6 +341,19 @@ func TestWrap_insideAnotherWinnow(t *testing.T) {
 		g.ends()
 	}
 	d := newDesk(t)
+	url, got := providing(t)
+	d.env = append(d.env, "ANTHROPIC_BASE_URL="+url, "ASK=/v1/messages")
+	cmd := d.command("wrap", "--store", "outer.db", "--", d.program("winnow"), "wrap", "--store", "inner.db", "--", d.program("asks"))
+	cmd.Stdin = strings.NewReader(fmt.Sprintf(asking, 1))
+	o := d.outcome(cmd)
+	if o.code != 7 || len(got()) != 1 || strings.Count(o.stderr, "another winnow already") != 1 || strings.Count(o.stderr, "mode off: nothing was pruned") != 1 {
+		t.Errorf("a wrap inside a wrap: exit code %d, %d requests: %s", o.code, len(got()), o.stderr)
+	}
+	if outer := d.run("list", "--store", "outer.db").stdout; !strings.Contains(outer, "live_") || strings.Contains(d.run("list", "--store", "inner.db").stdout, "live_") {
+		t.Errorf("the outer one keeps %s", outer)
+	}
+
+	d = newDesk(t)
 	d.configure(`{"gateway": {"listen": "127.0.0.1:41419", "upstreams": {"house": "http://127.0.0.1:41419/house"}}}`)
 	if o := d.run("serve"); o.code != cli.ExitUsage || !strings.Contains(o.stderr, "this listener itself") {
 		t.Errorf("a listener that relays to itself: %d %s", o.code, o.stderr)

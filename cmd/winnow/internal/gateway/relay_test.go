@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -157,8 +158,8 @@ func TestUpkeep(t *testing.T) {
 		}
 	}
 	step(0, "nothing changed")
-	if err := os.WriteFile(file, []byte("{}"), 0o600); err != nil {
-		t.Fatal(err)
+	if err := errors.Join(os.WriteFile(file+".new", []byte("{}"), 0o600), os.Rename(file+".new", file)); err != nil {
+		t.Fatal(err) // in one go: half of it may be seen
 	}
 	step(1, "a file appeared")
 	step(1, "nothing changed since")
