@@ -21,6 +21,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/winnowhq/winnow"
@@ -62,6 +63,9 @@ type Options struct {
 	// Memory is how many bytes of requests are kept, so that the next ones need not be read as a
 	// whole; what is understood of them takes about twice as much again. Default: DefaultMemory.
 	Memory int
+	// Patience is how long a request waits for what the transport does with it, as with a store that
+	// hangs; then it goes as it came. Default: DefaultPatience.
+	Patience time.Duration
 	// Log is told what fails, without content. Default: nothing is logged.
 	Log *slog.Logger
 	Now func() time.Time // default: time.Now
@@ -79,7 +83,9 @@ type Transport struct {
 	log    *slog.Logger
 	now    func() time.Time
 
-	recent recent
+	patience time.Duration
+	overdue  atomic.Int64 // steps that nobody waits for any more
+	recent   recent
 
 	mu       sync.Mutex
 	families map[string]*family
@@ -92,6 +98,7 @@ type Transport struct {
 func New(engine *winnow.Engine, o Options) *Transport {
 	t := &Transport{
 		engine: engine, base: o.Base, mode: cmp.Or(o.Mode, Full), models: o.Models, log: o.Log, now: o.Now,
+		patience: cmp.Or(o.Patience, DefaultPatience),
 		recent: recent{most: cmp.Or(o.Memory, DefaultMemory)}, families: map[string]*family{}, left: map[string]int{},
 	}
 	if t.base == nil {
@@ -213,8 +220,12 @@ func with(r *http.Request, body []byte, edited bool) *http.Request {
 	if edited {
 		r.ContentLength = int64(len(body))
 	}
-	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-	r.Body, _ = r.GetBody()
+	r.Body, r.GetBody = io.NopCloser(bytes.NewReader(body)), nil
+	// With GetBody the base may send a request again that the provider has not begun with, as HTTP/2
+	// tells. Those with such a header net/http sends again whatever became of them.
+	if r.Header.Get("Idempotency-Key") == "" && r.Header.Get("X-Idempotency-Key") == "" {
+		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	}
 	return r
 }
 
@@ -226,8 +237,7 @@ func refused(status int) bool {
 // resend sends a request as it came, after it was refused with an edit. What the provider says then
 // is the client's.
 func (t *Transport) resend(r *http.Request, x *exchange, first *http.Response, original []byte) (*http.Response, error) {
-	reason, _ := io.ReadAll(io.LimitReader(first.Body, 64<<10))
-	first.Body.Close()
+	first.Body.Close() // unread: what it says may never come
 	t.count(func(all *Totals) { all.Resent++ })
 	x.body, x.edited, x.left = original, false, 0
 	answer, err := t.base.RoundTrip(with(r, original, false))
@@ -235,7 +245,7 @@ func (t *Transport) resend(r *http.Request, x *exchange, first *http.Response, o
 		return answer, err
 	}
 	t.log.Warn("the provider refused a request of which something was left out, and took the original",
-		"session", x.line.id, "status", first.StatusCode, "bytes", len(reason))
+		"session", x.line.id, "status", first.StatusCode)
 	t.guarded("freeze a conversation", func() { t.freeze(x, first.Status) })
 	return answer, nil
 }
@@ -262,9 +272,9 @@ func (t *Transport) freeze(x *exchange, why string) {
 	}
 }
 
-// begin recognises the conversation of a request, lets it join the log, and decides what is left
-// out of it. nil: it passes as it came.
-func (t *Transport) begin(r *http.Request, p protocol, original []byte) (x *exchange) {
+// join recognises the conversation of a request, lets it join the log, and decides what is left out
+// of it. nil: it passes as it came.
+func (t *Transport) join(r *http.Request, p protocol, original []byte) (x *exchange) {
 	t.guarded("understand a request", func() {
 		doc, chain, err := t.read(r, p, original)
 		if err != nil {
@@ -388,9 +398,9 @@ func (t *Transport) isCold(x *exchange, original []byte) bool {
 	return !x.line.last.IsZero() && x.began.Sub(x.line.last) > lifetime+margin
 }
 
-// counting is a request for the size of a conversation, with what the conversation leaves out left
+// reduced is a request for the size of a conversation, with what the conversation leaves out left
 // out of it: the client is told the size of what would be sent. Nothing is recorded.
-func (t *Transport) counting(r *http.Request, p protocol, original []byte) []byte {
+func (t *Transport) reduced(r *http.Request, p protocol, original []byte) []byte {
 	counted := original
 	t.guarded("understand a request for a size", func() {
 		doc, chain, err := t.read(r, p, original)

@@ -25,6 +25,7 @@ import (
 	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/memory"
+	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/transport"
 	"github.com/winnowhq/winnow/wire"
 	"github.com/winnowhq/winnow/wire/anthropic"
@@ -257,8 +258,11 @@ type gate struct {
 	tap   *wiretap
 	mode  transport.Mode
 	log   *slog.Logger
-	now   atomic.Int64 // milliseconds; it grows with each look
-	way   atomic.Pointer[transport.Transport]
+	// patience is how long a request waits for the gateway's own work; 0 is the default.
+	patience time.Duration
+	counter  token.Counter // nil is the default
+	now      atomic.Int64  // milliseconds; it grows with each look
+	way      atomic.Pointer[transport.Transport]
 }
 
 // open puts a gateway before a provider. What is zero of it is a good default.
@@ -293,8 +297,9 @@ func (g *gate) restart() {
 	g.t.Helper()
 	set := settings.Default()
 	set.Compaction.Auto = false
-	engine := must(winnow.Open(winnow.Config{Settings: &set, Store: g.store, Now: g.clock}))
-	g.way.Store(transport.New(engine, transport.Options{Base: g.tap, Mode: g.mode, Log: g.log, Now: g.clock}))
+	engine := must(winnow.Open(winnow.Config{Settings: &set, Store: g.store, Now: g.clock, Counter: g.counter}))
+	g.way.Store(transport.New(engine, transport.Options{Base: g.tap, Mode: g.mode, Log: g.log, Now: g.clock,
+		Patience: g.patience}))
 }
 
 func (g *gate) clock() time.Time { return time.UnixMilli(g.now.Add(1)) }
