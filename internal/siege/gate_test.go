@@ -168,6 +168,8 @@ type provider struct {
 	*llmtest.Server
 	fault atomic.Value         // a llmtest.Fault
 	asked chan llmtest.Request // if it is not nil, it is told of each request
+
+	arrived func(llmtest.Request) // called with each request, if it is not nil
 }
 
 func provide(t testing.TB, v *visitor, script llmtest.Script) *provider {
@@ -178,6 +180,9 @@ func provide(t testing.TB, v *visitor, script llmtest.Script) *provider {
 	script.Answer = func(q llmtest.Request) llmtest.Reply {
 		if p.asked != nil {
 			p.asked <- q
+		}
+		if p.arrived != nil {
+			p.arrived(q)
 		}
 		at, err := strconv.Atoi(q.Header.Get(stepHeader))
 		if err != nil {
