@@ -58,6 +58,7 @@ func Open(ctx context.Context, a *cli.App, settings config.Settings, address str
 			r.Close()
 		}
 	}()
+	undumpable()
 	if r.listener, err = serve.Listen(address); err != nil {
 		var failed *net.OpError
 		if !errors.As(err, &failed) {
