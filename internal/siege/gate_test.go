@@ -262,7 +262,9 @@ type gate struct {
 	store store.Store
 	tap   *wiretap
 	mode  transport.Mode
-	log   *slog.Logger
+	// direct: nothing is tapped, and the clock is the real one.
+	direct bool
+	log    *slog.Logger
 	// patience is how long a request waits for the gateway's own work; 0 is the default.
 	patience time.Duration
 	counter  token.Counter // nil is the default
@@ -302,8 +304,12 @@ func (g *gate) restart() {
 	g.t.Helper()
 	set := settings.Default()
 	set.Compaction.Auto = false
-	engine := must(winnow.Open(winnow.Config{Settings: &set, Store: g.store, Now: g.clock, Counter: g.counter}))
-	g.way.Store(transport.New(engine, transport.Options{Base: g.tap, Mode: g.mode, Log: g.log, Now: g.clock,
+	base, now := http.RoundTripper(g.tap), g.clock
+	if g.direct {
+		base, now = g.tap.base, time.Now
+	}
+	engine := must(winnow.Open(winnow.Config{Settings: &set, Store: g.store, Now: now, Counter: g.counter}))
+	g.way.Store(transport.New(engine, transport.Options{Base: base, Mode: g.mode, Log: g.log, Now: now,
 		Patience: g.patience}))
 }
 
