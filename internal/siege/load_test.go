@@ -129,24 +129,36 @@ func TestLoad_headOfLine(t *testing.T) {
 	s := begin(t, up.URL, "")
 	for _, large := range []int{0, 400_000, 1_000_000, 5_000_000} {
 		for _, target := range []struct{ name, base string }{{"plain proxy", beside.URL}, {"winnow", s.url()}} {
-			times := streams(t, target.base, fmt.Sprintf("%s-%d-", target.name[:5], large), large)
+			before := worked(s)
+			times, larges := streams(t, target.base, fmt.Sprintf("%s-%d-", target.name[:5], large), large)
+			took := worked(s) - before
 			at := func(share float64) time.Duration {
 				return times[int(share*float64(len(times)-1))].Round(10 * time.Microsecond)
 			}
-			t.Logf("beside a request of %7d bytes, %-11s: first byte of %d small streams p50 %8s  p90 %8s  p99 %8s", large, target.name,
-				len(times), at(.5), at(.9), at(.99))
+			t.Logf("beside a request of %7d bytes, %-11s: first byte of %d small streams p50 %8s  p90 %8s  p99 %8s; %d large ones; winnow worked for %s", large, target.name,
+				len(times), at(.5), at(.9), at(.99), larges, took)
 		}
 	}
 }
 
-// streams is the times to the first byte of sixteen small streams beside large requests, sorted.
-func streams(t *testing.T, base, id string, large int) []time.Duration {
+// worked is the time of processors that a process has used.
+func worked(s *serving) time.Duration {
+	text := string(must(os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))))
+	fields := strings.Fields(text[strings.LastIndex(text, ")")+1:])
+	var user, system int64
+	fmt.Sscan(fields[11], &user)
+	fmt.Sscan(fields[12], &system)
+	return time.Duration(user+system) * 10 * time.Millisecond // Linux counts hundredths of seconds
+}
+
+// streams is the times to the first byte of sixteen small streams beside large requests, sorted, and
+// how many of these there were.
+func streams(t *testing.T, base, id string, large int) (times []time.Duration, larges int) {
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
 	defer client.CloseIdleConnections()
 	ctx, stop := context.WithTimeout(t.Context(), 8*time.Second)
 	defer stop()
 	var mu sync.Mutex
-	var times []time.Duration
 	var all sync.WaitGroup
 	if large > 0 {
 		all.Go(func() {
@@ -154,6 +166,7 @@ func streams(t *testing.T, base, id string, large int) []time.Duration {
 				if _, err := w.ask(client, base); err != nil {
 					t.Error(err)
 				}
+				larges++
 			}
 		})
 	}
@@ -178,7 +191,7 @@ func streams(t *testing.T, base, id string, large int) []time.Duration {
 	}
 	all.Wait()
 	slices.Sort(times)
-	return times
+	return times, larges
 }
 
 // TestLoad_memory serves a thousand sessions of a megabyte, two requests each, and says what the
