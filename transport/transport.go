@@ -99,7 +99,7 @@ func New(engine *winnow.Engine, o Options) *Transport {
 	t := &Transport{
 		engine: engine, base: o.Base, mode: cmp.Or(o.Mode, Full), models: o.Models, log: o.Log, now: o.Now,
 		patience: cmp.Or(o.Patience, DefaultPatience),
-		recent: recent{most: cmp.Or(o.Memory, DefaultMemory)}, families: map[string]*family{}, left: map[string]int{},
+		recent:   recent{most: cmp.Or(o.Memory, DefaultMemory)}, families: map[string]*family{}, left: map[string]int{},
 	}
 	if t.base == nil {
 		base := http.DefaultTransport.(*http.Transport).Clone()
@@ -344,12 +344,14 @@ func (t *Transport) decide(
 		protocol: p, family: f, line: l, model: t.models.Lookup(doc.Session.Info.Model.String()), began: t.now(),
 		body: original, sent: len(chain), next: doc.Native.(*body.Native).NextID(),
 	}
-	x.cold, x.held = t.isCold(x, original), x.holds(doc)
+	x.cold, x.held = x.isCold(original), x.holds(doc)
+	unsure := !x.cold && x.model.CacheLifetime() > 0 && x.idle() > x.model.CacheLifetime()
+	l.last = x.began
 	if l.frozen != "" {
 		return x, nil
 	}
 	x.pruned, l.pruned = l.pruned, nil
-	if !x.held {
+	if !x.held && !unsure {
 		out, err := t.engine.Begin(ctx, l.id)
 		if err != nil {
 			return nil, err
@@ -389,13 +391,23 @@ func (x *exchange) holds(doc *format.Document) bool {
 const margin = time.Minute
 
 // isCold reports whether the provider's cache has certainly forgotten a conversation: by our own
-// clock, and by the longest lifetime that the request asks for.
-func (t *Transport) isCold(x *exchange, original []byte) bool {
-	lifetime := x.model.CacheLifetime()
-	if x.protocol.kind == body.Anthropic && bytes.Contains(original, []byte(`"1h"`)) {
+// clock, and by the longest lifetime that its requests have asked for. Between the lifetime that the
+// model's caches have by themselves and that moment it is not sure, and nothing is decided.
+func (x *exchange) isCold(original []byte) bool {
+	l, lifetime := x.line, x.model.CacheLifetime()
+	l.hour = l.hour || x.protocol.kind == body.Anthropic && bytes.Contains(original, []byte(`"1h"`))
+	if l.hour {
 		lifetime = max(lifetime, time.Hour)
 	}
-	return !x.line.last.IsZero() && x.began.Sub(x.line.last) > lifetime+margin
+	return x.idle() > lifetime+margin
+}
+
+// idle is how long the provider has not been at work on a conversation, 0 if that is not known.
+func (x *exchange) idle() time.Duration {
+	if x.line.last.IsZero() {
+		return 0
+	}
+	return x.began.Sub(x.line.last)
 }
 
 // reduced is a request for the size of a conversation, with what the conversation leaves out left

@@ -55,3 +55,38 @@ func TestTransport_renumberedBlocks(t *testing.T) {
 type carrier func(*http.Request) (*http.Response, error)
 
 func (c carrier) RoundTrip(r *http.Request) (*http.Response, error) { return c(r) }
+
+// A client that asks for its cache to live for an hour has it for an hour: nothing is decided as if
+// it were forgotten after the five minutes that the model's own lifetime is.
+func TestTransport_anHourOfCache(t *testing.T) {
+	for _, c := range []struct {
+		idle time.Duration
+		cold bool
+	}{{10 * time.Minute, false}, {59 * time.Minute, false}, {62 * time.Minute, true}} {
+		for _, restarted := range []bool{false, true} {
+			s := play(t, llmtest.Anthropic, 50, Options{Mode: safe, Base: http.DefaultTransport})
+			ask := func(at int) {
+				r := s.request(at)
+				body := bytes.ReplaceAll(must(io.ReadAll(must(r.GetBody()))), []byte(`{"type":"ephemeral"}`), []byte(`{"type":"ephemeral","ttl":"1h"}`))
+				r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+				if status, answer := s.send(r); status != 200 {
+					t.Fatalf("step %d: %d %s", at, status, answer)
+				}
+				s.now = s.now.Add(20 * time.Second)
+			}
+			steps := s.steps()
+			for _, at := range steps[:40] {
+				ask(at)
+			}
+			before := s.receipts()
+			s.now = s.now.Add(c.idle)
+			if restarted {
+				s.restart()
+			}
+			ask(steps[40])
+			if decided := s.receipts() > before; decided != c.cold {
+				t.Errorf("after %s, restarted %t: decided %t, want %t", c.idle, restarted, decided, c.cold)
+			}
+		}
+	}
+}
