@@ -36,6 +36,15 @@ torture: ## kill, starve and race it: TORTURE_KILLS (default 500) kills, faults 
 	go test ./cmd/winnow -v -count=1 -timeout 30m -run aLineEveryMillisecond -inplace-runs $(or $(TORTURE_RUNS),200)
 	go test ./cmd/winnow -v -count=1 -timeout 30m -run TestEngine_killed -engine-kills $(or $(TORTURE_RUNS),200)
 
+siege: ## every fault of a provider, a store and a client at the gateway, and kills of it; a few minutes
+	go test ./internal/siege -v -count=1 -timeout 60m -siege
+
+load: ## what a large request costs small ones beside it, and the memory of a thousand sessions of a megabyte
+	go test ./internal/siege -v -count=1 -timeout 60m -load -run Load
+
+soak: ## two hundred sessions through the gateway for SOAK (default 1h): nothing may grow
+	go test ./internal/siege -v -count=1 -timeout 12h -soak $(or $(SOAK),1h) -run Soak
+
 properties: ## 100,000 random sequences of file operations, 2,000 random sessions under each policy and counter
 	go test ./policy -run 'Coverage_what' -count=1 -timeout 60m -rapid.checks=5000
 	go test ./policy -run 'Rules_what' -count=1 -timeout 60m -rapid.checks=2000
@@ -46,4 +55,4 @@ interop: ## resume sessions in the real products, offline; CLIENTS=path/to/node_
 judges: ## the providers' own libraries read what we write, and we what they write
 	cd interop/sdk && go vet ./... && go test ./...
 
-.PHONY: judges help build test check size bench fuzz fuzz-table torture properties interop
+.PHONY: judges help build test check size bench fuzz fuzz-table torture siege load soak properties interop

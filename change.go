@@ -151,7 +151,7 @@ func (e *Engine) change(ctx context.Context, op, id string, decide func(*live) (
 	if err != nil {
 		return err
 	}
-	defer l.mu.Unlock()
+	defer e.unlock(l)
 	for range retries {
 		c, err := decide(l)
 		if err != nil {

@@ -293,7 +293,7 @@ func (e *Engine) rebase(ctx context.Context, prepared *folding, o CompactOptions
 	if err != nil {
 		return nil, err
 	}
-	defer l.mu.Unlock()
+	defer e.unlock(l)
 	f := e.looked(l, o)
 	f.cut = pivot.Find(f.window, f.ledger, l.facts, pivot.Wanted{Everything: true}) // all there is
 	if why := prepared.stale(f, l); why != "" {
@@ -628,17 +628,18 @@ func (e *Engine) shortenRefused(ctx context.Context, f *folding, trigger string)
 	if err != nil {
 		return nil, err
 	}
-	window, size := l.window(), l.look().Tokens()
 	found := f.stamped(millis(e.config.Now()))
-	ledger := l.state.Ledger.With(found...)
-	left := l.tokens(window, ledger)
-	over := left - int(refusedShare*float64(size))
-	if f.usable > 0 {
-		over = max(over, left+f.overhead-f.usable)
-	}
-	l.handles.Name(l.log)
-	found = append(found, f.seen(l, window, ledger).Shorten(over, true)...)
-	l.mu.Unlock()
+	e.with(l, func() {
+		window, size := l.window(), l.look().Tokens()
+		ledger := l.state.Ledger.With(found...)
+		left := l.tokens(window, ledger)
+		over := left - int(refusedShare*float64(size))
+		if f.usable > 0 {
+			over = max(over, left+f.overhead-f.usable)
+		}
+		l.handles.Name(l.log)
+		found = append(found, f.seen(l, window, ledger).Shorten(over, true)...)
+	})
 	if len(found) == 0 {
 		return nil, nil
 	}

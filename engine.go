@@ -99,7 +99,7 @@ func Look[T any](ctx context.Context, e *Engine, id string, at func(*report.Sess
 	if err != nil {
 		return nothing, err
 	}
-	defer l.mu.Unlock()
+	defer e.unlock(l)
 	s := e.session(l)
 	s.Prefix, s.Refold = prefix, func() *rule.Refusal { return e.refoldRefused(l) }
 	found, err := at(s)
@@ -215,7 +215,7 @@ func (e *Engine) foresee(ctx context.Context, f *folding) (Preview, error) {
 	if err != nil {
 		return Preview{}, err
 	}
-	defer l.mu.Unlock()
+	defer e.unlock(l)
 	if s.Basis == "" {
 		s.Tokens, s.Basis = l.summaryLike(s.Summarizer, f.request.Budget)
 		f.unwritten = s.Tokens
@@ -250,7 +250,7 @@ func (e *Engine) foreseePruning(ctx context.Context, f *folding, notes ...string
 	if err != nil {
 		return Preview{}, err
 	}
-	defer l.mu.Unlock()
+	defer e.unlock(l)
 	p := e.previewOf(e.pruningReceipt(l, f.stamped(millis(e.config.Now())), millis(e.config.Now()), f.trigger), l)
 	p.Notes = append(append(p.Notes, f.notes...), notes...)
 	return p, nil
@@ -359,7 +359,7 @@ func (e *Engine) View(ctx context.Context, id string) (View, error) {
 	if err != nil {
 		return View{}, err
 	}
-	defer l.mu.Unlock()
+	defer e.unlock(l)
 	now := l.look()
 	v := View{Messages: now.Rendered(), Tokens: now.Tokens(), Model: l.model.String()}
 	if err := now.Check(); err != nil {

@@ -186,7 +186,7 @@ func (e *Engine) prepare(ctx context.Context, id string, o CompactOptions, attem
 	if err != nil {
 		return nil, err
 	}
-	defer l.mu.Unlock()
+	defer e.unlock(l)
 	f := e.looked(l, o)
 	keep := f.settings.Tail(f.usable)
 	if to := f.options.To; to > 0 {

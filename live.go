@@ -99,11 +99,17 @@ func (e *Engine) lockBy(
 	e.makeRoom()
 	e.mu.Unlock()
 	l.mu.Lock()
+	read := false
+	defer func() {
+		if !read {
+			e.forget(id)
+			l.mu.Unlock()
+		}
+	}()
 	if err := refresh(ctx, l); err != nil {
-		l.mu.Unlock()
-		e.forget(id)
 		return nil, e.failed(op, id, err)
 	}
+	read = true
 	return l, nil
 }
 
@@ -161,6 +167,23 @@ func held(messages ...session.Message) (bytes int) {
 		}
 	}
 	return bytes
+}
+
+// unlock gives the lock of a session back, when deferred. If what held it panicked, the session is
+// let go as well: what is at hand may be half of a change, and the next use reads it again.
+func (e *Engine) unlock(l *live) {
+	if p := recover(); p != nil {
+		e.forget(l.id)
+		l.mu.Unlock()
+		panic(p)
+	}
+	l.mu.Unlock()
+}
+
+// with does something with a session whose lock is held, and gives the lock back.
+func (e *Engine) with(l *live, step func()) {
+	defer e.unlock(l)
+	step()
 }
 
 // refresh reads a session when it is not at hand, or when another engine changed it.

@@ -181,10 +181,14 @@ func (e *Engine) Begin(ctx context.Context, id string, options ...BeginOptions) 
 	if err != nil {
 		return Outcome{}, err
 	}
-	state, occasion := e.starting(l)
-	occasion.Held = len(options) > 0 && options[0].Held
-	plan := e.policy.Plan(state, occasion)
-	l.mu.Unlock()
+	var occasion policy.Occasion
+	var plan policy.Decision
+	e.with(l, func() {
+		var state policy.State
+		state, occasion = e.starting(l)
+		occasion.Held = len(options) > 0 && options[0].Held
+		plan = e.policy.Plan(state, occasion)
+	})
 	out := Outcome{Refusals: plan.Refusals}
 	if len(plan.Commit) > 0 {
 		trigger := e.bySchedule()
@@ -216,8 +220,8 @@ func (e *Engine) prune(ctx context.Context, id string, o policy.Occasion, trigge
 	if err != nil {
 		return Outcome{}, err
 	}
-	plan := e.policy.Plan(l.plannerState(), o)
-	l.mu.Unlock()
+	var plan policy.Decision
+	e.with(l, func() { plan = e.policy.Plan(l.plannerState(), o) })
 	out := Outcome{Refusals: plan.Refusals}
 	if len(plan.Commit) > 0 {
 		out.Pruned, err = e.commit(ctx, id, plan.Commit, trigger, nil)
@@ -237,14 +241,16 @@ func (e *Engine) Rejected(ctx context.Context, id string, r budget.Rejection) (o
 	if err != nil {
 		return Outcome{}, true, err
 	}
-	plan := e.policy.Plan(l.plannerState(), policy.Occasion{Rejected: true})
-	l.tries++
-	tries := l.tries
-	size := l.look().Tokens() + l.overhead()
-	usable := e.policy.Budget.Usable(l.model)
-	l.mu.Unlock()
+	var plan policy.Decision
+	var tries, size, usable int
+	e.with(l, func() {
+		plan = e.policy.Plan(l.plannerState(), policy.Occasion{Rejected: true})
+		l.tries++
+		tries, size = l.tries, l.look().Tokens()+l.overhead()
+		usable = e.policy.Budget.Usable(l.model).Threshold
+	})
 	out.Refusals = plan.Refusals
-	out.Verdict = budget.Verdict{Overflow: true, Total: size, Usable: usable.Threshold, Code: budget.CodeOverflow,
+	out.Verdict = budget.Verdict{Overflow: true, Total: size, Usable: usable, Code: budget.CodeOverflow,
 		Reason: "the provider rejected the request as too long"}
 	e.announce(id, out.Verdict)
 	switch {
@@ -284,7 +290,7 @@ func (e *Engine) stuck(ctx context.Context, id string, size, usable int) error {
 	if err != nil {
 		return failed
 	}
-	defer l.mu.Unlock()
+	defer e.unlock(l)
 	failed.Hint = stays(l.floor(l.window(), l.state.Ledger))
 	return failed
 }

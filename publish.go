@@ -24,8 +24,9 @@ func (e *Engine) publish(ctx context.Context, f *folding) (*pivot.Receipt, error
 	if err != nil {
 		return nil, err
 	}
-	carried, told := f.carry(l)
-	l.mu.Unlock()
+	var carried string
+	var told pivot.Carried
+	e.with(l, func() { carried, told = f.carry(l) })
 
 	marker := f.marker(id)
 	summary := f.written(id, marker, carried)

@@ -278,7 +278,7 @@ func (e *Engine) Session(ctx context.Context, id string) (session.Session, store
 	if err != nil {
 		return session.Session{}, store.State{}, err
 	}
-	defer l.mu.Unlock()
+	defer e.unlock(l)
 	return session.Session{Info: l.state.Info, Messages: slices.Clone(l.log)}, l.state, nil
 }
 

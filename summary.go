@@ -334,8 +334,8 @@ func (e *Engine) worthAsking(ctx context.Context, f *folding) error {
 	if err != nil {
 		return err
 	}
-	_, carried := f.carry(l)
-	l.mu.Unlock()
+	var carried pivot.Carried
+	e.with(l, func() { _, carried = f.carry(l) })
 	if least := carried.Tokens + minFold; f.replaces < least {
 		return fail(NothingToFold, "compact", f.id, "the session is as small as it gets",
 			"there are %s tokens to fold, and a summary takes at least %s with what is carried over",

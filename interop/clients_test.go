@@ -78,7 +78,7 @@ func tries(t *testing.T, operations ...string) {
 // run runs the product to its end and returns what it printed; the test fails when it fails.
 func (c *client) run(t *testing.T, args ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute) // of a chore of a hundred calls on a busy machine
 	defer cancel()
 	command := exec.CommandContext(ctx, c.bin, args...)
 	if len(c.through) > 0 {

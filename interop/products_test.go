@@ -31,6 +31,12 @@ type agent struct {
 	queue []llmtest.Call // what the upstream asks for, a call a request; then it is done
 	usage *session.Usage // what it reports with its next answer, if not what it counts
 
+	// arrived is called with each request for a call, if it is not nil. Requests may come again then:
+	// each is answered as it was before.
+	arrived func()
+	newest  string // the request that was answered last
+	again   llmtest.Reply
+
 	shell   func(command string) llmtest.Call  // the call that runs a command
 	say     func(t *testing.T, prompt string)  // plays a turn of the session; the first begins it
 	compact func(t *testing.T)                 // compacts the session as the product does
@@ -49,9 +55,18 @@ func (a *agent) answer(r llmtest.Request) llmtest.Reply {
 		return reply
 	}
 	reply.Usage, a.usage = a.usage, nil
+	if a.arrived != nil {
+		a.arrived()
+		if now := fmt.Sprint(len(callsOf(r.Messages)), r.Last()); now == a.newest {
+			return a.again
+		} else {
+			a.newest = now
+		}
+	}
 	if len(a.queue) > 0 {
 		reply.Text, reply.Calls, a.queue = "Next.", a.queue[:1], a.queue[1:]
 	}
+	a.again = reply
 	return reply
 }
 

@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -37,7 +39,13 @@ func (p *relay) serve(w http.ResponseWriter, r *http.Request, rest, client strin
 		}
 		p.log.Info("relayed", told...)
 	}()
+	if !upgrades(r) { // to HTTP/2, as Java's client asks by itself: a server that does not speak it goes on without
+		r.Header.Del("Upgrade")
+	}
 	switch {
+	case r.Method == http.MethodConnect || r.Method == http.MethodTrace:
+		refuse(seen, rest, http.StatusMethodNotAllowed, "invalid_request_error", "winnow relays no "+r.Method)
+		return
 	case upgrades(r) && strings.HasSuffix(rest, "/responses"):
 		p.metrics.refused.WithLabelValues("websocket").Inc()
 		// Codex tries a WebSocket first, and asks over HTTP when it is told to.
@@ -55,7 +63,9 @@ func (p *relay) serve(w http.ResponseWriter, r *http.Request, rest, client strin
 	}
 	in := r.WithContext(way.follow(context.WithValue(r.Context(), pathKey{}, rest))) // the server keeps an eye on its own
 	if r.Body != nil && r.Body != http.NoBody {
-		in.Body = http.MaxBytesReader(w, incoming{r.Body, way}, p.maxBody)
+		body := &sent{ReadCloser: http.MaxBytesReader(w, incoming{r.Body, way}, p.maxBody)}
+		in = in.WithContext(context.WithValue(in.Context(), bodyKey{}, body))
+		in.Body = body
 	}
 	in.URL = &url.URL{Path: strings.TrimPrefix(r.URL.Path, "/"+p.name),
 		RawPath: strings.TrimPrefix(r.URL.RawPath, "/"+p.name), RawQuery: r.URL.RawQuery, ForceQuery: r.URL.ForceQuery}
@@ -65,8 +75,11 @@ func (p *relay) serve(w http.ResponseWriter, r *http.Request, rest, client strin
 // ms is a time in milliseconds, 0 for one that never came.
 func ms(d time.Duration) float64 { return float64(max(d, 0).Microseconds()) / 1000 }
 
-// pathKey is the key of the path as it was sent.
-type pathKey struct{}
+// pathKey is the key of the path as it was sent, and bodyKey that of the body.
+type (
+	pathKey struct{}
+	bodyKey struct{}
+)
 
 // rewrite addresses a request to the upstream. ReverseProxy has taken out what is for this hop
 // alone; what it takes out besides is put back.
@@ -109,6 +122,8 @@ func (p *relay) failed(w http.ResponseWriter, r *http.Request, err error) {
 			"the request is larger than winnow relays")
 	case r.Context().Err() != nil: // the client has left, or the listener ends
 		panic(http.ErrAbortHandler)
+	case broken(r.Context()):
+		refuse(w, r.URL.Path, http.StatusBadRequest, "invalid_request_error", "the request's body cannot be read")
 	default:
 		p.metrics.refused.WithLabelValues("no_answer").Inc()
 		p.log.Error("no answer", "upstream", p.name, "why", why(err))
@@ -116,13 +131,36 @@ func (p *relay) failed(w http.ResponseWriter, r *http.Request, err error) {
 	}
 }
 
-// upgrades reports whether a request wants to speak another protocol.
-func upgrades(r *http.Request) bool { return r.Header.Get("Upgrade") != "" }
+// sent is the body of a request, and whether it could be read.
+type sent struct {
+	io.ReadCloser
+	failed atomic.Bool
+}
+
+// Read implements io.Reader.
+func (b *sent) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && err != io.EOF && !errors.Is(err, http.ErrBodyReadAfterClose) {
+		b.failed.Store(true)
+	}
+	return n, err
+}
+
+// broken reports whether there is no answer because of how the request was sent.
+func broken(ctx context.Context) bool {
+	b, ok := ctx.Value(bodyKey{}).(*sent)
+	return ok && b.failed.Load()
+}
+
+// upgrades reports whether a request wants to speak WebSocket.
+func upgrades(r *http.Request) bool { return strings.EqualFold(r.Header.Get("Upgrade"), "websocket") }
 
 // climbs reports whether a path has segments that lead elsewhere, as they are or percent-encoded.
 func climbs(path string) bool {
 	for segment := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '/' || r == '\\' }) {
-		if name, err := url.PathUnescape(segment); err == nil && (name == "." || name == ".." ||
+		name, err := url.PathUnescape(segment)
+		name, _, _ = strings.Cut(name, ";") // some servers take what follows for parameters of the segment
+		if err == nil && (name == "." || name == ".." ||
 			strings.Contains("/"+strings.ReplaceAll(name, `\`, "/")+"/", "/../")) {
 			return true
 		}

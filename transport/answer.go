@@ -34,7 +34,9 @@ type relay struct {
 // listen lets a function have a copy of an answer, with its head, when it has ended.
 func listen(answer *http.Response, heard func(head http.Header, copied []byte)) {
 	head := answer.Header.Clone()
-	answer.Body = &relay{ReadCloser: answer.Body, finished: func(copied []byte) { heard(head, copied) }}
+	answer.Body = &relay{ReadCloser: answer.Body, finished: func(copied []byte) {
+		within(ending, func() bool { heard(head, copied); return true }, nil)
+	}}
 }
 
 func (r *relay) Read(p []byte) (int, error) {

@@ -22,11 +22,12 @@ func Hooks(own winnow.Hooks) winnow.Hooks {
 // starts lets the engine decide about a request before it is sent, and makes a summary count that
 // was written while the client worked.
 //
+// Where nobody is sure whether the provider's cache still has the conversation, what was sent stays.
 // A model that binds its reasoning gets no fold within a tool round: the round's own reasoning must
 // come back as it was made.
-func (t *Transport) starts(ctx context.Context, x *exchange, doc *format.Document) error {
-	messages := doc.Session.Messages
-	if !x.held && (!x.model.BoundReasoning || messages[len(messages)-1].Role == session.User) {
+func (t *Transport) starts(ctx context.Context, x *exchange, doc *format.Document, unsure bool) error {
+	messages, held := doc.Session.Messages, x.held || unsure
+	if !held && (!x.model.BoundReasoning || messages[len(messages)-1].Role == session.User) {
 		folded, err := t.engine.Compact(ctx, x.line.id, winnow.CompactOptions{Prepared: true})
 		if err = t.tolerated(x.line, err); err != nil {
 			return err
@@ -34,7 +35,7 @@ func (t *Transport) starts(ctx context.Context, x *exchange, doc *format.Documen
 		t.decided(winnow.Outcome{Compacted: folded})
 		x.pruned = cmp.Or(folded, x.pruned)
 	}
-	out, err := t.engine.Begin(ctx, x.line.id, winnow.BeginOptions{Held: x.held})
+	out, err := t.engine.Begin(ctx, x.line.id, winnow.BeginOptions{Held: held})
 	if err != nil {
 		return err
 	}

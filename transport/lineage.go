@@ -41,6 +41,7 @@ type line struct {
 	pruned *pivot.Receipt // what was decided after the newest answer
 	last   time.Time      // when the provider was last at work on it, by our own clock; zero if unknown
 	drop   []string       // tools whose declarations are left out of it, since it began
+	hour   bool           // it was asked to keep its cache for an hour
 	// accepted is what had been decided when the provider's rules were last held against it
 	accepted decided
 	whole    int           // tokens of its newest prompt, had nothing been left out; 0 if unknown
@@ -77,7 +78,7 @@ func (f *family) load(ctx context.Context, e *winnow.Engine) error {
 		}
 		said := clients(s.Messages)
 		l := &line{id: id, chain: chained(said), again: cameBackTo(state), recall: s.Info.Recall, drop: drops(s.Info),
-			delegation: delegationOf(s.Info)}
+			delegation: delegationOf(s.Info), last: lastOf(s.Messages)}
 		if last := len(said) - 1; last >= 0 && asStreamed(&said[last]) {
 			l.open = &said[last]
 		}
@@ -85,6 +86,18 @@ func (f *family) load(ctx context.Context, e *winnow.Engine) error {
 	}
 	f.lines, f.loaded = lines, true
 	return nil
+}
+
+// lastOf is the time of the newest message of a log, zero without any.
+func lastOf(log []session.Message) (last time.Time) {
+	newest := session.Millis(0)
+	for i := range log {
+		newest = max(newest, log[i].Time.Created, log[i].Time.Completed)
+	}
+	if newest > 0 {
+		last = time.UnixMilli(int64(newest))
+	}
+	return last
 }
 
 // clients are the messages of a log that the client has: not markers, summaries and what else the
@@ -200,7 +213,7 @@ func (t *Transport) fork(ctx context.Context, l *line, n int) (*line, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &line{id: id, chain: slices.Clone(l.chain[:n]), frozen: l.frozen, last: l.last,
+	return &line{id: id, chain: slices.Clone(l.chain[:n]), frozen: l.frozen, last: l.last, hour: l.hour,
 		again: slices.Clone(l.again), recall: l.recall, drop: l.drop, delegation: l.delegation}, nil
 }
 

@@ -21,6 +21,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -81,6 +82,9 @@ type Options struct {
 	// may find the answer missing. If the process is killed in between, the client brings the
 	// answer with its next request, and only what it took is not written down.
 	Later bool
+	// Patience is how long a request waits for what the transport does with it, as with a store that
+	// hangs; then it goes as it came. Default: DefaultPatience.
+	Patience time.Duration
 	// Log is told what was decided about each request, and what fails, without content. Default:
 	// nothing is logged.
 	Log *slog.Logger
@@ -103,7 +107,8 @@ type Transport struct {
 	log    *slog.Logger
 	now    func() time.Time
 
-	later bool
+	later    bool
+	patience time.Duration
 
 	delegates, anthropic string
 
@@ -112,7 +117,8 @@ type Transport struct {
 
 // atHand is what a transport has at hand of the conversations that go through it.
 type atHand struct {
-	recent recent
+	recent  recent
+	overdue atomic.Int64 // steps that nobody waits for any more
 
 	recording pending // answers
 
@@ -143,7 +149,7 @@ func made(engine *winnow.Engine, o Options, c *atHand) *Transport {
 	}
 	t := &Transport{
 		engine: engine, base: o.Base, mode: cmp.Or(o.Mode, Full), recall: o.Recall, drop: o.Drop, models: models,
-		log: o.Log, now: o.Now, later: o.Later, atHand: c, delegates: o.Delegate, anthropic: cmp.Or(o.anthropic, anthropicHost),
+		log: o.Log, now: o.Now, later: o.Later, patience: cmp.Or(o.Patience, DefaultPatience), atHand: c, delegates: o.Delegate, anthropic: cmp.Or(o.anthropic, anthropicHost),
 	}
 	c.recent.bound(cmp.Or(o.Memory, DefaultMemory))
 	if t.base == nil {
@@ -275,8 +281,11 @@ func refused(status int) bool {
 // is the client's. Where what was delegated to the provider is the reason, only that is taken back:
 // what was left out before was accepted, and reasoning may be bound to it.
 func (t *Transport) resend(r *http.Request, x *exchange, first *http.Response, original []byte) (*http.Response, error) {
-	reason, _ := io.ReadAll(io.LimitReader(first.Body, 64<<10))
-	first.Body.Close()
+	var reason []byte
+	if x.delegated != nil {
+		reason, _ = io.ReadAll(io.LimitReader(first.Body, 64<<10))
+	}
+	first.Body.Close() // what it says may never come
 	t.count(func(all *Totals) { all.Resent++ })
 	x.resent = true
 	delegated, about := x.delegated != nil, x.delegated != nil && aboutEdits(reason)
@@ -294,7 +303,7 @@ func (t *Transport) resend(r *http.Request, x *exchange, first *http.Response, o
 		return answer, err
 	}
 	t.log.Warn("the provider refused a request of which something was left out, and took the original",
-		"session", x.line.id, "status", first.StatusCode, "bytes", len(reason))
+		"session", x.line.id, "status", first.StatusCode)
 	t.guarded("freeze a conversation", func() { t.freeze(x, first.Status) })
 	return answer, nil
 }
@@ -321,9 +330,9 @@ func (t *Transport) freeze(x *exchange, why string) {
 	}
 }
 
-// begin recognises the conversation of a request, lets it join the log, and decides what is left
-// out of it. nil: it passes as it came.
-func (t *Transport) begin(r *http.Request, p protocol, original []byte) (x *exchange) {
+// join recognises the conversation of a request, lets it join the log, and decides what is left out
+// of it. nil: it passes as it came.
+func (t *Transport) join(r *http.Request, p protocol, original []byte) (x *exchange) {
 	t.guarded("understand a request", func() {
 		doc, chain, err := t.read(r, p, original)
 		if err != nil {
@@ -405,12 +414,14 @@ func (t *Transport) decide(
 		protocol: p, family: f, line: l, model: t.models.Lookup(doc.Session.Info.Model.String()), began: t.now(),
 		body: original, sent: len(chain), next: doc.Native.(*body.Native).NextID(),
 	}
-	x.cold, x.held = t.isCold(x, original), x.holds(doc)
+	x.cold, x.held = x.isCold(original), x.holds(doc)
+	unsure := !x.cold && x.model.CacheLifetime() > 0 && x.idle() > x.model.CacheLifetime()
+	l.last = x.began
 	if l.frozen != "" {
 		return x, nil
 	}
 	x.pruned, l.pruned = l.pruned, nil
-	if err := t.starts(ctx, x, doc); err != nil {
+	if err := t.starts(ctx, x, doc, unsure); err != nil {
 		return nil, err
 	}
 	edited, left, err := t.edited(ctx, l, doc)
@@ -428,21 +439,29 @@ func (t *Transport) decide(
 const margin = time.Minute
 
 // isCold reports whether the provider's cache has certainly forgotten a conversation: by our own
-// clock, and by the longest lifetime that the request asks for.
-func (t *Transport) isCold(x *exchange, original []byte) bool {
-	lifetime, idle := x.model.CacheLifetime(), x.began.Sub(x.line.last)
-	if x.line.last.IsZero() || idle <= lifetime+margin {
-		return false
-	}
-	if x.protocol.kind == body.Anthropic && bytes.Contains(original, []byte(`"1h"`)) {
+// clock, and by the longest lifetime that its requests have asked for. Between the lifetime that the
+// model's caches have by themselves and that moment it is not sure, and nothing that was sent is
+// left out.
+func (x *exchange) isCold(original []byte) bool {
+	l, lifetime := x.line, x.model.CacheLifetime()
+	l.hour = l.hour || x.protocol.kind == body.Anthropic && bytes.Contains(original, []byte(`"1h"`))
+	if l.hour {
 		lifetime = max(lifetime, time.Hour)
 	}
-	return idle > lifetime+margin
+	return x.idle() > lifetime+margin
 }
 
-// counting is a request for the size of a conversation, with what the conversation leaves out left
+// idle is how long the provider has not been at work on a conversation, 0 if that is not known.
+func (x *exchange) idle() time.Duration {
+	if x.line.last.IsZero() {
+		return 0
+	}
+	return x.began.Sub(x.line.last)
+}
+
+// reduced is a request for the size of a conversation, with what the conversation leaves out left
 // out of it: the client is told the size of what would be sent. Nothing is recorded.
-func (t *Transport) counting(r *http.Request, p protocol, original []byte) *http.Request {
+func (t *Transport) reduced(r *http.Request, p protocol, original []byte) *http.Request {
 	counted := with(r, original, false)
 	t.guarded("understand a request for a size", func() {
 		doc, chain, err := t.read(r, p, original)

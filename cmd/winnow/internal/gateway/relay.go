@@ -79,6 +79,7 @@ func CheckMode(mode string) error {
 // neither.
 func Open(ctx context.Context, a *cli.App, settings config.Settings, address string, mode transport.Mode,
 	log *slog.Logger) (_ *Relay, err error) {
+	undumpable()
 	l, err := serve.Listen(address)
 	if err != nil {
 		var failed *net.OpError
