@@ -99,8 +99,13 @@ func TestRecall_throughTheClientsOwnTools(t *testing.T) {
 					"-c", `mcp_servers.winnow.command="winnow"`, "-c", `mcp_servers.winnow.args=["mcp"]`, "Do the chore."}
 			}, ""},
 		{"opencode", "bash", "command", newOpenCode, func(t *testing.T, c *client, mcp bool) []string {
+			if mcp {
+				file := filepath.Join(c.Project, "opencode.json")
+				putFile(t, file, strings.Replace(string(readFile(t, file)), "{", `{"mcp":{"winnow":{"type":"local",`+
+					`"command":["winnow","mcp"],"enabled":true}},`, 1))
+			}
 			return []string{"run", "Do the chore."}
-		}, ""},
+		}, "winnow_"},
 		{"pi", "bash", "command", func(t *testing.T, u *llmtest.Server) *client { return newPi(t, u, "openai-completions") },
 			func(t *testing.T, c *client, mcp bool) []string {
 				return []string{"--provider", "loopback", "--model", "scripted", "-p", "Do the chore."}
