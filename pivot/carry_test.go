@@ -63,6 +63,13 @@ func TestCarry_holdsWhatMustNotRideOnTheSummary(t *testing.T) {
 	if text, told := Carry(c); told.Recallable != 1 || !strings.Contains(text, "m2:0: read /repo/store.go (about") {
 		t.Errorf("an output that is not pinned cannot be recalled: %+v\n%s", told, text)
 	}
+	if text, _ := Carry(c); !strings.Contains(text, "\n## Left out here, still in the log\n") {
+		t.Errorf("without a way back it says %s", text)
+	}
+	c.Recall = true
+	if text, _ := Carry(c); strings.Count(text, "## Left out here, still in the log: \"winnow recall ID\" shows it\n") != 1 {
+		t.Errorf("it does not name the way back: %s", text)
+	}
 }
 
 func TestCarry_doesNotRepeatTheSummary(t *testing.T) {

@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/internal/llmtest"
+	"github.com/winnowhq/winnow/retrieve"
 	"github.com/winnowhq/winnow/wire"
 )
 
@@ -85,5 +87,51 @@ func TestTransport_placeholdersNameTheWayBack(t *testing.T) {
 				t.Error("the session does not say so")
 			}
 		})
+	}
+}
+
+// What another process notes as missed, between any two requests, changes nothing that was sent; less
+// is left out from then on.
+func TestTransport_whatIsMissedMakesItCareful(t *testing.T) {
+	left := map[bool]int{}
+	for _, missed := range []bool{false, true} {
+		b := &tap{base: http.DefaultTransport}
+		s := play(t, llmtest.Anthropic, 120, Options{Base: b, Recall: true})
+		s.shell = true
+		var before []string
+		for _, at := range s.steps() {
+			if status, answer := s.send(s.request(at)); status != 200 {
+				t.Fatalf("%d %s", status, answer)
+			}
+			s.now = s.now.Add(20 * time.Second)
+			sent := string(b.sent[len(b.sent)-1])
+			for _, shown := range before {
+				if !strings.Contains(sent, shown) {
+					t.Errorf("%s is not sent any more", shown)
+				}
+			}
+			had := before
+			if before = placeholder.FindAllString(sent, -1); !missed || len(before) == len(had) {
+				continue
+			}
+			other, err := winnow.Open(winnow.Config{Store: s.store, Now: s.clock})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, shown := range before[:min(5, len(before))] {
+				f, err := retrieve.Find(t.Context(), other, shown)
+				if err != nil || !f.Hidden || f.Everything() == "" {
+					t.Fatalf("%s: %+v, %v", shown, f, err)
+				}
+				if err := retrieve.Missed(t.Context(), other, f, f.Everything()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			other.Close()
+		}
+		left[missed] = len(before)
+	}
+	if left[true] == 0 || left[true] >= left[false] {
+		t.Errorf("%d placeholders where the oldest are missed again and again, %d where none was", left[true], left[false])
 	}
 }

@@ -478,7 +478,7 @@ class Winnow(Connection):
 
         Returns Report: id, title, model, counter, policy, messages, steps, turns, toolCalls,
         toolResults, tokens, cost, bill, unpriced?, summaries?, window, candidates, byRule,
-        omitted?, refusals, constraints, dismissed, pins, strata.
+        omitted?, refusals, constraints, dismissed, pins, missed?, strata.
         """
         return self.request("inspect", _given(session=session))
 

@@ -1016,6 +1016,8 @@ export interface Report {
    */
   dismissed: string[];
   pins: RulePin[];
+  /** Missed is what the agent got back after it had been left out, oldest first. */
+  missed?: SessionMissed[];
   /** Strata is the timeline, one for each message of the log. */
   strata: ReportStratum[];
 }
@@ -1496,6 +1498,15 @@ export interface SessionMessageTime {
   created: number;
   completed?: number;
   [further: string]: unknown;
+}
+
+/** Missed is a part that was left out and then needed. */
+export interface SessionMissed {
+  /** id */
+  part: string;
+  time: number;
+  /** of what was given back */
+  tokens: number;
 }
 
 /** ModelRef names a model. */

@@ -146,6 +146,8 @@ var covered = map[string][]string{
 	"models":     {"models", "models POISON", "models --json", "models anthropic/POISON"},
 	"engine":     {"engine --stdio", "engine --schema", "engine POISON"},
 	"wrap":       {"wrap", "wrap POISON", "wrap -- POISON", "wrap --mode POISON claude", "wrap --upstream POISON claude", "wrap --upstream POISON=http://x -- x", "wrap --install-alias POISON", "wrap --log POISON/x -- x"},
+	"recall":     {"recall PART", "recall PART --json", "recall PART lamp", "recall PART --session ID", "recall PART --session POISON", "recall POISON", "recall PART POISON", "recall PART --lines POISON"},
+	"mcp":        {"mcp", "mcp POISON", "mcp --listen POISON", "mcp --session POISON"},
 	"serve":      {"serve POISON", "serve --listen POISON", "serve --mode POISON"},
 	"version":    {"version", "version --json", "version POISON"},
 	"help":       {"help", "help inspect", "help POISON"},
