@@ -21,7 +21,7 @@ import (
 	"github.com/winnowhq/winnow/transport"
 )
 
-// wire keeps the bodies that pass it.
+// wiretap keeps the bodies that pass it.
 type wiretap struct {
 	base   http.RoundTripper
 	bodies [][]byte
@@ -84,15 +84,14 @@ func (s *stage) play(t *testing.T, n int, stream func(step int) bool) (heard []s
 	return heard
 }
 
-func always(int) bool               { return true }
-func never(int) bool                { return false }
-func everySecond(n int) bool        { return n%2 == 0 }
-func protocols() []llmtest.Protocol { return llmtest.Protocols() }
+func always(int) bool        { return true }
+func never(int) bool         { return false }
+func everySecond(n int) bool { return n%2 == 0 }
 
 // The library hears with the transport what it hears without, event by event, while the provider is
 // sent less and refuses nothing.
 func TestTransport_theLibraryHearsTheSame(t *testing.T) {
-	for _, p := range protocols() {
+	for _, p := range llmtest.Protocols() {
 		for name, stream := range map[string]func(int) bool{"streamed": always, "whole": never, "both": everySecond} {
 			t.Run(string(p)+", "+name, func(t *testing.T) {
 				plain, pruned := set(t, p, false), set(t, p, true)
@@ -100,13 +99,8 @@ func TestTransport_theLibraryHearsTheSame(t *testing.T) {
 				if diff := cmp.Diff(want, got); diff != "" || len(want) < steps {
 					t.Errorf("(-without +with the transport):\n%s", diff)
 				}
-				if diff := cmp.Diff(plain.had.bodies, pruned.had.bodies); diff != "" {
+				if !slices.EqualFunc(plain.had.bodies, pruned.had.bodies, bytes.Equal) {
 					t.Error("the library itself sends something else")
-				}
-				for i, body := range plain.sent.bodies {
-					if !bytes.Equal(body, plain.had.bodies[i]) {
-						t.Fatal("the tap changes what is sent")
-					}
 				}
 				before, after := len(pruned.had.last()), len(pruned.sent.last())
 				t.Logf("the newest request has %d bytes, %d were sent", before, after)
@@ -156,7 +150,7 @@ func marked(body []byte) (marks []string) {
 
 // The size that the library is told is that of what would be sent.
 func TestTransport_countsWhatWouldBeSent(t *testing.T) {
-	for _, p := range protocols() {
+	for _, p := range llmtest.Protocols() {
 		if p == llmtest.Chat {
 			continue // has no such request
 		}
@@ -194,7 +188,7 @@ func status(err error) int {
 // pruned, is sent once more as it came.
 func TestTransport_errorsAreTheLibrarys(t *testing.T) {
 	const pruningBegan = 30
-	for _, p := range protocols() {
+	for _, p := range llmtest.Protocols() {
 		for _, fault := range []llmtest.Fault{
 			llmtest.RateMillis, llmtest.RateSeconds, llmtest.Status529, llmtest.Unauthorized, llmtest.BadRequest,
 		} {
@@ -207,8 +201,7 @@ func TestTransport_errorsAreTheLibrarys(t *testing.T) {
 				for i, pruned := range []bool{false, true} {
 					s := set(t, p, pruned)
 					s.play(t, pruningBegan, never)
-					faults := slices.Repeat([]llmtest.Fault{fault}, 2)
-					s.provider.Inject(faults...)
+					s.provider.Inject(fault, fault)
 					before := len(s.sent.bodies)
 					_, _, err := s.ask(t, false)
 					sent := s.sent.bodies[before:]
@@ -238,7 +231,7 @@ func TestTransport_errorsAreTheLibrarys(t *testing.T) {
 	}
 }
 
-// leaving is a program whose user leaves in the middle of an answer.
+// A program that leaves in the middle of an answer ends the provider's work on it.
 func TestTransport_whoLeavesCancelsTheRequest(t *testing.T) {
 	s := set(t, llmtest.Anthropic, true)
 	s.play(t, 30, always)
