@@ -1,0 +1,264 @@
+package transport
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/winnowhq/winnow/format/body"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/wire"
+)
+
+// Conversation is what a program is about to ask through a library that has messages of its own.
+// Where such a library takes an HTTP client, a Transport beneath it does more: use that.
+type Conversation struct {
+	// Model is the name of the model with its provider, as in "anthropic/claude-sonnet-4-5".
+	Model    string
+	Tools    bool // there are tools on offer
+	Messages []Message
+}
+
+// Message is one message of a conversation.
+type Message struct {
+	Role  string // "system", "user", "assistant" or "tool"
+	Text  string
+	Other string // stands for what is neither text nor call nor result, such as a picture; it is never shown
+	// Reasons is whether the message holds reasoning that goes back to the model. While one does,
+	// and the model binds it to the exact prompt or is unknown, nothing is left out.
+	Reasons bool
+	Calls   []Call
+	Results []Result
+}
+
+// Call is a call of a tool. Its id may be empty; then results belong to calls by name and order.
+type Call struct{ ID, Name, Arguments string } // Arguments are JSON
+
+// Result is what a call returned.
+type Result struct{ ID, Name, Text string }
+
+// Shown is a message as it is to be sent: the one at a place of the conversation, or a new one.
+type Shown struct {
+	From    int  // its place in Conversation.Messages; -1 for one that stands for folded messages
+	Changed bool // Calls or Results say something else: as many, in the same order
+	Message      // of one that is not Changed and not new only From counts
+}
+
+// Step is one request of a conversation, and its answer.
+type Step struct {
+	Sent []Shown // what to send
+
+	transport *Transport
+	x         *exchange // nil: nothing is known of it
+	calls     int       // there were so far
+	whole     int       // messages of the conversation
+	refused   error
+}
+
+// Step decides what is left out of a conversation that is about to be sent, as RoundTrip does for a
+// request. It changes nothing of what it is given. If something of ours fails, all of it is sent.
+func (t *Transport) Step(ctx context.Context, c Conversation) *Step {
+	s := &Step{transport: t, whole: len(c.Messages)}
+	s.all()
+	provider, name, found := strings.Cut(c.Model, "/")
+	if !found {
+		provider, name = t.models.Lookup(c.Model).Provider, c.Model
+	}
+	m := t.models.Lookup(c.Model)
+	reasons := slices.ContainsFunc(c.Messages, func(m Message) bool { return m.Reasons })
+	if t.mode == Off || reasons && (m.BoundReasoning || m.Unknown) {
+		return s
+	}
+	t.guarded("understand a conversation", func() {
+		text, err := s.written(c, name)
+		if err != nil {
+			t.log.Warn("a conversation is sent whole", "error", err)
+			return
+		}
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, "program://"+provider+"/chat/completions", nil)
+		if err != nil {
+			return
+		}
+		p := protocols[body.Chat]
+		p.provider = provider
+		if s.x = t.begin(r, p, text); s.x == nil {
+			return
+		}
+		t.release(s.x.family)
+		if s.x.edited && !s.read(text, c) {
+			s.x.edited, s.x.left = false, 0
+			s.all()
+		}
+	})
+	return s
+}
+
+// all sends all of it.
+func (s *Step) all() {
+	s.Sent = make([]Shown, s.whole)
+	for i := range s.Sent {
+		s.Sent[i].From = i
+	}
+}
+
+// element is a message as Chat Completions has it, with its place in the conversation.
+type element struct {
+	Role       string        `json:"role"`
+	At         int           `json:"at"`
+	Content    string        `json:"content"`
+	ToolCalls  []elementCall `json:"tool_calls,omitzero"`
+	ToolCallID string        `json:"tool_call_id,omitzero"`
+}
+
+type elementCall struct {
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Function struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	} `json:"function"`
+}
+
+// written is a conversation as a body of Chat Completions.
+func (s *Step) written(c Conversation, model string) ([]byte, error) {
+	var list []element
+	var open []Call
+	for i, m := range c.Messages {
+		for _, r := range m.Results {
+			at := slices.IndexFunc(open, func(c Call) bool { return c.ID == r.ID || r.ID == "" && c.Name == r.Name })
+			if at < 0 {
+				return nil, errors.New("a result without its call")
+			}
+			list = append(list, element{Role: "tool", At: i, Content: r.Text, ToolCallID: open[at].ID})
+			open = slices.Delete(open, at, at+1)
+		}
+		if len(m.Results) > 0 && m.Text+m.Other == "" {
+			continue
+		}
+		e := element{Role: m.Role, At: i, Content: m.Text + m.Other}
+		for _, call := range m.Calls {
+			made := elementCall{ID: s.id(call), Type: "function"}
+			made.Function.Name, made.Function.Arguments = call.Name, cmp.Or(call.Arguments, "{}")
+			e.ToolCalls = append(e.ToolCalls, made)
+			open = append(open, Call{ID: made.ID, Name: call.Name})
+		}
+		list = append(list, e)
+	}
+	declared := []string{} // what the tools are does not count
+	if c.Tools {
+		declared = append(declared, "declared")
+	}
+	return json.Marshal(struct {
+		Model    string    `json:"model"`
+		Tools    []string  `json:"tools,omitempty"`
+		Messages []element `json:"messages"`
+	}{model, declared, list})
+}
+
+// id is the id of the next call.
+func (s *Step) id(c Call) string {
+	s.calls++
+	return cmp.Or(c.ID, "call_"+strconv.Itoa(s.calls))
+}
+
+// read reads what is left of a conversation. It reports false if something else was left out than
+// calls, results and whole messages: a program's library may not be able to say it.
+func (s *Step) read(original []byte, c Conversation) bool {
+	before := map[string]wire.Value{}
+	key := func(e wire.Value) string { return string(e.Get("at").Bytes()) + " " + e.Get("tool_call_id").String() }
+	for e := range wire.ValueOf(original).Get("messages").Values() {
+		before[key(e)] = e
+	}
+	s.Sent = nil
+	results := 0
+	for e := range wire.ValueOf(s.x.body).Get("messages").Values() {
+		content := e.Get("content")
+		if e.Get("at").Kind() == 0 {
+			said := Message{Role: e.Get("role").String(), Text: content.String() + content.Texts()}
+			s.Sent = append(s.Sent, Shown{From: -1, Message: said})
+			continue
+		}
+		was, at := before[key(e)], e.Get("at").Int()
+		changed := !bytes.Equal(was.Bytes(), e.Bytes())
+		if n := len(s.Sent); n == 0 || s.Sent[n-1].From != at {
+			m := c.Messages[at]
+			m.Calls, m.Results = slices.Clone(m.Calls), slices.Clone(m.Results)
+			s.Sent, results = append(s.Sent, Shown{From: at, Message: m}), 0
+		}
+		sent := &s.Sent[len(s.Sent)-1]
+		sent.Changed = sent.Changed || changed
+		if e.Get("role").String() == "tool" {
+			sent.Results[results].Text = content.String()
+			results++
+			continue
+		}
+		if changed && content.String() != was.Get("content").String() {
+			return false
+		}
+		i := 0
+		for call := range e.Get("tool_calls").Values() {
+			if changed {
+				sent.Calls[i].Arguments = call.Get("function", "arguments").String()
+			}
+			i++
+		}
+	}
+	return true
+}
+
+// refusals find what an error says about the kind of refusal: its status (no port, no part of a
+// name), or its name.
+var refusals = regexp.MustCompile(`(?i)(?:^|[^\w:./-]|":)([45]\d\d)\b|\binvalid[_ ](?:request|argument)|\bbad request`)
+
+// Refused reports whether an error means that the provider refuses what was sent, with 400 or 422,
+// and something was left out of it. The conversation is then to be sent once more, with all of its
+// messages. If that is answered, nothing is left out of it from then on.
+func (s *Step) Refused(err error) bool {
+	if err == nil || s.x == nil || !s.x.edited {
+		return false
+	}
+	said := refusals.FindStringSubmatch(err.Error())
+	if said == nil || said[1] != "" && said[1] != "400" && said[1] != "422" {
+		return false
+	}
+	s.transport.count(func(all *Totals) { all.Resent++ })
+	s.x.edited, s.x.left, s.refused = false, 0, err
+	s.all()
+	return true
+}
+
+// Answered tells the engine what the model said and what that took. A step that has no answer ends
+// without.
+func (s *Step) Answered(m Message, u session.Usage) {
+	t := s.transport
+	if s.x == nil {
+		return
+	}
+	t.guarded("record an answer", func() {
+		f := t.family(s.x.family.id)
+		defer t.release(f)
+		if f != s.x.family {
+			return // it was forgotten meanwhile; the answer comes with the next request
+		}
+		if s.refused != nil {
+			t.freeze(s.x, "refused")
+		}
+		a := wire.Answer{Usage: u, Ended: true, Finish: wire.FinishStop}
+		if m.Text != "" {
+			a.Parts = append(a.Parts, session.Part{Type: session.TextPart, Text: m.Text})
+		}
+		for _, c := range m.Calls {
+			a.Finish = wire.FinishCalls
+			a.Parts = append(a.Parts, wire.PendingCall(s.id(c), c.Name, c.Arguments, nil))
+		}
+		t.heard(s.x, a)
+	})
+}

@@ -1,0 +1,248 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/internal/llmtest"
+	"github.com/winnowhq/winnow/internal/workday"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
+)
+
+// told is what a library's messages of a session are.
+func told(messages []session.Message) (list []Message) {
+	for i := range messages {
+		m := Message{Role: string(messages[i].Role), Text: messages[i].Text()}
+		var results []Message
+		for _, p := range messages[i].Parts {
+			if p.Type == session.ToolPart {
+				m.Calls = append(m.Calls, Call{p.CallID, p.Tool, string(p.State.Input)})
+				results = append(results, Message{Role: "tool", Results: []Result{{p.CallID, p.Tool, p.State.Result()}}})
+			}
+		}
+		list = append(append(list, m), results...)
+	}
+	return list
+}
+
+// sentOf is what a step sends, message by message.
+func sentOf(s *Step, messages []Message) (list []Message) {
+	for _, m := range s.Sent {
+		if m.From >= 0 && !m.Changed {
+			m.Message = messages[m.From]
+		}
+		list = append(list, m.Message)
+	}
+	return list
+}
+
+func size(messages []Message) (n int) {
+	for _, m := range messages {
+		n += len(m.Text)
+		for _, r := range m.Results {
+			n += len(r.Text)
+		}
+		for _, c := range m.Calls {
+			n += len(c.Arguments)
+		}
+	}
+	return n
+}
+
+// usage is about what a provider with a cache would report.
+func usage(sent, before []Message) session.Usage {
+	same := 0
+	for same < min(len(sent), len(before)) && cmp.Equal(sent[same], before[same]) {
+		same++
+	}
+	return session.Usage{Input: size(sent[same:]) / 4, Output: 50, Cache: session.CacheUsage{Read: size(sent[:same]) / 4}}
+}
+
+// A program's conversation is pruned like a request: what was sent before is sent again until
+// something is decided, also after a restart, every call has its result, and nothing that the
+// program has is changed. Ids of calls may be missing.
+func TestStep_prunesLikeARequest(t *testing.T) {
+	for seed := range uint64(5) {
+		s := play(t, llmtest.Chat, 1, Options{})
+		random := rand.New(rand.NewPCG(seed, 1))
+		all := workday.Make(seed, 60).Messages
+		var before []Message
+		receipts, pruned, commits := 0, 0, 0
+		for at := range all {
+			if all[at].Role != session.Assistant {
+				continue
+			}
+			messages := told(all[:at])
+			if seed%2 == 1 {
+				for i := range messages {
+					for j := range messages[i].Calls {
+						messages[i].Calls[j].ID = ""
+					}
+					for j := range messages[i].Results {
+						messages[i].Results[j].ID = ""
+					}
+				}
+			}
+			kept := told(all[:at])
+			step := s.transport.Step(t.Context(), Conversation{Model: "openai/gpt-4.1", Tools: true, Messages: messages})
+			sent := sentOf(step, messages)
+			if seed%2 == 0 && !cmp.Equal(kept, messages) {
+				t.Fatal("the program's messages were changed")
+			}
+			if len(sent) != len(messages) {
+				t.Fatalf("%d messages of %d are sent", len(sent), len(messages))
+			}
+			now := s.receipts()
+			if now == receipts {
+				for k := range before {
+					if !cmp.Equal(before[k], sent[k]) {
+						t.Fatalf("message %d of %d is another one, and nothing was decided", k, len(sent))
+					}
+				}
+			} else {
+				commits++
+			}
+			for i, m := range sent {
+				if len(m.Calls) != len(messages[i].Calls) || len(m.Results) != len(messages[i].Results) {
+					t.Fatalf("message %d has lost a call or a result", i)
+				}
+			}
+			if size(sent) < size(messages) {
+				pruned++
+			}
+			answer := told(all[at : at+1])[0]
+			if seed%2 == 1 {
+				for j := range answer.Calls {
+					answer.Calls[j].ID = ""
+				}
+			}
+			step.Answered(answer, usage(sent, before))
+			receipts, before = now, sent
+			s.now = s.now.Add(20 * time.Second)
+			if random.IntN(9) == 0 {
+				s.restart()
+			}
+		}
+		totals := s.transport.Totals()
+		t.Logf("seed %d: %d pruned, %d commits, %d tokens left out", seed, pruned, commits, totals.LeftOut)
+		if pruned == 0 || commits == 0 {
+			t.Error("nothing was pruned")
+		}
+		if list := must(s.store.List(t.Context())); len(list) != 1 {
+			t.Errorf("%d sessions", len(list))
+		}
+	}
+}
+
+// pruning is a step of which something is left out, and its messages.
+func pruning(t *testing.T, s *stage) (*Step, []Message) {
+	all := workday.Make(1, 60).Messages
+	for at := range all {
+		if all[at].Role != session.Assistant {
+			continue
+		}
+		messages := told(all[:at])
+		step := s.transport.Step(t.Context(), Conversation{Model: "openai/gpt-4.1", Tools: true, Messages: messages})
+		if at > len(all)*2/3 && size(sentOf(step, messages)) < size(messages) {
+			return step, messages
+		}
+		step.Answered(told(all[at : at+1])[0], usage(messages, messages[:len(messages)-1]))
+		s.now = s.now.Add(20 * time.Second)
+	}
+	t.Fatal("nothing was pruned")
+	return nil, nil
+}
+
+// A refusal of what was pruned is answered with all of it, once, and the conversation is whole from
+// then on. Other errors are the program's.
+func TestStep_aRefusalIsAnsweredWithAllOfIt(t *testing.T) {
+	s := play(t, llmtest.Chat, 1, Options{})
+	step, messages := pruning(t, s)
+	for _, err := range []error{
+		nil, errors.New("error, status code: 429, status: 429 Too Many Requests, message: try in 400 ms"),
+		errors.New(`POST "http://127.0.0.1:400/v1": 529 `), errors.New("unexpected EOF"), errors.New("Error 404, Message: no"),
+	} {
+		if step.Refused(err) {
+			t.Errorf("%v counts as a refusal", err)
+		}
+	}
+	if !step.Refused(errors.New("error, status code: 400, status: 400 Bad Request, message: no")) {
+		t.Fatal("400 does not count as a refusal")
+	}
+	if !cmp.Equal(sentOf(step, messages), messages) || step.Refused(errors.New("400")) {
+		t.Error("the second time not all of it is sent, or there is a third one")
+	}
+	answer := Message{Role: "assistant", Text: "Well."}
+	step.Answered(answer, session.Usage{Input: 100, Output: 10})
+	s.restart()
+	messages = append(slices.Clone(messages), answer, Message{Role: "user", Text: "Go on."})
+	step = s.transport.Step(t.Context(), Conversation{Model: "openai/gpt-4.1", Tools: true, Messages: messages})
+	if !cmp.Equal(sentOf(step, messages), messages) {
+		t.Error("something is left out again")
+	}
+}
+
+type unreadable struct{ store.Store }
+
+func (unreadable) List(context.Context) ([]store.Listing, error) { return nil, errBroken }
+
+// Where something may go wrong, all of it is sent.
+func TestStep_sendsAllOfIt(t *testing.T) {
+	for name, change := range map[string]func(*stage, *Conversation){
+		"the store cannot be read": func(s *stage, c *Conversation) {
+			s.store, s.quiet = unreadable{s.store}, true
+			s.restart()
+		},
+		"observed":                     func(s *stage, c *Conversation) { s.options.Mode = Observe; s.restart() },
+		"off":                          func(s *stage, c *Conversation) { s.options.Mode = Off; s.restart() },
+		"reasoning of a model unknown": func(s *stage, c *Conversation) { c.Model, c.Messages[1].Reasons = "acme/large", true },
+		"reasoning that is bound": func(s *stage, c *Conversation) {
+			c.Model, c.Messages[1].Reasons = "anthropic/claude-opus-5-5", true
+		},
+		"a result without its call": func(s *stage, c *Conversation) {
+			s.quiet = true
+			s.restart()
+			c.Messages[1].Calls = nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := play(t, llmtest.Chat, 1, Options{})
+			_, messages := pruning(t, s)
+			c := Conversation{Model: "openai/gpt-4.1", Tools: true, Messages: messages}
+			change(s, &c)
+			step := s.transport.Step(t.Context(), c)
+			if !cmp.Equal(sentOf(step, c.Messages), c.Messages) {
+				t.Error("something is left out")
+			}
+			step.Answered(Message{Text: "Well."}, session.Usage{Input: 1, Output: 1})
+		})
+	}
+}
+
+// What a user folds is folded in the program's next request: a new message stands for it.
+func TestStep_folded(t *testing.T) {
+	s := play(t, llmtest.Chat, 1, Options{})
+	_, messages := pruning(t, s)
+	c := Conversation{Model: "openai/gpt-4.1", Tools: true, Messages: messages}
+	before := size(sentOf(s.transport.Step(t.Context(), c), messages))
+	list := must(s.store.List(t.Context()))
+	must(s.engine.Compact(t.Context(), list[0].Info.ID, winnow.CompactOptions{}))
+	step := s.transport.Step(t.Context(), c)
+	sent := sentOf(step, messages)
+	at := slices.IndexFunc(step.Sent, func(m Shown) bool { return m.From < 0 })
+	if at < 0 || size(sent) >= before || !strings.Contains(sent[at].Text, "#") {
+		t.Errorf("%d bytes before, %d sent, new message at %d", before, size(sent), at)
+	}
+	if last := step.Sent[len(step.Sent)-1]; last.From != len(messages)-1 {
+		t.Errorf("the newest message is %d", last.From)
+	}
+}
