@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"net/http"
 	"regexp"
 	"slices"
@@ -31,7 +33,7 @@ type Conversation struct {
 type Message struct {
 	Role  string // "system", "user", "assistant" or "tool"
 	Text  string
-	Other string // stands for what is neither text nor call nor result, such as a picture; it is never shown
+	Other string // tells what is neither text nor call nor result, such as a picture
 	// Reasons is whether the message holds reasoning that goes back to the model. While one does,
 	// and the model binds it to the exact prompt or is unknown, nothing is left out.
 	Reasons bool
@@ -45,22 +47,38 @@ type Call struct{ ID, Name, Arguments string } // Arguments are JSON
 // Result is what a call returned.
 type Result struct{ ID, Name, Text string }
 
-// Shown is a message as it is to be sent: the one at a place of the conversation, or a new one.
-type Shown struct {
-	From    int  // its place in Conversation.Messages; -1 for one that stands for folded messages
-	Changed bool // Calls or Results say something else: as many, in the same order
-	Message      // of one that is not Changed and not new only From counts
+// shown is a message as it is to be sent.
+type shown struct {
+	from    int  // its place in the conversation; -1 for a new one, which stands for folded ones
+	changed bool // calls or results say something else
+	Message      // of one that is new or changed
 }
 
 // Step is one request of a conversation, and its answer.
 type Step struct {
-	Sent []Shown // what to send
+	sent []shown
 
 	transport *Transport
 	x         *exchange // nil: nothing is known of it
 	calls     int       // there were so far
 	whole     int       // messages of the conversation
-	refused   error
+	refused   bool
+}
+
+// Sent are the messages of a program as a step sends them. write makes a message of the program's
+// type: a copy of one of these, with other calls and results, as many and in the same order; or, of
+// the zero value, a new one with a role and a text.
+func Sent[M any](s *Step, messages []M, write func(M, Message) M) []M {
+	list := make([]M, len(s.sent))
+	for i, m := range s.sent {
+		if m.from >= 0 {
+			list[i] = messages[m.from]
+		}
+		if m.from < 0 || m.changed {
+			list[i] = write(list[i], m.Message)
+		}
+	}
+	return list
 }
 
 // Step decides what is left out of a conversation that is about to be sent, as RoundTrip does for a
@@ -101,11 +119,32 @@ func (t *Transport) Step(ctx context.Context, c Conversation) *Step {
 	return s
 }
 
+// Ask sends the messages of a conversation with what is left out of them left out, once more whole
+// if that is refused, and tells the engine of the answer. read and write are between a program's
+// messages and ours ([Sent] says more of write), said is what an answer says, and what it took.
+func Ask[M, A any](
+	ctx context.Context, t *Transport, c Conversation, messages []M, read func(M) Message, write func(M, Message) M,
+	send func([]M) (A, error), said func(A) (Message, session.Usage),
+) (A, error) {
+	for _, m := range messages {
+		c.Messages = append(c.Messages, read(m))
+	}
+	step := t.Step(ctx, c)
+	answer, err := send(Sent(step, messages, write))
+	if step.Refused(err) {
+		answer, err = send(messages)
+	}
+	if err == nil {
+		step.Answered(said(answer))
+	}
+	return answer, err
+}
+
 // all sends all of it.
 func (s *Step) all() {
-	s.Sent = make([]Shown, s.whole)
-	for i := range s.Sent {
-		s.Sent[i].From = i
+	s.sent = make([]shown, s.whole)
+	for i := range s.sent {
+		s.sent[i].from = i
 	}
 }
 
@@ -140,10 +179,13 @@ func (s *Step) written(c Conversation, model string) ([]byte, error) {
 			list = append(list, element{Role: "tool", At: i, Content: r.Text, ToolCallID: open[at].ID})
 			open = slices.Delete(open, at, at+1)
 		}
-		if len(m.Results) > 0 && m.Text+m.Other == "" {
+		if m.Other != "" {
+			m.Text += fmt.Sprintf("[%x]", sha256.Sum256([]byte(m.Other)))
+		}
+		if len(m.Results) > 0 && m.Text == "" {
 			continue
 		}
-		e := element{Role: m.Role, At: i, Content: m.Text + m.Other}
+		e := element{Role: m.Role, At: i, Content: m.Text}
 		for _, call := range m.Calls {
 			made := elementCall{ID: s.id(call), Type: "function"}
 			made.Function.Name, made.Function.Arguments = call.Name, cmp.Or(call.Arguments, "{}")
@@ -177,24 +219,24 @@ func (s *Step) read(original []byte, c Conversation) bool {
 	for e := range wire.ValueOf(original).Get("messages").Values() {
 		before[key(e)] = e
 	}
-	s.Sent = nil
+	s.sent = nil
 	results := 0
 	for e := range wire.ValueOf(s.x.body).Get("messages").Values() {
 		content := e.Get("content")
 		if e.Get("at").Kind() == 0 {
 			said := Message{Role: e.Get("role").String(), Text: content.String() + content.Texts()}
-			s.Sent = append(s.Sent, Shown{From: -1, Message: said})
+			s.sent = append(s.sent, shown{from: -1, Message: said})
 			continue
 		}
 		was, at := before[key(e)], e.Get("at").Int()
 		changed := !bytes.Equal(was.Bytes(), e.Bytes())
-		if n := len(s.Sent); n == 0 || s.Sent[n-1].From != at {
+		if n := len(s.sent); n == 0 || s.sent[n-1].from != at {
 			m := c.Messages[at]
 			m.Calls, m.Results = slices.Clone(m.Calls), slices.Clone(m.Results)
-			s.Sent, results = append(s.Sent, Shown{From: at, Message: m}), 0
+			s.sent, results = append(s.sent, shown{from: at, Message: m}), 0
 		}
-		sent := &s.Sent[len(s.Sent)-1]
-		sent.Changed = sent.Changed || changed
+		sent := &s.sent[len(s.sent)-1]
+		sent.changed = sent.changed || changed
 		if e.Get("role").String() == "tool" {
 			sent.Results[results].Text = content.String()
 			results++
@@ -230,7 +272,7 @@ func (s *Step) Refused(err error) bool {
 		return false
 	}
 	s.transport.count(func(all *Totals) { all.Resent++ })
-	s.x.edited, s.x.left, s.refused = false, 0, err
+	s.x.edited, s.x.left, s.refused = false, 0, true
 	s.all()
 	return true
 }
@@ -248,7 +290,7 @@ func (s *Step) Answered(m Message, u session.Usage) {
 		if f != s.x.family {
 			return // it was forgotten meanwhile; the answer comes with the next request
 		}
-		if s.refused != nil {
+		if s.refused {
 			t.freeze(s.x, "refused")
 		}
 		a := wire.Answer{Usage: u, Ended: true, Finish: wire.FinishStop}

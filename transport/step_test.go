@@ -35,14 +35,8 @@ func told(messages []session.Message) (list []Message) {
 }
 
 // sentOf is what a step sends, message by message.
-func sentOf(s *Step, messages []Message) (list []Message) {
-	for _, m := range s.Sent {
-		if m.From >= 0 && !m.Changed {
-			m.Message = messages[m.From]
-		}
-		list = append(list, m.Message)
-	}
-	return list
+func sentOf(s *Step, messages []Message) []Message {
+	return Sent(s, messages, func(_, m Message) Message { return m })
 }
 
 func size(messages []Message) (n int) {
@@ -238,11 +232,11 @@ func TestStep_folded(t *testing.T) {
 	must(s.engine.Compact(t.Context(), list[0].Info.ID, winnow.CompactOptions{}))
 	step := s.transport.Step(t.Context(), c)
 	sent := sentOf(step, messages)
-	at := slices.IndexFunc(step.Sent, func(m Shown) bool { return m.From < 0 })
+	at := slices.IndexFunc(step.sent, func(m shown) bool { return m.from < 0 })
 	if at < 0 || size(sent) >= before || !strings.Contains(sent[at].Text, "#") {
 		t.Errorf("%d bytes before, %d sent, new message at %d", before, size(sent), at)
 	}
-	if last := step.Sent[len(step.Sent)-1]; last.From != len(messages)-1 {
-		t.Errorf("the newest message is %d", last.From)
+	if last := step.sent[len(step.sent)-1]; last.from != len(messages)-1 {
+		t.Errorf("the newest message is %d", last.from)
 	}
 }
