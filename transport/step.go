@@ -20,13 +20,14 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
-// Conversation is what a program is about to ask through a library that has messages of its own.
-// Where such a library takes an HTTP client, a Transport beneath it does more: use that.
+// Conversation is what a program asks through a library with messages of its own. Where such a
+// library takes an HTTP client, a Transport beneath it does more: use that.
 type Conversation struct {
 	// Model is the name of the model with its provider, as in "anthropic/claude-sonnet-4-5".
-	Model    string
-	Tools    bool // there are tools on offer
-	Messages []Message
+	Model string
+	Tools bool // there are tools on offer
+
+	messages []Message
 }
 
 // Message is one message of a conversation.
@@ -65,33 +66,60 @@ type Step struct {
 	refused   bool
 }
 
-// Sent are the messages of a program as a step sends them. write makes a message of the program's
-// type: a copy of one of these, with other calls and results, as many and in the same order; or, of
-// the zero value, a new one with a role and a text.
-func Sent[M any](s *Step, messages []M, write func(M, Message) M) []M {
-	list := make([]M, len(s.sent))
-	for i, m := range s.sent {
-		if m.from >= 0 {
-			list[i] = messages[m.from]
-		}
-		if m.from < 0 || m.changed {
-			list[i] = write(list[i], m.Message)
-		}
+// Ask sends the messages of a conversation with what is left out of them left out, once more all of
+// them if that is refused, and tells the engine of the answer. It changes nothing of what it is
+// given. If something of ours fails, all of it is sent.
+//
+// read says what a message of the library says. write makes one: a copy of one of the library's,
+// with other calls and results, as many and in the same order; or, of the zero value, a new one with
+// a role and a text. said is what an answer says, and what it took.
+func Ask[M, A any](
+	ctx context.Context, t *Transport, c Conversation, messages []M, read func(M) Message, write func(M, Message) M,
+	send func([]M) (A, error), said func(A) (Message, session.Usage),
+) (A, error) {
+	answer, step, err := Begin(ctx, t, c, messages, read, write, send)
+	if err == nil {
+		step.Answered(said(answer))
 	}
-	return list
+	return answer, err
 }
 
-// Step decides what is left out of a conversation that is about to be sent, as RoundTrip does for a
-// request. It changes nothing of what it is given. If something of ours fails, all of it is sent.
-func (t *Transport) Step(ctx context.Context, c Conversation) *Step {
-	s := &Step{transport: t, whole: len(c.Messages)}
+// Begin is like [Ask] for an answer that is still to come, such as a stream.
+func Begin[M, A any](
+	ctx context.Context, t *Transport, c Conversation, messages []M, read func(M) Message, write func(M, Message) M,
+	send func([]M) (A, error),
+) (A, *Step, error) {
+	c.messages = nil
+	for _, m := range messages {
+		c.messages = append(c.messages, read(m))
+	}
+	step := t.step(ctx, c)
+	sent := make([]M, len(step.sent))
+	for i, m := range step.sent {
+		if m.from >= 0 {
+			sent[i] = messages[m.from]
+		}
+		if m.from < 0 || m.changed {
+			sent[i] = write(sent[i], m.Message)
+		}
+	}
+	answer, err := send(sent)
+	if step.isRefused(err) {
+		answer, err = send(messages)
+	}
+	return answer, step, err
+}
+
+// step decides what is left out of a conversation that is about to be sent.
+func (t *Transport) step(ctx context.Context, c Conversation) *Step {
+	s := &Step{transport: t, whole: len(c.messages)}
 	s.all()
 	provider, name, found := strings.Cut(c.Model, "/")
 	if !found {
 		provider, name = t.models.Lookup(c.Model).Provider, c.Model
 	}
 	m := t.models.Lookup(c.Model)
-	reasons := slices.ContainsFunc(c.Messages, func(m Message) bool { return m.Reasons })
+	reasons := slices.ContainsFunc(c.messages, func(m Message) bool { return m.Reasons })
 	if t.mode == Off || reasons && (m.BoundReasoning || m.Unknown) {
 		return s
 	}
@@ -117,27 +145,6 @@ func (t *Transport) Step(ctx context.Context, c Conversation) *Step {
 		}
 	})
 	return s
-}
-
-// Ask sends the messages of a conversation with what is left out of them left out, once more whole
-// if that is refused, and tells the engine of the answer. read and write are between a program's
-// messages and ours ([Sent] says more of write), said is what an answer says, and what it took.
-func Ask[M, A any](
-	ctx context.Context, t *Transport, c Conversation, messages []M, read func(M) Message, write func(M, Message) M,
-	send func([]M) (A, error), said func(A) (Message, session.Usage),
-) (A, error) {
-	for _, m := range messages {
-		c.Messages = append(c.Messages, read(m))
-	}
-	step := t.Step(ctx, c)
-	answer, err := send(Sent(step, messages, write))
-	if step.Refused(err) {
-		answer, err = send(messages)
-	}
-	if err == nil {
-		step.Answered(said(answer))
-	}
-	return answer, err
 }
 
 // all sends all of it.
@@ -170,7 +177,7 @@ type elementCall struct {
 func (s *Step) written(c Conversation, model string) ([]byte, error) {
 	var list []element
 	var open []Call
-	for i, m := range c.Messages {
+	for i, m := range c.messages {
 		for _, r := range m.Results {
 			at := slices.IndexFunc(open, func(c Call) bool { return c.ID == r.ID || r.ID == "" && c.Name == r.Name })
 			if at < 0 {
@@ -231,7 +238,7 @@ func (s *Step) read(original []byte, c Conversation) bool {
 		was, at := before[key(e)], e.Get("at").Int()
 		changed := !bytes.Equal(was.Bytes(), e.Bytes())
 		if n := len(s.sent); n == 0 || s.sent[n-1].from != at {
-			m := c.Messages[at]
+			m := c.messages[at]
 			m.Calls, m.Results = slices.Clone(m.Calls), slices.Clone(m.Results)
 			s.sent, results = append(s.sent, shown{from: at, Message: m}), 0
 		}
@@ -260,10 +267,10 @@ func (s *Step) read(original []byte, c Conversation) bool {
 // name), or its name.
 var refusals = regexp.MustCompile(`(?i)(?:^|[^\w:./-]|":)([45]\d\d)\b|\binvalid[_ ](?:request|argument)|\bbad request`)
 
-// Refused reports whether an error means that the provider refuses what was sent, with 400 or 422,
-// and something was left out of it. The conversation is then to be sent once more, with all of its
-// messages. If that is answered, nothing is left out of it from then on.
-func (s *Step) Refused(err error) bool {
+// isRefused reports whether an error means that the provider refuses what was sent, with 400 or 422,
+// and something was left out of it. All of it is sent then, and if that is answered, nothing is left
+// out of the conversation from then on.
+func (s *Step) isRefused(err error) bool {
 	if err == nil || s.x == nil || !s.x.edited {
 		return false
 	}
@@ -273,7 +280,6 @@ func (s *Step) Refused(err error) bool {
 	}
 	s.transport.count(func(all *Totals) { all.Resent++ })
 	s.x.edited, s.x.left, s.refused = false, 0, true
-	s.all()
 	return true
 }
 

@@ -34,9 +34,21 @@ func told(messages []session.Message) (list []Message) {
 	return list
 }
 
-// sentOf is what a step sends, message by message.
-func sentOf(s *Step, messages []Message) []Message {
-	return Sent(s, messages, func(_, m Message) Message { return m })
+// begin is a step with our own messages in the place of a library's, and what was sent at last. The
+// model says nothing yet, or fails.
+func (s *stage) begin(c Conversation, fails ...error) (step *Step, sent []Message, err error) {
+	s.t.Helper()
+	_, step, err = Begin(s.t.Context(), s.transport, c, c.messages, func(m Message) Message { return m },
+		func(_, m Message) Message { return m }, func(messages []Message) (bool, error) {
+			sent = messages
+			if len(fails) == 0 {
+				return true, nil
+			}
+			err := fails[0]
+			fails = fails[1:]
+			return false, err
+		})
+	return step, sent, err
 }
 
 func size(messages []Message) (n int) {
@@ -87,8 +99,7 @@ func TestStep_prunesLikeARequest(t *testing.T) {
 				}
 			}
 			kept := told(all[:at])
-			step := s.transport.Step(t.Context(), Conversation{Model: "openai/gpt-4.1", Tools: true, Messages: messages})
-			sent := sentOf(step, messages)
+			step, sent, _ := s.begin(Conversation{Model: "openai/gpt-4.1", Tools: true, messages: messages})
 			if seed%2 == 0 && !cmp.Equal(kept, messages) {
 				t.Fatal("the program's messages were changed")
 			}
@@ -145,8 +156,8 @@ func pruning(t *testing.T, s *stage) (*Step, []Message) {
 			continue
 		}
 		messages := told(all[:at])
-		step := s.transport.Step(t.Context(), Conversation{Model: "openai/gpt-4.1", Tools: true, Messages: messages})
-		if at > len(all)*2/3 && size(sentOf(step, messages)) < size(messages) {
+		step, sent, _ := s.begin(Conversation{Model: "openai/gpt-4.1", Tools: true, messages: messages})
+		if at > len(all)*2/3 && size(sent) < size(messages) {
 			return step, messages
 		}
 		step.Answered(told(all[at : at+1])[0], usage(messages, messages[:len(messages)-1]))
@@ -160,27 +171,29 @@ func pruning(t *testing.T, s *stage) (*Step, []Message) {
 // then on. Other errors are the program's.
 func TestStep_aRefusalIsAnsweredWithAllOfIt(t *testing.T) {
 	s := play(t, llmtest.Chat, 1, Options{})
-	step, messages := pruning(t, s)
-	for _, err := range []error{
-		nil, errors.New("error, status code: 429, status: 429 Too Many Requests, message: try in 400 ms"),
+	_, messages := pruning(t, s)
+	c := Conversation{Model: "openai/gpt-4.1", Tools: true, messages: messages}
+	for _, want := range []error{
+		errors.New("error, status code: 429, status: 429 Too Many Requests, message: try in 400 ms"),
 		errors.New(`POST "http://127.0.0.1:400/v1": 529 `), errors.New("unexpected EOF"), errors.New("Error 404, Message: no"),
 	} {
-		if step.Refused(err) {
-			t.Errorf("%v counts as a refusal", err)
+		if _, sent, err := s.begin(c, want, nil); err != want || size(sent) >= size(messages) {
+			t.Errorf("%v counts as a refusal", want)
 		}
 	}
-	if !step.Refused(errors.New("error, status code: 400, status: 400 Bad Request, message: no")) {
-		t.Fatal("400 does not count as a refusal")
+	refused := errors.New("error, status code: 400, status: 400 Bad Request, message: no")
+	if _, sent, err := s.begin(c, refused, refused, nil); err != refused || !cmp.Equal(sent, messages) {
+		t.Errorf("after two refusals: %v", err)
 	}
-	if !cmp.Equal(sentOf(step, messages), messages) || step.Refused(errors.New("400")) {
-		t.Error("the second time not all of it is sent, or there is a third one")
+	step, sent, err := s.begin(c, refused, nil)
+	if err != nil || !cmp.Equal(sent, messages) {
+		t.Fatalf("after a refusal: %v", err)
 	}
 	answer := Message{Role: "assistant", Text: "Well."}
 	step.Answered(answer, session.Usage{Input: 100, Output: 10})
 	s.restart()
-	messages = append(slices.Clone(messages), answer, Message{Role: "user", Text: "Go on."})
-	step = s.transport.Step(t.Context(), Conversation{Model: "openai/gpt-4.1", Tools: true, Messages: messages})
-	if !cmp.Equal(sentOf(step, messages), messages) {
+	c.messages = append(slices.Clone(messages), answer, Message{Role: "user", Text: "Go on."})
+	if _, sent, _ := s.begin(c); !cmp.Equal(sent, c.messages) {
 		t.Error("something is left out again")
 	}
 }
@@ -198,23 +211,23 @@ func TestStep_sendsAllOfIt(t *testing.T) {
 		},
 		"observed":                     func(s *stage, c *Conversation) { s.options.Mode = Observe; s.restart() },
 		"off":                          func(s *stage, c *Conversation) { s.options.Mode = Off; s.restart() },
-		"reasoning of a model unknown": func(s *stage, c *Conversation) { c.Model, c.Messages[1].Reasons = "acme/large", true },
+		"reasoning of a model unknown": func(s *stage, c *Conversation) { c.Model, c.messages[1].Reasons = "acme/large", true },
 		"reasoning that is bound": func(s *stage, c *Conversation) {
-			c.Model, c.Messages[1].Reasons = "anthropic/claude-opus-5-5", true
+			c.Model, c.messages[1].Reasons = "anthropic/claude-opus-5-5", true
 		},
 		"a result without its call": func(s *stage, c *Conversation) {
 			s.quiet = true
 			s.restart()
-			c.Messages[1].Calls = nil
+			c.messages[1].Calls = nil
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := play(t, llmtest.Chat, 1, Options{})
 			_, messages := pruning(t, s)
-			c := Conversation{Model: "openai/gpt-4.1", Tools: true, Messages: messages}
+			c := Conversation{Model: "openai/gpt-4.1", Tools: true, messages: messages}
 			change(s, &c)
-			step := s.transport.Step(t.Context(), c)
-			if !cmp.Equal(sentOf(step, c.Messages), c.Messages) {
+			step, sent, _ := s.begin(c)
+			if !cmp.Equal(sent, c.messages) {
 				t.Error("something is left out")
 			}
 			step.Answered(Message{Text: "Well."}, session.Usage{Input: 1, Output: 1})
@@ -226,12 +239,12 @@ func TestStep_sendsAllOfIt(t *testing.T) {
 func TestStep_folded(t *testing.T) {
 	s := play(t, llmtest.Chat, 1, Options{})
 	_, messages := pruning(t, s)
-	c := Conversation{Model: "openai/gpt-4.1", Tools: true, Messages: messages}
-	before := size(sentOf(s.transport.Step(t.Context(), c), messages))
+	c := Conversation{Model: "openai/gpt-4.1", Tools: true, messages: messages}
+	_, sent, _ := s.begin(c)
+	before := size(sent)
 	list := must(s.store.List(t.Context()))
 	must(s.engine.Compact(t.Context(), list[0].Info.ID, winnow.CompactOptions{}))
-	step := s.transport.Step(t.Context(), c)
-	sent := sentOf(step, messages)
+	step, sent, _ := s.begin(c)
 	at := slices.IndexFunc(step.sent, func(m shown) bool { return m.from < 0 })
 	if at < 0 || size(sent) >= before || !strings.Contains(sent[at].Text, "#") {
 		t.Errorf("%d bytes before, %d sent, new message at %d", before, size(sent), at)
