@@ -46,4 +46,7 @@ interop: ## resume sessions in the real products, offline; CLIENTS=path/to/node_
 judges: ## the providers' own libraries read what we write, and we what they write
 	cd interop/sdk && go vet ./... && go test ./...
 
-.PHONY: judges help build test check size bench fuzz fuzz-table torture properties interop
+adapters: ## the adapters for frameworks of Go, each a module of its own
+	@for a in adapters/*/; do (cd $$a && go vet ./... && go test -vet=off ./...) || exit 1; done
+
+.PHONY: adapters judges help build test check size bench fuzz fuzz-table torture properties interop
