@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format/body"
 	"github.com/winnowhq/winnow/session"
@@ -62,7 +63,6 @@ type Step struct {
 	transport *Transport
 	x         *exchange // nil: nothing is known of it
 	calls     int       // there were so far
-	whole     int       // messages of the conversation
 	refused   bool
 }
 
@@ -112,8 +112,10 @@ func Begin[M, A any](
 
 // step decides what is left out of a conversation that is about to be sent.
 func (t *Transport) step(ctx context.Context, c Conversation) *Step {
-	s := &Step{transport: t, whole: len(c.messages)}
-	s.all()
+	s := &Step{transport: t, sent: make([]shown, len(c.messages))}
+	for i := range s.sent {
+		s.sent[i].from = i
+	}
 	provider, name, found := strings.Cut(c.Model, "/")
 	if !found {
 		provider, name = t.models.Lookup(c.Model).Provider, c.Model
@@ -135,24 +137,21 @@ func (t *Transport) step(ctx context.Context, c Conversation) *Step {
 		}
 		p := protocols[body.Chat]
 		p.provider = provider
-		if s.x = t.begin(r, p, text); s.x == nil {
+		x := t.begin(r, p, text)
+		if x == nil {
 			return
 		}
-		t.release(s.x.family)
-		if s.x.edited && !s.read(text, c) {
-			s.x.edited, s.x.left = false, 0
-			s.all()
+		t.release(x.family)
+		if x.edited {
+			if sent, ok := left(x.body, text, c); ok {
+				s.sent = sent
+			} else {
+				x.edited, x.left = false, 0
+			}
 		}
+		s.x = x
 	})
 	return s
-}
-
-// all sends all of it.
-func (s *Step) all() {
-	s.sent = make([]shown, s.whole)
-	for i := range s.sent {
-		s.sent[i].from = i
-	}
 }
 
 // element is a message as Chat Completions has it, with its place in the conversation.
@@ -209,7 +208,7 @@ func (s *Step) written(c Conversation, model string) ([]byte, error) {
 		Model    string    `json:"model"`
 		Tools    []string  `json:"tools,omitempty"`
 		Messages []element `json:"messages"`
-	}{model, declared, list})
+	}{model, declared, list}, jsontext.AllowInvalidUTF8(true))
 }
 
 // id is the id of the next call.
@@ -218,49 +217,47 @@ func (s *Step) id(c Call) string {
 	return cmp.Or(c.ID, "call_"+strconv.Itoa(s.calls))
 }
 
-// read reads what is left of a conversation. It reports false if something else was left out than
+// left reads what is left of a conversation. It reports false if something else was left out than
 // calls, results and whole messages: a program's library may not be able to say it.
-func (s *Step) read(original []byte, c Conversation) bool {
-	before := map[string]wire.Value{}
+func left(text, original []byte, c Conversation) (list []shown, ok bool) {
 	key := func(e wire.Value) string { return string(e.Get("at").Bytes()) + " " + e.Get("tool_call_id").String() }
+	before := map[string]wire.Value{}
 	for e := range wire.ValueOf(original).Get("messages").Values() {
 		before[key(e)] = e
 	}
-	s.sent = nil
 	results := 0
-	for e := range wire.ValueOf(s.x.body).Get("messages").Values() {
+	for e := range wire.ValueOf(text).Get("messages").Values() {
 		content := e.Get("content")
 		if e.Get("at").Kind() == 0 {
 			said := Message{Role: e.Get("role").String(), Text: content.String() + content.Texts()}
-			s.sent = append(s.sent, shown{from: -1, Message: said})
+			list = append(list, shown{from: -1, Message: said})
 			continue
 		}
 		was, at := before[key(e)], e.Get("at").Int()
-		changed := !bytes.Equal(was.Bytes(), e.Bytes())
-		if n := len(s.sent); n == 0 || s.sent[n-1].from != at {
+		if n := len(list); n == 0 || list[n-1].from != at {
 			m := c.messages[at]
 			m.Calls, m.Results = slices.Clone(m.Calls), slices.Clone(m.Results)
-			s.sent, results = append(s.sent, shown{from: at, Message: m}), 0
+			list, results = append(list, shown{from: at, Message: m}), 0
 		}
-		sent := &s.sent[len(s.sent)-1]
+		sent, changed := &list[len(list)-1], !bytes.Equal(was.Bytes(), e.Bytes())
 		sent.changed = sent.changed || changed
-		if e.Get("role").String() == "tool" {
-			sent.Results[results].Text = content.String()
-			results++
-			continue
-		}
-		if changed && content.String() != was.Get("content").String() {
-			return false
-		}
-		i := 0
-		for call := range e.Get("tool_calls").Values() {
+		switch {
+		case e.Get("role").String() == "tool":
 			if changed {
-				sent.Calls[i].Arguments = call.Get("function", "arguments").String()
+				sent.Results[results].Text = content.String()
 			}
-			i++
+			results++
+		case changed && content.String() != was.Get("content").String():
+			return nil, false
+		case changed:
+			i := 0
+			for call := range e.Get("tool_calls").Values() {
+				sent.Calls[i].Arguments = call.Get("function", "arguments").String()
+				i++
+			}
 		}
 	}
-	return true
+	return list, true
 }
 
 // refusals find what an error says about the kind of refusal: its status (no port, no part of a
