@@ -193,6 +193,7 @@ func TestTransport_errorsAreTheLibrarys(t *testing.T) {
 			llmtest.RateMillis, llmtest.RateSeconds, llmtest.Status529, llmtest.Unauthorized, llmtest.BadRequest,
 		} {
 			t.Run(string(p)+", "+string(fault), func(t *testing.T) {
+				t.Parallel() // the libraries wait between their tries
 				if testing.Short() && fault == llmtest.RateSeconds {
 					t.Skip("takes seconds")
 				}
