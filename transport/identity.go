@@ -30,9 +30,9 @@ var sessionHeaders = []string{
 // are tools (requests for a title and the like name none, and may begin like the conversation that
 // they are for), and the first message. Tools and system prompt themselves do not count: clients
 // load tools as they go, and their prompts tell the time.
-func identity(r *http.Request, kind body.Kind, d *wire.Decoded, tools bool, first digest) string {
+func identity(r *http.Request, kind body.Kind, d *wire.Decoded, first digest) string {
 	return "live_" + hex.EncodeToString(hashed(client(r, kind), sessionSignal(r.Header, d),
-		strconv.FormatBool(tools), string(first[:]))[:10])
+		strconv.FormatBool(len(d.Tools) > 0), string(first[:]))[:10])
 }
 
 // hasTools reports whether a request declares tools; some declare a list of none.

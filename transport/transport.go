@@ -270,8 +270,7 @@ func (t *Transport) begin(r *http.Request, p protocol, original []byte) (x *exch
 		if err != nil {
 			return // not a conversation that we know
 		}
-		d := doc.Native.(*body.Native).Decoded
-		f := t.family(identity(r, p.kind, d, len(d.Tools) > 0, chain[0]))
+		f := t.family(identity(r, p.kind, doc.Native.(*body.Native).Decoded, chain[0]))
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		whole := false
@@ -398,36 +397,23 @@ func (t *Transport) counting(r *http.Request, p protocol, original []byte) []byt
 		if err != nil || t.mode == Observe {
 			return
 		}
-		d := doc.Native.(*body.Native).Decoded
-		for _, tools := range []bool{len(d.Tools) > 0, true} { // genai asks without the tools that it has
-			if edited := t.known(r.Context(), identity(r, p.kind, d, tools, chain[0]), doc, chain); edited != nil {
-				counted = edited
-				return
-			}
+		t.guessTools(r, p, doc, chain[0])
+		f := t.family(identity(r, p.kind, doc.Native.(*body.Native).Decoded, chain[0]))
+		defer t.release(f)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if err := f.load(r.Context(), t.engine); err != nil {
+			return
+		}
+		l, _, goesOn := f.find(chain, doc.Session.Messages)
+		if l == nil || !goesOn || l.frozen != "" {
+			return
+		}
+		if edited, _, err := t.spliced(r.Context(), l, doc); err == nil {
+			counted = edited
 		}
 	})
 	return counted
-}
-
-// known is a request that goes on with a conversation of an identity, as it would be sent; nil if
-// there is none.
-func (t *Transport) known(ctx context.Context, id string, doc *format.Document, chain []digest) []byte {
-	f := t.family(id)
-	defer t.release(f)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if err := f.load(ctx, t.engine); err != nil {
-		return nil
-	}
-	l, _, goesOn := f.find(chain, doc.Session.Messages)
-	if l == nil || !goesOn || l.frozen != "" {
-		return nil
-	}
-	edited, _, err := t.spliced(ctx, l, doc)
-	if err != nil {
-		return nil
-	}
-	return edited
 }
 
 // maxFamilies is how many families are at hand at most, but for those in use; others are read from
