@@ -36,6 +36,10 @@ torture: ## kill, starve and race it: TORTURE_KILLS (default 500) kills, faults 
 	go test ./cmd/winnow -v -count=1 -timeout 30m -run aLineEveryMillisecond -inplace-runs $(or $(TORTURE_RUNS),200)
 	go test ./cmd/winnow -v -count=1 -timeout 30m -run TestEngine_killed -engine-kills $(or $(TORTURE_RUNS),200)
 
+.PHONY: adapters
+adapters: ## the adapters for frameworks of Go, each a module of its own
+	@for a in adapters/*/; do (cd $$a && go vet ./... && go test -vet=off ./...) || exit 1; done
+
 properties: ## 100,000 random sequences of file operations, 2,000 random sessions under each policy and counter
 	go test ./policy -run 'Coverage_what' -count=1 -timeout 60m -rapid.checks=5000
 	go test ./policy -run 'Rules_what' -count=1 -timeout 60m -rapid.checks=2000
@@ -46,7 +50,4 @@ interop: ## resume sessions in the real products, offline; CLIENTS=path/to/node_
 judges: ## the providers' own libraries read what we write, and we what they write
 	cd interop/sdk && go vet ./... && go test ./...
 
-adapters: ## the adapters for frameworks of Go, each a module of its own
-	@for a in adapters/*/; do (cd $$a && go vet ./... && go test -vet=off ./...) || exit 1; done
-
-.PHONY: adapters judges help build test check size bench fuzz fuzz-table torture properties interop
+.PHONY: judges help build test check size bench fuzz fuzz-table torture properties interop
