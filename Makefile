@@ -12,6 +12,10 @@ test: ## what a change must pass, quickly
 check: ## everything that CI runs
 	.ci/run
 
+.PHONY: adapters
+adapters: ## the adapters for frameworks of Go, each a module of its own
+	@for a in adapters/*/; do (cd $$a && go vet ./... && go test -vet=off ./...) || exit 1; done
+
 size: ## how large the program is: lines, packages, names, dependencies, bytes
 	@go run ./internal/size
 
@@ -35,10 +39,6 @@ torture: ## kill, starve and race it: TORTURE_KILLS (default 500) kills, faults 
 	go test -race ./internal/torture -v -count=1 -timeout 30m -torture -run 'Goroutines|Processes_share|Views'
 	go test ./cmd/winnow -v -count=1 -timeout 30m -run aLineEveryMillisecond -inplace-runs $(or $(TORTURE_RUNS),200)
 	go test ./cmd/winnow -v -count=1 -timeout 30m -run TestEngine_killed -engine-kills $(or $(TORTURE_RUNS),200)
-
-.PHONY: adapters
-adapters: ## the adapters for frameworks of Go, each a module of its own
-	@for a in adapters/*/; do (cd $$a && go vet ./... && go test -vet=off ./...) || exit 1; done
 
 properties: ## 100,000 random sequences of file operations, 2,000 random sessions under each policy and counter
 	go test ./policy -run 'Coverage_what' -count=1 -timeout 60m -rapid.checks=5000
