@@ -12,6 +12,10 @@ test: ## what a change must pass, quickly
 check: ## everything that CI runs
 	.ci/run
 
+.PHONY: adapters
+adapters: ## the adapters for frameworks of Go, each a module of its own
+	@for a in adapters/*/; do (cd $$a && go vet ./... && go test -vet=off ./...) || exit 1; done
+
 size: ## how large the program is: lines, packages, names, dependencies, bytes
 	@go run ./internal/size
 

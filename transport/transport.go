@@ -468,6 +468,7 @@ func (t *Transport) reduced(r *http.Request, p protocol, original []byte) *http.
 		if err != nil || t.mode == Observe {
 			return
 		}
+		t.guessTools(r, p, doc, chain[0])
 		f := t.family(identity(r, p.kind, doc.Native.(*body.Native).Decoded, chain[0]))
 		defer t.release(f)
 		f.recording.wait()
