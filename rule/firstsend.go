@@ -98,7 +98,7 @@ func (w Window) firstSend(f FirstSend, x *Item) Elision {
 		text := x.Part.State.Result()
 		if quiet := Quiet(text); len(quiet) < len(text) {
 			e.Rule, e.Because = noise, "only a terminal understands it"
-			e.Shown = quiet + "\n" + opening + w.handleOf(x) + ": " + quantity.Number(len(text)-len(quiet)) +
+			e.Shown = quiet + "\n" + w.opening() + w.handleOf(x) + ": " + quantity.Number(len(text)-len(quiet)) +
 				" bytes of terminal codes left out]"
 			e.Saves = w.saves(x, e)
 		}

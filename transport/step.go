@@ -122,7 +122,7 @@ func (t *Transport) step(ctx context.Context, c Conversation) *Step {
 	}
 	m := t.models.Lookup(c.Model)
 	reasons := slices.ContainsFunc(c.messages, func(m Message) bool { return m.Reasons })
-	if t.mode == Off || reasons && (m.BoundReasoning || m.Unknown) {
+	if t.mode == Off || reasons && (m.BoundReasoning || m.BindingUnknown) {
 		return s
 	}
 	t.guarded("understand a conversation", func() {
@@ -143,10 +143,10 @@ func (t *Transport) step(ctx context.Context, c Conversation) *Step {
 		}
 		t.release(x.family)
 		if x.edited {
-			if sent, ok := left(x.body, text, c); ok {
+			if sent, ok := leaves(x.body, text, c); ok {
 				s.sent = sent
 			} else {
-				x.edited, x.left = false, 0
+				x.edited, x.left = false, left{}
 			}
 		}
 		s.x = x
@@ -217,9 +217,9 @@ func (s *Step) id(c Call) string {
 	return cmp.Or(c.ID, "call_"+strconv.Itoa(s.calls))
 }
 
-// left reads what is left of a conversation. It reports false if something else was left out than
+// leaves reads what is left of a conversation. It reports false if something else was left out than
 // calls, results and whole messages: a program's library may not be able to say it.
-func left(text, original []byte, c Conversation) (list []shown, ok bool) {
+func leaves(text, original []byte, c Conversation) (list []shown, ok bool) {
 	key := func(e wire.Value) string { return string(e.Get("at").Bytes()) + " " + e.Get("tool_call_id").String() }
 	before := map[string]wire.Value{}
 	for e := range wire.ValueOf(original).Get("messages").Values() {
@@ -276,7 +276,7 @@ func (s *Step) isRefused(err error) bool {
 		return false
 	}
 	s.transport.count(func(all *Totals) { all.Resent++ })
-	s.x.edited, s.x.left, s.refused = false, 0, true
+	s.x.edited, s.x.left, s.refused = false, left{}, true
 	return true
 }
 

@@ -4,7 +4,11 @@ go 1.26.0
 
 require github.com/winnowhq/winnow v0.0.0
 
-require github.com/google/uuid v1.6.0 // indirect
+require (
+	github.com/andybalholm/brotli v1.2.8 // indirect
+	github.com/google/uuid v1.6.0 // indirect
+	github.com/klauspost/compress v1.20.3 // indirect
+)
 
 require (
 	github.com/bahlo/generic-list-go v0.2.0 // indirect
