@@ -143,7 +143,7 @@ func (t *Transport) step(ctx context.Context, c Conversation) *Step {
 		}
 		t.release(x.family)
 		if x.edited {
-			if sent, ok := leaves(x.body, text, c); ok {
+			if sent, ok := remaining(x.body, text, c); ok {
 				s.sent = sent
 			} else {
 				x.edited, x.left = false, left{}
@@ -217,9 +217,9 @@ func (s *Step) id(c Call) string {
 	return cmp.Or(c.ID, "call_"+strconv.Itoa(s.calls))
 }
 
-// leaves reads what is left of a conversation. It reports false if something else was left out than
+// remaining reads what is left of a conversation. It reports false if something else was left out than
 // calls, results and whole messages: a program's library may not be able to say it.
-func leaves(text, original []byte, c Conversation) (list []shown, ok bool) {
+func remaining(text, original []byte, c Conversation) (list []shown, ok bool) {
 	key := func(e wire.Value) string { return string(e.Get("at").Bytes()) + " " + e.Get("tool_call_id").String() }
 	before := map[string]wire.Value{}
 	for e := range wire.ValueOf(original).Get("messages").Values() {
