@@ -135,7 +135,11 @@ func thought(m *session.Message, model, reasoning string) {
 func TestTransport_firstSendsAreLeftOutOfBoundConversations(t *testing.T) {
 	for _, model := range []string{"claude-opus-5-5", "claude-of-tomorrow"} {
 		for _, mode := range []Mode{Full, safe} {
-			for seed := range uint64(2) {
+			seeds := uint64(2)
+			if testing.Short() {
+				seeds = 1
+			}
+			for seed := range seeds {
 				t.Run(fmt.Sprintf("%s %s %d", model, mode, seed), func(t *testing.T) {
 					testBound(t, model, mode, seed)
 				})
@@ -285,5 +289,51 @@ func TestTransport_whatWasOnlyObservedIsSentWholeAgain(t *testing.T) {
 	}
 	if left[19] == 0 || left[39] != 0 || left[len(left)-1] == 0 {
 		t.Errorf("left out are %d tokens when it is observed, %d once it was refused, %d in the end", left[19], left[39], left[len(left)-1])
+	}
+}
+
+// In every protocol what says nothing new is left out, at once, and nothing that was sent changes.
+func TestTransport_firstSendsInEveryProtocol(t *testing.T) {
+	for _, p := range llmtest.Protocols() {
+		t.Run(string(p), func(t *testing.T) {
+			s := play(t, p, 2, Options{Mode: safe})
+			s.log = chore(9, 40)
+			var before []digest
+			for i, at := range s.steps() {
+				if status, answer := s.send(s.request(at)); status != 200 {
+					t.Fatalf("step %d: %d %s", i, status, answer)
+				}
+				s.now = s.now.Add(20 * time.Second)
+				records := s.server.Records()
+				now := chained(records[len(records)-1].Messages)
+				for k := range min(len(before), len(now)) {
+					if before[k] != now[k] {
+						t.Fatalf("step %d: message %d is another one", i, k)
+					}
+				}
+				before = now
+				for _, m := range records[len(records)-1].Messages {
+					for _, part := range m.Parts {
+						if part.State != nil && strings.ContainsAny(part.State.Output, "\x1b") {
+							t.Fatalf("step %d: terminal codes were sent", i)
+						}
+					}
+				}
+			}
+			if problems := s.server.Problems(); len(problems) > 0 {
+				t.Errorf("the provider would refuse: %s", strings.Join(problems, "; "))
+			}
+			_, state := s.only()
+			if rules := map[string]bool{}; state.Ledger.Len() > 0 {
+				for _, e := range state.Ledger.All() {
+					rules[e.Rule] = true
+				}
+				if !rules["noise"] || !rules["repeats"] || len(rules) != 2 {
+					t.Errorf("left out was something by the rules %v", rules)
+				}
+			} else {
+				t.Error("nothing was left out")
+			}
+		})
 	}
 }
