@@ -144,3 +144,24 @@ func TestBegin_whatCostsNothingPutsNothingOff(t *testing.T) {
 		t.Errorf("read from the store: %d steps since, want %d", again.SinceCommit, before+1)
 	}
 }
+
+// What is shown in part is discarded by its handle like anything else.
+func TestDiscard_takesWhatIsShownInPart(t *testing.T) {
+	w := newWaited(t)
+	w.user("When is high water?")
+	noisy := w.runs("make test", strings.Repeat(lamps, 400))
+	if out, err := w.Begin(t.Context(), w.id); err != nil || out.Pruned == nil {
+		t.Fatalf("%+v, %v", out.Pruned, err)
+	}
+	part := w.shown(noisy)
+	d, err := w.Discard(t.Context(), w.id, noisy.Parts[1].ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := w.shown(noisy); strings.Contains(got, "lamp") {
+		t.Errorf("discarded (%+v), %.120q is shown", d, got)
+	}
+	if _, err := w.Undo(t.Context(), w.id, ""); err != nil || w.shown(noisy) != part {
+		t.Errorf("after undo %.80q is shown, want %.80q; %v", w.shown(noisy), part, err)
+	}
+}

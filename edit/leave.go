@@ -20,7 +20,7 @@ func (b *batch) discard() {
 		case elided && el.Rule == rule.Discard:
 			t.already("it is discarded")
 			continue
-		case elided && el.Rule != rule.Distill:
+		case elided && el.Rule != rule.Distill && !el.Partial():
 			t.already("it is left out (" + el.Rule + ")")
 			continue
 		case b.leaned(t, b.targets):
@@ -49,7 +49,7 @@ func (b *batch) distill(targets []*target, summary string) {
 		switch {
 		case summary == "":
 			t.refuse(rule.BadInput, "there is no summary")
-		case elided && el.Rule != rule.Distill:
+		case elided && el.Rule != rule.Distill && !el.Partial():
 			t.refuse(rule.Already, "it is left out ("+el.Rule+"); restore it first")
 		case b.leaned(t, targets):
 		default:
@@ -72,8 +72,8 @@ func (b *batch) distill(targets []*target, summary string) {
 	replaced := len(b.Replaced)
 	saved, again := 0, false
 	for _, t := range group {
-		_, was := mainly(b.next, t.part)
-		again = again || was
+		el, was := mainly(b.next, t.part)
+		again = again || was && !el.Partial()
 		elisions, less := b.less(t, b.free(t.part), "a summary stands for it", func(f rule.Field) string {
 			if t == carrier {
 				return b.marks.Distilled(t.part, f, summary)
@@ -212,11 +212,16 @@ func (b *batch) discarded(p *session.Part) bool {
 	return slices.ContainsFunc(b.next.Of(p.ID), func(el rule.Elision) bool { return el.Rule == rule.Discard })
 }
 
+// makesRoom reports whether what was decided about a part may be decided anew.
+func makesRoom(el rule.Elision) bool {
+	return el.Rule == rule.Distill || el.Rule == rule.Discard || el.Partial()
+}
+
 // free is the ledger without what stands on a part that is to be decided anew.
 func (b *batch) free(p *session.Part) rule.Ledger {
 	var keys []rule.Key
 	for _, el := range b.next.Of(p.ID) {
-		if el.Rule == rule.Distill || el.Rule == rule.Discard {
+		if makesRoom(el) {
 			keys = append(keys, el.Key())
 		}
 	}
@@ -254,7 +259,7 @@ func (b *batch) take(t *target, elisions []rule.Elision, saved int) {
 	}
 	var gone []rule.Elision
 	for _, el := range b.next.Of(t.Part) {
-		if (el.Rule == rule.Distill || el.Rule == rule.Discard) && !slices.ContainsFunc(elisions, like(el)) {
+		if makesRoom(el) && !slices.ContainsFunc(elisions, like(el)) {
 			gone = append(gone, el)
 		}
 	}

@@ -89,7 +89,8 @@ func (w Window) firstSend(f FirstSend, x *Item) Elision {
 	}
 	size := x.Size().Output
 	if f.Long > 0 && size > max(f.Long, shortest) {
-		e.Rule, e.Because = long, "it is longer than "+quantity.Number(f.Long)+" tokens: its beginning and its end are shown"
+		e.Rule = long
+		e.Because = "it is longer than " + quantity.Number(f.Long) + " tokens: its beginning and its end are shown"
 		e.Shown = w.abridged(x, max(f.Long, shortest))
 		e.Saves = w.saves(x, e)
 		return e

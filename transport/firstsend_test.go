@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -16,6 +17,7 @@ import (
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/wire/anthropic"
 )
 
 // chore is a session of a coding agent whose commands print colours and bars, and which reads the
@@ -75,6 +77,19 @@ func prompt(messages []session.Message) string {
 	return hex.EncodeToString(hash.Sum(nil)[:8])
 }
 
+// moved are the messages whose reasoning was made for another prompt.
+func moved(messages []session.Message) (at []int) {
+	for i := range messages {
+		for _, p := range messages[i].Parts {
+			said, ours := strings.CutPrefix(p.Text, "thought behind ")
+			if p.Type == session.ReasoningPart && ours && said != prompt(messages[:i]) {
+				at = append(at, i)
+			}
+		}
+	}
+	return at
+}
+
 // binds is a provider whose reasoning counts only behind the exact prompt that it was made for.
 type binds struct {
 	*stage
@@ -84,15 +99,12 @@ type binds struct {
 
 func (b *binds) answer(r llmtest.Request) llmtest.Reply {
 	b.decided = b.receipts()
+	for _, i := range moved(r.Messages) {
+		b.t.Errorf("request %d: the reasoning of message %d was made for another prompt", r.Number, i)
+	}
 	for i := range r.Messages {
-		for _, p := range r.Messages[i].Parts {
-			said, ours := strings.CutPrefix(p.Text, "thought behind ")
-			if p.Type != session.ReasoningPart || !ours {
-				continue
-			}
-			if b.checked++; said != prompt(r.Messages[:i]) {
-				b.t.Errorf("request %d: the reasoning of message %d was made for another prompt", r.Number, i)
-			}
+		if reasons(r.Messages[i : i+1]) {
+			b.checked++
 		}
 	}
 	b.prompts = append(b.prompts, chained(r.Messages))
@@ -123,7 +135,11 @@ func thought(m *session.Message, model, reasoning string) {
 func TestTransport_firstSendsAreLeftOutOfBoundConversations(t *testing.T) {
 	for _, model := range []string{"claude-opus-5-5", "claude-of-tomorrow"} {
 		for _, mode := range []Mode{Full, Safe} {
-			for seed := range uint64(2) {
+			seeds := uint64(2)
+			if testing.Short() {
+				seeds = 1
+			}
+			for seed := range seeds {
 				t.Run(fmt.Sprintf("%s %s %d", model, mode, seed), func(t *testing.T) {
 					testBound(t, model, mode, seed)
 				})
@@ -236,5 +252,88 @@ func TestTransport_observeDecidesAboutFirstSends(t *testing.T) {
 	t.Logf("billed are $%.4f, and would be $%.4f", bills[0], bills[1])
 	if left[0] == 0 || left[0] != left[1] {
 		t.Errorf("left out are %d tokens, and %d would be", left[0], left[1])
+	}
+}
+
+// A conversation that was only observed until now was sent whole, and its reasoning is bound to
+// that. If what was decided about it meets a refusal, it goes on whole, and what is new is shaped
+// again after a restart.
+func TestTransport_whatWasOnlyObservedIsSentWholeAgain(t *testing.T) {
+	s := play(t, llmtest.Anthropic, 2, Options{Mode: Observe, Log: slog.New(slog.DiscardHandler)})
+	provider := &binds{stage: s}
+	s.log, s.model = chore(5, 60), "claude-opus-5-5"
+	s.server = llmtest.Start(t, llmtest.Script{Now: func() time.Time { return s.now }, Answer: provider.answer})
+	s.options.Base = &refuser{base: http.DefaultTransport, on: true, refuses: func(body []byte) bool {
+		return len(moved(anthropic.Decode(body).Messages)) > 0
+	}}
+	s.restart()
+	left := map[int]int{}
+	for i, at := range s.steps() {
+		switch i {
+		case 20:
+			s.options.Mode = Full
+			s.restart()
+		case 40:
+			s.restart()
+		}
+		if status, answer := s.send(s.request(at)); status != 200 {
+			t.Fatalf("step %d: %d %s", i, status, answer)
+		}
+		records := s.server.Records()
+		thought(&s.log[at], s.model, records[len(records)-1].Reply.Reasoning)
+		s.now = s.now.Add(20 * time.Second)
+		left[i] = s.transport.Totals().LeftOut
+		if resent := s.transport.Totals().Resent; resent > 0 != (i >= 20 && i < 40) || resent > 1 {
+			t.Fatalf("step %d: %d requests were sent again", i, resent)
+		}
+	}
+	if left[19] == 0 || left[39] != 0 || left[len(left)-1] == 0 {
+		t.Errorf("left out are %d tokens when it is observed, %d once it was refused, %d in the end", left[19], left[39], left[len(left)-1])
+	}
+}
+
+// In every protocol what says nothing new is left out, at once, and nothing that was sent changes.
+func TestTransport_firstSendsInEveryProtocol(t *testing.T) {
+	for _, p := range llmtest.Protocols() {
+		t.Run(string(p), func(t *testing.T) {
+			s := play(t, p, 2, Options{Mode: Safe})
+			s.log = chore(9, 40)
+			var before []digest
+			for i, at := range s.steps() {
+				if status, answer := s.send(s.request(at)); status != 200 {
+					t.Fatalf("step %d: %d %s", i, status, answer)
+				}
+				s.now = s.now.Add(20 * time.Second)
+				records := s.server.Records()
+				now := chained(records[len(records)-1].Messages)
+				for k := range min(len(before), len(now)) {
+					if before[k] != now[k] {
+						t.Fatalf("step %d: message %d is another one", i, k)
+					}
+				}
+				before = now
+				for _, m := range records[len(records)-1].Messages {
+					for _, part := range m.Parts {
+						if part.State != nil && strings.ContainsAny(part.State.Output, "\x1b") {
+							t.Fatalf("step %d: terminal codes were sent", i)
+						}
+					}
+				}
+			}
+			if problems := s.server.Problems(); len(problems) > 0 {
+				t.Errorf("the provider would refuse: %s", strings.Join(problems, "; "))
+			}
+			_, state := s.only()
+			if rules := map[string]bool{}; state.Ledger.Len() > 0 {
+				for _, e := range state.Ledger.All() {
+					rules[e.Rule] = true
+				}
+				if !rules["noise"] || !rules["repeats"] || len(rules) != 2 {
+					t.Errorf("left out was something by the rules %v", rules)
+				}
+			} else {
+				t.Error("nothing was left out")
+			}
+		})
 	}
 }
