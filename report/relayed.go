@@ -74,14 +74,6 @@ func (g *Gain) Add(s *store.Spend) {
 	g.Net += known.Saved()
 }
 
-// Plus is the sum of two.
-func (g Gain) Plus(h Gain) Gain {
-	return Gain{g.Requests + h.Requests, g.Beside + h.Beside, g.Observed + h.Observed, g.Edited + h.Edited,
-		g.Resent + h.Resent, g.Unpriced + h.Unpriced, g.Recalls + h.Recalls, g.Rewritten + h.Rewritten,
-		g.Billed + h.Billed, g.Otherwise + h.Otherwise, g.Missed + h.Missed, g.Summaries + h.Summaries, g.Net + h.Net,
-		g.ToSave + h.ToSave}
-}
-
 // LiveSession is a session that a gateway works on.
 type LiveSession struct {
 	ID      string         `json:"id"`
@@ -131,7 +123,7 @@ func SumRelayed(accounts []store.Account, since session.Millis, zone *time.Locat
 	days, rules := map[string]*LiveDay{}, rules{}
 	for _, a := range accounts {
 		one := LiveSession{ID: a.Info.ID, Title: a.Info.Title, Parent: a.Info.ParentID}
-		one.Client, one.Session = client(a.Info)
+		one.Client, one.Session = Client(a.Info)
 		var newest *store.Spend
 		for i := range a.Spent {
 			s := &a.Spent[i]
@@ -220,8 +212,9 @@ func (r rules) add(s *store.Spend) {
 	}
 }
 
-// client is what the info of a session tells of the client whose conversation it is.
-func client(info session.Info) (name, id string) {
+// Client is what the info of a live session tells of the client whose conversation it is: its name
+// and version, and its own id of the session.
+func Client(info session.Info) (name, id string) {
 	var known struct {
 		Client struct {
 			Name    string `json:"name"`

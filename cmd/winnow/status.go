@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -74,9 +75,8 @@ Claude Code calls its statusLine command), or else the newest.`,
 	return cmd
 }
 
-// relayed are the sessions with requests since a time, none if there is no store, and how many
-// tokens a model takes.
-func relayed(ctx context.Context, a *cli.App, since time.Time) ([]store.Account, func(string) int, error) {
+// opened is the store, nil if there is none, and how many tokens a model takes.
+func opened(ctx context.Context, a *cli.App) (store.Store, func(string) int, error) {
 	settings, err := a.Settings()
 	if err != nil {
 		return nil, nil, err
@@ -87,20 +87,22 @@ func relayed(ctx context.Context, a *cli.App, since time.Time) ([]store.Account,
 	if errors.Is(err, source.ErrNoStore) {
 		return nil, window, nil
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	defer kept.Close()
-	accounts, err := store.Relayed(ctx, kept, session.Millis(since.UnixMilli()))
-	return accounts, window, err
+	return kept, window, err
 }
 
 func runStatus(ctx context.Context, a *cli.App, f statusFlags) error {
 	now := a.Env.Now()
 	since := time.Date(now.Year(), now.Month(), now.Day()-f.days+1, 0, 0, 0, 0, now.Location())
-	accounts, window, err := relayed(ctx, a, since)
+	kept, window, err := opened(ctx, a)
 	if err != nil {
 		return err
+	}
+	var accounts []store.Account
+	if kept != nil {
+		defer kept.Close()
+		if accounts, err = store.Relayed(ctx, kept, session.Millis(since.UnixMilli()), nil); err != nil {
+			return err
+		}
 	}
 	doc := report.SumRelayed(accounts, session.Millis(since.UnixMilli()), now.Location(), window)
 	err = a.Tell(doc, func() {
@@ -210,19 +212,24 @@ func runStatusLine(ctx context.Context, a *cli.App, wanted string) error {
 	if wanted == "" && !a.Env.StdinTerminal {
 		wanted = sessionOf(a.Env.Stdin)
 	}
-	now := a.Env.Now()
-	for _, back := range []time.Duration{24 * time.Hour, lineSince} {
-		accounts, window, err := relayed(ctx, a, now.Add(-back))
-		if err != nil {
+	kept, window, err := opened(ctx, a)
+	if err != nil {
+		return err
+	}
+	var accounts []store.Account
+	if kept != nil {
+		defer kept.Close()
+		since := session.Millis(a.Env.Now().Add(-lineSince).UnixMilli())
+		if accounts, err = store.Relayed(ctx, kept, since, chosen(wanted)); err != nil {
 			return err
 		}
-		doc := report.SumRelayed(accounts, 0, now.Location(), window)
-		if s, found := chosen(doc.Sessions, wanted); found {
-			a.Printf("%s\n", line(s))
-			return nil
-		}
 	}
-	a.Printf("winnow: no requests yet\n")
+	doc := report.SumRelayed(accounts, 0, a.Env.Now().Location(), window)
+	if len(doc.Sessions) == 0 {
+		a.Printf("winnow: no requests yet\n")
+		return nil
+	}
+	a.Printf("%s\n", line(together(doc)))
 	return nil
 }
 
@@ -251,39 +258,33 @@ func sessionOf(stdin io.Reader) string {
 	}
 }
 
-// chosen is the session that is wanted: all those of one client's session as one, or the newest.
-func chosen(sessions []report.LiveSession, wanted string) (one report.LiveSession, found bool) {
-	for _, s := range sessions {
+// chosen chooses the first session that is wanted, or the first one if none is named, and with it
+// the others of the same session of its client.
+func chosen(wanted string) func(session.Info) bool {
+	found, id := false, ""
+	return func(info session.Info) bool {
+		_, own := report.Client(info)
 		switch {
-		case wanted == "" && !found:
-			one, found = s, true
-			wanted = s.Session
-			if wanted == "" {
-				return one, true
-			}
-		case wanted != "" && s.Session == wanted && found:
-			one = together(one, s)
-		case wanted != "" && s.Session == wanted:
-			one, found = s, true
+		case found:
+			return own != "" && own == id
+		case strings.HasPrefix(info.ID, wanted) && wanted != "":
+			found = true // that conversation alone
+		case strings.HasPrefix(own, wanted):
+			found, id = true, own
 		}
+		return found
 	}
-	for _, s := range sessions {
-		if !found && wanted != "" && (strings.HasPrefix(s.ID, wanted) || strings.HasPrefix(s.Session, wanted)) {
-			return s, true
-		}
-	}
-	return one, found
 }
 
-// together is what two conversations of one session of a client are: the window is that of the one
-// with more requests, as the other is a sub-agent's.
-func together(a, b report.LiveSession) report.LiveSession {
-	if b.Requests > a.Requests {
-		a, b = b, a
+// together is what the conversations of one session of a client are. The window is that of the one
+// with the most requests: the others are sub-agents.
+func together(doc report.Relayed) report.LiveSession {
+	one := slices.MaxFunc(doc.Sessions, func(a, b report.LiveSession) int { return cmp.Compare(a.Requests, b.Requests) })
+	one.Gain, one.LeftOut = doc.Total, 0
+	for _, s := range doc.Sessions {
+		one.LeftOut += s.LeftOut
 	}
-	a.LeftOut += b.LeftOut
-	a.Gain = a.Gain.Plus(b.Gain)
-	return a
+	return one
 }
 
 // line is a session for a status bar.
