@@ -78,7 +78,7 @@ func (g *Gain) Add(s *store.Spend) {
 type LiveSession struct {
 	ID      string         `json:"id"`
 	Title   string         `json:"title,omitzero"`
-	Parent  string         `json:"parent,omitzero"`        // the session that it left, as its client rewound or edited it
+	Parent  string         `json:"parent,omitzero"`        // the session that it left, as its history was changed
 	Client  string         `json:"client,omitzero"`        // name and version of the client
 	Session string         `json:"clientSession,omitzero"` // the client's own id of it
 	Model   string         `json:"model"`                  // of the newest request with a report, as what follows
@@ -170,8 +170,8 @@ func SumRelayed(accounts []store.Account, since session.Millis, zone *time.Locat
 	})
 	slices.SortFunc(all.Days, func(a, b LiveDay) int { return cmp.Compare(b.Day, a.Day) })
 	slices.SortFunc(all.Rules, func(a, b LiveRule) int {
-		return cmp.Or(cmp.Compare(math.Abs(b.Net+b.ToSave), math.Abs(a.Net+a.ToSave)), cmp.Compare(b.LeftOut, a.LeftOut),
-			cmp.Compare(a.Rule, b.Rule))
+		return cmp.Or(cmp.Compare(math.Abs(b.Net+b.ToSave), math.Abs(a.Net+a.ToSave)),
+			cmp.Compare(b.LeftOut, a.LeftOut), cmp.Compare(a.Rule, b.Rule))
 	})
 	return all
 }

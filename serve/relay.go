@@ -49,7 +49,8 @@ func (p *relay) serve(w http.ResponseWriter, r *http.Request, rest string) {
 		p.failed(seen, r, &http.MaxBytesError{Limit: p.maxBody})
 		return
 	}
-	in := r.WithContext(way.follow(context.WithValue(r.Context(), pathKey{}, rest))) // the server keeps an eye on its own
+	// the server keeps an eye on its own
+	in := r.WithContext(way.follow(context.WithValue(r.Context(), pathKey{}, rest)))
 	if r.Body != nil && r.Body != http.NoBody {
 		in.Body = http.MaxBytesReader(w, incoming{r.Body, way}, p.maxBody)
 	}

@@ -90,7 +90,8 @@ func New(c Config) (http.Handler, error) {
 func Upstream(name, address string) (*url.URL, error) {
 	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") != "" ||
 		slices.Contains(own, "/"+name) || strings.Trim(name, ".") == "" {
-		return nil, fmt.Errorf("%q cannot name an upstream: use letters, digits, - and _, not healthz, metrics or readyz", name)
+		return nil, fmt.Errorf("%q cannot name an upstream: use letters, digits, - and _, "+
+			"not healthz, metrics or readyz", name)
 	}
 	to, err := url.Parse(address)
 	switch {

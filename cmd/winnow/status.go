@@ -70,7 +70,8 @@ Claude Code calls its statusLine command), or else the newest.`,
 	flags.IntVar(&f.days, "days", 1, "how many calendar days, today the last")
 	flags.StringVar(&f.by, "by", "session", "what a line is about: session, day, rule")
 	flags.BoolVar(&f.line, "line", false, "one short line about one session")
-	flags.StringVar(&f.session, "session", "", "the session of --line, by its id or the client's own, or the beginning of one")
+	flags.StringVar(&f.session, "session", "",
+		"the session of --line, by its id or the client's own, or the beginning of one")
 	cli.Complete(cmd, "by", "session", "day", "rule")
 	return cmd
 }
@@ -171,8 +172,8 @@ func showStatus(a *cli.App, doc report.Relayed, by string, now time.Time) {
 // statusNotes say what is in the sums, or is not.
 func statusNotes(g report.Gain) (lines []string) {
 	if g.Beside > 0 {
-		lines = append(lines, fmt.Sprintf("billed and otherwise: with %s beside the conversations, for titles and the like",
-			quantity.Plural(g.Beside, "request", "requests")))
+		lines = append(lines, "billed and otherwise: with "+quantity.Plural(g.Beside, "request", "requests")+
+			" beside the conversations, for titles and the like")
 	}
 	var less []string
 	if g.Missed > 0 {
@@ -279,7 +280,9 @@ func chosen(wanted string) func(session.Info) bool {
 // together is what the conversations of one session of a client are. The window is that of the one
 // with the most requests: the others are sub-agents.
 func together(doc report.Relayed) report.LiveSession {
-	one := slices.MaxFunc(doc.Sessions, func(a, b report.LiveSession) int { return cmp.Compare(a.Requests, b.Requests) })
+	one := slices.MaxFunc(doc.Sessions, func(a, b report.LiveSession) int {
+		return cmp.Compare(a.Requests, b.Requests)
+	})
 	one.Gain, one.LeftOut = doc.Total, 0
 	for _, s := range doc.Sessions {
 		one.LeftOut += s.LeftOut
@@ -291,7 +294,8 @@ func together(doc report.Relayed) report.LiveSession {
 func line(s report.LiveSession) string {
 	text := fmt.Sprintf("winnow: net %s of %s", quantity.Net(s.Net), quantity.Dollars(s.Otherwise))
 	if s.Observed == s.Requests && s.Observed > 0 {
-		text = fmt.Sprintf("winnow (observing): could save %s of %s", quantity.Net(s.ToSave), quantity.Dollars(s.Billed))
+		text = fmt.Sprintf("winnow (observing): could save %s of %s", quantity.Net(s.ToSave),
+			quantity.Dollars(s.Billed))
 	}
 	text += fmt.Sprintf(" · %s left out", quantity.Short(s.LeftOut))
 	if s.Window > 0 {
