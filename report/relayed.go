@@ -74,19 +74,11 @@ func (g *Gain) Add(s *store.Spend) {
 	g.Net += known.Saved()
 }
 
-// Plus is the sum of two.
-func (g Gain) Plus(h Gain) Gain {
-	return Gain{g.Requests + h.Requests, g.Beside + h.Beside, g.Observed + h.Observed, g.Edited + h.Edited,
-		g.Resent + h.Resent, g.Unpriced + h.Unpriced, g.Recalls + h.Recalls, g.Rewritten + h.Rewritten,
-		g.Billed + h.Billed, g.Otherwise + h.Otherwise, g.Missed + h.Missed, g.Summaries + h.Summaries, g.Net + h.Net,
-		g.ToSave + h.ToSave}
-}
-
 // LiveSession is a session that a gateway works on.
 type LiveSession struct {
 	ID      string         `json:"id"`
 	Title   string         `json:"title,omitzero"`
-	Parent  string         `json:"parent,omitzero"`        // the session that it left, as its client rewound or edited it
+	Parent  string         `json:"parent,omitzero"`        // the session that it left, as its history was changed
 	Client  string         `json:"client,omitzero"`        // name and version of the client
 	Session string         `json:"clientSession,omitzero"` // the client's own id of it
 	Model   string         `json:"model"`                  // of the newest request with a report, as what follows
@@ -131,7 +123,7 @@ func SumRelayed(accounts []store.Account, since session.Millis, zone *time.Locat
 	days, rules := map[string]*LiveDay{}, rules{}
 	for _, a := range accounts {
 		one := LiveSession{ID: a.Info.ID, Title: a.Info.Title, Parent: a.Info.ParentID}
-		one.Client, one.Session = client(a.Info)
+		one.Client, one.Session = Client(a.Info)
 		var newest *store.Spend
 		for i := range a.Spent {
 			s := &a.Spent[i]
@@ -178,8 +170,8 @@ func SumRelayed(accounts []store.Account, since session.Millis, zone *time.Locat
 	})
 	slices.SortFunc(all.Days, func(a, b LiveDay) int { return cmp.Compare(b.Day, a.Day) })
 	slices.SortFunc(all.Rules, func(a, b LiveRule) int {
-		return cmp.Or(cmp.Compare(math.Abs(b.Net+b.ToSave), math.Abs(a.Net+a.ToSave)), cmp.Compare(b.LeftOut, a.LeftOut),
-			cmp.Compare(a.Rule, b.Rule))
+		return cmp.Or(cmp.Compare(math.Abs(b.Net+b.ToSave), math.Abs(a.Net+a.ToSave)),
+			cmp.Compare(b.LeftOut, a.LeftOut), cmp.Compare(a.Rule, b.Rule))
 	})
 	return all
 }
@@ -220,8 +212,9 @@ func (r rules) add(s *store.Spend) {
 	}
 }
 
-// client is what the info of a session tells of the client whose conversation it is.
-func client(info session.Info) (name, id string) {
+// Client is what the info of a live session tells of the client whose conversation it is: its name
+// and version, and its own id of the session.
+func Client(info session.Info) (name, id string) {
 	var known struct {
 		Client struct {
 			Name    string `json:"name"`

@@ -61,7 +61,8 @@ func (p *relay) serve(w http.ResponseWriter, r *http.Request, rest, client strin
 		p.failed(seen, r, &http.MaxBytesError{Limit: p.maxBody})
 		return
 	}
-	in := r.WithContext(way.follow(context.WithValue(r.Context(), pathKey{}, rest))) // the server keeps an eye on its own
+	// the server keeps an eye on its own
+	in := r.WithContext(way.follow(context.WithValue(r.Context(), pathKey{}, rest)))
 	if r.Body != nil && r.Body != http.NoBody {
 		body := &sent{ReadCloser: http.MaxBytesReader(w, incoming{r.Body, way}, p.maxBody)}
 		in = in.WithContext(context.WithValue(in.Context(), bodyKey{}, body))

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -76,21 +77,23 @@ type Account struct {
 // Relayer is a store that finds the sessions that a gateway works on without reading the others.
 // Not every store is one.
 type Relayer interface {
-	// Relayed returns the sessions of which a gateway relayed requests since a time, in no
-	// particular order, each with all that was ever spent on it.
-	Relayed(ctx context.Context, since session.Millis) ([]Account, error)
+	// Relayed returns the sessions of which a gateway relayed requests since a time, the one with
+	// the newest of them first, each with all that was ever spent on it; only those that are
+	// wanted, which it asks in that order, nil wants all.
+	Relayed(ctx context.Context, since session.Millis, wanted func(session.Info) bool) ([]Account, error)
 }
 
 // Relayed does what Relayer does, in any store.
-func Relayed(ctx context.Context, s Store, since session.Millis) ([]Account, error) {
+func Relayed(ctx context.Context, s Store, since session.Millis, wanted func(session.Info) bool) ([]Account, error) {
 	if relayer, ok := s.(Relayer); ok {
-		return relayer.Relayed(ctx, since)
+		return relayer.Relayed(ctx, since, wanted)
 	}
 	list, err := s.List(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var all []Account
+	newest := map[string]session.Millis{}
 	for _, l := range list {
 		state, err := s.State(ctx, l.Info.ID)
 		if errors.Is(err, ErrNotFound) {
@@ -99,9 +102,18 @@ func Relayed(ctx context.Context, s Store, since session.Millis) ([]Account, err
 		if err != nil {
 			return nil, err
 		}
-		if slices.ContainsFunc(state.Spent, func(s Spend) bool { return s.Live != nil && s.Time >= since }) {
+		relayed := false
+		for i := range state.Spent {
+			if spent := &state.Spent[i]; spent.Live != nil && spent.Time >= since {
+				relayed, newest[l.Info.ID] = true, max(newest[l.Info.ID], spent.Time)
+			}
+		}
+		if relayed {
 			all = append(all, Account{state.Info, state.Spent})
 		}
 	}
-	return all, nil
+	slices.SortFunc(all, func(a, b Account) int {
+		return cmp.Or(cmp.Compare(newest[b.Info.ID], newest[a.Info.ID]), cmp.Compare(a.Info.ID, b.Info.ID))
+	})
+	return slices.DeleteFunc(all, func(a Account) bool { return wanted != nil && !wanted(a.Info) }), nil
 }

@@ -22,7 +22,7 @@ import (
 // account is what the store says of all that went through.
 func (s *stage) account() report.Relayed {
 	s.t.Helper()
-	accounts := must(store.Relayed(s.t.Context(), s.store, 0))
+	accounts := must(store.Relayed(s.t.Context(), s.store, 0, nil))
 	return report.SumRelayed(accounts, 0, time.UTC, func(string) int { return 200_000 })
 }
 

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/winnowhq/winnow/call"
@@ -173,11 +174,10 @@ func recalls(p *session.Part) (handle string, ok bool) {
 	if call.Name(p.Tool) == "recall" || p.Tool == "winnow_recall" || p.Tool == "winnow-recall" {
 		return call.Parse(p.State.Input).Text("handle", "id", "part"), true
 	}
-	if p.Tool == "" || len(p.State.Input) > 4<<10 {
+	if !bytes.Contains(p.State.Input, []byte("winnow recall ")) { // most calls need not be understood
 		return "", false
 	}
-	done := call.Of(p, "")
-	for _, r := range done.Ran {
+	for _, r := range call.Of(p, "").Ran {
 		if r.Name == "winnow" && len(r.Targets) > 0 && r.Targets[0] == "recall" {
 			return slices.Concat(r.Targets, []string{""})[1], true
 		}

@@ -162,8 +162,8 @@ func (t *Transport) countedBeside(client string, m model.Model, u session.Usage)
 	if !known.Unpriced {
 		known.Billed, known.Otherwise = cost, cost
 	}
-	spent := store.Spend{Time: session.Millis(t.now().UnixMilli()), Kind: string(bill.Left), Model: m.String(), Usage: u,
-		Cost: known.Billed, Live: known}
+	spent := store.Spend{Time: session.Millis(t.now().UnixMilli()), Kind: string(bill.Left), Model: m.String(),
+		Usage: u, Cost: known.Billed, Live: known}
 	t.count(func(all *Totals) {
 		all.Beside++
 		all.add(known, u)
@@ -184,7 +184,8 @@ func (t *Transport) takeBeside(client string) []store.Spend {
 
 // live is what is known of a request now that it was answered. The family's lock is held.
 func (t *Transport) live(x *exchange, u session.Usage) *store.Live {
-	known := &store.Live{Observed: t.mode == Observe, Edited: x.left.tokens() > 0, Resent: x.resent, Again: x.left.again}
+	known := &store.Live{Observed: t.mode == Observe, Edited: x.left.tokens() > 0, Resent: x.resent,
+		Again: x.left.again}
 	whole, edited := u, u // the request with nothing left out, and with it left out
 	if known.Observed {
 		edited = t.asIfEdited(x, u)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -69,14 +70,14 @@ Claude Code calls its statusLine command), or else the newest.`,
 	flags.IntVar(&f.days, "days", 1, "how many calendar days, today the last")
 	flags.StringVar(&f.by, "by", "session", "what a line is about: session, day, rule")
 	flags.BoolVar(&f.line, "line", false, "one short line about one session")
-	flags.StringVar(&f.session, "session", "", "the session of --line, by its id or the client's own, or the beginning of one")
+	flags.StringVar(&f.session, "session", "",
+		"the session of --line, by its id or the client's own, or the beginning of one")
 	cli.Complete(cmd, "by", "session", "day", "rule")
 	return cmd
 }
 
-// relayed are the sessions with requests since a time, none if there is no store, and how many
-// tokens a model takes.
-func relayed(ctx context.Context, a *cli.App, since time.Time) ([]store.Account, func(string) int, error) {
+// opened is the store, nil if there is none, and how many tokens a model takes.
+func opened(ctx context.Context, a *cli.App) (store.Store, func(string) int, error) {
 	settings, err := a.Settings()
 	if err != nil {
 		return nil, nil, err
@@ -87,20 +88,22 @@ func relayed(ctx context.Context, a *cli.App, since time.Time) ([]store.Account,
 	if errors.Is(err, source.ErrNoStore) {
 		return nil, window, nil
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	defer kept.Close()
-	accounts, err := store.Relayed(ctx, kept, session.Millis(since.UnixMilli()))
-	return accounts, window, err
+	return kept, window, err
 }
 
 func runStatus(ctx context.Context, a *cli.App, f statusFlags) error {
 	now := a.Env.Now()
 	since := time.Date(now.Year(), now.Month(), now.Day()-f.days+1, 0, 0, 0, 0, now.Location())
-	accounts, window, err := relayed(ctx, a, since)
+	kept, window, err := opened(ctx, a)
 	if err != nil {
 		return err
+	}
+	var accounts []store.Account
+	if kept != nil {
+		defer kept.Close()
+		if accounts, err = store.Relayed(ctx, kept, session.Millis(since.UnixMilli()), nil); err != nil {
+			return err
+		}
 	}
 	doc := report.SumRelayed(accounts, session.Millis(since.UnixMilli()), now.Location(), window)
 	err = a.Tell(doc, func() {
@@ -169,8 +172,8 @@ func showStatus(a *cli.App, doc report.Relayed, by string, now time.Time) {
 // statusNotes say what is in the sums, or is not.
 func statusNotes(g report.Gain) (lines []string) {
 	if g.Beside > 0 {
-		lines = append(lines, fmt.Sprintf("billed and otherwise: with %s beside the conversations, for titles and the like",
-			quantity.Plural(g.Beside, "request", "requests")))
+		lines = append(lines, "billed and otherwise: with "+quantity.Plural(g.Beside, "request", "requests")+
+			" beside the conversations, for titles and the like")
 	}
 	var less []string
 	if g.Missed > 0 {
@@ -210,19 +213,24 @@ func runStatusLine(ctx context.Context, a *cli.App, wanted string) error {
 	if wanted == "" && !a.Env.StdinTerminal {
 		wanted = sessionOf(a.Env.Stdin)
 	}
-	now := a.Env.Now()
-	for _, back := range []time.Duration{24 * time.Hour, lineSince} {
-		accounts, window, err := relayed(ctx, a, now.Add(-back))
-		if err != nil {
+	kept, window, err := opened(ctx, a)
+	if err != nil {
+		return err
+	}
+	var accounts []store.Account
+	if kept != nil {
+		defer kept.Close()
+		since := session.Millis(a.Env.Now().Add(-lineSince).UnixMilli())
+		if accounts, err = store.Relayed(ctx, kept, since, chosen(wanted)); err != nil {
 			return err
 		}
-		doc := report.SumRelayed(accounts, 0, now.Location(), window)
-		if s, found := chosen(doc.Sessions, wanted); found {
-			a.Printf("%s\n", line(s))
-			return nil
-		}
 	}
-	a.Printf("winnow: no requests yet\n")
+	doc := report.SumRelayed(accounts, 0, a.Env.Now().Location(), window)
+	if len(doc.Sessions) == 0 {
+		a.Printf("winnow: no requests yet\n")
+		return nil
+	}
+	a.Printf("%s\n", line(together(doc)))
 	return nil
 }
 
@@ -251,46 +259,43 @@ func sessionOf(stdin io.Reader) string {
 	}
 }
 
-// chosen is the session that is wanted: all those of one client's session as one, or the newest.
-func chosen(sessions []report.LiveSession, wanted string) (one report.LiveSession, found bool) {
-	for _, s := range sessions {
+// chosen chooses the first session that is wanted, or the first one if none is named, and with it
+// the others of the same session of its client.
+func chosen(wanted string) func(session.Info) bool {
+	found, id := false, ""
+	return func(info session.Info) bool {
+		_, own := report.Client(info)
 		switch {
-		case wanted == "" && !found:
-			one, found = s, true
-			wanted = s.Session
-			if wanted == "" {
-				return one, true
-			}
-		case wanted != "" && s.Session == wanted && found:
-			one = together(one, s)
-		case wanted != "" && s.Session == wanted:
-			one, found = s, true
+		case found:
+			return own != "" && own == id
+		case strings.HasPrefix(info.ID, wanted) && wanted != "":
+			found = true // that conversation alone
+		case strings.HasPrefix(own, wanted):
+			found, id = true, own
 		}
+		return found
 	}
-	for _, s := range sessions {
-		if !found && wanted != "" && (strings.HasPrefix(s.ID, wanted) || strings.HasPrefix(s.Session, wanted)) {
-			return s, true
-		}
-	}
-	return one, found
 }
 
-// together is what two conversations of one session of a client are: the window is that of the one
-// with more requests, as the other is a sub-agent's.
-func together(a, b report.LiveSession) report.LiveSession {
-	if b.Requests > a.Requests {
-		a, b = b, a
+// together is what the conversations of one session of a client are. The window is that of the one
+// with the most requests: the others are sub-agents.
+func together(doc report.Relayed) report.LiveSession {
+	one := slices.MaxFunc(doc.Sessions, func(a, b report.LiveSession) int {
+		return cmp.Compare(a.Requests, b.Requests)
+	})
+	one.Gain, one.LeftOut = doc.Total, 0
+	for _, s := range doc.Sessions {
+		one.LeftOut += s.LeftOut
 	}
-	a.LeftOut += b.LeftOut
-	a.Gain = a.Gain.Plus(b.Gain)
-	return a
+	return one
 }
 
 // line is a session for a status bar.
 func line(s report.LiveSession) string {
 	text := fmt.Sprintf("winnow: net %s of %s", quantity.Net(s.Net), quantity.Dollars(s.Otherwise))
 	if s.Observed == s.Requests && s.Observed > 0 {
-		text = fmt.Sprintf("winnow (observing): could save %s of %s", quantity.Net(s.ToSave), quantity.Dollars(s.Billed))
+		text = fmt.Sprintf("winnow (observing): could save %s of %s", quantity.Net(s.ToSave),
+			quantity.Dollars(s.Billed))
 	}
 	text += fmt.Sprintf(" · %s left out", quantity.Short(s.LeftOut))
 	if s.Window > 0 {

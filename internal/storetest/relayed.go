@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
@@ -29,7 +28,7 @@ func relayed(t *testing.T, s store.Store) {
 	_, err := s.Apply(t.Context(), "later", store.Change{Spend: []store.Spend{{Time: 40, Live: &store.Live{Observed: true}}}})
 	must(t, err)
 	for since, want := range map[session.Millis]string{0: "later ses", 30.5: "later ses", 31: "later", 40.5: ""} {
-		accounts, err := store.Relayed(t.Context(), s, since)
+		accounts, err := store.Relayed(t.Context(), s, since, nil)
 		must(t, err)
 		var ids []string
 		for _, a := range accounts {
@@ -38,11 +37,20 @@ func relayed(t *testing.T, s store.Store) {
 				equal(t, "an account", store.Account{Info: session.Info{ID: "ses", Title: "a session"}, Spent: spent}, a)
 			}
 		}
-		slices.Sort(ids)
 		equal(t, "sessions", want, strings.Join(ids, " "))
 	}
+	var asked []string
+	accounts, err := store.Relayed(t.Context(), s, 0, func(i session.Info) bool {
+		asked = append(asked, i.ID)
+		return i.Title != ""
+	})
+	must(t, err)
+	if len(accounts) != 1 || accounts[0].Info.ID != "ses" || len(accounts[0].Spent) != 3 {
+		t.Errorf("those with a title are %+v", accounts)
+	}
+	equal(t, "asked were", "later ses", strings.Join(asked, " "))
 	must(t, s.Delete(t.Context(), "ses"))
-	accounts, err := store.Relayed(t.Context(), s, 0)
+	accounts, err = store.Relayed(t.Context(), s, 0, nil)
 	must(t, err)
 	equal(t, "accounts after one was deleted", 1, len(accounts))
 }

@@ -13,18 +13,20 @@ import (
 var _ store.Relayer = (*Store)(nil)
 
 // Relayed returns the sessions of which a gateway relayed requests since a time.
-func (s *Store) Relayed(ctx context.Context, since session.Millis) (all []store.Account, err error) {
+func (s *Store) Relayed(ctx context.Context, since session.Millis, wanted func(session.Info) bool) (
+	all []store.Account, err error) {
 	defer s.explain(ctx, "status", "", &err)
 	ids, err := column[string](s.reader.db.QueryContext(ctx, `
-		SELECT id FROM session WHERE num IN (SELECT session FROM spend WHERE relayed >= ?)`,
-		finite(float64(since))))
+		SELECT session.id FROM session JOIN (
+			SELECT session AS num, max(relayed) AS newest FROM spend WHERE relayed >= ? GROUP BY session
+		) USING (num) ORDER BY newest DESC, session.id`, finite(float64(since))))
 	if err != nil {
 		return nil, err
 	}
 	for _, id := range ids {
-		a, err := s.account(ctx, id)
+		a, err := s.account(ctx, id, wanted)
 		if errors.Is(err, store.ErrNotFound) {
-			continue // it was deleted meanwhile
+			continue // it was deleted meanwhile, or is not wanted
 		}
 		if err != nil {
 			return nil, err
@@ -34,7 +36,8 @@ func (s *Store) Relayed(ctx context.Context, since session.Millis) (all []store.
 	return all, nil
 }
 
-func (s *Store) account(ctx context.Context, id string) (a store.Account, err error) {
+// account is a session with what was spent on it, ErrNotFound for one that is not wanted.
+func (s *Store) account(ctx context.Context, id string, wanted func(session.Info) bool) (a store.Account, err error) {
 	now, err := s.reader.at(ctx, id)
 	if err != nil {
 		return a, err
@@ -42,6 +45,9 @@ func (s *Store) account(ctx context.Context, id string) (a store.Account, err er
 	defer now.Rollback()
 	if a.Info, err = exact.Decode[session.Info](now.row.info); err != nil {
 		return a, fmt.Errorf("%w: %w", store.ErrCorrupt, err)
+	}
+	if wanted != nil && !wanted(a.Info) {
+		return a, store.ErrNotFound
 	}
 	a.Spent, err = all[store.Spend](ctx, now, "spend")
 	return a, err
