@@ -22,6 +22,9 @@ size: ## how large the program is: lines, packages, names, dependencies, bytes
 bench: ## the figures of docs/performance.md
 	go test -run '^$$' -bench . -benchtime 2s ./...
 
+gateway-bench: ## what the gateway adds to requests, beside a plain proxy in the same run
+	go run ./internal/gatebench $(GATEBENCH)
+
 fuzz: ## every fuzz target for FUZZTIME (default 1m) each, JOBS (default: one a core) at a time with a worker each; logs in FUZZLOGS (default ./fuzz-logs)
 	@mkdir -p $(FUZZLOGS); for p in $$(go list ./...); do go test -list '^Fuzz' $$p | grep '^Fuzz' | sed "s|^|$$p |"; done | \
 	  xargs -P $(or $(JOBS),$(shell getconf _NPROCESSORS_ONLN)) -L 1 sh -c 'log=$(FUZZLOGS)/$$(echo "$$0.$$1" | tr / _).log; \
@@ -59,4 +62,4 @@ interop: ## resume sessions in the real products, offline; CLIENTS=path/to/node_
 judges: ## the providers' own libraries read what we write, and we what they write
 	cd interop/sdk && go vet ./... && go test ./...
 
-.PHONY: judges help build test check size bench fuzz fuzz-table torture siege load soak properties interop
+.PHONY: gateway-bench judges adapters help build test check size bench fuzz fuzz-table torture siege load soak properties interop

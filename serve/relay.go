@@ -70,6 +70,9 @@ func (p *relay) serve(w http.ResponseWriter, r *http.Request, rest, client strin
 	}
 	in.URL = &url.URL{Path: strings.TrimPrefix(r.URL.Path, "/"+p.name),
 		RawPath: strings.TrimPrefix(r.URL.RawPath, "/"+p.name), RawQuery: r.URL.RawQuery, ForceQuery: r.URL.ForceQuery}
+	// An answer may begin while the end of the request is still being read; the server would close
+	// its body then, and the answer would break off. HTTP/2 needs no word for it.
+	_ = http.NewResponseController(w).EnableFullDuplex()
 	p.proxy.ServeHTTP(seen, in)
 }
 
