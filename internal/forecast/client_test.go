@@ -78,8 +78,8 @@ func play(
 	t testing.TB, trace *lab.Trace, p llmtest.Protocol, s settings.Settings, mode transport.Mode,
 ) *client {
 	t.Helper()
-	c := &client{TB: t, protocol: p, model: trace.Model, log: trace.Session().Messages, facts: rule.NewFacts(token.Linear{}),
-		now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	c := &client{TB: t, protocol: p, model: trace.Model, log: trace.Session().Messages,
+		facts: rule.NewFacts(token.Linear{}), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	if timed := slices.IndexFunc(c.log, func(m session.Message) bool { return m.Time.Created > 0 }); timed >= 0 {
 		c.now = time.UnixMilli(int64(c.log[timed].Time.Created)).Add(-time.Minute)
 	}

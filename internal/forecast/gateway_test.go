@@ -1,7 +1,6 @@
 package forecast
 
 import (
-	"cmp"
 	"flag"
 	"math"
 	"path/filepath"
@@ -27,9 +26,6 @@ var (
 	modes   = flag.String("modes", "off,observe,safe,full", "the gateway's modes in which recorded sessions are played")
 )
 
-// within is by how much a bill may be another one than was forecast.
-const within = 0.01
-
 // mode is a way to run the gateway, and what stands for it in a replay.
 type mode struct {
 	name     string
@@ -40,6 +36,15 @@ type mode struct {
 var gatewayModes = []mode{
 	{"off", "", transport.Off}, {"observe", "", transport.Observe}, {"safe", "cold", transport.Full},
 	{"full", "", transport.Full},
+}
+
+// within is by how much the bill of a session may be another one than was forecast. What observe
+// says is an estimate.
+func (m mode) within() float64 {
+	if m.mode == transport.Observe {
+		return 0.03
+	}
+	return 0.01
 }
 
 // settings are those of engine and replay.
@@ -71,7 +76,8 @@ func (m mode) run(t testing.TB, trace *lab.Trace, p llmtest.Protocol) (billed, f
 		billed = c.transport.Totals().Otherwise
 	}
 	if got := c.transport.Totals(); m.mode != transport.Off && math.Abs(got.Billed-c.billed) > 1e-9*c.billed {
-		t.Errorf("%s, %s: the gateway says %.4f was billed, the provider billed %.4f", trace.Name, m.name, got.Billed, c.billed)
+		t.Errorf("%s, %s: the gateway says $%.4f were billed, the provider billed $%.4f", trace.Name, m.name,
+			got.Billed, c.billed)
 	}
 	return billed, replay(lab.Options{Unmissed: true}).Bill.Total(), replay(lab.Options{}).Regrets
 }
@@ -79,7 +85,8 @@ func (m mode) run(t testing.TB, trace *lab.Trace, p llmtest.Protocol) (billed, f
 // compare plays traces in some modes, and holds the bill of each, and of all, against the forecast.
 func compare(t *testing.T, traces []*lab.Trace, protocols []llmtest.Protocol, names string) {
 	t.Helper()
-	t.Logf("%-8s %-28s %-17s %6s %10s %10s %8s %7s", "mode", "session", "protocol", "steps", "billed", "forecast", "off by", "misses")
+	t.Logf("%-8s %-28s %-17s %6s %10s %10s %8s %7s", "mode", "session", "protocol", "steps", "billed", "forecast",
+		"off by", "misses")
 	for _, m := range gatewayModes {
 		if !slices.Contains(strings.Split(names, ","), m.name) {
 			continue
@@ -89,15 +96,15 @@ func compare(t *testing.T, traces []*lab.Trace, protocols []llmtest.Protocol, na
 		for i, trace := range traces {
 			billed, forecast, misses := m.run(t, trace, protocols[i])
 			off := billed/forecast - 1
-			t.Logf("%-8s %-28.28s %-17s %6d %10.4f %10.4f %7.2f%% %7d", m.name, trace.Name, protocols[i], trace.Steps(), billed,
-				forecast, 100*off, misses)
-			if most := cmp.Or(map[string]float64{"observe": 0.05}[m.name], within); math.Abs(off) > most {
+			t.Logf("%-8s %-28.28s %-17s %6d %10.4f %10.4f %7.2f%% %7d", m.name, trace.Name, protocols[i],
+				trace.Steps(), billed, forecast, 100*off, misses)
+			if math.Abs(off) > m.within() {
 				t.Errorf("%s, %s: $%.4f was billed, the forecast is $%.4f", trace.Name, m.name, billed, forecast)
 			}
 			sum, foreseen, steps = sum+billed, foreseen+forecast, steps+trace.Steps()
 		}
 		t.Logf("%-8s %-28s %-17s %6d %10.4f %10.4f %7.2f%%", m.name, "all", "", steps, sum, foreseen, 100*(sum/foreseen-1))
-		if math.Abs(sum/foreseen-1) > within {
+		if math.Abs(sum/foreseen-1) > 0.01 {
 			t.Errorf("%s: all together $%.4f were billed, the forecast is $%.4f", m.name, sum, foreseen)
 		}
 	}
@@ -113,6 +120,9 @@ func TestGateway_billsWhatTheLabForecasts(t *testing.T) {
 	var traces []*lab.Trace
 	var protocols []llmtest.Protocol
 	for i, p := range llmtest.Protocols() {
+		if i > 0 && testing.Short() {
+			break
+		}
 		for _, s := range []session.Session{doc.Session, workday.Make(uint64(i), 60)} {
 			trace := lab.NewTrace(sent(s), model.Default().Lookup(usual[p]), token.Linear{})
 			trace.Name = s.Info.Title
