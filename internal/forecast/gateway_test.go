@@ -38,15 +38,6 @@ var gatewayModes = []mode{
 	{"full", "", transport.Full},
 }
 
-// within is by how much the bill of a session may be another one than was forecast. What observe
-// says is an estimate.
-func (m mode) within() float64 {
-	if m.mode == transport.Observe {
-		return 0.03
-	}
-	return 0.01
-}
-
 // settings are those of engine and replay.
 func (m mode) settings() settings.Settings {
 	s := settings.Default()
@@ -82,8 +73,9 @@ func (m mode) run(t testing.TB, trace *lab.Trace, p llmtest.Protocol) (billed, f
 	return billed, replay(lab.Options{Unmissed: true}).Bill.Total(), replay(lab.Options{}).Regrets
 }
 
-// compare plays traces in some modes, and holds the bill of each, and of all, against the forecast.
-func compare(t *testing.T, traces []*lab.Trace, protocols []llmtest.Protocol, names string) {
+// compare plays traces in some modes, and holds the bill of each, and of all, against the forecast:
+// all together may be off by a hundredth, each alone by the share that is given.
+func compare(t *testing.T, traces []*lab.Trace, protocols []llmtest.Protocol, names string, each float64) {
 	t.Helper()
 	t.Logf("%-8s %-28s %-17s %6s %10s %10s %8s %7s", "mode", "session", "protocol", "steps", "billed", "forecast",
 		"off by", "misses")
@@ -98,7 +90,7 @@ func compare(t *testing.T, traces []*lab.Trace, protocols []llmtest.Protocol, na
 			off := billed/forecast - 1
 			t.Logf("%-8s %-28.28s %-17s %6d %10.4f %10.4f %7.2f%% %7d", m.name, trace.Name, protocols[i],
 				trace.Steps(), billed, forecast, 100*off, misses)
-			if math.Abs(off) > m.within() {
+			if math.Abs(off) > each {
 				t.Errorf("%s, %s: $%.4f was billed, the forecast is $%.4f", trace.Name, m.name, billed, forecast)
 			}
 			sum, foreseen, steps = sum+billed, foreseen+forecast, steps+trace.Steps()
@@ -129,10 +121,11 @@ func TestGateway_billsWhatTheLabForecasts(t *testing.T) {
 			traces, protocols = append(traces, trace), append(protocols, p)
 		}
 	}
-	compare(t, traces, protocols, *modes)
+	compare(t, traces, protocols, *modes, 0.01)
 }
 
-// The same of recorded sessions: the short ones, and with -longest 0 all of them.
+// The same of recorded sessions: the short ones, and with -longest 0 all of them. A token more or
+// less may let a commit fall some steps earlier or later, which moves the bill of that session.
 func TestGateway_billsWhatTheLabForecastsOnRecordedSessions(t *testing.T) {
 	type recording struct {
 		*lab.Trace
@@ -164,7 +157,7 @@ func TestGateway_billsWhatTheLabForecastsOnRecordedSessions(t *testing.T) {
 			traces, protocols = append(traces, r.Trace), append(protocols, r.Protocol)
 		}
 	}
-	compare(t, traces, protocols, *modes)
+	compare(t, traces, protocols, *modes, 0.03)
 	if left := len(found) - len(traces); left > 0 {
 		t.Logf("%d sessions of more than %d steps were left out; -longest 0 plays them too", left, *longest)
 	}
