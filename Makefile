@@ -56,10 +56,13 @@ properties: ## 100,000 random sequences of file operations, 2,000 random session
 	go test ./policy -run 'Coverage_what' -count=1 -timeout 60m -rapid.checks=5000
 	go test ./policy -run 'Rules_what' -count=1 -timeout 60m -rapid.checks=2000
 
+forecast: ## recorded sessions through the gateway: what is billed is what winnow replay forecasts; MODES (default full)
+	go test ./internal/forecast -run Gateway -count=1 -v -timeout 180m -longest 0 -modes $(or $(MODES),full)
+
 interop: ## resume sessions in the real products, offline; CLIENTS=path/to/node_modules, or the newest and the pinned versions are installed
 	interop/run.sh $(CLIENTS)
 
 judges: ## the providers' own libraries read what we write, and we what they write
 	cd interop/sdk && go vet ./... && go test ./...
 
-.PHONY: gateway-bench judges adapters help build test check size bench fuzz fuzz-table torture siege load soak properties interop
+.PHONY: gateway-bench judges adapters help build test check size bench fuzz fuzz-table torture siege load soak properties interop forecast

@@ -103,7 +103,6 @@ type run struct {
 	pending int
 	// entries are the sizes of the beginnings of a prompt that the cache has: where requests ended.
 	entries  []int
-	lost     bool // it has forgotten them, though the pause since the last answer was shorter than it lives
 	pictured bool // an image or a document was sent
 
 	hidden  []bool // by item
@@ -135,7 +134,6 @@ func (r *run) begin(k int) {
 		r.next++
 	}
 	cold := k == 0 || r.terms.Lifetime <= 0 || r.trace.idle(k, r.opts.Idle) > r.terms.Lifetime
-	r.lost = r.terms.Lifetime > 0 && r.trace.steps[k].gap > r.terms.Lifetime
 	if cold {
 		r.sent, r.kept, r.entries = 0, 0, nil
 		if k > 0 && r.terms.Lifetime > 0 {
@@ -209,9 +207,6 @@ func (r *run) send(k int) {
 // held is how many tokens of a prompt that goes on with what was kept are read from the cache.
 func (r *run) held(prompt int) int {
 	held := min(r.kept, prompt)
-	if r.lost {
-		held = 0
-	}
 	r.entries = slices.DeleteFunc(r.entries, func(entry int) bool { return entry > held })
 	if r.terms.Marked {
 		held = 0

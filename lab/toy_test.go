@@ -254,8 +254,8 @@ func TestToy_terms(t *testing.T) {
 		// T = 110, 140, 178: the second and third request are of the dearer tier, all of them.
 		{"tiers", nil, tiered, Options{}, Bill{Read: 110*2 + 140*2, Write: 110*12 + 30*24 + 38*24, Output: 10*50 + 15*100}},
 		{"tiers, with an hour's cache", nil, tiered, Options{Hour: true}, Bill{Read: 110*2 + 140*2, Write: 110*20 + 30*40 + 38*40, Output: 10*50 + 15*100}},
-		// 110 tokens are too short to be cached; 140 are not.
-		{"a prompt too short to be cached", nil, short, Options{}, Bill{Read: 140, Write: 110*12 + 140*12 + 38*12, Output: 1250}},
+		// 110 tokens are too short to be cached, and cost the input price; 140 are not.
+		{"a prompt too short to be cached", nil, short, Options{}, Bill{Read: 140, Write: 110*10 + 140*12 + 38*12, Output: 1250}},
 		{"the model's own", gap, fiveMinutes, Options{}, Bill{Read: 110, Write: 140*12 + 178*12, Output: 1250}},
 		{"chosen", gap, fiveMinutes, Options{Terms: &chosen}, Bill{Read: 11, Write: 140*1.25 + 178*1.25, Output: 125}},
 		// What is written for an hour costs 20, and is there after six minutes.

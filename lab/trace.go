@@ -43,7 +43,6 @@ type Trace struct {
 type step struct {
 	message int           // position of its answer in the log
 	idle    time.Duration // pause before the request; 0 if the log has no times
-	gap     time.Duration // since the request before it, by the same clock
 	timed   bool          // idle is known
 	ends    bool          // the turn
 	calls   bool          // calls tools
@@ -98,7 +97,7 @@ func NewTrace(s session.Session, m model.Model, counter token.Counter) *Trace {
 	t := &Trace{ID: s.Info.ID, Name: s.Info.Title, Model: m, directory: s.Info.Directory, counter: counter,
 		parts: map[string]partItems{}, Base: -1}
 	facts := rule.NewFacts(counter)
-	var last, asked session.Millis // when the newest step ended and began
+	var last session.Millis // when the newest step ended
 	before := 0
 	for i := range s.Messages {
 		m, ok := bare(s.Messages[i], len(t.log))
@@ -115,9 +114,6 @@ func NewTrace(s session.Session, m model.Model, counter token.Counter) *Trace {
 			if last > 0 && m.Time.Created > last {
 				s.idle = time.Duration(m.Time.Created-last) * time.Millisecond
 			}
-			if asked > 0 && m.Time.Created > asked {
-				s.gap = time.Duration(m.Time.Created-asked) * time.Millisecond
-			}
 			s.timed = last > 0 && m.Time.Created > 0
 			s.calls = slices.ContainsFunc(m.Parts, func(p session.Part) bool { return p.Type == session.ToolPart })
 			t.steps = append(t.steps, s)
@@ -128,7 +124,6 @@ func NewTrace(s session.Session, m model.Model, counter token.Counter) *Trace {
 			t.add(&m.Parts[j], number, m.Role == session.Assistant, facts)
 		}
 		if m.Role == session.Assistant {
-			asked = max(asked, m.Time.Created)
 			last = max(last, m.Time.Created, m.Time.Completed) // a user's message does not use the cache
 		}
 		before += messageTokens(&m, facts)

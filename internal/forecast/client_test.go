@@ -50,6 +50,7 @@ type client struct {
 	elements wire.Elements
 	facts    *rule.Facts
 	now      time.Time
+	last     session.Millis // when the newest answer was there, by the recording
 	looks    atomic.Int64
 	reply    llmtest.Reply
 
@@ -78,11 +79,8 @@ func play(
 	t testing.TB, trace *lab.Trace, p llmtest.Protocol, s settings.Settings, mode transport.Mode,
 ) *client {
 	t.Helper()
-	c := &client{TB: t, protocol: p, model: trace.Model, log: trace.Session().Messages, facts: rule.NewFacts(token.Linear{}),
-		now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
-	if timed := slices.IndexFunc(c.log, func(m session.Message) bool { return m.Time.Created > 0 }); timed >= 0 {
-		c.now = time.UnixMilli(int64(c.log[timed].Time.Created)).Add(-time.Minute)
-	}
+	c := &client{TB: t, protocol: p, model: trace.Model, log: trace.Session().Messages,
+		facts: rule.NewFacts(token.Linear{}), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	c.begin(trace.Base)
 	engine, err := winnow.Open(winnow.Config{
 		Settings: &s, Store: memory.New(), Now: c.clock, Counter: token.Linear{}, Summarizer: offline.New(),
@@ -141,23 +139,26 @@ func (c *client) clock() time.Time {
 	return c.now.Add(time.Duration(c.looks.Add(1)) * time.Microsecond)
 }
 
-func (c *client) wait(at session.Millis) {
-	if then := time.UnixMilli(int64(at)); at > 0 && then.After(c.now) {
-		c.now = then
+// wait lets the time pass that lay between the answer before a message and the message. Answers take
+// no time: a cache counts from the request, and a recording tells when an answer was there.
+func (c *client) wait(m *session.Message) {
+	c.now = c.now.Add(time.Second)
+	if c.last > 0 && m.Time.Created > c.last {
+		c.now = c.now.Add(time.Duration(m.Time.Created-c.last)*time.Millisecond - time.Second)
 	}
+	c.last = max(c.last, m.Time.Created, m.Time.Completed)
 }
 
 // step asks for the answer at a place of the log.
 func (c *client) step(at int) {
 	c.Helper()
 	m := &c.log[at]
-	c.wait(m.Time.Created)
+	c.wait(m)
 	c.reply = c.answer(m)
 	answer, err := c.transport.RoundTrip(c.request(c.log[:at]))
 	if err != nil {
 		c.Fatal(err)
 	}
-	c.wait(m.Time.Completed)
 	text, err := io.ReadAll(answer.Body)
 	if err != nil {
 		c.Fatal(err)

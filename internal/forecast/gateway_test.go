@@ -1,7 +1,6 @@
 package forecast
 
 import (
-	"cmp"
 	"flag"
 	"math"
 	"path/filepath"
@@ -26,9 +25,6 @@ var (
 	longest = flag.Int("longest", 40, "how many steps a recorded session has at most that is played; 0: any number")
 	modes   = flag.String("modes", "off,observe,safe,full", "the gateway's modes in which recorded sessions are played")
 )
-
-// within is by how much a bill may be another one than was forecast.
-const within = 0.01
 
 // mode is a way to run the gateway, and what stands for it in a replay.
 type mode struct {
@@ -71,15 +67,18 @@ func (m mode) run(t testing.TB, trace *lab.Trace, p llmtest.Protocol) (billed, f
 		billed = c.transport.Totals().Otherwise
 	}
 	if got := c.transport.Totals(); m.mode != transport.Off && math.Abs(got.Billed-c.billed) > 1e-9*c.billed {
-		t.Errorf("%s, %s: the gateway says %.4f was billed, the provider billed %.4f", trace.Name, m.name, got.Billed, c.billed)
+		t.Errorf("%s, %s: the gateway says $%.4f were billed, the provider billed $%.4f", trace.Name, m.name,
+			got.Billed, c.billed)
 	}
 	return billed, replay(lab.Options{Unmissed: true}).Bill.Total(), replay(lab.Options{}).Regrets
 }
 
-// compare plays traces in some modes, and holds the bill of each, and of all, against the forecast.
-func compare(t *testing.T, traces []*lab.Trace, protocols []llmtest.Protocol, names string) {
+// compare plays traces in some modes, and holds the bill of each, and of all, against the forecast:
+// all together may be off by a hundredth, each alone by the share that is given.
+func compare(t *testing.T, traces []*lab.Trace, protocols []llmtest.Protocol, names string, each float64) {
 	t.Helper()
-	t.Logf("%-8s %-28s %-17s %6s %10s %10s %8s %7s", "mode", "session", "protocol", "steps", "billed", "forecast", "off by", "misses")
+	t.Logf("%-8s %-28s %-17s %6s %10s %10s %8s %7s", "mode", "session", "protocol", "steps", "billed", "forecast",
+		"off by", "misses")
 	for _, m := range gatewayModes {
 		if !slices.Contains(strings.Split(names, ","), m.name) {
 			continue
@@ -89,15 +88,15 @@ func compare(t *testing.T, traces []*lab.Trace, protocols []llmtest.Protocol, na
 		for i, trace := range traces {
 			billed, forecast, misses := m.run(t, trace, protocols[i])
 			off := billed/forecast - 1
-			t.Logf("%-8s %-28.28s %-17s %6d %10.4f %10.4f %7.2f%% %7d", m.name, trace.Name, protocols[i], trace.Steps(), billed,
-				forecast, 100*off, misses)
-			if most := cmp.Or(map[string]float64{"observe": 0.05}[m.name], within); math.Abs(off) > most {
+			t.Logf("%-8s %-28.28s %-17s %6d %10.4f %10.4f %7.2f%% %7d", m.name, trace.Name, protocols[i],
+				trace.Steps(), billed, forecast, 100*off, misses)
+			if math.Abs(off) > each {
 				t.Errorf("%s, %s: $%.4f was billed, the forecast is $%.4f", trace.Name, m.name, billed, forecast)
 			}
 			sum, foreseen, steps = sum+billed, foreseen+forecast, steps+trace.Steps()
 		}
 		t.Logf("%-8s %-28s %-17s %6d %10.4f %10.4f %7.2f%%", m.name, "all", "", steps, sum, foreseen, 100*(sum/foreseen-1))
-		if math.Abs(sum/foreseen-1) > within {
+		if math.Abs(sum/foreseen-1) > 0.01 {
 			t.Errorf("%s: all together $%.4f were billed, the forecast is $%.4f", m.name, sum, foreseen)
 		}
 	}
@@ -113,16 +112,20 @@ func TestGateway_billsWhatTheLabForecasts(t *testing.T) {
 	var traces []*lab.Trace
 	var protocols []llmtest.Protocol
 	for i, p := range llmtest.Protocols() {
+		if i > 0 && testing.Short() {
+			break
+		}
 		for _, s := range []session.Session{doc.Session, workday.Make(uint64(i), 60)} {
 			trace := lab.NewTrace(sent(s), model.Default().Lookup(usual[p]), token.Linear{})
 			trace.Name = s.Info.Title
 			traces, protocols = append(traces, trace), append(protocols, p)
 		}
 	}
-	compare(t, traces, protocols, *modes)
+	compare(t, traces, protocols, *modes, 0.01)
 }
 
-// The same of recorded sessions: the short ones, and with -longest 0 all of them.
+// The same of recorded sessions: the short ones, and with -longest 0 all of them. A token more or
+// less may let a commit fall some steps earlier or later, which moves the bill of that session.
 func TestGateway_billsWhatTheLabForecastsOnRecordedSessions(t *testing.T) {
 	type recording struct {
 		*lab.Trace
@@ -154,7 +157,7 @@ func TestGateway_billsWhatTheLabForecastsOnRecordedSessions(t *testing.T) {
 			traces, protocols = append(traces, r.Trace), append(protocols, r.Protocol)
 		}
 	}
-	compare(t, traces, protocols, *modes)
+	compare(t, traces, protocols, *modes, 0.03)
 	if left := len(found) - len(traces); left > 0 {
 		t.Logf("%d sessions of more than %d steps were left out; -longest 0 plays them too", left, *longest)
 	}
