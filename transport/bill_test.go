@@ -61,6 +61,10 @@ func TestTotals_areWhatTheProviderBills(t *testing.T) {
 					totals[mode] = s.transport.Totals()
 					t.Logf("%s: billed %.4f, totals %+v", mode, bills[mode], totals[mode])
 				}
+				observed := 0.05
+				if p == llmtest.Gemini && window > 0 { // its tokens are larger than the estimate's, which tells near a full window
+					observed = 0.1
+				}
 				near := func(what string, got, want, within float64) {
 					if math.Abs(got-want) > within*want {
 						t.Errorf("%s: %.4f, want %.4f", what, got, want)
@@ -71,7 +75,7 @@ func TestTotals_areWhatTheProviderBills(t *testing.T) {
 				}
 				near("full: otherwise", totals[Full].Otherwise, bills[Off], 0.05)
 				near("safe: otherwise", totals[Safe].Otherwise, bills[Off], 0.05)
-				near("observe: otherwise", totals[Observe].Otherwise, bills[Full], 0.05)
+				near("observe: otherwise", totals[Observe].Otherwise, bills[Full], observed)
 				near("observe: bill", bills[Observe], bills[Off], 1e-9)
 			})
 		}

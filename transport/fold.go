@@ -7,6 +7,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
@@ -33,7 +34,7 @@ func (t *Transport) starts(ctx context.Context, x *exchange, doc *format.Documen
 			return err
 		}
 		t.decided(winnow.Outcome{Compacted: folded})
-		x.pruned = cmp.Or(folded, x.pruned)
+		x.pruned = heavier(folded, x.pruned)
 	}
 	out, err := t.engine.Begin(ctx, x.line.id, winnow.BeginOptions{Held: held})
 	if err != nil {
@@ -41,8 +42,20 @@ func (t *Transport) starts(ctx context.Context, x *exchange, doc *format.Documen
 	}
 	t.decided(out)
 	x.began = t.now() // after the decision: a fork before the answer has it, too
-	x.pruned = cmp.Or(out.Pruned, x.pruned)
+	x.pruned = heavier(out.Pruned, x.pruned)
 	return nil
+}
+
+// heavier is what costs more of the provider's cache of two decisions, either of which may be nil: a
+// fold does, then what rewrites more of what was sent.
+func heavier(a, b *pivot.Receipt) *pivot.Receipt {
+	switch {
+	case a == nil || b == nil:
+		return cmp.Or(a, b)
+	case a.Kind == pivot.Compaction || b.Kind != pivot.Compaction && a.Rewritten > b.Rewritten:
+		return a
+	}
+	return b
 }
 
 // ended tells the engine what a step took, which prunes or folds the conversation if that pays or

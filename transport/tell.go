@@ -4,7 +4,7 @@ package transport
 func (t *Transport) tell(x *exchange, resent bool) {
 	told := []any{ // held: nothing more may be left out, as the provider refused an edit, or the model is unknown
 		"session", x.line.id, "messages", x.sent, "edited", x.edited && t.mode != Observe,
-		"left_out_tokens", x.left, "pruned", x.pruned != nil, "cold", x.cold, "held", x.held, "resent", resent,
+		"left_out_tokens", x.left.tokens(), "pruned", x.pruned != nil, "cold", x.cold, "held", x.held, "resent", resent,
 	}
 	t.log.Info("decided", told...)
 }

@@ -194,6 +194,7 @@ func (t *Transport) live(x *exchange, u session.Usage) *store.Live {
 	}
 	x.line.whole = whole.Prompt()
 	x.line.again = append(x.line.again, x.left.again...)
+	x.line.caches = x.line.caches || u.Cache.Read+u.Cache.Write > 0
 	priced := reported(u)
 	price := func(u session.Usage) float64 {
 		cost, ok := x.model.Cost(bill.Usage(u))
@@ -207,7 +208,7 @@ func (t *Transport) live(x *exchange, u session.Usage) *store.Live {
 		known.Missed = price(whole) - price(x.left.unasked(whole))
 	}
 	kept := edited // had the cache not been lost
-	if x.pruned != nil && !x.cold {
+	if x.pruned != nil && !x.first() && !x.cold {
 		read := min(whole.Cache.Read-x.left.tokens(), edited.Prompt())
 		kept = resized(edited, edited.Prompt(), max(read, edited.Cache.Read))
 	}
@@ -282,6 +283,9 @@ func causes(decided *pivot.Receipt) map[string]int {
 	return sums
 }
 
+// first reports whether what is left out from this request on was never sent.
+func (x *exchange) first() bool { return x.pruned != nil && x.pruned.Trigger == pivot.FirstSend }
+
 // asIfWhole is what a request would have taken if nothing had been left out of it or of those
 // before it. What was sent before would have been read from the cache, unless the cache was cold.
 func asIfWhole(x *exchange, u session.Usage) session.Usage {
@@ -291,7 +295,10 @@ func asIfWhole(x *exchange, u session.Usage) session.Usage {
 	switch {
 	case x.cold:
 		read = u.Cache.Read
-	case x.pruned != nil: // the cache was lost from the first edit on
+	case !x.line.caches && u.Cache.Read == 0: // the client asks for no cache, or there is none
+	case x.first() && u.Cache.Read > 0: // what was left out was in no cache
+		read = u.Cache.Read + left - x.pruned.Saved
+	case x.pruned != nil && !x.first(): // the cache was lost from the first edit on
 		read = max(x.line.whole, u.Cache.Read)
 	case u.Cache.Read > 0:
 		read = u.Cache.Read + left
@@ -305,7 +312,7 @@ func (t *Transport) asIfEdited(x *exchange, u session.Usage) session.Usage {
 	prompt := max(u.Prompt()-left, 0)
 	read := u.Cache.Read - left
 	switch {
-	case x.pruned != nil && x.pruned.Trigger == pivot.FirstSend:
+	case x.first():
 		read += x.pruned.Saved // no cache has that
 	case x.pruned == nil || x.cold:
 	case x.pruned.Kind == pivot.Compaction: // what is before the messages stays in the cache

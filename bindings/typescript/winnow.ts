@@ -824,7 +824,7 @@ export interface PivotReceipt {
    * overflows), "rejected" (a request was too long), "cold" (the provider's cache held nothing of
    * the prompt, so it cost nothing extra), "background" (the window was about to overflow, and the
    * summary had been written while the work went on), "pays" (it saves more than writing the
-   * prompt again costs), "discard", "distill", "restore", "pin", "imported".
+   * prompt again costs), FirstSend, "discard", "distill", "restore", "pin", "imported".
    */
   trigger: string;
   /** Log is how many messages the log had at the time; 0 if unknown. */

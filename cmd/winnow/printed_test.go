@@ -138,6 +138,7 @@ var covered = map[string][]string{
 	"import":     {"import FILE", "import FILE --json", "import HERE", "import POISON", "import FILE --update"},
 	"export":     {"export ID", "export ID -o EXPORTED --force", "export FILE --format opencode", "export FILE --format codex", "export FILE --format claude-code", "export ID --format POISON", "export POISON"},
 	"list":       {"list", "list --json", "list --everywhere", "list --everywhere --json", "list --everywhere --all --sort POISON", "list POISON"},
+	"status":     {"status", "status --json", "status --by rule", "status --line --session ID"},
 	"search":     {"search lamp", "search lamp --json", "search owned", "search POISON", "search lamp --session POISON", "search lamp --session ID", "search lamp --product POISON"},
 	"show":       {"show FILE", "show FILE --json", "show FILE --diff", "show ID", "show POISON"},
 	"revert":     {"revert ID", "revert ID MESSAGE", "revert ID POISON", "revert POISON"},

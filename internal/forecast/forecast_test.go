@@ -84,14 +84,15 @@ func (s setting) compare(t *testing.T, log session.Session, again int) (triggers
 
 // What the lab forecasts for a session is what an engine does with it as it happens: the same parts
 // are left out before the same requests, folds come where they were foretold, and each request is
-// as large. So it is where another engine takes over in the middle.
+// as large. So it is where another engine takes over in the middle. The lab takes it that a model is
+// asked for summaries, which this engine does not pay: a fold may pay a little sooner here.
 func TestEngine_doesWhatTheLabForecast(t *testing.T) {
 	for _, s := range forecasts {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			deeds := map[string]int{}
 			for seed := range uint64(6) {
-				log := written(rand.New(rand.NewPCG(seed, 5)), 90)
+				log := written(rand.New(rand.NewPCG(seed, 5)), 85)
 				for trigger, n := range s.compare(t, log, []int{0, 7, 1}[seed%3]) {
 					deeds[trigger] += n
 				}

@@ -34,7 +34,7 @@ type mode struct {
 }
 
 var gatewayModes = []mode{
-	{"off", "", transport.Off}, {"observe", "", transport.Observe}, {"safe", "cold", transport.Full},
+	{"off", "", transport.Off}, {"observe", "", transport.Observe}, {"safe", "cold", transport.Safe},
 	{"full", "", transport.Full},
 }
 
@@ -56,7 +56,11 @@ func (m mode) run(t testing.TB, trace *lab.Trace, p llmtest.Protocol) (billed, f
 	}
 	replay := func(o lab.Options) lab.Outcome {
 		o.Summarizer = offline.New()
-		out, err := lab.Run(t.Context(), trace, lab.Setup{Name: m.name, Policy: policy}, o)
+		setup := lab.Setup{Name: m.name, Policy: policy}
+		if m.mode == transport.Safe { // what overflows is left to the client
+			setup.Window = lab.Unlimited
+		}
+		out, err := lab.Run(t.Context(), trace, setup, o)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -79,7 +79,6 @@ func CheckMode(mode string) error {
 // neither.
 func Open(ctx context.Context, a *cli.App, settings config.Settings, address string, mode transport.Mode,
 	log *slog.Logger) (_ *Relay, err error) {
-	undumpable()
 	l, err := serve.Listen(address)
 	if err != nil {
 		var failed *net.OpError
@@ -94,6 +93,7 @@ func Open(ctx context.Context, a *cli.App, settings config.Settings, address str
 // OpenAt is Open with a listener, which is closed if it fails.
 func OpenAt(ctx context.Context, a *cli.App, settings config.Settings, l net.Listener, mode transport.Mode,
 	log *slog.Logger) (_ *Relay, err error) {
+	undumpable()
 	r := &Relay{app: a, listener: l, base: serve.Direct(), log: log, ended: make(chan error, 1)}
 	if settings.Counter == "auto" && settings.Policy == policy.Balanced {
 		r.calibrated = token.NewCalibrated("auto", token.Linear{})
