@@ -49,9 +49,9 @@ type Occasion struct {
 	// off.
 	PruneAsked, FoldAsked, PruneForced bool
 	// Starting: a request is about to be sent. With the Usage of the step before it, of which no
-	// more was left out since, the window is checked again if the policy folds by itself: by now Pending has the results of its
-	// calls and what the user said. Held: nothing that was sent before may change for it, whatever
-	// that would save.
+	// more was left out since, the window is checked again if the policy folds by itself: by now
+	// Pending has the results of its calls and what the user said. Held: nothing that was sent
+	// before may change for it, whatever that would save.
 	Starting, Held bool
 	// GoesOn: the step that ended called tools, so that the next request follows at once.
 	GoesOn bool

@@ -149,7 +149,8 @@ func made(engine *winnow.Engine, o Options, c *atHand) *Transport {
 	}
 	t := &Transport{
 		engine: engine, base: o.Base, mode: cmp.Or(o.Mode, Full), recall: o.Recall, drop: o.Drop, models: models,
-		log: o.Log, now: o.Now, later: o.Later, patience: cmp.Or(o.Patience, DefaultPatience), atHand: c, delegates: o.Delegate, anthropic: cmp.Or(o.anthropic, anthropicHost),
+		log: o.Log, now: o.Now, later: o.Later, patience: cmp.Or(o.Patience, DefaultPatience), atHand: c,
+		delegates: o.Delegate, anthropic: cmp.Or(o.anthropic, anthropicHost),
 	}
 	c.recent.bound(cmp.Or(o.Memory, DefaultMemory))
 	if t.base == nil {

@@ -130,8 +130,8 @@ func (r *Relay) generation(ctx context.Context, settings config.Settings, mode t
 			return nil, err
 		}
 	}
-	o := transport.Options{Base: r.base, Mode: g.mode, Later: true, Recall: true, Models: settings.Catalogue(model.Default()),
-		Drop: settings.Gateway.Tools.Drop, Delegate: settings.Gateway.Delegate,
+	o := transport.Options{Base: r.base, Mode: g.mode, Later: true, Recall: true,
+		Models: settings.Catalogue(model.Default()), Drop: settings.Gateway.Tools.Drop, Delegate: settings.Gateway.Delegate,
 		Memory: settings.Gateway.Memory / 2 / bytesOfBody, Log: r.log, Now: r.app.Env.Now}
 	if r.now != nil {
 		g.carrier = r.now.carrier.Changed(g.engine, o)
@@ -188,8 +188,8 @@ func (r *Relay) lead(ctx context.Context, g *generation, upstreams map[string]st
 			g.aside, g.passed[to.Host] = append(g.aside, name), true
 		}
 	}
-	g.handler, err = serve.New(serve.Config{Upstreams: upstreams, Transport: counting{r, g}, Metrics: r.metrics, Host: r.Address(),
-		Mode: string(g.mode), Clients: g.clients, Ready: r.ready, Log: r.log})
+	g.handler, err = serve.New(serve.Config{Upstreams: upstreams, Transport: counting{r, g}, Metrics: r.metrics,
+		Host: r.Address(), Mode: string(g.mode), Clients: g.clients, Ready: r.ready, Log: r.log})
 	r.upstreams = upstreams
 	return err
 }
