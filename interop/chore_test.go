@@ -5,6 +5,7 @@ package interop
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,10 +53,10 @@ func wrapped(t *testing.T, start func(*testing.T) *agent) {
 			t.Errorf("the provider finds fault with %d requests, without winnow with %d: %s", len(is), len(was), is[len(is)-1])
 		}
 	}
-	folds := made(t, folded, pivot.Compaction)
+	folds := made(t, folded.Home, pivot.Compaction)
 	t.Logf("%s: %d requests, billed %s alone, %s through winnow (%d prunings, %d folds), %s folded at %d (%d folds)",
-		filepath.Base(alone.bin), len(requestsTo(alone.up)), bills(alone), bills(through), made(t, through, pivot.Pruning),
-		made(t, through, pivot.Compaction), bills(folded), limit, folds)
+		filepath.Base(alone.bin), len(requestsTo(alone.up)), bills(alone), bills(through), made(t, through.Home, pivot.Pruning),
+		made(t, through.Home, pivot.Compaction), bills(folded), limit, folds)
 	if folds == 0 {
 		t.Errorf("nothing was folded at %d tokens", limit)
 	}
@@ -69,10 +70,11 @@ func largest(a *agent) (tokens int) {
 	return tokens
 }
 
-// made counts what was done to the conversations of a product, by its kind.
-func made(t *testing.T, a *agent, kind pivot.Kind) (n int) {
+// made counts what was done to the conversations of a product that has this home: of these kinds, or
+// all of it.
+func made(t *testing.T, home string, kinds ...pivot.Kind) (n int) {
 	t.Helper()
-	kept, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(a.Home, ".local", "share", "winnow", "winnow.db")})
+	kept, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(home, ".local", "share", "winnow", "winnow.db")})
 	if err != nil {
 		t.Fatalf("winnow kept nothing: %v", err)
 	}
@@ -87,7 +89,7 @@ func made(t *testing.T, a *agent, kind pivot.Kind) (n int) {
 			t.Fatal(err)
 		}
 		for i := range state.Receipts {
-			if state.Receipts[i].Kind == kind {
+			if len(kinds) == 0 || slices.Contains(kinds, state.Receipts[i].Kind) {
 				n++
 			}
 		}

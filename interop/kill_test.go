@@ -16,9 +16,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/store/sqlite"
 )
 
 // `winnow serve` is killed three times while a product works through it, and started again at the
@@ -56,7 +53,7 @@ func gatewayKilled(t *testing.T, start func(*testing.T) *agent) {
 	if a, b := alone.up.Problems(), through.up.Problems(); len(b) > len(a) {
 		t.Errorf("the provider finds fault with %d requests, without winnow with %d: %s", len(b), len(a), b[len(b)-1])
 	}
-	decided := g.decisions(t)
+	decided := made(t, g.home)
 	if a, b := busts(alone), busts(through); b > a+decided {
 		t.Errorf("%d times the cache had less than before, without winnow %d times, and there were %d decisions", b, a, decided)
 	}
@@ -171,27 +168,4 @@ func (g *gateway) start() {
 func (g *gateway) kill() {
 	_ = g.cmd.Process.Kill()
 	_ = g.cmd.Wait() // it was killed
-}
-
-// decisions counts what was decided in all sessions.
-func (g *gateway) decisions(t *testing.T) (n int) {
-	t.Helper()
-	var kept store.Store
-	kept, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(g.home, ".local", "share", "winnow", "winnow.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer kept.Close()
-	list, err := kept.List(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, l := range list {
-		state, err := kept.State(t.Context(), l.Info.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		n += len(state.Receipts)
-	}
-	return n
 }
