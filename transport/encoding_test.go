@@ -75,6 +75,7 @@ func (p *packing) RoundTrip(r *http.Request) (*http.Response, error) {
 // A client that packs its requests, and gets packed answers, is served as one that does not: what is
 // left out is the same, and so is the bill. A request of which nothing is left out leaves as it came.
 func TestTransport_packedBodies(t *testing.T) {
+	sequential(t)
 	const steps = 40
 	type outcome struct {
 		Sent   []string // unpacked
@@ -151,6 +152,7 @@ func bomb(t *testing.T, name string, most int) []byte {
 
 // What cannot be unpacked passes as it came, either way, and nothing is kept of it.
 func TestTransport_packedBodiesThatAreBroken(t *testing.T) {
+	sequential(t)
 	for name := range codings {
 		t.Run(name, func(t *testing.T) {
 			p := &packing{t: t, name: name, base: http.DefaultTransport}

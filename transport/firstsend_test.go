@@ -133,13 +133,10 @@ func thought(m *session.Message, model, reasoning string) {
 // is left out while the cache is warm; nothing that was sent changes, and the provider refuses
 // nothing: whatever fails on the way, whoever is restarted, and wherever the client goes back to.
 func TestTransport_firstSendsAreLeftOutOfBoundConversations(t *testing.T) {
+	sequential(t)
 	for _, model := range []string{"claude-opus-5-5", "claude-of-tomorrow"} {
 		for _, mode := range []Mode{Full, Safe} {
-			seeds := uint64(2)
-			if testing.Short() {
-				seeds = 1
-			}
-			for seed := range seeds {
+			for seed := range uint64(*walks) {
 				t.Run(fmt.Sprintf("%s %s %d", model, mode, seed), func(t *testing.T) {
 					testBound(t, model, mode, seed)
 				})

@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"sync"
 	"slices"
 	"testing"
 
@@ -15,12 +16,16 @@ import (
 
 // echo answers every request with the same bytes.
 type echo struct {
+	mu           sync.Mutex
 	body, answer []byte
 	kind         string
 }
 
 func (e *echo) RoundTrip(r *http.Request) (*http.Response, error) {
-	e.body, _ = io.ReadAll(r.Body)
+	body, _ := io.ReadAll(r.Body)
+	e.mu.Lock()
+	e.body = body
+	e.mu.Unlock()
 	return &http.Response{
 		StatusCode: 200, Header: http.Header{"Content-Type": {e.kind}}, Body: io.NopCloser(bytes.NewReader(e.answer)),
 		Request: r,

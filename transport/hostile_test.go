@@ -182,7 +182,10 @@ func (h *hostile) beside() {
 // Whatever the client does to its history, what stands is sent as it was, no provider refuses what
 // is sent, and each request gets its answer.
 func TestTransport_hostileClients(t *testing.T) {
-	for _, p := range llmtest.Protocols() {
+	for i, p := range llmtest.Protocols() {
+		if i > 0 && testing.Short() {
+			break
+		}
 		t.Run(string(p), func(t *testing.T) { walk(t, p, "", 0) })
 		t.Run(string(p)+", folded", func(t *testing.T) { walk(t, p, "", 14_000) })
 	}
@@ -191,6 +194,7 @@ func TestTransport_hostileClients(t *testing.T) {
 // A model that binds its reasoning, and one that is not known, gets each thought back behind the
 // prompt that it was made for.
 func TestTransport_boundReasoning(t *testing.T) {
+	sequential(t)
 	for _, model := range []string{"claude-opus-5-5", "acme-large-1"} {
 		t.Run(model, func(t *testing.T) { walk(t, llmtest.Anthropic, model, 0) })
 		t.Run(model+", folded", func(t *testing.T) { walk(t, llmtest.Anthropic, model, 14_000) })
@@ -243,7 +247,7 @@ func walk(t *testing.T, p llmtest.Protocol, thinking string, window int) {
 	t.Logf("%d requests, %d decisions", requests, decided)
 }
 
-var walks = flag.Int("walks", 2, "how many hostile clients of each protocol there are")
+var walks = flag.Int("walks", 1, "how many hostile clients of each protocol there are")
 
 // receipts counts what was decided in all sessions.
 func (s *stage) receipts() int {

@@ -45,6 +45,7 @@ func (b *tap) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // What was decided is sent again after a crash between the decision and the request.
 func TestTransport_aDecisionIsDurableBeforeItIsSent(t *testing.T) {
+	sequential(t)
 	t.Run("pruned", func(t *testing.T) { aDecisionIsDurable(t, 0) })
 	t.Run("folded", func(t *testing.T) { aDecisionIsDurable(t, 14_000) })
 }
@@ -81,6 +82,7 @@ func aDecisionIsDurable(t *testing.T, window int) {
 // A request that the provider refuses with an edit is sent once more as it came, and from then on
 // the conversation is sent whole. One that it refuses either way is the client's to hear of.
 func TestTransport_aRefusalIsAnsweredWithTheOriginal(t *testing.T) {
+	sequential(t)
 	for n := range 4 {
 		both := n%2 == 1
 		b := &tap{base: http.DefaultTransport}

@@ -48,6 +48,7 @@ var placeholder = regexp.MustCompile(`\[winnow (recall )?[a-z2-7]{6,}: [^\]"]*\]
 // What placeholders say does not change once it was sent, also when the way back comes later: in the
 // first half of the session winnow may not name it, then the client has no shell, then it has one.
 func TestTransport_placeholdersNameTheWayBack(t *testing.T) {
+	sequential(t)
 	for _, p := range llmtest.Protocols() {
 		t.Run(string(p), func(t *testing.T) {
 			b := &tap{base: http.DefaultTransport}
@@ -93,6 +94,7 @@ func TestTransport_placeholdersNameTheWayBack(t *testing.T) {
 // What another process notes as missed, between any two requests, changes nothing that was sent; less
 // is left out from then on.
 func TestTransport_whatIsMissedMakesItCareful(t *testing.T) {
+	sequential(t)
 	left := map[bool]int{}
 	for _, missed := range []bool{false, true} {
 		b := &tap{base: http.DefaultTransport}

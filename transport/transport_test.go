@@ -82,6 +82,14 @@ func play(t testing.TB, p llmtest.Protocol, steps int, o Options) *stage {
 	return s
 }
 
+// sequential skips a test that does one thing after the other.
+func sequential(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it does one thing after the other: -short is for the race detector")
+	}
+}
+
 // restart begins with another engine and another transport on the same store.
 func (s *stage) restart() {
 	s.t.Helper()
@@ -268,6 +276,7 @@ func (s *stage) only() (session.Session, store.State) {
 // What was sent before is sent again to the byte, unless something was decided in between: whatever
 // the client does to its cache marks, and whoever is restarted.
 func TestTransport_thePrefixStays(t *testing.T) {
+	sequential(t)
 	for _, p := range llmtest.Protocols() {
 		t.Run(string(p), func(t *testing.T) { thePrefixStays(t, p, 0) })
 		t.Run(string(p)+", folded", func(t *testing.T) { thePrefixStays(t, p, 14_000) })

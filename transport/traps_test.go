@@ -59,6 +59,7 @@ func (c carrier) RoundTrip(r *http.Request) (*http.Response, error) { return c(r
 // A client that asks for its cache to live for an hour has it for an hour: nothing is decided as if
 // it were forgotten after the five minutes that the model's own lifetime is.
 func TestTransport_anHourOfCache(t *testing.T) {
+	sequential(t)
 	for _, c := range []struct {
 		idle time.Duration
 		cold bool

@@ -22,7 +22,7 @@ import (
 )
 
 var (
-	longest = flag.Int("longest", 40, "how many steps a recorded session has at most that is played; 0: any number")
+	longest = flag.Int("longest", 20, "how many steps a recorded session has at most that is played; 0: any number")
 	modes   = flag.String("modes", "off,observe,safe,full", "the gateway's modes in which recorded sessions are played")
 )
 
@@ -113,19 +113,23 @@ func TestGateway_billsWhatTheLabForecasts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var traces []*lab.Trace
-	var protocols []llmtest.Protocol
 	for i, p := range llmtest.Protocols() {
-		if i > 0 && testing.Short() {
-			break
+		of := *modes
+		switch {
+		case i > 0 && testing.Short():
+			return
+		case i > 0 && *longest > 0:
+			of = "full"
 		}
+		var traces []*lab.Trace
+		var protocols []llmtest.Protocol
 		for _, s := range []session.Session{doc.Session, workday.Make(uint64(i), 60)} {
 			trace := lab.NewTrace(sent(s), model.Default().Lookup(usual[p]), token.Linear{})
 			trace.Name = s.Info.Title
 			traces, protocols = append(traces, trace), append(protocols, p)
 		}
+		compare(t, traces, protocols, of, 0.01)
 	}
-	compare(t, traces, protocols, *modes, 0.01)
 }
 
 // The same of recorded sessions: the short ones, and with -longest 0 all of them. A token more or

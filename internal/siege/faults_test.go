@@ -22,6 +22,9 @@ var unheard = []string{"Date", "Connection", "Transfer-Encoding"}
 // and nothing is sent twice but a pruned request that was refused.
 func TestGateway_everyFault(t *testing.T) {
 	for i, protocol := range llmtest.Protocols() {
+		if i > 0 && testing.Short() {
+			break
+		}
 		for j, stream := range []bool{true, false} {
 			for _, mode := range []transport.Mode{transport.Observe, transport.Full} {
 				if mode == transport.Observe && !*long {

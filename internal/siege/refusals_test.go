@@ -139,7 +139,10 @@ func (k *gatekeeper) refuse(r refusal, times int) (asked [][]byte) {
 // be about what was left out go out once more as they came, and what is said then is heard to the
 // byte; all others are heard at once.
 func TestGateway_everySentence(t *testing.T) {
-	for _, protocol := range llmtest.Protocols() {
+	for i, protocol := range llmtest.Protocols() {
+		if i > 0 && testing.Short() {
+			break
+		}
 		t.Run(string(protocol), func(t *testing.T) {
 			v := visit(t, protocol, true, 7, 60)
 			up := provide(t, v, llmtest.Script{})
