@@ -5,8 +5,8 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"sync"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/winnowhq/winnow"
