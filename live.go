@@ -198,7 +198,8 @@ func (e *Engine) refresh(ctx context.Context, l *live) error {
 	return err
 }
 
-// atHand reads a session when it is not at hand. Who changes it learns then whether it is as it was.
+// atHand reads a session when it is not at hand. Who changes it learns then whether it is as it
+// was.
 func (e *Engine) atHand(ctx context.Context, l *live) error {
 	if l.facts == nil {
 		return e.load(ctx, l)

@@ -32,8 +32,8 @@ type Gateway struct {
 	// digits. As soon as there is one, every request needs a token.
 	Clients map[string]string `json:"clients"`
 	TLS     GatewayTLS        `json:"tls"`
-	// Delegate lets a provider edit prompts itself where winnow may not: "clear_tool_uses", or "" for
-	// nothing. See transport.ClearToolUses.
+	// Delegate lets a provider edit prompts itself where winnow may not: "clear_tool_uses", or ""
+	// for nothing. See transport.ClearToolUses.
 	Delegate string `json:"delegate"`
 }
 

@@ -69,8 +69,8 @@ func told(err error) string {
 	return err.Error()
 }
 
-// arguments are those of a call, as texts: models write numbers and lists where a text is asked for,
-// and other names.
+// arguments are those of a call, as texts: models write numbers and lists where a text is asked
+// for, and other names.
 type arguments map[string]string
 
 func read(raw []byte) arguments {

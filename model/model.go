@@ -29,8 +29,8 @@ type Model struct {
 	// when anything before it changes, the provider rejects or drops it. Elisions for such a model
 	// wait for a cold cache or a pivot, and take the earlier reasoning with them.
 	BoundReasoning bool
-	// BindingUnknown says that BoundReasoning is not known: the model is like none in the catalogue,
-	// and the user did not set it.
+	// BindingUnknown says that BoundReasoning is not known: the model is like none in the
+	// catalogue, and the user did not set it.
 	BindingUnknown bool
 	// Retired says that the catalogue's source does not list it any more: what is known is of when
 	// it did.

@@ -97,8 +97,8 @@ type LiveDay struct {
 
 // LiveRule is what a rule has to do with the requests: its share of their Net, and of ToSave.
 type LiveRule struct {
-	// Rule is its name; store.Compaction stands for what summaries replaced, "" for what is nobody's
-	// share.
+	// Rule is its name; store.Compaction stands for what summaries replaced, "" for what is
+	// nobody's share.
 	Rule    string  `json:"rule"`
 	LeftOut int     `json:"leftOut"` // tokens left out of the sessions' newest requests
 	Recalls int     `json:"recalls"`

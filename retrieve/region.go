@@ -15,8 +15,8 @@ type Region struct {
 	// From and To are its first and last line, from 1 on; 0 is that of the text. With words, only
 	// these lines are looked through.
 	From, To int
-	// Words are looked for, whatever their case: the lines that have all of them, and if there is no
-	// such line, those that have one of them; with the lines beside them.
+	// Words are looked for, whatever their case: the lines that have all of them, and if there is
+	// no such line, those that have one of them; with the lines beside them.
 	Words []string
 }
 

@@ -61,9 +61,9 @@ func In(ctx context.Context, e *winnow.Engine, id, name string) (Found, error) {
 }
 
 // Find finds a part in the sessions of the store: in those that an agent is working on through the
-// gateway, else in any. Of several it is the one that was used last. Those that were used within the
-// same hour count alike: then it is the one out of which the part was left, and *Ambiguous if that
-// is said of different texts.
+// gateway, else in any. Of several it is the one that was used last. Those that were used within
+// the same hour count alike: then it is the one out of which the part was left, and *Ambiguous if
+// that is said of different texts.
 func Find(ctx context.Context, e *winnow.Engine, name string) (Found, error) {
 	list, err := Sessions(ctx, e)
 	if err != nil {

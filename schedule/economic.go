@@ -21,8 +21,8 @@ type Account struct {
 	SincePivot, Carried int
 	// Bill is what the requests so far cost, in tokens at the input price.
 	Bill float64
-	// Left is how many parts are left out, Missed how often the agent got one back because it needed
-	// it, and Back how many tokens that brought in all.
+	// Left is how many parts are left out, Missed how often the agent got one back because it
+	// needed it, and Back how many tokens that brought in all.
 	Left, Missed, Back int
 	// Before is how many tokens of the messages stand before what an elision leaves out; nil:
 	// unknown.

@@ -72,8 +72,8 @@ type passage struct {
 	answered atomic.Int64 // nanoseconds until the first byte of the newest answer
 }
 
-// follow notes when a request leaves and when its answer comes. What is not sent by [http.Transport]
-// is not noted.
+// follow notes when a request leaves and when its answer comes. What is not sent by
+// [http.Transport] is not noted.
 func (p *passage) follow(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn: func(string) {

@@ -40,8 +40,8 @@ type Config struct {
 	// MaxBody bounds the body of a request in bytes. Default 256 MiB: the largest that a provider
 	// of a model accepts is 32 MB, files that are uploaded are larger.
 	MaxBody int64
-	// Clients are the names of those who may ask, with the hashes of their tokens (see NewToken). If
-	// there are any, every request needs a token but those for /healthz and /readyz. Default:
+	// Clients are the names of those who may ask, with the hashes of their tokens (see NewToken).
+	// If there are any, every request needs a token but those for /healthz and /readyz. Default:
 	// whoever reaches the listener may ask.
 	Clients map[string]string
 	// Ready says why no requests should be sent here, in words that hold no content. Default: they

@@ -32,8 +32,8 @@ type Info struct {
 	Model     *ModelRef `json:"model,omitzero"`
 	Version   string    `json:"version,omitzero"` // of the program that wrote the session
 	Time      Lifetime  `json:"time"`
-	// Recall: the agent can get back what is left out of the session, by the command "winnow recall"
-	// or the tool recall of "winnow mcp".
+	// Recall: the agent can get back what is left out of the session, by the command "winnow
+	// recall" or the tool recall of "winnow mcp".
 	Recall bool `json:"recall,omitzero"`
 	// Missed is what the agent got back so, oldest first.
 	Missed []Missed `json:"missed,omitempty"`

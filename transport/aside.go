@@ -20,8 +20,9 @@ func isAside(f *family, doc *format.Document) bool {
 	return len(f.lines) == 0 && !hasTools(d) && !answered
 }
 
-// holds reports whether nothing that was sent of a conversation may be left out. Of a model of which it
-// is not known it is assumed that it binds its reasoning; of others the engine does what can be done.
+// holds reports whether nothing that was sent of a conversation may be left out. Of a model of
+// which it is not known it is assumed that it binds its reasoning; of others the engine does what
+// can be done.
 func (x *exchange) holds(doc *format.Document) bool {
 	return x.line.frozen != "" || x.model.BindingUnknown && reasons(doc.Session.Messages) || isCompacted(doc)
 }

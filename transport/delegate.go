@@ -40,9 +40,9 @@ const (
 
 	// clearFrom is from how many tokens of a prompt on the API may clear: its own default.
 	clearFrom = 100_000
-	// clearKeeps is how many of the newest uses of tools it leaves alone. Its default is 3, of which
-	// is reported that the model's next action is another one nearly always; of outputs that lie idle
-	// in recorded sessions 10 steps are enough, and a step may have several uses.
+	// clearKeeps is how many of the newest uses of tools it leaves alone. Its default is 3, of
+	// which is reported that the model's next action is another one nearly always; of outputs that
+	// lie idle in recorded sessions 10 steps are enough, and a step may have several uses.
 	clearKeeps = 20
 	// growth is by how many tokens a recorded session grew in a step: 1,442,000 in 2,974 steps.
 	growth = 500

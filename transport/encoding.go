@@ -141,8 +141,8 @@ func with(r *http.Request, plain []byte, edited bool) *http.Request {
 		}
 	}
 	r.Body, _ = r.GetBody()
-	// With GetBody the base may send a request again that the provider has not begun with, as HTTP/2
-	// tells. Those with such a header net/http sends again whatever became of them.
+	// With GetBody the base may send a request again that the provider has not begun with, as
+	// HTTP/2 tells. Those with such a header net/http sends again whatever became of them.
 	if r.Header.Get("Idempotency-Key") != "" || r.Header.Get("X-Idempotency-Key") != "" {
 		r.GetBody = nil
 	}

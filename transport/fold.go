@@ -23,9 +23,9 @@ func Hooks(own winnow.Hooks) winnow.Hooks {
 // starts lets the engine decide about a request before it is sent, and makes a summary count that
 // was written while the client worked.
 //
-// Where nobody is sure whether the provider's cache still has the conversation, what was sent stays.
-// A model that binds its reasoning gets no fold within a tool round: the round's own reasoning must
-// come back as it was made.
+// Where nobody is sure whether the provider's cache still has the conversation, what was sent
+// stays. A model that binds its reasoning gets no fold within a tool round: the round's own
+// reasoning must come back as it was made.
 func (t *Transport) starts(ctx context.Context, x *exchange, doc *format.Document, unsure bool) error {
 	messages, held := doc.Session.Messages, x.held || unsure
 	if !held && (!x.model.BoundReasoning || messages[len(messages)-1].Role == session.User) {
@@ -46,8 +46,8 @@ func (t *Transport) starts(ctx context.Context, x *exchange, doc *format.Documen
 	return nil
 }
 
-// heavier is what costs more of the provider's cache of two decisions, either of which may be nil: a
-// fold does, then what rewrites more of what was sent.
+// heavier is what costs more of the provider's cache of two decisions, either of which may be nil:
+// a fold does, then what rewrites more of what was sent.
 func heavier(a, b *pivot.Receipt) *pivot.Receipt {
 	switch {
 	case a == nil || b == nil:
@@ -59,8 +59,8 @@ func heavier(a, b *pivot.Receipt) *pivot.Receipt {
 }
 
 // ended tells the engine what a step took, which prunes or folds the conversation if that pays or
-// must be. A summary for which a model is asked is written beside the client's work, as early as the
-// engine sees that it will be wanted.
+// must be. A summary for which a model is asked is written beside the client's work, as early as
+// the engine sees that it will be wanted.
 func (t *Transport) ended(ctx context.Context, x *exchange, u session.Usage, spent []store.Spend) error {
 	l := x.line
 	out, err := t.engine.Observe(ctx, l.id, u, spent...)

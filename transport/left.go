@@ -35,9 +35,9 @@ func (w *left) add(rule string, tokens int) {
 	w.rules[rule] += tokens
 }
 
-// leftOut is what the session leaves out of a request's messages: what is pruned, and what each fold
-// took off the view as it was then. What was pruned with a fold counts with it. pivot is what stands
-// for the messages that are folded.
+// leftOut is what the session leaves out of a request's messages: what is pruned, and what each
+// fold took off the view as it was then. What was pruned with a fold counts with it. pivot is what
+// stands for the messages that are folded.
 func leftOut(l *line, doc *format.Document, state store.State, pivot []session.Message) (w left) {
 	messages, first := doc.Session.Messages, 0
 	if pivot != nil {

@@ -17,8 +17,8 @@ const ending = time.Second
 // once: each that is overdue holds a request in memory.
 const mostOverdue = 64
 
-// within waits for the result of a step, but not for longer than the client has patience for. A step
-// that takes longer goes on by itself; late is given its result.
+// within waits for the result of a step, but not for longer than the client has patience for. A
+// step that takes longer goes on by itself; late is given its result.
 func within[T any](patience time.Duration, step func() T, late func(T)) (result T, inTime bool) {
 	done, left := make(chan T), make(chan struct{})
 	go func() {

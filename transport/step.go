@@ -71,8 +71,8 @@ type Step struct {
 // given. If something of ours fails, all of it is sent.
 //
 // read says what a message of the library says. write makes one: a copy of one of the library's,
-// with other calls and results, as many and in the same order; or, of the zero value, a new one with
-// a role and a text. said is what an answer says, and what it took.
+// with other calls and results, as many and in the same order; or, of the zero value, a new one
+// with a role and a text. said is what an answer says, and what it took.
 func Ask[M, A any](
 	ctx context.Context, t *Transport, c Conversation, messages []M, read func(M) Message, write func(M, Message) M,
 	send func([]M) (A, error), said func(A) (Message, session.Usage),
@@ -217,8 +217,8 @@ func (s *Step) id(c Call) string {
 	return cmp.Or(c.ID, "call_"+strconv.Itoa(s.calls))
 }
 
-// remaining reads what is left of a conversation. It reports false if something else was left out than
-// calls, results and whole messages: a program's library may not be able to say it.
+// remaining reads what is left of a conversation. It reports false if something else was left out
+// than calls, results and whole messages: a program's library may not be able to say it.
 func remaining(text, original []byte, c Conversation) (list []shown, ok bool) {
 	key := func(e wire.Value) string { return string(e.Get("at").Bytes()) + " " + e.Get("tool_call_id").String() }
 	before := map[string]wire.Value{}
@@ -264,9 +264,9 @@ func remaining(text, original []byte, c Conversation) (list []shown, ok bool) {
 // name), or its name.
 var refusals = regexp.MustCompile(`(?i)(?:^|[^\w:./-]|":)([45]\d\d)\b|\binvalid[_ ](?:request|argument)|\bbad request`)
 
-// isRefused reports whether an error means that the provider refuses what was sent, with 400 or 422,
-// and something was left out of it. All of it is sent then, and if that is answered, nothing is left
-// out of the conversation from then on.
+// isRefused reports whether an error means that the provider refuses what was sent, with 400 or
+// 422, and something was left out of it. All of it is sent then, and if that is answered, nothing
+// is left out of the conversation from then on.
 func (s *Step) isRefused(err error) bool {
 	if err == nil || s.x == nil || !s.x.edited {
 		return false

@@ -28,8 +28,8 @@ type Totals struct {
 	// Missed is how much of Otherwise would not have been paid, as requests asked again for what
 	// was left out; Summaries is what summaries cost, which is not in Billed.
 	Missed, Summaries float64
-	// Net is what was saved: Otherwise − Missed − Billed − Summaries, negative when negative. In the
-	// mode Observe nothing is; ToSave is what could have been.
+	// Net is what was saved: Otherwise − Missed − Billed − Summaries, negative when negative. In
+	// the mode Observe nothing is; ToSave is what could have been.
 	Net, ToSave float64
 	Unpriced    int      // requests without usage, or of a model without a price: they are in neither sum
 	LeftOut     int      // tokens left out of the newest requests, over all sessions

@@ -61,8 +61,8 @@ type Options struct {
 	// client.
 	Base http.RoundTripper
 	Mode Mode // default: Full
-	// Delegate is ClearToolUses to let the provider clear old results of tools where winnow may not;
-	// "" for nothing.
+	// Delegate is ClearToolUses to let the provider clear old results of tools where winnow may
+	// not; "" for nothing.
 	Delegate string
 	// Models is the catalogue that says which models bind their reasoning. Default: the embedded
 	// one.
@@ -73,17 +73,17 @@ type Options struct {
 	// Recall: agents have the command winnow, or its server of the Model Context Protocol, so that
 	// placeholders may name it: see recalls. Default: placeholders name the call.
 	Recall bool
-	// Drop are names of tools, or patterns with *, whose declarations are left out of a conversation
-	// from its first request on, if it begins under this option. A tool that the conversation calls,
-	// or that a request insists on, stays.
+	// Drop are names of tools, or patterns with *, whose declarations are left out of a
+	// conversation from its first request on, if it begins under this option. A tool that the
+	// conversation calls, or that a request insists on, stays.
 	Drop []string
 	// Later lets an answer end for its client before it is recorded. The next request of its
 	// conversation waits for that, and so do Wait and Totals; whoever looks into the store at once
 	// may find the answer missing. If the process is killed in between, the client brings the
 	// answer with its next request, and only what it took is not written down.
 	Later bool
-	// Patience is how long a request waits for what the transport does with it, as with a store that
-	// hangs; then it goes as it came. Default: DefaultPatience.
+	// Patience is how long a request waits for what the transport does with it, as with a store
+	// that hangs; then it goes as it came. Default: DefaultPatience.
 	Patience time.Duration
 	// Log is told what was decided about each request, and what fails, without content. Default:
 	// nothing is logged.
@@ -440,9 +440,9 @@ func (t *Transport) decide(
 const margin = time.Minute
 
 // isCold reports whether the provider's cache has certainly forgotten a conversation: by our own
-// clock, and by the longest lifetime that its requests have asked for. Between the lifetime that the
-// model's caches have by themselves and that moment it is not sure, and nothing that was sent is
-// left out.
+// clock, and by the longest lifetime that its requests have asked for. Between the lifetime that
+// the model's caches have by themselves and that moment it is not sure, and nothing that was sent
+// is left out.
 func (x *exchange) isCold(original []byte) bool {
 	l, lifetime := x.line, x.model.CacheLifetime()
 	l.hour = l.hour || x.protocol.kind == body.Anthropic && bytes.Contains(original, []byte(`"1h"`))

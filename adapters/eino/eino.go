@@ -31,7 +31,8 @@ type pruned struct {
 }
 
 // Prune is a model that sends what a transport's engine leaves of a conversation. name is the
-// model's, with its provider, as in "openai/gpt-4.1". Messages are not changed, streams not held back.
+// model's, with its provider, as in "openai/gpt-4.1". Messages are not changed, streams not held
+// back.
 func Prune(m model.ToolCallingChatModel, pruning *transport.Transport, name string) model.ToolCallingChatModel {
 	return &pruned{m, pruning, name, false}
 }

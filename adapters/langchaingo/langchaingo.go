@@ -24,7 +24,8 @@ type model struct {
 }
 
 // Prune is a model that sends what a transport's engine leaves of a conversation. name is the
-// model's, with its provider, as in "openai/gpt-4.1". Messages are not changed, streams not touched.
+// model's, with its provider, as in "openai/gpt-4.1". Messages are not changed, streams not
+// touched.
 func Prune(m llms.Model, pruning *transport.Transport, name string) llms.Model {
 	return &model{m, pruning, name}
 }

@@ -195,8 +195,8 @@ func runSearch(ctx context.Context, a *cli.App, q store.Search) error {
 	return nil
 }
 
-// openToWrite opens the store, so that its index can follow, say; only for reading where it must not
-// be written.
+// openToWrite opens the store, so that its index can follow, say; only for reading where it must
+// not be written.
 func openToWrite(ctx context.Context, a *cli.App, want source.Access) (store.Store, error) {
 	kept, err := source.OpenStore(ctx, a, want)
 	if errors.Is(err, store.ErrReadOnly) {

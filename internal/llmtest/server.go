@@ -28,7 +28,8 @@ type Script struct {
 	// CacheMinimum is the smallest prefix that is cached, in tokens; 0 means the model's own (of
 	// claude-haiku-4-5, 4,096), and 1,024 if the name is unknown.
 	CacheMinimum int
-	// CacheLifetime is how long OpenAI's and Gemini's caches remember; 0 means ten minutes and five.
+	// CacheLifetime is how long OpenAI's and Gemini's caches remember; 0 means ten minutes and
+	// five.
 	CacheLifetime time.Duration
 	// Now is the clock by which the cache forgets; nil means time.Now.
 	Now func() time.Time

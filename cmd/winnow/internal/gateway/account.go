@@ -8,7 +8,8 @@ import (
 	"github.com/winnowhq/winnow/transport"
 )
 
-// account is what came of relaying so many requests, in lines for people: three, and one where the client could not go on without.
+// account is what came of relaying so many requests, in lines for people: three, and one where the
+// client could not go on without.
 func account(client string, requests int, mode transport.Mode, t transport.Totals) []string {
 	if requests == 0 {
 		return []string{client + " asked nothing through winnow; if it did ask a model, its own settings lead " +

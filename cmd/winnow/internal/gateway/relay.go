@@ -287,8 +287,8 @@ func (c counting) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.g.carrier.RoundTrip(r)
 }
 
-// Aside are the names of the upstreams that are a winnow themselves and prune, or observe: what goes
-// there passes here, as one of two is enough.
+// Aside are the names of the upstreams that are a winnow themselves and prune, or observe: what
+// goes there passes here, as one of two is enough.
 func (r *Relay) Aside() []string { return r.now.aside }
 
 // Ended tells how the listener ended.

@@ -12,7 +12,8 @@ import (
 
 // expire deletes the conversations that came through a gateway and that nobody has gone on with for
 // longer than an age, each with all that left it at some point, or not at all: what is there of it
-// belongs together. One that has pins stays, and so does one in which anything is of another origin.
+// belongs together. One that has pins stays, and so does one in which anything is of another
+// origin.
 func expire(ctx context.Context, kept store.Store, age time.Duration, now time.Time) (deleted int, err error) {
 	list, err := kept.List(ctx)
 	if err != nil {
