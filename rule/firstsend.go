@@ -6,6 +6,7 @@ import (
 
 	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/session"
 )
 
 // FirstSend says what of an output may be left out before it is sent for the first time. That
@@ -58,11 +59,11 @@ func (w Window) FirstSend(f FirstSend) []Elision {
 	}
 	w = w.Read()
 	var found []Elision
-	items := w.Items()
+	items, newest := w.Items(), w.Messages[session.Unsent(w.Messages):]
 	for i := len(items) - 1; i >= 0 && items[i].Step == w.line.now.Step; i-- {
 		x := items[i]
-		if x.Call == nil || !w.unsent(x, Output) || len(Media(x.Part)) > 0 {
-			continue
+		if x.Call == nil || !w.unsent(x, Output) || len(Media(x.Part)) > 0 || session.Index(newest, x.Message) < 0 {
+			continue // an answer whose calls have not ended tells that what is before it was sent
 		}
 		if _, free := w.may("", x, ResultField(x.Part), Age{}); !free || slices.ContainsFunc(x.Call.Actions, keeps) {
 			continue
