@@ -467,6 +467,9 @@ func TestPrepare_aCrashLeavesTheSessionAsItWas(t *testing.T) {
 }
 
 func TestObserve_saysWhenASummaryIsToBePrepared(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it does one thing after the other: -short is for the race detector")
+	}
 	off, on := false, true
 	// 16,000 tokens, of which 4,000 are the answer's and 4,000 are in reserve: 8,000 are usable.
 	for name, c := range map[string]struct {

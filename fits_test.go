@@ -55,6 +55,9 @@ func (s *scribe) Summarize(_ context.Context, r pivot.Request) (pivot.Answer, er
 // Whatever is folded, whatever the user wants said, and however small the window: each request fits
 // and says it, and the session is folded.
 func TestCompact_theRequestAlwaysFits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it does one thing after the other: -short is for the race detector")
+	}
 	rapid.Check(t, func(rt *rapid.T) {
 		draw := func(name string, of ...int) int { return rapid.SampledFrom(of).Draw(rt, name) }
 		prompt := strings.Repeat("Write it as I want it. ", draw("prompt", 0, 0, 10, 300, 20_000))

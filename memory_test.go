@@ -39,6 +39,9 @@ func keptAt(t *testing.T, path string, memory int) *Engine {
 // No more is at hand than is allowed, which is counted about right; and it changes nothing that is
 // decided.
 func TestEngine_hasNoMoreBytesAtHandThanItMay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it does one thing after the other: -short is for the race detector")
+	}
 	const sessions, most = 10, 2 << 20
 	ctx := context.Background()
 	dir := t.TempDir()

@@ -25,6 +25,9 @@ import (
 
 // An engine that is closed in the middle of a session, with its store, and opened again shows the same bytes at each later step as one that never stopped.
 func TestEngine_aRestartChangesNoByte(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it does one thing after the other: -short is for the race detector")
+	}
 	for _, name := range []string{policy.Balanced, policy.Aggressive} {
 		t.Run(name, func(t *testing.T) {
 			folder, sessions := t.TempDir(), 0
