@@ -182,6 +182,7 @@ func TestTransport_packedBodiesThatAreBroken(t *testing.T) {
 // An answer that is broken, or too large when it is unpacked, reaches the client as it came, and the
 // conversation goes on.
 func TestTransport_packedAnswersThatAreBroken(t *testing.T) {
+	sequential(t)
 	for name := range codings {
 		t.Run(name, func(t *testing.T) {
 			p := &packing{t: t, name: name, base: http.DefaultTransport}
