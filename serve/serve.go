@@ -42,7 +42,7 @@ type Config struct {
 	MaxBody int64
 	// Clients are the names of those who may ask, with the hashes of their tokens (see NewToken).
 	// If there are any, every request needs a token but those for /healthz and /readyz. Default:
-	// whoever reaches the listener may ask.
+	// anyone who reaches the listener may ask.
 	Clients map[string]string
 	// Ready says why no requests should be sent here, in words that hold no content. Default: they
 	// may be.

@@ -78,7 +78,7 @@ type Options struct {
 	// conversation calls, or that a request insists on, stays.
 	Drop []string
 	// Later lets an answer end for its client before it is recorded. The next request of its
-	// conversation waits for that, and so do Wait and Totals; whoever looks into the store at once
+	// conversation waits for that, and so do Wait and Totals; anyone who looks into the store at once
 	// may find the answer missing. If the process is killed in between, the client brings the
 	// answer with its next request, and only what it took is not written down.
 	Later bool
