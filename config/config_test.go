@@ -224,7 +224,7 @@ func TestEnvironment_setsEveryKey(t *testing.T) {
 		"policy": "classic", "schedule": "eager", "counter": "chars4", "compaction.summarizer": "offline", "compaction.threshold": `{"*":0.5}`, "compaction.reserved": "7", "compaction.keep": "7",
 		"compaction.model": "p/m", "model": "p/m", "titles": "p/m", "permissions": `[{"verdict":"ask"}]`, "providers": `{"local":{"baseURL":"http://127.0.0.1:1/v1","keyEnv":"LOCAL_KEY"}}`,
 		"gateway.listen": "127.0.0.1:1", "gateway.mode": "observe", "gateway.upstreams": `{"house":"http://127.0.0.1:1"}`,
-		"gateway.retention": "30d", "gateway.memory": "16777216", "gateway.tls.cert": "/c.pem", "gateway.tls.key": "/k.pem",
+		"gateway.retention": "30d", "gateway.capture": "none", "gateway.memory": "16777216", "gateway.tls.cert": "/c.pem", "gateway.tls.key": "/k.pem",
 		"gateway.clients": `{"ann":"` + strings.Repeat("0f", 32) + `"}`, "gateway.delegate": "clear_tool_uses",
 		"compaction.background": "0", "compaction.temperature": "0.7", "models": `{"ollama/qwen2.5":{"context":0,"price":{"input":1}}}`,
 	}
@@ -552,6 +552,7 @@ func TestValidate_gateway(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"retention": "soon"}`:           `gateway.retention: "soon" is not an age`,
 		`{"retention": "5m"}`:             "gateway.retention: 5m: give an hour or more",
+		`{"capture": "some"}`:             `gateway.capture: unknown "some"; use all, or none`,
 		`{"memory": 1000}`:                "gateway.memory: 1000: give 16777216 bytes (16 MiB) or more",
 		`{"tools": {"drop": ["[x"]}}`:     `gateway.tools.drop.0: "[x" is not the name of a tool`,
 		`{"clients": {"ann": "hunter2"}}`: "gateway.clients.ann: this is not the hash of a token; `winnow serve token add ann` makes one",

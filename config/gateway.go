@@ -28,6 +28,9 @@ type Gateway struct {
 	// reads it; empty: never.
 	Retention string `json:"retention"`
 	Memory    int    `json:"memory"` // bytes of conversations that are at hand
+	// Capture is what the store has of conversations: CaptureAll, or CaptureNone for nothing that
+	// was said. See transport.Withholding.
+	Capture string `json:"capture"`
 	// Clients are the names of those who may ask, and the SHA-256 of their tokens as hexadecimal
 	// digits. As soon as there is one, every request needs a token.
 	Clients map[string]string `json:"clients"`
@@ -36,6 +39,12 @@ type Gateway struct {
 	// for nothing. See transport.ClearToolUses.
 	Delegate string `json:"delegate"`
 }
+
+// The values of gateway.capture.
+const (
+	CaptureAll  = "all"
+	CaptureNone = "none"
+)
 
 // GatewayTools say what is left out of the tools that a client declares.
 type GatewayTools struct {
@@ -80,6 +89,9 @@ func (g Gateway) wrong(bad func(key, format string, args ...any)) {
 	}
 	if g.Delegate != "" && g.Delegate != "clear_tool_uses" {
 		bad("delegate", `unknown edit %q; use clear_tool_uses, or "" for nothing`, g.Delegate)
+	}
+	if g.Capture != CaptureAll && g.Capture != CaptureNone {
+		bad("capture", "unknown %q; use all, or none to keep what is said out of the store", g.Capture)
 	}
 	if _, _, err := net.SplitHostPort(g.Listen); err != nil {
 		bad("listen", "%q is not an address to listen at; write one like 127.0.0.1:4141", g.Listen)

@@ -128,6 +128,7 @@ var reasons = map[string]string{
 	"gateway.upstreams":      "it decides where your keys and sessions are sent",
 	"gateway.mode":           "it decides what your requests cost",
 	"gateway.tools.drop":     "it decides which tools your agents have",
+	"gateway.capture":        "it decides what of your sessions is written down",
 	"gateway.retention":      "it decides which of your sessions are deleted",
 	"gateway.clients":        "it decides who reaches your providers through this computer",
 	"gateway.tls.cert":       "it decides who can read what is sent to this computer",

@@ -109,7 +109,11 @@ type Whole struct {
 // Read returns the whole of the part named: by its id, its call's id or its handle.
 func Read(name string) func(*Session) (Whole, error) {
 	return func(s *Session) (Whole, error) {
-		_, p := Find(s.Log, s.Handles, name)
+		m, p := Find(s.Log, s.Handles, name)
+		if p != nil && m.Withheld() != "" {
+			return Whole{}, &Missing{"read", "text of " + rule.Shorten(name, 40) + " in the store: gateway.capture was " +
+				"\"none\" when it was said; the agent's own session has it"}
+		}
 		if p == nil {
 			what := "part " + rule.Shorten(name, 40)
 			if near := s.Handles.Near(name); near != "" {

@@ -203,7 +203,7 @@ func TestTransport_boundReasoning(t *testing.T) {
 
 // walk lets hostile clients work for a while. With the name of a model they send its thoughts back;
 // with a window, the conversation is folded before it outgrows it.
-func walk(t *testing.T, p llmtest.Protocol, thinking string, window int) {
+func walk(t *testing.T, p llmtest.Protocol, thinking string, window int, set ...func(*stage)) {
 	requests, decided := 0, 0
 	steps := 80
 	if testing.Short() {
@@ -216,6 +216,9 @@ func walk(t *testing.T, p llmtest.Protocol, thinking string, window int) {
 			s.model = thinking
 		}
 		s.window = window
+		for _, f := range set {
+			f(s)
+		}
 		s.restart()
 		h := &hostile{stage: s, Rand: rand.New(rand.NewPCG(seed, 9)), madeFor: map[string]digest{}, thinks: thinking != ""}
 		h.history = []session.Message{h.user("Add logging to the server. " + workday.Make(seed, 1).Info.Title)}

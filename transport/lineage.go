@@ -106,12 +106,15 @@ func lastOf(log []session.Message) (last time.Time) {
 func clients(log []session.Message) []session.Message {
 	var said []session.Message
 	for i := range log {
-		if m := &log[i]; strings.Trim(m.ID, "0123456789") == "m" {
-			said = append(said, *m)
+		if isClients(&log[i]) {
+			said = append(said, log[i])
 		}
 	}
 	return said
 }
+
+// isClients reports whether the client has a message.
+func isClients(m *session.Message) bool { return strings.Trim(m.ID, "0123456789") == "m" }
 
 // asStreamed reports whether a message is an answer that the client has not sent back: none of its
 // calls has ended.
@@ -178,9 +181,12 @@ func (t *Transport) adopt(ctx context.Context, f *family, doc *format.Document, 
 		}
 		f.lines = append(f.lines, l)
 	}
+	if err := t.refill(ctx, l.id, messages[:n]); err != nil {
+		return nil, err
+	}
 	var confirmed []session.Message
 	if l.open != nil && n == len(l.chain)-1 && n < len(messages) {
-		confirmed = append(confirmed, l.confirmed(messages[n]))
+		confirmed = append(confirmed, known(messages[n], l.open))
 		l.chain[n], l.open = chain[n], nil
 		n++
 	}
@@ -218,10 +224,12 @@ func (t *Transport) fork(ctx context.Context, l *line, n int) (*line, error) {
 		again: slices.Clone(l.again), recall: l.recall, drop: l.drop, delegation: l.delegation}, nil
 }
 
-// confirmed is an answer as the client sends it back, with what is known of what was streamed.
-func (l *line) confirmed(m session.Message) session.Message {
-	was := l.open
+// known is a message as the client sends it, with what is known of it beside what it says.
+func known(m session.Message, was *session.Message) session.Message {
 	m.Time, m.Tokens, m.Cost, m.Finish = was.Time, was.Tokens, was.Cost, was.Finish
 	m.ModelID, m.ProviderID = was.ModelID, was.ProviderID
+	if m.Role == session.User {
+		m.Model = was.Model
+	}
 	return m
 }

@@ -478,8 +478,11 @@ func (t *Transport) reduced(r *http.Request, p protocol, original []byte) *http.
 		if err := f.load(r.Context(), t.engine); err != nil {
 			return
 		}
-		l, _, goesOn := f.find(chain, doc.Session.Messages)
+		l, n, goesOn := f.find(chain, doc.Session.Messages)
 		if l == nil || !goesOn || l.frozen != "" {
+			return
+		}
+		if err := t.refill(r.Context(), l.id, doc.Session.Messages[:n]); err != nil {
 			return
 		}
 		edited, _, err := t.edited(r.Context(), l, doc)

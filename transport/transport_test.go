@@ -51,6 +51,7 @@ type stage struct {
 	economic  bool // folds when that pays, not only when the window overflows
 	window    int  // of the model, in tokens; 0: so large that nothing is folded
 	shell     bool // the client declares one
+	withholds int  // bytes of what is said that are at hand, where the store does not have it; 0: it has
 	decided   int  // receipts there were when the newest request reached the provider
 }
 
@@ -108,7 +109,11 @@ func (s *stage) restart() {
 		models = models.With(model.Override{Match: "**", Patch: model.Patch{Context: &s.window, Output: &output}})
 	}
 	var err error
-	s.engine, err = winnow.Open(winnow.Config{Settings: &set, Store: s.store, Now: s.clock, Models: models, Hooks: Hooks(winnow.Hooks{})})
+	kept := s.store
+	if s.withholds > 0 {
+		kept = Withhold(s.store, s.withholds)
+	}
+	s.engine, err = winnow.Open(winnow.Config{Settings: &set, Store: kept, Now: s.clock, Models: models, Hooks: Hooks(winnow.Hooks{})})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -47,8 +47,9 @@ type gatewayed struct {
 
 const chorePlace = "X-Chore-Place"
 
-// relaying starts winnow serve in a mode, before a provider that says what is in a made-up session.
-func relaying(t *testing.T, d *desk, mode string, steps int) *gatewayed {
+// relaying starts winnow serve in a mode, with more settings of the gateway's as JSON members, before
+// a provider that says what is in a made-up session.
+func relaying(t *testing.T, d *desk, mode string, steps int, more ...string) *gatewayed {
 	t.Helper()
 	g := &gatewayed{desk: d, log: workday.Make(7, steps).Messages}
 	g.server = llmtest.Start(t, llmtest.Script{Answer: func(r llmtest.Request) llmtest.Reply {
@@ -67,8 +68,17 @@ func relaying(t *testing.T, d *desk, mode string, steps int) *gatewayed {
 		}
 		return reply
 	}})
-	d.configure(`{"gateway": {"listen": "127.0.0.1:0", "mode": "` + mode + `", "upstreams": {"anthropic": "` + g.server.URL + `"}}}`)
-	g.cmd = d.command("serve")
+	d.configure(`{"gateway": {"listen": "127.0.0.1:0", "mode": "` + mode + `", "upstreams": {"anthropic": "` + g.server.URL + `"}` +
+		strings.Join(more, "") + `}}`)
+	g.start()
+	return g
+}
+
+// start starts winnow serve.
+func (g *gatewayed) start() {
+	t := g.t
+	t.Helper()
+	g.cmd = g.command("serve")
 	out, err := g.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -85,15 +95,20 @@ func relaying(t *testing.T, d *desk, mode string, steps int) *gatewayed {
 	}
 	g.at = found[1]
 	go io.Copy(io.Discard, g.lines)
-	return g
 }
 
 // chore plays the session as a client whose own id of it is this one.
 func (g *gatewayed) chore(id string) {
 	g.t.Helper()
-	tools := jsontext.Value(`[{"name":"read","input_schema":{"type":"object"}}]`)
 	g.ask(id, g.log[:1], -1, nil) // a title
-	for at := range g.log {
+	g.part(id, 0, len(g.log))
+}
+
+// part plays a part of the session.
+func (g *gatewayed) part(id string, from, to int) {
+	g.t.Helper()
+	tools := jsontext.Value(`[{"name":"read","input_schema":{"type":"object"}}]`)
+	for at := from; at < to; at++ {
 		if g.log[at].Role == session.Assistant {
 			g.ask(id, g.log[:at], at, tools)
 		}

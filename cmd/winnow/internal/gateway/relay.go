@@ -118,7 +118,7 @@ func (r *Relay) generation(ctx context.Context, settings config.Settings, mode t
 		}
 	}
 	if mode != transport.Off {
-		if err := r.open(ctx); err != nil {
+		if err := r.open(ctx, settings.Gateway); err != nil {
 			return nil, err
 		}
 		c, err := source.Config(r.app, r.store, settings)
@@ -130,7 +130,7 @@ func (r *Relay) generation(ctx context.Context, settings config.Settings, mode t
 			return nil, err
 		}
 	}
-	o := transport.Options{Base: r.base, Mode: g.mode, Later: true, Recall: true,
+	o := transport.Options{Base: r.base, Mode: g.mode, Later: true, Recall: !r.withholds(),
 		Models: settings.Catalogue(model.Default()), Drop: settings.Gateway.Tools.Drop, Delegate: settings.Gateway.Delegate,
 		Memory: settings.Gateway.Memory / 2 / bytesOfBody, Log: r.log, Now: r.app.Env.Now}
 	if r.now != nil {
@@ -147,11 +147,21 @@ func (r *Relay) generation(ctx context.Context, settings config.Settings, mode t
 const bytesOfBody = 3
 
 // open opens the store.
-func (r *Relay) open(ctx context.Context) (err error) {
-	if r.store == nil {
-		r.store, err = source.OpenStore(ctx, r.app, source.Making)
+func (r *Relay) open(ctx context.Context, set config.Gateway) (err error) {
+	if r.store != nil {
+		return nil
+	}
+	if r.store, err = source.OpenStore(ctx, r.app, source.Making); err == nil && set.Capture == config.CaptureNone {
+		r.store = transport.Withhold(r.store, set.Memory/2)
 	}
 	return err
+}
+
+// withholds reports whether nothing that is said is in the store: then only the client has it, and
+// placeholders name the call.
+func (r *Relay) withholds() bool {
+	_, withholds := r.store.(*transport.Withholding)
+	return withholds
 }
 
 // Address is where it listens: HOST:PORT.

@@ -1,0 +1,222 @@
+package transport
+
+import (
+	"context"
+	"iter"
+	"sync"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
+)
+
+// Withholding is a store that does not write down what was said: of the client's messages it keeps
+// ids, kinds, the names of tools, times, usage and a hash; everything else stays in memory. What
+// winnow itself wrote is kept: placeholders, which name a call and its target, and summaries with
+// what they quote.
+//
+// After a restart, or when there was no more room in memory, the client's next request has the
+// texts: clients send their whole history. So decisions stand as they did, and requests have the
+// same bytes as before. What a client no longer sends can no longer be read.
+type Withholding struct {
+	store.Store
+	most int // bytes of texts in memory
+
+	mu     sync.Mutex
+	said   map[string]*said
+	bytes  int
+	wanted int // how often a session was wanted
+}
+
+// said is what was said in a session, by the ids of messages.
+type said struct {
+	messages    map[string]session.Message
+	bytes, used int
+}
+
+// Withhold keeps what is said out of a store. memory is how many bytes of it are kept at hand.
+func Withhold(s store.Store, memory int) *Withholding {
+	return &Withholding{Store: s, most: memory, said: map[string]*said{}}
+}
+
+// Create implements store.Store.
+func (w *Withholding) Create(ctx context.Context, info session.Info) error {
+	info.Title = ""
+	err := w.Store.Create(ctx, info)
+	if err == nil {
+		w.remember(info.ID, nil, true)
+	}
+	return err
+}
+
+// Delete implements store.Store.
+func (w *Withholding) Delete(ctx context.Context, id string) error {
+	w.mu.Lock()
+	w.forget(id)
+	w.mu.Unlock()
+	return w.Store.Delete(ctx, id)
+}
+
+// Apply implements store.Store.
+func (w *Withholding) Apply(ctx context.Context, id string, c store.Change) (int64, error) {
+	whole := append(c.Append[:len(c.Append):len(c.Append)], c.Update...)
+	c.Append, c.Update, c.Source, c.File = withheld(c.Append), withheld(c.Update), nil, nil
+	if c.Create != nil {
+		info := *c.Create
+		info.Title = ""
+		c.Create = &info
+	}
+	revision, err := w.Store.Apply(ctx, id, c)
+	if err == nil {
+		w.remember(id, whole, c.Create != nil)
+	}
+	return revision, err
+}
+
+// Messages implements store.Store.
+func (w *Withholding) Messages(ctx context.Context, id string) iter.Seq2[session.Message, error] {
+	return func(yield func(session.Message, error) bool) {
+		for m, err := range w.Store.Messages(ctx, id) {
+			if err == nil && m.Withheld() != "" {
+				m = w.recalled(id, m)
+			}
+			if !yield(m, err) {
+				return
+			}
+		}
+	}
+}
+
+// Relayed implements store.Relayer.
+func (w *Withholding) Relayed(
+	ctx context.Context, since session.Millis, wanted func(session.Info) bool,
+) ([]store.Account, error) {
+	return store.Relayed(ctx, w.Store, since, wanted)
+}
+
+// recalled is a message with its texts, if they are at hand.
+func (w *Withholding) recalled(id string, m session.Message) session.Message {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if s := w.said[id]; s != nil {
+		if whole, ok := s.messages[m.ID]; ok && content(&whole).String() == m.Withheld() {
+			return whole
+		}
+	}
+	return m
+}
+
+// remember keeps messages at hand: of a session that begins, or of which everything is at hand.
+func (w *Withholding) remember(id string, messages []session.Message, begins bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := w.said[id]
+	if s == nil {
+		if !begins {
+			return
+		}
+		s = &said{messages: map[string]session.Message{}}
+		w.said[id] = s
+	}
+	w.wanted++
+	s.used = w.wanted
+	for _, m := range messages {
+		if m.Withheld() != "" {
+			w.forget(id) // not everything is at hand
+			return
+		}
+		grown := weight(&m)
+		if old, ok := s.messages[m.ID]; ok {
+			grown -= weight(&old)
+		}
+		s.messages[m.ID] = m
+		s.bytes += grown
+		w.bytes += grown
+	}
+	w.makeRoom(s)
+}
+
+// makeRoom forgets the sessions that were wanted least recently, but not the one in use.
+func (w *Withholding) makeRoom(inUse *said) {
+	for w.bytes > w.most {
+		oldest := ""
+		for id, s := range w.said {
+			if s != inUse && (oldest == "" || s.used < w.said[oldest].used) {
+				oldest = id
+			}
+		}
+		if oldest == "" {
+			return
+		}
+		w.forget(oldest)
+	}
+}
+
+func (w *Withholding) forget(id string) {
+	if s := w.said[id]; s != nil {
+		w.bytes -= s.bytes
+		delete(w.said, id)
+	}
+}
+
+// has reports whether everything that was said in a session is at hand.
+func (w *Withholding) has(id string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.said[id] != nil
+}
+
+// weight is about how many bytes of memory a message takes.
+func weight(m *session.Message) int {
+	n := 1 << 10
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		n += 1<<10 + len(p.Text) + len(p.Metadata) + len(p.URL)
+		if s := p.State; s != nil {
+			n += len(s.Input) + len(s.Output) + len(s.Error)
+			for j := range s.Attachments {
+				n += len(s.Attachments[j].URL)
+			}
+		}
+	}
+	return n
+}
+
+// withheld are messages without what the client or the model said in them.
+func withheld(messages []session.Message) []session.Message {
+	bare := make([]session.Message, len(messages))
+	for i := range messages {
+		m := &messages[i]
+		if bare[i] = *m; isClients(m) && m.Withheld() == "" {
+			bare[i] = m.Withhold(content(m).String())
+		}
+	}
+	return bare
+}
+
+// refill gives a session the texts again that its store does not keep: those of its first messages,
+// which are the request's.
+func (t *Transport) refill(ctx context.Context, id string, messages []session.Message) error {
+	w, ok := t.engine.Store().(*Withholding)
+	if !ok || w.has(id) {
+		return nil
+	}
+	s, _, err := t.engine.Session(ctx, id)
+	if err != nil {
+		return err
+	}
+	said := clients(s.Messages)
+	var whole []session.Message
+	for i := range min(len(said), len(messages)) {
+		if said[i].Withheld() != "" {
+			whole = append(whole, known(messages[i], &said[i]))
+		}
+	}
+	if err := winnow.Extend(ctx, t.engine, id, whole); err != nil {
+		return err
+	}
+	if len(said) <= len(messages) {
+		w.remember(id, whole, true)
+	}
+	return nil
+}
