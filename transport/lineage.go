@@ -13,6 +13,7 @@ import (
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/wire"
 )
 
 // family are the conversations of one identity: the one that began it, and those that left it at
@@ -35,7 +36,8 @@ type line struct {
 	// open is the newest message where that is an answer as it was streamed, nil otherwise. The
 	// client sends it back its own way, and that counts.
 	open *session.Message
-	// frozen says why nothing is left out of it any more, "" while there is no reason.
+	// frozen says why nothing is left out of it any more, "" while there is no reason. The session's
+	// info keeps it.
 	frozen string
 	recall bool           // its placeholders name the way back
 	pruned *pivot.Receipt // what was decided after the newest answer
@@ -79,7 +81,8 @@ func (f *family) load(ctx context.Context, e *winnow.Engine) error {
 		}
 		said := clients(s.Messages)
 		l := &line{id: id, chain: chained(said), again: cameBackTo(state), recall: s.Info.Recall, drop: drops(s.Info),
-			delegation: delegationOf(s.Info), last: lastOf(s.Messages)}
+			frozen: wire.ValueOf(s.Info.Unknown).Get(frozenMember).String(), delegation: delegationOf(s.Info),
+			last: lastOf(s.Messages)}
 		if last := len(said) - 1; last >= 0 && asStreamed(&said[last]) {
 			l.open = &said[last]
 		}

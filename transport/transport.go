@@ -309,6 +309,9 @@ func (t *Transport) resend(r *http.Request, x *exchange, first *http.Response, o
 	return answer, nil
 }
 
+// frozenMember is the member of a session's info that says why nothing is left out of it any more.
+const frozenMember = "winnowShownWhole"
+
 // freeze shows a conversation whole from now on: what was pruned and folded of it is undone, which
 // is in the store, too.
 func (t *Transport) freeze(x *exchange, why string) {
@@ -316,6 +319,12 @@ func (t *Transport) freeze(x *exchange, why string) {
 	x.family.mu.Lock()
 	defer x.family.mu.Unlock()
 	x.line.frozen = why
+	quoted, _ := jsontext.AppendQuote(nil, why) // with what is not UTF-8 replaced
+	own := map[string]jsontext.Value{frozenMember: quoted}
+	if err := t.engine.Amend(ctx, x.line.id, winnow.Amendment{Own: own}); err != nil {
+		t.failed(x.family, "note that nothing may be left out", err)
+		return
+	}
 	_, state, err := t.engine.Session(ctx, x.line.id)
 	if err != nil {
 		t.failed(x.family, "undo what was left out", err)
