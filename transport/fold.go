@@ -66,6 +66,12 @@ func (t *Transport) ended(ctx context.Context, x *exchange, u session.Usage, spe
 	out, err := t.engine.Observe(ctx, l.id, u, spent...)
 	t.decided(out)
 	l.pruned = cmp.Or(out.Compacted, out.Pruned)
+	if err == nil && !x.inRound && out.Compacted == nil { // the turn has ended, as far as anybody can tell
+		var turn winnow.Outcome
+		turn, err = t.engine.EndTurn(ctx, l.id)
+		t.decided(turn)
+		l.pruned = heavier(turn.Pruned, l.pruned)
+	}
 	x.took(u)
 	if out.Prepare {
 		go t.guarded("prepare a summary", func() {

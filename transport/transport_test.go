@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -47,12 +48,13 @@ type stage struct {
 	random    *rand.Rand // of the client's habits
 	now       time.Time
 	looks     atomic.Int64
-	quiet     bool // errors are expected
-	economic  bool // folds when that pays, not only when the window overflows
-	window    int  // of the model, in tokens; 0: so large that nothing is folded
-	shell     bool // the client declares one
-	withholds int  // bytes of what is said that are at hand, where the store does not have it; 0: it has
-	decided   int  // receipts there were when the newest request reached the provider
+	quiet     bool   // errors are expected
+	economic  bool   // folds when that pays, not only when the window overflows
+	window    int    // of the model, in tokens; 0: so large that nothing is folded
+	shell     bool   // the client declares one
+	policy    string // "" for the default
+	withholds int    // bytes of what is said that are at hand, where the store does not have it; 0: it has
+	decided   int    // receipts there were when the newest request reached the provider
 }
 
 const stepHeader = "X-Test-Step"
@@ -99,6 +101,7 @@ func (s *stage) restart() {
 	if s.options.Mode == Safe {
 		set.Schedule = "cold"
 	}
+	set.Policy = cmp.Or(s.policy, set.Policy)
 	models := model.Default()
 	if s.economic {
 		set.Compaction.Threshold = budget.Thresholds{"*": budget.Economic}
