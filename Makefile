@@ -52,12 +52,15 @@ load: ## what a large request costs small ones beside it, and the memory of a th
 soak: ## two hundred sessions through the gateway for SOAK (default 1h): nothing may grow
 	go test ./internal/siege -v -count=1 -timeout 12h -soak $(or $(SOAK),1h) -run Soak
 
-properties: ## 100,000 random sequences of file operations, 2,000 random sessions under each policy and counter
+properties: ## 100,000 random sequences of file operations, 2,000 random sessions under each policy and counter, and recorded ones
 	go test ./policy -run 'Coverage_what' -count=1 -timeout 60m -rapid.checks=5000
 	go test ./policy -run 'Rules_what' -count=1 -timeout 60m -rapid.checks=2000
+	go test ./policy -run 'Rules_onRecorded' -count=1 -timeout 60m -counters
+	go test ./format/all -run 'Kept' -count=1 -timeout 60m -rapid.checks=500
+	go test . -run 'Gauge|PinsAnd|whateverIsDone|aRestart|SelfPrune_holds' -count=1 -timeout 60m -rapid.checks=300
 
 forecast: ## recorded sessions through the gateway: what is billed is what winnow replay forecasts; MODES (default full)
-	go test ./internal/forecast -run Gateway -count=1 -v -timeout 180m -longest 0 -modes $(or $(MODES),full)
+	go test ./internal/forecast -run 'Gateway|Recorded' -count=1 -v -timeout 180m -longest 0 -modes $(or $(MODES),full)
 
 interop: ## resume sessions in the real products, offline; CLIENTS=path/to/node_modules, or the newest and the pinned versions are installed
 	interop/run.sh $(CLIENTS)

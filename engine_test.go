@@ -18,7 +18,7 @@ import (
 	"github.com/winnowhq/winnow/settings"
 )
 
-func TestMain(m *testing.M) { lavish.Run(m) }
+func TestMain(m *testing.M) { lavish.Checks(m, 50) }
 
 // clock is a time that stands still.
 func clock() func() time.Time {

@@ -168,7 +168,7 @@ func covering(quiet int, rules ...rule.Rule) policy.Policy {
 	return p
 }
 
-// Sequences are drawn in shards, so that all processors draw: 20 shards of -rapid.checks each, 2,000 by default.
+// Sequences are drawn in shards, so that all processors draw: 20 shards of -rapid.checks each, 800 by default.
 func TestCoverage_whatAViewHidesOfFilesIsStillKnown(t *testing.T) {
 	for shard := range 20 {
 		t.Run(fmt.Sprint(shard), func(t *testing.T) {

@@ -24,7 +24,7 @@ import (
 	"github.com/winnowhq/winnow/wire/anthropic"
 )
 
-func TestMain(m *testing.M) { lavish.Run(m) }
+func TestMain(m *testing.M) { lavish.Checks(m, 40) }
 
 // everything is a policy with every rule on, the user's blocks of code among them, and limits small enough for short sessions.
 func everything(name string, quiet int) policy.Policy {

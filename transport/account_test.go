@@ -44,6 +44,7 @@ func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 // What the store says of all requests, over restarts, is what the transports have counted, and what
 // the provider billed.
 func TestAccount_theStoreHasWhatWasCounted(t *testing.T) {
+	sequential(t)
 	for _, mode := range []Mode{Observe, Safe, Full} {
 		t.Run(string(mode), func(t *testing.T) {
 			s := play(t, llmtest.Anthropic, 60, Options{Mode: mode})
@@ -110,6 +111,7 @@ func TestAccount_theStoreHasWhatWasCounted(t *testing.T) {
 // A client that gets back what was left out, by repeating the call or by asking winnow, pays for
 // that: the net is less by it.
 func TestAccount_whatComesBackIsSubtracted(t *testing.T) {
+	sequential(t)
 	for name, call := range map[string]func(old session.Part, handle string) (tool, input string){
 		"the call again": func(old session.Part, _ string) (string, string) { return old.Tool, string(old.State.Input) },
 		"the command": func(_ session.Part, handle string) (string, string) {

@@ -23,8 +23,8 @@ func isAside(f *family, doc *format.Document) bool {
 // holds reports whether nothing that was sent of a conversation may be left out. Of a model of
 // which it is not known it is assumed that it binds its reasoning; of others the engine does what
 // can be done.
-func (x *exchange) holds(doc *format.Document) bool {
-	return x.line.frozen != "" || x.model.BindingUnknown && reasons(doc.Session.Messages) || isCompacted(doc)
+func (x *exchange) holds(n *reading) bool {
+	return x.line.frozen != "" || x.model.BindingUnknown && reasons(n.doc.Session.Messages) || n.isCompacted()
 }
 
 // isElsewhere reports whether the provider keeps what the conversation begins with: the request has
@@ -41,13 +41,42 @@ func isElsewhere(doc *format.Document) bool {
 
 // isCompacted reports whether a conversation holds what the provider compacted of it, or asks for
 // that. What it holds then is opaque, may be bound to what stands behind it, and is not folded.
-func isCompacted(doc *format.Document) bool {
-	d := doc.Native.(*body.Native).Decoded
-	for _, mark := range []string{`"type":"compaction`, `"type": "compaction`, `"type":"context_compaction"`,
-		`"type": "context_compaction"`} {
-		if bytes.Contains(d.List.Of(d.Text), []byte(mark)) { // within a text its quotes would be escaped
-			return true
-		}
+func (n *reading) isCompacted() bool {
+	return n.compacted >= 0 || around(n.doc.Native.(*body.Native).Decoded).Get("compaction").Kind() == '{'
+}
+
+// signs are where in a body something begins that counts wherever it stands, -1 where it does not
+// stand: within a text its quotes would be escaped.
+type signs struct {
+	hour      int // a wish for a cache that lasts an hour
+	compacted int // what the provider compacted, among the messages
+}
+
+// signsOf are the signs of a body. before are those of one that begins with the same bytes, as many
+// as n tells.
+func signsOf(n *body.Native, before signs) signs {
+	d, same := n.Decoded, n.Same()
+	if same == 0 {
+		before = signs{-1, -1}
 	}
-	return around(d).Get("compaction").Kind() == '{'
+	found := func(before, from, to int, words ...string) int {
+		if 0 <= before && before < same {
+			return before
+		}
+		from = max(from, same)
+		text, first := d.Text[min(from, to):to], -1
+		for _, word := range words {
+			if at := bytes.Index(text, []byte(word)); at >= 0 && (first < 0 || from+at < first) {
+				first = from + at
+			}
+		}
+		return first
+	}
+	list := d.List
+	m := signs{hour: found(before.hour, 0, len(d.Text), `"1h"`), compacted: -1}
+	if found(before.compacted, list.Start, list.End, "compaction") >= 0 { // rarer than what is before it
+		m.compacted = found(before.compacted, list.Start, list.End, `"type":"compaction`, `"type": "compaction`,
+			`"type":"context_compaction"`, `"type": "context_compaction"`)
+	}
+	return m
 }

@@ -13,6 +13,7 @@ import (
 // What the provider compacted is opaque, and may be bound to what stands behind it: nothing is left
 // out beside it. What the provider keeps itself is no conversation of ours.
 func TestTransport_whatTheProviderCompactedStays(t *testing.T) {
+	sequential(t)
 	for name, c := range map[string]struct {
 		protocol llmtest.Protocol
 		was, is  string

@@ -53,6 +53,7 @@ const added = `"context_management":{"edits":[{"type":"clear_tool_uses_20250919"
 // What is delegated is added to each request of a conversation, the same each time, also after a
 // restart; nothing else of it changes, and the header that it needs is appended to the client's.
 func TestDelegate_addsOneMemberAndOneBeta(t *testing.T) {
+	sequential(t)
 	s, h := delegated(t, http.DefaultTransport)
 	h2 := &headed{base: http.DefaultTransport} // the same conversation without it
 	plain := play(t, llmtest.Anthropic, 2, Options{Base: h2})
@@ -136,6 +137,7 @@ func TestDelegate_leavesOthersAlone(t *testing.T) {
 // A refusal that names what was delegated is answered by the same request without it, and that is
 // the last of it for the conversation. What was left out before stays left out.
 func TestDelegate_aRefusalTakesBackWhatWasDelegatedAlone(t *testing.T) {
+	sequential(t)
 	refusing := &refuser{base: http.DefaultTransport, refuses: func(body []byte) bool {
 		return bytes.Contains(body, []byte(contextManagement))
 	}}

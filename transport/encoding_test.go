@@ -121,6 +121,7 @@ func TestTransport_packedBodies(t *testing.T) {
 
 // A packed request that is refused with an edit is sent again as it came, to the byte.
 func TestTransport_packedRequestsThatAreRefused(t *testing.T) {
+	sequential(t)
 	var came []byte
 	p := &packing{t: t, name: "zstd", base: http.DefaultTransport}
 	p.refuse = func(packed []byte) bool { return !bytes.Equal(packed, came) }

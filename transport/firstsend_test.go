@@ -222,6 +222,7 @@ func testBound(t *testing.T, model string, mode Mode, seed uint64) {
 // In the mode Observe the same is decided, everything passes as it came, and the bill is said that
 // there would have been.
 func TestTransport_observeDecidesAboutFirstSends(t *testing.T) {
+	sequential(t)
 	var left []int
 	var bills []float64
 	for _, mode := range []Mode{Full, Observe} {
@@ -256,6 +257,7 @@ func TestTransport_observeDecidesAboutFirstSends(t *testing.T) {
 // that. If what was decided about it meets a refusal, it goes on whole, and what is new is shaped
 // again after a restart.
 func TestTransport_whatWasOnlyObservedIsSentWholeAgain(t *testing.T) {
+	sequential(t)
 	s := play(t, llmtest.Anthropic, 2, Options{Mode: Observe, Log: slog.New(slog.DiscardHandler)})
 	provider := &binds{stage: s}
 	s.log, s.model = chore(5, 60), "claude-opus-5-5"
@@ -291,6 +293,7 @@ func TestTransport_whatWasOnlyObservedIsSentWholeAgain(t *testing.T) {
 
 // In every protocol what says nothing new is left out, at once, and nothing that was sent changes.
 func TestTransport_firstSendsInEveryProtocol(t *testing.T) {
+	sequential(t)
 	for _, p := range llmtest.Protocols() {
 		t.Run(string(p), func(t *testing.T) {
 			s := play(t, p, 2, Options{Mode: Safe})

@@ -235,6 +235,7 @@ func TestTransport_aStreamIsRelayedAsItArrives(t *testing.T) {
 
 // The size of a conversation is told of what would be sent of it.
 func TestTransport_countsWhatWouldBeSent(t *testing.T) {
+	sequential(t)
 	b := &tap{base: http.DefaultTransport}
 	s := play(t, llmtest.Anthropic, 60, Options{Base: b})
 	steps := s.steps()
@@ -320,6 +321,7 @@ func TestTransport_whatIsNotOursPasses(t *testing.T) {
 
 // Where nothing is left out of a request, a refusal is the client's, and nothing is sent twice.
 func TestTransport_aRefusalOfTheOriginalIsPassedOn(t *testing.T) {
+	sequential(t)
 	s := play(t, llmtest.Anthropic, 60, Options{Mode: Observe})
 	refusing := &refuser{base: http.DefaultTransport, refuses: func([]byte) bool { return true }}
 	s.options.Base = refusing

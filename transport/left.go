@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 
 	"github.com/winnowhq/winnow/call"
@@ -43,16 +44,41 @@ func leftOut(l *line, doc *format.Document, state store.State, pivot []session.M
 	if pivot != nil {
 		first = max(0, session.Index(messages, pivot[0].Marker().TailStartID))
 	}
+	if now := decidedAbout(state); now != l.summed.decided || l.summed.messages > len(messages) || len(l.again) > 0 {
+		l.summed = summed{decided: now}
+	}
+	w.sum(l, messages, first, state)
+	w.again, w.only = cameBack(l, messages, first, state.Ledger)
+	return w
+}
+
+// summed is what was left out of the first messages of a conversation when so much was decided.
+type summed struct {
+	decided
+	messages int
+	rules    map[string]int
+}
+
+// sum adds up what is left out of messages, and which of them give back what is left out; those
+// before first are folded. Of messages that were summed up before, as much is left out as then.
+func (w *left) sum(l *line, messages []session.Message, first int, state store.State) {
 	counted := map[rule.Key]bool{}
 	for i := range state.Receipts {
-		if r := &state.Receipts[i]; r.Marker != "" && !state.Undone[r.Marker] {
+		r := &state.Receipts[i]
+		if r.Marker == "" || state.Undone[r.Marker] {
+			continue
+		}
+		if l.summed.messages == 0 {
 			w.add(store.Compaction, r.Saved)
-			for _, e := range r.Committed {
-				counted[e.Key()] = true
-			}
+		}
+		for _, e := range r.Committed {
+			counted[e.Key()] = true
 		}
 	}
-	for i := range messages {
+	for rule, tokens := range l.summed.rules {
+		w.add(rule, tokens)
+	}
+	for i := l.summed.messages; i < len(messages); i++ {
 		for j := range messages[i].Parts {
 			own := messages[i].Parts[j].ID
 			for _, e := range state.Ledger.Of(own) {
@@ -67,8 +93,7 @@ func leftOut(l *line, doc *format.Document, state store.State, pivot []session.M
 			}
 		}
 	}
-	w.again, w.only = cameBack(l, messages, first, state.Ledger)
-	return w
+	l.summed.messages, l.summed.rules = len(messages), maps.Clone(w.rules)
 }
 
 // cameBack are the outputs that the newest answer got and that give back what is left out, and

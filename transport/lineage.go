@@ -46,6 +46,7 @@ type line struct {
 	hour   bool           // it was asked to keep its cache for an hour
 	// accepted is what had been decided when the provider's rules were last held against it
 	accepted decided
+	summed   summed
 	whole    int           // tokens of its newest prompt, had nothing been left out; 0 if unknown
 	caches   bool          // the provider has cached it
 	again    []store.Again // what the agent got back of what was left out

@@ -18,6 +18,7 @@ import (
 // before that. A client that has spent its marks keeps them, and there is never one more than the
 // provider takes.
 func TestTransport_whatStandsBeforeAChangeIsReadFromTheCache(t *testing.T) {
+	sequential(t)
 	read := map[bool]int{}
 	for _, spent := range []bool{false, true} {
 		b := &tap{base: http.DefaultTransport}

@@ -17,11 +17,12 @@ type recent struct {
 	read  []*reading // the newest last
 }
 
-// reading is a request as it was read, with the digests of its messages.
+// reading is a request as it was read, with the digests of its messages, and its signs.
 type reading struct {
 	client string
 	doc    *format.Document
 	chain  []digest
+	signs
 	begins int // bytes with which the body begins for which it was taken
 }
 

@@ -35,7 +35,7 @@ func (t *Transport) spliced(ctx context.Context, l *line, doc *format.Document) 
 	}
 	edited = marked(edited, doc, answered, state)
 	// What was accepted before is so now: what came since is the client's own.
-	if now := (decided{state.Ledger.Len(), len(state.Receipts), len(state.Undone)}); now != l.accepted {
+	if now := decidedAbout(state); now != l.accepted {
 		if err := n.Accepted(edited); err != nil {
 			return nil, left{}, err
 		}
@@ -61,6 +61,10 @@ func (t *Transport) standing(ctx context.Context, id string) (
 
 // decided counts what was decided about a session.
 type decided struct{ elisions, receipts, undone int }
+
+func decidedAbout(state store.State) decided {
+	return decided{state.Ledger.Len(), len(state.Receipts), len(state.Undone)}
+}
 
 // folded are a marker and a summary that stand for what the newest pivot of a log has folded; none
 // without a pivot. What the engine shows again behind the summary becomes a part of it.

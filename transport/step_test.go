@@ -78,6 +78,7 @@ func usage(sent, before []Message) session.Usage {
 // something is decided, also after a restart, every call has its result, and nothing that the
 // program has is changed. Ids of calls may be missing.
 func TestStep_prunesLikeARequest(t *testing.T) {
+	sequential(t)
 	for seed := range uint64(5) {
 		s := play(t, llmtest.Chat, 1, Options{})
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -205,6 +206,7 @@ func (unreadable) List(context.Context) ([]store.Listing, error) { return nil, e
 
 // Where something may go wrong, all of it is sent.
 func TestStep_sendsAllOfIt(t *testing.T) {
+	sequential(t)
 	for name, change := range map[string]func(*stage, *Conversation){
 		"the store cannot be read": func(s *stage, c *Conversation) {
 			s.store, s.quiet = unreadable{s.store}, true

@@ -12,6 +12,7 @@ import (
 
 // A line says of each request what was decided about it, and holds nothing of what was said.
 func TestTransport_tellsWhatItDecides(t *testing.T) {
+	sequential(t)
 	var log bytes.Buffer
 	b := &tap{base: http.DefaultTransport}
 	s := play(t, llmtest.Anthropic, 50, Options{Base: b, Log: slog.New(slog.NewTextHandler(&log, nil))})

@@ -53,6 +53,7 @@ func (s *stage) names() []string {
 // says later and whoever is restarted; those that the history calls, and those of conversations that
 // began before, stay.
 func TestTransport_dropsTools(t *testing.T) {
+	sequential(t)
 	for _, p := range llmtest.Protocols() {
 		t.Run(string(p), func(t *testing.T) {
 			s := play(t, p, 30, Options{Drop: []string{"mcp__a__*"}})

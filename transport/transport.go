@@ -344,10 +344,11 @@ func (t *Transport) freeze(x *exchange, why string) {
 // of it. nil: it passes as it came.
 func (t *Transport) join(r *http.Request, p protocol, original []byte) (x *exchange) {
 	t.guarded("understand a request", func() {
-		doc, chain, err := t.read(r, p, original)
+		read, err := t.read(r, p, original)
 		if err != nil {
 			return // not a conversation that we know
 		}
+		doc, chain := read.doc, read.chain
 		f := t.family(identity(r, p.kind, doc.Native.(*body.Native).Decoded, chain[0]))
 		f.recording.wait()
 		f.mu.Lock()
@@ -361,52 +362,54 @@ func (t *Transport) join(r *http.Request, p protocol, original []byte) (x *excha
 				t.release(f)
 			}
 		}()
-		if x, err = t.decide(r.Context(), f, p, doc, chain, original); err != nil {
+		if x, err = t.decide(r.Context(), f, p, read); err != nil {
 			t.failed(f, "decide about a request", err)
 			x = nil
 		}
-		known := client(r, p.kind)
 		if x != nil {
-			x.client = known
+			x.client = read.client
 			t.delegate(r.Context(), r, x, doc.Native.(*body.Native).Decoded)
 		}
-		t.recent.put(&reading{client: known, doc: doc, chain: chain})
+		t.recent.put(read)
 		whole = true // nothing of ours panicked in between
 	})
 	return x
 }
 
 // read reads the conversation of a request, from where it goes on with one that was read before.
-func (t *Transport) read(r *http.Request, p protocol, original []byte) (*format.Document, []digest, error) {
+func (t *Transport) read(r *http.Request, p protocol, original []byte) (*reading, error) {
 	dialect, _ := body.Of(p.kind)
 	var before *format.Document
-	known := t.recent.take(client(r, p.kind), original)
+	read := &reading{client: client(r, p.kind)}
+	known := t.recent.take(read.client, original)
 	if known != nil {
 		before = known.doc
 	}
 	doc, same, err := body.ReadRequest(original, dialect, before, known.common())
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if len(doc.Damaged) > 0 || len(doc.Session.Messages) == 0 || isElsewhere(doc) {
-		return nil, nil, errors.New("not whole")
+		return nil, errors.New("not whole")
 	}
 	if doc.Session.Info.Model == nil {
 		doc.Session.Info.Model = &session.ModelRef{ID: addressed(r.URL.Path)}
 	}
 	ref := doc.Session.Info.Model
 	ref.ProviderID, ref.ModelID = p.provider, ref.ID
-	if same == 0 {
-		return doc, chained(doc.Session.Messages), nil
+	if read.doc = doc; same == 0 {
+		read.chain, read.signs = chained(doc.Session.Messages), signsOf(doc.Native.(*body.Native), signs{})
+		return read, nil
 	}
-	return doc, chained(doc.Session.Messages, known.chain[:same]...), nil
+	read.chain = chained(doc.Session.Messages, known.chain[:same]...)
+	read.signs = signsOf(doc.Native.(*body.Native), known.signs)
+	return read, nil
 }
 
 // decide lets a request join the log, asks the engine what is to be left out of it, and leaves it
 // out. The family's lock is held.
-func (t *Transport) decide(
-	ctx context.Context, f *family, p protocol, doc *format.Document, chain []digest, original []byte,
-) (*exchange, error) {
+func (t *Transport) decide(ctx context.Context, f *family, p protocol, read *reading) (*exchange, error) {
+	doc, chain, original := read.doc, read.chain, read.doc.Source
 	if err := f.load(ctx, t.engine); err != nil {
 		return nil, err
 	}
@@ -424,7 +427,7 @@ func (t *Transport) decide(
 		protocol: p, family: f, line: l, model: t.models.Lookup(doc.Session.Info.Model.String()), began: t.now(),
 		body: original, sent: len(chain), next: doc.Native.(*body.Native).NextID(),
 	}
-	x.cold, x.held = x.isCold(original), x.holds(doc)
+	x.cold, x.held = x.isCold(read), x.holds(read)
 	unsure := !x.cold && x.model.CacheLifetime() > 0 && x.idle() > x.model.CacheLifetime()
 	l.last = x.began
 	if l.frozen != "" {
@@ -452,9 +455,9 @@ const margin = time.Minute
 // clock, and by the longest lifetime that its requests have asked for. Between the lifetime that
 // the model's caches have by themselves and that moment it is not sure, and nothing that was sent
 // is left out.
-func (x *exchange) isCold(original []byte) bool {
+func (x *exchange) isCold(read *reading) bool {
 	l, lifetime := x.line, x.model.CacheLifetime()
-	l.hour = l.hour || x.protocol.kind == body.Anthropic && bytes.Contains(original, []byte(`"1h"`))
+	l.hour = l.hour || x.protocol.kind == body.Anthropic && read.hour >= 0
 	if l.hour {
 		lifetime = max(lifetime, time.Hour)
 	}
@@ -474,10 +477,11 @@ func (x *exchange) idle() time.Duration {
 func (t *Transport) reduced(r *http.Request, p protocol, original []byte) *http.Request {
 	counted := with(r, original, false)
 	t.guarded("understand a request for a size", func() {
-		doc, chain, err := t.read(r, p, original)
+		read, err := t.read(r, p, original)
 		if err != nil || t.mode == Observe {
 			return
 		}
+		doc, chain := read.doc, read.chain
 		t.guessTools(r, p, doc, chain[0])
 		f := t.family(identity(r, p.kind, doc.Native.(*body.Native).Decoded, chain[0]))
 		defer t.release(f)
@@ -503,7 +507,7 @@ func (t *Transport) reduced(r *http.Request, p protocol, original []byte) *http.
 			t.delegate(r.Context(), r, x, doc.Native.(*body.Native).Decoded)
 		}
 		counted = x.request(r)
-		t.recent.put(&reading{client: client(r, p.kind), doc: doc, chain: chain})
+		t.recent.put(read)
 	})
 	return counted
 }

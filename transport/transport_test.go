@@ -19,6 +19,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/budget"
+	"github.com/winnowhq/winnow/internal/lavish"
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/internal/workday"
 	"github.com/winnowhq/winnow/model"
@@ -84,6 +85,8 @@ func play(t testing.TB, p llmtest.Protocol, steps int, o Options) *stage {
 	s.restart()
 	return s
 }
+
+func TestMain(m *testing.M) { lavish.Run(m) }
 
 // sequential skips a test that does one thing after the other.
 func sequential(t *testing.T) {

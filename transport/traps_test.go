@@ -16,6 +16,7 @@ import (
 // Shims between a client and winnow number the blocks of a message anew with each request, and give
 // items other ids: it is the same conversation, of which the same is left out.
 func TestTransport_renumberedBlocks(t *testing.T) {
+	sequential(t)
 	numbers := regexp.MustCompile(`"index":\d+,`)
 	b := &tap{base: carrier(func(r *http.Request) (*http.Response, error) { // a provider that takes no notice of them
 		body := numbers.ReplaceAll(must(io.ReadAll(r.Body)), nil)

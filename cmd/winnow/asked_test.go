@@ -234,9 +234,7 @@ func TestAsked_whateverTheProviderDoes(t *testing.T) {
 
 // Nothing is known of a server of one's own, whose window may be far smaller than what is assumed.
 func TestAsked_aServerWithASmallWindow(t *testing.T) {
-	if testing.Short() {
-		t.Skip("nothing in it happens at the same time: -short is for the race detector")
-	}
+	sequential(t)
 	for _, window := range []int{32_000, 8_192, 4_096} {
 		d, upstream, name := example(t, llmtest.Chat, llmtest.Script{Answer: llmtest.Text(notes), Window: window})
 		doc := folded(t, d.process("compact", "long-session.json", "--summarizer", "llm", "--model", name, "--json"))
@@ -316,9 +314,7 @@ func TestAsked_anInterruptEndsAtOnceAndWhatWasPaidIsKept(t *testing.T) {
 // The commands of docs/summaries.md are run as they stand, with an upstream in the place of the
 // providers.
 func TestAsked_theCommandsOfTheDocumentation(t *testing.T) {
-	if testing.Short() {
-		t.Skip("nothing in it happens at the same time: -short is for the race detector")
-	}
+	sequential(t)
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "summaries.md"))
 	if err != nil {
 		t.Fatal(err)

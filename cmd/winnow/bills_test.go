@@ -15,6 +15,7 @@ import (
 )
 
 func TestBills_inspectListAndReplaySayWhatTheRawUsageComesTo(t *testing.T) {
+	sequential(t)
 	d := newDesk(t)
 	home := filepath.Join(d.dir, "..", "home")
 	d.env = []string{"HOME=" + home, "XDG_CACHE_HOME=" + filepath.Join(d.dir, "..", "cache")}
@@ -193,6 +194,7 @@ func decode(t *testing.T, o outcome, into any) {
 // What is said in no model's name leaves the session with the model that answered, and what cannot
 // be is unknown and said so.
 func TestInspect_ofWhatHasNoPriceOrNoModel(t *testing.T) {
+	sequential(t)
 	d := newDesk(t)
 	mixed, broken := filepath.Join("testdata", "bills", "mixed.jsonl"), filepath.Join("testdata", "bills", "broken.jsonl")
 	for from, to := range map[string]string{mixed: "mixed.jsonl", broken: "broken.jsonl"} {
@@ -229,6 +231,7 @@ func TestInspect_ofWhatHasNoPriceOrNoModel(t *testing.T) {
 
 // What is kept says what it cost in words as well, and what has no price is unknown, not nothing.
 func TestListAndShow_sayWhatASessionCost(t *testing.T) {
+	sequential(t)
 	d := newDesk(t)
 	bills, err := filepath.Abs(filepath.Join("testdata", "bills"))
 	if err != nil {

@@ -26,6 +26,7 @@ import (
 // by the model or offline, with all that was paid; or they are as they were, at once, where
 // somebody stops it. The protocols take turns.
 func TestCompact_everyFaultOfAProvider(t *testing.T) {
+	sequential(t)
 	for i, fault := range llmtest.Faults() {
 		for j, what := range []string{"a file", "a session in the store"} {
 			protocol := llmtest.Protocols()[(i+j)%len(llmtest.Protocols())]

@@ -30,6 +30,7 @@ func (d *desk) folder() map[string]string {
 }
 
 func TestFaults_atEveryStepOfWritingAFile(t *testing.T) {
+	sequential(t)
 	for _, args := range [][]string{
 		{"compact", "claude.jsonl", "-o", "out.jsonl", "--force"},
 		{"compact", "claude.jsonl", "--in-place"},
@@ -94,9 +95,7 @@ func (d *desk) limited(kilobytes int, args ...string) outcome {
 }
 
 func TestFileSizeLimit_isAnErrorAndLeavesNothing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("nothing in it happens at the same time: -short is for the race detector")
-	}
+	sequential(t)
 	d := newDesk(t)
 	d.put("big.jsonl", bigSession(600)) // 1.8 MB
 	before := d.folder()

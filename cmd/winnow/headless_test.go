@@ -194,6 +194,7 @@ func TestRun_thePromptComesFromArgumentsAndStandardInput(t *testing.T) {
 }
 
 func TestRun_whatWouldBeAskedIsRefusedAndSaysHowToAllowIt(t *testing.T) {
+	sequential(t)
 	command := calling("bash", `{"command":"touch made"}`)
 	answer := func() llmtest.Answer { return llmtest.Sequence(command, llmtest.Reply{Text: "Done."}) }
 	d, upstream := agentDesk(t, answer())

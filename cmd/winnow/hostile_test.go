@@ -37,9 +37,7 @@ func openCodeUser(id, at, text string) string {
 }
 
 func TestHostileInput_endsWithACodeAndAReason(t *testing.T) {
-	if testing.Short() {
-		t.Skip("nothing in it happens at the same time: -short is for the race detector")
-	}
+	sequential(t)
 	good := claudeLines(quoted("Light the lamp."), quoted("It is lit."), quoted("Thanks."))
 	deep := strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000)
 	pairless := claudeLines(quoted("Go."), `[{"type":"tool_use","id":"toolu_1","name":"Bash","input":{"command":"ls"}}]`, quoted("Next."))
@@ -123,9 +121,7 @@ func TestHostileInput_endsWithACodeAndAReason(t *testing.T) {
 }
 
 func TestHostileInput_fiftyMegabytesInOnePart(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
+	sequential(t)
 	d := newDesk(t)
 	big := strings.Repeat("the lamp turns and the tide comes in, ", 50<<20/38)
 	file := d.put("big.jsonl", claudeLines(quoted("Go."), `[{"type":"tool_use","id":"toolu_1","name":"Bash","input":{"command":"ls"}}]`,
@@ -143,6 +139,7 @@ func TestHostileInput_fiftyMegabytesInOnePart(t *testing.T) {
 }
 
 func TestErrors_sayNothingThatATerminalObeys(t *testing.T) {
+	sequential(t)
 	d := newDesk(t)
 	hostile := "a\x1b]0;owned\x07\x1b[2J\u009b31mb"
 	for _, args := range [][]string{{"inspect", hostile}, {"show", hostile + "/x"}, {"undo", hostile}, {"search", "x", "--session", hostile}, {"compact", hostile, "--model", hostile}, {"config", hostile, hostile}, {hostile}} {

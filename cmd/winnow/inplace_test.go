@@ -461,6 +461,7 @@ func mustRead(t *testing.T, path string) []byte {
 
 // An agent that sat idle goes on from before the compaction.
 func TestDoctor_aCompactionThatIsGoneRound(t *testing.T) {
+	sequential(t)
 	for _, name := range []string{"claude", "pi"} {
 		d := newDesk(t)
 		file := d.take(name + ".jsonl")
@@ -513,6 +514,7 @@ func TestDoctor_aCompactionThatIsGoneRound(t *testing.T) {
 
 // What came while the file was replaced, and leads round the compaction, is told at once.
 func TestInPlace_carriedLinesThatGoRoundTheCompactionAreTold(t *testing.T) {
+	sequential(t)
 	d := newDesk(t)
 	file := d.take("claude.jsonl")
 	line := addedAround("claude")

@@ -64,9 +64,7 @@ func writeLarge(t *testing.T, path string, size int64) {
 
 // A file that is read a stretch at a time is reported as one that is read whole.
 func TestInspect_ofALargeFileSaysWhatTheWholeSays(t *testing.T) {
-	if testing.Short() {
-		t.Skip("nothing in it happens at the same time: -short is for the race detector")
-	}
+	sequential(t)
 	path := filepath.Join(t.TempDir(), "large.jsonl")
 	writeLarge(t, path, 20<<20)
 	var whole, skimmed inspection

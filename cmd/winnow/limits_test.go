@@ -28,6 +28,7 @@ func answered(model string, input, output, read, write int) []byte {
 // S001 phase 1: input + cache.read + output > usable. Cache writes are not in it, and meeting the
 // budget is no overflow.
 func TestInspect_theVerdictIsThePolicysOwn(t *testing.T) {
+	sequential(t)
 	d := newDesk(t)
 	for _, tt := range []struct {
 		policy                     string
@@ -70,6 +71,7 @@ func says(t *testing.T, what, text, pattern string) {
 
 // What is set of a model holds wherever the model is looked up.
 func TestModels_whatTheUserSetsHoldsEverywhere(t *testing.T) {
+	sequential(t)
 	d := newDesk(t)
 	file := d.put("own.json", answered("nope-1.5", 30_000, 1000, 0, 0))
 	name := "anthropic/nope-1.5"

@@ -16,6 +16,7 @@ import (
 // A session that house/any has written goes through every command that prints a cost, in words and
 // as a page.
 func TestMoney_ofAModelWithoutAPriceIsUnknownEverywhere(t *testing.T) {
+	sequential(t)
 	long := strings.Repeat("a line of the loom's log that says nothing new\n", 400)
 	replies := []llmtest.Reply{}
 	for i := range 6 { // an equal call is left out before it is sent

@@ -36,6 +36,7 @@ func withOpenHands(t *testing.T) (d *desk, folder string) {
 }
 
 func TestOpenHandsFolder_aConversationIsASource(t *testing.T) {
+	sequential(t)
 	d, folder := withOpenHands(t)
 	for _, n := range []string{"00003", "00005"} { // much to fold
 		names, err := filepath.Glob(filepath.Join(folder, "events", "event-"+n+"-*"))
@@ -91,6 +92,7 @@ func TestOpenHandsFolder_aConversationIsASource(t *testing.T) {
 }
 
 func TestOpenHandsFolder_isImportedOnceAndGoesOn(t *testing.T) {
+	sequential(t)
 	d, folder := withOpenHands(t)
 	kept := filepath.Dir(folder)
 	doc := d.run("inspect", kept, "--json").document(t)

@@ -263,9 +263,7 @@ func poisonedDesk(t *testing.T, sample string) (p *printing, words map[string]st
 // Whatever a session, a name of a file, an argument or a provider says: nothing of it is obeyed by
 // the terminal that it is printed to.
 func TestPrinted_nothingThatATerminalObeys(t *testing.T) {
-	if testing.Short() {
-		t.Skip("nothing in it happens at the same time: -short is for the race detector")
-	}
+	sequential(t)
 	samples, err := os.ReadDir(filepath.Join("testdata", "sessions"))
 	if err != nil {
 		t.Fatal(err)
@@ -330,6 +328,7 @@ func TestPrinted_nothingThatATerminalObeys(t *testing.T) {
 
 // Completion scripts are programs: they must come through as they were made.
 func TestPrinted_completionScriptsAreWhole(t *testing.T) {
+	sequential(t)
 	d := newDesk(t)
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
 		root := root((&cli.App{Env: cli.Env{Getenv: func(string) string { return "" }}}))
@@ -348,6 +347,7 @@ func TestPrinted_completionScriptsAreWhole(t *testing.T) {
 
 // In a pipe data is byte for byte what it was.
 func TestPrinted_dataGoesThroughUnchanged(t *testing.T) {
+	sequential(t)
 	p, words := poisonedDesk(t, "claude.jsonl")
 	want := string(p.read(words["FILE"]))
 	if o := p.prints(t, "export", words["FILE"]); o.stdout != want {

@@ -17,6 +17,7 @@ var took = regexp.MustCompile(`(written by {2}offline), [0-9.]+ s`)
 // What the README shows of the example is what the program prints of it, with nothing configured,
 // 80 columns wide.
 func TestReadme_showsWhatTheProgramPrints(t *testing.T) {
+	sequential(t)
 	root := outside.Root(t)
 	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
 	if err != nil {

@@ -115,6 +115,7 @@ func (d *desk) views(src string, texts ...string) {
 // again: nothing that was said is lost, each file begins with the bytes that it began with, and
 // reasoning is shown only behind the prompt that it was made for.
 func TestRedo_ofAFileAfterMoreTurns(t *testing.T) {
+	sequential(t)
 	for _, p := range appendings {
 		for _, op := range []string{"compact", "prune"} {
 			t.Run(p.file+","+op, func(t *testing.T) {
@@ -175,6 +176,7 @@ func wantsUnbound(t *testing.T, o outcome, want int) {
 }
 
 func TestRedo_ofAFileAtOnceGivesItsBytes(t *testing.T) {
+	sequential(t)
 	forEachFormat(t, func(t *testing.T, d *desk, file, policy string) {
 		for _, op := range []string{"prune", "compact"} {
 			d.run(op, file, "--policy", policy, "-o", op).wants(t, cli.ExitDone)
@@ -189,6 +191,7 @@ func TestRedo_ofAFileAtOnceGivesItsBytes(t *testing.T) {
 
 // Two undos are redone one after the other, and a restore that was undone can be undone again.
 func TestRedo_ofSeveralUndosOfAFile(t *testing.T) {
+	sequential(t)
 	d := eagerDesk(t)
 	file := d.take("claude.jsonl")
 	d.inPlace("prune", file)
@@ -245,6 +248,7 @@ func TestRedo_refusesAFileThatIsAnotherOne(t *testing.T) {
 
 // The bytes from before the first of two restores lack what was appended since.
 func TestUndo_ofTwoRestoresKeepsWhatWasAppended(t *testing.T) {
+	sequential(t)
 	d := eagerDesk(t)
 	file := d.take("claude.jsonl")
 	d.inPlace("prune", file)

@@ -142,6 +142,7 @@ func content(t *testing.T, file string) string {
 }
 
 func TestReplay_appliesWhatItRecommends(t *testing.T) {
+	sequential(t)
 	d, folder := withDays(t, 3, 150)
 	own := ownFile(d)
 	args := []string{"replay", folder, "--policy", "nothing,classic", "--sweep", "compaction.threshold=40k,60k", "--regrets", "90", "--prices", "reference"}
@@ -207,6 +208,7 @@ func TestReplay_appliesWhatItRecommends(t *testing.T) {
 }
 
 func TestReplay_appliesNothingThatTheFileSaysAlready(t *testing.T) {
+	sequential(t)
 	d, folder := withDays(t, 3, 150)
 	args := []string{"replay", folder, "--policy", "nothing,balanced/compact@economic", "--regrets", "90", "--prices", "reference", "--apply"}
 	d.run(args...).wants(t, cli.ExitDone)

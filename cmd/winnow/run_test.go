@@ -34,6 +34,14 @@ type desk struct {
 	now      func() time.Time        // nil: as it is
 }
 
+// sequential skips a test that does one thing after the other.
+func sequential(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it does one thing after the other: -short is for the race detector")
+	}
+}
+
 func newDesk(t *testing.T) *desk {
 	t.Helper()
 	dir := t.TempDir()

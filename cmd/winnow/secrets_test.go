@@ -33,6 +33,7 @@ func leaks(text string) bool {
 }
 
 func TestSecrets_areMaskedInAnExport(t *testing.T) {
+	sequential(t)
 	d := newDesk(t)
 	file := d.put("tide.jsonl", secretive())
 	d.run("import", file).wants(t, cli.ExitDone)
@@ -62,6 +63,7 @@ func TestSecrets_areMaskedInAnExport(t *testing.T) {
 }
 
 func TestSecrets_areMaskedInAPage(t *testing.T) {
+	sequential(t)
 	d := newDesk(t)
 	file := d.put("tide.jsonl", secretive())
 	o := d.run("show", file, "--html", "-")
@@ -75,6 +77,7 @@ func TestSecrets_areMaskedInAPage(t *testing.T) {
 }
 
 func TestSecrets_areMaskedInWhatIsWrittenUnderThePivot(t *testing.T) {
+	sequential(t)
 	d := newDesk(t)
 	data := secretive()
 	file := d.put("tide.jsonl", data)

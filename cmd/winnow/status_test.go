@@ -286,6 +286,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 // What status prints of made-up sessions, as it was looked at.
 func TestStatus_prints(t *testing.T) {
+	sequential(t)
 	d := newDesk(t)
 	now := time.Date(2026, 3, 4, 15, 0, 0, 0, time.UTC)
 	statusStore(t, filepath.Join(d.dir, "s.db"), now)

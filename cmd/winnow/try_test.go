@@ -17,6 +17,7 @@ import (
 
 // What docs/try.md says of its prompts happens, with a model that does as it is told.
 func TestTry_thePromptsShowTheirStrategies(t *testing.T) {
+	sequential(t)
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")
 		if r.URL.Path != "/" {

@@ -67,6 +67,7 @@ func TestRun_whatOnlyLooksAtTheFolderRunsUnasked(t *testing.T) {
 }
 
 func TestRun_whatOnlySeemsToLookIsRefused(t *testing.T) {
+	sequential(t)
 	for _, command := range []string{
 		"cat .env", "cat ../x", "cat link", "head -c 9 < link", "cat *", "git log --output=x", "find . -delete", "git -c alias.x='!touch y' x", "ls; rm a.txt", "cat a.txt > x", "sort -o x a.txt",
 		"git diff --no-index a.txt ../x", "echo $(touch y)", "ls | sh", "find . -exec touch y ';'",

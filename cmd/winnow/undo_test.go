@@ -63,6 +63,7 @@ func forEachFormat(t *testing.T, test func(t *testing.T, d *desk, file, policy s
 }
 
 func TestRestore_everythingOfAFileGivesItsBytes(t *testing.T) {
+	sequential(t)
 	forEachFormat(t, func(t *testing.T, d *desk, file, policy string) {
 		original := d.read(file)
 		d.run("prune", file, "--policy", policy, "-o", "small").wants(t, cli.ExitDone)
@@ -83,6 +84,7 @@ func TestRestore_everythingOfAFileGivesItsBytes(t *testing.T) {
 }
 
 func TestRestore_oneAfterTheOtherGivesTheBytesToo(t *testing.T) {
+	sequential(t)
 	forEachFormat(t, func(t *testing.T, d *desk, file, policy string) {
 		original := d.read(file)
 		d.run("prune", file, "--policy", policy, "-o", "0").wants(t, cli.ExitDone)
@@ -119,6 +121,7 @@ func (d *desk) seen(id string) (view, exported []byte) {
 }
 
 func TestUndo_inTheStoreGivesTheBytes(t *testing.T) {
+	sequential(t)
 	forEachFormat(t, func(t *testing.T, d *desk, file, policy string) {
 		original := d.read(file)
 		id := d.stored(file)
@@ -141,6 +144,7 @@ func TestUndo_inTheStoreGivesTheBytes(t *testing.T) {
 }
 
 func TestUndo_ofOneReceiptOfTwoLeavesTheOther(t *testing.T) {
+	sequential(t)
 	d := eagerDesk(t)
 	id := d.stored(d.take("claude.jsonl"))
 	whole, original := d.seen(id)
@@ -181,6 +185,7 @@ func TestUndo_ofOneReceiptOfTwoLeavesTheOther(t *testing.T) {
 // A part of which a first pruning took the arguments and a second one the output: undo of the
 // second leaves the first.
 func TestUndo_ofTheSecondOfTwoPruningsOfAFileLeavesTheFirst(t *testing.T) {
+	sequential(t)
 	for _, file := range []string{"opencode.json", "claude.jsonl", "codex.jsonl", "pi.jsonl"} {
 		t.Run(file, func(t *testing.T) {
 			d := eagerDesk(t)
@@ -208,6 +213,7 @@ func TestUndo_ofTheSecondOfTwoPruningsOfAFileLeavesTheFirst(t *testing.T) {
 // A restore of elided parts leaves nothing in a file that says so; undo takes it back all the same,
 // to the byte, also the second of two.
 func TestUndo_ofARestoreGivesTheBytesOfTheFileBefore(t *testing.T) {
+	sequential(t)
 	forEachFormat(t, func(t *testing.T, d *desk, file, policy string) {
 		d.run("prune", file, "--policy", policy, "-o", "small").wants(t, cli.ExitDone)
 		names := d.elidedParts("small", policy, "handle")

@@ -20,9 +20,7 @@ import (
 // TestVectors_classicMarksWhatTheSpecifiedProgramMarks runs sessions that were pruned by the real
 // program.
 func TestVectors_classicMarksWhatTheSpecifiedProgramMarks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("nothing in it happens at the same time: -short is for the race detector")
-	}
+	sequential(t)
 	files, err := filepath.Glob(filepath.Join("..", "..", "..", "shared", "vectors", "prune", "*.json.gz"))
 	if err != nil || len(files) == 0 {
 		t.Skip("the vectors are not there: they are kept beside the repository, not in it")
@@ -44,6 +42,7 @@ func TestVectors_classicMarksWhatTheSpecifiedProgramMarks(t *testing.T) {
 // TestVectors_classicMarksWhatTheSpecificationMarks runs the sessions of rule/ruletest, which stand
 // in for those when nothing is beside the repository.
 func TestVectors_classicMarksWhatTheSpecificationMarks(t *testing.T) {
+	sequential(t)
 	for _, s := range ruletest.Scans() {
 		t.Run(s.Name, func(t *testing.T) {
 			text, err := json.Marshal(s.Session)

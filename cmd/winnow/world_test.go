@@ -270,6 +270,7 @@ func TestOutput_linksFoldersAndDevices(t *testing.T) {
 }
 
 func TestStore_whatIsWrongWithItIsSaid(t *testing.T) {
+	sequential(t)
 	t.Parallel() // it waits for a lock
 	d := newDesk(t)
 	file := d.take("pi.jsonl")
@@ -300,6 +301,7 @@ func TestStore_whatIsWrongWithItIsSaid(t *testing.T) {
 }
 
 func TestStore_thatMustNotBeWrittenCanBeRead(t *testing.T) {
+	sequential(t)
 	d := newDesk(t)
 	d.run("import", d.take("pi.jsonl"), "--store", "good.db").wants(t, cli.ExitDone)
 	path := filepath.Join(d.dir, "good.db")

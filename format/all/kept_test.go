@@ -28,7 +28,7 @@ import (
 	"github.com/winnowhq/winnow/view"
 )
 
-func TestMain(m *testing.M) { lavish.Run(m) }
+func TestMain(m *testing.M) { lavish.Checks(m, 50) }
 
 // asker is somebody who folds a session and wants things back: restores, pins, undoes and redoes
 // what was done, under one policy.

@@ -55,6 +55,15 @@ type Native struct {
 // NextID is the id that the message after the body's last one gets when a longer body is read.
 func (n *Native) NextID() string { return wire.MessageID(len(n.messages) + 1) }
 
+// Same is how many bytes the body begins with that were read with an earlier one, and were there,
+// too. 0: it was read as a whole.
+func (n *Native) Same() int {
+	if n.base.messages == 0 {
+		return 0
+	}
+	return n.Decoded.Elements[n.base.at-1].End
+}
+
 // Read reads a file: one request body, a bare list of messages, or JSON Lines with a recorded
 // request each. Of a recording the session is the request with the longest history, and of several
 // that long the last: clients send the whole history each time, and small requests for titles and

@@ -107,11 +107,16 @@ func TestEngine_doesWhatTheLabForecast(t *testing.T) {
 	}
 }
 
+// Recorded sessions take turns in the first two settings; with -longest 0 each is played in both.
 func TestEngine_doesWhatTheLabForecastOnRecordedSessions(t *testing.T) {
-	root := outside.Path(t, "corpus")
+	root, n := outside.Path(t, "corpus"), 0
 	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.Contains(d.Name(), ".json") && !strings.Contains(d.Name(), ".traj") {
 			return err
+		}
+		settings := forecasts[n%2 : n%2+1]
+		if n++; *longest == 0 {
+			settings = forecasts[:2]
 		}
 		t.Run(d.Name(), func(t *testing.T) {
 			t.Parallel()
@@ -119,7 +124,7 @@ func TestEngine_doesWhatTheLabForecastOnRecordedSessions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, s := range forecasts[:2] {
+			for _, s := range settings {
 				t.Logf("%s: %v", s.name, s.compare(t, doc.Session, 50))
 			}
 		})

@@ -32,7 +32,7 @@ func main() {
 	sizes := flag.String("sizes", "10000,200000,1000000,5000000", "bytes of a body at the start of a session")
 	concurrency := flag.String("c", "1,16,64", "sessions at a time")
 	n := flag.Int("n", 400, "requests of a case through each of the two; fewer where bodies are large and many")
-	profile := flag.String("profile", "", "folder for processor profiles of winnow, one a case")
+	profile := flag.String("profile", "", "folder for processor profiles of winnow, one a case, from the second request of each session on")
 	flag.Parse()
 	up := startUpstream()
 	fmt.Printf("%9s %3s | %-15s | %-15s | %-15s | %-6s | %-13s | %-13s | %s\n", "bytes", "c", "plain p50   p99",
@@ -103,6 +103,7 @@ func measure(up *upstream, size, c, n int, profile string) {
 			all.Wait()
 			if step == 0 {
 				w.cold = took
+				w.asked(warm)
 				continue
 			}
 			w.warm = append(w.warm, took...)

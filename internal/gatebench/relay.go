@@ -30,6 +30,9 @@ import (
 // line that it is sent, what it took; at the end of its input it ends.
 const relayRole = "relay"
 
+// warm is the line with which profiles begin: every session was seen once.
+const warm = "warm"
+
 func relay(args []string) {
 	kind, to, profile := args[0], args[1], args[2]
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -49,19 +52,19 @@ func relay(args []string) {
 		handler = plain(to)
 	}
 	go func() { log.Fatal(http.Serve(l, handler)) }()
-	if profile != "" {
-		f, err := os.Create(profile)
-		if err != nil {
-			log.Fatal(err)
-		}
-		defer f.Close()
-		if err := pprof.StartCPUProfile(f); err != nil {
-			log.Fatal(err)
-		}
-		defer pprof.StopCPUProfile()
-	}
 	fmt.Println("http://" + l.Addr().String() + path)
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		if in.Text() == warm && profile != "" {
+			f, err := os.Create(profile)
+			if err != nil {
+				log.Fatal(err)
+			}
+			defer f.Close()
+			if err := pprof.StartCPUProfile(f); err != nil {
+				log.Fatal(err)
+			}
+			defer pprof.StopCPUProfile()
+		}
 		var use syscall.Rusage
 		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &use); err != nil {
 			log.Fatal(err)
@@ -138,8 +141,8 @@ func startRelay(kind, to, profile string) *child {
 	return c
 }
 
-func (c *child) asked() (cpu time.Duration, memory int64) {
-	if _, err := fmt.Fprintln(c.in); err != nil {
+func (c *child) asked(line string) (cpu time.Duration, memory int64) {
+	if _, err := fmt.Fprintln(c.in, line); err != nil {
 		log.Fatal(err)
 	}
 	if _, err := fmt.Fscanln(c.out, &cpu, &memory); err != nil {
@@ -150,13 +153,13 @@ func (c *child) asked() (cpu time.Duration, memory int64) {
 
 // cpu is the processor time that the process took so far.
 func (c *child) cpu() time.Duration {
-	took, _ := c.asked()
+	took, _ := c.asked("")
 	return took
 }
 
 // memory is the most that was resident, in megabytes. Linux tells it in kilobytes.
 func (c *child) memory() float64 {
-	_, most := c.asked()
+	_, most := c.asked("")
 	return float64(most) / 1024
 }
 
