@@ -84,7 +84,7 @@ func replayed(sessions, policies, steps int) lab.Report {
 	for j := range r.Policies {
 		p := &r.Policies[j]
 		p.Ratio = p.Bill.Total() / r.Policies[0].Bill.Total()
-		p.Mean, p.Rate, p.Hits, p.Bound = p.Ratio, 100*float64(p.Regrets)/float64(max(1, p.Steps)), 0.97, p.Ratio/0.4
+		p.Mean, p.MissedStepsPer100, p.Hits, p.Bound = p.Ratio, 100*float64(p.Regrets)/float64(max(1, p.Steps)), 0.97, p.Ratio/0.4
 	}
 	first := r.Sessions[0]
 	r.Gains = []lab.Change{{Session: first.ID, Name: first.Name, Before: first.Outcomes[0].Bill.Total(),
@@ -184,7 +184,7 @@ func hostileReplay() lab.Report {
 	r := replayed(2, 4, 30)
 	r.Baseline, r.Prices = evil, evil
 	r.Policies[0].Name, r.Policies[3].Group = evil, evil
-	r.Policies[2].Ratio, r.Policies[2].Rate, r.Policies[2].Worst = math.NaN(), math.Inf(1), math.NaN()
+	r.Policies[2].Ratio, r.Policies[2].MissedStepsPer100, r.Policies[2].Worst = math.NaN(), math.Inf(1), math.NaN()
 	r.Sessions[0].Name, r.Sessions[0].Model, r.Sessions[1].Product = evil, evil, evil
 	r.Sessions[0].Outcomes[1].Curve[4], r.Sessions[0].Outcomes[1].Curve[5] = math.NaN(), math.Inf(1)
 	r.Sessions[0].Outcomes[1].Sizes[4] = -5
@@ -267,7 +267,7 @@ func TestFrontier_labelsDoNotCollideAndStayInTheFrame(t *testing.T) {
 		for i := range rapid.IntRange(1, 30).Draw(t, "policies") {
 			r.Policies = append(r.Policies, lab.Standing{
 				Name: fmt.Sprintf("p %d", i), Group: rapid.SampledFrom([]string{"", "", "p"}).Draw(t, "group"),
-				Ratio: rapid.Float64Range(0.1, 2).Draw(t, "ratio"), Rate: rapid.Float64Range(0, 15).Draw(t, "rate"),
+				Ratio: rapid.Float64Range(0.1, 2).Draw(t, "ratio"), MissedStepsPer100: rapid.Float64Range(0, 15).Draw(t, "rate"),
 			})
 		}
 		d := newReplayDocument(&r, ReplayDetails{})

@@ -14,7 +14,7 @@ import (
 // standing is a policy over a hundred sessions with a thousand steps.
 func standing(name, group string, ratio, rate float64) lab.Standing {
 	return lab.Standing{
-		Name: name, Group: group, Ratio: ratio, Mean: ratio*0.9 + 0.08, Rate: rate, Hits: 0.97, Steps: 4_000,
+		Name: name, Group: group, Ratio: ratio, Mean: ratio*0.9 + 0.08, MissedStepsPer100: rate, MissedItemsPer100: rate, Hits: 0.97, Steps: 4_000,
 		Regrets: int(rate * 40), Commits: int(100 * rate), Folds: int(30 / ratio),
 		Bill: lab.Bill{Read: 90 * ratio, Write: 40 * ratio, Output: 12}, Rose: int(rate), Worst: rate/100 - 0.01,
 	}
@@ -151,7 +151,7 @@ func anyReplay(t *rapid.T) lab.Report {
 		r.Policies = append(r.Policies, lab.Standing{
 			Name: text.Draw(t, "name"), Window: n.Draw(t, "window"),
 			Group: rapid.SampledFrom([]string{"", "", "sweep", "\x1b[2J"}).Draw(t, "group"),
-			Bill:  lab.Bill{Read: f.Draw(t, "bill")}, Ratio: f.Draw(t, "ratio"), Rate: f.Draw(t, "rate"),
+			Bill:  lab.Bill{Read: f.Draw(t, "bill")}, Ratio: f.Draw(t, "ratio"), MissedStepsPer100: f.Draw(t, "rate"),
 			Mean: f.Draw(t, "mean"), Hits: f.Draw(t, "hits"), Bound: f.Draw(t, "bound"),
 			Commits: n.Draw(t, "commits"), Folds: n.Draw(t, "folds"), Rose: n.Draw(t, "rose"),
 			RoseMore: n.Draw(t, "more"), Over: n.Draw(t, "over"), Worst: f.Draw(t, "worst"),

@@ -60,6 +60,10 @@ next one replays only what changed.`,
 		"policies to compare, with commas between them (default "+strings.Join(lab.Usual(), ",")+")")
 	flags.StringArrayVar(&f.Sweeps, "sweep", nil, "compare many values of a setting: KEY=FROM..TO, "+
 		"KEY=FROM..TO/POINTS or KEY=A,B,C, where compaction.threshold may also be economic or late")
+	flags.BoolVar(&f.Holdout, "holdout", false,
+		"choose a policy, or the value of each sweep, on all sources but one, and judge it on that one, each in turn")
+	flags.StringVar(&f.Sources, "sources", "", "a table that names the source of each file: columns file and source, "+
+		"tabs between them (default: the folder in which a session worked)")
 	flags.StringVar(&f.Prices, "prices", "", `a model whose prices are billed, "reference" (read 0.1, write 1.25, `+
 		`output 5 times input), or "input=3,read=0.3,write=3.75,output=15" (default: each session's model)`)
 	flags.StringVar(&f.Cache, "cache", "5m", "how long the provider keeps a prompt: 5m, 1h, or none for no cache")
@@ -68,7 +72,7 @@ next one replays only what changed.`,
 	flags.DurationVar(&f.Idle, "idle", 0, "how long each turn waited for the user, in logs without a clock")
 	flags.IntVar(&f.MinSteps, "min-steps", 0, "leave out sessions with fewer steps")
 	flags.Float64Var(&f.Regrets, "regrets", lab.DefaultRegrets,
-		"how many misses in 100 steps a recommended policy may cause")
+		"how many missed steps in 100 a policy may cause that is recommended, or chosen by --holdout")
 	flags.StringVar(&f.Baseline, "baseline", "",
 		"the policy that ratios are relative to (default nothing, else the first)")
 	flags.StringVar(&f.Csv, "csv", "", `write a line for each session and policy to this file, "-" for standard output`)
@@ -100,6 +104,7 @@ func runReplay(ctx context.Context, a *cli.App, args []string, f simulation.Flag
 		return err
 	}
 	run := lab.Lab{Setups: setups, MinSteps: f.MinSteps, Jobs: f.Jobs, Baseline: f.Baseline, Regrets: f.Regrets,
+		Holdout: f.Holdout,
 		Options: lab.Options{Idle: f.Idle, Detail: f.Detail || f.Page.To != "", Summarizer: offline.New()}}
 	if run.Options.Terms, run.Prices, err = simulation.Terms(settings.Catalogue(model.Default()), f.Prices,
 		f.Cache); err != nil {
@@ -119,7 +124,7 @@ func runReplay(ctx context.Context, a *cli.App, args []string, f simulation.Flag
 	if err != nil {
 		return err
 	}
-	if err := files.Spare(sources); err != nil {
+	if err := errors.Join(files.Spare(sources), reader.Origins(f.Sources, sources)); err != nil {
 		return err
 	}
 	if run.Memory = simulation.OpenMemory(a, f.Fresh, reader.Version()); run.Memory != nil {
@@ -152,6 +157,7 @@ func tellReplay(ctx context.Context, a *cli.App, report lab.Report, reader *simu
 		return cli.Hint(cli.Nothing("there is no session to replay in what was named"),
 			"a session counts once a model was asked something in it"+f.Fewer())
 	}
+	reader.Unnamed(report)
 	if err := simulation.WriteReplay(ctx, a, report, reader, files); err != nil {
 		return err
 	}
