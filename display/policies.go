@@ -130,30 +130,63 @@ func Columns(r *lab.Report) []Column {
 	return all
 }
 
-// Details are the columns of the second table of policies: how sessions differ, what else is lost,
-// and what the bill would be if an agent that sees less works longer.
+// Details are the columns of the second table of policies: what else is lost, what the bill would be
+// if an agent that sees less works longer, and how sessions differ.
 func Details(r *lab.Report) []Column {
-	all := []Column{
-		{Head: "p10", Meaning: "of ten sessions one has a lower ratio", Rank: 5,
-			cell: text(func(s *lab.Standing) string { return quantity.Decimal(s.P10, 2) })},
-		{Head: "p50", Meaning: "half of them", Rank: 3,
-			cell: text(func(s *lab.Standing) string { return quantity.Decimal(s.P50, 2) })},
-		{Head: "p90", Meaning: "nine", Rank: 4,
-			cell: text(func(s *lab.Standing) string { return quantity.Decimal(s.P90, 2) })},
-		{Head: "mean", Meaning: "of the sessions' ratios", Rank: 9,
-			cell: text(func(s *lab.Standing) string { return Ratio(s.Mean) })},
-		{Head: "worst", Meaning: "the largest rise of a session", Rank: 8, cell: func(s *lab.Standing) Cell {
-			return Cell{quantity.Signed(s.Worst), s.Worst > 0.02}
-		}},
-		{Head: "items", Meaning: "outputs and other pieces in 100 steps that were left out and needed again",
-			cell: text(func(s *lab.Standing) string { return Rate(s.MissedItemsPer100) })},
+	decimal := func(of func(s *lab.Standing) float64) func(s *lab.Standing) Cell {
+		return text(func(s *lab.Standing) string { return quantity.Decimal(of(s), 2) })
 	}
+	rate := func(of func(s *lab.Standing) float64) func(s *lab.Standing) Cell {
+		return text(func(s *lab.Standing) string { return Rate(of(s)) })
+	}
+	all := []Column{
+		{Head: "items", Meaning: "outputs and other pieces, in 100 steps, that missed steps needed", Rank: 1,
+			cell: rate(func(s *lab.Standing) float64 { return s.MissedItemsPer100 })},
+		{Head: "edits", Meaning: "in 100 steps, whose old text stands only in what was left out", Rank: 2,
+			cell: rate(func(s *lab.Standing) float64 { return s.LostEditsPer100 })},
+		{Head: "inputs", Meaning: "names and paths of calls that do", Rank: 3,
+			cell: rate(func(s *lab.Standing) float64 { return s.LostInputsPer100 })},
+	}
+	if slices.ContainsFunc(r.Policies, func(s lab.Standing) bool { return s.Region != nil }) {
+		all = append(all, Column{Head: "region", Meaning: "the ratio where a miss brings back a region alone", Rank: 4,
+			cell: text(func(s *lab.Standing) string {
+				if s.Region == nil {
+					return ""
+				}
+				return Ratio(s.Region.Ratio)
+			})})
+	}
+	all = append(all,
+		Column{Head: "λ.27", Meaning: "the ratio if the agent takes 0.27 more steps for each 1,000 tokens removed",
+			Rank: 5, cell: decimal(func(s *lab.Standing) float64 { return s.Lambda.Some })},
+		Column{Head: "λ1.03", Meaning: "the same for 1.03", Rank: 6,
+			cell: decimal(func(s *lab.Standing) float64 { return s.Lambda.Much })},
+		Column{Head: "even", Meaning: "how many take away all that is saved", Rank: 7, cell: text(breakEven)},
+		Column{Head: "p10", Meaning: "one session in ten has a lower ratio", Rank: 10,
+			cell: decimal(func(s *lab.Standing) float64 { return s.P10 })},
+		Column{Head: "p50", Meaning: "one in two", Rank: 9,
+			cell: decimal(func(s *lab.Standing) float64 { return s.P50 })},
+		Column{Head: "p90", Meaning: "nine in ten", Rank: 8,
+			cell: decimal(func(s *lab.Standing) float64 { return s.P90 })},
+		Column{Head: "mean", Meaning: "of the sessions' ratios", Rank: 14,
+			cell: text(func(s *lab.Standing) string { return Ratio(s.Mean) })},
+		Column{Head: "worst", Meaning: "the largest rise of a session", Rank: 12, cell: func(s *lab.Standing) Cell {
+			return Cell{quantity.Signed(s.Worst), s.Worst > 0.02}
+		}})
 	if slices.ContainsFunc(r.Policies, func(s lab.Standing) bool { return s.Bound > 0 }) {
-		all = append(all, Column{Head: "bound",
-			Meaning: "how many times the cheapest bill with knowledge of the future", Rank: 6,
-			cell: text(func(s *lab.Standing) string { return quantity.Decimal(s.Bound, 2) })})
+		all = append(all, Column{Head: "bound", Rank: 13,
+			Meaning: "how many times the cheapest bill with knowledge of the future",
+			cell:    decimal(func(s *lab.Standing) float64 { return s.Bound })})
 	}
 	return all
+}
+
+// breakEven is "" for a policy that removes nothing.
+func breakEven(s *lab.Standing) string {
+	if s.Lambda.BreakEven == nil {
+		return ""
+	}
+	return quantity.Decimal(*s.Lambda.BreakEven, 2)
 }
 
 func text(of func(s *lab.Standing) string) func(s *lab.Standing) Cell {

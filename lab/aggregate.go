@@ -25,7 +25,7 @@ func (l *Lab) report(sessions []Recorded, skipped []Skipped) Report {
 		r.Paid = r.Paid.plus(sessions[i].Paid)
 	}
 	if base >= 0 && len(sessions) > 0 {
-		r.Differs = r.Paid.differs(r.Policies[base], l.Options.Hour)
+		r.Differs = r.Paid.differs(r.Policies[base], l.Options)
 	}
 	if len(sessions) == 0 {
 		r.Unadvised = "there is no session to recommend anything by"
@@ -83,6 +83,11 @@ func (o *Outcome) scale(by float64) {
 	for i := range o.Curve {
 		o.Curve[i] *= by
 	}
+	if o.Region != nil {
+		region := *o.Region
+		region.scale(by)
+		o.Region = &region
+	}
 }
 
 // riseShare is the share by which a bill must rise to count as a real rise.
@@ -90,20 +95,32 @@ const riseShare = 0.02
 
 // standing sums a policy up over all sessions.
 func standing(s Setup, sessions []Recorded, at, base int, drawn *bootstrap) Standing {
+	st := sumUp(s, sessions, base, drawn, func(i int) *Outcome { return &sessions[i].Outcomes[at] })
+	if len(sessions) > 0 && !slices.ContainsFunc(sessions, func(s Recorded) bool { return s.Outcomes[at].Region == nil }) {
+		region := sumUp(s, sessions, base, drawn, func(i int) *Outcome { return sessions[i].Outcomes[at].Region })
+		st.Region = &region
+	}
+	return st
+}
+
+// sumUp sums up an outcome of each session.
+func sumUp(s Setup, sessions []Recorded, base int, drawn *bootstrap, outcome func(i int) *Outcome) Standing {
 	st := Standing{Name: s.Name, Window: s.Window, Group: s.Group}
-	var total, before, bound, mean float64
+	var total, before, bound, mean, extra float64
+	var edits, inputs int
 	var ratios []float64
 	bounded := len(sessions) > 0
 	for i := range sessions {
-		o := &sessions[i].Outcomes[at]
+		o := outcome(i)
 		st.Bill = st.Bill.Add(o.Bill)
 		st.Tokens = st.Tokens.add(o.Tokens)
 		st.Steps += o.Steps
-		st.Regrets += o.Regrets
-		st.MissedSteps += o.Needy
+		st.Regrets += o.MissedItems
+		st.MissedSteps += o.MissedSteps
 		st.Commits += o.Commits
 		st.Folds += o.Folds
 		st.Over += o.Over
+		edits, inputs, extra = edits+o.LostEdits, inputs+o.LostInputs, extra+o.Extra()
 		bill, was := o.Bill.Total(), sessions[i].Outcomes[base].Bill.Total()
 		total, before, bound = total+bill, before+was, bound+sessions[i].Bound
 		bounded = bounded && sessions[i].Bound > 0
@@ -126,11 +143,16 @@ func standing(s Setup, sessions []Recorded, at, base int, drawn *bootstrap) Stan
 	slices.Sort(ratios)
 	st.P10, st.P50, st.P90 = quantile(ratios, 0.1), quantile(ratios, 0.5), quantile(ratios, 0.9)
 	st.MissedStepsPer100, st.MissedItemsPer100 = per100(st.MissedSteps, st.Steps), per100(st.Regrets, st.Steps)
+	st.LostEditsPer100, st.LostInputsPer100 = per100(edits, st.Steps), per100(inputs, st.Steps)
+	st.Lambda = Lambda{Some: ratio(total+SomeLonger*extra, before), Much: ratio(total+MuchLonger*extra, before)}
+	if even := BreakEven(total, extra, before); !math.IsInf(even, 0) {
+		st.Lambda.BreakEven = &even
+	}
 	st.Within = drawn.ratio(func(i int) (float64, float64) {
-		return sessions[i].Outcomes[at].Bill.Total(), sessions[i].Outcomes[base].Bill.Total()
+		return outcome(i).Bill.Total(), sessions[i].Outcomes[base].Bill.Total()
 	})
 	st.MissedWithin = drawn.ratio(func(i int) (float64, float64) {
-		return 100 * float64(sessions[i].Outcomes[at].Needy), float64(sessions[i].Outcomes[at].Steps)
+		return 100 * float64(outcome(i).MissedSteps), float64(outcome(i).Steps)
 	})
 	if bounded {
 		st.Bound = ratio(total, bound)

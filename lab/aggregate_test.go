@@ -30,17 +30,39 @@ func own(name string) Setup {
 
 func TestReport_sumsUpPolicies(t *testing.T) {
 	l, sessions := sheet([]Setup{{Name: "nothing"}, own("balanced")}, 50, []float64{10, 5}, []float64{20, 22}, []float64{10, 10.1})
-	sessions[1].Outcomes[1].Regrets, sessions[1].Outcomes[1].Needy, sessions[1].Outcomes[1].Folds = 6, 3, 2
+	sessions[0].Outcomes[1].Removed = 10_000
+	sessions[0].Outcomes[1].LostEdits, sessions[2].Outcomes[1].LostInputs = 3, 6
+	sessions[1].Outcomes[1].MissedItems, sessions[1].Outcomes[1].MissedSteps, sessions[1].Outcomes[1].Folds = 6, 3, 2
 	r := l.report(sessions, nil)
+	even := 40 - 37.1 // an extra step for 1,000 tokens is ten in all, at 0.1 each
 	want := Standing{
 		Name: "balanced", Bill: Bill{Read: 37.1}, Tokens: Tokens{Sent: 3000, Cached: 2700, Largest: 30}, Steps: 150, Regrets: 6, MissedSteps: 3, Folds: 2,
-		Ratio: 37.1 / 40, Mean: (0.5 + 1.1 + 1.01) / 3, P10: 0.602, P50: 1.01, P90: 1.082, MissedStepsPer100: 2, MissedItemsPer100: 4, Hits: 0.9, Rose: 2, RoseMore: 1, Worst: 0.1,
+		Ratio: 37.1 / 40, Mean: (0.5 + 1.1 + 1.01) / 3, P10: 0.602, P50: 1.01, P90: 1.082, MissedStepsPer100: 2, MissedItemsPer100: 4, LostEditsPer100: 2, LostInputsPer100: 4, Hits: 0.9,
+		Lambda: Lambda{Some: (37.1 + 0.27) / 40, Much: (37.1 + 1.03) / 40, BreakEven: &even}, Rose: 2, RoseMore: 1, Worst: 0.1,
 	}
 	if diff := cmp.Diff(want, r.Policies[1], cmpopts.EquateApprox(1e-12, 0), cmpopts.IgnoreTypes(Range{})); diff != "" {
 		t.Errorf("balanced (-want +got):\n%s", diff)
 	}
 	if r.Baseline != "nothing" || r.Relative || r.Policies[0].Ratio != 1 || r.Policies[0].Rose != 0 {
 		t.Errorf("baseline %q, relative %v, %+v", r.Baseline, r.Relative, r.Policies[0])
+	}
+}
+
+func TestReport_regionsAreSummedUpWhereAllSessionsHaveThem(t *testing.T) {
+	l, sessions := sheet([]Setup{{Name: "nothing"}, own("balanced")}, 50, []float64{10, 5}, []float64{20, 15})
+	for i := range sessions {
+		o := sessions[i].Outcomes[1]
+		o.Bill, o.MissedSteps = Bill{Read: o.Bill.Read - 2}, 1
+		sessions[i].Outcomes[1].Region = &o
+	}
+	r := l.report(sessions, nil)
+	if p := r.Policies[1]; p.Region == nil || math.Abs(p.Region.Ratio-16.0/30) > 1e-12 || p.Region.MissedStepsPer100 != 2 ||
+		math.Abs(p.Ratio-20.0/30) > 1e-12 {
+		t.Errorf("%v, with regions %+v", p.Ratio, p.Region)
+	}
+	sessions[0].Outcomes[1].Region = nil
+	if p := l.report(sessions, nil).Policies[1]; p.Region != nil {
+		t.Errorf("with one session that has none: %+v", p.Region)
 	}
 }
 
@@ -121,7 +143,7 @@ func TestAdvice_theCheapestThatIsBearable(t *testing.T) {
 		l, sessions := sheet(setups, steps, bills...)
 		l.Regrets = regrets
 		for i := range sessions {
-			sessions[i].Outcomes[2].Needy, sessions[i].Outcomes[3].Needy, sessions[i].Outcomes[4].Needy = 2, 1, 4
+			sessions[i].Outcomes[2].MissedSteps, sessions[i].Outcomes[3].MissedSteps, sessions[i].Outcomes[4].MissedSteps = 2, 1, 4
 		}
 		return l.report(sessions, nil)
 	}
@@ -165,7 +187,7 @@ func TestAdvice_nothingDearerThanCompactionAlone(t *testing.T) {
 	row := []float64{10, 6, 7}
 	l, sessions := sheet([]Setup{{Name: "nothing"}, alone("compact", 0), own("balanced")}, 100, row, row, row)
 	for i := range sessions {
-		sessions[i].Outcomes[1].Needy = 9 // unbearable
+		sessions[i].Outcomes[1].MissedSteps = 9 // unbearable
 	}
 	r := l.report(sessions, nil)
 	if r.Advice != nil || !strings.Contains(r.Unadvised, "balanced costs 1.17 of compact, which is compaction alone") {
@@ -203,7 +225,7 @@ func TestAdvice_saysWhatProductsCanBeSetTo(t *testing.T) {
 	}
 
 	for i := range sessions {
-		sessions[i].Outcomes[2].Needy = 50
+		sessions[i].Outcomes[2].MissedSteps = 50
 	}
 	for _, p := range l.report(sessions, nil).Products {
 		if p.Policy != "" || !strings.Contains(p.Why, "missed steps in 100") {
@@ -246,7 +268,7 @@ func TestChanges_sayWhyInWords(t *testing.T) {
 		}
 	}
 	for want, is := range map[string]Outcome{
-		"71 of 300 steps needed what was hidden":                              {Steps: 300, Needy: 71, Regrets: 80, Bill: Bill{Read: 10, Write: 2, Regret: 5}},
+		"71 of 300 steps needed what was hidden":                              {Steps: 300, MissedSteps: 71, Regrets: 80, Bill: Bill{Read: 10, Write: 2, Regret: 5}},
 		"12 commits had 300k tokens written to the cache again and saved 900": {Steps: 300, Commits: 12, Rewritten: 300_000, Elided: 900, Bill: Bill{Read: 9, Write: 9, Regret: 5}},
 		"1 compaction cost more than the 4 steps that were left saved":        {Steps: 300, Folds: 1, First: 296, Bill: Bill{Read: 9, Write: 2, Compact: 5}},
 		"2 compactions had the prompt written to the cache again":             {Steps: 300, Folds: 2, Bill: Bill{Read: 9, Write: 9, Compact: 5}},

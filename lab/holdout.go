@@ -102,7 +102,7 @@ func (c *chooser) of(policy, fold int, without bool) (s sums) {
 		all := c.report.Sessions[i].Outcomes
 		o := &all[policy]
 		s.bill, s.was = s.bill+o.Bill.Total(), s.was+all[c.base].Bill.Total()
-		s.missed, s.steps, s.sessions = s.missed+o.Needy, s.steps+o.Steps, s.sessions+1
+		s.missed, s.steps, s.sessions = s.missed+o.MissedSteps, s.steps+o.Steps, s.sessions+1
 	}
 	return s
 }
@@ -145,7 +145,9 @@ func (c *chooser) choose(name string, among []int) *Choice {
 			return outcome(i).Bill.Total(), c.report.Sessions[i].Outcomes[policy].Bill.Total()
 		}
 	}
-	missed := func(i int) (float64, float64) { return 100 * float64(outcome(i).Needy), float64(outcome(i).Steps) }
+	missed := func(i int) (float64, float64) {
+		return 100 * float64(outcome(i).MissedSteps), float64(outcome(i).Steps)
+	}
 	out.Ratio, out.Within = c.figure(bill(c.base))
 	out.MissedStepsPer100, out.MissedWithin = c.figure(missed)
 	if c.alone >= 0 {

@@ -94,7 +94,7 @@ func TestHoldout_choosesTheCheapestThatIsBearable(t *testing.T) {
 	for most, want := range map[float64]string{0.5: "high", 2: "middle", 9: "low"} {
 		l.Regrets = most
 		for i := range sessions {
-			sessions[i].Outcomes[1].Needy, sessions[i].Outcomes[2].Needy, sessions[i].Outcomes[3].Needy = 4, 2, 1
+			sessions[i].Outcomes[1].MissedSteps, sessions[i].Outcomes[2].MissedSteps, sessions[i].Outcomes[3].MissedSteps = 4, 2, 1
 		}
 		if got := l.report(of(sessions, "a", "b", "c"), nil).Holdout[0].InSample.Chosen; got != want {
 			t.Errorf("with %v missed steps in 100 it chooses %s, want %s", most, got, want)

@@ -88,12 +88,20 @@ type Standing struct {
 	P50    float64 `json:"p50"`
 	P90    float64 `json:"p90"`
 	Bound  float64 `json:"bound,omitzero"`
-	// Missed counts the steps that needed what was hidden. MissedStepsPer100 are these, and MissedItemsPer100
-	// the items that they needed, in 100 steps; MissedWithin is the interval of MissedStepsPer100.
+	// MissedSteps counts the steps that needed what was hidden. The others are per 100 steps: these
+	// steps, with their interval, the items that they missed, the edits whose old text, and the
+	// identifiers and paths of arguments, that stood only in what was hidden.
 	MissedSteps       int     `json:"missedSteps"`
 	MissedStepsPer100 float64 `json:"missedStepsPer100"`
 	MissedWithin      Range   `json:"missedWithin,omitzero"`
 	MissedItemsPer100 float64 `json:"missedItemsPer100"`
+	LostEditsPer100   float64 `json:"lostEditsPer100"`
+	LostInputsPer100  float64 `json:"lostInputsPer100"`
+	// Lambda is the bill relative to the baseline's if an agent that sees less works longer.
+	Lambda Lambda `json:"lambda"`
+	// Region is how the policy does where a miss brings back a region, not all of an item; nil if
+	// that was not replayed.
+	Region *Standing `json:"region,omitzero"`
 	// Hits is the share of prompt tokens served from the cache.
 	Hits float64 `json:"hits"`
 	// Rose counts the sessions with a higher bill than the baseline's, RoseMore those with more
@@ -102,6 +110,20 @@ type Standing struct {
 	RoseMore int     `json:"roseMore"`
 	Worst    float64 `json:"worst"`
 }
+
+// Lambda is a bill relative to the baseline's, if an agent makes some extra steps for each 1,000
+// tokens removed: Some is 0.27 steps, Much 1.03. BreakEven is how many extra steps take away all
+// that is saved, nil if nothing was removed.
+type Lambda struct {
+	Some, Much float64
+	BreakEven  *float64
+}
+
+// The extra steps of Lambda.
+const (
+	SomeLonger = 0.27
+	MuchLonger = 1.03
+)
 
 // Skipped is a file that was not replayed, and why.
 type Skipped struct {

@@ -105,6 +105,10 @@ type replayedPolicy struct {
 	MissedStepsLow    float64  `json:"missedStepsLow"`
 	MissedStepsHigh   float64  `json:"missedStepsHigh"`
 	MissedItemsPer100 float64  `json:"missedItemsPer100"`
+	LostEditsPer100   float64  `json:"lostEditsPer100"`
+	LostInputsPer100  float64  `json:"lostInputsPer100"`
+	Lambda            lambda   `json:"lambda"`
+	Region            *region  `json:"region,omitzero"`
 	Regrets           int      `json:"regrets"`
 	RegretsPer100     float64  `json:"regretsPer100"`
 	Tokens            int      `json:"tokens"`
@@ -117,6 +121,33 @@ type replayedPolicy struct {
 	Worse2            int      `json:"worse2"`
 	WorseBy2          int      `json:"worseBy2"`
 	Worst             float64  `json:"worst"`
+}
+
+// lambda is the relative bill if an agent makes so many more steps for each 1,000 tokens removed.
+type lambda struct {
+	None      float64  `json:"0"`
+	Some      float64  `json:"0.27"`
+	Much      float64  `json:"1.03"`
+	BreakEven *float64 `json:"breakEven"` // null where nothing is removed
+}
+
+// region is a policy where a miss brings back a region alone.
+type region struct {
+	Relative          float64 `json:"relative"`
+	Low               float64 `json:"low"`
+	High              float64 `json:"high"`
+	MissedStepsPer100 float64 `json:"missedStepsPer100"`
+	MissedStepsLow    float64 `json:"missedStepsLow"`
+	MissedStepsHigh   float64 `json:"missedStepsHigh"`
+	MissedItemsPer100 float64 `json:"missedItemsPer100"`
+}
+
+func regionOf(s *lab.Standing) *region {
+	if s == nil {
+		return nil
+	}
+	return &region{s.Ratio, s.Within.Low, s.Within.High, s.MissedStepsPer100, s.MissedWithin.Low, s.MissedWithin.High,
+		s.MissedItemsPer100}
 }
 
 // replayedOne is one session.
@@ -152,7 +183,10 @@ func DocumentOf(r lab.Report, detail bool) Document {
 			Name: p.Name, Group: p.Group, Window: p.Window, Bill: p.Bill.Total(), Billed: p.Bill, Relative: p.Ratio,
 			Low: p.Within.Low, High: p.Within.High, Mean: p.Mean, P10: p.P10, P50: p.P50, P90: p.P90, ToBound: p.Bound,
 			MissedStepsPer100: p.MissedStepsPer100, MissedStepsLow: p.MissedWithin.Low,
-			MissedStepsHigh: p.MissedWithin.High, MissedItemsPer100: p.MissedItemsPer100, Regrets: p.Regrets, RegretsPer100: p.MissedItemsPer100, Tokens: p.Tokens.Sent,
+			MissedStepsHigh: p.MissedWithin.High, MissedItemsPer100: p.MissedItemsPer100,
+			LostEditsPer100: p.LostEditsPer100, LostInputsPer100: p.LostInputsPer100,
+			Lambda: lambda{p.Ratio, p.Lambda.Some, p.Lambda.Much, p.Lambda.BreakEven}, Region: regionOf(p.Region),
+			Regrets: p.Regrets, RegretsPer100: p.MissedItemsPer100, Tokens: p.Tokens.Sent,
 			Largest: p.Tokens.Largest, HitShare: p.Hits, Commits: p.Commits, Compactions: p.Folds, Over: p.Over,
 			Worse: p.Rose, Worse2: p.RoseMore, WorseBy2: p.RoseMore, Worst: p.Worst,
 		})
@@ -165,6 +199,11 @@ func DocumentOf(r lab.Report, detail bool) Document {
 			one.Outcomes = make([]lab.Outcome, len(s.Outcomes))
 			for i, o := range s.Outcomes {
 				o.Events, o.Curve, o.Sizes = nil, nil, nil
+				if o.Region != nil {
+					region := *o.Region
+					region.Events, region.Curve, region.Sizes = nil, nil, nil
+					o.Region = &region
+				}
 				one.Outcomes[i] = o
 			}
 		}
