@@ -26,7 +26,7 @@ func HeldOuts(r *lab.Report) []HeldOut {
 			one.Under = "what was chosen on the other sessions, judged on each part"
 			one.Words = append(one.Words, "There are fewer than three sources, so sessions are left out: they may resemble those that were chosen on.")
 		}
-		text := "On what was left out it costs " + figure(Ratio(c.Ratio), Within(c.Within, 2)) + " of " + r.Baseline +
+		text := "on what was left out it costs " + figure(Ratio(c.Ratio), Within(c.Within, 2)) + " of " + r.Baseline +
 			", with " + figure(Rate(c.MissedStepsPer100), Within(c.MissedWithin, 1)) + " missed steps in 100"
 		if c.ToAlone > 0 {
 			text += "; " + figure(Ratio(c.ToAlone), Within(c.AloneWithin, 2)) + " of compaction alone"
@@ -36,7 +36,7 @@ func HeldOuts(r *lab.Report) []HeldOut {
 		if in.MissedStepsPer100 > r.Bearable {
 			within = "none misses " + Rate(r.Bearable) + " steps in 100 or fewer, so the one that misses least"
 		}
-		one.Words = append(one.Words, Capital(cmp.Or(c.Of, "policies"))+": "+text+".", "On all sessions “"+in.Chosen+
+		one.Words = append(one.Words, cmp.Or(c.Of, "the policies")+": "+text+".", "On all sessions “"+in.Chosen+
 			"” is chosen ("+within+"): "+Ratio(in.Ratio)+" at "+Rate(in.MissedStepsPer100)+
 			", which are figures of the very sessions that it is chosen on.")
 		for k := range c.Folds {

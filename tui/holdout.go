@@ -44,7 +44,7 @@ func (pg *page) folds(held display.HeldOut) {
 			tone = faint
 		}
 		l := line{say(tone, "  "+padRight(CutFront(row[0], widths[0]), widths[0])+"  "+
-			padRight(Cut(row[1], widths[1]), widths[1]))}
+			padRight(CutFront(row[1], widths[1]), widths[1]))}
 		for k := 2; k < len(row); k++ {
 			l = append(l, say(tone, "  "+padLeft(row[k], widths[k])))
 		}
