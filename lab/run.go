@@ -143,7 +143,7 @@ type run struct {
 }
 
 func newRun(ctx context.Context, t *Trace, s Setup, o Options) *run {
-	r := &run{ctx: ctx, trace: t, setup: s, opts: o, model: t.Model, facts: rule.NewFacts(t.counter),
+	r := &run{ctx: ctx, trace: t, setup: s, opts: o, model: t.Model, facts: t.facts.Fork(),
 		hidden: make([]bool, len(t.items)), removed: make([]bool, len(t.items)), back: make([][]piece, len(t.items)),
 		visible: map[int32]int{}, fetched: map[string]int32{}, rates: t.rates(o)}
 	switch {
