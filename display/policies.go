@@ -3,6 +3,7 @@ package display
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -186,7 +187,7 @@ func breakEven(s *lab.Standing) string {
 	if s.Lambda.BreakEven == nil {
 		return ""
 	}
-	return quantity.Decimal(*s.Lambda.BreakEven, 2)
+	return strings.Replace(quantity.Decimal(*s.Lambda.BreakEven, 2), "-", "−", 1)
 }
 
 func text(of func(s *lab.Standing) string) func(s *lab.Standing) Cell {
