@@ -24,11 +24,18 @@ func replayCommand(a *cli.App) *cobra.Command {
 		Short: "Simulate recorded sessions under other policies",
 		Long: `replay goes through recorded sessions step by step, without a model, under several
 policies, and bills each step as a provider with a prompt cache does. It counts what a policy would
-have missed: steps that quote what the policy had left out by then. Each miss is billed as one more
-request, and is called a regret in the output.
+have missed: steps that quote what the policy had left out by then. A missed step is billed as one
+more request, with what it needed.
 
 SRC is a session, or a folder or database of them; --everywhere uses what coding agents have kept on
 this computer.
+
+Sessions of one source, which is the folder in which they worked, resemble each other. So intervals
+are over sources: where a figure would lie, nine times in ten, on other sources. What is best on the
+sessions of the table need not be best on others: --holdout chooses a policy, or the value of each
+--sweep, on all sources but one and judges it on that one, each in turn. With fewer than three sources
+it does so with parts of the sessions. What is recommended wins in this way, by more than its
+interval, and costs no more than compaction alone.
 
 Policies are words: classic, aggressive, balanced; nothing (keeps everything, without a limit),
 compact (folds the past when the window is full), compact@168k, compact@84%, compact@economic (when it
@@ -46,6 +53,8 @@ next one replays only what changed.`,
   winnow replay session.jsonl --policy nothing,balanced,clear:3@100k/compact@168k
   winnow replay ~/.claude/projects --sweep compaction.threshold=40k..200k --prices reference
   winnow replay ~/.claude/projects --sweep compaction.threshold=60k,120k,economic
+  winnow replay ~/.claude/projects --sweep compaction.threshold=60k,120k,economic --holdout
+  winnow replay corpus --sources corpus/INDEX.tsv --holdout --policy nothing,compact,balanced
   winnow replay ~/.claude/projects --regrets 1 --apply
   winnow replay ~/.claude/projects --html replay.html`,
 		RunE: func(cmd *cobra.Command, args []string) error {

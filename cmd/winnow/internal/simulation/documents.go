@@ -272,7 +272,8 @@ func writeTable(ctx context.Context, a *cli.App, path string, r lab.Report) erro
 		out := csv.NewWriter(w)
 		out.Write([]string{"session", "name", "path", "product", "model", "steps", "policy", "window", "bill", "read",
 			"write", "output", "compact", "regret", "relative", "regrets", "sent", "cached", "produced", "largest",
-			"commits", "compactions", "over", "bound"})
+			"commits", "compactions", "over", "bound", "source", "missedSteps", "missedItems", "lostEdits", "lostInputs",
+			"removed", "lambda0.27", "lambda1.03", "region", "regionMissedSteps"})
 		number := func(f float64) string { return strconv.FormatFloat(f, 'g', 10, 64) }
 		for _, s := range r.Sessions {
 			base := 0.0
@@ -296,7 +297,15 @@ func writeTable(ctx context.Context, a *cli.App, path string, r lab.Report) erro
 				for _, n := range []int{o.Regrets, t.Sent, t.Cached, t.Output, t.Largest, o.Commits, o.Folds, o.Over} {
 					row = append(row, strconv.Itoa(n))
 				}
-				out.Write(append(row, number(s.Bound)))
+				row = append(row, number(s.Bound), visible.Line(s.Source))
+				for _, n := range []int{o.MissedSteps, o.MissedItems, o.LostEdits, o.LostInputs, o.Removed} {
+					row = append(row, strconv.Itoa(n))
+				}
+				row = append(row, number(o.Lambda(lab.SomeLonger)), number(o.Lambda(lab.MuchLonger)), "", "")
+				if o.Region != nil {
+					row[len(row)-2], row[len(row)-1] = number(o.Region.Bill.Total()), strconv.Itoa(o.Region.MissedSteps)
+				}
+				out.Write(row)
 			}
 		}
 		out.Flush()
