@@ -8,16 +8,16 @@ import (
 	"github.com/winnowhq/winnow/lab"
 )
 
-// Spot is where a policy is in the picture of bills and misses.
+// Spot is where a policy is in the picture of bills and missed steps.
 type Spot struct {
 	Policy      int
 	Rate, Ratio float64
 	Beyond      bool // it is so far away that it does not fit into the picture
 }
 
-// Frontier is the bill of each policy against its misses.
+// Frontier is the bill of each policy against its missed steps.
 type Frontier struct {
-	Across, Up Axis // misses in a hundred steps, and the bill relative to the baseline's
+	Across, Up Axis // missed steps in a hundred, and the bill relative to the baseline's
 	Spots      []Spot
 	Bound      float64 // the cheapest bill with knowledge of the future, 0 if it is unknown
 	Steps      []int   // the spots on the frontier, from left to right
@@ -34,9 +34,9 @@ func FrontierOf(r *lab.Report, all []Policy, across, up int) Frontier {
 	low := math.Inf(1)
 	for i := range r.Policies {
 		s := &r.Policies[i]
-		if finite(s.Rate) && finite(s.Ratio) && s.Ratio > 0 {
-			f.Spots = append(f.Spots, Spot{Policy: i, Rate: s.Rate, Ratio: s.Ratio})
-			xs, ys, low = append(xs, s.Rate), append(ys, s.Ratio), min(low, s.Ratio)
+		if finite(s.MissedStepsPer100) && finite(s.Ratio) && s.Ratio > 0 {
+			f.Spots = append(f.Spots, Spot{Policy: i, Rate: s.MissedStepsPer100, Ratio: s.Ratio})
+			xs, ys, low = append(xs, s.MissedStepsPer100), append(ys, s.Ratio), min(low, s.Ratio)
 		}
 	}
 	if len(f.Spots) == 0 {
@@ -65,7 +65,7 @@ func FrontierOf(r *lab.Report, all []Policy, across, up int) Frontier {
 // Name is what the axis across is called.
 func (f *Frontier) Name() string {
 	if f.Across.Root {
-		return "misses in 100 steps, closer together to the right"
+		return "missed steps in 100, closer together to the right"
 	}
-	return "misses in 100 steps"
+	return "missed steps in 100"
 }

@@ -3,6 +3,7 @@ package display
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -16,7 +17,7 @@ type Policy struct {
 	Name  string // with its window, where several policies have one name
 	Key   string // a letter; in a sweep what sets the policy apart, such as "40k"
 	Sweep int    // its sweep, -1 if it is by itself
-	On    bool   // the frontier: no other policy is as cheap with as few misses
+	On    bool   // the frontier: no other policy is as cheap with as few missed steps
 }
 
 // Policies names all policies of a report, and its sweeps in the order in which they appear.
@@ -102,51 +103,121 @@ func (c *Column) Recorded(r *lab.Report) string {
 
 // Columns are the columns of figures that the table of policies has.
 func Columns(r *lab.Report) []Column {
-	text := func(of func(s *lab.Standing) string) func(s *lab.Standing) Cell {
-		return func(s *lab.Standing) Cell { return Cell{Text: of(s)} }
-	}
-	number := func(of func(s *lab.Standing) int) func(s *lab.Standing) Cell {
-		return text(func(s *lab.Standing) string { return quantity.Number(max(0, of(s))) })
-	}
 	all := []Column{
 		{Head: "bill", Meaning: "over all sessions", recorded: recordedBill,
 			cell: text(func(s *lab.Standing) string { return quantity.Bill(s.Bill.Total(), r.Relative) })},
 		{Head: "ratio", Meaning: "to the baseline's bill", Strong: true, recorded: recordedRatio,
 			cell: text(func(s *lab.Standing) string { return Ratio(s.Ratio) })},
-		{Head: "mean", Meaning: "of the sessions' ratios", Rank: 8,
-			cell: text(func(s *lab.Standing) string { return Ratio(s.Mean) })},
-		{Head: "misses", Meaning: "in 100 steps: what was left out and needed again", Strong: true,
-			cell: text(func(s *lab.Standing) string { return Rate(s.Rate) })},
-		{Head: "hits", Meaning: "prompt tokens that were read from the cache", Rank: 5,
+		{Head: "90 %", Meaning: "where it would lie nine times in ten on other " + over(r), Rank: 1,
+			cell: text(func(s *lab.Standing) string { return Within(s.Within, 2) })},
+		{Head: "missed", Meaning: "steps in 100 that needed what was left out", Strong: true,
+			cell: text(func(s *lab.Standing) string { return Rate(s.MissedStepsPer100) })},
+		{Head: "90 %", Rank: 2, cell: text(func(s *lab.Standing) string { return Within(s.MissedWithin, 1) })},
+		{Head: "rose", Meaning: "share of sessions whose bill is higher than the baseline's", Rank: 3,
+			cell: text(func(s *lab.Standing) string { return shareOf(s.Rose, r) })},
+		{Head: ">2%", Meaning: "by more than 2 %", Rank: 4,
+			cell: func(s *lab.Standing) Cell { return Cell{shareOf(s.RoseMore, r), s.RoseMore > 0} }},
+		{Head: "hits", Meaning: "prompt tokens that were read from the cache", Rank: 6,
 			recorded: func(_ *lab.Report, all bill.Bill) string { return quantity.Share(all.CacheShare()) },
 			cell:     text(func(s *lab.Standing) string { return quantity.Share(s.Hits) })},
-		{Head: "commits", Meaning: "of prunings", Rank: 6,
+		{Head: "folds", Meaning: "compactions", Rank: 5, cell: number(func(s *lab.Standing) int { return s.Folds })},
+		{Head: "commits", Meaning: "of prunings", Rank: 7,
 			cell: number(func(s *lab.Standing) int { return s.Commits })},
-		{Head: "folds", Meaning: "compactions", Rank: 4, cell: number(func(s *lab.Standing) int { return s.Folds })},
-		{Head: "rose", Meaning: "sessions whose bill is higher than the baseline's", Rank: 2,
-			cell: func(s *lab.Standing) Cell {
-				return Cell{quantity.Number(max(0, s.Rose)), s.RoseMore > 0}
-			}},
-		{Head: "worst", Meaning: "the largest rise of a session", Rank: 3, cell: func(s *lab.Standing) Cell {
-			return Cell{quantity.Signed(s.Worst), s.Worst > 0.02}
-		}},
-	}
-	if slices.ContainsFunc(r.Policies, func(s lab.Standing) bool { return s.Bound > 0 }) {
-		all = append(all, Column{Head: "bound",
-			Meaning: "how many times the cheapest bill with knowledge of the future", Rank: 9,
-			cell: text(func(s *lab.Standing) string { return Ratio(s.Bound) })})
 	}
 	if slices.ContainsFunc(r.Policies, func(s lab.Standing) bool { return s.Over > 0 }) {
-		all = append(all, Column{Head: "over", Meaning: "steps whose prompt is larger than the window", Rank: 7,
+		all = append(all, Column{Head: "over", Meaning: "steps whose prompt is larger than the window", Rank: 8,
 			cell: func(s *lab.Standing) Cell { return Cell{quantity.Number(max(0, s.Over)), s.Over > 0} }})
 	}
 	return all
 }
 
-// Ratio writes a bill relative to another, and Rate misses in a hundred steps.
+// Details are the columns of the second table of policies: what else is lost, what the bill would be
+// if an agent that sees less works longer, and how sessions differ.
+func Details(r *lab.Report) []Column {
+	decimal := func(of func(s *lab.Standing) float64) func(s *lab.Standing) Cell {
+		return text(func(s *lab.Standing) string { return quantity.Decimal(of(s), 2) })
+	}
+	rate := func(of func(s *lab.Standing) float64) func(s *lab.Standing) Cell {
+		return text(func(s *lab.Standing) string { return Rate(of(s)) })
+	}
+	all := []Column{
+		{Head: "items", Meaning: "outputs and other pieces, in 100 steps, that missed steps needed", Rank: 1,
+			cell: rate(func(s *lab.Standing) float64 { return s.MissedItemsPer100 })},
+		{Head: "edits", Meaning: "in 100 steps, whose old text stands only in what was left out", Rank: 2,
+			cell: rate(func(s *lab.Standing) float64 { return s.LostEditsPer100 })},
+		{Head: "inputs", Meaning: "names and paths of calls that do", Rank: 3,
+			cell: rate(func(s *lab.Standing) float64 { return s.LostInputsPer100 })},
+	}
+	if slices.ContainsFunc(r.Policies, func(s lab.Standing) bool { return s.Region != nil }) {
+		all = append(all, Column{Head: "region", Meaning: "the ratio where a miss brings back a region alone", Rank: 4,
+			cell: text(func(s *lab.Standing) string {
+				if s.Region == nil {
+					return ""
+				}
+				return Ratio(s.Region.Ratio)
+			})})
+	}
+	all = append(all,
+		Column{Head: "λ.27", Meaning: "the ratio if the agent takes 0.27 more steps for each 1,000 tokens removed",
+			Rank: 5, cell: decimal(func(s *lab.Standing) float64 { return s.Lambda.Some })},
+		Column{Head: "λ1.03", Meaning: "the same for 1.03", Rank: 6,
+			cell: decimal(func(s *lab.Standing) float64 { return s.Lambda.Much })},
+		Column{Head: "even", Meaning: "how many take away all that is saved", Rank: 7, cell: text(breakEven)},
+		Column{Head: "p10", Meaning: "one session in ten has a lower ratio", Rank: 10,
+			cell: decimal(func(s *lab.Standing) float64 { return s.P10 })},
+		Column{Head: "p50", Meaning: "one in two", Rank: 9,
+			cell: decimal(func(s *lab.Standing) float64 { return s.P50 })},
+		Column{Head: "p90", Meaning: "nine in ten", Rank: 8,
+			cell: decimal(func(s *lab.Standing) float64 { return s.P90 })},
+		Column{Head: "mean", Meaning: "of the sessions' ratios", Rank: 14,
+			cell: text(func(s *lab.Standing) string { return Ratio(s.Mean) })},
+		Column{Head: "worst", Meaning: "the largest rise of a session", Rank: 12, cell: func(s *lab.Standing) Cell {
+			return Cell{quantity.Signed(s.Worst), s.Worst > 0.02}
+		}})
+	if slices.ContainsFunc(r.Policies, func(s lab.Standing) bool { return s.Bound > 0 }) {
+		all = append(all, Column{Head: "bound", Rank: 13,
+			Meaning: "how many times the cheapest bill with knowledge of the future",
+			cell:    decimal(func(s *lab.Standing) float64 { return s.Bound })})
+	}
+	return all
+}
+
+// breakEven is "" for a policy that removes nothing.
+func breakEven(s *lab.Standing) string {
+	if s.Lambda.BreakEven == nil {
+		return ""
+	}
+	return strings.Replace(quantity.Decimal(*s.Lambda.BreakEven, 2), "-", "−", 1)
+}
+
+func text(of func(s *lab.Standing) string) func(s *lab.Standing) Cell {
+	return func(s *lab.Standing) Cell { return Cell{Text: of(s)} }
+}
+
+func number(of func(s *lab.Standing) int) func(s *lab.Standing) Cell {
+	return text(func(s *lab.Standing) string { return quantity.Number(max(0, of(s))) })
+}
+
+// shareOf is a number of sessions as a share of all.
+func shareOf(n int, r *lab.Report) string {
+	return quantity.Percent(max(0, n), max(1, len(r.Sessions)))
+}
+
+// over says what intervals are over.
+func over(r *lab.Report) string { return cmp.Or(r.By, lab.BySources) }
+
+// Within writes an interval, "" if it says nothing.
+func Within(r lab.Range, decimals int) string {
+	if !r.Known() {
+		return ""
+	}
+	return quantity.Decimal(r.Low, decimals) + "–" + quantity.Decimal(r.High, decimals)
+}
+
+// Ratio writes a bill relative to another, and Rate missed steps in a hundred.
 func Ratio(v float64) string { return quantity.Decimal(v, 3) }
 
-// Rate writes misses in a hundred steps.
+// Rate writes missed steps, or items, in a hundred steps.
 func Rate(v float64) string { return quantity.Decimal(v, 1) }
 
 // recordedBill is in dollars, whatever the unit of the other bills.

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -14,8 +15,11 @@ func (l *Lab) report(sessions []Recorded, skipped []Skipped) Report {
 		r.Sessions = []Recorded{}
 	}
 	base := slices.IndexFunc(l.Setups, func(s Setup) bool { return s.Name == r.Baseline })
+	sources := sourcesOf(sessions)
+	r.By, r.Sources = sources.by, countSources(sessions)
+	drawn := newBootstrap(sources)
 	for i, s := range l.Setups {
-		r.Policies = append(r.Policies, standing(s, sessions, i, base))
+		r.Policies = append(r.Policies, standing(s, sessions, i, base, drawn))
 	}
 	for i := range sessions {
 		r.Paid = r.Paid.plus(sessions[i].Paid)
@@ -23,10 +27,18 @@ func (l *Lab) report(sessions []Recorded, skipped []Skipped) Report {
 	if base >= 0 && len(sessions) > 0 {
 		r.Differs = r.Paid.differs(r.Policies[base], l.Options)
 	}
-	at := r.advise(l.Setups, l.Regrets)
-	if len(sessions) > 0 {
-		r.compare(base, at)
+	if len(sessions) == 0 {
+		r.Unadvised = "there is no session to recommend anything by"
+		return r
 	}
+	r.Bearable = cmp.Or(max(0, l.Regrets), DefaultRegrets)
+	c := r.chooser(l.Setups, base, drawn)
+	if l.Holdout {
+		c.holdOut()
+	} else {
+		c.inSample()
+	}
+	r.compare(base, c.advise())
 	return r
 }
 
@@ -82,27 +94,41 @@ func (o *Outcome) scale(by float64) {
 const riseShare = 0.02
 
 // standing sums a policy up over all sessions.
-func standing(s Setup, sessions []Recorded, at, base int) Standing {
+func standing(s Setup, sessions []Recorded, at, base int, drawn *bootstrap) Standing {
+	st := sumUp(s, sessions, base, drawn, func(i int) *Outcome { return &sessions[i].Outcomes[at] })
+	if len(sessions) > 0 && !slices.ContainsFunc(sessions, func(s Recorded) bool { return s.Outcomes[at].Region == nil }) {
+		region := sumUp(s, sessions, base, drawn, func(i int) *Outcome { return sessions[i].Outcomes[at].Region })
+		st.Region = &region
+	}
+	return st
+}
+
+// sumUp sums up an outcome of each session.
+func sumUp(s Setup, sessions []Recorded, base int, drawn *bootstrap, outcome func(i int) *Outcome) Standing {
 	st := Standing{Name: s.Name, Window: s.Window, Group: s.Group}
-	var total, before, bound, mean float64
-	bounded, counted := len(sessions) > 0, 0
+	var total, before, bound, mean, extra float64
+	var edits, inputs int
+	var ratios []float64
+	bounded := len(sessions) > 0
 	for i := range sessions {
-		o := &sessions[i].Outcomes[at]
+		o := outcome(i)
 		st.Bill = st.Bill.Add(o.Bill)
 		st.Tokens = st.Tokens.add(o.Tokens)
 		st.Steps += o.Steps
-		st.Regrets += o.Regrets
+		st.Regrets += o.MissedItems
+		st.MissedSteps += o.MissedSteps
 		st.Commits += o.Commits
 		st.Folds += o.Folds
 		st.Over += o.Over
+		edits, inputs, extra = edits+o.LostEdits, inputs+o.LostInputs, extra+o.Extra()
 		bill, was := o.Bill.Total(), sessions[i].Outcomes[base].Bill.Total()
 		total, before, bound = total+bill, before+was, bound+sessions[i].Bound
 		bounded = bounded && sessions[i].Bound > 0
 		if was <= 0 {
 			continue
 		}
-		counted++
 		mean += bill / was
+		ratios = append(ratios, bill/was)
 		rise := bill/was - 1
 		if rise > 1e-9 {
 			st.Rose++
@@ -112,9 +138,22 @@ func standing(s Setup, sessions []Recorded, at, base int) Standing {
 			st.RoseMore++
 		}
 	}
-	st.Ratio, st.Mean, st.Hits = ratio(total, before), ratio(mean, float64(counted)),
+	st.Ratio, st.Mean, st.Hits = ratio(total, before), ratio(mean, float64(len(ratios))),
 		ratio(float64(st.Tokens.Cached), float64(st.Tokens.Sent))
-	st.Rate = 100 * ratio(float64(st.Regrets), float64(st.Steps))
+	slices.Sort(ratios)
+	st.P10, st.P50, st.P90 = quantile(ratios, 0.1), quantile(ratios, 0.5), quantile(ratios, 0.9)
+	st.MissedStepsPer100, st.MissedItemsPer100 = per100(st.MissedSteps, st.Steps), per100(st.Regrets, st.Steps)
+	st.LostEditsPer100, st.LostInputsPer100 = per100(edits, st.Steps), per100(inputs, st.Steps)
+	st.Lambda = Lambda{Some: ratio(total+SomeLonger*extra, before), Much: ratio(total+MuchLonger*extra, before)}
+	if even := BreakEven(total, extra, before); !math.IsInf(even, 0) {
+		st.Lambda.BreakEven = &even
+	}
+	st.Within = drawn.ratio(func(i int) (float64, float64) {
+		return outcome(i).Bill.Total(), sessions[i].Outcomes[base].Bill.Total()
+	})
+	st.MissedWithin = drawn.ratio(func(i int) (float64, float64) {
+		return 100 * float64(outcome(i).MissedSteps), float64(outcome(i).Steps)
+	})
 	if bounded {
 		st.Bound = ratio(total, bound)
 	}
@@ -125,6 +164,9 @@ func standing(s Setup, sessions []Recorded, at, base int) Standing {
 func (t Tokens) add(u Tokens) Tokens {
 	return Tokens{t.Sent + u.Sent, t.Cached + u.Cached, t.Output + u.Output, max(t.Largest, u.Largest)}
 }
+
+// per100 is a count in a hundred steps.
+func per100(n, steps int) float64 { return 100 * ratio(float64(n), float64(steps)) }
 
 // ratio is 0 if b is not positive.
 func ratio(a, b float64) float64 {

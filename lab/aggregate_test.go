@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/winnowhq/winnow/budget"
 )
 
 // sheet is a lab of made-up outcomes: the bills of each session, all read from the cache, by setup.
@@ -28,17 +30,39 @@ func own(name string) Setup {
 
 func TestReport_sumsUpPolicies(t *testing.T) {
 	l, sessions := sheet([]Setup{{Name: "nothing"}, own("balanced")}, 50, []float64{10, 5}, []float64{20, 22}, []float64{10, 10.1})
-	sessions[1].Outcomes[1].Regrets, sessions[1].Outcomes[1].Folds = 3, 2
+	sessions[0].Outcomes[1].Removed = 10_000
+	sessions[0].Outcomes[1].LostEdits, sessions[2].Outcomes[1].LostInputs = 3, 6
+	sessions[1].Outcomes[1].MissedItems, sessions[1].Outcomes[1].MissedSteps, sessions[1].Outcomes[1].Folds = 6, 3, 2
 	r := l.report(sessions, nil)
+	even := 40 - 37.1 // an extra step for 1,000 tokens is ten in all, at 0.1 each
 	want := Standing{
-		Name: "balanced", Bill: Bill{Read: 37.1}, Tokens: Tokens{Sent: 3000, Cached: 2700, Largest: 30}, Steps: 150, Regrets: 3, Folds: 2,
-		Ratio: 37.1 / 40, Mean: (0.5 + 1.1 + 1.01) / 3, Rate: 2, Hits: 0.9, Rose: 2, RoseMore: 1, Worst: 0.1,
+		Name: "balanced", Bill: Bill{Read: 37.1}, Tokens: Tokens{Sent: 3000, Cached: 2700, Largest: 30}, Steps: 150, Regrets: 6, MissedSteps: 3, Folds: 2,
+		Ratio: 37.1 / 40, Mean: (0.5 + 1.1 + 1.01) / 3, P10: 0.602, P50: 1.01, P90: 1.082, MissedStepsPer100: 2, MissedItemsPer100: 4, LostEditsPer100: 2, LostInputsPer100: 4, Hits: 0.9,
+		Lambda: Lambda{Some: (37.1 + 0.27) / 40, Much: (37.1 + 1.03) / 40, BreakEven: &even}, Rose: 2, RoseMore: 1, Worst: 0.1,
 	}
-	if diff := cmp.Diff(want, r.Policies[1], cmpopts.EquateApprox(1e-12, 0)); diff != "" {
+	if diff := cmp.Diff(want, r.Policies[1], cmpopts.EquateApprox(1e-12, 0), cmpopts.IgnoreTypes(Range{})); diff != "" {
 		t.Errorf("balanced (-want +got):\n%s", diff)
 	}
 	if r.Baseline != "nothing" || r.Relative || r.Policies[0].Ratio != 1 || r.Policies[0].Rose != 0 {
 		t.Errorf("baseline %q, relative %v, %+v", r.Baseline, r.Relative, r.Policies[0])
+	}
+}
+
+func TestReport_regionsAreSummedUpWhereAllSessionsHaveThem(t *testing.T) {
+	l, sessions := sheet([]Setup{{Name: "nothing"}, own("balanced")}, 50, []float64{10, 5}, []float64{20, 15})
+	for i := range sessions {
+		o := sessions[i].Outcomes[1]
+		o.Bill, o.MissedSteps = Bill{Read: o.Bill.Read - 2}, 1
+		sessions[i].Outcomes[1].Region = &o
+	}
+	r := l.report(sessions, nil)
+	if p := r.Policies[1]; p.Region == nil || math.Abs(p.Region.Ratio-16.0/30) > 1e-12 || p.Region.MissedStepsPer100 != 2 ||
+		math.Abs(p.Ratio-20.0/30) > 1e-12 {
+		t.Errorf("%v, with regions %+v", p.Ratio, p.Region)
+	}
+	sessions[0].Outcomes[1].Region = nil
+	if p := l.report(sessions, nil).Policies[1]; p.Region != nil {
+		t.Errorf("with one session that has none: %+v", p.Region)
 	}
 }
 
@@ -84,7 +108,7 @@ func TestReport_ofNoSessionsHasNoNumbersThatAreNone(t *testing.T) {
 	l, _ := sheet([]Setup{{Name: "nothing"}, own("balanced")}, 0)
 	r := l.report(nil, nil)
 	for _, p := range r.Policies {
-		if math.IsNaN(p.Ratio + p.Mean + p.Rate + p.Hits + p.Bound + p.Worst) {
+		if math.IsNaN(p.Ratio + p.Mean + p.MissedStepsPer100 + p.Hits + p.Bound + p.Worst) {
 			t.Errorf("%+v", p)
 		}
 	}
@@ -96,14 +120,30 @@ func TestReport_ofNoSessionsHasNoNumbersThatAreNone(t *testing.T) {
 	}
 }
 
+// alone is compaction alone.
+func alone(name string, at int) Setup {
+	s := own(name)
+	s.Policy.Auto = true
+	if at > 0 {
+		s.Policy.Budget.Thresholds = budget.Thresholds{"*": budget.Threshold(at)}
+	}
+	return s
+}
+
 func TestAdvice_theCheapestThatIsBearable(t *testing.T) {
-	setups := []Setup{{Name: "nothing"}, {Name: "mask:10"}, own("classic"), own("balanced"), own("aggressive")}
+	setups := []Setup{{Name: "nothing"}, {Name: "mask:10"}, alone("compact", 0), own("balanced"), own("aggressive")}
 	row := []float64{10, 2, 9, 8, 5}
+	rows := func(n int, row ...float64) (all [][]float64) {
+		for range n {
+			all = append(all, row)
+		}
+		return all
+	}
 	build := func(steps int, regrets float64, bills ...[]float64) Report {
 		l, sessions := sheet(setups, steps, bills...)
 		l.Regrets = regrets
 		for i := range sessions {
-			sessions[i].Outcomes[3].Regrets, sessions[i].Outcomes[4].Regrets = 1, 4
+			sessions[i].Outcomes[2].MissedSteps, sessions[i].Outcomes[3].MissedSteps, sessions[i].Outcomes[4].MissedSteps = 2, 1, 4
 		}
 		return l.report(sessions, nil)
 	}
@@ -112,14 +152,17 @@ func TestAdvice_theCheapestThatIsBearable(t *testing.T) {
 		policy string
 		says   []string
 	}{
-		"as it comes":           {build(100, 0, row, row, row), "balanced", []string{"3 sessions (300 steps)", "0.80 of nothing", "1 miss in 100", "2.5 are", "aggressive is cheaper still, 0.50, at 4"}},
-		"with a wider bound":    {build(100, 4, row, row, row), "aggressive", []string{"0.50 of nothing", "4 are taken as bearable"}},
-		"with a narrower bound": {build(100, 0.5, row, row, row), "classic", []string{"0.90 of nothing", "aggressive is cheaper still"}},
-		"with one regret borne": {build(100, 1, row, row, row), "balanced", []string{"1 miss in 100 steps; 1 is taken as bearable"}},
+		"as it comes":           {build(100, 0, rows(3, row...)...), "balanced", []string{"3 sessions (300 steps) of 1 source", "0.80 of nothing", "0.89 of compact", "1 missed step in 100, against 2", "2.5 are"}},
+		"with a wider bound":    {build(100, 4, rows(3, row...)...), "aggressive", []string{"0.50 of nothing", "4 are taken as bearable"}},
+		"with a narrower bound": {build(100, 0.5, rows(3, row...)...), "", []string{"stays within 0.5 missed steps in 100"}},
+		"with one miss borne":   {build(100, 1, rows(3, row...)...), "balanced", []string{"with 1 missed step in 100", "1 is taken as bearable"}},
 		"with two sessions":     {build(100, 0, row, row), "", []string{"2 sessions have 30 steps"}},
-		"with short sessions":   {build(29, 0, row, row, row), "", []string{"no session has 30 steps"}},
-		"where little is gained": {build(100, 0, []float64{10, 2, 10, 9.85, 9.9}, []float64{10, 2, 10, 9.85, 9.9}, []float64{10, 2, 10, 9.85, 9.9}), "",
+		"with short sessions":   {build(29, 0, rows(3, row...)...), "", []string{"no session has 30 steps"}},
+		"where little is gained": {build(100, 0, rows(3, 10, 2, 10, 9.85, 9.9)...), "",
 			[]string{"balanced", "0.98", "less than 2 %"}},
+		"where it is compaction that wins": {build(100, 0, rows(3, 10, 2, 7, 8, 5)...), "", []string{"compact is compaction alone"}},
+		"where it wins in two sessions alone": {build(100, 0, append(rows(2, 10, 2, 9.9, 2, 5), rows(4, 10, 2, 9.9, 11, 5)...)...), "",
+			[]string{"balanced costs 0.80 (0.", "the interval reaches 1"}},
 	} {
 		said := tt.report.Unadvised
 		if a := tt.report.Advice; a != nil {
@@ -134,6 +177,59 @@ func TestAdvice_theCheapestThatIsBearable(t *testing.T) {
 			if !strings.Contains(said, want) {
 				t.Errorf("%s: it says %q, want something with %q", name, said, want)
 			}
+		}
+	}
+}
+
+// What is dearer than compaction alone is not recommended, however much cheaper than nothing it is;
+// nor is what was not compared with it.
+func TestAdvice_nothingDearerThanCompactionAlone(t *testing.T) {
+	row := []float64{10, 6, 7}
+	l, sessions := sheet([]Setup{{Name: "nothing"}, alone("compact", 0), own("balanced")}, 100, row, row, row)
+	for i := range sessions {
+		sessions[i].Outcomes[1].MissedSteps = 9 // unbearable
+	}
+	r := l.report(sessions, nil)
+	if r.Advice != nil || !strings.Contains(r.Unadvised, "balanced costs 1.17 of compact, which is compaction alone") {
+		t.Errorf("advice %+v, %q", r.Advice, r.Unadvised)
+	}
+	l, sessions = sheet([]Setup{{Name: "nothing"}, own("balanced")}, 100, row, row, row)
+	if r := l.report(sessions, nil); r.Advice != nil || !strings.Contains(r.Unadvised, "add compact") {
+		t.Errorf("without compaction alone: advice %+v, %q", r.Advice, r.Unadvised)
+	}
+}
+
+func TestAdvice_saysWhatProductsCanBeSetTo(t *testing.T) {
+	early := alone("compact@90k", 90_000)
+	early.Settings = nil
+	row := []float64{10, 9, 6, 5}
+	l, sessions := sheet([]Setup{{Name: "nothing"}, alone("compact", 0), early, own("balanced")}, 100, row, row, row)
+	for i, product := range []string{"claude-code", "codex", "opencode"} {
+		sessions[i].Product = product
+	}
+	r := l.report(sessions, nil)
+	var got []string
+	for _, p := range r.Products {
+		got = append(got, strings.Join([]string{p.Product, p.Gateway, p.Policy, p.File, p.Key, p.Value}, "|"))
+	}
+	want := []string{
+		"claude-code|winnow wrap claude|compact@90k|~/.claude/settings.json|autoCompactWindow|123000",
+		"codex|winnow wrap codex|compact@90k|~/.codex/config.toml|model_auto_compact_token_limit|90000",
+		"opencode|winnow wrap opencode|compact@90k|opencode.json|compaction.reserved|the model's input limit less 90000",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if r.Advice == nil || r.Advice.Policy != "balanced" {
+		t.Errorf("advice %+v, %q", r.Advice, r.Unadvised)
+	}
+
+	for i := range sessions {
+		sessions[i].Outcomes[2].MissedSteps = 50
+	}
+	for _, p := range l.report(sessions, nil).Products {
+		if p.Policy != "" || !strings.Contains(p.Why, "missed steps in 100") {
+			t.Errorf("with half of all steps missed it says %+v", p)
 		}
 	}
 }

@@ -1,9 +1,11 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"sync"
 
@@ -14,6 +16,9 @@ import (
 // Source is a session that can be loaded when its turn comes.
 type Source struct {
 	Path string // for people
+	// Group is the source of the session in the report; "" for the folder in which it worked, or if
+	// that is unknown the folder of Path.
+	Group string
 	// Key identifies the present content: it changes when the content does. "" means that results
 	// cannot be remembered.
 	Key string
@@ -43,11 +48,12 @@ type Lab struct {
 	// Progress is called after each session, by one goroutine at a time. It may be nil.
 	Progress func(done, of int)
 
-	// Baseline is the policy that ratios refer to, Regrets how many misses in 100 steps are
-	// bearable, Prices the words for what is billed; see Report.
+	// Baseline is the policy that ratios refer to, Regrets how many missed steps in 100 are
+	// bearable, Prices the words for what is billed; see Report. Holdout fills in Report.Holdout.
 	Baseline string
 	Regrets  float64
 	Prices   string
+	Holdout  bool
 }
 
 // Run replays and reports. Sessions are in the order of their sources. One that cannot be read or
@@ -192,6 +198,7 @@ func (b *bench) session(ctx context.Context, s *Source) (rec Recorded, skip *Ski
 		outcomes[i].Session, outcomes[i].Policy = rec.ID, b.lab.Setups[i].Name
 	}
 	rec.Path, rec.Outcomes = s.Path, outcomes
+	rec.Source = cmp.Or(s.Group, rec.Source, filepath.Dir(s.Path))
 	return rec, nil
 }
 
@@ -237,8 +244,8 @@ func (b *bench) safely(ctx context.Context, work func() error) (err error) {
 // recorded is what a report says about a session besides its outcomes.
 func (t *Trace) recorded(path string, o Options) Recorded {
 	terms := o.terms(t.Model, o.Hour)
-	rec := Recorded{ID: t.ID, Name: t.Name, Path: path, Product: t.Product, Model: t.Model.String(), Steps: t.Steps(),
-		Tokens: t.Tokens(), Base: t.Base, Damaged: t.Damaged, Paid: t.Paid}
+	rec := Recorded{ID: t.ID, Name: t.Name, Path: path, Source: t.directory, Product: t.Product,
+		Model: t.Model.String(), Steps: t.Steps(), Tokens: t.Tokens(), Base: t.Base, Damaged: t.Damaged, Paid: t.Paid}
 	if !terms.Relative {
 		rec.Input = terms.Price.Input
 	}

@@ -12,6 +12,10 @@ type Report struct {
 	Differs []string `json:"differs,omitempty"`
 	// Baseline is the policy that ratios refer to.
 	Baseline string `json:"baseline"`
+	// Sources is how many sources the sessions have. By says what intervals are over, and what is
+	// left out in turn: BySources, or BySessions if there are fewer than three sources.
+	Sources int    `json:"sources,omitzero"`
+	By      string `json:"by,omitzero"`
 	// Relative: bills are in millions of input tokens, not in US dollars, because a price is
 	// unknown or terms were chosen.
 	Relative bool `json:"relative"`
@@ -23,17 +27,30 @@ type Report struct {
 	Subject string   `json:"subject,omitzero"`
 	Gains   []Change `json:"gains,omitzero"`
 	Losses  []Change `json:"losses,omitzero"`
+	// Bearable is how many missed steps in 100 a policy may cause that is chosen or recommended.
+	Bearable float64 `json:"bearable,omitzero"`
+	// Holdout has a choice for each sweep, or one among all policies, if Lab.Holdout asks for it;
+	// Unheld says why there is none. InSample are the policies that a sweep's sessions themselves
+	// would choose, where nobody asked for Holdout.
+	Holdout  []Choice `json:"holdout,omitzero"`
+	Unheld   string   `json:"unheld,omitzero"`
+	InSample []string `json:"inSample,omitzero"`
 	// Advice is nil if there is too little evidence.
 	Advice *Advice `json:"advice,omitzero"`
 	// Unadvised says why Advice is nil.
 	Unadvised string `json:"unadvised,omitzero"`
+	// Products says what those can be set to that read no configuration of winnow.
+	Products []ProductAdvice `json:"products,omitzero"`
 }
 
 // Recorded is a session that was replayed.
 type Recorded struct {
-	ID      string `json:"id"`
-	Name    string `json:"name"`
-	Path    string `json:"path,omitzero"`
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	Path string `json:"path,omitzero"`
+	// Source is where it comes from: a project, an author. Sessions of one source resemble each
+	// other.
+	Source  string `json:"source,omitzero"`
 	Product string `json:"product,omitzero"`
 	Model   string `json:"model,omitzero"`
 	Steps   int    `json:"steps"`
@@ -61,13 +78,31 @@ type Standing struct {
 	Commits int    `json:"commits"`
 	Folds   int    `json:"folds"`
 	Over    int    `json:"over,omitzero"`
-	// Ratio is the bill relative to the baseline's, Mean the mean of the sessions' ratios, Bound
-	// the bill relative to the bound, 0 if that was not computed.
-	Ratio float64 `json:"ratio"`
-	Mean  float64 `json:"mean"`
-	Bound float64 `json:"bound,omitzero"`
-	// Rate is the misses in 100 steps, Hits the share of prompt tokens served from the cache.
-	Rate float64 `json:"rate"`
+	// Ratio is the bill relative to the baseline's, Within its interval; Mean, P10, P50 and P90 are
+	// the mean and percentiles of the sessions' ratios. Bound is the bill relative to the bound, 0
+	// if that was not computed.
+	Ratio  float64 `json:"ratio"`
+	Within Range   `json:"within,omitzero"`
+	Mean   float64 `json:"mean"`
+	P10    float64 `json:"p10"`
+	P50    float64 `json:"p50"`
+	P90    float64 `json:"p90"`
+	Bound  float64 `json:"bound,omitzero"`
+	// MissedSteps counts the steps that needed what was hidden. The others are per 100 steps: these
+	// steps, with their interval, the items that they missed, the edits whose old text, and the
+	// identifiers and paths of arguments, that stood only in what was hidden.
+	MissedSteps       int     `json:"missedSteps"`
+	MissedStepsPer100 float64 `json:"missedStepsPer100"`
+	MissedWithin      Range   `json:"missedWithin,omitzero"`
+	MissedItemsPer100 float64 `json:"missedItemsPer100"`
+	LostEditsPer100   float64 `json:"lostEditsPer100"`
+	LostInputsPer100  float64 `json:"lostInputsPer100"`
+	// Lambda is the bill relative to the baseline's if an agent that sees less works longer.
+	Lambda Lambda `json:"lambda"`
+	// Region is how the policy does where a miss brings back a region, not all of an item; nil if
+	// that was not replayed.
+	Region *Standing `json:"region,omitzero"`
+	// Hits is the share of prompt tokens served from the cache.
 	Hits float64 `json:"hits"`
 	// Rose counts the sessions with a higher bill than the baseline's, RoseMore those with more
 	// than 2 % more; Worst is the largest rise, as a share.
@@ -75,6 +110,20 @@ type Standing struct {
 	RoseMore int     `json:"roseMore"`
 	Worst    float64 `json:"worst"`
 }
+
+// Lambda is a bill relative to the baseline's, if an agent makes some extra steps for each 1,000
+// tokens removed: Some is 0.27 steps, Much 1.03. BreakEven is how many extra steps take away all
+// that is saved, nil if nothing was removed.
+type Lambda struct {
+	Some, Much float64
+	BreakEven  *float64
+}
+
+// The extra steps of Lambda.
+const (
+	SomeLonger = 0.27
+	MuchLonger = 1.03
+)
 
 // Skipped is a file that was not replayed, and why.
 type Skipped struct {
@@ -97,4 +146,6 @@ type Advice struct {
 	Reason string `json:"reason"`
 	// Settings are the configuration keys to set, with JSON values.
 	Settings map[string]string `json:"settings"`
+	// HeldOut is what it is worth on sessions that it was not chosen on.
+	HeldOut Choice `json:"-"`
 }

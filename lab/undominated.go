@@ -3,7 +3,7 @@ package lab
 import "math"
 
 // Undominated reports for each policy whether it is on the frontier: no other is as good in bill
-// and misses, and better in one of them. Of equal ones all are; one without a bill or a rate is
+// and missed steps, and better in one of them. Of equal ones all are; one without a bill or a rate is
 // not.
 func Undominated(policies []Standing) []bool {
 	out := make([]bool, len(policies))
@@ -12,7 +12,8 @@ func Undominated(policies []Standing) []bool {
 		out[i] = p.known()
 		for j := range policies {
 			q := &policies[j]
-			if q.known() && q.Ratio <= p.Ratio && q.Rate <= p.Rate && (q.Ratio < p.Ratio || q.Rate < p.Rate) {
+			if q.known() && q.Ratio <= p.Ratio && q.MissedStepsPer100 <= p.MissedStepsPer100 &&
+				(q.Ratio < p.Ratio || q.MissedStepsPer100 < p.MissedStepsPer100) {
 				out[i] = false
 				break
 			}
@@ -23,7 +24,7 @@ func Undominated(policies []Standing) []bool {
 
 // known reports whether bill and rate are known.
 func (s *Standing) known() bool {
-	return s.Ratio > 0 && !math.IsInf(s.Ratio, 0) && s.Rate >= 0 && !math.IsInf(s.Rate, 0)
+	return s.Ratio > 0 && !math.IsInf(s.Ratio, 0) && s.MissedStepsPer100 >= 0 && !math.IsInf(s.MissedStepsPer100, 0)
 }
 
 // Least returns the bound relative to the baseline; 0 if it was not computed.

@@ -8,7 +8,7 @@ import (
 )
 
 func TestUndominated_areThoseThatNoOtherBeats(t *testing.T) {
-	at := func(ratio, rate float64) Standing { return Standing{Ratio: ratio, Rate: rate} }
+	at := func(ratio, rate float64) Standing { return Standing{Ratio: ratio, MissedStepsPer100: rate} }
 	for name, c := range map[string]struct {
 		policies []Standing
 		want     []bool

@@ -18,7 +18,7 @@ type frontierSize struct {
 	wide          bool
 }
 
-// frontierView is the bill of each policy against its misses, in pixels.
+// frontierView is the bill of each policy against its missed steps, in pixels.
 type frontierView struct {
 	Width, Height            int
 	Left, Right, Top, Bottom int // of the frame
@@ -77,7 +77,7 @@ func (d *replayDocument) frontier(size frontierSize) (frontierView, bool) {
 	for _, at := range of.Spots {
 		s := spot{trait: d.traits[at.Policy], Spot: at, X: x(at.Rate), Y: y(at.Ratio), Advised: at.Policy == d.advised}
 		s.Title = s.Name + ": " + display.Ratio(at.Ratio) + " of the baseline's bill, " +
-			display.Rate(at.Rate) + " misses in 100 steps"
+			display.Rate(at.Rate) + " missed steps in 100"
 		f.Spots = append(f.Spots, s)
 		if at.Beyond {
 			f.Beyond = append(f.Beyond, s.Title)
@@ -89,7 +89,7 @@ func (d *replayDocument) frontier(size frontierSize) (frontierView, bool) {
 			Anchor: "end"}
 	}
 	f.name()
-	f.Describe = "Bill against misses of " + quantity.Count(len(f.Spots), "policy")
+	f.Describe = "Bill against missed steps of " + quantity.Count(len(f.Spots), "policy")
 	return f, true
 }
 

@@ -81,7 +81,9 @@ type replayDocument struct {
 	Facts                     []fact
 	Advice                    *adviceView
 	Frontiers                 []frontierView
-	Heads                     []display.Column
+	Heads, Details            []display.Column
+	HeldOut                   []display.HeldOut
+	Unheld, Products          []string // sentences
 	Rows                      []standingRow
 	Paid                      []legend
 	Recorded                  string   // what was really paid, a sentence
@@ -113,6 +115,7 @@ type standingRow struct {
 	trait
 	Advised bool
 	Cells   []display.Cell
+	Details []display.Cell
 	Bar     []segment
 }
 
@@ -157,6 +160,7 @@ func newReplayDocument(r *lab.Report, details ReplayDetails) *replayDocument {
 	d.bound()
 	d.about()
 	d.standings()
+	d.heldOut()
 	for _, size := range []frontierSize{{880, 430, true}, {380, 360, false}} {
 		if f, ok := d.frontier(size); ok {
 			d.Frontiers = append(d.Frontiers, f)
@@ -189,8 +193,11 @@ func (d *replayDocument) about() {
 	}
 	d.Name, d.Prices = visible(d.details.Name), display.Capital(counted(r.Prices))
 	d.Title = "What it would have cost, and lost"
-	d.Facts = []fact{{"sessions", quantity.Number(len(r.Sessions))}, {"steps", quantity.Number(steps)},
-		{"tokens", quantity.Number(tokens)}}
+	d.Facts = []fact{{"sessions", quantity.Number(len(r.Sessions))}}
+	if r.Sources > 1 {
+		d.Facts = append(d.Facts, fact{"sources", quantity.Number(r.Sources)})
+	}
+	d.Facts = append(d.Facts, fact{"steps", quantity.Number(steps)}, fact{"tokens", quantity.Number(tokens)})
 	if d.Base < len(r.Policies) {
 		d.Facts = append(d.Facts, fact{"baseline", d.traits[d.Base].Name + ", " + d.traits[d.Base].Bill})
 	}
@@ -221,7 +228,7 @@ var paid = []struct {
 
 func (d *replayDocument) standings() {
 	r := d.r
-	d.Heads = display.Columns(r)
+	d.Heads, d.Details = display.Columns(r), display.Details(r)
 	most := 0.0
 	for i := range r.Policies {
 		if t := r.Policies[i].Bill.Total(); drawable(t) {
@@ -234,6 +241,9 @@ func (d *replayDocument) standings() {
 		row := standingRow{trait: d.traits[i], Advised: i == d.advised}
 		for k := range d.Heads {
 			row.Cells = append(row.Cells, d.Heads[k].Cell(s))
+		}
+		for k := range d.Details {
+			row.Details = append(row.Details, d.Details[k].Cell(s))
 		}
 		x := 0.0
 		for _, p := range paid {
@@ -270,6 +280,28 @@ func (d *replayDocument) recorded() {
 	}
 	row.Name, row.Bill = display.AsRecorded, row.Cells[0].Text
 	d.Rows = append(d.Rows, row)
+}
+
+// heldOut says what choosing is worth on sessions that were left out of the choice, and what reaches
+// products that read no configuration of winnow.
+func (d *replayDocument) heldOut() {
+	for _, held := range display.HeldOuts(d.r) {
+		for k := range held.Words {
+			held.Words[k] = visible(held.Words[k])
+		}
+		for _, row := range held.Rows {
+			for k := range row {
+				row[k] = line(row[k], 120)
+			}
+		}
+		d.HeldOut = append(d.HeldOut, held)
+	}
+	for _, text := range display.Unheld(d.r) {
+		d.Unheld = append(d.Unheld, visible(text))
+	}
+	for _, text := range display.Products(d.r) {
+		d.Products = append(d.Products, visible(text))
+	}
 }
 
 // sessions are those of which there is a course to draw. The first that is shown is the one that

@@ -84,7 +84,7 @@ func replayed(sessions, policies, steps int) lab.Report {
 	for j := range r.Policies {
 		p := &r.Policies[j]
 		p.Ratio = p.Bill.Total() / r.Policies[0].Bill.Total()
-		p.Mean, p.Rate, p.Hits, p.Bound = p.Ratio, 100*float64(p.Regrets)/float64(max(1, p.Steps)), 0.97, p.Ratio/0.4
+		p.Mean, p.MissedStepsPer100, p.Hits, p.Bound = p.Ratio, 100*float64(p.Regrets)/float64(max(1, p.Steps)), 0.97, p.Ratio/0.4
 	}
 	first := r.Sessions[0]
 	r.Gains = []lab.Change{{Session: first.ID, Name: first.Name, Before: first.Outcomes[0].Bill.Total(),
@@ -93,6 +93,15 @@ func replayed(sessions, policies, steps int) lab.Report {
 	r.Advice = &lab.Advice{Policy: "balanced", Reason: "on your sessions it costs half of what nothing costs.",
 		Settings: map[string]string{"compaction.threshold": "120000"}}
 	r.Skipped = []lab.Skipped{{Path: "/home/keeper/empty.jsonl", Why: "no step in it"}}
+	r.Sources, r.By, r.Bearable = sessions, lab.BySources, 2.5
+	for j := range r.Policies {
+		p := &r.Policies[j]
+		p.Within = lab.Range{Low: 0.95 * p.Ratio, High: 1.02 * p.Ratio}
+		p.P10, p.P50, p.P90, p.Lambda = 0.9*p.Ratio, p.Ratio, 1.1*p.Ratio, lab.Lambda{Some: 1.01 * p.Ratio, Much: 1.05 * p.Ratio}
+	}
+	r.Holdout = []lab.Choice{{Ratio: 0.9, Within: lab.Range{Low: 0.88, High: 0.93}, ToAlone: 0.97,
+		InSample: lab.Fold{Chosen: "balanced", Ratio: 0.89}, Folds: []lab.Fold{{Left: "/home/keeper/light", Sessions: 1, Steps: steps, Chosen: "balanced", Ratio: 0.9}}}}
+	r.Products = []lab.ProductAdvice{{Product: "codex", Gateway: "winnow wrap codex", Why: "none misses few steps enough"}}
 	return r
 }
 
@@ -184,7 +193,7 @@ func hostileReplay() lab.Report {
 	r := replayed(2, 4, 30)
 	r.Baseline, r.Prices = evil, evil
 	r.Policies[0].Name, r.Policies[3].Group = evil, evil
-	r.Policies[2].Ratio, r.Policies[2].Rate, r.Policies[2].Worst = math.NaN(), math.Inf(1), math.NaN()
+	r.Policies[2].Ratio, r.Policies[2].MissedStepsPer100, r.Policies[2].Worst = math.NaN(), math.Inf(1), math.NaN()
 	r.Sessions[0].Name, r.Sessions[0].Model, r.Sessions[1].Product = evil, evil, evil
 	r.Sessions[0].Outcomes[1].Curve[4], r.Sessions[0].Outcomes[1].Curve[5] = math.NaN(), math.Inf(1)
 	r.Sessions[0].Outcomes[1].Sizes[4] = -5
@@ -194,6 +203,10 @@ func hostileReplay() lab.Report {
 	r.Gains[0].Name, r.Gains[0].Why, r.Gains[0].Before = evil, evil, 0
 	r.Advice = &lab.Advice{Policy: evil, Reason: evil, Settings: map[string]string{evil: evil}}
 	r.Skipped = []lab.Skipped{{Path: evil, Why: evil}}
+	r.Holdout = []lab.Choice{{Of: evil, Ratio: math.NaN(), Within: lab.Range{Low: 1, High: math.Inf(1)}, ToAlone: 1,
+		InSample: lab.Fold{Chosen: evil}, Folds: []lab.Fold{{Left: evil, Chosen: evil, Steps: -1, Ratio: math.Inf(-1)}}}}
+	r.Products = []lab.ProductAdvice{{Product: evil, Policy: evil, File: evil, Key: evil, Value: evil, Why: evil}}
+	r.InSample, r.Unheld = []string{evil}, evil
 	return r
 }
 
@@ -267,7 +280,7 @@ func TestFrontier_labelsDoNotCollideAndStayInTheFrame(t *testing.T) {
 		for i := range rapid.IntRange(1, 30).Draw(t, "policies") {
 			r.Policies = append(r.Policies, lab.Standing{
 				Name: fmt.Sprintf("p %d", i), Group: rapid.SampledFrom([]string{"", "", "p"}).Draw(t, "group"),
-				Ratio: rapid.Float64Range(0.1, 2).Draw(t, "ratio"), Rate: rapid.Float64Range(0, 15).Draw(t, "rate"),
+				Ratio: rapid.Float64Range(0.1, 2).Draw(t, "ratio"), MissedStepsPer100: rapid.Float64Range(0, 15).Draw(t, "rate"),
 			})
 		}
 		d := newReplayDocument(&r, ReplayDetails{})

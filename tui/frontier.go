@@ -21,7 +21,7 @@ const (
 	leastTick            = 7 // columns between two ticks
 )
 
-// Frontier draws the bill of each policy against its misses: the further to the lower left, the
+// Frontier draws the bill of each policy against its missed steps: the further to the lower left, the
 // better. Single policies are letters, the policies of a sweep are marks on a dotted line. The
 // stepped line is the frontier, which no policy is below; the dashed line is the bound.
 func (p Painter) Frontier(r lab.Report) {
@@ -283,7 +283,7 @@ func (pg *page) keys(spots []spot, sweeps []string) {
 // mostSweepRows is how many lines list a sweep's members; the table has all of them.
 const mostSweepRows = 6
 
-// key is one entry: sign of the frontier, letter, bill, misses, name.
+// key is one entry: sign of the frontier, letter, bill, missed steps, name.
 func (s spot) key(width int) line {
 	l := line{say(fine, s.sign()), say(s.style, string(s.glyph)),
 		span{text: " " + padLeft(display.Ratio(s.Ratio), 6) + " " + padLeft(display.Rate(s.Rate), 5) + "  "}}
@@ -300,7 +300,7 @@ func (p marked) sign() string {
 
 // remarks say how to read the picture, and what is not in it.
 func (pg *page) remarks(c chart) {
-	pg.words(say(fine, "◆ "), faint, "on the stepped line: no other is as cheap with as few misses", 2)
+	pg.words(say(fine, "◆ "), faint, "on the stepped line: no other is as cheap with as few missed steps", 2)
 	if c.Bound > 0 {
 		pg.words(say(faint, "╌ "), faint,
 			"the bound, "+display.Ratio(c.Bound)+": the cheapest bill with knowledge of the future, without a miss",
@@ -313,7 +313,7 @@ func (pg *page) remarks(c chart) {
 		}
 		switch {
 		case s.Beyond:
-			pg.words(say(faint, "» "), faint, name+" is beyond the picture: "+s.where()+" misses in 100 steps", 2)
+			pg.words(say(faint, "» "), faint, name+" is beyond the picture: "+s.where()+" missed steps in 100", 2)
 		case !s.drawn && s.Sweep < 0:
 			pg.words(say(faint, "= "), faint, name+" has no room of its own: it is where others are", 2)
 		}

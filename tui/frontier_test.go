@@ -13,10 +13,16 @@ import (
 
 // standing is a policy over a hundred sessions with a thousand steps.
 func standing(name, group string, ratio, rate float64) lab.Standing {
+	even := 3 * (1 - ratio)
 	return lab.Standing{
-		Name: name, Group: group, Ratio: ratio, Mean: ratio*0.9 + 0.08, Rate: rate, Hits: 0.97, Steps: 4_000,
+		Name: name, Group: group, Ratio: ratio, Mean: ratio*0.9 + 0.08, Hits: 0.97, Steps: 4_000,
+		Within: lab.Range{Low: 0.9 * ratio, High: 0.2 + 0.8*ratio}, P10: 0.8 * ratio, P50: ratio, P90: 0.5 + 0.5*ratio,
+		MissedStepsPer100: rate, MissedItemsPer100: 2 * rate, MissedWithin: lab.Range{Low: rate / 2, High: 1.5 * rate},
+		LostEditsPer100: rate / 10, LostInputsPer100: rate / 4,
+		Lambda:  lab.Lambda{Some: 0.1 + 0.9*ratio, Much: 0.4 + 0.6*ratio, BreakEven: &even},
+		Region:  &lab.Standing{Ratio: 0.95 * ratio},
 		Regrets: int(rate * 40), Commits: int(100 * rate), Folds: int(30 / ratio),
-		Bill: lab.Bill{Read: 90 * ratio, Write: 40 * ratio, Output: 12}, Rose: int(rate), Worst: rate/100 - 0.01,
+		Bill: lab.Bill{Read: 90 * ratio, Write: 40 * ratio, Output: 12}, Rose: int(rate / 4), Worst: rate/100 - 0.01,
 	}
 }
 
@@ -24,6 +30,7 @@ func standing(name, group string, ratio, rate float64) lab.Standing {
 func replayed() lab.Report {
 	r := lab.Report{
 		Baseline: "nothing", Relative: true, Prices: "cache read 0.1, write 1.25, output 5 times the input price",
+		Sources: 2, By: lab.BySources, Bearable: 2.5,
 		Sessions: []lab.Recorded{{ID: "ses_1", Name: "kiln.jsonl", Steps: 3_100},
 			{ID: "ses_2", Name: "glaze.jsonl", Steps: 900}},
 		Policies: []lab.Standing{
@@ -52,7 +59,21 @@ func replayed() lab.Report {
 	for i := range r.Policies {
 		r.Policies[i].Bound = r.Policies[i].Ratio / 0.44
 	}
-	r.Policies[2].RoseMore = 2
+	r.Policies[2].RoseMore = 1
+	r.Holdout = []lab.Choice{{
+		Of: "balanced, compaction.threshold", Ratio: 0.571, Within: lab.Range{Low: 0.5, High: 0.63}, MissedStepsPer100: 2.1,
+		MissedWithin: lab.Range{Low: 1.4, High: 2.9}, ToAlone: 0.865, AloneWithin: lab.Range{Low: 0.8, High: 0.93},
+		InSample: lab.Fold{Sessions: 2, Steps: 4_000, Chosen: "balanced, compaction.threshold=80k", Ratio: 0.56, MissedStepsPer100: 2},
+		Folds: []lab.Fold{
+			{Left: "/home/potter/studio", Sessions: 1, Steps: 3_100, Chosen: "balanced, compaction.threshold=80k", Ratio: 0.55, MissedStepsPer100: 2},
+			{Left: "/home/potter/projects/glaze-recipes-with-a-long-name/winter/2026", Sessions: 1, Steps: 900, Chosen: "balanced, compaction.threshold=100k", Ratio: 0.61, MissedStepsPer100: 2.4},
+		},
+	}}
+	r.Products = []lab.ProductAdvice{
+		{Product: "claude-code", Gateway: "winnow wrap claude", Policy: "compact@90k", File: "~/.claude/settings.json",
+			Key: "autoCompactWindow", Value: "123000", Why: "compaction alone at 90k tokens"},
+		{Product: "codex", Gateway: "winnow wrap codex", Why: "none misses few steps enough"},
+	}
 	return r
 }
 
@@ -60,6 +81,7 @@ func replayed() lab.Report {
 func inDollars() lab.Report {
 	r := replayed()
 	r.Relative, r.Prices, r.Advice, r.Gains, r.Skipped = false, "the prices of each session's model", nil, nil, nil
+	r.By, r.Holdout, r.Products, r.InSample = lab.BySessions, nil, nil, []string{"balanced"}
 	r.Policies = r.Policies[:4]
 	r.Policies[1].Name, r.Policies[1].Window, r.Policies[1].Over = "balanced", 200_000, 3
 	r.Policies[3].Window = lab.Unlimited
@@ -134,8 +156,8 @@ func TestFrontier_drawsNoLetterTwiceAndNoneOutsideTheFrame(t *testing.T) {
 func TestFrontier_saysWhatIsBeyondThePicture(t *testing.T) {
 	var b strings.Builder
 	Painter{W: &b, Width: 100}.Frontier(odd()[3])
-	for _, want := range []string{"E forgets everything is beyond the picture: 0.750 at 180.0 misses",
-		"F pays twice is beyond the picture: 9.500 at 1.5 misses"} {
+	for _, want := range []string{"E forgets everything is beyond the picture: 0.750 at 180.0 missed steps",
+		"F pays twice is beyond the picture: 9.500 at 1.5 missed steps"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}
@@ -151,12 +173,26 @@ func anyReplay(t *rapid.T) lab.Report {
 		r.Policies = append(r.Policies, lab.Standing{
 			Name: text.Draw(t, "name"), Window: n.Draw(t, "window"),
 			Group: rapid.SampledFrom([]string{"", "", "sweep", "\x1b[2J"}).Draw(t, "group"),
-			Bill:  lab.Bill{Read: f.Draw(t, "bill")}, Ratio: f.Draw(t, "ratio"), Rate: f.Draw(t, "rate"),
+			Bill:  lab.Bill{Read: f.Draw(t, "bill")}, Ratio: f.Draw(t, "ratio"), MissedStepsPer100: f.Draw(t, "rate"),
 			Mean: f.Draw(t, "mean"), Hits: f.Draw(t, "hits"), Bound: f.Draw(t, "bound"),
 			Commits: n.Draw(t, "commits"), Folds: n.Draw(t, "folds"), Rose: n.Draw(t, "rose"),
 			RoseMore: n.Draw(t, "more"), Over: n.Draw(t, "over"), Worst: f.Draw(t, "worst"),
-			Steps: n.Draw(t, "steps"),
+			Steps: n.Draw(t, "steps"), Within: lab.Range{Low: f.Draw(t, "low"), High: f.Draw(t, "high")},
+			MissedItemsPer100: f.Draw(t, "items"), P50: f.Draw(t, "median"),
+			Lambda: lab.Lambda{Some: f.Draw(t, "lambda"), BreakEven: rapid.Ptr(f, true).Draw(t, "even")},
+			Region: &lab.Standing{Ratio: f.Draw(t, "region")},
 		})
+	}
+	if rapid.Bool().Draw(t, "held out") {
+		fold := rapid.Custom(func(t *rapid.T) lab.Fold {
+			return lab.Fold{Left: text.Draw(t, "left"), Chosen: text.Draw(t, "chosen"), Steps: n.Draw(t, "of steps"),
+				Ratio: f.Draw(t, "its ratio")}
+		})
+		r.Holdout = []lab.Choice{{Of: text.Draw(t, "sweep"), Ratio: f.Draw(t, "held ratio"), ToAlone: f.Draw(t, "to alone"),
+			InSample: fold.Draw(t, "in sample"), Folds: rapid.SliceOfN(fold, 0, 4).Draw(t, "folds")}}
+		r.Products = []lab.ProductAdvice{{Product: text.Draw(t, "product"), Policy: text.Draw(t, "its policy"),
+			Value: text.Draw(t, "its value"), Why: text.Draw(t, "its reason")}}
+		r.InSample, r.Unheld = []string{text.Draw(t, "winner")}, text.Draw(t, "unheld")
 	}
 	changes := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) lab.Change {
 		return lab.Change{Session: text.Draw(t, "id"), Name: text.Draw(t, "session"), Before: f.Draw(t, "before"),

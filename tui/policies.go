@@ -17,6 +17,7 @@ func (p Painter) Replay(r lab.Report) {
 	pg := p.page()
 	pg.advice(&r)
 	pg.policies(&r)
+	pg.holdout(&r)
 	pg.frontier(&r, false)
 	pg.changes(&r)
 	pg.skipped(&r)
@@ -28,6 +29,7 @@ func (p Painter) Replay(r lab.Report) {
 func (p Painter) Policies(r lab.Report) {
 	pg := p.page()
 	pg.policies(&r)
+	pg.holdout(&r)
 	pg.changes(&r)
 	pg.gap()
 	pg.advice(&r)
@@ -36,7 +38,7 @@ func (p Painter) Policies(r lab.Report) {
 }
 
 // leastName is how many columns the names of policies keep while there are figures to leave out.
-const leastName, mostName = 20, 44
+const leastName, mostName = 18, 44
 
 func (pg *page) policies(r *lab.Report) {
 	if len(r.Policies) == 0 {
@@ -47,40 +49,57 @@ func (pg *page) policies(r *lab.Report) {
 	for i := range r.Sessions {
 		steps += r.Sessions[i].Steps
 	}
-	pg.heading("Policies", quantity.Count(len(r.Sessions), "session")+", "+
-		quantity.Count(cmp.Or(steps, max(0, r.Policies[0].Steps)), "step"))
+	extent := quantity.Count(len(r.Sessions), "session")
+	if r.Sources > 1 {
+		extent += " of " + quantity.Count(r.Sources, "source")
+	}
+	pg.heading("Policies", extent+", "+quantity.Count(cmp.Or(steps, max(0, r.Policies[0].Steps)), "step"))
 	policies, _ := policiesOf(r)
 	longest := len(display.AsRecorded)
 	for _, p := range policies {
 		longest = max(longest, Columns(p.Name))
 	}
-	all := display.Columns(r)
-	widths := map[string]int{}
-	for _, c := range all {
-		widths[c.Head] = len(c.Head)
-		if r.Paid.Total().Requests > 0 {
-			widths[c.Head] = max(widths[c.Head], Columns(c.Recorded(r)))
+	shown, left := pg.standings(r, policies, longest, display.Columns(r), true)
+	pg.gap()
+	pg.recorded(r)
+	pg.explain(r, shown, left)
+	pg.heading("In detail", "")
+	shown, left = pg.standings(r, policies, longest, display.Details(r), false)
+	pg.gap()
+	pg.meanings(nil, shown, left)
+}
+
+// standings is a table of policies. It returns the columns that are shown, and the heads of those
+// that have no room.
+func (pg *page) standings(r *lab.Report, policies []marked, longest int, all []display.Column, paid bool) (
+	shown []column, left []string) {
+	recorded := paid && r.Paid.Total().Requests > 0
+	columns := make([]column, len(all))
+	for i, c := range all {
+		columns[i] = column{c, Columns(c.Head)}
+		if recorded {
+			columns[i].width = max(columns[i].width, Columns(c.Recorded(r)))
 		}
 		for k := range r.Policies {
-			widths[c.Head] = max(widths[c.Head], Columns(c.Cell(&r.Policies[k]).Text))
+			columns[i].width = max(columns[i].width, Columns(c.Cell(&r.Policies[k]).Text))
 		}
 	}
-	shown, left, name := fitColumns(all, widths, min(longest, leastName), pg.width)
+	shown, left, name := fitColumns(columns, min(longest, leastName), pg.width)
 	name = min(name, longest)
-	row := func(key, title line, cell func(c *display.Column) span) {
+	row := func(key, title line, cell func(c *column) span) {
 		l := append(key, title...)
 		for i := range shown {
 			one := cell(&shown[i])
-			one.text = "  " + padLeft(one.text, widths[shown[i].Head])
+			one.text = "  " + padLeft(one.text, shown[i].width)
 			l = append(l, one)
 		}
 		pg.add(l...)
 	}
 	row(line{say(faint, "    ")}, line{say(faint, padRight("policy", name))},
-		func(c *display.Column) span { return say(faint, c.Head) })
-	if r.Paid.Total().Requests > 0 {
+		func(c *column) span { return say(faint, c.Head) })
+	if recorded {
 		title := line{say(normal, padRight(Cut(display.AsRecorded, name), name))}
-		row(line{say(faint, "  · ")}, title, func(c *display.Column) span { return say(normal, c.Recorded(r)) })
+		row(line{say(faint, "  · ")}, title, func(c *column) span { return say(normal, c.Recorded(r)) })
 	}
 	for k, p := range policies {
 		s, tone, shorten := &r.Policies[k], normal, Cut
@@ -91,7 +110,7 @@ func (pg *page) policies(r *lab.Report) {
 			shorten = CutFront
 		}
 		key := line{say(fine, p.sign()), say(p.style, string(p.glyph)+" ")}
-		row(key, line{say(tone, padRight(shorten(p.Name, name), name))}, func(c *display.Column) span {
+		row(key, line{say(tone, padRight(shorten(p.Name, name), name))}, func(c *column) span {
 			switch cell := c.Cell(s); {
 			case cell.Bad:
 				return say(alarm, cell.Text)
@@ -102,19 +121,22 @@ func (pg *page) policies(r *lab.Report) {
 			}
 		})
 	}
-	pg.gap()
-	pg.recorded(r)
-	pg.explain(r, shown, left)
+	return shown, left
+}
+
+// column is one of a table, with the width that it needs.
+type column struct {
+	display.Column
+	width int
 }
 
 // fitColumns leaves out columns of a table that is too wide, and says how wide the first one may
 // be.
-func fitColumns(shown []display.Column, widths map[string]int, name, width int) (_ []display.Column, left []string,
-	_ int) {
+func fitColumns(shown []column, name, width int) (_ []column, left []string, _ int) {
 	for {
 		free, worst := width-4-name, 0
 		for i, c := range shown {
-			free -= 2 + widths[c.Head]
+			free -= 2 + c.width
 			if c.Rank > shown[worst].Rank {
 				worst = i
 			}
@@ -147,8 +169,8 @@ func (pg *page) recorded(r *lab.Report) {
 	pg.gap()
 }
 
-// explain says what the columns mean that are shown.
-func (pg *page) explain(r *lab.Report, shown []display.Column, left []string) {
+// explain says what was billed, and what the columns mean.
+func (pg *page) explain(r *lab.Report, shown []column, left []string) {
 	unit := "bills are in US dollars"
 	if r.Relative {
 		unit = "bills are in millions of input tokens"
@@ -156,14 +178,21 @@ func (pg *page) explain(r *lab.Report, shown []display.Column, left []string) {
 	if r.Prices != "" {
 		unit += " (" + r.Prices + ")"
 	}
-	parts := []string{unit, `the baseline is "` + cmp.Or(r.Baseline, "the first") + `"`}
+	pg.meanings([]string{unit, `the baseline is "` + cmp.Or(r.Baseline, "the first") + `"`}, shown, left)
+}
+
+// meanings says what the columns mean that are shown, and names the others.
+func (pg *page) meanings(parts []string, shown []column, left []string) {
 	for _, c := range shown {
-		parts = append(parts, c.Head+": "+c.Meaning)
+		if c.Meaning != "" {
+			parts = append(parts, c.Head+": "+c.Meaning)
+		}
+		left = slices.DeleteFunc(left, func(head string) bool { return head == c.Head })
 	}
 	pg.words(span{}, faint, strings.Join(parts, "; "), 10)
 	if len(left) > 0 {
 		slices.Sort(left)
-		pg.words(span{}, faint, "A wider terminal shows also "+strings.Join(left, ", ")+".", 2)
+		pg.words(span{}, faint, "A wider terminal shows also "+strings.Join(slices.Compact(left), ", ")+".", 2)
 	}
 }
 
@@ -173,8 +202,9 @@ func (pg *page) advice(r *lab.Report) {
 	if a == nil {
 		if len(r.Policies) > 0 {
 			why := cmp.Or(quantity.Sentence(r.Unadvised), "there is too little to go by")
-			pg.words(span{}, faint, "No recommendation: "+why+".", 4)
+			pg.words(span{}, faint, "No recommendation: "+why+".", 6)
 		}
+		pg.products(r)
 		return
 	}
 	pg.words(span{}, strong, "Recommended: "+a.Policy, 2)
@@ -186,5 +216,13 @@ func (pg *page) advice(r *lab.Report) {
 	widest = min(widest, pg.width/2)
 	for _, key := range slices.Sorted(maps.Keys(a.Settings)) {
 		pg.words(say(faint, "  "+padRight(Cut(Clean(key), widest), widest)+"  "), normal, a.Settings[key], 2)
+	}
+	pg.products(r)
+}
+
+// products says how what was found reaches products that read no configuration of winnow.
+func (pg *page) products(r *lab.Report) {
+	for _, text := range display.Products(r) {
+		pg.words(say(faint, "  · "), normal, text, 8)
 	}
 }

@@ -20,6 +20,9 @@ import (
 type Document struct {
 	Sessions int `json:"sessions"`
 	Steps    int `json:"steps"`
+	// Sources is how many sources the sessions have; intervals are over By.
+	Sources int    `json:"sources"`
+	By      string `json:"by,omitzero"`
 	// Unit of bills: "USD", or "Mtok" for millions of tokens at the input price.
 	Unit     string `json:"unit"`
 	Prices   string `json:"prices"`
@@ -34,7 +37,37 @@ type Document struct {
 	Losses       []lab.Change     `json:"losses"`
 	Advice       *lab.Advice      `json:"advice,omitzero"`
 	// Unadvised says why there is no advice.
-	Unadvised string `json:"unadvised,omitzero"`
+	Unadvised string              `json:"unadvised,omitzero"`
+	Products  []lab.ProductAdvice `json:"products,omitzero"`
+	// Holdout has what was chosen on other sessions than it is judged on; Unheld says why not;
+	// InSample names what was chosen on the very sessions that it is judged on.
+	Holdout  []heldOut `json:"holdout,omitzero"`
+	Unheld   string    `json:"unheld,omitzero"`
+	InSample []string  `json:"inSample,omitzero"`
+}
+
+// heldOut is a choice judged on sessions that were left out of it.
+type heldOut struct {
+	Of                string     `json:"of,omitzero"`
+	Relative          float64    `json:"relative"`
+	Low               float64    `json:"low"`
+	High              float64    `json:"high"`
+	MissedStepsPer100 float64    `json:"missedStepsPer100"`
+	MissedStepsLow    float64    `json:"missedStepsLow"`
+	MissedStepsHigh   float64    `json:"missedStepsHigh"`
+	ToAlone           float64    `json:"toAlone,omitzero"`
+	ToAloneLow        float64    `json:"toAloneLow,omitzero"`
+	ToAloneHigh       float64    `json:"toAloneHigh,omitzero"`
+	InSample          lab.Fold   `json:"inSample"`
+	Folds             []lab.Fold `json:"folds"`
+}
+
+func heldOutOf(choices []lab.Choice) (all []heldOut) {
+	for _, c := range choices {
+		all = append(all, heldOut{c.Of, c.Ratio, c.Within.Low, c.Within.High, c.MissedStepsPer100, c.MissedWithin.Low,
+			c.MissedWithin.High, c.ToAlone, c.AloneWithin.Low, c.AloneWithin.High, c.InSample, c.Folds})
+	}
+	return all
 }
 
 // recordedBill is what sessions took by the reports in their logs, always in US dollars.
@@ -55,25 +88,66 @@ func recordedOf(p lab.Paid, differs []string) recordedBill {
 
 // replayedPolicy is a policy over all sessions.
 type replayedPolicy struct {
-	Name          string   `json:"name"`
-	Group         string   `json:"group,omitzero"`
-	Window        int      `json:"window,omitzero"`
-	Bill          float64  `json:"bill"`
-	Billed        lab.Bill `json:"billed"`
-	Relative      float64  `json:"relative"`
-	Mean          float64  `json:"mean"`
-	ToBound       float64  `json:"toBound,omitzero"`
-	Regrets       int      `json:"regrets"`
-	RegretsPer100 float64  `json:"regretsPer100"`
-	Tokens        int      `json:"tokens"`
-	Largest       int      `json:"largest"`
-	HitShare      float64  `json:"hitShare"`
-	Commits       int      `json:"commits"`
-	Compactions   int      `json:"compactions"`
-	Over          int      `json:"over"`
-	Worse         int      `json:"worse"`
-	WorseBy2      int      `json:"worseBy2"`
-	Worst         float64  `json:"worst"`
+	Name              string   `json:"name"`
+	Group             string   `json:"group,omitzero"`
+	Window            int      `json:"window,omitzero"`
+	Bill              float64  `json:"bill"`
+	Billed            lab.Bill `json:"billed"`
+	Relative          float64  `json:"relative"`
+	Low               float64  `json:"low"`
+	High              float64  `json:"high"`
+	Mean              float64  `json:"mean"`
+	P10               float64  `json:"p10"`
+	P50               float64  `json:"p50"`
+	P90               float64  `json:"p90"`
+	ToBound           float64  `json:"toBound,omitzero"`
+	MissedStepsPer100 float64  `json:"missedStepsPer100"`
+	MissedStepsLow    float64  `json:"missedStepsLow"`
+	MissedStepsHigh   float64  `json:"missedStepsHigh"`
+	MissedItemsPer100 float64  `json:"missedItemsPer100"`
+	LostEditsPer100   float64  `json:"lostEditsPer100"`
+	LostInputsPer100  float64  `json:"lostInputsPer100"`
+	Lambda            lambda   `json:"lambda"`
+	Region            *region  `json:"region,omitzero"`
+	Regrets           int      `json:"regrets"`
+	RegretsPer100     float64  `json:"regretsPer100"`
+	Tokens            int      `json:"tokens"`
+	Largest           int      `json:"largest"`
+	HitShare          float64  `json:"hitShare"`
+	Commits           int      `json:"commits"`
+	Compactions       int      `json:"compactions"`
+	Over              int      `json:"over"`
+	Worse             int      `json:"worse"`
+	Worse2            int      `json:"worse2"`
+	WorseBy2          int      `json:"worseBy2"`
+	Worst             float64  `json:"worst"`
+}
+
+// lambda is the relative bill if an agent makes so many more steps for each 1,000 tokens removed.
+type lambda struct {
+	None      float64  `json:"0"`
+	Some      float64  `json:"0.27"`
+	Much      float64  `json:"1.03"`
+	BreakEven *float64 `json:"breakEven"` // null where nothing is removed
+}
+
+// region is a policy where a miss brings back a region alone.
+type region struct {
+	Relative          float64 `json:"relative"`
+	Low               float64 `json:"low"`
+	High              float64 `json:"high"`
+	MissedStepsPer100 float64 `json:"missedStepsPer100"`
+	MissedStepsLow    float64 `json:"missedStepsLow"`
+	MissedStepsHigh   float64 `json:"missedStepsHigh"`
+	MissedItemsPer100 float64 `json:"missedItemsPer100"`
+}
+
+func regionOf(s *lab.Standing) *region {
+	if s == nil {
+		return nil
+	}
+	return &region{s.Ratio, s.Within.Low, s.Within.High, s.MissedStepsPer100, s.MissedWithin.Low, s.MissedWithin.High,
+		s.MissedItemsPer100}
 }
 
 // replayedOne is one session.
@@ -81,6 +155,7 @@ type replayedOne struct {
 	ID       string        `json:"id"`
 	Name     string        `json:"name"`
 	Path     string        `json:"path,omitzero"`
+	Source   string        `json:"source,omitzero"`
 	Product  string        `json:"product,omitzero"`
 	Model    string        `json:"model,omitzero"`
 	Steps    int           `json:"steps"`
@@ -94,30 +169,41 @@ type replayedOne struct {
 
 // DocumentOf makes the document.
 func DocumentOf(r lab.Report, detail bool) Document {
-	doc := Document{Sessions: len(r.Sessions), Unit: "USD", Prices: r.Prices, Baseline: r.Baseline,
+	doc := Document{Sessions: len(r.Sessions), Sources: r.Sources, By: r.By, Unit: "USD", Prices: r.Prices, Baseline: r.Baseline,
 		RecordedBill: recordedOf(r.Paid, r.Differs), Policies: []replayedPolicy{}, Recorded: []replayedOne{},
 		Skipped: append([]lab.Skipped{}, r.Skipped...), Subject: r.Subject,
 		Gains: append([]lab.Change{}, r.Gains...), Losses: append([]lab.Change{}, r.Losses...), Advice: r.Advice,
-		Unadvised: r.Unadvised}
+		Unadvised: r.Unadvised, Products: r.Products, Holdout: heldOutOf(r.Holdout), Unheld: r.Unheld,
+		InSample: r.InSample}
 	if r.Relative {
 		doc.Unit = "Mtok"
 	}
 	for _, p := range r.Policies {
 		doc.Policies = append(doc.Policies, replayedPolicy{
 			Name: p.Name, Group: p.Group, Window: p.Window, Bill: p.Bill.Total(), Billed: p.Bill, Relative: p.Ratio,
-			Mean: p.Mean, ToBound: p.Bound, Regrets: p.Regrets, RegretsPer100: p.Rate, Tokens: p.Tokens.Sent,
+			Low: p.Within.Low, High: p.Within.High, Mean: p.Mean, P10: p.P10, P50: p.P50, P90: p.P90, ToBound: p.Bound,
+			MissedStepsPer100: p.MissedStepsPer100, MissedStepsLow: p.MissedWithin.Low,
+			MissedStepsHigh: p.MissedWithin.High, MissedItemsPer100: p.MissedItemsPer100,
+			LostEditsPer100: p.LostEditsPer100, LostInputsPer100: p.LostInputsPer100,
+			Lambda: lambda{p.Ratio, p.Lambda.Some, p.Lambda.Much, p.Lambda.BreakEven}, Region: regionOf(p.Region),
+			Regrets: p.Regrets, RegretsPer100: p.MissedItemsPer100, Tokens: p.Tokens.Sent,
 			Largest: p.Tokens.Largest, HitShare: p.Hits, Commits: p.Commits, Compactions: p.Folds, Over: p.Over,
-			Worse: p.Rose, WorseBy2: p.RoseMore, Worst: p.Worst,
+			Worse: p.Rose, Worse2: p.RoseMore, WorseBy2: p.RoseMore, Worst: p.Worst,
 		})
 	}
 	for _, s := range r.Sessions {
 		doc.Steps += s.Steps
-		one := replayedOne{s.ID, s.Name, s.Path, s.Product, s.Model, s.Steps, s.Tokens, s.Base, s.Damaged,
+		one := replayedOne{s.ID, s.Name, s.Path, s.Source, s.Product, s.Model, s.Steps, s.Tokens, s.Base, s.Damaged,
 			recordedOf(s.Paid, nil).Cost, s.Bound, s.Outcomes}
 		if !detail {
 			one.Outcomes = make([]lab.Outcome, len(s.Outcomes))
 			for i, o := range s.Outcomes {
 				o.Events, o.Curve, o.Sizes = nil, nil, nil
+				if o.Region != nil {
+					region := *o.Region
+					region.Events, region.Curve, region.Sizes = nil, nil, nil
+					o.Region = &region
+				}
 				one.Outcomes[i] = o
 			}
 		}
@@ -186,7 +272,8 @@ func writeTable(ctx context.Context, a *cli.App, path string, r lab.Report) erro
 		out := csv.NewWriter(w)
 		out.Write([]string{"session", "name", "path", "product", "model", "steps", "policy", "window", "bill", "read",
 			"write", "output", "compact", "regret", "relative", "regrets", "sent", "cached", "produced", "largest",
-			"commits", "compactions", "over", "bound"})
+			"commits", "compactions", "over", "bound", "source", "missedSteps", "missedItems", "lostEdits", "lostInputs",
+			"removed", "lambda0.27", "lambda1.03", "region", "regionMissedSteps"})
 		number := func(f float64) string { return strconv.FormatFloat(f, 'g', 10, 64) }
 		for _, s := range r.Sessions {
 			base := 0.0
@@ -210,7 +297,15 @@ func writeTable(ctx context.Context, a *cli.App, path string, r lab.Report) erro
 				for _, n := range []int{o.Regrets, t.Sent, t.Cached, t.Output, t.Largest, o.Commits, o.Folds, o.Over} {
 					row = append(row, strconv.Itoa(n))
 				}
-				out.Write(append(row, number(s.Bound)))
+				row = append(row, number(s.Bound), visible.Line(s.Source))
+				for _, n := range []int{o.MissedSteps, o.MissedItems, o.LostEdits, o.LostInputs, o.Removed} {
+					row = append(row, strconv.Itoa(n))
+				}
+				row = append(row, number(o.Lambda(lab.SomeLonger)), number(o.Lambda(lab.MuchLonger)), "", "")
+				if o.Region != nil {
+					row[len(row)-2], row[len(row)-1] = number(o.Region.Bill.Total()), strconv.Itoa(o.Region.MissedSteps)
+				}
+				out.Write(row)
 			}
 		}
 		out.Flush()

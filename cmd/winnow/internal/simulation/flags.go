@@ -18,6 +18,8 @@ import (
 type Flags struct {
 	Policies   []string
 	Sweeps     []string
+	Sources    string
+	Holdout    bool
 	Prices     string
 	Cache      string
 	Window     string

@@ -57,6 +57,13 @@ func Setups(a *cli.App, settings config.Settings, f Flags) ([]lab.Setup, error) 
 			add(own)
 		}
 	}
+	if f.Apply && !slices.ContainsFunc(setups, lab.Setup.Alone) { // nothing is recommended that costs more
+		alone, err := lab.Named(lab.Compact, policy.Defaults(), nil)
+		if err != nil {
+			return nil, err
+		}
+		add(alone)
+	}
 	for _, sweep := range f.Sweeps {
 		points, err := sweptSetups(settings, sweep)
 		if err != nil {

@@ -36,8 +36,10 @@ type Reader struct {
 
 	failed []error // of what was named
 	all    []lab.Source
-	mu     sync.Mutex
-	errs   map[string]error // of what could not be read, by its path
+	// origins are the sources of files, nil where no file of --sources says them.
+	origins map[string]string
+	mu      sync.Mutex
+	errs    map[string]error // of what could not be read, by its path
 }
 
 func NewReader(a *cli.App, settings config.Settings) (*Reader, error) {

@@ -1,0 +1,94 @@
+package display
+
+import (
+	"cmp"
+
+	"github.com/winnowhq/winnow/lab"
+	"github.com/winnowhq/winnow/quantity"
+)
+
+// HeldOut is what choosing is worth on sessions that were left out of the choice.
+type HeldOut struct {
+	Title, Under string
+	Words        []string // sentences
+	Heads        []string // of the rows: what was left out and what was chosen, then figures
+	Rows         [][]string
+}
+
+// HeldOuts lists the choices of a report.
+func HeldOuts(r *lab.Report) []HeldOut {
+	var out []HeldOut
+	for i := range r.Holdout {
+		c := &r.Holdout[i]
+		one := HeldOut{Title: "Left out", Under: "what was chosen on the other sources, judged on each",
+			Heads: []string{"left out", "chosen", "steps", "ratio", "missed"}}
+		if r.By == lab.BySessions {
+			one.Under = "what was chosen on the other sessions, judged on each part"
+			one.Words = append(one.Words, "There are fewer than three sources, so sessions are left out: they may resemble those that were chosen on.")
+		}
+		text := "on what was left out it costs " + figure(Ratio(c.Ratio), Within(c.Within, 2)) + " of " + r.Baseline +
+			", with " + figure(Rate(c.MissedStepsPer100), Within(c.MissedWithin, 1)) + " missed steps in 100"
+		if c.ToAlone > 0 {
+			text += "; " + figure(Ratio(c.ToAlone), Within(c.AloneWithin, 2)) + " of compaction alone"
+		}
+		in := &c.InSample
+		within := "the cheapest with " + Rate(r.Bearable) + " missed steps in 100 at most"
+		if in.MissedStepsPer100 > r.Bearable {
+			within = "none misses " + Rate(r.Bearable) + " steps in 100 or fewer, so the one that misses least"
+		}
+		one.Words = append(one.Words, cmp.Or(c.Of, "the policies")+": "+text+".", "On all sessions “"+in.Chosen+
+			"” is chosen ("+within+"): "+Ratio(in.Ratio)+" at "+Rate(in.MissedStepsPer100)+
+			", which are figures of the very sessions that it is chosen on.")
+		for k := range c.Folds {
+			f := &c.Folds[k]
+			one.Rows = append(one.Rows, []string{f.Left, f.Chosen, quantity.Number(max(0, f.Steps)), Ratio(f.Ratio),
+				Rate(f.MissedStepsPer100)})
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// Unheld says that what a sweep shows was chosen on the sessions that it is judged on, or why
+// nothing could be left out.
+func Unheld(r *lab.Report) []string {
+	if r.Unheld != "" {
+		return []string{"Nothing was left out: " + r.Unheld + "."}
+	}
+	var out []string
+	for _, name := range r.InSample {
+		out = append(out, "“"+name+"” is the best of its sweep, chosen on these very sessions; --holdout says what it is worth elsewhere.")
+	}
+	return out
+}
+
+// figure is a figure with its interval.
+func figure(text, within string) string {
+	if within == "" {
+		return text
+	}
+	return text + " (" + within + ")"
+}
+
+// Products say how what was found reaches products that read no configuration of winnow.
+func Products(r *lab.Report) []string {
+	var out []string
+	for i := range r.Products {
+		p := &r.Products[i]
+		text := lab.ProductName(p.Product) + " reads no winnow.jsonc"
+		if r.Advice != nil {
+			text += "; `" + p.Gateway + "` runs it behind the gateway, which does"
+		}
+		switch {
+		case p.Policy != "":
+			text += ". It can be set itself to “" + p.Policy + "”: " + p.Key + " = " + p.Value + " in " + p.File + " (" +
+				p.Why + ")"
+		case r.Advice == nil:
+			continue
+		default:
+			text += ". No setting of its own is recommended: " + p.Why
+		}
+		out = append(out, text+".")
+	}
+	return out
+}

@@ -1,0 +1,227 @@
+package lab
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Choice says what choosing a policy is worth on sessions that it was not chosen on: each source is
+// left out in turn, a policy is chosen on the others, and judged on the one that was left out.
+type Choice struct {
+	// Of is what was chosen among: the group of a sweep, or "" for all policies but the baseline.
+	Of    string `json:"of"`
+	Folds []Fold `json:"folds"`
+	// Ratio is the bill of all folds relative to the baseline's, MissedStepsPer100 what they missed in a
+	// hundred steps, each with its interval.
+	Ratio             float64 `json:"relative"`
+	Within            Range   `json:"within,omitzero"`
+	MissedStepsPer100 float64 `json:"missedStepsPer100"`
+	MissedWithin      Range   `json:"missedWithin,omitzero"`
+	// ToAlone is the bill relative to that of compaction alone, 0 if that was not replayed.
+	ToAlone     float64 `json:"toAlone,omitzero"`
+	AloneWithin Range   `json:"aloneWithin,omitzero"`
+	// InSample is what would be chosen on all sessions, and its figures on these very sessions.
+	InSample Fold `json:"inSample"`
+}
+
+// Fold is what was chosen while some sessions were left out, and how it did on these.
+type Fold struct {
+	Left              string  `json:"left,omitzero"` // the source, or a name of the fold
+	Sessions          int     `json:"sessions"`
+	Steps             int     `json:"steps"`
+	Chosen            string  `json:"chosen"`
+	Ratio             float64 `json:"relative"`
+	MissedStepsPer100 float64 `json:"missedStepsPer100"`
+	// Policy is the position of what was chosen in Report.Policies.
+	Policy int `json:"-"`
+}
+
+// mostFolds is into how many folds the sessions of too few sources are divided.
+const mostFolds = 5
+
+// chooser chooses policies on some sessions and judges them on others.
+type chooser struct {
+	report *Report
+	setups []Setup
+	base   int // the baseline
+	alone  int // compaction alone, -1: not replayed
+	drawn  *bootstrap
+	folds  groups
+}
+
+func (r *Report) chooser(setups []Setup, base int, drawn *bootstrap) *chooser {
+	c := &chooser{report: r, setups: setups, base: base, alone: compactionAlone(setups), drawn: drawn,
+		folds: drawn.groups}
+	if c.folds.by == BySessions && len(c.folds.names) > mostFolds {
+		c.folds.names, c.folds.of = nil, make([]int, len(r.Sessions))
+		for i := range mostFolds {
+			c.folds.names = append(c.folds.names, fmt.Sprintf("every %dth session from number %d", mostFolds, i+1))
+		}
+		for i := range c.folds.of {
+			c.folds.of[i] = i % mostFolds
+		}
+	}
+	return c
+}
+
+// compactionAlone is the policy that folds and prunes nothing, of several the one that folds last;
+// -1 for none.
+func compactionAlone(setups []Setup) int {
+	best, latest := -1, 0.0
+	for i, s := range setups {
+		if !s.Alone() {
+			continue
+		}
+		at := float64(s.Policy.Budget.Thresholds["*"])
+		if at == 0 {
+			return i // when the window is full
+		}
+		if at > latest {
+			best, latest = i, at
+		}
+	}
+	return best
+}
+
+// Alone reports whether a setup is compaction alone: it folds, and prunes nothing.
+func (s Setup) Alone() bool { return s.Policy.Auto && len(s.Policy.Rules) == 0 }
+
+// sums are what is added up of some sessions under a policy.
+type sums struct {
+	bill, was     float64
+	missed, steps int
+	sessions      int
+}
+
+// of sums up the sessions of a fold, or without it.
+func (c *chooser) of(policy, fold int, without bool) (s sums) {
+	for i := range c.report.Sessions {
+		if (c.folds.of[i] == fold) == without {
+			continue
+		}
+		all := c.report.Sessions[i].Outcomes
+		o := &all[policy]
+		s.bill, s.was = s.bill+o.Bill.Total(), s.was+all[c.base].Bill.Total()
+		s.missed, s.steps, s.sessions = s.missed+o.MissedSteps, s.steps+o.Steps, s.sessions+1
+	}
+	return s
+}
+
+// best is, on the sessions without a fold (-1: on all), the cheapest of the policies that are
+// bearable, else the one that misses least; -1 for none.
+func (c *chooser) best(among []int, fold int) int {
+	best, at := -1, sums{}
+	for _, policy := range among {
+		s := c.of(policy, fold, true)
+		was, is := per100(at.missed, at.steps), per100(s.missed, s.steps)
+		better := is < was || is == was && s.bill < at.bill
+		if is <= c.report.Bearable {
+			better = was > c.report.Bearable || s.bill < at.bill
+		}
+		if best < 0 || better {
+			best, at = policy, s
+		}
+	}
+	return best
+}
+
+// choose leaves out each fold in turn. It returns nil if there is nothing to choose from, or to
+// leave out.
+func (c *chooser) choose(name string, among []int) *Choice {
+	if len(among) == 0 || len(c.folds.names) < 2 {
+		return nil
+	}
+	out := &Choice{Of: name, InSample: c.judge(c.best(among, -1), -1, true)}
+	for fold := range c.folds.names {
+		one := c.judge(c.best(among, fold), fold, false)
+		one.Left = c.folds.names[fold]
+		out.Folds = append(out.Folds, one)
+	}
+	outcome := func(i int) *Outcome {
+		return &c.report.Sessions[i].Outcomes[out.Folds[c.folds.of[i]].Policy]
+	}
+	bill := func(policy int) func(i int) (float64, float64) {
+		return func(i int) (float64, float64) {
+			return outcome(i).Bill.Total(), c.report.Sessions[i].Outcomes[policy].Bill.Total()
+		}
+	}
+	missed := func(i int) (float64, float64) {
+		return 100 * float64(outcome(i).MissedSteps), float64(outcome(i).Steps)
+	}
+	out.Ratio, out.Within = c.figure(bill(c.base))
+	out.MissedStepsPer100, out.MissedWithin = c.figure(missed)
+	if c.alone >= 0 {
+		out.ToAlone, out.AloneWithin = c.figure(bill(c.alone))
+	}
+	return out
+}
+
+// figure is a ratio of sums over all sessions, with its interval.
+func (c *chooser) figure(of func(i int) (float64, float64)) (float64, Range) {
+	var part, whole float64
+	for i := range c.report.Sessions {
+		p, w := of(i)
+		part, whole = part+p, whole+w
+	}
+	return ratio(part, whole), c.drawn.ratio(of)
+}
+
+// judge says how a policy does on the sessions of a fold, or without it.
+func (c *chooser) judge(policy, fold int, without bool) Fold {
+	s := c.of(policy, fold, without)
+	return Fold{Sessions: s.sessions, Steps: s.steps, Chosen: c.report.Policies[policy].Name,
+		Ratio: ratio(s.bill, s.was), MissedStepsPer100: per100(s.missed, s.steps), Policy: policy}
+}
+
+// holdOut fills in a choice for each sweep, or one among all policies but the baseline.
+func (c *chooser) holdOut() {
+	names, among := c.sweeps()
+	if len(names) == 0 {
+		names, among = []string{""}, [][]int{c.where(func(i int) bool { return i != c.base })}
+	}
+	for i, name := range names {
+		if one := c.choose(name, among[i]); one != nil {
+			c.report.Holdout = append(c.report.Holdout, *one)
+		}
+	}
+	switch {
+	case len(c.report.Holdout) > 0:
+	case len(c.folds.names) < 2:
+		c.report.Unheld = "there is only one session, and nothing to choose on without it"
+	default:
+		c.report.Unheld = "there is no policy beside the baseline to choose"
+	}
+}
+
+// inSample names what each sweep would choose on these very sessions.
+func (c *chooser) inSample() {
+	_, among := c.sweeps()
+	for _, of := range among {
+		c.report.InSample = append(c.report.InSample, c.report.Policies[c.best(of, -1)].Name)
+	}
+}
+
+// where are the policies of which something holds.
+func (c *chooser) where(holds func(i int) bool) (all []int) {
+	for i := range c.setups {
+		if holds(i) {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+// sweeps are the policies of each sweep.
+func (c *chooser) sweeps() (names []string, among [][]int) {
+	for i, s := range c.setups {
+		if s.Group == "" {
+			continue
+		}
+		at := slices.Index(names, s.Group)
+		if at < 0 {
+			at, names, among = len(names), append(names, s.Group), append(among, nil)
+		}
+		among[at] = append(among[at], i)
+	}
+	return names, among
+}

@@ -1,0 +1,94 @@
+package lab
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// ProductAdvice says how what was found reaches a product that reads no configuration of winnow.
+type ProductAdvice struct {
+	Product string `json:"product"` // the name of its format
+	// Gateway is the command that puts winnow between the product and its provider.
+	Gateway string `json:"gateway"`
+	// Policy is the compaction alone that the product can be set to itself; "" if none is
+	// recommended, of which Why says the reason. File, Key and Value are the setting.
+	Policy string `json:"policy,omitzero"`
+	File   string `json:"file,omitzero"`
+	Key    string `json:"key,omitzero"`
+	Value  string `json:"value,omitzero"`
+	// Why says what the setting does and what it is worth, or why there is none.
+	Why string `json:"why"`
+}
+
+// product is how a product compacts by itself.
+type product struct {
+	format, name, client string
+	file, key            string
+	// value is the setting with which it compacts at a number of tokens, and what to know of it.
+	value func(at int) (value, note string)
+}
+
+// Claude Code compacts 13,000 tokens before the end of a window that is 20,000 tokens smaller than
+// the one that is set, which counts from 100,000 on.
+const (
+	claudeRoom   = 33_000
+	claudeWindow = 100_000
+)
+
+var products = []product{
+	{"claude-code", "Claude Code", "claude", "~/.claude/settings.json", "autoCompactWindow",
+		func(at int) (string, string) {
+			return fmt.Sprint(max(claudeWindow, at+claudeRoom)),
+				"it compacts about 33,000 tokens before the end of that window, and takes no window below 100,000"
+		}},
+	{"codex", "Codex", "codex", "~/.codex/config.toml", "model_auto_compact_token_limit",
+		func(at int) (string, string) { return fmt.Sprint(at), "it counts up to 90 % of the model's window" }},
+	{"opencode", "OpenCode", "opencode", "opencode.json", "compaction.reserved",
+		func(at int) (string, string) {
+			return fmt.Sprintf("the model's input limit less %d", at),
+				"for a model without an input limit of its own, older versions ignore it"
+		}},
+}
+
+// adviseProducts says for each product among the sessions what it can be set to: the compaction
+// alone, at a number of tokens, that wins on sessions that it was not chosen on.
+func (c *chooser) adviseProducts() {
+	r := c.report
+	among := c.where(func(i int) bool {
+		return c.setups[i].Alone() && c.setups[i].Policy.Budget.Thresholds["*"] > 1
+	})
+	choice := c.choose("", among)
+	why := "no compaction alone at a number of tokens is among the policies, such as compact@120k"
+	if choice != nil {
+		if why = c.objection(choice); choice.InSample.Policy == c.alone && choice.Ratio <= 1-adviceGain &&
+			choice.Within.High < 1 && choice.MissedStepsPer100 <= c.report.Bearable {
+			why = "" // the latest of them is the best, which the product need not be set to by now
+		}
+	}
+	for _, p := range products {
+		if !slices.ContainsFunc(r.Sessions, func(s Recorded) bool { return s.Product == p.format }) {
+			continue
+		}
+		one := ProductAdvice{Product: p.format, Gateway: "winnow wrap " + p.client, Why: why}
+		if why == "" {
+			one.Policy, one.File, one.Key = choice.InSample.Chosen, p.file, p.key
+			at := int(c.setups[choice.InSample.Policy].Policy.Budget.Thresholds["*"])
+			var note string
+			one.Value, note = p.value(at)
+			one.Why = fmt.Sprintf("compaction alone at %s tokens, %s; on %s that it was not chosen on it costs %s of %s, with %s in 100",
+				thousands(at), note, r.By, shareWithin(choice.Ratio, choice.Within), r.Baseline, regrets(choice.MissedStepsPer100))
+		}
+		r.Products = append(r.Products, one)
+	}
+}
+
+// ProductName is what people call the product of a format.
+func ProductName(format string) string {
+	for _, p := range products {
+		if p.format == format {
+			return p.name
+		}
+	}
+	return cmp.Or(format, "unknown")
+}
