@@ -22,6 +22,15 @@ func TestCompact_whateverTheProviderDoesInWhateverOrder(t *testing.T) {
 	trial.Suite{Strict: (*winnow.Engine).ForbidOffline}.Check(t, trial.Scripted{})
 }
 
+// sparse is how many cases there are for each that is tried: with -short, for the race detector,
+// three.
+func sparse() int {
+	if testing.Short() {
+		return 3
+	}
+	return 0
+}
+
 // overHTTP are an upstream for each protocol; with -short, for the race detector, one for all.
 func overHTTP(alone llmtest.Protocol) map[string]trial.Upstream {
 	all := map[string]trial.Upstream{}
@@ -37,7 +46,8 @@ func TestCompact_whateverAProviderDoesOverHTTP(t *testing.T) {
 	patient := func(c llm.Client) llm.Client {
 		return llm.Retry(c, llm.RetryOptions{Attempts: 2, First: time.Millisecond})
 	}
-	trial.Suite{Upstreams: overHTTP(llmtest.Anthropic), Turns: true, Strict: (*winnow.Engine).ForbidOffline, Retry: patient}.Run(t)
+	trial.Suite{Upstreams: overHTTP(llmtest.Anthropic), Turns: true, Sparse: sparse(),
+		Strict: (*winnow.Engine).ForbidOffline, Retry: patient}.Run(t)
 }
 
 // Every fault of the upstream, at every stage.
@@ -45,5 +55,6 @@ func TestCompact_everyFaultOfAProviderAtEveryStage(t *testing.T) {
 	impatient := func(c llm.Client) llm.Client {
 		return llm.Retry(c, llm.RetryOptions{Attempts: 2, Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }})
 	}
-	trial.Suite{Upstreams: overHTTP(llmtest.Responses), Faults: trial.UpstreamFaults(), Retry: impatient}.Run(t)
+	trial.Suite{Upstreams: overHTTP(llmtest.Responses), Sparse: sparse(), Faults: trial.UpstreamFaults(),
+		Retry: impatient}.Run(t)
 }

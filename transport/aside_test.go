@@ -2,11 +2,16 @@ package transport
 
 import (
 	"bytes"
+	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/winnowhq/winnow/format/body"
 	"github.com/winnowhq/winnow/internal/llmtest"
 )
 
@@ -52,6 +57,68 @@ func TestTransport_whatTheProviderCompactedStays(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What a body has somewhere is found where its conversation goes on, too, however it wanders.
+func TestRead_findsTheSignsOfTheWholeBody(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	extended, before, behind := 0, 0, 0
+	for _, p := range []protocol{protocols[body.Anthropic], protocols[body.Responses]} {
+		r := must(http.NewRequest(http.MethodPost, "https://provider.example/v1", nil))
+		gateway := New(nil, Options{})
+		dialect, _ := body.Of(p.kind)
+		list, sign, at := []string{}, 0, 0
+		for step := range 120 {
+			if step%40 == 0 {
+				list = list[:0]
+			}
+			for _, role := range []string{"user", "assistant", "user"}[min(len(list), 1):] {
+				list = append(list, fmt.Sprintf(`{"role":%q,"content":[{"type":"text","text":"%d"}]}`, role, len(list)))
+			}
+			if random.IntN(3) == 0 {
+				sign, at = random.IntN(4), random.IntN(len(list))
+			}
+			elements, head := slices.Clone(list), ""
+			switch hour := `"cache_control":{"type":"ephemeral","ttl":"1h"},"type":`; {
+			case sign == 1:
+				elements[at] = strings.Replace(elements[at], `"type":`, hour, 1)
+			case sign == 2:
+				head = `"system":[{` + hour + `"text","text":"Be brief."}],`
+			case sign == 3 && p.kind == body.Responses:
+				elements = slices.Insert(elements, at, `{"type": "compaction","id":"cmp_1","encrypted_content":"b3Bh"}`)
+			}
+			text := fmt.Appendf(nil, `{"model":"m",%s%q:[%s],"stream":true}`, head, dialect.List,
+				strings.Join(elements, ","))
+			whole, _, err := body.ReadRequest(text, dialect, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			read, err := gateway.read(r, p, text)
+			if err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+			if want := signsOf(whole.Native.(*body.Native), signs{}); read.signs != want {
+				t.Fatalf("%s: found %+v, want %+v", text, read.signs, want)
+			}
+			if same := read.doc.Native.(*body.Native).Same(); same > 0 {
+				extended++
+				for _, found := range []int{read.hour, read.compacted} {
+					switch {
+					case found >= same:
+						behind++
+					case found >= 0:
+						before++
+					}
+				}
+			}
+			gateway.recent.put(read)
+		}
+	}
+	if extended == 0 || before == 0 || behind == 0 {
+		t.Errorf("%d bodies went on, %d with a sign before what is new, %d within it: some are never tried",
+			extended, before, behind)
+	}
+	t.Logf("%d bodies went on, %d with a sign before what is new, %d within it", extended, before, behind)
 }
 
 // plainer sends requests on without something that the provider of the tests does not know.
