@@ -2,6 +2,7 @@ package display
 
 import (
 	"cmp"
+	"strings"
 
 	"github.com/winnowhq/winnow/lab"
 	"github.com/winnowhq/winnow/quantity"
@@ -70,25 +71,35 @@ func figure(text, within string) string {
 	return text + " (" + within + ")"
 }
 
-// Products say how what was found reaches products that read no configuration of winnow.
+// Products say how what was found reaches products that read no configuration of winnow: the
+// gateway, or a setting of their own.
 func Products(r *lab.Report) []string {
-	var out []string
+	var names, gateways, settings []string
 	for i := range r.Products {
 		p := &r.Products[i]
-		text := lab.ProductName(p.Product) + " reads no winnow.jsonc"
-		if r.Advice != nil {
-			text += "; `" + p.Gateway + "` runs it behind the gateway, which does"
+		names, gateways = append(names, lab.ProductName(p.Product)), append(gateways, "`"+p.Gateway+"`")
+		if p.Policy != "" {
+			text := lab.ProductName(p.Product) + ": " + p.Key + " = " + p.Value + " in " + p.File
+			if p.Note != "" {
+				text += "; " + p.Note
+			}
+			settings = append(settings, text)
 		}
-		switch {
-		case p.Policy != "":
-			text += ". It can be set itself to “" + p.Policy + "”: " + p.Key + " = " + p.Value + " in " + p.File + " (" +
-				p.Why + ")"
-		case r.Advice == nil:
-			continue
-		default:
-			text += ". No setting of its own is recommended: " + p.Why
-		}
-		out = append(out, text+".")
 	}
-	return out
+	if len(names) == 0 || len(settings) == 0 && r.Advice == nil {
+		return nil
+	}
+	one, reads, own := &r.Products[0], "reads", "its"
+	if len(names) > 1 {
+		reads, own = "read", "their"
+	}
+	first := strings.Join(names, ", ") + " " + reads + " no winnow.jsonc"
+	if r.Advice != nil {
+		first += "; the gateway does: " + strings.Join(gateways, ", ")
+	}
+	if len(settings) == 0 {
+		return []string{first + ". No setting of " + own + " own is recommended: " + one.Why + "."}
+	}
+	return append([]string{first + ". " + Capital(own) + " own compaction can be set to “" + one.Policy + "”: " +
+		one.Why + "."}, settings...)
 }

@@ -71,8 +71,10 @@ func replayed() lab.Report {
 	}}
 	r.Products = []lab.ProductAdvice{
 		{Product: "claude-code", Gateway: "winnow wrap claude", Policy: "compact@90k", File: "~/.claude/settings.json",
-			Key: "autoCompactWindow", Value: "123000", Why: "compaction alone at 90k tokens"},
-		{Product: "codex", Gateway: "winnow wrap codex", Why: "none misses few steps enough"},
+			Key: "autoCompactWindow", Value: "123000", Note: "it compacts before the end of this window",
+			Why: "on sources that it was not chosen on it costs 0.52 of nothing, with 2.4 missed steps in 100"},
+		{Product: "codex", Gateway: "winnow wrap codex", Policy: "compact@90k", File: "~/.codex/config.toml",
+			Key: "model_auto_compact_token_limit", Value: "90000"},
 	}
 	return r
 }
