@@ -8,11 +8,11 @@ import (
 	"github.com/winnowhq/winnow/quantity"
 )
 
-// HeldOut is what choosing is worth on sessions that were left out of the choice.
+// HeldOut is what choosing is worth on sessions that were held out of the choice.
 type HeldOut struct {
 	Title, Under string
 	Words        []string // sentences
-	Heads        []string // of the rows: what was left out and what was chosen, then figures
+	Heads        []string // of the rows: what was held out and what was chosen, then figures
 	Rows         [][]string
 }
 
@@ -21,13 +21,13 @@ func HeldOuts(r *lab.Report) []HeldOut {
 	var out []HeldOut
 	for i := range r.Holdout {
 		c := &r.Holdout[i]
-		one := HeldOut{Title: "Left out", Under: "what was chosen on the other sources, judged on each",
-			Heads: []string{"left out", "chosen", "steps", "ratio", "missed"}}
+		one := HeldOut{Title: "Held out", Under: "what was chosen on the other sources, judged on each",
+			Heads: []string{"held out", "chosen", "steps", "ratio", "missed"}}
 		if r.By == lab.BySessions {
 			one.Under = "what was chosen on the other sessions, judged on each part"
-			one.Words = append(one.Words, "There are fewer than three sources, so sessions are left out: they may resemble those that were chosen on.")
+			one.Words = append(one.Words, "There are fewer than three sources, so sessions are held out: they may resemble those that were chosen on.")
 		}
-		text := "on what was left out it costs " + figure(Ratio(c.Ratio), Within(c.Within, 2)) + " of " + r.Baseline +
+		text := "on what was held out it costs " + figure(Ratio(c.Ratio), Within(c.Within, 2)) + " of " + r.Baseline +
 			", with " + figure(Rate(c.MissedStepsPer100), Within(c.MissedWithin, 1)) + " missed steps in 100"
 		if c.ToAlone > 0 {
 			text += "; " + figure(Ratio(c.ToAlone), Within(c.AloneWithin, 2)) + " of compaction alone"
@@ -42,7 +42,7 @@ func HeldOuts(r *lab.Report) []HeldOut {
 			", which are figures of the very sessions that it is chosen on.")
 		for k := range c.Folds {
 			f := &c.Folds[k]
-			one.Rows = append(one.Rows, []string{f.Left, f.Chosen, quantity.Number(max(0, f.Steps)), Ratio(f.Ratio),
+			one.Rows = append(one.Rows, []string{f.HeldOut, f.Chosen, quantity.Number(max(0, f.Steps)), Ratio(f.Ratio),
 				Rate(f.MissedStepsPer100)})
 		}
 		out = append(out, one)
@@ -51,10 +51,10 @@ func HeldOuts(r *lab.Report) []HeldOut {
 }
 
 // Unheld says that what a sweep shows was chosen on the sessions that it is judged on, or why
-// nothing could be left out.
+// nothing could be held out.
 func Unheld(r *lab.Report) []string {
 	if r.Unheld != "" {
-		return []string{"Nothing was left out: " + r.Unheld + "."}
+		return []string{"Nothing was held out: " + r.Unheld + "."}
 	}
 	var out []string
 	for _, name := range r.InSample {
