@@ -69,7 +69,7 @@ func (c *chooser) adviseProducts() {
 		if why == "" {
 			one.Policy, one.File, one.Key = choice.InSample.Chosen, p.file, p.key
 			one.Value, one.Note = p.value(int(c.setups[choice.InSample.Policy].Policy.Budget.Thresholds["*"]))
-			one.Why = fmt.Sprintf("on %s that it was not chosen on it costs %s of %s, with %s in 100", r.By,
+			one.Why = fmt.Sprintf("what is chosen on the other %s costs %s of %s, with %s in 100", r.By,
 				shareWithin(choice.Ratio, choice.Within), r.Baseline, regrets(choice.MissedStepsPer100))
 		}
 		r.Products = append(r.Products, one)

@@ -152,7 +152,7 @@ func TestReplay_appliesWhatItRecommends(t *testing.T) {
 			t.Errorf("it does not say %q:\n%s", want, o.stdout)
 		}
 	}
-	for _, want := range []string{"judged on sessions that it was not chosen on", "of compact (compaction alone)",
+	for _, want := range []string{"what is chosen on the other sessions costs", "of compact (compaction alone)",
 		"Claude Code reads no winnow.jsonc; the gateway does: `winnow wrap claude`. No setting of its own is recommended: no compaction alone at a number of tokens"} {
 		if said := strings.Join(strings.Fields(o.stdout), " "); !strings.Contains(said, want) {
 			t.Errorf("it does not say %q:\n%s", want, said)
