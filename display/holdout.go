@@ -2,16 +2,17 @@ package display
 
 import (
 	"cmp"
+	"strings"
 
 	"github.com/winnowhq/winnow/lab"
 	"github.com/winnowhq/winnow/quantity"
 )
 
-// HeldOut is what choosing is worth on sessions that were left out of the choice.
+// HeldOut is what choosing is worth on sessions that were held out of the choice.
 type HeldOut struct {
 	Title, Under string
 	Words        []string // sentences
-	Heads        []string // of the rows: what was left out and what was chosen, then figures
+	Heads        []string // of the rows: what was held out and what was chosen, then figures
 	Rows         [][]string
 }
 
@@ -20,13 +21,13 @@ func HeldOuts(r *lab.Report) []HeldOut {
 	var out []HeldOut
 	for i := range r.Holdout {
 		c := &r.Holdout[i]
-		one := HeldOut{Title: "Left out", Under: "what was chosen on the other sources, judged on each",
-			Heads: []string{"left out", "chosen", "steps", "ratio", "missed"}}
+		one := HeldOut{Title: "Held out", Under: "what was chosen on the other sources, judged on each",
+			Heads: []string{"held out", "chosen", "steps", "ratio", "missed"}}
 		if r.By == lab.BySessions {
 			one.Under = "what was chosen on the other sessions, judged on each part"
-			one.Words = append(one.Words, "There are fewer than three sources, so sessions are left out: they may resemble those that were chosen on.")
+			one.Words = append(one.Words, "There are fewer than three sources, so sessions are held out: they may resemble those that were chosen on.")
 		}
-		text := "on what was left out it costs " + figure(Ratio(c.Ratio), Within(c.Within, 2)) + " of " + r.Baseline +
+		text := "on what was held out it costs " + figure(Ratio(c.Ratio), Within(c.Within, 2)) + " of " + r.Baseline +
 			", with " + figure(Rate(c.MissedStepsPer100), Within(c.MissedWithin, 1)) + " missed steps in 100"
 		if c.ToAlone > 0 {
 			text += "; " + figure(Ratio(c.ToAlone), Within(c.AloneWithin, 2)) + " of compaction alone"
@@ -41,7 +42,7 @@ func HeldOuts(r *lab.Report) []HeldOut {
 			", which are figures of the very sessions that it is chosen on.")
 		for k := range c.Folds {
 			f := &c.Folds[k]
-			one.Rows = append(one.Rows, []string{f.Left, f.Chosen, quantity.Number(max(0, f.Steps)), Ratio(f.Ratio),
+			one.Rows = append(one.Rows, []string{f.HeldOut, f.Chosen, quantity.Number(max(0, f.Steps)), Ratio(f.Ratio),
 				Rate(f.MissedStepsPer100)})
 		}
 		out = append(out, one)
@@ -50,10 +51,10 @@ func HeldOuts(r *lab.Report) []HeldOut {
 }
 
 // Unheld says that what a sweep shows was chosen on the sessions that it is judged on, or why
-// nothing could be left out.
+// nothing could be held out.
 func Unheld(r *lab.Report) []string {
 	if r.Unheld != "" {
-		return []string{"Nothing was left out: " + r.Unheld + "."}
+		return []string{"Nothing was held out: " + r.Unheld + "."}
 	}
 	var out []string
 	for _, name := range r.InSample {
@@ -70,25 +71,35 @@ func figure(text, within string) string {
 	return text + " (" + within + ")"
 }
 
-// Products say how what was found reaches products that read no configuration of winnow.
+// Products say how what was found reaches products that read no configuration of winnow: the
+// gateway, or a setting of their own.
 func Products(r *lab.Report) []string {
-	var out []string
+	var names, gateways, settings []string
 	for i := range r.Products {
 		p := &r.Products[i]
-		text := lab.ProductName(p.Product) + " reads no winnow.jsonc"
-		if r.Advice != nil {
-			text += "; `" + p.Gateway + "` runs it behind the gateway, which does"
+		names, gateways = append(names, lab.ProductName(p.Product)), append(gateways, "`"+p.Gateway+"`")
+		if p.Policy != "" {
+			text := lab.ProductName(p.Product) + ": " + p.Key + " = " + p.Value + " in " + p.File
+			if p.Note != "" {
+				text += "; " + p.Note
+			}
+			settings = append(settings, text)
 		}
-		switch {
-		case p.Policy != "":
-			text += ". It can be set itself to “" + p.Policy + "”: " + p.Key + " = " + p.Value + " in " + p.File + " (" +
-				p.Why + ")"
-		case r.Advice == nil:
-			continue
-		default:
-			text += ". No setting of its own is recommended: " + p.Why
-		}
-		out = append(out, text+".")
 	}
-	return out
+	if len(names) == 0 || len(settings) == 0 && r.Advice == nil {
+		return nil
+	}
+	one, reads, own := &r.Products[0], "reads", "its"
+	if len(names) > 1 {
+		reads, own = "read", "their"
+	}
+	first := strings.Join(names, ", ") + " " + reads + " no winnow.jsonc"
+	if r.Advice != nil {
+		first += "; the gateway does: " + strings.Join(gateways, ", ")
+	}
+	if len(settings) == 0 {
+		return []string{first + ". No setting of " + own + " own is recommended: " + one.Why + "."}
+	}
+	return append([]string{first + ". " + Capital(own) + " own compaction can be set to “" + one.Policy + "”: " +
+		one.Why + "."}, settings...)
 }

@@ -60,7 +60,8 @@ func (c *chooser) advise() int {
 // compaction alone.
 func (c *chooser) objection(choice *Choice) string {
 	bound, name := rate(c.report.Bearable), choice.InSample.Chosen
-	where := fmt.Sprintf("on your %s, judged on %s that it was not chosen on, %s", c.report.extent(), c.report.By, name)
+	where := fmt.Sprintf("on your %s, what is chosen on the other %s (on all of them %s)", c.report.extent(),
+		c.report.By, name)
 	switch {
 	case choice.InSample.MissedStepsPer100 > c.report.Bearable:
 		return fmt.Sprintf("none of the policies that winnow runs stays within %s missed steps in 100", bound)
@@ -93,7 +94,7 @@ func (c *chooser) objection(choice *Choice) string {
 // reason says what a choice is worth on sessions that it was not chosen on.
 func (c *chooser) reason(choice *Choice) string {
 	r, alone := c.report, &c.report.Policies[c.alone]
-	text := fmt.Sprintf("On your %s, judged on %s that it was not chosen on, it costs %s of %s and %s of %s (compaction alone), with %s in 100, against %s; %s taken as bearable.",
+	text := fmt.Sprintf("On your %s, what is chosen on the other %s costs %s of %s and %s of %s (compaction alone), with %s in 100, against %s; %s taken as bearable.",
 		r.extent(), r.By, shareWithin(choice.Ratio, choice.Within), r.Baseline,
 		shareWithin(choice.ToAlone, choice.AloneWithin), alone.Name, regrets(choice.MissedStepsPer100),
 		rate(alone.MissedStepsPer100), are(rate(c.report.Bearable)))

@@ -162,7 +162,7 @@ func TestAdvice_theCheapestThatIsBearable(t *testing.T) {
 			[]string{"balanced", "0.98", "less than 2 %"}},
 		"where it is compaction that wins": {build(100, 0, rows(3, 10, 2, 7, 8, 5)...), "", []string{"compact is compaction alone"}},
 		"where it wins in two sessions alone": {build(100, 0, append(rows(2, 10, 2, 9.9, 2, 5), rows(4, 10, 2, 9.9, 11, 5)...)...), "",
-			[]string{"balanced costs 0.80 (0.", "the interval reaches 1"}},
+			[]string{"(on all of them balanced) costs 0.80 (0.", "the interval reaches 1"}},
 	} {
 		said := tt.report.Unadvised
 		if a := tt.report.Advice; a != nil {
@@ -190,7 +190,7 @@ func TestAdvice_nothingDearerThanCompactionAlone(t *testing.T) {
 		sessions[i].Outcomes[1].MissedSteps = 9 // unbearable
 	}
 	r := l.report(sessions, nil)
-	if r.Advice != nil || !strings.Contains(r.Unadvised, "balanced costs 1.17 of compact, which is compaction alone") {
+	if r.Advice != nil || !strings.Contains(r.Unadvised, "(on all of them balanced) costs 1.17 of compact, which is compaction alone") {
 		t.Errorf("advice %+v, %q", r.Advice, r.Unadvised)
 	}
 	l, sessions = sheet([]Setup{{Name: "nothing"}, own("balanced")}, 100, row, row, row)

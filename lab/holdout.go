@@ -6,7 +6,7 @@ import (
 )
 
 // Choice says what choosing a policy is worth on sessions that it was not chosen on: each source is
-// left out in turn, a policy is chosen on the others, and judged on the one that was left out.
+// held out in turn, a policy is chosen on the others, and judged on the one that was held out.
 type Choice struct {
 	// Of is what was chosen among: the group of a sweep, or "" for all policies but the baseline.
 	Of    string `json:"of"`
@@ -24,9 +24,9 @@ type Choice struct {
 	InSample Fold `json:"inSample"`
 }
 
-// Fold is what was chosen while some sessions were left out, and how it did on these.
+// Fold is what was chosen while some sessions were held out, and how it did on these.
 type Fold struct {
-	Left              string  `json:"left,omitzero"` // the source, or a name of the fold
+	HeldOut           string  `json:"heldOut,omitzero"` // the source, or a name of the fold
 	Sessions          int     `json:"sessions"`
 	Steps             int     `json:"steps"`
 	Chosen            string  `json:"chosen"`
@@ -125,8 +125,8 @@ func (c *chooser) best(among []int, fold int) int {
 	return best
 }
 
-// choose leaves out each fold in turn. It returns nil if there is nothing to choose from, or to
-// leave out.
+// choose holds out each fold in turn. It returns nil if there is nothing to choose from, or to
+// hold out.
 func (c *chooser) choose(name string, among []int) *Choice {
 	if len(among) == 0 || len(c.folds.names) < 2 {
 		return nil
@@ -134,7 +134,7 @@ func (c *chooser) choose(name string, among []int) *Choice {
 	out := &Choice{Of: name, InSample: c.judge(c.best(among, -1), -1, true)}
 	for fold := range c.folds.names {
 		one := c.judge(c.best(among, fold), fold, false)
-		one.Left = c.folds.names[fold]
+		one.HeldOut = c.folds.names[fold]
 		out.Folds = append(out.Folds, one)
 	}
 	outcome := func(i int) *Outcome {

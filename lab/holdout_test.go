@@ -27,7 +27,7 @@ func swept(names ...string) (setups []Setup) {
 	return setups
 }
 
-// A value that is best because of one source is not chosen where that source is left out.
+// A value that is best because of one source is not chosen where that source is held out.
 func TestHoldout_aSourceIsJudgedByWhatTheOthersChoose(t *testing.T) {
 	setups := append([]Setup{{Name: "nothing"}}, swept("low", "high")...)
 	l, sessions := sheet(setups, 50, []float64{10, 1, 6}, []float64{10, 8, 7}, []float64{10, 8, 7}, []float64{10, 8, 7})
@@ -40,7 +40,7 @@ func TestHoldout_aSourceIsJudgedByWhatTheOthersChoose(t *testing.T) {
 	c := r.Holdout[0]
 	var got []string
 	for _, f := range c.Folds {
-		got = append(got, fmt.Sprintf("%s %d %d %s %.2f", f.Left, f.Sessions, f.Steps, f.Chosen, f.Ratio))
+		got = append(got, fmt.Sprintf("%s %d %d %s %.2f", f.HeldOut, f.Sessions, f.Steps, f.Chosen, f.Ratio))
 	}
 	// Without a high is cheaper: 21 against 24. Without b low is: 9 against 13, without c 17 against 20.
 	want := []string{"a 1 50 high 0.60", "b 2 100 low 0.80", "c 1 50 low 0.80"}
@@ -48,7 +48,7 @@ func TestHoldout_aSourceIsJudgedByWhatTheOthersChoose(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if math.Abs(c.Ratio-(6+8+8+8)/40.0) > 1e-12 || c.InSample.Chosen != "low" || math.Abs(c.InSample.Ratio-25.0/40) > 1e-12 {
-		t.Errorf("left out it costs %v, want 0.75; on all sessions %s at %v, want low at 0.625", c.Ratio, c.InSample.Chosen, c.InSample.Ratio)
+		t.Errorf("held out it costs %v, want 0.75; on all sessions %s at %v, want low at 0.625", c.Ratio, c.InSample.Chosen, c.InSample.Ratio)
 	}
 	if !(c.Within.Low <= c.Ratio && c.Ratio <= c.Within.High && c.Within.Known()) {
 		t.Errorf("%v is not within %v", c.Ratio, c.Within)
@@ -56,7 +56,7 @@ func TestHoldout_aSourceIsJudgedByWhatTheOthersChoose(t *testing.T) {
 
 	l.Holdout = false
 	if r := l.report(sessions, nil); cmp.Diff([]string{"low"}, r.InSample) != "" || r.Holdout != nil {
-		t.Errorf("without --holdout %v is chosen in sample, %v left out", r.InSample, r.Holdout)
+		t.Errorf("without --holdout %v is chosen in sample, %v held out", r.InSample, r.Holdout)
 	}
 }
 
@@ -76,8 +76,8 @@ func TestHoldout_withFewSourcesSessionsAreLeftOut(t *testing.T) {
 	for _, f := range r.Holdout[0].Folds {
 		steps += f.Steps
 	}
-	if steps != 600 || r.Holdout[0].Folds[4].Left != "every 5th session from number 5" {
-		t.Errorf("the parts have %d steps, want 600; the last is %q", steps, r.Holdout[0].Folds[4].Left)
+	if steps != 600 || r.Holdout[0].Folds[4].HeldOut != "every 5th session from number 5" {
+		t.Errorf("the parts have %d steps, want 600; the last is %q", steps, r.Holdout[0].Folds[4].HeldOut)
 	}
 	r = l.report(sessions[:1], nil)
 	if r.Holdout != nil || !strings.Contains(r.Unheld, "only one session") {

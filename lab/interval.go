@@ -23,7 +23,7 @@ const resamples = 1000
 // place.
 const fewestSources = 3
 
-// What intervals are over, and what is left out in turn.
+// What intervals are over, and what is held out in turn.
 const (
 	BySources  = "sources"
 	BySessions = "sessions"

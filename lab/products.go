@@ -12,12 +12,13 @@ type ProductAdvice struct {
 	// Gateway is the command that puts winnow between the product and its provider.
 	Gateway string `json:"gateway"`
 	// Policy is the compaction alone that the product can be set to itself; "" if none is
-	// recommended, of which Why says the reason. File, Key and Value are the setting.
+	// recommended. File, Key and Value are the setting, Note what to know of it.
 	Policy string `json:"policy,omitzero"`
 	File   string `json:"file,omitzero"`
 	Key    string `json:"key,omitzero"`
 	Value  string `json:"value,omitzero"`
-	// Why says what the setting does and what it is worth, or why there is none.
+	Note   string `json:"note,omitzero"`
+	// Why says what the policy is worth, or why none is recommended.
 	Why string `json:"why"`
 }
 
@@ -40,14 +41,14 @@ var products = []product{
 	{"claude-code", "Claude Code", "claude", "~/.claude/settings.json", "autoCompactWindow",
 		func(at int) (string, string) {
 			return fmt.Sprint(max(claudeWindow, at+claudeRoom)),
-				"it compacts about 33,000 tokens before the end of that window, and takes no window below 100,000"
+				"it compacts about 33,000 tokens before the end of this window, and takes none below 100,000"
 		}},
 	{"codex", "Codex", "codex", "~/.codex/config.toml", "model_auto_compact_token_limit",
 		func(at int) (string, string) { return fmt.Sprint(at), "it counts up to 90 % of the model's window" }},
 	{"opencode", "OpenCode", "opencode", "opencode.json", "compaction.reserved",
 		func(at int) (string, string) {
 			return fmt.Sprintf("the model's input limit less %d", at),
-				"for a model without an input limit of its own, older versions ignore it"
+				"older versions ignore it for a model without an input limit of its own"
 		}},
 }
 
@@ -59,13 +60,7 @@ func (c *chooser) adviseProducts() {
 		return c.setups[i].Alone() && c.setups[i].Policy.Budget.Thresholds["*"] > 1
 	})
 	choice := c.choose("", among)
-	why := "no compaction alone at a number of tokens is among the policies, such as compact@120k"
-	if choice != nil {
-		if why = c.objection(choice); choice.InSample.Policy == c.alone && choice.Ratio <= 1-adviceGain &&
-			choice.Within.High < 1 && choice.MissedStepsPer100 <= c.report.Bearable {
-			why = "" // the latest of them is the best, which the product need not be set to by now
-		}
-	}
+	why := c.productObjection(choice)
 	for _, p := range products {
 		if !slices.ContainsFunc(r.Sessions, func(s Recorded) bool { return s.Product == p.format }) {
 			continue
@@ -73,14 +68,27 @@ func (c *chooser) adviseProducts() {
 		one := ProductAdvice{Product: p.format, Gateway: "winnow wrap " + p.client, Why: why}
 		if why == "" {
 			one.Policy, one.File, one.Key = choice.InSample.Chosen, p.file, p.key
-			at := int(c.setups[choice.InSample.Policy].Policy.Budget.Thresholds["*"])
-			var note string
-			one.Value, note = p.value(at)
-			one.Why = fmt.Sprintf("compaction alone at %s tokens, %s; on %s that it was not chosen on it costs %s of %s, with %s in 100",
-				thousands(at), note, r.By, shareWithin(choice.Ratio, choice.Within), r.Baseline, regrets(choice.MissedStepsPer100))
+			one.Value, one.Note = p.value(int(c.setups[choice.InSample.Policy].Policy.Budget.Thresholds["*"]))
+			one.Why = fmt.Sprintf("what is chosen on the other %s costs %s of %s, with %s in 100", r.By,
+				shareWithin(choice.Ratio, choice.Within), r.Baseline, regrets(choice.MissedStepsPer100))
 		}
 		r.Products = append(r.Products, one)
 	}
+}
+
+// productObjection says why no compaction alone is recommended to products, "" if one is.
+func (c *chooser) productObjection(choice *Choice) string {
+	switch {
+	case choice == nil:
+		return "no compaction alone at a number of tokens is among the policies, such as compact@120k"
+	case choice.InSample.MissedStepsPer100 > c.report.Bearable:
+		return fmt.Sprintf("no compaction alone that was compared stays within %s missed steps in 100",
+			rate(c.report.Bearable))
+	case choice.InSample.Policy == c.alone && choice.MissedStepsPer100 <= c.report.Bearable &&
+		choice.Ratio <= 1-adviceGain && choice.Within.High < 1:
+		return "" // the latest of them wins; a product need not be set to it by now
+	}
+	return c.objection(choice)
 }
 
 // ProductName is what people call the product of a format.

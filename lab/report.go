@@ -13,7 +13,7 @@ type Report struct {
 	// Baseline is the policy that ratios refer to.
 	Baseline string `json:"baseline"`
 	// Sources is how many sources the sessions have. By says what intervals are over, and what is
-	// left out in turn: BySources, or BySessions if there are fewer than three sources.
+	// held out in turn: BySources, or BySessions if there are fewer than three sources.
 	Sources int    `json:"sources,omitzero"`
 	By      string `json:"by,omitzero"`
 	// Relative: bills are in millions of input tokens, not in US dollars, because a price is

@@ -100,7 +100,7 @@ func replayed(sessions, policies, steps int) lab.Report {
 		p.P10, p.P50, p.P90, p.Lambda = 0.9*p.Ratio, p.Ratio, 1.1*p.Ratio, lab.Lambda{Some: 1.01 * p.Ratio, Much: 1.05 * p.Ratio}
 	}
 	r.Holdout = []lab.Choice{{Ratio: 0.9, Within: lab.Range{Low: 0.88, High: 0.93}, ToAlone: 0.97,
-		InSample: lab.Fold{Chosen: "balanced", Ratio: 0.89}, Folds: []lab.Fold{{Left: "/home/keeper/light", Sessions: 1, Steps: steps, Chosen: "balanced", Ratio: 0.9}}}}
+		InSample: lab.Fold{Chosen: "balanced", Ratio: 0.89}, Folds: []lab.Fold{{HeldOut: "/home/keeper/light", Sessions: 1, Steps: steps, Chosen: "balanced", Ratio: 0.9}}}}
 	r.Products = []lab.ProductAdvice{{Product: "codex", Gateway: "winnow wrap codex", Why: "none misses few steps enough"}}
 	return r
 }
@@ -204,7 +204,7 @@ func hostileReplay() lab.Report {
 	r.Advice = &lab.Advice{Policy: evil, Reason: evil, Settings: map[string]string{evil: evil}}
 	r.Skipped = []lab.Skipped{{Path: evil, Why: evil}}
 	r.Holdout = []lab.Choice{{Of: evil, Ratio: math.NaN(), Within: lab.Range{Low: 1, High: math.Inf(1)}, ToAlone: 1,
-		InSample: lab.Fold{Chosen: evil}, Folds: []lab.Fold{{Left: evil, Chosen: evil, Steps: -1, Ratio: math.Inf(-1)}}}}
+		InSample: lab.Fold{Chosen: evil}, Folds: []lab.Fold{{HeldOut: evil, Chosen: evil, Steps: -1, Ratio: math.Inf(-1)}}}}
 	r.Products = []lab.ProductAdvice{{Product: evil, Policy: evil, File: evil, Key: evil, Value: evil, Why: evil}}
 	r.InSample, r.Unheld = []string{evil}, evil
 	return r

@@ -5,7 +5,7 @@ import (
 	"github.com/winnowhq/winnow/lab"
 )
 
-// holdout says what choosing is worth on sessions that were left out of the choice.
+// holdout says what choosing is worth on sessions that were held out of the choice.
 func (pg *page) holdout(r *lab.Report) {
 	for _, text := range display.Unheld(r) {
 		pg.gap()
@@ -21,7 +21,7 @@ func (pg *page) holdout(r *lab.Report) {
 	}
 }
 
-// folds is the table of what was chosen while something was left out.
+// folds is the table of what was chosen while something was held out.
 func (pg *page) folds(held display.HeldOut) {
 	rows := append([][]string{held.Heads}, held.Rows...)
 	widths := make([]int, len(held.Heads))

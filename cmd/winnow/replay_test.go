@@ -148,9 +148,15 @@ func TestReplay_appliesWhatItRecommends(t *testing.T) {
 	args := []string{"replay", folder, "--policy", "nothing,classic", "--sweep", "compaction.threshold=40k,60k", "--regrets", "90", "--prices", "reference"}
 	o := d.run(append(args, "--apply")...)
 	o.wants(t, cli.ExitDone)
-	for _, want := range []string{"Recommended: balanced threshold=", "3 sessions (450 steps)", "home/.config/winnow/winnow.jsonc:\n+ {\n", `"threshold": {"*": `, "Undo with: rm " + own} {
+	for _, want := range []string{"Recommended: balanced threshold=", "3 sessions (450 steps) of 1 source", "home/.config/winnow/winnow.jsonc:\n+ {\n", `"threshold": {"*": `, "Undo with: rm " + own} {
 		if !strings.Contains(o.stdout, want) {
 			t.Errorf("it does not say %q:\n%s", want, o.stdout)
+		}
+	}
+	for _, want := range []string{"what is chosen on the other sessions costs", "of compact (compaction alone)",
+		"Claude Code reads no winnow.jsonc; the gateway does: `winnow wrap claude`. No setting of its own is recommended: no compaction alone at a number of tokens"} {
+		if said := strings.Join(strings.Fields(o.stdout), " "); !strings.Contains(said, want) {
+			t.Errorf("it does not say %q:\n%s", want, said)
 		}
 	}
 	loaded, err := config.Load(config.Sources{File: own})
@@ -204,6 +210,19 @@ func TestReplay_appliesWhatItRecommends(t *testing.T) {
 		t.Errorf("%s is recommended; in force are %s and a protected zone of %d", doc.Advice.Policy, s.Policy, s.Compaction.Protect)
 	case s.Compaction.ProtectedTools[0] != "read":
 		t.Errorf("what was protected is not any more: %v", s.Compaction.ProtectedTools)
+	}
+}
+
+// Compaction alone is replayed beside what is to be applied, and nothing that costs more is written.
+func TestReplay_appliesNothingDearerThanCompactionAlone(t *testing.T) {
+	d, folder := withDays(t, 3, 150)
+	o := d.run("replay", folder, "--policy", "nothing,aggressive", "--regrets", "90", "--prices", "reference", "--apply")
+	o.wants(t, cli.ExitNothing)
+	if !strings.Contains(o.stdout, " compact ") || !strings.Contains(o.stdout, "No recommendation: ") {
+		t.Errorf("it says\n%s", o.stdout)
+	}
+	if _, err := os.Stat(ownFile(d)); err == nil {
+		t.Error("it wrote a configuration")
 	}
 }
 

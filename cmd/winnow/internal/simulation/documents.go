@@ -46,7 +46,7 @@ type Document struct {
 	InSample []string  `json:"inSample,omitzero"`
 }
 
-// heldOut is a choice judged on sessions that were left out of it.
+// heldOut is a choice judged on sessions that were held out of it.
 type heldOut struct {
 	Of                string     `json:"of,omitzero"`
 	Relative          float64    `json:"relative"`
