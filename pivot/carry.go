@@ -42,8 +42,9 @@ type Carrying struct {
 	// somebody chose their exact text.
 	Mask func(string) string
 
-	values  []recall.Value  // of Log
-	staying map[string]bool // messages kept verbatim in the tail or repeated as the replay
+	values  []recall.Value      // of Log
+	rules   []recall.Constraint // of Log
+	staying map[string]bool     // messages kept verbatim in the tail or repeated as the replay
 }
 
 // Carry writes what must not depend on the summary alone: the user's instructions and messages word
@@ -57,7 +58,7 @@ func Carry(c Carrying) (string, Carried) {
 		return "", told
 	}
 	calls := call.Calls(c.Log)
-	c.values, c.staying = recall.Values(c.Log), staying(c.Cut)
+	c.values, c.rules, c.staying = recall.Values(c.Log), recall.Constraints(c.Log), staying(c.Cut)
 	var b strings.Builder
 	section := func(title string, lines []string) int {
 		if len(lines) > 0 {
@@ -126,10 +127,10 @@ func (c Carrying) folded() []*session.Message {
 // pin or in a message that stays.
 func (c Carrying) constraints(pinned Pinned) []string {
 	var lines []string
-	for _, k := range recall.Without(recall.Constraints(c.Log), c.Dismissed) {
+	for _, k := range recall.Without(c.rules, c.Dismissed) {
 		if !strings.Contains(c.Summary, k.Text) && !c.stays(k.MessageID) && !pinned.Contains(k.Text) {
 			line := "- " + k.Text
-			if notes := superseded(k.Text, c.values); notes != nil {
+			if notes := c.superseded(k.Text); notes != nil {
 				line += " " + notes[0]
 			}
 			lines = append(lines, line)
@@ -167,12 +168,12 @@ func (c Carrying) messages(pinned Pinned) (lines []string, count int) {
 		text := written[i].Text()
 		if n := c.Facts.Count(text); n <= left && omitted == 0 {
 			left -= n
-			newest = append(newest, append(quote(text), superseded(text, c.values)...))
+			newest = append(newest, append(quote(text), c.superseded(text)...))
 		} else {
 			omitted++
 		}
 	}
-	lines = append(quote(first), superseded(first, c.values)...)
+	lines = append(quote(first), c.superseded(first)...)
 	if first != written[0].Text() {
 		lines = append(lines, "> [the rest of this message is in the log]")
 	}
@@ -186,9 +187,9 @@ func (c Carrying) messages(pinned Pinned) (lines []string, count int) {
 	return lines, 1 + len(newest)
 }
 
-// superseded notes below a quotation which values in it no longer hold.
-func superseded(text string, values []recall.Value) []string {
-	if notes := recall.Superseded(text, values); len(notes) > 0 {
+// superseded notes below a quotation what in it no longer holds.
+func (c Carrying) superseded(text string) []string {
+	if notes := append(recall.Superseded(text, c.values), recall.Revoked(text, c.rules)...); len(notes) > 0 {
 		return []string{"[since then: " + strings.Join(notes, "; ") + "]"}
 	}
 	return nil
