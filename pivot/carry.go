@@ -73,9 +73,10 @@ func Carry(c Carrying) (string, Carried) {
 	pinned := PinnedBlocks(c.Log, c.Pins, c.stays)
 	told.Pins = pinned.Pins // each in a message of its own after the summary: see Kept
 	told.Constraints = section("The user's standing constraints", c.constraints(pinned))
-	messages, n := c.messages(pinned)
+	messages, quoted := c.messages(pinned)
 	section("The user's messages, word for word", messages)
-	told.Messages = n
+	told.Messages = len(quoted)
+	section("What the user said in others", c.told(pinned, quoted))
 	told.Todos = section("Open todos", c.todos())
 	told.Skills = section("Instructions that were loaded", c.skills())
 	told.Files = section("Files", c.files(calls))
@@ -139,35 +140,46 @@ func (c Carrying) constraints(pinned Pinned) []string {
 	return lines
 }
 
-func (c Carrying) messages(pinned Pinned) (lines []string, count int) {
+// messages quotes the user's messages, and returns the ids of those that are quoted or stand in the
+// summary.
+func (c Carrying) messages(pinned Pinned) (lines []string, quoted map[string]bool) {
 	left := c.Settings.UserMessages
 	if left <= 0 {
-		return nil, 0
+		return nil, nil
 	}
 	var written []*session.Message
+	size := 0
 	for i := range c.Log {
 		if m := &c.Log[i]; m.Written() && replayed(m) == "" && !c.stays(m.ID) && m.Text() != "" && !pinned.Has(m) {
 			written = append(written, m)
 		}
 	}
 	if len(written) == 0 {
-		return nil, 0
+		return nil, nil
 	}
 	summary := plain(c.Summary)
 	written = slices.DeleteFunc(written,
 		func(m *session.Message) bool { return strings.Contains(summary, plain(m.Text())) })
 	if len(written) == 0 {
-		return nil, 0
+		return nil, nil
+	}
+	for _, m := range written {
+		size += c.Facts.Count(m.Text())
+	}
+	if size > left {
+		left -= left / toldShare
 	}
 	// The first message is the task: it is carried whatever else there is.
 	first := cutTo(written[0].Text(), min(firstMessage, left), c.Facts)
 	left -= c.Facts.Count(first)
+	quoted = map[string]bool{}
 	var newest [][]string
 	omitted := 0
 	for i := len(written) - 1; i > 0; i-- {
 		text := written[i].Text()
 		if n := c.Facts.Count(text); n <= left && omitted == 0 {
 			left -= n
+			quoted[written[i].ID] = true
 			newest = append(newest, append(quote(text), c.superseded(text)...))
 		} else {
 			omitted++
@@ -177,6 +189,7 @@ func (c Carrying) messages(pinned Pinned) (lines []string, count int) {
 	if first != written[0].Text() {
 		lines = append(lines, "> [the rest of this message is in the log]")
 	}
+	quoted[written[0].ID] = first == written[0].Text()
 	if omitted > 0 {
 		lines = append(lines, "", fmt.Sprintf("[%d messages in between are in the log]", omitted))
 	}
@@ -184,7 +197,41 @@ func (c Carrying) messages(pinned Pinned) (lines []string, count int) {
 	for _, m := range newest {
 		lines = append(append(lines, ""), m...)
 	}
-	return lines, 1 + len(newest)
+	return lines, quoted
+}
+
+// toldShare is the part of the room for the user's messages that sentences of those have which are
+// not quoted whole: with a name, a path or a figure in them they are the ones that nobody can guess.
+const toldShare = 3
+
+// told quotes sentences of messages that are not quoted, as many as there is room for: what holds
+// before what was to be done, and the newest first.
+func (c Carrying) told(pinned Pinned, quoted map[string]bool) []string {
+	left := c.Settings.UserMessages / toldShare
+	all := recall.Telling(c.Log)
+	stays := make([]bool, len(all))
+	summary := plain(c.Summary)
+	for _, task := range []bool{false, true} {
+		for i := len(all) - 1; i >= 0; i-- {
+			t := &all[i]
+			if t.Task != task || quoted[t.MessageID] || c.stays(t.MessageID) || strings.Contains(summary, plain(t.Text)) ||
+				pinned.Contains(t.Text) {
+				continue
+			}
+			n := c.Facts.Count(t.Text)
+			if n > left {
+				break
+			}
+			left, stays[i] = left-n, true
+		}
+	}
+	var lines []string
+	for i := range all {
+		if stays[i] {
+			lines = append(lines, strings.Join(append([]string{"- " + all[i].Text}, c.superseded(all[i].Text)...), " "))
+		}
+	}
+	return lines
 }
 
 // superseded notes below a quotation what in it no longer holds.

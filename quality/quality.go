@@ -10,8 +10,9 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/settings"
+	"github.com/winnowhq/winnow/token"
 )
 
 // Folds is how often a session is folded, once after each part of it.
@@ -19,43 +20,49 @@ const Folds = 5
 
 // Case is what is measured.
 type Case struct {
-	Settings   settings.Settings
-	Summarizer pivot.Summarizer
+	// Config makes the engines; each session has one of its own.
+	Config winnow.Config
 	// To is the share of the view that a fold may leave, such as 4 for a quarter.
 	To int
-	// Sessions is how many are made up; Seed is that of the first.
+	// Sessions is how many are made up, the same ones each time.
 	Sessions  int
-	Seed      uint64
 	Phrasings Phrasings
 }
 
 // Fold is what was found after the n-th fold of the sessions, in sum.
 type Fold struct {
 	// Planted counts the facts that hold, and Standing those that the model sees.
-	Planted, Standing map[Kind]int
+	Planted  map[Kind]int `json:"planted"`
+	Standing map[Kind]int `json:"standing"`
 	// Replaced counts the facts that were replaced, and Stale those that stand in the summary, or in
 	// what the engine writes with it, without what replaced them.
-	Replaced, Stale int
+	Replaced int `json:"replaced"`
+	Stale    int `json:"stale"`
 	// Apart counts what holds for one of two, and Mixed what is told of the other one.
-	Apart, Mixed int
+	Apart int `json:"apart"`
+	Mixed int `json:"mixed"`
 	// Stood counts the facts that stood after the fold before and still hold, and Drifted those of
 	// them that are gone.
-	Stood, Drifted int
+	Stood   int `json:"stood"`
+	Drifted int `json:"drifted"`
 	// Inputs counts the identifiers and paths of the calls up to the next fold that stood in the
 	// session before, and LostInputs those of them that the model no longer sees.
-	Inputs, LostInputs int
+	Inputs     int `json:"inputs"`
+	LostInputs int `json:"lostInputs"`
 	// Before and After are the tokens of the views; Over counts the folds that left more than they
 	// were to leave.
-	Before, After, Over int
+	Before int `json:"before"`
+	After  int `json:"after"`
+	Over   int `json:"over"`
 }
 
 // Lost is a fact that the model no longer sees.
 type Lost struct {
-	Session uint64
-	Fold    int
-	Kind    Kind
-	Text    string
-	Why     string // "lost", "stale", "mixed up"
+	Session uint64 `json:"session"`
+	Fold    int    `json:"fold"` // from 1
+	Kind    Kind   `json:"kind"`
+	Text    string `json:"text"`
+	Why     string `json:"why"` // "lost", "stale", "mixed up"
 }
 
 // Result is what a case gave.
@@ -63,6 +70,10 @@ type Result struct {
 	Folds [Folds]Fold
 	// Lost lists what went wrong, in the order of sessions and folds.
 	Lost []Lost
+	// Tokens is the size of the sessions as they were made up.
+	Tokens int
+	// Cost is what summaries cost, in US dollars.
+	Cost float64
 }
 
 // Run measures a case. It fails if a session cannot be folded, and when ctx ends.
@@ -72,8 +83,8 @@ func Run(ctx context.Context, c Case) (Result, error) {
 		r.Folds[i].Planted, r.Folds[i].Standing = map[Kind]int{}, map[Kind]int{}
 	}
 	for i := range c.Sessions {
-		if err := c.session(ctx, c.Seed+uint64(i), &r); err != nil {
-			return r, fmt.Errorf("made-up session %d: %w", c.Seed+uint64(i), err)
+		if err := c.session(ctx, uint64(i), &r); err != nil {
+			return r, fmt.Errorf("made-up session %d: %w", i, err)
 		}
 	}
 	return r, nil
@@ -81,7 +92,7 @@ func Run(ctx context.Context, c Case) (Result, error) {
 
 // session folds one made-up session five times.
 func (c *Case) session(ctx context.Context, seed uint64, r *Result) error {
-	e, err := winnow.Open(winnow.Config{Settings: &c.Settings, Summarizer: c.Summarizer})
+	e, err := winnow.Open(c.Config)
 	if err != nil {
 		return err
 	}
@@ -91,6 +102,7 @@ func (c *Case) session(ctx context.Context, seed uint64, r *Result) error {
 		return err
 	}
 	m := newMade(seed, c.Phrasings)
+	measure := rule.NewFacts(token.Linear{})
 	earlier, seen := map[string]bool{}, map[string]bool{} // identifiers
 	stood := map[*Fact]bool{}
 	for n := range Folds {
@@ -100,10 +112,11 @@ func (c *Case) session(ctx context.Context, seed uint64, r *Result) error {
 			r.Folds[n-1].Inputs += inputs
 			r.Folds[n-1].LostInputs += lost
 		}
+		r.Tokens += measure.Total(part)
 		if err := e.Append(ctx, id, part...); err != nil {
 			return err
 		}
-		shown, written, err := c.fold(ctx, e, id, &r.Folds[n])
+		shown, written, err := c.fold(ctx, e, id, n, r)
 		if err != nil {
 			return err
 		}
@@ -117,7 +130,7 @@ func (c *Case) session(ctx context.Context, seed uint64, r *Result) error {
 
 // fold folds a session, and returns what the model sees then, and what the summary and the engine
 // say of what was folded.
-func (c *Case) fold(ctx context.Context, e *winnow.Engine, id string, f *Fold) (shown, written string, err error) {
+func (c *Case) fold(ctx context.Context, e *winnow.Engine, id string, n int, r *Result) (shown, written string, err error) {
 	before, err := e.View(ctx, id)
 	if err != nil {
 		return "", "", err
@@ -135,6 +148,8 @@ func (c *Case) fold(ctx context.Context, e *winnow.Engine, id string, f *Fold) (
 	if err != nil {
 		return "", "", err
 	}
+	r.Cost += receipt.Cost
+	f := &r.Folds[n]
 	f.Before += before.Tokens
 	f.After += after.Tokens
 	if after.Tokens > to {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/summarize/offline"
 )
@@ -16,7 +17,7 @@ func TestTable(t *testing.T) {
 			for _, to := range []int{2, 4, 8} {
 				s := settings.Default()
 				s.Policy = policy
-				r, err := Run(t.Context(), Case{Settings: s, Summarizer: offline.New(), To: to, Sessions: max(4, n), Phrasings: p})
+				r, err := Run(t.Context(), Case{Config: winnow.Config{Settings: &s, Summarizer: offline.New()}, To: to, Sessions: max(4, n), Phrasings: p})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -16,6 +16,8 @@ func (c clause) bound() bool {
 			continue
 		}
 		switch c.words[0] {
+		case "a", "an", "each", "every": // a commit has at most ten files
+			return kinds[c.words[1]] || kinds[c.words[1]+"s"]
 		case "keep", "no", "stay", "limit", "halte", "halt", "kein", "keine", "garde", "gardez", "mantén", "ningún", "ninguna":
 			return true
 		}
