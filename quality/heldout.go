@@ -36,24 +36,29 @@ func HeldOut() Phrasings {
 		},
 		insteadRun: []string{
 			"Stop running {old}; {command} is the check before a commit from today.",
-			"Use {command} rather than {old} before each commit.", "Before committing, {command} takes the place of {old}.",
+			"Use {command} rather than {old} before each commit.",
+			"Before committing, {command} takes the place of {old}.",
 		},
 		otherLanguage: []string{
-			"I changed my mind: reply in {language}, not {old}.", "Let's drop {old} and talk in {language} from here on.",
+			"I changed my mind: reply in {language}, not {old}.",
+			"Let's drop {old} and talk in {language} from here on.",
 			"No more {old}, please: use {language} when you answer.",
 		},
 		value: []string{
-			"Please keep the {name} at {value}.", "We need a {name} of {value}.", "Our {name} must be {value}, no matter what.",
+			"Please keep the {name} at {value}.", "We need a {name} of {value}.",
+			"Our {name} must be {value}, no matter what.",
 			"Let the {name} be {value}.", "For the {name} take {value}.", "Stell den {name} auf {value}.",
 			"Mets le {name} à {value}.", "Pon el {name} en {value}.",
 		},
 		newValue: []string{
-			"Make the {name} {value} rather than {old}.", "The {name} must be {value}, not {old}.", "Bump the {name} to {value}.",
+			"Make the {name} {value} rather than {old}.", "The {name} must be {value}, not {old}.",
+			"Bump the {name} to {value}.",
 			"Let's raise the {name} from {old} to {value}.", "Correction: the {name} is {value}.",
 			"Erhöhe den {name} von {old} auf {value}.", "Finalement, {name} : {value} au lieu de {old}.",
 		},
 		decision: []string{
-			"I chose {thing} for the {what}, since {reason}.", "The decision is to go with {thing} for the {what}: {reason}.",
+			"I chose {thing} for the {what}, since {reason}.",
+			"The decision is to go with {thing} for the {what}: {reason}.",
 			"For the {what} we settled on {thing} because {reason}.", "{thing} wins as the {what}, as {reason}.",
 			"Wir bleiben beim {what} bei {thing}, weil alle es kennen.|kennen",
 			"On part sur {thing} pour le {what}, parce que c'est le plus simple.|simple",
@@ -65,7 +70,8 @@ func HeldOut() Phrasings {
 		},
 		places: []string{
 			"In {a} we have {name} {v}, in {b} it's {w}.", "{name}: {v} ({a}), {w} ({b}).",
-			"{a} runs with a {name} of {v} while {b} runs with {w}.", "Remember that the {name} differs: {v} on {a} and {w} on {b}.",
+			"{a} runs with a {name} of {v} while {b} runs with {w}.",
+			"Remember that the {name} differs: {v} on {a} and {w} on {b}.",
 		},
 		people: []string{
 			"{v} is the job of {a}, {w} that of {b}.", "Questions on {v} go to {a}, those on {w} to {b}.",

@@ -11,6 +11,9 @@ import (
 // identifier matches names and paths in what calls are made with, and in what the model sees.
 var identifier = regexp.MustCompile(`[\pL_][\pL\d_]*(?:[./-]+[\pL\d_]+)*`)
 
+// member matches the name of a member of a call's arguments.
+var member = regexp.MustCompile(`"\w+"\s*:`)
+
 // identifiers adds those of a text to a set. The working folder before a path does not count.
 func identifiers(set map[string]bool, text, folder string) {
 	for _, name := range identifier.FindAllString(text, -1) {
@@ -46,7 +49,7 @@ func followed(earlier, view map[string]bool, later []session.Message, folder str
 		for j := range m.Parts {
 			if p := &m.Parts[j]; p.Type == session.ToolPart && p.State != nil {
 				args := map[string]bool{}
-				identifiers(args, string(p.State.Input), folder)
+				identifiers(args, member.ReplaceAllString(string(p.State.Input), ""), folder)
 				for name := range args {
 					if earlier[name] {
 						inputs++

@@ -139,22 +139,16 @@ func (m *made) replace(replaced *Fact, old, now [][]string) {
 
 // one is one of several phrasings. Each is used before one comes again.
 func (m *made) one(all []string) string {
-	from := all
-	for _, text := range all {
-		if m.said[text] < m.said[from[0]] || len(from) == 0 {
-			from = []string{text}
-		}
-	}
-	least := m.said[from[0]]
-	from = slices.DeleteFunc(slices.Clone(all), func(text string) bool { return m.said[text] > least })
+	least := m.said[slices.MinFunc(all, func(a, b string) int { return m.said[a] - m.said[b] })]
+	from := slices.DeleteFunc(slices.Clone(all), func(text string) bool { return m.said[text] > least })
 	text := from[m.IntN(len(from))]
 	m.said[text]++
 	return text
 }
 
 // forbids are words one of which a rule has that forbids something.
-const forbids = "never,not,n't,no,nothing,alone,off,out,untouched,read-only,unless,without,stays,nie,niemals,nicht,nichts,kein," +
-	"Ruhe,jamais,interdit,nunca,prohibido"
+const forbids = "never,not,n't,no,nothing,alone,off,out,untouched,read-only,unless,without,stays,nie,niemals," +
+	"nicht,nichts,kein,Ruhe,jamais,interdit,nunca,prohibido"
 
 func (m *made) forbid() string {
 	path := fmt.Sprintf("%s/%s%d", m.pick(areas), m.pick(nouns), m.next())
@@ -173,8 +167,8 @@ func (m *made) allow() string {
 }
 
 // runs are words one of which a rule has that says when something is run.
-const runs = "always,before,every,each,prior,push,pushed,passes,green,unless,without,until,immer,jedem,vor,toujours,avant,chaque," +
-	"siempre,antes,cada"
+const runs = "always,before,every,each,prior,push,pushed,passes,green,unless,without,until,immer,jedem,vor," +
+	"toujours,avant,chaque,siempre,antes,cada"
 
 func (m *made) always() string {
 	command := fmt.Sprintf("make %s-%d", m.pick(checks), m.next())
@@ -283,11 +277,11 @@ func (m *made) apart() string {
 // ask is a message of the user's: a task in several sentences, with what is to be said before,
 // within, behind or below it.
 func (m *made) ask(turn int, facts []string) {
-	task := []string{fmt.Sprintf("Next is step %d of part %d: let the %s of the %s handle %s rows, and tell me what you changed.",
-		turn+1, m.part, m.pick(nouns), m.pick(nouns), m.pick(nouns))}
+	task := []string{fmt.Sprintf("Next is step %d of part %d: let the %s of the %s handle %s rows, and tell me what "+
+		"you changed.", turn+1, m.part, m.pick(nouns), m.pick(nouns), m.pick(nouns))}
 	if m.part == 1 && turn == 0 {
-		task[0] = "Please build the import of deliveries. It reads CSV files and writes batches into the store; bad lines are " +
-			"reported at the end."
+		task[0] = "Please build the import of deliveries. It reads CSV files and writes batches into the store; bad " +
+			"lines are reported at the end."
 	}
 	for range 3 + m.IntN(8) {
 		task = append(task, m.background())
@@ -338,7 +332,8 @@ func (m *made) work() {
 		m.call("read", map[string]string{"filePath": folder + "/" + file}, m.code(40+m.IntN(70)))
 	case n < 7: // write, and plant the path
 		file = m.file()
-		m.call("write", map[string]string{"filePath": folder + "/" + file, "content": m.code(6 + m.IntN(10))}, "File written.")
+		m.call("write", map[string]string{"filePath": folder + "/" + file, "content": m.code(6 + m.IntN(10))},
+			"File written.")
 		m.facts = append(m.facts, &Fact{Kind: Path, Part: m.part, Text: "a file that was written: " + file,
 			needs: [][]string{{file}}})
 	case n < 8 && len(m.names) > 0: // search for something that was seen
@@ -421,33 +416,3 @@ func capital(text string) string {
 	first, size := utf8.DecodeRuneInString(text)
 	return string(unicode.ToUpper(first)) + text[size:]
 }
-
-// What the sessions are made of.
-var (
-	areas     = []string{"db/migrations", "vendor", "third_party", "deploy/legacy", "api/generated"}
-	checks    = []string{"lint", "check", "vet", "verify", "audit"}
-	languages = []string{"French", "Spanish", "Portuguese", "Dutch", "Swedish", "Polish"}
-	nouns     = []string{"batch", "ledger", "parcel", "invoice", "courier", "depot", "route", "label", "manifest", "quota", "docket",
-		"tariff", "pallet", "carrier", "waybill", "scanner"}
-	backgrounds = []string{
-		"A {a} comes with its {b}, and the {c} is looked up when it is written.", "Some {a} rows have a {b} without a {c}, which the old program skipped.",
-		"The {a} of a {b} is known before the {c} arrives.", "I saw a {a} twice in the {b} yesterday, so the {c} was counted wrong.",
-		"It would be nice if the {a} told which {b} has no {c}.", "The {a} and the {b} come from two systems that share a {c}.",
-		"Look at how the {a} does it, the {b} can work like the {c} there.", "In the {a} there is a {b} for each {c}, sorted by day.",
-	}
-	names = []string{"port", "request timeout", "batch size", "queue name", "memory limit", "retry limit", "session lifetime", "bucket name",
-		"cache size", "worker count"}
-	queues      = []string{"topic", "branch name", "queue name", "bucket prefix", "schema name", "index name", "stream name", "bucket name"}
-	sharedNames = []string{"database port", "pool size", "replica limit"}
-	places      = [][2]string{{"staging", "production"}, {"eu-west", "us-east"}, {"planner", "coder"}}
-	people      = [][2]string{{"Alice", "Bernhard"}, {"Chidi", "Dolores"}, {"Emeka", "Farida"}}
-	reasons     = []string{"it keeps its data over a restart|restart", "it is in the image already|image", "the operators know it|operators",
-		"it needs no server of its own|server", "it is the only one with a licence that we can ship|licence"}
-	choices = []struct {
-		what   string
-		things [2]string
-	}{
-		{"cache", [2]string{"Redis", "Valkey"}}, {"queue", [2]string{"RabbitMQ", "NATS"}}, {"search", [2]string{"Elasticsearch", "Typesense"}},
-		{"scheduler", [2]string{"Temporal", "Airflow"}}, {"tracing", [2]string{"Jaeger", "Zipkin"}},
-	}
-)

@@ -130,7 +130,8 @@ func (c *Case) session(ctx context.Context, seed uint64, r *Result) error {
 
 // fold folds a session, and returns what the model sees then, and what the summary and the engine
 // say of what was folded.
-func (c *Case) fold(ctx context.Context, e *winnow.Engine, id string, n int, r *Result) (shown, written string, err error) {
+func (c *Case) fold(ctx context.Context, e *winnow.Engine, id string, n int, r *Result) (shown, written string,
+	err error) {
 	before, err := e.View(ctx, id)
 	if err != nil {
 		return "", "", err

@@ -18,7 +18,8 @@ func (c clause) bound() bool {
 		switch c.words[0] {
 		case "a", "an", "each", "every": // a commit has at most ten files
 			return kinds[c.words[1]] || kinds[c.words[1]+"s"]
-		case "keep", "no", "stay", "limit", "halte", "halt", "kein", "keine", "garde", "gardez", "mantén", "ningún", "ninguna":
+		case "keep", "no", "stay", "limit", "halte", "halt", "kein", "keine", "garde", "gardez", "mantén", "ningún",
+			"ninguna":
 			return true
 		}
 	}
@@ -33,15 +34,12 @@ func (c clause) alone() bool {
 	for i, w := range c.words {
 		switch w {
 		case "leave":
-			if end := slices.Index(c.words[i:], "alone"); end > 1 && end <= 12 {
+			end := slices.Index(c.words[i:], "alone")
+			if end > 1 && end <= 12 && !slices.Contains(c.fresh[i+1:i+end+1], true) {
 				return i == 0 || c.fresh[i] || joints[c.words[i-1]]
 			}
-		case "stays", "stay", "remains", "remain":
-			if n := c.longest(untouched, i+1); i > 0 && i+1 < len(c.words) && n > 0 {
-				return true
-			}
-		case "bleibt", "bleiben", "reste", "restent", "queda", "quedan":
-			if n := c.longest(untouched, i+1); i > 0 && i+1 < len(c.words) && n > 0 {
+		case "stays", "stay", "remains", "remain", "bleibt", "bleiben", "reste", "restent", "queda", "quedan":
+			if i > 0 && i+1 < len(c.words) && c.longest(untouched, i+1) > 0 {
 				return true
 			}
 		}
@@ -67,7 +65,8 @@ func (c clause) asked() bool {
 // test", "Führe vor jedem Commit die Tests aus".
 func (c clause) custom() bool {
 	w := c.words
-	if len(w) < 3 || len(w) > 30 || c.opines() || c.has("failing", "broken", "missing", "wrong", "red", "yesterday", "today") {
+	if len(w) < 3 || len(w) > 30 || c.opines() ||
+		c.has("failing", "broken", "missing", "wrong", "red", "yesterday", "today") {
 		return false
 	}
 	if c.language() {
@@ -109,7 +108,8 @@ func (c clause) custom() bool {
 			return v == "may" || v == "should" || v == "gets" || v == "goes" || v == "leaves"
 		}) && !c.has("wrong", "happened", "happens")
 	case "i":
-		return len(w) > 3 && wanting[w[1]] && (c.has("all", "every", "each", "no", "any", "always", "never") || c.longest(occasions, 2) > 0)
+		return len(w) > 3 && wanting[w[1]] &&
+			(c.has("all", "every", "each", "no", "any", "always", "never") || c.longest(occasions, 2) > 0)
 	case "in", "for":
 		return len(w) > 5 && (w[1] == "this" || w[1] == "our") &&
 			slices.Contains([]string{"project", "repo", "repository", "codebase", "team", "company", "house"}, w[2]) &&
@@ -132,8 +132,8 @@ func kindOf(w []string) (is bool, n int) {
 func styled(verb, next string) bool {
 	switch verb {
 	case "are", "is":
-		return strings.HasSuffix(next, "ed") && len(next) > 4 || strings.HasSuffix(next, "en") || next == "in" || next == "kept" ||
-			next == "put" || next == "never" || next == "always" || next == "singular" || next == "plural"
+		return strings.HasSuffix(next, "ed") && len(next) > 4 || strings.HasSuffix(next, "en") || next == "in" ||
+			next == "kept" || next == "put" || next == "never" || next == "always" || next == "singular" || next == "plural"
 	}
 	return verb == "start" || verb == "end" || verb == "use" || verb == "live" || verb == "go" || verb == "belong" ||
 		verb == "begin" || verb == "stay" || verb == "follow" || verb == "get"
@@ -144,7 +144,7 @@ func (c clause) language() bool {
 	for i := 2; i < len(c.words); i++ {
 		switch c.words[i-1] {
 		case "in", "auf", "en":
-			if languages[c.words[i]] {
+			if languages[c.words[i]] && !c.has("was", "were", "is", "are", "came", "got") {
 				return slices.ContainsFunc(c.words[:i-1], func(w string) bool { return speaking[w] })
 			}
 		}

@@ -74,7 +74,8 @@ func subjectOf(sentence string, c clause) subject {
 			switch {
 			case hard(w) || len(w) > 1 && isValue(w):
 				s.hard = append(s.hard, w)
-			case unicode.IsUpper(first) && len(w) > 2 && (i > 0 || n > 0) && strings.ToUpper(w) != w && content(strings.ToLower(w)):
+			case unicode.IsUpper(first) && len(w) > 2 && (i > 0 || n > 0) && strings.ToUpper(w) != w &&
+				content(strings.ToLower(w)):
 				s.names = append(s.names, strings.ToLower(w))
 			}
 		}

@@ -139,14 +139,15 @@ func holder(words []word, i int, name []string) string {
 		}
 	}
 	j := i - 1
-	for j >= 0 && !words[j+1].fresh && (slices.Contains(name, words[j].lower) || links[words[j].lower] && !placing[words[j].lower] ||
-		joining[words[j].lower]) {
+	for j >= 0 && !words[j+1].fresh && (slices.Contains(name, words[j].lower) || joining[words[j].lower] ||
+		links[words[j].lower] && !placing[words[j].lower]) {
 		j--
 	}
 	switch {
 	case j > 0 && using[words[j].lower] && is(j-1):
 		return words[j-1].text
-	case j > 0 && is(j) && placing[words[j-1].lower] || j > 1 && is(j) && articles[words[j-1].lower] && placing[words[j-2].lower]:
+	case j > 0 && is(j) && placing[words[j-1].lower],
+		j > 1 && is(j) && articles[words[j-1].lower] && placing[words[j-2].lower]:
 		return words[j].text
 	}
 	return ""

@@ -34,8 +34,9 @@ func Telling(messages []session.Message) []Told {
 			continue
 		}
 		seen[s.text] = true
-		all = append(all, Told{Text: s.text, Task: task(s.text), Names: names, Message: s.message, MessageID: messages[s.message].ID,
-			PartID: messages[s.message].Parts[s.part].ID})
+		m := &messages[s.message]
+		all = append(all, Told{Text: s.text, Task: task(s.text), Names: names, Message: s.message, MessageID: m.ID,
+			PartID: m.Parts[s.part].ID})
 	}
 	return all
 }
@@ -92,8 +93,8 @@ func hard(word string) bool {
 	lower := false
 	for i, r := range word {
 		switch {
-		case r == '_' || (r == '/' || r == '.') && i > 0 && i < len(word)-1 && isLetter(word[i-1]) && isLetter(word[i+1]) &&
-			!strings.EqualFold(word, "and/or"):
+		case r == '_', (r == '/' || r == '.') && i > 0 && i < len(word)-1 && isLetter(word[i-1]) &&
+			isLetter(word[i+1]) && !strings.EqualFold(word, "and/or"):
 			return true
 		case unicode.IsDigit(r) && i > 0:
 			return true

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -112,7 +111,8 @@ func phrasingsOf(f qualityFlags) quality.Phrasings {
 	return quality.Known()
 }
 
-func measureQuality(ctx context.Context, a *cli.App, f qualityFlags, policy, summarizer, to string) (qualityRow, error) {
+func measureQuality(ctx context.Context, a *cli.App, f qualityFlags, policy, summarizer, to string) (qualityRow,
+	error) {
 	row := qualityRow{Policy: policy, Summarizer: summarizer, To: to}
 	whole, ok := strings.CutPrefix(to, "1/")
 	share, err := strconv.Atoi(whole)
@@ -206,6 +206,9 @@ func qualityCells(r qualityRow) []string {
 		all.Inputs, all.LostInputs = all.Inputs+f.Inputs, all.LostInputs+f.LostInputs
 		all.Before, all.After = all.Before+f.Before, all.After+f.After
 	}
-	return slices.Concat(cells, []string{quantity.Percent(last.Stale, last.Replaced), quantity.Percent(last.Mixed, last.Apart),
-		quantity.Percent(all.Drifted, all.Stood), quantity.Percent(all.LostInputs, all.Inputs), quantity.Percent(all.After, all.Before)})
+	for _, share := range [][2]int{{last.Stale, last.Replaced}, {last.Mixed, last.Apart}, {all.Drifted, all.Stood},
+		{all.LostInputs, all.Inputs}, {all.After, all.Before}} {
+		cells = append(cells, quantity.Percent(share[0], share[1]))
+	}
+	return cells
 }

@@ -138,10 +138,12 @@ func (f *facts) agreed() []item {
 func (f *facts) told() []item {
 	var all []item
 	for _, t := range recall.Telling(f.log) {
-		if slices.ContainsFunc(f.values, func(v recall.Value) bool { return v.Text == t.Text && t.Names <= 1+len(v.Was) }) {
+		if slices.ContainsFunc(f.values,
+			func(v recall.Value) bool { return v.Text == t.Text && t.Names <= 1+len(v.Was) }) {
 			continue
 		}
-		it := item{text: "The user said: " + quote(t.Text, 300), unless: line(t.Text, 300), weight: 110 + f.recent(t.Message, 12)}
+		it := item{text: "The user said: " + quote(t.Text, 300), unless: line(t.Text, 300),
+			weight: 110 + f.recent(t.Message, 12)}
 		if t.Task {
 			it.weight -= 90
 		}
