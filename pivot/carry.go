@@ -214,8 +214,8 @@ func (c Carrying) told(pinned Pinned, quoted map[string]bool) []string {
 	for _, task := range []bool{false, true} {
 		for i := len(all) - 1; i >= 0; i-- {
 			t := &all[i]
-			if t.Task != task || quoted[t.MessageID] || c.stays(t.MessageID) || strings.Contains(summary, plain(t.Text)) ||
-				pinned.Contains(t.Text) {
+			if t.Task != task || quoted[t.MessageID] || c.stays(t.MessageID) || pinned.Contains(t.Text) ||
+				strings.Contains(summary, plain(t.Text)) {
 				continue
 			}
 			n := c.Facts.Count(t.Text)

@@ -64,7 +64,8 @@ func (f *Fact) mixed(text string) bool {
 		return false
 	}
 	for line := range linesWith(text, f.needs[1][0]) {
-		if meets(line, f.needs[1:]) && meets(line, f.other[:1]) && !meets(line, f.needs[:1]) && !meets(line, f.other[1:]) {
+		if meets(line, f.needs[1:]) && meets(line, f.other[:1]) && !meets(line, f.needs[:1]) &&
+			!meets(line, f.other[1:]) {
 			return true
 		}
 		for _, note := range replacedNotes.FindAllString(line, -1) {

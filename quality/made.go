@@ -367,8 +367,8 @@ func (m *made) code(lines int) string {
 			fmt.Fprintf(&b, "func %s(line string) error {\n", name)
 			continue
 		}
-		fmt.Fprintf(&b, "\tif err := %s(ctx, %s); err != nil { return fmt.Errorf(\"%s %s: %%w\", err) }\n", m.pick(nouns),
-			m.pick(nouns), m.pick(nouns), m.pick(nouns))
+		fmt.Fprintf(&b, "\tif err := %s(ctx, %s); err != nil { return fmt.Errorf(\"%s %s: %%w\", err) }\n",
+			m.pick(nouns), m.pick(nouns), m.pick(nouns), m.pick(nouns))
 	}
 	return b.String()
 }

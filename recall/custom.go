@@ -133,7 +133,7 @@ func styled(verb, next string) bool {
 	switch verb {
 	case "are", "is":
 		return strings.HasSuffix(next, "ed") && len(next) > 4 || strings.HasSuffix(next, "en") || next == "in" ||
-			next == "kept" || next == "put" || next == "never" || next == "always" || next == "singular" || next == "plural"
+			slices.Contains([]string{"kept", "put", "never", "always", "singular", "plural"}, next)
 	}
 	return verb == "start" || verb == "end" || verb == "use" || verb == "live" || verb == "go" || verb == "belong" ||
 		verb == "begin" || verb == "stay" || verb == "follow" || verb == "get"

@@ -57,6 +57,7 @@ facts up in what the model sees then. No model judges, and none is asked unless 
 The sessions are the same each time. They say how policies and summarisers compare, not how good a
 summary of your sessions is.
 
+Policies are classic, aggressive, balanced, and economic, which is balanced with the economic threshold.
 offline is the summariser that needs no model, scripted a weak one in place of a model, which notes how
 each message begins. llm asks --model, which costs money: try --sessions 1 first.`,
 		Example: `  winnow quality
@@ -84,6 +85,9 @@ func runQuality(ctx context.Context, a *cli.App, f qualityFlags) error {
 	policies := []string{"classic", "aggressive", "balanced", economicPolicy}
 	if a.Policy != "" {
 		policies = []string{a.Policy}
+		if a.Policy == economicPolicy {
+			a.Policy = "" // the settings know it as a threshold
+		}
 	}
 	doc := qualityDocument{Sessions: f.sessions, Phrasings: phrasingsOf(f).Name}
 	say, done := a.Counting()

@@ -115,15 +115,18 @@ const whereElse = "\nWhat was left out here is still in the log.\n"
 
 // once returns the sections without items that say what another section says as well.
 func once(sections []section) []section {
+	said := func(heading, text string) bool {
+		has := func(row string) bool { return strings.Contains(row, text) }
+		return slices.ContainsFunc(sections, func(s section) bool {
+			return s.heading != heading && slices.ContainsFunc(s.items, func(it item) bool {
+				return has(it.text) || slices.ContainsFunc(it.more, has)
+			})
+		})
+	}
 	all := slices.Clone(sections)
 	for i := range all {
 		all[i].items = slices.DeleteFunc(slices.Clone(all[i].items), func(it item) bool {
-			return it.unless != "" && slices.ContainsFunc(all, func(s section) bool {
-				return s.heading != all[i].heading && slices.ContainsFunc(s.items, func(other item) bool {
-					return strings.Contains(other.text, it.unless) ||
-						slices.ContainsFunc(other.more, func(row string) bool { return strings.Contains(row, it.unless) })
-				})
-			})
+			return it.unless != "" && said(all[i].heading, it.unless)
 		})
 	}
 	return slices.DeleteFunc(all, func(s section) bool { return len(s.items) == 0 })
