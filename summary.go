@@ -303,6 +303,12 @@ func (f *folding) strike(ctx context.Context) {
 		source.AddText(f.request.Prefix.System)
 		source.AddText(string(f.request.Prefix.Tools))
 	}
+	if !f.settings.SummaryAlone {
+		marked, lines := pivot.MarkOutdated(f.answer.Text, f.log)
+		if f.answer.Text = marked; lines > 0 {
+			f.note(quantity.Count(lines, "line") + " of the summary told what no longer holds, and now say so")
+		}
+	}
 	invented := fact.CheckWhile(f.answer.Text, source, func() bool { return ctx.Err() == nil })
 	if len(invented) == 0 || ctx.Err() != nil {
 		return

@@ -42,8 +42,9 @@ type Carrying struct {
 	// somebody chose their exact text.
 	Mask func(string) string
 
-	values  []recall.Value  // of Log
-	staying map[string]bool // messages kept verbatim in the tail or repeated as the replay
+	values  []recall.Value      // of Log
+	rules   []recall.Constraint // of Log
+	staying map[string]bool     // messages kept verbatim in the tail or repeated as the replay
 }
 
 // Carry writes what must not depend on the summary alone: the user's instructions and messages word
@@ -57,7 +58,7 @@ func Carry(c Carrying) (string, Carried) {
 		return "", told
 	}
 	calls := call.Calls(c.Log)
-	c.values, c.staying = recall.Values(c.Log), staying(c.Cut)
+	c.values, c.rules, c.staying = recall.Values(c.Log), recall.Constraints(c.Log), staying(c.Cut)
 	var b strings.Builder
 	section := func(title string, lines []string) int {
 		if len(lines) > 0 {
@@ -72,9 +73,10 @@ func Carry(c Carrying) (string, Carried) {
 	pinned := PinnedBlocks(c.Log, c.Pins, c.stays)
 	told.Pins = pinned.Pins // each in a message of its own after the summary: see Kept
 	told.Constraints = section("The user's standing constraints", c.constraints(pinned))
-	messages, n := c.messages(pinned)
+	messages, quoted := c.messages(pinned)
 	section("The user's messages, word for word", messages)
-	told.Messages = n
+	told.Messages = len(quoted)
+	section("What the user said in others", c.told(pinned, quoted))
 	told.Todos = section("Open todos", c.todos())
 	told.Skills = section("Instructions that were loaded", c.skills(calls))
 	told.Files = section("Files", c.files(calls))
@@ -126,10 +128,10 @@ func (c Carrying) folded() []*session.Message {
 // pin or in a message that stays.
 func (c Carrying) constraints(pinned Pinned) []string {
 	var lines []string
-	for _, k := range recall.Without(recall.Constraints(c.Log), c.Dismissed) {
+	for _, k := range recall.Without(c.rules, c.Dismissed) {
 		if !strings.Contains(c.Summary, k.Text) && !c.stays(k.MessageID) && !pinned.Contains(k.Text) {
 			line := "- " + k.Text
-			if notes := superseded(k.Text, c.values); notes != nil {
+			if notes := c.superseded(k.Text); notes != nil {
 				line += " " + notes[0]
 			}
 			lines = append(lines, line)
@@ -138,44 +140,56 @@ func (c Carrying) constraints(pinned Pinned) []string {
 	return lines
 }
 
-func (c Carrying) messages(pinned Pinned) (lines []string, count int) {
+// messages quotes the user's messages, and returns the ids of those that are quoted or stand in the
+// summary.
+func (c Carrying) messages(pinned Pinned) (lines []string, quoted map[string]bool) {
 	left := c.Settings.UserMessages
 	if left <= 0 {
-		return nil, 0
+		return nil, nil
 	}
 	var written []*session.Message
+	size := 0
 	for i := range c.Log {
 		if m := &c.Log[i]; m.Written() && replayed(m) == "" && !c.stays(m.ID) && m.Text() != "" && !pinned.Has(m) {
 			written = append(written, m)
 		}
 	}
 	if len(written) == 0 {
-		return nil, 0
+		return nil, nil
 	}
 	summary := plain(c.Summary)
 	written = slices.DeleteFunc(written,
 		func(m *session.Message) bool { return strings.Contains(summary, plain(m.Text())) })
 	if len(written) == 0 {
-		return nil, 0
+		return nil, nil
+	}
+	for _, m := range written {
+		size += c.Facts.Count(m.Text())
+	}
+	if size > left {
+		left -= left / toldShare
 	}
 	// The first message is the task: it is carried whatever else there is.
 	first := cutTo(written[0].Text(), min(firstMessage, left), c.Facts)
 	left -= c.Facts.Count(first)
+	quoted = map[string]bool{}
 	var newest [][]string
 	omitted := 0
 	for i := len(written) - 1; i > 0; i-- {
 		text := written[i].Text()
 		if n := c.Facts.Count(text); n <= left && omitted == 0 {
 			left -= n
-			newest = append(newest, append(quote(text), superseded(text, c.values)...))
+			quoted[written[i].ID] = true
+			newest = append(newest, append(quote(text), c.superseded(text)...))
 		} else {
 			omitted++
 		}
 	}
-	lines = append(quote(first), superseded(first, c.values)...)
+	lines = append(quote(first), c.superseded(first)...)
 	if first != written[0].Text() {
 		lines = append(lines, "> [the rest of this message is in the log]")
 	}
+	quoted[written[0].ID] = first == written[0].Text()
 	if omitted > 0 {
 		lines = append(lines, "", fmt.Sprintf("[%d messages in between are in the log]", omitted))
 	}
@@ -183,12 +197,46 @@ func (c Carrying) messages(pinned Pinned) (lines []string, count int) {
 	for _, m := range newest {
 		lines = append(append(lines, ""), m...)
 	}
-	return lines, 1 + len(newest)
+	return lines, quoted
 }
 
-// superseded notes below a quotation which values in it no longer hold.
-func superseded(text string, values []recall.Value) []string {
-	if notes := recall.Superseded(text, values); len(notes) > 0 {
+// toldShare is the part of the room for the user's messages that sentences of those have which are
+// not quoted whole: with a name, a path or a figure in them they are the ones that nobody can guess.
+const toldShare = 3
+
+// told quotes sentences of messages that are not quoted, as many as there is room for: what holds
+// before what was to be done, and the newest first.
+func (c Carrying) told(pinned Pinned, quoted map[string]bool) []string {
+	left := c.Settings.UserMessages / toldShare
+	all := recall.Telling(c.Log)
+	stays := make([]bool, len(all))
+	summary := plain(c.Summary)
+	for _, task := range []bool{false, true} {
+		for i := len(all) - 1; i >= 0; i-- {
+			t := &all[i]
+			if t.Task != task || quoted[t.MessageID] || c.stays(t.MessageID) || pinned.Contains(t.Text) ||
+				strings.Contains(summary, plain(t.Text)) {
+				continue
+			}
+			n := c.Facts.Count(t.Text)
+			if n > left {
+				break
+			}
+			left, stays[i] = left-n, true
+		}
+	}
+	var lines []string
+	for i := range all {
+		if stays[i] {
+			lines = append(lines, strings.Join(append([]string{"- " + all[i].Text}, c.superseded(all[i].Text)...), " "))
+		}
+	}
+	return lines
+}
+
+// superseded notes below a quotation what in it no longer holds.
+func (c Carrying) superseded(text string) []string {
+	if notes := append(recall.Superseded(text, c.values), recall.Revoked(text, c.rules)...); len(notes) > 0 {
 		return []string{"[since then: " + strings.Join(notes, "; ") + "]"}
 	}
 	return nil

@@ -33,6 +33,7 @@ func Digest(previous string, past Past, size int) string {
 	d := digest{log: past.Log, calls: call.Calls(past.Log), directory: call.Directory(past.Log),
 		told: map[string]bool{}}
 	d.superseded(previous)
+	d.revoked(previous)
 	d.files(previous)
 	d.commands(previous)
 	d.claims(previous, past.Lost)
@@ -72,6 +73,13 @@ func (d *digest) superseded(previous string) {
 			d.confirmed = append(d.confirmed, fmt.Sprintf("%s %s: %s", v.Name, v.Now, quotation(v.Text, digestQuote)))
 			d.told[v.Now] = true
 		}
+	}
+}
+
+// revoked collects the instructions that the user took back.
+func (d *digest) revoked(previous string) {
+	for _, note := range recall.Revoked(previous, recall.Constraints(d.log)) {
+		d.gone = append(d.gone, "an instruction was taken back: "+note)
 	}
 }
 

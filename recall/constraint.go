@@ -5,6 +5,7 @@
 package recall
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/winnowhq/winnow/session"
@@ -17,6 +18,8 @@ type Constraint struct {
 	// Preference is set for a wish ("I prefer"), not for a rule ("never").
 	Preference        bool
 	MessageID, PartID string
+	// Since is a later sentence of the user's that takes it back or replaces it, "" if it holds.
+	Since string
 }
 
 // tooLong is the size in bytes above which a sentence is a pasted text, not a rule.
@@ -24,35 +27,50 @@ const tooLong = 400
 
 // Constraints returns the user's instructions, oldest first, each once. They are recognised by the
 // words with which people make rules in English, German, French and Spanish; several other
-// languages are covered for the plainest rules.
+// languages are covered for the plainest rules. A sentence that takes one back is an instruction
+// itself.
 func Constraints(messages []session.Message) []Constraint {
-	var found []Constraint
-	seen := map[string]bool{}
-	for i := range messages {
-		m := &messages[i]
-		if !m.Written() {
-			continue
-		}
-		for j := range m.Parts {
-			p := &m.Parts[j]
-			if p.Type != session.TextPart || p.Synthetic || p.Ignored || p.Text == "" {
-				continue
-			}
-			for _, s := range Sentences(rejoined(typed(Prose(p.Text)))) {
-				rule, preference := Standing(s)
-				if !rule && !preference {
-					continue
-				}
-				key := Key(s)
-				if seen[key] {
-					continue
-				}
-				seen[key] = true
-				found = append(found, Constraint{Text: s, Preference: !rule, MessageID: m.ID, PartID: p.ID})
-			}
+	var heard instructions
+	said := userSentences(messages)
+	for i, s := range said {
+		if rule, preference := Standing(s.text); rule || preference {
+			heard.add(messages, s, i).Preference = !rule
 		}
 	}
+	heard.revoke(messages, said)
+	var found []Constraint
+	for i := range heard.all {
+		found = append(found, heard.all[i].Constraint)
+	}
 	return found
+}
+
+// instructions are those of a conversation, in the order in which they were first given.
+type instructions struct{ all []instruction }
+
+type instruction struct {
+	Constraint
+	key           string
+	first, newest int // positions of the sentences that give it
+}
+
+// add adds an instruction, or notes that it was given again at the position i.
+func (h *instructions) add(messages []session.Message, s userSentence, i int) *instruction {
+	key := Key(s.text)
+	for n := range h.all {
+		if h.all[n].key == key {
+			h.all[n].newest = max(h.all[n].newest, i)
+			return &h.all[n]
+		}
+	}
+	m := &messages[s.message]
+	n := len(h.all)
+	for n > 0 && h.all[n-1].first > i {
+		n--
+	}
+	h.all = slices.Insert(h.all, n, instruction{key: key, first: i, newest: i,
+		Constraint: Constraint{Text: s.text, MessageID: m.ID, PartID: m.Parts[s.part].ID}})
+	return &h.all[n]
 }
 
 // Key identifies a sentence: its words in lower case, without punctuation. Two instructions with

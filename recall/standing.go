@@ -43,7 +43,7 @@ func Standing(sentence string) (rule, preference bool) {
 	}
 	switch {
 	case rule:
-	case c.whenever(), c.without():
+	case c.whenever(), c.without(), c.bound(), c.alone(), c.asked(), c.custom():
 		rule = true
 	case len(c.words) <= 10:
 		r, p := c.short(sentence)

@@ -37,6 +37,13 @@ var (
 		"Gebruik alleen de standaardbibliotheek.",
 		"Nigdy nie zmieniaj schematu bazy.", "Никогда не удаляй файлы.", "不要修改测试文件。", "请勿提交到主分支", "テストは変更しないでください。",
 		"테스트는 절대 수정하지 마세요.",
+		"Keep every file below 300 lines.", "No function longer than a screen.", "A commit has at most ten files.",
+		"Leave the vendor folder alone, please.", "The schema stays as it is.", "Das Schema bleibt wie es ist.",
+		"Ask me before you add a package.", "Frag mich vorher, bevor du etwas löschst.", "Tests live beside the code.",
+		"Error messages are written in lower case.", "Use American spelling in comments.", "We use semicolons here.",
+		"Every handler needs a test.", "Nothing goes out without a review.", "I want every branch to be rebased.",
+		"In this repository all shell scripts are POSIX.", "Answer in Italian.", "Schreib mir bitte auf Deutsch.",
+		"Führe vor jedem Commit die Tests aus.", "Lance les tests avant chaque commit.",
 	}
 	wished = []string{"I prefer tabs.", "Ideally one commit per change.", "Please use conventional commits.",
 		"keep the diff small", "Mir sind kurze Namen lieber.", "Je préfère les petites fonctions.",
@@ -68,7 +75,10 @@ var (
 		"Im Mai kommt die neue Version.", "Wir müssen noch den Parser umbauen.", "Müssen wir das ändern?",
 		"Ça ne marche toujours pas.", "J'ai jamais vu ça.", "Pas de souci.", "Je dois partir.", "C'est toujours rouge.",
 		"Nunca funciona.", "Siempre sale el mismo error.", "¿Siempre es así?", "Não sei.", "Não funciona.",
-		"Ik moet even weg.", "总是报错", "要不要重构一下？", "只能这样了吗",
+		"The button stays.", "it remains", "The tests stay red.", "Leave me a note, I am alone today.", "Tests are failing.", "Errors are shown twice.", "Use the parser in tests of the store.",
+		"We use the old parser and it crashes.", "Every test fails.", "I want a page that shows the list.",
+		"In this repository there is a bug in the parser.", "The answer was in French.", "A test has 300 lines.",
+		"Ask me anything.", "I said that before.", "Nothing happened.", "Ik moet even weg.", "总是报错", "要不要重构一下？", "只能这样了吗",
 	}
 )
 

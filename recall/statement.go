@@ -14,6 +14,7 @@ type statement struct {
 	words    []string // of the name, sorted
 	now, old string   // old is set where the sentence says what it was
 	firm     bool     // stated with a sign or a setting word, not by two adjacent words
+	renewed  bool     // the sentence says that something changed
 }
 
 // word is a piece of a sentence.
@@ -46,7 +47,12 @@ func stated(sentence string) []statement {
 			}
 		}
 	}
-	return append(all, swapped(words)...)
+	all = append(all, swapped(words)...)
+	renewed := slices.ContainsFunc(words, func(w word) bool { return renewing[w.lower] })
+	for i := range all {
+		all[i].renewed = renewed
+	}
+	return all
 }
 
 // replaced returns the statement in which a value replaces another one of the same sentence; other
@@ -110,7 +116,41 @@ func named(words []word, i int) (s statement, ok bool) {
 	} else if j == i && (!figure || len(s.now) < 2) {
 		return s, false // "Step 3", "file x.go": nothing says that it is a value
 	}
+	if of := holder(words, i, s.words); of != "" && len(s.words) > 0 {
+		s.name += " (" + of + ")"
+		s.words = append(s.words, strings.ToLower(of))
+		slices.Sort(s.words)
+	}
 	return s, len(s.words) > 0 && s.now != ""
+}
+
+// holder returns for whom or where a value holds: "on staging the port is 8080", "8080 for staging",
+// "staging uses port 8080". name is what it is of.
+func holder(words []word, i int, name []string) string {
+	is := func(j int) bool {
+		return j >= 0 && j < len(words) && !words[j].value && !words[j].sign && content(words[j].lower) &&
+			!slices.Contains(name, words[j].lower) && !numbered[words[j].lower] && !measured[words[j].lower]
+	}
+	if j := i + 1; j < len(words) && placing[words[j].lower] && !words[j].fresh {
+		for j++; j < len(words) && articles[words[j].lower]; j++ {
+		}
+		if is(j) {
+			return words[j].text
+		}
+	}
+	j := i - 1
+	for j >= 0 && !words[j+1].fresh && (slices.Contains(name, words[j].lower) || joining[words[j].lower] ||
+		links[words[j].lower] && !placing[words[j].lower]) {
+		j--
+	}
+	switch {
+	case j > 0 && using[words[j].lower] && is(j-1):
+		return words[j-1].text
+	case j > 0 && is(j) && placing[words[j-1].lower],
+		j > 1 && is(j) && articles[words[j-1].lower] && placing[words[j-2].lower]:
+		return words[j].text
+	}
+	return ""
 }
 
 // before returns the name before a value: up to three words, without the words that link them.

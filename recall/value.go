@@ -72,16 +72,7 @@ func (v *valued) hear(sentence string, message int, user bool) {
 
 // take records a statement: a new value, the same again, or one that replaces another.
 func (v *valued) take(s statement, sentence string, message int, user bool) {
-	at := -1
-	for i := len(v.all) - 1; i >= 0 && at < 0; i-- {
-		k := &v.all[i]
-		switch {
-		case len(s.words) > 0 && s.about(k.words) && (s.old != "" || alike(s.now, k.Now)):
-			at = i
-		case s.old != "" && (k.Now == s.old || k.Now == s.now) && (len(s.words) == 0 || len(k.words) == 0):
-			at = i
-		}
-	}
+	at := v.known(s)
 	if at < 0 {
 		v.all = append(v.all, Value{Name: s.name, words: s.words})
 		at = len(v.all) - 1
@@ -98,6 +89,34 @@ func (v *valued) take(s statement, sentence string, message int, user bool) {
 	k.Was = slices.DeleteFunc(k.Was, func(was string) bool { return was == s.now })
 	k.Now, k.Text, k.Message, k.User = s.now, sentence, message, k.User || user
 	k.Times++
+}
+
+// known returns the position of the value that a statement is about, -1 if there is none: the one
+// that it replaces, else the newest of the same name, else the only one with more or fewer words.
+// The port of staging is not that of production, and "the database port is 5432" says nothing of a
+// port that was named without its database.
+func (v *valued) known(s statement) int {
+	exact, near, others := -1, -1, 0
+	for i := len(v.all) - 1; i >= 0; i-- {
+		k := &v.all[i]
+		about, unnamed := s.about(k.words), len(s.words) == 0 || len(k.words) == 0
+		switch {
+		case s.old != "" && k.Now == s.old && (about || unnamed):
+			return i
+		case s.old != "" && k.Now == s.now && unnamed:
+			exact = max(exact, i)
+		case !about || s.old == "" && !alike(s.now, k.Now):
+		case slices.Equal(s.words, k.words):
+			exact = max(exact, i)
+		case s.old != "" || s.renewed || len(s.words) < len(k.words):
+			near = max(near, i)
+			others++
+		}
+	}
+	if exact < 0 && (others == 1 || s.old != "") {
+		return near
+	}
+	return exact
 }
 
 // alike reports whether two values can belong to one thing: both are figures of one unit, or

@@ -43,6 +43,11 @@ func TestValues_theNewestHoldsAndTheOldOnesAreKnown(t *testing.T) {
 			"u Back again: the port is 7070."}},
 		{"region", "eu-west-1 (us-east-1)",
 			[]string{"u The region is us-east-1.", "u The region is eu-west-1 from now on."}},
+		{"staging", "5433 ()", []string{"u On staging the port is 5433.", "u On production the port is 5432."}},
+		{"production", "5434 (5432)", []string{"u Staging has port 5433.", "u The port is 5432 on production.",
+			"u On production the port is now 5434."}},
+		{"database port", "5432 ()", []string{"u The port is 8080.", "u The database port is 5432."}},
+		{"session lifetime", "900 ()", []string{"u We agreed on 900 for the session lifetime."}},
 		{"limit", "512 MB (256 MB)", []string{"u Memory limit: 256 MB.", "u Memory limit: 512 MB."}},
 	} {
 		found := ""

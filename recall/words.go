@@ -19,6 +19,13 @@ var (
 	innocent  = phrasesOf("innocent")
 	replacing = phrasesOf("replacing")
 	becoming  = phrasesOf("becoming")
+	revoking  = phrasesOf("revoking")
+
+	permitting = phrasesOf("permitting")
+
+	bounds    = phrasesOf("bounds")
+	untouched = phrasesOf("untouched")
+	occasions = phrasesOf("occasions")
 
 	unspaced = lists.Of("unspaced")
 	changing = lists.Of("changing")
@@ -41,6 +48,19 @@ var (
 	numbered = lists.Set("numbered")
 	measured = lists.Set("measured")
 	units    = lists.Set("units")
+	renewing = lists.Set("renewing")
+	placing  = lists.Set("placing")
+	articles = lists.Set("articles")
+	using    = lists.Set("using")
+
+	numerals  = lists.Set("numerals")
+	habits    = lists.Set("habits")
+	speaking  = lists.Set("speaking")
+	languages = lists.Set("languages")
+	demanding = lists.Set("demanding")
+	wanting   = lists.Set("wanting")
+	kinds     = lists.Set("kinds")
+	qualities = lists.Set("qualities")
 )
 
 // phrases holds phrases of one or more words by their first word.

@@ -67,7 +67,7 @@ func (f *facts) decisions() section {
 	}
 	var items []item
 	for _, c := range found {
-		items = append(items, item{text: quote(c.text, 440), weight: 22 + c.score + f.recent(c.at, 12)})
+		items = append(items, item{text: quote(c.text, 440), weight: 30 + c.score + f.recent(c.at, 12)})
 	}
 	for _, it := range f.heaviest(headDecisions, items, 16) {
 		if key := strings.ToLower(it.text); !seen[key] {

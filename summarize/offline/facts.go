@@ -35,7 +35,8 @@ type facts struct {
 	stood     map[string][]string // what the last summary had: see standing
 	quoted    []item              // of a summary that somebody else wrote, as the last one quoted it
 	values    []recall.Value
-	foreign   string // an earlier summary that somebody else wrote
+	rules     []recall.Constraint // of log and tail
+	foreign   string              // an earlier summary that somebody else wrote
 }
 
 // said is one text of the log.
@@ -94,7 +95,7 @@ func collect(log []session.Message, r pivot.Request) *facts {
 	} else if r.Past != nil && ok && f.foreign == "" && f.before == nil {
 		f.quoted = before.items(headEarlier) // and this package has quoted it since
 	}
-	f.values = recall.Values(f.whole)
+	f.values, f.rules = recall.Values(f.whole), recall.Constraints(f.whole)
 	return f
 }
 

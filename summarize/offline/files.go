@@ -106,6 +106,7 @@ func (f *facts) keyFacts() section {
 	for _, it := range f.agreed() {
 		add(it.text, it.weight)
 	}
+	s.items = append(s.items, f.told()...)
 	for _, r := range f.requests {
 		for _, p := range ports(r.text) {
 			if !slices.ContainsFunc(f.values,

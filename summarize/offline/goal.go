@@ -13,6 +13,8 @@ const (
 	laterSize = 420  // bytes of each later request
 	oldSize   = 160  // bytes of a request that ten newer ones followed
 	laterMost = 30   // how many of them
+	// newestMost is how many requests are dropped last: they say what the work is about now.
+	newestMost = 4
 )
 
 // goal is the task in the user's own words: the first request as far as it fits, then what the user
@@ -58,6 +60,9 @@ func (f *facts) goal() section {
 			size *= 2
 		}
 		it := item{text: "Then: " + quote(r.text, size), weight: 55 + 35*(i+1)/len(later)}
+		if i < len(later)-newestMost { // what in it must not be lost stands among the instructions and facts
+			it.loose, it.weight = true, it.weight-25
+		}
 		if small(r.text) && r.asked == "" {
 			if i < len(later)-1 {
 				continue // "go on": only the newest one says where the work stands

@@ -85,8 +85,9 @@ func (f *facts) settle(s section) section {
 		if len(it.more) > 0 {
 			text += "\n" + strings.Join(it.more, "\n")
 		}
-		if notes := recall.Superseded(text, f.values); len(notes) > 0 {
-			it.note = since + line(strings.Join(notes, "; "), 200) + "]"
+		notes := append(recall.Superseded(text, f.values), recall.Revoked(text, f.rules)...)
+		if len(notes) > 0 {
+			it.note = since + line(strings.Join(notes, "; "), 400) + "]"
 		}
 	}
 	return s
@@ -119,8 +120,9 @@ func (f *facts) agreed() []item {
 		}
 		it := item{text: text, weight: 36 + min(6, v.Times) + f.recent(min(v.Message, len(f.log)-1), 8)}
 		if v.User {
-			it.weight += 22
+			it.weight += 75 // what the user said goes before what was made of it
 		} else {
+			it.weight += 30
 			it.text += ": " + quote(v.Text, 200)
 		}
 		if len(v.Was) > 0 {
@@ -131,8 +133,28 @@ func (f *facts) agreed() []item {
 	return f.heaviest(headFacts, all, mostValues)
 }
 
-// mostValues is how many values are listed that the last summary did not list: a screenful.
-const mostValues = 24
+// told lists what the user said with names and figures in it that nobody can guess, as far as it is
+// not among the values.
+func (f *facts) told() []item {
+	var all []item
+	for _, t := range recall.Telling(f.log) {
+		if slices.ContainsFunc(f.values,
+			func(v recall.Value) bool { return v.Text == t.Text && t.Names <= 1+len(v.Was) }) {
+			continue
+		}
+		it := item{text: "The user said: " + quote(t.Text, 300), unless: line(t.Text, 300),
+			weight: 110 + f.recent(t.Message, 12)}
+		if t.Task {
+			it.weight -= 90
+		}
+		all = append(all, it)
+	}
+	return f.heaviest(headFacts, all, mostTold)
+}
+
+// How many values, and sentences of the user's, are listed that the last summary did not list: a
+// screenful.
+const mostValues, mostTold = 24, 40
 
 // heaviest keeps the heaviest items, at most the given number, and all that the last summary had,
 // in their order.

@@ -47,6 +47,10 @@ type item struct {
 	note string
 	// weight decides what is dropped first: the lowest. From about 0 to 100.
 	weight int
+	// loose marks an item that may be dropped although its section must be kept.
+	loose bool
+	// unless is a text that makes the item superfluous if another section has it.
+	unless string
 }
 
 func (i *item) render(b *strings.Builder) {
@@ -67,6 +71,9 @@ func (i *item) cost() int {
 // write renders sections within a budget of tokens.
 func write(sections []section, budget int) string {
 	sections = slices.DeleteFunc(sections, func(s section) bool { return len(s.items) == 0 })
+	if all := once(sections); cost(all, false) <= budget {
+		sections = all
+	}
 	total := cost(sections, false)
 	// What must be kept takes at most three fifths, as long as shortening lines is enough: the rest
 	// says where the work stands.
@@ -84,6 +91,7 @@ func write(sections []section, budget int) string {
 	if total > budget {
 		thin(sections, total, budget)
 	}
+	sections = once(sections)
 	var b strings.Builder
 	b.WriteString(origin + "\n")
 	for i := range sections {
@@ -105,17 +113,35 @@ func write(sections []section, budget int) string {
 // a tool for it.
 const whereElse = "\nWhat was left out here is still in the log.\n"
 
+// once returns the sections without items that say what another section says as well.
+func once(sections []section) []section {
+	said := func(heading, text string) bool {
+		has := func(row string) bool { return strings.Contains(row, text) }
+		return slices.ContainsFunc(sections, func(s section) bool {
+			return s.heading != heading && slices.ContainsFunc(s.items, func(it item) bool {
+				return has(it.text) || slices.ContainsFunc(it.more, has)
+			})
+		})
+	}
+	all := slices.Clone(sections)
+	for i := range all {
+		all[i].items = slices.DeleteFunc(slices.Clone(all[i].items), func(it item) bool {
+			return it.unless != "" && said(all[i].heading, it.unless)
+		})
+	}
+	return slices.DeleteFunc(all, func(s section) bool { return len(s.items) == 0 })
+}
+
 // drop removes the lightest items until the rest fits, and notes how many went from each section.
 // What must be kept stays.
 func drop(sections []section, total, budget int) ([]section, int) {
 	type place struct{ section, item, weight int }
 	var places []place
 	for i := range sections {
-		if sections[i].must {
-			continue
-		}
 		for j := range sections[i].items {
-			places = append(places, place{i, j, sections[i].items[j].weight})
+			if it := &sections[i].items[j]; !sections[i].must || it.loose {
+				places = append(places, place{i, j, it.weight})
+			}
 		}
 		total += 12 // room for the note
 	}
@@ -170,7 +196,9 @@ func cost(sections []section, must bool) int {
 		}
 		total += estimate(sections[i].heading) + 4
 		for j := range sections[i].items {
-			total += sections[i].items[j].cost()
+			if it := &sections[i].items[j]; !must || !it.loose {
+				total += it.cost()
+			}
 		}
 	}
 	return total

@@ -1,0 +1,119 @@
+package recall
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/winnowhq/winnow/session"
+)
+
+// Told is a sentence of the user's with something in it that nobody can guess: a path, a command, a
+// name of a machine or a figure. It is no instruction.
+type Told struct {
+	Text              string // word for word, on one line
+	Task              bool   // it asks for something to be done
+	Names             int    // how many of them it has
+	Message           int    // the position of its message
+	MessageID, PartID string
+}
+
+// Telling returns what the user told, oldest first, each sentence once: "Ann owns api/v2, Ben owns
+// web", "staging has port 5433". Questions, pasted text and instructions are left out.
+func Telling(messages []session.Message) []Told {
+	var all []Told
+	seen := map[string]bool{}
+	for _, s := range userSentences(messages) {
+		if len(s.text) > tooLong || question(s.text) {
+			continue
+		}
+		names := telling(s.text)
+		if names == 0 {
+			continue
+		}
+		if rule, preference := Standing(s.text); rule || preference || seen[s.text] {
+			continue
+		}
+		seen[s.text] = true
+		m := &messages[s.message]
+		all = append(all, Told{Text: s.text, Task: task(s.text), Names: names, Message: s.message, MessageID: m.ID,
+			PartID: m.Parts[s.part].ID})
+	}
+	return all
+}
+
+// userSentence is a sentence that the user wrote.
+type userSentence struct {
+	text          string
+	message, part int // positions
+}
+
+// userSentences are what the user wrote, without what others wrote into it.
+func userSentences(messages []session.Message) []userSentence {
+	var all []userSentence
+	for i := range messages {
+		m := &messages[i]
+		if !m.Written() {
+			continue
+		}
+		for j := range m.Parts {
+			p := &m.Parts[j]
+			if p.Type != session.TextPart || p.Synthetic || p.Ignored || p.Text == "" {
+				continue
+			}
+			for _, s := range Sentences(rejoined(typed(Prose(p.Text)))) {
+				all = append(all, userSentence{s, i, j})
+			}
+		}
+	}
+	return all
+}
+
+// telling counts the names and figures of a sentence that cannot be guessed.
+func telling(sentence string) int {
+	names := 0
+	for i, span := range strings.Split(sentence, "`") {
+		if i%2 == 1 {
+			names++
+			continue
+		}
+		for _, w := range strings.Fields(span) {
+			if w = strings.Trim(w, ".,;:!?()[]\"'*"); hard(w) || len(w) > 1 && isValue(w) {
+				names++
+			}
+		}
+	}
+	return names
+}
+
+// hard reports whether a word is a path or a name that is written in no other way.
+func hard(word string) bool {
+	if len(word) < 3 || strings.Contains(word, "://") {
+		return len(word) > 3
+	}
+	lower := false
+	for i, r := range word {
+		switch {
+		case r == '_', (r == '/' || r == '.') && i > 0 && i < len(word)-1 && isLetter(word[i-1]) &&
+			isLetter(word[i+1]) && !strings.EqualFold(word, "and/or"):
+			return true
+		case unicode.IsDigit(r) && i > 0:
+			return true
+		case unicode.IsUpper(r) && lower:
+			return true
+		}
+		lower = unicode.IsLower(r)
+	}
+	return false
+}
+
+func isLetter(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' }
+
+// task reports whether a sentence asks for something to be done now, and so is done with it.
+func task(sentence string) bool {
+	for _, w := range strings.Fields(strings.ToLower(sentence)) {
+		if w = strings.Trim(w, ".,;:!?()[]\"'*"); !joints[w] {
+			return deeds[w] && w != "ask" || w == "next" || w == "can" || w == "could"
+		}
+	}
+	return false
+}
