@@ -84,7 +84,7 @@ func Run(ctx context.Context, c Case) (Result, error) {
 	}
 	for i := range c.Sessions {
 		if err := c.session(ctx, uint64(i), &r); err != nil {
-			return r, fmt.Errorf("made-up session %d: %w", i, err)
+			return r, fmt.Errorf("made-up session %d: %w", i+1, err)
 		}
 	}
 	return r, nil
