@@ -29,6 +29,9 @@ type Setup struct {
 	// Settings are the configuration keys, with JSON values, that make the engine do this. nil if
 	// it cannot: such a policy is compared and never recommended.
 	Settings map[string]string
+	// KeepWarm is how many requests at most keep the provider's cache during a pause, as the
+	// gateway's keepWarm. 0: none.
+	KeepWarm int
 }
 
 // Unlimited, as a Setup's Window, removes the model's limit.
@@ -69,6 +72,7 @@ func Run(ctx context.Context, t *Trace, s Setup, o Options) (Outcome, error) {
 			return r.out, fmt.Errorf("%s, step %d: %w", t.Name, k+1, err)
 		}
 	}
+	r.left()
 	return r.out, nil
 }
 
@@ -133,7 +137,7 @@ func (r *run) begin(k int) {
 		r.append(r.trace.log[r.next])
 		r.next++
 	}
-	cold := k == 0 || r.terms.Lifetime <= 0 || r.trace.idle(k, r.opts.Idle) > r.terms.Lifetime
+	cold := k == 0 || r.terms.Lifetime <= 0 || r.trace.idle(k, r.opts.Idle) > r.terms.Lifetime && !r.warmed(k)
 	if cold {
 		r.sent, r.kept, r.entries = 0, 0, nil
 		if k > 0 && r.terms.Lifetime > 0 {

@@ -1,0 +1,58 @@
+package lab
+
+import (
+	"math"
+	"time"
+
+	"github.com/winnowhq/winnow/schedule"
+)
+
+// warmed reports whether the cache is kept warm during the pause before step k, and bills what that
+// takes.
+func (r *run) warmed(k int) bool {
+	return r.keep(r.trace.idle(k, r.opts.Idle), r.trace.steps[k-1].calls)
+}
+
+// left bills what keeps the cache warm after the last step, in vain: the gateway cannot know that
+// nobody comes back.
+func (r *run) left() {
+	n := len(r.trace.steps)
+	if n == 0 {
+		return
+	}
+	r.keep(math.MaxInt64, r.trace.steps[n-1].calls)
+	if r.opts.Detail {
+		r.out.Curve[n-1] = r.out.Bill.Total()
+	}
+}
+
+// keep bills the requests that keep the provider's cache during a pause, as the gateway sends them:
+// each repeats the newest request, for one token of an answer. It reports whether the cache is warm
+// when the pause ends. round: the newest answer calls tools.
+//
+// Where something was left out or folded since that request, the next one begins differently, and
+// none is sent.
+func (r *run) keep(pause time.Duration, round bool) bool {
+	if r.setup.KeepWarm <= 0 || !r.keepable() || r.kept < r.sent || r.sent < max(1, r.terms.MinPrefix) {
+		return false
+	}
+	read, write, output := r.terms.at(r.sent)
+	lull := schedule.Lull{Round: round, Lifetime: r.terms.Lifetime, Read: read, Write: write}
+	for ; pause > lull.Lifetime; pause -= lull.After() {
+		if lull.Kept >= r.setup.KeepWarm || !lull.Pays() {
+			return false
+		}
+		lull.Kept++
+		r.out.Warm++
+		r.out.Bill.Warm += float64(r.sent)*read + output
+		r.out.Tokens.Sent += r.sent
+		r.out.Tokens.Cached += r.sent
+		r.out.Tokens.Output++
+	}
+	r.out.Bridged++
+	return true
+}
+
+// keepable reports whether the gateway could keep the cache of the session's model: one of which
+// requests mark what is to be cached. Chosen prices are those of such a provider.
+func (r *run) keepable() bool { return r.opts.Terms != nil || r.terms.Marked }
