@@ -113,13 +113,15 @@ type Relayed struct {
 	Sessions []LiveSession  `json:"sessions"` // the one with the newest request first
 	Days     []LiveDay      `json:"days"`     // the newest first
 	Rules    []LiveRule     `json:"rules"`    // the largest share first
+	Tools    Uncalled       `json:"tools"`    // declared and never called; see UncalledTools
 }
 
 // SumRelayed sums up what went through a gateway since a time, by session, by day as a zone has
 // them, and by rule. window is how many tokens a model takes, 0 if that is unknown.
 func SumRelayed(accounts []store.Account, since session.Millis, zone *time.Location,
 	window func(model string) int) Relayed {
-	all := Relayed{Since: since, Sessions: []LiveSession{}, Days: []LiveDay{}, Rules: []LiveRule{}}
+	all := Relayed{Since: since, Sessions: []LiveSession{}, Days: []LiveDay{}, Rules: []LiveRule{},
+		Tools: Uncalled{Sets: []Toolset{}, Drop: []string{}}}
 	days, rules := map[string]*LiveDay{}, rules{}
 	for _, a := range accounts {
 		one := LiveSession{ID: a.Info.ID, Title: a.Info.Title, Parent: a.Info.ParentID}

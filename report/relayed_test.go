@@ -155,7 +155,8 @@ func TestSumRelayed_daysAndTheNewestRequest(t *testing.T) {
 		Days: []report.LiveDay{
 			{Day: "2026-01-02", Gain: report.Gain{Requests: 1, Beside: 1, Observed: 1, Edited: 1, Billed: 2.5, Otherwise: 2.5, ToSave: 1}},
 			{Day: "2026-01-01", Gain: report.Gain{Requests: 1, Billed: 1, Otherwise: 3, Net: 2}}},
-		Rules: []report.LiveRule{{Rule: "", Net: 2, ToSave: 1}, {Rule: "idle", LeftOut: 7}}}
+		Rules: []report.LiveRule{{Rule: "", Net: 2, ToSave: 1}, {Rule: "idle", LeftOut: 7}},
+		Tools: report.Uncalled{Sets: []report.Toolset{}, Drop: []string{}}}
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -128,6 +128,10 @@ func (t *Transport) heard(x *exchange, a wire.Answer) {
 		t.failed(x.family, "record usage", err)
 	}
 	t.cleared(ctx, x, a.Cleared)
+	l.tools.calls(session.Message{Parts: a.Parts})
+	if err := t.noteTools(ctx, l); err != nil {
+		t.failed(x.family, "note the tools", err)
+	}
 }
 
 // report tells the engine what an answer took. The engine may prune or fold the conversation at

@@ -49,6 +49,7 @@ type line struct {
 	again    []store.Again // what the agent got back of what was left out
 
 	delegation delegation
+	tools      toolbox
 }
 
 // load reads the conversations of the family that the store has.
@@ -79,7 +80,7 @@ func (f *family) load(ctx context.Context, e *winnow.Engine) error {
 		}
 		said := clients(s.Messages)
 		l := &line{id: id, chain: chained(said), again: cameBackTo(state), recall: s.Info.Recall, drop: drops(s.Info),
-			delegation: delegationOf(s.Info), last: lastOf(s.Messages)}
+			delegation: delegationOf(s.Info), last: lastOf(s.Messages), tools: toolboxOf(s.Info)}
 		if last := len(said) - 1; last >= 0 && asStreamed(&said[last]) {
 			l.open = &said[last]
 		}
@@ -187,6 +188,7 @@ func (t *Transport) adopt(ctx context.Context, f *family, doc *format.Document, 
 	if n < len(messages) || confirmed != nil {
 		l.open = nil
 		added := slices.Clone(messages[n:])
+		l.tools.calls(added...)
 		for i := range added {
 			if m := &added[i]; m.Role == session.User {
 				m.Model = doc.Session.Info.Model
@@ -215,7 +217,8 @@ func (t *Transport) fork(ctx context.Context, l *line, n int) (*line, error) {
 		return nil, err
 	}
 	return &line{id: id, chain: slices.Clone(l.chain[:n]), frozen: l.frozen, last: l.last, hour: l.hour,
-		again: slices.Clone(l.again), recall: l.recall, drop: l.drop, delegation: l.delegation}, nil
+		again: slices.Clone(l.again), recall: l.recall, drop: l.drop, delegation: l.delegation,
+		tools: l.tools.clone()}, nil
 }
 
 // confirmed is an answer as the client sends it back, with what is known of what was streamed.

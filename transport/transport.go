@@ -411,6 +411,7 @@ func (t *Transport) decide(
 	if err := t.offer(ctx, l, doc); err != nil {
 		return nil, err
 	}
+	l.tools.look(doc, l.drop)
 	x := &exchange{
 		protocol: p, family: f, line: l, model: t.models.Lookup(doc.Session.Info.Model.String()), began: t.now(),
 		body: original, sent: len(chain), next: doc.Native.(*body.Native).NextID(),
