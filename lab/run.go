@@ -137,7 +137,7 @@ func (r *run) begin(k int) {
 		r.append(r.trace.log[r.next])
 		r.next++
 	}
-	cold := k == 0 || r.terms.Lifetime <= 0 || r.trace.idle(k, r.opts.Idle) > r.terms.Lifetime && !r.warmed(k)
+	cold := k == 0 || r.terms.Lifetime <= 0 || !r.warm(k)
 	if cold {
 		r.sent, r.kept, r.entries = 0, 0, nil
 		if k > 0 && r.terms.Lifetime > 0 {

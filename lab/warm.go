@@ -7,11 +7,8 @@ import (
 	"github.com/winnowhq/winnow/schedule"
 )
 
-// warmed reports whether the cache is kept warm during the pause before step k, and bills what that
-// takes.
-func (r *run) warmed(k int) bool {
-	return r.keep(r.trace.idle(k, r.opts.Idle), r.trace.steps[k-1].calls)
-}
+// warm reports whether the cache has the prompt at step k, and bills what keeping it takes.
+func (r *run) warm(k int) bool { return r.keep(r.trace.idle(k, r.opts.Idle), r.trace.steps[k-1].calls) }
 
 // left bills what keeps the cache warm after the last step, in vain: the gateway cannot know that
 // nobody comes back.
@@ -33,15 +30,14 @@ func (r *run) left() {
 // Where something was left out or folded since that request, the next one begins differently, and
 // none is sent.
 func (r *run) keep(pause time.Duration, round bool) bool {
+	lull := schedule.Lull{Round: round, Lifetime: r.terms.Lifetime}
 	if r.setup.KeepWarm <= 0 || !r.keepable() || r.kept < r.sent || r.sent < max(1, r.terms.MinPrefix) {
-		return false
+		return pause <= lull.Lifetime
 	}
 	read, write, output := r.terms.at(r.sent)
-	lull := schedule.Lull{Round: round, Lifetime: r.terms.Lifetime, Read: read, Write: write}
-	for ; pause > lull.Lifetime; pause -= lull.After() {
-		if lull.Kept >= r.setup.KeepWarm || !lull.Pays() {
-			return false
-		}
+	lull.Read, lull.Write = read, write
+	rest := pause
+	for ; rest > lull.After() && lull.Kept < r.setup.KeepWarm && lull.Pays(); rest -= lull.After() {
 		lull.Kept++
 		r.out.Warm++
 		r.out.Bill.Warm += float64(r.sent)*read + output
@@ -49,8 +45,10 @@ func (r *run) keep(pause time.Duration, round bool) bool {
 		r.out.Tokens.Cached += r.sent
 		r.out.Tokens.Output++
 	}
-	r.out.Bridged++
-	return true
+	if rest <= lull.Lifetime && pause > lull.Lifetime {
+		r.out.Bridged++
+	}
+	return rest <= lull.Lifetime
 }
 
 // keepable reports whether the gateway could keep the cache of the session's model: one of which

@@ -236,7 +236,7 @@ func (s *Toolset) carry(spent []store.Spend, since session.Millis, tokens int, p
 	counted := false
 	for i := range spent {
 		r := &spent[i]
-		if r.Live == nil || r.Live.Beside || r.Inherited || r.Time < since {
+		if r.Live == nil || r.Live.Beside || r.Live.Warm || r.Inherited || r.Time < since {
 			continue
 		}
 		if !counted {

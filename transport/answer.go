@@ -97,7 +97,7 @@ func (t *Transport) heard(x *exchange, a wire.Answer) {
 	defer x.family.mu.Unlock()
 	l := x.line
 	now := t.now()
-	l.last = now
+	l.last, l.asked = now, now
 	known := t.live(x, a.Usage)
 	defer t.counted(x, known, a.Usage)
 	u := a.Usage

@@ -40,6 +40,8 @@ type line struct {
 	recall bool           // its placeholders name the way back
 	pruned *pivot.Receipt // what was decided after the newest answer
 	last   time.Time      // when the provider was last at work on it, by our own clock; zero if unknown
+	asked  time.Time      // when it was so for the client
+	warmed int            // requests that have kept the cache since
 	drop   []string       // tools whose declarations are left out of it, since it began
 	hour   bool           // it was asked to keep its cache for an hour
 	// accepted is what had been decided when the provider's rules were last held against it
@@ -80,7 +82,7 @@ func (f *family) load(ctx context.Context, e *winnow.Engine) error {
 		}
 		said := clients(s.Messages)
 		l := &line{id: id, chain: chained(said), again: cameBackTo(state), recall: s.Info.Recall, drop: drops(s.Info),
-			delegation: delegationOf(s.Info), last: lastOf(s.Messages), tools: toolboxOf(s.Info)}
+			delegation: delegationOf(s.Info), last: lastOf(s.Messages, state.Spent), tools: toolboxOf(s.Info)}
 		if last := len(said) - 1; last >= 0 && asStreamed(&said[last]) {
 			l.open = &said[last]
 		}
@@ -90,11 +92,17 @@ func (f *family) load(ctx context.Context, e *winnow.Engine) error {
 	return nil
 }
 
-// lastOf is the time of the newest message of a log, zero without any.
-func lastOf(log []session.Message) (last time.Time) {
+// lastOf is the time of the newest message of a log, or of what kept the cache since, zero without
+// any.
+func lastOf(log []session.Message, spent []store.Spend) (last time.Time) {
 	newest := session.Millis(0)
 	for i := range log {
 		newest = max(newest, log[i].Time.Created, log[i].Time.Completed)
+	}
+	for i := range spent {
+		if known := spent[i].Live; known != nil && known.Warm {
+			newest = max(newest, spent[i].Time)
+		}
 	}
 	if newest > 0 {
 		last = time.UnixMilli(int64(newest))
