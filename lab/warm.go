@@ -7,14 +7,26 @@ import (
 	"github.com/winnowhq/winnow/schedule"
 )
 
-// warm reports whether the cache has the prompt at step k, and bills what keeping it takes.
-func (r *run) warm(k int) bool { return r.keep(r.trace.idle(k, r.opts.Idle), r.trace.steps[k-1].calls) }
+// warm reports whether the cache has something of the prompt of step k, and bills what keeping it
+// takes. r.terms are still those of the step before.
+func (r *run) warm(k int) bool {
+	cold := r.trace.cold(k, r.rates, r.opts.Idle)
+	if k == 0 || r.setup.KeepWarm <= 0 || !r.keepable() {
+		return !cold
+	}
+	kept := r.keep(r.trace.idle(k, r.opts.Idle), r.trace.steps[k-1].calls)
+	if !cold || !kept || r.rates[k].Lifetime <= 0 || r.trace.answers(k) != r.trace.answers(k-1) {
+		return !cold
+	}
+	r.out.Bridged++
+	return true
+}
 
 // left bills what keeps the cache warm after the last step, in vain: the gateway cannot know that
 // nobody comes back.
 func (r *run) left() {
 	n := len(r.trace.steps)
-	if n == 0 {
+	if n == 0 || r.setup.KeepWarm <= 0 || !r.keepable() {
 		return
 	}
 	r.keep(math.MaxInt64, r.trace.steps[n-1].calls)
@@ -31,7 +43,7 @@ func (r *run) left() {
 // none is sent.
 func (r *run) keep(pause time.Duration, round bool) bool {
 	lull := schedule.Lull{Round: round, Lifetime: r.terms.Lifetime}
-	if r.setup.KeepWarm <= 0 || !r.keepable() || r.kept < r.sent || r.sent < max(1, r.terms.MinPrefix) {
+	if r.kept < r.sent || r.sent < max(1, r.terms.MinPrefix) {
 		return pause <= lull.Lifetime
 	}
 	read, write, output := r.terms.at(r.sent)
@@ -44,9 +56,6 @@ func (r *run) keep(pause time.Duration, round bool) bool {
 		r.out.Tokens.Sent += r.sent
 		r.out.Tokens.Cached += r.sent
 		r.out.Tokens.Output++
-	}
-	if rest <= lull.Lifetime && pause > lull.Lifetime {
-		r.out.Bridged++
 	}
 	return rest <= lull.Lifetime
 }
