@@ -35,6 +35,9 @@ type Gateway struct {
 	// Delegate lets a provider edit prompts itself where winnow may not: "clear_tool_uses", or ""
 	// for nothing. See transport.ClearToolUses.
 	Delegate string `json:"delegate"`
+	// KeepWarm is how many requests at most keep the provider's cache of a conversation while its
+	// client is silent, where that pays; 0 for none. See transport.Options.
+	KeepWarm int `json:"keepWarm"`
 }
 
 // GatewayTools say what is left out of the tools that a client declares.
@@ -81,6 +84,9 @@ func (g Gateway) wrong(bad func(key, format string, args ...any)) {
 	if g.Delegate != "" && g.Delegate != "clear_tool_uses" {
 		bad("delegate", `unknown edit %q; use clear_tool_uses, or "" for nothing`, g.Delegate)
 	}
+	if g.KeepWarm < 0 || g.KeepWarm > mostWarm {
+		bad("keepWarm", "%d: give 0 for none, or up to %d requests in a pause", g.KeepWarm, mostWarm)
+	}
 	if _, _, err := net.SplitHostPort(g.Listen); err != nil {
 		bad("listen", "%q is not an address to listen at; write one like 127.0.0.1:4141", g.Listen)
 	}
@@ -118,6 +124,9 @@ func (g Gateway) wrong(bad func(key, format string, args ...any)) {
 		}
 	}
 }
+
+// mostWarm is the most of gateway.keepWarm: for more nobody has come back in any recorded session.
+const mostWarm = 20
 
 // leastMemory is the least of gateway.memory: one long conversation needs it.
 const leastMemory = 16 << 20

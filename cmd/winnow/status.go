@@ -207,6 +207,10 @@ func statusNotes(g report.Gain) (lines []string) {
 	if len(less) > 0 {
 		lines = append(lines, "net: after "+strings.Join(less, " and "))
 	}
+	if g.Warm > 0 {
+		lines = append(lines, fmt.Sprintf("keeping the cache warm: %s cost %s and saved %s, which is in net",
+			quantity.Count(g.Warm, "request"), quantity.Dollars(g.WarmCost), quantity.Dollars(g.WarmSaved)))
+	}
 	if g.Observed > 0 {
 		lines = append(lines, fmt.Sprintf("observed: %s relayed untouched; pruning could have saved %s",
 			quantity.Plural(g.Observed, "request was", "requests were"), quantity.Net(g.ToSave)))

@@ -316,6 +316,8 @@ func statusStore(t *testing.T, path string, now time.Time) {
 		{"live_00000000000000000002", `{"client":{"name":"pi/0.87"}}`, []store.Spend{
 			row(26*time.Hour, 9000, store.Live{Billed: 1, Otherwise: 0.75, Observed: true, Edited: true, Rules: rules(800, 0, 0.2)}),
 			row(25*time.Hour, 0, store.Live{Unpriced: true}),
+			row(25*time.Hour, 9000, store.Live{Warm: true, Billed: 0.02, Rules: map[string]store.Share{store.KeepWarm: {Net: -0.02}}}),
+			row(25*time.Hour, 9500, store.Live{Billed: 0.03, Otherwise: 0.35, Bridged: 0.32, Rules: map[string]store.Share{store.KeepWarm: {Net: 0.32}}}),
 		}},
 		{"ses_imported", "", []store.Spend{{Time: session.Millis(now.UnixMilli()), Kind: "summary", Cost: 7}}},
 	}
