@@ -91,6 +91,8 @@ type Outcome struct {
 	Elided    int `json:"elided"`
 	Folded    int `json:"folded"`
 	Rewritten int `json:"rewritten"`
+	// Base is how much of Bill was for carrying the base: system prompt and tools.
+	Base float64 `json:"base"`
 	// Warm counts the requests that kept the cache during pauses, Bridged the pauses that would
 	// have lost it and did not.
 	Warm    int `json:"warm,omitzero"`

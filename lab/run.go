@@ -195,6 +195,7 @@ func (r *run) send(k int) {
 	r.out.Bill.Read += float64(cached) * read
 	r.out.Bill.Write += float64(prompt-cached) * write
 	r.out.Bill.Output += float64(s.output) * output
+	r.out.Base += r.carried(cached, read, write)
 	r.out.Tokens.Sent += prompt
 	r.out.Tokens.Cached += cached
 	r.out.Tokens.Output += s.output

@@ -27,6 +27,7 @@ type Document struct {
 	// RecordedBill is what the sessions took as they were recorded.
 	RecordedBill recordedBill     `json:"recordedBill"`
 	Policies     []replayedPolicy `json:"policies"`
+	Base         lab.BaseCost     `json:"base"` // what system prompt and tools cost under the baseline
 	Recorded     []replayedOne    `json:"recorded"`
 	Skipped      []lab.Skipped    `json:"skipped"`
 	Subject      string           `json:"subject,omitzero"`
@@ -99,6 +100,7 @@ func DocumentOf(r lab.Report, detail bool) Document {
 		Skipped: append([]lab.Skipped{}, r.Skipped...), Subject: r.Subject,
 		Gains: append([]lab.Change{}, r.Gains...), Losses: append([]lab.Change{}, r.Losses...), Advice: r.Advice,
 		Unadvised: r.Unadvised}
+	doc.Base = r.BaseCost()
 	if r.Relative {
 		doc.Unit = "Mtok"
 	}
