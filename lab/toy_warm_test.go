@@ -8,35 +8,41 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
 )
 
 func TestToy_keepsTheCacheWarm(t *testing.T) {
 	// Step 3 comes 688 s after step 2, whose prompt has 140 tokens and whose answer calls a tool. The
-	// cache is kept at 270 s and 540 s: 2·(140·1 + 50) = 380. After step 3 (178 tokens, no call)
-	// nobody comes back: three requests, of which the third is the last that pays: 3·(178 + 50) = 684.
+	// cache is kept at 270 s and 540 s: 2·(140·1 + 50) = 380. Step 3 calls nothing.
 	clock := []int{1, 2, 10, 700}
-	warm := Bill{Read: 250, Write: 2136, Output: 1250, Warm: 380 + 684}
+	warm := Bill{Read: 250, Write: 2136, Output: 1250, Warm: 380}
 	got := billed(t, three(clock...), Setup{Policy: nothing(), Window: Unlimited, KeepWarm: 5}, Options{}, warm)
-	if got.Warm != 5 || got.Bridged != 1 || got.Cold != 0 || got.Steps != 3 {
+	if got.Warm != 2 || got.Bridged != 1 || got.Cold != 0 || got.Steps != 3 {
 		t.Errorf("%d requests bridged %d pauses, %d cold", got.Warm, got.Bridged, got.Cold)
 	}
 	if last := got.Curve[2]; last != got.Bill.Total() {
 		t.Errorf("the curve ends at %v of %v", last, got.Bill.Total())
 	}
-	// Of one request a pause none bridges: 190 + 228 are paid in vain, and step 3 is written whole.
-	cold := Bill{Read: 110, Write: (140 + 178) * 12, Output: 1250, Warm: 190 + 228}
+	// Of one request a pause none bridges: 190 are paid in vain, and step 3 is written whole.
+	cold := Bill{Read: 110, Write: (140 + 178) * 12, Output: 1250, Warm: 190}
 	got = billed(t, three(clock...), Setup{Policy: nothing(), Window: Unlimited, KeepWarm: 1}, Options{}, cold)
-	if got.Warm != 2 || got.Bridged != 0 || got.Cold != 1 {
+	if got.Warm != 1 || got.Bridged != 0 || got.Cold != 1 {
 		t.Errorf("%d requests bridged %d pauses, %d cold", got.Warm, got.Bridged, got.Cold)
 	}
 }
 
-// What was left out since the newest request makes that one useless: none is sent. The end of the
-// session, where the prompt is as it was sent, costs its three.
+// A session that ends in a call of a tool, and nobody comes back: five requests of 110 tokens.
+func TestToy_keepsTheCacheInVain(t *testing.T) {
+	y := new(toy).user(1, words("u", 10)).step(2, looks("a1", "o1")).reported(session.Usage{Input: 110})
+	billed(t, y, Setup{Policy: nothing(), Window: Unlimited, KeepWarm: 5}, Options{},
+		Bill{Write: 1320, Output: 100, Warm: 5 * (110 + 50)})
+}
+
+// What was left out since the newest request makes that one useless: none is sent.
 func TestToy_keepsNothingThatChanged(t *testing.T) {
 	e := rule.Elision{Message: "m1", Part: "p1.1", Field: rule.Output, Shown: "gone away", Because: "m2"}
 	billed(t, three(1, 2, 10, 400), Setup{Policy: eliding(e), Window: Unlimited, KeepWarm: 5}, Options{},
-		Bill{Read: 110, Write: 140*12 + 160*12, Output: 1250, Warm: 3 * (160 + 50)})
+		Bill{Read: 110, Write: 140*12 + 160*12, Output: 1250})
 }
 
 // A bill with requests that keep the cache differs from the one without only in what they cost and

@@ -14,7 +14,7 @@ func (r *run) warm(k int) bool {
 	if k == 0 || r.setup.KeepWarm <= 0 || !r.keepable() {
 		return !cold
 	}
-	kept := r.keep(r.trace.idle(k, r.opts.Idle), r.trace.steps[k-1].calls)
+	kept := r.trace.steps[k-1].calls && r.keep(r.trace.idle(k, r.opts.Idle))
 	if !cold || !kept || r.rates[k].Lifetime <= 0 || r.trace.answers(k) != r.trace.answers(k-1) {
 		return !cold
 	}
@@ -22,14 +22,14 @@ func (r *run) warm(k int) bool {
 	return true
 }
 
-// left bills what keeps the cache warm after the last step, in vain: the gateway cannot know that
-// nobody comes back.
+// left bills what keeps the cache warm after a last step that calls tools, in vain: the gateway
+// cannot know that nobody comes back.
 func (r *run) left() {
 	n := len(r.trace.steps)
-	if n == 0 || r.setup.KeepWarm <= 0 || !r.keepable() {
+	if n == 0 || !r.trace.steps[n-1].calls || r.setup.KeepWarm <= 0 || !r.keepable() {
 		return
 	}
-	r.keep(math.MaxInt64, r.trace.steps[n-1].calls)
+	r.keep(math.MaxInt64)
 	if r.opts.Detail {
 		r.out.Curve[n-1] = r.out.Bill.Total()
 	}
@@ -37,12 +37,12 @@ func (r *run) left() {
 
 // keep bills the requests that keep the provider's cache during a pause, as the gateway sends them:
 // each repeats the newest request, for one token of an answer. It reports whether the cache is warm
-// when the pause ends. round: the newest answer calls tools.
+// when the pause ends.
 //
 // Where something was left out or folded since that request, the next one begins differently, and
 // none is sent.
-func (r *run) keep(pause time.Duration, round bool) bool {
-	lull := schedule.Lull{Round: round, Lifetime: r.terms.Lifetime}
+func (r *run) keep(pause time.Duration) bool {
+	lull := schedule.Lull{Lifetime: r.terms.Lifetime}
 	if r.kept < r.sent || r.sent < max(1, r.terms.MinPrefix) {
 		return pause <= lull.Lifetime
 	}

@@ -56,10 +56,10 @@ func (t *Transport) keepWarm(x *exchange, r *http.Request, a wire.Answer) {
 	k := &warmth{family: x.family, line: x.line, model: x.model, request: once.request(r), size: len(once.body)}
 	x.family.mu.Lock()
 	defer x.family.mu.Unlock()
-	if k.request.GetBody == nil || x.line.pruned != nil || isAgents(r.Header) && !x.inRound {
-		return // what was decided since makes the next request another one; a sub-agent that has ended does not return
+	if k.request.GetBody == nil || x.line.pruned != nil || !x.inRound {
+		return // what was decided since makes the next request another one
 	}
-	k.lull = schedule.Lull{Round: x.inRound, Lifetime: x.lifetime()}
+	k.lull = schedule.Lull{Lifetime: x.lifetime()}
 	k.lull.Read, k.lull.Write = cachePrices(x.model, a.Usage, k.lull.Lifetime)
 	if a.Usage.Cache.Read+a.Usage.Cache.Write > 0 {
 		t.waits(k, x.began)
@@ -69,11 +69,6 @@ func (t *Transport) keepWarm(x *exchange, r *http.Request, a wire.Answer) {
 // ownKey reports whether a client shows a key that is paid for by use. Anything else may belong to
 // a subscription, which is not for winnow to ask with.
 func ownKey(h http.Header) bool { return h.Get("X-Api-Key") != "" && h.Get("Authorization") == "" }
-
-// isAgents reports whether a request is a sub-agent's.
-func isAgents(h http.Header) bool {
-	return h.Get("X-Claude-Code-Agent-Id") != "" || h.Get("X-Parent-Session-Id") != ""
-}
 
 // cachePrices are what reading a prompt from the cache costs, and writing it there.
 func cachePrices(m model.Model, u session.Usage, lifetime time.Duration) (read, write float64) {

@@ -212,7 +212,7 @@ func TestKeepWarm_isNotFor(t *testing.T) {
 		"one request off":            {change: head(Header, "off")},
 		"no cache marks":             {change: change(`,"cache_control":{"type":"ephemeral"}`, "")},
 		"Gemini":                     {protocol: llmtest.Gemini},
-		"a sub-agent at work":        {change: head("X-Claude-Code-Agent-Id", "a1"), want: 1},
+		"an answer that ends a turn": {change: head(stepHeader, "nothing")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := c.protocol
