@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -231,5 +232,25 @@ func TestTransport_notesToolsOnce(t *testing.T) {
 	_, is := plain.only()
 	if got, want := state.Revision-before, is.Revision-was.Revision; got != want {
 		t.Errorf("a request that declares nothing new wrote %d times, want %d", got, want)
+	}
+}
+
+// Namespaces of tools are looked into: what is dropped of one goes by the tool's whole name, and an
+// empty one goes with it.
+func TestUndeclared_looksIntoNamespaces(t *testing.T) {
+	const text = `[{"type":"function","name":"shell"},{"type":"namespace","name":"mcp__a__","description":"d","tools":[` +
+		`{"type":"function","name":"x"},{"type":"function","name":"y"}]},{"type":"namespace","name":"b","tools":[{"name":"x"}]}]`
+	for pattern, want := range map[string]string{
+		"mcp__a__x": strings.Replace(text, `{"type":"function","name":"x"},`, "", 1),
+		"mcp__a__*": `[{"type":"function","name":"shell"},{"type":"namespace","name":"b","tools":[{"name":"x"}]}]`,
+		"b__x":      strings.Replace(text, `,{"type":"namespace","name":"b","tools":[{"name":"x"}]}`, "", 1),
+		"x":         text,
+		"mcp__a__":  text,
+	} {
+		goes := func(name string) bool { ok, _ := path.Match(pattern, name); return ok }
+		cuts, kept := undeclared([]byte(text), span.All([]byte(text)), "", goes)
+		if got := string(span.Splice([]byte(text), cuts...)); got != want || kept == 0 {
+			t.Errorf("%s: %d stay of\n%s\nwant\n%s", pattern, kept, got, want)
+		}
 	}
 }
