@@ -10,8 +10,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
+	"pgregory.net/rapid"
+
+	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/rule/ruletest"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/summarize/offline"
+	"github.com/winnowhq/winnow/token"
 )
 
 // reads is a call that reads a file.
@@ -252,4 +258,39 @@ func TestOutcome_lambda(t *testing.T) {
 	if got := (Outcome{Steps: 50, Bill: Bill{Read: 1}}).BreakEven(2); !math.IsInf(got, 1) {
 		t.Errorf("where nothing was removed λ is %v, want infinite", got)
 	}
+}
+
+// The replay of regions begins where something is missed first. It is what it would be from the
+// beginning.
+func TestRun_regionsAreAReplayOfTheirOwn(t *testing.T) {
+	setups := unfolded()
+	terms := Reference()
+	rapid.Check(t, func(r *rapid.T) {
+		trace := NewTrace(happened(ruletest.Sessions(40).Draw(r, "session")), model.Model{}, token.Linear{})
+		setup := rapid.SampledFrom(setups).Draw(r, "setup")
+		if rapid.Bool().Draw(r, "folds") {
+			setup = folding(setup.Policy, trace.Base+rapid.IntRange(200, 2_000).Draw(r, "threshold"))
+		}
+		o := Options{Terms: &terms, Detail: true, Regions: true, Summarizer: offline.New()}
+		got, err := Run(t.Context(), trace, setup, o)
+		if err != nil {
+			r.Fatal(err)
+		}
+		o.Regions = false
+		alone := newRun(t.Context(), trace, setup, o)
+		alone.regions = true
+		if err := alone.from(0); err != nil {
+			r.Fatal(err)
+		}
+		if diff := cmp.Diff(&alone.out, got.Region); diff != "" {
+			r.Error("by itself, and with the other (-alone +with):\n" + diff)
+		}
+		whole, err := Run(t.Context(), trace, setup, o)
+		if err != nil {
+			r.Fatal(err)
+		}
+		if got.Region = nil; !cmp.Equal(whole, got) {
+			r.Error("with regions asked for the other replay is another one:\n" + cmp.Diff(whole, got))
+		}
+	})
 }
