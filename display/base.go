@@ -35,8 +35,8 @@ func Base(r *lab.Report) (lines []string) {
 	case len(base.Uncalled) > 0:
 		lines = append(lines, "winnow status --by tool prints the setting that leaves such tools out")
 	case base.Unknown == len(r.Sessions):
-		lines = append(lines, "which tools were declared is not in these logs; winnow status --by tool names those that "+
-			"nobody calls of sessions behind winnow wrap")
+		lines = append(lines, "which tools were declared is not in these logs; "+
+			"winnow status --by tool names those that nobody calls of sessions behind winnow wrap")
 	}
 	return lines
 }

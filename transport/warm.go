@@ -182,7 +182,8 @@ func (t *Transport) renewed(k *warmth, began time.Time, u session.Usage) {
 		Rules: map[string]store.Share{store.KeepWarm: {Net: -cost}}}
 	spent := store.Spend{Time: session.Millis(began.UnixMilli()), Kind: string(bill.Left), Model: k.model.String(),
 		Usage: u, Cost: cost, Live: known}
-	if err := t.engine.Amend(context.Background(), k.line.id, winnow.Amendment{Spent: []store.Spend{spent}}); err != nil {
+	err := t.engine.Amend(context.Background(), k.line.id, winnow.Amendment{Spent: []store.Spend{spent}})
+	if err != nil {
 		t.failed(k.family, "record what keeping a cache took", err)
 	}
 	t.count(func(all *Totals) { all.add(known, u) })

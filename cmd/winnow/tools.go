@@ -39,7 +39,8 @@ func showTools(a *cli.App, u report.Uncalled) {
 		s := &u.Sets[i]
 		rows = append(rows, []string{visible.Line(cmp.Or(s.Client, quantity.Unknown)),
 			visible.Line(cmp.Or(s.Server, "(its own)")), quantity.Number(s.Sessions), quantity.Number(s.Tools),
-			quantity.Number(len(s.Uncalled)), quantity.Number(s.Tokens), quantity.Dollars(s.Cost), quantity.Share(s.Share)})
+			quantity.Number(len(s.Uncalled)), quantity.Number(s.Tokens), quantity.Dollars(s.Cost),
+			quantity.Share(s.Share)})
 	}
 	a.Table([]int{-2, -2, 2, 2, 2, 2, 2, 2}, rows)
 	a.Printf("tokens: of the declarations that were never called, estimated; each request carries them\n\n")
