@@ -556,6 +556,8 @@ func TestValidate_gateway(t *testing.T) {
 		`{"memory": 1000}`:                "gateway.memory: 1000: give 16777216 bytes (16 MiB) or more",
 		`{"tools": {"drop": ["[x"]}}`:     `gateway.tools.drop.0: "[x" is not the name of a tool`,
 		`{"clients": {"ann": "hunter2"}}`: "gateway.clients.ann: this is not the hash of a token; `winnow serve token add ann` makes one",
+		`{"keepWarm": -1}`:                "gateway.keepWarm: -1: give 0 for none",
+		`{"keepWarm": 21}`:                "gateway.keepWarm: 21: give 0 for none, or up to 20",
 		`{"tls": {"cert": "c.pem"}}`:      `gateway.tls.cert: "c.pem" depends on the current folder`,
 		`{"tls": {"on": true}}`:           "on",
 	} {

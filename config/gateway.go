@@ -38,6 +38,9 @@ type Gateway struct {
 	// Delegate lets a provider edit prompts itself where winnow may not: "clear_tool_uses", or ""
 	// for nothing. See transport.ClearToolUses.
 	Delegate string `json:"delegate"`
+	// KeepWarm is how many requests at most keep the provider's cache of a conversation while its
+	// client is silent, where that pays; 0 for none. See transport.Options.
+	KeepWarm int `json:"keepWarm"`
 }
 
 // The values of gateway.capture.
@@ -93,6 +96,9 @@ func (g Gateway) wrong(bad func(key, format string, args ...any)) {
 	if g.Capture != CaptureAll && g.Capture != CaptureNone {
 		bad("capture", "unknown %q; use all, or none to keep what is said out of the store", g.Capture)
 	}
+	if g.KeepWarm < 0 || g.KeepWarm > mostWarm {
+		bad("keepWarm", "%d: give 0 for none, or up to %d requests in a pause", g.KeepWarm, mostWarm)
+	}
 	if _, _, err := net.SplitHostPort(g.Listen); err != nil {
 		bad("listen", "%q is not an address to listen at; write one like 127.0.0.1:4141", g.Listen)
 	}
@@ -130,6 +136,9 @@ func (g Gateway) wrong(bad func(key, format string, args ...any)) {
 		}
 	}
 }
+
+// mostWarm is the most of gateway.keepWarm: for more nobody has come back in any recorded session.
+const mostWarm = 20
 
 // leastMemory is the least of gateway.memory: one long conversation needs it.
 const leastMemory = 16 << 20

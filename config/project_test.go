@@ -64,6 +64,8 @@ func hostile(key string) []string {
 		return []string{`"0.0.0.0:4141"`, `"127.0.0.1:1"`}
 	case "gateway.mode":
 		return []string{`"off"`, `"observe"`}
+	case "gateway.keepWarm":
+		return []string{"1", "5"}
 	case "gateway.delegate":
 		return []string{`"clear_tool_uses"`}
 	case "gateway.upstreams":

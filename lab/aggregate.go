@@ -75,7 +75,9 @@ func relate(sessions []Recorded) (relative bool) {
 
 // scale converts an outcome's costs to another unit.
 func (o *Outcome) scale(by float64) {
-	o.Bill = Bill{o.Bill.Read * by, o.Bill.Write * by, o.Bill.Output * by, o.Bill.Compact * by, o.Bill.Regret * by}
+	o.Bill = Bill{o.Bill.Read * by, o.Bill.Write * by, o.Bill.Output * by, o.Bill.Compact * by, o.Bill.Regret * by,
+		o.Bill.Warm * by}
+	o.Base *= by
 	o.Events, o.Curve = slices.Clone(o.Events), slices.Clone(o.Curve)
 	for i := range o.Events {
 		o.Events[i].Cost *= by

@@ -10,14 +10,17 @@ type Bill struct {
 	Output  float64 `json:"output"`  // what steps wrote: the same under every policy
 	Compact float64 `json:"compact"` // requests for summaries
 	Regret  float64 `json:"regret"`  // requests for what was hidden and needed
+	// Warm is requests that kept the cache during pauses.
+	Warm float64 `json:"warm,omitzero"`
 }
 
 // Total returns the sum of a bill.
-func (b Bill) Total() float64 { return b.Read + b.Write + b.Output + b.Compact + b.Regret }
+func (b Bill) Total() float64 { return b.Read + b.Write + b.Output + b.Compact + b.Regret + b.Warm }
 
 // Add returns the sum of two bills.
 func (b Bill) Add(c Bill) Bill {
-	return Bill{b.Read + c.Read, b.Write + c.Write, b.Output + c.Output, b.Compact + c.Compact, b.Regret + c.Regret}
+	return Bill{b.Read + c.Read, b.Write + c.Write, b.Output + c.Output, b.Compact + c.Compact, b.Regret + c.Regret,
+		b.Warm + c.Warm}
 }
 
 // Tokens counts the tokens of a session's requests, including those for summaries and for what was
@@ -88,6 +91,12 @@ type Outcome struct {
 	Elided    int `json:"elided"`
 	Folded    int `json:"folded"`
 	Rewritten int `json:"rewritten"`
+	// Base is how much of Bill was for carrying the base: system prompt and tools.
+	Base float64 `json:"base"`
+	// Warm counts the requests that kept the cache during pauses, Bridged the pauses that would
+	// have lost it and did not.
+	Warm    int `json:"warm,omitzero"`
+	Bridged int `json:"bridged,omitzero"`
 	// Events, and Curve, the bill after each step, are set if Options.Detail asks for them.
 	Events []Event   `json:"events,omitzero"`
 	Curve  []float64 `json:"curve,omitzero"`

@@ -68,7 +68,7 @@ func (s Setup) Same(other Setup) bool { return s.fingerprint() == other.fingerpr
 func (s Setup) fingerprint() string {
 	p := s.Policy
 	p.Name = ""
-	return fingerprint(p, s.Window)
+	return fingerprint(p, s.Window, s.KeepWarm)
 }
 
 // fingerprint covers what a result depends on besides session and setup.

@@ -245,7 +245,8 @@ func (b *bench) safely(ctx context.Context, work func() error) (err error) {
 func (t *Trace) recorded(path string, o Options) Recorded {
 	terms := o.terms(t.Model, o.Hour)
 	rec := Recorded{ID: t.ID, Name: t.Name, Path: path, Source: t.directory, Product: t.Product,
-		Model: t.Model.String(), Steps: t.Steps(), Tokens: t.Tokens(), Base: t.Base, Damaged: t.Damaged, Paid: t.Paid}
+		Model: t.Model.String(), Steps: t.Steps(), Tokens: t.Tokens(), Base: t.Base, Damaged: t.Damaged, Paid: t.Paid,
+		BaseAssumed: !t.BaseKnown, ToolsKnown: len(t.declared.Tools) > 0, Uncalled: uncalled(t.declared)}
 	if !terms.Relative {
 		rec.Input = terms.Price.Input
 	}

@@ -22,6 +22,7 @@ const (
 	InForce   = "config"    // the user's configuration
 	mask      = "mask"      // at every step, hide all outputs but those of the newest steps
 	clearing  = "clear"     // hide all outputs but the newest when the prompt reaches a size
+	warm      = "warm"      // after a policy: keep the cache warm during pauses
 	economic  = "economic"  // in place of a number of tokens: compact when it pays
 )
 
@@ -40,7 +41,7 @@ func Usual() []string {
 // Forms describes how policies are written, for errors and help.
 func Forms() string {
 	return "nothing, compact, compact@168k, compact@84%, compact@economic, classic, aggressive, balanced, supersede, mask:STEPS, clear:KEEP@TRIGGER, clear:KEEP@TRIGGER+LEAST, " +
-		"config or the path of a winnow.jsonc; each may be followed by /compact@168k, /compact@economic, /200k (a window) or /nolimit"
+		"config or the path of a winnow.jsonc; each may be followed by /compact@168k, /compact@economic, /200k (a window), /nolimit or /warm:5 (requests that keep the cache during a pause)"
 }
 
 // room is the window, in tokens, of policies that compact at a size of their own: wide enough not
@@ -61,7 +62,8 @@ const room = 1_000_000
 //     knows none.
 //
 // After any of them /compact@168k folds at 168,000 tokens and /compact@economic when it pays, /200k
-// is a window in place of the model's, and /nolimit takes it away. The error of a word is a
+// is a window in place of the model's, /nolimit takes it away, and /warm:5 keeps the provider's
+// cache during pauses with five requests at most where that pays. The error of a word is a
 // *WordError.
 func Named(spec string, defaults policy.Options, file func(path string) (Setup, error)) (Setup, error) {
 	spec = strings.TrimSpace(spec)
@@ -90,6 +92,10 @@ func Named(spec string, defaults policy.Options, file func(path string) (Setup, 
 		switch {
 		case a == "nolimit":
 			s.Window, windowed = Unlimited, true
+		case strings.HasPrefix(a, warm+":"):
+			if s.KeepWarm, err = strconv.Atoi(strings.TrimPrefix(a, warm+":")); err != nil || s.KeepWarm < 1 {
+				return s, bad(spec, "%q is not a number of requests in a pause; write warm:5", a)
+			}
 		case strings.HasPrefix(a, Compact+"@"):
 			if s, err = s.compacting(spec, strings.TrimPrefix(a, Compact+"@")); err != nil {
 				return s, err
@@ -97,13 +103,16 @@ func Named(spec string, defaults policy.Options, file func(path string) (Setup, 
 		default:
 			n, err := ParseTokens(a)
 			if err != nil || n < leastWindow {
-				return s, bad(spec, "%q is neither a window of %s tokens or more nor compact@TOKENS nor compact@economic nor nolimit", a, "1,000")
+				return s, bad(spec, "%q is neither a window of %s tokens or more nor compact@TOKENS nor compact@economic nor nolimit nor warm:REQUESTS", a, "1,000")
 			}
 			s.Window, windowed = n, true
 		}
 	}
 	if at, ok := s.Policy.Budget.Thresholds["*"]; s.Settings == nil && !windowed && ok && at > 1 {
 		s.Window = max(room, 2*int(at))
+	}
+	if s.KeepWarm > 0 {
+		s.Settings = nil // that requests of one's own are sent is for the user to say
 	}
 	return s, nil
 }

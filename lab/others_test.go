@@ -49,6 +49,7 @@ func TestNamed_readsEveryForm(t *testing.T) {
 		"clear:0@1.5m+5k/2m":        {Rules: 1, Window: 2_000_000, Fold: true},
 		"mask:10/compact@economic":  {Rules: 1, Threshold: float64(budget.Economic), Fold: true},
 		"supersede":                 {Rules: 1, Fold: true},
+		"balanced/warm:5/200k":      {Rules: 12, Window: 200_000, Fold: true},
 		" supersede/compact@90% ":   {Rules: 1, Threshold: 0.9, Fold: true},
 	} {
 		s, err := Named(spec, policy.Defaults(), nil)
@@ -85,6 +86,7 @@ func TestNamed_saysWhatIsWrongWithAWord(t *testing.T) {
 		"compact@120%":      `"120" is not a share`,
 		"balanced/big":      `"big" is neither a window`,
 		"balanced/12":       `"12" is neither a window`,
+		"balanced/warm:0":   `"warm:0" is not a number of requests`,
 		"nothing/":          `"" is neither a window`,
 		"config":            "no configuration",
 	} {

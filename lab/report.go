@@ -1,5 +1,7 @@
 package lab
 
+import "github.com/winnowhq/winnow/report"
+
 // Report is the result of replaying sessions under several policies. Table, chart, page, CSV and
 // JSON are made from it.
 type Report struct {
@@ -57,6 +59,11 @@ type Recorded struct {
 	Tokens  int    `json:"tokens"`
 	Damaged int    `json:"damaged,omitzero"` // pieces of its file that could not be read
 	Base    int    `json:"base"`
+	// BaseAssumed: no usage report tells Base. ToolsKnown: the session tells which tools its requests
+	// declared; Uncalled are those that it never called.
+	BaseAssumed bool                  `json:"baseAssumed,omitzero"`
+	ToolsKnown  bool                  `json:"toolsKnown,omitzero"`
+	Uncalled    []report.UncalledTool `json:"uncalled,omitzero"`
 	// US dollars per million input tokens; 0: unknown, and bills are relative
 	Input    float64   `json:"input,omitzero"`
 	Bound    float64   `json:"bound,omitzero"` // cheapest bill with knowledge of the future; 0: not computed

@@ -30,6 +30,9 @@ type Setup struct {
 	// Settings are the configuration keys, with JSON values, that make the engine do this. nil if
 	// it cannot: such a policy is compared and never recommended.
 	Settings map[string]string
+	// KeepWarm is how many requests at most keep the provider's cache during a pause, as the
+	// gateway's keepWarm. 0: none.
+	KeepWarm int
 }
 
 // Unlimited, as a Setup's Window, removes the model's limit.
@@ -94,6 +97,7 @@ func (r *run) from(k int) error {
 			return fmt.Errorf("%s, step %d: %w", r.trace.Name, k+1, err)
 		}
 	}
+	r.left()
 	r.out.Needy, r.out.Regrets = r.out.MissedSteps, r.out.MissedItems
 	r.out.Assumed = r.assumed()
 	return nil
@@ -188,7 +192,7 @@ func (r *run) begin(k int) {
 		r.append(r.trace.log[r.next])
 		r.next++
 	}
-	cold := r.trace.cold(k, r.rates, r.opts.Idle)
+	cold := !r.warm(k)
 	r.terms = r.rates[k]
 	r.model.Price, r.model.Cache.Lifetime, r.model.Cache.MinPrefix = r.terms.Price, r.terms.Lifetime, r.terms.MinPrefix
 	if cold {
@@ -217,6 +221,7 @@ func (r *run) send(k int) {
 	r.out.Bill.Read += float64(cached) * read
 	r.out.Bill.Write += float64(prompt-cached) * write
 	r.out.Bill.Output += float64(s.output) * output
+	r.out.Base += r.carried(cached, read, write)
 	r.out.Tokens.Sent += prompt
 	r.out.Tokens.Cached += cached
 	r.out.Tokens.Output += s.output

@@ -154,6 +154,7 @@ func difference(want, got Bill) string {
 	}{
 		{"read", want.Read, got.Read}, {"write", want.Write, got.Write}, {"output", want.Output, got.Output},
 		{"compact", want.Compact, got.Compact}, {"regret", want.Regret, got.Regret},
+		{"warm", want.Warm, got.Warm},
 	} {
 		if d := f.want - f.got; d > 1e-6 || d < -1e-6 {
 			text += fmt.Sprintf("  %-7s by hand %v, replayed %v\n", f.name, f.want, f.got)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/token"
@@ -31,6 +32,7 @@ type Trace struct {
 	// Paid is the recorded usage; zero if nobody looked.
 	Paid Paid
 
+	declared  report.Declared
 	directory string
 	log       []session.Message
 	steps     []step
@@ -108,7 +110,7 @@ func (t *Trace) idle(k int, between time.Duration) time.Duration {
 // dropped: the log reads as if it had never been compacted.
 func NewTrace(s session.Session, m model.Model, counter token.Counter) *Trace {
 	t := &Trace{ID: s.Info.ID, Name: s.Info.Title, Model: m, directory: s.Info.Directory,
-		parts: map[string]partItems{}, Base: -1}
+		declared: report.DeclaredIn(s.Info), parts: map[string]partItems{}, Base: -1}
 	facts := rule.NewFacts(counter)
 	var last session.Millis // when the newest step ended
 	before := 0

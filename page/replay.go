@@ -214,6 +214,9 @@ func (d *replayDocument) about() {
 	}
 }
 
+// keptWarm is the class of what is in the legend only where a policy does it.
+const keptWarm = "l-tool4"
+
 // paid are the parts of a bill, as the bars in the table have them.
 var paid = []struct {
 	class, name string
@@ -224,6 +227,7 @@ var paid = []struct {
 	{"l-user", "answers", func(b lab.Bill) float64 { return b.Output }},
 	{"l-summary", "summaries", func(b lab.Bill) float64 { return b.Compact }},
 	{"l-tool3", "misses", func(b lab.Bill) float64 { return b.Regret }},
+	{keptWarm, "keeping the cache warm", func(b lab.Bill) float64 { return b.Warm }},
 }
 
 func (d *replayDocument) standings() {
@@ -259,7 +263,10 @@ func (d *replayDocument) standings() {
 		d.Rows = append(d.Rows, row)
 	}
 	for _, p := range paid {
-		d.Paid = append(d.Paid, legend{Class: p.class, Name: p.name})
+		warmed := func(s lab.Standing) bool { return s.Bill.Warm > 0 }
+		if p.class != keptWarm || slices.ContainsFunc(r.Policies, warmed) {
+			d.Paid = append(d.Paid, legend{Class: p.class, Name: p.name})
+		}
 	}
 }
 

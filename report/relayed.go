@@ -20,6 +20,7 @@ import (
 type Gain struct {
 	Requests int `json:"requests"`          // of conversations
 	Beside   int `json:"beside,omitzero"`   // others: for titles and the like
+	Warm     int `json:"warm,omitzero"`     // others: they kept the provider's cache
 	Observed int `json:"observed,omitzero"` // of Requests: relayed untouched, to see what could be saved
 	Edited   int `json:"edited"`            // of Requests: something was left out, or could have been
 	Resent   int `json:"resent,omitzero"`   // refused with an edit, and sent once more without
@@ -32,6 +33,10 @@ type Gain struct {
 	Otherwise float64 `json:"otherwise"`          // with nothing left out
 	Missed    float64 `json:"missed,omitzero"`    // of Otherwise: asking again for what was left out
 	Summaries float64 `json:"summaries,omitzero"` // what summaries cost beside Billed
+	// WarmCost is what keeping the cache cost, which is in Billed; WarmSaved is how much of Otherwise
+	// would have been paid for writing to it again what it had forgotten.
+	WarmCost  float64 `json:"warmCost,omitzero"`
+	WarmSaved float64 `json:"warmSaved,omitzero"`
 	// Net is Otherwise − Missed − Billed − Summaries.
 	Net float64 `json:"net"`
 	// ToSave is what could have been saved on the observed requests. It is not in Net.
@@ -52,6 +57,9 @@ func (g *Gain) Add(s *store.Spend) {
 		return
 	case known.Beside:
 		g.Beside++
+	case known.Warm:
+		g.Warm++
+		g.WarmCost += known.Billed
 	default:
 		g.Requests++
 	}
@@ -64,6 +72,7 @@ func (g *Gain) Add(s *store.Spend) {
 		}
 	}
 	g.Billed += known.Billed
+	g.WarmSaved += known.Bridged
 	if known.Observed {
 		g.Otherwise += known.Billed
 		g.ToSave += known.Saved()
@@ -113,13 +122,15 @@ type Relayed struct {
 	Sessions []LiveSession  `json:"sessions"` // the one with the newest request first
 	Days     []LiveDay      `json:"days"`     // the newest first
 	Rules    []LiveRule     `json:"rules"`    // the largest share first
+	Tools    Uncalled       `json:"tools"`    // declared and never called; see UncalledTools
 }
 
 // SumRelayed sums up what went through a gateway since a time, by session, by day as a zone has
 // them, and by rule. window is how many tokens a model takes, 0 if that is unknown.
 func SumRelayed(accounts []store.Account, since session.Millis, zone *time.Location,
 	window func(model string) int) Relayed {
-	all := Relayed{Since: since, Sessions: []LiveSession{}, Days: []LiveDay{}, Rules: []LiveRule{}}
+	all := Relayed{Since: since, Sessions: []LiveSession{}, Days: []LiveDay{}, Rules: []LiveRule{},
+		Tools: Uncalled{Sets: []Toolset{}, Drop: []string{}}}
 	days, rules := map[string]*LiveDay{}, rules{}
 	for _, a := range accounts {
 		one := LiveSession{ID: a.Info.ID, Title: a.Info.Title, Parent: a.Info.ParentID}
@@ -138,7 +149,7 @@ func SumRelayed(accounts []store.Account, since session.Millis, zone *time.Locat
 			}
 			days[name].Add(s)
 			rules.add(s)
-			if s.Live != nil && !s.Live.Beside {
+			if s.Live != nil && !s.Live.Beside && !s.Live.Warm {
 				one.Last = max(one.Last, s.Time)
 				if newest == nil || s.Usage.Prompt() > 0 { // what came without a report says nothing
 					newest = s

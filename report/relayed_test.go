@@ -36,7 +36,11 @@ var someSpend = rapid.Custom(func(r *rapid.T) store.Spend {
 		Observed: rapid.Bool().Draw(r, "observed"), Resent: rapid.Bool().Draw(r, "resent"), Beside: rapid.Bool().Draw(r, "beside"),
 		Rewritten: rapid.IntRange(0, 99).Draw(r, "rewritten"), Rules: map[string]store.Share{},
 	}
+	if l.Warm = !l.Beside && rapid.IntRange(0, 9).Draw(r, "warm") == 0; l.Warm {
+		l.Observed = false
+	}
 	if !l.Observed {
+		l.Bridged = rapid.Float64Range(0, 0.1).Draw(r, "bridged")
 		l.Missed = min(l.Otherwise, rapid.Float64Range(0, 0.1).Draw(r, "missed"))
 	}
 	for _, rule := range rapid.SliceOfN(rapid.SampledFrom([]string{"idle", "files", "inputs", store.Compaction}), 0, 3).Draw(r, "rules") {
@@ -50,10 +54,10 @@ var someSpend = rapid.Custom(func(r *rapid.T) store.Spend {
 })
 
 func plus(g, h report.Gain) report.Gain {
-	return report.Gain{g.Requests + h.Requests, g.Beside + h.Beside, g.Observed + h.Observed, g.Edited + h.Edited,
-		g.Resent + h.Resent, g.Unpriced + h.Unpriced, g.Recalls + h.Recalls, g.Rewritten + h.Rewritten,
-		g.Billed + h.Billed, g.Otherwise + h.Otherwise, g.Missed + h.Missed, g.Summaries + h.Summaries, g.Net + h.Net,
-		g.ToSave + h.ToSave}
+	return report.Gain{g.Requests + h.Requests, g.Beside + h.Beside, g.Warm + h.Warm, g.Observed + h.Observed,
+		g.Edited + h.Edited, g.Resent + h.Resent, g.Unpriced + h.Unpriced, g.Recalls + h.Recalls, g.Rewritten + h.Rewritten,
+		g.Billed + h.Billed, g.Otherwise + h.Otherwise, g.Missed + h.Missed, g.Summaries + h.Summaries,
+		g.WarmCost + h.WarmCost, g.WarmSaved + h.WarmSaved, g.Net + h.Net, g.ToSave + h.ToSave}
 }
 
 // Sessions, days and rules are the same sum cut in three ways, and the net is what is left of the
@@ -62,7 +66,7 @@ func TestSumRelayed_everyCutIsTheSameSum(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		var accounts []store.Account
 		since := session.Millis(rapid.IntRange(0, 24*3600_000).Draw(r, "since"))
-		var billed, missed, summaries, saved, otherwise, toSave float64
+		var billed, missed, summaries, saved, otherwise, toSave, warm, bridged float64
 		requests, recalls := 0, 0
 		for i := range rapid.IntRange(0, 4).Draw(r, "sessions") {
 			a := store.Account{Info: session.Info{ID: fmt.Sprint("s", i)}, Spent: rapid.SliceOfN(someSpend, 0, 8).Draw(r, "spent")}
@@ -79,6 +83,10 @@ func TestSumRelayed_everyCutIsTheSameSum(t *testing.T) {
 				default:
 					billed, otherwise, missed = billed+l.Billed, otherwise+l.Otherwise, missed+l.Missed
 					saved += l.Otherwise - l.Missed - l.Billed
+					bridged += l.Bridged
+					if l.Warm {
+						warm += l.Billed
+					}
 					requests, recalls = requests+1, recalls+len(l.Again)
 				}
 			}
@@ -88,8 +96,8 @@ func TestSumRelayed_everyCutIsTheSameSum(t *testing.T) {
 		g := got.Total
 		want := g
 		want.Billed, want.Otherwise, want.Missed, want.Summaries, want.ToSave, want.Net = billed, otherwise, missed, summaries, toSave, saved-summaries
-		want.Recalls = recalls
-		if diff := gocmp.Diff(want, g, about); diff != "" || g.Requests+g.Beside != requests {
+		want.Recalls, want.WarmCost, want.WarmSaved = recalls, warm, bridged
+		if diff := gocmp.Diff(want, g, about); diff != "" || g.Requests+g.Beside+g.Warm != requests {
 			r.Errorf("%d requests; the total (-want +got):\n%s", requests, diff)
 		}
 		if math.Abs(g.Net-(g.Otherwise-g.Missed-g.Billed-g.Summaries)) > 1e-6 {
@@ -155,7 +163,8 @@ func TestSumRelayed_daysAndTheNewestRequest(t *testing.T) {
 		Days: []report.LiveDay{
 			{Day: "2026-01-02", Gain: report.Gain{Requests: 1, Beside: 1, Observed: 1, Edited: 1, Billed: 2.5, Otherwise: 2.5, ToSave: 1}},
 			{Day: "2026-01-01", Gain: report.Gain{Requests: 1, Billed: 1, Otherwise: 3, Net: 2}}},
-		Rules: []report.LiveRule{{Rule: "", Net: 2, ToSave: 1}, {Rule: "idle", LeftOut: 7}}}
+		Rules: []report.LiveRule{{Rule: "", Net: 2, ToSave: 1}, {Rule: "idle", LeftOut: 7}},
+		Tools: report.Uncalled{Sets: []report.Toolset{}, Drop: []string{}}}
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

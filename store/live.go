@@ -26,6 +26,10 @@ type Live struct {
 	Edited   bool `json:"edited,omitzero"`   // something was left out of it, or would have been
 	Resent   bool `json:"resent,omitzero"`   // it was refused with an edit, and sent once more without
 	Beside   bool `json:"beside,omitzero"`   // it belongs to no conversation: for a title and the like
+	Warm     bool `json:"warm,omitzero"`     // it only kept the provider's cache, for nobody who asked
+	// Bridged is how much of Otherwise is for writing what the cache would have forgotten had it not
+	// been kept.
+	Bridged float64 `json:"bridged,omitzero"`
 	// Rewritten is how many tokens were written to the provider's cache again because of what was
 	// decided before the request.
 	Rewritten int `json:"rewritten,omitzero"`
@@ -40,8 +44,12 @@ type Share struct {
 	Net    float64 `json:"net,omitzero"`    // US dollars of the difference that Live tells
 }
 
-// Compaction stands among the rules for what summaries replaced.
-const Compaction = "compaction"
+// Compaction stands among the rules for what summaries replaced, KeepWarm for what keeping the
+// provider's cache cost and saved.
+const (
+	Compaction = "compaction"
+	KeepWarm   = "keepWarm"
+)
 
 // Again is an output with which an agent got back what was left out.
 type Again struct {

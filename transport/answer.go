@@ -97,7 +97,7 @@ func (t *Transport) heard(x *exchange, a wire.Answer) {
 	defer x.family.mu.Unlock()
 	l := x.line
 	now := t.now()
-	l.last = now
+	l.last, l.asked = now, now
 	known := t.live(x, a.Usage)
 	defer t.counted(x, known, a.Usage)
 	u := a.Usage
@@ -128,6 +128,10 @@ func (t *Transport) heard(x *exchange, a wire.Answer) {
 		t.failed(x.family, "record usage", err)
 	}
 	t.cleared(ctx, x, a.Cleared)
+	l.tools.calls(session.Message{Parts: a.Parts})
+	if err := t.noteTools(ctx, l); err != nil {
+		t.failed(x.family, "note the tools", err)
+	}
 }
 
 // report tells the engine what an answer took. The engine may prune or fold the conversation at

@@ -42,6 +42,8 @@ type line struct {
 	recall bool           // its placeholders name the way back
 	pruned *pivot.Receipt // what was decided after the newest answer
 	last   time.Time      // when the provider was last at work on it, by our own clock; zero if unknown
+	asked  time.Time      // when it was so for the client
+	warmed int            // requests that have kept the cache since
 	drop   []string       // tools whose declarations are left out of it, since it began
 	hour   bool           // it was asked to keep its cache for an hour
 	// accepted is what had been decided when the provider's rules were last held against it
@@ -52,6 +54,7 @@ type line struct {
 	again    []store.Again // what the agent got back of what was left out
 
 	delegation delegation
+	tools      toolbox
 }
 
 // load reads the conversations of the family that the store has.
@@ -83,7 +86,7 @@ func (f *family) load(ctx context.Context, e *winnow.Engine) error {
 		said := clients(s.Messages)
 		l := &line{id: id, chain: chained(said), again: cameBackTo(state), recall: s.Info.Recall, drop: drops(s.Info),
 			frozen: wire.ValueOf(s.Info.Unknown).Get(frozenMember).String(), delegation: delegationOf(s.Info),
-			last: lastOf(s.Messages)}
+			last: lastOf(s.Messages, state.Spent), tools: toolboxOf(s.Info)}
 		if last := len(said) - 1; last >= 0 && asStreamed(&said[last]) {
 			l.open = &said[last]
 		}
@@ -93,11 +96,17 @@ func (f *family) load(ctx context.Context, e *winnow.Engine) error {
 	return nil
 }
 
-// lastOf is the time of the newest message of a log, zero without any.
-func lastOf(log []session.Message) (last time.Time) {
+// lastOf is the time of the newest message of a log, or of what kept the cache since, zero without
+// any.
+func lastOf(log []session.Message, spent []store.Spend) (last time.Time) {
 	newest := session.Millis(0)
 	for i := range log {
 		newest = max(newest, log[i].Time.Created, log[i].Time.Completed)
+	}
+	for i := range spent {
+		if known := spent[i].Live; known != nil && known.Warm {
+			newest = max(newest, spent[i].Time)
+		}
 	}
 	if newest > 0 {
 		last = time.UnixMilli(int64(newest))
@@ -197,6 +206,7 @@ func (t *Transport) adopt(ctx context.Context, f *family, doc *format.Document, 
 	if n < len(messages) || confirmed != nil {
 		l.open = nil
 		added := slices.Clone(messages[n:])
+		l.tools.calls(added...)
 		for i := range added {
 			if m := &added[i]; m.Role == session.User {
 				m.Model = doc.Session.Info.Model
@@ -225,7 +235,8 @@ func (t *Transport) fork(ctx context.Context, l *line, n int) (*line, error) {
 		return nil, err
 	}
 	return &line{id: id, chain: slices.Clone(l.chain[:n]), frozen: l.frozen, last: l.last, hour: l.hour,
-		again: slices.Clone(l.again), recall: l.recall, drop: l.drop, delegation: l.delegation}, nil
+		again: slices.Clone(l.again), recall: l.recall, drop: l.drop, delegation: l.delegation,
+		tools: l.tools.clone()}, nil
 }
 
 // known is a message as the client sends it, with what is known of it beside what it says.

@@ -15,32 +15,10 @@ import (
 // runs "winnow recall", or the tool recall of "winnow mcp".
 func (t *Transport) recalls(doc *format.Document) bool {
 	tools := doc.Native.(*body.Native).Decoded.Tools
-	return t.recall && anyTool(wire.ValueOf(tools), "", func(name string) bool {
+	return t.recall && eachTool(wire.ValueOf(tools), "", func(name string, _ wire.Value) bool {
 		name = strings.ToLower(name)
 		return call.IsShell(name) || strings.Contains(name, "winnow") && strings.HasSuffix(name, "recall")
 	})
-}
-
-// anyTool reports whether one of some tools has a name that is looked for. Some protocols group
-// tools; group is what stands before the names.
-func anyTool(tools wire.Value, group string, wanted func(name string) bool) bool {
-	for tool := range tools.Values() {
-		name := tool.Get("name").String()
-		switch {
-		case anyTool(tool.Get("functionDeclarations"), group, wanted),
-			anyTool(tool.Get("tools"), name+"__", wanted):
-			return true
-		case name == "":
-			name = tool.Get("function", "name").String()
-		}
-		if name == "" {
-			name = tool.Get("type").String() // "local_shell"
-		}
-		if wanted(group + name) {
-			return true
-		}
-	}
-	return false
 }
 
 // offer lets the placeholders of a conversation name the way back as soon as a request has one.

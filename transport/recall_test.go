@@ -14,9 +14,9 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
-func TestAnyTool_findsAShellAndTheToolRecallInEveryProtocol(t *testing.T) {
+func TestEachTool_findsAShellAndTheToolRecallInEveryProtocol(t *testing.T) {
 	found := func(tools string) (names []string) {
-		anyTool(wire.ValueOf([]byte(tools)), "", func(name string) bool {
+		eachTool(wire.ValueOf([]byte(tools)), "", func(name string, _ wire.Value) bool {
 			names = append(names, name)
 			return false
 		})
@@ -28,7 +28,7 @@ func TestAnyTool_findsAShellAndTheToolRecallInEveryProtocol(t *testing.T) {
 		`[{"name":"Read"},{"name":"Bash","input_schema":{"name":"no"}}]`:                                "Read Bash",
 		`[{"type":"function","function":{"name":"bash"}}]`:                                              "bash",
 		`[{"type":"local_shell"},{"type":"custom","name":"apply_patch"}]`:                               "local_shell apply_patch",
-		`[{"type":"namespace","name":"mcp__winnow","tools":[{"type":"function","name":"recall"}]}]`:     "mcp__winnow__recall mcp__winnow",
+		`[{"type":"namespace","name":"mcp__winnow","tools":[{"type":"function","name":"recall"}]}]`:     "mcp__winnow__recall",
 		`[{"functionDeclarations":[{"name":"run_shell_command"},{"name":"glob"}]},{"googleSearch":{}}]`: "run_shell_command glob",
 	} {
 		var names []string

@@ -71,21 +71,17 @@ func withoutTools(text []byte, doc *format.Document, patterns []string) (without
 	if at.Empty() {
 		return text, 0
 	}
-	called := map[string]bool{}
-	for i := range doc.Session.Messages {
-		for j := range doc.Session.Messages[i].Parts {
-			called[doc.Session.Messages[i].Parts[j].Tool] = true
-		}
-	}
+	var history toolbox
+	history.calls(doc.Session.Messages...)
 	var choice []byte
 	for _, member := range []string{"tool_choice", "toolConfig", "tool_config"} {
 		choice = append(choice, besideList(text, doc.Native.(*body.Native).Decoded, member).Of(text)...)
 	}
 	goes := func(name string) bool {
-		return name != "" && !called[name] && !bytes.Contains(choice, span.Quote(name)) &&
+		return name != "" && !history.HasCalled(name) && !bytes.Contains(choice, span.Quote(name)) &&
 			slices.ContainsFunc(patterns, func(pattern string) bool { ok, _ := path.Match(pattern, name); return ok })
 	}
-	cuts, kept := undeclared(text, at, goes)
+	cuts, kept := undeclared(text, at, "", goes)
 	if len(cuts) == 0 || kept == 0 {
 		return text, 0
 	}
@@ -114,42 +110,38 @@ func besideList(text []byte, d *wire.Decoded, member string) span.Span {
 }
 
 // undeclared are the cuts that take declarations out of a list of tools, and how many of its
-// entries stay. Gemini has lists of declarations in its list.
-func undeclared(text []byte, list span.Span, goes func(name string) bool) (cuts []span.Edit, kept int) {
+// entries stay. Gemini has lists of declarations in its list, Responses has namespaces; group is
+// what stands before the names.
+func undeclared(text []byte, list span.Span, group string, goes func(name string) bool) (cuts []span.Edit, kept int) {
 	var gone []span.Span
 	for at := range span.Values(text, list) {
 		entry := wire.Value{Text: text, Span: at}
-		inner := entry.Get("functionDeclarations")
-		if inner.Empty() {
-			inner = entry.Get("function_declarations")
+		name := nameOf(entry)
+		inner, within := functions(entry), group
+		if spaced := entry.Get("tools"); spaced.Kind() == '[' {
+			inner, within = spaced, group+spaceOf(name)
 		}
-		if !inner.Empty() {
-			within, stay := undeclared(text, inner.Span, goes)
-			others := -1
-			for range entry.Members() {
-				others++
-			}
-			switch {
-			case stay > 0:
-				cuts = append(cuts, within...)
-				kept++
-			case others > 0: // what is beside an empty list of declarations may need one
-				kept++
-			default:
+		if inner.Empty() {
+			if goes(group + name) {
 				gone = append(gone, at)
+			} else {
+				kept++
 			}
 			continue
 		}
-		name := entry.Get("name").String()
-		for _, outer := range []string{"function", "custom"} {
-			if name == "" {
-				name = entry.Get(outer, "name").String()
-			}
+		some, stay := undeclared(text, inner.Span, within, goes)
+		others := -1
+		for range entry.Members() {
+			others++
 		}
-		if goes(name) {
-			gone = append(gone, at)
-		} else {
+		switch {
+		case stay > 0:
+			cuts = append(cuts, some...)
 			kept++
+		case others > 0 && name == "": // what is beside an empty list of declarations may need one
+			kept++
+		default:
+			gone = append(gone, at)
 		}
 	}
 	return append(cuts, cutValues(text, list, gone)...), kept

@@ -3,12 +3,15 @@ package transport
 import (
 	"bytes"
 	"io"
+	"maps"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/winnowhq/winnow/internal/llmtest"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/span"
 )
@@ -159,6 +162,96 @@ func TestDrops(t *testing.T) {
 	} {
 		if got := drops(session.Info{Unknown: []byte(text)}); !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+}
+
+// What a session's info knows of its tools is what the requests declared, without what is dropped or
+// loaded later, and what was called; after a restart and in a conversation that began elsewhere too.
+func TestTransport_notesTools(t *testing.T) {
+	for _, p := range llmtest.Protocols() {
+		t.Run(string(p), func(t *testing.T) {
+			s := play(t, p, 40, Options{Drop: []string{"mcp__a__y"}})
+			called := map[string]bool{}
+			for i, at := range s.steps() {
+				if i%9 == 8 {
+					s.restart()
+				}
+				s.send(s.declaring(at))
+				for _, part := range s.log[at].Parts {
+					if part.Tool != "" {
+						called[part.Tool] = true
+					}
+				}
+			}
+			_, state := s.only()
+			got := report.DeclaredIn(state.Info)
+			if names := slices.Sorted(maps.Keys(got.Tools)); !slices.Equal(names, []string{"mcp__a__x", "read", "web_search"}) ||
+				got.Tools["mcp__a__x"] < 5 || got.Tools["mcp__a__x"] > 40 {
+				t.Errorf("declared are %v", got.Tools)
+			}
+			if names := slices.Sorted(slices.Values(got.Called)); !slices.Equal(names, slices.Sorted(maps.Keys(called))) {
+				t.Errorf("called were %v, want %v", names, called)
+			}
+			steps := s.steps()
+			elsewhere := play(t, p, 40, Options{})
+			elsewhere.send(elsewhere.declaring(steps[len(steps)-1]))
+			_, state = elsewhere.only()
+			if got := report.DeclaredIn(state.Info); len(got.Tools) != 4 || len(got.Called) != len(called) {
+				t.Errorf("of a conversation that began elsewhere it knows %+v", got)
+			}
+		})
+	}
+}
+
+// A tool that the provider loads when it is searched for takes nothing before. Nothing is written
+// down twice.
+func TestTransport_notesToolsOnce(t *testing.T) {
+	s := play(t, llmtest.Anthropic, 20, Options{})
+	steps := s.steps()
+	for _, at := range steps[:6] {
+		s.send(s.declaring(at, `{"name":"mcp__a__x"`, `{"name":"mcp__a__x","defer_loading":true`))
+	}
+	_, state := s.only()
+	if got := report.DeclaredIn(state.Info); got.Tools["mcp__a__x"] != 0 || len(got.Tools) != 3 {
+		t.Errorf("declared are %v", got.Tools)
+	}
+	for _, l := range s.transport.families {
+		if l.lines[0].tools.changed {
+			t.Error("something was not written down")
+		}
+	}
+	before := state.Revision
+	s.send(s.declaring(steps[6], `{"name":"mcp__a__x"`, `{"name":"mcp__a__x","defer_loading":true`))
+	_, state = s.only()
+	plain := play(t, llmtest.Anthropic, 20, Options{})
+	for _, at := range steps[:6] {
+		plain.send(plain.request(at))
+	}
+	_, was := plain.only()
+	plain.send(plain.request(steps[6]))
+	_, is := plain.only()
+	if got, want := state.Revision-before, is.Revision-was.Revision; got != want {
+		t.Errorf("a request that declares nothing new wrote %d times, want %d", got, want)
+	}
+}
+
+// Namespaces of tools are looked into: what is dropped of one goes by the tool's whole name, and an
+// empty one goes with it.
+func TestUndeclared_looksIntoNamespaces(t *testing.T) {
+	const text = `[{"type":"function","name":"shell"},{"type":"namespace","name":"mcp__a__","description":"d","tools":[` +
+		`{"type":"function","name":"x"},{"type":"function","name":"y"}]},{"type":"namespace","name":"b","tools":[{"name":"x"}]}]`
+	for pattern, want := range map[string]string{
+		"mcp__a__x": strings.Replace(text, `{"type":"function","name":"x"},`, "", 1),
+		"mcp__a__*": `[{"type":"function","name":"shell"},{"type":"namespace","name":"b","tools":[{"name":"x"}]}]`,
+		"b__x":      strings.Replace(text, `,{"type":"namespace","name":"b","tools":[{"name":"x"}]}`, "", 1),
+		"x":         text,
+		"mcp__a__":  text,
+	} {
+		goes := func(name string) bool { ok, _ := path.Match(pattern, name); return ok }
+		cuts, kept := undeclared([]byte(text), span.All([]byte(text)), "", goes)
+		if got := string(span.Splice([]byte(text), cuts...)); got != want || kept == 0 {
+			t.Errorf("%s: %d stay of\n%s\nwant\n%s", pattern, kept, got, want)
 		}
 	}
 }

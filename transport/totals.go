@@ -18,6 +18,7 @@ import (
 type Totals struct {
 	Requests int // of conversations, answered
 	Beside   int // others that were answered: for titles and the like
+	Warm     int // others that kept the provider's cache: see Options.KeepWarm
 	Edited   int // of them: requests of which something was left out, or would have been (Observe)
 	Resent   int // requests that were refused with an edit, and sent once more without
 	// Billed is what all of them cost, in US dollars, by the usage that the provider reported.
@@ -28,6 +29,9 @@ type Totals struct {
 	// Missed is how much of Otherwise would not have been paid, as requests asked again for what
 	// was left out; Summaries is what summaries cost, which is not in Billed.
 	Missed, Summaries float64
+	// WarmCost is what the requests that kept the cache cost, which is in Billed; WarmSaved is how
+	// much of Otherwise would have been paid for writing to the cache what it had forgotten.
+	WarmCost, WarmSaved float64
 	// Net is what was saved: Otherwise − Missed − Billed − Summaries, negative when negative. In
 	// the mode Observe nothing is; ToSave is what could have been.
 	Net, ToSave float64
@@ -136,6 +140,11 @@ func (all *Totals) add(known *store.Live, u session.Usage) {
 	if known.Unpriced {
 		all.Unpriced++
 	}
+	if known.Warm {
+		all.Warm++
+		all.WarmCost += known.Billed
+	}
+	all.WarmSaved += known.Bridged
 	all.Billed += known.Billed
 	all.Otherwise += known.Otherwise
 	all.Missed += known.Missed
@@ -219,6 +228,11 @@ func (t *Transport) live(x *exchange, u session.Usage) *store.Live {
 		return known
 	}
 	known.Rules = shares(x, price(whole)-price(kept), price(edited)-price(kept), known.Missed)
+	if x.bridged && !known.Observed {
+		known.Bridged = max(0, price(unkept(edited))-known.Billed)
+		known.Otherwise += known.Bridged
+		known.Rules[store.KeepWarm] = store.Share{Net: known.Bridged}
+	}
 	return known
 }
 

@@ -77,6 +77,12 @@ type Options struct {
 	// conversation from its first request on, if it begins under this option. A tool that the
 	// conversation calls, or that a request insists on, stays.
 	Drop []string
+	// KeepWarm is how many requests at most keep the provider's cache of a conversation while its
+	// client is silent; 0, the default, sends none. One repeats the newest request for one token of
+	// an answer, shortly before the cache forgets it, where that pays ([schedule.Lull]): only to
+	// Anthropic's API, with a key and not with what may be a subscription, and never in Observe. The
+	// key stays in memory until the client is back, or Close.
+	KeepWarm int
 	// Later lets an answer end for its client before it is recorded. The next request of its
 	// conversation waits for that, and so do Wait and Totals; anyone who looks into the store at once
 	// may find the answer missing. If the process is killed in between, the client brings the
@@ -91,6 +97,8 @@ type Options struct {
 	Now func() time.Time // default: time.Now
 
 	anthropic string // the host at which server-side edits are had; tests have another one
+	// after calls a function after a while, until stop; tests have another clock
+	after func(wait time.Duration, call func()) (stop func() bool)
 }
 
 // DefaultMemory is the default of Options.Memory: 64 MiB.
@@ -112,6 +120,9 @@ type Transport struct {
 
 	delegates, anthropic string
 
+	most  int // Options.KeepWarm
+	after func(time.Duration, func()) func() bool
+
 	*atHand
 }
 
@@ -127,13 +138,17 @@ type atHand struct {
 	totals   Totals
 	newest   map[string]newest        // the newest request of each session
 	aside    map[string][]store.Spend // by client: what is written down with its next request
+	warm     map[string]*warmth       // by session
+	closed   bool
+
+	current atomic.Pointer[Transport] // the newest one
 }
 
 // New makes a transport that keeps its conversations in an engine. An engine that folds by itself
 // (compaction.auto) needs the hooks of [Hooks].
 func New(engine *winnow.Engine, o Options) *Transport {
 	return made(engine, o, &atHand{families: map[string]*family{}, newest: map[string]newest{},
-		aside: map[string][]store.Spend{}})
+		aside: map[string][]store.Spend{}, warm: map[string]*warmth{}})
 }
 
 // Changed makes a transport with another engine on the same store, or other options, that goes on
@@ -150,7 +165,7 @@ func made(engine *winnow.Engine, o Options, c *atHand) *Transport {
 	t := &Transport{
 		engine: engine, base: o.Base, mode: cmp.Or(o.Mode, Full), recall: o.Recall, drop: o.Drop, models: models,
 		log: o.Log, now: o.Now, later: o.Later, patience: cmp.Or(o.Patience, DefaultPatience), atHand: c,
-		delegates: o.Delegate, anthropic: cmp.Or(o.anthropic, anthropicHost),
+		delegates: o.Delegate, anthropic: cmp.Or(o.anthropic, anthropicHost), most: o.KeepWarm, after: o.after,
 	}
 	c.recent.bound(cmp.Or(o.Memory, DefaultMemory))
 	if t.base == nil {
@@ -164,6 +179,10 @@ func made(engine *winnow.Engine, o Options, c *atHand) *Transport {
 	if t.now == nil {
 		t.now = time.Now
 	}
+	if t.after == nil {
+		t.after = func(wait time.Duration, call func()) func() bool { return time.AfterFunc(wait, call).Stop }
+	}
+	c.current.Store(t)
 	return t
 }
 
@@ -188,6 +207,7 @@ type exchange struct {
 	next     string         // id of the message that answers it
 	client   string
 	resent   bool
+	bridged  bool // the cache would have forgotten the conversation and was kept
 	// delegated is the context_management that is added to what is sent, nil without
 	delegated jsontext.Value
 }
@@ -245,7 +265,11 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	listen(answer, func(head http.Header, copied []byte) {
 		t.afterwards(x.family, func() {
 			defer t.release(x.family)
-			t.guarded("read an answer", func() { t.heard(x, understood(p, head, copied)) })
+			t.guarded("read an answer", func() {
+				a := understood(p, head, copied)
+				t.heard(x, a)
+				t.keepWarm(x, r, a)
+			})
 		})
 	})
 	return answer, nil
@@ -423,11 +447,14 @@ func (t *Transport) decide(ctx context.Context, f *family, p protocol, read *rea
 	if err := t.offer(ctx, l, doc); err != nil {
 		return nil, err
 	}
+	l.tools.look(doc, l.drop)
+	t.cool(f)
 	x := &exchange{
 		protocol: p, family: f, line: l, model: t.models.Lookup(doc.Session.Info.Model.String()), began: t.now(),
 		body: original, sent: len(chain), next: doc.Native.(*body.Native).NextID(),
 	}
 	x.cold, x.held = x.isCold(read), x.holds(read)
+	x.bridge()
 	unsure := !x.cold && x.model.CacheLifetime() > 0 && x.idle() > x.model.CacheLifetime()
 	l.last = x.began
 	if l.frozen != "" {

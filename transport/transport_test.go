@@ -53,6 +53,7 @@ type stage struct {
 	economic  bool   // folds when that pays, not only when the window overflows
 	window    int    // of the model, in tokens; 0: so large that nothing is folded
 	shell     bool   // the client declares one
+	refuse    bool   // its base does: see refusing
 	policy    string // "" for the default
 	withholds int    // bytes of what is said that are at hand, where the store does not have it; 0: it has
 	decided   int    // receipts there were when the newest request reached the provider

@@ -20,8 +20,21 @@ func (p Painter) Replay(r lab.Report) {
 	pg.holdout(&r)
 	pg.frontier(&r, false)
 	pg.changes(&r)
+	pg.base(&r)
 	pg.skipped(&r)
 	p.draw(pg)
+}
+
+// base draws what every request carries.
+func (pg *page) base(r *lab.Report) {
+	lines := display.Base(r)
+	if len(lines) == 0 {
+		return
+	}
+	pg.heading("System prompt and tools", "")
+	for _, text := range lines {
+		pg.words(span{text: "  "}, faint, text, mostNotes)
+	}
 }
 
 // Policies draws what [Painter.Replay] draws except the frontier: the table of policies, the

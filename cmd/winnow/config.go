@@ -92,8 +92,9 @@ observe, safe, full), gateway.listen where serve listens, gateway.upstreams the 
 by name, beside anthropic, openai and gemini. gateway.tools.drop are tools whose declarations are left
 out of new conversations, gateway.retention is the age (30d) at which conversations that nobody goes on
 with are deleted, gateway.memory how many bytes of them are at hand, and gateway.capture none keeps what
-is said out of the store. gateway.clients has the hashes of tokens, which "winnow serve token add"
-makes, gateway.tls the files of a certificate. See docs/gateway.md.
+is said out of the store. gateway.keepWarm is how many requests at most keep the provider's cache while
+an agent is silent (0: none; they are paid for). gateway.clients has the hashes of tokens, which
+"winnow serve token add" makes, gateway.tls the files of a certificate. See docs/gateway.md.
 
 hooks are commands that take part: session.compacting (before a summary is asked for; it may add to
 the request, write the summary or cancel), session.compacted and elision.committed (told what

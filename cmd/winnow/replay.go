@@ -43,8 +43,9 @@ pays); what others publish: mask:10 (all outputs except those of the last 10 ste
 clear:3@100k (all outputs except the last 3 whenever the prompt has 100,000 tokens), clear:3@100k+5k
 (if that saves 5,000), supersede (any operation on a file replaces all earlier ones); config (the
 configuration in force) or the path of a winnow.jsonc. After a word, /compact@168k folds at that many
-tokens, /compact@economic when it pays, /200k is a window instead of the model's, and /nolimit removes
-it.
+tokens, /compact@economic when it pays, /200k is a window instead of the model's, /nolimit removes it,
+and /warm:5 keeps the provider's cache during pauses, as gateway.keepWarm does, with five requests at
+most in each.
 
 Results are remembered in $XDG_CACHE_HOME/winnow/replay: a replay that was stopped continues, and the
 next one replays only what changed.`,

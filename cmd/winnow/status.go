@@ -14,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
+	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/model"
@@ -23,6 +24,9 @@ import (
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/visible"
 )
+
+// statusCuts are the values of --by.
+var statusCuts = []string{"session", "day", "rule", "tool"}
 
 // statusFlags are those of status.
 type statusFlags struct {
@@ -42,6 +46,9 @@ they run: requests, what they were billed, what they would have cost with nothin
 difference, net of summaries, of what had to be written to the provider's cache again, and of what was
 asked for again. It is negative when winnow cost more than it saved.
 
+--by tool shows which tools were declared and never called, by client and MCP server: every request
+carries their declarations. It ends with the command that leaves them out of new conversations.
+
 --line prints one short line about one session, for status bars: the session of --session, which is
 its id or the client's own, or the one that a JSON object on standard input names as session_id (so
 Claude Code calls its statusLine command), or else the newest.`,
@@ -54,8 +61,8 @@ Claude Code calls its statusLine command), or else the newest.`,
 			switch {
 			case f.days < 1 || f.days > 36500:
 				return cli.Usage("--days must be from 1 to 36500, not %d", f.days)
-			case f.by != "session" && f.by != "day" && f.by != "rule":
-				return cli.Usage("--by must be session, day or rule, not %q", f.by)
+			case !slices.Contains(statusCuts, f.by):
+				return cli.Usage("--by must be session, day, rule or tool, not %q", f.by)
 			case f.line && (cmd.Flags().Changed("days") || cmd.Flags().Changed("by") || a.JSON):
 				return cli.Usage("--line cannot be combined with --days, --by or --json")
 			case f.session != "" && !f.line:
@@ -68,33 +75,43 @@ Claude Code calls its statusLine command), or else the newest.`,
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&f.days, "days", 1, "how many calendar days, today the last")
-	flags.StringVar(&f.by, "by", "session", "what a line is about: session, day, rule")
+	flags.StringVar(&f.by, "by", "session", "what a line is about: session, day, rule, tool")
 	flags.BoolVar(&f.line, "line", false, "one short line about one session")
 	flags.StringVar(&f.session, "session", "",
 		"the session of --line, by its id or the client's own, or the beginning of one")
-	cli.Complete(cmd, "by", "session", "day", "rule")
+	cli.Complete(cmd, "by", statusCuts...)
 	return cmd
 }
 
-// opened is the store, nil if there is none, and how many tokens a model takes.
-func opened(ctx context.Context, a *cli.App) (store.Store, func(string) int, error) {
+// catalogued answers what models are like.
+type catalogued struct{ *model.Catalogue }
+
+// window is how many tokens a model takes, 0 if that is unknown.
+func (c catalogued) window(name string) int { return c.Lookup(name).Limits.Context }
+
+// price is what a request of a model costs.
+func (c catalogued) price(name string, u session.Usage) (float64, bool) {
+	return c.Lookup(name).Cost(bill.Usage(u))
+}
+
+// opened is the store, nil if there is none, and the models.
+func opened(ctx context.Context, a *cli.App) (store.Store, catalogued, error) {
 	settings, err := a.Settings()
 	if err != nil {
-		return nil, nil, err
+		return nil, catalogued{}, err
 	}
-	models := settings.Catalogue(model.Default())
-	window := func(name string) int { return models.Lookup(name).Limits.Context }
+	models := catalogued{settings.Catalogue(model.Default())}
 	kept, err := source.OpenStore(ctx, a, source.Reading)
 	if errors.Is(err, source.ErrNoStore) {
-		return nil, window, nil
+		return nil, models, nil
 	}
-	return kept, window, err
+	return kept, models, err
 }
 
 func runStatus(ctx context.Context, a *cli.App, f statusFlags) error {
 	now := a.Env.Now()
 	since := time.Date(now.Year(), now.Month(), now.Day()-f.days+1, 0, 0, 0, 0, now.Location())
-	kept, window, err := opened(ctx, a)
+	kept, models, err := opened(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -105,7 +122,8 @@ func runStatus(ctx context.Context, a *cli.App, f statusFlags) error {
 			return err
 		}
 	}
-	doc := report.SumRelayed(accounts, session.Millis(since.UnixMilli()), now.Location(), window)
+	doc := report.SumRelayed(accounts, session.Millis(since.UnixMilli()), now.Location(), models.window)
+	doc.Tools = report.UncalledTools(accounts, session.Millis(since.UnixMilli()), models.price)
 	err = a.Tell(doc, func() {
 		if len(doc.Sessions) > 0 {
 			showStatus(a, doc, f.by, now)
@@ -163,8 +181,12 @@ func showStatus(a *cli.App, doc report.Relayed, by string, now time.Time) {
 			}
 		}
 	}
+	if by == "tool" {
+		showTools(a, doc.Tools)
+		return
+	}
 	a.Table(widths, rows)
-	for _, note := range statusNotes(doc.Total) {
+	for _, note := range append(statusNotes(doc.Total), toolNotes(doc.Tools)...) {
 		a.Printf("%s\n", note)
 	}
 }
@@ -184,6 +206,10 @@ func statusNotes(g report.Gain) (lines []string) {
 	}
 	if len(less) > 0 {
 		lines = append(lines, "net: after "+strings.Join(less, " and "))
+	}
+	if g.Warm > 0 {
+		lines = append(lines, fmt.Sprintf("keeping the cache warm: %s cost %s and saved %s, which is in net",
+			quantity.Count(g.Warm, "request"), quantity.Dollars(g.WarmCost), quantity.Dollars(g.WarmSaved)))
 	}
 	if g.Observed > 0 {
 		lines = append(lines, fmt.Sprintf("observed: %s relayed untouched; pruning could have saved %s",
@@ -213,7 +239,7 @@ func runStatusLine(ctx context.Context, a *cli.App, wanted string) error {
 	if wanted == "" && !a.Env.StdinTerminal {
 		wanted = sessionOf(a.Env.Stdin)
 	}
-	kept, window, err := opened(ctx, a)
+	kept, models, err := opened(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -225,7 +251,7 @@ func runStatusLine(ctx context.Context, a *cli.App, wanted string) error {
 			return err
 		}
 	}
-	doc := report.SumRelayed(accounts, 0, a.Env.Now().Location(), window)
+	doc := report.SumRelayed(accounts, 0, a.Env.Now().Location(), models.window)
 	if len(doc.Sessions) == 0 {
 		a.Printf("winnow: no requests yet\n")
 		return nil

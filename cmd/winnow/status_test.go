@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"flag"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -20,7 +22,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
@@ -43,6 +45,7 @@ type gatewayed struct {
 	lines  *bufio.Reader
 	server *llmtest.Server
 	log    []session.Message
+	tools  jsontext.Value // that it declares
 }
 
 const chorePlace = "X-Chore-Place"
@@ -52,6 +55,7 @@ const chorePlace = "X-Chore-Place"
 func relaying(t *testing.T, d *desk, mode string, steps int, more ...string) *gatewayed {
 	t.Helper()
 	g := &gatewayed{desk: d, log: workday.Make(7, steps).Messages}
+	g.tools = jsontext.Value(`[{"name":"read","input_schema":{"type":"object"}}]`)
 	g.server = llmtest.Start(t, llmtest.Script{Answer: func(r llmtest.Request) llmtest.Reply {
 		at, err := strconv.Atoi(r.Header.Get(chorePlace))
 		if err != nil {
@@ -86,7 +90,8 @@ func (g *gatewayed) start() {
 	if err := g.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { g.cmd.Process.Kill(); g.cmd.Wait() })
+	cmd := g.cmd
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
 	g.lines = bufio.NewReader(out)
 	line, _ := g.lines.ReadString('\n')
 	found := regexp.MustCompile(`address=(http://\S+)`).FindStringSubmatch(line)
@@ -107,10 +112,9 @@ func (g *gatewayed) chore(id string) {
 // part plays a part of the session.
 func (g *gatewayed) part(id string, from, to int) {
 	g.t.Helper()
-	tools := jsontext.Value(`[{"name":"read","input_schema":{"type":"object"}}]`)
 	for at := from; at < to; at++ {
 		if g.log[at].Role == session.Assistant {
-			g.ask(id, g.log[:at], at, tools)
+			g.ask(id, g.log[:at], at, g.tools)
 		}
 	}
 }
@@ -194,7 +198,7 @@ func TestStatus_saysWhatTheProviderBilled(t *testing.T) {
 			scraped.Body.Close()
 			g.ends()
 			doc := g.statusOf("--days", "2")
-			if diff := cmp.Diff(running.Total, doc.Total); diff != "" {
+			if diff := gocmp.Diff(running.Total, doc.Total); diff != "" {
 				t.Errorf("when serve had ended it was another one (-running +ended):\n%s", diff)
 			}
 			sum := doc.Total
@@ -236,6 +240,57 @@ func TestStatus_saysWhatTheProviderBilled(t *testing.T) {
 	}
 }
 
+// Tools that nobody called are named with what carrying them cost, and the list that is printed
+// leaves them out of the next conversation.
+func TestStatus_namesToolsThatNobodyCalls(t *testing.T) {
+	d := newDesk(t)
+	g := relaying(t, d, "full", 30)
+	called := ""
+	for i := range g.log {
+		for _, p := range g.log[i].Parts {
+			called = cmp.Or(called, p.Tool)
+		}
+	}
+	g.tools = jsontext.Value(`[{"name":"` + called + `","input_schema":{"type":"object"}},{"name":"mcp__git__log","description":"` +
+		strings.Repeat("one more word ", 100) + `","input_schema":{"type":"object"}}]`)
+	g.chore("5e551011-0000-4000-8000-00000000aaaa")
+	doc := g.statusOf()
+	g.ends()
+	if len(doc.Tools.Sets) != 1 || !slices.Equal(doc.Tools.Drop, []string{"mcp__git__*"}) {
+		t.Fatalf("the tools are %+v", doc.Tools)
+	}
+	set := doc.Tools.Sets[0]
+	with, without := 0, 0
+	for _, r := range g.server.Records() {
+		if len(r.ToolNames()) == 2 {
+			with++
+		}
+	}
+	if set.Client != "chore" || set.Server != "git" || set.Tools != 1 || set.Requests != 30 || with != 30 || set.Tokens < 200 ||
+		set.Cost <= 0 || set.Cost >= doc.Total.Billed || set.Share <= 0 || set.Share >= 1 {
+		t.Errorf("%d requests declared it: %+v of %v", with, set, doc.Total.Billed)
+	}
+	said := d.process("status", "--by", "tool").stdout
+	command := regexp.MustCompile(`winnow config set gateway\.tools\.drop '(.*)'`).FindStringSubmatch(said)
+	if command == nil {
+		t.Fatalf("there is no command:\n%s", said)
+	}
+	if o := d.process("config", "set", "gateway.tools.drop", command[1]); o.code != cli.ExitDone {
+		t.Fatalf("%s%s", o.stdout, o.stderr)
+	}
+	g.start()
+	g.chore("5e551011-0000-4000-8000-00000000bbbb")
+	g.ends()
+	for _, r := range g.server.Records()[31:] {
+		if len(r.ToolNames()) == 2 {
+			without++
+		}
+	}
+	if without != 0 {
+		t.Errorf("%d requests declare it all the same", without)
+	}
+}
+
 // statusStore is a store with what gateways did in made-up sessions.
 func statusStore(t *testing.T, path string, now time.Time) {
 	t.Helper()
@@ -255,7 +310,8 @@ func statusStore(t *testing.T, path string, now time.Time) {
 		id, info string
 		spent    []store.Spend
 	}{
-		{"live_0123456789abcdef0123", `{"client":{"name":"claude-cli/2.1.330","session":"aaaa-1"}}`, []store.Spend{
+		{"live_0123456789abcdef0123", `{"client":{"name":"claude-cli/2.1.330","session":"aaaa-1"},"tools":{"declared":{"Read":640,"Bash":1310,` +
+			`"NotebookEdit":430,"mcp__github__create_issue":420,"mcp__github__list_issues":380,"mcp__docs__search":250,"mcp__docs__it's":90},"called":["Read","Bash","mcp__docs__search"]}}`, []store.Spend{
 			row(3*time.Hour, 40_000, store.Live{Billed: 0.31, Otherwise: 0.30, Edited: true, Rewritten: 5000, Rules: rules(9000, 0, -0.01)}),
 			row(5*time.Minute, 61_000, store.Live{Billed: 0.20, Otherwise: 0.95, Missed: 0.05, Edited: true, Rules: rules(38_000, 112, 0.5),
 				Again: []store.Again{{Part: "p", Rule: "idle", Tokens: 90}}}),
@@ -268,6 +324,8 @@ func statusStore(t *testing.T, path string, now time.Time) {
 		{"live_00000000000000000002", `{"client":{"name":"pi/0.87"}}`, []store.Spend{
 			row(26*time.Hour, 9000, store.Live{Billed: 1, Otherwise: 0.75, Observed: true, Edited: true, Rules: rules(800, 0, 0.2)}),
 			row(25*time.Hour, 0, store.Live{Unpriced: true}),
+			row(25*time.Hour, 9000, store.Live{Warm: true, Billed: 0.02, Rules: map[string]store.Share{store.KeepWarm: {Net: -0.02}}}),
+			row(25*time.Hour, 9500, store.Live{Billed: 0.03, Otherwise: 0.35, Bridged: 0.32, Rules: map[string]store.Share{store.KeepWarm: {Net: 0.32}}}),
 		}},
 		{"ses_imported", "", []store.Spend{{Time: session.Millis(now.UnixMilli()), Kind: "summary", Cost: 7}}},
 	}
@@ -292,7 +350,7 @@ func TestStatus_prints(t *testing.T) {
 	statusStore(t, filepath.Join(d.dir, "s.db"), now)
 	d.now = func() time.Time { return now }
 	var said strings.Builder
-	for _, args := range []string{"", "--days 2", "--by day --days 2", "--by rule", "--by rule --days 2", "--line",
+	for _, args := range []string{"", "--days 2", "--by day --days 2", "--by rule", "--by rule --days 2", "--by tool", "--line",
 		"--line --session aaaa-1", "--line --session live_fed", "--line --session live_0000", "--line --session nobody"} {
 		o := d.run(append([]string{"status", "--store", "s.db"}, strings.Fields(args)...)...)
 		fmt.Fprintf(&said, "== status %s\n%s%s", args, o.stdout, o.stderr)
@@ -307,7 +365,7 @@ func TestStatus_prints(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(want), said.String()); diff != "" {
+	if diff := gocmp.Diff(string(want), said.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -341,7 +399,7 @@ func TestStatus_wrongUseAndNothing(t *testing.T) {
 	d := newDesk(t)
 	d.run("status").wants(t, cli.ExitNothing, "no request went through winnow today", "winnow wrap claude")
 	d.run("status", "--days", "0").wants(t, cli.ExitUsage, "--days must be")
-	d.run("status", "--by", "hour").wants(t, cli.ExitUsage, "session, day or rule")
+	d.run("status", "--by", "hour").wants(t, cli.ExitUsage, "session, day, rule or tool")
 	d.run("status", "--line", "--json").wants(t, cli.ExitUsage, "cannot be combined")
 	d.run("status", "--session", "x").wants(t, cli.ExitUsage, "needs --line")
 	d.run("status", "more").wants(t, cli.ExitUsage)

@@ -36,6 +36,10 @@ func account(client string, requests int, mode transport.Mode, t transport.Total
 		out += ", " + quantity.Plural(t.Recalls, "recall", "recalls")
 	}
 	lines := []string{relayed, billed(mode, t), out + "; more: " + more}
+	if t.Warm > 0 {
+		lines = append(lines, fmt.Sprintf("the cache was kept warm by %s, which are in that: they cost %s and saved %s",
+			quantity.Count(t.Warm, "request"), quantity.Dollars(t.WarmCost), quantity.Dollars(t.WarmSaved)))
+	}
 	if len(t.Outgrown) > 0 && mode != transport.Observe {
 		lines = append(lines, "the whole history no longer fits the model's window: resume it with winnow wrap, or "+
 			"first run winnow compact on the session of "+client)

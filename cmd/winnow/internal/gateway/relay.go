@@ -132,7 +132,8 @@ func (r *Relay) generation(ctx context.Context, settings config.Settings, mode t
 	}
 	o := transport.Options{Base: r.base, Mode: g.mode, Later: true, Recall: !r.withholds(),
 		Models: settings.Catalogue(model.Default()), Drop: settings.Gateway.Tools.Drop, Delegate: settings.Gateway.Delegate,
-		Memory: settings.Gateway.Memory / 2 / bytesOfBody, Log: r.log, Now: r.app.Env.Now}
+		KeepWarm: settings.Gateway.KeepWarm,
+		Memory:   settings.Gateway.Memory / 2 / bytesOfBody, Log: r.log, Now: r.app.Env.Now}
 	if r.now != nil {
 		g.carrier = r.now.carrier.Changed(g.engine, o)
 	} else {
@@ -307,6 +308,7 @@ func (r *Relay) Ended() <-chan error { return r.ended }
 // Stop ends the listener, waits for what is under way, and closes the store.
 func (r *Relay) Stop() error {
 	r.stopping.Store(true)
+	r.now.carrier.Close() // nothing of our own is sent any more
 	r.stop()
 	err := <-r.ended
 	r.Close()
@@ -320,6 +322,7 @@ func (r *Relay) Close() {
 		base.CloseIdleConnections()
 	}
 	if r.now != nil {
+		r.now.carrier.Close()
 		r.end(r.now)
 	}
 	if r.store != nil {

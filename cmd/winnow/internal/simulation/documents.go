@@ -30,6 +30,7 @@ type Document struct {
 	// RecordedBill is what the sessions took as they were recorded.
 	RecordedBill recordedBill     `json:"recordedBill"`
 	Policies     []replayedPolicy `json:"policies"`
+	Base         lab.BaseCost     `json:"base"` // what system prompt and tools cost under the baseline
 	Recorded     []replayedOne    `json:"recorded"`
 	Skipped      []lab.Skipped    `json:"skipped"`
 	Subject      string           `json:"subject,omitzero"`
@@ -175,6 +176,7 @@ func DocumentOf(r lab.Report, detail bool) Document {
 		Gains: append([]lab.Change{}, r.Gains...), Losses: append([]lab.Change{}, r.Losses...), Advice: r.Advice,
 		Unadvised: r.Unadvised, Products: r.Products, Holdout: heldOutOf(r.Holdout), Unheld: r.Unheld,
 		InSample: r.InSample}
+	doc.Base = r.BaseCost()
 	if r.Relative {
 		doc.Unit = "Mtok"
 	}

@@ -1,0 +1,65 @@
+package lab
+
+import (
+	"math"
+	"time"
+
+	"github.com/winnowhq/winnow/schedule"
+)
+
+// warm reports whether the cache has something of the prompt of step k, and bills what keeping it
+// takes. r.terms are still those of the step before.
+func (r *run) warm(k int) bool {
+	cold := r.trace.cold(k, r.rates, r.opts.Idle)
+	if k == 0 || r.setup.KeepWarm <= 0 || !r.keepable() {
+		return !cold
+	}
+	kept := r.trace.steps[k-1].calls && r.keep(r.trace.idle(k, r.opts.Idle))
+	if !cold || !kept || r.rates[k].Lifetime <= 0 || r.trace.answers(k) != r.trace.answers(k-1) {
+		return !cold
+	}
+	r.out.Bridged++
+	return true
+}
+
+// left bills what keeps the cache warm after a last step that calls tools, in vain: the gateway
+// cannot know that nobody comes back.
+func (r *run) left() {
+	n := len(r.trace.steps)
+	if n == 0 || !r.trace.steps[n-1].calls || r.setup.KeepWarm <= 0 || !r.keepable() {
+		return
+	}
+	r.keep(math.MaxInt64)
+	if r.opts.Detail {
+		r.out.Curve[n-1] = r.out.Bill.Total()
+	}
+}
+
+// keep bills the requests that keep the provider's cache during a pause, as the gateway sends them:
+// each repeats the newest request, for one token of an answer. It reports whether the cache is warm
+// when the pause ends.
+//
+// Where something was left out or folded since that request, the next one begins differently, and
+// none is sent.
+func (r *run) keep(pause time.Duration) bool {
+	lull := schedule.Lull{Lifetime: r.terms.Lifetime}
+	if r.kept < r.sent || r.sent < max(1, r.terms.MinPrefix) {
+		return pause <= lull.Lifetime
+	}
+	read, write, output := r.terms.at(r.sent)
+	lull.Read, lull.Write = read, write
+	rest := pause
+	for ; rest > lull.After() && lull.Kept < r.setup.KeepWarm && lull.Pays(); rest -= lull.After() {
+		lull.Kept++
+		r.out.Warm++
+		r.out.Bill.Warm += float64(r.sent)*read + output
+		r.out.Tokens.Sent += r.sent
+		r.out.Tokens.Cached += r.sent
+		r.out.Tokens.Output++
+	}
+	return rest <= lull.Lifetime
+}
+
+// keepable reports whether the gateway could keep the cache of the session's model: one of which
+// requests mark what is to be cached. Chosen prices are those of such a provider.
+func (r *run) keepable() bool { return r.opts.Terms != nil || r.terms.Marked }
