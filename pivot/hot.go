@@ -122,13 +122,7 @@ func (c Carrying) hotBudget() int {
 
 // least is the worth of a piece below which a request for it, now and then, is cheaper than to keep
 // it.
-func (c Carrying) least() float64 {
-	miss := c.Settings.Miss
-	if miss <= 0 {
-		miss = DefaultMiss
-	}
-	return 100 * 1_000 / miss
-}
+func (c Carrying) least() float64 { return 100 * 1_000 / max(DefaultMiss, c.Settings.Miss) }
 
 // pieces returns all pieces worth keeping, the newest first.
 func (c Carrying) pieces(calls []call.Call, pinned Pinned) []piece {

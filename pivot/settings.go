@@ -15,7 +15,8 @@ const (
 	KeepAuto = -1
 )
 
-// DefaultMiss is Settings.Miss where nothing is known of prices.
+// DefaultMiss is Settings.Miss at least, in tokens: where requests are short and cheap, the commands
+// of the newest steps stay nevertheless.
 const DefaultMiss = 10_000
 
 // Settings say how a pivot is made.
@@ -29,8 +30,8 @@ type Settings struct {
 	// UserMessages is how many tokens of the user's messages are carried over verbatim.
 	UserMessages int
 	// Miss is what a request for something that was folded costs, in tokens that stay until the next
-	// pivot; 0 is DefaultMiss. What stays word for word because the work continues with it must be
-	// worth that.
+	// pivot; less than DefaultMiss counts as that. The dearer it is, the more stays word for word
+	// because the work may continue with it.
 	Miss float64
 	// System replaces the summariser's system prompt, and Prompt the instruction after the
 	// messages; Context lines are added to the instruction.
