@@ -21,7 +21,7 @@ func (l *Lab) report(sessions []Recorded, skipped []Skipped) Report {
 		r.Paid = r.Paid.plus(sessions[i].Paid)
 	}
 	if base >= 0 && len(sessions) > 0 {
-		r.Differs = r.Paid.differs(r.Policies[base], l.Options.Hour)
+		r.Differs = r.Paid.differs(r.Policies[base], l.Options)
 	}
 	at := r.advise(l.Setups, l.Regrets)
 	if len(sessions) > 0 {
@@ -70,6 +70,11 @@ func (o *Outcome) scale(by float64) {
 	}
 	for i := range o.Curve {
 		o.Curve[i] *= by
+	}
+	if o.Region != nil {
+		region := *o.Region
+		region.scale(by)
+		o.Region = &region
 	}
 }
 

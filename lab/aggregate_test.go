@@ -172,7 +172,7 @@ func TestChanges_sayWhyInWords(t *testing.T) {
 		}
 	}
 	for want, is := range map[string]Outcome{
-		"71 of 300 steps needed what was hidden":                              {Steps: 300, Needy: 71, Regrets: 80, Bill: Bill{Read: 10, Write: 2, Regret: 5}},
+		"71 of 300 steps needed what was hidden":                              {Steps: 300, MissedSteps: 71, Regrets: 80, Bill: Bill{Read: 10, Write: 2, Regret: 5}},
 		"12 commits had 300k tokens written to the cache again and saved 900": {Steps: 300, Commits: 12, Rewritten: 300_000, Elided: 900, Bill: Bill{Read: 9, Write: 9, Regret: 5}},
 		"1 compaction cost more than the 4 steps that were left saved":        {Steps: 300, Folds: 1, First: 296, Bill: Bill{Read: 9, Write: 2, Compact: 5}},
 		"2 compactions had the prompt written to the cache again":             {Steps: 300, Folds: 2, Bill: Bill{Read: 9, Write: 9, Compact: 5}},

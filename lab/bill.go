@@ -1,5 +1,7 @@
 package lab
 
+import "math"
+
 // Bill is what a session cost, by item, in US dollars, or in millions of input tokens if the terms
 // are relative.
 type Bill struct {
@@ -48,7 +50,7 @@ type Event struct {
 	// Rewritten is how many cached tokens had to be written again.
 	Rewritten int     `json:"rewritten,omitzero"`
 	Cost      float64 `json:"cost,omitzero"` // of the fold's request, or of what was fetched again
-	N         int     `json:"n,omitzero"`    // elisions of a commit, regrets of a step
+	N         int     `json:"n,omitzero"`    // elisions of a commit, items that a step missed
 	// Parts are the ids of what was needed again, or elided.
 	Parts []string `json:"parts,omitzero"`
 }
@@ -60,13 +62,25 @@ type Outcome struct {
 	Steps   int    `json:"steps"`
 	Bill    Bill   `json:"bill"`
 	Tokens  Tokens `json:"tokens"`
-	Regrets int    `json:"regrets"`
-	Commits int    `json:"commits"`
-	Folds   int    `json:"folds"`
-	Over    int    `json:"over"` // steps whose prompt was larger than the window
-	// Needy counts the steps that needed what was hidden, Cold those that found the cache cold.
-	// First is the step after the first commit or fold.
-	Needy int `json:"needy"`
+	// MissedSteps counts the steps that needed what was hidden, MissedItems the items that they
+	// missed: those of one file, which one read gives back, are one. Needy and Regrets are the same
+	// counts by their older names.
+	MissedSteps int `json:"missedSteps"`
+	MissedItems int `json:"missedItems"`
+	Needy       int `json:"needy"`
+	Regrets     int `json:"regrets"`
+	// LostEdits counts the edits whose old text stands, in whole or in part, only in what is hidden,
+	// LostInputs the identifiers and paths in arguments of calls that do. They are not billed.
+	LostEdits  int `json:"lostEdits"`
+	LostInputs int `json:"lostInputs"`
+	// Removed counts the tokens that were left out or folded, each once, less what is shown instead
+	// of what was left out.
+	Removed int `json:"removed"`
+	Commits int `json:"commits"`
+	Folds   int `json:"folds"`
+	Over    int `json:"over"` // steps whose prompt was larger than the window
+	// Cold counts the steps that found the cache cold. First is the step after the first commit or
+	// fold.
 	Cold  int `json:"cold"`
 	First int `json:"first,omitzero"`
 	// Elided and Folded count the tokens that went with commits and folds, Rewritten those written
@@ -79,12 +93,43 @@ type Outcome struct {
 	Curve  []float64 `json:"curve,omitzero"`
 	// Sizes are the prompts of the steps, in tokens, set with Curve.
 	Sizes []int `json:"sizes,omitzero"`
+	// Assumed says in words what was assumed.
+	Assumed []string `json:"assumed,omitempty"`
+	// Region is the same policy where a miss brings back no more than a region, nil unless
+	// Options.Regions asks for it.
+	Region *Outcome `json:"region,omitempty"`
 }
 
-// Rate returns the misses in 100 steps.
+// Extra is what one extra step for each 1,000 tokens removed would cost: as many mean steps. A bill
+// assumes that an agent does the same with less before it; with less it may need more steps.
+func (o Outcome) Extra() float64 {
+	if o.Steps == 0 {
+		return 0
+	}
+	return o.Bill.Total() / float64(o.Steps) * float64(o.Removed) / 1000
+}
+
+// Lambda is the bill if the agent made l extra steps for each 1,000 tokens removed.
+func (o Outcome) Lambda(l float64) float64 { return o.Bill.Total() + l*o.Extra() }
+
+// BreakEven is the number of extra steps for each 1,000 tokens removed at which a bill reaches that
+// of a baseline, negative where it is higher without any. It is infinite if nothing was removed.
+func (o Outcome) BreakEven(baseline float64) float64 {
+	return BreakEven(o.Bill.Total(), o.Extra(), baseline)
+}
+
+// BreakEven is the same of sums over sessions: their bills, their Extra and the baseline's bills.
+func BreakEven(bill, extra, baseline float64) float64 {
+	if extra <= 0 {
+		return math.Inf(1)
+	}
+	return (baseline - bill) / extra
+}
+
+// Rate returns the missed items in 100 steps.
 func (o Outcome) Rate() float64 {
 	if o.Steps == 0 {
 		return 0
 	}
-	return 100 * float64(o.Regrets) / float64(o.Steps)
+	return 100 * float64(o.MissedItems) / float64(o.Steps)
 }

@@ -66,7 +66,7 @@ type bound struct {
 func newBound(t *Trace, o Options) *bound {
 	n := len(t.steps)
 	b := &bound{cold: make([]bool, n), sums: make([]float64, n+1), extra: make([]float64, n), base: float64(t.Base)}
-	terms := o.terms(t.Model)
+	rates := t.rates(o)
 	last := t.needed()
 	least := make([]int, n+1) // by step, how much larger its prompt is at least than that of the step before
 	for i := range t.items {
@@ -90,8 +90,8 @@ func newBound(t *Trace, o Options) *bound {
 	prompt := t.Base
 	for k := range n {
 		prompt += least[k]
-		read, write, output := terms.at(prompt)
-		b.cold[k] = k == 0 || terms.Lifetime <= 0 || t.idle(k, o.Idle) > terms.Lifetime
+		read, write, output := rates[k].at(prompt)
+		b.cold[k] = t.cold(k, rates, o.Idle)
 		b.sums[k+1] = b.sums[k] + read
 		b.extra[k] = write - read
 		b.output += float64(t.steps[k].output) * output

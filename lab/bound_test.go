@@ -35,7 +35,7 @@ func small(steps int) *rapid.Generator[drawn] {
 			if k > 0 && n(0, 4) == 0 {
 				output = said[0]
 			}
-			y.step(clock, say(text), call("x", output))
+			y.step(clock, say(text), looks("x", output))
 			if n(0, 3) == 0 {
 				y.user(clock+4, words("v", n(1, 3)))
 			}
@@ -182,7 +182,7 @@ func BenchmarkBound(b *testing.B) {
 			if k > 9 {
 				text = words(fmt.Sprintf("o%d.", k-k%7-3), 10)
 			}
-			y.step(0, say(text), call("x", words(fmt.Sprintf("o%d.", k), 20+k%90)))
+			y.step(0, say(text), looks("x", words(fmt.Sprintf("o%d.", k), 20+k%90)))
 		}
 		trace, terms := y.trace(), Reference()
 		b.Run(fmt.Sprint(steps, " steps"), func(b *testing.B) {

@@ -82,7 +82,7 @@ func lost(was, is *Outcome) string {
 	case largest <= 0:
 		return "more was read from the cache"
 	case largest == asked:
-		return fmt.Sprintf("%s of %s needed what was hidden", quantity.Number(is.Needy),
+		return fmt.Sprintf("%s of %s needed what was hidden", quantity.Number(is.MissedSteps),
 			count(is.Steps, "step", "steps"))
 	case largest == summed:
 		return fmt.Sprintf("%s cost more than the %s left saved", count(is.Folds, "compaction", "compactions"),

@@ -2,7 +2,7 @@ package lab
 
 import (
 	"fmt"
-	"maps"
+	"strings"
 
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/policy"
@@ -107,34 +107,18 @@ func (r *run) publish(k int, ledger rule.Ledger, log, window []session.Message, 
 		r.out.First = k
 	}
 
-	fetched := r.layout
 	r.log, r.window = log, window
 	r.layout = layout{}
 	stays := make(map[string]bool, len(window))
 	for i := range window {
 		m := &window[i]
 		r.layout.add(view.Message(m, r.ledger, r.facts), m.ID)
-		if at := fetched.index(m.ID); at >= 0 && fetched.fetched[at] > 0 && i > 1 {
-			r.layout.fetch(fetched.fetched[at])
-		}
 		stays[m.ID] = true
 	}
-	maps.DeleteFunc(r.fetched, func(_ int32, behind string) bool { return !stays[behind] })
-	r.visible = map[int32]bool{}
-	r.show(summary)
-	r.show(carried)
-	r.hides = 0
-	for i := range r.trace.items {
-		x := &r.trace.items[i]
-		if x.message >= r.next {
-			break // not appended yet
-		}
-		_, fetched := r.fetched[int32(i)]
-		r.hidden[i] = !stays[r.trace.log[x.message].ID] && !fetched
-		if r.hidden[i] {
-			r.hides++
-		}
-	}
+	r.visible = map[int32]int{}
+	r.show(summary, 1)
+	r.show(carried, 1)
+	r.behind(stays)
 	for i := range window {
 		for j := range window[i].Parts {
 			for _, e := range r.ledger.Of(window[i].Parts[j].ID) {
@@ -146,6 +130,26 @@ func (r *run) publish(k int, ledger rule.Ledger, log, window []session.Message, 
 	r.account.Folded()
 	r.out.Folded += before - r.layout.total()
 	r.note(Event{Step: k, Kind: Folded, N: tail, Tokens: before - r.layout.total(), Cost: cost})
+}
+
+// behind hides what a pivot leaves behind it: all but the messages that stay.
+func (r *run) behind(stays map[string]bool) {
+	r.hides = 0
+	for i := range r.trace.items {
+		x := &r.trace.items[i]
+		if x.message >= r.next {
+			break // not appended yet
+		}
+		if r.hidden[i] = !stays[r.trace.log[x.message].ID]; r.hidden[i] {
+			r.hides++
+			r.remove(int32(i), 0)
+		}
+	}
+	for part := range r.fetched {
+		if message, _, _ := strings.Cut(part, "."); !stays[message] {
+			r.forget(part)
+		}
+	}
 }
 
 // asked is what a request for a summary sends, what of that the cache has, and what it costs. It

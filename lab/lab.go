@@ -236,7 +236,7 @@ func (b *bench) safely(ctx context.Context, work func() error) (err error) {
 
 // recorded is what a report says about a session besides its outcomes.
 func (t *Trace) recorded(path string, o Options) Recorded {
-	terms := o.terms(t.Model)
+	terms := o.terms(t.Model, o.Hour)
 	rec := Recorded{ID: t.ID, Name: t.Name, Path: path, Product: t.Product, Model: t.Model.String(), Steps: t.Steps(),
 		Tokens: t.Tokens(), Base: t.Base, Damaged: t.Damaged, Paid: t.Paid}
 	if !terms.Relative {

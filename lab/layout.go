@@ -2,12 +2,11 @@ package lab
 
 // layout holds the sizes of the window's messages as they are sent.
 type layout struct {
-	ids     map[string]int
-	sizes   []int
-	fetched []int // tokens fetched again behind each message
-	sums    []int // tokens before each message; valid up to clean
-	clean   int
-	all     int
+	ids   map[string]int
+	sizes []int
+	sums  []int // tokens before each message; valid up to clean
+	clean int
+	all   int
 }
 
 func (l *layout) add(tokens int, id string) {
@@ -15,17 +14,8 @@ func (l *layout) add(tokens int, id string) {
 		l.ids = map[string]int{}
 	}
 	l.ids[id] = len(l.sizes)
-	l.sizes, l.fetched = append(l.sizes, tokens), append(l.fetched, 0)
-	l.sums = append(l.sums, 0)
+	l.sizes, l.sums = append(l.sizes, tokens), append(l.sums, 0)
 	l.all += tokens
-}
-
-// fetch adds tokens behind the newest message.
-func (l *layout) fetch(tokens int) {
-	if n := len(l.fetched); n > 0 {
-		l.fetched[n-1] += tokens
-		l.all += tokens
-	}
 }
 
 func (l *layout) set(i, tokens int) {
@@ -50,7 +40,7 @@ func (l *layout) before(id string) (int, bool) {
 		return 0, false
 	}
 	for ; l.clean < i; l.clean++ {
-		l.sums[l.clean+1] = l.sums[l.clean] + l.sizes[l.clean] + l.fetched[l.clean]
+		l.sums[l.clean+1] = l.sums[l.clean] + l.sizes[l.clean]
 	}
 	return l.sums[i], true
 }

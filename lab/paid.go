@@ -66,7 +66,7 @@ func (p Paid) plus(q Paid) Paid {
 }
 
 // differs explains, with figures, why the baseline's bill is not the recorded one.
-func (p Paid) differs(base Standing, hour bool) []string {
+func (p Paid) differs(base Standing, o Options) []string {
 	all := p.Total()
 	if all.Requests == all.Unknown() {
 		return nil
@@ -82,8 +82,8 @@ func (p Paid) differs(base Standing, hour bool) []string {
 	if n := p.Left.Requests; n > 0 {
 		say("not replayed: %s whose answers are not part of the session", quantity.Count(n, "request"))
 	}
-	if len(p.Models) > 1 {
-		say("%d models answered; a replay bills all steps at the price of the one that answered most", len(p.Models))
+	if len(p.Models) > 1 && o.Terms != nil {
+		say("%d models answered; this replay bills all steps at the same prices", len(p.Models))
 	}
 	if p.Copies > 0 {
 		say("the log repeats %s, which cost nothing the second time; the replay sends each again",
@@ -111,8 +111,8 @@ func (p Paid) differs(base Standing, hour bool) []string {
 		say("answers were %s tokens as reported and are %s as recorded in the log", quantity.Number(said),
 			quantity.Number(is))
 	}
-	if p.Hour > 0 && !hour {
-		say("%s tokens were written to the cache for an hour, at double the input price; the replay's cache lives as long as the model's usual one (--cache 1h)", quantity.Number(p.Hour))
+	if p.Hour > 0 && !o.Hour && !o.Logged {
+		say("%s tokens were written to the cache for an hour, at double the input price; the replay's cache lives as long as the model's usual one (--cache logged)", quantity.Number(p.Hour))
 	}
 	return why
 }

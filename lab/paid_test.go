@@ -26,7 +26,7 @@ func TestPaid_namesWhyTheBaselineDiffers(t *testing.T) {
 		t.Errorf("got %+v", p)
 	}
 	base := Standing{Tokens: Tokens{Sent: 40_000, Cached: 20_000, Output: 900}}
-	got := strings.Join(p.differs(base, false), "\n")
+	got := strings.Join(p.differs(base, Options{}), "\n")
 	for _, want := range []string{
 		"leaves out 1 request of unknown cost", "1 request of sub-agents", "1 request whose answers are not part of the session",
 		"2 models answered", "compacted once", "repeats 1 answer,", "65,000 tokens as recorded and are 40,000", "46.2 % of the prompts as recorded and 50.0 %", "300 tokens of thinking", "20,000 tokens were written to the cache for an hour",
@@ -35,11 +35,11 @@ func TestPaid_namesWhyTheBaselineDiffers(t *testing.T) {
 			t.Errorf("%q is not said:\n%s", want, got)
 		}
 	}
-	if strings.Contains(strings.Join(p.differs(base, true), "\n"), "for an hour") {
+	if strings.Contains(strings.Join(p.differs(base, Options{Hour: true}), "\n"), "for an hour") {
 		t.Error("where the replay's cache lives an hour, that is no difference")
 	}
 	same := PaidFor([]session.Message{step("a", opus, session.Usage{Input: 20_000, Output: 900, Cache: session.CacheUsage{Read: 20_000}})}, nil, bill.NewPrices(model.Default().Lookup))
-	if why := same.differs(base, false); len(why) != 0 {
+	if why := same.differs(base, Options{}); len(why) != 0 {
 		t.Errorf("nothing differs: %q", why)
 	}
 }

@@ -8,129 +8,138 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Words is how many words in a row make a quotation. A step with at least Quotations of them from
-// hidden text needed that text.
+// Words is how many words in a row make a quotation. An item of which a step has at least
+// Quotations that stand only in what is hidden was needed.
 const (
 	Words      = 6
 	Quotations = 3
 )
 
-// quotes records which steps quote which items.
+// quotes records what steps quote of earlier items.
 type quotes struct {
-	grams map[uint64]int32 // position in last, by the hash of six words
-	last  []int32          // newest occurrence of each gram: a position in chain, or -1
-	chain []occurrence
-	needs [][]need // by step
+	grams  map[uint64]int32 // position in last, by the hash of a row of words
+	last   []int32          // newest occurrence of each gram: a position in chain, or -1
+	chain  []occurrence
+	needs  [][]need   // by step: rows of six words
+	inputs [][]need   // by step: identifiers and paths in the arguments of its calls
+	edits  [][][]need // by step and edit: rows of the text that is replaced
+	short  *short
 }
 
-// occurrence is an item with a gram, and the position of the occurrence before it, or -1.
-type occurrence struct{ item, before int32 }
+// occurrence is an item with a gram, the line of it where the gram begins, and the position of the
+// occurrence before it, or -1. Of an item that has a gram more than once it is the first.
+type occurrence struct{ item, line, before int32 }
 
 // need is a gram that a step wrote and earlier items have; newest is the latest of them then.
 type need struct{ gram, newest int32 }
 
 // read finds the quotations, in the order of the items.
 func (t *Trace) read() quotes {
-	q := quotes{grams: map[uint64]int32{}, needs: make([][]need, len(t.steps))}
-	var produced []int // items of the step that is being read
+	n := len(t.steps)
+	q := quotes{grams: map[uint64]int32{}, short: t.shortRows(),
+		needs: make([][]need, n), inputs: make([][]need, n), edits: make([][][]need, n)}
+	edits := t.edits
 	for i := 0; i < len(t.items); {
 		// What a step wrote is looked up before it is learned.
 		end, number := i, t.items[i].step
 		for end < len(t.items) && t.items[end].step == number {
 			end++
 		}
-		produced = produced[:0]
-		for k := i; k < end; k++ {
-			if number >= 0 && t.items[k].written {
-				produced = append(produced, k)
-			}
+		if number >= 0 {
+			q.lookUp(t.items[i:end], number)
 		}
-		if len(produced) > 0 {
-			q.needs[number] = q.lookUp(t.items, produced)
+		for ; len(edits) > 0 && edits[0].step <= number; edits = edits[1:] {
+			q.lookUpEdit(edits[0])
 		}
 		for k := i; k < end; k++ {
-			q.learn(int32(k), t.items[k].text)
+			q.learn(int32(k), &t.items[k])
 		}
 		i = end
 	}
 	for k := range t.items {
 		t.items[k].text = "" // no longer needed: it is in the log
 	}
+	t.edits, q.short.wanted = nil, nil
 	return q
 }
 
-func (q *quotes) lookUp(items []item, produced []int) []need {
-	var needs []need
+// lookUp finds what a step quotes.
+func (q *quotes) lookUp(items []item, number int) {
 	seen := map[int32]bool{}
-	for _, k := range produced {
-		for h := range grams(items[k].text) {
-			gram, known := q.grams[h]
-			if known && !seen[gram] {
-				seen[gram] = true
-				needs = append(needs, need{gram, q.last[gram]})
+	known := func(list []need, hash uint64) []need {
+		gram, ok := q.grams[hash]
+		if !ok || seen[gram] {
+			return list
+		}
+		seen[gram] = true
+		return append(list, need{gram, q.last[gram]})
+	}
+	for k := range items {
+		if !items[k].written {
+			continue
+		}
+		rows(items[k].text, false, nil, func(hash uint64, _ int32) {
+			q.needs[number] = known(q.needs[number], hash)
+		})
+		if items[k].input {
+			for name := range names(items[k].text) {
+				q.inputs[number] = known(q.inputs[number], oneWord(name))
 			}
 		}
 	}
-	return needs
 }
 
-func (q *quotes) learn(k int32, text string) {
-	for h := range grams(text) {
-		gram, known := q.grams[h]
+// lookUpEdit finds where the text that an edit replaces stands.
+func (q *quotes) lookUpEdit(e edit) {
+	var list []need
+	add := func(hash uint64, _ int32) {
+		if gram, ok := q.grams[hash]; ok {
+			list = append(list, need{gram, q.last[gram]})
+		}
+	}
+	rows(e.old, false, nil, add)
+	if hash, length := whole(e.old); length > 0 && length < Words {
+		add(hash, 0)
+	}
+	if len(list) > 0 {
+		q.edits[e.step] = append(q.edits[e.step], list)
+	}
+}
+
+func (q *quotes) learn(k int32, x *item) {
+	rows(x.text, !x.written, q.short, func(hash uint64, line int32) {
+		gram, known := q.grams[hash]
 		if !known {
 			gram = int32(len(q.last))
-			q.grams[h] = gram
+			q.grams[hash] = gram
 			q.last = append(q.last, -1)
 		}
 		before := q.last[gram]
 		if before >= 0 && q.chain[before].item == k {
-			continue
+			return
 		}
 		q.last[gram] = int32(len(q.chain))
-		q.chain = append(q.chain, occurrence{k, before})
-	}
+		q.chain = append(q.chain, occurrence{k, line, before})
+	})
 }
 
-// grams yields the hash of each row of six words.
-func grams(text string) func(yield func(uint64) bool) {
-	return func(yield func(uint64) bool) {
-		var row [Words]uint64
-		n := 0
-		for i := 0; i < len(text); {
-			if !wordBytes[text[i]] {
-				i++
-				continue
-			}
-			h := uint64(14695981039346656037)
-			for ; i < len(text) && wordBytes[text[i]]; i++ {
-				h = (h ^ uint64(text[i])) * 1099511628211
-			}
-			row[n%Words] = h
-			if n++; n < Words {
-				continue
-			}
-			sum := uint64(0)
-			for j := n; j < n+Words; j++ {
-				sum = (sum ^ row[j%Words]) * 0x9E3779B97F4A7C15
-				sum ^= sum >> 29
-			}
-			if !yield(sum) {
-				return
+// shortRows are the rows of fewer than six words that some step looks up.
+func (t *Trace) shortRows() *short {
+	s := &short{wanted: map[uint64]bool{}}
+	for _, e := range t.edits {
+		if hash, length := whole(e.old); length > 0 && length < Words {
+			s.want(hash, length)
+		}
+	}
+	for i := range t.items {
+		if t.items[i].input {
+			for name := range names(t.items[i].text) {
+				s.want(oneWord(name), 1)
 			}
 		}
 	}
+	return s
 }
-
-// wordBytes are the bytes of words: letters, digits and the punctuation of paths, versions and
-// flags.
-var wordBytes = func() (is [256]bool) {
-	for b := range is {
-		c := byte(b)
-		is[b] = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '.' ||
-			c == '/' || c == '-'
-	}
-	return is
-}()
 
 // values returns names and values of a call's arguments in their order, one per line, unescaped.
 func values(input jsontext.Value) string {

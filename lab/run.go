@@ -50,6 +50,13 @@ type Options struct {
 	// Unmissed takes nothing that was left out for missed: nothing is billed or carried again for
 	// it, as where a recording is played again, which asks for nothing.
 	Unmissed bool
+	// Logged bills each step for the cache that the usage in its log tells of: how long it lives
+	// and what is written to it. A step whose log does not tell is billed as the one before it,
+	// and without any by its model.
+	Logged bool
+	// Regions replays a policy that misses something a second time: there a miss brings back no
+	// more of an item than the needed rows with Around lines on either side. See Outcome.Region.
+	Regions bool
 	// Detail fills in Outcome's Events, Curve and Sizes.
 	Detail bool
 	// Summarizer writes the summaries. It must be deterministic.
@@ -58,17 +65,36 @@ type Options struct {
 
 // Run replays a session under a policy. The error is the summariser's or of ctx.
 func Run(ctx context.Context, t *Trace, s Setup, o Options) (Outcome, error) {
-	r := newRun(ctx, t, s, o)
-	for k := range t.steps {
-		if err := ctx.Err(); err != nil {
+	out, err := newRun(ctx, t, s, o).all()
+	if err != nil || !o.Regions {
+		return out, err
+	}
+	region := out
+	if out.MissedSteps > 0 {
+		r := newRun(ctx, t, s, o)
+		r.regions = true
+		if region, err = r.all(); err != nil {
+			return out, err
+		}
+	}
+	out.Region = &region
+	return out, nil
+}
+
+// all replays all steps.
+func (r *run) all() (Outcome, error) {
+	for k := range r.trace.steps {
+		if err := r.ctx.Err(); err != nil {
 			return r.out, err
 		}
 		r.begin(k)
 		r.send(k)
 		if err := r.end(k); err != nil {
-			return r.out, fmt.Errorf("%s, step %d: %w", t.Name, k+1, err)
+			return r.out, fmt.Errorf("%s, step %d: %w", r.trace.Name, k+1, err)
 		}
 	}
+	r.out.Needy, r.out.Regrets = r.out.MissedSteps, r.out.MissedItems
+	r.out.Assumed = r.assumed()
 	return r.out, nil
 }
 
@@ -78,7 +104,8 @@ type run struct {
 	trace *Trace
 	setup Setup
 	opts  Options
-	terms Terms
+	terms *Terms // of the present step
+	rates []*Terms
 	model model.Model
 	out   Outcome
 
@@ -107,22 +134,24 @@ type run struct {
 
 	hidden  []bool // by item
 	hides   int
-	visible map[int32]bool   // grams in summaries and placeholders
-	fetched map[int32]string // items fetched again, with the message that they follow
+	removed []bool           // by item: it was hidden once
+	visible map[int32]int    // how many summaries and placeholders have a gram
+	back    [][]piece        // by item, what came back of it
+	fetched map[string]int32 // the items of parts that brought something back
+	regions bool             // no more than regions come back
 	ids     int
 }
 
 func newRun(ctx context.Context, t *Trace, s Setup, o Options) *run {
 	r := &run{ctx: ctx, trace: t, setup: s, opts: o, model: t.Model, facts: rule.NewFacts(t.counter),
-		hidden: make([]bool, len(t.items)), visible: map[int32]bool{}, fetched: map[int32]string{}}
+		hidden: make([]bool, len(t.items)), removed: make([]bool, len(t.items)), back: make([][]piece, len(t.items)),
+		visible: map[int32]int{}, fetched: map[string]int32{}, rates: t.rates(o)}
 	switch {
 	case s.Window > 0:
 		r.model.Limits = model.Limits{Context: s.Window, Output: min(output, s.Window/4)}
 	case s.Window == Unlimited:
 		r.model.Limits = model.Limits{}
 	}
-	r.terms = o.terms(t.Model)
-	r.model.Price, r.model.Cache.Lifetime, r.model.Cache.MinPrefix = r.terms.Price, r.terms.Lifetime, r.terms.MinPrefix
 	r.out = Outcome{Session: t.ID, Policy: s.Name, Steps: len(t.steps)}
 	return r
 }
@@ -133,7 +162,9 @@ func (r *run) begin(k int) {
 		r.append(r.trace.log[r.next])
 		r.next++
 	}
-	cold := k == 0 || r.terms.Lifetime <= 0 || r.trace.idle(k, r.opts.Idle) > r.terms.Lifetime
+	cold := r.trace.cold(k, r.rates, r.opts.Idle)
+	r.terms = r.rates[k]
+	r.model.Price, r.model.Cache.Lifetime, r.model.Cache.MinPrefix = r.terms.Price, r.terms.Lifetime, r.terms.MinPrefix
 	if cold {
 		r.sent, r.kept, r.entries = 0, 0, nil
 		if k > 0 && r.terms.Lifetime > 0 {
@@ -174,26 +205,7 @@ func (r *run) send(k int) {
 	r.account.Bill += r.inputs(float64(cached)*read + float64(prompt-cached)*write + float64(s.output)*output)
 	r.sent, r.kept, r.hit = prompt, prompt, cached
 
-	needed := r.needed(k)
-	if len(needed) > 0 {
-		r.out.Needy++
-	}
-	for _, at := range needed {
-		x := &r.trace.items[at]
-		cost := float64(prompt)*read + Asked*output + float64(x.tokens)*write
-		r.out.Bill.Regret += cost
-		r.out.Tokens.Sent += prompt + x.tokens
-		r.out.Tokens.Cached += prompt
-		r.out.Tokens.Output += Asked
-		r.out.Regrets++
-		r.hidden[at] = false
-		r.hides--
-		r.layout.fetch(x.tokens)
-		r.fetched[at] = r.window[len(r.window)-1].ID
-		r.sent += x.tokens
-		r.kept += x.tokens
-		r.note(Event{Step: k, Kind: Regretted, N: 1, Tokens: x.tokens, Cost: cost, Parts: []string{x.part}})
-	}
+	r.miss(k, prompt)
 	if len(r.entries) == 0 {
 		r.entries = append(r.entries, r.trace.Base)
 	}
@@ -226,40 +238,6 @@ func (r *run) inputs(cost float64) float64 {
 		return cost * 1e6 / in
 	}
 	return 0
-}
-
-// needed returns the hidden items that step k needed: the newest source of each quotation, if there
-// are enough quotations.
-func (r *run) needed(k int) []int32 {
-	if r.hides == 0 || r.opts.Unmissed {
-		return nil
-	}
-	q := &r.trace.quotes
-	var items []int32
-	n := 0
-	for _, need := range q.needs[k] {
-		if r.visible[need.gram] || !r.allHidden(need.newest) {
-			continue
-		}
-		n++
-		if at := q.chain[need.newest].item; !slices.Contains(items, at) {
-			items = append(items, at)
-		}
-	}
-	if n < Quotations {
-		return nil
-	}
-	slices.Sort(items)
-	return items
-}
-
-func (r *run) allHidden(at int32) bool {
-	for ; at >= 0; at = r.trace.quotes.chain[at].before {
-		if !r.hidden[r.trace.quotes.chain[at].item] {
-			return false
-		}
-	}
-	return true
 }
 
 // end appends what step k produced and lets the policy act on it.
@@ -331,6 +309,7 @@ func (r *run) state() policy.State {
 	account.Base = r.trace.Base
 	account.Before = r.before
 	account.Size = r.layout.total()
+	account.Left = r.ledger.Len()
 	return policy.State{
 		Log: r.log, Window: r.window, Ledger: r.ledger, Facts: r.facts, Model: r.model, Handles: &r.handles,
 		Shown: r.layout.total(), Account: account,
@@ -379,6 +358,7 @@ func (r *run) commit(k int, elisions []rule.Elision) {
 	r.kept = min(r.kept, r.trace.Base+first)
 	for _, e := range r.ledger.Partial(elisions) {
 		r.ledger = r.ledger.Without(e.Key())
+		r.show(e.Shown, -1)
 	}
 	r.ledger = r.ledger.With(elisions...)
 	event := Event{Step: k, Kind: Committed, N: len(elisions)}
@@ -400,18 +380,21 @@ func (r *run) commit(k int, elisions []rule.Elision) {
 	r.note(event)
 }
 
-// hide marks the items of an elision as hidden, unless they were fetched again. Its placeholder is
-// visible.
+// hide marks the items of an elision as hidden. Its placeholder is visible.
 func (r *run) hide(e rule.Elision) {
 	at, ok := r.trace.parts[e.Part]
 	if !ok {
-		return
+		r.forget(e.Part)
+		at = partItems{-1, -1, -1}
 	}
+	left := r.facts.Count(e.Shown)
 	set := func(i int32) {
-		if _, fetched := r.fetched[i]; i >= 0 && !r.hidden[i] && !fetched {
-			r.hidden[i] = true
-			r.hides++
+		if i < 0 || r.hidden[i] {
+			return
 		}
+		r.hidden[i] = true
+		r.hides++
+		left -= r.remove(i, left)
 	}
 	switch e.Field {
 	case rule.Output, rule.Error:
@@ -425,16 +408,30 @@ func (r *run) hide(e rule.Elision) {
 		set(at.input)
 		set(at.text)
 	}
-	r.show(e.Shown)
+	r.show(e.Shown, 1)
 }
 
-// show notes the words of a summary or placeholder.
-func (r *run) show(text string) {
-	for h := range grams(text) {
-		if gram, known := r.trace.quotes.grams[h]; known {
-			r.visible[gram] = true
-		}
+// remove counts what goes of an item, of which left tokens stay or are shown instead, if it goes
+// for the first time. It returns how many of those are in its place.
+func (r *run) remove(i int32, left int) int {
+	if r.removed[i] {
+		return 0
 	}
+	r.removed[i] = true
+	size := r.trace.items[i].tokens
+	left = min(left, size)
+	r.out.Removed += size - left
+	return left
+}
+
+// show notes the words of a summary or placeholder, or with -1 that they stand there no more.
+func (r *run) show(text string, times int) {
+	q := &r.trace.quotes
+	rows(text, false, q.short, func(hash uint64, _ int32) {
+		if gram, known := q.grams[hash]; known {
+			r.visible[gram] += times
+		}
+	})
 }
 
 // measure updates the sizes of messages with new elisions.

@@ -59,9 +59,14 @@ func working(most int) *rapid.Generator[drawn] {
 		}
 		trace := NewTrace(session.Session{Messages: l.Messages}, model.Model{}, byWord{})
 		trace.Base = n(0, 3) * 50
-		trace.quotes = quotes{needs: make([][]need, len(trace.steps))} // what a schedule pays is one thing, what is lost another
+		trace.quotes = unquoted(len(trace.steps)) // what a schedule pays is one thing, what is lost another
 		return drawn{trace}
 	})
+}
+
+// unquoted are the quotes of a session of so many steps that quote nothing.
+func unquoted(steps int) quotes {
+	return quotes{needs: make([][]need, steps), inputs: make([][]need, steps), edits: make([][][]need, steps), short: &short{}}
 }
 
 // single is the cheapest that one commit can do, or none: the input side of the bill, over all

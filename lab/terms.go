@@ -55,14 +55,102 @@ func TermsOf(m model.Model, hour bool) Terms {
 	return t
 }
 
-// terms returns what is billed for a session of a model.
-func (o Options) terms(m model.Model) Terms {
-	t := TermsOf(m, o.Hour)
+// Priced tells a trace the prices of the models that its log names: each step is billed at those of
+// the model that answered it. A step of a model whose price is unknown is billed as the trace's.
+func (t *Trace) Priced(find func(name string) model.Model) {
+	t.models = map[string]model.Model{}
+	for i := range t.steps {
+		name := t.steps[i].model
+		if _, known := t.models[name]; known || name == "" {
+			continue
+		}
+		if m := find(name); m.Price.Known() && m.Price.Input > 0 && t.Model.Price.Known() && t.Model.Price.Input > 0 {
+			t.models[name] = m
+		}
+	}
+}
+
+// rates are the terms of each step. Steps with the same terms share them.
+func (t *Trace) rates(o Options) []*Terms {
+	type key struct {
+		model string
+		hour  bool
+	}
+	made := map[key]*Terms{}
+	all := make([]*Terms, len(t.steps))
+	hour := o.Hour || o.Logged && t.beginsHour()
+	for k := range t.steps {
+		s := &t.steps[k]
+		if o.Logged && (s.hour || s.usual) {
+			hour = s.hour
+		}
+		m, priced := t.models[s.model]
+		if !priced {
+			m = t.Model
+		}
+		at := key{m.String(), hour}
+		if made[at] == nil {
+			terms := o.terms(m, hour)
+			made[at] = &terms
+		}
+		all[k] = made[at]
+	}
+	return all
+}
+
+// beginsHour reports whether the first usage that tells how long a prompt is kept says an hour.
+func (t *Trace) beginsHour() bool {
+	i := slices.IndexFunc(t.steps, func(s step) bool { return s.hour || s.usual })
+	return i >= 0 && t.steps[i].hour
+}
+
+// cold reports whether step k finds nothing in the cache: it is the first, it comes after a pause
+// that the cache does not outlive, or another model answers it.
+func (t *Trace) cold(k int, rates []*Terms, between time.Duration) bool {
+	return k == 0 || rates[k].Lifetime <= 0 || t.idle(k, between) > rates[k-1].Lifetime || t.answers(k) != t.answers(k-1)
+}
+
+// answers is the model whose prices a step has, "" for that of the trace.
+func (t *Trace) answers(k int) string {
+	if m, priced := t.models[t.steps[k].model]; priced {
+		return m.String()
+	}
+	return t.Model.String()
+}
+
+// terms returns what is billed for a step of a model whose prompt is kept for an hour, or as long
+// as is usual.
+func (o Options) terms(m model.Model, hour bool) Terms {
+	t := TermsOf(m, hour)
 	if o.Terms != nil {
-		t = *o.Terms
+		least := t.MinPrefix
+		if t = *o.Terms; o.Logged {
+			t.MinPrefix = least
+			if hour {
+				t = t.forAnHour()
+			}
+		}
 	}
 	if o.Uncached {
 		t = t.uncached()
+	}
+	return t
+}
+
+// forAnHour returns the same terms with a cache that lives for an hour. Where its write price is
+// unknown it is double the input price.
+func (t Terms) forAnHour() Terms {
+	write := func(p model.Price) model.Price {
+		if p.CacheWrite = p.CacheWrite1h; p.CacheWrite <= 0 {
+			p.CacheWrite = 2 * p.Input
+		}
+		return p
+	}
+	t.Lifetime = Hour
+	t.Price = write(t.Price)
+	t.Price.Tiers = slices.Clone(t.Price.Tiers)
+	for i := range t.Price.Tiers {
+		t.Price.Tiers[i].Price = write(t.Price.Tiers[i].Price)
 	}
 	return t
 }

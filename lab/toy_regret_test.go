@@ -20,20 +20,21 @@ func forgotten(shown, says string) (*toy, Setup) {
 
 func TestToy_regret(t *testing.T) {
 	output := words("o", 20)
-	// The third step says eight words of what is hidden: three quotations of six. step 3: T = 160,
-	// C = 120, output 8; it needed the output: 160·1 + 120·50 + 20·12 = 6400 step 4: the 20 that
-	// were fetched again are in the prompt and in the cache: T = 160+20+8 = 188, C = 180, output 2
-	// read:   110 + 120 + 180                                    = 410 write:  110·12 + 30·12 +
-	// 40·12 + 8·12 = 188·12              = 2256 output: (10+8+8+2)·50
-	// = 1400
+	// The third step says eight words of what is hidden: three quotations of six.
+	//   step 3: T = 160, C = 120, output 8; it needed the output, which a call of 2 brings back:
+	//           160·1 + 120·50 + 22·12 = 6424
+	//   step 4: those 22 are in the prompt and in the cache: T = 160+22+8 = 190, C = 182, output 2
+	// read:   110 + 120 + 182                                    = 412
+	// write:  110·12 + 30·12 + 40·12 + 8·12 = 188·12             = 2256
+	// output: (10+8+8+2)·50                                      = 1400
 	y, s := forgotten("gone away", from(output, 5, 8))
-	got := billed(t, y, s, Options{}, Bill{Read: 410, Write: 2256, Output: 1400, Regret: 6400})
-	if got.Regrets != 1 || got.Rate() != 25 {
-		t.Errorf("%d regrets, %v in a hundred steps; want 1, 25", got.Regrets, got.Rate())
+	got := billed(t, y, s, Options{}, Bill{Read: 412, Write: 2256, Output: 1400, Regret: 6424})
+	if got.MissedSteps != 1 || got.MissedItems != 1 || got.Rate() != 25 {
+		t.Errorf("%d steps missed %d items, %v in a hundred steps; want 1, 1, 25", got.MissedSteps, got.MissedItems, got.Rate())
 	}
-	// sent 110+140+160+188, and 160+20 for what was fetched; from the cache 110+120+180, and 160;
+	// sent 110+140+160+190, and 160+22 for what was fetched; from the cache 110+120+182, and 160;
 	// produced 28 and 120
-	if want := (Tokens{Sent: 778, Cached: 570, Output: 148, Largest: 188}); got.Tokens != want {
+	if want := (Tokens{Sent: 782, Cached: 572, Output: 148, Largest: 190}); got.Tokens != want {
 		t.Errorf("tokens %+v, want %+v", got.Tokens, want)
 	}
 
@@ -47,10 +48,10 @@ func TestToy_regretInTheArgumentsOfACall(t *testing.T) {
 	// The third step calls with eight words of what is hidden: tool and eight words are 9 tokens.
 	// It gives back nothing.
 	y, s := forgotten("gone away", "")
-	y.Messages[3].Parts = []session.Part{call(from(words("o", 20), 1, 8), "")}
-	// step 4: T = 160+20+9 = 189, C = 180; read 410, write (110+30+40+9)·12 = 189·12, output
+	y.Messages[3].Parts = []session.Part{looks(from(words("o", 20), 1, 8), "")}
+	// step 4: T = 160+22+9 = 191, C = 182; read 412, write (110+30+40+9)·12 = 189·12, output
 	// (10+8+9+2)·50
-	billed(t, y, s, Options{}, Bill{Read: 410, Write: 2268, Output: 1450, Regret: 6400})
+	billed(t, y, s, Options{}, Bill{Read: 412, Write: 2268, Output: 1450, Regret: 6424})
 }
 
 func TestToy_whatWasFetchedAgainIsCarried(t *testing.T) {
@@ -61,17 +62,19 @@ func TestToy_whatWasFetchedAgainIsCarried(t *testing.T) {
 	y.Messages[4].Parts = []session.Part{say(from(output, 5, 10))}
 	y.step(0, say(from(output, 11, 10)))
 	y.step(0, say(from(output, 1, 10)))
-	// step 4: T = 188, C = 180; step 5: T = 198, C = 188 step 6: the call (4) and its placeholder
-	// (2) become a name, {} and "gone" (3): T = 198+10-3 = 205, C = 100+10+6 = 116 read:   110 +
-	// 120 + 180 + 188 + 116                         = 714 write:  (110 + 30 + 40 + 8 + 10 + 89)·12
-	// = 287·12            = 3444 output: (10+8+8+10+10+10)·50                                = 2800
+	// step 4: T = 190, C = 182; step 5: T = 200, C = 190
+	// step 6: the call (4) and its placeholder (2) become a name, {} and "gone" (3):
+	//         T = 200+10-3 = 207, C = 100+10+6 = 116
+	// read:   110 + 120 + 182 + 190 + 116                         = 718
+	// write:  (110 + 30 + 40 + 8 + 10 + 91)·12 = 289·12           = 3468
+	// output: (10+8+8+10+10+10)·50                                = 2800
 	s.Policy = eliding(
 		rule.Elision{Message: "m1", Part: "p1.1", Field: rule.Output, Shown: "gone away", Because: "m2"},
 		rule.Elision{Message: "m1", Part: "p1.1", Field: rule.Whole, Shown: "gone", Because: "m5"},
 	)
-	got := billed(t, y, s, Options{}, Bill{Read: 714, Write: 3444, Output: 2800, Regret: 6400})
-	if got.Regrets != 1 {
-		t.Errorf("%d regrets, want 1", got.Regrets)
+	got := billed(t, y, s, Options{}, Bill{Read: 718, Write: 3468, Output: 2800, Regret: 6424})
+	if got.MissedItems != 1 {
+		t.Errorf("%d items were missed, want 1", got.MissedItems)
 	}
 }
 
@@ -98,7 +101,9 @@ func TestToy_whatIsARegret(t *testing.T) {
 		{"two quotations", from(o, 1, 7), hidden, nil, nil},
 		{"two quotations, said twice", from(o, 1, 7) + " and " + from(o, 1, 7), hidden, nil, nil},
 		{"three quotations apart", from(o, 1, 6) + " and " + from(o, 8, 6) + " and " + from(o, 15, 6), hidden, nil, []string{"p1.1"}},
-		{"two quotations of one output and one of another", from(o, 1, 7) + " and " + from(p, 1, 6), hidden, nil, []string{"p1.1", "p2.1"}},
+		{"two quotations of one output and one of another", from(o, 1, 7) + " and " + from(p, 1, 6), hidden, nil, nil},
+		{"three quotations of each of two", from(o, 1, 8) + " and " + from(p, 1, 8), hidden, nil, []string{"p1.1", "p2.1"}},
+		{"three quotations of one and two of another", from(o, 1, 8) + " and " + from(p, 1, 7), hidden, nil, []string{"p1.1"}},
 		{"punctuation between the words", strings.ReplaceAll(from(o, 1, 8), " ", `, "`), hidden, nil, []string{"p1.1"}},
 		{"other words between them", strings.ReplaceAll(from(o, 1, 8), " ", " or "), hidden, nil, nil},
 		{"nothing is hidden", from(o, 1, 20) + from(p, 1, 30), nil, nil, nil},
@@ -131,8 +136,8 @@ func TestToy_whatIsARegret(t *testing.T) {
 					needed = append(needed, e.Parts...)
 				}
 			}
-			if strings.Join(needed, " ") != strings.Join(c.want, " ") || got.Regrets != len(c.want) {
-				t.Errorf("%d regrets: %v was needed, want %v", got.Regrets, needed, c.want)
+			if strings.Join(needed, " ") != strings.Join(c.want, " ") || got.MissedItems != len(c.want) || got.MissedSteps != min(1, len(c.want)) {
+				t.Errorf("%d items missed: %v was needed, want %v", got.MissedItems, needed, c.want)
 			}
 		})
 	}
@@ -143,14 +148,16 @@ func TestToy_regretBehindAPivot(t *testing.T) {
 	y := three()
 	y.Messages[3].Parts = []session.Part{say(from(o, 5, 8))}
 	y.step(0, say(from(o, 1, 8)))
-	// As TestToy_pivot: step 3 has T = 118, C = 100, output 8. It needs the output of step 1: 118 +
-	// 120·50 + 20·12 = 6358. With what was fetched it is 138+8 = 146, which is more than 145: the
-	// past is folded again, the fetched with it. the second summary's request: 46·10 + 12·50 = 1060
-	// step 4: T = 118, C = 100, output 8; it needs the output again: 6358 read:   110 + 100 + 100
-	// = 310 write:  (110 + 30 + 18 + 18)·12 = 176·12      = 2112 output: (10+8+8+8)·50
-	// = 1700
+	// As TestToy_pivot: step 3 has T = 118, C = 100, output 8. It needs the output of step 1, which
+	// a call of 2 brings back: 118 + 120·50 + 22·12 = 6382. With that it is 140+8 = 148, which is
+	// more than 145: the past is folded again, the fetched with it.
+	// the second summary's request: 48·10 + 12·50 = 1080
+	// step 4: T = 118, C = 100, output 8; it needs the output again: 6382
+	// read:   110 + 100 + 100                     = 310
+	// write:  (110 + 30 + 18 + 18)·12 = 176·12    = 2112
+	// output: (10+8+8+8)·50                       = 1700
 	billed(t, y, folding(nothing(), 145), Options{Summarizer: writes(words("s", 12))},
-		Bill{Read: 310, Write: 2112, Output: 1700, Compact: 1380 + 1060, Regret: 6358 + 6358})
+		Bill{Read: 310, Write: 2112, Output: 1700, Compact: 1380 + 1080, Regret: 6382 + 6382})
 
 	// The first 12 words of the output are the summary: nothing is needed.
 	// step 4: T = 118+8 = 126, C = 118; read 110+100+118 = 328, write (110+30+18+8)·12 = 166·12

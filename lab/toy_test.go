@@ -72,9 +72,9 @@ func (y *toy) trace() *Trace { return NewTrace(y.Session, model.Model{}, byWord{
 
 func say(text string) session.Part { return session.Part{Type: session.TextPart, Text: text} }
 
-// call takes a token for the tool's name, and of the arguments one for each word: {"q":"w1 and w2"}
+// looks takes a token for the tool's name, and of the arguments one for each word: {"q":"w1 and w2"}
 // are two words for as many.
-func call(arguments, output string) session.Part {
+func looks(arguments, output string) session.Part {
 	return session.Part{Type: session.ToolPart, Tool: "look", CallID: "c", State: &session.ToolState{
 		Status: session.Completed, Input: jsontext.Value(`{"q":"` + arguments + `"}`), Output: output,
 	}}
@@ -175,8 +175,8 @@ func three(clock ...int) *toy {
 	at := func(i int) int { return at(clock, i) }
 	y := &toy{}
 	y.user(at(0), words("u", 10))
-	y.step(at(1), say(words("a", 6)), call("a1 a2 a3", words("o", 20))).reported(session.Usage{Input: 110}) // 6 + (1+3), and 20
-	y.step(at(2), say(words("b", 4)), call("b1 b2 b3", words("p", 30)))                                     // 4 + (1+3), and 30
+	y.step(at(1), say(words("a", 6)), looks("a1 a2 a3", words("o", 20))).reported(session.Usage{Input: 110}) // 6 + (1+3), and 20
+	y.step(at(2), say(words("b", 4)), looks("b1 b2 b3", words("p", 30)))                                     // 4 + (1+3), and 30
 	y.step(at(3), say(words("c", 7)))
 	return y
 }

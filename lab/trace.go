@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
@@ -35,8 +36,10 @@ type Trace struct {
 	steps     []step
 	parts     map[string]partItems
 	items     []item
+	edits     []edit
 	quotes    quotes
 	counter   token.Counter
+	models    map[string]model.Model // by the name in step; see Priced
 }
 
 // step is a model request and its answer.
@@ -48,6 +51,9 @@ type step struct {
 	calls   bool          // calls tools
 	first   bool          // of its turn
 	output  int           // tokens that it produced
+	model   string        // that answered, "" if the log does not say
+	hour    bool          // by its usage the prompt is kept in the cache for an hour
+	usual   bool          // by its usage it is kept for the usual time
 }
 
 // item is a piece of the log that can be hidden on its own.
@@ -56,9 +62,16 @@ type item struct {
 	tokens  int
 	text    string // whose words are looked up
 	part    string // id
+	file    string // path of the only file that its call read or changed, "" if there is no such file
 	message int    // position in the log
 	input   bool   // the arguments of a call
 	written bool   // by the model
+}
+
+// edit is a text that a step replaced.
+type edit struct {
+	step int
+	old  string
 }
 
 // partItems are the positions of a part's items; -1 if it has no such item.
@@ -116,6 +129,7 @@ func NewTrace(s session.Session, m model.Model, counter token.Counter) *Trace {
 			}
 			s.timed = last > 0 && m.Time.Created > 0
 			s.calls = slices.ContainsFunc(m.Parts, func(p session.Part) bool { return p.Type == session.ToolPart })
+			s.answered(&m)
 			t.steps = append(t.steps, s)
 		} else if m.Written() && number >= 0 {
 			t.steps[number].ends = true
@@ -139,14 +153,25 @@ func NewTrace(s session.Session, m model.Model, counter token.Counter) *Trace {
 	return t
 }
 
+// answered notes which model a step's answer names, and how long its usage says that the prompt is
+// kept.
+func (s *step) answered(m *session.Message) {
+	s.model = m.Answers().String()
+	if u := m.Tokens; u != nil && u.Cache.Write > 0 {
+		s.hour = 2*u.Cache.Write1h > u.Cache.Write
+		s.usual = !s.hour
+	}
+}
+
 // add appends the items of a part.
 func (t *Trace) add(p *session.Part, number int, produced bool, facts *rule.Facts) {
 	size := facts.Size(p)
 	at := partItems{-1, -1, -1}
+	file := t.understand(p, number)
 	put := func(tokens int, text string, input bool) int32 {
 		t.items = append(t.items, item{
-			step: number, tokens: tokens, text: text, part: p.ID, message: len(t.log), input: input, written: input ||
-				produced && p.Type != session.ToolPart,
+			step: number, tokens: tokens, text: text, part: p.ID, file: file, message: len(t.log), input: input,
+			written: input || produced && p.Type != session.ToolPart,
 		})
 		return int32(len(t.items) - 1)
 	}
@@ -161,6 +186,24 @@ func (t *Trace) add(p *session.Part, number int, produced bool, facts *rule.Fact
 		}
 	}
 	t.parts[p.ID] = at
+}
+
+// understand notes what a call replaced, and returns the only file that it read or changed.
+func (t *Trace) understand(p *session.Part, number int) (file string) {
+	several := false
+	for _, a := range call.Of(p, t.directory).Actions {
+		if a.Op == call.Edit && a.Old != "" {
+			t.edits = append(t.edits, edit{number, a.Old})
+		}
+		if a.Path != "" && (a.Op == call.Read || a.Op.Changes()) {
+			several = several || file != "" && a.Path != file
+			file = a.Path
+		}
+	}
+	if several {
+		return ""
+	}
+	return file
 }
 
 // bare is a message with only the parts that are items; ok is false if nothing remains. Ids are

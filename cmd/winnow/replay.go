@@ -62,7 +62,9 @@ next one replays only what changed.`,
 		"KEY=FROM..TO/POINTS or KEY=A,B,C, where compaction.threshold may also be economic or late")
 	flags.StringVar(&f.Prices, "prices", "", `a model whose prices are billed, "reference" (read 0.1, write 1.25, `+
 		`output 5 times input), or "input=3,read=0.3,write=3.75,output=15" (default: each session's model)`)
-	flags.StringVar(&f.Cache, "cache", "5m", "how long the provider keeps a prompt: 5m, 1h, or none for no cache")
+	flags.StringVar(&f.Cache, "cache", "", "how long the provider keeps a prompt: logged for as long as the "+
+		"usage in the log tells, else as is usual for the model, 5m, 1h, or none for no cache (default logged, "+
+		"with --prices 5m)")
 	flags.StringVar(&f.Window, "window", "model",
 		"window of policies that do not name one: model, none, or a number of tokens")
 	flags.DurationVar(&f.Idle, "idle", 0, "how long each turn waited for the user, in logs without a clock")
@@ -82,7 +84,7 @@ next one replays only what changed.`,
 	flags.IntVar(&f.Jobs, "jobs", 0, "replays at a time (default one for each processor)")
 	flags.BoolVar(&f.Everywhere, "everywhere", false, "what coding agents have kept on this computer")
 	cli.Complete(cmd, "policy", append(lab.Usual(), "compact@168k", "supersede", "config")...)
-	cli.Complete(cmd, "cache", "5m", "1h", "none")
+	cli.Complete(cmd, "cache", "logged", "5m", "1h", "none")
 	cli.Complete(cmd, "window", "model", "none", "200k")
 	return cmd
 }
@@ -101,11 +103,15 @@ func runReplay(ctx context.Context, a *cli.App, args []string, f simulation.Flag
 	}
 	run := lab.Lab{Setups: setups, MinSteps: f.MinSteps, Jobs: f.Jobs, Baseline: f.Baseline, Regrets: f.Regrets,
 		Options: lab.Options{Idle: f.Idle, Detail: f.Detail || f.Page.To != "", Summarizer: offline.New()}}
+	if f.Cache == "" {
+		f.Cache = simulation.UsualCache(f.Prices)
+	}
 	if run.Options.Terms, run.Prices, err = simulation.Terms(settings.Catalogue(model.Default()), f.Prices,
 		f.Cache); err != nil {
 		return err
 	}
 	run.Options.Hour, run.Options.Uncached = f.Cache == "1h", f.Cache == "none"
+	run.Options.Logged = f.Cache == "logged"
 	files, err := f.Files(a)
 	if err != nil {
 		return err

@@ -177,12 +177,22 @@ func set(settings config.Settings, values map[string]string) (config.Settings, e
 	return out, out.Validate()
 }
 
+// UsualCache is the value of --cache when it is not given: what the logs tell, unless prices are
+// chosen, which are those of five minutes.
+func UsualCache(prices string) string {
+	if prices == "" {
+		return "logged"
+	}
+	return "5m"
+}
+
 // Terms are what is billed, nil for the prices of each session's model, and the same in words.
 func Terms(models *model.Catalogue, prices, cache string) (*lab.Terms, string, error) {
-	kept := map[string]string{"5m": "", "1h": ", prompts kept in the cache for an hour", "none": ", no cache"}
+	kept := map[string]string{"5m": "", "1h": ", prompts kept in the cache for an hour", "none": ", no cache",
+		"logged": ", prompts kept in the cache for as long as the logs tell"}
 	after, ok := kept[cache]
 	if !ok {
-		return nil, "", cli.Usage("--cache %s: choose 5m, 1h or none", cache)
+		return nil, "", cli.Usage("--cache %s: choose logged, 5m, 1h or none", cache)
 	}
 	hour := cache == "1h"
 	switch {

@@ -248,6 +248,9 @@ func (r *Reader) trace(s session.Session, beside []bill.Request) *lab.Trace {
 	reader := r.models.Lookup(name)
 	r.app.Doubt(reader)
 	t := lab.NewTrace(s, reader, r.counter)
+	if r.app.Model == "" {
+		t.Priced(r.models.Lookup)
+	}
 	prices := bill.NewPrices(func(step string) model.Model { return r.models.Lookup(cmp.Or(step, name)) })
 	t.Paid = lab.PaidFor(s.Messages, beside, prices)
 	t.Name = rule.Shorten(strings.Join(strings.Fields(t.Name), " "), 60)
