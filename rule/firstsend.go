@@ -97,7 +97,11 @@ func (w Window) firstSend(f FirstSend, x *Item) Elision {
 	if e.Rule, most = f.most(x); most > 0 {
 		e.Because = "it is longer than " + quantity.Number(most) +
 			" tokens: its beginning, its end and what tells most are shown"
-		e.Shown = w.abridged(x, most, true)
+		text := x.Part.State.Result()
+		if f.Noise && x.printed() {
+			text = Quiet(text)
+		}
+		e.Shown = w.abridged(x, text, most, true)
 		e.Saves = w.saves(x, e)
 		return e
 	}

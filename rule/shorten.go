@@ -52,7 +52,7 @@ func (w Window) Shorten(save int, files bool) []Elision {
 		if size := x.Size(); size.Output+size.Files <= length {
 			continue
 		}
-		if e := w.tooLong(x, ResultField(x.Part), w.abridged(x, length, false)); e.Saves > 0 {
+		if e := w.tooLong(x, ResultField(x.Part), w.abridged(x, x.Part.State.Result(), length, false)); e.Saves > 0 {
 			found = append(found, e)
 		}
 	}
@@ -103,10 +103,9 @@ func (w Window) commonLength(outputs []*Item, save int) int {
 	return low
 }
 
-// abridged is an output of at most this many tokens: its beginning, which lines were left out, and
-// its end; with tell also those lines between them that say most.
-func (w Window) abridged(x *Item, tokens int, tell bool) string {
-	text := x.Part.State.Result()
+// abridged is the text of an output in at most this many tokens: its beginning, which lines were
+// left out, and its end; with tell also those lines between them that say most.
+func (w Window) abridged(x *Item, text string, tokens int, tell bool) string {
 	var told []numbered
 	if tell {
 		for n, line := range call.Told(text, mostTold) {
