@@ -171,7 +171,9 @@ func numberingOf(text string) (found numbering) {
 		if lines++; !found.is {
 			if found.style, found.is = styled(row); found.is {
 				n, _, _ := found.style.number(row)
-				found.shift = n - lines
+				if found.shift = n - lines; n == 0 {
+					return numbering{} // files begin with line 1
+				}
 			} else if lines > headerLines {
 				return numbering{}
 			}

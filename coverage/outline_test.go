@@ -56,6 +56,7 @@ func TestShift(t *testing.T) {
 		"a note behind them":       {count(7, 60) + "\n<system-reminder>\nThe file may change.\n</system-reminder>\n", 6},
 		"numbers that jump":        {"3: a lamp\n17: a lamp\n18: a lamp\n90: a lamp\n", 0},
 		"a number in a text":       {"high\n2: low\nhigh\nlow\n", 0},
+		"what counts from 0":       {strings.Replace(count(1, 30), "     1→", "     0→", 1), 0},
 		"one line":                 {"12\thigh\n", 0},
 		"numbers in the middle":    {strings.Repeat("high\n", 40) + count(1, 60), 0},
 		"half of it has no number": {count(5, 40) + strings.Repeat("high\n", 60), 0},
