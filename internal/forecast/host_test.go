@@ -116,9 +116,7 @@ func lived(t *testing.T, trace *lab.Trace, settings settings.Settings, m model.M
 		if step == steps {
 			break
 		}
-		// An engine that was opened anew knows no report: what the user's message adds is noticed a
-		// step later.
-		if again > 0 && step%again == again-1 && (i == 0 || s.Messages[i-1].Role != session.User) {
+		if again > 0 && step%again == again-1 {
 			h.open()
 		}
 		h.wait(session.MessageTime{Created: m.Time.Created - 5}) // what is done before a request is done before its answer is begun
