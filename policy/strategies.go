@@ -138,6 +138,8 @@ type Strategies struct {
 	// steps after which an output that nothing has quoted goes; 0: outputs stay
 	IdleSteps      int `json:"idleSteps"`
 	IdleInputSteps int `json:"idleInputSteps"` // the same of arguments
+	// tokens that the line in place of a read may take to say at which lines things begin; 0: none
+	Outline int `json:"outline"`
 	// what is left out of outputs before they are sent for the first time
 	FirstSend rule.FirstSend `json:"firstSend"`
 }
@@ -153,6 +155,7 @@ const (
 	DefaultLeast         = 20 // tokens: about what the placeholder takes
 	DefaultIdleOutputs   = 10 // measured on recorded sessions, as the next two: docs/economics.md
 	DefaultIdleInputs    = 30 // no call brings them back, and edits quote earlier edits
+	DefaultOutline       = 80 // tokens; measured like the two above
 	leastIdle            = 50 // tokens: what is small is not worth the risk
 	DefaultQuietSteps    = 5  // what was just seen is worked with, and models imitate the calls that they see last
 )
@@ -167,7 +170,7 @@ func DefaultStrategies(policy string) Strategies {
 	if policy == Balanced {
 		s.MinTokens, s.QuietSteps = DefaultLeast, DefaultQuietSteps
 		s.ErrorSteps, s.FileTurns, s.FileSteps = DefaultErrorSteps, DefaultFileTurns, DefaultFileSteps
-		s.IdleSteps, s.IdleInputSteps = DefaultIdleOutputs, DefaultIdleInputs
+		s.IdleSteps, s.IdleInputSteps, s.Outline = DefaultIdleOutputs, DefaultIdleInputs, DefaultOutline
 		s.FirstSend = rule.FirstSend{Noise: true, Repeats: true}
 	}
 	return s
