@@ -150,11 +150,11 @@ const (
 	DefaultErrorSteps    = 20
 	DefaultFileSteps     = 20
 	DefaultKeepSnapshots = 1
-	DefaultLeast         = 20 // tokens: about what the placeholder takes
-	DefaultIdleOutputs   = 10 // measured on recorded sessions, as the next two: docs/economics.md
-	DefaultIdleInputs    = 30 // no call brings them back, and edits quote earlier edits
-	leastIdle            = 50 // tokens: what is small is not worth the risk
-	DefaultQuietSteps    = 5  // what was just seen is worked with, and models imitate the calls that they see last
+	DefaultLeast         = 20  // tokens: about what the placeholder takes
+	DefaultIdleOutputs   = 200 // measured on recorded sessions, as the next two: docs/economics.md
+	DefaultIdleInputs    = 400 // no call brings them back, and edits quote earlier edits
+	leastIdle            = 50  // tokens: what is small is not worth the risk
+	DefaultQuietSteps    = 5   // what was just seen is worked with, and models imitate the calls that they see last
 )
 
 // DefaultStrategies are the strategies that a policy has where nothing else is said.

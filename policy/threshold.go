@@ -32,6 +32,14 @@ func (p Policy) Folding(m model.Model) pivot.Settings {
 	return s
 }
 
+// hidesOverflow reports whether the window would have overflowed if nothing had been left out of
+// it. A fold would have come by now: what was left out only delays it, and a fold that pays is not
+// delayed.
+func (p Policy) hidesOverflow(s State) bool {
+	u := p.Budget.Usable(s.Model)
+	return p.Prune && !p.Pivot.SummaryAlone && !u.Unlimited && s.Account.Base+s.Facts.Total(s.Window) >= u.Threshold
+}
+
 // foldPays reports whether a fold has become worth what it costs, long before the window is full:
 // when the tokens that it would have spared, at the price of reading them from the cache, add up to
 // the price of the summary, of writing what it leaves to the cache, and of what will be missed; and
