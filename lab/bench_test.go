@@ -34,3 +34,27 @@ func BenchmarkNewTrace(b *testing.B) {
 		NewTrace(s, model.Model{}, token.Linear{})
 	}
 }
+
+// BenchmarkRun_recorded replays recorded sessions, misses that bring back regions included.
+func BenchmarkRun_recorded(b *testing.B) {
+	var traces []*Trace
+	steps := 0
+	for _, of := range bySource(b, 30) {
+		for _, t := range of[:min(2, len(of))] {
+			traces, steps = append(traces, t), steps+t.Steps()
+		}
+	}
+	terms := Reference()
+	for _, s := range named(b, "compact@168k", "balanced/nolimit", "balanced/nolimit/compact@economic") {
+		b.Run(s.Name, func(b *testing.B) {
+			for b.Loop() {
+				for _, t := range traces {
+					if _, err := Run(b.Context(), t, s, Options{Terms: &terms, Regions: true, Summarizer: offline.New()}); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			b.ReportMetric(float64(b.N*steps)/b.Elapsed().Seconds(), "steps/s")
+		})
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/winnowhq/winnow/policy"
@@ -64,6 +65,48 @@ func FuzzMemory(f *testing.F) {
 		}
 		if now, err := os.ReadFile(path); err != nil || !bytes.HasPrefix(now, text) {
 			t.Errorf("what was in it is not: %v", err)
+		}
+	})
+}
+
+// Rows are those that the words of a text make, each on a line that the text has.
+func FuzzRows(f *testing.F) {
+	for _, text := range []string{"", "a b c d e f g", "   1→a b c\n   2→d e f g\n", "12\tx\n13\ty\n\n14: z z z z z z",
+		"1|a\r\n2|b\r\n3|", "99999999999999999999\tx", "é ü → 1→\n2→", "...---/// ./a -- .", "-././some.name ./-x_yz-- x", "\x00\xff\n\n\n"} {
+		f.Add(text, true)
+		f.Add(text, false)
+	}
+	f.Fuzz(func(t *testing.T, text string, numbered bool) {
+		s := &short{wanted: map[uint64]bool{}}
+		for name := range names(text) {
+			if name == "" || !strings.Contains(text, name) {
+				t.Errorf("%q is no name of %q", name, text)
+			}
+			s.want(oneWord(name), 1)
+		}
+		if hash, length := whole(text); length > 0 {
+			s.want(hash, length)
+		}
+		long, found := 0, map[uint64]bool{}
+		lines := int32(strings.Count(text, "\n"))
+		rows(text, numbered, s, func(hash uint64, line int32) {
+			if line < 0 || line > lines {
+				t.Errorf("line %d of %d", line, lines)
+			}
+			if found[hash] = true; !s.wanted[hash] {
+				long++
+			}
+		})
+		if numbered {
+			return
+		}
+		if words := len(wordForm.FindAllString(text, -1)); long > max(0, words-Words+1) {
+			t.Errorf("%d rows of %d words", long, words)
+		}
+		for hash := range s.wanted {
+			if !found[hash] {
+				t.Errorf("a short row or a name of %q is not found in it", text)
+			}
 		}
 	})
 }

@@ -1,5 +1,10 @@
 package lab
 
+import (
+	"maps"
+	"slices"
+)
+
 // layout holds the sizes of the window's messages as they are sent.
 type layout struct {
 	ids   map[string]int
@@ -22,6 +27,10 @@ func (l *layout) set(i, tokens int) {
 	l.all += tokens - l.sizes[i]
 	l.sizes[i] = tokens
 	l.clean = min(l.clean, i)
+}
+
+func (l *layout) clone() layout {
+	return layout{maps.Clone(l.ids), slices.Clone(l.sizes), slices.Clone(l.sums), l.clean, l.all}
 }
 
 func (l *layout) total() int { return l.all }

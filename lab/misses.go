@@ -101,8 +101,11 @@ func (r *run) miss(k, prompt int) {
 	if r.hides == 0 || r.opts.Unmissed {
 		return
 	}
-	r.loses(k)
 	needed := r.needed(k)
+	if len(needed) > 0 && r.first == nil && r.opts.Regions && !r.regions {
+		r.first, r.missedFirst = r.clone(), k
+	}
+	r.loses(k)
 	if len(needed) == 0 {
 		return
 	}

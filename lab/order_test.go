@@ -37,11 +37,11 @@ func TestCorpus_policiesStandInTheOrderOfThePrototype(t *testing.T) {
 		places[word] = p
 		return p
 	}
-	const nothing, late, clear, both, early = "nothing", "compact@168k", "clear:3@100k/nolimit", "clear:3@100k/compact@168k", "compact@60k"
+	const nothing, late, clear, early = "nothing", "compact@168k", "clear:3@100k/nolimit", "compact@60k"
 	const compact, supersede, masked = "compact/200k", "supersede/200k", "mask:10/200k"
 	for _, dearest := range [][]string{
-		{nothing, late, both, early},
-		{nothing, clear, both, early},
+		{nothing, late, early},
+		{nothing, clear, early},
 		{masked, supersede, compact}, // at every step, which is dearer than to leave it alone
 	} {
 		for i := 1; i < len(dearest); i++ {
@@ -51,7 +51,7 @@ func TestCorpus_policiesStandInTheOrderOfThePrototype(t *testing.T) {
 		}
 	}
 	for _, worst := range [][]string{
-		{early, late, both, clear, nothing},
+		{early, late, clear, nothing},
 		{supersede, masked},
 	} {
 		for i := 1; i < len(worst); i++ {

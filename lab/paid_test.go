@@ -26,7 +26,8 @@ func TestPaid_namesWhyTheBaselineDiffers(t *testing.T) {
 		t.Errorf("got %+v", p)
 	}
 	base := Standing{Tokens: Tokens{Sent: 40_000, Cached: 20_000, Output: 900}}
-	got := strings.Join(p.differs(base, Options{}), "\n")
+	terms := Reference()
+	got := strings.Join(p.differs(base, Options{Terms: &terms}), "\n")
 	for _, want := range []string{
 		"leaves out 1 request of unknown cost", "1 request of sub-agents", "1 request whose answers are not part of the session",
 		"2 models answered", "compacted once", "repeats 1 answer,", "65,000 tokens as recorded and are 40,000", "46.2 % of the prompts as recorded and 50.0 %", "300 tokens of thinking", "20,000 tokens were written to the cache for an hour",

@@ -96,7 +96,10 @@ func bareWord(word string) string {
 	if c, d := word[0], word[len(word)-1]; c != '-' && c != '.' && d != '.' && d != '-' && d != '/' {
 		return word
 	}
-	word = strings.TrimPrefix(strings.TrimLeft(word, "-"), "./")
+	for before := ""; word != before; {
+		before = word
+		word = strings.TrimPrefix(strings.TrimLeft(word, "-"), "./")
+	}
 	return strings.TrimRight(word, ".-/")
 }
 

@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -65,37 +66,58 @@ type Options struct {
 
 // Run replays a session under a policy. The error is the summariser's or of ctx.
 func Run(ctx context.Context, t *Trace, s Setup, o Options) (Outcome, error) {
-	out, err := newRun(ctx, t, s, o).all()
-	if err != nil || !o.Regions {
-		return out, err
+	r := newRun(ctx, t, s, o)
+	if err := r.from(0); err != nil || !o.Regions {
+		return r.out, err
 	}
-	region := out
-	if out.MissedSteps > 0 {
-		r := newRun(ctx, t, s, o)
-		r.regions = true
-		if region, err = r.all(); err != nil {
-			return out, err
+	region := r.out
+	if first := r.first; first != nil { // up to there the two are one
+		first.regions = true
+		if err := first.goOn(r.missedFirst); err != nil {
+			return r.out, err
 		}
+		region = first.out
 	}
-	out.Region = &region
-	return out, nil
+	r.out.Region = &region
+	return r.out, nil
 }
 
-// all replays all steps.
-func (r *run) all() (Outcome, error) {
-	for k := range r.trace.steps {
+// from replays the steps from step k on.
+func (r *run) from(k int) error {
+	for ; k < len(r.trace.steps); k++ {
 		if err := r.ctx.Err(); err != nil {
-			return r.out, err
+			return err
 		}
 		r.begin(k)
 		r.send(k)
 		if err := r.end(k); err != nil {
-			return r.out, fmt.Errorf("%s, step %d: %w", r.trace.Name, k+1, err)
+			return fmt.Errorf("%s, step %d: %w", r.trace.Name, k+1, err)
 		}
 	}
 	r.out.Needy, r.out.Regrets = r.out.MissedSteps, r.out.MissedItems
 	r.out.Assumed = r.assumed()
-	return r.out, nil
+	return nil
+}
+
+// goOn replays what is left when the request of step k was billed, but for what it missed.
+func (r *run) goOn(k int) error {
+	r.receive(k)
+	if err := r.end(k); err != nil {
+		return fmt.Errorf("%s, step %d: %w", r.trace.Name, k+1, err)
+	}
+	return r.from(k + 1)
+}
+
+// clone returns a copy that goes on by itself.
+func (r *run) clone() *run {
+	c := *r
+	c.facts, c.handles = r.facts.Fork(), rule.Handles{}
+	c.log, c.window, c.entries = slices.Clip(r.log), slices.Clip(r.window), slices.Clone(r.entries)
+	c.out.Events, c.out.Curve, c.out.Sizes = slices.Clip(r.out.Events), slices.Clip(r.out.Curve), slices.Clip(r.out.Sizes)
+	c.layout = r.layout.clone()
+	c.hidden, c.removed, c.back = slices.Clone(r.hidden), slices.Clone(r.removed), slices.Clone(r.back)
+	c.visible, c.fetched = maps.Clone(r.visible), maps.Clone(r.fetched)
+	return &c
 }
 
 // run is a replay in progress.
@@ -139,11 +161,15 @@ type run struct {
 	back    [][]piece        // by item, what came back of it
 	fetched map[string]int32 // the items of parts that brought something back
 	regions bool             // no more than regions come back
-	ids     int
+	// first is the replay as it was when a step, missedFirst, missed something for the first time;
+	// nil if nothing was missed or nobody wants to know.
+	first       *run
+	missedFirst int
+	ids         int
 }
 
 func newRun(ctx context.Context, t *Trace, s Setup, o Options) *run {
-	r := &run{ctx: ctx, trace: t, setup: s, opts: o, model: t.Model, facts: rule.NewFacts(t.counter),
+	r := &run{ctx: ctx, trace: t, setup: s, opts: o, model: t.Model, facts: t.facts.Fork(),
 		hidden: make([]bool, len(t.items)), removed: make([]bool, len(t.items)), back: make([][]piece, len(t.items)),
 		visible: map[int32]int{}, fetched: map[string]int32{}, rates: t.rates(o)}
 	switch {
@@ -206,6 +232,12 @@ func (r *run) send(k int) {
 	r.account.Bill += r.inputs(float64(cached)*read + float64(prompt-cached)*write + float64(s.output)*output)
 	r.sent, r.kept, r.hit = prompt, prompt, cached
 
+	r.receive(k)
+}
+
+// receive notes what step k was sent, and brings back what it missed.
+func (r *run) receive(k int) {
+	prompt := r.sent
 	r.miss(k, prompt)
 	if len(r.entries) == 0 {
 		r.entries = append(r.entries, r.trace.Base)

@@ -38,7 +38,7 @@ type Trace struct {
 	items     []item
 	edits     []edit
 	quotes    quotes
-	counter   token.Counter
+	facts     *rule.Facts            // what is known of each part: replays fork it
 	models    map[string]model.Model // by the name in step; see Priced
 }
 
@@ -107,7 +107,7 @@ func (t *Trace) idle(k int, between time.Duration) time.Duration {
 // NewTrace prepares a session. Markers, summaries and repeated messages of earlier compactions are
 // dropped: the log reads as if it had never been compacted.
 func NewTrace(s session.Session, m model.Model, counter token.Counter) *Trace {
-	t := &Trace{ID: s.Info.ID, Name: s.Info.Title, Model: m, directory: s.Info.Directory, counter: counter,
+	t := &Trace{ID: s.Info.ID, Name: s.Info.Title, Model: m, directory: s.Info.Directory,
 		parts: map[string]partItems{}, Base: -1}
 	facts := rule.NewFacts(counter)
 	var last session.Millis // when the newest step ended
@@ -150,6 +150,8 @@ func NewTrace(s session.Session, m model.Model, counter token.Counter) *Trace {
 		t.Base = DefaultBase
 	}
 	t.quotes = t.read()
+	rule.Window{Messages: t.log, Facts: facts}.Read() // understands the calls
+	t.facts = facts.Fork()
 	return t
 }
 

@@ -76,7 +76,7 @@ func Carry(c Carrying) (string, Carried) {
 	section("The user's messages, word for word", messages)
 	told.Messages = n
 	told.Todos = section("Open todos", c.todos())
-	told.Skills = section("Instructions that were loaded", c.skills())
+	told.Skills = section("Instructions that were loaded", c.skills(calls))
 	told.Files = section("Files", c.files(calls))
 	told.Failures = section("Unresolved errors", c.failures(calls))
 	hot, pieces := c.hot(calls, pinned)
@@ -220,9 +220,9 @@ func (c Carrying) todos() []string {
 	return lines
 }
 
-func (c Carrying) skills() []string {
+func (c Carrying) skills(calls []call.Call) []string {
 	var lines []string
-	for _, s := range recall.Skills(c.Log) {
+	for _, s := range recall.SkillsOf(calls) {
 		name := s.Name
 		if name == "" {
 			name = call.Shorten(s.Path, c.Directory)

@@ -224,6 +224,20 @@ func (f *Facts) Learn(messages []session.Message) {
 	}
 }
 
+// Fork returns an index of its own that knows of each part what this one knows. Several can be
+// forked at once.
+func (f *Facts) Fork() *Facts {
+	g := NewFacts(f.counter)
+	g.factor, g.counted = f.factor, f.counted
+	g.parts = make(map[string]*fact, 2*len(f.parts))
+	facts := make([]fact, 0, len(f.parts))
+	for id, known := range f.parts {
+		facts = append(facts, *known)
+		g.parts[id] = &facts[len(facts)-1]
+	}
+	return g
+}
+
 // Total is the size of messages as the log has them.
 func (f *Facts) Total(messages []session.Message) int {
 	total := 0

@@ -102,7 +102,8 @@ func runReplay(ctx context.Context, a *cli.App, args []string, f simulation.Flag
 		return err
 	}
 	run := lab.Lab{Setups: setups, MinSteps: f.MinSteps, Jobs: f.Jobs, Baseline: f.Baseline, Regrets: f.Regrets,
-		Options: lab.Options{Idle: f.Idle, Detail: f.Detail || f.Page.To != "", Summarizer: offline.New()}}
+		Options: lab.Options{Idle: f.Idle, Detail: f.Detail || f.Page.To != "", Regions: true,
+			Summarizer: offline.New()}}
 	if f.Cache == "" {
 		f.Cache = simulation.UsualCache(f.Prices)
 	}
