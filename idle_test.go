@@ -62,6 +62,22 @@ func TestIdle_whatOthersWentForCanBeFoundAndRestored(t *testing.T) {
 	}
 }
 
+// What came back by recall lies idle and is left out again, without anybody's asking.
+func TestIdle_whatCameBackIsLeftOutAgain(t *testing.T) {
+	log := ruletest.New()
+	back := log.Call("Bash", ruletest.Args{"command": "winnow recall k3f7a2 --lines 40-99"}, numbered(60))
+	log.Quiet(11)
+	e, id := explained(t, log, nil)
+	if _, err := e.Prune(t.Context(), id, false); err != nil {
+		t.Fatal(err)
+	}
+	x := explain(t, e, id, back)
+	if x.Zone != report.Pruned || x.Rule != "idle" {
+		t.Fatalf("it is %s by %q, want pruned by idle: %s", x.Zone, x.Rule, x.Because)
+	}
+	wantIn(t, "what is shown of it", x.Text, ": Bash winnow recall k3f7a2 --lines 40-99, 60 lines left out]")
+}
+
 // Settings say how long, and whether.
 func TestIdle_settings(t *testing.T) {
 	for _, c := range []struct {

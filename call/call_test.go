@@ -201,3 +201,22 @@ func BenchmarkHostileTexts(b *testing.B) {
 		})
 	}
 }
+
+// Told has the lines that Telling picks, each with its number in the output; where nothing tells it
+// has none, and Telling the last.
+func TestTold_numbersWhatTellingPicks(t *testing.T) {
+	output := "building\n\n\x1b[31merror: no such pier\x1b[0m\nbuilding\n  tide.go:33: undefined: low\nFAIL\n"
+	var lines []string
+	for n, line := range Told(output, 4) {
+		lines = append(lines, line)
+		if at := strings.Split(output, "\n")[n-1]; !strings.Contains(Plain(at), line) {
+			t.Errorf("line %d is %q, not %q", n, at, line)
+		}
+	}
+	if diff := cmp.Diff(Telling(output, 4), lines); diff != "" || len(lines) < 2 {
+		t.Errorf("(-Telling +Told):\n%s", diff)
+	}
+	for n, line := range Told("high water\nlow water\n", 4) {
+		t.Errorf("line %d tells %q", n, line)
+	}
+}

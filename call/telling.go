@@ -1,6 +1,7 @@
 package call
 
 import (
+	"iter"
 	"slices"
 	"strings"
 	"unsafe"
@@ -44,10 +45,44 @@ const most = 2000
 
 // TellingOf is Telling for lines that were read already.
 func TellingOf(lines []string, n int) []string {
-	type scored struct {
-		at, score int32
-		text      string
+	found := scores(lines, n)
+	if len(found) == 0 {
+		return lastOf(lines, n)
 	}
+	picked := make([]string, len(found))
+	for i, f := range found {
+		picked[i] = f.text
+	}
+	return picked
+}
+
+// Told yields the lines that TellingOf picks of an output, with their numbers, from 1 on; none of a
+// text without such lines.
+func Told(output string, n int) iter.Seq2[int, string] {
+	lines := strings.Split(output, "\n")
+	for i, line := range lines {
+		if line = strings.TrimSpace(line); controlled(line) {
+			line = strings.TrimSpace(Plain(line))
+		}
+		lines[i] = line
+	}
+	return func(yield func(int, string) bool) {
+		for _, f := range scores(lines, n) {
+			if !yield(int(f.at)+1, f.text) {
+				return
+			}
+		}
+	}
+}
+
+// scored is a line that tells something.
+type scored struct {
+	at, score int32
+	text      string
+}
+
+// scores are the lines that tell most, in their order, at most n.
+func scores(lines []string, n int) []scored {
 	var few [64]scored
 	found := few[:0]
 	seen := known{}
@@ -63,17 +98,10 @@ func TellingOf(lines []string, n int) []string {
 			found = append(found, scored{int32(at), int32(score), text})
 		}
 	}
-	if len(found) == 0 {
-		return lastOf(lines, n)
-	}
 	slices.SortStableFunc(found, func(a, b scored) int { return int(b.score - a.score) })
 	found = found[:min(n, len(found))]
 	slices.SortFunc(found, func(a, b scored) int { return int(a.at - b.at) })
-	picked := make([]string, len(found))
-	for i, f := range found {
-		picked[i] = f.text
-	}
-	return picked
+	return found
 }
 
 // told is what is told of a line, ok false where it is too long to be read to anybody.

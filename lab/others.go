@@ -202,7 +202,7 @@ func foreign(defaults policy.Options, rules []rule.Rule, when schedule.Schedule)
 	p, _ := policy.New(policy.Balanced, defaults)
 	p.Rules, p.Schedule, p.Guard = rules, when, &rule.Guard{}
 	p.Prune, p.Auto, p.Budget.Auto = len(rules) > 0, true, true
-	p.Budget.Thresholds, p.First = nil, rule.FirstSend{}
+	p.Budget.Thresholds, p.First, p.Outline = nil, rule.FirstSend{}, 0
 	return Setup{Policy: p}
 }
 

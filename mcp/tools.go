@@ -59,12 +59,14 @@ func recall(ctx context.Context, c Config, a arguments) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, total, err := region.Of(f.Everything())
+	all := f.Everything()
+	text, total, err := region.Of(all)
 	files := f.Files()
 	if err != nil && len(files) == 0 {
 		return "", err
 	}
-	text = bounded(text, total, region)
+	first := retrieve.First(all)
+	text = bounded(text, first, total+first-1, region)
 	if f.Hidden {
 		_ = retrieve.Missed(ctx, c.Engine, f, text) // what cannot be noted is shown all the same
 	}
@@ -74,8 +76,9 @@ func recall(ctx context.Context, c Config, a arguments) (string, error) {
 	return text, nil
 }
 
-// bounded is a region as one answer shows it, with where it goes on.
-func bounded(text string, total int, of retrieve.Region) string {
+// bounded is a region of a text as one answer shows it, with where it goes on. first and last are
+// the numbers of the text's lines.
+func bounded(text string, first, last int, of retrieve.Region) string {
 	lines, bytes := 0, 0
 	for line := range strings.SplitAfterSeq(text, "\n") {
 		if lines == mostLines || lines > 0 && bytes+len(line) > mostBytes {
@@ -88,8 +91,9 @@ func bounded(text string, total int, of retrieve.Region) string {
 	}
 	note := "(There is more; ask for fewer lines.)"
 	if len(of.Words) == 0 {
-		next := max(of.From, 1) + lines
-		note = fmt.Sprintf("(Lines %d-%d of %d. Go on with lines %d-.)", max(of.From, 1), next-1, total, next)
+		from := max(of.From, first)
+		next := from + lines
+		note = fmt.Sprintf("(Lines %d-%d of %d. Go on with lines %d-.)", from, next-1, last, next)
 	}
 	return text[:bytes] + "\n" + note
 }

@@ -28,6 +28,9 @@ type Policy struct {
 	Rules []rule.Rule
 	// First is what is left out of outputs before they are sent for the first time.
 	First rule.FirstSend
+	// Outline is how many tokens a placeholder may take to say at which lines of a file things
+	// begin; 0 for nothing.
+	Outline int
 	// Log lets the rules walk the whole log instead of the window, as the specification's program
 	// does.
 	Log      bool
@@ -137,7 +140,7 @@ func New(name string, o Options) (p Policy, ok bool) {
 			strategies = *o.Strategies
 		}
 		p.Rules = strategies.rules(seeds)
-		p.Guard.Least, p.First = strategies.MinTokens, strategies.FirstSend
+		p.Guard.Least, p.First, p.Outline = strategies.MinTokens, strategies.FirstSend, strategies.Outline
 		p.StepMarkers = strategies.Markers
 	}
 	if seeds {

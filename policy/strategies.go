@@ -138,6 +138,8 @@ type Strategies struct {
 	// steps after which an output that nothing has quoted goes; 0: outputs stay
 	IdleSteps      int `json:"idleSteps"`
 	IdleInputSteps int `json:"idleInputSteps"` // the same of arguments
+	// tokens that the line in place of a read may take to say at which lines things begin; 0: none
+	Outline int `json:"outline"`
 	// what is left out of outputs before they are sent for the first time
 	FirstSend rule.FirstSend `json:"firstSend"`
 }
@@ -150,11 +152,13 @@ const (
 	DefaultErrorSteps    = 20
 	DefaultFileSteps     = 20
 	DefaultKeepSnapshots = 1
-	DefaultLeast         = 20  // tokens: about what the placeholder takes
-	DefaultIdleOutputs   = 200 // measured on recorded sessions, as the next two: docs/economics.md
-	DefaultIdleInputs    = 400 // no call brings them back, and edits quote earlier edits
-	leastIdle            = 50  // tokens: what is small is not worth the risk
-	DefaultQuietSteps    = 5   // what was just seen is worked with, and models imitate the calls that they see last
+	DefaultLeast         = 20   // tokens: about what the placeholder takes
+	DefaultIdleOutputs   = 200  // measured on recorded sessions, as the next two: docs/economics.md
+	DefaultIdleInputs    = 400  // no call brings them back, and edits quote earlier edits
+	DefaultOutline       = 80   // tokens; measured like the two above
+	DefaultLogs          = 1000 // tokens of what tests and builds print: docs/strategies.md
+	leastIdle            = 50   // tokens: what is small is not worth the risk
+	DefaultQuietSteps    = 5    // what was just seen is worked with, and models imitate the calls that they see last
 )
 
 // DefaultStrategies are the strategies that a policy has where nothing else is said.
@@ -167,8 +171,8 @@ func DefaultStrategies(policy string) Strategies {
 	if policy == Balanced {
 		s.MinTokens, s.QuietSteps = DefaultLeast, DefaultQuietSteps
 		s.ErrorSteps, s.FileTurns, s.FileSteps = DefaultErrorSteps, DefaultFileTurns, DefaultFileSteps
-		s.IdleSteps, s.IdleInputSteps = DefaultIdleOutputs, DefaultIdleInputs
-		s.FirstSend = rule.FirstSend{Noise: true, Repeats: true}
+		s.IdleSteps, s.IdleInputSteps, s.Outline = DefaultIdleOutputs, DefaultIdleInputs, DefaultOutline
+		s.FirstSend = rule.FirstSend{Noise: true, Repeats: true, Logs: DefaultLogs}
 	}
 	return s
 }

@@ -194,7 +194,42 @@ func TestStrategies_theDocumentShowsWhatTheProgramShows(t *testing.T) {
 			blocks[s.name+" "+name] = example(l.Messages, s.found(name, l.Messages))
 		}
 	}
+	l := ruletest.New()
+	l.Call("read", ruletest.Args{"filePath": "src/tide.go"}, numberedText(program(14, 24)))
+	l.Quiet(policy.DefaultIdleOutputs + 1)
+	blocks["outline"] = example(l.Messages, idle.found(policy.Balanced, l.Messages))
+	l = ruletest.New()
+	l.Call("bash", ruletest.Args{"command": "go test ./..."}, lines(1, 150)+
+		"--- FAIL: TestTide (0.01s)\n    tide_test.go:33: got low water, want high water\n"+lines(153, 300)+"FAIL\n")
+	w := l.Window()
+	blocks["logs"] = whole(w.FirstSend(policy.DefaultStrategies(policy.Balanced).FirstSend))
 	document(t, blocks)
+}
+
+// program is a file of so many functions of so many lines.
+func program(functions, length int) (text string) {
+	for n := range functions {
+		text += fmt.Sprintf("func tideAtPier%d() Tide {\n%s}\n", n+1, strings.Repeat("\tread(pier) // high water and low water\n", length-2))
+	}
+	return text
+}
+
+// numberedText is a text as a tool prints it that reads a file.
+func numberedText(text string) string {
+	var out strings.Builder
+	for n, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
+		fmt.Fprintf(&out, "%6d\t%s\n", n+1, line)
+	}
+	return out.String()
+}
+
+// whole is what stands in place of the first of some texts, a long stretch of it left out, and what
+// that saves.
+func whole(elisions []rule.Elision) string {
+	all := strings.Split(strings.TrimSuffix(elisions[0].Shown, "\n"), "\n")
+	at := slices.IndexFunc(all, func(line string) bool { return strings.HasPrefix(line, "[winnow ") })
+	all = slices.Concat(all[:2], []string{"  …"}, all[at-1:at+4], []string{"  …"}, all[len(all)-2:])
+	return "    " + strings.Join(all, "\n    ") + fmt.Sprintf("\nsaves %s tokens\n", quantity.Number(rule.Saves(elisions)))
 }
 
 // example prints the parts that a decision changes, before and after.

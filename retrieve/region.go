@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/winnowhq/winnow/coverage"
 )
 
 // beside is how many lines before and after a line with the words are shown.
@@ -12,8 +14,8 @@ const beside = 3
 
 // Region is a piece of a text. The zero value is all of it.
 type Region struct {
-	// From and To are its first and last line, from 1 on; 0 is that of the text. With words, only
-	// these lines are looked through.
+	// From and To are its first and last line, from 1 on; 0 is that of the text. A text whose lines
+	// a tool numbered has these numbers. With words, only these lines are looked through.
 	From, To int
 	// Words are looked for, whatever their case: the lines that have all of them, and if there is
 	// no such line, those that have one of them; with the lines beside them.
@@ -51,18 +53,26 @@ func (r Region) Of(text string) (piece string, total int, err error) {
 		lines = lines[:len(lines)-1]
 	}
 	total = len(lines)
-	from, to := max(r.From, 1), r.To
-	if to == 0 || to > total {
-		to = total
+	shift := coverage.Shift(text)
+	from, to := 1, total
+	if r.From > 0 {
+		from = max(r.From-shift, 1)
+	}
+	if r.To > 0 {
+		to = min(r.To-shift, total)
 	}
 	if from > to {
-		return "", total, fmt.Errorf("%w: the text has %d lines", ErrNothing, total)
+		which := ""
+		if shift != 0 {
+			which = fmt.Sprintf(", with the numbers %d to %d", 1+shift, total+shift)
+		}
+		return "", total, fmt.Errorf("%w: the text has %d lines%s", ErrNothing, total, which)
 	}
 	if len(r.Words) == 0 {
 		return strings.Join(lines[from-1:to], ""), total, nil
 	}
-	if piece = r.around(lines, from, to, len(r.Words)); piece == "" {
-		piece = r.around(lines, from, to, 1)
+	if piece = r.around(lines, from, to, shift, len(r.Words)); piece == "" {
+		piece = r.around(lines, from, to, shift, 1)
 	}
 	if piece == "" {
 		return "", total, fmt.Errorf("%w: no line has %q", ErrNothing, strings.Join(r.Words, " "))
@@ -70,8 +80,11 @@ func (r Region) Of(text string) (piece string, total int, err error) {
 	return piece, total, nil
 }
 
+// First is the number of the first line of a text, from which Region counts.
+func First(text string) int { return 1 + coverage.Shift(text) }
+
 // around are the lines that have at least so many of the words, numbered, with those beside them.
-func (r Region) around(lines []string, from, to, least int) string {
+func (r Region) around(lines []string, from, to, shift, least int) string {
 	var b strings.Builder
 	shown := 0 // the last line that is
 	for n := from; n <= to; n++ {
@@ -87,7 +100,7 @@ func (r Region) around(lines []string, from, to, least int) string {
 			if r.has(lines[k-1], least) {
 				sign = ":"
 			}
-			b.WriteString(strconv.Itoa(k) + sign + " " + strings.TrimSuffix(lines[k-1], "\n") + "\n")
+			b.WriteString(strconv.Itoa(k+shift) + sign + " " + strings.TrimSuffix(lines[k-1], "\n") + "\n")
 			shown = k
 		}
 	}

@@ -162,6 +162,33 @@ func TestMissed_isNotedInTheSession(t *testing.T) {
 	}
 }
 
+// The lines of a text that a tool numbered have the numbers that the tool gave them.
+func TestRegion_ofANumberedText(t *testing.T) {
+	text := "<file>\n00100| one\n00101| two\n00102| three\n00103| four\n00104| five\n</file>"
+	for _, test := range []struct{ lines, words, want string }{
+		{"101-102", "", "00101| two\n00102| three\n"},
+		{"103-", "", "00103| four\n00104| five\n</file>"},
+		{"-100", "", "<file>\n00100| one\n"},
+		{"1-100", "", "<file>\n00100| one\n"},
+		{"102-104", "five", "102- 00102| three\n103- 00103| four\n104: 00104| five\n"},
+		{"1-20", "", ""},
+		{"200-", "", ""},
+	} {
+		r, err := retrieve.Lines(test.lines)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Words = strings.Fields(test.words)
+		got, _, err := r.Of(text)
+		if got != test.want || errors.Is(err, retrieve.ErrNothing) != (test.want == "") {
+			t.Errorf("%q %q: %v\n%s", test.lines, test.words, err, cmp.Diff(test.want, got))
+		}
+		if err != nil && !strings.Contains(err.Error(), "with the numbers 99 to 105") {
+			t.Errorf("%q: %v", test.lines, err)
+		}
+	}
+}
+
 func TestRegion(t *testing.T) {
 	text := "one\ntwo\nThree\nfour\nfive\nsix\nseven\neight\nnine\nten"
 	tests := []struct {

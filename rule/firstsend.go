@@ -20,8 +20,12 @@ type FirstSend struct {
 	// Repeats leaves out an output that an equal call gave before, byte for byte, and that still
 	// stands above in full. Asked once more, it is shown.
 	Repeats bool `json:"repeats"`
-	// Long is how many tokens of an output are shown at most: its beginning and its end. 0 shows
-	// all of it.
+	// Logs is how many tokens are shown at most of what tests, builds and installations printed:
+	// the beginning, the end, and the lines between them that tell what went wrong. 0 shows all of
+	// it.
+	Logs int `json:"logs"`
+	// Long is the same of every output but those that show files and what another agent reported:
+	// of these the middle is quoted.
 	Long int `json:"long"`
 }
 
@@ -29,11 +33,12 @@ type FirstSend struct {
 const (
 	noise   = "noise"
 	repeats = "repeats"
+	logs    = "logs"
 	long    = "long"
 )
 
 // FirstSends are the names of the rules of FirstSend.
-func FirstSends() []string { return []string{noise, repeats, long} }
+func FirstSends() []string { return []string{noise, repeats, logs, long} }
 
 // leastFirst is how many tokens must be saved at least: what is small is not worth a line that says
 // so.
@@ -41,7 +46,7 @@ const leastFirst = 50
 
 // Partial reports whether an elision still shows what tells: whatever finds later that the whole
 // may go takes its place.
-func (e Elision) Partial() bool { return e.Rule == noise || e.Rule == long }
+func (e Elision) Partial() bool { return e.Rule == noise || e.Rule == logs || e.Rule == long }
 
 // hides is the field of which an elision leaves nothing that could be left out any more.
 func (e *Elision) hides() uint8 {
@@ -88,11 +93,15 @@ func (w Window) firstSend(f FirstSend, x *Item) Elision {
 		e.Saves = w.saves(x, e)
 		return e
 	}
-	size := x.Size().Output
-	if f.Long > 0 && size > max(f.Long, shortest) {
-		e.Rule = long
-		e.Because = "it is longer than " + quantity.Number(f.Long) + " tokens: its beginning and its end are shown"
-		e.Shown = w.abridged(x, max(f.Long, shortest))
+	var most int
+	if e.Rule, most = f.most(x); most > 0 {
+		e.Because = "it is longer than " + quantity.Number(most) +
+			" tokens: its beginning, its end and what tells most are shown"
+		text := x.Part.State.Result()
+		if f.Noise && x.printed() {
+			text = Quiet(text)
+		}
+		e.Shown = w.abridged(x, text, most, true)
 		e.Saves = w.saves(x, e)
 		return e
 	}
@@ -108,11 +117,48 @@ func (w Window) firstSend(f FirstSend, x *Item) Elision {
 	return e
 }
 
+// most is how many tokens of an output are shown, and by which rule; 0 for all.
+func (f FirstSend) most(x *Item) (rule string, tokens int) {
+	size := x.Size().Output
+	over := func(limit int) bool { return limit > 0 && size > max(limit, shortest) }
+	switch {
+	case over(f.Logs) && x.logged():
+		return logs, max(f.Logs, shortest)
+	case over(f.Long) && !x.showsFiles() && x.op() != call.Delegate:
+		return long, max(f.Long, shortest)
+	}
+	return "", 0
+}
+
+// logged reports whether an output is what tests, builds or installations printed, and nothing else
+// but what looked for something in that.
+func (x *Item) logged() bool {
+	if slices.ContainsFunc(x.Call.Actions, func(a call.Action) bool { return a.Op != call.Run }) || x.showsFiles() {
+		return false
+	}
+	found := false
+	for _, program := range call.Invocations(x.Call.Command()) {
+		switch program.Kind {
+		case call.Test, call.Build, call.Install:
+			found = true
+		case call.Look:
+		default:
+			return false
+		}
+	}
+	return found
+}
+
+// showsFiles reports whether a call read files, or shows lines of them.
+func (x *Item) showsFiles() bool {
+	return len(x.Call.Shown.Views) > 0 ||
+		slices.ContainsFunc(x.Call.Actions, func(a call.Action) bool { return a.Op == call.Read })
+}
+
 // printed reports whether an output is what a command printed, and nothing that it read from files:
 // what is to be edited is shown as it is.
 func (x *Item) printed() bool {
-	return x.Call.Command() != "" && len(x.Call.Shown.Views) == 0 &&
-		!slices.ContainsFunc(x.Call.Actions, func(a call.Action) bool { return a.Op == call.Read })
+	return x.Call.Command() != "" && !x.showsFiles()
 }
 
 // above is the newest older output of an equal call that says the same and is shown in full; nil if

@@ -50,7 +50,7 @@ func TestQuiet_isDoneAfterOnce(t *testing.T) {
 	})
 }
 
-var all = rule.FirstSend{Noise: true, Repeats: true, Long: 1000}
+var all = rule.FirstSend{Noise: true, Repeats: true, Logs: 1000, Long: 1000}
 
 func coloured(lines int) string {
 	return strings.Repeat("\x1b[32mok\x1b[0m  a lamp on the pier\n", lines)
@@ -59,6 +59,9 @@ func coloured(lines int) string {
 func TestFirstSend(t *testing.T) {
 	bash := func(output string) ruletest.Use {
 		return ruletest.Use{Tool: "bash", Args: ruletest.Args{"command": "make test"}, Output: output}
+	}
+	look := func(output string) ruletest.Use {
+		return ruletest.Use{Tool: "bash", Args: ruletest.Args{"command": "ls -R"}, Output: output}
 	}
 	read := func(output string) ruletest.Use {
 		return ruletest.Use{Tool: "read", Args: ruletest.Args{"filePath": "a.go"}, Output: output}
@@ -82,8 +85,17 @@ func TestFirstSend(t *testing.T) {
 			[]ruletest.Use{read(many("a lamp", 90)), read(many("a light", 90)), read(many("a lamp", 90))},
 			[]ruletest.Use{read(many("a lamp", 90))}, "repeats", all,
 		},
-		"long":           {nil, []ruletest.Use{read(many("a lamp on the pier", 900))}, "long", all},
-		"nothing is set": {[]ruletest.Use{bash(coloured(900))}, []ruletest.Use{bash(coloured(900))}, "", rule.FirstSend{}},
+		"long":                    {nil, []ruletest.Use{look(many("a lamp on the pier", 900))}, "long", all},
+		"of a file not":           {nil, []ruletest.Use{read(many("a lamp on the pier", 900))}, "", all},
+		"nor with a shell":        {nil, []ruletest.Use{ruletest.Use{Tool: "bash", Args: ruletest.Args{"command": "cat a.go"}, Output: many("a lamp on the pier", 900)}}, "", all},
+		"nor of another agent":    {nil, []ruletest.Use{ruletest.Use{Tool: "task", Args: ruletest.Args{"prompt": "Look.", "description": "look"}, Output: many("a lamp on the pier", 900)}}, "", all},
+		"a test":                  {nil, []ruletest.Use{bash(many("a lamp on the pier", 900))}, "logs", all},
+		"a test, looked through":  {nil, []ruletest.Use{ruletest.Use{Tool: "bash", Args: ruletest.Args{"command": "cd /repo && go build ./... && go test ./... 2>&1 | grep -v lamp"}, Output: many("a lamp on the pier", 900)}}, "logs", rule.FirstSend{Logs: 1000}},
+		"not alone":               {nil, []ruletest.Use{ruletest.Use{Tool: "bash", Args: ruletest.Args{"command": "cat a.go; go test ./..."}, Output: many("a lamp on the pier", 900)}}, "", rule.FirstSend{Logs: 1000}},
+		"nor beside another":      {nil, []ruletest.Use{ruletest.Use{Tool: "bash", Args: ruletest.Args{"command": "node tides.js; go test ./..."}, Output: many("a lamp on the pier", 900)}}, "", rule.FirstSend{Logs: 1000}},
+		"what looks is no log":    {nil, []ruletest.Use{look(many("a lamp on the pier", 900))}, "", rule.FirstSend{Logs: 1000}},
+		"a test that is not long": {nil, []ruletest.Use{bash(many("a lamp on the pier", 90))}, "", all},
+		"nothing is set":          {[]ruletest.Use{bash(coloured(900))}, []ruletest.Use{bash(coloured(900))}, "", rule.FirstSend{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := ruletest.New()

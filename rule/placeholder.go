@@ -51,11 +51,11 @@ func (w Window) placeholder(x *Item, field Field, after string) string {
 	return string(append(text, ']'))
 }
 
-// plainly is what stands in place of an output where nothing more is to be said of it. It is made
-// once for the rules that ask for it.
+// plainly is what stands in place of an output where nothing more is to be said of it but where
+// what is in it begins. It is made once for the rules that ask for it.
 func (w Window) plainly(x *Item) *shown {
 	if !x.plain.current(w) {
-		x.plain = w.shown(x, Output, w.placeholder(x, Output, ""))
+		x.plain = w.shown(x, Output, w.placeholder(x, Output, w.outline(x)))
 	}
 	return x.plain
 }

@@ -1,10 +1,13 @@
 package rule
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/winnowhq/winnow/call"
+	"github.com/winnowhq/winnow/coverage"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -49,7 +52,7 @@ func (w Window) Shorten(save int, files bool) []Elision {
 		if size := x.Size(); size.Output+size.Files <= length {
 			continue
 		}
-		if e := w.tooLong(x, ResultField(x.Part), w.abridged(x, length)); e.Saves > 0 {
+		if e := w.tooLong(x, ResultField(x.Part), w.abridged(x, x.Part.State.Result(), length, false)); e.Saves > 0 {
 			found = append(found, e)
 		}
 	}
@@ -100,10 +103,15 @@ func (w Window) commonLength(outputs []*Item, save int) int {
 	return low
 }
 
-// abridged is an output of at most this many tokens: its beginning, how much was left out, and its
-// end.
-func (w Window) abridged(x *Item, tokens int) string {
-	text := x.Part.State.Result()
+// abridged is the text of an output in at most this many tokens: its beginning, which lines were
+// left out, and its end; with tell also those lines between them that say most.
+func (w Window) abridged(x *Item, text string, tokens int, tell bool) string {
+	var told []numbered
+	if tell {
+		for n, line := range call.Told(text, mostTold) {
+			told = append(told, numbered{n, line})
+		}
+	}
 	named := ""
 	if len(Media(x.Part)) > 0 {
 		named = "\n" + w.withoutFiles(x, "")
@@ -121,13 +129,47 @@ func (w Window) abridged(x *Item, tokens int) string {
 		}
 		shown := head + named
 		if left := text[len(head) : len(text)-len(tail)]; left != "" {
-			shown = head + "\n" + w.omitted(x, left) + "\n" + tail + named
+			shown = head + "\n" + w.between(x, left, strings.Count(head, "\n")+1, told) + "\n" + tail + named
 		}
 		if bytes < 16 || w.Facts.Count(shown) <= tokens {
 			return shown
 		}
 		bytes = bytes * 9 / 10
 	}
+}
+
+// mostTold is how many lines of what is left out in the middle of an output are shown at most.
+const mostTold = 8
+
+// numbered is a line with its number.
+type numbered struct {
+	n    int
+	line string
+}
+
+// between stands for what is left out in the middle of an output, behind line n of it, with those
+// of the lines told that are among it. Whole lines have their numbers, as "winnow recall HANDLE
+// --lines" takes them.
+//
+//	[winnow k3f9a2: lines 41-340 left out; of them:]
+//	87: error: no such pier
+func (w Window) between(x *Item, left string, n int, told []numbered) string {
+	if left[0] != '\n' || left[len(left)-1] != '\n' || len(left) == 1 {
+		return w.omitted(x, left)
+	}
+	shift, last := coverage.Shift(x.Part.State.Result()), n+strings.Count(left, "\n")-1
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s%s: lines %d-%d left out", w.opening(), w.handleOf(x), n+1+shift, last+shift)
+	among := ""
+	for _, t := range told {
+		if t.n > n && t.n <= last {
+			among += fmt.Sprintf("\n%d: %s", t.n+shift, t.line)
+		}
+	}
+	if among != "" {
+		out.WriteString("; of them:")
+	}
+	return out.String() + "]" + among
 }
 
 // beginning is that of a text, at most this many bytes: whole lines, where that is not less than

@@ -21,6 +21,9 @@ type Window struct {
 	// Sent: requests had all of it, because it is a stretch of a log that goes on behind it.
 	// Otherwise what the newest step gave was not sent yet.
 	Sent bool
+	// Outline is how many tokens a placeholder may take to say at which lines of a file things
+	// begin; 0 for nothing.
+	Outline int
 
 	line *timeline // once the window was read
 }

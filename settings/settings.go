@@ -139,6 +139,8 @@ func (s Settings) Validate() error {
 		{"strategies.balancedPruning.keepSnapshots", s.Strategies.BalancedPruning.KeepSnapshots},
 		{"strategies.balancedPruning.idleSteps", s.Strategies.BalancedPruning.IdleSteps},
 		{"strategies.balancedPruning.idleInputSteps", s.Strategies.BalancedPruning.IdleInputSteps},
+		{"strategies.balancedPruning.outline", s.Strategies.BalancedPruning.Outline},
+		{"strategies.balancedPruning.firstSend.logs", s.Strategies.BalancedPruning.FirstSend.Logs},
 		{"strategies.balancedPruning.firstSend.long", s.Strategies.BalancedPruning.FirstSend.Long},
 	} {
 		if n.value < 0 {

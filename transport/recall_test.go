@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/retrieve"
+	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/wire"
 )
 
@@ -135,5 +137,54 @@ func TestTransport_whatIsMissedMakesItCareful(t *testing.T) {
 	}
 	if left[true] == 0 || left[true] >= left[false] {
 		t.Errorf("%d placeholders where the oldest are missed again and again, %d where none was", left[true], left[false])
+	}
+}
+
+// What the agent got back by recall lies idle like any other output, and is left out again; its
+// placeholder says what was asked for.
+func TestTransport_whatCameBackIsLeftOutAgain(t *testing.T) {
+	sequential(t)
+	b := &tap{base: http.DefaultTransport}
+	s := play(t, llmtest.Anthropic, 30, Options{Base: b, Recall: true})
+	s.shell = true
+	s.run()
+	say := func(role session.Role, parts ...session.Part) session.Message {
+		m := session.Message{Parts: parts}
+		m.Role = role
+		return m
+	}
+	calls := func(id, input, output string) session.Message {
+		return say(session.Assistant, session.Part{Type: session.ToolPart, Tool: "bash", CallID: id,
+			State: &session.ToolState{Status: session.Completed, Input: []byte(input), Output: output}})
+	}
+	text := strings.Repeat("the pulley of the crane squeaks\n", 200)
+	s.log = append(s.log, say(session.User, session.Part{Type: session.TextPart, Text: "go on"}),
+		calls("toolu_back", `{"command":"winnow recall k3f7a2 --lines 40-239"}`, text))
+	from := len(s.log)
+	for i := range 14 {
+		s.log = append(s.log, calls(fmt.Sprintf("toolu_after_%d", i), fmt.Sprintf(`{"command":"make pier-%d"}`, i), "built\n"))
+	}
+	was := 0
+	for _, at := range s.steps() {
+		if at < from-1 {
+			continue
+		}
+		if at == len(s.log)-1 {
+			s.now = s.now.Add(2 * time.Hour) // the cache is cold
+		}
+		if status, answer := s.send(s.request(at)); status != 200 {
+			t.Fatalf("%d %s", status, answer)
+		}
+		s.now = s.now.Add(20 * time.Second)
+		if bytes.Contains(b.sent[len(b.sent)-1], []byte("the pulley of the crane squeaks")) {
+			was++
+		}
+	}
+	last := string(b.sent[len(b.sent)-1])
+	if was < 9 || strings.Contains(last, "squeaks") {
+		t.Errorf("it was sent with %d requests, and is with the last: %v", was, strings.Contains(last, "squeaks"))
+	}
+	if !strings.Contains(last, ": bash winnow recall k3f7a2 --lines 40-239, 200 lines left out]") {
+		t.Errorf("what stands in its place does not say what it was: %s", placeholder.FindAllString(last, -1))
 	}
 }

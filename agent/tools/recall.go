@@ -74,7 +74,11 @@ func (t Recall) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 	}
 	r := agent.Result{Title: strings.TrimSpace(cmp.Or(w.Part.Tool, string(w.Part.Type)) + " " +
 		call.Cut(strings.Join(strings.Fields(w.Target), " "), 80))}
-	s := &slice{lines: linesOf(w.Everything()), from: max(1, offset), most: min(limit, readLines), pattern: pattern}
+	all := w.Everything()
+	s := &slice{lines: linesOf(all), shift: retrieve.First(all) - 1, most: min(limit, readLines), pattern: pattern}
+	if s.from = 1; offset > 1 {
+		s.from = max(1, offset-s.shift)
+	}
 	if err := s.take(ctx); err != nil {
 		return agent.Result{}, err
 	}
@@ -87,7 +91,7 @@ func (t Recall) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 		r.Output = "(It is empty.)"
 	case s.from > len(s.lines):
 		return agent.Result{}, fmt.Errorf("%s has %s, and offset %d is behind its end", w.Handle,
-			quantity.Count(len(s.lines), "line"), s.from)
+			quantity.Count(len(s.lines), "line"), offset)
 	default:
 		r.Output = s.String()
 	}
@@ -160,6 +164,7 @@ func linesOf(text string) []string {
 // slice is what is shown of a text.
 type slice struct {
 	lines      []string
+	shift      int // how far their numbers are ahead of their places
 	from, most int
 	pattern    *regexp.Regexp
 
@@ -199,7 +204,7 @@ func (s *slice) take(ctx context.Context) error {
 			if s.pattern.MatchString(s.lines[k-1]) {
 				sign = ":"
 			}
-			if full = !s.add(k, strconv.Itoa(k)+sign+" "); !full {
+			if full = !s.add(k, strconv.Itoa(k+s.shift)+sign+" "); !full {
 				last = k
 			}
 		}
@@ -225,18 +230,18 @@ func (s *slice) String() string {
 	case s.pattern != nil && s.matches == 0:
 		note = "No line matches, of " + all
 		if s.from > 1 {
-			note += " from line " + quantity.Number(s.from) + " on"
+			note += " from line " + quantity.Number(s.from+s.shift) + " on"
 		}
 	case s.pattern != nil:
 		note = quantity.Count(s.matches, "matching line") + " of " + all
 	case s.from == 1 && s.next == 0:
 		note = "All of it, " + all
 	default:
-		note = fmt.Sprintf("Lines %s-%s of %s", quantity.Number(s.from), quantity.Number(s.from+s.shown-1),
-			quantity.Number(len(s.lines)))
+		note = fmt.Sprintf("Lines %s-%s of %s", quantity.Number(s.from+s.shift),
+			quantity.Number(s.from+s.shift+s.shown-1), quantity.Number(len(s.lines)+s.shift))
 	}
 	if s.next > 0 {
-		note += ". Go on with offset " + strconv.Itoa(s.next)
+		note += ". Go on with offset " + strconv.Itoa(s.next+s.shift)
 	}
 	text := s.text.String()
 	if text != "" {

@@ -56,6 +56,12 @@ func TestRecall_pages(t *testing.T) {
 		{"a pattern without a match", few, args{"pattern": "six"}, "(No line matches, of 5 lines.)"},
 		{"a pattern, so many lines", numbers(1, 30), args{"pattern": "^(1|30)$", "limit": 4},
 			"1: 1\n2- 2\n3- 3\n--\n28- 28\n\n(2 matching lines of 30 lines. Go on with offset 29.)"},
+		{"lines that a tool numbered", "  100→a\n  101→b\n  102→c", args{"offset": 101},
+			"  101→b\n  102→c\n\n(Lines 101-102 of 102.)"},
+		{"all of them", "<file>\n00001| a\n00002| b\n</file>", args{},
+			"<file>\n00001| a\n00002| b\n</file>\n\n(All of it, 4 lines.)"},
+		{"a pattern in them", "  100→a\n  101→b\n  102→c\n  103→d", args{"pattern": "a", "limit": 2},
+			"100:   100→a\n101-   101→b\n\n(1 matching line of 4 lines. Go on with offset 102.)"},
 	} {
 		c.in["name"] = "k3f9a2"
 		if got := newBench(t).run(text(c.text), c.in).Output; got != c.want {

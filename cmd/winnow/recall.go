@@ -37,7 +37,8 @@ func recallCommand(a *cli.App) *cobra.Command {
 		Use:   "recall HANDLE [WORDS…]",
 		Short: "Print what was left out, by the handle that its placeholder shows",
 		Long: `recall prints a part of a session as it was: all of it, the lines that --lines names, or the
-lines that have the WORDS, with three lines around each. HANDLE is what a placeholder shows, or the id
+lines that have the WORDS, with three lines around each. The numbers are those that placeholders name:
+of a file that a tool read with numbers the file's own. HANDLE is what a placeholder shows, or the id
 of a part or of a call. An agent that runs it has the text again, as the output of its own command.
 
 The part is looked for in the session that an agent worked on last through winnow wrap or serve, then

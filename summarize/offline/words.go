@@ -13,12 +13,11 @@ var wordsFile string
 
 // The lists of words.txt, which says what each is for.
 var (
-	lists       = wordlist.Parse(wordsFile)
-	openers     = lists.Of("openers")
-	reported    = lists.Of("reported")
-	planned     = lists.Of("planned")
-	goOn        = lists.Of("goOn")
-	definitions = lists.Of("definitions")
+	lists    = wordlist.Parse(wordsFile)
+	openers  = lists.Of("openers")
+	reported = lists.Of("reported")
+	planned  = lists.Of("planned")
+	goOn     = lists.Of("goOn")
 )
 
 // has reports whether a text has one of the words.
