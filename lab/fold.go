@@ -22,7 +22,7 @@ func (r *run) fold(k int) error {
 	}
 	ledger := r.ledger.With(d.Commit...)
 	for attempt := range 2 {
-		settings := r.setup.Policy.Folding(r.model)
+		settings := r.setup.Policy.Folding(r.state())
 		keep := settings.Tail(usable)
 		if attempt > 0 {
 			if settings.SummaryAlone {

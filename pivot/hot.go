@@ -11,9 +11,9 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// hotShare limits the text kept word for word because the work continues with it to one token in
-// twelve of what is folded. More did not pay for itself.
-const hotShare = 12
+// hotShare limits the text kept word for word because the work continues with it to a quarter of
+// what is folded, so that a pivot leaves less than there was. What misses cost decides below that.
+const hotShare = 4
 
 // hotPart limits one piece to a third of that: a single long text is quoted no more often than a
 // short one.
@@ -29,8 +29,8 @@ const (
 	// again multiplies the worth of a command that ran more than once, and inHand that of a file
 	// that the tail works on.
 	again, inHand = 3, 2
-	// half is the number of steps after which a piece is worth half; below least it is not kept.
-	half, least = 16, 10
+	// half is the number of steps after which a piece is worth half.
+	half = 16
 )
 
 // piece is a stretch of the folded log that may be kept word for word.
@@ -108,8 +108,8 @@ func (c Carrying) looked(calls []call.Call) (n int) {
 func trivial(k *call.Call) bool { return !k.Outcome.Failed && !k.Outcome.Refused && k.Looks() }
 
 // hotBudget returns how many tokens hot text may take: a share of everything folded so far, so that
-// a pivot pays, and at most what the tail was shortened by. Carrying less of the user's words also
-// lowers it.
+// the view shrinks, and at most a third of MaxKeep. Carrying less of the user's words also lowers
+// it. Whether a piece is worth keeping is another question: see least.
 func (c Carrying) hotBudget() int {
 	folded := 0
 	for _, m := range c.folded() {
@@ -120,6 +120,10 @@ func (c Carrying) hotBudget() int {
 	return min(folded/hotShare, MaxKeep/3, c.Settings.UserMessages/4)
 }
 
+// least is the worth of a piece below which a request for it, now and then, is cheaper than to keep
+// it.
+func (c Carrying) least() float64 { return 100 * 1_000 / max(DefaultMiss, c.Settings.Miss) }
+
 // pieces returns all pieces worth keeping, the newest first.
 func (c Carrying) pieces(calls []call.Call, pinned Pinned) []piece {
 	age := c.ages()
@@ -128,6 +132,7 @@ func (c Carrying) pieces(calls []call.Call, pinned Pinned) []piece {
 		times[c.made(&calls[n])]++
 	}
 	var all []piece
+	least := c.least()
 	add := func(p piece, n int) {
 		p.order, p.age = n, age[calls[n].Message]
 		p.worth *= half / float64(half+p.age)

@@ -9,27 +9,57 @@ import (
 // What a fold is expected to leave and to lose, measured on recorded sessions: see
 // docs/economics.md.
 const (
-	carriedOver  = 4_000 // tokens that the engine writes under a summary
-	foldRegrets  = 5     // requests for something that the summary has not
-	regretOutput = 120   // tokens that such a request produces
-	regretTokens = 1_000 // that it brings back
+	carriedOver = 8_000 // tokens that the engine writes under a summary
+	// leastSteps is for how many steps at least what a fold leaves is taken to be carried.
+	leastSteps = 40
+
+	// What a request for something that was folded produces, and what it brings back, in tokens.
+	regretOutput = 120
+	regretTokens = 1_500
+	// regretSteps are the newest steps that tell what a fold will lose, and regretWeight is how many
+	// such requests it is taken to cause for each text from further back that they quoted: more than
+	// are counted, for an agent does not notice all that it misses.
+	regretSteps  = 20
+	regretWeight = 3
 )
 
-// economicTail is the tail, in tokens, where folds come because they pay: they come more often
-// then, and what they leave is carried ever after.
-const economicTail = 8_000
+// economicTail is the tail, in tokens, where folds come because they pay. Half of what is missed
+// after a fold is missed in the first twenty steps.
+const economicTail = 20_000
 
-// Folding are the settings of a pivot of a session that a model reads.
-func (p Policy) Folding(m model.Model) pivot.Settings {
-	s := p.Pivot
-	if s.Keep == pivot.KeepAuto && !s.SummaryAlone && p.Budget.Economic(m) {
-		usable := 0
-		if u := p.Budget.Usable(m); !u.Unlimited {
-			usable = u.Threshold
-		}
-		s.Keep = min(economicTail, s.Tail(usable))
+// Folding are the settings of a pivot of a session as it stands. What stays word for word because
+// the work continues with it is weighed against a request for it, at today's size of the prompt.
+func (p Policy) Folding(s State) pivot.Settings {
+	f := p.Pivot
+	if f.SummaryAlone {
+		return f
 	}
-	return s
+	read, write, _ := s.Model.Terms(s.Account.Base + s.Account.Size)
+	if kept := write + read*float64(max(leastSteps, s.Account.SincePivot)); kept > 0 {
+		f.Miss = regretWeight * p.regret(s) / kept
+	}
+	if f.Keep == pivot.KeepAuto && p.Budget.Economic(s.Model) {
+		f.Keep = economicTail
+		if usable := p.usable(s.Model); usable > 0 {
+			f.Keep = min(economicTail, max(p.Pivot.Tail(usable), usable/6))
+		}
+	}
+	return f
+}
+
+// usable are the tokens that a prompt may have, 0 if they are unlimited.
+func (p Policy) usable(m model.Model) int {
+	if u := p.Budget.Usable(m); !u.Unlimited {
+		return u.Threshold
+	}
+	return 0
+}
+
+// regret is what a request for something that was folded costs now.
+func (p Policy) regret(s State) float64 {
+	size := s.Account.Base + s.Account.Size
+	read, write, output := s.Model.Terms(size)
+	return float64(size)*read + regretOutput*output + regretTokens*write
 }
 
 // hidesOverflow reports whether the window would have overflowed if nothing had been left out of
@@ -46,21 +76,24 @@ func (p Policy) hidesOverflow(s State) bool {
 // when as much again can be expected of the rest of the session. It is the rule by which elisions
 // are committed (schedule.Economic): no more is paid than twice what somebody would have paid who
 // knew when the session ends.
+//
+// What will be missed is told by what the newest steps quoted: work that goes on with texts from
+// further back will go on with them behind the fold as well.
 func (p Policy) foldPays(s State) bool {
 	a := s.Account
-	usable := 0
-	if u := p.Budget.Usable(s.Model); !u.Unlimited {
-		usable = u.Threshold
-	}
+	usable := p.usable(s.Model)
 	summary := pivot.AnswerBudget(usable, a.Size, 0)
-	leaves := p.Folding(s.Model).Tail(usable) + summary + carriedOver
+	leaves := p.Folding(s).Tail(usable) + summary + carriedOver
 	if a.Size < 2*leaves {
 		return false
 	}
 	read, write, output := s.Model.Terms(a.Base + a.Size)
 	cost := float64(a.Base+a.Size)*read + float64(summary)*output + float64(leaves)*(write-read)
-	cost += foldRegrets * (float64(a.Base+a.Size)*read + regretOutput*output + regretTokens*write)
 	rent := float64(a.Carried-a.SincePivot*leaves) * read
+	if rent < cost {
+		return false
+	}
+	cost += regretWeight * float64(p.window(s).Reach(regretSteps)) * p.regret(s)
 	ahead := float64(a.Size-leaves) * read * schedule.DefaultAhead * float64(a.Steps)
 	return rent >= cost && ahead-cost >= schedule.DefaultGain*a.Bill
 }

@@ -3,6 +3,7 @@ package rule
 import (
 	"bytes"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/cespare/xxhash/v2"
@@ -20,8 +21,9 @@ type quotes struct {
 	lines map[uint64]int32 // line → the newest of the slots that has it
 	// views are the outputs that show a file, by its path, until the file changes.
 	views map[string][]*slot
-	from  int // the first step whose lines are read
-	clean int // how many lines there may be before those of old texts are dropped
+	from  int   // the first step whose lines are read
+	clean int   // how many lines there may be before those of old texts are dropped
+	far   []int // the step of each quotation of a text that was far then
 }
 
 // slot is a text that can be quoted: an output, or the arguments of a call.
@@ -40,6 +42,11 @@ const (
 	// bounds what is held, and what a first look at a long window takes; windows of 200,000 tokens
 	// have a few hundred steps.
 	remembered = 500
+	// far is how many steps old a text is that counts as far: what a compaction would have folded.
+	far = 5
+	// reaching is of how many steps Reach knows at least: as many as Idle, so that they share what
+	// they read.
+	reaching = 30
 	// cleanFrom is how many lines are held without a thought.
 	cleanFrom = 1 << 14
 )
@@ -71,7 +78,7 @@ func (q *quotes) read(x *Item) {
 		for text := range texts(input) {
 			eachLine(text, func(line uint64) {
 				if at, ok := q.lines[line]; ok && q.slots[at].item.Step+remembered >= x.Step {
-					q.slots[at].last, q.slots[at].used = x.Step, true
+					q.quote(q.slots[at], x.Step)
 				}
 				if own >= 0 {
 					q.lines[line] = own
@@ -113,6 +120,23 @@ func (q *quotes) view(x *Item, s *slot) {
 		}
 		last = path
 	}
+}
+
+// quote notes that a step quotes a text.
+func (q *quotes) quote(s *slot, step int) {
+	if s.last < step && s.item.Step+far < step {
+		q.far = append(q.far, step)
+	}
+	s.last, s.used = step, true
+}
+
+// Reach is how often calls of the newest steps quoted a text that was more than five steps old then,
+// each text once a step: how much of its past the work goes on with.
+func (w Window) Reach(steps int) int {
+	w = w.Read()
+	q := w.quotes(max(steps, reaching))
+	at, _ := slices.BinarySearch(q.far, w.line.now.Step-steps+1)
+	return len(q.far) - at
 }
 
 // slot is the place of a text of this size in bytes, -1 when it is too short to be worth one.

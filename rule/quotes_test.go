@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/token"
 )
@@ -109,5 +111,50 @@ func TestQuotes_aFirstLookReadsTheNewestSteps(t *testing.T) {
 	w := Window{Messages: log, Facts: facts}.Read()
 	if got, want := len(w.quotes(20).lines), remembered+20+1; got != want {
 		t.Errorf("of %d steps with one line each %d lines were read, want %d", steps, got, want)
+	}
+}
+
+// Reach counts, once a step, what the newest calls quoted of texts that were more than five steps old then.
+func TestReach_countsWhatTheNewestCallsQuoteFromFurtherBack(t *testing.T) {
+	text := func(step int) string {
+		var b strings.Builder
+		for n := range 20 {
+			fmt.Fprintf(&b, "line %d of the output of step %d, long enough to be told again\n", n, step)
+		}
+		return b.String()
+	}
+	log := func(steps int, quotes map[int][]int) []session.Message { // which step quotes a line of which others
+		var log []session.Message
+		for step := range steps {
+			var quoted []string
+			for _, of := range quotes[step] {
+				quoted = append(quoted, strings.Split(text(of), "\n")[3:5]...)
+			}
+			input, err := json.Marshal(map[string]string{"command": strings.Join(quoted, "\n")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			id := fmt.Sprint("p", step)
+			log = append(log, session.Message{MessageInfo: session.MessageInfo{ID: "m" + id, Role: session.Assistant},
+				Parts: []session.Part{{ID: id, CallID: id, Type: session.ToolPart, Tool: "bash",
+					State: &session.ToolState{Status: session.Completed, Input: input, Output: text(step)}}}})
+		}
+		return log
+	}
+	for name, test := range map[string]struct {
+		quotes map[int][]int
+		want   int
+	}{
+		"nothing quoted":              {nil, 0},
+		"what was just seen":          {map[int][]int{38: {37}, 39: {34}}, 0},
+		"from further back":           {map[int][]int{38: {10}, 39: {33}}, 2},
+		"two texts in one step":       {map[int][]int{39: {3, 4}}, 2},
+		"quoted again by a later one": {map[int][]int{30: {3}, 38: {4}}, 2},
+		"by a step that is old":       {map[int][]int{19: {3}, 20: {4}}, 1},
+	} {
+		w := Window{Messages: log(40, test.quotes), Facts: NewFacts(token.Chars4{})}
+		if got := w.Reach(20); got != test.want {
+			t.Errorf("%s: reach %d, want %d", name, got, test.want)
+		}
 	}
 }
