@@ -153,8 +153,8 @@ const (
 	DefaultFileSteps     = 20
 	DefaultKeepSnapshots = 1
 	DefaultLeast         = 20   // tokens: about what the placeholder takes
-	DefaultIdleOutputs   = 200  // measured on recorded sessions, as the next two: docs/economics.md
-	DefaultIdleInputs    = 400  // no call brings them back, and edits quote earlier edits
+	DefaultIdleOutputs   = 180  // measured on recorded sessions, as the next two: docs/economics.md
+	DefaultIdleInputs    = 360  // no call brings them back, and edits quote earlier edits
 	DefaultOutline       = 80   // tokens; measured like the two above
 	DefaultLogs          = 1000 // tokens of what tests and builds print: docs/strategies.md
 	leastIdle            = 50   // tokens: what is small is not worth the risk
