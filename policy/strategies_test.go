@@ -202,7 +202,7 @@ func TestStrategies_theDocumentShowsWhatTheProgramShows(t *testing.T) {
 	l.Call("bash", ruletest.Args{"command": "go test ./..."}, lines(1, 150)+
 		"--- FAIL: TestTide (0.01s)\n    tide_test.go:33: got low water, want high water\n"+lines(153, 300)+"FAIL\n")
 	w := l.Window()
-	blocks["logs"] = whole(w.FirstSend(policy.DefaultStrategies(policy.Balanced).FirstSend))
+	blocks["logs"] = whole(w.FirstSend(rule.FirstSend{Logs: 1000}))
 	document(t, blocks)
 }
 
