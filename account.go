@@ -18,7 +18,7 @@ import (
 // meter counts what the requests of a session took, as its log grows. What was decided before the
 // session was at hand is found in what is stored.
 type meter struct {
-	account schedule.Account // Steps, SinceCommit and Bill
+	account schedule.Account // Steps, Colds, SinceCommit and Bill
 	upTo    int              // how many messages of the log are counted
 	step    int              // position of the newest step among them
 	sent    int              // tokens of the messages that were sent with it and stand as they were
@@ -82,6 +82,9 @@ func (l *live) read() {
 			m.sent, m.total, m.had = 0, 0, 0
 		case isStep(msg):
 			made.before(i, msg, &m.account)
+			if life := l.model.CacheLifetime(); m.step >= 0 && life > 0 && m.last > 0 && pause(m.last, msg) > life {
+				m.account.Colds++
+			}
 			m.account.Steps++
 			m.account.SinceCommit++
 			m.account.SincePivot++
@@ -109,6 +112,11 @@ func (l *live) read() {
 			}
 		}
 	}
+}
+
+// pause is how long a request came after the provider was last at work.
+func pause(last session.Millis, step *session.Message) time.Duration {
+	return time.Duration(step.Time.Created-last) * time.Millisecond
 }
 
 func (m *meter) worked(step *session.Message) {

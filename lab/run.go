@@ -199,6 +199,7 @@ func (r *run) begin(k int) {
 		r.sent, r.kept, r.entries = 0, 0, nil
 		if k > 0 && r.terms.Lifetime > 0 {
 			r.out.Cold++
+			r.account.Colds++
 			r.note(Event{Step: k, Kind: Idle})
 		}
 	}

@@ -120,18 +120,28 @@ func (p Policy) Plan(s State, o Occasion) Decision {
 	first := p.firstSend(s, o, d.Commit)
 	d.Commit, d.First = append(d.Commit, first...), len(first)
 	d.Fold = o.FoldAsked || over && p.Auto
-	if p.Auto && p.Budget.Economic(s.Model) && o.StepEnded && !o.Summary && !over {
+	if p.Auto && o.StepEnded && !o.Summary {
 		d.Pays = p.foldPays(s)
 		d.Fold = d.Fold || d.Pays
 	}
 	d.Prepare = !d.Fold && o.StepEnded && !o.Summary && p.prepares(s, o, d.Verdict)
-	if d.Fold && over && !letter && !o.FoldAsked && !o.Rejected && len(d.Commit) > 0 {
-		d.Fold = d.Verdict.Total-rule.Saves(d.Commit) >= d.Verdict.Usable
+	if d.Fold && over && !d.Pays && !letter && !o.FoldAsked && !o.Rejected && len(d.Commit) > 0 {
+		d.Fold = d.Verdict.Total-rule.Saves(d.Commit) >= p.enough(d.Verdict.Usable)
 	}
 	if d.Fold && !letter && !o.FoldAsked {
 		d.Commit = nil // the fold takes it along: its request can still be read from the cache then
 	}
 	return d
+}
+
+// enough is the size from which on a fold must come although parts could be left out, in a window
+// of usable tokens. Where cost is weighed it is half of the window: what is left beyond that is
+// carried until the fold comes all the same, which would have been cheaper now.
+func (p Policy) enough(usable int) int {
+	if p.weighs() {
+		return usable / 2
+	}
+	return usable
 }
 
 // Overflows is the verdict on what was reported for a step, and whether the window overflows by it.

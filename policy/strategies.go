@@ -152,12 +152,12 @@ const (
 	DefaultErrorSteps    = 20
 	DefaultFileSteps     = 20
 	DefaultKeepSnapshots = 1
-	DefaultLeast         = 20 // tokens: about what the placeholder takes
-	DefaultIdleOutputs   = 10 // measured on recorded sessions, as the next two: docs/economics.md
-	DefaultIdleInputs    = 30 // no call brings them back, and edits quote earlier edits
-	DefaultOutline       = 80 // tokens; measured like the two above
-	leastIdle            = 50 // tokens: what is small is not worth the risk
-	DefaultQuietSteps    = 5  // what was just seen is worked with, and models imitate the calls that they see last
+	DefaultLeast         = 20  // tokens: about what the placeholder takes
+	DefaultIdleOutputs   = 180 // measured on recorded sessions, as the next two: docs/economics.md
+	DefaultIdleInputs    = 360 // no call brings them back, and edits quote earlier edits
+	DefaultOutline       = 80  // tokens; measured like the two above
+	leastIdle            = 50  // tokens: what is small is not worth the risk
+	DefaultQuietSteps    = 5   // what was just seen is worked with, and models imitate the calls that they see last
 )
 
 // DefaultStrategies are the strategies that a policy has where nothing else is said.

@@ -19,6 +19,7 @@ const (
 	// regretSteps are the newest steps that tell what a fold will lose, and regretWeight is how many
 	// such requests it is taken to cause for each text from further back that they quoted: more than
 	// are counted, for an agent does not notice all that it misses.
+	// Where compaction alone would have folded as well they count once.
 	regretSteps  = 20
 	regretWeight = 3
 )
@@ -26,6 +27,9 @@ const (
 // economicTail is the tail, in tokens, where folds come because they pay. Half of what is missed
 // after a fold is missed in the first twenty steps.
 const economicTail = 20_000
+
+// weighedTail is the tail where folds come because the window would be full.
+const weighedTail = 14_000
 
 // Folding are the settings of a pivot of a session as it stands. What stays word for word because
 // the work continues with it is weighed against a request for it, at today's size of the prompt.
@@ -38,10 +42,18 @@ func (p Policy) Folding(s State) pivot.Settings {
 	if kept := write + read*float64(max(leastSteps, s.Account.SincePivot)); kept > 0 {
 		f.Miss = regretWeight * p.regret(s) / kept
 	}
-	if f.Keep == pivot.KeepAuto && p.Budget.Economic(s.Model) {
-		f.Keep = economicTail
+	most := 0
+	switch {
+	case f.Keep != pivot.KeepAuto:
+	case p.Budget.Economic(s.Model):
+		most = economicTail
+	case p.weighs():
+		most = weighedTail
+	}
+	if most > 0 {
+		f.Keep = most
 		if usable := p.usable(s.Model); usable > 0 {
-			f.Keep = min(economicTail, max(p.Pivot.Tail(usable), usable/6))
+			f.Keep = min(most, max(p.Pivot.Tail(usable), usable/6))
 		}
 	}
 	return f
@@ -62,6 +74,20 @@ func (p Policy) regret(s State) float64 {
 	return float64(size)*read + regretOutput*output + regretTokens*write
 }
 
+// weighs reports whether the policy weighs what leaving something out costs and saves.
+func (p Policy) weighs() bool {
+	_, economic := p.Schedule.(schedule.Economic)
+	return economic && p.Prune
+}
+
+// hidesOverflow reports whether the window would have overflowed if nothing had been left out of
+// it. A fold would have come by now: what was left out only delays it, and a fold that pays is not
+// delayed.
+func (p Policy) hidesOverflow(s State) bool {
+	u := p.Budget.Usable(s.Model)
+	return p.weighs() && !p.Pivot.SummaryAlone && !u.Unlimited && s.Account.Base+s.Facts.Total(s.Window) >= u.Threshold
+}
+
 // foldPays reports whether a fold has become worth what it costs, long before the window is full:
 // when the tokens that it would have spared, at the price of reading them from the cache, add up to
 // the price of the summary, of writing what it leaves to the cache, and of what will be missed; and
@@ -72,6 +98,15 @@ func (p Policy) regret(s State) float64 {
 // What will be missed is told by what the newest steps quoted: work that goes on with texts from
 // further back will go on with them behind the fold as well.
 func (p Policy) foldPays(s State) bool {
+	weight := 0.0
+	switch {
+	case p.hidesOverflow(s):
+		weight = 1
+	case p.Budget.Economic(s.Model):
+		weight = regretWeight
+	default:
+		return false
+	}
 	a := s.Account
 	usable := p.usable(s.Model)
 	summary := pivot.AnswerBudget(usable, a.Size, 0)
@@ -85,7 +120,7 @@ func (p Policy) foldPays(s State) bool {
 	if rent < cost {
 		return false
 	}
-	cost += regretWeight * float64(p.window(s).Reach(regretSteps)) * p.regret(s)
+	cost += weight * float64(p.window(s).Reach(regretSteps)) * p.regret(s)
 	ahead := float64(a.Size-leaves) * read * schedule.DefaultAhead * float64(a.Steps)
 	return rent >= cost && ahead-cost >= schedule.DefaultGain*a.Bill
 }

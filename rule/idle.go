@@ -22,21 +22,24 @@ import (
 // it. The placeholder of the older one says that it is shown again, and the explanation names this
 // part, which names its tool, its target and the handle by which it comes back.
 type Idle struct {
-	Outputs int // steps that an output must lie idle; 0 leaves outputs alone
+	Outputs int // steps that an output must lie idle at most; 0 leaves outputs alone
 	Inputs  int // the same of arguments, which no call brings back
 	// Least is how many tokens leaving one out must save: what is small is not worth the risk.
 	Least int
-	// Wait, when it is set, says how many steps a text must lie idle, by what it is; 0 leaves it
-	// alone, and more than 500 count as 500. It must answer the same each time.
-	Wait func(Lying) int
 }
 
-// Lying is an output or the arguments of a call, as Idle weighs it.
-type Lying struct {
-	Op     call.Op // what the call did first
-	Input  bool    // it is the arguments
-	Tokens int
-}
+// How long a text must lie idle, measured on recorded sessions: docs/need.md.
+const (
+	// A text that costs twice as much to carry waits half as long: that is so from this size on, in
+	// tokens.
+	waits = 1_000
+	// An output that was used waits a quarter as long as one that still waits to be used: a read
+	// file that was quoted, or changed since, was read for that. What a command printed was used
+	// when it was read. Arguments that were quoted wait half as long.
+	usedOutput, usedInput = 4, 2
+	// soonest is how many steps anything waits, of what is set.
+	soonest = 3
+)
 
 // Name is "idle".
 func (*Idle) Name() string { return "idle" }
@@ -89,7 +92,13 @@ func (r *Idle) Find(w Window) Found {
 }
 
 // young reports whether nothing in a window can be idle yet.
-func (r *Idle) young(w Window) bool { return r.Wait == nil && w.line.now.Step <= r.shortest() }
+func (r *Idle) young(w Window) bool {
+	shortest := min(soonest, max(r.Outputs, r.Inputs))
+	if r.Outputs > 0 && r.Inputs > 0 {
+		shortest = min(soonest, r.Outputs, r.Inputs)
+	}
+	return w.line.now.Step <= shortest
+}
 
 func (r *Idle) readAhead(w Window) {
 	if !r.young(w) {
@@ -98,43 +107,30 @@ func (r *Idle) readAhead(w Window) {
 }
 
 // longest is how many steps a text must lie idle at most.
-func (r *Idle) longest() int {
-	if r.Wait != nil {
-		return remembered
-	}
-	return min(remembered, max(r.Outputs, r.Inputs))
-}
-
-// shortest is how many steps a window must have for anything to be idle.
-func (r *Idle) shortest() int {
-	switch {
-	case r.Outputs <= 0:
-		return max(0, r.Inputs)
-	case r.Inputs <= 0:
-		return r.Outputs
-	}
-	return min(r.Outputs, r.Inputs)
-}
+func (r *Idle) longest() int { return min(remembered, max(r.Outputs, r.Inputs)) }
 
 // wait is how many steps a text must lie idle, 0 when it stays.
 func (r *Idle) wait(s *slot) int {
 	op := s.item.op()
+	steps, tokens := r.Outputs, s.item.Size().Output
 	switch {
-	case op == call.Plan || op == call.Load || op == call.Ask:
+	case op == call.Plan || op == call.Load || op == call.Ask || s.field == Output && !s.item.Call.Worked():
 		return 0
-	case s.field == Output && (op == call.Delegate || !s.item.Call.Worked()):
-		return 0
-	}
-	steps, size := r.Outputs, s.item.Size()
-	switch {
-	case r.Wait != nil && s.field == Input:
-		steps = r.Wait(Lying{Op: op, Input: true, Tokens: size.Input})
-	case r.Wait != nil:
-		steps = r.Wait(Lying{Op: op, Tokens: size.Output})
 	case s.field == Input:
-		steps = r.Inputs
+		if steps, tokens = r.Inputs, s.item.Size().Input; s.used {
+			steps /= usedInput
+		}
+	case s.used || op == call.Run:
+		steps /= usedOutput
 	}
-	return min(steps, remembered)
+	if steps = min(steps, remembered); tokens > waits {
+		steps = steps * waits / tokens
+	}
+	most := r.Outputs
+	if s.field == Input {
+		most = r.Inputs
+	}
+	return max(steps, min(soonest, most))
 }
 
 // op is what the call did first.

@@ -19,9 +19,11 @@ type quotes struct {
 	slots []*slot
 	fresh stock[slot]
 	lines map[uint64]int32 // line → the newest of the slots that has it
-	from  int              // the first step whose lines are read
-	clean int              // how many lines there may be before those of old texts are dropped
-	far   []int            // the step of each quotation of a text that was far then
+	// views are the outputs that show a file, by its path, until the file changes.
+	views map[string][]*slot
+	from  int   // the first step whose lines are read
+	clean int   // how many lines there may be before those of old texts are dropped
+	far   []int // the step of each quotation of a text that was far then
 }
 
 // slot is a text that can be quoted: an output, or the arguments of a call.
@@ -29,6 +31,8 @@ type slot struct {
 	item  *Item
 	field Field
 	last  int // step in which it was made or quoted
+	// used: it was quoted, or the file that it shows was changed since.
+	used bool
 }
 
 const (
@@ -56,7 +60,7 @@ type quotesKey struct{ steps int }
 func (w Window) quotes(steps int) *quotes {
 	return grow(w, quotesKey{steps}, func() *quotes {
 		// What was made before is idle, quoted or not: its lines are not read.
-		q := &quotes{lines: map[uint64]int32{}, from: w.line.now.Step - remembered - steps, clean: cleanFrom}
+		q := &quotes{lines: map[uint64]int32{}, views: map[string][]*slot{}, from: w.line.now.Step - remembered - steps, clean: cleanFrom}
 		if n := len(w.line.items); n >= readAheadFrom { // few windows of that many have fewer lines
 			q.lines, q.slots, q.fresh = make(map[uint64]int32, cleanFrom), make([]*slot, 0, n), make([]slot, n)
 		}
@@ -82,12 +86,39 @@ func (q *quotes) read(x *Item) {
 			})
 		}
 	}
+	q.change(x)
 	if own = q.slot(x, Output, len(output)); x.Step >= q.from && own >= 0 {
 		eachLine(output, func(line uint64) { q.lines[line] = own })
+		q.view(x, q.slots[own])
 	}
 	if len(q.lines) > q.clean {
 		maps.DeleteFunc(q.lines, func(_ uint64, at int32) bool { return q.slots[at].item.Step+remembered < x.Step })
 		q.clean = max(cleanFrom, 2*len(q.lines))
+	}
+}
+
+// change notes that the files which a call changed are no longer as they were shown.
+func (q *quotes) change(x *Item) {
+	for i := range x.Call.Actions {
+		did := &x.Call.Actions[i]
+		if !did.Op.Changes() || did.Path == "" {
+			continue
+		}
+		for _, s := range q.views[did.Path] {
+			s.used = true
+		}
+		delete(q.views, did.Path)
+	}
+}
+
+// view notes which files an output shows.
+func (q *quotes) view(x *Item, s *slot) {
+	last := ""
+	for path := range x.Call.paths {
+		if path != last {
+			q.views[path] = append(q.views[path], s)
+		}
+		last = path
 	}
 }
 
@@ -96,7 +127,7 @@ func (q *quotes) quote(s *slot, step int) {
 	if s.last < step && s.item.Step+far < step {
 		q.far = append(q.far, step)
 	}
-	s.last = step
+	s.last, s.used = step, true
 }
 
 // Reach is how often calls of the newest steps quoted a text that was more than five steps old then,
@@ -114,7 +145,7 @@ func (q *quotes) slot(x *Item, field Field, size int) int32 {
 		return -1
 	}
 	s := q.fresh.next()
-	*s = slot{x, field, x.Step}
+	*s = slot{item: x, field: field, last: x.Step}
 	q.slots = append(q.slots, s)
 	return int32(len(q.slots) - 1)
 }

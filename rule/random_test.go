@@ -23,7 +23,7 @@ func everyRule(letter bool, age rule.Age) []rule.Rule {
 	}
 	if !letter {
 		all = append(all, &rule.Duplicates{Age: age}, &rule.Todos{Age: age}, &rule.Idle{Outputs: 1 + age.Steps, Inputs: 2 + age.Turns, Least: 20},
-			&rule.Idle{Wait: func(x rule.Lying) int { return x.Tokens % 5 }})
+			&rule.Idle{Outputs: 5 * (1 + age.Steps), Inputs: 8, Least: 5})
 	}
 	return all
 }

@@ -83,16 +83,35 @@ func (w Window) short(x *Item, name string, value jsontext.Value, from int, keep
 		return value, false
 	}
 	text, _ := call.Unquote(value)
-	if len(text) < from || slices.Contains(keep, name) && !patch(text) {
+	if len(text) < from {
 		return value, false
 	}
-	marker := w.marker(x, text)
+	marker := ""
+	switch {
+	case !slices.Contains(keep, name) || patch(text):
+		marker = w.marker(x, text)
+	case scripts(name) && len(text) >= scriptFrom:
+		head, rest, ok := strings.Cut(text, "\n")
+		if !ok || len(head) > scriptFrom/2 {
+			return value, false
+		}
+		marker = head + "\n" + w.omitted(x, rest)
+	default:
+		return value, false
+	}
 	if len(marker) >= len(text) {
 		return value, false
 	}
 	short, _ = jsontext.AppendQuote(nil, marker)
 	return short, true
 }
+
+// scriptFrom is how many bytes a command must have for what follows its first line to be left out:
+// it is a script then, or a file that it writes. The first line tells what is done.
+const scriptFrom = 1_000
+
+// scripts reports whether an argument holds a command.
+func scripts(name string) bool { return name == "command" || name == "cmd" || name == "script" }
 
 // stripped are the arguments of a call without their long texts, "" where there are none. They are
 // made once for the rules that ask for them.

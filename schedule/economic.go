@@ -13,6 +13,8 @@ type Account struct {
 	// Sent is how many tokens of the messages the provider's cache has: those of the last request,
 	// 0 when it is cold.
 	Sent int
+	// Colds is how often a request found that the provider's cache had forgotten the session.
+	Colds int
 	// Base is what system prompt and tools take, Size what the messages take as they would be sent
 	// now, in tokens.
 	Base, Size int
@@ -39,6 +41,7 @@ func (a *Account) Folded() { a.SinceCommit, a.SincePivot, a.Carried = 0, 0, 0 }
 const (
 	DefaultLeast = 2_000 // tokens: each commit is an event that somebody may want to understand
 	DefaultAhead = 0.5   // of the steps so far: of sessions that came so far, most go on for longer
+	DefaultGap   = 40    // steps
 	// of the bill so far: smaller gains are lost when the session ends sooner, and each batch hides
 	// something that may be needed
 	DefaultGain = 0.1
@@ -48,8 +51,8 @@ const (
 // at the price of reading them from the cache. Leaving it out costs once: what stands behind it is
 // written to the cache again instead of read. A batch is committed when the rent that was paid for
 // it has reached that cost, so that no more is paid than twice what somebody would have paid who
-// knew when the session ends, and when it can be expected to bring enough to be worth a change. Of
-// several the one goes that brings most. What costs nothing is committed at once: what was not sent
+// knew when the session ends, and when it can be expected to bring enough to be worth a change
+// before the session ends or the cache is cold. Of several the one goes that brings most. What costs nothing is committed at once: what was not sent
 // yet, and everything when the cache is cold.
 //
 // What the agent missed before, it is expected to miss again: each part must bring that much more.
@@ -58,7 +61,10 @@ const (
 type Economic struct {
 	Least int     // tokens that a batch must save to be paid for; see DefaultLeast
 	Ahead float64 // steps that are expected for each step so far; see DefaultAhead
-	Gain  float64 // what a batch must be expected to bring, as a share of what the session cost so far; see DefaultGain
+	// Gap is how many steps there are between two moments at which the cache is cold, before the
+	// session tells; 0: it is never cold. See DefaultGap.
+	Gap  float64
+	Gain float64 // what a batch must be expected to bring, as a share of what the session cost so far; see DefaultGain
 }
 
 // regret is what leaving out one more part must be expected to cost because it is needed again, in
@@ -73,9 +79,22 @@ func (now Moment) regret() float64 {
 	return each * float64(a.Missed) / float64(max(a.Left, a.Missed))
 }
 
+// ahead is for how many steps a commit can be expected to save something: until the session ends,
+// or until the cache is cold, when the same could be left out for nothing. Both come at a rate, and
+// that of the second is what the session has shown, with one such moment after Gap steps before it
+// began.
+func (e Economic) ahead(a Account) float64 {
+	ahead := e.Ahead * float64(a.Steps)
+	if !(e.Gap > 0) || !(ahead > 0) {
+		return ahead
+	}
+	cold := float64(1+a.Colds) / (e.Gap + float64(a.Steps))
+	return 1 / (1/ahead + cold)
+}
+
 // NewEconomic returns the schedule with its defaults.
 func NewEconomic() Economic {
-	return Economic{Least: DefaultLeast, Ahead: DefaultAhead, Gain: DefaultGain}
+	return Economic{Least: DefaultLeast, Ahead: DefaultAhead, Gain: DefaultGain, Gap: DefaultGap}
 }
 
 // Name is "economic".
@@ -114,7 +133,7 @@ func (e Economic) Choose(found []rule.Elision, now Moment) []rule.Elision {
 	slices.SortStableFunc(all, func(a, b weighed) int { return b.at - a.at })
 	chosen, most := 0, e.Gain*now.Account.Bill
 	rate, rent, saved := 0.0, 0.0, 0
-	ahead, regret := e.Ahead*float64(now.Account.Steps), now.regret()
+	ahead, regret := e.ahead(now.Account), now.regret()
 	for i, x := range all {
 		rate += float64(x.Saves) * now.Read
 		rent += float64(x.Saves) * now.Read * float64(x.age)
