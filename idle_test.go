@@ -47,7 +47,7 @@ func TestIdle_whatOthersWentForCanBeFoundAndRestored(t *testing.T) {
 	if y.Zone != report.Pruned || y.Rule != "idle" || len(y.StandsFor) != 1 || y.StandsFor[0].Part != old {
 		t.Errorf("the newer read is %s by %q and stands for %+v, want pruned by idle for %s", y.Zone, y.Rule, y.StandsFor, old)
 	}
-	wantIn(t, "the sentence about the newer", y.Because, "nothing has quoted it for 10 steps")
+	wantIn(t, "the sentence about the newer", y.Because, "nothing has quoted it for 180 steps")
 	wantIn(t, "what is shown of the newer", y.Text, "[winnow "+y.Handle+": Read /repo/a.go, ")
 	if y.Undo != "winnow restore ses_x "+y.Handle {
 		t.Errorf("undo is %q", y.Undo)
@@ -66,7 +66,7 @@ func TestIdle_whatOthersWentForCanBeFoundAndRestored(t *testing.T) {
 func TestIdle_whatCameBackIsLeftOutAgain(t *testing.T) {
 	log := ruletest.New()
 	back := log.Call("Bash", ruletest.Args{"command": "winnow recall k3f7a2 --lines 40-99"}, numbered(60))
-	log.Quiet(11)
+	log.Quiet(policy.DefaultIdleOutputs/4 + 1) // what a command printed is used when it was read
 	e, id := explained(t, log, nil)
 	if _, err := e.Prune(t.Context(), id, false); err != nil {
 		t.Fatal(err)
@@ -87,14 +87,14 @@ func TestIdle_settings(t *testing.T) {
 	}{
 		{"as it is", func(*policy.Strategies) {}, "output"},
 		{"switched off", func(b *policy.Strategies) { b.Idle = false }, ""},
-		{"13 steps", func(b *policy.Strategies) { b.IdleSteps = 13 }, ""},
+		{"longer", func(b *policy.Strategies) { b.IdleSteps *= 2 }, ""},
 		{"outputs never", func(b *policy.Strategies) { b.IdleSteps = 0 }, ""},
 		{"arguments soon", func(b *policy.Strategies) { b.IdleInputSteps = 5 }, "output input"},
 	} {
 		log := ruletest.New()
 		log.Call("Bash", ruletest.Args{"command": "make"}, numbered(60))
 		log.Call("Write", ruletest.Args{"file_path": "/repo/b.go", "content": strings.Repeat("High water at noon.\n", 50)}, "File created successfully at: /repo/b.go")
-		log.Quiet(11)
+		log.Quiet(policy.DefaultIdleOutputs/4 + 1)
 		e, id := explained(t, log, func(s *settings.Settings) { c.change(&s.Strategies.BalancedPruning) })
 		inspected, err := e.Inspect(t.Context(), id)
 		if err != nil {

@@ -160,7 +160,7 @@ func TestIdle_whatCameBackGoesAgain(t *testing.T) {
 		"the MCP server": {Tool: "mcp__winnow__recall", Args: ruletest.Args{"handle": "k3f7a2", "lines": "40-80"}},
 		"the agent":      {Tool: "recall", Args: ruletest.Args{"name": "k3f7a2", "offset": 40}},
 	} {
-		for steps, want := range map[int]bool{9: false, 10: true} {
+		for steps, want := range map[int]bool{2: false, 10: true} {
 			l := ruletest.New()
 			use.Output = piers(2, 40)
 			part := l.Use(use, false)

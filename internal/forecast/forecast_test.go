@@ -73,6 +73,8 @@ func (s setting) compare(t *testing.T, log session.Session, again int) (triggers
 		settings.Compaction.Threshold = budget.Thresholds{"*": budget.Economic}
 	}
 	settings.Compaction.Protect, settings.Compaction.Minimum = 8_000, 4_000
+	// These sessions are short: what is left out of long ones goes here, too.
+	settings.Strategies.BalancedPruning.IdleSteps, settings.Strategies.BalancedPruning.IdleInputSteps = 20, 40
 	m := model.Model{
 		Provider: "test", ID: "model", Limits: model.Limits{Context: s.window, Output: min(32_000, s.window/4)}, Price: s.terms.Price,
 		Cache: model.Cache{Lifetime: s.terms.Lifetime},
