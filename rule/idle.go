@@ -32,7 +32,7 @@ type Idle struct {
 const (
 	// A text that costs twice as much to carry waits half as long: that is so from this size on, in
 	// bytes, some 1,000 tokens. How many they are exactly depends on what the counter has learned.
-	waits = 3_500
+	waits = 4_000
 	// An output that was used waits a quarter as long as one that still waits to be used: a read
 	// file that was quoted, or changed since, was read for that. What a command printed was used
 	// when it was read. Arguments that were quoted wait half as long.

@@ -202,7 +202,7 @@ func TestIdle_whatWasUsedGoesSooner(t *testing.T) {
 
 // From 1,000 tokens on a text waits the less the more it costs to carry, and never less than three steps.
 func TestIdle_largeTextsGoSooner(t *testing.T) {
-	for _, test := range []struct{ lines, goes int }{{20, 40}, {400, 8}, {4000, 3}} {
+	for _, test := range []struct{ lines, goes int }{{20, 40}, {400, 9}, {4000, 3}} {
 		l := ruletest.New()
 		part := l.Call("read", ruletest.Args{"filePath": "a.go"}, tideLines(1, test.lines)) + " output"
 		r := &rule.Idle{Outputs: 40, Least: 50}
