@@ -31,8 +31,8 @@ type Idle struct {
 // How long a text must lie idle, measured on recorded sessions: docs/need.md.
 const (
 	// A text that costs twice as much to carry waits half as long: that is so from this size on, in
-	// tokens.
-	waits = 1_000
+	// bytes, some 1,000 tokens. How many they are exactly depends on what the counter has learned.
+	waits = 4_000
 	// An output that was used waits a quarter as long as one that still waits to be used: a read
 	// file that was quoted, or changed since, was read for that. What a command printed was used
 	// when it was read. Arguments that were quoted wait half as long.
@@ -112,19 +112,19 @@ func (r *Idle) longest() int { return min(remembered, max(r.Outputs, r.Inputs)) 
 // wait is how many steps a text must lie idle, 0 when it stays.
 func (r *Idle) wait(s *slot) int {
 	op := s.item.op()
-	steps, tokens := r.Outputs, s.item.Size().Output
+	steps := r.Outputs
 	switch {
 	case op == call.Plan || op == call.Load || op == call.Ask || s.field == Output && !s.item.Call.Worked():
 		return 0
 	case s.field == Input:
-		if steps, tokens = r.Inputs, s.item.Size().Input; s.used {
+		if steps = r.Inputs; s.used {
 			steps /= usedInput
 		}
 	case s.used || op == call.Run:
 		steps /= usedOutput
 	}
-	if steps = min(steps, remembered); tokens > waits {
-		steps = steps * waits / tokens
+	if steps = min(steps, remembered); s.size > waits {
+		steps = steps * waits / s.size
 	}
 	most := r.Outputs
 	if s.field == Input {

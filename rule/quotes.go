@@ -30,6 +30,7 @@ type quotes struct {
 type slot struct {
 	item  *Item
 	field Field
+	size  int // bytes
 	last  int // step in which it was made or quoted
 	// used: it was quoted, or the file that it shows was changed since.
 	used bool
@@ -145,7 +146,7 @@ func (q *quotes) slot(x *Item, field Field, size int) int32 {
 		return -1
 	}
 	s := q.fresh.next()
-	*s = slot{item: x, field: field, last: x.Step}
+	*s = slot{item: x, field: field, size: size, last: x.Step}
 	q.slots = append(q.slots, s)
 	return int32(len(q.slots) - 1)
 }
