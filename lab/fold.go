@@ -94,15 +94,10 @@ func (r *run) fold(k int) error {
 func (r *run) publish(k int, ledger rule.Ledger, log, window []session.Message, summary, carried string, tail int) {
 	r.ledger, r.usage = ledger, session.Usage{}
 	before := r.layout.total()
-	prompt, cached, cost := r.asked(r.setup.Policy.Pivot.SummaryAlone)
-	tokens := r.facts.Count(summary)
-	_, _, output := r.terms.at(prompt)
-	cost += float64(tokens) * output
-	r.out.Bill.Compact += cost
-	r.account.Bill += r.inputs(cost)
-	r.out.Tokens.Sent += prompt
-	r.out.Tokens.Cached += cached
-	r.out.Tokens.Output += tokens
+	cost := 0.0
+	if !r.opts.FreeSummaries {
+		cost = r.paid(summary)
+	}
 	if r.out.Folds++; r.out.First == 0 {
 		r.out.First = k
 	}
@@ -150,6 +145,20 @@ func (r *run) behind(stays map[string]bool) {
 			r.forget(part)
 		}
 	}
+}
+
+// paid bills the request for a summary, and returns what it costs.
+func (r *run) paid(summary string) float64 {
+	prompt, cached, cost := r.asked(r.setup.Policy.Pivot.SummaryAlone)
+	tokens := r.facts.Count(summary)
+	_, _, output := r.terms.at(prompt)
+	cost += float64(tokens) * output
+	r.out.Bill.Compact += cost
+	r.account.Bill += r.inputs(cost)
+	r.out.Tokens.Sent += prompt
+	r.out.Tokens.Cached += cached
+	r.out.Tokens.Output += tokens
+	return cost
 }
 
 // asked is what a request for a summary sends, what of that the cache has, and what it costs. It

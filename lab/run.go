@@ -61,6 +61,8 @@ type Options struct {
 	// Regions replays a policy that misses something a second time: there a miss brings back no
 	// more of an item than the needed rows with Around lines on either side. See Outcome.Region.
 	Regions bool
+	// FreeSummaries bills nothing for summaries, as where winnow writes them without a model.
+	FreeSummaries bool
 	// Detail fills in Outcome's Events, Curve and Sizes.
 	Detail bool
 	// Summarizer writes the summaries. It must be deterministic.

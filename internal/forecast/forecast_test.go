@@ -96,8 +96,7 @@ func (s setting) compare(t *testing.T, log session.Session, again int) (triggers
 
 // What the lab forecasts for a session is what an engine does with it as it happens: the same parts
 // are left out before the same requests, folds come where they were foretold, and each request is
-// as large. So it is where another engine takes over in the middle. The lab assumes that a
-// model is asked for summaries, which this engine does not pay: a fold may pay a little sooner here.
+// as large. So it is where another engine takes over in the middle.
 func TestEngine_doesWhatTheLabForecast(t *testing.T) {
 	for _, s := range forecasts {
 		t.Run(s.name, func(t *testing.T) {

@@ -40,7 +40,8 @@ type course struct {
 // what an agent would have asked for again is not in the log.
 func foretold(t *testing.T, trace *lab.Trace, p lab.Setup, terms lab.Terms) (course, int) {
 	t.Helper()
-	out, err := lab.Run(t.Context(), trace, p, lab.Options{Terms: &terms, Detail: true, Summarizer: offline.New()})
+	out, err := lab.Run(t.Context(), trace, p, lab.Options{Terms: &terms, Detail: true, FreeSummaries: true,
+		Summarizer: offline.New()})
 	if err != nil {
 		t.Fatal(err)
 	}
