@@ -473,7 +473,9 @@ func TestCase19_aCancelledCompactionLeavesTheSessionAsItWas(t *testing.T) {
 // stopped, the next one is made.
 func TestObserve_aStoppedCompactionIsNoAttempt(t *testing.T) {
 	stop := func() {}
-	l := newLab(t, Config{Summarizer: &scripted{answers: []any{notes("go on")}, before: func() { stop() }}})
+	set := withPolicy(policy.Balanced)
+	set.Strategies.BalancedPruning.IdleSteps = 10 // so that something can go where folding does not help
+	l := newLab(t, Config{Settings: set, Summarizer: &scripted{answers: []any{notes("go on")}, before: func() { stop() }}})
 	l.work(4)
 	over := session.Usage{Input: 15900, Output: 10}
 	for i := range 5 {

@@ -2,6 +2,7 @@ package winnow
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/winnowhq/winnow/pivot"
@@ -46,12 +47,12 @@ func TestObserve_prunesFirstAndFoldsWhereThatIsNotEnough(t *testing.T) {
 	for _, again := range []bool{true, false} {
 		l := newLab(t, Config{Models: small(16_000, 4000)})
 		l.user("Read it.")
-		for i := range 8 {
+		for i := range 30 {
 			file := "same.go"
 			if !again {
-				file = string(rune('a'+i)) + ".go"
+				file = fmt.Sprintf("f%d.go", i)
 			}
-			l.reads(file, 900)
+			l.reads(file, 270)
 		}
 		out, err := l.Observe(context.Background(), l.id, session.Usage{Input: 8_500, Output: 100})
 		if err != nil {

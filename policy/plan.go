@@ -120,12 +120,10 @@ func (p Policy) Plan(s State, o Occasion) Decision {
 	first := p.firstSend(s, o, d.Commit)
 	d.Commit, d.First = append(d.Commit, first...), len(first)
 	d.Fold = o.FoldAsked || over && p.Auto
-	if p.Auto && o.StepEnded && !o.Summary {
-		d.Pays = p.foldPays(s)
-		d.Fold = d.Fold || d.Pays
-	}
+	pays := p.Auto && o.StepEnded && !o.Summary && p.foldPays(s)
+	d.Fold, d.Pays = d.Fold || pays, pays && !over
 	d.Prepare = !d.Fold && o.StepEnded && !o.Summary && p.prepares(s, o, d.Verdict)
-	if d.Fold && over && !d.Pays && !letter && !o.FoldAsked && !o.Rejected && len(d.Commit) > 0 {
+	if d.Fold && over && !pays && !letter && !o.FoldAsked && !o.Rejected && len(d.Commit) > 0 {
 		d.Fold = d.Verdict.Total-rule.Saves(d.Commit) >= p.enough(d.Verdict.Usable)
 	}
 	if d.Fold && !letter && !o.FoldAsked {

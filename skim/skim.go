@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/bill"
@@ -109,9 +110,26 @@ type skimming struct {
 	bill     bill.Sums
 	unpriced []string // models
 
-	rows        [][]report.Stratum // of each stretch, the newest first
-	turnsOf     []int
-	constraints [][]string
+	rows    [][]report.Stratum // of each stretch, the newest first
+	turnsOf []int
+	written [][]session.Message // by the user: a wish may be taken back in another stretch
+}
+
+// wrote are the messages that the user wrote, with their texts alone. Nothing of the stretch that
+// they stand in is held by them.
+func wrote(messages []session.Message) (written []session.Message) {
+	for i := range messages {
+		m := messages[i]
+		if !m.Written() {
+			continue
+		}
+		m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), func(p session.Part) bool { return p.Type != session.TextPart })
+		for j := range m.Parts {
+			m.Parts[j].Text = strings.Clone(m.Parts[j].Text)
+		}
+		written = append(written, m)
+	}
+	return written
 }
 
 // stretch looks at one stretch. What the newer ones have protected is protected no more.
@@ -120,6 +138,7 @@ func (s *skimming) stretch(ctx context.Context, i int, newest bool) error {
 	if err != nil {
 		return err
 	}
+	s.written = append(s.written, wrote(doc.Session.Messages))
 	settings := s.settings
 	if s.file.Pieces.Len() > 1 {
 		settings.Compaction.Protect, settings.Compaction.ProtectTurns, settings.Compaction.Minimum = s.protect,
@@ -217,7 +236,6 @@ func (s *skimming) add(r report.Report, newest bool) {
 	s.turns = max(0, s.turns-r.Turns)
 	s.protect = max(0, s.protect-r.Tokens.ByKind[view.KindToolOutput])
 	s.rows, s.turnsOf = append(s.rows, r.Strata), append(s.turnsOf, r.Turns)
-	s.constraints = append(s.constraints, r.Constraints)
 	if newest {
 		s.report = r
 		if v := s.report.Window.Verdict; v != nil {
@@ -366,19 +384,17 @@ func (s *skimming) finish() report.Report {
 	r.Bill, r.Cost, r.Unpriced = s.bill, s.bill.Total().Dollars(), s.unpriced
 	slices.Sort(r.Unpriced)
 	r.Strata, r.Constraints, r.Dismissed = nil, []string{}, []string{}
-	turns, said := 0, map[string]bool{}
+	turns := 0
 	for i := len(s.rows) - 1; i >= 0; i-- {
 		for _, row := range s.rows[i] {
 			row.Turn += turns
 			r.Strata = append(r.Strata, row)
 		}
 		turns += s.turnsOf[i]
-		for _, text := range s.constraints[i] {
-			if key := recall.Key(text); !said[key] {
-				said[key] = true
-				r.Constraints = append(r.Constraints, text)
-			}
-		}
+	}
+	slices.Reverse(s.written)
+	for _, c := range recall.Constraints(slices.Concat(s.written...)) {
+		r.Constraints = append(r.Constraints, c.Text)
 	}
 	s.omit()
 	r.Candidates, r.Omitted = s.report.Candidates, s.report.Omitted

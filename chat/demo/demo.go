@@ -12,6 +12,7 @@ import (
 
 	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/schedule"
 )
 
 // Provider is the name of the made-up provider; Small and Large are the names of its models.
@@ -76,7 +77,7 @@ func (d *Demo) Models() *model.Catalogue {
 }
 
 // Tighten makes settings for large windows ones for that of the demo: less is protected, what lies
-// idle goes sooner, and the past is folded when the window is full and not beside the work before
+// idle goes sooner and at the end of a turn, and the past is folded when the window is full and not beside the work before
 // that, so that prunings are seen too. The project's own script may run unasked; its test is asked
 // about.
 func (d *Demo) Tighten(s *config.Settings) {
@@ -84,6 +85,7 @@ func (d *Demo) Tighten(s *config.Settings) {
 	background := false
 	s.Compaction.Background = &background
 	s.Compaction.Protect, s.Compaction.Minimum, s.Compaction.ProtectTurns = 3000, 500, 1
+	s.Schedule = schedule.Eager{}.Name()
 	s.Strategies.BalancedPruning.IdleSteps, s.Strategies.BalancedPruning.IdleInputSteps,
 		s.Strategies.BalancedPruning.QuietSteps = 3, 6, 1
 }

@@ -491,7 +491,7 @@ func exampleWorks(t *testing.T, interpreter, file string) {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.Command(interpreter, example, "Read all files.")
 	cmd.Dir, cmd.Stdout, cmd.Stderr = d.dir, &stdout, &stderr
-	cmd.Env = append(d.env, "WINNOW="+named(t, "winnow"), "WINNOW_COMPACTION_THRESHOLD=14000", "ANTHROPIC_API_KEY=any", "PYTHONDONTWRITEBYTECODE=1",
+	cmd.Env = append(d.env, "WINNOW="+named(t, "winnow"), "WINNOW_COMPACTION_THRESHOLD=20000", "WINNOW_STRATEGIES_BALANCED_PRUNING_IDLE_STEPS=5", "ANTHROPIC_API_KEY=any", "PYTHONDONTWRITEBYTECODE=1",
 		"ANTHROPIC_BASE_URL="+upstream.URL, "PATH="+os.Getenv("PATH"))
 	if err := cmd.Run(); err != nil || stdout.String() != "The files say little.\n" {
 		t.Fatalf("%v\n%s%s", err, stdout.String(), stderr.String())

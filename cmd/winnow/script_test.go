@@ -29,7 +29,8 @@ func TestMain(m *testing.M) {
 }
 
 // The scripts use small settings, so that small sessions have something to prune.
-var smallSettings = []string{"WINNOW_COMPACTION_PROTECT=200", "WINNOW_COMPACTION_MINIMUM=100"}
+var smallSettings = []string{"WINNOW_COMPACTION_PROTECT=200", "WINNOW_COMPACTION_MINIMUM=100",
+	"WINNOW_STRATEGIES_BALANCED_PRUNING_IDLE_STEPS=10", "WINNOW_STRATEGIES_BALANCED_PRUNING_IDLE_INPUT_STEPS=30"}
 
 func TestScripts(t *testing.T) {
 	scripts, err := filepath.Glob(filepath.Join("testdata", "script", "*.txtar"))

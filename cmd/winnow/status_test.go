@@ -187,7 +187,6 @@ func TestStatus_saysWhatTheProviderBilled(t *testing.T) {
 	for _, mode := range []string{"full", "observe"} {
 		t.Run(mode, func(t *testing.T) {
 			d := newDesk(t)
-			d.env = append(d.env, "WINNOW_STRATEGIES_BALANCED_PRUNING_IDLE_STEPS=10") // the session is short
 			g := relaying(t, d, mode, 60)
 			g.chore(id)
 			running := g.statusOf()

@@ -84,6 +84,7 @@ func numberedLines(n int) string {
 func pruned(t *testing.T, s session.Session, name string, idle bool) rule.Ledger {
 	t.Helper()
 	settings := settings.Default()
+	settings.Strategies.BalancedPruning.IdleSteps, settings.Strategies.BalancedPruning.IdleInputSteps = 10, 30
 	settings.Policy, settings.Counter = name, "chars4"
 	settings.Compaction.Protect, settings.Compaction.Minimum, settings.Compaction.ProtectTurns = 10, 0, 0
 	settings.Strategies.BalancedPruning.Code, settings.Strategies.BalancedPruning.Idle = true, idle

@@ -303,6 +303,7 @@ func (g *gate) RoundTrip(r *http.Request) (*http.Response, error) { return g.way
 func (g *gate) restart() {
 	g.t.Helper()
 	set := settings.Default()
+	set.Strategies.BalancedPruning.IdleSteps = 10 // these sessions are short
 	set.Compaction.Auto = false
 	base, now := http.RoundTripper(g.tap), g.clock
 	if g.direct {

@@ -107,7 +107,8 @@ func (s *serving) start(t testing.TB) {
 	// If it crashes, the system may write down its memory.
 	s.cmd = exec.Command("sh", "-c", `ulimit -c unlimited; exec "$0" serve --listen "$1"`, path, s.address)
 	s.cmd.Dir = s.home
-	s.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "GOTRACEBACK=crash", "HOME=" + s.home, "XDG_CONFIG_HOME=" + filepath.Join(s.home, "config"),
+	s.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "GOTRACEBACK=crash", "WINNOW_STRATEGIES_BALANCED_PRUNING_IDLE_STEPS=10",
+		"HOME=" + s.home, "XDG_CONFIG_HOME=" + filepath.Join(s.home, "config"),
 		"XDG_DATA_HOME=" + filepath.Join(s.home, "data"), "XDG_CACHE_HOME=" + filepath.Join(s.home, "cache")}
 	out, err := s.cmd.StderrPipe()
 	if err != nil {

@@ -69,7 +69,7 @@ func TestReceiptPanel_opensTheOneThatIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.opens(NewReceipts(t.Context(), s.engine, s.id, out.Pruned.ID, s.clock, draw.NewStyle(false)))
-	s.looksLike("› pruned 4 parts", "Left out, by rule", "idle")
+	s.looksLike("› pruned 3 parts", "Left out, by rule", "idle")
 }
 
 func TestReceiptPanel_saysThatThereAreNone(t *testing.T) {

@@ -59,6 +59,7 @@ func newScene(t testing.TB, models ...model.Model) *scene {
 		models = []model.Model{reader}
 	}
 	settings := settings.Default()
+	settings.Strategies.BalancedPruning.IdleSteps, settings.Strategies.BalancedPruning.IdleInputSteps = 40, 80
 	settings.Compaction.Auto, settings.Compaction.Minimum, settings.Schedule = false, 0, "eager"
 	seed := rand.NewChaCha8([32]byte{1})
 	e, err := winnow.Open(winnow.Config{
