@@ -115,12 +115,15 @@ type skimming struct {
 	written [][]session.Message // by the user: a wish may be taken back in another stretch
 }
 
+// leastWish is how many bytes a text must have to wish for something, or to take that back.
+const leastWish = 8
+
 // wrote are the messages that the user wrote, with their texts alone. Nothing of the stretch that
 // they stand in is held by them.
 func wrote(messages []session.Message) (written []session.Message) {
 	for i := range messages {
 		m := messages[i]
-		if !m.Written() {
+		if !m.Written() || len(m.Text()) < leastWish {
 			continue
 		}
 		m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), func(p session.Part) bool { return p.Type != session.TextPart })

@@ -254,8 +254,7 @@ func TestTransport_observeDecidesAboutFirstSends(t *testing.T) {
 }
 
 // A conversation that was only observed until now was sent whole, and its reasoning is bound to
-// that. If what was decided about it meets a refusal, it goes on whole, and what is new is shaped
-// again after a restart.
+// that. If what was decided about it meets a refusal, it goes on whole, after a restart too.
 func TestTransport_whatWasOnlyObservedIsSentWholeAgain(t *testing.T) {
 	sequential(t)
 	s := play(t, llmtest.Anthropic, 2, Options{Mode: Observe, Log: slog.New(slog.DiscardHandler)})
@@ -286,7 +285,7 @@ func TestTransport_whatWasOnlyObservedIsSentWholeAgain(t *testing.T) {
 			t.Fatalf("step %d: %d requests were sent again", i, resent)
 		}
 	}
-	if left[19] == 0 || left[39] != 0 || left[len(left)-1] == 0 {
+	if left[19] == 0 || left[39] != 0 || left[len(left)-1] != 0 {
 		t.Errorf("left out are %d tokens when it is observed, %d once it was refused, %d in the end", left[19], left[39], left[len(left)-1])
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -329,7 +330,7 @@ func (t *Transport) resend(r *http.Request, x *exchange, first *http.Response, o
 	}
 	t.log.Warn("the provider refused a request of which something was left out, and took the original",
 		"session", x.line.id, "status", first.StatusCode)
-	t.guarded("freeze a conversation", func() { t.freeze(x, first.Status) })
+	t.guarded("freeze a conversation", func() { t.freeze(x, cmp.Or(first.Status, strconv.Itoa(first.StatusCode))) })
 	return answer, nil
 }
 

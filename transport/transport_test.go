@@ -55,6 +55,7 @@ type stage struct {
 	shell     bool   // the client declares one
 	refuse    bool   // its base does: see refusing
 	policy    string // "" for the default
+	idle      int    // strategies.balancedPruning.idleSteps; 0: 10
 	withholds int    // bytes of what is said that are at hand, where the store does not have it; 0: it has
 	decided   int    // receipts there were when the newest request reached the provider
 }
@@ -101,6 +102,9 @@ func sequential(t *testing.T) {
 func (s *stage) restart() {
 	s.t.Helper()
 	set := settings.Default()
+	// These sessions are short: what lies idle in long ones goes here, too.
+	idle := cmp.Or(s.idle, 10)
+	set.Strategies.BalancedPruning.IdleSteps, set.Strategies.BalancedPruning.IdleInputSteps = idle, 3*idle
 	set.Compaction.Auto = s.window > 0 && s.options.Mode != Safe
 	if s.options.Mode == Safe {
 		set.Schedule = "cold"

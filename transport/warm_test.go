@@ -42,6 +42,7 @@ func warming(t *testing.T, p llmtest.Protocol, most int, o Options) (*stage, *pa
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	s := play(t, p, 40, o)
+	s.idle = 180
 	w.s = s
 	s.options.anthropic = strings.TrimPrefix(s.server.URL, "http://")
 	s.restart()
