@@ -111,7 +111,8 @@ func (k *keeper) Dismiss(*rapid.T) {
 
 func (k *keeper) Restart(*rapid.T) {
 	set := withPolicy(k.policy)
-	set.Compaction.Protect, set.Compaction.Minimum = 900, 300
+	set.Strategies.BalancedPruning.IdleSteps = 1 // these sessions are short
+	set.Compaction.Protect, set.Compaction.Minimum = 300, 100
 	e, err := Open(Config{Settings: set, Store: k.store, Models: small(400_000, 4_000), Counter: token.Chars4{}, Random: k.random})
 	if err != nil {
 		k.Fatal(err)
