@@ -14,7 +14,7 @@ import (
 )
 
 // folder is the working folder of the made-up sessions.
-const folder = "/work/coast"
+const folder = "/home/coast"
 
 // turns are how many messages the user writes in a part.
 const turns = 8

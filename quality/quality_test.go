@@ -154,7 +154,7 @@ func TestFact_isMixedUpWhereTheOtherOneHasIt(t *testing.T) {
 
 func TestFollowed_countsWhatCallsNeedAndTheModelDoesNotSee(t *testing.T) {
 	call := session.Message{Parts: []session.Part{{Type: session.ToolPart, State: &session.ToolState{
-		Input: []byte(`{"filePath":"/work/coast/api/v2.go","pattern":"ParseBatch, NewThing and words"}`)}}}}
+		Input: []byte(`{"filePath":"/home/coast/api/v2.go","pattern":"ParseBatch, NewThing and words"}`)}}}}
 	earlier, view := map[string]bool{}, map[string]bool{}
 	identifiers(earlier, "func ParseBatch in api/v2.go, in words", folder)
 	identifiers(view, "api/v2.go was read", folder)
