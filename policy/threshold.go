@@ -98,13 +98,8 @@ func (p Policy) hidesOverflow(s State) bool {
 // What will be missed is told by what the newest steps quoted: work that goes on with texts from
 // further back will go on with them behind the fold as well.
 func (p Policy) foldPays(s State) bool {
-	weight := 0.0
-	switch {
-	case p.hidesOverflow(s):
-		weight = 1
-	case p.Budget.Economic(s.Model):
-		weight = regretWeight
-	default:
+	economic := p.Budget.Economic(s.Model)
+	if !economic && !p.weighs() {
 		return false
 	}
 	a := s.Account
@@ -118,6 +113,12 @@ func (p Policy) foldPays(s State) bool {
 	cost := float64(a.Base+a.Size)*read + float64(summary)*output + float64(leaves)*(write-read)
 	rent := float64(a.Carried-a.SincePivot*leaves) * read
 	if rent < cost {
+		return false
+	}
+	weight := float64(regretWeight) // the window is looked through now, when a fold may pay, not at every step
+	if p.hidesOverflow(s) {
+		weight = 1
+	} else if !economic {
 		return false
 	}
 	cost += weight * float64(p.window(s).Reach(regretSteps)) * p.regret(s)
