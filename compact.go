@@ -139,7 +139,7 @@ func (e *Engine) fails(id string, err error) {
 }
 
 // publishPrepared makes a summary count that Prepare has written. It asks nobody and returns at
-// once, nil if there is none or it is still being written.
+// once, or nil or it is still being written.
 func (e *Engine) publishPrepared(ctx context.Context, id string) (*pivot.Receipt, error) {
 	defer e.foldBegins(id)()
 	f := e.claim(id)

@@ -55,7 +55,7 @@ func (t *taking) drop() {
 	}
 }
 
-// wait returns the name of a snapshot, "" if there is none. It tells what went wrong.
+// wait returns the name of a snapshot, or "". It tells what went wrong.
 func (r *run) wait(ctx context.Context, t *taking) string {
 	if t == nil {
 		return ""

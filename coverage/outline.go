@@ -105,7 +105,7 @@ func defines(row string) (e Entry, ok bool) {
 	return e, false
 }
 
-// named is the name behind a word that defines something, "" if there is none.
+// named is the name behind a word that defines something, or "".
 func named(word, rest string) string {
 	if word == "func" && strings.HasPrefix(rest, "(") { // a method: its receiver is not its name
 		_, after, ok := strings.Cut(rest, ") ")

@@ -93,7 +93,7 @@ type Cell struct {
 // Cell is the column's figure for a policy.
 func (c *Column) Cell(s *lab.Standing) Cell { return c.cell(s) }
 
-// Recorded is the column's figure for what the sessions really cost, "" if there is none.
+// Recorded is the column's figure for what the sessions really cost, or "".
 func (c *Column) Recorded(r *lab.Report) string {
 	if c.recorded == nil {
 		return ""

@@ -152,7 +152,7 @@ func (c *Claim) Close() error {
 	return errors.Join(err, c.lock.Close())
 }
 
-// look finds a reason not to replace the file, nil if there is none.
+// look finds a reason not to replace the file, or nil.
 func (c *Claim) look(left holder) *Refusal {
 	if open, _ := c.room.Openers(c.info); len(open) > 0 {
 		return c.openBy(open)

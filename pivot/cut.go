@@ -165,7 +165,7 @@ func (c Cut) Replaying() Cut {
 	return c
 }
 
-// lastWritten is the position of the newest message that the user wrote, -1 if there is none.
+// lastWritten is the position of the newest message that the user wrote, or -1.
 func lastWritten(messages []session.Message) int {
 	for i := range slices.Backward(messages) {
 		if messages[i].Written() {

@@ -40,7 +40,7 @@ func PastOf(log []session.Message, undone map[string]bool, cut Cut) Past {
 	return p
 }
 
-// firstPivot returns the summary of the oldest pivot that counts, nil if there is none. It
+// firstPivot returns the summary of the oldest pivot that counts, or nil. It
 // represents the messages before stands.
 func firstPivot(log []session.Message, undone map[string]bool) (summary *session.Message, stands int) {
 	for i := range log {

@@ -62,7 +62,7 @@ const MinSummary, MaxSummary = 1_000, 8_000
 
 // AnswerBudget returns how many tokens a summary may have: a tenth of the window (usable 0 means
 // unlimited), and at most half of what it replaces. previous counts the tokens of an earlier
-// summary among what is replaced, 0 if there is none. Its content needs room again: a later summary
+// summary among what is replaced, or 0. Its content needs room again: a later summary
 // may be as long as the one before it plus half of what is new, up to twice the tenth, as long as
 // that is less than what it replaces.
 func AnswerBudget(usable, replaces, previous int) int {

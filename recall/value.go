@@ -91,7 +91,7 @@ func (v *valued) take(s statement, sentence string, message int, user bool) {
 	k.Times++
 }
 
-// known returns the position of the value that a statement is about, -1 if there is none: the one
+// known returns the position of the value that a statement is about, or -1: the one
 // that it replaces, else the newest of the same name, else the only one with more or fewer words.
 // The port of staging is not that of production, and "the database port is 5432" says nothing of a
 // port that was named without its database.

@@ -170,7 +170,7 @@ func (p *program) asks(word string) bool {
 	return p.letters != "" && strings.ContainsAny(word[1:], p.letters) || len(name) > 2 && slices.Contains(p.long, name)
 }
 
-// wordAsked is the index of the first other word that is asked about, -1 if there is none.
+// wordAsked is the index of the first other word that is asked about, or -1.
 func (p *program) wordAsked(words []string) int {
 	switch p.words {
 	case "sed":

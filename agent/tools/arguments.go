@@ -33,7 +33,7 @@ func argumentsOf(tool string, input jsontext.Value) *arguments {
 	return a
 }
 
-// get is the value of the first of these arguments that was given, nil if there is none. null
+// get is the value of the first of these arguments that was given, or nil. null
 // counts as not given.
 func (a *arguments) get(names ...string) jsontext.Value {
 	for _, name := range names {

@@ -455,7 +455,7 @@ func named(t *testing.T, name string) string {
 	return path
 }
 
-// interpreter is the path of a program that passes a test, "" if there is none.
+// interpreter is the path of a program that passes a test, or "".
 func interpreter(t *testing.T, name string, test ...string) string {
 	t.Helper()
 	path, err := exec.LookPath(cmp.Or(os.Getenv("WINNOW_"+strings.ToUpper(name)), name))

@@ -94,7 +94,7 @@ func (c catalogued) price(name string, u session.Usage) (float64, bool) {
 	return c.Lookup(name).Cost(bill.Usage(u))
 }
 
-// opened is the store, nil if there is none, and the models.
+// opened is the store, or nil, and the models.
 func opened(ctx context.Context, a *cli.App) (store.Store, catalogued, error) {
 	settings, err := a.Settings()
 	if err != nil {

@@ -167,7 +167,7 @@ func (t *tree) parent(i int) int {
 	return -1
 }
 
-// leaf returns the node at which the branch ends, -1 if there is none.
+// leaf returns the node at which the branch ends, or -1.
 func (t *tree) leaf() int {
 	last, named, explicit := -1, name(0), false
 	for i := range t.all {

@@ -21,7 +21,7 @@ type reader struct {
 	about   conversation
 	list    span.Span // of the messages
 	records []record
-	beside  []byte // the file beside this one, nil if there is none
+	beside  []byte // the file beside this one, or nil
 
 	held     []held                    // pivots that are not in the log yet
 	restores []restore                 //
@@ -41,7 +41,7 @@ type restore struct {
 	message int
 	as      *session.Message
 	from    []int
-	tail    int // where the tail of a marker begins, -1 if there is none
+	tail    int // where the tail of a marker begins, or -1
 }
 
 // spot is where a part is in the file: a record, and a block of its content, -1 for none.

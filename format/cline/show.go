@@ -44,7 +44,7 @@ func show(src []byte, ledger rule.Ledger) ([]byte, error) {
 
 func (m *record) pivot() bool { return m.mark != nil && m.mark.Answer != nil }
 
-// newest is the record of the newest pivot, -1 if there is none.
+// newest is the record of the newest pivot, or -1.
 func (r *reader) newest() int {
 	newest, order := -1, -1
 	for i := range r.records {

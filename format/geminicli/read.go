@@ -300,7 +300,7 @@ func (r *reader) replied(call *session.Part, raw []byte, beside bool) {
 	}
 }
 
-// called is the call that a result answers, nil if there is none. The product names a call that the
+// called is the call that a result answers, or nil. The product names a call that the
 // model did not name, but only in the result: that is the first call of the tool which has neither
 // an id nor a result.
 func (r *reader) called(reply *gemini.Reply) *session.Part {

@@ -159,7 +159,7 @@ func (r *reader) parts(at int, e *entry, m *session.Message, indent string) (end
 	}
 }
 
-// seek returns where the next message begins, -1 if there is none. It knows only in a file that has
+// seek returns where the next message begins, or -1. It knows only in a file that has
 // each message on a line of its own.
 func (r *reader) seek(at int, indent string) int {
 	if n := bytes.Index(r.src[at:], []byte(indent)); n > 0 && indent != "" {

@@ -273,7 +273,7 @@ func inserted(text string) bool {
 	return false
 }
 
-// result gives a result to its call and returns that, nil if there is none. The first result of a
+// result gives a result to its call and returns that, or nil. The first result of a
 // call counts.
 func (r *reader) result(one *record, reply *gemini.Reply) *session.Part {
 	at, known := r.Find(reply.ID)

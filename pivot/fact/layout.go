@@ -202,7 +202,7 @@ func run(text string, b byte) int {
 	return n
 }
 
-// closing finds the run of exactly n backticks that ends a code span, -1 if there is none.
+// closing finds the run of exactly n backticks that ends a code span, or -1.
 func closing(text string, n int) int {
 	for i := 0; i < len(text); {
 		if text[i] != '`' {

@@ -172,7 +172,7 @@ func opensGroups(word string) bool {
 }
 
 // groupSpace returns the width of a space at the beginning of a text that separates groups of three
-// digits, 0 if there is none.
+// digits, or 0.
 func groupSpace(text string) int {
 	width := 0
 	for _, by := range []string{" ", "\u00a0", "\u202f", "\u2009"} {

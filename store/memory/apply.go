@@ -101,7 +101,7 @@ func (s *Store) target(ctx context.Context, id string, c store.Change) (*kept, e
 	return &kept{info: clone(*c.Create), revision: 1}, nil
 }
 
-// index is the position of the newest message with an id, -1 if there is none.
+// index is the position of the newest message with an id, or -1.
 func (k *kept) index(id string) int {
 	for i := len(k.messages) - 1; i >= 0 && id != ""; i-- {
 		if k.messages[i].ID == id {

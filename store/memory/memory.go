@@ -149,7 +149,7 @@ func (s *Store) Messages(ctx context.Context, id string) iter.Seq2[session.Messa
 	}
 }
 
-// Source returns the file that a session was imported from, nil if there is none.
+// Source returns the file that a session was imported from, or nil.
 func (s *Store) Source(ctx context.Context, id string) (*store.Source, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

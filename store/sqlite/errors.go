@@ -13,7 +13,7 @@ import (
 	"github.com/winnowhq/winnow/store"
 )
 
-// code is the primary result code of SQLite in an error, 0 if there is none.
+// code is the primary result code of SQLite in an error, or 0.
 func code(err error) int {
 	var e *sqlite.Error
 	if errors.As(err, &e) {

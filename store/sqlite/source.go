@@ -10,7 +10,7 @@ import (
 	"github.com/winnowhq/winnow/store"
 )
 
-// Source returns the file that a session was imported from, nil if there is none.
+// Source returns the file that a session was imported from, or nil.
 func (s *Store) Source(ctx context.Context, id string) (_ *store.Source, err error) {
 	defer s.explain(ctx, "source", id, &err)
 	now, err := s.reader.at(ctx, id)

@@ -107,7 +107,7 @@ func (f *facts) untested() string {
 	return strings.Join(names, ", ")
 }
 
-// changedAt returns the position of the newest call that changed a file, -1 if there is none.
+// changedAt returns the position of the newest call that changed a file, or -1.
 func (f *facts) changedAt(name string) int {
 	if f.changed == nil {
 		f.changed = map[string]int{}

@@ -82,7 +82,7 @@ func one(value []byte, at int, all []Part) []Part {
 	return append(all, p)
 }
 
-// Media is the picture or file of a part, nil if there is none.
+// Media is the picture or file of a part, or nil.
 func (p *Part) Media() *Media {
 	if p.Inline != nil {
 		return p.Inline

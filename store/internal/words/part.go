@@ -28,7 +28,7 @@ type Field struct {
 }
 
 // Fields returns the searchable texts of a part, without empty ones. kept is the whole of an output
-// that is kept beside the log, "" if there is none. Images, signatures, a product's own members and
+// that is kept beside the log, or "". Images, signatures, a product's own members and
 // the like are not text to read, and left out.
 func Fields(p *session.Part, kept string) (fields []Field) {
 	add := func(name string, c Column, texts ...string) {

@@ -28,7 +28,7 @@ func Of(text string) iter.Seq[Word] {
 		// Some characters fold to nothing but an accent: they are not words.
 		yield := func(w Word) bool { return len(w.Text) == 0 || take(w) }
 		var word []byte
-		start := -1 // of the word that is being read, -1 if there is none
+		start := -1 // of the word that is being read, or -1
 		for at, size := 0, 0; at < len(text); at += size {
 			r := rune(text[at])
 			if size = 1; r >= utf8.RuneSelf {

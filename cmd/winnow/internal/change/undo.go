@@ -86,7 +86,7 @@ func (d deed) theirs(s *source.Session) error {
 	return nil
 }
 
-// newestRestore is the newest restore that was not undone, nil if there is none. All receipts of a
+// newestRestore is the newest restore that was not undone, or nil. All receipts of a
 // file are of restores.
 func newestRestore(ctx context.Context, s *source.Session) (*pivot.Receipt, error) {
 	_, state, err := s.Engine.Session(ctx, s.ID)

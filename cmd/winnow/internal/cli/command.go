@@ -23,7 +23,7 @@ func Between(least, most int, what string) cobra.PositionalArgs {
 	}
 }
 
-// Second is the second argument, "" if there is none.
+// Second is the second argument, or "".
 func Second(args []string) string {
 	if len(args) > 1 {
 		return args[1]

@@ -53,7 +53,7 @@ func System() Env {
 	}
 }
 
-// Home is the user's home folder, "" if there is none.
+// Home is the user's home folder, or "".
 func (e Env) Home() string { return e.Getenv("HOME") }
 
 // below is a path below a base folder of the XDG specification, "" if there is no home folder.
