@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -44,6 +45,7 @@ type Relay struct {
 	stopping   atomic.Bool
 	ended      chan error
 	stop       context.CancelFunc
+	unbound    func() // gives the process the memory limit back that it had; nil if it was not changed
 
 	mu  sync.Mutex
 	now *generation
@@ -121,6 +123,7 @@ func (r *Relay) generation(ctx context.Context, settings config.Settings, mode t
 		if err := r.open(ctx, settings.Gateway); err != nil {
 			return nil, err
 		}
+		r.bound(settings.Gateway.Memory)
 		c, err := source.Config(r.app, r.store, settings)
 		if err != nil {
 			return nil, err
@@ -146,6 +149,22 @@ func (r *Relay) generation(ctx context.Context, settings config.Settings, mode t
 // bytesOfBody is how many bytes of memory a byte of a body takes that the transport has at hand,
 // with what is understood of it.
 const bytesOfBody = 3
+
+// wholeMemory is how much memory the whole process may take, in bytes for each byte of
+// gateway.memory, before garbage is collected more often than usual: what is at hand takes twice
+// that, and requests that are under way need room.
+const wholeMemory = 3
+
+// bound makes garbage be collected in time. Who runs the program may say otherwise with GOMEMLIMIT.
+func (r *Relay) bound(memory int) {
+	if r.app.Env.Getenv("GOMEMLIMIT") != "" {
+		return
+	}
+	before := debug.SetMemoryLimit(wholeMemory * int64(memory))
+	if r.unbound == nil {
+		r.unbound = func() { debug.SetMemoryLimit(before) }
+	}
+}
 
 // open opens the store.
 func (r *Relay) open(ctx context.Context, set config.Gateway) (err error) {
@@ -317,6 +336,9 @@ func (r *Relay) Stop() error {
 
 // Close closes what Open opened. A listener that was started has ended.
 func (r *Relay) Close() {
+	if r.unbound != nil {
+		r.unbound()
+	}
 	r.listener.Close() // it may be closed already
 	if base, ok := r.base.(interface{ CloseIdleConnections() }); ok {
 		base.CloseIdleConnections()
