@@ -35,6 +35,7 @@ func (g *gatewayed) shown(id string) (text, handle string) {
 // said is nowhere on the disk.
 func TestServe_capturesNothing(t *testing.T) {
 	t.Parallel()
+	sequential(t)
 	const id = "5e551011-0000-4000-8000-00000000bbbb"
 	plain, withheld := relaying(t, newDesk(t), "full", 60), relaying(t, newDesk(t), "full", 60, `,"capture":"none"`)
 	for _, g := range []*gatewayed{plain, withheld} {

@@ -239,6 +239,7 @@ func TestEngine_endsWellAtASignal(t *testing.T) {
 
 // Killed at any moment, the engine has lost nothing that it acknowledged, and has nothing by half.
 func TestEngine_killed(t *testing.T) {
+	sequential(t)
 	d := newDesk(t)
 	dice := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
 	has := map[string][]string{} // by session, what was acknowledged
@@ -382,6 +383,7 @@ func TestEngine_twoProcessesOnOneStore(t *testing.T) {
 // The examples of the clients are loops of their own around the engine: 100 calls of a tool, with
 // their own model for the summaries.
 func TestEngine_theExamplesOfTheClients(t *testing.T) {
+	sequential(t)
 	for _, c := range []struct{ name, wants, file, path string }{
 		{"python", "python3 of 3.9 or newer", "python/example.py", interpreter(t, "python3", "-c", "import sys; sys.exit(sys.version_info < (3, 9))")},
 		{"typescript", "node that strips types (22.18 or newer; WINNOW_NODE names one)", "typescript/example.ts", interpreter(t, "node", "-e", "process.exit(process.features.typescript ? 0 : 1)")},

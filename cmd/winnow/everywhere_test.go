@@ -108,6 +108,7 @@ func withOpenCode(t *testing.T) (d *desk, database, id string) {
 }
 
 func TestOpenCodeDatabase_aSessionInItIsASource(t *testing.T) {
+	sequential(t)
 	d, database, id := withOpenCode(t)
 	before, err := os.ReadFile(database)
 	if err != nil {
@@ -154,6 +155,7 @@ func TestOpenCodeDatabase_aSessionInItIsASource(t *testing.T) {
 }
 
 func TestOpenCodeDatabase_allOfItIsInspectedAndImported(t *testing.T) {
+	sequential(t)
 	d, database, id := withOpenCode(t)
 	doc := d.run("inspect", database, "--json").document(t)
 	if sessions, _ := doc["sessions"].([]any); len(sessions) != 2 {
@@ -177,6 +179,7 @@ func TestOpenCodeDatabase_allOfItIsInspectedAndImported(t *testing.T) {
 }
 
 func TestOpenCodeDatabase_whatDidNotChangeIsNotReadAgain(t *testing.T) {
+	sequential(t)
 	d, database, _ := withOpenCode(t)
 	db, err := sql.Open("sqlite", database)
 	if err != nil {

@@ -154,6 +154,7 @@ func TestWrite_removesWhatAKilledRunLeft(t *testing.T) {
 }
 
 func TestKilled_atAnyMomentLeavesTheOldFileOrTheNewOne(t *testing.T) {
+	sequential(t)
 	d := newDesk(t)
 	data := bigSession(1500) // 4.5 MB
 	file := d.put("big.jsonl", data)

@@ -59,6 +59,7 @@ func (d *desk) held() map[string]int {
 // An import that is killed at any moment has whole sessions or none of them, and the next one goes
 // on.
 func TestImport_killedGoesOnWhereItWas(t *testing.T) {
+	sequential(t)
 	d := newDesk(t)
 	const sessions, messages = 40, 60
 	folder := d.shelf(sessions, messages)

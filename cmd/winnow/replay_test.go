@@ -91,6 +91,7 @@ func TestReplay_isTheSameWhoeverIsDoneFirst(t *testing.T) {
 }
 
 func TestReplay_interruptedItGoesOn(t *testing.T) {
+	sequential(t)
 	d, folder := withDays(t, 40, 60)
 	cmd := d.command("replay", folder, "--policy", "nothing,balanced,mask:10", "--jobs", "1", "--json")
 	if err := cmd.Start(); err != nil {
@@ -215,6 +216,7 @@ func TestReplay_appliesWhatItRecommends(t *testing.T) {
 
 // Compaction alone is replayed beside what is to be applied, and nothing that costs more is written.
 func TestReplay_appliesNothingDearerThanCompactionAlone(t *testing.T) {
+	sequential(t)
 	d, folder := withDays(t, 3, 150)
 	o := d.run("replay", folder, "--policy", "nothing,aggressive", "--regrets", "90", "--prices", "reference", "--apply")
 	o.wants(t, cli.ExitNothing)
@@ -248,6 +250,7 @@ func TestReplay_appliesNothingThatTheFileSaysAlready(t *testing.T) {
 }
 
 func TestReplay_saysHowToUndoInWordsThatAShellTakes(t *testing.T) {
+	sequential(t)
 	d, folder := withDays(t, 3, 150)
 	d.put("my lamp's.jsonc", []byte("{}"))
 	o := d.run("replay", folder, "--policy", "nothing,balanced/compact@economic", "--regrets", "90", "--prices", "reference", "--apply", "--config", filepath.Join(d.dir, "my lamp's.jsonc"))

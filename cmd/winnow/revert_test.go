@@ -128,6 +128,7 @@ func (w *worked) files() map[string]string {
 }
 
 func TestRevert_bringsBackFilesAndForksTheSession(t *testing.T) {
+	sequential(t)
 	for _, name := range []string{"by its turn", "by its message"} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorked(t)

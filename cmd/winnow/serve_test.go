@@ -313,6 +313,7 @@ func TestServe_atAnotherAddress(t *testing.T) {
 
 // Of two winnows in a row the outer one steps aside, and says so.
 func TestWrap_insideAnotherWinnow(t *testing.T) {
+	sequential(t)
 	for _, mode := range []string{"full", "observe", "off"} {
 		d := newDesk(t)
 		client := d.program("asks")

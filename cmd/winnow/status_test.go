@@ -180,6 +180,7 @@ func (g *gatewayed) statusOf(args ...string) (doc report.Relayed) {
 // While serve runs, and after it ended, another process says what the provider billed, and what it
 // would have been without winnow.
 func TestStatus_saysWhatTheProviderBilled(t *testing.T) {
+	sequential(t)
 	const id = "5e551011-0000-4000-8000-00000000aaaa"
 	plain := relaying(t, newDesk(t), "off", 60)
 	plain.chore(id)
@@ -243,6 +244,7 @@ func TestStatus_saysWhatTheProviderBilled(t *testing.T) {
 // Tools that nobody called are named with what carrying them cost, and the list that is printed
 // leaves them out of the next conversation.
 func TestStatus_namesToolsThatNobodyCalls(t *testing.T) {
+	sequential(t)
 	d := newDesk(t)
 	g := relaying(t, d, "full", 30)
 	called := ""

@@ -61,6 +61,7 @@ func folded(t *testing.T, o outcome) compaction {
 }
 
 func TestCompact_asksTheModelThatIsNamed(t *testing.T) {
+	sequential(t)
 	for name, c := range map[string]struct {
 		args, env, models []string
 		by                string
@@ -163,6 +164,7 @@ func TestConfig_providersAreTheUsersAlone(t *testing.T) {
 // The whole way: a provider of the configuration, its key in the environment, its client, its wire
 // format.
 func TestCompact_asksAProviderOfTheConfiguration(t *testing.T) {
+	sequential(t)
 	for _, protocol := range llmtest.Protocols() {
 		t.Run(string(protocol), func(t *testing.T) {
 			upstream := llmtest.Start(t, llmtest.Script{Answer: llmtest.Text("## Goal\n\nFix the lamp.").Fails(llmtest.NoHeadings)})

@@ -83,6 +83,7 @@ func wantExit(t *testing.T, cmd *exec.Cmd, codes ...int) int {
 }
 
 func TestInterrupt_atAnyMomentLeavesNothingHalfWritten(t *testing.T) {
+	sequential(t)
 	d := newDesk(t)
 	data := longSession() // 18 MB
 	file := d.put("big.jsonl", data)
@@ -124,6 +125,7 @@ func TestInterrupt_atAnyMomentLeavesNothingHalfWritten(t *testing.T) {
 }
 
 func TestInterrupt_ofAnImportLeavesAnIntactStore(t *testing.T) {
+	sequential(t)
 	d := newDesk(t)
 	data := longSession()
 	messages := bytes.Count(data, []byte("\n"))

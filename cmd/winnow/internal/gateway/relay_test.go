@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -128,6 +129,30 @@ func TestRelay_readiness(t *testing.T) {
 	defer off.Close()
 	if err := off.ready(t.Context()); err != nil || off.store != nil {
 		t.Errorf("in mode off: %v, and a store: %v", err, off.store)
+	}
+}
+
+// While it runs the process collects garbage in time, as the configuration says now; afterwards, and
+// where GOMEMLIMIT is set, as before.
+func TestRelay_boundsMemory(t *testing.T) {
+	limit := func() int64 { return debug.SetMemoryLimit(-1) }
+	before := limit()
+	settings := config.Default()
+	r := opened(t, settings, transport.Full)
+	for range 2 {
+		if want := wholeMemory * int64(settings.Gateway.Memory); limit() != want {
+			t.Errorf("the limit is %d, want %d", limit(), want)
+		}
+		settings.Gateway.Memory /= 2
+		r.bound(settings.Gateway.Memory)
+	}
+	r.Close()
+	if limit() != before {
+		t.Errorf("the limit is %d afterwards, %d before", limit(), before)
+	}
+	said := &Relay{app: cli.New(cli.Env{Getenv: func(string) string { return "1GiB" }}, "test")}
+	if said.bound(1); limit() != before {
+		t.Errorf("the limit is %d though GOMEMLIMIT is set, %d before", limit(), before)
 	}
 }
 
