@@ -14,15 +14,11 @@ import (
 // took is how long the summary took, which is said where it is a tenth of a second and more.
 var took = regexp.MustCompile(`(written by {2}offline), [0-9.]+ s`)
 
-// What the README shows of the example is what the program prints of it, with nothing configured,
-// 80 columns wide.
+// What README.md and docs/tour.md show of the example is what the program prints of it, with nothing
+// configured, 80 columns wide.
 func TestReadme_showsWhatTheProgramPrints(t *testing.T) {
 	sequential(t)
 	root := outside.Root(t)
-	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	session, err := os.ReadFile(filepath.Join(root, "examples", "long-session.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -32,18 +28,22 @@ func TestReadme_showsWhatTheProgramPrints(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(d.dir, "long-session.json"), session, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, command := range []string{"inspect", "compact"} {
-		_, rest, said := strings.Cut(string(readme), "What `"+command+"` prints for")
+	for _, shown := range []struct{ page, command string }{{"README.md", "inspect"}, {"docs/tour.md", "inspect"}, {"docs/tour.md", "compact"}} {
+		page, err := os.ReadFile(filepath.Join(root, shown.page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rest, said := strings.Cut(string(page), "What `"+shown.command+"` prints for")
 		_, rest, opened := strings.Cut(rest, "\n```\n")
 		block, _, closed := strings.Cut(rest, "```\n")
 		if !said || !opened || !closed {
-			t.Fatalf("the README shows nothing of what %s prints", command)
+			t.Fatalf("%s shows nothing of what %s prints", shown.page, shown.command)
 		}
-		o := d.run(command, "long-session.json")
+		o := d.run(shown.command, "long-session.json")
 		o.wants(t, cli.ExitDone)
 		o.stdout = took.ReplaceAllString(o.stdout, "$1")
 		if !strings.HasPrefix(o.stdout, block) {
-			t.Errorf("%s prints something else than the README shows. It prints:\n%s\nThe README has:\n%s", command, o.stdout, block)
+			t.Errorf("%s prints something else than %s shows. It prints:\n%s\nThe page has:\n%s", shown.command, shown.page, o.stdout, block)
 		}
 	}
 }
