@@ -26,7 +26,10 @@ var tools = map[llmtest.Protocol]string{
 
 // A conversation is held with an upstream that keeps what it is sent in its cache, as providers do; the request for the summary is read from there.
 func TestCompact_theRequestIsReadFromTheProvidersCache(t *testing.T) {
-	for _, protocol := range llmtest.Protocols() {
+	for i, protocol := range llmtest.Protocols() {
+		if i > 0 && testing.Short() {
+			break
+		}
 		t.Run(string(protocol), func(t *testing.T) {
 			turn := 0
 			upstream := llmtest.Start(t, llmtest.Script{Answer: func(r llmtest.Request) llmtest.Reply {

@@ -97,7 +97,10 @@ func TestGateway_aSickStore(t *testing.T) {
 		},
 		"hangs for ever": func(context.Context) error { <-never; return errors.New("the test has ended") },
 	} {
-		for _, protocol := range llmtest.Protocols() {
+		for i, protocol := range llmtest.Protocols() {
+			if i > 0 && testing.Short() {
+				break
+			}
 			t.Run(name+", "+string(protocol), func(t *testing.T) {
 				kept := &sick{Store: memory.New()}
 				besieged(t, protocol, kept, func(bad bool) {
@@ -181,7 +184,10 @@ func (c *stumbling) Count(text string) int {
 
 // TestGateway_aStepThatPanics lets decisions panic with the conversation in their hands.
 func TestGateway_aStepThatPanics(t *testing.T) {
-	for _, protocol := range llmtest.Protocols() {
+	for i, protocol := range llmtest.Protocols() {
+		if i > 0 && testing.Short() {
+			break
+		}
 		t.Run(string(protocol), func(t *testing.T) {
 			c := &stumbling{}
 			besiegedWith(t, protocol, &gate{store: memory.New(), counter: c}, c.now.Store, false)
@@ -281,6 +287,9 @@ func TestGateway_aFullDisk(t *testing.T) {
 		t.Cleanup(func() { kept.Close() })
 		besieged(t, llmtest.Anthropic, kept, filling(t, path), false)
 		return
+	}
+	if testing.Short() {
+		t.Skip("one client asks one thing after the other: -short is for the race detector")
 	}
 	dir := t.TempDir()
 	const mount = `mount -t tmpfs -o size=12m none "$1"`
