@@ -38,7 +38,7 @@ func newWaited(t *testing.T, change ...func(*Config)) *waited {
 	return w
 }
 
-// fetches is a step that loads a page of so many tokens.
+// fetches is a step that loads a page of a given size in tokens.
 func (w *waited) fetches(url string, tokens int) session.Message {
 	w.wait(time.Second)
 	return w.append(session.Message{

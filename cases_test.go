@@ -57,7 +57,7 @@ func notes(text string) pivot.Answer {
 	return pivot.Answer{Text: "## Goal\n\n" + text, Finish: "stop", Model: "p/scribe", Usage: session.Usage{Input: 100, Output: 10}, Cost: 0.25}
 }
 
-// small is a catalogue with one model of so many tokens.
+// small is a catalogue with one model whose context has this number of tokens.
 func small(contextTokens, output int) *model.Catalogue {
 	return &model.Catalogue{Models: []model.Model{{Provider: "p", ID: "m", Limits: model.Limits{Context: contextTokens, Output: output}}}}
 }
@@ -117,7 +117,7 @@ func (l *lab) says(text string) session.Message {
 	})
 }
 
-// reads is a step with one call whose output has about so many tokens.
+// reads is a step with one call whose output has about this number of tokens.
 func (l *lab) reads(file string, tokens int) session.Message {
 	return l.append(session.Message{
 		MessageInfo: session.MessageInfo{Role: session.Assistant, ProviderID: "p", ModelID: "m", Finish: "tool-calls"},
@@ -147,7 +147,7 @@ func (l *lab) compact(o CompactOptions) *pivot.Receipt {
 	return r
 }
 
-// work is a session of so many turns.
+// work is a session of this number of turns.
 func (l *lab) work(turns int) {
 	for i := range turns {
 		l.user(fmt.Sprintf("Request number %d: change the parser.", i))

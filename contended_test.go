@@ -9,7 +9,7 @@ import (
 	"github.com/winnowhq/winnow/store/memory"
 )
 
-// contended is a store that another process changes just before each change of ours, so many times.
+// contended is a store that another process changes a number of times, each just before a change of ours.
 type contended struct {
 	*memory.Store
 	times int

@@ -34,7 +34,7 @@ func explained(t *testing.T, log *ruletest.Log, change func(*settings.Settings))
 	return e, "ses_x"
 }
 
-// numbered is a file of so many lines as a tool prints it.
+// numbered is a file of this number of lines as a tool prints it.
 func numbered(lines int) string {
 	var b strings.Builder
 	for i := range lines {

@@ -355,7 +355,7 @@ func TestRun_stoppedAnywhere(t *testing.T) {
 	}
 }
 
-// stopper ends a context when something has happened so many times.
+// stopper ends a context when something has happened a number of times.
 type stopper struct {
 	mu     sync.Mutex
 	left   int
@@ -429,7 +429,7 @@ func TestRun_stoppedWhileTheStoreIsLocked(t *testing.T) {
 	b.sound(got.SessionID)
 }
 
-// mortal is a store that takes so many changes and then no more: what the process does after its
+// mortal is a store that takes a number of changes and then no more: what the process does after its
 // death does not count.
 type mortal struct {
 	store.Store

@@ -25,7 +25,7 @@ func drawFile(t *rapid.T) held {
 	return f
 }
 
-// upTo are the lines from the first to the last of these numbers, as far as there are so many.
+// upTo are the lines from the first to the last of these numbers, as far as they exist.
 func (f held) upTo(from, to int) []string {
 	return f.lines[min(from-1, len(f.lines)):min(to, len(f.lines))]
 }
@@ -42,7 +42,7 @@ func numberedBy(format string, from int, lines []string) string {
 	return b.String()
 }
 
-// tools print a file as the products do, from a line on and so many lines of it.
+// tools print a file as the products do, a number of lines from one line on.
 var tools = map[string]func(f held, from, limit int) (tool, input, output string){
 	"Claude Code": func(f held, from, limit int) (string, string, string) {
 		all := f.split()

@@ -36,7 +36,7 @@ func ReadRequest(
 	return doc, 0, err
 }
 
-// settled says how much of a body cannot be meant otherwise by what follows: so many messages, in
+// settled says how much of a body cannot be meant otherwise by what follows: how many messages, in
 // the elements before one with which an answer begins when all calls before it had their results.
 type settled struct{ messages, at int }
 
@@ -152,7 +152,7 @@ func (n *Native) rest(src []byte, base settled) (rest *wire.Decoded, moved mover
 	return rest, mover{elements: base.at, bytes: begin - len(h.text), messages: base.messages}
 }
 
-// settled is what is settled of a body of which so many bytes are as they were.
+// settled is what is settled of a body whose first bytes, up to same, are as they were.
 func (n *Native) settled(bytes int) (found settled) {
 	d := n.Decoded
 	whole, _ := slices.BinarySearchFunc(d.Elements, bytes, func(e wire.Element, bytes int) int {

@@ -17,7 +17,7 @@ type inPlace struct {
 	edits    []span.Edit // in their order
 }
 
-// upTo is what holds of a body that begins with so many messages, the last of which end there.
+// upTo is what holds of a body up to the end of its first messages.
 func (k inPlace) upTo(messages, end int) inPlace {
 	if messages < k.messages {
 		at, _ := slices.BinarySearchFunc(k.edits, end, func(e span.Edit, end int) int {

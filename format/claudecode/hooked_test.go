@@ -49,7 +49,7 @@ func bound(uuid, logical, metadata string) string {
 		logical, uuid, metadata) + "\n"
 }
 
-// enlarged is a file with records that nobody reads, so many that it is large for the product.
+// enlarged is a file with enough records that nobody reads to be large for the product.
 func enlarged(src []byte) []byte {
 	record := `{"type":"api-request-blob","sessionId":"s","data":"` + strings.Repeat("the gulls cry ", 6000) + "\"}\n"
 	first := bytes.IndexByte(src, '\n') + 1
@@ -112,7 +112,7 @@ func TestRead_compactionsOfHooks(t *testing.T) {
 	}
 }
 
-// paced gives the lines of a file times that are so many milliseconds apart.
+// paced gives the lines of a file times that are a number of milliseconds apart.
 func paced(file string, step int) []byte {
 	var text strings.Builder
 	for i, line := range strings.SplitAfter(file, "\n") {

@@ -40,7 +40,7 @@ type tree struct {
 	timely  []int32       // positions of the nodes behind it, by their times
 }
 
-// treeOf reads the tree of the entries of a file of so many bytes.
+// treeOf reads the tree of the entries of a file, whose size is given in bytes.
 func treeOf(entries []entry, size int64) *tree {
 	n := &format.Names{}
 	all := make([]node, len(entries))
