@@ -152,7 +152,7 @@ func (n *Native) rest(src []byte, base settled) (rest *wire.Decoded, moved mover
 	return rest, mover{elements: base.at, bytes: begin - len(h.text), messages: base.messages}
 }
 
-// settled is what is settled of a body whose first bytes, up to same, are as they were.
+// settled is what is settled of a body of which this number of bytes is as it was.
 func (n *Native) settled(bytes int) (found settled) {
 	d := n.Decoded
 	whole, _ := slices.BinarySearchFunc(d.Elements, bytes, func(e wire.Element, bytes int) int {
