@@ -138,7 +138,10 @@ func TestSnapshots_stepsHaveThemAndTurnsHaveDiffs(t *testing.T) {
 // The same conversation with and without snapshots: a provider is sent the same bytes, and each
 // request begins with the one before it.
 func TestSnapshots_noProviderIsSentAnythingOfThem(t *testing.T) {
-	for _, protocol := range llmtest.Protocols() {
+	for i, protocol := range llmtest.Protocols() {
+		if i > 0 && testing.Short() {
+			break
+		}
 		for _, policy := range []string{"balanced", "classic", "aggressive"} {
 			t.Run(string(protocol)+", "+policy, func(t *testing.T) {
 				var bodies [2][][]byte

@@ -132,6 +132,9 @@ func TestWebFetch_refusesWhatIsNoText(t *testing.T) {
 }
 
 func TestWebFetch_refusesWhatIsTooLong(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it does one thing after the other: -short is for the race detector")
+	}
 	flood := func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")
 		for {
@@ -355,6 +358,9 @@ func TestMarkdown_noNestingIsTooDeep(t *testing.T) {
 
 // Pages that are made to take long are no Markdown, and are read all the same.
 func TestMarkdown_ofALargePageIsItsText(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it does one thing after the other: -short is for the race detector")
+	}
 	for _, unit := range []string{"<p>", "<br>", "*_`[", "<b>x</b>"} {
 		page := "<h1>The top</h1>" + strings.Repeat(unit, pageBytes/len(unit)-20) + "<p>the bottom"
 		text, err := (&fetched{kind: "text/html", body: []byte(page)}).text("markdown")
