@@ -220,19 +220,20 @@ func (l *live) rewrites(c store.Change) rewrite {
 		stays = min(stays, at)
 		return true
 	}
-	standing := map[rule.Key]bool{}
-	for _, el := range c.Commit {
-		if !l.state.Ledger.Has(el.Key()) && note(el) {
-			saves += el.Saves
-		}
-	}
+	standing, replaced := map[rule.Key]bool{}, map[rule.Key]bool{}
 	for _, key := range c.Restore {
 		standing[key] = true
 	}
+	for _, el := range c.Commit {
+		replaced[el.Key()] = standing[el.Key()]
+		if (!l.state.Ledger.Has(el.Key()) || standing[el.Key()]) && note(el) {
+			saves += el.Saves
+		}
+	}
 	if len(standing) > 0 {
 		for _, el := range l.state.Ledger.All() {
-			if standing[el.Key()] {
-				note(el)
+			if standing[el.Key()] && note(el) && replaced[el.Key()] {
+				saves -= el.Saves // what was shown in its place is not shown any more, either
 			}
 		}
 	}

@@ -62,9 +62,10 @@ type Config struct {
 	// does. A program that is killed in between finds the marker when it goes on. Default: Observe
 	// folds at once, and marker and summary are stored together. Under balanced they always are.
 	Queue bool
-	// Stretch: the sessions are stretches of longer ones that go on behind them, so that all of
-	// them was sent to a model, what their newest step gave too.
-	Stretch bool
+	// After is how many steps follow the sessions, if they are stretches of longer ones that go on
+	// behind them, so that all of them was sent to a model, what their newest step gave too.
+	// Default: 0, they are whole.
+	After int
 
 	// Memory is about how many bytes the sessions may take that are at hand, so that they need not
 	// be read from the store; those that were wanted least recently go first, and the one in use

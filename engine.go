@@ -60,7 +60,7 @@ func Open(c Config) (*Engine, error) {
 	}
 	e := &Engine{config: c, policy: c.Settings.NewPolicy(), models: c.Models.Memo(), live: map[string]*live{},
 		preparations: map[string]*preparation{}, folds: map[string]int{}}
-	e.policy.Stretch = c.Stretch
+	e.policy.After = c.After
 	e.ids.Random = c.Random
 	if c.Settings.Counter == "auto" && !e.policy.Pivot.SummaryAlone {
 		if e.calibrated = c.Calibrated; e.calibrated == nil {

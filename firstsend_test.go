@@ -123,6 +123,28 @@ func TestBegin_whatIsShownInPartGoesAsAWhole(t *testing.T) {
 	}
 }
 
+// What was shown in part is not written again when it goes as a whole, only what stands behind it.
+func TestPrune_whatWasShownInPartIsNotWrittenAgain(t *testing.T) {
+	w := newWaited(t)
+	w.user("When is high water?")
+	noisy := w.runs("make test", strings.Repeat(lamps, 400))
+	if _, err := w.Begin(t.Context(), w.id, BeginOptions{Held: true}); err != nil {
+		t.Fatal(err)
+	}
+	for range 14 {
+		w.thinks("https://moon.example/", 10)
+	}
+	before := w.takes(w.Engine)
+	out, err := w.Prune(t.Context(), w.id, false)
+	if err != nil || out.Pruned == nil || len(out.Pruned.Replaced) != 1 || strings.Contains(w.shown(noisy), "lamp") {
+		t.Fatalf("%+v, %v", out.Pruned, err)
+	}
+	after := w.takes(w.Engine)
+	if want := before.Sent - after.Sent - out.Pruned.Saved; out.Pruned.Rewritten != want {
+		t.Errorf("%d of %d tokens are written again, want %d", out.Pruned.Rewritten, before.Sent, want)
+	}
+}
+
 // A request that failed, and is made again, is no new one: what was decided for it stays, and
 // prunings that cost nothing do not put off those that pay.
 func TestBegin_whatCostsNothingPutsNothingOff(t *testing.T) {

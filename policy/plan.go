@@ -248,7 +248,7 @@ func (p Policy) Find(s State) rule.Found {
 // window is what the rules look at.
 func (p Policy) window(s State) rule.Window {
 	w := rule.Window{Messages: s.Window, Ledger: s.Ledger, Pins: s.Pins, Facts: s.Facts, Guard: p.Guard,
-		Handles: s.Handles, Sent: p.Stretch, Outline: p.Outline}
+		Handles: s.Handles, After: p.After, Outline: p.Outline}
 	if p.Log {
 		w.Messages = s.Log
 	}

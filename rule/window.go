@@ -18,9 +18,9 @@ type Window struct {
 	Guard *Guard
 	// Handles name parts; nil makes names from this window alone.
 	Handles *Handles
-	// Sent: requests had all of it, because it is a stretch of a log that goes on behind it.
-	// Otherwise what the newest step gave was not sent yet.
-	Sent bool
+	// After is how many steps follow it, if it is a stretch of a log that goes on behind it, so that
+	// requests had all of it. 0: what its newest step gave was not sent yet.
+	After int
 	// Outline is how many tokens a placeholder may take to say at which lines of a file things
 	// begin; 0 for nothing.
 	Outline int
@@ -139,7 +139,7 @@ func (x *Item) LeftOut(field Field) bool {
 // unsent reports whether a field of an item is something that no request has had yet: what a call
 // of the newest step gave, or what the user has said since. Arguments are the model's own.
 func (w Window) unsent(x *Item, field Field) bool {
-	return !w.Sent && x.Step == w.line.now.Step && field != Input && (x.Call != nil || x.Role == session.User)
+	return w.After == 0 && x.Step == w.line.now.Step && field != Input && (x.Call != nil || x.Role == session.User)
 }
 
 func notSent(name string, x *Item) Refusal {

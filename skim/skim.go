@@ -2,8 +2,8 @@
 // lines a stretch at a time, the newest first, and puts the reports together.
 //
 // The figures are those of the whole, with these differences, none of which changes what a step is
-// told: rules look at one stretch at a time, so that what a much later part shows again is found by
-// its age alone, the largest candidates are listed and the others summed up, the timeline joins
+// told: rules look at one stretch at a time, so that what a much later part shows again, or quotes,
+// is found by its age alone, the largest candidates are listed and the others summed up, the timeline joins
 // neighbouring messages, and a tail that a pivot kept from an older stretch counts as folded.
 package skim
 
@@ -150,11 +150,11 @@ func (s *skimming) stretch(ctx context.Context, i int, newest bool) error {
 	if !newest { // whatever is in it is old
 		b := &settings.Strategies.BalancedPruning
 		b.QuietSteps, b.ErrorTurns, b.ErrorSteps, b.FileTurns, b.FileSteps, b.CodeBlockTurns = 0, 0, 0, 0, 0, 0
-		b.IdleSteps, b.IdleInputSteps = min(1, b.IdleSteps), min(1, b.IdleInputSteps) // 0 leaves them alone
 	}
 	c := s.config
-	c.Settings, c.Store, c.Stretch = &settings, nil, !newest
+	c.Settings, c.Store = &settings, nil
 	if !newest {
+		c.After = max(1, s.report.Steps)
 		s.charge(doc)
 		c.Model, c.ForceModel = s.model.String(), true
 		s.withoutReports(doc.Session.Messages, i == 0)

@@ -51,7 +51,7 @@ func TestInspect_saysWhatTheWholeSays(t *testing.T) {
 		}
 		tried++
 		t.Run(filepath.Base(path), func(t *testing.T) {
-			whole := inspectWhole(t, doc)
+			whole := inspectWhole(t, doc, fixed())
 			p, err := format.Cut(bytes.NewReader(doc.Source), int64(len(doc.Source)), o.Outline(), 30_000)
 			if err != nil {
 				t.Fatal(err)
@@ -111,6 +111,42 @@ func TestInspect_aWishIsToldOnce(t *testing.T) {
 	}
 }
 
+// What lies idle waits as long in a stretch as in the whole: the steps behind a stretch count.
+func TestInspect_whatIsIdleInAStretchIsIdleInTheWhole(t *testing.T) {
+	var src []byte
+	for i := range 60 {
+		src = fmt.Appendf(src, `{"type":"assistant","uuid":"a%d","parentUuid":"r%d","sessionId":"s","message":{"role":"assistant","id":"m%[1]d","content":[{"type":"tool_use","id":"toolu_%[1]d","name":"Read","input":{"file_path":"/home/dev/f%[1]d.go"}}]}}`+"\n", i, i-1)
+		src = fmt.Appendf(src, `{"type":"user","uuid":"r%[1]d","parentUuid":"a%[1]d","sessionId":"s","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%[1]d","content":%[2]q}]}}`+"\n", i,
+			strings.Repeat(fmt.Sprintf("what stands in file %d\n", i), 20+i%3*200))
+	}
+	settings := fixed()
+	settings.Strategies.BalancedPruning.Idle, settings.Strategies.BalancedPruning.IdleSteps = true, 24
+	idle := func(r report.Report) (parts []string) {
+		for _, c := range r.Candidates {
+			if c.Rule == "idle" {
+				parts = append(parts, c.Part)
+			}
+		}
+		return parts
+	}
+	doc, err := claudecode.Format{}.Read(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := inspectWhole(t, doc, settings)
+	p, err := format.Cut(bytes.NewReader(src), int64(len(src)), claudecode.Format{}.Outline(), 12_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := skim.Inspect(t.Context(), skim.File{Pieces: p, Format: claudecode.Format{}}, winnow.Config{Settings: &settings})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(idle(whole), idle(got)); diff != "" || p.Len() < 5 || len(idle(whole)) < 20 || len(idle(whole)) > 50 {
+		t.Errorf("%d parts are idle, in %d stretches (-whole +skimmed):\n%s", len(idle(whole)), p.Len(), diff)
+	}
+}
+
 // fixed counts without learning, so that every stretch counts alike, and protects nothing: what is protected is to be found in the newest
 // stretch, which is never as small as here.
 func fixed() settings.Settings {
@@ -120,9 +156,8 @@ func fixed() settings.Settings {
 	return s
 }
 
-func inspectWhole(t *testing.T, doc *format.Document) report.Report {
+func inspectWhole(t *testing.T, doc *format.Document, settings settings.Settings) report.Report {
 	t.Helper()
-	settings := fixed()
 	e, err := winnow.Open(winnow.Config{Settings: &settings})
 	if err != nil {
 		t.Fatal(err)

@@ -42,8 +42,21 @@ func (t *Transport) starts(ctx context.Context, x *exchange, doc *format.Documen
 	}
 	t.decided(out)
 	x.began = t.now() // after the decision: a fork before the answer has it, too
-	x.pruned = heavier(out.Pruned, x.pruned)
+	x.pruned, x.unsent = heavier(out.Pruned, x.pruned), unsent(out.Pruned)
 	return nil
+}
+
+// unsent is how many tokens a decision, which may be nil, leaves out that no request had.
+func unsent(decided *pivot.Receipt) (tokens int) {
+	if decided == nil {
+		return 0
+	}
+	for _, e := range decided.Committed {
+		if slices.Contains(rule.FirstSends(), e.Rule) {
+			tokens += e.Saves
+		}
+	}
+	return tokens
 }
 
 // heavier is what costs more of the provider's cache of two decisions, either of which may be nil:

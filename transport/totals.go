@@ -218,7 +218,7 @@ func (t *Transport) live(x *exchange, u session.Usage) *store.Live {
 	}
 	kept := edited // had the cache not been lost
 	if x.pruned != nil && !x.first() && !x.cold {
-		read := min(whole.Cache.Read-x.left.tokens(), edited.Prompt())
+		read := min(whole.Cache.Read-x.left.tokens()+x.unsent, edited.Prompt())
 		kept = resized(edited, edited.Prompt(), max(read, edited.Cache.Read))
 	}
 	known.Rewritten = kept.Cache.Read - edited.Cache.Read
@@ -311,7 +311,7 @@ func asIfWhole(x *exchange, u session.Usage) session.Usage {
 		read = u.Cache.Read
 	case !x.line.caches && u.Cache.Read == 0: // the client asks for no cache, or there is none
 	case x.first() && u.Cache.Read > 0: // what was left out was in no cache
-		read = u.Cache.Read + left - x.pruned.Saved
+		read = u.Cache.Read + left - x.unsent
 	case x.pruned != nil && !x.first(): // the cache was lost from the first edit on
 		read = max(x.line.whole, u.Cache.Read)
 	case u.Cache.Read > 0:
@@ -324,11 +324,9 @@ func asIfWhole(x *exchange, u session.Usage) session.Usage {
 func (t *Transport) asIfEdited(x *exchange, u session.Usage) session.Usage {
 	left := x.left.tokens()
 	prompt := max(u.Prompt()-left, 0)
-	read := u.Cache.Read - left
+	read := u.Cache.Read - left + x.unsent // no cache has what was not sent yet
 	switch {
-	case x.first():
-		read += x.pruned.Saved // no cache has that
-	case x.pruned == nil || x.cold:
+	case x.pruned == nil || x.first() || x.cold:
 	case x.pruned.Kind == pivot.Compaction: // what is before the messages stays in the cache
 		read = min(read, prompt-(u.Prompt()-u.Cache.Read)-x.pruned.TokensAfter)
 	default:

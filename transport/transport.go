@@ -202,6 +202,7 @@ type exchange struct {
 	left     left           // what the session leaves out of it
 	cold     bool           // the provider's cache had forgotten the conversation
 	pruned   *pivot.Receipt // of what is left out from this request on, nil without any
+	unsent   int            // tokens left out of it that no request had
 	held     bool           // nothing that was sent may be left out
 	inRound  bool           // its answer calls tools
 	sent     int            // messages of the client's

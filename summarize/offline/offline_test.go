@@ -194,6 +194,23 @@ func TestSummarize_resolvedFailuresAreNotCarried(t *testing.T) {
 	}
 }
 
+// What was written under one issue is not told by what was done to another.
+func TestSummarize_eachIssueHasItsLine(t *testing.T) {
+	log := fixture(t, `[
+		{"role":"user","text":"Answer the issues."},
+		{"tool":"bash","input":{"command":"gh issue comment 288 --body \"Fixed in the next release.\""},"output":"","exit":0},
+		{"tool":"bash","input":{"command":"gh issue create --title \"Untangle the keys\""},"output":"","exit":0},
+		{"tool":"bash","input":{"command":"gh issue comment 291 --body \"Which version?\""},"output":"rate limit","exit":1},
+		{"tool":"bash","input":{"command":"gh issue comment 291 --body \"Which version is it?\""},"output":"","exit":0}]`)
+	got := strings.Split(sectionOf(summarize(t, pivot.Request{Log: log, Budget: 2000}), headCommands), "\n")
+	want := []string{"- `gh issue comment 288 --body \"Fixed in the next release.\"`: worked",
+		"- `gh issue create --title \"Untangle the keys\"`: worked",
+		"- `gh issue comment 291 --body \"Which version is it?\"`: worked (of 2 runs 1 failed)"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestSummarize_foreignSummaryIsQuotedWithinBounds(t *testing.T) {
 	foreign := "# Summary\n\nThe team wants a parser.\n" +
 		strings.Repeat("Detail about the grammar of the language.\n", 2000) + "Last word."
