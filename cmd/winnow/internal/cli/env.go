@@ -52,7 +52,7 @@ func System() Env {
 	width, _, _ := term.GetSize(int(os.Stdout.Fd())) // 0 if it is not a terminal
 	var key func(context.Context) (string, error)
 	if terminal(os.Stdin) {
-		key = func(ctx context.Context) (string, error) { return readKey(ctx, os.Stdin) }
+		key = (&keyboard{terminal: os.Stdin}).key
 	}
 	return Env{
 		Key: key, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Width: width,

@@ -17,22 +17,36 @@ const (
 	keyEscape    = "\x1b"
 )
 
-// readKey reads one key from a terminal, without waiting for a line. When the context ends the
-// terminal is as it was.
-func readKey(ctx context.Context, terminal *os.File) (string, error) {
-	before, err := term.MakeRaw(int(terminal.Fd()))
-	if err != nil {
-		return "", err
+// keyboard reads keys from a terminal, without waiting for a line.
+type keyboard struct {
+	terminal *os.File
+	typed    []byte // that nobody asked for yet
+}
+
+// key waits for a key. When the context ends the terminal is as it was.
+func (k *keyboard) key(ctx context.Context) (string, error) {
+	if len(k.typed) == 0 {
+		before, err := term.MakeRaw(int(k.terminal.Fd()))
+		if err != nil {
+			return "", err
+		}
+		restore := func() { _ = term.Restore(int(k.terminal.Fd()), before) } // there is nothing else to try
+		defer restore()
+		defer context.AfterFunc(ctx, restore)()
+		piece := make([]byte, 64)
+		n, err := k.terminal.Read(piece)
+		if err != nil {
+			return "", err
+		}
+		k.typed = piece[:n]
 	}
-	restore := func() { _ = term.Restore(int(terminal.Fd()), before) } // there is nothing else to try
-	defer restore()
-	defer context.AfterFunc(ctx, restore)()
-	piece := make([]byte, 32) // a key that is no character comes as several bytes at once
-	n, err := terminal.Read(piece)
-	if err != nil {
-		return "", err
+	size := 1
+	if k.typed[0] == keyEscape[0] { // a key without a letter comes as several bytes at once
+		size = len(k.typed)
 	}
-	return string(piece[:n]), ctx.Err()
+	key := string(k.typed[:size])
+	k.typed = k.typed[size:]
+	return key, ctx.Err()
 }
 
 // Asks reports whether there is a person who can be asked for a key, and sees the question.
