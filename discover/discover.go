@@ -95,6 +95,9 @@ type Search struct {
 	Env Env
 	// Product limits the search to one product. "" is all.
 	Product string
+	// Folder limits the search to sessions whose agent works in this folder. "" is all. A file whose
+	// beginning does not name the folder is not parsed.
+	Folder string
 	// NamesOnly leaves out the sizes of sessions in databases, for which each row has to be looked
 	// at.
 	NamesOnly bool
@@ -123,6 +126,7 @@ func (s *Search) Find(ctx context.Context) ([]Found, []Problem, error) {
 	var found []Found
 	var problems []Problem
 	var stores []fs.FileInfo
+	at := s.located()
 	for _, p := range Places(s.Env) {
 		if s.Product != "" && s.Product != p.Product {
 			continue
@@ -150,7 +154,7 @@ func (s *Search) Find(ctx context.Context) ([]Found, []Problem, error) {
 		}
 		heads := make([]*Found, len(files))
 		bad := make([]error, len(files))
-		s.each(ctx, len(files), nil, func(i int) { heads[i], bad[i] = s.head(p, files[i]) })
+		s.each(ctx, len(files), nil, func(i int) { heads[i], bad[i] = s.head(p, files[i], at) })
 		for i := range files {
 			switch {
 			case bad[i] != nil:
@@ -163,7 +167,7 @@ func (s *Search) Find(ctx context.Context) ([]Found, []Problem, error) {
 			return nil, nil, err
 		}
 	}
-	found = once(found)
+	found = slices.DeleteFunc(once(found), func(f Found) bool { return !at.is(f.Project) })
 	slices.SortStableFunc(found, func(a, b Found) int {
 		return cmp.Or(b.Updated.Compare(a.Updated), strings.Compare(a.Source, b.Source))
 	})

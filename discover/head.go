@@ -30,7 +30,7 @@ const (
 )
 
 // head says what the beginning of a file tells. It is nil for files that are not sessions.
-func (s *Search) head(p Place, path string) (found *Found, err error) {
+func (s *Search) head(p Place, path string, at location) (found *Found, err error) {
 	defer guard(&err)
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return s.glance(p, path)
@@ -55,6 +55,14 @@ func (s *Search) head(p Place, path string) (found *Found, err error) {
 	}
 	if s.Cache.recall(f) {
 		return f, nil
+	}
+	if f.Project != "" && !at.is(f.Project) {
+		return nil, nil
+	}
+	if f.Project == "" && at != nil {
+		if named, err := at.named(file); err != nil || !named {
+			return nil, err
+		}
 	}
 	glance, err := io.ReadAll(io.LimitReader(file, glanceBytes))
 	if err != nil {

@@ -26,15 +26,28 @@ func root(a *cli.App) *cobra.Command {
 		Short: "Keep an agent's session inside its context window, without losing anything",
 		Long: `winnow shows where the tokens of a coding agent's session went, and makes the session
 smaller: old tool outputs are left out, the past is folded into a summary, and nothing is deleted.
+Without a command it shows the newest session of this folder, what it cost and what could be saved,
+and on a terminal takes a key for what to do with it.
 
 It reads and writes the session files of Claude Code, Codex, OpenCode, pi, Gemini CLI, Qwen Code,
 Copilot CLI and Cline, and request bodies of the Anthropic, OpenAI and Gemini APIs; it reads those of
 OpenHands and SWE-agent, and OpenCode's database.
 
 SRC is such a file, "-" for standard input, the folder of an OpenHands conversation, a session in
-OpenCode's database (PATH#ID), one where its product keeps it (PRODUCT:ID; "winnow list --everywhere"
-shows them), or the id of a session in winnow's own store.`,
-		Example: `  winnow inspect session.jsonl            where the tokens went
+OpenCode's database (PATH#ID), "latest" for the newest session of this folder, PRODUCT:ID for one where
+its product keeps it ("winnow list --everywhere" shows them; PRODUCT: alone is its newest), or the id of
+a session in winnow's own store. The beginning of an id or of a title is enough where it is the only one.
+
+Exit codes:
+    0  done
+    1  failed
+    2  wrong usage or configuration; nothing was done
+    3  input not understood
+    4  done in part: damage was skipped, something was refused, or doctor found something
+    5  nothing to do
+  130  interrupted; nothing is half-written`,
+		Example: `  winnow                                  the newest session of this folder
+  winnow inspect session.jsonl            where the tokens went
   winnow compact session.jsonl            a smaller session, and a receipt
   winnow list --everywhere                what agents have kept on this computer, and what it cost
   winnow view session.jsonl --as anthropic   what the model would be sent`,
@@ -53,7 +66,7 @@ shows them), or the id of a session in winnow's own store.`,
 			return cli.Usage("unknown command %q; see winnow --help", args[0])
 		},
 		SuggestionsMinimumDistance: 2,
-		RunE:                       func(cmd *cobra.Command, args []string) error { return cmd.Help() },
+		RunE:                       func(cmd *cobra.Command, args []string) error { return runFront(cmd.Context(), a) },
 	}
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.JSON, "json", false, "print one JSON document")

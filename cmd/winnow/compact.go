@@ -40,6 +40,8 @@ type compaction struct {
 
 	InPlace *inplace.Replaced `json:"inPlace,omitzero"`
 	Limits  []string          `json:"limits,omitzero"` // what importing Output does not do
+	// Resume is the line by which the product that owns the session goes on with it.
+	Resume string `json:"resume,omitzero"`
 }
 
 // carriedOver is what the engine wrote under the summary itself.
@@ -199,6 +201,7 @@ func runCompact(ctx context.Context, a *cli.App, src string, f compactFlags) err
 		}
 		doc.Receipt.Undo = cli.UndoOf(doc.Output)
 	}
+	doc.Resume = resumeLine(a, s, doc, &f)
 	if f.html.To != "" {
 		if doc.Page, err = compactionPage(ctx, a, s, &f, doc); err != nil {
 			return err
@@ -331,31 +334,35 @@ func showCompaction(a *cli.App, s *source.Session, before, after report.Report, 
 	}
 	f.out.SayTold(a)
 	output.SayOriginal(a, &f.out)
-	if doc.Output != "" {
-		if hint := resumeHint(s.Doc.Format, s.ID, a.Short(doc.Output), f.out); hint != "" {
-			a.Printf("Resume with: %s\n", hint)
-		}
-	}
+	sayResume(a, s, doc, f)
 	output.SayPage(a, doc.Page)
 }
 
-// resumeHint is how the product that owns a format continues a session.
-func resumeHint(formatName, id, path string, out output.Target) string {
-	switch name := cmp.Or(out.Format, formatName); {
-	case name == "claude-code" && out.InPlace:
-		return "claude --resume " + id
-	case name == "codex" && out.InPlace:
-		return "codex resume " + id
-	case name == "qwen-code" && out.InPlace:
-		return "qwen --resume " + id
-	case name == "gemini-cli" && out.InPlace:
-		return "gemini --resume " + id
-	case name == "opencode":
-		return "opencode import " + path + " && opencode --session " + id
-	case name == "pi":
-		return "pi --session " + path
+// resumeLine is the line by which to go on with a session that was compacted, "" if nothing was
+// written, or nobody knows how.
+func resumeLine(a *cli.App, s *source.Session, doc compaction, f *compactFlags) string {
+	if f.dry || s.FromFile() && (doc.Output == "" && f.out.Told == nil || doc.Output == "-") {
+		return ""
 	}
-	return ""
+	r, again := resumed(a, s, f.out, doc.Output)
+	if again != "" {
+		return again + " && " + r.line()
+	}
+	return r.line()
+}
+
+// sayResume says how to go on with the session.
+func sayResume(a *cli.App, s *source.Session, doc compaction, f *compactFlags) {
+	if doc.Resume == "" {
+		return
+	}
+	r, again := resumed(a, s, f.out, doc.Output)
+	if again != "" {
+		a.Printf("%s resumes a session only from its own file. To replace it, and resume:\n  %s\n",
+			r.Steps[0][0], doc.Resume)
+		return
+	}
+	a.Printf("Resume with: %s\n", r.from(a.Env.Dir))
 }
 
 // pinnedAlone is the receipt of a compaction that folded nothing, for a reason, but pinned

@@ -140,8 +140,8 @@ func TestOpenCodeDatabase_aSessionInItIsASource(t *testing.T) {
 	d.run("compact", database).wants(t, cli.ExitUsage, "holds 2 sessions", "opencode.db#")
 	d.run("inspect", database+"#ses_none").wants(t, cli.ExitFailed, "there is no such session", "list --everywhere")
 	d.run("inspect", "opencode:nobody").wants(t, cli.ExitFailed, "no session of opencode")
-	d.run("inspect", "opencode:").wants(t, cli.ExitUsage, "names no session")
-	d.run("inspect", "opencode:ses_").wants(t, cli.ExitUsage, "begins the ids of 2 sessions")
+	d.run("inspect", "opencode:").wants(t, cli.ExitDone)
+	d.run("inspect", "opencode:ses_").wants(t, cli.ExitUsage, "begins the ids or titles of 2 sessions")
 	after, err := os.ReadFile(database)
 	if err != nil {
 		t.Fatal(err)

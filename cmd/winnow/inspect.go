@@ -70,8 +70,12 @@ func runInspect(ctx context.Context, a *cli.App, src string, html output.Page) e
 	case many:
 		return survey.Folder(ctx, a, src)
 	}
+	found, err := source.Resolve(ctx, a, src)
+	if err != nil {
+		return err
+	}
 	if html.To == "" { // a page needs every part
-		if skimmed, err := inspectLarge(ctx, a, src); skimmed || err != nil {
+		if skimmed, err := inspectLarge(ctx, a, found); skimmed || err != nil {
 			return err
 		}
 	}

@@ -115,7 +115,7 @@ func isData(args []string) bool {
 // test. FILE is a session in a file, ID one in the store, PART and MESSAGE are of it, HERE the
 // folder.
 var covered = map[string][]string{
-	"":           {"", "POISON", "--policy POISON inspect FILE", "--POISON", "--model POISON inspect FILE", "--store POISON list", "--config POISON list", "--counter POISON inspect FILE", "--help"},
+	"":           {"", "--json", "POISON", "inspect latest", "inspect claude-code:", "inspect claude-code:POISON", "--policy POISON inspect FILE", "--POISON", "--model POISON inspect FILE", "--store POISON list", "--config POISON list", "--counter POISON inspect FILE", "--help"},
 	"inspect":    {"inspect FILE", "inspect FILE --json", "inspect ID", "inspect HERE", "inspect HERE --json", "inspect POISON", "inspect", "inspect FILE POISON", "inspect FILE --html POISON/x"},
 	"prune":      {"prune FILE -n", "prune FILE -o PRUNED --force", "prune FILE -n --json", "prune ID -n", "prune POISON", "prune FILE -o -"},
 	"view":       {"view FILE", "view FILE --as anthropic", "view FILE --as openai", "view FILE --as responses", "view FILE --as gemini", "view FILE --json", "view ID", "view FILE --as POISON"},

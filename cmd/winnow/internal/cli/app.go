@@ -45,6 +45,8 @@ type App struct {
 	// second time: closing a file drops the locks that the process has on it.
 	Databases sync.Map
 
+	Named sync.Map // what words for sessions stand for, as far as that was looked for
+
 	Held *inplace.Claim // the file that is being read to be replaced
 
 	ignored sync.Once // what is ignored was told

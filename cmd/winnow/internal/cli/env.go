@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"io"
 	"os"
 	"path/filepath"
@@ -19,6 +20,9 @@ type Env struct {
 	// Whether they are terminals. Without one there is no colour and no progress, and standard
 	// input may be read unasked.
 	StdinTerminal, StdoutTerminal, StderrTerminal bool
+
+	// Key waits for a key that is pressed; nil if standard input is no terminal.
+	Key func(context.Context) (string, error)
 
 	Width   int // columns of the terminal, 0 if unknown
 	Dir     string
@@ -46,8 +50,12 @@ func System() Env {
 	}
 	terminal := func(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 	width, _, _ := term.GetSize(int(os.Stdout.Fd())) // 0 if it is not a terminal
+	var key func(context.Context) (string, error)
+	if terminal(os.Stdin) {
+		key = (&keyboard{terminal: os.Stdin}).key
+	}
 	return Env{
-		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Width: width,
+		Key: key, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Width: width,
 		StdinTerminal: terminal(os.Stdin), StdoutTerminal: terminal(os.Stdout), StderrTerminal: terminal(os.Stderr),
 		Dir: dir, Getenv: os.Getenv, Environ: os.Environ(), Now: time.Now,
 	}

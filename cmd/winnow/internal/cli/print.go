@@ -98,6 +98,14 @@ func (a *App) Table(widths []int, rows [][]string) {
 	}
 }
 
+// Cut is a line as far as the terminal is wide, behind an indent; whole if its width is unknown.
+func (a *App) Cut(text string, indent int) string {
+	if a.Env.Width <= 0 {
+		return text
+	}
+	return tui.Cut(tui.Clean(text), max(10, a.Env.Width-indent))
+}
+
 // busy reports whether progress is shown.
 func (a *App) busy() bool { return a.Env.StderrTerminal && !a.Quiet }
 

@@ -1,9 +1,9 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -21,8 +21,9 @@ import (
 
 // A session is named on the command line as "-", the path of a file or of an OpenHands
 // conversation's folder, PATH#ID for a session in a store of OpenCode's, PRODUCT:ID for one where
-// its product keeps it, or the id of one in winnow's own store. What is a file is a file, whatever
-// its name looks like.
+// its product keeps it (PRODUCT: for its newest), "latest" for the newest of this folder, or the id
+// of one in winnow's own store. The beginning of an id or a title is enough. What is a file is a
+// file, whatever its name looks like.
 
 // Search looks on this computer.
 func Search(a *cli.App) *discover.Search {
@@ -131,48 +132,37 @@ func HoldsMany(ctx context.Context, a *cli.App, src string) (bool, error) {
 }
 
 // Resolve finds what a word stands for if that is not the word itself: a store with one session,
-// and PRODUCT:ID.
+// PRODUCT:ID, "latest", the beginning of an id or of a title. What it found once it does not look
+// for, or ask about, again.
 func Resolve(ctx context.Context, a *cli.App, src string) (string, error) {
+	if known, ok := a.Named.Load(src); ok {
+		return known.(string), nil
+	}
+	found, err := resolve(ctx, a, src)
+	if err == nil && found != src {
+		a.Named.Store(src, found)
+	}
+	return found, err
+}
+
+func resolve(ctx context.Context, a *cli.App, src string) (string, error) {
 	if isFile(a, src) {
 		return onlyOne(ctx, a, src)
 	}
 	if path, id, ok := inStore(a, src); ok {
 		return completeID(ctx, path, id)
 	}
-	product, id, ok := strings.Cut(src, ":")
-	if !ok || !slices.Contains(discover.Products(), product) {
+	if src == Latest {
+		return latest(ctx, a)
+	}
+	if product, name, ok := strings.Cut(src, ":"); ok && slices.Contains(discover.Products(), product) {
+		return ofProduct(ctx, a, product, name)
+	}
+	if src == "" || src == "-" || LooksLikePath(src) && !strings.Contains(src, " ") || isStored(ctx, a, src) {
 		return src, nil
 	}
-	if id == "" {
-		return "", cli.Hint(cli.Usage("%s names no session", src),
-			"`winnow list --everywhere` shows their ids; the beginning of one is enough")
-	}
-	search := Search(a)
-	search.Product, search.NamesOnly = product, true
-	defer a.Progress("looking for " + src)()
-	sessions, problems, err := search.Find(ctx)
-	if err != nil {
-		return "", err
-	}
-	ids, sources := make([]string, len(sessions)), make([]string, len(sessions))
-	for i, f := range sessions {
-		ids[i], sources[i] = f.ID, f.Source
-	}
-	found := beginning(ids, id)
-	switch len(found) {
-	case 1:
-		return sources[found[0]], nil
-	case 0:
-		none := fmt.Errorf("there is no session of %s whose id begins with %q", product, id)
-		if len(problems) > 0 {
-			none = fmt.Errorf("%w among what can be read", none)
-		}
-		for _, p := range problems {
-			none = fmt.Errorf("%w\n  %s", none, p.Error())
-		}
-		return "", cli.Hint(none, "`winnow list --everywhere` shows the sessions on this computer")
-	}
-	return "", ambiguous(src, sources, found)
+	found, err := onComputer(ctx, a, src)
+	return cmp.Or(found, src), err
 }
 
 // onlyOne is the session of a file: the file itself, unless it is a store.
@@ -229,7 +219,8 @@ func ambiguous(given string, names []string, found []int) error {
 	for _, i := range found {
 		fits = append(fits, names[i])
 	}
-	return cli.Usage("%q begins the ids of %d sessions: %s", given, len(fits), firstOf(fits, 5))
+	return cli.Usage("%q begins the ids of %d sessions; name one of them:\n  %s", given, len(fits),
+		firstOf(fits, mostCandidates))
 }
 
 func firstOf(words []string, n int) string {

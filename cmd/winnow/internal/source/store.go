@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -108,6 +109,12 @@ func FindSession(ctx context.Context, kept store.Store, id string) (string, erro
 	return "", ambiguous(id, ids, found)
 }
 
+// isStored reports whether the store has sessions whose id is or begins with what was given.
+func isStored(ctx context.Context, a *cli.App, id string) bool {
+	listings, _ := Listings(ctx, a) // opening it says what is wrong
+	return slices.ContainsFunc(listings, func(l store.Listing) bool { return strings.HasPrefix(l.Info.ID, id) })
+}
+
 // Listings are the sessions of the store, none if there is no store.
 func Listings(ctx context.Context, a *cli.App) ([]store.Listing, error) {
 	kept, err := OpenStore(ctx, a, Reading)
@@ -130,24 +137,11 @@ func When(t session.Millis) string {
 }
 
 // TitleOf names a session for people.
-func TitleOf(l store.Listing) string {
-	return rule.Shorten(visible.Line(cmp.Or(l.Info.Title, l.Info.Directory)), 60)
-}
+func TitleOf(l store.Listing) string { return titled(l.Info.Title, l.Info.Directory) }
 
-// CompleteSources offers files, and the sessions of the store.
-func CompleteSources(a *cli.App) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, begun string) (ids []string, _ cobra.ShellCompDirective) {
-		if len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveDefault
-		}
-		listings, _ := Listings(cmd.Context(), a) // without them, files are offered
-		for _, l := range listings {
-			if strings.HasPrefix(l.Info.ID, begun) && visible.Printable(l.Info.ID) {
-				ids = append(ids, l.Info.ID+"\t"+TitleOf(l))
-			}
-		}
-		return ids, cobra.ShellCompDirectiveDefault
-	}
+// titled is a title, or else a folder, on one short line.
+func titled(title, folder string) string {
+	return rule.Shorten(visible.Line(cmp.Or(title, folder)), 60)
 }
 
 // CompleteModels offers the names of the models.

@@ -225,7 +225,7 @@ func (doc Computer) show(a *cli.App, f Flags) {
 
 // list prints a line for each session, and returns how wide the first column is.
 func (doc Computer) list(a *cli.App, f Flags) (column int) {
-	names := shortNames(doc.Sessions)
+	names := doc.words()
 	rows, hidden := [][]string{{"session", "age", "size", "tokens", "cost", "project: title"}}, 0
 	now := a.Env.Now()
 	for i, s := range doc.Sessions {
@@ -263,6 +263,15 @@ func (doc Computer) list(a *cli.App, f Flags) (column int) {
 			quantity.Plural(hidden, "session of a sub-agent is", "sessions of sub-agents are"))
 	}
 	return column
+}
+
+// words are those that winnow takes for the sessions.
+func (doc Computer) words() []string {
+	found := make([]discover.Found, len(doc.Sessions))
+	for i, s := range doc.Sessions {
+		found[i] = s.Found
+	}
+	return source.Words(found, found)
 }
 
 // tokensOf is a number of tokens for people, "" for 0.
@@ -315,40 +324,6 @@ func project(a *cli.App, path string) string {
 func lastOf(path string) string {
 	trimmed := strings.TrimRight(path, `/\`)
 	return trimmed[strings.LastIndexAny(trimmed, `/\`)+1:]
-}
-
-// shortNames are words for sessions that winnow takes back: PRODUCT:ID, of the id as much as tells
-// it apart.
-func shortNames(sessions []onComputer) []string {
-	const least = 8
-	ids := map[string][]string{}
-	for _, s := range sessions {
-		ids[s.Product] = append(ids[s.Product], s.ID)
-	}
-	for _, list := range ids {
-		slices.Sort(list)
-	}
-	names := make([]string, len(sessions))
-	for i, s := range sessions {
-		list := ids[s.Product]
-		at, _ := slices.BinarySearch(list, s.ID)
-		n := least
-		for _, beside := range []int{at - 1, at + 1} {
-			if beside >= 0 && beside < len(list) {
-				n = max(n, common(list[beside], s.ID)+1)
-			}
-		}
-		names[i] = s.Product + ":" + s.ID[:min(n, len(s.ID))]
-	}
-	return names
-}
-
-func common(a, b string) int {
-	n := 0
-	for n < min(len(a), len(b)) && a[n] == b[n] {
-		n++
-	}
-	return n
 }
 
 // Sortings are the orders of list --everywhere.

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -213,45 +212,17 @@ func (b *Bench) here(ctx context.Context, f Flags) error {
 	return nil
 }
 
-// newest is the session that was last worked on in a folder by somebody; those that an agent began
-// for a call are not meant.
+// newest is the session that was last worked on in a folder.
 func newest(ctx context.Context, kept store.Store, folder string) (string, error) {
-	list, err := kept.List(ctx)
-	if err != nil {
+	l, err := source.NewestIn(ctx, kept, folder, func(store.Listing) bool { return true })
+	switch {
+	case err != nil:
 		return "", err
-	}
-	for _, l := range list {
-		if l.Info.Directory != folder {
-			continue
-		}
-		if child, err := isChild(ctx, kept, l.Info); err != nil {
-			return "", err
-		} else if !child {
-			return l.Info.ID, nil
-		}
+	case l != nil:
+		return l.Info.ID, nil
 	}
 	return "", cli.Hint(cli.Nothing("there is no session of "+folder+" to continue"),
 		"`winnow list` shows all of them; leave --continue out to begin one")
-}
-
-// isChild reports whether a call of another session began this one. A fork has a parent as well,
-// and is a session like any other.
-func isChild(ctx context.Context, kept store.Store, info session.Info) (bool, error) {
-	if info.ParentID == "" {
-		return false, nil
-	}
-	for m, err := range kept.Messages(ctx, info.ParentID) {
-		if errors.Is(err, store.ErrNotFound) {
-			return false, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		if slices.Contains(agent.Children([]session.Message{m}), info.ID) {
-			return true, nil
-		}
-	}
-	return false, nil
 }
 
 // reader is the model that a session was last read by, "" when it names none.

@@ -1,0 +1,153 @@
+package discover
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/winnowhq/winnow/format/all"
+	"github.com/winnowhq/winnow/format/geminicli"
+	"github.com/winnowhq/winnow/format/openhands"
+)
+
+// location is a folder by its names: as it was given, and without links. An empty one is anywhere.
+type location []string
+
+func (s *Search) located() location {
+	if s.Folder == "" {
+		return nil
+	}
+	at := location{filepath.Clean(s.Folder)}
+	if real, err := filepath.EvalSymlinks(s.Folder); err == nil && real != at[0] {
+		at = append(at, real)
+	}
+	return at
+}
+
+// is reports whether a project is this folder.
+func (at location) is(project string) bool {
+	if len(at) == 0 {
+		return true
+	}
+	for _, name := range at {
+		if project != "" && filepath.Clean(project) == name {
+			return true
+		}
+	}
+	return false
+}
+
+// named reports whether the beginning of a file may name the folder; the file is at its beginning
+// again after. A file of JSON may write a name in several ways, unless it is of plain characters.
+func (at location) named(file *os.File) (bool, error) {
+	head := make([]byte, headBytes)
+	n, err := io.ReadFull(file, head)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return false, err
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return false, err
+	}
+	if head, err = all.Plain(head[:n]); err != nil {
+		return true, nil // reading it says what is wrong
+	}
+	for _, name := range at {
+		plain := !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' })
+		if !plain || bytes.Contains(head, []byte(name)) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// atATime is how many files Newest looks at before it asks whether one of them is the session.
+const atATime = 32
+
+// Newest is the session that was last worked on, of the product and the folder that the search is
+// limited to, nil if there is none. Those of sub-agents are not meant. Files are read newest first,
+// and no more of them than that takes. The error is the context's; what could not be read is among
+// the problems.
+func (s *Search) Newest(ctx context.Context) (newest *Found, problems []Problem, err error) {
+	at := s.located()
+	names := *s
+	names.NamesOnly = true
+	type file struct {
+		place   Place
+		path    string
+		written time.Time
+	}
+	var files []file
+	better := func(f *Found) bool {
+		return f != nil && f.Parent == "" && at.is(f.Project) && (newest == nil || f.Updated.After(newest.Updated))
+	}
+	for _, p := range Places(s.Env) {
+		if s.Product != "" && s.Product != p.Product {
+			continue
+		}
+		paths, unlisted := p.list()
+		problems = append(problems, unlisted...)
+		if p.store {
+			sessions, bad := names.listStores(ctx, p, paths)
+			problems = append(problems, bad...)
+			for i := range sessions {
+				if better(&sessions[i]) {
+					newest = &sessions[i]
+				}
+			}
+			continue
+		}
+		if p.Product == geminicli.Name {
+			p.gemini = newGeminiFolders(p.Path)
+		}
+		for _, path := range paths {
+			if parentOf(p, path) != "" {
+				continue
+			}
+			if written, err := writtenAt(path); err == nil {
+				files = append(files, file{p, path, written})
+			}
+		}
+	}
+	slices.SortStableFunc(files, func(a, b file) int {
+		return cmp.Or(b.written.Compare(a.written), strings.Compare(a.path, b.path))
+	})
+	for some := range slices.Chunk(files, atATime) {
+		if err := ctx.Err(); err != nil {
+			return nil, problems, err
+		}
+		if newest != nil && !some[0].written.After(newest.Updated) {
+			break
+		}
+		heads, bad := make([]*Found, len(some)), make([]error, len(some))
+		s.each(ctx, len(some), nil, func(i int) { heads[i], bad[i] = s.head(some[i].place, some[i].path, at) })
+		for i := range some {
+			if bad[i] != nil {
+				problems = append(problems, Problem{some[i].path, bad[i]})
+			}
+			if better(heads[i]) {
+				newest = heads[i]
+			}
+		}
+	}
+	return newest, problems, ctx.Err()
+}
+
+// writtenAt is when a file was last written, or a conversation's folder.
+func writtenAt(path string) (time.Time, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return time.Time{}, err
+	}
+	if info.IsDir() {
+		if folder, ok := openhands.Conversation(path); ok {
+			return folder.Modified(), nil
+		}
+	}
+	return info.ModTime(), nil
+}

@@ -1,0 +1,54 @@
+package tui
+
+import (
+	"strings"
+
+	"github.com/winnowhq/winnow/display"
+	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/report"
+)
+
+// Glance is what is said of a session at first sight.
+type Glance struct {
+	Title string
+	About []string // facts that stand on one line: the product, the model
+	// Report is drawn as how full the window is, nil if the session was not read.
+	Report *report.Report
+	Facts  []display.Fact
+}
+
+// mostFactLines is how many lines a fact may take: on 40 columns a sentence takes four.
+const mostFactLines = 6
+
+// Glance draws a session at first sight.
+func (p Painter) Glance(g Glance) {
+	pg := p.page()
+	pg.words(span{}, strong, g.Title, 2)
+	pg.words(span{}, faint, strings.Join(g.About, " · "), 3)
+	pg.gap()
+	if g.Report != nil {
+		pg.fullness(g.Report)
+	}
+	for _, f := range g.Facts {
+		pg.words(say(faint, padRight(f.Name, 8)+"  "), normal, f.Text, mostFactLines)
+	}
+	p.draw(pg)
+}
+
+// fullness draws how full the window is, and says it.
+func (pg *page) fullness(r *report.Report) {
+	w, name := r.Window, say(faint, padRight("window", 8)+"  ")
+	used := w.Tokens + w.Overhead
+	text := quantity.Count(used, "token")
+	if w.Usable > 0 {
+		segments := []segment{{size: w.Overhead, glyph: "▒", style: foldedTone},
+			{size: w.Tokens, glyph: "█", style: barTone}}
+		pg.add(append(line{name}, gauge(segments, w.Usable, min(60, pg.width-10))...)...)
+		name = span{text: strings.Repeat(" ", 10)}
+		text = quantity.Number(used) + " of " + quantity.Count(w.Usable, "usable token") + ", " +
+			quantity.Percent(used, w.Usable)
+	}
+	verdict, fit := display.Verdict(w, r.Model)
+	pg.words(name, normal, text, 2)
+	pg.words(span{text: strings.Repeat(" ", 10)}, fitStyle(fit), verdict, 3)
+}
