@@ -20,6 +20,8 @@ type ProductAdvice struct {
 	Note   string `json:"note,omitzero"`
 	// Why says what the policy is worth, or why none is recommended.
 	Why string `json:"why"`
+	// HeldOut is what it is worth on sessions that it was not chosen on, nil if none is recommended.
+	HeldOut *Choice `json:"-"`
 }
 
 // product is how a product compacts by itself.
@@ -67,7 +69,7 @@ func (c *chooser) adviseProducts() {
 		}
 		one := ProductAdvice{Product: p.format, Gateway: "winnow wrap " + p.client, Why: why}
 		if why == "" {
-			one.Policy, one.File, one.Key = choice.InSample.Chosen, p.file, p.key
+			one.Policy, one.File, one.Key, one.HeldOut = choice.InSample.Chosen, p.file, p.key, choice
 			one.Value, one.Note = p.value(int(c.setups[choice.InSample.Policy].Policy.Budget.Thresholds["*"]))
 			one.Why = fmt.Sprintf("what is chosen on the other %s costs %s of %s, with %s in 100", r.By,
 				shareWithin(choice.Ratio, choice.Within), r.Baseline, regrets(choice.MissedStepsPer100))

@@ -35,6 +35,7 @@ type Trace struct {
 	declared  report.Declared
 	directory string
 	log       []session.Message
+	origin    []int32 // position of each of these messages in the session
 	steps     []step
 	parts     map[string]partItems
 	items     []item
@@ -143,7 +144,7 @@ func NewTrace(s session.Session, m model.Model, counter token.Counter) *Trace {
 			last = max(last, m.Time.Created, m.Time.Completed) // a user's message does not use the cache
 		}
 		before += messageTokens(&m, facts)
-		t.log = append(t.log, m)
+		t.log, t.origin = append(t.log, m), append(t.origin, int32(i))
 	}
 	if n := len(t.steps); n > 0 {
 		t.steps[n-1].ends = true

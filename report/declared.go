@@ -92,6 +92,8 @@ type Toolset struct {
 	// provider's cache, or written to it. Share is that of what the sessions were billed.
 	Cost  float64 `json:"cost"`
 	Share float64 `json:"share"`
+	// Costs are the shares of the sessions in Cost.
+	Costs []float64 `json:"-"`
 
 	billed float64
 }
@@ -233,7 +235,12 @@ func isPlain(name string) bool {
 
 // carry adds what so many tokens at the beginning of a session's prompts cost.
 func (s *Toolset) carry(spent []store.Spend, since session.Millis, tokens int, price Price) {
-	counted := false
+	counted, before := false, s.Cost
+	defer func() {
+		if counted {
+			s.Costs = append(s.Costs, s.Cost-before)
+		}
+	}()
 	for i := range spent {
 		r := &spent[i]
 		if r.Live == nil || r.Live.Beside || r.Live.Warm || r.Inherited || r.Time < since {

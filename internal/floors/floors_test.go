@@ -26,7 +26,7 @@ var floors = [][]string{
 	{"rule", "budget", "bill", "recall", "pivot/fact", "coverage", "wire", "wire/*", "rule/letter"},
 	{"view", "pivot", "schedule", "store", "format", "llm"},
 	{"policy", "summarize/*", "llm/*", "store/*", "store/internal/exact", "store/internal/words", "format/*", "format/internal/transcript", "format/internal/jsonl", "format/internal/gemini", "settings", "report", "edit"},
-	{"", "lab"}, // the root: the engine, and the lab beside it: both run the planner
+	{"", "lab", "advise"}, // the root: the engine, and the lab beside it: both run the planner
 	{"config", "display", "tui", "page", "discover", "skim", "selfprune", "snapshot", "inplace", "hook", "agent", "agent/*", "rpc", "transport", "retrieve", "quality"},
 	{"chat/internal/draw", "chat/internal/editor", "chat/internal/panel", "chat/internal/transcript"}, // the rooms of the chat
 	{"chat", "chat/demo", "serve", "mcp"},
@@ -40,6 +40,7 @@ var floors = [][]string{
 
 // siblings are the imports on one floor that are meant, with the reason.
 var siblings = map[string]string{
+	"advise lab":                          "replays, and what later steps quoted",
 	"edit report":                         "what it is decided from",
 	"settings policy":                     "which one is made of them",
 	"report policy":                       "what the rules would find now",

@@ -36,6 +36,12 @@ func ApplyAdvice(a *cli.App, r lab.Report, inForce config.Settings) error {
 		fmt.Fprintf(out, "\nNothing to write: %s is what the configuration says already\n", r.Advice.Policy)
 		return nil
 	}
+	return Write(a, out, changes, func() error { return stillOtherwise(a, r, out) })
+}
+
+// Write writes settings into the user's own configuration, or the one of --config, shows what
+// changed, and says how to undo it. Then it calls after.
+func Write(a *cli.App, out io.Writer, changes map[string]string, after func() error) error {
 	file, err := a.OwnConfig()
 	if err != nil {
 		return err
@@ -57,25 +63,25 @@ func ApplyAdvice(a *cli.App, r lab.Report, inForce config.Settings) error {
 		}
 		return cli.Misuse(err)
 	}
-	after, err := os.ReadFile(file)
+	now, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
-	if bytes.Equal(before, after) { // something stronger says otherwise
+	if bytes.Equal(before, now) { // something stronger says otherwise
 		if made {
 			os.Remove(kept)
 		}
 		fmt.Fprintf(out, "\nNothing to write: %s says it already\n", a.Short(file))
-		return stillOtherwise(a, r, out)
+		return after()
 	}
-	fmt.Fprintf(out, "\n%s:\n%s", a.Short(file), difference(string(before), string(after)))
+	fmt.Fprintf(out, "\n%s:\n%s", a.Short(file), difference(string(before), string(now)))
 	if missing {
 		fmt.Fprintf(out, "It was written. Undo with: rm %s\n", cli.ShellWord(a.Short(file)))
 	} else {
 		fmt.Fprintf(out, "It was written. Undo with: mv %s %s\n", cli.ShellWord(a.Short(kept)),
 			cli.ShellWord(a.Short(file)))
 	}
-	return stillOtherwise(a, r, out)
+	return after()
 }
 
 // stillOtherwise names the recommended settings that a place with precedence sets otherwise.

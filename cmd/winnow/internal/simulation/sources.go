@@ -18,6 +18,7 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/config"
+	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/lab"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/report"
@@ -40,6 +41,10 @@ type Reader struct {
 	origins map[string]string
 	mu      sync.Mutex
 	errs    map[string]error // of what could not be read, by its path
+	// seen is told of each file that is loaded, one at a time, and says whether to replay it. Nil:
+	// all are.
+	seen    func(path string, doc *format.Document, t *lab.Trace) bool
+	parents map[string]string // the sessions that those of sub-agents work for, by path
 }
 
 func NewReader(a *cli.App, settings config.Settings) (*Reader, error) {
@@ -199,6 +204,9 @@ func (r *Reader) source(c source.Candidate) lab.Source {
 		}
 		if t.Name == "" && c.Path != "-" {
 			t.Name = strings.TrimSuffix(strings.TrimSuffix(filepath.Base(c.Path), ".gz"), ".jsonl")
+		}
+		if r.seen != nil && !r.seen(s.Path, l.Doc, t) {
+			return nil, lab.ErrNoSession
 		}
 		return t, nil
 	}
