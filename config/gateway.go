@@ -41,6 +41,9 @@ type Gateway struct {
 	// KeepWarm is how many requests at most keep the provider's cache of a conversation while its
 	// client is silent, where that pays; 0 for none. See transport.Options.
 	KeepWarm int `json:"keepWarm"`
+	// Page shows browsers a page of what goes through the listener, at its address. Where clients
+	// need tokens, the page does.
+	Page bool `json:"page"`
 }
 
 // The values of gateway.capture.

@@ -47,6 +47,10 @@ type Config struct {
 	// Ready says why no requests should be sent here, in words that hold no content. Default: they
 	// may be.
 	Ready func(ctx context.Context) error
+	// Page answers GET / for browsers, and everything under /~/; it checks for itself what changes
+	// something. What it gets has no token, and says in ClientHeader whose it was. Default: nobody
+	// does.
+	Page http.Handler
 	// Log is told of each request: method, upstream, status, times and sizes, never content.
 	// Default: nobody.
 	Log *slog.Logger
@@ -145,6 +149,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case len(h.Clients) == 0 && !h.trusted(r):
 		h.Log.Warn("refused", "host", r.Host, "origin", r.Header.Get("Origin"))
 		http.NotFound(w, r)
+	case h.Page != nil && (strings.HasPrefix(path, under) || path == "/" && browses(r)):
+		h.Page.ServeHTTP(w, r)
 	case !slices.Contains(own, path):
 		known := strings.Join(slices.Sorted(maps.Keys(h.relays)), ", ")
 		refuse(w, path, http.StatusNotFound, "not_found_error", fmt.Sprintf(
@@ -170,6 +176,12 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// under is where what belongs to the page stands. No upstream has such a name.
+const under = "/~/"
+
+// browses reports whether a request is a browser's for a page.
+func browses(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), "text/html") }
+
 // probed are the routes that need no token: what looks after programs asks them, and they tell
 // nothing.
 var probed = []string{"/healthz", "/readyz"}
@@ -187,8 +199,12 @@ func (h *handler) trusted(r *http.Request) bool {
 	if !h.names(r.Host) {
 		return false
 	}
+	scheme := "http://"
+	if r.TLS != nil {
+		scheme = "https://"
+	}
 	origins := r.Header.Values("Origin")
-	return len(origins) == 0 || len(origins) == 1 && origins[0] == "http://"+r.Host
+	return len(origins) == 0 || len(origins) == 1 && origins[0] == scheme+r.Host
 }
 
 // names reports whether a Host is one of this computer.

@@ -33,14 +33,14 @@ func (t *Transport) starts(ctx context.Context, x *exchange, doc *format.Documen
 		if err = t.tolerated(x.line, err); err != nil {
 			return err
 		}
-		t.decided(winnow.Outcome{Compacted: folded})
+		t.decided(x, winnow.Outcome{Compacted: folded})
 		x.pruned = heavier(folded, x.pruned)
 	}
 	out, err := t.engine.Begin(ctx, x.line.id, winnow.BeginOptions{Held: held})
 	if err != nil {
 		return err
 	}
-	t.decided(out)
+	t.decided(x, out)
 	x.began = t.now() // after the decision: a fork before the answer has it, too
 	x.pruned, x.unsent = heavier(out.Pruned, x.pruned), unsent(out.Pruned)
 	return nil
@@ -77,12 +77,12 @@ func heavier(a, b *pivot.Receipt) *pivot.Receipt {
 func (t *Transport) ended(ctx context.Context, x *exchange, u session.Usage, spent []store.Spend) error {
 	l := x.line
 	out, err := t.engine.Observe(ctx, l.id, u, spent...)
-	t.decided(out)
+	t.decided(x, out)
 	l.pruned = cmp.Or(out.Compacted, out.Pruned)
 	if err == nil && !x.inRound && out.Compacted == nil { // the turn has ended, as far as anybody can tell
 		var turn winnow.Outcome
 		turn, err = t.engine.EndTurn(ctx, l.id)
-		t.decided(turn)
+		t.decided(x, turn)
 		l.pruned = heavier(turn.Pruned, l.pruned)
 	}
 	x.took(u)

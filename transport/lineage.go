@@ -55,6 +55,9 @@ type line struct {
 
 	delegation delegation
 	tools      toolbox
+
+	from  Origin // for those who watch, once known
+	known bool
 }
 
 // load reads the conversations of the family that the store has.

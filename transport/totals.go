@@ -3,6 +3,7 @@ package transport
 import (
 	"cmp"
 	"maps"
+	"net/http"
 	"slices"
 	"time"
 
@@ -93,7 +94,8 @@ func (t *Transport) count(change func(*Totals)) {
 }
 
 // decided counts what the engine decided, and what it refused to do.
-func (t *Transport) decided(out winnow.Outcome) {
+func (t *Transport) decided(x *exchange, out winnow.Outcome) {
+	t.watchDecided(x, out)
 	t.count(func(all *Totals) {
 		for _, receipt := range []*pivot.Receipt{out.Pruned, out.Compacted} {
 			if receipt == nil {
@@ -123,6 +125,7 @@ func increase(sums *map[string]int, key string, by int) {
 
 // counted adds a request to the totals.
 func (t *Transport) counted(x *exchange, known *store.Live, u session.Usage) {
+	t.answered(x, known, u)
 	now := t.now()
 	t.count(func(all *Totals) {
 		all.Requests++
@@ -165,7 +168,7 @@ const mostBeside = 32
 
 // countedBeside adds a request that belongs to no conversation. In the store it comes with the next
 // request of a conversation of the same client; a client that has none leaves no trace there.
-func (t *Transport) countedBeside(client string, m model.Model, u session.Usage) {
+func (t *Transport) countedBeside(r *http.Request, client string, m model.Model, u session.Usage) {
 	cost, priced := m.Cost(bill.Usage(u))
 	known := &store.Live{Beside: true, Unpriced: !priced || !reported(u)}
 	if !known.Unpriced {
@@ -173,6 +176,7 @@ func (t *Transport) countedBeside(client string, m model.Model, u session.Usage)
 	}
 	spent := store.Spend{Time: session.Millis(t.now().UnixMilli()), Kind: string(bill.Left), Model: m.String(),
 		Usage: u, Cost: known.Billed, Live: known}
+	t.notice(Notice{From: originOf(r, nil), Model: m.String(), Spent: &spent})
 	t.count(func(all *Totals) {
 		all.Beside++
 		all.add(known, u)

@@ -95,7 +95,11 @@ type Options struct {
 	// Log is told what was decided about each request, and what fails, without content. Default:
 	// nothing is logged.
 	Log *slog.Logger
-	Now func() time.Time // default: time.Now
+	// Watch is told of each request when it was decided about, was answered, or failed. It is called
+	// while the request waits, by several goroutines at a time, and returns at once. Default: nobody
+	// is told.
+	Watch func(Notice)
+	Now   func() time.Time // default: time.Now
 
 	anthropic string // the host at which server-side edits are had; tests have another one
 	// after calls a function after a while, until stop; tests have another clock
@@ -114,6 +118,7 @@ type Transport struct {
 	drop   []string
 	models *model.Memo
 	log    *slog.Logger
+	watch  func(Notice)
 	now    func() time.Time
 
 	later    bool
@@ -165,7 +170,7 @@ func made(engine *winnow.Engine, o Options, c *atHand) *Transport {
 	}
 	t := &Transport{
 		engine: engine, base: o.Base, mode: cmp.Or(o.Mode, Full), recall: o.Recall, drop: o.Drop, models: models,
-		log: o.Log, now: o.Now, later: o.Later, patience: cmp.Or(o.Patience, DefaultPatience), atHand: c,
+		log: o.Log, watch: o.Watch, now: o.Now, later: o.Later, patience: cmp.Or(o.Patience, DefaultPatience), atHand: c,
 		delegates: o.Delegate, anthropic: cmp.Or(o.anthropic, anthropicHost), most: o.KeepWarm, after: o.after,
 	}
 	c.recent.bound(cmp.Or(o.Memory, DefaultMemory))
@@ -208,6 +213,9 @@ type exchange struct {
 	sent     int            // messages of the client's
 	next     string         // id of the message that answers it
 	client   string
+	from     Origin           // for those who watch, as the next two
+	title    string           // of the session
+	decided  []*pivot.Receipt // that nobody was told of yet
 	resent   bool
 	bridged  bool // the cache would have forgotten the conversation and was kept
 	// delegated is the context_management that is added to what is sent, nil without
@@ -261,6 +269,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	t.tell(x, resent)
 	if err != nil || answer.StatusCode != http.StatusOK {
+		t.unanswered(x, answer, err)
 		t.release(x.family)
 		return answer, err
 	}
@@ -287,7 +296,7 @@ func (t *Transport) beside(r *http.Request, p protocol, original []byte) (*http.
 		t.guarded("read an answer", func() {
 			text, _ := wire.Complete(original)
 			name := cmp.Or(wire.ValueOf(text).Get("model").String(), addressed(r.URL.Path))
-			t.countedBeside(client(r, p.kind), t.models.Lookup(p.provider+"/"+name), understood(p, head, copied).Usage)
+			t.countedBeside(r, client(r, p.kind), t.models.Lookup(p.provider+"/"+name), understood(p, head, copied).Usage)
 		})
 	})
 	return answer, nil
@@ -394,6 +403,7 @@ func (t *Transport) join(r *http.Request, p protocol, original []byte) (x *excha
 		}
 		if x != nil {
 			x.client = read.client
+			t.noticed(r, x, read)
 			t.delegate(r.Context(), r, x, doc.Native.(*body.Native).Decoded)
 		}
 		t.recent.put(read)
@@ -576,6 +586,7 @@ func (t *Transport) release(f *family) {
 func (t *Transport) failed(f *family, what string, err error) {
 	f.loaded, f.lines = false, nil
 	t.log.Error("could not "+what, "family", f.id, "error", err)
+	t.notice(Notice{Session: f.id, Failure: "could not " + what + ": it passed as it came"})
 }
 
 // guarded runs a step of ours. If it panics, that is logged, and the request goes on without it.

@@ -105,8 +105,12 @@ func runServe(ctx context.Context, a *cli.App, listen, mode string) error {
 	if s.encrypts() {
 		scheme = "https://"
 	}
-	s.log.Info("listening", "address", scheme+relay.Address(), "mode", s.modeOf(settings),
-		"upstreams", strings.Join(slices.Sorted(maps.Keys(upstreams)), " "))
+	told := []any{"address", scheme + relay.Address(), "mode", s.modeOf(settings),
+		"upstreams", strings.Join(slices.Sorted(maps.Keys(upstreams)), " ")}
+	if page := relay.Page(); page != "" {
+		told = append(told, "page", scheme+relay.Address()+page)
+	}
+	s.log.Info("listening", told...)
 	s.tellAside(relay)
 	_ = a.Err.Flush()
 	ended := s.keep(ctx, relay, asked, end)

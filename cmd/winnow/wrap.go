@@ -172,6 +172,9 @@ func runWrap(ctx context.Context, a *cli.App, client gateway.Client, args []stri
 		a.Warn("requests to %s go through another winnow already, which prunes them: they pass here untouched (mode off)",
 			strings.Join(aside, ", "))
 	}
+	if page := relay.Page(); page != "" && a.Env.StderrTerminal && !a.Quiet { // nothing reads what is printed
+		a.Warn("live page: http://%s%s", relay.Address(), page)
+	}
 	a.Enduring.Store(true)
 	_ = a.Err.Flush()
 	code, err := gateway.Run(plan.Program, plan.Args, plan.Environ(a.Env.Environ))

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -20,6 +21,7 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/config"
+	"github.com/winnowhq/winnow/live"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/policy"
 	"github.com/winnowhq/winnow/schedule"
@@ -42,10 +44,16 @@ type Relay struct {
 	calibrated *token.Calibrated // of all engines; nil if the counter does not learn
 	metrics    *serve.Metrics
 	upstreams  map[string]string
+	hub        *live.Hub // nil if there is no page
 	stopping   atomic.Bool
 	ended      chan error
 	stop       context.CancelFunc
 	unbound    func() // gives the process the memory limit back that it had; nil if it was not changed
+
+	changing sync.Mutex      // held while another generation is made
+	settings config.Settings // those in force, with the mode that they name
+	named    transport.Mode
+	switched transport.Mode // by the page, "" if it has not
 
 	mu  sync.Mutex
 	now *generation
@@ -58,6 +66,7 @@ type generation struct {
 	engine  *winnow.Engine // nil in mode off
 	carrier *transport.Transport
 	handler http.Handler
+	page    http.Handler // nil if there is none
 	clients map[string]string
 	aside   []string        // upstreams that are a winnow themselves
 	passed  map[string]bool // their hosts
@@ -100,6 +109,7 @@ func OpenAt(ctx context.Context, a *cli.App, settings config.Settings, l net.Lis
 	if settings.Counter == "auto" && settings.Policy == policy.Balanced {
 		r.calibrated = token.NewCalibrated("auto", token.Linear{})
 	}
+	r.settings, r.named = settings, mode
 	if r.now, err = r.generation(ctx, settings, mode); err != nil {
 		r.Close()
 		return nil, err
@@ -137,6 +147,13 @@ func (r *Relay) generation(ctx context.Context, settings config.Settings, mode t
 		Models: settings.Catalogue(model.Default()), Drop: settings.Gateway.Tools.Drop, Delegate: settings.Gateway.Delegate,
 		KeepWarm: settings.Gateway.KeepWarm,
 		Memory:   settings.Gateway.Memory / 2 / bytesOfBody, Log: r.log, Now: r.app.Env.Now}
+	if settings.Gateway.Page {
+		if r.hub == nil {
+			r.hub = live.NewHub(settings.Gateway.Capture == config.CaptureNone, r.app.Env.Now())
+		}
+		o.Watch = r.hub.Watch
+		g.page = r.page(g, settings)
+	}
 	if r.now != nil {
 		g.carrier = r.now.carrier.Changed(g.engine, o)
 	} else {
@@ -219,7 +236,8 @@ func (r *Relay) lead(ctx context.Context, g *generation, upstreams map[string]st
 		}
 	}
 	g.handler, err = serve.New(serve.Config{Upstreams: upstreams, Transport: counting{r, g}, Metrics: r.metrics,
-		Host: r.Address(), Mode: string(g.mode), Clients: g.clients, Ready: r.ready, Log: r.log})
+		Host: r.Address(), Mode: string(g.mode), Clients: g.clients, Ready: r.ready, Page: g.page,
+		Log: r.log})
 	r.upstreams = upstreams
 	return err
 }
@@ -257,7 +275,25 @@ func (r *Relay) end(g *generation) {
 
 // Change puts other settings in force. Requests that are under way end as they began. After an
 // error all is as it was.
+//
+// A mode that the page has chosen stays until the settings name another one than before.
 func (r *Relay) Change(ctx context.Context, settings config.Settings, mode transport.Mode,
+	upstreams map[string]string) error {
+	r.changing.Lock()
+	defer r.changing.Unlock()
+	switched := r.switched
+	if mode != r.named {
+		switched = ""
+	}
+	if err := r.change(ctx, settings, cmp.Or(switched, mode), upstreams); err != nil {
+		return err
+	}
+	r.settings, r.named, r.switched = settings, mode, switched
+	return nil
+}
+
+// change makes another generation. changing is locked.
+func (r *Relay) change(ctx context.Context, settings config.Settings, mode transport.Mode,
 	upstreams map[string]string) error {
 	next, err := r.generation(ctx, settings, mode)
 	if err != nil {
@@ -274,6 +310,9 @@ func (r *Relay) Change(ctx context.Context, settings config.Settings, mode trans
 	old.over, r.now = true, next
 	idle := old.under == 0
 	r.mu.Unlock()
+	if r.hub != nil {
+		r.hub.End() // their streams would keep the old one
+	}
 	if idle {
 		r.end(old)
 	}
@@ -327,6 +366,9 @@ func (r *Relay) Ended() <-chan error { return r.ended }
 // Stop ends the listener, waits for what is under way, and closes the store.
 func (r *Relay) Stop() error {
 	r.stopping.Store(true)
+	if r.hub != nil {
+		r.hub.Close()
+	}
 	r.now.carrier.Close() // nothing of our own is sent any more
 	r.stop()
 	err := <-r.ended

@@ -1,0 +1,235 @@
+'use strict';
+(() => {
+  const $ = id => document.getElementById(id);
+  const meta = document.querySelector('meta[name=winnow-page]');
+  const MOST = Number(meta.dataset.most), MOST_ENTRIES = 500, PAGE = 20, ENTRIES = 25;
+  const sessions = new Map(), entries = new Map(), groups = new Map();
+  let chosen = '', at = 0, shown = ENTRIES, mode = '', seen = 0;
+
+  // Changes come in pieces; what is shown follows at most every 200 ms, and only what is in sight has elements.
+  let due = 0;
+  const draw = () => { due ||= setTimeout(() => { due = 0; render(); }, 200); };
+
+  function take(c) {
+    if (c.reset) { sessions.clear(); entries.clear(); groups.clear(); }
+    for (const s of c.sessions ?? []) sessions.set(s.id, s);
+    for (const g of c.groups ?? []) groups.set(g.client + '\n' + g.project, g);
+    for (const e of c.feed ?? []) entries.set(e.number, e);
+    forget(sessions, MOST, (a, b) => a.last - b.last);
+    forget(entries, MOST_ENTRIES, (a, b) => a.number - b.number);
+    if (c.mode !== mode) {
+      mode = c.mode;
+      $('mode').value = mode;
+      $('mode-says').textContent = { off: 'nothing is pruned, counted or kept', observe: 'requests pass untouched; what could be saved is counted', safe: 'only what costs no cache', full: '' }[mode] ?? '';
+    }
+    if (sessions.get(chosen)?.seq > seen) look();
+    draw();
+  }
+  function forget(map, most, order) {
+    if (map.size <= most) return;
+    const old = [...map].sort((a, b) => order(a[1], b[1])).slice(0, map.size - most);
+    for (const [key] of old) map.delete(key);
+  }
+
+  const source = new EventSource('~/events');
+  source.onmessage = e => take(JSON.parse(e.data));
+  source.onopen = () => { $('link').textContent = 'connected'; };
+  source.onerror = () => {
+    $('link').textContent = 'not connected: trying again…';
+    if (source.readyState === EventSource.CLOSED) $('link').textContent = 'not connected: load the page again';
+  };
+
+  // What is chosen of clients, projects and words.
+  const name = client => (client ?? '').split('/')[0];
+  const wanted = s => (!$('by-client').value || name(s.client) === $('by-client').value) && (!$('by-project').value || (s.project ?? '') === $('by-project').value) &&
+    (!$('find').value || [s.id, s.session, s.title, s.client, s.project, s.model].join(' ').toLowerCase().includes($('find').value.toLowerCase()));
+  function options(select, values) {
+    const all = [...new Set(values)].filter(Boolean).sort();
+    if (all.join('\n') === select.dataset.all) return;
+    select.dataset.all = all.join('\n');
+    const was = select.value;
+    select.replaceChildren(new Option('all', ''), ...all.map(v => new Option(v, v)));
+    select.value = all.includes(was) ? was : '';
+  }
+
+  function render() {
+    options($('by-client'), [...groups.values()].map(g => g.client));
+    options($('by-project'), [...groups.values()].map(g => g.project));
+    totals();
+    const list = [...sessions.values()].filter(wanted).sort((a, b) => b.last - a.last || (a.id < b.id ? -1 : 1));
+    at = Math.max(0, Math.min(at, Math.floor((list.length - 1) / PAGE)));
+    const page = list.slice(at * PAGE, (at + 1) * PAGE);
+    $('empty').hidden = list.length > 0;
+    keyed($('rows'), page, s => s.id, s => s.seq + (s.id === chosen ? '*' : ''), row);
+    $('pages').hidden = list.length <= PAGE;
+    $('which').textContent = `${at * PAGE + 1} to ${at * PAGE + page.length} of ${number(list.length)}`;
+    $('newer').disabled = at === 0;
+    $('older').disabled = (at + 1) * PAGE >= list.length;
+    const news = [...entries.values()].filter(wanted).sort((a, b) => b.number - a.number);
+    $('no-news').hidden = news.length > 0;
+    keyed($('feed'), news.slice(0, shown), e => e.number, e => e.seq, entry);
+    $('more').hidden = news.length <= shown;
+  }
+
+  // keyed gives a list the elements of its items: those that did not change stay as they are, with the focus and what is open in them.
+  function keyed(into, items, key, version, make) {
+    const old = new Map([...into.children].map(e => [e.dataset.key, e]));
+    const open = document.activeElement?.closest?.('[data-key]');
+    const focus = open && into.contains(open) ? [open.dataset.key, document.activeElement.dataset.do] : null;
+    const made = items.map(item => {
+      const k = String(key(item)), v = String(version(item)), was = old.get(k);
+      if (was?.dataset.version === v) return was;
+      const e = make(item);
+      e.dataset.key = k; e.dataset.version = v;
+      if (was?.querySelector('details')?.open) e.querySelector('details')?.setAttribute('open', '');
+      if (!was && old.size) e.classList.add('fresh');
+      return e;
+    });
+    if (made.length === into.children.length && made.every((e, i) => e === into.children[i])) return;
+    into.replaceChildren(...made);
+    if (focus && document.activeElement === document.body) {
+      const item = made.find(e => e.dataset.key === focus[0]);
+      (item?.querySelector(`[data-do="${CSS.escape(focus[1] ?? '')}"]`) ?? item?.querySelector('button'))?.focus({ preventScroll: true });
+    }
+  }
+
+  function totals() {
+    const sum = {};
+    let client = $('by-client').value, project = $('by-project').value;
+    for (const g of groups.values()) {
+      if (client && g.client !== client || project && g.project !== project) continue;
+      for (const [k, v] of Object.entries(g)) if (typeof v === 'number') sum[k] = (sum[k] ?? 0) + v;
+    }
+    const line = (label, text, tone) => { const d = el('dd', tone, text); return el('div', '', el('dt', '', label), d); };
+    const all = [line('sessions', number(sum.sessions)), line('requests', number(sum.requests)), line('billed', dollars(sum.billed ?? 0)), line('with nothing left out', dollars(sum.otherwise ?? 0)),
+      line('saved, net', dollars(sum.net ?? 0), (sum.net ?? 0) < 0 ? 'over' : 'fits')];
+    if (sum.observed) all.push(line('could be saved', dollars(sum.toSave ?? 0), (sum.toSave ?? 0) < 0 ? 'over' : ''));
+    if (sum.summaries) all.push(line('of that for summaries', dollars(sum.summaries)));
+    if (sum.unpriced) all.push(line('of unknown cost', number(sum.unpriced)));
+    all.push(line('recalls', number(sum.recalls), sum.recalls ? 'going' : ''), line('errors', number(sum.failures), sum.failures ? 'over' : ''));
+    $('sums').replaceChildren(...all);
+  }
+
+  const called = s => s.title || s.id;
+  function row(s) {
+    const b = el('button', '');
+    b.type = 'button';
+    b.dataset.do = 'choose';
+    b.setAttribute('aria-pressed', s.id === chosen);
+    const net = s.observed === s.requests && s.observed ? [dollars(s.toSave), 'could be saved'] : [dollars(s.net), 'saved'];
+    b.append(el('span', 'name', called(s)), el('span', 'n ' + (s.net < 0 ? 'over' : ''), net[0] + ' ' + net[1]),
+      el('span', 'what', [s.client, s.project, s.model].filter(Boolean).join(' · ')), el('span', 'n left', `${count(s.requests, 'request')}, ${dollars(s.billed)}`),
+      el('span', 'left', `${number(s.prompt)} tokens sent${s.window ? ' of ' + number(s.window) : ''}, ${number(s.leftOut)} ${s.observed ? 'could be ' : ''}left out`),
+      el('span', 'n left', [s.decisions && count(s.decisions, 'decision'), s.recalls && count(s.recalls, 'recall'), s.failures && count(s.failures, 'error'), clock(s.last)].filter(Boolean).join(', ')),
+      drawGauge(s.prompt, s.leftOut, s.window));
+    b.addEventListener('click', () => choose(s.id === chosen ? '' : s.id));
+    return el('li', '', b);
+  }
+
+  // Decisions, with buttons that do what they say.
+  const button = (label, what, action) => {
+    const b = el('button', '', label);
+    b.type = 'button';
+    b.dataset.do = action.do + (action.part ?? '');
+    b.setAttribute('aria-label', what);
+    b.addEventListener('click', () => act(b, action));
+    return b;
+  };
+  const triggers = { pays: 'it pays', cold: 'the cache was cold', manual: 'asked for', step: 'after a step', turn: 'after a turn', threshold: 'the window was full', background: 'the window was nearly full', rejected: 'the request was too long', 'first-send': 'before it was sent first', restore: '', pin: '' };
+  function entry(e) {
+    const session = sessions.get(e.session), text = el('div', 'text' + (e.undone ? ' undone' : '')), buttons = el('div', 'buttons');
+    const of = session ? called(session) : e.session, why = [e.rules?.map(r => r.rule).join(', '), triggers[e.trigger] ?? e.trigger].filter(Boolean).join('; ');
+    const figures = [e.tokens && count(Math.abs(e.tokens), 'token') + (e.kind === 'recall' ? '' : e.tokens < 0 ? ' more' : e.observed ? ' could be saved' : ' saved'), e.step && dollars(e.step) + ' a request', e.once && dollars(e.once) + ' once'].filter(Boolean).join(', ');
+    text.append(e.reason ?? '', why ? el('span', 'soft', ` (${why})`) : '', figures ? ' · ' + figures : '', of ? el('div', 'soft', of) : '');
+    if (e.receipt) buttons.append(e.undone ? button('Redo', `Redo: ${e.reason} in ${of}`, { do: 'redo', session: e.session, receipt: e.receipt }) : button('Undo', `Undo: ${e.reason} in ${of}`, { do: 'undo', session: e.session, receipt: e.receipt }));
+    if (e.pin && !e.undone) buttons.append(button('Unpin', `Unpin in ${of}`, { do: 'unpin', session: e.session, pin: e.pin }));
+    const li = el('li', '', el('time', 'soft', clock(e.time)), el('span', 'kind ' + e.kind, kinds[e.kind] ?? e.kind), text, buttons);
+    if ((e.kind === 'pruning' || e.kind === 'compaction') && e.parts?.length && !e.undone) li.append(parts(e.session, e.parts, e.more));
+    return li;
+  }
+  function parts(session, list, more) {
+    const ul = el('ul', '');
+    for (const p of list) {
+      const label = [p.tool, p.target].filter(Boolean).join(' ') || p.because || p.part;
+      const buttons = el('span', 'buttons');
+      if (p.stands !== false) buttons.append(button('Restore', 'Restore: ' + label, { do: 'restore', session, part: p.part }));
+      buttons.append(p.pinned ? button('Unpin', 'Unpin: ' + label, { do: 'unpin', session, pin: p.pinned }) : button('Pin', 'Pin: ' + label, { do: 'pin', session, part: p.part }));
+      ul.append(el('li', '', el('span', '', label, p.because && label !== p.because ? el('span', 'soft', ' ' + p.because) : '', el('span', 'soft', ` (${p.rule})`)), el('span', 'n', number(p.tokens) + ' tokens'), buttons));
+    }
+    if (more) ul.append(el('li', 'soft', `and ${number(more)} more: winnow inspect ${session}`));
+    return el('details', '', el('summary', '', count(list.length + (more ?? 0), 'part')), ul);
+  }
+
+  async function act(b, action) {
+    b.setAttribute('aria-busy', 'true');
+    try {
+      const r = await fetch('~/act', { method: 'POST', headers: { 'Content-Type': 'application/json', 'X-Winnow-Page': meta.content }, body: JSON.stringify(action) });
+      const said = await r.json();
+      say(r.ok ? said.done : [said.error, said.hint].filter(Boolean).join(': '));
+    } catch { say('winnow did not answer'); }
+    b.removeAttribute('aria-busy');
+  }
+  let quiet = 0;
+  function say(text) {
+    $('said').textContent = text;
+    clearTimeout(quiet);
+    quiet = setTimeout(() => { $('said').textContent = ''; }, 8000);
+  }
+
+  // One session. It is looked at again when it has changed, at most once a second.
+  let looking = false, again = 0;
+  function choose(id) {
+    chosen = id; seen = 0;
+    $('one').hidden = !id;
+    for (const part of ['strata', 'legend', 'bills', 'decisions']) $(part).replaceChildren();
+    $('one-now').textContent = '';
+    if (id) look();
+    draw();
+  }
+  async function look() {
+    if (looking || again || !chosen) return;
+    looking = true;
+    const id = chosen;
+    try {
+      const r = await fetch('~/session?id=' + encodeURIComponent(id)), d = await r.json();
+      if (id === chosen) r.ok ? show(d) : say(d.error);
+      if (r.ok && id === chosen) seen = d.seq;
+    } catch { say('winnow did not answer'); }
+    looking = false;
+    again = setTimeout(() => { again = 0; if (chosen !== id || sessions.get(chosen)?.seq > seen) look(); }, id === chosen ? 1100 : 0);
+  }
+  function show(d) {
+    const s = sessions.get(d.id);
+    $('one-h').textContent = s ? called(s) : d.id;
+    $('one-what').textContent = [s?.client, s?.project, s?.model, d.id].filter(Boolean).join(' · ');
+    drawStrata($('strata'), d, to);
+    drawLegend($('legend'), d);
+    $('one-now').textContent = `now ${number(d.now)} tokens` + (d.usable ? `, folded at ${number(d.usable)}` : '');
+    const observed = d.bills.at(-1)?.observed;
+    $('bills-what').textContent = d.bills.length ? `The newest first. ${observed ? 'Only observed: the bar is what it would have been, the outline what was paid.' : 'The bar was paid; the outline is the same request with nothing left out.'}` : 'No request was billed yet.';
+    drawBills($('bills'), d.bills);
+    keyed($('decisions'), d.decisions, x => x.receipt, x => JSON.stringify(x), x => decision(d.id, x));
+  }
+  function decision(session, x) {
+    const what = x.kind === 'compaction' ? count(x.folded ?? 0, 'message') + ' folded' : count((x.parts?.length ?? 0) + (x.more ?? 0), 'part') + (x.kind === 'pruning' ? ' left out' : ' shown again');
+    const text = el('div', 'text' + (x.undone ? ' undone' : ''), what, el('span', 'soft', triggers[x.trigger] ?? x.trigger ? ` (${triggers[x.trigger] ?? x.trigger})` : ''), ` · ${count(Math.abs(x.tokens), 'token')} ${x.tokens < 0 ? 'more' : 'saved'}`);
+    const li = el('li', '', el('time', 'soft', clock(x.time)), el('span', 'kind', kinds[x.kind] ?? x.kind), text,
+      el('div', 'buttons', x.undone ? button('Redo', 'Redo: ' + what, { do: 'redo', session, receipt: x.receipt }) : button('Undo', 'Undo: ' + what, { do: 'undo', session, receipt: x.receipt })));
+    li.id = 'd-' + x.receipt;
+    if (x.parts?.length && !x.undone) li.append(parts(session, x.parts, x.more));
+    return li;
+  }
+  function to(receipt) {
+    const li = $('d-' + receipt);
+    li?.scrollIntoView({ block: 'center' });
+    li?.querySelector('button')?.focus({ preventScroll: true });
+  }
+
+  $('modes').addEventListener('submit', e => { e.preventDefault(); act($('switch'), { do: 'mode', mode: $('mode').value }); });
+  $('filters').addEventListener('submit', e => e.preventDefault());
+  $('filters').addEventListener('input', () => { at = 0; shown = ENTRIES; render(); });
+  $('newer').addEventListener('click', () => { at--; render(); });
+  $('older').addEventListener('click', () => { at++; render(); });
+  $('more').addEventListener('click', () => { shown += ENTRIES; render(); });
+  render();
+})();
