@@ -31,6 +31,8 @@ type Report struct {
 	Bill bill.Sums `json:"bill"`
 	// Unpriced are the models whose price nobody knows, of the requests that the cost is without.
 	Unpriced []string `json:"unpriced,omitempty"`
+	// Costs says what the money went to, nil where no cost is known.
+	Costs *Costs `json:"costs,omitzero"`
 	// Summaries are the calls that were made for summaries, those included that came to nothing and
 	// stand in no log.
 	Summaries  SummaryCalls `json:"summaries,omitzero"`
@@ -182,6 +184,7 @@ func Inspect(s *Session) (Report, error) {
 	r.Bill = spent.sums()
 	r.Cost = r.Bill.Total().Dollars()
 	r.Unpriced = spent.unpriced()
+	r.Costs = CostsOf(s)
 	r.Window = s.windowReport()
 	r.Strata = s.strata(window, prunable)
 	return r, nil
@@ -194,7 +197,6 @@ func (s *Session) elided(p *session.Part) int {
 
 func (r *Report) count(s *Session) {
 	r.Tokens = Tokens{ByKind: map[string]int{}, ByTool: map[string]int{}, ByFile: map[string]int{}}
-	directory := s.State.Info.Directory
 	for i := range s.Log {
 		m := &s.Log[i]
 		for j := range m.Parts {
@@ -218,13 +220,24 @@ func (r *Report) count(s *Session) {
 				r.Tokens.ByKind[view.KindFile] += size.Files
 			}
 			r.Tokens.ByTool[p.Tool] += size.Total()
-			if paths := s.Facts.Paths(p); len(paths) > 0 {
-				if name := call.Shorten(paths[0], directory); name != "." { // the folder itself is no file
-					r.Tokens.ByFile[name] += size.Total()
-				}
+			if name := s.fileOf(p); name != "" {
+				r.Tokens.ByFile[name] += size.Total()
 			}
 		}
 	}
+}
+
+// fileOf is the first file that a call names, "" if it names none.
+func (s *Session) fileOf(p *session.Part) string {
+	paths := s.Facts.Paths(p)
+	if len(paths) == 0 {
+		return ""
+	}
+	name := call.Shorten(paths[0], s.State.Info.Directory)
+	if name == "." { // the folder itself is no file
+		return ""
+	}
+	return name
 }
 
 func (s *Session) windowReport() Window {
