@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strconv"
+	"strings"
 
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
@@ -26,9 +27,8 @@ const (
 	firstTool
 )
 
-// ownTools is how many tools have a layer of their own, those with the most output; the others
-// share one.
-const ownTools = 4
+// mostNamed is how many tools of a layer are named.
+const mostNamed = 3
 
 // History is what the window was made of after each message of a session.
 type History struct {
@@ -138,26 +138,36 @@ type ref struct {
 	part    *session.Part
 }
 
-// layers finds the tools that get a layer of their own, and names all layers.
+// layers names all layers. Tools that do the same share one.
 func (b *historian) layers(output map[string]int, synthetic bool) []Layer {
 	user := "user"
 	if synthetic {
 		user = "user and synthetic"
 	}
 	layers := []Layer{
-		SystemLayer: {"l-system", "system, tools"}, SummaryLayer: {"l-summary", "summary"}, userLayer: {"l-user", user},
-		assistantLayer: {"l-assistant", "assistant and its calls"}, fileLayer: {"l-file", "files"},
+		SystemLayer: {systemTone.Class, "system, tools"}, SummaryLayer: {summaryTone.Class, "summary"},
+		userLayer: {userTone.Class, user}, assistantLayer: {assistantTone.Class, "assistant and its calls"},
+		fileLayer: {fileTone.Class, "files"},
 	}
-	names := slices.SortedFunc(maps.Keys(output), func(x, y string) int {
+	groups := map[string][]string{}
+	for _, name := range slices.SortedFunc(maps.Keys(output), func(x, y string) int {
 		return cmp.Or(output[y]-output[x], cmp.Compare(x, y))
-	})
-	for i, name := range names {
-		if i < ownTools || len(names) == ownTools+1 {
-			layers = append(layers, Layer{"l-tool" + strconv.Itoa(i+1), "output of " + name})
-		} else if i == ownTools {
-			layers = append(layers, Layer{"l-tool5", "output of other tools"})
+	}) {
+		group := toolGroup(name)
+		groups[group] = append(groups[group], name)
+	}
+	for _, group := range toolOrder {
+		names := groups[group]
+		if len(names) == 0 {
+			continue
 		}
-		b.byTool[name] = len(layers) - 1
+		for _, name := range names {
+			b.byTool[name] = len(layers)
+		}
+		if len(names) > mostNamed {
+			names = append(slices.Clone(names[:mostNamed-1]), quantity.Number(len(names)-mostNamed+1)+" more")
+		}
+		layers = append(layers, Layer{tools[group].Class, "output of " + strings.Join(names, ", ")})
 	}
 	return append(layers, Layer{"l-elided", "left out, not sent"})
 }

@@ -139,6 +139,9 @@ type Stratum struct {
 	Role    session.Role `json:"role"`
 	Turn    int          `json:"turn"`  // 1-based; 0 before the first
 	Zones   map[Zone]int `json:"zones"` // tokens as the log has them
+	// Cost is what the requests that it answers cost, US dollars; 0 where it answers none, or nobody
+	// knows.
+	Cost float64 `json:"cost,omitzero"`
 	// Written is the beginning of what the user wrote, of messages that begin a turn.
 	Written string `json:"written,omitzero"`
 	Pivot   bool   `json:"pivot,omitzero"` // a marker that counts
@@ -187,7 +190,25 @@ func Inspect(s *Session) (Report, error) {
 	r.Costs = CostsOf(s)
 	r.Window = s.windowReport()
 	r.Strata = s.strata(window, prunable)
+	r.charge()
 	return r, nil
+}
+
+// charge notes at the messages of the timeline what their requests cost.
+func (r *Report) charge() {
+	if r.Costs == nil {
+		return
+	}
+	by := map[string]float64{}
+	for i := range r.Costs.Requests {
+		one := &r.Costs.Requests[i]
+		by[one.Message] += one.Split.Total()
+	}
+	for i := range r.Strata {
+		if id := r.Strata[i].Message; id != "" {
+			r.Strata[i].Cost = by[id]
+		}
+	}
 }
 
 // elided is what the ledger keeps out of a part, in tokens.
