@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"sort"
-	"strconv"
+	"strings"
 
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
@@ -27,9 +27,8 @@ const (
 	firstTool
 )
 
-// ownTools is how many tools have a layer of their own, those with the most output; the others
-// share one.
-const ownTools = 4
+// mostNamed is how many tools of a layer are named.
+const mostNamed = 3
 
 // History is what the window was made of after each message of a session.
 type History struct {
@@ -100,7 +99,7 @@ func HistoryOf(log []session.Message, undone map[string]bool, r *report.Report, 
 	current := b.empty()
 	for i := range log {
 		m := &log[i]
-		marker := pivotOf(log, undone, i)
+		marker := report.PivotAt(log, undone, i)
 		if marker >= 0 { // the window is another one, with what was committed until now elided
 			before := current.copied()
 			current = b.window(view.Window(log[:i+1], undone), i)
@@ -139,26 +138,36 @@ type ref struct {
 	part    *session.Part
 }
 
-// layers finds the tools that get a layer of their own, and names all layers.
+// layers names all layers. Tools that do the same share one.
 func (b *historian) layers(output map[string]int, synthetic bool) []Layer {
 	user := "user"
 	if synthetic {
 		user = "user and synthetic"
 	}
 	layers := []Layer{
-		SystemLayer: {"l-system", "system, tools"}, SummaryLayer: {"l-summary", "summary"}, userLayer: {"l-user", user},
-		assistantLayer: {"l-assistant", "assistant and its calls"}, fileLayer: {"l-file", "files"},
+		SystemLayer: {systemTone.Class, "system, tools"}, SummaryLayer: {summaryTone.Class, "summary"},
+		userLayer: {userTone.Class, user}, assistantLayer: {assistantTone.Class, "assistant and its calls"},
+		fileLayer: {fileTone.Class, "files"},
 	}
-	names := slices.SortedFunc(maps.Keys(output), func(x, y string) int {
+	groups := map[string][]string{}
+	for _, name := range slices.SortedFunc(maps.Keys(output), func(x, y string) int {
 		return cmp.Or(output[y]-output[x], cmp.Compare(x, y))
-	})
-	for i, name := range names {
-		if i < ownTools || len(names) == ownTools+1 {
-			layers = append(layers, Layer{"l-tool" + strconv.Itoa(i+1), "output of " + name})
-		} else if i == ownTools {
-			layers = append(layers, Layer{"l-tool5", "output of other tools"})
+	}) {
+		group := toolGroup(name)
+		groups[group] = append(groups[group], name)
+	}
+	for _, group := range toolOrder {
+		names := groups[group]
+		if len(names) == 0 {
+			continue
 		}
-		b.byTool[name] = len(layers) - 1
+		for _, name := range names {
+			b.byTool[name] = len(layers)
+		}
+		if len(names) > mostNamed {
+			names = append(slices.Clone(names[:mostNamed-1]), quantity.Number(len(names)-mostNamed+1)+" more")
+		}
+		layers = append(layers, Layer{tools[group].Class, "output of " + strings.Join(names, ", ")})
 	}
 	return append(layers, Layer{"l-elided", "left out, not sent"})
 }
@@ -227,49 +236,20 @@ func (b *historian) put(amounts Amounts, k int, size rule.Size, sign int) {
 	amounts[layer] += sign * size.Total()
 }
 
-// pivotOf is the position of the marker whose pivot a message completes, -1 if it completes none
-// that counts.
-func pivotOf(log []session.Message, undone map[string]bool, i int) int {
-	m := &log[i]
-	if !m.Completes() || undone[m.ParentID] {
-		return -1
-	}
-	for at := i - 1; at >= 0; at-- {
-		if log[at].ID == m.ParentID && log[at].Marker() != nil {
-			return at
+// elidedFrom finds at which messages elisions were committed: the parts by message.
+func (b *historian) elidedFrom(log []session.Message) map[int][]int {
+	var elisions []rule.Elision
+	for k := range b.parts {
+		for _, el := range b.parts[k].Elisions {
+			elisions = append(elisions, el.Elision)
 		}
 	}
-	return -1
-}
-
-// elidedFrom finds at which messages elisions were committed; the log has no entry for that. It is
-// before the first message that was created at that time or later, at the summary of the pivot that
-// it was committed with, and behind the last message if no time is known.
-func (b *historian) elidedFrom(log []session.Message) map[int][]int {
-	latest := make([]session.Millis, len(log)) // up to each message; clocks go back at times
-	place := map[*session.Message]int{}
-	for i := range log {
-		latest[i] = max(log[i].Time.Created, latest[max(0, i-1)])
-		place[&log[i]] = i
-	}
+	committed := report.CommittedAt(log, elisions)
 	b.from = map[int]int{}
 	at := map[int][]int{}
 	for k := range b.parts {
-		for _, el := range b.parts[k].Elisions {
-			from := len(log)
-			if el.Time > 0 {
-				later := sort.Search(len(log), func(n int) bool { return latest[n] >= el.Time })
-				from = max(place[b.refs[k].message]+1, later)
-				if from+1 < len(log) && log[from].Marker() != nil && log[from].Time.Created == el.Time &&
-					log[from+1].ParentID == log[from].ID {
-					from++ // with the pivot, which is its summary
-				}
-			}
-			if known, ok := b.from[k]; !ok || from < known {
-				b.from[k] = from
-			}
-		}
-		if from, ok := b.from[k]; ok {
+		if from, ok := committed[b.parts[k].Part]; ok {
+			b.from[k] = from
 			at[from] = append(at[from], k)
 		}
 	}

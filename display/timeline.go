@@ -30,7 +30,8 @@ type Row struct {
 	GoesOn              bool
 	Zones               map[report.Zone]int // tokens
 	Tokens              int
-	Written             string // what the user wrote first
+	Cost                float64 // US dollars, of the requests that it answers; 0 where nothing is known
+	Written             string  // what the user wrote first
 }
 
 // Timeline is a session from its oldest message to its newest.
@@ -81,6 +82,7 @@ func rowOf(strata []report.Stratum) Row {
 		if r.LastTurn = s.Turn; r.Written == "" {
 			r.Written = s.Written
 		}
+		r.Cost += s.Cost
 		for zone, n := range s.Zones {
 			r.Zones[zone] += max(0, n)
 			r.Tokens += max(0, n)

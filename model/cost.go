@@ -36,31 +36,49 @@ func (u Usage) Prompt() int { return u.Input + u.CacheRead + u.CacheWrite + u.Ca
 // itself: 10 dollars a thousand (Anthropic's price list, 2026).
 var perSearch = map[string]float64{"anthropic": 0.01}
 
+// Costs are what a usage costs in US dollars, by what is paid for.
+type Costs struct {
+	Input, CacheRead, CacheWrite float64 // of the prompt
+	Output                       float64 // of the answer, with its reasoning
+	Searches                     float64 // of the web
+}
+
 // Cost is what the usage costs in US dollars, at the tier that its prompt falls into. It is the one
 // place that says so. ok is false where nobody knows: the model, or a kind of what was used, has no
 // price, or the usage cannot be.
 func (m Model) Cost(u Usage) (dollars float64, ok bool) {
+	dollars, _, ok = m.cost(u)
+	return dollars, ok
+}
+
+// Costs is the same by what is paid for; together that is the cost, but for rounding.
+func (m Model) Costs(u Usage) (costs Costs, ok bool) {
+	_, costs, ok = m.cost(u)
+	return costs, ok
+}
+
+func (m Model) cost(u Usage) (dollars float64, costs Costs, ok bool) {
 	if !u.Plausible() {
-		return 0, false
+		return 0, Costs{}, false
 	}
 	if u == (Usage{Tier: u.Tier}) {
-		return 0, true
+		return 0, Costs{}, true
 	}
 	if !m.Price.Known() && !m.Sets(priceKeys...) || u.Tier != "" {
-		return 0, false
+		return 0, Costs{}, false
 	}
 	searches := 0.0
 	if u.Searches > 0 {
 		each, priced := perSearch[m.Provider]
 		if !priced {
-			return 0, false
+			return 0, Costs{}, false
 		}
 		searches = each * float64(u.Searches)
 	}
 	p := m.Price.For(u.Prompt()).whole()
 	if p.Input == 0 && u.Prompt() > 0 && !m.Sets("price.input") ||
 		p.Output == 0 && u.Output+u.Reasoning > 0 && !m.Sets("price.output") {
-		return 0, false
+		return 0, Costs{}, false
 	}
 	if m.Sets("price.cacheRead") { // 0 is free
 		p.CacheRead = plain(m.Price.CacheRead)
@@ -69,9 +87,11 @@ func (m Model) Cost(u Usage) (dollars float64, ok bool) {
 		p.CacheWrite = plain(m.Price.CacheWrite)
 	}
 	// Tokens × price, before the division by a million: sums of whole prices stay exact.
-	sum := float64(u.Input)*p.Input + float64(u.Output+u.Reasoning)*p.Output +
-		float64(u.CacheRead)*p.CacheRead + float64(u.CacheWrite)*p.CacheWrite + float64(u.CacheWrite1h)*p.CacheWrite1h
-	return sum/1e6 + searches, true
+	input, output := float64(u.Input)*p.Input, float64(u.Output+u.Reasoning)*p.Output
+	read, write := float64(u.CacheRead)*p.CacheRead, float64(u.CacheWrite)*p.CacheWrite
+	write1h := float64(u.CacheWrite1h) * p.CacheWrite1h
+	return (input+output+read+write+write1h)/1e6 + searches, Costs{Input: input / 1e6, CacheRead: read / 1e6,
+		CacheWrite: (write + write1h) / 1e6, Output: output / 1e6, Searches: searches}, true
 }
 
 // whole fills in what a price list leaves out: reading from the cache, or writing to it, costs what

@@ -16,7 +16,9 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"strings"
 
+	"github.com/winnowhq/winnow/display"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/report"
@@ -74,7 +76,8 @@ var (
 	//go:embed page.html
 	markup string
 	//go:embed page.css
-	style string
+	sheet string
+	style = toned(sheet)
 	//go:embed page.js
 	scriptOfPage string
 	//go:embed kept.js
@@ -124,6 +127,19 @@ func write(w io.Writer, t *template.Template, document any, style, script string
 		return err
 	}
 	return out.Flush()
+}
+
+// toned puts the colours that pages and terminal share into a style sheet, at its marks.
+func toned(sheet string) string {
+	var light, dark, classes strings.Builder
+	for _, tone := range display.Tones() {
+		fmt.Fprintf(&light, " --%s: #%s;", tone.Class, tone.Light)
+		fmt.Fprintf(&dark, " --%s: #%s;", tone.Class, tone.Dark)
+		fmt.Fprintf(&classes, ".%[1]s { fill: var(--%[1]s); }\n", tone.Class)
+	}
+	sheet = strings.Replace(sheet, " /* tones */", light.String(), 1)
+	sheet = strings.Replace(sheet, " /* tones */", dark.String(), 1)
+	return strings.Replace(sheet, "/* classes of tones */\n", classes.String(), 1)
 }
 
 // check refuses content of which the pieces are not of one moment.

@@ -215,18 +215,18 @@ func (d *replayDocument) about() {
 }
 
 // keptWarm is the class of what is in the legend only where a policy does it.
-const keptWarm = "l-tool4"
+const keptWarm = "t-search"
 
 // paid are the parts of a bill, as the bars in the table have them.
 var paid = []struct {
 	class, name string
 	of          func(b lab.Bill) float64
 }{
-	{"l-assistant", "prompts read from the cache", func(b lab.Bill) float64 { return b.Read }},
-	{"l-tool2", "written to it, or sent without one", func(b lab.Bill) float64 { return b.Write }},
-	{"l-user", "answers", func(b lab.Bill) float64 { return b.Output }},
+	{display.Read.Class, "prompts read from the cache", func(b lab.Bill) float64 { return b.Read }},
+	{display.Write.Class, "written to it, or sent without one", func(b lab.Bill) float64 { return b.Write }},
+	{display.Output.Class, "answers", func(b lab.Bill) float64 { return b.Output }},
 	{"l-summary", "summaries", func(b lab.Bill) float64 { return b.Compact }},
-	{"l-tool3", "misses", func(b lab.Bill) float64 { return b.Regret }},
+	{display.Missed.Class, "misses", func(b lab.Bill) float64 { return b.Regret }},
 	{keptWarm, "keeping the cache warm", func(b lab.Bill) float64 { return b.Warm }},
 }
 

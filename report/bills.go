@@ -21,6 +21,15 @@ type Request struct {
 	Bill  bill.Bill `json:"bill"`
 	// Failed says that it was paid for in vain.
 	Failed bool `json:"failed,omitzero"`
+
+	// What follows is known where the costs of a session are divided; see Costs.
+
+	Message string     `json:"message,omitzero"` // id of the one that answers it
+	Turn    int        `json:"turn,omitzero"`    // of it, 1-based
+	Step    int        `json:"step,omitzero"`    // of it, 1-based
+	Split   bill.Split `json:"split,omitzero"`
+	// Miss is what the provider's cache no longer had, nil where it had what it could have.
+	Miss *Miss `json:"miss,omitzero"`
 }
 
 // Requests lists what the bills of a gauge sum up, oldest first: the steps and the summaries of

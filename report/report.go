@@ -31,6 +31,8 @@ type Report struct {
 	Bill bill.Sums `json:"bill"`
 	// Unpriced are the models whose price nobody knows, of the requests that the cost is without.
 	Unpriced []string `json:"unpriced,omitempty"`
+	// Costs says what the money went to, nil where no cost is known.
+	Costs *Costs `json:"costs,omitzero"`
 	// Summaries are the calls that were made for summaries, those included that came to nothing and
 	// stand in no log.
 	Summaries  SummaryCalls `json:"summaries,omitzero"`
@@ -137,6 +139,9 @@ type Stratum struct {
 	Role    session.Role `json:"role"`
 	Turn    int          `json:"turn"`  // 1-based; 0 before the first
 	Zones   map[Zone]int `json:"zones"` // tokens as the log has them
+	// Cost is what the requests that it answers cost, US dollars; 0 where it answers none, or nobody
+	// knows.
+	Cost float64 `json:"cost,omitzero"`
 	// Written is the beginning of what the user wrote, of messages that begin a turn.
 	Written string `json:"written,omitzero"`
 	Pivot   bool   `json:"pivot,omitzero"` // a marker that counts
@@ -182,9 +187,28 @@ func Inspect(s *Session) (Report, error) {
 	r.Bill = spent.sums()
 	r.Cost = r.Bill.Total().Dollars()
 	r.Unpriced = spent.unpriced()
+	r.Costs = CostsOf(s)
 	r.Window = s.windowReport()
 	r.Strata = s.strata(window, prunable)
+	r.charge()
 	return r, nil
+}
+
+// charge notes at the messages of the timeline what their requests cost.
+func (r *Report) charge() {
+	if r.Costs == nil {
+		return
+	}
+	by := map[string]float64{}
+	for i := range r.Costs.Requests {
+		one := &r.Costs.Requests[i]
+		by[one.Message] += one.Split.Total()
+	}
+	for i := range r.Strata {
+		if id := r.Strata[i].Message; id != "" {
+			r.Strata[i].Cost = by[id]
+		}
+	}
 }
 
 // elided is what the ledger keeps out of a part, in tokens.
@@ -194,7 +218,6 @@ func (s *Session) elided(p *session.Part) int {
 
 func (r *Report) count(s *Session) {
 	r.Tokens = Tokens{ByKind: map[string]int{}, ByTool: map[string]int{}, ByFile: map[string]int{}}
-	directory := s.State.Info.Directory
 	for i := range s.Log {
 		m := &s.Log[i]
 		for j := range m.Parts {
@@ -218,13 +241,24 @@ func (r *Report) count(s *Session) {
 				r.Tokens.ByKind[view.KindFile] += size.Files
 			}
 			r.Tokens.ByTool[p.Tool] += size.Total()
-			if paths := s.Facts.Paths(p); len(paths) > 0 {
-				if name := call.Shorten(paths[0], directory); name != "." { // the folder itself is no file
-					r.Tokens.ByFile[name] += size.Total()
-				}
+			if name := s.fileOf(p); name != "" {
+				r.Tokens.ByFile[name] += size.Total()
 			}
 		}
 	}
+}
+
+// fileOf is the first file that a call names, "" if it names none.
+func (s *Session) fileOf(p *session.Part) string {
+	paths := s.Facts.Paths(p)
+	if len(paths) == 0 {
+		return ""
+	}
+	name := call.Shorten(paths[0], s.State.Info.Directory)
+	if name == "." { // the folder itself is no file
+		return ""
+	}
+	return name
 }
 
 func (s *Session) windowReport() Window {

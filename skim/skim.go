@@ -241,6 +241,7 @@ func (s *skimming) add(r report.Report, newest bool) {
 	s.rows, s.turnsOf = append(s.rows, r.Strata), append(s.turnsOf, r.Turns)
 	if newest {
 		s.report = r
+		s.report.Costs = nil // of the stretch alone
 		if v := s.report.Window.Verdict; v != nil {
 			v.Step = "" // an id of the stretch
 		}

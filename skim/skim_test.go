@@ -80,7 +80,7 @@ func TestInspect_saysWhatTheWholeSays(t *testing.T) {
 			if diff := cmp.Diff(report.ByRule(got.Candidates, got.Omitted), got.ByRule); diff != "" {
 				t.Errorf("sums by rule of %d stretches (-of the candidates +skimmed):\n%s", p.Len(), diff)
 			}
-			rest := cmpopts.IgnoreFields(report.Report{}, "Window", "Candidates", "ByRule", "Cost", "Bill", "Unpriced", "Strata", "Refusals")
+			rest := cmpopts.IgnoreFields(report.Report{}, "Window", "Candidates", "ByRule", "Cost", "Costs", "Bill", "Unpriced", "Strata", "Refusals")
 			if diff := cmp.Diff(whole, got, rest); diff != "" {
 				t.Errorf("%d stretches (-whole +skimmed):\n%s", p.Len(), diff)
 			}

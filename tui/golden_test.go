@@ -90,6 +90,40 @@ func overflowing() report.Report {
 	}
 }
 
+// costly is the same session with a bill.
+func costly() report.Report {
+	r := overflowing()
+	r.Costs = &report.Costs{
+		Total: 3.14159, Split: bill.Split{Read: 1.6, Write: 0.9, Input: 0.04159, Output: 0.6},
+		ByKind: map[string]float64{"tool output": 1.7, "tool input": 0.3, "user": 0.01, "assistant": 0.03159,
+			report.Besides: 0.5, report.Answers: 0.6},
+		ByTool:  map[string]float64{"bash": 1.2, "read": 0.7, "edit": 0.08, "mcp__kiln__fire": 0.02},
+		ByFile:  map[string]float64{"kiln/firing/cooling_curve.go": 0.31, "README.md": 0.00004},
+		ByModel: map[string]float64{"anthropic/claude-sonnet-4-5": 3, "anthropic/claude-haiku-4-5": 0.14159},
+	}
+	usage := session.Usage{Input: 12_000, Output: 40_000, Cache: session.CacheUsage{Read: 5_400_000, Write: 240_000}}
+	r.Bill.Steps.Usage = usage
+	for n := range 56 {
+		one := report.Request{Kind: "step", Step: n + 1, Turn: 1 + n/12, Model: r.Model,
+			Split: bill.Split{Read: 1.6 / 56, Write: 0.9 / 56, Input: 0.04159 / 56, Output: 0.6 / 56}}
+		switch n {
+		case 12, 40:
+			one.Miss = &report.Miss{Cause: report.Idle, Tokens: 90_000 + n, Cost: 0.31, Idle: session.Millis(n) * 60_000}
+		case 20:
+			one.Miss = &report.Miss{Cause: report.Beginning, Tokens: 20_000, Cost: 0.07}
+		case 21:
+			one.Miss = &report.Miss{Cause: report.OtherModel, Tokens: 1_500}
+		}
+		r.Costs.Requests = append(r.Costs.Requests, one)
+	}
+	for i := range r.Strata {
+		if r.Strata[i].Role == session.Assistant {
+			r.Strata[i].Cost = r.Costs.Total / 56
+		}
+	}
+	return r
+}
+
 func folded() report.Report {
 	r := overflowing()
 	r.Window = report.Window{
@@ -212,6 +246,7 @@ func TestPainter_drawsWhatTheGoldenFilesShow(t *testing.T) {
 	}
 	for name, draw := range map[string]func(p Painter){
 		"overflowing": func(p Painter) { p.Inspection(overflowing(), "kiln.jsonl", damaged) },
+		"costs":       func(p Painter) { p.Inspection(costly(), "kiln.jsonl", nil) },
 		"folded":      func(p Painter) { p.Inspection(folded(), "kiln.jsonl", nil) },
 		"small":       func(p Painter) { p.Inspection(small(), "hi.json", nil) },
 		"explanation": func(p Painter) {
@@ -263,7 +298,7 @@ func TestPainter_drawsWhatTheGoldenFilesShow(t *testing.T) {
 			}
 			t.Run(file, func(t *testing.T) {
 				var got bytes.Buffer
-				for _, width := range []int{60, 80, 120} {
+				for _, width := range []int{40, 60, 80, 120} {
 					fmt.Fprintf(&got, "[%d columns]\n", width)
 					draw(Painter{W: &got, Color: color, Width: width})
 				}

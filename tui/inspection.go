@@ -32,11 +32,8 @@ func (p Painter) Inspection(r report.Report, title string, damaged []format.Dama
 	if r.Messages > 0 || len(r.Strata) > 0 {
 		pg.timeline(r)
 		pg.gap()
-		t := r.Tokens
-		pg.tables(
-			leaders{title: "By kind", by: t.ByKind, whole: t.Total, most: mostLeaders + 1, style: barTone},
-			leaders{title: "By tool", by: t.ByTool, whole: t.Total, most: mostLeaders, style: barTone},
-			leaders{title: "By file", by: t.ByFile, whole: t.Total, most: mostLeaders, isPath: true, style: barTone})
+		pg.leaders(r)
+		pg.money(r)
 		pg.windowNow(r)
 		pg.couldGo(r)
 		pg.lasting(r)
@@ -50,6 +47,29 @@ func (p Painter) Inspection(r report.Report, title string, damaged []format.Dama
 		}
 	}
 	p.draw(pg)
+}
+
+// leaders are what takes most, and what that cost.
+func (pg *page) leaders(r report.Report) {
+	t, c := r.Tokens, r.Costs
+	if c == nil {
+		c = &report.Costs{}
+	}
+	of := func(title string, by map[string]int, costs map[string]float64, most int) leaders {
+		return leaders{title: title, by: by, whole: t.Total, costs: costs, bill: c.Total, most: most, style: barTone}
+	}
+	kinds := of("By kind", t.ByKind, c.ByKind, mostLeaders+1)
+	if c.ByKind != nil {
+		kinds.most = len(c.ByKind) // together they are the bill
+	}
+	tools, files := of("By tool", t.ByTool, c.ByTool, mostLeaders), of("By file", t.ByFile, c.ByFile, mostLeaders)
+	tools.styles = func(name string) style { return toned(display.ToolTone(name)) }
+	files.isPath = true
+	all := []leaders{kinds, tools, files}
+	if len(c.ByModel) > 1 {
+		all = append(all, of("By model", nil, c.ByModel, mostLeaders))
+	}
+	pg.tables(all...)
 }
 
 // fitStyle is the colour of a verdict.

@@ -9,8 +9,10 @@ package tui
 
 import (
 	"io"
+	"strconv"
 	"strings"
 
+	"github.com/winnowhq/winnow/display"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/visible"
 )
@@ -48,7 +50,7 @@ func (p Painter) draw(pg *page) {
 }
 
 // style is what a text means; what it looks like is decided in [style.codes].
-type style uint8
+type style uint16
 
 const (
 	normal  style = iota
@@ -64,11 +66,19 @@ const (
 	guardedTone
 	talkTone
 	activeTone
+	// What follows are colours of the palette of 256, from 0 on: see toned.
+	palette style = 64
 )
+
+// toned is the style of a tone.
+func toned(t display.Tone) style { return palette + style(t.Terminal) }
 
 // codes are parameters of an SGR sequence: middle tones of the 256-colour palette, which read on
 // dark and on light grounds.
 func (s style) codes() string {
+	if s >= palette {
+		return "38;5;" + strconv.Itoa(int(s-palette))
+	}
 	switch s {
 	case strong:
 		return "1"

@@ -79,10 +79,16 @@ func (pg *page) timeline(r report.Report) {
 		d.most = max(d.most, row.Tokens)
 		d.label = max(d.label, Columns(label(row)))
 		d.number = max(d.number, Columns(quantity.Number(row.Tokens)))
+		if row.Cost > 0 {
+			d.dollars = max(d.dollars, len("cost"), Columns(quantity.Dollars(row.Cost)))
+		}
 	}
 	pg.heading("Timeline", "oldest at the top; sizes are those of the log")
-	pg.add(say(faint, padLeft("turn", d.label)+padRight("", d.bar+4)+padLeft("tokens",
-		d.number)+"  what the user wrote"))
+	head := padLeft("turn", d.label) + padRight("", d.bar+4) + padLeft("tokens", d.number) + "  "
+	if d.dollars > 0 {
+		head += padLeft("cost", d.dollars) + "  "
+	}
+	pg.add(say(faint, head+"what the user wrote"))
 	for _, row := range t.Folded {
 		d.draw(row)
 	}
@@ -121,6 +127,7 @@ func (pg *page) legend(whole display.Row) {
 type rowDrawer struct {
 	pg                       *page
 	most, label, bar, number int
+	dollars                  int // 0: no cost is known
 }
 
 func (d rowDrawer) draw(row display.Row) {
@@ -129,6 +136,13 @@ func (d rowDrawer) draw(row display.Row) {
 	// A bar with more zones than its length has cells is drawn longer: no zone is hidden.
 	l = append(l, stacked(all, max(there, length(row.Tokens, d.most, d.bar)))...)
 	l = append(l.pad(d.label+2+d.bar), say(normal, "  "+padLeft(quantity.Number(row.Tokens), d.number)+"  "))
+	if d.dollars > 0 {
+		cost := ""
+		if row.Cost > 0 {
+			cost = quantity.Dollars(row.Cost)
+		}
+		l = append(l, say(normal, padLeft(cost, d.dollars)+"  "))
+	}
 	if text, room := text(row), d.pg.width-l.columns(); room >= 4 {
 		s := normal
 		if row.Written == "" {

@@ -16,64 +16,143 @@ func padRight(text string, width int) string {
 	return text + strings.Repeat(" ", max(0, width-Columns(text)))
 }
 
-// leaders is a table of what takes most: name, bar, tokens, percent of whole. What comes after the
+// leaders is a table of what takes most: name, bar, tokens, percent of whole. Where costs are known
+// it is of what costs most: name, bar, tokens, dollars, percent of the bill. What comes after the
 // first few is one row.
 type leaders struct {
 	title  string
 	by     map[string]int
 	whole  int
+	costs  map[string]float64
+	bill   float64
 	most   int  // rows, without the rest
 	isPath bool // names are cut at their beginning
 	style  style
+	styles func(name string) style // of bars; nil: all have the same
 }
 
 func (t leaders) lines(width int) []line {
-	all, rest := display.Leaders(t.by, t.most)
+	all, rest := display.Dearest(t.by, t.costs, t.most)
 	if len(all) == 0 {
 		return nil
 	}
-	number, longest := Columns(quantity.Number(max(all[0].Tokens, rest.Tokens))), Columns(rest.Name)
-	for i := range all {
-		all[i].Name = Clean(all[i].Name)
-		longest = max(longest, Columns(all[i].Name))
+	rows := append(all[:len(all):len(all)], rest)
+	if rest.Name == "" {
+		rows = all
 	}
-	// Two spaces before the name, the bar and the number, one before the percentage, which takes up
-	// to four.
-	name := max(len("tool output"), (width-number-11)*6/10)
+	figures := make([]string, len(rows))
+	heads, longest := "", 0
+	for i := range rows {
+		rows[i].Name = Clean(rows[i].Name)
+		longest = max(longest, Columns(rows[i].Name))
+	}
+	if t.costs == nil {
+		t.tokens(rows, figures)
+	} else {
+		heads = t.dollars(rows, figures, width)
+	}
+	number := Columns(figures[0])
+	// Two spaces before the name, the bar and the figures.
+	name := max(len("tool output"), (width-number-6)*6/10)
 	if t.isPath {
-		name = max(8, width-number-11-6) // a path says more than a long bar
+		name = max(8, width-number-6-6) // a path says more than a long bar
+	}
+	if t.costs != nil {
+		name = max(len("system, tools"), (width-number-6)*6/10)
 	}
 	name = min(name, longest)
-	bars := min(24, max(3, width-number-name-11))
-	out := []line{{say(strong, t.title)}}
-	row := func(s style, p display.Leader, b line) {
-		shorten := Cut
+	bars := min(mostBar, max(3, width-number-name-6))
+	title := line{say(strong, t.title)}
+	if heads != "" {
+		title = append(title.pad(2+name+2+bars+2), say(faint, heads))
+	}
+	out := []line{title}
+	for i, p := range rows {
+		shorten, s := Cut, normal
 		if t.isPath {
 			shorten = CutFront
 		}
-		l := append(line{span{text: "  " + padRight(shorten(p.Name, name), name) + "  ", style: s}}, b.pad(bars)...)
-		figures := padLeft(quantity.Number(p.Tokens), number)
-		out = append(out, append(l, say(s, "  "+figures),
-			say(faint, " "+padLeft(quantity.Percent(p.Tokens, t.whole), 4))))
-	}
-	for _, p := range all {
-		row(normal, p, bar(p.Tokens, all[0].Tokens, bars, t.style))
-	}
-	if rest.Tokens > 0 {
-		row(faint, rest, nil)
+		l := line{}.pad(bars)
+		if i < len(all) {
+			l = t.bar(p, all[0], bars)
+		} else {
+			s = faint
+		}
+		l = append(line{span{text: "  " + padRight(shorten(p.Name, name), name) + "  ", style: s}}, l...)
+		amount, share := figures[i][:len(figures[i])-4], figures[i][len(figures[i])-4:]
+		out = append(out, append(l, say(s, "  "+amount), say(faint, share)))
 	}
 	return out
+}
+
+// mostBar is the longest bar of a table.
+const mostBar = 32
+
+// bar of one of the leaders.
+func (t leaders) bar(p, most display.Leader, width int) line {
+	s := t.style
+	if t.styles != nil {
+		s = t.styles(p.Name)
+	}
+	if t.costs == nil {
+		return bar(p.Tokens, most.Tokens, width, s)
+	}
+	return bar(int(1e6*p.Cost/t.bill), int(1e6*most.Cost/t.bill), width, s)
+}
+
+// tokens writes the figures of rows without dollars: the tokens, and in the last four columns their
+// share.
+func (t leaders) tokens(rows []display.Leader, figures []string) {
+	number := 0
+	for _, p := range rows {
+		number = max(number, Columns(quantity.Number(p.Tokens)))
+	}
+	for i, p := range rows {
+		figures[i] = padLeft(quantity.Number(p.Tokens), number) + " " + padLeft(quantity.Percent(p.Tokens, t.whole), 4)
+	}
+}
+
+// dollars writes the figures of rows with dollars: tokens where there is room, dollars, and in the
+// last four columns the share of the bill; heads stand above them.
+func (t leaders) dollars(rows []display.Leader, figures []string, width int) (heads string) {
+	tokens, dollars := len("tokens"), len("cost")
+	count := func(p display.Leader) string {
+		if p.Tokens == 0 {
+			return "–"
+		}
+		return quantity.Number(p.Tokens)
+	}
+	for _, p := range rows {
+		tokens, dollars = max(tokens, Columns(count(p))), max(dollars, Columns(quantity.Dollars(p.Cost)))
+	}
+	for i, p := range rows {
+		figures[i] = padLeft(quantity.Dollars(p.Cost), dollars) + " " + padLeft(quantity.Share(p.Cost/t.bill), 4)
+		if width >= leastCosts {
+			figures[i] = padLeft(count(p), tokens) + "  " + figures[i]
+		}
+	}
+	if heads = padLeft("cost", dollars); width >= leastCosts {
+		heads = padLeft("tokens", tokens) + "  " + heads
+	}
+	return heads
 }
 
 // least is the narrowest that a table may be beside another one; mostTable keeps bars near their
 // numbers on a wide page.
 const (
 	leastTable, leastPaths = 36, 42
+	leastCosts, leastDear  = 56, 76 // the same with dollars
 	mostTable              = 84
 	tableGap               = 3
 )
 
 func (t leaders) least() int {
+	if t.costs != nil && t.isPath {
+		return leastDear
+	}
+	if t.costs != nil {
+		return leastCosts
+	}
 	if t.isPath {
 		return leastPaths
 	}

@@ -477,7 +477,7 @@ class Winnow(Connection):
         session: the id of a session.
 
         Returns Report: id, title, model, counter, policy, messages, steps, turns, toolCalls,
-        toolResults, tokens, cost, bill, unpriced?, summaries?, window, candidates, byRule,
+        toolResults, tokens, cost, bill, unpriced?, costs?, summaries?, window, candidates, byRule,
         omitted?, refusals, constraints, dismissed, pins, missed?, strata.
         """
         return self.request("inspect", _given(session=session))

@@ -416,6 +416,26 @@ export interface Bill {
   counted?: number;
 }
 
+/**
+ * Split is what requests cost in US dollars, by what was paid for. Its sum is the cost of their
+ * bill, but for rounding.
+ */
+export interface BillSplit {
+  /** of prompts, from the provider's cache */
+  read: number;
+  /** of prompts, to the cache */
+  write: number;
+  /** of prompts, neither */
+  input: number;
+  /** answers, with their reasoning */
+  output: number;
+  /**
+   * Other is for searches of the web, and for requests of which the log tells a price and nothing
+   * else.
+   */
+  other?: number;
+}
+
 /** Sums are the bills of a session, by what was paid for. */
 export interface BillSums {
   /** of the session's own log */
@@ -993,6 +1013,8 @@ export interface Report {
   bill: BillSums;
   /** Unpriced are the models whose price nobody knows, of the requests that the cost is without. */
   unpriced?: string[];
+  /** Costs says what the money went to, nil where no cost is known. */
+  costs?: ReportCosts;
   /**
    * Summaries are the calls that were made for summaries, those included that came to nothing and
    * stand in no log.
@@ -1055,6 +1077,40 @@ export interface ReportCandidate {
    * next request.
    */
   wait?: ScheduleWait;
+}
+
+/**
+ * Costs says what the money of a session went to. Amounts are US dollars. Each request is billed
+ * by the usage that the log reports, as bill.Sums says, and each bill is divided into what was
+ * paid for the prompt (read from the provider's cache, written to it, neither) and for the answer.
+ * What a prompt cost is shared among all that it carried, in proportion to the tokens that each
+ * had in that request, by the session's counter: the parts of the log that were in the window at
+ * the time, as much of them as was shown, and what requests carry besides (system prompt, tools)
+ * where its size is known. What an answer cost belongs to the turn and the model that wrote it,
+ * and is of the kind [Answers]. So the amounts of ByKind add up to Total, which is the cost of
+ * Report.Bill; so do those of ByModel, and those of ByTurn with Beside. Of ByTool and ByFile each
+ * is a share of the prompts. Requests of unknown cost are in none of them.
+ */
+export interface ReportCosts {
+  total: number;
+  /** Split is the total by what was paid for. */
+  split: BillSplit;
+  /** the kinds of Tokens.ByKind, and those below */
+  byKind: Record<string, number>;
+  /** carrying inputs and outputs of calls */
+  byTool: Record<string, number>;
+  /** carrying calls that name a path */
+  byFile: Record<string, number>;
+  byModel: Record<string, number>;
+  /** those with requests, oldest first */
+  byTurn: ReportTurnCost[];
+  /**
+   * Beside is what was paid for requests of no turn: sub-agents, branches that were left, our own
+   * summaries, requests in vain.
+   */
+  beside?: number;
+  /** Requests are all of them, oldest first. */
+  requests: ReportRequest[];
 }
 
 /** Cut is a window that the server seems to have and does not tell. */
@@ -1130,6 +1186,23 @@ export interface ReportKept {
   what?: string;
   /** Switch is the key of the configuration that says so, "" where none does. */
   switch?: string;
+}
+
+/** Miss is what a request had to pay for anew because the cache no longer had it. */
+export interface ReportMiss {
+  cause: string;
+  /**
+   * Tokens were in the prompt before, and neither model nor provider had less reason than usual to
+   * have them in the cache. What a prompt has for the first time is no miss.
+   */
+  tokens: number;
+  /**
+   * Cost is how much more they cost, in US dollars, than reading them from the cache; 0 where no
+   * price is known.
+   */
+  cost: number;
+  /** Idle is how many milliseconds passed since the request before. */
+  idle?: number;
 }
 
 /** Piece is one text of a part: as the log has it, and as the model is shown it. */
@@ -1221,6 +1294,29 @@ export interface ReportRef {
   step: number;
 }
 
+/** Request is one request that a session took. */
+export interface ReportRequest {
+  time: number;
+  /**
+   * Kind is "step", "summary", "agent" or "left" (of what an imported file tells beside its log),
+   * or what else was stored.
+   */
+  kind: string;
+  model: string;
+  bill: Bill;
+  /** Failed says that it was paid for in vain. */
+  failed?: boolean;
+  /** id of the one that answers it */
+  message?: string;
+  /** of it, 1-based */
+  turn?: number;
+  /** of it, 1-based */
+  step?: number;
+  split?: BillSplit;
+  /** Miss is what the provider's cache no longer had, nil where it had what it could have. */
+  miss?: ReportMiss;
+}
+
 /** RuleSum sums up candidates of one rule. */
 export interface ReportRuleSum {
   rule: string;
@@ -1266,6 +1362,14 @@ export interface ReportTokens {
   byTool: Record<string, number>;
   /** of calls that name a path */
   byFile: Record<string, number>;
+}
+
+/** TurnCost is what a turn cost: all its requests. */
+export interface ReportTurnCost {
+  /** 1-based; 0 before the first */
+  turn: number;
+  requests: number;
+  cost: number;
 }
 
 /**
