@@ -11,7 +11,7 @@
 // where it would lie, nine times in ten, on as many other sessions: 1.645 standard errors of the sum
 // over sessions, those of sub-agents counted with the session that they work for. Where tokens are
 // estimated, Estimate of the cost is added. A gain that is not larger than its error is not advised,
-// nor one below Least of all that was spent.
+// nor one below Least of all that was spent, nor anything by fewer than three sessions.
 package advise
 
 import (
@@ -149,10 +149,11 @@ func Find(in Input) Report {
 	return r
 }
 
-// within is the error of a sum of gains over families of sessions: 1.645 standard errors.
+// within is the error of a sum of gains over all families of sessions, of which some have one: 1.645
+// standard errors. Fewer than three families say nothing of others.
 func within(families map[string]float64, all int) float64 {
 	n := float64(max(all, len(families)))
-	if n < 2 {
+	if n < 3 {
 		return math.Inf(1)
 	}
 	sum, squares := 0.0, 0.0

@@ -66,8 +66,6 @@ func outputsOf(src Source, c *carried) map[string]*outputs {
 			}
 		case total > Lines && left > 0 && outside:
 			o.gain -= c.next(taken.Message).again()
-		case total > Lines && left > 0:
-			o.gain += c.carry(taken.Message, left)
 		}
 	}
 	for name, o := range all {
@@ -95,20 +93,44 @@ func nameOf(p *session.Part, c *call.Call) (name string, command, head bool) {
 			}
 		}
 	}
-	if c.Main != nil {
-		if slices.Contains(showing, c.Main.Name) {
+	if main := mainOf(c); main != nil {
+		if slices.Contains(showing, main.Name) || !plain(main.Name) {
 			return "", false, false
 		}
-		return c.Main.Name, true, c.Main.Kind == call.Look
+		return main.Name, true, main.Kind == call.Look
 	}
-	if c.Command() != "" {
+	if c.Command() != "" || !plain(p.Tool) {
 		return "", false, false // a command that cannot be parsed
 	}
 	return p.Tool, false, true
 }
 
-// showing are programs that show files, as tools for reading do.
-var showing = []string{"cat", "head", "tail", "sed", "nl", "bat", "less", "more", "awk"}
+// mainOf is the program that a command is known by, or the first one that prints something, where
+// that one only prepares the others.
+func mainOf(c *call.Call) *call.Invocation {
+	if c.Main == nil || !slices.Contains(preparing, c.Main.Name) {
+		return c.Main
+	}
+	for i := range c.Ran {
+		if !slices.Contains(preparing, c.Ran[i].Name) {
+			return &c.Ran[i]
+		}
+	}
+	return nil
+}
+
+// showing are programs that show files, as tools for reading do; preparing print next to nothing.
+var (
+	showing   = []string{"cat", "head", "tail", "sed", "nl", "bat", "less", "more", "awk"}
+	preparing = []string{"cd", "pushd", "popd", "pwd", "echo", "printf", "set", "export", "source", ".", "true", "sleep",
+		"mkdir", "touch", "wait"}
+)
+
+// plain reports whether a name can stand in a sentence and in a command as it is.
+func plain(name string) bool {
+	return name != "" && len(name) <= 60 && strings.Trim(name,
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-./:") == ""
+}
 
 // keep says how many lines an output has, what the kept ones take, and which they are.
 func keep(p *session.Part, head bool, src Source) (lines, tokens, first, last int) {
@@ -128,8 +150,8 @@ func keep(p *session.Part, head bool, src Source) (lines, tokens, first, last in
 // findOutputs finds commands and tools of whose outputs most were never quoted by a later step.
 //
 // Cost: of carrying the unquoted outputs whole, in every request up to the next fold. Gain: of
-// carrying all but Lines lines of them, and of those outputs that were quoted within these lines
-// alone; less a further request for each output that was quoted elsewhere. Error: over sessions; and
+// carrying all but Lines lines of them; less a further request for each output of the same command or
+// tool that was quoted outside these lines. Error: over sessions; and
 // tokens are estimated. What a step read and did not write is not seen: a command whose result says
 // "ok" was read, so the lines that say it are kept.
 func findOutputs(sessions []Session) []Finding {

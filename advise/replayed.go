@@ -3,7 +3,6 @@ package advise
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -16,8 +15,9 @@ import (
 //
 // Cost: what the logs of the replayed sessions say that they cost. Gain: the share of its baseline's
 // bill that what is chosen on other sessions saves on those that were held out, of the baseline's
-// bill. Error: half of that share's interval, and as much as the baseline's bill is off from what the
-// logs say: where the replay does not do what the product did, it says nothing.
+// bill. Error: half of that share's interval; and as much as the baseline's bill of a session is above
+// what its log says, as where the product compacted earlier than the replay, so that less is left to
+// save. Where it is below, requests were more than the log has, and too little is claimed.
 func findReplay(r *lab.Report, advised map[string]string) (found []Finding) {
 	if r == nil || r.Relative {
 		return nil
@@ -26,19 +26,19 @@ func findReplay(r *lab.Report, advised map[string]string) (found []Finding) {
 	if base < 0 {
 		return nil
 	}
-	sums := func(product string) (paid, bill float64, sessions int) {
+	sums := func(product string) (paid, bill, beyond float64, sessions int) {
 		for i := range r.Sessions {
 			if s := &r.Sessions[i]; product == "" || s.Product == product {
-				own := s.Paid.Steps.Plus(s.Paid.Summaries)
-				paid, bill, sessions = paid+own.Cost, bill+s.Outcomes[base].Bill.Total(), sessions+1
+				own, replayed := s.Paid.Steps.Plus(s.Paid.Summaries).Cost, s.Outcomes[base].Bill.Total()
+				paid, bill, beyond, sessions = paid+own, bill+replayed, beyond+max(0, replayed-own), sessions+1
 			}
 		}
-		return paid, bill, sessions
+		return paid, bill, beyond, sessions
 	}
 	finding := func(kind, product string, choice *lab.Choice) Finding {
-		paid, bill, sessions := sums(product)
+		paid, bill, beyond, sessions := sums(product)
 		f := Finding{Kind: kind, Cost: paid, Gain: (1 - choice.Ratio) * bill,
-			Error: (choice.Within.High-choice.Within.Low)/2*bill + math.Abs(bill-paid)}
+			Error: (choice.Within.High-choice.Within.Low)/2*bill + beyond}
 		f.Evidence = []string{
 			fmt.Sprintf("%s cost %s; replayed as they were, %s.", quantity.Count(sessions, "session"),
 				quantity.Dollars(paid), quantity.Dollars(bill)),
@@ -74,19 +74,21 @@ func findReplay(r *lab.Report, advised map[string]string) (found []Finding) {
 	return found
 }
 
+// clients are the words of winnow wrap for the products of sessions.
+var clients = map[string]string{"claude-code": "claude", "codex": "codex", "opencode": "opencode", "pi": "pi",
+	"gemini-cli": "gemini", "qwen-code": "qwen", "copilot": "copilot", "cline": "cline"}
+
 // wrapping is the command that starts the agent of most of the replayed sessions through winnow.
 func wrapping(r *lab.Report) string {
-	command, most := "winnow wrap claude", 0
-	for i := range r.Products {
-		n := 0
-		for k := range r.Sessions {
-			if r.Sessions[k].Product == r.Products[i].Product {
-				n++
-			}
-		}
-		if n > most {
-			command, most = r.Products[i].Gateway, n
+	sessions, most := map[string]int{}, ""
+	for i := range r.Sessions {
+		product := r.Sessions[i].Product
+		if sessions[product]++; sessions[product] > sessions[most] {
+			most = product
 		}
 	}
-	return command
+	if client := clients[most]; client != "" {
+		return "winnow wrap " + client
+	}
+	return "winnow serve"
 }

@@ -26,8 +26,12 @@ type rereads struct {
 // shown is a read that gave some bytes.
 type shown struct {
 	message int
-	window  int
+	until   int // the last window that it is in
 }
+
+// leastRead is how many tokens a read gives at least that is counted: less is not a file, but a line
+// such as "unchanged since it was read".
+const leastRead = 100
 
 // rereadsOf finds reads that gave the very bytes of an earlier read of the same file.
 func rereadsOf(src Source, c *carried) map[string]*rereads {
@@ -51,8 +55,12 @@ func rereadsOf(src Source, c *carried) map[string]*rereads {
 				continue
 			}
 			was, known := before[key]
-			before[key] = shown{i, c.windows[i]}
+			before[key] = shown{i, c.until[i]}
 			if !known || c.next(i) == nil || was.message == i {
+				continue
+			}
+			tokens := src.Count.Count(p.State.Output)
+			if tokens < leastRead {
 				continue
 			}
 			of := all[path]
@@ -60,9 +68,8 @@ func rereadsOf(src Source, c *carried) map[string]*rereads {
 				of = &rereads{}
 				all[path] = of
 			}
-			tokens := src.Count.Count(p.State.Output)
 			cost := c.carry(i, tokens)
-			if was.window == c.windows[i] {
+			if was.until >= c.windows[i] {
 				of.again, of.cost = of.again+1, of.cost+cost
 				continue
 			}
@@ -86,23 +93,16 @@ type foldedRead struct {
 // less what it would have cost to carry them from the fold on.
 func (c *carried) refold(made *request, reads []foldedRead) {
 	spared := made.again()
-	made.of(c, func(r *request) {
-		for _, x := range reads {
-			spared -= r.marginal(x.tokens, 0)
+	for k := range c.requests {
+		if r := &c.requests[k]; r.window == made.window && r.message <= made.message {
+			for _, x := range reads {
+				spared -= r.marginal(x.tokens, 0)
+			}
 		}
-	})
+	}
 	for _, x := range reads {
 		x.of.afterGain += spared / float64(len(reads))
 		x.of.afterCost += made.again() / float64(len(reads))
-	}
-}
-
-// of calls do for the requests of a window up to one, itself included.
-func (r *request) of(c *carried, do func(*request)) {
-	for k := range c.requests {
-		if q := &c.requests[k]; q.window == r.window && q.message <= r.message {
-			do(q)
-		}
 	}
 }
 

@@ -126,19 +126,29 @@ func (r *request) again() float64 {
 type carried struct {
 	requests []request
 	windows  []int // of each message: how many folds came before it
+	until    []int // of each message: the last window that it is in, itself or as a fold's tail
 	after    []int // of each message: the first request behind it
 }
 
 // carriedBy lists the requests of a log.
 func carriedBy(log []session.Message, prices *bill.Prices) carried {
-	c := carried{windows: make([]int, len(log)), after: make([]int, len(log))}
-	window := 0
+	c := carried{windows: make([]int, len(log)), until: make([]int, len(log)), after: make([]int, len(log))}
+	window, tail := 0, ""
 	for i := range log {
 		m := &log[i]
+		if marker := m.Marker(); marker != nil {
+			tail = marker.TailStartID
+		}
 		if m.Completes() {
 			window++
+			if at := session.Index(log[:i], tail); at >= 0 {
+				for k := at; k < i; k++ {
+					c.until[k] = window
+				}
+			}
+			tail = ""
 		}
-		c.windows[i] = window
+		c.windows[i], c.until[i] = window, window
 		for _, r := range bill.Requests(m) {
 			if r.Kind != bill.Step || r.Usage == nil || r.Usage.Prompt() == 0 {
 				continue
@@ -166,22 +176,22 @@ func (c *carried) made(message int) *request {
 	return nil
 }
 
-// next is the first request behind a message in the same window, nil if there is none.
+// next is the first request behind a message that carried it, nil if there is none.
 func (c *carried) next(message int) *request {
-	if k := c.after[message]; k < len(c.requests) && c.requests[k].window == c.windows[message] {
+	if k := c.after[message]; k < len(c.requests) && c.requests[k].window <= c.until[message] {
 		return &c.requests[k]
 	}
 	return nil
 }
 
-// carry is what so many tokens of an output of a message cost: all requests from there to the next
-// fold carried them.
+// carry is what so many tokens of an output of a message cost: all requests from there to the fold that
+// takes it away carried them.
 func (c *carried) carry(message, tokens int) float64 {
 	before, sum := 0, 0.0
 	if r := c.made(message); r != nil {
 		before = r.usage.Prompt() + r.usage.Output
 	}
-	for k := c.after[message]; k < len(c.requests) && c.requests[k].window == c.windows[message]; k++ {
+	for k := c.after[message]; k < len(c.requests) && c.requests[k].window <= c.until[message]; k++ {
 		sum += c.requests[k].marginal(tokens, before)
 	}
 	return sum
