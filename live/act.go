@@ -98,7 +98,7 @@ func (p *page) switchTo(w http.ResponseWriter, r *http.Request, tenant, mode str
 }
 
 // next is when all of it takes effect.
-const next = " It takes effect with the next request."
+const next = " It takes effect with the next request; what follows the change is written to the cache again."
 
 // do changes a session as the command line does, and says what was done.
 func (p *page) do(ctx context.Context, a Action) (string, error) {
@@ -132,7 +132,7 @@ func (p *page) do(ctx context.Context, a Action) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		entry := p.entry(a, "restore", "asked for on the page")
+		entry := p.entry(a, "restore", "a part is shown again")
 		if done.Receipt != nil {
 			entry.Receipt, entry.Tokens = done.Receipt.ID, done.Receipt.Saved
 		}

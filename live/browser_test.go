@@ -153,8 +153,8 @@ func TestBrowser_aSessionIsWatchedAndUndone(t *testing.T) {
 			b.t = t
 			b.screen(1280, 900, scheme)
 			b.readable()
-			b.eval("document.getElementById('said').textContent = ''; scrollTo(0, 0)", nil)
-			b.shoot("live-"+scheme+".png", 1280, 1500)
+			b.eval("document.getElementById('said').textContent = ''; document.activeElement.blur(); scrollTo(0, 0)", nil)
+			b.shoot("live-"+scheme+".png", 1280, 1300)
 			b.screen(390, 844, scheme)
 			width := 0
 			if b.eval("document.documentElement.scrollWidth", &width); width > 390 {

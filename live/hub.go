@@ -179,7 +179,9 @@ func (h *Hub) update(n transport.Notice, key group) *Row {
 	} else {
 		h.makeRoom()
 	}
-	if n.From != (transport.Origin{}) && row.key != key && row.tenant == "" { // an error came first
+	if old != nil && old.Client == "" && n.From != (transport.Origin{}) { // an error came first
+		h.groupOf(old.key).Sessions--
+		h.groupOf(key).Sessions++
 		row.key, row.tenant, row.Client, row.Project = key, key.tenant, n.From.Client, n.From.Project
 	}
 	row.Seq, row.Last = h.seq, now
@@ -204,8 +206,7 @@ func (h *Hub) update(n transport.Notice, key group) *Row {
 	}
 	h.rows[n.Session] = &row
 	if old == nil {
-		g := h.groupOf(row.key)
-		g.Sessions++
+		h.groupOf(row.key).Sessions++
 	}
 	return &row
 }

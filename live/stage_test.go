@@ -47,9 +47,9 @@ type stage struct {
 
 // agent works through a made-up day.
 type agent struct {
-	name, client, folder string
-	log                  []session.Message
-	next                 int // place in the log of the answer that it asks for next
+	name, client, folder, task string
+	log                        []session.Message
+	next                       int // place in the log of the answer that it asks for next
 }
 
 func must[T any](v T, err error) T {
@@ -72,6 +72,7 @@ func open(t testing.TB, how set) *stage {
 	s := &stage{t: t, agents: map[string]*agent{}}
 	for i, a := range how.agents {
 		a.log = workday.Make(uint64(7+i), 120).Messages
+		a.log[0].Parts[0].Text = a.task
 		s.agents[a.name] = &a
 	}
 	s.provider = llmtest.Start(t, llmtest.Script{Now: s.clock, Answer: s.answer})
@@ -202,7 +203,7 @@ func (s *stage) act(action string, change func(*http.Request)) (int, string) {
 }
 
 func three() []agent {
-	return []agent{{name: "one", client: "claude-cli/2.1.330", folder: "/home/ann/shopd"},
-		{name: "two", client: "opencode/1.18.33", folder: "/home/ann/site"},
-		{name: "three", client: "claude-cli/2.1.330", folder: "/home/ann/site"}}
+	return []agent{{name: "one", client: "claude-cli/2.1.330", folder: "/home/ann/shopd", task: "Add a rate limit to the order API"},
+		{name: "two", client: "opencode/1.18.33", folder: "/home/ann/site", task: "Why does the build fail on arm64?"},
+		{name: "three", client: "claude-cli/2.1.330", folder: "/home/ann/site", task: "Move the pages to the new layout"}}
 }

@@ -31,7 +31,7 @@ const hatch = () => svg('defs', {}, svg('pattern', { id: 'hatch', width: 5, heig
 
 // The window over the messages of a session; what was left out stands hatched on top of it. choose is told which decision was chosen.
 function drawStrata(into, d, choose) {
-  const W = 640, H = 200, L = 38, T = 16, B = 18, n = d.moments.length;
+  const W = Math.max(280, Math.min(1000, into.clientWidth || 640)), H = 200, L = 38, T = 16, B = 18, n = d.moments.length;
   const peak = Math.max(1, ...d.moments.map(m => m.tokens.reduce((a, b) => a + b, 0)));
   const top = d.usable && d.usable < peak * 1.6 ? Math.max(peak, d.usable) : peak;
   const x = i => L + (n > 1 ? i / (n - 1) : 1) * (W - L), y = v => T + (1 - v / top) * (H - T - B);
@@ -78,10 +78,7 @@ function drawBills(into, bills) {
       x += w;
     }
     bar.append(svg('rect', { class: 'b-whole', x: .2, y: 11, width: Math.max(0, b.whole / most * 100 - .4).toFixed(2), height: 3, 'vector-effect': 'non-scaling-stroke' }));
-    const figure = el('span', 'n');
-    if (b.unpriced) figure.append('unknown');
-    else figure.append(dollars(b.pruned), el('span', 'soft', ' of ' + dollars(b.whole)));
-    const row = el('div', '', el('span', 'soft', clock(b.time)), bar, figure);
+    const row = el('div', '', el('span', 'soft', clock(b.time)), bar, el('span', 'n', b.unpriced ? 'unknown' : dollars(b.pruned)), el('span', 'n soft', b.unpriced ? '' : dollars(b.whole)));
     row.setAttribute('role', 'listitem');
     row.title = `${b.observed ? 'observed only; pruned it would have been: ' : ''}${words.join(', ')}; with nothing left out ${dollars(b.whole)}; net ${dollars(b.net)}; ${number(b.leftOut)} tokens left out`;
     row.setAttribute('aria-label', `${clock(b.time)}: ${b.unpriced ? 'cost unknown' : dollars(b.pruned) + ', with nothing left out ' + dollars(b.whole)}; ${words.join(', ')}`);

@@ -177,7 +177,8 @@
   }
 
   // One session. It is looked at again when it has changed, at most once a second.
-  let looking = false, again = 0;
+  let looking = false, again = 0, last = null;
+  addEventListener('resize', () => { if (last?.id === chosen && last.moments.length) drawStrata($('strata'), last, to); });
   function choose(id) {
     chosen = id; seen = 0;
     $('one').hidden = !id;
@@ -206,7 +207,10 @@
     drawLegend($('legend'), d);
     $('one-now').textContent = `now ${number(d.now)} tokens` + (d.usable ? `, folded at ${number(d.usable)}` : '');
     const observed = d.bills.at(-1)?.observed;
-    $('bills-what').textContent = d.bills.length ? `The newest first. ${observed ? 'Only observed: the bar is what it would have been, the outline what was paid.' : 'The bar was paid; the outline is the same request with nothing left out.'}` : 'No request was billed yet.';
+    $('paid').textContent = observed ? 'pruned' : 'paid';
+    $('other').textContent = observed ? 'paid' : 'unpruned';
+    $('bills-what').textContent = d.bills.length ? `The newest first. ${observed ? 'Only observed: the bar is what it would have been, the outline was paid.' : 'The bar was paid; the outline is the same request with nothing left out.'}` : 'No request was billed yet.';
+    last = d;
     drawBills($('bills'), d.bills);
     keyed($('decisions'), d.decisions, x => x.receipt, x => JSON.stringify(x), x => decision(d.id, x));
   }
