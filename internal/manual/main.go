@@ -53,7 +53,11 @@ func dist(program, folder string) (archive string, err error) {
 	if err := completions(program, filepath.Join(root, "completions")); err != nil {
 		return "", err
 	}
-	for from, to := range map[string]string{program: filepath.Base(program), "LICENSE": "LICENSE", "README.md": "README.md"} {
+	called := "winnow"
+	if runtime.GOOS == "windows" {
+		called += ".exe"
+	}
+	for from, to := range map[string]string{program: called, "LICENSE": "LICENSE", "README.md": "README.md"} {
 		if err := copied(from, filepath.Join(root, to)); err != nil {
 			return "", err
 		}
