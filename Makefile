@@ -6,6 +6,9 @@ help: ## print this
 build: ## build ./winnow
 	CGO_ENABLED=0 go build -ldflags '-s -w' -o winnow ./cmd/winnow
 
+dist: build ## dist/winnow-VERSION-OS-ARCH.tar.gz: the program, man pages, completions for shells
+	go run ./internal/manual ./winnow dist
+
 test: ## what a change must pass, quickly
 	go test ./...
 
@@ -68,4 +71,4 @@ interop: ## resume sessions in the real products, offline; CLIENTS=path/to/node_
 judges: ## the providers' own libraries read what we write, and we what they write
 	cd interop/sdk && go vet ./... && go test ./...
 
-.PHONY: gateway-bench judges adapters help build test check size bench fuzz fuzz-table torture siege load soak properties interop forecast
+.PHONY: dist gateway-bench judges adapters help build test check size bench fuzz fuzz-table torture siege load soak properties interop forecast

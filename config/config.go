@@ -21,6 +21,7 @@ import (
 
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/plainfile"
+	"github.com/winnowhq/winnow/policy"
 )
 
 // Name of the configuration file.
@@ -253,6 +254,21 @@ func (l Loaded) Values() ([]string, map[string]jsontext.Value, error) {
 	return Keys(), values, nil
 }
 
+// Value is the value of one key as JSON, also of one below a map: providers.house.baseURL.
+func (l Loaded) Value(key string) (jsontext.Value, error) {
+	if key = canonical(key); wanted(key) == "" && !isGroup(key) {
+		return nil, &Error{Key: key, Err: errNoKey, Nearest: nearest(key)}
+	}
+	text, err := json.Marshal(l.Settings, json.Deterministic(true))
+	if err != nil {
+		return nil, err
+	}
+	if value, ok := find(text, key); ok {
+		return value, nil
+	}
+	return jsontext.Value("null"), nil
+}
+
 // Set writes one key into a configuration file and keeps everything else in it, comments too. The
 // file is made when it is missing. The value is JSON, or a text.
 func Set(file, key, value string) error { return SetAll(file, map[string]string{key: value}) }
@@ -286,19 +302,47 @@ func SetAll(file string, values map[string]string) error {
 		}
 	}
 	doc.Format()
-	packed := doc.Pack()
+	return Write(file, doc.Pack())
+}
+
+// Write makes a text the configuration file, if all that it says can be meant.
+func Write(file string, text []byte) error {
 	var check Loaded
 	check.Settings, check.Origins = Default(), map[string]string{}
-	if err := check.file(file, renamed(packed)); err != nil {
+	if err := check.file(file, renamed(text)); err != nil {
 		return err
 	}
 	if err := check.Settings.Validate(); err != nil {
 		return check.Blame(err)
 	}
-	if err := replace(file, packed); err != nil {
+	if err := replace(file, text); err != nil {
 		return &Error{File: file, Err: err}
 	}
 	return nil
+}
+
+// Unset removes one key from a configuration file, with the groups that are empty without it, and
+// keeps everything else. was is false if the file does not set it.
+func Unset(file, key string) (was bool, err error) {
+	if key = canonical(key); wanted(key) == "" {
+		return false, &Error{File: file, Key: key, Err: errNoKey, Nearest: nearest(key)}
+	}
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, &Error{File: file, Err: err}
+	}
+	doc, err := hujson.Parse(data)
+	if err != nil {
+		return false, syntaxError(file, data, err)
+	}
+	if !remove(&doc, names(key), policy.Alias(key)) {
+		return false, nil
+	}
+	doc.Format()
+	return true, Write(file, doc.Pack())
 }
 
 // replace replaces a file in one go, and keeps its mode and the link that leads to it. It first

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"strings"
 
@@ -35,6 +36,46 @@ func put(doc *hujson.Value, key string, value jsontext.Value) error {
 		}
 	}
 	return nil
+}
+
+// remove takes what names lead to out of an object, and the objects that are empty without it.
+// alias is another name of the last one. It reports whether there was anything.
+func remove(at *hujson.Value, names []string, alias string) bool {
+	object, ok := at.Value.(*hujson.Object)
+	if !ok {
+		return false
+	}
+	was := false
+	for i := len(object.Members) - 1; i >= 0; i-- {
+		literal, ok := object.Members[i].Name.Value.(hujson.Literal)
+		if !ok {
+			continue
+		}
+		name := literal.String()
+		if len(names) == 1 {
+			if name != names[0] && (alias == "" || name != last(alias)) {
+				continue
+			}
+		} else {
+			inner := &object.Members[i].Value
+			if name != names[0] || !remove(inner, names[1:], alias) {
+				continue
+			}
+			if left, ok := inner.Value.(*hujson.Object); ok && len(left.Members) > 0 {
+				return true
+			}
+		}
+		behind := &object.AfterExtra
+		if i+1 < len(object.Members) {
+			behind = &object.Members[i+1].Name.BeforeExtra
+		}
+		if end := bytes.IndexByte(*behind, '\n'); end > 0 {
+			*behind = (*behind)[end:] // a comment on the same line
+		}
+		object.Members = append(object.Members[:i], object.Members[i+1:]...)
+		was = true
+	}
+	return was
 }
 
 // member is the last member with a name: the one that counts.

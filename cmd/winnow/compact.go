@@ -381,7 +381,8 @@ func watch(a *cli.App, e *winnow.Engine, what string) func() {
 	if !a.Env.StderrTerminal || a.Quiet {
 		return func() {}
 	}
-	wipe := a.Progress(what)
+	silent := a.Progress(what)
+	say, wipe := a.Counting()
 	events := e.Subscribe(0)
 	var shown sync.WaitGroup
 	shown.Go(func() {
@@ -393,13 +394,16 @@ func watch(a *cli.App, e *winnow.Engine, what string) func() {
 			if event.Request != request {
 				request, written = event.Request, 0
 			}
+			silent()
 			written += len(event.Text)
-			a.Say("%s… %s tokens written", what, quantity.Number((written+2)/4))
+			tokens := (written + 2) / 4
+			say(tokens, 0, "%s: %s written", what, quantity.Count(tokens, "token"))
 		}
 	})
 	return func() {
 		events.Close()
 		shown.Wait()
+		silent()
 		wipe()
 	}
 }

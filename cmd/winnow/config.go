@@ -20,7 +20,7 @@ func completeKeys(cmd *cobra.Command, args []string, begun string) ([]string, co
 	var keys []string
 	for _, key := range config.Keys() {
 		if len(args) == 0 && strings.HasPrefix(key, begun) {
-			keys = append(keys, key)
+			keys = append(keys, key+"\t"+config.Describe(key))
 		}
 	}
 	return keys, cobra.ShellCompDirectiveNoFileComp
@@ -33,6 +33,8 @@ type configured struct {
 	Files    []string                  `json:"files"`
 	Ignored  []config.Ignored          `json:"ignored"` // of the project's file
 	Unread   map[string]string         `json:"unread"`  // why the policy in force takes no notice of a key
+	// Descriptions say in a line what each setting is.
+	Descriptions map[string]string `json:"descriptions"`
 }
 
 // configSet is the JSON document of config set.
@@ -44,10 +46,13 @@ type configSet struct {
 }
 
 func configCommand(a *cli.App) *cobra.Command {
+	var describe bool
 	cmd := &cobra.Command{
 		Use:   "config",
-		Short: "Show the settings in force and where each was set, or set one",
-		Long: `config shows every setting, its value, and the file or variable that it comes from.
+		Short: "Show the settings in force and where each was set, or change one",
+		Long: `config shows every setting, its value, and the file or variable that it comes from; with
+--describe also what each of them is. "config get KEY" prints one, "set" and "unset" change it, and "edit"
+opens the file in $VISUAL or $EDITOR.
 Settings are read from $XDG_CONFIG_HOME/winnow/winnow.jsonc, then winnow.jsonc in the current folder,
 then the environment (WINNOW_COMPACTION_AUTO and so on), then flags. OPENCODE_DISABLE_AUTOCOMPACT and
 OPENCODE_DISABLE_PRUNE, set to 1 or true, turn compaction.auto and compaction.prune off. A key that
@@ -105,6 +110,10 @@ A project's file may be anybody's: it may say how sessions are pruned and folded
 deny more, but it may not make a request leave this computer or cost money. Everything else in it is
 ignored, which is reported once and shown here; --config winnow.jsonc accepts all of it.`,
 		Example: `  winnow config
+  winnow config --describe
+  winnow config get compaction.keep --describe
+  winnow config unset compaction.keep
+  winnow config edit
   winnow config set compaction.protect 60000
   winnow config set compaction.protectedPaths 'docs/**' --project
   winnow config set compaction.threshold economic
@@ -118,8 +127,9 @@ ignored, which is reported once and shown here; --config winnow.jsonc accepts al
   winnow config set providers.house.baseURL http://127.0.0.1:9000/v1
   winnow config set models.house/llama-4.context 65536`,
 		Args: cli.Exactly(0, "no argument"),
-		RunE: func(cmd *cobra.Command, args []string) error { return runConfig(a) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runConfig(a, describe) },
 	}
+	cmd.Flags().BoolVar(&describe, "describe", false, "say what each setting is")
 	var project bool
 	set := &cobra.Command{
 		Use:     "set KEY VALUE",
@@ -143,11 +153,11 @@ ignored, which is reported once and shown here; --config winnow.jsonc accepts al
 		},
 	}
 	set.Flags().BoolVar(&project, "project", false, "write into winnow.jsonc of the current folder instead")
-	cmd.AddCommand(set)
+	cmd.AddCommand(set, configGetCommand(a), configUnsetCommand(a), configEditCommand(a))
 	return cmd
 }
 
-func runConfig(a *cli.App) error {
+func runConfig(a *cli.App, describe bool) error {
 	loaded, err := config.Load(a.ConfigSources())
 	if err != nil {
 		return cli.Misuse(err)
@@ -157,13 +167,14 @@ func runConfig(a *cli.App) error {
 		return errors.Join(errors.New("the settings cannot be written down"), err)
 	}
 	doc := configured{values, loaded.Origins, append([]string{}, loaded.Files...),
-		append([]config.Ignored{}, loaded.Ignored...), map[string]string{}}
+		append([]config.Ignored{}, loaded.Ignored...), map[string]string{}, map[string]string{}}
 	for _, key := range keys {
+		doc.Descriptions[key] = config.Describe(key)
 		if why := unread(a, loaded.Settings, key); why != "" {
 			doc.Unread[key] = why
 		}
 	}
-	return a.Tell(doc, func() { showConfig(a, loaded, keys, doc) })
+	return a.Tell(doc, func() { showConfig(a, loaded, keys, doc, describe) })
 }
 
 // unread says why the policy in force takes no notice of a key, "" where it does.
@@ -187,7 +198,7 @@ func tellSet(a *cli.App, file, key string) error {
 	})
 }
 
-func showConfig(a *cli.App, loaded config.Loaded, keys []string, doc configured) {
+func showConfig(a *cli.App, loaded config.Loaded, keys []string, doc configured, describe bool) {
 	for _, key := range keys {
 		beside := loaded.Origins[key]
 		if why := doc.Unread[key]; why != "" {
@@ -195,6 +206,9 @@ func showConfig(a *cli.App, loaded config.Loaded, keys []string, doc configured)
 		}
 		line := fmt.Sprintf("%-52s %-28s %s", key, strings.ReplaceAll(string(doc.Settings[key]), `","`, `", "`), beside)
 		a.Printf("%s\n", strings.TrimRight(line, " "))
+		if describe {
+			a.Printf("    %s\n", doc.Descriptions[key])
+		}
 	}
 	for _, i := range loaded.Ignored {
 		a.Printf("%s is ignored at %s:%d:%d: %s\n", i.Key, visible.Line(a.Short(i.File)), i.Line, i.Column,

@@ -28,6 +28,12 @@ type diagnosis struct {
 	Healthy   bool              `json:"healthy"`
 	Findings  []finding         `json:"findings"`
 	Open      []inplace.Process `json:"open"` // who has the file open now
+
+	// Without a file: what was found around sessions.
+	Notes  []finding    `json:"notes"` // worth knowing, and not wrong
+	Agents []installed  `json:"agents"`
+	Keys   []keyed      `json:"keys"`
+	Store  *storeHealth `json:"store,omitzero"` // none if there is no store
 }
 
 // finding is one thing that is wrong.
@@ -54,29 +60,36 @@ const (
 func doctorCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor [SRC]",
-		Short: "Say whether a session file is sound, and what to do",
+		Short: "Say what is wrong with a session file, or around winnow, and what to do",
 		Long: `doctor examines a session file after something went wrong, and changes nothing: whether
 its newest compaction has an effect (an agent that was idle in the session when it was compacted
 continues from before the compaction, and its product then ignores it), whether its product would
 resume it otherwise than it was meant (winnow repair mends that), whether its last line is incomplete, whether lines were written to an original that are not in the file, and who has it open
-now. Without SRC it examines all originals that --in-place has kept.
+now.
+
+Without SRC it examines what is around: agents that are installed, and whether their versions were
+tried; addresses, proxies, hooks and plugins that stand between an agent and its provider; which keys
+are set, never their values; the settings; the store, who can read it, and the room on its disk; and all
+originals that --in-place has kept.
 
 It ends with 0 if nothing is wrong, and with 4 if something is.`,
 		Example: `  winnow doctor ~/.claude/projects/FOLDER/ID.jsonl
   winnow doctor`,
 		Args: cli.Between(0, 1, "at most one SRC"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			doc := diagnosis{Findings: []finding{}, Open: []inplace.Process{}, Notes: []finding{},
+				Agents: []installed{}, Keys: []keyed{}}
+			if len(args) == 0 {
+				if err := examineAll(cmd.Context(), a, &doc); err != nil {
+					return err
+				}
+				return tellDiagnosis(a, doc)
+			}
 			room, err := output.Room(a)
 			if err != nil {
 				return err
 			}
-			doc := diagnosis{Findings: []finding{}, Open: []inplace.Process{}}
-			if len(args) == 0 {
-				err = examineOriginals(a, room, &doc)
-			} else {
-				err = examine(cmd.Context(), a, room, args[0], &doc)
-			}
-			if err != nil {
+			if err := examine(cmd.Context(), a, room, args[0], &doc); err != nil {
 				return err
 			}
 			return tellDiagnosis(a, doc)
@@ -87,8 +100,14 @@ It ends with 0 if nothing is wrong, and with 4 if something is.`,
 func tellDiagnosis(a *cli.App, doc diagnosis) error {
 	doc.Healthy = len(doc.Findings) == 0
 	if err := a.Tell(doc, func() {
+		if doc.Source == "" {
+			doc.showComputer(a)
+		}
 		for _, f := range doc.Findings {
 			a.Printf("%s (%s)\n  %s\n", visible.Text(f.What), f.Code, visible.Text(f.Do))
+		}
+		for _, f := range doc.Notes {
+			a.Printf("Note: %s (%s)\n  %s\n", visible.Text(f.What), f.Code, visible.Text(f.Do))
 		}
 		for _, p := range doc.Open {
 			a.Printf("%s\n", visible.Text(fmt.Sprintf("%v has the session open now", p)))

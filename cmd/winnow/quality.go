@@ -95,7 +95,7 @@ func runQuality(ctx context.Context, a *cli.App, f qualityFlags) error {
 	for _, policy := range policies {
 		for _, summarizer := range f.summarizers {
 			for _, to := range f.to {
-				say("%s, %s, %s…", policy, summarizer, to)
+				say(len(doc.Rows), len(policies)*len(f.summarizers)*len(f.to), "%s, %s, %s", policy, summarizer, to)
 				row, err := measureQuality(ctx, a, f, policy, summarizer, to)
 				if err != nil {
 					return err

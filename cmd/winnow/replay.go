@@ -149,7 +149,7 @@ func runReplay(ctx context.Context, a *cli.App, args []string, f simulation.Flag
 	}
 	say, done := a.Counting()
 	run.Progress = func(done, of int) {
-		say("replaying: %s of %s sessions", quantity.Number(done),
+		say(done, of, "replaying: %s of %s sessions", quantity.Number(done),
 			quantity.Number(of))
 	}
 	report, err := run.Run(ctx, sources)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
+	"github.com/winnowhq/winnow/discover"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
@@ -35,7 +36,8 @@ type searched struct {
 
 // searchHit is a part in which the words were found.
 type searchHit struct {
-	Session   string           `json:"session"`
+	Session   string           `json:"session"`         // its id; with --everywhere the word for it
+	Source    string           `json:"source,omitzero"` // with --everywhere: where it is
 	Title     string           `json:"title"`
 	Directory string           `json:"directory,omitzero"`
 	Origin    string           `json:"origin,omitzero"` // format that the session was imported from
@@ -63,6 +65,7 @@ const (
 func searchCommand(a *cli.App) *cobra.Command {
 	var q store.Search
 	var role, since string
+	var everywhere bool
 	cmd := &cobra.Command{
 		Use:   `search "WORDS"`,
 		Short: "Find words in everything that is stored",
@@ -72,9 +75,13 @@ accents do not count, and signs separate words, so that a path, or an identifier
 pieces, side by side; a name such as parseQuery is one word. No other sign has a meaning.
 
 What the model no longer sees, or never saw because it was too long to be sent, is found too:
-"left out" says that less of the part is shown (in JSON: elided), "folded" that a summary replaced it.`,
+"left out" says that less of the part is shown (in JSON: elided), "folded" that a summary replaced it.
+
+It searches winnow's own store, which has an index of everything that was imported, relayed or said in
+it. With --everywhere it reads the sessions of all agents where they keep them instead, each time anew.`,
 		Example: `  winnow search connection refused
   winnow search '"permission denied"' --tool bash --since 7d
+  winnow search connection refused --everywhere --since 7d
   winnow search 'parseQuer*' --product claude-code --limit 5`,
 		Args: cli.Between(1, -1, "words"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
@@ -82,8 +89,12 @@ What the model no longer sees, or never saw because it was too long to be sent, 
 			if q.Role != "" && q.Role != session.User && q.Role != session.Assistant {
 				return cli.Usage("--role must be %s or %s, not %q", session.User, session.Assistant, role)
 			}
-			if q.Product != "" && !slices.Contains(all.Names(), q.Product) {
-				return cli.Usage("unknown product %q; use %s", q.Product, strings.Join(all.Names(), ", "))
+			products := all.Names()
+			if everywhere {
+				products = discover.Products()
+			}
+			if q.Product != "" && !slices.Contains(products, q.Product) {
+				return cli.Usage("unknown product %q; use %s", q.Product, strings.Join(products, ", "))
 			}
 			if q.Since, err = sinceWhen(since, a.Env.Now()); err != nil {
 				return err
@@ -91,10 +102,14 @@ What the model no longer sees, or never saw because it was too long to be sent, 
 			if q.Limit < 1 {
 				return cli.Usage("--limit must be at least 1, not %d", q.Limit)
 			}
+			if everywhere {
+				return runSearchEverywhere(cmd.Context(), a, q)
+			}
 			return runSearch(cmd.Context(), a, q)
 		},
 	}
 	flags := cmd.Flags()
+	flags.BoolVar(&everywhere, "everywhere", false, "in what coding agents have kept on this computer, without an import")
 	flags.StringVar(&q.Session, "session", "", "only in this session, named by its id or the beginning of it")
 	flags.StringVar(&q.Product, "product", "", "only in sessions of this product, for example claude-code")
 	flags.StringVar(&q.Tool, "tool", "", "only in calls of this tool")
@@ -142,7 +157,8 @@ func runSearch(ctx context.Context, a *cli.App, q store.Search) error {
 		if err := a.Tell(doc, func() {}); err != nil {
 			return err
 		}
-		return cli.Hint(cli.Nothing("there is no store yet"), "`winnow import FILE` puts a session there")
+		return cli.Hint(cli.Nothing("there is no store yet"), "`winnow search WORDS --everywhere` reads the sessions "+
+			"where agents keep them; `winnow import FILE` puts one there")
 	}
 	if err != nil {
 		return err
@@ -159,7 +175,7 @@ func runSearch(ctx context.Context, a *cli.App, q store.Search) error {
 	}
 	say, done := a.Counting()
 	err = searcher.Index(ctx, func(done, all int) {
-		say("indexing %s of %s messages", quantity.Number(done), quantity.Number(all))
+		say(done, all, "indexing %s of %s messages", quantity.Number(done), quantity.Number(all))
 	})
 	done()
 	if err != nil && !errors.Is(err, store.ErrReadOnly) && !errors.Is(err, store.ErrLocked) {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -104,38 +103,6 @@ func (a *App) Cut(text string, indent int) string {
 		return text
 	}
 	return tui.Cut(tui.Clean(text), max(10, a.Env.Width-indent))
-}
-
-// busy reports whether progress is shown.
-func (a *App) busy() bool { return a.Env.StderrTerminal && !a.Quiet }
-
-// Progress says on a terminal what is being done; the returned function wipes it away.
-func (a *App) Progress(what string) func() {
-	if !a.busy() {
-		return func() {}
-	}
-	a.Say("%s…", what)
-	return func() { a.Say("") }
-}
-
-// Say replaces the line of progress; "" removes it. A terminal that does not accept it misses
-// nothing.
-func (a *App) Say(format string, args ...any) { _ = a.Err.Progress(fmt.Sprintf(format, args...)) }
-
-// Counting says on a terminal how far the command is, at most ten times a second; done wipes it
-// away.
-func (a *App) Counting() (say func(format string, args ...any), done func()) {
-	if !a.busy() {
-		return func(string, ...any) {}, func() {}
-	}
-	var last time.Time
-	say = func(format string, args ...any) {
-		if now := time.Now(); now.Sub(last) >= 100*time.Millisecond {
-			last = now
-			a.Say(format+"…", args...)
-		}
-	}
-	return say, func() { a.Say("") }
 }
 
 // Show lets a reader have what was printed so far.

@@ -122,7 +122,7 @@ func (a *App) OwnConfig() (string, error) {
 }
 
 // ProjectConfig is the configuration file of the current folder, if a project may set a key to a
-// value. A link that leads out of the folder is not followed.
+// value.
 func (a *App) ProjectConfig(key, value string) (string, error) {
 	loaded, err := config.Load(config.Sources{User: a.Env.Config()})
 	if err != nil {
@@ -131,6 +131,12 @@ func (a *App) ProjectConfig(key, value string) (string, error) {
 	if err := config.ProjectMay(key, value, loaded.Settings); err != nil {
 		return "", Usage("%s is not accepted from a project's file: %w; set it without --project", key, err)
 	}
+	return a.ProjectFile()
+}
+
+// ProjectFile is the configuration file of the current folder. A link that leads out of the folder
+// is not followed.
+func (a *App) ProjectFile() (string, error) {
 	file := filepath.Join(a.Env.Dir, config.Name)
 	folder, err := permission.Resolve(a.Env.Dir)
 	if err != nil {

@@ -85,7 +85,7 @@ func (in *Importer) Run(ctx context.Context, files []source.Candidate) (err erro
 		if l.Read {
 			in.doc.Read++
 		}
-		say("importing %s of %s files, %s changed", quantity.Number(in.doc.Files), quantity.Number(len(files)),
+		say(in.doc.Files, len(files), "importing %s of %s files, %s changed", quantity.Number(in.doc.Files), quantity.Number(len(files)),
 			quantity.Plural(in.changed, "session", "sessions"))
 		err = in.take(ctx, l)
 		return err == nil

@@ -35,11 +35,11 @@ func Search(a *cli.App) *discover.Search {
 	if cache := CachePath(a); cache != "" {
 		s.Cache = discover.LoadCache(cache)
 	}
-	if a.Env.StderrTerminal && !a.Quiet {
-		s.Progress = func(done, of int) {
-			if done%10 == 0 || done == of {
-				a.Say("reading %s of %s sessions…", quantity.Number(done), quantity.Number(of))
-			}
+	say, wipe := a.Counting()
+	s.Progress = func(done, of int) {
+		say(done, of, "reading %s of %s sessions", quantity.Number(done), quantity.Number(of))
+		if done == of {
+			wipe()
 		}
 	}
 	return s

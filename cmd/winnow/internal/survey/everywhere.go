@@ -82,9 +82,6 @@ func Everywhere(ctx context.Context, a *cli.App, f Flags) error {
 	}
 	if !f.Quick {
 		more, err := search.Measure(ctx, found)
-		if search.Progress != nil {
-			a.Say("")
-		}
 		if err != nil {
 			return err
 		}

@@ -68,10 +68,11 @@ func Folder(ctx context.Context, a *cli.App, src string) error {
 	for _, err := range found.Unread {
 		fail("", err)
 	}
+	say, done := a.Counting()
+	defer done()
 	for i, file := range found.Sources {
-		done := a.Progress(fmt.Sprintf("looking at %d of %d files", i+1, len(found.Sources)))
+		say(i, len(found.Sources), "looking at %s of %s files", quantity.Number(i+1), quantity.Number(len(found.Sources)))
 		one, damaged, err := inspect(ctx, a, file, settings)
-		done()
 		var foreign *format.SyntaxError
 		switch {
 		case ctx.Err() != nil:
@@ -92,6 +93,7 @@ func Folder(ctx context.Context, a *cli.App, src string) error {
 			problems.Damaged = append(problems.Damaged, damaged...)
 		}
 	}
+	done()
 	slices.SortStableFunc(doc.Sessions, func(x, y sessionInFile) int {
 		return cmp.Or(cmp.Compare(y.share(), x.share()), y.Window-x.Window)
 	})
