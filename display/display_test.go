@@ -210,7 +210,7 @@ func TestHeadline_isOneSentenceInDollars(t *testing.T) {
 		"nothing is recommended": {r, balanced},
 		"recommended":            {recommended, balanced},
 		"asked about":            {asked, "classic would have cost $30.00 instead of $26.88 with nothing left out (+12%); in 2.0 of 100 steps the agent missed something"},
-		"no prices":              {relative, "balanced would have cost 22.48 M input tokens instead of 26.88 M input tokens with nothing left out (−16%); in 0.8 of 100 steps the agent missed something"},
+		"no prices":              {relative, "balanced would have cost 22.48 M input tokens instead of 26.88 M with nothing left out (−16%); in 0.8 of 100 steps the agent missed something"},
 		"only the baseline":      {alone, ""},
 		"nothing was replayed":   {lab.Report{}, ""},
 	} {

@@ -37,6 +37,6 @@ func Headline(r *lab.Report) string {
 		how = " with nothing left out"
 	}
 	return name + " would have cost " + quantity.Bill(after, r.Relative) + unit + " instead of " +
-		quantity.Bill(before, r.Relative) + how + " (" + quantity.Signed(after/before-1) + "); in " +
+		quantity.Bill(before, r.Relative) + how + " (" + quantity.Change(int(1e6*before), int(1e6*after)) + "); in " +
 		Rate(r.Policies[at].MissedStepsPer100) + " of 100 steps the agent missed something"
 }

@@ -139,6 +139,7 @@ type barChart struct {
 	Grid     []label
 	Hits     []hit
 	Marks    []label // below a bar: X in percent of the width
+	Tick     string  // the class of marks
 	Folded   bool    // several things share a bar
 	Describe string
 }
@@ -220,7 +221,7 @@ func (d *document) bills(c *report.Costs) barChart {
 		stacks = append(stacks, d.billOf(c.Requests[from:to], from, paid))
 	}
 	chart := barsOf(classes, stacks)
-	chart.Folded = n > count
+	chart.Folded, chart.Tick = n > count, "bar-mark"
 	chart.Describe = "The bill of each of " + quantity.Count(n, "request") + ", oldest first, by what was paid for."
 	return chart
 }
