@@ -17,6 +17,7 @@ import (
 
 	"github.com/winnowhq/winnow/format/geminicli"
 	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/report"
 )
 
 // Env is where to look.
@@ -69,6 +70,8 @@ type Found struct {
 	// Agents is the share of sub-agents that the same log tells of, in US dollars.
 	Agents  float64 `json:"agents,omitzero"`
 	Damaged int     `json:"damaged,omitzero"` // pieces that could not be read
+	// Spent is the cost by hour and model.
+	Spent []report.Spending `json:"spent,omitempty"`
 
 	path, session string // where it is read from; session is set in a store of many
 	folder        bool   // a conversation of OpenHands

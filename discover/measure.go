@@ -13,6 +13,7 @@ import (
 	"github.com/winnowhq/winnow/format/openhands"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/plainfile"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/token"
 )
@@ -62,12 +63,16 @@ func read(ctx context.Context, f *Found) (*format.Document, error) {
 
 // account sums what the requests took, and estimates the tokens of what does not say.
 func account(f *Found, doc *format.Document, models *model.Catalogue) {
-	sums := bill.Of(doc.Session.Messages, doc.Beside, bill.NewPrices(models.Lookup))
+	prices := bill.NewPrices(models.Lookup)
+	sums := bill.Of(doc.Session.Messages, doc.Beside, prices)
 	all := sums.Total()
+	f.Spent = spent(doc, prices)
 	// The product has summed up what its messages do not say.
 	if (all.Requests == 0 || all.Dollars() == nil) && f.session != "" && f.Tokens > 0 {
 		if f.Cost == nil {
 			f.Uncosted = max(1, all.Requests)
+		} else {
+			f.Spent = []report.Spending{{Requests: max(1, all.Requests), Cost: *f.Cost}}
 		}
 		return
 	}
@@ -78,4 +83,21 @@ func account(f *Found, doc *format.Document, models *model.Catalogue) {
 	}
 	f.Cost, f.Uncosted, f.Agents = all.Dollars(), all.Unknown(), sums.Agents.Cost
 	f.CostEstimated = all.Cost > 0
+}
+
+// spent sums up what the requests cost, by hour and model.
+func spent(doc *format.Document, prices *bill.Prices) []report.Spending {
+	var all []report.Request
+	add := func(r bill.Request) {
+		all = append(all, report.Request{Time: r.Time, Kind: string(r.Kind), Model: r.Model, Bill: prices.Of(r)})
+	}
+	for i := range doc.Session.Messages {
+		for _, r := range bill.Requests(&doc.Session.Messages[i]) {
+			add(r)
+		}
+	}
+	for _, r := range doc.Beside {
+		add(r)
+	}
+	return report.Spendings(all)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/winnowhq/winnow/lab"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/session"
@@ -187,5 +188,34 @@ func TestReceipt_saysWhatStaysAndWhoWroteIt(t *testing.T) {
 	asked := pivot.Receipt{Kind: pivot.Pruning, Usage: []session.Usage{{Input: 1_200, Output: 30}}}
 	if diff := cmp.Diff([]Fact{{Name: "asked", Text: "1 call, 1,200 tokens in, 30 out, cost unknown"}}, Receipt(&asked)); diff != "" {
 		t.Error("-want +got:\n" + diff)
+	}
+}
+
+func TestHeadline_isOneSentenceInDollars(t *testing.T) {
+	of := func(name string, cost, missed float64) lab.Standing {
+		return lab.Standing{Name: name, Bill: lab.Bill{Read: cost}, MissedStepsPer100: missed}
+	}
+	r := lab.Report{Baseline: "nothing", Policies: []lab.Standing{of("nothing", 26.88, 0), of("balanced", 22.48, 0.8),
+		of("classic", 30, 2)}}
+	relative, asked := r, r
+	relative.Relative, asked.Subject = true, "classic"
+	recommended := asked
+	recommended.Advice = &lab.Advice{Policy: "balanced"}
+	alone := lab.Report{Baseline: "balanced", Policies: []lab.Standing{of("balanced", 22.48, 0.8)}}
+	balanced := "balanced would have cost $22.48 instead of $26.88 with nothing left out (−16%); in 0.8 of 100 steps the agent missed something"
+	for name, tt := range map[string]struct {
+		r    lab.Report
+		want string
+	}{
+		"nothing is recommended": {r, balanced},
+		"recommended":            {recommended, balanced},
+		"asked about":            {asked, "classic would have cost $30.00 instead of $26.88 with nothing left out (+12%); in 2.0 of 100 steps the agent missed something"},
+		"no prices":              {relative, "balanced would have cost 22.48 M input tokens instead of 26.88 M with nothing left out (−16%); in 0.8 of 100 steps the agent missed something"},
+		"only the baseline":      {alone, ""},
+		"nothing was replayed":   {lab.Report{}, ""},
+	} {
+		if got := Headline(&tt.r); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
 	}
 }

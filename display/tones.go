@@ -35,9 +35,9 @@ var (
 	fileTone      = Tone{"l-file", "7d6bb5", "8f80c9", 97}
 
 	Read   = Tone{"b-read", "478bbd", "4d99c7", 67}
-	Write  = Tone{"b-write", "b36f00", "d39a1a", 136}
-	Input  = Tone{"b-input", "8a4f9e", "b584c7", 133}
-	Output = Tone{"b-output", "0c8a69", "17a07d", 29}
+	Write  = Tone{"b-write", "b5487f", "d97fae", 168}
+	Input  = Tone{"b-input", "7a5aa8", "a58ad6", 97}
+	Output = Tone{"b-output", "0a7f8f", "3ba8b8", 30}
 	Other  = Tone{"b-other", "83868d", "7d828b", 102}
 	Missed = Tone{"b-missed", "c9452a", "e0674a", 167}
 )

@@ -26,6 +26,9 @@ type document struct {
 	Window                                         []segment // the window now, on a scale of the usable one
 	UsableAt                                       string
 	Done                                           *done
+	Money                                          *moneyView
+	Contents                                       []fact // sections: where, and their names
+	Next                                           []fact // what to do: what for, and the command
 	Tables                                         []table
 	Biggest                                        []entry
 	Pivots                                         []pivotView
@@ -81,6 +84,7 @@ func newDocument(c Content) *document {
 	s := historyOf(&c)
 	d.Chart = chartOf(&c, s)
 	d.window(s)
+	d.money()
 	d.leaders()
 	d.candidates()
 	d.pivots(s)
@@ -113,10 +117,44 @@ func newDocument(c Content) *document {
 		d.Damaged = append(d.Damaged, fact{f.Name, visible(f.Text)})
 	}
 	d.DamagedCount = quantity.Count(len(c.Damaged), "piece")
+	d.next()
+	d.contents()
 	return d
 }
 
 const mostDamaged = 200
+
+// next lists commands about the session.
+func (d *document) next() {
+	for _, one := range []fact{
+		{"what a compaction would do; nothing is written", "winnow compact -n"},
+		{"what pruning would do; nothing is written", "winnow prune -n"},
+		{"why each part is shown or left out", "winnow explain --all"},
+		{"what other policies would have cost", "winnow replay"},
+	} {
+		if d.c.Source != "" {
+			d.Next = append(d.Next, fact{one.Name, command(one.Text, d.c.Source)})
+		}
+	}
+}
+
+// contents lists the sections that are there.
+func (d *document) contents() {
+	for _, s := range []struct {
+		href, name string
+		there      bool
+	}{
+		{"#receipt", "Receipt", d.Done != nil}, {"#window", "The window now", true}, {"#timeline", "Timeline", true},
+		{"#money", "Money", d.Money != nil}, {"#tokens", "Tokens", len(d.Tables) > 0}, {"#pivots", "Pivots", len(d.Pivots) > 0},
+		{"#prunings", "Prunings", len(d.Prunings()) > 0},
+		{"#candidates", "Could go", len(d.CandidatesBy)+len(d.Refusals) > 0},
+		{"#kept", "Kept", len(d.Wishes)+len(d.Pins) > 0}, {"#damage", "Damage", len(d.Damaged) > 0}, {"#log", "The log", true},
+	} {
+		if s.there {
+			d.Contents = append(d.Contents, fact{s.href, s.name})
+		}
+	}
+}
 
 // command is what to type about something of the session, "" if the session as it is here is in
 // no file and no store.
@@ -241,11 +279,14 @@ func (d *document) window(s display.History) {
 // table says what takes most.
 type table struct {
 	Title string
-	Wide  bool // its names are long
+	Wide  bool   // its names are long
+	Dear  bool   // it tells dollars
+	Unit  string // of what it tells beside them
 	Rows  []row
 }
 
-type row struct{ Name, Tokens, Share, Bar, Remark string }
+// row is what takes some of it. Share is of the dollars where there are any.
+type row struct{ Name, Href, Tone, Tokens, Cost, Share, Bar, Remark string }
 
 // Pieces of a name: a long path breaks behind a slash.
 func (r row) Pieces() []string { return strings.SplitAfter(r.Name, "/") }
@@ -253,29 +294,62 @@ func (r row) Pieces() []string { return strings.SplitAfter(r.Name, "/") }
 const mostRows = 8
 
 func tableOf(title string, by map[string]int, whole int) table {
-	t := table{Title: title}
-	all, rest := display.Leaders(by, mostRows)
+	return costTable(title, by, nil, whole, 0)
+}
+
+// costTable is a table of tokens, and of what they cost where that is known: then of what cost most.
+func costTable(title string, by map[string]int, costs map[string]float64, whole int, bill float64) table {
+	t := table{Title: title, Dear: costs != nil, Unit: "tokens"}
+	all, rest := display.Dearest(by, costs, mostRows)
 	for _, one := range all {
-		t.Rows = append(t.Rows, rowOf(line(one.Name, 160), one.Tokens, whole, all[0].Tokens))
+		r := rowOf(line(one.Name, 160), one.Tokens, whole, all[0].Tokens)
+		if t.Dear {
+			r.price(one, bill, all[0].Cost)
+		}
+		t.Rows = append(t.Rows, r)
 	}
-	if rest.Tokens > 0 {
-		one := rowOf(rest.Name, rest.Tokens, whole, 0)
-		one.Bar = "0%" // of many things together, its length must not be compared with that of one
-		t.Rows = append(t.Rows, one)
+	if rest.Name != "" {
+		r := rowOf(rest.Name, rest.Tokens, whole, 0)
+		if t.Dear {
+			r.price(rest, bill, 0)
+		}
+		r.Bar = "0%" // of many things together, its length must not be compared with that of one
+		t.Rows = append(t.Rows, r)
 	}
 	return t
 }
 
 func rowOf(name string, n, whole, most int) row {
-	return row{Name: name, Tokens: quantity.Number(n), Share: quantity.Percent(n, whole),
+	return row{Name: name, Tone: "tone", Tokens: quantity.Number(n), Share: quantity.Percent(n, whole),
 		Bar: share(chartWidth * float64(n) / float64(max(1, most)))}
 }
 
+// price puts dollars into a row; most is the cost of the dearest.
+func (r *row) price(one display.Leader, bill, most float64) {
+	if one.Tokens == 0 {
+		r.Tokens = "–"
+	}
+	r.Cost, r.Share, r.Bar = quantity.Dollars(one.Cost), quantity.Share(one.Cost/bill), "0%"
+	if most > 0 {
+		r.Bar = share(chartWidth * one.Cost / most)
+	}
+}
+
 func (d *document) leaders() {
-	t := d.c.Report.Tokens
-	files := tableOf("By file", t.ByFile, t.Total)
+	t, c := d.c.Report.Tokens, d.c.Report.Costs
+	if c == nil {
+		c = &report.Costs{}
+	}
+	kinds := costTable("By kind", t.ByKind, c.ByKind, t.Total, c.Total)
+	tools := costTable("By tool", t.ByTool, c.ByTool, t.Total, c.Total)
+	for i := range tools.Rows {
+		if tools.Rows[i].Bar != "0%" {
+			tools.Rows[i].Tone = display.ToolTone(tools.Rows[i].Name).Class
+		}
+	}
+	files := costTable("By file", t.ByFile, c.ByFile, t.Total, c.Total)
 	files.Wide = true
-	for _, one := range []table{tableOf("By kind", t.ByKind, t.Total), tableOf("By tool", t.ByTool, t.Total), files} {
+	for _, one := range []table{kinds, tools, files} {
 		if len(one.Rows) > 0 {
 			d.Tables = append(d.Tables, one)
 		}
@@ -284,7 +358,7 @@ func (d *document) leaders() {
 }
 
 // entry is a line that leads to a part.
-type entry struct{ Href, What, Text, State, Because, Tokens string }
+type entry struct{ Href, What, Text, State, Because, Tokens, Cost string }
 
 const mostEntries = 12
 
@@ -297,8 +371,12 @@ func (d *document) biggest() {
 	for _, k := range order[:min(len(order), mostEntries)] {
 		if x := &d.c.Parts[k]; x.Tokens > 0 {
 			what, text := d.heading(d.parts[k].message, d.parts[k].part, x)
-			d.Biggest = append(d.Biggest, entry{Href: partHref(k), What: what, Text: text, State: stateOf(x).Text,
-				Tokens: quantity.Number(x.Tokens)})
+			one := entry{Href: partHref(k), What: what, Text: text, State: stateOf(x).Text,
+				Tokens: quantity.Number(x.Tokens)}
+			if c := d.c.Report.Costs; c != nil && c.ByPart[x.Part] > 0 {
+				one.Cost = quantity.Dollars(c.ByPart[x.Part])
+			}
+			d.Biggest = append(d.Biggest, one)
 		}
 	}
 }

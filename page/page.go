@@ -75,6 +75,10 @@ func (c Content) withoutSecrets() Content {
 var (
 	//go:embed page.html
 	markup string
+	//go:embed pieces.html
+	pieces string // of several pages
+	//go:embed shared.js
+	scriptOfAll string
 	//go:embed page.css
 	sheet string
 	style = toned(sheet)
@@ -83,7 +87,7 @@ var (
 	//go:embed kept.js
 	scriptOfKept string
 
-	script = scriptOfKept + scriptOfPage
+	script = scriptOfKept + scriptOfAll + scriptOfPage
 )
 
 // opening is how every page begins. It tells a page from other files, so that only pages are
@@ -100,7 +104,7 @@ func Write(w io.Writer, c Content) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	t, err := template.New("page").Parse(markup)
+	t, err := template.New("page").Parse(markup + pieces)
 	if err != nil {
 		return err
 	}

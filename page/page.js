@@ -1,6 +1,7 @@
 (() => {
   const $ = id => document.getElementById(id);
   const { chunks, until, unpack, whole } = kept;
+  const { copies } = shared;
   const PIECE = 60000; // characters of a text that are set at once
   const MOST_PARTS = 3000, MOST_CHUNKS = 12; // of a log that is unfolded by itself, about 3 MB of long texts
 
@@ -9,6 +10,7 @@
   function unfold(details) {
     const folded = details.querySelector(':scope > noscript');
     folded?.replaceWith(...new DOMParser().parseFromString(folded.textContent, 'text/html').body.childNodes);
+    copies(details);
   }
   const entities = { lt: '<', gt: '>', amp: '&' };
   const plain = html => html.replace(/<[^>]*>/g, '\n').replace(/&(?:#(\d+)|(\w+));/g, (all, n, name) => n ? String.fromCodePoint(n) : entities[name] ?? all);
@@ -67,34 +69,6 @@
     const link = e.target.closest?.('a[href^="#"]');
     if (link && link.getAttribute('href') === location.hash) arrive();
   });
-
-  // The timeline: hover, arrow keys and the first tap tell a column's figures; a click leads to its message.
-  const chart = $('strata'), step = $('step');
-  if (chart) {
-    const columns = [...chart.querySelectorAll('.hits a')];
-    const says = columns.map(a => { const t = a.querySelector('title'); t.remove(); return t.textContent; });
-    let at = -1;
-    const point = i => {
-      columns[at]?.classList.remove('at');
-      at = i;
-      columns[at].classList.add('at');
-      step.textContent = says[at];
-    };
-    step.hidden = false;
-    step.textContent = says.at(-1);
-    columns.forEach((a, i) => {
-      a.addEventListener('pointerenter', e => { if (e.pointerType === 'mouse') point(i); });
-      a.addEventListener('click', e => {
-        if (e.pointerType === 'touch' && at !== i) e.preventDefault();
-        point(i);
-      });
-    });
-    chart.addEventListener('keydown', e => {
-      const to = { ArrowRight: at + 1, ArrowLeft: at < 0 ? columns.length - 1 : at - 1, Home: 0, End: columns.length - 1 }[e.key];
-      if (to !== undefined) { e.preventDefault(); point(Math.max(0, Math.min(columns.length - 1, to))); }
-      if (e.key === 'Enter' && at >= 0 && e.target === chart) location.hash = columns[at].getAttribute('href');
-    });
-  }
 
   // The filter.
   const form = $('filter'), q = $('q'), kind = $('kind'), elided = $('elided'), out = $('found');

@@ -78,6 +78,7 @@ type replayDocument struct {
 	rows    int     // of a policy's events at most
 
 	Title, Name, Lead, Prices string
+	Headline                  string // in one sentence
 	Facts                     []fact
 	Advice                    *adviceView
 	Frontiers                 []frontierView
@@ -193,6 +194,9 @@ func (d *replayDocument) about() {
 	}
 	d.Name, d.Prices = visible(d.details.Name), display.Capital(counted(r.Prices))
 	d.Title = "What it would have cost, and lost"
+	if text := display.Headline(r); text != "" {
+		d.Headline = display.Capital(visible(text)) + "."
+	}
 	d.Facts = []fact{{"sessions", quantity.Number(len(r.Sessions))}}
 	if r.Sources > 1 {
 		d.Facts = append(d.Facts, fact{"sources", quantity.Number(r.Sources)})

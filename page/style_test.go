@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/winnowhq/winnow/display"
 )
 
 var aColour = regexp.MustCompile(`--([a-z0-9-]+): #([0-9a-f]{3,6});`)
@@ -57,8 +59,29 @@ func TestStyle_contrast(t *testing.T) {
 				}
 			}
 		}
+		for _, tone := range display.Tones() { // bars, beside their names and figures: as graphics must
+			for _, ground := range []string{"ground", "sunk"} {
+				if got := contrast(c[tone.Class], c[ground]); got < 3 {
+					t.Errorf("%s: %s on %s has a contrast of %.2f, want 3", scheme, tone.Class, ground, got)
+				}
+			}
+		}
 		if got := contrast(c["mark"], c["mark-text"]); got < 4.5 {
 			t.Errorf("%s: what was found has a contrast of %.2f, want 4.5", scheme, got)
+		}
+	}
+}
+
+// The terminal's colours of tools and bills read on a black and on a white ground.
+func TestTones_inTheTerminal(t *testing.T) {
+	levels := []string{"00", "5f", "87", "af", "d7", "ff"}
+	for _, tone := range display.Tones() {
+		n := tone.Terminal - 16
+		hex := levels[n/36] + levels[n/6%6] + levels[n%6]
+		for _, ground := range []string{"000000", "ffffff"} {
+			if got := contrast(hex, ground); got < 3 {
+				t.Errorf("%s, %d of the palette, has a contrast of %.2f on #%s, want 3", tone.Class, tone.Terminal, got, ground)
+			}
 		}
 	}
 }
@@ -66,7 +89,7 @@ func TestStyle_contrast(t *testing.T) {
 // Everything that the style and the script name is on the page itself: nothing is fetched.
 func TestStyle_namesNothingElsewhere(t *testing.T) {
 	for name, text := range map[string]string{
-		"style": style, "script": script, "markup": markup, "replay's style": replayStyle,
+		"style": style, "script": script, "pieces": pieces, "markup": markup, "replay's style": replayStyle,
 		"replay's script": replayScript, "replay's markup": replayMarkup,
 	} {
 		for _, bad := range []string{"http:", "https:", "//fonts", "@import", "fetch(", "XMLHttpRequest", "WebSocket",

@@ -46,7 +46,7 @@ type Costs struct {
 const (
 	Besides   = "system, tools" // what every request carries besides the messages
 	Answers   = "answers"       // what the model wrote, when it wrote it
-	Summaries = "summaries"     // the requests that asked for them
+	Summaries = "writing summaries"
 	SubAgents = "sub-agents"
 	Branches  = "left branches" // requests that are no part of the session
 	InVain    = "in vain"       // failed, and billed

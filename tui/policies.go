@@ -15,6 +15,7 @@ import (
 // gain and lose.
 func (p Painter) Replay(r lab.Report) {
 	pg := p.page()
+	pg.headline(&r)
 	pg.advice(&r)
 	pg.policies(&r)
 	pg.holdout(&r)
@@ -23,6 +24,13 @@ func (p Painter) Replay(r lab.Report) {
 	pg.base(&r)
 	pg.skipped(&r)
 	p.draw(pg)
+}
+
+// headline says in one sentence what the replay showed.
+func (pg *page) headline(r *lab.Report) {
+	if text := display.Headline(r); text != "" {
+		pg.words(span{}, strong, display.Capital(text)+".", 5)
+	}
 }
 
 // base draws what every request carries.

@@ -50,9 +50,13 @@ With --everywhere it shows what coding agents have kept on this computer: the se
 Codex, OpenCode, Kilo, pi, Gemini CLI, Qwen Code, Copilot CLI, Cline and OpenHands, where each product
 keeps them. Every command accepts such a session by the word in the first column. A file that was not
 seen before is read whole once, for its tokens and its cost; what was learned is remembered in
-$XDG_CACHE_HOME/winnow/sessions.json until the file changes. --quick reads only the beginning of each file.`,
+$XDG_CACHE_HOME/winnow/sessions.json until the file changes. --quick reads only the beginning of each file.
+
+With --html it also writes a page for a browser about the last 7 days (--days): the cost by day,
+product, model and project, the dearest sessions, and what the gateway saved, net.`,
 		Example: `  winnow list
   winnow list --everywhere
+  winnow list --everywhere --html week.html
   winnow list --everywhere --sort cost
   winnow inspect opencode:ses_0f3c2a`,
 		Args: cli.Exactly(0, "no argument"),
@@ -60,11 +64,22 @@ $XDG_CACHE_HOME/winnow/sessions.json until the file changes. --quick reads only 
 			switch {
 			case !f.On && (f.All || cmd.Flags().Changed("sort")):
 				return cli.Usage("--sort and --all need --everywhere")
+			case !f.On && f.Page.To != "":
+				return cli.Usage("--html needs --everywhere")
+			case f.Page.To == "" && (cmd.Flags().Changed("days") || f.Page.Force || cmd.Flags().Changed("secrets")):
+				return cli.Usage("--days, --secrets and --force need --html")
+			case f.Page.To != "" && f.Quick:
+				return cli.Usage("--quick does not learn costs, which --html shows; leave one of them out")
+			case f.Days < 1 || f.Days > 366:
+				return cli.Usage("--days must be from 1 to 366, not %d", f.Days)
 			case !slices.Contains(survey.Sortings(), f.Sort):
 				return cli.Usage("unknown order %q; use one of %s", f.Sort, strings.Join(survey.Sortings(), ", "))
 			case f.Quick && (f.Sort == "cost" || f.Sort == "tokens"):
 				return cli.Usage("--quick does not learn %s; leave it out, or sort by updated or size", f.Sort)
 			case f.On:
+				if err := f.Page.Check(a.JSON); err != nil {
+					return err
+				}
 				return survey.Everywhere(cmd.Context(), a, f)
 			}
 			return runList(cmd.Context(), a, f.Quick)
@@ -75,6 +90,9 @@ $XDG_CACHE_HOME/winnow/sessions.json until the file changes. --quick reads only 
 	flags.StringVar(&f.Sort, "sort", "updated", "order of --everywhere: "+strings.Join(survey.Sortings(), ", "))
 	flags.BoolVar(&f.Quick, "quick", false, "no tokens and no costs: read no session whole")
 	flags.BoolVar(&f.All, "all", false, "list the sessions of sub-agents too")
+	flags.IntVar(&f.Days, "days", 7, "how many calendar days the page of --html is about, today the last")
+	f.Page.Flags(a, cmd, "in the page")
+	f.Page.WithForce(cmd)
 	cli.Complete(cmd, "sort", survey.Sortings()...)
 	return cmd
 }

@@ -59,6 +59,12 @@ func (o *Page) Place(a *cli.App, s *source.Session, other, flag string) (string,
 	return p.Check(path)
 }
 
+// File is the file that a page of many sessions may be written to: a new one, or a page that winnow
+// wrote. Anything else needs --force.
+func (o *Page) File(a *cli.App) (string, error) {
+	return Place{Flag: "--html", Force: o.Force, Own: isPage, What: "a page that winnow wrote"}.Check(a.Path(o.To))
+}
+
 func isPage(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {

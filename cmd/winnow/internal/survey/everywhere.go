@@ -12,6 +12,7 @@ import (
 	"github.com/mattn/go-runewidth"
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/output"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/discover"
 	"github.com/winnowhq/winnow/model"
@@ -27,6 +28,7 @@ type Computer struct {
 	Projects []sumOf      `json:"projects"`
 	Total    sumOf        `json:"total"`
 	Problems []unread     `json:"problems"`
+	Page     string       `json:"page,omitzero"` // path of the page for a browser
 }
 
 // onComputer is one session where its product keeps it.
@@ -64,6 +66,8 @@ type Flags struct {
 	Sort  string
 	Quick bool
 	All   bool
+	Page  output.Page
+	Days  int // that the page is about
 }
 
 // Everywhere lists the sessions on this computer.
@@ -92,8 +96,15 @@ func Everywhere(ctx context.Context, a *cli.App, f Flags) error {
 	}
 	doc := sumUp(found, problems)
 	order(doc.Sessions, f.Sort)
-	if err := a.Tell(doc, func() { doc.show(a, f) }); err != nil {
-		return err
+	if f.Page.To != "" && len(found) > 0 {
+		if doc.Page, err = writeDays(ctx, a, doc, f, search.Models); err != nil {
+			return err
+		}
+	}
+	if doc.Page != "-" {
+		if err := a.Tell(doc, func() { doc.show(a, f); output.SayPage(a, doc.Page) }); err != nil {
+			return err
+		}
 	}
 	switch {
 	case len(found) == 0 && len(problems) == 0:
