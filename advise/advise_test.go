@@ -167,8 +167,14 @@ func TestPauses_costWhatTheCacheForgot(t *testing.T) {
 		t.Fatalf("%+v", found)
 	}
 	dollars(t, found[0], 3*1150, 3*940, 0)
-	// Where the gateway does that already, the hour is what is left.
-	if found = findPauses(sessions, 5); len(found) != 1 || !strings.Contains(found[0].Line, "ENABLE_PROMPT_CACHING_1H") {
+	// Where the gateway does that already, an hour is worth what it saves beyond that.
+	if found = findPauses(sessions, 5); len(found) != 1 || found[0].Gain > 0 {
+		t.Fatalf("%+v", found)
+	}
+	// While the user is away nothing is kept, and an hour is all that helps.
+	away := paused(10, false)
+	away.log[1].Parts[0] = say("I am done.")
+	if found = findPauses(thrice(t, away), 0); len(found) != 1 || !strings.Contains(found[0].Line, "ENABLE_PROMPT_CACHING_1H") {
 		t.Fatalf("%+v", found)
 	}
 	dollars(t, found[0], 3*1150, 3*(1150-757.5), 0)
