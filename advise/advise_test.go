@@ -241,7 +241,7 @@ func TestReplay_savesOnWhatWasHeldOut(t *testing.T) {
 	if want := `winnow config set compaction.threshold '"economic"' && winnow wrap codex`; found[0].Line != want {
 		t.Errorf("%q, want %q", found[0].Line, want)
 	}
-	if found[1].Line != "limit: 100000" || found[1].Where != "config.toml" || found[1].Settings != nil {
+	if found[1].Line != "limit = 100000" || found[1].Where != "config.toml" || found[1].Settings != nil {
 		t.Errorf("%+v", found[1])
 	}
 	// A replay that is dearer than what was paid may save what was never spent.

@@ -68,10 +68,21 @@ func findReplay(r *lab.Report, advised map[string]string) (found []Finding) {
 		}
 		f := finding(Threshold, p.Product, p.HeldOut)
 		f.Title = fmt.Sprintf("%s by itself costs less if it compacts earlier: %s", lab.ProductName(p.Product), p.Policy)
-		f.Change, f.Line, f.Where = "set the size at which it compacts; "+p.Note, p.Key+": "+p.Value, p.File
+		f.Change, f.Line, f.Where = "set the size at which it compacts ("+p.Note+")", setting(p), p.File
 		found = append(found, f)
 	}
 	return found
+}
+
+// setting is the line that sets a product's size, as its file has such lines.
+func setting(p *lab.ProductAdvice) string {
+	switch {
+	case strings.HasSuffix(p.File, ".toml"):
+		return p.Key + " = " + p.Value
+	case strings.Contains(p.Key, "."): // an object within the object
+		return p.Key + ": " + p.Value
+	}
+	return `"` + p.Key + `": ` + p.Value
 }
 
 // clients are the words of winnow wrap for the products of sessions.
