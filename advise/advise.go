@@ -161,8 +161,11 @@ func within(families map[string]float64, all int) float64 {
 		sum += v
 		squares += v * v
 	}
-	variance := max(0, squares-sum*sum/n) / (n - 1)
-	return 1.645 * math.Sqrt(n*variance)
+	deviations := squares - sum*sum/n
+	if deviations < 1e-12*squares { // rounding
+		return 0
+	}
+	return 1.645 * math.Sqrt(n*deviations/(n-1))
 }
 
 // sample sums up gains by family.
@@ -211,9 +214,19 @@ func (x *sample) error(estimated bool) float64 {
 
 // dearest names up to three sessions that it cost most in.
 func (x *sample) dearest() string {
-	slices.SortStableFunc(x.most, func(a, b named) int { return cmp.Compare(b.dollars, a.dollars) })
+	sums := map[string]float64{}
+	for _, n := range x.most {
+		sums[n.name] += n.dollars
+	}
+	var most []named
+	for name, sum := range sums {
+		most = append(most, named{name, sum})
+	}
+	slices.SortFunc(most, func(a, b named) int {
+		return cmp.Or(cmp.Compare(b.dollars, a.dollars), cmp.Compare(a.name, b.name))
+	})
 	text := ""
-	for _, n := range x.most[:min(3, len(x.most))] {
+	for _, n := range most[:min(3, len(most))] {
 		if text != "" {
 			text += ", "
 		}

@@ -167,8 +167,14 @@ func TestPauses_costWhatTheCacheForgot(t *testing.T) {
 		t.Fatalf("%+v", found)
 	}
 	dollars(t, found[0], 3*1150, 3*940, 0)
-	// Where the gateway does that already, the hour is what is left.
-	if found = findPauses(sessions, 5); len(found) != 1 || !strings.Contains(found[0].Line, "ENABLE_PROMPT_CACHING_1H") {
+	// Where the gateway does that already, an hour is worth what it saves beyond that.
+	if found = findPauses(sessions, 5); len(found) != 1 || found[0].Gain > 0 {
+		t.Fatalf("%+v", found)
+	}
+	// While the user is away nothing is kept, and an hour is all that helps.
+	away := paused(10, false)
+	away.log[1].Parts[0] = say("I am done.")
+	if found = findPauses(thrice(t, away), 0); len(found) != 1 || !strings.Contains(found[0].Line, "ENABLE_PROMPT_CACHING_1H") {
 		t.Fatalf("%+v", found)
 	}
 	dollars(t, found[0], 3*1150, 3*(1150-757.5), 0)
@@ -235,7 +241,7 @@ func TestReplay_savesOnWhatWasHeldOut(t *testing.T) {
 	if want := `winnow config set compaction.threshold '"economic"' && winnow wrap codex`; found[0].Line != want {
 		t.Errorf("%q, want %q", found[0].Line, want)
 	}
-	if found[1].Line != "limit: 100000" || found[1].Where != "config.toml" || found[1].Settings != nil {
+	if found[1].Line != "limit = 100000" || found[1].Where != "config.toml" || found[1].Settings != nil {
 		t.Errorf("%+v", found[1])
 	}
 	// A replay that is dearer than what was paid may save what was never spent.

@@ -166,11 +166,14 @@ func findPauses(sessions []Session, keepWarm int) []Finding {
 		if p.cold > 0 {
 			in++
 		}
+		kept := 0.0 // by what is in force
 		if keepWarm == 0 {
 			warm.add(s, p.cost, p.warm)
+		} else {
+			kept = max(0, p.warm)
 		}
 		if s.Product == "claude-code" && p.usual > 0 && p.hours == 0 {
-			hour.add(s, p.cost, p.hour)
+			hour.add(s, p.cost, p.hour-kept)
 		}
 		if s.Product == "claude-code" && p.hours > 0 {
 			minutes.add(s, max(0, p.minutes), p.minutes)

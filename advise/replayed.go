@@ -40,15 +40,15 @@ func findReplay(r *lab.Report, advised map[string]string) (found []Finding) {
 		f := Finding{Kind: kind, Cost: paid, Gain: (1 - choice.Ratio) * bill,
 			Error: (choice.Within.High-choice.Within.Low)/2*bill + beyond}
 		f.Evidence = []string{
-			fmt.Sprintf("%s cost %s; replayed as they were, %s.", quantity.Count(sessions, "session"),
-				quantity.Dollars(paid), quantity.Dollars(bill)),
-			fmt.Sprintf("What is chosen on the others costs %.2f (%.2f to %.2f) of that on each that was held out, with %.1f missed steps in 100.",
-				choice.Ratio, choice.Within.Low, choice.Within.High, choice.MissedStepsPer100)}
+			fmt.Sprintf("%s cost %s by their logs; replayed with compaction alone, %s.",
+				quantity.Count(sessions, "session"), quantity.Dollars(paid), quantity.Dollars(bill)),
+			fmt.Sprintf("With what is chosen on other sessions they cost %.2f of that (%.2f to %.2f); in %.1f of 100 steps "+
+				"the agent missed something.", choice.Ratio, choice.Within.Low, choice.Within.High, choice.MissedStepsPer100)}
 		return f
 	}
 	if a := r.Advice; a != nil {
 		f := finding(Policy, "", &a.HeldOut)
-		f.Title = "Pruning costs less than compaction alone: " + a.Policy
+		f.Title = "winnow's policy " + a.Policy + " costs less than compaction alone"
 		f.Settings = maps.Clone(advised)
 		var lines []string
 		for _, key := range slices.Sorted(maps.Keys(advised)) {
@@ -67,11 +67,22 @@ func findReplay(r *lab.Report, advised map[string]string) (found []Finding) {
 			continue
 		}
 		f := finding(Threshold, p.Product, p.HeldOut)
-		f.Title = fmt.Sprintf("%s should compact earlier: %s costs less", lab.ProductName(p.Product), p.Policy)
-		f.Change, f.Line, f.Where = "set the size at which it compacts; "+p.Note, p.Key+": "+p.Value, p.File
+		f.Title = fmt.Sprintf("%s by itself costs less if it compacts earlier: %s", lab.ProductName(p.Product), p.Policy)
+		f.Change, f.Line, f.Where = "set the size at which it compacts ("+p.Note+")", setting(p), p.File
 		found = append(found, f)
 	}
 	return found
+}
+
+// setting is the line that sets a product's size, as its file has such lines.
+func setting(p *lab.ProductAdvice) string {
+	switch {
+	case strings.HasSuffix(p.File, ".toml"):
+		return p.Key + " = " + p.Value
+	case strings.Contains(p.Key, "."): // an object within the object
+		return p.Key + ": " + p.Value
+	}
+	return `"` + p.Key + `": ` + p.Value
 }
 
 // clients are the words of winnow wrap for the products of sessions.

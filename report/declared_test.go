@@ -42,13 +42,13 @@ func TestUncalledTools_byClientAndServer(t *testing.T) {
 	want := report.Uncalled{
 		// Of the first session's requests three are new enough; the cold session's is not.
 		Sets: []report.Toolset{
-			{Client: "claude-cli", Server: "git", Sessions: 1, Requests: 3, Tools: 2, Tokens: 100, Cost: 300,
+			{Client: "claude-cli", Server: "git", Sessions: 1, Requests: 3, Tools: 2, Tokens: 100, Cost: 300, Costs: []float64{300},
 				Share: 300.0 / 5700, Uncalled: []report.UncalledTool{{Name: "mcp__git__push", Tokens: 60}, {Name: "mcp__git__log", Tokens: 40}}},
-			{Client: "claude-cli", Sessions: 1, Requests: 3, Tools: 2, Tokens: 25, Cost: 75, Share: 75.0 / 5700,
+			{Client: "claude-cli", Sessions: 1, Requests: 3, Tools: 2, Tokens: 25, Cost: 75, Costs: []float64{75}, Share: 75.0 / 5700,
 				Uncalled: []report.UncalledTool{{Name: "Write", Tokens: 25}}},
-			{Client: "claude-cli", Server: "db", Sessions: 1, Requests: 3, Tools: 2, Tokens: 20, Cost: 60, Share: 60.0 / 5700,
+			{Client: "claude-cli", Server: "db", Sessions: 1, Requests: 3, Tools: 2, Tokens: 20, Cost: 60, Costs: []float64{60}, Share: 60.0 / 5700,
 				Uncalled: []report.UncalledTool{{Name: "mcp__db__drop", Tokens: 20}}},
-			{Client: "codex", Server: "db", Sessions: 1, Requests: 1, Tools: 1, Tokens: 50, Cost: 50, Share: 50.0 / 1900,
+			{Client: "codex", Server: "db", Sessions: 1, Requests: 1, Tools: 1, Tokens: 50, Cost: 50, Costs: []float64{50}, Share: 50.0 / 1900,
 				Uncalled: []report.UncalledTool{{Name: "mcp__db__query", Tokens: 50}}},
 		},
 		// Another client calls the query, and one session is too little to say that Write is not needed.

@@ -61,7 +61,8 @@ func (pg *page) repeated(all []advise.Repeated) {
 	if len(all) == 0 {
 		return
 	}
-	pg.heading("You say these again and again", "no gain in dollars; AGENTS.md would say them for you")
+	pg.heading("You say these again and again", "")
+	pg.words(span{}, faint, "No money is in them, as far as can be told; AGENTS.md would say them for you.", 2)
 	for _, r := range all[:min(len(all), mostRepeated)] {
 		pg.words(span{text: "  "}, normal, "“"+r.Text+"”", 3)
 		pg.words(span{text: "    "}, faint, fmt.Sprintf("in %s of %s", quantity.Count(r.Sessions, "session"), r.Project), 2)

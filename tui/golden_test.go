@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/winnowhq/winnow/advise"
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/pivot"
@@ -245,6 +246,10 @@ func TestPainter_drawsWhatTheGoldenFilesShow(t *testing.T) {
 		{Line: 99, Reason: "never shown"},
 	}
 	for name, draw := range map[string]func(p Painter){
+		"advice": func(p Painter) {
+			p.Advice(advice())
+			p.Advice(advise.Report{Sessions: 3, Cost: 2, Dropped: 5})
+		},
 		"overflowing": func(p Painter) { p.Inspection(overflowing(), "kiln.jsonl", damaged) },
 		"costs":       func(p Painter) { p.Inspection(costly(), "kiln.jsonl", nil) },
 		"folded":      func(p Painter) { p.Inspection(folded(), "kiln.jsonl", nil) },

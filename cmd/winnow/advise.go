@@ -77,15 +77,40 @@ SRC is a session, or a folder or database of them, to look at instead.
 }
 
 func runAdvise(ctx context.Context, a *cli.App, args []string, f adviseFlags) error {
-	settings, err := a.Settings()
+	doc, problems, err := adviceOn(ctx, a, args, f)
 	if err != nil {
 		return err
+	}
+	if err := a.Tell(doc, func() { a.Paint().Advice(doc.Report) }); err != nil {
+		return err
+	}
+	if f.apply {
+		if err := applyAdvice(a, doc.Report); err != nil {
+			return err
+		}
+	}
+	switch {
+	case problems.Counted+len(problems.Failed) > 0:
+		return problems
+	case doc.Sessions == 0:
+		return cli.Hint(cli.Nothing("there is no session to look at"),
+			"--days looks further back; SRC names a session or a folder of them")
+	}
+	return nil
+}
+
+// adviceOn is what is to be said of sessions: those that arguments name, or those of this computer that
+// the flags choose. What could not be read is told beside it.
+func adviceOn(ctx context.Context, a *cli.App, args []string, f adviseFlags) (doc adviceDocument, problems cli.Partly,
+	err error) {
+	settings, err := a.Settings()
+	if err != nil {
+		return doc, problems, err
 	}
 	reader, err := simulation.NewReader(a, settings)
 	if err != nil {
-		return err
+		return doc, problems, err
 	}
-	doc := adviceDocument{}
 	var sources []lab.Source
 	if len(args) > 0 {
 		sources, err = reader.Sources(ctx, args, false)
@@ -97,40 +122,26 @@ func runAdvise(ctx context.Context, a *cli.App, args []string, f adviseFlags) er
 		sources, err = recent(ctx, a, reader, doc)
 	}
 	if err != nil {
-		return err
+		return doc, problems, err
 	}
 	measured, err := reader.Measure(ctx, settings, sources)
 	if err != nil {
-		return err
+		return doc, problems, err
 	}
 	in := advise.Input{Sessions: measured.Sessions, Replay: &measured.Replay, KeepWarm: settings.Gateway.KeepWarm,
 		Dropped: settings.Gateway.Tools.Drop, Written: written}
 	if measured.Replay.Advice != nil {
 		if in.Advised, err = simulation.Advised(measured.Replay, settings); err != nil {
-			return err
+			return doc, problems, err
 		}
 	}
 	if len(args) == 0 && f.project == "" {
 		if in.Tools, err = declared(ctx, a, f.days); err != nil {
-			return err
+			return doc, problems, err
 		}
 	}
 	doc.Report = advise.Find(in)
-	if err := a.Tell(doc, func() { a.Paint().Advice(doc.Report) }); err != nil {
-		return err
-	}
-	if f.apply {
-		if err := applyAdvice(a, doc.Report); err != nil {
-			return err
-		}
-	}
-	if problems := reader.Problems(measured.Replay); problems.Counted+len(problems.Failed) > 0 {
-		return problems
-	}
-	if doc.Sessions == 0 {
-		return cli.Hint(cli.Nothing("there is no session to look at"), "--days looks further back; SRC names a session or a folder of them")
-	}
-	return nil
+	return doc, reader.Problems(measured.Replay), nil
 }
 
 // recent are the sessions of this computer that were written to in the last days, in a project.

@@ -121,6 +121,7 @@ var covered = map[string][]string{
 	"view":       {"view FILE", "view FILE --as anthropic", "view FILE --as openai", "view FILE --as responses", "view FILE --as gemini", "view FILE --json", "view ID", "view FILE --as POISON"},
 	"compact":    {"compact FILE -n", "compact FILE -o COMPACTED --force --summarizer offline", "compact FILE -n --json", "compact ID --summarizer offline", "compact FILE --focus POISON -n --show", "compact FILE --summarizer POISON", "compact FILE -o -"},
 	"replay":     {"replay FILE", "replay FILE --json", "replay FILE --csv -", "replay ID", "replay POISON", "replay FILE --policies POISON"},
+	"advise":     {"advise FILE", "advise FILE --json", "advise HERE", "advise POISON", "advise --project POISON", "advise FILE --apply"},
 	"explain":    {"explain FILE", "explain FILE PART", "explain ID", "explain ID PART --json", "explain ID POISON"},
 	"undo":       {"undo ID", "undo ID POISON", "undo FILE", "undo FILE --in-place --force", "undo POISON"},
 	"redo":       {"redo ID", "redo ID POISON", "redo FILE", "redo FILE --in-place --force", "redo FILE POISON"},
