@@ -49,7 +49,13 @@ func commands() []command {
 			(*chat).chooseRevert},
 		{panel.Command{Name: "pin", Arguments: "text", Help: "keep a text through every pruning and folding"}, true,
 			(*chat).pin},
+		{panel.Command{Name: "copy", Arguments: "[code]",
+			Help: "copy the newest answer, or its newest block of code"}, true, (*chat).copyCommand},
+		{panel.Command{Name: "mouse", Arguments: "", Help: "let the mouse select text, or its wheel scroll"}, false,
+			(*chat).toggleMouse},
 		{panel.Command{Name: "new", Arguments: "", Help: "begin a new session"}, false, (*chat).restart},
+		{panel.Command{Name: "clear", Arguments: "", Help: "begin a new session; this one is kept"}, false,
+			(*chat).restart},
 		{panel.Command{Name: "help", Arguments: "", Help: "commands and keys"}, false, (*chat).showHelp},
 		{panel.Command{Name: "quit", Arguments: "", Help: "leave; the session is kept"}, false, (*chat).quit},
 	}

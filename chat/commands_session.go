@@ -196,8 +196,13 @@ func (m *chat) restart(string) tea.Cmd {
 	if !m.idle("/new") {
 		return nil
 	}
+	before := m.session
 	cmd := m.enter("")
-	m.tell(told{text: "a new session begins with your next message"})
+	text := "a new session begins with your next message"
+	if before != "" {
+		text += "; the one before is kept: /sessions, or winnow show " + before
+	}
+	m.tell(told{text: text})
 	return cmd
 }
 

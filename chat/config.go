@@ -38,6 +38,9 @@ type Config struct {
 	Advice func(err error) string
 	// NoRevert says why /revert is missing, for people.
 	NoRevert string
+	// Notify is how the end of a turn of over a minute is told: NotifyBell, NotifyOSC9 or
+	// NotifyOSC777. "" and NotifyOff: not at all.
+	Notify string
 	// Notice is shown once at the top of the transcript, "" for none.
 	Notice string
 

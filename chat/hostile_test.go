@@ -21,7 +21,7 @@ var tried = []struct{ name, argument string }{
 	{"nothing" + poison, ""}, {"title", poison}, {"title", ""}, {"context", ""}, {"cost", ""}, {"sessions", ""},
 	{"model", ""}, {"model", poison}, {"pin", poison},
 	{"revert", ""}, {"help", ""}, {"export", "a" + poison}, {"prune", ""}, {"compact", poison}, {"receipt", poison},
-	{"undo", poison}, {"redo", ""}, {"new", ""}, {"quit", ""},
+	{"undo", poison}, {"redo", ""}, {"copy", poison}, {"copy", "code"}, {"copy", ""}, {"mouse", ""}, {"clear", ""}, {"new", ""}, {"quit", ""},
 }
 
 // settles works off what happens until nothing has come for a moment: a command that is still at it

@@ -64,6 +64,8 @@ func (m *chat) key(k tea.KeyPressMsg) tea.Cmd {
 	case "ctrl+o":
 		m.hint = m.transcript.Unfold()
 		return nil
+	case "ctrl+y":
+		return m.chooseCopy()
 	case "ctrl+l":
 		return tea.ClearScreen
 	case "ctrl+d":
@@ -164,6 +166,8 @@ var keysThereAre = [][2]string{
 	{"pgup pgdn", "scroll; shift+↑↓ by lines, end goes back to the newest"},
 	{"↑ ↓", "what you said before"},
 	{"tab", "complete a command"},
+	{"ctrl+y", "copy an answer or a block of code"},
+	{"mouse wheel", "scroll; with shift held the mouse selects, /mouse gives it back to the terminal"},
 	{"ctrl+z", "back to the shell for a while; fg returns"},
 	{"ctrl+c twice", "leave; the session is kept"},
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/tui"
-	"github.com/winnowhq/winnow/visible"
 )
 
 const (
@@ -32,10 +31,11 @@ type shown struct {
 func (m *chat) draw() tea.View {
 	lines, cursor := m.screen()
 	for i, l := range lines {
-		lines[i] = visible.Styled(l)
+		lines[i] = draw.Safe(l)
 	}
 	v := tea.NewView(strings.Join(lines, "\n"))
 	v.AltScreen = true
+	v.MouseMode = m.mouseMode()
 	v.Cursor = cursor
 	v.WindowTitle = m.windowTitle()
 	return v

@@ -136,7 +136,7 @@ func (m *chat) ended(msg endedMsg) tea.Cmd {
 		m.resumes = true
 	}
 	m.asks = nil
-	commands = append(commands, m.sync())
+	commands = append(commands, m.sync(), m.notify(m.now().Sub(msg.work.since)))
 	for i, q := range m.queued {
 		if !q.said { // it came too late for this turn
 			m.queued = append(m.queued[:i:i], m.queued[i+1:]...)
