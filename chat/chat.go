@@ -43,7 +43,7 @@ type chat struct {
 
 	work      *work
 	queued    []*queued
-	first     []string         // to be said once the log is read
+	first     []queued         // to be said once the log is read
 	after     []draw.Notice    // to be shown then, behind the messages that they are about
 	resumes   bool             // the last turn is not at its end: enter goes on with it
 	doing     string           // what else takes time: "folding the past"
@@ -235,6 +235,13 @@ func (m *chat) update(msg tea.Msg) tea.Cmd {
 		return m.revert(msg.Message)
 	case panel.CompactChosen:
 		return m.fold(msg.Focus)
+	case composedMsg:
+		m.composed(msg)
+		return nil
+	case panel.SaidChosen:
+		m.panel = nil
+		m.editor.Set(string(msg))
+		return nil
 	case panel.CopyChosen:
 		return m.copied(panel.Copy(msg))
 	case panel.CommandChosen:

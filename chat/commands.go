@@ -49,6 +49,8 @@ func commands() []command {
 			(*chat).chooseRevert},
 		{panel.Command{Name: "pin", Arguments: "text", Help: "keep a text through every pruning and folding"}, true,
 			(*chat).pin},
+		{panel.Command{Name: "diff", Arguments: "", Help: "what changed in files in this session"}, true,
+			(*chat).showChanges},
 		{panel.Command{Name: "copy", Arguments: "[code]",
 			Help: "copy the newest answer, or its newest block of code"}, true, (*chat).copyCommand},
 		{panel.Command{Name: "mouse", Arguments: "", Help: "let the mouse select text, or its wheel scroll"}, false,

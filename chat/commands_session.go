@@ -206,6 +206,17 @@ func (m *chat) restart(string) tea.Cmd {
 	return cmd
 }
 
+func (m *chat) showChanges(string) tea.Cmd {
+	if m.config.Changes == nil {
+		m.tell(told{text: "what changed in files is not known: the states of this folder are not kept"})
+		return nil
+	}
+	id, changes := m.session, m.config.Changes
+	return m.show(panel.NewChanges(m.ctx, func(ctx context.Context) ([]session.FileDiff, error) {
+		return changes(ctx, id)
+	}, m.style))
+}
+
 func (m *chat) showHelp(string) tea.Cmd {
 	var all []panel.Command
 	for _, c := range commands() {

@@ -136,6 +136,7 @@ var reasons = map[string]string{
 	"gateway.tls.inFront":    "it decides who can read what is sent to this computer",
 	"gateway.delegate":       "it decides what your provider leaves out of your requests",
 	"gateway.keepWarm":       "it sends requests that you pay for",
+	"notify":                 "it decides what is sent to your terminal",
 	"snapshots":              "it decides whether what an agent did can be undone",
 
 	hooks + "session.compacting": runs,
