@@ -34,7 +34,7 @@ var ErrNoChild = errors.New("no session that was begun from this one has this id
 // desk is where a loop and its children see who works on which session.
 type desk struct {
 	mu       sync.Mutex
-	queues   map[string][]string      // what was said to sessions that are worked on; an entry for each of them
+	queues   map[string][]said        // what was said to sessions that are worked on; an entry for each of them
 	prefixes map[string]winnow.Prefix // what the requests of sessions that are worked on begin with
 	beside   map[string]*beside       // summaries that are being written, by session
 }

@@ -114,7 +114,7 @@ func New(c Config) (*Loop, error) {
 		return nil, err
 	}
 	l := &Loop{config: c, client: llm.Retry(c.Client, c.Retry), declared: declared, tools: map[string]Tool{},
-		desk: &desk{queues: map[string][]string{}, prefixes: map[string]winnow.Prefix{}, beside: map[string]*beside{}}}
+		desk: &desk{queues: map[string][]said{}, prefixes: map[string]winnow.Prefix{}, beside: map[string]*beside{}}}
 	for _, t := range c.Tools {
 		l.tools[t.Name()] = t
 	}
@@ -159,12 +159,12 @@ type Turn struct {
 }
 
 // Run tells the model something and lets it work until it calls no more tools. An empty id begins a
-// session; Turn has its id.
+// session; Turn has its id. Attached are file parts that are sent with the prompt: images, documents.
 //
 // Where ctx ends, Run returns within 250 ms: calls that had not ended are marked as failed, what
 // was said so far is kept, and the session can be resumed. Tools that do not heed ctx are left
 // behind. The same holds of every other error: nothing is lost, and Resume or Run go on.
-func (l *Loop) Run(ctx context.Context, id, prompt string) (Turn, error) {
+func (l *Loop) Run(ctx context.Context, id, prompt string, attached ...session.Part) (Turn, error) {
 	if strings.TrimSpace(prompt) == "" {
 		return Turn{SessionID: id}, errors.New("agent: the prompt is empty: say what is to be done, or use Resume")
 	}
@@ -177,7 +177,7 @@ func (l *Loop) Run(ctx context.Context, id, prompt string) (Turn, error) {
 		}
 		id = created
 	}
-	return l.work(ctx, id, func(r *run, _ bool) (bool, error) { return true, r.say(ctx, prompt) })
+	return l.work(ctx, id, func(r *run, _ bool) (bool, error) { return true, r.say(ctx, said{prompt, attached}) })
 }
 
 // Resume goes on with a session that a crash, an error or a cancellation left: calls that never
@@ -194,12 +194,12 @@ func (l *Loop) Resume(ctx context.Context, id string) (Turn, error) {
 
 // Say tells the model something while it works: it is appended at the next boundary between two
 // steps. False: nobody works on the session, and nothing was said; call Run.
-func (l *Loop) Say(id, text string) bool {
+func (l *Loop) Say(id, text string, attached ...session.Part) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	queue, working := l.queues[id]
 	if working && strings.TrimSpace(text) != "" {
-		l.queues[id] = append(queue, text)
+		l.queues[id] = append(queue, said{text, attached})
 	}
 	return working
 }

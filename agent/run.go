@@ -108,8 +108,8 @@ func (r *run) deliver(ctx context.Context) error {
 	said := r.queues[r.id]
 	r.queues[r.id] = nil
 	r.mu.Unlock()
-	for i, text := range said {
-		if err := r.say(ctx, text); err != nil {
+	for i, one := range said {
+		if err := r.say(ctx, one); err != nil {
 			r.mu.Lock()
 			r.queues[r.id] = append(said[i:len(said):len(said)], r.queues[r.id]...)
 			r.mu.Unlock()
@@ -119,9 +119,15 @@ func (r *run) deliver(ctx context.Context) error {
 	return nil
 }
 
+// said is what the user says: a text, and files that are attached to it.
+type said struct {
+	text     string
+	attached []session.Part
+}
+
 // say appends a message of the user's.
-func (r *run) say(ctx context.Context, text string) error {
-	return r.user(ctx, session.Part{Type: session.TextPart, Text: text})
+func (r *run) say(ctx context.Context, s said) error {
+	return r.user(ctx, append([]session.Part{{Type: session.TextPart, Text: s.text}}, s.attached...)...)
 }
 
 // Nudge is what stands in the user's place where a session is resumed after an answer that was cut
@@ -132,9 +138,9 @@ func (r *run) nudge(ctx context.Context) error {
 	return r.user(ctx, session.Part{Type: session.TextPart, Text: Nudge, Synthetic: true})
 }
 
-func (r *run) user(ctx context.Context, p session.Part) error {
+func (r *run) user(ctx context.Context, parts ...session.Part) error {
 	said := []session.Message{{MessageInfo: session.MessageInfo{Role: session.User, Model: r.reference()},
-		Parts: []session.Part{p}}}
+		Parts: parts}}
 	if err := r.config.Engine.Append(ctx, r.id, said...); err != nil {
 		return err
 	}

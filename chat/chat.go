@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -44,7 +43,7 @@ type chat struct {
 
 	work      *work
 	queued    []*queued
-	first     []string         // to be said once the log is read
+	first     []queued         // to be said once the log is read
 	after     []draw.Notice    // to be shown then, behind the messages that they are about
 	resumes   bool             // the last turn is not at its end: enter goes on with it
 	doing     string           // what else takes time: "folding the past"
@@ -60,6 +59,7 @@ type chat struct {
 	gauge     report.Gauge
 
 	width, height int
+	selecting     bool   // the mouse is the terminal's
 	hint          string // shown until the next key: "ctrl+c again quits"
 	quitting      time.Time
 	typed         time.Time // when the last key was pressed
@@ -102,6 +102,9 @@ func Run(ctx context.Context, c Config) error {
 	p := tea.NewProgram(m, m.options()...)
 	defer context.AfterFunc(ctx, func() { quitBy(p) })()
 	_, err := p.Run()
+	if left := m.leave(m.output()); err == nil {
+		err = left
+	}
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -121,24 +124,13 @@ func quitBy(p *tea.Program) {
 }
 
 func newChat(ctx context.Context, c Config) *chat {
-	s := draw.NewStyle(!colorless(c))
+	s := styleFor(c)
 	m := &chat{config: c, ctx: ctx, group: &sync.WaitGroup{}, feed: newFeed(), style: s, session: c.Session,
 		transcript: transcript.New(s), grants: &grants{}, now: time.Now, width: 80, height: 24, due: true}
 	if c.Notice != "" {
 		m.transcript.Say(draw.Say(c.Notice))
 	}
 	return m
-}
-
-// colorless reports whether the terminal shows no colours, or somebody does not want them
-// (no-color.org).
-func colorless(c Config) bool {
-	env := map[string]string{}
-	for _, e := range c.Environ {
-		name, value, _ := strings.Cut(e, "=")
-		env[name] = value
-	}
-	return c.NoColor || env["NO_COLOR"] != "" || env["TERM"] == "dumb"
 }
 
 func (m *chat) options() []tea.ProgramOption {
@@ -168,7 +160,7 @@ func (m *chat) open(name string) error {
 
 // Init begins to work on the prompt of the command line.
 func (m *chat) Init() tea.Cmd {
-	commands := []tea.Cmd{m.feed.next(m.ctx), tea.RequestWindowSize}
+	commands := []tea.Cmd{m.feed.next(m.ctx), tea.RequestWindowSize, m.askBackground()}
 	if m.config.Prompt != "" {
 		commands = append(commands, m.say(m.config.Prompt))
 	}
@@ -220,6 +212,13 @@ func (m *chat) update(msg tea.Msg) tea.Cmd {
 		return m.key(msg)
 	case tea.PasteMsg:
 		return m.paste(msg)
+	case tea.MouseWheelMsg:
+		return m.wheel(msg)
+	case tea.BackgroundColorMsg:
+		m.background(msg)
+		return nil
+	case tea.ResumeMsg:
+		return m.askBackground()
 	case fedMsg:
 		return tea.Batch(m.happened(msg), m.feed.next(m.ctx))
 	case tickMsg:
@@ -236,6 +235,15 @@ func (m *chat) update(msg tea.Msg) tea.Cmd {
 		return m.revert(msg.Message)
 	case panel.CompactChosen:
 		return m.fold(msg.Focus)
+	case composedMsg:
+		m.composed(msg)
+		return nil
+	case panel.SaidChosen:
+		m.panel = nil
+		m.editor.Set(string(msg))
+		return nil
+	case panel.CopyChosen:
+		return m.copied(panel.Copy(msg))
 	case panel.CommandChosen:
 		return m.typedCommand(string(msg))
 	}

@@ -196,9 +196,25 @@ func (m *chat) restart(string) tea.Cmd {
 	if !m.idle("/new") {
 		return nil
 	}
+	before := m.session
 	cmd := m.enter("")
-	m.tell(told{text: "a new session begins with your next message"})
+	text := "a new session begins with your next message"
+	if before != "" {
+		text += "; the one before is kept: /sessions, or winnow show " + before
+	}
+	m.tell(told{text: text})
 	return cmd
+}
+
+func (m *chat) showChanges(string) tea.Cmd {
+	if m.config.Changes == nil {
+		m.tell(told{text: "what changed in files is not known: the states of this folder are not kept"})
+		return nil
+	}
+	id, changes := m.session, m.config.Changes
+	return m.show(panel.NewChanges(m.ctx, func(ctx context.Context) ([]session.FileDiff, error) {
+		return changes(ctx, id)
+	}, m.style))
 }
 
 func (m *chat) showHelp(string) tea.Cmd {

@@ -8,6 +8,7 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/session"
 )
 
 // Config is what a chat works with. Engine and Open are needed.
@@ -34,10 +35,15 @@ type Config struct {
 	// session to go on with, and what was done, for people, beside an error too where files were
 	// changed before it. nil: there is no /revert.
 	Revert func(ctx context.Context, sessionID, messageID string) (newID, told string, err error)
+	// Changes are what a session changed in files. nil: there is no /diff.
+	Changes func(ctx context.Context, sessionID string) ([]session.FileDiff, error)
 	// Advice says what to do about an error of the loop, "" for nothing; it may be nil.
 	Advice func(err error) string
 	// NoRevert says why /revert is missing, for people.
 	NoRevert string
+	// Notify is how the end of a turn of over a minute is told: NotifyBell, NotifyOSC9 or
+	// NotifyOSC777. "" and NotifyOff: not at all.
+	Notify string
 	// Notice is shown once at the top of the transcript, "" for none.
 	Notice string
 

@@ -11,6 +11,7 @@ import (
 	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/chat/internal/drawtest"
 	"github.com/winnowhq/winnow/internal/llmtest"
+	"github.com/winnowhq/winnow/session"
 )
 
 // poison is what no terminal may be sent; what is left of it to be seen has the word owned.
@@ -21,7 +22,7 @@ var tried = []struct{ name, argument string }{
 	{"nothing" + poison, ""}, {"title", poison}, {"title", ""}, {"context", ""}, {"cost", ""}, {"sessions", ""},
 	{"model", ""}, {"model", poison}, {"pin", poison},
 	{"revert", ""}, {"help", ""}, {"export", "a" + poison}, {"prune", ""}, {"compact", poison}, {"receipt", poison},
-	{"undo", poison}, {"redo", ""}, {"new", ""}, {"quit", ""},
+	{"undo", poison}, {"redo", ""}, {"copy", poison}, {"copy", "code"}, {"copy", ""}, {"mouse", ""}, {"diff", ""}, {"clear", ""}, {"new", ""}, {"quit", ""},
 }
 
 // settles works off what happens until nothing has come for a moment: a command that is still at it
@@ -49,6 +50,9 @@ func TestScreen_nothingOfAHostileSessionIsObeyed(t *testing.T) {
 	}, func(c *Config, _ *agent.Config) {
 		c.NoColor, c.Directory, c.Notice, c.Models = false, "/srv/"+poison, "a notice "+poison,
 			[]string{reader.String(), "acme/" + poison}
+		c.Changes = func(context.Context, string) ([]session.FileDiff, error) {
+			return []session.FileDiff{{File: "a" + poison, Status: poison, Patch: "@@ -1 +1 @@\n+" + poison}}, nil
+		}
 		c.Export = func(_ context.Context, _, file string) (string, error) {
 			return "/tmp/" + file, errors.New("no room " + poison)
 		}

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/winnowhq/winnow/chat/internal/panel"
 )
 
 // again is how long the second ctrl+c may take.
@@ -64,6 +66,12 @@ func (m *chat) key(k tea.KeyPressMsg) tea.Cmd {
 	case "ctrl+o":
 		m.hint = m.transcript.Unfold()
 		return nil
+	case "ctrl+r":
+		return m.show(panel.NewSaid(m.ctx, m.config.Engine.Store(), m.config.Directory, m.now(), m.style))
+	case "ctrl+g":
+		return m.compose()
+	case "ctrl+y":
+		return m.chooseCopy()
 	case "ctrl+l":
 		return tea.ClearScreen
 	case "ctrl+d":
@@ -82,6 +90,7 @@ func (m *chat) key(k tea.KeyPressMsg) tea.Cmd {
 	}
 	if m.editor.Key(k) {
 		m.complete.reset()
+		return m.listFiles()
 	}
 	return nil
 }
@@ -94,8 +103,12 @@ func (m *chat) paste(p tea.PasteMsg) tea.Cmd {
 	case m.panel != nil:
 		return m.toPanel(p)
 	default:
-		m.editor.Paste(p.Content)
 		m.complete.reset()
+		if path := m.pastedFile(p.Content); path != "" {
+			return m.attachPasted(path, p.Content)
+		}
+		m.editor.Paste(p.Content)
+		return m.listFiles()
 	}
 	return nil
 }
@@ -103,8 +116,8 @@ func (m *chat) paste(p tea.PasteMsg) tea.Cmd {
 // escape stops the work; without any, it goes back to the end of the transcript.
 func (m *chat) escape() tea.Cmd {
 	switch {
-	case m.complete.open(m.editor.Typed()):
-		m.complete.dismiss(m.editor.Typed())
+	case m.complete.open(&m.editor):
+		m.complete.dismiss(&m.editor)
 	case m.work != nil:
 		m.work.stop()
 	case m.stopFold != nil:
@@ -143,16 +156,17 @@ func (m *chat) submit() tea.Cmd {
 		m.editor.Set("")
 		return nil
 	}
+	attached := m.attachedTo(text)
 	m.editor.Sent()
 	m.complete.reset()
 	m.transcript.ToEnd()
 	if rest, escaped := strings.CutPrefix(text, "//"); escaped {
-		return m.say("/" + rest)
+		return m.say("/"+rest, attached...)
 	}
 	if strings.HasPrefix(text, "/") {
 		return m.typedCommand(text)
 	}
-	return m.say(text)
+	return m.say(text, attached...)
 }
 
 // keysThereAre are what keys do, for /help.
@@ -162,8 +176,11 @@ var keysThereAre = [][2]string{
 	{"esc", "stop the turn, or a folding"},
 	{"ctrl+o", "unfold what was done: the newest turn, all, nothing"},
 	{"pgup pgdn", "scroll; shift+↑↓ by lines, end goes back to the newest"},
-	{"↑ ↓", "what you said before"},
-	{"tab", "complete a command"},
+	{"↑ ↓", "what you said before; ctrl+r searches it, over all sessions of this folder"},
+	{"tab", "complete a command, or the name of a file behind @"},
+	{"ctrl+g", "write the message in $VISUAL or $EDITOR"},
+	{"ctrl+y", "copy an answer or a block of code"},
+	{"mouse wheel", "scroll; with shift held the mouse selects, /mouse gives it back to the terminal"},
 	{"ctrl+z", "back to the shell for a while; fg returns"},
 	{"ctrl+c twice", "leave; the session is kept"},
 }

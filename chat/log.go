@@ -76,8 +76,8 @@ func (m *chat) synced(msg logMsg) tea.Cmd {
 		m.load(msg)
 		first := m.first
 		m.first = nil
-		for _, text := range first {
-			next = tea.Batch(next, m.say(text))
+		for _, one := range first {
+			next = tea.Batch(next, m.say(one.text, one.attached...))
 		}
 		return next
 	}

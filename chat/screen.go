@@ -9,7 +9,6 @@ import (
 	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/tui"
-	"github.com/winnowhq/winnow/visible"
 )
 
 const (
@@ -32,10 +31,11 @@ type shown struct {
 func (m *chat) draw() tea.View {
 	lines, cursor := m.screen()
 	for i, l := range lines {
-		lines[i] = visible.Styled(l)
+		lines[i] = draw.Safe(l)
 	}
 	v := tea.NewView(strings.Join(lines, "\n"))
 	v.AltScreen = true
+	v.MouseMode = m.mouseMode()
 	v.Cursor = cursor
 	v.WindowTitle = m.windowTitle()
 	return v
@@ -169,20 +169,7 @@ func (m *chat) drawInput(most int) (lines []string, x, y int) {
 		lines = append(lines, draw.Paint(m.style.Dim,
 			tui.Cut("↥ waits: "+draw.OneLine(q.text[:min(len(q.text), 400)]), m.width)))
 	}
-	fitting := m.complete.offers(m.editor.Typed())
-	from := 0
-	if m.complete.begun {
-		from = max(0, m.complete.at-offered+1)
-	}
-	for i := from; i < min(len(fitting), from+offered); i++ {
-		one := fitting[i]
-		mark, look := "  ", m.style.Dim
-		if m.complete.begun && i == m.complete.at {
-			mark, look = "› ", m.style.Accent
-		}
-		name := draw.Fit(strings.TrimSpace("/"+one.Name+" "+one.Arguments), 18)
-		lines = append(lines, draw.Paint(look, tui.Cut(mark+name+" "+one.Help, m.width)))
-	}
+	lines = append(lines, m.drawOffers()...)
 	rows, x, y := m.editor.Rows(m.width-len(draw.Gutter)-1, most)
 	y += len(lines)
 	for i, row := range rows {

@@ -36,31 +36,32 @@ type endedMsg struct {
 }
 
 // say tells the model something: at once, or at the next boundary between two steps where it works.
-func (m *chat) say(text string) tea.Cmd {
+func (m *chat) say(text string, attached ...session.Part) tea.Cmd {
 	if m.session != "" && !m.loaded {
-		m.first = append(m.first, text)
+		m.first = append(m.first, queued{text: text, attached: attached})
 		return nil
 	}
 	if m.work != nil {
-		m.queued = append(m.queued, &queued{text: text})
+		m.queued = append(m.queued, &queued{text: text, attached: attached})
 		m.handOver()
 		return nil
 	}
 	loop := m.loop
-	return m.start(func(ctx context.Context, id string) (agent.Turn, error) { return loop.Run(ctx, id, text) })
+	return m.start(func(ctx context.Context, id string) (agent.Turn, error) { return loop.Run(ctx, id, text, attached...) })
 }
 
 // queued is something that was said while the loop works, and is not in the log yet.
 type queued struct {
-	text string
-	said bool // the loop has it
+	text     string
+	attached []session.Part
+	said     bool // the loop has it
 }
 
 // handOver gives the loop what was said meanwhile, in order. What it does not take, because it has
 // not begun or has just ended, waits.
 func (m *chat) handOver() {
 	for _, q := range m.queued {
-		if !q.said && !m.loop.Say(m.session, q.text) {
+		if !q.said && !m.loop.Say(m.session, q.text, q.attached...) {
 			return
 		}
 		q.said = true
@@ -136,11 +137,11 @@ func (m *chat) ended(msg endedMsg) tea.Cmd {
 		m.resumes = true
 	}
 	m.asks = nil
-	commands = append(commands, m.sync())
+	commands = append(commands, m.sync(), m.notify(m.now().Sub(msg.work.since)))
 	for i, q := range m.queued {
 		if !q.said { // it came too late for this turn
 			m.queued = append(m.queued[:i:i], m.queued[i+1:]...)
-			commands = append(commands, m.say(q.text))
+			commands = append(commands, m.say(q.text, q.attached...))
 			break
 		}
 	}

@@ -226,7 +226,7 @@ func TestEnvironment_setsEveryKey(t *testing.T) {
 		"gateway.listen": "127.0.0.1:1", "gateway.mode": "observe", "gateway.upstreams": `{"house":"http://127.0.0.1:1"}`,
 		"gateway.retention": "30d", "gateway.capture": "none", "gateway.memory": "16777216", "gateway.tls.cert": "/c.pem", "gateway.tls.key": "/k.pem",
 		"gateway.clients": `{"ann":"` + strings.Repeat("0f", 32) + `"}`, "gateway.delegate": "clear_tool_uses",
-		"compaction.background": "0", "compaction.temperature": "0.7", "models": `{"ollama/qwen2.5":{"context":0,"price":{"input":1}}}`,
+		"notify": "bell", "compaction.background": "0", "compaction.temperature": "0.7", "models": `{"ollama/qwen2.5":{"context":0,"price":{"input":1}}}`,
 	}
 	before, defaults, err := Loaded{Settings: Default()}.Values()
 	if err != nil {

@@ -137,6 +137,7 @@ var reasons = map[string]string{
 	"gateway.delegate":       "it decides what your provider leaves out of your requests",
 	"gateway.keepWarm":       "it sends requests that you pay for",
 	"gateway.page":           "it decides who sees your sessions",
+	"notify":                 "it decides what is sent to your terminal",
 	"snapshots":              "it decides whether what an agent did can be undone",
 
 	hooks + "session.compacting": runs,

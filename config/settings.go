@@ -32,6 +32,9 @@ type Settings struct {
 	// Snapshots keeps the state of the working folder before and after each step of an agent, for
 	// diffs and for going back.
 	Snapshots bool `json:"snapshots"`
+	// Notify is how the chat tells that a turn of over a minute has ended: "off", "bell", "osc9" or
+	// "osc777".
+	Notify string `json:"notify"`
 	// Permissions say what the tools of an agent may do: the last rule that matches counts. Package
 	// agent/tools makes a policy of them, and decides if no rule matches.
 	Permissions []Permission `json:"permissions"`
@@ -84,7 +87,7 @@ type Permission struct {
 // Default returns the settings that hold if nothing else is said.
 func Default() Settings {
 	return Settings{
-		Settings: settings.Default(), Titles: "auto", Snapshots: true, Permissions: []Permission{},
+		Settings: settings.Default(), Titles: "auto", Snapshots: true, Notify: "off", Permissions: []Permission{},
 		Hooks:  Hooks{Compacting: []string{}, Compacted: []string{}, Elided: []string{}, Timeout: 10},
 		Models: map[string]model.Patch{}, Providers: map[string]Provider{},
 		Gateway: Gateway{Listen: "127.0.0.1:4141", Upstreams: map[string]string{}, Mode: "full",
@@ -142,6 +145,9 @@ func (s Settings) Validate() error {
 	if !slices.Contains([]string{"", "auto", "off"}, s.Titles) && !strings.Contains(strings.Trim(s.Titles, "/"), "/") {
 		bad("titles", "%q is not a model; write provider/model, as `winnow models` lists them, or auto or off",
 			s.Titles)
+	}
+	if !slices.Contains([]string{"", "off", "bell", "osc9", "osc777"}, s.Notify) {
+		bad("notify", "%q is not a way to notify; there are off, bell, osc9 and osc777", s.Notify)
 	}
 	for key, command := range s.Hooks.commands() {
 		switch {

@@ -272,6 +272,30 @@ func binary(head []byte) string {
 	return ""
 }
 
+// Media reads an image or a PDF document as a file part; path is absolute. ok is false, without an
+// error, for a file of another kind.
+func Media(path string) (p session.Part, ok bool, err error) {
+	f, info, err := plainfile.Open(path)
+	if err != nil {
+		return p, false, err
+	}
+	defer f.Close()
+	head := make([]byte, sniffLength)
+	n, err := io.ReadFull(f, head)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return p, false, err
+	}
+	mime := mediaType(head[:n])
+	if mime == "" {
+		return p, false, nil
+	}
+	r, err := attach(f, place{path: path, shown: path}, mime, info.Size())
+	if err != nil {
+		return p, false, err
+	}
+	return r.Attachments[0], true, nil
+}
+
 // attach gives an image or a document as a file part.
 func attach(f *os.File, at place, mime string, size int64) (agent.Result, error) {
 	if size > mediaBytes {

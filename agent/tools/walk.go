@@ -73,6 +73,23 @@ func walkFolder(ctx context.Context, folder, name, prefix string, g ignored, vis
 	return nil
 }
 
+// Files are the files and folders below a folder, as the tools find them, at most a number of them:
+// relative and slash-separated, folders with a slash at their end. more says that there are more.
+func Files(ctx context.Context, folder string, most int) (names []string, more bool, err error) {
+	err = walk(ctx, folder, func(e entry) error {
+		if len(names) == most {
+			more = true
+			return errStop
+		}
+		if e.folder {
+			e.name += "/"
+		}
+		names = append(names, e.name)
+		return nil
+	})
+	return names, more, err
+}
+
 // searched is the folder or file that a search begins in, the working folder if name is "". It asks
 // for permission to read it.
 func searched(ctx context.Context, c agent.Call, a *arguments, name string) (place, fs.FileInfo, error) {

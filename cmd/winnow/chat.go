@@ -58,7 +58,7 @@ func runChat(ctx context.Context, a *cli.App, prompt string, f workbench.Flags) 
 	c := chat.Config{
 		Engine: b.Engine, Model: b.Model, Models: b.Offered(), Catalogue: b.Models, Session: b.Session,
 		Prompt: strings.TrimSpace(prompt), Directory: b.Folder,
-		Advice: b.Advice,
+		Advice: b.Advice, Notify: b.Notify(),
 		Open: func(ctx context.Context, o chat.Opening) (*agent.Loop, model.Model, error) {
 			return b.Open(o.Model, agent.Config{Ask: b.Policy.Asker(o.Ask), OnEvent: func(e agent.Event) {
 				if e.Type == agent.StepStarted && e.Step == 1 {
@@ -81,6 +81,7 @@ func runChat(ctx context.Context, a *cli.App, prompt string, f workbench.Flags) 
 	}
 	if b.Files != nil {
 		c.Revert = workbench.Reverter(a, b.Engine, b.Files)
+		c.Changes = b.Changes
 	}
 	err = chat.Run(ctx, c)
 	switch {

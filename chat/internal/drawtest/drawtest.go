@@ -109,5 +109,6 @@ var Keys = map[string]tea.KeyPressMsg{
 	"ctrl+a": {Code: 'a', Mod: tea.ModCtrl}, "ctrl+e": {Code: 'e', Mod: tea.ModCtrl},
 	"shift+up":   {Code: tea.KeyUp, Mod: tea.ModShift},
 	"shift+down": {Code: tea.KeyDown, Mod: tea.ModShift}, "ctrl+left": {Code: tea.KeyLeft, Mod: tea.ModCtrl},
-	"shift+tab": {Code: tea.KeyTab, Mod: tea.ModShift},
+	"ctrl+r": {Code: 'r', Mod: tea.ModCtrl}, "ctrl+y": {Code: 'y', Mod: tea.ModCtrl},
+	"ctrl+g": {Code: 'g', Mod: tea.ModCtrl}, "shift+tab": {Code: tea.KeyTab, Mod: tea.ModShift},
 }

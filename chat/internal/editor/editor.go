@@ -14,6 +14,7 @@ import (
 
 	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/tui"
 )
 
@@ -37,7 +38,10 @@ type Editor struct {
 	at      int      // of history, while it is gone through; len(history) otherwise
 }
 
-type paste struct{ text, label string }
+type paste struct {
+	text, label string
+	file        *session.Part // that is attached; nil: a text
+}
 
 // Paste inserts a text at once. Whatever its size, it is looked at once, to count its lines.
 func (e *Editor) Paste(text string) {
@@ -53,7 +57,7 @@ func (e *Editor) Paste(text string) {
 		return
 	}
 	label := "[pasted " + quantity.Number(len(text)) + " bytes, " + quantity.Count(lines, "line") + "]"
-	e.pastes = append(e.pastes, paste{text, label})
+	e.pastes = append(e.pastes, paste{text, label, nil})
 	e.put(aside + rune(len(e.pastes)-1))
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/report"
+	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/tui"
 )
 
@@ -25,7 +26,8 @@ type contextPanel struct {
 	id     string
 	style  draw.Style
 
-	parts  []report.Part // of the window, what a model reads of it alone, in their order
+	words  map[string]string // with which texts begin, by part
+	parts  []report.Part     // of the window, what a model reads of it alone, in their order
 	gauge  report.Gauge
 	newest int // step
 	loaded bool
@@ -97,6 +99,10 @@ func (p *contextPanel) read(again []string, then func()) panelRead {
 	if err == nil {
 		g, err = winnow.Look(p.ctx, p.engine, p.id, report.Measure)
 	}
+	words := map[string]string{}
+	if err == nil {
+		words, err = winnow.Look(p.ctx, p.engine, p.id, firstWords)
+	}
 	fresh := map[string]*explained{}
 	for _, part := range again {
 		x, err := winnow.Look(p.ctx, p.engine, p.id, report.Explain(part))
@@ -107,6 +113,7 @@ func (p *contextPanel) read(again []string, then func()) panelRead {
 		if then(); err != nil {
 			return
 		}
+		p.words = words
 		p.gauge, p.parts, p.newest = g, p.parts[:0], 0
 		for _, x := range all {
 			p.newest = max(p.newest, x.Step)
@@ -271,8 +278,8 @@ type contextRow struct {
 	step    int // of the newest of it
 }
 
-func rowOf(x *report.Part, inside bool) contextRow {
-	row := contextRow{key: "part:" + x.Part, name: partName(x), part: x, inside: inside, tokens: x.Shown, step: x.Step}
+func (p *contextPanel) rowOf(x *report.Part, inside bool) contextRow {
+	row := contextRow{key: "part:" + x.Part, name: p.partName(x), part: x, inside: inside, tokens: x.Shown, step: x.Step}
 	if len(x.Elisions) > 0 {
 		row.elided = max(0, x.Tokens-x.Shown)
 	}
@@ -310,10 +317,10 @@ func (p *contextPanel) arrange(stay string) {
 	groups := map[string]int{}
 	for i := range p.parts {
 		x := &p.parts[i]
-		if !p.matches(x.Handle, x.Part, partName(x), p.stateOf(x), string(x.Zone)) {
+		if !p.matches(x.Handle, x.Part, x.Type, p.partName(x), p.stateOf(x), string(x.Zone)) {
 			continue
 		}
-		one := rowOf(x, false)
+		one := p.rowOf(x, false)
 		if p.group == eachPart {
 			rows = append(rows, one)
 			continue
@@ -362,7 +369,7 @@ func (p *contextPanel) unfold(groups []contextRow) []contextRow {
 		}
 		var inside []contextRow
 		for _, x := range g.members {
-			inside = append(inside, rowOf(x, true))
+			inside = append(inside, p.rowOf(x, true))
 		}
 		slices.SortStableFunc(inside, p.compare)
 		rows = append(rows, inside...)
@@ -371,14 +378,46 @@ func (p *contextPanel) unfold(groups []contextRow) []contextRow {
 }
 
 // partName says what a part is, on one line.
-func partName(x *report.Part) string {
+func (p *contextPanel) partName(x *report.Part) string {
 	if x.Tool != "" {
 		return strings.TrimSpace(draw.OneLine(x.Tool) + " " + draw.OneLine(x.Target))
 	}
 	if target := draw.OneLine(x.Target); target != "" {
 		return x.Type + " " + target
 	}
-	return x.Type
+	return cmp.Or(p.words[x.Part], x.Type)
+}
+
+// firstWords are the words with which the texts of a session begin, by part, and who said them.
+func firstWords(s *report.Session) (map[string]string, error) {
+	words := map[string]string{}
+	for i := range s.Log {
+		m := &s.Log[i]
+		who := "you: "
+		switch {
+		case m.IsSummary():
+			who = "summary: "
+		case m.Role == session.Assistant:
+			who = "answer: "
+		case !m.Written():
+			who = "told: "
+		}
+		for j := range m.Parts {
+			p := &m.Parts[j]
+			before := who
+			switch p.Type {
+			case session.ReasoningPart:
+				before = "thought: "
+			case session.TextPart:
+			default:
+				continue
+			}
+			if text := draw.FirstLine(p.Text); text != "" {
+				words[p.ID] = before + tui.Cut(text, 120)
+			}
+		}
+	}
+	return words, nil
 }
 
 func groupName(x *report.Part, by grouping) string {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/output"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
+	"github.com/winnowhq/winnow/session"
 )
 
 // Offered are the models that /model lists: those whose provider can be asked as things are.
@@ -24,6 +25,22 @@ func (b *Bench) Offered() []string {
 		}
 	}
 	return names
+}
+
+// Notify is how the end of a long turn is told, as the settings have it.
+func (b *Bench) Notify() string { return b.settings.Notify }
+
+// Changes are what a session changed in the folder's files, from its first snapshot to its newest.
+func (b *Bench) Changes(ctx context.Context, id string) ([]session.FileDiff, error) {
+	log, _, err := b.Engine.Session(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	from, to := session.Snapshots(log.Messages)
+	if from == "" || from == to {
+		return nil, nil
+	}
+	return b.Files.Diff(ctx, from, to)
 }
 
 // Export writes a session into a file, in the format that it came in, or as an export of OpenCode.
