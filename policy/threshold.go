@@ -29,7 +29,7 @@ const (
 const economicTail = 20_000
 
 // weighedTail is the tail where folds come because the window would be full.
-const weighedTail = 14_000
+const weighedTail = 16_000
 
 // Folding are the settings of a pivot of a session as it stands. What stays word for word because
 // the work continues with it is weighed against a request for it, at today's size of the prompt.
@@ -81,19 +81,20 @@ func (p Policy) weighs() bool {
 }
 
 // hidesOverflow reports whether the window would have overflowed if nothing had been left out of
-// it. A fold would have come by now: what was left out only delays it, and a fold that pays is not
-// delayed.
+// it, and nothing had come back for that. A fold would have come by now: what was left out only
+// delays it, and a fold that pays is not delayed.
 func (p Policy) hidesOverflow(s State) bool {
 	u := p.Budget.Usable(s.Model)
-	return p.weighs() && !p.Pivot.SummaryAlone && !u.Unlimited && s.Account.Base+s.Facts.Total(s.Window) >= u.Threshold
+	return p.weighs() && !p.Pivot.SummaryAlone && !u.Unlimited &&
+		s.Account.Base+s.Facts.Total(s.Window)-s.Account.Back >= u.Threshold
 }
 
 // foldPays reports whether a fold has become worth what it costs, long before the window is full:
-// when the tokens that it would have spared, at the price of reading them from the cache, add up to
-// the price of the summary, of writing what it leaves to the cache, and of what will be missed; and
-// when as much again can be expected of the rest of the session. It is the rule by which elisions
-// are committed (schedule.Economic): no more is paid than twice what somebody would have paid who
-// knew when the session ends.
+// when the tokens that it would have spared, at what carrying them costs, add up to the price of the
+// summary, of writing what it leaves to the cache, and of what will be missed; and when as much
+// again can be expected of the rest of the session. It is the rule by which elisions are committed
+// (schedule.Economic): no more is paid than twice what somebody would have paid who knew when the
+// session ends.
 //
 // What will be missed is told by what the newest steps quoted: work that goes on with texts from
 // further back will go on with them behind the fold as well.
@@ -111,7 +112,8 @@ func (p Policy) foldPays(s State) bool {
 	}
 	read, write, output := s.Model.Terms(a.Base + a.Size)
 	cost := float64(a.Base+a.Size)*read + float64(summary)*output + float64(leaves)*(write-read)
-	rent := float64(a.Carried-a.SincePivot*leaves) * read
+	each := carrying(a, read, write)
+	rent := float64(a.Carried-a.SincePivot*leaves) * each
 	if rent < cost {
 		return false
 	}
@@ -122,6 +124,12 @@ func (p Policy) foldPays(s State) bool {
 		return false
 	}
 	cost += weight * float64(p.window(s).Reach(regretSteps)) * p.regret(s)
-	ahead := float64(a.Size-leaves) * read * schedule.DefaultAhead * float64(a.Steps)
+	ahead := float64(a.Size-leaves) * each * schedule.DefaultAhead * float64(a.Steps)
 	return rent >= cost && ahead-cost >= schedule.DefaultGain*a.Bill
+}
+
+// carrying is what a token of the prompt costs in a step: it is read from the cache, or, as often as
+// that had forgotten the session so far, written there again.
+func carrying(a schedule.Account, read, write float64) float64 {
+	return read + float64(a.Colds)/(schedule.DefaultGap+float64(a.Steps))*(write-read)
 }
