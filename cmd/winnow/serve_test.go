@@ -425,3 +425,37 @@ func TestServe_isReadyIfTheStoreIs(t *testing.T) {
 	}
 	g.cmd.Process.Signal(syscall.SIGTERM)
 }
+
+// serve shows browsers a page, unless gateway.page is false.
+func TestServe_thePage(t *testing.T) {
+	d := newDesk(t)
+	url, _ := providing(t)
+	d.configure(fmt.Sprintf(`{"gateway": {"listen": "127.0.0.1:0", "mode": "observe", "upstreams": {"house": "%s"}}}`, url))
+	g := d.gate()
+	browse := func(path string) (status int, text string) {
+		r, _ := http.NewRequest(http.MethodGet, g.url+path, nil)
+		r.Header.Set("Accept", "text/html")
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		body, _ := io.ReadAll(answer.Body)
+		return answer.StatusCode, string(body)
+	}
+	if line := g.said[len(g.said)-1]; !strings.Contains(line, "page="+g.url+"/") {
+		t.Errorf("it does not say where the page is: %s", line)
+	}
+	if status, html := browse("/"); status != 200 || !strings.Contains(html, "<option selected>observe</option>") {
+		t.Errorf("%d %s", status, html)
+	}
+	if status, _ := ask(t, g.url+"/~/act", `{"do":"mode","mode":"off"}`); status != 403 {
+		t.Errorf("a program switches the mode: %d", status)
+	}
+	d.configure(fmt.Sprintf(`{"gateway": {"listen": "127.0.0.1:0", "page": false, "upstreams": {"house": "%s"}}}`, url))
+	g.says("read again")
+	if status, text := browse("/"); status != 200 || !strings.HasPrefix(text, "winnow relays to ") {
+		t.Errorf("without a page: %d %s", status, text)
+	}
+	g.ends()
+}

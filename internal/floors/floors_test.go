@@ -29,7 +29,7 @@ var floors = [][]string{
 	{"", "lab", "advise"}, // the root: the engine, and the lab beside it: both run the planner
 	{"config", "display", "tui", "page", "discover", "skim", "selfprune", "snapshot", "inplace", "hook", "agent", "agent/*", "rpc", "transport", "retrieve", "quality"},
 	{"chat/internal/draw", "chat/internal/editor", "chat/internal/panel", "chat/internal/transcript"}, // the rooms of the chat
-	{"chat", "chat/demo", "serve", "mcp"},
+	{"chat", "chat/demo", "serve", "live", "mcp"},
 	{"cmd/winnow/internal/draft"},
 	{"cmd/winnow/internal/cli"},
 	{"cmd/winnow/internal/source"},

@@ -5,9 +5,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,7 +20,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/winnowhq/winnow/internal/llmtest"
+	"github.com/winnowhq/winnow/live"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/sqlite"
@@ -322,6 +327,11 @@ func TestProcess_noCredentialAtRest(t *testing.T) {
 			t.Fatalf("step %d: %d %s", at, h.status, h.body)
 		}
 	}
+	for _, shown := range watched(t, s.address) {
+		if strings.Contains(shown, "canary") {
+			t.Errorf("the page has the key: %.2000s", shown)
+		}
+	}
 	up.Down()
 	if h := v.hear(v.request(t.Context(), s.url(), steps[0])); h.status != 502 || bytes.Contains(h.body, []byte(canaryKey)) {
 		t.Errorf("without a provider: %d %s", h.status, h.body)
@@ -372,4 +382,42 @@ func TestProcess_noCredentialAtRest(t *testing.T) {
 		t.Errorf("%d files were looked through, %v", files, err)
 	}
 	t.Logf("%d files, a log of %d bytes", files, len(s.log.String()))
+}
+
+// watched is all that the page of a gateway shows: itself, its first event, and each session.
+func watched(t testing.TB, address string) (shown []string) {
+	t.Helper()
+	get := func(path string) (*http.Response, *bufio.Reader) {
+		r := must(http.NewRequestWithContext(t.Context(), "GET", "http://"+address+path, nil))
+		r.Header.Set("Accept", "text/html")
+		answer := must(http.DefaultClient.Do(r))
+		if answer.StatusCode != 200 {
+			t.Fatalf("%s is answered with %d", path, answer.StatusCode)
+		}
+		return answer, bufio.NewReader(answer.Body)
+	}
+	answer, stream := get("/~/events")
+	defer answer.Body.Close()
+	event := ""
+	for !strings.HasPrefix(event, "data: ") {
+		event = must(stream.ReadString('\n'))
+	}
+	var changes live.Changes
+	if err := json.Unmarshal([]byte(event[len("data: "):]), &changes); err != nil {
+		t.Fatal(err)
+	}
+	shown = append(shown, event)
+	paths := []string{"/", "/~/page.js"}
+	for _, row := range changes.Sessions {
+		paths = append(paths, "/~/session?id="+row.ID)
+	}
+	if len(changes.Sessions) == 0 || len(changes.Feed) == 0 {
+		t.Fatalf("the page shows nothing: %s", event)
+	}
+	for _, path := range paths {
+		answer, body := get(path)
+		shown = append(shown, string(must(io.ReadAll(body))))
+		answer.Body.Close()
+	}
+	return shown
 }
