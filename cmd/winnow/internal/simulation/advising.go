@@ -62,7 +62,7 @@ func (r *Reader) Measure(ctx context.Context, settings config.Settings, sources 
 	say, done := r.app.Counting()
 	defer done()
 	run.Progress = func(done, of int) {
-		say("looking at sessions: %s of %s", quantity.Number(done), quantity.Number(of))
+		say(done, of, "looking at sessions: %s of %s", quantity.Number(done), quantity.Number(of))
 	}
 	var all Measured
 	if all.Replay, err = run.Run(ctx, sources); err != nil {
@@ -92,13 +92,14 @@ func (m *measuring) see(path string, doc *format.Document, t *lab.Trace) bool {
 
 // rest measures those whose replays were remembered, so that they were not loaded, and lists all in
 // the order of their paths.
-func (m *measuring) rest(ctx context.Context, sources []lab.Source, all *Measured, say func(string, ...any)) error {
+func (m *measuring) rest(ctx context.Context, sources []lab.Source, all *Measured, 
+	say func(done, all int, format string, args ...any)) error {
 	for i := range all.Replay.Sessions {
 		path := all.Replay.Sessions[i].Path
 		if _, measured := m.of[path]; measured {
 			continue
 		}
-		say("measuring sessions: %s of %s", quantity.Number(i+1), quantity.Number(len(all.Replay.Sessions)))
+		say(i+1, len(all.Replay.Sessions), "measuring sessions: %s of %s", quantity.Number(i+1), quantity.Number(len(all.Replay.Sessions)))
 		at := slices.IndexFunc(sources, func(s lab.Source) bool { return s.Path == path })
 		_, _ = sources[at].Load(ctx) // what went wrong is among the reader's problems
 		if err := ctx.Err(); err != nil {

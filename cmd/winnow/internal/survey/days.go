@@ -36,7 +36,7 @@ func writeDays(ctx context.Context, a *cli.App, doc Computer, f Flags, models *m
 
 // worked are the sessions of a computer, with the words by which they are named.
 func (doc Computer) worked() []report.Worked {
-	names := shortNames(doc.Sessions)
+	names := doc.words()
 	parents := map[string]bool{}
 	for _, s := range doc.Sessions {
 		parents[s.Product+" "+s.Parent] = true
