@@ -92,7 +92,7 @@ func (m *measuring) see(path string, doc *format.Document, t *lab.Trace) bool {
 
 // rest measures those whose replays were remembered, so that they were not loaded, and lists all in
 // the order of their paths.
-func (m *measuring) rest(ctx context.Context, sources []lab.Source, all *Measured, 
+func (m *measuring) rest(ctx context.Context, sources []lab.Source, all *Measured,
 	say func(done, all int, format string, args ...any)) error {
 	for i := range all.Replay.Sessions {
 		path := all.Replay.Sessions[i].Path
