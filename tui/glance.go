@@ -23,7 +23,7 @@ const mostFactLines = 6
 // Glance draws a session at first sight.
 func (p Painter) Glance(g Glance) {
 	pg := p.page()
-	pg.words(span{}, strong, g.Title, 2)
+	pg.add(say(strong, Cut(Clean(g.Title), pg.width)))
 	pg.words(span{}, faint, strings.Join(g.About, " · "), 3)
 	pg.gap()
 	if g.Report != nil {
@@ -45,10 +45,11 @@ func (pg *page) fullness(r *report.Report) {
 			{size: w.Tokens, glyph: "█", style: barTone}}
 		pg.add(append(line{name}, gauge(segments, w.Usable, min(60, pg.width-10))...)...)
 		name = span{text: strings.Repeat(" ", 10)}
-		text = quantity.Number(used) + " of " + quantity.Count(w.Usable, "usable token") + ", " +
+		text = quantity.Number(used) + " of " + quantity.Count(w.Usable, "token") + ", " +
 			quantity.Percent(used, w.Usable)
 	}
-	verdict, fit := display.Verdict(w, r.Model)
 	pg.words(name, normal, text, 2)
-	pg.words(span{text: strings.Repeat(" ", 10)}, fitStyle(fit), verdict, 3)
+	if verdict, fit := display.Verdict(w, r.Model); fit != display.Fits { // else the share says it
+		pg.words(span{text: strings.Repeat(" ", 10)}, fitStyle(fit), verdict, 3)
+	}
 }

@@ -313,7 +313,25 @@ func (s saving) words() string {
 	case s.Money == nil:
 		return display.Shrunk(s.TokensBefore, s.TokensAfter)
 	}
-	return display.Shrunk(s.TokensBefore, s.TokensAfter) + "; " + s.Money.Words(quantity.Dollars)
+	less := display.Shrunk(s.TokensBefore, s.TokensAfter)
+	m := s.Money
+	if m.Step == nil {
+		return less + "; no price is known for " + m.Model
+	}
+	once := *m.Rewriting
+	if m.Summary != nil {
+		once += *m.Summary
+	}
+	text := fmt.Sprintf("saves %s a step for %s once", quantity.Dollars(*m.Step), quantity.Dollars(once))
+	switch {
+	case *m.Step <= 0:
+		text = "saves no money"
+	case m.Summary == nil:
+		text += " and a summary of unknown cost"
+	case m.Steps != nil && *m.Steps > 0:
+		text += ", paid back in " + quantity.Count(*m.Steps, "step")
+	}
+	return text + ": " + less
 }
 
 // showKeys says which keys there are, with the command of each where the terminal is wide.
