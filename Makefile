@@ -28,6 +28,9 @@ bench: ## the figures of docs/performance.md
 gateway-bench: ## what the gateway adds to requests, beside a plain proxy in the same run
 	go run ./internal/gatebench $(GATEBENCH)
 
+pictures: ## the pictures of docs/, made in headless Chromium
+	WINNOW_SHOTS=../docs go test ./page -run pictures -count=1
+
 fuzz: ## every fuzz target for FUZZTIME (default 1m) each, JOBS (default: one a core) at a time with a worker each; logs in FUZZLOGS (default ./fuzz-logs)
 	@mkdir -p $(FUZZLOGS); for p in $$(go list ./...); do go test -list '^Fuzz' $$p | grep '^Fuzz' | sed "s|^|$$p |"; done | \
 	  xargs -P $(or $(JOBS),$(shell getconf _NPROCESSORS_ONLN)) -L 1 sh -c 'log=$(FUZZLOGS)/$$(echo "$$0.$$1" | tr / _).log; \
@@ -71,4 +74,4 @@ interop: ## resume sessions in the real products, offline; CLIENTS=path/to/node_
 judges: ## the providers' own libraries read what we write, and we what they write
 	cd interop/sdk && go vet ./... && go test ./...
 
-.PHONY: dist gateway-bench judges adapters help build test check size bench fuzz fuzz-table torture siege load soak properties interop forecast
+.PHONY: dist pictures gateway-bench judges adapters help build test check size bench fuzz fuzz-table torture siege load soak properties interop forecast

@@ -253,15 +253,14 @@ func TestBrowser(t *testing.T) {
 	})
 }
 
-// TestBrowser_pictures makes the pictures of docs/ from the example: WINNOW_SHOTS=../docs go test
-// -run pictures ./page
+// TestBrowser_pictures makes the pictures of docs/ from the example: make pictures
 func TestBrowser_pictures(t *testing.T) {
 	if os.Getenv("WINNOW_SHOTS") == "" {
 		t.Skip("WINNOW_SHOTS names no folder")
 	}
 	b := openBrowser(t)
 	c := deskWith(t, example(t), rule.Ledger{}).content()
-	c.Name = "long-session.json"
+	c.Name, c.Source = "long-session.json", "long-session.json"
 	path := file(t, c)
 	b.screen(1100, 1240, "light")
 	b.open(path)
@@ -272,7 +271,19 @@ func TestBrowser_pictures(t *testing.T) {
 	y := 0.0
 	b.eval("scrollY", &y)
 	b.shoot("page-phone.png", int(y), 360, 740)
-	b.quiet(path)
+	b.screen(1100, 1000, "light")
+	b.open(path)
+	b.eval("document.getElementById('money').getBoundingClientRect().top + scrollY", &y)
+	b.shoot("page-money.png", int(y)-20, 1100, 1060)
+	week := aWeek()
+	for i, title := range []string{"Expiry tracking for larder", "The parser refuses what it wrote", "Releases without a tag"} {
+		week.Dearest[i].Title, week.Dearest[i].Cost = title, 10.5-float64(i)
+	}
+	weekPath := daysFile(t, week)
+	b.screen(1100, 1000, "dark")
+	b.open(weekPath)
+	b.shoot("page-week.png", 0, 1100, 1080)
+	b.quiet(weekPath)
 }
 
 // large is a session of about that many bytes: turns of forty steps, each with words, a read of

@@ -13,9 +13,9 @@ import (
 // aWeek is a week of sessions, one of them with a hostile title.
 func aWeek() report.Days {
 	d := report.Days{Since: "2026-11-17", Until: "2026-11-23", Sessions: 3, Requests: 240, Cost: 31.5, Uncosted: 1,
-		Products: []report.SpentOn{{Name: "claude-code", Sessions: 2, Cost: 21.5}, {Name: "codex", Sessions: 1, Cost: 10}},
+		Products: []report.SpentOn{{Name: "claude-code", Sessions: 2, Cost: 22.05}, {Name: "codex", Sessions: 1, Cost: 9.45}},
 		Projects: []report.SpentOn{{Name: "/home/ann/larder", Sessions: 3, Cost: 31.5}},
-		Models:   []report.SpentOn{{Name: "anthropic/claude-opus-4-8", Sessions: 2, Cost: 21.5}, {Name: "", Sessions: 1, Cost: 10}},
+		Models:   []report.SpentOn{{Name: "anthropic/claude-opus-4-8", Sessions: 2, Cost: 22.05}, {Name: "", Sessions: 1, Cost: 9.45}},
 		Gateway:  &report.Gain{Requests: 90, Billed: 9.5, Otherwise: 9.25, Net: -0.25, Recalls: 2},
 		Advice: []report.Finding{{Title: "Tools that nobody calls", Dollars: 4.2, Evidence: "12 tools in 90 requests",
 			Command: "winnow config set gateway.tools.drop mcp__kiln__*"}},
@@ -72,10 +72,10 @@ func TestDays_saysWhereTheMoneyWent(t *testing.T) {
 }
 
 // daysFile writes the page of a week where a browser finds it.
-func daysFile(t testing.TB) string {
+func daysFile(t testing.TB, d report.Days) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := Days(&out, aWeek(), false); err != nil {
+	if err := Days(&out, d, false); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "week.html")
@@ -87,7 +87,7 @@ func daysFile(t testing.TB) string {
 
 func TestBrowser_days(t *testing.T) {
 	b := openBrowser(t)
-	path := daysFile(t)
+	path := daysFile(t, aWeek())
 	for _, scheme := range []string{"light", "dark"} {
 		for _, width := range []int{360, 390, 1280} {
 			b.screen(width, 800, scheme)

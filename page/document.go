@@ -124,11 +124,11 @@ func newDocument(c Content) *document {
 
 const mostDamaged = 200
 
-// next lists commands about the session.
+// next lists commands about the session that change nothing.
 func (d *document) next() {
 	for _, one := range []fact{
-		{"what a compaction would do; nothing is written", "winnow compact -n"},
-		{"what pruning would do; nothing is written", "winnow prune -n"},
+		{"what compacting would do", "winnow compact -n"},
+		{"what pruning would do", "winnow prune -n"},
 		{"why each part is shown or left out", "winnow explain --all"},
 		{"what other policies would have cost", "winnow replay"},
 	} {

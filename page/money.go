@@ -111,7 +111,7 @@ func (d *document) byTurn(c *report.Costs) table {
 		if one.Turn > 0 {
 			name = "Turn " + quantity.Number(one.Turn)
 			if at < len(d.c.Report.Strata) {
-				name += ": " + line(d.c.Report.Strata[at].Written, 80)
+				name += ": " + line(d.c.Report.Strata[at].Written, 44)
 			}
 		}
 		t.Rows = append(t.Rows, row{Name: name, Href: "#m" + strconv.Itoa(at+1), Tone: "tone",

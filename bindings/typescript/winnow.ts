@@ -1335,6 +1335,11 @@ export interface ReportStratum {
   turn: number;
   /** tokens as the log has them */
   zones: Record<string, number>;
+  /**
+   * Cost is what the requests that it answers cost, US dollars; 0 where it answers none, or nobody
+   * knows.
+   */
+  cost?: number;
   /** Written is the beginning of what the user wrote, of messages that begin a turn. */
   written?: string;
   /** a marker that counts */

@@ -433,3 +433,50 @@ func (d *desk) wide(columns int, args ...string) string {
 	}
 	return stdout.String()
 }
+
+func TestListEverywhere_aPageOfTheWeek(t *testing.T) {
+	d := onComputerDesk(t)
+	out := d.run("list", "--everywhere", "--json", "--html", "week.html", "--days", "366")
+	out.wants(t, cli.ExitDone)
+	doc := out.document(t)
+	path, _ := doc["page"].(string)
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"The last 366 days", "By product", "The dearest sessions", "winnow inspect ", "What the gateway saved"} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	// What was spent by hour and model is what each session cost.
+	for _, one := range doc["sessions"].([]any) {
+		s := one.(map[string]any)
+		sum := 0.0
+		spent, _ := s["spent"].([]any)
+		for _, x := range spent {
+			sum += x.(map[string]any)["cost"].(float64)
+		}
+		if cost, _ := s["cost"].(float64); math.Abs(cost-sum) > 1e-9 {
+			t.Errorf("%v cost %v, by hour and model %v", s["id"], cost, sum)
+		}
+	}
+	if got := d.run("list", "--everywhere", "--html", "week.html"); !strings.Contains(got.stdout, "The page is ") {
+		t.Errorf("it does not say where the page is:\n%s", got.stdout)
+	}
+	if again, err := os.ReadFile(path); err != nil || !strings.Contains(string(again), "The week") {
+		t.Errorf("the page of before stays: %v", err)
+	}
+	if err := os.WriteFile(path, []byte("my notes"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.run("list", "--everywhere", "--html", "week.html").wants(t, cli.ExitUsage, "--force")
+	d.run("list", "--html", "week.html").wants(t, cli.ExitUsage, "--everywhere")
+	d.run("list", "--everywhere", "--days", "3").wants(t, cli.ExitUsage, "--html")
+	d.run("list", "--everywhere", "--html", "new.html", "--days", "0").wants(t, cli.ExitUsage, "from 1 to 366")
+	d.run("list", "--everywhere", "--html", "new.html", "--quick").wants(t, cli.ExitUsage, "--quick")
+	d.run("list", "--everywhere", "--html", "-", "--json").wants(t, cli.ExitUsage, "standard output")
+	if got := d.run("list", "--everywhere", "--html", "-"); !strings.HasPrefix(got.stdout, "<!doctype html>") || !strings.HasSuffix(got.stdout, "</html>\n") {
+		t.Errorf("the page on standard output: %.80s … %.80s", got.stdout, got.stdout[max(0, len(got.stdout)-80):])
+	}
+}
