@@ -298,6 +298,22 @@ func TestInstructions_costTheRequestsThatTheyTook(t *testing.T) {
 	}
 }
 
+// What a log tells of sub-agents is a cost of the session, unless their own sessions are there too.
+func TestMeasure_subAgentsCostOnce(t *testing.T) {
+	var d made
+	d.user("go")
+	d.step(100, 0, 0, 10, say("Done."))
+	src := d.source("a")
+	src.Doc.Beside = []bill.Request{{ID: "x", Kind: bill.Agent, Model: "toy/toy", Usage: &session.Usage{Input: 40}}}
+	if s := Measure(src); s.Cost != 100+50+40 {
+		t.Errorf("it cost %v", s.Cost)
+	}
+	src.Apart = true
+	if s := Measure(src); s.Cost != 100+50 {
+		t.Errorf("apart from its sub-agents it cost %v", s.Cost)
+	}
+}
+
 // A session without a report of usage is counted, and nothing is said of it.
 func TestFind_unreportedSessionsAreNotJudged(t *testing.T) {
 	var d made
