@@ -246,6 +246,16 @@ func TestReplay_savesOnWhatWasHeldOut(t *testing.T) {
 	}
 	// A replay that is dearer than what was paid may save what was never spent.
 	dollars(t, findReplay(replayed(10, 14), nil)[0], 30, 0.2*42, 0.1*42+12)
+	// Two sessions of a product say nothing of its others, nor does a choice without an interval.
+	few := replayed(10, 9)
+	few.Sessions[0].Product = "pi"
+	if found := findReplay(few, nil); !math.IsInf(found[1].Error, 1) || math.IsInf(found[0].Error, 1) {
+		t.Errorf("%+v", found)
+	}
+	few.Advice.HeldOut.Within = lab.Range{Low: 0.8, High: 0.8}
+	if found := findReplay(few, nil); !math.IsInf(found[0].Error, 1) {
+		t.Errorf("%+v", found)
+	}
 	if found := findReplay(nil, nil); found != nil {
 		t.Errorf("%+v", found)
 	}
