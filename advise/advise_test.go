@@ -246,6 +246,16 @@ func TestReplay_savesOnWhatWasHeldOut(t *testing.T) {
 	}
 	// A replay that is dearer than what was paid may save what was never spent.
 	dollars(t, findReplay(replayed(10, 14), nil)[0], 30, 0.2*42, 0.1*42+12)
+	// Two sessions of a product say nothing of its others, nor does a choice without an interval.
+	few := replayed(10, 9)
+	few.Sessions[0].Product = "pi"
+	if found := findReplay(few, nil); !math.IsInf(found[1].Error, 1) || math.IsInf(found[0].Error, 1) {
+		t.Errorf("%+v", found)
+	}
+	few.Advice.HeldOut.Within = lab.Range{Low: 0.8, High: 0.8}
+	if found := findReplay(few, nil); !math.IsInf(found[0].Error, 1) {
+		t.Errorf("%+v", found)
+	}
 	if found := findReplay(nil, nil); found != nil {
 		t.Errorf("%+v", found)
 	}
@@ -295,6 +305,22 @@ func TestInstructions_costTheRequestsThatTheyTook(t *testing.T) {
 	found, repeated = findInstructions(first, nothing)
 	if len(found) != 0 || len(repeated) != 1 || repeated[0] != (Repeated{"Never commit to the main branch.", "/work/app", 3, 3}) {
 		t.Errorf("%+v %+v", found, repeated)
+	}
+}
+
+// What a log tells of sub-agents is a cost of the session, unless their own sessions are there too.
+func TestMeasure_subAgentsCostOnce(t *testing.T) {
+	var d made
+	d.user("go")
+	d.step(100, 0, 0, 10, say("Done."))
+	src := d.source("a")
+	src.Doc.Beside = []bill.Request{{ID: "x", Kind: bill.Agent, Model: "toy/toy", Usage: &session.Usage{Input: 40}}}
+	if s := Measure(src); s.Cost != 100+50+40 {
+		t.Errorf("it cost %v", s.Cost)
+	}
+	src.Apart = true
+	if s := Measure(src); s.Cost != 100+50 {
+		t.Errorf("apart from its sub-agents it cost %v", s.Cost)
 	}
 }
 

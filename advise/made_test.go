@@ -95,12 +95,17 @@ func lines(word string, n int) string {
 	return b.String()
 }
 
+// source is the session under an id.
+func (d *made) source(id string) Source {
+	s := session.Session{Info: session.Info{ID: id, Title: "Session " + id, Directory: "/work/app"}, Messages: d.log}
+	return Source{Doc: &format.Document{Format: "claude-code", Session: s}, Count: words{}, Zone: time.UTC,
+		Trace: lab.NewTrace(s, toy, words{}), Prices: bill.NewPrices(func(string) model.Model { return toy })}
+}
+
 // measure measures the session under an id.
 func (d *made) measure(t *testing.T, id string) Session {
 	t.Helper()
-	s := session.Session{Info: session.Info{ID: id, Title: "Session " + id, Directory: "/work/app"}, Messages: d.log}
-	return Measure(Source{Doc: &format.Document{Format: "claude-code", Session: s}, Count: words{}, Zone: time.UTC,
-		Trace: lab.NewTrace(s, toy, words{}), Prices: bill.NewPrices(func(string) model.Model { return toy })})
+	return Measure(d.source(id))
 }
 
 // thrice are three sessions that are the same.

@@ -3,6 +3,7 @@ package advise
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -37,6 +38,9 @@ func findReplay(r *lab.Report, advised map[string]string) (found []Finding) {
 	}
 	finding := func(kind, product string, choice *lab.Choice) Finding {
 		paid, bill, beyond, sessions := sums(product)
+		if sessions < 3 || !choice.Within.Known() {
+			beyond = math.Inf(1)
+		}
 		f := Finding{Kind: kind, Cost: paid, Gain: (1 - choice.Ratio) * bill,
 			Error: (choice.Within.High-choice.Within.Low)/2*bill + beyond}
 		f.Evidence = []string{

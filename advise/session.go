@@ -43,6 +43,9 @@ type Source struct {
 	Count  token.Counter
 	Zone   *time.Location // in which days are told
 	Parent string         // the session that it works for, where the log does not say
+	// Apart: the sessions of its sub-agents are measured as well, so that what its log tells of them
+	// is no cost of its own.
+	Apart bool
 }
 
 // Measure measures a session.
@@ -60,8 +63,10 @@ func Measure(src Source) Session {
 			break
 		}
 	}
-	sums := bill.Of(log, nil, src.Prices)
-	s.Cost = sums.Total().Cost
+	sums := bill.Of(log, src.Doc.Beside, src.Prices)
+	if s.Cost = sums.Total().Cost; src.Apart {
+		s.Cost -= sums.Agents.Cost
+	}
 	c := carriedBy(log, src.Prices)
 	s.Requests = len(c.requests)
 	if s.Requests == 0 {

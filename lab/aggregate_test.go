@@ -224,6 +224,16 @@ func TestAdvice_saysWhatProductsCanBeSetTo(t *testing.T) {
 		t.Errorf("advice %+v, %q", r.Advice, r.Unadvised)
 	}
 
+	// What the choice is worth to a product is counted on that product's sessions alone.
+	l, sessions = sheet(l.Setups, 100, row, []float64{10, 9, 8, 5}, []float64{20, 18, 17, 9})
+	sessions[0].Product, sessions[1].Product, sessions[2].Product = "claude-code", "codex", "codex"
+	sessions[1].Outcomes[2].MissedSteps = 4
+	r = l.report(sessions, nil)
+	if claude, codex := r.Products[0].HeldOut, r.Products[1].HeldOut; math.Abs(claude.Ratio-0.6) > 1e-12 ||
+		math.Abs(codex.Ratio-25.0/30) > 1e-12 || claude.MissedStepsPer100 != 0 || codex.MissedStepsPer100 != 2 || claude.Within.Known() {
+		t.Errorf("to Claude Code it is worth %+v, to Codex %+v", claude, codex)
+	}
+
 	for i := range sessions {
 		sessions[i].Outcomes[2].MissedSteps = 50
 	}

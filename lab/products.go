@@ -20,7 +20,8 @@ type ProductAdvice struct {
 	Note   string `json:"note,omitzero"`
 	// Why says what the policy is worth, or why none is recommended.
 	Why string `json:"why"`
-	// HeldOut is what it is worth on sessions that it was not chosen on, nil if none is recommended.
+	// HeldOut is what it is worth on those of the product's sessions that it was not chosen on, nil if
+	// none is recommended.
 	HeldOut *Choice `json:"-"`
 }
 
@@ -69,13 +70,34 @@ func (c *chooser) adviseProducts() {
 		}
 		one := ProductAdvice{Product: p.format, Gateway: "winnow wrap " + p.client, Why: why}
 		if why == "" {
-			one.Policy, one.File, one.Key, one.HeldOut = choice.InSample.Chosen, p.file, p.key, choice
+			one.Policy, one.File, one.Key, one.HeldOut = choice.InSample.Chosen, p.file, p.key, c.onProduct(choice, p.format)
 			one.Value, one.Note = p.value(int(c.setups[choice.InSample.Policy].Policy.Budget.Thresholds["*"]))
 			one.Why = fmt.Sprintf("what is chosen on the other %s costs %s of %s, with %s in 100", r.By,
 				shareWithin(choice.Ratio, choice.Within), r.Baseline, regrets(choice.MissedStepsPer100))
 		}
 		r.Products = append(r.Products, one)
 	}
+}
+
+// onProduct is what a choice is worth on the sessions of one product.
+func (c *chooser) onProduct(choice *Choice, format string) *Choice {
+	own := *choice
+	over := func(of func(*Recorded, *Outcome) (float64, float64)) (float64, Range) {
+		return c.figure(func(i int) (part, whole float64) {
+			s := &c.report.Sessions[i]
+			if s.Product != format {
+				return 0, 0
+			}
+			return of(s, &s.Outcomes[choice.Folds[c.folds.of[i]].Policy])
+		})
+	}
+	own.Ratio, own.Within = over(func(s *Recorded, o *Outcome) (float64, float64) {
+		return o.Bill.Total(), s.Outcomes[c.base].Bill.Total()
+	})
+	own.MissedStepsPer100, own.MissedWithin = over(func(_ *Recorded, o *Outcome) (float64, float64) {
+		return 100 * float64(o.MissedSteps), float64(o.Steps)
+	})
+	return &own
 }
 
 // productObjection says why no compaction alone is recommended to products, "" if one is.

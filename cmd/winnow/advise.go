@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -14,12 +15,14 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/simulation"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
+	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/discover"
 	"github.com/winnowhq/winnow/lab"
 	"github.com/winnowhq/winnow/plainfile"
 	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/visible"
 )
 
 // adviceDocument is the JSON document of advise.
@@ -92,7 +95,7 @@ func runAdvise(ctx context.Context, a *cli.App, args []string, f adviseFlags) er
 	switch {
 	case problems.Counted+len(problems.Failed) > 0:
 		return problems
-	case doc.Sessions == 0:
+	case doc.Sessions == 0 && len(doc.Findings) == 0:
 		return cli.Hint(cli.Nothing("there is no session to look at"),
 			"--days looks further back; SRC names a session or a folder of them")
 	}
@@ -207,5 +210,17 @@ func applyAdvice(a *cli.App, r advise.Report) error {
 	if len(changes) == 0 {
 		return cli.Hint(cli.Nothing("no finding is about a setting of winnow's"), "the lines above are for you to change")
 	}
+	settings, err := a.Settings()
+	if err != nil {
+		return err
+	}
+	_, before, err := config.Loaded{Settings: settings}.Values()
+	if err != nil {
+		return err
+	}
+	for _, key := range slices.Sorted(maps.Keys(changes)) {
+		fmt.Fprintf(out, "\n%s: %s instead of %s", key, visible.Line(changes[key]), visible.Line(string(before[key])))
+	}
+	fmt.Fprintln(out)
 	return simulation.Write(a, out, changes, func() error { return nil })
 }

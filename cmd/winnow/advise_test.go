@@ -1,13 +1,69 @@
 package main
 
 import (
+	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/winnowhq/winnow/advise"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/recall"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/sqlite"
 )
+
+// Tools that no session called are known from what went through the gateway alone.
+func TestAdvise_toolsThatTheGatewaySaw(t *testing.T) {
+	d := newDesk(t)
+	now := time.Date(2026, 3, 4, 15, 0, 0, 0, time.UTC)
+	d.now = func() time.Time { return now }
+	s, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(d.dir, "s.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Each of four sessions asked five times, with 800 tokens of such declarations as fresh input, at 3
+	// dollars a million: 4.8 cents together.
+	at := session.Millis(now.Add(-time.Hour).UnixMilli())
+	for i := range 4 {
+		id := fmt.Sprintf("live_%023d", i)
+		info := session.Info{ID: id, Unknown: []byte(`{"client":{"name":"claude-cli/2.1.330"},"tools":{"declared":{"Read":640,` +
+			`"mcp__github__create":420,"mcp__github__list":380},"called":["Read"]}}`)}
+		asked := store.Spend{Time: at, Kind: "step", Model: "anthropic/claude-sonnet-4-5", Live: &store.Live{},
+			Usage: session.Usage{Input: 50_000}}
+		change := store.Change{Create: &info, Spend: []store.Spend{asked, asked, asked, asked, asked}}
+		if _, err := s.Apply(t.Context(), id, change); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var doc adviceDocument
+	decode(t, d.run("advise", "--store", "s.db", "--json"), &doc)
+	if len(doc.Findings) != 1 {
+		t.Fatalf("it finds %+v", doc.Findings)
+	}
+	f := doc.Findings[0]
+	if math.Abs(f.Gain-0.048) > 1e-9 || math.Abs(f.Error-0.05*0.048) > 1e-9 || f.Kind != advise.Tools {
+		t.Errorf("it finds %+v", f)
+	}
+	o := d.run("advise", "--store", "s.db", "--apply")
+	for _, want := range []string{"saves $0.0480 ± $0.0024 of $0.0480", `winnow config set gateway.tools.drop '["mcp__github__*"]'`,
+		`gateway.tools.drop: ["mcp__github__*"] instead of []`, "Undo with: rm "} {
+		if !strings.Contains(o.stdout, want) {
+			t.Errorf("it does not say %q:\n%s", want, o.stdout)
+		}
+	}
+	d.run("advise", "--store", "s.db").wants(t, cli.ExitNothing)
+	if got := d.run("config", "--json").stdout; !strings.Contains(got, "mcp__github__*") {
+		t.Error("the configuration does not have it")
+	}
+}
 
 // What the instructions of a project say is read from its folder; one that is too large, or no file,
 // says nothing.

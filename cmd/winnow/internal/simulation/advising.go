@@ -56,7 +56,10 @@ func (r *Reader) Measure(ctx context.Context, settings config.Settings, sources 
 	if run.Memory = OpenMemory(r.app, false, r.Version()); run.Memory != nil {
 		defer run.Memory.Close()
 	}
-	m := measuring{reader: r, of: map[string]advise.Session{}}
+	m := measuring{reader: r, apart: map[string]bool{}, of: map[string]advise.Session{}}
+	for _, parent := range r.parents {
+		m.apart[parent] = true
+	}
 	r.seen = m.see
 	defer func() { r.seen = nil }()
 	say, done := r.app.Counting()
@@ -74,6 +77,7 @@ func (r *Reader) Measure(ctx context.Context, settings config.Settings, sources 
 // measuring measures sessions as they are loaded.
 type measuring struct {
 	reader *Reader
+	apart  map[string]bool // ids of sessions whose sub-agents are among the others
 	mu     sync.Mutex
 	of     map[string]advise.Session // by path
 }
@@ -83,7 +87,7 @@ func (m *measuring) see(path string, doc *format.Document, t *lab.Trace) bool {
 	r, name := m.reader, answering(doc.Session.Messages)
 	prices := bill.NewPrices(func(step string) model.Model { return r.models.Lookup(cmp.Or(step, name)) })
 	s := advise.Measure(advise.Source{Doc: doc, Trace: t, Count: r.counter, Zone: r.app.Env.Now().Location(),
-		Prices: prices, Parent: r.parents[path]})
+		Prices: prices, Parent: r.parents[path], Apart: m.apart[doc.Session.Info.ID]})
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.of[path] = s
