@@ -73,7 +73,7 @@ func (h *Hub) decision(e Entry, r *pivot.Receipt) Entry {
 		}
 		part := Part{Part: el.Part, Rule: el.Rule, Tokens: el.Saves}
 		if !h.withheld {
-			part.Because, _ = secret.Mask(el.Because)
+			part.Because, _ = secret.Mask(rule.Shorten(el.Because, mostReason))
 		}
 		e.Parts = append(e.Parts, part)
 	}

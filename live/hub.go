@@ -28,8 +28,10 @@ const (
 	// mostGroups is how many sums by client, project and tenant there are; what is more than that
 	// is summed up together.
 	mostGroups = 500
-	// mostParts is how many parts a decision lists.
-	mostParts = 12
+	// mostParts is how many parts a decision lists, and mostReason how long a reason is, in
+	// characters.
+	mostParts  = 12
+	mostReason = 300
 )
 
 // Row is a session as it is now. It does not change: there is a new one instead.

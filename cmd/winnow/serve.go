@@ -30,7 +30,8 @@ provider of that name: anthropic, openai, gemini, and those of gateway.upstreams
 In the base URL of an agent put http://127.0.0.1:4141/NAME in the place of the provider's own address:
 http://127.0.0.1:4141/openai/v1 instead of https://api.openai.com/v1. Keys stay with the agents.
 
-For one run of one agent, winnow wrap does all that by itself.
+For one run of one agent, winnow wrap does all that by itself. In a browser, the address itself is a page
+of what goes through, live, with buttons to undo, restore and pin.
 
 It listens at loopback addresses, and at others only for clients with tokens (winnow serve token) and
 with a certificate (gateway.tls.cert, gateway.tls.key) or something in front that has one

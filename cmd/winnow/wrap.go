@@ -49,6 +49,7 @@ Requests go to where the client would have sent them: the base URL in its own va
 or its provider. --upstream names another one: a base URL as the client would be given it, for the
 client's first provider, or NAME=URL for one of several.
 
+On a terminal, the address of a page of what goes through is printed first; it ends with the agent.
 At the end three lines on standard error say how many requests were relayed, what they were billed
 against what they would have been, and what was left out.`,
 		Example: `  winnow wrap claude

@@ -193,9 +193,9 @@
     const id = chosen;
     try {
       const r = await fetch('~/session?id=' + encodeURIComponent(id)), d = await r.json();
-      if (id === chosen) r.ok ? show(d) : say(d.error);
-      if (r.ok && id === chosen) seen = d.seq;
-    } catch { say('winnow did not answer'); }
+      if (id === chosen && r.ok) { show(d); seen = d.seq; }
+      if (id === chosen && !r.ok) { $('one-what').textContent = d.error; seen = sessions.get(id)?.seq ?? 0; } // until it changes
+    } catch { seen = sessions.get(id)?.seq ?? 0; }
     looking = false;
     again = setTimeout(() => { again = 0; if (chosen !== id || sessions.get(chosen)?.seq > seen) look(); }, id === chosen ? 1100 : 0);
   }
