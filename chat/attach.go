@@ -35,7 +35,7 @@ func (m *chat) listFiles() tea.Cmd {
 		files := make([]file, 0, len(names))
 		for _, name := range names {
 			if !strings.ContainsAny(name, " \t\n\r") { // such a name would end at its first space
-				files = append(files, file{name, strings.ToLower(name)})
+				files = append(files, fileOf(name))
 			}
 		}
 		return func(m *chat) tea.Cmd {

@@ -83,7 +83,8 @@ func TestLikeness_ranks(t *testing.T) {
 		want        int
 	}{{"parse/next.go", "pa", 0}, {"parse/next.go", "ne", 1}, {"parse/next.go", "xt", 2}, {"parse/next.go", "e/n", 3},
 		{"parse/next.go", "pnx", 4}, {"parse/next.go", "z", -1}, {"parse/", "", 0}, {"a/parse/", "par", 1}} {
-		if got := likeness(c.path, c.typed); got != c.want {
+		f := fileOf(c.path)
+		if got := likeness(&f, c.typed); got != c.want {
 			t.Errorf("%s, %q: %d, want %d", c.path, c.typed, got, c.want)
 		}
 	}

@@ -21,11 +21,19 @@ type completion struct {
 	listed  bool   // they were asked for, for this @
 	token   string // what stands behind the @, when found was looked for
 	found   []offer
-	foundOf int // how many files there were
+	fitting []*file // all that fit the token
 }
 
 // file is a file of the folder, or a folder in it.
-type file struct{ name, lower string }
+type file struct {
+	name, lower string
+	base, depth int // where its last word begins, and how many folders it is in
+}
+
+func fileOf(name string) file {
+	bare := strings.TrimSuffix(name, "/")
+	return file{name, strings.ToLower(name), strings.LastIndexByte(bare, '/') + 1, strings.Count(bare, "/")}
+}
 
 // offer is something that may be meant.
 type offer struct {
@@ -73,35 +81,54 @@ func (c *completion) offers(e *editor.Editor) []offer {
 }
 
 // filesLike are the files whose names have the letters of a token in their order, the best first.
+// What fits a longer token fits its beginning, so only that is looked at as somebody types.
 func (c *completion) filesLike(token string) []offer {
-	if c.found != nil && c.token == token && c.foundOf == len(c.files) {
+	if c.found != nil && c.token == token {
 		return c.found
+	}
+	from := c.fitting
+	if c.found == nil || !strings.HasPrefix(token, c.token) {
+		from = make([]*file, len(c.files))
+		for i := range c.files {
+			from[i] = &c.files[i]
+		}
 	}
 	type ranked struct {
 		*file
 		rank int
 	}
-	var all []ranked
-	lower := strings.ToLower(token)
-	for i := range c.files {
-		if rank := likeness(c.files[i].lower, lower); rank >= 0 {
-			all = append(all, ranked{&c.files[i], rank})
+	before := func(a, b ranked) int {
+		if n := cmp.Or(a.rank-b.rank, a.depth-b.depth, len(a.name)-len(b.name)); n != 0 {
+			return n
 		}
+		return strings.Compare(a.name, b.name)
 	}
-	slices.SortFunc(all, func(a, b ranked) int {
-		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(strings.Count(a.name, "/"), strings.Count(b.name, "/")),
-			cmp.Compare(len(a.name), len(b.name)), strings.Compare(a.name, b.name))
-	})
-	c.token, c.foundOf, c.found = token, len(c.files), []offer{}
-	for _, one := range all[:min(len(all), mostFound)] {
+	var best []ranked
+	fitting := make([]*file, 0, len(from))
+	lower := strings.ToLower(token)
+	for _, f := range from {
+		one := ranked{f, likeness(f, lower)}
+		if one.rank < 0 {
+			continue
+		}
+		fitting = append(fitting, f)
+		if len(best) == mostFound && before(one, best[mostFound-1]) > 0 {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(best, one, before)
+		best = slices.Insert(best, at, one)
+		best = best[:min(len(best), mostFound)]
+	}
+	c.token, c.fitting, c.found = token, fitting, []offer{}
+	for _, one := range best {
 		c.found = append(c.found, offer{name: "@" + one.name})
 	}
 	return c.found
 }
 
-// likeness is how well a path fits what is typed of it, 0 best; −1 where it does not fit.
-func likeness(path, typed string) int {
-	base := path[strings.LastIndexByte(strings.TrimSuffix(path, "/"), '/')+1:]
+// likeness is how well a file fits what is typed of it, 0 best; −1 where it does not fit.
+func likeness(f *file, typed string) int {
+	path, base := f.lower, f.lower[min(f.base, len(f.lower)):]
 	switch {
 	case strings.HasPrefix(path, typed):
 		return 0

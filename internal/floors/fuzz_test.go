@@ -19,6 +19,7 @@ var reads = regexp.MustCompile(`json\.Unmarshal|jsontext\.NewDecoder|hujson\.Par
 // stands here.
 var through = map[string]string{
 	"agent":                          "chat/internal/transcript FuzzCall", // it reads the metadata that tools of its own wrote
+	"chat":                           "chat/internal/editor FuzzEditor",   // what somebody wrote in $EDITOR
 	"chat/demo":                      "wire/anthropic FuzzDecode",         // bodies of its own loop
 	"chat/internal/drawtest":         "",                                  // golden files of tests
 	"cmd/winnow":                     "format/all FuzzCut",                // it hands every file on to format, config, replay or the engine

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/winnowhq/winnow/tui"
 )
@@ -234,23 +235,34 @@ func isRule(text string) bool {
 	return len(bare) >= 3 && strings.Trim(bare, bare[:1]) == "" && strings.Contains("-*_", bare[:1])
 }
 
-// Paint applies a style to a line that is one already.
+// Paint applies a style to a line that is one already. The style's own Render lays out blocks too,
+// which costs ten times as much.
 func Paint(s lipgloss.Style, line string) string {
 	if line == "" {
 		return ""
 	}
-	marks := ""
-	if s.GetUnderline() { // the library writes a sequence for each letter
-		marks, s = "\x1b[4m", s.Underline(false)
+	var look ansi.Style
+	for _, one := range []struct {
+		set bool
+		as  func() ansi.Style
+	}{
+		{s.GetBold(), func() ansi.Style { return look.Bold() }},
+		{s.GetFaint(), func() ansi.Style { return look.Faint() }},
+		{s.GetItalic(), func() ansi.Style { return look.Italic(true) }},
+		{s.GetUnderline(), func() ansi.Style { return look.Underline(true) }},
+		{s.GetStrikethrough(), func() ansi.Style { return look.Strikethrough(true) }},
+	} {
+		if one.set {
+			look = one.as()
+		}
 	}
-	if s.GetStrikethrough() {
-		marks, s = marks+"\x1b[9m", s.Strikethrough(false)
+	if color := s.GetForeground(); color != (lipgloss.NoColor{}) {
+		look = look.ForegroundColor(color)
 	}
-	line = marks + s.Inline(true).Render(line)
-	if marks != "" && !strings.HasSuffix(line, "\x1b[m") {
-		line += "\x1b[m"
+	if len(look) == 0 {
+		return line
 	}
-	return line
+	return look.Styled(line)
 }
 
 // bullet is how many bytes the sign takes that an item of a list begins with, with the space behind

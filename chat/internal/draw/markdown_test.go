@@ -20,7 +20,7 @@ import (
 // tagged writes colours and weights as words, so that a golden file can be read.
 var tagged = strings.NewReplacer("\x1b[m", "⟨⟩", "\x1b[1m", "⟨bold⟩", "\x1b[2m", "⟨faint⟩", "\x1b[3m", "⟨italic⟩",
 	"\x1b[9m", "⟨struck⟩", "\x1b[1;3m", "⟨bold italic⟩", "\x1b[36m", "⟨accent⟩", "\x1b[32m", "⟨good⟩",
-	"\x1b[33m", "⟨warn⟩", "\x1b[31m", "⟨bad⟩", "\x1b[35m", "⟨keyword⟩", "\x1b[4m", "⟨under⟩", "\x1b[1;36m", "⟨bold accent⟩", "\x1b", "␛")
+	"\x1b[33m", "⟨warn⟩", "\x1b[31m", "⟨bad⟩", "\x1b[35m", "⟨keyword⟩", "\x1b[4;36m", "⟨link⟩", "\x1b[1;4m", "⟨title⟩", "\x1b[1;36m", "⟨bold accent⟩", "\x1b", "␛")
 
 func sample(t *testing.T) string {
 	t.Helper()
@@ -58,11 +58,11 @@ func TestSpans(t *testing.T) {
 		{"`not closed", "`not closed"},
 		{`\*plain\*`, "*plain*"},
 		{"*it **both** it*", "⟨italic⟩it ⟨⟩⟨bold italic⟩both⟨⟩⟨italic⟩ it⟨⟩"},
-		{"[the docs](https://go.dev/a_(b)) end", "⟨under⟩⟨accent⟩the docs⟨⟩⟨faint⟩ (https://go.dev/a_(b))⟨⟩ end"},
-		{"see https://go.dev/x, and (https://go.dev).", "see ⟨under⟩⟨accent⟩https://go.dev/x⟨⟩, and (⟨under⟩⟨accent⟩https://go.dev⟨⟩)."},
-		{"<https://go.dev>", "⟨under⟩⟨accent⟩https://go.dev⟨⟩"},
-		{"a[0](x) and [x", "a⟨under⟩⟨accent⟩0⟨⟩⟨faint⟩ (x)⟨⟩ and [x"},
-		{"![picture](a.png)", "⟨under⟩⟨accent⟩picture⟨⟩⟨faint⟩ (a.png)⟨⟩"},
+		{"[the docs](https://go.dev/a_(b)) end", "⟨link⟩the docs⟨⟩⟨faint⟩ (https://go.dev/a_(b))⟨⟩ end"},
+		{"see https://go.dev/x, and (https://go.dev).", "see ⟨link⟩https://go.dev/x⟨⟩, and (⟨link⟩https://go.dev⟨⟩)."},
+		{"<https://go.dev>", "⟨link⟩https://go.dev⟨⟩"},
+		{"a[0](x) and [x", "a⟨link⟩0⟨⟩⟨faint⟩ (x)⟨⟩ and [x"},
+		{"![picture](a.png)", "⟨link⟩picture⟨⟩⟨faint⟩ (a.png)⟨⟩"},
 	} {
 		runs := spans(c.text, s, lipgloss.NewStyle(), false)
 		if got := tagged.Replace(paintRuns(runs, 0, math.MaxInt)); got != c.want {
@@ -77,14 +77,14 @@ func TestSpans_links(t *testing.T) {
 	s := NewStyle(true)
 	s.Links = true
 	link := func(to, label string) string {
-		return "␛]8;;" + to + "␛\\⟨under⟩⟨accent⟩" + label + "⟨⟩␛]8;;␛\\"
+		return "␛]8;;" + to + "␛\\⟨link⟩" + label + "⟨⟩␛]8;;␛\\"
 	}
 	for _, c := range []struct{ text, want string }{
 		{"[docs](https://go.dev/doc)", link("https://go.dev/doc", "docs")},
 		{"[go.dev](https://go.dev/doc)", link("https://go.dev/doc", "go.dev")},
 		{"[bank.example](https://evil.example)", link("https://evil.example", "bank.example") +
 			"⟨faint⟩ (https://evil.example)⟨⟩"},
-		{"[x](javascript:alert)", "⟨under⟩⟨accent⟩x⟨⟩⟨faint⟩ (javascript:alert)⟨⟩"},
+		{"[x](javascript:alert)", "⟨link⟩x⟨⟩⟨faint⟩ (javascript:alert)⟨⟩"},
 		{"https://go.dev.", link("https://go.dev", "https://go.dev") + "."},
 	} {
 		painted := paintRuns(spans(c.text, s, lipgloss.NewStyle(), false), 0, math.MaxInt)
@@ -127,7 +127,7 @@ func TestProse_halfWritten(t *testing.T) {
 		{"a **bo*", "  a ⟨bold⟩bo⟨⟩"},
 		{"a **", "  a"},
 		{"a `co", "  a ⟨accent⟩co⟨⟩"},
-		{"see [docs](https://go.d", "  see ⟨under⟩⟨accent⟩docs⟨⟩"},
+		{"see [docs](https://go.d", "  see ⟨link⟩docs⟨⟩"},
 		{"```go\nx\n``", "    x"},
 		{"| a | b |\n|--", "  ⟨bold⟩a⟨⟩⟨faint⟩ │ ⟨⟩⟨bold⟩b⟨⟩"},
 		{"##", ""},
@@ -202,14 +202,13 @@ func TestCode_colours(t *testing.T) {
 }
 
 // Colouring changes no letter of a text.
-func FuzzCode(f *testing.F) {
-	for _, one := range languages {
-		name, _, _ := strings.Cut(one.names, " ")
-		f.Add(name, "if x { \"a\" } // b\n/* c\n'd' `e` --f # g\n日本 \"\"\"h\n\"\"\"")
-	}
-	f.Fuzz(func(t *testing.T, name, text string) {
+func TestCode_changesNoLetter(t *testing.T) {
+	piece := rapid.SampledFrom([]string{"if x {", `"a`, `"`, "'", "`", `\`, " // b", "/*", "*/", " # g", "--f", "日本 ", `"""`,
+		"<!--", "-->", "10.5", "\n", "return nil", "\xff", "-", "+"})
+	rapid.Check(t, func(t *rapid.T) {
+		name, _, _ := strings.Cut(rapid.SampledFrom(languages).Draw(t, "language").names, " ")
 		c := codeOf(name)
-		for line := range strings.SplitSeq(text, "\n") {
+		for line := range strings.SplitSeq(strings.Join(rapid.SliceOf(piece).Draw(t, "text"), ""), "\n") {
 			line = Clean(line)
 			if got := plainText(append([]run{{}}, c.line(line, NewStyle(true))...)); got != line {
 				t.Fatalf("%q became %q", line, got)
