@@ -32,6 +32,9 @@ type adviceDocument struct {
 	Project string `json:"project,omitzero"`
 }
 
+// adviceDays is how many days advice is about, if nothing is said: a few tell little.
+const adviceDays = 28
+
 // adviseFlags are those of advise.
 type adviseFlags struct {
 	days    int
@@ -40,7 +43,7 @@ type adviseFlags struct {
 }
 
 func adviseCommand(a *cli.App) *cobra.Command {
-	f := adviseFlags{days: 28}
+	f := adviseFlags{days: adviceDays}
 	cmd := &cobra.Command{
 		Use:   "advise [SRC…]",
 		Short: "Say what would make your sessions cheaper",
@@ -145,6 +148,25 @@ func adviceOn(ctx context.Context, a *cli.App, args []string, f adviseFlags) (do
 	}
 	doc.Report = advise.Find(in)
 	return doc, reader.Problems(measured.Replay), nil
+}
+
+// adviceFor is what the page of the last days advises, over at least adviceDays. A session that cannot
+// be read is not judged; the list names it.
+func adviceFor(ctx context.Context, a *cli.App, days int) ([]report.Finding, error) {
+	doc, _, err := adviceOn(ctx, a, nil, adviseFlags{days: max(days, adviceDays)})
+	if err != nil {
+		return nil, err
+	}
+	var found []report.Finding
+	for _, f := range doc.Findings {
+		change := "To " + f.Change
+		if f.Where != "" {
+			change += ", in " + f.Where
+		}
+		found = append(found, report.Finding{Title: f.Title, Dollars: f.Gain, Command: f.Line,
+			Evidence: strings.Join(f.Evidence, " ") + " " + change + " saves " + f.Saves() + ":"})
+	}
+	return found, nil
 }
 
 // recent are the sessions of this computer that were written to in the last days, in a project.

@@ -53,7 +53,8 @@ seen before is read whole once, for its tokens and its cost; what was learned is
 $XDG_CACHE_HOME/winnow/sessions.json until the file changes. --quick reads only the beginning of each file.
 
 With --html it also writes a page for a browser about the last 7 days (--days): the cost by day,
-product, model and project, the dearest sessions, and what the gateway saved, net.`,
+product, model and project, the dearest sessions, what the gateway saved, net, and what "winnow advise"
+finds in the sessions of the last four weeks.`,
 		Example: `  winnow list
   winnow list --everywhere
   winnow list --everywhere --html week.html
@@ -80,6 +81,7 @@ product, model and project, the dearest sessions, and what the gateway saved, ne
 				if err := f.Page.Check(a.JSON); err != nil {
 					return err
 				}
+				f.Advise = func(ctx context.Context) ([]report.Finding, error) { return adviceFor(ctx, a, f.Days) }
 				return survey.Everywhere(cmd.Context(), a, f)
 			}
 			return runList(cmd.Context(), a, f.Quick)

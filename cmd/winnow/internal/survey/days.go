@@ -30,7 +30,11 @@ func writeDays(ctx context.Context, a *cli.App, doc Computer, f Flags, models *m
 	if days.Gateway, err = gained(ctx, a, f.Days, models); err != nil {
 		return "", err
 	}
-	// What to do about these costs goes into days.Advice, the dearest first.
+	if f.Advise != nil {
+		if days.Advice, err = f.Advise(ctx); err != nil {
+			return "", err
+		}
+	}
 	return output.WritePage(ctx, a, path, func(w io.Writer) error { return page.Days(w, days, a.KeepSecrets()) })
 }
 

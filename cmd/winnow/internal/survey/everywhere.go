@@ -17,6 +17,7 @@ import (
 	"github.com/winnowhq/winnow/discover"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/visible"
 )
@@ -68,6 +69,8 @@ type Flags struct {
 	All   bool
 	Page  output.Page
 	Days  int // that the page is about
+	// Advise says what the page advises. It may be nil.
+	Advise func(context.Context) ([]report.Finding, error)
 }
 
 // Everywhere lists the sessions on this computer.
