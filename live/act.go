@@ -67,7 +67,8 @@ func (p *page) act(w http.ResponseWriter, r *http.Request, tenant string) {
 		tell(w, http.StatusNotFound, result{Error: "no such session is shown here"})
 		return
 	case p.Engine == nil:
-		tell(w, http.StatusConflict, result{Error: "in the mode off nothing of a session is changed", Hint: "switch the mode"})
+		tell(w, http.StatusConflict, result{Error: "in the mode off nothing of a session is changed",
+			Hint: "switch the mode"})
 		return
 	}
 	// The browser may leave, and what it asked for is done all the same.
@@ -154,7 +155,8 @@ func (p *page) do(ctx context.Context, a Action) (string, error) {
 		p.hub.touch(a.Session, nil, a.Pin, true)
 		return "No longer pinned." + next, nil
 	}
-	return "", &winnow.Error{Code: winnow.BadInput, Op: "act", Session: a.Session, Err: fmt.Errorf("unknown action %q", a.Do)}
+	return "", &winnow.Error{Code: winnow.BadInput, Op: "act", Session: a.Session,
+		Err: fmt.Errorf("unknown action %q", a.Do)}
 }
 
 // entry is a line of the feed about what a button did.

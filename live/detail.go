@@ -177,7 +177,8 @@ func billOf(s *store.Spend, m model.Model) Bill {
 		b.Pruned, b.Whole = b.Whole, b.Pruned
 	}
 	paid := []*Paid{&b.Read, &b.Write, &b.Input, &b.Output}
-	b.Read.Tokens, b.Write.Tokens, b.Input.Tokens, b.Output.Tokens = u.Cache.Read, u.Cache.Write, u.Input, u.Output+u.Reasoning
+	b.Read.Tokens, b.Write.Tokens = u.Cache.Read, u.Cache.Write
+	b.Input.Tokens, b.Output.Tokens = u.Input, u.Output+u.Reasoning
 	alone := []session.Usage{{}, {}, {Input: u.Input}, {Output: u.Output, Reasoning: u.Reasoning}}
 	alone[0].Cache.Read, alone[1].Cache.Write = u.Cache.Read, u.Cache.Write
 	sum := 0.0

@@ -26,7 +26,8 @@ const (
 func (p *page) events(w http.ResponseWriter, r *http.Request, tenant string) {
 	ended, ok := p.hub.enter()
 	if !ok {
-		tell(w, http.StatusServiceUnavailable, result{Error: "no more pages can be open: close one, or winnow is about to end"})
+		tell(w, http.StatusServiceUnavailable, result{
+			Error: "no more pages can be open: close one, or winnow is about to end"})
 		return
 	}
 	defer p.hub.leave()
@@ -153,7 +154,8 @@ func (p *page) look(r *http.Request, row *Row) (Detail, error) {
 	p.looks.mu.Lock()
 	defer p.looks.mu.Unlock()
 	now := p.Now()
-	if l := p.looks.made[row.ID]; l != nil && (l.detail.Seq == row.Seq || now.Sub(l.at) < max(leastApart, workShare*l.took)) {
+	l := p.looks.made[row.ID]
+	if l != nil && (l.detail.Seq == row.Seq || now.Sub(l.at) < max(leastApart, workShare*l.took)) {
 		return l.detail, nil
 	}
 	d, err := winnow.Look(r.Context(), p.Engine, row.ID, detail(p.hub.withheld, p.models.Lookup))

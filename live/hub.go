@@ -201,7 +201,7 @@ func (h *Hub) update(n transport.Notice, key group) *Row {
 	}
 	if n.Receipt != nil {
 		row.Decisions++
-		row.pay(n.Receipt)
+		pay(&row.Gain, n.Receipt)
 	}
 	if n.Failure != "" {
 		row.Failures++
@@ -214,8 +214,6 @@ func (h *Hub) update(n transport.Notice, key group) *Row {
 }
 
 // pay adds what a summary cost.
-func (r *Row) pay(receipt *pivot.Receipt) { pay(&r.Gain, receipt) }
-
 func pay(g *report.Gain, receipt *pivot.Receipt) {
 	g.Summaries += receipt.Cost
 	g.Net -= receipt.Cost

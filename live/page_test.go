@@ -2,8 +2,10 @@ package live_test
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -176,6 +178,51 @@ func TestPage_refusesWhatIsNotThePage(t *testing.T) {
 			strings.Contains(policy, "unsafe") || !strings.Contains(policy, "frame-ancestors 'none'")) {
 			t.Errorf("%s: policy %q", c.path, policy)
 		}
+	}
+}
+
+// In the mode off there is no engine: what is known is shown, and nothing is changed.
+func TestPage_withoutAnEngine(t *testing.T) {
+	hub := live.NewHub(false, time.Now())
+	hub.Watch(transport.Notice{Time: time.Now(), Session: "live_1", Failure: "no answer came"})
+	g := httptest.NewServer(live.New(hub, live.Config{Mode: "off", Modes: []string{"off"}}))
+	defer g.Close()
+	defer hub.Close()
+	s := &stage{t: t, gateway: g}
+	if c := s.changes("/~/events"); len(c.Sessions) != 1 || c.Mode != "off" {
+		t.Errorf("%+v", c)
+	}
+	if status, _, text := s.get("/~/session?id=live_1"); status != 409 || !strings.Contains(text, "mode off") {
+		t.Errorf("the session: %d %s", status, text)
+	}
+	for action, want := range map[string]int{`{"do":"undo","session":"live_1","receipt":"r"}`: 409, `{"do":"mode","mode":"off"}`: 403} {
+		if status, said := s.act(action, nil); status != want {
+			t.Errorf("%s: %d %s", action, status, said)
+		}
+	}
+}
+
+// No more pages follow than there may be, and none after the end.
+func TestPage_streamsAreBounded(t *testing.T) {
+	hub := live.NewHub(false, time.Now())
+	g := httptest.NewServer(live.New(hub, live.Config{}))
+	defer g.Close()
+	follow := func() *http.Response {
+		answer := must(http.Get(g.URL + "/~/events"))
+		t.Cleanup(func() { answer.Body.Close() })
+		return answer
+	}
+	for i := range 32 {
+		if answer := follow(); answer.StatusCode != 200 {
+			t.Fatalf("page %d: %d", i, answer.StatusCode)
+		}
+	}
+	if answer := follow(); answer.StatusCode != 503 {
+		t.Errorf("one more: %d", answer.StatusCode)
+	}
+	hub.Close()
+	if answer := follow(); answer.StatusCode != 503 {
+		t.Errorf("after the end: %d", answer.StatusCode)
 	}
 }
 

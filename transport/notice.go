@@ -146,6 +146,7 @@ func (t *Transport) unanswered(x *exchange, answer *http.Response, err error) {
 // answered tells what a request took.
 func (t *Transport) answered(x *exchange, known *store.Live, u session.Usage) {
 	n := x.about()
-	n.Spent = &store.Spend{Time: session.Millis(x.began.UnixMilli()), Kind: "step", Model: n.Model, Usage: u, Live: known}
+	n.Spent = &store.Spend{Time: session.Millis(x.began.UnixMilli()), Kind: "step", Model: n.Model, Usage: u,
+		Live: known}
 	t.notice(n)
 }

@@ -397,3 +397,20 @@ func TestServe_refusals(t *testing.T) {
 		t.Errorf("a project's file says who is asked: %s", o.stdout)
 	}
 }
+
+// On a terminal wrap says where its page is before the client has the screen; in a pipe, where its
+// lines may be read by a program, and with --quiet it does not.
+func TestWrap_saysWhereThePageIsOnATerminal(t *testing.T) {
+	x := openTerminal(t, 80, 24, nil, "wrap", "--", "sh", "-c", "echo the client")
+	x.shows("winnow: live page: http://127.0.0.1:", "the client")
+	x.ends("0")
+	x = openTerminal(t, 80, 24, nil, "wrap", "--quiet", "--", "sh", "-c", "echo the client")
+	x.ends("0")
+	if screen := x.screen(); strings.Contains(screen, "page") {
+		t.Errorf("with --quiet:\n%s", screen)
+	}
+	d := newDesk(t)
+	if o := d.run("wrap", "--", "sh", "-c", "true"); strings.Contains(o.stderr, "page") {
+		t.Errorf("in a pipe: %s", o.stderr)
+	}
+}

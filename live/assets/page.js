@@ -136,11 +136,13 @@
     return b;
   };
   const triggers = { pays: 'it pays', cold: 'the cache was cold', manual: 'asked for', step: 'after a step', turn: 'after a turn', threshold: 'the window was full', background: 'the window was nearly full', rejected: 'the request was too long', 'first-send': 'before it was sent first', restore: '', pin: '' };
+  // What a decision is worth: "saves 12,000 tokens, $0.0036 a request; costs $0.02 once".
+  const worth = e => e.kind === 'recall' ? count(e.tokens, 'token') : (e.tokens < 0 ? 'adds ' : e.observed ? 'would save ' : 'saves ') + count(Math.abs(e.tokens), 'token') +
+    (e.step ? `, ${dollars(e.step)} a request` : '') + (e.once ? `; costs ${dollars(e.once)} once` : '');
   function entry(e) {
     const session = sessions.get(e.session), text = el('div', 'text' + (e.undone ? ' undone' : '')), buttons = el('div', 'buttons');
     const of = session ? called(session) : e.session, why = [e.rules?.map(r => r.rule).join(', '), triggers[e.trigger] ?? e.trigger].filter(Boolean).join('; ');
-    const figures = [e.tokens && count(Math.abs(e.tokens), 'token') + (e.kind === 'recall' ? '' : e.tokens < 0 ? ' more' : e.observed ? ' could be saved' : ' saved'), e.step && dollars(e.step) + ' a request', e.once && dollars(e.once) + ' once'].filter(Boolean).join(', ');
-    text.append(e.reason ?? '', why ? el('span', 'soft', ` (${why})`) : '', figures ? ' · ' + figures : '', of ? el('div', 'soft', of) : '');
+    text.append(e.reason ?? '', why ? el('span', 'soft', ` (${why})`) : '', e.tokens ? ': ' + worth(e) : '', of ? el('div', 'soft', of) : '');
     if (e.receipt) buttons.append(e.undone ? button('Redo', `Redo: ${e.reason} in ${of}`, { do: 'redo', session: e.session, receipt: e.receipt }) : button('Undo', `Undo: ${e.reason} in ${of}`, { do: 'undo', session: e.session, receipt: e.receipt }));
     if (e.pin && !e.undone) buttons.append(button('Unpin', `Unpin in ${of}`, { do: 'unpin', session: e.session, pin: e.pin }));
     const li = el('li', '', el('time', 'soft', clock(e.time)), el('span', 'kind ' + e.kind, kinds[e.kind] ?? e.kind), text, buttons);
@@ -216,7 +218,7 @@
   }
   function decision(session, x) {
     const what = x.kind === 'compaction' ? count(x.folded ?? 0, 'message') + ' folded' : count((x.parts?.length ?? 0) + (x.more ?? 0), 'part') + (x.kind === 'pruning' ? ' left out' : ' shown again');
-    const text = el('div', 'text' + (x.undone ? ' undone' : ''), what, el('span', 'soft', triggers[x.trigger] ?? x.trigger ? ` (${triggers[x.trigger] ?? x.trigger})` : ''), ` · ${count(Math.abs(x.tokens), 'token')} ${x.tokens < 0 ? 'more' : 'saved'}`);
+    const text = el('div', 'text' + (x.undone ? ' undone' : ''), what, el('span', 'soft', triggers[x.trigger] ?? x.trigger ? ` (${triggers[x.trigger] ?? x.trigger})` : ''), x.tokens ? ': ' + worth(x) : '');
     const li = el('li', '', el('time', 'soft', clock(x.time)), el('span', 'kind', kinds[x.kind] ?? x.kind), text,
       el('div', 'buttons', x.undone ? button('Redo', 'Redo: ' + what, { do: 'redo', session, receipt: x.receipt }) : button('Undo', 'Undo: ' + what, { do: 'undo', session, receipt: x.receipt })));
     li.id = 'd-' + x.receipt;
