@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -131,10 +133,13 @@ func TestImport_tellsOnATerminalHowFarItIs(t *testing.T) {
 		}
 		return ""
 	}
+	var asked atomic.Int64 // each look at the clock is a second after the one before
+	began := time.Now()
+	env.Now = func() time.Time { return began.Add(time.Duration(asked.Add(1)) * time.Second) }
 	if code := Main(t.Context(), []string{"import", folder}, env); code != cli.ExitDone {
 		t.Fatalf("exit code %d: %s", code, &stderr)
 	}
-	if !strings.Contains(stderr.String(), "importing 1 of 3 files") || !strings.HasSuffix(stderr.String(), "\r\x1b[K") {
+	if !strings.Contains(stderr.String(), "importing 1 of 3 files") || !regexp.MustCompile(`importing 3 of 3 files, .*, [0-9.]+/s, 0 s left`).MatchString(stderr.String()) || !strings.HasSuffix(stderr.String(), "\r\x1b[K") {
 		t.Errorf("it said %q", &stderr)
 	}
 }
