@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -133,9 +132,7 @@ func TestImport_tellsOnATerminalHowFarItIs(t *testing.T) {
 		}
 		return ""
 	}
-	var asked atomic.Int64 // each look at the clock is a second after the one before
-	began := time.Now()
-	env.Now = func() time.Time { return began.Add(time.Duration(asked.Add(1)) * time.Second) }
+	env.Now = hasty()
 	if code := Main(t.Context(), []string{"import", folder}, env); code != cli.ExitDone {
 		t.Fatalf("exit code %d: %s", code, &stderr)
 	}
