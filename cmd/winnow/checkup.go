@@ -166,7 +166,8 @@ func examineStore(ctx context.Context, a *cli.App, doc *diagnosis) error {
 		return nil
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		doc.find(openToOthers, path, fmt.Sprintf("others can read the store, which has all that was said: mode %04o", mode),
+		doc.find(openToOthers, path,
+			fmt.Sprintf("others can read the store, which has all that was said: mode %04o", mode),
 			"chmod 600 "+cli.ShellWord(path))
 	}
 	if own, err := a.OwnConfig(); err == nil {

@@ -198,7 +198,8 @@ func editConfig(a *cli.App, file string) error {
 		return errors.Join(os.RemoveAll(folder), cli.Nothing(file+" was left as it is"))
 	}
 	if err := config.Write(file, after); err != nil {
-		return cli.Hint(cli.Misuse(fmt.Errorf("%w; %s was left as it is", err, file)), "what you wrote is kept in "+draft)
+		return cli.Hint(cli.Misuse(fmt.Errorf("%w; %s was left as it is", err, file)),
+			"what you wrote is kept in "+draft)
 	}
 	if err := os.RemoveAll(folder); err != nil {
 		return err

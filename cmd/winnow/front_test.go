@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
+	"github.com/winnowhq/winnow/internal/llmtest"
 )
 
 // A session in OpenCode's database is compacted into a copy, which OpenCode imports before it goes
@@ -54,5 +55,26 @@ func TestFront_aSessionInOpenCodesDatabase(t *testing.T) {
 	}
 	if after, err := os.ReadFile(database); err != nil || string(after) != string(before) {
 		t.Errorf("the database was written to: %v", err)
+	}
+}
+
+// A session that began in winnow's own store is among them, and goes on in winnow chat.
+func TestFront_aSessionOfOurOwn(t *testing.T) {
+	d, _ := agentDesk(t, llmtest.Sequence(llmtest.Reply{Text: "Nine gulls."}))
+	d.run("run", "--yes", "Count the gulls.").wants(t, cli.ExitDone)
+	doc := d.run("--json").document(t)
+	now, _ := doc["session"].(map[string]any)
+	if now["product"] != "winnow" || now["read"] != true || now["source"] != now["id"] {
+		t.Fatalf("got %v", now)
+	}
+	id := now["id"].(string)
+	if text := d.run("-q").stdout; !strings.Contains(text, "resume    winnow chat --session "+id) ||
+		!strings.Contains(text, "compact   nothing to save: ") || strings.Contains(text, "wrap") {
+		t.Errorf("it says\n%s", text)
+	}
+	d.run("show", "latest").wants(t, cli.ExitDone)
+	d.run("inspect", "latest").wants(t, cli.ExitDone)
+	if text := d.run("__complete", "inspect", "").stdout; !strings.Contains(text, id) {
+		t.Errorf("completion offers\n%s", text)
 	}
 }

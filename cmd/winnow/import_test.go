@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -132,10 +133,11 @@ func TestImport_tellsOnATerminalHowFarItIs(t *testing.T) {
 		}
 		return ""
 	}
+	env.Now = hasty()
 	if code := Main(t.Context(), []string{"import", folder}, env); code != cli.ExitDone {
 		t.Fatalf("exit code %d: %s", code, &stderr)
 	}
-	if !strings.Contains(stderr.String(), "importing 1 of 3 files") || !strings.HasSuffix(stderr.String(), "\r\x1b[K") {
+	if !strings.Contains(stderr.String(), "importing 1 of 3 files") || !regexp.MustCompile(`importing 3 of 3 files, .*, [0-9.]+/s, 0 s left`).MatchString(stderr.String()) || !strings.HasSuffix(stderr.String(), "\r\x1b[K") {
 		t.Errorf("it said %q", &stderr)
 	}
 }

@@ -26,7 +26,8 @@ func examineAddresses(ctx context.Context, a *cli.App, doc *diagnosis) {
 	for _, c := range gateway.Clients() {
 		for _, name := range c.Elsewhere {
 			if value := a.Env.Getenv(name); value != "" && value != "0" && value != "false" {
-				doc.note(outOfReach, "", fmt.Sprintf("%s is set: %s asks where winnow cannot stand in between", name, c.Name),
+				doc.note(outOfReach, "",
+					fmt.Sprintf("%s is set: %s asks where winnow cannot stand in between", name, c.Name),
 					"unset it to use winnow wrap "+c.Name+"; files of sessions can be compacted all the same")
 			}
 		}
@@ -61,13 +62,15 @@ func (d *diagnosis) address(ctx context.Context, name, file, value string) {
 	if ip := net.ParseIP(u.Hostname()); u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		if !strings.HasSuffix(u.Hostname(), "anthropic.com") && !strings.HasSuffix(u.Hostname(), "openai.com") &&
 			!strings.HasSuffix(u.Hostname(), "googleapis.com") {
-			d.note(redirected, file, fmt.Sprintf("%s%s is %s: requests go there instead of to the provider", name, where, at),
+			d.note(redirected, file,
+				fmt.Sprintf("%s%s is %s: requests go there instead of to the provider", name, where, at),
 				"nothing has to be done if that is meant: winnow wrap relays to it")
 		}
 		return
 	}
 	if answers(ctx, u) {
-		d.note(redirected, file, fmt.Sprintf("%s%s is %s: requests go through a program on this computer", name, where, at),
+		d.note(redirected, file,
+			fmt.Sprintf("%s%s is %s: requests go through a program on this computer", name, where, at),
 			"if that is winnow serve, wrap is not needed; two that change prompts spoil each other's caches")
 		return
 	}
@@ -148,7 +151,8 @@ func (d *diagnosis) claudeSeats(file string, hooks map[string]jsontext.Value, pl
 	}
 	slices.Sort(on)
 	if len(on) > 0 {
-		d.note(foreignHooks, file, "plugins of Claude Code, whose mods may fold sessions themselves: "+strings.Join(on, ", "),
+		d.note(foreignHooks, file,
+			"plugins of Claude Code, whose mods may fold sessions themselves: "+strings.Join(on, ", "),
 			"after a compaction by one of them, winnow doctor SRC says whether it outlasts a resume")
 	}
 }

@@ -301,7 +301,7 @@ func TestReplay_everywhereOnTheComputer(t *testing.T) {
 
 func TestReplay_tellsOnATerminalHowFarItIs(t *testing.T) {
 	d, folder := withDays(t, 2, 5)
-	d.terminal = true
+	d.terminal, d.now = true, hasty()
 	o := d.run("replay", folder)
 	o.wants(t, cli.ExitDone)
 	if !strings.Contains(o.stderr, "replaying: 1 of 2 sessions") || !strings.HasSuffix(o.stderr, "\r\x1b[K") {

@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -52,6 +53,13 @@ func newDesk(t *testing.T) *desk {
 	return d
 }
 
+// hasty is a clock for work that is to seem long: each look at it is a second after the one before.
+func hasty() func() time.Time {
+	var looks atomic.Int64
+	began := time.Now()
+	return func() time.Time { return began.Add(time.Duration(looks.Add(1)) * time.Second) }
+}
+
 // outcome is what a command left.
 type outcome struct {
 	code           int
@@ -69,7 +77,7 @@ func (d *desk) runWith(ctx context.Context, in io.Reader, out io.Writer, args ..
 	env := cli.System()
 	env.Stdin, env.Stdout, env.Stderr, env.Dir, env.Environ = in, out, stderr, d.dir, d.env
 	env.StdoutTerminal, env.StderrTerminal, env.Client = false, d.terminal, d.client
-	env.Faults = d.faults
+	env.Faults, env.Key = d.faults, nil
 	if d.now != nil {
 		env.Now = d.now
 	}

@@ -109,7 +109,8 @@ it. With --everywhere it reads the sessions of all agents where they keep them i
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&everywhere, "everywhere", false, "in what coding agents have kept on this computer, without an import")
+	flags.BoolVar(&everywhere, "everywhere", false,
+		"in what coding agents have kept on this computer, without an import")
 	flags.StringVar(&q.Session, "session", "", "only in this session, named by its id or the beginning of it")
 	flags.StringVar(&q.Product, "product", "", "only in sessions of this product, for example claude-code")
 	flags.StringVar(&q.Tool, "tool", "", "only in calls of this tool")

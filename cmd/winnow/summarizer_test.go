@@ -137,9 +137,9 @@ func TestCompact_whatAFailingModelCostIsInTheReceipt(t *testing.T) {
 
 func TestCompact_showsOnATerminalHowMuchIsWritten(t *testing.T) {
 	d, file := asks(t, &provider{})
-	d.terminal = true
+	d.terminal, d.now = true, hasty()
 	o := d.run("compact", file, "--summarizer", "llm", "--model", "openai/gpt-5")
-	o.wants(t, cli.ExitDone, "folding long.jsonl… ", "tokens written")
+	o.wants(t, cli.ExitDone, "folding long.jsonl: ", "tokens written")
 	if !strings.HasSuffix(o.stderr, "\r\x1b[K") {
 		t.Errorf("it is not wiped away: %q", o.stderr)
 	}

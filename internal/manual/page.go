@@ -26,7 +26,8 @@ type help struct {
 type section struct{ title, text string }
 
 // heading is a line such as "Available Commands:".
-var heading = regexp.MustCompile(`^(Usage|Aliases|Examples|Available Commands|Additional help topics|Flags|Global Flags):$`)
+var heading = regexp.MustCompile(
+	`^(Usage|Aliases|Examples|Available Commands|Additional help topics|Flags|Global Flags):$`)
 
 // read takes a help apart. short is what the command above says of it.
 func read(name []string, short, text string) help {

@@ -58,13 +58,13 @@ func (a *App) Counting() (say func(done, all int, format string, args ...any), d
 	if !a.busy() {
 		return func(int, int, string, ...any) {}, func() {}
 	}
-	began, last := time.Now(), time.Time{}
+	began, last := a.Env.Now(), time.Time{}
 	first := -1 // what was done before the first call: it tells nothing of the rate
 	say = func(done, all int, format string, args ...any) {
 		if first < 0 {
 			first = done
 		}
-		now := time.Now()
+		now := a.Env.Now()
 		if now.Sub(began) >= silence && now.Sub(last) >= least {
 			last = now
 			a.Say("%s%s", fmt.Sprintf(format, args...), pace(done-first, all-first, now.Sub(began)))

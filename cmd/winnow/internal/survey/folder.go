@@ -71,7 +71,8 @@ func Folder(ctx context.Context, a *cli.App, src string) error {
 	say, done := a.Counting()
 	defer done()
 	for i, file := range found.Sources {
-		say(i, len(found.Sources), "looking at %s of %s files", quantity.Number(i+1), quantity.Number(len(found.Sources)))
+		say(i, len(found.Sources), "looking at %s of %s files", quantity.Number(i+1),
+			quantity.Number(len(found.Sources)))
 		one, damaged, err := inspect(ctx, a, file, settings)
 		var foreign *format.SyntaxError
 		switch {
