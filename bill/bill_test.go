@@ -115,3 +115,29 @@ func TestBill_words(t *testing.T) {
 		}
 	}
 }
+
+func TestSplit_saysWhatWasPaidFor(t *testing.T) {
+	usage := &session.Usage{Input: 1000, Output: 90, Reasoning: 10, Searches: 2,
+		Cache: session.CacheUsage{Read: 10_000, Write: 2000, Write1h: 500}}
+	whole, alone := 0.5, &session.Usage{}
+	for name, tt := range map[string]struct {
+		r    bill.Request
+		want bill.Split
+	}{
+		"by the price list": {bill.Request{Model: "anthropic/claude-opus-4-5", Usage: usage},
+			bill.Split{Read: .005, Write: 1500*6.25e-6 + 500*10e-6, Input: .005, Output: .0025, Other: .02}},
+		"a price of the log, as such usages are billed": {bill.Request{Model: "loom/l1", Logged: &whole,
+			Usage: &session.Usage{Input: 100, Output: 20, Cache: session.CacheUsage{Read: 1000, Write: 80}}},
+			bill.Split{Read: .125, Write: .125, Input: .125, Output: .125}},
+		"a price and nothing else": {bill.Request{Model: "loom/l1", Logged: &whole, Usage: alone}, bill.Split{Other: .5}},
+		"nobody knows":             {bill.Request{Model: "loom/l1", Usage: usage}, bill.Split{}},
+	} {
+		got := prices().Split(tt.r)
+		for part, pair := range map[string][2]float64{"read": {got.Read, tt.want.Read}, "write": {got.Write, tt.want.Write},
+			"input": {got.Input, tt.want.Input}, "output": {got.Output, tt.want.Output}, "other": {got.Other, tt.want.Other}} {
+			if math.Abs(pair[0]-pair[1]) > 1e-12 {
+				t.Errorf("%s: %s costs %v, want %v", name, part, pair[0], pair[1])
+			}
+		}
+	}
+}

@@ -28,6 +28,16 @@ func Bills() []Paid {
 	}
 }
 
+// Billed says what a session cost, and for how many requests: "$2.41 for 75 requests".
+func Billed(r *report.Report) string {
+	all := r.Bill.Total()
+	text := quantity.Dollars(all.Cost) + " for " + quantity.Count(all.Requests-all.Unknown(), "request")
+	if all.Unknown() > 0 {
+		text = "at least " + text + ", and " + quantity.Number(all.Unknown()) + " of unknown cost"
+	}
+	return text
+}
+
 // Cause says in a few words why something missed the provider's cache.
 func Cause(c report.Cause) string {
 	switch c {

@@ -61,10 +61,13 @@ func toolGroup(tool string) string {
 	}
 	did := call.Actions(&session.Part{Type: session.ToolPart, Tool: tool,
 		State: &session.ToolState{Status: session.Completed, Input: []byte(`{}`)}}, "")
+	switch call.Name(tool) { // what their arguments alone would say
+	case "apply_patch", "patch", "applypatch":
+		return "edit"
+	case "read_files":
+		return "read"
+	}
 	if len(did) == 0 {
-		if name := call.Name(tool); name == "apply_patch" || name == "patch" || name == "applypatch" {
-			return "edit"
-		}
 		return "other"
 	}
 	switch did[0].Op {

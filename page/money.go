@@ -41,8 +41,7 @@ func (d *document) money() {
 	if c == nil {
 		return
 	}
-	m := &moneyView{Lead: quantity.Dollars(c.Total) + " for " + quantity.Count(len(c.Requests), "request"),
-		Missed: display.MissedSentence(c), Definite: sharing}
+	m := &moneyView{Lead: display.Capital(display.Billed(&d.c.Report)), Missed: display.MissedSentence(c), Definite: sharing}
 	m.Whole, m.Legend = paidBar(&c.Split)
 	m.Chart = d.bills(c)
 	by, _ := c.Misses()

@@ -18,7 +18,7 @@ func (pg *page) money(r report.Report) {
 	if c == nil {
 		return
 	}
-	pg.heading("Bill", quantity.Dollars(c.Total)+" for "+quantity.Count(len(c.Requests), "request"))
+	pg.heading("Bill", display.Billed(&r))
 	usage := r.Bill.Total().Usage
 	tokens := []int{usage.Cache.Read, usage.Cache.Write, usage.Input, usage.Output + usage.Reasoning, 0}
 	var segments []segment
