@@ -45,6 +45,7 @@ const (
 	Pauses       = "pauses"       // that outlived the provider's cache
 	Threshold    = "threshold"    // of a product's compaction
 	Policy       = "policy"       // of winnow
+	Models       = "models"       // dear ones, for what small ones do
 	Instructions = "instructions" // that the user repeats
 )
 
@@ -107,6 +108,8 @@ type Input struct {
 	// Tools are the declarations that were seen by the gateway; Dropped what its settings leave out.
 	Tools   report.Uncalled
 	Dropped []string
+	// Asides are requests beside the conversations that the gateway saw.
+	Asides []Aside
 	// KeepWarm is gateway.keepWarm in force.
 	KeepWarm int
 	// Replay is a replay of the sessions, nil if there was none. Advised are the settings, with JSON
@@ -131,7 +134,7 @@ func Find(in Input) Report {
 		judged = append(judged, *s)
 	}
 	found := slices.Concat(findTools(in.Tools, in.Dropped), findOutputs(judged), findRereads(judged),
-		findPauses(judged, in.KeepWarm), findReplay(in.Replay, in.Advised))
+		findPauses(judged, in.KeepWarm), findReplay(in.Replay, in.Advised), findModels(in.Asides))
 	said, repeated := findInstructions(judged, in.Written)
 	found = append(found, said...)
 	for i := range found {

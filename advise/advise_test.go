@@ -11,6 +11,7 @@ import (
 
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/lab"
+	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/session"
 )
@@ -211,6 +212,31 @@ func TestTools_areWhatTheGatewaySaw(t *testing.T) {
 	}
 	if found := findTools(u, []string{"mcp__github__*", "Notebook"}); len(found) != 0 {
 		t.Errorf("what is dropped already is advised: %+v", found)
+	}
+}
+
+// A title took 1,000 tokens at 1 and 20 at 5: 1,100. The small model asks a tenth of that.
+func TestModels_titlesOfADearModel(t *testing.T) {
+	small := toy
+	small.ID, small.Price = "small", model.Price{Input: 0.1e6, Output: 0.5e6, CacheRead: 0.01e6, CacheWrite: 0.125e6}
+	var asides []Aside
+	ask := func(client, id string, prompt int, of model.Model) {
+		asides = append(asides, Aside{Client: client, Session: id, Model: of, Small: small,
+			Usage: session.Usage{Input: prompt, Output: 20}})
+	}
+	for _, id := range []string{"a", "b", "c"} {
+		ask("opencode/1.18", id, 1000, toy)
+		ask("opencode/1.18", id, 1000, small)  // as it should be
+		ask("opencode/1.18", id, 100_000, toy) // no title
+		ask("some-agent/1.0", id, 1000, toy)   // nobody knows what to write where
+	}
+	found := findModels(asides)
+	if len(found) != 1 || found[0].Title != "opencode had titles and the like written by toy/toy" || found[0].Line != `"small_model": "toy/small"` {
+		t.Fatalf("%+v", found)
+	}
+	dollars(t, found[0], 3*1100, 3*990, 0.05*3*1100)
+	if found := findModels(asides[:4]); !math.IsInf(found[0].Error, 1) {
+		t.Errorf("one session is enough for %+v", found)
 	}
 }
 

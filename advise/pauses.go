@@ -157,56 +157,71 @@ func (r *request) kept(was *request, lost int, pause time.Duration, hour bool) f
 // error is that over sessions alone.
 func findPauses(sessions []Session, keepWarm int) []Finding {
 	warm, hour, minutes := sampleOf(sessions), sampleOf(sessions), sampleOf(sessions)
-	var all pauses
-	in, wrote := 0, 0.0
+	var all, claudes outlived
+	hours := 0
 	for i := range sessions {
 		s := &sessions[i]
 		p := &s.pauses
-		all.cold, all.longest = all.cold+p.cold, max(all.longest, p.longest)
-		if p.cold > 0 {
-			in++
-		}
+		all.add(p)
 		kept := 0.0 // by what is in force
 		if keepWarm == 0 {
 			warm.add(s, p.cost, p.warm)
 		} else {
 			kept = max(0, p.warm)
 		}
-		if s.Product == "claude-code" && p.usual > 0 && p.hours == 0 {
-			hour.add(s, p.cost, p.hour-kept)
-		}
-		if s.Product == "claude-code" && p.hours > 0 {
+		switch {
+		case s.Product != "claude-code":
+		case p.hours > 0:
 			minutes.add(s, max(0, p.minutes), p.minutes)
-			all.hours += p.hours
-			wrote += p.minutes
+			hours += p.hours
+		case p.usual > 0:
+			hour.add(s, p.cost, p.hour-kept)
+			claudes.add(p)
 		}
 	}
 	var found []Finding
-	evidence := func(x *sample) []string {
-		return []string{fmt.Sprintf("%s in %s outlived the provider's cache, the longest %s.",
-			quantity.Plural(all.cold, "pause", "pauses"), quantity.Plural(in, "session", "sessions"),
-			quantity.Duration(all.longest)), x.dearest()}
+	if all.pauses > 0 {
+		again := "After pauses, conversations were written to the provider's cache again"
+		byGateway, byHour := warm.pause(again, all.String()), hour.pause(again, claudes.String())
+		byGateway.Change = "let the gateway keep the cache while tools run, and start agents with `winnow wrap`"
+		byGateway.Line = fmt.Sprintf("winnow config set gateway.keepWarm %d", Kept)
+		byGateway.Settings = map[string]string{"gateway.keepWarm": fmt.Sprint(Kept)}
+		byHour.Change = "have Claude Code keep prompts for an hour, where you pay by the token"
+		byHour.Line, byHour.Where = `"env": {"ENABLE_PROMPT_CACHING_1H": "1"}`, "~/.claude/settings.json"
+		found = append(found, byGateway, byHour)
 	}
-	if all.cold > 0 {
-		title := "After pauses, conversations were written to the provider's cache again"
-		found = append(found,
-			Finding{Kind: Pauses, Title: title, Cost: warm.cost, Gain: warm.gain, Error: warm.error(false),
-				Evidence: evidence(warm), Change: "let the gateway keep the cache while tools run, and start agents with `winnow wrap`",
-				Line:     fmt.Sprintf("winnow config set gateway.keepWarm %d", Kept),
-				Settings: map[string]string{"gateway.keepWarm": fmt.Sprint(Kept)}},
-			Finding{Kind: Pauses, Title: title, Cost: hour.cost, Gain: hour.gain, Error: hour.error(false),
-				Evidence: evidence(hour), Change: "have Claude Code keep prompts for an hour, where you pay by the token",
-				Line: `"env": {"ENABLE_PROMPT_CACHING_1H": "1"}`, Where: "~/.claude/settings.json"})
-	}
-	if all.hours > 0 {
-		found = append(found, Finding{Kind: Pauses, Cost: minutes.cost, Gain: minutes.gain, Error: minutes.error(false),
-			Title: "Prompts were kept for an hour, and few pauses were long enough to need it",
-			Evidence: []string{fmt.Sprintf("%s wrote to the cache for an hour, at double the price of input.",
-				quantity.Plural(all.hours, "request", "requests")), minutes.dearest()},
-			Change: "have Claude Code keep prompts for five minutes, where you pay by the token",
-			Line:   `"env": {"FORCE_PROMPT_CACHING_5M": "1"}`, Where: "~/.claude/settings.json"})
+	if hours > 0 {
+		f := minutes.pause("Prompts were kept for an hour, and few pauses were long enough to need it",
+			fmt.Sprintf("%s wrote to the cache for an hour, at double the price of input.",
+				quantity.Plural(hours, "request", "requests")))
+		f.Change = "have Claude Code keep prompts for five minutes, where you pay by the token"
+		f.Line, f.Where = `"env": {"FORCE_PROMPT_CACHING_5M": "1"}`, "~/.claude/settings.json"
+		found = append(found, f)
 	}
 	return cheapest(found)
+}
+
+// outlived counts pauses that the cache did not outlive.
+type outlived struct {
+	pauses, sessions int
+	longest          time.Duration
+}
+
+func (o *outlived) add(p *pauses) {
+	if p.cold > 0 {
+		o.pauses, o.sessions, o.longest = o.pauses+p.cold, o.sessions+1, max(o.longest, p.longest)
+	}
+}
+
+func (o *outlived) String() string {
+	return fmt.Sprintf("%s in %s outlived the provider's cache, the longest %s.", quantity.Count(o.pauses, "pause"),
+		quantity.Count(o.sessions, "session"), quantity.Duration(o.longest))
+}
+
+// pause is a finding about pauses, without what to change.
+func (x *sample) pause(title, evidence string) Finding {
+	return Finding{Kind: Pauses, Title: title, Cost: x.cost, Gain: x.gain, Error: x.error(false),
+		Evidence: []string{evidence, x.dearest()}}
 }
 
 // cheapest is the finding with the largest gain of those whose gain is beyond its error: the others

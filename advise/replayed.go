@@ -20,38 +20,11 @@ import (
 // what its log says, as where the product compacted earlier than the replay, so that less is left to
 // save. Where it is below, requests were more than the log has, and too little is claimed.
 func findReplay(r *lab.Report, advised map[string]string) (found []Finding) {
-	if r == nil || r.Relative {
+	if r == nil || r.Relative || !slices.ContainsFunc(r.Policies, func(s lab.Standing) bool { return s.Name == r.Baseline }) {
 		return nil
-	}
-	base := slices.IndexFunc(r.Policies, func(s lab.Standing) bool { return s.Name == r.Baseline })
-	if base < 0 {
-		return nil
-	}
-	sums := func(product string) (paid, bill, beyond float64, sessions int) {
-		for i := range r.Sessions {
-			if s := &r.Sessions[i]; product == "" || s.Product == product {
-				own, replayed := s.Paid.Steps.Plus(s.Paid.Summaries).Cost, s.Outcomes[base].Bill.Total()
-				paid, bill, beyond, sessions = paid+own, bill+replayed, beyond+max(0, replayed-own), sessions+1
-			}
-		}
-		return paid, bill, beyond, sessions
-	}
-	finding := func(kind, product string, choice *lab.Choice) Finding {
-		paid, bill, beyond, sessions := sums(product)
-		if sessions < 3 || !choice.Within.Known() {
-			beyond = math.Inf(1)
-		}
-		f := Finding{Kind: kind, Cost: paid, Gain: (1 - choice.Ratio) * bill,
-			Error: (choice.Within.High-choice.Within.Low)/2*bill + beyond}
-		f.Evidence = []string{
-			fmt.Sprintf("%s cost %s by their logs; replayed with compaction alone, %s.",
-				quantity.Count(sessions, "session"), quantity.Dollars(paid), quantity.Dollars(bill)),
-			fmt.Sprintf("With what is chosen on other sessions they cost %.2f of that (%.2f to %.2f); in %.1f of 100 steps "+
-				"the agent missed something.", choice.Ratio, choice.Within.Low, choice.Within.High, choice.MissedStepsPer100)}
-		return f
 	}
 	if a := r.Advice; a != nil {
-		f := finding(Policy, "", &a.HeldOut)
+		f := chosen(r, Policy, "", &a.HeldOut)
 		f.Title = "winnow's policy " + a.Policy + " costs less than compaction alone"
 		f.Settings = maps.Clone(advised)
 		var lines []string
@@ -70,12 +43,35 @@ func findReplay(r *lab.Report, advised map[string]string) (found []Finding) {
 		if p.Policy == "" || p.HeldOut == nil {
 			continue
 		}
-		f := finding(Threshold, p.Product, p.HeldOut)
+		f := chosen(r, Threshold, p.Product, p.HeldOut)
 		f.Title = fmt.Sprintf("%s by itself costs less if it compacts earlier: %s", lab.ProductName(p.Product), p.Policy)
 		f.Change, f.Line, f.Where = "set the size at which it compacts ("+p.Note+")", setting(p), p.File
 		found = append(found, f)
 	}
 	return found
+}
+
+// chosen is what a choice is worth on the sessions of a product, "" for all. Fewer than three sessions
+// say nothing of others, nor does a choice without an interval.
+func chosen(r *lab.Report, kind, product string, choice *lab.Choice) Finding {
+	base := slices.IndexFunc(r.Policies, func(s lab.Standing) bool { return s.Name == r.Baseline })
+	paid, bill, beyond, sessions := 0.0, 0.0, 0.0, 0
+	for i := range r.Sessions {
+		if s := &r.Sessions[i]; product == "" || s.Product == product {
+			own, replayed := s.Paid.Steps.Plus(s.Paid.Summaries).Cost, s.Outcomes[base].Bill.Total()
+			paid, bill, beyond, sessions = paid+own, bill+replayed, beyond+max(0, replayed-own), sessions+1
+		}
+	}
+	if sessions < 3 || !choice.Within.Known() {
+		beyond = math.Inf(1)
+	}
+	return Finding{Kind: kind, Cost: paid, Gain: (1 - choice.Ratio) * bill,
+		Error: (choice.Within.High-choice.Within.Low)/2*bill + beyond,
+		Evidence: []string{
+			fmt.Sprintf("%s cost %s by their logs; replayed with compaction alone, %s.",
+				quantity.Count(sessions, "session"), quantity.Dollars(paid), quantity.Dollars(bill)),
+			fmt.Sprintf("With what is chosen on other sessions they cost %.2f of that (%.2f to %.2f); in %.1f of 100 steps "+
+				"the agent missed something.", choice.Ratio, choice.Within.Low, choice.Within.High, choice.MissedStepsPer100)}}
 }
 
 // setting is the line that sets a product's size, as its file has such lines.

@@ -17,7 +17,7 @@ func advice() advise.Report {
 			Error: 0.62, Evidence: []string{"They have 412,338 tokens together, and every request up to the next compaction carried them.",
 				"For example: go test -v ./kiln/firing/... ($0.31).", "Most of it in “日本語のコメントを英語に直してください” $0.90, “Teach the kiln to cool” $0.71."},
 			Change: "have agents keep 40 lines of it", Where: "AGENTS.md",
-			Line:   "Run `go test` quietly, and keep the end of what it prints: `go test … 2>&1 | tail -n 40`."}},
+			Line: "Run `go test` quietly, and keep the end of what it prints: `go test … 2>&1 | tail -n 40`."}},
 		Repeated: []advise.Repeated{{Text: "Never open the vents above 600 degrees.", Project: "/home/potter/kiln", Sessions: 5, Days: 4}}}
 }
 

@@ -53,8 +53,10 @@ cost and what the change would save, with its error; the evidence; and the line 
 
 It finds tools and MCP servers that are declared and never called, outputs that no step ever quoted,
 files that are read again unchanged, pauses that the provider's cache does not outlive, a compaction
-at the wrong size, a policy that costs less, and instructions that you repeat. Nothing is advised
-whose gain is within its error. A session whose log does not report what it took is not judged.
+at the wrong size, a policy that costs less, titles that a dear model writes, and instructions that
+you repeat. Nothing is advised whose gain is within its error. A session whose log does not report
+what it took is not judged. What was declared, and who writes titles, is known of sessions alone that
+went through winnow wrap or winnow serve.
 
 SRC is a session, or a folder or database of them, to look at instead.
 
@@ -142,7 +144,7 @@ func adviceOn(ctx context.Context, a *cli.App, args []string, f adviseFlags) (do
 		}
 	}
 	if len(args) == 0 && f.project == "" {
-		if in.Tools, err = declared(ctx, a, f.days); err != nil {
+		if err := relayed(ctx, a, f.days, &in); err != nil {
 			return doc, problems, err
 		}
 	}
@@ -190,19 +192,34 @@ func below(folder, top string) bool {
 	return folder != "" && err == nil && rest != ".." && !strings.HasPrefix(rest, ".."+string(filepath.Separator))
 }
 
-// declared are the tools that requests through the gateway declared and that nobody called.
-func declared(ctx context.Context, a *cli.App, days int) (report.Uncalled, error) {
+// relayed adds what the gateway saw: tools that were declared and not called, and requests beside the
+// conversations.
+func relayed(ctx context.Context, a *cli.App, days int, in *advise.Input) error {
 	kept, models, err := opened(ctx, a)
 	if err != nil || kept == nil {
-		return report.Uncalled{}, err
+		return err
 	}
 	defer kept.Close()
 	since := session.Millis(a.Env.Now().Add(-time.Duration(days) * 24 * time.Hour).UnixMilli())
 	accounts, err := store.Relayed(ctx, kept, since, nil)
 	if err != nil {
-		return report.Uncalled{}, err
+		return err
 	}
-	return report.UncalledTools(accounts, since, models.price), nil
+	in.Tools = report.UncalledTools(accounts, since, models.price)
+	for i := range accounts {
+		client, _ := report.Client(accounts[i].Info)
+		for k := range accounts[i].Spent {
+			r := &accounts[i].Spent[k]
+			if r.Live == nil || !r.Live.Beside || r.Live.Unpriced || r.Inherited || r.Time < since {
+				continue
+			}
+			one := models.Lookup(r.Model)
+			small, _ := models.Small(one)
+			in.Asides = append(in.Asides, advise.Aside{Client: client, Session: accounts[i].Info.ID, Usage: r.Usage,
+				Model: one, Small: small})
+		}
+	}
+	return nil
 }
 
 // mostWritten is how much is read of a file of instructions, in bytes.

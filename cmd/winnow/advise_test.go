@@ -10,15 +10,16 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow/advise"
-	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
+	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/recall"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/sqlite"
 )
 
-// Tools that no session called are known from what went through the gateway alone.
-func TestAdvise_toolsThatTheGatewaySaw(t *testing.T) {
+// Tools that no session called, and who wrote titles, are known from what went through the gateway
+// alone.
+func TestAdvise_whatTheGatewaySaw(t *testing.T) {
 	d := newDesk(t)
 	now := time.Date(2026, 3, 4, 15, 0, 0, 0, time.UTC)
 	d.now = func() time.Time { return now }
@@ -35,7 +36,9 @@ func TestAdvise_toolsThatTheGatewaySaw(t *testing.T) {
 			`"mcp__github__create":420,"mcp__github__list":380},"called":["Read"]}}`)}
 		asked := store.Spend{Time: at, Kind: "step", Model: "anthropic/claude-sonnet-4-5", Live: &store.Live{},
 			Usage: session.Usage{Input: 50_000}}
-		change := store.Change{Create: &info, Spend: []store.Spend{asked, asked, asked, asked, asked}}
+		title := store.Spend{Time: at, Kind: "left", Model: "anthropic/claude-opus-4-5", Usage: session.Usage{Input: 2000, Output: 20},
+			Live: &store.Live{Beside: true}}
+		change := store.Change{Create: &info, Spend: []store.Spend{asked, asked, asked, asked, asked, title}}
 		if _, err := s.Apply(t.Context(), id, change); err != nil {
 			t.Fatal(err)
 		}
@@ -45,10 +48,17 @@ func TestAdvise_toolsThatTheGatewaySaw(t *testing.T) {
 	}
 	var doc adviceDocument
 	decode(t, d.run("advise", "--store", "s.db", "--json"), &doc)
-	if len(doc.Findings) != 1 {
+	if len(doc.Findings) != 2 {
 		t.Fatalf("it finds %+v", doc.Findings)
 	}
 	f := doc.Findings[0]
+	// Opus asks 5 and 25 dollars a million: 1.05 cents a title.
+	small, _ := model.Default().Small(model.Default().Lookup("anthropic/claude-opus-4-5"))
+	cheap, _ := small.Cost(model.Usage{Input: 2000, Output: 20})
+	if m := doc.Findings[1]; m.Kind != advise.Models || cheap <= 0 || math.Abs(m.Gain-4*(0.0105-cheap)) > 1e-9 ||
+		m.Line != `"env": {"ANTHROPIC_DEFAULT_HAIKU_MODEL": "`+small.ID+`"}` {
+		t.Errorf("it finds %+v", m)
+	}
 	if math.Abs(f.Gain-0.048) > 1e-9 || math.Abs(f.Error-0.05*0.048) > 1e-9 || f.Kind != advise.Tools {
 		t.Errorf("it finds %+v", f)
 	}
@@ -59,7 +69,10 @@ func TestAdvise_toolsThatTheGatewaySaw(t *testing.T) {
 			t.Errorf("it does not say %q:\n%s", want, o.stdout)
 		}
 	}
-	d.run("advise", "--store", "s.db").wants(t, cli.ExitNothing)
+	decode(t, d.run("advise", "--store", "s.db", "--json"), &doc)
+	if len(doc.Findings) != 1 || doc.Findings[0].Kind != advise.Models {
+		t.Errorf("when it is in force, it finds %+v", doc.Findings)
+	}
 	if got := d.run("config", "--json").stdout; !strings.Contains(got, "mcp__github__*") {
 		t.Error("the configuration does not have it")
 	}
