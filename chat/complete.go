@@ -48,10 +48,9 @@ func (c *completion) reset() { c.at, c.begun = 0, false }
 
 // mention is what stands behind the @ that is being typed: from the @ to the cursor.
 func mention(e *editor.Editor) (token string, ok bool) {
-	before := e.Before()
+	before := e.Word()
 	at := strings.LastIndexByte(before, '@')
-	if at < 0 || strings.ContainsAny(before[at:], " \t") ||
-		at > 0 && !strings.ContainsRune(" \t([{\"'`", rune(before[at-1])) {
+	if at < 0 || at > 0 && !strings.ContainsRune("([{\"'`", rune(before[at-1])) {
 		return "", false
 	}
 	return before[at+1:], true

@@ -87,6 +87,7 @@ cacheWrite1h: dollars per million tokens), cache (seconds, minPrefix, explicit),
 For "winnow run" and "winnow chat": model (provider/model) is the one they ask, titles
 (provider/model) a small one that gives finished turns titles for lists: "auto" is a small one of the
 same provider, if that is known and at its own address, and "off" uses their first sentences.
+notify (off, bell, osc9, osc777) is how the chat tells that a turn of over a minute has ended.
 snapshots (true, false) keeps the state of the folder's files, for diffs and "winnow revert". permissions is a list of rules about what their tools may do, {"tool", "action",
 "target", "verdict"}; the last that matches counts. action is read, write, run, fetch or env, target a
 glob for a path, or the words that a command begins with, verdict allow, ask or deny; --allow comes

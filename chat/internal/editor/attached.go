@@ -2,6 +2,7 @@ package editor
 
 import (
 	"strings"
+	"unicode"
 
 	"github.com/winnowhq/winnow/session"
 )
@@ -43,8 +44,14 @@ func (e *Editor) Edited(text string) {
 	e.Paste(text)
 }
 
-// Before is what stands in the line before the cursor.
-func (e *Editor) Before() string { return string(e.text[e.lineStart():e.cursor]) }
+// Word is what stands before the cursor, back to the last space: at most its last 500 characters.
+func (e *Editor) Word() string {
+	at := e.cursor
+	for at > 0 && e.cursor-at < 500 && !unicode.IsSpace(e.text[at-1]) {
+		at--
+	}
+	return string(e.text[at:e.cursor])
+}
 
 // Replace puts a text in the place of a number of characters before the cursor.
 func (e *Editor) Replace(characters int, text string) {

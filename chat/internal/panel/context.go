@@ -412,7 +412,7 @@ func firstWords(s *report.Session) (map[string]string, error) {
 			default:
 				continue
 			}
-			if text := draw.FirstLine(p.Text); text != "" {
+			if text := strings.TrimLeft(draw.FirstLine(p.Text), "#*->_` "); text != "" {
 				words[p.ID] = before + tui.Cut(text, 120)
 			}
 		}
