@@ -22,7 +22,13 @@ import (
 func TestClaudeCode_wrapped(t *testing.T) { wrapped(t, claudeAgent) }
 func TestCodex_wrapped(t *testing.T)      { wrapped(t, codexAgent) }
 func TestOpenCode_wrapped(t *testing.T)   { wrapped(t, openCodeAgent) }
-func TestPi_wrapped(t *testing.T)         { wrapped(t, piAgent) }
+func TestOpenCode_wrappedOnMessages(t *testing.T) {
+	wrapped(t, func(t *testing.T) *agent { return openCodeOver(t, "@ai-sdk/anthropic") })
+}
+func TestOpenCode_wrappedOnResponses(t *testing.T) {
+	wrapped(t, func(t *testing.T) *agent { return openCodeOver(t, "@ai-sdk/openai") })
+}
+func TestPi_wrapped(t *testing.T) { wrapped(t, piAgent) }
 func TestPi_wrappedOnMessages(t *testing.T) {
 	wrapped(t, func(t *testing.T) *agent { return piOver(t, "anthropic-messages") })
 }
@@ -60,6 +66,16 @@ func wrapped(t *testing.T, start func(*testing.T) *agent) {
 	if folds == 0 {
 		t.Errorf("nothing was folded at %d tokens", limit)
 	}
+}
+
+// asks counts the requests for answers, but for those in which the product sums up by itself.
+func (a *agent) asks() (n int) {
+	for _, r := range requestsTo(a.up) {
+		if !a.sumsUp(r) {
+			n++
+		}
+	}
+	return n
 }
 
 // largest is the largest prompt that an agent sent, in tokens.

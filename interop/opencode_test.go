@@ -122,6 +122,14 @@ func lastChat(t *testing.T, u *llmtest.Server) string {
 // openCodeAgent is OpenCode. Its sessions are what it exports and imports.
 func openCodeAgent(t *testing.T) *agent { return openCodeNamed(t, "opencode") }
 
+// openCodeOver is OpenCode with an upstream that speaks the protocol of one of its libraries.
+func openCodeOver(t *testing.T, library string) *agent {
+	a := openCodeAgent(t)
+	file := filepath.Join(a.Project, "opencode.json")
+	putFile(t, file, strings.Replace(string(readFile(t, file)), "@ai-sdk/openai-compatible", library, 1))
+	return a
+}
+
 func openCodeNamed(t *testing.T, name string) *agent {
 	a := &agent{cleared: rule.Cleared}
 	a.up = provider(t, a.answer)

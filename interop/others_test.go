@@ -85,11 +85,13 @@ func copilotReader(t *testing.T) *agent {
 	}
 	all := []string{"--allow-all-tools", "--allow-all-paths", "-p"}
 	resume := append([]string{"--continue"}, all...)
-	return reader(t, "copilot", ".copilot/session-state/*/events.jsonl", all, resume, shell,
+	a := reader(t, "copilot", ".copilot/session-state/*/events.jsonl", all, resume, shell,
 		func(url string) []string {
 			return []string{"COPILOT_OFFLINE=true", "COPILOT_PROVIDER_API_KEY=none", "COPILOT_AUTO_UPDATE=false",
 				"COPILOT_PROVIDER_BASE_URL=" + url + "/v1", "COPILOT_MODEL=gpt-4.1"}
 		})
+	a.sums = "Please create a detailed summary of the conversation so far."
+	return a
 }
 
 // clineReader is Cline, whose terminal goes on with a session only for a person.

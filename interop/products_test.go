@@ -42,6 +42,7 @@ type agent struct {
 	compact func(t *testing.T)                 // compacts the session as the product does
 	save    func(t *testing.T) []byte          // the session as the product keeps it
 	load    func(t *testing.T, session []byte) // puts a session where the product goes on with it; nil: it cannot
+	sums    string                             // what begins the request for a summary that it makes by itself; "": it makes none in these tests
 	cleared string                             // what it sends for an output that was left out; "": what the file says
 	single  bool                               // it plays one turn without a person
 	wraps   bool                               // it sends results otherwise than it keeps them
@@ -51,7 +52,7 @@ type agent struct {
 // answer is what the upstream of an agent says.
 func (a *agent) answer(r llmtest.Request) llmtest.Reply {
 	reply := llmtest.Reply{Text: "The job is done."}
-	if len(r.ToolNames()) == 0 {
+	if len(r.ToolNames()) == 0 || a.sumsUp(r) {
 		return reply
 	}
 	reply.Usage, a.usage = a.usage, nil
@@ -68,6 +69,11 @@ func (a *agent) answer(r llmtest.Request) llmtest.Reply {
 	}
 	a.again = reply
 	return reply
+}
+
+// sumsUp reports whether a product asks for a summary by itself.
+func (a *agent) sumsUp(r llmtest.Request) bool {
+	return a.sums != "" && strings.HasPrefix(r.Last(), a.sums)
 }
 
 // work plays a turn in which commands are run.

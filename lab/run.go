@@ -54,6 +54,9 @@ type Options struct {
 	// Unmissed takes nothing that was left out for missed: nothing is billed or carried again for
 	// it, as where a recording is played again, which asks for nothing.
 	Unmissed bool
+	// Unsure is how long after its lifetime nobody takes a provider's cache for cold: nothing that
+	// was sent is left out then, as the gateway does it.
+	Unsure time.Duration
 	// Logged bills each step for the cache that the usage in its log tells of: how long it lives
 	// and what is written to it. A step whose log does not tell is billed as the one before it,
 	// and without any by its model.
@@ -206,7 +209,7 @@ func (r *run) begin(k int) {
 		}
 	}
 	d := r.setup.Policy.Plan(r.state(), policy.Occasion{
-		Starting: true, Cold: cold && r.terms.Lifetime > 0, Usage: r.usage, Pending: r.pending,
+		Starting: true, Cold: cold && r.terms.Lifetime > 0, Held: r.unsure(k), Usage: r.usage, Pending: r.pending,
 	})
 	sent := r.account.SinceCommit
 	r.commit(k, d.Commit)

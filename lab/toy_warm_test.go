@@ -4,10 +4,12 @@ import (
 	"context"
 	"reflect"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/schedule"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -82,4 +84,24 @@ func TestRun_keepsWarm(t *testing.T) {
 			r.Fatalf("the model's requests mark nothing: %+v\n%+v", a, b)
 		}
 	})
+}
+
+// Step 3 comes 688 s after step 2, and the cache lives for 300 s. If it counts as cold only 388 s
+// later, nothing is left out, and a cold cache is paid for all the same.
+func TestToy_nobodyIsSureThatTheCacheIsCold(t *testing.T) {
+	e := rule.Elision{Message: "m1", Part: "p1.1", Field: rule.Output, Shown: "gone away", Because: "m2"}
+	p := eliding(e)
+	p.Schedule = schedule.Cold{}
+	for unsure, commits := range map[time.Duration]int{0: 1, 387 * time.Second: 1, 388 * time.Second: 0} {
+		terms := plain()
+		got, err := Run(t.Context(), three(1, 2, 10, 700).trace(), Setup{Policy: p, Window: Unlimited},
+			Options{Terms: &terms, Unsure: unsure, Detail: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Cold != 1 || got.Commits != commits || got.Tokens.Cached != 110 {
+			t.Errorf("unsure for %s: %d cold, %d commits, %d tokens cached; want 1, %d, 110", unsure, got.Cold,
+				got.Commits, got.Tokens.Cached, commits)
+		}
+	}
 }

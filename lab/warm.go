@@ -22,6 +22,15 @@ func (r *run) warm(k int) bool {
 	return true
 }
 
+// unsure reports whether the cache is cold before step k, but not for long enough to be taken for it.
+func (r *run) unsure(k int) bool {
+	if k == 0 || r.opts.Unsure <= 0 {
+		return false
+	}
+	beyond := r.trace.idle(k, r.opts.Idle) - r.rates[k-1].Lifetime
+	return r.rates[k-1].Lifetime > 0 && 0 < beyond && beyond <= r.opts.Unsure
+}
+
 // left bills what keeps the cache warm after a last step that calls tools, in vain: the gateway
 // cannot know that nobody comes back.
 func (r *run) left() {

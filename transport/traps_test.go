@@ -57,31 +57,38 @@ type carrier func(*http.Request) (*http.Response, error)
 
 func (c carrier) RoundTrip(r *http.Request) (*http.Response, error) { return c(r) }
 
-// A client that asks for its cache to live for an hour has it for an hour: nothing is decided as if
-// it were forgotten after the five minutes that the model's own lifetime is.
-func TestTransport_anHourOfCache(t *testing.T) {
+// A cache is taken for cold a little later than it lives. A client that asks for its cache to live
+// for an hour has it for an hour: nothing is decided as if it were forgotten after the five minutes
+// that the model's own lifetime is.
+func TestTransport_coldForCertain(t *testing.T) {
 	sequential(t)
 	for _, c := range []struct {
-		idle time.Duration
-		cold bool
-	}{{10 * time.Minute, false}, {59 * time.Minute, false}, {62 * time.Minute, true}} {
+		idle       time.Duration
+		hour, cold bool
+	}{
+		{5*time.Minute + 5*time.Second, false, false}, {5*time.Minute + 12*time.Second, false, true},
+		{10 * time.Minute, true, false}, {time.Hour + 5*time.Second, true, false}, {time.Hour + 12*time.Second, true, true},
+	} {
 		for _, restarted := range []bool{false, true} {
 			s := play(t, llmtest.Anthropic, 50, Options{Mode: Safe, Base: http.DefaultTransport})
 			ask := func(at int) {
 				r := s.request(at)
-				body := bytes.ReplaceAll(must(io.ReadAll(must(r.GetBody()))), []byte(`{"type":"ephemeral"}`), []byte(`{"type":"ephemeral","ttl":"1h"}`))
+				body := must(io.ReadAll(must(r.GetBody())))
+				if c.hour {
+					body = bytes.ReplaceAll(body, []byte(`{"type":"ephemeral"}`), []byte(`{"type":"ephemeral","ttl":"1h"}`))
+				}
 				r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+				s.now = s.now.Add(20 * time.Second)
 				if status, answer := s.send(r); status != 200 {
 					t.Fatalf("step %d: %d %s", at, status, answer)
 				}
-				s.now = s.now.Add(20 * time.Second)
 			}
 			steps := s.steps()
 			for _, at := range steps[:40] {
 				ask(at)
 			}
 			before := s.receipts()
-			s.now = s.now.Add(c.idle)
+			s.now = s.now.Add(c.idle - 20*time.Second)
 			if restarted {
 				s.restart()
 			}

@@ -1,9 +1,11 @@
 package body
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/span"
 	"github.com/winnowhq/winnow/wire"
@@ -61,6 +63,35 @@ func (n *Native) note(at wire.Place) {
 		n.framed = map[int][]span.Span{}
 	}
 	n.framed[at.Element] = append(n.framed[at.Element], at.Block)
+}
+
+var workingFolder = regexp.MustCompile(`<cwd>\s*([^<>]+?)\s*</cwd>`)
+
+// Folder is the folder in which a text says that the client works, as Codex and pi say it to their
+// models, "" if it names none.
+func Folder(text string) string {
+	if said := workingFolder.FindStringSubmatch(text); said != nil && call.Rooted(said[1]) {
+		return said[1]
+	}
+	return ""
+}
+
+// Folder is the folder in which the client says that it works, before the conversation; "" if it
+// does not say.
+func (n *Native) Folder() string {
+	d := n.Decoded
+	if folder := Folder(d.System); folder != "" {
+		return folder
+	}
+	for _, blocks := range n.framed {
+		for _, at := range blocks {
+			block := wire.Value{Span: at, Text: d.Text}
+			if folder := Folder(block.String() + block.Get("text").String()); folder != "" {
+				return folder
+			}
+		}
+	}
+	return ""
 }
 
 // isSystem reports whether a part is not said in the user's name.

@@ -290,7 +290,9 @@ func spoken(product string, s session.Session, catalogue *model.Catalogue) (llmt
 
 // sent is a recording as its client sends it to a provider: it begins with the user, a call that
 // never ended has a result that says so, and arguments have neither spaces nor needless escapes.
-func sent(s session.Session) session.Session {
+// What a product keeps beside that, such as the status with which a command ended, nobody is sent,
+// and in OpenAI's protocols a failed call has a result like any other.
+func sent(s session.Session, to llmtest.Protocol) session.Session {
 	s.Messages = slices.Clone(s.Messages)
 	if len(s.Messages) > 0 && s.Messages[0].Role == session.Assistant {
 		begins := session.Message{Parts: []session.Part{{Type: session.TextPart, Text: wire.Beginning}}}
@@ -309,6 +311,10 @@ func sent(s session.Session) session.Session {
 			p.State = &state
 			if !state.Final() {
 				state.Status, state.Output = session.Completed, wire.Interrupted
+			}
+			state.Metadata = nil
+			if state.Status == session.Failed && (to == llmtest.Chat || to == llmtest.Responses) {
+				state.Status, state.Output, state.Error = session.Completed, state.Error, ""
 			}
 			if input, err := json.Marshal(state.Input, session.ReadOptions()); err == nil {
 				state.Input = input

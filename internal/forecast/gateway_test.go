@@ -74,7 +74,7 @@ func (m mode) run(t testing.TB, trace *lab.Trace, p llmtest.Protocol) (billed, f
 		t.Errorf("%s, %s: the gateway says $%.4f were billed, the provider billed $%.4f", trace.Name, m.name,
 			got.Billed, c.billed)
 	}
-	return billed, replay(lab.Options{Unmissed: true}).Bill.Total(), replay(lab.Options{}).Regrets
+	return billed, replay(lab.Options{Unmissed: true, Unsure: transport.Margin}).Bill.Total(), replay(lab.Options{}).Regrets
 }
 
 // compare plays traces in some modes, and holds the bill of each, and of all, against the forecast:
@@ -124,7 +124,7 @@ func TestGateway_billsWhatTheLabForecasts(t *testing.T) {
 		var traces []*lab.Trace
 		var protocols []llmtest.Protocol
 		for _, s := range []session.Session{doc.Session, workday.Make(uint64(i), 60)} {
-			trace := lab.NewTrace(sent(s), model.Default().Lookup(usual[p]), token.Linear{})
+			trace := lab.NewTrace(sent(s, p), model.Default().Lookup(usual[p]), token.Linear{})
 			trace.Name = s.Info.Title
 			traces, protocols = append(traces, trace), append(protocols, p)
 		}
@@ -150,7 +150,7 @@ func TestGateway_billsWhatTheLabForecastsOnRecordedSessions(t *testing.T) {
 			continue
 		}
 		p, m := spoken(doc.Format, doc.Session, model.Default())
-		trace := lab.NewTrace(sent(doc.Session), m, token.Linear{})
+		trace := lab.NewTrace(sent(doc.Session, p), m, token.Linear{})
 		name, _, _ := strings.Cut(filepath.Base(path), ".")
 		trace.Name = doc.Format + " " + name
 		if trace.Steps() > 0 {
