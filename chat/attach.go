@@ -101,7 +101,8 @@ func (m *chat) attachPasted(path, text string) tea.Cmd {
 // fileLabel is how an attached file is shown in the line.
 func fileLabel(p session.Part) string {
 	_, data, _ := strings.Cut(p.URL, ",")
-	return "[" + draw.OneLine(p.Filename) + " " + quantity.Bytes(len(data)/4*3-strings.Count(data[max(0, len(data)-2):], "=")) + "]"
+	size := len(data)/4*3 - strings.Count(data[max(0, len(data)-2):], "=")
+	return "[" + draw.OneLine(p.Filename) + " " + quantity.Bytes(size) + "]"
 }
 
 // attachedTo are the files that go with a text: those in the line, and the images and documents that

@@ -128,6 +128,39 @@ func TestPaste_ofAnImagesPathAttachesIt(t *testing.T) {
 	b.until("the image twice", func() bool { return strings.Count(b.look(), "[shot.png image/png]") == 2 })
 }
 
+// What is said while it works takes its files along.
+func TestMention_ofAnImageWhileItWorks(t *testing.T) {
+	hold := make(chan struct{})
+	b := setUp(t, llmtest.Script{Answer: llmtest.Sequence(llmtest.Reply{Text: "first", Hold: hold},
+		llmtest.Reply{Text: "a lamp"})}, in(folder(t)))
+	b.says("one")
+	b.until("a request", func() bool { return len(b.upstream.Records()) > 0 })
+	b.says("and @shot.png, what is it?")
+	b.shows("↥ waits: and @shot.png")
+	close(hold)
+	b.shows("a lamp")
+	b.rests()
+	records := b.upstream.Records()
+	want := base64.StdEncoding.EncodeToString(pixel)
+	if body := string(records[len(records)-1].Body); !strings.Contains(body, want) {
+		t.Errorf("the image was not sent: %s", body)
+	}
+}
+
+// A pin that is set in /context is in the bar when the panel is closed.
+func TestContext_whatIsDoneInItIsInTheBar(t *testing.T) {
+	b := setUp(t, llmtest.Script{Answer: llmtest.Text(strings.Repeat("a long answer ", 300))}, nil)
+	b.says("one")
+	b.shows("a long answer")
+	b.rests()
+	b.says("/context")
+	b.shows("answer: a long answer")
+	b.types("jjjjkkp")
+	b.settles()
+	b.press("esc")
+	b.until("a pin in the bar", func() bool { return b.gauge.Pinned > 0 })
+}
+
 func TestEditor_whatIsWrittenElsewhereKeepsAttachments(t *testing.T) {
 	var e editor.Editor
 	e.Insert("see ")

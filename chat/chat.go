@@ -256,6 +256,9 @@ func (m *chat) update(msg tea.Msg) tea.Cmd {
 func (m *chat) toPanel(msg tea.Msg) tea.Cmd {
 	next, cmd := panel.Updated(m.panel, msg)
 	m.panel = next
+	if next == nil { // what was done in it may not be in the bar yet
+		cmd = tea.Batch(cmd, m.sync())
+	}
 	return cmd
 }
 

@@ -67,7 +67,7 @@ func (m *chat) copied(one panel.Copy) tea.Cmd {
 			" bytes; /export writes the session into a file"})
 		return nil
 	}
-	m.tell(told{text: "copied: " + one.What + ", " + quantity.Count(strings.Count(strings.TrimRight(one.Text, "\n"), "\n")+1,
-		"line") + ", if the terminal allows it"})
+	lines := strings.Count(strings.TrimRight(one.Text, "\n"), "\n") + 1
+	m.tell(told{text: "copied: " + one.What + ", " + quantity.Count(lines, "line") + ", if the terminal allows it"})
 	return tea.SetClipboard(one.Text)
 }

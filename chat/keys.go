@@ -156,17 +156,23 @@ func (m *chat) submit() tea.Cmd {
 		m.editor.Set("")
 		return nil
 	}
+	if strings.HasPrefix(text, "/") && !strings.HasPrefix(text, "//") {
+		m.sent()
+		return m.typedCommand(text)
+	}
 	attached := m.attachedTo(text)
+	m.sent()
+	if strings.HasPrefix(text, "//") {
+		text = text[1:]
+	}
+	return m.say(text, attached...)
+}
+
+// sent empties the line.
+func (m *chat) sent() {
 	m.editor.Sent()
 	m.complete.reset()
 	m.transcript.ToEnd()
-	if rest, escaped := strings.CutPrefix(text, "//"); escaped {
-		return m.say("/"+rest, attached...)
-	}
-	if strings.HasPrefix(text, "/") {
-		return m.typedCommand(text)
-	}
-	return m.say(text, attached...)
 }
 
 // keysThereAre are what keys do, for /help.

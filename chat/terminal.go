@@ -42,14 +42,17 @@ func knowsLinks(env map[string]string) bool {
 	if vte, err := strconv.Atoi(env["VTE_VERSION"]); err == nil && vte >= 5000 {
 		return true
 	}
-	for _, name := range []string{"KITTY_WINDOW_ID", "WEZTERM_PANE", "WT_SESSION", "KONSOLE_VERSION", "GHOSTTY_RESOURCES_DIR"} {
+	for _, name := range []string{"KITTY_WINDOW_ID", "WEZTERM_PANE", "WT_SESSION", "KONSOLE_VERSION",
+		"GHOSTTY_RESOURCES_DIR"} {
 		if env[name] != "" {
 			return true
 		}
 	}
-	return slices.Contains([]string{"iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "rio"}, env["TERM_PROGRAM"]) ||
-		slices.ContainsFunc([]string{"xterm-kitty", "foot", "alacritty", "xterm-ghostty", "wezterm", "contour"},
-			func(name string) bool { return strings.HasPrefix(env["TERM"], name) })
+	if slices.Contains([]string{"iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "rio"}, env["TERM_PROGRAM"]) {
+		return true
+	}
+	return slices.ContainsFunc([]string{"xterm-kitty", "foot", "alacritty", "xterm-ghostty", "wezterm", "contour"},
+		func(name string) bool { return strings.HasPrefix(env["TERM"], name) })
 }
 
 // styleFor is how things look before the terminal has said what its background is.
@@ -168,7 +171,8 @@ func (m *chat) leave(out io.Writer) error {
 		return nil
 	}
 	if cut && m.session != "" {
-		lines = slices.Insert(lines, 0, draw.Paint(m.style.Dim, "· the beginning is left out: winnow show "+m.session), "")
+		text := "· the beginning is left out: winnow show " + m.session
+		lines = slices.Insert(lines, 0, draw.Paint(m.style.Dim, text), "")
 	}
 	w := colorprofile.NewWriter(out, m.config.Environ)
 	if colorless(m.config) {

@@ -47,7 +47,9 @@ func (m *chat) say(text string, attached ...session.Part) tea.Cmd {
 		return nil
 	}
 	loop := m.loop
-	return m.start(func(ctx context.Context, id string) (agent.Turn, error) { return loop.Run(ctx, id, text, attached...) })
+	return m.start(func(ctx context.Context, id string) (agent.Turn, error) {
+		return loop.Run(ctx, id, text, attached...)
+	})
 }
 
 // queued is something that was said while the loop works, and is not in the log yet.

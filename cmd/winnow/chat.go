@@ -21,7 +21,8 @@ func chatCommand(a *cli.App) *cobra.Command {
 		Short: "Work with a model and tools in the terminal, and watch the window while it fills",
 		Long: `chat is a conversation with a model that reads and changes the files of the current
 folder and runs commands, if you allow it. A bar shows what takes the space in its window, what is
-left, and what it costs; /help lists the commands that look at it, prune, fold and undo. The session
+left, and what it costs; /help lists the commands that look at it, prune, fold and undo, and the keys:
+@ names a file of the folder, ctrl+r finds what you said before, ctrl+g opens your editor. The session
 is kept in winnow's own store, and every other command of winnow accepts its id.
 
 Files in the folder are read and written, and commands that only look at them run; you are asked about

@@ -22,43 +22,48 @@ type language struct {
 
 var languages = []language{
 	{names: "go golang", comment: "//", from: "/*", to: "*/", quotes: `"'`, long: "`",
-		words: "break case chan const continue default defer else fallthrough for func go goto if import interface map " +
-			"package range return select struct switch type var nil true false iota any error string int bool byte rune"},
+		words: "break case chan const continue default defer else fallthrough for func go goto if import " +
+			"interface map package range return select struct switch type var nil true false iota any error " +
+			"string int bool byte rune"},
 	{names: "python py python3", comment: "#", quotes: `"'`, long: `""" '''`,
-		words: "and as assert async await break class continue def del elif else except finally for from global if " +
-			"import in is lambda nonlocal not or pass raise return try while with yield None True False self match case"},
+		words: "and as assert async await break class continue def del elif else except finally for from global " +
+			"if import in is lambda nonlocal not or pass raise return try while with yield None True False " +
+			"self match case"},
 	{names: "javascript js jsx typescript ts tsx mjs", comment: "//", from: "/*", to: "*/", quotes: `"'`, long: "`",
-		words: "abstract as async await break case catch class const continue default delete do else enum export " +
-			"extends false finally for from function get if implements import in instanceof interface let new null of " +
-			"private protected public readonly return set static super switch this throw true try type typeof undefined " +
-			"var void while yield"},
+		words: "abstract as async await break case catch class const continue default delete do else enum " +
+			"export extends false finally for from function get if implements import in instanceof interface " +
+			"let new null of private protected public readonly return set static super switch this throw " +
+			"true try type typeof undefined var void while yield"},
 	{names: "rust rs", comment: "//", from: "/*", to: "*/", quotes: `"`,
-		words: "as async await break const continue crate dyn else enum extern false fn for if impl in let loop match " +
-			"mod move mut pub ref return self Self static struct super trait true type unsafe use where while"},
+		words: "as async await break const continue crate dyn else enum extern false fn for if impl in let loop " +
+			"match mod move mut pub ref return self Self static struct super trait true type unsafe use " +
+			"where while"},
 	{names: "c h cpp c++ cc hpp java cs csharp c# kotlin kt swift scala dart objc php", comment: "//", from: "/*",
 		to: "*/", quotes: `"'`,
-		words: "abstract auto bool boolean break case catch char class const constexpr continue default delete do " +
-			"double else enum extends extern false final finally float fn for foreach fun func function goto guard if " +
-			"implements import in include inline int interface internal is let long namespace new nil null nullptr " +
-			"object operator override package private protected public return self short signed sizeof static struct " +
-			"super switch template this throw throws true try typedef typename union unsigned using val var virtual " +
-			"void volatile when while"},
+		words: "abstract auto bool boolean break case catch char class const constexpr continue default delete " +
+			"do double else enum extends extern false final finally float fn for foreach fun func function " +
+			"goto guard if implements import in include inline int interface internal is let long namespace " +
+			"new nil null nullptr object operator override package private protected public return self " +
+			"short signed sizeof static struct super switch template this throw throws true try typedef " +
+			"typename union unsigned using val var virtual void volatile when while"},
 	{names: "bash sh shell zsh fish console shellsession make makefile dockerfile", comment: "#", quotes: `"'`,
-		words: "if then else elif fi for while until do done case esac in function return exit export local set unset " +
-			"source alias cd echo FROM RUN COPY ENV CMD ENTRYPOINT WORKDIR ARG EXPOSE USER"},
+		words: "if then else elif fi for while until do done case esac in function return exit export local set " +
+			"unset source alias cd echo FROM RUN COPY ENV CMD ENTRYPOINT WORKDIR ARG EXPOSE USER"},
 	{names: "ruby rb elixir ex", comment: "#", quotes: `"'`,
-		words: "alias and begin break case class def defmodule do else elsif end ensure false fn for if in module next " +
-			"nil not or raise require rescue return self super then true unless until when while yield"},
+		words: "alias and begin break case class def defmodule do else elsif end ensure false fn for if in " +
+			"module next nil not or raise require rescue return self super then true unless until when while " +
+			"yield"},
 	{names: "json jsonc json5", comment: "//", from: "/*", to: "*/", quotes: `"`, words: "true false null"},
 	{names: "yaml yml toml ini conf", comment: "#", quotes: `"'`, words: "true false null yes no on off"},
 	{names: "sql sqlite postgresql mysql", comment: "--", from: "/*", to: "*/", quotes: `'"`, fold: true,
-		words: "add all alter and as asc begin between by case check column commit constraint create cross default " +
-			"delete desc distinct drop else end exists foreign from full group having if in index inner insert into is " +
-			"join key left like limit not null offset on or order outer primary references returning right rollback " +
-			"select set table then union unique update using values view when where with"},
+		words: "add all alter and as asc begin between by case check column commit constraint create cross " +
+			"default delete desc distinct drop else end exists foreign from full group having if in index " +
+			"inner insert into is join key left like limit not null offset on or order outer primary " +
+			"references returning right rollback select set table then union unique update using values view " +
+			"when where with"},
 	{names: "lua haskell hs", comment: "--", quotes: `"'`,
-		words: "and break case class data do else elseif end false for function if import in instance let local module " +
-			"nil not of or repeat return then true type until where while"},
+		words: "and break case class data do else elseif end false for function if import in instance let local " +
+			"module nil not of or repeat return then true type until where while"},
 	{names: "html xml svg vue", from: "<!--", to: "-->", quotes: `"`},
 	{names: "css scss less", from: "/*", to: "*/", quotes: `"'`, words: "important media import keyframes root"},
 }

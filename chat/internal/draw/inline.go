@@ -201,7 +201,7 @@ func (in *inline) code(text string, i int, look lipgloss.Style, link string, unc
 		end, whole = len(rest), len(text)-i
 	}
 	body := rest[:end]
-	if trimmed := strings.TrimSpace(body); trimmed != "" && strings.HasPrefix(body, " ") && strings.HasSuffix(body, " ") {
+	if strings.TrimSpace(body) != "" && strings.HasPrefix(body, " ") && strings.HasSuffix(body, " ") {
 		body = body[1 : len(body)-1]
 	}
 	return whole, func() { in.add(body, in.style.Code.Inherit(look), link) }
@@ -363,7 +363,9 @@ func (in *inline) address(text string, i int, look lipgloss.Style) (int, func())
 	if before, _ := utf8.DecodeLastRuneInString(text[:i]); !bracket && letter(before) {
 		return 0, nil
 	}
-	end := strings.IndexFunc(rest, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("<>\"`|*", r) })
+	end := strings.IndexFunc(rest, func(r rune) bool {
+		return r <= ' ' || r > '~' || strings.ContainsRune("<>\"`|*", r)
+	})
 	if end < 0 {
 		end = len(rest)
 	}

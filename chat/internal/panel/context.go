@@ -279,7 +279,8 @@ type contextRow struct {
 }
 
 func (p *contextPanel) rowOf(x *report.Part, inside bool) contextRow {
-	row := contextRow{key: "part:" + x.Part, name: p.partName(x), part: x, inside: inside, tokens: x.Shown, step: x.Step}
+	row := contextRow{key: "part:" + x.Part, name: p.partName(x), part: x, inside: inside, tokens: x.Shown,
+		step: x.Step}
 	if len(x.Elisions) > 0 {
 		row.elided = max(0, x.Tokens-x.Shown)
 	}
