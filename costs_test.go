@@ -225,6 +225,13 @@ func TestCosts_sayWhatMissedTheCacheAndWhy(t *testing.T) {
 		"a prompt that shrank": {func(w *work) {
 			w.step(sonnet, session.Usage{Cache: session.CacheUsage{Read: 20_000, Write: 21_000}}, "", 0)
 		}, report.Edit, 21_000 * (3.75 - .3) / 1e6},
+		"after a compaction": {func(w *work) {
+			w.add(session.Message{MessageInfo: session.MessageInfo{Role: session.User}, Parts: []session.Part{{Type: session.CompactionPart}}})
+			marker := w.s.Messages[len(w.s.Messages)-1].ID
+			w.add(session.Message{MessageInfo: session.MessageInfo{Role: session.Assistant, ParentID: marker, Summary: []byte("true"), Finish: "stop"},
+				Parts: []session.Part{{Type: session.TextPart, Text: "What was done so far."}}})
+			w.step(sonnet, session.Usage{Cache: session.CacheUsage{Read: 10_000, Write: 4000}}, "", 0)
+		}, report.Compacted, 4000 * (3.75 - .3) / 1e6},
 		"an hour was paid for": {func(w *work) {
 			w.step(sonnet, session.Usage{Cache: session.CacheUsage{Read: 50_000, Write: 500, Write1h: 500}}, "", 0)
 			w.now += 600_000

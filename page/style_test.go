@@ -89,7 +89,7 @@ func TestTones_inTheTerminal(t *testing.T) {
 // Everything that the style and the script name is on the page itself: nothing is fetched.
 func TestStyle_namesNothingElsewhere(t *testing.T) {
 	for name, text := range map[string]string{
-		"style": style, "script": script, "pieces": pieces, "markup": markup, "replay's style": replayStyle,
+		"style": style, "script": script, "pieces": pieces, "days": daysMarkup, "markup": markup, "replay's style": replayStyle,
 		"replay's script": replayScript, "replay's markup": replayMarkup,
 	} {
 		for _, bad := range []string{"http:", "https:", "//fonts", "@import", "fetch(", "XMLHttpRequest", "WebSocket",
