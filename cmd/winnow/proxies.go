@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
 	"path/filepath"
@@ -39,6 +40,10 @@ func examineAddresses(ctx context.Context, a *cli.App, doc *diagnosis) {
 				}
 			}
 		}
+	}
+	file, bases := gateway.CodexAddresses(a.Env.Getenv, a.Env.Home())
+	for _, key := range slices.Sorted(maps.Keys(bases)) {
+		doc.address(ctx, key, file, bases[key])
 	}
 	for _, name := range []string{"HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY"} {
 		if value := a.Env.Getenv(name); value != "" || a.Env.Getenv(strings.ToLower(name)) != "" {

@@ -3,6 +3,7 @@ package gateway
 import (
 	"errors"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,6 +45,22 @@ func codex(p *Plan) error {
 	}
 	p.before = append(p.before, "-c", "openai_base_url="+quoted(p.at("openai")))
 	return nil
+}
+
+// CodexAddresses are the base URLs that the configuration of Codex names, by key, and its file.
+func CodexAddresses(getenv func(string) string, home string) (file string, bases map[string]string) {
+	at := getenv("CODEX_HOME")
+	if at == "" {
+		at = filepath.Join(home, ".codex")
+	}
+	file, bases = filepath.Join(at, "config.toml"), map[string]string{}
+	text, _, _ := plainfile.Read(file, mostBytes) // without one, nothing is set
+	for key, value := range tomlTexts(string(text)) {
+		if key == "openai_base_url" || strings.HasPrefix(key, "model_providers.") && strings.HasSuffix(key, ".base_url") {
+			bases[key] = value
+		}
+	}
+	return file, bases
 }
 
 // codexLogin is the base URL of the built-in provider, by the way in which the user is logged in;
