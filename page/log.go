@@ -125,8 +125,9 @@ func (d *document) Messages() iter.Seq[message] {
 }
 
 func (d *document) turn(n int, t session.Turn) *turn {
-	tokens, steps := 0, 0
+	tokens, steps, cost := 0, 0, 0.0
 	for i := t.Start; i < t.End && i < len(d.c.Report.Strata); i++ {
+		cost += d.c.Report.Strata[i].Cost
 		for _, size := range d.c.Report.Strata[i].Zones {
 			tokens += size
 		}
@@ -134,8 +135,11 @@ func (d *document) turn(n int, t session.Turn) *turn {
 			steps++
 		}
 	}
-	return &turn{N: n, When: moment(d.c.Session.Messages[t.Start].Time.Created, "2 January, 15:04"),
-		Size: quantity.Count(tokens, "token") + ", " + quantity.Count(steps, "step")}
+	size := quantity.Count(tokens, "token") + ", " + quantity.Count(steps, "step")
+	if cost > 0 {
+		size += ", " + quantity.Dollars(cost)
+	}
+	return &turn{N: n, When: moment(d.c.Session.Messages[t.Start].Time.Created, "2 January, 15:04"), Size: size}
 }
 
 func (d *document) message(i int) message {
