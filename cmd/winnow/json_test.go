@@ -33,9 +33,10 @@ func TestJSONDocumentation_namesEveryMember(t *testing.T) {
 		sections[strings.TrimSpace(title)] = body
 	}
 	documents := map[string]any{
+		"advise":  adviceDocument{},
 		"inspect": inspection{}, "inspect FOLDER": survey.FolderInspection{}, "prune": pruning{}, "view": viewed{}, "compact": compaction{}, "compact --queue": queued{}, "explain": explained{}, "explain PART": report.Explanation{},
 		"undo, redo, restore, pin": change.Document{}, "recall": recalled{}, "dismiss": dismissal{}, "handles": handleList{}, "discard, distill": change.ByHandDocument{}, "import": importing.Document{}, "export": exported{}, "list": listing{}, "status": report.Relayed{}, "search": searched{}, "show": shown{}, "revert": workbench.Reversion{}, "config": configured{}, "config set": configSet{},
-		"list --everywhere": survey.Computer{}, "models": modelList{}, "quality": qualityDocument{}, "advise": adviceDocument{}, "replay": simulation.Document{}, "run": []any{workbench.Happened{}, workbench.Ran{}}, "version": versioned{}, "originals": originalList{}, "originals prune": originalsPruned{}, "serve token add": tokenMade{}, "serve token list, remove": tokenList{}, "doctor": diagnosis{}, "repair": repaired{}, "Events": winnow.Event{},
+		"list --everywhere": survey.Computer{}, "models": modelList{}, "quality": qualityDocument{}, "replay": simulation.Document{}, "run": []any{workbench.Happened{}, workbench.Ran{}}, "version": versioned{}, "originals": originalList{}, "originals prune": originalsPruned{}, "serve token add": tokenMade{}, "serve token list, remove": tokenList{}, "doctor": diagnosis{}, "repair": repaired{}, "Events": winnow.Event{},
 	}
 	for title, document := range documents {
 		body, ok := sections[title]
