@@ -16,7 +16,9 @@ func (p Painter) Advice(r advise.Report) {
 		looked += fmt.Sprintf("; %s no usage, or have no known price, and nothing is said of them",
 			quantity.Plural(r.Unreported, "of them reports", "of them report"))
 	}
-	pg.words(span{}, faint, looked+".", 4)
+	if r.Sessions > 0 {
+		pg.words(span{}, faint, looked+".", 4)
+	}
 	for i := range r.Findings {
 		pg.gap()
 		pg.finding(i+1, &r.Findings[i])
