@@ -69,7 +69,7 @@ func findInstructions(sessions []Session, written func(project string) string) (
 			days[sessions[i].Day] = true
 		}
 		delete(days, "")
-		if len(days) < Often || written != nil && strings.Contains(" "+recall.Key(written(at.project))+" ", " "+at.key+" ") {
+		if len(days) < Often || written != nil && says(written(at.project), at.key) {
 			continue
 		}
 		f, text := findInstruction(sessions, where, at.project, at.key)
@@ -81,10 +81,14 @@ func findInstructions(sessions []Session, written func(project string) string) (
 	}
 	slices.SortFunc(found, func(a, b Finding) int { return strings.Compare(a.Line, b.Line) })
 	slices.SortFunc(repeated, func(a, b Repeated) int {
-		return cmp.Or(cmp.Compare(b.Sessions, a.Sessions), cmp.Compare(a.Text, b.Text), cmp.Compare(a.Project, b.Project))
+		return cmp.Or(cmp.Compare(b.Sessions, a.Sessions), cmp.Compare(a.Text, b.Text),
+			cmp.Compare(a.Project, b.Project))
 	})
 	return found, repeated
 }
+
+// says reports whether a text has the words of a key in a row.
+func says(text, key string) bool { return strings.Contains(" "+recall.Key(text)+" ", " "+key+" ") }
 
 // findInstruction is what an instruction cost that stands in some sessions of a project.
 func findInstruction(sessions []Session, where []int, project, key string) (f Finding, text string) {

@@ -122,8 +122,8 @@ func mainOf(c *call.Call) *call.Invocation {
 // showing are programs that show files, as tools for reading do; preparing print next to nothing.
 var (
 	showing   = []string{"cat", "head", "tail", "sed", "nl", "bat", "less", "more", "awk"}
-	preparing = []string{"cd", "pushd", "popd", "pwd", "echo", "printf", "set", "export", "source", ".", "true", "sleep",
-		"mkdir", "touch", "wait"}
+	preparing = []string{"cd", "pushd", "popd", "pwd", "echo", "printf", "set", "export", "source", ".", "true",
+		"sleep", "mkdir", "touch", "wait"}
 )
 
 // plain reports whether a name can stand in a sentence and in a command as it is.

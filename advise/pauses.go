@@ -66,7 +66,8 @@ func pausesOf(c *carried) (p pauses) {
 // broken is the pause before a request, 0 if it is not known, and how many tokens the cache had
 // forgotten in it.
 func broken(was, r *request, hour bool) (pause time.Duration, lost int) {
-	if was == nil || was.window != r.window || was.model.String() != r.model.String() || was.ended == 0 || r.begun <= was.ended {
+	if was == nil || was.window != r.window || was.model.String() != r.model.String() || was.ended == 0 ||
+		r.begun <= was.ended {
 		return 0, 0
 	}
 	pause = time.Duration(float64(r.begun-was.ended) * float64(time.Millisecond))

@@ -20,7 +20,8 @@ import (
 // what its log says, as where the product compacted earlier than the replay, so that less is left to
 // save. Where it is below, requests were more than the log has, and too little is claimed.
 func findReplay(r *lab.Report, advised map[string]string) (found []Finding) {
-	if r == nil || r.Relative || !slices.ContainsFunc(r.Policies, func(s lab.Standing) bool { return s.Name == r.Baseline }) {
+	if r == nil || r.Relative ||
+		!slices.ContainsFunc(r.Policies, func(s lab.Standing) bool { return s.Name == r.Baseline }) {
 		return nil
 	}
 	if a := r.Advice; a != nil {
@@ -44,7 +45,7 @@ func findReplay(r *lab.Report, advised map[string]string) (found []Finding) {
 			continue
 		}
 		f := chosen(r, Threshold, p.Product, p.HeldOut)
-		f.Title = fmt.Sprintf("%s by itself costs less if it compacts earlier: %s", lab.ProductName(p.Product), p.Policy)
+		f.Title = lab.ProductName(p.Product) + " by itself costs less if it compacts earlier: " + p.Policy
 		f.Change, f.Line, f.Where = "set the size at which it compacts ("+p.Note+")", setting(p), p.File
 		found = append(found, f)
 	}
@@ -70,8 +71,9 @@ func chosen(r *lab.Report, kind, product string, choice *lab.Choice) Finding {
 		Evidence: []string{
 			fmt.Sprintf("%s cost %s by their logs; replayed with compaction alone, %s.",
 				quantity.Count(sessions, "session"), quantity.Dollars(paid), quantity.Dollars(bill)),
-			fmt.Sprintf("With what is chosen on other sessions they cost %.2f of that (%.2f to %.2f); in %.1f of 100 steps "+
-				"the agent missed something.", choice.Ratio, choice.Within.Low, choice.Within.High, choice.MissedStepsPer100)}}
+			fmt.Sprintf("With what is chosen on other sessions they cost %.2f of that (%.2f to %.2f); "+
+				"in %.1f of 100 steps the agent missed something.", choice.Ratio, choice.Within.Low, choice.Within.High,
+				choice.MissedStepsPer100)}}
 }
 
 // setting is the line that sets a product's size, as its file has such lines.

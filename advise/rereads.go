@@ -129,9 +129,9 @@ func readOf(p *session.Part, directory string) (path string, key uint64) {
 // the fold on would have cost. Error: over sessions; and tokens are estimated. It takes for granted
 // that agents heed the line.
 func findRereads(sessions []Session) []Finding {
-	return slices.Concat(
-		findFiles(sessions, Rereads, func(r *rereads) (int, float64, float64) { return r.again, r.cost, r.cost }),
-		findFiles(sessions, Refolds, func(r *rereads) (int, float64, float64) { return r.after, r.afterCost, r.afterGain }))
+	again := func(r *rereads) (int, float64, float64) { return r.again, r.cost, r.cost }
+	after := func(r *rereads) (int, float64, float64) { return r.after, r.afterCost, r.afterGain }
+	return slices.Concat(findFiles(sessions, Rereads, again), findFiles(sessions, Refolds, after))
 }
 
 func findFiles(sessions []Session, kind string, of func(*rereads) (times int, cost, gain float64)) []Finding {
@@ -171,14 +171,16 @@ func findFiles(sessions []Session, kind string, of func(*rereads) (times int, co
 	var list, names []string
 	for _, n := range dearest[:min(3, len(dearest))] {
 		names = append(names, "`"+n.name+"`")
-		list = append(list, fmt.Sprintf("%s (%s, %s)", n.name, quantity.Times(count[n.name]), quantity.Dollars(n.dollars)))
+		list = append(list, fmt.Sprintf("%s (%s, %s)", n.name, quantity.Times(count[n.name]),
+			quantity.Dollars(n.dollars)))
 	}
 	f.Evidence = []string{"The dearest files: " + strings.Join(list, ", ") + ".", x.dearest()}
 	where := fmt.Sprintf("%s in %s", quantity.Times(times), quantity.Plural(in, "session", "sessions"))
 	if kind == Rereads {
 		f.Title = "Files were read again " + where + ", unchanged and still in the context"
 		f.Change = "tell agents that what they have read stays with them"
-		f.Line = "Do not read a file again that you have read and that has not changed since: its text is still in your context."
+		f.Line = "Do not read a file again that you have read and that has not changed since: " +
+			"its text is still in your context."
 		return []Finding{f}
 	}
 	f.Title = "Files were read again " + where + " because a compaction had taken them away"

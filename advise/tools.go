@@ -48,8 +48,9 @@ func findTools(u report.Uncalled, dropped []string) []Finding {
 				fmt.Sprintf("%s in %s carried their %s tokens.", quantity.Count(s.Requests, "request"),
 					quantity.Count(s.Sessions, "session"), quantity.Number(s.Tokens)),
 				"The largest: " + strings.Join(names, ", ") + "."},
-			Change: "leave them out of new conversations through the gateway, whose models then do not know them",
-			Line:   "winnow config set gateway.tools.drop '" + value + "'", Settings: map[string]string{"gateway.tools.drop": value}})
+			Change:   "leave them out of new conversations through the gateway, whose models then do not know them",
+			Line:     "winnow config set gateway.tools.drop '" + value + "'",
+			Settings: map[string]string{"gateway.tools.drop": value}})
 	}
 	return found
 }

@@ -16,7 +16,9 @@ func (p Painter) Advice(r advise.Report) {
 		looked += fmt.Sprintf("; %s no usage, or have no known price, and nothing is said of them",
 			quantity.Plural(r.Unreported, "of them reports", "of them report"))
 	}
-	pg.words(span{}, faint, looked+".", 4)
+	if r.Sessions > 0 {
+		pg.words(span{}, faint, looked+".", 4)
+	}
 	for i := range r.Findings {
 		pg.gap()
 		pg.finding(i+1, &r.Findings[i])
@@ -28,13 +30,15 @@ func (p Painter) Advice(r advise.Report) {
 	case n == 0:
 		pg.words(span{}, normal, "Nothing to advise: no change would save more than its error.", 2)
 	case n > 1:
-		pg.words(span{}, faint, "± is where the gain would lie, nine times in ten, on as many other sessions. Gains overlap: they are no sum.", 3)
+		pg.words(span{}, faint, plusMinus+" Gains overlap: they are no sum.", 3)
 	default:
-		pg.words(span{}, faint, "± is where the gain would lie, nine times in ten, on as many other sessions.", 3)
+		pg.words(span{}, faint, plusMinus, 3)
 	}
 	pg.repeated(r.Repeated)
 	p.draw(pg)
 }
+
+const plusMinus = "± is where the gain would lie, nine times in ten, on as many other sessions."
 
 // finding draws one finding.
 func (pg *page) finding(number int, f *advise.Finding) {
@@ -65,7 +69,7 @@ func (pg *page) repeated(all []advise.Repeated) {
 	pg.words(span{}, faint, "No money is in them, as far as can be told; AGENTS.md would say them for you.", 2)
 	for _, r := range all[:min(len(all), mostRepeated)] {
 		pg.words(span{text: "  "}, normal, "“"+r.Text+"”", 3)
-		pg.words(span{text: "    "}, faint, fmt.Sprintf("in %s of %s", quantity.Count(r.Sessions, "session"), r.Project), 2)
+		pg.words(span{text: "    "}, faint, "in "+quantity.Count(r.Sessions, "session")+" of "+r.Project, 2)
 	}
 	pg.more("  ", len(all)-min(len(all), mostRepeated))
 }

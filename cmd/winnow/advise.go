@@ -72,7 +72,8 @@ SRC is a session, or a folder or database of them, to look at instead.
 			case f.days < 1 || f.days > 36500:
 				return cli.Usage("--days must be from 1 to 36500, not %d", f.days)
 			case len(args) > 0 && chosen:
-				return cli.Usage("--days and --project choose among the sessions of this computer; leave them out, or SRC")
+				return cli.Usage("--days and --project choose among the sessions of this computer; " +
+					"leave them out, or SRC")
 			}
 			return runAdvise(cmd.Context(), a, args, f)
 		},
@@ -80,7 +81,8 @@ SRC is a session, or a folder or database of them, to look at instead.
 	flags := cmd.Flags()
 	flags.IntVar(&f.days, "days", f.days, "how many days back a session was last written to")
 	flags.StringVar(&f.project, "project", "", "only sessions that worked in this folder or below it")
-	flags.BoolVar(&f.apply, "apply", false, "write what is winnow's own into your configuration file, or the one of --config")
+	flags.BoolVar(&f.apply, "apply", false,
+		"write what is winnow's own into your configuration file, or the one of --config")
 	return cmd
 }
 
@@ -228,7 +230,8 @@ const mostWritten = 1 << 20
 // written is what the instructions of a project say.
 func written(project string) string {
 	text := ""
-	for _, name := range []string{"AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", filepath.Join(".claude", "CLAUDE.md"), "GEMINI.md"} {
+	for _, name := range []string{"AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", filepath.Join(".claude", "CLAUDE.md"),
+		"GEMINI.md"} {
 		if data, _, err := plainfile.Read(filepath.Join(project, name), mostWritten); err == nil {
 			text += "\n" + string(data)
 		}
@@ -247,7 +250,8 @@ func applyAdvice(a *cli.App, r advise.Report) error {
 		maps.Copy(changes, r.Findings[i].Settings)
 	}
 	if len(changes) == 0 {
-		return cli.Hint(cli.Nothing("no finding is about a setting of winnow's"), "the lines above are for you to change")
+		return cli.Hint(cli.Nothing("no finding is about a setting of winnow's"),
+			"the lines above are for you to change")
 	}
 	settings, err := a.Settings()
 	if err != nil {
