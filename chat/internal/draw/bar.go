@@ -3,8 +3,6 @@ package draw
 import (
 	"strings"
 
-	"charm.land/lipgloss/v2"
-
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/report"
@@ -20,7 +18,7 @@ const legendWidth = 132
 type stratum struct {
 	name, glyph string
 	tokens      int
-	look        lipgloss.Style
+	look        Look
 }
 
 // strata are what fills a window, as they are sent.

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"charm.land/lipgloss/v2"
 )
 
 // language is what is coloured of a language: words, comments and strings. It is not parsed; what
@@ -84,8 +82,8 @@ func languageOf(fence string) *language {
 type code struct {
 	name  string
 	of    *language
-	until string         // what ends the comment or the string that a line before began, "" outside
-	look  lipgloss.Style // of that
+	until string // what ends the comment or the string that a line before began, "" outside
+	look  Look   // of that
 }
 
 func codeOf(fence string) code {
@@ -104,8 +102,8 @@ func (c *code) line(text string, s Style) []run {
 		return []run{{text: text, look: s.Code}}
 	}
 	var runs []run
-	plain := lipgloss.NewStyle()
-	add := func(piece string, look lipgloss.Style) {
+	plain := Look("")
+	add := func(piece string, look Look) {
 		if piece != "" {
 			runs = append(runs, run{text: piece, look: look})
 		}
@@ -127,7 +125,7 @@ func (c *code) line(text string, s Style) []run {
 	return runs
 }
 
-func changeLook(text string, s Style) lipgloss.Style {
+func changeLook(text string, s Style) Look {
 	switch {
 	case strings.HasPrefix(text, "+++"), strings.HasPrefix(text, "---"), strings.HasPrefix(text, "@@"):
 		return s.Dim
@@ -136,11 +134,11 @@ func changeLook(text string, s Style) lipgloss.Style {
 	case strings.HasPrefix(text, "-"):
 		return s.Removed
 	}
-	return lipgloss.NewStyle()
+	return Look("")
 }
 
 // token is how long what begins at a place is, and how it looks; 0 for what has no look of its own.
-func (c *code) token(text string, i int, s Style) (int, lipgloss.Style) {
+func (c *code) token(text string, i int, s Style) (int, Look) {
 	rest := text[i:]
 	if c.until != "" {
 		look := c.look
@@ -186,7 +184,7 @@ func (c *code) token(text string, i int, s Style) (int, lipgloss.Style) {
 }
 
 // begin is a comment or a string that may go on in the lines that follow.
-func (c *code) begin(rest, from, to string, look lipgloss.Style) (int, lipgloss.Style) {
+func (c *code) begin(rest, from, to string, look Look) (int, Look) {
 	if end := strings.Index(rest[len(from):], to); end >= 0 {
 		return len(from) + end + len(to), look
 	}

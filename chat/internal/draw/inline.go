@@ -6,8 +6,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"charm.land/lipgloss/v2"
-
 	"github.com/winnowhq/winnow/tui"
 	"github.com/winnowhq/winnow/visible"
 )
@@ -15,7 +13,7 @@ import (
 // run is a piece of a line that looks alike.
 type run struct {
 	text string
-	look lipgloss.Style
+	look Look
 	link string // the address it leads to, "" for none
 }
 
@@ -125,7 +123,7 @@ type inline struct {
 }
 
 // spans are the runs of a cleaned line of Markdown. half says that more of it will come.
-func spans(text string, s Style, base lipgloss.Style, half bool) []run {
+func spans(text string, s Style, base Look, half bool) []run {
 	if !s.Color || !strings.ContainsAny(text, "*_`~[\\<:") {
 		return []run{{text: text, look: base}}
 	}
@@ -134,7 +132,7 @@ func spans(text string, s Style, base lipgloss.Style, half bool) []run {
 	return in.runs
 }
 
-func (in *inline) add(text string, look lipgloss.Style, link string) {
+func (in *inline) add(text string, look Look, link string) {
 	if text != "" {
 		in.runs = append(in.runs, run{text, look, link})
 	}
@@ -142,7 +140,7 @@ func (in *inline) add(text string, look lipgloss.Style, link string) {
 
 // read reads a text in which emphasis and links are looked for. closed are marks that have no
 // closing one in the rest of this text, so that a line is read once for each.
-func (in *inline) read(text string, look lipgloss.Style, depth int, link string) {
+func (in *inline) read(text string, look Look, depth int, link string) {
 	from := 0
 	unclosed := map[string]bool{}
 	for i := 0; i < len(text); {
@@ -173,7 +171,7 @@ func (in *inline) read(text string, look lipgloss.Style, depth int, link string)
 }
 
 // code reads a code span: as many backticks end it as began it.
-func (in *inline) code(text string, i int, look lipgloss.Style, link string, unclosed map[string]bool) (int, func()) {
+func (in *inline) code(text string, i int, look Look, link string, unclosed map[string]bool) (int, func()) {
 	mark := text[i : i+prefixed(text[i:], '`')]
 	rest := text[i+len(mark):]
 	end := -1
@@ -204,11 +202,11 @@ func (in *inline) code(text string, i int, look lipgloss.Style, link string, unc
 	if strings.TrimSpace(body) != "" && strings.HasPrefix(body, " ") && strings.HasSuffix(body, " ") {
 		body = body[1 : len(body)-1]
 	}
-	return whole, func() { in.add(body, in.style.Code.Inherit(look), link) }
+	return whole, func() { in.add(body, in.style.Code.On(look), link) }
 }
 
 // emphasis reads *italics*, **bold**, ***both*** and ~~what is struck out~~.
-func (in *inline) emphasis(text string, i int, look lipgloss.Style, depth int, link string,
+func (in *inline) emphasis(text string, i int, look Look, depth int, link string,
 	unclosed map[string]bool) (int, func()) {
 	n := prefixed(text[i:], text[i])
 	mark, rest := text[i:i+n], text[i+n:]
@@ -238,13 +236,13 @@ func (in *inline) emphasis(text string, i int, look lipgloss.Style, depth int, l
 	inner := look
 	switch {
 	case mark[0] == '~':
-		inner = in.style.Strike.Inherit(inner)
+		inner = in.style.Strike.On(inner)
 	case n == 1:
-		inner = in.style.Italic.Inherit(inner)
+		inner = in.style.Italic.On(inner)
 	case n == 2:
-		inner = in.style.Bold.Inherit(inner)
+		inner = in.style.Bold.On(inner)
 	default:
-		inner = in.style.Bold.Inherit(in.style.Italic.Inherit(inner))
+		inner = in.style.Italic.On(in.style.Bold.On(inner))
 	}
 	return whole, func() { in.read(rest[:end], inner, depth+1, link) }
 }
@@ -277,19 +275,19 @@ func closing(text, mark string) int {
 }
 
 // link reads [label](address) and ![label](address).
-func (in *inline) link(text string, i int, look lipgloss.Style, depth int) (int, func()) {
+func (in *inline) link(text string, i int, look Look, depth int) (int, func()) {
 	begin := i + 1 + strings.Count(text[i:i+1], "!")
-	label, rest, found := strings.Cut(text[begin:min(len(text), begin+mostLabel)], "](")
+	label, _, found := strings.Cut(text[begin:min(len(text), begin+mostLabel)], "](")
 	if !found || strings.Contains(label, "[") {
 		return 0, nil
 	}
-	rest = text[begin+len(label)+2:]
+	rest := text[begin+len(label)+2:]
 	end := closingBracket(rest[:min(len(rest), mostAddress)])
 	if end < 0 && (!in.half || len(rest) > mostAddress) {
 		return 0, nil
 	}
 	if end < 0 {
-		return len(text) - i, func() { in.read(label, in.style.Link.Inherit(look), deepest, "?"); in.unlink("?") }
+		return len(text) - i, func() { in.read(label, in.style.Link.On(look), deepest, "?"); in.unlink("?") }
 	}
 	address, _, _ := strings.Cut(strings.TrimSpace(rest[:end]), " ")
 	address = strings.Trim(address, "<>")
@@ -301,12 +299,12 @@ func (in *inline) link(text string, i int, look lipgloss.Style, depth int) (int,
 			to = ""
 		}
 		begun := len(in.runs)
-		in.read(label, in.style.Link.Inherit(look), max(depth, deepest-1), "?")
+		in.read(label, in.style.Link.On(look), max(depth, deepest-1), "?")
 		for j := range in.runs[begun:] {
 			in.runs[begun+j].link = to
 		}
 		if shown && address != "" && address != label {
-			in.add(" ("+address+")", in.style.Dim.Inherit(look), "")
+			in.add(" ("+address+")", in.style.Dim.On(look), "")
 		}
 	}
 }
@@ -352,7 +350,7 @@ func closingBracket(text string) int {
 }
 
 // address reads <https://…>, and an address that stands alone.
-func (in *inline) address(text string, i int, look lipgloss.Style) (int, func()) {
+func (in *inline) address(text string, i int, look Look) (int, func()) {
 	rest, bracket := text[i:], false
 	if rest[0] == '<' {
 		rest, bracket = rest[1:], true
@@ -386,7 +384,7 @@ func (in *inline) address(text string, i int, look lipgloss.Style) (int, func())
 	if in.style.Links {
 		to = leadsTo(address)
 	}
-	return whole, func() { in.add(address, in.style.Link.Inherit(look), to) }
+	return whole, func() { in.add(address, in.style.Link.On(look), to) }
 }
 
 // prefixed is how often a character stands at the beginning of a text.

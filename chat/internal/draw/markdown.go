@@ -4,9 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"charm.land/lipgloss/v2"
-	"github.com/charmbracelet/x/ansi"
-
 	"github.com/winnowhq/winnow/tui"
 )
 
@@ -155,11 +152,11 @@ func (p *Prose) line(raw string, half bool) []string {
 func (p *Prose) text(text, hang string, half bool) []string {
 	indent := len(text) - len(strings.TrimLeft(text, " "))
 	mark := text[:min(len(text), indent+bullet(text[indent:]))]
-	runs := spans(text[len(mark):], p.Style, lipgloss.NewStyle(), half)
+	runs := spans(text[len(mark):], p.Style, Look(""), half)
 	if box, rest, found := strings.Cut(text[len(mark):], "] "); found && len(mark) > indent && p.Style.Color &&
 		(box == "[ " || box == "[x" || box == "[X") {
 		sign := map[bool]string{true: "☐ ", false: "☑ "}[box == "[ "]
-		runs = append([]run{{text: sign}}, spans(rest, p.Style, lipgloss.NewStyle(), half)...)
+		runs = append([]run{{text: sign}}, spans(rest, p.Style, Look(""), half)...)
 	}
 	if mark != "" {
 		runs = append([]run{{text: mark}}, runs...)
@@ -233,36 +230,6 @@ func level(text string) int {
 func isRule(text string) bool {
 	bare := strings.ReplaceAll(text, " ", "")
 	return len(bare) >= 3 && strings.Trim(bare, bare[:1]) == "" && strings.Contains("-*_", bare[:1])
-}
-
-// Paint applies a style to a line that is one already. The style's own Render lays out blocks too,
-// which costs ten times as much.
-func Paint(s lipgloss.Style, line string) string {
-	if line == "" {
-		return ""
-	}
-	var look ansi.Style
-	for _, one := range []struct {
-		set bool
-		as  func() ansi.Style
-	}{
-		{s.GetBold(), func() ansi.Style { return look.Bold() }},
-		{s.GetFaint(), func() ansi.Style { return look.Faint() }},
-		{s.GetItalic(), func() ansi.Style { return look.Italic(true) }},
-		{s.GetUnderline(), func() ansi.Style { return look.Underline(true) }},
-		{s.GetStrikethrough(), func() ansi.Style { return look.Strikethrough(true) }},
-	} {
-		if one.set {
-			look = one.as()
-		}
-	}
-	if color := s.GetForeground(); color != (lipgloss.NoColor{}) {
-		look = look.ForegroundColor(color)
-	}
-	if len(look) == 0 {
-		return line
-	}
-	return look.Styled(line)
 }
 
 // bullet is how many bytes the sign takes that an item of a list begins with, with the space behind

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 	"pgregory.net/rapid"
 
@@ -19,7 +18,7 @@ import (
 
 // tagged writes colours and weights as words, so that a golden file can be read.
 var tagged = strings.NewReplacer("\x1b[m", "⟨⟩", "\x1b[1m", "⟨bold⟩", "\x1b[2m", "⟨faint⟩", "\x1b[3m", "⟨italic⟩",
-	"\x1b[9m", "⟨struck⟩", "\x1b[1;3m", "⟨bold italic⟩", "\x1b[36m", "⟨accent⟩", "\x1b[32m", "⟨good⟩",
+	"\x1b[9m", "⟨struck⟩", "\x1b[1;3m", "⟨bold italic⟩", "\x1b[3;1m", "⟨bold italic⟩", "\x1b[2;1m", "⟨faint bold⟩", "\x1b[36m", "⟨accent⟩", "\x1b[32m", "⟨good⟩",
 	"\x1b[33m", "⟨warn⟩", "\x1b[31m", "⟨bad⟩", "\x1b[35m", "⟨keyword⟩", "\x1b[4;36m", "⟨link⟩", "\x1b[1;4m", "⟨title⟩", "\x1b[1;36m", "⟨bold accent⟩", "\x1b", "␛")
 
 func sample(t *testing.T) string {
@@ -64,7 +63,7 @@ func TestSpans(t *testing.T) {
 		{"a[0](x) and [x", "a⟨link⟩0⟨⟩⟨faint⟩ (x)⟨⟩ and [x"},
 		{"![picture](a.png)", "⟨link⟩picture⟨⟩⟨faint⟩ (a.png)⟨⟩"},
 	} {
-		runs := spans(c.text, s, lipgloss.NewStyle(), false)
+		runs := spans(c.text, s, Look(""), false)
 		if got := tagged.Replace(paintRuns(runs, 0, math.MaxInt)); got != c.want {
 			t.Errorf("%q:\n got %s\nwant %s", c.text, got, c.want)
 		}
@@ -87,7 +86,7 @@ func TestSpans_links(t *testing.T) {
 		{"[x](javascript:alert)", "⟨link⟩x⟨⟩⟨faint⟩ (javascript:alert)⟨⟩"},
 		{"https://go.dev.", link("https://go.dev", "https://go.dev") + "."},
 	} {
-		painted := paintRuns(spans(c.text, s, lipgloss.NewStyle(), false), 0, math.MaxInt)
+		painted := paintRuns(spans(c.text, s, Look(""), false), 0, math.MaxInt)
 		if got := tagged.Replace(painted); got != c.want {
 			t.Errorf("%q:\n got %s\nwant %s", c.text, got, c.want)
 		}
@@ -220,10 +219,14 @@ func TestCode_changesNoLetter(t *testing.T) {
 // On a white background every colour has the contrast that small letters need: 4.5 to 1.
 func TestLightStyle_canBeRead(t *testing.T) {
 	s := LightStyle()
-	for name, look := range map[string]lipgloss.Style{"accent": s.Accent, "good": s.Good, "warn": s.Warn, "bad": s.Bad,
-		"keyword": s.Keyword, "text": s.Text, "figure": s.Figure, "link": s.Link, "code": s.Code} {
+	for name, look := range map[string]Look{"accent": s.Accent, "good": s.Good, "warn": s.Warn, "bad": s.Bad,
+		"keyword": s.Keyword, "text": s.Text, "figure": s.Figure, "code": s.Code} {
+		var number uint8
+		if _, err := fmt.Sscanf(string(look), "38;5;%d", &number); err != nil {
+			t.Fatalf("%s is %q: %v", name, look, err)
+		}
 		for _, ground := range []color.Color{color.White, color.RGBA{0xfd, 0xf6, 0xe3, 0xff}} {
-			a, b := luminance(ground), luminance(look.GetForeground())
+			a, b := luminance(ground), luminance(ansi.IndexedColor(number))
 			if ratio := (a + 0.05) / (b + 0.05); ratio < 4.5 {
 				t.Errorf("%s: a contrast of %.1f", name, ratio)
 			}
@@ -246,4 +249,17 @@ func luminance(c color.Color) float64 {
 		return math.Pow((x+0.055)/1.055, 2.4)
 	}
 	return 0.2126*part(r) + 0.7152*part(g) + 0.0722*part(b)
+}
+
+// BenchmarkMarkdown lays out an answer of 7.7 kB.
+func BenchmarkMarkdown(b *testing.B) {
+	data, err := os.ReadFile(filepath.Join("testdata", "sample.md"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	text := strings.Repeat(string(data), 7_700/len(data)+1)[:7_700]
+	for b.Loop() {
+		Markdown(text, 80, NewStyle(true))
+	}
+	b.SetBytes(int64(len(text)))
 }

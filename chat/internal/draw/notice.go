@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"charm.land/lipgloss/v2"
-
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
@@ -35,7 +33,7 @@ type Notice struct {
 
 // Lines draws a notice.
 func (n *Notice) Lines(width int, s Style) []string {
-	look := map[Tone]lipgloss.Style{Plain: s.Dim, Well: s.Good, Warning: s.Warn, Trouble: s.Bad}[n.Tone]
+	look := map[Tone]Look{Plain: s.Dim, Well: s.Good, Warning: s.Warn, Trouble: s.Bad}[n.Tone]
 	var lines []string
 	for i, line := range strings.Split(n.Text, "\n") {
 		sign := n.Sign

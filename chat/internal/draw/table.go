@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/winnowhq/winnow/tui"
@@ -85,7 +84,7 @@ func (t *table) lines(room int, s Style, half bool) []string {
 	wide := make([]int, columns)
 	for i, row := range t.rows {
 		for j := range columns {
-			text, look := "", lipgloss.NewStyle()
+			text, look := "", Look("")
 			if i == 0 {
 				look = s.Bold
 			}

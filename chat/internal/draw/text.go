@@ -3,8 +3,6 @@ package draw
 import (
 	"strings"
 
-	"charm.land/lipgloss/v2"
-
 	"github.com/winnowhq/winnow/tui"
 )
 
@@ -91,7 +89,7 @@ func Fit(line string, width int) string {
 }
 
 // Note is a sign and a text whose further lines stand under it.
-func Note(sign, text string, width int, s lipgloss.Style) []string {
+func Note(sign, text string, width int, s Look) []string {
 	lines := Wrap(text, width-len(Gutter), "")
 	for i, l := range lines {
 		before := Gutter

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
-	"charm.land/lipgloss/v2"
 
 	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/quantity"
@@ -73,7 +72,7 @@ func drawPatch(patch string, width int, s draw.Style) (lines []string) {
 	heading := true
 	for line := range strings.Lines(patch) {
 		line = strings.TrimRight(line, "\n")
-		look := lipgloss.NewStyle()
+		look := draw.Look("")
 		switch {
 		case strings.HasPrefix(line, "@@"):
 			heading, look = false, s.Dim

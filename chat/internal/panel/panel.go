@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
-	"charm.land/lipgloss/v2"
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/chat/internal/draw"
@@ -203,7 +202,7 @@ const mostRow = 110
 // pick is a row of a list: what it is at the left, as much of it as there is room for, and what
 // there is to say of it at the right.
 func pick(chosen bool, left, side string, width int, s draw.Style) string {
-	mark, look := "  ", lipgloss.Style{}
+	mark, look := "  ", draw.Look("")
 	if chosen {
 		mark, look = "› ", s.Accent
 	}

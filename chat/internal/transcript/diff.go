@@ -3,8 +3,6 @@ package transcript
 import (
 	"strings"
 
-	"charm.land/lipgloss/v2"
-
 	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/quantity"
@@ -63,7 +61,7 @@ func (t *Transcript) layDiff(p *session.Part, f facts, open bool) []string {
 	return lines
 }
 
-func (t *Transcript) changeLine(c change, s lipgloss.Style) string {
+func (t *Transcript) changeLine(c change, s draw.Look) string {
 	room := t.width - 2*len(draw.Gutter) - 2
 	if c.sign == '@' {
 		return draw.Paint(s, "⋯")

@@ -3,7 +3,6 @@ package transcript
 import (
 	"strings"
 
-	"charm.land/lipgloss/v2"
 	"github.com/go-json-experiment/json"
 
 	"github.com/winnowhq/winnow/chat/internal/draw"
@@ -171,6 +170,6 @@ func (t *Transcript) layError(m *session.Message) []string {
 }
 
 // note is a sign and a text under which its further lines stand.
-func (t *Transcript) note(sign, text string, s lipgloss.Style) []string {
+func (t *Transcript) note(sign, text string, s draw.Look) []string {
 	return draw.Note(sign, text, t.width, s)
 }
