@@ -23,6 +23,8 @@ import (
 
 var (
 	longest = flag.Int("longest", 20, "how many steps a recorded session has at most that is played; 0: any number")
+	only    = flag.String("only", "", "what is in the names of the recorded sessions that are played, one or more with commas")
+	folds   = flag.Bool("folds", false, "the past is folded in the mode full, as it is by default")
 	modes   = flag.String("modes", "off,observe,safe,full", "the gateway's modes in which recorded sessions are played")
 )
 
@@ -41,7 +43,7 @@ var gatewayModes = []mode{
 // settings are those of engine and replay.
 func (m mode) settings() settings.Settings {
 	s := settings.Default()
-	s.Counter, s.Schedule, s.Compaction.Auto = "linear", m.schedule, false
+	s.Counter, s.Schedule, s.Compaction.Auto = "linear", m.schedule, *folds && m.mode == transport.Full
 	return s
 }
 
@@ -74,7 +76,7 @@ func (m mode) run(t testing.TB, trace *lab.Trace, p llmtest.Protocol) (billed, f
 		t.Errorf("%s, %s: the gateway says $%.4f were billed, the provider billed $%.4f", trace.Name, m.name,
 			got.Billed, c.billed)
 	}
-	return billed, replay(lab.Options{Unmissed: true, Unsure: transport.Margin}).Bill.Total(), replay(lab.Options{}).Regrets
+	return billed, replay(lab.Options{Unmissed: true, Unsure: transport.Margin, FreeSummaries: true}).Bill.Total(), replay(lab.Options{}).Regrets
 }
 
 // compare plays traces in some modes, and holds the bill of each, and of all, against the forecast:
@@ -153,7 +155,8 @@ func TestGateway_billsWhatTheLabForecastsOnRecordedSessions(t *testing.T) {
 		trace := lab.NewTrace(sent(doc.Session, p), m, token.Linear{})
 		name, _, _ := strings.Cut(filepath.Base(path), ".")
 		trace.Name = doc.Format + " " + name
-		if trace.Steps() > 0 {
+		asked := slices.ContainsFunc(strings.Split(*only, ","), func(part string) bool { return strings.Contains(name, part) })
+		if trace.Steps() > 0 && asked {
 			found = append(found, recording{trace, p})
 		}
 	}
