@@ -68,7 +68,7 @@ func dist(program, folder string) (archive string, err error) {
 
 // tame makes a version a part of a file's name.
 func tame(version string) string {
-	return regexp.MustCompile(`[^0-9A-Za-z.+_-]+`).ReplaceAllString(version, "-")
+	return strings.Trim(regexp.MustCompile(`[^0-9A-Za-z.+_-]+`).ReplaceAllString(version, "-"), "-")
 }
 
 // completions writes those of every shell under the name that it looks for.
