@@ -25,6 +25,7 @@ type getsBack struct {
 	shell  func(command string) llmtest.Call
 	recall func(handle string) []llmtest.Call
 	handle string
+	at     int // how many results the request had that was answered with the recall
 	tools  map[string]bool
 }
 
@@ -42,7 +43,9 @@ func (g *getsBack) answer(r llmtest.Request) llmtest.Reply {
 	var calls []llmtest.Call
 	switch {
 	case g.handle == "" && found != nil:
-		g.handle = string(found[1])
+		g.handle, g.at = string(found[1]), n
+		calls = g.recall(g.handle)
+	case g.handle != "" && n == g.at: // it asks once more
 		calls = g.recall(g.handle)
 	case g.handle != "" || n >= choreSteps:
 		return llmtest.Reply{Text: "RESULT " + lastResults(r)}
