@@ -71,7 +71,8 @@ func newDaysDocument(r *report.Days) *daysDocument {
 	}
 	if r.Uncosted > 0 {
 		d.Notes = append(d.Notes, quantity.Plural(r.Uncosted, "session has", "sessions have")+
-			" requests of unknown cost, which the sums leave out: the log does not report them, or their model has no price.")
+			" requests of unknown cost, which the sums leave out: the log does not report them, or their model has no "+
+			"price.")
 	}
 	d.days(r)
 	for _, one := range []struct {
@@ -197,8 +198,8 @@ func spentTable(title string, all []report.SpentOn, whole float64) table {
 			continue
 		}
 		t.Rows = append(t.Rows, row{Name: line(cmp.Or(s.Name, "not said"), 160), Tone: "tone",
-			Tokens: quantity.Number(s.Sessions), Cost: quantity.Dollars(s.Cost), Share: quantity.Share(s.Cost / max(whole, 1e-12)),
-			Bar: share(chartWidth * s.Cost / max(all[0].Cost, 1e-12))})
+			Tokens: quantity.Number(s.Sessions), Cost: quantity.Dollars(s.Cost),
+			Share: quantity.Share(s.Cost / max(whole, 1e-12)), Bar: share(chartWidth * s.Cost / max(all[0].Cost, 1e-12))})
 	}
 	if n := len(all) - len(t.Rows); n > 0 {
 		t.Rows = append(t.Rows, row{Name: quantity.Number(n) + " more", Tone: "tone", Tokens: "–",

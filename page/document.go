@@ -145,10 +145,12 @@ func (d *document) contents() {
 		there      bool
 	}{
 		{"#receipt", "Receipt", d.Done != nil}, {"#window", "The window now", true}, {"#timeline", "Timeline", true},
-		{"#money", "Money", d.Money != nil}, {"#tokens", "Tokens", len(d.Tables) > 0}, {"#pivots", "Pivots", len(d.Pivots) > 0},
+		{"#money", "Money", d.Money != nil}, {"#tokens", "Tokens", len(d.Tables) > 0},
+		{"#pivots", "Pivots", len(d.Pivots) > 0},
 		{"#prunings", "Prunings", len(d.Prunings()) > 0},
 		{"#candidates", "Could go", len(d.CandidatesBy)+len(d.Refusals) > 0},
-		{"#kept", "Kept", len(d.Wishes)+len(d.Pins) > 0}, {"#damage", "Damage", len(d.Damaged) > 0}, {"#log", "The log", true},
+		{"#kept", "Kept", len(d.Wishes)+len(d.Pins) > 0}, {"#damage", "Damage", len(d.Damaged) > 0},
+		{"#log", "The log", true},
 	} {
 		if s.there {
 			d.Contents = append(d.Contents, fact{s.href, s.name})

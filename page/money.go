@@ -32,9 +32,9 @@ type missRow struct{ Href, What, Tokens, Cost, Why string }
 const mostMisses = 10
 
 // sharing says how dollars come to parts.
-const sharing = "Each request is billed by the usage that the log reports. What its prompt cost is shared among all that it " +
-	"carried, by the tokens that each had in it; what its answer cost belongs to the turn and the model that wrote it. " +
-	"So the kinds add up to the bill."
+const sharing = "Each request is billed by the usage that the log reports. What its prompt cost is shared among " +
+	"all that it carried, by the tokens that each had in it; what its answer cost belongs to the turn and the model that " +
+	"wrote it. So the kinds add up to the bill."
 
 func (d *document) money() {
 	c := d.c.Report.Costs
@@ -179,7 +179,8 @@ func barsOf(classes []string, stacks []stack) barChart {
 			if v <= 0 {
 				continue
 			}
-			fmt.Fprintf(&paths[k], "M%.1f %.1fh%.1fV%.1fh-%.1fz", x+width*0.06, y(below), width*0.88, y(below+v), width*0.88)
+			fmt.Fprintf(&paths[k], "M%.1f %.1fh%.1fV%.1fh-%.1fz", x+width*0.06, y(below), width*0.88, y(below+v),
+				width*0.88)
 			below += v
 		}
 		b.Hits = append(b.Hits, hit{share(x), share(width), s.href, s.title})

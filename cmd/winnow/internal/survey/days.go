@@ -47,8 +47,8 @@ func (doc Computer) worked() []report.Worked {
 	}
 	all := make([]report.Worked, len(doc.Sessions))
 	for i, s := range doc.Sessions {
-		all[i] = report.Worked{Word: names[i], Title: s.Title, Product: s.Product, Project: s.Project, Sub: s.Parent != "",
-			Apart: s.ID != "" && parents[s.Product+" "+s.ID], Updated: s.Updated, Uncosted: s.Uncosted, Spent: s.Spent}
+		all[i] = report.Worked{Word: names[i], Title: s.Title, Product: s.Product, Project: s.Project,
+			Sub: s.Parent != "", Apart: s.ID != "" && parents[s.Product+" "+s.ID], Updated: s.Updated, Uncosted: s.Uncosted, Spent: s.Spent}
 	}
 	return all
 }
@@ -64,7 +64,8 @@ func gained(ctx context.Context, a *cli.App, days int, models *model.Catalogue) 
 	}
 	defer kept.Close()
 	now := a.Env.Now()
-	since := session.Millis(time.Date(now.Year(), now.Month(), now.Day()-days+1, 0, 0, 0, 0, now.Location()).UnixMilli())
+	first := time.Date(now.Year(), now.Month(), now.Day()-days+1, 0, 0, 0, 0, now.Location())
+	since := session.Millis(first.UnixMilli())
 	accounts, err := store.Relayed(ctx, kept, since, nil)
 	if err != nil {
 		return nil, err
