@@ -66,8 +66,8 @@ func TestTransport_coldForCertain(t *testing.T) {
 		idle       time.Duration
 		hour, cold bool
 	}{
-		{5*time.Minute + 5*time.Second, false, false}, {5*time.Minute + 12*time.Second, false, true},
-		{10 * time.Minute, true, false}, {time.Hour + 5*time.Second, true, false}, {time.Hour + 12*time.Second, true, true},
+		{5*time.Minute + 50*time.Second, false, false}, {6*time.Minute + 2*time.Second, false, true},
+		{10 * time.Minute, true, false}, {time.Hour + 50*time.Second, true, false}, {time.Hour + 62*time.Second, true, true},
 	} {
 		for _, restarted := range []bool{false, true} {
 			s := play(t, llmtest.Anthropic, 50, Options{Mode: Safe, Base: http.DefaultTransport})
