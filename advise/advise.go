@@ -2,16 +2,17 @@
 // sessions, the dearest first, each with what it cost, what a change would save, how sure that is,
 // the evidence, and the line to change.
 //
-// Everything is computed from what logs report: a session whose log reports no usage, or whose model
-// has no price, is not judged. Costs are list prices. Findings overlap, so their gains are no sum.
+// Everything is computed from what logs report: a session whose log reports no usage, or whose
+// model has no price, is not judged. Costs are list prices. Findings overlap, so their gains are no
+// sum.
 //
 // # Error
 //
 // A gain is what the change would have saved on the sessions that were looked at. Its error says
-// where it would lie, nine times in ten, on as many other sessions: 1.645 standard errors of the sum
-// over sessions, those of sub-agents counted with the session that they work for. Where tokens are
-// estimated, Estimate of the cost is added. A gain that is not larger than its error is not advised,
-// nor one below Least of all that was spent, nor anything by fewer than three sessions.
+// where it would lie, nine times in ten, on as many other sessions: 1.645 standard errors of the
+// sum over sessions, those of sub-agents counted with the session that they work for. Where tokens
+// are estimated, Estimate of the cost is added. A gain that is not larger than its error is not
+// advised, nor one below Least of all that was spent, nor anything by fewer than three sessions.
 package advise
 
 import (
@@ -32,8 +33,8 @@ const (
 )
 
 // Estimate is how far off estimated tokens may be, as a share: the mean error of package token's
-// estimator on texts that it was not fitted to (docs/performance.md). The vocabularies of some models
-// make up to 40 % more tokens of the same text: there, too little is claimed.
+// estimator on texts that it was not fitted to (docs/performance.md). The vocabularies of some
+// models make up to 40 % more tokens of the same text: there, too little is claimed.
 const Estimate = 0.05
 
 // The kinds of findings.
@@ -53,15 +54,15 @@ const (
 type Finding struct {
 	Kind  string `json:"kind"`
 	Title string `json:"title"`
-	// Cost is what it cost, Gain what the change would have saved, and Error how far off that may be
-	// on other sessions, in US dollars. Gain is larger than Error.
+	// Cost is what it cost, Gain what the change would have saved, and Error how far off that may
+	// be on other sessions, in US dollars. Gain is larger than Error.
 	Cost  float64 `json:"cost"`
 	Gain  float64 `json:"gain"`
 	Error float64 `json:"error"`
 	// Evidence are sentences: counts, examples, sessions by name.
 	Evidence []string `json:"evidence"`
-	// Change says what to change, and Line is what to run or to write, Where it belongs: a file, or ""
-	// for a command.
+	// Change says what to change, and Line is what to run or to write, Where it belongs: a file, or
+	// "" for a command.
 	Change string `json:"change"`
 	Line   string `json:"line"`
 	Where  string `json:"where,omitzero"`
@@ -105,15 +106,16 @@ type Report struct {
 // Input is what findings are made from.
 type Input struct {
 	Sessions []Session
-	// Tools are the declarations that were seen by the gateway; Dropped what its settings leave out.
+	// Tools are the declarations that were seen by the gateway; Dropped what its settings leave
+	// out.
 	Tools   report.Uncalled
 	Dropped []string
 	// Asides are requests beside the conversations that the gateway saw.
 	Asides []Aside
 	// KeepWarm is gateway.keepWarm in force.
 	KeepWarm int
-	// Replay is a replay of the sessions, nil if there was none. Advised are the settings, with JSON
-	// values, that it takes for what it recommends to be in force.
+	// Replay is a replay of the sessions, nil if there was none. Advised are the settings, with
+	// JSON values, that it takes for what it recommends to be in force.
 	Replay  *lab.Report
 	Advised map[string]string
 	// Written is what a project's AGENTS.md and CLAUDE.md say, by project.
@@ -152,8 +154,8 @@ func Find(in Input) Report {
 	return r
 }
 
-// within is the error of a sum of gains over all families of sessions, of which some have one: 1.645
-// standard errors. Fewer than three families say nothing of others.
+// within is the error of a sum of gains over all families of sessions, of which some have one:
+// 1.645 standard errors. Fewer than three families say nothing of others.
 func within(families map[string]float64, all int) float64 {
 	n := float64(max(all, len(families)))
 	if n < 3 {

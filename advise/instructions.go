@@ -11,8 +11,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Often is in how many sessions of a project, each on another day, an instruction must stand that is
-// advised for its AGENTS.md.
+// Often is in how many sessions of a project, each on another day, an instruction must stand that
+// is advised for its AGENTS.md.
 const Often = 3
 
 // said is an instruction that a user gave in a session.
@@ -49,9 +49,10 @@ func saidIn(log []session.Message, c *carried) (all []said) {
 // punctuation, in Often sessions of a project on as many days.
 //
 // Cost: of the requests that were made only because of it: those that answered a message of nothing
-// else, at the price of reading their prompt from the cache and a short answer. Gain: that, less what
-// carrying the line in every request of the project would have cost. Error: over sessions; and tokens
-// are estimated. Where no money is to be saved, it is not a finding: it is returned as repeated.
+// else, at the price of reading their prompt from the cache and a short answer. Gain: that, less
+// what carrying the line in every request of the project would have cost. Error: over sessions; and
+// tokens are estimated. Where no money is to be saved, it is not a finding: it is returned as
+// repeated.
 func findInstructions(sessions []Session, written func(project string) string) (found []Finding, repeated []Repeated) {
 	type place struct{ project, key string }
 	in := map[place][]int{}

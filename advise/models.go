@@ -12,7 +12,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Aside is a request that belonged to no conversation, as the gateway saw it: for a title and the like.
+// Aside is a request that belonged to no conversation, as the gateway saw it: for a title and the
+// like.
 type Aside struct {
 	Client  string // name and version
 	Session string // with which it was written down
@@ -27,20 +28,20 @@ const (
 	shortAnswer = 1_000
 )
 
-// chores are the settings of the clients that choose the model for such requests: what to write, and
-// where.
+// chores are the settings of the clients that choose the model for such requests: what to write,
+// and where.
 var chores = []struct{ client, line, where string }{
 	{"opencode", `"small_model": "%[1]s/%[2]s"`, "opencode.json"},
 	{"claude", `"env": {"ANTHROPIC_DEFAULT_HAIKU_MODEL": "%[2]s"}`, "~/.claude/settings.json"},
 }
 
-// findModels finds short requests beside conversations that a dear model answered although its provider
-// has one for small tasks, by client and model. That is all that is said of dear models: what a session
-// was worth is not in its log.
+// findModels finds short requests beside conversations that a dear model answered although its
+// provider has one for small tasks, by client and model. That is all that is said of dear models:
+// what a session was worth is not in its log.
 //
-// Cost: of these requests. Gain: that, less what the same tokens cost of the provider's small model.
-// Error: over the sessions with which they were written down; and that model may make other tokens of
-// the same text.
+// Cost: of these requests. Gain: that, less what the same tokens cost of the provider's small
+// model. Error: over the sessions with which they were written down; and that model may make other
+// tokens of the same text.
 func findModels(asides []Aside) (found []Finding) {
 	type place struct{ client, model string }
 	families, all := map[string]map[string]bool{}, map[place][]Aside{}

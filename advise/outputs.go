@@ -28,9 +28,10 @@ type outputs struct {
 	dearest         float64
 }
 
-// outputsOf sums up the outputs of a session by what they are of. Those that the product itself left
-// out later are not counted: from when on is not known. Of an output that a step did quote, what
-// stands outside the kept lines would have had to be asked for again: that is taken off the gain.
+// outputsOf sums up the outputs of a session by what they are of. Those that the product itself
+// left out later are not counted: from when on is not known. Of an output that a step did quote,
+// what stands outside the kept lines would have had to be asked for again: that is taken off the
+// gain.
 func outputsOf(src Source, c *carried) map[string]*outputs {
 	log, all := src.Doc.Session.Messages, map[string]*outputs{}
 	directory := call.Directory(log)
@@ -78,8 +79,8 @@ func outputsOf(src Source, c *carried) map[string]*outputs {
 }
 
 // nameOf says what an output is of: the program of a command, else the tool; "" for what shows or
-// changes a file, which other findings are about, and for what is no output of a tool that one could
-// ask for less.
+// changes a file, which other findings are about, and for what is no output of a tool that one
+// could ask for less.
 func nameOf(p *session.Part, c *call.Call) (name string, command, head bool) {
 	for i := range c.Actions {
 		switch a := &c.Actions[i]; a.Op {
@@ -150,10 +151,10 @@ func keep(p *session.Part, head bool, src Source) (lines, tokens, first, last in
 // findOutputs finds commands and tools of whose outputs most were never quoted by a later step.
 //
 // Cost: of carrying the unquoted outputs whole, in every request up to the next fold. Gain: of
-// carrying all but Lines lines of them; less a further request for each output of the same command or
-// tool that was quoted outside these lines. Error: over sessions; and
-// tokens are estimated. What a step read and did not write is not seen: a command whose result says
-// "ok" was read, so the lines that say it are kept.
+// carrying all but Lines lines of them; less a further request for each output of the same command
+// or tool that was quoted outside these lines. Error: over sessions; and tokens are estimated. What
+// a step read and did not write is not seen: a command whose result says "ok" was read, so the
+// lines that say it are kept.
 func findOutputs(sessions []Session) []Finding {
 	names := map[string]*outputs{}
 	samples := map[string]*sample{}

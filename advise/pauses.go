@@ -15,8 +15,8 @@ import (
 // where one more would not pay.
 const Kept = 5
 
-// pauses are what pauses cost in a session that the provider's cache did not outlive, and what would
-// have been saved by each of the ways to keep it.
+// pauses are what pauses cost in a session that the provider's cache did not outlive, and what
+// would have been saved by each of the ways to keep it.
 type pauses struct {
 	cold    int
 	cost    float64
@@ -28,8 +28,8 @@ type pauses struct {
 	usual   int     // and to one of minutes
 }
 
-// pausesOf finds the pauses of a session: a request that found less than half of the newest prompt in
-// the cache, longer after that one than the cache keeps it, and in the same window with the same
+// pausesOf finds the pauses of a session: a request that found less than half of the newest prompt
+// in the cache, longer after that one than the cache keeps it, and in the same window with the same
 // model. Otherwise something else than the pause was the reason.
 func pausesOf(c *carried) (p pauses) {
 	hour := false
@@ -98,8 +98,8 @@ func served(u session.Usage, tokens int) session.Usage {
 	return u
 }
 
-// forAnHour is what a request would have saved if prompts were kept for an hour: what a pause of up to
-// an hour lost would have been read; what was written costs more.
+// forAnHour is what a request would have saved if prompts were kept for an hour: what a pause of up
+// to an hour lost would have been read; what was written costs more.
 func (r *request) forAnHour(lost int, pause time.Duration) float64 {
 	u := r.usage
 	if u.Cache.Write == 0 && lost == 0 || r.model.Price.CacheWrite1h <= 0 {
@@ -113,8 +113,8 @@ func (r *request) forAnHour(lost int, pause time.Duration) float64 {
 }
 
 // forMinutes is what a request would have saved if prompts were kept for the usual time alone: what
-// was written costs less; after a pause that only an hour outlives, what was read would have had to be
-// written.
+// was written costs less; after a pause that only an hour outlives, what was read would have had to
+// be written.
 func (r *request) forMinutes(was *request, pause time.Duration) float64 {
 	u := r.usage
 	if was != nil && pause > r.model.CacheLifetime() && pause <= time.Hour {
@@ -125,8 +125,9 @@ func (r *request) forMinutes(was *request, pause time.Duration) float64 {
 	return r.cost(r.usage) - r.cost(u)
 }
 
-// kept is what it would have saved to keep the cache while the calls before a request ran: the gateway
-// repeats the newest request before the cache forgets it, as often as schedule.Lull says that it pays.
+// kept is what it would have saved to keep the cache while the calls before a request ran: the
+// gateway repeats the newest request before the cache forgets it, as often as schedule.Lull says
+// that it pays.
 func (r *request) kept(was *request, lost int, pause time.Duration, hour bool) float64 {
 	if !r.model.Cache.Explicit {
 		return 0
@@ -154,8 +155,8 @@ func (r *request) kept(was *request, lost int, pause time.Duration, hour bool) f
 //
 // Cost: what the requests after such pauses paid for writing again what a warm cache would have
 // served. Gain: the bill of every request as it was, less that bill with the change: what pauses
-// lost, less what keeping it takes, in vain too. Tokens and prices are those that were reported: the
-// error is that over sessions alone.
+// lost, less what keeping it takes, in vain too. Tokens and prices are those that were reported:
+// the error is that over sessions alone.
 func findPauses(sessions []Session, keepWarm int) []Finding {
 	warm, hour, minutes := sampleOf(sessions), sampleOf(sessions), sampleOf(sessions)
 	var all, claudes outlived

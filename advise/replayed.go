@@ -11,14 +11,15 @@ import (
 	"github.com/winnowhq/winnow/quantity"
 )
 
-// findReplay says what a replay recommends: a policy of winnow, with the settings that are not in force
-// yet, and for each product the size at which it should compact by itself.
+// findReplay says what a replay recommends: a policy of winnow, with the settings that are not in
+// force yet, and for each product the size at which it should compact by itself.
 //
-// Cost: what the logs of the replayed sessions say that they cost. Gain: the share of its baseline's
-// bill that what is chosen on other sessions saves on those that were held out, of the baseline's
-// bill. Error: half of that share's interval; and as much as the baseline's bill of a session is above
-// what its log says, as where the product compacted earlier than the replay, so that less is left to
-// save. Where it is below, requests were more than the log has, and too little is claimed.
+// Cost: what the logs of the replayed sessions say that they cost. Gain: the share of its
+// baseline's bill that what is chosen on other sessions saves on those that were held out, of the
+// baseline's bill. Error: half of that share's interval; and as much as the baseline's bill of a
+// session is above what its log says, as where the product compacted earlier than the replay, so
+// that less is left to save. Where it is below, requests were more than the log has, and too little
+// is claimed.
 func findReplay(r *lab.Report, advised map[string]string) (found []Finding) {
 	if r == nil || r.Relative ||
 		!slices.ContainsFunc(r.Policies, func(s lab.Standing) bool { return s.Name == r.Baseline }) {
@@ -52,8 +53,8 @@ func findReplay(r *lab.Report, advised map[string]string) (found []Finding) {
 	return found
 }
 
-// chosen is what a choice is worth on the sessions of a product, "" for all. Fewer than three sessions
-// say nothing of others, nor does a choice without an interval.
+// chosen is what a choice is worth on the sessions of a product, "" for all. Fewer than three
+// sessions say nothing of others, nor does a choice without an interval.
 func chosen(r *lab.Report, kind, product string, choice *lab.Choice) Finding {
 	base := slices.IndexFunc(r.Policies, func(s lab.Standing) bool { return s.Name == r.Baseline })
 	paid, bill, beyond, sessions := 0.0, 0.0, 0.0, 0

@@ -29,8 +29,8 @@ type shown struct {
 	until   int // the last window that it is in
 }
 
-// leastRead is how many tokens a read gives at least that is counted: less is not a file, but a line
-// such as "unchanged since it was read".
+// leastRead is how many tokens a read gives at least that is counted: less is not a file, but a
+// line such as "unchanged since it was read".
 const leastRead = 100
 
 // rereadsOf finds reads that gave the very bytes of an earlier read of the same file.
@@ -120,14 +120,14 @@ func readOf(p *session.Part, directory string) (path string, key uint64) {
 	return one.Actions[0].Path, h.Sum64()
 }
 
-// findRereads finds files that were read again although they had not changed: while the earlier text
-// was still in the context, or behind a compaction that had taken it away.
+// findRereads finds files that were read again although they had not changed: while the earlier
+// text was still in the context, or behind a compaction that had taken it away.
 //
 // Only byte-identical results count, so none is counted that an edit made necessary. Cost: of
-// carrying the later copies up to the next fold. Gain, in the same window: all of that. Gain behind a
-// fold: the requests that did nothing but read such files again, less what carrying their text from
-// the fold on would have cost. Error: over sessions; and tokens are estimated. It takes for granted
-// that agents heed the line.
+// carrying the later copies up to the next fold. Gain, in the same window: all of that. Gain behind
+// a fold: the requests that did nothing but read such files again, less what carrying their text
+// from the fold on would have cost. Error: over sessions; and tokens are estimated. It takes for
+// granted that agents heed the line.
 func findRereads(sessions []Session) []Finding {
 	again := func(r *rereads) (int, float64, float64) { return r.again, r.cost, r.cost }
 	after := func(r *rereads) (int, float64, float64) { return r.after, r.afterCost, r.afterGain }

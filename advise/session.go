@@ -20,11 +20,12 @@ type Session struct {
 	Product   string // the name of its format
 	Project   string // the folder in which it worked
 	Day       string // on which it began, "2026-11-23"; "" if the log has no times
-	// Family is the session that sessions of sub-agents work for, with itself: what one of them costs
-	// says nothing of other sessions. "" is a family of its own.
+	// Family is the session that sessions of sub-agents work for, with itself: what one of them
+	// costs says nothing of other sessions. "" is a family of its own.
 	Family string
 	// Cost is what its requests cost, in US dollars, as far as that is known, and Requests how many
-	// of its own reported what they took, at a known price. Nothing is said of a session without any.
+	// of its own reported what they took, at a known price. Nothing is said of a session without
+	// any.
 	Cost     float64
 	Requests int
 
@@ -43,8 +44,8 @@ type Source struct {
 	Count  token.Counter
 	Zone   *time.Location // in which days are told
 	Parent string         // the session that it works for, where the log does not say
-	// Apart: the sessions of its sub-agents are measured as well, so that what its log tells of them
-	// is no cost of its own.
+	// Apart: the sessions of its sub-agents are measured as well, so that what its log tells of
+	// them is no cost of its own.
 	Apart bool
 }
 
@@ -189,8 +190,8 @@ func (c *carried) next(message int) *request {
 	return nil
 }
 
-// carry is what so many tokens of an output of a message cost: all requests from there to the fold that
-// takes it away carried them.
+// carry is what so many tokens of an output of a message cost: all requests from there to the fold
+// that takes it away carried them.
 func (c *carried) carry(message, tokens int) float64 {
 	before, sum := 0, 0.0
 	if r := c.made(message); r != nil {

@@ -11,13 +11,13 @@ import (
 	"github.com/winnowhq/winnow/span"
 )
 
-// findTools finds tools that requests declared and no session of the client ever called: one finding
-// for each MCP server of a client that [report.UncalledTools] says is worth dropping, and one for the
-// client's own tools. Only sessions that went through the gateway tell what was declared.
+// findTools finds tools that requests declared and no session of the client ever called: one
+// finding for each MCP server of a client that [report.UncalledTools] says is worth dropping, and
+// one for the client's own tools. Only sessions that went through the gateway tell what was
+// declared.
 //
-// Cost: of carrying the declarations, in every request, by its reported usage. Gain: that of those that
-// are dropped.
-// Error: over sessions; and the tokens of the declarations are estimated.
+// Cost: of carrying the declarations, in every request, by its reported usage. Gain: that of those
+// that are dropped. Error: over sessions; and the tokens of the declarations are estimated.
 func findTools(u report.Uncalled, dropped []string) []Finding {
 	var found []Finding
 	for i := range u.Sets {

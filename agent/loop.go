@@ -159,7 +159,8 @@ type Turn struct {
 }
 
 // Run tells the model something and lets it work until it calls no more tools. An empty id begins a
-// session; Turn has its id. Attached are file parts that are sent with the prompt: images, documents.
+// session; Turn has its id. Attached are file parts that are sent with the prompt: images,
+// documents.
 //
 // Where ctx ends, Run returns within 250 ms: calls that had not ended are marked as failed, what
 // was said so far is kept, and the session can be resumed. Tools that do not heed ctx are left

@@ -33,8 +33,8 @@ func (s Split) Of(total float64) Split {
 	return Split{s.Read * each, s.Write * each, s.Input * each, s.Output * each, s.Other * each}
 }
 
-// Split is what one request cost, by what was paid for. Where the log prices a usage that we do not,
-// its price is divided as such usages are billed usually: see [model.Price.Relative].
+// Split is what one request cost, by what was paid for. Where the log prices a usage that we do
+// not, its price is divided as such usages are billed usually: see [model.Price.Relative].
 func (p *Prices) Split(r Request) Split {
 	b := p.Of(r)
 	if r.Usage == nil || b.Unknown() > 0 || b.Usage.Prompt()+b.Usage.Output+b.Usage.Reasoning == 0 {

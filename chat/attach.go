@@ -105,8 +105,8 @@ func fileLabel(p session.Part) string {
 	return "[" + draw.OneLine(p.Filename) + " " + quantity.Bytes(size) + "]"
 }
 
-// attachedTo are the files that go with a text: those in the line, and the images and documents that
-// it names with @.
+// attachedTo are the files that go with a text: those in the line, and the images and documents
+// that it names with @.
 func (m *chat) attachedTo(text string) []session.Part {
 	all := m.editor.Attached()
 	for word := range strings.FieldsSeq(text) {

@@ -98,8 +98,8 @@ type Search struct {
 	Env Env
 	// Product limits the search to one product. "" is all.
 	Product string
-	// Folder limits the search to sessions whose agent works in this folder. "" is all. A file whose
-	// beginning does not name the folder is not parsed.
+	// Folder limits the search to sessions whose agent works in this folder. "" is all. A file
+	// whose beginning does not name the folder is not parsed.
 	Folder string
 	// NamesOnly leaves out the sizes of sessions in databases, for which each row has to be looked
 	// at.

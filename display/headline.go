@@ -12,8 +12,8 @@ const preferred = "balanced"
 
 // Headline says in one sentence what a replay showed: "balanced would have cost $22.48 instead of
 // $26.88 with nothing left out (−16%); in 0.8 of 100 steps the agent missed something". It tells of
-// the policy that is recommended, else of the one that was asked about, else of balanced; "" if none
-// of them was replayed, or it is the baseline.
+// the policy that is recommended, else of the one that was asked about, else of balanced; "" if
+// none of them was replayed, or it is the baseline.
 func Headline(r *lab.Report) string {
 	name := Advised(r)
 	if name == "" {

@@ -77,8 +77,8 @@ func DearestMisses(c *report.Costs, most int) []report.Request {
 	return all[:min(len(all), most)]
 }
 
-// MissedSentence says what missing the cache cost: "$3.52 for 640,000 tokens paid anew in 9 requests";
-// "" where nothing missed it.
+// MissedSentence says what missing the cache cost: "$3.52 for 640,000 tokens paid anew in 9
+// requests"; "" where nothing missed it.
 func MissedSentence(c *report.Costs) string {
 	_, whole := c.Misses()
 	if whole.Requests == 0 {

@@ -131,8 +131,8 @@ func Columns(r *lab.Report) []Column {
 	return all
 }
 
-// Details are the columns of the second table of policies: what else is lost, what the bill would be
-// if an agent that sees less works longer, and how sessions differ.
+// Details are the columns of the second table of policies: what else is lost, what the bill would
+// be if an agent that sees less works longer, and how sessions differ.
 func Details(r *lab.Report) []Column {
 	decimal := func(of func(s *lab.Standing) float64) func(s *lab.Standing) Cell {
 		return text(func(s *lab.Standing) string { return quantity.Decimal(of(s), 2) })

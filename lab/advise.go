@@ -55,9 +55,9 @@ func (c *chooser) advise() int {
 	return nearest
 }
 
-// objection says why a choice is not recommended, "" if it is: what it costs on sessions that it was
-// not chosen on must be below the baseline's bill by more than its interval, and not above that of
-// compaction alone.
+// objection says why a choice is not recommended, "" if it is: what it costs on sessions that it
+// was not chosen on must be below the baseline's bill by more than its interval, and not above that
+// of compaction alone.
 func (c *chooser) objection(choice *Choice) string {
 	bound, name := rate(c.report.Bearable), choice.InSample.Chosen
 	where := fmt.Sprintf("on your %s, what is chosen on the other %s (on all of them %s)", c.report.extent(),

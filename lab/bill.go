@@ -72,8 +72,9 @@ type Outcome struct {
 	MissedItems int `json:"missedItems"`
 	Needy       int `json:"needy"`
 	Regrets     int `json:"regrets"`
-	// LostEdits counts the edits whose old text stands, in whole or in part, only in what is hidden,
-	// LostInputs the identifiers and paths in arguments of calls that do. They are not billed.
+	// LostEdits counts the edits whose old text stands, in whole or in part, only in what is
+	// hidden, LostInputs the identifiers and paths in arguments of calls that do. They are not
+	// billed.
 	LostEdits  int `json:"lostEdits"`
 	LostInputs int `json:"lostInputs"`
 	// Removed counts the tokens that were left out or folded, each once, less what is shown instead

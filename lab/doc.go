@@ -11,18 +11,18 @@
 //
 // What a policy loses is counted as misses: each row of six words that a step wrote is looked up in
 // everything that came before it, where the numbers that readers print before lines are no words. A
-// row that occurs only in what the policy had hidden needs the newest item that has it. An item with
-// three such rows was missed. Missed steps and missed items are two counts; items of one file, which
-// one read gives back, are one.
+// row that occurs only in what the policy had hidden needs the newest item that has it. An item
+// with three such rows was missed. Missed steps and missed items are two counts; items of one file,
+// which one read gives back, are one.
 //
 // The agent would have had to ask for what it missed. A replay bills one more request for the items
 // of a step together, and appends what it brings back as a call of its own with these outputs. To
-// the policy that is an output like any other: it lies idle, goes by the policy's own rules, and may
-// be missed again. So with Options.Regions, where a second replay of each policy, Outcome.Region,
-// brings back no more than the lines around the needed rows.
+// the policy that is an output like any other: it lies idle, goes by the policy's own rules, and
+// may be missed again. So with Options.Regions, where a second replay of each policy,
+// Outcome.Region, brings back no more than the lines around the needed rows.
 //
-// Edits whose old text, and identifiers and paths in arguments that stand only in what is hidden are
-// counted as well, and not billed: an agent may know them from a summary, or guess.
+// Edits whose old text, and identifiers and paths in arguments that stand only in what is hidden
+// are counted as well, and not billed: an agent may know them from a summary, or guess.
 //
 // # Behaviour
 //

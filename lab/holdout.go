@@ -11,8 +11,8 @@ type Choice struct {
 	// Of is what was chosen among: the group of a sweep, or "" for all policies but the baseline.
 	Of    string `json:"of"`
 	Folds []Fold `json:"folds"`
-	// Ratio is the bill of all folds relative to the baseline's, MissedStepsPer100 what they missed in a
-	// hundred steps, each with its interval.
+	// Ratio is the bill of all folds relative to the baseline's, MissedStepsPer100 what they missed
+	// in a hundred steps, each with its interval.
 	Ratio             float64 `json:"relative"`
 	Within            Range   `json:"within,omitzero"`
 	MissedStepsPer100 float64 `json:"missedStepsPer100"`

@@ -20,8 +20,8 @@ type ProductAdvice struct {
 	Note   string `json:"note,omitzero"`
 	// Why says what the policy is worth, or why none is recommended.
 	Why string `json:"why"`
-	// HeldOut is what it is worth on those of the product's sessions that it was not chosen on, nil if
-	// none is recommended.
+	// HeldOut is what it is worth on those of the product's sessions that it was not chosen on, nil
+	// if none is recommended.
 	HeldOut *Choice `json:"-"`
 }
 

@@ -59,8 +59,8 @@ type Recorded struct {
 	Tokens  int    `json:"tokens"`
 	Damaged int    `json:"damaged,omitzero"` // pieces of its file that could not be read
 	Base    int    `json:"base"`
-	// BaseAssumed: no usage report tells Base. ToolsKnown: the session tells which tools its requests
-	// declared; Uncalled are those that it never called.
+	// BaseAssumed: no usage report tells Base. ToolsKnown: the session tells which tools its
+	// requests declared; Uncalled are those that it never called.
 	BaseAssumed bool                  `json:"baseAssumed,omitzero"`
 	ToolsKnown  bool                  `json:"toolsKnown,omitzero"`
 	Uncalled    []report.UncalledTool `json:"uncalled,omitzero"`

@@ -134,7 +134,8 @@ func (s *short) find(row *[Words]uint64, lines *[Words]int32, n int, word string
 }
 
 // names yields the identifiers and paths of a text: words of four bytes or more with a letter, that
-// have a digit, a slash, a dot or an underscore in them, or change from small letters to large ones.
+// have a digit, a slash, a dot or an underscore in them, or change from small letters to large
+// ones.
 func names(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for i := 0; i < len(text); {
@@ -192,7 +193,8 @@ func (n *numbering) width(text string) int {
 	return width
 }
 
-// lineNumber reads the number before a line, and how many bytes it takes with what stands behind it.
+// lineNumber reads the number before a line, and how many bytes it takes with what stands behind
+// it.
 func lineNumber(line string) (number, width int) {
 	i := 0
 	for i < len(line) && line[i] == ' ' {

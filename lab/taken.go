@@ -13,9 +13,10 @@ type Taken struct {
 	// Message and Part are its position in the session: Messages[Message].Parts[Part].
 	Message, Part int
 	Tokens        int // of the output, with its attachments
-	// Lines, from 0 and sorted, are those where a text begins that a later step has too: a row of six
-	// words, the old text of an edit, or a name in the arguments of a call that stood here first. None:
-	// no step ever quoted the output. What a step took in and never wrote cannot be seen.
+	// Lines, from 0 and sorted, are those where a text begins that a later step has too: a row of
+	// six words, the old text of an edit, or a name in the arguments of a call that stood here
+	// first. None: no step ever quoted the output. What a step took in and never wrote cannot be
+	// seen.
 	Lines []int
 }
 

@@ -3,8 +3,8 @@ package lab
 import "math"
 
 // Undominated reports for each policy whether it is on the frontier: no other is as good in bill
-// and missed steps, and better in one of them. Of equal ones all are; one without a bill or a rate is
-// not.
+// and missed steps, and better in one of them. Of equal ones all are; one without a bill or a rate
+// is not.
 func Undominated(policies []Standing) []bool {
 	out := make([]bool, len(policies))
 	for i := range policies {

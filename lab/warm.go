@@ -22,7 +22,8 @@ func (r *run) warm(k int) bool {
 	return true
 }
 
-// unsure reports whether the cache is cold before step k, but not for long enough to be taken for it.
+// unsure reports whether the cache is cold before step k, but not for long enough to be taken for
+// it.
 func (r *run) unsure(k int) bool {
 	if k == 0 || r.opts.Unsure <= 0 {
 		return false

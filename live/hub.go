@@ -1,10 +1,10 @@
 // Package live shows what goes through a gateway while it goes: sessions, what each request costs
 // beside what it would have cost, and every decision with buttons that take it back.
 //
-// A [Hub] is told of requests by a transport and keeps sums of them, bounded however long it runs. A
-// page shows a hub in a browser: it is served by [New], and follows by server-sent events. Nothing
-// is queued for a browser: whoever follows has a number, and gets what has changed since. So a
-// browser that is slow gets less and newer, and makes no request wait.
+// A [Hub] is told of requests by a transport and keeps sums of them, bounded however long it runs.
+// A page shows a hub in a browser: it is served by [New], and follows by server-sent events.
+// Nothing is queued for a browser: whoever follows has a number, and gets what has changed since.
+// So a browser that is slow gets less and newer, and makes no request wait.
 package live
 
 import (
@@ -74,7 +74,8 @@ type Group struct {
 
 type group struct{ client, project, tenant string }
 
-// Entry is one line of the feed: a decision, something that the agent asked for again, or a failure.
+// Entry is one line of the feed: a decision, something that the agent asked for again, or a
+// failure.
 type Entry struct {
 	Seq    int64          `json:"seq"`
 	Number int64          `json:"number"` // names it; newer ones have higher numbers
@@ -138,7 +139,8 @@ type Hub struct {
 }
 
 // NewHub makes an empty hub. withheld leaves out what was said, and what tells of it: titles,
-// folders and reasons. Its sequence numbers count for pages of this hub alone, which the time tells.
+// folders and reasons. Its sequence numbers count for pages of this hub alone, which the time
+// tells.
 func NewHub(withheld bool, now time.Time) *Hub {
 	return &Hub{withheld: withheld, epoch: strconv.FormatInt(now.UnixNano(), 36), rows: map[string]*Row{},
 		groups: map[group]*Group{}, ended: make(chan struct{})}
@@ -278,8 +280,8 @@ func (h *Hub) wake() {
 	}
 }
 
-// touch says that a session is to be looked at again, with what became of a decision: entry is a new
-// line of the feed or nil, and those about the receipt say whether it stands.
+// touch says that a session is to be looked at again, with what became of a decision: entry is a
+// new line of the feed or nil, and those about the receipt say whether it stands.
 func (h *Hub) touch(id string, entry *Entry, receipt string, undone bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -20,8 +20,8 @@ import (
 var daysMarkup string
 
 // Days writes what the sessions of a computer cost on some days as one page: by day, product,
-// project and model, the dearest sessions, what the gateway saved, and what to do. Secrets in it are
-// masked, unless they are kept.
+// project and model, the dearest sessions, what the gateway saved, and what to do. Secrets in it
+// are masked, unless they are kept.
 func Days(w io.Writer, d report.Days, keepSecrets bool) error {
 	if !keepSecrets {
 		d, _ = secret.Values(d)

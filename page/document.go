@@ -299,7 +299,8 @@ func tableOf(title string, by map[string]int, whole int) table {
 	return costTable(title, by, nil, whole, 0)
 }
 
-// costTable is a table of tokens, and of what they cost where that is known: then of what cost most.
+// costTable is a table of tokens, and of what they cost where that is known: then of what cost
+// most.
 func costTable(title string, by map[string]int, costs map[string]float64, whole int, bill float64) table {
 	t := table{Title: title, Dear: costs != nil, Unit: "tokens"}
 	all, rest := display.Dearest(by, costs, mostRows)

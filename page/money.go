@@ -226,7 +226,8 @@ func (d *document) bills(c *report.Costs) barChart {
 	return chart
 }
 
-// billOf is the bar of one request, or of several that share it. first is the number of those before.
+// billOf is the bar of one request, or of several that share it. first is the number of those
+// before.
 func (d *document) billOf(requests []report.Request, first int, paid []display.Paid) stack {
 	var split bill.Split
 	var missed report.MissSum

@@ -293,8 +293,8 @@ func (d *replayDocument) recorded() {
 	d.Rows = append(d.Rows, row)
 }
 
-// heldOut says what choosing is worth on sessions that were held out of the choice, and what reaches
-// products that read no configuration of winnow.
+// heldOut says what choosing is worth on sessions that were held out of the choice, and what
+// reaches products that read no configuration of winnow.
 func (d *replayDocument) heldOut() {
 	for _, held := range display.HeldOuts(d.r) {
 		for k := range held.Words {

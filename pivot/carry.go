@@ -201,7 +201,8 @@ func (c Carrying) messages(pinned Pinned) (lines []string, quoted map[string]boo
 }
 
 // toldShare is the part of the room for the user's messages that sentences of those have which are
-// not quoted whole: with a name, a path or a figure in them they are the ones that nobody can guess.
+// not quoted whole: with a name, a path or a figure in them they are the ones that nobody can
+// guess.
 const toldShare = 3
 
 // told quotes sentences of messages that are not quoted, as many as there is room for: what holds

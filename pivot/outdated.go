@@ -7,8 +7,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// MarkOutdated adds to the lines of a summary what replaced the values and instructions in them that
-// no longer hold, and counts those lines. log is all that was said.
+// MarkOutdated adds to the lines of a summary what replaced the values and instructions in them
+// that no longer hold, and counts those lines. log is all that was said.
 func MarkOutdated(summary string, log []session.Message) (marked string, lines int) {
 	c := Carrying{values: recall.Values(log), rules: recall.Constraints(log)}
 	var b strings.Builder

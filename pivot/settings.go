@@ -10,13 +10,13 @@ const (
 	MinKeep, MaxKeep = 2_000, 15_000
 	// KeepAuto as Settings.Keep takes a quarter of the usable window, within MinKeep and MaxKeep:
 	// two thirds for the newest messages, one third for text that the work continues with, wherever
-	// it was. On recorded sessions this lowered both the bill and what had to be fetched again. Where
-	// pivots come because they pay, the policy keeps more: see policy.Folding.
+	// it was. On recorded sessions this lowered both the bill and what had to be fetched again.
+	// Where pivots come because they pay, the policy keeps more: see policy.Folding.
 	KeepAuto = -1
 )
 
-// DefaultMiss is Settings.Miss at least, in tokens: where requests are short and cheap, the commands
-// of the newest steps stay nevertheless.
+// DefaultMiss is Settings.Miss at least, in tokens: where requests are short and cheap, the
+// commands of the newest steps stay nevertheless.
 const DefaultMiss = 10_000
 
 // Settings say how a pivot is made.
@@ -29,9 +29,9 @@ type Settings struct {
 	Keep int
 	// UserMessages is how many tokens of the user's messages are carried over verbatim.
 	UserMessages int
-	// Miss is what a request for something that was folded costs, in tokens that stay until the next
-	// pivot; less than DefaultMiss counts as that. The dearer it is, the more stays word for word
-	// because the work may continue with it.
+	// Miss is what a request for something that was folded costs, in tokens that stay until the
+	// next pivot; less than DefaultMiss counts as that. The dearer it is, the more stays word for
+	// word because the work may continue with it.
 	Miss float64
 	// System replaces the summariser's system prompt, and Prompt the instruction after the
 	// messages; Context lines are added to the instruction.

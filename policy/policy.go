@@ -45,8 +45,8 @@ type Policy struct {
 	Prune, Auto bool
 	// Background: what a fold needs is prepared before it must come, while the work goes on.
 	Background bool
-	// After is how many steps follow what is planned for, if that is a stretch of a log that goes on
-	// behind it, all of which was sent; 0: it is the end of its log.
+	// After is how many steps follow what is planned for, if that is a stretch of a log that goes
+	// on behind it, all of which was sent; 0: it is the end of its log.
 	After int
 	// Offline allows the offline summariser where another one failed.
 	Offline bool

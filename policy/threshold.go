@@ -16,10 +16,10 @@ const (
 	// What a request for something that was folded produces, and what it brings back, in tokens.
 	regretOutput = 120
 	regretTokens = 1_500
-	// regretSteps are the newest steps that tell what a fold will lose, and regretWeight is how many
-	// such requests it is taken to cause for each text from further back that they quoted: more than
-	// are counted, for an agent does not notice all that it misses.
-	// Where compaction alone would have folded as well they count once.
+	// regretSteps are the newest steps that tell what a fold will lose, and regretWeight is how
+	// many such requests it is taken to cause for each text from further back that they quoted:
+	// more than are counted, for an agent does not notice all that it misses. Where compaction
+	// alone would have folded as well they count once.
 	regretSteps  = 20
 	regretWeight = 3
 )
@@ -90,8 +90,8 @@ func (p Policy) hidesOverflow(s State) bool {
 }
 
 // foldPays reports whether a fold has become worth what it costs, long before the window is full:
-// when the tokens that it would have spared, at what carrying them costs, add up to the price of the
-// summary, of writing what it leaves to the cache, and of what will be missed; and when as much
+// when the tokens that it would have spared, at what carrying them costs, add up to the price of
+// the summary, of writing what it leaves to the cache, and of what will be missed; and when as much
 // again can be expected of the rest of the session. It is the rule by which elisions are committed
 // (schedule.Economic): no more is paid than twice what somebody would have paid who knew when the
 // session ends.
@@ -128,8 +128,8 @@ func (p Policy) foldPays(s State) bool {
 	return rent >= cost && ahead-cost >= schedule.DefaultGain*a.Bill
 }
 
-// carrying is what a token of the prompt costs in a step: it is read from the cache, or, as often as
-// that had forgotten the session so far, written there again.
+// carrying is what a token of the prompt costs in a step: it is read from the cache, or, as often
+// as that had forgotten the session so far, written there again.
 func carrying(a schedule.Account, read, write float64) float64 {
 	return read + float64(a.Colds)/(schedule.DefaultGap+float64(a.Steps))*(write-read)
 }

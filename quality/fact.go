@@ -33,8 +33,8 @@ type Fact struct {
 	needs [][]string
 	// other is what a line has that tells the counterpart of an attribution.
 	other [][]string
-	// replaces is what the fact took the place of: old is what a paragraph has that states it still,
-	// now what one has that says that it is replaced.
+	// replaces is what the fact took the place of: old is what a paragraph has that states it
+	// still, now what one has that says that it is replaced.
 	replaces *Fact
 	old, now [][]string
 	replaced bool // it no longer holds

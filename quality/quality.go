@@ -34,8 +34,8 @@ type Fold struct {
 	// Planted counts the facts that hold, and Standing those that the model sees.
 	Planted  map[Kind]int `json:"planted"`
 	Standing map[Kind]int `json:"standing"`
-	// Replaced counts the facts that were replaced, and Stale those that stand in the summary, or in
-	// what the engine writes with it, without what replaced them.
+	// Replaced counts the facts that were replaced, and Stale those that stand in the summary, or
+	// in what the engine writes with it, without what replaced them.
 	Replaced int `json:"replaced"`
 	Stale    int `json:"stale"`
 	// Apart counts what holds for one of two, and Mixed what is told of the other one.

@@ -9,9 +9,9 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Scripted is a weak summariser in place of a model: of each message it notes the beginning, and its
-// earlier notes wear off from the oldest. It shows how much a fold loses with a summary that says
-// little.
+// Scripted is a weak summariser in place of a model: of each message it notes the beginning, and
+// its earlier notes wear off from the oldest. It shows how much a fold loses with a summary that
+// says little.
 type Scripted struct{}
 
 // Name is "scripted".

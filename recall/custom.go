@@ -28,8 +28,8 @@ func (c clause) bound() bool {
 
 func figured(w string) bool { return unicode.IsDigit([]rune(w)[0]) || numerals[w] }
 
-// alone reports whether a sentence says that something is to be left as it is: "Leave vendor alone",
-// "the schema stays as it is".
+// alone reports whether a sentence says that something is to be left as it is: "Leave vendor
+// alone", "the schema stays as it is".
 func (c clause) alone() bool {
 	for i, w := range c.words {
 		switch w {
@@ -47,8 +47,8 @@ func (c clause) alone() bool {
 	return false
 }
 
-// asked reports whether a sentence says that the user is to be asked first: "Ask me before you add a
-// dependency".
+// asked reports whether a sentence says that the user is to be asked first: "Ask me before you add
+// a dependency".
 func (c clause) asked() bool {
 	for i := 0; i+2 < len(c.words) && i < 3; i++ {
 		switch c.words[i] {

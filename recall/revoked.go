@@ -8,9 +8,9 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// revoke finds for each instruction the newest later sentence that takes it back or replaces it, and
-// adds that sentence to the instructions: "You may change the migrations again", "From now on answer
-// in German".
+// revoke finds for each instruction the newest later sentence that takes it back or replaces it,
+// and adds that sentence to the instructions: "You may change the migrations again", "From now on
+// answer in German".
 func (h *instructions) revoke(messages []session.Message, said []userSentence) {
 	subjects := map[string]subject{} // by key
 	for j, s := range said {
@@ -88,9 +88,9 @@ func subjectOf(sentence string, c clause) subject {
 	return s
 }
 
-// takesBack reports whether a sentence that takes something back, or only permits something, is about
-// the same as an instruction: it has one of its names or, if it is said with the same words, another
-// one.
+// takesBack reports whether a sentence that takes something back, or only permits something, is
+// about the same as an instruction: it has one of its names or, if it is said with the same words,
+// another one.
 func (s subject) takesBack(of subject, strong bool) bool {
 	shared := func(of, have []string) (n int) {
 		for _, w := range of {

@@ -124,8 +124,8 @@ func named(words []word, i int) (s statement, ok bool) {
 	return s, len(s.words) > 0 && s.now != ""
 }
 
-// holder returns for whom or where a value holds: "on staging the port is 8080", "8080 for staging",
-// "staging uses port 8080". name is what it is of.
+// holder returns for whom or where a value holds: "on staging the port is 8080", "8080 for
+// staging", "staging uses port 8080". name is what it is of.
 func holder(words []word, i int, name []string) string {
 	is := func(j int) bool {
 		return j >= 0 && j < len(words) && !words[j].value && !words[j].sign && content(words[j].lower) &&

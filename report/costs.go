@@ -14,16 +14,16 @@ import (
 // Costs says what the money of a session went to. Amounts are US dollars.
 //
 // Each request is billed by the usage that the log reports, as bill.Sums says, and each bill is
-// divided into what was paid for the prompt (read from the provider's cache, written to it, neither)
-// and for the answer. What a prompt cost is shared among all that it carried, in proportion to the
-// tokens that each had in that request, by the session's counter: the parts of the log that were in
-// the window at the time, as much of them as was shown, and what requests carry besides (system
-// prompt, tools) where its size is known. What an answer cost belongs to the turn and the model that
-// wrote it, and is of the kind [Answers].
+// divided into what was paid for the prompt (read from the provider's cache, written to it,
+// neither) and for the answer. What a prompt cost is shared among all that it carried, in
+// proportion to the tokens that each had in that request, by the session's counter: the parts of
+// the log that were in the window at the time, as much of them as was shown, and what requests
+// carry besides (system prompt, tools) where its size is known. What an answer cost belongs to the
+// turn and the model that wrote it, and is of the kind [Answers].
 //
-// So the amounts of ByKind add up to Total, which is the cost of Report.Bill; so do those of ByModel,
-// and those of ByTurn with Beside. Of ByTool and ByFile each is a share of the prompts. Requests of
-// unknown cost are in none of them.
+// So the amounts of ByKind add up to Total, which is the cost of Report.Bill; so do those of
+// ByModel, and those of ByTurn with Beside. Of ByTool and ByFile each is a share of the prompts.
+// Requests of unknown cost are in none of them.
 type Costs struct {
 	Total float64 `json:"total"`
 	// Split is the total by what was paid for.
@@ -79,8 +79,8 @@ func CostsOf(s *Session) *Costs {
 }
 
 // costing goes once over a log. Each request has a price per token of its prompt; their sum up to
-// now is rate, so that what carrying a part costs is its tokens times how much the sum grew while it
-// was in the window.
+// now is rate, so that what carrying a part costs is its tokens times how much the sum grew while
+// it was in the window.
 type costing struct {
 	*Session
 	account account
@@ -206,7 +206,8 @@ func (c *costing) answered(m *session.Message, at int) (rest []session.Part) {
 	return rest
 }
 
-// fold replaces the window by the one that a pivot leaves, whose summary is at a position of the log.
+// fold replaces the window by the one that a pivot leaves, whose summary is at a position of the
+// log.
 func (c *costing) fold(at int) {
 	for _, one := range c.window {
 		c.show(one, rule.Size{})

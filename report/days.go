@@ -85,8 +85,8 @@ type Days struct {
 // mostDear is how many of the dearest sessions are told.
 const mostDear = 10
 
-// SumDays sums up what sessions cost on some calendar days, as a zone has them; until is a moment of
-// the last one.
+// SumDays sums up what sessions cost on some calendar days, as a zone has them; until is a moment
+// of the last one.
 func SumDays(sessions []Worked, days int, until time.Time) Days {
 	zone := until.Location()
 	d := Days{Until: until.Format(time.DateOnly)}

@@ -228,7 +228,8 @@ func (t *toolsets) drop(sets []Toolset) []string {
 	return list
 }
 
-// isPlain reports whether a name can stand in a command as it is. Servers choose their tools' names.
+// isPlain reports whether a name can stand in a command as it is. Servers choose their tools'
+// names.
 func isPlain(name string) bool {
 	return strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:/") == ""
 }
@@ -260,8 +261,8 @@ func (s *Toolset) carry(spent []store.Spend, since session.Millis, tokens int, p
 	}
 }
 
-// lighter is a usage without so many tokens at the beginning of its prompt, which are the first that
-// a cache reads.
+// lighter is a usage without so many tokens at the beginning of its prompt, which are the first
+// that a cache reads.
 func lighter(u session.Usage, tokens int) session.Usage {
 	for _, of := range []*int{&u.Cache.Read, &u.Cache.Write, &u.Input} {
 		n := min(tokens, *of)

@@ -27,8 +27,8 @@ const (
 // Miss is what a request had to pay for anew because the cache no longer had it.
 type Miss struct {
 	Cause Cause `json:"cause"`
-	// Tokens were in the prompt before, and neither model nor provider had less reason than usual to
-	// have them in the cache. What a prompt has for the first time is no miss.
+	// Tokens were in the prompt before, and neither model nor provider had less reason than usual
+	// to have them in the cache. What a prompt has for the first time is no miss.
 	Tokens int `json:"tokens"`
 	// Cost is how much more they cost, in US dollars, than reading them from the cache; 0 where no
 	// price is known.
@@ -41,8 +41,8 @@ const (
 	// leastMissed is how many tokens a miss has at least: the shortest prefix that the large
 	// providers cache.
 	leastMissed = 1024
-	// missedShare is how much of what could have been read a miss is at least: caches end at blocks,
-	// and the newest message is often not in them yet.
+	// missedShare is how much of what could have been read a miss is at least: caches end at
+	// blocks, and the newest message is often not in them yet.
 	missedShare = 0.1
 	// shrunkShare is how much smaller than the one before a prompt is whose past was changed.
 	shrunkShare = 0.02
@@ -93,7 +93,8 @@ func lifetime(m model.Model, r *Request) time.Duration {
 	return m.CacheLifetime()
 }
 
-// extra is what some tokens of a prompt cost more, billed as those were that the cache did not have.
+// extra is what some tokens of a prompt cost more, billed as those were that the cache did not
+// have.
 func (c *costing) extra(r *Request, tokens int) float64 {
 	usage := r.Bill.Usage
 	fresh := usage.Prompt() - usage.Cache.Read

@@ -33,8 +33,8 @@ type Gain struct {
 	Otherwise float64 `json:"otherwise"`          // with nothing left out
 	Missed    float64 `json:"missed,omitzero"`    // of Otherwise: asking again for what was left out
 	Summaries float64 `json:"summaries,omitzero"` // what summaries cost beside Billed
-	// WarmCost is what keeping the cache cost, which is in Billed; WarmSaved is how much of Otherwise
-	// would have been paid for writing to it again what it had forgotten.
+	// WarmCost is what keeping the cache cost, which is in Billed; WarmSaved is how much of
+	// Otherwise would have been paid for writing to it again what it had forgotten.
 	WarmCost  float64 `json:"warmCost,omitzero"`
 	WarmSaved float64 `json:"warmSaved,omitzero"`
 	// Net is Otherwise − Missed − Billed − Summaries.

@@ -139,8 +139,8 @@ type Stratum struct {
 	Role    session.Role `json:"role"`
 	Turn    int          `json:"turn"`  // 1-based; 0 before the first
 	Zones   map[Zone]int `json:"zones"` // tokens as the log has them
-	// Cost is what the requests that it answers cost, US dollars; 0 where it answers none, or nobody
-	// knows.
+	// Cost is what the requests that it answers cost, US dollars; 0 where it answers none, or
+	// nobody knows.
 	Cost float64 `json:"cost,omitzero"`
 	// Written is the beginning of what the user wrote, of messages that begin a turn.
 	Written string `json:"written,omitzero"`

@@ -23,9 +23,9 @@ func PivotAt(log []session.Message, undone map[string]bool, i int) int {
 }
 
 // CommittedAt finds, by the ids of parts, from which message of the log on something of a part was
-// left out; the log itself does not say. It is before the first message that was created at the time
-// of an elision or later, at the summary of the pivot that it was committed with, and behind the last
-// message if no time is known.
+// left out; the log itself does not say. It is before the first message that was created at the
+// time of an elision or later, at the summary of the pivot that it was committed with, and behind
+// the last message if no time is known.
 func CommittedAt(log []session.Message, elisions []rule.Elision) map[string]int {
 	from := make(map[string]int, len(elisions))
 	if len(elisions) == 0 {

@@ -17,8 +17,8 @@ const (
 )
 
 // outline says at which lines of a file that was read things begin, "" where that is not worth its
-// tokens. The numbers are those that "winnow recall HANDLE --lines" takes. It depends on nothing but
-// the part, so that the same part is outlined with the same bytes.
+// tokens. The numbers are those that "winnow recall HANDLE --lines" takes. It depends on nothing
+// but the part, so that the same part is outlined with the same bytes.
 //
 //	--lines 12 Field, 27 Elision, 97 Ledger, 130 NewLedger
 func (w Window) outline(x *Item) string {

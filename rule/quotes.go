@@ -131,8 +131,8 @@ func (q *quotes) quote(s *slot, step int) {
 	s.last, s.used = step, true
 }
 
-// Reach is how often calls of the newest steps quoted a text that was more than five steps old then,
-// each text once a step: how much of its past the work goes on with.
+// Reach is how often calls of the newest steps quoted a text that was more than five steps old
+// then, each text once a step: how much of its past the work goes on with.
 func (w Window) Reach(steps int) int {
 	w = w.Read()
 	q := w.quotes(max(steps, reaching))

@@ -18,8 +18,8 @@ type Window struct {
 	Guard *Guard
 	// Handles name parts; nil makes names from this window alone.
 	Handles *Handles
-	// After is how many steps follow it, if it is a stretch of a log that goes on behind it, so that
-	// requests had all of it. 0: what its newest step gave was not sent yet.
+	// After is how many steps follow it, if it is a stretch of a log that goes on behind it, so
+	// that requests had all of it. 0: what its newest step gave was not sent yet.
 	After int
 	// Outline is how many tokens a placeholder may take to say at which lines of a file things
 	// begin; 0 for nothing.

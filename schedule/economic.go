@@ -52,8 +52,8 @@ const (
 // written to the cache again instead of read. A batch is committed when the rent that was paid for
 // it has reached that cost, so that no more is paid than twice what somebody would have paid who
 // knew when the session ends, and when it can be expected to bring enough to be worth a change
-// before the session ends or the cache is cold. Of several the one goes that brings most. What costs
-// nothing is committed at once: what was not sent yet, and everything when the cache is cold.
+// before the session ends or the cache is cold. Of several the one goes that brings most. What
+// costs nothing is committed at once: what was not sent yet, and everything when the cache is cold.
 //
 // What the agent missed before, it is expected to miss again: each part must bring that much more.
 //

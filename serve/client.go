@@ -30,7 +30,8 @@ func NewToken() (token, hash string) {
 	return token, hex.EncodeToString(sum[:])
 }
 
-// client is the name of who shows a token, "" if nobody has it. It takes equally long for every client.
+// client is the name of who shows a token, "" if nobody has it. It takes equally long for every
+// client.
 func client(clients map[string]string, token string) (name string) {
 	sum := sha256.Sum256([]byte(token))
 	shown := []byte(hex.EncodeToString(sum[:]))

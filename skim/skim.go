@@ -3,8 +3,9 @@
 //
 // The figures are those of the whole, with these differences, none of which changes what a step is
 // told: rules look at one stretch at a time, so that what a much later part shows again, or quotes,
-// is found by its age alone, the largest candidates are listed and the others summed up, the timeline joins
-// neighbouring messages, and a tail that a pivot kept from an older stretch counts as folded.
+// is found by its age alone, the largest candidates are listed and the others summed up, the
+// timeline joins neighbouring messages, and a tail that a pivot kept from an older stretch counts
+// as folded.
 package skim
 
 import (

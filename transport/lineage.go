@@ -36,8 +36,8 @@ type line struct {
 	// open is the newest message where that is an answer as it was streamed, nil otherwise. The
 	// client sends it back its own way, and that counts.
 	open *session.Message
-	// frozen says why nothing is left out of it any more, "" while there is no reason. The session's
-	// info keeps it.
+	// frozen says why nothing is left out of it any more, "" while there is no reason. The
+	// session's info keeps it.
 	frozen string
 	recall bool           // its placeholders name the way back
 	pruned *pivot.Receipt // what was decided after the newest answer

@@ -94,8 +94,8 @@ func (x *exchange) about() Notice {
 		LeftOut: x.left.tokens(), Window: cmp.Or(x.model.Limits.Input, x.model.Limits.Context)}
 }
 
-// noticed is what those who watch are told of a request: the origin of its conversation is looked up
-// once.
+// noticed is what those who watch are told of a request: the origin of its conversation is looked
+// up once.
 func (t *Transport) noticed(r *http.Request, x *exchange, read *reading) {
 	if t.watch == nil {
 		return

@@ -81,12 +81,12 @@ type Options struct {
 	// KeepWarm is how many requests at most keep the provider's cache of a conversation while its
 	// client is silent; 0, the default, sends none. One repeats the newest request for one token of
 	// an answer, shortly before the cache forgets it, where that pays ([schedule.Lull]): only to
-	// Anthropic's API, with a key and not with what may be a subscription, and never in Observe. The
-	// key stays in memory until the client is back, or Close.
+	// Anthropic's API, with a key and not with what may be a subscription, and never in Observe.
+	// The key stays in memory until the client is back, or Close.
 	KeepWarm int
 	// Later lets an answer end for its client before it is recorded. The next request of its
-	// conversation waits for that, and so do Wait and Totals; anyone who looks into the store at once
-	// may find the answer missing. If the process is killed in between, the client brings the
+	// conversation waits for that, and so do Wait and Totals; anyone who looks into the store at
+	// once may find the answer missing. If the process is killed in between, the client brings the
 	// answer with its next request, and only what it took is not written down.
 	Later bool
 	// Patience is how long a request waits for what the transport does with it, as with a store
@@ -95,9 +95,9 @@ type Options struct {
 	// Log is told what was decided about each request, and what fails, without content. Default:
 	// nothing is logged.
 	Log *slog.Logger
-	// Watch is told of each request when it was decided about, was answered, or failed. It is called
-	// while the request waits, by several goroutines at a time, and returns at once. Default: nobody
-	// is told.
+	// Watch is told of each request when it was decided about, was answered, or failed. It is
+	// called while the request waits, by several goroutines at a time, and returns at once.
+	// Default: nobody is told.
 	Watch func(Notice)
 	Now   func() time.Time // default: time.Now
 
@@ -489,8 +489,8 @@ func (t *Transport) decide(ctx context.Context, f *family, p protocol, read *rea
 }
 
 // Margin is how much longer than a cache's lifetime a conversation must have rested to be cold, by
-// our own clock: a warm prefix that is taken for a cold one is written again at full price, a cold one
-// that is taken for a warm one costs a chance.
+// our own clock: a warm prefix that is taken for a cold one is written again at full price, a cold
+// one that is taken for a warm one costs a chance.
 const Margin = time.Minute
 
 // isCold reports whether the provider's cache has certainly forgotten a conversation: by our own

@@ -21,8 +21,8 @@ const (
 	leastTick            = 7 // columns between two ticks
 )
 
-// Frontier draws the bill of each policy against its missed steps: the further to the lower left, the
-// better. Single policies are letters, the policies of a sweep are marks on a dotted line. The
+// Frontier draws the bill of each policy against its missed steps: the further to the lower left,
+// the better. Single policies are letters, the policies of a sweep are marks on a dotted line. The
 // stepped line is the frontier, which no policy is below; the dashed line is the bound.
 func (p Painter) Frontier(r lab.Report) {
 	pg := p.page()

@@ -77,9 +77,9 @@ func (d *Demo) Models() *model.Catalogue {
 }
 
 // Tighten makes settings for large windows ones for that of the demo: less is protected, what lies
-// idle goes sooner and at the end of a turn, and the past is folded when the window is full and not beside the work before
-// that, so that prunings are seen too. The project's own script may run unasked; its test is asked
-// about.
+// idle goes sooner and at the end of a turn, and the past is folded when the window is full and not
+// beside the work before that, so that prunings are seen too. The project's own script may run
+// unasked; its test is asked about.
 func (d *Demo) Tighten(s *config.Settings) {
 	s.Permissions = append(s.Permissions, config.Permission{Action: "run", Target: "sh lamp.sh", Verdict: "allow"})
 	background := false

@@ -109,8 +109,8 @@ func runAdvise(ctx context.Context, a *cli.App, args []string, f adviseFlags) er
 	return nil
 }
 
-// adviceOn is what is to be said of sessions: those that arguments name, or those of this computer that
-// the flags choose. What could not be read is told beside it.
+// adviceOn is what is to be said of sessions: those that arguments name, or those of this computer
+// that the flags choose. What could not be read is told beside it.
 func adviceOn(ctx context.Context, a *cli.App, args []string, f adviseFlags) (doc adviceDocument, problems cli.Partly,
 	err error) {
 	settings, err := a.Settings()
@@ -154,8 +154,8 @@ func adviceOn(ctx context.Context, a *cli.App, args []string, f adviseFlags) (do
 	return doc, reader.Problems(measured.Replay), nil
 }
 
-// adviceFor is what the page of the last days advises, over at least adviceDays. A session that cannot
-// be read is not judged; the list names it.
+// adviceFor is what the page of the last days advises, over at least adviceDays. A session that
+// cannot be read is not judged; the list names it.
 func adviceFor(ctx context.Context, a *cli.App, days int) ([]report.Finding, error) {
 	doc, _, err := adviceOn(ctx, a, nil, adviseFlags{days: max(days, adviceDays)})
 	if err != nil {
@@ -194,8 +194,8 @@ func below(folder, top string) bool {
 	return folder != "" && err == nil && rest != ".." && !strings.HasPrefix(rest, ".."+string(filepath.Separator))
 }
 
-// relayed adds what the gateway saw: tools that were declared and not called, and requests beside the
-// conversations.
+// relayed adds what the gateway saw: tools that were declared and not called, and requests beside
+// the conversations.
 func relayed(ctx context.Context, a *cli.App, days int, in *advise.Input) error {
 	kept, models, err := opened(ctx, a)
 	if err != nil || kept == nil {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Checks is like Run, with a number of random cases for each property, unless -rapid.checks says how
-// many. `make properties` tries the large numbers.
+// Checks is like Run, with a number of random cases for each property, unless -rapid.checks says
+// how many. `make properties` tries the large numbers.
 func Checks(m *testing.M, n int) {
 	if err := flag.Set("rapid.checks", strconv.Itoa(n)); err != nil {
 		panic(err)

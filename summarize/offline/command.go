@@ -35,8 +35,8 @@ func (f *facts) commands() section {
 		}
 		key := main.Name + "\x00" + strings.Join(main.Targets, " ") + "\x00" + strings.Join(main.Narrow, " ")
 		if main.Kind == call.History {
-			// Every commit is listed, and what was done to each issue and pull request; attempts that
-			// left no commit share a line.
+			// Every commit is listed, and what was done to each issue and pull request; attempts
+			// that left no commit share a line.
 			key = main.Name
 			if line := committed(f.log[c.Message].Parts[c.Part].State.Result()); line != "" {
 				key += "\x00" + line

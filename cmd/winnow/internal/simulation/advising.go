@@ -40,8 +40,9 @@ func (r *Reader) Found(found []discover.Found, problems []discover.Problem) []la
 	return r.all
 }
 
-// advisable are the policies that advice compares: what products do by themselves, at several sizes,
-// and what winnow does if nothing is set. They are few, so that a hundred sessions take a minute.
+// advisable are the policies that advice compares: what products do by themselves, at several
+// sizes, and what winnow does if nothing is set. They are few, so that a hundred sessions take a
+// minute.
 var advisable = []string{lab.Compact, lab.Compact + "@100k", lab.Compact + "@168k", policy.Balanced}
 
 // Measure measures sessions, and replays those of them whose logs report what they cost. Results of
