@@ -401,7 +401,7 @@ func (r *run) commit(k int, elisions []rule.Elision) {
 	r.kept = min(r.kept, r.trace.Base+first)
 	for _, e := range r.ledger.Partial(elisions) {
 		r.ledger = r.ledger.Without(e.Key())
-		r.show(e.Shown, -1)
+		r.showInPlace(e, -1)
 	}
 	r.ledger = r.ledger.With(elisions...)
 	event := Event{Step: k, Kind: Committed, N: len(elisions)}
@@ -451,7 +451,15 @@ func (r *run) hide(e rule.Elision) {
 		set(at.input)
 		set(at.text)
 	}
-	r.show(e.Shown, 1)
+	r.showInPlace(e, 1)
+}
+
+// showInPlace is show for the placeholder of an elision. The letter elides in the whole log: what is
+// before the pivot shows nothing.
+func (r *run) showInPlace(e rule.Elision, times int) {
+	if r.layout.index(e.Message) >= 0 {
+		r.show(e.Shown, times)
+	}
 }
 
 // remove counts what goes of an item, of which left tokens stay or are shown instead, if it goes
