@@ -1,6 +1,9 @@
 package display
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/session"
 )
@@ -86,4 +89,18 @@ func toolGroup(tool string) string {
 		return "edit"
 	}
 	return "other"
+}
+
+// Toned puts the tones into a style sheet, at its marks: /* tones */ in the rule of the light ground and
+// in that of the dark one, /* classes of tones */ where their classes belong.
+func Toned(sheet string) string {
+	var light, dark, classes strings.Builder
+	for _, tone := range Tones() {
+		fmt.Fprintf(&light, " --%s: #%s;", tone.Class, tone.Light)
+		fmt.Fprintf(&dark, " --%s: #%s;", tone.Class, tone.Dark)
+		fmt.Fprintf(&classes, ".%[1]s { fill: var(--%[1]s); }\n", tone.Class)
+	}
+	sheet = strings.Replace(sheet, " /* tones */", light.String(), 1)
+	sheet = strings.Replace(sheet, " /* tones */", dark.String(), 1)
+	return strings.Replace(sheet, "/* classes of tones */\n", classes.String(), 1)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/display"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/rule"
 )
@@ -114,6 +115,9 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if err != nil || kind == "" {
 			tell(w, http.StatusNotFound, result{Error: "there is no such thing"})
 			return
+		}
+		if path.Ext(name) == ".css" {
+			text = []byte(display.Toned(string(text)))
 		}
 		head.Set("Content-Type", kind)
 		_, _ = w.Write(text) // who asked may have left

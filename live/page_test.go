@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/winnowhq/winnow/display"
 	"github.com/winnowhq/winnow/live"
 	"github.com/winnowhq/winnow/serve"
 	"github.com/winnowhq/winnow/transport"
@@ -177,6 +178,21 @@ func TestPage_refusesWhatIsNotThePage(t *testing.T) {
 		if policy := got.Header.Get("Content-Security-Policy"); c.kind != "text/plain" && (!strings.Contains(policy, "default-src 'none'") ||
 			strings.Contains(policy, "unsafe") || !strings.Contains(policy, "frame-ancestors 'none'")) {
 			t.Errorf("%s: policy %q", c.path, policy)
+		}
+	}
+}
+
+// The colours are those of every page.
+func TestPage_hasTheTonesOfAllPages(t *testing.T) {
+	g := httptest.NewServer(live.New(live.NewHub(false, time.Now()), live.Config{Mode: "off", Modes: []string{"off"}}))
+	defer g.Close()
+	s := &stage{t: t, gateway: g}
+	_, _, sheet := s.get("/~/page.css")
+	for _, tone := range display.Tones() {
+		for _, want := range []string{"--" + tone.Class + ": #" + tone.Light, "--" + tone.Class + ": #" + tone.Dark, "." + tone.Class + " { fill"} {
+			if !strings.Contains(sheet, want) {
+				t.Errorf("the style sheet has no %q", want)
+			}
 		}
 	}
 }

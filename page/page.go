@@ -16,7 +16,6 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"strings"
 
 	"github.com/winnowhq/winnow/display"
 	"github.com/winnowhq/winnow/format"
@@ -81,7 +80,7 @@ var (
 	scriptOfAll string
 	//go:embed page.css
 	sheet string
-	style = toned(sheet)
+	style = display.Toned(sheet)
 	//go:embed page.js
 	scriptOfPage string
 	//go:embed kept.js
@@ -131,19 +130,6 @@ func write(w io.Writer, t *template.Template, document any, style, script string
 		return err
 	}
 	return out.Flush()
-}
-
-// toned puts the colours that pages and terminal share into a style sheet, at its marks.
-func toned(sheet string) string {
-	var light, dark, classes strings.Builder
-	for _, tone := range display.Tones() {
-		fmt.Fprintf(&light, " --%s: #%s;", tone.Class, tone.Light)
-		fmt.Fprintf(&dark, " --%s: #%s;", tone.Class, tone.Dark)
-		fmt.Fprintf(&classes, ".%[1]s { fill: var(--%[1]s); }\n", tone.Class)
-	}
-	sheet = strings.Replace(sheet, " /* tones */", light.String(), 1)
-	sheet = strings.Replace(sheet, " /* tones */", dark.String(), 1)
-	return strings.Replace(sheet, "/* classes of tones */\n", classes.String(), 1)
 }
 
 // check refuses content of which the pieces are not of one moment.
