@@ -1,10 +1,15 @@
 package page
 
 import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/winnowhq/winnow/internal/chromiumtest"
+	"github.com/winnowhq/winnow/internal/outside"
 )
 
 func TestBrowser_replay(t *testing.T) {
@@ -131,5 +136,40 @@ func TestBrowser_opensAReplayOfManySessions(t *testing.T) {
 	})()`, &chosen)
 	t.Logf("%d KB: first paint %.0f ms, all loaded %.0f ms, the last session chosen %.0f ms", len(html)>>10, paint,
 		loaded, chosen)
+	b.Quiet(path)
+}
+
+// TestBrowser_pictureOfTheFrontier makes docs/frontier.png with the command above it in
+// docs/economics.md, where the recorded sessions are: make pictures
+func TestBrowser_pictureOfTheFrontier(t *testing.T) {
+	if os.Getenv("WINNOW_SHOTS") == "" {
+		t.Skip("WINNOW_SHOTS names no folder")
+	}
+	folder, root := outside.Path(t, "corpus", "dev"), outside.Root(t)
+	b := chromiumtest.Start(t)
+	before, _, found := bytes.Cut(outside.Read(t, filepath.Join(root, "docs", "economics.md")), []byte("(frontier.png)"))
+	command := string(before[bytes.LastIndex(before, []byte("\nwinnow replay "))+1:])
+	command, _, fenced := strings.Cut(command, "\n```")
+	if !found || !fenced {
+		t.Fatal("docs/economics.md shows no command before the picture")
+	}
+	path := filepath.Join(t.TempDir(), "replay.html")
+	args := strings.Fields(strings.NewReplacer("FOLDER", folder, "INDEX.tsv", filepath.Join(folder, "INDEX.tsv")).Replace(command))
+	program := filepath.Join(t.TempDir(), "winnow")
+	build := exec.Command("go", "build", "-o", program, "./cmd/winnow")
+	build.Dir = root
+	replay := exec.Command(program, append(args[1:], "--html", path)...)
+	replay.Env = []string{"HOME=" + t.TempDir()} // no configuration
+	for _, cmd := range []*exec.Cmd{build, replay} {
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", cmd, err, out)
+		}
+	}
+	b.Screen(1040, 1000, "light")
+	b.Open(path)
+	var at struct{ Top, Bottom float64 }
+	b.Eval(`({ Top: document.getElementById('frontier').getBoundingClientRect().top + scrollY,
+		Bottom: document.querySelector('figure.for-wide').getBoundingClientRect().bottom + scrollY })`, &at)
+	b.Shoot("frontier.png", int(at.Top)-10, 1040, int(at.Bottom-at.Top)+20)
 	b.Quiet(path)
 }
