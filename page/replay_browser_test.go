@@ -146,19 +146,21 @@ func TestBrowser_pictureOfTheFrontier(t *testing.T) {
 		t.Skip("WINNOW_SHOTS names no folder")
 	}
 	folder, root := outside.Path(t, "corpus", "dev"), outside.Root(t)
+	doc := outside.Read(t, filepath.Join(root, "docs", "economics.md"))
 	b := chromiumtest.Start(t)
-	before, _, found := bytes.Cut(outside.Read(t, filepath.Join(root, "docs", "economics.md")), []byte("(frontier.png)"))
+	before, _, found := bytes.Cut(doc, []byte("(frontier.png)"))
 	command := string(before[bytes.LastIndex(before, []byte("\nwinnow replay "))+1:])
 	command, _, fenced := strings.Cut(command, "\n```")
 	if !found || !fenced {
 		t.Fatal("docs/economics.md shows no command before the picture")
 	}
 	path := filepath.Join(t.TempDir(), "replay.html")
-	args := strings.Fields(strings.NewReplacer("FOLDER", folder, "INDEX.tsv", filepath.Join(folder, "INDEX.tsv")).Replace(command))
+	named := strings.NewReplacer("FOLDER", folder, "INDEX.tsv", filepath.Join(folder, "INDEX.tsv"))
+	args := append(strings.Fields(named.Replace(command))[1:], "--html", path)
 	program := filepath.Join(t.TempDir(), "winnow")
 	build := exec.Command("go", "build", "-o", program, "./cmd/winnow")
 	build.Dir = root
-	replay := exec.Command(program, append(args[1:], "--html", path)...)
+	replay := exec.Command(program, args...)
 	replay.Env = []string{"HOME=" + t.TempDir()} // no configuration
 	for _, cmd := range []*exec.Cmd{build, replay} {
 		if out, err := cmd.CombinedOutput(); err != nil {

@@ -17,7 +17,8 @@ func TestServe_thePage(t *testing.T) {
 	})
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "up") }))
 	defer up.Close()
-	listeners := map[string]func(http.Handler) *httptest.Server{"http": httptest.NewServer, "https": httptest.NewTLSServer}
+	listeners := map[string]func(http.Handler) *httptest.Server{
+		"http": httptest.NewServer, "https": httptest.NewTLSServer}
 	other := map[string]string{"http": "https", "https": "http"}
 	for _, c := range []struct {
 		name, method, path, accept, origin string

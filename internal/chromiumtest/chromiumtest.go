@@ -241,8 +241,10 @@ func (b *Browser) Until(expression string) {
 func (b *Browser) Click(selector string) {
 	b.T.Helper()
 	var at struct{ X, Y float64 }
-	b.Eval(fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.scrollIntoView({ block: 'center' });
-		const r = e.getBoundingClientRect(); return { X: r.x + r.width / 2, Y: r.y + r.height / 2 } })()`, selector), &at)
+	b.Eval(fmt.Sprintf(`(() => {
+		const e = document.querySelector(%q); e.scrollIntoView({ block: 'center' });
+		const r = e.getBoundingClientRect(); return { X: r.x + r.width / 2, Y: r.y + r.height / 2 }
+	})()`, selector), &at)
 	for _, kind := range []string{"mousePressed", "mouseReleased"} {
 		b.Call("Input.dispatchMouseEvent",
 			map[string]any{"type": kind, "x": at.X, "y": at.Y, "button": "left", "clickCount": 1}, nil)
