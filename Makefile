@@ -28,8 +28,8 @@ bench: ## the figures of docs/performance.md
 gateway-bench: ## what the gateway adds to requests, beside a plain proxy in the same run
 	go run ./internal/gatebench $(GATEBENCH)
 
-pictures: ## the pictures of docs/, made in headless Chromium
-	WINNOW_SHOTS=../docs go test ./page -run pictures -count=1
+pictures: ## the pictures of docs/, made in headless Chromium; the frontier where the recorded sessions are
+	WINNOW_SHOTS=../docs go test ./page ./live -run 'picture|Watched' -count=1 -v -timeout 60m
 
 fuzz: ## every fuzz target for FUZZTIME (default 1m) each, JOBS (default: one a core) at a time with a worker each; logs in FUZZLOGS (default ./fuzz-logs)
 	@mkdir -p $(FUZZLOGS); for p in $$(go list ./...); do go test -list '^Fuzz' $$p | grep '^Fuzz' | sed "s|^|$$p |"; done | \

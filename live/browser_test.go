@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/winnowhq/winnow/internal/chromiumtest"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/transport"
@@ -15,37 +16,37 @@ import (
 var digits = regexp.MustCompile(`[0-9,]+`)
 
 // figure is the first number that an element shows.
-func (b *browser) figure(selector string) int {
-	b.t.Helper()
+func figure(b *chromiumtest.Browser, selector string) int {
+	b.T.Helper()
 	text := ""
-	b.eval(fmt.Sprintf("document.querySelector(%q)?.textContent ?? ''", selector), &text)
+	b.Eval(fmt.Sprintf("document.querySelector(%q)?.textContent ?? ''", selector), &text)
 	n, _ := strconv.Atoi(strings.ReplaceAll(digits.FindString(text), ",", ""))
 	return n
 }
 
 // A session that goes through the gateway appears, grows, is pruned, is undone by a click, and the
 // next request shows it. Then others come, in both schemes, on a wide screen and on a phone:
-// WINNOW_SHOTS=../docs go test -run Watched ./live
+// make pictures
 func TestBrowser_aSessionIsWatchedAndUndone(t *testing.T) {
-	b := openBrowser(t)
+	b := chromiumtest.Start(t)
 	s := open(t, set{agents: three()})
-	b.screen(1280, 900, "light")
-	b.open(s.gateway.URL + "/")
-	b.until("document.getElementById('link').textContent === 'connected'")
-	b.until("!document.getElementById('empty').hidden && document.getElementById('rows').children.length === 0")
+	b.Screen(1280, 900, "light")
+	b.Open(s.gateway.URL + "/")
+	b.Until("document.getElementById('link').textContent === 'connected'")
+	b.Until("!document.getElementById('empty').hidden && document.getElementById('rows').children.length === 0")
 
 	s.ask("one", 1)
-	b.until("document.querySelectorAll('#rows > li').length === 1 && /1 request,/.test(document.getElementById('rows').textContent)")
-	b.click("#rows button")
-	b.until("!document.getElementById('one').hidden && document.querySelectorAll('#bills > div').length === 1 && document.querySelector('#strata svg')")
+	b.Until("document.querySelectorAll('#rows > li').length === 1 && /1 request,/.test(document.getElementById('rows').textContent)")
+	b.Click("#rows button")
+	b.Until("!document.getElementById('one').hidden && document.querySelectorAll('#bills > div').length === 1 && document.querySelector('#strata svg')")
 
 	s.ask("one", 59)
-	b.until("/60 requests,/.test(document.getElementById('rows').textContent) && document.querySelectorAll('#bills > div').length === 60")
-	b.until("document.querySelectorAll('#feed > li').length > 0 && document.querySelectorAll('#decisions > li').length > 0")
-	b.until("document.querySelectorAll('#strata .mark-head').length === document.querySelectorAll('#decisions > li').length")
+	b.Until("/60 requests,/.test(document.getElementById('rows').textContent) && document.querySelectorAll('#bills > div').length === 60")
+	b.Until("document.querySelectorAll('#feed > li').length > 0 && document.querySelectorAll('#decisions > li').length > 0")
+	b.Until("document.querySelectorAll('#strata .mark-head').length === document.querySelectorAll('#decisions > li').length")
 	left := func() int {
 		text := ""
-		b.eval("document.querySelector('#rows .left:not(.n)').textContent.match(/([0-9,]+) left out/)[1].replace(/,/g, '')", &text)
+		b.Eval("document.querySelector('#rows .left:not(.n)').textContent.match(/([0-9,]+) left out/)[1].replace(/,/g, '')", &text)
 		return must(strconv.Atoi(text))
 	}
 	before := left()
@@ -54,17 +55,17 @@ func TestBrowser_aSessionIsWatchedAndUndone(t *testing.T) {
 	}
 	// The newest pruning is undone by a click on its button in the feed, and the next request shows it.
 	feed := "#feed > li:has(.kind.pruning)"
-	figure := ""
-	b.eval(fmt.Sprintf("document.querySelector('%s').textContent", feed), &figure)
-	b.click(feed + " button[data-do=undo]")
-	b.until("/Undone/.test(document.getElementById('said').textContent) && /next request/.test(document.getElementById('said').textContent)")
-	b.until(fmt.Sprintf("document.querySelector('%s .undone') && document.querySelector('%s button[data-do=redo]')", feed, feed))
-	b.until("document.querySelector('#decisions .undone') && document.querySelector('#strata .mark-head.undone')")
+	newest := ""
+	b.Eval(fmt.Sprintf("document.querySelector('%s').textContent", feed), &newest)
+	b.Click(feed + " button[data-do=undo]")
+	b.Until("/Undone/.test(document.getElementById('said').textContent) && /next request/.test(document.getElementById('said').textContent)")
+	b.Until(fmt.Sprintf("document.querySelector('%s .undone') && document.querySelector('%s button[data-do=redo]')", feed, feed))
+	b.Until("document.querySelector('#decisions .undone') && document.querySelector('#strata .mark-head.undone')")
 	sent := s.provider.Records()
 	s.ask("one", 1)
-	b.until("/61 requests,/.test(document.getElementById('rows').textContent)")
+	b.Until("/61 requests,/.test(document.getElementById('rows').textContent)")
 	if now := left(); now >= before {
-		t.Errorf("%d tokens are left out after %q was undone, and were %d", now, figure, before)
+		t.Errorf("%d tokens are left out after %q was undone, and were %d", now, newest, before)
 	}
 	after := s.provider.Records()
 	if a, b := len(sent[len(sent)-1].Body), len(after[len(after)-1].Body); b <= a {
@@ -72,29 +73,29 @@ func TestBrowser_aSessionIsWatchedAndUndone(t *testing.T) {
 	}
 
 	t.Run("a part is restored and pinned with the keyboard", func(t *testing.T) {
-		b.t = t
+		b.T = t
 		list := "#decisions > li:not(:has(.undone)) details"
-		b.until(fmt.Sprintf("document.querySelector(%q)", list))
-		b.eval(fmt.Sprintf("document.querySelector(%q).open = true", list), nil)
+		b.Until(fmt.Sprintf("document.querySelector(%q)", list))
+		b.Eval(fmt.Sprintf("document.querySelector(%q).open = true", list), nil)
 		focus := func(selector string) {
-			b.eval(fmt.Sprintf("document.querySelector(%q).focus()", selector), nil)
-			b.press("Enter")
+			b.Eval(fmt.Sprintf("document.querySelector(%q).focus()", selector), nil)
+			b.Press("Enter")
 		}
 		focus(list + " button[data-do^=restore]")
-		b.until("/Restored/.test(document.getElementById('said').textContent) && document.querySelector('#feed .kind.restore')")
+		b.Until("/Restored/.test(document.getElementById('said').textContent) && document.querySelector('#feed .kind.restore')")
 		focus(list + " button[data-do^=pin]")
-		b.until("/Pinned/.test(document.getElementById('said').textContent) && document.querySelector('#feed .kind.pin')")
-		b.until("document.querySelector('#decisions button[data-do=unpin]')")
+		b.Until("/Pinned/.test(document.getElementById('said').textContent) && document.querySelector('#feed .kind.pin')")
+		b.Until("document.querySelector('#decisions button[data-do=unpin]')")
 	})
 	t.Run("it is filtered by client and project", func(t *testing.T) {
-		b.t = t
+		b.T = t
 		s.ask("two", 40)
 		s.ask("three", 25)
-		b.until("document.querySelectorAll('#rows > li').length === 3 && document.querySelectorAll('#by-client option').length === 3")
+		b.Until("document.querySelectorAll('#rows > li').length === 3 && document.querySelectorAll('#by-client option').length === 3")
 		choose := func(id, value string) {
-			b.eval(fmt.Sprintf("(() => { const e = document.getElementById('%s'); e.value = '%s'; e.dispatchEvent(new Event('input', { bubbles: true })) })()", id, value), nil)
+			b.Eval(fmt.Sprintf("(() => { const e = document.getElementById('%s'); e.value = '%s'; e.dispatchEvent(new Event('input', { bubbles: true })) })()", id, value), nil)
 		}
-		requests := func() int { return b.figure("#sums div:nth-child(2) dd") }
+		requests := func() int { return figure(b, "#sums div:nth-child(2) dd") }
 		for _, c := range []struct {
 			client, project string
 			rows, requests  int
@@ -104,24 +105,24 @@ func TestBrowser_aSessionIsWatchedAndUndone(t *testing.T) {
 			choose("by-client", c.client)
 			choose("by-project", c.project)
 			rows := 0
-			b.eval("document.querySelectorAll('#rows > li').length", &rows)
+			b.Eval("document.querySelectorAll('#rows > li').length", &rows)
 			if n := requests(); rows != c.rows || n != c.requests {
 				t.Errorf("%q %q: %d sessions with %d requests, want %d with %d", c.client, c.project, rows, n, c.rows, c.requests)
 			}
 		}
 	})
 	t.Run("the mode is switched", func(t *testing.T) {
-		b.t = t
-		b.eval("document.getElementById('mode').value = 'observe'", nil)
-		b.click("#switch")
-		b.until("/Mode observe/.test(document.getElementById('said').textContent)")
+		b.T = t
+		b.Eval("document.getElementById('mode').value = 'observe'", nil)
+		b.Click("#switch")
+		b.Until("/Mode observe/.test(document.getElementById('said').textContent)")
 		if len(s.modes) != 1 || s.modes[0] != "observe" {
 			t.Errorf("switched to %q", s.modes)
 		}
-		b.eval("document.getElementById('mode').value = 'full'", nil)
+		b.Eval("document.getElementById('mode').value = 'full'", nil)
 	})
 	t.Run("every control has a name, and every region", func(t *testing.T) {
-		b.t = t
+		b.T = t
 		var tree struct {
 			Nodes []struct {
 				Ignored bool    `json:"ignored"`
@@ -129,7 +130,7 @@ func TestBrowser_aSessionIsWatchedAndUndone(t *testing.T) {
 				Name    axValue `json:"name"`
 			} `json:"nodes"`
 		}
-		b.call("Accessibility.getFullAXTree", nil, &tree)
+		b.Call("Accessibility.getFullAXTree", nil, &tree)
 		roles := map[string]int{}
 		for _, n := range tree.Nodes {
 			if n.Ignored {
@@ -151,32 +152,32 @@ func TestBrowser_aSessionIsWatchedAndUndone(t *testing.T) {
 	})
 	for _, scheme := range []string{"light", "dark"} {
 		t.Run("what is written can be read, "+scheme, func(t *testing.T) {
-			b.t = t
-			b.screen(1280, 900, scheme)
-			b.readable()
-			b.eval("document.getElementById('said').textContent = ''; document.activeElement.blur(); scrollTo(0, 0)", nil)
-			b.shoot("live-"+scheme+".png", 1280, 1080)
-			b.screen(390, 844, scheme)
+			b.T = t
+			b.Screen(1280, 900, scheme)
+			readable(b)
+			b.Eval("document.getElementById('said').textContent = ''; document.activeElement.blur(); scrollTo(0, 0)", nil)
+			b.Shoot("live-"+scheme+".png", 0, 1280, 1080)
+			b.Screen(390, 844, scheme)
 			width := 0
-			if b.eval("document.documentElement.scrollWidth", &width); width > 390 {
+			if b.Eval("document.documentElement.scrollWidth", &width); width > 390 {
 				t.Errorf("on a phone the page is %d wide", width)
 			}
-			b.readable()
+			readable(b)
 			if scheme == "light" {
-				b.shoot("live-phone.png", 390, 1240)
+				b.Shoot("live-phone.png", 0, 390, 1240)
 			}
 		})
 	}
-	b.t = t
-	b.quiet(s.gateway.URL)
+	b.T = t
+	b.Quiet(s.gateway.URL)
 }
 
 // readable wants each text to stand out from its ground as WCAG 2 AA asks for, as the browser
 // computes both.
-func (b *browser) readable() {
-	b.t.Helper()
+func readable(b *chromiumtest.Browser) {
+	b.T.Helper()
 	var poor []string
-	b.eval(`(() => {
+	b.Eval(`(() => {
 	const of = c => (c.match(/[\d.]+/g) ?? []).map(Number);
 	const light = ([r, g, b]) => [r, g, b].map(v => v / 255).map(v => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4).reduce((s, v, i) => s + v * [.2126, .7152, .0722][i], 0);
 	const poor = [];
@@ -195,17 +196,17 @@ func (b *browser) readable() {
 	return n < 50 ? ['only ' + n + ' texts'] : [...new Set(poor)];
 })()`, &poor)
 	for _, text := range poor {
-		b.t.Errorf("contrast below 4.5: %s", text)
+		b.T.Errorf("contrast below 4.5: %s", text)
 	}
 }
 
 // After a day with many sessions the page shows a page of them, has as many elements as before, and
 // the browser goes on from where it was when the connection breaks.
 func TestBrowser_manySessionsAndABrokenConnection(t *testing.T) {
-	b := openBrowser(t)
+	b := chromiumtest.Start(t)
 	s := open(t, set{})
-	b.screen(1280, 900, "light")
-	b.open(s.gateway.URL + "/")
+	b.Screen(1280, 900, "light")
+	b.Open(s.gateway.URL + "/")
 	const sessions = 500
 	tell := func(id, request int) {
 		s.hub.Watch(transport.Notice{Time: s.clock(), Session: fmt.Sprintf("live_%04d", id), Model: "anthropic/claude-sonnet-4-5",
@@ -217,11 +218,11 @@ func TestBrowser_manySessionsAndABrokenConnection(t *testing.T) {
 			tell(id, request)
 		}
 	}
-	b.until("/of 500/.test(document.getElementById('which').textContent)")
-	b.until("document.querySelector('#sums div:nth-child(2) dd').textContent === '10,000'")
+	b.Until("/of 500/.test(document.getElementById('which').textContent)")
+	b.Until("document.querySelector('#sums div:nth-child(2) dd').textContent === '10,000'")
 	var at struct{ Elements, Rows, Bold int }
 	count := `({ Elements: document.querySelectorAll('*').length, Rows: document.querySelectorAll('#rows > li').length, Bold: document.querySelectorAll('#rows b').length })`
-	b.eval(count, &at)
+	b.Eval(count, &at)
 	if at.Rows != 20 || at.Elements > 1500 || at.Bold != 0 {
 		t.Errorf("%+v", at)
 	}
@@ -231,16 +232,16 @@ func TestBrowser_manySessionsAndABrokenConnection(t *testing.T) {
 			tell(id, request)
 		}
 	}
-	b.until("document.querySelector('#sums div:nth-child(2) dd').textContent === '20,000'")
+	b.Until("document.querySelector('#sums div:nth-child(2) dd').textContent === '20,000'")
 	took := 0.0
-	b.eval("(() => { const t = performance.now(); document.getElementById('older').click(); return performance.now() - t })()", &took)
-	b.until("/^21 to 40/.test(document.getElementById('which').textContent)")
+	b.Eval("(() => { const t = performance.now(); document.getElementById('older').click(); return performance.now() - t })()", &took)
+	b.Until("/^21 to 40/.test(document.getElementById('which').textContent)")
 	t.Logf("another page of %d sessions: %.1f ms", sessions, took)
-	b.quiet(s.gateway.URL) // what follows is a broken connection, of which a browser tells
+	b.Quiet(s.gateway.URL) // what follows is a broken connection, of which a browser tells
 
 	s.hub.End() // the streams end, and come again
 	tell(7, 20)
-	b.until("document.querySelector('#sums div:nth-child(2) dd').textContent === '20,001'")
+	b.Until("document.querySelector('#sums div:nth-child(2) dd').textContent === '20,001'")
 }
 
 // axValue is a text of the accessibility tree.

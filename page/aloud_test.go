@@ -3,6 +3,8 @@ package page
 import (
 	"strings"
 	"testing"
+
+	"github.com/winnowhq/winnow/internal/chromiumtest"
 )
 
 // aloud lists what a screen reader could not tell of a page: pictures, regions, tables and buttons
@@ -32,14 +34,14 @@ const aloud = `(() => {
 })()`
 
 func TestBrowser_aScreenReaderCanTell(t *testing.T) {
-	b := openBrowser(t)
+	b := chromiumtest.Start(t)
 	for name, path := range map[string]string{"a session": file(t, folded(t)), "a week": daysFile(t, aWeek()),
 		"hostile":  file(t, hostileContent(t)),
 		"a replay": replayFile(t, replayPage(t, hostileReplay(), ReplayDetails{Name: "x"}))} {
-		b.screen(1200, 800, "light")
-		b.open(path)
+		b.Screen(1200, 800, "light")
+		b.Open(path)
 		wrong := ""
-		b.eval(aloud, &wrong)
+		b.Eval(aloud, &wrong)
 		for line := range strings.Lines(wrong) {
 			t.Errorf("%s: %s", name, line)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/internal/chromiumtest"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
@@ -41,16 +42,8 @@ func folded(t testing.TB) Content {
 	return c
 }
 
-// quiet wants a page that asks for nothing and complains of nothing.
-func (b *browser) quiet(path string) {
-	b.t.Helper()
-	for _, c := range b.complaints(path) {
-		b.t.Error(c)
-	}
-}
-
 func TestBrowser(t *testing.T) {
-	b := openBrowser(t)
+	b := chromiumtest.Start(t)
 	content := folded(t)
 	example := file(t, content)
 	// What is kept as data is unpacked once no such reference is left in an open part, and open
@@ -58,57 +51,57 @@ func TestBrowser(t *testing.T) {
 	const openAll = "document.querySelectorAll('details').forEach(d => d.open = true)"
 	const allOpen = "!document.querySelector('#messages details > noscript, #messages pre[data-t]')"
 	t.Run("a part that is opened shows its text", func(t *testing.T) {
-		b.t = t
-		b.screen(1200, 800, "light")
+		b.T = t
+		b.Screen(1200, 800, "light")
 		var added struct {
 			ID string `json:"identifier"`
 		}
 		// Nothing is unfolded by itself here: the page is never idle.
-		b.call("Page.addScriptToEvaluateOnNewDocument",
+		b.Call("Page.addScriptToEvaluateOnNewDocument",
 			map[string]any{"source": "window.requestIdleCallback = () => {}"}, &added)
-		defer b.call("Page.removeScriptToEvaluateOnNewDocument", map[string]any{"identifier": added.ID}, nil)
-		b.open(example)
-		b.eval("(() => { window.part = [...document.querySelectorAll('#messages details')].find(d => /output<.*data-t=/s.test(d.querySelector('noscript').textContent)); part.open = true })()", nil)
-		b.until("!part.querySelector('noscript, pre[data-t]')")
+		defer b.Call("Page.removeScriptToEvaluateOnNewDocument", map[string]any{"identifier": added.ID}, nil)
+		b.Open(example)
+		b.Eval("(() => { window.part = [...document.querySelectorAll('#messages details')].find(d => /output<.*data-t=/s.test(d.querySelector('noscript').textContent)); part.open = true })()", nil)
+		b.Until("!part.querySelector('noscript, pre[data-t]')")
 		length, all := 0, 0
-		b.eval("Math.max(...[...part.querySelectorAll('pre')].map(p => p.textContent.length))", &length)
-		b.eval("document.querySelectorAll('#messages details').length", &all)
+		b.Eval("Math.max(...[...part.querySelectorAll('pre')].map(p => p.textContent.length))", &length)
+		b.Eval("document.querySelectorAll('#messages details').length", &all)
 		if length <= 4000 || all < 180 {
 			t.Errorf("the text that was opened has %d characters, the log %d parts", length, all)
 		}
-		b.quiet(example)
+		b.Quiet(example)
 	})
 	t.Run("without DecompressionStream too", func(t *testing.T) {
-		b.t = t
+		b.T = t
 		var added struct {
 			ID string `json:"identifier"`
 		}
-		b.call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": "delete window.DecompressionStream"},
+		b.Call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": "delete window.DecompressionStream"},
 			&added)
-		defer b.call("Page.removeScriptToEvaluateOnNewDocument", map[string]any{"identifier": added.ID}, nil)
-		b.open(example)
-		b.eval(openAll, nil)
-		b.until(allOpen)
+		defer b.Call("Page.removeScriptToEvaluateOnNewDocument", map[string]any{"identifier": added.ID}, nil)
+		b.Open(example)
+		b.Eval(openAll, nil)
+		b.Until(allOpen)
 		same := false
-		b.eval("[...document.querySelectorAll('#messages pre')].some(p => p.textContent.includes('--- PASS') && p.textContent.length > 20000)", &same)
+		b.Eval("[...document.querySelectorAll('#messages pre')].some(p => p.textContent.includes('--- PASS') && p.textContent.length > 20000)", &same)
 		if !same {
 			t.Error("no long test log was unpacked")
 		}
-		b.quiet(example)
+		b.Quiet(example)
 	})
 	t.Run("the filter finds text that is kept as data", func(t *testing.T) {
-		b.t = t
-		b.open(example)
+		b.T = t
+		b.Open(example)
 		shown := func() (n int) {
-			b.eval("[...document.querySelectorAll('#messages [data-k]')].filter(e => e.checkVisibility()).length", &n)
+			b.Eval("[...document.querySelectorAll('#messages [data-k]')].filter(e => e.checkVisibility()).length", &n)
 			return n
 		}
 		before := shown()
 		find := func(script, want string) int {
 			t.Helper()
-			b.eval("document.getElementById('found').textContent = ''", nil)
-			b.eval(script, nil)
-			b.until("/" + want + "/.test(document.getElementById('found').textContent)")
+			b.Eval("document.getElementById('found').textContent = ''", nil)
+			b.Eval(script, nil)
+			b.Until("/" + want + "/.test(document.getElementById('found').textContent)")
 			return shown()
 		}
 		n := find("(() => { q.value = 'data  RACE'; q.dispatchEvent(new Event('input', {bubbles: true})) })()",
@@ -128,118 +121,107 @@ func TestBrowser(t *testing.T) {
 		if n != 7 {
 			t.Errorf("%d parts are the user's, want 7", n)
 		}
-		b.eval("document.querySelector('.entries a').click()", nil) // leads to a part that is filtered out
-		b.until("document.activeElement.tagName === 'SUMMARY' && document.activeElement.parentElement.open && !document.activeElement.closest('[hidden]')")
-		b.quiet(example)
+		b.Eval("document.querySelector('.entries a').click()", nil) // leads to a part that is filtered out
+		b.Until("document.activeElement.tagName === 'SUMMARY' && document.activeElement.parentElement.open && !document.activeElement.closest('[hidden]')")
+		b.Quiet(example)
 	})
 	t.Run("the browser's own search reaches folded parts", func(t *testing.T) {
-		b.t = t
-		b.open(example)
-		b.until("document.documentElement.classList.contains('whole')")
+		b.T = t
+		b.Open(example)
+		b.Until("document.documentElement.classList.contains('whole')")
 		found, opened, left := false, 0, 0
-		b.eval("document.querySelectorAll('#messages noscript, #messages pre[data-t]').length", &left)
-		b.eval("window.find('--- PASS: TestFeed', true)", &found)
-		b.eval("document.querySelectorAll('#messages details[open]').length", &opened)
+		b.Eval("document.querySelectorAll('#messages noscript, #messages pre[data-t]').length", &left)
+		b.Eval("window.find('--- PASS: TestFeed', true)", &found)
+		b.Eval("document.querySelectorAll('#messages details[open]').length", &opened)
 		if left > 0 || !found || opened != 0 && opened != 1 {
 			t.Errorf("%d texts are left folded, found %v with %d parts open", left, found, opened)
 		}
-		b.quiet(example)
+		b.Quiet(example)
 	})
 	t.Run("the filter finds what is behind the beginning of a part that was opened", func(t *testing.T) {
-		b.t = t
+		b.T = t
 		s := small()
 		s.Messages[1].Parts[2].State.Output = strings.Repeat("red to red, blue to blue\n", 4000) + "the needle"
 		path := file(t, deskWith(t, s, rule.Ledger{}).content())
-		b.open(path)
-		b.until("document.documentElement.classList.contains('whole')")
-		b.eval("(() => { q.value = 'the needle'; q.dispatchEvent(new Event('input', {bubbles: true})) })()", nil)
-		b.until(`/^1 part /.test(document.getElementById('found').textContent)`)
-		b.eval("document.querySelector('#messages details:not([hidden])').open = true", nil)
-		b.until("document.querySelector('#messages details[open]').textContent.includes('the needle')")
-		b.quiet(path)
+		b.Open(path)
+		b.Until("document.documentElement.classList.contains('whole')")
+		b.Eval("(() => { q.value = 'the needle'; q.dispatchEvent(new Event('input', {bubbles: true})) })()", nil)
+		b.Until(`/^1 part /.test(document.getElementById('found').textContent)`)
+		b.Eval("document.querySelector('#messages details:not([hidden])').open = true", nil)
+		b.Until("document.querySelector('#messages details[open]').textContent.includes('the needle')")
+		b.Quiet(path)
 	})
 	t.Run("the timeline answers to keys", func(t *testing.T) {
-		b.t = t
-		b.open(example)
-		b.eval("document.getElementById('strata').focus()", nil)
-		key := func(name string) {
-			for _, kind := range []string{"keyDown", "keyUp"} {
-				b.call("Input.dispatchKeyEvent", map[string]any{"type": kind, "key": name, "code": name,
-					"windowsVirtualKeyCode": map[string]int{"Home": 36, "ArrowRight": 39, "Enter": 13}[name]}, nil)
-			}
-		}
-		key("Home")
-		key("ArrowRight")
+		b.T = t
+		b.Open(example)
+		b.Eval("document.getElementById('strata').focus()", nil)
+		b.Press("Home")
+		b.Press("ArrowRight")
 		says := ""
-		b.eval("document.getElementById('step').textContent", &says)
+		b.Eval("document.getElementById('step').textContent", &says)
 		if !strings.HasPrefix(says, "Message 2, turn 1, assistant: ") ||
 			!strings.Contains(says, "system, tools 15,335") {
 			t.Errorf("the second column says %q", says)
 		}
-		key("Enter")
-		b.until("location.hash === '#m2'")
-		b.quiet(example)
+		b.Press("Enter")
+		b.Until("location.hash === '#m2'")
+		b.Quiet(example)
 	})
 	t.Run("nothing is wider than a phone, in either scheme", func(t *testing.T) {
 		for name, path := range map[string]string{"example": example, "hostile": file(t, hostileContent(t))} {
 			for _, width := range []int{360, 1200} {
-				b.t = t
-				b.screen(width, 740, "dark")
-				b.open(path)
-				b.eval(openAll, nil)
-				b.until(allOpen)
+				b.T = t
+				b.Screen(width, 740, "dark")
+				b.Open(path)
+				b.Eval(openAll, nil)
+				b.Until(allOpen)
 				over := 0
-				b.eval("document.documentElement.scrollWidth - document.documentElement.clientWidth", &over)
+				b.Eval("document.documentElement.scrollWidth - document.documentElement.clientWidth", &over)
 				if over > 0 {
 					t.Errorf("%s is %d pixels wider than the screen of %d", name, over, width)
 				}
-				b.quiet(path)
+				b.Quiet(path)
 			}
 		}
 	})
 	t.Run("hostile text runs nothing and loads nothing", func(t *testing.T) {
-		b.t = t
-		b.screen(1200, 800, "light")
+		b.T = t
+		b.Screen(1200, 800, "light")
 		path := file(t, hostileContent(t))
-		b.open(path)
-		b.eval(openAll, nil)
-		b.until(allOpen)
+		b.Open(path)
+		b.Eval(openAll, nil)
+		b.Until(allOpen)
 		var pwned, strange, more int
-		b.eval("Number(window.pwned ?? 0)", &pwned)
-		b.eval("document.querySelectorAll('img, iframe, object, embed, link, base, audio, video, [onerror], [style], a:not([href^=\"#\"])').length", &strange)
-		b.eval("document.querySelectorAll('#messages button:not(.copy)').length", &more)
+		b.Eval("Number(window.pwned ?? 0)", &pwned)
+		b.Eval("document.querySelectorAll('img, iframe, object, embed, link, base, audio, video, [onerror], [style], a:not([href^=\"#\"])').length", &strange)
+		b.Eval("document.querySelectorAll('#messages button:not(.copy)').length", &more)
 		if pwned != 0 || strange != 0 {
 			t.Errorf("text became code (%d) or elements (%d)", pwned, strange)
 		}
 		if more != 1 {
 			t.Errorf("%d buttons show more of a text, want 1 for the long line", more)
 		}
-		b.eval("document.querySelector('#messages button:not(.copy)').click()", nil)
+		b.Eval("document.querySelector('#messages button:not(.copy)').click()", nil)
 		title := ""
-		b.eval("document.title", &title)
+		b.Eval("document.title", &title)
 		if !strings.HasPrefix(title, "</script></style><script>window.pwned=1") {
 			t.Errorf("the title is %q", title)
 		}
-		b.quiet(path)
+		b.Quiet(path)
 		// What is put into the page by force does not run either.
-		b.eval("(() => { const s = document.createElement('script'); s.textContent = 'window.pwned = 3'; document.body.append(s) })()", nil)
-		b.eval("Number(window.pwned ?? 0)", &pwned)
+		b.Eval("(() => { const s = document.createElement('script'); s.textContent = 'window.pwned = 3'; document.body.append(s) })()", nil)
+		b.Eval("Number(window.pwned ?? 0)", &pwned)
 		if pwned != 0 {
 			t.Error("the policy lets a foreign script run")
 		}
 	})
 	t.Run("without JavaScript the page still tells", func(t *testing.T) {
-		b.t = t
-		b.call("Emulation.setScriptExecutionDisabled", map[string]any{"value": true}, nil)
-		defer b.call("Emulation.setScriptExecutionDisabled", map[string]any{"value": false}, nil)
-		b.call("Page.navigate", map[string]any{"url": "file://" + example}, nil)
+		b.T = t
+		b.Call("Emulation.setScriptExecutionDisabled", map[string]any{"value": true}, nil)
+		defer b.Call("Emulation.setScriptExecutionDisabled", map[string]any{"value": false}, nil)
+		b.Open(example)
 		text := ""
-		for range 100 {
-			b.eval("document.readyState === 'complete' && document.querySelector('footer') ? document.body.innerText : ''", &text)
-			if text != "" {
-				break
-			}
-		}
+		b.Eval("document.body.innerText", &text)
 		for _, want := range []string{"Expiry tracking for larder", "Timeline", "output of bash",
 			"Who takes the tokens", "What it replaced", "Without JavaScript this page lacks the filter",
 			"go test ./..."} {
@@ -258,32 +240,32 @@ func TestBrowser_pictures(t *testing.T) {
 	if os.Getenv("WINNOW_SHOTS") == "" {
 		t.Skip("WINNOW_SHOTS names no folder")
 	}
-	b := openBrowser(t)
+	b := chromiumtest.Start(t)
 	c := deskWith(t, example(t), rule.Ledger{}).content()
 	c.Name, c.Source = "long-session.json", "long-session.json"
 	path := file(t, c)
-	b.screen(1100, 1240, "light")
-	b.open(path)
-	b.shoot("page-light.png", 0, 1100, 1240)
-	b.screen(360, 740, "light")
-	b.open(path)
-	b.eval("document.getElementById('timeline').scrollIntoView()", nil)
+	b.Screen(1100, 1240, "light")
+	b.Open(path)
+	b.Shoot("page-light.png", 0, 1100, 1240)
+	b.Screen(360, 740, "light")
+	b.Open(path)
+	b.Eval("document.getElementById('timeline').scrollIntoView()", nil)
 	y := 0.0
-	b.eval("scrollY", &y)
-	b.shoot("page-phone.png", int(y), 360, 740)
-	b.screen(1100, 1000, "light")
-	b.open(path)
-	b.eval("document.getElementById('money').getBoundingClientRect().top + scrollY", &y)
-	b.shoot("page-money.png", int(y)-20, 1100, 1060)
+	b.Eval("scrollY", &y)
+	b.Shoot("page-phone.png", int(y), 360, 740)
+	b.Screen(1100, 1000, "light")
+	b.Open(path)
+	b.Eval("document.getElementById('money').getBoundingClientRect().top + scrollY", &y)
+	b.Shoot("page-money.png", int(y)-20, 1100, 1060)
 	week := aWeek()
 	for i, title := range []string{"Expiry tracking for larder", "The parser refuses what it wrote", "Releases without a tag"} {
 		week.Dearest[i].Title, week.Dearest[i].Cost = title, 10.5-float64(i)
 	}
 	weekPath := daysFile(t, week)
-	b.screen(1100, 1000, "dark")
-	b.open(weekPath)
-	b.shoot("page-week.png", 0, 1100, 1080)
-	b.quiet(weekPath)
+	b.Screen(1100, 1000, "dark")
+	b.Open(weekPath)
+	b.Shoot("page-week.png", 0, 1100, 1080)
+	b.Quiet(weekPath)
 }
 
 // large is a session of about that many bytes: turns of forty steps, each with words, a read of
@@ -332,7 +314,7 @@ func large(bytes int) session.Session {
 // TestBrowser_opensTwentyMegabytes measures and does not judge: how long a page takes depends on
 // who else uses the machine. It fails when the page is not usable at all.
 func TestBrowser_opensTwentyMegabytes(t *testing.T) {
-	b := openBrowser(t)
+	b := chromiumtest.Start(t)
 	path := file(t, deskWith(t, large(20<<20), rule.Ledger{}).content())
 	info, err := os.Stat(path)
 	if err != nil {
@@ -340,7 +322,7 @@ func TestBrowser_opensTwentyMegabytes(t *testing.T) {
 	}
 	// From the start of the navigation until the page listens, and until the text of the first long
 	// part stands there, laid out.
-	b.call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": `(async () => {
+	b.Call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": `(async () => {
 		const wait = () => new Promise(r => setTimeout(r, 1));
 		while (!document.documentElement?.classList.contains('js')) await wait();
 		window.usable = performance.now();
@@ -350,23 +332,23 @@ func TestBrowser_opensTwentyMegabytes(t *testing.T) {
 		d.getBoundingClientRect();
 		window.opened = performance.now();
 	})()`}, nil)
-	b.call("Performance.enable", map[string]any{"timeDomain": "threadTicks"}, nil)
+	b.Call("Performance.enable", map[string]any{"timeDomain": "threadTicks"}, nil)
 	for range 3 {
-		b.open("/dev/null")
-		b.open(path)
-		b.until("window.opened && performance.getEntriesByName('first-contentful-paint').length")
+		b.Open("/dev/null")
+		b.Open(path)
+		b.Until("window.opened && performance.getEntriesByName('first-contentful-paint').length")
 		var paint, usable, opened, loaded float64
-		b.eval("performance.getEntriesByName('first-contentful-paint')[0].startTime", &paint)
-		b.eval("window.usable", &usable)
-		b.eval("window.opened", &opened)
-		b.eval("performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd", &loaded)
+		b.Eval("performance.getEntriesByName('first-contentful-paint')[0].startTime", &paint)
+		b.Eval("window.usable", &usable)
+		b.Eval("window.opened", &opened)
+		b.Eval("performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd", &loaded)
 		var work struct {
 			Metrics []struct {
 				Name  string  `json:"name"`
 				Value float64 `json:"value"`
 			} `json:"metrics"`
 		}
-		b.call("Performance.getMetrics", nil, &work)
+		b.Call("Performance.getMetrics", nil, &work)
 		for _, m := range work.Metrics {
 			if m.Name == "TaskDuration" {
 				t.Logf("the page's thread worked for %.0f ms", 1000*m.Value)
@@ -375,7 +357,7 @@ func TestBrowser_opensTwentyMegabytes(t *testing.T) {
 		t.Logf("%d MB of HTML: first paint %.0f ms, listens %.0f ms, first part opened %.0f ms, all loaded %.0f ms",
 			info.Size()>>20, paint, usable, opened, loaded)
 		var search float64
-		b.eval(`(async () => {
+		b.Eval(`(async () => {
 			const from = performance.now();
 			q.value = 'fog 9999'; q.dispatchEvent(new Event('input', {bubbles: true}));
 			while (!/part/.test(found.textContent)) await new Promise(r => setTimeout(r, 1));
@@ -383,5 +365,5 @@ func TestBrowser_opensTwentyMegabytes(t *testing.T) {
 		})()`, &search)
 		t.Logf("searching all of it %.0f ms", search)
 	}
-	b.quiet(path)
+	b.Quiet(path)
 }

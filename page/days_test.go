@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/winnowhq/winnow/internal/chromiumtest"
 	"github.com/winnowhq/winnow/report"
 )
 
@@ -86,28 +87,28 @@ func daysFile(t testing.TB, d report.Days) string {
 }
 
 func TestBrowser_days(t *testing.T) {
-	b := openBrowser(t)
+	b := chromiumtest.Start(t)
 	path := daysFile(t, aWeek())
 	for _, scheme := range []string{"light", "dark"} {
 		for _, width := range []int{360, 390, 1280} {
-			b.screen(width, 800, scheme)
-			b.open(path)
+			b.Screen(width, 800, scheme)
+			b.Open(path)
 			over := 0
-			b.eval("document.documentElement.scrollWidth - document.documentElement.clientWidth", &over)
+			b.Eval("document.documentElement.scrollWidth - document.documentElement.clientWidth", &over)
 			if over > 0 {
 				t.Errorf("the page is %d pixels wider than the screen of %d", over, width)
 			}
-			b.quiet(path)
+			b.Quiet(path)
 		}
 	}
 	var buttons, pwned int
-	b.eval("document.querySelectorAll('button.copy').length", &buttons)
-	b.eval("Number(window.pwned ?? 0)", &pwned)
+	b.Eval("document.querySelectorAll('button.copy').length", &buttons)
+	b.Eval("Number(window.pwned ?? 0)", &pwned)
 	if buttons != 4 || pwned != 0 {
 		t.Errorf("%d commands can be copied, want 4; hostile text ran: %d", buttons, pwned)
 	}
 	says := ""
-	b.eval("(() => { const c = document.querySelector('figure.strata svg'); c.focus(); c.dispatchEvent(new KeyboardEvent('keydown', {key: 'Home', bubbles: true})); return document.querySelector('.step').textContent })()", &says)
+	b.Eval("(() => { const c = document.querySelector('figure.strata svg'); c.focus(); c.dispatchEvent(new KeyboardEvent('keydown', {key: 'Home', bubbles: true})); return document.querySelector('.step').textContent })()", &says)
 	if says != "Tue 17 Nov: $0" {
 		t.Errorf("the first day says %q", says)
 	}
@@ -115,32 +116,32 @@ func TestBrowser_days(t *testing.T) {
 
 // A command is copied by the button behind it, or selected where the browser does not allow that.
 func TestBrowser_copiesCommands(t *testing.T) {
-	b := openBrowser(t)
+	b := chromiumtest.Start(t)
 	path := file(t, folded(t))
-	b.screen(1200, 800, "light")
-	b.open(path)
-	b.eval("window.copied = ''; Object.defineProperty(navigator, 'clipboard', { configurable: true, value: { writeText: async t => { window.copied = t } } })", nil)
-	b.eval("document.querySelector('.commands button.copy').click()", nil)
-	b.until("document.querySelector('.commands button.copy').textContent === 'Copied'")
+	b.Screen(1200, 800, "light")
+	b.Open(path)
+	b.Eval("window.copied = ''; Object.defineProperty(navigator, 'clipboard', { configurable: true, value: { writeText: async t => { window.copied = t } } })", nil)
+	b.Eval("document.querySelector('.commands button.copy').click()", nil)
+	b.Until("document.querySelector('.commands button.copy').textContent === 'Copied'")
 	copied, shown := "", ""
-	b.eval("window.copied", &copied)
-	b.eval("document.querySelector('.commands code').textContent", &shown)
+	b.Eval("window.copied", &copied)
+	b.Eval("document.querySelector('.commands code').textContent", &shown)
 	if copied == "" || copied != shown || !strings.HasPrefix(copied, "winnow compact -n ") {
 		t.Errorf("copied %q, shown %q", copied, shown)
 	}
-	b.quiet(path)
+	b.Quiet(path)
 }
 
 // The bill of each request answers to keys, and leads to its message.
 func TestBrowser_billsAnswerToKeys(t *testing.T) {
-	b := openBrowser(t)
+	b := chromiumtest.Start(t)
 	path := file(t, folded(t))
-	b.open(path)
+	b.Open(path)
 	says, leads := "", ""
-	b.eval("(() => { const c = document.querySelector('.bills svg'); c.focus(); for (const key of ['Home', 'ArrowRight', 'Enter']) c.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true})); return document.querySelector('.bills .step').textContent })()", &says)
-	b.eval("location.hash", &leads)
+	b.Eval("(() => { const c = document.querySelector('.bills svg'); c.focus(); for (const key of ['Home', 'ArrowRight', 'Enter']) c.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true})); return document.querySelector('.bills .step').textContent })()", &says)
+	b.Eval("location.hash", &leads)
 	if !strings.HasPrefix(says, "Request 2, turn 1, claude-sonnet-4-5: $") || !strings.Contains(says, "cache read $") || leads != "#m3" {
 		t.Errorf("the second request says %q and leads to %q", says, leads)
 	}
-	b.quiet(path)
+	b.Quiet(path)
 }
