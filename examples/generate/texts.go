@@ -50,8 +50,7 @@ import (
 	"larder.example/larder/internal/store"
 )
 
-// Within returns the batches that go off within so many days, soonest first. Batches without a date
-// are left out.
+// Within returns the batches that go off within so many days, soonest first. Batches without a date are left out.
 func Within(all []store.Batch, now time.Time, days int) []store.Batch {
 	last := dayOf(now).AddDate(0, 0, days)
 	var soon []store.Batch
