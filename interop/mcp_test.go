@@ -35,7 +35,6 @@ func (g *getsBack) answer(r llmtest.Request) llmtest.Reply {
 	if len(r.ToolNames()) == 0 {
 		return llmtest.Reply{Text: "A title."}
 	}
-	dbg(g, r)
 	for _, name := range r.ToolNames() {
 		g.tools[name] = true
 	}
