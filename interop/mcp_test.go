@@ -15,8 +15,8 @@ import (
 	"github.com/winnowhq/winnow/internal/llmtest"
 )
 
-// Placeholders as a request has them, with the way back.
-var wayBack = regexp.MustCompile(`\[winnow recall ([a-z2-7]{6,}): [^\]]*sed[^\]]* left out\]`)
+// What a request says of an output that was left out or folded away, with the way back.
+var wayBack = regexp.MustCompile(`\[winnow recall ([a-z2-7]{6,}): [^\]]*sed[^\]]* left out\]|- (toolu_\w+): \w+ seq 1 250 `)
 
 // getsBack is an upstream that has a long chore done until something of it is left out, and then has
 // it recalled. It says what the recall gave.
@@ -25,14 +25,13 @@ type getsBack struct {
 	shell  func(command string) llmtest.Call
 	recall func(handle string) []llmtest.Call
 	handle string
-	at     int // how many results the request had that was answered with the recall
+	steps  int // that were asked for; a request has fewer results once the past is folded
 	tools  map[string]bool
 }
 
 const choreSteps = 60
 
 func (g *getsBack) answer(r llmtest.Request) llmtest.Reply {
-	n := r.Results()
 	if len(r.ToolNames()) == 0 {
 		return llmtest.Reply{Text: "A title."}
 	}
@@ -43,19 +42,19 @@ func (g *getsBack) answer(r llmtest.Request) llmtest.Reply {
 	var calls []llmtest.Call
 	switch {
 	case g.handle == "" && found != nil:
-		g.handle, g.at = string(found[1]), n
+		g.handle = string(found[1]) + string(found[2])
 		calls = g.recall(g.handle)
-	case g.handle != "" && n == g.at: // it asks once more
-		calls = g.recall(g.handle)
-	case g.handle != "" || n >= choreSteps:
+	case g.handle != "" || g.steps >= choreSteps:
 		return llmtest.Reply{Text: "RESULT " + lastResults(r)}
 	default:
-		calls = []llmtest.Call{g.shell(fmt.Sprintf("seq 1 250 | sed 's/^/line of step %d number /'", n))}
+		calls = []llmtest.Call{g.shell(fmt.Sprintf("seq 1 250 | sed 's/^/line of step %d number /'", g.steps))}
 	}
 	for i := range calls {
-		calls[i].ID = fmt.Sprintf("toolu_%04d_%d", n, i)
+		calls[i].ID = fmt.Sprintf("toolu_%04d_%d", g.steps, i)
 	}
-	return llmtest.Reply{Text: fmt.Sprintf("Step %d.", n), Calls: calls}
+	said := fmt.Sprintf("Step %d.", g.steps)
+	g.steps++
+	return llmtest.Reply{Text: said, Calls: calls}
 }
 
 // lastResults are what the newest calls of a request gave.

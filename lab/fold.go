@@ -7,6 +7,7 @@ import (
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/policy"
 	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/secret"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/view"
 )
@@ -57,7 +58,7 @@ func (r *run) fold(k int) error {
 		}
 		carried, _ := pivot.Carry(pivot.Carrying{Log: r.log, Cut: cut, Summary: answer.Text, Facts: r.facts,
 			Settings: settings, Directory: r.trace.directory,
-			Guard: r.setup.Policy.Guard, Ledger: r.ledger})
+			Guard: r.setup.Policy.Guard, Ledger: r.ledger, Mask: maskedText})
 		marker := pivot.Marker(r.identity(), r.trace.ID, nil, true, false)
 		if start := cut.TailStart(); start != "" {
 			marker = pivot.WithTail(marker, start)
@@ -88,6 +89,12 @@ func (r *run) fold(k int) error {
 	r.commit(k, d.Commit)
 	r.note(Event{Step: k, Kind: Stuck})
 	return nil
+}
+
+// maskedText is a text without the secrets in it, which no pivot takes over.
+func maskedText(text string) string {
+	text, _ = secret.Mask(text)
+	return text
 }
 
 // publish makes a pivot the beginning of the window and bills its request.

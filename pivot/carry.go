@@ -1,6 +1,7 @@
 package pivot
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,7 +35,7 @@ type Carrying struct {
 	// either. Both may be empty.
 	Guard  *rule.Guard
 	Ledger rule.Ledger
-	// Directory is the session's working folder.
+	// Directory is the session's working folder; "" is the one in which the log begins.
 	Directory string
 	// Recall: the agent can run "winnow recall", as session.Info has it.
 	Recall bool
@@ -58,6 +59,7 @@ func Carry(c Carrying) (string, Carried) {
 		return "", told
 	}
 	calls := call.Calls(c.Log)
+	c.Directory = cmp.Or(c.Directory, call.Directory(c.Log))
 	c.values, c.rules, c.staying = recall.Values(c.Log), recall.Constraints(c.Log), staying(c.Cut)
 	var b strings.Builder
 	section := func(title string, lines []string) int {

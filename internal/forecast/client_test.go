@@ -18,6 +18,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/bill"
+	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/lab"
 	"github.com/winnowhq/winnow/model"
@@ -81,7 +82,7 @@ func play(
 	t.Helper()
 	c := &client{TB: t, protocol: p, model: trace.Model, log: trace.Session().Messages,
 		facts: rule.NewFacts(token.Linear{}), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
-	c.begin(trace.Base)
+	c.begin(trace.Base, trace.Session().Info.Directory)
 	engine, err := winnow.Open(winnow.Config{
 		Settings: &s, Store: memory.New(), Now: c.clock, Counter: token.Linear{}, Summarizer: offline.New(),
 	})
@@ -108,13 +109,17 @@ func (l logged) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// begin starts the provider, with a system prompt that takes so many tokens together with the tools.
-func (c *client) begin(base int) {
+// begin starts the provider, with a system prompt that names the working folder and takes so many
+// tokens together with the tools.
+func (c *client) begin(base int, folder string) {
 	c.Helper()
 	said := session.Message{Parts: []session.Part{{Type: session.TextPart, Text: "Hello."}}}
 	said.Role = session.User
 	probe := llmtest.Start(c, llmtest.Script{Bare: true})
 	c.system, c.server = "You write code.", probe
+	if folder != "" {
+		c.system += " <cwd>" + folder + "</cwd>"
+	}
 	if answer, err := http.DefaultClient.Do(c.request([]session.Message{said})); err != nil {
 		c.Fatal(err)
 	} else {
@@ -290,10 +295,12 @@ func spoken(product string, s session.Session, catalogue *model.Catalogue) (llmt
 
 // sent is a recording as its client sends it to a provider: it begins with the user, a call that
 // never ended has a result that says so, and arguments have neither spaces nor needless escapes.
-// What a product keeps beside that, such as the status with which a command ended, nobody is sent,
-// and in OpenAI's protocols a failed call has a result like any other.
+// What a product keeps beside that nobody is sent: the status with which a command ended, who wrote
+// a text in the user's name, where it worked later, ids of its own. In OpenAI's protocols a failed
+// call has a result like any other.
 func sent(s session.Session, to llmtest.Protocol) session.Session {
 	s.Messages = slices.Clone(s.Messages)
+	s.Info.Directory = cmp.Or(s.Info.Directory, call.Directory(s.Messages))
 	if len(s.Messages) > 0 && s.Messages[0].Role == session.Assistant {
 		begins := session.Message{Parts: []session.Part{{Type: session.TextPart, Text: wire.Beginning}}}
 		begins.Role, begins.Time.Created = session.User, s.Messages[0].Time.Created
@@ -301,14 +308,20 @@ func sent(s session.Session, to llmtest.Protocol) session.Session {
 	}
 	for i := range s.Messages {
 		m := &s.Messages[i]
-		m.Parts = slices.Clone(m.Parts)
+		m.Parts, m.Path = slices.Clone(m.Parts), nil
+		if s.Info.Directory != "" {
+			m.Path = &session.Path{Cwd: s.Info.Directory}
+		}
 		for j := range m.Parts {
 			p := &m.Parts[j]
+			if p.Type == session.TextPart && m.Role == session.User {
+				p.Synthetic = wire.Injected(p.Text) || p.Text == wire.Beginning
+			}
 			if p.State == nil {
 				continue
 			}
 			state := *p.State
-			p.State = &state
+			p.ID, p.State = p.CallID, &state
 			if !state.Final() {
 				state.Status, state.Output = session.Completed, wire.Interrupted
 			}
