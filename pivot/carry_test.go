@@ -72,6 +72,16 @@ func TestCarry_holdsWhatMustNotRideOnTheSummary(t *testing.T) {
 	}
 }
 
+// A session of a gateway has no folder of its own; its messages have the one that the client names.
+func TestCarry_takesTheFolderFromTheLog(t *testing.T) {
+	c := carrying()
+	want, _ := Carry(c)
+	c.Directory, c.Log[0].Path = "", &session.Path{Cwd: "/repo"}
+	if got, _ := Carry(c); got != want {
+		t.Errorf("without a folder of the session it carries\n%s\nwith it\n%s", got, want)
+	}
+}
+
 func TestCarry_doesNotRepeatTheSummary(t *testing.T) {
 	c := carrying()
 	c.Summary = "## Goal\n> Port the shop to slog. Never touch the Store type.\n\n- \"Keep it small please.\"\n- run the tests\n- log.go\n- log_test.go:7: no newline"

@@ -65,13 +65,15 @@ func (n *Native) note(at wire.Place) {
 	n.framed[at.Element] = append(n.framed[at.Element], at.Block)
 }
 
-var workingFolder = regexp.MustCompile(`<cwd>\s*([^<>]+?)\s*</cwd>`)
+var workingFolder = regexp.MustCompile(`<cwd>\s*([^<>]+?)\s*</cwd>|` +
+	`(?:orking directory|in the directory): ([^\n<>]+?)[ \t]*(?:\n|$)`)
 
-// Folder is the folder in which a text says that the client works, as Codex and pi say it to their
+// Folder is the folder in which a text says that the client works, as Codex and pi ("<cwd>"), Claude
+// Code and OpenCode ("Working directory:"), and Gemini CLI ("in the directory:") say it to their
 // models, "" if it names none.
 func Folder(text string) string {
-	if said := workingFolder.FindStringSubmatch(text); said != nil && call.Rooted(said[1]) {
-		return said[1]
+	if said := workingFolder.FindStringSubmatch(text); said != nil && call.Rooted(said[1]+said[2]) {
+		return said[1] + said[2]
 	}
 	return ""
 }

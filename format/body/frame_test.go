@@ -29,6 +29,14 @@ func TestNative_Folder(t *testing.T) {
 			"/repo/shop"},
 		{"pi, Chat Completions", body.Chat, `{"model":"gpt-4.1","messages":[{"role":"system",` +
 			`"content":"You write code.\n<cwd>\n/repo/shop\n</cwd>"},{"role":"user","content":"Look."}]}`, "/repo/shop"},
+		{"Claude Code", body.Anthropic, `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":[` +
+			`{"type":"text","text":"<system-reminder>\n# Environment\n - Primary working directory: /repo/my shop \n` +
+			` - Is a git repository: false\n</system-reminder>"},{"type":"text","text":"Look."}]}]}`, "/repo/my shop"},
+		{"OpenCode", body.Chat, `{"model":"gpt-4.1","messages":[{"role":"system",` +
+			`"content":"You write code.\n<env>\n  Working directory: /repo/shop\n</env>"},{"role":"user","content":"Look."}]}`,
+			"/repo/shop"},
+		{"an unknown folder", body.Chat, `{"model":"gpt-4.1","messages":[{"role":"system",` +
+			`"content":"Working directory: unknown"},{"role":"user","content":"Look."}]}`, ""},
 		{"a user who says so", body.Chat, `{"model":"gpt-4.1","messages":[{"role":"system","content":"You write code."},` +
 			`{"role":"user","content":"What does <cwd>/etc</cwd> mean?"}]}`, ""},
 	} {
