@@ -88,7 +88,9 @@ func (c *chat) file(t *testing.T) string {
 func (c *chat) does(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(c.winnow, args...)
-	cmd.Dir, cmd.Env = c.Project, []string{"HOME=" + c.Home}
+	// These chats are short: what is old in them has not waited for long.
+	cmd.Dir, cmd.Env = c.Project, []string{"HOME=" + c.Home, "WINNOW_STRATEGIES_BALANCED_PRUNING_IDLE_STEPS=10",
+		"WINNOW_STRATEGIES_BALANCED_PRUNING_IDLE_INPUT_STEPS=30"}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("winnow %q: %v\n%s", args, err, out)

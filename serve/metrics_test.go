@@ -79,6 +79,8 @@ func TestMetrics_countWhatIsRelayed(t *testing.T) {
 	dead := rawly(t, nil)
 	dead.got()
 	at := relayed(t, Config{MaxBody: 100, Upstreams: map[string]string{"up": up.URL, "dead": "http://" + dead.Addr().String()}})
+	// What is refused ends its connection; the next request has one of its own.
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	post := func(path, body string) {
 		t.Helper()
 		r, err := http.NewRequest(http.MethodPost, "http://"+at.String()+path, strings.NewReader(body))
@@ -87,7 +89,7 @@ func TestMetrics_countWhatIsRelayed(t *testing.T) {
 		}
 		r.Header.Set("X-Api-Key", canary)
 		r.Header.Set("X-Claude-Code-Session-Id", canary)
-		answer, err := http.DefaultClient.Do(r)
+		answer, err := client.Do(r)
 		if err != nil {
 			t.Fatal(err)
 		}
