@@ -86,7 +86,7 @@ func lifetimeOf(r *request, hour bool) time.Duration {
 	return r.model.CacheLifetime()
 }
 
-// served is a usage of which so many tokens more were read from the cache.
+// served is a usage of which some more tokens were read from the cache.
 func served(u session.Usage, tokens int) session.Usage {
 	for _, of := range []*int{&u.Cache.Write, &u.Input} {
 		n := min(tokens, *of)

@@ -105,7 +105,7 @@ func (r *request) cost(u session.Usage) float64 {
 	return dollars
 }
 
-// marginal is what so many tokens of its prompt cost that stand behind some others: those that the
+// marginal is what some tokens of its prompt cost that stand behind some others: those that the
 // cache served, by their place, at the price of reading it, the others at that of writing it, or of
 // fresh input.
 func (r *request) marginal(tokens, before int) float64 {
@@ -190,7 +190,7 @@ func (c *carried) next(message int) *request {
 	return nil
 }
 
-// carry is what so many tokens of an output of a message cost: all requests from there to the fold
+// carry is what some tokens of an output of a message cost: all requests from there to the fold
 // that takes it away carried them.
 func (c *carried) carry(message, tokens int) float64 {
 	before, sum := 0, 0.0

@@ -80,7 +80,8 @@ func (m *chat) absolute(path string) string {
 	return filepath.Clean(path)
 }
 
-// attachPasted attaches a file whose path was pasted; where it is no such file, the text is pasted.
+// attachPasted attaches a file whose path was pasted; if it is another kind of file, or none, the
+// text is pasted.
 func (m *chat) attachPasted(path, text string) tea.Cmd {
 	return m.do(func(context.Context) func(m *chat) tea.Cmd {
 		part, ok, err := tools.Media(path)

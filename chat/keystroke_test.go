@@ -13,7 +13,7 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// long is a chat whose session has so many messages, with Markdown, code and calls.
+// long is a chat whose session has a number of messages, with Markdown, code and calls.
 func long(t testing.TB, messages int) *bench {
 	b := setUp(t, llmtest.Script{}, coloured)
 	for i := range messages / 2 {

@@ -3,7 +3,7 @@
 //
 // A [Hub] is told of requests by a transport and keeps sums of them, bounded however long it runs.
 // A page shows a hub in a browser: it is served by [New], and follows by server-sent events.
-// Nothing is queued for a browser: whoever follows has a number, and gets what has changed since.
+// Nothing is queued for a browser: it has a number, and gets what has changed since.
 // So a browser that is slow gets less and newer, and makes no request wait.
 package live
 

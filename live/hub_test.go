@@ -143,7 +143,7 @@ func TestHub_aFailureFirst(t *testing.T) {
 }
 
 // What what a hub is told costs, with nobody who looks, and with as many pages as there may be, of
-// which none takes in what it is sent.
+// which none reads what it is sent.
 func BenchmarkHub(b *testing.B) {
 	for _, pages := range []int{0, mostStreams} {
 		b.Run(fmt.Sprint(pages, " pages"), func(b *testing.B) {

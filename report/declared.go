@@ -261,7 +261,7 @@ func (s *Toolset) carry(spent []store.Spend, since session.Millis, tokens int, p
 	}
 }
 
-// lighter is a usage without so many tokens at the beginning of its prompt, which are the first
+// lighter is a usage without some tokens at the beginning of its prompt, which are the first
 // that a cache reads.
 func lighter(u session.Usage, tokens int) session.Usage {
 	for _, of := range []*int{&u.Cache.Read, &u.Cache.Write, &u.Input} {

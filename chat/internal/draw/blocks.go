@@ -8,7 +8,8 @@ type Block struct {
 	Text     string // with the line break at its end
 }
 
-// Blocks are the blocks of code in a Markdown text, in their order. One that is not closed is none.
+// Blocks are the blocks of code in a Markdown text, in their order. One that is not closed does not
+// count.
 func Blocks(text string) (all []Block) {
 	fence, indent := "", 0
 	var block Block

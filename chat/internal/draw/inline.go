@@ -68,7 +68,7 @@ func Safe(line string) string {
 	return b.String() + visible.Styled(line[at:])
 }
 
-// leadsTo is the address of a link as a terminal may have it, "" for what is none.
+// leadsTo is the address of a link as a terminal may have it, "" if it is not an address.
 func leadsTo(address string) string {
 	if ours.MatchString(linkBegin+address+linkEnd) && address != "" {
 		return address
