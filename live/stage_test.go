@@ -111,15 +111,7 @@ func (s *stage) clock() time.Time { return time.Now().Add(time.Duration(s.offset
 func (s *stage) answer(q llmtest.Request) (r llmtest.Reply) {
 	name, place, _ := strings.Cut(q.Header.Get("X-Test-Step"), " ")
 	a, at := s.agents[name], must(strconv.Atoi(place))
-	for _, p := range a.log[at].Parts {
-		switch p.Type {
-		case session.TextPart:
-			r.Text += p.Text
-		case session.ToolPart:
-			r.Calls = append(r.Calls, llmtest.Call{ID: p.CallID, Name: p.Tool, Arguments: string(p.State.Input)})
-		}
-	}
-	return r
+	return llmtest.Said(&a.log[at])
 }
 
 // ask lets an agent ask for its next answers, and returns what the gateway answered last.

@@ -61,16 +61,7 @@ func relaying(t *testing.T, d *desk, mode string, steps int, more ...string) *ga
 		if err != nil {
 			return llmtest.Reply{Text: "A title"}
 		}
-		var reply llmtest.Reply
-		for _, p := range g.log[at].Parts {
-			switch p.Type {
-			case session.TextPart:
-				reply.Text += p.Text
-			case session.ToolPart:
-				reply.Calls = append(reply.Calls, llmtest.Call{ID: p.CallID, Name: p.Tool, Arguments: string(p.State.Input)})
-			}
-		}
-		return reply
+		return llmtest.Said(&g.log[at])
 	}})
 	d.configure(`{"gateway": {"listen": "127.0.0.1:0", "mode": "` + mode + `", "upstreams": {"anthropic": "` + g.server.URL + `"}` +
 		strings.Join(more, "") + `}}`)

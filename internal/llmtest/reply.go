@@ -208,3 +208,16 @@ func (r Reply) pieces(text string) []string {
 	}
 	return pieces
 }
+
+// Said is the reply that says what a message of a log says: its texts and its calls.
+func Said(m *session.Message) (r Reply) {
+	for i := range m.Parts {
+		switch p := &m.Parts[i]; p.Type {
+		case session.TextPart:
+			r.Text += p.Text
+		case session.ToolPart:
+			r.Calls = append(r.Calls, Call{ID: p.CallID, Name: p.Tool, Arguments: string(p.State.Input)})
+		}
+	}
+	return r
+}

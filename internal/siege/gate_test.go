@@ -131,15 +131,7 @@ func (v *visitor) request(ctx context.Context, base string, at int) *http.Reques
 
 // reply is what the model says at a place of the log.
 func (v *visitor) reply(at int) (r llmtest.Reply) {
-	for _, p := range v.log[at].Parts {
-		switch p.Type {
-		case session.TextPart:
-			r.Text += p.Text
-		case session.ToolPart:
-			r.Calls = append(r.Calls, llmtest.Call{ID: p.CallID, Name: p.Tool, Arguments: string(p.State.Input)})
-		}
-	}
-	return r
+	return llmtest.Said(&v.log[at])
 }
 
 // heard is what a client hears.
