@@ -6,14 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/internal/exact"
+	"github.com/winnowhq/winnow/store/internal/packed"
 )
 
 // Apply writes a change in one transaction. What takes time, encoding and compressing, is done
@@ -102,13 +100,8 @@ type messageRow struct {
 
 type partRow struct {
 	id, typ string
-	apart   []apartRow // what is kept as contents
-	data    any        // the rest
-}
-
-type apartRow struct {
-	field string
-	content
+	apart   []packed.Apart // what is kept as contents
+	data    any            // the rest
 }
 
 func encodeChange(c store.Change) (r rows, err error) {
@@ -132,7 +125,7 @@ func encodeChange(c store.Change) (r rows, err error) {
 
 func encodeMessages(messages []session.Message) ([]messageRow, error) {
 	rows := make([]messageRow, len(messages))
-	return rows, spread(len(messages), func(i int) (err error) {
+	return rows, packed.Spread(len(messages), func(i int) (err error) {
 		rows[i], err = encodeMessage(&messages[i])
 		return err
 	})
@@ -145,7 +138,7 @@ func encodeMessage(m *session.Message) (messageRow, error) {
 	}
 	row := messageRow{m.ID, info, make([]partRow, len(m.Parts))}
 	for j, p := range m.Parts {
-		rest, apart := split(p)
+		rest, apart := packed.Split(p)
 		data, err := exact.Encode(rest)
 		if err != nil {
 			return row, fmt.Errorf("part %s: %w", p.ID, err)
@@ -153,36 +146,6 @@ func encodeMessage(m *session.Message) (messageRow, error) {
 		row.parts[j] = partRow{p.ID, string(p.Type), apart, data}
 	}
 	return row, nil
-}
-
-// many is from how many pieces of work on several processors are worth their goroutines.
-const many = 64
-
-// spread does n pieces of work, in any order, and returns the error of the first that failed.
-func spread(n int, do func(i int) error) error {
-	workers := runtime.GOMAXPROCS(0)
-	if n < many {
-		workers = 1
-	}
-	failed := make([]error, n)
-	var next atomic.Int64
-	var all sync.WaitGroup
-	work := func() {
-		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-			failed[i] = do(i)
-		}
-	}
-	for range workers - 1 {
-		all.Go(work)
-	}
-	work()
-	all.Wait()
-	for _, err := range failed {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // statements writes everything in a change but messages and files, in the order that store.Change
@@ -242,13 +205,13 @@ func statements(c store.Change) (list []statement, err error) {
 }
 
 // contents yields all contents of some messages.
-func contents(messages []messageRow) iter.Seq[*content] {
-	return func(yield func(*content) bool) {
+func contents(messages []messageRow) iter.Seq[*packed.Content] {
+	return func(yield func(*packed.Content) bool) {
 		for i := range messages {
 			for j := range messages[i].parts {
 				apart := messages[i].parts[j].apart
 				for k := range apart {
-					if !yield(&apart[k].content) {
+					if !yield(&apart[k].Content) {
 						return
 					}
 				}
@@ -258,20 +221,20 @@ func contents(messages []messageRow) iter.Seq[*content] {
 }
 
 // packNew compresses the contents that the store does not have yet.
-func (s *Store) packNew(ctx context.Context, lists ...iter.Seq[*content]) error {
-	var all []*content
+func (s *Store) packNew(ctx context.Context, lists ...iter.Seq[*packed.Content]) error {
+	var all []*packed.Content
 	for _, list := range lists {
 		all = slices.AppendSeq(all, list)
 	}
-	return spread(len(all), func(i int) error {
+	return packed.Spread(len(all), func(i int) error {
 		c := all[i]
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		var num int64 // to watch the context would take a goroutine for each
-		err := s.reader.content.QueryRowContext(context.WithoutCancel(ctx), c.hash[:]).Scan(&num)
+		err := s.reader.content.QueryRowContext(context.WithoutCancel(ctx), c.Hash[:]).Scan(&num)
 		if errors.Is(err, sql.ErrNoRows) {
-			c.codec, c.packed, err = s.packer.compress([]byte(c.text))
+			c.Codec, c.Packed, err = s.packer.Compress([]byte(c.Text))
 		}
 		return err
 	})
@@ -313,14 +276,14 @@ func (t *transaction) append(num, position int64, m messageRow) error {
 	for i, p := range m.parts {
 		var field, first any
 		for k := range p.apart {
-			at, err := t.keep(&p.apart[k].content)
+			at, err := t.keep(&p.apart[k].Content)
 			if err != nil {
 				return err
 			}
 			if k == 0 {
-				field, first = p.apart[k].field, at
+				field, first = p.apart[k].Field, at
 			} else if err := t.exec(`INSERT INTO apart (session, message, part, field, content) VALUES (?, ?, ?, ?, ?)`,
-				num, position, i, p.apart[k].field, at); err != nil {
+				num, position, i, p.apart[k].Field, at); err != nil {
 				return err
 			}
 		}
