@@ -8,20 +8,11 @@ import (
 	"iter"
 	"math"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/internal/exact"
 	"github.com/winnowhq/winnow/store/internal/packed"
 )
-
-// head is a message without its parts.
-type head struct {
-	session.MessageInfo `json:"info"`
-
-	Unknown jsontext.Value `json:",embed"`
-}
 
 // Messages yields the log newest first, in one read transaction. Each message is read when its turn
 // comes.
@@ -69,7 +60,7 @@ func (s *Store) messages(ctx context.Context, id string, sketch bool, yield func
 		if err := rows.Scan(&position, &count, &data); err != nil {
 			return err
 		}
-		h, err := exact.Decode[head](data)
+		h, err := exact.Decode[packed.Head](data)
 		if err != nil {
 			return fmt.Errorf("%w: message %d: %w", store.ErrCorrupt, position, err)
 		}
