@@ -100,7 +100,7 @@ func (s *Store) Keep(ctx context.Context, id, part, text string) (err error) {
 		return err
 	}
 	err = s.with(ctx, func(c *pgxpool.Conn) error {
-		_, err := c.Exec(ctx, `SELECT winnow_keep($1, $2, $3, $4, $5, $6, $7)`, s.tenant, key(id), key(part),
+		_, err := c.Exec(ctx, `SELECT winnow_keep($1, $2, $3, $4, $5, $6, $7, $8)`, s.tenant, key(id), key(part), []byte(part),
 			p.hashes[0], p.sizes[0], p.codecs[0], p.data[0])
 		return err
 	})
@@ -133,6 +133,20 @@ func (s *Store) Kept(ctx context.Context, id, part string) (text string, err err
 		return "", fmt.Errorf("%w: what is kept for %s: %w", store.ErrCorrupt, part, err)
 	}
 	return string(data), nil
+}
+
+// KeptParts returns the ids of the parts for which texts are kept, in ascending order.
+func (s *Store) KeptParts(ctx context.Context, id string) (parts []string, err error) {
+	defer s.explain(ctx, "kept", id, &err)
+	if _, err := s.revision(ctx, id); err != nil {
+		return nil, err
+	}
+	return rows(ctx, s, func(row pgx.CollectableRow) (string, error) {
+		var part []byte
+		err := row.Scan(&part)
+		return string(part), err
+	}, `SELECT k.whole FROM session AS s JOIN kept AS k ON k.tenant = s.tenant AND k.session = s.num
+		WHERE s.tenant = $1 AND s.id = $2 ORDER BY k.whole`, s.tenant, key(id))
 }
 
 // Files returns the files that were read before, by path.

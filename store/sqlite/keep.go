@@ -66,6 +66,17 @@ func (s *Store) Kept(ctx context.Context, id, part string) (text string, err err
 	return keptText(ctx, now.Tx, &s.packer, now.row.num, part)
 }
 
+// KeptParts returns the ids of the parts for which texts are kept, in ascending order.
+func (s *Store) KeptParts(ctx context.Context, id string) (parts []string, err error) {
+	defer s.explain(ctx, "kept", id, &err)
+	now, err := s.reader.at(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	defer now.Rollback()
+	return column[string](now.QueryContext(ctx, `SELECT part FROM kept WHERE session = ? ORDER BY part`, now.row.num))
+}
+
 // keptText reads the text that is kept for a part, or returns ErrNotKept.
 func keptText(ctx context.Context, from interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row

@@ -156,6 +156,7 @@ CREATE TABLE kept (
     tenant  text    NOT NULL,
     session bigint  NOT NULL,
     part    bytea   NOT NULL, -- id
+    whole   bytea   NOT NULL, -- this id, never shortened
     content bytea   NOT NULL,
     fresh   boolean NOT NULL DEFAULT true, -- it came when the index may have had its part already
     PRIMARY KEY (tenant, session, part)

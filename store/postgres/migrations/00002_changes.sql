@@ -223,8 +223,8 @@ BEGIN
             RAISE EXCEPTION 'kept' USING ERRCODE = 'WN406';
         END IF;
         PERFORM pg_advisory_xact_lock_shared(winnow_contents_lock(_tenant));
-        INSERT INTO kept (tenant, session, part, content)
-            SELECT _tenant, _num, part, content FROM kept
+        INSERT INTO kept (tenant, session, part, whole, content)
+            SELECT _tenant, _num, part, whole, content FROM kept
             WHERE tenant = _tenant AND session = _other AND part = ANY (_a_part_name);
     END IF;
 
@@ -237,7 +237,7 @@ END $$;
 
 -- Keeps a text for a part.
 -- +goose StatementBegin
-CREATE FUNCTION winnow_keep(_tenant text, _id bytea, _part bytea, _hash bytea, _size bigint, _codec smallint, _data bytea)
+CREATE FUNCTION winnow_keep(_tenant text, _id bytea, _part bytea, _whole bytea, _hash bytea, _size bigint, _codec smallint, _data bytea)
 RETURNS void LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -251,7 +251,7 @@ BEGIN
     INSERT INTO garbage (tenant, hash)
         SELECT _tenant, content FROM kept
         WHERE tenant = _tenant AND session = _num AND part = _part AND content <> _hash ON CONFLICT DO NOTHING;
-    INSERT INTO kept (tenant, session, part, content) VALUES (_tenant, _num, _part, _hash)
+    INSERT INTO kept (tenant, session, part, whole, content) VALUES (_tenant, _num, _part, _whole, _hash)
         ON CONFLICT (tenant, session, part) DO UPDATE SET content = excluded.content, fresh = true;
 END $$;
 -- +goose StatementEnd
