@@ -64,8 +64,9 @@ type listening struct {
 	listen, mode string
 	log          *slog.Logger
 	certificate  atomic.Pointer[tls.Certificate]
-	settings     config.Settings // in force
-	seen         []string        // what its files looked like before they were read
+	settings     config.Settings        // in force
+	retention    atomic.Pointer[string] // gateway.retention as it is in force, for the jobs
+	seen         []string               // what its files looked like before they were read
 }
 
 func runServe(ctx context.Context, a *cli.App, listen, mode string) error {
@@ -96,6 +97,12 @@ func runServe(ctx context.Context, a *cli.App, listen, mode string) error {
 	if err != nil {
 		return err
 	}
+	s.retention.Store(&settings.Gateway.Retention)
+	jobs, err := relay.Jobs(ctx, func() string { return *s.retention.Load() })
+	if err != nil {
+		relay.Close()
+		return err
+	}
 	upstreams := upstreamsOf(settings)
 	if err := relay.Start(context.WithoutCancel(ctx), upstreams, patience); err != nil {
 		relay.Close()
@@ -114,7 +121,7 @@ func runServe(ctx context.Context, a *cli.App, listen, mode string) error {
 	s.log.Info("listening", told...)
 	s.tellAside(relay)
 	_ = a.Err.Flush()
-	ended := s.keep(ctx, relay, asked, end)
+	ended := s.keep(ctx, relay, jobs, asked, end)
 	defer ended()
 	select {
 	case err := <-relay.Ended():
