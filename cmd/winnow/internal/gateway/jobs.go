@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/job"
@@ -56,12 +58,20 @@ func (r *Relay) Jobs(ctx context.Context, retention func() string) (*Jobs, error
 	r.metrics.Register(w.done)
 	r.metrics.Register(w.problems)
 	w.queue = local.New(local.Config{Log: r.log, Now: r.app.Env.Now})
-	if address := source.StoreAt(r.app); r.store != nil && inPostgres(address) {
+	if address := StoreAddress(r.app); r.store != nil && inPostgres(address) {
 		if err := w.shared(ctx, address); err != nil {
 			return nil, err
 		}
 	}
 	return w, nil
+}
+
+// StoreAddress is where the store is: the address of a database, or a file.
+func StoreAddress(a *cli.App) string {
+	if address := cmp.Or(a.StoreFile, a.Env.Getenv("WINNOW_STORE")); inPostgres(address) {
+		return address
+	}
+	return source.StoreAt(a)
 }
 
 // inPostgres reports whether a store is named by the address of a database.
