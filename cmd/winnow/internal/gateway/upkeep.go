@@ -10,8 +10,9 @@ import (
 	"github.com/winnowhq/winnow/config"
 )
 
-// Upkeep is what is done beside relaying: the configuration is read again when it has changed, and
-// conversations that nobody goes on with are deleted.
+// Upkeep is what is done beside relaying: the configuration is read again when it has changed, a
+// store that could not be opened is tried again, and conversations that nobody goes on with are
+// deleted.
 type Upkeep struct {
 	// Ticks is when the files are looked at.
 	Ticks <-chan time.Time
@@ -48,6 +49,10 @@ func (u Upkeep) Run(ctx context.Context, r *Relay) {
 				return
 			}
 		case <-u.Ticks:
+			if r.lacking(r.app.Env.Now()) {
+				r.retry(ctx)
+				expired = time.Time{}
+			}
 			if slices.Equal(seen, u.Look()) {
 				continue
 			}
@@ -65,10 +70,13 @@ func (u Upkeep) Run(ctx context.Context, r *Relay) {
 // expire deletes what is older than the retention.
 func (r *Relay) expire(ctx context.Context, retention string, now time.Time) {
 	age, err := config.Age(retention)
-	if err != nil || r.store == nil {
+	r.mu.Lock()
+	kept := r.store
+	r.mu.Unlock()
+	if err != nil || kept == nil {
 		return // no limit, or nothing is kept
 	}
-	deleted, err := expire(ctx, r.store, age, now)
+	deleted, err := expire(ctx, kept, age, now)
 	if err != nil && ctx.Err() == nil {
 		r.log.Error("could not delete old conversations", "error", err)
 	}
