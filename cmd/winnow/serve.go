@@ -125,7 +125,7 @@ func runServe(ctx context.Context, a *cli.App, listen, mode string) error {
 	if s.encrypts() {
 		scheme = "https://"
 	}
-	told := []any{"address", scheme + relay.Address(), "mode", s.modeOf(settings),
+	told := []any{"address", scheme + relay.Address(), "mode", relay.Mode,
 		"upstreams", strings.Join(slices.Sorted(maps.Keys(upstreams)), " ")}
 	if page := relay.Page(); page != "" {
 		told = append(told, "page", scheme+relay.Address()+page)

@@ -79,10 +79,10 @@ func inPostgres(address string) bool {
 	return strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://")
 }
 
-// kept is the store, nil while mode off needs none.
+// kept is the store, nil while mode off needs none or it cannot be opened.
 func (r *Relay) kept() store.Store {
-	r.changing.Lock()
-	defer r.changing.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	return r.store
 }
 
