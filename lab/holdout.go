@@ -32,13 +32,13 @@ type Choice struct {
 	InSample Fold `json:"inSample"`
 }
 
-// choiceName is what a choice is called in tables: "balanced idleSteps ≤ 1.6, left out".
+// choiceName is what a choice is called in tables: "left out: balanced idleSteps ≤ 1.6".
 func choiceName(of string, bearable float64) string {
 	words := strings.Fields(cmp.Or(of, "chosen"))
 	for i, word := range words { // of a key its last word
 		words[i] = word[strings.LastIndexByte(word, '.')+1:]
 	}
-	return strings.Join(words, " ") + " ≤ " + strconv.FormatFloat(bearable, 'g', -1, 64) + ", left out"
+	return "left out: " + strings.Join(words, " ") + " ≤ " + strconv.FormatFloat(bearable, 'g', -1, 64)
 }
 
 // Fold is what was chosen while some sessions were held out, and how it did on these.

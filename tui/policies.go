@@ -78,7 +78,9 @@ func (pg *page) policies(r *lab.Report) {
 	policies, _ := policiesOf(r)
 	longest := len(display.AsRecorded)
 	for _, p := range policies {
-		longest = max(longest, Columns(p.Name))
+		if !p.Replaced {
+			longest = max(longest, Columns(p.Name))
+		}
 	}
 	shown, left := pg.standings(r, policies, longest, display.Columns(r), true)
 	pg.gap()
@@ -94,6 +96,7 @@ func (pg *page) policies(r *lab.Report) {
 // that have no room.
 func (pg *page) standings(r *lab.Report, policies []marked, longest int, all []display.Column, paid bool) (
 	shown []column, left []string) {
+	standings := display.Standings(r)
 	recorded := paid && r.Paid.Total().Requests > 0
 	columns := make([]column, len(all))
 	for i, c := range all {
@@ -101,8 +104,10 @@ func (pg *page) standings(r *lab.Report, policies []marked, longest int, all []d
 		if recorded {
 			columns[i].width = max(columns[i].width, Columns(c.Recorded(r)))
 		}
-		for k := range r.Policies {
-			columns[i].width = max(columns[i].width, Columns(c.Cell(&r.Policies[k]).Text))
+		for k, s := range standings {
+			if !policies[k].Replaced {
+				columns[i].width = max(columns[i].width, Columns(c.Cell(s).Text))
+			}
 		}
 	}
 	shown, left, name := fitColumns(columns, min(longest, leastName), pg.width)
@@ -123,7 +128,10 @@ func (pg *page) standings(r *lab.Report, policies []marked, longest int, all []d
 		row(line{say(faint, "  · ")}, title, func(c *column) span { return say(normal, c.Recorded(r)) })
 	}
 	for k, p := range policies {
-		s, tone, shorten := &r.Policies[k], normal, Cut
+		s, tone, shorten := standings[k], normal, Cut
+		if p.Replaced {
+			continue
+		}
 		if r.Advice != nil && s.Name == r.Advice.Policy {
 			tone = strong
 		}
