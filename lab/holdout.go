@@ -32,13 +32,19 @@ type Choice struct {
 	InSample Fold `json:"inSample"`
 }
 
-// choiceName is what a choice is called in tables: "left out: balanced idleSteps ≤ 1.6".
-func choiceName(of string, bearable float64) string {
-	words := strings.Fields(cmp.Or(of, "chosen"))
-	for i, word := range words { // of a key its last word
-		words[i] = word[strings.LastIndexByte(word, '.')+1:]
+// choiceOf is what the choices of a sweep are called in tables: "left out: balanced idleSteps". Of
+// settings in step the first says enough, of those with one value it is that.
+func choiceOf(group string) string {
+	text := "left out:"
+	for i, word := range strings.Fields(cmp.Or(group, "chosen")) {
+		switch _, value, one := strings.Cut(word, "="); {
+		case one:
+			text += " " + value
+		case i < 2:
+			text += " " + word[strings.LastIndexByte(word, '.')+1:]
+		}
 	}
-	return "left out: " + strings.Join(words, " ") + " ≤ " + strconv.FormatFloat(bearable, 'g', -1, 64)
+	return text
 }
 
 // Fold is what was chosen while some sessions were held out, and how it did on these.
@@ -155,8 +161,8 @@ func (c *chooser) choose(name string, bearable float64, among []int) *Choice {
 		out.Folds = append(out.Folds, one)
 	}
 	chosen := func(i int) int { return out.Folds[c.folds.of[i]].Policy }
-	out.Standing = sumUpAll(Setup{Name: choiceName(name, bearable), Window: c.setups[out.InSample.Policy].Window},
-		c.report.Sessions, chosen, c.base, c.drawn)
+	out.Standing = sumUpAll(Setup{Name: choiceOf(name) + " ≤ " + strconv.FormatFloat(bearable, 'g', -1, 64),
+		Window: c.setups[out.InSample.Policy].Window}, c.report.Sessions, chosen, c.base, c.drawn)
 	st := &out.Standing
 	out.Ratio, out.Within, out.MissedStepsPer100, out.MissedWithin = st.Ratio, st.Within, st.MissedStepsPer100, st.MissedWithin
 	if c.alone >= 0 {
@@ -192,8 +198,12 @@ func (c *chooser) holdOut() {
 		all = []sweep{{among: c.where(func(i int) bool { return i != c.base })}}
 	}
 	for _, of := range all {
-		for _, bearable := range c.bearable(of) {
+		all := c.bearable(of)
+		for _, bearable := range all {
 			if one := c.choose(of.name, bearable, of.among); one != nil {
+				if len(all) > 1 { // one line in the picture
+					one.Standing.Group = choiceOf(of.name)
+				}
 				c.report.Holdout = append(c.report.Holdout, *one)
 			}
 		}

@@ -177,8 +177,11 @@ func (f *frontierView) name() {
 	frame := box{float64(f.Left), float64(f.Top) - 8, float64(f.Right) + 12, float64(f.Bottom)}
 	for _, s := range order {
 		texts := []string{s.Key}
-		if f.Wide && s.Sweep < 0 {
+		switch {
+		case f.Wide && s.Sweep < 0:
 			texts = []string{s.Key + " " + line(s.Name, 44), s.Key}
+		case f.Wide && s.first: // one of a sweep says what it is
+			texts = []string{line(s.Name, 44), s.Key}
 		}
 	placing:
 		for _, text := range texts {

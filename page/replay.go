@@ -192,11 +192,12 @@ func newReplayDocument(r *lab.Report, details ReplayDetails) *replayDocument {
 	return d
 }
 
-// choiceOf is the name of what stands for a policy of a sweep: what was chosen from it with sessions
-// left out.
+// choiceOf is the name of what stands for a policy of a sweep: the choice from it with sessions left
+// out that on all of them is this policy; "" if none is.
 func (d *replayDocument) choiceOf(policy int) string {
 	for i := range d.r.Holdout {
-		if c := &d.r.Holdout[i]; c.Of == d.r.Policies[policy].Group {
+		c, s := &d.r.Holdout[i], &d.r.Policies[policy]
+		if c.Of == s.Group && c.InSample.Chosen == s.Name {
 			return c.Standing.Name
 		}
 	}

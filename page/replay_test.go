@@ -335,7 +335,8 @@ func TestFrontier_hasNoPointOfASweepThatWasChosenFrom(t *testing.T) {
 	left := r.Policies[5]
 	left.Name, left.Group, left.Ratio, left.MissedStepsPer100 = "left out: threshold ≤ 2.5", "", 0.77, 1.23
 	left.Within, left.MissedWithin = lab.Range{Low: 0.7, High: 0.8}, lab.Range{Low: 1, High: 2}
-	r.Holdout = []lab.Choice{{Of: group, Bearable: 2.5, Standing: left, Ratio: 0.77, MissedStepsPer100: 1.23}}
+	r.Holdout = []lab.Choice{{Of: group, Bearable: 2.5, Standing: left, Ratio: 0.77, MissedStepsPer100: 1.23,
+		InSample: lab.Fold{Chosen: r.Policies[4].Name}}}
 	r.Advice.Policy = r.Policies[4].Name
 	html := replayPage(t, r, ReplayDetails{})
 	d := newReplayDocument(&r, ReplayDetails{})

@@ -136,7 +136,7 @@ func (pg *page) standings(r *lab.Report, policies []marked, longest int, all []d
 			tone = strong
 		}
 		if p.Sweep >= 0 { // what its policies differ in is at the end
-			shorten = CutFront
+			shorten = cutChoice
 		}
 		key := line{say(fine, p.sign()), say(p.style, string(p.glyph)+" ")}
 		row(key, line{say(tone, padRight(shorten(p.Name, name), name))}, func(c *column) span {
@@ -151,6 +151,18 @@ func (pg *page) standings(r *lab.Report, policies []marked, longest int, all []d
 		})
 	}
 	return shown, left
+}
+
+// leftOut begins the name of what was chosen with sessions left out.
+const leftOut = "left out: "
+
+// cutChoice shortens the name of a policy of a sweep at its front, but for the words that say that
+// it is not of the sweep itself.
+func cutChoice(name string, width int) string {
+	if rest, chosen := strings.CutPrefix(name, leftOut); chosen && Columns(name) > width && width > 2*len(leftOut) {
+		return leftOut + CutFront(rest, width-len(leftOut))
+	}
+	return CutFront(name, width)
 }
 
 // column is one of a table, with the width that it needs.
