@@ -43,7 +43,7 @@ without any content (--json: as JSON).`,
 		Example: `  winnow serve
   winnow serve --mode observe
   winnow serve --listen 127.0.0.1:8080 --json`,
-		Args:              cli.Exactly(0, "no argument"),
+		Args:              cli.Exactly(0, "no arguments"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runServe(cmd.Context(), a, listen, mode)
