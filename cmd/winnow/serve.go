@@ -81,7 +81,7 @@ func runServe(ctx context.Context, a *cli.App, listen, mode string) error {
 	defer end()
 	asked := hangups()
 	defer signal.Stop(asked)
-	if err := s.check(settings); err != nil {
+	if err := s.check(ctx, settings); err != nil {
 		return err
 	}
 	s.log = slog.New(slog.NewTextHandler(a.Err, nil))
@@ -94,6 +94,10 @@ func runServe(ctx context.Context, a *cli.App, listen, mode string) error {
 	}
 	relay, err := gateway.OpenAt(ctx, a, settings, l, s.modeOf(settings), s.log)
 	if err != nil {
+		return err
+	}
+	if err := relay.Tenants(ctx); err != nil {
+		relay.Close()
 		return err
 	}
 	upstreams := upstreamsOf(settings)

@@ -7,16 +7,13 @@ import (
 	"github.com/winnowhq/winnow/tenant"
 )
 
-// Spend adds what a tenant spent on the day of a time, in US dollars, and returns what was spent in
-// all on that day and in its month, by every process.
-func (b *Book) Spend(ctx context.Context, name string, dollars float64, at time.Time) (tenant.Spent, error) {
+// Spend adds what a tenant spent on the day of a time, in US dollars. After an error it is not
+// known to have been added; if the connection broke just then, it may have been.
+func (b *Book) Spend(ctx context.Context, name string, dollars float64, at time.Time) error {
 	_, err := b.db.ExecContext(ctx, `INSERT INTO book_spent (tenant, day, dollars) VALUES ($1, $2, $3)
 		ON CONFLICT (tenant, day) DO UPDATE SET dollars = book_spent.dollars + excluded.dollars`,
 		name, tenant.DayOf(at), dollars)
-	if err != nil {
-		return tenant.Spent{}, err
-	}
-	return b.Spent(ctx, name, at)
+	return err
 }
 
 // AtLeast raises what a tenant spent on the day of a time to an amount that is known from its
@@ -31,7 +28,8 @@ func (b *Book) AtLeast(ctx context.Context, name string, dollars float64, at tim
 	return err
 }
 
-// Spent is what a tenant spent on the day of a time and in its month, in US dollars.
+// Spent is what a tenant spent on the day of a time and in its month, in US dollars, through every
+// process.
 func (b *Book) Spent(ctx context.Context, name string, at time.Time) (s tenant.Spent, err error) {
 	day := tenant.DayOf(at)
 	first := day[:len("2026-01-")] + "01"
