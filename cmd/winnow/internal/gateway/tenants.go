@@ -262,7 +262,7 @@ func (d *tenants) furnished(ctx context.Context, m *room, t tenant.Tenant) (f *f
 	}
 	version := d.version.Load()
 	d.r.mu.Lock()
-	settings, mode := d.r.now.settings, d.r.now.mode
+	settings, mode := d.r.now.settings, d.r.now.wanted
 	d.r.mu.Unlock()
 	m.mu.Lock()
 	current := m.now
