@@ -61,8 +61,9 @@ type Stay struct {
 
 // Key is a key of a provider that the server holds.
 type Key struct {
+	Name   string // for people
 	Header string // that it is sent in
-	Value  string // the whole value of the header
+	Value  string // the whole value of the header; "" if the configuration does not have the key
 }
 
 // BudgetHeader is in the answers of a tenant whose budget is nearly spent: see
@@ -174,6 +175,12 @@ func (h *handler) relayed(w http.ResponseWriter, r *http.Request, g *Guest, to *
 	r = r.WithContext(context.WithValue(r.Context(), stayKey{}, stay))
 	if stay.Counted {
 		r.Header.Del("X-Winnow")
+	}
+	if key, named := stay.Keys[to.name]; named && key.Value == "" {
+		h.Log.Error("gateway.keys does not have the key of a tenant", "tenant", g.Tenant, "upstream", to.name, "key", key.Name)
+		refuse(w, rest, http.StatusServiceUnavailable, "api_error", fmt.Sprintf("winnow is to send the key %q to %s for the tenant %s, "+
+			"and its configuration has no such key: whoever runs it can add gateway.keys.%s", key.Name, to.name, g.Tenant, key.Name))
+		return
 	}
 	if !authorize(r, stay.Keys[to.name]) {
 		refuse(w, rest, http.StatusUnauthorized, "authentication_error", fmt.Sprintf("winnow holds no key of %s for the "+

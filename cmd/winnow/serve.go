@@ -49,7 +49,7 @@ without any content (--json: as JSON).`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if check {
-				return checkServe(a, listen, mode)
+				return checkServe(cmd.Context(), a, listen, mode)
 			}
 			return runServe(cmd.Context(), a, listen, mode)
 		},
