@@ -40,6 +40,8 @@ type Guest struct {
 	Tenant string
 	Who    string // the id of the token, or the person who signed in
 	Scopes tenant.Scopes
+	// Elsewhere reports that a guest who may sees another tenant than its own.
+	Elsewhere bool
 }
 
 // Stay is what a guest has while a request lasts: everything is its tenant's own.
@@ -261,7 +263,7 @@ func (h *handler) visit(w http.ResponseWriter, r *http.Request, g *Guest, path s
 			http.NotFound(w, r) // whether there is such a tenant is not for everybody
 			return
 		}
-		seen.Tenant, path = name, "/"+below
+		seen.Tenant, seen.Elsewhere, path = name, true, "/"+below
 		r.URL = &url.URL{Path: path, RawQuery: r.URL.RawQuery}
 		r.Header.Set(ClientHeader, name)
 		r = r.WithContext(context.WithValue(r.Context(), guestKey{}, &seen))
@@ -282,7 +284,7 @@ func (h *handler) visit(w http.ResponseWriter, r *http.Request, g *Guest, path s
 		text(w, "winnow relays to "+h.known()+"\n")
 	case !g.Scopes.Has(needed):
 		h.forbid(w, r, path, g, needed)
-	case path == "/metrics" && g.Scopes.Has(tenant.Admin) && seen.Tenant == g.Tenant:
+	case path == "/metrics" && g.Scopes.Has(tenant.Admin) && !seen.Elsewhere:
 		h.allMetrics().ServeHTTP(w, r)
 	default:
 		stay, _, err := h.Door.Enter(r.Context(), &seen, false)

@@ -182,6 +182,22 @@ func (d *tenants) SignIn() http.Handler { return d.signIn }
 // Others implements serve.Door.
 func (d *tenants) Others() []string { return slices.Sorted(maps.Keys(d.known.Load().Tenants())) }
 
+// links lead who may see all tenants to their pages.
+func (d *tenants) links(r *http.Request) (all []live.Link) {
+	g := serve.GuestOf(r.Context())
+	if g == nil || !g.Scopes.Has(tenant.Admin) {
+		return nil
+	}
+	up := "~t/"
+	if g.Elsewhere { // the page stands at /~t/NAME/
+		up = "../"
+	}
+	for _, name := range d.Others() {
+		all = append(all, live.Link{Name: name, To: up + name + "/", Here: name == g.Tenant})
+	}
+	return all
+}
+
 // Metrics implements serve.Door.
 func (d *tenants) Metrics() map[string]*serve.Metrics {
 	d.mu.Lock()
