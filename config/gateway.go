@@ -44,6 +44,12 @@ type Gateway struct {
 	// Page shows browsers a page of what goes through the listener, at its address. Where clients
 	// need tokens, the page does.
 	Page bool `json:"page"`
+	// Drain is how long answers that are under way may take after serve was asked to end, as Age
+	// reads it.
+	Drain string `json:"drain"`
+	// Profile is the loopback address at which the profiles of Go are had: HOST:PORT; "" for
+	// nowhere. What is in memory can be read there.
+	Profile string `json:"profile"`
 }
 
 // The values of gateway.capture.
@@ -124,6 +130,12 @@ func (g Gateway) wrong(bad func(key, format string, args ...any)) {
 		bad("retention", "%w", err)
 	} else if g.Retention != "" && age < time.Hour {
 		bad("retention", "%s: give an hour or more, or leave it empty for no limit", g.Retention)
+	}
+	if _, err := Age(g.Drain); err != nil {
+		bad("drain", "%w", err)
+	}
+	if host, _, err := net.SplitHostPort(g.Profile); g.Profile != "" && (err != nil || !net.ParseIP(host).IsLoopback()) {
+		bad("profile", "%q is not an address of this computer alone; write one like 127.0.0.1:6060", g.Profile)
 	}
 	if g.Memory < leastMemory {
 		bad("memory", "%d: give %d bytes (16 MiB) or more", g.Memory, leastMemory)

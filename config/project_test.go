@@ -78,6 +78,10 @@ func hostile(key string) []string {
 		return []string{`"none"`, `"all"`}
 	case "gateway.retention":
 		return []string{`"1h"`}
+	case "gateway.drain":
+		return []string{`"1000d"`, `"1ms"`}
+	case "gateway.profile":
+		return []string{`"127.0.0.1:6060"`}
 	case "gateway.memory":
 		return []string{"16777216"}
 	case "gateway.tls.cert", "gateway.tls.key":

@@ -44,6 +44,18 @@ func gone(t *testing.T, l *ruletest.Log, r rule.Rule) []string {
 	return all
 }
 
+// waits checks that a part stays up to the last of so many quiet steps, and goes then.
+func waits(t *testing.T, l *ruletest.Log, r rule.Rule, what, part string, steps int) {
+	t.Helper()
+	l.Quiet(steps - 1)
+	if slices.Contains(gone(t, l, r), part) {
+		t.Errorf("%s goes after %d quiet steps, want %d", what, steps-1, steps)
+	}
+	if l.Quiet(1); !slices.Contains(gone(t, l, r), part) {
+		t.Errorf("%s stays after %d quiet steps", what, steps)
+	}
+}
+
 func TestIdle_outputsGoAfterTenStepsAndArgumentsAfterTwenty(t *testing.T) {
 	for steps, want := range map[int]string{9: "", 10: "output", 19: "output", 20: "output input", 30: "output input"} {
 		l := ruletest.New()
@@ -190,13 +202,7 @@ func TestIdle_whatWasUsedGoesSooner(t *testing.T) {
 		part := test.make(l)
 		test.then(l)
 		r := &rule.Idle{Outputs: 40, Inputs: 80, Least: 50}
-		l.Quiet(test.goes - 2)
-		if slices.Contains(gone(t, l, r), part) {
-			t.Errorf("%s goes after %d steps", test.what, test.goes-1)
-		}
-		if l.Quiet(1); !slices.Contains(gone(t, l, r), part) {
-			t.Errorf("%s stays after %d steps", test.what, test.goes)
-		}
+		waits(t, l, r, test.what, part, test.goes-1)
 	}
 }
 
@@ -206,13 +212,7 @@ func TestIdle_largeTextsGoSooner(t *testing.T) {
 		l := ruletest.New()
 		part := l.Call("read", ruletest.Args{"filePath": "a.go"}, tideLines(1, test.lines)) + " output"
 		r := &rule.Idle{Outputs: 40, Least: 50}
-		l.Quiet(test.goes - 1)
-		if slices.Contains(gone(t, l, r), part) {
-			t.Errorf("%d lines go after %d steps", test.lines, test.goes-1)
-		}
-		if l.Quiet(1); !slices.Contains(gone(t, l, r), part) {
-			t.Errorf("%d lines stay after %d steps", test.lines, test.goes)
-		}
+		waits(t, l, r, fmt.Sprintf("a text of %d lines", test.lines), part, test.goes)
 	}
 }
 

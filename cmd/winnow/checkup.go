@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,9 +21,11 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/output"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/config"
+	"github.com/winnowhq/winnow/display"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/store/postgres"
 	"github.com/winnowhq/winnow/store/sqlite"
+	"github.com/winnowhq/winnow/tui"
 )
 
 // Codes of what doctor finds around winnow.
@@ -194,7 +197,7 @@ func checkStore(ctx context.Context, a *cli.App, path string, doc *diagnosis) er
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		doc.find(brokenStore, path, err.Error(), instead)
+		doc.find(brokenStore, path, err.Error()+"; a gateway that starts now relays everything whole", instead)
 		return nil
 	}
 	defer kept.Close()
@@ -265,6 +268,13 @@ func examineAll(ctx context.Context, a *cli.App, doc *diagnosis) error {
 	return errors.Join(examineComputer(ctx, a, doc), examineOriginals(a, room, doc))
 }
 
+// unwrapped draws on a terminal as wide as it is, and breaks no line where there is none.
+func unwrapped(a *cli.App) tui.Painter {
+	p := a.Paint()
+	p.Width = cmp.Or(p.Width, 1<<16)
+	return p
+}
+
 // showComputer prints what was looked at, beside findings.
 func (d *diagnosis) showComputer(a *cli.App) {
 	var agents []string
@@ -275,31 +285,30 @@ func (d *diagnosis) showComputer(a *cli.App) {
 		}
 		agents = append(agents, text)
 	}
+	var facts []display.Fact
 	show := func(name string, things []string, none string) {
-		if len(things) == 0 {
-			things = []string{none}
-		}
-		a.Printf("%-8s  %s\n", name, strings.Join(things, ", "))
+		facts = append(facts, display.Fact{Name: name, Text: cmp.Or(strings.Join(things, ", "), none)})
 	}
-	show("agents", agents, "none that winnow knows is in PATH")
+	show("agents", agents, "none that winnow knows is in your PATH")
 	var keys []string
 	for _, k := range d.Keys {
 		if k.Present {
 			keys = append(keys, k.Name)
 		}
 	}
-	show("keys", keys, "none of "+strconv.Itoa(len(d.Keys))+" known variables is set")
+	show("keys", keys, "none of the "+strconv.Itoa(len(d.Keys))+" variables that winnow knows is set")
 	if s := d.Store; s != nil {
-		facts := []string{a.Short(s.Path), quantity.Bytes(int(s.Bytes)), "schema " + strconv.Itoa(s.Schema)}
+		about := []string{a.Short(s.Path), quantity.Bytes(int(s.Bytes)), "schema " + strconv.Itoa(s.Schema)}
 		if s.Sound {
-			facts = append(facts, "sound")
+			about = append(about, "sound")
 		}
 		if s.Free != nil {
-			facts = append(facts, quantity.Bytes(int(*s.Free))+" free on its disk")
+			about = append(about, quantity.Bytes(int(*s.Free))+" free on its disk")
 		}
-		show("store", facts, "")
+		show("store", about, "")
 	} else {
-		show("store", nil, "there is none yet")
+		show("store", nil, "none yet")
 	}
+	unwrapped(a).Facts(facts)
 	a.Printf("\n")
 }

@@ -110,22 +110,27 @@ func (s *listening) hungUp() bool {
 	return s.a.Env.StderrTerminal && !term.IsTerminal(int(os.Stderr.Fd()))
 }
 
-// keep does the upkeep of a relay until the returned function is called, which waits for its end.
-// end is called if a signal says that the terminal has gone.
-func (s *listening) keep(ctx context.Context, relay *gateway.Relay, asked chan os.Signal, end func()) (ended func()) {
+// keep does the upkeep of a relay and the jobs on its store until the returned function is called,
+// which waits for their end. end is called if a signal says that the terminal has gone.
+func (s *listening) keep(ctx context.Context, relay *gateway.Relay, jobs *gateway.Jobs, asked chan os.Signal,
+	end func()) (ended func()) {
 	ctx, stop := context.WithCancel(ctx)
 	ticker := time.NewTicker(lookEvery)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	var all sync.WaitGroup
+	all.Go(func() {
 		gateway.Upkeep{Ticks: ticker.C, Asked: asked, HungUp: s.hungUp, End: end, Look: s.look, Seen: s.seen,
-			Reload:    func(ctx context.Context) error { return s.reload(ctx, relay) },
-			Retention: func() string { return s.settings.Gateway.Retention }}.Run(ctx, relay)
-	}()
+			Reload: func(ctx context.Context) error { return s.reload(ctx, relay, jobs) }}.Run(ctx, relay)
+	})
+	all.Go(func() {
+		if err := jobs.Run(ctx); err != nil {
+			s.log.Error("work beside requests has ended; requests go on", "error", err)
+		}
+	})
 	return sync.OnceFunc(func() {
 		ticker.Stop()
 		stop()
-		<-done
+		all.Wait()
+		jobs.Close()
 	})
 }
 
@@ -141,7 +146,7 @@ func (s *listening) look() []string {
 }
 
 // reload puts the configuration in force as it is now, as far as that can change.
-func (s *listening) reload(ctx context.Context, relay *gateway.Relay) error {
+func (s *listening) reload(ctx context.Context, relay *gateway.Relay, jobs *gateway.Jobs) error {
 	next, err := s.a.Settings()
 	if err != nil {
 		return err
@@ -160,6 +165,12 @@ func (s *listening) reload(ctx context.Context, relay *gateway.Relay) error {
 		return err
 	}
 	s.settings = next
+	if age := next.Gateway.Retention; age != was.Gateway.Retention {
+		s.retention.Store(&age)
+		if err := jobs.Expire(ctx); err != nil {
+			return err
+		}
+	}
 	s.log.Info("the configuration was read again", "mode", s.modeOf(next), "upstreams",
 		strings.Join(slices.Sorted(maps.Keys(upstreams)), " "), "clients", len(next.Gateway.Clients))
 	s.tellAside(relay)

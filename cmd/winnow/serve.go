@@ -22,6 +22,7 @@ import (
 
 func serveCommand(a *cli.App) *cobra.Command {
 	var listen, mode string
+	var check bool
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Relay the requests of agents to their providers, pruned on the way",
@@ -38,14 +39,18 @@ with a certificate (gateway.tls.cert, gateway.tls.key) or something in front tha
 (gateway.tls.inFront). When the configuration changes, or at SIGHUP, it is read again.
 
 serve ends at a signal: it takes no more requests, and answers that are under way have 30 seconds to
-end; a second signal ends it at once. What it does is logged on standard error, lines for each request
+end (gateway.drain); a second signal ends it at once. What it does is logged on standard error, lines for each request
 without any content (--json: as JSON).`,
 		Example: `  winnow serve
   winnow serve --mode observe
-  winnow serve --listen 127.0.0.1:8080 --json`,
-		Args:              cli.Exactly(0, "no argument"),
+  winnow serve --listen 127.0.0.1:8080 --json
+  winnow serve --check`,
+		Args:              cli.Exactly(0, "no arguments"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if check {
+				return checkServe(a, listen, mode)
+			}
 			return runServe(cmd.Context(), a, listen, mode)
 		},
 	}
@@ -53,6 +58,7 @@ without any content (--json: as JSON).`,
 		"HOST:PORT to listen at (default from the configuration: 127.0.0.1:4141)")
 	cmd.Flags().StringVar(&mode, "mode", "", "what is done to requests: "+strings.Join(gateway.Modes(), ", ")+
 		" (default from the configuration: full)")
+	cmd.Flags().BoolVar(&check, "check", false, "say whether the configuration is sound, and what it means; listen nowhere")
 	cli.Complete(cmd, "mode", gateway.Modes()...)
 	cmd.AddCommand(tokenCommand(a))
 	return cmd
@@ -64,8 +70,9 @@ type listening struct {
 	listen, mode string
 	log          *slog.Logger
 	certificate  atomic.Pointer[tls.Certificate]
-	settings     config.Settings // in force
-	seen         []string        // what its files looked like before they were read
+	settings     config.Settings        // in force
+	retention    atomic.Pointer[string] // gateway.retention as it is in force, for the jobs
+	seen         []string               // what its files looked like before they were read
 }
 
 func runServe(ctx context.Context, a *cli.App, listen, mode string) error {
@@ -96,8 +103,20 @@ func runServe(ctx context.Context, a *cli.App, listen, mode string) error {
 	if err != nil {
 		return err
 	}
+	s.retention.Store(&settings.Gateway.Retention)
+	jobs, err := relay.Jobs(ctx, func() string { return *s.retention.Load() })
+	if err != nil {
+		relay.Close()
+		return err
+	}
+	profiles, err := profile(settings.Gateway.Profile, s.log)
+	if err != nil {
+		relay.Close()
+		return err
+	}
+	defer profiles()
 	upstreams := upstreamsOf(settings)
-	if err := relay.Start(context.WithoutCancel(ctx), upstreams, patience); err != nil {
+	if err := relay.Start(context.WithoutCancel(ctx), upstreams, s.drain()); err != nil {
 		relay.Close()
 		return err
 	}
@@ -106,7 +125,7 @@ func runServe(ctx context.Context, a *cli.App, listen, mode string) error {
 	if s.encrypts() {
 		scheme = "https://"
 	}
-	told := []any{"address", scheme + relay.Address(), "mode", s.modeOf(settings),
+	told := []any{"address", scheme + relay.Address(), "mode", relay.Mode,
 		"upstreams", strings.Join(slices.Sorted(maps.Keys(upstreams)), " ")}
 	if page := relay.Page(); page != "" {
 		told = append(told, "page", scheme+relay.Address()+page)
@@ -114,7 +133,7 @@ func runServe(ctx context.Context, a *cli.App, listen, mode string) error {
 	s.log.Info("listening", told...)
 	s.tellAside(relay)
 	_ = a.Err.Flush()
-	ended := s.keep(ctx, relay, asked, end)
+	ended := s.keep(ctx, relay, jobs, asked, end)
 	defer ended()
 	select {
 	case err := <-relay.Ended():
@@ -123,7 +142,7 @@ func runServe(ctx context.Context, a *cli.App, listen, mode string) error {
 	case <-ctx.Done():
 	}
 	ended()
-	s.log.Info("ending: no more requests, and 30 seconds for answers that are under way; a second signal cuts them off")
+	s.log.Info("ending: no more requests, and " + s.drain().String() + " for answers that are under way; a second signal cuts them off")
 	again := make(chan os.Signal, 1)
 	signal.Notify(again, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(again)

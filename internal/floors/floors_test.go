@@ -22,12 +22,12 @@ const module = "github.com/winnowhq/winnow"
 
 // floors, from the ground up. A name ending in /* stands for the packages one level below it.
 var floors = [][]string{
-	{"session", "token", "token/*", "model", "shell", "call", "quantity", "plainfile", "visible", "secret", "span", "wordlist", "process"},
+	{"session", "token", "token/*", "model", "shell", "call", "quantity", "plainfile", "visible", "secret", "span", "wordlist", "process", "job"},
 	{"rule", "budget", "bill", "recall", "pivot/fact", "coverage", "wire", "wire/*", "rule/letter"},
 	{"view", "pivot", "schedule", "store", "format", "llm"},
-	{"policy", "summarize/*", "llm/*", "store/*", "store/internal/exact", "store/internal/packed", "store/internal/words", "format/*", "format/internal/transcript", "format/internal/jsonl", "format/internal/gemini", "settings", "report", "edit"},
+	{"policy", "summarize/*", "llm/*", "store/*", "store/internal/exact", "store/internal/packed", "store/internal/words", "job/*", "format/*", "format/internal/transcript", "format/internal/jsonl", "format/internal/gemini", "settings", "report", "edit"},
 	{"", "lab", "advise"}, // the root: the engine, and the lab beside it: both run the planner
-	{"config", "display", "tui", "page", "discover", "skim", "selfprune", "snapshot", "inplace", "hook", "agent", "agent/*", "rpc", "transport", "retrieve", "quality"},
+	{"config", "display", "tui", "page", "discover", "skim", "selfprune", "snapshot", "inplace", "hook", "seat", "agent", "agent/*", "rpc", "transport", "retrieve", "quality"},
 	{"chat/internal/draw", "chat/internal/editor", "chat/internal/panel", "chat/internal/transcript"}, // the rooms of the chat
 	{"chat", "chat/demo", "serve", "live", "mcp"},
 	{"cmd/winnow/internal/draft"},

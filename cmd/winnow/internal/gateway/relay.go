@@ -40,7 +40,9 @@ type Relay struct {
 	base       http.RoundTripper
 	log        *slog.Logger
 	requests   atomic.Int64
-	store      store.Store       // nil until one is needed
+	store      store.Store       // nil until one is needed; set with mu held
+	failsOpen  bool              // without its store it relays all the same, in mode off
+	lacks      lack              // guarded by changing, but for its error
 	calibrated *token.Calibrated // of all engines; nil if the counter does not learn
 	metrics    *serve.Metrics
 	upstreams  map[string]string
@@ -98,14 +100,20 @@ func Open(ctx context.Context, a *cli.App, settings config.Settings, address str
 		}
 		return nil, err
 	}
-	return OpenAt(ctx, a, settings, l, mode, log)
+	return openAt(ctx, a, settings, l, mode, log, false)
 }
 
-// OpenAt is Open with a listener, which is closed if it fails.
+// OpenAt is Open with a listener, which is closed if it fails. If the store cannot be opened it
+// relays in mode off until it can: see Upkeep.
 func OpenAt(ctx context.Context, a *cli.App, settings config.Settings, l net.Listener, mode transport.Mode,
-	log *slog.Logger) (_ *Relay, err error) {
+	log *slog.Logger) (*Relay, error) {
+	return openAt(ctx, a, settings, l, mode, log, true)
+}
+
+func openAt(ctx context.Context, a *cli.App, settings config.Settings, l net.Listener, mode transport.Mode,
+	log *slog.Logger, failsOpen bool) (_ *Relay, err error) {
 	undumpable()
-	r := &Relay{app: a, listener: l, base: serve.Direct(), log: log, ended: make(chan error, 1)}
+	r := &Relay{app: a, listener: l, base: serve.Direct(), log: log, ended: make(chan error, 1), failsOpen: failsOpen}
 	if settings.Counter == "auto" && settings.Policy == policy.Balanced {
 		r.calibrated = token.NewCalibrated("auto", token.Linear{})
 	}
@@ -120,6 +128,13 @@ func OpenAt(ctx context.Context, a *cli.App, settings config.Settings, l net.Lis
 
 // generation makes what carries requests under these settings.
 func (r *Relay) generation(ctx context.Context, settings config.Settings, mode transport.Mode) (*generation, error) {
+	if mode != transport.Off {
+		if err := r.open(ctx, settings.Gateway); err != nil && !r.doesWithout(ctx, err) {
+			return nil, err
+		} else if err != nil {
+			mode = transport.Off
+		}
+	}
 	g := &generation{mode: mode, clients: settings.Gateway.Clients}
 	switch mode {
 	case transport.Safe:
@@ -130,9 +145,6 @@ func (r *Relay) generation(ctx context.Context, settings config.Settings, mode t
 		}
 	}
 	if mode != transport.Off {
-		if err := r.open(ctx, settings.Gateway); err != nil {
-			return nil, err
-		}
 		r.bound(settings.Gateway.Memory)
 		c, err := source.Config(r.app, r.store, settings)
 		if err != nil {
@@ -184,14 +196,21 @@ func (r *Relay) bound(memory int) {
 }
 
 // open opens the store.
-func (r *Relay) open(ctx context.Context, set config.Gateway) (err error) {
+func (r *Relay) open(ctx context.Context, set config.Gateway) error {
 	if r.store != nil {
 		return nil
 	}
-	if r.store, err = source.OpenStore(ctx, r.app, source.Making); err == nil && set.Capture == config.CaptureNone {
-		r.store = transport.Withhold(r.store, set.Memory/2)
+	kept, err := source.OpenStore(ctx, r.app, source.Making)
+	if err != nil {
+		return err
 	}
-	return err
+	if set.Capture == config.CaptureNone {
+		kept = transport.Withhold(kept, set.Memory/2)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.store, r.lacks = kept, lack{}
+	return nil
 }
 
 // withholds reports whether nothing that is said is in the store: then only the client has it, and
@@ -325,15 +344,18 @@ func (r *Relay) ready(ctx context.Context) error {
 		return errors.New("winnow is about to end")
 	}
 	r.mu.Lock()
-	off := r.now.mode == transport.Off
+	off, kept, lacks := r.now.mode == transport.Off, r.store, r.lacks.err
 	r.mu.Unlock()
+	if lacks != nil {
+		return errors.New("the store cannot be opened: requests are relayed as they came")
+	}
 	if off {
 		return nil
 	}
 	ctx, stop := context.WithTimeout(ctx, 5*time.Second)
 	defer stop()
 	// Whether it can be written shows even if there is nothing to change.
-	if _, err := r.store.Apply(ctx, "ready", store.Change{}); !errors.Is(err, store.ErrNotFound) {
+	if _, err := kept.Apply(ctx, "ready", store.Change{}); !errors.Is(err, store.ErrNotFound) {
 		r.log.Error("the store cannot be written", "error", err)
 		return errors.New("the store cannot be written")
 	}

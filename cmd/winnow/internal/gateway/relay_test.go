@@ -156,21 +156,17 @@ func TestRelay_boundsMemory(t *testing.T) {
 	}
 }
 
-// The configuration is read again when its files change or somebody asks, and not otherwise; it is
-// time to look for old conversations once a day, and when the retention changes.
+// The configuration is read again when its files change or somebody asks, and not otherwise.
 func TestUpkeep(t *testing.T) {
 	r := opened(t, config.Default(), transport.Off)
 	defer r.Close()
-	var hours, reloads, looked atomic.Int64
-	r.app.Env.Now = func() time.Time {
-		return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Add(time.Duration(hours.Load()) * time.Hour)
-	}
+	var reloads atomic.Int64
 	file := filepath.Join(t.TempDir(), "winnow.jsonc")
 	look := func() []string { return Signatures(file) }
 	ticks, asked := make(chan time.Time), make(chan os.Signal)
 	hungUp, ended := false, false
 	u := Upkeep{Ticks: ticks, Asked: asked, Look: look, Seen: look(), Reload: func(context.Context) error { reloads.Add(1); return nil },
-		Retention: func() string { looked.Add(1); return "" }, HungUp: func() bool { return hungUp }, End: func() { ended = true }}
+		HungUp: func() bool { return hungUp }, End: func() { ended = true }}
 	done := make(chan struct{})
 	ctx, stop := context.WithCancel(t.Context())
 	go func() { u.Run(ctx, r); close(done) }()
@@ -192,12 +188,6 @@ func TestUpkeep(t *testing.T) {
 	step(2, "somebody asked")
 	os.Remove(file)
 	step(3, "the file went")
-	before := looked.Load()
-	hours.Store(25)
-	step(3, "a day passed")
-	if looked.Load() <= before {
-		t.Error("after a day it did not look for old conversations")
-	}
 	hungUp = true
 	asked <- os.Interrupt
 	<-done

@@ -6,12 +6,10 @@ import (
 	"os"
 	"slices"
 	"time"
-
-	"github.com/winnowhq/winnow/config"
 )
 
 // Upkeep is what is done beside relaying: the configuration is read again when it has changed, and
-// conversations that nobody goes on with are deleted.
+// a store that could not be opened is tried again.
 type Upkeep struct {
 	// Ticks is when the files are looked at.
 	Ticks <-chan time.Time
@@ -26,19 +24,12 @@ type Upkeep struct {
 	Seen []string
 	// Reload reads the configuration and puts it in force. What it returns is logged.
 	Reload func(ctx context.Context) error
-	// Retention is gateway.retention as it is in force.
-	Retention func() string
 }
 
 // Run does the upkeep until the context ends.
 func (u Upkeep) Run(ctx context.Context, r *Relay) {
 	seen := u.Seen
-	var expired time.Time
 	for {
-		if now := r.app.Env.Now(); now.Sub(expired) >= 24*time.Hour {
-			expired = now
-			r.expire(ctx, u.Retention(), now)
-		}
 		select {
 		case <-ctx.Done():
 			return
@@ -48,32 +39,17 @@ func (u Upkeep) Run(ctx context.Context, r *Relay) {
 				return
 			}
 		case <-u.Ticks:
+			if r.lacking(r.app.Env.Now()) {
+				r.retry(ctx)
+			}
 			if slices.Equal(seen, u.Look()) {
 				continue
 			}
 		}
 		seen = u.Look()
-		before := u.Retention()
 		if err := u.Reload(ctx); err != nil {
 			r.log.Error("the configuration cannot be used; the one before stays in force", "why", err)
-		} else if u.Retention() != before {
-			expired = time.Time{}
 		}
-	}
-}
-
-// expire deletes what is older than the retention.
-func (r *Relay) expire(ctx context.Context, retention string, now time.Time) {
-	age, err := config.Age(retention)
-	if err != nil || r.store == nil {
-		return // no limit, or nothing is kept
-	}
-	deleted, err := expire(ctx, r.store, age, now)
-	if err != nil && ctx.Err() == nil {
-		r.log.Error("could not delete old conversations", "error", err)
-	}
-	if deleted > 0 {
-		r.log.Info("deleted old conversations", "sessions", deleted, "retention", retention)
 	}
 }
 

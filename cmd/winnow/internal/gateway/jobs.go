@@ -1,0 +1,170 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
+	"github.com/winnowhq/winnow/config"
+	"github.com/winnowhq/winnow/job"
+	"github.com/winnowhq/winnow/job/local"
+	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/sqlite"
+)
+
+// The kinds of jobs: their names are in logs and metrics, and in the tables of a database.
+const (
+	expiry  = "expiry"       // conversations older than gateway.retention
+	indexed = "search_index" // what is new is added to it
+	sound   = "store_check"  // the whole store is looked through for damage
+)
+
+// How often these jobs are due, and how long they may take.
+const (
+	// expireEvery: an age is written in days.
+	expireEvery = 24 * time.Hour
+	// indexEvery: a search indexes what is new itself, so that this saves it the wait.
+	indexEvery = 5 * time.Minute
+	// checkEvery: it reads all there is.
+	checkEvery = 7 * 24 * time.Hour
+	longest    = time.Hour
+)
+
+// Jobs is the work on a store that no request waits for.
+type Jobs struct {
+	relay     *Relay
+	retention func() string
+	queue     job.Queue
+	close     func()
+	done      *prometheus.CounterVec
+	problems  prometheus.Gauge
+}
+
+// Jobs opens the queue of a relay: in PostgreSQL if the store is there, else in this process.
+// retention is gateway.retention as it is in force. Close it after Run has ended.
+func (r *Relay) Jobs(ctx context.Context, retention func() string) (*Jobs, error) {
+	w := &Jobs{relay: r, retention: retention, close: func() {},
+		done: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "winnow_jobs_total",
+			Help: "Attempts at work beside requests, by kind and outcome."}, []string{"kind", "outcome"}),
+		problems: prometheus.NewGauge(prometheus.GaugeOpts{Name: "winnow_store_problems",
+			Help: "Problems that the newest look through the whole store has found."}),
+	}
+	r.metrics.Register(w.done)
+	r.metrics.Register(w.problems)
+	w.queue = local.New(local.Config{Log: r.log, Now: r.app.Env.Now})
+	if address := StoreAddress(r.app); r.store != nil && inPostgres(address) {
+		if err := w.shared(ctx, address); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+// StoreAddress is where the store is: the address of a database, or a file.
+func StoreAddress(a *cli.App) string {
+	if address := cmp.Or(a.StoreFile, a.Env.Getenv("WINNOW_STORE")); inPostgres(address) {
+		return address
+	}
+	return source.StoreAt(a)
+}
+
+// inPostgres reports whether a store is named by the address of a database.
+func inPostgres(address string) bool {
+	return strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://")
+}
+
+// kept is the store, nil while mode off needs none or it cannot be opened.
+func (r *Relay) kept() store.Store {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.store
+}
+
+// Run does jobs until the context ends, and waits for those under way.
+func (w *Jobs) Run(ctx context.Context) error {
+	work := job.Work{Handlers: map[string]job.Handler{
+		expiry: w.counted(w.expire), indexed: w.counted(w.index), sound: w.counted(w.check)}}
+	for kind, every := range map[string]time.Duration{expiry: expireEvery, indexed: indexEvery, sound: checkEvery} {
+		work.Periodic = append(work.Periodic, job.Periodic{Job: job.Job{Kind: kind, Limit: longest}, Every: every})
+	}
+	return w.queue.Run(ctx, work)
+}
+
+// Close frees what the queue holds.
+func (w *Jobs) Close() { w.close() }
+
+// Expire asks for the expiry now: the retention has changed.
+func (w *Jobs) Expire(ctx context.Context) error {
+	return w.queue.Add(ctx, job.Job{Kind: expiry, Limit: longest})
+}
+
+// counted counts the attempts of a handler.
+func (w *Jobs) counted(h job.Handler) job.Handler {
+	return func(ctx context.Context, a job.Attempt) error {
+		err := h(ctx, a)
+		outcome := "done"
+		if err != nil {
+			outcome = "failed"
+		}
+		w.done.WithLabelValues(a.Kind, outcome).Inc()
+		return err
+	}
+}
+
+// expire deletes what is older than the retention.
+func (w *Jobs) expire(ctx context.Context, _ job.Attempt) error {
+	retention, r := w.retention(), w.relay
+	age, err := config.Age(retention)
+	kept := r.kept()
+	if err != nil || kept == nil {
+		return nil // no limit, or nothing is kept
+	}
+	deleted, err := expire(ctx, kept, age, r.app.Env.Now())
+	if deleted > 0 {
+		r.log.Info("deleted old conversations", "sessions", deleted, "retention", retention)
+	}
+	if err != nil {
+		return fmt.Errorf("delete old conversations: %w", err)
+	}
+	return nil
+}
+
+// index adds what is new to the search index, if the store has one.
+func (w *Jobs) index(ctx context.Context, _ job.Attempt) error {
+	searcher, ok := w.relay.kept().(store.Searcher)
+	if !ok {
+		return nil
+	}
+	if err := searcher.Index(ctx, nil); err != nil {
+		return fmt.Errorf("index what is new: %w", err)
+	}
+	return nil
+}
+
+// checker is a store that looks through all it has for damage.
+type checker interface {
+	Check(ctx context.Context) (sqlite.Health, error)
+}
+
+// check looks for damage. What it finds is logged and counted; it is no failure of the look.
+func (w *Jobs) check(ctx context.Context, _ job.Attempt) error {
+	kept, ok := w.relay.kept().(checker)
+	if !ok {
+		return nil
+	}
+	health, err := kept.Check(ctx)
+	if err != nil {
+		return fmt.Errorf("look through the store: %w", err)
+	}
+	w.problems.Set(float64(len(health.Problems)))
+	for _, problem := range health.Problems {
+		w.relay.log.Error("the store is damaged: stop winnow and restore a backup, or see winnow doctor", "problem", problem)
+	}
+	return nil
+}
