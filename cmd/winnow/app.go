@@ -88,7 +88,7 @@ Exit codes:
 		handlesCommand(a), discardCommand(a), distillCommand(a), runCommand(a), chatCommand(a), engineCommand(a),
 		wrapCommand(a), serveCommand(a), statusCommand(a), mcpCommand(a),
 		importCommand(a), exportCommand(a), listCommand(a), searchCommand(a), showCommand(a), revertCommand(a),
-		originalsCommand(a), adviseCommand(a), doctorCommand(a), repairCommand(a), configCommand(a), modelsCommand(a), qualityCommand(a), versionCommand(a),
+		originalsCommand(a), adviseCommand(a), doctorCommand(a), repairCommand(a), storeCommand(a), configCommand(a), modelsCommand(a), qualityCommand(a), versionCommand(a),
 	)
 	for _, cmd := range root.Commands() {
 		if cmd.ValidArgsFunction == nil && strings.Contains(cmd.Use, " ") {
