@@ -117,4 +117,7 @@ type Keeper interface {
 	// Kept returns the text to the byte. ErrNotKept if there is none, ErrNotFound if there is no
 	// such session.
 	Kept(ctx context.Context, id, part string) (text string, err error)
+	// KeptParts returns the ids of the parts for which texts are kept, in ascending order.
+	// ErrNotFound if there is no such session.
+	KeptParts(ctx context.Context, id string) ([]string, error)
 }

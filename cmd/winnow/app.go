@@ -71,7 +71,7 @@ Exit codes:
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.JSON, "json", false, "print one JSON document")
 	flags.StringVar(&a.ConfigFile, "config", "", "configuration file to use instead of the usual two")
-	flags.StringVar(&a.StoreFile, "store", "", "file of the store (default $WINNOW_STORE, else $XDG_DATA_HOME/winnow/winnow.db)")
+	flags.StringVar(&a.StoreFile, "store", "", "the store: a file, or postgres://… (default $WINNOW_STORE, else $XDG_DATA_HOME/winnow/winnow.db)")
 	flags.StringVar(&a.Policy, "policy", "",
 		"classic, aggressive or balanced (default from the configuration: balanced)")
 	flags.StringVar(&a.Model, "model", "", "provider/model that reads the session (default: the one the session names)")

@@ -21,6 +21,7 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/store/postgres"
 	"github.com/winnowhq/winnow/store/sqlite"
 )
 
@@ -156,6 +157,10 @@ func examineStore(ctx context.Context, a *cli.App, doc *diagnosis) error {
 	if path == "" {
 		return nil
 	}
+	if postgres.IsURL(path) {
+		doc.Store = &storeHealth{Path: path}
+		return checkDatabase(ctx, a, path, doc)
+	}
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		examineDisk(filepath.Dir(path), 0, doc)
@@ -209,6 +214,25 @@ func checkStore(ctx context.Context, a *cli.App, path string, doc *diagnosis) er
 		doc.find(brokenStore, path, "the store is damaged: "+strings.Join(health.Problems, "; "), instead)
 	}
 	doc.Store.Free = examineDisk(filepath.Dir(path), health.Bytes, doc)
+	return nil
+}
+
+// checkDatabase looks whether the database of the store answers.
+func checkDatabase(ctx context.Context, a *cli.App, place string, doc *diagnosis) error {
+	defer a.Progress("checking the store")()
+	kept, err := source.OpenStore(ctx, a, source.Reading)
+	if err == nil {
+		defer kept.Close()
+		if s, ok := kept.(*postgres.Store); ok {
+			doc.Store.Bytes, doc.Store.Schema, err = s.Health(ctx)
+		}
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if doc.Store.Sound = err == nil; err != nil {
+		doc.find(brokenStore, place, err.Error(), "check the server, and what --store or WINNOW_STORE says")
+	}
 	return nil
 }
 

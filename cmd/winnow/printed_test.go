@@ -160,6 +160,9 @@ var covered = map[string][]string{
 	"serve token list": {"serve token list", "serve token list --json", "serve token list POISON"}, "serve token remove": {"serve token remove POISON"},
 
 	"originals prune": {"originals prune", "originals prune --all --dry-run", "originals prune --json --all", "originals prune POISON", "originals prune --older-than POISON"},
+
+	"store": {"store", "store POISON"}, "store copy": {"store copy", "store copy POISON COPIED", "store copy POISON postgres://POISON", "store copy x y --tenant POISON", "store copy POISON://x y"},
+
 	"completion":      {"completion", "completion POISON", "__complete inspect ", "__complete show ", "__complete inspect POISON", "__complete --model ", "__complete POISON "},
 	"completion bash": {"completion bash"}, "completion zsh": {"completion zsh"}, "completion fish": {"completion fish"}, "completion powershell": {"completion powershell"},
 }

@@ -25,7 +25,7 @@ var floors = [][]string{
 	{"session", "token", "token/*", "model", "shell", "call", "quantity", "plainfile", "visible", "secret", "span", "wordlist", "process", "job"},
 	{"rule", "budget", "bill", "recall", "pivot/fact", "coverage", "wire", "wire/*", "rule/letter"},
 	{"view", "pivot", "schedule", "store", "format", "llm"},
-	{"policy", "summarize/*", "llm/*", "store/*", "store/internal/exact", "store/internal/words", "job/*", "format/*", "format/internal/transcript", "format/internal/jsonl", "format/internal/gemini", "settings", "report", "edit"},
+	{"policy", "summarize/*", "llm/*", "store/*", "store/internal/exact", "store/internal/packed", "store/internal/words", "job/*", "format/*", "format/internal/transcript", "format/internal/jsonl", "format/internal/gemini", "settings", "report", "edit"},
 	{"", "lab", "advise"}, // the root: the engine, and the lab beside it: both run the planner
 	{"config", "display", "tui", "page", "discover", "skim", "selfprune", "snapshot", "inplace", "hook", "agent", "agent/*", "rpc", "transport", "retrieve", "quality"},
 	{"chat/internal/draw", "chat/internal/editor", "chat/internal/panel", "chat/internal/transcript"}, // the rooms of the chat
@@ -71,6 +71,9 @@ var siblings = map[string]string{
 	"tui display":                         "what the page shows too",
 	"page display":                        "what the terminal shows too",
 	"store/* store/internal/words":        "words as they are looked for",
+
+	"store/* store/internal/packed":              "large texts apart",
+	"store/internal/packed store/internal/exact": "how what is left of a part is encoded",
 
 	"format/opencodeserver format/opencode": "a server answers with what an export prints",
 

@@ -37,6 +37,11 @@ func keeps(t *testing.T, s store.Store) {
 		must(t, k.Keep(t.Context(), "ses", part, text))
 		wantKept(t, k, "ses", part, text)
 	}
+	listed, err := k.KeptParts(t.Context(), "ses")
+	must(t, err)
+	equal(t, "parts for which texts are kept", []string{"m-call", "none", "not there yet", "odd\x00\xff", "small"}, listed)
+	_, err = k.KeptParts(t.Context(), "missing")
+	wantError(t, "KeptParts of no session", err, store.ErrNotFound)
 	must(t, k.Keep(t.Context(), "ses", "m-call", "another"))
 	wantKept(t, k, "ses", "m-call", "another")
 	equal(t, "the state", before, state(t, s))

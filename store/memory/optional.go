@@ -97,6 +97,17 @@ func (s *Store) Kept(ctx context.Context, id, part string) (string, error) {
 	return text, nil
 }
 
+// KeptParts returns the ids of the parts for which texts are kept, in ascending order.
+func (s *Store) KeptParts(ctx context.Context, id string) ([]string, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	k, err := s.find(ctx, "kept", id)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Sorted(maps.Keys(k.texts)), nil
+}
+
 // Index does nothing: there is no index.
 func (s *Store) Index(ctx context.Context, tell func(done, all int)) error {
 	s.mu.RLock()

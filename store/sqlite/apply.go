@@ -6,14 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 
-	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/internal/exact"
+	"github.com/winnowhq/winnow/store/internal/packed"
 )
 
 // Apply writes a change in one transaction. What takes time, encoding and compressing, is done
@@ -84,7 +81,7 @@ func (s *Store) missing(ctx context.Context, id string, err error) error {
 type rows struct {
 	created           any
 	source            *sourceRow
-	appended, updated []messageRow
+	appended, updated []packed.Message
 	statements        []statement
 }
 
@@ -92,23 +89,6 @@ type rows struct {
 type statement struct {
 	sql  string
 	args []any
-}
-
-type messageRow struct {
-	id    string
-	info  any
-	parts []partRow
-}
-
-type partRow struct {
-	id, typ string
-	apart   []apartRow // what is kept as contents
-	data    any        // the rest
-}
-
-type apartRow struct {
-	field string
-	content
 }
 
 func encodeChange(c store.Change) (r rows, err error) {
@@ -120,69 +100,14 @@ func encodeChange(c store.Change) (r rows, err error) {
 	if c.Source != nil {
 		r.source = newSourceRow(*c.Source)
 	}
-	if r.appended, err = encodeMessages(c.Append); err != nil {
+	if r.appended, err = packed.Messages(c.Append); err != nil {
 		return r, err
 	}
-	if r.updated, err = encodeMessages(c.Update); err != nil {
+	if r.updated, err = packed.Messages(c.Update); err != nil {
 		return r, err
 	}
 	r.statements, err = statements(c)
 	return r, err
-}
-
-func encodeMessages(messages []session.Message) ([]messageRow, error) {
-	rows := make([]messageRow, len(messages))
-	return rows, spread(len(messages), func(i int) (err error) {
-		rows[i], err = encodeMessage(&messages[i])
-		return err
-	})
-}
-
-func encodeMessage(m *session.Message) (messageRow, error) {
-	info, err := exact.Encode(head{m.MessageInfo, m.Unknown})
-	if err != nil {
-		return messageRow{}, fmt.Errorf("message %s: %w", m.ID, err)
-	}
-	row := messageRow{m.ID, info, make([]partRow, len(m.Parts))}
-	for j, p := range m.Parts {
-		rest, apart := split(p)
-		data, err := exact.Encode(rest)
-		if err != nil {
-			return row, fmt.Errorf("part %s: %w", p.ID, err)
-		}
-		row.parts[j] = partRow{p.ID, string(p.Type), apart, data}
-	}
-	return row, nil
-}
-
-// many is from how many pieces of work on several processors are worth their goroutines.
-const many = 64
-
-// spread does n pieces of work, in any order, and returns the error of the first that failed.
-func spread(n int, do func(i int) error) error {
-	workers := runtime.GOMAXPROCS(0)
-	if n < many {
-		workers = 1
-	}
-	failed := make([]error, n)
-	var next atomic.Int64
-	var all sync.WaitGroup
-	work := func() {
-		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-			failed[i] = do(i)
-		}
-	}
-	for range workers - 1 {
-		all.Go(work)
-	}
-	work()
-	all.Wait()
-	for _, err := range failed {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // statements writes everything in a change but messages and files, in the order that store.Change
@@ -242,13 +167,13 @@ func statements(c store.Change) (list []statement, err error) {
 }
 
 // contents yields all contents of some messages.
-func contents(messages []messageRow) iter.Seq[*content] {
-	return func(yield func(*content) bool) {
+func contents(messages []packed.Message) iter.Seq[*packed.Content] {
+	return func(yield func(*packed.Content) bool) {
 		for i := range messages {
-			for j := range messages[i].parts {
-				apart := messages[i].parts[j].apart
+			for j := range messages[i].Parts {
+				apart := messages[i].Parts[j].Apart
 				for k := range apart {
-					if !yield(&apart[k].content) {
+					if !yield(&apart[k].Content) {
 						return
 					}
 				}
@@ -258,20 +183,20 @@ func contents(messages []messageRow) iter.Seq[*content] {
 }
 
 // packNew compresses the contents that the store does not have yet.
-func (s *Store) packNew(ctx context.Context, lists ...iter.Seq[*content]) error {
-	var all []*content
+func (s *Store) packNew(ctx context.Context, lists ...iter.Seq[*packed.Content]) error {
+	var all []*packed.Content
 	for _, list := range lists {
 		all = slices.AppendSeq(all, list)
 	}
-	return spread(len(all), func(i int) error {
+	return packed.Spread(len(all), func(i int) error {
 		c := all[i]
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		var num int64 // to watch the context would take a goroutine for each
-		err := s.reader.content.QueryRowContext(context.WithoutCancel(ctx), c.hash[:]).Scan(&num)
+		err := s.reader.content.QueryRowContext(context.WithoutCancel(ctx), c.Hash[:]).Scan(&num)
 		if errors.Is(err, sql.ErrNoRows) {
-			c.codec, c.packed, err = s.packer.compress([]byte(c.text))
+			c.Codec, c.Packed, err = s.packer.Compress([]byte(c.Text))
 		}
 		return err
 	})
@@ -305,28 +230,28 @@ func (t *transaction) apply(row sessionRow, c store.Change, r rows) error {
 	return nil
 }
 
-func (t *transaction) append(num, position int64, m messageRow) error {
+func (t *transaction) append(num, position int64, m packed.Message) error {
 	if err := t.exec(`INSERT INTO message (session, position, id, parts, info) VALUES (?, ?, ?, ?, ?)`,
-		num, position, m.id, len(m.parts), m.info); err != nil {
+		num, position, m.ID, len(m.Parts), m.Info); err != nil {
 		return err
 	}
-	for i, p := range m.parts {
+	for i, p := range m.Parts {
 		var field, first any
-		for k := range p.apart {
-			at, err := t.keep(&p.apart[k].content)
+		for k := range p.Apart {
+			at, err := t.keep(&p.Apart[k].Content)
 			if err != nil {
 				return err
 			}
 			if k == 0 {
-				field, first = p.apart[k].field, at
+				field, first = p.Apart[k].Field, at
 			} else if err := t.exec(`INSERT INTO apart (session, message, part, field, content) VALUES (?, ?, ?, ?, ?)`,
-				num, position, i, p.apart[k].field, at); err != nil {
+				num, position, i, p.Apart[k].Field, at); err != nil {
 				return err
 			}
 		}
 		err := t.exec(`INSERT INTO part (session, message, position, id, type, field, content, apart, data)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			num, position, i, p.id, p.typ, field, first, max(0, len(p.apart)-1), p.data)
+			num, position, i, p.ID, p.Type, field, first, max(0, len(p.Apart)-1), p.Data)
 		if err != nil {
 			return err
 		}
@@ -335,12 +260,12 @@ func (t *transaction) append(num, position int64, m messageRow) error {
 }
 
 // update replaces the latest message that has the id of m.
-func (t *transaction) update(row sessionRow, m messageRow) error {
+func (t *transaction) update(row sessionRow, m packed.Message) error {
 	var position int64
 	err := t.read(`SELECT position FROM message WHERE session = ? AND id = ? ORDER BY position DESC LIMIT 1`,
-		[]any{row.num, m.id}, &position)
-	if m.id == "" || errors.Is(err, sql.ErrNoRows) {
-		return fmt.Errorf("update %q: %w", m.id, store.ErrNoMessage)
+		[]any{row.num, m.ID}, &position)
+	if m.ID == "" || errors.Is(err, sql.ErrNoRows) {
+		return fmt.Errorf("update %q: %w", m.ID, store.ErrNoMessage)
 	}
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/internal/packed"
 )
 
 // A store whose file somebody damaged, or made, is read as far as it can be, or says what is wrong:
@@ -100,7 +101,7 @@ func FuzzOpen_aStrangersFile(f *testing.F) {
 						n += len(m.Parts[i].State.Output)
 					}
 				}
-				if n > mostFold*len(data) {
+				if n > packed.MostFold*len(data) {
 					t.Fatalf("%d bytes were read from a file of %d", n, len(data))
 				}
 			}
@@ -116,39 +117,5 @@ func FuzzOpen_aStrangersFile(f *testing.F) {
 		_, err = s.Search(ctx, store.Search{Words: "line said"})
 		told("searching", err)
 		told("deleting", s.Delete(ctx, "ses"))
-	})
-}
-
-// What is unpacked is as long as the row says, or an error; and what was packed comes back.
-func FuzzDecompress(f *testing.F) {
-	var c compressor
-	for _, text := range []string{"", "x", string(bytes.Repeat([]byte("abc"), 1000)),
-		string(bytes.Repeat([]byte{0}, 1<<16))} {
-		how, packed, err := c.compress([]byte(text))
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(uint8(how), packed, len(text))
-		f.Add(uint8(how), packed, len(text)+1)
-	}
-	f.Add(uint8(gzipped), []byte("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"), 1<<29)
-	f.Add(uint8(zstded), []byte("\x28\xb5\x2f\xfd\xa4\xff\xff\xff\x7f"), 1<<30)
-	f.Fuzz(func(t *testing.T, how uint8, data []byte, size int) {
-		if len(data) < 1<<12 { // larger ones may take what they say
-			text, err := c.decompress(codec(how%4), data, size)
-			if err == nil && len(text) != size {
-				t.Fatalf("%d bytes, not %d", len(text), size)
-			}
-		}
-		k, packed, err := c.compress(data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if back, err := c.decompress(k, packed, len(data)); err != nil || !bytes.Equal(back, data) {
-			t.Fatalf("packed as %d it came back otherwise: %v", k, err)
-		}
-		if _, err := c.decompress(k, packed, len(data)+1); err == nil {
-			t.Error("it is as long as it is not")
-		}
 	})
 }

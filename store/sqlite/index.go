@@ -9,6 +9,7 @@ import (
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/internal/exact"
+	"github.com/winnowhq/winnow/store/internal/packed"
 	"github.com/winnowhq/winnow/store/internal/words"
 )
 
@@ -165,9 +166,9 @@ func (t *transaction) indexFrom(num, from, to int64, enough int) (size int, next
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return 0, 0, err
 		}
-		var h head
+		var h packed.Head
 		if err == nil {
-			if h, err = exact.Decode[head](data); err != nil {
+			if h, err = exact.Decode[packed.Head](data); err != nil {
 				continue
 			}
 		}

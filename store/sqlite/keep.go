@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/internal/packed"
 )
 
 var _ store.Keeper = (*Store)(nil)
@@ -18,8 +19,8 @@ func (s *Store) Keep(ctx context.Context, id, part, text string) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	c := newContent(text)
-	if err := s.packNew(ctx, slices.Values([]*content{&c})); err != nil {
+	c := packed.New(text)
+	if err := s.packNew(ctx, slices.Values([]*packed.Content{&c})); err != nil {
 		return err
 	}
 	return s.write(ctx, func(t *transaction) error {
@@ -65,23 +66,34 @@ func (s *Store) Kept(ctx context.Context, id, part string) (text string, err err
 	return keptText(ctx, now.Tx, &s.packer, now.row.num, part)
 }
 
+// KeptParts returns the ids of the parts for which texts are kept, in ascending order.
+func (s *Store) KeptParts(ctx context.Context, id string) (parts []string, err error) {
+	defer s.explain(ctx, "kept", id, &err)
+	now, err := s.reader.at(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	defer now.Rollback()
+	return column[string](now.QueryContext(ctx, `SELECT part FROM kept WHERE session = ? ORDER BY part`, now.row.num))
+}
+
 // keptText reads the text that is kept for a part, or returns ErrNotKept.
 func keptText(ctx context.Context, from interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}, packer *compressor, num int64, part string) (string, error) {
+}, packer *packed.Compressor, num int64, part string) (string, error) {
 	var size int
-	var how codec
-	var packed []byte
+	var how packed.Codec
+	var data []byte
 	err := from.QueryRowContext(ctx, `SELECT coalesce(content.size, -1), coalesce(content.codec, 0), content.data
 		FROM kept LEFT JOIN content ON content.num = kept.content
-		WHERE kept.session = ? AND kept.part = ?`, num, part).Scan(&size, &how, &packed)
+		WHERE kept.session = ? AND kept.part = ?`, num, part).Scan(&size, &how, &data)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", store.ErrNotKept
 	}
 	if err != nil {
 		return "", err
 	}
-	text, err := packer.decompress(how, packed, size)
+	text, err := packer.Decompress(how, data, size)
 	if err != nil {
 		return "", fmt.Errorf("%w: what is kept for %s: %w", store.ErrCorrupt, part, err)
 	}

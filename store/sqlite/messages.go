@@ -8,19 +8,11 @@ import (
 	"iter"
 	"math"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/internal/exact"
+	"github.com/winnowhq/winnow/store/internal/packed"
 )
-
-// head is a message without its parts.
-type head struct {
-	session.MessageInfo `json:"info"`
-
-	Unknown jsontext.Value `json:",embed"`
-}
 
 // Messages yields the log newest first, in one read transaction. Each message is read when its turn
 // comes.
@@ -68,7 +60,7 @@ func (s *Store) messages(ctx context.Context, id string, sketch bool, yield func
 		if err := rows.Scan(&position, &count, &data); err != nil {
 			return err
 		}
-		h, err := exact.Decode[head](data)
+		h, err := exact.Decode[packed.Head](data)
 		if err != nil {
 			return fmt.Errorf("%w: message %d: %w", store.ErrCorrupt, position, err)
 		}
@@ -89,7 +81,7 @@ func (s *Store) messages(ctx context.Context, id string, sketch bool, yield func
 // partReader reads the parts of messages within a transaction.
 type partReader struct {
 	parts, apart *sql.Stmt
-	packer       *compressor
+	packer       *packed.Compressor
 }
 
 func (s *Store) parts(ctx context.Context, tx *sql.Tx) partReader {
@@ -116,11 +108,11 @@ func (r *partReader) some(ctx context.Context, num, message, first, last int64) 
 	defer rows.Close()
 	var parts []session.Part
 	for rows.Next() {
-		var data, packed sql.RawBytes
+		var data, short sql.RawBytes
 		var apart int
 		var field sql.NullString
 		var size, how sql.NullInt64
-		if err := rows.Scan(&data, &apart, &field, &size, &how, &packed); err != nil {
+		if err := rows.Scan(&data, &apart, &field, &size, &how, &short); err != nil {
 			return nil, err
 		}
 		p, err := exact.Decode[session.Part](data)
@@ -128,7 +120,7 @@ func (r *partReader) some(ctx context.Context, num, message, first, last int64) 
 			if !size.Valid {
 				err = errors.New("its " + field.String + " is gone")
 			} else {
-				err = r.join(&p, field.String, codec(how.Int64), packed, size.Int64)
+				err = r.join(&p, field.String, packed.Codec(how.Int64), short, size.Int64)
 			}
 		}
 		if err == nil && apart > 0 {
@@ -145,12 +137,12 @@ func (r *partReader) some(ctx context.Context, num, message, first, last int64) 
 	return parts, rows.Err()
 }
 
-func (r *partReader) join(p *session.Part, field string, how codec, packed []byte, size int64) error {
-	text, err := r.packer.decompress(how, packed, int(size))
+func (r *partReader) join(p *session.Part, field string, how packed.Codec, short []byte, size int64) error {
+	text, err := r.packer.Decompress(how, short, int(size))
 	if err != nil {
 		return err
 	}
-	return join(p, field, text)
+	return packed.Join(p, field, text)
 }
 
 // joinMore puts back the texts that are kept apart, except the first.
@@ -163,12 +155,12 @@ func (r *partReader) joinMore(ctx context.Context, p *session.Part, count int, n
 	for ; rows.Next(); count-- {
 		var field string
 		var size int64
-		var how codec
-		var packed sql.RawBytes
-		if err := rows.Scan(&field, &size, &how, &packed); err != nil {
+		var how packed.Codec
+		var short sql.RawBytes
+		if err := rows.Scan(&field, &size, &how, &short); err != nil {
 			return err
 		}
-		if err := r.join(p, field, how, packed, size); err != nil {
+		if err := r.join(p, field, how, short, size); err != nil {
 			return err
 		}
 	}

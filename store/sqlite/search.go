@@ -9,6 +9,7 @@ import (
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/internal/exact"
+	"github.com/winnowhq/winnow/store/internal/packed"
 	"github.com/winnowhq/winnow/store/internal/words"
 )
 
@@ -109,7 +110,7 @@ func (p hitPlace) read(ctx context.Context, now *sql.Tx, parts *partReader, quer
 	if hit.Session, err = exact.Decode[session.Info](info); err != nil {
 		return hit, nil, fmt.Errorf("%w: %w", store.ErrCorrupt, err)
 	}
-	h, err := exact.Decode[head](message)
+	h, err := exact.Decode[packed.Head](message)
 	if err != nil {
 		return hit, fmt.Errorf("message %d of session %s: %w: %w",
 			p.message+1, hit.Session.ID, store.ErrCorrupt, err), nil

@@ -8,6 +8,7 @@ import (
 	"iter"
 
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/internal/packed"
 )
 
 // Source returns the file that a session was imported from, or nil.
@@ -34,7 +35,7 @@ func (s *Store) Source(ctx context.Context, id string) (_ *store.Source, err err
 	case pieces > 0:
 		source.Data, err = s.readPieces(ctx, now, size, pieces)
 	case len(data) > 0: // of version 1
-		if source.Data, err = s.packer.decompress(gzipped, data, size); err != nil {
+		if source.Data, err = s.packer.Decompress(packed.Gzipped, data, size); err != nil {
 			err = fmt.Errorf("%w: its source: %w", store.ErrCorrupt, err)
 		}
 	}
@@ -45,7 +46,7 @@ func (s *Store) Source(ctx context.Context, id string) (_ *store.Source, err err
 }
 
 func (s *Store) readPieces(ctx context.Context, now moment, size, pieces int) ([]byte, error) {
-	if size < 0 || (size+pieceSize-1)/pieceSize != pieces {
+	if size < 0 || (size+packed.PieceSize-1)/packed.PieceSize != pieces {
 		return nil, fmt.Errorf("%w: its source: %d pieces for %d bytes", store.ErrCorrupt, pieces, size)
 	}
 	rows, err := now.QueryContext(ctx, `SELECT content.size, content.codec, content.data
@@ -58,12 +59,12 @@ func (s *Store) readPieces(ctx context.Context, now moment, size, pieces int) ([
 	var whole []byte
 	for ; rows.Next(); pieces-- {
 		var length int
-		var how codec
-		var packed sql.RawBytes
-		if err := rows.Scan(&length, &how, &packed); err != nil {
+		var how packed.Codec
+		var short sql.RawBytes
+		if err := rows.Scan(&length, &how, &short); err != nil {
 			return nil, err
 		}
-		data, err := s.packer.decompress(how, packed, length)
+		data, err := s.packer.Decompress(how, short, length)
 		if err != nil {
 			return nil, fmt.Errorf("%w: its source: %w", store.ErrCorrupt, err)
 		}
@@ -102,19 +103,15 @@ func (s *Store) SetSource(ctx context.Context, id string, source store.Source) (
 type sourceRow struct {
 	format, path string
 	size         int
-	pieces       []content
+	pieces       []packed.Content
 }
 
 func newSourceRow(s store.Source) *sourceRow {
-	row := &sourceRow{format: s.Format, path: s.Path, size: len(s.Data)}
-	for from := 0; from < len(s.Data); from += pieceSize {
-		row.pieces = append(row.pieces, newContent(string(s.Data[from:min(from+pieceSize, len(s.Data))])))
-	}
-	return row
+	return &sourceRow{s.Format, s.Path, len(s.Data), packed.Pieces(s.Data)}
 }
 
-func (r *sourceRow) contents() iter.Seq[*content] {
-	return func(yield func(*content) bool) {
+func (r *sourceRow) contents() iter.Seq[*packed.Content] {
+	return func(yield func(*packed.Content) bool) {
 		if r == nil {
 			return
 		}

@@ -30,6 +30,7 @@ import (
 	_ "modernc.org/sqlite" // the driver
 
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/internal/packed"
 )
 
 // DefaultWait is how long a change waits for another process that writes.
@@ -54,7 +55,7 @@ type Store struct {
 	now    func() time.Time
 	writer *writer // nil when the store is read-only
 	reader *reader
-	packer compressor
+	packer packed.Compressor
 
 	closed    atomic.Bool
 	closeOnce sync.Once

@@ -14,6 +14,7 @@ import (
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/internal/exact"
+	"github.com/winnowhq/winnow/store/internal/packed"
 )
 
 // writer is the one connection that writes.
@@ -112,7 +113,7 @@ func (w *writer) fold() {
 // of them a goroutine. It is checked between them; when it ends, the transaction is rolled back.
 type transaction struct {
 	w      *writer
-	packer *compressor
+	packer *packed.Compressor
 	ctx    context.Context
 }
 

@@ -1,4 +1,4 @@
-package sqlite
+package packed
 
 import (
 	"io/fs"
@@ -18,11 +18,11 @@ func BenchmarkLevels(b *testing.B) {
 	var texts [][]byte
 	size := 0
 	seen := map[[32]byte]bool{}
-	add := func(c content) {
-		if !seen[c.hash] {
-			seen[c.hash] = true
-			texts = append(texts, []byte(c.text))
-			size += len(c.text)
+	add := func(c Content) {
+		if !seen[c.Hash] {
+			seen[c.Hash] = true
+			texts = append(texts, []byte(c.Text))
+			size += len(c.Text)
 		}
 	}
 	filepath.WalkDir(outside.Path(b, "corpus"), func(path string, d fs.DirEntry, err error) error {
@@ -35,14 +35,14 @@ func BenchmarkLevels(b *testing.B) {
 		}
 		for _, m := range doc.Session.Messages {
 			for _, p := range m.Parts {
-				_, apart := split(p)
+				_, apart := Split(p)
 				for _, a := range apart {
-					add(a.content)
+					add(a.Content)
 				}
 			}
 		}
-		for from := 0; from < len(doc.Source); from += pieceSize {
-			add(newContent(string(doc.Source[from:min(from+pieceSize, len(doc.Source))])))
+		for from := 0; from < len(doc.Source); from += PieceSize {
+			add(New(string(doc.Source[from:min(from+PieceSize, len(doc.Source))])))
 		}
 		return nil
 	})

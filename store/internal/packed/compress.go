@@ -1,4 +1,4 @@
-package sqlite
+package packed
 
 import (
 	"bytes"
@@ -14,13 +14,13 @@ import (
 	"github.com/winnowhq/winnow/store"
 )
 
-// codec tells how a content was compressed. The numbers are in the database.
-type codec int
+// Codec tells how a content was compressed. The numbers are in the database.
+type Codec int
 
 const (
-	plain   codec = 0 // compression gained nothing
-	gzipped codec = 1 // written by version 1 of the database; only read
-	zstded  codec = 2
+	Plain   Codec = 0 // compression gained nothing
+	Gzipped Codec = 1 // written by version 1 of the database; only read
+	Zstd    Codec = 2
 )
 
 const (
@@ -34,17 +34,17 @@ const (
 	// larger one it grows while decompressing, so that a damaged row cannot ask for more than it
 	// holds.
 	trusted = 32 << 20
-	// mostFold is how many bytes zstd makes of one byte at most: a block of 128 KiB of one repeated
+	// MostFold is how many bytes zstd makes of one byte at most: a block of 128 KiB of one repeated
 	// byte takes four.
-	mostFold = 32 << 10
+	MostFold = 32 << 10
 	// largest is the largest size of a content, in bytes: SQLite has no rows beyond a gigabyte.
 	largest = 1 << 30
 )
 
-// compressor compresses with zstd at its default level, and also reads what gzip compressed.
+// Compressor compresses with zstd at its default level, and also reads what gzip compressed.
 // Concurrent calls share its coders, because each is larger than most of what it compresses. The
 // zero value is ready.
-type compressor struct {
+type Compressor struct {
 	once    sync.Once
 	encoder *zstd.Encoder
 	decoder *zstd.Decoder
@@ -54,7 +54,7 @@ type compressor struct {
 	gzips   sync.Pool // *gzip.Reader
 }
 
-func (c *compressor) ready() error {
+func (c *Compressor) ready() error {
 	c.once.Do(func() {
 		// The default level: recorded sessions and their files become 4.8 times smaller. At the
 		// fastest they become 4.6 times smaller in 0.6 of the time, at the next better 5.0 times in
@@ -69,8 +69,8 @@ func (c *compressor) ready() error {
 	return c.err
 }
 
-// compress returns data compressed, or as it is if that is not smaller.
-func (c *compressor) compress(data []byte) (codec, []byte, error) {
+// Compress returns data compressed, or as it is if that is not smaller.
+func (c *Compressor) Compress(data []byte) (Codec, []byte, error) {
 	if len(data) > largest {
 		return 0, nil, fmt.Errorf("a text of %d bytes is too long for a store, which takes %d at most", len(data),
 			largest)
@@ -80,29 +80,29 @@ func (c *compressor) compress(data []byte) (codec, []byte, error) {
 	}
 	short := c.encoder.EncodeAll(data, make([]byte, 0, len(data)/2))
 	if len(short) >= len(data) {
-		return plain, data, nil
+		return Plain, data, nil
 	}
-	return zstded, short, nil
+	return Zstd, short, nil
 }
 
 var errSize = errors.New("the compressed text has another size")
 
-// decompress returns size bytes that the caller owns, or an error. Whatever size says, it takes no
+// Decompress returns size bytes that the caller owns, or an error. Whatever size says, it takes no
 // more memory than data can decompress to.
-func (c *compressor) decompress(how codec, data []byte, size int) ([]byte, error) {
+func (c *Compressor) Decompress(how Codec, data []byte, size int) ([]byte, error) {
 	switch {
 	case size < 0 || size > largest:
 		return nil, errSize
-	case how == plain:
+	case how == Plain:
 		if len(data) != size {
 			return nil, errSize
 		}
 		return bytes.Clone(data), nil
-	case how == gzipped:
+	case how == Gzipped:
 		return c.gunzip(data, size)
-	case how != zstded:
+	case how != Zstd:
 		return nil, fmt.Errorf("%w: unknown compression %d", store.ErrNewer, how)
-	case size/mostFold > len(data):
+	case size/MostFold > len(data):
 		return nil, errSize
 	}
 	if err := c.ready(); err != nil {
@@ -129,7 +129,7 @@ func (c *compressor) decompress(how codec, data []byte, size int) ([]byte, error
 }
 
 // unfold decompresses a text whose size is too large to be trusted.
-func (c *compressor) unfold(data []byte, size int) ([]byte, error) {
+func (c *Compressor) unfold(data []byte, size int) ([]byte, error) {
 	r, _ := c.streams.Get().(*zstd.Decoder)
 	if r == nil {
 		var err error
@@ -157,7 +157,7 @@ func (c *compressor) unfold(data []byte, size int) ([]byte, error) {
 }
 
 // gunzip reads what version 1 of the database compressed.
-func (c *compressor) gunzip(data []byte, size int) ([]byte, error) {
+func (c *Compressor) gunzip(data []byte, size int) ([]byte, error) {
 	r, _ := c.gzips.Get().(*gzip.Reader)
 	if r == nil {
 		r = new(gzip.Reader)
