@@ -39,10 +39,10 @@ func migrate(ctx context.Context, a *cli.App) error {
 	if err := kept.Close(); err != nil {
 		return err
 	}
-	jobs, err := gateway.MigrateJobs(ctx, gateway.StoreAddress(a))
+	jobs, err := gateway.MigrateJobs(ctx, source.StoreForChild(a))
 	if err != nil {
 		return err
 	}
-	done := migrated{withoutPassword(gateway.StoreAddress(a)), jobs}
+	done := migrated{source.StoreAt(a), jobs}
 	return a.Tell(done, func() { a.Printf("the tables of %s are those of this version\n", done.Store) })
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/winnowhq/winnow/job/river"
+	"github.com/winnowhq/winnow/store/postgres"
 )
 
 // connections are how many the jobs of one process may have of a database: two that work, one that
@@ -19,7 +20,7 @@ const connections = 4
 // MigrateJobs makes or upgrades the tables of jobs in the database of a store, and reports whether
 // the store is in one.
 func MigrateJobs(ctx context.Context, address string) (bool, error) {
-	if !inPostgres(address) {
+	if !postgres.IsURL(address) {
 		return false, nil
 	}
 	pool, err := pooled(ctx, address)
