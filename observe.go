@@ -165,6 +165,10 @@ type BeginOptions struct {
 	// Held: nothing that was sent before may change, also when the cache is cold. What was never
 	// sent may be shown in part all the same.
 	Held bool
+	// Fold: where no model is asked for summaries, the past may be folded before the request, for
+	// the reasons for which Observe folds it. It is for a program that learns what calls gave back
+	// with the next request only, so that Observe knows nothing of it.
+	Fold bool
 }
 
 // Begin says that a request is about to be sent, before its View is taken: the moment at which it
@@ -177,19 +181,29 @@ type BeginOptions struct {
 // What no request has had yet may be shown in part from the beginning, at no cost: see
 // rule.FirstSend. At most one BeginOptions counts.
 func (e *Engine) Begin(ctx context.Context, id string, options ...BeginOptions) (Outcome, error) {
-	l, err := e.lock(ctx, "begin", id)
+	var o BeginOptions
+	if len(options) > 0 {
+		o = options[0]
+	}
+	waits := e.asks() || e.config.Queue && e.policy.Pivot.SummaryAlone
+	o.Fold = o.Fold && !o.Held && !(e.policy.Auto && waits)
+	plan, occasion, tries, err := e.beginning(ctx, id, o)
 	if err != nil {
 		return Outcome{}, err
 	}
-	var occasion policy.Occasion
-	var plan policy.Decision
-	e.with(l, func() {
-		var state policy.State
-		state, occasion = e.starting(l)
-		occasion.Held = len(options) > 0 && options[0].Held
-		plan = e.policy.Plan(state, occasion)
-	})
 	out := Outcome{Refusals: plan.Refusals}
+	if o.Fold && plan.Fold {
+		if tries <= 2 {
+			if err := e.foldNow(ctx, id, plan, &out); err != nil {
+				return out, err
+			}
+		}
+		o.Fold = false
+		if plan, occasion, _, err = e.beginning(ctx, id, o); err != nil {
+			return out, err
+		}
+		out.Refusals = append(out.Refusals, plan.Refusals...)
+	}
 	if len(plan.Commit) > 0 {
 		trigger := e.bySchedule()
 		if occasion.Cold && !e.policy.Pivot.SummaryAlone {
@@ -201,6 +215,49 @@ func (e *Engine) Begin(ctx context.Context, id string, options ...BeginOptions) 
 		out.Pruned, err = e.commit(ctx, id, plan.Commit, trigger, nil)
 	}
 	return out, err
+}
+
+// beginning plans what is done before a request. tries are the attempts to fold since one helped,
+// with the one that is planned.
+func (e *Engine) beginning(ctx context.Context, id string, o BeginOptions) (
+	plan policy.Decision, occasion policy.Occasion, tries int, err error,
+) {
+	l, err := e.lock(ctx, "begin", id)
+	if err != nil {
+		return plan, occasion, 0, err
+	}
+	e.with(l, func() {
+		var state policy.State
+		state, occasion = e.starting(l)
+		occasion.Held, occasion.Folds = o.Held, o.Fold
+		plan = e.policy.Plan(state, occasion)
+		if o.Fold && plan.Fold {
+			l.tries++
+		}
+		tries = l.tries
+	})
+	return plan, occasion, tries, nil
+}
+
+// foldNow folds before a request, by a plan. Where nothing can be folded that is no error: the
+// request goes on as it is.
+func (e *Engine) foldNow(ctx context.Context, id string, plan policy.Decision, out *Outcome) (err error) {
+	trigger := "threshold"
+	if plan.Pays {
+		trigger = "pays"
+	}
+	if out.Compacted, err = e.compact(ctx, id, CompactOptions{Auto: true}, trigger); err == nil {
+		return nil
+	}
+	e.untried(ctx, id)
+	if plan.Pays {
+		return e.waits(ctx, id, out, err)
+	}
+	if code := CodeOf(err); code != NoProgress && code != NothingToFold {
+		return err
+	}
+	out.Refusals = append(out.Refusals, rule.Refusal{Code: CodeOf(err), Reason: "the window overflows: " + reason(err)})
+	return nil
 }
 
 // EndTurn says that the loop ended a turn: old tool outputs are pruned if it is worth it (S001

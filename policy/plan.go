@@ -53,6 +53,9 @@ type Occasion struct {
 	// Pending has the results of its calls and what the user said. Held: nothing that was sent
 	// before may change for it, whatever that would save.
 	Starting, Held bool
+	// Folds: before a request that is starting a fold may come, as after a step: its summary is
+	// there at once.
+	Folds bool
 	// GoesOn: the step that ended called tools, so that the next request follows at once.
 	GoesOn bool
 	// Cold: the provider's cache holds nothing of the prompt.
@@ -85,7 +88,7 @@ func (p Policy) Plan(s State, o Occasion) Decision {
 	var d Decision
 	over := false
 	// A model that binds its reasoning must not lose that of a tool round on the way.
-	again := o.Starting && p.Auto && !s.Model.BoundReasoning && o.Usage.Prompt() > 0
+	again := o.Starting && (p.Auto || o.Folds) && !s.Model.BoundReasoning && o.Usage.Prompt() > 0
 	if (o.StepEnded || again) && !o.Summary {
 		d.Verdict, over = p.Overflows(s, o.Usage, o.Pending)
 	}
@@ -120,7 +123,7 @@ func (p Policy) Plan(s State, o Occasion) Decision {
 	first := p.firstSend(s, o, d.Commit)
 	d.Commit, d.First = append(d.Commit, first...), len(first)
 	d.Fold = o.FoldAsked || over && p.Auto
-	pays := p.Auto && o.StepEnded && !o.Summary && p.foldPays(s)
+	pays := p.Auto && (o.StepEnded || o.Starting && o.Folds) && !o.Summary && p.foldPays(s)
 	d.Fold, d.Pays = d.Fold || pays, pays && !over
 	d.Prepare = !d.Fold && o.StepEnded && !o.Summary && p.prepares(s, o, d.Verdict)
 	if d.Fold && over && !pays && !letter && !o.FoldAsked && !o.Rejected && len(d.Commit) > 0 {

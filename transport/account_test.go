@@ -63,6 +63,8 @@ func TestAccount_theStoreHasWhatWasCounted(t *testing.T) {
 					s.title()
 				}
 				if i%17 == 16 {
+					s.title() // and nothing follows
+					s.transport.Close()
 					took()
 					s.restart()
 				}

@@ -21,14 +21,16 @@ func Hooks(own winnow.Hooks) winnow.Hooks {
 }
 
 // starts lets the engine decide about a request before it is sent, and makes a summary count that
-// was written while the client worked.
+// was written while the client worked. Where no model writes summaries the past may be folded then,
+// too: the results of the newest calls come with this request, and may fill the window.
 //
 // Where nobody is sure whether the provider's cache still has the conversation, what was sent
 // stays. A model that binds its reasoning gets no fold within a tool round: the round's own
 // reasoning must come back as it was made.
 func (t *Transport) starts(ctx context.Context, x *exchange, doc *format.Document, unsure bool) error {
 	messages, held := doc.Session.Messages, x.held || unsure
-	if !held && (!x.model.BoundReasoning || messages[len(messages)-1].Role == session.User) {
+	folds := !held && (!x.model.BoundReasoning || messages[len(messages)-1].Role == session.User)
+	if folds {
 		folded, err := t.engine.Compact(ctx, x.line.id, winnow.CompactOptions{Prepared: true})
 		if err = t.tolerated(x.line, err); err != nil {
 			return err
@@ -36,13 +38,13 @@ func (t *Transport) starts(ctx context.Context, x *exchange, doc *format.Documen
 		t.decided(x, winnow.Outcome{Compacted: folded})
 		x.pruned = heavier(folded, x.pruned)
 	}
-	out, err := t.engine.Begin(ctx, x.line.id, winnow.BeginOptions{Held: held})
-	if err != nil {
+	out, err := t.engine.Begin(ctx, x.line.id, winnow.BeginOptions{Held: held, Fold: folds && t.mode != Safe})
+	if err = t.tolerated(x.line, err); err != nil {
 		return err
 	}
 	t.decided(x, out)
 	x.began = t.now() // after the decision: a fork before the answer has it, too
-	x.pruned, x.unsent = heavier(out.Pruned, x.pruned), unsent(out.Pruned)
+	x.pruned, x.unsent = heavier(out.Compacted, heavier(out.Pruned, x.pruned)), unsent(out.Pruned)
 	return nil
 }
 

@@ -1,9 +1,11 @@
 package transport
 
 import (
+	"bytes"
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -29,6 +31,10 @@ type hostile struct {
 	receipts int
 	before   []digest // of the request before, as the provider got it
 	changed  bool     // the history is another one since then
+
+	asked, sent []byte // by the client since the newest answer that it has, and by the transport
+	sentAt      int    // receipts there were then
+	again       int    // requests that were asked again to the byte, and nothing was decided in between
 
 	thinks  bool
 	madeFor map[string]digest // what the provider had been sent when a thought was made, by signature
@@ -84,16 +90,23 @@ func (h *hostile) step() {
 	m := h.answer()
 	h.log = append(h.log, m)
 	if h.IntN(12) == 0 { // the connection breaks, or the process is killed after the decision
-		h.options.Base.(*tap).fail = func() bool { return true }
-		h.transport.RoundTrip(h.mine(len(h.log) - 1))
-		h.options.Base.(*tap).fail = nil
+		asked, decided := h.mine(len(h.log)-1), 0
+		b := h.options.Base.(*tap)
+		b.fail = func() bool { decided = h.stage.receipts(); return true }
+		h.transport.RoundTrip(asked)
+		b.fail = nil
+		h.sentAgain(asked, decided)
 		if h.IntN(2) == 0 {
 			h.restart()
 		}
 	}
-	for range 1 + h.IntN(8)/7 { // a retry after an answer that the client lost
+	for n := range 1 + h.IntN(8)/7 { // a retry after an answer that the client lost
+		if n > 0 && h.IntN(2) == 0 { // and another process has it now
+			h.restart()
+		}
 		h.heard(len(h.log) - 1)
 	}
+	h.asked = nil
 	h.history = append(h.history, m)
 	h.now = h.now.Add(time.Duration(1+h.IntN(40)) * time.Second)
 	if h.IntN(40) == 0 {
@@ -110,9 +123,11 @@ func (h *hostile) mine(step int) *http.Request {
 // heard sends the history, and holds what the provider gets against what it got before.
 func (h *hostile) heard(step int) {
 	h.t.Helper()
-	if status, answer := h.send(h.mine(step)); status != 200 {
+	asked := h.mine(step)
+	if status, answer := h.send(asked); status != 200 {
 		h.t.Fatalf("step %d: %d %s", step, status, answer)
 	}
+	h.sentAgain(asked, h.decided)
 	records := h.server.Records()
 	now := chained(records[len(records)-1].Messages)
 	if h.decided == h.receipts && !h.changed {
@@ -125,6 +140,21 @@ func (h *hostile) heard(step int) {
 	h.before, h.receipts, h.changed = now, h.decided, false
 	h.bound(records[len(records)-1].Messages, now)
 	h.madeFor[fmt.Sprintf("signed-%d", h.made)] = now[len(now)-1]
+}
+
+// sentAgain fails the test if the client has asked the same before, to the byte, and other bytes
+// were sent then, though nothing was decided in between.
+func (h *hostile) sentAgain(asked *http.Request, decided int) {
+	h.t.Helper()
+	sent := h.options.Base.(*tap).sent
+	text, now := must(io.ReadAll(must(asked.GetBody()))), sent[len(sent)-1]
+	if bytes.Equal(h.asked, text) && h.sentAt == decided {
+		h.again++
+		if !bytes.Equal(h.sent, now) {
+			h.t.Fatalf("asked again it is another request, %s", difference(h.sent, now))
+		}
+	}
+	h.asked, h.sent, h.sentAt = text, now, decided
 }
 
 // bound fails the test if the provider gets a thought behind another prompt than it was made for.
@@ -204,7 +234,7 @@ func TestTransport_boundReasoning(t *testing.T) {
 // walk lets hostile clients work for a while. With the name of a model they send its thoughts back;
 // with a window, the conversation is folded before it outgrows it.
 func walk(t *testing.T, p llmtest.Protocol, thinking string, window int, set ...func(*stage)) {
-	requests, decided := 0, 0
+	requests, decided, again := 0, 0, 0
 	steps := 80
 	if testing.Short() {
 		steps = 40
@@ -241,13 +271,17 @@ func walk(t *testing.T, p llmtest.Protocol, thinking string, window int, set ...
 		}
 		requests += len(h.server.Records())
 		decided += h.decided
+		again += h.again
 		h.server.Close() // or it keeps what it was sent until the test ends
 		h.server.Forget()
 	}
 	if decided == 0 && thinking == "" {
 		t.Error("nothing was decided")
 	}
-	t.Logf("%d requests, %d decisions", requests, decided)
+	if again == 0 {
+		t.Error("no request was asked again")
+	}
+	t.Logf("%d requests, %d decisions, %d asked again", requests, decided, again)
 }
 
 var walks = flag.Int("walks", 1, "how many hostile clients of each protocol there are")

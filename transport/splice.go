@@ -17,7 +17,7 @@ import (
 // spliced is the body of a request with everything left out of it that the session says, and what
 // that is. Where the session says nothing it is the body itself.
 func (t *Transport) spliced(ctx context.Context, l *line, doc *format.Document) ([]byte, left, error) {
-	state, pivot, answered, err := t.standing(ctx, l.id)
+	state, pivot, answered, err := t.standing(ctx, l.id, len(doc.Session.Messages))
 	if err != nil {
 		return nil, left{}, err
 	}
@@ -45,18 +45,36 @@ func (t *Transport) spliced(ctx context.Context, l *line, doc *format.Document) 
 }
 
 // standing is what was decided about a session, what stands for what is folded of it, and how many
-// messages there are up to the newest answer.
-func (t *Transport) standing(ctx context.Context, id string) (
+// messages there are up to the newest answer that a request of so many messages has.
+//
+// The answer to the request itself does not count. It is in the log if the request is asked again
+// because its answer was lost on the way, and what is sent must be what was sent then.
+func (t *Transport) standing(ctx context.Context, id string, sent int) (
 	state store.State, pivot []session.Message, answered int, err error,
 ) {
 	_, err = winnow.Look(ctx, t.engine, id, func(s *report.Session) (struct{}, error) {
-		state, pivot, answered = s.State, folded(s.Log, s.State), len(s.Log)
+		state, pivot, answered = s.State, folded(s.Log, s.State), reaches(s.Log, sent)
 		for answered > 0 && s.Log[answered-1].Role != session.Assistant {
 			answered--
 		}
 		return struct{}{}, nil
 	})
 	return state, pivot, answered, err
+}
+
+// reaches is how many messages a log has before the first one that the client did not send, where it
+// sent this many.
+func reaches(log []session.Message, sent int) int {
+	for i := range log {
+		if !isClients(&log[i]) {
+			continue
+		}
+		if sent == 0 {
+			return i
+		}
+		sent--
+	}
+	return len(log)
 }
 
 // decided counts what was decided about a session.

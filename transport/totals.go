@@ -2,6 +2,7 @@ package transport
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"net/http"
 	"slices"
@@ -37,10 +38,10 @@ type Totals struct {
 	// the mode Observe nothing is; ToSave is what could have been.
 	Net, ToSave float64
 	Unpriced    int      // requests without usage, or of a model without a price: they are in neither sum
-	LeftOut     int      // tokens left out of the newest requests, over all sessions
+	LeftOut     int      // tokens left out of the newest requests, over Sessions
 	Cleared     int      // tokens that the provider itself cleared of them, which are in no other figure
 	Recalls     int      // outputs that gave back what was left out
-	Sessions    []string // ids, in order
+	Sessions    []string // ids, in order; of very many those that asked last
 	Live        int      // sessions with a request within the last hour
 	// Outgrown are the sessions, by id, whose whole history no longer fits the window of their
 	// model: without what is left out, their client cannot go on with them.
@@ -55,10 +56,15 @@ type Totals struct {
 // lively is how long a session without a request counts as live.
 const lively = time.Hour
 
+// mostNewest is how many sessions the totals speak of at most. A session that goes on is one of
+// them again.
+const mostNewest = 8192
+
 // newest is what the newest request of a session was like.
 type newest struct {
-	left int // tokens left out of it
-	at   time.Time
+	left   int // tokens left out of it
+	at     time.Time
+	client string
 	// outgrown: with nothing left out it would not fit the window
 	outgrown bool
 	cleared  int // tokens that the provider itself cleared of it
@@ -131,9 +137,22 @@ func (t *Transport) counted(x *exchange, known *store.Live, u session.Usage) {
 		all.Requests++
 		all.add(known, u)
 		window := cmp.Or(x.model.Limits.Input, x.model.Limits.Context)
-		t.newest[x.line.id] = newest{x.left.tokens(), now, window > 0 && x.line.whole > window,
+		t.newest[x.line.id] = newest{x.left.tokens(), now, x.client, window > 0 && x.line.whole > window,
 			x.line.delegation.tokens}
+		t.forgetSome()
 	})
+}
+
+// forgetSome makes room among the newest requests, an eighth at a time: those that are longest ago
+// go. The lock is held.
+func (t *Transport) forgetSome() {
+	if len(t.newest) <= mostNewest {
+		return
+	}
+	ids := slices.SortedFunc(maps.Keys(t.newest), func(a, b string) int { return t.newest[a].at.Compare(t.newest[b].at) })
+	for _, id := range ids[:len(ids)-mostNewest+mostNewest/8] {
+		delete(t.newest, id)
+	}
 }
 
 func (all *Totals) add(known *store.Live, u session.Usage) {
@@ -167,7 +186,8 @@ func (all *Totals) add(known *store.Live, u session.Usage) {
 const mostBeside = 32
 
 // countedBeside adds a request that belongs to no conversation. In the store it comes with the next
-// request of a conversation of the same client; a client that has none leaves no trace there.
+// request of a conversation of the same client, or at the end with its newest one; a client that has
+// none leaves no trace there.
 func (t *Transport) countedBeside(r *http.Request, client string, m model.Model, u session.Usage) {
 	cost, priced := m.Cost(bill.Usage(u))
 	known := &store.Live{Beside: true, Unpriced: !priced || !reported(u)}
@@ -193,6 +213,30 @@ func (t *Transport) takeBeside(client string) []store.Spend {
 	waiting := t.aside[client]
 	delete(t.aside, client)
 	return waiting
+}
+
+// writeBeside writes down the requests that wait for a next one of their client's, which does not
+// come any more.
+func (t *Transport) writeBeside() {
+	t.mu.Lock()
+	waiting := t.aside
+	t.aside = map[string][]store.Spend{}
+	sessions := map[string]string{}
+	for id, n := range t.newest {
+		if was := sessions[n.client]; was == "" || n.at.After(t.newest[was].at) {
+			sessions[n.client] = id
+		}
+	}
+	t.mu.Unlock()
+	for client, spent := range waiting {
+		id := sessions[client]
+		if id == "" {
+			continue
+		}
+		if err := t.engine.Amend(context.Background(), id, winnow.Amendment{Spent: spent}); err != nil {
+			t.log.Error("could not record requests beside a conversation", "session", id, "error", err)
+		}
+	}
 }
 
 // live is what is known of a request now that it was answered. The family's lock is held.

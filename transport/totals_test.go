@@ -1,13 +1,16 @@
 package transport
 
 import (
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
 )
 
 // Where a request is pruned and something of it was never sent, one estimate speaks of both: what
@@ -44,6 +47,29 @@ func TestTotals_aPruningAndAFirstSendInOneRequest(t *testing.T) {
 		}
 		if diff := cmp.Diff(c.unedited, asIfWhole(x, c.sent)); diff != "" {
 			t.Errorf("%s, as if whole (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+// The totals speak of the sessions that asked last, however many there have been.
+func TestTotals_forgetSessionsThatAskedLongAgo(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	gateway := New(nil, Options{Now: func() time.Time { now = now.Add(time.Second); return now }})
+	const asked = 3 * mostNewest
+	for i := range asked {
+		x := &exchange{line: &line{id: fmt.Sprint(i)}, left: left{rules: map[string]int{"idle": 1}}}
+		gateway.counted(x, &store.Live{}, session.Usage{})
+		if len(gateway.newest) > mostNewest {
+			t.Fatalf("%d sessions are at hand", len(gateway.newest))
+		}
+	}
+	all := gateway.Totals()
+	if n := len(all.Sessions); n < mostNewest*7/8 || all.LeftOut != n || all.Requests != asked {
+		t.Errorf("%d sessions, %d left out, %d requests", n, all.LeftOut, all.Requests)
+	}
+	for i := range mostNewest / 2 {
+		if _, known := gateway.newest[fmt.Sprint(asked-1-i)]; !known {
+			t.Fatalf("session %d of %d is forgotten", asked-1-i, asked)
 		}
 	}
 }

@@ -108,7 +108,8 @@ func (t *Transport) cool(f *family) {
 	}
 }
 
-// Close keeps no cache warm any more, and waits for what is under way.
+// Close keeps no cache warm any more, waits for what is under way, and writes down what waits for a
+// client's next request.
 func (t *Transport) Close() {
 	t.mu.Lock()
 	t.closed = true
@@ -118,6 +119,9 @@ func (t *Transport) Close() {
 	}
 	t.mu.Unlock()
 	t.recording.wait()
+	if t.engine != nil {
+		t.guarded("record requests beside conversations", t.writeBeside)
+	}
 }
 
 // renew sends a request again, unless its client is back, and waits for the next time.

@@ -194,7 +194,7 @@ func checkStore(ctx context.Context, a *cli.App, path string, doc *diagnosis) er
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		doc.find(brokenStore, path, err.Error(), instead)
+		doc.find(brokenStore, path, err.Error()+"; a gateway that starts now relays everything whole", instead)
 		return nil
 	}
 	defer kept.Close()

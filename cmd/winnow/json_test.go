@@ -35,8 +35,9 @@ func TestJSONDocumentation_namesEveryMember(t *testing.T) {
 	documents := map[string]any{
 		"winnow": fronted{}, "inspect": inspection{}, "inspect FOLDER": survey.FolderInspection{}, "prune": pruning{}, "view": viewed{}, "compact": compaction{}, "compact --queue": queued{}, "explain": explained{}, "explain PART": report.Explanation{},
 		"undo, redo, restore, pin": change.Document{}, "recall": recalled{}, "dismiss": dismissal{}, "handles": handleList{}, "discard, distill": change.ByHandDocument{}, "import": importing.Document{}, "export": exported{}, "list": listing{}, "status": report.Relayed{}, "search": searched{}, "show": shown{}, "revert": workbench.Reversion{}, "config": configured{}, "config set": configSet{}, "config get": configGot{}, "config unset": configUnset{}, "config edit": configEdited{},
-		"list --everywhere": survey.Computer{}, "models": modelList{}, "quality": qualityDocument{}, "advise": adviceDocument{}, "replay": simulation.Document{}, "run": []any{workbench.Happened{}, workbench.Ran{}}, "version": versioned{}, "originals": originalList{}, "originals prune": originalsPruned{}, "serve token add": tokenMade{}, "serve token list, remove": tokenList{}, "serve --check": soundServe{}, "store migrate": migrated{}, "doctor": diagnosis{}, "repair": repaired{}, "Events": winnow.Event{},
-		"store copy": storeCopied{},
+		"list --everywhere": survey.Computer{}, "models": modelList{}, "quality": qualityDocument{}, "advise": adviceDocument{}, "replay": simulation.Document{}, "run": []any{workbench.Happened{}, workbench.Ran{}}, "version": versioned{}, "originals": originalList{}, "originals prune": originalsPruned{}, "serve token add": tokenMade{}, "serve token list, remove": tokenList{},
+		"tenant add, set, show": tenantShown{}, "tenant list": tenantList{}, "tenant remove": tenantRemoved{}, "tenant token add, rotate": tenantTokenMade{}, "tenant token list, revoke": tenantTokens{}, "tenant audit": tenantAudited{},
+		"serve --check": soundServe{}, "store migrate": migrated{}, "store copy": storeCopied{}, "doctor": diagnosis{}, "repair": repaired{}, "Events": winnow.Event{},
 	}
 	for title, document := range documents {
 		body, ok := sections[title]

@@ -405,25 +405,73 @@ func TestServe_isReadyIfTheStoreIs(t *testing.T) {
 	d := newDesk(t)
 	d.configure(`{"gateway": {"listen": "127.0.0.1:0"}}`)
 	g := d.gate("--store", "s.db")
-	ready := func() (int, string) {
-		a, err := http.Get(g.url + "/readyz")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer a.Body.Close()
-		text, _ := io.ReadAll(a.Body)
-		return a.StatusCode, string(text)
-	}
-	if status, text := ready(); status != 200 || text != "ok\n" {
+	if status, text := g.ready(); status != 200 || text != "ok\n" {
 		t.Errorf("%d %q", status, text)
 	}
 	for _, name := range []string{"s.db", "s.db-wal", "s.db-shm"} {
 		os.WriteFile(filepath.Join(d.dir, name), []byte(strings.Repeat("no database", 5000)), 0o600)
 	}
-	if status, text := ready(); status != 503 || text != "not ready: the store cannot be written\n" {
+	if status, text := g.ready(); status != 503 || text != "not ready: the store cannot be written\n" {
 		t.Errorf("with a store that was overwritten: %d %q", status, text)
 	}
 	g.cmd.Process.Signal(syscall.SIGTERM)
+}
+
+// ready is what it says to what looks after it.
+func (g *gate) ready() (status int, text string) {
+	g.t.Helper()
+	a, err := http.Get(g.url + "/readyz")
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	defer a.Body.Close()
+	said, _ := io.ReadAll(a.Body)
+	return a.StatusCode, string(said)
+}
+
+// Where the store cannot be opened, serve relays what comes as it came, and says so; when it can be
+// opened, conversations are kept again, without a restart.
+func TestServe_beginsWithoutItsStore(t *testing.T) {
+	d := newDesk(t)
+	url, got := providing(t)
+	d.configure(fmt.Sprintf(`{"gateway": {"listen": "127.0.0.1:0", "upstreams": {"house": %q}}}`, url))
+	path := filepath.Join(d.dir, "s.db")
+	if err := os.WriteFile(path, []byte(strings.Repeat("no database", 5000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g := d.gate("--store", "s.db")
+	if said := strings.Join(g.said, "\n"); !strings.Contains(said, "the store cannot be opened: until it can, requests are "+
+		"relayed as they came, in mode off") || !strings.Contains(said, "mode=off") {
+		t.Errorf("it says %s", said)
+	}
+	request := fmt.Sprintf(asking, 1)
+	if status, _ := ask(t, g.url+"/house/v1/messages", request); status != 200 {
+		t.Errorf("a request without a store: %d", status)
+	}
+	if came := got(); len(came) != 1 || came[0].body != request {
+		t.Errorf("the provider got %v", came)
+	}
+	const lacks = "not ready: the store cannot be opened: requests are relayed as they came\n"
+	if status, text := g.ready(); status != 503 || text != lacks {
+		t.Errorf("%d %q", status, text)
+	}
+	if o := d.run("doctor", "--store", "s.db"); !strings.Contains(o.stdout, "relays everything whole") {
+		t.Errorf("doctor says\n%s", o.stdout)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	g.says(`the store can be opened again" mode=full`)
+	if status, text := g.ready(); status != 200 {
+		t.Errorf("with its store: %d %q", status, text)
+	}
+	if status, _ := ask(t, g.url+"/house/v1/messages", fmt.Sprintf(asking, 2)); status != 200 {
+		t.Errorf("a request with a store: %d", status)
+	}
+	g.ends()
+	if left := d.run("list", "--store", "s.db").stdout; !strings.Contains(left, "live_") {
+		t.Errorf("the store has\n%s", left)
+	}
 }
 
 // serve shows browsers a page, unless gateway.page is false.

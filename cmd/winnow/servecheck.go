@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -27,14 +28,14 @@ type soundServe struct {
 
 // checkServe says what serve would do, or what is wrong with its configuration. It opens neither
 // the listener nor the store.
-func checkServe(a *cli.App, listen, mode string) error {
+func checkServe(ctx context.Context, a *cli.App, listen, mode string) error {
 	s := &listening{a: a, listen: listen, mode: mode}
 	settings, err := a.Settings()
 	if err != nil {
 		return err
 	}
 	s.settings = settings
-	if err := s.check(settings); err != nil {
+	if err := s.check(ctx, settings); err != nil {
 		return err
 	}
 	g := settings.Gateway

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -25,6 +26,7 @@ import (
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/live"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/sqlite"
 )
@@ -183,12 +185,12 @@ func said(m *session.Message) string {
 	return text
 }
 
-// unmarked is a body without the marks of caches, which are no part of what a model reads: the mark
-// that stands in front of a change is set with the change, and not when the request is asked again
-// after a kill.
-func unmarked(body []byte) []byte { return marks.ReplaceAll(body, nil) }
-
-var marks = regexp.MustCompile(`,"cache_control":\{"type":"ephemeral"[^}]*\}`)
+// around are two bodies where they begin to differ.
+func around(a, b []byte) string {
+	n := span.Common(a, b)
+	piece := func(t []byte) []byte { return t[max(0, n-300):min(len(t), n+300)] }
+	return fmt.Sprintf("from byte %d on:\n%s\nwas\n%s", n, piece(b), piece(a))
+}
 
 // arrival is a request as the provider got it, and how much had been decided by then.
 type arrival struct {
@@ -197,8 +199,8 @@ type arrival struct {
 }
 
 // TestProcess_killedAnywhere kills the gateway between requests, while it decides, when its request
-// has arrived and in the middle of the answer, and starts it again: what the provider was sent
-// before, it is sent again, unless something was decided in between.
+// has arrived, in the middle of the answer and behind it, and starts it again: what the provider
+// was sent before, it is sent again, cache marks included, unless something was decided in between.
 func TestProcess_killedAnywhere(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program")
@@ -211,6 +213,8 @@ func TestProcess_killedAnywhere(t *testing.T) {
 		t.Run(string(protocol), func(t *testing.T) { killedAnywhere(t, protocol, steps) })
 	}
 }
+
+var dice = flag.Uint64("dice", 11, "seed for when the gateway is killed")
 
 func killedAnywhere(t *testing.T, protocol llmtest.Protocol, steps int) {
 	v := visit(t, protocol, true, 7, steps)
@@ -231,7 +235,7 @@ func killedAnywhere(t *testing.T, protocol llmtest.Protocol, steps int) {
 	}
 	s := begin(t, up.URL, "")
 	kept = s.open(t)
-	dice := rand.New(rand.NewPCG(11, uint64(len(protocol))))
+	random := rand.New(rand.NewPCG(*dice, uint64(len(protocol))))
 	kills, again := map[string]int{}, 0
 	ask := func(at int) heard {
 		ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
@@ -240,13 +244,13 @@ func killedAnywhere(t *testing.T, protocol llmtest.Protocol, steps int) {
 	}
 	for _, at := range v.steps() {
 		before := len(arrived)
-		switch how := dice.IntN(8); how {
+		switch how := random.IntN(8); how {
 		case 0: // between two requests
 			s.kill()
 			s.start(t)
 			kills["between requests"]++
 		case 1: // while it decides, or a little later
-			after := time.AfterFunc(time.Duration(dice.IntN(12_000))*time.Microsecond, func() { _ = s.cmd.Process.Kill() })
+			after := time.AfterFunc(time.Duration(random.IntN(12_000))*time.Microsecond, func() { _ = s.cmd.Process.Kill() })
 			ask(at)
 			after.Stop()
 			s.kill()
@@ -275,6 +279,11 @@ func killedAnywhere(t *testing.T, protocol llmtest.Protocol, steps int) {
 			up.fault.Store(llmtest.Fault(""))
 			s.start(t)
 			kills["in the middle of an answer"]++
+		case 4: // behind an answer, which the client has lost all the same
+			ask(at)
+			s.kill()
+			s.start(t)
+			kills["behind an answer"]++
 		}
 		if h := ask(at); h.status != 200 || h.err != nil {
 			t.Fatalf("step %d: %d %s, %v\n%s", at, h.status, h.body, h.err, s.log)
@@ -292,8 +301,8 @@ func killedAnywhere(t *testing.T, protocol llmtest.Protocol, steps int) {
 			}
 			if i > before { // the same request again
 				again++
-				if !bytes.Equal(unmarked(last.request.Body), unmarked(now.request.Body)) {
-					t.Fatalf("step %d: asked again it is %d bytes, was %d", at, len(now.request.Body), len(last.request.Body))
+				if !bytes.Equal(last.request.Body, now.request.Body) {
+					t.Fatalf("step %d: asked again it is another one, %s", at, around(last.request.Body, now.request.Body))
 				}
 			}
 		}

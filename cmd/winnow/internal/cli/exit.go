@@ -65,6 +65,9 @@ func Usage(format string, args ...any) error { return Misuse(fmt.Errorf(format, 
 // Misuse makes an error one of wrong usage or configuration.
 func Misuse(err error) error { return ending{err: err, code: ExitUsage} }
 
+// IsMisuse reports whether an error is wrong usage or configuration.
+func IsMisuse(err error) bool { return endings(err)[ExitUsage] }
+
 // Hint adds to an error what to do about it.
 func Hint(err error, hint string) error { return ending{err: err, hint: hint} }
 

@@ -64,10 +64,10 @@ func (r *Relay) Jobs(ctx context.Context, retention func() string) (*Jobs, error
 	return w, nil
 }
 
-// kept is the store, nil while mode off needs none.
+// kept is the store, nil while mode off needs none or it cannot be opened.
 func (r *Relay) kept() store.Store {
-	r.changing.Lock()
-	defer r.changing.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	return r.store
 }
 

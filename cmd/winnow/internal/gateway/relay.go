@@ -40,7 +40,9 @@ type Relay struct {
 	base       http.RoundTripper
 	log        *slog.Logger
 	requests   atomic.Int64
-	store      store.Store       // nil until one is needed
+	store      store.Store       // nil until one is needed; set with mu held
+	failsOpen  bool              // without its store it relays all the same, in mode off
+	lacks      lack              // guarded by changing, but for its error
 	calibrated *token.Calibrated // of all engines; nil if the counter does not learn
 	metrics    *serve.Metrics
 	flights    flights
@@ -49,7 +51,9 @@ type Relay struct {
 	stopping   atomic.Bool
 	ended      chan error
 	stop       context.CancelFunc
-	unbound    func() // gives the process the memory limit back that it had; nil if it was not changed
+	tenants    *tenants // nil if it has none, and looks for none
+	ending     func()   // ends what tenants do beside relaying, and waits for it; nil without
+	unbound    func()   // gives the process the memory limit back that it had; nil if it was not changed
 
 	changing sync.Mutex      // held while another generation is made
 	settings config.Settings // those in force, with the mode that they name
@@ -63,14 +67,16 @@ type Relay struct {
 // generation is what carries requests until the configuration changes. Its fields but the last two
 // do not change once it carries any.
 type generation struct {
-	mode    transport.Mode
-	engine  *winnow.Engine // nil in mode off
-	carrier *transport.Transport
-	handler http.Handler
-	page    http.Handler // nil if there is none
-	clients map[string]string
-	aside   []string        // upstreams that are a winnow themselves
-	passed  map[string]bool // their hosts
+	settings config.Settings
+	wanted   transport.Mode // mode, unless the store could not be opened
+	mode     transport.Mode
+	engine   *winnow.Engine // nil in mode off
+	carrier  *transport.Transport
+	handler  http.Handler
+	page     http.Handler // nil if there is none
+	clients  map[string]string
+	aside    []string        // upstreams that are a winnow themselves
+	passed   map[string]bool // their hosts
 
 	under int  // requests that it carries; guarded by the relay
 	over  bool // another one has taken its place; guarded by the relay
@@ -99,14 +105,20 @@ func Open(ctx context.Context, a *cli.App, settings config.Settings, address str
 		}
 		return nil, err
 	}
-	return OpenAt(ctx, a, settings, l, mode, log)
+	return openAt(ctx, a, settings, l, mode, log, false)
 }
 
-// OpenAt is Open with a listener, which is closed if it fails.
+// OpenAt is Open with a listener, which is closed if it fails. If the store cannot be opened it
+// relays in mode off until it can: see Upkeep.
 func OpenAt(ctx context.Context, a *cli.App, settings config.Settings, l net.Listener, mode transport.Mode,
-	log *slog.Logger) (_ *Relay, err error) {
+	log *slog.Logger) (*Relay, error) {
+	return openAt(ctx, a, settings, l, mode, log, true)
+}
+
+func openAt(ctx context.Context, a *cli.App, settings config.Settings, l net.Listener, mode transport.Mode,
+	log *slog.Logger, failsOpen bool) (_ *Relay, err error) {
 	undumpable()
-	r := &Relay{app: a, listener: l, base: serve.Direct(), log: log, ended: make(chan error, 1)}
+	r := &Relay{app: a, listener: l, base: serve.Direct(), log: log, ended: make(chan error, 1), failsOpen: failsOpen}
 	if settings.Counter == "auto" && settings.Policy == policy.Balanced {
 		r.calibrated = token.NewCalibrated("auto", token.Linear{})
 	}
@@ -121,33 +133,23 @@ func OpenAt(ctx context.Context, a *cli.App, settings config.Settings, l net.Lis
 
 // generation makes what carries requests under these settings.
 func (r *Relay) generation(ctx context.Context, settings config.Settings, mode transport.Mode) (*generation, error) {
-	g := &generation{mode: mode, clients: settings.Gateway.Clients}
-	switch mode {
-	case transport.Safe:
-		settings.Schedule, settings.Compaction.Auto = schedule.Cold{}.Name(), false
-	case transport.Full, transport.Observe:
-		if len(settings.Compaction.Threshold) == 0 { // before the client does, and when it pays
-			settings.Compaction.Threshold = budget.Thresholds{"*": budget.Economic}
-		}
-	}
+	wanted := mode
 	if mode != transport.Off {
-		if err := r.open(ctx, settings.Gateway); err != nil {
+		if err := r.open(ctx, settings.Gateway); err != nil && !r.doesWithout(ctx, err) {
 			return nil, err
+		} else if err != nil {
+			mode = transport.Off
 		}
+	}
+	g := &generation{settings: settings, wanted: wanted, mode: mode, clients: settings.Gateway.Clients}
+	if mode != transport.Off {
 		r.bound(settings.Gateway.Memory)
-		c, err := source.Config(r.app, r.store, settings)
-		if err != nil {
-			return nil, err
-		}
-		c.Memory, c.Calibrated, c.Hooks = settings.Gateway.Memory/2, r.calibrated, transport.Hooks(c.Hooks)
-		if g.engine, err = winnow.Open(c); err != nil {
+		var err error
+		if g.engine, err = r.engine(settings, mode, r.store, r.calibrated); err != nil {
 			return nil, err
 		}
 	}
-	o := transport.Options{Base: r.base, Mode: g.mode, Later: true, Recall: !r.withholds(),
-		Models: settings.Catalogue(model.Default()), Drop: settings.Gateway.Tools.Drop, Delegate: settings.Gateway.Delegate,
-		KeepWarm: settings.Gateway.KeepWarm,
-		Memory:   settings.Gateway.Memory / 2 / bytesOfBody, Log: r.log, Now: r.app.Env.Now}
+	o := r.options(settings, mode, r.store)
 	if settings.Gateway.Page {
 		if r.hub == nil {
 			r.hub = live.NewHub(settings.Gateway.Capture == config.CaptureNone, r.app.Env.Now())
@@ -163,6 +165,33 @@ func (r *Relay) generation(ctx context.Context, settings config.Settings, mode t
 		r.metrics.Register(r.flights.gauge())
 	}
 	return g, nil
+}
+
+// engine opens an engine on a store.
+func (r *Relay) engine(settings config.Settings, mode transport.Mode, kept store.Store, calibrated *token.Calibrated) (
+	*winnow.Engine, error) {
+	switch mode {
+	case transport.Safe:
+		settings.Schedule, settings.Compaction.Auto = schedule.Cold{}.Name(), false
+	case transport.Full, transport.Observe:
+		if len(settings.Compaction.Threshold) == 0 { // before the client does, and when it pays
+			settings.Compaction.Threshold = budget.Thresholds{"*": budget.Economic}
+		}
+	}
+	c, err := source.Config(r.app, kept, settings)
+	if err != nil {
+		return nil, err
+	}
+	c.Memory, c.Calibrated, c.Hooks = settings.Gateway.Memory/2, calibrated, transport.Hooks(c.Hooks)
+	return winnow.Open(c)
+}
+
+// options are how a transport on a store works.
+func (r *Relay) options(settings config.Settings, mode transport.Mode, kept store.Store) transport.Options {
+	return transport.Options{Base: r.base, Mode: mode, Later: true, Recall: !withholds(kept),
+		Models: settings.Catalogue(model.Default()), Drop: settings.Gateway.Tools.Drop, Delegate: settings.Gateway.Delegate,
+		KeepWarm: settings.Gateway.KeepWarm,
+		Memory:   settings.Gateway.Memory / 2 / bytesOfBody, Log: r.log, Now: r.app.Env.Now}
 }
 
 // bytesOfBody is how many bytes of memory a byte of a body takes that the transport has at hand,
@@ -186,20 +215,27 @@ func (r *Relay) bound(memory int) {
 }
 
 // open opens the store.
-func (r *Relay) open(ctx context.Context, set config.Gateway) (err error) {
+func (r *Relay) open(ctx context.Context, set config.Gateway) error {
 	if r.store != nil {
 		return nil
 	}
-	if r.store, err = source.OpenStore(ctx, r.app, source.Making); err == nil && set.Capture == config.CaptureNone {
-		r.store = transport.Withhold(r.store, set.Memory/2)
+	kept, err := source.OpenStore(ctx, r.app, source.Making)
+	if err != nil {
+		return err
 	}
-	return err
+	if set.Capture == config.CaptureNone {
+		kept = transport.Withhold(kept, set.Memory/2)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.store, r.lacks = kept, lack{}
+	return nil
 }
 
 // withholds reports whether nothing that is said is in the store: then only the client has it, and
 // placeholders name the call.
-func (r *Relay) withholds() bool {
-	_, withholds := r.store.(*transport.Withholding)
+func withholds(kept store.Store) bool {
+	_, withholds := kept.(*transport.Withholding)
 	return withholds
 }
 
@@ -215,6 +251,12 @@ func (r *Relay) Start(ctx context.Context, upstreams map[string]string, patience
 		r.Mode = transport.Off
 	}
 	ctx, r.stop = context.WithCancel(ctx)
+	if r.tenants != nil {
+		tending, stop := context.WithCancel(ctx)
+		done := make(chan struct{})
+		go func() { defer close(done); r.tenants.run(tending) }()
+		r.ending = sync.OnceFunc(func() { stop(); <-done })
+	}
 	go func() { r.ended <- serve.Until(ctx, r.listener, r, patience, r.log) }()
 	return nil
 }
@@ -237,7 +279,11 @@ func (r *Relay) lead(ctx context.Context, g *generation, upstreams map[string]st
 			g.aside, g.passed[to.Host] = append(g.aside, name), true
 		}
 	}
-	g.handler, err = serve.New(serve.Config{Upstreams: upstreams, Transport: counting{r, g}, Metrics: r.metrics,
+	var door serve.Door // nil, and not a nil *tenants, without
+	if r.tenants != nil {
+		door = r.tenants
+	}
+	g.handler, err = serve.New(serve.Config{Door: door, Upstreams: upstreams, Transport: counting{r, g}, Metrics: r.metrics,
 		Host: r.Address(), Mode: string(g.mode), Clients: g.clients, Ready: r.ready, Page: g.page,
 		Log: r.log})
 	r.upstreams = upstreams
@@ -316,6 +362,9 @@ func (r *Relay) change(ctx context.Context, settings config.Settings, mode trans
 	if r.hub != nil {
 		r.hub.End() // their streams would keep the old one
 	}
+	if r.tenants != nil {
+		r.tenants.version.Add(1)
+	}
 	if idle {
 		r.end(old)
 	}
@@ -328,15 +377,18 @@ func (r *Relay) ready(ctx context.Context) error {
 		return errors.New("winnow is about to end")
 	}
 	r.mu.Lock()
-	off := r.now.mode == transport.Off
+	off, kept, lacks := r.now.mode == transport.Off, r.store, r.lacks.err
 	r.mu.Unlock()
+	if lacks != nil {
+		return errors.New("the store cannot be opened: requests are relayed as they came")
+	}
 	if off {
 		return nil
 	}
 	ctx, stop := context.WithTimeout(ctx, 5*time.Second)
 	defer stop()
 	// Whether it can be written shows even if there is nothing to change.
-	if _, err := r.store.Apply(ctx, "ready", store.Change{}); !errors.Is(err, store.ErrNotFound) {
+	if _, err := kept.Apply(ctx, "ready", store.Change{}); !errors.Is(err, store.ErrNotFound) {
 		r.log.Error("the store cannot be written", "error", err)
 		return errors.New("the store cannot be written")
 	}
@@ -356,6 +408,9 @@ func (c counting) RoundTrip(r *http.Request) (*http.Response, error) {
 		r = r.Clone(r.Context())
 		r.Header.Set(transport.Header, string(transport.Off))
 	}
+	if stay := serve.StayOf(r.Context()); stay != nil {
+		return stay.Carrier.RoundTrip(r)
+	}
 	return c.g.carrier.RoundTrip(r)
 }
 
@@ -373,6 +428,10 @@ func (r *Relay) Stop() error {
 		r.hub.Close()
 	}
 	r.now.carrier.Close() // nothing of our own is sent any more
+	if r.tenants != nil {
+		r.tenants.pages()
+		r.tenants.quiet()
+	}
 	r.stop()
 	err := <-r.ended
 	r.Close()
@@ -391,6 +450,12 @@ func (r *Relay) Close() {
 	if r.now != nil {
 		r.now.carrier.Close()
 		r.end(r.now)
+	}
+	if r.ending != nil {
+		r.ending()
+	}
+	if r.tenants != nil {
+		r.tenants.close()
 	}
 	if r.store != nil {
 		if err := r.store.Close(); err != nil {

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Upkeep is what is done beside relaying: the configuration is read again when it has changed.
+// Upkeep is what is done beside relaying: the configuration is read again when it has changed, and
+// a store that could not be opened is tried again.
 type Upkeep struct {
 	// Ticks is when the files are looked at.
 	Ticks <-chan time.Time
@@ -38,6 +39,9 @@ func (u Upkeep) Run(ctx context.Context, r *Relay) {
 				return
 			}
 		case <-u.Ticks:
+			if r.lacking(r.app.Env.Now()) {
+				r.retry(ctx)
+			}
 			if slices.Equal(seen, u.Look()) {
 				continue
 			}
