@@ -385,3 +385,16 @@ func (s *seated) anchored(t *testing.T) {
 		t.Errorf("the newest compaction is not anchored: %.2000s", text[max(at-200, 0):])
 	}
 }
+
+// The product's own checks of the plugin: its manifest and sources, and its behaviour with nothing
+// beneath it but what the test puts there.
+func TestSeat_claudePluginIsValid(t *testing.T) {
+	s := newSeated(t)
+	plugin := filepath.Join(s.pluginHome(), "winnow")
+	t.Log(s.run(t, "plugin", "validate", plugin))
+	if err := os.MkdirAll(filepath.Join(plugin, "tests"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	putFile(t, filepath.Join(plugin, "tests", "register.test.ts"), string(readFile(t, filepath.Join("testdata", "seat", "register.test.ts"))))
+	t.Log(s.run(t, "plugin", "test", plugin))
+}

@@ -70,7 +70,8 @@ func (p Place) fill(name string, text []byte) []byte {
 // Check looks for what switches plugins off, and for others that compact.
 func (s claude) Check(p Place) (found []Finding) {
 	home := p.Config("CLAUDE_CONFIG_DIR", ".claude")
-	files := []string{"/etc/claude-code/managed-settings.json", filepath.Join(home, "settings.json")}
+	files := []string{"/etc/claude-code/managed-settings.json",
+		"/Library/Application Support/ClaudeCode/managed-settings.json", filepath.Join(home, "settings.json")}
 	if p.Project != "" {
 		files = append(files, filepath.Join(p.Project, ".claude", "settings.json"),
 			filepath.Join(p.Project, ".claude", "settings.local.json"))
@@ -96,9 +97,6 @@ func (s claude) Check(p Place) (found []Finding) {
 		}
 		if is("false", "enabledPlugins", "winnow@skills-dir") {
 			note(ModOff, path, "winnow's plugin is disabled in Claude Code", "claude plugin enable winnow@skills-dir", true)
-		}
-		if span.Get(text, "modsOffAt") != nil && !is("null", "modsOffAt") {
-			note(ModOff, path, "Claude Code switched plugins off after a crash (modsOffAt)", "in a session: /reload-plugins", true)
 		}
 		for _, hook := range []string{"PreCompact", "PostToolUse"} {
 			if value := span.Get(text, "hooks", hook); len(value) > len("[]") {

@@ -272,7 +272,6 @@ func TestClaude_checkSaysWhatIsInTheWay(t *testing.T) {
 		{"nothing", ".claude/settings.json", `{"model": "opus"}`, ""},
 		{"hooks are off", ".claude/settings.json", "{\n  // for now\n  \"disableAllHooks\": true,\n}", ModOff},
 		{"disabled", ".claude/settings.json", `{"enabledPlugins":{"winnow@skills-dir":false}}`, ModOff},
-		{"crashed", ".claude/settings.json", `{"modsOffAt": 1795448768725}`, ModOff},
 		{"another hook", ".claude/settings.json", `{"hooks":{"PreCompact":[{"hooks":[]}]}}`, OtherMod},
 		{"another plugin", ".claude/skills/other/hooks/register.js", `on("session.compact", async () => {})`, OtherMod},
 		{"another plugin that does something else", ".claude/skills/other/hooks/register.js", `on("turn.complete", async () => {})`, ""},
