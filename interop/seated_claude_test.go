@@ -267,6 +267,7 @@ func TestSeat_claude(t *testing.T) {
 	t.Logf("before %d, after %d bytes", full, len(strings.Join(messagesOf(live), "")))
 	checkContains(t, live, true, "Made from the log without a model", "Never touch the Store type")
 	o.leave(t)
+	s.anchored(t)
 
 	o = s.open(t, "-c")
 	o.say(t, "Go on, RESUMED-ONE.")
@@ -279,6 +280,7 @@ func TestSeat_claude(t *testing.T) {
 	live = s.conversation(t)
 	checkContains(t, live, true, "Never touch the Store type")
 	o.leave(t)
+	s.anchored(t)
 	o = s.open(t, "-c")
 	o.say(t, "Go on, RESUMED-TWO.")
 	sameContext(t, "second compaction", live, s.conversation(t))
@@ -305,6 +307,7 @@ func TestSeat_claude(t *testing.T) {
 	o.say(t, "Go on, RESUMED-THREE.")
 	sameContext(t, "killed before it was anchored", live, s.conversation(t))
 	o.leave(t)
+	s.anchored(t)
 
 	t.Log(s.ours(t, "list"))
 	s.ours(t, "uninstall", "claude")
@@ -326,7 +329,7 @@ func TestSeat_claudeCommands(t *testing.T) {
 	o.say(t, "Do the second chore.")
 	whole := s.conversation(t)
 	offered := strings.Join(whole.ToolNames(), " ")
-	if !strings.Contains(offered, "winnow") {
+	if !strings.Contains(offered, "winnow") && !whole.Contains("mcp__plugin_winnow_winnow__recall") {
 		t.Errorf("the tools of winnow's server are not offered: %s", offered)
 	}
 	asked := len(requestsTo(s.up))
@@ -341,7 +344,9 @@ func TestSeat_claudeCommands(t *testing.T) {
 	}
 	o.say(t, "Go on, FOLDED.")
 	folded := s.conversation(t)
-	t.Logf("%s", o.say(t, "/winnow:undo"))
+	if said := o.say(t, "/winnow:undo"); !strings.Contains(said, "when this session ends") {
+		t.Errorf("/winnow:undo says %s", said)
+	}
 	o.leave(t)
 	o = s.open(t, "-c")
 	o.say(t, "Go on, UNDONE.")
@@ -364,4 +369,32 @@ func TestSeat_claudeCommands(t *testing.T) {
 	ids := strings.Fields(s.ours(t, "list"))
 	t.Log(s.ours(t, "explain", ids[0]))
 	t.Log(s.ours(t, "search", "alpha-0-line-7", "--session", ids[0]))
+}
+
+// anchored checks that everything behind the newest compaction is marked as what it repeats, and
+// that nothing waits.
+func (s *seated) anchored(t *testing.T) {
+	t.Helper()
+	if waiting, _ := filepath.Glob(filepath.Join(s.Home, ".local/share/winnow/handed/*.json")); len(waiting) > 0 {
+		t.Errorf("compactions wait to be anchored: %q", waiting)
+	}
+	files, _ := filepath.Glob(filepath.Join(s.Home, ".claude/projects/*/*.jsonl"))
+	text := readFile(t, files[0])
+	at := bytes.LastIndex(text, []byte(`"subtype":"compact_boundary"`))
+	if at < 0 || !bytes.Contains(text[at:], []byte(`"winnow":{"copy":`)) || !bytes.Contains(text[at:], []byte(`"preservedMessages"`)) {
+		t.Errorf("the newest compaction is not anchored: %.2000s", text[max(at-200, 0):])
+	}
+}
+
+// The product's own checks of the plugin: its manifest and sources, and its behaviour with nothing
+// beneath it but what the test puts there.
+func TestSeat_claudePluginIsValid(t *testing.T) {
+	s := newSeated(t)
+	plugin := filepath.Join(s.pluginHome(), "winnow")
+	t.Log(s.run(t, "plugin", "validate", plugin))
+	if err := os.MkdirAll(filepath.Join(plugin, "tests"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	putFile(t, filepath.Join(plugin, "tests", "register.test.ts"), string(readFile(t, filepath.Join("testdata", "seat", "register.test.ts"))))
+	t.Log(s.run(t, "plugin", "test", plugin))
 }

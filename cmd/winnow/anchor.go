@@ -157,7 +157,9 @@ func anchor(ctx context.Context, a *cli.App, path string) (anchored, error) {
 	edits, ok := claudecode.Anchored(read, wait.Handing)
 	doc.Done = "anchored"
 	if !ok {
-		edits, doc.Done = unanchored(read), "repaired"
+		if edits, doc.Done = unanchored(read), "repaired"; len(edits) > 0 && !missing {
+			doc.Notes = append(doc.Notes, "what is in the file is not what was handed back")
+		}
 	}
 	if len(edits) == 0 {
 		doc.Done = "nothing"

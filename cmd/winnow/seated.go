@@ -56,19 +56,21 @@ type handedRow struct {
 
 func seatedCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "seated", Short: "What the plugin of Claude Code asks", Hidden: true,
+		Use: "seated", Short: "What the plugin of Claude Code asks", Hidden: true, Example: "  winnow seated compact < asked.json",
 		Long: "seated answers the plugin that `winnow install claude` puts into its place: JSON in, JSON out.",
 		Args: cli.Exactly(0, "a question"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(&cobra.Command{
-		Use: "compact", Short: "Compact a session that is open", Args: cli.Exactly(0, "no argument"),
+		Use: "compact", Short: "Compact a session that is open", Example: "  winnow seated compact < asked.json", Args: cli.Exactly(0, "no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runSeatedCompact(cmd.Context(), a) },
 	}, &cobra.Command{
-		Use: "undo SESSION", Short: "Take the last compaction back when the session ends", Args: cli.Exactly(1, "one SESSION"),
+		Use: "undo SESSION", Short: "Take the last compaction back when the session ends",
+		Example: "  winnow seated undo 9005bf11-59a8-41bd-9ebd-4108e50dfecd", Args: cli.Exactly(1, "one SESSION"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runSeatedUndo(cmd.Context(), a, args[0]) },
 	}, &cobra.Command{
-		Use: "status SESSION", Short: "A line about a session that is open", Args: cli.Exactly(1, "one SESSION"),
+		Use: "status SESSION", Short: "A line about a session that is open",
+		Example: "  winnow seated status 9005bf11-59a8-41bd-9ebd-4108e50dfecd", Args: cli.Exactly(1, "one SESSION"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runSeatedStatus(cmd.Context(), a, args[0]) },
 	})
 	return cmd
