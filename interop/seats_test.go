@@ -4,8 +4,10 @@ package interop
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -50,15 +52,29 @@ func TestPi_seatFirst(t *testing.T) {
 	t.Log(s.tell(t, "explain", "latest"))
 }
 
+// openCodeOffline is OpenCode that finds the package that plugins may import installed: it fetches it
+// otherwise, and waits for that at every start.
+func openCodeOffline(t *testing.T) *agent {
+	a := openCodeAgent(t)
+	const lock = `{"dependencies":{"@opencode-ai/plugin":"*"},"packages":{"":{"dependencies":{"@opencode-ai/plugin":"*"}}}}`
+	dir := filepath.Join(a.Home, ".config", "opencode")
+	if err := os.MkdirAll(filepath.Join(dir, "node_modules"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	putFile(t, filepath.Join(dir, "package.json"), lock)
+	putFile(t, filepath.Join(dir, "package-lock.json"), lock)
+	return a
+}
+
 func TestOpenCode_seatFirst(t *testing.T) {
-	s := newSeated(t, openCodeAgent, "opencode")
+	s := newSeated(t, openCodeOffline, "opencode")
 	t.Log(s.job(t) != nil)
 	t.Log(s.tell(t, "list"))
 	s.agent.compact(t)
 	s.up.Forget()
+	t.Logf("%.3000s", regexp.MustCompile(`"type": "compaction"[^}]*}`).FindString(string(s.save(t))))
 	s.say(t, "And now, OKAPI?")
-	t.Log(fmt.Sprint(len(s.asked(t, "OKAPI").Body)))
-	t.Logf("%.9000s", lastChat(t, s.up))
+	t.Log(fmt.Sprint(len(s.asked(t, "OKAPI").Body)), s.asked(t, "OKAPI").ToolNames())
+	t.Logf("%.1500s", lastChat(t, s.up))
 	t.Log(s.tell(t, "list"))
-	t.Logf("%.3000s", s.save(t))
 }

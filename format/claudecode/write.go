@@ -136,6 +136,21 @@ func (p *writer) leaveOut() {
 			p.fromTail(i)
 		}
 	}
+	p.withCopies()
+}
+
+// withCopies leaves out what a plugin handed back behind a boundary that is left out: what hangs on
+// a copy hangs on the entry that it repeats.
+func (p *writer) withCopies() {
+	leaving := false
+	for i := range p.index.entries {
+		e := &p.index.entries[i]
+		if e.boundary() {
+			_, leaving = p.gone[i]
+		} else if leaving && e.marks != nil && e.marks.Copy != "" && p.index.tree.find(e.marks.Copy) >= 0 {
+			p.gone[i] = e.marks.Copy
+		}
+	}
 }
 
 // fromTail finds what goes on from the end of the tail of a boundary that is left out. If the

@@ -37,6 +37,8 @@ function run(args, input, cwd) {
 // isFold reports whether a message is the marker of a compaction, or the summary that answers one.
 const isFold = (m) => m.info.summary === true || m.parts.some((part) => part.type === "compaction")
 
+const textOf = (m) => m?.parts.filter((part) => part.type === "text").map((part) => part.text).join("\n\n").trim()
+
 // shaped are the messages of a request as the answer says. all are those of the whole session.
 // What they are made from stays as it is.
 function shaped(messages, answer, all) {
@@ -93,13 +95,9 @@ function edited(part, edit) {
   return [{ ...part, state }]
 }
 
-const recallText = "Show again what was left out of the conversation, by the handle that its placeholder names. " +
-  "lines: only these, such as 120-180. words: only lines that have them, and three around each."
-const contextText = "Show what takes the space in the conversation, and what was left out of it."
-
 export const Winnow = async ({ client, directory }) => {
   const folding = new Map() // session → { summary, keep }, while OpenCode compacts
-  const tails = new Map() // session → { keep }, until the marker says so too
+  const tails = new Map() // session → keep, until the marker says so too
 
   const data = async (call) => (await call).data
   const session = (id) => data(client.session.get({ path: { id } }))
@@ -118,23 +116,26 @@ export const Winnow = async ({ client, directory }) => {
     return { ...JSON.parse(answer.out), all }
   }
 
-  // settle writes down in the marker of a compaction with which message the tail begins. OpenCode
-  // writes its own choice there when the summary has ended.
-  async function settle(id) {
-    const tail = tails.get(id)
-    if (!tail) return
-    const all = await history(id)
+  // settle writes down in the marker of the newest compaction with which message the tail begins,
+  // so that OpenCode without winnow sends the same. OpenCode writes its own choice there when the
+  // summary has ended.
+  async function settle(id, keep, all) {
     const summary = all.findLast((m) => m.info.summary === true)
     const marker = all.find((m) => m.info.id === summary?.info.parentID)?.parts.find((part) => part.type === "compaction")
-    if (!marker || !summary.info.finish) return
-    tails.delete(id)
-    if (marker.tail_start_id === tail.keep) return
+    if (!marker || !summary.info.finish || marker.tail_start_id === keep) return
     await client._client.patch({
       url: "/session/{id}/message/{message}/part/{part}",
       path: { id, message: marker.messageID, part: marker.id },
-      body: { ...marker, tail_start_id: tail.keep },
+      body: { ...marker, tail_start_id: keep },
       headers: { "Content-Type": "application/json" },
     })
+  }
+
+  // settled does that for a compaction that has just ended.
+  async function settled(id) {
+    const keep = tails.get(id)
+    tails.delete(id)
+    if (keep) await settle(id, keep, await history(id))
   }
 
   const safely = (hook) => async (...given) => {
@@ -145,28 +146,11 @@ export const Winnow = async ({ client, directory }) => {
     }
   }
 
-  const report = (command) => async (args, context) => {
-    const answer = await run(command(args, context.sessionID), "", directory)
-    return answer.code === 0 ? answer.out : "winnow: " + (answer.err || "it could not be run")
-  }
-
-  const tools = {}
-  try {
-    const { tool } = await import("@opencode-ai/plugin")
-    const text = tool.schema.string()
-    tools.recall = tool({
-      description: recallText,
-      args: { handle: text, lines: text.optional(), words: text.optional() },
-      execute: report((p, id) => ["recall", "--quiet", "--session", id, ...(p.lines ? ["--lines", p.lines] : []), "--", p.handle,
-        ...(p.words ? p.words.split(/\s+/).filter(Boolean) : [])]),
-    })
-    tools.context = tool({ description: contextText, args: {}, execute: report((_, id) => ["inspect", "--quiet", "--no-color", id]) })
-  } catch {
-    // without that package there are no tools; the command winnow recall does the same
-  }
-
   return {
-    tool: tools,
+    config: safely(async (config) => {
+      config.mcp ??= {}
+      config.mcp.winnow ??= { type: "local", command: [program, "mcp"] } // the tool recall
+    }),
 
     "experimental.session.compacting": safely(async ({ sessionID }, output) => {
       folding.delete(sessionID)
@@ -184,9 +168,12 @@ export const Winnow = async ({ client, directory }) => {
         output.messages.length = 0 // of the summary that is not asked for
         return
       }
-      await settle(id)
       const answer = await shape("request", id)
       if (!answer) return
+      const { window, all } = answer
+      if (window?.summary && window.summary.trim() === textOf(all.findLast((m) => m.info.summary === true))) {
+        await settle(id, window.from, all).catch(() => {}) // it was ended before the marker said so
+      }
       const shown = shaped(output.messages, answer, answer.all)
       output.messages.splice(0, output.messages.length, ...shown)
       tell(answer.notice)
@@ -198,14 +185,14 @@ export const Winnow = async ({ client, directory }) => {
       const { info } = await data(client.session.message({ path: { id: sessionID, messageID } }))
       if (info.summary !== true) return
       folding.delete(sessionID)
-      tails.set(sessionID, fold)
+      tails.set(sessionID, fold.keep)
       output.text = fold.summary
     }),
 
-    "experimental.compaction.autocontinue": safely(async ({ sessionID }) => settle(sessionID)),
+    "experimental.compaction.autocontinue": safely(async ({ sessionID }) => settled(sessionID)),
 
     event: safely(async ({ event }) => {
-      if (event.type === "session.compacted") await settle(event.properties.sessionID)
+      if (event.type === "session.compacted") await settled(event.properties.sessionID)
       if (event.type === "session.error") folding.delete(event.properties.sessionID)
     }),
   }
