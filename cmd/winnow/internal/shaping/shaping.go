@@ -46,15 +46,15 @@ type Answer struct {
 
 // Edit is what one part of a message is to show. A member that is missing leaves it as it is.
 type Edit struct {
-	Message string         `json:"message"`         // its id
-	Part    string         `json:"part"`            // its id
-	Index   int            `json:"index"`           // its position in the message
-	Call    string         `json:"call,omitzero"`   // id of the call, of a part that is one
-	Gone    bool           `json:"gone,omitzero"`   // it is not shown at all
-	Text    *string        `json:"text,omitempty"`  // of a text, or instead of a file
+	Message string         `json:"message"`          // its id
+	Part    string         `json:"part"`             // its id
+	Index   int            `json:"index"`            // its position in the message
+	Call    string         `json:"call,omitzero"`    // id of the call, of a part that is one
+	Gone    bool           `json:"gone,omitzero"`    // it is not shown at all
+	Text    *string        `json:"text,omitempty"`   // of a text, or instead of a file
 	Result  *string        `json:"result,omitempty"` // output or error of a call
-	Input   jsontext.Value `json:"input,omitzero"`  // arguments of a call
-	Bare    bool           `json:"bare,omitzero"`   // what the call returned beside its text goes
+	Input   jsontext.Value `json:"input,omitzero"`   // arguments of a call
+	Bare    bool           `json:"bare,omitzero"`    // what the call returned beside its text goes
 }
 
 // Added is a message that the agent does not have.
