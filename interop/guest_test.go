@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -258,4 +259,46 @@ func TestOpenCode_seat(t *testing.T) {
 	s.folds(t, "second fold", turn)
 	s.undoes(t)
 	s.leaves(t)
+}
+
+// TestCodex_seat: the server of the Model Context Protocol is registered, results of commands are
+// shown without what only a terminal needs, and both go again.
+func TestCodex_seat(t *testing.T) {
+	s := newGuest(t, codexAgent, "codex")
+	s.tell(t, "install", "codex-results")
+	s.flags = []string{"--dangerously-bypass-hook-trust"} // a person trusts the hook in Codex's terminal
+	tries(t, "first send", "uninstall")
+	config := string(readFile(t, filepath.Join(s.Home, ".codex", "config.toml")))
+	if !strings.Contains(config, "[mcp_servers.winnow]") {
+		t.Errorf("no server is registered: %s", config)
+	}
+	s.work(t, "Look at the colours. GULL", `printf '\033[31mred %s\033[0m\n' $(seq 1 400)`)
+	s.work(t, "Look at them again. TERN", `printf '\033[32mgreen %s\033[0m\n' $(seq 1 400)`)
+	sent := string(s.last(t).Body)
+	if !strings.Contains(sent, `green 400\n`) || strings.Contains(sent, `\u001b[3`) {
+		t.Errorf("the results are sent otherwise: %.2000s", sent)
+	}
+	id := s.id(t)
+	if list := s.tell(t, "list"); strings.Count(list, "\n") != 1 {
+		t.Errorf("the store has not one session: %s", list)
+	}
+	handle := regexp.MustCompile(`"handle": ?"(\w+)"`).FindStringSubmatch(s.tell(t, "handles", id, "--json"))
+	if handle == nil {
+		t.Fatal("no handle of a result")
+	}
+	whole := s.tell(t, "recall", handle[1], "--session", id, "--json")
+	if !strings.Contains(whole, `\u001b[`) {
+		t.Errorf("the store has not the whole result: %.300s", whole)
+	}
+	t.Logf("%-14s a request of %d bytes without a colour; the store has the whole results: %s", "first send", len(sent), handle[1])
+	s.tell(t, "uninstall", "codex-results")
+	s.tell(t, "uninstall", "codex")
+	for path, hash := range s.before {
+		if is := hashes(t, s.Home, s.Project)[path]; is != hash {
+			t.Errorf("%s is another one after uninstalling", path)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(s.Home, ".codex", "hooks.json")); err == nil {
+		t.Error("hooks.json is still there")
+	}
 }

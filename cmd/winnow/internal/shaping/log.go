@@ -11,7 +11,7 @@ import (
 	"github.com/winnowhq/winnow/span"
 )
 
-// Products are the agents that hand over what Handed has. Codex has hooks of its own: see Codex.
+// products are the agents that hand over what Handed has. Codex has hooks of its own: see Ran.
 var products = map[string]func(*Handed) (*format.Document, error){
 	"opencode": fromOpenCode,
 	"pi":       fromPi,

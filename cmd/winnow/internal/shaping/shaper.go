@@ -14,7 +14,9 @@ import (
 // Shaper answers agents by an engine.
 type Shaper struct {
 	Engine *winnow.Engine
-	Now    func() time.Time
+	// Scratch makes an engine of the same settings that keeps sessions in memory.
+	Scratch func() (*winnow.Engine, error)
+	Now     func() time.Time
 }
 
 // Products are the names of the agents whose sessions Shape understands.
