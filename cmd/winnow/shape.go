@@ -79,7 +79,7 @@ func runShape(ctx context.Context, a *cli.App, product string) error {
 	s := shaping.Shaper{Engine: engine, Now: a.Env.Now,
 		Scratch: func() (*winnow.Engine, error) { return winnow.Open(scratch) }}
 	watch := hooks.Watch(engine)
-	answer, err := shape(ctx, &s, product, text)
+	answer, err := shaped(ctx, &s, product, text)
 	watch.Close()
 	if err != nil {
 		return err
@@ -95,8 +95,8 @@ func runShape(ctx context.Context, a *cli.App, product string) error {
 	return nil
 }
 
-// shape answers an agent, nil if there is nothing to say.
-func shape(ctx context.Context, s *shaping.Shaper, product string, text []byte) (any, error) {
+// shaped answers an agent, nil if there is nothing to say.
+func shaped(ctx context.Context, s *shaping.Shaper, product string, text []byte) (any, error) {
 	if product == shaping.Codex {
 		var ran shaping.Ran
 		if err := json.Unmarshal(text, &ran, session.ReadOptions()); err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/session"
 )
 
 // Shaper answers agents by an engine.
@@ -39,6 +40,9 @@ func (s *Shaper) Shape(ctx context.Context, product string, h *Handed) (*Answer,
 	if id == "" {
 		return nil, fmt.Errorf("what %s handed over has no id of the session", product)
 	}
+	if h.Event == "compact" {
+		doc.Session.Messages = withoutWaiting(doc.Session.Messages)
+	}
 	ended, err := s.keep(ctx, doc)
 	if err != nil {
 		return nil, err
@@ -58,4 +62,13 @@ func (s *Shaper) Shape(ctx context.Context, product string, h *Handed) (*Answer,
 		return a, err
 	}
 	return nil, fmt.Errorf("unknown event %q; use request or compact", h.Event)
+}
+
+// withoutWaiting is a log without the marker at its end that no summary answers: the agent has
+// written it down already, and the compaction that it asks for gets one in the store.
+func withoutWaiting(log []session.Message) []session.Message {
+	for n := len(log); n > 0 && log[n-1].Marker() != nil; n-- {
+		log = log[:n-1]
+	}
+	return log
 }
