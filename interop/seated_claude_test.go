@@ -267,6 +267,7 @@ func TestSeat_claude(t *testing.T) {
 	t.Logf("before %d, after %d bytes", full, len(strings.Join(messagesOf(live), "")))
 	checkContains(t, live, true, "Made from the log without a model", "Never touch the Store type")
 	o.leave(t)
+	s.anchored(t)
 
 	o = s.open(t, "-c")
 	o.say(t, "Go on, RESUMED-ONE.")
@@ -279,6 +280,7 @@ func TestSeat_claude(t *testing.T) {
 	live = s.conversation(t)
 	checkContains(t, live, true, "Never touch the Store type")
 	o.leave(t)
+	s.anchored(t)
 	o = s.open(t, "-c")
 	o.say(t, "Go on, RESUMED-TWO.")
 	sameContext(t, "second compaction", live, s.conversation(t))
@@ -294,6 +296,8 @@ func TestSeat_claude(t *testing.T) {
 	o.send(t, "Go on, LIVE-THREE.")
 	<-s.held
 	live = s.conversation(t)
+	waiting, _ := filepath.Glob(filepath.Join(s.Home, ".local/share/winnow/handed/*.json"))
+	t.Logf("compactions that wait to be anchored when it is killed: %d", len(waiting))
 	if err := o.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -303,15 +307,81 @@ func TestSeat_claude(t *testing.T) {
 	o.say(t, "Go on, RESUMED-THREE.")
 	sameContext(t, "killed before it was anchored", live, s.conversation(t))
 	o.leave(t)
+	s.anchored(t)
 
 	t.Log(s.ours(t, "list"))
-	t.Log(s.ours(t, "explain", "latest"))
-	if os.Getenv("OUT") != "" {
-		files, _ := filepath.Glob(filepath.Join(s.Home, ".claude/projects/*/*.jsonl"))
-		os.WriteFile(os.Getenv("OUT")+"/seated.jsonl", readFile(t, files[0]), 0o644)
-	}
 	s.ours(t, "uninstall", "claude")
 	if after := folderHash(t, s.pluginHome()); after != s.before {
 		t.Error("the plugin's folder is not what it was before")
+	}
+}
+
+// What the commands say needs no model, and an undo takes effect when the session has ended: all of
+// the past is sent again, with what was said since.
+func TestSeat_claudeCommands(t *testing.T) {
+	tries(t, "seat", "undo at once")
+	s := newSeated(t)
+	putFile(t, filepath.Join(s.Project, "notes.txt"), strings.Repeat("What was done so far, line by line.\n", 120))
+	o := s.open(t)
+	s.chore(work("alpha", 12)...)
+	o.say(t, "Do the first chore.")
+	s.chore(work("beta", 30)...)
+	o.say(t, "Do the second chore.")
+	whole := s.conversation(t)
+	offered := strings.Join(whole.ToolNames(), " ")
+	if !strings.Contains(offered, "winnow") && !whole.Contains("mcp__plugin_winnow_winnow__recall") {
+		t.Errorf("the tools of winnow's server are not offered: %s", offered)
+	}
+	asked := len(requestsTo(s.up))
+	for command, want := range map[string]string{"/winnow:context": "tokens", "/winnow:why": "By zone"} {
+		if said := o.say(t, command); !strings.Contains(said, want) {
+			t.Errorf("%s says %s", command, said)
+		}
+	}
+	o.say(t, "/compact")
+	if n := len(requestsTo(s.up)); n != asked {
+		t.Errorf("%d requests were made for what needs no model", n-asked)
+	}
+	o.say(t, "Go on, FOLDED.")
+	folded := s.conversation(t)
+	if said := o.say(t, "/winnow:undo"); !strings.Contains(said, "when this session ends") {
+		t.Errorf("/winnow:undo says %s", said)
+	}
+	o.leave(t)
+	o = s.open(t, "-c")
+	o.say(t, "Go on, UNDONE.")
+	undone := s.conversation(t)
+	sameContext(t, "undone", whole, undone)
+	checkContains(t, undone, true, "Go on, FOLDED.", "Go on, UNDONE.")
+	if a, b := len(messagesOf(folded)), len(messagesOf(undone)); a >= b {
+		t.Errorf("%d messages before the undo, %d after it", a, b)
+	}
+	s.chore(work("gamma", 10)...)
+	o.say(t, "Do the third chore.")
+	o.say(t, "/compact")
+	o.say(t, "Go on, LIVE.")
+	live := s.conversation(t)
+	o.leave(t)
+	o = s.open(t, "-c")
+	o.say(t, "Go on, RESUMED.")
+	sameContext(t, "compacted after an undo", live, s.conversation(t))
+	o.leave(t)
+	ids := strings.Fields(s.ours(t, "list"))
+	t.Log(s.ours(t, "explain", ids[0]))
+	t.Log(s.ours(t, "search", "alpha-0-line-7", "--session", ids[0]))
+}
+
+// anchored checks that everything behind the newest compaction is marked as what it repeats, and
+// that nothing waits.
+func (s *seated) anchored(t *testing.T) {
+	t.Helper()
+	if waiting, _ := filepath.Glob(filepath.Join(s.Home, ".local/share/winnow/handed/*.json")); len(waiting) > 0 {
+		t.Errorf("compactions wait to be anchored: %q", waiting)
+	}
+	files, _ := filepath.Glob(filepath.Join(s.Home, ".claude/projects/*/*.jsonl"))
+	text := readFile(t, files[0])
+	at := bytes.LastIndex(text, []byte(`"subtype":"compact_boundary"`))
+	if at < 0 || !bytes.Contains(text[at:], []byte(`"winnow":{"copy":`)) || !bytes.Contains(text[at:], []byte(`"preservedMessages"`)) {
+		t.Errorf("the newest compaction is not anchored: %.2000s", text[max(at-200, 0):])
 	}
 }

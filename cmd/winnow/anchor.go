@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +10,6 @@ import (
 	"path/filepath"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
@@ -43,7 +40,8 @@ type awaited struct {
 }
 
 func anchorCommand(a *cli.App) *cobra.Command {
-	return &cobra.Command{
+	var ended bool
+	cmd := &cobra.Command{
 		Use:   "anchor SESSION",
 		Short: "Make Claude Code resume what the plugin compacted",
 		Long: `anchor writes into the file of a session what Claude Code needs to resume a compaction by winnow's
@@ -60,6 +58,9 @@ SESSION is the id of a session of Claude Code, or its file.`,
 				return err
 			}
 			doc, err := anchor(cmd.Context(), a, path)
+			if err == nil && ended {
+				err = undoNoted(cmd.Context(), a, path, &doc)
+			}
 			if err != nil {
 				return err
 			}
@@ -74,6 +75,8 @@ SESSION is the id of a session of Claude Code, or its file.`,
 			})
 		},
 	}
+	cmd.Flags().BoolVar(&ended, "ended", false, "the session has ended: also take back what /winnow:undo asked for")
+	return cmd
 }
 
 // transcriptOf is the file of a session of Claude Code: the path itself, or what has the id.
@@ -154,7 +157,9 @@ func anchor(ctx context.Context, a *cli.App, path string) (anchored, error) {
 	edits, ok := claudecode.Anchored(read, wait.Handing)
 	doc.Done = "anchored"
 	if !ok {
-		edits, doc.Done = unanchored(read), "repaired"
+		if edits, doc.Done = unanchored(read), "repaired"; len(edits) > 0 && !missing {
+			doc.Notes = append(doc.Notes, "what is in the file is not what was handed back")
+		}
 	}
 	if len(edits) == 0 {
 		doc.Done = "nothing"
@@ -221,136 +226,4 @@ func importFile(ctx context.Context, a *cli.App, path string) error {
 func idOfFile(path string) string {
 	name := filepath.Base(path)
 	return name[:len(name)-len(filepath.Ext(name))]
-}
-
-// compactAsked is what the plugin says when the product wants to compact.
-type compactAsked struct {
-	Session      string   `json:"session"`
-	Trigger      string   `json:"trigger"`
-	Instructions string   `json:"instructions"`
-	Handles      []string `json:"handles"` // of the messages, oldest first
-}
-
-// handedBack is what the plugin answers in the place of the product's own compaction.
-type handedBack struct {
-	Messages     []handedRow `json:"messages"`
-	TokensBefore int         `json:"tokensBefore"`
-	TokensAfter  int         `json:"tokensAfter"`
-	Receipt      string      `json:"receipt"`
-	Says         string      `json:"says"` // a line for the user
-	Skip         string      `json:"skip"` // why the product should compact by itself
-}
-
-// handedRow is a handle, or a message.
-type handedRow struct {
-	Handle string           `json:"handle,omitzero"`
-	Turn   *claudecode.Turn `json:"turn,omitzero"`
-}
-
-func seatedCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "seated", Short: "What the plugin of Claude Code asks", Hidden: true,
-		Long: "seated answers the plugin that `winnow install claude` puts into its place: JSON in, JSON out.",
-		Args: cli.Exactly(0, "a question"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(&cobra.Command{
-		Use: "compact", Short: "Compact a session that is open", Args: cli.Exactly(0, "no argument"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return runSeatedCompact(cmd.Context(), a) },
-	})
-	return cmd
-}
-
-func runSeatedCompact(ctx context.Context, a *cli.App) error {
-	var asked compactAsked
-	text, err := io.ReadAll(a.Env.Stdin)
-	if err == nil {
-		err = json.Unmarshal(text, &asked, session.ReadOptions())
-	}
-	if err != nil {
-		return cli.Usage("standard input is not what the plugin sends: %w", err)
-	}
-	out, err := seatedCompact(ctx, a, asked)
-	if cli.IsNothing(err) {
-		out, err = handedBack{Skip: err.Error()}, nil
-	}
-	if err != nil {
-		return err
-	}
-	answer, err := json.Marshal(out, jsontext.AllowInvalidUTF8(true))
-	if err != nil {
-		return err
-	}
-	_, err = a.Data().Write(append(answer, '\n'))
-	return err
-}
-
-// seatedCompact compacts a session that is open in the product: in the store, from the file as it is.
-func seatedCompact(ctx context.Context, a *cli.App, asked compactAsked) (out handedBack, err error) {
-	path, err := transcriptOf(a, asked.Session)
-	if err != nil {
-		return out, err
-	}
-	if _, err := os.Stat(awaitedAt(a, path)); err == nil {
-		if _, err := anchor(ctx, a, path); err != nil { // of the compaction before
-			return out, err
-		}
-	}
-	if err := importFile(ctx, a, path); err != nil {
-		return out, err
-	}
-	settings, err := a.Settings()
-	if err != nil {
-		return out, err
-	}
-	// A call that is handed back stays as it is.
-	settings.Strategies.BalancedPruning.Inputs, settings.Strategies.BalancedPruning.IdleInputSteps = false, 0
-	settings.Strategies.AggressivePruning.Inputs = false
-	data, _, err := source.ReadFile(a, path)
-	if err != nil {
-		return out, err
-	}
-	was, err := claudecode.Format{}.Read(data)
-	if err != nil {
-		return out, fmt.Errorf("%s: %w", path, err)
-	}
-	s, err := source.OpenStored(ctx, a, cmp.Or(was.Session.Info.ID, idOfFile(path)), source.Changing, settings)
-	if err != nil {
-		return out, err
-	}
-	defer s.Close()
-	receipt, err := compactFor(ctx, s, asked.Instructions)
-	if err != nil {
-		return out, err
-	}
-	log, state, err := s.Engine.Session(ctx, s.ID)
-	if err != nil {
-		return out, err
-	}
-	var made bytes.Buffer
-	err = claudecode.Format{}.Write(&made, was, format.Change{Session: log, Ledger: state.Ledger, Undone: state.Undone})
-	if err != nil {
-		return out, err
-	}
-	now, err := claudecode.Format{}.Read(made.Bytes())
-	if err != nil {
-		return out, err
-	}
-	handing, differs := claudecode.Handed(was, now, asked.Handles)
-	if !differs {
-		return out, cli.Nothing("nothing of the session can be left out")
-	}
-	if err := (awaited{path, handing}).save(a); err != nil {
-		return out, err
-	}
-	for _, row := range handing.Rows {
-		if row.Turn != nil {
-			out.Messages = append(out.Messages, handedRow{Turn: row.Turn})
-		} else {
-			out.Messages = append(out.Messages, handedRow{Handle: row.Of})
-		}
-	}
-	out.TokensBefore, out.TokensAfter, out.Receipt = receipt.TokensBefore, receipt.TokensAfter, receipt.ID
-	out.Says = saysOf(receipt)
-	return out, nil
 }

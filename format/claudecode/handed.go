@@ -242,6 +242,9 @@ func fingerprint(e *entry) string {
 		_ = value.Canonicalize() // what is not JSON is compared as it is
 		return printOf("attachment", "", string(value))
 	}
+	if e.Kind == "system" {
+		return printOf("system", e.Subtype, span.String(e.of(e.Text)))
+	}
 	var fields []string
 	for _, b := range blocks(e.content()) {
 		switch b.Kind {
@@ -314,7 +317,11 @@ func Anchored(doc *format.Document, h Handing) (edits []span.Edit, ok bool) {
 	beside := newBeside(x, boundary)
 	for _, i := range x.tree.nodes[at+1:] {
 		e := &r.entries[i]
-		if e.Kind == "attachment" || e.Kind == "system" {
+		matches := len(rows) > 0 && e.speaks() && (rows[0].Print == "" || rows[0].Print == fingerprint(e))
+		if !matches && (e.Kind == "assistant" || e.Kind == "user" && (!e.Meta || len(rows) == 0)) {
+			break // the product went on, or something else is there
+		}
+		if !matches {
 			of := beside.copyOf(e)
 			if of == "" && len(rows) == 0 {
 				break // the product went on
@@ -326,13 +333,7 @@ func Anchored(doc *format.Document, h Handing) (edits []span.Edit, ok bool) {
 			add(e, m, false)
 			continue
 		}
-		if len(rows) == 0 {
-			break
-		}
 		row := rows[0]
-		if row.Print != "" && row.Print != fingerprint(e) {
-			return nil, false
-		}
 		rows = rows[1:]
 		add(e, row.Marks, row.Summary)
 	}
@@ -349,13 +350,14 @@ func Anchored(doc *format.Document, h Handing) (edits []span.Edit, ok bool) {
 	return append([]span.Edit{{Span: b.at, With: line}}, edits...), true
 }
 
-// beside finds which attachment before a boundary one behind it repeats.
+// beside finds which entry before a boundary one behind it repeats, of those that plugins are not
+// shown: attachments, notices, and what the product says in the user's name.
 type beside map[string][]string // fingerprint → uuids, oldest first
 
 func newBeside(x *index, boundary int) beside {
 	found := beside{}
 	for i := range boundary {
-		if e := &x.entries[i]; e.Kind == "attachment" && e.UUID != "" {
+		if e := &x.entries[i]; e.besides() && e.UUID != "" {
 			print := fingerprint(e)
 			found[print] = append(found[print], e.UUID)
 		}
@@ -363,8 +365,13 @@ func newBeside(x *index, boundary int) beside {
 	return found
 }
 
+// besides reports whether an entry stands beside a message that plugins are shown.
+func (e *entry) besides() bool {
+	return e.Kind == "attachment" || e.Kind == "system" && !e.boundary() || e.Kind == "user" && e.Meta
+}
+
 func (b beside) copyOf(e *entry) string {
-	if e.Kind != "attachment" {
+	if !e.besides() {
 		return ""
 	}
 	print := fingerprint(e)

@@ -33,6 +33,22 @@ export function register(on) {
     return next(e);
   });
 
+  // What the commands of this plugin show is printed by winnow; no model is asked.
+  on("command.run", { command: "winnow:context" }, async ($, e, next) => {
+    const shown = await $.process.run([winnow, "inspect", "claude-code:" + (await $.session.id())]);
+    return { text: shown.stdout || shown.stderr };
+  });
+  on("command.run", { command: "winnow:why" }, async ($, e, next) => {
+    const part = e.args.trim();
+    const asked = [winnow, "explain", "claude-code:" + (await $.session.id())];
+    const shown = await $.process.run(part === "" ? asked : [...asked, part]);
+    return { text: shown.stdout || shown.stderr };
+  });
+  on("command.run", { command: "winnow:undo" }, async ($, e, next) => {
+    const noted = await $.process.run([winnow, "seated", "undo", await $.session.id()]);
+    return { text: noted.stdout || noted.stderr };
+  });
+
   // What was compacted is anchored in the file as soon as the turn, or the session, is over.
   on("turn.complete", async ($, e, next) => {
     const done = await next(e);
@@ -44,12 +60,18 @@ export function register(on) {
         // it is tried again at the end, and at the next start
       }
     }
+    if (!e.agentId) {
+      $.session.id()
+        .then((id) => $.process.run([winnow, "seated", "status", id]))
+        .then((line) => $.ui.status(line.exitCode === 0 ? line.stdout.trim() : undefined))
+        .catch(() => {});
+    }
     return done;
   });
   on("session.end", async ($, e, next) => {
     const done = await next(e);
     try {
-      await $.process.run([winnow, "anchor", e.sessionId]);
+      await $.process.run([winnow, "anchor", "--ended", e.sessionId]);
     } catch {
       // the next start tries again
     }
