@@ -3,6 +3,7 @@ package shaping
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"strconv"
 
@@ -47,6 +48,13 @@ func (s *Shaper) kept(ctx context.Context, doc *format.Document) (winnow.Outcome
 		whole.Session.Messages = file
 		return winnow.Outcome{}, s.create(ctx, &whole, aside, state.Ledger.All())
 	}
+	g.Updated = slices.DeleteFunc(g.Updated, func(m session.Message) bool {
+		at := session.Index(had.Messages, m.ID)
+		if at >= 0 && m.Cost == nil {
+			m.Cost = had.Messages[at].Cost // which Observe has worked out
+		}
+		return at >= 0 && reflect.DeepEqual(m, had.Messages[at])
+	})
 	if err := s.marked(ctx, id, doc, state); err != nil {
 		return winnow.Outcome{}, err
 	}
