@@ -13,6 +13,9 @@ import (
 
 // with is a file of settings with the members in it. text is nil if there is no file.
 func with(path string, text []byte, members []Member) ([]byte, error) {
+	if isTOML(path) {
+		return withTables(path, text, members)
+	}
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte("{}\n")
 	}
@@ -35,6 +38,9 @@ func with(path string, text []byte, members []Member) ([]byte, error) {
 // without is a file of settings without the members: what they had before is put back, and what
 // somebody else set since stays.
 func without(text, before []byte, members []Member) []byte {
+	if len(members) > 0 && isTOML(members[0].Path) {
+		return withoutTables(text, members)
+	}
 	for _, m := range slices.Backward(members) {
 		now, was := span.Get(text, m.Keys...), span.Get(before, m.Keys...)
 		switch {

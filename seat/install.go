@@ -251,7 +251,7 @@ func back(e entry) (Change, error) {
 		c.Done, c.Text = Left, now
 	default:
 		c.Done, c.Text = Stripped, without(now, e.Before, e.Members)
-		if !e.There && string(bytes.TrimSpace(c.Text)) == "{}" {
+		if left := string(bytes.TrimSpace(c.Text)); !e.There && (left == "{}" || left == "") {
 			c.Done, c.Text = Removed, nil
 		}
 	}

@@ -3,7 +3,7 @@ package seat
 import "slices"
 
 // All are the seats, as people are shown them.
-func All() []Seat { return []Seat{claude{}} }
+func All() []Seat { return []Seat{claude{}, codex{}, codexResults{}, openCode{}, pi{}} }
 
 // Named finds a seat by its name, nil if there is none.
 func Named(name string) Seat {

@@ -35,6 +35,7 @@ var floors = [][]string{
 	{"cmd/winnow/internal/source"},
 	{"cmd/winnow/internal/output"},
 	{"cmd/winnow/internal/change", "cmd/winnow/internal/importing", "cmd/winnow/internal/survey", "cmd/winnow/internal/simulation", "cmd/winnow/internal/workbench", "cmd/winnow/internal/gateway"},
+	{"cmd/winnow/internal/shaping"},
 	{"cmd/winnow"},
 }
 
