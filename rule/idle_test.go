@@ -17,7 +17,7 @@ import (
 // idle is the rule as balanced has it.
 func idle() *rule.Idle { return &rule.Idle{Outputs: 10, Inputs: 20, Least: 50} }
 
-// tide is a text of so many lines, each of them long enough to be told again.
+// tideLines is a text of the given number of lines, each of them long enough to be told again.
 func tideLines(from, lines int) string {
 	var b strings.Builder
 	for n := from; n < from+lines; n++ {
@@ -186,7 +186,7 @@ func TestIdle_whatWasUsedGoesSooner(t *testing.T) {
 		what string
 		make func(l *ruletest.Log) string
 		then func(l *ruletest.Log)
-		goes int // after so many steps
+		goes int // after how many steps
 	}{
 		{"a view", read, func(l *ruletest.Log) { l.Quiet(1) }, 40},
 		{"a view of a file that was changed", read, change, 10},
@@ -406,7 +406,8 @@ func TestIdle_aPartThatStandsTwiceGoesWithTheNewer(t *testing.T) {
 	}
 }
 
-// A text is looked for in what calls quote for five hundred steps, however the log grew: what is quoted later is idle whoever quotes it.
+// A text is looked for in what calls quote for five hundred steps, however the log grew: what is
+// quoted later is idle, no matter who quotes it.
 func TestIdle_textsAreRememberedForFiveHundredSteps(t *testing.T) {
 	l := ruletest.New()
 	old, remembered := readTide(l, "a.go", 1), ""

@@ -34,7 +34,7 @@ Sessions of one source, which is the folder in which they worked, resemble each 
 are over sources: where a figure would lie, nine times in ten, on other sources. What is best on the
 sessions of the table need not be best on others: --holdout chooses a policy, or the value of each
 --sweep, on all sources but one and judges it on that one, each in turn. With fewer than three sources
-it does so with parts of the sessions. What is recommended wins in this way, by more than its
+it does the same with parts of the sessions. What is recommended wins in this way, by more than its
 interval, and costs no more than compaction alone. Tables and pictures then show what was left out of
 each choice, with its interval, in place of the sweep.
 
