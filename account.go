@@ -292,7 +292,9 @@ func (e *Engine) starting(l *live) (policy.State, policy.Occasion) {
 	}
 	if !e.cached(l) {
 		state.Account.Sent = 0
-		o.Cold = l.model.CacheLifetime() > 0
+		if o.Cold = l.model.CacheLifetime() > 0; o.Cold && state.Account.Steps > 0 {
+			state.Account.Colds++ // the step will be counted as one
+		}
 	}
 	return state, o
 }

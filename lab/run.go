@@ -60,6 +60,9 @@ type Options struct {
 	// Unsure is how long after its lifetime nobody takes a provider's cache for cold: nothing that
 	// was sent is left out then, as the gateway does it.
 	Unsure time.Duration
+	// FoldsFirst lets a fold come before a request, too, as in the gateway where no model writes
+	// summaries: at the moment when it is known whether the cache is cold.
+	FoldsFirst bool
 	// Logged bills each step for the cache that the usage in its log tells of: how long it lives
 	// and what is written to it. A step whose log does not tell is billed as the one before it,
 	// and without any by its model.
@@ -99,7 +102,9 @@ func (r *run) from(k int) error {
 		if err := r.ctx.Err(); err != nil {
 			return err
 		}
-		r.begin(k)
+		if err := r.begin(k); err != nil {
+			return fmt.Errorf("%s, step %d: %w", r.trace.Name, k+1, err)
+		}
 		r.send(k)
 		if err := r.end(k); err != nil {
 			return fmt.Errorf("%s, step %d: %w", r.trace.Name, k+1, err)
@@ -195,7 +200,7 @@ func newRun(ctx context.Context, t *Trace, s Setup, o Options) *run {
 }
 
 // begin appends what came before the request of step k, and lets the policy act.
-func (r *run) begin(k int) {
+func (r *run) begin(k int) error {
 	for r.next < r.trace.steps[k].message {
 		r.append(r.trace.log[r.next])
 		r.next++
@@ -211,14 +216,46 @@ func (r *run) begin(k int) {
 			r.note(Event{Step: k, Kind: Idle})
 		}
 	}
-	d := r.setup.Policy.Plan(r.state(), policy.Occasion{
-		Starting: true, Cold: cold && r.terms.Lifetime > 0, Held: r.unsure(k), Usage: r.usage, Pending: r.pending,
-	})
+	o := policy.Occasion{Starting: true, Cold: cold && r.terms.Lifetime > 0, Held: r.unsure(k)}
+	o.Folds = r.opts.FoldsFirst && !o.Held && !(r.model.BoundReasoning && r.inRound())
+	d := r.starting(o)
+	if o.Folds && d.Fold {
+		if err := r.folds(k, d); err != nil {
+			return err
+		}
+		o.Folds = false
+		d = r.starting(o)
+	}
 	sent := r.account.SinceCommit
 	r.commit(k, d.Commit)
 	if d.First == len(d.Commit) {
 		r.account.SinceCommit = sent // what was sent stays as it was
 	}
+	return nil
+}
+
+// starting is what the policy does before a request.
+func (r *run) starting(o policy.Occasion) policy.Decision {
+	o.Usage, o.Pending = r.usage, r.pending
+	return r.setup.Policy.Plan(r.state(), o)
+}
+
+// inRound reports whether the newest message is an answer whose calls have ended.
+func (r *run) inRound() bool { return len(r.log) > 0 && r.log[len(r.log)-1].Role == session.Assistant }
+
+// folds folds before step k by a plan, unless two folds in a row did not help.
+func (r *run) folds(k int, d policy.Decision) error {
+	if r.tries++; r.tries > 2 {
+		return nil
+	}
+	folds := r.out.Folds
+	if err := r.fold(k); err != nil {
+		return err
+	}
+	if d.Pays && r.out.Folds == folds {
+		r.account.SincePivot, r.account.Carried = 0, 0 // wait until as much was paid again
+	}
+	return nil
 }
 
 // send bills the request of step k, and what it needed.
@@ -308,14 +345,8 @@ func (r *run) end(k int) error {
 		r.tries = 0
 	}
 	if d.Fold {
-		if r.tries++; r.tries <= 2 {
-			folds := r.out.Folds
-			if err := r.fold(k + 1); err != nil {
-				return err
-			}
-			if d.Pays && r.out.Folds == folds {
-				r.account.SincePivot, r.account.Carried = 0, 0 // wait until as much was paid again
-			}
+		if err := r.folds(k+1, d); err != nil {
+			return err
 		}
 	}
 	if s.ends {
