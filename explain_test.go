@@ -143,7 +143,7 @@ func TestExplain_aHandleNamesAPart(t *testing.T) {
 		t.Errorf("by id and by handle (-id +handle):\n%s", diff)
 	}
 	if _, err := e.Explain(t.Context(), id, "nosuch"); CodeOf(err) != NotFound {
-		t.Errorf("a handle that is none gives %v", err)
+		t.Errorf("an unknown handle gives %v", err)
 	}
 	if _, err := e.Prune(t.Context(), id, false); err != nil {
 		t.Fatal(err)

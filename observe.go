@@ -191,7 +191,7 @@ func (e *Engine) Begin(ctx context.Context, id string, options ...BeginOptions) 
 	if err != nil {
 		return Outcome{}, err
 	}
-	out := Outcome{Refusals: plan.Refusals}
+	var out Outcome
 	if o.Fold && plan.Fold {
 		if tries <= 2 {
 			if err := e.foldNow(ctx, id, plan, &out); err != nil {
@@ -202,8 +202,8 @@ func (e *Engine) Begin(ctx context.Context, id string, options ...BeginOptions) 
 		if plan, occasion, _, err = e.beginning(ctx, id, o); err != nil {
 			return out, err
 		}
-		out.Refusals = append(out.Refusals, plan.Refusals...)
 	}
+	out.Refusals = append(out.Refusals, plan.Refusals...)
 	if len(plan.Commit) > 0 {
 		trigger := e.bySchedule()
 		if occasion.Cold && !e.policy.Pivot.SummaryAlone {

@@ -190,7 +190,7 @@ func TestSet_leavesLinksAndPermissionsAsTheyAre(t *testing.T) {
 		t.Errorf("the file that the link leads to has policy %q, %v", l.Settings.Policy, err)
 	}
 	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
-		t.Errorf("the link is none any more: %v", err)
+		t.Errorf("it is no longer a link: %v", err)
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the file is %v, %v; it was for nobody else to read", info.Mode(), err)

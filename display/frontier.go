@@ -12,7 +12,9 @@ import (
 type Spot struct {
 	Policy      int
 	Rate, Ratio float64
-	Beyond      bool // it is so far away that it does not fit into the picture
+	// Rates and Ratios are their intervals; of one that is unknown both ends are 0.
+	Rates, Ratios lab.Range
+	Beyond        bool // it is so far away that it does not fit into the picture
 }
 
 // Frontier is the bill of each policy against its missed steps.
@@ -26,16 +28,28 @@ type Frontier struct {
 // finite reports whether a figure can be drawn.
 func finite(v float64) bool { return v >= 0 && v < 1e9 }
 
+// drawn is an interval that can be drawn.
+func drawn(r lab.Range) lab.Range {
+	if !r.Known() || !finite(r.Low) || !finite(r.High) {
+		return lab.Range{}
+	}
+	return r
+}
+
 // FrontierOf lays out a report on axes with about that many ticks. Policies of which a figure is
-// not known are left out.
+// not known are left out, and so are those of a sweep if what was chosen from it was judged on
+// sessions that were left out: that is drawn in their place.
 func FrontierOf(r *lab.Report, all []Policy, across, up int) Frontier {
 	var f Frontier
 	var xs, ys []float64
 	low := math.Inf(1)
-	for i := range r.Policies {
-		s := &r.Policies[i]
+	for i, s := range Standings(r) {
+		if all[i].Replaced {
+			continue
+		}
 		if finite(s.MissedStepsPer100) && finite(s.Ratio) && s.Ratio > 0 {
-			f.Spots = append(f.Spots, Spot{Policy: i, Rate: s.MissedStepsPer100, Ratio: s.Ratio})
+			f.Spots = append(f.Spots, Spot{Policy: i, Rate: s.MissedStepsPer100, Ratio: s.Ratio,
+				Rates: drawn(s.MissedWithin), Ratios: drawn(s.Within)})
 			xs, ys, low = append(xs, s.MissedStepsPer100), append(ys, s.Ratio), min(low, s.Ratio)
 		}
 	}
@@ -68,4 +82,16 @@ func (f *Frontier) Name() string {
 		return "missed steps in 100, closer together to the right"
 	}
 	return "missed steps in 100"
+}
+
+// Chosen says how to read points that were chosen: on what they were judged.
+func Chosen(r *lab.Report) string {
+	switch {
+	case len(r.Holdout) > 0 && len(Standings(r)) > len(r.Policies):
+		return "“Left out” is chosen on all " + over(r) + " but those that it is judged on, each in turn; ranges are 90 % intervals over " +
+			over(r) + "."
+	case len(r.InSample) > 0:
+		return "The best point of a sweep is the best of these very sessions; on others it may not be."
+	}
+	return ""
 }

@@ -13,7 +13,8 @@ const preferred = "balanced"
 // Headline says in one sentence what a replay showed: "balanced would have cost $22.48 instead of
 // $26.88 with nothing left out (−16%); in 0.8 of 100 steps the agent missed something". It tells of
 // the policy that is recommended, else of the one that was asked about, else of balanced; "" if
-// none of them was replayed, or it is the baseline.
+// none of them was replayed, or it is the baseline. What is recommended was chosen on these very
+// sessions: the figures are those of the same choice on sessions that were left out of it.
 func Headline(r *lab.Report) string {
 	name := Advised(r)
 	if name == "" {
@@ -24,7 +25,11 @@ func Headline(r *lab.Report) string {
 	if at < 0 || at == base {
 		return ""
 	}
-	after, before := r.Policies[at].Bill.Total(), r.Policies[base].Bill.Total()
+	told := &r.Policies[at]
+	if a := r.Advice; a != nil && a.HeldOut.Standing.Name != "" && a.HeldOut.Standing.Bill != told.Bill {
+		told, name = &a.HeldOut.Standing, "what is chosen on the other "+over(r)+" (on all of them "+name+")"
+	}
+	after, before := told.Bill.Total(), r.Policies[base].Bill.Total()
 	if !finite(after) || !finite(before) || before == 0 {
 		return ""
 	}
@@ -38,5 +43,5 @@ func Headline(r *lab.Report) string {
 	}
 	return name + " would have cost " + quantity.Bill(after, r.Relative) + unit + " instead of " +
 		quantity.Bill(before, r.Relative) + how + " (" + quantity.Change(int(1e6*before), int(1e6*after)) + "); in " +
-		Rate(r.Policies[at].MissedStepsPer100) + " of 100 steps the agent missed something"
+		Rate(told.MissedStepsPer100) + " of 100 steps the agent missed something"
 }

@@ -33,13 +33,13 @@ func HeldOuts(r *lab.Report) []HeldOut {
 			text += "; " + figure(Ratio(c.ToAlone), Within(c.AloneWithin, 2)) + " of compaction alone"
 		}
 		in := &c.InSample
-		within := "the cheapest with " + Rate(r.Bearable) + " missed steps in 100 at most"
-		if in.MissedStepsPer100 > r.Bearable {
-			within = "none misses " + Rate(r.Bearable) + " steps in 100 or fewer, so the one that misses least"
+		bearable := Rate(cmp.Or(c.Bearable, r.Bearable))
+		within := "the cheapest with at most " + bearable + " missed steps in 100"
+		if in.MissedStepsPer100 > cmp.Or(c.Bearable, r.Bearable) {
+			within = "none misses at most " + bearable + " steps in 100, so the one that misses least"
 		}
-		one.Words = append(one.Words, cmp.Or(c.Of, "the policies")+": "+text+".", "On all sessions “"+in.Chosen+
-			"” is chosen ("+within+"): "+Ratio(in.Ratio)+" at "+Rate(in.MissedStepsPer100)+
-			", which are figures of the very sessions that it is chosen on.")
+		one.Words = append(one.Words, cmp.Or(c.Of, "the policies")+": "+text+".",
+			"On all sessions together “"+in.Chosen+"” is chosen: "+within+".")
 		for k := range c.Folds {
 			f := &c.Folds[k]
 			one.Rows = append(one.Rows, []string{f.HeldOut, f.Chosen, quantity.Number(max(0, f.Steps)), Ratio(f.Ratio),

@@ -18,20 +18,52 @@ type Policy struct {
 	Key   string // a letter; in a sweep what sets the policy apart, such as "40k"
 	Sweep int    // its sweep, -1 if it is by itself
 	On    bool   // the frontier: no other policy is as cheap with as few missed steps
+	// Replaced: something was chosen from its sweep and judged on sessions that were left out. That
+	// has a standing of its own, and neither tables nor pictures show this one.
+	Replaced bool
 }
 
-// Policies names all policies of a report, and its sweeps in the order in which they appear.
-func Policies(r *lab.Report) (all []Policy, sweeps []string) {
-	on := lab.Undominated(r.Policies)
-	times := map[string]int{}
+// Standings are the policies of a report, in its order, and behind them what was chosen with
+// sessions left out and judged on these.
+func Standings(r *lab.Report) []*lab.Standing {
+	all := make([]*lab.Standing, 0, len(r.Policies)+len(r.Holdout))
 	for i := range r.Policies {
-		times[r.Policies[i].Name]++
+		all = append(all, &r.Policies[i])
 	}
+	for i := range r.Holdout {
+		if s := &r.Holdout[i].Standing; s.Name != "" {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// replaced reports whether a choice stands for the policies of a sweep.
+func replaced(r *lab.Report, group string) bool {
+	return group != "" && slices.ContainsFunc(r.Holdout, func(c lab.Choice) bool {
+		return c.Of == group && c.Standing.Name != ""
+	})
+}
+
+// Policies names all standings of a report, and its sweeps in the order in which they appear.
+func Policies(r *lab.Report) (all []Policy, sweeps []string) {
+	standings := Standings(r)
+	var shown []lab.Standing
+	times := map[string]int{}
+	for _, s := range standings {
+		times[s.Name]++
+		if !replaced(r, s.Group) {
+			shown = append(shown, *s)
+		}
+	}
+	on := lab.Undominated(shown)
 	letters := 0
 	members := map[int][]int{}
-	for i := range r.Policies {
-		s := &r.Policies[i]
-		one := Policy{Name: cmp.Or(s.Name, "no name"), Sweep: -1, On: on[i]}
+	for i, s := range standings {
+		one := Policy{Name: cmp.Or(s.Name, "no name"), Sweep: -1, Replaced: replaced(r, s.Group)}
+		if !one.Replaced {
+			one.On, on = on[0], on[1:]
+		}
 		if times[s.Name] > 1 {
 			one.Name += ", " + windowOf(s.Window)
 		}
@@ -50,7 +82,7 @@ func Policies(r *lab.Report) (all []Policy, sweeps []string) {
 	for _, of := range members {
 		names := make([]string, len(of))
 		for k, i := range of {
-			names[k] = r.Policies[i].Name
+			names[k] = standings[i].Name
 		}
 		for k, own := range distinct(names) {
 			all[of[k]].Key = own

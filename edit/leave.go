@@ -32,7 +32,7 @@ func (b *batch) discard() {
 		case saved <= 0 && b.discarded(t.part): // its arguments alone were worth it
 			t.already("it is discarded")
 		case saved <= 0:
-			t.refuse(rule.Unprofitable, "what would stand in its place is as large")
+			t.refuse(rule.Unprofitable, "its placeholder would be as large")
 		default:
 			b.take(t, elisions, saved)
 		}
@@ -129,7 +129,7 @@ func (b *batch) worthLeaning(group []*target, size func(*target) int) []*target 
 				largest.part)
 		})
 		if saved <= 0 && !was {
-			t.refuse(rule.Unprofitable, "what would stand in its place is as large")
+			t.refuse(rule.Unprofitable, "its placeholder would be as large")
 			continue
 		}
 		kept = append(kept, t)

@@ -38,6 +38,7 @@ type client struct {
 	Project string   // its working folder
 	Env     []string // what it is given beside HOME and PATH
 	through []string // the command that starts it; empty: it starts by itself
+	flags   []string // that Codex is given besides
 }
 
 // newClient finds a product under the node_modules folder that WINNOW_CLIENTS names.

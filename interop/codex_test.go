@@ -68,6 +68,7 @@ func codexExec(t *testing.T, c *client, thread, prompt string) {
 		args = append(args, "resume")
 	}
 	args = append(args, "--dangerously-bypass-approvals-and-sandbox", "--skip-git-repo-check")
+	args = append(args, c.flags...)
 	if thread != "" {
 		args = append(args, thread)
 	}

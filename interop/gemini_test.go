@@ -26,7 +26,7 @@ func newGemini(t *testing.T) *chat {
 		named: func(id string) (string, []string) {
 			return "session-2026-03-01T10-00-" + id[:8] + ".jsonl", append(model[:3:3], "--resume", id, "-p")
 		},
-		compress: func(t *testing.T, c *chat) { // asked to, it does so in vain where nobody sits
+		compress: func(t *testing.T, c *chat) { // without a person, asking it to compress has no effect
 			settings(`{"compressionThreshold":0.001}`)
 			c.goOn(t, "And the zebu?")
 			settings("{}")

@@ -178,7 +178,7 @@ func TestOpenCode_everyKindOfSessionEqualsItsExport(t *testing.T) {
 		t.Fatal(err)
 	}
 	if last := doc.Session.Messages[len(doc.Session.Messages)-1]; !last.Failed() {
-		t.Errorf("the refused answer is none that failed: %+v", last.MessageInfo)
+		t.Errorf("the refused answer did not fail: %+v", last.MessageInfo)
 	}
 	doc, err = store.Read(t.Context(), reverted)
 	if err != nil {

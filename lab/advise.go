@@ -25,14 +25,14 @@ const (
 func (c *chooser) advise() int {
 	r := c.report
 	among := c.where(func(i int) bool { return c.setups[i].Settings != nil })
-	nearest := c.best(among, -1)
+	nearest := c.best(among, r.Bearable, -1)
 	long := 0
 	for i := range r.Sessions {
 		if r.Sessions[i].Steps >= adviceSteps {
 			long++
 		}
 	}
-	choice := c.choose("", among)
+	choice := c.choose("", r.Bearable, among)
 	switch {
 	case long == 0:
 		r.Unadvised = fmt.Sprintf("no session has %d steps or more: too little to recommend anything by; it takes %d such sessions", adviceSteps, adviceSessions)

@@ -97,9 +97,21 @@ const riseShare = 0.02
 
 // standing sums a policy up over all sessions.
 func standing(s Setup, sessions []Recorded, at, base int, drawn *bootstrap) Standing {
-	st := sumUp(s, sessions, base, drawn, func(i int) *Outcome { return &sessions[i].Outcomes[at] })
-	if len(sessions) > 0 && !slices.ContainsFunc(sessions, func(s Recorded) bool { return s.Outcomes[at].Region == nil }) {
-		region := sumUp(s, sessions, base, drawn, func(i int) *Outcome { return sessions[i].Outcomes[at].Region })
+	return sumUpAll(s, sessions, func(int) int { return at }, base, drawn)
+}
+
+// sumUpAll sums up an outcome of each session, that of the policy which names, and the same with
+// regions if all have them.
+func sumUpAll(s Setup, sessions []Recorded, which func(session int) int, base int, drawn *bootstrap) Standing {
+	outcome := func(i int) *Outcome { return &sessions[i].Outcomes[which(i)] }
+	st := sumUp(s, sessions, base, drawn, outcome)
+	for i := range sessions {
+		if outcome(i).Region == nil {
+			return st
+		}
+	}
+	if len(sessions) > 0 {
+		region := sumUp(s, sessions, base, drawn, func(i int) *Outcome { return outcome(i).Region })
 		st.Region = &region
 	}
 	return st

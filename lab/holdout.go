@@ -1,27 +1,50 @@
 package lab
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // Choice says what choosing a policy is worth on sessions that it was not chosen on: each source is
 // held out in turn, a policy is chosen on the others, and judged on the one that was held out.
 type Choice struct {
 	// Of is what was chosen among: the group of a sweep, or "" for all policies but the baseline.
-	Of    string `json:"of"`
-	Folds []Fold `json:"folds"`
+	Of string `json:"of"`
+	// Bearable is how many missed steps in 100 the choice was allowed on the sessions it was made on.
+	Bearable float64 `json:"bearable"`
+	Folds    []Fold  `json:"folds"`
 	// Ratio is the bill of all folds relative to the baseline's, MissedStepsPer100 what they missed
 	// in a hundred steps, each with its interval.
 	Ratio             float64 `json:"relative"`
 	Within            Range   `json:"within,omitzero"`
 	MissedStepsPer100 float64 `json:"missedStepsPer100"`
 	MissedWithin      Range   `json:"missedWithin,omitzero"`
+	// Standing sums up all folds, each session under what was chosen without its source: the row
+	// and the point that stand for the choice.
+	Standing Standing `json:"standing"`
 	// ToAlone is the bill relative to that of compaction alone, 0 if that was not replayed.
 	ToAlone     float64 `json:"toAlone,omitzero"`
 	AloneWithin Range   `json:"aloneWithin,omitzero"`
 	// InSample is what would be chosen on all sessions, and its figures on these very sessions.
 	InSample Fold `json:"inSample"`
+}
+
+// choiceOf is what the choices of a sweep are called in tables: "left out: balanced idleSteps". Of
+// settings in step the first says enough, of those with one value it is that.
+func choiceOf(group string) string {
+	text := "left out:"
+	for i, word := range strings.Fields(cmp.Or(group, "chosen")) {
+		switch _, value, one := strings.Cut(word, "="); {
+		case one:
+			text += " " + value
+		case i < 2:
+			text += " " + word[strings.LastIndexByte(word, '.')+1:]
+		}
+	}
+	return text
 }
 
 // Fold is what was chosen while some sessions were held out, and how it did on these.
@@ -107,16 +130,16 @@ func (c *chooser) of(policy, fold int, without bool) (s sums) {
 	return s
 }
 
-// best is, on the sessions without a fold (-1: on all), the cheapest of the policies that are
-// bearable, else the one that misses least; -1 for none.
-func (c *chooser) best(among []int, fold int) int {
+// best is, on the sessions without a fold (-1: on all), the cheapest of the policies with at most so
+// many missed steps in 100, else the one that misses least; -1 for none.
+func (c *chooser) best(among []int, bearable float64, fold int) int {
 	best, at := -1, sums{}
 	for _, policy := range among {
 		s := c.of(policy, fold, true)
 		was, is := per100(at.missed, at.steps), per100(s.missed, s.steps)
 		better := is < was || is == was && s.bill < at.bill
-		if is <= c.report.Bearable {
-			better = was > c.report.Bearable || s.bill < at.bill
+		if is <= bearable {
+			better = was > bearable || s.bill < at.bill
 		}
 		if best < 0 || better {
 			best, at = policy, s
@@ -127,31 +150,26 @@ func (c *chooser) best(among []int, fold int) int {
 
 // choose holds out each fold in turn. It returns nil if there is nothing to choose from, or to
 // hold out.
-func (c *chooser) choose(name string, among []int) *Choice {
+func (c *chooser) choose(name string, bearable float64, among []int) *Choice {
 	if len(among) == 0 || len(c.folds.names) < 2 {
 		return nil
 	}
-	out := &Choice{Of: name, InSample: c.judge(c.best(among, -1), -1, true)}
+	out := &Choice{Of: name, Bearable: bearable, InSample: c.judge(c.best(among, bearable, -1), -1, true)}
 	for fold := range c.folds.names {
-		one := c.judge(c.best(among, fold), fold, false)
+		one := c.judge(c.best(among, bearable, fold), fold, false)
 		one.HeldOut = c.folds.names[fold]
 		out.Folds = append(out.Folds, one)
 	}
-	outcome := func(i int) *Outcome {
-		return &c.report.Sessions[i].Outcomes[out.Folds[c.folds.of[i]].Policy]
-	}
-	bill := func(policy int) func(i int) (float64, float64) {
-		return func(i int) (float64, float64) {
-			return outcome(i).Bill.Total(), c.report.Sessions[i].Outcomes[policy].Bill.Total()
-		}
-	}
-	missed := func(i int) (float64, float64) {
-		return 100 * float64(outcome(i).MissedSteps), float64(outcome(i).Steps)
-	}
-	out.Ratio, out.Within = c.figure(bill(c.base))
-	out.MissedStepsPer100, out.MissedWithin = c.figure(missed)
+	chosen := func(i int) int { return out.Folds[c.folds.of[i]].Policy }
+	out.Standing = sumUpAll(Setup{Name: choiceOf(name) + " ≤ " + strconv.FormatFloat(bearable, 'g', -1, 64),
+		Window: c.setups[out.InSample.Policy].Window}, c.report.Sessions, chosen, c.base, c.drawn)
+	st := &out.Standing
+	out.Ratio, out.Within, out.MissedStepsPer100, out.MissedWithin = st.Ratio, st.Within, st.MissedStepsPer100, st.MissedWithin
 	if c.alone >= 0 {
-		out.ToAlone, out.AloneWithin = c.figure(bill(c.alone))
+		out.ToAlone, out.AloneWithin = c.figure(func(i int) (float64, float64) {
+			all := c.report.Sessions[i].Outcomes
+			return all[chosen(i)].Bill.Total(), all[c.alone].Bill.Total()
+		})
 	}
 	return out
 }
@@ -173,15 +191,21 @@ func (c *chooser) judge(policy, fold int, without bool) Fold {
 		Ratio: ratio(s.bill, s.was), MissedStepsPer100: per100(s.missed, s.steps), Policy: policy}
 }
 
-// holdOut fills in a choice for each sweep, or one among all policies but the baseline.
+// holdOut fills in the choices of each sweep, or one among all policies but the baseline.
 func (c *chooser) holdOut() {
-	names, among := c.sweeps()
-	if len(names) == 0 {
-		names, among = []string{""}, [][]int{c.where(func(i int) bool { return i != c.base })}
+	all := c.sweeps()
+	if len(all) == 0 {
+		all = []sweep{{among: c.where(func(i int) bool { return i != c.base })}}
 	}
-	for i, name := range names {
-		if one := c.choose(name, among[i]); one != nil {
-			c.report.Holdout = append(c.report.Holdout, *one)
+	for _, of := range all {
+		all := c.bearable(of)
+		for _, bearable := range all {
+			if one := c.choose(of.name, bearable, of.among); one != nil {
+				if len(all) > 1 { // one line in the picture
+					one.Standing.Group = choiceOf(of.name)
+				}
+				c.report.Holdout = append(c.report.Holdout, *one)
+			}
 		}
 	}
 	switch {
@@ -195,10 +219,24 @@ func (c *chooser) holdOut() {
 
 // inSample names what each sweep would choose on these very sessions.
 func (c *chooser) inSample() {
-	_, among := c.sweeps()
-	for _, of := range among {
-		c.report.InSample = append(c.report.InSample, c.report.Policies[c.best(of, -1)].Name)
+	for _, of := range c.sweeps() {
+		for _, bearable := range c.bearable(of) {
+			name := c.report.Policies[c.best(of.among, bearable, -1)].Name
+			if !slices.Contains(c.report.InSample, name) {
+				c.report.InSample = append(c.report.InSample, name)
+			}
+		}
 	}
+}
+
+// bearable is how many missed steps in 100 the choices of a sweep may cause.
+func (c *chooser) bearable(of sweep) []float64 {
+	if len(of.among) > 0 {
+		if own := c.setups[of.among[0]].Bearable; len(own) > 0 {
+			return own
+		}
+	}
+	return []float64{c.report.Bearable}
 }
 
 // where are the policies of which something holds.
@@ -211,17 +249,23 @@ func (c *chooser) where(holds func(i int) bool) (all []int) {
 	return all
 }
 
+// sweep is the policies of one sweep, which is named for their group.
+type sweep struct {
+	name  string
+	among []int
+}
+
 // sweeps are the policies of each sweep.
-func (c *chooser) sweeps() (names []string, among [][]int) {
+func (c *chooser) sweeps() (all []sweep) {
 	for i, s := range c.setups {
 		if s.Group == "" {
 			continue
 		}
-		at := slices.Index(names, s.Group)
+		at := slices.IndexFunc(all, func(of sweep) bool { return of.name == s.Group })
 		if at < 0 {
-			at, names, among = len(names), append(names, s.Group), append(among, nil)
+			at, all = len(all), append(all, sweep{name: s.Group})
 		}
-		among[at] = append(among[at], i)
+		all[at].among = append(all[at].among, i)
 	}
-	return names, among
+	return all
 }

@@ -158,3 +158,77 @@ func TestQuantile_interpolates(t *testing.T) {
 		}
 	}
 }
+
+// What stands for a choice is made of outcomes under what was chosen without the session's source,
+// whatever the sessions together would choose.
+func TestHoldout_theStandingIsOfWhatWasLeftOut(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		setups := append([]Setup{{Name: "nothing"}}, swept("low", "middle", "high")...)
+		for i := range setups {
+			setups[i].Bearable = []float64{1, 3}
+		}
+		var bills [][]float64
+		for range rapid.IntRange(3, 12).Draw(t, "sessions") {
+			bills = append(bills, rapid.SliceOfN(rapid.Float64Range(1, 9), 4, 4).Draw(t, "bills"))
+		}
+		l, sessions := sheet(setups, 50, bills...)
+		l.Holdout = true
+		of(sessions, "a", "b", "c")
+		for i := range sessions {
+			for j := range setups[1:] {
+				sessions[i].Outcomes[1+j].MissedSteps = rapid.IntRange(0, 3).Draw(t, "missed")
+			}
+		}
+		r := l.report(sessions, nil)
+		if len(r.Holdout) != 2 || r.Holdout[0].Bearable != 1 || r.Holdout[1].Bearable != 3 {
+			t.Fatalf("%d choices, want one for 1 and one for 3 missed steps", len(r.Holdout))
+		}
+		for _, c := range r.Holdout {
+			bill, was, missed := 0.0, 0.0, 0
+			for i := range sessions {
+				for _, f := range c.Folds {
+					if f.HeldOut == sessions[i].Source {
+						o := sessions[i].Outcomes[f.Policy]
+						bill, was, missed = bill+o.Bill.Total(), was+bills[i][0], missed+o.MissedSteps
+					}
+				}
+			}
+			s := c.Standing
+			if math.Abs(s.Ratio-bill/was) > 1e-9 || s.MissedSteps != missed || s.Ratio != c.Ratio || s.Within != c.Within {
+				t.Fatalf("%s: %v at %d missed steps, want %v at %d", s.Name, s.Ratio, s.MissedSteps, bill/was, missed)
+			}
+			for _, f := range c.Folds { // no session of a source speaks for what is judged on it
+				for _, other := range r.Policies[1:] {
+					bill, was, missed, steps := 0.0, 0.0, 0, 0
+					for i := range sessions {
+						if sessions[i].Source != f.HeldOut {
+							o := sessions[i].Outcomes[f.Policy]
+							bill, missed, steps = bill+o.Bill.Total(), missed+o.MissedSteps, steps+o.Steps
+							for j := range r.Policies {
+								if r.Policies[j].Name == other.Name {
+									was += sessions[i].Outcomes[j].Bill.Total()
+								}
+							}
+						}
+					}
+					if allowed := per100(missed, steps) <= c.Bearable; allowed && bill > was+1e-9 && othersMiss(sessions, r, other.Name, f.HeldOut) <= c.Bearable {
+						t.Fatalf("without %s %s was chosen at %v, and %s costs %v", f.HeldOut, f.Chosen, bill, other.Name, was)
+					}
+				}
+			}
+		}
+	})
+}
+
+// othersMiss is how many steps in 100 a policy misses outside of a source.
+func othersMiss(sessions []Recorded, r Report, policy, source string) float64 {
+	missed, steps := 0, 0
+	for i := range sessions {
+		for j := range r.Policies {
+			if r.Policies[j].Name == policy && sessions[i].Source != source {
+				missed, steps = missed+sessions[i].Outcomes[j].MissedSteps, steps+sessions[i].Outcomes[j].Steps
+			}
+		}
+	}
+	return per100(missed, steps)
+}

@@ -62,7 +62,7 @@ func (c *chooser) adviseProducts() {
 	among := c.where(func(i int) bool {
 		return c.setups[i].Alone() && c.setups[i].Policy.Budget.Thresholds["*"] > 1
 	})
-	choice := c.choose("", among)
+	choice := c.choose("", r.Bearable, among)
 	why := c.productObjection(choice)
 	for _, p := range products {
 		if !slices.ContainsFunc(r.Sessions, func(s Recorded) bool { return s.Product == p.format }) {

@@ -75,8 +75,8 @@ type Recorded struct {
 type Standing struct {
 	Name   string `json:"name"`
 	Window int    `json:"window,omitzero"` // tokens; 0: the models' own; Unlimited
-	// Group joins the policies of a sweep, which the chart draws as one line; "" for a single
-	// policy.
+	// Group joins the policies of a sweep, or the choices from one, which the chart draws as one
+	// line; "" for a single policy.
 	Group   string `json:"group,omitzero"`
 	Bill    Bill   `json:"bill"`
 	Tokens  Tokens `json:"tokens"`

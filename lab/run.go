@@ -27,6 +27,9 @@ type Setup struct {
 	Window int
 	// Group joins the policies of a sweep; "" for a single policy.
 	Group string
+	// Bearable is how many missed steps in 100 a choice among the policies of the sweep may cause,
+	// with a choice for each; nil: what Lab.Regrets says. The first policy's counts.
+	Bearable []float64
 	// Settings are the configuration keys, with JSON values, that make the engine do this. nil if
 	// it cannot: such a policy is compared and never recommended.
 	Settings map[string]string

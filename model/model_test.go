@@ -253,7 +253,7 @@ func TestLookup_newerMembersOfAFamilyAreLikeTheNewestListed(t *testing.T) {
 }
 
 // By the name alone: whether the catalogue lists it, lists a relative, or has heard of nothing like it,
-// and whoever offers it.
+// and regardless of who offers it.
 func TestLookup_whichModelsBindTheirReasoning(t *testing.T) {
 	c := model.Default()
 	for id, want := range map[string]bool{

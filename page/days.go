@@ -92,7 +92,7 @@ func newDaysDocument(r *report.Days) *daysDocument {
 	for _, f := range r.Advice {
 		one := adviceRow{Title: line(f.Title, 200), Evidence: visible(f.Evidence), Command: visible(f.Command)}
 		if f.Dollars > 0 {
-			one.Dollars = quantity.Dollars(f.Dollars)
+			one.Dollars = "saves " + quantity.Dollars(f.Dollars) + ":"
 		}
 		d.Advice = append(d.Advice, one)
 	}
@@ -198,7 +198,7 @@ func spentTable(title string, all []report.SpentOn, whole float64) table {
 			continue
 		}
 		t.Rows = append(t.Rows, row{Name: line(cmp.Or(s.Name, "not said"), 160), Tone: "tone",
-			Tokens: quantity.Number(s.Sessions), Cost: quantity.Dollars(s.Cost),
+			Tokens: quantity.Number(s.Sessions), Cost: spentOn(s),
 			Share: quantity.Share(s.Cost / max(whole, 1e-12)), Bar: share(chartWidth * s.Cost / max(all[0].Cost, 1e-12))})
 	}
 	if n := len(all) - len(t.Rows); n > 0 {
@@ -206,6 +206,17 @@ func spentTable(title string, all []report.SpentOn, whole float64) table {
 			Cost: quantity.Dollars(rest.Cost), Share: quantity.Share(rest.Cost / max(whole, 1e-12)), Bar: "0%"})
 	}
 	return t
+}
+
+// spentOn is a cost, as far as it is known.
+func spentOn(s report.SpentOn) string {
+	switch {
+	case s.Uncosted == 0:
+		return quantity.Dollars(s.Cost)
+	case s.Cost == 0:
+		return "unknown"
+	}
+	return "≥" + quantity.Dollars(s.Cost)
 }
 
 func dearOf(s *report.DearSession) dearRow {

@@ -14,7 +14,8 @@ import (
 // aWeek is a week of sessions, one of them with a hostile title.
 func aWeek() report.Days {
 	d := report.Days{Since: "2026-11-17", Until: "2026-11-23", Sessions: 3, Requests: 240, Cost: 31.5, Uncosted: 1,
-		Products: []report.SpentOn{{Name: "claude-code", Sessions: 2, Cost: 22.05}, {Name: "codex", Sessions: 1, Cost: 9.45}},
+		Products: []report.SpentOn{{Name: "claude-code", Sessions: 2, Cost: 22.05}, {Name: "codex", Sessions: 1, Cost: 9.45, Uncosted: 1},
+			{Name: "opencode", Sessions: 1, Uncosted: 1}},
 		Projects: []report.SpentOn{{Name: "/home/ann/larder", Sessions: 3, Cost: 31.5}},
 		Models:   []report.SpentOn{{Name: "anthropic/claude-opus-4-8", Sessions: 2, Cost: 22.05}, {Name: "", Sessions: 1, Cost: 9.45}},
 		Gateway:  &report.Gain{Requests: 90, Billed: 9.5, Otherwise: 9.25, Net: -0.25, Recalls: 2},
@@ -40,8 +41,8 @@ func TestDays_saysWhereTheMoneyWent(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"The week", "$31.50 for 240 requests in 3 sessions.", "Mon 23 Nov", "claude-code", "codex",
-		"anthropic/claude-opus-4-8", "winnow inspect claude-code:22a3379d", "−$0.25", "it cost more than it saved",
-		"Tools that nobody calls", "$4.20", "winnow config set gateway.tools.drop", "&lt;script&gt;window.pwned"} {
+		"anthropic/claude-opus-4-8", "winnow inspect claude-code:22a3379d", "−$0.25", "it cost more than it saved", "≥$9.45", ">unknown<",
+		"Tools that nobody calls", "saves $4.20:", "winnow config set gateway.tools.drop", "&lt;script&gt;window.pwned"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the page does not say %q", want)
 		}
@@ -97,6 +98,18 @@ func TestBrowser_days(t *testing.T) {
 			b.Eval("document.documentElement.scrollWidth - document.documentElement.clientWidth", &over)
 			if over > 0 {
 				t.Errorf("the page is %d pixels wider than the screen of %d", over, width)
+			}
+			broken, covered := []string{}, 0
+			b.Eval(`[...document.querySelectorAll('.days th[scope=row], .tables .n, .days .n')].filter(e => {
+				const r = document.createRange(); r.selectNodeContents(e)
+				return new Set([...r.getClientRects()].map(x => Math.round(x.top))).size > 1 }).map(e => e.textContent)`, &broken)
+			if len(broken) > 0 {
+				t.Errorf("%d pixels wide: figures are broken over lines: %q", width, broken)
+			}
+			b.Eval(`[...document.querySelectorAll('.bills .grid-text')].filter(e => e.getBoundingClientRect().right >
+				document.querySelector('.bills .stepped').getBoundingClientRect().left).length`, &covered)
+			if covered > 0 {
+				t.Errorf("%d pixels wide: %d labels of the axis lie over the bars", width, covered)
 			}
 			b.Quiet(path)
 		}

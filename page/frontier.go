@@ -44,6 +44,7 @@ type spot struct {
 	trait
 	display.Spot
 	X, Y       float64
+	Within     string // its intervals, as a path
 	Label      *pixelLabel
 	Title      string
 	Advised    bool
@@ -75,9 +76,17 @@ func (d *replayDocument) frontier(size frontierSize) (frontierView, bool) {
 		f.Y = append(f.Y, pixelLabel{Y: y(v), Text: of.Up.Text(v)})
 	}
 	for _, at := range of.Spots {
-		s := spot{trait: d.traits[at.Policy], Spot: at, X: x(at.Rate), Y: y(at.Ratio), Advised: at.Policy == d.advised}
+		s := spot{trait: d.traits[at.Policy], Spot: at, X: x(at.Rate), Y: y(at.Ratio), Advised: at.Policy == d.ringed}
 		s.Title = s.Name + ": " + display.Ratio(at.Ratio) + " of the baseline's bill, " +
 			display.Rate(at.Rate) + " missed steps in 100"
+		if !at.Beyond {
+			if r := at.Rates; r.Known() {
+				s.Within = fmt.Sprintf("M%v %vH%v", x(r.Low), s.Y, x(r.High))
+			}
+			if r := at.Ratios; r.Known() {
+				s.Within += fmt.Sprintf("M%v %vV%v", s.X, y(r.Low), y(r.High))
+			}
+		}
 		f.Spots = append(f.Spots, s)
 		if at.Beyond {
 			f.Beyond = append(f.Beyond, s.Title)
@@ -168,8 +177,11 @@ func (f *frontierView) name() {
 	frame := box{float64(f.Left), float64(f.Top) - 8, float64(f.Right) + 12, float64(f.Bottom)}
 	for _, s := range order {
 		texts := []string{s.Key}
-		if f.Wide && s.Sweep < 0 {
-			texts = []string{s.Key + " " + line(s.Name, 28), s.Key}
+		switch {
+		case f.Wide && s.Sweep < 0:
+			texts = []string{s.Key + " " + line(s.Name, 44), s.Key}
+		case f.Wide && s.first: // one of a sweep says what it is
+			texts = []string{line(s.Name, 44), s.Key}
 		}
 	placing:
 		for _, text := range texts {

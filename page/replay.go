@@ -73,6 +73,7 @@ type replayDocument struct {
 	sweeps  int
 	traits  []trait // of the policies
 	advised int     // -1: none
+	ringed  int     // what stands for it in the table and the picture; -1: nothing
 	subject int     // what gains and losses are told of; -1: none
 	points  int     // of a curve at most
 	rows    int     // of a policy's events at most
@@ -82,6 +83,8 @@ type replayDocument struct {
 	Facts                     []fact
 	Advice                    *adviceView
 	Frontiers                 []frontierView
+	Note                      string // how to read its points
+	Ring                      bool   // what is recommended is in it
 	Heads, Details            []display.Column
 	HeldOut                   []display.HeldOut
 	Unheld, Products          []string // sentences
@@ -155,9 +158,12 @@ func newReplayDocument(r *lab.Report, details ReplayDetails) *replayDocument {
 		d.subject = at(r.Subject)
 	}
 	named, sweeps := display.Policies(r)
-	d.named, d.sweeps = named, len(sweeps)
+	d.named, d.sweeps, d.ringed = named, len(sweeps), d.advised
+	if d.advised >= 0 && named[d.advised].Replaced { // the choice that stands for it is recommended
+		d.ringed = slices.IndexFunc(named, func(p display.Policy) bool { return p.Name == d.choiceOf(d.advised) })
+	}
 	d.traits = d.traitsOf()
-	d.Policies = d.traits
+	d.Policies = d.traits[:len(r.Policies)] // those that sessions have a course under
 	d.bound()
 	d.about()
 	d.standings()
@@ -167,6 +173,7 @@ func newReplayDocument(r *lab.Report, details ReplayDetails) *replayDocument {
 			d.Frontiers = append(d.Frontiers, f)
 		}
 	}
+	d.Note, d.Ring = display.Chosen(r), d.ringed >= 0
 	d.sessions()
 	d.changes()
 	for _, s := range r.Skipped[:min(len(r.Skipped), mostDamaged)] {
@@ -183,6 +190,18 @@ func newReplayDocument(r *lab.Report, details ReplayDetails) *replayDocument {
 		d.First = &c
 	}
 	return d
+}
+
+// choiceOf is the name of what stands for a policy of a sweep: the choice from it with sessions left
+// out that on all of them is this policy; "" if none is.
+func (d *replayDocument) choiceOf(policy int) string {
+	for i := range d.r.Holdout {
+		c, s := &d.r.Holdout[i], &d.r.Policies[policy]
+		if c.Of == s.Group && c.InSample.Chosen == s.Name {
+			return c.Standing.Name
+		}
+	}
+	return ""
 }
 
 // about says what was replayed and what to do.
@@ -238,15 +257,18 @@ func (d *replayDocument) standings() {
 	r := d.r
 	d.Heads, d.Details = display.Columns(r), display.Details(r)
 	most := 0.0
-	for i := range r.Policies {
-		if t := r.Policies[i].Bill.Total(); drawable(t) {
+	standings := display.Standings(r)
+	for _, s := range standings {
+		if t := s.Bill.Total(); drawable(t) {
 			most = max(most, t)
 		}
 	}
 	d.recorded()
-	for i := range r.Policies {
-		s := &r.Policies[i]
-		row := standingRow{trait: d.traits[i], Advised: i == d.advised}
+	for i, s := range standings {
+		if d.traits[i].Replaced {
+			continue
+		}
+		row := standingRow{trait: d.traits[i], Advised: i == d.ringed}
 		for k := range d.Heads {
 			row.Cells = append(row.Cells, d.Heads[k].Cell(s))
 		}

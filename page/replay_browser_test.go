@@ -139,6 +139,19 @@ func TestBrowser_opensAReplayOfManySessions(t *testing.T) {
 	b.Quiet(path)
 }
 
+// frontierCommand is the command before the picture of the frontier in docs/economics.md.
+func frontierCommand(t *testing.T) string {
+	t.Helper()
+	doc := outside.Read(t, filepath.Join(outside.Root(t), "docs", "economics.md"))
+	before, _, found := bytes.Cut(doc, []byte("(frontier.png)"))
+	command := string(before[bytes.LastIndex(before, []byte("\nwinnow replay "))+1:])
+	command, _, fenced := strings.Cut(command, "\n```")
+	if !found || !fenced {
+		t.Fatal("docs/economics.md shows no command before the picture")
+	}
+	return command
+}
+
 // TestBrowser_pictureOfTheFrontier makes docs/frontier.png with the command above it in
 // docs/economics.md, where the recorded sessions are: make pictures
 func TestBrowser_pictureOfTheFrontier(t *testing.T) {
@@ -146,14 +159,8 @@ func TestBrowser_pictureOfTheFrontier(t *testing.T) {
 		t.Skip("WINNOW_SHOTS names no folder")
 	}
 	folder, root := outside.Path(t, "corpus", "dev"), outside.Root(t)
-	doc := outside.Read(t, filepath.Join(root, "docs", "economics.md"))
+	command := frontierCommand(t)
 	b := chromiumtest.Start(t)
-	before, _, found := bytes.Cut(doc, []byte("(frontier.png)"))
-	command := string(before[bytes.LastIndex(before, []byte("\nwinnow replay "))+1:])
-	command, _, fenced := strings.Cut(command, "\n```")
-	if !found || !fenced {
-		t.Fatal("docs/economics.md shows no command before the picture")
-	}
 	path := filepath.Join(t.TempDir(), "replay.html")
 	named := strings.NewReplacer("FOLDER", folder, "INDEX.tsv", filepath.Join(folder, "INDEX.tsv"))
 	args := append(strings.Fields(named.Replace(command))[1:], "--html", path)

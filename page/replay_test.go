@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,7 +14,10 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/winnowhq/winnow/internal/outside"
 	"github.com/winnowhq/winnow/lab"
+	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/policy"
 )
 
 // outcome is a session under a policy that carries a given number of tokens more with each step, and folds
@@ -99,7 +103,10 @@ func replayed(sessions, policies, steps int) lab.Report {
 		p.Within = lab.Range{Low: 0.95 * p.Ratio, High: 1.02 * p.Ratio}
 		p.P10, p.P50, p.P90, p.Lambda = 0.9*p.Ratio, p.Ratio, 1.1*p.Ratio, lab.Lambda{Some: 1.01 * p.Ratio, Much: 1.05 * p.Ratio}
 	}
-	r.Holdout = []lab.Choice{{Ratio: 0.9, Within: lab.Range{Low: 0.88, High: 0.93}, ToAlone: 0.97,
+	left := r.Policies[1]
+	left.Name, left.Ratio, left.Within, left.MissedWithin = "left out: chosen ≤ 2.5", 0.9,
+		lab.Range{Low: 0.88, High: 0.93}, lab.Range{Low: 0.5, High: 2}
+	r.Holdout = []lab.Choice{{Bearable: 2.5, Standing: left, Ratio: 0.9, Within: lab.Range{Low: 0.88, High: 0.93}, ToAlone: 0.97,
 		InSample: lab.Fold{Chosen: "balanced", Ratio: 0.89}, Folds: []lab.Fold{{HeldOut: "/home/keeper/light", Sessions: 1, Steps: steps, Chosen: "balanced", Ratio: 0.9}}}}
 	r.Products = []lab.ProductAdvice{{Product: "codex", Gateway: "winnow wrap codex", Why: "none misses few steps enough"}}
 	return r
@@ -317,5 +324,74 @@ func TestReplay_ofManySessionsStaysSmall(t *testing.T) {
 	t.Logf("%d KB in %d ms", len(html)>>10, time.Since(from).Milliseconds())
 	if len(html) > 5_000_000 {
 		t.Errorf("200 sessions under 8 policies make a page of %d bytes, want at most 5,000,000", len(html))
+	}
+}
+
+// Where something was chosen with sessions left out, the picture and the tables show that, and none
+// of what it was chosen from: a point that is the best of the sessions that it stands on flatters.
+func TestFrontier_hasNoPointOfASweepThatWasChosenFrom(t *testing.T) {
+	r := replayed(3, 6, 60)
+	group := r.Policies[4].Group
+	left := r.Policies[5]
+	left.Name, left.Group, left.Ratio, left.MissedStepsPer100 = "left out: threshold ≤ 2.5", "", 0.77, 1.23
+	left.Within, left.MissedWithin = lab.Range{Low: 0.7, High: 0.8}, lab.Range{Low: 1, High: 2}
+	r.Holdout = []lab.Choice{{Of: group, Bearable: 2.5, Standing: left, Ratio: 0.77, MissedStepsPer100: 1.23,
+		InSample: lab.Fold{Chosen: r.Policies[4].Name}}}
+	r.Advice.Policy = r.Policies[4].Name
+	html := replayPage(t, r, ReplayDetails{})
+	d := newReplayDocument(&r, ReplayDetails{})
+	for _, f := range d.Frontiers {
+		found := 0
+		for _, s := range f.Spots {
+			switch {
+			case s.At < len(r.Policies) && r.Policies[s.At].Group == group:
+				t.Errorf("%s, which something was chosen from, is at %v", s.Name, s.Ratio)
+			case s.Name == left.Name && s.Ratio == 0.77 && s.Rate == 1.23 && s.Within != "" && s.Advised:
+				found++
+			}
+		}
+		if found != 1 || len(f.Spots) != 5 || len(f.Sweeps) != 0 {
+			t.Errorf("%d points and %d lines of sweeps, of them %d of what was left out with its intervals and the ring; want 5, 0 and 1",
+				len(f.Spots), len(f.Sweeps), found)
+		}
+	}
+	if rows := strings.Count(html, `<tr class="advised">`); rows != 2 || strings.Contains(html, `<th scope="row">`+r.Policies[4].Name) {
+		t.Errorf("%d rows are what is recommended, want one in each table, and none of the sweep", rows)
+	}
+	if want := "“Left out” is chosen on all sources but those that it is judged on"; !strings.Contains(html, want) {
+		t.Errorf("the page does not say %q", want)
+	}
+	r.Holdout, r.InSample = nil, []string{r.Policies[4].Name}
+	if html := replayPage(t, r, ReplayDetails{}); !strings.Contains(html, "The best point of a sweep is the best of these very sessions") {
+		t.Error("points of a sweep are not said to be figures of the sessions themselves")
+	}
+}
+
+// The picture in the documentation is made from left-out points alone: its command holds out, and
+// names no policy that has something chosen on those sessions outside of a sweep.
+func TestFrontier_ofTheDocumentationIsLeftOut(t *testing.T) {
+	command := frontierCommand(t)
+	words := strings.Fields(command)
+	if !slices.Contains(words, "--holdout") || !slices.Contains(words, "--sweep") {
+		t.Errorf("the command of the picture holds nothing out: %s", command)
+	}
+	for i, word := range words {
+		if word != "--policy" {
+			continue
+		}
+		for _, name := range strings.Split(words[i+1], ",") {
+			base, _, _ := strings.Cut(name, "/")
+			if s, err := lab.Named(name, policy.Defaults(), nil); err != nil || base == policy.Balanced || s.Policy.Budget.Economic(model.Model{}) {
+				t.Errorf("%s is in the picture as it is, with what was chosen on these sessions (%v)", name, err)
+			}
+		}
+	}
+	doc := string(outside.Read(t, filepath.Join(outside.Root(t), "docs", "economics.md")))
+	_, measured, _ := strings.Cut(doc, "## Measured")
+	measured, _, _ = strings.Cut(measured, "### As it was judged until now")
+	for _, line := range strings.Split(measured, "\n") {
+		if strings.HasPrefix(line, "|") && strings.Contains(line, "in-sample") {
+			t.Errorf("a table of what was measured has a row in-sample: %s", line)
+		}
 	}
 }

@@ -24,7 +24,8 @@ const mostShown = 6
 
 // traitsOf gives policies their colours. A sweep has one.
 func (d *replayDocument) traitsOf() []trait {
-	out := make([]trait, len(d.r.Policies))
+	standings := display.Standings(d.r)
+	out := make([]trait, len(standings))
 	lines, sweeps := 0, map[int]int{}
 	for i, p := range d.named {
 		p.Name, p.Key = line(p.Name, 80), line(p.Key, 40)
@@ -35,7 +36,7 @@ func (d *replayDocument) traitsOf() []trait {
 		if p.Sweep >= 0 {
 			sweeps[p.Sweep] = n
 		}
-		x := trait{Policy: p, At: i, Bill: quantity.Bill(d.r.Policies[i].Bill.Total(), d.r.Relative)}
+		x := trait{Policy: p, At: i, Bill: quantity.Bill(standings[i].Bill.Total(), d.r.Relative)}
 		if i == d.Base && p.Sweep < 0 {
 			x.Tone = "tb"
 		} else {

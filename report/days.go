@@ -45,6 +45,9 @@ type SpentOn struct {
 	Name     string
 	Sessions int // sub-agents not among them
 	Cost     float64
+	// Uncosted is how many sessions have requests of unknown cost there, which Cost
+	// leaves out.
+	Uncosted int
 }
 
 // DearSession is a session with what it cost within the days.
@@ -120,10 +123,11 @@ func SumDays(sessions []Worked, days int, until time.Time) Days {
 			d.Uncosted++
 		}
 		d.Requests, d.Cost = d.Requests+one.Requests, d.Cost+one.Cost
-		products.add(s.Product, one.Cost, s.Sub)
-		projects.add(s.Project, one.Cost, s.Sub)
+		unknown := s.Uncosted > 0
+		products.add(s.Product, one.Cost, s.Sub, unknown)
+		projects.add(s.Project, one.Cost, s.Sub, unknown)
 		for model, cost := range byModel {
-			models.add(model, cost, s.Sub)
+			models.add(model, cost, s.Sub, unknown && cost == 0) // what lacks a price costs nothing so far
 		}
 		if !s.Sub {
 			d.Sessions++
@@ -145,11 +149,14 @@ func dayOf(t session.Millis, zone *time.Location) string {
 // sums are amounts by name.
 type sums map[string]*SpentOn
 
-func (s sums) add(name string, cost float64, sub bool) {
+func (s sums) add(name string, cost float64, sub, unknown bool) {
 	if s[name] == nil {
 		s[name] = &SpentOn{Name: name}
 	}
 	s[name].Cost += cost
+	if unknown {
+		s[name].Uncosted++
+	}
 	if !sub {
 		s[name].Sessions++
 	}

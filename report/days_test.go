@@ -39,10 +39,11 @@ func TestSumDays(t *testing.T) {
 		{Day: "2026-03-09", Cost: 12, ByProduct: map[string]float64{"a": 8, "b": 4}}}, d.Days[5:]); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]report.SpentOn{{"a", 1, 10}, {"b", 2, 4.5}}, d.Products); diff != "" {
+	if diff := cmp.Diff([]report.SpentOn{{Name: "a", Sessions: 1, Cost: 10, Uncosted: 1}, {Name: "b", Sessions: 2, Cost: 4.5}}, d.Products); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]report.SpentOn{{"fast", 1, 8}, {"big", 2, 6}, {"", 1, .5}}, d.Models); diff != "" {
+	if diff := cmp.Diff([]report.SpentOn{{Name: "fast", Sessions: 1, Cost: 8},
+		{Name: "big", Sessions: 2, Cost: 6}, {Sessions: 1, Cost: .5}}, d.Models); diff != "" {
 		t.Error(diff)
 	}
 	for i, want := range []string{"b:1", "a:1", "b:2"} {

@@ -234,7 +234,7 @@ func isPlain(name string) bool {
 	return strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:/") == ""
 }
 
-// carry adds what so many tokens at the beginning of a session's prompts cost.
+// carry adds what a number of tokens at the beginning of a session's prompts cost.
 func (s *Toolset) carry(spent []store.Spend, since session.Millis, tokens int, price Price) {
 	counted, before := false, s.Cost
 	defer func() {

@@ -13,8 +13,8 @@ import (
 	"github.com/winnowhq/winnow/store"
 )
 
-// declaring is a session of a client with so many requests, each of which reads 900 tokens from the
-// cache and writes 100.
+// declaring is a session of a client with the given number of requests, each of which reads 900
+// tokens from the cache and writes 100.
 func declaring(client, tools string, requests int) store.Account {
 	a := store.Account{Info: session.Info{ID: client, Unknown: jsontext.Value(`{"client":{"name":"` + client +
 		`"},"tools":` + tools + `}`)}}

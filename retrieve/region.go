@@ -83,7 +83,7 @@ func (r Region) Of(text string) (piece string, total int, err error) {
 // First is the number of the first line of a text, from which Region counts.
 func First(text string) int { return 1 + coverage.Shift(text) }
 
-// around are the lines that have at least so many of the words, numbered, with those beside them.
+// around are the lines that have at least that many of the words, numbered, with those beside them.
 func (r Region) around(lines []string, from, to, shift, least int) string {
 	var b strings.Builder
 	shown := 0 // the last line that is

@@ -16,7 +16,7 @@ import (
 	"github.com/winnowhq/winnow/view"
 )
 
-// data is a data: URL of so many bytes.
+// data is a data: URL of the given number of bytes.
 func data(mime string, size int) string {
 	return "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, size))
 }

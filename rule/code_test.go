@@ -11,7 +11,7 @@ import (
 	"github.com/winnowhq/winnow/rule/ruletest"
 )
 
-// codeOf is so many lines of code.
+// codeOf is the given number of lines of code.
 func codeOf(lines int) string {
 	var b strings.Builder
 	for i := range lines {

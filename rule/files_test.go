@@ -9,7 +9,8 @@ import (
 	"github.com/winnowhq/winnow/rule/ruletest"
 )
 
-// source is a file of so many lines, of a version: every tenth line is another in every version.
+// source is a file with the given number of lines, of a version: every tenth line is another in
+// every version.
 func source(lines, version int) []string {
 	var text []string
 	for n := 1; n <= lines; n++ {
@@ -22,7 +23,7 @@ func source(lines, version int) []string {
 	return text
 }
 
-// read is a step that reads lines from:to of a file of so many lines, as OpenCode prints them.
+// read is a step that reads the lines from:to of a file, as OpenCode prints them.
 func read(l *ruletest.Log, name string, text []string, from, to int) string {
 	var out strings.Builder
 	out.WriteString("<file>\n")

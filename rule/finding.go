@@ -74,7 +74,7 @@ func (w Window) Propose(name string, age Age, all []*Finding, show func(*Finding
 			refusal, ok = notSent(name, x), false
 		case ok && f.shown.saves < w.Guard.least():
 			refusal, ok = Refusal{Code: TooSmall, Rule: name, Part: x.Part.ID,
-				Reason: "what would be shown in its place is about as large", Tokens: w.Facts.size(x, f.Field)}, false
+				Reason: "its placeholder would be about as large", Tokens: w.Facts.size(x, f.Field)}, false
 		}
 		if !ok {
 			if found.Refusals == nil && show != nil { // most of those that are not new are refused again

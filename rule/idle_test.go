@@ -17,7 +17,7 @@ import (
 // idle is the rule as balanced has it.
 func idle() *rule.Idle { return &rule.Idle{Outputs: 10, Inputs: 20, Least: 50} }
 
-// tide is a text of so many lines, each of them long enough to be told again.
+// tideLines is a text of the given number of lines, each of them long enough to be told again.
 func tideLines(from, lines int) string {
 	var b strings.Builder
 	for n := from; n < from+lines; n++ {
@@ -42,6 +42,18 @@ func gone(t *testing.T, l *ruletest.Log, r rule.Rule) []string {
 		all = append(all, e.Part+" "+string(e.Field))
 	}
 	return all
+}
+
+// waits checks that a part stays up to the last of so many quiet steps, and goes then.
+func waits(t *testing.T, l *ruletest.Log, r rule.Rule, what, part string, steps int) {
+	t.Helper()
+	l.Quiet(steps - 1)
+	if slices.Contains(gone(t, l, r), part) {
+		t.Errorf("%s goes after %d quiet steps, want %d", what, steps-1, steps)
+	}
+	if l.Quiet(1); !slices.Contains(gone(t, l, r), part) {
+		t.Errorf("%s stays after %d quiet steps", what, steps)
+	}
 }
 
 func TestIdle_outputsGoAfterTenStepsAndArgumentsAfterTwenty(t *testing.T) {
@@ -174,7 +186,7 @@ func TestIdle_whatWasUsedGoesSooner(t *testing.T) {
 		what string
 		make func(l *ruletest.Log) string
 		then func(l *ruletest.Log)
-		goes int // after so many steps
+		goes int // after how many steps
 	}{
 		{"a view", read, func(l *ruletest.Log) { l.Quiet(1) }, 40},
 		{"a view of a file that was changed", read, change, 10},
@@ -190,13 +202,7 @@ func TestIdle_whatWasUsedGoesSooner(t *testing.T) {
 		part := test.make(l)
 		test.then(l)
 		r := &rule.Idle{Outputs: 40, Inputs: 80, Least: 50}
-		l.Quiet(test.goes - 2)
-		if slices.Contains(gone(t, l, r), part) {
-			t.Errorf("%s goes after %d steps", test.what, test.goes-1)
-		}
-		if l.Quiet(1); !slices.Contains(gone(t, l, r), part) {
-			t.Errorf("%s stays after %d steps", test.what, test.goes)
-		}
+		waits(t, l, r, test.what, part, test.goes-1)
 	}
 }
 
@@ -206,13 +212,7 @@ func TestIdle_largeTextsGoSooner(t *testing.T) {
 		l := ruletest.New()
 		part := l.Call("read", ruletest.Args{"filePath": "a.go"}, tideLines(1, test.lines)) + " output"
 		r := &rule.Idle{Outputs: 40, Least: 50}
-		l.Quiet(test.goes - 1)
-		if slices.Contains(gone(t, l, r), part) {
-			t.Errorf("%d lines go after %d steps", test.lines, test.goes-1)
-		}
-		if l.Quiet(1); !slices.Contains(gone(t, l, r), part) {
-			t.Errorf("%d lines stay after %d steps", test.lines, test.goes)
-		}
+		waits(t, l, r, fmt.Sprintf("a text of %d lines", test.lines), part, test.goes)
 	}
 }
 
@@ -406,7 +406,8 @@ func TestIdle_aPartThatStandsTwiceGoesWithTheNewer(t *testing.T) {
 	}
 }
 
-// A text is looked for in what calls quote for five hundred steps, however the log grew: what is quoted later is idle whoever quotes it.
+// A text is looked for in what calls quote for five hundred steps, however the log grew: what is
+// quoted later is idle, no matter who quotes it.
 func TestIdle_textsAreRememberedForFiveHundredSteps(t *testing.T) {
 	l := ruletest.New()
 	old, remembered := readTide(l, "a.go", 1), ""

@@ -12,7 +12,7 @@ import (
 // lines come back in place of all: reads of files. docs/economics.md has what was measured.
 const (
 	outlineFrom  = 2000 // tokens of a read that gets one at least
-	outlineShare = 64   // of the tokens left out, one in so many
+	outlineShare = 64   // of the tokens left out, one in 64
 	fewest       = 2    // entries that make an outline
 )
 
@@ -70,7 +70,7 @@ func (w Window) fitting(all []coverage.Entry, tokens int) int {
 	return n
 }
 
-// listed are so many entries of a list, spread evenly over it, each with the number of its line.
+// listed are n entries of a list, spread evenly over it, each with the number of its line.
 func listed(all []coverage.Entry, n int) string {
 	var text []byte
 	for i := range n {

@@ -14,7 +14,7 @@ import (
 	"github.com/winnowhq/winnow/rule/ruletest"
 )
 
-// piers is a program of so many functions, as a tool prints it that begins at a line.
+// piers is a program of the given number of functions, as a tool prints it that begins at a line.
 func piers(functions, from int) string {
 	var b strings.Builder
 	line := func(format string, values ...any) {

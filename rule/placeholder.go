@@ -80,7 +80,7 @@ func Measure(text string) string {
 	return "1 character"
 }
 
-// linesOf counts the lines of a text, at least 1; empty ones at its end are none.
+// linesOf counts the lines of a text, at least 1; empty ones at its end do not count.
 func linesOf(text string) int { return strings.Count(strings.TrimRight(text, "\n"), "\n") + 1 }
 
 func inLines(n int) string { return quantity.Number(n) + " lines" }

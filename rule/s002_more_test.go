@@ -210,7 +210,7 @@ func failedOnce(failure string) func(*ruletest.Log) string {
 	}
 }
 
-// wholeFile is what a tool shows of a file of so many lines.
+// wholeFile is what a tool shows of a file with the given number of lines.
 func wholeFile(lines int) string {
 	var b strings.Builder
 	b.WriteString("<file>\n")

@@ -9,7 +9,7 @@ import (
 // spreadFrom is from how many findings on it is worth to start goroutines.
 const spreadFrom = 64
 
-// spread does something for each number below n on all processors, and waits for all of it. Each
+// spread calls a function for each number below n on all processors, and waits for all of it. Each
 // processor takes a few numbers at a time.
 func spread(n int, do func(at int)) {
 	const few = 16

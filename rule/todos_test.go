@@ -11,7 +11,7 @@ import (
 	"github.com/winnowhq/winnow/rule/ruletest"
 )
 
-// todos is a list of so many items.
+// todos is a list of n items.
 func todos(n int) []ruletest.Args {
 	list := []ruletest.Args{}
 	for i := range n {

@@ -63,7 +63,7 @@ type Command struct {
 	After string
 	// When says whether it runs.
 	When When
-	// Group is the kind of what it is a part of: a list and a pipeline are none.
+	// Group is the kind of what it is a part of: a list and a pipeline are not groups.
 	Group Group
 	// Negated by "!".
 	Negated bool

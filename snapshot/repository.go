@@ -60,7 +60,7 @@ type Repository struct {
 	prefix  string // of the working folder in top, with a slash at the end, "" when they are the same
 	exclude []byte
 	largest int64
-	many    int // files of its own before Pack does something
+	many    int // files of its own before Pack packs them
 	config  []string
 	busy    chan struct{} // holds one while somebody of this process works on it
 }

@@ -96,6 +96,10 @@ func (t *Transport) heard(x *exchange, a wire.Answer) {
 	x.family.mu.Lock()
 	defer x.family.mu.Unlock()
 	l := x.line
+	if err := t.upToDate(ctx, x.family, l); err != nil {
+		t.failed(x.family, "read a conversation", err)
+	}
+	defer t.noted(ctx, l)
 	now := t.now()
 	l.last, l.asked = now, now
 	known := t.live(x, a.Usage)

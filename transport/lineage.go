@@ -39,6 +39,10 @@ type line struct {
 	// frozen says why nothing is left out of it any more, "" while there is no reason. The
 	// session's info keeps it.
 	frozen string
+	// revision is that of its session when it was last read or written here: at another one another
+	// process has gone on with it
+	revision int64
+
 	recall bool           // its placeholders name the way back
 	pruned *pivot.Receipt // what was decided after the newest answer
 	last   time.Time      // when the provider was last at work on it, by our own clock; zero if unknown
@@ -60,11 +64,17 @@ type line struct {
 	known bool
 }
 
-// load reads the conversations of the family that the store has.
+// load reads the conversations of the family that the store has, unless they are at hand.
 func (f *family) load(ctx context.Context, e *winnow.Engine) error {
 	if f.loaded {
 		return nil
 	}
+	return f.reload(ctx, e)
+}
+
+// reload reads the conversations of the family that the store has. What is at hand alone of one that
+// was known stays.
+func (f *family) reload(ctx context.Context, e *winnow.Engine) error {
 	list, err := e.Store().List(ctx)
 	if err != nil {
 		return err
@@ -89,14 +99,64 @@ func (f *family) load(ctx context.Context, e *winnow.Engine) error {
 		said := clients(s.Messages)
 		l := &line{id: id, chain: chained(said), again: cameBackTo(state), recall: s.Info.Recall, drop: drops(s.Info),
 			frozen: wire.ValueOf(s.Info.Unknown).Get(frozenMember).String(), delegation: delegationOf(s.Info),
-			last: lastOf(s.Messages, state.Spent), tools: toolboxOf(s.Info)}
+			last: lastOf(s.Messages, state.Spent), tools: toolboxOf(s.Info), revision: state.Revision}
 		if last := len(said) - 1; last >= 0 && asStreamed(&said[last]) {
 			l.open = &said[last]
 		}
-		lines = append(lines, l)
+		lines = append(lines, f.renewed(l))
 	}
 	f.lines, f.loaded = lines, true
 	return nil
+}
+
+// renewed is a conversation as it was read, in the place of the one that was at hand, if any: those
+// who are at work on that one go on with it.
+func (f *family) renewed(read *line) *line {
+	at := slices.IndexFunc(f.lines, func(l *line) bool { return l.id == read.id })
+	if at < 0 {
+		return read
+	}
+	l := f.lines[at]
+	was := *l
+	*l = *read
+	l.pruned, l.asked, l.warmed, l.hour, l.summed = was.pruned, was.asked, was.warmed, was.hour, was.summed
+	l.whole, l.caches, l.from, l.known = was.whole, was.caches, was.from, was.known
+	if was.last.After(l.last) {
+		l.last = was.last
+	}
+	if was.tools.changed {
+		l.tools = was.tools
+	}
+	return l
+}
+
+// refresh reads the conversations of a family again if another process has gone on with the one that
+// a request goes on with, or may have one that it goes on with. The family's lock is held.
+func (t *Transport) refresh(ctx context.Context, f *family, chain []digest, messages []session.Message) error {
+	if !f.loaded {
+		return f.load(ctx, t.engine)
+	}
+	if l, _, goesOn := f.find(chain, messages); l != nil && goesOn {
+		return t.upToDate(ctx, f, l)
+	}
+	return f.reload(ctx, t.engine)
+}
+
+// upToDate reads the conversations of a family again if another process has gone on with one of
+// them. The family's lock is held.
+func (t *Transport) upToDate(ctx context.Context, f *family, l *line) error {
+	revision, err := t.engine.Store().Revision(ctx, l.id)
+	if err != nil || revision == l.revision {
+		return err
+	}
+	return f.reload(ctx, t.engine)
+}
+
+// noted says that a conversation is at hand as the store has it. The family's lock is held.
+func (t *Transport) noted(ctx context.Context, l *line) {
+	if revision, err := t.engine.Store().Revision(ctx, l.id); err == nil {
+		l.revision = revision
+	}
 }
 
 // lastOf is the time of the newest message of a log, or of what kept the cache since, zero without

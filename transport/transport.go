@@ -397,7 +397,12 @@ func (t *Transport) join(r *http.Request, p protocol, original []byte) (x *excha
 				t.release(f)
 			}
 		}()
-		if x, err = t.decide(r.Context(), f, p, read); err != nil {
+		x, err = t.decide(r.Context(), f, p, read)
+		if code := winnow.CodeOf(err); code == winnow.Already || code == winnow.Stale { // another process was quicker
+			f.loaded = false
+			x, err = t.decide(r.Context(), f, p, read)
+		}
+		if err != nil {
 			t.failed(f, "decide about a request", err)
 			x = nil
 		}
@@ -405,6 +410,7 @@ func (t *Transport) join(r *http.Request, p protocol, original []byte) (x *excha
 			x.client = read.client
 			t.noticed(r, x, read)
 			t.delegate(r.Context(), r, x, doc.Native.(*body.Native).Decoded)
+			t.noted(r.Context(), x.line)
 		}
 		t.recent.put(read)
 		whole = true // nothing of ours panicked in between
@@ -452,6 +458,9 @@ func (t *Transport) decide(ctx context.Context, f *family, p protocol, read *rea
 	}
 	if isAside(f, doc) {
 		return nil, nil
+	}
+	if err := t.refresh(ctx, f, chain, doc.Session.Messages); err != nil {
+		return nil, err
 	}
 	l, err := t.adopt(ctx, f, doc, chain)
 	if err != nil {
@@ -532,6 +541,11 @@ func (t *Transport) reduced(r *http.Request, p protocol, original []byte) *http.
 		defer f.mu.Unlock()
 		if err := f.load(r.Context(), t.engine); err != nil {
 			return
+		}
+		if l, _, goesOn := f.find(chain, doc.Session.Messages); l != nil && goesOn {
+			if err := t.upToDate(r.Context(), f, l); err != nil {
+				return
+			}
 		}
 		l, n, goesOn := f.find(chain, doc.Session.Messages)
 		if l == nil || !goesOn || l.frozen != "" {

@@ -58,6 +58,7 @@ type stage struct {
 	idle      int    // strategies.balancedPruning.idleSteps; 0: 10
 	withholds int    // bytes of what is said that are at hand, where the store does not have it; 0: it has
 	decided   int    // receipts there were when the newest request reached the provider
+	turn      func() // before each request, if it is not nil: it may put another replica in place
 }
 
 const stepHeader = "X-Test-Step"
@@ -250,6 +251,9 @@ func (s *stage) habits(b *wire.Body) {
 // send sends a request and reads its answer.
 func (s *stage) send(r *http.Request) (status int, answer string) {
 	s.t.Helper()
+	if s.turn != nil {
+		s.turn()
+	}
 	a, err := s.transport.RoundTrip(r)
 	if err != nil {
 		s.t.Fatal(err)

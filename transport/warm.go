@@ -190,6 +190,7 @@ func (t *Transport) renewed(k *warmth, began time.Time, u session.Usage) {
 	if err != nil {
 		t.failed(k.family, "record what keeping a cache took", err)
 	}
+	t.noted(context.Background(), k.line)
 	t.notice(Notice{From: k.line.from, Session: k.line.id, Model: spent.Model, Spent: &spent})
 	t.count(func(all *Totals) { all.add(known, u) })
 	t.log.Info("kept", "session", k.line.id, "requests", k.lull.Kept, "tokens", u.Prompt(), "read", u.Cache.Read)

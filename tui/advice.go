@@ -13,8 +13,9 @@ func (p Painter) Advice(r advise.Report) {
 	pg := p.page()
 	looked := quantity.Count(r.Sessions, "session") + " cost " + quantity.Dollars(r.Cost)
 	if r.Unreported > 0 {
-		looked += fmt.Sprintf("; %s no usage, or have no known price, and nothing is said of them",
-			quantity.Plural(r.Unreported, "of them reports", "of them report"))
+		looked += "; " + quantity.Plural(r.Unreported,
+			"of them reports no usage, or has no known price, and is not judged",
+			"of them report no usage, or have no known price, and are not judged")
 	}
 	if r.Sessions > 0 {
 		pg.words(span{}, faint, looked+".", 4)
@@ -30,7 +31,7 @@ func (p Painter) Advice(r advise.Report) {
 	case n == 0:
 		pg.words(span{}, normal, "Nothing to advise: no change would save more than its error.", 2)
 	case n > 1:
-		pg.words(span{}, faint, plusMinus+" Gains overlap: they are no sum.", 3)
+		pg.words(span{}, faint, plusMinus+" Gains overlap, so they do not add up.", 3)
 	default:
 		pg.words(span{}, faint, plusMinus, 3)
 	}
@@ -47,13 +48,13 @@ func (pg *page) finding(number int, f *advise.Finding) {
 	indent := span{text: "    "}
 	pg.flow(indent, fine, []string{"saves " + f.Saves(), "of " + f.Dollars()}, 2)
 	for _, text := range f.Evidence {
-		pg.words(indent, faint, text, 4)
+		pg.words(indent, faint, text, 8)
 	}
 	where := ":"
 	if f.Where != "" {
 		where = ", in " + f.Where + ":"
 	}
-	pg.words(indent, normal, "To "+f.Change+where, 4)
+	pg.words(indent, normal, "To "+f.Change+where, 8)
 	pg.words(span{text: "      "}, strong, f.Line, 12)
 }
 

@@ -44,6 +44,9 @@ func (pg *page) frontier(r *lab.Report, keys bool) {
 		pg.keys(c.spots, sweeps)
 	}
 	pg.remarks(c)
+	if text := display.Chosen(r); text != "" {
+		pg.words(span{}, faint, text, 4)
+	}
 }
 
 // marked is a policy with its glyph.
@@ -272,10 +275,11 @@ func (pg *page) keys(spots []spot, sweeps []string) {
 				members = append(members, strings.TrimSpace(s.sign())+s.Key+" "+s.where()+",")
 			}
 		}
-		pg.add(say(mark.style, "  "+string(mark.glyph)+" "), span{text: Cut(Clean(name), pg.width-4)})
-		if n := len(members); n > 0 {
-			members[n-1] = strings.TrimSuffix(members[n-1], ",")
+		if len(members) == 0 {
+			continue
 		}
+		pg.add(say(mark.style, "  "+string(mark.glyph)+" "), span{text: Cut(Clean(name), pg.width-4)})
+		members[len(members)-1] = strings.TrimSuffix(members[len(members)-1], ",")
 		pg.flow(span{text: "    "}, normal, members, mostSweepRows)
 	}
 }

@@ -61,7 +61,7 @@ func replayed() lab.Report {
 	}
 	r.Policies[2].RoseMore = 1
 	r.Holdout = []lab.Choice{{
-		Of: "balanced, compaction.threshold", Ratio: 0.571, Within: lab.Range{Low: 0.5, High: 0.63}, MissedStepsPer100: 2.1,
+		Of: "balanced, compaction.threshold", Bearable: 2.5, Standing: standing("left out: balanced, threshold ≤ 2.5", "", 0.571, 2.1), Ratio: 0.571, Within: lab.Range{Low: 0.5, High: 0.63}, MissedStepsPer100: 2.1,
 		MissedWithin: lab.Range{Low: 1.4, High: 2.9}, ToAlone: 0.865, AloneWithin: lab.Range{Low: 0.8, High: 0.93},
 		InSample: lab.Fold{Sessions: 2, Steps: 4_000, Chosen: "balanced, compaction.threshold=80k", Ratio: 0.56, MissedStepsPer100: 2},
 		Folds: []lab.Fold{

@@ -15,6 +15,9 @@ type Glance struct {
 	// Report is drawn as how full the window is, nil if the session was not read.
 	Report *report.Report
 	Facts  []display.Fact
+	// Rows is how many lines it should take at most: facts are cut as far as that needs. 0 is as
+	// many as it takes.
+	Rows int
 }
 
 // mostFactLines is how many lines a fact may take: on 40 columns a sentence takes four.
@@ -22,17 +25,26 @@ const mostFactLines = 6
 
 // Glance draws a session at first sight.
 func (p Painter) Glance(g Glance) {
+	pg := p.glance(g, mostFactLines)
+	for most := mostFactLines - 1; most > 0 && g.Rows > 0 && len(pg.lines) > g.Rows; most-- {
+		pg = p.glance(g, most)
+	}
+	p.draw(pg)
+}
+
+// glance is a session at first sight with a limit on how many lines a fact takes.
+func (p Painter) glance(g Glance, most int) *page {
 	pg := p.page()
 	pg.add(say(strong, Cut(Clean(g.Title), pg.width)))
-	pg.words(span{}, faint, strings.Join(g.About, " · "), 3)
+	pg.words(span{}, faint, strings.Join(g.About, " · "), min(3, most))
 	pg.gap()
 	if g.Report != nil {
 		pg.fullness(g.Report)
 	}
 	for _, f := range g.Facts {
-		pg.words(say(faint, padRight(f.Name, 8)+"  "), normal, f.Text, mostFactLines)
+		pg.words(say(faint, padRight(f.Name, 8)+"  "), normal, f.Text, most)
 	}
-	p.draw(pg)
+	return pg
 }
 
 // fullness draws how full the window is, and says it.

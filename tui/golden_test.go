@@ -69,9 +69,9 @@ func overflowing() report.Report {
 			{Code: rule.Protected, Rule: "files", Part: "prt_4", Reason: ".env is protected"},
 			{Code: rule.Protected, Rule: "files", Part: "prt_5", Reason: "kiln/AGENTS.md is protected"},
 			{Code: rule.Recent, Rule: "inputs", Part: "prt_6", Reason: "it is too new: it stays for 5 steps"},
-			{Code: rule.TooSmall, Rule: "urls", Part: "prt_7", Reason: "what would be shown in its place is as large"},
-			{Code: rule.TooSmall, Rule: "urls", Part: "prt_8", Reason: "what would be shown in its place is as large"},
-			{Code: rule.TooSmall, Rule: "urls", Part: "prt_9", Reason: "what would be shown in its place is as large"},
+			{Code: rule.TooSmall, Rule: "urls", Part: "prt_7", Reason: "its placeholder would be about as large"},
+			{Code: rule.TooSmall, Rule: "urls", Part: "prt_8", Reason: "its placeholder would be about as large"},
+			{Code: rule.TooSmall, Rule: "urls", Part: "prt_9", Reason: "its placeholder would be about as large"},
 		},
 		Constraints: []string{
 			"Never open the vents above 600 degrees.",

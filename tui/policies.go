@@ -78,7 +78,9 @@ func (pg *page) policies(r *lab.Report) {
 	policies, _ := policiesOf(r)
 	longest := len(display.AsRecorded)
 	for _, p := range policies {
-		longest = max(longest, Columns(p.Name))
+		if !p.Replaced {
+			longest = max(longest, Columns(p.Name))
+		}
 	}
 	shown, left := pg.standings(r, policies, longest, display.Columns(r), true)
 	pg.gap()
@@ -94,6 +96,7 @@ func (pg *page) policies(r *lab.Report) {
 // that have no room.
 func (pg *page) standings(r *lab.Report, policies []marked, longest int, all []display.Column, paid bool) (
 	shown []column, left []string) {
+	standings := display.Standings(r)
 	recorded := paid && r.Paid.Total().Requests > 0
 	columns := make([]column, len(all))
 	for i, c := range all {
@@ -101,8 +104,10 @@ func (pg *page) standings(r *lab.Report, policies []marked, longest int, all []d
 		if recorded {
 			columns[i].width = max(columns[i].width, Columns(c.Recorded(r)))
 		}
-		for k := range r.Policies {
-			columns[i].width = max(columns[i].width, Columns(c.Cell(&r.Policies[k]).Text))
+		for k, s := range standings {
+			if !policies[k].Replaced {
+				columns[i].width = max(columns[i].width, Columns(c.Cell(s).Text))
+			}
 		}
 	}
 	shown, left, name := fitColumns(columns, min(longest, leastName), pg.width)
@@ -123,12 +128,15 @@ func (pg *page) standings(r *lab.Report, policies []marked, longest int, all []d
 		row(line{say(faint, "  · ")}, title, func(c *column) span { return say(normal, c.Recorded(r)) })
 	}
 	for k, p := range policies {
-		s, tone, shorten := &r.Policies[k], normal, Cut
+		s, tone, shorten := standings[k], normal, Cut
+		if p.Replaced {
+			continue
+		}
 		if r.Advice != nil && s.Name == r.Advice.Policy {
 			tone = strong
 		}
 		if p.Sweep >= 0 { // what its policies differ in is at the end
-			shorten = CutFront
+			shorten = cutChoice
 		}
 		key := line{say(fine, p.sign()), say(p.style, string(p.glyph)+" ")}
 		row(key, line{say(tone, padRight(shorten(p.Name, name), name))}, func(c *column) span {
@@ -143,6 +151,18 @@ func (pg *page) standings(r *lab.Report, policies []marked, longest int, all []d
 		})
 	}
 	return shown, left
+}
+
+// leftOut begins the name of what was chosen with sessions left out.
+const leftOut = "left out: "
+
+// cutChoice shortens the name of a policy of a sweep at its front, but for the words that say that
+// it is not of the sweep itself.
+func cutChoice(name string, width int) string {
+	if rest, chosen := strings.CutPrefix(name, leftOut); chosen && Columns(name) > width && width > 2*len(leftOut) {
+		return leftOut + CutFront(rest, width-len(leftOut))
+	}
+	return CutFront(name, width)
 }
 
 // column is one of a table, with the width that it needs.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"strings"
 	"testing"
@@ -169,6 +170,22 @@ func TestPrintable_isWhatCanBeTypedAgain(t *testing.T) {
 		"\u202ea": false} {
 		if Printable(text) != want {
 			t.Errorf("Printable(%q) is not %v", text, want)
+		}
+	}
+}
+
+func TestWriter_whatIsWrittenTakesThePlaceOfProgress(t *testing.T) {
+	for name, write := range map[string]func(w *Writer){
+		"Write": func(w *Writer) { io.WriteString(w, "said\n") },
+		"Spans": func(w *Writer) { w.Spans(Span{"", "said\n"}) },
+	} {
+		var out strings.Builder
+		w := To(&out)
+		w.Progress("12 of 17")
+		write(w)
+		write(w)
+		if got, want := out.String(), "\r\x1b[K12 of 17\r\x1b[Ksaid\nsaid\n"; got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
 	}
 }

@@ -15,6 +15,7 @@ type Writer struct {
 	mu   sync.Mutex
 	to   io.Writer
 	held []byte // the beginning of a character, or a carriage return, that the next Write may complete
+	busy bool   // the line of progress stands where the cursor is
 }
 
 // To is the Writer to w: w itself where it is one.
@@ -61,8 +62,17 @@ func (w *Writer) put(text string) error {
 	if text == "" {
 		return nil
 	}
-	_, err := io.WriteString(w.to, Text(text))
+	_, err := io.WriteString(w.to, w.wipe()+Text(text))
 	return err
+}
+
+// wipe is what removes the line of progress before something else is written.
+func (w *Writer) wipe() string {
+	if !w.busy {
+		return ""
+	}
+	w.busy = false
+	return "\r\x1b[K"
 }
 
 // unfinished is how many bytes at the end may be the beginning of something longer.
@@ -101,18 +111,19 @@ func (w *Writer) Spans(spans ...Span) error {
 		}
 		b.WriteString("\x1b[" + s.Style + "m" + Text(s.Text) + "\x1b[0m")
 	}
-	_, err := io.WriteString(w.to, b.String())
+	_, err := io.WriteString(w.to, w.wipe()+b.String())
 	return err
 }
 
-// Progress puts a text in the place of the line that the cursor is in, "" to wipe it. It is for
-// terminals.
+// Progress puts a text in the place of the line that the cursor is in, "" to wipe it. What is
+// written next takes its place. It is for terminals.
 func (w *Writer) Progress(text string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.flush(); err != nil {
 		return err
 	}
+	w.busy = text != ""
 	_, err := io.WriteString(w.to, "\r\x1b[K"+Line(text))
 	return err
 }

@@ -97,7 +97,7 @@ func TestWrite_namesTheFileThatCannotBeWritten(t *testing.T) {
 
 func TestWrite_refusesWhatWasCopiedFromAPlaceholder(t *testing.T) {
 	if !rule.ContainsPlaceholder(placeholder) {
-		t.Fatal("the test's placeholder is none")
+		t.Fatal("the test's placeholder is not one")
 	}
 	b := newBench(t, "a.txt", "old\n", "holds.txt", placeholder+"\n")
 	b.fails(Write{}, args{"filePath": "a.txt", "content": "x\n" + placeholder + "\ny\n"}, "left out",

@@ -167,8 +167,9 @@ func adviceFor(ctx context.Context, a *cli.App, days int) ([]report.Finding, err
 		if f.Where != "" {
 			change += ", in " + f.Where
 		}
+		evidence := strings.Join(append(slices.Clone(f.Evidence), "It saves "+f.Saves()+".", change+":"), " ")
 		found = append(found, report.Finding{Title: f.Title, Dollars: f.Gain, Command: f.Line,
-			Evidence: strings.Join(f.Evidence, " ") + " " + change + " saves " + f.Saves() + ":"})
+			Evidence: evidence})
 	}
 	return found, nil
 }

@@ -46,7 +46,7 @@ func objects(data []byte) []object {
 
 var spelled = regexp.MustCompile(`^openai/|-20\d{6}$|-bak$`)
 
-// add takes in a request: what it took of each kind, and what the file itself says that it cost.
+// add adds a request: what it took of each kind, and what the file itself says that it cost.
 func (f *figure) add(model string, in, out, read, write, hour, logged float64) {
 	name := spelled.ReplaceAllString(model, "")
 	price, known := listPrices[name]

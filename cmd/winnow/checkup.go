@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,8 +21,12 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/output"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/config"
+	"github.com/winnowhq/winnow/display"
 	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/seat"
+	"github.com/winnowhq/winnow/store/postgres"
 	"github.com/winnowhq/winnow/store/sqlite"
+	"github.com/winnowhq/winnow/tui"
 )
 
 // Codes of what doctor finds around winnow.
@@ -83,6 +88,7 @@ func examineComputer(ctx context.Context, a *cli.App, doc *diagnosis) error {
 	examineHooks(a, loaded.Settings, doc)
 	examineAddresses(ctx, a, doc)
 	examineClaude(ctx, a, doc)
+	examineSeats(a, doc)
 	if set, err := a.Providers(loaded.Settings); err == nil {
 		names := set.KeyEnvs()
 		slices.Sort(names)
@@ -150,11 +156,38 @@ func examineHooks(a *cli.App, s config.Settings, doc *diagnosis) {
 	}
 }
 
+// examineSeats looks at what install put into agents, for the user and for the folder.
+func examineSeats(a *cli.App, doc *diagnosis) {
+	for _, project := range []bool{false, true} {
+		place, err := placeOf(a, project)
+		if err != nil {
+			return // without a home folder nothing is installed
+		}
+		for _, s := range seat.All() {
+			found, err := seat.Examine(place, s)
+			if err != nil {
+				doc.find(seat.Missing, "", err.Error(), "winnow install "+s.Name())
+			}
+			for _, f := range found {
+				if f.Wrong {
+					doc.find(f.Code, f.Path, f.What, f.Do)
+				} else {
+					doc.note(f.Code, f.Path, f.What, f.Do)
+				}
+			}
+		}
+	}
+}
+
 // examineStore looks at the store, its file's permissions, and the room on its disk.
 func examineStore(ctx context.Context, a *cli.App, doc *diagnosis) error {
 	path := source.StoreAt(a)
 	if path == "" {
 		return nil
+	}
+	if postgres.IsURL(path) {
+		doc.Store = &storeHealth{Path: path}
+		return checkDatabase(ctx, a, path, doc)
 	}
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -212,6 +245,25 @@ func checkStore(ctx context.Context, a *cli.App, path string, doc *diagnosis) er
 	return nil
 }
 
+// checkDatabase looks whether the database of the store answers.
+func checkDatabase(ctx context.Context, a *cli.App, place string, doc *diagnosis) error {
+	defer a.Progress("checking the store")()
+	kept, err := source.OpenStore(ctx, a, source.Reading)
+	if err == nil {
+		defer kept.Close()
+		if s, ok := kept.(*postgres.Store); ok {
+			doc.Store.Bytes, doc.Store.Schema, err = s.Health(ctx)
+		}
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if doc.Store.Sound = err == nil; err != nil {
+		doc.find(brokenStore, place, err.Error(), "check the server, and what --store or WINNOW_STORE says")
+	}
+	return nil
+}
+
 // leastRoom is how many bytes a disk should have free, beside as many again as the store has.
 const leastRoom = 500_000_000
 
@@ -241,6 +293,13 @@ func examineAll(ctx context.Context, a *cli.App, doc *diagnosis) error {
 	return errors.Join(examineComputer(ctx, a, doc), examineOriginals(a, room, doc))
 }
 
+// unwrapped draws on a terminal as wide as it is, and breaks no line where there is none.
+func unwrapped(a *cli.App) tui.Painter {
+	p := a.Paint()
+	p.Width = cmp.Or(p.Width, 1<<16)
+	return p
+}
+
 // showComputer prints what was looked at, beside findings.
 func (d *diagnosis) showComputer(a *cli.App) {
 	var agents []string
@@ -251,31 +310,30 @@ func (d *diagnosis) showComputer(a *cli.App) {
 		}
 		agents = append(agents, text)
 	}
+	var facts []display.Fact
 	show := func(name string, things []string, none string) {
-		if len(things) == 0 {
-			things = []string{none}
-		}
-		a.Printf("%-8s  %s\n", name, strings.Join(things, ", "))
+		facts = append(facts, display.Fact{Name: name, Text: cmp.Or(strings.Join(things, ", "), none)})
 	}
-	show("agents", agents, "none that winnow knows is in PATH")
+	show("agents", agents, "none that winnow knows is in your PATH")
 	var keys []string
 	for _, k := range d.Keys {
 		if k.Present {
 			keys = append(keys, k.Name)
 		}
 	}
-	show("keys", keys, "none of "+strconv.Itoa(len(d.Keys))+" known variables is set")
+	show("keys", keys, "none of the "+strconv.Itoa(len(d.Keys))+" variables that winnow knows is set")
 	if s := d.Store; s != nil {
-		facts := []string{a.Short(s.Path), quantity.Bytes(int(s.Bytes)), "schema " + strconv.Itoa(s.Schema)}
+		about := []string{a.Short(s.Path), quantity.Bytes(int(s.Bytes)), "schema " + strconv.Itoa(s.Schema)}
 		if s.Sound {
-			facts = append(facts, "sound")
+			about = append(about, "sound")
 		}
 		if s.Free != nil {
-			facts = append(facts, quantity.Bytes(int(*s.Free))+" free on its disk")
+			about = append(about, quantity.Bytes(int(*s.Free))+" free on its disk")
 		}
-		show("store", facts, "")
+		show("store", about, "")
 	} else {
-		show("store", nil, "there is none yet")
+		show("store", nil, "none yet")
 	}
+	unwrapped(a).Facts(facts)
 	a.Printf("\n")
 }

@@ -127,7 +127,7 @@ ignored, which is reported once and shown here; --config winnow.jsonc accepts al
   winnow config set gateway.upstreams.house http://127.0.0.1:9000
   winnow config set providers.house.baseURL http://127.0.0.1:9000/v1
   winnow config set models.house/llama-4.context 65536`,
-		Args: cli.Exactly(0, "no argument"),
+		Args: cli.Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runConfig(a, describe) },
 	}
 	cmd.Flags().BoolVar(&describe, "describe", false, "say what each setting is")

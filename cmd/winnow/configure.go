@@ -155,7 +155,7 @@ of the file when the editor has ended and everything in it can be meant. What is
 the copy is kept.`,
 		Example: `  winnow config edit
   EDITOR="code --wait" winnow config edit --project`,
-		Args: cli.Exactly(0, "no argument"),
+		Args: cli.Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file, err := configFile(a, project)
 			if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/tui"
 	"github.com/winnowhq/winnow/visible"
 )
 
@@ -103,11 +104,14 @@ func tellDiagnosis(a *cli.App, doc diagnosis) error {
 		if doc.Source == "" {
 			doc.showComputer(a)
 		}
+		paint := unwrapped(a)
 		for _, f := range doc.Findings {
-			a.Printf("%s (%s)\n  %s\n", visible.Text(f.What), f.Code, visible.Text(f.Do))
+			paint.Trouble(tui.Trouble{What: f.What, Code: f.Code})
+			a.Printf("  %s\n", visible.Text(f.Do))
 		}
 		for _, f := range doc.Notes {
-			a.Printf("Note: %s (%s)\n  %s\n", visible.Text(f.What), f.Code, visible.Text(f.Do))
+			paint.Trouble(tui.Trouble{What: f.What, Code: f.Code, Note: true})
+			a.Printf("  %s\n", visible.Text(f.Do))
 		}
 		for _, p := range doc.Open {
 			a.Printf("%s\n", visible.Text(fmt.Sprintf("%v has the session open now", p)))

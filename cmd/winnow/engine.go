@@ -28,7 +28,7 @@ each, are in the folder bindings of winnow's source; docs/bindings.md says how t
 		Example: `  winnow engine --stdio
   winnow engine --stdio --store sessions.db --model anthropic/claude-sonnet-4-5
   winnow engine --schema`,
-		Args: cli.Exactly(0, "no argument"),
+		Args: cli.Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case stdio == schema:

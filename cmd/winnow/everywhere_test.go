@@ -413,7 +413,7 @@ func TestFolders_whatMayNotBeReadIsToldAndHidesNothingElse(t *testing.T) {
 	}
 }
 
-// wide runs the command as if on a terminal of so many columns, and returns what it printed.
+// wide runs the command as if on a terminal of the given width, and returns what it printed.
 func (d *desk) wide(columns int, args ...string) string {
 	d.t.Helper()
 	stdout := new(bytes.Buffer)

@@ -80,8 +80,8 @@ func TestFaults_atEveryStepOfWritingAFile(t *testing.T) {
 	}
 }
 
-// limited runs a command whose files must not become larger than so many kilobytes: the write that
-// goes beyond writes what fits, and fails.
+// limited runs a command whose files must not become larger than a number of kilobytes: the write
+// that goes beyond writes what fits, and fails.
 func (d *desk) limited(kilobytes int, args ...string) outcome {
 	d.t.Helper()
 	shell, err := exec.LookPath("bash")

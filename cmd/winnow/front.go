@@ -283,8 +283,9 @@ func (doc fronted) show(a *cli.App) {
 		about = append(about, n.Model, quantity.Count(n.Turns, "turn"), quantity.Count(n.Steps, "step"))
 		g.Report = &n.report
 		add("cost", cmp.Or(strings.Join(n.report.Bill.Words(quantity.Dollars), " · "), "no request is in its log"))
-		add("compact", n.Compact.words())
-		add("prune", n.Prune.words())
+		narrow := a.Env.Width > 0 && a.Env.Width < narrowest
+		add("compact", n.Compact.words(narrow))
+		add("prune", n.Prune.words(narrow))
 	} else {
 		add("size", quantity.Bytes(int(n.Bytes))+
 			", too large to be read while you wait; inspect reads it piece by piece")
@@ -293,9 +294,13 @@ func (doc fronted) show(a *cli.App) {
 		add("open", fmt.Sprintf("%v has it now; end it before the session is compacted", p))
 	}
 	g.About = about
+	asks := a.Asks() && a.Env.StdoutTerminal
+	if asks && a.Env.Height > 0 { // below it an empty line, the keys, and the line of the cursor
+		g.Rows = max(1, a.Env.Height-len(doc.Commands)-3)
+	}
 	a.Paint().Glance(g)
 	a.Printf("\n")
-	if a.Asks() && a.Env.StdoutTerminal {
+	if asks {
 		doc.showKeys(a)
 		return
 	}
@@ -306,8 +311,12 @@ func (doc fronted) show(a *cli.App) {
 	a.Table([]int{-8}, rows)
 }
 
-// words say what is saved, or why nothing is.
-func (s saving) words() string {
+// narrowest is the width in columns below which a saving is said in short.
+const narrowest = 60
+
+// words say what is saved, or why nothing is. In short it is the
+// share of tokens, and the money.
+func (s saving) words(short bool) string {
 	switch {
 	case s.Nothing != "":
 		return "nothing to save: " + s.Nothing
@@ -323,14 +332,21 @@ func (s saving) words() string {
 	if m.Summary != nil {
 		once += *m.Summary
 	}
-	text := fmt.Sprintf("saves %s a step for %s once", quantity.Dollars(*m.Step), quantity.Dollars(once))
+	text := fmt.Sprintf("saves %s a step", quantity.Dollars(*m.Step))
+	if !short {
+		text += fmt.Sprintf(" for %s once", quantity.Dollars(once))
+	}
 	switch {
 	case *m.Step <= 0:
 		text = "saves no money"
+	case m.Summary == nil && short:
 	case m.Summary == nil:
 		text += " and a summary of unknown cost"
 	case m.Steps != nil && *m.Steps > 0:
 		text += ", paid back in " + quantity.Count(*m.Steps, "step")
+	}
+	if short {
+		return quantity.Change(s.TokensBefore, s.TokensAfter) + ", " + text
 	}
 	return text + ": " + less
 }

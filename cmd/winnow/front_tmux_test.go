@@ -48,7 +48,7 @@ var small = []string{"WINNOW_COMPACTION_PROTECT=200", "WINNOW_COMPACTION_MINIMUM
 func TestFront_aKeyCompactsAndResumes(t *testing.T) {
 	for _, size := range append(sizes, struct{ wide, high int }{40, 20}) {
 		x := atFront(t, size.wide, size.high, small)
-		x.shows("c  compact, and resume", "w  resume, pruned on the way", "o  open its page", "q  leave")
+		x.shows("claude-code · ", "window ", "c  compact, and resume", "w  resume, pruned on the way", "o  open its page", "q  leave")
 		for line := range strings.Lines(x.screen()) {
 			if n := len([]rune(strings.TrimRight(line, "\n"))); n > size.wide {
 				t.Errorf("%d columns of %d: %q", n, size.wide, line)

@@ -27,7 +27,7 @@ func claudeLines(contents ...string) []byte {
 
 func quoted(text string) string { return `[{"type":"text","text":"` + text + `"}]` }
 
-// openCode is a session of OpenCode with so many times the given messages.
+// openCode is a session of OpenCode with the given messages.
 func openCode(messages ...string) []byte {
 	return []byte(`{"info":{"id":"ses_1","directory":"/coast","title":"t","version":"1","time":{"created":1,"updated":2}},"messages":[` + strings.Join(messages, ",") + `]}`)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/winnowhq/winnow/store/sqlite"
 )
 
-// shelf fills a folder with sessions of so many messages each, and returns its name.
+// shelf fills a folder with sessions of the given number of messages each, and returns its name.
 func (d *desk) shelf(sessions, messages int) string {
 	d.t.Helper()
 	if err := os.Mkdir(filepath.Join(d.dir, "shelf"), 0o755); err != nil {

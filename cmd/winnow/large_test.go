@@ -19,7 +19,7 @@ import (
 	"github.com/winnowhq/winnow/internal/outside"
 )
 
-// writeLarge writes a session of Claude Code of so many bytes: turns of a request, a few steps with
+// writeLarge writes a session of Claude Code of a size in bytes: turns of a request, a few steps with
 // calls, and outputs of half a kilobyte to eight.
 func writeLarge(t *testing.T, path string, size int64) {
 	t.Helper()
@@ -105,7 +105,7 @@ func TestInspect_ofALargeFileSaysWhatTheWholeSays(t *testing.T) {
 // near allows for what the counter learned of the newest stretch alone.
 func near(a, b int) bool { return max(a, b)-min(a, b) <= max(a, b)/100 }
 
-// LARGE_MB=1000 inspects sessions of so many megabytes, each in a process of its own, and reports
+// LARGE_MB=1000 inspects sessions of that many megabytes, each in a process of its own, and reports
 // its memory: turns as every product writes them, and what no agent should write.
 func TestInspect_ofAHugeFileNeedsLittleMemory(t *testing.T) {
 	megabytes, err := strconv.Atoi(os.Getenv("LARGE_MB"))

@@ -60,7 +60,7 @@ finds in the sessions of the last four weeks.`,
   winnow list --everywhere --html week.html
   winnow list --everywhere --sort cost
   winnow inspect opencode:ses_0f3c2a`,
-		Args: cli.Exactly(0, "no argument"),
+		Args: cli.Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case !f.On && (f.All || cmd.Flags().Changed("sort")):

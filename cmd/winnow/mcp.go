@@ -40,7 +40,7 @@ origins are refused. The server ends when standard input does, or at a signal.`,
   winnow mcp --listen 127.0.0.1:4142
   claude mcp add winnow -- winnow mcp
   codex mcp add winnow -- winnow mcp`,
-		Args:              cli.Exactly(0, "no argument"),
+		Args:              cli.Exactly(0, "no arguments"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return runMCP(cmd.Context(), a, listen, session) },
 	}

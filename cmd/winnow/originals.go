@@ -37,7 +37,7 @@ agent and copy it over its source.`,
 		Example: `  winnow originals
   winnow originals prune --older-than 30d
   winnow originals prune --keep 3`,
-		Args: cli.Exactly(0, "no argument"),
+		Args: cli.Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runOriginals(a) },
 	}
 	cmd.AddCommand(originalsPruneCommand(a))
@@ -95,7 +95,7 @@ that are nowhere else; --force removes them too.`,
 		Example: `  winnow originals prune --older-than 30d --dry-run
   winnow originals prune --keep 3
   winnow originals prune --all`,
-		Args: cli.Exactly(0, "no argument"),
+		Args: cli.Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if age != "" {
 				if p.OlderThan, err = config.Age(age); err != nil {

@@ -34,8 +34,8 @@ PART is a handle, or the id of a part, of a call or of a message, as "winnow sho
 it; with --remove also that of a pin, or a pinned text.
 
 Pins live in the store. For a file a copy is written, as by restore: the text, or what a compaction
-folded, is quoted in it, and stays when the file is compacted again. A file has no place for a pin on
-what is shown in its own place: import it first.
+folded, is quoted in it, and stays when the file is compacted again. A file has no place for a pin
+of a part that is not folded: import it first.
 
 What you said with "never", "always", "only use" and the like is kept without a pin: "winnow dismiss
 ID" lists it.`,
@@ -122,6 +122,7 @@ func quotes(ctx context.Context, s *source.Session, pin rule.Pin) error {
 			return nil
 		}
 	}
-	return cli.Hint(cli.Usage("a file has no place for a pin on what is shown in its own place"),
+	return cli.Hint(cli.Hint(cli.Usage("a session file has no place for a pin of a part that is not folded"),
+		"to keep all that is about a file, add it to compaction.protectedPaths: winnow config edit"),
 		"winnow import puts the session into the store, where it can be pinned; --text pins a text in the file")
 }

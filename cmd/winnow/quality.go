@@ -63,7 +63,7 @@ each message begins. llm asks --model, which costs money: try --sessions 1 first
 		Example: `  winnow quality
   winnow quality --policy balanced --to 1/4 --lost
   winnow quality --policy balanced --to 1/4 --sessions 1 --summarizer llm --model anthropic/claude-haiku-4-5`,
-		Args: cli.Exactly(0, "no argument"),
+		Args: cli.Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runQuality(cmd.Context(), a, f) },
 	}
 	flags := cmd.Flags()

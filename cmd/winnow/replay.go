@@ -34,8 +34,12 @@ Sessions of one source, which is the folder in which they worked, resemble each 
 are over sources: where a figure would lie, nine times in ten, on other sources. What is best on the
 sessions of the table need not be best on others: --holdout chooses a policy, or the value of each
 --sweep, on all sources but one and judges it on that one, each in turn. With fewer than three sources
-it does so with parts of the sessions. What is recommended wins in this way, by more than its
-interval, and costs no more than compaction alone.
+it does the same with parts of the sessions. What is recommended wins in this way, by more than its
+interval, and costs no more than compaction alone. Tables and pictures then show what was left out of
+each choice, with its interval, in place of the sweep.
+
+--sweep KEY=A,B,C+OTHER=D,E,F sets two settings in step, --sweep KEY=A,B,C@1,2 makes two choices: the
+cheapest with at most 1, and with at most 2 missed steps in 100 on the sessions it is chosen on.
 
 Policies are words: classic, aggressive, balanced; nothing (keeps everything, without a limit),
 compact (folds the past when the window is full), compact@168k, compact@84%, compact@economic (when it
@@ -55,6 +59,7 @@ next one replays only what changed.`,
   winnow replay ~/.claude/projects --sweep compaction.threshold=40k..200k --prices reference
   winnow replay ~/.claude/projects --sweep compaction.threshold=60k,120k,economic
   winnow replay ~/.claude/projects --sweep compaction.threshold=60k,120k,economic --holdout
+  winnow replay ~/.claude/projects --sweep compaction.keep=14k,20k+compaction.threshold=economic@2,4 --holdout
   winnow replay corpus --sources corpus/INDEX.tsv --holdout --policy nothing,compact,balanced
   winnow replay ~/.claude/projects --regrets 1 --apply
   winnow replay ~/.claude/projects --html replay.html`,
@@ -69,7 +74,8 @@ next one replays only what changed.`,
 	flags.StringSliceVar(&f.Policies, "policy", nil,
 		"policies to compare, with commas between them (default "+strings.Join(lab.Usual(), ",")+")")
 	flags.StringArrayVar(&f.Sweeps, "sweep", nil, "compare many values of a setting: KEY=FROM..TO, "+
-		"KEY=FROM..TO/POINTS or KEY=A,B,C, where compaction.threshold may also be economic or late")
+		"KEY=FROM..TO/POINTS or KEY=A,B,C, where compaction.threshold may also be economic or late; +KEY=… sets "+
+		"another in step, @1,2 is how many missed steps in 100 --holdout may choose")
 	flags.BoolVar(&f.Holdout, "holdout", false,
 		"choose a policy, or the value of each sweep, on all sources but one, and judge it on that one, each in turn")
 	flags.StringVar(&f.Sources, "sources", "", "a table that names the source of each file: columns file and source, "+

@@ -191,7 +191,7 @@ func TestRevert_saysWhatItDid(t *testing.T) {
 func TestRevert_whatCannotBeIsSaidAndChangesNothing(t *testing.T) {
 	w := newWorked(t)
 	now := w.files()
-	answer := "" // an id that is none of the user's
+	answer := "" // an id of another message than the user's
 	for _, m := range w.run("show", w.id, "--json").document(t)["session"].(map[string]any)["messages"].([]any) {
 		if info := m.(map[string]any)["info"].(map[string]any); info["role"] == "assistant" {
 			answer = info["id"].(string)

@@ -81,7 +81,7 @@ func (d *desk) runWith(ctx context.Context, in io.Reader, out io.Writer, args ..
 	if d.now != nil {
 		env.Now = d.now
 	}
-	env.OpenCode = cmp.Or(d.openCode, "http://127.0.0.1:1") // not that of whoever runs the tests
+	env.OpenCode = cmp.Or(d.openCode, "http://127.0.0.1:1") // not that of the person who runs the tests
 	env.Getenv = func(name string) string {
 		for _, pair := range d.env {
 			if n, value, _ := strings.Cut(pair, "="); n == name {

@@ -40,10 +40,15 @@ func TestScripts(t *testing.T) {
 	if testing.Short() { // for the race detector: the other commands do one thing after the other
 		scripts = []string{filepath.Join("testdata", "script", "import.txtar")}
 	}
-	testscript.Run(t, testscript.Params{
-		Files: scripts,
+	testscript.Run(t, script(scripts))
+}
+
+// script says how scripts are run, with variables of their own.
+func script(files []string, variables ...string) testscript.Params {
+	return testscript.Params{
+		Files: files,
 		Setup: func(env *testscript.Env) error {
-			env.Vars = append(env.Vars, smallSettings...)
+			env.Vars = append(append(env.Vars, smallSettings...), variables...)
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 			env.Setenv("XDG_DATA_HOME", filepath.Join(env.WorkDir, "data"))
 			env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, "config"))
@@ -68,7 +73,7 @@ func TestScripts(t *testing.T) {
 		},
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-	})
+	}
 }
 
 // lieIdle makes a file one that was not written to in the last minute, as that of an agent which

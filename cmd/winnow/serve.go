@@ -45,7 +45,7 @@ without any content (--json: as JSON).`,
   winnow serve --mode observe
   winnow serve --listen 127.0.0.1:8080 --json
   winnow serve --check`,
-		Args:              cli.Exactly(0, "no argument"),
+		Args:              cli.Exactly(0, "no arguments"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if check {

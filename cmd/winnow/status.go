@@ -55,7 +55,7 @@ Claude Code calls its statusLine command), or else the newest.`,
 		Example: `  winnow status
   winnow status --days 7 --by rule
   winnow status --line`,
-		Args:              cli.Exactly(0, "no argument"),
+		Args:              cli.Exactly(0, "no arguments"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {

@@ -20,7 +20,7 @@ type terminal struct {
 	wide   int
 }
 
-// openTerminal starts winnow with these arguments in a terminal of so many columns and rows.
+// openTerminal starts winnow with these arguments in a terminal of the given size.
 func openTerminal(t *testing.T, wide, high int, environ []string, args ...string) *terminal {
 	t.Helper()
 	return openWith(t, wide, high, environ, func(program string) []string { return append([]string{program}, args...) })

@@ -52,7 +52,7 @@ within two seconds.`,
 		},
 		&cobra.Command{
 			Use: "list", Short: "Show who has a token", Example: "  winnow serve token list",
-			Args: cli.Exactly(0, "no argument"), ValidArgsFunction: cobra.NoFileCompletions,
+			Args: cli.Exactly(0, "no arguments"), ValidArgsFunction: cobra.NoFileCompletions,
 			RunE: func(*cobra.Command, []string) error { return listTokens(a) },
 		},
 		&cobra.Command{

@@ -31,7 +31,7 @@ func versionOf() string {
 
 func versionCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "Print the version", Args: cli.Exactly(0, "no argument"),
+		Use: "version", Short: "Print the version", Args: cli.Exactly(0, "no arguments"),
 		Example: `  winnow version
   winnow version --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -23,7 +23,8 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/draft"
 )
 
-// bigSession is a session of Claude Code with so many messages of about 3,000 bytes.
+// bigSession is a session of Claude Code with the given number of messages, each of about 3,000
+// bytes.
 func bigSession(messages int) []byte {
 	contents := make([]string, messages)
 	for i := range contents {
@@ -173,7 +174,7 @@ func TestClosedOutput_isNoFailure(t *testing.T) {
 	}
 }
 
-// fullAfter is a disk that takes so many bytes.
+// fullAfter is a disk that is full after that many bytes.
 type fullAfter int
 
 func (f *fullAfter) Write(data []byte) (int, error) {

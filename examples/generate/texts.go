@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// raceLog is what the race detector prints, so many reports.
+// raceLog is what the race detector prints, with the given number of reports.
 func raceLog(reports int) string {
 	var b strings.Builder
 	for i := range reports {

@@ -32,6 +32,7 @@ func (b *builder) add(place int) {
 	i := b.index.active[place]
 	e := &b.index.entries[i]
 	switch {
+	case e.marks != nil && e.marks.Copy != "" && b.copied(i):
 	case e.marks != nil && e.marks.Message != nil && !e.Summed && !e.boundary():
 		b.kept(i, *e.marks.Message)
 	case e.boundary():

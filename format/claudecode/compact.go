@@ -52,6 +52,9 @@ func (c *composer) pivot(marker, summary *session.Message, tail []string, tokens
 // boundary makes a marker.
 func (b *builder) boundary(i int, behind []int) {
 	e := &b.index.entries[i]
+	if e.marks != nil && e.marks.Mirror {
+		return // what is behind it is what was before it
+	}
 	// A boundary of which the summary is lost hides nothing: what came before it is still there to
 	// be read, if the product reads it.
 	answered, cuts := b.answered(behind), b.index.tree.cut == i

@@ -57,6 +57,7 @@ func document(src []byte, stretch bool) (*format.Document, error) {
 	}
 	x := r.index
 	x.tree = treeOf(x.entries, int64(len(src)))
+	x.copies()
 	if x.active, x.leaf = x.tree.branch(); stretch {
 		x.active = x.tree.everything()
 	}

@@ -67,7 +67,7 @@ func (e *entry) show(wanted []target, silent bool) ([]byte, error) {
 	}
 	m := &marks{}
 	if e.marks != nil {
-		m.Message = e.marks.Message
+		m.Message, m.Copy = e.marks.Message, e.marks.Copy
 	}
 	for _, t := range wanted {
 		m.Elisions = append(m.Elisions, t.elision)
@@ -163,6 +163,11 @@ type marks struct {
 	// Message is the message that the engine made and the entry stands for, if the product's own
 	// form cannot hold all of it.
 	Message *session.Message
+	// Copy is the uuid of the entry that this one repeats: a plugin of the product's handed it back
+	// in a compaction, and the product gave it a new uuid.
+	Copy string
+	// Mirror is on a boundary behind which everything is repeated and nothing was folded.
+	Mirror bool
 }
 
 // readMarks reads the member; anything that is not understood is as if it were not there.
@@ -171,11 +176,13 @@ func readMarks(value []byte) *marks {
 		Elisions jsontext.Value `json:"elisions"`
 		Content  span.Span      `json:"content"`
 		Message  jsontext.Value `json:"message"`
+		Copy     string         `json:"copy"`
+		Mirror   bool           `json:"mirror"`
 	}
 	if len(value) == 0 || span.Decode(value, &raw) != nil {
 		return nil
 	}
-	m := marks{Content: raw.Content.Of(value)}
+	m := marks{Content: raw.Content.Of(value), Copy: raw.Copy, Mirror: raw.Mirror}
 	if len(raw.Elisions) > 0 && json.Unmarshal(raw.Elisions, &m.Elisions, session.ReadOptions()) != nil {
 		m.Elisions = nil
 	}
@@ -183,7 +190,7 @@ func readMarks(value []byte) *marks {
 	if len(raw.Message) > 0 && json.Unmarshal(raw.Message, &message, session.ReadOptions()) == nil && message.ID != "" {
 		m.Message = &message
 	}
-	if m.Elisions == nil && m.Content == nil && m.Message == nil {
+	if m.Elisions == nil && m.Content == nil && m.Message == nil && m.Copy == "" && !m.Mirror {
 		return nil
 	}
 	return &m
@@ -209,6 +216,12 @@ func (m *marks) on(line []byte) ([]byte, error) {
 		}
 		o.Raw("message", value)
 	}
+	if m.Copy != "" {
+		o.With("copy", m.Copy)
+	}
+	if m.Mirror {
+		o.With("mirror", true)
+	}
 	return span.Set(line, "", o.Bytes(), "winnow"), nil
 }
 
@@ -226,8 +239,8 @@ func (e *entry) unmark() {
 	}
 	line = span.Remove(line, false, "winnow")
 	var err error
-	if e.marks.Message != nil {
-		line, err = (&marks{Message: e.marks.Message}).on(line)
+	if e.marks.Message != nil || e.marks.Copy != "" {
+		line, err = (&marks{Message: e.marks.Message, Copy: e.marks.Copy}).on(line)
 	}
 	// If the original is damaged, what is shown counts.
 	if before, failed := parse(line); err == nil && failed == nil {

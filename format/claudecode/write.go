@@ -68,7 +68,7 @@ func (p *writer) undone(m *session.Message) bool { return m.IsUndone(p.change.Un
 func (p *writer) old() error {
 	p.leaveOut()
 	x := p.index
-	wanted := targets(p.change.Ledger, x.places, p.recorded())
+	wanted := targets(p.change.Ledger, p.places(), p.recorded())
 	var edits []span.Edit
 	for i := range x.entries {
 		e := &x.entries[i]
@@ -136,6 +136,49 @@ func (p *writer) leaveOut() {
 			p.fromTail(i)
 		}
 	}
+	p.withCopies()
+}
+
+// withCopies leaves out what a plugin handed back behind a boundary that is left out, and behind
+// those that only repeat that: what hangs on a copy hangs on the entry that it repeats.
+func (p *writer) withCopies() {
+	leaving := false
+	for i := range p.index.entries {
+		e := &p.index.entries[i]
+		switch {
+		case e.boundary():
+			_, out := p.gone[i]
+			if !out && leaving && e.marks != nil && e.marks.Mirror {
+				p.gone[i] = e.Logical
+				out = true
+			}
+			leaving = out
+		case leaving && e.marks != nil && e.marks.Copy != "" && p.index.tree.find(e.marks.Copy) >= 0:
+			p.gone[i] = e.marks.Copy
+		}
+	}
+}
+
+// places are where parts stand once copies are left out: in the entries that they repeat.
+func (p *writer) places() map[string]place {
+	if len(p.gone) == 0 {
+		return p.index.places
+	}
+	stays := func(i int) int {
+		for range len(p.gone) {
+			if _, out := p.gone[i]; !out || i < 0 || p.index.entries[i].marks == nil || p.index.entries[i].marks.Copy == "" {
+				break
+			}
+			i = p.index.tree.find(p.index.entries[i].marks.Copy)
+		}
+		return i
+	}
+	places := make(map[string]place, len(p.index.places))
+	for id, at := range p.index.places {
+		at.entry, at.result = stays(at.entry), stays(at.result)
+		places[id] = at
+	}
+	return places
 }
 
 // fromTail finds what goes on from the end of the tail of a boundary that is left out. If the

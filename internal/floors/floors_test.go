@@ -27,7 +27,7 @@ var floors = [][]string{
 	{"view", "pivot", "schedule", "store", "format", "llm", "tenant"},
 	{"policy", "summarize/*", "llm/*", "store/*", "tenant/book", "store/internal/exact", "store/internal/packed", "store/internal/words", "job/*", "format/*", "format/internal/transcript", "format/internal/jsonl", "format/internal/gemini", "settings", "report", "edit"},
 	{"", "lab", "advise"}, // the root: the engine, and the lab beside it: both run the planner
-	{"config", "display", "tui", "page", "discover", "skim", "selfprune", "snapshot", "inplace", "hook", "agent", "agent/*", "rpc", "transport", "retrieve", "quality"},
+	{"config", "display", "tui", "page", "discover", "skim", "selfprune", "snapshot", "inplace", "hook", "seat", "agent", "agent/*", "rpc", "transport", "retrieve", "quality"},
 	{"chat/internal/draw", "chat/internal/editor", "chat/internal/panel", "chat/internal/transcript"}, // the rooms of the chat
 	{"chat", "chat/demo", "serve", "live", "mcp"},
 	{"cmd/winnow/internal/draft"},
@@ -35,6 +35,7 @@ var floors = [][]string{
 	{"cmd/winnow/internal/source"},
 	{"cmd/winnow/internal/output"},
 	{"cmd/winnow/internal/change", "cmd/winnow/internal/importing", "cmd/winnow/internal/survey", "cmd/winnow/internal/simulation", "cmd/winnow/internal/workbench", "cmd/winnow/internal/gateway"},
+	{"cmd/winnow/internal/shaping"},
 	{"cmd/winnow"},
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/winnowhq/winnow/internal/outside"
 )
 
-// long is a text of about so many tokens, another one for each seed.
+// long is a text of about the given number of tokens, another one for each seed.
 func long(seed, tokens int) string {
 	var b strings.Builder
 	for i := 0; b.Len() < tokens*5; i++ {

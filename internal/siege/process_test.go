@@ -59,6 +59,7 @@ var built bool
 // serving is `winnow serve` as a process, with a home of its own.
 type serving struct {
 	home, store string
+	database    string // the URL of its store, if that is not in a file
 	address     string
 	cmd         *exec.Cmd
 	log         *written
@@ -86,9 +87,16 @@ func (w *written) String() string {
 // begin starts the program before a provider, at a free port.
 func begin(t testing.TB, upstream string, settings string) *serving {
 	t.Helper()
+	return beginOn(t, "", upstream, settings)
+}
+
+// beginOn starts it on a store in a database, or if that is "" in a file.
+func beginOn(t testing.TB, database, upstream, settings string) *serving {
+	t.Helper()
 	built = true
 	home := t.TempDir()
-	s := &serving{home: home, store: filepath.Join(home, "data", "winnow", "winnow.db"), address: "127.0.0.1:0", log: &written{}}
+	s := &serving{home: home, store: filepath.Join(home, "data", "winnow", "winnow.db"), database: database,
+		address: "127.0.0.1:0", log: &written{}}
 	config := filepath.Join(home, "config", "winnow", "winnow.jsonc")
 	if err := os.MkdirAll(filepath.Dir(config), 0o700); err != nil {
 		t.Fatal(err)
@@ -117,6 +125,9 @@ func (s *serving) start(t testing.TB) {
 	s.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "GOTRACEBACK=crash", "WINNOW_STRATEGIES_BALANCED_PRUNING_IDLE_STEPS=10",
 		"HOME=" + s.home, "XDG_CONFIG_HOME=" + filepath.Join(s.home, "config"),
 		"XDG_DATA_HOME=" + filepath.Join(s.home, "data"), "XDG_CACHE_HOME=" + filepath.Join(s.home, "cache")}
+	if s.database != "" {
+		s.cmd.Env = append(s.cmd.Env, "WINNOW_STORE="+s.database)
+	}
 	out, err := s.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -319,7 +319,7 @@ func appended(o op, r *rand.Rand) []session.Message {
 	return someMessages(o.N, r, 1+r.IntN(6), 200+r.IntN(3000))
 }
 
-// someMessages are messages of a conversation: a request, calls with results of about so many
+// someMessages are messages of a conversation: a request, calls with results of about that many
 // bytes, an answer.
 func someMessages(n int, r *rand.Rand, count, size int) []session.Message {
 	all := make([]session.Message, count)
@@ -350,7 +350,7 @@ func someMessages(n int, r *rand.Rand, count, size int) []session.Message {
 	return all
 }
 
-// someText is text of up to twice so many bytes. A fifth of it was seen before, so that contents
+// someText is text of up to twice that many bytes. A fifth of it was seen before, so that contents
 // are shared.
 func someText(r *rand.Rand, size int) string {
 	if r.IntN(5) == 0 {

@@ -52,8 +52,20 @@ func explain(ctx context.Context, op, place, id string, err error) error {
 		e.Err = fmt.Errorf("%w: %w", store.ErrCorrupt, err)
 	}
 	e.Hint = hint(e.Err)
+	if lines := strings.Split(e.Err.Error(), "\n"); len(lines) > 1 { // one for each attempt to connect
+		e.Err = oneLine{e.Err, strings.TrimSpace(lines[len(lines)-1])}
+	}
 	return e
 }
+
+// oneLine is an error whose text is one line.
+type oneLine struct {
+	error
+	text string
+}
+
+func (e oneLine) Error() string { return e.text }
+func (e oneLine) Unwrap() error { return e.error }
 
 // sentinel reports whether an error already says what is wrong.
 func sentinel(err error) bool {

@@ -82,8 +82,10 @@ func Open(ctx context.Context, url string, o Options) (*Database, error) {
 }
 
 // OpenStore opens the store of one tenant, with a database of its own that is closed with it. The
-// tenant of a person is "".
-func OpenStore(ctx context.Context, url, tenant string, o Options) (*Store, error) {
+// URL names the tenant by a parameter, postgres://host/name?tenant=NAME; without it, it is the one
+// of a person, "".
+func OpenStore(ctx context.Context, url string, o Options) (*Store, error) {
+	url, tenant := cutTenant(url)
 	d, err := Open(ctx, url, o)
 	if err != nil {
 		return nil, err
@@ -181,6 +183,18 @@ func (s *Store) Close() error {
 
 // Path returns the URL of the database without what is secret in it.
 func (s *Store) Path() string { return s.db.place }
+
+// Database is the database of the store.
+func (s *Store) Database() *Database { return s.db }
+
+// Health returns the size of the whole database in bytes, that of all tenants, and the version of
+// its tables.
+func (s *Store) Health(ctx context.Context) (size int64, schema int, err error) {
+	defer s.explain(ctx, "check", "", &err)
+	err = s.one(ctx, `SELECT pg_database_size(current_database()), (SELECT max(version_id) FROM `+versions+` WHERE is_applied)`,
+		nil, &size, &schema)
+	return size, schema, err
+}
 
 // Name is the name of the tenant.
 func (s *Store) Name() string { return s.tenant }

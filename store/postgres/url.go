@@ -14,9 +14,38 @@ func IsURL(text string) bool {
 	return ok && (scheme == "postgres" || scheme == "postgresql")
 }
 
+// WithTenant is a URL whose parameter names a tenant.
+func WithTenant(text, tenant string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return text // which opening it says
+	}
+	q := u.Query()
+	q.Set("tenant", tenant)
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
+// cutTenant takes the name of a tenant out of a URL.
+func cutTenant(text string) (rest, tenant string) {
+	u, err := url.Parse(text)
+	if err != nil || !IsURL(text) {
+		return text, ""
+	}
+	q := u.Query()
+	if !q.Has("tenant") {
+		return text, ""
+	}
+	tenant = q.Get("tenant")
+	q.Del("tenant")
+	u.RawQuery = q.Encode()
+	return u.String(), tenant
+}
+
 // Redacted names a database without a user, a password or parameters: by its host and name. It is
 // what errors, logs and pages show.
 func Redacted(text string) string {
+	text, tenant := cutTenant(text)
 	c, err := pgx.ParseConfig(text)
 	if err != nil {
 		return "postgres://…"
@@ -28,6 +57,9 @@ func Redacted(text string) string {
 	if strings.HasPrefix(c.Host, "/") { // the folder of a socket
 		u.Host = ""
 		u.RawQuery = "host=" + c.Host
+	}
+	if tenant != "" {
+		return WithTenant(u.String(), tenant)
 	}
 	return u.String()
 }

@@ -24,7 +24,10 @@ type Env struct {
 	// Key waits for a key that is pressed; nil if standard input is no terminal.
 	Key func(context.Context) (string, error)
 
-	Width   int // columns of the terminal, 0 if unknown
+	// Columns and rows of the terminal of standard output, and columns of that of standard error;
+	// 0 if unknown.
+	Width, Height, ErrWidth int
+
 	Dir     string
 	Getenv  func(string) string
 	Environ []string
@@ -49,13 +52,15 @@ func System() Env {
 		dir = "."
 	}
 	terminal := func(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
-	width, _, _ := term.GetSize(int(os.Stdout.Fd())) // 0 if it is not a terminal
+	width, height, _ := term.GetSize(int(os.Stdout.Fd())) // 0 if it is not a terminal
+	errWidth, _, _ := term.GetSize(int(os.Stderr.Fd()))
 	var key func(context.Context) (string, error)
 	if terminal(os.Stdin) {
 		key = (&keyboard{terminal: os.Stdin}).key
 	}
 	return Env{
-		Key: key, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Width: width,
+		Key: key, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Width: width, Height: height, ErrWidth: errWidth,
 		StdinTerminal: terminal(os.Stdin), StdoutTerminal: terminal(os.Stdout), StderrTerminal: terminal(os.Stderr),
 		Dir: dir, Getenv: os.Getenv, Environ: os.Environ(), Now: time.Now,
 	}

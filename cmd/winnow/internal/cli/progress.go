@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/tui"
 )
 
 // Work that is done within a second is not told of: a line that comes and goes says nothing.
@@ -20,8 +21,14 @@ const (
 func (a *App) busy() bool { return a.Env.StderrTerminal && !a.Quiet }
 
 // Say replaces the line of progress; "" removes it. A terminal that does not accept it misses
-// nothing.
-func (a *App) Say(format string, args ...any) { _ = a.Err.Progress(fmt.Sprintf(format, args...)) }
+// nothing. It is cut to one line of the terminal: a line that wraps cannot be wiped away.
+func (a *App) Say(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if width := a.Env.ErrWidth; width > 0 {
+		text = tui.Cut(tui.Clean(text), max(1, width-1)) // the cursor stands behind it
+	}
+	_ = a.Err.Progress(text)
+}
 
 // Progress says on a terminal what is being done, once that has taken a second, and for how long;
 // the returned function wipes it away. It may be called again.

@@ -45,6 +45,7 @@ type Relay struct {
 	lacks      lack              // guarded by changing, but for its error
 	calibrated *token.Calibrated // of all engines; nil if the counter does not learn
 	metrics    *serve.Metrics
+	flights    flights
 	upstreams  map[string]string
 	hub        *live.Hub // nil if there is no page
 	stopping   atomic.Bool
@@ -161,6 +162,7 @@ func (r *Relay) generation(ctx context.Context, settings config.Settings, mode t
 	} else {
 		g.carrier = transport.New(g.engine, o)
 		r.metrics = serve.NewMetrics(g.carrier.Totals)
+		r.metrics.Register(r.flights.gauge())
 	}
 	return g, nil
 }
@@ -295,6 +297,7 @@ func (r *Relay) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	g.under++
 	r.mu.Unlock()
 	defer r.left(g)
+	defer r.flights.takeOff(request)()
 	g.handler.ServeHTTP(w, request)
 }
 

@@ -13,7 +13,7 @@ import (
 // and finds the store.
 func WayBack(p *Plan, a *cli.App) {
 	if a.StoreFile != "" {
-		p.Set["WINNOW_STORE"] = source.StoreAt(a)
+		p.Set["WINNOW_STORE"] = source.StoreForChild(a)
 	}
 	own, err := os.Executable()
 	if err != nil || filepath.Base(own) != "winnow" {

@@ -179,6 +179,7 @@ func (in *Importer) put(ctx context.Context, l source.Looked, one *importedSessi
 	if err != nil {
 		return err
 	}
+	s.Messages = Returned(stored, s.Messages, state.Receipts) // a seat has its product write them
 	g := grow(stored, s.Messages, taken)
 	switch {
 	case g.rewritten != "" && !in.update:

@@ -47,26 +47,40 @@ type Document struct {
 	InSample []string  `json:"inSample,omitzero"`
 }
 
+// estimate is a bill relative to the baseline's and missed steps in 100, each with the interval in
+// which it would lie nine times in ten.
+type estimate struct {
+	Relative          float64 `json:"relative"`
+	Low               float64 `json:"low"`
+	High              float64 `json:"high"`
+	MissedStepsPer100 float64 `json:"missedStepsPer100"`
+	MissedStepsLow    float64 `json:"missedStepsLow"`
+	MissedStepsHigh   float64 `json:"missedStepsHigh"`
+}
+
+func estimateOf(ratio float64, within lab.Range, missed float64, missedWithin lab.Range) estimate {
+	return estimate{ratio, within.Low, within.High, missed, missedWithin.Low, missedWithin.High}
+}
+
 // heldOut is a choice judged on sessions that were held out of it.
 type heldOut struct {
-	Of                string     `json:"of,omitzero"`
-	Relative          float64    `json:"relative"`
-	Low               float64    `json:"low"`
-	High              float64    `json:"high"`
-	MissedStepsPer100 float64    `json:"missedStepsPer100"`
-	MissedStepsLow    float64    `json:"missedStepsLow"`
-	MissedStepsHigh   float64    `json:"missedStepsHigh"`
-	ToAlone           float64    `json:"toAlone,omitzero"`
-	ToAloneLow        float64    `json:"toAloneLow,omitzero"`
-	ToAloneHigh       float64    `json:"toAloneHigh,omitzero"`
-	InSample          lab.Fold   `json:"inSample"`
-	Folds             []lab.Fold `json:"folds"`
+	Of       string  `json:"of,omitzero"`
+	Name     string  `json:"name"`
+	Bearable float64 `json:"bearable"`
+	estimate
+	Region      *region    `json:"region,omitzero"`
+	ToAlone     float64    `json:"toAlone,omitzero"`
+	ToAloneLow  float64    `json:"toAloneLow,omitzero"`
+	ToAloneHigh float64    `json:"toAloneHigh,omitzero"`
+	InSample    lab.Fold   `json:"inSample"`
+	Folds       []lab.Fold `json:"folds"`
 }
 
 func heldOutOf(choices []lab.Choice) (all []heldOut) {
 	for _, c := range choices {
-		all = append(all, heldOut{c.Of, c.Ratio, c.Within.Low, c.Within.High, c.MissedStepsPer100, c.MissedWithin.Low,
-			c.MissedWithin.High, c.ToAlone, c.AloneWithin.Low, c.AloneWithin.High, c.InSample, c.Folds})
+		all = append(all, heldOut{c.Of, c.Standing.Name, c.Bearable,
+			estimateOf(c.Ratio, c.Within, c.MissedStepsPer100, c.MissedWithin), regionOf(c.Standing.Region),
+			c.ToAlone, c.AloneWithin.Low, c.AloneWithin.High, c.InSample, c.Folds})
 	}
 	return all
 }
@@ -134,12 +148,7 @@ type lambda struct {
 
 // region is a policy where a miss brings back a region alone.
 type region struct {
-	Relative          float64 `json:"relative"`
-	Low               float64 `json:"low"`
-	High              float64 `json:"high"`
-	MissedStepsPer100 float64 `json:"missedStepsPer100"`
-	MissedStepsLow    float64 `json:"missedStepsLow"`
-	MissedStepsHigh   float64 `json:"missedStepsHigh"`
+	estimate
 	MissedItemsPer100 float64 `json:"missedItemsPer100"`
 }
 
@@ -147,8 +156,7 @@ func regionOf(s *lab.Standing) *region {
 	if s == nil {
 		return nil
 	}
-	return &region{s.Ratio, s.Within.Low, s.Within.High, s.MissedStepsPer100, s.MissedWithin.Low, s.MissedWithin.High,
-		s.MissedItemsPer100}
+	return &region{estimateOf(s.Ratio, s.Within, s.MissedStepsPer100, s.MissedWithin), s.MissedItemsPer100}
 }
 
 // replayedOne is one session.

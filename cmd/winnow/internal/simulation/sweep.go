@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -30,37 +31,91 @@ func wordOf(value float64) string {
 	return strings.Trim(string(text), `"`)
 }
 
-// sweptSetups are the policies of a sweep, KEY=FROM..TO, KEY=FROM..TO/POINTS or KEY=A,B,C: the
-// configuration in force with each value of a setting.
+// sweepForm is how a sweep is written, for errors.
+const sweepForm = "write KEY=FROM..TO or KEY=A,B,C, such as compaction.threshold=40k..200k or " +
+	"compaction.threshold=60k,economic"
+
+// sweptKey is a setting of a sweep, with its values one after another.
+type sweptKey struct {
+	key    string
+	values []float64
+}
+
+// sweptSetups are the policies of a sweep: the configuration in force with each value of a setting.
+// A sweep is KEY=FROM..TO, KEY=FROM..TO/POINTS or KEY=A,B,C. After a "+" comes another setting,
+// which takes its values in step with the first, or has one alone; after an "@" how many missed
+// steps in 100 a choice among them may cause, and with commas there are several choices.
 func sweptSetups(settings config.Settings, sweep string) ([]lab.Setup, error) {
-	key, text, ok := strings.Cut(sweep, "=")
-	if !ok || text == "" {
-		return nil, cli.Usage("--sweep %s: write KEY=FROM..TO or KEY=A,B,C, "+
-			"such as compaction.threshold=40k..200k or compaction.threshold=60k,economic", sweep)
+	wrong := func(err error) error { return cli.Usage("--sweep %s: %w", sweep, err) }
+	text, limits, limited := strings.Cut(sweep, "@")
+	var bearable []float64
+	for _, one := range strings.Split(limits, ",") {
+		n, err := strconv.ParseFloat(one, 64)
+		switch {
+		case !limited:
+		case err != nil || !(n > 0) || math.IsInf(n, 0):
+			return nil, wrong(fmt.Errorf("%q is not a number of missed steps in 100 above 0", one))
+		default:
+			bearable = append(bearable, n)
+		}
 	}
-	values, err := sweptValues(text)
+	keys, err := sweptKeys(text)
 	if err != nil {
-		return nil, cli.Usage("--sweep %s: %w", sweep, err)
+		return nil, wrong(err)
 	}
 	var setups []lab.Setup
-	for _, value := range values {
-		written, err := sweptValue(key, value)
-		if err != nil {
-			return nil, cli.Usage("--sweep %s: %w", sweep, err)
-		}
-		s, err := set(settings, map[string]string{key: written})
-		if err != nil {
-			return nil, cli.Usage("--sweep %s: %w", sweep, err)
+	for i := range keys[0].values {
+		s, name := settings, ""
+		for _, k := range keys {
+			value := k.values[min(i, len(k.values)-1)]
+			written, err := sweptValue(k.key, value)
+			if err != nil {
+				return nil, wrong(err)
+			}
+			if s, err = set(s, map[string]string{k.key: written}); err != nil {
+				return nil, wrong(err)
+			}
+			name += " " + k.key[strings.LastIndexByte(k.key, '.')+1:] + "=" + inThousands(value)
 		}
 		changed, err := differing(s, config.Default())
 		if err != nil {
 			return nil, err
 		}
-		last := key[strings.LastIndexByte(key, '.')+1:]
-		setups = append(setups, lab.Setup{Name: fmt.Sprintf("%s %s=%s", s.Policy, last, inThousands(value)),
-			Group: s.Policy + " " + key, Policy: s.NewPolicy(), Settings: changed})
+		setups = append(setups, lab.Setup{Name: s.Policy + name, Group: s.Policy + groupOf(keys), Policy: s.NewPolicy(),
+			Bearable: bearable, Settings: changed})
 	}
 	return setups, nil
+}
+
+// sweptKeys reads the settings of a sweep. The first has the most values.
+func sweptKeys(text string) (keys []sweptKey, err error) {
+	for _, part := range strings.Split(text, "+") {
+		key, text, ok := strings.Cut(part, "=")
+		if !ok || text == "" {
+			return nil, errors.New(sweepForm)
+		}
+		one := sweptKey{key: key}
+		if one.values, err = sweptValues(text); err != nil {
+			return nil, err
+		}
+		if n := len(one.values); len(keys) > 0 && n != 1 && n != len(keys[0].values) {
+			return nil, fmt.Errorf("%s has %d values and %s has %d: give each value of the first one of the other, "+
+				"or one for all", keys[0].key, len(keys[0].values), key, n)
+		}
+		keys = append(keys, one)
+	}
+	return keys, nil
+}
+
+// groupOf names a sweep by its settings, with the value of those that have one alone.
+func groupOf(keys []sweptKey) (text string) {
+	for i, k := range keys {
+		text += " " + k.key
+		if i > 0 && len(k.values) == 1 {
+			text += "=" + inThousands(k.values[0])
+		}
+	}
+	return text
 }
 
 // sweptValue is a value of a setting as JSON.

@@ -2,9 +2,13 @@ package simulation
 
 import (
 	"math"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/winnowhq/winnow/budget"
+	"github.com/winnowhq/winnow/config"
 )
 
 func TestSweptValues_rangesAndLists(t *testing.T) {
@@ -35,6 +39,41 @@ func TestSweptValues_rangesAndLists(t *testing.T) {
 	for _, text := range []string{"", "a..b", "5..5", "9..3", "1..2/1", "1..2/x", "1,,2", "economic..2", "1..economic", "economical", "late..2", "-2", "1.5", "0.5..1.5", "101%", "-3..5", "1..inf"} {
 		if got, err := sweptValues(text); err == nil {
 			t.Errorf("%q is %v", text, got)
+		}
+	}
+}
+
+func TestSweptSetups_settingsInStep(t *testing.T) {
+	const idle = "strategies.balancedPruning."
+	setups, err := sweptSetups(config.Default(), idle+"idleSteps=100,140+"+idle+"idleInputSteps=200,280+compaction.threshold=economic@1.5,2")
+	if err != nil || len(setups) != 2 {
+		t.Fatalf("%d policies, %v; want 2", len(setups), err)
+	}
+	s := setups[1]
+	if want := "balanced idleSteps=140 idleInputSteps=280 threshold=economic"; s.Name != want {
+		t.Errorf("it is called %q, want %q", s.Name, want)
+	}
+	if want := "balanced " + idle + "idleSteps " + idle + "idleInputSteps compaction.threshold=economic"; s.Group != want {
+		t.Errorf("its sweep is called %q, want %q", s.Group, want)
+	}
+	want := map[string]string{idle + "idleSteps": "140", idle + "idleInputSteps": "280", "compaction.threshold": `{"*":"economic"}`}
+	if diff := cmp.Diff(want, s.Settings); diff != "" {
+		t.Errorf("settings (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]float64{1.5, 2}, s.Bearable); diff != "" {
+		t.Errorf("missed steps that may be chosen (-want +got):\n%s", diff)
+	}
+	for sweep, want := range map[string]string{
+		idle + "idleSteps=100,140+" + idle + "idleInputSteps=200,280,300": "has 2 values and",
+		idle + "idleSteps=100,140@":                                       `"" is not a number of missed steps`,
+		idle + "idleSteps=100,140@-1":                                     `"-1" is not a number of missed steps`,
+		idle + "idleSteps=100,140@1,inf":                                  `"inf" is not a number of missed steps`,
+		idle + "idleSteps=100,140+":                                       "write KEY=FROM..TO",
+		"idleStep":                                                        "write KEY=FROM..TO",
+		"nothing.such=1,2":                                                "unknown setting",
+	} {
+		if _, err := sweptSetups(config.Default(), sweep); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", sweep, err, want)
 		}
 	}
 }

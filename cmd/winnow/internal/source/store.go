@@ -19,6 +19,7 @@ import (
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/postgres"
 	"github.com/winnowhq/winnow/store/sqlite"
 	"github.com/winnowhq/winnow/visible"
 )
@@ -35,32 +36,91 @@ const (
 // ErrNoStore is how OpenStore ends if there is no store and none is to be made.
 var ErrNoStore = errors.New("there is no store yet")
 
-// StoreAt is the file of the store, "" if there is no home folder.
-func StoreAt(a *cli.App) string {
-	if file := cmp.Or(a.StoreFile, a.Env.Getenv("WINNOW_STORE")); file != "" {
-		return a.Path(file)
+// storeName is how the store is named: a file, sqlite:FILE, or the URL of a PostgreSQL database; ""
+// if there is no home folder.
+func storeName(a *cli.App) string {
+	if name := cmp.Or(a.StoreFile, a.Env.Getenv("WINNOW_STORE")); name != "" {
+		return StoreName(a, name)
 	}
 	return a.Env.Kept("winnow.db")
 }
 
-// OpenStore opens the store on disk.
+// StoreName is the name of a store that holds wherever the program works: a URL, or a whole path.
+func StoreName(a *cli.App, name string) string {
+	if postgres.IsURL(name) {
+		return name
+	}
+	return a.Path(strings.TrimPrefix(name, "sqlite:"))
+}
+
+// StoreAt is where the store is, for people: its file, or the URL of its database without what is
+// secret in it; "" if there is no home folder.
+func StoreAt(a *cli.App) string { return ShownName(storeName(a)) }
+
+// ShownName is the name of a store without what is secret in it.
+func ShownName(name string) string {
+	if postgres.IsURL(name) {
+		return postgres.Redacted(name)
+	}
+	return name
+}
+
+// StoreBeside is the file that other things of the store lie beside on this computer: that of the
+// store itself, or if it is in a database the one where it would be by default.
+func StoreBeside(a *cli.App) string {
+	if name := storeName(a); !postgres.IsURL(name) {
+		return name
+	}
+	return a.Env.Kept("winnow.db")
+}
+
+// StoreForChild is the name of the store for a program that is started: it may hold a password, and
+// belongs into the environment, never among arguments, which others on the computer can read.
+func StoreForChild(a *cli.App) string { return storeName(a) }
+
+// OpenStore opens the store.
 func OpenStore(ctx context.Context, a *cli.App, want Access) (store.Store, error) {
-	path := StoreAt(a)
-	if path == "" {
+	name := cmp.Or(a.StoreFile, a.Env.Getenv("WINNOW_STORE"), storeName(a))
+	if name == "" {
 		return nil, cli.Usage("there is no home folder to keep sessions in; name a file with --store")
 	}
+	return OpenNamed(ctx, a, name, want)
+}
+
+// OpenNamed opens a store by its name: a file, sqlite:FILE, or the URL of a PostgreSQL database.
+func OpenNamed(ctx context.Context, a *cli.App, name string, want Access) (store.Store, error) {
+	if postgres.IsURL(name) {
+		return openDatabase(ctx, name, want)
+	}
+	if scheme, _, ok := strings.Cut(name, "://"); ok && !strings.ContainsAny(scheme, `/\`) {
+		return nil, cli.Usage("a store is a file, sqlite:FILE or postgres://…, not %s://…", visible.Line(scheme))
+	}
+	name = StoreName(a, name)
 	if want != Making {
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, cli.Hint(fmt.Errorf("%w at %s", ErrNoStore, path),
+		if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+			return nil, cli.Hint(fmt.Errorf("%w at %s", ErrNoStore, name),
 				"check the path; `winnow import FILE` puts a session into the store")
 		}
 	}
-	s, err := sqlite.Open(ctx, sqlite.Config{Path: path, Now: a.Env.Now, ReadOnly: want == Reading})
+	s, err := sqlite.Open(ctx, sqlite.Config{Path: name, Now: a.Env.Now, ReadOnly: want == Reading})
 	if want == Reading && errors.Is(err, store.ErrReadOnly) { // it must be upgraded first
-		s, err = sqlite.Open(ctx, sqlite.Config{Path: path, Now: a.Env.Now})
+		s, err = sqlite.Open(ctx, sqlite.Config{Path: name, Now: a.Env.Now})
 	}
 	if err != nil {
 		return nil, err // not a nil *sqlite.Store, which would be a store that is not nil
+	}
+	return s, nil
+}
+
+// openDatabase opens the store of a tenant in a PostgreSQL database, which the server and not this
+// command makes.
+func openDatabase(ctx context.Context, url string, want Access) (store.Store, error) {
+	s, err := postgres.OpenStore(ctx, url, postgres.Options{ReadOnly: want == Reading})
+	if want == Reading && errors.Is(err, store.ErrReadOnly) { // its tables must be made or upgraded first
+		s, err = postgres.OpenStore(ctx, url, postgres.Options{})
+	}
+	if err != nil {
+		return nil, err
 	}
 	return s, nil
 }

@@ -29,7 +29,7 @@ func Snapshots(ctx context.Context, a *cli.App, folder string) (*snapshot.Reposi
 		return nil, cli.Hint(err, "work in the folder of a project")
 	}
 	return snapshot.Open(ctx, snapshot.Config{Dir: dir, WorkTree: folder,
-		Leave: []string{source.StoreAt(a) + "*", filepath.Dir(dir)}})
+		Leave: []string{source.StoreBeside(a) + "*", filepath.Dir(dir)}})
 }
 
 // SnapshotsThere are those of a working folder, nil if there are none.
@@ -46,7 +46,7 @@ func SnapshotsThere(ctx context.Context, a *cli.App, folder string) (*snapshot.R
 
 // snapshotsOf is where the snapshots of a folder are kept.
 func snapshotsOf(a *cli.App, folder string) (string, error) {
-	store := source.StoreAt(a)
+	store := source.StoreBeside(a)
 	if store == "" {
 		return "", cli.Usage("there is no home folder to keep snapshots in; name a file for the store with --store")
 	}

@@ -167,7 +167,7 @@ func Open(ctx context.Context, a *cli.App, f Flags) (_ *Bench, err error) {
 func (b *Bench) here(ctx context.Context, f Flags) error {
 	a := b.app
 	if a.StoreFile != "" {
-		a.StoreFile = a.Path(a.StoreFile) // before the folder changes
+		a.StoreFile = source.StoreName(a, a.StoreFile) // before the folder changes
 	}
 	if f.dir != "" {
 		a.Env.Dir = a.Path(f.dir)

@@ -1,0 +1,400 @@
+//go:build interop
+
+package interop
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/winnowhq/winnow/internal/llmtest"
+	"github.com/winnowhq/winnow/wire"
+)
+
+// seated is Claude Code with winnow's plugin, installed as a user does. The model thinks before each
+// call, and works through the commands of a chore when it is told to.
+type seated struct {
+	*client
+	up     *llmtest.Server
+	winnow string
+
+	mu     sync.Mutex
+	todo   []string // commands that are left
+	calls  int
+	before string          // hash of the home folder before the installation
+	hold   <-chan struct{} // withholds the next answer
+	held   chan struct{}   // is closed when an answer is withheld
+}
+
+func newSeated(t *testing.T) *seated {
+	t.Helper()
+	s := &seated{}
+	s.up = provider(t, s.answer)
+	s.client = claudeClient(t, s.up)
+	if version := s.run(t, "--version"); before(version, 2, 1, 287) {
+		t.Skipf("%s has no hooks modules: they came with 2.1.287", version)
+	}
+	s.winnow = buildWinnow(t, t.TempDir())
+	s.before = folderHash(t, s.pluginHome())
+	s.ours(t, "install", "claude")
+	return s
+}
+
+// answer thinks, and calls for the next command of the chore, or says that it is done.
+func (s *seated) answer(r llmtest.Request) llmtest.Reply {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(r.ToolNames()) == 0 {
+		return llmtest.Reply{Text: "A title"}
+	}
+	s.calls++
+	if s.hold != nil {
+		close(s.held)
+		hold := s.hold
+		s.hold = nil
+		return llmtest.Reply{Text: "Too late.", Hold: hold}
+	}
+	if len(s.todo) == 0 {
+		return llmtest.Reply{Reasoning: fmt.Sprintf("thought %d: nothing is left", s.calls), Text: "The job is done."}
+	}
+	command := s.todo[0]
+	s.todo = s.todo[1:]
+	arguments, _ := json.Marshal(map[string]string{"command": command, "description": "a step"}, json.Deterministic(true))
+	return llmtest.Reply{Reasoning: fmt.Sprintf("thought %d: run it", s.calls), Text: fmt.Sprintf("Step %d.", s.calls),
+		Calls: []llmtest.Call{{ID: fmt.Sprintf("toolu_%05d", s.calls), Name: "Bash", Arguments: string(arguments)}}}
+}
+
+// chore gives the model commands to run at the next prompt.
+func (s *seated) chore(commands ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.todo = commands
+}
+
+// work is a chore of commands, of which some print the same again and some a lot.
+func work(word string, n int) (commands []string) {
+	for i := range n {
+		switch i % 4 {
+		case 0:
+			commands = append(commands, lines(fmt.Sprintf("%s-%d", word, i), 300))
+		case 1, 3:
+			commands = append(commands, "cat notes.txt")
+		default:
+			commands = append(commands, fmt.Sprintf("echo %s-%d", word, i))
+		}
+	}
+	return commands
+}
+
+// ours runs winnow in the client's world, and returns what it printed.
+func (s *seated) ours(t *testing.T, args ...string) string {
+	t.Helper()
+	command := exec.Command(s.winnow, args...)
+	command.Dir = s.Project
+	command.Env = []string{"HOME=" + s.Home, "PATH=" + filepath.Dir(s.bin) + ":" + os.Getenv("PATH")}
+	out, err := command.CombinedOutput()
+	if err != nil {
+		t.Fatalf("winnow %q: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+func (s *seated) pluginHome() string { return filepath.Join(s.Home, ".claude", "skills") }
+
+// conversation is the last request of the conversation itself.
+func (s *seated) conversation(t *testing.T) llmtest.Request {
+	t.Helper()
+	return (&claude{up: s.up}).conversation(t)
+}
+
+// open is the product with a session open, as a program that drives it has it.
+type open struct {
+	*seated
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	out  *bufio.Scanner
+	errs *bytes.Buffer
+}
+
+func (s *seated) open(t *testing.T, args ...string) *open {
+	t.Helper()
+	args = append([]string{"-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
+		"--dangerously-skip-permissions"}, args...)
+	o := &open{seated: s, cmd: exec.Command(s.bin, args...), errs: &bytes.Buffer{}}
+	o.cmd.Dir = s.Project
+	path := filepath.Dir(s.bin) + string(os.PathListSeparator) + os.Getenv("PATH")
+	o.cmd.Env = append([]string{"HOME=" + s.Home, "PATH=" + path, "TERM=dumb"}, s.Env...)
+	o.cmd.Stderr = o.errs
+	var err error
+	if o.in, err = o.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := o.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.out = bufio.NewScanner(out)
+	o.out.Buffer(nil, 64<<20)
+	if err := o.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = o.cmd.Process.Kill() })
+	return o
+}
+
+// send types a prompt.
+func (o *open) send(t *testing.T, prompt string) {
+	t.Helper()
+	line, err := json.Marshal(map[string]any{"type": "user", "message": map[string]string{"role": "user", "content": prompt}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.in.Write(append(line, '\n')); err != nil {
+		t.Fatalf("%v\n%s", err, o.errs)
+	}
+}
+
+// result waits until a prompt is answered, and returns the line that says so.
+func (o *open) result(t *testing.T) string {
+	t.Helper()
+	for o.out.Scan() {
+		if line := o.out.Text(); strings.Contains(line, `"type":"result"`) {
+			return line
+		}
+	}
+	t.Fatalf("the product ended: %v\n%s", o.out.Err(), o.errs)
+	return ""
+}
+
+func (o *open) say(t *testing.T, prompt string) string {
+	t.Helper()
+	o.send(t, prompt)
+	return o.result(t)
+}
+
+// leave ends the product as a user does.
+func (o *open) leave(t *testing.T) {
+	t.Helper()
+	_ = o.in.Close()
+	for o.out.Scan() {
+	}
+	if err := o.cmd.Wait(); err != nil {
+		t.Fatalf("%v\n%s", err, o.errs)
+	}
+}
+
+// messages are the texts of the messages of a request, cache marks aside.
+func messagesOf(r llmtest.Request) (texts []string) {
+	for v := range wire.ValueOf(r.Body).Get("messages").Values() {
+		texts = append(texts, strings.ReplaceAll(string(v.Bytes()), `,"cache_control":{"type":"ephemeral"}`, ""))
+	}
+	return texts
+}
+
+// sameContext compares what the product sent before it was left with what it sends of it once it is
+// resumed, and reports both sizes.
+func sameContext(t *testing.T, name string, live, resumed llmtest.Request) {
+	t.Helper()
+	was, is := messagesOf(live), messagesOf(resumed)
+	if len(is) < len(was) {
+		t.Errorf("%s: %d messages are sent after resuming, %d were before", name, len(is), len(was))
+		return
+	}
+	is = is[:len(was)]
+	a, b := len(strings.Join(was, "")), len(strings.Join(is, ""))
+	off := 100 * float64(b-a) / float64(a)
+	thoughts := [2]int{strings.Count(strings.Join(was, ""), `"type":"thinking"`), strings.Count(strings.Join(is, ""), `"type":"thinking"`)}
+	t.Logf("| %s | %d | %d | %+.2f %% | thoughts %d → %d |", name, a, b, off, thoughts[0], thoughts[1])
+	if off > 2 || off < -2 {
+		t.Errorf("%s: %d bytes of messages after resuming, %d before: %+.1f %%", name, b, a, off)
+	}
+	if thoughts[0] != thoughts[1] {
+		t.Errorf("%s: %d thoughts after resuming, %d before", name, thoughts[1], thoughts[0])
+	}
+	checkPairs(t, live)
+	checkPairs(t, resumed)
+}
+
+// folderHash is a hash over all files of a folder, "" if there is none.
+func folderHash(t *testing.T, dir string) string {
+	t.Helper()
+	sum := sha256.New()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(sum, "%s %v\n", path, d.Type())
+		if d.Type().IsRegular() {
+			sum.Write(readFile(t, path))
+		}
+		return nil
+	})
+	if os.IsNotExist(err) {
+		return ""
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+func TestSeat_claude(t *testing.T) {
+	tries(t, "seat")
+	s := newSeated(t)
+	putFile(t, filepath.Join(s.Project, "notes.txt"), strings.Repeat("What was done so far, line by line.\n", 120))
+
+	o := s.open(t)
+	s.chore(work("alpha", 30)...)
+	o.say(t, "Do the first chore. Never touch the Store type.")
+	s.chore(work("beta", 30)...)
+	o.say(t, "Do the second chore.")
+	full := len(strings.Join(messagesOf(s.conversation(t)), ""))
+	o.say(t, "/compact")
+	o.say(t, "Go on, LIVE-ONE.")
+	live := s.conversation(t)
+	t.Logf("before %d, after %d bytes", full, len(strings.Join(messagesOf(live), "")))
+	checkContains(t, live, true, "Made from the log without a model", "Never touch the Store type")
+	o.leave(t)
+	s.anchored(t)
+
+	o = s.open(t, "-c")
+	o.say(t, "Go on, RESUMED-ONE.")
+	sameContext(t, "resumed", live, s.conversation(t))
+
+	s.chore(work("gamma", 20)...)
+	o.say(t, "Do the third chore.")
+	o.say(t, "/compact")
+	o.say(t, "Go on, LIVE-TWO.")
+	live = s.conversation(t)
+	checkContains(t, live, true, "Never touch the Store type")
+	o.leave(t)
+	s.anchored(t)
+	o = s.open(t, "-c")
+	o.say(t, "Go on, RESUMED-TWO.")
+	sameContext(t, "second compaction", live, s.conversation(t))
+
+	// Killed before the turn ends: nothing of the plugin runs any more.
+	s.chore(work("delta", 20)...)
+	o.say(t, "Do the fourth chore.")
+	o.say(t, "/compact")
+	release := make(chan struct{})
+	s.mu.Lock()
+	s.hold, s.held = release, make(chan struct{})
+	s.mu.Unlock()
+	o.send(t, "Go on, LIVE-THREE.")
+	<-s.held
+	live = s.conversation(t)
+	waiting, _ := filepath.Glob(filepath.Join(s.Home, ".local/share/winnow/handed/*.json"))
+	t.Logf("compactions that wait to be anchored when it is killed: %d", len(waiting))
+	if err := o.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = o.cmd.Wait()
+	close(release)
+	o = s.open(t, "-c")
+	o.say(t, "Go on, RESUMED-THREE.")
+	sameContext(t, "killed before it was anchored", live, s.conversation(t))
+	o.leave(t)
+	s.anchored(t)
+
+	t.Log(s.ours(t, "list"))
+	s.ours(t, "uninstall", "claude")
+	if after := folderHash(t, s.pluginHome()); after != s.before {
+		t.Error("the plugin's folder is not what it was before")
+	}
+}
+
+// What the commands say needs no model, and an undo takes effect when the session has ended: all of
+// the past is sent again, with what was said since.
+func TestSeat_claudeCommands(t *testing.T) {
+	tries(t, "seat", "undo at once")
+	s := newSeated(t)
+	putFile(t, filepath.Join(s.Project, "notes.txt"), strings.Repeat("What was done so far, line by line.\n", 120))
+	o := s.open(t)
+	s.chore(work("alpha", 12)...)
+	o.say(t, "Do the first chore.")
+	s.chore(work("beta", 30)...)
+	o.say(t, "Do the second chore.")
+	whole := s.conversation(t)
+	offered := strings.Join(whole.ToolNames(), " ")
+	if !strings.Contains(offered, "winnow") && !whole.Contains("mcp__plugin_winnow_winnow__recall") {
+		t.Errorf("the tools of winnow's server are not offered: %s", offered)
+	}
+	asked := len(requestsTo(s.up))
+	for command, want := range map[string]string{"/winnow:context": "tokens", "/winnow:why": "By zone"} {
+		if said := o.say(t, command); !strings.Contains(said, want) {
+			t.Errorf("%s says %s", command, said)
+		}
+	}
+	o.say(t, "/compact")
+	if n := len(requestsTo(s.up)); n != asked {
+		t.Errorf("%d requests were made for what needs no model", n-asked)
+	}
+	o.say(t, "Go on, FOLDED.")
+	folded := s.conversation(t)
+	if said := o.say(t, "/winnow:undo"); !strings.Contains(said, "when this session ends") {
+		t.Errorf("/winnow:undo says %s", said)
+	}
+	o.leave(t)
+	o = s.open(t, "-c")
+	o.say(t, "Go on, UNDONE.")
+	undone := s.conversation(t)
+	sameContext(t, "undone", whole, undone)
+	checkContains(t, undone, true, "Go on, FOLDED.", "Go on, UNDONE.")
+	if a, b := len(messagesOf(folded)), len(messagesOf(undone)); a >= b {
+		t.Errorf("%d messages before the undo, %d after it", a, b)
+	}
+	s.chore(work("gamma", 10)...)
+	o.say(t, "Do the third chore.")
+	o.say(t, "/compact")
+	o.say(t, "Go on, LIVE.")
+	live := s.conversation(t)
+	o.leave(t)
+	o = s.open(t, "-c")
+	o.say(t, "Go on, RESUMED.")
+	sameContext(t, "compacted after an undo", live, s.conversation(t))
+	o.leave(t)
+	ids := strings.Fields(s.ours(t, "list"))
+	t.Log(s.ours(t, "explain", ids[0]))
+	t.Log(s.ours(t, "search", "alpha-0-line-7", "--session", ids[0]))
+}
+
+// anchored checks that everything behind the newest compaction is marked as what it repeats, and
+// that nothing waits.
+func (s *seated) anchored(t *testing.T) {
+	t.Helper()
+	if waiting, _ := filepath.Glob(filepath.Join(s.Home, ".local/share/winnow/handed/*.json")); len(waiting) > 0 {
+		t.Errorf("compactions wait to be anchored: %q", waiting)
+	}
+	files, _ := filepath.Glob(filepath.Join(s.Home, ".claude/projects/*/*.jsonl"))
+	text := readFile(t, files[0])
+	at := bytes.LastIndex(text, []byte(`"subtype":"compact_boundary"`))
+	if at < 0 || !bytes.Contains(text[at:], []byte(`"winnow":{"copy":`)) || !bytes.Contains(text[at:], []byte(`"preservedMessages"`)) {
+		t.Errorf("the newest compaction is not anchored: %.2000s", text[max(at-200, 0):])
+	}
+}
+
+// The product's own checks of the plugin: its manifest and sources, and its behaviour with nothing
+// beneath it but what the test puts there.
+func TestSeat_claudePluginIsValid(t *testing.T) {
+	s := newSeated(t)
+	plugin := filepath.Join(s.pluginHome(), "winnow")
+	t.Log(s.run(t, "plugin", "validate", plugin))
+	if err := os.MkdirAll(filepath.Join(plugin, "tests"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	putFile(t, filepath.Join(plugin, "tests", "register.test.ts"), string(readFile(t, filepath.Join("testdata", "seat", "register.test.ts"))))
+	t.Log(s.run(t, "plugin", "test", plugin))
+}
