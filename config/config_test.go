@@ -226,6 +226,8 @@ func TestEnvironment_setsEveryKey(t *testing.T) {
 		"gateway.listen": "127.0.0.1:1", "gateway.mode": "observe", "gateway.upstreams": `{"house":"http://127.0.0.1:1"}`,
 		"gateway.retention": "30d", "gateway.capture": "none", "gateway.memory": "16777216", "gateway.tls.cert": "/c.pem", "gateway.tls.key": "/k.pem",
 		"gateway.clients": `{"ann":"` + strings.Repeat("0f", 32) + `"}`, "gateway.delegate": "clear_tool_uses", "gateway.drain": "15m", "gateway.profile": "127.0.0.1:6060",
+		"gateway.keys": `{"team":{"env":"TEAM_KEY"}}`, "gateway.oidc.issuer": "https://id.example", "gateway.oidc.redirect": "https://w.example/~sign/back",
+		"gateway.oidc.secretFile": "/secret", "gateway.oidc.cookieFile": "/cookie", "gateway.oidc.access": `{"g":{"tenant":"t","scopes":["read"]}}`,
 		"notify": "bell", "compaction.background": "0", "compaction.temperature": "0.7", "models": `{"ollama/qwen2.5":{"context":0,"price":{"input":1}}}`,
 	}
 	before, defaults, err := Loaded{Settings: Default()}.Values()
@@ -550,16 +552,23 @@ func TestAge(t *testing.T) {
 
 func TestValidate_gateway(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"retention": "soon"}`:           `gateway.retention: "soon" is not an age`,
-		`{"retention": "5m"}`:             "gateway.retention: 5m: give an hour or more",
-		`{"capture": "some"}`:             `gateway.capture: unknown "some"; use all, or none`,
-		`{"memory": 1000}`:                "gateway.memory: 1000: give 16777216 bytes (16 MiB) or more",
-		`{"tools": {"drop": ["[x"]}}`:     `gateway.tools.drop.0: "[x" is not the name of a tool`,
-		`{"clients": {"ann": "hunter2"}}`: "gateway.clients.ann: this is not the hash of a token; `winnow serve token add ann` makes one",
-		`{"keepWarm": -1}`:                "gateway.keepWarm: -1: give 0 for none",
-		`{"keepWarm": 21}`:                "gateway.keepWarm: 21: give 0 for none, or up to 20",
-		`{"tls": {"cert": "c.pem"}}`:      `gateway.tls.cert: "c.pem" depends on the current folder`,
-		`{"tls": {"on": true}}`:           "on",
+		`{"retention": "soon"}`:                                             `gateway.retention: "soon" is not an age`,
+		`{"retention": "5m"}`:                                               "gateway.retention: 5m: give an hour or more",
+		`{"capture": "some"}`:                                               `gateway.capture: unknown "some"; use all, or none`,
+		`{"memory": 1000}`:                                                  "gateway.memory: 1000: give 16777216 bytes (16 MiB) or more",
+		`{"tools": {"drop": ["[x"]}}`:                                       `gateway.tools.drop.0: "[x" is not the name of a tool`,
+		`{"keys": {"a": {"env": "A", "file": "/a"}}}`:                       "gateway.keys.a: give one of file and env: where the key is",
+		`{"keys": {"a": {}}}`:                                               "gateway.keys.a: give one of file and env: where the key is",
+		`{"keys": {"a": {"file": "a"}}}`:                                    `gateway.keys.a.file: "a" depends on the current folder; give the whole path`,
+		`{"keys": {"a": {"env": "A", "header": "a: b"}}}`:                   `gateway.keys.a.header: "a: b" is not the name of a header`,
+		`{"oidc": {"issuer": "http://id.example"}}`:                         `gateway.oidc.issuer: "http://id.example" is not an address that begins with https://`,
+		`{"oidc": {"redirect": "https://w.example/back"}}`:                  `gateway.oidc.redirect: "https://w.example/back" must end in /~sign/back`,
+		`{"oidc": {"access": {"g": {"tenant": "t", "scopes": ["relay"]}}}}`: `gateway.oidc.access.g: unknown scope "relay"; use read, act, admin`,
+		`{"clients": {"ann": "hunter2"}}`:                                   "gateway.clients.ann: this is not the hash of a token; `winnow serve token add ann` makes one",
+		`{"keepWarm": -1}`:                                                  "gateway.keepWarm: -1: give 0 for none",
+		`{"keepWarm": 21}`:                                                  "gateway.keepWarm: 21: give 0 for none, or up to 20",
+		`{"tls": {"cert": "c.pem"}}`:                                        `gateway.tls.cert: "c.pem" depends on the current folder`,
+		`{"tls": {"on": true}}`:                                             "on",
 	} {
 		_, err := Load(Sources{File: write(t, `{"gateway": `+text+`}`)})
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {

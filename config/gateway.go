@@ -208,20 +208,17 @@ func (g Gateway) wrongKeys(bad func(key, format string, args ...any)) {
 
 // wrong says what cannot be right.
 func (o GatewayOIDC) wrong(bad func(key, format string, args ...any)) {
-	if o.Issuer == "" {
-		return
-	}
 	for key, address := range map[string]string{"oidc.issuer": o.Issuer, "oidc.redirect": o.Redirect} {
 		u, err := url.Parse(address)
+		if address == "" {
+			continue
+		}
 		if err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || !local(u.Hostname())) {
 			bad(key, "%q is not an address that begins with https://", address)
 		}
 	}
-	if !strings.HasSuffix(o.Redirect, SignedIn) {
+	if o.Redirect != "" && !strings.HasSuffix(o.Redirect, SignedIn) {
 		bad("oidc.redirect", "%q must end in %s", o.Redirect, SignedIn)
-	}
-	if o.ClientID == "" {
-		bad("oidc.clientID", "the provider of identities knows winnow by a client id: give it")
 	}
 	for _, group := range slices.Sorted(maps.Keys(o.Access)) {
 		a := o.Access[group]

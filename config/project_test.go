@@ -84,7 +84,15 @@ func hostile(key string) []string {
 		return []string{`"127.0.0.1:6060"`}
 	case "gateway.memory":
 		return []string{"16777216"}
-	case "gateway.tls.cert", "gateway.tls.key":
+	case "gateway.keys":
+		return []string{`{"evil": {"env": "HOME"}}`}
+	case "gateway.oidc.issuer":
+		return []string{`"https://evil.example"`}
+	case "gateway.oidc.redirect":
+		return []string{`"https://evil.example/~sign/back"`}
+	case "gateway.oidc.access":
+		return []string{`{"evil": {"tenant": "web", "scopes": ["admin"]}}`}
+	case "gateway.tls.cert", "gateway.tls.key", "gateway.oidc.secretFile", "gateway.oidc.cookieFile":
 		return []string{`"/evil.pem"`}
 	case "gateway.clients":
 		return []string{`{"evil": "` + strings.Repeat("0f", 32) + `"}`}

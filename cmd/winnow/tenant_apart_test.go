@@ -4,12 +4,12 @@ import (
 	"bufio"
 	"net/http"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
+	"github.com/winnowhq/winnow/internal/pgtest"
 )
 
 func writeFile(path, text string) error { return os.WriteFile(path, []byte(text), 0o600) }
@@ -51,7 +51,15 @@ func firstEvent(t *testing.T, url string, headers ...string) string {
 // with the other's token: nothing of it is seen or changed, and what is there is answered as what
 // is not there.
 func TestTenant_seesNothingOfAnother(t *testing.T) {
-	d := newDesk(t)
+	t.Run("sqlite", func(t *testing.T) { seesNothing(t, newDesk(t)) })
+	t.Run("postgres", func(t *testing.T) {
+		d := newDesk(t)
+		d.env = append(d.env, "WINNOW_STORE="+pgtest.Start(t))
+		seesNothing(t, d)
+	})
+}
+
+func seesNothing(t *testing.T, d *desk) {
 	url, got := billing(t)
 	d.configure(`{"gateway": {"listen": "127.0.0.1:0", "upstreams": {"house": "` + url + `"}}}`)
 	for _, name := range []string{"ann", "bob"} {
@@ -68,10 +76,6 @@ func TestTenant_seesNothingOfAnother(t *testing.T) {
 	if id == "" {
 		t.Fatal("bob's page shows no session")
 	}
-	store := filepath.Join(filepath.Dir(d.dir), "home", ".local", "share", "winnow", "tenants", "bob.db")
-	before := d.run("inspect", id, "--json", "--store", store)
-	before.wants(t, cli.ExitDone)
-
 	word := func(token string) string {
 		_, page := send(t, "GET", g.url+"/", "", "X-Winnow-Token", token, "Accept", "text/html")
 		found := regexp.MustCompile(`name="winnow-page" content="([^"]*)"`).FindStringSubmatch(page)
@@ -100,6 +104,15 @@ func TestTenant_seesNothingOfAnother(t *testing.T) {
 		a, text := send(t, "GET", g.url+path, "", append(headers, "X-Winnow-Token", token)...)
 		return a.StatusCode, text
 	}
+	// as is bob's session, but for what numbers the page's changes
+	detail := func() string {
+		status, text := get(bob, "/~/session?id="+id)
+		if status != 200 {
+			t.Fatalf("bob: %d %s", status, text)
+		}
+		return regexp.MustCompile(`"seq":\d+`).ReplaceAllString(text, "")
+	}
+	before := detail()
 	same("~/session", func(id string) (int, string) { return get(ann, "/~/session?id="+id) })
 	for _, do := range []string{"undo", "redo", "restore", "pin", "unpin"} {
 		same(do, func(id string) (int, string) {
@@ -156,8 +169,8 @@ func TestTenant_seesNothingOfAnother(t *testing.T) {
 	}
 
 	// bob himself, and who may see all, do see it.
-	if status, text := get(bob, "/~/session?id="+id); status != 200 {
-		t.Errorf("bob: %d %s", status, text)
+	if after := detail(); after != before {
+		t.Errorf("bob's session has changed:\n%s\n%s", before, after)
 	}
 	if status, text := get(chief, "/~t/bob/~/session?id="+id); status != 200 {
 		t.Errorf("the admin: %d %s", status, text)
@@ -175,10 +188,6 @@ func TestTenant_seesNothingOfAnother(t *testing.T) {
 		t.Errorf("bob acts: %d %s", status, text)
 	}
 	g.ends()
-	after := d.run("inspect", id, "--json", "--store", store)
-	if before.stdout != after.stdout {
-		t.Errorf("bob's session has changed:\n%s\n%s", before.stdout, after.stdout)
-	}
 	o := d.run("tenant", "audit", "bob")
 	for _, want := range []string{"read", "pin", "tok_"} {
 		if !strings.Contains(o.stdout, want) {
@@ -187,5 +196,30 @@ func TestTenant_seesNothingOfAnother(t *testing.T) {
 	}
 	if o := d.run("tenant", "audit", "ann"); strings.Contains(o.stdout, id) {
 		t.Errorf("the audit log of ann: %s", o.stdout)
+	}
+}
+
+// What one replica spends counts for the other one, and so do its tokens.
+func TestTenant_replicasShareABudget(t *testing.T) {
+	d := newDesk(t)
+	d.env = append(d.env, "WINNOW_STORE="+pgtest.Start(t))
+	url, got := billing(t)
+	d.configure(`{"gateway": {"listen": "127.0.0.1:0", "upstreams": {"house": "` + url + `"}}}`)
+	d.run("tenant", "add", "ann", "--budget-month", "5").wants(t, cli.ExitDone)
+	ann := d.token(t, "ann")
+	first, second := d.gate(), d.gate()
+	for range 2 {
+		if status, text := ask(t, first.url+"/house/v1/messages", saying("hello"), "X-Winnow-Token", ann); status != 200 {
+			t.Fatalf("%d %s", status, text)
+		}
+		first.figures(ann)
+	}
+	first.ends() // then it has told the book
+	status, text := ask(t, second.url+"/house/v1/messages", saying("hello"), "X-Winnow-Token", ann)
+	if status != 402 || !strings.Contains(text, "$6.00 of the budget of $5.00 for this month") || len(got()) != 2 {
+		t.Errorf("the other replica: %d %s, asked %d times", status, text, len(got()))
+	}
+	if o := d.run("tenant", "show", "ann"); !strings.Contains(o.stdout, "$6.00 of $5.00") {
+		t.Errorf("%s%s", o.stdout, o.stderr)
 	}
 }

@@ -140,8 +140,8 @@ func migrate(ctx context.Context, db *sql.DB, dialect goose.Dialect) error {
 func (b *Book) Close() error { return b.db.Close() }
 
 // change runs a change of tenants or tokens in one transaction, with an entry in the audit log and
-// a new revision.
-func (b *Book) change(ctx context.Context, e Entry, do func(*sql.Tx) error) error {
+// a new revision. do may add to the entry.
+func (b *Book) change(ctx context.Context, e *Entry, do func(*sql.Tx) error) error {
 	tx, err := b.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -153,7 +153,7 @@ func (b *Book) change(ctx context.Context, e Entry, do func(*sql.Tx) error) erro
 	if _, err := tx.ExecContext(ctx, `UPDATE book_revision SET number = number + 1 WHERE one = 1`); err != nil {
 		return err
 	}
-	if err := b.write(ctx, tx, e); err != nil {
+	if err := b.write(ctx, tx, *e); err != nil {
 		return err
 	}
 	return tx.Commit()

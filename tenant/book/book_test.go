@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/winnowhq/winnow/internal/pgtest"
 	"github.com/winnowhq/winnow/tenant"
 	"github.com/winnowhq/winnow/tenant/book"
 )
@@ -33,7 +34,7 @@ func on(t *testing.T, test func(t *testing.T, open func() *book.Book)) {
 		})
 	}
 	each("sqlite", func(t *testing.T) string { return filepath.Join(t.TempDir(), "below", "book.sqlite") })
-	each("postgres", database)
+	each("postgres", func(t *testing.T) string { return pgtest.Start(t) })
 }
 
 func must[T any](t *testing.T) func(T, error) T {

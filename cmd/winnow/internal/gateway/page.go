@@ -24,7 +24,7 @@ func (r *Relay) Page() string {
 	switch {
 	case r.now.page == nil:
 		return ""
-	case len(r.now.clients) > 0:
+	case len(r.now.clients) > 0, r.tenants != nil && r.tenants.Closed():
 		return "/TOKEN/"
 	}
 	return "/"

@@ -23,6 +23,7 @@ import (
 type room struct {
 	name    string
 	gate    *tenant.Gate
+	tell    func() // that something was spent
 	metrics *serve.Metrics
 	hub     *live.Hub
 
@@ -72,6 +73,7 @@ func (m *room) spent(dollars float64, at time.Time) {
 		return
 	}
 	m.gate.Spend(dollars, at)
+	defer m.tell()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.unsaved == nil {

@@ -54,6 +54,9 @@ type signing struct {
 // newSigning reads the secrets; the provider is asked when the first person signs in.
 func newSigning(o config.GatewayOIDC, now func() time.Time, log *slog.Logger) (s *signing, err error) {
 	s = &signing{GatewayOIDC: o, now: now, log: log, secure: strings.HasPrefix(o.Redirect, "https://")}
+	if o.ClientID == "" || o.Redirect == "" {
+		return nil, cli.Usage("gateway.oidc.issuer is set, so gateway.oidc.clientID and gateway.oidc.redirect must be, too")
+	}
 	if o.SecretFile != "" {
 		if s.secret, err = readSecret(o.SecretFile, mostKey); err != nil {
 			return nil, cli.Usage("gateway.oidc.secretFile: %w", err)

@@ -220,7 +220,7 @@ func (d *tenants) Enter(ctx context.Context, g *serve.Guest, relayed bool) (*ser
 	if err != nil {
 		return nil, nil, err
 	}
-	left := sync.OnceFunc(func() { m.leave(f, d.r.app.Env.Now(), d.failed); d.settled() })
+	left := sync.OnceFunc(func() { m.leave(f, d.r.app.Env.Now(), d.failed) })
 	stay := &serve.Stay{Carrier: f.carrier, Metrics: m.metrics, Page: f.page, Keys: d.keysOf(t),
 		Counted: t.Budget.Limited(), Leave: left}
 	if !relayed {
@@ -276,7 +276,7 @@ func (d *tenants) open(ctx context.Context, t tenant.Tenant) (*room, *furniture,
 }
 
 func (d *tenants) room(t tenant.Tenant) *room {
-	m := &room{name: t.Name, gate: tenant.NewGate(t), last: d.r.app.Env.Now()}
+	m := &room{name: t.Name, gate: tenant.NewGate(t), tell: d.settled, last: d.r.app.Env.Now()}
 	m.metrics = serve.NewTenantMetrics(m.totals)
 	return m
 }

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +22,7 @@ const tenantsDir = "tenants"
 
 // database is the address of the database that the store is in, "" for a file.
 func database(a *cli.App) string {
-	if at := cmp.Or(a.StoreFile, a.Env.Getenv("WINNOW_STORE")); book.IsPostgres(at) {
+	if at := storeName(a); postgres.IsURL(at) {
 		return at
 	}
 	return ""
@@ -31,19 +30,19 @@ func database(a *cli.App) string {
 
 // TenantFile is the file of a tenant's store, "" if it is in a database.
 func TenantFile(a *cli.App, name string) string {
-	if database(a) != "" || StoreAt(a) == "" {
+	if database(a) != "" || storeName(a) == "" {
 		return ""
 	}
-	return filepath.Join(filepath.Dir(StoreAt(a)), tenantsDir, name+".db")
+	return filepath.Join(filepath.Dir(storeName(a)), tenantsDir, name+".db")
 }
 
 // BookAt is where the book of tenants is: the database of the store, or a file beside it; "" if
 // there is no home folder.
 func BookAt(a *cli.App) string {
-	if at := database(a); at != "" || StoreAt(a) == "" {
+	if at := database(a); at != "" || storeName(a) == "" {
 		return at
 	}
-	return filepath.Join(filepath.Dir(StoreAt(a)), tenantsDir, "book.sqlite") // no tenant's name has a dot
+	return filepath.Join(filepath.Dir(storeName(a)), tenantsDir, "book.sqlite") // no tenant's name has a dot
 }
 
 // OpenBook opens the book of tenants. ErrNoStore if there is no book and none is to be made.
