@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"fmt"
@@ -71,6 +72,10 @@ func (p *page) act(w http.ResponseWriter, r *http.Request, tenant string) {
 			Hint: "switch the mode"})
 		return
 	}
+	if err := p.Audit(r.Context(), Deed{a.Do, a.Session, cmp.Or(a.Receipt, a.Part, a.Pin)}); err != nil {
+		tell(w, http.StatusServiceUnavailable, unaudited)
+		return
+	}
 	// The browser may leave, and what it asked for is done all the same.
 	said, err := p.do(context.WithoutCancel(r.Context()), a)
 	if err != nil {
@@ -79,6 +84,9 @@ func (p *page) act(w http.ResponseWriter, r *http.Request, tenant string) {
 	}
 	tell(w, http.StatusOK, result{Done: said})
 }
+
+// unaudited is what is told where it cannot be noted who does what.
+var unaudited = result{Error: "the audit log cannot be written, so nothing was done", Hint: "winnow's log says why"}
 
 // switchTo puts another mode in force.
 func (p *page) switchTo(w http.ResponseWriter, r *http.Request, tenant, mode string) {

@@ -142,6 +142,10 @@ func (p *page) session(w http.ResponseWriter, r *http.Request, tenant string) {
 		tell(w, http.StatusConflict, result{Error: "in the mode off no session is looked at"})
 		return
 	}
+	if err := p.Audit(r.Context(), Deed{Did: "read", Session: id}); err != nil {
+		tell(w, http.StatusServiceUnavailable, unaudited)
+		return
+	}
 	d, err := p.look(r, row)
 	if err != nil {
 		tell(w, statusOf(err), failed(err))

@@ -41,11 +41,24 @@ type Config struct {
 	// Tenant is whose requests a request of a browser may see, by its name; "" if clients are not
 	// told apart. A tenant sees its own sessions, and cannot switch the mode. Default: nobody's.
 	Tenant func(*http.Request) string
+	// Audit is told what somebody asks for before it is done; what it refuses is not done. The
+	// context is that of the request. Default: nobody is told.
+	Audit func(ctx context.Context, deed Deed) error
+	// Budget is a warning about what the tenant has spent, in words; "" for nothing. Default:
+	// nothing.
+	Budget func() string
 	Now    func() time.Time // default: time.Now
 	// Every is how long changes are gathered before a browser is told of them. Default: 250 ms.
 	Every time.Duration
 	// Beat is after how long without a change a stream says that it is still there. Default: 15 s.
 	Beat time.Duration
+}
+
+// Deed is what somebody does with a session on a page.
+type Deed struct {
+	Did     string // "read", or what an Action does
+	Session string
+	What    string // the receipt, part or pin that it is about
 }
 
 // page serves a hub.
@@ -76,6 +89,12 @@ func New(h *Hub, c Config) http.Handler {
 	}
 	if p.Tenant == nil {
 		p.Tenant = func(*http.Request) string { return "" }
+	}
+	if p.Audit == nil {
+		p.Audit = func(context.Context, Deed) error { return nil }
+	}
+	if p.Budget == nil {
+		p.Budget = func() string { return "" }
 	}
 	p.Every, p.Beat = cmp.Or(c.Every, 250*time.Millisecond), cmp.Or(c.Beat, 15*time.Second)
 	return p
@@ -143,7 +162,8 @@ func (p *page) open(w http.ResponseWriter, tenant string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	switches := p.Switch != nil && tenant == ""
 	_ = document.Execute(w, map[string]any{"Word": p.hub.word(tenant), "Modes": p.Modes, "Mode": p.Mode,
-		"Switches": switches, "Tenant": tenant, "Withheld": p.hub.withheld, "Most": MostSessions})
+		"Switches": switches, "Tenant": tenant, "Withheld": p.hub.withheld, "Most": MostSessions,
+		"Budget": p.Budget()})
 }
 
 // key makes the words of pages. It is of this process alone.

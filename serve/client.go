@@ -2,13 +2,13 @@ package serve
 
 import (
 	"crypto/rand"
-	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
-	"encoding/hex"
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/winnowhq/winnow/tenant"
 )
 
 // TokenHeader is the header in which a client shows its token. One that can be told a base URL and
@@ -18,23 +18,21 @@ const TokenHeader = "X-Winnow-Token"
 // ClientHeader tells the transport which client asks. What a client says in it does not count.
 const ClientHeader = "X-Winnow-Client"
 
-// tokenPrefix begins every token, so that people and scanners for secrets know what it is.
-const tokenPrefix = "wt_"
+// tokenPrefix begins every token.
+const tokenPrefix = tenant.Prefix
 
 // NewToken makes a token for a client, and what is kept of it: the SHA-256 as hexadecimal digits.
 func NewToken() (token, hash string) {
 	random := make([]byte, 32)
 	rand.Read(random) // it never fails
 	token = tokenPrefix + base64.RawURLEncoding.EncodeToString(random)
-	sum := sha256.Sum256([]byte(token))
-	return token, hex.EncodeToString(sum[:])
+	return token, tenant.HashOf(token)
 }
 
 // client is the name of who shows a token, "" if nobody has it. It takes equally long for every
 // client.
 func client(clients map[string]string, token string) (name string) {
-	sum := sha256.Sum256([]byte(token))
-	shown := []byte(hex.EncodeToString(sum[:]))
+	shown := []byte(tenant.HashOf(token))
 	for other, hash := range clients {
 		if subtle.ConstantTimeCompare(shown, []byte(strings.ToLower(hash))) == 1 {
 			name = other
@@ -43,10 +41,10 @@ func client(clients map[string]string, token string) (name string) {
 	return name
 }
 
-// admitted is a request without the token that it shows, its path as it was sent without one, and
-// the name of the client, "" if nobody has such a token.
-func (h *handler) admitted(r *http.Request, path string) (_ *http.Request, rest, name string) {
-	token := r.Header.Get(TokenHeader)
+// admitted is a request without the token that it shows, its path as it was sent without one, the
+// token, and the name of the client, "" if nobody has such a token.
+func (h *handler) admitted(r *http.Request, path string) (_ *http.Request, rest, token, name string) {
+	token = r.Header.Get(TokenHeader)
 	if first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/"); strings.HasPrefix(first, tokenPrefix) {
 		token, path = first, strings.TrimPrefix(path, "/"+first)
 		to := &url.URL{Path: strings.TrimPrefix(r.URL.Path, "/"+first),
@@ -66,5 +64,5 @@ func (h *handler) admitted(r *http.Request, path string) (_ *http.Request, rest,
 			r.Header.Set(ClientHeader, name)
 		}
 	}
-	return r, path, name
+	return r, path, token, name
 }

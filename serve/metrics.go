@@ -5,13 +5,16 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
+	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/winnowhq/winnow/transport"
 )
@@ -31,6 +34,13 @@ var added = prometheus.ExponentialBuckets(50e-6, 2, 16)
 // NewMetrics counts for a listener, through all handlers that it has in its time. totals, which may
 // be nil, are what its transport has done.
 func NewMetrics(totals func() transport.Totals) *Metrics {
+	m := NewTenantMetrics(totals)
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// NewTenantMetrics counts for one tenant of a listener: the same without what is of the process.
+func NewTenantMetrics(totals func() transport.Totals) *Metrics {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "winnow_" + name, Help: help}, labels)
 	}
@@ -51,8 +61,7 @@ func NewMetrics(totals func() transport.Totals) *Metrics {
 		forward: histogram("added_first_byte_seconds",
 			"Time from the first byte of an answer until it is sent on."),
 	}
-	m.registry.MustRegister(m.requests, m.received, m.sent, m.refused, m.before, m.forward,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(m.requests, m.received, m.sent, m.refused, m.before, m.forward)
 	if totals != nil {
 		m.registry.MustRegister(newCarried(totals))
 	}
@@ -61,6 +70,34 @@ func NewMetrics(totals func() transport.Totals) *Metrics {
 
 func (m *Metrics) handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}
+
+// allMetrics are those of the listener, and of each tenant that is at hand with its name.
+func (h *handler) allMetrics() http.Handler {
+	all := prometheus.Gatherers{h.Metrics.registry}
+	for name, m := range h.Door.Metrics() {
+		all = append(all, labelled{m.registry, name})
+	}
+	return promhttp.HandlerFor(all, promhttp.HandlerOpts{})
+}
+
+// labelled are the metrics of a tenant with its name.
+type labelled struct {
+	of   prometheus.Gatherer
+	name string
+}
+
+// Gather implements prometheus.Gatherer.
+func (l labelled) Gather() ([]*dto.MetricFamily, error) {
+	families, err := l.of.Gather()
+	label := "tenant"
+	for _, f := range families {
+		for _, m := range f.Metric {
+			m.Label = append(m.Label, &dto.LabelPair{Name: &label, Value: &l.name})
+			slices.SortFunc(m.Label, func(a, b *dto.LabelPair) int { return strings.Compare(a.GetName(), b.GetName()) })
+		}
+	}
+	return families, err
 }
 
 // passage is the way of one request through winnow, with its times since it arrived.

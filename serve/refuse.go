@@ -36,6 +36,12 @@ func refuse(w http.ResponseWriter, path string, status int, kind, message string
 		switch {
 		case status == http.StatusUnauthorized:
 			r.Error.Status = "UNAUTHENTICATED"
+		case status == http.StatusForbidden:
+			r.Error.Status = "PERMISSION_DENIED"
+		case status == http.StatusTooManyRequests:
+			r.Error.Status = "RESOURCE_EXHAUSTED"
+		case status == http.StatusPaymentRequired: // as Gemini says it where a bill is to be paid
+			r.Error.Status = "FAILED_PRECONDITION"
 		case status < 500:
 			r.Error.Status = "INVALID_ARGUMENT"
 		}
@@ -43,6 +49,12 @@ func refuse(w http.ResponseWriter, path string, status int, kind, message string
 		r.Type, r.Error.Type = "error", kind
 	default:
 		r.Error.Type, r.Error.Code = kind, "winnow"
+		switch status {
+		case http.StatusTooManyRequests:
+			r.Error.Code = "rate_limit_exceeded"
+		case http.StatusPaymentRequired:
+			r.Error.Type, r.Error.Code = "insufficient_quota", "insufficient_quota"
+		}
 	}
 	body, err := json.Marshal(r, jsontext.AllowInvalidUTF8(true))
 	if err != nil {

@@ -29,9 +29,12 @@ type relay struct {
 // sent; client is who sent it, "" if clients are not told apart.
 func (p *relay) serve(w http.ResponseWriter, r *http.Request, rest, client string) {
 	begun := time.Now()
-	seen, way := &watched{ResponseWriter: w}, &passage{began: begun}
+	seen, way, metrics := &watched{ResponseWriter: w}, &passage{began: begun}, p.metrics
+	if stay := StayOf(r.Context()); stay != nil {
+		metrics = stay.Metrics
+	}
 	defer func() {
-		p.metrics.ended(p.name, way, seen)
+		metrics.ended(p.name, way, seen)
 		told := []any{"upstream", p.name, "method", r.Method, "status", seen.status, "bytes", seen.bytes,
 			"first_ms", ms(seen.first.Sub(begun)), "took_ms", ms(time.Since(begun))}
 		if client != "" {
@@ -47,13 +50,13 @@ func (p *relay) serve(w http.ResponseWriter, r *http.Request, rest, client strin
 		refuse(seen, rest, http.StatusMethodNotAllowed, "invalid_request_error", "winnow relays no "+r.Method)
 		return
 	case upgrades(r) && strings.HasSuffix(rest, "/responses"):
-		p.metrics.refused.WithLabelValues("websocket").Inc()
+		metrics.refused.WithLabelValues("websocket").Inc()
 		// Codex tries a WebSocket first, and asks over HTTP when it is told to.
 		refuse(seen, rest, http.StatusUpgradeRequired, "invalid_request_error",
 			"winnow relays Responses over HTTP, not over a WebSocket")
 		return
 	case climbs(rest):
-		p.metrics.refused.WithLabelValues("path").Inc()
+		metrics.refused.WithLabelValues("path").Inc()
 		refuse(seen, rest, http.StatusBadRequest, "invalid_request_error",
 			"winnow relays no path with . or .. in it")
 		return

@@ -44,6 +44,9 @@ type Config struct {
 	// If there are any, every request needs a token but those for /healthz and /readyz. Default:
 	// anyone who reaches the listener may ask.
 	Clients map[string]string
+	// Door says who may ask where tenants share the listener, beside Clients. Default: there are no
+	// tenants.
+	Door Door
 	// Ready says why no requests should be sent here, in words that hold no content. Default: they
 	// may be.
 	Ready func(ctx context.Context) error
@@ -135,15 +138,15 @@ var own = []string{"/", "/healthz", "/metrics", "/readyz"}
 // redirected.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	sent, _, _ := strings.Cut(r.RequestURI, "?")
-	r, path, client := h.admitted(r, sent)
-	name, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	r, path, token, client := h.admitted(r, sent)
+	if h.Door != nil && h.invite(w, r, path, token, client) {
+		return
+	}
+	name, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	to := h.relays[name]
 	switch {
 	case len(h.Clients) > 0 && client == "" && !slices.Contains(probed, path):
-		h.Log.Warn("refused: no client has the token", "from", r.RemoteAddr)
-		w.Header().Set("WWW-Authenticate", "Winnow")
-		refuse(w, path, http.StatusUnauthorized, "authentication_error", "winnow knows no client with this token: show one in the "+
-			"header x-winnow-token, or before the upstream in the path, as in /TOKEN/"+cmp.Or(name, "NAME")+"/…")
+		h.unknown(w, r, path, name)
 	case strings.HasPrefix(path, "/") && to != nil:
 		to.serve(w, r, strings.TrimPrefix(path, "/"+name), client)
 	case len(h.Clients) == 0 && !h.trusted(r):
@@ -152,17 +155,14 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case h.Page != nil && (strings.HasPrefix(path, under) || path == "/" && browses(r)):
 		h.Page.ServeHTTP(w, r)
 	case !slices.Contains(own, path):
-		known := strings.Join(slices.Sorted(maps.Keys(h.relays)), ", ")
-		refuse(w, path, http.StatusNotFound, "not_found_error", fmt.Sprintf(
-			"winnow relays to the upstreams %s: put one before the path, as in http://%s/%s%s",
-			known, r.Host, slices.Sorted(maps.Keys(h.relays))[0], "/"+strings.TrimPrefix(name+"/"+rest, "/")))
+		h.nowhere(w, r, path)
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		w.Header().Set("Allow", "GET, HEAD")
 		http.Error(w, "405 use GET", http.StatusMethodNotAllowed)
 	case path == "/metrics":
 		h.Metrics.handler().ServeHTTP(w, r)
 	case path == "/":
-		text(w, "winnow relays to "+strings.Join(slices.Sorted(maps.Keys(h.relays)), ", ")+"\n")
+		text(w, "winnow relays to "+h.known()+"\n")
 	case path == "/readyz" && h.Ready != nil:
 		if err := h.Ready(r.Context()); err != nil {
 			h.Log.Warn("not ready", "why", err)
@@ -175,6 +175,24 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		text(w, "ok\n")
 	}
 }
+
+// unknown answers a request that shows no token that anybody has. name is the upstream that it asks.
+func (h *handler) unknown(w http.ResponseWriter, r *http.Request, path, name string) {
+	h.Log.Warn("refused: no client has the token", "from", r.RemoteAddr)
+	w.Header().Set("WWW-Authenticate", "Winnow")
+	refuse(w, path, http.StatusUnauthorized, "authentication_error", "winnow knows no client with this token: show one in the "+
+		"header x-winnow-token, or before the upstream in the path, as in /TOKEN/"+cmp.Or(name, "NAME")+"/…")
+}
+
+// nowhere answers a request for a path that leads to no upstream.
+func (h *handler) nowhere(w http.ResponseWriter, r *http.Request, path string) {
+	refuse(w, path, http.StatusNotFound, "not_found_error", fmt.Sprintf(
+		"winnow relays to the upstreams %s: put one before the path, as in http://%s/%s%s",
+		h.known(), r.Host, slices.Sorted(maps.Keys(h.relays))[0], "/"+strings.TrimPrefix(path, "/")))
+}
+
+// known lists the upstreams.
+func (h *handler) known() string { return strings.Join(slices.Sorted(maps.Keys(h.relays)), ", ") }
 
 // under is where what belongs to the page stands. No upstream has such a name.
 const under = "/~/"

@@ -1,11 +1,20 @@
 package main
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/winnowhq/winnow/internal/pgtest"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/postgres"
 )
 
 // serve --check says what the configuration means, or what is wrong with it, and opens nothing.
@@ -19,7 +28,7 @@ func TestServe_checksItsConfiguration(t *testing.T) {
 		{"as it comes", `{}`, nil, 0, "the configuration is sound\n  listen     127.0.0.1:4141\n  mode       full\n"},
 		{"as JSON", `{"gateway": {"upstreams": {"house": "http://127.0.0.1:9"}}}`, []string{"--json"}, 0, `"house": "http://127.0.0.1:9"`},
 		{"another mode", `{}`, []string{"--mode", "off"}, 0, "mode       off\n"},
-		{"a password", `{}`, []string{"--store", "postgres://ann:canary@db/winnow"}, 0, "postgres://ann@db/winnow\n"},
+		{"a password", `{}`, []string{"--store", "postgres://ann:canary@db/winnow"}, 0, "postgres://db/winnow\n"},
 		{"another address without tokens", `{"gateway": {"listen": "0.0.0.0:4141"}}`, nil, 2, "winnow serve token add"},
 		{"an unknown upstream", `{"gateway": {"upstreams": {"a b": "http://h"}}}`, nil, 2, "cannot name an upstream"},
 		{"a drain that is none", `{"gateway": {"drain": "soon"}}`, nil, 2, `"soon" is not an age`},
@@ -78,4 +87,64 @@ func TestServe_profilesAndJobs(t *testing.T) {
 		t.Errorf("the metrics are\n%s", text)
 	}
 	g.cmd.Process.Signal(syscall.SIGTERM)
+}
+
+// On PostgreSQL the jobs are in the database, done by one of the replicas: an old conversation goes,
+// and each job is done once for both. The tables are made before by store migrate, as often as one
+// likes.
+func TestServe_jobsInADatabase(t *testing.T) {
+	name := pgtest.Start(t)
+	d := newDesk(t)
+	for range 2 {
+		if out, err := d.command("store", "migrate", "--store", name, "--json").CombinedOutput(); err != nil || !strings.Contains(string(out), `"jobs": true`) {
+			t.Fatalf("store migrate: %v\n%s", err, out)
+		}
+	}
+	kept, err := postgres.OpenStore(t.Context(), name, postgres.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer kept.Close()
+	old := session.Millis(time.Now().Add(-31 * 24 * time.Hour).UnixMilli())
+	info := session.Info{ID: "live_old", Time: session.Lifetime{Created: old, Updated: old}}
+	if _, err := kept.Apply(t.Context(), info.ID, store.Change{Create: &info}); err != nil {
+		t.Fatal(err)
+	}
+	d.configure(`{"gateway": {"listen": "127.0.0.1:0", "retention": "30d"}}`)
+	first, second := d.gate("--store", name), d.gate("--store", name)
+	conn, err := pgx.Connect(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	done := map[string]int{}
+	for deadline := time.Now().Add(time.Minute); len(done) < 3; time.Sleep(100 * time.Millisecond) {
+		rows, err := conn.Query(t.Context(), "SELECT kind, count(*) FROM river_job WHERE state = 'completed' GROUP BY kind")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+			var kind string
+			var n int
+			if err := rows.Scan(&kind, &n); err != nil {
+				t.Fatal(err)
+			}
+			done[kind] = n
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("these were done: %v", done)
+		}
+	}
+	if done["expiry"] != 1 || done["search_index"] != 1 || done["store_check"] != 1 {
+		t.Errorf("done were %v, want each once", done)
+	}
+	if list, err := kept.List(t.Context()); err != nil || len(list) != 0 {
+		t.Errorf("there are %v, %v", list, err)
+	}
+	for _, g := range []*gate{first, second} {
+		g.cmd.Process.Signal(syscall.SIGTERM)
+		if err := g.cmd.Wait(); err != nil {
+			t.Errorf("a replica ended with %v", err)
+		}
+	}
 }

@@ -156,6 +156,11 @@ var covered = map[string][]string{
 	"version":    {"version", "version --json", "version POISON"},
 	"help":       {"help", "help inspect", "help POISON"},
 
+	"tenant": {"tenant", "tenant POISON"}, "tenant add": {"tenant add POISON", "tenant add ann", "tenant add bob --json", "tenant add --mode POISON x", "tenant add x --key POISON", "tenant add x --capture POISON"},
+	"tenant list": {"tenant list", "tenant list --json", "tenant list POISON"}, "tenant show": {"tenant show ann", "tenant show ann --json", "tenant show POISON"}, "tenant set": {"tenant set ann --key a=POISON", "tenant set POISON --mode off", "tenant show ann"},
+	"tenant token": {"tenant token", "tenant token POISON"}, "tenant token add": {"tenant token add ann --label POISON", "tenant token add POISON", "tenant token add ann --scopes POISON", "tenant token add ann --expires POISON"},
+	"tenant token list": {"tenant token list", "tenant token list ann", "tenant token list POISON", "tenant token list --json"}, "tenant token revoke": {"tenant token revoke POISON"}, "tenant token rotate": {"tenant token rotate POISON", "tenant token rotate x --overlap POISON"},
+	"tenant audit": {"tenant audit", "tenant audit --json", "tenant audit POISON", "tenant audit --limit POISON"}, "tenant remove": {"tenant remove POISON", "tenant remove bob"},
 	"serve token": {"serve token", "serve token POISON"}, "serve token add": {"serve token add POISON", "serve token add", "serve token add ann --json"},
 	"serve token list": {"serve token list", "serve token list --json", "serve token list POISON"}, "serve token remove": {"serve token remove POISON"},
 

@@ -49,7 +49,7 @@ without any content (--json: as JSON).`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if check {
-				return checkServe(a, listen, mode)
+				return checkServe(cmd.Context(), a, listen, mode)
 			}
 			return runServe(cmd.Context(), a, listen, mode)
 		},
@@ -88,7 +88,7 @@ func runServe(ctx context.Context, a *cli.App, listen, mode string) error {
 	defer end()
 	asked := hangups()
 	defer signal.Stop(asked)
-	if err := s.check(settings); err != nil {
+	if err := s.check(ctx, settings); err != nil {
 		return err
 	}
 	s.log = slog.New(slog.NewTextHandler(a.Err, nil))
@@ -101,6 +101,10 @@ func runServe(ctx context.Context, a *cli.App, listen, mode string) error {
 	}
 	relay, err := gateway.OpenAt(ctx, a, settings, l, s.modeOf(settings), s.log)
 	if err != nil {
+		return err
+	}
+	if err := relay.Tenants(ctx); err != nil {
+		relay.Close()
 		return err
 	}
 	s.retention.Store(&settings.Gateway.Retention)

@@ -1,14 +1,14 @@
 package main
 
 import (
+	"context"
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
-	"github.com/winnowhq/winnow/cmd/winnow/internal/gateway"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/transport"
 )
@@ -28,14 +28,14 @@ type soundServe struct {
 
 // checkServe says what serve would do, or what is wrong with its configuration. It opens neither
 // the listener nor the store.
-func checkServe(a *cli.App, listen, mode string) error {
+func checkServe(ctx context.Context, a *cli.App, listen, mode string) error {
 	s := &listening{a: a, listen: listen, mode: mode}
 	settings, err := a.Settings()
 	if err != nil {
 		return err
 	}
 	s.settings = settings
-	if err := s.check(settings); err != nil {
+	if err := s.check(ctx, settings); err != nil {
 		return err
 	}
 	g := settings.Gateway
@@ -43,7 +43,7 @@ func checkServe(a *cli.App, listen, mode string) error {
 		Clients: append([]string{}, slices.Sorted(maps.Keys(g.Clients))...), Encrypted: s.encrypts(),
 		Retention: g.Retention, Capture: g.Capture, Drain: s.drain().Seconds()}
 	if s.modeOf(settings) != transport.Off {
-		sound.Store = withoutPassword(gateway.StoreAddress(a))
+		sound.Store = source.StoreAt(a)
 	}
 	return a.Tell(sound, func() {
 		a.Printf("the configuration is sound\n")
@@ -56,15 +56,6 @@ func checkServe(a *cli.App, listen, mode string) error {
 			}
 		}
 	})
-}
-
-// withoutPassword is the address of a store as it may be shown.
-func withoutPassword(address string) string {
-	if to, err := url.Parse(address); err == nil && to.User != nil && strings.HasPrefix(to.Scheme, "postgres") {
-		to.User = url.User(to.User.Username())
-		return to.String()
-	}
-	return address
 }
 
 // drain is how long answers that are under way may take when it ends.

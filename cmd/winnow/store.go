@@ -29,19 +29,19 @@ type storeCopied struct {
 func storeCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "store",
-		Short: "Copy sessions from one store to another",
+		Short: "Copy sessions from one store to another, and upgrade its tables",
 		Long: `A store is a file (FILE or sqlite:FILE), or a PostgreSQL database (postgres://USER@HOST/NAME)
 in which sessions belong to tenants: postgres://USER@HOST/NAME?tenant=TENANT, or without a tenant
 those of one person. Put the password into PGPASSWORD or ~/.pgpass: others on the computer can read
 what is on a command line.`,
 		Example: `  winnow store copy FROM TO
-  winnow store copy --help`,
-		Args: cli.Exactly(0, "a command: copy"),
+  winnow store migrate --store postgres://USER@HOST/NAME`,
+		Args: cli.Exactly(0, "a command: copy or migrate"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return cli.Usage("give a command: winnow store copy FROM TO")
+			return cli.Usage("give a command: winnow store copy FROM TO, or winnow store migrate")
 		},
 	}
-	cmd.AddCommand(storeCopyCommand(a))
+	cmd.AddCommand(storeCopyCommand(a), migrateCommand(a))
 	return cmd
 }
 

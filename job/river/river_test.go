@@ -9,8 +9,20 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/winnowhq/winnow/internal/jobtest"
+	"github.com/winnowhq/winnow/internal/pgtest"
 	"github.com/winnowhq/winnow/job"
 )
+
+// database is an empty one.
+func database(t *testing.T) *pgxpool.Pool {
+	t.Helper()
+	pool, err := pgxpool.New(t.Context(), pgtest.Start(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	return pool
+}
 
 func opened(t *testing.T, pool *pgxpool.Pool, c Config) *Queue {
 	t.Helper()

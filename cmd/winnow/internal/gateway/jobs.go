@@ -1,20 +1,18 @@
 package gateway
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/job"
 	"github.com/winnowhq/winnow/job/local"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/postgres"
 	"github.com/winnowhq/winnow/store/sqlite"
 )
 
@@ -58,25 +56,12 @@ func (r *Relay) Jobs(ctx context.Context, retention func() string) (*Jobs, error
 	r.metrics.Register(w.done)
 	r.metrics.Register(w.problems)
 	w.queue = local.New(local.Config{Log: r.log, Now: r.app.Env.Now})
-	if address := StoreAddress(r.app); r.store != nil && inPostgres(address) {
-		if err := w.shared(ctx, address); err != nil {
+	if name := source.StoreForChild(r.app); r.store != nil && postgres.IsURL(name) {
+		if err := w.shared(ctx, name); err != nil {
 			return nil, err
 		}
 	}
 	return w, nil
-}
-
-// StoreAddress is where the store is: the address of a database, or a file.
-func StoreAddress(a *cli.App) string {
-	if address := cmp.Or(a.StoreFile, a.Env.Getenv("WINNOW_STORE")); inPostgres(address) {
-		return address
-	}
-	return source.StoreAt(a)
-}
-
-// inPostgres reports whether a store is named by the address of a database.
-func inPostgres(address string) bool {
-	return strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://")
 }
 
 // kept is the store, nil while mode off needs none or it cannot be opened.

@@ -45,12 +45,15 @@ type Relay struct {
 	lacks      lack              // guarded by changing, but for its error
 	calibrated *token.Calibrated // of all engines; nil if the counter does not learn
 	metrics    *serve.Metrics
+	flights    flights
 	upstreams  map[string]string
 	hub        *live.Hub // nil if there is no page
 	stopping   atomic.Bool
 	ended      chan error
 	stop       context.CancelFunc
-	unbound    func() // gives the process the memory limit back that it had; nil if it was not changed
+	tenants    *tenants // nil if it has none, and looks for none
+	ending     func()   // ends what tenants do beside relaying, and waits for it; nil without
+	unbound    func()   // gives the process the memory limit back that it had; nil if it was not changed
 
 	changing sync.Mutex      // held while another generation is made
 	settings config.Settings // those in force, with the mode that they name
@@ -64,14 +67,16 @@ type Relay struct {
 // generation is what carries requests until the configuration changes. Its fields but the last two
 // do not change once it carries any.
 type generation struct {
-	mode    transport.Mode
-	engine  *winnow.Engine // nil in mode off
-	carrier *transport.Transport
-	handler http.Handler
-	page    http.Handler // nil if there is none
-	clients map[string]string
-	aside   []string        // upstreams that are a winnow themselves
-	passed  map[string]bool // their hosts
+	settings config.Settings
+	wanted   transport.Mode // mode, unless the store could not be opened
+	mode     transport.Mode
+	engine   *winnow.Engine // nil in mode off
+	carrier  *transport.Transport
+	handler  http.Handler
+	page     http.Handler // nil if there is none
+	clients  map[string]string
+	aside    []string        // upstreams that are a winnow themselves
+	passed   map[string]bool // their hosts
 
 	under int  // requests that it carries; guarded by the relay
 	over  bool // another one has taken its place; guarded by the relay
@@ -128,6 +133,7 @@ func openAt(ctx context.Context, a *cli.App, settings config.Settings, l net.Lis
 
 // generation makes what carries requests under these settings.
 func (r *Relay) generation(ctx context.Context, settings config.Settings, mode transport.Mode) (*generation, error) {
+	wanted := mode
 	if mode != transport.Off {
 		if err := r.open(ctx, settings.Gateway); err != nil && !r.doesWithout(ctx, err) {
 			return nil, err
@@ -135,30 +141,15 @@ func (r *Relay) generation(ctx context.Context, settings config.Settings, mode t
 			mode = transport.Off
 		}
 	}
-	g := &generation{mode: mode, clients: settings.Gateway.Clients}
-	switch mode {
-	case transport.Safe:
-		settings.Schedule, settings.Compaction.Auto = schedule.Cold{}.Name(), false
-	case transport.Full, transport.Observe:
-		if len(settings.Compaction.Threshold) == 0 { // before the client does, and when it pays
-			settings.Compaction.Threshold = budget.Thresholds{"*": budget.Economic}
-		}
-	}
+	g := &generation{settings: settings, wanted: wanted, mode: mode, clients: settings.Gateway.Clients}
 	if mode != transport.Off {
 		r.bound(settings.Gateway.Memory)
-		c, err := source.Config(r.app, r.store, settings)
-		if err != nil {
-			return nil, err
-		}
-		c.Memory, c.Calibrated, c.Hooks = settings.Gateway.Memory/2, r.calibrated, transport.Hooks(c.Hooks)
-		if g.engine, err = winnow.Open(c); err != nil {
+		var err error
+		if g.engine, err = r.engine(settings, mode, r.store, r.calibrated); err != nil {
 			return nil, err
 		}
 	}
-	o := transport.Options{Base: r.base, Mode: g.mode, Later: true, Recall: !r.withholds(),
-		Models: settings.Catalogue(model.Default()), Drop: settings.Gateway.Tools.Drop, Delegate: settings.Gateway.Delegate,
-		KeepWarm: settings.Gateway.KeepWarm,
-		Memory:   settings.Gateway.Memory / 2 / bytesOfBody, Log: r.log, Now: r.app.Env.Now}
+	o := r.options(settings, mode, r.store)
 	if settings.Gateway.Page {
 		if r.hub == nil {
 			r.hub = live.NewHub(settings.Gateway.Capture == config.CaptureNone, r.app.Env.Now())
@@ -171,8 +162,36 @@ func (r *Relay) generation(ctx context.Context, settings config.Settings, mode t
 	} else {
 		g.carrier = transport.New(g.engine, o)
 		r.metrics = serve.NewMetrics(g.carrier.Totals)
+		r.metrics.Register(r.flights.gauge())
 	}
 	return g, nil
+}
+
+// engine opens an engine on a store.
+func (r *Relay) engine(settings config.Settings, mode transport.Mode, kept store.Store, calibrated *token.Calibrated) (
+	*winnow.Engine, error) {
+	switch mode {
+	case transport.Safe:
+		settings.Schedule, settings.Compaction.Auto = schedule.Cold{}.Name(), false
+	case transport.Full, transport.Observe:
+		if len(settings.Compaction.Threshold) == 0 { // before the client does, and when it pays
+			settings.Compaction.Threshold = budget.Thresholds{"*": budget.Economic}
+		}
+	}
+	c, err := source.Config(r.app, kept, settings)
+	if err != nil {
+		return nil, err
+	}
+	c.Memory, c.Calibrated, c.Hooks = settings.Gateway.Memory/2, calibrated, transport.Hooks(c.Hooks)
+	return winnow.Open(c)
+}
+
+// options are how a transport on a store works.
+func (r *Relay) options(settings config.Settings, mode transport.Mode, kept store.Store) transport.Options {
+	return transport.Options{Base: r.base, Mode: mode, Later: true, Recall: !withholds(kept),
+		Models: settings.Catalogue(model.Default()), Drop: settings.Gateway.Tools.Drop, Delegate: settings.Gateway.Delegate,
+		KeepWarm: settings.Gateway.KeepWarm,
+		Memory:   settings.Gateway.Memory / 2 / bytesOfBody, Log: r.log, Now: r.app.Env.Now}
 }
 
 // bytesOfBody is how many bytes of memory a byte of a body takes that the transport has at hand,
@@ -215,8 +234,8 @@ func (r *Relay) open(ctx context.Context, set config.Gateway) error {
 
 // withholds reports whether nothing that is said is in the store: then only the client has it, and
 // placeholders name the call.
-func (r *Relay) withholds() bool {
-	_, withholds := r.store.(*transport.Withholding)
+func withholds(kept store.Store) bool {
+	_, withholds := kept.(*transport.Withholding)
 	return withholds
 }
 
@@ -232,6 +251,12 @@ func (r *Relay) Start(ctx context.Context, upstreams map[string]string, patience
 		r.Mode = transport.Off
 	}
 	ctx, r.stop = context.WithCancel(ctx)
+	if r.tenants != nil {
+		tending, stop := context.WithCancel(ctx)
+		done := make(chan struct{})
+		go func() { defer close(done); r.tenants.run(tending) }()
+		r.ending = sync.OnceFunc(func() { stop(); <-done })
+	}
 	go func() { r.ended <- serve.Until(ctx, r.listener, r, patience, r.log) }()
 	return nil
 }
@@ -254,7 +279,11 @@ func (r *Relay) lead(ctx context.Context, g *generation, upstreams map[string]st
 			g.aside, g.passed[to.Host] = append(g.aside, name), true
 		}
 	}
-	g.handler, err = serve.New(serve.Config{Upstreams: upstreams, Transport: counting{r, g}, Metrics: r.metrics,
+	var door serve.Door // nil, and not a nil *tenants, without
+	if r.tenants != nil {
+		door = r.tenants
+	}
+	g.handler, err = serve.New(serve.Config{Door: door, Upstreams: upstreams, Transport: counting{r, g}, Metrics: r.metrics,
 		Host: r.Address(), Mode: string(g.mode), Clients: g.clients, Ready: r.ready, Page: g.page,
 		Log: r.log})
 	r.upstreams = upstreams
@@ -268,6 +297,7 @@ func (r *Relay) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	g.under++
 	r.mu.Unlock()
 	defer r.left(g)
+	defer r.flights.takeOff(request)()
 	g.handler.ServeHTTP(w, request)
 }
 
@@ -332,6 +362,9 @@ func (r *Relay) change(ctx context.Context, settings config.Settings, mode trans
 	if r.hub != nil {
 		r.hub.End() // their streams would keep the old one
 	}
+	if r.tenants != nil {
+		r.tenants.version.Add(1)
+	}
 	if idle {
 		r.end(old)
 	}
@@ -375,6 +408,9 @@ func (c counting) RoundTrip(r *http.Request) (*http.Response, error) {
 		r = r.Clone(r.Context())
 		r.Header.Set(transport.Header, string(transport.Off))
 	}
+	if stay := serve.StayOf(r.Context()); stay != nil {
+		return stay.Carrier.RoundTrip(r)
+	}
 	return c.g.carrier.RoundTrip(r)
 }
 
@@ -392,6 +428,10 @@ func (r *Relay) Stop() error {
 		r.hub.Close()
 	}
 	r.now.carrier.Close() // nothing of our own is sent any more
+	if r.tenants != nil {
+		r.tenants.pages()
+		r.tenants.quiet()
+	}
 	r.stop()
 	err := <-r.ended
 	r.Close()
@@ -410,6 +450,12 @@ func (r *Relay) Close() {
 	if r.now != nil {
 		r.now.carrier.Close()
 		r.end(r.now)
+	}
+	if r.ending != nil {
+		r.ending()
+	}
+	if r.tenants != nil {
+		r.tenants.close()
 	}
 	if r.store != nil {
 		if err := r.store.Close(); err != nil {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/winnowhq/winnow/job/river"
+	"github.com/winnowhq/winnow/store/postgres"
 )
 
 // connections are how many the jobs of one process may have of a database: two that work, one that
@@ -15,16 +17,50 @@ import (
 // job.
 const connections = 4
 
-// shared puts the queue into the database of the store, where every replica works on it.
-func (w *Jobs) shared(ctx context.Context, address string) error {
-	set, err := pgxpool.ParseConfig(address)
+// MigrateJobs makes or upgrades the tables of jobs in the database of a store, and reports whether
+// the store is in one.
+func MigrateJobs(ctx context.Context, address string) (bool, error) {
+	if !postgres.IsURL(address) {
+		return false, nil
+	}
+	pool, err := pooled(ctx, address)
 	if err != nil {
-		return errors.New("the address of the store cannot be understood; write postgres://USER@HOST/DATABASE") // it may hold a password
+		return false, err
+	}
+	defer pool.Close()
+	return true, river.Migrate(ctx, pool)
+}
+
+// errUnclear says nothing of the address, which may hold a password.
+var errUnclear = errors.New("the address of the store cannot be understood; write postgres://USER@HOST/DATABASE")
+
+// pooled connects to the database of a store. Nothing of a password is in its errors.
+func pooled(ctx context.Context, address string) (*pgxpool.Pool, error) {
+	to, err := url.Parse(address)
+	if err != nil {
+		return nil, errUnclear
+	}
+	q := to.Query()
+	q.Del("tenant") // it is the store's: jobs are of all tenants
+	to.RawQuery = q.Encode()
+	set, err := pgxpool.ParseConfig(to.String())
+	if err != nil {
+		return nil, errUnclear
 	}
 	set.MaxConns = connections
+	set.ConnConfig.RuntimeParams["application_name"] = "winnow jobs"
 	pool, err := pgxpool.NewWithConfig(ctx, set)
 	if err != nil {
-		return fmt.Errorf("connect to the database for jobs: %w", err)
+		return nil, fmt.Errorf("connect to the database for jobs: %w", err)
+	}
+	return pool, nil
+}
+
+// shared puts the queue into the database of the store, where every replica works on it.
+func (w *Jobs) shared(ctx context.Context, address string) error {
+	pool, err := pooled(ctx, address)
+	if err != nil {
+		return err
 	}
 	if err = river.Migrate(ctx, pool); err == nil {
 		w.queue, err = river.New(ctx, pool, river.Config{Log: w.relay.log, Now: w.relay.app.Env.Now})

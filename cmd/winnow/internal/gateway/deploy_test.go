@@ -1,0 +1,111 @@
+package gateway
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/winnowhq/winnow/config"
+	"github.com/winnowhq/winnow/internal/outside"
+	"github.com/winnowhq/winnow/transport"
+)
+
+// named are the figures that a text speaks of.
+var named = regexp.MustCompile(`\b(winnow|process|go)_[a-z0-9_]*[a-z0-9]\b`)
+
+// Every figure that the dashboard, the alerts, the chart or the documents name is one that
+// GET /metrics shows.
+func TestDeploy_figuresExist(t *testing.T) {
+	r := opened(t, config.Default(), transport.Full)
+	defer r.Close()
+	if _, err := r.Jobs(t.Context(), func() string { return "" }); err != nil {
+		t.Fatal(err)
+	}
+	known := r.metrics.Names()
+	if !slices.Contains(known, "winnow_requests_total") || !slices.Contains(known, "process_resident_memory_bytes") {
+		t.Fatalf("the names are %v", known)
+	}
+	root := outside.Root(t)
+	files := []string{filepath.Join(root, "docs", "operations.md"), filepath.Join(root, "docs", "gateway.md")}
+	err := filepath.WalkDir(filepath.Join(root, "deploy"), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && filepath.Ext(path) != ".go" {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range named.FindAllString(string(text), -1) {
+			found++
+			base := name
+			for _, suffix := range []string{"_bucket", "_sum", "_count"} {
+				base = strings.TrimSuffix(base, suffix)
+			}
+			if !slices.Contains(known, name) && !slices.Contains(known, base) {
+				t.Errorf("%s: there is no figure %s", strings.TrimPrefix(file, root), name)
+			}
+		}
+	}
+	if found < 50 {
+		t.Errorf("%d figures were found in %d files", found, len(files))
+	}
+}
+
+// dashboard is what Grafana is given.
+type dashboard struct {
+	Panels []struct {
+		ID      int    `json:"id"`
+		Type    string `json:"type"`
+		Title   string `json:"title"`
+		Grid    grid   `json:"gridPos"`
+		Targets []struct {
+			Expr string `json:"expr"`
+		} `json:"targets"`
+	} `json:"panels"`
+}
+
+type grid struct{ X, Y, W, H int }
+
+// Queries are those of the dashboard, with its variables filled in.
+func queries(t *testing.T) (all []string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(outside.Root(t), "deploy", "grafana", "dashboards", "winnow.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d dashboard
+	if err := json.Unmarshal(text, &d, json.MatchCaseInsensitiveNames(true)); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[int]bool{}
+	for i, p := range d.Panels {
+		if seen[p.ID] || p.Title == "" || p.Grid.X+p.Grid.W > 24 || p.Type != "row" && len(p.Targets) == 0 {
+			t.Errorf("panel %d cannot be shown: %+v", i, p)
+		}
+		seen[p.ID] = true
+		for _, target := range p.Targets {
+			all = append(all, strings.NewReplacer("$instance", ".*", "$__rate_interval", "1m").Replace(target.Expr))
+		}
+	}
+	return all
+}
+
+// The dashboard has panels that Grafana can show, each with a query.
+func TestDeploy_dashboard(t *testing.T) {
+	if all := queries(t); len(all) < 20 {
+		t.Errorf("it has %d queries", len(all))
+	}
+}

@@ -1,0 +1,284 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/config"
+	"github.com/winnowhq/winnow/live"
+	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/serve"
+	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/tenant"
+	"github.com/winnowhq/winnow/tenant/book"
+	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/transport"
+)
+
+// room is everything that one tenant has of a gateway while it asks: a store, a transport, a hub.
+// Nothing in it is shared with another tenant.
+type room struct {
+	name    string
+	gate    *tenant.Gate
+	metrics *serve.Metrics
+	hub     *live.Hub
+
+	making     sync.Mutex // held while it is opened, furnished or closed
+	store      store.Store
+	capture    string // with which the store was opened
+	calibrated *token.Calibrated
+	closed     bool
+
+	mu      sync.Mutex
+	now     *furniture         // nil before it is opened
+	under   int                // requests and streams that are in it
+	last    time.Time          // when one came or went
+	unsaved map[string]float64 // dollars by day that the book does not know yet
+}
+
+// furniture is what carries the requests of a tenant until its settings change.
+type furniture struct {
+	settings config.Settings
+	tenant   tenant.Tenant
+	mode     transport.Mode
+	version  int64 // of the gateway's settings
+	engine   *winnow.Engine
+	carrier  *transport.Transport
+	page     http.Handler
+	under    int
+	over     bool
+}
+
+// settingsOf are the settings of the gateway as they are for a tenant.
+func settingsOf(settings config.Settings, mode transport.Mode, t tenant.Tenant) (config.Settings, transport.Mode) {
+	if t.Mode != "" {
+		mode = transport.Mode(t.Mode)
+	}
+	if t.Budget.Limited() && mode == transport.Off {
+		mode = transport.Observe // in the mode off nothing is counted
+	}
+	if t.Capture != "" {
+		settings.Gateway.Capture = t.Capture
+	}
+	return settings, mode
+}
+
+// spent counts dollars that were spent at a time.
+func (m *room) spent(dollars float64, at time.Time) {
+	if dollars == 0 {
+		return
+	}
+	m.gate.Spend(dollars, at)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.unsaved == nil {
+		m.unsaved = map[string]float64{}
+	}
+	m.unsaved[tenant.DayOf(at)] += dollars
+}
+
+// watch counts what a request cost, and shows it.
+func (m *room) watch(n transport.Notice) {
+	if n.Spent != nil && n.Spent.Live != nil {
+		m.spent(n.Spent.Live.Billed, time.UnixMilli(int64(n.Spent.Time)))
+	}
+	if n.Receipt != nil {
+		m.spent(n.Receipt.Cost, n.Time)
+	}
+	if m.hub != nil {
+		m.hub.Watch(n)
+	}
+}
+
+// enter keeps the furniture that is there until leave.
+func (m *room) enter(now time.Time) *furniture {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.under++
+	m.last = now
+	m.now.under++
+	return m.now
+}
+
+// leave lets it go; what was replaced meanwhile is ended by the last one.
+func (m *room) leave(f *furniture, now time.Time, log func(error)) {
+	m.mu.Lock()
+	m.under--
+	m.last = now
+	f.under--
+	last := f.over && f.under == 0
+	m.mu.Unlock()
+	if last {
+		f.end(log)
+	}
+}
+
+// end ends what carries no request any more.
+func (f *furniture) end(log func(error)) {
+	if f.engine == nil {
+		return
+	}
+	f.carrier.Wait()
+	if err := f.engine.Close(); err != nil {
+		log(err)
+	}
+}
+
+// replace puts other furniture in, and ends the one before when nobody uses it.
+func (m *room) replace(f *furniture, log func(error)) {
+	m.mu.Lock()
+	old := m.now
+	m.now = f
+	idle := old != nil && old.under == 0
+	if old != nil {
+		old.over = true
+	}
+	m.mu.Unlock()
+	if idle {
+		old.end(log)
+	}
+	if old != nil && m.hub != nil {
+		m.hub.End() // streams would keep the old one
+	}
+}
+
+// idle reports whether nothing is in it, and since when.
+func (m *room) idle() (since time.Time, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.last, m.under == 0
+}
+
+// save hands what was spent to the book. What the book does not take is kept.
+func (m *room) save(ctx context.Context, b *book.Book) error {
+	m.mu.Lock()
+	unsaved := m.unsaved
+	m.unsaved = nil
+	m.mu.Unlock()
+	var failed error
+	for day, dollars := range unsaved {
+		at, err := time.Parse(time.DateOnly, day)
+		if err == nil {
+			err = b.Spend(ctx, m.name, dollars, at)
+		}
+		if err == nil {
+			continue
+		}
+		failed = err
+		m.mu.Lock()
+		if m.unsaved == nil {
+			m.unsaved = map[string]float64{}
+		}
+		m.unsaved[day] += dollars
+		m.mu.Unlock()
+	}
+	return failed
+}
+
+// close ends everything. Nobody is in it.
+func (m *room) close(log func(error)) {
+	m.making.Lock()
+	defer m.making.Unlock()
+	if m.closed {
+		return
+	}
+	m.closed = true
+	m.shut(log)
+}
+
+// shut ends what is open. making is locked.
+func (m *room) shut(log func(error)) {
+	if m.hub != nil {
+		m.hub.Close()
+	}
+	m.mu.Lock()
+	f := m.now
+	m.now = nil
+	m.mu.Unlock()
+	if f != nil {
+		f.carrier.Close()
+		f.end(log)
+	}
+	if m.store != nil {
+		if err := m.store.Close(); err != nil {
+			log(err)
+		}
+		m.store = nil
+	}
+}
+
+// totals are what was done for the tenant since the room was opened.
+func (m *room) totals() transport.Totals {
+	m.mu.Lock()
+	f := m.now
+	m.mu.Unlock()
+	if f == nil {
+		return transport.Totals{}
+	}
+	return f.carrier.Totals()
+}
+
+// spentSince are the dollars of a tenant by day since a time, as its sessions have them.
+func spentSince(ctx context.Context, kept store.Store, since time.Time) (map[string]float64, error) {
+	all, err := store.Relayed(ctx, kept, millis(since), nil)
+	if err != nil {
+		return nil, err
+	}
+	days := map[string]float64{}
+	for _, account := range all {
+		for i := range account.Spent {
+			s := &account.Spent[i]
+			at := time.UnixMilli(int64(s.Time))
+			switch {
+			case s.Inherited || at.Before(since):
+			case s.Live != nil:
+				days[tenant.DayOf(at)] += s.Live.Billed
+			default:
+				days[tenant.DayOf(at)] += s.Cost
+			}
+		}
+	}
+	return days, nil
+}
+
+// furnish makes what carries the requests of a tenant. making is locked.
+func (m *room) furnish(r *Relay, t tenant.Tenant, version int64, settings config.Settings, mode transport.Mode, share int,
+	audit func(context.Context, live.Deed) error) (*furniture, error) {
+	settings, mode = settingsOf(settings, mode, t)
+	settings.Gateway.Memory = share
+	f := &furniture{settings: settings, tenant: t, mode: mode, version: version}
+	var err error
+	if mode != transport.Off {
+		if f.engine, err = r.engine(settings, mode, m.store, m.calibrated); err != nil {
+			return nil, err
+		}
+	}
+	o := r.options(settings, mode, m.store)
+	o.Recall = false // the tenant's computer does not have this store
+	o.Watch = m.watch
+	if m.hub != nil && settings.Gateway.Page {
+		f.page = live.New(m.hub, live.Config{Engine: f.engine, Mode: string(mode), Modes: Modes(),
+			Models: settings.Catalogue(model.Default()), Now: r.app.Env.Now, Audit: audit, Budget: func() string { return m.budget(r.app.Env.Now()) },
+			Tenant: func(*http.Request) string { return m.name }})
+	}
+	m.mu.Lock()
+	before := m.now
+	m.mu.Unlock()
+	if before != nil {
+		f.carrier = before.carrier.Changed(f.engine, o)
+	} else {
+		f.carrier = transport.New(f.engine, o)
+	}
+	return f, nil
+}
+
+// budget is what the budget says, in words for the page.
+func (m *room) budget(now time.Time) string {
+	if v := m.gate.Verdict(now); v != nil {
+		return v.Message()
+	}
+	return ""
+}

@@ -1,0 +1,49 @@
+package book
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/hex"
+	"time"
+)
+
+// Entry is one line of the audit log: who did what. It holds no content of a session.
+type Entry struct {
+	Time    time.Time `json:"time"`
+	Tenant  string    `json:"tenant"`
+	Who     string    `json:"who"`     // the id of a token, a person who signed in, or "cli:" and a user
+	Did     string    `json:"did"`     // "undo", "read", "token add" and so on
+	Session string    `json:"session"` // "" if it is about none
+	What    string    `json:"what"`    // the receipt, the part, the settings
+}
+
+// execer is one of *sql.DB and *sql.Tx.
+type execer interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+func (b *Book) write(ctx context.Context, to execer, e Entry) error {
+	id := make([]byte, 8)
+	rand.Read(id) // it never fails
+	if e.Time.IsZero() {
+		e.Time = b.now()
+	}
+	_, err := to.ExecContext(ctx, `INSERT INTO book_audit (time, id, tenant, who, did, session, what)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)`, millis(e.Time), hex.EncodeToString(id), e.Tenant, e.Who, e.Did, e.Session, e.What)
+	return err
+}
+
+// Audit notes who did what. A zero time is now.
+func (b *Book) Audit(ctx context.Context, e Entry) error { return b.write(ctx, b.db, e) }
+
+// Audited are the newest entries about a tenant, "" for all, the newest first, at most so many.
+func (b *Book) Audited(ctx context.Context, of string, most int) ([]Entry, error) {
+	return rows(ctx, b.db, func(r row) (e Entry, err error) {
+		var ms int64
+		err = r.Scan(&ms, &e.Tenant, &e.Who, &e.Did, &e.Session, &e.What)
+		e.Time = fromMillis(ms)
+		return e, err
+	}, `SELECT time, tenant, who, did, session, what FROM book_audit WHERE tenant = $1 OR $2 = ''
+		ORDER BY time DESC, id LIMIT $3`, of, of, most)
+}

@@ -1,0 +1,180 @@
+// Package book keeps the tenants of a gateway, their tokens, what they spent, and who did what: in
+// a SQLite file, or in a PostgreSQL database.
+//
+// Of a token only its SHA-256 is kept, and no key of a provider at all.
+package book
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver pgx
+	"github.com/pressly/goose/v3"
+	_ "modernc.org/sqlite" // the driver sqlite
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// versions is the table in which goose notes what was migrated: a store in the same database has
+// one of its own.
+const versions = "book_version"
+
+// Errors that callers tell apart.
+var (
+	ErrNotFound = errors.New("not found")
+	ErrExists   = errors.New("exists already")
+)
+
+// Book keeps tenants. It is safe for concurrent use, also by several processes. Use Open.
+type Book struct {
+	db  *sql.DB
+	now func() time.Time
+}
+
+// IsPostgres reports whether an address names a PostgreSQL database.
+func IsPostgres(address string) bool {
+	return strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://")
+}
+
+// Open opens a book: the path of a file, which is created with mode 0600, its folder with 0700, or
+// the address of a PostgreSQL database. now is the clock.
+func Open(ctx context.Context, address string, now func() time.Time) (*Book, error) {
+	driver, dialect, source := "pgx", goose.DialectPostgres, address
+	if !IsPostgres(address) {
+		var err error
+		if source, err = makeFile(address); err != nil {
+			return nil, fmt.Errorf("open the book of tenants: %w", err)
+		}
+		driver, dialect = "sqlite", goose.DialectSQLite3
+	}
+	db, err := sql.Open(driver, source)
+	if err != nil {
+		return nil, fmt.Errorf("open the book of tenants: %w", masked(err))
+	}
+	db.SetMaxOpenConns(4)
+	if err := migrate(ctx, db, dialect); err != nil {
+		db.Close()
+		return nil, fmt.Errorf("open the book of tenants: %w", masked(err))
+	}
+	return &Book{db, now}, nil
+}
+
+// masked is an error of a driver without the address, which may hold a password.
+func masked(err error) error {
+	if strings.Contains(err.Error(), "://") {
+		return errors.New("the address cannot be used")
+	}
+	return err
+}
+
+// makeFile creates the file and its folder, readable by the owner alone, and returns what the
+// driver calls it.
+func makeFile(path string) (source string, err error) {
+	if path, err = filepath.Abs(path); err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return "", err
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return "", err
+	}
+	if err := f.Close(); err != nil {
+		return "", err
+	}
+	q := url.Values{"_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)"},
+		"_txlock": {"immediate"}}
+	u := url.URL{Scheme: "file", OmitHost: true, Path: "/" + strings.TrimPrefix(filepath.ToSlash(path), "/"),
+		RawQuery: q.Encode()}
+	return u.String(), nil
+}
+
+// migrationLock keeps two processes from migrating one database at a time.
+const migrationLock = 2003725944
+
+func migrate(ctx context.Context, db *sql.DB, dialect goose.Dialect) error {
+	scripts, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return err
+	}
+	provider, err := goose.NewProvider(dialect, db, scripts, goose.WithTableName(versions))
+	if err != nil {
+		return err
+	}
+	if dialect == goose.DialectPostgres {
+		conn, err := db.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		if _, err := conn.ExecContext(ctx, `SELECT pg_advisory_lock($1)`, migrationLock); err != nil {
+			return err
+		}
+		defer conn.ExecContext(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock($1)`, migrationLock)
+		_, err = provider.Up(ctx)
+		return err
+	}
+	for try := 0; ; try++ { // another process may be at it: then what it made is there already
+		if _, err = provider.Up(ctx); err == nil || try == 20 || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// Close closes the book.
+func (b *Book) Close() error { return b.db.Close() }
+
+// change runs a change of tenants or tokens in one transaction, with an entry in the audit log and
+// a new revision.
+func (b *Book) change(ctx context.Context, e Entry, do func(*sql.Tx) error) error {
+	tx, err := b.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	if err := do(tx); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, `UPDATE book_revision SET number = number + 1 WHERE one = 1`); err != nil {
+		return err
+	}
+	if err := b.write(ctx, tx, e); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// Revision is a number that grows with each change of tenants and tokens.
+func (b *Book) Revision(ctx context.Context) (number int64, err error) {
+	err = b.db.QueryRowContext(ctx, `SELECT number FROM book_revision WHERE one = 1`).Scan(&number)
+	return number, err
+}
+
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+func fromMillis(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}

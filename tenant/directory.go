@@ -1,0 +1,49 @@
+package tenant
+
+import "time"
+
+// Directory is everything that is known of the tenants at one moment. It does not change: there is
+// a new one instead.
+type Directory struct {
+	revision int64
+	tenants  map[string]Tenant
+	tokens   map[string]Token // by hash
+}
+
+// NewDirectory is a directory of tenants with their tokens, as of a revision of the book.
+func NewDirectory(revision int64, tenants []Tenant, tokens []Token) *Directory {
+	d := &Directory{revision, make(map[string]Tenant, len(tenants)), make(map[string]Token, len(tokens))}
+	for _, t := range tenants {
+		d.tenants[t.Name] = t
+	}
+	for _, t := range tokens {
+		d.tokens[t.Hash] = t
+	}
+	return d
+}
+
+// Revision is that of the book from which it was read.
+func (d *Directory) Revision() int64 { return d.revision }
+
+// Len is how many tenants there are.
+func (d *Directory) Len() int { return len(d.tenants) }
+
+// Tenant is the tenant of a name.
+func (d *Directory) Tenant(name string) (t Tenant, ok bool) {
+	t, ok = d.tenants[name]
+	return t, ok
+}
+
+// Tenants are all tenants, by name.
+func (d *Directory) Tenants() map[string]Tenant { return d.tenants }
+
+// Who is whose token is shown; ok is false if nobody has it, or it counts no more. It is found by
+// its SHA-256: how long that takes tells nothing of a token that could be used.
+func (d *Directory) Who(shown string, now time.Time) (t Tenant, by Token, ok bool) {
+	by, ok = d.tokens[HashOf(shown)]
+	if !ok || by.State(now) != "valid" {
+		return Tenant{}, Token{}, false
+	}
+	t, ok = d.tenants[by.Tenant]
+	return t, by, ok
+}

@@ -1,0 +1,91 @@
+// Package tenant says who may ask a gateway: for what, how often, and for how much money. It holds
+// what a tenant is, tells whose token is shown, and counts what is asked; package tenant/book keeps
+// it.
+package tenant
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Tenant is one of those who share a gateway. Each has sessions of its own, which no other tenant
+// sees. The zero value of a setting means what it says, or the gateway's own.
+type Tenant struct {
+	// Name has letters, digits, - and _, 64 at most. It names the tenant's files, so that case does
+	// not tell two apart.
+	Name   string `json:"name"`
+	Limits Limits `json:"limits"`
+	Budget Budget `json:"budget"`
+	// Retention is after how many days a conversation that nobody goes on with is deleted; 0 as
+	// gateway.retention says.
+	Retention int `json:"retention"`
+	// Capture is what is kept of conversations, "all" or "none"; "" as gateway.capture says.
+	Capture string `json:"capture"`
+	// Mode is what is done to requests: "off", "observe", "safe" or "full"; "" as gateway.mode says.
+	Mode string `json:"mode"`
+	// Keys are the names of the server's own keys by upstream. Where there is one, it is sent in
+	// the place of what the client shows.
+	Keys    map[string]string `json:"keys"`
+	Created time.Time         `json:"created"`
+}
+
+// Limits bound how much is asked at a time, by each process of a gateway.
+type Limits struct {
+	// PerMinute is how many requests may come in a minute, 0 for no limit. So many may come at
+	// once; then one more is allowed every 60/PerMinute seconds.
+	PerMinute int `json:"perMinute"`
+	// Concurrent is how many requests may be under way at a time, 0 for no limit.
+	Concurrent int `json:"concurrent"`
+}
+
+// The values of Tenant.Capture and Tenant.Mode.
+var (
+	captures = []string{"", "all", "none"}
+	modes    = []string{"", "off", "observe", "safe", "full"}
+)
+
+const (
+	mostName   = 64
+	mostDays   = 100_000
+	mostNumber = 1_000_000
+)
+
+// CheckName says what is wrong with the name of a tenant.
+func CheckName(name string) error {
+	if name == "" || len(name) > mostName ||
+		strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" {
+		return fmt.Errorf("%q cannot name a tenant: use letters, digits, - and _, at most %d", name, mostName)
+	}
+	return nil
+}
+
+// Check says what is wrong with a tenant.
+func (t Tenant) Check() error {
+	if err := CheckName(t.Name); err != nil {
+		return err
+	}
+	switch {
+	case t.Limits.PerMinute < 0 || t.Limits.PerMinute > mostNumber:
+		return fmt.Errorf("%d requests a minute: give 1 to %d, or 0 for no limit", t.Limits.PerMinute, mostNumber)
+	case t.Limits.Concurrent < 0 || t.Limits.Concurrent > mostNumber:
+		return fmt.Errorf("%d requests at a time: give 1 to %d, or 0 for no limit", t.Limits.Concurrent, mostNumber)
+	case t.Retention < 0 || t.Retention > mostDays:
+		return fmt.Errorf("a retention of %d days: give 1 to %d, or 0 for the gateway's own", t.Retention, mostDays)
+	case !slices.Contains(captures, t.Capture):
+		return fmt.Errorf("unknown capture %q; use all or none", t.Capture)
+	case !slices.Contains(modes, t.Mode):
+		return fmt.Errorf("unknown mode %q; use off, observe, safe or full", t.Mode)
+	}
+	for _, upstream := range slices.Sorted(maps.Keys(t.Keys)) {
+		if upstream == "" || t.Keys[upstream] == "" {
+			return fmt.Errorf("a key is named as UPSTREAM=NAME, not %s=%s", upstream, t.Keys[upstream])
+		}
+	}
+	if t.Budget.Limited() && t.Mode == "off" {
+		return fmt.Errorf("in the mode off nothing is counted, so a budget cannot be kept: use observe")
+	}
+	return t.Budget.check()
+}

@@ -1,0 +1,136 @@
+package tenant
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Scope is one thing that a token allows.
+type Scope string
+
+const (
+	// Relay lets requests go to the providers.
+	Relay Scope = "relay"
+	// Read shows the tenant's sessions, on the page, and its figures.
+	Read Scope = "read"
+	// Act lets what was decided be undone, restored and pinned on the page.
+	Act Scope = "act"
+	// Admin shows all tenants, and lets Read and Act count for each.
+	Admin Scope = "admin"
+)
+
+// Scopes are what a token allows, in the order in which they are listed.
+type Scopes []Scope
+
+// AllScopes are the scopes that there are.
+func AllScopes() Scopes { return Scopes{Relay, Read, Act, Admin} }
+
+// Has reports whether a scope is among them.
+func (s Scopes) Has(scope Scope) bool { return slices.Contains(s, scope) }
+
+// String lists them with commas between.
+func (s Scopes) String() string {
+	words := make([]string, len(s))
+	for i, scope := range s {
+		words[i] = string(scope)
+	}
+	return strings.Join(words, ",")
+}
+
+// ParseScopes reads a list with commas; each scope counts once, in the order of AllScopes.
+func ParseScopes(list string) (Scopes, error) {
+	asked := map[Scope]bool{}
+	for word := range strings.SplitSeq(list, ",") {
+		scope := Scope(strings.TrimSpace(word))
+		if !AllScopes().Has(scope) {
+			return nil, fmt.Errorf("unknown scope %q; there are %s", word, AllScopes())
+		}
+		asked[scope] = true
+	}
+	return slices.DeleteFunc(AllScopes(), func(s Scope) bool { return !asked[s] }), nil
+}
+
+// Token is what is kept of a token: everything but the token itself.
+type Token struct {
+	// ID names it among people and in the audit log; it tells nothing of the token.
+	ID     string `json:"id"`
+	Tenant string `json:"tenant"`
+	Label  string `json:"label"` // whose it is, or what for; may be empty
+	Hash   string `json:"-"`     // SHA-256, hexadecimal
+	Scopes Scopes `json:"scopes"`
+
+	Created time.Time `json:"created"`
+	Expires time.Time `json:"expires,omitzero"` // zero: never
+	// Used is when it was last shown, to a minute; zero: never.
+	Used    time.Time `json:"used,omitzero"`
+	Revoked time.Time `json:"revoked,omitzero"` // zero: it is not
+}
+
+// Prefix begins every token, so that people and scanners for secrets know what it is.
+const Prefix = "wt_"
+
+// MostLabel is how many bytes of a label there may be.
+const MostLabel = 100
+
+// NewToken makes a token, which is shown once, and what is kept of it. lasts is how long it counts,
+// 0 for good.
+func NewToken(tenant, label string, scopes Scopes, now time.Time, lasts time.Duration) (shown string, t Token, err error) {
+	switch {
+	case len(scopes) == 0:
+		return "", t, fmt.Errorf("a token without a scope allows nothing; there are %s", AllScopes())
+	case len(label) > MostLabel || strings.ContainsFunc(label, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return "", t, fmt.Errorf("a label is one line of at most %d bytes", MostLabel)
+	case lasts < 0:
+		return "", t, fmt.Errorf("a token that expired before it was made")
+	}
+	random := make([]byte, 32+6)
+	rand.Read(random) // it never fails
+	shown = Prefix + base64.RawURLEncoding.EncodeToString(random[:32])
+	t = Token{ID: "tok_" + hex.EncodeToString(random[32:]), Tenant: tenant, Label: label, Hash: HashOf(shown),
+		Scopes: scopes, Created: now.UTC().Truncate(time.Millisecond)}
+	if lasts > 0 {
+		t.Expires = t.Created.Add(lasts)
+	}
+	return shown, t, nil
+}
+
+// HashOf is the SHA-256 of a token, as it is kept.
+func HashOf(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
+}
+
+// State is "valid", "expired" or "revoked" at a time.
+func (t Token) State(now time.Time) string {
+	switch {
+	case !t.Revoked.IsZero() && !now.Before(t.Revoked):
+		return "revoked"
+	case !t.Expires.IsZero() && !now.Before(t.Expires):
+		return "expired"
+	}
+	return "valid"
+}
+
+// Rotated is what takes the place of a token: one with the same tenant, label, scopes and lifetime.
+// The old one counts for an overlap more, unless it ends before.
+func (t Token) Rotated(now time.Time, overlap time.Duration) (shown string, next, old Token, err error) {
+	if state := t.State(now); state != "valid" {
+		return "", next, old, fmt.Errorf("the token %s is %s: make a new one", t.ID, state)
+	}
+	lasts := time.Duration(0)
+	if !t.Expires.IsZero() {
+		lasts = t.Expires.Sub(t.Created)
+	}
+	shown, next, err = NewToken(t.Tenant, t.Label, t.Scopes, now, lasts)
+	old = t
+	if end := now.UTC().Truncate(time.Millisecond).Add(overlap); old.Expires.IsZero() || end.Before(old.Expires) {
+		old.Expires = end
+	}
+	return shown, next, old, err
+}
