@@ -34,7 +34,11 @@ type Gateway struct {
 	// Clients are the names of those who may ask, and the SHA-256 of their tokens as hexadecimal
 	// digits. As soon as there is one, every request needs a token.
 	Clients map[string]string `json:"clients"`
-	TLS     GatewayTLS        `json:"tls"`
+	// Keys are keys of providers that serve holds for tenants, by a name of theirs. Where each is is
+	// written here, never the key itself.
+	Keys map[string]GatewayKey `json:"keys"`
+	OIDC GatewayOIDC           `json:"oidc"`
+	TLS  GatewayTLS            `json:"tls"`
 	// Delegate lets a provider edit prompts itself where winnow may not: "clear_tool_uses", or ""
 	// for nothing. See transport.ClearToolUses.
 	Delegate string `json:"delegate"`
@@ -63,6 +67,39 @@ type GatewayTools struct {
 	// Drop are names of tools, or patterns with *, whose declarations are left out of a
 	// conversation from its first request on.
 	Drop []string `json:"drop"`
+}
+
+// GatewayKey says where a provider's key is.
+type GatewayKey struct {
+	File string `json:"file"` // that has nothing else in it
+	Env  string `json:"env"`  // variable of the environment
+	// Header is the header that it is sent in. Default: Authorization, with Bearer before the key;
+	// x-api-key for the upstream anthropic, x-goog-api-key for gemini.
+	Header string `json:"header"`
+}
+
+// GatewayOIDC lets people sign in to the page with an account of theirs elsewhere, by OpenID
+// Connect.
+type GatewayOIDC struct {
+	Issuer   string `json:"issuer"` // address of the provider of identities; "": nobody can sign in
+	ClientID string `json:"clientID"`
+	// SecretFile has the client's secret; "" for a public client.
+	SecretFile string `json:"secretFile"`
+	// Redirect is the address that the provider sends browsers back to: that of serve, as browsers
+	// have it, and /~sign/back.
+	Redirect string `json:"redirect"`
+	Groups   string `json:"groups"` // claim that lists a person's groups; "" is "groups"
+	// CookieFile has at least 32 random bytes with which cookies are signed; every replica has the
+	// same. "": new ones with each start.
+	CookieFile string `json:"cookieFile"`
+	// Access says what the people of a group may see.
+	Access map[string]GatewayAccess `json:"access"`
+}
+
+// GatewayAccess is what the people of a group may see.
+type GatewayAccess struct {
+	Tenant string   `json:"tenant"`
+	Scopes []string `json:"scopes"` // read, act, admin
 }
 
 // GatewayTLS says how what serve is sent is encrypted.
@@ -145,11 +182,67 @@ func (g Gateway) wrong(bad func(key, format string, args ...any)) {
 			bad("clients."+name, "this is not the hash of a token; `winnow serve token add %s` makes one", name)
 		}
 	}
-	for key, file := range map[string]string{"tls.cert": g.TLS.Cert, "tls.key": g.TLS.Key} {
+	g.wrongKeys(bad)
+	g.OIDC.wrong(bad)
+	for key, file := range map[string]string{"tls.cert": g.TLS.Cert, "tls.key": g.TLS.Key, "oidc.secretFile": g.OIDC.SecretFile,
+		"oidc.cookieFile": g.OIDC.CookieFile} {
 		if file != "" && !filepath.IsAbs(file) {
 			bad(key, "%q depends on the current folder; give the whole path", file)
 		}
 	}
+}
+
+// wrongKeys says what cannot be right about the keys that serve holds.
+func (g Gateway) wrongKeys(bad func(key, format string, args ...any)) {
+	for _, name := range slices.Sorted(maps.Keys(g.Keys)) {
+		switch k := g.Keys[name]; {
+		case (k.File == "") == (k.Env == ""):
+			bad("keys."+name, "give one of file and env: where the key is")
+		case k.File != "" && !filepath.IsAbs(k.File):
+			bad("keys."+name+".file", "%q depends on the current folder; give the whole path", k.File)
+		case strings.ContainsFunc(k.Header, func(r rune) bool { return r != '-' && (r < '0' || r > 'z') }):
+			bad("keys."+name+".header", "%q is not the name of a header", k.Header)
+		}
+	}
+}
+
+// wrong says what cannot be right.
+func (o GatewayOIDC) wrong(bad func(key, format string, args ...any)) {
+	if o.Issuer == "" {
+		return
+	}
+	for key, address := range map[string]string{"oidc.issuer": o.Issuer, "oidc.redirect": o.Redirect} {
+		u, err := url.Parse(address)
+		if err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || !local(u.Hostname())) {
+			bad(key, "%q is not an address that begins with https://", address)
+		}
+	}
+	if !strings.HasSuffix(o.Redirect, SignedIn) {
+		bad("oidc.redirect", "%q must end in %s", o.Redirect, SignedIn)
+	}
+	if o.ClientID == "" {
+		bad("oidc.clientID", "the provider of identities knows winnow by a client id: give it")
+	}
+	for _, group := range slices.Sorted(maps.Keys(o.Access)) {
+		a := o.Access[group]
+		if a.Tenant == "" || len(a.Scopes) == 0 {
+			bad("oidc.access."+group, "give a tenant, and scopes: read, act, admin")
+		}
+		for _, scope := range a.Scopes {
+			if !slices.Contains([]string{"read", "act", "admin"}, scope) {
+				bad("oidc.access."+group, "unknown scope %q; use read, act, admin", scope)
+			}
+		}
+	}
+}
+
+// SignedIn is the path to which a provider of identities sends browsers back.
+const SignedIn = "/~sign/back"
+
+// local reports whether a host is this computer.
+func local(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // mostWarm is the most of gateway.keepWarm: for more nobody has come back in any recorded session.

@@ -142,6 +142,10 @@ func wanted(key string) string {
 		switch {
 		case t.Elem() == reflect.TypeFor[model.Patch]():
 			return "an object of models by provider/id"
+		case t.Elem() == reflect.TypeFor[GatewayKey]():
+			return "an object of keys by name"
+		case t.Elem() == reflect.TypeFor[GatewayAccess]():
+			return "an object of tenants by group"
 		case t.Elem().Kind() == reflect.Struct:
 			return "an object of providers by name"
 		case t.Elem().Kind() == reflect.String:

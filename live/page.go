@@ -47,11 +47,21 @@ type Config struct {
 	// Budget is a warning about what the tenant has spent, in words; "" for nothing. Default:
 	// nothing.
 	Budget func() string
+	// Others are links to the pages of other tenants, by name, for those who may see them. Default:
+	// there are none.
+	Others func(*http.Request) []Link
 	Now    func() time.Time // default: time.Now
 	// Every is how long changes are gathered before a browser is told of them. Default: 250 ms.
 	Every time.Duration
 	// Beat is after how long without a change a stream says that it is still there. Default: 15 s.
 	Beat time.Duration
+}
+
+// Link leads to the page of a tenant.
+type Link struct {
+	Name string
+	To   string // relative to the page
+	Here bool   // it is this page
 }
 
 // Deed is what somebody does with a session on a page.
@@ -93,6 +103,9 @@ func New(h *Hub, c Config) http.Handler {
 	if p.Audit == nil {
 		p.Audit = func(context.Context, Deed) error { return nil }
 	}
+	if p.Others == nil {
+		p.Others = func(*http.Request) []Link { return nil }
+	}
 	if p.Budget == nil {
 		p.Budget = func() string { return "" }
 	}
@@ -123,7 +136,7 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		head.Set("Allow", "GET, HEAD")
 		tell(w, http.StatusMethodNotAllowed, result{Error: "use GET"})
 	case r.URL.Path == "/":
-		p.open(w, tenant)
+		p.open(w, r, tenant)
 	case name == "events":
 		p.events(w, r, tenant)
 	case name == "session":
@@ -158,12 +171,12 @@ func (p *page) same(r *http.Request) bool {
 }
 
 // open writes the page.
-func (p *page) open(w http.ResponseWriter, tenant string) {
+func (p *page) open(w http.ResponseWriter, r *http.Request, tenant string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	switches := p.Switch != nil && tenant == ""
 	_ = document.Execute(w, map[string]any{"Word": p.hub.word(tenant), "Modes": p.Modes, "Mode": p.Mode,
 		"Switches": switches, "Tenant": tenant, "Withheld": p.hub.withheld, "Most": MostSessions,
-		"Budget": p.Budget()})
+		"Budget": p.Budget(), "Others": p.Others(r)})
 }
 
 // key makes the words of pages. It is of this process alone.

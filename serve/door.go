@@ -40,6 +40,8 @@ type Guest struct {
 	Tenant string
 	Who    string // the id of the token, or the person who signed in
 	Scopes tenant.Scopes
+	// Elsewhere reports that a guest who may sees another tenant than its own.
+	Elsewhere bool
 }
 
 // Stay is what a guest has while a request lasts: everything is its tenant's own.
@@ -61,8 +63,9 @@ type Stay struct {
 
 // Key is a key of a provider that the server holds.
 type Key struct {
+	Name   string // for people
 	Header string // that it is sent in
-	Value  string // the whole value of the header
+	Value  string // the whole value of the header; "" if the configuration does not have the key
 }
 
 // BudgetHeader is in the answers of a tenant whose budget is nearly spent: see
@@ -175,6 +178,12 @@ func (h *handler) relayed(w http.ResponseWriter, r *http.Request, g *Guest, to *
 	if stay.Counted {
 		r.Header.Del("X-Winnow")
 	}
+	if key, named := stay.Keys[to.name]; named && key.Value == "" {
+		h.Log.Error("gateway.keys does not have the key of a tenant", "tenant", g.Tenant, "upstream", to.name, "key", key.Name)
+		refuse(w, rest, http.StatusServiceUnavailable, "api_error", fmt.Sprintf("winnow is to send the key %q to %s for the tenant %s, "+
+			"and its configuration has no such key: whoever runs it can add gateway.keys.%s", key.Name, to.name, g.Tenant, key.Name))
+		return
+	}
 	if !authorize(r, stay.Keys[to.name]) {
 		refuse(w, rest, http.StatusUnauthorized, "authentication_error", fmt.Sprintf("winnow holds no key of %s for the "+
 			"tenant %s: send the provider's own key, and winnow's token in the header x-winnow-token or in the path", to.name, g.Tenant))
@@ -254,7 +263,7 @@ func (h *handler) visit(w http.ResponseWriter, r *http.Request, g *Guest, path s
 			http.NotFound(w, r) // whether there is such a tenant is not for everybody
 			return
 		}
-		seen.Tenant, path = name, "/"+below
+		seen.Tenant, seen.Elsewhere, path = name, true, "/"+below
 		r.URL = &url.URL{Path: path, RawQuery: r.URL.RawQuery}
 		r.Header.Set(ClientHeader, name)
 		r = r.WithContext(context.WithValue(r.Context(), guestKey{}, &seen))
@@ -275,7 +284,7 @@ func (h *handler) visit(w http.ResponseWriter, r *http.Request, g *Guest, path s
 		text(w, "winnow relays to "+h.known()+"\n")
 	case !g.Scopes.Has(needed):
 		h.forbid(w, r, path, g, needed)
-	case path == "/metrics" && g.Scopes.Has(tenant.Admin) && seen.Tenant == g.Tenant:
+	case path == "/metrics" && g.Scopes.Has(tenant.Admin) && !seen.Elsewhere:
 		h.allMetrics().ServeHTTP(w, r)
 	default:
 		stay, _, err := h.Door.Enter(r.Context(), &seen, false)

@@ -27,7 +27,7 @@ type soundServe struct {
 }
 
 // checkServe says what serve would do, or what is wrong with its configuration. It opens neither
-// the listener nor the store.
+// the listener nor the store; where nobody in it has a token it looks whether there are tenants.
 func checkServe(ctx context.Context, a *cli.App, listen, mode string) error {
 	s := &listening{a: a, listen: listen, mode: mode}
 	settings, err := a.Settings()

@@ -340,10 +340,8 @@ func tenantRemove(a *cli.App) *cobra.Command {
 					return err
 				}
 				removed := tenantRemoved{Tenant: args[0]}
-				if at := source.StoreAt(a); !book.IsPostgres(at) {
-					if file := source.TenantFile(at, args[0]); exists(file) {
-						removed.Left = file
-					}
+				if file := source.TenantFile(a, args[0]); file != "" && exists(file) {
+					removed.Left = file
 				}
 				return a.Tell(removed, func() {
 					a.Printf("%s is no tenant any more, and its tokens do not count\n", args[0])

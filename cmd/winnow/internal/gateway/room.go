@@ -261,7 +261,7 @@ func (m *room) furnish(r *Relay, t tenant.Tenant, version int64, settings config
 	o.Watch = m.watch
 	if m.hub != nil && settings.Gateway.Page {
 		f.page = live.New(m.hub, live.Config{Engine: f.engine, Mode: string(mode), Modes: Modes(),
-			Models: settings.Catalogue(model.Default()), Now: r.app.Env.Now, Audit: audit, Budget: func() string { return m.budget(r.app.Env.Now()) },
+			Models: settings.Catalogue(model.Default()), Now: r.app.Env.Now, Audit: audit, Others: r.tenants.links, Budget: func() string { return m.budget(r.app.Env.Now()) },
 			Tenant: func(*http.Request) string { return m.name }})
 	}
 	m.mu.Lock()

@@ -51,6 +51,8 @@ type tenants struct {
 	log     *slog.Logger
 	version atomic.Int64 // of the gateway's settings
 	known   atomic.Pointer[tenant.Directory]
+	stores  source.TenantStores
+	keys    atomic.Pointer[map[string]heldKey]
 	settle  chan struct{} // something was spent that the book does not know
 	signIn  http.Handler
 	visitor func(*http.Request) *serve.Guest
@@ -69,11 +71,21 @@ type tenants struct {
 // Tenants lets tenants share the relay, as the book beside the store names them. It is called
 // before Start.
 func (r *Relay) Tenants(ctx context.Context) error {
-	d := &tenants{r: r, log: r.log, settle: make(chan struct{}, 1), rooms: map[string]*room{},
+	d := &tenants{r: r, log: r.log, stores: source.TenantStores{App: r.app}, settle: make(chan struct{}, 1), rooms: map[string]*room{},
 		used: map[string]time.Time{}, unset: map[string]time.Time{}, reads: map[string]time.Time{}}
 	d.known.Store(tenant.NewDirectory(0, nil, nil))
 	if _, err := d.look(ctx, true); err != nil {
 		return err
+	}
+	if err := d.readKeys(r.settings); err != nil {
+		return err
+	}
+	if o := r.settings.Gateway.OIDC; o.Issuer != "" {
+		in, err := newSigning(o, r.app.Env.Now, r.log)
+		if err != nil {
+			return err
+		}
+		d.signIn, d.visitor = in, in.visitor
 	}
 	r.tenants = d
 	return nil
@@ -170,6 +182,22 @@ func (d *tenants) SignIn() http.Handler { return d.signIn }
 // Others implements serve.Door.
 func (d *tenants) Others() []string { return slices.Sorted(maps.Keys(d.known.Load().Tenants())) }
 
+// links lead who may see all tenants to their pages.
+func (d *tenants) links(r *http.Request) (all []live.Link) {
+	g := serve.GuestOf(r.Context())
+	if g == nil || !g.Scopes.Has(tenant.Admin) {
+		return nil
+	}
+	up := "~t/"
+	if g.Elsewhere { // the page stands at /~t/NAME/
+		up = "../"
+	}
+	for _, name := range d.Others() {
+		all = append(all, live.Link{Name: name, To: up + name + "/", Here: name == g.Tenant})
+	}
+	return all
+}
+
 // Metrics implements serve.Door.
 func (d *tenants) Metrics() map[string]*serve.Metrics {
 	d.mu.Lock()
@@ -193,7 +221,7 @@ func (d *tenants) Enter(ctx context.Context, g *serve.Guest, relayed bool) (*ser
 		return nil, nil, err
 	}
 	left := sync.OnceFunc(func() { m.leave(f, d.r.app.Env.Now(), d.failed); d.settled() })
-	stay := &serve.Stay{Carrier: f.carrier, Metrics: m.metrics, Page: f.page, Keys: d.r.keysOf(t),
+	stay := &serve.Stay{Carrier: f.carrier, Metrics: m.metrics, Page: f.page, Keys: d.keysOf(t),
 		Counted: t.Budget.Limited(), Leave: left}
 	if !relayed {
 		return stay, nil, nil
@@ -301,7 +329,7 @@ func same(a, b tenant.Tenant) bool {
 
 // unlock opens the store of a room, and learns what was spent. making is locked.
 func (d *tenants) unlock(ctx context.Context, m *room, t tenant.Tenant, settings config.Settings, capture string) error {
-	kept, err := source.OpenTenant(ctx, d.r.app, t.Name)
+	kept, err := d.stores.Open(ctx, t.Name)
 	if err != nil {
 		return err
 	}
@@ -415,6 +443,12 @@ func (d *tenants) tick(ctx context.Context) {
 	}
 	if d.book == nil {
 		return
+	}
+	d.r.mu.Lock()
+	settings := d.r.now.settings
+	d.r.mu.Unlock()
+	if err := d.readKeys(settings); err != nil { // a file may have another key now
+		d.log.Error("the keys cannot be read; those that are known stay in force", "why", err)
 	}
 	d.save(ctx)
 	now := d.r.app.Env.Now()
@@ -553,6 +587,9 @@ func (d *tenants) quiet() {
 func (d *tenants) close() {
 	for _, m := range d.all() {
 		m.close(d.failed) // waits for what is being recorded
+	}
+	if err := d.stores.Close(); err != nil {
+		d.failed(err)
 	}
 	if d.book == nil {
 		return

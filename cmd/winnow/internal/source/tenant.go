@@ -1,15 +1,18 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/postgres"
 	"github.com/winnowhq/winnow/store/sqlite"
 	"github.com/winnowhq/winnow/tenant"
 	"github.com/winnowhq/winnow/tenant/book"
@@ -18,19 +21,29 @@ import (
 // tenantsDir is the folder beside the store in which tenants have their own stores.
 const tenantsDir = "tenants"
 
-// TenantFile is the file of a tenant's store, beside the file of the main one.
-func TenantFile(main, name string) string {
-	return filepath.Join(filepath.Dir(main), tenantsDir, name+".db")
+// database is the address of the database that the store is in, "" for a file.
+func database(a *cli.App) string {
+	if at := cmp.Or(a.StoreFile, a.Env.Getenv("WINNOW_STORE")); book.IsPostgres(at) {
+		return at
+	}
+	return ""
+}
+
+// TenantFile is the file of a tenant's store, "" if it is in a database.
+func TenantFile(a *cli.App, name string) string {
+	if database(a) != "" || StoreAt(a) == "" {
+		return ""
+	}
+	return filepath.Join(filepath.Dir(StoreAt(a)), tenantsDir, name+".db")
 }
 
 // BookAt is where the book of tenants is: the database of the store, or a file beside it; "" if
 // there is no home folder.
 func BookAt(a *cli.App) string {
-	at := StoreAt(a)
-	if at == "" || book.IsPostgres(at) {
+	if at := database(a); at != "" || StoreAt(a) == "" {
 		return at
 	}
-	return filepath.Join(filepath.Dir(at), tenantsDir, "book.sqlite") // no tenant's name has a dot
+	return filepath.Join(filepath.Dir(StoreAt(a)), tenantsDir, "book.sqlite") // no tenant's name has a dot
 }
 
 // OpenBook opens the book of tenants. ErrNoStore if there is no book and none is to be made.
@@ -47,19 +60,47 @@ func OpenBook(ctx context.Context, a *cli.App, want Access) (*book.Book, error) 
 	return book.Open(ctx, at, a.Env.Now)
 }
 
-// OpenTenant opens the store of a tenant, which has the sessions of that tenant alone. It is made
-// if it is missing.
-func OpenTenant(ctx context.Context, a *cli.App, name string) (store.Store, error) {
+// TenantStores opens the stores of tenants: each in a file of its own, or in one database that keeps
+// them apart. It is safe for concurrent use.
+type TenantStores struct {
+	App *cli.App
+
+	mu sync.Mutex
+	db *postgres.Database // nil before it is needed
+}
+
+// Open opens the store of a tenant, which has the sessions of that tenant alone. It is made if it
+// is missing.
+func (s *TenantStores) Open(ctx context.Context, name string) (store.Store, error) {
 	if err := tenant.CheckName(name); err != nil { // it becomes a path
 		return nil, err
 	}
-	at := StoreAt(a)
-	if book.IsPostgres(at) {
-		return nil, errors.New("tenants cannot be kept in this database")
+	at := database(s.App)
+	if at == "" {
+		kept, err := sqlite.Open(ctx, sqlite.Config{Path: TenantFile(s.App, name), Now: s.App.Env.Now})
+		if err != nil {
+			return nil, err // not a nil *sqlite.Store, which would be a store that is not nil
+		}
+		return kept, nil
 	}
-	s, err := sqlite.Open(ctx, sqlite.Config{Path: TenantFile(at, name), Now: a.Env.Now})
-	if err != nil {
-		return nil, err // not a nil *sqlite.Store, which would be a store that is not nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.db == nil {
+		db, err := postgres.Open(ctx, at, postgres.Options{})
+		if err != nil {
+			return nil, err
+		}
+		s.db = db
 	}
-	return s, nil
+	return s.db.Tenant(name), nil
+}
+
+// Close closes what the stores share; they are closed themselves.
+func (s *TenantStores) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.db == nil {
+		return nil
+	}
+	return s.db.Close()
 }
