@@ -24,7 +24,7 @@ const tenantsDir = "tenants"
 // database is the address of the database that the store is in, "" for a file.
 func database(a *cli.App) string {
 	if at := cmp.Or(a.StoreFile, a.Env.Getenv("WINNOW_STORE")); book.IsPostgres(at) {
-		return at
+		return postgres.WithoutTenant(at)
 	}
 	return ""
 }
