@@ -141,12 +141,16 @@ func (r *replicas) sql(text string) {
 
 func (r *replicas) besiege() {
 	t := r.t
-	for _, at := range r.v.steps() {
+	for i, at := range r.v.steps() {
 		before := len(r.arrived)
 		revive := -1
 		var beside sync.WaitGroup
 		faulty := true
-		switch r.dice.IntN(8) {
+		how := r.dice.IntN(8)
+		if i == 8 {
+			how = 3
+		}
+		switch how {
 		case 0: // a gateway is killed at some moment of the request, or another one is
 			revive = r.dice.IntN(len(r.gates))
 			g := r.gates[revive]
@@ -167,7 +171,7 @@ func (r *replicas) besiege() {
 			})
 			r.counts[ending]++
 		case 3: // the database is restarted or killed
-			if r.dice.IntN(3) > 0 {
+			if i != 8 && r.dice.IntN(3) > 0 {
 				faulty = false
 				break
 			}

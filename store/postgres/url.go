@@ -26,6 +26,13 @@ func WithTenant(text, tenant string) string {
 	return u.String()
 }
 
+// WithoutTenant is a URL without the parameter that names a tenant: what other programs of the
+// database understand.
+func WithoutTenant(text string) string {
+	rest, _ := cutTenant(text)
+	return rest
+}
+
 // cutTenant takes the name of a tenant out of a URL.
 func cutTenant(text string) (rest, tenant string) {
 	u, err := url.Parse(text)

@@ -23,7 +23,7 @@ const tenantsDir = "tenants"
 // database is the address of the database that the store is in, "" for a file.
 func database(a *cli.App) string {
 	if at := storeName(a); postgres.IsURL(at) {
-		return at
+		return postgres.WithoutTenant(at)
 	}
 	return ""
 }
