@@ -10,6 +10,7 @@ import (
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/postgres"
 	"github.com/winnowhq/winnow/store/sqlite"
 	"github.com/winnowhq/winnow/tenant"
 	"github.com/winnowhq/winnow/tenant/book"
@@ -44,6 +45,9 @@ func OpenBook(ctx context.Context, a *cli.App, want Access) (*book.Book, error) 
 			return nil, cli.Hint(fmt.Errorf("%w of tenants at %s", ErrNoStore, at), "winnow tenant add NAME makes the first one")
 		}
 	}
+	if book.IsPostgres(at) {
+		at = StoreForChild(a) // with what is secret in it
+	}
 	return book.Open(ctx, at, a.Env.Now)
 }
 
@@ -55,7 +59,7 @@ func OpenTenant(ctx context.Context, a *cli.App, name string) (store.Store, erro
 	}
 	at := StoreAt(a)
 	if book.IsPostgres(at) {
-		return nil, errors.New("tenants cannot be kept in this database")
+		return OpenNamed(ctx, a, postgres.WithTenant(StoreForChild(a), name), Making)
 	}
 	s, err := sqlite.Open(ctx, sqlite.Config{Path: TenantFile(at, name), Now: a.Env.Now})
 	if err != nil {
