@@ -275,6 +275,12 @@ func (h *handler) visit(w http.ResponseWriter, r *http.Request, g *Guest, path s
 	paged := strings.HasPrefix(path, under) || path == "/" && browses(r)
 	known := slices.Contains(own, path)
 	switch {
+	case h.Jobs != nil && ofJobs(path):
+		if !g.Scopes.Has(tenant.Admin) {
+			h.forbid(w, r, path, g, tenant.Admin)
+			return
+		}
+		h.Jobs.ServeHTTP(w, r)
 	case !paged && !known:
 		h.nowhere(w, r, path)
 	case known && !paged && needed == tenant.Act:

@@ -54,6 +54,9 @@ type Config struct {
 	// something. What it gets has no token, and says in ClientHeader whose it was. Default: nobody
 	// does.
 	Page http.Handler
+	// Jobs is a page of the work beside requests, under /jobs; of tenants' guests those with the
+	// scope Admin may see it. An upstream of that name hides it. Default: there is none.
+	Jobs http.Handler
 	// Log is told of each request: method, upstream, status, times and sizes, never content.
 	// Default: nobody.
 	Log *slog.Logger
@@ -154,6 +157,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 	case h.Page != nil && (strings.HasPrefix(path, under) || path == "/" && browses(r)):
 		h.Page.ServeHTTP(w, r)
+	case h.Jobs != nil && ofJobs(path):
+		h.Jobs.ServeHTTP(w, r)
 	case !slices.Contains(own, path):
 		h.nowhere(w, r, path)
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
@@ -196,6 +201,9 @@ func (h *handler) known() string { return strings.Join(slices.Sorted(maps.Keys(h
 
 // under is where what belongs to the page stands. No upstream has such a name.
 const under = "/~/"
+
+// ofJobs reports whether a path is of the page of jobs.
+func ofJobs(path string) bool { return path == "/jobs" || strings.HasPrefix(path, "/jobs/") }
 
 // browses reports whether a request is a browser's for a page.
 func browses(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), "text/html") }

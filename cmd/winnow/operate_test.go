@@ -141,6 +141,33 @@ func TestServe_jobsInADatabase(t *testing.T) {
 	if list, err := kept.List(t.Context()); err != nil || len(list) != 0 {
 		t.Errorf("there are %v, %v", list, err)
 	}
+	for _, c := range []struct {
+		method, path, from string
+		status             int
+		holds              string
+	}{
+		{"GET", "/jobs/", "", 200, `src="/jobs/`},
+		{"GET", "/jobs/api/jobs?state=completed", "", 200, `"kind":"expiry"`},
+		{"POST", "/jobs/api/jobs/retry", "http://evil.example", 404, ""}, // by the listener
+		{"POST", "/jobs/api/jobs/retry", "", 400, ""},                    // it names no jobs
+	} {
+		r, _ := http.NewRequest(c.method, first.url+c.path, strings.NewReader(`{"ids":[]}`))
+		if c.from != "" {
+			r.Header.Set("Origin", c.from)
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(answer.Body)
+		answer.Body.Close()
+		if answer.StatusCode != c.status || !strings.Contains(string(text), c.holds) {
+			t.Errorf("%s %s: %d, want %d and %q\n%.500s", c.method, c.path, answer.StatusCode, c.status, c.holds, text)
+		}
+		if csp := answer.Header.Get("Content-Security-Policy"); c.from == "" && !strings.Contains(csp, "default-src 'none'; script-src 'self';") {
+			t.Errorf("%s: the policy is %q", c.path, csp)
+		}
+	}
 	for _, g := range []*gate{first, second} {
 		g.cmd.Process.Signal(syscall.SIGTERM)
 		if err := g.cmd.Wait(); err != nil {

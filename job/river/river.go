@@ -92,7 +92,7 @@ func New(ctx context.Context, pool *pgxpool.Pool, c Config) (*Queue, error) {
 	if !valid.OK {
 		return nil, ErrTables
 	}
-	adding, err := queue.NewClient(driver, &queue.Config{Logger: c.Log, SkipUnknownJobCheck: true})
+	adding, err := queue.NewClient(driver, &queue.Config{Logger: quietly(c.Log, c.Now), SkipUnknownJobCheck: true})
 	if err != nil {
 		return nil, fmt.Errorf("job: %w", err)
 	}
@@ -167,7 +167,7 @@ func (q *Queue) Run(ctx context.Context, w job.Work) error {
 	}
 	client, err := queue.NewClient(riverpgxv5.New(q.pool), &queue.Config{
 		Queues:  map[string]queue.QueueConfig{queue.QueueDefault: {MaxWorkers: q.config.Workers}},
-		Workers: workers, PeriodicJobs: periodic, Logger: q.config.Log, FetchOnlyKnownKinds: true,
+		Workers: workers, PeriodicJobs: periodic, Logger: quietly(q.config.Log, q.config.Now), FetchOnlyKnownKinds: true,
 		ErrorHandler: failing{q.config.Log}, JobTimeout: -1, // each has its own
 	})
 	if err != nil {

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -123,13 +124,37 @@ func (w *Jobs) expire(ctx context.Context, _ job.Attempt) error {
 // index adds what is new to the search index, if the store has one.
 func (w *Jobs) index(ctx context.Context, _ job.Attempt) error {
 	searcher, ok := w.relay.kept().(store.Searcher)
-	if !ok {
+	if ok {
+		if err := searcher.Index(ctx, nil); err != nil {
+			return fmt.Errorf("index what is new: %w", err)
+		}
+	}
+	if w.relay.tenants == nil {
 		return nil
 	}
-	if err := searcher.Index(ctx, nil); err != nil {
-		return fmt.Errorf("index what is new: %w", err)
+	return w.relay.tenants.index(ctx)
+}
+
+// index adds what is new to the search index of each tenant.
+func (d *tenants) index(ctx context.Context) (err error) {
+	for _, name := range d.Others() {
+		t, ok := d.known.Load().Tenant(name)
+		if !ok {
+			continue // it was removed meanwhile
+		}
+		m, f, failed := d.open(ctx, t)
+		if failed != nil {
+			err = errors.Join(err, fmt.Errorf("open the store of %s: %w", name, failed))
+			continue
+		}
+		if searcher, ok := m.store.(store.Searcher); ok {
+			if failed := searcher.Index(ctx, nil); failed != nil {
+				err = errors.Join(err, fmt.Errorf("index what is new of %s: %w", name, failed))
+			}
+		}
+		m.leave(f, d.r.app.Env.Now(), d.failed)
 	}
-	return nil
+	return err
 }
 
 // checker is a store that looks through all it has for damage.

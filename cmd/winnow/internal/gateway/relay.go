@@ -46,6 +46,7 @@ type Relay struct {
 	calibrated *token.Calibrated // of all engines; nil if the counter does not learn
 	metrics    *serve.Metrics
 	flights    flights
+	jobs       http.Handler // the page of jobs, nil if they are in this process
 	upstreams  map[string]string
 	hub        *live.Hub // nil if there is no page
 	stopping   atomic.Bool
@@ -284,7 +285,7 @@ func (r *Relay) lead(ctx context.Context, g *generation, upstreams map[string]st
 		door = r.tenants
 	}
 	g.handler, err = serve.New(serve.Config{Door: door, Upstreams: upstreams, Transport: counting{r, g}, Metrics: r.metrics,
-		Host: r.Address(), Mode: string(g.mode), Clients: g.clients, Ready: r.ready, Page: g.page,
+		Host: r.Address(), Mode: string(g.mode), Clients: g.clients, Ready: r.ready, Page: g.page, Jobs: r.jobs,
 		Log: r.log})
 	r.upstreams = upstreams
 	return err

@@ -62,13 +62,22 @@ func (w *Jobs) shared(ctx context.Context, address string) error {
 	if err != nil {
 		return err
 	}
+	showing, stop := context.WithCancel(context.WithoutCancel(ctx))
+	w.close = func() {
+		stop()
+		pool.Close()
+	}
+	var queue *river.Queue
 	if err = river.Migrate(ctx, pool); err == nil {
-		w.queue, err = river.New(ctx, pool, river.Config{Log: w.relay.log, Now: w.relay.app.Env.Now})
+		queue, err = river.New(ctx, pool, river.Config{Log: w.relay.log, Now: w.relay.app.Env.Now})
+	}
+	if err == nil {
+		w.queue = queue
+		w.relay.jobs, err = queue.Page(showing, "/jobs")
 	}
 	if err != nil {
-		pool.Close()
+		w.close()
 		return err
 	}
-	w.close = pool.Close
 	return nil
 }
