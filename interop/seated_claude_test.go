@@ -385,3 +385,132 @@ func (s *seated) anchored(t *testing.T) {
 		t.Errorf("the newest compaction is not anchored: %.2000s", text[max(at-200, 0):])
 	}
 }
+
+// The product's own checks of the plugin: its manifest and sources, and its behaviour with nothing
+// beneath it but what the test puts there.
+func TestSeat_claudePluginIsValid(t *testing.T) {
+	s := newSeated(t)
+	plugin := filepath.Join(s.pluginHome(), "winnow")
+	t.Log(s.run(t, "plugin", "validate", plugin))
+	if err := os.MkdirAll(filepath.Join(plugin, "tests"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	putFile(t, filepath.Join(plugin, "tests", "register.test.ts"), string(readFile(t, filepath.Join("testdata", "seat", "register.test.ts"))))
+	t.Log(s.run(t, "plugin", "test", plugin))
+}
+
+// What says nothing new is left out before it is sent for the first time; the file keeps it.
+func TestSeat_claudeFirstSends(t *testing.T) {
+	tries(t, "seat")
+	s := newSeated(t)
+	putFile(t, filepath.Join(s.Project, "notes.txt"), strings.Repeat("What was done so far, line by line.\n", 160))
+	o := s.open(t)
+	colours := `for i in $(seq 200); do printf '\033[3%dmline %d\033[0m\n' $((i % 8)) $i; done`
+	s.chore(colours, "cat notes.txt", "cat notes.txt", "cat notes.txt")
+	o.say(t, "Do the chore.")
+	r := s.conversation(t)
+	size := len(strings.Join(messagesOf(r), ""))
+	files, _ := filepath.Glob(filepath.Join(s.Home, ".claude/projects/*/*.jsonl"))
+	text := readFile(t, files[0])
+	t.Logf("%d bytes of messages; the notes are sent %d times, and in the file %d times", size,
+		strings.Count(string(r.Body), strings.Repeat("What was done so far, line by line.\\n", 150)),
+		strings.Count(string(text), strings.Repeat("What was done so far, line by line.\\n", 150)))
+	checkContains(t, r, true, "bytes of terminal codes left out", "the same as in")
+	if !bytes.Contains(text, []byte(`\u001b[3`)) {
+		t.Error("the file has not kept what the command printed")
+	}
+	o.leave(t)
+	o = s.open(t, "-c")
+	o.say(t, "Go on, RESUMED.")
+	sameContext(t, "first sends", r, s.conversation(t))
+	o.leave(t)
+}
+
+// pixel is a picture of one pixel.
+const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+// A picture that the user pasted, and what was typed while the model worked, are still there after a
+// compaction and a resume.
+func TestSeat_claudeKeepsPicturesAndQueuedPrompts(t *testing.T) {
+	tries(t, "seat")
+	s := newSeated(t)
+	putFile(t, filepath.Join(s.Project, "notes.txt"), strings.Repeat("What was done so far, line by line.\n", 120))
+	o := s.open(t)
+	s.chore(work("alpha", 30)...)
+	o.say(t, "Do the first chore.")
+	s.chore(append([]string{"cat notes.txt", "sleep 2; cat notes.txt"}, work("beta", 6)...)...)
+	content := []any{map[string]any{"type": "text", "text": "Do the second chore, see the picture."},
+		map[string]any{"type": "image", "source": map[string]string{"type": "base64", "media_type": "image/png", "data": pixel}}}
+	o.sendContent(t, content)
+	o.send(t, "And mind the QUEUED-WORDS.")
+	o.result(t)
+	if r := s.conversation(t); !r.Contains("QUEUED-WORDS") {
+		o.result(t) // it was a turn of its own
+	}
+	files, _ := filepath.Glob(filepath.Join(s.Home, ".claude/projects/*/*.jsonl"))
+	t.Logf("queued prompts in the file: %d", bytes.Count(readFile(t, files[0]), []byte(`"type":"queued_command"`)))
+	whole := s.conversation(t)
+	checkContains(t, whole, true, "QUEUED-WORDS", pixel)
+	o.say(t, "/compact")
+	o.say(t, "Go on, LIVE.")
+	live := s.conversation(t)
+	checkContains(t, live, true, "QUEUED-WORDS", pixel)
+	t.Logf("before %d, after %d bytes; the picture is sent: %v", len(strings.Join(messagesOf(whole), "")),
+		len(strings.Join(messagesOf(live), "")), live.Contains(pixel))
+	o.leave(t)
+	s.anchored(t)
+	o = s.open(t, "-c")
+	o.say(t, "Go on, RESUMED.")
+	resumed := s.conversation(t)
+	sameContext(t, "picture and queued prompt", live, resumed)
+	if live.Contains(pixel) != resumed.Contains(pixel) {
+		t.Errorf("the picture: %v before, %v after resuming", live.Contains(pixel), resumed.Contains(pixel))
+	}
+	checkContains(t, resumed, true, "QUEUED-WORDS")
+	o.leave(t)
+}
+
+// sendContent types a prompt with more than text.
+func (o *open) sendContent(t *testing.T, content any) {
+	t.Helper()
+	line, err := json.Marshal(map[string]any{"type": "user", "message": map[string]any{"role": "user", "content": content}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.in.Write(append(line, '\n')); err != nil {
+		t.Fatalf("%v\n%s", err, o.errs)
+	}
+}
+
+// Above 5 MiB the product reads nothing before a boundary without anchors.
+func TestSeat_claudeLargeFiles(t *testing.T) {
+	tries(t, "seat")
+	s := newSeated(t)
+	putFile(t, filepath.Join(s.Project, "notes.txt"), strings.Repeat("What was done so far, line by line.\n", 120))
+	o := s.open(t)
+	s.chore(work("alpha", 16)...)
+	o.say(t, "Do the first chore.")
+	o.leave(t)
+	files, _ := filepath.Glob(filepath.Join(s.Home, ".claude/projects/*/*.jsonl"))
+	text := readFile(t, files[0])
+	record := `{"type":"api-request-blob","sessionId":"s","data":"` + strings.Repeat("the gulls cry ", 6000) + "\"}\n"
+	first := bytes.IndexByte(text, '\n') + 1
+	putFile(t, files[0], string(text[:first])+strings.Repeat(record, 1+(5<<20)/len(record))+string(text[first:]))
+
+	for i, name := range []string{"above 5 MiB", "above 5 MiB, second compaction"} {
+		o = s.open(t, "-c")
+		s.chore(work(fmt.Sprint("beta-", i), 24)...)
+		o.say(t, "Do the next chore.")
+		whole := len(strings.Join(messagesOf(s.conversation(t)), ""))
+		o.say(t, "/compact")
+		o.say(t, "Go on, LIVE.")
+		live := s.conversation(t)
+		t.Logf("before %d, after %d bytes, the file has %d", whole, len(strings.Join(messagesOf(live), "")), len(readFile(t, files[0])))
+		o.leave(t)
+		s.anchored(t)
+		o = s.open(t, "-c")
+		o.say(t, "Go on, RESUMED.")
+		sameContext(t, name, live, s.conversation(t))
+		o.leave(t)
+	}
+}

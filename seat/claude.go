@@ -8,6 +8,10 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/tailscale/hujson"
+
+	"github.com/winnowhq/winnow/span"
 )
 
 // claude is the seat in Claude Code: a plugin in the folder from which it loads plugins by
@@ -63,4 +67,60 @@ func (p Place) fill(name string, text []byte) []byte {
 	return text
 }
 
-func (claude) Check(Place) []Finding { return nil }
+// Check looks for what switches plugins off, and for others that compact.
+func (s claude) Check(p Place) (found []Finding) {
+	home := p.Config("CLAUDE_CONFIG_DIR", ".claude")
+	files := []string{"/etc/claude-code/managed-settings.json",
+		"/Library/Application Support/ClaudeCode/managed-settings.json", filepath.Join(home, "settings.json")}
+	if p.Project != "" {
+		files = append(files, filepath.Join(p.Project, ".claude", "settings.json"),
+			filepath.Join(p.Project, ".claude", "settings.local.json"))
+	}
+	note := func(code, path, what, do string, wrong bool) {
+		found = append(found, Finding{Code: code, What: what, Do: do, Path: path, Wrong: wrong})
+	}
+	for _, path := range files {
+		text, err := read(path)
+		if err != nil || text == nil {
+			continue // without one, nothing is set
+		}
+		if plain, err := hujson.Standardize(text); err == nil {
+			text = plain
+		}
+		is := func(value string, keys ...string) bool { return string(span.Get(text, keys...)) == value }
+		if is("true", "disableAllHooks") {
+			note(ModOff, path, "disableAllHooks is on in Claude Code: winnow's plugin does not run", "take it out, or set it to false", true)
+		}
+		if is("true", "allowManagedModsOnly") {
+			note(ModOff, path, "allowManagedModsOnly is on in Claude Code: winnow's plugin does not run",
+				"ask whoever manages this computer, or use the gateway: winnow wrap claude", true)
+		}
+		if is("false", "enabledPlugins", "winnow@skills-dir") {
+			note(ModOff, path, "winnow's plugin is disabled in Claude Code", "claude plugin enable winnow@skills-dir", true)
+		}
+		for _, hook := range []string{"PreCompact", "PostToolUse"} {
+			if value := span.Get(text, "hooks", hook); len(value) > len("[]") {
+				note(OtherMod, path, "a hook of Claude Code runs at "+hook+" and may stop a compaction or change results", "if something is missing in a session, look there", false)
+			}
+		}
+	}
+	for _, folder := range []string{home, filepath.Join(p.Project, ".claude")} {
+		others, _ := filepath.Glob(filepath.Join(folder, "skills", "*", "hooks", "*.[jt]s"))
+		for _, path := range others {
+			text, err := read(path)
+			if filepath.Base(filepath.Dir(filepath.Dir(path))) == "winnow" || err != nil {
+				continue
+			}
+			if bytes.Contains(text, []byte("session.compact")) {
+				note(OtherMod, path, "another plugin of Claude Code compacts too", "keep one of them", true)
+			}
+		}
+	}
+	return found
+}
+
+// Codes of what Check finds.
+const (
+	ModOff   = "seat-off"   // the product does not run what is installed
+	OtherMod = "seat-other" // something else does the same
+)

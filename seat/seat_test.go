@@ -239,3 +239,87 @@ func TestExamine_saysWhatIsWrong(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// Settings that others wrote: what is set is there, and what was there before is back to the byte.
+func FuzzSettings(f *testing.F) {
+	for _, text := range []string{"{}", "{\n  \"a\": 1\n}\n", `{"mcp":{"winnow":1},"hooks":{"Stop":[{"run":1}]}}`, `{"hooks":{"Stop":{}}}`, "", "[]",
+		`{"a":1,"a":2}`, `{"mcp":null}`} {
+		f.Add([]byte(text))
+	}
+	members := planIn("/home/ann").Members
+	f.Fuzz(func(t *testing.T, text []byte) {
+		set, err := with("settings.json", text, members)
+		if err != nil {
+			return
+		}
+		for _, m := range members {
+			value := span.Get(set, m.Keys...)
+			_, in := removed(value, m.Value)
+			if m.Append && !in || !m.Append && !same(value, m.Value) {
+				t.Fatalf("%s is %s, want %s in %s", m.Keys, value, m.Value, set)
+			}
+		}
+		if left := without(set, text, members); span.Check([]byte(strings.TrimSpace(string(left)))) != nil {
+			t.Fatalf("taken out of %s: %s", set, left)
+		}
+	})
+}
+
+func TestClaude_checkSaysWhatIsInTheWay(t *testing.T) {
+	for _, c := range []struct {
+		name, path, text, code string
+	}{
+		{"nothing", ".claude/settings.json", `{"model": "opus"}`, ""},
+		{"hooks are off", ".claude/settings.json", "{\n  // for now\n  \"disableAllHooks\": true,\n}", ModOff},
+		{"disabled", ".claude/settings.json", `{"enabledPlugins":{"winnow@skills-dir":false}}`, ModOff},
+		{"another hook", ".claude/settings.json", `{"hooks":{"PreCompact":[{"hooks":[]}]}}`, OtherMod},
+		{"another plugin", ".claude/skills/other/hooks/register.js", `on("session.compact", async () => {})`, OtherMod},
+		{"another plugin that does something else", ".claude/skills/other/hooks/register.js", `on("turn.complete", async () => {})`, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := placeIn(t.TempDir())
+			put(t, filepath.Join(p.Home, filepath.FromSlash(c.path)), c.text)
+			if _, _, err := Install(p, claude{}); err != nil {
+				t.Fatal(err)
+			}
+			found, err := Examine(p, claude{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var codes []string
+			for _, f := range found {
+				codes = append(codes, f.Code)
+			}
+			if got := strings.Join(codes, " "); got != c.code {
+				t.Errorf("found %q, want %q: %+v", got, c.code, found)
+			}
+		})
+	}
+}
+
+// The plugin calls the program by its whole path, says which version it is, and is small.
+func TestClaude_planIsFilledIn(t *testing.T) {
+	p := placeIn(t.TempDir())
+	p.Winnow, p.Version = `/opt/a "b"/winnow`, "v1.4.2-dirty"
+	plan, err := claude{}.Plan(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"register.js": `const winnow = "/opt/a \"b\"/winnow";`, ".mcp.json": `"command": "/opt/a \"b\"/winnow"`, "plugin.json": `"version": "1.4.2"`,
+	}
+	lines := 0
+	for _, f := range plan.Files {
+		name := filepath.Base(f.Path)
+		if !strings.Contains(string(f.Text), want[name]) {
+			t.Errorf("%s has no %s:\n%s", name, want[name], f.Text)
+		}
+		delete(want, name)
+		if filepath.Ext(name) == ".js" {
+			lines += strings.Count(string(f.Text), "\n")
+		}
+	}
+	if len(want) > 0 || lines >= 400 {
+		t.Errorf("missing: %v; %d lines of JavaScript", want, lines)
+	}
+}

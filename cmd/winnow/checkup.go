@@ -21,6 +21,7 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/seat"
 	"github.com/winnowhq/winnow/store/sqlite"
 )
 
@@ -83,6 +84,7 @@ func examineComputer(ctx context.Context, a *cli.App, doc *diagnosis) error {
 	examineHooks(a, loaded.Settings, doc)
 	examineAddresses(ctx, a, doc)
 	examineClaude(ctx, a, doc)
+	examineSeats(a, doc)
 	if set, err := a.Providers(loaded.Settings); err == nil {
 		names := set.KeyEnvs()
 		slices.Sort(names)
@@ -146,6 +148,29 @@ func examineHooks(a *cli.App, s config.Settings, doc *diagnosis) {
 		if _, err := exec.LookPath(command[0]); err != nil {
 			doc.find(lostHook, "", fmt.Sprintf("the program of %s cannot be run: %v", name, err),
 				"winnow config unset "+name+", or give its whole path")
+		}
+	}
+}
+
+// examineSeats looks at what install put into agents, for the user and for the folder.
+func examineSeats(a *cli.App, doc *diagnosis) {
+	for _, project := range []bool{false, true} {
+		place, err := placeOf(a, project)
+		if err != nil {
+			return // without a home folder nothing is installed
+		}
+		for _, s := range seat.All() {
+			found, err := seat.Examine(place, s)
+			if err != nil {
+				doc.find(seat.Missing, "", err.Error(), "winnow install "+s.Name())
+			}
+			for _, f := range found {
+				if f.Wrong {
+					doc.find(f.Code, f.Path, f.What, f.Do)
+				} else {
+					doc.note(f.Code, f.Path, f.What, f.Do)
+				}
+			}
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +27,7 @@ import (
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/report"
+	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/visible"
 )
@@ -56,19 +58,25 @@ type handedRow struct {
 
 func seatedCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "seated", Short: "What the plugin of Claude Code asks", Hidden: true,
+		Use: "seated", Short: "What the plugin of Claude Code asks", Hidden: true, Example: "  winnow seated compact < asked.json",
 		Long: "seated answers the plugin that `winnow install claude` puts into its place: JSON in, JSON out.",
 		Args: cli.Exactly(0, "a question"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(&cobra.Command{
-		Use: "compact", Short: "Compact a session that is open", Args: cli.Exactly(0, "no argument"),
+		Use: "compact", Short: "Compact a session that is open", Example: "  winnow seated compact < asked.json", Args: cli.Exactly(0, "no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runSeatedCompact(cmd.Context(), a) },
 	}, &cobra.Command{
-		Use: "undo SESSION", Short: "Take the last compaction back when the session ends", Args: cli.Exactly(1, "one SESSION"),
+		Use: "result", Short: "Shorten results before they are sent for the first time", Args: cli.Exactly(0, "no argument"),
+		Example: "  winnow seated result < asked.json",
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runSeatedResult(cmd.Context(), a) },
+	}, &cobra.Command{
+		Use: "undo SESSION", Short: "Take the last compaction back when the session ends",
+		Example: "  winnow seated undo 9005bf11-59a8-41bd-9ebd-4108e50dfecd", Args: cli.Exactly(1, "one SESSION"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runSeatedUndo(cmd.Context(), a, args[0]) },
 	}, &cobra.Command{
-		Use: "status SESSION", Short: "A line about a session that is open", Args: cli.Exactly(1, "one SESSION"),
+		Use: "status SESSION", Short: "A line about a session that is open",
+		Example: "  winnow seated status 9005bf11-59a8-41bd-9ebd-4108e50dfecd", Args: cli.Exactly(1, "one SESSION"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runSeatedStatus(cmd.Context(), a, args[0]) },
 	})
 	return cmd
@@ -383,4 +391,70 @@ func warmUntil(messages []session.Message) time.Time {
 		return time.UnixMilli(int64(max(m.Time.Completed, m.Time.Created))).Add(lasts)
 	}
 	return time.Time{}
+}
+
+// results are what tools gave, and what is sent of it.
+type results struct {
+	Session string       `json:"session,omitzero"`
+	Results []toolResult `json:"results"`
+}
+
+type toolResult struct {
+	Call string `json:"tool_use_id"`
+	Text string `json:"text"`
+}
+
+// runSeatedResult answers what is sent of results in the place of all of them: see rule.FirstSend.
+func runSeatedResult(ctx context.Context, a *cli.App) error {
+	var asked results
+	text, err := io.ReadAll(a.Env.Stdin)
+	if err == nil {
+		err = json.Unmarshal(text, &asked, session.ReadOptions())
+	}
+	if err != nil {
+		return cli.Usage("standard input is not what the plugin sends: %w", err)
+	}
+	path, err := transcriptOf(a, asked.Session)
+	if err != nil {
+		return err
+	}
+	settings, err := a.Settings()
+	if err != nil {
+		return err
+	}
+	settings.Compaction.Auto = false // the product says when
+	s, err := source.Read(ctx, a, path)
+	if err != nil {
+		return err
+	}
+	parts := map[string]string{} // id of a part → its call
+	for _, r := range asked.Results {
+		if _, p := session.FindPart(s.Doc.Session.Messages, r.Call); p != nil && p.State != nil && !p.State.Final() {
+			p.State.Status, p.State.Output = session.Completed, r.Text
+			parts[p.ID] = r.Call
+		}
+	}
+	if err := s.Start(ctx, a, settings); err != nil {
+		return err
+	}
+	defer s.Close()
+	if _, err := s.Engine.Begin(ctx, s.ID, winnow.BeginOptions{Held: true}); err != nil {
+		return err
+	}
+	_, state, err := s.Engine.Session(ctx, s.ID)
+	if err != nil {
+		return err
+	}
+	out := results{Results: []toolResult{}}
+	for _, e := range state.Ledger.All() {
+		if call, ours := parts[e.Part]; ours && slices.Contains(rule.FirstSends(), e.Rule) {
+			out.Results = append(out.Results, toolResult{call, strings.ToValidUTF8(e.Shown, "\uFFFD")})
+		}
+	}
+	answer, err := json.Marshal(out)
+	if err != nil {
+		return err
+	}
+	_, err = a.Data().Write(append(answer, '\n'))
+	return err
 }

@@ -7,6 +7,11 @@ const winnow = "winnow"; // the whole path of the program
 
 let waits = false; // a compaction of this process waits to be anchored
 
+// worthAsking tells results of which something may be left out, so that winnow is not run for each.
+function worthAsking(text) {
+  return text.length >= 4000 || /[\u001b\r]/.test(text);
+}
+
 export function register(on) {
   // A compaction is made by winnow: handles of what stays, shortened results, a summary.
   on("session.compact", async ($, e, next) => {
@@ -31,6 +36,28 @@ export function register(on) {
       // the product's own compaction
     }
     return next(e);
+  });
+
+  // A result is shortened before it is sent for the first time where it says nothing new: codes for
+  // a terminal, what an equal call gave before. The file keeps the original beside it.
+  on("session.append", async ($, e, next) => {
+    if (e.door !== "tool-result" || e.agentId || !Array.isArray(e.message?.content)) return next(e);
+    const results = e.message.content
+      .filter((b) => b.type === "tool_result" && typeof b.content === "string" && worthAsking(b.content))
+      .map((b) => ({ tool_use_id: b.tool_use_id, text: b.content }));
+    if (results.length === 0) return next(e);
+    let message = e.message;
+    try {
+      const asked = JSON.stringify({ session: await $.session.id(), results });
+      const ran = await $.process.run([winnow, "seated", "result"], { stdin: asked });
+      const answer = ran.exitCode === 0 ? JSON.parse(ran.stdout) : {};
+      const short = new Map((answer.results ?? []).map((r) => [r.tool_use_id, r.text]));
+      const content = message.content.map((b) => (short.has(b.tool_use_id) ? { ...b, content: short.get(b.tool_use_id) } : b));
+      if (short.size > 0) message = { ...message, content };
+    } catch {
+      // it is sent as it is
+    }
+    return next({ ...e, message });
   });
 
   // What the commands of this plugin show is printed by winnow; no model is asked.
