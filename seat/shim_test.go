@@ -155,3 +155,43 @@ func TestRivals_areNamed(t *testing.T) {
 		t.Errorf("%+v", found)
 	}
 }
+
+// Whatever is in Codex's settings is there again after uninstalling, and its own lines stay whatever
+// Codex wrote in between.
+func FuzzCodex_anyConfigComesBack(f *testing.F) {
+	f.Add("", "")
+	f.Add("model = \"m\"", "[projects.\"/p\"]\n")
+	f.Add("[mcp_servers.winnow]", "")
+	f.Fuzz(func(t *testing.T, before, later string) {
+		p := placeIn(t.TempDir())
+		config := filepath.Join(p.Home, ".codex", "config.toml")
+		if err := os.MkdirAll(filepath.Dir(config), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(config, []byte(before), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := Install(p, codex{})
+		if err != nil {
+			if is, _ := os.ReadFile(config); string(is) != before {
+				t.Errorf("refused (%v), and it is %q", err, is)
+			}
+			return
+		}
+		text, _ := os.ReadFile(config)
+		if err := os.WriteFile(config, append(text, later...), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Uninstall(p, codex{}); err != nil {
+			t.Fatal(err)
+		}
+		is, _ := os.ReadFile(config)
+		whole := before
+		if before != "" && !strings.HasSuffix(before, "\n") && later != "" {
+			whole += "\n"
+		}
+		if string(is) != whole+later {
+			t.Errorf("it is %q, was %q and %q", is, before, later)
+		}
+	})
+}

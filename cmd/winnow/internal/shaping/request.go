@@ -202,23 +202,28 @@ func notice(id string, decided ...*pivot.Receipt) string {
 		" tokens; winnow explain " + id + " says why"
 }
 
-// compacts folds a session for an agent that compacts.
-func (s *Shaper) compacts(ctx context.Context, id string, h *Handed) (*Answer, error) {
+// compacts folds a session for an agent that compacts. What was folded before, and the agent did not
+// take, is answered again.
+func (s *Shaper) compacts(ctx context.Context, id string, h *Handed, theirs []session.Message) (*Answer, error) {
 	a := &Answer{Session: id, Edits: []Edit{}, Added: []Added{}}
-	r, err := s.Engine.Compact(ctx, id, winnow.CompactOptions{Focus: h.Focus, Rejected: h.Rejected})
-	switch {
-	case err != nil && slices.Contains(futile, winnow.CodeOf(err)):
-		a.Skip = err.Error()
-		return a, nil
-	case err != nil:
+	r, failed := s.Engine.Compact(ctx, id, winnow.CompactOptions{Focus: h.Focus})
+	if failed != nil && !slices.Contains(futile, winnow.CodeOf(failed)) {
+		return nil, failed
+	}
+	had, state, err := s.Engine.Session(ctx, id)
+	if err != nil {
 		return nil, err
+	}
+	if failed != nil {
+		r = waiting(had.Messages, state, theirs)
+	}
+	switch {
+	case r == nil:
+		a.Skip = failed.Error()
+		return a, nil
 	case r.Kind != pivot.Compaction:
 		a.Skip = "folding would not make the session smaller than leaving parts out does"
 		return a, nil
-	}
-	had, _, err := s.Engine.Session(ctx, id)
-	if err != nil {
-		return nil, err
 	}
 	at := session.Index(had.Messages, r.Summary)
 	if at < 0 {
@@ -231,6 +236,20 @@ func (s *Shaper) compacts(ctx context.Context, id string, h *Handed) (*Answer, e
 		quantity.Number(r.TokensBefore) + " → " + quantity.Number(r.TokensAfter) + " tokens; winnow undo " + id +
 		" takes it back"
 	return a, nil
+}
+
+// waiting is the receipt of the newest compaction, if the agent has not written it down; else nil.
+func waiting(log []session.Message, state store.State, theirs []session.Message) *pivot.Receipt {
+	ours, _ := newest(log, state.Undone)
+	if their, _ := newest(theirs, nil); ours == nil || same(ours, their) {
+		return nil
+	}
+	for i := range state.Receipts {
+		if r := &state.Receipts[i]; r.Summary == ours.ID {
+			return r
+		}
+	}
+	return nil
 }
 
 // futile are the codes of folds that did not come about, and left the session as it was.

@@ -49,7 +49,7 @@ func (s *Shaper) Shape(ctx context.Context, product string, h *Handed) (*Answer,
 	}
 	switch h.Event {
 	case "compact":
-		return s.compacts(ctx, id, h)
+		return s.compacts(ctx, id, h, doc.Session.Messages)
 	case "request":
 		began, err := s.begins(ctx, id)
 		if err != nil {

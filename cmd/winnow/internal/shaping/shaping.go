@@ -23,8 +23,6 @@ type Handed struct {
 	Entries []jsontext.Value `json:"entries,omitempty"`
 	// Focus is what the user wants a summary to dwell on.
 	Focus string `json:"focus,omitzero"`
-	// Rejected reports that the provider refused the newest request as too long.
-	Rejected bool `json:"rejected,omitzero"`
 }
 
 // Answer is what is to be done with it. An agent that does none of it sends what it would send

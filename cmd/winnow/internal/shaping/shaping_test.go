@@ -192,6 +192,9 @@ func TestShape_aFoldIsThatOfTheStore(t *testing.T) {
 		if w := h.shape("request").Window; w == nil || w.Summary != f.Summary || w.From != f.Keep {
 			t.Errorf("%+v", w)
 		}
+		if again := h.shape("compact").Fold; again == nil || again.Marker != f.Marker || again.Summary != f.Summary {
+			t.Errorf("asked once more, it answers %+v", again)
+		}
 		h.takes(f)
 		if a := h.shape("request"); a.Window != nil || len(h.stored().Messages) != size {
 			t.Errorf("window %+v, %d messages, was %d", a.Window, len(h.stored().Messages), size)
