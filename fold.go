@@ -243,9 +243,9 @@ func (e *Engine) looked(l *live, o CompactOptions) *folding {
 // standing is a folding of the session as it stands.
 func (e *Engine) standing(l *live, o CompactOptions) *folding {
 	f := &folding{
-		id: l.id, options: o, log: l.log, size: len(l.log), settings: e.policy.Folding(l.plannerState()), info: l.state.Info,
-		pins:      l.state.Pins,
-		dismissed: l.state.Dismissed, guard: e.policy.Guard, model: l.model, stood: l.state.Ledger,
+		id: l.id, options: o, log: l.log, size: len(l.log), settings: e.policy.Folding(l.plannerState()),
+		info: l.state.Info, pins: l.state.Pins, dismissed: l.state.Dismissed, guard: e.policy.Guard,
+		model: l.model, stood: l.state.Ledger,
 	}
 	if at := view.Pending(l.log, l.state.Undone); at >= 0 {
 		marker := l.log[at]

@@ -25,7 +25,8 @@ func HeldOuts(r *lab.Report) []HeldOut {
 			Heads: []string{"held out", "chosen", "steps", "ratio", "missed"}}
 		if r.By == lab.BySessions {
 			one.Under = "what was chosen on the other sessions, judged on each part"
-			one.Words = append(one.Words, "There are fewer than three sources, so sessions are held out: they may resemble those that were chosen on.")
+			one.Words = append(one.Words, "There are fewer than three sources, so sessions are held out: "+
+				"they may resemble those that were chosen on.")
 		}
 		text := "on what was held out it costs " + figure(Ratio(c.Ratio), Within(c.Within, 2)) + " of " + r.Baseline +
 			", with " + figure(Rate(c.MissedStepsPer100), Within(c.MissedWithin, 1)) + " missed steps in 100"
@@ -58,7 +59,8 @@ func Unheld(r *lab.Report) []string {
 	}
 	var out []string
 	for _, name := range r.InSample {
-		out = append(out, "“"+name+"” is the best of its sweep, chosen on these very sessions; --holdout says what it is worth elsewhere.")
+		out = append(out, "“"+name+"” is the best of its sweep, chosen on these very sessions; "+
+			"--holdout says what it is worth elsewhere.")
 	}
 	return out
 }

@@ -91,8 +91,8 @@ func toolGroup(tool string) string {
 	return "other"
 }
 
-// Toned puts the tones into a style sheet, at its marks: /* tones */ in the rule of the light ground and
-// in that of the dark one, /* classes of tones */ where their classes belong.
+// Toned puts the tones into a style sheet, at its marks: /* tones */ in the rule of the light
+// ground and in that of the dark one, /* classes of tones */ where their classes belong.
 func Toned(sheet string) string {
 	var light, dark, classes strings.Builder
 	for _, tone := range Tones() {

@@ -17,7 +17,8 @@ import (
 
 // entriesOf are the lines of the feed that a notice makes.
 func (h *Hub) entriesOf(n transport.Notice) (entries []Entry) {
-	e := Entry{Time: session.Millis(n.Time.UnixMilli()), Session: n.Session, Client: n.From.Client, Observed: n.Observed}
+	e := Entry{Time: session.Millis(n.Time.UnixMilli()), Session: n.Session, Client: n.From.Client,
+		Observed: n.Observed}
 	if n.Receipt != nil {
 		entries = append(entries, h.decision(e, n.Receipt))
 	}

@@ -76,7 +76,8 @@ func (c Config) list(ctx context.Context) (string, error) {
 	for _, s := range all {
 		if c.Session == "" || c.Session == s.Info.ID {
 			fmt.Fprintf(&b, "%s/%s  %s  %s\n", sessions, url.PathEscape(s.Info.ID),
-				time.UnixMilli(int64(s.Used)).UTC().Format("2006-01-02 15:04"), strings.Join(strings.Fields(s.Info.Title), " "))
+				time.UnixMilli(int64(s.Used)).UTC().Format("2006-01-02 15:04"),
+				strings.Join(strings.Fields(s.Info.Title), " "))
 		}
 	}
 	return b.String(), nil

@@ -199,7 +199,8 @@ func spentTable(title string, all []report.SpentOn, whole float64) table {
 		}
 		t.Rows = append(t.Rows, row{Name: line(cmp.Or(s.Name, "not said"), 160), Tone: "tone",
 			Tokens: quantity.Number(s.Sessions), Cost: spentOn(s),
-			Share: quantity.Share(s.Cost / max(whole, 1e-12)), Bar: share(chartWidth * s.Cost / max(all[0].Cost, 1e-12))})
+			Share: quantity.Share(s.Cost / max(whole, 1e-12)),
+			Bar:   share(chartWidth * s.Cost / max(all[0].Cost, 1e-12))})
 	}
 	if n := len(all) - len(t.Rows); n > 0 {
 		t.Rows = append(t.Rows, row{Name: quantity.Number(n) + " more", Tone: "tone", Tokens: "–",

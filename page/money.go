@@ -33,15 +33,16 @@ const mostMisses = 10
 
 // sharing says how dollars come to parts.
 const sharing = "Each request is billed by the usage that the log reports. What its prompt cost is shared among " +
-	"all that it carried, by the tokens that each had in it; what its answer cost belongs to the turn and the model that " +
-	"wrote it. So the kinds add up to the bill."
+	"all that it carried, by the tokens that each had in it; what its answer cost belongs to the turn and the " +
+	"model that wrote it. So the kinds add up to the bill."
 
 func (d *document) money() {
 	c := d.c.Report.Costs
 	if c == nil {
 		return
 	}
-	m := &moneyView{Lead: display.Capital(display.Billed(&d.c.Report)), Missed: display.MissedSentence(c), Definite: sharing}
+	m := &moneyView{Lead: display.Capital(display.Billed(&d.c.Report)), Missed: display.MissedSentence(c),
+		Definite: sharing}
 	m.Whole, m.Legend = paidBar(&c.Split)
 	m.Chart = d.bills(c)
 	by, _ := c.Misses()

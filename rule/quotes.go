@@ -61,7 +61,8 @@ type quotesKey struct{ steps int }
 func (w Window) quotes(steps int) *quotes {
 	return grow(w, quotesKey{steps}, func() *quotes {
 		// What was made before is idle, quoted or not: its lines are not read.
-		q := &quotes{lines: map[uint64]int32{}, views: map[string][]*slot{}, from: w.line.now.Step - remembered - steps, clean: cleanFrom}
+		q := &quotes{lines: map[uint64]int32{}, views: map[string][]*slot{},
+			from: w.line.now.Step - remembered - steps, clean: cleanFrom}
 		if n := len(w.line.items); n >= readAheadFrom { // few windows of that many have fewer lines
 			q.lines, q.slots, q.fresh = make(map[uint64]int32, cleanFrom), make([]*slot, 0, n), make([]slot, n)
 		}

@@ -127,7 +127,9 @@ func wrote(messages []session.Message) (written []session.Message) {
 		if !m.Written() || len(m.Text()) < leastWish {
 			continue
 		}
-		m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), func(p session.Part) bool { return p.Type != session.TextPart })
+		m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), func(p session.Part) bool {
+			return p.Type != session.TextPart
+		})
 		for j := range m.Parts {
 			m.Parts[j].Text = strings.Clone(m.Parts[j].Text)
 		}

@@ -88,10 +88,11 @@ For "winnow run" and "winnow chat": model (provider/model) is the one they ask, 
 (provider/model) a small one that gives finished turns titles for lists: "auto" is a small one of the
 same provider, if that is known and at its own address, and "off" uses their first sentences.
 notify (off, bell, osc9, osc777) is how the chat tells that a turn of over a minute has ended.
-snapshots (true, false) keeps the state of the folder's files, for diffs and "winnow revert". permissions is a list of rules about what their tools may do, {"tool", "action",
-"target", "verdict"}; the last that matches counts. action is read, write, run, fetch or env, target a
-glob for a path, or the words that a command begins with, verdict allow, ask or deny; --allow comes
-after them. env is about a variable that holds a key: commands get it only if it is allowed.
+snapshots (true, false) keeps the state of the folder's files, for diffs and "winnow revert".
+permissions is a list of rules about what their tools may do, {"tool", "action", "target", "verdict"};
+the last that matches counts. action is read, write, run, fetch or env, target a glob for a path, or
+the words that a command begins with, verdict allow, ask or deny; --allow comes after them. env is
+about a variable that holds a key: commands get it only if it is allowed.
 
 For "winnow wrap" and "winnow serve": gateway.mode is what is done to the requests of agents (off,
 observe, safe, full), gateway.listen where serve listens, gateway.upstreams the addresses of providers

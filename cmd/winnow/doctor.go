@@ -65,8 +65,8 @@ func doctorCommand(a *cli.App) *cobra.Command {
 		Long: `doctor examines a session file after something went wrong, and changes nothing: whether
 its newest compaction has an effect (an agent that was idle in the session when it was compacted
 continues from before the compaction, and its product then ignores it), whether its product would
-resume it otherwise than it was meant (winnow repair mends that), whether its last line is incomplete, whether lines were written to an original that are not in the file, and who has it open
-now.
+resume it otherwise than it was meant (winnow repair mends that), whether its last line is incomplete,
+whether lines were written to an original that are not in the file, and who has it open now.
 
 Without SRC it examines what is around: agents that are installed, and whether their versions were
 tried; addresses, proxies, hooks and plugins that stand between an agent and its provider; which keys

@@ -71,8 +71,9 @@ a file for "opencode import" is written.`,
 // scheduleFlag names the schedule in force. A pruning that somebody asks for is committed at once;
 // the schedule decides what an agent's loop does.
 func scheduleFlag(a *cli.App, cmd *cobra.Command) {
-	cmd.Flags().StringVar(&a.Schedule, "schedule", "", "eager, economic or cold: when a running agent's session is pruned; "+
-		"asked for like this it is pruned at once (default: the policy's own)")
+	cmd.Flags().StringVar(&a.Schedule, "schedule", "",
+		"eager, economic or cold: when a running agent's session is pruned; "+
+			"asked for like this it is pruned at once (default: the policy's own)")
 	cli.Complete(cmd, "schedule", policy.Schedules()...)
 }
 

@@ -70,9 +70,10 @@ func searchCommand(a *cli.App) *cobra.Command {
 		Use:   `search "WORDS"`,
 		Short: "Find words in everything that is stored",
 		Long: `search finds the parts in which all the words occur: what was said, what tools were
-called with, what they answered. Several words between quotation marks must be side by side; a * at the end of a word matches any ending. Case and
-accents do not count, and signs separate words, so that a path, or an identifier with underscores, is found by its
-pieces, side by side; a name such as parseQuery is one word. No other sign has a meaning.
+called with, what they answered. Several words between quotation marks must be side by side; a * at
+the end of a word matches any ending. Case and accents do not count, and signs separate words, so that
+a path, or an identifier with underscores, is found by its pieces, side by side; a name such as
+parseQuery is one word. No other sign has a meaning.
 
 What the model no longer sees, or never saw because it was too long to be sent, is found too:
 "left out" says that less of the part is shown (in JSON: elided), "folded" that a summary replaced it.

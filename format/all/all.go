@@ -28,7 +28,8 @@ import (
 func Formats() []format.Format {
 	return []format.Format{
 		claudecode.Format{}, codex.Format{}, pi.Format{}, opencode.Format{}, sweagent.Format{}, geminicli.Format{},
-		qwen.Format{}, copilot.Format{}, cline.Format{}, openhands.Format{}, body.AnthropicBody{}, body.OpenAIBody{}, body.GeminiBody{},
+		qwen.Format{}, copilot.Format{}, cline.Format{}, openhands.Format{},
+		body.AnthropicBody{}, body.OpenAIBody{}, body.GeminiBody{},
 	}
 }
 

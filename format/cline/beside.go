@@ -96,7 +96,8 @@ func pivotOf(id string, at session.Millis, texts int) record {
 	m := record{ID: id, Role: "user", Time: at,
 		mark: &mark{Message: &marker, From: []int{0}, Answer: &summary, Theirs: true}}
 	for i := range texts {
-		summary.Parts = append(summary.Parts, session.Part{ID: transcript.PartID(summary.ID, i), Type: session.TextPart})
+		p := session.Part{ID: transcript.PartID(summary.ID, i), Type: session.TextPart}
+		summary.Parts = append(summary.Parts, p)
 		m.mark.AnswerFrom = append(m.mark.AnswerFrom, i)
 	}
 	return m

@@ -120,8 +120,8 @@ func (w *writer) old(from *format.Document) error {
 		if rec.at.Empty() {
 			continue // it is in the file beside this one
 		}
-		e := &entry{id: rec.ID, text: rec.at.Of(r.Source), gap: r.Source[before:rec.at.Start], rec: rec, runs: r.runs(rec),
-			pivot: rec.pivot()}
+		e := &entry{id: rec.ID, text: rec.at.Of(r.Source), gap: r.Source[before:rec.at.Start],
+			rec: rec, runs: r.runs(rec), pivot: rec.pivot()}
 		if e.pivot && rec.mark.Theirs {
 			e.theirs = rec.mark.Message.ID
 		}

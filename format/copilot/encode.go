@@ -190,7 +190,8 @@ func ended(p *session.Part) newEvent {
 	for i := range p.State.Attachments {
 		f := &p.State.Attachments[i]
 		if head, text, ok := strings.Cut(f.URL, ";base64,"); ok {
-			files = append(files, span.Make("type", "image", "data", text, "mimeType", strings.TrimPrefix(head, "data:")))
+			mime := strings.TrimPrefix(head, "data:")
+			files = append(files, span.Make("type", "image", "data", text, "mimeType", mime))
 		}
 	}
 	if len(files) > 0 {

@@ -183,7 +183,8 @@ func (a *appender) compaction(log []session.Message, marker, summary int) {
 			atMarker[i] = -1
 		}
 	}
-	e.Winnow.Message, e.Winnow.From = jsonl.Without(&log[marker], []session.Part{{Type: session.CompactionPart}}, atMarker)
+	without := []session.Part{{Type: session.CompactionPart}}
+	e.Winnow.Message, e.Winnow.From = jsonl.Without(&log[marker], without, atMarker)
 	answer := &log[summary]
 	if len(cuts) > 1 {
 		e.Winnow.Cuts = cuts

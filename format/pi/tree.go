@@ -232,7 +232,8 @@ func (Format) Graft(lines []byte, from, onto *format.Document) []byte {
 	for l := range span.Lines(lines) {
 		e, err := parse(l.Text.Of(lines))
 		if err == nil && e.Parent == end && end != "" {
-			edits = append(edits, span.Edit{Span: l.Text, With: span.Update(l.Text.Of(lines), span.Quote(stock), "parentId")})
+			with := span.Update(l.Text.Of(lines), span.Quote(stock), "parentId")
+			edits = append(edits, span.Edit{Span: l.Text, With: with})
 		}
 	}
 	return span.Splice(lines, edits...)

@@ -85,8 +85,8 @@ func (in *Importer) Run(ctx context.Context, files []source.Candidate) (err erro
 		if l.Read {
 			in.doc.Read++
 		}
-		say(in.doc.Files, len(files), "importing %s of %s files, %s changed", quantity.Number(in.doc.Files), quantity.Number(len(files)),
-			quantity.Plural(in.changed, "session", "sessions"))
+		say(in.doc.Files, len(files), "importing %s of %s files, %s changed", quantity.Number(in.doc.Files),
+			quantity.Number(len(files)), quantity.Plural(in.changed, "session", "sessions"))
 		err = in.take(ctx, l)
 		return err == nil
 	})

@@ -48,7 +48,8 @@ func (doc Computer) worked() []report.Worked {
 	all := make([]report.Worked, len(doc.Sessions))
 	for i, s := range doc.Sessions {
 		all[i] = report.Worked{Word: names[i], Title: s.Title, Product: s.Product, Project: s.Project,
-			Sub: s.Parent != "", Apart: s.ID != "" && parents[s.Product+" "+s.ID], Updated: s.Updated, Uncosted: s.Uncosted, Spent: s.Spent}
+			Sub: s.Parent != "", Apart: s.ID != "" && parents[s.Product+" "+s.ID], Updated: s.Updated,
+			Uncosted: s.Uncosted, Spent: s.Spent}
 	}
 	return all
 }

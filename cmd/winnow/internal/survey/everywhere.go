@@ -254,8 +254,8 @@ func (doc Computer) list(a *cli.App, f Flags) (column int) {
 		} else if what == "" {
 			what = project
 		}
-		rows = append(rows, []string{visible.Line(names[i]), quantity.Age(now.Sub(s.Found.Updated)), quantity.Bytes(int(s.Bytes)),
-			used, price, visible.Line(what)})
+		rows = append(rows, []string{visible.Line(names[i]), quantity.Age(now.Sub(s.Found.Updated)),
+			quantity.Bytes(int(s.Bytes)), used, price, visible.Line(what)})
 	}
 	widths, taken := []int{0, 0, 0, 0, 0}, 0
 	for i := range widths {
