@@ -136,6 +136,30 @@ func (c *Call) Looks() bool {
 
 // Calls understands every tool call of a log, in its order.
 func Calls(messages []session.Message) []Call {
+	calls := unsettled(messages)
+	settle(calls)
+	return calls
+}
+
+// Parted is [Calls] of the first n messages of a log, and of the whole log, each call read once.
+func Parted(messages []session.Message, n int) (first, all []Call) {
+	all = unsettled(messages)
+	if Directory(messages[:n]) != Directory(messages) {
+		first = unsettled(messages[:n])
+	} else {
+		end := slices.IndexFunc(all, func(c Call) bool { return c.Message >= n })
+		if end < 0 {
+			end = len(all)
+		}
+		first = slices.Clone(all[:end])
+	}
+	settle(first)
+	settle(all)
+	return first, all
+}
+
+// unsettled are the calls of a log, each by itself: see settle.
+func unsettled(messages []session.Message) []Call {
 	var calls []Call
 	cwd := Directory(messages)
 	opened := "" // the file in the window of a line editor
@@ -157,7 +181,6 @@ func Calls(messages []session.Message) []Call {
 			calls = append(calls, c)
 		}
 	}
-	settle(calls)
 	return calls
 }
 

@@ -99,7 +99,7 @@ func maskedText(text string) string {
 
 // publish makes a pivot the beginning of the window and bills its request.
 func (r *run) publish(k int, ledger rule.Ledger, log, window []session.Message, summary, carried string, tail int) {
-	r.ledger, r.usage = ledger, session.Usage{}
+	r.ledger, r.usage, r.found = ledger, session.Usage{}, policy.Found{}
 	before := r.layout.total()
 	cost := 0.0
 	if !r.opts.FreeSummaries {

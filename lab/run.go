@@ -157,6 +157,7 @@ type run struct {
 	handles rule.Handles
 	tries   int
 	account schedule.Account
+	found   policy.Found // in log with ledger: forgotten when one of them changes
 
 	// What is sent.
 	layout layout
@@ -364,6 +365,7 @@ func (r *run) append(m session.Message) {
 		r.pictured = true
 		r.entries = r.entries[:min(1, len(r.entries))]
 	}
+	r.found = policy.Found{}
 	r.log = append(r.log, m)
 	r.window = append(r.window, m)
 	r.layout.add(view.Message(&m, r.ledger, r.facts), m.ID)
@@ -389,7 +391,7 @@ func (r *run) state() policy.State {
 	account.Left = r.ledger.Len()
 	return policy.State{
 		Log: r.log, Window: r.window, Ledger: r.ledger, Facts: r.facts, Model: r.model, Handles: &r.handles,
-		Shown: r.layout.total(), Account: account,
+		Shown: r.layout.total(), Account: account, Found: &r.found, Unexplained: true,
 	}
 }
 
@@ -423,7 +425,7 @@ func (r *run) commit(k int, elisions []rule.Elision) {
 	if len(elisions) == 0 {
 		return
 	}
-	r.usage = session.Usage{}
+	r.usage, r.found = session.Usage{}, policy.Found{}
 	first := r.layout.total()
 	for _, e := range elisions {
 		if r.layout.index(e.Message) >= 0 { // what is before the pivot is no longer sent

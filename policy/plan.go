@@ -27,9 +27,20 @@ type State struct {
 	Handles *rule.Handles
 	// Restored are elisions that somebody took back: only when asked are they made again.
 	Restored map[rule.Key]bool
+	// Found remembers what the rules find, for another plan by the same policy while log and ledger
+	// stay as they are; nil: they are asked each time. Unexplained: nobody reads why something
+	// waits, and Refusals do not say it.
+	Found       *Found
+	Unexplained bool
 	// Account is what a schedule that weighs cost must know of the session's requests. Without it
 	// such a schedule acts on free moments only.
 	Account schedule.Account
+}
+
+// Found is what the rules found, if they were asked. The zero value knows nothing.
+type Found struct {
+	found rule.Found
+	known bool
 }
 
 // Occasion is why a plan is made.
@@ -112,10 +123,12 @@ func (p Policy) Plan(s State, o Occasion) Decision {
 		d.Commit = p.Schedule.Choose(found.Elisions, moment)
 		chosen := d.Commit
 		d.Commit = append(d.Commit[:len(d.Commit):len(d.Commit)], s.Unbound(d.Commit)...)
-		if waiting := without(found.Elisions, chosen); rule.Saves(waiting) > 0 {
-			refusal := schedule.Summary(schedule.Explain(p.Schedule, waiting, moment))
-			refusal.Tokens = rule.Saves(waiting)
-			d.Refusals = append(d.Refusals, refusal)
+		if !s.Unexplained {
+			if waiting := without(found.Elisions, chosen); rule.Saves(waiting) > 0 {
+				refusal := schedule.Summary(schedule.Explain(p.Schedule, waiting, moment))
+				refusal.Tokens = rule.Saves(waiting)
+				d.Refusals = append(d.Refusals, refusal)
+			}
 		}
 	} else if o.TurnEnded && off {
 		d.Refusals = append(d.Refusals, rule.Refusal{Code: rule.Disabled, Reason: "pruning is off (compaction.prune)"})
@@ -238,6 +251,16 @@ func (s State) leave(found rule.Found) rule.Found {
 
 // Find runs the rules and settles what they found.
 func (p Policy) Find(s State) rule.Found {
+	if s.Found == nil {
+		return p.find(s)
+	}
+	if !s.Found.known {
+		s.Found.found, s.Found.known = p.find(s), true
+	}
+	return rule.Found{Elisions: slices.Clip(s.Found.found.Elisions), Refusals: slices.Clip(s.Found.found.Refusals)}
+}
+
+func (p Policy) find(s State) rule.Found {
 	w := p.window(s)
 	if p.goesOn() {
 		found := rule.Decide(w, p.strategies())

@@ -45,9 +45,6 @@ const (
 	remembered = 500
 	// far is how many steps old a text is that counts as far: what a compaction would have folded.
 	far = 5
-	// reaching is of how many steps Reach knows at least: as many as Idle, so that they share what
-	// they read.
-	reaching = 30
 	// cleanFrom is how many lines are held without a thought.
 	cleanFrom = 1 << 14
 )
@@ -136,7 +133,15 @@ func (q *quotes) quote(s *slot, step int) {
 // then, each text once a step: how much of its past the work goes on with.
 func (w Window) Reach(steps int) int {
 	w = w.Read()
-	q := w.quotes(max(steps, reaching))
+	known := steps
+	w.line.lock.Lock()
+	for key := range w.line.grown { // Idle may have read them already, for more steps
+		if k, ok := key.(quotesKey); ok {
+			known = max(known, k.steps)
+		}
+	}
+	w.line.lock.Unlock()
+	q := w.quotes(known)
 	at, _ := slices.BinarySearch(q.far, w.line.now.Step-steps+1)
 	return len(q.far) - at
 }

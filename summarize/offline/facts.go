@@ -54,14 +54,12 @@ func collect(log []session.Message, r pivot.Request) *facts {
 	if f.directory == "" {
 		f.directory = call.Directory(log)
 	}
-	f.calls = call.Calls(log)
-	f.files = recall.FilesOf(f.calls)
 	f.whole = log
-	f.ran = f.calls
 	if len(r.Tail) > 0 {
 		f.whole = slices.Concat(log, r.Tail)
-		f.ran = call.Calls(f.whole)
 	}
+	f.calls, f.ran = call.Parted(f.whole, len(log))
+	f.files = recall.FilesOf(f.calls)
 	// What failed in the tail is visible there.
 	f.failures = slices.DeleteFunc(recall.FailuresOf(f.whole, f.ran),
 		func(e recall.Failure) bool { return e.At >= len(f.calls) })
