@@ -179,14 +179,17 @@ func (h *handler) relayed(w http.ResponseWriter, r *http.Request, g *Guest, to *
 		r.Header.Del("X-Winnow")
 	}
 	if key, named := stay.Keys[to.name]; named && key.Value == "" {
-		h.Log.Error("gateway.keys does not have the key of a tenant", "tenant", g.Tenant, "upstream", to.name, "key", key.Name)
-		refuse(w, rest, http.StatusServiceUnavailable, "api_error", fmt.Sprintf("winnow is to send the key %q to %s for the tenant %s, "+
-			"and its configuration has no such key: whoever runs it can add gateway.keys.%s", key.Name, to.name, g.Tenant, key.Name))
+		h.Log.Error("gateway.keys does not have the key of a tenant", "tenant", g.Tenant, "upstream", to.name,
+			"key", key.Name)
+		refuse(w, rest, http.StatusServiceUnavailable, "api_error", fmt.Sprintf("winnow is to send the key %q to %s "+
+			"for the tenant %s, and its configuration has no such key: ask its operator to add gateway.keys.%s",
+			key.Name, to.name, g.Tenant, key.Name))
 		return
 	}
 	if !authorize(r, stay.Keys[to.name]) {
-		refuse(w, rest, http.StatusUnauthorized, "authentication_error", fmt.Sprintf("winnow holds no key of %s for the "+
-			"tenant %s: send the provider's own key, and winnow's token in the header x-winnow-token or in the path", to.name, g.Tenant))
+		refuse(w, rest, http.StatusUnauthorized, "authentication_error", fmt.Sprintf("winnow holds no key of %s for "+
+			"the tenant %s: send the provider's own key, and winnow's token in the header x-winnow-token or in the path",
+			to.name, g.Tenant))
 		return
 	}
 	if stay.Warning != nil {
@@ -240,11 +243,13 @@ func turnAway(w http.ResponseWriter, rest, name string, why *tenant.Refusal) {
 	if why.Kind == "budget" {
 		w.Header().Set(BudgetHeader, why.Verdict.Header())
 		w.Header().Set("X-Should-Retry", "false") // the SDKs of Anthropic and OpenAI heed it
-		refuse(w, rest, http.StatusPaymentRequired, "billing_error", "winnow: the tenant "+name+" has reached its budget: "+why.Message)
+		refuse(w, rest, http.StatusPaymentRequired, "billing_error",
+			"winnow: the tenant "+name+" has reached its budget: "+why.Message)
 		return
 	}
 	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(max(why.After, time.Second).Seconds()))))
-	refuse(w, rest, http.StatusTooManyRequests, "rate_limit_error", "winnow: the tenant "+name+" asks too much at a time: "+why.Message)
+	refuse(w, rest, http.StatusTooManyRequests, "rate_limit_error",
+		"winnow: the tenant "+name+" asks too much at a time: "+why.Message)
 }
 
 // forbid tells a guest that its token does not allow it.

@@ -115,10 +115,14 @@ func (f *tenantFlags) add(cmd *cobra.Command) {
 	flags.Float64Var(&f.day, "budget-day", 0, "US dollars that may be spent in a day (UTC); 0 for no limit")
 	flags.Float64Var(&f.month, "budget-month", 0, "US dollars that may be spent in a month (UTC); 0 for no limit")
 	flags.Float64Var(&f.warn, "warn", 0, "share of a budget from which on there are warnings; 0 for 0.8")
-	flags.IntVar(&f.retention, "retention", 0, "days after which a conversation that nobody goes on with is deleted; 0 as gateway.retention says")
-	flags.StringVar(&f.capture, "capture", "", "what is kept of conversations: all or none (default as gateway.capture says)")
-	flags.StringVar(&f.mode, "mode", "", "what is done to requests: off, observe, safe or full (default as gateway.mode says)")
-	flags.StringSliceVar(&f.keys, "key", nil, "UPSTREAM=NAME: the key of gateway.keys that the server sends; UPSTREAM= for none")
+	flags.IntVar(&f.retention, "retention", 0,
+		"days after which a conversation that nobody goes on with is deleted; 0 as gateway.retention says")
+	flags.StringVar(&f.capture, "capture", "",
+		"what is kept of conversations: all or none (default as gateway.capture says)")
+	flags.StringVar(&f.mode, "mode", "",
+		"what is done to requests: off, observe, safe or full (default as gateway.mode says)")
+	flags.StringSliceVar(&f.keys, "key", nil,
+		"UPSTREAM=NAME: the key of gateway.keys that the server sends; UPSTREAM= for none")
 	cli.Complete(cmd, "capture", config.CaptureAll, config.CaptureNone)
 	cli.Complete(cmd, "mode", gateway.Modes()...)
 }
@@ -184,12 +188,14 @@ func tenantAdd(a *cli.App) *cobra.Command {
 func tenantSet(a *cli.App) *cobra.Command {
 	var f tenantFlags
 	cmd := &cobra.Command{
-		Use: "set NAME", Short: "Change a tenant: only what is said changes", Example: "  winnow tenant set web --budget-day 30 --mode observe",
-		Args: cli.Exactly(1, "NAME"), ValidArgsFunction: completeTenants(a),
+		Use: "set NAME", Short: "Change a tenant: only what is said changes",
+		Example: "  winnow tenant set web --budget-day 30 --mode observe",
+		Args:    cli.Exactly(1, "NAME"), ValidArgsFunction: completeTenants(a),
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return withBook(cmd.Context(), a, source.Changing, func(b *book.Book) error {
-			if _, err := b.Set(cmd.Context(), actor(a), args[0], func(t *tenant.Tenant) error { return f.change(cmd, t) }); err != nil {
+			change := func(t *tenant.Tenant) error { return f.change(cmd, t) }
+			if _, err := b.Set(cmd.Context(), actor(a), args[0], change); err != nil {
 				return err
 			}
 			return tellTenant(cmd.Context(), a, b, args[0])
@@ -316,8 +322,8 @@ func listTenants(ctx context.Context, a *cli.App, b *book.Book) error {
 			}
 		}
 		list.Tenants = append(list.Tenants, line)
-		rows = append(rows, []string{t.Name, spentOf(line.Spent.Day, t.Budget.Day), spentOf(line.Spent.Month, t.Budget.Month),
-			limitsOf(t.Limits), quantity.Number(line.Tokens)})
+		rows = append(rows, []string{t.Name, spentOf(line.Spent.Day, t.Budget.Day),
+			spentOf(line.Spent.Month, t.Budget.Month), limitsOf(t.Limits), quantity.Number(line.Tokens)})
 	}
 	err = a.Tell(list, func() {
 		if len(all) > 0 {

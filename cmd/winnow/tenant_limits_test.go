@@ -201,3 +201,43 @@ func TestTenant_keysOfTheServer(t *testing.T) {
 		}
 	}
 }
+
+// What is kept of a tenant's conversations can change while it asks and while its page is open.
+func TestTenant_captureChanges(t *testing.T) {
+	d := newDesk(t)
+	url, _ := billing(t)
+	d.configure(`{"gateway": {"listen": "127.0.0.1:0", "upstreams": {"house": "` + url + `"}}}`)
+	d.run("tenant", "add", "ann").wants(t, cli.ExitDone)
+	ann := d.token(t, "ann")
+	g := d.gate()
+	if status, _ := ask(t, g.url+"/house/v1/messages", saying("heliotrope"), "X-Winnow-Token", ann); status != 200 {
+		t.Fatal(status)
+	}
+	g.figures(ann)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.url+"/~/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-Winnow-Token", ann)
+	page, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer page.Body.Close()
+	d.run("tenant", "set", "ann", "--capture", "none").wants(t, cli.ExitDone)
+	g.says("the tenants were read again")
+	if status, _ := ask(t, g.url+"/house/v1/messages", saying("marigold"), "X-Winnow-Token", ann); status != 200 {
+		t.Fatal(status)
+	}
+	if _, err := io.Copy(io.Discard, page.Body); err != nil { // the page is to come again: it has another one now
+		t.Error(err)
+	}
+	g.ends()
+	home := everything(t, filepath.Join(filepath.Dir(d.dir), "home"))
+	if !strings.Contains(home, "heliotrope") || strings.Contains(home, "marigold") {
+		t.Errorf("on disk are what was said before: %v, and after: %v", strings.Contains(home, "heliotrope"), strings.Contains(home, "marigold"))
+	}
+	if o := d.run("tenant", "show", "ann"); !strings.Contains(o.stdout, "$6.00, no budget") {
+		t.Errorf("what was spent: %s", o.stdout)
+	}
+}

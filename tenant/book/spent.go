@@ -33,7 +33,8 @@ func (b *Book) AtLeast(ctx context.Context, name string, dollars float64, at tim
 func (b *Book) Spent(ctx context.Context, name string, at time.Time) (s tenant.Spent, err error) {
 	day := tenant.DayOf(at)
 	first := day[:len("2026-01-")] + "01"
-	err = b.db.QueryRowContext(ctx, `SELECT coalesce(sum(CASE WHEN day = $1 THEN dollars ELSE 0 END), 0), coalesce(sum(dollars), 0)
+	err = b.db.QueryRowContext(ctx, `SELECT
+		coalesce(sum(CASE WHEN day = $1 THEN dollars ELSE 0 END), 0), coalesce(sum(dollars), 0)
 		FROM book_spent WHERE tenant = $2 AND day >= $3 AND day <= $4`, day, name, first, day).Scan(&s.Day, &s.Month)
 	return s, err
 }

@@ -142,7 +142,8 @@ type source interface {
 }
 
 // rows are all rows of a query.
-func rows[T any](ctx context.Context, from source, read func(row) (T, error), query string, args ...any) (all []T, err error) {
+func rows[T any](ctx context.Context, from source, read func(row) (T, error), query string, args ...any) (
+	all []T, err error) {
 	found, err := from.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err

@@ -19,7 +19,8 @@ func (b *Book) AddToken(ctx context.Context, who string, t tenant.Token) error {
 }
 
 func add(ctx context.Context, tx *sql.Tx, t tenant.Token) error {
-	done, err := tx.ExecContext(ctx, `INSERT INTO book_token (id, tenant, label, hash, scopes, created, expires, used, revoked)
+	done, err := tx.ExecContext(ctx, `INSERT INTO book_token
+		(id, tenant, label, hash, scopes, created, expires, used, revoked)
 		SELECT $1, name, $2, $3, $4, $5, $6, 0, 0 FROM book_tenant WHERE name = $7`,
 		t.ID, t.Label, t.Hash, t.Scopes.String(), millis(t.Created), millis(t.Expires), t.Tenant)
 	return some(done, err, noTenant(t.Tenant))
@@ -45,7 +46,8 @@ func (b *Book) Revoke(ctx context.Context, who, id string) (tenant.Token, error)
 
 // Rotate makes a token in the place of another one, which counts for an overlap more. The new one
 // is shown once. ErrNotFound if there is no such token.
-func (b *Book) Rotate(ctx context.Context, who, id string, overlap time.Duration) (shown string, next, old tenant.Token, err error) {
+func (b *Book) Rotate(ctx context.Context, who, id string, overlap time.Duration) (
+	shown string, next, old tenant.Token, err error) {
 	if old, err = b.Token(ctx, id); err != nil {
 		return "", next, old, err
 	}
@@ -57,7 +59,8 @@ func (b *Book) Rotate(ctx context.Context, who, id string, overlap time.Duration
 		if err := add(ctx, tx, next); err != nil {
 			return err
 		}
-		done, err := tx.ExecContext(ctx, `UPDATE book_token SET expires = $1 WHERE id = $2 AND revoked = 0`, millis(old.Expires), id)
+		done, err := tx.ExecContext(ctx, `UPDATE book_token SET expires = $1 WHERE id = $2 AND revoked = 0`,
+			millis(old.Expires), id)
 		return some(done, err, fmt.Errorf("%w: the token %s was revoked meanwhile", ErrNotFound, id))
 	})
 	return shown, next, old, err
@@ -94,7 +97,8 @@ func (b *Book) Tokens(ctx context.Context, of string) ([]tenant.Token, error) {
 func (b *Book) Used(ctx context.Context, when map[string]time.Time) error {
 	for _, id := range slices.Sorted(maps.Keys(when)) {
 		ms := millis(when[id])
-		if _, err := b.db.ExecContext(ctx, `UPDATE book_token SET used = $1 WHERE id = $2 AND used < $3`, ms, id, ms); err != nil {
+		_, err := b.db.ExecContext(ctx, `UPDATE book_token SET used = $1 WHERE id = $2 AND used < $3`, ms, id, ms)
+		if err != nil {
 			return err
 		}
 	}

@@ -38,7 +38,8 @@ func (d *tenants) readKeys(settings config.Settings) error {
 		case value == "":
 			return cli.Usage("gateway.keys.%s: there is no key in %s", name, where.Env+where.File)
 		case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' }):
-			return cli.Usage("gateway.keys.%s: what is in %s cannot be a key: it is more than one line, or not ASCII", name, where.Env+where.File)
+			return cli.Usage("gateway.keys.%s: what is in %s cannot be a key: it is more than one line, or not ASCII",
+				name, where.Env+where.File)
 		}
 		keys[name] = heldKey{value, where.Header}
 	}

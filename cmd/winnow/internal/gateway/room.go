@@ -25,7 +25,6 @@ type room struct {
 	gate    *tenant.Gate
 	tell    func() // that something was spent
 	metrics *serve.Metrics
-	hub     *live.Hub
 
 	making     sync.Mutex // held while it is opened, furnished or closed
 	store      store.Store
@@ -34,6 +33,7 @@ type room struct {
 	closed     bool
 
 	mu      sync.Mutex
+	hub     *live.Hub          // nil before it is opened, and if there is no page
 	now     *furniture         // nil before it is opened
 	under   int                // requests and streams that are in it
 	last    time.Time          // when one came or went
@@ -90,8 +90,16 @@ func (m *room) watch(n transport.Notice) {
 	if n.Receipt != nil {
 		m.spent(n.Receipt.Cost, n.Time)
 	}
-	if m.hub != nil {
-		m.hub.Watch(n)
+	m.pages(func(h *live.Hub) { h.Watch(n) })
+}
+
+// pages does something with what pages show, if there is any.
+func (m *room) pages(do func(*live.Hub)) {
+	m.mu.Lock()
+	hub := m.hub
+	m.mu.Unlock()
+	if hub != nil {
+		do(hub)
 	}
 }
 
@@ -142,8 +150,8 @@ func (m *room) replace(f *furniture, log func(error)) {
 	if idle {
 		old.end(log)
 	}
-	if old != nil && m.hub != nil {
-		m.hub.End() // streams would keep the old one
+	if old != nil {
+		m.pages((*live.Hub).End) // streams would keep the old one
 	}
 }
 
@@ -193,9 +201,7 @@ func (m *room) close(log func(error)) {
 
 // shut ends what is open. making is locked.
 func (m *room) shut(log func(error)) {
-	if m.hub != nil {
-		m.hub.Close()
-	}
+	m.pages((*live.Hub).Close)
 	m.mu.Lock()
 	f := m.now
 	m.now = nil
@@ -247,8 +253,8 @@ func spentSince(ctx context.Context, kept store.Store, since time.Time) (map[str
 }
 
 // furnish makes what carries the requests of a tenant. making is locked.
-func (m *room) furnish(r *Relay, t tenant.Tenant, version int64, settings config.Settings, mode transport.Mode, share int,
-	audit func(context.Context, live.Deed) error) (*furniture, error) {
+func (m *room) furnish(r *Relay, t tenant.Tenant, version int64, settings config.Settings, mode transport.Mode,
+	share int, audit func(context.Context, live.Deed) error) (*furniture, error) {
 	settings, mode = settingsOf(settings, mode, t)
 	settings.Gateway.Memory = share
 	f := &furniture{settings: settings, tenant: t, mode: mode, version: version}
@@ -263,7 +269,8 @@ func (m *room) furnish(r *Relay, t tenant.Tenant, version int64, settings config
 	o.Watch = m.watch
 	if m.hub != nil && settings.Gateway.Page {
 		f.page = live.New(m.hub, live.Config{Engine: f.engine, Mode: string(mode), Modes: Modes(),
-			Models: settings.Catalogue(model.Default()), Now: r.app.Env.Now, Audit: audit, Others: r.tenants.links, Budget: func() string { return m.budget(r.app.Env.Now()) },
+			Models: settings.Catalogue(model.Default()), Now: r.app.Env.Now, Audit: audit, Others: r.tenants.links,
+			Budget: func() string { return m.budget(r.app.Env.Now()) },
 			Tenant: func(*http.Request) string { return m.name }})
 	}
 	m.mu.Lock()

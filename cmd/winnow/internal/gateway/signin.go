@@ -116,8 +116,8 @@ func (s *signing) client(ctx context.Context) (*oauth2.Config, *oidc.Provider, e
 		}
 		s.provider = found
 	}
-	return &oauth2.Config{ClientID: s.ClientID, ClientSecret: s.secret, Endpoint: s.provider.Endpoint(), RedirectURL: s.Redirect,
-		Scopes: []string{oidc.ScopeOpenID, "profile", "email"}}, s.provider, nil
+	return &oauth2.Config{ClientID: s.ClientID, ClientSecret: s.secret, Endpoint: s.provider.Endpoint(),
+		RedirectURL: s.Redirect, Scopes: []string{oidc.ScopeOpenID, "profile", "email"}}, s.provider, nil
 }
 
 // expected is what a sign-in that is under way expects of its end.
@@ -144,7 +144,8 @@ func (s *signing) begin(w http.ResponseWriter, r *http.Request) {
 	}
 	e := expected{rand.Text(), rand.Text(), oauth2.GenerateVerifier(), s.now().Add(signingFor).Unix()}
 	s.cookie(w, signingCookie, s.sealed(signingCookie, e), "/~sign/", int(signingFor.Seconds()))
-	http.Redirect(w, r, o.AuthCodeURL(e.State, oidc.Nonce(e.Nonce), oauth2.S256ChallengeOption(e.Verifier)), http.StatusFound)
+	to := o.AuthCodeURL(e.State, oidc.Nonce(e.Nonce), oauth2.S256ChallengeOption(e.Verifier))
+	http.Redirect(w, r, to, http.StatusFound)
 }
 
 // back ends a sign-in: the provider has sent the browser back.
@@ -176,7 +177,8 @@ func (s *signing) back(w http.ResponseWriter, r *http.Request) {
 	}
 	v, ok := s.visitOf(id)
 	if !ok {
-		s.refuse(w, http.StatusForbidden, "You are signed in, and none of your groups may see anything here: whoever runs winnow can change that.", nil)
+		s.refuse(w, http.StatusForbidden,
+			"You are signed in, but none of your groups may see anything here: ask the operator of winnow.", nil)
 		return
 	}
 	s.cookie(w, visitCookie, s.sealed(visitCookie, v), "/", int(signedFor.Seconds()))

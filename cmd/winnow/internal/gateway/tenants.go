@@ -59,13 +59,14 @@ type tenants struct {
 
 	reading sync.Mutex // held while the book is read
 	asked   time.Time
-	book    *book.Book // nil until there is one
+	book    atomic.Pointer[book.Book] // nil until there is one
 
-	mu    sync.Mutex
-	rooms map[string]*room
-	used  map[string]time.Time // by token: when it was noted
-	unset map[string]time.Time // by token: what is not in the book yet
-	reads map[string]time.Time // by person and session
+	mu      sync.Mutex
+	rooms   map[string]*room
+	leaving []*room              // that others have taken the place of; closed when nobody is in them
+	used    map[string]time.Time // by token: when it was noted
+	unset   map[string]time.Time // by token: what is not in the book yet
+	reads   map[string]time.Time // by person and session
 }
 
 // Tenants lets tenants share the relay, as the book beside the store names them. It is called
@@ -114,20 +115,22 @@ func (d *tenants) look(ctx context.Context, always bool) (changed bool, err erro
 	} else {
 		d.asked = now
 	}
-	if d.book == nil {
+	b := d.book.Load()
+	if b == nil {
 		at := source.BookAt(d.r.app)
 		if _, err := os.Stat(at); at == "" || !book.IsPostgres(at) && err != nil {
 			return false, nil // nobody has made a tenant
 		}
-		if d.book, err = source.OpenBook(ctx, d.r.app, source.Changing); err != nil {
+		if b, err = source.OpenBook(ctx, d.r.app, source.Changing); err != nil {
 			return false, err
 		}
+		d.book.Store(b)
 	}
-	number, err := d.book.Revision(ctx)
+	number, err := b.Revision(ctx)
 	if err != nil || number == d.known.Load().Revision() {
 		return false, err
 	}
-	known, err := d.book.Directory(ctx)
+	known, err := b.Directory(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -288,23 +291,20 @@ func (d *tenants) furnished(ctx context.Context, m *room, t tenant.Tenant) (f *f
 	if m.closed {
 		return nil, true, nil
 	}
-	version := d.version.Load()
 	d.r.mu.Lock()
+	version := d.version.Load()
 	settings, mode := d.r.now.settings, d.r.now.wanted
 	d.r.mu.Unlock()
+	capture := cmp.Or(t.Capture, settings.Gateway.Capture)
+	if m.store != nil && capture != m.capture {
+		d.retire(m, t)
+		return nil, true, nil
+	}
 	m.mu.Lock()
 	current := m.now
 	m.mu.Unlock()
 	if current != nil && current.version == version && same(current.tenant, t) {
 		return m.enter(d.r.app.Env.Now()), false, nil
-	}
-	capture := cmp.Or(t.Capture, settings.Gateway.Capture)
-	if m.store != nil && capture != m.capture {
-		if _, idle := m.idle(); idle { // else when nothing of it is under way
-			m.shut(d.failed)
-		} else if m.hub != nil {
-			m.hub.End()
-		}
 	}
 	if m.store == nil {
 		if err := d.unlock(ctx, m, t, settings, capture); err != nil {
@@ -321,10 +321,23 @@ func (d *tenants) furnished(ctx context.Context, m *room, t tenant.Tenant) (f *f
 	return m.enter(d.r.app.Env.Now()), false, nil
 }
 
+// retire puts a new room in the place of one whose store is to keep other things from now on. What is
+// under way in the old one ends as it began.
+func (d *tenants) retire(m *room, t tenant.Tenant) {
+	d.mu.Lock()
+	if d.rooms[t.Name] == m {
+		next := d.room(t)
+		next.gate = m.gate
+		d.rooms[t.Name], d.leaving = next, append(d.leaving, m)
+	}
+	d.mu.Unlock()
+	m.pages((*live.Hub).End)
+}
+
 // same reports whether two versions of a tenant are the same.
 func same(a, b tenant.Tenant) bool {
-	keys := maps.Equal(a.Keys, b.Keys)
-	return keys && a.Limits == b.Limits && a.Budget == b.Budget && a.Retention == b.Retention && a.Capture == b.Capture && a.Mode == b.Mode
+	return maps.Equal(a.Keys, b.Keys) && a.Limits == b.Limits && a.Budget == b.Budget && a.Retention == b.Retention &&
+		a.Capture == b.Capture && a.Mode == b.Mode
 }
 
 // unlock opens the store of a room, and learns what was spent. making is locked.
@@ -346,9 +359,11 @@ func (d *tenants) unlock(ctx context.Context, m *room, t tenant.Tenant, settings
 	if settings.Counter == "auto" && settings.Policy == policy.Balanced {
 		m.calibrated = token.NewCalibrated("auto", token.Linear{})
 	}
-	m.hub = nil
 	if settings.Gateway.Page {
-		m.hub = live.NewHub(capture == config.CaptureNone, now)
+		hub := live.NewHub(capture == config.CaptureNone, now)
+		m.mu.Lock()
+		m.hub = hub
+		m.mu.Unlock()
 	}
 	return nil
 }
@@ -366,11 +381,11 @@ func (d *tenants) learn(ctx context.Context, m *room, kept store.Store, now time
 		if err != nil {
 			continue
 		}
-		if err := d.book.AtLeast(ctx, m.name, dollars, at); err != nil {
+		if err := d.book.Load().AtLeast(ctx, m.name, dollars, at); err != nil {
 			return err
 		}
 	}
-	known, err := d.book.Spent(ctx, m.name, now)
+	known, err := d.book.Load().Spent(ctx, m.name, now)
 	if err == nil {
 		m.gate.Learn(known, now)
 	}
@@ -405,7 +420,7 @@ func (d *tenants) audit(name string) func(context.Context, live.Deed) error {
 				d.mu.Unlock()
 			}()
 		}
-		return d.book.Audit(ctx, e)
+		return d.book.Load().Audit(ctx, e)
 	}
 }
 
@@ -415,6 +430,8 @@ func (d *tenants) run(ctx context.Context) {
 	ticker := time.NewTicker(2 * time.Second)
 	defer ticker.Stop()
 	var expired time.Time
+	var beside sync.WaitGroup
+	defer beside.Wait()
 	for {
 		select {
 		case <-ctx.Done():
@@ -425,7 +442,7 @@ func (d *tenants) run(ctx context.Context) {
 			d.tick(ctx)
 			if now := d.r.app.Env.Now(); now.Sub(expired) >= 24*time.Hour {
 				expired = now
-				d.expire(ctx, now)
+				beside.Go(func() { d.expire(ctx, now) })
 			}
 		}
 	}
@@ -441,7 +458,7 @@ func (d *tenants) tick(ctx context.Context) {
 	case changed:
 		d.log.Info("the tenants were read again", "tenants", d.known.Load().Len())
 	}
-	if d.book == nil {
+	if d.book.Load() == nil {
 		return
 	}
 	d.r.mu.Lock()
@@ -456,11 +473,11 @@ func (d *tenants) tick(ctx context.Context) {
 	used := d.unset
 	d.unset = map[string]time.Time{}
 	d.mu.Unlock()
-	if err := d.book.Used(ctx, used); err != nil {
+	if err := d.book.Load().Used(ctx, used); err != nil {
 		d.log.Error("when tokens were used cannot be noted", "why", err)
 	}
 	for _, m := range d.all() {
-		known, err := d.book.Spent(ctx, m.name, now) // other processes spend, too
+		known, err := d.book.Load().Spent(ctx, m.name, now) // other processes spend, too
 		if err == nil {
 			m.gate.Learn(known, now)
 		}
@@ -471,7 +488,7 @@ func (d *tenants) tick(ctx context.Context) {
 func (d *tenants) all() []*room {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return slices.Collect(maps.Values(d.rooms))
+	return slices.AppendSeq(slices.Clone(d.leaving), maps.Values(d.rooms))
 }
 
 // save hands what was spent to the book. It is not broken off in the middle: then nobody would know
@@ -480,7 +497,7 @@ func (d *tenants) save(ctx context.Context) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer stop()
 	for _, m := range d.all() {
-		if err := m.save(ctx, d.book); err != nil {
+		if err := m.save(ctx, d.book.Load()); err != nil {
 			d.log.Error("what was spent cannot be noted yet", "tenant", m.name, "why", err)
 		}
 	}
@@ -498,10 +515,13 @@ func (d *tenants) tidy(now time.Time) {
 	for i, m := range rooms {
 		since, idle := m.idle()
 		_, there := d.known.Load().Tenant(m.name)
-		if !there && m.hub != nil {
-			m.hub.End()
+		if !there {
+			m.pages((*live.Hub).End)
 		}
-		if idle && (!there || now.Sub(since) >= idleRoom || len(rooms)-i > mostRooms) {
+		d.mu.Lock()
+		replaced := slices.Contains(d.leaving, m)
+		d.mu.Unlock()
+		if idle && (!there || replaced || now.Sub(since) >= idleRoom || len(rooms)-i > mostRooms) {
 			d.drop(m)
 		}
 	}
@@ -525,6 +545,7 @@ func (d *tenants) drop(m *room) {
 		if d.rooms[m.name] == m {
 			delete(d.rooms, m.name)
 		}
+		d.leaving = slices.DeleteFunc(d.leaving, func(other *room) bool { return other == m })
 		d.mu.Unlock()
 	}
 }
@@ -543,6 +564,12 @@ func (d *tenants) expire(ctx context.Context, now time.Time) {
 				continue // no limit
 			}
 		}
+		if ctx.Err() != nil {
+			return
+		}
+		d.mu.Lock()
+		_, present := d.rooms[name]
+		d.mu.Unlock()
 		m, f, err := d.open(ctx, t)
 		if err != nil {
 			d.log.Error("a tenant cannot be served", "tenant", name, "why", err)
@@ -550,6 +577,9 @@ func (d *tenants) expire(ctx context.Context, now time.Time) {
 		}
 		deleted, err := expire(ctx, m.store, age, now)
 		m.leave(f, d.r.app.Env.Now(), d.failed)
+		if !present { // not to have all of them open at a time
+			d.drop(m)
+		}
 		if err != nil && ctx.Err() == nil {
 			d.log.Error("could not delete old conversations", "tenant", name, "error", err)
 		}
@@ -562,12 +592,7 @@ func (d *tenants) expire(ctx context.Context, now time.Time) {
 // pages ends the streams of all pages.
 func (d *tenants) pages() {
 	for _, m := range d.all() {
-		m.making.Lock()
-		hub := m.hub
-		m.making.Unlock()
-		if hub != nil {
-			hub.Close()
-		}
+		m.pages((*live.Hub).Close)
 	}
 }
 
@@ -591,7 +616,7 @@ func (d *tenants) close() {
 	if err := d.stores.Close(); err != nil {
 		d.failed(err)
 	}
-	if d.book == nil {
+	if d.book.Load() == nil {
 		return
 	}
 	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second)
@@ -600,10 +625,10 @@ func (d *tenants) close() {
 	d.mu.Lock()
 	used := d.unset
 	d.mu.Unlock()
-	if err := d.book.Used(ctx, used); err != nil {
+	if err := d.book.Load().Used(ctx, used); err != nil {
 		d.log.Error("when tokens were used cannot be noted", "why", err)
 	}
-	if err := d.book.Close(); err != nil {
+	if err := d.book.Load().Close(); err != nil {
 		d.failed(err)
 	}
 }
