@@ -136,10 +136,20 @@ func (t *Transport) refresh(ctx context.Context, f *family, chain []digest, mess
 	if !f.loaded {
 		return f.load(ctx, t.engine)
 	}
-	if l, _, goesOn := f.find(chain, messages); l != nil && goesOn {
-		return t.upToDate(ctx, f, l)
+	if l, _, goesOn := f.find(chain, messages); l == nil || !goesOn {
+		return f.reload(ctx, t.engine)
 	}
-	return f.reload(ctx, t.engine)
+	// Another one may have gone on with any of them, and further than the one that was found here.
+	for _, l := range f.lines {
+		revision, err := t.engine.Store().Revision(ctx, l.id)
+		if err != nil {
+			return err
+		}
+		if revision != l.revision {
+			return f.reload(ctx, t.engine)
+		}
+	}
+	return nil
 }
 
 // upToDate reads the conversations of a family again if another process has gone on with one of
@@ -295,6 +305,10 @@ func (t *Transport) fork(ctx context.Context, l *line, n int) (*line, error) {
 	}
 	id, err := t.engine.Fork(ctx, l.id, before)
 	if err != nil {
+		return nil, err
+	}
+	// Other processes on the store see by the revision of the first one that there is another.
+	if l.revision, err = t.engine.Store().Apply(ctx, l.id, store.Change{}); err != nil {
 		return nil, err
 	}
 	return &line{id: id, chain: slices.Clone(l.chain[:n]), frozen: l.frozen, last: l.last, hour: l.hour,

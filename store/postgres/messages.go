@@ -60,7 +60,7 @@ func (s *Store) messages(ctx context.Context, id string, sketch bool, yield func
 		if r.read >= r.messages {
 			return nil
 		}
-		if err := r.next(ctx); err != nil {
+		if err := s.again(ctx, func() error { return r.goOn(ctx) }); err != nil {
 			return err
 		}
 	}
@@ -81,6 +81,7 @@ type reader struct {
 	conn     *pgxpool.Conn // nil once all is read
 	counted  bool          // it counts among the iterations that hold a connection
 	messages int64
+	revision int64
 	read     int64        // how many were
 	page     []messageRow // those that were read and not yielded yet
 	apart    map[int64][]apartRow
@@ -144,11 +145,11 @@ func (r *reader) begin(ctx context.Context) (err error) {
 	var b pgx.Batch
 	b.Queue(beginRead)
 	found := false
-	b.Queue(`SELECT messages FROM session WHERE tenant = $1 AND id = $2`, r.s.tenant, r.id).
+	b.Queue(`SELECT messages, revision FROM session WHERE tenant = $1 AND id = $2`, r.s.tenant, r.id).
 		Query(func(rows pgx.Rows) error {
 			for rows.Next() {
 				found = true
-				if err := rows.Scan(&r.messages); err != nil {
+				if err := rows.Scan(&r.messages, &r.revision); err != nil {
 					return err
 				}
 			}
@@ -194,6 +195,37 @@ func (r *reader) queue(b *pgx.Batch, more int64) {
 		}
 		return scanApart(rows, r.apart)
 	})
+}
+
+// goOn reads the next page, once all before it are yielded. If the connection broke meanwhile, it
+// goes on with another one, if the session is as it was.
+func (r *reader) goOn(ctx context.Context) (err error) {
+	r.page, r.apart = nil, nil // of an attempt that failed
+	defer func() {
+		if err != nil {
+			r.end()
+		}
+	}()
+	if r.conn != nil {
+		return r.next(ctx)
+	}
+	if r.conn, err = r.s.db.pool.Acquire(ctx); err != nil {
+		return err
+	}
+	r.counted = true
+	r.s.db.reading.Add(1)
+	var b pgx.Batch
+	b.Queue(beginRead)
+	var revision int64
+	b.Queue(`SELECT revision FROM session WHERE tenant = $1 AND id = $2`, r.s.tenant, r.id).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&revision) })
+	switch err := r.conn.SendBatch(ctx, &b).Close(); {
+	case err != nil && !errors.Is(err, pgx.ErrNoRows):
+		return err
+	case revision != r.revision:
+		return fmt.Errorf("%w: the connection broke while it was read", store.ErrConflict)
+	}
+	return r.next(ctx)
 }
 
 // next reads the next page.

@@ -44,8 +44,16 @@ func (s *Store) Search(ctx context.Context, q store.Search) (found store.Found, 
 			if err != nil {
 				return err
 			}
+			var b pgx.Batch
+			rows := make([]hitRow, len(places))
 			for i := range places {
-				hit, damage, err := s.hit(ctx, tx, &places[i], terms)
+				rows[i].queue(&b, s, &places[i])
+			}
+			if err := tx.SendBatch(ctx, &b).Close(); err != nil {
+				return err
+			}
+			for i := range places {
+				hit, damage, err := s.hit(&places[i], &rows[i], terms)
 				switch {
 				case err != nil:
 					return err
@@ -122,48 +130,55 @@ func (s *Store) places(ctx context.Context, tx pgx.Tx, terms words.Query, q stor
 	return places, total, err
 }
 
-// hit reads what a hit shows of its part. damage says why it cannot be shown.
-func (s *Store) hit(ctx context.Context, tx pgx.Tx, p *place, terms words.Query) (hit store.Hit, damage, err error) {
-	hit.Score = p.score
-	var info, format, head, data []byte
-	apart := map[int64][]apartRow{}
-	var kept *contentRow
+// hitRow is what a hit shows of its part, as it is in the database.
+type hitRow struct {
+	info, format, head, data []byte
+	apart                    map[int64][]apartRow
+	kept                     *contentRow
+}
+
+// queue asks for what a hit shows.
+func (r *hitRow) queue(b *pgx.Batch, s *Store, p *place) {
 	args := []any{s.tenant, p.session, p.message, p.part}
-	var b pgx.Batch
 	b.Queue(`SELECT s.info, o.format, m.info, m.parts[$4::int + 1]
 		FROM session AS s JOIN message AS m ON m.tenant = s.tenant AND m.session = s.num AND m.position = $3
 		LEFT JOIN source AS o ON o.tenant = s.tenant AND o.session = s.num
 		WHERE s.tenant = $1 AND s.num = $2`, args...).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&info, &format, &head, &data) })
+		QueryRow(func(row pgx.Row) error { return row.Scan(&r.info, &r.format, &r.head, &r.data) })
 	b.Queue(`SELECT a.message, a.part, a.field, c.size, c.codec, c.data
 		FROM apart AS a LEFT JOIN content AS c ON c.tenant = a.tenant AND c.hash = a.content
 		WHERE a.tenant = $1 AND a.session = $2 AND a.message = $3 AND a.part = $4`, args...).
-		Query(func(rows pgx.Rows) error { return scanApart(rows, apart) })
+		Query(func(rows pgx.Rows) error {
+			r.apart = map[int64][]apartRow{}
+			return scanApart(rows, r.apart)
+		})
 	b.Queue(`SELECT c.size, c.codec, c.data
 		FROM message AS m JOIN kept AS k ON k.tenant = m.tenant AND k.session = m.session AND k.part = m.names[$4::int + 1]
 		LEFT JOIN content AS c ON c.tenant = k.tenant AND c.hash = k.content
 		WHERE m.tenant = $1 AND m.session = $2 AND m.position = $3`, args...).
 		Query(func(rows pgx.Rows) error {
 			for rows.Next() {
-				kept = &contentRow{}
-				if err := rows.Scan(&kept.size, &kept.codec, &kept.data); err != nil {
+				r.kept = &contentRow{}
+				if err := rows.Scan(&r.kept.size, &r.kept.codec, &r.kept.data); err != nil {
 					return err
 				}
 			}
 			return rows.Err()
 		})
-	if err := tx.SendBatch(ctx, &b).Close(); err != nil {
+}
+
+// hit decodes what a hit shows. damage says why it cannot be shown.
+func (s *Store) hit(p *place, r *hitRow, terms words.Query) (hit store.Hit, damage, err error) {
+	hit.Score = p.score
+	hit.Origin = string(r.format)
+	if hit.Session, err = decoded[session.Info](r.info); err != nil {
 		return hit, nil, err
 	}
-	hit.Origin = string(format)
-	if hit.Session, err = decoded[session.Info](info); err != nil {
-		return hit, nil, err
-	}
-	h, err := headOf(head)
+	h, err := headOf(r.head)
 	if err != nil {
 		return hit, fmt.Errorf("message %d of session %s: %w: %w", p.message+1, hit.Session.ID, store.ErrCorrupt, err), nil
 	}
-	part, text, err := s.shown(data, apart[p.message], kept)
+	part, text, err := s.shown(r.data, r.apart[p.message], r.kept)
 	if err != nil {
 		return hit, fmt.Errorf("message %s of session %s: %w: %w", h.ID, hit.Session.ID, store.ErrCorrupt, err), nil
 	}
