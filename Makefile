@@ -55,6 +55,11 @@ siege: ## every fault of a provider, a store and a client at the gateway, and ki
 load: ## what a large request costs small ones beside it, and the memory of a thousand sessions of a megabyte
 	go test ./internal/siege -v -count=1 -timeout 60m -load -run Load
 
+.PHONY: chart
+chart: ## lint the Helm chart and render it as Kubernetes 1.31 gets it, to standard output
+	@GOFLAGS= go run helm.sh/helm/v3/cmd/helm@v3.22.0 lint deploy/helm/winnow >&2
+	@GOFLAGS= go run helm.sh/helm/v3/cmd/helm@v3.22.0 template winnow deploy/helm/winnow --kube-version 1.31
+
 soak: ## two hundred sessions through the gateway for SOAK (default 1h): nothing may grow
 	go test ./internal/siege -v -count=1 -timeout 12h -soak $(or $(SOAK),1h) -run Soak
 

@@ -99,6 +99,10 @@ type Options struct {
 	// called while the request waits, by several goroutines at a time, and returns at once.
 	// Default: nobody is told.
 	Watch func(Notice)
+	// Stage is called when a step of a request begins, and what it returns when the step has ended,
+	// sometimes twice: identify (read it and find its conversation), adopt (join the log), decide (ask the
+	// engine), splice (leave out). Default: nobody is told.
+	Stage func(ctx context.Context, name string) (ended func())
 	Now   func() time.Time // default: time.Now
 
 	anthropic string // the host at which server-side edits are had; tests have another one
@@ -119,6 +123,7 @@ type Transport struct {
 	models *model.Memo
 	log    *slog.Logger
 	watch  func(Notice)
+	stages func(ctx context.Context, name string) func()
 	now    func() time.Time
 
 	later    bool
@@ -170,7 +175,7 @@ func made(engine *winnow.Engine, o Options, c *atHand) *Transport {
 	}
 	t := &Transport{
 		engine: engine, base: o.Base, mode: cmp.Or(o.Mode, Full), recall: o.Recall, drop: o.Drop, models: models,
-		log: o.Log, watch: o.Watch, now: o.Now, later: o.Later, patience: cmp.Or(o.Patience, DefaultPatience), atHand: c,
+		log: o.Log, watch: o.Watch, stages: o.Stage, now: o.Now, later: o.Later, patience: cmp.Or(o.Patience, DefaultPatience), atHand: c,
 		delegates: o.Delegate, anthropic: cmp.Or(o.anthropic, anthropicHost), most: o.KeepWarm, after: o.after,
 	}
 	c.recent.bound(cmp.Or(o.Memory, DefaultMemory))
@@ -375,16 +380,27 @@ func (t *Transport) freeze(x *exchange, why string) {
 	}
 }
 
+// stage tells that a step of a request begins, and returns what is called when it has ended.
+func (t *Transport) stage(ctx context.Context, name string) (ended func()) {
+	if t.stages == nil {
+		return func() {}
+	}
+	return t.stages(ctx, name)
+}
+
 // join recognises the conversation of a request, lets it join the log, and decides what is left out
 // of it. nil: it passes as it came.
 func (t *Transport) join(r *http.Request, p protocol, original []byte) (x *exchange) {
 	t.guarded("understand a request", func() {
+		identified := t.stage(r.Context(), "identify")
+		defer identified()
 		read, err := t.read(r, p, original)
 		if err != nil {
 			return // not a conversation that we know
 		}
 		doc, chain := read.doc, read.chain
 		f := t.family(identity(r, p.kind, doc.Native.(*body.Native).Decoded, chain[0]))
+		identified()
 		f.recording.wait()
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -453,6 +469,8 @@ func (t *Transport) read(r *http.Request, p protocol, original []byte) (*reading
 // out. The family's lock is held.
 func (t *Transport) decide(ctx context.Context, f *family, p protocol, read *reading) (*exchange, error) {
 	doc, chain, original := read.doc, read.chain, read.doc.Source
+	ended := t.stage(ctx, "adopt")
+	defer func() { ended() }()
 	if err := f.load(ctx, t.engine); err != nil {
 		return nil, err
 	}
@@ -483,9 +501,13 @@ func (t *Transport) decide(ctx context.Context, f *family, p protocol, read *rea
 		return x, nil
 	}
 	x.pruned, l.pruned = l.pruned, nil
+	ended()
+	ended = t.stage(ctx, "decide")
 	if err := t.starts(ctx, x, doc, unsure); err != nil {
 		return nil, err
 	}
+	ended()
+	ended = t.stage(ctx, "splice")
 	edited, left, err := t.edited(ctx, l, doc)
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ const module = "github.com/winnowhq/winnow"
 
 // floors, from the ground up. A name ending in /* stands for the packages one level below it.
 var floors = [][]string{
-	{"session", "token", "token/*", "model", "shell", "call", "quantity", "plainfile", "visible", "secret", "span", "wordlist", "process", "job"},
+	{"session", "token", "token/*", "model", "shell", "call", "quantity", "plainfile", "visible", "secret", "span", "wordlist", "process", "job", "trace"},
 	{"rule", "budget", "bill", "recall", "pivot/fact", "coverage", "wire", "wire/*", "rule/letter"},
 	{"view", "pivot", "schedule", "store", "format", "llm", "tenant"},
 	{"policy", "summarize/*", "llm/*", "store/*", "tenant/book", "store/internal/exact", "store/internal/packed", "store/internal/words", "job/*", "format/*", "format/internal/transcript", "format/internal/jsonl", "format/internal/gemini", "settings", "report", "edit"},

@@ -13,15 +13,16 @@ import (
 // taken away.
 type flights struct{ now atomic.Int64 }
 
-// takeOff counts a request until the returned function is called. Those for the page, whose streams
+// takeOff counts a request until the returned function is called, and reports whether it counts.
+// Those for the page, whose streams
 // last as long as it is open, and for other routes of the listener itself do not count.
-func (f *flights) takeOff(r *http.Request) (landed func()) {
+func (f *flights) takeOff(r *http.Request) (landed func(), flies bool) {
 	if strings.Contains(r.URL.Path, "/~/") || slices.ContainsFunc([]string{"/", "/healthz", "/readyz", "/metrics"},
 		func(own string) bool { return strings.HasSuffix(r.URL.Path, own) }) {
-		return func() {}
+		return func() {}, false
 	}
 	f.now.Add(1)
-	return func() { f.now.Add(-1) }
+	return func() { f.now.Add(-1) }, true
 }
 
 func (f *flights) gauge() prometheus.Collector {

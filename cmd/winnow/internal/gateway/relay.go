@@ -28,6 +28,7 @@ import (
 	"github.com/winnowhq/winnow/serve"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/trace"
 	"github.com/winnowhq/winnow/transport"
 )
 
@@ -46,7 +47,8 @@ type Relay struct {
 	calibrated *token.Calibrated // of all engines; nil if the counter does not learn
 	metrics    *serve.Metrics
 	flights    flights
-	jobs       http.Handler // the page of jobs, nil if they are in this process
+	tracer     *trace.Tracer // nil if nobody collects traces
+	jobs       http.Handler  // the page of jobs, nil if they are in this process
 	upstreams  map[string]string
 	hub        *live.Hub // nil if there is no page
 	stopping   atomic.Bool
@@ -120,6 +122,9 @@ func openAt(ctx context.Context, a *cli.App, settings config.Settings, l net.Lis
 	log *slog.Logger, failsOpen bool) (_ *Relay, err error) {
 	undumpable()
 	r := &Relay{app: a, listener: l, base: serve.Direct(), log: log, ended: make(chan error, 1), failsOpen: failsOpen}
+	if r.tracer = trace.FromEnvironment(a.Env.Getenv, log, a.Env.Now); r.tracer != nil {
+		r.base = traced{r.base, r.tracer}
+	}
 	if settings.Counter == "auto" && settings.Policy == policy.Balanced {
 		r.calibrated = token.NewCalibrated("auto", token.Linear{})
 	}
@@ -189,10 +194,14 @@ func (r *Relay) engine(settings config.Settings, mode transport.Mode, kept store
 
 // options are how a transport on a store works.
 func (r *Relay) options(settings config.Settings, mode transport.Mode, kept store.Store) transport.Options {
-	return transport.Options{Base: r.base, Mode: mode, Later: true, Recall: !withholds(kept),
+	o := transport.Options{Base: r.base, Mode: mode, Later: true, Recall: !withholds(kept),
 		Models: settings.Catalogue(model.Default()), Drop: settings.Gateway.Tools.Drop, Delegate: settings.Gateway.Delegate,
 		KeepWarm: settings.Gateway.KeepWarm,
 		Memory:   settings.Gateway.Memory / 2 / bytesOfBody, Log: r.log, Now: r.app.Env.Now}
+	if r.tracer != nil {
+		o.Stage = r.stage
+	}
+	return o
 }
 
 // bytesOfBody is how many bytes of memory a byte of a body takes that the transport has at hand,
@@ -298,7 +307,13 @@ func (r *Relay) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	g.under++
 	r.mu.Unlock()
 	defer r.left(g)
-	defer r.flights.takeOff(request)()
+	landed, flies := r.flights.takeOff(request)
+	defer landed()
+	if flies && r.tracer != nil {
+		traced, ended := r.tracer.Request(request, "relay")
+		request = traced
+		defer ended()
+	}
 	g.handler.ServeHTTP(w, request)
 }
 
@@ -445,6 +460,7 @@ func (r *Relay) Close() {
 		r.unbound()
 	}
 	r.listener.Close() // it may be closed already
+	defer r.tracer.Close()
 	if base, ok := r.base.(interface{ CloseIdleConnections() }); ok {
 		base.CloseIdleConnections()
 	}
