@@ -209,15 +209,12 @@ func Uninstall(p Place, s Seat) ([]Change, error) {
 		return nil, err
 	}
 	var changes []Change
-	var left []entry
 	for _, e := range r.Entries {
 		c, err := back(e)
 		if err != nil {
 			return nil, err
 		}
 		switch c.Done {
-		case Left:
-			left = append(left, e)
 		case Removed:
 			err = os.Remove(c.Path)
 		case Restored, Stripped:
