@@ -33,6 +33,7 @@ type seated struct {
 	mu     sync.Mutex
 	todo   []string // commands that are left
 	calls  int
+	slow   chan struct{}   // is closed when a command that sleeps is asked for
 	before string          // hash of the home folder before the installation
 	hold   <-chan struct{} // withholds the next answer
 	held   chan struct{}   // is closed when an answer is withheld
@@ -70,6 +71,10 @@ func (s *seated) answer(r llmtest.Request) llmtest.Reply {
 		return llmtest.Reply{Reasoning: fmt.Sprintf("thought %d: nothing is left", s.calls), Text: "The job is done."}
 	}
 	command := s.todo[0]
+	if s.slow != nil && strings.Contains(command, "sleep") {
+		close(s.slow)
+		s.slow = nil
+	}
 	s.todo = s.todo[1:]
 	arguments, _ := json.Marshal(map[string]string{"command": command, "description": "a step"}, json.Deterministic(true))
 	return llmtest.Reply{Reasoning: fmt.Sprintf("thought %d: run it", s.calls), Text: fmt.Sprintf("Step %d.", s.calls),
@@ -406,7 +411,9 @@ func TestSeat_claudeFirstSends(t *testing.T) {
 	putFile(t, filepath.Join(s.Project, "notes.txt"), strings.Repeat("What was done so far, line by line.\n", 160))
 	o := s.open(t)
 	colours := `for i in $(seq 200); do printf '\033[3%dmline %d\033[0m\n' $((i % 8)) $i; done`
-	s.chore(colours, "cat notes.txt", "cat notes.txt", "cat notes.txt")
+	// The product writes a call into its file a moment after it was made.
+	const again = "sleep 1; cat notes.txt"
+	s.chore(colours, again, again, again)
 	o.say(t, "Do the chore.")
 	r := s.conversation(t)
 	size := len(strings.Join(messagesOf(r), ""))
@@ -438,10 +445,13 @@ func TestSeat_claudeKeepsPicturesAndQueuedPrompts(t *testing.T) {
 	o := s.open(t)
 	s.chore(work("alpha", 30)...)
 	o.say(t, "Do the first chore.")
-	s.chore(append([]string{"cat notes.txt", "sleep 2; cat notes.txt"}, work("beta", 6)...)...)
+	s.chore(append([]string{"cat notes.txt", "sleep 4; cat notes.txt"}, work("beta", 6)...)...)
 	content := []any{map[string]any{"type": "text", "text": "Do the second chore, see the picture."},
 		map[string]any{"type": "image", "source": map[string]string{"type": "base64", "media_type": "image/png", "data": pixel}}}
+	running := make(chan struct{})
+	s.slow = running
 	o.sendContent(t, content)
+	<-running
 	o.send(t, "And mind the QUEUED-WORDS.")
 	o.result(t)
 	if r := s.conversation(t); !r.Contains("QUEUED-WORDS") {
