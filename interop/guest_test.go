@@ -32,6 +32,7 @@ type guest struct {
 func newGuest(t *testing.T, start func(*testing.T) *agent, product string, flags ...string) *guest {
 	t.Helper()
 	s := &guest{agent: start(t), start: start, winnow: buildWinnow(t, t.TempDir()), product: product}
+	s.run(t, "--version") // install asks for it, and products make folders then
 	s.before = hashes(t, s.Home, s.Project)
 	s.tell(t, append([]string{"install", product}, flags...)...)
 	return s
@@ -222,6 +223,8 @@ func hashes(t *testing.T, roots ...string) map[string]string {
 			t.Fatal(err)
 		}
 	}
+	delete(found, filepath.Join(roots[0], "stdout")) // what the product printed last
+	delete(found, filepath.Join(roots[0], "stderr"))
 	delete(found, filepath.Join(roots[0], ".local", "share"))
 	delete(found, filepath.Join(roots[0], ".local"))
 	return found
@@ -297,5 +300,18 @@ func TestCodex_seat(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(s.Home, ".codex", "hooks.json")); err == nil {
 		t.Error("hooks.json is still there")
+	}
+}
+
+// TestSeats_leaveNothing: installed and taken away again, winnow leaves what was there before.
+func TestSeats_leaveNothing(t *testing.T) {
+	for product, start := range map[string]func(*testing.T) *agent{"opencode": openCodeOffline, "pi": piAgent, "codex": codexAgent} {
+		t.Run(product, func(t *testing.T) {
+			s := newGuest(t, start, product)
+			s.tell(t, "uninstall", product)
+			if diff := cmp.Diff(s.before, hashes(t, s.Home, s.Project)); diff != "" {
+				t.Errorf("uninstalling does not leave what was there before (-before +after):\n%s", diff)
+			}
+		})
 	}
 }

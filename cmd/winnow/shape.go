@@ -29,7 +29,8 @@ its model, when it compacts, or with the result of a tool. It keeps the session 
 one JSON object: what is to stand in place of what was handed over. What winnow install puts into
 ` + strings.Join(products, ", ") + ` calls it; docs/seats.md describes both objects. If it fails, the
 agent sends what it would send without winnow.`,
-		Args: cli.Exactly(0, "no argument"),
+		Example: `  winnow shape --product pi < handed.json`,
+		Args:    cli.Exactly(0, "no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !slices.Contains(products, product) {
 				return cli.Usage("--product must be %s, not %q", strings.Join(products, " or "), product)
