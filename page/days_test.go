@@ -13,11 +13,11 @@ import (
 
 // aWeek is a week of sessions, one of them with a hostile title.
 func aWeek() report.Days {
-	d := report.Days{Since: "2026-11-17", Until: "2026-11-23", Sessions: 3, Requests: 240, Cost: 31.5, Uncosted: 1,
+	d := report.Days{Since: "2026-11-17", Until: "2026-11-23", Sessions: 4, Requests: 240, Cost: 31.5, Uncosted: 2,
 		Products: []report.SpentOn{{Name: "claude-code", Sessions: 2, Cost: 22.05}, {Name: "codex", Sessions: 1, Cost: 9.45, Uncosted: 1},
 			{Name: "opencode", Sessions: 1, Uncosted: 1}},
-		Projects: []report.SpentOn{{Name: "/home/ann/larder", Sessions: 3, Cost: 31.5}},
-		Models:   []report.SpentOn{{Name: "anthropic/claude-opus-4-8", Sessions: 2, Cost: 22.05}, {Name: "", Sessions: 1, Cost: 9.45}},
+		Projects: []report.SpentOn{{Name: "/home/ann/larder", Sessions: 4, Cost: 31.5, Uncosted: 2}},
+		Models:   []report.SpentOn{{Name: "anthropic/claude-opus-4-8", Sessions: 2, Cost: 22.05}, {Name: "", Sessions: 2, Cost: 9.45}},
 		Gateway:  &report.Gain{Requests: 90, Billed: 9.5, Otherwise: 9.25, Net: -0.25, Recalls: 2},
 		Advice: []report.Finding{{Title: "Tools that nobody calls", Dollars: 4.2, Evidence: "12 tools in 90 requests",
 			Command: "winnow config set gateway.tools.drop mcp__kiln__*"}},
@@ -40,7 +40,7 @@ func TestDays_saysWhereTheMoneyWent(t *testing.T) {
 	if err := Days(&out, aWeek(), false); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"The week", "$31.50 for 240 requests in 3 sessions.", "Mon 23 Nov", "claude-code", "codex",
+	for _, want := range []string{"The week", "$31.50 for 240 requests in 4 sessions.", "Mon 23 Nov", "claude-code", "codex",
 		"anthropic/claude-opus-4-8", "winnow inspect claude-code:22a3379d", "−$0.25", "it cost more than it saved", "≥$9.45", ">unknown<",
 		"Tools that nobody calls", "saves $4.20:", "winnow config set gateway.tools.drop", "&lt;script&gt;window.pwned"} {
 		if !strings.Contains(out.String(), want) {
