@@ -113,6 +113,7 @@ func (broken) Keep(context.Context, string, string, string) error { return error
 func (broken) Kept(context.Context, string, string) (string, error) {
 	return "", store.ErrNotKept
 }
+func (broken) KeptParts(context.Context, string) ([]string, error) { return nil, nil }
 
 func TestRun_shapedWithoutAnybodyToRecallIt(t *testing.T) {
 	long := lines("sea", 3000)
