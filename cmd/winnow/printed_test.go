@@ -171,7 +171,7 @@ var covered = map[string][]string{
 
 	"originals prune": {"originals prune", "originals prune --all --dry-run", "originals prune --json --all", "originals prune POISON", "originals prune --older-than POISON"},
 
-	"store": {"store", "store POISON"}, "store copy": {"store copy", "store copy POISON COPIED", "store copy POISON postgres://POISON", "store copy x y --tenant POISON", "store copy POISON://x y"},
+	"store": {"store", "store POISON"}, "store migrate": {"store migrate", "store migrate --json", "store migrate POISON", "store migrate --store POISON://x"}, "store copy": {"store copy", "store copy POISON COPIED", "store copy POISON postgres://POISON", "store copy x y --tenant POISON", "store copy POISON://x y"},
 
 	"completion":      {"completion", "completion POISON", "__complete inspect ", "__complete show ", "__complete inspect POISON", "__complete --model ", "__complete POISON "},
 	"completion bash": {"completion bash"}, "completion zsh": {"completion zsh"}, "completion fish": {"completion fish"}, "completion powershell": {"completion powershell"},
