@@ -212,7 +212,7 @@ func (t *Transport) refill(ctx context.Context, id string, messages []session.Me
 			whole = append(whole, known(messages[i], &said[i]))
 		}
 	}
-	if err := winnow.Extend(ctx, t.engine, id, whole); err != nil {
+	if err := winnow.Extend(ctx, t.engine, id, nil, whole); err != nil {
 		return err
 	}
 	if len(said) <= len(messages) {
