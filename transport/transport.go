@@ -141,6 +141,7 @@ type Transport struct {
 type atHand struct {
 	recent  recent
 	overdue atomic.Int64 // steps that nobody waits for any more
+	lost    atomic.Bool  // the store was, when a request came last
 
 	recording pending // answers
 

@@ -49,6 +49,9 @@ func (w *Withholding) Create(ctx context.Context, info session.Info) error {
 	return err
 }
 
+// Lost implements store.Remote.
+func (w *Withholding) Lost() error { return store.Lost(w.Store) }
+
 // Delete implements store.Store.
 func (w *Withholding) Delete(ctx context.Context, id string) error {
 	w.mu.Lock()
