@@ -25,27 +25,31 @@ func (e *Engine) Append(ctx context.Context, id string, messages ...session.Mess
 	if len(messages) == 0 {
 		return nil
 	}
-	return e.grow(ctx, "append", id, nil, messages)
+	return e.grow(ctx, "append", id, nil, nil, messages)
 }
 
 // Update replaces messages that have the same ids, parts included: an answer that was streamed, a
 // call that ended. Nothing is lost by it that was final: the log of what was said only grows, and a
 // program that updates says the same thing more completely.
 func (e *Engine) Update(ctx context.Context, id string, messages ...session.Message) error {
-	return e.grow(ctx, "update", id, messages, nil)
+	return e.grow(ctx, "update", id, nil, messages, nil)
 }
 
 // Extend is Update and Append in one transaction: an answer that was streamed as it came back, and
-// what was said next.
-func Extend(ctx context.Context, e *Engine, id string, updated []session.Message, added ...session.Message) error {
+// what was said next. still, if it is not nil, reports whether the log is still as the caller takes
+// it to be: it is asked of the log that is written to. If it is not, nothing is stored, and the
+// error has the code Stale. still must not keep or change the log.
+func Extend(ctx context.Context, e *Engine, id string, still func(log []session.Message) bool,
+	updated []session.Message, added ...session.Message) error {
 	if len(updated)+len(added) == 0 {
 		return nil
 	}
-	return e.grow(ctx, "append", id, updated, added)
+	return e.grow(ctx, "append", id, still, updated, added)
 }
 
 // grow updates and appends messages. Missing ids and times are filled in.
-func (e *Engine) grow(ctx context.Context, op, id string, updated, added []session.Message) error {
+func (e *Engine) grow(ctx context.Context, op, id string, still func(log []session.Message) bool,
+	updated, added []session.Message) error {
 	given := map[string]bool{}
 	for i := range added {
 		if own := added[i].ID; given[own] {
@@ -62,6 +66,10 @@ func (e *Engine) grow(ctx context.Context, op, id string, updated, added []sessi
 	}
 	updated, added = ownParts(updated), ownParts(added)
 	return e.change(ctx, op, id, func(l *live) (store.Change, error) {
+		if still != nil && !still(l.log) {
+			return store.Change{}, fail(Stale, op, id, "nothing was stored; read the session again",
+				"somebody else has gone on with it")
+		}
 		for i := range l.log {
 			if len(given) > 0 && given[l.log[i].ID] {
 				return store.Change{}, fail(Already, "append", id, "nothing was stored; Update changes a message",

@@ -2,6 +2,7 @@ package winnow
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -225,14 +226,18 @@ func (e *Engine) load(ctx context.Context, l *live) error {
 			return err
 		}
 		log := make([]session.Message, 0, state.Messages)
-		for m, err := range e.config.Store.Messages(ctx, l.id) {
-			if err != nil {
-				return err
+		for m, failed := range e.config.Store.Messages(ctx, l.id) {
+			if failed != nil {
+				err = failed
+				break
 			}
 			log = append(log, m)
 		}
-		if len(log) != state.Messages {
-			continue // somebody wrote between the two reads
+		switch {
+		case errors.Is(err, store.ErrConflict) || err == nil && len(log) != state.Messages:
+			continue // somebody wrote while it was read
+		case err != nil:
+			return err
 		}
 		slices.Reverse(log)
 		e.grew(l, held(log...)-l.size)

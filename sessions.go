@@ -289,15 +289,25 @@ func (e *Engine) Session(ctx context.Context, id string) (session.Session, store
 // paid for them, and the new one begins with nothing spent. Messages and parts keep their ids, so
 // that handles hold and a provider's cache is still warm. Nothing of the old session is changed.
 func (e *Engine) Fork(ctx context.Context, id, beforeMessage string) (newID string, err error) {
+	newID = e.ids.New(session.SessionID, e.config.Now())
+	if err := ForkAs(ctx, e, id, beforeMessage, newID); err != nil {
+		return "", err
+	}
+	return newID, nil
+}
+
+// ForkAs is [Engine.Fork] with the id of the new session. Of two programs on one store that fork a
+// session at once under one id, the second one gets the error Already, and nothing is stored.
+func ForkAs(ctx context.Context, e *Engine, id, beforeMessage, newID string) error {
 	l, err := e.lock(ctx, "fork", id)
 	if err != nil {
-		return "", err
+		return err
 	}
 	at, until := len(l.log), session.Millis(0)
 	if beforeMessage != "" {
 		if at = session.Index(l.log, beforeMessage); at < 0 {
 			l.mu.Unlock()
-			return "", notFound("fork", id, "message "+beforeMessage)
+			return notFound("fork", id, "message "+beforeMessage)
 		}
 		until = l.log[at].Time.Created
 	}
@@ -306,7 +316,7 @@ func (e *Engine) Fork(ctx context.Context, id, beforeMessage string) (newID stri
 
 	now := millis(e.config.Now())
 	info := state.Info
-	info.ID, info.ParentID = e.ids.New(session.SessionID, e.config.Now()), id
+	info.ID, info.ParentID = newID, id
 	info.Time.Created, info.Time.Updated, info.Missed = now, now, nil // the old one missed it
 	f := fork{messages: map[string]bool{}, parts: map[string]bool{}, kept: map[string]bool{}, until: until}
 	for i := range log {
@@ -326,9 +336,9 @@ func (e *Engine) Fork(ctx context.Context, id, beforeMessage string) (newID stri
 		}
 	}
 	if _, err := e.config.Store.Apply(ctx, info.ID, c); err != nil {
-		return "", e.failed("fork", id, err)
+		return e.failed("fork", id, err)
 	}
-	return info.ID, nil
+	return nil
 }
 
 // fork is what a new session has of an old one.

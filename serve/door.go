@@ -18,6 +18,9 @@ import (
 type Door interface {
 	// Closed reports whether every request needs a token.
 	Closed() bool
+	// Away is why nobody can be told apart at the moment, as a database cannot be read, nil if
+	// everybody can. Then nobody gets in.
+	Away() error
 	// Guest is whose token is shown, nil if nobody has it or it counts no more.
 	Guest(token string) *Guest
 	// Visitor is who has signed in with a browser, nil if nobody has. It is not asked about requests
@@ -119,7 +122,16 @@ func shownAsKey(r *http.Request) string {
 func (h *handler) invite(w http.ResponseWriter, r *http.Request, path, shown, client string) bool {
 	name, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	to := h.relays[name]
-	if client != "" || !h.Door.Closed() || slices.Contains(probed, path) {
+	if client != "" || slices.Contains(probed, path) {
+		return false
+	}
+	if why := h.Door.Away(); why != nil {
+		w.Header().Set("Retry-After", "5")
+		refuse(w, path, http.StatusServiceUnavailable, "api_error",
+			"winnow cannot read who may ask, as its database does not answer: try again soon")
+		return true
+	}
+	if !h.Door.Closed() {
 		return false
 	}
 	if in := h.Door.SignIn(); in != nil && strings.HasPrefix(path, signing) {

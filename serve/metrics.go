@@ -187,6 +187,8 @@ func newCarried(totals func() transport.Totals) *carried {
 				func(t transport.Totals) float64 { return float64(t.Edited) }),
 			counter("resent_requests_total", "Requests that were refused with an edit, and sent once more without.",
 				func(t transport.Totals) float64 { return float64(t.Resent) }),
+			counter("passed_requests_total", "Requests that passed as they came because the store was lost.",
+				func(t transport.Totals) float64 { return float64(t.Passed) }),
 			counter("unpriced_requests_total", "Answered requests of unknown cost.",
 				func(t transport.Totals) float64 { return float64(t.Unpriced) }),
 			counter("recalls_total", "Outputs that gave back what was left out.",

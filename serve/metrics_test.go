@@ -140,12 +140,12 @@ func TestMetrics_showTheTotals(t *testing.T) {
 	if got, _ := scraped(t, at); got["net_dollars"] != 0 || got["live_sessions"] != 0 {
 		t.Errorf("before anything: %v", got)
 	}
-	totals = transport.Totals{Requests: 11, Beside: 2, Edited: 3, Resent: 4, Unpriced: 5, Recalls: 6, Billed: 1.5, Otherwise: 9,
+	totals = transport.Totals{Requests: 11, Beside: 2, Edited: 3, Resent: 4, Passed: 16, Unpriced: 5, Recalls: 6, Billed: 1.5, Otherwise: 9,
 		Missed: 0.1, Summaries: 0.25, Net: -0.125, ToSave: 0.5, LeftOut: 700, Live: 8, CacheRead: 9000, CacheWritten: 100,
 		Rewritten: 10, Warm: 15, WarmCost: 0.3, WarmSaved: 0.7, Sessions: []string{canary}, Decided: map[string]int{"idle": 12, "compaction": 13}, Refusals: map[string]int{"below-minimum": 14}}
 	got, labels := scraped(t, at)
 	want := map[string]float64{"answered_requests_total": 11, "beside_requests_total": 2, "edited_requests_total": 3,
-		"resent_requests_total": 4, "unpriced_requests_total": 5, "recalls_total": 6, "billed_dollars_total": 1.5,
+		"resent_requests_total": 4, "passed_requests_total": 16, "unpriced_requests_total": 5, "recalls_total": 6, "billed_dollars_total": 1.5,
 		"summary_dollars_total": 0.25, "net_dollars": -0.125, "could_save_dollars": 0.5, "left_out_tokens": 700, "live_sessions": 8,
 		"cache_tokens_total kind=read": 9000, "cache_tokens_total kind=written": 100, "cache_tokens_total kind=rewritten": 10,
 		"decisions_total rule=idle": 12, "decisions_total rule=compaction": 13, "refusals_total code=below-minimum": 14,

@@ -121,3 +121,19 @@ type Keeper interface {
 	// ErrNotFound if there is no such session.
 	KeptParts(ctx context.Context, id string) ([]string, error)
 }
+
+// Remote is a store whose server may be lost. Not every store is one.
+type Remote interface {
+	// Lost is why the server cannot be reached, if it was waited for in vain and has not answered
+	// since: everything fails at once as long as that is so. It asks nobody, and costs nothing. nil
+	// otherwise.
+	Lost() error
+}
+
+// Lost is that of a store that is [Remote], nil of others.
+func Lost(s Store) error {
+	if r, ok := s.(Remote); ok {
+		return r.Lost()
+	}
+	return nil
+}

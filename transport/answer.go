@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/bill"
@@ -108,25 +110,18 @@ func (t *Transport) heard(x *exchange, a wire.Answer) {
 	if t.mode == Observe {
 		u = t.asIfEdited(x, u)
 	}
-	if n := x.sent; len(a.Parts) > 0 && (len(l.chain) == n || l.open != nil && len(l.chain) == n+1) {
-		m := answerMessage(x, a)
-		m.Time.Created, m.Time.Completed = session.Millis(x.began.UnixMilli()), session.Millis(now.UnixMilli())
-		if reported(a.Usage) {
-			x.priced(&m, u) // so that it need not be written again for that
-		}
-		var err error
-		if l.open != nil {
-			err = t.engine.Update(ctx, l.id, m)
-		} else {
-			err = t.engine.Append(ctx, l.id, m)
-			l.chain = append(l.chain, digest{})
-		}
-		l.open = &m
-		if err != nil {
-			t.failed(x.family, "record an answer", err)
-			return
+	err := t.said(ctx, x, a, u, now)
+	for tries := 1; tries < mostTries && isOutrun(err); tries++ {
+		if err = x.family.reload(ctx, t.engine); err == nil {
+			x.line = cmp.Or(x.family.line(l.id), l)
+			err = t.said(ctx, x, a, u, now)
 		}
 	}
+	if err != nil {
+		t.failed(x.family, "record an answer", err)
+		return
+	}
+	l = x.line
 	x.inRound = calls(a.Parts)
 	if err := t.report(ctx, x, u, known, reported(a.Usage) && len(l.chain) > x.sent); err != nil {
 		t.failed(x.family, "record usage", err)
@@ -136,6 +131,38 @@ func (t *Transport) heard(x *exchange, a wire.Answer) {
 	if err := t.noteTools(ctx, l); err != nil {
 		t.failed(x.family, "note the tools", err)
 	}
+}
+
+// said lets an answer join the log, unless the client has gone on without it, or with another one.
+func (t *Transport) said(ctx context.Context, x *exchange, a wire.Answer, u session.Usage, now time.Time) error {
+	l := x.line
+	if n := x.sent; len(a.Parts) == 0 || len(l.chain) != n && (l.open == nil || len(l.chain) != n+1) {
+		return nil
+	}
+	m := answerMessage(x, a)
+	m.Time.Created, m.Time.Completed = session.Millis(x.began.UnixMilli()), session.Millis(now.UnixMilli())
+	if reported(a.Usage) {
+		x.priced(&m, u) // so that it need not be written again for that
+	}
+	if l.open != nil {
+		if err := t.reopen(ctx, l, m); err != nil {
+			return err
+		}
+	} else {
+		if err := t.engine.Append(ctx, l.id, m); err != nil {
+			return err
+		}
+		l.chain = append(l.chain, digest{})
+	}
+	l.open = &m
+	return nil
+}
+
+// reopen writes an answer in the place of the newest one, as long as the client has not sent that
+// back.
+func (t *Transport) reopen(ctx context.Context, l *line, m session.Message) error {
+	still := func(log []session.Message) bool { return isOpen(log, m.ID) }
+	return winnow.Extend(ctx, t.engine, l.id, still, []session.Message{m})
 }
 
 // report tells the engine what an answer took. The engine may prune or fold the conversation at
@@ -153,7 +180,7 @@ func (t *Transport) report(ctx context.Context, x *exchange, u session.Usage, kn
 	if whole {
 		own.Message = x.next
 		if x.took(u) {
-			if err := t.engine.Update(ctx, x.line.id, *x.line.open); err != nil {
+			if err := t.reopen(ctx, x.line, *x.line.open); err != nil && !isOutrun(err) {
 				return err
 			}
 		}

@@ -3,7 +3,9 @@ package transport
 import (
 	"cmp"
 	"context"
+	"encoding/hex"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -79,6 +81,11 @@ func (f *family) reload(ctx context.Context, e *winnow.Engine) error {
 	if err != nil {
 		return err
 	}
+	// All processes on the store see them in one order: of two that a request agrees with alike, all
+	// go on with the same one.
+	slices.SortStableFunc(list, func(a, b store.Listing) int {
+		return cmp.Or(cmp.Compare(a.Info.Time.Created, b.Info.Time.Created), strings.Compare(a.Info.ID, b.Info.ID))
+	})
 	ids := []string{f.id}
 	for i := 0; i < len(ids); i++ {
 		for _, l := range list {
@@ -109,14 +116,23 @@ func (f *family) reload(ctx context.Context, e *winnow.Engine) error {
 	return nil
 }
 
+// line is the conversation of a session, nil without one.
+func (f *family) line(id string) *line {
+	for _, l := range f.lines {
+		if l.id == id {
+			return l
+		}
+	}
+	return nil
+}
+
 // renewed is a conversation as it was read, in the place of the one that was at hand, if any: those
 // who are at work on that one go on with it.
 func (f *family) renewed(read *line) *line {
-	at := slices.IndexFunc(f.lines, func(l *line) bool { return l.id == read.id })
-	if at < 0 {
+	l := f.line(read.id)
+	if l == nil {
 		return read
 	}
-	l := f.lines[at]
 	was := *l
 	*l = *read
 	l.pruned, l.asked, l.warmed, l.hour, l.summed = was.pruned, was.asked, was.warmed, was.hour, was.summed
@@ -262,7 +278,7 @@ func (t *Transport) adopt(ctx context.Context, f *family, doc *format.Document, 
 		l = &line{id: f.id, recall: info.Recall, drop: drops(info)}
 		f.lines = append(f.lines, l)
 	case !goesOn:
-		if l, err = t.fork(ctx, l, n); err != nil {
+		if l, err = t.fork(ctx, f, l, n, chain); err != nil {
 			return nil, err
 		}
 		f.lines = append(f.lines, l)
@@ -285,7 +301,8 @@ func (t *Transport) adopt(ctx context.Context, f *family, doc *format.Document, 
 				m.Model = doc.Session.Info.Model
 			}
 		}
-		if err := winnow.Extend(ctx, t.engine, l.id, confirmed, added...); err != nil {
+		still := func(log []session.Message) bool { return confirmed == nil || isOpen(log, confirmed[0].ID) }
+		if err := winnow.Extend(ctx, t.engine, l.id, still, confirmed, added...); err != nil {
 			return nil, err
 		}
 		l.chain = append(l.chain[:n], chain[n:]...)
@@ -293,8 +310,37 @@ func (t *Transport) adopt(ctx context.Context, f *family, doc *format.Document, 
 	return l, nil
 }
 
+// isOpen reports whether the newest message of the client's in a log is this one, and an answer that
+// the client has not sent back.
+func isOpen(log []session.Message, id string) bool {
+	for i := range slices.Backward(log) {
+		if isClients(&log[i]) {
+			return log[i].ID == id && asStreamed(&log[i])
+		}
+	}
+	return false
+}
+
+// forked is the id of the conversation that leaves another one of a family behind its first n
+// messages. Processes on one store that are asked the same at one moment find the same one: only one
+// of them begins it, and the others go on with it. The client may leave twice at one place with the
+// same words, for another conversation each time.
+func forked(f *family, l *line, n int, chain []digest) string {
+	var said digest
+	if n < len(chain) {
+		said = chain[n]
+	}
+	for times := len(f.lines); ; times++ {
+		id := "live_" + hex.EncodeToString(
+			hashed(f.id, l.id, strconv.Itoa(n), strconv.Itoa(times), string(said[:]))[:10])
+		if f.line(id) == nil {
+			return id
+		}
+	}
+}
+
 // fork begins a conversation that agrees with another one in its first n messages.
-func (t *Transport) fork(ctx context.Context, l *line, n int) (*line, error) {
+func (t *Transport) fork(ctx context.Context, f *family, l *line, n int, chain []digest) (*line, error) {
 	s, _, err := t.engine.Session(ctx, l.id)
 	if err != nil {
 		return nil, err
@@ -303,8 +349,8 @@ func (t *Transport) fork(ctx context.Context, l *line, n int) (*line, error) {
 	if said := clients(s.Messages); n < len(said) {
 		before = said[n].ID
 	}
-	id, err := t.engine.Fork(ctx, l.id, before)
-	if err != nil {
+	id := forked(f, l, n, chain)
+	if err := winnow.ForkAs(ctx, t.engine, l.id, before, id); err != nil {
 		return nil, err
 	}
 	// Other processes on the store see by the revision of the first one that there is another.

@@ -62,6 +62,9 @@ func patiently[T any](t *Transport, what string, step func() T, late func(T)) (r
 
 // begin is join, as long as there is patience for it.
 func (t *Transport) begin(r *http.Request, p protocol, original []byte) *exchange {
+	if t.passes() {
+		return nil
+	}
 	return patiently(t, "decide about a request", func() *exchange { return t.join(r, p, original) }, func(x *exchange) {
 		if x != nil {
 			t.release(x.family)
@@ -71,6 +74,9 @@ func (t *Transport) begin(r *http.Request, p protocol, original []byte) *exchang
 
 // counting is reduced, as long as there is patience for it; then it is what the client sent.
 func (t *Transport) counting(r *http.Request, p protocol, original []byte) *http.Request {
+	if t.passes() {
+		return with(r, nil, false)
+	}
 	counted := patiently(t, "understand a request for a size",
 		func() *http.Request { return t.reduced(r, p, original) }, func(*http.Request) {})
 	if counted == nil {

@@ -23,6 +23,7 @@ type Totals struct {
 	Warm     int // others that kept the provider's cache: see Options.KeepWarm
 	Edited   int // of them: requests of which something was left out, or would have been (Observe)
 	Resent   int // requests that were refused with an edit, and sent once more without
+	Passed   int // requests that passed as they came, because the store was lost
 	// Billed is what all of them cost, in US dollars, by the usage that the provider reported.
 	Billed float64
 	// Otherwise is an estimate of what the same requests would have cost the other way: with

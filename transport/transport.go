@@ -141,6 +141,7 @@ type Transport struct {
 type atHand struct {
 	recent  recent
 	overdue atomic.Int64 // steps that nobody waits for any more
+	lost    atomic.Bool  // the store was, when a request came last
 
 	recording pending // answers
 
@@ -414,7 +415,7 @@ func (t *Transport) join(r *http.Request, p protocol, original []byte) (x *excha
 			}
 		}()
 		x, err = t.decide(r.Context(), f, p, read)
-		if code := winnow.CodeOf(err); code == winnow.Already || code == winnow.Stale { // another process was quicker
+		for tries := 1; tries < mostTries && isOutrun(err); tries++ {
 			f.loaded = false
 			x, err = t.decide(r.Context(), f, p, read)
 		}
@@ -432,6 +433,17 @@ func (t *Transport) join(r *http.Request, p protocol, original []byte) (x *excha
 		whole = true // nothing of ours panicked in between
 	})
 	return x
+}
+
+// mostTries is how often a request is decided about anew at most, because another process went on
+// with its conversation at that moment.
+const mostTries = 16
+
+// isOutrun reports whether another process was quicker. What it decided counts: the conversation is
+// read again, with what that one wrote.
+func isOutrun(err error) bool {
+	code := winnow.CodeOf(err)
+	return code == winnow.Already || code == winnow.Stale || code == winnow.Busy || errors.Is(err, store.ErrConflict)
 }
 
 // read reads the conversation of a request, from where it goes on with one that was read before.

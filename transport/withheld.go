@@ -49,6 +49,9 @@ func (w *Withholding) Create(ctx context.Context, info session.Info) error {
 	return err
 }
 
+// Lost implements store.Remote.
+func (w *Withholding) Lost() error { return store.Lost(w.Store) }
+
 // Delete implements store.Store.
 func (w *Withholding) Delete(ctx context.Context, id string) error {
 	w.mu.Lock()
@@ -212,7 +215,7 @@ func (t *Transport) refill(ctx context.Context, id string, messages []session.Me
 			whole = append(whole, known(messages[i], &said[i]))
 		}
 	}
-	if err := winnow.Extend(ctx, t.engine, id, whole); err != nil {
+	if err := winnow.Extend(ctx, t.engine, id, nil, whole); err != nil {
 		return err
 	}
 	if len(said) <= len(messages) {

@@ -62,8 +62,12 @@ func (s *listening) check(ctx context.Context, settings config.Settings) error {
 		return nil
 	}
 	tenants, err := gateway.HasTenants(ctx, s.a)
-	if err != nil {
+	unknown := err != nil && gateway.IsAway(ctx, s.a, err)
+	if err != nil && !unknown {
 		return err
+	}
+	if s.unknown = nil; unknown && len(g.Clients) == 0 {
+		s.unknown, tenants = err, true // if there are none, nobody gets in
 	}
 	if len(g.Clients) == 0 && !tenants {
 		return cli.Usage("%s can be reached from other computers, and there is no token by which winnow knows its "+

@@ -72,7 +72,10 @@ type listening struct {
 	certificate  atomic.Pointer[tls.Certificate]
 	settings     config.Settings        // in force
 	retention    atomic.Pointer[string] // gateway.retention as it is in force, for the jobs
-	seen         []string               // what its files looked like before they were read
+	// unknown is why it could not be read whether there are tenants, without whom nobody may ask from
+	// other computers; nil if that is known, or there are other tokens
+	unknown error
+	seen    []string // what its files looked like before they were read
 }
 
 func runServe(ctx context.Context, a *cli.App, listen, mode string) error {
@@ -103,7 +106,7 @@ func runServe(ctx context.Context, a *cli.App, listen, mode string) error {
 	if err != nil {
 		return err
 	}
-	if err := relay.Tenants(ctx); err != nil {
+	if err := relay.Tenants(ctx, s.unknown != nil); err != nil {
 		relay.Close()
 		return err
 	}

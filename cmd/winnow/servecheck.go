@@ -38,6 +38,9 @@ func checkServe(ctx context.Context, a *cli.App, listen, mode string) error {
 	if err := s.check(ctx, settings); err != nil {
 		return err
 	}
+	if s.unknown != nil {
+		return s.unknown
+	}
 	g := settings.Gateway
 	sound := soundServe{Listen: s.address(settings), Mode: string(s.modeOf(settings)), Upstreams: upstreamsOf(settings),
 		Clients: append([]string{}, slices.Sorted(maps.Keys(g.Clients))...), Encrypted: s.encrypts(),

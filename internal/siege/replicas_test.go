@@ -19,9 +19,7 @@ import (
 
 var (
 	kills = flag.Int("kills", 0, "how many kills of replicas and of their database there are at least")
-	// pairs: of two gateways that are asked the same at one moment, one may fork the conversation, so
-	// that a later decision of the other is not in it. It is known, and not mended.
-	pairs = flag.Bool("pairs", false, "ask two gateways the same at one moment, too")
+	pairs = flag.Bool("pairs", true, "ask two gateways the same at one moment, too")
 )
 
 // TestReplicas_killedAnywhere lets clients work over three gateways on one database, behind a plain

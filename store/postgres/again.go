@@ -31,8 +31,17 @@ func (s *Store) again(ctx context.Context, do func() error) error {
 	}
 	next := time.Millisecond
 	for deadline := time.Now().Add(s.db.wait); ; {
+		if lost := s.db.Lost(); lost != nil {
+			return lost
+		}
 		err := do()
-		if err == nil || ctx.Err() != nil || !passing(err) || s.db.closed.Load() || time.Now().After(deadline) {
+		if err == nil || ctx.Err() != nil || !passing(err) || s.db.closed.Load() {
+			return err
+		}
+		if time.Now().After(deadline) {
+			if unreachable(err) {
+				s.db.lose(err)
+			}
 			return err
 		}
 		if broken(err) {

@@ -9,7 +9,8 @@
 // gets store.ErrConflict, and none can act on what it remembers.
 //
 // A connection that breaks is replaced, and what was asked is asked again, for as long as
-// Options.Wait. A change carries a token, so that one whose answer was lost is not written twice.
+// Options.Wait. Then the server is lost: everything fails at once until it answers, which is tried
+// in the background. A change carries a token, so that one whose answer was lost is not written twice.
 package postgres
 
 import (
@@ -67,6 +68,8 @@ type Database struct {
 	most      int64        // how many may
 	closed    atomic.Bool
 	closeOnce sync.Once
+
+	loss loss
 }
 
 // Open opens a database that is named by a URL (postgres://user@host:port/name) or by keywords and
@@ -101,6 +104,7 @@ func open(ctx context.Context, url string, o Options) (_ *Database, err error) {
 		return nil, errors.New("this is not the URL of a PostgreSQL database") // the driver's may quote it
 	}
 	d := &Database{place: Redacted(url), wait: o.Wait, readOnly: o.ReadOnly}
+	d.loss.ended, d.loss.end = context.WithCancel(context.Background())
 	if d.wait <= 0 {
 		d.wait = DefaultWait
 	}
@@ -138,6 +142,7 @@ func open(ctx context.Context, url string, o Options) (_ *Database, err error) {
 func (d *Database) Close() error {
 	d.closeOnce.Do(func() {
 		d.closed.Store(true)
+		d.loss.end()
 		if d.reading.Load() > 0 {
 			go d.pool.Close() // it waits for the iterations, one of which may be that of the caller
 		} else {
@@ -170,6 +175,7 @@ var (
 	_ store.Filer    = (*Store)(nil)
 	_ store.Keeper   = (*Store)(nil)
 	_ store.Relayer  = (*Store)(nil)
+	_ store.Remote   = (*Store)(nil)
 )
 
 // Close closes the store: its methods fail from then on.

@@ -5,7 +5,10 @@ import (
 	"context"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
+	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/transport"
 )
 
@@ -40,6 +43,20 @@ func (r *Relay) lacking(now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.lacks.err != nil && !now.Before(r.lacks.next)
+}
+
+// away shows whether requests are relayed as they came because the store is missing.
+func (r *Relay) away() prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "winnow_store_lost",
+		Help: "1 while the store cannot be opened or reached, and requests pass as they came."}, func() float64 {
+		r.mu.Lock()
+		kept, lacks := r.store, r.lacks.err
+		r.mu.Unlock()
+		if lacks != nil || kept != nil && store.Lost(kept) != nil {
+			return 1
+		}
+		return 0
+	})
 }
 
 // retry opens a store that is missing, if that can be done by now, and puts the mode in force that

@@ -169,6 +169,7 @@ func (r *Relay) generation(ctx context.Context, settings config.Settings, mode t
 		g.carrier = transport.New(g.engine, o)
 		r.metrics = serve.NewMetrics(g.carrier.Totals)
 		r.metrics.Register(r.flights.gauge())
+		r.metrics.Register(r.away())
 	}
 	return g, nil
 }
@@ -395,6 +396,9 @@ func (r *Relay) ready(ctx context.Context) error {
 	r.mu.Lock()
 	off, kept, lacks := r.now.mode == transport.Off, r.store, r.lacks.err
 	r.mu.Unlock()
+	if r.tenants != nil && r.tenants.Away() != nil {
+		return errors.New("it cannot be read who may ask: nobody is served")
+	}
 	if lacks != nil {
 		return errors.New("the store cannot be opened: requests are relayed as they came")
 	}
@@ -403,6 +407,9 @@ func (r *Relay) ready(ctx context.Context) error {
 	}
 	ctx, stop := context.WithTimeout(ctx, 5*time.Second)
 	defer stop()
+	if lost := store.Lost(kept); lost != nil {
+		return errors.New("the store is lost: requests are relayed as they came")
+	}
 	// Whether it can be written shows even if there is nothing to change.
 	if _, err := kept.Apply(ctx, "ready", store.Change{}); !errors.Is(err, store.ErrNotFound) {
 		r.log.Error("the store cannot be written", "error", err)

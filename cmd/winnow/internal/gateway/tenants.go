@@ -57,6 +57,9 @@ type tenants struct {
 	signIn  http.Handler
 	visitor func(*http.Request) *serve.Guest
 
+	away atomic.Pointer[error] // why the book could never be read, nil once it was
+	must bool                  // who asks needs a token even if there is no tenant
+
 	reading sync.Mutex // held while the book is read
 	asked   time.Time
 	book    atomic.Pointer[book.Book] // nil until there is one
@@ -70,12 +73,13 @@ type tenants struct {
 }
 
 // Tenants lets tenants share the relay, as the book beside the store names them. It is called
-// before Start.
-func (r *Relay) Tenants(ctx context.Context) error {
-	d := &tenants{r: r, log: r.log, stores: source.TenantStores{App: r.app}, settle: make(chan struct{}, 1), rooms: map[string]*room{},
+// before Start. If the book is in a database that does not answer, nobody gets in until it does. must
+// says that the listener is open to others and has no other tokens: without a tenant nobody gets in.
+func (r *Relay) Tenants(ctx context.Context, must bool) error {
+	d := &tenants{must: must, r: r, log: r.log, stores: source.TenantStores{App: r.app}, settle: make(chan struct{}, 1), rooms: map[string]*room{},
 		used: map[string]time.Time{}, unset: map[string]time.Time{}, reads: map[string]time.Time{}}
 	d.known.Store(tenant.NewDirectory(0, nil, nil))
-	if _, err := d.look(ctx, true); err != nil {
+	if err := d.begin(ctx); err != nil {
 		return err
 	}
 	if err := d.readKeys(r.settings); err != nil {
@@ -89,6 +93,40 @@ func (r *Relay) Tenants(ctx context.Context) error {
 		d.signIn, d.visitor = in, in.visitor
 	}
 	r.tenants = d
+	return nil
+}
+
+// begin reads the book for the first time. A database that does not answer is asked again with every
+// tick.
+func (d *tenants) begin(ctx context.Context) error {
+	d.r.mu.Lock()
+	err := d.r.lacks.err // it was waited for once
+	d.r.mu.Unlock()
+	if err == nil || !book.IsPostgres(source.BookAt(d.r.app)) {
+		_, err = d.look(ctx, true)
+	}
+	if err == nil {
+		return nil
+	}
+	if !IsAway(ctx, d.r.app, err) {
+		return err
+	}
+	d.log.Error("nobody is served until it can be read who the tenants are", "error", err)
+	d.away.Store(&err)
+	return nil
+}
+
+// IsAway reports whether an error may be that of a database that does not answer now: not one of
+// what the user wrote, nor of a file.
+func IsAway(ctx context.Context, a *cli.App, err error) bool {
+	return ctx.Err() == nil && !cli.IsMisuse(err) && book.IsPostgres(source.BookAt(a))
+}
+
+// Away implements serve.Door.
+func (d *tenants) Away() error {
+	if err := d.away.Load(); err != nil {
+		return *err
+	}
 	return nil
 }
 
@@ -140,7 +178,7 @@ func (d *tenants) look(ctx context.Context, always bool) (changed bool, err erro
 
 // Closed implements serve.Door. Where there was ever a tenant it stays closed, or what belongs to
 // nobody any more would be everybody's.
-func (d *tenants) Closed() bool { return d.known.Load().Revision() > 1 }
+func (d *tenants) Closed() bool { return d.must || d.known.Load().Revision() > 1 }
 
 // Guest implements serve.Door.
 func (d *tenants) Guest(shown string) *serve.Guest {
@@ -451,7 +489,12 @@ func (d *tenants) run(ctx context.Context) {
 // tick does what is due now and then.
 func (d *tenants) tick(ctx context.Context) {
 	changed, err := d.look(ctx, true)
+	if err == nil && d.away.Swap(nil) != nil {
+		d.log.Info("it can be read again who the tenants are")
+	}
 	switch {
+	case err != nil && ctx.Err() == nil && d.away.Load() != nil:
+		return // it was said before
 	case err != nil && ctx.Err() == nil:
 		d.log.Error("the book of tenants cannot be read; what is known stays in force", "why", err)
 		return

@@ -65,7 +65,7 @@ func (s *Shaper) kept(ctx context.Context, doc *format.Document) (winnow.Outcome
 func (s *Shaper) grown(ctx context.Context, id string, g importing.Growth) (winnow.Outcome, error) {
 	step := lastStep(g.Appended)
 	updated := lastStep(g.Updated)
-	if err := winnow.Extend(ctx, s.Engine, id, g.Updated, g.Appended[:step+1]...); err != nil {
+	if err := winnow.Extend(ctx, s.Engine, id, nil, g.Updated, g.Appended[:step+1]...); err != nil {
 		return winnow.Outcome{}, err
 	}
 	ended := (*session.Message)(nil)
@@ -91,7 +91,7 @@ func (s *Shaper) grown(ctx context.Context, id string, g importing.Growth) (winn
 			}
 		}
 	}
-	return out, winnow.Extend(ctx, s.Engine, id, nil, g.Appended[step+1:]...)
+	return out, winnow.Extend(ctx, s.Engine, id, nil, nil, g.Appended[step+1:]...)
 }
 
 // create adds the session, and gives one that is there already another id. What was left out of

@@ -1,0 +1,167 @@
+package siege
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/winnowhq/winnow/internal/llmtest"
+	"github.com/winnowhq/winnow/internal/pgtest"
+)
+
+// get asks a route of the gateway's own.
+func (s *serving) get(t testing.TB, path string) (int, string) {
+	t.Helper()
+	answer, err := http.Get("http://" + s.address + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	return answer.StatusCode, string(must(io.ReadAll(answer.Body)))
+}
+
+// until waits until a route is answered with a status.
+func (s *serving) until(t testing.TB, path string, status int) {
+	t.Helper()
+	for now := 0; now != status; now, _ = s.get(t, path) {
+		if t.Context().Err() != nil {
+			t.Fatalf("%s is answered with %d", path, now)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// TestServe_losesItsDatabase stops the database under a gateway at work: after one wait requests
+// pass as they came at once, which is said once, and when it is back the next one is decided about.
+func TestServe_losesItsDatabase(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the program, and waits for a database in vain")
+	}
+	cluster := pgtest.NewCluster(t, false)
+	v := visit(t, llmtest.Anthropic, true, 7, 120)
+	up := provide(t, v, llmtest.Script{})
+	var sent [][]byte
+	up.arrived = func(q llmtest.Request) { sent = append(sent, slices.Clone(q.Body)) }
+	g := beginOn(t, cluster.URL(), up.URL, "")
+	steps := v.steps()
+	ask := func(at int) (same bool) {
+		t.Helper()
+		if h := v.hear(v.request(t.Context(), g.url(), at)); h.status != 200 || h.err != nil {
+			t.Fatalf("step %d: %d %s, %v\n%s", at, h.status, h.body, h.err, g.log)
+		}
+		return bytes.Equal(sent[len(sent)-1], v.body(at))
+	}
+	metric := func(name string) string {
+		_, text := g.get(t, "/metrics")
+		found := regexp.MustCompile(`(?m)^` + name + ` (\S+)$`).FindStringSubmatch(text)
+		if found == nil {
+			t.Fatalf("there is no metric %s", name)
+		}
+		return found[1]
+	}
+	for pruned := false; !pruned; steps = steps[1:] {
+		if len(steps) < 10 {
+			t.Fatal("nothing is left out: the test does not show what it is to show")
+		}
+		pruned = !ask(steps[0])
+	}
+	if lost := metric("winnow_store_lost"); lost != "0" {
+		t.Errorf("with a database winnow_store_lost is %s", lost)
+	}
+	if err := cluster.Down("fast"); err != nil {
+		t.Fatal(err)
+	}
+	for i, at := range steps[:4] {
+		if !ask(at) {
+			t.Errorf("request %d without a database does not pass as it came", i)
+		}
+	}
+	// The first one waited, and failed; the others were not even tried.
+	if passed := metric("winnow_passed_requests_total"); passed != "3" {
+		t.Errorf("%s requests passed at once", passed)
+	}
+	if lost := metric("winnow_store_lost"); lost != "1" {
+		t.Errorf("without a database winnow_store_lost is %s", lost)
+	}
+	if status, text := g.get(t, "/readyz"); status != 503 || !strings.Contains(text, "the store is lost") {
+		t.Errorf("/readyz: %d %s", status, text)
+	}
+	if status, text := g.get(t, "/healthz"); status != 200 {
+		t.Errorf("/healthz: %d %s", status, text)
+	}
+	if err := cluster.Up(); err != nil {
+		t.Fatal(err)
+	}
+	g.until(t, "/readyz", 200)
+	if ask(steps[4]) {
+		t.Error("with its database again it leaves nothing out")
+	}
+	if n := strings.Count(g.log.String(), "the store is lost: until"); n != 1 {
+		t.Errorf("it is said %d times that the store is lost", n)
+	}
+	if n := strings.Count(g.log.String(), "the store is back"); n != 1 {
+		t.Errorf("it is said %d times that the store is back", n)
+	}
+}
+
+// TestServe_beginsWithoutItsDatabase starts a gateway with tenants while its database is away: it
+// stays, lets nobody in, in words that clients understand, and serves when the database is there.
+func TestServe_beginsWithoutItsDatabase(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the program, and waits for a database in vain")
+	}
+	cluster := pgtest.NewCluster(t, false)
+	built = true
+	path := must(program())
+	home, token := t.TempDir(), ""
+	for _, command := range [][]string{{"tenant", "add", "acme"}, {"tenant", "token", "add", "acme", "--json"}} {
+		made := exec.Command(path, append([]string{"--store", cluster.URL()}, command...)...)
+		made.Env = []string{"HOME=" + home, "XDG_CONFIG_HOME=" + home}
+		out, err := made.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v: %s", command, err, out)
+		}
+		if found := regexp.MustCompile(`"token": "(\S+)"`).FindSubmatch(out); found != nil {
+			token = string(found[1])
+		}
+	}
+	if err := cluster.Down("fast"); err != nil {
+		t.Fatal(err)
+	}
+	v := visit(t, llmtest.Anthropic, true, 7, 5)
+	up := provide(t, v, llmtest.Script{})
+	g := beginOn(t, cluster.URL(), up.URL, "")
+	ask := func() heard {
+		r := v.request(t.Context(), g.url(), v.steps()[0])
+		r.Header.Set("X-Winnow-Token", token)
+		return v.hear(r)
+	}
+	if h := ask(); h.status != 503 || !bytes.Contains(h.body, []byte(`"api_error"`)) {
+		t.Errorf("without the book of tenants: %d %s", h.status, h.body)
+	}
+	if status, text := g.get(t, "/readyz"); status != 503 || !strings.Contains(text, "who may ask") {
+		t.Errorf("/readyz: %d %s", status, text)
+	}
+	if status, _ := g.get(t, "/healthz"); status != 200 {
+		t.Errorf("/healthz: %d", status)
+	}
+	if err := cluster.Up(); err != nil {
+		t.Fatal(err)
+	}
+	g.until(t, "/readyz", 200)
+	if h := ask(); h.status != 200 {
+		t.Errorf("with its database: %d %s\n%s", h.status, h.body, g.log)
+	}
+	if h := v.hear(v.request(t.Context(), g.url(), v.steps()[0])); h.status != 401 {
+		t.Errorf("without a token: %d %s", h.status, h.body)
+	}
+	if n := strings.Count(g.log.String(), "nobody is served until"); n != 1 {
+		t.Errorf("it is said %d times that nobody is served", n)
+	}
+}
