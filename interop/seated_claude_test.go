@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/go-json-experiment/json"
@@ -390,6 +391,51 @@ func (s *seated) anchored(t *testing.T) {
 		t.Errorf("the newest compaction is not anchored: %.2000s", text[max(at-200, 0):])
 	}
 }
+
+// Killed at the very moment at which the boundary is in the file, nothing of the plugin runs any
+// more: what it left behind anchors the compaction, and the first resume has it.
+func TestSeat_claudeKilledAtTheBoundary(t *testing.T) {
+	tries(t, "seat")
+	s := newSeated(t)
+	putFile(t, filepath.Join(s.Project, "notes.txt"), strings.Repeat("What was done so far, line by line.\n", 120))
+	o := s.open(t)
+	for round := range 3 {
+		s.chore(work(fmt.Sprint("alpha-", round), 30)...)
+		o.say(t, "Do the next chore.")
+		whole := len(strings.Join(messagesOf(s.conversation(t)), ""))
+		files, _ := filepath.Glob(filepath.Join(s.Home, ".claude/projects/*/*.jsonl"))
+		size := len(readFile(t, files[0]))
+		o.send(t, "/compact")
+		for o.alive() {
+			text := readFile(t, files[0])
+			if bytes.Contains(text[min(size, len(text)):], []byte(`"subtype":"compact_boundary"`)) {
+				break
+			}
+		}
+		if err := o.cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = o.cmd.Wait()
+		waiting, _ := filepath.Glob(filepath.Join(s.Home, ".local/share/winnow/handed/*.json"))
+		o = s.open(t, "-c")
+		o.say(t, fmt.Sprintf("Go on, RESUMED-%d.", round))
+		first := s.conversation(t)
+		checkContains(t, first, true, "Made from the log without a model")
+		if n := len(strings.Join(messagesOf(first), "")); n > whole*3/4 {
+			t.Errorf("round %d: %d bytes are sent after resuming, %d were before the compaction", round, n, whole)
+		}
+		t.Logf("round %d: before %d bytes; %d waited when it was killed", round, whole, len(waiting))
+		o.leave(t)
+		s.anchored(t)
+		o = s.open(t, "-c")
+		o.say(t, fmt.Sprintf("Go on, AGAIN-%d.", round))
+		sameContext(t, fmt.Sprintf("killed at the boundary, round %d", round), first, s.conversation(t))
+	}
+	o.leave(t)
+}
+
+// alive reports whether the product still runs.
+func (o *open) alive() bool { return o.cmd.Process.Signal(syscall.Signal(0)) == nil }
 
 // The product's own checks of the plugin: its manifest and sources, and its behaviour with nothing
 // beneath it but what the test puts there.

@@ -63,10 +63,22 @@ func seatedCommand(a *cli.App) *cobra.Command {
 		Args: cli.Exactly(0, "a question"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(&cobra.Command{
+	var watch bool
+	compact := &cobra.Command{
 		Use: "compact", Short: "Compact a session that is open", Example: "  winnow seated compact < asked.json", Args: cli.Exactly(0, "no argument"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return runSeatedCompact(cmd.Context(), a) },
-	}, &cobra.Command{
+		RunE: func(cmd *cobra.Command, _ []string) error { return runSeatedCompact(cmd.Context(), a, watch) },
+	}
+	compact.Flags().BoolVar(&watch, "watch", false, "anchor it as soon as the product has written it, in a process of its own")
+	var from int64
+	follow := &cobra.Command{
+		Use: "watch FILE", Short: "Anchor a compaction as soon as it is in the file", Args: cli.Exactly(1, "one FILE"),
+		Example: "  winnow seated watch 9005bf11-59a8-41bd-9ebd-4108e50dfecd.jsonl",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runSeatedWatch(cmd.Context(), a, a.Path(args[0]), from)
+		},
+	}
+	follow.Flags().Int64Var(&from, "from", 0, "how many bytes the file had when it was compacted")
+	cmd.AddCommand(compact, follow, &cobra.Command{
 		Use: "result", Short: "Shorten results before they are sent for the first time", Args: cli.Exactly(0, "no argument"),
 		Example: "  winnow seated result < asked.json",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runSeatedResult(cmd.Context(), a) },
@@ -82,7 +94,7 @@ func seatedCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-func runSeatedCompact(ctx context.Context, a *cli.App) error {
+func runSeatedCompact(ctx context.Context, a *cli.App, watch bool) error {
 	var asked compactAsked
 	text, err := io.ReadAll(a.Env.Stdin)
 	if err == nil {
@@ -101,6 +113,13 @@ func runSeatedCompact(ctx context.Context, a *cli.App) error {
 	answer, err := json.Marshal(out, jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return err
+	}
+	if watch && len(out.Messages) > 0 {
+		if path, err := transcriptOf(a, asked.Session); err != nil {
+			return err
+		} else if err := startWatch(a, path); err != nil {
+			a.Warn("it is anchored when the turn ends: %v", err)
+		}
 	}
 	_, err = a.Data().Write(append(answer, '\n'))
 	return err
