@@ -171,7 +171,7 @@ func seatedCompact(ctx context.Context, a *cli.App, asked compactAsked) (out han
 		return out, err
 	}
 	var made bytes.Buffer
-	err = claudecode.Format{}.Write(&made, was, format.Change{Session: log, Ledger: state.Ledger, Undone: state.Undone})
+	err = claudecode.Format{}.Write(&made, was, format.Change{Session: log, Ledger: unsent(log, state.Ledger), Undone: state.Undone})
 	if err != nil {
 		return out, err
 	}
@@ -339,7 +339,7 @@ func undoNoted(ctx context.Context, a *cli.App, path string, doc *anchored) erro
 		return err
 	}
 	var made bytes.Buffer
-	err = claudecode.Format{}.Write(&made, was, format.Change{Session: log, Ledger: state.Ledger, Undone: state.Undone})
+	err = claudecode.Format{}.Write(&made, was, format.Change{Session: log, Ledger: unsent(log, state.Ledger), Undone: state.Undone})
 	if err != nil {
 		return err
 	}
@@ -465,9 +465,18 @@ func runSeatedResult(ctx context.Context, a *cli.App) error {
 		return err
 	}
 	out := results{Results: []toolResult{}}
+	var found []firstSent
 	for _, e := range state.Ledger.All() {
 		if call, ours := parts[e.Part]; ours && slices.Contains(rule.FirstSends(), e.Rule) {
-			out.Results = append(out.Results, toolResult{call, strings.ToValidUTF8(e.Shown, "\uFFFD")})
+			e.Shown = strings.ToValidUTF8(e.Shown, "\uFFFD")
+			out.Results = append(out.Results, toolResult{call, e.Shown})
+			at := slices.IndexFunc(asked.Results, func(r toolResult) bool { return r.Call == call })
+			found = append(found, firstSent{e, asked.Results[at].Text})
+		}
+	}
+	if len(found) > 0 {
+		if err := keepFirstSent(ctx, a, path, s.ID, found, state.Receipts); err != nil {
+			return err
 		}
 	}
 	answer, err := json.Marshal(out)
