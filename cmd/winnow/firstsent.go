@@ -22,7 +22,8 @@ type firstSent struct {
 // keepFirstSent writes into the store what was left out of results, before it is left out: that it
 // was, the receipt of it, and the whole text, which the product's file keeps in another form only.
 // The log of the store has of such a result what the product has: what was sent.
-func keepFirstSent(ctx context.Context, a *cli.App, path, id string, found []firstSent, receipts []pivot.Receipt) error {
+func keepFirstSent(ctx context.Context, a *cli.App, path, id string, found []firstSent,
+	receipts []pivot.Receipt) error {
 	if err := importFile(ctx, a, path); err != nil {
 		return err
 	}

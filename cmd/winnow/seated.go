@@ -65,10 +65,11 @@ func seatedCommand(a *cli.App) *cobra.Command {
 	}
 	var watch bool
 	compact := &cobra.Command{
-		Use: "compact", Short: "Compact a session that is open", Example: "  winnow seated compact < asked.json", Args: cli.Exactly(0, "no argument"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return runSeatedCompact(cmd.Context(), a, watch) },
+		Use: "compact", Short: "Compact a session that is open", Args: cli.Exactly(0, "no argument"),
+		Example: "  winnow seated compact < asked.json",
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runSeatedCompact(cmd.Context(), a, watch) },
 	}
-	compact.Flags().BoolVar(&watch, "watch", false, "anchor it as soon as the product has written it, in a process of its own")
+	compact.Flags().BoolVar(&watch, "watch", false, "anchor it in a process of its own, as soon as it is in the file")
 	var from int64
 	follow := &cobra.Command{
 		Use: "watch FILE", Short: "Anchor a compaction as soon as it is in the file", Args: cli.Exactly(1, "one FILE"),
@@ -171,7 +172,8 @@ func seatedCompact(ctx context.Context, a *cli.App, asked compactAsked) (out han
 		return out, err
 	}
 	var made bytes.Buffer
-	err = claudecode.Format{}.Write(&made, was, format.Change{Session: log, Ledger: unsent(log, state.Ledger), Undone: state.Undone})
+	err = claudecode.Format{}.Write(&made, was,
+		format.Change{Session: log, Ledger: unsent(log, state.Ledger), Undone: state.Undone})
 	if err != nil {
 		return out, err
 	}
@@ -339,7 +341,8 @@ func undoNoted(ctx context.Context, a *cli.App, path string, doc *anchored) erro
 		return err
 	}
 	var made bytes.Buffer
-	err = claudecode.Format{}.Write(&made, was, format.Change{Session: log, Ledger: unsent(log, state.Ledger), Undone: state.Undone})
+	err = claudecode.Format{}.Write(&made, was,
+		format.Change{Session: log, Ledger: unsent(log, state.Ledger), Undone: state.Undone})
 	if err != nil {
 		return err
 	}
@@ -366,7 +369,7 @@ func runSeatedStatus(ctx context.Context, a *cli.App, id string) error {
 	if err != nil {
 		return err
 	}
-	facts := []string{"winnow"}
+	var facts []string // the product writes "winnow:" before them
 	if g.Usable > 0 {
 		facts = append(facts, quantity.Percent(g.Total, g.Usable)+" full")
 	} else {
