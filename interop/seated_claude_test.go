@@ -13,8 +13,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/go-json-experiment/json"
@@ -76,6 +78,9 @@ func (s *seated) answer(r llmtest.Request) llmtest.Reply {
 		s.slow = nil
 	}
 	s.todo = s.todo[1:]
+	if tool, arguments, found := strings.Cut(command, "("); found && strings.HasPrefix(tool, "mcp__") {
+		return llmtest.Reply{Calls: []llmtest.Call{{ID: fmt.Sprintf("toolu_%05d", s.calls), Name: tool, Arguments: arguments}}}
+	}
 	arguments, _ := json.Marshal(map[string]string{"command": command, "description": "a step"}, json.Deterministic(true))
 	return llmtest.Reply{Reasoning: fmt.Sprintf("thought %d: run it", s.calls), Text: fmt.Sprintf("Step %d.", s.calls),
 		Calls: []llmtest.Call{{ID: fmt.Sprintf("toolu_%05d", s.calls), Name: "Bash", Arguments: string(arguments)}}}
@@ -240,7 +245,11 @@ func folderHash(t *testing.T, dir string) string {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(sum, "%s %v\n", path, d.Type())
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(sum, "%s %v\n", path, info.Mode())
 		if d.Type().IsRegular() {
 			sum.Write(readFile(t, path))
 		}
@@ -391,6 +400,51 @@ func (s *seated) anchored(t *testing.T) {
 	}
 }
 
+// Killed at the very moment at which the boundary is in the file, nothing of the plugin runs any
+// more: what it left behind anchors the compaction, and the first resume has it.
+func TestSeat_claudeKilledAtTheBoundary(t *testing.T) {
+	tries(t, "seat")
+	s := newSeated(t)
+	putFile(t, filepath.Join(s.Project, "notes.txt"), strings.Repeat("What was done so far, line by line.\n", 120))
+	o := s.open(t)
+	for round := range 3 {
+		s.chore(work(fmt.Sprint("alpha-", round), 30)...)
+		o.say(t, "Do the next chore.")
+		whole := len(strings.Join(messagesOf(s.conversation(t)), ""))
+		files, _ := filepath.Glob(filepath.Join(s.Home, ".claude/projects/*/*.jsonl"))
+		size := len(readFile(t, files[0]))
+		o.send(t, "/compact")
+		for o.alive() {
+			text := readFile(t, files[0])
+			if bytes.Contains(text[min(size, len(text)):], []byte(`"subtype":"compact_boundary"`)) {
+				break
+			}
+		}
+		if err := o.cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = o.cmd.Wait()
+		waiting, _ := filepath.Glob(filepath.Join(s.Home, ".local/share/winnow/handed/*.json"))
+		o = s.open(t, "-c")
+		o.say(t, fmt.Sprintf("Go on, RESUMED-%d.", round))
+		first := s.conversation(t)
+		checkContains(t, first, true, "Made from the log without a model")
+		if n := len(strings.Join(messagesOf(first), "")); n > whole*3/4 {
+			t.Errorf("round %d: %d bytes are sent after resuming, %d were before the compaction", round, n, whole)
+		}
+		t.Logf("round %d: before %d bytes; %d waited when it was killed", round, whole, len(waiting))
+		o.leave(t)
+		s.anchored(t)
+		o = s.open(t, "-c")
+		o.say(t, fmt.Sprintf("Go on, AGAIN-%d.", round))
+		sameContext(t, fmt.Sprintf("killed at the boundary, round %d", round), first, s.conversation(t))
+	}
+	o.leave(t)
+}
+
+// alive reports whether the product still runs.
+func (o *open) alive() bool { return o.cmd.Process.Signal(syscall.Signal(0)) == nil }
+
 // The product's own checks of the plugin: its manifest and sources, and its behaviour with nothing
 // beneath it but what the test puts there.
 func TestSeat_claudePluginIsValid(t *testing.T) {
@@ -426,11 +480,120 @@ func TestSeat_claudeFirstSends(t *testing.T) {
 	if !bytes.Contains(text, []byte(`\u001b[3`)) {
 		t.Error("the file has not kept what the command printed")
 	}
+	// The store has the whole of each, from before it was sent.
+	shortened := regexp.MustCompile(`\[winnow ([a-z0-9]+): [^\]]*(terminal codes left out|the same as in)`).FindAllStringSubmatch(string(r.Body), -1)
+	if len(shortened) < 3 {
+		t.Fatalf("%d results were shortened, want at least 3", len(shortened))
+	}
+	notes := string(readFile(t, filepath.Join(s.Project, "notes.txt")))
+	for _, found := range shortened {
+		whole, want := s.ours(t, "recall", found[1]), notes
+		if strings.HasPrefix(found[2], "terminal") {
+			want = "\u241b[31mline 1\u241b[0m\n\u241b[32mline 2\u241b[0m\n" // as terminals are shown it
+		}
+		if !strings.Contains(whole, strings.TrimSpace(want)) {
+			t.Errorf("recall %s prints %d bytes, %.80q", found[1], len(whole), whole)
+		}
+	}
 	o.leave(t)
 	o = s.open(t, "-c")
 	o.say(t, "Go on, RESUMED.")
 	sameContext(t, "first sends", r, s.conversation(t))
+	s.chore(work("alpha", 20)...)
+	o.say(t, "Do the second chore.")
+	o.say(t, "/compact")
+	o.say(t, "Go on, LIVE.")
+	live := s.conversation(t)
+	checkContains(t, live, true, "Made from the log without a model")
 	o.leave(t)
+	s.anchored(t)
+	o = s.open(t, "-c")
+	o.say(t, "Go on, RESUMED-AGAIN.")
+	sameContext(t, "compacted after first sends", live, s.conversation(t))
+	o.leave(t)
+	id := strings.Fields(s.ours(t, "list"))[0]
+	for _, found := range shortened {
+		if said := s.ours(t, "explain", id, found[1]); !strings.Contains(said, "noise") && !strings.Contains(said, "repeats") {
+			t.Errorf("explain %s says %s", found[1], said)
+		}
+		s.ours(t, "recall", found[1])
+	}
+	t.Log(s.ours(t, "explain", id, shortened[0][1]))
+	shown := s.ours(t, "show", id)
+	t.Logf("%.200s", shown[max(0, strings.LastIndex(shown, "eceipt")-100):])
+}
+
+// What fills the window by itself is compacted by winnow too, in the middle of a turn, and is
+// resumed as it was left. What was left out is recalled through the plugin's server.
+func TestSeat_claudeCompactsByItself(t *testing.T) {
+	tries(t, "seat")
+	s := newSeated(t)
+	putFile(t, filepath.Join(s.Project, "notes.txt"), strings.Repeat("What was done so far, line by line.\n", 120))
+	o := s.open(t, "--settings", `{"autoCompactWindow":100000}`)
+	s.chore(work("alpha", 80)...)
+	o.say(t, "Do the long chore. Never touch the Store type.")
+	files, _ := filepath.Glob(filepath.Join(s.Home, ".claude/projects/*/*.jsonl"))
+	if text := readFile(t, files[0]); !bytes.Contains(text, []byte(`"trigger":"auto"`)) {
+		t.Fatal("the product has not compacted by itself")
+	}
+	o.say(t, "Go on, LIVE.")
+	live := s.conversation(t)
+	checkContains(t, live, true, "Made from the log without a model", "Never touch the Store type")
+	o.leave(t)
+	s.anchored(t)
+	o = s.open(t, "-c")
+	o.say(t, "Go on, RESUMED.")
+	resumed := s.conversation(t)
+	sameContext(t, "an automatic compaction", live, resumed)
+	handle := regexp.MustCompile(`\[winnow ([a-z0-9]+): Bash `).FindStringSubmatch(string(resumed.Body))
+	if handle == nil {
+		t.Fatal("nothing of the request names a handle")
+	}
+	s.chore(`mcp__plugin_winnow_winnow__recall({"handle":"` + handle[1] + `"}`)
+	o.say(t, "Recall it.")
+	asked := s.conversation(t)
+	texts := messagesOf(asked)
+	if last := texts[len(texts)-1]; !strings.Contains(last, "What was done so far, line by line.") {
+		t.Errorf("recall of %s through the server gives %.600s", handle[1], last)
+	}
+	o.leave(t)
+}
+
+// Installed for the user and for the project, and uninstalled, everything of the product is what it
+// was before: its folders, its settings, their modes.
+func TestSeat_claudeUninstalls(t *testing.T) {
+	s := newSeated(t)
+	s.ours(t, "uninstall", "claude")
+	if text := folderHash(t, s.pluginHome()); text != s.before {
+		t.Error("the plugin's folder is not what it was before")
+	}
+	o := s.open(t)
+	o.say(t, "Say that you are there.") // makes the product's own files
+	o.leave(t)
+	putFile(t, filepath.Join(s.Home, ".claude", "settings.json"), "{\n  // mine\n  \"cleanupPeriodDays\": 30\n}\n")
+	for _, below := range []string{filepath.Join(s.Home, ".claude", "skills", "mine"), filepath.Join(s.Project, ".claude")} {
+		if err := os.MkdirAll(below, 0o750); err != nil {
+			t.Fatal(err)
+		}
+	}
+	putFile(t, filepath.Join(s.Home, ".claude", "skills", "mine", "SKILL.md"), "---\nname: mine\n---\n")
+	putFile(t, filepath.Join(s.Project, ".claude", "settings.local.json"), `{"permissions":{"allow":["Bash(ls:*)"]}}`)
+	hash := func() [3]string {
+		sum := sha256.Sum256(readFile(t, filepath.Join(s.Home, ".claude.json")))
+		return [3]string{folderHash(t, filepath.Join(s.Home, ".claude")), folderHash(t, s.Project), hex.EncodeToString(sum[:])}
+	}
+	before := hash()
+	s.ours(t, "install", "claude")
+	s.ours(t, "install", "claude", "--project")
+	if between := hash(); between[0] == before[0] || between[1] == before[1] {
+		t.Error("nothing was installed")
+	}
+	s.ours(t, "uninstall", "claude", "--project")
+	s.ours(t, "uninstall", "claude")
+	if after := hash(); after != before {
+		t.Errorf("after: %q, before: %q", after, before)
+	}
+	t.Logf("~/.claude, the project and ~/.claude.json, before and after: %q", before)
 }
 
 // pixel is a picture of one pixel.

@@ -128,6 +128,12 @@ func (w awaited) save(a *cli.App) error {
 
 // anchor anchors a file, if a compaction of it waits for that.
 func anchor(ctx context.Context, a *cli.App, path string) (anchored, error) {
+	return anchorBy(ctx, a, path, true)
+}
+
+// anchorBy is anchor; without repair, what is not all of what was handed back is left as it is,
+// because the product may still be writing it.
+func anchorBy(ctx context.Context, a *cli.App, path string, repair bool) (anchored, error) {
 	doc := anchored{Session: idOfFile(path), Path: path, Done: "nothing", Notes: []string{}}
 	wait, err := readAwaited(a, path)
 	missing := errors.Is(err, fs.ErrNotExist)
@@ -156,7 +162,7 @@ func anchor(ctx context.Context, a *cli.App, path string) (anchored, error) {
 	}
 	edits, ok := claudecode.Anchored(read, wait.Handing)
 	doc.Done = "anchored"
-	if !ok {
+	if !ok && repair {
 		if edits, doc.Done = unanchored(read), "repaired"; len(edits) > 0 && !missing {
 			doc.Notes = append(doc.Notes, "what is in the file is not what was handed back")
 		}

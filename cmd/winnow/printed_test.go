@@ -135,7 +135,7 @@ var covered = map[string][]string{
 	"install":   {"install claude --print", "install claude", "install claude --json", "install claude --project", "install POISON", "install"},
 	"uninstall": {"uninstall claude", "uninstall claude --json", "uninstall POISON"},
 	"anchor":    {"anchor FILE", "anchor FILE --json", "anchor POISON"},
-	"seated":    {"seated", "seated POISON"}, "seated compact": {"seated compact"}, "seated result": {"seated result"}, "seated undo": {"seated undo FILE", "seated undo POISON"}, "seated status": {"seated status FILE", "seated status POISON"},
+	"seated":    {"seated", "seated POISON"}, "seated compact": {"seated compact"}, "seated result": {"seated result"}, "seated undo": {"seated undo FILE", "seated undo POISON"}, "seated status": {"seated status FILE", "seated status POISON"}, "seated watch": {"seated watch FILE", "seated watch POISON"},
 	"repair":     {"repair FILE", "repair FILE --json", "repair POISON", "repair ID"},
 	"originals":  {"originals", "originals --json", "originals POISON"},
 	"run":        {"run POISON", "run POISON --json", "run --session ID POISON", "run --session POISON x", "run --allow POISON x", "run x --model POISON"},

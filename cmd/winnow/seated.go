@@ -63,10 +63,23 @@ func seatedCommand(a *cli.App) *cobra.Command {
 		Args: cli.Exactly(0, "a question"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(&cobra.Command{
-		Use: "compact", Short: "Compact a session that is open", Example: "  winnow seated compact < asked.json", Args: cli.Exactly(0, "no argument"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return runSeatedCompact(cmd.Context(), a) },
-	}, &cobra.Command{
+	var watch bool
+	compact := &cobra.Command{
+		Use: "compact", Short: "Compact a session that is open", Args: cli.Exactly(0, "no argument"),
+		Example: "  winnow seated compact < asked.json",
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runSeatedCompact(cmd.Context(), a, watch) },
+	}
+	compact.Flags().BoolVar(&watch, "watch", false, "anchor it in a process of its own, as soon as it is in the file")
+	var from int64
+	follow := &cobra.Command{
+		Use: "watch FILE", Short: "Anchor a compaction as soon as it is in the file", Args: cli.Exactly(1, "one FILE"),
+		Example: "  winnow seated watch 9005bf11-59a8-41bd-9ebd-4108e50dfecd.jsonl",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runSeatedWatch(cmd.Context(), a, a.Path(args[0]), from)
+		},
+	}
+	follow.Flags().Int64Var(&from, "from", 0, "how many bytes the file had when it was compacted")
+	cmd.AddCommand(compact, follow, &cobra.Command{
 		Use: "result", Short: "Shorten results before they are sent for the first time", Args: cli.Exactly(0, "no argument"),
 		Example: "  winnow seated result < asked.json",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runSeatedResult(cmd.Context(), a) },
@@ -82,7 +95,7 @@ func seatedCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-func runSeatedCompact(ctx context.Context, a *cli.App) error {
+func runSeatedCompact(ctx context.Context, a *cli.App, watch bool) error {
 	var asked compactAsked
 	text, err := io.ReadAll(a.Env.Stdin)
 	if err == nil {
@@ -101,6 +114,13 @@ func runSeatedCompact(ctx context.Context, a *cli.App) error {
 	answer, err := json.Marshal(out, jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return err
+	}
+	if watch && len(out.Messages) > 0 {
+		if path, err := transcriptOf(a, asked.Session); err != nil {
+			return err
+		} else if err := startWatch(a, path); err != nil {
+			a.Warn("it is anchored when the turn ends: %v", err)
+		}
 	}
 	_, err = a.Data().Write(append(answer, '\n'))
 	return err
@@ -152,7 +172,8 @@ func seatedCompact(ctx context.Context, a *cli.App, asked compactAsked) (out han
 		return out, err
 	}
 	var made bytes.Buffer
-	err = claudecode.Format{}.Write(&made, was, format.Change{Session: log, Ledger: state.Ledger, Undone: state.Undone})
+	err = claudecode.Format{}.Write(&made, was,
+		format.Change{Session: log, Ledger: unsent(log, state.Ledger), Undone: state.Undone})
 	if err != nil {
 		return out, err
 	}
@@ -320,7 +341,8 @@ func undoNoted(ctx context.Context, a *cli.App, path string, doc *anchored) erro
 		return err
 	}
 	var made bytes.Buffer
-	err = claudecode.Format{}.Write(&made, was, format.Change{Session: log, Ledger: state.Ledger, Undone: state.Undone})
+	err = claudecode.Format{}.Write(&made, was,
+		format.Change{Session: log, Ledger: unsent(log, state.Ledger), Undone: state.Undone})
 	if err != nil {
 		return err
 	}
@@ -347,7 +369,7 @@ func runSeatedStatus(ctx context.Context, a *cli.App, id string) error {
 	if err != nil {
 		return err
 	}
-	facts := []string{"winnow"}
+	var facts []string // the product writes "winnow:" before them
 	if g.Usable > 0 {
 		facts = append(facts, quantity.Percent(g.Total, g.Usable)+" full")
 	} else {
@@ -446,9 +468,18 @@ func runSeatedResult(ctx context.Context, a *cli.App) error {
 		return err
 	}
 	out := results{Results: []toolResult{}}
+	var found []firstSent
 	for _, e := range state.Ledger.All() {
 		if call, ours := parts[e.Part]; ours && slices.Contains(rule.FirstSends(), e.Rule) {
-			out.Results = append(out.Results, toolResult{call, strings.ToValidUTF8(e.Shown, "\uFFFD")})
+			e.Shown = strings.ToValidUTF8(e.Shown, "\uFFFD")
+			out.Results = append(out.Results, toolResult{call, e.Shown})
+			at := slices.IndexFunc(asked.Results, func(r toolResult) bool { return r.Call == call })
+			found = append(found, firstSent{e, asked.Results[at].Text})
+		}
+	}
+	if len(found) > 0 {
+		if err := keepFirstSent(ctx, a, path, s.ID, found, state.Receipts); err != nil {
+			return err
 		}
 	}
 	answer, err := json.Marshal(out)

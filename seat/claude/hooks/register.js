@@ -24,7 +24,7 @@ export function register(on) {
         instructions: e.instructions ?? "",
         handles: e.messages.map((m) => m.handle ?? ""),
       };
-      const ran = await $.process.run([winnow, "seated", "compact"], { stdin: JSON.stringify(asked) });
+      const ran = await $.process.run([winnow, "seated", "compact", "--watch"], { stdin: JSON.stringify(asked) });
       const answer = ran.exitCode === 0 ? JSON.parse(ran.stdout) : {};
       const known = new Map(e.messages.map((m) => [m.handle, m]));
       const messages = (answer.messages ?? []).map((row) => (row.handle ? known.get(row.handle) : row.turn));

@@ -64,7 +64,8 @@ func SummaryText(m *session.Message) string {
 
 // Returned takes out of a product's log what it wrote down of the store's own: summaries of the
 // store's compactions, recognised by their text, with the markers that they answer. The store has
-// both already. What it is given is not changed.
+// both already. A summary that the product's log has under the store's own id stays: it is the store's
+// message, in its place. What it is given is not changed.
 func Returned(stored, file []session.Message, receipts []pivot.Receipt) []session.Message {
 	own, texts := summaries(receipts), map[string]bool{}
 	for i := range stored {
@@ -74,7 +75,7 @@ func Returned(stored, file []session.Message, receipts []pivot.Receipt) []sessio
 	}
 	gone := map[string]bool{} // ids of markers
 	for i := range file {
-		if m := &file[i]; m.IsSummary() && texts[strings.TrimSpace(SummaryText(m))] {
+		if m := &file[i]; m.IsSummary() && !own[m.ID] && texts[strings.TrimSpace(SummaryText(m))] {
 			gone[m.ParentID] = true
 		}
 	}
@@ -82,6 +83,6 @@ func Returned(stored, file []session.Message, receipts []pivot.Receipt) []sessio
 		return file
 	}
 	return slices.DeleteFunc(slices.Clone(file), func(m session.Message) bool {
-		return m.IsSummary() && gone[m.ParentID] || m.Marker() != nil && gone[m.ID]
+		return m.IsSummary() && !own[m.ID] && gone[m.ParentID] || m.Marker() != nil && gone[m.ID]
 	})
 }
