@@ -22,13 +22,20 @@ func TestCodex_seatIsUsed(t *testing.T) {
 	tries(t, "seat", "recall")
 	s := &guest{agent: codexAgent(t), start: codexAgent, winnow: buildWinnow(t, t.TempDir()), product: "codex"}
 	printed := s.tell(t, "install", "codex")
+	s.tell(t, "install", "codex-results") // so that the session is in the store
+	s.flags = []string{"--dangerously-bypass-hook-trust"}
+	s.work(t, "Look at the colours. WALRUS", `printf '\033[31mred %s\033[0m\n' $(seq 1 400)`)
 	s.queue = append(s.queue, llmtest.Call{Name: "context", Namespace: "mcp__winnow", Arguments: "{}"},
 		llmtest.Call{Name: "pin", Namespace: "mcp__winnow", Arguments: `{"text":"Never touch the brake."}`})
 	s.say(t, "Use the tools. GULL")
 	results := callsOf(s.last(t).Messages)
-	t.Logf("%q", results)
-	if len(results) != 2 || !strings.Contains(results[0], "tokens") || strings.Contains(results[0], "unsupported call") {
-		t.Errorf("the tools of winnow's server answer %q", results)
+	if len(results) != 3 {
+		t.Fatalf("the calls of the request are %q", results)
+	}
+	told, pinned := results[1], results[2]
+	t.Logf("%.300q, %.300q", told, pinned)
+	if !strings.Contains(told, "tokens") || strings.Contains(told+pinned, "no session") {
+		t.Errorf("the tools of winnow's server answer %q and %q", told, pinned)
 	}
 
 	line := regexp.MustCompile(`codex -c model_provider=winnow -c '[^']*'`).FindString(printed)
@@ -43,8 +50,10 @@ func TestCodex_seatIsUsed(t *testing.T) {
 	s.up.Forget()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "sh", "-c", line+` exec --dangerously-bypass-approvals-and-sandbox --skip-git-repo-check "Through the gateway, TERN."`)
-	cmd.Dir, cmd.Env = s.Project, append([]string{"HOME=" + s.Home, "PATH=" + filepath.Dir(s.bin) + ":" + os.Getenv("PATH")}, s.Env...)
+	const turn = ` exec --dangerously-bypass-approvals-and-sandbox --skip-git-repo-check "Through the gateway, TERN."`
+	cmd := exec.CommandContext(ctx, "sh", "-c", line+turn)
+	path := filepath.Dir(s.bin) + string(os.PathListSeparator) + os.Getenv("PATH")
+	cmd.Dir, cmd.Env = s.Project, append([]string{"HOME=" + s.Home, "PATH=" + path}, s.Env...)
 	if out, err := cmd.CombinedOutput(); err != nil || line == "" {
 		t.Fatalf("%s: %v\n%s", line, err, out)
 	}
@@ -76,10 +85,10 @@ func TestCodex_seatIsTrusted(t *testing.T) {
 	}
 	config := filepath.Join(s.Home, ".codex", "config.toml")
 	x := openTerminal(t, s.client)
-	x.shows("? for shortcuts")
-	x.types("/hooks")
-	x.shows("1 hook needs review")
-	x.must("send-keys", "t")
+	x.shows("Hooks need review") // Codex's terminal asks by itself
+	x.must("send-keys", "Down")
+	x.shows("› 2. Trust all and continue")
+	x.must("send-keys", "Enter")
 	x.waits("the hook's hash", func() bool { return strings.Contains(string(readFile(t, config)), "trusted_hash") })
 	x.must("kill-server")
 	if out := said(); strings.Contains(out, "seat-untrusted") {

@@ -33,7 +33,8 @@ func openCodeFull(t *testing.T) *agent {
 func piFull(t *testing.T) *agent {
 	a := piAgent(t)
 	file := filepath.Join(a.Home, ".pi", "agent", "models.json")
-	putFile(t, file, strings.Replace(string(readFile(t, file)), `"id":"scripted"`, `"id":"scripted","input":["text","image"]`, 1))
+	const model = `"id":"scripted"`
+	putFile(t, file, strings.Replace(string(readFile(t, file)), model, model+`,"input":["text","image"]`, 1))
 	return a
 }
 
@@ -46,7 +47,8 @@ func seatLong(t *testing.T, start func(*testing.T) *agent, product string) {
 	tries(t, "seat", "kill the product")
 	s := newGuest(t, start, product)
 	for turn := range 5 {
-		s.work(t, fmt.Sprintf("Do part %d of the chore. Never touch the Store type. CAPYBARA", turn), chore(fmt.Sprint("part-", turn), 16)...)
+		prompt := fmt.Sprintf("Do part %d of the chore. Never touch the Store type. CAPYBARA", turn)
+		s.work(t, prompt, chore(fmt.Sprint("part-", turn), 16)...)
 	}
 	s.compacts(t, "first compaction")
 	s.work(t, "Do the next part. TAPIR", chore("second", 20)...)
@@ -56,7 +58,7 @@ func seatLong(t *testing.T, start func(*testing.T) *agent, product string) {
 	s.resumes(t, "killed within a turn", 0, s.killed(t, "And three small things. GNU", 3, nil))
 	before := size(messagesSent(s.last(t)))
 	s.resumes(t, "killed behind a compaction", before, s.killed(t, "And three more. KUDU", 2, full()))
-	s.folds3(t)
+	s.killedInBetween(t)
 	s.undoes(t, "last-8-line-299")
 	s.leaves(t)
 }
@@ -115,7 +117,8 @@ func (s *guest) alike(t *testing.T, name string, before int, live, again llmtest
 	if n < len(was) && n < len(is) {
 		t.Logf("%s: the first message that differs was %.600s\nis %.600s", name, was[n], is[n])
 	}
-	if before > 0 && (size(was) > before*2/3 || !strings.Contains(strings.Join(was, ""), "Made from the log without a model")) {
+	ours := strings.Contains(strings.Join(was, ""), "Made from the log without a model")
+	if before > 0 && (size(was) > before*2/3 || !ours) {
 		t.Errorf("%s: no summary of winnow's, or too much: %d bytes, before it %d: %.2000s", name, size(was), before, was)
 	}
 }
@@ -147,9 +150,9 @@ func (s *guest) killed(t *testing.T, prompt string, n int, usage *session.Usage)
 	return at
 }
 
-// folds3 kills the product when winnow has folded, before the product knows: it is started again
+// killedInBetween kills the product when winnow has folded, before the product knows: it is started again
 // twice, and sends the fold both times.
-func (s *guest) folds3(t *testing.T) {
+func (s *guest) killedInBetween(t *testing.T) {
 	t.Helper()
 	s.work(t, "Do the last part. IBEX", chore("last", 12)...)
 	before, folds := size(messagesSent(s.last(t))), made(t, s.Home, pivot.Compaction)
@@ -200,7 +203,8 @@ func seatLarge(t *testing.T, start func(*testing.T) *agent, product string) {
 		s.work(t, fmt.Sprintf("Do part %d of the large chore. CAPYBARA", turn), commands...)
 	}
 	kept := len(s.save(t))
-	t.Logf("%s keeps %d bytes of the session; winnow folded %d times meanwhile", product, kept, made(t, s.Home, pivot.Compaction))
+	t.Logf("%s keeps %d bytes of the session; winnow folded %d times meanwhile", product, kept,
+		made(t, s.Home, pivot.Compaction))
 	if kept < 5<<20 {
 		t.Errorf("the session has %d bytes", kept)
 	}

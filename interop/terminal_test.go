@@ -41,8 +41,8 @@ func openTerminal(t *testing.T, c *client, args ...string) *terminal {
 	for i, word := range command {
 		command[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 	}
-	x.must("start-server", ";", "set-option", "-g", "default-terminal", "xterm-256color", ";", "new-session", "-d", "-x", "120",
-		"-y", "40", "-c", c.Project, strings.Join(command, " ")+"; echo '[ended]'; exec sleep 600")
+	x.must("start-server", ";", "set-option", "-g", "default-terminal", "xterm-256color", ";",
+		"new-session", "-d", "-x", "120", "-y", "40", "-c", c.Project, strings.Join(command, " ")+"; echo '[ended]'; exec sleep 600")
 	return x
 }
 

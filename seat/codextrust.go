@@ -42,7 +42,8 @@ func trustOf(config []byte, path string, hooks []byte) (known, trusted bool) {
 			if !strings.Contains(h.Command, "shape --product codex") {
 				continue
 			}
-			state := tableOf(config, fmt.Sprintf("[hooks.state.%s]", strconv.Quote(fmt.Sprintf("%s:post_tool_use:%d:%d", path, i, j))))
+			place := fmt.Sprintf("%s:post_tool_use:%d:%d", path, i, j)
+			state := tableOf(config, "[hooks.state."+strconv.Quote(place)+"]")
 			if state == nil {
 				continue
 			}

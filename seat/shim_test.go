@@ -117,7 +117,7 @@ func TestCodex_aTableOfSomebodyElseIsRefused(t *testing.T) {
 	}
 }
 
-// A hook that Codex does not trust is ignored without a word, so doctor has to say it.
+// A hook that Codex does not trust is not run, and codex exec does not say so: doctor has to.
 func TestCodexResults_saysWhatIsNotTrusted(t *testing.T) {
 	p := placeIn(t.TempDir())
 	p.Winnow = "/opt/it's winnow/bin"
