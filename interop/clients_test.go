@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -39,6 +40,9 @@ type client struct {
 	Env     []string // what it is given beside HOME and PATH
 	through []string // the command that starts it; empty: it starts by itself
 	flags   []string // that Codex is given besides
+
+	// die, if it is not nil, has a run of the product killed when it is closed. Such a run may fail.
+	die <-chan struct{}
 }
 
 // newClient finds a product under the node_modules folder that WINNOW_CLIENTS names.
@@ -100,10 +104,28 @@ func (c *client) run(t *testing.T, args ...string) string {
 		said[i] = file
 	}
 	command.Stdout, command.Stderr = said[0], said[1]
-	err := command.Run()
+	err := c.runs(command)
 	out := string(readFile(t, said[0].Name()))
-	if err != nil {
+	if err != nil && c.die == nil {
 		t.Fatalf("%s %q: %v\nstdout: %s\nstderr: %s", filepath.Base(c.bin), args, err, out, readFile(t, said[1].Name()))
 	}
 	return out
+}
+
+// runs runs a command, and kills it with all that it started if it is to die.
+func (c *client) runs(command *exec.Cmd) error {
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: c.die != nil}
+	if err := command.Start(); err != nil {
+		return err
+	}
+	ended := make(chan struct{})
+	defer close(ended)
+	go func() {
+		select {
+		case <-c.die:
+			_ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL) // it may have ended
+		case <-ended:
+		}
+	}()
+	return command.Wait()
 }

@@ -67,7 +67,7 @@ func TestPi_seat(t *testing.T) {
 		s.usage = &session.Usage{Input: 199_000, Output: 20}
 		s.say(t, prompt)
 	})
-	s.undoes(t)
+	s.undoes(t, "LAST-line-9")
 	s.leaves(t)
 }
 
@@ -161,8 +161,9 @@ func (s *guest) folds(t *testing.T, name string, turn func(t *testing.T, prompt 
 	}
 }
 
-// undoes takes the newest compaction back, and checks that the product sends what it stood for.
-func (s *guest) undoes(t *testing.T) {
+// undoes takes the newest compaction back, and checks that the product sends what it stood for, this
+// word in it.
+func (s *guest) undoes(t *testing.T, word string) {
 	t.Helper()
 	tries(t, "undo after more turns")
 	folded := len(messagesSent(s.last(t)))
@@ -171,7 +172,7 @@ func (s *guest) undoes(t *testing.T) {
 	s.say(t, "What was that, TAPIR?")
 	sent := messagesSent(s.asked(t, "TAPIR"))
 	t.Logf("%-14s %7d messages before, %7d after", "undo", folded, len(sent))
-	if len(sent) <= folded || !strings.Contains(strings.Join(sent, ""), "LAST-line-9") {
+	if len(sent) <= folded || !strings.Contains(strings.Join(sent, ""), word) {
 		t.Errorf("undone, the request has %d messages, before %d", len(sent), folded)
 	}
 }
@@ -257,7 +258,7 @@ func TestOpenCode_seat(t *testing.T) {
 	s.folds(t, "first fold", turn)
 	s.more(t)
 	s.folds(t, "second fold", turn)
-	s.undoes(t)
+	s.undoes(t, "LAST-line-9")
 	s.leaves(t)
 }
 

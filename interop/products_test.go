@@ -34,8 +34,11 @@ type agent struct {
 	// arrived is called with each request for a call, if it is not nil. Requests may come again then:
 	// each is answered as it was before.
 	arrived func()
-	newest  string // the request that was answered last
-	again   llmtest.Reply
+	// holds, if it is not nil, is asked with each request for a call whether its answer
+	// waits until a channel is closed.
+	holds  func(llmtest.Request) <-chan struct{}
+	newest string // the request that was answered last
+	again  llmtest.Reply
 
 	shell   func(command string) llmtest.Call  // the call that runs a command
 	say     func(t *testing.T, prompt string)  // plays a turn of the session; the first begins it
@@ -56,6 +59,9 @@ func (a *agent) answer(r llmtest.Request) llmtest.Reply {
 		return reply
 	}
 	reply.Usage, a.usage = a.usage, nil
+	if a.holds != nil {
+		reply.Hold = a.holds(r)
+	}
 	if a.arrived != nil {
 		a.arrived()
 		if now := fmt.Sprint(len(callsOf(r.Messages)), r.Last()); now == a.newest {

@@ -16,7 +16,7 @@ type codex struct{}
 func (codex) Name() string { return "codex" }
 
 func (codex) Versions() Versions {
-	return Versions{Program: "codex", Least: "0.150.0", Tried: []string{"0.169.0"}}
+	return Versions{Program: "codex", Tried: []string{"0.169.0"}}
 }
 
 func (codex) folder(p Place) string {
@@ -32,6 +32,8 @@ func (s codex) Plan(p Place) (Plan, error) {
 	plan := Plan{
 		Members: []Member{{Path: filepath.Join(s.folder(p), "config.toml"), Keys: []string{"mcp_servers", "winnow"}, Value: value}},
 		Notes: []string{
+			"The tools answer for sessions that are in winnow's store: those that go through winnow wrap or winnow serve, " +
+				"that codex-results keeps, and that winnow import was given.",
 			"Codex lets nobody write its summaries or change its requests from inside. To have both: winnow wrap codex, " +
 				"or, beside a running winnow serve, codex -c model_provider=winnow -c 'model_providers.winnow={name=\"winnow\", " +
 				"base_url=\"http://127.0.0.1:4141/openai/v1\", wire_api=\"responses\", env_key=\"OPENAI_API_KEY\"}'",
@@ -67,20 +69,33 @@ func (s codexResults) Plan(p Place) (Plan, error) {
 	}{[]handler{{"command", shellWord(p.Winnow) + " shape --product codex --quiet", 10}}}, jsontext.EscapeForHTML(false))
 	return Plan{
 		Members: []Member{{Path: s.file(p), Keys: []string{"hooks", "PostToolUse"}, Value: value, Append: true}},
-		Notes: []string{"Codex runs no hook that you have not trusted, and does not say so: start codex, review it under " +
-			"/hooks, and trust it. A new version of winnow at another place has to be trusted again."},
+		Notes: []string{"Codex runs no hook that you have not trusted, and codex exec does not say so: start codex, which asks at " +
+			"its start, review the hook (/hooks shows it, too), and trust it. A winnow at another place has to be trusted again."},
 	}, err
 }
 
 func (s codexResults) Check(p Place) []Finding {
-	config := filepath.Join(codex{}.folder(codexUser(p)), "config.toml")
-	text, err := read(config)
-	if err != nil || bytes.Contains(text, []byte("trusted_hash")) && bytes.Contains(text, []byte(filepath.Base(s.file(p))+":post_tool_use")) {
+	config, err := read(filepath.Join(codex{}.folder(codexUser(p)), "config.toml"))
+	if err != nil {
 		return nil
 	}
+	hooks, err := read(s.file(p))
+	if err != nil {
+		return nil
+	}
+	switch known, trusted := trustOf(config, s.file(p), hooks); {
+	case trusted:
+		return nil
+	case known:
+		return []Finding{{Code: "seat-untrusted", Path: s.file(p), Wrong: true,
+			What: "what Codex was told to trust is not the hook that shows less of results as it is now, or the hook is " +
+				"switched off there: Codex 0.169.0 does not run it, and codex exec does not say so",
+			Do: "start codex, review it under /hooks, and trust it"}}
+	}
 	return []Finding{{Code: "seat-untrusted", Path: s.file(p), Wrong: true,
-		What: "Codex has not been told to trust the hook that shows less of results, and ignores it without a word",
-		Do:   "start codex, review it under /hooks, and trust it"}}
+		What: "Codex has not been told to trust the hook that shows less of results: it does not run it, and codex exec " +
+			"does not say so",
+		Do: "start codex, review it under /hooks, and trust it"}}
 }
 
 // codexUser is a place as Codex's own settings, which say what is trusted, are found there.

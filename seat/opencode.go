@@ -14,7 +14,7 @@ type openCode struct{}
 func (openCode) Name() string { return "opencode" }
 
 func (openCode) Versions() Versions {
-	return Versions{Program: "opencode", Least: "1.2.0", Tried: []string{"1.18.33"}}
+	return Versions{Program: "opencode", Below: "2.0.0", Tried: []string{"1.18.33"}}
 }
 
 func (openCode) file(p Place) string {

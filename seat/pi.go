@@ -14,7 +14,7 @@ type pi struct{}
 func (pi) Name() string { return "pi" }
 
 func (pi) Versions() Versions {
-	return Versions{Program: "pi", Least: "0.73.0", Tried: []string{"0.87.1"}}
+	return Versions{Program: "pi", Tried: []string{"0.87.1"}}
 }
 
 func (pi) file(p Place) string {

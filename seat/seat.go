@@ -30,7 +30,8 @@ type Seat interface {
 // Versions are those of a product that a seat was tried with.
 type Versions struct {
 	Program string   // the command, as it is found in PATH
-	Least   string   // the first version that has what is needed; "" if any has it
+	Least   string   // the first version that has what is needed; "" if that is unknown
+	Below   string   // the first version that is known to lack it again; "" if none is known to
 	Tried   []string // oldest first
 }
 

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/go-json-experiment/json"
 )
 
 // What is put into OpenCode and pi runs as it is meant to, with products that are made up: no
@@ -115,7 +117,7 @@ func TestCodex_aTableOfSomebodyElseIsRefused(t *testing.T) {
 	}
 }
 
-// A hook that Codex does not trust is ignored without a word, so doctor has to say it.
+// A hook that Codex does not trust is not run, and codex exec does not say so: doctor has to.
 func TestCodexResults_saysWhatIsNotTrusted(t *testing.T) {
 	p := placeIn(t.TempDir())
 	p.Winnow = "/opt/it's winnow/bin"
@@ -129,12 +131,38 @@ func TestCodexResults_saysWhatIsNotTrusted(t *testing.T) {
 	if found := (codexResults{}).Check(p); len(found) != 1 || found[0].Code != "seat-untrusted" {
 		t.Errorf("%+v", found)
 	}
-	state := "[hooks.state.\"" + hooks + ":post_tool_use:0:0\"]\ntrusted_hash = \"sha256:00\"\n"
-	if err := os.WriteFile(filepath.Join(p.Home, ".codex", "config.toml"), []byte(state), 0o600); err != nil {
-		t.Fatal(err)
+	write := func(state string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(p.Home, ".codex", "config.toml"), []byte(state), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
+	key := "[hooks.state.\"" + hooks + ":post_tool_use:0:0\"]\n"
+	write(key + "trusted_hash = \"sha256:00\"\n")
+	if found := (codexResults{}).Check(p); len(found) != 1 || !strings.Contains(found[0].What, "as it is now") {
+		t.Errorf("%+v", found)
+	}
+	var had codexHooks
+	if text, _ := os.ReadFile(hooks); json.Unmarshal(text, &had) != nil {
+		t.Fatalf("%s", text)
+	}
+	hash := "trusted_hash = \"" + trustHash(nil, had.Hooks.PostToolUse[0].Hooks[0]) + "\"\n"
+	write(key + hash + "enabled = false\n")
+	if found := (codexResults{}).Check(p); len(found) != 1 {
+		t.Errorf("switched off: %+v", found)
+	}
+	write("model = \"m\"\n[hooks.state]\n" + key + hash + "[tui]\nenabled = false\n")
 	if found := (codexResults{}).Check(p); len(found) != 0 {
 		t.Errorf("%+v", found)
+	}
+}
+
+// The hash is made as Codex 0.169.0 makes it: TestCodex_seatIsTrusted of interop has it made there.
+func TestTrustHash_isCodexs(t *testing.T) {
+	seconds := 10
+	h := codexHandler{Type: "command", Command: "/opt/winnow shape --product codex --quiet", Timeout: &seconds}
+	if got := trustHash(nil, h); got != "sha256:dbd43ffb68b0e3c38abdb9e6e9b318065317a5a47e07e34ef42de7dc76b6c291" {
+		t.Errorf("%s", got)
 	}
 }
 

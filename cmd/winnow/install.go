@@ -237,11 +237,22 @@ func versionFor(ctx context.Context, a *cli.App, s seat.Seat, doc *installation)
 	case v.Least != "" && older(doc.Version, v.Least):
 		return cli.Usage("%s %s is too old: what winnow needs came with %s. Update it and install again", v.Program,
 			doc.Version, v.Least)
+	case v.Below != "" && !older(doc.Version, v.Below):
+		return cli.Usage("%s %s loads nothing of what winnow installs, which is for versions before %s; "+
+			"winnow wrap %s works without it", v.Program, doc.Version, v.Below, v.Program)
 	case !doc.Known:
-		doc.Notes = append(doc.Notes, fmt.Sprintf("%s %s was not tried; these were: %s", v.Program, doc.Version,
-			strings.Join(v.Tried, ", ")))
+		doc.Notes = append(doc.Notes, untried(v, doc.Version))
 	}
 	return nil
+}
+
+// untried says what is known of a version that was not tried.
+func untried(v seat.Versions, version string) string {
+	text := fmt.Sprintf("%s %s was not tried; tried: %s. ", v.Program, version, strings.Join(v.Tried, ", "))
+	if len(v.Tried) > 0 && v.Least == "" && older(version, v.Tried[0]) {
+		return text + "Older versions may lack what winnow needs, and which do is unknown"
+	}
+	return text + "A newer one may have changed what winnow needs; winnow list shows whether sessions of it arrive"
 }
 
 // older compares versions of three numbers.

@@ -55,6 +55,8 @@ type Reply struct {
 type Call struct {
 	ID   string // made up when empty; Gemini sends none unless it is given
 	Name string
+	// Namespace is that of the tool, where the request has tools in namespaces: on Responses alone.
+	Namespace string
 	// Arguments is a JSON object; "{}" when empty. Anything else reaches the client where arguments
 	// are text on the wire: OpenAI, and Anthropic's streams. Elsewhere it becomes {}.
 	Arguments string

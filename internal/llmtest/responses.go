@@ -43,6 +43,9 @@ func writeResponses(q Request, r Reply, a account) written {
 			"type": "function_call", "id": fmt.Sprintf("fc_%06d%02d", q.Number, i), "call_id": c.ID,
 			"name": c.Name, "arguments": c.Arguments, "status": "completed",
 		})
+		if c.Namespace != "" {
+			items[len(items)-1]["namespace"] = c.Namespace
+		}
 	}
 	status, end := "completed", "response.completed"
 	var details any
