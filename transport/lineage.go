@@ -155,8 +155,13 @@ func (t *Transport) refresh(ctx context.Context, f *family, chain []digest, mess
 	if l, _, goesOn := f.find(chain, messages); l == nil || !goesOn {
 		return f.reload(ctx, t.engine)
 	}
-	// Another one may have gone on with any of them, and further than the one that was found here.
+	// Another one may have gone on further with those that the request goes on with. A conversation
+	// that says something else than the request before its end never agrees with it further, nor does
+	// one that leaves it; one that leaves a conversation changes the revision of that.
 	for _, l := range f.lines {
+		if n := l.agrees(chain); !l.goesOn(n, messages) {
+			continue
+		}
 		revision, err := t.engine.Store().Revision(ctx, l.id)
 		if err != nil {
 			return err
@@ -240,6 +245,20 @@ func repeats(m, answer *session.Message) bool {
 	return m.Role == session.Assistant && said(m) == said(answer)
 }
 
+// agrees is in how many messages a conversation and a request agree.
+func (l *line) agrees(chain []digest) (n int) {
+	for n < min(len(chain), len(l.chain)) && chain[n] == l.chain[n] {
+		n++
+	}
+	return n
+}
+
+// goesOn reports whether a request that agrees with a conversation in n messages goes on with it.
+func (l *line) goesOn(n int, messages []session.Message) bool {
+	answered := l.open != nil && n == len(l.chain)-1
+	return n == len(l.chain) || answered && (n == len(messages) || messages[n].Role == session.Assistant)
+}
+
 // find is the conversation with which a request agrees longest, in how many messages, and whether
 // it goes on with it; of several, one that it goes on with, and of these one whose answer it
 // repeats. An answer that the client has in another form, or only the beginning of, is that answer
@@ -247,12 +266,9 @@ func repeats(m, answer *session.Message) bool {
 func (f *family) find(chain []digest, messages []session.Message) (best *line, agree int, goesOn bool) {
 	same := false
 	for _, l := range f.lines {
-		n := 0
-		for n < min(len(chain), len(l.chain)) && chain[n] == l.chain[n] {
-			n++
-		}
+		n := l.agrees(chain)
 		answered := l.open != nil && n == len(l.chain)-1
-		goes := n == len(l.chain) || answered && (n == len(chain) || messages[n].Role == session.Assistant)
+		goes := l.goesOn(n, messages)
 		repeated := goes && (!answered || n == len(chain) || repeats(&messages[n], l.open))
 		if best == nil || n > agree || n == agree && (goes && !goesOn || repeated && !same) {
 			best, agree, goesOn, same = l, n, goes, repeated

@@ -18,6 +18,7 @@ import (
 )
 
 var (
+	first = flag.Uint64("first", 7, "seed of the first clients over replicas")
 	kills = flag.Int("kills", 0, "how many kills of replicas and of their database there are at least")
 	pairs = flag.Bool("pairs", true, "ask two gateways the same at one moment, too")
 )
@@ -36,7 +37,7 @@ func TestReplicas_killedAnywhere(t *testing.T) {
 		steps, protocols = 120, llmtest.Protocols()
 	}
 	total := map[string]int{}
-	for seed := uint64(7); ; seed++ {
+	for seed := *first; ; seed++ {
 		for _, protocol := range protocols {
 			t.Run(fmt.Sprint(protocol, " ", seed), func(t *testing.T) {
 				r := newReplicas(t, cluster, protocol, seed, steps)
