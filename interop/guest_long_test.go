@@ -46,6 +46,7 @@ func TestOpenCode_seatThroughALongChore(t *testing.T) { seatLong(t, openCodeFull
 func seatLong(t *testing.T, start func(*testing.T) *agent, product string) {
 	tries(t, "seat", "kill the product")
 	s := newGuest(t, start, product)
+	s.compactsInTurns(t)
 	for turn := range 5 {
 		prompt := fmt.Sprintf("Do part %d of the chore. Never touch the Store type. CAPYBARA", turn)
 		s.work(t, prompt, chore(fmt.Sprint("part-", turn), 16)...)
@@ -195,6 +196,7 @@ func TestOpenCode_seatAboveFiveMiB(t *testing.T) { seatLarge(t, openCodeFull, "o
 func seatLarge(t *testing.T, start func(*testing.T) *agent, product string) {
 	tries(t, "seat")
 	s := newGuest(t, start, product)
+	s.compactsInTurns(t)
 	for turn := range 5 {
 		var commands []string
 		for i := range 26 {
@@ -216,6 +218,7 @@ func seatLarge(t *testing.T, start func(*testing.T) *agent, product string) {
 // A picture in a prompt is still sent behind a compaction, and once the session is resumed.
 func TestPi_seatKeepsPictures(t *testing.T) {
 	s := newGuest(t, piFull, "pi")
+	s.compactsInTurns(t)
 	s.pictures(t, func(file string) {
 		s.run(t, "--provider", "loopback", "--model", "scripted", "--session", filepath.Join(s.Home, "session.jsonl"), "-p",
 			"@"+file, "Look at this WALRUS, and do the part.")
