@@ -65,7 +65,7 @@ func seatedCommand(a *cli.App) *cobra.Command {
 	}
 	var watch bool
 	compact := &cobra.Command{
-		Use: "compact", Short: "Compact a session that is open", Args: cli.Exactly(0, "no argument"),
+		Use: "compact", Short: "Compact a session that is open", Args: cli.Exactly(0, "no arguments"),
 		Example: "  winnow seated compact < asked.json",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runSeatedCompact(cmd.Context(), a, watch) },
 	}
@@ -80,7 +80,7 @@ func seatedCommand(a *cli.App) *cobra.Command {
 	}
 	follow.Flags().Int64Var(&from, "from", 0, "how many bytes the file had when it was compacted")
 	cmd.AddCommand(compact, follow, &cobra.Command{
-		Use: "result", Short: "Shorten results before they are sent for the first time", Args: cli.Exactly(0, "no argument"),
+		Use: "result", Short: "Shorten results before they are sent for the first time", Args: cli.Exactly(0, "no arguments"),
 		Example: "  winnow seated result < asked.json",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runSeatedResult(cmd.Context(), a) },
 	}, &cobra.Command{

@@ -30,7 +30,7 @@ one JSON object: what is to stand in place of what was handed over. What winnow 
 ` + strings.Join(products, ", ") + ` calls it; docs/seats.md describes both objects. If it fails, the
 agent sends what it would send without winnow.`,
 		Example: `  winnow shape --product pi < handed.json`,
-		Args:    cli.Exactly(0, "no argument"),
+		Args:    cli.Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !slices.Contains(products, product) {
 				return cli.Usage("--product must be %s, not %q", strings.Join(products, " or "), product)

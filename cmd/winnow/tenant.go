@@ -293,7 +293,7 @@ func keysOf(t tenant.Tenant) string {
 func tenantListCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "Show the tenants and what they spent", Example: "  winnow tenant list",
-		Args: cli.Exactly(0, "no argument"), ValidArgsFunction: cobra.NoFileCompletions,
+		Args: cli.Exactly(0, "no arguments"), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withBook(cmd.Context(), a, source.Changing, func(b *book.Book) error { return listTenants(cmd.Context(), a, b) })
 		},
