@@ -41,7 +41,7 @@ func TestTransport_asksForFewRevisions(t *testing.T) {
 		s.now = s.now.Add(20 * time.Second)
 	}
 	t.Logf("%d requests, %.1f revisions each, %d at most", requests, float64(all)/float64(requests), most)
-	if most > 12 {
+	if most > 7 {
 		t.Errorf("a request and its answer ask for %d revisions", most)
 	}
 }
