@@ -158,7 +158,8 @@ func (r *replicas) besiege() {
 		case 0: // a gateway is killed at some moment of the request, or another one is
 			revive = r.dice.IntN(len(r.gates))
 			g := r.gates[revive]
-			time.AfterFunc(time.Duration(r.dice.IntN(20_000))*time.Microsecond, func() { _ = g.cmd.Process.Kill() })
+			running := g.cmd.Process // not the one that takes its place, if the request ends before
+			time.AfterFunc(time.Duration(r.dice.IntN(20_000))*time.Microsecond, func() { _ = running.Kill() })
 			r.dead[revive] = true
 			r.counts[killing]++
 		case 1: // the one that has sent the request is killed
