@@ -33,7 +33,12 @@ type family struct {
 
 // line is one conversation: what the client has sent of it, and the answers that it was sent.
 type line struct {
-	id    string
+	id string // of its session; it never changes
+	course
+}
+
+// course is how far a conversation has come. Only who holds the lock of its family looks at it.
+type course struct {
 	chain []digest // of the client's messages in the log
 	// open is the newest message where that is an answer as it was streamed, nil otherwise. The
 	// client sends it back its own way, and that counts.
@@ -104,9 +109,9 @@ func (f *family) reload(ctx context.Context, e *winnow.Engine) error {
 			return err
 		}
 		said := clients(s.Messages)
-		l := &line{id: id, chain: chained(said), again: cameBackTo(state), recall: s.Info.Recall, drop: drops(s.Info),
+		l := &line{id, course{chain: chained(said), again: cameBackTo(state), recall: s.Info.Recall, drop: drops(s.Info),
 			frozen: wire.ValueOf(s.Info.Unknown).Get(frozenMember).String(), delegation: delegationOf(s.Info),
-			last: lastOf(s.Messages, state.Spent), tools: toolboxOf(s.Info), revision: state.Revision}
+			last: lastOf(s.Messages, state.Spent), tools: toolboxOf(s.Info), revision: state.Revision}}
 		if last := len(said) - 1; last >= 0 && asStreamed(&said[last]) {
 			l.open = &said[last]
 		}
@@ -133,8 +138,8 @@ func (f *family) renewed(read *line) *line {
 	if l == nil {
 		return read
 	}
-	was := *l
-	*l = *read
+	was := l.course
+	l.course = read.course // the id is read without the lock
 	l.pruned, l.asked, l.warmed, l.hour, l.summed = was.pruned, was.asked, was.warmed, was.hour, was.summed
 	l.whole, l.caches, l.from, l.known = was.whole, was.caches, was.from, was.known
 	if was.last.After(l.last) {
@@ -291,7 +296,7 @@ func (t *Transport) adopt(ctx context.Context, f *family, doc *format.Document, 
 		if _, err = t.engine.Create(ctx, info); err != nil {
 			return nil, err
 		}
-		l = &line{id: f.id, recall: info.Recall, drop: drops(info)}
+		l = &line{f.id, course{recall: info.Recall, drop: drops(info)}}
 		f.lines = append(f.lines, l)
 	case !goesOn:
 		if l, err = t.fork(ctx, f, l, n, chain); err != nil {
@@ -373,9 +378,9 @@ func (t *Transport) fork(ctx context.Context, f *family, l *line, n int, chain [
 	if l.revision, err = t.engine.Store().Apply(ctx, l.id, store.Change{}); err != nil {
 		return nil, err
 	}
-	return &line{id: id, chain: slices.Clone(l.chain[:n]), frozen: l.frozen, last: l.last, hour: l.hour,
+	return &line{id, course{chain: slices.Clone(l.chain[:n]), frozen: l.frozen, last: l.last, hour: l.hour,
 		again: slices.Clone(l.again), recall: l.recall, drop: l.drop, delegation: l.delegation,
-		tools: l.tools.clone()}, nil
+		tools: l.tools.clone()}}, nil
 }
 
 // known is a message as the client sends it, with what is known of it beside what it says.
