@@ -93,7 +93,7 @@ func (s claude) Check(p Place) (found []Finding) {
 		}
 		if is("true", "allowManagedModsOnly") {
 			note(ModOff, path, "allowManagedModsOnly is on in Claude Code: winnow's plugin does not run",
-				"ask whoever manages this computer, or use the gateway: winnow wrap claude", true)
+				"ask the administrator of this computer, or use the gateway: winnow wrap claude", true)
 		}
 		if is("false", "enabledPlugins", "winnow@skills-dir") {
 			note(ModOff, path, "winnow's plugin is disabled in Claude Code", "claude plugin enable winnow@skills-dir", true)

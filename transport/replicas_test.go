@@ -12,7 +12,7 @@ import (
 )
 
 // Two processes on one store, each with what it remembers of the conversation, get its requests by
-// turns, and repeated ones: what stands is sent as it was, whoever sends it.
+// turns, and repeated ones: what stands is sent as it was, from whichever gateway.
 func TestTransport_replicasSendTheSame(t *testing.T) {
 	sequential(t)
 	for _, p := range llmtest.Protocols() {

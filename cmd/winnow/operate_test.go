@@ -31,7 +31,7 @@ func TestServe_checksItsConfiguration(t *testing.T) {
 		{"a password", `{}`, []string{"--store", "postgres://ann:canary@db/winnow"}, 0, "postgres://db/winnow\n"},
 		{"another address without tokens", `{"gateway": {"listen": "0.0.0.0:4141"}}`, nil, 2, "winnow serve token add"},
 		{"an unknown upstream", `{"gateway": {"upstreams": {"a b": "http://h"}}}`, nil, 2, "cannot name an upstream"},
-		{"a drain that is none", `{"gateway": {"drain": "soon"}}`, nil, 2, `"soon" is not an age`},
+		{"a drain that is not an age", `{"gateway": {"drain": "soon"}}`, nil, 2, `"soon" is not an age`},
 		{"profiles for everybody", `{"gateway": {"profile": "0.0.0.0:6060"}}`, nil, 2, "not an address of this computer alone"},
 		{"an unknown key", `{"gateway": {"drian": "1s"}}`, nil, 2, "drian"},
 	} {

@@ -254,12 +254,16 @@ func undoAt(a *cli.App, path string) string {
 	return a.Env.Kept("handed", filepath.Base(path)+".undo")
 }
 
-func runSeatedUndo(ctx context.Context, a *cli.App, id string) error {
-	path, err := transcriptOf(a, id)
-	if err != nil {
-		return err
+// openTranscript opens the session in the file that Claude Code writes of it. Close it.
+func openTranscript(ctx context.Context, a *cli.App, id string) (path string, s *source.Session, err error) {
+	if path, err = transcriptOf(a, id); err == nil {
+		s, err = source.Open(ctx, a, path)
 	}
-	s, err := source.Open(ctx, a, path)
+	return path, s, err
+}
+
+func runSeatedUndo(ctx context.Context, a *cli.App, id string) error {
+	path, s, err := openTranscript(ctx, a, id)
 	if err != nil {
 		return err
 	}
@@ -356,11 +360,7 @@ func undoNoted(ctx context.Context, a *cli.App, path string, doc *anchored) erro
 // runSeatedStatus prints a line about a session: how full the window is, what it cost, until when
 // the provider's cache is warm, what a fold would save.
 func runSeatedStatus(ctx context.Context, a *cli.App, id string) error {
-	path, err := transcriptOf(a, id)
-	if err != nil {
-		return err
-	}
-	s, err := source.Open(ctx, a, path)
+	_, s, err := openTranscript(ctx, a, id)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 )
 
-// identities is a provider of identities: whoever asks is the person that it was told last.
+// identities is a provider of identities: everybody who asks is the person that it was told last.
 type identities struct {
 	*httptest.Server
 	key *rsa.PrivateKey
