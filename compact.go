@@ -610,8 +610,9 @@ func (e *Engine) unpublished(ctx context.Context, id string, f *folding, failed 
 	return errors.Join(failed, fmt.Errorf("what it cost is not recorded: %w", err))
 }
 
-// stopping is how long a compaction that was stopped may take to record what it cost.
-const stopping = 150 * time.Millisecond
+// stopping is how long a compaction that was stopped may take to record what it cost: a machine under
+// load needs more than the milliseconds of a commit, and what is not recorded is missing from the bill.
+const stopping = 2 * time.Second
 
 // refusedShare is to which part of a view that a provider refused it is brought where nothing can
 // be folded: there is one attempt at it, for what was shortened once stays as it is.
