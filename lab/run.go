@@ -490,8 +490,8 @@ func (r *run) hide(e rule.Elision) {
 	r.showInPlace(e, 1)
 }
 
-// showInPlace is show for the placeholder of an elision. The letter elides in the whole log: what is
-// before the pivot shows nothing.
+// showInPlace is show for the placeholder of an elision. The letter elides in the whole log: what
+// is before the pivot shows nothing.
 func (r *run) showInPlace(e rule.Elision, times int) {
 	if r.layout.index(e.Message) >= 0 {
 		r.show(e.Shown, times)

@@ -52,9 +52,9 @@ func Preview(p Place, s Seat) ([]Change, Plan, error) {
 	return w.changes, w.plan, nil
 }
 
-// Install writes what the product needs. Done again it changes nothing; after an update of winnow it
-// replaces what the other version wrote. A file that somebody changed since is an error of the kind
-// ErrChanged, before anything is written.
+// Install writes what the product needs. Done again it changes nothing; after an update of winnow
+// it replaces what the other version wrote. A file that somebody changed since is an error of the
+// kind ErrChanged, before anything is written.
 func Install(p Place, s Seat) ([]Change, Plan, error) {
 	w, err := prepare(p, s)
 	if err != nil {

@@ -48,8 +48,8 @@ func claudeLine(ctx context.Context, a *cli.App, path string) (claudeStatus, err
 	return claudeStatus{visible.Line(strings.Join(facts, " · "))}, nil
 }
 
-// warmUntil is when what the newest answer left in the provider's cache expires: an hour after it if
-// it wrote entries that live so long, else five minutes. It is zero if nothing is known.
+// warmUntil is when what the newest answer left in the provider's cache expires: an hour after it
+// if it wrote entries that live so long, else five minutes. It is zero if nothing is known.
 func warmUntil(messages []session.Message) time.Time {
 	hour := false
 	for i := range messages {

@@ -25,8 +25,8 @@ const claude = "claude"
 
 // claudeAsks is what the plugin of Claude Code says.
 type claudeAsks struct {
-	// Event is "compact" when the product wants to compact, "result" before results are sent for the
-	// first time, or "status" for a line about the session.
+	// Event is "compact" when the product wants to compact, "result" before results are sent for
+	// the first time, or "status" for a line about the session.
 	Event        string       `json:"event"`
 	Session      string       `json:"session"`
 	Trigger      string       `json:"trigger"`
@@ -97,7 +97,8 @@ func claudeAnswer(ctx context.Context, a *cli.App, text []byte) (any, error) {
 	return nil, fmt.Errorf("standard input: event must be compact, result or status, not %q", asked.Event)
 }
 
-// claudeCompact compacts a session that is open in the product: in the store, from the file as it is.
+// claudeCompact compacts a session that is open in the product: in the store, from the file as it
+// is.
 func claudeCompact(ctx context.Context, a *cli.App, path string, asked *claudeAsks) (out handedBack, err error) {
 	if _, err := os.Stat(awaitedAt(a, path)); err == nil {
 		if _, err := anchor(ctx, a, path); err != nil { // of the compaction before
@@ -189,9 +190,9 @@ func saysOf(r *pivot.Receipt) string {
 	return line + "; to see why: /winnow:why, to take it back: /winnow:undo"
 }
 
-// followFile makes the compactions that count in the store those that are in the file, which is what
-// the product has open: one that was taken back in the file alone is taken back, and one that was
-// taken back in the store alone counts.
+// followFile makes the compactions that count in the store those that are in the file, which is
+// what the product has open: one that was taken back in the file alone is taken back, and one that
+// was taken back in the store alone counts.
 func followFile(ctx context.Context, s *source.Session, was *format.Document) error {
 	log, state, err := s.Engine.Session(ctx, s.ID)
 	if err != nil {

@@ -59,8 +59,8 @@ func OpenBook(ctx context.Context, a *cli.App, want Access) (*book.Book, error) 
 	return book.Open(ctx, at, a.Env.Now)
 }
 
-// TenantStores opens the stores of tenants: each in a file of its own, or in one database that keeps
-// them apart. It is safe for concurrent use.
+// TenantStores opens the stores of tenants: each in a file of its own, or in one database that
+// keeps them apart. It is safe for concurrent use.
 type TenantStores struct {
 	App *cli.App
 
