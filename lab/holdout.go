@@ -165,7 +165,8 @@ func (c *chooser) choose(name string, bearable float64, among []int) *Choice {
 	out.Standing = sumUpAll(Setup{Name: choiceOf(name) + " ≤ " + strconv.FormatFloat(bearable, 'g', -1, 64),
 		Window: c.setups[out.InSample.Policy].Window}, c.report.Sessions, chosen, c.base, c.drawn)
 	st := &out.Standing
-	out.Ratio, out.Within, out.MissedStepsPer100, out.MissedWithin = st.Ratio, st.Within, st.MissedStepsPer100, st.MissedWithin
+	out.Ratio, out.Within, out.MissedStepsPer100, out.MissedWithin = st.Ratio, st.Within, st.MissedStepsPer100,
+		st.MissedWithin
 	if c.alone >= 0 {
 		out.ToAlone, out.AloneWithin = c.figure(func(i int) (float64, float64) {
 			all := c.report.Sessions[i].Outcomes

@@ -90,7 +90,8 @@ func trustHash(matcher *string, h codexHandler) string {
 	if matcher != nil {
 		identity["matcher"] = *matcher
 	}
-	text, err := json.Marshal(identity, json.Deterministic(true), jsontext.EscapeForHTML(false), jsontext.EscapeForJS(false))
+	text, err := json.Marshal(identity, json.Deterministic(true), jsontext.EscapeForHTML(false),
+		jsontext.EscapeForJS(false))
 	if err != nil {
 		return ""
 	}

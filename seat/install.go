@@ -289,7 +289,8 @@ func Examine(p Place, s Seat) ([]Finding, error) {
 	}
 	if r.Winnow != "" {
 		if info, err := os.Stat(r.Winnow); err != nil || info.Mode()&0o111 == 0 {
-			found = append(found, Finding{NoBinary, s.Name() + " calls winnow at " + r.Winnow + ", which is not there", again,
+			found = append(found, Finding{NoBinary, s.Name() + " calls winnow at " + r.Winnow + ", which is not there",
+				again,
 				r.Winnow, true})
 		}
 	}

@@ -113,7 +113,8 @@ func unsent(log session.Session, ledger rule.Ledger) rule.Ledger {
 	parts := session.PartsByID(log.Messages)
 	var done []rule.Key
 	for _, e := range ledger.All() {
-		if p := parts[e.Part]; p != nil && p.State != nil && e.Field == rule.ResultField(p) && p.State.Result() == e.Shown {
+		if p := parts[e.Part]; p != nil && p.State != nil && e.Field == rule.ResultField(p) &&
+			p.State.Result() == e.Shown {
 			done = append(done, e.Key())
 		}
 	}

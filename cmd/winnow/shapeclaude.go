@@ -186,7 +186,8 @@ func saysOf(r *pivot.Receipt) string {
 	if r.Kind == pivot.Compaction {
 		did = "folded " + quantity.Plural(r.Folded, "message", "messages")
 	}
-	line := fmt.Sprintf("winnow %s: %s → %s tokens", did, quantity.Number(r.TokensBefore), quantity.Number(r.TokensAfter))
+	line := fmt.Sprintf("winnow %s: %s → %s tokens", did, quantity.Number(r.TokensBefore),
+		quantity.Number(r.TokensAfter))
 	return line + "; to see why: /winnow:why, to take it back: /winnow:undo"
 }
 

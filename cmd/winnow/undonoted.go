@@ -39,7 +39,8 @@ func noteUndo(ctx context.Context, a *cli.App, path string) error {
 	if err := os.WriteFile(undoAt(a, path), []byte("newest"), 0o600); err != nil {
 		return err
 	}
-	a.Printf("The last compaction is taken back when this session ends. Then: claude --resume %s\n", visible.Text(idOfFile(path)))
+	a.Printf("The last compaction is taken back when this session ends. Then: claude --resume %s\n",
+		visible.Text(idOfFile(path)))
 	return nil
 }
 

@@ -193,7 +193,8 @@ func (h *handing) behind(i int) (rows []Row, can bool) {
 			continue
 		}
 		turn := &Turn{Role: "user", Text: text, Calls: []string{}}
-		rows = append(rows, Row{Of: e.UUID, Turn: turn, Print: printOf("text", "", text), Marks: marked(&marks{Copy: e.UUID})})
+		rows = append(rows, Row{Of: e.UUID, Turn: turn, Print: printOf("text", "", text),
+			Marks: marked(&marks{Copy: e.UUID})})
 	}
 	return rows, true
 }

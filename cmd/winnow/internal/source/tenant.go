@@ -53,7 +53,8 @@ func OpenBook(ctx context.Context, a *cli.App, want Access) (*book.Book, error) 
 	}
 	if !book.IsPostgres(at) && want != Making {
 		if _, err := os.Stat(at); errors.Is(err, fs.ErrNotExist) {
-			return nil, cli.Hint(fmt.Errorf("%w of tenants at %s", ErrNoStore, at), "winnow tenant add NAME makes the first one")
+			return nil, cli.Hint(fmt.Errorf("%w of tenants at %s", ErrNoStore, at),
+				"winnow tenant add NAME makes the first one")
 		}
 	}
 	return book.Open(ctx, at, a.Env.Now)
