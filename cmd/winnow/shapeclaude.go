@@ -180,14 +180,13 @@ func compactFor(ctx context.Context, s *source.Session, focus string) (*pivot.Re
 	return receipt, err
 }
 
-// saysOf is the line that the user is told of a compaction.
+// saysOf is the line that the user is told of a compaction, behind the name of the plugin.
 func saysOf(r *pivot.Receipt) string {
 	did := "pruned"
 	if r.Kind == pivot.Compaction {
 		did = "folded " + quantity.Plural(r.Folded, "message", "messages")
 	}
-	line := fmt.Sprintf("winnow %s: %s → %s tokens", did, quantity.Number(r.TokensBefore),
-		quantity.Number(r.TokensAfter))
+	line := fmt.Sprintf("%s: %s → %s tokens", did, quantity.Number(r.TokensBefore), quantity.Number(r.TokensAfter))
 	return line + "; to see why: /winnow:why, to take it back: /winnow:undo"
 }
 

@@ -12,10 +12,13 @@ function worthAsking(text) {
   return text.length >= 4000 || /[\u001b\r]/.test(text);
 }
 
-// asked is what winnow answers, an empty object if it fails.
+// asked is what winnow answers, an empty object if it fails. Why is on the status line until the turn
+// is over.
 async function asked($, question) {
   const ran = await $.process.run([winnow, "shape", "--product", "claude"], { stdin: JSON.stringify(question) });
-  return ran.exitCode === 0 ? JSON.parse(ran.stdout) : {};
+  if (ran.exitCode === 0) return JSON.parse(ran.stdout);
+  $.ui.status((ran.stderr || "it ended with " + ran.exitCode).trim().split("\n")[0].replace(/^winnow: /, ""));
+  return {};
 }
 
 export function register(on) {
@@ -31,6 +34,8 @@ export function register(on) {
         instructions: e.instructions ?? "",
         handles: e.messages.map((m) => m.handle ?? ""),
       });
+      const said = answer.says || answer.skip;
+      if (said) $.ui.status(said);
       const known = new Map(e.messages.map((m) => [m.handle, m]));
       const messages = (answer.messages ?? []).map((row) => (row.handle ? known.get(row.handle) : row.turn));
       if (messages.length > 0 && messages.every((m) => m !== undefined)) {
