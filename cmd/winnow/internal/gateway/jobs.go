@@ -14,7 +14,6 @@ import (
 	"github.com/winnowhq/winnow/job/local"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/postgres"
-	"github.com/winnowhq/winnow/store/sqlite"
 )
 
 // The kinds of jobs: their names are in logs and metrics, and in the tables of a database.
@@ -157,14 +156,9 @@ func (d *tenants) index(ctx context.Context) (err error) {
 	return err
 }
 
-// checker is a store that looks through all it has for damage.
-type checker interface {
-	Check(ctx context.Context) (sqlite.Health, error)
-}
-
 // check looks for damage. What it finds is logged and counted; it is no failure of the look.
 func (w *Jobs) check(ctx context.Context, _ job.Attempt) error {
-	kept, ok := w.relay.kept().(checker)
+	kept, ok := w.relay.kept().(store.Checker)
 	if !ok {
 		return nil
 	}
