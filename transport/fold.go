@@ -90,7 +90,7 @@ func (t *Transport) ended(ctx context.Context, x *exchange, u session.Usage, spe
 	x.took(u)
 	if out.Prepare {
 		go t.guarded("prepare a summary", func() {
-			if err := t.tolerated(l, t.engine.Prepare(context.WithoutCancel(ctx), l.id)); err != nil {
+			if err := t.tolerated(l, t.engine.Prepare(context.Background(), l.id)); err != nil {
 				t.log.Error("could not prepare a summary", "session", l.id, "error", err)
 			}
 		})
