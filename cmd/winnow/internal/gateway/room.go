@@ -49,6 +49,7 @@ type furniture struct {
 	engine   *winnow.Engine
 	carrier  *transport.Transport
 	page     http.Handler
+	recall   http.Handler // nil if nothing is kept
 	under    int
 	over     bool
 }
@@ -266,6 +267,9 @@ func (m *room) furnish(r *Relay, t tenant.Tenant, version int64, settings config
 	}
 	o := r.options(settings, mode, m.store)
 	o.Recall = false // the tenant's computer does not have this store
+	if f.engine != nil && !withholds(m.store) {
+		f.recall, o.RecallTool = recalling(r.app.Version, f.engine, audit), true
+	}
 	o.Watch = m.watch
 	if m.hub != nil && settings.Gateway.Page {
 		f.page = live.New(m.hub, live.Config{Engine: f.engine, Mode: string(mode), Modes: Modes(),

@@ -262,7 +262,7 @@ func (d *tenants) Enter(ctx context.Context, g *serve.Guest, relayed bool) (*ser
 		return nil, nil, err
 	}
 	left := sync.OnceFunc(func() { m.leave(f, d.r.app.Env.Now(), d.failed) })
-	stay := &serve.Stay{Carrier: f.carrier, Metrics: m.metrics, Page: f.page, Keys: d.keysOf(t),
+	stay := &serve.Stay{Carrier: f.carrier, Metrics: m.metrics, Page: f.page, MCP: f.recall, Keys: d.keysOf(t),
 		Counted: t.Budget.Limited(), Leave: left}
 	if !relayed {
 		return stay, nil, nil
