@@ -31,6 +31,8 @@ type Door interface {
 	Enter(ctx context.Context, g *Guest, relayed bool) (_ *Stay, refused *tenant.Refusal, err error)
 	// Others are the names of all tenants, for a guest who may see them.
 	Others() []string
+	// List answers who may see all tenants with the list of them. It stands at "/~t/".
+	List() http.Handler
 	// SignIn answers the routes under "/~sign/", by which browsers sign in and out; nil if they
 	// cannot.
 	SignIn() http.Handler
@@ -275,6 +277,15 @@ func (h *handler) forbid(w http.ResponseWriter, r *http.Request, rest string, g 
 // visit answers what is not relayed.
 func (h *handler) visit(w http.ResponseWriter, r *http.Request, g *Guest, path string) {
 	seen := *g
+	if path == seenAs && g.Scopes.Has(tenant.Admin) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			w.Header().Set("Allow", "GET, HEAD")
+			http.Error(w, "405 use GET", http.StatusMethodNotAllowed)
+			return
+		}
+		h.Door.List().ServeHTTP(w, r)
+		return
+	}
 	if rest, ok := strings.CutPrefix(path, seenAs); ok {
 		name, below, found := strings.Cut(rest, "/")
 		if !found || !g.Scopes.Has(tenant.Admin) && name != g.Tenant || !slices.Contains(h.Door.Others(), name) {
