@@ -15,9 +15,12 @@ import (
 // runs "winnow recall", or the tool recall of "winnow mcp".
 func (t *Transport) recalls(doc *format.Document) bool {
 	tools := doc.Native.(*body.Native).Decoded.Tools
-	return t.recall && eachTool(wire.ValueOf(tools), "", func(name string, _ wire.Value) bool {
+	if !t.recall && !t.recallTool {
+		return false
+	}
+	return eachTool(wire.ValueOf(tools), "", func(name string, _ wire.Value) bool {
 		name = strings.ToLower(name)
-		return call.IsShell(name) || strings.Contains(name, "winnow") && strings.HasSuffix(name, "recall")
+		return t.recall && call.IsShell(name) || strings.Contains(name, "winnow") && strings.HasSuffix(name, "recall")
 	})
 }
 

@@ -74,6 +74,8 @@ type Options struct {
 	// Recall: agents have the command winnow, or its server of the Model Context Protocol, so that
 	// placeholders may name it: see recalls. Default: placeholders name the call.
 	Recall bool
+	// RecallTool: the same for that server alone, as the agents' shells do not reach the store.
+	RecallTool bool
 	// Drop are names of tools, or patterns with *, whose declarations are left out of a
 	// conversation from its first request on, if it begins under this option. A tool that the
 	// conversation calls, or that a request insists on, stays.
@@ -115,16 +117,16 @@ const DefaultMemory = 64 << 20
 
 // Transport is an http.RoundTripper. It is safe for concurrent use.
 type Transport struct {
-	engine *winnow.Engine
-	base   http.RoundTripper
-	mode   Mode
-	recall bool
-	drop   []string
-	models *model.Memo
-	log    *slog.Logger
-	watch  func(Notice)
-	stages func(ctx context.Context, name string) func()
-	now    func() time.Time
+	engine             *winnow.Engine
+	base               http.RoundTripper
+	mode               Mode
+	recall, recallTool bool
+	drop               []string
+	models             *model.Memo
+	log                *slog.Logger
+	watch              func(Notice)
+	stages             func(ctx context.Context, name string) func()
+	now                func() time.Time
 
 	later    bool
 	patience time.Duration
@@ -175,7 +177,7 @@ func made(engine *winnow.Engine, o Options, c *atHand) *Transport {
 		models = o.Models.Memo()
 	}
 	t := &Transport{
-		engine: engine, base: o.Base, mode: cmp.Or(o.Mode, Full), recall: o.Recall, drop: o.Drop, models: models,
+		engine: engine, base: o.Base, mode: cmp.Or(o.Mode, Full), recall: o.Recall, recallTool: o.RecallTool, drop: o.Drop, models: models,
 		log: o.Log, watch: o.Watch, stages: o.Stage, now: o.Now, later: o.Later, patience: cmp.Or(o.Patience, DefaultPatience), atHand: c,
 		delegates: o.Delegate, anthropic: cmp.Or(o.anthropic, anthropicHost), most: o.KeepWarm, after: o.after,
 	}

@@ -6,6 +6,10 @@
 //
 //	go run ./internal/gatebench -sizes 1000000 -c 1,16 -n 400
 //
+//	go run ./internal/gatebench replicas
+//
+// measures the built program with its stores, one process and three: see replicas.go.
+//
 // Times are those of the client, in milliseconds. Added is the difference to the plain proxy: with
 // one session at a time of the two ways of one body, else of the percentiles.
 package main
@@ -27,6 +31,10 @@ func main() {
 	log.SetFlags(0)
 	if len(os.Args) > 1 && os.Args[1] == relayRole {
 		relay(os.Args[2:])
+		return
+	}
+	if len(os.Args) > 1 && os.Args[1] == replicasRole {
+		replicas(os.Args[2:])
 		return
 	}
 	sizes := flag.String("sizes", "10000,200000,1000000,5000000", "bytes of a body at the start of a session")
