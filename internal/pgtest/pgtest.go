@@ -94,7 +94,13 @@ type Cluster struct {
 // the disk as in earnest if durable is set.
 func NewCluster(tb testing.TB, durable bool) *Cluster {
 	tb.Helper()
-	c, err := newCluster(durable)
+	return begin(tb, durable)
+}
+
+// begin makes a cluster for one test, with options beside the usual ones.
+func begin(tb testing.TB, durable bool, options ...string) *Cluster {
+	tb.Helper()
+	c, err := newCluster(durable, options...)
 	if missing := (*missingError)(nil); errors.As(err, &missing) {
 		tb.Skipf("no PostgreSQL to test with: %v", err)
 	}
@@ -110,7 +116,7 @@ func (c *Cluster) URL() string {
 	return "postgres://winnow@/postgres?host=" + url.QueryEscape(c.dir)
 }
 
-func newCluster(durable bool) (_ *Cluster, err error) {
+func newCluster(durable bool, options ...string) (_ *Cluster, err error) {
 	bin, err := binaries()
 	if err != nil {
 		return nil, err
@@ -127,6 +133,9 @@ func newCluster(durable bool) (_ *Cluster, err error) {
 	}
 	c := &Cluster{dir: dir, bin: bin, as: as}
 	c.options = "-c listen_addresses='' -c unix_socket_directories='" + dir + "' -c max_connections=200"
+	for _, option := range options {
+		c.options += " -c " + option
+	}
 	if !durable {
 		c.options += " -c fsync=off -c synchronous_commit=off -c full_page_writes=off"
 	}
