@@ -36,3 +36,12 @@ func fields(path string) []string {
 	}
 	return strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
 }
+
+// KillProcess kills a process of a server: the server ends all others, and recovers.
+func KillProcess(pid int) error {
+	process, err := os.FindProcess(pid)
+	if err != nil {
+		return err
+	}
+	return process.Kill()
+}

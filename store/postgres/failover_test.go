@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"testing"
 
@@ -67,6 +68,14 @@ func TestStore_outlivesItsPrimary(t *testing.T) {
 		if spent.Cost != float64(i+1) {
 			t.Fatalf("change %d is number %g", i+1, spent.Cost)
 		}
+	}
+	// Who only reads finds the same server by the same URL.
+	reader := open(t, pair.URL(), postgres.Options{ReadOnly: true}).Tenant("acme")
+	if state, err := reader.State(t.Context(), "ses"); err != nil || len(state.Spent) != int(confirmed.Load()) {
+		t.Errorf("read only: %d changes of %d, %v", len(state.Spent), confirmed.Load(), err)
+	}
+	if _, err := reader.Apply(t.Context(), "ses", store.Change{}); !errors.Is(err, store.ErrReadOnly) {
+		t.Errorf("written read only: %v", err)
 	}
 	t.Logf("%d changes", len(state.Spent))
 }
