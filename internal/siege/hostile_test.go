@@ -3,6 +3,7 @@ package siege
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -15,10 +16,10 @@ import (
 	"syscall"
 	"time"
 
-	"crypto/sha256"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/rule"
@@ -62,6 +63,9 @@ type hostile struct {
 	asked   []byte                     // by the client, when it did
 	sent    []byte                     // by the gateway
 	known   []string                   // decisions there were
+	late    bool                       // some were made while the newest request was on its way, and not for it
+	asof    map[int][]string           // decisions there were when an attempt began, nil if the database was away
+	trace   []string                   // of the newest requests that arrived
 	leaves  context.CancelFunc         // ends the client's request when it arrives, if it is not nil
 }
 
@@ -79,14 +83,14 @@ func besieger(m *team, tenant string, number int) *hostile {
 // converse has one conversation. It is false if that cannot be gone on with.
 func (h *hostile) converse() bool {
 	h.mu.Lock()
-	h.said = map[string]session.Message{}
-	h.history, h.before, h.asked, h.known, h.anew = nil, nil, nil, nil, true
+	h.said, h.asof = map[string]session.Message{}, map[int][]string{}
+	h.history, h.before, h.asked, h.known, h.anew, h.late = nil, nil, nil, nil, true, false
 	h.mu.Unlock()
 	h.session = ""
 	if h.number%perTenant != perTenant-1 {
 		h.session = fmt.Sprintf("s%d-%d", h.number, h.made)
 	}
-	if err := h.team.read(`SELECT COALESCE(max(num), 0) FROM session WHERE tenant = $1`, []any{h.tenant}, &h.since); err != nil {
+	if err := h.team.row(h.team.t.Context(), `SELECT COALESCE(max(num), 0) FROM session WHERE tenant = $1`, h.tenant).Scan(&h.since); err != nil {
 		h.team.wrong("unreadable", "the store of %s: %v", h.tenant, err)
 		return false
 	}
@@ -297,10 +301,7 @@ func (h *hostile) ask(ctx context.Context, body []byte, step string, set func(*h
 		at := int(m.turn.Add(1)) % len(m.gates)
 		g := m.gates[at]
 		killed, away := g.killed.Load(), g.away.Load()
-		h.mu.Lock()
-		h.attempts++
-		number := h.attempts
-		h.mu.Unlock()
+		number := h.attempt(ctx, step)
 		r := must(http.NewRequestWithContext(ctx, "POST", "http://"+g.address+"/"+h.up+h.path(), bytes.NewReader(body)))
 		r.Header = http.Header{
 			"Content-Type": {"application/json"}, "X-Api-Key": {h.key}, "Authorization": {"Bearer " + h.key},
@@ -342,6 +343,23 @@ func (h *hostile) ask(ctx context.Context, body []byte, step string, set func(*h
 		return a
 	}
 	return heard{}
+}
+
+// attempt is the number of another attempt to ask, at the beginning of which it is noted what was
+// decided by then. It does not wait for the database.
+func (h *hostile) attempt(ctx context.Context, step string) int {
+	var d standing
+	if step != "beside" {
+		var err error
+		if d, err = h.decided(ctx, h.team.books.QueryRow); err != nil {
+			d.receipts = nil
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.attempts++
+	h.asof[h.attempts] = d.receipts
+	return h.attempts
 }
 
 // own fails the test if a text has words of another client.
@@ -423,7 +441,7 @@ func (h *hostile) answer(q llmtest.Request) (r llmtest.Reply) {
 // arrived holds a request against the one before it.
 func (h *hostile) arrived(q *llmtest.Request) {
 	m := h.team
-	d, err := h.decided()
+	d, err := h.decided(m.t.Context(), m.row)
 	if err != nil {
 		m.wrong("unreadable", "the store of %s: %v", h.tenant, err)
 		return
@@ -440,27 +458,36 @@ func (h *hostile) arrived(q *llmtest.Request) {
 	if h.loose || number < h.newest {
 		return
 	}
-	same := len(d.receipts) == len(h.known)
+	same, prefix := len(d.receipts) == len(h.known), -1
 	now := make([][sha256.Size]byte, len(q.Messages))
 	for i := range q.Messages {
 		now[i] = sha256.Sum256([]byte(said(&q.Messages[i])))
-	}
-	if same && !h.anew {
-		for k := range min(len(now), len(h.before)) {
-			if now[k] != h.before[k] {
-				m.wrong("diverging prefixes", "client %d, attempt %d: message %d of %d is another one, and nothing was decided; as the client sent it: %t\n%s",
-					h.number, number, k, len(now), bytes.Equal(q.Body, h.body), around(h.sent, q.Body))
-				break
-			}
+		if prefix < 0 && !h.anew && i < len(h.before) && now[i] != h.before[i] {
+			prefix = i
 		}
 	}
+	h.trace = append(h.trace[max(0, len(h.trace)-9):], fmt.Sprintf("attempt %d at gateway %s: %d decisions, %d when it was asked, %d messages, the first of another kind is %d, as it came: %t, another history: %t",
+		number, q.Header.Get(gateHeader), len(d.receipts), len(h.asof[number]), len(now), prefix, bytes.Equal(q.Body, h.body), h.anew))
+	switch {
+	case prefix < 0 || !same:
+	case h.late:
+		m.add("decisions that came into force a request later", 1)
+	default:
+		m.wrong("diverging prefixes", "client %d: message %d of %d is another one, and nothing was decided\n%s\n%s",
+			h.number, prefix, len(now), around(h.sent, q.Body), strings.Join(h.trace, "\n"))
+	}
+	// What another gateway decides while this request is on its way counts from the next one on.
+	asof := h.asof[number]
+	late := prefix < 0 && (asof == nil && !same || asof != nil && len(asof) != len(d.receipts))
 	if same && bytes.Equal(h.asked, h.body) {
 		m.add("asked again to the byte", 1)
-		if !bytes.Equal(h.sent, q.Body) {
-			m.wrong("diverging bytes", "client %d, attempt %d: asked again it is another request, %s", h.number, number, around(h.sent, q.Body))
+		if !bytes.Equal(h.sent, q.Body) && !h.late {
+			m.wrong("diverging bytes", "client %d: asked again it is another request, %s\n%s", h.number, around(h.sent, q.Body),
+				strings.Join(h.trace, "\n"))
 		}
 	}
-	h.newest, h.before, h.asked, h.sent, h.known, h.anew = number, now, h.body, slices.Clone(q.Body), d.receipts, false
+	h.newest, h.before, h.asked, h.sent, h.known = number, now, h.body, slices.Clone(q.Body), d.receipts
+	h.late, h.anew = late, false
 }
 
 // placed looks for each result that is not as the client has it in the store.
@@ -489,16 +516,16 @@ func (h *hostile) placed(q *llmtest.Request, d standing) {
 }
 
 // decided is what the store has of this conversation.
-func (h *hostile) decided() (d standing, err error) {
+func (h *hostile) decided(ctx context.Context, query func(context.Context, string, ...any) pgx.Row) (d standing, err error) {
 	mine, word := `position($3 in info) > 0`, []byte(`"session":"`+h.session+`"`)
 	if h.session == "" {
 		mine, word = `position($3 in info) = 0`, []byte(`"session":"s`)
 	}
 	var elisions [][]byte
-	err = h.team.read(`WITH s AS MATERIALIZED (SELECT num FROM session WHERE tenant = $1 AND num > $2 AND `+mine+`)
+	err = query(ctx, `WITH s AS MATERIALIZED (SELECT num FROM session WHERE tenant = $1 AND num > $2 AND `+mine+`)
 		SELECT ARRAY(SELECT r.session || '.' || r.revision || '.' || r.ordinal FROM receipt r JOIN s ON r.session = s.num WHERE r.tenant = $1),
 			ARRAY(SELECT e.data FROM elision e JOIN s ON e.session = s.num WHERE e.tenant = $1)`,
-		[]any{h.tenant, h.since, word}, &d.receipts, &elisions)
+		h.tenant, h.since, word).Scan(&d.receipts, &elisions)
 	if err != nil {
 		return d, err
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/winnowhq/winnow/internal/pgtest"
@@ -23,7 +24,7 @@ import (
 
 var (
 	asking  = flag.Int("requests", 0, "how many requests hostile clients of a team make at least")
-	clients = flag.Int("clients", 12, "how many hostile clients of a team work at a time")
+	clients = flag.Int("clients", 0, "how many hostile clients of a team work at a time, instead of 4, or 12 with -siege")
 )
 
 // TestTeam_besieged lets hostile clients of several tenants work over three gateways, each a process
@@ -39,9 +40,9 @@ func TestTeam_besieged(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program and starts databases")
 	}
-	requests, faults := 300, 8
+	requests, faults, crowd := 150, 5, 4
 	if *long {
-		requests, faults = 4000, 40
+		requests, faults, crowd = 4000, 40, 12
 	}
 	if *asking > 0 {
 		requests = *asking
@@ -49,7 +50,10 @@ func TestTeam_besieged(t *testing.T) {
 	if *kills > 0 {
 		faults = *kills
 	}
-	m := assemble(t, *clients)
+	if *clients > 0 {
+		crowd = *clients
+	}
+	m := assemble(t, crowd)
 	begun := time.Now()
 	var all sync.WaitGroup
 	for _, h := range m.clients {
@@ -122,11 +126,13 @@ func assemble(t *testing.T, n int) *team {
 	// OpenAI's models have a small window here, so that conversations are folded, too.
 	settings := fmt.Sprintf(`{"gateway": {"upstreams": {%s}}, "models": {"**gpt-4.1": {"context": 14000, "output": 1000}},
 		"compaction": {"keep": 2000}}`, strings.Join(ups, ", "))
+	tokens := map[string]string{}
 	for _, h := range m.clients {
-		if h.number%perTenant == 0 {
+		if tokens[h.tenant] == "" {
 			m.run("tenant", "add", h.tenant)
+			tokens[h.tenant] = m.run("tenant", "token", "add", h.tenant)
 		}
-		h.token = m.run("tenant", "token", "add", h.tenant)
+		h.token = tokens[h.tenant]
 	}
 	for range 3 {
 		m.gates = append(m.gates, &replica{serving: beginWith(t, m.pair.URL(), settings)})
@@ -369,16 +375,24 @@ type standing struct {
 // within is how long a look into the database may take, whatever happens to it.
 const within = 2 * time.Minute
 
-// read runs a query until the database answers.
-func (m *team) read(query string, args []any, into ...any) error {
-	ctx, stop := context.WithTimeout(m.t.Context(), within)
-	defer stop()
-	for {
-		err := m.books.QueryRow(ctx, query, args...).Scan(into...)
-		if err == nil || ctx.Err() != nil {
-			return err
+// row runs a query until the database answers.
+func (m *team) row(ctx context.Context, query string, args ...any) pgx.Row {
+	return again{func(into ...any) error {
+		ctx, stop := context.WithTimeout(ctx, within)
+		defer stop()
+		for {
+			err := m.books.QueryRow(ctx, query, args...).Scan(into...)
+			if err == nil || ctx.Err() != nil {
+				return err
+			}
+			m.books.Reset()
+			time.Sleep(20 * time.Millisecond) // it is being started
 		}
-		m.books.Reset()
-		time.Sleep(20 * time.Millisecond) // it is being started
-	}
+	}}
 }
+
+// again is a row that is read again until that is done.
+type again struct{ scan func(...any) error }
+
+// Scan implements pgx.Row.
+func (a again) Scan(into ...any) error { return a.scan(into...) }
