@@ -95,7 +95,13 @@ type Cluster struct {
 // the disk as in earnest if durable is set.
 func NewCluster(tb testing.TB, durable bool) *Cluster {
 	tb.Helper()
-	c, err := newCluster(durable)
+	return begin(tb, durable)
+}
+
+// begin makes a cluster for one test, with settings beside the usual ones.
+func begin(tb testing.TB, durable bool, settings ...string) *Cluster {
+	tb.Helper()
+	c, err := newCluster(durable, settings...)
 	if missing := (*missingError)(nil); errors.As(err, &missing) {
 		tb.Skipf("no PostgreSQL to test with: %v", err)
 	}

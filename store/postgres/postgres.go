@@ -24,6 +24,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/winnowhq/winnow/store"
@@ -118,7 +119,10 @@ func open(ctx context.Context, url string, o Options) (_ *Database, err error) {
 	c.RuntimeParams["lock_timeout"] = fmt.Sprint(d.wait.Milliseconds())
 	c.RuntimeParams["client_encoding"] = "UTF8"
 	if o.ReadOnly {
-		c.RuntimeParams["default_transaction_read_only"] = "on"
+		// Not as a parameter: target_session_attrs=read-write would take the server for a standby.
+		c.AfterConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
+			return conn.Exec(ctx, "SET default_transaction_read_only = on").Close()
+		}
 	}
 	c.Tracer = o.Tracer
 	if o.Connections > 0 {
