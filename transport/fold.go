@@ -89,7 +89,7 @@ func (t *Transport) ended(ctx context.Context, x *exchange, u session.Usage, spe
 	}
 	x.took(u)
 	if out.Prepare {
-		t.prepare(context.WithoutCancel(ctx), l.id, out.Pivot)
+		t.prepare(context.Background(), l.id, out.Pivot)
 	}
 	return t.tolerated(l.id, err)
 }

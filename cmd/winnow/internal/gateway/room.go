@@ -87,7 +87,7 @@ func (m *room) watch(n transport.Notice) {
 	if n.Spent != nil && n.Spent.Live != nil {
 		m.spent(n.Spent.Live.Billed, time.UnixMilli(int64(n.Spent.Time)))
 	}
-	if n.Receipt != nil {
+	if n.Receipt != nil && !n.Receipt.Prepared { // what was prepared is paid for already
 		m.spent(n.Receipt.Cost, n.Time)
 	}
 	m.pages(func(h *live.Hub) { h.Watch(n) })
@@ -267,6 +267,7 @@ func (m *room) furnish(r *Relay, t tenant.Tenant, version int64, settings config
 	o := r.options(settings, mode, m.store)
 	o.Recall = false // the tenant's computer does not have this store
 	o.Watch = m.watch
+	o.Prepare = r.preparing(m.name, m.store, f.engine, m.spent)
 	if m.hub != nil && settings.Gateway.Page {
 		f.page = live.New(m.hub, live.Config{Engine: f.engine, Mode: string(mode), Modes: Modes(),
 			Models: settings.Catalogue(model.Default()), Now: r.app.Env.Now, Audit: audit, Others: r.tenants.links,
