@@ -77,7 +77,7 @@ func (f *folding) goesOn() bool {
 	if len(f.cut.Tail) == 0 {
 		return f.told
 	}
-	return f.told || f.prepared && f.trigger == inBackground || f.cut.Tail[len(f.cut.Tail)-1].Written()
+	return f.told || f.prepared != nil && f.trigger == inBackground || f.cut.Tail[len(f.cut.Tail)-1].Written()
 }
 
 // CompactOptions say how to fold.
@@ -164,11 +164,12 @@ type folding struct {
 	masked, masks int
 	// unwritten is how many tokens a summary is taken to have that was not asked for: see Preview.
 	unwritten int
-	last      bool          // no other attempt follows: what does not fit by itself is shown in part
-	ahead     bool          // it is written before it is needed: see Prepare
-	prepared  bool          // it was
-	took      time.Duration // to write it
-	plain     bool          // the form that extends the conversation did not work
+	last      bool            // no other attempt follows: what does not fit by itself is shown in part
+	ahead     bool            // it is written before it is needed: see Prepare
+	took      time.Duration   // to write it
+	had       *store.Prepared // what the session had prepared when it was looked at
+	prepared  *store.Prepared // what it was prepared as, and is recorded as paid; nil if it was not
+	plain     bool            // the form that extends the conversation did not work
 	began     time.Time
 }
 
@@ -245,7 +246,7 @@ func (e *Engine) standing(l *live, o CompactOptions) *folding {
 	f := &folding{
 		id: l.id, options: o, log: l.log, size: len(l.log), settings: e.policy.Folding(l.plannerState()),
 		info: l.state.Info, pins: l.state.Pins, dismissed: l.state.Dismissed, guard: e.policy.Guard,
-		model: l.model, stood: l.state.Ledger,
+		model: l.model, stood: l.state.Ledger, had: l.state.Prepared,
 	}
 	if at := view.Pending(l.log, l.state.Undone); at >= 0 {
 		marker := l.log[at]

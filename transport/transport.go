@@ -105,7 +105,11 @@ type Options struct {
 	// sometimes twice: identify (read it and find its conversation), adopt (join the log), decide (ask the
 	// engine), splice (leave out). Default: nobody is told.
 	Stage func(ctx context.Context, name string) (ended func())
-	Now   func() time.Time // default: time.Now
+	// Prepare has the summary of a fold that is near written beside the client's work, by calling
+	// Engine.Prepare here or elsewhere; the pivot is winnow.Outcome.Pivot. It returns at once.
+	// Default: a goroutine, which ends with the process.
+	Prepare func(ctx context.Context, session, pivot string)
+	Now     func() time.Time // default: time.Now
 
 	anthropic string // the host at which server-side edits are had; tests have another one
 	// after calls a function after a while, until stop; tests have another clock
@@ -128,6 +132,7 @@ type Transport struct {
 	stages             func(ctx context.Context, name string) func()
 	now                func() time.Time
 
+	prepare  func(ctx context.Context, session, pivot string)
 	later    bool
 	patience time.Duration
 
@@ -177,9 +182,13 @@ func made(engine *winnow.Engine, o Options, c *atHand) *Transport {
 		models = o.Models.Memo()
 	}
 	t := &Transport{
-		engine: engine, base: o.Base, mode: cmp.Or(o.Mode, Full), recall: o.Recall, recallTool: o.RecallTool, drop: o.Drop, models: models,
-		log: o.Log, watch: o.Watch, stages: o.Stage, now: o.Now, later: o.Later, patience: cmp.Or(o.Patience, DefaultPatience), atHand: c,
+		engine: engine, base: o.Base, mode: cmp.Or(o.Mode, Full), recall: o.Recall, recallTool: o.RecallTool,
+		drop: o.Drop, models: models, log: o.Log, watch: o.Watch, stages: o.Stage, now: o.Now, prepare: o.Prepare,
+		later: o.Later, patience: cmp.Or(o.Patience, DefaultPatience), atHand: c,
 		delegates: o.Delegate, anthropic: cmp.Or(o.anthropic, anthropicHost), most: o.KeepWarm, after: o.after,
+	}
+	if t.prepare == nil {
+		t.prepare = t.prepared
 	}
 	c.recent.bound(cmp.Or(o.Memory, DefaultMemory))
 	if t.base == nil {

@@ -70,7 +70,8 @@ type Database struct {
 	closed    atomic.Bool
 	closeOnce sync.Once
 
-	loss loss
+	loss   loss
+	wanted atomic.Pointer[Wanted]
 }
 
 // Open opens a database that is named by a URL (postgres://user@host:port/name) or by keywords and

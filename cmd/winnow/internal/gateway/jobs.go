@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -12,6 +13,7 @@ import (
 	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/job"
 	"github.com/winnowhq/winnow/job/local"
+	"github.com/winnowhq/winnow/job/river"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/postgres"
 )
@@ -38,16 +40,19 @@ const (
 type Jobs struct {
 	relay     *Relay
 	retention func() string
-	queue     job.Queue
 	close     func()
-	done      *prometheus.CounterVec
-	problems  prometheus.Gauge
+
+	mu       sync.Mutex
+	queue    job.Queue
+	replaced chan struct{} // closed when there is another queue
+	done     *prometheus.CounterVec
+	problems prometheus.Gauge
 }
 
 // Jobs opens the queue of a relay: in PostgreSQL if the store is there, else in this process.
 // retention is gateway.retention as it is in force. Close it after Run has ended.
 func (r *Relay) Jobs(ctx context.Context, retention func() string) (*Jobs, error) {
-	w := &Jobs{relay: r, retention: retention, close: func() {},
+	w := &Jobs{relay: r, retention: retention, close: func() {}, replaced: make(chan struct{}),
 		done: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "winnow_jobs_total",
 			Help: "Attempts at work beside requests, by kind and outcome."}, []string{"kind", "outcome"}),
 		problems: prometheus.NewGauge(prometheus.GaugeOpts{Name: "winnow_store_problems",
@@ -55,13 +60,43 @@ func (r *Relay) Jobs(ctx context.Context, retention func() string) (*Jobs, error
 	}
 	r.metrics.Register(w.done)
 	r.metrics.Register(w.problems)
-	w.queue = local.New(local.Config{Log: r.log, Now: r.app.Env.Now})
-	if name := source.StoreForChild(r.app); r.store != nil && postgres.IsURL(name) {
-		if err := w.shared(ctx, name); err != nil {
-			return nil, err
-		}
+	w.queue = local.New(local.Config{Workers: workers, Log: r.log, Now: r.app.Env.Now})
+	if err := w.share(ctx); err != nil {
+		return nil, err
 	}
+	r.work.Store(w)
 	return w, nil
+}
+
+// workers is how many jobs a process does at a time: most of them wait for a model, and of those
+// that work there is one of a kind.
+const workers = 8
+
+// current is the queue.
+func (w *Jobs) current() job.Queue {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.queue
+}
+
+// share puts the queue into the database of the store, if that is in one, it is open, and the queue
+// is not there yet. What waits in this process is asked for again: periodic jobs at once, summaries
+// by the next step of their sessions.
+func (w *Jobs) share(ctx context.Context) error {
+	name := source.StoreForChild(w.relay.app)
+	if _, shared := w.current().(*river.Queue); shared || w.relay.kept() == nil || !postgres.IsURL(name) {
+		return nil
+	}
+	queue, err := w.shared(ctx, name)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.queue = queue
+	close(w.replaced)
+	w.replaced = make(chan struct{})
+	return nil
 }
 
 // kept is the store, nil while mode off needs none or it cannot be opened.
@@ -71,22 +106,43 @@ func (r *Relay) kept() store.Store {
 	return r.store
 }
 
-// Run does jobs until the context ends, and waits for those under way.
+// Run does jobs until the context ends, and waits for those under way. If the queue is replaced it
+// goes on with the other one.
 func (w *Jobs) Run(ctx context.Context) error {
-	work := job.Work{Handlers: map[string]job.Handler{
-		expiry: w.counted(w.expire), indexed: w.counted(w.index), sound: w.counted(w.check)}}
+	work := job.Work{Handlers: map[string]job.Handler{expiry: w.counted(w.expire), indexed: w.counted(w.index),
+		sound: w.counted(w.check), summary: w.counted(w.summarize)}}
 	for kind, every := range map[string]time.Duration{expiry: expireEvery, indexed: indexEvery, sound: checkEvery} {
 		work.Periodic = append(work.Periodic, job.Periodic{Job: job.Job{Kind: kind, Limit: longest}, Every: every})
 	}
-	return w.queue.Run(ctx, work)
+	for {
+		w.mu.Lock()
+		queue, replaced := w.queue, w.replaced
+		w.mu.Unlock()
+		running, stop := context.WithCancel(ctx)
+		go func() {
+			defer stop()
+			select {
+			case <-replaced:
+			case <-running.Done():
+			}
+		}()
+		err := queue.Run(running, work)
+		stop()
+		if err != nil || ctx.Err() != nil || queue == w.current() {
+			return err
+		}
+	}
 }
 
 // Close frees what the queue holds.
-func (w *Jobs) Close() { w.close() }
+func (w *Jobs) Close() {
+	w.relay.work.Store(nil)
+	w.close()
+}
 
 // Expire asks for the expiry now: the retention has changed.
 func (w *Jobs) Expire(ctx context.Context) error {
-	return w.queue.Add(ctx, job.Job{Kind: expiry, Limit: longest})
+	return w.current().Add(ctx, job.Job{Kind: expiry, Limit: longest})
 }
 
 // counted counts the attempts of a handler.

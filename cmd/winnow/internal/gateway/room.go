@@ -99,7 +99,7 @@ func (m *room) watch(n transport.Notice) {
 	if n.Spent != nil && n.Spent.Live != nil {
 		m.spent(expense{n.Spent.Live.Billed, 1}, time.UnixMilli(int64(n.Spent.Time)))
 	}
-	if n.Receipt != nil {
+	if n.Receipt != nil && !n.Receipt.Prepared { // what was prepared is paid for already
 		m.spent(expense{n.Receipt.Cost, 0}, n.Time)
 	}
 	m.pages(func(h *live.Hub) { h.Watch(n) })
@@ -282,6 +282,9 @@ func (m *room) furnish(r *Relay, t tenant.Tenant, version int64, settings config
 		f.recall, o.RecallTool = recalling(r.app.Version, f.engine, audit), true
 	}
 	o.Watch = m.watch
+	o.Prepare = r.preparing(m.name, m.store, f.engine, func(cost float64, at time.Time) {
+		m.spent(expense{cost, 0}, at)
+	})
 	if m.hub != nil && settings.Gateway.Page {
 		f.page = live.New(m.hub, live.Config{Engine: f.engine, Mode: string(mode), Modes: Modes(),
 			Models: settings.Catalogue(model.Default()), Now: r.app.Env.Now, Audit: audit, Others: r.tenants.links,

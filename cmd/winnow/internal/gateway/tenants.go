@@ -398,6 +398,7 @@ func (d *tenants) unlock(ctx context.Context, m *room, t tenant.Tenant, settings
 		kept.Close()
 		return err
 	}
+	d.r.inTransaction(kept)
 	m.store, m.capture = kept, capture
 	if capture == config.CaptureNone {
 		m.store = transport.Withhold(kept, max(settings.Gateway.Memory/2/mostShares, leastShare))
