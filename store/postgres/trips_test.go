@@ -86,6 +86,23 @@ func TestTrips_areOneForARequestAndOneForADecision(t *testing.T) {
 	}
 }
 
+// A search of an index that has everything looks whether it has, finds places, and reads what is there.
+func TestSearch_takesThreeRoundTrips(t *testing.T) {
+	p := pgtest.NewProxy(t, pgtest.Start(t))
+	s := open(t, p.URL, postgres.Options{Connections: 1}).Tenant("acme")
+	fill(t, s, "heron")
+	for i := range 3 {
+		before := p.Trips()
+		found, err := s.Search(t.Context(), store.Search{Words: "heron"})
+		if err != nil || len(found.Hits) == 0 {
+			t.Fatalf("found %+v, %v", found, err)
+		}
+		if n := p.Trips() - before; i == 2 && n != 3 { // the statements are prepared by then
+			t.Errorf("a search takes %d round trips", n)
+		}
+	}
+}
+
 // TestApply_isNotWrittenTwice loses the answers of changes: each is written once, and the store says
 // so.
 func TestApply_isNotWrittenTwice(t *testing.T) {
