@@ -37,6 +37,10 @@ func main() {
 		replicas(os.Args[2:])
 		return
 	}
+	if len(os.Args) > 1 && os.Args[1] == costRole {
+		costs(os.Args[2:])
+		return
+	}
 	sizes := flag.String("sizes", "10000,200000,1000000,5000000", "bytes of a body at the start of a session")
 	concurrency := flag.String("c", "1,16,64", "sessions at a time")
 	n := flag.Int("n", 400, "requests of a case through each of the two; fewer where bodies are large and many")
@@ -85,7 +89,7 @@ func measure(up *upstream, size, c, n int, profile string) {
 	ways := [2]*way{{child: startRelay("plain", up.address, "")}, {child: startRelay("winnow", up.address, profile)}}
 	defer ways[0].stop()
 	defer ways[1].stop()
-	sessions := make([]*session, c)
+	sessions := make([]*conversation, c)
 	for i := range sessions {
 		sessions[i] = newSession(size, uint64(i))
 	}

@@ -216,7 +216,7 @@ func (b *bench) window(l load, w *contender, n int) {
 	var took []timed
 	var elapsed time.Duration
 	for round := range l.rounds {
-		talks := make([]*session, l.c)
+		talks := make([]*conversation, l.c)
 		each(len(talks), func(i int) {
 			talks[i] = sessionOf(l.body-len(headOf(l.head)), uint64((n*l.rounds+round)*l.c+i), l.result, headOf(l.head), true)
 			talks[i].send(w.to(i), talks[i].body()) // it is seen for the first time
