@@ -112,7 +112,7 @@ func TestQueue_agreesWithTheFormula(t *testing.T) {
 			}
 		}
 	}
-	w := arrivals.Queue(poisson, 1, func() time.Duration { return time.Duration(dice.ExpFloat64() * float64(mean)) })
+	w := arrivals.Queue(poisson, 1, func() time.Duration { return time.Duration(dice.ExpFloat64() * float64(mean)) }, nil)
 	if w.Requests != n || math.Abs(w.Busy-0.6) > 0.01 {
 		t.Errorf("busy %.3f of %d", w.Busy, w.Requests)
 	}
@@ -123,7 +123,7 @@ func TestQueue_agreesWithTheFormula(t *testing.T) {
 			t.Errorf("at %v it waits %v, by the formula %v", share, got, want)
 		}
 	}
-	if w := arrivals.Queue(poisson, 1000, func() time.Duration { return mean }); w.Most != 0 {
+	if w := arrivals.Queue(poisson, 1000, func() time.Duration { return mean }, nil); w.Most != 0 {
 		t.Errorf("with servers enough somebody waits %v", w.Most)
 	}
 }
@@ -135,7 +135,7 @@ func TestQueue_moreServersAreNoWorse(t *testing.T) {
 		few := rapid.IntRange(1, 4).Draw(t, "servers")
 		takes := time.Duration(rapid.IntRange(1, 5000).Draw(t, "ms")) * time.Millisecond
 		queue := func(servers int) arrivals.Waiting {
-			return arrivals.Queue(arrivals.Live(recorded, 20, 5*time.Minute, 1), servers, func() time.Duration { return takes })
+			return arrivals.Queue(arrivals.Live(recorded, 20, 5*time.Minute, 1), servers, func() time.Duration { return takes }, nil)
 		}
 		a, b := queue(few), queue(few+1)
 		if b.Most > a.Most || b.P99 > a.P99 || a.Most < 0 || a.Requests != b.Requests || a.Busy > 1.0000001 {

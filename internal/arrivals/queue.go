@@ -19,8 +19,9 @@ type Waiting struct {
 }
 
 // Queue lets requests that come at these times, ascending, wait for one of some servers, in the order
-// in which they come. service is how long the next one takes.
-func Queue(arrivals iter.Seq[time.Duration], servers int, service func() time.Duration) Waiting {
+// in which they come. service is how long the next one takes; told, which may be nil, is told how long
+// each waited.
+func Queue(arrivals iter.Seq[time.Duration], servers int, service func() time.Duration, told func(time.Duration)) Waiting {
 	free := make(times, max(1, servers))
 	var w Waiting
 	var waits histogram
@@ -36,6 +37,9 @@ func Queue(arrivals iter.Seq[time.Duration], servers int, service func() time.Du
 		w.Requests++
 		w.Most = max(w.Most, begins-at)
 		waits.add(begins - at)
+		if told != nil {
+			told(begins - at)
+		}
 		if s := at / time.Second; s != second {
 			second, within = s, 0
 		}
