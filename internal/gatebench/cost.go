@@ -98,12 +98,13 @@ type figures struct {
 	to, from, trips, connections             int64
 	commits, inserted, updated, removed      int64
 	walRecords, walBytes, size, calls, elide int64
+	flushes                                  int64 // of the WAL, 0 if the server counts them elsewhere
 }
 
 func (f figures) minus(g figures) figures {
 	return figures{f.winnow - g.winnow, f.database - g.database, f.to - g.to, f.from - g.from, f.trips - g.trips, f.connections - g.connections,
 		f.commits - g.commits, f.inserted - g.inserted, f.updated - g.updated, f.removed - g.removed,
-		f.walRecords - g.walRecords, f.walBytes - g.walBytes, f.size - g.size, f.calls - g.calls, f.elide - g.elide}
+		f.walRecords - g.walRecords, f.walBytes - g.walBytes, f.size - g.size, f.calls - g.calls, f.elide - g.elide, f.flushes - g.flushes}
 }
 
 // coster is one run.
@@ -147,8 +148,8 @@ func costs(args []string) {
 		ms(start.winnow), ms(start.database), ms(idled.winnow)/idle.Seconds(), ms(idled.database)/idle.Seconds(),
 		float64(idled.calls)/idle.Seconds(), bytesOf(float64(max(0, idled.walBytes))/idle.Seconds()))
 	fmt.Println("| conversations | requests | body, mean | CPU winnow, ms | CPU database, ms | to the database | from it | round trips | statements | " +
-		"transactions | rows written | decisions | WAL | disk | connections at most |")
-	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
+		"transactions | rows written | decisions | WAL | its flushes | disk | connections at most |")
+	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
 	for _, l := range loads([]int{10_000, 200_000, 1_000_000}, []int{16}) {
 		requests, bytes := 0, int64(0)
 		used := c.run(fmt.Sprint(l.body), c.up.address, func(address string) (int, int64) {
@@ -217,6 +218,9 @@ func (c *coster) look() (f figures) {
 	if c.statements {
 		must(query(c.cluster, "SELECT coalesce(sum(calls), 0)::bigint FROM pg_stat_statements", &f.calls))
 	}
+	if query(c.cluster, "SELECT wal_sync FROM pg_stat_wal", &f.flushes) != nil { // PostgreSQL 18 counts it elsewhere
+		f.flushes = 0
+	}
 	f.database = c.database()
 	f.to, f.from, f.trips, f.connections = c.tap.to.Load(), c.tap.from.Load(), c.tap.trips.Load(), c.tap.accepted.Load()
 	return f
@@ -228,8 +232,8 @@ func (c *coster) row(name string, requests int, bytes int64, f figures) {
 	if c.statements {
 		statements = fmt.Sprintf("%.1f", float64(f.calls)/n)
 	}
-	fmt.Printf("| %s | %d | %s | %.2f | %.2f | %s | %s | %.1f | %s | %.1f | %.1f | %.2f | %s | %s | %d |\n", name, requests, bytesOf(float64(bytes)/n),
+	fmt.Printf("| %s | %d | %s | %.2f | %.2f | %s | %s | %.1f | %s | %.1f | %.1f | %.2f | %s | %.1f | %s | %d |\n", name, requests, bytesOf(float64(bytes)/n),
 		ms(f.winnow)/n, ms(f.database)/n, bytesOf(float64(f.to)/n), bytesOf(float64(f.from)/n), float64(f.trips)/n, statements,
 		float64(f.commits)/n, float64(f.inserted+f.updated+f.removed)/n, float64(f.elide)/n, bytesOf(float64(f.walBytes)/n),
-		bytesOf(float64(f.size)/n), f.connections)
+		float64(f.flushes)/n, bytesOf(float64(f.size)/n), f.connections)
 }
