@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/format"
@@ -12,9 +14,12 @@ import (
 )
 
 // recalls reports whether a request declares a tool that gets back what is left out: a shell, which
-// runs "winnow recall", or the tool recall of "winnow mcp".
+// runs "winnow recall", or the tool recall of "winnow mcp" or of the gateway itself.
 func (t *Transport) recalls(doc *format.Document) bool {
-	tools := doc.Native.(*body.Native).Decoded.Tools
+	return t.getsBack(doc.Native.(*body.Native).Decoded.Tools)
+}
+
+func (t *Transport) getsBack(tools jsontext.Value) bool {
 	if !t.recall && !t.recallTool {
 		return false
 	}

@@ -102,7 +102,7 @@ func replicas(args []string) {
 	windows := f.Int("windows", 5, "windows of each case; each figure is their median")
 	most := f.Duration("for", 11*time.Minute, "how long it takes at most: then cases have fewer windows, one at least")
 	program := f.String("winnow", "", "the program (default: it is built)")
-	profile := f.String("profile", "", "folder for a processor profile of one replica on PostgreSQL, of each case")
+	profile := f.String("profile", "", "folder for processor profiles of the first replica on PostgreSQL, of each case and way")
 	_ = f.Parse(args) // it exits
 	folder, err := os.MkdirTemp("", "replicas")
 	must(err)
@@ -155,10 +155,10 @@ func (b *bench) contenders(l load) []*contender {
 			store = postgres.WithTenant(b.cluster.URL(), fmt.Sprintf("%d-%d-%d-%t", l.body, l.c, kind.replicas, kind.sticks))
 		}
 		var ends []func()
-		for range kind.replicas {
+		for i := range kind.replicas {
 			s := startServing(b.program, b.home(), store, b.up.address)
 			w.addresses, w.pids, ends = append(w.addresses, s.address), append(w.pids, s.cmd.Process.Pid), append(ends, s.stop)
-			if b.profile != "" && kind.database && kind.replicas == 1 {
+			if b.profile != "" && kind.database && i == 0 {
 				ends = append([]func(){func() { b.profiled(l, w, s) }}, ends...)
 			}
 		}
@@ -216,7 +216,7 @@ func (b *bench) window(l load, w *contender, n int) {
 	var took []timed
 	var elapsed time.Duration
 	for round := range l.rounds {
-		talks := make([]*session, l.c)
+		talks := make([]*conversation, l.c)
 		each(len(talks), func(i int) {
 			talks[i] = sessionOf(l.body-len(headOf(l.head)), uint64((n*l.rounds+round)*l.c+i), l.result, headOf(l.head), true)
 			talks[i].send(w.to(i), talks[i].body()) // it is seen for the first time
@@ -281,20 +281,28 @@ func (w *contender) decisions() (n int) {
 	return n
 }
 
-// profiled takes a processor profile of a replica while a case is asked once more.
+// profiled takes a processor profile of a replica while conversations of a case go on.
 func (b *bench) profiled(l load, w *contender, s *serving) {
-	path := filepath.Join(b.profile, fmt.Sprintf("replica-%d-%d.pprof", l.body, l.c))
+	path := filepath.Join(b.profile, fmt.Sprintf("%d-%d-%s.pprof", l.body, l.c, strings.NewReplacer(" ", "-", ",", "").Replace(w.name)))
+	talks := make([]*conversation, l.c)
+	each(len(talks), func(i int) {
+		talks[i] = sessionOf(l.body-len(headOf(l.head)), uint64(1_000_000+i), l.result, headOf(l.head), true)
+		talks[i].send(w.to(i), talks[i].body())
+	})
 	stopped, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		for n := 1000; ; n++ {
-			select {
-			case <-stopped:
-				return
-			default:
-				b.window(l, w, n)
+		each(len(talks), func(i int) {
+			for {
+				select {
+				case <-stopped:
+					return
+				default:
+					talks[i].grow()
+					talks[i].send(w.to(i), talks[i].body())
+				}
 			}
-		}
+		})
 	}()
 	answer, err := http.Get(s.profiles + "profile?seconds=5")
 	must(err)

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// session is a coding agent that reads files, 2 KB at a time, some of them again and again.
-type session struct {
+// conversation is that of a coding agent that reads files, 2 KB at a time, some of them again and again.
+type conversation struct {
 	id     string
 	random *rand.Rand
 	list   bytes.Buffer // its messages, but for the newest
@@ -29,11 +29,11 @@ type session struct {
 	read   [2]string
 }
 
-func newSession(size int, seed uint64) *session { return sessionOf(size, seed, 2000, head, false) }
+func newSession(size int, seed uint64) *conversation { return sessionOf(size, seed, 2000, head, false) }
 
 // sessionOf is a session whose messages have so many bytes, with results and a head of its own.
-func sessionOf(size int, seed uint64, result int, head string, again bool) *session {
-	s := &session{again: again, id: fmt.Sprintf("%08d-0000-4000-8000-000000000000", seed), random: rand.New(rand.NewPCG(seed, 1)),
+func sessionOf(size int, seed uint64, result int, head string, again bool) *conversation {
+	s := &conversation{again: again, id: fmt.Sprintf("%08d-0000-4000-8000-000000000000", seed), random: rand.New(rand.NewPCG(seed, 1)),
 		result: result, head: head}
 	s.newest = `{"role":"user","content":[{MARK"type":"text","text":"Add request logging to the shop."}]}`
 	for s.list.Len() < size {
@@ -48,7 +48,7 @@ func call(step int) (id, path string) {
 }
 
 // call is the call that the session makes next, and whether it repeats the one before the last.
-func (s *session) call() (id, path string, repeats bool) {
+func (s *conversation) call() (id, path string, repeats bool) {
 	id, path = call(s.steps)
 	if s.again && s.steps%4 == 3 {
 		_, path = call(s.steps - 2)
@@ -58,7 +58,7 @@ func (s *session) call() (id, path string, repeats bool) {
 }
 
 // grow appends the call of the newest answer and its result.
-func (s *session) grow() {
+func (s *conversation) grow() {
 	id, path, repeats := s.call()
 	text := s.read[0]
 	if !repeats {
@@ -75,7 +75,7 @@ func (s *session) grow() {
 var words = strings.Fields("func return error string config handler store session request response import package type struct if err nil " +
 	"for range append len map context test value index file path read write open close buffer token count table query result user order price")
 
-func (s *session) text(size int) string {
+func (s *conversation) text(size int) string {
 	var b strings.Builder
 	for b.Len() < size {
 		fmt.Fprintf(&b, "%s %s x%d %s\n", words[s.random.IntN(len(words))], words[s.random.IntN(len(words))],
@@ -94,7 +94,7 @@ func headOf(n int) string {
 		`"system":[{"type":"text","text":"` + strings.Repeat("You are an agent. ", n*2/3) + `","cache_control":{"type":"ephemeral"}}],"messages":[`
 }
 
-func (s *session) body() []byte {
+func (s *conversation) body() []byte {
 	return slices.Concat([]byte(s.head), s.list.Bytes(), []byte(strings.Replace(s.newest, "MARK",
 		`"cache_control":{"type":"ephemeral"},`, 1)+`]}`))
 }
@@ -102,7 +102,7 @@ func (s *session) body() []byte {
 var client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}}
 
 // send sends a body and reads its answer to the end.
-func (s *session) send(address string, body []byte) (took timed) {
+func (s *conversation) send(address string, body []byte) (took timed) {
 	r, err := http.NewRequest(http.MethodPost, address+"/v1/messages?beta=true", bytes.NewReader(body))
 	if err != nil {
 		log.Fatal(err)
