@@ -25,6 +25,7 @@ const follower = "winnow_standby"
 type Pair struct {
 	nodes   [2]*Cluster
 	primary int
+	behind  bool // the standby has not got what was committed since Lag
 }
 
 // NewPair makes a pair for one test, which is skipped if there is no PostgreSQL to make it of. Both
@@ -56,6 +57,16 @@ func (p *Pair) Primary() *Cluster { return p.nodes[p.primary] }
 // standby is the other one.
 func (p *Pair) standby() *Cluster { return p.nodes[1-p.primary] }
 
+// Lag lets the standby fall behind, as one may that no commit waits for: what is committed from now
+// on is lost with the primary.
+func (p *Pair) Lag(ctx context.Context) error {
+	if err := p.Primary().configure(ctx, ""); err != nil {
+		return err
+	}
+	p.behind = true
+	return p.standby().Down("fast")
+}
+
 // FailOver kills the primary with all its processes, as a machine that loses its power ends, and
 // makes the standby the primary. It has no standby until Follow.
 func (p *Pair) FailOver() error {
@@ -63,6 +74,12 @@ func (p *Pair) FailOver() error {
 		return err
 	}
 	next := p.standby()
+	if p.behind {
+		if err := next.Up(); err != nil {
+			return err
+		}
+		p.behind = false
+	}
 	if err := next.run("pg_ctl", "-D", next.data(), "-w", "promote"); err != nil {
 		return err
 	}

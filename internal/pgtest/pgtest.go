@@ -191,6 +191,22 @@ func (c *Cluster) Down(mode string) error {
 	return c.run("pg_ctl", "-D", c.data(), "-m", mode, "-w", "stop")
 }
 
+// Dump writes all of the database into a file in the cluster's folder, as pg_dump -Fc does beside
+// whatever is at work on it.
+func (c *Cluster) Dump() (path string, err error) {
+	path = filepath.Join(c.dir, "dump")
+	return path, c.run("pg_dump", "-Fc", "-d", c.URL(), "-f", path)
+}
+
+// Restore makes another database of the server from a dump, and returns its URL.
+func (c *Cluster) Restore(path, database string) (string, error) {
+	restored := "postgres://winnow@/" + database + "?host=" + url.QueryEscape(c.dir)
+	if err := c.run("createdb", "-h", c.dir, "-U", "winnow", "-T", "template0", database); err != nil {
+		return "", err
+	}
+	return restored, c.run("pg_restore", "--exit-on-error", "-d", restored, path)
+}
+
 // watch starts a process that stops the cluster and removes its folder when this one has ended,
 // also if it was killed.
 func (c *Cluster) watch() error {
