@@ -3,8 +3,6 @@ package winnow
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"slices"
@@ -31,23 +29,6 @@ type preparation struct {
 	cancel  context.CancelFunc
 	done    chan struct{} // closed when it is in the store, or has failed
 	dropped bool          // nobody wants it any more
-}
-
-// draft is a summary that was prepared, as it is in the store (store.Prepared): with what it stands
-// for, so that any engine can tell whether it still fits.
-type draft struct {
-	Messages []string        `json:"messages"`          // digests of what is folded
-	Previous string          `json:"previous,omitzero"` // id of the summary before
-	Stood    []rule.Key      `json:"stood"`             // what was left out of it
-	Split    bool            `json:"split,omitzero"`
-	Tail     int             `json:"tail"` // messages behind it
-	Answer   pivot.Answer    `json:"answer"`
-	Struck   []pivot.Struck  `json:"struck"`
-	Notes    []string        `json:"notes"`
-	Usages   []session.Usage `json:"usages"`
-	Spent    []store.Spend   `json:"spent"`
-	Paid     int             `json:"paid"` // where they begin among all that was spent
-	Took     int64           `json:"took"` // nanoseconds, to write it
 }
 
 // Prepare writes the summary of a fold that is near, which takes as long as the model takes, and
@@ -161,70 +142,11 @@ func (e *Engine) fails(id string, err error) {
 	e.bus.publish(failed)
 }
 
-// written reports whether a summary behind a pivot is there.
-func written(p *store.Prepared, pivot string) bool {
-	return p != nil && p.Written != "" && p.Pivot == pivot
-}
-
-// pivot is the id of the marker that the window of a folding begins with, "" without one.
-func (f *folding) pivot() string {
-	if f.cut.Previous == nil {
-		return ""
-	}
-	return f.cut.Previous.ParentID
-}
-
-// pivot is the id of the marker that the window begins with, "" without one.
-func (l *live) pivot() string {
-	if summary := view.Pivot(l.window()); summary != nil {
-		return summary.ParentID
-	}
-	return ""
-}
-
-// turn is the id of the user's newest message, "" without one.
-func (l *live) turn() string {
-	for i := len(l.log) - 1; i >= 0; i-- {
-		if l.log[i].Written() {
-			return l.log[i].ID
-		}
-	}
-	return ""
-}
-
-// wanted reports whether a summary is to be prepared that nobody has written, nor failed to write
-// in this turn.
-func (l *live) wanted() bool {
-	p := l.state.Prepared
-	return !l.prepared && !written(p, l.pivot()) && (p == nil || !p.Failed || p.Pivot != l.pivot() || p.Turn != l.turn())
-}
-
 // want writes down that a summary is wanted.
 func (e *Engine) want(ctx context.Context, id string) error {
 	return e.change(ctx, "prepare", id, func(l *live) (store.Change, error) {
 		return l.preparing(store.Prepared{Pivot: l.pivot(), Turn: l.turn(), Asked: millis(e.config.Now())}), nil
 	}, func(l *live) { l.prepared = true })
-}
-
-// preparing is the change that puts something in the place of what is prepared.
-func (l *live) preparing(p store.Prepared) store.Change {
-	return store.Change{Prepared: &p, Vain: paidFor(l.state.Prepared)}
-}
-
-// paidFor are the requests for a summary that is prepared, by their positions among all that was
-// spent.
-func paidFor(p *store.Prepared) (all []int) {
-	if p == nil || p.Written == "" {
-		return nil
-	}
-	var d draft
-	if json.Unmarshal([]byte(p.Written), &d, jsontext.AllowInvalidUTF8(true)) != nil {
-		return nil // of another version
-	}
-	for i := range d.Spent {
-		all = append(all, d.Paid+i)
-	}
-	return all
 }
 
 // putAway puts a summary into the store, with what it cost.
@@ -398,9 +320,6 @@ func (e *Engine) drop(ctx context.Context, id string, p *store.Prepared, why err
 	return err
 }
 
-// same reports whether what is prepared is what it was.
-func same(is, was *store.Prepared) bool { return is != nil && *is == *was }
-
 // abandon drops what is being prepared or is in the store. Of one that is still being written
 // Prepare records the cost.
 func (e *Engine) abandon(ctx context.Context, id string, why error) error {
@@ -480,74 +399,6 @@ func (e *Engine) rebase(ctx context.Context, id string, p *store.Prepared, o Com
 		f.note("the summary was written before it was needed")
 	}
 	return f, nil
-}
-
-// draft is what a folding leaves for another moment, or another engine.
-func (f *folding) draft() draft {
-	d := draft{Split: f.cut.Split, Tail: len(f.cut.Tail), Answer: f.answer, Struck: f.struck, Notes: f.notes,
-		Usages: f.usages, Spent: f.spent, Took: f.took.Nanoseconds()}
-	if f.cut.Previous != nil {
-		d.Previous = f.cut.Previous.ID
-	}
-	for i := range f.cut.Fold {
-		m := &f.cut.Fold[i]
-		d.Messages = append(d.Messages, digest(m))
-		for j := range m.Parts {
-			for _, el := range f.stood.Of(m.Parts[j].ID) {
-				d.Stood = append(d.Stood, el.Key())
-			}
-		}
-	}
-	return d
-}
-
-// stale says why a summary that was prepared no longer stands for what a window begins with, ""
-// when it does. Elisions that were committed since change nothing: it was written from more.
-func (d *draft) stale(now *folding, l *live) string {
-	fold, previous := now.cut.Fold, ""
-	if now.cut.Previous != nil {
-		previous = now.cut.Previous.ID
-	}
-	switch {
-	case d.Previous != previous:
-		return "another compaction was made or taken back meanwhile"
-	case len(fold) < len(d.Messages):
-		return "messages are gone"
-	}
-	stood := map[string][]rule.Key{}
-	for _, k := range d.Stood {
-		stood[k.Part] = append(stood[k.Part], k)
-	}
-	pinned := rule.Window{Pins: l.state.Pins}
-	for i := range d.Messages {
-		is := &fold[i]
-		if digest(is) != d.Messages[i] {
-			return fmt.Sprintf("message %s was changed", is.ID)
-		}
-		for j := range is.Parts {
-			p := &is.Parts[j]
-			for _, k := range stood[p.ID] {
-				// what is pinned is carried over word for word
-				if !l.state.Ledger.Has(k) && !pinned.Pinned(p.ID, is.ID) {
-					return fmt.Sprintf("part %s is shown whole again", p.ID)
-				}
-			}
-		}
-	}
-	return ""
-}
-
-// digest tells what a message holds from what another one does.
-func digest(m *session.Message) string {
-	h := sha256.New()
-	fmt.Fprintf(h, "%q %t\n", m.ID, m.Failed())
-	for i := range m.Parts {
-		err := json.MarshalWrite(h, &m.Parts[i], json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
-		if err != nil {
-			return "" // it equals nothing that was digested
-		}
-	}
-	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:12])
 }
 
 // enough is how much of a view that a provider refused as too long may be left after a fold that

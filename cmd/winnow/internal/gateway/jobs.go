@@ -158,22 +158,38 @@ func (w *Jobs) counted(h job.Handler) job.Handler {
 	}
 }
 
-// expire deletes what is older than the retention.
-func (w *Jobs) expire(ctx context.Context, _ job.Attempt) error {
-	retention, r := w.retention(), w.relay
+// expire deletes what is older than the retention. The job without a key is that of the gateway's own
+// store; it asks for one for each tenant, by name, so that what fails for one keeps no other waiting.
+func (w *Jobs) expire(ctx context.Context, a job.Attempt) error {
+	r := w.relay
+	if a.Key != "" {
+		if r.tenants == nil {
+			return nil // of another gateway on the same database
+		}
+		return r.tenants.expire(ctx, a.Key, r.app.Env.Now())
+	}
+	var failed error
+	if r.tenants != nil {
+		for _, name := range r.tenants.Others() {
+			if err := w.current().Add(ctx, job.Job{Kind: expiry, Key: name, Limit: longest}); err != nil {
+				failed = errors.Join(failed, fmt.Errorf("ask for the expiry of %s: %w", name, err))
+			}
+		}
+	}
+	retention := w.retention()
 	age, err := config.Age(retention)
 	kept := r.kept()
 	if err != nil || kept == nil {
-		return nil // no limit, or nothing is kept
+		return failed // no limit, or nothing is kept
 	}
 	deleted, err := expire(ctx, kept, age, r.app.Env.Now())
 	if deleted > 0 {
 		r.log.Info("deleted old conversations", "sessions", deleted, "retention", retention)
 	}
 	if err != nil {
-		return fmt.Errorf("delete old conversations: %w", err)
+		failed = errors.Join(failed, fmt.Errorf("delete old conversations: %w", err))
 	}
-	return nil
+	return failed
 }
 
 // index adds what is new to the search index, if the store has one, and to that of each tenant.

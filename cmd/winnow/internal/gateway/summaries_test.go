@@ -22,6 +22,7 @@ import (
 	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/internal/pgtest"
 	"github.com/winnowhq/winnow/job"
+	"github.com/winnowhq/winnow/job/river"
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
@@ -438,4 +439,44 @@ func TestSummaryOf(t *testing.T) {
 			t.Errorf("%q names something", key)
 		}
 	}
+}
+
+// A gateway that begins without its database does its jobs by itself, and takes the queue up once
+// the database is there.
+func TestJobs_areSharedOnceTheDatabaseIsThere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it stops and starts a database")
+	}
+	cluster := pgtest.NewCluster(t, false)
+	if err := cluster.Down("fast"); err != nil {
+		t.Fatal(err)
+	}
+	s, p := &scribe{}, newProvider(t)
+	r, w := replica(t, cluster.URL(), s)
+	r.upstreams = map[string]string{"house": p.URL}
+	works(t, w)
+	if _, shared := w.current().(*river.Queue); shared || r.store != nil {
+		t.Fatal("it has a database that is down")
+	}
+	if err := cluster.Up(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the queue in the database", func() bool {
+		if r.lacking(time.Now()) {
+			r.retry(t.Context())
+		}
+		_, shared := w.current().(*river.Queue)
+		return shared
+	})
+	request := httptest.NewRequest("GET", "/jobs/", nil)
+	request.Host = r.Address()
+	answer := httptest.NewRecorder()
+	r.now.handler.ServeHTTP(answer, request)
+	if answer.Code != 200 {
+		t.Errorf("/jobs/ is answered with %d", answer.Code)
+	}
+	ask(t, r.now.carrier, p, talk("quince", 0))
+	until(t, "the summary", written(t, r.store))
+	ask(t, r.now.carrier, p, talk("quince", 1))
+	folded(t, r.store, p, s, 1)
 }

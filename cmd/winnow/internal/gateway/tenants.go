@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -477,9 +478,6 @@ func (d *tenants) audit(name string) func(context.Context, live.Deed) error {
 func (d *tenants) run(ctx context.Context) {
 	ticker := time.NewTicker(2 * time.Second)
 	defer ticker.Stop()
-	var expired time.Time
-	var beside sync.WaitGroup
-	defer beside.Wait()
 	for {
 		select {
 		case <-ctx.Done():
@@ -488,10 +486,6 @@ func (d *tenants) run(ctx context.Context) {
 			d.save(ctx)
 		case <-ticker.C:
 			d.tick(ctx)
-			if now := d.r.app.Env.Now(); now.Sub(expired) >= 24*time.Hour {
-				expired = now
-				beside.Go(func() { d.expire(ctx, now) })
-			}
 		}
 	}
 }
@@ -603,43 +597,42 @@ func (d *tenants) drop(m *room) {
 	}
 }
 
-// expire deletes old conversations of each tenant.
-func (d *tenants) expire(ctx context.Context, now time.Time) {
-	for _, name := range d.Others() {
-		t, _ := d.known.Load().Tenant(name)
-		age := time.Duration(t.Retention) * 24 * time.Hour
-		if age == 0 {
-			d.r.mu.Lock()
-			own := d.r.now.settings.Gateway.Retention
-			d.r.mu.Unlock()
-			var err error
-			if age, err = config.Age(own); err != nil {
-				continue // no limit
-			}
-		}
-		if ctx.Err() != nil {
-			return
-		}
-		d.mu.Lock()
-		_, present := d.rooms[name]
-		d.mu.Unlock()
-		m, f, err := d.open(ctx, t)
-		if err != nil {
-			d.log.Error("a tenant cannot be served", "tenant", name, "why", err)
-			continue
-		}
-		deleted, err := expire(ctx, m.store, age, now)
-		m.leave(f, d.r.app.Env.Now(), d.failed)
-		if !present { // not to have all of them open at a time
-			d.drop(m)
-		}
-		if err != nil && ctx.Err() == nil {
-			d.log.Error("could not delete old conversations", "tenant", name, "error", err)
-		}
-		if deleted > 0 {
-			d.log.Info("deleted old conversations", "tenant", name, "sessions", deleted)
+// expire deletes the conversations of a tenant that are older than its retention, or the gateway's
+// if it has none.
+func (d *tenants) expire(ctx context.Context, name string, now time.Time) error {
+	t, ok := d.known.Load().Tenant(name)
+	if !ok {
+		return nil // it was removed
+	}
+	age := time.Duration(t.Retention) * 24 * time.Hour
+	if age == 0 {
+		d.r.mu.Lock()
+		own := d.r.now.settings.Gateway.Retention
+		d.r.mu.Unlock()
+		var err error
+		if age, err = config.Age(own); err != nil {
+			return nil // no limit
 		}
 	}
+	d.mu.Lock()
+	_, present := d.rooms[name]
+	d.mu.Unlock()
+	m, f, err := d.open(ctx, t)
+	if err != nil {
+		return fmt.Errorf("open the store of %s: %w", name, err)
+	}
+	deleted, err := expire(ctx, m.store, age, now)
+	m.leave(f, d.r.app.Env.Now(), d.failed)
+	if !present { // not to have all of them open at a time
+		d.drop(m)
+	}
+	if deleted > 0 {
+		d.log.Info("deleted old conversations", "tenant", name, "sessions", deleted)
+	}
+	if err != nil {
+		return fmt.Errorf("delete old conversations of %s: %w", name, err)
+	}
+	return nil
 }
 
 // pages ends the streams of all pages.
