@@ -96,7 +96,9 @@ var inconsistent = []struct{ sentence, query string }{
 		`SELECT (p.message + 1)::text, convert_from(s.id, 'LATIN1'), coalesce(cardinality(m.parts), 0)::text,
 			(p.part + 1)::text
 		FROM (SELECT tenant, session, message, part FROM apart WHERE tenant = $1
-			UNION SELECT tenant, session, message, part FROM found WHERE tenant = $1) AS p
+			UNION SELECT tenant, session, message, part FROM found AS f WHERE tenant = $1
+				AND NOT EXISTS (SELECT FROM stale AS o
+					WHERE o.tenant = f.tenant AND o.session = f.session AND o.message = f.message)) AS p
 		JOIN session AS s ON s.tenant = p.tenant AND s.num = p.session
 		LEFT JOIN message AS m ON m.tenant = p.tenant AND m.session = p.session AND m.position = p.message
 		WHERE p.part < 0 OR p.part >= coalesce(cardinality(m.parts), 0)`},
