@@ -39,7 +39,7 @@ func (d *tenants) list(ctx context.Context) ([]live.TenantLine, error) {
 	for name, t := range d.known.Load().Tenants() {
 		u := uses[name]
 		if seen[name].After(u.Seen) {
-			u.Seen = seen[name]
+			u.Seen = seen[name].UTC().Truncate(time.Second)
 		}
 		all = append(all, live.TenantLine{Tenant: name, Requests: live.PerDay[int64]{Day: u.Requests.Day, Month: u.Requests.Month},
 			Spent: live.PerDay[float64]{Day: u.Spent.Day, Month: u.Spent.Month}, Seen: u.Seen,
