@@ -50,7 +50,7 @@ type preparation struct {
 //
 // What it cost is recorded once: with the compaction that it becomes part of, or as spent in vain
 // when it fails, is dropped, or ctx ends. Then Prepare returns within 250 ms, if the summariser
-// does.
+// does; if the store is busy, within two seconds more.
 //
 // Errors: Disabled (compaction.auto is off), and the errors of Compact.
 func (e *Engine) Prepare(ctx context.Context, id string) error {
