@@ -24,7 +24,7 @@ import (
 
 // replicasRole is the first argument that measures the built program with its stores:
 //
-//	go run ./internal/gatebench replicas -windows 5 -for 11m
+//	go run ./internal/gatebench replicas -windows 5 -for 10m
 //
 // The same conversations, made from the number of the window, go in turns through a plain reverse
 // proxy, through `winnow serve` on SQLite, on PostgreSQL, and through three of them on one
@@ -94,6 +94,7 @@ type bench struct {
 	cluster         *pgtest.Cluster
 	profile         string
 	homes           int
+	notes           []string
 }
 
 func replicas(args []string) {
@@ -101,7 +102,7 @@ func replicas(args []string) {
 	sizes := f.String("sizes", "10000,200000,1000000", "bytes of a body at the start of a conversation")
 	concurrency := f.String("c", "1,16,64", "conversations at a time")
 	windows := f.Int("windows", 5, "windows of each case; each figure is their median")
-	most := f.Duration("for", 11*time.Minute, "how long it takes at most: then cases have fewer windows, one at least")
+	most := f.Duration("for", 10*time.Minute, "how long it takes at most: then cases have fewer windows, one at least")
 	program := f.String("winnow", "", "the program (default: it is built)")
 	profile := f.String("profile", "",
 		"folder for processor profiles of the first replica on PostgreSQL, of each case and way")
@@ -126,7 +127,11 @@ func replicas(args []string) {
 		left := *most - time.Since(began)
 		b.measure(l, *windows, time.Now().Add(left/time.Duration(len(cases)-i)))
 	}
-	fmt.Printf("\nIt took %s.\n", time.Since(began).Round(time.Second))
+	fmt.Println()
+	for _, note := range b.notes {
+		fmt.Println(note)
+	}
+	fmt.Printf("It took %s.\n", time.Since(began).Round(time.Second))
 }
 
 // version is that of the server.
@@ -208,6 +213,11 @@ func (b *bench) measure(l load, windows int, until time.Time) {
 			decided = fmt.Sprint(w.decisions())
 		}
 		each := func(d time.Duration) float64 { return ms(d) / float64(max(1, w.requests)) }
+		if len(w.pids) == 1 && w.database && w.cpu > 0 {
+			b.notes = append(b.notes, fmt.Sprintf("One replica on PostgreSQL, %d KB, %d at a time: %.0f requests/s with client, "+
+				"upstream and database on the same cores; two cores of its own would do %.0f/s by its processor time "+
+				"(calculated).", l.body/1000, l.c, median(w.rate), 2000/each(w.cpu)))
+		}
 		if w.database {
 			database = fmt.Sprintf("%.2f", each(w.cpuOfDatabase))
 		}
