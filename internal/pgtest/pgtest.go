@@ -133,11 +133,11 @@ func newCluster(durable bool, options ...string) (_ *Cluster, err error) {
 	}
 	c := &Cluster{dir: dir, bin: bin, as: as}
 	c.options = "-c listen_addresses='' -c unix_socket_directories='" + dir + "' -c max_connections=200"
-	for _, option := range options {
-		c.options += " -c " + option
-	}
 	if !durable {
 		c.options += " -c fsync=off -c synchronous_commit=off -c full_page_writes=off"
+	}
+	for _, option := range options {
+		c.options += " -c " + option
 	}
 	defer func() {
 		if err != nil {
