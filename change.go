@@ -208,7 +208,7 @@ func (e *Engine) apply(ctx context.Context, l *live, op string, c store.Change) 
 	if moves {
 		r = l.rewrites(c)
 	}
-	revision, err := e.config.Store.Apply(ctx, l.id, c)
+	revision, err := store.ReadingOf(ctx).Apply(ctx, e.config.Store, l.id, c)
 	if errors.Is(err, store.ErrConflict) {
 		if err := e.load(ctx, l); err != nil {
 			return e.failed(op, l.id, err)

@@ -50,7 +50,8 @@ type preparation struct {
 // then, and is folded when it must be, by a summary of all that there is.
 //
 // What it cost is recorded once, with the summary; as spent in vain when it fails or ctx ends, and
-// from then on when it is dropped. If ctx ends Prepare returns within 250 ms, if the summariser does.
+// from then on when it is dropped. If ctx ends Prepare returns within 250 ms, if the summariser does;
+// if the store is busy, within two seconds more.
 //
 // Errors: Disabled (compaction.auto is off), and the errors of Compact.
 func (e *Engine) Prepare(ctx context.Context, id string) error {

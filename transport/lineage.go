@@ -47,8 +47,10 @@ type course struct {
 	// session's info keeps it.
 	frozen string
 	// revision is that of its session when it was last read or written here: at another one another
-	// process has gone on with it
+	// process has gone on with it.
 	revision int64
+	// shared: another process had gone on with it when it was last looked at.
+	shared bool
 
 	recall bool           // its placeholders name the way back
 	pruned *pivot.Receipt // what was decided after the newest answer
@@ -82,6 +84,7 @@ func (f *family) load(ctx context.Context, e *winnow.Engine) error {
 // reload reads the conversations of the family that the store has. What is at hand alone of one that
 // was known stays.
 func (f *family) reload(ctx context.Context, e *winnow.Engine) error {
+	store.ReadingOf(ctx).Forget()
 	list, err := e.Store().List(ctx)
 	if err != nil {
 		return err
@@ -140,6 +143,7 @@ func (f *family) renewed(read *line) *line {
 	}
 	was := l.course
 	l.course = read.course // the id is read without the lock
+	l.shared = was.shared
 	l.pruned, l.asked, l.warmed, l.hour, l.summed = was.pruned, was.asked, was.warmed, was.hour, was.summed
 	l.whole, l.caches, l.from, l.known = was.whole, was.caches, was.from, was.known
 	if was.last.After(l.last) {
@@ -152,12 +156,15 @@ func (f *family) renewed(read *line) *line {
 }
 
 // refresh reads the conversations of a family again if another process has gone on with the one that
-// a request goes on with, or may have one that it goes on with. The family's lock is held.
+// a request goes on with, or may have one that it goes on with. If the request adds to the one, that
+// tells, for it is added only to the conversation as it is at hand: nobody is asked before. The
+// family's lock is held.
 func (t *Transport) refresh(ctx context.Context, f *family, chain []digest, messages []session.Message) error {
 	if !f.loaded {
 		return f.load(ctx, t.engine)
 	}
-	if l, _, goesOn := f.find(chain, messages); l == nil || !goesOn {
+	found, agree, goesOn := f.find(chain, messages)
+	if found == nil || !goesOn {
 		return f.reload(ctx, t.engine)
 	}
 	// Another one may have gone on further with those that the request goes on with. A conversation
@@ -167,30 +174,53 @@ func (t *Transport) refresh(ctx context.Context, f *family, chain []digest, mess
 		if n := l.agrees(chain); !l.goesOn(n, messages) {
 			continue
 		}
-		revision, err := t.engine.Store().Revision(ctx, l.id)
-		if err != nil {
-			return err
+		store.ReadingOf(ctx).Expect(l.id, l.revision)
+		if l == found && agree < len(messages) && !l.shared {
+			continue
 		}
-		if revision != l.revision {
-			return f.reload(ctx, t.engine)
+		if err := t.upToDate(ctx, f, l); err != nil || l.shared {
+			return err
 		}
 	}
 	return nil
 }
 
 // upToDate reads the conversations of a family again if another process has gone on with one of
-// them. The family's lock is held.
+// them, and notes of that one whether it has. The family's lock is held.
 func (t *Transport) upToDate(ctx context.Context, f *family, l *line) error {
-	revision, err := t.engine.Store().Revision(ctx, l.id)
-	if err != nil || revision == l.revision {
+	revision, err := store.ReadingOf(ctx).Revision(ctx, t.engine.Store(), l.id)
+	if err != nil {
 		return err
+	}
+	if l.shared = revision != l.revision; !l.shared {
+		return nil
 	}
 	return f.reload(ctx, t.engine)
 }
 
-// noted says that a conversation is at hand as the store has it. The family's lock is held.
-func (t *Transport) noted(ctx context.Context, l *line) {
-	if revision, err := t.engine.Store().Revision(ctx, l.id); err == nil {
+// expected is a context for what is done about a conversation as it is at hand. The family's lock is
+// held.
+func (l *line) expected() context.Context {
+	reading := new(store.Reading)
+	reading.Expect(l.id, l.revision)
+	return reading.Within(context.Background())
+}
+
+// outrun reports whether another process has written to a conversation since a request, whose context
+// this is, began to use it: what is at hand of it is not as the store has it.
+func (l *line) outrun(ctx context.Context) bool {
+	_, alone := store.ReadingOf(ctx).Alone(l.id)
+	return !alone
+}
+
+// noted says that a conversation is at hand as a request, whose context this is, left it in the store.
+// If another process wrote to it meanwhile it is not, and the next request reads it again. The
+// family's lock is held.
+func (l *line) noted(ctx context.Context) {
+	switch revision, alone := store.ReadingOf(ctx).Alone(l.id); {
+	case !alone:
+		l.shared = true
+	case revision != 0:
 		l.revision = revision
 	}
 }
@@ -322,7 +352,9 @@ func (t *Transport) adopt(ctx context.Context, f *family, doc *format.Document, 
 				m.Model = doc.Session.Info.Model
 			}
 		}
-		still := func(log []session.Message) bool { return confirmed == nil || isOpen(log, confirmed[0].ID) }
+		still := func(log []session.Message) bool {
+			return !l.outrun(ctx) && (confirmed == nil || isOpen(log, confirmed[0].ID))
+		}
 		if err := winnow.Extend(ctx, t.engine, l.id, still, confirmed, added...); err != nil {
 			return nil, err
 		}
@@ -375,9 +407,10 @@ func (t *Transport) fork(ctx context.Context, f *family, l *line, n int, chain [
 		return nil, err
 	}
 	// Other processes on the store see by the revision of the first one that there is another.
-	if l.revision, err = t.engine.Store().Apply(ctx, l.id, store.Change{}); err != nil {
+	if _, err := store.ReadingOf(ctx).Apply(ctx, t.engine.Store(), l.id, store.Change{}); err != nil {
 		return nil, err
 	}
+	l.noted(ctx)
 	return &line{id, course{chain: slices.Clone(l.chain[:n]), frozen: l.frozen, last: l.last, hour: l.hour,
 		again: slices.Clone(l.again), recall: l.recall, drop: l.drop, delegation: l.delegation,
 		tools: l.tools.clone()}}, nil

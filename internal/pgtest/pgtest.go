@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -94,7 +95,13 @@ type Cluster struct {
 // the disk as in earnest if durable is set.
 func NewCluster(tb testing.TB, durable bool) *Cluster {
 	tb.Helper()
-	c, err := newCluster(durable)
+	return begin(tb, durable)
+}
+
+// begin makes a cluster for one test, with settings beside the usual ones.
+func begin(tb testing.TB, durable bool, settings ...string) *Cluster {
+	tb.Helper()
+	c, err := newCluster(durable, settings...)
 	if missing := (*missingError)(nil); errors.As(err, &missing) {
 		tb.Skipf("no PostgreSQL to test with: %v", err)
 	}
@@ -105,12 +112,34 @@ func NewCluster(tb testing.TB, durable bool) *Cluster {
 	return c
 }
 
+// Make makes a cluster outside of tests, with settings of PostgreSQL such as "name=value". It is gone
+// after Remove, or with this process.
+func Make(durable bool, settings ...string) (*Cluster, error) {
+	return newCluster(durable, settings...)
+}
+
+// Remove stops the server and removes its folder.
+func (c *Cluster) Remove() { c.remove() }
+
+// Process is the id of the server's first process, whose children are the others.
+func (c *Cluster) Process() (int, error) {
+	text, err := os.ReadFile(filepath.Join(c.data(), "postmaster.pid"))
+	if err != nil {
+		return 0, err
+	}
+	first, _, _ := strings.Cut(string(text), "\n")
+	return strconv.Atoi(strings.TrimSpace(first))
+}
+
+// Socket is the path of the socket that the server listens at.
+func (c *Cluster) Socket() string { return filepath.Join(c.dir, ".s.PGSQL.5432") }
+
 // URL names the database of the cluster.
 func (c *Cluster) URL() string {
 	return "postgres://winnow@/postgres?host=" + url.QueryEscape(c.dir)
 }
 
-func newCluster(durable bool) (_ *Cluster, err error) {
+func newCluster(durable bool, settings ...string) (_ *Cluster, err error) {
 	bin, err := binaries()
 	if err != nil {
 		return nil, err
@@ -129,6 +158,9 @@ func newCluster(durable bool) (_ *Cluster, err error) {
 	c.options = "-c listen_addresses='' -c unix_socket_directories='" + dir + "' -c max_connections=200"
 	if !durable {
 		c.options += " -c fsync=off -c synchronous_commit=off -c full_page_writes=off"
+	}
+	for _, setting := range settings {
+		c.options += " -c '" + setting + "'"
 	}
 	defer func() {
 		if err != nil {
@@ -157,6 +189,22 @@ func (c *Cluster) Up() error {
 // Down stops the server: "fast" ends its sessions, "immediate" kills it as a power cut does.
 func (c *Cluster) Down(mode string) error {
 	return c.run("pg_ctl", "-D", c.data(), "-m", mode, "-w", "stop")
+}
+
+// Dump writes all of the database into a file in the cluster's folder, as pg_dump -Fc does beside
+// whatever is at work on it.
+func (c *Cluster) Dump() (path string, err error) {
+	path = filepath.Join(c.dir, "dump")
+	return path, c.run("pg_dump", "-Fc", "-d", c.URL(), "-f", path)
+}
+
+// Restore makes another database of the server from a dump, and returns its URL.
+func (c *Cluster) Restore(path, database string) (string, error) {
+	restored := "postgres://winnow@/" + database + "?host=" + url.QueryEscape(c.dir)
+	if err := c.run("createdb", "-h", c.dir, "-U", "winnow", "-T", "template0", database); err != nil {
+		return "", err
+	}
+	return restored, c.run("pg_restore", "--exit-on-error", "-d", restored, path)
 }
 
 // watch starts a process that stops the cluster and removes its folder when this one has ended,

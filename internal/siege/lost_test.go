@@ -13,6 +13,7 @@ import (
 
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/internal/pgtest"
+	"github.com/winnowhq/winnow/store/postgres"
 )
 
 // get asks a route of the gateway's own.
@@ -164,4 +165,68 @@ func TestServe_beginsWithoutItsDatabase(t *testing.T) {
 	if n := strings.Count(g.log.String(), "nobody is served until"); n != 1 {
 		t.Errorf("it is said %d times that nobody is served", n)
 	}
+}
+
+// TestServe_losesWhatItsStandbyDidNotHave fails over to a standby that is behind: decisions that were
+// sent are not in the store any more. A gateway that is started again goes on with what is there:
+// requests are answered, and from then on what was sent is sent again.
+func TestServe_losesWhatItsStandbyDidNotHave(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the program and starts two databases")
+	}
+	pair := pgtest.NewPair(t)
+	v := visit(t, llmtest.Anthropic, true, 7, 120)
+	up := provide(t, v, llmtest.Script{})
+	var arrived []arrival
+	d, err := postgres.Open(t.Context(), pair.URL(), postgres.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	decided := func() int { return decisions(t.Context(), d.Tenant("")) }
+	up.arrived = func(q llmtest.Request) { arrived = append(arrived, arrival{q, decided()}) }
+	g := beginOn(t, pair.URL(), up.URL, "")
+	steps := v.steps()
+	ask := func() (now arrival) {
+		t.Helper()
+		if h := v.hear(v.request(t.Context(), g.url(), steps[0])); h.status != 200 || h.err != nil {
+			t.Fatalf("step %d: %d %s, %v\n%s", steps[0], h.status, h.body, h.err, g.log)
+		}
+		steps = steps[1:]
+		return arrived[len(arrived)-1]
+	}
+	for range 5 {
+		ask()
+	}
+	if err := pair.Lag(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for n := 0; n == 0 && len(steps) > 10; {
+		n = ask().decided
+	}
+	if n := decided(); n == 0 {
+		t.Fatal("nothing was decided: the test does not show what it is to show")
+	}
+	if err := pair.FailOver(); err != nil {
+		t.Fatal(err)
+	}
+	g.kill()
+	g.start(t)
+	if n := decided(); n != 0 {
+		t.Fatalf("the standby has %d decisions", n)
+	}
+	last := ask()
+	for range 8 {
+		now := ask()
+		for k := range last.request.Messages {
+			if now.decided == last.decided && said(&last.request.Messages[k]) != said(&now.request.Messages[k]) {
+				t.Fatalf("message %d is another one, and nothing was decided", k)
+			}
+		}
+		last = now
+	}
+	if problems := up.Problems(); len(problems) > 0 {
+		t.Errorf("the provider finds fault: %s", problems)
+	}
+	t.Logf("%d requests, then %d decisions", len(arrived), last.decided)
 }

@@ -93,6 +93,12 @@ func begin(t testing.TB, upstream string, settings string) *serving {
 // beginOn starts it on a store in a database, or if that is "" in a file.
 func beginOn(t testing.TB, database, upstream, settings string) *serving {
 	t.Helper()
+	return beginWith(t, database, fmt.Sprintf(`{"gateway": {"upstreams": {"up": %q}%s}}`, upstream, settings))
+}
+
+// beginWith starts it with a whole configuration.
+func beginWith(t testing.TB, database, settings string) *serving {
+	t.Helper()
 	built = true
 	home := t.TempDir()
 	s := &serving{home: home, store: filepath.Join(home, "data", "winnow", "winnow.db"), database: database,
@@ -101,8 +107,7 @@ func beginOn(t testing.TB, database, upstream, settings string) *serving {
 	if err := os.MkdirAll(filepath.Dir(config), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	text := fmt.Sprintf(`{"gateway": {"upstreams": {"up": %q}%s}}`, upstream, settings)
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(config, []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s.start(t)

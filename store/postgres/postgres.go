@@ -24,6 +24,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/winnowhq/winnow/store"
@@ -119,7 +120,10 @@ func open(ctx context.Context, url string, o Options) (_ *Database, err error) {
 	c.RuntimeParams["lock_timeout"] = fmt.Sprint(d.wait.Milliseconds())
 	c.RuntimeParams["client_encoding"] = "UTF8"
 	if o.ReadOnly {
-		c.RuntimeParams["default_transaction_read_only"] = "on"
+		// Not as a parameter: target_session_attrs=read-write would take the server for a standby.
+		c.AfterConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
+			return conn.Exec(ctx, "SET default_transaction_read_only = on").Close()
+		}
 	}
 	c.Tracer = o.Tracer
 	if o.Connections > 0 {
@@ -177,6 +181,7 @@ var (
 	_ store.Keeper   = (*Store)(nil)
 	_ store.Relayer  = (*Store)(nil)
 	_ store.Remote   = (*Store)(nil)
+	_ store.Checker  = (*Store)(nil)
 )
 
 // Close closes the store: its methods fail from then on.
@@ -193,15 +198,6 @@ func (s *Store) Path() string { return s.db.place }
 
 // Database is the database of the store.
 func (s *Store) Database() *Database { return s.db }
-
-// Health returns the size of the whole database in bytes, that of all tenants, and the version of
-// its tables.
-func (s *Store) Health(ctx context.Context) (size int64, schema int, err error) {
-	defer s.explain(ctx, "check", "", &err)
-	err = s.one(ctx, `SELECT pg_database_size(current_database()), (SELECT max(version_id) FROM `+versions+` WHERE is_applied)`,
-		nil, &size, &schema)
-	return size, schema, err
-}
 
 // Name is the name of the tenant.
 func (s *Store) Name() string { return s.tenant }

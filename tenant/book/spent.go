@@ -10,12 +10,14 @@ import (
 	"github.com/winnowhq/winnow/tenant"
 )
 
-// Spend adds what a tenant spent on the day of a time, in US dollars. After an error it is not
-// known to have been added; if the connection broke just then, it may have been.
-func (b *Book) Spend(ctx context.Context, name string, dollars float64, at time.Time) error {
-	_, err := b.db.ExecContext(ctx, `INSERT INTO book_spent (tenant, day, dollars) VALUES ($1, $2, $3)
-		ON CONFLICT (tenant, day) DO UPDATE SET dollars = book_spent.dollars + excluded.dollars`,
-		name, tenant.DayOf(at), dollars)
+// Spend adds what a tenant spent on the day of a time, in US dollars, and how many of its requests
+// were answered. After an error it is not known to have been added; if the connection broke just then,
+// it may have been.
+func (b *Book) Spend(ctx context.Context, name string, dollars float64, requests int, at time.Time) error {
+	_, err := b.db.ExecContext(ctx, `INSERT INTO book_spent (tenant, day, dollars, requests) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (tenant, day) DO UPDATE SET dollars = book_spent.dollars + excluded.dollars,
+		requests = book_spent.requests + excluded.requests`,
+		name, tenant.DayOf(at), dollars, requests)
 	return err
 }
 
@@ -65,4 +67,57 @@ func (b *Book) OpenSince(ctx context.Context, name string) (time.Time, error) {
 		return time.Time{}, fmt.Errorf("the book of tenants: %w", err)
 	}
 	return closed.AddDate(0, 0, 1), nil
+}
+
+// Use is how much a tenant asks.
+type Use struct {
+	Spent    tenant.Spent
+	Requests Requests
+	// Seen is when one of its tokens was last shown, to a minute; zero: never.
+	Seen time.Time
+}
+
+// Requests are how many requests were answered within a day and its month.
+type Requests struct {
+	Day   int64 `json:"day"`
+	Month int64 `json:"month"`
+}
+
+// Uses are how much each tenant asks, as of a time, by name. A tenant that never asked is not among
+// them.
+func (b *Book) Uses(ctx context.Context, at time.Time) (map[string]Use, error) {
+	day := tenant.DayOf(at)
+	first := day[:len("2026-01-")] + "01"
+	type line struct {
+		name string
+		Use
+	}
+	spent, err := rows(ctx, b.db, func(r row) (l line, err error) {
+		err = r.Scan(&l.name, &l.Spent.Day, &l.Spent.Month, &l.Requests.Day, &l.Requests.Month)
+		return l, err
+	}, `SELECT tenant, sum(CASE WHEN day = $1 THEN dollars ELSE 0 END), sum(dollars),
+		CAST(sum(CASE WHEN day = $2 THEN requests ELSE 0 END) AS BIGINT), CAST(sum(requests) AS BIGINT)
+		FROM book_spent WHERE day >= $3 AND day <= $4 GROUP BY tenant`, day, day, first, day)
+	if err != nil {
+		return nil, err
+	}
+	seen, err := rows(ctx, b.db, func(r row) (l line, err error) {
+		var used int64
+		err = r.Scan(&l.name, &used)
+		l.Seen = fromMillis(used)
+		return l, err
+	}, `SELECT tenant, max(used) FROM book_token GROUP BY tenant`)
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[string]Use, len(seen))
+	for _, l := range spent {
+		all[l.name] = l.Use
+	}
+	for _, l := range seen {
+		u := all[l.name]
+		u.Seen = l.Seen
+		all[l.name] = u
+	}
+	return all, nil
 }

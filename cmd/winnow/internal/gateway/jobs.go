@@ -16,7 +16,6 @@ import (
 	"github.com/winnowhq/winnow/job/river"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/postgres"
-	"github.com/winnowhq/winnow/store/sqlite"
 )
 
 // The kinds of jobs: their names are in logs and metrics, and in the tables of a database.
@@ -173,7 +172,7 @@ func (w *Jobs) expire(ctx context.Context, a job.Attempt) error {
 		}
 		return r.tenants.expire(ctx, a.Key, r.app.Env.Now())
 	}
-	failed := w.each(ctx, expiry)
+	failed := w.askForEach(ctx, expiry)
 	retention := w.retention()
 	age, err := config.Age(retention)
 	kept := r.kept()
@@ -190,8 +189,8 @@ func (w *Jobs) expire(ctx context.Context, a job.Attempt) error {
 	return failed
 }
 
-// each asks for a job of a kind for each tenant.
-func (w *Jobs) each(ctx context.Context, kind string) (failed error) {
+// askForEach asks for a job of a kind for each tenant.
+func (w *Jobs) askForEach(ctx context.Context, kind string) (failed error) {
 	if w.relay.tenants == nil {
 		return nil
 	}
@@ -203,22 +202,28 @@ func (w *Jobs) each(ctx context.Context, kind string) (failed error) {
 	return failed
 }
 
-// index adds what is new to the search index, if the store has one.
+// index adds what is new to the search index, if the store has one, and to that of each tenant.
 func (w *Jobs) index(ctx context.Context, _ job.Attempt) error {
-	searcher, ok := w.relay.kept().(store.Searcher)
-	if ok {
-		if err := searcher.Index(ctx, nil); err != nil {
-			return fmt.Errorf("index what is new: %w", err)
+	return w.each(ctx, func(_ string, kept store.Store) error {
+		if searcher, ok := kept.(store.Searcher); ok {
+			if err := searcher.Index(ctx, nil); err != nil {
+				return fmt.Errorf("index what is new: %w", err)
+			}
 		}
-	}
-	if w.relay.tenants == nil {
 		return nil
-	}
-	return w.relay.tenants.index(ctx)
+	})
 }
 
-// index adds what is new to the search index of each tenant.
-func (d *tenants) index(ctx context.Context) (err error) {
+// each does something with the gateway's store, and with that of each tenant, by its name. An error of
+// one keeps nothing from the others.
+func (w *Jobs) each(ctx context.Context, do func(tenant string, kept store.Store) error) (err error) {
+	if kept := w.relay.kept(); kept != nil {
+		err = do("", kept)
+	}
+	d := w.relay.tenants
+	if d == nil {
+		return err
+	}
 	for _, name := range d.Others() {
 		t, ok := d.known.Load().Tenant(name)
 		if !ok {
@@ -229,34 +234,36 @@ func (d *tenants) index(ctx context.Context) (err error) {
 			err = errors.Join(err, fmt.Errorf("open the store of %s: %w", name, failed))
 			continue
 		}
-		if searcher, ok := m.store.(store.Searcher); ok {
-			if failed := searcher.Index(ctx, nil); failed != nil {
-				err = errors.Join(err, fmt.Errorf("index what is new of %s: %w", name, failed))
-			}
+		if failed := do(name, m.store); failed != nil {
+			err = errors.Join(err, fmt.Errorf("of %s: %w", name, failed))
 		}
 		m.leave(f, d.r.app.Env.Now(), d.failed)
 	}
 	return err
 }
 
-// checker is a store that looks through all it has for damage.
-type checker interface {
-	Check(ctx context.Context) (sqlite.Health, error)
-}
-
 // check looks for damage. What it finds is logged and counted; it is no failure of the look.
 func (w *Jobs) check(ctx context.Context, _ job.Attempt) error {
-	kept, ok := w.relay.kept().(checker)
-	if !ok {
+	problems, looked := 0, false
+	err := w.each(ctx, func(tenant string, kept store.Store) error {
+		checker, ok := kept.(store.Checker)
+		if !ok {
+			return nil
+		}
+		health, err := checker.Check(ctx)
+		if err != nil {
+			return fmt.Errorf("look through the store: %w", err)
+		}
+		looked = true
+		problems += len(health.Problems)
+		for _, problem := range health.Problems {
+			w.relay.log.Error("the store is damaged: stop winnow and restore a backup, or see winnow doctor", "problem", problem,
+				"tenant", tenant)
+		}
 		return nil
+	})
+	if looked {
+		w.problems.Set(float64(problems))
 	}
-	health, err := kept.Check(ctx)
-	if err != nil {
-		return fmt.Errorf("look through the store: %w", err)
-	}
-	w.problems.Set(float64(len(health.Problems)))
-	for _, problem := range health.Problems {
-		w.relay.log.Error("the store is damaged: stop winnow and restore a backup, or see winnow doctor", "problem", problem)
-	}
-	return nil
+	return err
 }

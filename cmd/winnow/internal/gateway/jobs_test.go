@@ -157,8 +157,8 @@ func TestJobs_needNoStore(t *testing.T) {
 // damaged is a store in which something is wrong.
 type damaged struct{ store.Store }
 
-func (damaged) Check(context.Context) (sqlite.Health, error) {
-	return sqlite.Health{Problems: []string{"page 7 is missing", "page 9 is missing"}}, nil
+func (damaged) Check(context.Context) (store.Health, error) {
+	return store.Health{Problems: []string{"page 7 is missing", "page 9 is missing"}}, nil
 }
 
 // Damage is told: in the log, and as a figure on which there can be an alert.

@@ -81,6 +81,7 @@ type generation struct {
 	carrier  *transport.Transport
 	handler  http.Handler
 	page     http.Handler // nil if there is none
+	recall   http.Handler // the tools that get back what was left out; nil if nothing is kept
 	clients  map[string]string
 	aside    []string        // upstreams that are a winnow themselves
 	passed   map[string]bool // their hosts
@@ -161,6 +162,9 @@ func (r *Relay) generation(ctx context.Context, settings config.Settings, mode t
 		}
 	}
 	o := r.options(settings, mode, r.store)
+	if g.engine != nil && !withholds(r.store) {
+		g.recall = recalling(r.app.Version, g.engine, nil)
+	}
 	o.Prepare = r.preparing(tenantOf(r.store), r.store, g.engine, func(float64, time.Time) {})
 	if settings.Gateway.Page {
 		if r.hub == nil {
@@ -303,7 +307,7 @@ func (r *Relay) lead(ctx context.Context, g *generation, upstreams map[string]st
 		door = r.tenants
 	}
 	g.handler, err = serve.New(serve.Config{Door: door, Upstreams: upstreams, Transport: counting{r, g}, Metrics: r.metrics,
-		Host: r.Address(), Mode: string(g.mode), Clients: g.clients, Ready: r.ready, Page: g.page, Jobs: r.jobs,
+		Host: r.Address(), Mode: string(g.mode), Clients: g.clients, Ready: r.ready, Page: g.page, Jobs: r.jobs, MCP: g.recall,
 		Log: r.log})
 	r.upstreams = upstreams
 	return err

@@ -78,7 +78,7 @@ func (w *Jobs) sum(ctx context.Context, a job.Attempt) error {
 		return nil // nobody has a budget
 	}
 	if a.Key == "" {
-		return w.each(ctx, costs)
+		return w.askForEach(ctx, costs)
 	}
 	t, ok := d.known.Load().Tenant(a.Key)
 	if !ok {

@@ -188,7 +188,7 @@ func (r *Relay) engineOf(ctx context.Context, tenant string) (
 				leave()
 				return nil, nil, nil, nil
 			}
-			return f.engine, m.spent, leave, nil
+			return f.engine, func(cost float64, at time.Time) { m.spent(expense{cost, 0}, at) }, leave, nil
 		}
 	}
 	if kept := r.kept(); kept == nil || withholds(kept) || tenantOf(kept) != tenant {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -224,6 +225,9 @@ func (d *tenants) SignIn() http.Handler { return d.signIn }
 // Others implements serve.Door.
 func (d *tenants) Others() []string { return slices.Sorted(maps.Keys(d.known.Load().Tenants())) }
 
+// mostLinks is how many tenants a page leads to; the list of all has the others.
+const mostLinks = 20
+
 // links lead who may see all tenants to their pages.
 func (d *tenants) links(r *http.Request) (all []live.Link) {
 	g := serve.GuestOf(r.Context())
@@ -234,7 +238,12 @@ func (d *tenants) links(r *http.Request) (all []live.Link) {
 	if g.Elsewhere { // the page stands at /~t/NAME/
 		up = "../"
 	}
-	for _, name := range d.Others() {
+	all = append(all, live.Link{Name: "all tenants", To: cmp.Or(strings.TrimSuffix(up, "../"), "../")})
+	names := d.Others()
+	if len(names) > mostLinks {
+		return all
+	}
+	for _, name := range names {
 		all = append(all, live.Link{Name: name, To: up + name + "/", Here: name == g.Tenant})
 	}
 	return all
@@ -263,7 +272,7 @@ func (d *tenants) Enter(ctx context.Context, g *serve.Guest, relayed bool) (*ser
 		return nil, nil, err
 	}
 	left := sync.OnceFunc(func() { m.leave(f, d.r.app.Env.Now(), d.failed) })
-	stay := &serve.Stay{Carrier: f.carrier, Metrics: m.metrics, Page: f.page, Keys: d.keysOf(t),
+	stay := &serve.Stay{Carrier: f.carrier, Metrics: m.metrics, Page: f.page, MCP: f.recall, Keys: d.keysOf(t),
 		Counted: t.Budget.Limited(), Leave: left}
 	if !relayed {
 		return stay, nil, nil

@@ -1,0 +1,545 @@
+package siege
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/winnowhq/winnow/internal/llmtest"
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+)
+
+// canaries are the words by which it is told whose a text is: canary-TENANT-CLIENT-….
+var canaries = regexp.MustCompile(`canary-t[0-9]+-[0-9]+-`)
+
+const (
+	askHeader  = "X-Test-Ask"  // numbers the attempts of a client
+	gateHeader = "X-Test-Gate" // the gateway that is asked
+)
+
+// hostile is a client that does to its history what clients do, and a provider of its own, at which
+// it is held against what was sent before.
+type hostile struct {
+	*visitor
+	team     *team
+	dice     *rand.Rand
+	number   int
+	tenant   string
+	token    string
+	up       string // the name of its upstream
+	key      string // for its provider
+	word     string // a canary, in all that it and its provider say
+	provider *llmtest.Server
+	made     int // messages
+
+	since    int64 // the conversation's rows in the store come behind this number
+	attempts int
+
+	mu      sync.Mutex
+	said    map[string]session.Message // what the model says, by the header of a request
+	history []session.Message          // the client's, as of the newest request
+	body    []byte                     // as the client has sent it
+	loose   bool                       // what arrives may come in any order
+	anew    bool                       // the history is another one since the newest request
+	newest  int                        // attempt that has arrived
+	before  [][sha256.Size]byte        // messages of the newest request that arrived
+	asked   []byte                     // by the client, when it did
+	sent    []byte                     // by the gateway
+	known   []string                   // decisions there were
+	late    bool                       // some were made while the newest request was on its way, and not for it
+	asof    map[int][]string           // decisions there were when an attempt began, nil if the database was away
+	trace   []string                   // of the newest requests that arrived
+	leaves  context.CancelFunc         // ends the client's request when it arrives, if it is not nil
+}
+
+// besieger is a hostile client of a tenant.
+func besieger(m *team, tenant string, number int) *hostile {
+	h := &hostile{team: m, number: number, tenant: tenant, up: fmt.Sprintf("up%d", number),
+		word: fmt.Sprintf("canary-%s-%d-", tenant, number), dice: rand.New(rand.NewPCG(*first, uint64(number)))}
+	h.key = "sk-" + h.word + "key"
+	protocols := llmtest.Protocols()
+	h.visitor = visit(m.t, protocols[number%len(protocols)], true, 1, 0)
+	h.provider = llmtest.Start(m.t, llmtest.Script{Answer: h.answer})
+	return h
+}
+
+// converse has one conversation. It is false if that cannot be gone on with.
+func (h *hostile) converse() bool {
+	h.mu.Lock()
+	h.said, h.asof = map[string]session.Message{}, map[int][]string{}
+	h.history, h.before, h.asked, h.known, h.anew, h.late = nil, nil, nil, nil, true, false
+	h.mu.Unlock()
+	h.session = ""
+	if h.number%perTenant != perTenant-1 {
+		h.session = fmt.Sprintf("s%d-%d", h.number, h.made)
+	}
+	if err := h.team.row(h.team.t.Context(), `SELECT COALESCE(max(num), 0) FROM session WHERE tenant = $1`, h.tenant).Scan(&h.since); err != nil {
+		h.team.wrong("unreadable", "the store of %s: %v", h.tenant, err)
+		return false
+	}
+	h.log = []session.Message{h.user("Add logging to the server.")}
+	h.team.add("conversations", 1)
+	for range 30 + h.dice.IntN(40) {
+		ok := true
+		switch n := h.dice.IntN(20); {
+		case n == 0:
+			h.rewind()
+		case n == 1:
+			h.edit()
+		case n == 2:
+			ok = h.beside()
+		default:
+			ok = h.step()
+		}
+		if !ok {
+			return false
+		}
+	}
+	for _, problem := range h.provider.Problems() {
+		h.team.wrong("refused", "the provider would refuse: %s", problem)
+	}
+	h.provider.Forget()
+	return true
+}
+
+// user says something.
+func (h *hostile) user(text string) session.Message {
+	h.made++
+	m := session.Message{Parts: []session.Part{{Type: session.TextPart, Text: fmt.Sprintf("%s %s%d", text, h.word, h.made)}}}
+	m.ID, m.Role = fmt.Sprintf("u%d", h.made), session.User
+	return m
+}
+
+// next is what the model says next: mostly calls, whose results are long, and often of the same
+// file; sometimes the end of a turn.
+func (h *hostile) next() session.Message {
+	h.made++
+	m := session.Message{}
+	m.ID, m.Role = fmt.Sprintf("a%d", h.made), session.Assistant
+	say := func(text string) {
+		m.Parts = append(m.Parts, session.Part{Type: session.TextPart, Text: fmt.Sprintf("%s %s%d.", text, h.word, h.made)})
+	}
+	if h.dice.IntN(3) == 0 {
+		say("Next")
+	}
+	if h.dice.IntN(8) == 0 {
+		say("Done")
+		return m
+	}
+	for i := range 1 + h.dice.IntN(2) {
+		id := fmt.Sprintf("%s%d-%d", h.word, h.made, i)
+		file := h.dice.IntN(6)
+		m.Parts = append(m.Parts, session.Part{ID: id, Type: session.ToolPart, CallID: id, Tool: "read", State: &session.ToolState{
+			Status: session.Completed, Input: jsontext.Value(fmt.Sprintf(`{"file_path":"/src/f%d.go"}`, file)),
+			Output: strings.Repeat(fmt.Sprintf("line of file %d of %s\n", file, h.word), 10+h.dice.IntN(150)),
+		}})
+	}
+	return m
+}
+
+// calls reports whether a message has calls.
+func calls(m *session.Message) bool {
+	return slices.ContainsFunc(m.Parts, func(p session.Part) bool { return p.Type == session.ToolPart })
+}
+
+// rewind takes the history back to some point before an answer.
+func (h *hostile) rewind() {
+	for at := len(h.log) - 1 - h.dice.IntN(min(10, len(h.log))); at > 1; at-- {
+		if h.log[at].Role == session.Assistant {
+			h.log = slices.Clone(h.log[:at])
+			h.other()
+			return
+		}
+	}
+}
+
+// edit changes what the user said some time ago.
+func (h *hostile) edit() {
+	for at := len(h.log) - 1; at > 0; at-- {
+		if h.log[at].Role == session.User && h.dice.IntN(2) == 0 {
+			h.log = slices.Clone(h.log)
+			h.log[at] = h.user("I meant something else.")
+			h.other()
+			return
+		}
+	}
+}
+
+// other notes that the history is another one.
+func (h *hostile) other() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.anew = true
+}
+
+// beside sends requests that are not of the conversation: for a title, and of a sub-agent.
+func (h *hostile) beside() bool {
+	title := []session.Message{h.log[0]}
+	agent := []session.Message{h.user("You look for things.")}
+	for i, history := range [][]session.Message{title, agent} {
+		v := *h.visitor
+		v.log = history
+		body := v.body(1)
+		ok := h.patiently(func(ctx context.Context) heard {
+			return h.ask(ctx, body, "beside", func(r *http.Request) {
+				if i == 1 {
+					r.Header.Set("X-Claude-Code-Agent-Id", "a1")
+				}
+			})
+		})
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// step asks for the next answer; the client has it then.
+func (h *hostile) step() bool {
+	last := &h.log[len(h.log)-1]
+	if last.Role == session.Assistant && (!calls(last) || h.dice.IntN(8) == 0) {
+		h.log = append(h.log, h.user("Go on."))
+	}
+	m := h.next()
+	body := h.visitor.body(len(h.log))
+	h.mu.Lock()
+	h.said[m.ID], h.history, h.body = m, h.log, body
+	h.mu.Unlock()
+	switch h.dice.IntN(16) {
+	case 0: // it leaves when its request has arrived
+		ctx, leave := context.WithCancel(h.team.t.Context())
+		h.mu.Lock()
+		h.leaves = leave
+		h.mu.Unlock()
+		h.ask(ctx, body, m.ID, nil)
+		leave()
+		h.mu.Lock()
+		h.leaves = nil
+		h.mu.Unlock()
+		h.team.add("clients that left", 1)
+		h.settle()
+	case 1: // two ask the same at one moment
+		h.mu.Lock()
+		h.loose = true
+		h.mu.Unlock()
+		var both sync.WaitGroup
+		for range 2 {
+			both.Go(func() {
+				if a := h.ask(h.team.t.Context(), body, m.ID, nil); a.status == 0 && a.err == nil {
+					h.team.add("found no gateway", 1)
+				}
+			})
+		}
+		both.Wait()
+		h.settle()
+		h.mu.Lock()
+		h.loose = false
+		h.mu.Unlock()
+		h.team.add("pairs of the same request at one moment", 1)
+	case 2: // the answer is lost, and asked for again
+		h.ask(h.team.t.Context(), body, m.ID, nil)
+	}
+	if !h.patiently(func(ctx context.Context) heard { return h.ask(ctx, body, m.ID, nil) }) {
+		return false
+	}
+	h.log = append(h.log, m)
+	return true
+}
+
+// settle waits until the provider is done with what was asked.
+func (h *hostile) settle() {
+	ctx, stop := context.WithTimeout(h.team.t.Context(), within)
+	defer stop()
+	if _, err := h.provider.Settled(ctx); err != nil {
+		h.team.wrong("unfinished", "the provider of client %d: %v", h.number, err)
+	}
+}
+
+// patiently asks until there is an answer, as clients do.
+func (h *hostile) patiently(ask func(context.Context) heard) bool {
+	ctx, stop := context.WithTimeout(h.team.t.Context(), within)
+	defer stop()
+	pause := 5 * time.Millisecond
+	for {
+		a := ask(ctx)
+		if a.status == 200 && a.err == nil {
+			return true
+		}
+		h.settle()
+		select {
+		case <-ctx.Done():
+			h.team.wrong("unanswered", "client %d: the last answer is %d %.500s, %v", h.number, a.status, a.body, a.err)
+			return false
+		case <-time.After(pause): // a client waits before it asks again
+			pause = min(2*pause, time.Second)
+		}
+	}
+}
+
+// ask asks the gateway whose turn it is, or if that takes no connection the next one, as a
+// round-robin does, and holds what it hears to what a client understands.
+func (h *hostile) ask(ctx context.Context, body []byte, step string, set func(*http.Request)) (a heard) {
+	m := h.team
+	for range m.gates {
+		at := int(m.turn.Add(1)) % len(m.gates)
+		g := m.gates[at]
+		killed, away := g.killed.Load(), g.away.Load()
+		number := h.attempt(ctx, step)
+		r := must(http.NewRequestWithContext(ctx, "POST", "http://"+g.address+"/"+h.up+h.path(), bytes.NewReader(body)))
+		r.Header = http.Header{
+			"Content-Type": {"application/json"}, "X-Api-Key": {h.key}, "Authorization": {"Bearer " + h.key},
+			"X-Goog-Api-Key": {h.key}, "Anthropic-Version": {"2023-06-01"}, "X-Winnow-Token": {h.token},
+			stepHeader: {step}, askHeader: {strconv.Itoa(number)}, gateHeader: {strconv.Itoa(at)},
+		}
+		if h.session != "" {
+			r.Header.Set("X-Session-Id", h.session)
+		}
+		if set != nil {
+			set(r)
+		}
+		a = h.hear(r)
+		if errors.Is(a.err, syscall.ECONNREFUSED) {
+			m.add("turned to the next gateway", 1)
+			continue
+		}
+		m.add("requests", 1)
+		left := ctx.Err() != nil
+		switch {
+		case left:
+		case a.status == 0 || a.status == 200 && a.err != nil:
+			m.add("answers that broke off with their gateway", 1)
+			if !away && g.killed.Load() == killed {
+				m.wrong("errors without a cause", "client %d: %d, %v, and the gateway was not killed", h.number, a.status, a.err)
+			}
+		case a.status != 200:
+			kind := understood(h.protocol, a.body)
+			m.add(fmt.Sprintf("answers %d %s", a.status, kind), 1)
+			if kind == "" || a.err != nil {
+				m.wrong("errors that no client understands", "client %d: %d %.500s, %v", h.number, a.status, a.body, a.err)
+			}
+		case !whole(h.protocol, a.body):
+			m.wrong("answers cut short", "client %d: %q", h.number, a.body[max(0, len(a.body)-300):])
+		case step != "beside" && !bytes.Contains(a.body, []byte(h.word)):
+			m.wrong("leaks", "client %d: its answer is not its own: %.500s", h.number, a.body)
+		}
+		h.own(a.body, "an answer")
+		return a
+	}
+	return heard{}
+}
+
+// attempt is the number of another attempt to ask, at the beginning of which it is noted what was
+// decided by then. It does not wait for the database.
+func (h *hostile) attempt(ctx context.Context, step string) int {
+	var d standing
+	if step != "beside" {
+		var err error
+		if d, err = h.decided(ctx, h.team.books.QueryRow); err != nil {
+			d.receipts = nil
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.attempts++
+	h.asof[h.attempts] = d.receipts
+	return h.attempts
+}
+
+// own fails the test if a text has words of another client.
+func (h *hostile) own(text []byte, what string) {
+	for _, word := range canaries.FindAll(text, -1) {
+		if string(word) != h.word {
+			h.team.wrong("leaks", "%s of client %s has %s", what, h.word, word)
+		}
+	}
+}
+
+// understood is the kind of an error in the words of a protocol, "" if a client understands none.
+func understood(p llmtest.Protocol, body []byte) string {
+	var e struct {
+		Type  string `json:"type"`
+		Error struct {
+			Type    string         `json:"type"`
+			Message string         `json:"message"`
+			Status  string         `json:"status"`
+			Code    jsontext.Value `json:"code"`
+		} `json:"error"`
+	}
+	if json.Unmarshal(body, &e) != nil || e.Error.Message == "" {
+		return ""
+	}
+	switch p {
+	case llmtest.Anthropic:
+		if e.Type != "error" {
+			return ""
+		}
+	case llmtest.Gemini:
+		if e.Error.Code.Kind() != '0' {
+			return ""
+		}
+		return e.Error.Status
+	}
+	return e.Error.Type
+}
+
+// whole reports whether an answer has come to its end.
+func whole(p llmtest.Protocol, body []byte) bool {
+	return bytes.Contains(body, []byte(map[llmtest.Protocol]string{
+		llmtest.Anthropic: "message_stop", llmtest.Chat: "data: [DONE]", llmtest.Responses: "response.completed",
+		llmtest.Gemini: "finishReason",
+	}[p]))
+}
+
+// answer is what the provider says, when it has looked at the request.
+func (h *hostile) answer(q llmtest.Request) (r llmtest.Reply) {
+	m := h.team
+	m.add("requests that arrived", 1)
+	h.own(q.Body, "a request")
+	if q.Header.Get("X-Api-Key") != h.key || q.Header.Get("X-Winnow-Token") != "" {
+		m.wrong("leaks", "a request of client %d arrives with the key %q", h.number, q.Header.Get("X-Api-Key"))
+	}
+	if trap := m.trap.Swap(nil); trap != nil {
+		(*trap)(must(strconv.Atoi(q.Header.Get(gateHeader))))
+	}
+	h.mu.Lock()
+	message, ok := h.said[q.Header.Get(stepHeader)]
+	leaves := h.leaves
+	h.mu.Unlock()
+	if !ok {
+		return llmtest.Reply{Text: "ok"}
+	}
+	h.arrived(&q)
+	r = llmtest.Said(&message)
+	r.Pieces = 1 // so that words are whole
+	if h.number%2 == 0 {
+		r.Delay = 200 * time.Microsecond
+	}
+	if leaves != nil {
+		r.Hold = make(chan struct{})
+		leaves()
+	}
+	return r
+}
+
+// arrived holds a request against the one before it.
+func (h *hostile) arrived(q *llmtest.Request) {
+	m := h.team
+	d, err := h.decided(m.t.Context(), m.row)
+	if err != nil {
+		m.wrong("unreadable", "the store of %s: %v", h.tenant, err)
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, receipt := range h.known {
+		if !slices.Contains(d.receipts, receipt) {
+			m.wrong("lost decisions", "of client %d: %s is not in the store any more: %s", h.number, receipt, d.receipts)
+		}
+	}
+	h.placed(q, d)
+	number := must(strconv.Atoi(q.Header.Get(askHeader)))
+	if h.loose || number < h.newest {
+		return
+	}
+	same, prefix := len(d.receipts) == len(h.known), -1
+	now := make([][sha256.Size]byte, len(q.Messages))
+	for i := range q.Messages {
+		now[i] = sha256.Sum256([]byte(said(&q.Messages[i])))
+		if prefix < 0 && !h.anew && i < len(h.before) && now[i] != h.before[i] {
+			prefix = i
+		}
+	}
+	h.trace = append(h.trace[max(0, len(h.trace)-9):], fmt.Sprintf("attempt %d at gateway %s: %d decisions, %d when it was asked, %d messages, the first of another kind is %d, as it came: %t, another history: %t",
+		number, q.Header.Get(gateHeader), len(d.receipts), len(h.asof[number]), len(now), prefix, bytes.Equal(q.Body, h.body), h.anew))
+	switch {
+	case prefix < 0 || !same:
+	case h.late:
+		m.add("decisions that came into force a request later", 1)
+	default:
+		m.wrong("diverging prefixes", "client %d: message %d of %d is another one, and nothing was decided\n%s\n%s",
+			h.number, prefix, len(now), around(h.sent, q.Body), strings.Join(h.trace, "\n"))
+	}
+	// What another gateway decides while this request is on its way counts from the next one on: more
+	// was decided since the one before than is seen in this one.
+	seen := 0
+	if prefix >= 0 {
+		seen = 1
+	}
+	late := len(d.receipts)-len(h.known) > seen && len(d.receipts) > len(h.asof[number])
+	if same && bytes.Equal(h.asked, h.body) {
+		m.add("asked again to the byte", 1)
+		if !bytes.Equal(h.sent, q.Body) && !h.late {
+			m.wrong("diverging bytes", "client %d: asked again it is another request, %s\n%s", h.number, around(h.sent, q.Body),
+				strings.Join(h.trace, "\n"))
+		}
+	}
+	h.newest, h.before, h.asked, h.sent, h.known = number, now, h.body, slices.Clone(q.Body), d.receipts
+	h.late, h.anew = late, false
+}
+
+// placed looks for each result that is not as the client has it in the store.
+func (h *hostile) placed(q *llmtest.Request, d standing) {
+	outputs := map[string]string{}
+	for i := range h.history {
+		for _, p := range h.history[i].Parts {
+			if p.State != nil {
+				outputs[p.CallID] = p.State.Output
+			}
+		}
+	}
+	n := 0
+	for i := range q.Messages {
+		for _, p := range q.Messages[i].Parts {
+			if p.State == nil || outputs[p.CallID] == "" || p.State.Output == outputs[p.CallID] {
+				continue
+			}
+			n++
+			if !d.shown[p.State.Output] {
+				h.team.wrong("decisions that are not in the store", "client %d: %q arrives in the place of %s", h.number, p.State.Output, p.CallID)
+			}
+		}
+	}
+	h.team.add("placeholders that arrived", n)
+}
+
+// decided is what the store has of this conversation.
+func (h *hostile) decided(ctx context.Context, query func(context.Context, string, ...any) pgx.Row) (d standing, err error) {
+	mine, word := `position($3 in info) > 0`, []byte(`"session":"`+h.session+`"`)
+	if h.session == "" {
+		mine, word = `position($3 in info) = 0`, []byte(`"session":"s`)
+	}
+	var elisions [][]byte
+	err = query(ctx, `WITH s AS MATERIALIZED (SELECT num FROM session WHERE tenant = $1 AND num > $2 AND `+mine+`)
+		SELECT ARRAY(SELECT r.session || '.' || r.revision || '.' || r.ordinal FROM receipt r JOIN s ON r.session = s.num WHERE r.tenant = $1),
+			ARRAY(SELECT e.data FROM elision e JOIN s ON e.session = s.num WHERE e.tenant = $1)`,
+		h.tenant, h.since, word).Scan(&d.receipts, &elisions)
+	if err != nil {
+		return d, err
+	}
+	d.shown = map[string]bool{}
+	for _, data := range elisions {
+		var e rule.Elision
+		if err := json.Unmarshal(data, &e); err != nil {
+			return d, fmt.Errorf("%q: %w", data, err)
+		}
+		d.shown[e.Shown] = true
+	}
+	return d, nil
+}

@@ -1,0 +1,398 @@
+package siege
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/winnowhq/winnow/internal/pgtest"
+	"github.com/winnowhq/winnow/store/postgres"
+)
+
+var (
+	asking  = flag.Int("requests", 0, "how many requests hostile clients of a team make at least")
+	clients = flag.Int("clients", 0, "how many hostile clients of a team work at a time, instead of 4, or 12 with -siege")
+)
+
+// TestTeam_besieged lets hostile clients of several tenants work over three gateways, each a process
+// of its own, behind a plain round-robin, on a database that has a standby. Meanwhile gateways are
+// killed, processes of the database are killed, it is restarted, and it is failed over by hand.
+//
+// No prefix diverges: what a provider was sent it is sent again, to the byte if the request is the
+// same, unless something was decided in between. No decision is lost: what was in the store when a
+// request arrived stays there, and every placeholder that arrives is in the store by then. Nothing
+// of one client reaches another. Each error is one that the client understands, and asking again
+// helps.
+func TestTeam_besieged(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the program and starts databases")
+	}
+	requests, faults, crowd := 150, 5, 4
+	if *long {
+		requests, faults, crowd = 4000, 40, 12
+	}
+	if *asking > 0 {
+		requests = *asking
+	}
+	if *kills > 0 {
+		faults = *kills
+	}
+	if *clients > 0 {
+		crowd = *clients
+	}
+	m := assemble(t, crowd)
+	begun := time.Now()
+	var all sync.WaitGroup
+	for _, h := range m.clients {
+		all.Go(func() {
+			defer m.ended()
+			for m.goesOn(requests) && h.converse() {
+			}
+		})
+	}
+	for n := range faults {
+		if !m.until(n * requests / faults) {
+			break
+		}
+		m.strike(n)
+		if n%25 == 24 {
+			t.Logf("%s: %s", time.Since(begun).Round(time.Second), m)
+		}
+	}
+	m.peace.Store(true)
+	m.changed()
+	all.Wait()
+	m.look()
+	t.Logf("%s: %s", time.Since(begun).Round(time.Second), m)
+	if m.count("decisions") == 0 || m.count("placeholders that arrived") == 0 || m.count("asked again to the byte") == 0 {
+		t.Error("the test does not show what it is to show")
+	}
+}
+
+// team is three gateways on one database, tenants and their clients.
+type team struct {
+	t       *testing.T
+	pair    *pgtest.Pair
+	books   *pgxpool.Pool // looks into the database beside the gateways
+	gates   []*replica
+	turn    atomic.Int64
+	clients []*hostile
+	dice    *rand.Rand // of the faults
+
+	trap   atomic.Pointer[func(gate int)] // called with the gateway whose request arrives next
+	wrongs atomic.Int64
+	peace  atomic.Bool // no fault is to come
+
+	mu      sync.Mutex
+	moved   *sync.Cond
+	working int // clients
+	counts  map[string]int
+}
+
+// replica is a gateway that is killed and started again.
+type replica struct {
+	*serving
+	killed atomic.Int64 // times, counted before it is done
+	away   atomic.Bool  // it was killed and does not listen yet
+}
+
+// perTenant is how many clients of a tenant work at a time. The last of them has no word for its
+// session, so that its conversations are told by what is in them alone.
+const perTenant = 3
+
+func assemble(t *testing.T, n int) *team {
+	m := &team{t: t, pair: pgtest.NewPair(t), dice: rand.New(rand.NewPCG(*first, 5)), counts: map[string]int{}}
+	m.moved = sync.NewCond(&m.mu)
+	ups := make([]string, n)
+	for i := range n {
+		h := besieger(m, fmt.Sprintf("t%d", i/perTenant), i)
+		m.clients = append(m.clients, h)
+		ups[i] = fmt.Sprintf("%q: %q", h.up, h.provider.URL)
+	}
+	m.working = n
+	// OpenAI's models have a small window here, so that conversations are folded, too.
+	settings := fmt.Sprintf(`{"gateway": {"upstreams": {%s}}, "models": {"**gpt-4.1": {"context": 14000, "output": 1000}},
+		"compaction": {"keep": 2000}}`, strings.Join(ups, ", "))
+	tokens := map[string]string{}
+	for _, h := range m.clients {
+		if tokens[h.tenant] == "" {
+			m.run("tenant", "add", h.tenant)
+			tokens[h.tenant] = m.run("tenant", "token", "add", h.tenant)
+		}
+		h.token = tokens[h.tenant]
+	}
+	for range 3 {
+		m.gates = append(m.gates, &replica{serving: beginWith(t, m.pair.URL(), settings)})
+	}
+	m.books = must(pgxpool.New(t.Context(), m.pair.URL()))
+	t.Cleanup(m.books.Close)
+	return m
+}
+
+var shownToken = regexp.MustCompile(`wt_\S+`)
+
+// run runs the program on the database, and is the token that it prints, if it prints one.
+func (m *team) run(args ...string) string {
+	m.t.Helper()
+	built = true
+	cmd := exec.Command(must(program()), append([]string{"--store", m.pair.URL()}, args...)...)
+	cmd.Env = []string{"HOME=" + m.t.TempDir()}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		m.t.Fatalf("%s: %v\n%s", args, err, out)
+	}
+	return strings.TrimSuffix(shownToken.FindString(string(out)), `"`)
+}
+
+// add counts something.
+func (m *team) add(what string, n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.counts[what] += n
+	m.moved.Broadcast()
+}
+
+func (m *team) count(what string) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.counts[what]
+}
+
+// wrong counts what must not be, and fails the test.
+func (m *team) wrong(what, format string, args ...any) {
+	m.add(what, 1)
+	m.wrongs.Add(1)
+	if n := m.count(what); n <= 5 {
+		m.t.Errorf("%s: %s", what, fmt.Sprintf(format, args...))
+	}
+}
+
+func (m *team) changed() { m.moved.Broadcast() }
+
+// ended notes that a client works no more.
+func (m *team) ended() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.working--
+	m.moved.Broadcast()
+}
+
+// until waits until so many requests were made; false if nobody makes any.
+func (m *team) until(requests int) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for m.counts["requests"] < requests && m.working > 0 {
+		m.moved.Wait()
+	}
+	return m.working > 0
+}
+
+// mostWrong is how much may be wrong before nobody goes on.
+const mostWrong = 20
+
+// goesOn reports whether more requests are to be made.
+func (m *team) goesOn(requests int) bool {
+	return m.wrongs.Load() < mostWrong && (!m.peace.Load() || m.count("requests") < requests)
+}
+
+// String is what was counted.
+func (m *team) String() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var lines []string
+	for _, what := range slices.Sorted(maps.Keys(m.counts)) {
+		lines = append(lines, fmt.Sprintf("%7d %s", m.counts[what], what))
+	}
+	return fmt.Sprintf("%d clients\n%s", len(m.clients), strings.Join(lines, "\n"))
+}
+
+// strike lets a fault happen, and mends what it broke.
+func (m *team) strike(n int) {
+	switch {
+	case n%40 == 6:
+		m.failOver()
+	case n%20 == 4:
+		m.add("restarts of the database", 1)
+		m.mended("fast")
+	case n%20 == 14:
+		m.add("immediate ends of the database", 1)
+		m.mended("immediate")
+	case n%5 == 2:
+		m.add("processes of the database killed", 1)
+		m.killProcess()
+	case n%10 == 3:
+		m.add("connections of the database ended", 1)
+		m.sql(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'winnow'`)
+	case n%2 == 0:
+		g := m.dice.IntN(len(m.gates))
+		m.kill(g)
+		m.start(g)
+	default: // the one whose request arrives next, now or in the middle of the answer
+		hit := make(chan int)
+		after := time.Duration(m.dice.IntN(3)*m.dice.IntN(10)) * time.Millisecond
+		trap := func(gate int) {
+			kill := func() { m.kill(gate); hit <- gate }
+			if after == 0 {
+				go kill()
+				return
+			}
+			time.AfterFunc(after, kill)
+		}
+		m.trap.Store(&trap)
+		m.start(<-hit)
+	}
+}
+
+// kill kills a gateway.
+func (m *team) kill(gate int) {
+	g := m.gates[gate]
+	g.killed.Add(1)
+	g.away.Store(true)
+	g.kill()
+	m.add("gateways killed", 1)
+}
+
+// start starts a gateway again.
+func (m *team) start(gate int) {
+	m.gates[gate].start(m.t)
+	m.gates[gate].away.Store(false)
+}
+
+// mended ends the database and starts it again.
+func (m *team) mended(mode string) {
+	server := m.pair.Primary()
+	if err := server.Down(mode); err != nil {
+		m.t.Error(err)
+	}
+	if err := server.Up(); err != nil {
+		m.t.Error(err)
+	}
+}
+
+// failOver kills the database, goes on with its standby, and gives that another one.
+func (m *team) failOver() {
+	m.add("failovers of the database", 1)
+	if err := m.pair.FailOver(); err != nil {
+		m.t.Error(err)
+	}
+	if err := m.pair.Follow(m.t.Context()); err != nil {
+		m.t.Error(err)
+	}
+}
+
+// killProcess kills the process of the database that serves one connection of a gateway: it ends
+// all others itself, and recovers.
+func (m *team) killProcess() {
+	var pids []int
+	err := m.books.QueryRow(m.t.Context(), `SELECT array_agg(pid) FROM pg_stat_activity WHERE application_name = 'winnow'`).Scan(&pids)
+	if err != nil || len(pids) == 0 {
+		m.t.Errorf("the processes of the database: %v, %v", pids, err)
+		return
+	}
+	if err := pgtest.KillProcess(pids[m.dice.IntN(len(pids))]); err != nil {
+		m.t.Error(err)
+	}
+}
+
+// sql runs a statement behind everybody, if the database answers.
+func (m *team) sql(text string) {
+	_, _ = m.books.Exec(m.t.Context(), text) // it may be this connection that ends
+}
+
+// look looks through all that the tenants have in the store.
+func (m *team) look() {
+	d, err := postgres.Open(m.t.Context(), m.pair.URL(), postgres.Options{ReadOnly: true})
+	if err != nil {
+		m.t.Error(err)
+		return
+	}
+	defer d.Close()
+	for tenant := range maps.Keys(m.tenants()) {
+		kept := d.Tenant(tenant)
+		list, err := kept.List(m.t.Context())
+		if err != nil {
+			m.t.Error(err)
+		}
+		m.add("conversations in the store", len(list))
+		for _, l := range list {
+			state, err := kept.State(m.t.Context(), l.Info.ID)
+			if err != nil {
+				m.t.Error(err)
+			}
+			m.add("decisions", len(state.Receipts))
+			text := fmt.Sprintf("%+v", state)
+			for message, err := range kept.Messages(m.t.Context(), l.Info.ID) {
+				if err != nil {
+					m.t.Error(err)
+					break
+				}
+				text += said(&message)
+			}
+			for _, word := range canaries.FindAllString(text, -1) {
+				if !strings.HasPrefix(word, "canary-"+tenant+"-") {
+					m.wrong("leaks", "the store of %s has %s", tenant, word)
+				}
+			}
+		}
+	}
+	if _, none := m.tenants()[""]; none {
+		m.t.Error("there is a client without a tenant")
+	}
+	if n := len(must(d.Tenant("").List(m.t.Context()))); n > 0 {
+		m.wrong("leaks", "%d conversations are kept without a tenant", n)
+	}
+}
+
+// tenants are those of the clients.
+func (m *team) tenants() map[string]bool {
+	all := map[string]bool{}
+	for _, h := range m.clients {
+		all[h.tenant] = true
+	}
+	return all
+}
+
+// standing are the decisions about a conversation that are in the store, and what is shown in the
+// place of what was left out.
+type standing struct {
+	receipts []string
+	shown    map[string]bool
+}
+
+// within is how long a look into the database may take, whatever happens to it.
+const within = 2 * time.Minute
+
+// row runs a query until the database answers.
+func (m *team) row(ctx context.Context, query string, args ...any) pgx.Row {
+	return again{func(into ...any) error {
+		ctx, stop := context.WithTimeout(ctx, within)
+		defer stop()
+		for {
+			err := m.books.QueryRow(ctx, query, args...).Scan(into...)
+			if err == nil || ctx.Err() != nil {
+				return err
+			}
+			m.books.Reset()
+			time.Sleep(20 * time.Millisecond) // it is being started
+		}
+	}}
+}
+
+// again is a row that is read again until that is done.
+type again struct{ scan func(...any) error }
+
+// Scan implements pgx.Row.
+func (a again) Scan(into ...any) error { return a.scan(into...) }
