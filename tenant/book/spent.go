@@ -2,6 +2,9 @@ package book
 
 import (
 	"context"
+	"database/sql"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/winnowhq/winnow/tenant"
@@ -39,6 +42,31 @@ func (b *Book) Spent(ctx context.Context, name string, at time.Time) (s tenant.S
 		coalesce(sum(CASE WHEN day = $1 THEN dollars ELSE 0 END), 0), coalesce(sum(dollars), 0)
 		FROM book_spent WHERE tenant = $2 AND day >= $3 AND day <= $4`, day, name, first, day).Scan(&s.Day, &s.Month)
 	return s, err
+}
+
+// CloseUntil notes that the days up to that of a time have all that a tenant's sessions know. A day that
+// was closed stays so.
+func (b *Book) CloseUntil(ctx context.Context, name string, at time.Time) error {
+	_, err := b.db.ExecContext(ctx, `INSERT INTO book_closed (tenant, day) VALUES ($1, $2)
+		ON CONFLICT (tenant) DO UPDATE SET day = excluded.day WHERE book_closed.day < excluded.day`, name, tenant.DayOf(at))
+	return err
+}
+
+// OpenSince is the beginning of the first day that is not closed; zero if none was closed yet.
+func (b *Book) OpenSince(ctx context.Context, name string) (time.Time, error) {
+	var day string
+	err := b.db.QueryRowContext(ctx, `SELECT day FROM book_closed WHERE tenant = $1`, name).Scan(&day)
+	if errors.Is(err, sql.ErrNoRows) {
+		return time.Time{}, nil
+	}
+	if err != nil {
+		return time.Time{}, err
+	}
+	closed, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("the book of tenants: %w", err)
+	}
+	return closed.AddDate(0, 0, 1), nil
 }
 
 // Use is how much a tenant asks.

@@ -23,6 +23,7 @@ const (
 	expiry  = "expiry"       // conversations older than gateway.retention
 	indexed = "search_index" // what is new is added to it
 	sound   = "store_check"  // the whole store is looked through for damage
+	costs   = "costs"        // what tenants have spent is summed by days
 )
 
 // How often these jobs are due, and how long they may take.
@@ -31,6 +32,8 @@ const (
 	expireEvery = 24 * time.Hour
 	// indexEvery: a search indexes what is new itself, so that this saves it the wait.
 	indexEvery = 5 * time.Minute
+	// sumEvery: a day is closed once.
+	sumEvery = 24 * time.Hour
 	// checkEvery: it reads all there is.
 	checkEvery = 7 * 24 * time.Hour
 	longest    = time.Hour
@@ -110,8 +113,9 @@ func (r *Relay) kept() store.Store {
 // goes on with the other one.
 func (w *Jobs) Run(ctx context.Context) error {
 	work := job.Work{Handlers: map[string]job.Handler{expiry: w.counted(w.expire), indexed: w.counted(w.index),
-		sound: w.counted(w.check), summary: w.counted(w.summarize)}}
-	for kind, every := range map[string]time.Duration{expiry: expireEvery, indexed: indexEvery, sound: checkEvery} {
+		sound: w.counted(w.check), costs: w.counted(w.sum), summary: w.counted(w.summarize)}}
+	for kind, every := range map[string]time.Duration{expiry: expireEvery, indexed: indexEvery, sound: checkEvery,
+		costs: sumEvery} {
 		work.Periodic = append(work.Periodic, job.Periodic{Job: job.Job{Kind: kind, Limit: longest}, Every: every})
 	}
 	for {
@@ -168,14 +172,7 @@ func (w *Jobs) expire(ctx context.Context, a job.Attempt) error {
 		}
 		return r.tenants.expire(ctx, a.Key, r.app.Env.Now())
 	}
-	var failed error
-	if r.tenants != nil {
-		for _, name := range r.tenants.Others() {
-			if err := w.current().Add(ctx, job.Job{Kind: expiry, Key: name, Limit: longest}); err != nil {
-				failed = errors.Join(failed, fmt.Errorf("ask for the expiry of %s: %w", name, err))
-			}
-		}
-	}
+	failed := w.askForEach(ctx, expiry)
 	retention := w.retention()
 	age, err := config.Age(retention)
 	kept := r.kept()
@@ -188,6 +185,19 @@ func (w *Jobs) expire(ctx context.Context, a job.Attempt) error {
 	}
 	if err != nil {
 		failed = errors.Join(failed, fmt.Errorf("delete old conversations: %w", err))
+	}
+	return failed
+}
+
+// askForEach asks for a job of a kind for each tenant.
+func (w *Jobs) askForEach(ctx context.Context, kind string) (failed error) {
+	if w.relay.tenants == nil {
+		return nil
+	}
+	for _, name := range w.relay.tenants.Others() {
+		if err := w.current().Add(ctx, job.Job{Kind: kind, Key: name, Limit: longest}); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("ask for %s of %s: %w", kind, name, err))
+		}
 	}
 	return failed
 }

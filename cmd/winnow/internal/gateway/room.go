@@ -241,29 +241,6 @@ func (m *room) totals() transport.Totals {
 	return f.carrier.Totals()
 }
 
-// spentSince are the dollars of a tenant by day since a time, as its sessions have them.
-func spentSince(ctx context.Context, kept store.Store, since time.Time) (map[string]float64, error) {
-	all, err := store.Relayed(ctx, kept, millis(since), nil)
-	if err != nil {
-		return nil, err
-	}
-	days := map[string]float64{}
-	for _, account := range all {
-		for i := range account.Spent {
-			s := &account.Spent[i]
-			at := time.UnixMilli(int64(s.Time))
-			switch {
-			case s.Inherited || at.Before(since):
-			case s.Live != nil:
-				days[tenant.DayOf(at)] += s.Live.Billed
-			default:
-				days[tenant.DayOf(at)] += s.Cost
-			}
-		}
-	}
-	return days, nil
-}
-
 // furnish makes what carries the requests of a tenant. making is locked.
 func (m *room) furnish(r *Relay, t tenant.Tenant, version int64, settings config.Settings, mode transport.Mode,
 	share int, audit func(context.Context, live.Deed) error) (*furniture, error) {

@@ -392,8 +392,10 @@ func TestSummary_isItsTenantsOwn(t *testing.T) {
 				}
 			}
 			works(t, w)
+			for name, m := range rooms {
+				until(t, "the summary of "+name, written(t, m.store))
+			}
 			for name, word := range map[string]string{"ann": "heliotrope", "bob": "quince"} {
-				until(t, "the summary of "+name, written(t, rooms[name].store))
 				text := only(t, rooms[name].store).Prepared.Written
 				if !strings.Contains(text, "about the "+word) || strings.Count(text, "about the") != 1 {
 					t.Errorf("%s has %.400s", name, text)

@@ -422,19 +422,8 @@ func (d *tenants) unlock(ctx context.Context, m *room, t tenant.Tenant, settings
 // learn tells the gate what was spent in this month: what the book knows, and what the sessions
 // know beyond that, should a process have been killed before it told the book.
 func (d *tenants) learn(ctx context.Context, m *room, kept store.Store, now time.Time) error {
-	_, month := tenant.Periods(now)
-	days, err := spentSince(ctx, kept, month)
-	if err != nil {
+	if err := d.rollUp(ctx, m.name, kept, now); err != nil {
 		return err
-	}
-	for day, dollars := range days {
-		at, err := time.Parse(time.DateOnly, day)
-		if err != nil {
-			continue
-		}
-		if err := d.book.Load().AtLeast(ctx, m.name, dollars, at); err != nil {
-			return err
-		}
 	}
 	known, err := d.book.Load().Spent(ctx, m.name, now)
 	if err == nil {
