@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,28 +36,13 @@ func whole(t *testing.T, db *sql.DB) {
 			t.Errorf("the file is not sound: %s, %v", answer, err)
 		}
 	}
-	for what, query := range map[string]string{
-		"foreign keys":                        `SELECT count(*) FROM pragma_foreign_key_check`,
-		"messages without session":            `SELECT count(*) FROM message WHERE session NOT IN (SELECT num FROM session)`,
-		"messages that are not counted":       `SELECT count(*) FROM session WHERE messages <> (SELECT count(*) FROM message WHERE session = num)`,
-		"parts without message":               `SELECT count(*) FROM part WHERE NOT EXISTS (SELECT 1 FROM message m WHERE m.session = part.session AND m.position = part.message)`,
-		"parts that are not counted":          `SELECT count(*) FROM message m WHERE m.parts <> (SELECT count(*) FROM part WHERE part.session = m.session AND part.message = m.position)`,
-		"contents that nobody has":            `SELECT count(*) FROM content WHERE num NOT IN (SELECT content FROM part WHERE content IS NOT NULL UNION SELECT content FROM apart UNION SELECT content FROM piece UNION SELECT content FROM kept)`,
-		"kept texts whose content is gone":    `SELECT count(*) FROM kept WHERE content NOT IN (SELECT num FROM content)`,
-		"parts whose content is gone":         `SELECT count(*) FROM part WHERE content IS NOT NULL AND content NOT IN (SELECT num FROM content)`,
-		"places whose content is gone":        `SELECT count(*) FROM apart WHERE content NOT IN (SELECT num FROM content)`,
-		"places without part":                 `SELECT count(*) FROM apart a WHERE NOT EXISTS (SELECT 1 FROM part p WHERE p.session = a.session AND p.message = a.message AND p.position = a.part)`,
-		"places that are not counted":         `SELECT count(*) FROM part p WHERE p.apart <> (SELECT count(*) FROM apart a WHERE p.session = a.session AND p.message = a.message AND p.position = a.part)`,
-		"pieces whose content is gone":        `SELECT count(*) FROM piece WHERE content NOT IN (SELECT num FROM content)`,
-		"pieces that are not counted":         `SELECT count(*) FROM source WHERE pieces <> (SELECT count(*) FROM piece WHERE piece.session = source.session)`,
-		"pieces without source":               `SELECT count(*) FROM piece WHERE session NOT IN (SELECT session FROM source)`,
-		"documents without part":              `SELECT count(*) FROM sought s WHERE NOT EXISTS (SELECT 1 FROM stale x WHERE x.session = s.session AND x.message = s.message) AND NOT EXISTS (SELECT 1 FROM part p WHERE p.session = s.session AND p.message = s.message AND p.position = s.part)`,
-		"documents beyond the watermark":      `SELECT count(*) FROM sought s WHERE message >= (SELECT indexed FROM session WHERE num = s.session)`,
-		"documents that are not in both":      `SELECT count(*) FROM (SELECT doc FROM sought EXCEPT SELECT rowid FROM found) UNION ALL SELECT count(*) FROM (SELECT rowid FROM found EXCEPT SELECT doc FROM sought) ORDER BY 1 DESC`,
-		"watermarks beyond the log":           `SELECT count(*) FROM session WHERE indexed > messages`,
-		"changed messages that are no more":   `SELECT count(*) FROM stale WHERE NOT EXISTS (SELECT 1 FROM message m WHERE m.session = stale.session AND m.position = stale.message)`,
-		"decisions and files without session": `SELECT count(*) FROM (SELECT session FROM elision UNION SELECT session FROM pin UNION SELECT session FROM undone UNION SELECT session FROM dismissed UNION SELECT session FROM receipt UNION SELECT session FROM spend UNION SELECT session FROM source UNION SELECT session FROM kept) WHERE session NOT IN (SELECT num FROM session)`,
-	} {
+	queries := append(slices.Clone(sqlite.Contradictions), [2]string{"contents that nobody has", `SELECT count(*) FROM content
+		WHERE num NOT IN (SELECT content FROM part WHERE content IS NOT NULL UNION SELECT content FROM apart
+			UNION SELECT content FROM piece UNION SELECT content FROM kept)`},
+		[2]string{"changed messages that are no more", `SELECT count(*) FROM stale WHERE NOT EXISTS (
+			SELECT 1 FROM message m WHERE m.session = stale.session AND m.position = stale.message)`})
+	for _, q := range queries {
+		what, query := q[0], q[1]
 		var n int
 		if err := db.QueryRow(query).Scan(&n); err != nil || n != 0 {
 			t.Errorf("%s: %d, %v", what, n, err)

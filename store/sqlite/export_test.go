@@ -13,3 +13,6 @@ const Version = version
 
 // Repeated are the queries that indexing repeats for each batch or session.
 var Repeated = []string{countBehind, nextStale, nextBehind, nextKept}
+
+// Contradictions are the queries that count what contradicts itself.
+var Contradictions = contradictions
