@@ -40,7 +40,7 @@ func TestStretches_areCutAtPauses(t *testing.T) {
 func stretches(t *rapid.T) []arrivals.Stretch {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) arrivals.Stretch {
 		s := arrivals.Stretch{0}
-		for _, gap := range rapid.SliceOfN(rapid.IntRange(1, 60_000), 1, 30).Draw(t, "pauses") {
+		for _, gap := range rapid.SliceOfN(rapid.IntRange(500, 60_000), 1, 30).Draw(t, "pauses") {
 			s = append(s, s[len(s)-1]+time.Duration(gap)*time.Millisecond)
 		}
 		return s
