@@ -100,6 +100,9 @@ func (h *hostile) converse() bool {
 	h.log = []session.Message{h.user("Add logging to the server.")}
 	h.team.add("conversations", 1)
 	for range 30 + h.dice.IntN(40) {
+		if !h.team.goesOn() {
+			break
+		}
 		ok := true
 		switch n := h.dice.IntN(20); {
 		case n == 0:
