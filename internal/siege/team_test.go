@@ -304,7 +304,8 @@ func (m *team) failOver() {
 // all others itself, and recovers.
 func (m *team) killProcess() {
 	var pids []int
-	err := m.books.QueryRow(m.t.Context(), `SELECT array_agg(pid) FROM pg_stat_activity WHERE application_name = 'winnow'`).Scan(&pids)
+	err := m.books.QueryRow(m.t.Context(),
+		`SELECT array_agg(pid) FROM pg_stat_activity WHERE application_name = 'winnow'`).Scan(&pids)
 	if err != nil || len(pids) == 0 {
 		m.t.Errorf("the processes of the database: %v, %v", pids, err)
 		return
