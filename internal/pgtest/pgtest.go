@@ -97,10 +97,10 @@ func NewCluster(tb testing.TB, durable bool) *Cluster {
 	return begin(tb, durable)
 }
 
-// begin makes a cluster for one test, with options beside the usual ones.
-func begin(tb testing.TB, durable bool, options ...string) *Cluster {
+// begin makes a cluster for one test, with settings of PostgreSQL such as "name=value".
+func begin(tb testing.TB, durable bool, settings ...string) *Cluster {
 	tb.Helper()
-	c, err := newCluster(durable, options...)
+	c, err := newCluster(durable, settings...)
 	if missing := (*missingError)(nil); errors.As(err, &missing) {
 		tb.Skipf("no PostgreSQL to test with: %v", err)
 	}
@@ -116,7 +116,7 @@ func (c *Cluster) URL() string {
 	return "postgres://winnow@/postgres?host=" + url.QueryEscape(c.dir)
 }
 
-func newCluster(durable bool, options ...string) (_ *Cluster, err error) {
+func newCluster(durable bool, settings ...string) (_ *Cluster, err error) {
 	bin, err := binaries()
 	if err != nil {
 		return nil, err
@@ -136,8 +136,8 @@ func newCluster(durable bool, options ...string) (_ *Cluster, err error) {
 	if !durable {
 		c.options += " -c fsync=off -c synchronous_commit=off -c full_page_writes=off"
 	}
-	for _, option := range options {
-		c.options += " -c " + option
+	for _, setting := range settings {
+		c.options += " -c '" + setting + "'"
 	}
 	defer func() {
 		if err != nil {
