@@ -59,7 +59,7 @@ torture: ## kill, starve and race it: TORTURE_KILLS (default 500) kills, faults 
 siege: ## every fault of a provider, a store and a client at the gateway, and kills of it; a few minutes
 	go test ./internal/siege -v -count=1 -timeout 60m -siege
 
-replicas: ## three gateways, tenants and a database with a standby under hostile clients: REQUESTS (default 100000), FAULTS (default 600), half an hour on two cores
+replicas: ## three gateways, tenants and a database with a standby under hostile clients: REQUESTS (default 100000), FAULTS (default 600); half an hour or more on two cores
 	go test ./internal/siege -v -count=1 -timeout 180m -siege -run Team -kills $(or $(FAULTS),600) -requests $(or $(REQUESTS),100000)
 
 load: ## what a large request costs small ones beside it, and the memory of a thousand sessions of a megabyte

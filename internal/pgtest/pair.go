@@ -125,7 +125,8 @@ func (c *Cluster) followed(ctx context.Context) error {
 	}
 	defer conn.Close(ctx)
 	for state := ""; ; {
-		err := conn.QueryRow(ctx, `SELECT COALESCE(max(sync_state || ' ' || state || ' ' || (flush_lsn >= pg_current_wal_flush_lsn())), '')
+		err := conn.QueryRow(ctx, `
+			SELECT COALESCE(max(sync_state || ' ' || state || ' ' || (flush_lsn >= pg_current_wal_flush_lsn())), '')
 			FROM pg_stat_replication WHERE application_name = $1`, follower).Scan(&state)
 		if err != nil {
 			return err

@@ -72,7 +72,8 @@ type hostile struct {
 
 // besieger is a hostile client.
 func besieger(m *team, number int) *hostile {
-	h := &hostile{team: m, number: number, up: fmt.Sprintf("up%d", number), dice: rand.New(rand.NewPCG(*first, uint64(number)))}
+	h := &hostile{team: m, number: number, up: fmt.Sprintf("up%d", number),
+		dice: rand.New(rand.NewPCG(*first, uint64(number)))}
 	protocols := llmtest.Protocols()
 	h.visitor = visit(m.t, protocols[number%len(protocols)], true, 1, 0)
 	h.provider = llmtest.Start(m.t, llmtest.Script{Answer: h.answer})
@@ -93,13 +94,18 @@ func (h *hostile) converse() bool {
 	if h.number%perTenant != perTenant-1 {
 		h.session = fmt.Sprintf("s%d-%d", h.number, h.made)
 	}
-	if err := h.team.row(h.team.t.Context(), `SELECT COALESCE(max(num), 0) FROM session WHERE tenant = $1`, h.tenant).Scan(&h.since); err != nil {
+	err := h.team.row(h.team.t.Context(), `SELECT COALESCE(max(num), 0) FROM session WHERE tenant = $1`,
+		h.tenant).Scan(&h.since)
+	if err != nil {
 		h.team.wrong("unreadable", "the store of %s: %v", h.tenant, err)
 		return false
 	}
 	h.log = []session.Message{h.user("Add logging to the server.")}
 	h.team.add("conversations", 1)
 	for range 30 + h.dice.IntN(40) {
+		if !h.team.goesOn() {
+			break
+		}
 		ok := true
 		switch n := h.dice.IntN(20); {
 		case n == 0:
@@ -125,7 +131,8 @@ func (h *hostile) converse() bool {
 // user says something.
 func (h *hostile) user(text string) session.Message {
 	h.made++
-	m := session.Message{Parts: []session.Part{{Type: session.TextPart, Text: fmt.Sprintf("%s %s%d", text, h.word, h.made)}}}
+	said := fmt.Sprintf("%s %s%d", text, h.word, h.made)
+	m := session.Message{Parts: []session.Part{{Type: session.TextPart, Text: said}}}
 	m.ID, m.Role = fmt.Sprintf("u%d", h.made), session.User
 	return m
 }
@@ -149,10 +156,13 @@ func (h *hostile) next() session.Message {
 	for i := range 1 + h.dice.IntN(2) {
 		id := fmt.Sprintf("%s%d-%d", h.word, h.made, i)
 		file := h.dice.IntN(6)
-		m.Parts = append(m.Parts, session.Part{ID: id, Type: session.ToolPart, CallID: id, Tool: "read", State: &session.ToolState{
-			Status: session.Completed, Input: jsontext.Value(fmt.Sprintf(`{"file_path":"/src/f%d.go"}`, file)),
-			Output: strings.Repeat(fmt.Sprintf("line of file %d of %s\n", file, h.word), 5+h.dice.IntN(50)),
-		}})
+		m.Parts = append(m.Parts, session.Part{
+			ID: id, Type: session.ToolPart, CallID: id, Tool: "read",
+			State: &session.ToolState{
+				Status: session.Completed, Input: jsontext.Value(fmt.Sprintf(`{"file_path":"/src/f%d.go"}`, file)),
+				Output: strings.Repeat(fmt.Sprintf("line of file %d of %s\n", file, h.word), 5+h.dice.IntN(50)),
+			},
+		})
 	}
 	return m
 }
@@ -469,8 +479,10 @@ func (h *hostile) arrived(q *llmtest.Request) {
 			prefix = i
 		}
 	}
-	h.trace = append(h.trace[max(0, len(h.trace)-9):], fmt.Sprintf("attempt %d at gateway %s: %d decisions, %d when it was asked, %d messages, the first of another kind is %d, as it came: %t, another history: %t",
-		number, q.Header.Get(gateHeader), len(d.receipts), len(h.asof[number]), len(now), prefix, bytes.Equal(q.Body, h.body), h.anew))
+	h.trace = append(h.trace[max(0, len(h.trace)-9):], fmt.Sprintf(
+		"attempt %d at gateway %s: %d decisions, %d when it was asked, %d messages, another one from %d on, as it came: %t, another history: %t",
+		number, q.Header.Get(gateHeader), len(d.receipts), len(h.asof[number]), len(now), prefix,
+		bytes.Equal(q.Body, h.body), h.anew))
 	switch {
 	case prefix < 0 || !same:
 	case h.late:
@@ -515,7 +527,8 @@ func (h *hostile) placed(q *llmtest.Request, d standing) {
 			}
 			n++
 			if !d.shown[p.State.Output] {
-				h.team.wrong("decisions that are not in the store", "client %d: %q arrives in the place of %s", h.number, p.State.Output, p.CallID)
+				h.team.wrong("decisions that are not in the store", "client %d: %q arrives in the place of %s",
+					h.number, p.State.Output, p.CallID)
 			}
 		}
 	}
@@ -523,14 +536,16 @@ func (h *hostile) placed(q *llmtest.Request, d standing) {
 }
 
 // decided is what the store has of this conversation.
-func (h *hostile) decided(ctx context.Context, query func(context.Context, string, ...any) pgx.Row) (d standing, err error) {
+func (h *hostile) decided(ctx context.Context, query func(context.Context, string, ...any) pgx.Row) (
+	d standing, err error) {
 	mine, word := `position($3 in info) > 0`, []byte(`"session":"`+h.session+`"`)
 	if h.session == "" {
 		mine, word = `position($3 in info) = 0`, []byte(`"session":"s`)
 	}
 	var elisions [][]byte
 	err = query(ctx, `WITH s AS MATERIALIZED (SELECT num FROM session WHERE tenant = $1 AND num > $2 AND `+mine+`)
-		SELECT ARRAY(SELECT r.session || '.' || r.revision || '.' || r.ordinal FROM receipt r JOIN s ON r.session = s.num WHERE r.tenant = $1),
+		SELECT ARRAY(SELECT r.session || '.' || r.revision || '.' || r.ordinal
+				FROM receipt r JOIN s ON r.session = s.num WHERE r.tenant = $1),
 			ARRAY(SELECT e.data FROM elision e JOIN s ON e.session = s.num WHERE e.tenant = $1)`,
 		h.tenant, h.since, word).Scan(&d.receipts, &elisions)
 	if err != nil {

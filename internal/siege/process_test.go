@@ -156,7 +156,9 @@ func (s *serving) start(t testing.TB) {
 	if !ok {
 		t.Fatalf("it does not listen: %s", s.log)
 	}
-	s.address = address
+	if s.address != address { // others may read it while it starts again
+		s.address = address
+	}
 }
 
 // kill kills it.

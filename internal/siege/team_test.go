@@ -41,7 +41,7 @@ func TestTeam_besieged(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program and starts databases")
 	}
-	requests, faults, crowd := 150, 5, 4
+	requests, faults, crowd := 150, 4, 4
 	if *long {
 		requests, faults, crowd = 4000, 40, 12
 	}
@@ -60,7 +60,7 @@ func TestTeam_besieged(t *testing.T) {
 	for _, h := range m.clients {
 		all.Go(func() {
 			defer m.ended()
-			for m.goesOn(requests) && h.converse() {
+			for m.goesOn() && h.converse() {
 			}
 		})
 	}
@@ -85,15 +85,16 @@ func TestTeam_besieged(t *testing.T) {
 
 // team is three gateways on one database, tenants and their clients.
 type team struct {
-	t       *testing.T
-	pair    *pgtest.Pair
-	books   *pgxpool.Pool // looks into the database beside the gateways
-	gates   []*replica
-	turn    atomic.Int64
-	clients []*hostile
-	tokens  map[string]string // of the tenants
-	stays   int               // how many tenants a client goes to
-	dice    *rand.Rand        // of the faults
+	t        *testing.T
+	requests int // that are wanted
+	pair     *pgtest.Pair
+	books    *pgxpool.Pool // looks into the database beside the gateways
+	gates    []*replica
+	turn     atomic.Int64
+	clients  []*hostile
+	tokens   map[string]string // of the tenants
+	stays    int               // how many tenants a client goes to
+	dice     *rand.Rand        // of the faults
 
 	trap   atomic.Pointer[func(gate int)] // called with the gateway whose request arrives next
 	wrongs atomic.Int64
@@ -121,7 +122,7 @@ const perStay = 10
 
 func assemble(t *testing.T, n, requests int) *team {
 	m := &team{t: t, pair: pgtest.NewPair(t), dice: rand.New(rand.NewPCG(*first, 5)), counts: map[string]int{},
-		tokens: map[string]string{}}
+		tokens: map[string]string{}, requests: requests}
 	m.moved = sync.NewCond(&m.mu)
 	m.stays = 2 + requests/(n*perStay*50) // a conversation has some fifty requests
 	var ups []string
@@ -210,8 +211,8 @@ func (m *team) until(requests int) bool {
 const mostWrong = 20
 
 // goesOn reports whether more requests are to be made.
-func (m *team) goesOn(requests int) bool {
-	return m.wrongs.Load() < mostWrong && (!m.peace.Load() || m.count("requests") < requests)
+func (m *team) goesOn() bool {
+	return m.wrongs.Load() < mostWrong && (!m.peace.Load() || m.count("requests") < m.requests)
 }
 
 // String is what was counted.
@@ -303,7 +304,8 @@ func (m *team) failOver() {
 // all others itself, and recovers.
 func (m *team) killProcess() {
 	var pids []int
-	err := m.books.QueryRow(m.t.Context(), `SELECT array_agg(pid) FROM pg_stat_activity WHERE application_name = 'winnow'`).Scan(&pids)
+	err := m.books.QueryRow(m.t.Context(),
+		`SELECT array_agg(pid) FROM pg_stat_activity WHERE application_name = 'winnow'`).Scan(&pids)
 	if err != nil || len(pids) == 0 {
 		m.t.Errorf("the processes of the database: %v, %v", pids, err)
 		return

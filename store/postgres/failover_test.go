@@ -30,7 +30,8 @@ func TestStore_outlivesItsPrimary(t *testing.T) {
 	go func() {
 		defer close(ended)
 		for base := int64(1); ctx.Err() == nil; {
-			revision, err := s.Apply(t.Context(), "ses", store.Change{Base: base, Spend: []store.Spend{{Kind: "step", Cost: float64(base)}}})
+			spent := store.Spend{Kind: "step", Cost: float64(base)}
+			revision, err := s.Apply(t.Context(), "ses", store.Change{Base: base, Spend: []store.Spend{spent}})
 			if err != nil {
 				t.Errorf("behind %d changes: %v", confirmed.Load(), err)
 				return
