@@ -22,8 +22,8 @@ import (
 	"github.com/winnowhq/winnow/view"
 )
 
-// preparation is a summary that this engine is writing before it is needed. Once it is written it is
-// in the store: see draft. dropped is read and written with the engine's mu held.
+// preparation is a summary that this engine is writing before it is needed. Once it is written it
+// is in the store: see draft. dropped is read and written with the engine's mu held.
 type preparation struct {
 	id      string
 	cancel  context.CancelFunc
@@ -38,11 +38,11 @@ type preparation struct {
 // like any other, with the trigger "background". Of several engines on one store whichever comes
 // first does, once; what is prepared survives the end of a process. What was appended since the
 // summary was prepared stays word for word behind it, so that the work goes on; a "continue" is
-// appended only if nothing follows. A compaction that must come before that waits for a summary that
-// this engine is writing, and uses it. Prepare does nothing if a summary is being prepared here or is in
-// the store, a compaction is being made, a marker waits for one, or no model is to be asked. A
-// model that gives no summary that counts is asked again when the fold must come, so that no offline
-// summary takes its place here.
+// appended only if nothing follows. A compaction that must come before that waits for a summary
+// that this engine is writing, and uses it. Prepare does nothing if a summary is being prepared
+// here or is in the store, a compaction is being made, a marker waits for one, or no model is to be
+// asked. A model that gives no summary that counts is asked again when the fold must come, so that
+// no offline summary takes its place here.
 //
 // A summary is dropped when it no longer fits: Stale, when messages that it stands for were changed
 // or shown whole again, or another compaction was made or taken back; NoProgress, when what came
@@ -50,8 +50,8 @@ type preparation struct {
 // then, and is folded when it must be, by a summary of all that there is.
 //
 // What it cost is recorded once, with the summary; as spent in vain when it fails or ctx ends, and
-// from then on when it is dropped. If ctx ends Prepare returns within 250 ms, if the summariser does;
-// if the store is busy, within two seconds more.
+// from then on when it is dropped. If ctx ends Prepare returns within 250 ms, if the summariser
+// does; if the store is busy, within two seconds more.
 //
 // Errors: Disabled (compaction.auto is off), and the errors of Compact.
 func (e *Engine) Prepare(ctx context.Context, id string) error {
@@ -162,7 +162,8 @@ func (e *Engine) putAway(ctx context.Context, p *preparation, f *folding) error 
 		case dropped:
 			return store.Change{}, fail(Cancelled, "prepare", f.id, "", "it is not wanted any more")
 		case l.pivot() != pivot:
-			return store.Change{}, fail(Stale, "prepare", f.id, "", "another compaction was made or taken back meanwhile")
+			return store.Change{}, fail(Stale, "prepare", f.id, "",
+				"another compaction was made or taken back meanwhile")
 		case written(l.state.Prepared, pivot):
 			return store.Change{}, fail(Stale, "prepare", f.id, "", "somebody else has written one meanwhile")
 		}
@@ -193,7 +194,8 @@ func (e *Engine) unprepared(ctx context.Context, f *folding, failed error) error
 	err := e.change(ctx, "prepare", f.id, func(l *live) (store.Change, error) {
 		c := store.Change{Spend: f.spent}
 		if !written(l.state.Prepared, f.pivot()) {
-			now := l.preparing(store.Prepared{Pivot: f.pivot(), Turn: l.turn(), Asked: millis(e.config.Now()), Failed: true})
+			now := l.preparing(store.Prepared{Pivot: f.pivot(), Turn: l.turn(), Asked: millis(e.config.Now()),
+				Failed: true})
 			c.Prepared, c.Vain = now.Prepared, now.Vain
 		}
 		return c, nil
@@ -210,8 +212,8 @@ func recording(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithCancel(context.WithoutCancel(ctx))
 }
 
-// publishPrepared makes a summary count that Prepare has written, if the session at hand has one. It
-// asks nobody and returns at once, or nil if it is still being written.
+// publishPrepared makes a summary count that Prepare has written, if the session at hand has one.
+// It asks nobody and returns at once, or nil if it is still being written.
 func (e *Engine) publishPrepared(ctx context.Context, id string) (*pivot.Receipt, error) {
 	defer e.foldBegins(id)()
 	l, err := e.lockBy(ctx, "compact", id, e.atHand)
@@ -644,8 +646,9 @@ func notRecorded(failed, err error) error {
 	return errors.Join(failed, fmt.Errorf("what it cost is not recorded: %w", err))
 }
 
-// stopping is how long a compaction that was stopped may take to record what it cost: a machine under
-// load needs more than the milliseconds of a commit, and what is not recorded is missing from the bill.
+// stopping is how long a compaction that was stopped may take to record what it cost: a machine
+// under load needs more than the milliseconds of a commit, and what is not recorded is missing from
+// the bill.
 const stopping = 2 * time.Second
 
 // refusedShare is to which part of a view that a provider refused it is brought where nothing can

@@ -507,7 +507,8 @@ func (l *live) turn() string {
 // in this turn.
 func (l *live) wanted() bool {
 	p := l.state.Prepared
-	return !l.prepared && !written(p, l.pivot()) && (p == nil || !p.Failed || p.Pivot != l.pivot() || p.Turn != l.turn())
+	failed := p != nil && p.Failed && p.Pivot == l.pivot() && p.Turn == l.turn()
+	return !l.prepared && !failed && !written(p, l.pivot())
 }
 
 // preparing is the change that puts something in the place of what is prepared.

@@ -31,8 +31,8 @@ type Outcome struct {
 	// Compact with Prepared between its steps, no request waits for the summary. Nothing else
 	// depends on it.
 	Prepare bool
-	// Pivot is the id of the marker that the view begins with after a step, "" if nothing is folded:
-	// with the session it names the summary that is to be prepared.
+	// Pivot is the id of the marker that the view begins with after a step, "" if nothing is
+	// folded: with the session it names the summary that is to be prepared.
 	Pivot string
 	// Refusals say what was not done, and why.
 	Refusals []rule.Refusal

@@ -154,8 +154,8 @@ func (f *folding) maskedNote() []string {
 		"secret") + " masked in what was written under the pivot; the log has them, and --secrets keep leaves them"}
 }
 
-// unchanged reports whether what was folded is still what is there, and so is the summary of it if it
-// was prepared: messages may have been appended since, nothing else.
+// unchanged reports whether what was folded is still what is there, and so is the summary of it if
+// it was prepared: messages may have been appended since, nothing else.
 func (f *folding) unchanged(l *live) error {
 	gone := len(l.log) < f.size
 	for i := range min(len(f.log), len(l.log)) {

@@ -84,7 +84,8 @@ func (s *Store) beside(ctx context.Context, id string, c store.Change) (all []st
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, statement{`UPDATE spend SET data = $5 WHERE tenant = $1 AND session = $2 AND revision = $3 AND ordinal = $4`,
+		all = append(all, statement{`UPDATE spend SET data = $5
+			WHERE tenant = $1 AND session = $2 AND revision = $3 AND ordinal = $4`,
 			[]any{s.tenant, found[at].num, found[at].revision, found[at].ordinal, bytesOf(encoded)}})
 	}
 	return all, nil

@@ -163,8 +163,8 @@ func statements(c store.Change) (list []statement, err error) {
 	case *p == (store.Prepared{}):
 		add(`DELETE FROM prepared WHERE session = ?1`)
 	default:
-		add(`INSERT INTO prepared (session, data) VALUES (?1, ?2) ON CONFLICT (session) DO UPDATE SET data = excluded.data`,
-			encode(exact.Encode(*p)))
+		add(`INSERT INTO prepared (session, data) VALUES (?1, ?2)
+			ON CONFLICT (session) DO UPDATE SET data = excluded.data`, encode(exact.Encode(*p)))
 	}
 	for _, p := range c.Spend {
 		add(`INSERT INTO spend (session, position, data, relayed)

@@ -44,11 +44,12 @@ func (b *Book) Spent(ctx context.Context, name string, at time.Time) (s tenant.S
 	return s, err
 }
 
-// CloseUntil notes that the days up to that of a time have all that a tenant's sessions know. A day that
-// was closed stays so.
+// CloseUntil notes that the days up to that of a time have all that a tenant's sessions know. A day
+// that was closed stays so.
 func (b *Book) CloseUntil(ctx context.Context, name string, at time.Time) error {
 	_, err := b.db.ExecContext(ctx, `INSERT INTO book_closed (tenant, day) VALUES ($1, $2)
-		ON CONFLICT (tenant) DO UPDATE SET day = excluded.day WHERE book_closed.day < excluded.day`, name, tenant.DayOf(at))
+		ON CONFLICT (tenant) DO UPDATE SET day = excluded.day WHERE book_closed.day < excluded.day`,
+		name, tenant.DayOf(at))
 	return err
 }
 

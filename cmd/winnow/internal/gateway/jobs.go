@@ -162,8 +162,9 @@ func (w *Jobs) counted(h job.Handler) job.Handler {
 	}
 }
 
-// expire deletes what is older than the retention. The job without a key is that of the gateway's own
-// store; it asks for one for each tenant, by name, so that what fails for one keeps no other waiting.
+// expire deletes what is older than the retention. The job without a key is that of the gateway's
+// own store; it asks for one for each tenant, by name, so that what fails for one keeps no other
+// waiting.
 func (w *Jobs) expire(ctx context.Context, a job.Attempt) error {
 	r := w.relay
 	if a.Key != "" {

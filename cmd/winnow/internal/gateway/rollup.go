@@ -16,8 +16,8 @@ import (
 const closedAfter = 24 * time.Hour
 
 // rollUp brings what the sessions of a tenant know of its costs into the book, and closes the days
-// that are over. Days that are closed are not summed again. It may be done again at any time, and by
-// several processes at once.
+// that are over. Days that are closed are not summed again. It may be done again at any time, and
+// by several processes at once.
 func (d *tenants) rollUp(ctx context.Context, name string, kept store.Store, now time.Time) error {
 	b := d.book.Load()
 	since, err := b.OpenSince(ctx, name)

@@ -35,7 +35,8 @@ const (
 // summaryOf is the job for a summary. Its key has no content: ids alone.
 func summaryOf(tenant, session, pivot string, now time.Time) job.Job {
 	key := url.PathEscape(tenant) + "/" + url.PathEscape(session) + "/" + url.PathEscape(pivot)
-	return job.Job{Kind: summary, Key: key, Limit: summaryLimit, Attempts: summaryAttempts, Until: now.Add(summaryUntil)}
+	return job.Job{Kind: summary, Key: key, Limit: summaryLimit, Attempts: summaryAttempts,
+		Until: now.Add(summaryUntil)}
 }
 
 // summaryNamed is what the key of such a job names.
@@ -80,7 +81,8 @@ func (r *Relay) preparing(tenant string, kept store.Store, engine *winnow.Engine
 }
 
 // prepare has a summary written, and tells what it cost. That there is nothing to fold is no error.
-func (r *Relay) prepare(ctx context.Context, engine *winnow.Engine, session string, spent func(float64, time.Time)) error {
+func (r *Relay) prepare(ctx context.Context, engine *winnow.Engine, session string,
+	spent func(float64, time.Time)) error {
 	before, err := engine.Store().State(ctx, session)
 	if err != nil {
 		return err
@@ -100,9 +102,10 @@ func (r *Relay) prepare(ctx context.Context, engine *winnow.Engine, session stri
 	return failed
 }
 
-// nothingToPrepare are the codes of errors that say that no summary is wanted, or can be had however
-// often it is tried.
-var nothingToPrepare = []rule.Code{winnow.NothingToFold, winnow.NoProgress, winnow.Stale, winnow.Disabled, winnow.NotFound}
+// nothingToPrepare are the codes of errors that say that no summary is wanted, or can be had
+// however often it is tried.
+var nothingToPrepare = []rule.Code{winnow.NothingToFold, winnow.NoProgress, winnow.Stale, winnow.Disabled,
+	winnow.NotFound}
 
 // summaryWanted asks for a job. In a database the change that says that a summary is wanted has
 // asked for it: see inTransaction.
@@ -112,7 +115,8 @@ func (w *Jobs) summaryWanted(ctx context.Context, tenant, session, pivot string)
 		return
 	}
 	if err := queue.Add(ctx, summaryOf(tenant, session, pivot, w.relay.app.Env.Now())); err != nil {
-		w.relay.log.Warn("nobody writes the summary of a conversation before it is needed", "session", session, "why", err)
+		w.relay.log.Warn("nobody writes the summary of a conversation before it is needed", "session", session,
+			"why", err)
 	}
 }
 
