@@ -63,8 +63,8 @@ var tenantsPage = template.Must(template.New("tenants.html").Funcs(template.Func
 // tenantsPolicy is policy with the form that filters.
 var tenantsPolicy = strings.Replace(policy, "form-action 'none'", "form-action 'self'", 1)
 
-// Tenants is the handler of the list of all tenants, as a page for browsers, as JSON for others. Who
-// may ask is for the caller to say. The parameter q keeps those whose name contains it.
+// Tenants is the handler of the list of all tenants, as a page for browsers, as JSON for others.
+// Who may ask is for the caller to say. The parameter q keeps those whose name contains it.
 func Tenants(c TenantsConfig) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		head := w.Header()
@@ -75,7 +75,8 @@ func Tenants(c TenantsConfig) http.Handler {
 		head.Set("Cross-Origin-Resource-Policy", "same-origin")
 		head.Set("Cache-Control", "no-store")
 		if err := c.Audit(r.Context()); err != nil {
-			tell(w, http.StatusServiceUnavailable, result{Error: "it cannot be noted that the list was read, so it is not shown"})
+			tell(w, http.StatusServiceUnavailable,
+				result{Error: "it cannot be noted that the list was read, so it is not shown"})
 			return
 		}
 		all, err := c.Tenants(r.Context())

@@ -15,11 +15,13 @@ import (
 func TestTenants_listsThem(t *testing.T) {
 	noon := time.Date(2026, 5, 31, 12, 0, 0, 0, time.UTC)
 	lines := []TenantLine{
-		{Tenant: "ann", Requests: PerDay[int64]{3, 1400}, Spent: PerDay[float64]{1.5, 7.25}, Budget: PerDay[float64]{Day: 20}, Seen: noon.Add(-3 * time.Hour)},
+		{Tenant: "ann", Requests: PerDay[int64]{3, 1400}, Spent: PerDay[float64]{1.5, 7.25},
+			Budget: PerDay[float64]{Day: 20}, Seen: noon.Add(-3 * time.Hour)},
 		{Tenant: "bob"},
 	}
 	var noted, fails error
-	h := Tenants(TenantsConfig{Now: func() time.Time { return noon }, Audit: func(context.Context) error { return noted },
+	h := Tenants(TenantsConfig{Now: func() time.Time { return noon },
+		Audit:   func(context.Context) error { return noted },
 		Tenants: func(context.Context) ([]TenantLine, error) { return lines, fails }})
 	ask := func(query, accept string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest("GET", "/~t/"+query, nil)
@@ -32,7 +34,8 @@ func TestTenants_listsThem(t *testing.T) {
 		query    string
 		has, not []string
 	}{
-		{"", []string{`<a href="ann/">ann</a>`, ">1,400<", "$1.50", "$20.00", "3 hours ago", "never", "unlimited", "2 of 2"}, []string{"<script"}},
+		{"", []string{`<a href="ann/">ann</a>`, ">1,400<", "$1.50", "$20.00", "3 hours ago", "never",
+			"unlimited", "2 of 2"}, []string{"<script"}},
 		{"?q=AN", []string{`<a href="ann/">ann</a>`, "1 of 2"}, []string{`<a href="bob/">`}},
 		{"?q=%22%3E%3Cscript%3E", []string{"No tenant has such a name.", "&lt;script&gt;"}, []string{"<script"}},
 	} {
@@ -47,7 +50,8 @@ func TestTenants_listsThem(t *testing.T) {
 				t.Errorf("%q has %s", test.query, not)
 			}
 		}
-		if p := w.Header().Get("Content-Security-Policy"); !strings.Contains(p, "default-src 'none'") || !strings.Contains(p, "form-action 'self'") {
+		if p := w.Header().Get("Content-Security-Policy"); !strings.Contains(p, "default-src 'none'") ||
+			!strings.Contains(p, "form-action 'self'") {
 			t.Errorf("the policy is %s", p)
 		}
 	}

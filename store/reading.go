@@ -49,19 +49,25 @@ func (r *Reading) Expect(id string, revision int64) {
 	}
 }
 
-// Forget makes the Reading one that knows nothing.
-func (r *Reading) Forget() {
+// Again lets the request begin again with a session, from what it has seen: see Alone. What was only
+// expected is forgotten.
+func (r *Reading) Again(id string) {
 	if r == nil {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	clear(r.sessions)
+	if k := r.sessions[id]; k.asked {
+		k.others = false
+		r.sessions[id] = k
+	} else {
+		delete(r.sessions, id)
+	}
 }
 
 // Alone reports whether nobody but this request has written to a session since it was expected or
-// first read to be at a revision, as far as the request has seen, and the revision that it has now.
-// 0 if nothing is known of it.
+// first read to be at a revision, or since Again, as far as the request has seen; and the revision
+// that it has now, 0 if nothing is known of it.
 func (r *Reading) Alone(id string) (revision int64, alone bool) {
 	if r == nil {
 		return 0, true

@@ -33,29 +33,30 @@ func TestReading(t *testing.T) {
 	write := func(r request) error { _, err := r.Apply(r.ctx, r.s, id, store.Change{}); return err }
 	others := func(r request) error { _, err := r.s.Apply(r.ctx, id, store.Change{}); return err }
 	expect := func(r request) error { r.Expect(id, 1); return nil }
-	forget := func(r request) error { r.Forget(); return nil }
+	again := func(r request) error { r.Again(id); return nil }
 	for name, c := range map[string]struct {
 		steps    []func(request) error
 		asked    int
 		revision int64
 		alone    bool
 	}{
-		"nothing":                        {nil, 0, 0, true},
-		"read twice":                     {[]func(request) error{read, read}, 1, 1, true},
-		"read as a whole":                {[]func(request) error{state, read}, 0, 1, true},
-		"written":                        {[]func(request) error{read, write, read, write}, 1, 3, true},
-		"written without reading":        {[]func(request) error{write, read}, 0, 2, true},
-		"expected":                       {[]func(request) error{expect}, 0, 1, true},
-		"expected and read":              {[]func(request) error{expect, read, read}, 1, 1, true},
-		"expected and written":           {[]func(request) error{expect, write, read}, 0, 2, true},
-		"others, read":                   {[]func(request) error{expect, others, read}, 1, 2, false},
-		"others, written":                {[]func(request) error{expect, others, write}, 0, 3, false},
-		"others, between":                {[]func(request) error{read, others, read}, 1, 1, true},
-		"others, between two writes":     {[]func(request) error{write, others, write, write}, 0, 5, false},
-		"others, read as a whole":        {[]func(request) error{write, others, state, read}, 0, 3, false},
-		"others, and it begins again":    {[]func(request) error{expect, others, read, forget, read}, 2, 2, true},
-		"expected after it was read":     {[]func(request) error{others, read, expect, read}, 1, 2, true},
-		"expected, others, begun, again": {[]func(request) error{expect, others, forget, expect, read}, 1, 2, false},
+		"nothing":                       {nil, 0, 0, true},
+		"read twice":                    {[]func(request) error{read, read}, 1, 1, true},
+		"read as a whole":               {[]func(request) error{state, read}, 0, 1, true},
+		"written":                       {[]func(request) error{read, write, read, write}, 1, 3, true},
+		"written without reading":       {[]func(request) error{write, read}, 0, 2, true},
+		"expected":                      {[]func(request) error{expect}, 0, 1, true},
+		"expected and read":             {[]func(request) error{expect, read, read}, 1, 1, true},
+		"expected and written":          {[]func(request) error{expect, write, read}, 0, 2, true},
+		"others, read":                  {[]func(request) error{expect, others, read}, 1, 2, false},
+		"others, written":               {[]func(request) error{expect, others, write}, 0, 3, false},
+		"others, between":               {[]func(request) error{read, others, read}, 1, 1, true},
+		"others, between two writes":    {[]func(request) error{write, others, write, write}, 0, 5, false},
+		"others, read as a whole":       {[]func(request) error{write, others, state, read}, 0, 3, false},
+		"others, and it begins again":   {[]func(request) error{expect, others, read, again, read}, 1, 2, true},
+		"expected after it was read":    {[]func(request) error{others, read, expect, read}, 1, 2, true},
+		"expected, and it begins again": {[]func(request) error{expect, others, again, read}, 1, 2, true},
+		"expected again":                {[]func(request) error{expect, others, again, expect, read}, 1, 2, false},
 	} {
 		s := &revisions{Store: memory.New()}
 		if err := s.Create(t.Context(), session.Info{ID: id}); err != nil {
@@ -74,7 +75,7 @@ func TestReading(t *testing.T) {
 		}
 		none := store.ReadingOf(t.Context())
 		none.Expect(id, 7)
-		none.Forget()
+		none.Again(id)
 		before := s.asked
 		for range 2 {
 			if revision, err := none.Revision(ctx, s, id); err != nil || revision == 7 {

@@ -84,7 +84,6 @@ func (f *family) load(ctx context.Context, e *winnow.Engine) error {
 // reload reads the conversations of the family that the store has. What is at hand alone of one that
 // was known stays.
 func (f *family) reload(ctx context.Context, e *winnow.Engine) error {
-	store.ReadingOf(ctx).Forget()
 	list, err := e.Store().List(ctx)
 	if err != nil {
 		return err
@@ -107,21 +106,31 @@ func (f *family) reload(ctx context.Context, e *winnow.Engine) error {
 		if !slices.ContainsFunc(list, func(l store.Listing) bool { return l.Info.ID == id }) {
 			continue
 		}
-		s, state, err := e.Session(ctx, id)
+		l, err := f.reread(ctx, e, id)
 		if err != nil {
 			return err
 		}
-		said := clients(s.Messages)
-		l := &line{id, course{chain: chained(said), again: cameBackTo(state), recall: s.Info.Recall, drop: drops(s.Info),
-			frozen: wire.ValueOf(s.Info.Unknown).Get(frozenMember).String(), delegation: delegationOf(s.Info),
-			last: lastOf(s.Messages, state.Spent), tools: toolboxOf(s.Info), revision: state.Revision}}
-		if last := len(said) - 1; last >= 0 && asStreamed(&said[last]) {
-			l.open = &said[last]
-		}
-		lines = append(lines, f.renewed(l))
+		lines = append(lines, l)
 	}
 	f.lines, f.loaded = lines, true
 	return nil
+}
+
+// reread reads one conversation that the store has. What is at hand alone of one that was known stays.
+func (f *family) reread(ctx context.Context, e *winnow.Engine, id string) (*line, error) {
+	store.ReadingOf(ctx).Again(id)
+	s, state, err := e.Session(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	said := clients(s.Messages)
+	l := &line{id, course{chain: chained(said), again: cameBackTo(state), recall: s.Info.Recall, drop: drops(s.Info),
+		frozen: wire.ValueOf(s.Info.Unknown).Get(frozenMember).String(), delegation: delegationOf(s.Info),
+		last: lastOf(s.Messages, state.Spent), tools: toolboxOf(s.Info), revision: state.Revision}}
+	if last := len(said) - 1; last >= 0 && asStreamed(&said[last]) {
+		l.open = &said[last]
+	}
+	return f.renewed(l), nil
 }
 
 // line is the conversation of a session, nil without one.
@@ -143,7 +152,7 @@ func (f *family) renewed(read *line) *line {
 	}
 	was := l.course
 	l.course = read.course // the id is read without the lock
-	l.shared = was.shared
+	l.shared = read.revision != was.revision
 	l.pruned, l.asked, l.warmed, l.hour, l.summed = was.pruned, was.asked, was.warmed, was.hour, was.summed
 	l.whole, l.caches, l.from, l.known = was.whole, was.caches, was.from, was.known
 	if was.last.After(l.last) {
@@ -174,28 +183,41 @@ func (t *Transport) refresh(ctx context.Context, f *family, chain []digest, mess
 		if n := l.agrees(chain); !l.goesOn(n, messages) {
 			continue
 		}
+		if seen, _ := store.ReadingOf(ctx).Alone(l.id); seen != 0 {
+			continue // it was read for this request
+		}
 		store.ReadingOf(ctx).Expect(l.id, l.revision)
 		if l == found && agree < len(messages) && !l.shared {
 			continue
 		}
-		if err := t.upToDate(ctx, f, l); err != nil || l.shared {
+		if whole, err := t.upToDate(ctx, f, l, chain, messages); err != nil || whole {
 			return err
 		}
 	}
 	return nil
 }
 
-// upToDate reads the conversations of a family again if another process has gone on with one of
-// them, and notes of that one whether it has. The family's lock is held.
-func (t *Transport) upToDate(ctx context.Context, f *family, l *line) error {
+// upToDate reads a conversation again if another process has gone on with it, and notes whether it
+// has. If the request does not go on with it then, it may with one that left it, and all of the family
+// is read. The family's lock is held.
+func (t *Transport) upToDate(ctx context.Context, f *family, l *line, chain []digest, messages []session.Message) (
+	whole bool, err error,
+) {
 	revision, err := store.ReadingOf(ctx).Revision(ctx, t.engine.Store(), l.id)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if l.shared = revision != l.revision; !l.shared {
-		return nil
+	if revision == l.revision {
+		l.shared = false
+		return false, nil
 	}
-	return f.reload(ctx, t.engine)
+	if _, err := f.reread(ctx, t.engine, l.id); err != nil {
+		return false, err
+	}
+	if l.goesOn(l.agrees(chain), messages) {
+		return false, nil
+	}
+	return true, f.reload(ctx, t.engine)
 }
 
 // expected is a context for what is done about a conversation as it is at hand. The family's lock is

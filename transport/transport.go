@@ -594,7 +594,7 @@ func (t *Transport) reduced(r *http.Request, p protocol, original []byte) *http.
 			return
 		}
 		if l, _, goesOn := f.find(chain, doc.Session.Messages); l != nil && goesOn {
-			if err := t.upToDate(ctx, f, l); err != nil {
+			if _, err := t.upToDate(ctx, f, l, chain, doc.Session.Messages); err != nil {
 				return
 			}
 		}

@@ -18,10 +18,11 @@ import (
 // asked counts what a store is asked for: with a database each is a round trip.
 type asked struct {
 	store.Store
-	reads, writes atomic.Int64
+	lists, reads, writes atomic.Int64
 }
 
 func (a *asked) List(ctx context.Context) ([]store.Listing, error) {
+	a.lists.Add(1)
 	a.reads.Add(1)
 	return a.Store.List(ctx)
 }
@@ -138,3 +139,33 @@ func TestTransport_takesOneRoundTripForARequest(t *testing.T) {
 type nobody struct{ store.Store }
 
 func (nobody) List(context.Context) ([]store.Listing, error) { return nil, nil }
+
+// Of two gateways that get the requests of a conversation by turns each reads it once for a request:
+// whether it has changed, and what it is now. The list of all conversations is not read for that.
+func TestTransport_readsAConversationThatAnotherGatewayWentOnWith(t *testing.T) {
+	s := play(t, llmtest.Anthropic, 60, Options{})
+	a := &asked{Store: s.store}
+	s.store = a
+	both := []*Transport{nil, nil}
+	for i := range both {
+		s.restart()
+		both[i] = s.transport
+	}
+	s.store = nobody{}
+	for i, at := range s.steps() {
+		s.transport = both[i%2]
+		reads, lists := a.reads.Load(), a.lists.Load()
+		if status, answer := s.send(s.request(at)); status != 200 {
+			t.Fatalf("message %d: %d %s", at, status, answer)
+		}
+		reads, lists = a.reads.Load()-reads, a.lists.Load()-lists
+		if i > 3 && (lists > 0 || reads != 3) {
+			t.Errorf("step %d: %d reads, %d of them of the list", i, reads, lists)
+		}
+		s.now = s.now.Add(20 * time.Second)
+	}
+	s.store = a.Store
+	if log, state := s.only(); len(clients(log.Messages)) < len(s.steps()) || len(state.Receipts) == 0 {
+		t.Errorf("%d messages, %d decisions", len(log.Messages), len(state.Receipts))
+	}
+}

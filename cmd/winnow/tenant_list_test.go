@@ -28,7 +28,8 @@ func oneList(t *testing.T, d *desk) {
 	chief := d.token(t, "bob", "--scopes", "read,admin")
 	g := d.gate()
 	for range 2 {
-		if status, text := ask(t, g.url+"/house/v1/messages", saying("hello"), "X-Winnow-Token", ann, "X-Api-Key", "own"); status != 200 {
+		if status, text := ask(t, g.url+"/house/v1/messages", saying("hello"), "X-Winnow-Token", ann,
+			"X-Api-Key", "own"); status != 200 {
 			t.Fatalf("%d %s", status, text)
 		}
 		g.figures(ann)
@@ -40,7 +41,8 @@ func oneList(t *testing.T, d *desk) {
 				t.Errorf("without the scope admin: %d %s", a.StatusCode, text)
 			}
 		}
-		if _, text := send(t, "GET", g.url+"/", "", "X-Winnow-Token", token, "Accept", "text/html"); strings.Contains(text, "~t/") {
+		if _, text := send(t, "GET", g.url+"/", "", "X-Winnow-Token", token, "Accept",
+			"text/html"); strings.Contains(text, "~t/") {
 			t.Errorf("the page leads to the list: %s", text)
 		}
 	}
@@ -61,17 +63,20 @@ func oneList(t *testing.T, d *desk) {
 	if err := json.Unmarshal([]byte(text), &doc); err != nil || a.StatusCode != 200 || len(doc.Tenants) != 2 {
 		t.Fatalf("%d %s %v", a.StatusCode, text, err)
 	}
-	if l := doc.Tenants[0]; l.Tenant != "ann" || l.Requests["day"] != 2 || l.Requests["month"] != 2 || l.Spent["day"] != 6 || l.LastSeen == "" {
+	if l := doc.Tenants[0]; l.Tenant != "ann" || l.Requests["day"] != 2 || l.Requests["month"] != 2 ||
+		l.Spent["day"] != 6 || l.LastSeen == "" {
 		t.Errorf("ann: %+v", l)
 	}
 	if l := doc.Tenants[1]; l.Tenant != "bob" || l.Requests["month"] != 0 || l.Spent["month"] != 0 {
 		t.Errorf("bob: %+v", l)
 	}
 	a, text = send(t, "GET", g.url+"/"+chief+"/~t/?q=an", "", "Accept", "text/html")
-	if a.StatusCode != 200 || !strings.Contains(text, `<a href="ann/">ann</a>`) || strings.Contains(text, `href="bob/"`) || !strings.Contains(text, "$20.00") {
+	if a.StatusCode != 200 || !strings.Contains(text, `<a href="ann/">ann</a>`) || strings.Contains(text,
+		`href="bob/"`) || !strings.Contains(text, "$20.00") {
 		t.Errorf("the page: %d %s", a.StatusCode, text)
 	}
-	if _, text := send(t, "GET", g.url+"/", "", "X-Winnow-Token", chief, "Accept", "text/html"); !strings.Contains(text, `<a href="~t/">all tenants</a>`) {
+	if _, text := send(t, "GET", g.url+"/", "", "X-Winnow-Token", chief, "Accept",
+		"text/html"); !strings.Contains(text, `<a href="~t/">all tenants</a>`) {
 		t.Errorf("the admin's page does not lead to the list: %s", text)
 	}
 	g.ends()

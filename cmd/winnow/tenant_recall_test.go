@@ -74,7 +74,8 @@ func recallsOverHTTP(t *testing.T, d *desk) {
 	chief := d.token(t, "ann", "--scopes", "read,act,admin")
 	g := d.gate()
 	for token, file := range map[string]string{ann: "oleander", bob: "heliotrope", mute: "hyssop"} {
-		if status, text := ask(t, g.url+"/house/v1/messages", readingA(file), "X-Winnow-Token", token, "X-Api-Key", "own"); status != 200 {
+		if status, text := ask(t, g.url+"/house/v1/messages", readingA(file), "X-Winnow-Token", token,
+			"X-Api-Key", "own"); status != 200 {
 			t.Fatalf("%d %s", status, text)
 		}
 		g.figures(token) // it is recorded
@@ -91,13 +92,17 @@ func recallsOverHTTP(t *testing.T, d *desk) {
 	if failed || handle == "" || !strings.Contains(found, "heliotrope") {
 		t.Fatalf("bob finds %q", found)
 	}
-	for what, s := range map[string]*sdk.ClientSession{"a bearer": bobs, "a header": toolsOf(t, g.url+"/mcp", map[string]string{"X-Winnow-Token": bob}),
-		"the path": toolsOf(t, g.url+"/"+bob+"/mcp", nil), "the scope read": toolsOf(t, g.url+"/mcp", map[string]string{"X-Winnow-Token": reader})} {
-		if text, failed := useTool(t, s, "recall", map[string]any{"handle": handle}); failed || text != "the heliotrope blooms" {
+	for what, s := range map[string]*sdk.ClientSession{"a bearer": bobs, "a header": toolsOf(t, g.url+"/mcp",
+		map[string]string{"X-Winnow-Token": bob}),
+		"the path": toolsOf(t, g.url+"/"+bob+"/mcp", nil), "the scope read": toolsOf(t, g.url+"/mcp",
+			map[string]string{"X-Winnow-Token": reader})} {
+		if text, failed := useTool(t, s, "recall", map[string]any{"handle": handle}); failed ||
+			text != "the heliotrope blooms" {
 			t.Errorf("with %s bob recalls %q", what, text)
 		}
 		text, failed := useTool(t, s, "pin", map[string]any{"handle": handle})
-		if allowed := what != "the scope read"; failed == allowed || !allowed && !strings.Contains(text, "scope act is needed") {
+		if allowed := what != "the scope read"; failed == allowed || !allowed && !strings.Contains(text,
+			"scope act is needed") {
 			t.Errorf("with %s bob pins: %q", what, text)
 		}
 	}
@@ -105,10 +110,12 @@ func recallsOverHTTP(t *testing.T, d *desk) {
 	// ann has another session under the same handle, and sees nothing of bob's in any way.
 	for _, s := range []*sdk.ClientSession{toolsOf(t, g.url+"/mcp", map[string]string{"X-Winnow-Token": ann}),
 		toolsOf(t, g.url+"/mcp", map[string]string{"X-Winnow-Token": chief})} {
-		if text, failed := useTool(t, s, "recall", map[string]any{"handle": handle}); failed || text != "the oleander blooms" {
+		if text, failed := useTool(t, s, "recall", map[string]any{"handle": handle}); failed ||
+			text != "the oleander blooms" {
 			t.Errorf("ann recalls %q", text)
 		}
-		if text, _ := useTool(t, s, "search", map[string]any{"words": "heliotrope"}); !strings.Contains(text, "Nothing in this session") {
+		if text, _ := useTool(t, s, "search", map[string]any{"words": "heliotrope"}); !strings.Contains(text,
+			"Nothing in this session") {
 			t.Errorf("ann finds %q", text)
 		}
 		var all strings.Builder
@@ -147,7 +154,8 @@ func recallsOverHTTP(t *testing.T, d *desk) {
 		{"a path below", "/mcp/house", 404, []string{"X-Winnow-Token", bob}},
 		{"nothing is kept", "/mcp", 404, []string{"X-Winnow-Token", mute}},
 	} {
-		a, text := send(t, http.MethodPost, g.url+test.path, listing, append(test.headers, "Content-Type", "application/json",
+		a, text := send(t, http.MethodPost, g.url+test.path, listing, append(test.headers, "Content-Type",
+			"application/json",
 			"Accept", "application/json, text/event-stream")...)
 		if a.StatusCode != test.status || strings.Contains(text, "handle") {
 			t.Errorf("%s: %d %s, want %d", test.what, a.StatusCode, text, test.status)
@@ -155,7 +163,8 @@ func recallsOverHTTP(t *testing.T, d *desk) {
 	}
 	g.ends()
 	for name, want := range map[string]string{"bob": "pin", "ann": "read"} {
-		if o := d.run("tenant", "audit", name); !strings.Contains(o.stdout, want) || !strings.Contains(o.stdout, "tok_") ||
+		if o := d.run("tenant", "audit", name); !strings.Contains(o.stdout, want) ||
+			!strings.Contains(o.stdout, "tok_") ||
 			strings.Contains(o.stdout, "blooms") {
 			t.Errorf("the audit log of %s: %s", name, o.stdout)
 		}
@@ -178,7 +187,8 @@ func TestServe_recallsOverHTTP(t *testing.T) {
 		t.Errorf("it finds %q", found)
 	}
 	for _, headers := range [][]string{{"Host", "evil.example"}, {"Origin", "https://evil.example"}} {
-		r, err := http.NewRequest(http.MethodPost, g.url+"/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
+		r, err := http.NewRequest(http.MethodPost, g.url+"/mcp",
+			strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
 		if err != nil {
 			t.Fatal(err)
 		}

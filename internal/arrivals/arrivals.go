@@ -1,6 +1,6 @@
 // Package arrivals foretells how long the requests of many sessions wait for a gateway: when they
-// come, from recorded sessions, and what queueing makes of it. It has no clock and no dice but those
-// that a seed gives.
+// come, from recorded sessions, and what queueing makes of it. It has no clock and no dice but
+// those that a seed gives.
 package arrivals
 
 import (
@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Stretch is a time in which somebody worked with a session: when its requests came, since the first
-// of them, which is at 0, ascending.
+// Stretch is a time in which somebody worked with a session: when its requests came, since the
+// first of them, which is at 0, ascending.
 type Stretch []time.Duration
 
 // length is how long it takes until another one begins at the same desk: the mean pause more than
@@ -74,9 +74,9 @@ func (d *desks) Pop() any {
 	return last
 }
 
-// Live yields, ascending, when requests come within a span if n sessions are live all the time: each
-// is a stretch drawn from those that were recorded, at a random moment of it when the span begins,
-// and another one follows it.
+// Live yields, ascending, when requests come within a span if n sessions are live all the time:
+// each is a stretch drawn from those that were recorded, at a random moment of it when the span
+// begins, and another one follows it.
 func Live(recorded []Stretch, n int, span time.Duration, seed uint64) iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
 		if len(recorded) == 0 {

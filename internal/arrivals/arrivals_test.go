@@ -71,7 +71,8 @@ func TestArrivals_ascendAndRepeat(t *testing.T) {
 
 // So many come as Rate says, at the beginning of a span as at its end.
 func TestLive_isSteady(t *testing.T) {
-	recorded := []arrivals.Stretch{{0, time.Second, 2 * time.Second, 30 * time.Second}, {0, 5 * time.Minute}, {0, 10 * time.Second}}
+	recorded := []arrivals.Stretch{{0, time.Second, 2 * time.Second, 30 * time.Second}, {0, 5 * time.Minute},
+		{0, 10 * time.Second}}
 	const n, span = 20_000, 10 * time.Minute
 	var halves [2]int
 	for at := range arrivals.Live(recorded, n, span, 1) {
@@ -112,7 +113,8 @@ func TestQueue_agreesWithTheFormula(t *testing.T) {
 			}
 		}
 	}
-	w := arrivals.Queue(poisson, 1, func() time.Duration { return time.Duration(dice.ExpFloat64() * float64(mean)) }, nil)
+	w := arrivals.Queue(poisson, 1,
+		func() time.Duration { return time.Duration(dice.ExpFloat64() * float64(mean)) }, nil)
 	if w.Requests != n || math.Abs(w.Busy-0.6) > 0.01 {
 		t.Errorf("busy %.3f of %d", w.Busy, w.Requests)
 	}
@@ -135,7 +137,8 @@ func TestQueue_moreServersAreNoWorse(t *testing.T) {
 		few := rapid.IntRange(1, 4).Draw(t, "servers")
 		takes := time.Duration(rapid.IntRange(1, 5000).Draw(t, "ms")) * time.Millisecond
 		queue := func(servers int) arrivals.Waiting {
-			return arrivals.Queue(arrivals.Live(recorded, 20, 5*time.Minute, 1), servers, func() time.Duration { return takes }, nil)
+			return arrivals.Queue(arrivals.Live(recorded, 20, 5*time.Minute, 1), servers,
+				func() time.Duration { return takes }, nil)
 		}
 		a, b := queue(few), queue(few+1)
 		if b.Most > a.Most || b.P99 > a.P99 || a.Most < 0 || a.Requests != b.Requests || a.Busy > 1.0000001 {

@@ -10,7 +10,8 @@ import (
 // Waiting is what became of requests that came to a station.
 type Waiting struct {
 	Requests int
-	// P50, P99 and Most are how long requests waited until they were begun, P50 and P99 to a hundredth.
+	// P50, P99 and Most are how long requests waited until they were begun, P50 and P99 to a
+	// hundredth.
 	P50, P99, Most time.Duration
 	// Busy is the share of the servers' time that was used until the last request was done.
 	Busy float64
@@ -18,10 +19,11 @@ type Waiting struct {
 	Peak int
 }
 
-// Queue lets requests that come at these times, ascending, wait for one of some servers, in the order
-// in which they come. service is how long the next one takes; told, which may be nil, is told how long
-// each waited.
-func Queue(arrivals iter.Seq[time.Duration], servers int, service func() time.Duration, told func(time.Duration)) Waiting {
+// Queue lets requests that come at these times, ascending, wait for one of some servers, in the
+// order in which they come. service is how long the next one takes; told, which may be nil, is told
+// how long each waited.
+func Queue(arrivals iter.Seq[time.Duration], servers int, service func() time.Duration,
+	told func(time.Duration)) Waiting {
 	free := make(times, max(1, servers))
 	var w Waiting
 	var waits histogram

@@ -61,8 +61,10 @@ func arriving(args []string) {
 	_ = f.Parse(args) // it exits
 	recorded, sessions := stretches(*folder)
 	pauses := arrivals.Pauses(recorded, 0.1, 0.5, 0.9, 0.99)
-	fmt.Printf("%d stretches of work of %d recorded sessions: a live session asks every %.1f s; pauses between two requests are shorter than "+
-		"%.1f / %.1f / %.1f / %.0f s in 10 / 50 / 90 / 99 %% of the cases.\n\n", len(recorded), sessions, 1/arrivals.Rate(recorded),
+	fmt.Printf("%d stretches of work of %d recorded sessions: a live session asks every %.1f s; pauses between "+
+		"two requests are shorter than "+
+		"%.1f / %.1f / %.1f / %.0f s in 10 / 50 / 90 / 99 %% of the cases.\n\n", len(recorded), sessions,
+		1/arrivals.Rate(recorded),
 		pauses[0].Seconds(), pauses[1].Seconds(), pauses[2].Seconds(), pauses[3].Seconds())
 	if len(recorded) == 0 {
 		return
@@ -71,7 +73,8 @@ func arriving(args []string) {
 		checked(recorded, *program, *rate, *lasts)
 		return
 	}
-	fmt.Println("| live sessions | simulated | requests/s, mean | most in a second | station | cores | busy | wait p50 | p99 | longest |")
+	fmt.Println("| live sessions | simulated | requests/s, mean | most in a second | station | cores | busy | " +
+		"wait p50 | p99 | longest |")
 	fmt.Println("|---|---|---|---|---|---|---|---|---|---|")
 	for _, n := range numbers(*live) {
 		span := 10 * time.Minute
@@ -84,7 +87,8 @@ func arriving(args []string) {
 		}{{"winnow", *winnow}, {"PostgreSQL", *database}} {
 			cores := max(1, int(0.9999 + arrivals.Rate(recorded)*float64(n)*s.ms/1000 / *busy))
 			w := arrivals.Queue(arrivals.Live(recorded, n, span, 1), cores, exponential(s.ms, 2), nil)
-			fmt.Printf("| %d | %s | %.0f | %d | %s | %d | %.0f %% | %.2f ms | %.2f ms | %.0f ms |\n", n, span, float64(w.Requests)/span.Seconds(), w.Peak,
+			fmt.Printf("| %d | %s | %.0f | %d | %s | %d | %.0f %% | %.2f ms | %.2f ms | %.0f ms |\n", n, span,
+				float64(w.Requests)/span.Seconds(), w.Peak,
 				s.name, cores, 100*w.Busy, ms(w.P50), ms(w.P99), ms(w.Most))
 		}
 	}
@@ -106,20 +110,22 @@ func day(recorded []arrivals.Stretch, winnow, busy float64) {
 	peak := float64(most) / 3600
 	cores := max(1, int(0.9999+peak*winnow/1000/busy))
 	w := arrivals.Queue(arrivals.Day(recorded, n, hours, 1), cores, exponential(winnow, 2), nil)
-	fmt.Printf("\n%d sessions that begin in a day, from eight to six: %d requests, %.1f a second over the day, %.1f in its busiest hour (%.1f times as many); "+
-		"%d cores of winnow are %.0f %% busy over the day, waits p50 %.2f ms, p99 %.2f ms, longest %.0f ms.\n", n, all, float64(all)/86_400, peak, peak*86_400/float64(all),
+	fmt.Printf("\n%d sessions that begin in a day, from eight to six: %d requests, %.1f a second over the day, "+
+		"%.1f in its busiest hour (%.1f times as many); "+
+		"%d cores of winnow are %.0f %% busy over the day, waits p50 %.2f ms, p99 %.2f ms, longest %.0f ms.\n",
+		n, all, float64(all)/86_400, peak, peak*86_400/float64(all),
 		cores, 100*w.Busy, ms(w.P50), ms(w.P99), ms(w.Most))
 }
 
-// exponential are random times with a mean in milliseconds: as uneven as requests of sizes from 10 KB
-// to 1 MB are.
+// exponential are random times with a mean in milliseconds: as uneven as requests of sizes from 10
+// KB to 1 MB are.
 func exponential(mean float64, seed uint64) func() time.Duration {
 	dice := rand.New(rand.NewPCG(seed, 0xcafe))
 	return func() time.Duration { return time.Duration(dice.ExpFloat64() * mean * float64(time.Millisecond)) }
 }
 
-// checked asks a gateway of this computer as the recorded sessions came, whether it keeps up or not,
-// and compares what requests waited with what the simulation says.
+// checked asks a gateway of this computer as the recorded sessions came, whether it keeps up or
+// not, and compares what requests waited with what the simulation says.
 func checked(recorded []arrivals.Stretch, program string, rate float64, lasts time.Duration) {
 	home, err := os.MkdirTemp("", "arrivals")
 	must(err)
@@ -180,13 +186,18 @@ func checked(recorded []arrivals.Stretch, program string, rate float64, lasts ti
 	const cores = 2
 	var foretold []timed // what one waits, and then takes as one of those that were alone
 	dice := rand.New(rand.NewPCG(9, 9))
-	w := arrivals.Queue(arrivals.Live(recorded, n, lasts, 7), cores, exponential(ms(each), 3), func(wait time.Duration) {
-		foretold = append(foretold, timed{whole: wait + alone[dice.IntN(len(alone))].whole})
-	})
-	fmt.Printf("%d live sessions ask %d times in %s; each request of 200 KB takes %.2f ms of processor time in all (client, upstream, winnow, PostgreSQL), on %d cores.\n",
+	w := arrivals.Queue(arrivals.Live(recorded, n, lasts, 7), cores, exponential(ms(each), 3),
+		func(wait time.Duration) {
+			foretold = append(foretold, timed{whole: wait + alone[dice.IntN(len(alone))].whole})
+		})
+	fmt.Printf("%d live sessions ask %d times in %s; each request of 200 KB takes %.2f ms of processor time in "+
+		"all (client, upstream, winnow, PostgreSQL), on %d cores.\n",
 		n, len(took), elapsed.Round(time.Millisecond), ms(each), cores)
-	fmt.Printf("One at a time p50 %.2f ms, p99 %.2f ms. Measured under the load: p50 %.2f ms, p99 %.2f ms; %d requests were sent more than 5 ms late.\n",
-		percentile(alone, whole, .5), percentile(alone, whole, .99), percentile(took, whole, .5), percentile(took, whole, .99), late.Load())
-	fmt.Printf("Simulated: cores busy %.0f %%, waits p50 %.2f ms, p99 %.2f ms; with what one takes alone p50 %.2f ms, p99 %.2f ms.\n",
+	fmt.Printf("One at a time p50 %.2f ms, p99 %.2f ms. Measured under the load: p50 %.2f ms, p99 %.2f ms; %d "+
+		"requests were sent more than 5 ms late.\n",
+		percentile(alone, whole, .5), percentile(alone, whole, .99), percentile(took, whole, .5),
+		percentile(took, whole, .99), late.Load())
+	fmt.Printf("Simulated: cores busy %.0f %%, waits p50 %.2f ms, p99 %.2f ms; with what one takes alone p50 "+
+		"%.2f ms, p99 %.2f ms.\n",
 		100*w.Busy, ms(w.P50), ms(w.P99), percentile(foretold, whole, .5), percentile(foretold, whole, .99))
 }

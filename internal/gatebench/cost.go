@@ -30,8 +30,10 @@ const costRole = "cost"
 
 // tap carries the connections of a program to a server of PostgreSQL, and counts.
 type tap struct {
-	dir                       string
-	to, from, trips, accepted atomic.Int64 // bytes to the server and from it, times that the program began to speak, connections
+	dir      string
+	to, from atomic.Int64 // bytes to the server and from it
+	trips    atomic.Int64 // times that the program began to speak
+	accepted atomic.Int64 // connections
 }
 
 func startTap(folder, server string) *tap {
@@ -102,9 +104,11 @@ type figures struct {
 }
 
 func (f figures) minus(g figures) figures {
-	return figures{f.winnow - g.winnow, f.database - g.database, f.to - g.to, f.from - g.from, f.trips - g.trips, f.connections - g.connections,
+	return figures{f.winnow - g.winnow, f.database - g.database, f.to - g.to, f.from - g.from,
+		f.trips - g.trips, f.connections - g.connections,
 		f.commits - g.commits, f.inserted - g.inserted, f.updated - g.updated, f.removed - g.removed,
-		f.walRecords - g.walRecords, f.walBytes - g.walBytes, f.size - g.size, f.calls - g.calls, f.elide - g.elide, f.flushes - g.flushes}
+		f.walRecords - g.walRecords, f.walBytes - g.walBytes, f.size - g.size, f.calls - g.calls,
+		f.elide - g.elide, f.flushes - g.flushes}
 }
 
 // coster is one run.
@@ -143,11 +147,14 @@ func costs(args []string) {
 	still := c.run("idle", c.up.address, func(string) (int, int64) { time.Sleep(idle); return 0, 0 })
 	start := c.run("beginning and end", c.up.address, nothing)
 	idled := still.minus(start)
-	fmt.Printf("%s. Beginning and ending costs %.0f ms of processor time in winnow, %.0f in the database, and is not in the table. "+
-		"A replica without requests costs, a second: %.2f ms in winnow, %.2f in the database, %.1f statements, %s of WAL.\n\n", version(c.cluster),
+	fmt.Printf("%s. Beginning and ending costs %.0f ms of processor time in winnow, %.0f in the database, and "+
+		"is not in the table. "+
+		"A replica without requests costs, a second: %.2f ms in winnow, %.2f in the database, %.1f statements, "+
+		"%s of WAL.\n\n", version(c.cluster),
 		ms(start.winnow), ms(start.database), ms(idled.winnow)/idle.Seconds(), ms(idled.database)/idle.Seconds(),
 		float64(idled.calls)/idle.Seconds(), bytesOf(float64(max(0, idled.walBytes))/idle.Seconds()))
-	fmt.Println("| conversations | requests | body, mean | CPU winnow, ms | CPU database, ms | to the database | from it | round trips | statements | " +
+	fmt.Println("| conversations | requests | body, mean | CPU winnow, ms | CPU database, ms | to the database " +
+		"| from it | round trips | statements | " +
 		"transactions | rows written | decisions | WAL | its flushes | disk | connections at most |")
 	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
 	for _, l := range loads([]int{10_000, 200_000, 1_000_000}, []int{16}) {
@@ -195,12 +202,13 @@ func (c *coster) talk(l load, address string) (requests int, bytes int64) {
 	return int(n.Load()), sent.Load()
 }
 
-// run starts the program as a tenant of its own, does something with it and ends it, and is what all
-// that cost.
+// run starts the program as a tenant of its own, does something with it and ends it, and is what
+// all that cost.
 func (c *coster) run(tenant, upstream string, do func(address string) (int, int64)) figures {
 	before := c.look()
 	s := startServing(c.program, c.home(), postgres.WithTenant(
-		strings.Replace(c.cluster.URL(), url.QueryEscape(filepath.Dir(c.cluster.Socket())), url.QueryEscape(c.tap.dir), 1), tenant), upstream)
+		strings.Replace(c.cluster.URL(), url.QueryEscape(filepath.Dir(c.cluster.Socket())),
+			url.QueryEscape(c.tap.dir), 1), tenant), upstream)
 	do(s.address)
 	s.stop() // then the server has counted everything
 	after := c.look().minus(before)
@@ -232,8 +240,11 @@ func (c *coster) row(name string, requests int, bytes int64, f figures) {
 	if c.statements {
 		statements = fmt.Sprintf("%.1f", float64(f.calls)/n)
 	}
-	fmt.Printf("| %s | %d | %s | %.2f | %.2f | %s | %s | %.1f | %s | %.1f | %.1f | %.2f | %s | %.1f | %s | %d |\n", name, requests, bytesOf(float64(bytes)/n),
-		ms(f.winnow)/n, ms(f.database)/n, bytesOf(float64(f.to)/n), bytesOf(float64(f.from)/n), float64(f.trips)/n, statements,
-		float64(f.commits)/n, float64(f.inserted+f.updated+f.removed)/n, float64(f.elide)/n, bytesOf(float64(f.walBytes)/n),
+	fmt.Printf("| %s | %d | %s | %.2f | %.2f | %s | %s | %.1f | %s | %.1f | %.1f | %.2f | %s | %.1f | %s | %d "+
+		"|\n", name, requests, bytesOf(float64(bytes)/n),
+		ms(f.winnow)/n, ms(f.database)/n, bytesOf(float64(f.to)/n), bytesOf(float64(f.from)/n),
+		float64(f.trips)/n, statements,
+		float64(f.commits)/n, float64(f.inserted+f.updated+f.removed)/n, float64(f.elide)/n,
+		bytesOf(float64(f.walBytes)/n),
 		float64(f.flushes)/n, bytesOf(float64(f.size)/n), f.connections)
 }

@@ -105,7 +105,8 @@ type script struct {
 
 func startScript() *script {
 	s := &script{}
-	server, err := llmtest.New(llmtest.Script{Bare: true, Lenient: true, Answer: func(llmtest.Request) llmtest.Reply { return s.next }})
+	server, err := llmtest.New(llmtest.Script{Bare: true, Lenient: true,
+		Answer: func(llmtest.Request) llmtest.Reply { return s.next }})
 	must(err)
 	s.Server = server
 	return s
@@ -121,19 +122,22 @@ func (s *script) play(r recording, address string) (requests int, sent int64) {
 		if r.log[at].Role != session.Assistant {
 			continue
 		}
-		body, err := elements.Encode(r.log[:at], wire.Options{Model: "claude-sonnet-4-5", MaxTokens: 32_000, Tools: declared}, anthropic.Form)
+		body, err := elements.Encode(r.log[:at], wire.Options{Model: "claude-sonnet-4-5", MaxTokens: 32_000,
+			Tools: declared}, anthropic.Form)
 		if err != nil {
 			return requests, sent // such a request was never sent to this API
 		}
 		body.Elements = withMark(body.Elements)
 		text, err := body.JSON()
 		must(err)
-		text = bytes.Replace(text, []byte("{"), []byte(`{"stream":true,"system":[{"type":"text","text":"You write code."}],`), 1)
+		text = bytes.Replace(text, []byte("{"),
+			[]byte(`{"stream":true,"system":[{"type":"text","text":"You write code."}],`), 1)
 		s.next = llmtest.Said(&r.log[at])
 		q, err := http.NewRequest(http.MethodPost, address+"/v1/messages?beta=true", bytes.NewReader(text))
 		must(err)
-		q.Header = http.Header{"Content-Type": {"application/json"}, "X-Api-Key": {"any"}, "Anthropic-Version": {"2023-06-01"},
-			"X-Winnow-Session": {r.name}}
+		q.Header = http.Header{"Content-Type": {"application/json"}, "X-Api-Key": {"any"},
+			"Anthropic-Version": {"2023-06-01"},
+			"X-Winnow-Session":  {r.name}}
 		answer, err := client.Do(q)
 		must(err)
 		_, err = io.Copy(io.Discard, answer.Body)

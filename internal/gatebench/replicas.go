@@ -24,13 +24,14 @@ import (
 
 // replicasRole is the first argument that measures the built program with its stores:
 //
-//	go run ./internal/gatebench replicas -windows 5 -for 11m
+//	go run ./internal/gatebench replicas -windows 5 -for 10m
 //
 // The same conversations, made from the number of the window, go in turns through a plain reverse
 // proxy, through `winnow serve` on SQLite, on PostgreSQL, and through three of them on one
-// PostgreSQL: each request to the next one, and each conversation to one of them. Client, upstream, proxies and database share the
-// computer. A window has new conversations, whose first requests are not timed; each further request
-// has two messages more than the one before, and every fourth a read that is left out.
+// PostgreSQL: each request to the next one, and each conversation to one of them. Client, upstream,
+// proxies and database share the computer. A window has new conversations, whose first requests are
+// not timed; each further request has two messages more than the one before, and every fourth a
+// read that is left out.
 const replicasRole = "replicas"
 
 // load is how much is asked in a window.
@@ -93,6 +94,7 @@ type bench struct {
 	cluster         *pgtest.Cluster
 	profile         string
 	homes           int
+	notes           []string
 }
 
 func replicas(args []string) {
@@ -100,9 +102,10 @@ func replicas(args []string) {
 	sizes := f.String("sizes", "10000,200000,1000000", "bytes of a body at the start of a conversation")
 	concurrency := f.String("c", "1,16,64", "conversations at a time")
 	windows := f.Int("windows", 5, "windows of each case; each figure is their median")
-	most := f.Duration("for", 11*time.Minute, "how long it takes at most: then cases have fewer windows, one at least")
+	most := f.Duration("for", 10*time.Minute, "how long it takes at most: then cases have fewer windows, one at least")
 	program := f.String("winnow", "", "the program (default: it is built)")
-	profile := f.String("profile", "", "folder for processor profiles of the first replica on PostgreSQL, of each case and way")
+	profile := f.String("profile", "",
+		"folder for processor profiles of the first replica on PostgreSQL, of each case and way")
 	_ = f.Parse(args) // it exits
 	folder, err := os.MkdirTemp("", "replicas")
 	must(err)
@@ -110,10 +113,13 @@ func replicas(args []string) {
 	cluster, err := pgtest.Make(true)
 	must(err)
 	defer cluster.Remove()
-	b := &bench{program: built(*program, folder), folder: folder, up: startUpstream(), cluster: cluster, profile: *profile}
+	b := &bench{program: built(*program, folder), folder: folder, up: startUpstream(), cluster: cluster,
+		profile: *profile}
 	cases := loads(numbers(*sizes), numbers(*concurrency))
-	fmt.Printf("%d cores, %s, %s; %d windows of each case at most.\n\n", runtime.NumCPU(), runtime.Version(), version(cluster), *windows)
-	fmt.Println("| body at the start | at a time | through | windows × requests | p50, ms | p99, ms | added p50 | added p99 | requests/s |" +
+	fmt.Printf("%d cores, %s, %s; %d windows of each case at most.\n\n", runtime.NumCPU(), runtime.Version(),
+		version(cluster), *windows)
+	fmt.Println("| body at the start | at a time | through | windows × requests | p50, ms | p99, ms | added p50 " +
+		"| added p99 | requests/s |" +
 		" CPU winnow, ms | CPU database, ms | resident, MB | sent on | parts left out |")
 	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
 	began := time.Now()
@@ -121,7 +127,11 @@ func replicas(args []string) {
 		left := *most - time.Since(began)
 		b.measure(l, *windows, time.Now().Add(left/time.Duration(len(cases)-i)))
 	}
-	fmt.Printf("\nIt took %s.\n", time.Since(began).Round(time.Second))
+	fmt.Println()
+	for _, note := range b.notes {
+		fmt.Println(note)
+	}
+	fmt.Printf("It took %s.\n", time.Since(began).Round(time.Second))
 }
 
 // version is that of the server.
@@ -141,7 +151,8 @@ func (b *bench) home() string {
 // contenders starts the ways. Each has a store, or a tenant, of its own.
 func (b *bench) contenders(l load) []*contender {
 	proxy := startRelay("plain", b.up.address, "")
-	all := []*contender{{name: "plain proxy", addresses: []string{proxy.address}, pids: []int{proxy.cmd.Process.Pid}, end: proxy.stop}}
+	all := []*contender{{name: "plain proxy", addresses: []string{proxy.address},
+		pids: []int{proxy.cmd.Process.Pid}, end: proxy.stop}}
 	for _, kind := range []struct {
 		name     string
 		replicas int
@@ -152,12 +163,14 @@ func (b *bench) contenders(l load) []*contender {
 		w := &contender{name: kind.name, database: kind.database, sticks: kind.sticks}
 		store := ""
 		if kind.database {
-			store = postgres.WithTenant(b.cluster.URL(), fmt.Sprintf("%d-%d-%d-%t", l.body, l.c, kind.replicas, kind.sticks))
+			store = postgres.WithTenant(b.cluster.URL(), fmt.Sprintf("%d-%d-%d-%t", l.body, l.c, kind.replicas,
+				kind.sticks))
 		}
 		var ends []func()
 		for i := range kind.replicas {
 			s := startServing(b.program, b.home(), store, b.up.address)
-			w.addresses, w.pids, ends = append(w.addresses, s.address), append(w.pids, s.cmd.Process.Pid), append(ends, s.stop)
+			w.addresses, w.pids, ends = append(w.addresses, s.address), append(w.pids, s.cmd.Process.Pid),
+				append(ends, s.stop)
 			if b.profile != "" && kind.database && i == 0 {
 				ends = append([]func(){func() { b.profiled(l, w, s) }}, ends...)
 			}
@@ -179,7 +192,8 @@ func (b *bench) measure(l load, windows int, until time.Time) {
 		if n > 0 && time.Now().After(until) {
 			break
 		}
-		// Who is first takes turns; what a window adds is compared with the plain proxy's of this window.
+		// Who is first takes turns; what a window adds is compared with the plain proxy's of this
+		// window.
 		for i := range all {
 			b.window(l, all[(i+n)%len(all)], n)
 		}
@@ -199,6 +213,11 @@ func (b *bench) measure(l load, windows int, until time.Time) {
 			decided = fmt.Sprint(w.decisions())
 		}
 		each := func(d time.Duration) float64 { return ms(d) / float64(max(1, w.requests)) }
+		if len(w.pids) == 1 && w.database && w.cpu > 0 {
+			b.notes = append(b.notes, fmt.Sprintf("One replica on PostgreSQL, %d KB, %d at a time: %.0f requests/s with client, "+
+				"upstream and database on the same cores; two cores of its own would do %.0f/s by its processor time "+
+				"(calculated).", l.body/1000, l.c, median(w.rate), 2000/each(w.cpu)))
+		}
 		if w.database {
 			database = fmt.Sprintf("%.2f", each(w.cpuOfDatabase))
 		}
@@ -218,7 +237,8 @@ func (b *bench) window(l load, w *contender, n int) {
 	for round := range l.rounds {
 		talks := make([]*conversation, l.c)
 		each(len(talks), func(i int) {
-			talks[i] = sessionOf(l.body-len(headOf(l.head)), uint64((n*l.rounds+round)*l.c+i), l.result, headOf(l.head), true)
+			talks[i] = sessionOf(l.body-len(headOf(l.head)), uint64((n*l.rounds+round)*l.c+i), l.result,
+				headOf(l.head), true)
 			talks[i].send(w.to(i), talks[i].body()) // it is seen for the first time
 		})
 		received, cpu, database := b.up.received.Load(), used(w.pids...), b.database()
@@ -283,7 +303,8 @@ func (w *contender) decisions() (n int) {
 
 // profiled takes a processor profile of a replica while conversations of a case go on.
 func (b *bench) profiled(l load, w *contender, s *serving) {
-	path := filepath.Join(b.profile, fmt.Sprintf("%d-%d-%s.pprof", l.body, l.c, strings.NewReplacer(" ", "-", ",", "").Replace(w.name)))
+	path := filepath.Join(b.profile, fmt.Sprintf("%d-%d-%s.pprof", l.body, l.c, strings.NewReplacer(" ", "-",
+		",", "").Replace(w.name)))
 	talks := make([]*conversation, l.c)
 	each(len(talks), func(i int) {
 		talks[i] = sessionOf(l.body-len(headOf(l.head)), uint64(1_000_000+i), l.result, headOf(l.head), true)

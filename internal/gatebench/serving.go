@@ -42,8 +42,8 @@ var (
 	profiling = regexp.MustCompile(`profiles at=(http://\S+)`)
 )
 
-// startServing starts the program in a folder, on the store of that name, SQLite in the folder if it
-// has none, and waits until it listens.
+// startServing starts the program in a folder, on the store of that name, SQLite in the folder if
+// it has none, and waits until it listens.
 func startServing(program, folder, store, upstream string) *serving {
 	config := filepath.Join(folder, "config", "winnow", "winnow.jsonc")
 	must(os.MkdirAll(filepath.Dir(config), 0o700))
@@ -51,7 +51,8 @@ func startServing(program, folder, store, upstream string) *serving {
 		`{"gateway": {"upstreams": {"up": %q}, "profile": "127.0.0.1:0"}}`, upstream)), 0o600))
 	s := &serving{cmd: exec.Command(program, "serve", "--listen", "127.0.0.1:0")}
 	s.cmd.Dir = folder
-	s.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + folder, "XDG_CONFIG_HOME=" + filepath.Join(folder, "config"),
+	s.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + folder, "XDG_CONFIG_HOME=" +
+		filepath.Join(folder, "config"),
 		"XDG_DATA_HOME=" + filepath.Join(folder, "data"), "XDG_CACHE_HOME=" + filepath.Join(folder, "cache")}
 	if store != "" {
 		s.cmd.Env = append(s.cmd.Env, "WINNOW_STORE="+store)

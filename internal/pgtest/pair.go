@@ -28,11 +28,12 @@ type Pair struct {
 	behind  bool // the standby has not got what was committed since Lag
 }
 
-// NewPair makes a pair for one test, which is skipped if there is no PostgreSQL to make it of. Both
-// wait for the disk.
+// NewPair makes a pair for one test, which is skipped if there is no PostgreSQL to make it of.
+// Neither waits for the disk, which is there after a process was killed, but for a power cut.
 func NewPair(tb testing.TB) *Pair {
 	tb.Helper()
-	first := begin(tb, true, "wal_keep_size=512MB", "wal_retrieve_retry_interval=100ms")
+	first := begin(tb, false, "synchronous_commit=on", "full_page_writes=on", "wal_keep_size=512MB",
+		"wal_retrieve_retry_interval=100ms")
 	second, err := first.like()
 	if err != nil {
 		tb.Fatal(err)

@@ -27,7 +27,7 @@ import (
 )
 
 // canaries are the words by which it is told whose a text is: canary-TENANT-CLIENT-….
-var canaries = regexp.MustCompile(`canary-t[0-9]+-[0-9]+-`)
+var canaries = regexp.MustCompile(`canary-t[0-9]+x[0-9]+-[0-9]+-`)
 
 const (
 	askHeader  = "X-Test-Ask"  // numbers the attempts of a client
@@ -41,13 +41,14 @@ type hostile struct {
 	team     *team
 	dice     *rand.Rand
 	number   int
-	tenant   string
-	token    string
 	up       string // the name of its upstream
+	tenant   string // with which it stays
+	token    string // of the tenant
 	key      string // for its provider
 	word     string // a canary, in all that it and its provider say
 	provider *llmtest.Server
 	made     int // messages
+	held     int // conversations
 
 	since    int64 // the conversation's rows in the store come behind this number
 	attempts int
@@ -69,11 +70,9 @@ type hostile struct {
 	leaves  context.CancelFunc         // ends the client's request when it arrives, if it is not nil
 }
 
-// besieger is a hostile client of a tenant.
-func besieger(m *team, tenant string, number int) *hostile {
-	h := &hostile{team: m, number: number, tenant: tenant, up: fmt.Sprintf("up%d", number),
-		word: fmt.Sprintf("canary-%s-%d-", tenant, number), dice: rand.New(rand.NewPCG(*first, uint64(number)))}
-	h.key = "sk-" + h.word + "key"
+// besieger is a hostile client.
+func besieger(m *team, number int) *hostile {
+	h := &hostile{team: m, number: number, up: fmt.Sprintf("up%d", number), dice: rand.New(rand.NewPCG(*first, uint64(number)))}
 	protocols := llmtest.Protocols()
 	h.visitor = visit(m.t, protocols[number%len(protocols)], true, 1, 0)
 	h.provider = llmtest.Start(m.t, llmtest.Script{Answer: h.answer})
@@ -83,6 +82,10 @@ func besieger(m *team, tenant string, number int) *hostile {
 // converse has one conversation. It is false if that cannot be gone on with.
 func (h *hostile) converse() bool {
 	h.mu.Lock()
+	h.tenant = tenantOf(h.number, min(h.held/perStay, h.team.stays-1))
+	h.word = fmt.Sprintf("canary-%s-%d-", h.tenant, h.number)
+	h.token, h.key = h.team.tokens[h.tenant], "sk-"+h.word+"key"
+	h.held++
 	h.said, h.asof = map[string]session.Message{}, map[int][]string{}
 	h.history, h.before, h.asked, h.known, h.anew, h.late = nil, nil, nil, nil, true, false
 	h.mu.Unlock()
@@ -148,7 +151,7 @@ func (h *hostile) next() session.Message {
 		file := h.dice.IntN(6)
 		m.Parts = append(m.Parts, session.Part{ID: id, Type: session.ToolPart, CallID: id, Tool: "read", State: &session.ToolState{
 			Status: session.Completed, Input: jsontext.Value(fmt.Sprintf(`{"file_path":"/src/f%d.go"}`, file)),
-			Output: strings.Repeat(fmt.Sprintf("line of file %d of %s\n", file, h.word), 10+h.dice.IntN(150)),
+			Output: strings.Repeat(fmt.Sprintf("line of file %d of %s\n", file, h.word), 5+h.dice.IntN(50)),
 		}})
 	}
 	return m

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -142,6 +143,8 @@ func TestOperator_story(t *testing.T) {
 		}
 	}
 }
+
+var shownToken = regexp.MustCompile(`wt_\S+`)
 
 // operator runs winnow on a database.
 type operator struct {

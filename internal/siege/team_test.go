@@ -2,12 +2,11 @@ package siege
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os/exec"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +19,8 @@ import (
 
 	"github.com/winnowhq/winnow/internal/pgtest"
 	"github.com/winnowhq/winnow/store/postgres"
+	"github.com/winnowhq/winnow/tenant"
+	"github.com/winnowhq/winnow/tenant/book"
 )
 
 var (
@@ -53,7 +54,7 @@ func TestTeam_besieged(t *testing.T) {
 	if *clients > 0 {
 		crowd = *clients
 	}
-	m := assemble(t, crowd)
+	m := assemble(t, crowd, requests)
 	begun := time.Now()
 	var all sync.WaitGroup
 	for _, h := range m.clients {
@@ -90,7 +91,9 @@ type team struct {
 	gates   []*replica
 	turn    atomic.Int64
 	clients []*hostile
-	dice    *rand.Rand // of the faults
+	tokens  map[string]string // of the tenants
+	stays   int               // how many tenants a client goes to
+	dice    *rand.Rand        // of the faults
 
 	trap   atomic.Pointer[func(gate int)] // called with the gateway whose request arrives next
 	wrongs atomic.Int64
@@ -113,26 +116,41 @@ type replica struct {
 // session, so that its conversations are told by what is in them alone.
 const perTenant = 3
 
-func assemble(t *testing.T, n int) *team {
-	m := &team{t: t, pair: pgtest.NewPair(t), dice: rand.New(rand.NewPCG(*first, 5)), counts: map[string]int{}}
+// perStay is how many conversations a client has with one tenant, before it goes to the next.
+const perStay = 10
+
+func assemble(t *testing.T, n, requests int) *team {
+	m := &team{t: t, pair: pgtest.NewPair(t), dice: rand.New(rand.NewPCG(*first, 5)), counts: map[string]int{},
+		tokens: map[string]string{}}
 	m.moved = sync.NewCond(&m.mu)
-	ups := make([]string, n)
+	m.stays = 2 + requests/(n*perStay*50) // a conversation has some fifty requests
+	var ups []string
 	for i := range n {
-		h := besieger(m, fmt.Sprintf("t%d", i/perTenant), i)
+		h := besieger(m, i)
 		m.clients = append(m.clients, h)
-		ups[i] = fmt.Sprintf("%q: %q", h.up, h.provider.URL)
+		ups = append(ups, fmt.Sprintf("%q: %q", h.up, h.provider.URL))
 	}
 	m.working = n
 	// OpenAI's models have a small window here, so that conversations are folded, too.
 	settings := fmt.Sprintf(`{"gateway": {"upstreams": {%s}}, "models": {"**gpt-4.1": {"context": 14000, "output": 1000}},
 		"compaction": {"keep": 2000}}`, strings.Join(ups, ", "))
-	tokens := map[string]string{}
-	for _, h := range m.clients {
-		if tokens[h.tenant] == "" {
-			m.run("tenant", "add", h.tenant)
-			tokens[h.tenant] = m.run("tenant", "token", "add", h.tenant)
+	d, err := postgres.Open(t.Context(), m.pair.URL(), postgres.Options{}) // which makes the tables
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Close()
+	b := must(book.Open(t.Context(), m.pair.URL(), time.Now))
+	defer b.Close()
+	for group := range (n + perTenant - 1) / perTenant {
+		for stay := range m.stays {
+			name := tenantOf(group*perTenant, stay)
+			shown, token, err := tenant.NewToken(name, "", tenant.Scopes{tenant.Relay}, time.Now(), 0)
+			added := b.Add(t.Context(), "test", tenant.Tenant{Name: name})
+			if err := errors.Join(err, added, b.AddToken(t.Context(), "test", token)); err != nil {
+				t.Fatal(err)
+			}
+			m.tokens[name] = shown
 		}
-		h.token = tokens[h.tenant]
 	}
 	for range 3 {
 		m.gates = append(m.gates, &replica{serving: beginWith(t, m.pair.URL(), settings)})
@@ -142,20 +160,8 @@ func assemble(t *testing.T, n int) *team {
 	return m
 }
 
-var shownToken = regexp.MustCompile(`wt_\S+`)
-
-// run runs the program on the database, and is the token that it prints, if it prints one.
-func (m *team) run(args ...string) string {
-	m.t.Helper()
-	built = true
-	cmd := exec.Command(must(program()), append([]string{"--store", m.pair.URL()}, args...)...)
-	cmd.Env = []string{"HOME=" + m.t.TempDir()}
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		m.t.Fatalf("%s: %v\n%s", args, err, out)
-	}
-	return strings.TrimSuffix(shownToken.FindString(string(out)), `"`)
-}
+// tenantOf is the tenant with which a client stays.
+func tenantOf(client, stay int) string { return fmt.Sprintf("t%dx%d", client/perTenant, stay) }
 
 // add counts something.
 func (m *team) add(what string, n int) {
@@ -320,8 +326,9 @@ func (m *team) look() {
 		return
 	}
 	defer d.Close()
-	for tenant := range maps.Keys(m.tenants()) {
-		kept := d.Tenant(tenant)
+	m.add("tenants", len(m.tokens))
+	for name := range m.tokens {
+		kept := d.Tenant(name)
 		list, err := kept.List(m.t.Context())
 		if err != nil {
 			m.t.Error(err)
@@ -342,27 +349,15 @@ func (m *team) look() {
 				text += said(&message)
 			}
 			for _, word := range canaries.FindAllString(text, -1) {
-				if !strings.HasPrefix(word, "canary-"+tenant+"-") {
-					m.wrong("leaks", "the store of %s has %s", tenant, word)
+				if !strings.HasPrefix(word, "canary-"+name+"-") {
+					m.wrong("leaks", "the store of %s has %s", name, word)
 				}
 			}
 		}
 	}
-	if _, none := m.tenants()[""]; none {
-		m.t.Error("there is a client without a tenant")
-	}
 	if n := len(must(d.Tenant("").List(m.t.Context()))); n > 0 {
 		m.wrong("leaks", "%d conversations are kept without a tenant", n)
 	}
-}
-
-// tenants are those of the clients.
-func (m *team) tenants() map[string]bool {
-	all := map[string]bool{}
-	for _, h := range m.clients {
-		all[h.tenant] = true
-	}
-	return all
 }
 
 // standing are the decisions about a conversation that are in the store, and what is shown in the

@@ -26,8 +26,8 @@ const checkPage = 32
 // the server as it reads them, if it was set up with checksums.
 func (s *Store) Check(ctx context.Context) (h store.Health, err error) {
 	defer s.explain(ctx, "check", "", &err)
-	err = s.one(ctx, `SELECT pg_database_size(current_database()), (SELECT max(version_id) FROM `+versions+` WHERE is_applied)`,
-		nil, &h.Bytes, &h.Schema)
+	err = s.one(ctx, `SELECT pg_database_size(current_database()),
+		(SELECT max(version_id) FROM `+versions+` WHERE is_applied)`, nil, &h.Bytes, &h.Schema)
 	if err != nil {
 		return h, err
 	}
@@ -84,7 +84,8 @@ var inconsistent = []struct{ sentence, query string }{
 		WHERE s.tenant = $1 GROUP BY s.num, s.id, s.messages
 		HAVING count(m.position) <> s.messages OR coalesce(min(m.position), 0) <> 0
 			OR coalesce(max(m.position), -1) <> s.messages - 1`},
-	{"session %s: %s messages are in the index of words, of %s", `SELECT convert_from(id, 'LATIN1'), indexed::text, messages::text
+	{"session %s: %s messages are in the index of words, of %s",
+		`SELECT convert_from(id, 'LATIN1'), indexed::text, messages::text
 		FROM session WHERE tenant = $1 AND (indexed > messages OR indexed < 0)`},
 	{"message %s of session %s has %s texts apart, but %s are counted",
 		`SELECT (m.position + 1)::text, convert_from(s.id, 'LATIN1'), count(a.part)::text, m.apart::text
@@ -92,22 +93,29 @@ var inconsistent = []struct{ sentence, query string }{
 		LEFT JOIN apart AS a ON a.tenant = m.tenant AND a.session = m.session AND a.message = m.position
 		WHERE m.tenant = $1 GROUP BY m.session, m.position, s.id, m.apart HAVING count(a.part) <> m.apart`},
 	{"message %s of session %s has %s parts, but a text or a document of part %s",
-		`SELECT (p.message + 1)::text, convert_from(s.id, 'LATIN1'), coalesce(cardinality(m.parts), 0)::text, (p.part + 1)::text
+		`SELECT (p.message + 1)::text, convert_from(s.id, 'LATIN1'), coalesce(cardinality(m.parts), 0)::text,
+			(p.part + 1)::text
 		FROM (SELECT tenant, session, message, part FROM apart WHERE tenant = $1
-			UNION SELECT tenant, session, message, part FROM found WHERE tenant = $1) AS p
+			UNION SELECT tenant, session, message, part FROM found AS f WHERE tenant = $1
+				AND NOT EXISTS (SELECT FROM stale AS o
+					WHERE o.tenant = f.tenant AND o.session = f.session AND o.message = f.message)) AS p
 		JOIN session AS s ON s.tenant = p.tenant AND s.num = p.session
 		LEFT JOIN message AS m ON m.tenant = p.tenant AND m.session = p.session AND m.position = p.message
 		WHERE p.part < 0 OR p.part >= coalesce(cardinality(m.parts), 0)`},
-	{"message %s of session %s: a text of part %s is missing", `SELECT (a.message + 1)::text, convert_from(s.id, 'LATIN1'), (a.part + 1)::text
+	{"message %s of session %s: a text of part %s is missing",
+		`SELECT (a.message + 1)::text, convert_from(s.id, 'LATIN1'), (a.part + 1)::text
 		FROM apart AS a JOIN session AS s ON s.tenant = a.tenant AND s.num = a.session
 		WHERE a.tenant = $1 AND NOT EXISTS (SELECT FROM content AS c WHERE c.tenant = a.tenant AND c.hash = a.content)`},
-	{"session %s: piece %s of its original file is missing", `SELECT convert_from(s.id, 'LATIN1'), (p.position + 1)::text
+	{"session %s: piece %s of its original file is missing",
+		`SELECT convert_from(s.id, 'LATIN1'), (p.position + 1)::text
 		FROM piece AS p JOIN session AS s ON s.tenant = p.tenant AND s.num = p.session
 		WHERE p.tenant = $1 AND NOT EXISTS (SELECT FROM content AS c WHERE c.tenant = p.tenant AND c.hash = p.content)`},
-	{"session %s: the whole output that is kept for part %s is missing", `SELECT convert_from(s.id, 'LATIN1'), convert_from(k.part, 'LATIN1')
+	{"session %s: the whole output that is kept for part %s is missing",
+		`SELECT convert_from(s.id, 'LATIN1'), convert_from(k.part, 'LATIN1')
 		FROM kept AS k JOIN session AS s ON s.tenant = k.tenant AND s.num = k.session
 		WHERE k.tenant = $1 AND NOT EXISTS (SELECT FROM content AS c WHERE c.tenant = k.tenant AND c.hash = k.content)`},
-	{"session %s: %s pieces of its original file are there, of %s", `SELECT convert_from(s.id, 'LATIN1'), count(p.position)::text, f.pieces::text
+	{"session %s: %s pieces of its original file are there, of %s",
+		`SELECT convert_from(s.id, 'LATIN1'), count(p.position)::text, f.pieces::text
 		FROM source AS f JOIN session AS s ON s.tenant = f.tenant AND s.num = f.session
 		LEFT JOIN piece AS p ON p.tenant = f.tenant AND p.session = f.session
 		WHERE f.tenant = $1 GROUP BY f.session, s.id, f.pieces
@@ -119,7 +127,8 @@ func (c *checkup) references(ctx context.Context) error {
 	for _, table := range perSession {
 		query := `SELECT DISTINCT t.session::text FROM ` + table + ` AS t WHERE t.tenant = $1
 			AND NOT EXISTS (SELECT FROM session AS s WHERE s.tenant = t.tenant AND s.num = t.session)`
-		if err := c.tell(ctx, "rows of the table "+table+" belong to the session numbered %s, which does not exist", query); err != nil {
+		sentence := "rows of the table " + table + " belong to the session numbered %s, which does not exist"
+		if err := c.tell(ctx, sentence, query); err != nil {
 			return err
 		}
 	}
@@ -200,7 +209,8 @@ func (c *checkup) sessions(ctx context.Context) error {
 	}
 	for last := int64(-1); ; {
 		page, err := rows(ctx, c.s, pgx.RowToStructByPos[row],
-			`SELECT num, id, info FROM session WHERE tenant = $1 AND num > $2 ORDER BY num LIMIT $3`, c.s.tenant, last, checkPage)
+			`SELECT num, id, info FROM session WHERE tenant = $1 AND num > $2 ORDER BY num LIMIT $3`,
+			c.s.tenant, last, checkPage)
 		if err != nil || len(page) == 0 {
 			return err
 		}
@@ -245,7 +255,8 @@ func (c *checkup) messages(ctx context.Context) error {
 		var page []checkedRow
 		apart := map[int64]map[int64][]apartRow{} // by session and message
 		err := c.s.with(ctx, func(conn *pgxpool.Conn) error {
-			return pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) (err error) {
+			oneMoment := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+			return pgx.BeginTxFunc(ctx, conn, oneMoment, func(tx pgx.Tx) (err error) {
 				page, apart, err = c.page(ctx, tx, session, position)
 				return err
 			})
@@ -270,7 +281,8 @@ func (c *checkup) page(ctx context.Context, tx pgx.Tx, session, position int64) 
 	found, err := tx.Query(ctx, `SELECT m.session, m.position, m.info, m.parts, m.apart, s.id,
 			m.position < s.indexed AND NOT EXISTS (SELECT FROM stale AS o
 				WHERE o.tenant = m.tenant AND o.session = m.session AND o.message = m.position),
-			ARRAY(SELECT f.part FROM found AS f WHERE f.tenant = m.tenant AND f.session = m.session AND f.message = m.position)
+			ARRAY(SELECT f.part FROM found AS f
+				WHERE f.tenant = m.tenant AND f.session = m.session AND f.message = m.position)
 		FROM message AS m JOIN session AS s ON s.tenant = m.tenant AND s.num = m.session
 		WHERE m.tenant = $1 AND (m.session, m.position) > ($2, $3) ORDER BY m.session, m.position LIMIT $4`,
 		c.s.tenant, session, position, checkPage)

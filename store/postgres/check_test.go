@@ -85,6 +85,12 @@ func TestCheck_findsDamage(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				fewer := messages[5]
+				fewer.Parts = nil
+				revision, err = s.Apply(t.Context(), "many", store.Change{Base: revision, Update: []session.Message{fewer}})
+				if err != nil {
+					t.Fatal(err)
+				}
 				changed := messages[3]
 				changed.Parts = []session.Part{{ID: "p3", Type: session.TextPart, Text: strings.Repeat("another ", 5000)}}
 				if _, err := s.Apply(t.Context(), "many", store.Change{Base: revision, Update: []session.Message{changed}}); err != nil {

@@ -92,10 +92,12 @@ func (s *Store) queuePlaces(b *pgx.Batch, terms words.Query, q store.Search, tel
 	// that of the tenant for more telling, which has all that the tenant has.
 	where := `f.tenant || '' = $1`
 	if q.Session != "" {
-		where = `f.tenant = $1 AND f.session = (SELECT num FROM session WHERE tenant = $1 AND id = ` + argument(key(q.Session)) + `)`
+		where = `f.tenant = $1 AND f.session = (SELECT num FROM session
+			WHERE tenant = $1 AND id = ` + argument(key(q.Session)) + `)`
 	}
 	if q.Product != "" {
-		where += ` AND f.session IN (SELECT session FROM source WHERE tenant = $1 AND format = ` + argument([]byte(q.Product)) + `)`
+		where += ` AND f.session IN (SELECT session FROM source
+			WHERE tenant = $1 AND format = ` + argument([]byte(q.Product)) + `)`
 	}
 	if q.Tool != "" {
 		where += ` AND f.tool = ` + argument([]byte(q.Tool))

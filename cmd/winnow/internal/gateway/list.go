@@ -14,13 +14,14 @@ import (
 
 // List implements serve.Door.
 func (d *tenants) List() http.Handler {
-	return live.Tenants(live.TenantsConfig{Tenants: d.list, Now: d.r.app.Env.Now, Audit: func(ctx context.Context) error {
-		own := ""
-		if g := serve.GuestOf(ctx); g != nil {
-			own = g.Tenant
-		}
-		return d.audit(own)(ctx, live.Deed{Did: "read", What: "the list of all tenants"})
-	}})
+	return live.Tenants(live.TenantsConfig{Tenants: d.list, Now: d.r.app.Env.Now,
+		Audit: func(ctx context.Context) error {
+			own := ""
+			if g := serve.GuestOf(ctx); g != nil {
+				own = g.Tenant
+			}
+			return d.audit(own)(ctx, live.Deed{Did: "read", What: "the list of all tenants"})
+		}})
 }
 
 // list is every tenant, by name.
@@ -39,9 +40,10 @@ func (d *tenants) list(ctx context.Context) ([]live.TenantLine, error) {
 	for name, t := range d.known.Load().Tenants() {
 		u := uses[name]
 		if seen[name].After(u.Seen) {
-			u.Seen = seen[name]
+			u.Seen = seen[name].UTC().Truncate(time.Second)
 		}
-		all = append(all, live.TenantLine{Tenant: name, Requests: live.PerDay[int64]{Day: u.Requests.Day, Month: u.Requests.Month},
+		all = append(all, live.TenantLine{Tenant: name, Requests: live.PerDay[int64]{Day: u.Requests.Day,
+			Month: u.Requests.Month},
 			Spent: live.PerDay[float64]{Day: u.Spent.Day, Month: u.Spent.Month}, Seen: u.Seen,
 			Budget: live.PerDay[float64]{Day: t.Budget.Day, Month: t.Budget.Month}})
 	}

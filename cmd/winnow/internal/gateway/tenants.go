@@ -66,6 +66,8 @@ type tenants struct {
 	asked   time.Time
 	book    atomic.Pointer[book.Book] // nil until there is one
 
+	saving sync.Mutex // held while the book learns what was spent: then it has all of it
+
 	mu      sync.Mutex
 	rooms   map[string]*room
 	leaving []*room              // that others have taken the place of; closed when nobody is in them
@@ -530,6 +532,8 @@ func (d *tenants) all() []*room {
 // save hands what was spent to the book. It is not broken off in the middle: then nobody would know
 // what the book has.
 func (d *tenants) save(ctx context.Context) {
+	d.saving.Lock()
+	defer d.saving.Unlock()
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer stop()
 	for _, m := range d.all() {
