@@ -34,8 +34,8 @@ type Gateway struct {
 	// Clients are the names of those who may ask, and the SHA-256 of their tokens as hexadecimal
 	// digits. As soon as there is one, every request needs a token.
 	Clients map[string]string `json:"clients"`
-	// Keys are keys of providers that serve holds for tenants, by a name of theirs. Where each is is
-	// written here, never the key itself.
+	// Keys are keys of providers that serve holds for tenants, by a name of theirs. Where each is
+	// is written here, never the key itself.
 	Keys map[string]GatewayKey `json:"keys"`
 	OIDC GatewayOIDC           `json:"oidc"`
 	TLS  GatewayTLS            `json:"tls"`
@@ -171,7 +171,8 @@ func (g Gateway) wrong(bad func(key, format string, args ...any)) {
 	if _, err := Age(g.Drain); err != nil {
 		bad("drain", "%w", err)
 	}
-	if host, _, err := net.SplitHostPort(g.Profile); g.Profile != "" && (err != nil || !net.ParseIP(host).IsLoopback()) {
+	if host, _, err := net.SplitHostPort(g.Profile); g.Profile != "" && (err != nil ||
+		!net.ParseIP(host).IsLoopback()) {
 		bad("profile", "%q is not an address of this computer alone; write one like 127.0.0.1:6060", g.Profile)
 	}
 	if g.Memory < leastMemory {
@@ -184,7 +185,8 @@ func (g Gateway) wrong(bad func(key, format string, args ...any)) {
 	}
 	g.wrongKeys(bad)
 	g.OIDC.wrong(bad)
-	for key, file := range map[string]string{"tls.cert": g.TLS.Cert, "tls.key": g.TLS.Key, "oidc.secretFile": g.OIDC.SecretFile,
+	for key, file := range map[string]string{"tls.cert": g.TLS.Cert, "tls.key": g.TLS.Key,
+		"oidc.secretFile": g.OIDC.SecretFile,
 		"oidc.cookieFile": g.OIDC.CookieFile} {
 		if file != "" && !filepath.IsAbs(file) {
 			bad(key, "%q depends on the current folder; give the whole path", file)

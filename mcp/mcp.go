@@ -24,8 +24,8 @@ type Config struct {
 	// worked on last through the gateway; recall and pin look for their handle in all sessions.
 	Session string
 	Version string // of the program
-	// Refuse says why the caller may not use a tool, or with "" the resources; nil if it may. Default:
-	// everybody may use all of them.
+	// Refuse says why the caller may not use a tool, or with "" the resources; nil if it may.
+	// Default: everybody may use all of them.
 	Refuse func(tool string) error
 	// Audit is told what is read or pinned before it is done; what it refuses is not done. Default:
 	// nobody is told.
@@ -64,8 +64,8 @@ func Handler(s *sdk.Server) http.Handler {
 		&sdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
 }
 
-// HandlerFor serves each request with what is given access to by it, at any path. It looks neither at
-// Host nor at Origin, nor at who asks: that is for the caller.
+// HandlerFor serves each request with what is given access to by it, at any path. It looks neither
+// at Host nor at Origin, nor at who asks: that is for the caller.
 func HandlerFor(of func(*http.Request) Config) http.Handler {
 	return sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server { return New(of(r)) },
 		&sdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true, DisableLocalhostProtection: true})

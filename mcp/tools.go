@@ -116,7 +116,8 @@ func search(ctx context.Context, c Config, a arguments) (string, error) {
 	if !ok {
 		return "", errors.New("this store cannot be searched")
 	}
-	if err := searcher.Index(ctx, nil); err != nil && !errors.Is(err, store.ErrReadOnly) && !errors.Is(err, store.ErrLocked) {
+	if err := searcher.Index(ctx, nil); err != nil && !errors.Is(err, store.ErrReadOnly) && !errors.Is(err,
+		store.ErrLocked) {
 		return "", err
 	}
 	found, err := searcher.Search(ctx, store.Search{Words: a["words"], Session: id, Limit: mostHits})
@@ -193,7 +194,8 @@ func fills(s *report.Session) (string, error) {
 		fmt.Fprintf(&b, "%s  %s\n", quantity.Number(kinds[name]), name)
 	}
 	if g.ElidedParts > 0 {
-		fmt.Fprintf(&b, "Left out: %s of %s.\n", quantity.Count(g.Elided, "token"), quantity.Count(g.ElidedParts, "part"))
+		fmt.Fprintf(&b, "Left out: %s of %s.\n", quantity.Count(g.Elided, "token"), quantity.Count(g.ElidedParts,
+			"part"))
 	}
 	if n := len(s.Log) - len(s.View.Window()); n > 0 {
 		fmt.Fprintf(&b, "Folded into the summary: %s.\n", quantity.Count(n, "message"))

@@ -48,7 +48,8 @@ func (h *handler) admitted(r *http.Request, path string) (_ *http.Request, rest,
 	if first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/"); strings.HasPrefix(first, tokenPrefix) {
 		token, path = first, strings.TrimPrefix(path, "/"+first)
 		to := &url.URL{Path: strings.TrimPrefix(r.URL.Path, "/"+first),
-			RawPath: strings.TrimPrefix(r.URL.RawPath, "/"+first), RawQuery: r.URL.RawQuery, ForceQuery: r.URL.ForceQuery}
+			RawPath: strings.TrimPrefix(r.URL.RawPath, "/"+first), RawQuery: r.URL.RawQuery,
+			ForceQuery: r.URL.ForceQuery}
 		r = r.WithContext(r.Context())
 		r.URL = to
 	}

@@ -23,8 +23,8 @@ type Door interface {
 	Away() error
 	// Guest is whose token is shown, nil if nobody has it or it counts no more.
 	Guest(token string) *Guest
-	// Visitor is who has signed in with a browser, nil if nobody has. It is not asked about requests
-	// that are relayed.
+	// Visitor is who has signed in with a browser, nil if nobody has. It is not asked about
+	// requests that are relayed.
 	Visitor(r *http.Request) *Guest
 	// Enter is asked before a request is answered. relayed requests count for limits and budgets.
 	// Either of refused and err says why there is no stay.
@@ -104,7 +104,8 @@ const (
 // credentials are the headers in which clients show their providers who they are.
 var credentials = []string{"Authorization", "X-Api-Key", "Api-Key", "X-Goog-Api-Key"}
 
-// shownAsKey is a token that a client shows in the place of its provider's key, "" if it shows none.
+// shownAsKey is a token that a client shows in the place of its provider's key, "" if it shows
+// none.
 func shownAsKey(r *http.Request) string {
 	for _, name := range credentials {
 		value := strings.TrimPrefix(r.Header.Get(name), "Bearer ")
@@ -120,8 +121,8 @@ func shownAsKey(r *http.Request) string {
 	return ""
 }
 
-// invite answers a request where there is a door that is closed. It reports whether it did: a client
-// of Config.Clients goes on as ever.
+// invite answers a request where there is a door that is closed. It reports whether it did: a
+// client of Config.Clients goes on as ever.
 func (h *handler) invite(w http.ResponseWriter, r *http.Request, path, shown, client string) bool {
 	name, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	to := h.relays[name]
@@ -180,7 +181,8 @@ func (h *handler) relayed(w http.ResponseWriter, r *http.Request, g *Guest, to *
 	switch {
 	case err != nil:
 		h.Log.Error("a tenant cannot be served", "tenant", g.Tenant, "why", err)
-		refuse(w, rest, http.StatusServiceUnavailable, "api_error", "winnow cannot serve this tenant now; its log says why")
+		refuse(w, rest, http.StatusServiceUnavailable, "api_error", "winnow cannot serve this tenant now; its log "+
+			"says why")
 		return
 	case refused != nil:
 		h.Log.Warn("refused: "+refused.Message, "tenant", g.Tenant, "who", g.Who, "limit", refused.Kind)
@@ -203,7 +205,8 @@ func (h *handler) relayed(w http.ResponseWriter, r *http.Request, g *Guest, to *
 	}
 	if !authorize(r, stay.Keys[to.name]) {
 		refuse(w, rest, http.StatusUnauthorized, "authentication_error", fmt.Sprintf("winnow holds no key of %s for "+
-			"the tenant %s: send the provider's own key, and winnow's token in the header x-winnow-token or in the path",
+			"the tenant %s: send the provider's own key, and winnow's token in the header x-winnow-token or in the "+
+			"path",
 			to.name, g.Tenant))
 		return
 	}
@@ -342,8 +345,8 @@ func (h *handler) visit(w http.ResponseWriter, r *http.Request, g *Guest, path s
 	}
 }
 
-// recall answers an agent that asks for what was left out of its tenant's sessions. Its tools look at
-// the scopes themselves: without the scope Read there are none.
+// recall answers an agent that asks for what was left out of its tenant's sessions. Its tools look
+// at the scopes themselves: without the scope Read there are none.
 func (h *handler) recall(w http.ResponseWriter, r *http.Request, g *Guest) {
 	if !ofItself(r) {
 		h.Log.Warn("refused: another page asks", "origin", r.Header.Get("Origin"), "tenant", g.Tenant)

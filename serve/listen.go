@@ -85,7 +85,8 @@ func Until(ctx context.Context, l net.Listener, h http.Handler, patience time.Du
 		h.ServeHTTP(w, r)
 	})
 	s := &http.Server{
-		Handler: counted, DisableGeneralOptionsHandler: true, ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 10 * time.Minute, MaxHeaderBytes: maxHead,
+		Handler: counted, DisableGeneralOptionsHandler: true, ReadHeaderTimeout: 30 * time.Second,
+		IdleTimeout: 10 * time.Minute, MaxHeaderBytes: maxHead,
 		ConnContext: withConn, ConnState: state, BaseContext: func(net.Listener) context.Context { return alive },
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), // a client that left, a head that is not HTTP
 	}

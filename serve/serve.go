@@ -57,8 +57,8 @@ type Config struct {
 	// Jobs is a page of the work beside requests, under /jobs; of tenants' guests those with the
 	// scope Admin may see it. An upstream of that name hides it. Default: there is none.
 	Jobs http.Handler
-	// MCP answers /mcp for this computer's user, where requests need no token. Tenants have their own:
-	// Stay.MCP. An upstream of that name hides it. Default: there is none.
+	// MCP answers /mcp for this computer's user, where requests need no token. Tenants have their
+	// own: Stay.MCP. An upstream of that name hides it. Default: there is none.
 	MCP http.Handler
 	// Log is told of each request: method, upstream, status, times and sizes, never content.
 	// Default: nobody.
@@ -116,7 +116,8 @@ func Upstream(name, address string) (*url.URL, error) {
 	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") != "" ||
 		slices.Contains(own, "/"+name) || strings.Trim(name, ".") == "" ||
 		strings.HasPrefix(name, tokenPrefix) {
-		return nil, fmt.Errorf("%q cannot name an upstream: use letters, digits, - and _, not healthz, metrics, readyz, or "+
+		return nil, fmt.Errorf("%q cannot name an upstream: use letters, digits, - and _, not healthz, metrics, "+
+			"readyz, or "+
 			"%s first", name, tokenPrefix)
 	}
 	to, err := url.Parse(address)
@@ -186,11 +187,13 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// unknown answers a request that shows no token that anybody has. name is the upstream that it asks.
+// unknown answers a request that shows no token that anybody has. name is the upstream that it
+// asks.
 func (h *handler) unknown(w http.ResponseWriter, r *http.Request, path, name string) {
 	h.Log.Warn("refused: no client has the token", "from", r.RemoteAddr)
 	w.Header().Set("WWW-Authenticate", "Winnow")
-	refuse(w, path, http.StatusUnauthorized, "authentication_error", "winnow knows no client with this token: show one in the "+
+	refuse(w, path, http.StatusUnauthorized, "authentication_error", "winnow knows no client with this token: show "+
+		"one in the "+
 		"header x-winnow-token, or before the upstream in the path, as in /TOKEN/"+cmp.Or(name, "NAME")+"/…")
 }
 

@@ -49,8 +49,8 @@ func (r *Reading) Expect(id string, revision int64) {
 	}
 }
 
-// Again lets the request begin again with a session, from what it has seen: see Alone. What was only
-// expected is forgotten.
+// Again lets the request begin again with a session, from what it has seen: see Alone. What was
+// only expected is forgotten.
 func (r *Reading) Again(id string) {
 	if r == nil {
 		return

@@ -88,7 +88,8 @@ func DayOf(now time.Time) string { return now.UTC().Format(time.DateOnly) }
 
 // Header says it for programs: what was spent of which budget, and when the next one begins.
 func (v Verdict) Header() string {
-	return fmt.Sprintf("%s; spent=%.4f; limit=%.4f; begins=%s", v.Period, v.Spent, v.Limit, v.Begins.Format(time.RFC3339))
+	return fmt.Sprintf("%s; spent=%.4f; limit=%.4f; begins=%s", v.Period, v.Spent, v.Limit,
+		v.Begins.Format(time.RFC3339))
 }
 
 // Message says it for people.

@@ -24,7 +24,8 @@ type Tenant struct {
 	Retention int `json:"retention"`
 	// Capture is what is kept of conversations, "all" or "none"; "" as gateway.capture says.
 	Capture string `json:"capture"`
-	// Mode is what is done to requests: "off", "observe", "safe" or "full"; "" as gateway.mode says.
+	// Mode is what is done to requests: "off", "observe", "safe" or "full"; "" as gateway.mode
+	// says.
 	Mode string `json:"mode"`
 	// Keys are the names of the server's own keys by upstream. Where there is one, it is sent in
 	// the place of what the client shows.

@@ -80,7 +80,8 @@ const MostLabel = 100
 
 // NewToken makes a token, which is shown once, and what is kept of it. lasts is how long it counts,
 // 0 for good.
-func NewToken(tenant, label string, scopes Scopes, now time.Time, lasts time.Duration) (shown string, t Token, err error) {
+func NewToken(tenant, label string, scopes Scopes, now time.Time, lasts time.Duration) (shown string, t Token,
+	err error) {
 	switch {
 	case len(scopes) == 0:
 		return "", t, fmt.Errorf("a token without a scope allows nothing; there are %s", AllScopes())

@@ -163,9 +163,9 @@ func (t *Transport) reopen(ctx context.Context, l *line, m session.Message) erro
 }
 
 // report tells the engine what an answer took. The engine may prune or fold the conversation at
-// that moment; where it must not, as the transport does not know what another process wrote, the usage
-// is only written down. whole is false for an answer that
-// is not in the log, or came without a report.
+// that moment; where it must not, as the transport does not know what another process wrote, the
+// usage is only written down. whole is false for an answer that is not in the log, or came without
+// a report.
 func (t *Transport) report(ctx context.Context, x *exchange, u session.Usage, known *store.Live, whole bool) error {
 	step := store.Spend{Time: session.Millis(x.began.UnixMilli()), Kind: "step", Model: x.model.String(), Usage: u,
 		Live: known}

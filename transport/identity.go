@@ -117,7 +117,8 @@ func headerSignal(h http.Header) string {
 // isID reports whether a text can be an id: 1 to 128 letters, digits and ._:-
 func isID(s string) bool {
 	return s != "" && len(s) <= 128 && !strings.ContainsFunc(s, func(c rune) bool {
-		return !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.ContainsRune("._:-", c))
+		return !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.ContainsRune("._:-",
+			c))
 	})
 }
 

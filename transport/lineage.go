@@ -81,15 +81,15 @@ func (f *family) load(ctx context.Context, e *winnow.Engine) error {
 	return f.reload(ctx, e)
 }
 
-// reload reads the conversations of the family that the store has. What is at hand alone of one that
-// was known stays.
+// reload reads the conversations of the family that the store has. What is at hand alone of one
+// that was known stays.
 func (f *family) reload(ctx context.Context, e *winnow.Engine) error {
 	list, err := e.Store().List(ctx)
 	if err != nil {
 		return err
 	}
-	// All processes on the store see them in one order: of two that a request agrees with alike, all
-	// go on with the same one.
+	// All processes on the store see them in one order: of two that a request agrees with alike,
+	// all go on with the same one.
 	slices.SortStableFunc(list, func(a, b store.Listing) int {
 		return cmp.Or(cmp.Compare(a.Info.Time.Created, b.Info.Time.Created), strings.Compare(a.Info.ID, b.Info.ID))
 	})
@@ -116,7 +116,8 @@ func (f *family) reload(ctx context.Context, e *winnow.Engine) error {
 	return nil
 }
 
-// reread reads one conversation that the store has. What is at hand alone of one that was known stays.
+// reread reads one conversation that the store has. What is at hand alone of one that was known
+// stays.
 func (f *family) reread(ctx context.Context, e *winnow.Engine, id string) (*line, error) {
 	store.ReadingOf(ctx).Again(id)
 	s, state, err := e.Session(ctx, id)
@@ -164,10 +165,10 @@ func (f *family) renewed(read *line) *line {
 	return l
 }
 
-// refresh reads the conversations of a family again if another process has gone on with the one that
-// a request goes on with, or may have one that it goes on with. If the request adds to the one, that
-// tells, for it is added only to the conversation as it is at hand: nobody is asked before. The
-// family's lock is held.
+// refresh reads the conversations of a family again if another process has gone on with the one
+// that a request goes on with, or may have one that it goes on with. If the request adds to the
+// one, that tells, for it is added only to the conversation as it is at hand: nobody is asked
+// before. The family's lock is held.
 func (t *Transport) refresh(ctx context.Context, f *family, chain []digest, messages []session.Message) error {
 	if !f.loaded {
 		return f.load(ctx, t.engine)
@@ -177,8 +178,8 @@ func (t *Transport) refresh(ctx context.Context, f *family, chain []digest, mess
 		return f.reload(ctx, t.engine)
 	}
 	// Another one may have gone on further with those that the request goes on with. A conversation
-	// that says something else than the request before its end never agrees with it further, nor does
-	// one that leaves it; one that leaves a conversation changes the revision of that.
+	// that says something else than the request before its end never agrees with it further, nor
+	// does one that leaves it; one that leaves a conversation changes the revision of that.
 	for _, l := range f.lines {
 		if n := l.agrees(chain); !l.goesOn(n, messages) {
 			continue
@@ -198,8 +199,8 @@ func (t *Transport) refresh(ctx context.Context, f *family, chain []digest, mess
 }
 
 // upToDate reads a conversation again if another process has gone on with it, and notes whether it
-// has. If the request does not go on with it then, it may with one that left it, and all of the family
-// is read. The family's lock is held.
+// has. If the request does not go on with it then, it may with one that left it, and all of the
+// family is read. The family's lock is held.
 func (t *Transport) upToDate(ctx context.Context, f *family, l *line, chain []digest, messages []session.Message) (
 	whole bool, err error,
 ) {
@@ -220,24 +221,24 @@ func (t *Transport) upToDate(ctx context.Context, f *family, l *line, chain []di
 	return true, f.reload(ctx, t.engine)
 }
 
-// expected is a context for what is done about a conversation as it is at hand. The family's lock is
-// held.
+// expected is a context for what is done about a conversation as it is at hand. The family's lock
+// is held.
 func (l *line) expected() context.Context {
 	reading := new(store.Reading)
 	reading.Expect(l.id, l.revision)
 	return reading.Within(context.Background())
 }
 
-// outrun reports whether another process has written to a conversation since a request, whose context
-// this is, began to use it: what is at hand of it is not as the store has it.
+// outrun reports whether another process has written to a conversation since a request, whose
+// context this is, began to use it: what is at hand of it is not as the store has it.
 func (l *line) outrun(ctx context.Context) bool {
 	_, alone := store.ReadingOf(ctx).Alone(l.id)
 	return !alone
 }
 
-// noted says that a conversation is at hand as a request, whose context this is, left it in the store.
-// If another process wrote to it meanwhile it is not, and the next request reads it again. The
-// family's lock is held.
+// noted says that a conversation is at hand as a request, whose context this is, left it in the
+// store. If another process wrote to it meanwhile it is not, and the next request reads it again.
+// The family's lock is held.
 func (l *line) noted(ctx context.Context) {
 	switch revision, alone := store.ReadingOf(ctx).Alone(l.id); {
 	case !alone:
@@ -385,8 +386,8 @@ func (t *Transport) adopt(ctx context.Context, f *family, doc *format.Document, 
 	return l, nil
 }
 
-// isOpen reports whether the newest message of the client's in a log is this one, and an answer that
-// the client has not sent back.
+// isOpen reports whether the newest message of the client's in a log is this one, and an answer
+// that the client has not sent back.
 func isOpen(log []session.Message, id string) bool {
 	for i := range slices.Backward(log) {
 		if isClients(&log[i]) {
@@ -397,9 +398,9 @@ func isOpen(log []session.Message, id string) bool {
 }
 
 // forked is the id of the conversation that leaves another one of a family behind its first n
-// messages. Processes on one store that are asked the same at one moment find the same one: only one
-// of them begins it, and the others go on with it. The client may leave twice at one place with the
-// same words, for another conversation each time.
+// messages. Processes on one store that are asked the same at one moment find the same one: only
+// one of them begins it, and the others go on with it. The client may leave twice at one place with
+// the same words, for another conversation each time.
 func forked(f *family, l *line, n int, chain []digest) string {
 	var said digest
 	if n < len(chain) {

@@ -65,11 +65,12 @@ func (t *Transport) begin(r *http.Request, p protocol, original []byte) *exchang
 	if t.passes() {
 		return nil
 	}
-	return patiently(t, "decide about a request", func() *exchange { return t.join(r, p, original) }, func(x *exchange) {
-		if x != nil {
-			t.release(x.family)
-		}
-	})
+	return patiently(t, "decide about a request", func() *exchange { return t.join(r, p, original) },
+		func(x *exchange) {
+			if x != nil {
+				t.release(x.family)
+			}
+		})
 }
 
 // counting is reduced, as long as there is patience for it; then it is what the client sent.

@@ -62,8 +62,8 @@ func (t *Transport) standing(ctx context.Context, id string, sent int) (
 	return state, pivot, answered, err
 }
 
-// reaches is how many messages a log has before the first one that the client did not send, where it
-// sent this many.
+// reaches is how many messages a log has before the first one that the client did not send, where
+// it sent this many.
 func reaches(log []session.Message, sent int) int {
 	for i := range log {
 		if !isClients(&log[i]) {

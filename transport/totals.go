@@ -187,8 +187,8 @@ func (all *Totals) add(known *store.Live, u session.Usage) {
 const mostBeside = 32
 
 // countedBeside adds a request that belongs to no conversation. In the store it comes with the next
-// request of a conversation of the same client, or at the end with its newest one; a client that has
-// none leaves no trace there.
+// request of a conversation of the same client, or at the end with its newest one; a client that
+// has none leaves no trace there.
 func (t *Transport) countedBeside(r *http.Request, client string, m model.Model, u session.Usage) {
 	cost, priced := m.Cost(bill.Usage(u))
 	known := &store.Live{Beside: true, Unpriced: !priced || !reported(u)}

@@ -102,8 +102,8 @@ type Options struct {
 	// Default: nobody is told.
 	Watch func(Notice)
 	// Stage is called when a step of a request begins, and what it returns when the step has ended,
-	// sometimes twice: identify (read it and find its conversation), adopt (join the log), decide (ask the
-	// engine), splice (leave out). Default: nobody is told.
+	// sometimes twice: identify (read it and find its conversation), adopt (join the log), decide
+	// (ask the engine), splice (leave out). Default: nobody is told.
 	Stage func(ctx context.Context, name string) (ended func())
 	// Prepare has the summary of a fold that is near written beside the client's work, by calling
 	// Engine.Prepare here or elsewhere; the pivot is winnow.Outcome.Pivot. It returns at once.
@@ -313,7 +313,8 @@ func (t *Transport) beside(r *http.Request, p protocol, original []byte) (*http.
 		t.guarded("read an answer", func() {
 			text, _ := wire.Complete(original)
 			name := cmp.Or(wire.ValueOf(text).Get("model").String(), addressed(r.URL.Path))
-			t.countedBeside(r, client(r, p.kind), t.models.Lookup(p.provider+"/"+name), understood(p, head, copied).Usage)
+			t.countedBeside(r, client(r, p.kind), t.models.Lookup(p.provider+"/"+name), understood(p, head,
+				copied).Usage)
 		})
 	})
 	return answer, nil
@@ -333,7 +334,8 @@ func refused(status int) bool {
 // resend sends a request as it came, after it was refused with an edit. What the provider says then
 // is the client's. Where what was delegated to the provider is the reason, only that is taken back:
 // what was left out before was accepted, and reasoning may be bound to it.
-func (t *Transport) resend(r *http.Request, x *exchange, first *http.Response, original []byte) (*http.Response, error) {
+func (t *Transport) resend(r *http.Request, x *exchange, first *http.Response, original []byte) (*http.Response,
+	error) {
 	var reason []byte
 	if x.delegated != nil {
 		reason, _ = io.ReadAll(io.LimitReader(first.Body, 64<<10))

@@ -116,8 +116,8 @@ func (w *Withholding) recalled(id string, m session.Message) session.Message {
 	return m
 }
 
-// remember keeps messages at hand: of a session that begins, or of which everything is at hand. bare
-// are the same without what is withheld of them.
+// remember keeps messages at hand: of a session that begins, or of which everything is at hand.
+// bare are the same without what is withheld of them.
 func (w *Withholding) remember(id string, messages, bare []session.Message, begins bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -58,7 +58,8 @@ without any content (--json: as JSON).`,
 		"HOST:PORT to listen at (default from the configuration: 127.0.0.1:4141)")
 	cmd.Flags().StringVar(&mode, "mode", "", "what is done to requests: "+strings.Join(gateway.Modes(), ", ")+
 		" (default from the configuration: full)")
-	cmd.Flags().BoolVar(&check, "check", false, "say whether the configuration is sound, and what it means; listen nowhere")
+	cmd.Flags().BoolVar(&check, "check", false, "say whether the configuration is sound, and what it means; listen "+
+		"nowhere")
 	cli.Complete(cmd, "mode", gateway.Modes()...)
 	cmd.AddCommand(tokenCommand(a))
 	return cmd
@@ -72,8 +73,8 @@ type listening struct {
 	certificate  atomic.Pointer[tls.Certificate]
 	settings     config.Settings        // in force
 	retention    atomic.Pointer[string] // gateway.retention as it is in force, for the jobs
-	// unknown is why it could not be read whether there are tenants, without whom nobody may ask from
-	// other computers; nil if that is known, or there are other tokens
+	// unknown is why it could not be read whether there are tenants, without whom nobody may ask
+	// from other computers; nil if that is known, or there are other tokens
 	unknown error
 	seen    []string // what its files looked like before they were read
 }
@@ -149,7 +150,8 @@ func runServe(ctx context.Context, a *cli.App, listen, mode string) error {
 	case <-ctx.Done():
 	}
 	ended()
-	s.log.Info("ending: no more requests, and " + s.drain().String() + " for answers that are under way; a second signal cuts them off")
+	s.log.Info("ending: no more requests, and " + s.drain().String() +
+		" for answers that are under way; a second signal cuts them off")
 	again := make(chan os.Signal, 1)
 	signal.Notify(again, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(again)

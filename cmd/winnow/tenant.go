@@ -207,8 +207,9 @@ func tenantSet(a *cli.App) *cobra.Command {
 
 func tenantShow(a *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "show NAME", Short: "Show a tenant: its settings, tokens and what it spent", Example: "  winnow tenant show web",
-		Args: cli.Exactly(1, "NAME"), ValidArgsFunction: completeTenants(a),
+		Use: "show NAME", Short: "Show a tenant: its settings, tokens and what it spent",
+		Example: "  winnow tenant show web",
+		Args:    cli.Exactly(1, "NAME"), ValidArgsFunction: completeTenants(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withBook(cmd.Context(), a, source.Changing, func(b *book.Book) error {
 				return tellTenant(cmd.Context(), a, b, args[0])
@@ -391,7 +392,8 @@ func tenantAudit(a *cli.App) *cobra.Command {
 	limit := 50
 	cmd := &cobra.Command{
 		Use: "audit [NAME]", Short: "Show who did what: undone, restored, pinned, read, changed",
-		Example: "  winnow tenant audit web --limit 20", Args: cli.Between(0, 1, "NAME"), ValidArgsFunction: completeTenants(a),
+		Example: "  winnow tenant audit web --limit 20", Args: cli.Between(0, 1, "NAME"),
+		ValidArgsFunction: completeTenants(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if limit < 1 {
 				return cli.Usage("--limit %d: give 1 or more", limit)

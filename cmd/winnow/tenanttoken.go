@@ -71,7 +71,8 @@ func tenantTokenAdd(a *cli.App) *cobra.Command {
 	var label, expires string
 	scopes := "relay,read,act"
 	cmd := &cobra.Command{
-		Use: "add TENANT", Short: "Make a token and print it, once", Example: "  winnow tenant token add web --label ann --expires 90d",
+		Use: "add TENANT", Short: "Make a token and print it, once", Example: "  winnow tenant token add web --label " +
+			"ann --expires 90d",
 		Args: cli.Exactly(1, "TENANT"), ValidArgsFunction: completeTenants(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			allowed, err := tenant.ParseScopes(scopes)
@@ -109,7 +110,8 @@ func tellToken(a *cli.App, shown string, kept tenant.Token, old *tenant.Token) e
 		made.Old = &tenantsToken{*old, old.State(a.Env.Now())}
 	}
 	if !a.JSON && !a.Quiet {
-		a.Warn("the token is shown this once; it is %s of the tenant %s, and allows %s", kept.ID, kept.Tenant, kept.Scopes)
+		a.Warn("the token is shown this once; it is %s of the tenant %s, and allows %s", kept.ID, kept.Tenant,
+			kept.Scopes)
 		if old != nil {
 			a.Warn("%s counts until %s", old.ID, old.Expires.Format(time.RFC3339))
 		}
@@ -120,7 +122,8 @@ func tellToken(a *cli.App, shown string, kept tenant.Token, old *tenant.Token) e
 func tenantTokenList(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "list [TENANT]", Short: "Show the tokens, what they allow and when they were used",
-		Example: "  winnow tenant token list web", Args: cli.Between(0, 1, "TENANT"), ValidArgsFunction: completeTenants(a),
+		Example: "  winnow tenant token list web", Args: cli.Between(0, 1, "TENANT"),
+		ValidArgsFunction: completeTenants(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withBook(cmd.Context(), a, source.Changing, func(b *book.Book) error {
 				of := ""
@@ -137,7 +140,8 @@ func tenantTokenList(a *cli.App) *cobra.Command {
 				if err := tellTokens(a, all); err != nil || len(all) > 0 {
 					return err
 				}
-				return cli.Nothing("there is no token; `winnow tenant token add " + cmp.Or(of, "TENANT") + "` makes one")
+				return cli.Nothing("there is no token; `winnow tenant token add " + cmp.Or(of, "TENANT") +
+					"` makes one")
 			})
 		},
 	}

@@ -42,7 +42,8 @@ func main() {
 	sizes := flag.String("sizes", "10000,200000,1000000,5000000", "bytes of a body at the start of a session")
 	concurrency := flag.String("c", "1,16,64", "sessions at a time")
 	n := flag.Int("n", 400, "requests of a case through each of the two; fewer where bodies are large and many")
-	profile := flag.String("profile", "", "folder for processor profiles of winnow, one a case, from the second request of each session on")
+	profile := flag.String("profile", "", "folder for processor profiles of winnow, one a case, from the second "+
+		"request of each session on")
 	flag.Parse()
 	up := startUpstream()
 	fmt.Printf("%9s %3s | %-15s | %-15s | %-15s | %-6s | %-13s | %-13s | %s\n", "bytes", "c", "plain p50   p99",
@@ -138,7 +139,8 @@ func measure(up *upstream, size, c, n int, profile string) {
 		return percentile(pairs, of, q)
 	}
 	each := func(d time.Duration) float64 { return ms(d) / float64(len(w.warm)) }
-	fmt.Printf("%9d %3d | %7.2f %7.2f | %7.2f %7.2f | %7.2f %7.2f | %6.2f | %5.1f / %5.1f | %5.2f / %5.2f | %5.0f %5.1f %%\n",
+	fmt.Printf("%9d %3d | %7.2f %7.2f | %7.2f %7.2f | %7.2f %7.2f | %6.2f | %5.1f / %5.1f | %5.2f / %5.2f | %5.0f "+
+		"%5.1f %%\n",
 		size, c, percentile(p.warm, whole, .5), percentile(p.warm, whole, .99),
 		percentile(w.warm, whole, .5), percentile(w.warm, whole, .99), added(whole, .5), added(whole, .99),
 		added(first, .5), percentile(p.cold, whole, .5), percentile(w.cold, whole, .5), each(used[0]), each(used[1]),

@@ -16,7 +16,8 @@ import (
 	"time"
 )
 
-// conversation is that of a coding agent that reads files, 2 KB at a time, some of them again and again.
+// conversation is that of a coding agent that reads files, 2 KB at a time, some of them again and
+// again.
 type conversation struct {
 	id     string
 	random *rand.Rand
@@ -33,7 +34,8 @@ func newSession(size int, seed uint64) *conversation { return sessionOf(size, se
 
 // sessionOf is a session whose messages have so many bytes, with results and a head of its own.
 func sessionOf(size int, seed uint64, result int, head string, again bool) *conversation {
-	s := &conversation{again: again, id: fmt.Sprintf("%08d-0000-4000-8000-000000000000", seed), random: rand.New(rand.NewPCG(seed, 1)),
+	s := &conversation{again: again, id: fmt.Sprintf("%08d-0000-4000-8000-000000000000", seed),
+		random: rand.New(rand.NewPCG(seed, 1)),
 		result: result, head: head}
 	s.newest = `{"role":"user","content":[{MARK"type":"text","text":"Add request logging to the shop."}]}`
 	for s.list.Len() < size {
@@ -69,11 +71,14 @@ func (s *conversation) grow() {
 	s.list.WriteString(strings.Replace(s.newest, "MARK", "", 1))
 	fmt.Fprintf(&s.list, `,{"role":"assistant","content":[{"type":"tool_use","id":%q,"name":"Read","input":{"file_path":%q}}]},`,
 		id, path)
-	s.newest = fmt.Sprintf(`{"role":"user","content":[{MARK"type":"tool_result","tool_use_id":%q,"content":%q}]}`, id, text)
+	s.newest = fmt.Sprintf(`{"role":"user","content":[{MARK"type":"tool_result","tool_use_id":%q,"content":%q}]}`, id,
+		text)
 }
 
-var words = strings.Fields("func return error string config handler store session request response import package type struct if err nil " +
-	"for range append len map context test value index file path read write open close buffer token count table query result user order price")
+var words = strings.Fields("func return error string config handler store session request response import package " +
+	"type struct if err nil " +
+	"for range append len map context test value index file path read write open close buffer token count table query " +
+	"result user order price")
 
 func (s *conversation) text(size int) string {
 	var b strings.Builder
@@ -91,7 +96,8 @@ var head = headOf(300)
 func headOf(n int) string {
 	return `{"model":"claude-sonnet-4-5","max_tokens":1024,"stream":true,"tools":[{"name":"Read","description":"` +
 		strings.Repeat("Reads a file of the project. ", n) + `","input_schema":{"type":"object","properties":{"file_path":{"type":"string"}}}}],` +
-		`"system":[{"type":"text","text":"` + strings.Repeat("You are an agent. ", n*2/3) + `","cache_control":{"type":"ephemeral"}}],"messages":[`
+		`"system":[{"type":"text","text":"` + strings.Repeat("You are an agent. ", n*2/3) +
+		`","cache_control":{"type":"ephemeral"}}],"messages":[`
 }
 
 func (s *conversation) body() []byte {

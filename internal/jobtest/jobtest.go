@@ -154,7 +154,8 @@ func (s *suite) hasAJobOnce() {
 	held := func(job.Attempt) error { <-hold; return nil }
 	work := s.at(s.note(held))
 	work.Handlers["other"] = s.note(nil)
-	q, _ := s.start(Options{}, work, job.Job{Kind: "work", Key: "1", Data: "first"}, job.Job{Kind: "work", Key: "1", Data: "second"})
+	q, _ := s.start(Options{}, work, job.Job{Kind: "work", Key: "1", Data: "first"}, job.Job{Kind: "work", Key: "1",
+		Data: "second"})
 	if a := s.next(); a.Data != "first" {
 		s.Errorf("%+v was done, want the first", a)
 	}
@@ -268,7 +269,8 @@ func (s *suite) cutsOff() {
 
 func (s *suite) refuses() {
 	q := s.open(s.T, Options{})
-	for i, j := range []job.Job{{}, {Kind: "Work"}, {Kind: "a b"}, {Kind: "work", Limit: -1}, {Kind: "work", Attempts: -1}} {
+	for i, j := range []job.Job{{}, {Kind: "Work"}, {Kind: "a b"}, {Kind: "work", Limit: -1}, {Kind: "work",
+		Attempts: -1}} {
 		if err := q.Add(s.Context(), j); err == nil {
 			s.Error("job " + strconv.Itoa(i) + " was taken")
 		}

@@ -112,8 +112,8 @@ func begin(tb testing.TB, durable bool, settings ...string) *Cluster {
 	return c
 }
 
-// Make makes a cluster outside of tests, with settings of PostgreSQL such as "name=value". It is gone
-// after Remove, or with this process.
+// Make makes a cluster outside of tests, with settings of PostgreSQL such as "name=value". It is
+// gone after Remove, or with this process.
 func Make(durable bool, settings ...string) (*Cluster, error) {
 	return newCluster(durable, settings...)
 }
@@ -148,8 +148,8 @@ func newCluster(durable bool, settings ...string) (_ *Cluster, err error) {
 	if err != nil {
 		return nil, err
 	}
-	// A socket's path may have about a hundred bytes: the folder of temporary files of a test is too
-	// long for it.
+	// A socket's path may have about a hundred bytes: the folder of temporary files of a test is
+	// too long for it.
 	dir, err := os.MkdirTemp("/tmp", "winnow-pg")
 	if err != nil {
 		return nil, err
@@ -170,7 +170,8 @@ func newCluster(durable bool, settings ...string) (_ *Cluster, err error) {
 	if err := as.own(dir); err != nil {
 		return nil, err
 	}
-	if err := c.run("initdb", "-D", c.data(), "-U", "winnow", "-A", "trust", "-E", "UTF8", "--locale=C", "-N"); err != nil {
+	if err := c.run("initdb", "-D", c.data(), "-U", "winnow", "-A", "trust", "-E", "UTF8", "--locale=C",
+		"-N"); err != nil {
 		return nil, err
 	}
 	if err := c.Up(); err != nil {

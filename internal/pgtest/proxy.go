@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// Proxy stands between a store and its server. It counts round trips: how often bytes for the server
-// come after bytes of it.
+// Proxy stands between a store and its server. It counts round trips: how often bytes for the
+// server come after bytes of it.
 type Proxy struct {
 	URL   string // of the server, through the proxy
 	trips atomic.Int64

@@ -39,7 +39,8 @@ func keeps(t *testing.T, s store.Store) {
 	}
 	listed, err := k.KeptParts(t.Context(), "ses")
 	must(t, err)
-	equal(t, "parts for which texts are kept", []string{"m-call", "none", "not there yet", "odd\x00\xff", "small"}, listed)
+	equal(t, "parts for which texts are kept", []string{"m-call", "none", "not there yet", "odd\x00\xff", "small"},
+		listed)
 	_, err = k.KeptParts(t.Context(), "missing")
 	wantError(t, "KeptParts of no session", err, store.ErrNotFound)
 	must(t, k.Keep(t.Context(), "ses", "m-call", "another"))

@@ -17,7 +17,8 @@ func relayed(t *testing.T, s store.Store) {
 		Rules: map[string]store.Share{"duplicates": {Tokens: 5, Net: -1e-7}, store.Compaction: {Net: 2}},
 		Again: []store.Again{{Part: "p\xff", Rule: "urls", Tokens: 3, Asked: true}, {Tokens: 1}}}
 	spent := []store.Spend{{Time: 10, Kind: "step", Message: "m", Live: full},
-		{Time: 20, Kind: "summary", Cost: 1}, {Time: 30.5, Kind: "left", Live: &store.Live{Beside: true, Unpriced: true}}}
+		{Time: 20, Kind: "summary", Cost: 1}, {Time: 30.5, Kind: "left", Live: &store.Live{Beside: true,
+			Unpriced: true}}}
 	apply(t, s, store.Change{Spend: spent})
 	equal(t, "spent", spent, state(t, s).Spent)
 	for _, id := range []string{"without", "later"} {
@@ -25,7 +26,8 @@ func relayed(t *testing.T, s store.Store) {
 		_, err := s.Apply(t.Context(), id, store.Change{Spend: []store.Spend{{Time: 99, Kind: "step"}}})
 		must(t, err)
 	}
-	_, err := s.Apply(t.Context(), "later", store.Change{Spend: []store.Spend{{Time: 40, Live: &store.Live{Observed: true}}}})
+	_, err := s.Apply(t.Context(), "later", store.Change{Spend: []store.Spend{{Time: 40,
+		Live: &store.Live{Observed: true}}}})
 	must(t, err)
 	for since, want := range map[session.Millis]string{0: "later ses", 30.5: "later ses", 31: "later", 40.5: ""} {
 		accounts, err := store.Relayed(t.Context(), s, since, nil)
@@ -34,7 +36,8 @@ func relayed(t *testing.T, s store.Store) {
 		for _, a := range accounts {
 			ids = append(ids, a.Info.ID)
 			if a.Info.ID == "ses" {
-				equal(t, "an account", store.Account{Info: session.Info{ID: "ses", Title: "a session"}, Spent: spent}, a)
+				equal(t, "an account", store.Account{Info: session.Info{ID: "ses", Title: "a session"}, Spent: spent},
+					a)
 			}
 		}
 		equal(t, "sessions", want, strings.Join(ids, " "))

@@ -91,7 +91,8 @@ func broken(err error) bool {
 	var network net.Error
 	var refused *pgconn.ConnectError
 	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) ||
-		errors.Is(err, pgconn.ErrConnClosed) || errors.As(err, &network) || errors.As(err, &refused) || pgconn.SafeToRetry(err)
+		errors.Is(err, pgconn.ErrConnClosed) || errors.As(err, &network) || errors.As(err, &refused) ||
+		pgconn.SafeToRetry(err)
 }
 
 // one reads one row with a query.

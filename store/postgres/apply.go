@@ -126,7 +126,8 @@ func (s *Store) Apply(ctx context.Context, id string, c store.Change) (revision 
 		case told.Code == codeExists && told.Message == "session" && c.Aside != "":
 			continue
 		case told.Code == codeConflict:
-			return 0, fmt.Errorf("%w: it is at revision %s, the change was decided on %d", store.ErrConflict, told.Message, c.Base)
+			return 0, fmt.Errorf("%w: it is at revision %s, the change was decided on %d", store.ErrConflict,
+				told.Message, c.Base)
 		case told.Code == codeNoMessage:
 			at := 0
 			fmt.Sscan(told.Message, &at)
@@ -361,7 +362,8 @@ func encode(c store.Change) (r *encoded, err error) {
 
 	r.restoreParts, r.restoreFields = [][]byte{}, [][]byte{}
 	for _, k := range c.Restore {
-		r.restoreParts, r.restoreFields = append(r.restoreParts, key(k.Part)), append(r.restoreFields, key(string(k.Field)))
+		r.restoreParts, r.restoreFields = append(r.restoreParts, key(k.Part)), append(r.restoreFields,
+			key(string(k.Field)))
 	}
 	r.commitParts, r.commitFields, r.commits = [][]byte{}, [][]byte{}, [][]byte{}
 	for _, e := range c.Commit {

@@ -16,14 +16,14 @@ import (
 	"github.com/winnowhq/winnow/store/internal/words"
 )
 
-// checkPage is how many contents or messages are looked at in one transaction. Each sees one moment,
-// and none holds up the server's cleaning.
+// checkPage is how many contents or messages are looked at in one transaction. Each sees one
+// moment, and none holds up the server's cleaning.
 const checkPage = 32
 
-// Check looks through what a tenant has: whether tables refer to rows that exist, messages have their
-// places without a gap, values can be read, contents are what their hashes say, and the index of words
-// has every message that it is said to have. That pages of the server's files are whole is checked by
-// the server as it reads them, if it was set up with checksums.
+// Check looks through what a tenant has: whether tables refer to rows that exist, messages have
+// their places without a gap, values can be read, contents are what their hashes say, and the index
+// of words has every message that it is said to have. That pages of the server's files are whole is
+// checked by the server as it reads them, if it was set up with checksums.
 func (s *Store) Check(ctx context.Context) (h store.Health, err error) {
 	defer s.explain(ctx, "check", "", &err)
 	err = s.one(ctx, `SELECT pg_database_size(current_database()),
@@ -74,8 +74,8 @@ func (c *checkup) enough() error {
 var perSession = []string{"message", "apart", "elision", "pin", "undone", "dismissed", "receipt", "spend", "source",
 	"piece", "kept", "stale", "found"}
 
-// inconsistent are queries for what contradicts itself within a tenant, each with the sentence about
-// a row of it.
+// inconsistent are queries for what contradicts itself within a tenant, each with the sentence
+// about a row of it.
 var inconsistent = []struct{ sentence, query string }{
 	{"session %s has %s messages from position %s to %s, but %s are counted",
 		`SELECT convert_from(s.id, 'LATIN1'), count(m.position)::text, coalesce(min(m.position), 0)::text,
@@ -320,8 +320,8 @@ func (c *checkup) page(ctx context.Context, tx pgx.Tx, session, position int64) 
 	return page, apart, texts.Err()
 }
 
-// message looks at a message. Texts that are kept apart were looked at by contents; if one is damaged
-// there is nothing to compare with the index.
+// message looks at a message. Texts that are kept apart were looked at by contents; if one is
+// damaged there is nothing to compare with the index.
 func (c *checkup) message(r *checkedRow, apart []apartRow) {
 	if _, err := c.s.message(&r.messageRow, nil, true); err != nil {
 		c.find("message %d of session %s cannot be read: %v", r.position+1, r.id, err)

@@ -99,7 +99,8 @@ func hint(err error) string {
 	case c == pgerrcode.InvalidCatalogName:
 		return "create the database (createdb NAME), or check its name"
 	case c == pgerrcode.InsufficientPrivilege:
-		return "the user of the database must be allowed to create tables in its schema, or have been granted those that exist"
+		return "the user of the database must be allowed to create tables in its schema, or have been granted those " +
+			"that exist"
 	case c == pgerrcode.TooManyConnections:
 		return "raise max_connections of the server, or lower pool_max_conns in the URL"
 	case c == pgerrcode.UndefinedTable || c == pgerrcode.UndefinedFunction:

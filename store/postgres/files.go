@@ -56,7 +56,8 @@ func (s *Store) Source(ctx context.Context, id string) (_ *store.Source, err err
 		}
 	}
 	if int64(len(source.Data)) != *first.size {
-		return nil, fmt.Errorf("%w: its source: %d of %d bytes are left", store.ErrCorrupt, len(source.Data), *first.size)
+		return nil, fmt.Errorf("%w: its source: %d of %d bytes are left", store.ErrCorrupt, len(source.Data),
+			*first.size)
 	}
 	return &source, nil
 }
@@ -75,7 +76,8 @@ func (s *Store) SetSource(ctx context.Context, id string, source store.Source) (
 			return err
 		}
 		err = s.with(ctx, func(c *pgxpool.Conn) error {
-			_, err := c.Exec(ctx, `SELECT winnow_set_source($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`, s.tenant, key(id),
+			_, err := c.Exec(ctx, `SELECT winnow_set_source($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`, s.tenant,
+				key(id),
 				p.hashes, p.sizes, p.codecs, p.data, p.held, r.format, r.path, r.size, r.pieces)
 			return err
 		})
@@ -100,7 +102,8 @@ func (s *Store) Keep(ctx context.Context, id, part, text string) (err error) {
 		return err
 	}
 	err = s.with(ctx, func(c *pgxpool.Conn) error {
-		_, err := c.Exec(ctx, `SELECT winnow_keep($1, $2, $3, $4, $5, $6, $7, $8)`, s.tenant, key(id), key(part), []byte(part),
+		_, err := c.Exec(ctx, `SELECT winnow_keep($1, $2, $3, $4, $5, $6, $7, $8)`, s.tenant, key(id), key(part),
+			[]byte(part),
 			p.hashes[0], p.sizes[0], p.codecs[0], p.data[0])
 		return err
 	})
@@ -194,8 +197,10 @@ func (s *Store) SetFiles(ctx context.Context, files ...store.File) (err error) {
 func (s *Store) queueFile(b *pgx.Batch, f store.File) {
 	b.Queue(`INSERT INTO file (tenant, path, whole, size, modified, seen, hash, session, owner, messages)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-		ON CONFLICT (tenant, path) DO UPDATE SET size = excluded.size, modified = excluded.modified, seen = excluded.seen,
+		ON CONFLICT (tenant, path) DO UPDATE SET size = excluded.size, modified = excluded.modified,
+			seen = excluded.seen,
 			hash = excluded.hash, session = excluded.session, owner = excluded.owner, messages = excluded.messages`,
-		s.tenant, key(f.Path), []byte(f.Path), f.Size, f.Modified, f.Seen, f.Hash[:], key(f.Session), []byte(f.Session), f.Messages).
+		s.tenant, key(f.Path), []byte(f.Path), f.Size, f.Modified, f.Seen, f.Hash[:], key(f.Session), []byte(f.Session),
+		f.Messages).
 		Exec(func(pgconn.CommandTag) error { return nil })
 }

@@ -23,8 +23,8 @@ const (
 	batchStale = 100
 )
 
-// Index brings the index up to date, in transactions of bounded size, of which a tenant has one at a
-// time. Changes of sessions do not wait for it but for its last moment.
+// Index brings the index up to date, in transactions of bounded size, of which a tenant has one at
+// a time. Changes of sessions do not wait for it but for its last moment.
 func (s *Store) Index(ctx context.Context, tell func(done, all int)) (err error) {
 	defer s.explain(ctx, "index", "", &err)
 	return s.index(ctx, tell)
@@ -149,7 +149,8 @@ func (i *indexer) batch() (done int, err error) {
 // stays makes sure that a session is not deleted before the transaction ends, and returns how many
 // of its messages are indexed; -1 if it has gone.
 func (i *indexer) stays(num int64) (indexed int64, err error) {
-	err = i.tx.QueryRow(i.ctx, `SELECT indexed FROM session WHERE tenant = $1 AND num = $2 FOR KEY SHARE`, i.s.tenant, num).
+	err = i.tx.QueryRow(i.ctx, `SELECT indexed FROM session WHERE tenant = $1 AND num = $2 FOR KEY SHARE`, i.s.tenant,
+		num).
 		Scan(&indexed)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return -1, nil
@@ -183,7 +184,8 @@ func (i *indexer) stale() error {
 		if p.Message >= indexed {
 			continue // its turn comes
 		}
-		if err := i.exec(`DELETE FROM found WHERE tenant = $1 AND session = $2 AND message = $3`, p.Session, p.Message); err != nil {
+		if err := i.exec(`DELETE FROM found WHERE tenant = $1 AND session = $2 AND message = $3`, p.Session,
+			p.Message); err != nil {
 			return err
 		}
 		if _, err := i.messages(p.Session, p.Message, p.Message+1); err != nil {
@@ -303,7 +305,8 @@ func (i *indexer) write() error {
 	}
 	return i.exec(`INSERT INTO found (tenant, session, message, part, piece, role, tool, time, words)
 		SELECT $1, f.session, f.message, f.part, f.piece, f.role, f.tool, f.time, f.words::tsvector
-		FROM unnest($2::bigint[], $3::bigint[], $4::int[], $5::int[], $6::bytea[], $7::bytea[], $8::float8[], $9::text[])
+		FROM unnest($2::bigint[], $3::bigint[], $4::int[], $5::int[], $6::bytea[], $7::bytea[], $8::float8[],
+			$9::text[])
 			AS f(session, message, part, piece, role, tool, time, words)`,
 		f.sessions, f.messages, f.parts, f.pieces, f.roles, f.tools, f.times, f.words)
 }

@@ -21,8 +21,8 @@ type loss struct {
 	end   context.CancelFunc
 }
 
-// Lost is why operations fail at once: the server was waited for in vain, and has not answered since.
-// nil otherwise.
+// Lost is why operations fail at once: the server was waited for in vain, and has not answered
+// since. nil otherwise.
 func (d *Database) Lost() error {
 	d.loss.mu.Lock()
 	defer d.loss.mu.Unlock()

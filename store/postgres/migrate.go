@@ -41,7 +41,8 @@ func migrate(ctx context.Context, c *pgx.ConnConfig, wait time.Duration, readOnl
 		return err
 	}
 	if encoding != "UTF8" {
-		return fmt.Errorf("the encoding of the database is %s, not UTF8; create one WITH ENCODING 'UTF8' TEMPLATE template0", encoding)
+		return fmt.Errorf("the encoding of the database is %s, not UTF8; create one WITH ENCODING 'UTF8' TEMPLATE "+
+			"template0", encoding)
 	}
 	now, err := versionOf(ctx, conn)
 	switch {
@@ -52,7 +53,8 @@ func migrate(ctx context.Context, c *pgx.ConnConfig, wait time.Duration, readOnl
 	case now == version:
 		return nil
 	case readOnly:
-		return fmt.Errorf("%w: its tables have version %d, this program reads %d; open it for writing once to upgrade it",
+		return fmt.Errorf("%w: its tables have version %d, this program reads %d; open it for writing once to upgrade "+
+			"it",
 			store.ErrReadOnly, now, version)
 	}
 	if _, err := conn.Exec(ctx, "SET lock_timeout = 0"); err != nil { // a long migration is no reason to fail

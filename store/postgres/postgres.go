@@ -10,7 +10,8 @@
 //
 // A connection that breaks is replaced, and what was asked is asked again, for as long as
 // Options.Wait. Then the server is lost: everything fails at once until it answers, which is tried
-// in the background. A change carries a token, so that one whose answer was lost is not written twice.
+// in the background. A change carries a token, so that one whose answer was lost is not written
+// twice.
 package postgres
 
 import (
@@ -132,8 +133,8 @@ func open(ctx context.Context, url string, o Options) (_ *Database, err error) {
 		config.MaxConns = DefaultConnections
 	}
 	d.most = max(1, int64(config.MaxConns)/2)
-	// A connection is not asked whether it is alive, which would be a round trip: one that is not is
-	// replaced when it is used.
+	// A connection is not asked whether it is alive, which would be a round trip: one that is not
+	// is replaced when it is used.
 	config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
 	if err := migrate(ctx, c, d.wait, o.ReadOnly); err != nil {
 		return nil, err

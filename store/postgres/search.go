@@ -81,15 +81,16 @@ type place struct {
 	score            float64
 }
 
-// queuePlaces asks for the best matches. tell is told of each, with how many there are without a limit.
+// queuePlaces asks for the best matches. tell is told of each, with how many there are without a
+// limit.
 func (s *Store) queuePlaces(b *pgx.Batch, terms words.Query, q store.Search, tell func(p place, total int)) {
 	if q.Limit <= 0 {
 		q.Limit = store.DefaultLimit
 	}
 	args := []any{s.tenant, q.Limit}
 	argument := func(v any) string { args = append(args, v); return fmt.Sprint("$", len(args)) }
-	// The words are looked up in their index. Before its tables were looked through, a server may take
-	// that of the tenant for more telling, which has all that the tenant has.
+	// The words are looked up in their index. Before its tables were looked through, a server may
+	// take that of the tenant for more telling, which has all that the tenant has.
 	where := `f.tenant || '' = $1`
 	if q.Session != "" {
 		where = `f.tenant = $1 AND f.session = (SELECT num FROM session
@@ -173,7 +174,8 @@ func (r *hitRow) queue(b *pgx.Batch, s *Store, p *place) {
 			return scanApart(rows, r.apart)
 		})
 	b.Queue(`SELECT c.size, c.codec, c.data
-		FROM message AS m JOIN kept AS k ON k.tenant = m.tenant AND k.session = m.session AND k.part = m.names[$4::int + 1]
+		FROM message AS m JOIN kept AS k ON k.tenant = m.tenant AND k.session = m.session AND k.part = m.names[$4::int +
+			1]
 		LEFT JOIN content AS c ON c.tenant = k.tenant AND c.hash = k.content
 		WHERE m.tenant = $1 AND m.session = $2 AND m.position = $3`, args...).
 		Query(func(rows pgx.Rows) error {
@@ -196,7 +198,8 @@ func (s *Store) hit(p *place, r *hitRow, terms words.Query) (hit store.Hit, dama
 	}
 	h, err := headOf(r.head)
 	if err != nil {
-		return hit, fmt.Errorf("message %d of session %s: %w: %w", p.message+1, hit.Session.ID, store.ErrCorrupt, err), nil
+		return hit, fmt.Errorf("message %d of session %s: %w: %w", p.message+1, hit.Session.ID, store.ErrCorrupt, err),
+			nil
 	}
 	part, text, err := s.shown(r.data, r.apart[p.message], r.kept)
 	if err != nil {

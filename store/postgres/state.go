@@ -61,10 +61,13 @@ func (s *Store) State(ctx context.Context, id string) (state store.State, err er
 	var info, prepared []byte
 	var elisions, pins, receipts, spent, undone, dismissed [][]byte
 	err = s.one(ctx, `SELECT info, revision, messages, prepared,
-		ARRAY(SELECT data FROM elision AS e WHERE e.tenant = s.tenant AND e.session = s.num ORDER BY e.revision, e.ordinal),
+		ARRAY(SELECT data FROM elision AS e WHERE e.tenant = s.tenant AND e.session = s.num ORDER BY e.revision,
+		e.ordinal),
 		ARRAY(SELECT data FROM pin AS p WHERE p.tenant = s.tenant AND p.session = s.num ORDER BY p.revision, p.ordinal),
-		ARRAY(SELECT data FROM receipt AS r WHERE r.tenant = s.tenant AND r.session = s.num ORDER BY r.revision, r.ordinal),
-		ARRAY(SELECT data FROM spend AS p WHERE p.tenant = s.tenant AND p.session = s.num ORDER BY p.revision, p.ordinal),
+		ARRAY(SELECT data FROM receipt AS r WHERE r.tenant = s.tenant AND r.session = s.num ORDER BY r.revision,
+		r.ordinal),
+		ARRAY(SELECT data FROM spend AS p WHERE p.tenant = s.tenant AND p.session = s.num ORDER BY p.revision,
+		p.ordinal),
 		ARRAY(SELECT whole FROM undone AS u WHERE u.tenant = s.tenant AND u.session = s.num),
 		ARRAY(SELECT whole FROM dismissed AS d WHERE d.tenant = s.tenant AND d.session = s.num)
 		FROM session AS s WHERE s.tenant = $1 AND s.id = $2`, []any{s.tenant, key(id)},
@@ -154,7 +157,8 @@ func (s *Store) Relayed(ctx context.Context, since session.Millis, wanted func(s
 		var info []byte
 		var spent [][]byte
 		err := s.one(ctx, `SELECT info,
-			ARRAY(SELECT data FROM spend AS p WHERE p.tenant = s.tenant AND p.session = s.num ORDER BY p.revision, p.ordinal)
+			ARRAY(SELECT data FROM spend AS p WHERE p.tenant = s.tenant AND p.session = s.num ORDER BY p.revision,
+			p.ordinal)
 			FROM session AS s WHERE s.tenant = $1 AND s.id = $2`, []any{s.tenant, f.id}, &info, &spent)
 		if errors.Is(err, pgx.ErrNoRows) {
 			continue // it was deleted meanwhile

@@ -18,7 +18,8 @@ func (t *transaction) keep(c *packed.Content) (num int64, err error) {
 			return 0, err
 		}
 	}
-	result, err := t.run(`INSERT INTO content (hash, size, codec, data) VALUES (?, ?, ?, ?)`, c.Hash[:], len(c.Text), int(c.Codec), c.Packed)
+	result, err := t.run(`INSERT INTO content (hash, size, codec, data) VALUES (?, ?, ?, ?)`, c.Hash[:], len(c.Text),
+		int(c.Codec), c.Packed)
 	if err != nil {
 		return 0, err
 	}

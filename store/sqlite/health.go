@@ -56,9 +56,9 @@ var contradictions = [][2]string{
 // checkPage is how many contents are looked at in one transaction.
 const checkPage = 32
 
-// Check looks through the whole file for damage, without comparing indexes of single columns with their
-// tables; whether tables agree with each other, and the index of words with the log; and whether texts
-// are what their hashes say. It reads all of it: the context may end it.
+// Check looks through the whole file for damage, without comparing indexes of single columns with
+// their tables; whether tables agree with each other, and the index of words with the log; and
+// whether texts are what their hashes say. It reads all of it: the context may end it.
 func (s *Store) Check(ctx context.Context) (store.Health, error) {
 	var h store.Health
 	for _, suffix := range []string{"", "-wal"} {

@@ -40,8 +40,8 @@ type Result struct {
 // Copy copies all sessions of a store, and which files they were read from: the log, decisions,
 // pins, receipts, spends, the source, kept texts. Revisions count anew. Each session is written
 // whole or not at all, and then read from both and compared; one that is there already is only
-// compared. So copying that was interrupted can be run again and goes on where it stopped. A session
-// that changes meanwhile is copied as it was at some moment, or is an error.
+// compared. So copying that was interrupted can be run again and goes on where it stopped. A
+// session that changes meanwhile is copied as it was at some moment, or is an error.
 func Copy(ctx context.Context, from, to store.Store, o Options) (r Result, err error) {
 	list, err := from.List(ctx)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 )
 
 // Spend adds what a tenant spent on the day of a time, in US dollars, and how many of its requests
-// were answered. After an error it is not known to have been added; if the connection broke just then,
-// it may have been.
+// were answered. After an error it is not known to have been added; if the connection broke just
+// then, it may have been.
 func (b *Book) Spend(ctx context.Context, name string, dollars float64, requests int, at time.Time) error {
 	_, err := b.db.ExecContext(ctx, `INSERT INTO book_spent (tenant, day, dollars, requests) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (tenant, day) DO UPDATE SET dollars = book_spent.dollars + excluded.dollars,

@@ -61,7 +61,8 @@ func noTenant(name string) error { return fmt.Errorf("%w: the tenant %s", ErrNot
 
 // Set changes the settings of a tenant as edit says. ErrNotFound if there is no such tenant. What
 // edit returns as an error changes nothing.
-func (b *Book) Set(ctx context.Context, who, name string, edit func(*tenant.Tenant) error) (t tenant.Tenant, err error) {
+func (b *Book) Set(ctx context.Context, who, name string, edit func(*tenant.Tenant) error) (t tenant.Tenant,
+	err error) {
 	e := &Entry{Tenant: name, Who: who, Did: "tenant set"}
 	err = b.change(ctx, e, func(tx *sql.Tx) error {
 		// The row is locked by being written, so that of two changes none is lost.
@@ -117,7 +118,8 @@ func readTenant(r row) (t tenant.Tenant, err error) {
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
 		return t, fmt.Errorf("the settings of the tenant %s are damaged: %w", t.Name, err)
 	}
-	t.Limits, t.Budget, t.Retention, t.Capture, t.Mode, t.Keys = s.Limits, s.Budget, s.Retention, s.Capture, s.Mode, s.Keys
+	t.Limits, t.Budget, t.Retention, t.Capture, t.Mode, t.Keys = s.Limits, s.Budget, s.Retention, s.Capture, s.Mode,
+		s.Keys
 	t.Created = fromMillis(created)
 	return t, nil
 }

@@ -74,7 +74,8 @@ func readToken(r row) (t tenant.Token, err error) {
 	if err := r.Scan(&t.ID, &t.Tenant, &t.Label, &t.Hash, &scopes, &created, &expires, &used, &revoked); err != nil {
 		return t, err
 	}
-	t.Created, t.Expires, t.Used, t.Revoked = fromMillis(created), fromMillis(expires), fromMillis(used), fromMillis(revoked)
+	t.Created, t.Expires, t.Used, t.Revoked = fromMillis(created), fromMillis(expires), fromMillis(used),
+		fromMillis(revoked)
 	t.Scopes, err = tenant.ParseScopes(scopes)
 	return t, err
 }

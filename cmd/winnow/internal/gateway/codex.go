@@ -56,7 +56,8 @@ func CodexAddresses(getenv func(string) string, home string) (file string, bases
 	file, bases = filepath.Join(at, "config.toml"), map[string]string{}
 	text, _, _ := plainfile.Read(file, mostBytes) // without one, nothing is set
 	for key, value := range tomlTexts(string(text)) {
-		if key == "openai_base_url" || strings.HasPrefix(key, "model_providers.") && strings.HasSuffix(key, ".base_url") {
+		if key == "openai_base_url" || strings.HasPrefix(key, "model_providers.") && strings.HasSuffix(key,
+			".base_url") {
 			bases[key] = value
 		}
 	}

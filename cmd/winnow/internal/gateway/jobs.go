@@ -215,8 +215,8 @@ func (w *Jobs) index(ctx context.Context, _ job.Attempt) error {
 	})
 }
 
-// each does something with the gateway's store, and with that of each tenant, by its name. An error of
-// one keeps nothing from the others.
+// each does something with the gateway's store, and with that of each tenant, by its name. An error
+// of one keeps nothing from the others.
 func (w *Jobs) each(ctx context.Context, do func(tenant string, kept store.Store) error) (err error) {
 	if kept := w.relay.kept(); kept != nil {
 		err = do("", kept)
@@ -258,7 +258,8 @@ func (w *Jobs) check(ctx context.Context, _ job.Attempt) error {
 		looked = true
 		problems += len(health.Problems)
 		for _, problem := range health.Problems {
-			w.relay.log.Error("the store is damaged: stop winnow and restore a backup, or see winnow doctor", "problem", problem,
+			w.relay.log.Error("the store is damaged: stop winnow and restore a backup, or see winnow doctor", "problem",
+				problem,
 				"tenant", tenant)
 		}
 		return nil

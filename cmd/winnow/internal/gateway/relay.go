@@ -207,7 +207,8 @@ func (r *Relay) engine(settings config.Settings, mode transport.Mode, kept store
 // options are how a transport on a store works.
 func (r *Relay) options(settings config.Settings, mode transport.Mode, kept store.Store) transport.Options {
 	o := transport.Options{Base: r.base, Mode: mode, Later: true, Recall: !withholds(kept),
-		Models: settings.Catalogue(model.Default()), Drop: settings.Gateway.Tools.Drop, Delegate: settings.Gateway.Delegate,
+		Models: settings.Catalogue(model.Default()), Drop: settings.Gateway.Tools.Drop,
+		Delegate: settings.Gateway.Delegate,
 		KeepWarm: settings.Gateway.KeepWarm,
 		Memory:   settings.Gateway.Memory / 2 / bytesOfBody, Log: r.log, Now: r.app.Env.Now}
 	if r.tracer != nil {
@@ -306,8 +307,10 @@ func (r *Relay) lead(ctx context.Context, g *generation, upstreams map[string]st
 	if r.tenants != nil {
 		door = r.tenants
 	}
-	g.handler, err = serve.New(serve.Config{Door: door, Upstreams: upstreams, Transport: counting{r, g}, Metrics: r.metrics,
-		Host: r.Address(), Mode: string(g.mode), Clients: g.clients, Ready: r.ready, Page: g.page, Jobs: r.jobs, MCP: g.recall,
+	g.handler, err = serve.New(serve.Config{Door: door, Upstreams: upstreams, Transport: counting{r, g},
+		Metrics: r.metrics,
+		Host:    r.Address(), Mode: string(g.mode), Clients: g.clients, Ready: r.ready, Page: g.page, Jobs: r.jobs,
+		MCP: g.recall,
 		Log: r.log})
 	r.upstreams = upstreams
 	return err

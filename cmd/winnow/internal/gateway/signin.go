@@ -55,7 +55,8 @@ type signing struct {
 func newSigning(o config.GatewayOIDC, now func() time.Time, log *slog.Logger) (s *signing, err error) {
 	s = &signing{GatewayOIDC: o, now: now, log: log, secure: strings.HasPrefix(o.Redirect, "https://")}
 	if o.ClientID == "" || o.Redirect == "" {
-		return nil, cli.Usage("gateway.oidc.issuer is set, so gateway.oidc.clientID and gateway.oidc.redirect must be, too")
+		return nil, cli.Usage("gateway.oidc.issuer is set, so gateway.oidc.clientID and gateway.oidc.redirect must " +
+			"be, too")
 	}
 	if o.SecretFile != "" {
 		if s.secret, err = readSecret(o.SecretFile, mostKey); err != nil {
@@ -71,7 +72,8 @@ func newSigning(o config.GatewayOIDC, now func() time.Time, log *slog.Logger) (s
 			return nil, cli.Usage("gateway.oidc.cookieFile: %w", err)
 		}
 		if len(text) < leastCookieKey {
-			return nil, cli.Usage("gateway.oidc.cookieFile: %s has %d bytes; it must have %d random ones or more", o.CookieFile,
+			return nil, cli.Usage("gateway.oidc.cookieFile: %s has %d bytes; it must have %d random ones or more",
+				o.CookieFile,
 				len(text), leastCookieKey)
 		}
 		s.key = []byte(text)
@@ -152,7 +154,8 @@ func (s *signing) begin(w http.ResponseWriter, r *http.Request) {
 func (s *signing) back(w http.ResponseWriter, r *http.Request) {
 	var e expected
 	q := r.URL.Query()
-	if !s.open(r, signingCookie, &e) || e.Until < s.now().Unix() || !hmac.Equal([]byte(e.State), []byte(q.Get("state"))) {
+	if !s.open(r, signingCookie, &e) || e.Until < s.now().Unix() || !hmac.Equal([]byte(e.State),
+		[]byte(q.Get("state"))) {
 		s.refuse(w, http.StatusForbidden, "This sign-in was not begun here, or too long ago: open the page again.", nil)
 		return
 	}
@@ -245,7 +248,8 @@ func (s *signing) refuse(w http.ResponseWriter, status int, text string, err err
 }
 
 func (s *signing) cookie(w http.ResponseWriter, name, value, path string, seconds int) {
-	http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: path, MaxAge: seconds, HttpOnly: true, Secure: s.secure,
+	http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: path, MaxAge: seconds, HttpOnly: true,
+		Secure:   s.secure,
 		SameSite: http.SameSiteLaxMode}) // Strict would not be sent on the way back from the provider
 }
 

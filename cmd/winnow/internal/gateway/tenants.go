@@ -77,11 +77,13 @@ type tenants struct {
 }
 
 // Tenants lets tenants share the relay, as the book beside the store names them. It is called
-// before Start. If the book is in a database that does not answer, nobody gets in until it does. must
-// says that the listener is open to others and has no other tokens: without a tenant nobody gets in.
+// before Start. If the book is in a database that does not answer, nobody gets in until it does.
+// must says that the listener is open to others and has no other tokens: without a tenant nobody
+// gets in.
 func (r *Relay) Tenants(ctx context.Context, must bool) error {
-	d := &tenants{must: must, r: r, log: r.log, stores: source.TenantStores{App: r.app}, settle: make(chan struct{}, 1), rooms: map[string]*room{},
-		used: map[string]time.Time{}, unset: map[string]time.Time{}, reads: map[string]time.Time{}}
+	d := &tenants{must: must, r: r, log: r.log, stores: source.TenantStores{App: r.app}, settle: make(chan struct{}, 1),
+		rooms: map[string]*room{},
+		used:  map[string]time.Time{}, unset: map[string]time.Time{}, reads: map[string]time.Time{}}
 	d.known.Store(tenant.NewDirectory(0, nil, nil))
 	if err := d.begin(ctx); err != nil {
 		return err
@@ -100,8 +102,8 @@ func (r *Relay) Tenants(ctx context.Context, must bool) error {
 	return nil
 }
 
-// begin reads the book for the first time. A database that does not answer is asked again with every
-// tick.
+// begin reads the book for the first time. A database that does not answer is asked again with
+// every tick.
 func (d *tenants) begin(ctx context.Context) error {
 	d.r.mu.Lock()
 	err := d.r.lacks.err // it was waited for once
@@ -371,8 +373,8 @@ func (d *tenants) furnished(ctx context.Context, m *room, t tenant.Tenant) (f *f
 	return m.enter(d.r.app.Env.Now()), false, nil
 }
 
-// retire puts a new room in the place of one whose store is to keep other things from now on. What is
-// under way in the old one ends as it began.
+// retire puts a new room in the place of one whose store is to keep other things from now on. What
+// is under way in the old one ends as it began.
 func (d *tenants) retire(m *room, t tenant.Tenant) {
 	d.mu.Lock()
 	if d.rooms[t.Name] == m {
@@ -391,7 +393,8 @@ func same(a, b tenant.Tenant) bool {
 }
 
 // unlock opens the store of a room, and learns what was spent. making is locked.
-func (d *tenants) unlock(ctx context.Context, m *room, t tenant.Tenant, settings config.Settings, capture string) error {
+func (d *tenants) unlock(ctx context.Context, m *room, t tenant.Tenant, settings config.Settings,
+	capture string) error {
 	kept, err := d.stores.Open(ctx, t.Name)
 	if err != nil {
 		return err
