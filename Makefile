@@ -28,6 +28,7 @@ bench: ## the figures of docs/performance.md
 gateway-bench: ## what the gateway adds to requests, beside a plain proxy in the same run
 	go run ./internal/gatebench $(GATEBENCH)
 
+.PHONY: replicas-bench scale-bench
 replicas-bench: ## the same through the built program on SQLite, on PostgreSQL, and three of them: a Markdown table; REPLICASBENCH="-windows 1 -c 1"
 	go run ./internal/gatebench replicas $(REPLICASBENCH)
 
@@ -86,4 +87,4 @@ interop: ## resume sessions in the real products, offline; CLIENTS=path/to/node_
 judges: ## the providers' own libraries read what we write, and we what they write
 	cd interop/sdk && go vet ./... && go test ./...
 
-.PHONY: dist pictures gateway-bench replicas-bench scale-bench judges adapters help build test check size bench fuzz fuzz-table torture siege load soak properties interop forecast
+.PHONY: dist pictures gateway-bench judges adapters help build test check size bench fuzz fuzz-table torture siege load soak properties interop forecast

@@ -133,7 +133,7 @@ func (c *Cluster) URL() string {
 	return "postgres://winnow@/postgres?host=" + url.QueryEscape(c.dir)
 }
 
-func newCluster(durable bool, settings ...string) (_ *Cluster, err error) {
+func newCluster(durable bool, options ...string) (_ *Cluster, err error) {
 	bin, err := binaries()
 	if err != nil {
 		return nil, err
@@ -153,8 +153,8 @@ func newCluster(durable bool, settings ...string) (_ *Cluster, err error) {
 	if !durable {
 		c.options += " -c fsync=off -c synchronous_commit=off -c full_page_writes=off"
 	}
-	for _, setting := range settings {
-		c.options += " -c '" + setting + "'"
+	for _, option := range options {
+		c.options += " -c " + option
 	}
 	defer func() {
 		if err != nil {
