@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -112,34 +111,12 @@ func begin(tb testing.TB, durable bool, settings ...string) *Cluster {
 	return c
 }
 
-// Make makes a cluster outside of tests, with settings of PostgreSQL such as "name=value". It is
-// gone after Remove, or with this process.
-func Make(durable bool, settings ...string) (*Cluster, error) {
-	return newCluster(durable, settings...)
-}
-
-// Remove stops the server and removes its folder.
-func (c *Cluster) Remove() { c.remove() }
-
-// Process is the id of the server's first process, whose children are the others.
-func (c *Cluster) Process() (int, error) {
-	text, err := os.ReadFile(filepath.Join(c.data(), "postmaster.pid"))
-	if err != nil {
-		return 0, err
-	}
-	first, _, _ := strings.Cut(string(text), "\n")
-	return strconv.Atoi(strings.TrimSpace(first))
-}
-
-// Socket is the path of the socket that the server listens at.
-func (c *Cluster) Socket() string { return filepath.Join(c.dir, ".s.PGSQL.5432") }
-
 // URL names the database of the cluster.
 func (c *Cluster) URL() string {
 	return "postgres://winnow@/postgres?host=" + url.QueryEscape(c.dir)
 }
 
-func newCluster(durable bool, settings ...string) (_ *Cluster, err error) {
+func newCluster(durable bool, options ...string) (_ *Cluster, err error) {
 	bin, err := binaries()
 	if err != nil {
 		return nil, err
@@ -159,8 +136,8 @@ func newCluster(durable bool, settings ...string) (_ *Cluster, err error) {
 	if !durable {
 		c.options += " -c fsync=off -c synchronous_commit=off -c full_page_writes=off"
 	}
-	for _, setting := range settings {
-		c.options += " -c '" + setting + "'"
+	for _, option := range options {
+		c.options += " -c " + option
 	}
 	defer func() {
 		if err != nil {
