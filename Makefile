@@ -28,6 +28,13 @@ bench: ## the figures of docs/performance.md
 gateway-bench: ## what the gateway adds to requests, beside a plain proxy in the same run
 	go run ./internal/gatebench $(GATEBENCH)
 
+replicas-bench: ## the same through the built program on SQLite, on PostgreSQL, and three of them: a Markdown table; REPLICASBENCH="-windows 1 -c 1"
+	go run ./internal/gatebench replicas $(REPLICASBENCH)
+
+scale-bench: ## what a request costs on PostgreSQL, and how long requests wait: the tables of docs/scale.md; SESSIONS=FOLDER of recorded sessions
+	go run ./internal/gatebench cost -sessions "$(SESSIONS)"
+	go run ./internal/gatebench arrivals -sessions "$(SESSIONS)"
+
 pictures: ## the pictures of docs/, made in headless Chromium; the frontier where the recorded sessions are
 	WINNOW_SHOTS=../docs go test ./page ./live -run 'picture|Watched' -count=1 -v -timeout 60m
 
@@ -82,4 +89,4 @@ interop: ## resume sessions in the real products, offline; CLIENTS=path/to/node_
 judges: ## the providers' own libraries read what we write, and we what they write
 	cd interop/sdk && go vet ./... && go test ./...
 
-.PHONY: dist pictures gateway-bench judges adapters help build test check size bench fuzz fuzz-table torture siege replicas load soak properties interop forecast
+.PHONY: dist pictures gateway-bench replicas-bench scale-bench judges adapters help build test check size bench fuzz fuzz-table torture siege replicas load soak properties interop forecast

@@ -206,12 +206,6 @@ func TestPublish_whatDoesNotFitAnyMoreIsDropped(t *testing.T) {
 				a.t.Fatal(err)
 			}
 		},
-		"another compaction was made": func(a *ahead) {
-			other := open(a.t, Config{Store: a.Store(), Models: small(16000, 4000)})
-			if _, err := other.Compact(ctx, a.id, CompactOptions{}); err != nil {
-				a.t.Fatal(err)
-			}
-		},
 		"what came since is too large": func(a *ahead) { a.reads("/src/huge.go", 12000); a.reads("/src/huge2.go", 12000) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -419,6 +413,7 @@ func TestCompact_thatWaitsForAPreparationEndsWithItsContext(t *testing.T) {
 	a.bill(1, 0, 0.25)
 }
 
+// What is written already stays: it is in the store.
 func TestClose_endsPreparationsAndRecordsWhatTheyCost(t *testing.T) {
 	for _, ready := range []bool{true, false} {
 		a := prepare(t, nil)
@@ -430,7 +425,7 @@ func TestClose_endsPreparationsAndRecordsWhatTheyCost(t *testing.T) {
 		if d := closed.Took(); d > 250*time.Millisecond {
 			t.Errorf("closing took %v", d)
 		}
-		a.bill(1, 1, map[bool]float64{true: 0.25, false: 0.125}[ready])
+		a.bill(1, map[bool]int{true: 0, false: 1}[ready], map[bool]float64{true: 0.25, false: 0.125}[ready])
 	}
 }
 
@@ -450,19 +445,163 @@ func TestPrepare_onceAtATime(t *testing.T) {
 	}
 }
 
-// What was prepared is not in the store: who opens it meanwhile finds the session as it was.
-func TestPrepare_aCrashLeavesTheSessionAsItWas(t *testing.T) {
+// What was prepared outlives its engine: of all that open the store, whichever comes first makes it
+// count, and nobody asks or pays for it again.
+func TestPrepare_outlivesItsEngine(t *testing.T) {
+	ctx := context.Background()
+	for name, fold := range map[string]func(e *Engine, id string) (*pivot.Receipt, error){
+		"between two steps": func(e *Engine, id string) (*pivot.Receipt, error) { return e.Publish(ctx, id) },
+		"by a fold that must come": func(e *Engine, id string) (*pivot.Receipt, error) {
+			return e.Compact(ctx, id, CompactOptions{})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kept := memory.New()
+			a := prepare(t, func(c *Config) { c.Store = kept })
+			a.written()
+			others := []*Engine{a.Engine}
+			for range 2 {
+				scribe := newSlow()
+				scribe.answers <- errors.New("nobody was to be asked")
+				others = append(others, open(t, Config{Store: kept, Models: small(16000, 4000), Summarizer: scribe,
+					Settings: a.config.Settings, Counter: a.config.Counter}))
+			}
+			if err := others[1].Prepare(ctx, a.id); err != nil {
+				t.Errorf("it is there already: %v", err)
+			}
+			var receipts []*pivot.Receipt
+			for _, e := range []*Engine{others[2], others[1], others[0]} {
+				attempt := fold
+				if len(receipts) > 0 {
+					attempt = func(e *Engine, id string) (*pivot.Receipt, error) { return e.Publish(ctx, id) }
+				}
+				r, err := attempt(e, a.id)
+				if err != nil && CodeOf(err) != Busy && CodeOf(err) != Stale {
+					t.Fatal(err)
+				}
+				if r != nil {
+					receipts = append(receipts, r)
+				}
+			}
+			if len(receipts) != 1 || receipts[0].Cost != 0.25 || receipts[0].Kind != pivot.Compaction {
+				t.Errorf("the receipts are %+v", receipts)
+			}
+			a.bill(1, 0, 0.25)
+			if _, state := a.state(); state.Prepared != nil {
+				t.Errorf("%+v is still prepared", state.Prepared)
+			}
+			if !strings.Contains(a.text(), "The lamps are counted.") {
+				t.Errorf("the view is %.300s", a.text())
+			}
+		})
+	}
+}
+
+// Many that want to make it count at the same moment do so once.
+func TestPublish_onceByMany(t *testing.T) {
 	kept := memory.New()
 	a := prepare(t, func(c *Config) { c.Store = kept })
-	log, state := a.state()
 	a.written()
-	other := open(t, Config{Store: kept, Models: small(16000, 4000)})
-	s, still, err := other.Session(context.Background(), a.id)
-	if err != nil || len(s.Messages) != len(log) || still.Revision != state.Revision {
-		t.Errorf("%d messages at %d, want %d at %d (%v)", len(s.Messages), still.Revision, len(log), state.Revision, err)
+	var counted, work = make(chan *pivot.Receipt, 8), sync.WaitGroup{}
+	for range cap(counted) {
+		e := open(t, Config{Store: kept, Models: small(16000, 4000), Settings: a.config.Settings})
+		work.Go(func() {
+			r, err := e.Publish(context.Background(), a.id)
+			if code := CodeOf(err); err != nil && code != Busy && code != Stale {
+				t.Error(err)
+			}
+			if r != nil {
+				counted <- r
+			}
+		})
 	}
-	if r, err := other.Publish(context.Background(), a.id); r != nil || err != nil {
-		t.Errorf("%v, %v", r, err)
+	work.Wait()
+	if len(counted) != 1 {
+		t.Errorf("it counts %d times", len(counted))
+	}
+	a.bill(1, 0, 0.25)
+	a.view() // it is checked
+}
+
+// A summary behind a compaction that is taken back stands for nothing.
+func TestPublish_behindWhatWasUndone(t *testing.T) {
+	ctx := context.Background()
+	a := prepare(t, nil)
+	a.written()
+	r, err := a.Publish(ctx, a.id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.worked(9, 900)
+	a.begin()
+	a.written()
+	if _, err := a.Undo(ctx, a.id, r.Marker); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := a.Publish(ctx, a.id); got != nil || CodeOf(err) != Stale {
+		t.Errorf("%v, %v; want that it does not fit", got, err)
+	}
+	a.bill(2, 1, 0.5)
+}
+
+// With NoteWanted it stands in the store that a summary is wanted, once for a turn, until there is
+// one, or somebody has failed to write it.
+func TestObserve_notesThatASummaryIsWanted(t *testing.T) {
+	ctx := context.Background()
+	scribe := newSlow()
+	l := newLab(t, Config{Settings: withPolicy("balanced"), Summarizer: scribe, NoteWanted: true})
+	user := l.user("Look.")
+	l.reads("/src/a.go", 5_000)
+	l.reads("/src/b.go", 100)
+	near := func() Outcome {
+		t.Helper()
+		out, err := l.Observe(ctx, l.id, session.Usage{Input: 7_000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	prepared := func() *store.Prepared {
+		t.Helper()
+		_, state, err := l.Session(ctx, l.id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return state.Prepared
+	}
+	if out := near(); !out.Prepare || out.Pivot != "" {
+		t.Fatalf("%+v; want that a summary is to be prepared", out)
+	}
+	if p := prepared(); p == nil || !p.Wanted() || p.Pivot != "" || p.Turn != user.ID || p.Asked == 0 {
+		t.Errorf("the store says %+v", p)
+	}
+	if out := near(); out.Prepare {
+		t.Error("it is wanted twice in a turn")
+	}
+	if out, err := open(t, Config{Store: l.Store(), Models: small(16000, 4000), Summarizer: scribe}).
+		Observe(ctx, l.id, session.Usage{Input: 7_000}); err != nil || !out.Prepare {
+		t.Errorf("after a restart it is not found again: %+v, %v", out, err)
+	}
+	scribe.answers <- errors.New("no")
+	if err := l.Prepare(ctx, l.id); CodeOf(err) != BadSummary {
+		t.Error(err)
+	}
+	if p := prepared(); p == nil || !p.Failed || p.Wanted() {
+		t.Errorf("after a failure the store says %+v", p)
+	}
+	again := open(t, Config{Store: l.Store(), Models: small(16000, 4000), Summarizer: scribe})
+	if out, err := again.Observe(ctx, l.id, session.Usage{Input: 7_000}); err != nil || out.Prepare {
+		t.Errorf("it is asked for again in the turn: %+v, %v", out, err)
+	}
+	scribe.answers <- notes("The lamps are counted.")
+	if err := l.Prepare(ctx, l.id); err != nil { // the queue tries again
+		t.Error(err)
+	}
+	if p := prepared(); p == nil || p.Written == "" || p.Failed {
+		t.Errorf("the store says %.200v", p)
+	}
+	if r, err := again.Compact(ctx, l.id, CompactOptions{}); err != nil || r.Kind != pivot.Compaction || prepared() != nil {
+		t.Errorf("%+v, %v; prepared is %+v", r, err, prepared())
 	}
 }
 

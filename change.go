@@ -208,7 +208,7 @@ func (e *Engine) apply(ctx context.Context, l *live, op string, c store.Change) 
 	if moves {
 		r = l.rewrites(c)
 	}
-	revision, err := e.config.Store.Apply(ctx, l.id, c)
+	revision, err := store.ReadingOf(ctx).Apply(ctx, e.config.Store, l.id, c)
 	if errors.Is(err, store.ErrConflict) {
 		if err := e.load(ctx, l); err != nil {
 			return e.failed(op, l.id, err)
@@ -218,8 +218,8 @@ func (e *Engine) apply(ctx context.Context, l *live, op string, c store.Change) 
 	if err != nil {
 		return e.failed(op, l.id, err)
 	}
-	spent := append(l.state.Spent, c.Spend...) // behind what was handed out, which keeps its length
-	c.Spend = nil
+	spent := append(inVain(l.state.Spent, c.Vain), c.Spend...) // behind what was handed out, which keeps its length
+	c.Spend, c.Vain = nil, nil
 	l.state = after(l.state, c, revision)
 	l.state.Spent = spent
 	l.handles.Recall = l.state.Info.Recall
@@ -288,8 +288,27 @@ func after(s store.State, c store.Change, revision int64) store.State {
 	if c.Receipt != nil {
 		s.Receipts = append(s.Receipts, *c.Receipt)
 	}
+	s.Spent = inVain(s.Spent, c.Vain)
 	s.Spent = append(s.Spent[:len(s.Spent):len(s.Spent)], c.Spend...)
+	if c.Prepared != nil {
+		s.Prepared = nil
+		if *c.Prepared != (store.Prepared{}) {
+			s.Prepared = c.Prepared
+		}
+	}
 	return s
+}
+
+// inVain are requests of which some, by their positions, were paid in vain.
+func inVain(spent []store.Spend, vain []int) []store.Spend {
+	if len(vain) == 0 {
+		return spent
+	}
+	spent = slices.Clone(spent)
+	for _, at := range vain {
+		spent[at].Failed = true
+	}
+	return spent
 }
 
 // retries is how often a decision is made anew because somebody else changed the session meanwhile.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/edit"
 	"github.com/winnowhq/winnow/pivot"
@@ -21,36 +22,36 @@ import (
 	"github.com/winnowhq/winnow/view"
 )
 
-// preparation is a summary that is written before it is needed. It is at hand alone: nothing of it
-// is in the store, not even what it cost, before it is published or dropped. Its fields but done
-// are read and written with the engine's mu held, folding also by anybody who saw done closed.
+// preparation is a summary that this engine is writing before it is needed. Once it is written it is
+// in the store: see draft. dropped is read and written with the engine's mu held.
 type preparation struct {
 	id      string
 	cancel  context.CancelFunc
-	done    chan struct{} // closed when it is written, or has failed
-	folding *folding      // nil: it failed
+	done    chan struct{} // closed when it is in the store, or has failed
 	dropped bool          // nobody wants it any more
 }
 
 // Prepare writes the summary of a fold that is near, which takes as long as the model takes, and
-// keeps it at hand: see Outcome.Prepare. Call it beside the work, from a goroutine of your own.
-// Nothing is stored. Between two steps of the work Compact with CompactOptions.Prepared makes the
-// summary count: a compaction like any other, with the trigger "background". What was appended
-// since the summary was prepared stays word for word behind it, so that the work goes on; a
-// "continue" is appended only if nothing follows. A compaction that must come before that waits for
-// the summary and uses it. Prepare does nothing if a summary is being prepared or at hand, a
-// compaction is being made, a marker waits for one, or no model is to be asked. A model that gives
-// no summary that counts is asked again when the fold must come, so that no offline summary takes
-// its place here.
+// puts it into the store, as a part of the session's state: see Outcome.Prepare. Call it beside the
+// work, from a goroutine of your own, or from another process. The view stays what it is. Between
+// two steps of the work Compact with CompactOptions.Prepared makes the summary count: a compaction
+// like any other, with the trigger "background". Of several engines on one store whichever comes
+// first does, once; what is prepared survives the end of a process. What was appended since the
+// summary was prepared stays word for word behind it, so that the work goes on; a "continue" is
+// appended only if nothing follows. A compaction that must come before that waits for a summary that
+// this engine is writing, and uses it. Prepare does nothing if a summary is being prepared here or is in
+// the store, a compaction is being made, a marker waits for one, or no model is to be asked. A
+// model that gives no summary that counts is asked again when the fold must come, so that no offline
+// summary takes its place here.
 //
 // A summary is dropped when it no longer fits: Stale, when messages that it stands for were changed
 // or shown whole again, or another compaction was made or taken back; NoProgress, when what came
 // since has grown so much that the view would not be below its budget. The session is as it was
 // then, and is folded when it must be, by a summary of all that there is.
 //
-// What it cost is recorded once: with the compaction that it becomes part of, or as spent in vain
-// when it fails, is dropped, or ctx ends. Then Prepare returns within 250 ms, if the summariser
-// does.
+// What it cost is recorded once, with the summary; as spent in vain when it fails or ctx ends, and
+// from then on when it is dropped. If ctx ends Prepare returns within 250 ms, if the summariser does;
+// if the store is busy, within two seconds more.
 //
 // Errors: Disabled (compaction.auto is off), and the errors of Compact.
 func (e *Engine) Prepare(ctx context.Context, id string) error {
@@ -64,24 +65,17 @@ func (e *Engine) Prepare(ctx context.Context, id string) error {
 	if !e.register(p) {
 		return nil
 	}
+	defer e.released(p)
 	f, err := e.writeAhead(ctx, id)
-	if err != nil && f != nil {
-		err = e.unpublished(ctx, id, f, err)
-		e.fails(id, err)
+	if f == nil {
+		return err
+	}
+	if err == nil {
+		err = e.putAway(ctx, p, f)
 	}
 	if err != nil {
-		f = nil
-	}
-	e.mu.Lock()
-	p.folding = f
-	dropped := p.dropped
-	if f == nil && e.preparations[id] == p {
-		delete(e.preparations, id)
-	}
-	close(p.done)
-	e.mu.Unlock()
-	if dropped && f != nil {
-		return e.drop(ctx, f, fail(Cancelled, "prepare", id, "", "it is not wanted any more"))
+		err = e.unprepared(ctx, f, err)
+		e.fails(id, err)
 	}
 	return err
 }
@@ -98,13 +92,23 @@ func (e *Engine) register(p *preparation) bool {
 	return true
 }
 
+// released says that a preparation has ended.
+func (e *Engine) released(p *preparation) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.preparations[p.id] == p {
+		delete(e.preparations, p.id)
+	}
+	close(p.done)
+}
+
 // writeAhead asks for the summary. Without a folding nothing was begun; without an error neither,
 // then: there is nothing to do.
 func (e *Engine) writeAhead(ctx context.Context, id string) (*folding, error) {
 	began := e.config.Now()
 	f, err := e.prepare(ctx, id, CompactOptions{Auto: true}, 0)
 	e.tried(id)
-	if err != nil || f.pending != nil {
+	if err != nil || f.pending != nil || written(f.had, f.pivot()) {
 		return nil, err
 	}
 	if chosen, err := e.choose(f); err != nil || chosen.Name() == offline.Name {
@@ -138,15 +142,88 @@ func (e *Engine) fails(id string, err error) {
 	e.bus.publish(failed)
 }
 
-// publishPrepared makes a summary count that Prepare has written. It asks nobody and returns at
-// once, or nil or it is still being written.
+// want writes down that a summary is wanted.
+func (e *Engine) want(ctx context.Context, id string) error {
+	return e.change(ctx, "prepare", id, func(l *live) (store.Change, error) {
+		return l.preparing(store.Prepared{Pivot: l.pivot(), Turn: l.turn(), Asked: millis(e.config.Now())}), nil
+	}, func(l *live) { l.prepared = true })
+}
+
+// putAway puts a summary into the store, with what it cost.
+func (e *Engine) putAway(ctx context.Context, p *preparation, f *folding) error {
+	d := f.draft()
+	ctx, done := recording(ctx)
+	defer done()
+	return e.change(ctx, "prepare", f.id, func(l *live) (store.Change, error) {
+		e.mu.Lock()
+		dropped := p.dropped
+		e.mu.Unlock()
+		switch pivot := f.pivot(); {
+		case dropped:
+			return store.Change{}, fail(Cancelled, "prepare", f.id, "", "it is not wanted any more")
+		case l.pivot() != pivot:
+			return store.Change{}, fail(Stale, "prepare", f.id, "", "another compaction was made or taken back meanwhile")
+		case written(l.state.Prepared, pivot):
+			return store.Change{}, fail(Stale, "prepare", f.id, "", "somebody else has written one meanwhile")
+		}
+		d.Paid = len(l.state.Spent)
+		data, err := json.Marshal(d, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+		if err != nil {
+			return store.Change{}, fail(BadSummary, "prepare", f.id, "", "write it down: %w", err)
+		}
+		now := store.Prepared{Pivot: f.pivot(), Turn: l.turn(), Asked: millis(e.config.Now()), Written: string(data)}
+		if had := l.state.Prepared; had != nil && had.Wanted() {
+			now.Asked = had.Asked
+		}
+		c := l.preparing(now)
+		c.Spend = f.spent
+		return c, nil
+	}, func(*live) { e.recorded(f.id, f.spent) })
+}
+
+// unprepared records what a summary cost of which nothing came, and that it is not to be asked for
+// again in this turn; unless somebody stopped it.
+func (e *Engine) unprepared(ctx context.Context, f *folding, failed error) error {
+	if CodeOf(failed) == Cancelled || CodeOf(failed) == Stale {
+		return e.unpublished(ctx, f.id, f, failed)
+	}
+	f.inVain()
+	ctx, done := recording(ctx)
+	defer done()
+	err := e.change(ctx, "prepare", f.id, func(l *live) (store.Change, error) {
+		c := store.Change{Spend: f.spent}
+		if !written(l.state.Prepared, f.pivot()) {
+			now := l.preparing(store.Prepared{Pivot: f.pivot(), Turn: l.turn(), Asked: millis(e.config.Now()), Failed: true})
+			c.Prepared, c.Vain = now.Prepared, now.Vain
+		}
+		return c, nil
+	}, func(*live) { e.recorded(f.id, f.spent) })
+	return notRecorded(failed, err)
+}
+
+// recording is a context to write down what was paid for: who wants to stop does not wait long for
+// another process to let go of the store.
+func recording(ctx context.Context) (context.Context, context.CancelFunc) {
+	if ctx.Err() != nil {
+		return context.WithTimeout(context.WithoutCancel(ctx), stopping)
+	}
+	return context.WithCancel(context.WithoutCancel(ctx))
+}
+
+// publishPrepared makes a summary count that Prepare has written, if the session at hand has one. It
+// asks nobody and returns at once, or nil if it is still being written.
 func (e *Engine) publishPrepared(ctx context.Context, id string) (*pivot.Receipt, error) {
 	defer e.foldBegins(id)()
-	f := e.claim(id)
-	if f == nil {
+	l, err := e.lockBy(ctx, "compact", id, e.atHand)
+	if err != nil {
+		return nil, err
+	}
+	p := l.state.Prepared
+	l.mu.Unlock()
+	if p == nil || p.Written == "" {
 		return nil, nil
 	}
-	return e.adopt(ctx, f, CompactOptions{Auto: true}, inBackground)
+	return e.adopt(ctx, id, p, CompactOptions{Auto: true}, inBackground)
 }
 
 // foldBegins notes that a compaction is being made, so that no other summary is asked for beside
@@ -164,18 +241,6 @@ func (e *Engine) foldBegins(id string) (ended func()) {
 	}
 }
 
-// claim takes what was prepared, nil where there is nothing or it is not written yet.
-func (e *Engine) claim(id string) *folding {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	p := e.preparations[id]
-	if p == nil || p.folding == nil {
-		return nil
-	}
-	delete(e.preparations, id)
-	return p.folding
-}
-
 // takeOver makes what was prepared part of a compaction that must come now, for which it waits.
 // Without a receipt and without an error there is nothing that fits.
 func (e *Engine) takeOver(ctx context.Context, id string, o CompactOptions, trigger string) (*pivot.Receipt, error) {
@@ -184,32 +249,45 @@ func (e *Engine) takeOver(ctx context.Context, id string, o CompactOptions, trig
 			"it was prepared without the focus that is asked for"))
 	}
 	e.mu.Lock()
-	p := e.preparations[id]
+	writing := e.preparations[id]
 	e.mu.Unlock()
+	if writing != nil {
+		select {
+		case <-writing.done:
+		case <-ctx.Done():
+			return nil, e.failed("compact", id, ctx.Err())
+		}
+	}
+	p := e.prepared(ctx, id)
 	if p == nil {
 		return nil, nil
 	}
-	select {
-	case <-p.done:
-	case <-ctx.Done():
-		return nil, e.failed("compact", id, ctx.Err())
-	}
-	f := e.claim(id)
-	if f == nil {
-		return nil, nil
-	}
-	receipt, err := e.adopt(ctx, f, o, trigger)
+	receipt, err := e.adopt(ctx, id, p, o, trigger)
 	if code := CodeOf(err); code == Stale || code == NoProgress {
 		err = nil // a summary of all that there is may do
 	}
 	return receipt, err
 }
 
+// prepared is the summary that was prepared for a session, nil if there is none, or it cannot be
+// read: what comes next says why.
+func (e *Engine) prepared(ctx context.Context, id string) *store.Prepared {
+	l, err := e.lock(ctx, "compact", id)
+	if err != nil {
+		return nil
+	}
+	defer l.mu.Unlock()
+	if p := l.state.Prepared; p != nil && p.Written != "" {
+		return p
+	}
+	return nil
+}
+
 // adopt publishes what was prepared, or drops it where it no longer fits. After any other error it
-// stays at hand.
-func (e *Engine) adopt(ctx context.Context, prepared *folding, o CompactOptions, trigger string) (*pivot.Receipt,
-	error) {
-	f, err := e.rebase(ctx, prepared, o, trigger)
+// stays in the store.
+func (e *Engine) adopt(ctx context.Context, id string, p *store.Prepared, o CompactOptions, trigger string) (
+	*pivot.Receipt, error) {
+	f, err := e.rebase(ctx, id, p, o, trigger)
 	var receipt *pivot.Receipt
 	if err == nil {
 		receipt, err = e.publish(ctx, f)
@@ -219,151 +297,108 @@ func (e *Engine) adopt(ctx context.Context, prepared *folding, o CompactOptions,
 		e.compacted(receipt)
 		return receipt, nil
 	case code == Stale || code == NoProgress || code == Busy || code == NothingToFold:
-		return nil, e.drop(ctx, prepared, err)
+		return nil, e.drop(ctx, id, p, err)
 	}
-	e.putBack(prepared)
 	return nil, err
 }
 
-// putBack keeps for later what could not be published now.
-func (e *Engine) putBack(f *folding) {
-	p := &preparation{id: f.id, cancel: func() {}, done: make(chan struct{}), folding: f}
-	close(p.done)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.preparations[f.id] = p
-}
-
-// drop records what a summary cost that nobody will read, and returns why.
-func (e *Engine) drop(ctx context.Context, f *folding, why error) error {
-	err := e.unpublished(ctx, f.id, f, why)
-	e.fails(f.id, err)
+// drop takes a summary away that nobody will read, whose requests were in vain then, and returns
+// why. If somebody else was quicker, there is nothing to do.
+func (e *Engine) drop(ctx context.Context, id string, p *store.Prepared, why error) error {
+	gone := false
+	err := e.change(ctx, "compact", id, func(l *live) (store.Change, error) {
+		if gone = !same(l.state.Prepared, p); gone {
+			return store.Change{}, why
+		}
+		return l.preparing(store.Prepared{}), nil
+	}, nil)
+	if gone {
+		return why
+	}
+	err = notRecorded(why, err)
+	e.fails(id, err)
 	return err
 }
 
-// abandon drops what is being prepared or at hand. Of one that is still being written Prepare
-// records the cost.
+// abandon drops what is being prepared or is in the store. Of one that is still being written
+// Prepare records the cost.
 func (e *Engine) abandon(ctx context.Context, id string, why error) error {
 	e.mu.Lock()
-	p := e.preparations[id]
-	delete(e.preparations, id)
-	var written *folding
-	if p != nil {
-		written, p.dropped = p.folding, p.folding == nil
+	if p := e.preparations[id]; p != nil {
+		delete(e.preparations, id)
+		p.dropped = true
 		p.cancel()
 	}
 	e.mu.Unlock()
-	if written == nil {
+	p := e.prepared(ctx, id)
+	if p == nil {
 		return nil
 	}
-	if err := e.drop(ctx, written, why); err != why {
+	if err := e.drop(ctx, id, p, why); err != why {
 		return err // it is not recorded
 	}
 	return nil
 }
 
-// endPreparations ends them all, and waits a little for those that are being written.
+// endPreparations ends what is being written, and waits a little for it.
 func (e *Engine) endPreparations() {
 	e.mu.Lock()
 	var all []*preparation
 	for _, p := range e.preparations {
+		p.dropped = true
+		p.cancel()
 		all = append(all, p)
 	}
 	e.mu.Unlock()
 	if len(all) == 0 {
 		return
 	}
-	ctx, done := context.WithTimeout(context.Background(), stopping)
-	defer done()
-	for _, p := range all {
-		_ = e.abandon(ctx, p.id, fail(Cancelled, "prepare", p.id, "", "the engine was closed"))
-	}
+	late := time.NewTimer(stopping)
+	defer late.Stop()
 	for _, p := range all {
 		select {
 		case <-p.done:
-		case <-ctx.Done():
+		case <-late.C:
+			return
 		}
 	}
 }
 
 // rebase is what was prepared, on the session as it is now: the same messages are folded, what came
 // since stays behind them, and what is carried over and elided is decided anew.
-func (e *Engine) rebase(ctx context.Context, prepared *folding, o CompactOptions, trigger string) (*folding, error) {
-	l, err := e.lock(ctx, "compact", prepared.id)
+func (e *Engine) rebase(ctx context.Context, id string, p *store.Prepared, o CompactOptions, trigger string) (
+	*folding, error) {
+	var d draft
+	if err := json.Unmarshal([]byte(p.Written), &d, jsontext.AllowInvalidUTF8(true)); err != nil {
+		return nil, fail(Stale, "compact", id, "", "the summary that was prepared cannot be read: %w", err)
+	}
+	l, err := e.lock(ctx, "compact", id)
 	if err != nil {
 		return nil, err
 	}
 	defer e.unlock(l)
 	f := e.looked(l, o)
 	f.cut = pivot.Find(f.window, f.ledger, l.facts, pivot.Wanted{Everything: true}) // all there is
-	if why := prepared.stale(f, l); why != "" {
+	if why := d.stale(f, l); why != "" {
 		return nil, fail(Stale, "compact", f.id, "", "%s", "the summary that was prepared does not fit any more: "+why)
 	}
-	n := len(prepared.cut.Fold)
-	f.cut.Fold, f.cut.Tail, f.cut.Split = f.cut.Fold[:n:n], f.cut.Fold[n:], prepared.cut.Split
+	n := len(d.Messages)
+	f.cut.Fold, f.cut.Tail, f.cut.Split = f.cut.Fold[:n:n], f.cut.Fold[n:], d.Split
 	if f.options.Rejected {
 		if why := f.refusedAgain(l); why != "" {
 			return nil, fail(Stale, "compact", f.id, "", "%s", "the summary that was prepared is not enough: "+why)
 		}
 		f.cut = f.cut.Replaying()
 	}
-	f.trigger, f.prepared, f.began = trigger, true, e.config.Now().Add(-prepared.took)
-	f.replaces, f.request, f.answer, f.struck = prepared.replaces, prepared.request, prepared.answer, prepared.struck
-	f.spent, f.usages, f.notes = prepared.spent, prepared.usages, append([]string(nil), prepared.notes...)
-	if since := len(f.cut.Tail) - len(prepared.cut.Tail); since > 0 {
+	f.trigger, f.prepared, f.began = trigger, p, e.config.Now().Add(-time.Duration(d.Took))
+	f.answer, f.struck, f.spent, f.usages, f.notes = d.Answer, d.Struck, d.Spent, d.Usages, d.Notes
+	if since := len(f.cut.Tail) - d.Tail; since > 0 {
 		f.note("the summary was written while the work went on: " + quantity.Count(since, "message") +
 			" came in meanwhile")
 	} else {
 		f.note("the summary was written before it was needed")
 	}
 	return f, nil
-}
-
-// stale says why a summary that was prepared no longer stands for what a window begins with, ""
-// when it does. Elisions that were committed since change nothing: it was written from more.
-func (f *folding) stale(now *folding, l *live) string {
-	fold := now.cut.Fold
-	switch {
-	case (f.cut.Previous == nil) != (now.cut.Previous == nil),
-		f.cut.Previous != nil && f.cut.Previous.ID != now.cut.Previous.ID:
-		return "another compaction was made or taken back meanwhile"
-	case len(fold) < len(f.cut.Fold):
-		return "messages are gone"
-	}
-	pinned := rule.Window{Pins: l.state.Pins}
-	for i := range f.cut.Fold {
-		was, is := &f.cut.Fold[i], &fold[i]
-		if was.ID != is.ID || was.Failed() != is.Failed() || !sameParts(was.Parts, is.Parts) {
-			return fmt.Sprintf("message %s was changed", was.ID)
-		}
-		for j := range is.Parts {
-			p := &is.Parts[j]
-			for _, el := range f.stood.Of(p.ID) {
-				// what is pinned is carried over word for word
-				if !l.state.Ledger.Has(el.Key()) && !pinned.Pinned(p.ID, is.ID) {
-					return fmt.Sprintf("part %s is shown whole again", p.ID)
-				}
-			}
-		}
-	}
-	return ""
-}
-
-// sameParts compares what messages hold. They share it until one is replaced, or the session was
-// read again.
-func sameParts(a, b []session.Part) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	if len(a) == 0 || &a[0] == &b[0] {
-		return true
-	}
-	was, err := json.Marshal(a, json.Deterministic(true))
-	if err != nil {
-		return false
-	}
-	is, err := json.Marshal(b, json.Deterministic(true))
-	return err == nil && string(was) == string(is)
 }
 
 // enough is how much of a view that a provider refused as too long may be left after a fold that
@@ -590,17 +625,16 @@ func (e *Engine) unpublished(ctx context.Context, id string, f *folding, failed 
 		return failed
 	}
 	f.inVain()
-	recording := context.WithoutCancel(ctx)
-	if ctx.Err() != nil {
-		// Who wants to stop does not wait long for another process to let go of the store.
-		var done context.CancelFunc
-		recording, done = context.WithTimeout(recording, stopping)
-		defer done()
-	}
-	err := e.change(recording, "compact", id, func(*live) (store.Change, error) {
-		return store.Change{Spend: f.spent},
-			nil
+	ctx, done := recording(ctx)
+	defer done()
+	err := e.change(ctx, "compact", id, func(*live) (store.Change, error) {
+		return store.Change{Spend: f.spent}, nil
 	}, func(*live) { e.recorded(id, f.spent) })
+	return notRecorded(failed, err)
+}
+
+// notRecorded is an error, with that of writing down what it cost, nil if that was written.
+func notRecorded(failed, err error) error {
 	switch {
 	case err == nil:
 		return failed

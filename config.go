@@ -62,6 +62,11 @@ type Config struct {
 	// does. A program that is killed in between finds the marker when it goes on. Default: Observe
 	// folds at once, and marker and summary are stored together. Under balanced they always are.
 	Queue bool
+	// NoteWanted lets Observe write into the store that a summary is wanted (store.Prepared) before it
+	// says so with Outcome.Prepare, in a change of its own: for programs that have summaries
+	// prepared by a queue, which may take the job in the transaction of that change. If it cannot be
+	// written, nothing is wanted until the next step.
+	NoteWanted bool
 	// After is how many steps follow the sessions, if they are stretches of longer ones that go on
 	// behind them, so that all of them was sent to a model, what their newest step gave too.
 	// Default: 0, they are whole.

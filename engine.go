@@ -272,7 +272,7 @@ func (e *Engine) foreseeSummary(ctx context.Context, f *folding) (SummaryPreview
 	if err != nil {
 		return SummaryPreview{}, err
 	}
-	s := SummaryPreview{Summarizer: chosen.Name(), Prepared: f.options.Focus == "" && e.isPreparing(f.id)}
+	s := SummaryPreview{Summarizer: chosen.Name(), Prepared: f.options.Focus == "" && (e.isPreparing(f.id) || written(f.had, f.pivot()))}
 	if s.Summarizer == offline.Name {
 		answer, err := chosen.Summarize(ctx, f.request)
 		if err == nil {

@@ -2,12 +2,17 @@ package winnow
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/model"
@@ -77,7 +82,7 @@ func (f *folding) goesOn() bool {
 	if len(f.cut.Tail) == 0 {
 		return f.told
 	}
-	return f.told || f.prepared && f.trigger == inBackground || f.cut.Tail[len(f.cut.Tail)-1].Written()
+	return f.told || f.prepared != nil && f.trigger == inBackground || f.cut.Tail[len(f.cut.Tail)-1].Written()
 }
 
 // CompactOptions say how to fold.
@@ -164,11 +169,12 @@ type folding struct {
 	masked, masks int
 	// unwritten is how many tokens a summary is taken to have that was not asked for: see Preview.
 	unwritten int
-	last      bool          // no other attempt follows: what does not fit by itself is shown in part
-	ahead     bool          // it is written before it is needed: see Prepare
-	prepared  bool          // it was
-	took      time.Duration // to write it
-	plain     bool          // the form that extends the conversation did not work
+	last      bool            // no other attempt follows: what does not fit by itself is shown in part
+	ahead     bool            // it is written before it is needed: see Prepare
+	took      time.Duration   // to write it
+	had       *store.Prepared // what the session had prepared when it was looked at
+	prepared  *store.Prepared // what it was prepared as, and is recorded as paid; nil if it was not
+	plain     bool            // the form that extends the conversation did not work
 	began     time.Time
 }
 
@@ -245,7 +251,7 @@ func (e *Engine) standing(l *live, o CompactOptions) *folding {
 	f := &folding{
 		id: l.id, options: o, log: l.log, size: len(l.log), settings: e.policy.Folding(l.plannerState()),
 		info: l.state.Info, pins: l.state.Pins, dismissed: l.state.Dismissed, guard: e.policy.Guard,
-		model: l.model, stood: l.state.Ledger,
+		model: l.model, stood: l.state.Ledger, had: l.state.Prepared,
 	}
 	if at := view.Pending(l.log, l.state.Undone); at >= 0 {
 		marker := l.log[at]
@@ -447,4 +453,151 @@ func (f *folding) left(l *live, c store.Change) ([]session.Message, rule.Ledger)
 func (f *folding) seen(l *live, window []session.Message, ledger rule.Ledger) rule.Window {
 	return rule.Window{Messages: window, Ledger: ledger, Pins: l.state.Pins, Facts: l.facts, Guard: f.guard,
 		Handles: &l.handles}
+}
+
+// draft is a summary that was prepared, as it is in the store (store.Prepared): with what it stands
+// for, so that any engine can tell whether it still fits.
+type draft struct {
+	Messages []string        `json:"messages"`          // digests of what is folded
+	Previous string          `json:"previous,omitzero"` // id of the summary before
+	Stood    []rule.Key      `json:"stood"`             // what was left out of it
+	Split    bool            `json:"split,omitzero"`
+	Tail     int             `json:"tail"` // messages behind it
+	Answer   pivot.Answer    `json:"answer"`
+	Struck   []pivot.Struck  `json:"struck"`
+	Notes    []string        `json:"notes"`
+	Usages   []session.Usage `json:"usages"`
+	Spent    []store.Spend   `json:"spent"`
+	Paid     int             `json:"paid"` // where they begin among all that was spent
+	Took     int64           `json:"took"` // nanoseconds, to write it
+}
+
+// written reports whether a summary behind a pivot is there.
+func written(p *store.Prepared, pivot string) bool {
+	return p != nil && p.Written != "" && p.Pivot == pivot
+}
+
+// pivot is the id of the marker that the window of a folding begins with, "" without one.
+func (f *folding) pivot() string {
+	if f.cut.Previous == nil {
+		return ""
+	}
+	return f.cut.Previous.ParentID
+}
+
+// pivot is the id of the marker that the window begins with, "" without one.
+func (l *live) pivot() string {
+	if summary := view.Pivot(l.window()); summary != nil {
+		return summary.ParentID
+	}
+	return ""
+}
+
+// turn is the id of the user's newest message, "" without one.
+func (l *live) turn() string {
+	for i := len(l.log) - 1; i >= 0; i-- {
+		if l.log[i].Written() {
+			return l.log[i].ID
+		}
+	}
+	return ""
+}
+
+// wanted reports whether a summary is to be prepared that nobody has written, nor failed to write
+// in this turn.
+func (l *live) wanted() bool {
+	p := l.state.Prepared
+	return !l.prepared && !written(p, l.pivot()) && (p == nil || !p.Failed || p.Pivot != l.pivot() || p.Turn != l.turn())
+}
+
+// preparing is the change that puts something in the place of what is prepared.
+func (l *live) preparing(p store.Prepared) store.Change {
+	return store.Change{Prepared: &p, Vain: paidFor(l.state.Prepared)}
+}
+
+// paidFor are the requests for a summary that is prepared, by their positions among all that was
+// spent.
+func paidFor(p *store.Prepared) (all []int) {
+	if p == nil || p.Written == "" {
+		return nil
+	}
+	var d draft
+	if json.Unmarshal([]byte(p.Written), &d, jsontext.AllowInvalidUTF8(true)) != nil {
+		return nil // of another version
+	}
+	for i := range d.Spent {
+		all = append(all, d.Paid+i)
+	}
+	return all
+}
+
+// same reports whether what is prepared is what it was.
+func same(is, was *store.Prepared) bool { return is != nil && *is == *was }
+
+// draft is what a folding leaves for another moment, or another engine.
+func (f *folding) draft() draft {
+	d := draft{Split: f.cut.Split, Tail: len(f.cut.Tail), Answer: f.answer, Struck: f.struck, Notes: f.notes,
+		Usages: f.usages, Spent: f.spent, Took: f.took.Nanoseconds()}
+	if f.cut.Previous != nil {
+		d.Previous = f.cut.Previous.ID
+	}
+	for i := range f.cut.Fold {
+		m := &f.cut.Fold[i]
+		d.Messages = append(d.Messages, digest(m))
+		for j := range m.Parts {
+			for _, el := range f.stood.Of(m.Parts[j].ID) {
+				d.Stood = append(d.Stood, el.Key())
+			}
+		}
+	}
+	return d
+}
+
+// stale says why a summary that was prepared no longer stands for what a window begins with, ""
+// when it does. Elisions that were committed since change nothing: it was written from more.
+func (d *draft) stale(now *folding, l *live) string {
+	fold, previous := now.cut.Fold, ""
+	if now.cut.Previous != nil {
+		previous = now.cut.Previous.ID
+	}
+	switch {
+	case d.Previous != previous:
+		return "another compaction was made or taken back meanwhile"
+	case len(fold) < len(d.Messages):
+		return "messages are gone"
+	}
+	stood := map[string][]rule.Key{}
+	for _, k := range d.Stood {
+		stood[k.Part] = append(stood[k.Part], k)
+	}
+	pinned := rule.Window{Pins: l.state.Pins}
+	for i := range d.Messages {
+		is := &fold[i]
+		if digest(is) != d.Messages[i] {
+			return fmt.Sprintf("message %s was changed", is.ID)
+		}
+		for j := range is.Parts {
+			p := &is.Parts[j]
+			for _, k := range stood[p.ID] {
+				// what is pinned is carried over word for word
+				if !l.state.Ledger.Has(k) && !pinned.Pinned(p.ID, is.ID) {
+					return fmt.Sprintf("part %s is shown whole again", p.ID)
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// digest tells what a message holds from what another one does.
+func digest(m *session.Message) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %t\n", m.ID, m.Failed())
+	for i := range m.Parts {
+		err := json.MarshalWrite(h, &m.Parts[i], json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+		if err != nil {
+			return "" // it equals nothing that was digested
+		}
+	}
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:12])
 }

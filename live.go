@@ -187,12 +187,13 @@ func (e *Engine) with(l *live, step func()) {
 	step()
 }
 
-// refresh reads a session when it is not at hand, or when another engine changed it.
+// refresh reads a session when it is not at hand, or when another engine changed it. Within one
+// request, a store.Reading, the store is asked that once.
 func (e *Engine) refresh(ctx context.Context, l *live) error {
 	if l.facts == nil {
 		return e.load(ctx, l)
 	}
-	revision, err := e.config.Store.Revision(ctx, l.id)
+	revision, err := store.ReadingOf(ctx).Revision(ctx, e.config.Store, l.id)
 	if err == nil && revision != l.state.Revision {
 		err = e.load(ctx, l)
 	}
@@ -221,7 +222,7 @@ func (e *Engine) forget(id string) {
 // revision, so that the next use reads again.
 func (e *Engine) load(ctx context.Context, l *live) error {
 	for {
-		state, err := e.config.Store.State(ctx, l.id)
+		state, err := store.ReadingOf(ctx).State(ctx, e.config.Store, l.id)
 		if err != nil {
 			return err
 		}

@@ -31,6 +31,9 @@ type Outcome struct {
 	// Compact with Prepared between its steps, no request waits for the summary. Nothing else
 	// depends on it.
 	Prepare bool
+	// Pivot is the id of the marker that the view begins with after a step, "" if nothing is folded:
+	// with the session it names the summary that is to be prepared.
+	Pivot string
 	// Refusals say what was not done, and why.
 	Refusals []rule.Refusal
 }
@@ -95,7 +98,8 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage, sp
 			GoesOn: called(&l.log[at]),
 		})
 		out.Verdict, out.Refusals = plan.Verdict, plan.Refusals
-		out.Prepare = plan.Prepare && !l.prepared && e.asks() && !e.isPreparing(id)
+		out.Prepare = plan.Prepare && l.wanted() && e.asks() && !e.isPreparing(id)
+		out.Pivot = l.pivot()
 		// What was sent did fit, whatever came of it: the compaction before it did help.
 		if !plan.Verdict.Overflow || !e.policy.Budget.Check(l.model, usage, 0).Overflow {
 			l.tries = 0
@@ -107,6 +111,12 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage, sp
 	})
 	if err != nil {
 		return out, err
+	}
+	if out.Prepare && e.config.NoteWanted {
+		if err := e.want(ctx, id); err != nil {
+			out.Prepare = false // the next step says so again
+			e.fails(id, err)
+		}
 	}
 	defer func() {
 		if plan.Fold && out.Compacted == nil {

@@ -50,7 +50,9 @@ func (e *Engine) publish(ctx context.Context, f *folding) (*pivot.Receipt, error
 	}, func(l *live) {
 		l.reported, l.estimated = session.Usage{}, -1               // no report speaks of the new view
 		l.prepared = 4*receipt.TokensAfter > 3*receipt.TokensBefore // what is left of it hardly gets smaller
-		e.recorded(f.id, f.spent)
+		if f.prepared == nil {
+			e.recorded(f.id, f.spent)
+		}
 	})
 	if err != nil {
 		return nil, err
@@ -85,7 +87,13 @@ func (f *folding) change(l *live, id pivot.Identity, marker, summary session.Mes
 	if tail := f.tailStart(l); tail != "" {
 		marker = pivot.WithTail(marker, tail)
 	}
-	c := store.Change{Commit: append(f.stamped(id.Now), f.unbound(l, id.Now)...), Spend: f.spent}
+	c := store.Change{Commit: append(f.stamped(id.Now), f.unbound(l, id.Now)...)}
+	if l.state.Prepared != nil {
+		c.Prepared = &store.Prepared{}
+	}
+	if f.prepared == nil {
+		c.Spend, c.Vain = f.spent, paidFor(l.state.Prepared)
+	}
 	again, letGo := pivot.KeptAgain(id, marker, f.cut.Fold, f.last)
 	c.Undo = letGo
 	answer := append([]session.Message{summary}, again...)
@@ -146,8 +154,8 @@ func (f *folding) maskedNote() []string {
 		"secret") + " masked in what was written under the pivot; the log has them, and --secrets keep leaves them"}
 }
 
-// unchanged reports whether what was folded is still what is there: messages may have been appended
-// since, nothing else.
+// unchanged reports whether what was folded is still what is there, and so is the summary of it if it
+// was prepared: messages may have been appended since, nothing else.
 func (f *folding) unchanged(l *live) error {
 	gone := len(l.log) < f.size
 	for i := range min(len(f.log), len(l.log)) {
@@ -156,7 +164,7 @@ func (f *folding) unchanged(l *live) error {
 	for i := f.size; i < len(l.log); i++ {
 		gone = gone || l.log[i].Marker() != nil
 	}
-	if gone {
+	if gone || f.prepared != nil && !same(l.state.Prepared, f.prepared) {
 		return fail(Busy, "compact", f.id, "look at the session again", "another compaction was published meanwhile")
 	}
 	return nil
@@ -220,7 +228,7 @@ func (e *Engine) compactionReceipt(l *live, f *folding, c store.Change, marker, 
 		Marker: marker.ID, Summary: summary.ID, TailStart: marker.Marker().TailStartID,
 		Folded: len(pivot.WithoutKept(f.cut.Fold)), Tail: len(f.cut.Tail),
 		Gone: gone(pivot.WithoutKept(f.cut.Fold), f.ledger, l.facts), Carried: told, Summarizer: f.answer.Model,
-		Usage:    f.usages,
+		Usage: f.usages, Prepared: f.prepared != nil,
 		Duration: now.Sub(f.began).Seconds(), Notes: slices.Concat(f.notes, f.maskedNote()), Struck: f.struck,
 		Committed: c.Commit, LetGo: c.Undo,
 		Undo: "winnow undo " + f.id + " " + marker.ID,

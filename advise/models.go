@@ -75,7 +75,8 @@ func findModels(asides []Aside) (found []Finding) {
 		}
 		found = append(found, Finding{Kind: Models, Cost: x.cost, Gain: x.gain, Error: x.error(true),
 			Title: fmt.Sprintf("%s had titles and the like written by %s", at.client, at.model),
-			Evidence: []string{fmt.Sprintf("%s that belonged to no conversation, in %s; for small tasks its provider has %s.",
+			Evidence: []string{fmt.Sprintf("%s that belonged to no conversation, in %s; for small tasks its provider "+
+				"has %s.",
 				quantity.Count(len(short), "short request"), quantity.Count(len(x.gains), "session"), small.String())},
 			Change: "have a small model write them",
 			Line:   fmt.Sprintf(chores[i].line, small.Provider, small.ID), Where: chores[i].where})

@@ -16,6 +16,7 @@ import (
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/settings"
+	"github.com/winnowhq/winnow/store"
 	asking "github.com/winnowhq/winnow/summarize/model"
 )
 
@@ -227,17 +228,18 @@ func TestRun_aTurnThatEndsLeavesTheSummaryToTheNext(t *testing.T) {
 	}
 	p.answer <- "To look."
 	<-p.ended
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	var state store.State
+	for end := time.Now().Add(5 * time.Second); len(state.Receipts) == 0 && time.Now().Before(end); time.Sleep(time.Millisecond) {
 		if got, err = b.Run(t.Context(), got.SessionID, "And now?"); err != nil {
 			t.Fatal(err)
 		}
-		if got.Spent.Summaries > 0 {
-			break
+		if _, state, err = b.engine.Session(t.Context(), got.SessionID); err != nil {
+			t.Fatal(err)
 		}
 	}
-	_, state, err := b.engine.Session(t.Context(), got.SessionID)
-	if err != nil || len(state.Receipts) != 1 || state.Receipts[0].Trigger != "background" || got.Spent.Summaries != 1 {
-		t.Errorf("%d receipts, %d summaries paid, %v", len(state.Receipts), got.Spent.Summaries, err)
+	all, err := b.Totals(t.Context(), got.SessionID) // it was paid between the turns
+	if err != nil || len(state.Receipts) != 1 || state.Receipts[0].Trigger != "background" || all.Summaries != 1 || all.Failed != 0 {
+		t.Errorf("%d receipts, %d summaries paid, %v", len(state.Receipts), all.Summaries, err)
 	}
 	b.sound(got.SessionID)
 }

@@ -91,7 +91,8 @@ func Default() Settings {
 		Hooks:  Hooks{Compacting: []string{}, Compacted: []string{}, Elided: []string{}, Timeout: 10},
 		Models: map[string]model.Patch{}, Providers: map[string]Provider{},
 		Gateway: Gateway{Listen: "127.0.0.1:4141", Upstreams: map[string]string{}, Mode: "full",
-			Tools: GatewayTools{Drop: []string{}}, Memory: gatewayMemory, Capture: CaptureAll, Clients: map[string]string{}, Page: true, Drain: "30s"},
+			Tools: GatewayTools{Drop: []string{}}, Memory: gatewayMemory, Capture: CaptureAll,
+			Clients: map[string]string{}, Page: true, Drain: "30s"},
 	}
 }
 

@@ -88,7 +88,8 @@ func (f *Frontier) Name() string {
 func Chosen(r *lab.Report) string {
 	switch {
 	case len(r.Holdout) > 0 && len(Standings(r)) > len(r.Policies):
-		return "“Left out” is chosen on all " + over(r) + " but those that it is judged on, each in turn; ranges are 90 % intervals over " +
+		return "“Left out” is chosen on all " + over(r) + " but those that it is judged on, each in turn; ranges are " +
+			"90 % intervals over " +
 			over(r) + "."
 	case len(r.InSample) > 0:
 		return "The best point of a sweep is the best of these very sessions; on others it may not be."

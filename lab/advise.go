@@ -35,7 +35,8 @@ func (c *chooser) advise() int {
 	choice := c.choose("", r.Bearable, among)
 	switch {
 	case long == 0:
-		r.Unadvised = fmt.Sprintf("no session has %d steps or more: too little to recommend anything by; it takes %d such sessions", adviceSteps, adviceSessions)
+		r.Unadvised = fmt.Sprintf("no session has %d steps or more: too little to recommend anything by; it takes %d "+
+			"such sessions", adviceSteps, adviceSessions)
 	case long < adviceSessions:
 		r.Unadvised = fmt.Sprintf("%s %d steps or more: too little to recommend anything by; it takes %d such sessions",
 			count(long, "session has", "sessions have"), adviceSteps, adviceSessions)
@@ -66,7 +67,8 @@ func (c *chooser) objection(choice *Choice) string {
 	case choice.InSample.MissedStepsPer100 > c.report.Bearable:
 		return fmt.Sprintf("none of the policies that winnow runs stays within %s missed steps in 100", bound)
 	case choice.MissedStepsPer100 > c.report.Bearable:
-		return fmt.Sprintf("%s has %s in 100; %s taken as bearable", where, regrets(choice.MissedStepsPer100), are(bound))
+		return fmt.Sprintf("%s has %s in 100; %s taken as bearable", where, regrets(choice.MissedStepsPer100),
+			are(bound))
 	case choice.Ratio > 1-adviceGain:
 		return fmt.Sprintf("%s costs %s of %s: less than %d %% is no reason to change anything",
 			where, share(choice.Ratio), c.report.Baseline, int(100*adviceGain))
@@ -94,7 +96,8 @@ func (c *chooser) objection(choice *Choice) string {
 // reason says what a choice is worth on sessions that it was not chosen on.
 func (c *chooser) reason(choice *Choice) string {
 	r, alone := c.report, &c.report.Policies[c.alone]
-	text := fmt.Sprintf("On your %s, what is chosen on the other %s costs %s of %s and %s of %s (compaction alone), with %s in 100, against %s; %s taken as bearable.",
+	text := fmt.Sprintf("On your %s, what is chosen on the other %s costs %s of %s and %s of %s (compaction alone), "+
+		"with %s in 100, against %s; %s taken as bearable.",
 		r.extent(), r.By, shareWithin(choice.Ratio, choice.Within), r.Baseline,
 		shareWithin(choice.ToAlone, choice.AloneWithin), alone.Name, regrets(choice.MissedStepsPer100),
 		rate(alone.MissedStepsPer100), are(rate(c.report.Bearable)))

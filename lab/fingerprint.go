@@ -73,6 +73,7 @@ func (s Setup) fingerprint() string {
 
 // fingerprint covers what a result depends on besides session and setup.
 func (o Options) fingerprint() string {
-	return fingerprint(o.Terms, o.Hour, o.Uncached, o.Logged, o.Regions, o.Idle.String(), o.Unsure.String(), o.Unmissed, o.FreeSummaries, o.Detail,
+	return fingerprint(o.Terms, o.Hour, o.Uncached, o.Logged, o.Regions, o.Idle.String(), o.Unsure.String(), o.Unmissed,
+		o.FreeSummaries, o.Detail,
 		fmt.Sprintf("%T", o.Summarizer))
 }

@@ -13,7 +13,8 @@ import (
 type Choice struct {
 	// Of is what was chosen among: the group of a sweep, or "" for all policies but the baseline.
 	Of string `json:"of"`
-	// Bearable is how many missed steps in 100 the choice was allowed on the sessions it was made on.
+	// Bearable is how many missed steps in 100 the choice was allowed on the sessions it was made
+	// on.
 	Bearable float64 `json:"bearable"`
 	Folds    []Fold  `json:"folds"`
 	// Ratio is the bill of all folds relative to the baseline's, MissedStepsPer100 what they missed
@@ -130,8 +131,8 @@ func (c *chooser) of(policy, fold int, without bool) (s sums) {
 	return s
 }
 
-// best is, on the sessions without a fold (-1: on all), the cheapest of the policies with at most so
-// many missed steps in 100, else the one that misses least; -1 for none.
+// best is, on the sessions without a fold (-1: on all), the cheapest of the policies with at most
+// so many missed steps in 100, else the one that misses least; -1 for none.
 func (c *chooser) best(among []int, bearable float64, fold int) int {
 	best, at := -1, sums{}
 	for _, policy := range among {
@@ -164,7 +165,8 @@ func (c *chooser) choose(name string, bearable float64, among []int) *Choice {
 	out.Standing = sumUpAll(Setup{Name: choiceOf(name) + " ≤ " + strconv.FormatFloat(bearable, 'g', -1, 64),
 		Window: c.setups[out.InSample.Policy].Window}, c.report.Sessions, chosen, c.base, c.drawn)
 	st := &out.Standing
-	out.Ratio, out.Within, out.MissedStepsPer100, out.MissedWithin = st.Ratio, st.Within, st.MissedStepsPer100, st.MissedWithin
+	out.Ratio, out.Within, out.MissedStepsPer100, out.MissedWithin = st.Ratio, st.Within, st.MissedStepsPer100,
+		st.MissedWithin
 	if c.alone >= 0 {
 		out.ToAlone, out.AloneWithin = c.figure(func(i int) (float64, float64) {
 			all := c.report.Sessions[i].Outcomes

@@ -40,8 +40,10 @@ func Usual() []string {
 
 // Forms describes how policies are written, for errors and help.
 func Forms() string {
-	return "nothing, compact, compact@168k, compact@84%, compact@economic, classic, aggressive, balanced, supersede, mask:STEPS, clear:KEEP@TRIGGER, clear:KEEP@TRIGGER+LEAST, " +
-		"config or the path of a winnow.jsonc; each may be followed by /compact@168k, /compact@economic, /200k (a window), /nolimit or /warm:5 (requests that keep the cache during a pause)"
+	return "nothing, compact, compact@168k, compact@84%, compact@economic, classic, aggressive, balanced, " +
+		"supersede, mask:STEPS, clear:KEEP@TRIGGER, clear:KEEP@TRIGGER+LEAST, config or the path of a winnow.jsonc; " +
+		"each may be followed by /compact@168k, /compact@economic, /200k (a window), /nolimit or /warm:5 (requests " +
+		"that keep the cache during a pause)"
 }
 
 // room is the window, in tokens, of policies that compact at a size of their own: wide enough not
@@ -103,7 +105,8 @@ func Named(spec string, defaults policy.Options, file func(path string) (Setup, 
 		default:
 			n, err := ParseTokens(a)
 			if err != nil || n < leastWindow {
-				return s, bad(spec, "%q is neither a window of %s tokens or more nor compact@TOKENS nor compact@economic nor nolimit nor warm:REQUESTS", a, "1,000")
+				return s, bad(spec, "%q is neither a window of %s tokens or more nor compact@TOKENS nor "+
+					"compact@economic nor nolimit nor warm:REQUESTS", a, "1,000")
 			}
 			s.Window, windowed = n, true
 		}

@@ -94,7 +94,8 @@ func (p Paid) differs(base Standing, o Options) []string {
 	}
 	sent, recorded := base.Tokens.Sent, p.Steps.Usage.Prompt()
 	if recorded > 0 && math.Abs(float64(sent-recorded)) > 0.01*float64(recorded) {
-		say("prompts were %s tokens as recorded and are %s in the replay: what the product adds to them (reminders, attachments, thinking) is not in the log, and the provider's tokenizer counts differently",
+		say("prompts were %s tokens as recorded and are %s in the replay: what the product adds to them (reminders, "+
+			"attachments, thinking) is not in the log, and the provider's tokenizer counts differently",
 			quantity.Number(recorded), quantity.Number(sent))
 	}
 	if u := p.Steps.Usage; recorded > 0 && sent > 0 {
@@ -112,7 +113,8 @@ func (p Paid) differs(base Standing, o Options) []string {
 			quantity.Number(is))
 	}
 	if p.Hour > 0 && !o.Hour && !o.Logged {
-		say("%s tokens were written to the cache for an hour, at double the input price; the replay's cache lives as long as the model's usual one (--cache logged)", quantity.Number(p.Hour))
+		say("%s tokens were written to the cache for an hour, at double the input price; the replay's cache lives as "+
+			"long as the model's usual one (--cache logged)", quantity.Number(p.Hour))
 	}
 	return why
 }

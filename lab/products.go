@@ -70,7 +70,8 @@ func (c *chooser) adviseProducts() {
 		}
 		one := ProductAdvice{Product: p.format, Gateway: "winnow wrap " + p.client, Why: why}
 		if why == "" {
-			one.Policy, one.File, one.Key, one.HeldOut = choice.InSample.Chosen, p.file, p.key, c.onProduct(choice, p.format)
+			one.Policy, one.File, one.Key, one.HeldOut = choice.InSample.Chosen, p.file, p.key, c.onProduct(choice,
+				p.format)
 			one.Value, one.Note = p.value(int(c.setups[choice.InSample.Policy].Policy.Budget.Thresholds["*"]))
 			one.Why = fmt.Sprintf("what is chosen on the other %s costs %s of %s, with %s in 100", r.By,
 				shareWithin(choice.Ratio, choice.Within), r.Baseline, regrets(choice.MissedStepsPer100))

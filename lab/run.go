@@ -130,7 +130,8 @@ func (r *run) clone() *run {
 	c := *r
 	c.facts, c.handles = r.facts.Fork(), rule.Handles{}
 	c.log, c.window, c.entries = slices.Clip(r.log), slices.Clip(r.window), slices.Clone(r.entries)
-	c.out.Events, c.out.Curve, c.out.Sizes = slices.Clip(r.out.Events), slices.Clip(r.out.Curve), slices.Clip(r.out.Sizes)
+	c.out.Events, c.out.Curve, c.out.Sizes = slices.Clip(r.out.Events), slices.Clip(r.out.Curve),
+		slices.Clip(r.out.Sizes)
 	c.layout = r.layout.clone()
 	c.hidden, c.removed, c.back = slices.Clone(r.hidden), slices.Clone(r.removed), slices.Clone(r.back)
 	c.visible, c.fetched = maps.Clone(r.visible), maps.Clone(r.fetched)
@@ -490,8 +491,8 @@ func (r *run) hide(e rule.Elision) {
 	r.showInPlace(e, 1)
 }
 
-// showInPlace is show for the placeholder of an elision. The letter elides in the whole log: what is
-// before the pivot shows nothing.
+// showInPlace is show for the placeholder of an elision. The letter elides in the whole log: what
+// is before the pivot shows nothing.
 func (r *run) showInPlace(e rule.Elision, times int) {
 	if r.layout.index(e.Message) >= 0 {
 		r.show(e.Shown, times)

@@ -107,7 +107,8 @@ func (t *Trace) beginsHour() bool {
 // cold reports whether step k finds nothing in the cache: it is the first, it comes after a pause
 // that the cache does not outlive, or another model answers it.
 func (t *Trace) cold(k int, rates []*Terms, between time.Duration) bool {
-	return k == 0 || rates[k].Lifetime <= 0 || t.idle(k, between) > rates[k-1].Lifetime || t.answers(k) != t.answers(k-1)
+	return k == 0 || rates[k].Lifetime <= 0 || t.idle(k, between) > rates[k-1].Lifetime ||
+		t.answers(k) != t.answers(k-1)
 }
 
 // answers is the model whose prices a step has, "" for that of the trace.

@@ -112,7 +112,8 @@ const next = " It takes effect with the next request; what follows the change is
 // do changes a session as the command line does, and says what was done.
 func (p *page) do(ctx context.Context, a Action) (string, error) {
 	bad := func(what string) error {
-		return &winnow.Error{Code: winnow.BadInput, Op: a.Do, Session: a.Session, Err: fmt.Errorf("%s is missing", what)}
+		return &winnow.Error{Code: winnow.BadInput, Op: a.Do, Session: a.Session, Err: fmt.Errorf("%s is missing",
+			what)}
 	}
 	switch {
 	case (a.Do == "undo" || a.Do == "redo") && a.Receipt == "":

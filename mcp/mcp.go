@@ -24,6 +24,19 @@ type Config struct {
 	// worked on last through the gateway; recall and pin look for their handle in all sessions.
 	Session string
 	Version string // of the program
+	// Refuse says why the caller may not use a tool, or with "" the resources; nil if it may. Default:
+	// everybody may use all of them.
+	Refuse func(tool string) error
+	// Audit is told what is read or pinned before it is done; what it refuses is not done. Default:
+	// nobody is told.
+	Audit func(ctx context.Context, deed Deed) error
+}
+
+// Deed is what somebody does with a session.
+type Deed struct {
+	Did     string // "read" or "pin"
+	Session string // its id
+	Part    string // the id of the part that it is about, "" for the whole session
 }
 
 // New makes a server. It can be run on several transports.
@@ -35,6 +48,9 @@ func New(c Config) *sdk.Server {
 		s.AddTool(&sdk.Tool{Name: t.name, Description: t.description, InputSchema: t.schema,
 			Annotations: &sdk.ToolAnnotations{ReadOnlyHint: t.name != "pin", IdempotentHint: true}},
 			func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+				if err := c.refused(t.name); err != nil {
+					return result("", err)
+				}
 				return result(t.call(ctx, c, read(r.Params.Arguments)))
 			})
 	}
@@ -46,6 +62,28 @@ func New(c Config) *sdk.Server {
 func Handler(s *sdk.Server) http.Handler {
 	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s },
 		&sdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
+}
+
+// HandlerFor serves each request with what is given access to by it, at any path. It looks neither at
+// Host nor at Origin, nor at who asks: that is for the caller.
+func HandlerFor(of func(*http.Request) Config) http.Handler {
+	return sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server { return New(of(r)) },
+		&sdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true, DisableLocalhostProtection: true})
+}
+
+func (c Config) refused(tool string) error {
+	if c.Refuse == nil {
+		return nil
+	}
+	return c.Refuse(tool)
+}
+
+// note tells of what is about to be done.
+func (c Config) note(ctx context.Context, did, session, part string) error {
+	if c.Audit == nil {
+		return nil
+	}
+	return c.Audit(ctx, Deed{did, session, part})
 }
 
 // result is what a model reads. What went wrong it reads, too, so that it can do better.

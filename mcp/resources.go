@@ -32,6 +32,9 @@ func (c Config) addResources(s *sdk.Server) {
 
 // resource reads a resource.
 func (c Config) resource(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+	if err := c.refused(""); err != nil {
+		return nil, err
+	}
 	var names []string
 	for name := range strings.SplitSeq(strings.TrimPrefix(strings.TrimPrefix(r.Params.URI, sessions), "/"), "/") {
 		plain, err := url.PathUnescape(name)
@@ -59,6 +62,9 @@ func (c Config) read(ctx context.Context, names []string) (string, error) {
 	id := names[0]
 	if c.Session != "" && id != c.Session {
 		return "", &winnow.Error{Code: winnow.NotFound, Op: "read", Err: fmt.Errorf("session %s is not served", id)}
+	}
+	if err := c.note(ctx, "read", id, ""); err != nil {
+		return "", err
 	}
 	if len(names) == 1 {
 		return about(ctx, c.Engine, id)

@@ -59,6 +59,9 @@ func recall(ctx context.Context, c Config, a arguments) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if err := c.note(ctx, "read", f.Session.ID, f.Part.ID); err != nil {
+		return "", err
+	}
 	all := f.Everything()
 	text, total, err := region.Of(all)
 	files := f.Files()
@@ -106,6 +109,9 @@ func search(ctx context.Context, c Config, a arguments) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if err := c.note(ctx, "read", id, ""); err != nil {
+		return "", err
+	}
 	searcher, ok := c.Engine.Store().(store.Searcher)
 	if !ok {
 		return "", errors.New("this store cannot be searched")
@@ -144,6 +150,9 @@ func search(ctx context.Context, c Config, a arguments) (string, error) {
 func describe(ctx context.Context, c Config, _ arguments) (string, error) {
 	id, err := c.current(ctx)
 	if err != nil {
+		return "", err
+	}
+	if err := c.note(ctx, "read", id, ""); err != nil {
 		return "", err
 	}
 	return about(ctx, c.Engine, id)
@@ -230,6 +239,9 @@ func pin(ctx context.Context, c Config, a arguments) (string, error) {
 			return "", err
 		}
 		what.Text = a["text"]
+	}
+	if err := c.note(ctx, "pin", id, what.Part); err != nil {
+		return "", err
 	}
 	_, err := c.Engine.Pin(ctx, id, what)
 	if err != nil && winnow.CodeOf(err) != winnow.Already {

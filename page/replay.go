@@ -192,8 +192,8 @@ func newReplayDocument(r *lab.Report, details ReplayDetails) *replayDocument {
 	return d
 }
 
-// choiceOf is the name of what stands for a policy of a sweep: the choice from it with sessions left
-// out that on all of them is this policy; "" if none is.
+// choiceOf is the name of what stands for a policy of a sweep: the choice from it with sessions
+// left out that on all of them is this policy; "" if none is.
 func (d *replayDocument) choiceOf(policy int) string {
 	for i := range d.r.Holdout {
 		c, s := &d.r.Holdout[i], &d.r.Policies[policy]

@@ -58,7 +58,9 @@ type Receipt struct {
 	Usage      []session.Usage `json:"usage,omitempty"` // of every summary call, the failed ones too
 	Cost       float64         `json:"cost,omitzero"`   // US dollars, of all calls
 	Duration   float64         `json:"duration,omitzero"`
-	Notes      []string        `json:"notes,omitempty"` // what was done to make it fit, what was rejected
+	// Prepared: the summary was written before it was needed, and Cost recorded then.
+	Prepared bool     `json:"prepared,omitzero"`
+	Notes    []string `json:"notes,omitempty"` // what was done to make it fit, what was rejected
 	// Struck are the paths, commands, identifiers and numbers in a model's summary that do not
 	// occur in what it summarises. The summary shows them struck through.
 	Struck []Struck `json:"struck,omitempty"`

@@ -111,8 +111,8 @@ func Read(name string) func(*Session) (Whole, error) {
 	return func(s *Session) (Whole, error) {
 		m, p := Find(s.Log, s.Handles, name)
 		if p != nil && m.Withheld() != "" {
-			return Whole{}, &Missing{"read", "text of " + rule.Shorten(name, 40) + " in the store: gateway.capture was " +
-				"\"none\" when it was said; the agent's own session has it"}
+			return Whole{}, &Missing{"read", "text of " + rule.Shorten(name, 40) +
+				" in the store: gateway.capture was \"none\" when it was said; the agent's own session has it"}
 		}
 		if p == nil {
 			what := "part " + rule.Shorten(name, 40)

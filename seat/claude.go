@@ -43,7 +43,8 @@ func (claude) Plan(p Place) (Plan, error) {
 			return err
 		}
 		name := strings.TrimPrefix(path, "claude/")
-		plan.Files = append(plan.Files, File{Path: filepath.Join(folder, filepath.FromSlash(name)), Text: p.fill(name, text)})
+		plan.Files = append(plan.Files, File{Path: filepath.Join(folder, filepath.FromSlash(name)), Text: p.fill(name,
+			text)})
 		return nil
 	})
 	return plan, err
@@ -89,18 +90,21 @@ func (s claude) Check(p Place) (found []Finding) {
 		}
 		is := func(value string, keys ...string) bool { return string(span.Get(text, keys...)) == value }
 		if is("true", "disableAllHooks") {
-			note(ModOff, path, "disableAllHooks is on in Claude Code: winnow's plugin does not run", "take it out, or set it to false", true)
+			note(ModOff, path, "disableAllHooks is on in Claude Code: winnow's plugin does not run",
+				"take it out, or set it to false", true)
 		}
 		if is("true", "allowManagedModsOnly") {
 			note(ModOff, path, "allowManagedModsOnly is on in Claude Code: winnow's plugin does not run",
 				"ask the administrator of this computer, or use the gateway: winnow wrap claude", true)
 		}
 		if is("false", "enabledPlugins", "winnow@skills-dir") {
-			note(ModOff, path, "winnow's plugin is disabled in Claude Code", "claude plugin enable winnow@skills-dir", true)
+			note(ModOff, path, "winnow's plugin is disabled in Claude Code", "claude plugin enable winnow@skills-dir",
+				true)
 		}
 		for _, hook := range []string{"PreCompact", "PostToolUse"} {
 			if value := span.Get(text, "hooks", hook); len(value) > len("[]") {
-				note(OtherMod, path, "a hook of Claude Code runs at "+hook+" and may stop a compaction or change results", "if something is missing in a session, look there", false)
+				note(OtherMod, path, "a hook of Claude Code runs at "+hook+" and may stop a compaction or change "+
+					"results", "if something is missing in a session, look there", false)
 			}
 		}
 	}

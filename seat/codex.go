@@ -27,16 +27,19 @@ func (codex) folder(p Place) string {
 }
 
 func (s codex) Plan(p Place) (Plan, error) {
-	table := "\n[mcp_servers.winnow] # winnow install codex\ncommand = " + strconv.Quote(p.Winnow) + "\nargs = [\"mcp\"]\n"
+	table := "\n[mcp_servers.winnow] # winnow install codex\ncommand = " + strconv.Quote(p.Winnow) +
+		"\nargs = [\"mcp\"]\n"
 	value, err := json.Marshal(table)
 	plan := Plan{
-		Members: []Member{{Path: filepath.Join(s.folder(p), "config.toml"), Keys: []string{"mcp_servers", "winnow"}, Value: value}},
+		Members: []Member{{Path: filepath.Join(s.folder(p), "config.toml"), Keys: []string{"mcp_servers", "winnow"},
+			Value: value}},
 		Notes: []string{
-			"The tools answer for sessions that are in winnow's store: those that go through winnow wrap or winnow serve, " +
-				"that codex-results keeps, and that winnow import was given.",
-			"Codex lets nobody write its summaries or change its requests from inside. To have both: winnow wrap codex, " +
-				"or, beside a running winnow serve, codex -c model_provider=winnow -c 'model_providers.winnow={name=\"winnow\", " +
-				"base_url=\"http://127.0.0.1:4141/openai/v1\", wire_api=\"responses\", env_key=\"OPENAI_API_KEY\"}'",
+			"The tools answer for sessions that are in winnow's store: those that go through winnow wrap or winnow " +
+				"serve, that codex-results keeps, and that winnow import was given.",
+			"Codex lets nobody write its summaries or change its requests from inside. To have both: winnow wrap " +
+				"codex, or, beside a running winnow serve, codex -c model_provider=winnow -c " +
+				"'model_providers.winnow={name=\"winnow\", base_url=\"http://127.0.0.1:4141/openai/v1\", " +
+				"wire_api=\"responses\", env_key=\"OPENAI_API_KEY\"}'",
 			"To have results of tools shortened before Codex sends them: winnow install codex-results",
 		},
 	}
@@ -66,11 +69,13 @@ func (s codexResults) Plan(p Place) (Plan, error) {
 	}
 	value, err := json.Marshal(struct {
 		Hooks []handler `json:"hooks"`
-	}{[]handler{{"command", shellWord(p.Winnow) + " shape --product codex --quiet", 10}}}, jsontext.EscapeForHTML(false))
+	}{[]handler{{"command", shellWord(p.Winnow) + " shape --product codex --quiet", 10}}},
+		jsontext.EscapeForHTML(false))
 	return Plan{
 		Members: []Member{{Path: s.file(p), Keys: []string{"hooks", "PostToolUse"}, Value: value, Append: true}},
-		Notes: []string{"Codex runs no hook that you have not trusted, and codex exec does not say so: start codex, which asks at " +
-			"its start, review the hook (/hooks shows it, too), and trust it. A winnow at another place has to be trusted again."},
+		Notes: []string{"Codex runs no hook that you have not trusted, and codex exec does not say so: start codex, " +
+			"which asks at its start, review the hook (/hooks shows it, too), and trust it. A winnow at another " +
+			"place has to be trusted again."},
 	}, err
 }
 
@@ -88,13 +93,13 @@ func (s codexResults) Check(p Place) []Finding {
 		return nil
 	case known:
 		return []Finding{{Code: "seat-untrusted", Path: s.file(p), Wrong: true,
-			What: "what Codex was told to trust is not the hook that shows less of results as it is now, or the hook is " +
-				"switched off there: Codex 0.169.0 does not run it, and codex exec does not say so",
+			What: "what Codex was told to trust is not the hook that shows less of results as it is now, or the " +
+				"hook is switched off there: Codex 0.169.0 does not run it, and codex exec does not say so",
 			Do: "start codex, review it under /hooks, and trust it"}}
 	}
 	return []Finding{{Code: "seat-untrusted", Path: s.file(p), Wrong: true,
-		What: "Codex has not been told to trust the hook that shows less of results: it does not run it, and codex exec " +
-			"does not say so",
+		What: "Codex has not been told to trust the hook that shows less of results: it does not run it, and codex " +
+			"exec does not say so",
 		Do: "start codex, review it under /hooks, and trust it"}}
 }
 

@@ -30,8 +30,8 @@ type codexHandler struct {
 }
 
 // trustOf reports whether Codex's settings know winnow's hook in a file of hooks, by its place, and
-// whether they trust it: the hash there is that of the hook as it is now, and it is not switched off.
-// Found so in the settings of Codex 0.169.0.
+// whether they trust it: the hash there is that of the hook as it is now, and it is not switched
+// off. Found so in the settings of Codex 0.169.0.
 func trustOf(config []byte, path string, hooks []byte) (known, trusted bool) {
 	var had codexHooks
 	if json.Unmarshal(hooks, &had) != nil {
@@ -74,8 +74,8 @@ func tableOf(text []byte, header string) (found []byte) {
 	return found
 }
 
-// trustHash is Codex's hash of a hook: of its event, matcher and handler as JSON with sorted members
-// and without spaces.
+// trustHash is Codex's hash of a hook: of its event, matcher and handler as JSON with sorted
+// members and without spaces.
 func trustHash(matcher *string, h codexHandler) string {
 	const unless = 600 // seconds, where a hook does not say
 	timeout := unless
@@ -90,7 +90,8 @@ func trustHash(matcher *string, h codexHandler) string {
 	if matcher != nil {
 		identity["matcher"] = *matcher
 	}
-	text, err := json.Marshal(identity, json.Deterministic(true), jsontext.EscapeForHTML(false), jsontext.EscapeForJS(false))
+	text, err := json.Marshal(identity, json.Deterministic(true), jsontext.EscapeForHTML(false),
+		jsontext.EscapeForJS(false))
 	if err != nil {
 		return ""
 	}

@@ -52,9 +52,9 @@ func Preview(p Place, s Seat) ([]Change, Plan, error) {
 	return w.changes, w.plan, nil
 }
 
-// Install writes what the product needs. Done again it changes nothing; after an update of winnow it
-// replaces what the other version wrote. A file that somebody changed since is an error of the kind
-// ErrChanged, before anything is written.
+// Install writes what the product needs. Done again it changes nothing; after an update of winnow
+// it replaces what the other version wrote. A file that somebody changed since is an error of the
+// kind ErrChanged, before anything is written.
 func Install(p Place, s Seat) ([]Change, Plan, error) {
 	w, err := prepare(p, s)
 	if err != nil {
@@ -289,7 +289,8 @@ func Examine(p Place, s Seat) ([]Finding, error) {
 	}
 	if r.Winnow != "" {
 		if info, err := os.Stat(r.Winnow); err != nil || info.Mode()&0o111 == 0 {
-			found = append(found, Finding{NoBinary, s.Name() + " calls winnow at " + r.Winnow + ", which is not there", again,
+			found = append(found, Finding{NoBinary, s.Name() + " calls winnow at " + r.Winnow + ", which is not there",
+				again,
 				r.Winnow, true})
 		}
 	}

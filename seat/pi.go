@@ -34,5 +34,6 @@ func (s pi) Plan(p Place) (Plan, error) {
 }
 
 func (s pi) Check(p Place) []Finding {
-	return rivals(filepath.Dir(s.file(p)), "winnow.ts", "session_before_compact", "pi asks every extension, and takes the last answer")
+	return rivals(filepath.Dir(s.file(p)), "winnow.ts", "session_before_compact",
+		"pi asks every extension, and takes the last answer")
 }

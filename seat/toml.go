@@ -33,7 +33,8 @@ func withTables(path string, text []byte, members []Member) ([]byte, error) {
 		case bytes.Contains(text, added):
 			continue
 		case hasLine(text, name):
-			return nil, fmt.Errorf("%s has a table %s that winnow did not write; take it out, and install again", path, name)
+			return nil, fmt.Errorf("%s has a table %s that winnow did not write; take it out, and install again", path,
+				name)
 		}
 		text = slices.Clone(text)
 		if len(text) > 0 && text[len(text)-1] != '\n' {

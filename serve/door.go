@@ -31,6 +31,8 @@ type Door interface {
 	Enter(ctx context.Context, g *Guest, relayed bool) (_ *Stay, refused *tenant.Refusal, err error)
 	// Others are the names of all tenants, for a guest who may see them.
 	Others() []string
+	// List answers who may see all tenants with the list of them. It stands at "/~t/".
+	List() http.Handler
 	// SignIn answers the routes under "/~sign/", by which browsers sign in and out; nil if they
 	// cannot.
 	SignIn() http.Handler
@@ -53,6 +55,7 @@ type Stay struct {
 	Carrier http.RoundTripper
 	Metrics *Metrics
 	Page    http.Handler // nil if there is none
+	MCP     http.Handler // the tools that recall what was left out; nil if there are none
 	// Keys are the keys that the server holds for the tenant, by upstream.
 	Keys map[string]Key
 	// Counted reports that a budget depends on what requests cost: a client cannot ask for one that
@@ -145,7 +148,7 @@ func (h *handler) invite(w http.ResponseWriter, r *http.Request, path, shown, cl
 	var g *Guest
 	if shown != "" {
 		g = h.Door.Guest(shown)
-	} else if to == nil {
+	} else if to == nil && path != forAgents { // agents have tokens; what a browser adds by itself is not asked
 		g = h.Door.Visitor(r)
 	}
 	if g == nil {
@@ -274,6 +277,15 @@ func (h *handler) forbid(w http.ResponseWriter, r *http.Request, rest string, g 
 // visit answers what is not relayed.
 func (h *handler) visit(w http.ResponseWriter, r *http.Request, g *Guest, path string) {
 	seen := *g
+	if path == seenAs && g.Scopes.Has(tenant.Admin) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			w.Header().Set("Allow", "GET, HEAD")
+			http.Error(w, "405 use GET", http.StatusMethodNotAllowed)
+			return
+		}
+		h.Door.List().ServeHTTP(w, r)
+		return
+	}
 	if rest, ok := strings.CutPrefix(path, seenAs); ok {
 		name, below, found := strings.Cut(rest, "/")
 		if !found || !g.Scopes.Has(tenant.Admin) && name != g.Tenant || !slices.Contains(h.Door.Others(), name) {
@@ -298,6 +310,8 @@ func (h *handler) visit(w http.ResponseWriter, r *http.Request, g *Guest, path s
 			return
 		}
 		h.Jobs.ServeHTTP(w, r)
+	case path == forAgents && !seen.Elsewhere:
+		h.recall(w, r, g)
 	case !paged && !known:
 		h.nowhere(w, r, path)
 	case known && !paged && needed == tenant.Act:
@@ -326,4 +340,41 @@ func (h *handler) visit(w http.ResponseWriter, r *http.Request, g *Guest, path s
 			stay.Page.ServeHTTP(w, r)
 		}
 	}
+}
+
+// recall answers an agent that asks for what was left out of its tenant's sessions. Its tools look at
+// the scopes themselves: without the scope Read there are none.
+func (h *handler) recall(w http.ResponseWriter, r *http.Request, g *Guest) {
+	if !ofItself(r) {
+		h.Log.Warn("refused: another page asks", "origin", r.Header.Get("Origin"), "tenant", g.Tenant)
+		http.Error(w, "403 a page of another origin asked for this", http.StatusForbidden)
+		return
+	}
+	if !g.Scopes.Has(tenant.Read) {
+		h.forbid(w, r, forAgents, g, tenant.Read)
+		return
+	}
+	stay, _, err := h.Door.Enter(r.Context(), g, false)
+	if err != nil {
+		h.Log.Error("a tenant cannot be served", "tenant", g.Tenant, "why", err)
+		http.Error(w, "503 winnow cannot serve this tenant now; its log says why", http.StatusServiceUnavailable)
+		return
+	}
+	defer stay.Leave()
+	if stay.MCP == nil {
+		http.Error(w, "404 nothing is kept of this tenant's sessions: its mode is off, or it captures none",
+			http.StatusNotFound)
+		return
+	}
+	stay.MCP.ServeHTTP(w, r)
+}
+
+// ofItself reports whether no page of another origin sent a request.
+func ofItself(r *http.Request) bool {
+	origins := r.Header.Values("Origin")
+	if len(origins) == 0 {
+		return true
+	}
+	from, err := url.Parse(origins[0])
+	return err == nil && len(origins) == 1 && from.Host == r.Host
 }

@@ -57,6 +57,9 @@ type Config struct {
 	// Jobs is a page of the work beside requests, under /jobs; of tenants' guests those with the
 	// scope Admin may see it. An upstream of that name hides it. Default: there is none.
 	Jobs http.Handler
+	// MCP answers /mcp for this computer's user, where requests need no token. Tenants have their own:
+	// Stay.MCP. An upstream of that name hides it. Default: there is none.
+	MCP http.Handler
 	// Log is told of each request: method, upstream, status, times and sizes, never content.
 	// Default: nobody.
 	Log *slog.Logger
@@ -159,6 +162,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.Page.ServeHTTP(w, r)
 	case h.Jobs != nil && ofJobs(path):
 		h.Jobs.ServeHTTP(w, r)
+	case h.MCP != nil && path == forAgents && len(h.Clients) == 0:
+		h.MCP.ServeHTTP(w, r)
 	case !slices.Contains(own, path):
 		h.nowhere(w, r, path)
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
@@ -201,6 +206,9 @@ func (h *handler) known() string { return strings.Join(slices.Sorted(maps.Keys(h
 
 // under is where what belongs to the page stands. No upstream has such a name.
 const under = "/~/"
+
+// forAgents is where the server of the Model Context Protocol is.
+const forAgents = "/mcp"
 
 // ofJobs reports whether a path is of the page of jobs.
 func ofJobs(path string) bool { return path == "/jobs" || strings.HasPrefix(path, "/jobs/") }

@@ -79,14 +79,35 @@ type State struct {
 	Dismissed map[string]bool
 	Receipts  []pivot.Receipt // oldest first
 	Spent     []Spend         // oldest first
+	// Prepared is the summary that is wanted or written before it is needed, nil if there is none.
+	Prepared *Prepared
 }
+
+// Prepared is a summary that is written before it is needed, or the wish for one. Of several
+// programs on a store whichever comes next makes it count, once: taking it away and adding what it
+// becomes are one change.
+type Prepared struct {
+	// Pivot is the id of the marker with which the window began, "" if nothing was folded yet. With
+	// the session it names the summary.
+	Pivot string         `json:"pivot,omitzero"`
+	Turn  string         `json:"turn,omitzero"` // id of the user's newest message when it was asked for
+	Asked session.Millis `json:"asked"`
+	// Failed: nobody could write it. It is not asked for again before the next turn.
+	Failed bool `json:"failed,omitzero"`
+	// Written is the summary with what it stands for, as the engine writes it down; "" while it is
+	// wanted. What it cost is in Spent since the change that added it.
+	Written string `json:"written,omitzero"`
+}
+
+// Wanted reports whether it is a wish: nobody has written it, or tried in vain.
+func (p Prepared) Wanted() bool { return p != (Prepared{}) && p.Written == "" && !p.Failed }
 
 // Change is what one transaction writes. Restore is done before Commit and Unpin before Pin, so
 // that one change can replace an elision or a pin by another. Undo is done before Redo, Dismiss
-// before Undismiss, and Append before Update.
+// before Undismiss, Append before Update, and Vain before Spend.
 type Change struct {
 	// Base is the revision that the change was decided on. 0 skips the check. Update, Commit,
-	// Restore, Undo and Redo depend on the log and need it.
+	// Restore, Undo, Redo and Vain depend on what is there and need it.
 	Base int64
 
 	// Create adds the session with this info first, so that a session is created with its log or
@@ -120,8 +141,13 @@ type Change struct {
 	Receipts  []pivot.Receipt // that a session begins with; they come before Receipt
 	Receipt   *pivot.Receipt
 	Spend     []Spend
-	Source    *Source // the file that the session comes from; it replaces the previous one
-	File      *File   // a file that was read; only a Filer keeps it
+	// Vain are requests among State.Spent, by their positions, that turned out to be paid in vain:
+	// they are Failed from now on. It needs a Base; a position that there is not is an error.
+	Vain []int
+	// Prepared replaces State.Prepared; one that is zero takes it away.
+	Prepared *Prepared
+	Source   *Source // the file that the session comes from; it replaces the previous one
+	File     *File   // a file that was read; only a Filer keeps it
 }
 
 // Check returns an error for a change that no store accepts, whatever it holds: one with the Info
@@ -139,7 +165,7 @@ func (c *Change) Check(id string) error {
 		}
 		return nil
 	}
-	decided := len(c.Update) + len(c.Commit) + len(c.Restore) + len(c.Undo) + len(c.Redo)
+	decided := len(c.Update) + len(c.Commit) + len(c.Restore) + len(c.Undo) + len(c.Redo) + len(c.Vain)
 	if c.Base == 0 && decided > 0 {
 		return ErrNoBase
 	}

@@ -37,6 +37,15 @@ func (d *Directory) Tenant(name string) (t Tenant, ok bool) {
 // Tenants are all tenants, by name.
 func (d *Directory) Tenants() map[string]Tenant { return d.tenants }
 
+// Owners are the names of the tenants to whom tokens belong, by the token's id.
+func (d *Directory) Owners() map[string]string {
+	all := make(map[string]string, len(d.tokens))
+	for _, t := range d.tokens {
+		all[t.ID] = t.Tenant
+	}
+	return all
+}
+
 // Who is whose token is shown; ok is false if nobody has it, or it counts no more. It is found by
 // its SHA-256: how long that takes tells nothing of a token that could be used.
 func (d *Directory) Who(shown string, now time.Time) (t Tenant, by Token, ok bool) {

@@ -94,14 +94,11 @@ func understood(p protocol, head http.Header, answer []byte) wire.Answer {
 // back its own way, and what it took is reported to the engine. The client may have left, and its
 // context with it.
 func (t *Transport) heard(x *exchange, a wire.Answer) {
-	ctx := context.Background()
 	x.family.mu.Lock()
 	defer x.family.mu.Unlock()
 	l := x.line
-	if err := t.upToDate(ctx, x.family, l); err != nil {
-		t.failed(x.family, "read a conversation", err)
-	}
-	defer t.noted(ctx, l)
+	ctx := l.expected()
+	defer func() { x.line.noted(ctx) }()
 	now := t.now()
 	l.last, l.asked = now, now
 	known := t.live(x, a.Usage)
@@ -166,13 +163,14 @@ func (t *Transport) reopen(ctx context.Context, l *line, m session.Message) erro
 }
 
 // report tells the engine what an answer took. The engine may prune or fold the conversation at
-// that moment; where it must not, the usage is only written down. whole is false for an answer that
+// that moment; where it must not, as the transport does not know what another process wrote, the usage
+// is only written down. whole is false for an answer that
 // is not in the log, or came without a report.
 func (t *Transport) report(ctx context.Context, x *exchange, u session.Usage, known *store.Live, whole bool) error {
 	step := store.Spend{Time: session.Millis(x.began.UnixMilli()), Kind: "step", Model: x.model.String(), Usage: u,
 		Live: known}
 	spent := append(t.takeBeside(x.client), step)
-	if whole && !x.held && t.mode != Safe && !(x.model.BoundReasoning && x.inRound) {
+	if whole && !x.held && !x.line.outrun(ctx) && t.mode != Safe && !(x.model.BoundReasoning && x.inRound) {
 		return t.ended(ctx, x, u, spent)
 	}
 	own := &spent[len(spent)-1]

@@ -186,8 +186,10 @@ func (t *Transport) undelegate(x *exchange) {
 	x.family.mu.Lock()
 	defer x.family.mu.Unlock()
 	t.log.Warn("the provider refused what was delegated to it; the conversation goes on without", "session", x.line.id)
+	ctx := x.line.expected()
+	defer x.line.noted(ctx)
 	off := delegation{known: true, uses: x.line.delegation.uses, tokens: x.line.delegation.tokens}
-	if err := t.keep(context.Background(), x.line, off); err != nil {
+	if err := t.keep(ctx, x.line, off); err != nil {
 		x.line.delegation = off
 		t.log.Error("could not note that the provider edits nothing", "session", x.line.id, "error", err)
 	}

@@ -32,14 +32,14 @@ func (t *Transport) starts(ctx context.Context, x *exchange, doc *format.Documen
 	folds := !held && (!x.model.BoundReasoning || messages[len(messages)-1].Role == session.User)
 	if folds {
 		folded, err := t.engine.Compact(ctx, x.line.id, winnow.CompactOptions{Prepared: true})
-		if err = t.tolerated(x.line, err); err != nil {
+		if err = t.tolerated(x.line.id, err); err != nil {
 			return err
 		}
 		t.decided(x, winnow.Outcome{Compacted: folded})
 		x.pruned = heavier(folded, x.pruned)
 	}
 	out, err := t.engine.Begin(ctx, x.line.id, winnow.BeginOptions{Held: held, Fold: folds && t.mode != Safe})
-	if err = t.tolerated(x.line, err); err != nil {
+	if err = t.tolerated(x.line.id, err); err != nil {
 		return err
 	}
 	t.decided(x, out)
@@ -89,13 +89,18 @@ func (t *Transport) ended(ctx context.Context, x *exchange, u session.Usage, spe
 	}
 	x.took(u)
 	if out.Prepare {
-		go t.guarded("prepare a summary", func() {
-			if err := t.tolerated(l, t.engine.Prepare(context.WithoutCancel(ctx), l.id)); err != nil {
-				t.log.Error("could not prepare a summary", "session", l.id, "error", err)
-			}
-		})
+		t.prepare(context.Background(), l.id, out.Pivot)
 	}
-	return t.tolerated(l, err)
+	return t.tolerated(l.id, err)
+}
+
+// prepared has a summary written by a goroutine.
+func (t *Transport) prepared(ctx context.Context, id, _ string) {
+	go t.guarded("prepare a summary", func() {
+		if err := t.tolerated(id, t.engine.Prepare(ctx, id)); err != nil {
+			t.log.Error("could not prepare a summary", "session", id, "error", err)
+		}
+	})
 }
 
 // futile are the codes of folds that did not come about. The conversation is as it was before them.
@@ -106,10 +111,10 @@ var futile = []rule.Code{
 
 // tolerated is an error that is more than a fold that did not come about. The client's own
 // compaction is still to come then.
-func (t *Transport) tolerated(l *line, err error) error {
+func (t *Transport) tolerated(id string, err error) error {
 	if code := winnow.CodeOf(err); err == nil || slices.Contains(futile, code) {
 		if err != nil {
-			t.log.Debug("nothing was folded", "session", l.id, "code", code)
+			t.log.Debug("nothing was folded", "session", id, "code", code)
 		}
 		return nil
 	}

@@ -47,8 +47,10 @@ type course struct {
 	// session's info keeps it.
 	frozen string
 	// revision is that of its session when it was last read or written here: at another one another
-	// process has gone on with it
+	// process has gone on with it.
 	revision int64
+	// shared: another process had gone on with it when it was last looked at.
+	shared bool
 
 	recall bool           // its placeholders name the way back
 	pruned *pivot.Receipt // what was decided after the newest answer
@@ -104,21 +106,31 @@ func (f *family) reload(ctx context.Context, e *winnow.Engine) error {
 		if !slices.ContainsFunc(list, func(l store.Listing) bool { return l.Info.ID == id }) {
 			continue
 		}
-		s, state, err := e.Session(ctx, id)
+		l, err := f.reread(ctx, e, id)
 		if err != nil {
 			return err
 		}
-		said := clients(s.Messages)
-		l := &line{id, course{chain: chained(said), again: cameBackTo(state), recall: s.Info.Recall, drop: drops(s.Info),
-			frozen: wire.ValueOf(s.Info.Unknown).Get(frozenMember).String(), delegation: delegationOf(s.Info),
-			last: lastOf(s.Messages, state.Spent), tools: toolboxOf(s.Info), revision: state.Revision}}
-		if last := len(said) - 1; last >= 0 && asStreamed(&said[last]) {
-			l.open = &said[last]
-		}
-		lines = append(lines, f.renewed(l))
+		lines = append(lines, l)
 	}
 	f.lines, f.loaded = lines, true
 	return nil
+}
+
+// reread reads one conversation that the store has. What is at hand alone of one that was known stays.
+func (f *family) reread(ctx context.Context, e *winnow.Engine, id string) (*line, error) {
+	store.ReadingOf(ctx).Again(id)
+	s, state, err := e.Session(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	said := clients(s.Messages)
+	l := &line{id, course{chain: chained(said), again: cameBackTo(state), recall: s.Info.Recall, drop: drops(s.Info),
+		frozen: wire.ValueOf(s.Info.Unknown).Get(frozenMember).String(), delegation: delegationOf(s.Info),
+		last: lastOf(s.Messages, state.Spent), tools: toolboxOf(s.Info), revision: state.Revision}}
+	if last := len(said) - 1; last >= 0 && asStreamed(&said[last]) {
+		l.open = &said[last]
+	}
+	return f.renewed(l), nil
 }
 
 // line is the conversation of a session, nil without one.
@@ -140,6 +152,7 @@ func (f *family) renewed(read *line) *line {
 	}
 	was := l.course
 	l.course = read.course // the id is read without the lock
+	l.shared = read.revision != was.revision
 	l.pruned, l.asked, l.warmed, l.hour, l.summed = was.pruned, was.asked, was.warmed, was.hour, was.summed
 	l.whole, l.caches, l.from, l.known = was.whole, was.caches, was.from, was.known
 	if was.last.After(l.last) {
@@ -152,12 +165,15 @@ func (f *family) renewed(read *line) *line {
 }
 
 // refresh reads the conversations of a family again if another process has gone on with the one that
-// a request goes on with, or may have one that it goes on with. The family's lock is held.
+// a request goes on with, or may have one that it goes on with. If the request adds to the one, that
+// tells, for it is added only to the conversation as it is at hand: nobody is asked before. The
+// family's lock is held.
 func (t *Transport) refresh(ctx context.Context, f *family, chain []digest, messages []session.Message) error {
 	if !f.loaded {
 		return f.load(ctx, t.engine)
 	}
-	if l, _, goesOn := f.find(chain, messages); l == nil || !goesOn {
+	found, agree, goesOn := f.find(chain, messages)
+	if found == nil || !goesOn {
 		return f.reload(ctx, t.engine)
 	}
 	// Another one may have gone on further with those that the request goes on with. A conversation
@@ -167,30 +183,66 @@ func (t *Transport) refresh(ctx context.Context, f *family, chain []digest, mess
 		if n := l.agrees(chain); !l.goesOn(n, messages) {
 			continue
 		}
-		revision, err := t.engine.Store().Revision(ctx, l.id)
-		if err != nil {
-			return err
+		if seen, _ := store.ReadingOf(ctx).Alone(l.id); seen != 0 {
+			continue // it was read for this request
 		}
-		if revision != l.revision {
-			return f.reload(ctx, t.engine)
+		store.ReadingOf(ctx).Expect(l.id, l.revision)
+		if l == found && agree < len(messages) && !l.shared {
+			continue
+		}
+		if whole, err := t.upToDate(ctx, f, l, chain, messages); err != nil || whole {
+			return err
 		}
 	}
 	return nil
 }
 
-// upToDate reads the conversations of a family again if another process has gone on with one of
-// them. The family's lock is held.
-func (t *Transport) upToDate(ctx context.Context, f *family, l *line) error {
-	revision, err := t.engine.Store().Revision(ctx, l.id)
-	if err != nil || revision == l.revision {
-		return err
+// upToDate reads a conversation again if another process has gone on with it, and notes whether it
+// has. If the request does not go on with it then, it may with one that left it, and all of the family
+// is read. The family's lock is held.
+func (t *Transport) upToDate(ctx context.Context, f *family, l *line, chain []digest, messages []session.Message) (
+	whole bool, err error,
+) {
+	revision, err := store.ReadingOf(ctx).Revision(ctx, t.engine.Store(), l.id)
+	if err != nil {
+		return false, err
 	}
-	return f.reload(ctx, t.engine)
+	if revision == l.revision {
+		l.shared = false
+		return false, nil
+	}
+	if _, err := f.reread(ctx, t.engine, l.id); err != nil {
+		return false, err
+	}
+	if l.goesOn(l.agrees(chain), messages) {
+		return false, nil
+	}
+	return true, f.reload(ctx, t.engine)
 }
 
-// noted says that a conversation is at hand as the store has it. The family's lock is held.
-func (t *Transport) noted(ctx context.Context, l *line) {
-	if revision, err := t.engine.Store().Revision(ctx, l.id); err == nil {
+// expected is a context for what is done about a conversation as it is at hand. The family's lock is
+// held.
+func (l *line) expected() context.Context {
+	reading := new(store.Reading)
+	reading.Expect(l.id, l.revision)
+	return reading.Within(context.Background())
+}
+
+// outrun reports whether another process has written to a conversation since a request, whose context
+// this is, began to use it: what is at hand of it is not as the store has it.
+func (l *line) outrun(ctx context.Context) bool {
+	_, alone := store.ReadingOf(ctx).Alone(l.id)
+	return !alone
+}
+
+// noted says that a conversation is at hand as a request, whose context this is, left it in the store.
+// If another process wrote to it meanwhile it is not, and the next request reads it again. The
+// family's lock is held.
+func (l *line) noted(ctx context.Context) {
+	switch revision, alone := store.ReadingOf(ctx).Alone(l.id); {
+	case !alone:
+		l.shared = true
+	case revision != 0:
 		l.revision = revision
 	}
 }
@@ -322,7 +374,9 @@ func (t *Transport) adopt(ctx context.Context, f *family, doc *format.Document, 
 				m.Model = doc.Session.Info.Model
 			}
 		}
-		still := func(log []session.Message) bool { return confirmed == nil || isOpen(log, confirmed[0].ID) }
+		still := func(log []session.Message) bool {
+			return !l.outrun(ctx) && (confirmed == nil || isOpen(log, confirmed[0].ID))
+		}
 		if err := winnow.Extend(ctx, t.engine, l.id, still, confirmed, added...); err != nil {
 			return nil, err
 		}
@@ -375,9 +429,10 @@ func (t *Transport) fork(ctx context.Context, f *family, l *line, n int, chain [
 		return nil, err
 	}
 	// Other processes on the store see by the revision of the first one that there is another.
-	if l.revision, err = t.engine.Store().Apply(ctx, l.id, store.Change{}); err != nil {
+	if _, err := store.ReadingOf(ctx).Apply(ctx, t.engine.Store(), l.id, store.Change{}); err != nil {
 		return nil, err
 	}
+	l.noted(ctx)
 	return &line{id, course{chain: slices.Clone(l.chain[:n]), frozen: l.frozen, last: l.last, hour: l.hour,
 		again: slices.Clone(l.again), recall: l.recall, drop: l.drop, delegation: l.delegation,
 		tools: l.tools.clone()}}, nil

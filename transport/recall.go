@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/format"
@@ -12,12 +14,18 @@ import (
 )
 
 // recalls reports whether a request declares a tool that gets back what is left out: a shell, which
-// runs "winnow recall", or the tool recall of "winnow mcp".
+// runs "winnow recall", or the tool recall of "winnow mcp" or of the gateway itself.
 func (t *Transport) recalls(doc *format.Document) bool {
-	tools := doc.Native.(*body.Native).Decoded.Tools
-	return t.recall && eachTool(wire.ValueOf(tools), "", func(name string, _ wire.Value) bool {
+	return t.getsBack(doc.Native.(*body.Native).Decoded.Tools)
+}
+
+func (t *Transport) getsBack(tools jsontext.Value) bool {
+	if !t.recall && !t.recallTool {
+		return false
+	}
+	return eachTool(wire.ValueOf(tools), "", func(name string, _ wire.Value) bool {
 		name = strings.ToLower(name)
-		return call.IsShell(name) || strings.Contains(name, "winnow") && strings.HasSuffix(name, "recall")
+		return t.recall && call.IsShell(name) || strings.Contains(name, "winnow") && strings.HasSuffix(name, "recall")
 	})
 }
 

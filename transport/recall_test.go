@@ -45,6 +45,25 @@ func TestEachTool_findsAShellAndTheToolRecallInEveryProtocol(t *testing.T) {
 	}
 }
 
+// Where the store is on another computer, a shell does not reach it, and the gateway's own tool does.
+func TestTransport_getsBack(t *testing.T) {
+	shell, tool := `[{"name":"Bash","input_schema":{}}]`, `[{"name":"Read"},{"name":"mcp__winnow__recall","input_schema":{}}]`
+	for _, test := range []struct {
+		Options
+		tools string
+		want  bool
+	}{
+		{Options{}, shell, false}, {Options{}, tool, false},
+		{Options{Recall: true}, shell, true}, {Options{Recall: true}, tool, true},
+		{Options{RecallTool: true}, shell, false}, {Options{RecallTool: true}, tool, true},
+		{Options{RecallTool: true}, `[{"name":"mcp__other__recall"}]`, false},
+	} {
+		if got := New(nil, test.Options).getsBack([]byte(test.tools)); got != test.want {
+			t.Errorf("%t, %t, %s: %t", test.Recall, test.RecallTool, test.tools, got)
+		}
+	}
+}
+
 var placeholder = regexp.MustCompile(`\[winnow (recall )?[a-z2-7]{6,}: [^\]"]*\]`)
 
 // What placeholders say does not change once it was sent, also when the way back comes later: in the

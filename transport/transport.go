@@ -74,6 +74,8 @@ type Options struct {
 	// Recall: agents have the command winnow, or its server of the Model Context Protocol, so that
 	// placeholders may name it: see recalls. Default: placeholders name the call.
 	Recall bool
+	// RecallTool: the same for that server alone, as the agents' shells do not reach the store.
+	RecallTool bool
 	// Drop are names of tools, or patterns with *, whose declarations are left out of a
 	// conversation from its first request on, if it begins under this option. A tool that the
 	// conversation calls, or that a request insists on, stays.
@@ -103,7 +105,11 @@ type Options struct {
 	// sometimes twice: identify (read it and find its conversation), adopt (join the log), decide (ask the
 	// engine), splice (leave out). Default: nobody is told.
 	Stage func(ctx context.Context, name string) (ended func())
-	Now   func() time.Time // default: time.Now
+	// Prepare has the summary of a fold that is near written beside the client's work, by calling
+	// Engine.Prepare here or elsewhere; the pivot is winnow.Outcome.Pivot. It returns at once.
+	// Default: a goroutine, which ends with the process.
+	Prepare func(ctx context.Context, session, pivot string)
+	Now     func() time.Time // default: time.Now
 
 	anthropic string // the host at which server-side edits are had; tests have another one
 	// after calls a function after a while, until stop; tests have another clock
@@ -115,17 +121,18 @@ const DefaultMemory = 64 << 20
 
 // Transport is an http.RoundTripper. It is safe for concurrent use.
 type Transport struct {
-	engine *winnow.Engine
-	base   http.RoundTripper
-	mode   Mode
-	recall bool
-	drop   []string
-	models *model.Memo
-	log    *slog.Logger
-	watch  func(Notice)
-	stages func(ctx context.Context, name string) func()
-	now    func() time.Time
+	engine             *winnow.Engine
+	base               http.RoundTripper
+	mode               Mode
+	recall, recallTool bool
+	drop               []string
+	models             *model.Memo
+	log                *slog.Logger
+	watch              func(Notice)
+	stages             func(ctx context.Context, name string) func()
+	now                func() time.Time
 
+	prepare  func(ctx context.Context, session, pivot string)
 	later    bool
 	patience time.Duration
 
@@ -175,9 +182,13 @@ func made(engine *winnow.Engine, o Options, c *atHand) *Transport {
 		models = o.Models.Memo()
 	}
 	t := &Transport{
-		engine: engine, base: o.Base, mode: cmp.Or(o.Mode, Full), recall: o.Recall, drop: o.Drop, models: models,
-		log: o.Log, watch: o.Watch, stages: o.Stage, now: o.Now, later: o.Later, patience: cmp.Or(o.Patience, DefaultPatience), atHand: c,
+		engine: engine, base: o.Base, mode: cmp.Or(o.Mode, Full), recall: o.Recall, recallTool: o.RecallTool,
+		drop: o.Drop, models: models, log: o.Log, watch: o.Watch, stages: o.Stage, now: o.Now, prepare: o.Prepare,
+		later: o.Later, patience: cmp.Or(o.Patience, DefaultPatience), atHand: c,
 		delegates: o.Delegate, anthropic: cmp.Or(o.anthropic, anthropicHost), most: o.KeepWarm, after: o.after,
+	}
+	if t.prepare == nil {
+		t.prepare = t.prepared
 	}
 	c.recent.bound(cmp.Or(o.Memory, DefaultMemory))
 	if t.base == nil {
@@ -356,9 +367,10 @@ const frozenMember = "winnowShownWhole"
 // freeze shows a conversation whole from now on: what was pruned and folded of it is undone, which
 // is in the store, too.
 func (t *Transport) freeze(x *exchange, why string) {
-	ctx := context.Background()
 	x.family.mu.Lock()
 	defer x.family.mu.Unlock()
+	ctx := x.line.expected()
+	defer x.line.noted(ctx)
 	x.line.frozen = why
 	quoted, _ := jsontext.AppendQuote(nil, why) // with what is not UTF-8 replaced
 	own := map[string]jsontext.Value{frozenMember: quoted}
@@ -414,10 +426,11 @@ func (t *Transport) join(r *http.Request, p protocol, original []byte) (x *excha
 				t.release(f)
 			}
 		}()
-		x, err = t.decide(r.Context(), f, p, read)
+		ctx := new(store.Reading).Within(r.Context())
+		x, err = t.decide(ctx, f, p, read)
 		for tries := 1; tries < mostTries && isOutrun(err); tries++ {
 			f.loaded = false
-			x, err = t.decide(r.Context(), f, p, read)
+			x, err = t.decide(ctx, f, p, read)
 		}
 		if err != nil {
 			t.failed(f, "decide about a request", err)
@@ -426,8 +439,8 @@ func (t *Transport) join(r *http.Request, p protocol, original []byte) (x *excha
 		if x != nil {
 			x.client = read.client
 			t.noticed(r, x, read)
-			t.delegate(r.Context(), r, x, doc.Native.(*body.Native).Decoded)
-			t.noted(r.Context(), x.line)
+			t.delegate(ctx, r, x, doc.Native.(*body.Native).Decoded)
+			x.line.noted(ctx)
 		}
 		t.recent.put(read)
 		whole = true // nothing of ours panicked in between
@@ -496,6 +509,9 @@ func (t *Transport) decide(ctx context.Context, f *family, p protocol, read *rea
 	if err != nil {
 		return nil, err
 	}
+	if l.outrun(ctx) {
+		return nil, store.ErrConflict
+	}
 	if err := t.offer(ctx, l, doc); err != nil {
 		return nil, err
 	}
@@ -561,6 +577,7 @@ func (x *exchange) idle() time.Duration {
 // out of it: the client is told the size of what would be sent. Nothing is recorded.
 func (t *Transport) reduced(r *http.Request, p protocol, original []byte) *http.Request {
 	counted := with(r, original, false)
+	ctx := new(store.Reading).Within(r.Context())
 	t.guarded("understand a request for a size", func() {
 		read, err := t.read(r, p, original)
 		if err != nil || t.mode == Observe {
@@ -573,11 +590,11 @@ func (t *Transport) reduced(r *http.Request, p protocol, original []byte) *http.
 		f.recording.wait()
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		if err := f.load(r.Context(), t.engine); err != nil {
+		if err := f.load(ctx, t.engine); err != nil {
 			return
 		}
 		if l, _, goesOn := f.find(chain, doc.Session.Messages); l != nil && goesOn {
-			if err := t.upToDate(r.Context(), f, l); err != nil {
+			if _, err := t.upToDate(ctx, f, l, chain, doc.Session.Messages); err != nil {
 				return
 			}
 		}
@@ -585,16 +602,16 @@ func (t *Transport) reduced(r *http.Request, p protocol, original []byte) *http.
 		if l == nil || !goesOn || l.frozen != "" {
 			return
 		}
-		if err := t.refill(r.Context(), l.id, doc.Session.Messages[:n]); err != nil {
+		if err := t.refill(ctx, l.id, doc.Session.Messages[:n]); err != nil {
 			return
 		}
-		edited, _, err := t.edited(r.Context(), l, doc)
+		edited, _, err := t.edited(ctx, l, doc)
 		if err != nil {
 			return
 		}
 		x := &exchange{protocol: p, line: l, body: edited, edited: !bytes.Equal(edited, original)}
 		if l.delegation.known { // nothing is decided for it
-			t.delegate(r.Context(), r, x, doc.Native.(*body.Native).Decoded)
+			t.delegate(ctx, r, x, doc.Native.(*body.Native).Decoded)
 		}
 		counted = x.request(r)
 		t.recent.put(read)

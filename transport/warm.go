@@ -186,11 +186,12 @@ func (t *Transport) renewed(k *warmth, began time.Time, u session.Usage) {
 		Rules: map[string]store.Share{store.KeepWarm: {Net: -cost}}}
 	spent := store.Spend{Time: session.Millis(began.UnixMilli()), Kind: string(bill.Left), Model: k.model.String(),
 		Usage: u, Cost: cost, Live: known}
-	err := t.engine.Amend(context.Background(), k.line.id, winnow.Amendment{Spent: []store.Spend{spent}})
+	ctx := k.line.expected()
+	err := t.engine.Amend(ctx, k.line.id, winnow.Amendment{Spent: []store.Spend{spent}})
 	if err != nil {
 		t.failed(k.family, "record what keeping a cache took", err)
 	}
-	t.noted(context.Background(), k.line)
+	k.line.noted(ctx)
 	t.notice(Notice{From: k.line.from, Session: k.line.id, Model: spent.Model, Spent: &spent})
 	t.count(func(all *Totals) { all.add(known, u) })
 	t.log.Info("kept", "session", k.line.id, "requests", k.lull.Kept, "tokens", u.Prompt(), "read", u.Cache.Read)

@@ -30,8 +30,14 @@ type Withholding struct {
 
 // said is what was said in a session, by the ids of messages.
 type said struct {
-	messages    map[string]session.Message
+	messages    map[string]kept
 	bytes, used int
+}
+
+// kept is a message with its texts. hash is that of what was withheld of it, "" if nothing was.
+type kept struct {
+	session.Message
+	hash string
 }
 
 // Withhold keeps what is said out of a store. memory is how many bytes of it are kept at hand.
@@ -44,7 +50,7 @@ func (w *Withholding) Create(ctx context.Context, info session.Info) error {
 	info.Title = ""
 	err := w.Store.Create(ctx, info)
 	if err == nil {
-		w.remember(info.ID, nil, true)
+		w.remember(info.ID, nil, nil, true)
 	}
 	return err
 }
@@ -63,7 +69,8 @@ func (w *Withholding) Delete(ctx context.Context, id string) error {
 // Apply implements store.Store.
 func (w *Withholding) Apply(ctx context.Context, id string, c store.Change) (int64, error) {
 	whole := append(c.Append[:len(c.Append):len(c.Append)], c.Update...)
-	c.Append, c.Update, c.Source, c.File = withheld(c.Append), withheld(c.Update), nil, nil
+	bare := withheld(whole)
+	c.Append, c.Update, c.Source, c.File = bare[:len(c.Append)], bare[len(c.Append):], nil, nil
 	if c.Create != nil {
 		info := *c.Create
 		info.Title = ""
@@ -71,7 +78,7 @@ func (w *Withholding) Apply(ctx context.Context, id string, c store.Change) (int
 	}
 	revision, err := w.Store.Apply(ctx, id, c)
 	if err == nil {
-		w.remember(id, whole, c.Create != nil)
+		w.remember(id, whole, bare, c.Create != nil)
 	}
 	return revision, err
 }
@@ -102,15 +109,16 @@ func (w *Withholding) recalled(id string, m session.Message) session.Message {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if s := w.said[id]; s != nil {
-		if whole, ok := s.messages[m.ID]; ok && content(&whole).String() == m.Withheld() {
-			return whole
+		if whole, ok := s.messages[m.ID]; ok && whole.hash == m.Withheld() {
+			return whole.Message
 		}
 	}
 	return m
 }
 
-// remember keeps messages at hand: of a session that begins, or of which everything is at hand.
-func (w *Withholding) remember(id string, messages []session.Message, begins bool) {
+// remember keeps messages at hand: of a session that begins, or of which everything is at hand. bare
+// are the same without what is withheld of them.
+func (w *Withholding) remember(id string, messages, bare []session.Message, begins bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s := w.said[id]
@@ -118,21 +126,21 @@ func (w *Withholding) remember(id string, messages []session.Message, begins boo
 		if !begins {
 			return
 		}
-		s = &said{messages: map[string]session.Message{}}
+		s = &said{messages: map[string]kept{}}
 		w.said[id] = s
 	}
 	w.wanted++
 	s.used = w.wanted
-	for _, m := range messages {
+	for i, m := range messages {
 		if m.Withheld() != "" {
 			w.forget(id) // not everything is at hand
 			return
 		}
 		grown := weight(&m)
 		if old, ok := s.messages[m.ID]; ok {
-			grown -= weight(&old)
+			grown -= weight(&old.Message)
 		}
-		s.messages[m.ID] = m
+		s.messages[m.ID] = kept{m, bare[i].Withheld()}
 		s.bytes += grown
 		w.bytes += grown
 	}
@@ -209,17 +217,17 @@ func (t *Transport) refill(ctx context.Context, id string, messages []session.Me
 		return err
 	}
 	said := clients(s.Messages)
-	var whole []session.Message
+	var whole, bare []session.Message
 	for i := range min(len(said), len(messages)) {
 		if said[i].Withheld() != "" {
-			whole = append(whole, known(messages[i], &said[i]))
+			whole, bare = append(whole, known(messages[i], &said[i])), append(bare, said[i])
 		}
 	}
 	if err := winnow.Extend(ctx, t.engine, id, nil, whole); err != nil {
 		return err
 	}
 	if len(said) <= len(messages) {
-		w.remember(id, whole, true)
+		w.remember(id, whole, bare, true)
 	}
 	return nil
 }

@@ -111,7 +111,8 @@ func said(answer *llms.ContentResponse) (m transport.Message, u session.Usage) {
 			n, _ := strconv.Atoi(fmt.Sprint(choice.GenerationInfo[name])) // int, int32 and int64 are in use
 			return n
 		}
-		cached, written := max(took("CacheReadInputTokens"), took("PromptCachedTokens")), took("CacheCreationInputTokens")
+		cached, written := max(took("CacheReadInputTokens"), took("PromptCachedTokens")),
+			took("CacheCreationInputTokens")
 		u = wire.SplitUsage(cmp.Or(took("PromptTokens"), took("InputTokens")+cached+written), cached, written,
 			took("CompletionTokens")+took("OutputTokens"), took("ReasoningTokens"), took("TotalTokens"))
 	}

@@ -872,6 +872,8 @@ export interface PivotReceipt {
   /** US dollars, of all calls */
   cost?: number;
   duration?: number;
+  /** Prepared: the summary was written before it was needed, and Cost recorded then. */
+  prepared?: boolean;
   /** what was done to make it fit, what was rejected */
   notes?: string[];
   /**

@@ -40,7 +40,8 @@ type awaited struct {
 }
 
 func anchorCommand(a *cli.App) *cobra.Command {
-	var ended bool
+	var ended, undo bool
+	var watchFrom int64
 	cmd := &cobra.Command{
 		Use:   "anchor SESSION",
 		Short: "Make Claude Code resume what the plugin compacted",
@@ -56,6 +57,12 @@ SESSION is the id of a session of Claude Code, or its file.`,
 			path, err := transcriptOf(a, args[0])
 			if err != nil {
 				return err
+			}
+			switch {
+			case undo:
+				return noteUndo(cmd.Context(), a, path)
+			case watchFrom >= 0:
+				return anchorWhenWritten(cmd.Context(), a, path, watchFrom)
 			}
 			doc, err := anchor(cmd.Context(), a, path)
 			if err == nil && ended {
@@ -75,7 +82,12 @@ SESSION is the id of a session of Claude Code, or its file.`,
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&ended, "ended", false, "the session has ended: also take back what /winnow:undo asked for")
+	cmd.Flags().BoolVar(&ended, "ended", false, "the session has ended: also take back what --undo noted")
+	cmd.Flags().BoolVar(&undo, "undo", false, "note that the last compaction is to be taken back when the session "+
+		"ends, as /winnow:undo does")
+	cmd.Flags().Int64Var(&watchFrom, "watch-from", -1, "wait until the compaction is in the file, behind so many bytes")
+	_ = cmd.Flags().MarkHidden("watch-from") // for the process that shape leaves behind
+	cmd.MarkFlagsMutuallyExclusive("ended", "undo", "watch-from")
 	return cmd
 }
 

@@ -71,7 +71,8 @@ Exit codes:
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.JSON, "json", false, "print one JSON document")
 	flags.StringVar(&a.ConfigFile, "config", "", "configuration file to use instead of the usual two")
-	flags.StringVar(&a.StoreFile, "store", "", "the store: a file, or postgres://… (default $WINNOW_STORE, else $XDG_DATA_HOME/winnow/winnow.db)")
+	flags.StringVar(&a.StoreFile, "store", "", "the store: a file, or postgres://… (default $WINNOW_STORE, else "+
+		"$XDG_DATA_HOME/winnow/winnow.db)")
 	flags.StringVar(&a.Policy, "policy", "",
 		"classic, aggressive or balanced (default from the configuration: balanced)")
 	flags.StringVar(&a.Model, "model", "", "provider/model that reads the session (default: the one the session names)")
@@ -86,10 +87,11 @@ Exit codes:
 		inspectCommand(a), pruneCommand(a), viewCommand(a), compactCommand(a), replayCommand(a), explainCommand(a),
 		undoCommand(a), redoCommand(a), restoreCommand(a), recallCommand(a), pinCommand(a), dismissCommand(a),
 		handlesCommand(a), discardCommand(a), distillCommand(a), runCommand(a), chatCommand(a), engineCommand(a),
-		installCommand(a), uninstallCommand(a), anchorCommand(a), seatedCommand(a), shapeCommand(a), wrapCommand(a),
+		installCommand(a), uninstallCommand(a), anchorCommand(a), shapeCommand(a), wrapCommand(a),
 		serveCommand(a), tenantCommand(a), statusCommand(a), mcpCommand(a),
 		importCommand(a), exportCommand(a), listCommand(a), searchCommand(a), showCommand(a), revertCommand(a),
-		originalsCommand(a), adviseCommand(a), doctorCommand(a), repairCommand(a), storeCommand(a), configCommand(a), modelsCommand(a), qualityCommand(a), versionCommand(a),
+		originalsCommand(a), adviseCommand(a), doctorCommand(a), repairCommand(a), storeCommand(a), configCommand(a),
+		modelsCommand(a), qualityCommand(a), versionCommand(a),
 	)
 	for _, cmd := range root.Commands() {
 		if cmd.ValidArgsFunction == nil && strings.Contains(cmd.Use, " ") {

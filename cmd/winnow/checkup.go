@@ -24,8 +24,8 @@ import (
 	"github.com/winnowhq/winnow/display"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/seat"
+	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/postgres"
-	"github.com/winnowhq/winnow/store/sqlite"
 	"github.com/winnowhq/winnow/tui"
 )
 
@@ -226,7 +226,7 @@ func checkStore(ctx context.Context, a *cli.App, path string, doc *diagnosis) er
 		return nil
 	}
 	defer kept.Close()
-	s, ok := kept.(*sqlite.Store)
+	s, ok := kept.(store.Checker)
 	if !ok {
 		return nil
 	}
@@ -245,21 +245,29 @@ func checkStore(ctx context.Context, a *cli.App, path string, doc *diagnosis) er
 	return nil
 }
 
-// checkDatabase looks whether the database of the store answers.
+// checkDatabase looks whether the database of the store answers, and through what it has.
 func checkDatabase(ctx context.Context, a *cli.App, place string, doc *diagnosis) error {
 	defer a.Progress("checking the store")()
 	kept, err := source.OpenStore(ctx, a, source.Reading)
+	var problems []string
 	if err == nil {
 		defer kept.Close()
-		if s, ok := kept.(*postgres.Store); ok {
-			doc.Store.Bytes, doc.Store.Schema, err = s.Health(ctx)
+		if s, ok := kept.(store.Checker); ok {
+			var health store.Health
+			health, err = s.Check(ctx)
+			doc.Store.Bytes, doc.Store.Schema, problems = health.Bytes, health.Schema, health.Problems
 		}
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if doc.Store.Sound = err == nil; err != nil {
+	doc.Store.Sound = err == nil && len(problems) == 0
+	if err != nil {
 		doc.find(brokenStore, place, err.Error(), "check the server, and what --store or WINNOW_STORE says")
+	}
+	if len(problems) > 0 {
+		doc.find(brokenStore, place, "the store is damaged: "+strings.Join(problems, "; "),
+			"restore the database from a backup; what can be read still can")
 	}
 	return nil
 }

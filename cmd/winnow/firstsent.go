@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
+	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/pivot"
@@ -12,6 +15,53 @@ import (
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 )
+
+// claudeResults answers what is sent of results in the place of all of them: see rule.FirstSend.
+func claudeResults(ctx context.Context, a *cli.App, path string, given []toolResult) (out shortResults, err error) {
+	out.Results = []toolResult{}
+	settings, err := a.Settings()
+	if err != nil {
+		return out, err
+	}
+	settings.Compaction.Auto = false // the product says when
+	s, err := source.Read(ctx, a, path)
+	if err != nil {
+		return out, err
+	}
+	parts := map[string]string{} // id of a part → its call
+	for _, r := range given {
+		if _, p := session.FindPart(s.Doc.Session.Messages, r.Call); p != nil && p.State != nil && !p.State.Final() {
+			p.State.Status, p.State.Output = session.Completed, r.Text
+			parts[p.ID] = r.Call
+		}
+	}
+	if err := s.Start(ctx, a, settings); err != nil {
+		return out, err
+	}
+	defer s.Close()
+	if _, err := s.Engine.Begin(ctx, s.ID, winnow.BeginOptions{Held: true}); err != nil {
+		return out, err
+	}
+	_, state, err := s.Engine.Session(ctx, s.ID)
+	if err != nil {
+		return out, err
+	}
+	var found []firstSent
+	for _, e := range state.Ledger.All() {
+		if call, ours := parts[e.Part]; ours && slices.Contains(rule.FirstSends(), e.Rule) {
+			e.Shown = strings.ToValidUTF8(e.Shown, "\uFFFD")
+			out.Results = append(out.Results, toolResult{call, e.Shown})
+			at := slices.IndexFunc(given, func(r toolResult) bool { return r.Call == call })
+			found = append(found, firstSent{e, given[at].Text})
+		}
+	}
+	if len(found) > 0 {
+		if err := keepFirstSent(ctx, a, path, s.ID, found, state.Receipts); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
 
 // firstSent is a result that was shortened before it was sent for the first time.
 type firstSent struct {
@@ -63,7 +113,8 @@ func unsent(log session.Session, ledger rule.Ledger) rule.Ledger {
 	parts := session.PartsByID(log.Messages)
 	var done []rule.Key
 	for _, e := range ledger.All() {
-		if p := parts[e.Part]; p != nil && p.State != nil && e.Field == rule.ResultField(p) && p.State.Result() == e.Shown {
+		if p := parts[e.Part]; p != nil && p.State != nil && e.Field == rule.ResultField(p) &&
+			p.State.Result() == e.Shown {
 			done = append(done, e.Key())
 		}
 	}

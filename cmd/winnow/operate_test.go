@@ -118,7 +118,7 @@ func TestServe_jobsInADatabase(t *testing.T) {
 	}
 	defer conn.Close(context.WithoutCancel(t.Context()))
 	done := map[string]int{}
-	for deadline := time.Now().Add(time.Minute); len(done) < 3; time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); len(done) < 4; time.Sleep(100 * time.Millisecond) {
 		rows, err := conn.Query(t.Context(), "SELECT kind, count(*) FROM river_job WHERE state = 'completed' GROUP BY kind")
 		if err != nil {
 			t.Fatal(err)
@@ -135,7 +135,7 @@ func TestServe_jobsInADatabase(t *testing.T) {
 			t.Fatalf("these were done: %v", done)
 		}
 	}
-	if done["expiry"] != 1 || done["search_index"] != 1 || done["store_check"] != 1 {
+	if done["expiry"] != 1 || done["search_index"] != 1 || done["store_check"] != 1 || done["costs"] != 1 {
 		t.Errorf("done were %v, want each once", done)
 	}
 	if list, err := kept.List(t.Context()); err != nil || len(list) != 0 {

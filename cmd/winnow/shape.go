@@ -20,7 +20,7 @@ import (
 
 func shapeCommand(a *cli.App) *cobra.Command {
 	var product string
-	products := append([]string{shaping.Codex}, shaping.Products()...)
+	products := append([]string{claude, shaping.Codex}, shaping.Products()...)
 	cmd := &cobra.Command{
 		Use:   "shape --product PRODUCT",
 		Short: "Answer an agent that asks what to send: what winnow install puts into agents calls it",
@@ -53,6 +53,13 @@ func runShape(ctx context.Context, a *cli.App, product string) error {
 	text, err := io.ReadAll(a.Env.Stdin)
 	if err != nil {
 		return fmt.Errorf("standard input: %w", err)
+	}
+	if product == claude {
+		answer, err := claudeAnswer(ctx, a, text)
+		if err != nil {
+			return err
+		}
+		return a.Line(answer)
 	}
 	settings, err := a.Settings()
 	if err != nil {

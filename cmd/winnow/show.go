@@ -199,7 +199,8 @@ func turnsOf(ctx context.Context, a *cli.App, log *session.Session, patches bool
 
 // readable are the snapshots of a session where they can be had.
 func readable(ctx context.Context, a *cli.App, log *session.Session) (*snapshot.Repository, error) {
-	if from, to := session.Snapshots(log.Messages); from == to || log.Info.Directory == "" || source.StoreBeside(a) == "" {
+	if from, to := session.Snapshots(log.Messages); from == to || log.Info.Directory == "" ||
+		source.StoreBeside(a) == "" {
 		return nil, nil
 	}
 	kept, err := workbench.SnapshotsThere(ctx, a, log.Info.Directory)

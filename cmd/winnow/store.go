@@ -101,7 +101,8 @@ func runStoreCopy(ctx context.Context, a *cli.App, from, to, tenant string, upda
 	}})
 	done()
 	if err != nil {
-		return cli.Hint(fmt.Errorf("copying the store: %w", err), "run it again: what was copied is left, and it goes on")
+		return cli.Hint(fmt.Errorf("copying the store: %w", err), "run it again: what was copied is left, and it goes "+
+			"on")
 	}
 	doc := storeCopied{source.ShownName(from), source.ShownName(to), result.Copied, result.Updated, result.Same,
 		append([]string{}, result.Different...), result.Kept, result.Files}

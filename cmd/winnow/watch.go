@@ -22,8 +22,8 @@ const (
 )
 
 // startWatch starts a process that anchors a compaction as soon as the product has written it. The
-// product may be killed before its plugin is asked again, so nothing ties the process to it: it has a
-// session of its own, and holds neither a pipe nor a folder of the product's open.
+// product may be killed before its plugin is asked again, so nothing ties the process to it: it has
+// a session of its own, and holds neither a pipe nor a folder of the product's open.
 func startWatch(a *cli.App, path string) error {
 	program, err := os.Executable()
 	if err != nil {
@@ -33,7 +33,7 @@ func startWatch(a *cli.App, path string) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command(program, "seated", "watch", path, "--from", strconv.FormatInt(info.Size(), 10))
+	cmd := exec.Command(program, "anchor", "--watch-from", strconv.FormatInt(info.Size(), 10), path)
 	cmd.Env, cmd.Dir = a.Env.Environ, string(os.PathSeparator)
 	process.Detach(cmd)
 	if err := cmd.Start(); err != nil {
@@ -42,11 +42,10 @@ func startWatch(a *cli.App, path string) error {
 	return cmd.Process.Release()
 }
 
-// runSeatedWatch anchors the compaction that a file waits for as soon as all of it is there, behind
-// the first from bytes. It ends
-// without that if somebody else did it, and after watchFor: what is in the file by then is anchored
-// or repaired, as the next start of the session would do.
-func runSeatedWatch(ctx context.Context, a *cli.App, path string, from int64) error {
+// anchorWhenWritten anchors the compaction that a file waits for as soon as all of it is there,
+// behind the first from bytes. It ends without that if somebody else did it, and after watchFor:
+// what is in the file by then is anchored or repaired, as the next start of the session would do.
+func anchorWhenWritten(ctx context.Context, a *cli.App, path string, from int64) error {
 	limit, stop := context.WithTimeout(ctx, watchFor)
 	defer stop()
 	tick := time.NewTicker(watchEvery)

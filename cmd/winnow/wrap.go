@@ -170,7 +170,8 @@ func runWrap(ctx context.Context, a *cli.App, client gateway.Client, args []stri
 		return cli.Misuse(err)
 	}
 	if aside := relay.Aside(); len(aside) > 0 {
-		a.Warn("requests to %s go through another winnow already, which prunes them: they pass here untouched (mode off)",
+		a.Warn("requests to %s go through another winnow already, which prunes them: they pass here untouched (mode "+
+			"off)",
 			strings.Join(aside, ", "))
 	}
 	if page := relay.Page(); page != "" && a.Env.StderrTerminal && !a.Quiet { // nothing reads what is printed

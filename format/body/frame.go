@@ -68,9 +68,9 @@ func (n *Native) note(at wire.Place) {
 var workingFolder = regexp.MustCompile(`<cwd>\s*([^<>]+?)\s*</cwd>|` +
 	`(?:orking directory|in the directory): ([^\n<>]+?)[ \t]*(?:\n|$)`)
 
-// Folder is the folder in which a text says that the client works, as Codex and pi ("<cwd>"), Claude
-// Code and OpenCode ("Working directory:"), and Gemini CLI ("in the directory:") say it to their
-// models, "" if it names none.
+// Folder is the folder in which a text says that the client works, as Codex and pi ("<cwd>"),
+// Claude Code and OpenCode ("Working directory:"), and Gemini CLI ("in the directory:") say it to
+// their models, "" if it names none.
 func Folder(text string) string {
 	if said := workingFolder.FindStringSubmatch(text); said != nil && call.Rooted(said[1]+said[2]) {
 		return said[1] + said[2]

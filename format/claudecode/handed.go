@@ -193,7 +193,8 @@ func (h *handing) behind(i int) (rows []Row, can bool) {
 			continue
 		}
 		turn := &Turn{Role: "user", Text: text, Calls: []string{}}
-		rows = append(rows, Row{Of: e.UUID, Turn: turn, Print: printOf("text", "", text), Marks: marked(&marks{Copy: e.UUID})})
+		rows = append(rows, Row{Of: e.UUID, Turn: turn, Print: printOf("text", "", text),
+			Marks: marked(&marks{Copy: e.UUID})})
 	}
 	return rows, true
 }
@@ -281,8 +282,8 @@ func marked(m *marks) jsontext.Value {
 
 // Anchored finds the edits that make the product resume what a plugin handed back: the newest
 // boundary lists what is behind it as preserved, and every entry says what it repeats, so that the
-// log has it once and an undo finds the way back. ok is false if there is no boundary that waits for
-// it, or something else is behind it.
+// log has it once and an undo finds the way back. ok is false if there is no boundary that waits
+// for it, or something else is behind it.
 func Anchored(doc *format.Document, h Handing) (edits []span.Edit, ok bool) {
 	x, native := doc.Native.(*index)
 	if !native || len(h.Rows) == 0 {
@@ -385,8 +386,8 @@ func (b beside) copyOf(e *entry) string {
 	return of[0]
 }
 
-// copied notes that an entry repeats another one: the log has it once, and what is left out of it is
-// left out there. It reports whether the other one is known.
+// copied notes that an entry repeats another one: the log has it once, and what is left out of it
+// is left out there. It reports whether the other one is known.
 func (b *builder) copied(i int) bool {
 	x := b.index
 	of := x.tree.find(x.entries[i].marks.Copy)

@@ -166,7 +166,8 @@ func (p *writer) places() map[string]place {
 	}
 	stays := func(i int) int {
 		for range len(p.gone) {
-			if _, out := p.gone[i]; !out || i < 0 || p.index.entries[i].marks == nil || p.index.entries[i].marks.Copy == "" {
+			if _, out := p.gone[i]; !out || i < 0 || p.index.entries[i].marks == nil ||
+				p.index.entries[i].marks.Copy == "" {
 				break
 			}
 			i = p.index.tree.find(p.index.entries[i].marks.Copy)

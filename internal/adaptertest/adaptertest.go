@@ -48,7 +48,8 @@ type program[M any] struct {
 }
 
 func start[M any](t *testing.T, a Adapter[M], seed uint64) *program[M] {
-	p := &program[M]{T: t, Adapter: a, Rand: rand.New(rand.NewPCG(seed, 5)), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	p := &program[M]{T: t, Adapter: a, Rand: rand.New(rand.NewPCG(seed, 5)), now: time.Date(2026, 1, 2, 3, 4, 5, 0,
+		time.UTC)}
 	set := settings.Default()
 	set.Compaction.Auto = false
 	var err error
@@ -137,7 +138,8 @@ func (p *program[M]) step() error {
 		}}))
 	}
 	if p.IntN(8) == 0 {
-		p.messages = append(p.messages, p.Make(transport.Message{Role: "user", Text: fmt.Sprintf("Go on, %d.", p.calls)}))
+		p.messages = append(p.messages, p.Make(transport.Message{Role: "user", Text: fmt.Sprintf("Go on, %d.",
+			p.calls)}))
 	}
 	return nil
 }

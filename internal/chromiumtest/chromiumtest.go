@@ -56,7 +56,8 @@ func chromium(t testing.TB) string {
 	return ""
 }
 
-// Start starts a browser, which ends with the test. Without one, and with -short, it skips the test.
+// Start starts a browser, which ends with the test. Without one, and with -short, it skips the
+// test.
 func Start(t testing.TB) *Browser {
 	t.Helper()
 	path := chromium(t)

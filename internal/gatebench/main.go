@@ -6,6 +6,11 @@
 //
 //	go run ./internal/gatebench -sizes 1000000 -c 1,16 -n 400
 //
+//	go run ./internal/gatebench replicas
+//
+// measures the built program with its stores, one process and three: see replicas.go. "cost" and
+// "arrivals" are what docs/scale.md is made from: see cost.go and arriving.go.
+//
 // Times are those of the client, in milliseconds. Added is the difference to the plain proxy: with
 // one session at a time of the two ways of one body, else of the percentiles.
 package main
@@ -27,6 +32,11 @@ func main() {
 	log.SetFlags(0)
 	if len(os.Args) > 1 && os.Args[1] == relayRole {
 		relay(os.Args[2:])
+		return
+	}
+	roles := map[string]func([]string){replicasRole: replicas, costRole: costs, arrivalsRole: arriving}
+	if len(os.Args) > 1 && roles[os.Args[1]] != nil {
+		roles[os.Args[1]](os.Args[2:])
 		return
 	}
 	sizes := flag.String("sizes", "10000,200000,1000000,5000000", "bytes of a body at the start of a session")
@@ -77,7 +87,7 @@ func measure(up *upstream, size, c, n int, profile string) {
 	ways := [2]*way{{child: startRelay("plain", up.address, "")}, {child: startRelay("winnow", up.address, profile)}}
 	defer ways[0].stop()
 	defer ways[1].stop()
-	sessions := make([]*session, c)
+	sessions := make([]*conversation, c)
 	for i := range sessions {
 		sessions[i] = newSession(size, uint64(i))
 	}

@@ -16,17 +16,25 @@ import (
 	"time"
 )
 
-// session is a coding agent that reads files, 2 KB at a time, some of them again and again.
-type session struct {
+// conversation is that of a coding agent that reads files, 2 KB at a time, some of them again and again.
+type conversation struct {
 	id     string
 	random *rand.Rand
 	list   bytes.Buffer // its messages, but for the newest
 	newest string       // the newest message, which has the cache mark
 	steps  int
+	result int    // bytes of a result
+	head   string // what a request begins with
+	again  bool   // every fourth step reads a file again that has not changed
+	read   [2]string
 }
 
-func newSession(size int, seed uint64) *session {
-	s := &session{id: fmt.Sprintf("%08d-0000-4000-8000-000000000000", seed), random: rand.New(rand.NewPCG(seed, 1))}
+func newSession(size int, seed uint64) *conversation { return sessionOf(size, seed, 2000, head, false) }
+
+// sessionOf is a session whose messages have so many bytes, with results and a head of its own.
+func sessionOf(size int, seed uint64, result int, head string, again bool) *conversation {
+	s := &conversation{again: again, id: fmt.Sprintf("%08d-0000-4000-8000-000000000000", seed), random: rand.New(rand.NewPCG(seed, 1)),
+		result: result, head: head}
 	s.newest = `{"role":"user","content":[{MARK"type":"text","text":"Add request logging to the shop."}]}`
 	for s.list.Len() < size {
 		s.grow()
@@ -34,25 +42,40 @@ func newSession(size int, seed uint64) *session {
 	return s
 }
 
-// call is the call of a step, as the upstream streams it and the session sends it back.
+// call is the call of a step that reads a file for the first time, or after all others.
 func call(step int) (id, path string) {
 	return fmt.Sprintf("toolu_%08d", step), fmt.Sprint("/repo/pkg/file", step%40, ".go")
 }
 
+// call is the call that the session makes next, and whether it repeats the one before the last.
+func (s *conversation) call() (id, path string, repeats bool) {
+	id, path = call(s.steps)
+	if s.again && s.steps%4 == 3 {
+		_, path = call(s.steps - 2)
+		return id, path, true
+	}
+	return id, path, false
+}
+
 // grow appends the call of the newest answer and its result.
-func (s *session) grow() {
-	id, path := call(s.steps)
+func (s *conversation) grow() {
+	id, path, repeats := s.call()
+	text := s.read[0]
+	if !repeats {
+		text = s.text(s.result)
+	}
+	s.read = [2]string{s.read[1], text}
 	s.steps++
 	s.list.WriteString(strings.Replace(s.newest, "MARK", "", 1))
 	fmt.Fprintf(&s.list, `,{"role":"assistant","content":[{"type":"tool_use","id":%q,"name":"Read","input":{"file_path":%q}}]},`,
 		id, path)
-	s.newest = fmt.Sprintf(`{"role":"user","content":[{MARK"type":"tool_result","tool_use_id":%q,"content":%q}]}`, id, s.text(2000))
+	s.newest = fmt.Sprintf(`{"role":"user","content":[{MARK"type":"tool_result","tool_use_id":%q,"content":%q}]}`, id, text)
 }
 
 var words = strings.Fields("func return error string config handler store session request response import package type struct if err nil " +
 	"for range append len map context test value index file path read write open close buffer token count table query result user order price")
 
-func (s *session) text(size int) string {
+func (s *conversation) text(size int) string {
 	var b strings.Builder
 	for b.Len() < size {
 		fmt.Fprintf(&b, "%s %s x%d %s\n", words[s.random.IntN(len(words))], words[s.random.IntN(len(words))],
@@ -62,19 +85,24 @@ func (s *session) text(size int) string {
 }
 
 // head is what a request begins with: tools and a system prompt of the size that agents have.
-var head = `{"model":"claude-sonnet-4-5","max_tokens":1024,"stream":true,"tools":[{"name":"Read","description":"` +
-	strings.Repeat("Reads a file of the project. ", 300) + `","input_schema":{"type":"object","properties":{"file_path":{"type":"string"}}}}],` +
-	`"system":[{"type":"text","text":"` + strings.Repeat("You are an agent. ", 200) + `","cache_control":{"type":"ephemeral"}}],"messages":[`
+var head = headOf(300)
 
-func (s *session) body() []byte {
-	return slices.Concat([]byte(head), s.list.Bytes(), []byte(strings.Replace(s.newest, "MARK",
+// headOf is a head of about 42 bytes for each of n.
+func headOf(n int) string {
+	return `{"model":"claude-sonnet-4-5","max_tokens":1024,"stream":true,"tools":[{"name":"Read","description":"` +
+		strings.Repeat("Reads a file of the project. ", n) + `","input_schema":{"type":"object","properties":{"file_path":{"type":"string"}}}}],` +
+		`"system":[{"type":"text","text":"` + strings.Repeat("You are an agent. ", n*2/3) + `","cache_control":{"type":"ephemeral"}}],"messages":[`
+}
+
+func (s *conversation) body() []byte {
+	return slices.Concat([]byte(s.head), s.list.Bytes(), []byte(strings.Replace(s.newest, "MARK",
 		`"cache_control":{"type":"ephemeral"},`, 1)+`]}`))
 }
 
 var client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}}
 
 // send sends a body and reads its answer to the end.
-func (s *session) send(address string, body []byte) (took timed) {
+func (s *conversation) send(address string, body []byte) (took timed) {
 	r, err := http.NewRequest(http.MethodPost, address+"/v1/messages?beta=true", bytes.NewReader(body))
 	if err != nil {
 		log.Fatal(err)
@@ -82,7 +110,9 @@ func (s *session) send(address string, body []byte) (took timed) {
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("X-Api-Key", "none")
 	r.Header.Set("X-Claude-Code-Session-Id", s.id)
-	r.Header.Set("X-Step", fmt.Sprint(s.steps))
+	id, path, _ := s.call()
+	r.Header.Set("X-Call", id)
+	r.Header.Set("X-Path", path)
 	began := time.Now()
 	answer, err := client.Do(r)
 	if err != nil {
@@ -121,9 +151,7 @@ func startUpstream() *upstream {
 func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n, _ := io.Copy(io.Discard, r.Body)
 	u.received.Add(n)
-	step := 0
-	fmt.Sscan(r.Header.Get("X-Step"), &step)
-	id, path := call(step)
+	id, path := r.Header.Get("X-Call"), r.Header.Get("X-Path")
 	w.Header().Set("Content-Type", "text/event-stream")
 	for i, data := range []string{
 		`{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"claude-sonnet-4-5",` +

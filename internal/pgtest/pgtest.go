@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -97,7 +98,7 @@ func NewCluster(tb testing.TB, durable bool) *Cluster {
 	return begin(tb, durable)
 }
 
-// begin makes a cluster for one test, with settings of PostgreSQL such as "name=value".
+// begin makes a cluster for one test, with settings beside the usual ones.
 func begin(tb testing.TB, durable bool, settings ...string) *Cluster {
 	tb.Helper()
 	c, err := newCluster(durable, settings...)
@@ -110,6 +111,28 @@ func begin(tb testing.TB, durable bool, settings ...string) *Cluster {
 	tb.Cleanup(c.remove)
 	return c
 }
+
+// Make makes a cluster outside of tests, with settings of PostgreSQL such as "name=value". It is gone
+// after Remove, or with this process.
+func Make(durable bool, settings ...string) (*Cluster, error) {
+	return newCluster(durable, settings...)
+}
+
+// Remove stops the server and removes its folder.
+func (c *Cluster) Remove() { c.remove() }
+
+// Process is the id of the server's first process, whose children are the others.
+func (c *Cluster) Process() (int, error) {
+	text, err := os.ReadFile(filepath.Join(c.data(), "postmaster.pid"))
+	if err != nil {
+		return 0, err
+	}
+	first, _, _ := strings.Cut(string(text), "\n")
+	return strconv.Atoi(strings.TrimSpace(first))
+}
+
+// Socket is the path of the socket that the server listens at.
+func (c *Cluster) Socket() string { return filepath.Join(c.dir, ".s.PGSQL.5432") }
 
 // URL names the database of the cluster.
 func (c *Cluster) URL() string {

@@ -44,6 +44,7 @@ func noBase(t *testing.T, s store.Store) {
 		"Restore": {Restore: []rule.Key{{Part: "p", Field: rule.Output}}},
 		"Undo":    {Undo: []string{"m"}},
 		"Redo":    {Redo: []string{"m"}},
+		"Vain":    {Vain: []int{0}},
 	} {
 		c.Append = []session.Message{message("n", session.User, "c")}
 		_, err := s.Apply(t.Context(), "ses", c)

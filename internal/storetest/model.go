@@ -99,6 +99,13 @@ func (m *model) change(r *rapid.T) store.Change {
 		c.Spend = append(c.Spend, store.Spend{Kind: "step", Cost: rapid.Float64().Draw(r, "cost"),
 			Inherited: rapid.Bool().Draw(r, "inherited")})
 	}
+	if spent := len(m.state.Spent); spent > 0 && rapid.Bool().Draw(r, "vain") {
+		c.Vain = []int{rapid.IntRange(0, spent-1).Draw(r, "in vain")}
+	}
+	if rapid.Bool().Draw(r, "prepared") {
+		c.Prepared = &store.Prepared{Pivot: rapid.SampledFrom([]string{"", "a", "b\x00"}).Draw(r, "pivot"),
+			Written: rapid.SampledFrom([]string{"", "\xff"}).Draw(r, "written")}
+	}
 	for range few("receipts") {
 		c.Receipts = append(c.Receipts, pivot.Receipt{ID: someID.Draw(r, "receipt of several")})
 	}
@@ -169,7 +176,17 @@ func (m *model) apply(r *rapid.T) {
 	if c.Receipt != nil {
 		s.Receipts = append(s.Receipts, *c.Receipt)
 	}
+	for _, at := range c.Vain {
+		s.Spent = slices.Clone(s.Spent)
+		s.Spent[at].Failed = true
+	}
 	s.Spent = append(s.Spent, c.Spend...)
+	if c.Prepared != nil {
+		s.Prepared = nil
+		if *c.Prepared != (store.Prepared{}) {
+			s.Prepared = c.Prepared
+		}
+	}
 }
 
 // stale applies a change that was decided on another revision.

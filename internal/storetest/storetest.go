@@ -68,6 +68,8 @@ func (u Suite) Run(t *testing.T) {
 		{"Pins_areSetReplacedAndTaken", pins},
 		{"Dismissals_areTakenBack", dismissals},
 		{"Receipts_andSpends_keepTheirOrder", receipts},
+		{"Prepared_isReplacedAndTaken", prepared},
+		{"Vain_isPaidInVain", vain},
 		{"Relayed_findsWhatAGatewayDid", relayed},
 		{"Info_isReplaced", info},
 		{"Source_comesBackToTheByte", source},

@@ -34,8 +34,8 @@ type Suite struct {
 	Upstreams map[string]Upstream
 	// Turns has them take turns at all stages.
 	Turns bool
-	// Sparse tries one case in this many, so that each fault is met at some stage and each stage has
-	// some faults: for the race detector. 0 tries all.
+	// Sparse tries one case in this many, so that each fault is met at some stage and each stage
+	// has some faults: for the race detector. 0 tries all.
 	Sparse int
 	// Faults are what they do wrong. Empty takes those that any upstream can do.
 	Faults []Fault

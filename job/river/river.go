@@ -168,7 +168,7 @@ func (q *Queue) Run(ctx context.Context, w job.Work) error {
 	client, err := queue.NewClient(riverpgxv5.New(q.pool), &queue.Config{
 		Queues:  map[string]queue.QueueConfig{queue.QueueDefault: {MaxWorkers: q.config.Workers}},
 		Workers: workers, PeriodicJobs: periodic, Logger: quietly(q.config.Log, q.config.Now), FetchOnlyKnownKinds: true,
-		ErrorHandler: failing{q.config.Log}, JobTimeout: -1, // each has its own
+		ErrorHandler: failing{q.config.Log}, JobTimeout: -1, RescueStuckJobsAfter: late, // each has its own limit
 	})
 	if err != nil {
 		return fmt.Errorf("job: %w", err)
@@ -197,8 +197,15 @@ func (w *worker) NextRetry(j *queue.Job[args]) time.Time {
 	return w.q.config.Now().Add(w.q.config.Backoff(j.Attempt))
 }
 
-// Timeout implements river.Worker: job.Try keeps to the limit.
-func (w *worker) Timeout(*queue.Job[args]) time.Duration { return -1 }
+// late is how long after its limit a job is taken to be one of a process that was killed, and done
+// by another one.
+const late = 30 * time.Second
+
+// Timeout implements river.Worker: job.Try keeps to the limit. Without it a job whose process was
+// killed would be running for ever.
+func (w *worker) Timeout(j *queue.Job[args]) time.Duration {
+	return cmp.Or(max(j.Args.Limit, 0), job.DefaultLimit) + late
+}
 
 // Work implements river.Worker.
 func (w *worker) Work(ctx context.Context, j *queue.Job[args]) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -169,5 +170,37 @@ func TestMigrate(t *testing.T) {
 	}
 	if err := Migrate(t.Context(), pool); err != nil {
 		t.Errorf("migrate with newer tables: %v", err)
+	}
+}
+
+// A job whose process was killed is done by another one, soon after its limit.
+func TestQueue_takesUpJobsOfAKilledProcess(t *testing.T) {
+	pool := database(t)
+	q := opened(t, pool, Config{Backoff: func(int) time.Duration { return 0 }})
+	for key, limit := range map[string]time.Duration{"killed": time.Minute, "under way": time.Hour} {
+		if err := q.Add(t.Context(), job.Job{Kind: "work", Key: key, Limit: limit}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// What a process leaves that ended in the middle.
+	if _, err := pool.Exec(t.Context(), `UPDATE river_job SET state = 'running', attempt = 1, attempted_at = now() - interval '2 minutes',
+		attempted_by = ARRAY['killed']`); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan job.Attempt, 9)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- q.Run(ctx, job.Work{Handlers: map[string]job.Handler{"work": func(_ context.Context, a job.Attempt) error {
+			done <- a
+			return nil
+		}}})
+	}()
+	if a := <-done; a.Key != "killed" || a.Number != 2 {
+		t.Errorf("%q was done, as attempt %d", a.Key, a.Number)
+	}
+	stop()
+	if err := <-ended; err != nil || len(done) > 0 {
+		t.Errorf("%v; %d more were done", err, len(done))
 	}
 }

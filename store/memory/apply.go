@@ -55,8 +55,22 @@ func (s *Store) Apply(ctx context.Context, id string, c store.Change) (int64, er
 	if c.Receipt != nil {
 		next.receipts = append(next.receipts, clone(*c.Receipt))
 	}
+	if len(c.Vain) > 0 {
+		next.spent = slices.Clone(next.spent) // a reader may be in the middle of it
+		for _, at := range c.Vain {
+			if at < 0 || at >= len(next.spent) {
+				return 0, failed("apply", id, fmt.Errorf("there is no request %d of %d", at, len(next.spent)))
+			}
+			next.spent[at].Failed = true
+		}
+	}
 	next.spent = append(next.spent, clone(c.Spend)...)
-
+	if c.Prepared != nil {
+		next.prepared = nil
+		if *c.Prepared != (store.Prepared{}) {
+			next.prepared = clone(c.Prepared)
+		}
+	}
 	if c.Source != nil {
 		next.source = clone(c.Source)
 	}

@@ -44,6 +44,7 @@ type kept struct {
 	dismissed map[string]bool
 	receipts  []pivot.Receipt
 	spent     []store.Spend
+	prepared  *store.Prepared // never changed, only replaced
 	source    *store.Source
 	texts     map[string]string // kept texts, by part
 }
@@ -110,7 +111,7 @@ func (s *Store) State(ctx context.Context, id string) (store.State, error) {
 		Info: clone(k.info), Revision: k.revision, Messages: len(k.messages),
 		Ledger: rule.NewLedger(k.ledger.All()...), // a ledger shows its slice
 		Pins:   slices.Clone(k.pins), Undone: maps.Clone(k.undone), Dismissed: maps.Clone(k.dismissed),
-		Receipts: clone(k.receipts), Spent: clone(k.spent),
+		Receipts: clone(k.receipts), Spent: clone(k.spent), Prepared: clone(k.prepared),
 	}, nil
 }
 

@@ -100,6 +100,10 @@ func (s *Store) Apply(ctx context.Context, id string, c store.Change) (revision 
 	if err != nil {
 		return 0, err
 	}
+	more, err := s.beside(ctx, id, c)
+	if err != nil {
+		return 0, err
+	}
 	token, ask := newToken(), true
 	for range 5 { // of sessions that are set aside, and contents that go, at the same moment
 		aside, err := s.setAside(ctx, c)
@@ -110,7 +114,7 @@ func (s *Store) Apply(ctx context.Context, id string, c store.Change) (revision 
 		if err != nil {
 			return 0, err
 		}
-		revision, err = s.call(ctx, id, token, c, r, aside, contents)
+		revision, err = s.call(ctx, id, token, c, r, aside, contents, more)
 		var told *pgconn.PgError
 		if !errors.As(err, &told) {
 			return revision, err
@@ -183,7 +187,7 @@ func placeholders(n int) string {
 }
 
 func (s *Store) call(ctx context.Context, id string, token []byte, c store.Change, r *encoded, a aside, p contents,
-) (revision int64, err error) {
+	more []statement) (revision int64, err error) {
 	var keep []byte
 	if c.Create != nil && c.Keep != "" {
 		keep = key(c.Keep)
@@ -200,15 +204,32 @@ func (s *Store) call(ctx context.Context, id string, token []byte, c store.Chang
 		r.undo, r.undoWhole, r.redo, r.dismiss, r.dismissWhole, r.undismiss,
 		r.unpin, r.pinIDs, r.pins, r.receipts, r.spend, r.relayed,
 		c.Source != nil, r.format, r.path, r.size, r.pieces)
-	err = s.with(ctx, func(conn *pgxpool.Conn) error {
-		if c.File == nil {
-			return conn.QueryRow(ctx, apply, args...).Scan(&revision)
+	// In one round trip too, and one transaction.
+	send := func(to sender) error {
+		if c.File == nil && len(more) == 0 {
+			return to.QueryRow(ctx, apply, args...).Scan(&revision)
 		}
-		// In one round trip too, and one transaction.
 		var b pgx.Batch
 		b.Queue(apply, args...).QueryRow(func(row pgx.Row) error { return row.Scan(&revision) })
-		s.queueFile(&b, *c.File)
-		return conn.SendBatch(ctx, &b).Close()
+		for _, m := range more {
+			b.Queue(m.sql, m.args...)
+		}
+		if c.File != nil {
+			s.queueFile(&b, *c.File)
+		}
+		return to.SendBatch(ctx, &b).Close()
+	}
+	wanted := s.db.wanted.Load()
+	err = s.with(ctx, func(conn *pgxpool.Conn) error {
+		if wanted == nil || c.Prepared == nil || !c.Prepared.Wanted() {
+			return send(conn)
+		}
+		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+			if err := send(tx); err != nil {
+				return err
+			}
+			return (*wanted)(ctx, tx, s.tenant, id, *c.Prepared)
+		})
 	})
 	return revision, err
 }

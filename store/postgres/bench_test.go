@@ -1,10 +1,14 @@
 package postgres_test
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/winnowhq/winnow/internal/pgtest"
 	"github.com/winnowhq/winnow/rule"
@@ -75,6 +79,45 @@ func BenchmarkStores(b *testing.B) {
 						b.Fatal(err)
 					}
 				}
+			})
+		}
+	}
+}
+
+// BenchmarkNotify commits changes of rows of their own over several connections at once, with and
+// without NOTIFY in the transaction: those with it wait for one another, to the disk and back.
+func BenchmarkNotify(b *testing.B) {
+	url := pgtest.NewCluster(b, true).URL()
+	query(b, url, `CREATE TABLE counted (id int PRIMARY KEY, n int)`)
+	for _, connections := range []int{1, 4, 16, 64} {
+		for name, also := range map[string]string{"silent": "", "notifying": "; NOTIFY winnow, 'ses'"} {
+			b.Run(fmt.Sprintf("%s/%d", name, connections), func(b *testing.B) {
+				var work, ready sync.WaitGroup
+				begin := make(chan struct{})
+				for id := range connections {
+					ready.Add(1)
+					work.Go(func() {
+						c, err := pgx.Connect(context.Background(), url)
+						if err == nil {
+							defer c.Close(context.Background())
+							_, err = c.Exec(context.Background(), fmt.Sprintf(`INSERT INTO counted VALUES (%d, 0) ON CONFLICT DO NOTHING`, id))
+						}
+						ready.Done()
+						<-begin
+						for range b.N {
+							if err != nil {
+								b.Error(err)
+								return
+							}
+							_, err = c.Exec(context.Background(), fmt.Sprintf(`UPDATE counted SET n = n + 1 WHERE id = %d`, id)+also)
+						}
+					})
+				}
+				ready.Wait()
+				b.ResetTimer()
+				close(begin)
+				work.Wait()
+				b.ReportMetric(float64(connections*b.N)/b.Elapsed().Seconds(), "commits/s")
 			})
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/jackc/pgerrcode"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -53,10 +54,27 @@ func (s *Store) index(ctx context.Context, tell func(done, all int)) error {
 			return err
 		}
 		if n == 0 {
-			return s.sweep(ctx)
+			break
 		}
 		done += n
 	}
+	if err := s.settle(ctx); err != nil {
+		return err
+	}
+	return s.sweep(ctx)
+}
+
+// settle puts what is new in the index of words into its place: the server keeps it in a list that
+// each search reads as a whole, until it happens to clean up. Only the owner of the tables may.
+func (s *Store) settle(ctx context.Context) error {
+	err := s.with(ctx, func(c *pgxpool.Conn) error {
+		_, err := c.Exec(ctx, `SELECT gin_clean_pending_list('found_words'::regclass)`)
+		return err
+	})
+	if code(err) == pgerrcode.InsufficientPrivilege {
+		return nil
+	}
+	return err
 }
 
 // behind counts the messages that are not indexed as they are now, and the kept texts that may not

@@ -70,7 +70,8 @@ type Database struct {
 	closed    atomic.Bool
 	closeOnce sync.Once
 
-	loss loss
+	loss   loss
+	wanted atomic.Pointer[Wanted]
 }
 
 // Open opens a database that is named by a URL (postgres://user@host:port/name) or by keywords and
@@ -180,6 +181,7 @@ var (
 	_ store.Keeper   = (*Store)(nil)
 	_ store.Relayer  = (*Store)(nil)
 	_ store.Remote   = (*Store)(nil)
+	_ store.Checker  = (*Store)(nil)
 )
 
 // Close closes the store: its methods fail from then on.
@@ -196,15 +198,6 @@ func (s *Store) Path() string { return s.db.place }
 
 // Database is the database of the store.
 func (s *Store) Database() *Database { return s.db }
-
-// Health returns the size of the whole database in bytes, that of all tenants, and the version of
-// its tables.
-func (s *Store) Health(ctx context.Context) (size int64, schema int, err error) {
-	defer s.explain(ctx, "check", "", &err)
-	err = s.one(ctx, `SELECT pg_database_size(current_database()), (SELECT max(version_id) FROM `+versions+` WHERE is_applied)`,
-		nil, &size, &schema)
-	return size, schema, err
-}
 
 // Name is the name of the tenant.
 func (s *Store) Name() string { return s.tenant }

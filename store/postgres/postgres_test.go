@@ -34,5 +34,11 @@ func TestStore(t *testing.T) {
 			again := open(t, url, postgres.Options{})
 			return again.Tenant(s.(*postgres.Store).Name())
 		},
+		Sound: func(t *testing.T, s store.Store) {
+			h, err := d.Tenant(s.(*postgres.Store).Name()).Check(t.Context())
+			if err != nil || len(h.Problems) > 0 {
+				t.Errorf("it is not sound: %q, %v", h.Problems, err)
+			}
+		},
 	}.Run(t)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -28,45 +27,51 @@ func (s *Store) Search(ctx context.Context, q store.Search) (found store.Found, 
 	if len(terms) == 0 {
 		return found, store.ErrNoWord
 	}
-	if !s.db.readOnly {
-		if err := s.index(ctx, nil); err != nil {
-			return found, err
-		}
-	}
 	if found.Behind, err = s.behind(ctx); err != nil {
 		return found, err
 	}
+	if found.Behind > 0 && !s.db.readOnly {
+		if err := s.index(ctx, nil); err != nil {
+			return found, err
+		}
+		if found.Behind, err = s.behind(ctx); err != nil {
+			return found, err
+		}
+	}
+	var places []place
+	var rows []hitRow
+	// Two round trips, which see one moment. A connection on which they fail is not used again.
 	err = s.with(ctx, func(c *pgxpool.Conn) error {
-		found.Hits, found.Damaged = nil, nil
-		return pgx.BeginTxFunc(ctx, c, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-			places, total, err := s.places(ctx, tx, terms, q)
-			found.Total = total
-			if err != nil {
-				return err
-			}
-			var b pgx.Batch
-			rows := make([]hitRow, len(places))
-			for i := range places {
-				rows[i].queue(&b, s, &places[i])
-			}
-			if err := tx.SendBatch(ctx, &b).Close(); err != nil {
-				return err
-			}
-			for i := range places {
-				hit, damage, err := s.hit(&places[i], &rows[i], terms)
-				switch {
-				case err != nil:
-					return err
-				case damage != nil:
-					found.Damaged = append(found.Damaged, damage)
-				default:
-					found.Hits = append(found.Hits, hit)
-				}
-			}
-			return nil
-		})
+		var b pgx.Batch
+		b.Queue(beginRead)
+		places, found.Total = nil, 0
+		s.queuePlaces(&b, terms, q, func(p place, total int) { places, found.Total = append(places, p), total })
+		if err := c.SendBatch(ctx, &b).Close(); err != nil {
+			return err
+		}
+		b = pgx.Batch{}
+		rows = make([]hitRow, len(places))
+		for i := range places {
+			rows[i].queue(&b, s, &places[i])
+		}
+		b.Queue(`COMMIT`)
+		return c.SendBatch(ctx, &b).Close()
 	})
-	return found, err
+	if err != nil {
+		return found, err
+	}
+	for i := range places {
+		hit, damage, err := s.hit(&places[i], &rows[i], terms)
+		switch {
+		case err != nil:
+			return found, err
+		case damage != nil:
+			found.Damaged = append(found.Damaged, damage)
+		default:
+			found.Hits = append(found.Hits, hit)
+		}
+	}
+	return found, nil
 }
 
 // place is where a matching part is, and how well it matches.
@@ -76,15 +81,32 @@ type place struct {
 	score            float64
 }
 
-// places returns the best matches, and how many there are without a limit.
-func (s *Store) places(ctx context.Context, tx pgx.Tx, terms words.Query, q store.Search) (
-	places []place, total int, err error) {
+// queuePlaces asks for the best matches. tell is told of each, with how many there are without a limit.
+func (s *Store) queuePlaces(b *pgx.Batch, terms words.Query, q store.Search, tell func(p place, total int)) {
 	if q.Limit <= 0 {
 		q.Limit = store.DefaultLimit
 	}
-	args := []any{s.tenant, []byte(q.Session), []byte(q.Product), []byte(q.Tool), []byte(q.Role), since(q), q.Limit}
+	args := []any{s.tenant, q.Limit}
+	argument := func(v any) string { args = append(args, v); return fmt.Sprint("$", len(args)) }
+	// The words are looked up in their index. Before its tables were looked through, a server may take
+	// that of the tenant for more telling, which has all that the tenant has.
+	where := `f.tenant || '' = $1`
 	if q.Session != "" {
-		args[1] = key(q.Session)
+		where = `f.tenant = $1 AND f.session = (SELECT num FROM session
+			WHERE tenant = $1 AND id = ` + argument(key(q.Session)) + `)`
+	}
+	if q.Product != "" {
+		where += ` AND f.session IN (SELECT session FROM source
+			WHERE tenant = $1 AND format = ` + argument([]byte(q.Product)) + `)`
+	}
+	if q.Tool != "" {
+		where += ` AND f.tool = ` + argument([]byte(q.Tool))
+	}
+	if q.Role != "" {
+		where += ` AND f.role = ` + argument([]byte(q.Role))
+	}
+	if q.Since != 0 {
+		where += ` AND f.time >= ` + argument(finite(float64(q.Since)))
 	}
 	var queries []string
 	for _, t := range terms {
@@ -95,39 +117,37 @@ func (s *Store) places(ctx context.Context, tx pgx.Tx, terms words.Query, q stor
 	if s.tenant != "" {
 		ours = quoted(tenantWord(s.tenant)) + " & (" + some + ")"
 	}
-	args = append(args, some, ours)
+	where += ` AND f.words @@ ` + argument(ours) + `::text::tsquery`
+	rank := argument(some)
 	having := ""
 	if len(queries) > 1 { // a part may be in several pieces, which have all the terms together
 		for i, q := range queries {
-			args = append(args, q)
-			having += fmt.Sprintf(" AND bool_or(f.words @@ $%d::text::tsquery)", len(args))
+			having += fmt.Sprintf(" AND bool_or(f.words @@ %s::text::tsquery)", argument(q))
 			if i == 0 {
 				having = " HAVING" + strings.TrimPrefix(having, " AND")
 			}
 		}
 	}
-	rows, err := tx.Query(ctx, `
+	b.Queue(`
 		WITH hit AS MATERIALIZED (
 			SELECT f.session, f.message, f.part, max(f.time) AS time,
-				sum(ts_rank('{0.1, 0.25, 0.5, 1}', f.words, $8::text::tsquery, 1))::float8 AS score
-			FROM found AS f
-			JOIN session AS s ON s.tenant = f.tenant AND s.num = f.session
-			LEFT JOIN source AS o ON o.tenant = f.tenant AND o.session = f.session
-			WHERE f.tenant = $1 AND f.words @@ $9::text::tsquery
-				AND ($2::bytea = '' OR s.id = $2) AND ($3::bytea = '' OR o.format = $3)
-				AND ($4::bytea = '' OR f.tool = $4) AND ($5::bytea = '' OR f.role = $5) AND f.time >= $6
+				sum(ts_rank('{0.1, 0.25, 0.5, 1}', f.words, `+rank+`::text::tsquery, 1))::float8 AS score
+			FROM found AS f WHERE `+where+`
 			GROUP BY f.session, f.message, f.part`+having+`
 		)
 		SELECT session, message, part, score, (SELECT count(*) FROM hit) FROM hit
-		ORDER BY score DESC, time DESC, session DESC, message DESC, part DESC LIMIT $7`, args...)
-	if err != nil {
-		return nil, 0, err
-	}
-	places, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (p place, err error) {
-		err = row.Scan(&p.session, &p.message, &p.part, &p.score, &total)
-		return p, err
-	})
-	return places, total, err
+		ORDER BY score DESC, time DESC, session DESC, message DESC, part DESC LIMIT $2`, args...).
+		Query(func(rows pgx.Rows) error {
+			for rows.Next() {
+				var p place
+				var total int
+				if err := rows.Scan(&p.session, &p.message, &p.part, &p.score, &total); err != nil {
+					return err
+				}
+				tell(p, total)
+			}
+			return rows.Err()
+		})
 }
 
 // hitRow is what a hit shows of its part, as it is in the database.
@@ -207,12 +227,4 @@ func (s *Store) shown(data []byte, apart []apartRow, kept *contentRow) (p sessio
 		text = string(data)
 	}
 	return p, text, nil
-}
-
-// since returns the earliest time to search. If none is given, messages without a time match too.
-func since(q store.Search) float64 {
-	if q.Since == 0 {
-		return math.Inf(-1)
-	}
-	return finite(float64(q.Since))
 }

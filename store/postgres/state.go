@@ -58,9 +58,9 @@ func (s *Store) revision(ctx context.Context, id string) (revision int64, err er
 // moment.
 func (s *Store) State(ctx context.Context, id string) (state store.State, err error) {
 	defer s.explain(ctx, "state", id, &err)
-	var info []byte
+	var info, prepared []byte
 	var elisions, pins, receipts, spent, undone, dismissed [][]byte
-	err = s.one(ctx, `SELECT info, revision, messages,
+	err = s.one(ctx, `SELECT info, revision, messages, prepared,
 		ARRAY(SELECT data FROM elision AS e WHERE e.tenant = s.tenant AND e.session = s.num ORDER BY e.revision, e.ordinal),
 		ARRAY(SELECT data FROM pin AS p WHERE p.tenant = s.tenant AND p.session = s.num ORDER BY p.revision, p.ordinal),
 		ARRAY(SELECT data FROM receipt AS r WHERE r.tenant = s.tenant AND r.session = s.num ORDER BY r.revision, r.ordinal),
@@ -68,7 +68,7 @@ func (s *Store) State(ctx context.Context, id string) (state store.State, err er
 		ARRAY(SELECT whole FROM undone AS u WHERE u.tenant = s.tenant AND u.session = s.num),
 		ARRAY(SELECT whole FROM dismissed AS d WHERE d.tenant = s.tenant AND d.session = s.num)
 		FROM session AS s WHERE s.tenant = $1 AND s.id = $2`, []any{s.tenant, key(id)},
-		&info, &state.Revision, &state.Messages, &elisions, &pins, &receipts, &spent, &undone, &dismissed)
+		&info, &state.Revision, &state.Messages, &prepared, &elisions, &pins, &receipts, &spent, &undone, &dismissed)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return state, store.ErrNotFound
 	}
@@ -88,6 +88,13 @@ func (s *Store) State(ctx context.Context, id string) (state store.State, err er
 	}
 	if state.Receipts, err = all[pivot.Receipt](receipts); err != nil {
 		return state, err
+	}
+	if prepared != nil {
+		p, err := decoded[store.Prepared](prepared)
+		if err != nil {
+			return state, err
+		}
+		state.Prepared = &p
 	}
 	state.Undone, state.Dismissed = set(undone), set(dismissed)
 	state.Spent, err = all[store.Spend](spent)

@@ -3,14 +3,10 @@ package postgres_test
 import (
 	"context"
 	"fmt"
-	"io"
-	"net"
 	"net/url"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -45,91 +41,10 @@ func query(t testing.TB, url, sql string) (all [][]any) {
 
 func count(t testing.TB, url, sql string) int64 { return query(t, url, sql)[0][0].(int64) }
 
-// proxy stands between a store and its server. It counts round trips: how often bytes for the server
-// come after bytes of it. It can drop what the server answers, and end the connection.
-type proxy struct {
-	url   string
-	trips atomic.Int64
-	// drop: the next answer is not passed on, and the connection ends.
-	drop atomic.Bool
-}
-
-func newProxy(t *testing.T, target string) *proxy {
-	t.Helper()
-	u, err := url.Parse(target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	network, address := "tcp", u.Host
-	if host := u.Query().Get("host"); strings.HasPrefix(host, "/") {
-		network, address = "unix", filepath.Join(host, ".s.PGSQL.5432")
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	q := u.Query()
-	q.Del("host")
-	q.Set("sslmode", "disable")
-	u.RawQuery, u.Host = q.Encode(), l.Addr().String()
-	p := &proxy{url: u.String()}
-	var all sync.WaitGroup
-	t.Cleanup(func() { l.Close(); all.Wait() })
-	all.Go(func() {
-		for {
-			client, err := l.Accept()
-			if err != nil {
-				return
-			}
-			server, err := net.Dial(network, address)
-			if err != nil {
-				client.Close()
-				continue
-			}
-			var answered atomic.Bool
-			answered.Store(true)
-			end := sync.OnceFunc(func() { client.Close(); server.Close() })
-			all.Go(func() {
-				defer end()
-				pass(server, client, func() bool {
-					if answered.Swap(false) {
-						p.trips.Add(1)
-					}
-					return true
-				})
-			})
-			all.Go(func() {
-				defer end()
-				pass(client, server, func() bool { answered.Store(true); return !p.drop.Swap(false) })
-			})
-		}
-	})
-	return p
-}
-
-// pass copies bytes as long as each read may go on.
-func pass(to io.Writer, from io.Reader, may func() bool) {
-	buffer := make([]byte, 64<<10)
-	for {
-		n, err := from.Read(buffer)
-		if n > 0 {
-			if !may() {
-				return
-			}
-			if _, err := to.Write(buffer[:n]); err != nil {
-				return
-			}
-		}
-		if err != nil {
-			return
-		}
-	}
-}
-
 // TestTrips_areOneForARequestAndOneForADecision counts on the wire.
 func TestTrips_areOneForARequestAndOneForADecision(t *testing.T) {
-	p := newProxy(t, pgtest.Start(t))
-	s := open(t, p.url, postgres.Options{Connections: 1}).Tenant("acme")
+	p := pgtest.NewProxy(t, pgtest.Start(t))
+	s := open(t, p.URL, postgres.Options{Connections: 1}).Tenant("acme")
 	fill(t, s, "heron")
 	revision, err := s.Revision(t.Context(), "ses")
 	if err != nil {
@@ -161,12 +76,29 @@ func TestTrips_areOneForARequestAndOneForADecision(t *testing.T) {
 				t.Fatalf("%s: %v", name, err)
 			}
 		}
-		before := p.trips.Load()
+		before := p.Trips()
 		if err := do(); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if n := p.trips.Load() - before; n != 1 {
+		if n := p.Trips() - before; n != 1 {
 			t.Errorf("%s takes %d round trips", name, n)
+		}
+	}
+}
+
+// A search of an index that has everything looks whether it has, finds places, and reads what is there.
+func TestSearch_takesThreeRoundTrips(t *testing.T) {
+	p := pgtest.NewProxy(t, pgtest.Start(t))
+	s := open(t, p.URL, postgres.Options{Connections: 1}).Tenant("acme")
+	fill(t, s, "heron")
+	for i := range 3 {
+		before := p.Trips()
+		found, err := s.Search(t.Context(), store.Search{Words: "heron"})
+		if err != nil || len(found.Hits) == 0 {
+			t.Fatalf("found %+v, %v", found, err)
+		}
+		if n := p.Trips() - before; i == 2 && n != 3 { // the statements are prepared by then
+			t.Errorf("a search takes %d round trips", n)
 		}
 	}
 }
@@ -174,9 +106,9 @@ func TestTrips_areOneForARequestAndOneForADecision(t *testing.T) {
 // TestApply_isNotWrittenTwice loses the answers of changes: each is written once, and the store says
 // so.
 func TestApply_isNotWrittenTwice(t *testing.T) {
-	p := newProxy(t, pgtest.Start(t))
-	s := open(t, p.url, postgres.Options{Connections: 1}).Tenant("acme")
-	p.drop.Store(true)
+	p := pgtest.NewProxy(t, pgtest.Start(t))
+	s := open(t, p.URL, postgres.Options{Connections: 1}).Tenant("acme")
+	p.Drop()
 	if err := s.Create(t.Context(), session.Info{ID: "ses"}); err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +120,7 @@ func TestApply_isNotWrittenTwice(t *testing.T) {
 		if i%2 == 0 {
 			c.Base = i + 2
 		}
-		p.drop.Store(true)
+		p.Drop()
 		revision, err := s.Apply(t.Context(), "ses", c)
 		if err != nil || revision != i+3 {
 			t.Fatalf("change %d: revision %d, %v", i, revision, err)
@@ -198,11 +130,11 @@ func TestApply_isNotWrittenTwice(t *testing.T) {
 	if err != nil || state.Messages != 20 || state.Revision != 22 {
 		t.Errorf("after 20 changes there are %d messages at revision %d, %v", state.Messages, state.Revision, err)
 	}
-	p.drop.Store(true)
+	p.Drop()
 	if _, err := s.Apply(t.Context(), "new", store.Change{Create: &session.Info{ID: "new"}}); err != nil {
 		t.Errorf("creating with a change: %v", err)
 	}
-	p.drop.Store(true)
+	p.Drop()
 	if err := s.Delete(t.Context(), "ses"); err != nil {
 		t.Errorf("deleting: %v", err)
 	}

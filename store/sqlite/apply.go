@@ -158,6 +158,14 @@ func statements(c store.Change) (list []statement, err error) {
 		add(`INSERT INTO receipt (session, position, data)
 			SELECT ?1, coalesce(max(position) + 1, 0), ?2 FROM receipt WHERE session = ?1`, encode(exact.Encode(r)))
 	}
+	switch p := c.Prepared; {
+	case p == nil:
+	case *p == (store.Prepared{}):
+		add(`DELETE FROM prepared WHERE session = ?1`)
+	default:
+		add(`INSERT INTO prepared (session, data) VALUES (?1, ?2) ON CONFLICT (session) DO UPDATE SET data = excluded.data`,
+			encode(exact.Encode(*p)))
+	}
 	for _, p := range c.Spend {
 		add(`INSERT INTO spend (session, position, data, relayed)
 			SELECT ?1, coalesce(max(position) + 1, 0), ?2, ?3 FROM spend WHERE session = ?1`,
@@ -214,6 +222,9 @@ func (t *transaction) apply(row sessionRow, c store.Change, r rows) error {
 			return err
 		}
 	}
+	if err := t.failed(row.num, c.Vain); err != nil {
+		return err
+	}
 	for _, s := range r.statements {
 		if err := t.exec(s.sql, append([]any{row.num}, s.args...)...); err != nil {
 			return err
@@ -226,6 +237,33 @@ func (t *transaction) apply(row sessionRow, c store.Change, r rows) error {
 	}
 	if c.File != nil {
 		return t.file(*c.File)
+	}
+	return nil
+}
+
+// failed notes of requests, by their positions, that they were paid in vain.
+func (t *transaction) failed(num int64, vain []int) error {
+	for _, at := range vain {
+		var data []byte
+		err := t.read(`SELECT data FROM spend WHERE session = ? AND position = ?`, []any{num, at}, &data)
+		if errors.Is(err, sql.ErrNoRows) {
+			return fmt.Errorf("there is no request %d", at)
+		}
+		if err != nil {
+			return err
+		}
+		p, err := exact.Decode[store.Spend](data)
+		if err != nil {
+			return fmt.Errorf("%w: %w", store.ErrCorrupt, err)
+		}
+		p.Failed = true
+		encoded, err := exact.Encode(p)
+		if err != nil {
+			return err
+		}
+		if err := t.exec(`UPDATE spend SET data = ? WHERE session = ? AND position = ?`, encoded, num, at); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -78,6 +78,9 @@ func (s *Store) State(ctx context.Context, id string) (state store.State, err er
 	if state.Spent, err = all[store.Spend](ctx, now, "spend"); err != nil {
 		return state, err
 	}
+	if state.Prepared, err = now.prepared(ctx); err != nil {
+		return state, err
+	}
 	if state.Undone, err = set(now.QueryContext(ctx, `SELECT marker FROM undone WHERE session = ?`,
 		now.row.num)); err != nil {
 		return state, err
@@ -99,6 +102,19 @@ func all[T any](ctx context.Context, now moment, table string) ([]T, error) {
 		values = append(values, v)
 	}
 	return values, err
+}
+
+// prepared is the summary that is wanted or written, nil if there is none.
+func (m moment) prepared(ctx context.Context) (*store.Prepared, error) {
+	rows, err := column[[]byte](m.QueryContext(ctx, `SELECT data FROM prepared WHERE session = ?`, m.row.num))
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	p, err := exact.Decode[store.Prepared](rows[0])
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", store.ErrCorrupt, err)
+	}
+	return &p, nil
 }
 
 // set reads a column of texts as a set, nil if there are none.

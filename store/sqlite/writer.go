@@ -256,7 +256,7 @@ func (s *Store) Delete(ctx context.Context, id string) (err error) {
 			return err
 		}
 		for _, table := range []string{"message", "part", "apart", "elision", "pin", "undone", "dismissed",
-			"receipt", "spend", "source", "piece", "stale", "kept"} {
+			"receipt", "spend", "prepared", "source", "piece", "stale", "kept"} {
 			if err := t.exec(`DELETE FROM `+table+` WHERE session = ?`, row.num); err != nil {
 				return err
 			}

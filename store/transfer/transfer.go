@@ -175,7 +175,8 @@ func (r *Result) session(ctx context.Context, from, to store.Store, id string, u
 func write(ctx context.Context, to store.Store, id string, w *whole) error {
 	c := store.Change{Create: &w.state.Info, Append: w.messages, Commit: w.state.Ledger.All(), Pin: w.state.Pins,
 		Undo: slices.Sorted(maps.Keys(w.state.Undone)), Dismiss: slices.Sorted(maps.Keys(w.state.Dismissed)),
-		Receipts: w.state.Receipts, Spend: w.state.Spent, Source: w.source}
+		Receipts: w.state.Receipts, Spend: w.state.Spent, Source: w.source,
+		Prepared: w.state.Prepared}
 	if _, err := to.Apply(ctx, id, c); err != nil {
 		return err
 	}

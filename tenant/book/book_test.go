@@ -111,7 +111,7 @@ func TestBook_changesAtATime(t *testing.T) {
 				if _, err := b.Set(t.Context(), "", "ann", func(x *tenant.Tenant) error { x.Retention++; return nil }); err != nil {
 					t.Error(err)
 				}
-				if err := b.Spend(t.Context(), "ann", 0.25, noon); err != nil {
+				if err := b.Spend(t.Context(), "ann", 0.25, 1, noon); err != nil {
 					t.Error(err)
 				}
 			})
@@ -196,7 +196,7 @@ func TestBook_sumsByDayAndMonth(t *testing.T) {
 			days    int
 			dollars float64
 		}{{0, 1}, {0, 0.5}, {-1, 2}, {-30, 4}, {-31, 8}, {1, 16}} {
-			if err := b.Spend(t.Context(), "ann", s.dollars, noon.AddDate(0, 0, s.days)); err != nil {
+			if err := b.Spend(t.Context(), "ann", s.dollars, 2, noon.AddDate(0, 0, s.days)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -211,6 +211,10 @@ func TestBook_sumsByDayAndMonth(t *testing.T) {
 		}
 		if got := must[tenant.Spent](t)(b.Spent(t.Context(), "ann", noon)); got != (tenant.Spent{Day: 3, Month: 9}) {
 			t.Errorf("at least 3: %+v", got)
+		}
+		uses := must[map[string]book.Use](t)(b.Uses(t.Context(), noon))
+		if got := (book.Use{Spent: tenant.Spent{Day: 3, Month: 9}, Requests: book.Requests{Day: 4, Month: 8}}); uses["ann"] != got || len(uses) != 1 {
+			t.Errorf("in all %+v, want %+v of ann alone", uses, got)
 		}
 	})
 }

@@ -12,20 +12,30 @@ function worthAsking(text) {
   return text.length >= 4000 || /[\u001b\r]/.test(text);
 }
 
+// asked is what winnow answers, an empty object if it fails. Why is on the status line until the turn
+// is over.
+async function asked($, question) {
+  const ran = await $.process.run([winnow, "shape", "--product", "claude"], { stdin: JSON.stringify(question) });
+  if (ran.exitCode === 0) return JSON.parse(ran.stdout);
+  $.ui.status((ran.stderr || "it ended with " + ran.exitCode).trim().split("\n")[0].replace(/^winnow: /, ""));
+  return {};
+}
+
 export function register(on) {
   // A compaction is made by winnow: handles of what stays, shortened results, a summary.
   on("session.compact", async ($, e, next) => {
     if (e.agentId) return next(e);
     if (e.trigger === "precompute") return { skip: "winnow compacts when it is time, without a model" };
     try {
-      const asked = {
+      const answer = await asked($, {
+        event: "compact",
         session: await $.session.id(),
         trigger: e.trigger,
         instructions: e.instructions ?? "",
         handles: e.messages.map((m) => m.handle ?? ""),
-      };
-      const ran = await $.process.run([winnow, "seated", "compact", "--watch"], { stdin: JSON.stringify(asked) });
-      const answer = ran.exitCode === 0 ? JSON.parse(ran.stdout) : {};
+      });
+      const said = answer.says || answer.skip;
+      if (said) $.ui.status(said);
       const known = new Map(e.messages.map((m) => [m.handle, m]));
       const messages = (answer.messages ?? []).map((row) => (row.handle ? known.get(row.handle) : row.turn));
       if (messages.length > 0 && messages.every((m) => m !== undefined)) {
@@ -48,9 +58,7 @@ export function register(on) {
     if (results.length === 0) return next(e);
     let message = e.message;
     try {
-      const asked = JSON.stringify({ session: await $.session.id(), results });
-      const ran = await $.process.run([winnow, "seated", "result"], { stdin: asked });
-      const answer = ran.exitCode === 0 ? JSON.parse(ran.stdout) : {};
+      const answer = await asked($, { event: "result", session: await $.session.id(), results });
       const short = new Map((answer.results ?? []).map((r) => [r.tool_use_id, r.text]));
       const content = message.content.map((b) => (short.has(b.tool_use_id) ? { ...b, content: short.get(b.tool_use_id) } : b));
       if (short.size > 0) message = { ...message, content };
@@ -67,12 +75,12 @@ export function register(on) {
   });
   on("command.run", { command: "winnow:why" }, async ($, e, next) => {
     const part = e.args.trim();
-    const asked = [winnow, "explain", "claude-code:" + (await $.session.id())];
-    const shown = await $.process.run(part === "" ? asked : [...asked, part]);
+    const command = [winnow, "explain", "claude-code:" + (await $.session.id())];
+    const shown = await $.process.run(part === "" ? command : [...command, part]);
     return { text: shown.stdout || shown.stderr };
   });
   on("command.run", { command: "winnow:undo" }, async ($, e, next) => {
-    const noted = await $.process.run([winnow, "seated", "undo", await $.session.id()]);
+    const noted = await $.process.run([winnow, "anchor", "--undo", await $.session.id()]);
     return { text: noted.stdout || noted.stderr };
   });
 
@@ -89,8 +97,8 @@ export function register(on) {
     }
     if (!e.agentId) {
       $.session.id()
-        .then((id) => $.process.run([winnow, "seated", "status", id]))
-        .then((line) => $.ui.status(line.exitCode === 0 ? line.stdout.trim() : undefined))
+        .then((session) => asked($, { event: "status", session }))
+        .then((answer) => $.ui.status(answer.line))
         .catch(() => {});
     }
     return done;

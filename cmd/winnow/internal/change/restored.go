@@ -105,7 +105,8 @@ func remembered(a *cli.App, s *source.Session) (r restored, file string, err err
 		err = json.Unmarshal(text, &r, foreign)
 	}
 	if err != nil {
-		return r, file, cli.Hint(fmt.Errorf("what is remembered of the restores and undos in this file cannot be read: %w",
+		return r, file, cli.Hint(fmt.Errorf("what is remembered of the restores and undos in this file cannot be "+
+			"read: %w",
 			err), "remove "+record+" to continue without it")
 	}
 	return r, file, nil

@@ -17,7 +17,7 @@ type flights struct{ now atomic.Int64 }
 // Those for the page, whose streams
 // last as long as it is open, and for other routes of the listener itself do not count.
 func (f *flights) takeOff(r *http.Request) (landed func(), flies bool) {
-	if strings.Contains(r.URL.Path, "/~/") || slices.ContainsFunc([]string{"/", "/healthz", "/readyz", "/metrics"},
+	if strings.Contains(r.URL.Path, "/~/") || slices.ContainsFunc([]string{"/", "/healthz", "/readyz", "/metrics", "/mcp"},
 		func(own string) bool { return strings.HasSuffix(r.URL.Path, own) }) {
 		return func() {}, false
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -12,9 +13,9 @@ import (
 	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/job"
 	"github.com/winnowhq/winnow/job/local"
+	"github.com/winnowhq/winnow/job/river"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/postgres"
-	"github.com/winnowhq/winnow/store/sqlite"
 )
 
 // The kinds of jobs: their names are in logs and metrics, and in the tables of a database.
@@ -22,6 +23,7 @@ const (
 	expiry  = "expiry"       // conversations older than gateway.retention
 	indexed = "search_index" // what is new is added to it
 	sound   = "store_check"  // the whole store is looked through for damage
+	costs   = "costs"        // what tenants have spent is summed by days
 )
 
 // How often these jobs are due, and how long they may take.
@@ -30,6 +32,8 @@ const (
 	expireEvery = 24 * time.Hour
 	// indexEvery: a search indexes what is new itself, so that this saves it the wait.
 	indexEvery = 5 * time.Minute
+	// sumEvery: a day is closed once.
+	sumEvery = 24 * time.Hour
 	// checkEvery: it reads all there is.
 	checkEvery = 7 * 24 * time.Hour
 	longest    = time.Hour
@@ -39,16 +43,19 @@ const (
 type Jobs struct {
 	relay     *Relay
 	retention func() string
-	queue     job.Queue
 	close     func()
-	done      *prometheus.CounterVec
-	problems  prometheus.Gauge
+
+	mu       sync.Mutex
+	queue    job.Queue
+	replaced chan struct{} // closed when there is another queue
+	done     *prometheus.CounterVec
+	problems prometheus.Gauge
 }
 
 // Jobs opens the queue of a relay: in PostgreSQL if the store is there, else in this process.
 // retention is gateway.retention as it is in force. Close it after Run has ended.
 func (r *Relay) Jobs(ctx context.Context, retention func() string) (*Jobs, error) {
-	w := &Jobs{relay: r, retention: retention, close: func() {},
+	w := &Jobs{relay: r, retention: retention, close: func() {}, replaced: make(chan struct{}),
 		done: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "winnow_jobs_total",
 			Help: "Attempts at work beside requests, by kind and outcome."}, []string{"kind", "outcome"}),
 		problems: prometheus.NewGauge(prometheus.GaugeOpts{Name: "winnow_store_problems",
@@ -56,13 +63,43 @@ func (r *Relay) Jobs(ctx context.Context, retention func() string) (*Jobs, error
 	}
 	r.metrics.Register(w.done)
 	r.metrics.Register(w.problems)
-	w.queue = local.New(local.Config{Log: r.log, Now: r.app.Env.Now})
-	if name := source.StoreForChild(r.app); r.store != nil && postgres.IsURL(name) {
-		if err := w.shared(ctx, name); err != nil {
-			return nil, err
-		}
+	w.queue = local.New(local.Config{Workers: workers, Log: r.log, Now: r.app.Env.Now})
+	if err := w.share(ctx); err != nil {
+		return nil, err
 	}
+	r.work.Store(w)
 	return w, nil
+}
+
+// workers is how many jobs a process does at a time: most of them wait for a model, and of those
+// that work there is one of a kind.
+const workers = 8
+
+// current is the queue.
+func (w *Jobs) current() job.Queue {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.queue
+}
+
+// share puts the queue into the database of the store, if that is in one, it is open, and the queue
+// is not there yet. What waits in this process is asked for again: periodic jobs at once, summaries
+// by the next step of their sessions.
+func (w *Jobs) share(ctx context.Context) error {
+	name := source.StoreForChild(w.relay.app)
+	if _, shared := w.current().(*river.Queue); shared || w.relay.kept() == nil || !postgres.IsURL(name) {
+		return nil
+	}
+	queue, err := w.shared(ctx, name)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.queue = queue
+	close(w.replaced)
+	w.replaced = make(chan struct{})
+	return nil
 }
 
 // kept is the store, nil while mode off needs none or it cannot be opened.
@@ -72,22 +109,44 @@ func (r *Relay) kept() store.Store {
 	return r.store
 }
 
-// Run does jobs until the context ends, and waits for those under way.
+// Run does jobs until the context ends, and waits for those under way. If the queue is replaced it
+// goes on with the other one.
 func (w *Jobs) Run(ctx context.Context) error {
-	work := job.Work{Handlers: map[string]job.Handler{
-		expiry: w.counted(w.expire), indexed: w.counted(w.index), sound: w.counted(w.check)}}
-	for kind, every := range map[string]time.Duration{expiry: expireEvery, indexed: indexEvery, sound: checkEvery} {
+	work := job.Work{Handlers: map[string]job.Handler{expiry: w.counted(w.expire), indexed: w.counted(w.index),
+		sound: w.counted(w.check), costs: w.counted(w.sum), summary: w.counted(w.summarize)}}
+	for kind, every := range map[string]time.Duration{expiry: expireEvery, indexed: indexEvery, sound: checkEvery,
+		costs: sumEvery} {
 		work.Periodic = append(work.Periodic, job.Periodic{Job: job.Job{Kind: kind, Limit: longest}, Every: every})
 	}
-	return w.queue.Run(ctx, work)
+	for {
+		w.mu.Lock()
+		queue, replaced := w.queue, w.replaced
+		w.mu.Unlock()
+		running, stop := context.WithCancel(ctx)
+		go func() {
+			defer stop()
+			select {
+			case <-replaced:
+			case <-running.Done():
+			}
+		}()
+		err := queue.Run(running, work)
+		stop()
+		if err != nil || ctx.Err() != nil || queue == w.current() {
+			return err
+		}
+	}
 }
 
 // Close frees what the queue holds.
-func (w *Jobs) Close() { w.close() }
+func (w *Jobs) Close() {
+	w.relay.work.Store(nil)
+	w.close()
+}
 
 // Expire asks for the expiry now: the retention has changed.
 func (w *Jobs) Expire(ctx context.Context) error {
-	return w.queue.Add(ctx, job.Job{Kind: expiry, Limit: longest})
+	return w.current().Add(ctx, job.Job{Kind: expiry, Limit: longest})
 }
 
 // counted counts the attempts of a handler.
@@ -103,40 +162,68 @@ func (w *Jobs) counted(h job.Handler) job.Handler {
 	}
 }
 
-// expire deletes what is older than the retention.
-func (w *Jobs) expire(ctx context.Context, _ job.Attempt) error {
-	retention, r := w.retention(), w.relay
+// expire deletes what is older than the retention. The job without a key is that of the gateway's own
+// store; it asks for one for each tenant, by name, so that what fails for one keeps no other waiting.
+func (w *Jobs) expire(ctx context.Context, a job.Attempt) error {
+	r := w.relay
+	if a.Key != "" {
+		if r.tenants == nil {
+			return nil // of another gateway on the same database
+		}
+		return r.tenants.expire(ctx, a.Key, r.app.Env.Now())
+	}
+	failed := w.askForEach(ctx, expiry)
+	retention := w.retention()
 	age, err := config.Age(retention)
 	kept := r.kept()
 	if err != nil || kept == nil {
-		return nil // no limit, or nothing is kept
+		return failed // no limit, or nothing is kept
 	}
 	deleted, err := expire(ctx, kept, age, r.app.Env.Now())
 	if deleted > 0 {
 		r.log.Info("deleted old conversations", "sessions", deleted, "retention", retention)
 	}
 	if err != nil {
-		return fmt.Errorf("delete old conversations: %w", err)
+		failed = errors.Join(failed, fmt.Errorf("delete old conversations: %w", err))
 	}
-	return nil
+	return failed
 }
 
-// index adds what is new to the search index, if the store has one.
-func (w *Jobs) index(ctx context.Context, _ job.Attempt) error {
-	searcher, ok := w.relay.kept().(store.Searcher)
-	if ok {
-		if err := searcher.Index(ctx, nil); err != nil {
-			return fmt.Errorf("index what is new: %w", err)
-		}
-	}
+// askForEach asks for a job of a kind for each tenant.
+func (w *Jobs) askForEach(ctx context.Context, kind string) (failed error) {
 	if w.relay.tenants == nil {
 		return nil
 	}
-	return w.relay.tenants.index(ctx)
+	for _, name := range w.relay.tenants.Others() {
+		if err := w.current().Add(ctx, job.Job{Kind: kind, Key: name, Limit: longest}); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("ask for %s of %s: %w", kind, name, err))
+		}
+	}
+	return failed
 }
 
-// index adds what is new to the search index of each tenant.
-func (d *tenants) index(ctx context.Context) (err error) {
+// index adds what is new to the search index, if the store has one, and to that of each tenant.
+func (w *Jobs) index(ctx context.Context, _ job.Attempt) error {
+	return w.each(ctx, func(_ string, kept store.Store) error {
+		if searcher, ok := kept.(store.Searcher); ok {
+			if err := searcher.Index(ctx, nil); err != nil {
+				return fmt.Errorf("index what is new: %w", err)
+			}
+		}
+		return nil
+	})
+}
+
+// each does something with the gateway's store, and with that of each tenant, by its name. An error of
+// one keeps nothing from the others.
+func (w *Jobs) each(ctx context.Context, do func(tenant string, kept store.Store) error) (err error) {
+	if kept := w.relay.kept(); kept != nil {
+		err = do("", kept)
+	}
+	d := w.relay.tenants
+	if d == nil {
+		return err
+	}
 	for _, name := range d.Others() {
 		t, ok := d.known.Load().Tenant(name)
 		if !ok {
@@ -147,34 +234,36 @@ func (d *tenants) index(ctx context.Context) (err error) {
 			err = errors.Join(err, fmt.Errorf("open the store of %s: %w", name, failed))
 			continue
 		}
-		if searcher, ok := m.store.(store.Searcher); ok {
-			if failed := searcher.Index(ctx, nil); failed != nil {
-				err = errors.Join(err, fmt.Errorf("index what is new of %s: %w", name, failed))
-			}
+		if failed := do(name, m.store); failed != nil {
+			err = errors.Join(err, fmt.Errorf("of %s: %w", name, failed))
 		}
 		m.leave(f, d.r.app.Env.Now(), d.failed)
 	}
 	return err
 }
 
-// checker is a store that looks through all it has for damage.
-type checker interface {
-	Check(ctx context.Context) (sqlite.Health, error)
-}
-
 // check looks for damage. What it finds is logged and counted; it is no failure of the look.
 func (w *Jobs) check(ctx context.Context, _ job.Attempt) error {
-	kept, ok := w.relay.kept().(checker)
-	if !ok {
+	problems, looked := 0, false
+	err := w.each(ctx, func(tenant string, kept store.Store) error {
+		checker, ok := kept.(store.Checker)
+		if !ok {
+			return nil
+		}
+		health, err := checker.Check(ctx)
+		if err != nil {
+			return fmt.Errorf("look through the store: %w", err)
+		}
+		looked = true
+		problems += len(health.Problems)
+		for _, problem := range health.Problems {
+			w.relay.log.Error("the store is damaged: stop winnow and restore a backup, or see winnow doctor", "problem", problem,
+				"tenant", tenant)
+		}
 		return nil
+	})
+	if looked {
+		w.problems.Set(float64(problems))
 	}
-	health, err := kept.Check(ctx)
-	if err != nil {
-		return fmt.Errorf("look through the store: %w", err)
-	}
-	w.problems.Set(float64(len(health.Problems)))
-	for _, problem := range health.Problems {
-		w.relay.log.Error("the store is damaged: stop winnow and restore a backup, or see winnow doctor", "problem", problem)
-	}
-	return nil
+	return err
 }

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"maps"
 	"net/http/httptest"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -16,11 +18,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow/config"
+	"github.com/winnowhq/winnow/internal/pgtest"
 	"github.com/winnowhq/winnow/job"
 	"github.com/winnowhq/winnow/serve"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/sqlite"
+	"github.com/winnowhq/winnow/tenant"
 	"github.com/winnowhq/winnow/transport"
 )
 
@@ -78,7 +82,7 @@ func TestJobs_areDueAgain(t *testing.T) {
 	for _, p := range queue.work.Periodic {
 		got[p.Job.Kind] = p.Every
 	}
-	want := map[string]time.Duration{"expiry": 24 * time.Hour, "search_index": 5 * time.Minute, "store_check": 168 * time.Hour}
+	want := map[string]time.Duration{"expiry": 24 * time.Hour, "costs": 24 * time.Hour, "search_index": 5 * time.Minute, "store_check": 168 * time.Hour}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -122,6 +126,9 @@ func TestJobs_doTheirWork(t *testing.T) {
 	ended, stop := context.WithCancel(t.Context())
 	stop()
 	for kind, h := range queue.work.Handlers {
+		if kind == "summary" || kind == "costs" {
+			continue // without a name and without tenants there is nothing to wait for
+		}
 		if err := h(ended, job.Attempt{Job: job.Job{Kind: kind}}); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s ended with %v, want that its context has ended", kind, err)
 		}
@@ -150,8 +157,8 @@ func TestJobs_needNoStore(t *testing.T) {
 // damaged is a store in which something is wrong.
 type damaged struct{ store.Store }
 
-func (damaged) Check(context.Context) (sqlite.Health, error) {
-	return sqlite.Health{Problems: []string{"page 7 is missing", "page 9 is missing"}}, nil
+func (damaged) Check(context.Context) (store.Health, error) {
+	return store.Health{Problems: []string{"page 7 is missing", "page 9 is missing"}}, nil
 }
 
 // Damage is told: in the log, and as a figure on which there can be an alert.
@@ -167,5 +174,69 @@ func TestJobs_tellOfDamage(t *testing.T) {
 	}
 	if shown := metricsOf(t, r); !strings.Contains(shown, "winnow_store_problems 2\n") || !strings.Contains(log.String(), "page 9 is missing") {
 		t.Errorf("the log is %s, the metrics are\n%s", &log, shown)
+	}
+}
+
+// Each tenant's conversations expire by the tenant's retention, or the gateway's if it has none, by
+// a job of its own.
+func TestJobs_expireByTheRetentionOfEachTenant(t *testing.T) {
+	for _, kind := range []string{"postgres", "sqlite"} {
+		t.Run(kind, func(t *testing.T) {
+			at := filepath.Join(t.TempDir(), "store.db")
+			if kind == "postgres" {
+				at = pgtest.Start(t)
+			}
+			r, w := replica(t, at, &scribe{}, "ann", "bob", "eve")
+			settings := r.now.settings
+			settings.Gateway.Retention = "30d"
+			r.now.settings = settings
+			for name, days := range map[string]int{"ann": 7, "bob": 60} {
+				_, err := r.tenants.book.Load().Set(t.Context(), "test", name, func(x *tenant.Tenant) error { x.Retention = days; return nil })
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := r.tenants.look(t.Context(), true); err != nil {
+				t.Fatal(err)
+			}
+			stores := map[string]store.Store{"": r.store}
+			for _, name := range []string{"ann", "bob", "eve"} {
+				kept, err := r.tenants.stores.Open(t.Context(), name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer kept.Close()
+				stores[name] = kept
+			}
+			for name, kept := range stores {
+				for _, days := range []int{1, 10, 40, 80} {
+					old := session.Millis(time.Now().Add(time.Duration(-days) * 24 * time.Hour).UnixMilli())
+					info := session.Info{ID: fmt.Sprintf("live_%s%d", name, days), Time: session.Lifetime{Created: old, Updated: old}}
+					if _, err := kept.Apply(t.Context(), info.ID, store.Change{Create: &info}); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			w.retention = func() string { return "30d" }
+			works(t, w)
+			left := func() (all []string) {
+				for _, kept := range stores {
+					list, err := kept.List(t.Context())
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, l := range list {
+						all = append(all, strings.TrimPrefix(l.Info.ID, "live_"))
+					}
+				}
+				slices.Sort(all)
+				return all
+			}
+			want := []string{"1", "10", "ann1", "bob1", "bob10", "bob40", "eve1", "eve10"}
+			until(t, "the expiry", func() bool { return len(left()) <= len(want) })
+			if diff := cmp.Diff(want, left()); diff != "" {
+				t.Errorf("what is left (-want +got):\n%s", diff)
+			}
+		})
 	}
 }

@@ -71,6 +71,15 @@ func (r *Relay) retry(ctx context.Context) {
 		r.doesWithout(ctx, err)
 		return
 	}
+	if w := r.work.Load(); w != nil {
+		if err := w.share(ctx); err != nil {
+			r.doesWithout(ctx, err)
+			return
+		}
+		r.mu.Lock()
+		r.lacks = lack{}
+		r.mu.Unlock()
+	}
 	mode := cmp.Or(r.switched, r.named)
 	if err := r.change(ctx, r.settings, mode, r.upstreams); err != nil {
 		r.log.Error("the store can be opened, and not be used", "error", err)

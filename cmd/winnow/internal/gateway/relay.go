@@ -47,8 +47,12 @@ type Relay struct {
 	calibrated *token.Calibrated // of all engines; nil if the counter does not learn
 	metrics    *serve.Metrics
 	flights    flights
-	tracer     *trace.Tracer // nil if nobody collects traces
-	jobs       http.Handler  // the page of jobs, nil if they are in this process
+	tracer     *trace.Tracer        // nil if nobody collects traces
+	jobs       http.Handler         // the page of jobs, nil if they are in this process
+	work       atomic.Pointer[Jobs] // nil before Jobs
+	beside     sync.WaitGroup       // summaries that are written without a job
+	closing    context.Context      // ends these
+	closed     context.CancelFunc
 	upstreams  map[string]string
 	hub        *live.Hub // nil if there is no page
 	stopping   atomic.Bool
@@ -77,6 +81,7 @@ type generation struct {
 	carrier  *transport.Transport
 	handler  http.Handler
 	page     http.Handler // nil if there is none
+	recall   http.Handler // the tools that get back what was left out; nil if nothing is kept
 	clients  map[string]string
 	aside    []string        // upstreams that are a winnow themselves
 	passed   map[string]bool // their hosts
@@ -122,6 +127,7 @@ func openAt(ctx context.Context, a *cli.App, settings config.Settings, l net.Lis
 	log *slog.Logger, failsOpen bool) (_ *Relay, err error) {
 	undumpable()
 	r := &Relay{app: a, listener: l, base: serve.Direct(), log: log, ended: make(chan error, 1), failsOpen: failsOpen}
+	r.closing, r.closed = context.WithCancel(context.WithoutCancel(ctx))
 	if r.tracer = trace.FromEnvironment(a.Env.Getenv, log, a.Env.Now); r.tracer != nil {
 		r.base = traced{r.base, r.tracer}
 	}
@@ -156,6 +162,10 @@ func (r *Relay) generation(ctx context.Context, settings config.Settings, mode t
 		}
 	}
 	o := r.options(settings, mode, r.store)
+	if g.engine != nil && !withholds(r.store) {
+		g.recall = recalling(r.app.Version, g.engine, nil)
+	}
+	o.Prepare = r.preparing(tenantOf(r.store), r.store, g.engine, func(float64, time.Time) {})
 	if settings.Gateway.Page {
 		if r.hub == nil {
 			r.hub = live.NewHub(settings.Gateway.Capture == config.CaptureNone, r.app.Env.Now())
@@ -189,6 +199,7 @@ func (r *Relay) engine(settings config.Settings, mode transport.Mode, kept store
 	if err != nil {
 		return nil, err
 	}
+	c.NoteWanted = r.prepares(kept)
 	c.Memory, c.Calibrated, c.Hooks = settings.Gateway.Memory/2, calibrated, transport.Hooks(c.Hooks)
 	return winnow.Open(c)
 }
@@ -234,6 +245,7 @@ func (r *Relay) open(ctx context.Context, set config.Gateway) error {
 	if err != nil {
 		return err
 	}
+	r.inTransaction(kept)
 	if set.Capture == config.CaptureNone {
 		kept = transport.Withhold(kept, set.Memory/2)
 	}
@@ -295,7 +307,7 @@ func (r *Relay) lead(ctx context.Context, g *generation, upstreams map[string]st
 		door = r.tenants
 	}
 	g.handler, err = serve.New(serve.Config{Door: door, Upstreams: upstreams, Transport: counting{r, g}, Metrics: r.metrics,
-		Host: r.Address(), Mode: string(g.mode), Clients: g.clients, Ready: r.ready, Page: g.page, Jobs: r.jobs,
+		Host: r.Address(), Mode: string(g.mode), Clients: g.clients, Ready: r.ready, Page: g.page, Jobs: r.jobs, MCP: g.recall,
 		Log: r.log})
 	r.upstreams = upstreams
 	return err
@@ -467,6 +479,7 @@ func (r *Relay) Close() {
 		r.unbound()
 	}
 	r.listener.Close() // it may be closed already
+	r.closed()
 	defer r.tracer.Close()
 	if base, ok := r.base.(interface{ CloseIdleConnections() }); ok {
 		base.CloseIdleConnections()
@@ -478,6 +491,7 @@ func (r *Relay) Close() {
 	if r.ending != nil {
 		r.ending()
 	}
+	r.beside.Wait()
 	if r.tenants != nil {
 		r.tenants.close()
 	}

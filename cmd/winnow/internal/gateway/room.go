@@ -37,7 +37,17 @@ type room struct {
 	now     *furniture         // nil before it is opened
 	under   int                // requests and streams that are in it
 	last    time.Time          // when one came or went
-	unsaved map[string]float64 // dollars by day that the book does not know yet
+	unsaved map[string]expense // by day, what the book does not know yet
+}
+
+// expense is what was spent in US dollars for how many requests.
+type expense struct {
+	dollars  float64
+	requests int
+}
+
+func (e expense) plus(other expense) expense {
+	return expense{e.dollars + other.dollars, e.requests + other.requests}
 }
 
 // furniture is what carries the requests of a tenant until its settings change.
@@ -49,6 +59,7 @@ type furniture struct {
 	engine   *winnow.Engine
 	carrier  *transport.Transport
 	page     http.Handler
+	recall   http.Handler // nil if nothing is kept
 	under    int
 	over     bool
 }
@@ -67,28 +78,29 @@ func settingsOf(settings config.Settings, mode transport.Mode, t tenant.Tenant) 
 	return settings, mode
 }
 
-// spent counts dollars that were spent at a time.
-func (m *room) spent(dollars float64, at time.Time) {
-	if dollars == 0 {
+// spent counts what was spent at a time.
+func (m *room) spent(e expense, at time.Time) {
+	if e == (expense{}) {
 		return
 	}
-	m.gate.Spend(dollars, at)
+	m.gate.Spend(e.dollars, at)
 	defer m.tell()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.unsaved == nil {
-		m.unsaved = map[string]float64{}
+		m.unsaved = map[string]expense{}
 	}
-	m.unsaved[tenant.DayOf(at)] += dollars
+	day := tenant.DayOf(at)
+	m.unsaved[day] = m.unsaved[day].plus(e)
 }
 
 // watch counts what a request cost, and shows it.
 func (m *room) watch(n transport.Notice) {
 	if n.Spent != nil && n.Spent.Live != nil {
-		m.spent(n.Spent.Live.Billed, time.UnixMilli(int64(n.Spent.Time)))
+		m.spent(expense{n.Spent.Live.Billed, 1}, time.UnixMilli(int64(n.Spent.Time)))
 	}
-	if n.Receipt != nil {
-		m.spent(n.Receipt.Cost, n.Time)
+	if n.Receipt != nil && !n.Receipt.Prepared { // what was prepared is paid for already
+		m.spent(expense{n.Receipt.Cost, 0}, n.Time)
 	}
 	m.pages(func(h *live.Hub) { h.Watch(n) })
 }
@@ -169,10 +181,10 @@ func (m *room) save(ctx context.Context, b *book.Book) error {
 	m.unsaved = nil
 	m.mu.Unlock()
 	var failed error
-	for day, dollars := range unsaved {
+	for day, e := range unsaved {
 		at, err := time.Parse(time.DateOnly, day)
 		if err == nil {
-			err = b.Spend(ctx, m.name, dollars, at)
+			err = b.Spend(ctx, m.name, e.dollars, e.requests, at)
 		}
 		if err == nil {
 			continue
@@ -180,9 +192,9 @@ func (m *room) save(ctx context.Context, b *book.Book) error {
 		failed = err
 		m.mu.Lock()
 		if m.unsaved == nil {
-			m.unsaved = map[string]float64{}
+			m.unsaved = map[string]expense{}
 		}
-		m.unsaved[day] += dollars
+		m.unsaved[day] = m.unsaved[day].plus(e)
 		m.mu.Unlock()
 	}
 	return failed
@@ -229,29 +241,6 @@ func (m *room) totals() transport.Totals {
 	return f.carrier.Totals()
 }
 
-// spentSince are the dollars of a tenant by day since a time, as its sessions have them.
-func spentSince(ctx context.Context, kept store.Store, since time.Time) (map[string]float64, error) {
-	all, err := store.Relayed(ctx, kept, millis(since), nil)
-	if err != nil {
-		return nil, err
-	}
-	days := map[string]float64{}
-	for _, account := range all {
-		for i := range account.Spent {
-			s := &account.Spent[i]
-			at := time.UnixMilli(int64(s.Time))
-			switch {
-			case s.Inherited || at.Before(since):
-			case s.Live != nil:
-				days[tenant.DayOf(at)] += s.Live.Billed
-			default:
-				days[tenant.DayOf(at)] += s.Cost
-			}
-		}
-	}
-	return days, nil
-}
-
 // furnish makes what carries the requests of a tenant. making is locked.
 func (m *room) furnish(r *Relay, t tenant.Tenant, version int64, settings config.Settings, mode transport.Mode,
 	share int, audit func(context.Context, live.Deed) error) (*furniture, error) {
@@ -266,7 +255,13 @@ func (m *room) furnish(r *Relay, t tenant.Tenant, version int64, settings config
 	}
 	o := r.options(settings, mode, m.store)
 	o.Recall = false // the tenant's computer does not have this store
+	if f.engine != nil && !withholds(m.store) {
+		f.recall, o.RecallTool = recalling(r.app.Version, f.engine, audit), true
+	}
 	o.Watch = m.watch
+	o.Prepare = r.preparing(m.name, m.store, f.engine, func(cost float64, at time.Time) {
+		m.spent(expense{cost, 0}, at)
+	})
 	if m.hub != nil && settings.Gateway.Page {
 		f.page = live.New(m.hub, live.Config{Engine: f.engine, Mode: string(mode), Modes: Modes(),
 			Models: settings.Catalogue(model.Default()), Now: r.app.Env.Now, Audit: audit, Others: r.tenants.links,

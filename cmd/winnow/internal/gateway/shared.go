@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -56,28 +57,29 @@ func pooled(ctx context.Context, address string) (*pgxpool.Pool, error) {
 	return pool, nil
 }
 
-// shared puts the queue into the database of the store, where every replica works on it.
-func (w *Jobs) shared(ctx context.Context, address string) error {
+// shared is a queue in the database of the store, where every replica works on it, with its page.
+func (w *Jobs) shared(ctx context.Context, address string) (*river.Queue, error) {
 	pool, err := pooled(ctx, address)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	showing, stop := context.WithCancel(context.WithoutCancel(ctx))
-	w.close = func() {
+	end := func() {
 		stop()
 		pool.Close()
 	}
 	var queue *river.Queue
 	if err = river.Migrate(ctx, pool); err == nil {
-		queue, err = river.New(ctx, pool, river.Config{Log: w.relay.log, Now: w.relay.app.Env.Now})
+		queue, err = river.New(ctx, pool, river.Config{Workers: workers, Log: w.relay.log, Now: w.relay.app.Env.Now})
 	}
+	var page http.Handler
 	if err == nil {
-		w.queue = queue
-		w.relay.jobs, err = queue.Page(showing, "/jobs")
+		page, err = queue.Page(showing, "/jobs")
 	}
 	if err != nil {
-		w.close()
-		return err
+		end()
+		return nil, err
 	}
-	return nil
+	w.relay.jobs, w.close = page, end
+	return queue, nil
 }

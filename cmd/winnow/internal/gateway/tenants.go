@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -63,6 +65,8 @@ type tenants struct {
 	reading sync.Mutex // held while the book is read
 	asked   time.Time
 	book    atomic.Pointer[book.Book] // nil until there is one
+
+	saving sync.Mutex // held while the book learns what was spent: then it has all of it
 
 	mu      sync.Mutex
 	rooms   map[string]*room
@@ -223,6 +227,9 @@ func (d *tenants) SignIn() http.Handler { return d.signIn }
 // Others implements serve.Door.
 func (d *tenants) Others() []string { return slices.Sorted(maps.Keys(d.known.Load().Tenants())) }
 
+// mostLinks is how many tenants a page leads to; the list of all has the others.
+const mostLinks = 20
+
 // links lead who may see all tenants to their pages.
 func (d *tenants) links(r *http.Request) (all []live.Link) {
 	g := serve.GuestOf(r.Context())
@@ -233,7 +240,12 @@ func (d *tenants) links(r *http.Request) (all []live.Link) {
 	if g.Elsewhere { // the page stands at /~t/NAME/
 		up = "../"
 	}
-	for _, name := range d.Others() {
+	all = append(all, live.Link{Name: "all tenants", To: cmp.Or(strings.TrimSuffix(up, "../"), "../")})
+	names := d.Others()
+	if len(names) > mostLinks {
+		return all
+	}
+	for _, name := range names {
 		all = append(all, live.Link{Name: name, To: up + name + "/", Here: name == g.Tenant})
 	}
 	return all
@@ -262,7 +274,7 @@ func (d *tenants) Enter(ctx context.Context, g *serve.Guest, relayed bool) (*ser
 		return nil, nil, err
 	}
 	left := sync.OnceFunc(func() { m.leave(f, d.r.app.Env.Now(), d.failed) })
-	stay := &serve.Stay{Carrier: f.carrier, Metrics: m.metrics, Page: f.page, Keys: d.keysOf(t),
+	stay := &serve.Stay{Carrier: f.carrier, Metrics: m.metrics, Page: f.page, MCP: f.recall, Keys: d.keysOf(t),
 		Counted: t.Budget.Limited(), Leave: left}
 	if !relayed {
 		return stay, nil, nil
@@ -389,6 +401,7 @@ func (d *tenants) unlock(ctx context.Context, m *room, t tenant.Tenant, settings
 		kept.Close()
 		return err
 	}
+	d.r.inTransaction(kept)
 	m.store, m.capture = kept, capture
 	if capture == config.CaptureNone {
 		m.store = transport.Withhold(kept, max(settings.Gateway.Memory/2/mostShares, leastShare))
@@ -409,19 +422,8 @@ func (d *tenants) unlock(ctx context.Context, m *room, t tenant.Tenant, settings
 // learn tells the gate what was spent in this month: what the book knows, and what the sessions
 // know beyond that, should a process have been killed before it told the book.
 func (d *tenants) learn(ctx context.Context, m *room, kept store.Store, now time.Time) error {
-	_, month := tenant.Periods(now)
-	days, err := spentSince(ctx, kept, month)
-	if err != nil {
+	if err := d.rollUp(ctx, m.name, kept, now); err != nil {
 		return err
-	}
-	for day, dollars := range days {
-		at, err := time.Parse(time.DateOnly, day)
-		if err != nil {
-			continue
-		}
-		if err := d.book.Load().AtLeast(ctx, m.name, dollars, at); err != nil {
-			return err
-		}
 	}
 	known, err := d.book.Load().Spent(ctx, m.name, now)
 	if err == nil {
@@ -467,9 +469,6 @@ func (d *tenants) audit(name string) func(context.Context, live.Deed) error {
 func (d *tenants) run(ctx context.Context) {
 	ticker := time.NewTicker(2 * time.Second)
 	defer ticker.Stop()
-	var expired time.Time
-	var beside sync.WaitGroup
-	defer beside.Wait()
 	for {
 		select {
 		case <-ctx.Done():
@@ -478,10 +477,6 @@ func (d *tenants) run(ctx context.Context) {
 			d.save(ctx)
 		case <-ticker.C:
 			d.tick(ctx)
-			if now := d.r.app.Env.Now(); now.Sub(expired) >= 24*time.Hour {
-				expired = now
-				beside.Go(func() { d.expire(ctx, now) })
-			}
 		}
 	}
 }
@@ -537,6 +532,8 @@ func (d *tenants) all() []*room {
 // save hands what was spent to the book. It is not broken off in the middle: then nobody would know
 // what the book has.
 func (d *tenants) save(ctx context.Context) {
+	d.saving.Lock()
+	defer d.saving.Unlock()
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer stop()
 	for _, m := range d.all() {
@@ -593,43 +590,42 @@ func (d *tenants) drop(m *room) {
 	}
 }
 
-// expire deletes old conversations of each tenant.
-func (d *tenants) expire(ctx context.Context, now time.Time) {
-	for _, name := range d.Others() {
-		t, _ := d.known.Load().Tenant(name)
-		age := time.Duration(t.Retention) * 24 * time.Hour
-		if age == 0 {
-			d.r.mu.Lock()
-			own := d.r.now.settings.Gateway.Retention
-			d.r.mu.Unlock()
-			var err error
-			if age, err = config.Age(own); err != nil {
-				continue // no limit
-			}
-		}
-		if ctx.Err() != nil {
-			return
-		}
-		d.mu.Lock()
-		_, present := d.rooms[name]
-		d.mu.Unlock()
-		m, f, err := d.open(ctx, t)
-		if err != nil {
-			d.log.Error("a tenant cannot be served", "tenant", name, "why", err)
-			continue
-		}
-		deleted, err := expire(ctx, m.store, age, now)
-		m.leave(f, d.r.app.Env.Now(), d.failed)
-		if !present { // not to have all of them open at a time
-			d.drop(m)
-		}
-		if err != nil && ctx.Err() == nil {
-			d.log.Error("could not delete old conversations", "tenant", name, "error", err)
-		}
-		if deleted > 0 {
-			d.log.Info("deleted old conversations", "tenant", name, "sessions", deleted)
+// expire deletes the conversations of a tenant that are older than its retention, or the gateway's
+// if it has none.
+func (d *tenants) expire(ctx context.Context, name string, now time.Time) error {
+	t, ok := d.known.Load().Tenant(name)
+	if !ok {
+		return nil // it was removed
+	}
+	age := time.Duration(t.Retention) * 24 * time.Hour
+	if age == 0 {
+		d.r.mu.Lock()
+		own := d.r.now.settings.Gateway.Retention
+		d.r.mu.Unlock()
+		var err error
+		if age, err = config.Age(own); err != nil {
+			return nil // no limit
 		}
 	}
+	d.mu.Lock()
+	_, present := d.rooms[name]
+	d.mu.Unlock()
+	m, f, err := d.open(ctx, t)
+	if err != nil {
+		return fmt.Errorf("open the store of %s: %w", name, err)
+	}
+	deleted, err := expire(ctx, m.store, age, now)
+	m.leave(f, d.r.app.Env.Now(), d.failed)
+	if !present { // not to have all of them open at a time
+		d.drop(m)
+	}
+	if deleted > 0 {
+		d.log.Info("deleted old conversations", "tenant", name, "sessions", deleted)
+	}
+	if err != nil {
+		return fmt.Errorf("delete old conversations of %s: %w", name, err)
+	}
+	return nil
 }
 
 // pages ends the streams of all pages.

@@ -64,8 +64,8 @@ func SummaryText(m *session.Message) string {
 
 // Returned takes out of a product's log what it wrote down of the store's own: summaries of the
 // store's compactions, recognised by their text, with the markers that they answer. The store has
-// both already. A summary that the product's log has under the store's own id stays: it is the store's
-// message, in its place. What it is given is not changed.
+// both already. A summary that the product's log has under the store's own id stays: it is the
+// store's message, in its place. What it is given is not changed.
 func Returned(stored, file []session.Message, receipts []pivot.Receipt) []session.Message {
 	own, texts := summaries(receipts), map[string]bool{}
 	for i := range stored {

@@ -98,7 +98,8 @@ func ending(doc *format.Document, call, text string) (*session.Part, []session.M
 }
 
 // first is how the result of a part is sent for the first time, where nothing else may change.
-func (s *Shaper) first(ctx context.Context, doc *format.Document, ended []session.Message, part string) (string, error) {
+func (s *Shaper) first(ctx context.Context, doc *format.Document, ended []session.Message, part string) (string,
+	error) {
 	e, err := s.Scratch()
 	if err != nil {
 		return "", err

@@ -21,7 +21,8 @@ import (
 func (s *Shaper) keep(ctx context.Context, doc *format.Document) (winnow.Outcome, error) {
 	for attempt := 0; ; attempt++ {
 		out, err := s.kept(ctx, doc)
-		busy := errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrExists) || winnow.CodeOf(err) == winnow.Busy
+		busy := errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrExists) ||
+			winnow.CodeOf(err) == winnow.Busy
 		if !busy || attempt == 4 {
 			return out, err
 		}

@@ -202,8 +202,8 @@ func notice(id string, decided ...*pivot.Receipt) string {
 		" tokens; winnow explain " + id + " says why"
 }
 
-// compacts folds a session for an agent that compacts. What was folded before, and the agent did not
-// take, is answered again.
+// compacts folds a session for an agent that compacts. What was folded before, and the agent did
+// not take, is answered again.
 func (s *Shaper) compacts(ctx context.Context, id string, h *Handed, theirs []session.Message) (*Answer, error) {
 	a := &Answer{Session: id, Edits: []Edit{}, Added: []Added{}}
 	r, failed := s.Engine.Compact(ctx, id, winnow.CompactOptions{Focus: h.Focus})

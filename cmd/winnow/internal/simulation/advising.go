@@ -104,7 +104,8 @@ func (m *measuring) rest(ctx context.Context, sources []lab.Source, all *Measure
 		if _, measured := m.of[path]; measured {
 			continue
 		}
-		say(i+1, len(all.Replay.Sessions), "measuring sessions: %s of %s", quantity.Number(i+1), quantity.Number(len(all.Replay.Sessions)))
+		say(i+1, len(all.Replay.Sessions), "measuring sessions: %s of %s", quantity.Number(i+1),
+			quantity.Number(len(all.Replay.Sessions)))
 		at := slices.IndexFunc(sources, func(s lab.Source) bool { return s.Path == path })
 		_, _ = sources[at].Load(ctx) // what went wrong is among the reader's problems
 		if err := ctx.Err(); err != nil {

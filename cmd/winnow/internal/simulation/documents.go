@@ -178,7 +178,8 @@ type replayedOne struct {
 
 // DocumentOf makes the document.
 func DocumentOf(r lab.Report, detail bool) Document {
-	doc := Document{Sessions: len(r.Sessions), Sources: r.Sources, By: r.By, Unit: "USD", Prices: r.Prices, Baseline: r.Baseline,
+	doc := Document{Sessions: len(r.Sessions), Sources: r.Sources, By: r.By, Unit: "USD", Prices: r.Prices,
+		Baseline:     r.Baseline,
 		RecordedBill: recordedOf(r.Paid, r.Differs), Policies: []replayedPolicy{}, Recorded: []replayedOne{},
 		Skipped: append([]lab.Skipped{}, r.Skipped...), Subject: r.Subject,
 		Gains: append([]lab.Change{}, r.Gains...), Losses: append([]lab.Change{}, r.Losses...), Advice: r.Advice,
@@ -282,7 +283,8 @@ func writeTable(ctx context.Context, a *cli.App, path string, r lab.Report) erro
 		out := csv.NewWriter(w)
 		out.Write([]string{"session", "name", "path", "product", "model", "steps", "policy", "window", "bill", "read",
 			"write", "output", "compact", "regret", "relative", "regrets", "sent", "cached", "produced", "largest",
-			"commits", "compactions", "over", "bound", "source", "missedSteps", "missedItems", "lostEdits", "lostInputs",
+			"commits", "compactions", "over", "bound", "source", "missedSteps", "missedItems", "lostEdits",
+			"lostInputs",
 			"removed", "lambda0.27", "lambda1.03", "region", "regionMissedSteps"})
 		number := func(f float64) string { return strconv.FormatFloat(f, 'g', 10, 64) }
 		for _, s := range r.Sessions {

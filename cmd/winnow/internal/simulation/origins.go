@@ -50,7 +50,8 @@ func (r *Reader) Origins(file string, sources []lab.Source) error {
 		found = found || s.Group != ""
 	}
 	if !found && len(sources) > 0 {
-		return cli.Usage("--sources %s names none of the files that are replayed; its names, such as %s, are looked up from its own folder",
+		return cli.Usage("--sources %s names none of the files that are replayed; its names, such as %s, are looked "+
+			"up from its own folder",
 			file, slices.Min(slices.Collect(maps.Keys(of))))
 	}
 	r.origins = named

@@ -53,14 +53,15 @@ func OpenBook(ctx context.Context, a *cli.App, want Access) (*book.Book, error) 
 	}
 	if !book.IsPostgres(at) && want != Making {
 		if _, err := os.Stat(at); errors.Is(err, fs.ErrNotExist) {
-			return nil, cli.Hint(fmt.Errorf("%w of tenants at %s", ErrNoStore, at), "winnow tenant add NAME makes the first one")
+			return nil, cli.Hint(fmt.Errorf("%w of tenants at %s", ErrNoStore, at),
+				"winnow tenant add NAME makes the first one")
 		}
 	}
 	return book.Open(ctx, at, a.Env.Now)
 }
 
-// TenantStores opens the stores of tenants: each in a file of its own, or in one database that keeps
-// them apart. It is safe for concurrent use.
+// TenantStores opens the stores of tenants: each in a file of its own, or in one database that
+// keeps them apart. It is safe for concurrent use.
 type TenantStores struct {
 	App *cli.App
 

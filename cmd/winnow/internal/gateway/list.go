@@ -1,0 +1,66 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/winnowhq/winnow/live"
+	"github.com/winnowhq/winnow/serve"
+)
+
+// List implements serve.Door.
+func (d *tenants) List() http.Handler {
+	return live.Tenants(live.TenantsConfig{Tenants: d.list, Now: d.r.app.Env.Now,
+		Audit: func(ctx context.Context) error {
+			own := ""
+			if g := serve.GuestOf(ctx); g != nil {
+				own = g.Tenant
+			}
+			return d.audit(own)(ctx, live.Deed{Did: "read", What: "the list of all tenants"})
+		}})
+}
+
+// list is every tenant, by name.
+func (d *tenants) list(ctx context.Context) ([]live.TenantLine, error) {
+	b := d.book.Load()
+	if b == nil {
+		return nil, errors.New("there is no book of tenants")
+	}
+	d.save(ctx) // what this process alone knows
+	uses, err := b.Uses(ctx, d.r.app.Env.Now())
+	if err != nil {
+		return nil, err
+	}
+	seen := d.seen()
+	var all []live.TenantLine
+	for name, t := range d.known.Load().Tenants() {
+		u := uses[name]
+		if seen[name].After(u.Seen) {
+			u.Seen = seen[name].UTC().Truncate(time.Second)
+		}
+		all = append(all, live.TenantLine{Tenant: name, Requests: live.PerDay[int64]{Day: u.Requests.Day,
+			Month: u.Requests.Month},
+			Spent: live.PerDay[float64]{Day: u.Spent.Day, Month: u.Spent.Month}, Seen: u.Seen,
+			Budget: live.PerDay[float64]{Day: t.Budget.Day, Month: t.Budget.Month}})
+	}
+	slices.SortFunc(all, func(a, b live.TenantLine) int { return strings.Compare(a.Tenant, b.Tenant) })
+	return all, nil
+}
+
+// seen is when each tenant last showed a token to this process.
+func (d *tenants) seen() map[string]time.Time {
+	owners := d.known.Load().Owners()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	all := map[string]time.Time{}
+	for id, at := range d.used {
+		if name := owners[id]; at.After(all[name]) {
+			all[name] = at
+		}
+	}
+	return all
+}

@@ -1,0 +1,43 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/live"
+	"github.com/winnowhq/winnow/mcp"
+	"github.com/winnowhq/winnow/serve"
+	"github.com/winnowhq/winnow/tenant"
+)
+
+// recalling gives agents what was left out of the sessions of an engine's store, over HTTP. Of a
+// tenant's guests each has the tools that its scopes allow, and what they do is audited.
+func recalling(version string, e *winnow.Engine, audit func(context.Context, live.Deed) error) http.Handler {
+	return mcp.HandlerFor(func(r *http.Request) mcp.Config {
+		c := mcp.Config{Engine: e, Version: version}
+		asks := r.Context()
+		if g := serve.GuestOf(asks); g != nil {
+			c.Refuse = func(tool string) error { return allowed(g, tool) }
+		}
+		if audit != nil {
+			c.Audit = func(_ context.Context, d mcp.Deed) error {
+				return audit(asks, live.Deed{Did: d.Did, Session: d.Session, What: d.Part})
+			}
+		}
+		return c
+	})
+}
+
+// allowed says why a guest may not use a tool.
+func allowed(g *serve.Guest, tool string) error {
+	needed := tenant.Read
+	if tool == "pin" {
+		needed = tenant.Act
+	}
+	if g.Scopes.Has(needed) {
+		return nil
+	}
+	return fmt.Errorf("this token allows %s: for this one with the scope %s is needed", g.Scopes, needed)
+}

@@ -1,0 +1,205 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/job"
+	"github.com/winnowhq/winnow/job/river"
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/postgres"
+)
+
+// summary is the kind of the jobs that write a summary before it is needed: one for each tenant,
+// session and pivot.
+const summary = "summary"
+
+const (
+	// summaryLimit: a long summary of a slow model takes about two minutes.
+	summaryLimit = 4 * time.Minute
+	// summaryAttempts: 1, 16 and 81 seconds lie between them.
+	summaryAttempts = 4
+	// summaryUntil: by then the fold has come, or the conversation rests.
+	summaryUntil = 15 * time.Minute
+)
+
+// summaryOf is the job for a summary. Its key has no content: ids alone.
+func summaryOf(tenant, session, pivot string, now time.Time) job.Job {
+	key := url.PathEscape(tenant) + "/" + url.PathEscape(session) + "/" + url.PathEscape(pivot)
+	return job.Job{Kind: summary, Key: key, Limit: summaryLimit, Attempts: summaryAttempts, Until: now.Add(summaryUntil)}
+}
+
+// summaryNamed is what the key of such a job names.
+func summaryNamed(key string) (tenant, session, pivot string, ok bool) {
+	var names [3]string
+	fields := strings.Split(key, "/")
+	if len(fields) != len(names) {
+		return "", "", "", false
+	}
+	for i := range fields {
+		var err error
+		if names[i], err = url.PathUnescape(fields[i]); err != nil {
+			return "", "", "", false
+		}
+	}
+	return names[0], names[1], names[2], true
+}
+
+// prepares reports whether summaries of sessions in a store are written by jobs: in `winnow serve`,
+// of sessions that are in the store with all that was said.
+func (r *Relay) prepares(kept store.Store) bool { return r.failsOpen && !withholds(kept) }
+
+// preparing asks for summaries of the sessions of a tenant; spent is told what they cost. engine is
+// asked at once, and beside the work, if there are no jobs.
+func (r *Relay) preparing(tenant string, kept store.Store, engine *winnow.Engine, spent func(float64, time.Time)) func(
+	ctx context.Context, session, pivot string) {
+	return func(ctx context.Context, session, pivot string) {
+		if w := r.work.Load(); w != nil && r.prepares(kept) {
+			w.summaryWanted(ctx, tenant, session, pivot)
+			return
+		}
+		alone := job.Attempt{Number: 1, Job: job.Job{Kind: summary, Limit: summaryLimit}}
+		r.beside.Go(func() {
+			err := job.Try(r.closing, func(ctx context.Context, _ job.Attempt) error {
+				return r.prepare(ctx, engine, session, spent)
+			}, alone)
+			if err != nil && r.closing.Err() == nil {
+				r.log.Error("could not prepare a summary", "session", session, "error", err)
+			}
+		})
+	}
+}
+
+// prepare has a summary written, and tells what it cost. That there is nothing to fold is no error.
+func (r *Relay) prepare(ctx context.Context, engine *winnow.Engine, session string, spent func(float64, time.Time)) error {
+	before, err := engine.Store().State(ctx, session)
+	if err != nil {
+		return err
+	}
+	failed := engine.Prepare(ctx, session)
+	after, err := engine.Store().State(context.WithoutCancel(ctx), session)
+	if err == nil {
+		for _, s := range after.Spent[min(len(before.Spent), len(after.Spent)):] {
+			if s.Kind == "summary" {
+				spent(s.Cost, time.UnixMilli(int64(s.Time)))
+			}
+		}
+	}
+	if slices.Contains(nothingToPrepare, winnow.CodeOf(failed)) {
+		return nil
+	}
+	return failed
+}
+
+// nothingToPrepare are the codes of errors that say that no summary is wanted, or can be had however
+// often it is tried.
+var nothingToPrepare = []rule.Code{winnow.NothingToFold, winnow.NoProgress, winnow.Stale, winnow.Disabled, winnow.NotFound}
+
+// summaryWanted asks for a job. In a database the change that says that a summary is wanted has
+// asked for it: see inTransaction.
+func (w *Jobs) summaryWanted(ctx context.Context, tenant, session, pivot string) {
+	queue := w.current()
+	if _, shared := queue.(*river.Queue); shared {
+		return
+	}
+	if err := queue.Add(ctx, summaryOf(tenant, session, pivot, w.relay.app.Env.Now())); err != nil {
+		w.relay.log.Warn("nobody writes the summary of a conversation before it is needed", "session", session, "why", err)
+	}
+}
+
+// inTransaction has the store of a relay or of its tenants ask for jobs in the transactions of the
+// changes that need them.
+func (r *Relay) inTransaction(kept store.Store) {
+	if s, ok := kept.(*postgres.Store); ok {
+		s.Database().OnWanted(func(ctx context.Context, tx pgx.Tx, tenant, session string, p store.Prepared) error {
+			w := r.work.Load()
+			if w == nil {
+				return nil
+			}
+			queue, shared := w.current().(*river.Queue)
+			if !shared {
+				return nil // it is asked for behind the change
+			}
+			return queue.AddTx(ctx, tx, summaryOf(tenant, session, p.Pivot, r.app.Env.Now()))
+		})
+	}
+}
+
+// tenantOf is the tenant whose sessions are in a store, "" for that of a person.
+func tenantOf(kept store.Store) string {
+	if s, ok := kept.(*postgres.Store); ok {
+		return s.Name()
+	}
+	return ""
+}
+
+// summarize writes a summary that is wanted. It is done with if nobody wants it any more; one that
+// nobody could write is asked for again when the fold must come, where the offline summariser takes
+// the model's place: of all that there is then, and at no cost.
+func (w *Jobs) summarize(ctx context.Context, a job.Attempt) error {
+	tenant, session, pivot, ok := summaryNamed(a.Key)
+	if !ok {
+		return nil // of another version
+	}
+	engine, spent, leave, err := w.relay.engineOf(ctx, tenant)
+	if err != nil {
+		return fmt.Errorf("write a summary: %w", err)
+	}
+	if engine == nil {
+		return nil // nothing is folded
+	}
+	defer leave()
+	state, err := engine.Store().State(ctx, session)
+	switch p := state.Prepared; {
+	case errors.Is(err, store.ErrNotFound):
+		return nil // it was deleted meanwhile
+	case err != nil:
+		return fmt.Errorf("write a summary: %w", err)
+	case p == nil || p.Pivot != pivot || p.Written != "":
+		return nil // it was folded meanwhile, or somebody has written it
+	}
+	if err := w.relay.prepare(ctx, engine, session, spent); err != nil {
+		return fmt.Errorf("write a summary of %s: %w", session, err)
+	}
+	return nil
+}
+
+// engineOf is the engine of a tenant until leave, nil if nothing is decided about its sessions;
+// spent is told what is spent on them. A tenant that was removed has none.
+func (r *Relay) engineOf(ctx context.Context, tenant string) (
+	engine *winnow.Engine, spent func(float64, time.Time), leave func(), err error) {
+	if r.tenants != nil {
+		if t, ok := r.tenants.known.Load().Tenant(tenant); ok {
+			m, f, err := r.tenants.open(ctx, t)
+			if err != nil {
+				return nil, nil, nil, err
+			}
+			leave = func() { m.leave(f, r.app.Env.Now(), r.tenants.failed) }
+			if f.engine == nil || withholds(m.store) {
+				leave()
+				return nil, nil, nil, nil
+			}
+			return f.engine, func(cost float64, at time.Time) { m.spent(expense{cost, 0}, at) }, leave, nil
+		}
+	}
+	if kept := r.kept(); kept == nil || withholds(kept) || tenantOf(kept) != tenant {
+		return nil, nil, nil, nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.now.engine == nil {
+		return nil, nil, nil, nil
+	}
+	g := r.now
+	g.under++
+	return g.engine, func(float64, time.Time) {}, func() { r.left(g) }, nil
+}

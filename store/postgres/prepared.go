@@ -1,0 +1,91 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/internal/exact"
+)
+
+// Wanted is called within the transaction of a change that says that a summary is wanted (see
+// store.Prepared): what it writes is there if the change is. After an error nothing is. It may be
+// called again for a change that was written, if the answer of the server was lost.
+type Wanted func(ctx context.Context, tx pgx.Tx, tenant, session string, p store.Prepared) error
+
+// OnWanted has f called for changes from now on, nil for none. It is safe for concurrent use.
+func (d *Database) OnWanted(f Wanted) {
+	if f == nil {
+		d.wanted.Store(nil)
+		return
+	}
+	d.wanted.Store(&f)
+}
+
+// sender is a connection or a transaction.
+type sender interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
+}
+
+// statement is SQL that is sent behind a change, in its transaction.
+type statement struct {
+	sql  string
+	args []any
+}
+
+// beside is what a change writes beside what winnow_apply does: the summary that is prepared, and
+// requests that turned out to be paid in vain, which are read first.
+func (s *Store) beside(ctx context.Context, id string, c store.Change) (all []statement, err error) {
+	if p := c.Prepared; p != nil {
+		var data []byte
+		if *p != (store.Prepared{}) {
+			encoded, err := exact.Encode(*p)
+			if err != nil {
+				return nil, err
+			}
+			data = bytesOf(encoded)
+		}
+		all = append(all, statement{`UPDATE session SET prepared = $3 WHERE tenant = $1 AND id = $2`,
+			[]any{s.tenant, key(id), data}})
+	}
+	if len(c.Vain) == 0 {
+		return all, nil
+	}
+	type spend struct {
+		num, revision, ordinal int64
+		data                   []byte
+	}
+	found, err := rows(ctx, s, func(row pgx.CollectableRow) (p spend, err error) {
+		return p, row.Scan(&p.num, &p.revision, &p.ordinal, &p.data)
+	}, `SELECT p.session, p.revision, p.ordinal, p.data
+		FROM session AS s JOIN spend AS p ON p.tenant = s.tenant AND p.session = s.num
+		WHERE s.tenant = $1 AND s.id = $2 ORDER BY p.revision, p.ordinal`, s.tenant, key(id))
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		if _, err := s.revision(ctx, id); err != nil {
+			return nil, err
+		}
+	}
+	for _, at := range c.Vain {
+		if at < 0 || at >= len(found) {
+			return nil, fmt.Errorf("there is no request %d of %d", at, len(found))
+		}
+		p, err := decoded[store.Spend](found[at].data)
+		if err != nil {
+			return nil, err
+		}
+		p.Failed = true
+		encoded, err := exact.Encode(p)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, statement{`UPDATE spend SET data = $5 WHERE tenant = $1 AND session = $2 AND revision = $3 AND ordinal = $4`,
+			[]any{s.tenant, found[at].num, found[at].revision, found[at].ordinal, bytesOf(encoded)}})
+	}
+	return all, nil
+}
