@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -180,14 +179,9 @@ func (c *Cluster) like() (*Cluster, error) {
 
 // Kill kills the server and all its processes, as a machine that loses its power ends.
 func (c *Cluster) Kill() error {
-	text, err := os.ReadFile(filepath.Join(c.data(), "postmaster.pid"))
-	if err != nil {
-		return err
-	}
-	first, _, _ := strings.Cut(string(text), "\n")
-	pid, err := strconv.Atoi(strings.TrimSpace(first))
+	pid, err := c.Process()
 	if err != nil || pid <= 1 {
-		return fmt.Errorf("%s/postmaster.pid begins with %q", c.data(), first)
+		return fmt.Errorf("the server in %s is process %d, %v", c.data(), pid, err)
 	}
 	server, err := os.FindProcess(pid)
 	if err != nil {

@@ -97,7 +97,7 @@ func NewCluster(tb testing.TB, durable bool) *Cluster {
 	return begin(tb, durable)
 }
 
-// begin makes a cluster for one test, with settings of PostgreSQL such as "name=value".
+// begin makes a cluster for one test, with settings beside the usual ones.
 func begin(tb testing.TB, durable bool, settings ...string) *Cluster {
 	tb.Helper()
 	c, err := newCluster(durable, settings...)
