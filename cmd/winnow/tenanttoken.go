@@ -71,9 +71,9 @@ func tenantTokenAdd(a *cli.App) *cobra.Command {
 	var label, expires string
 	scopes := "relay,read,act"
 	cmd := &cobra.Command{
-		Use: "add TENANT", Short: "Make a token and print it, once", Example: "  winnow tenant token add web --label " +
-			"ann --expires 90d",
-		Args: cli.Exactly(1, "TENANT"), ValidArgsFunction: completeTenants(a),
+		Use: "add TENANT", Short: "Make a token and print it, once",
+		Example: "  winnow tenant token add web --label ann --expires 90d",
+		Args:    cli.Exactly(1, "TENANT"), ValidArgsFunction: completeTenants(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			allowed, err := tenant.ParseScopes(scopes)
 			if err != nil {

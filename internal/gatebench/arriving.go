@@ -213,7 +213,6 @@ func checked(recorded []arrivals.Stretch, program string, rate float64, lasts ti
 		percentile(alone, whole, .5), percentile(alone, whole, .99), percentile(took, whole, .5),
 		percentile(took, whole, .99), late.Load())
 	fmt.Printf("Simulated with that: cores busy %.0f %%, waits p50 %.2f ms, p99 %.2f ms; with what one takes alone "+
-		"p50 "+
-		"%.2f ms, p99 %.2f ms.\n",
+		"p50 %.2f ms, p99 %.2f ms.\n",
 		100*w.Busy, ms(w.P50), ms(w.P99), percentile(foretold, whole, .5), percentile(foretold, whole, .99))
 }

@@ -215,8 +215,7 @@ func (b *bench) measure(l load, windows int, until time.Time) {
 		each := func(d time.Duration) float64 { return ms(d) / float64(max(1, w.requests)) }
 		if len(w.pids) == 1 && w.database && w.cpu > 0 {
 			b.notes = append(b.notes, fmt.Sprintf("One replica on PostgreSQL, %d KB, %d at a time: %.0f requests/s "+
-				"with client, "+
-				"upstream and database on the same cores; two cores of its own would do %.0f/s by its processor time "+
+				"with client, upstream and database on the same cores; two cores of its own would do %.0f/s by its processor time "+
 				"(calculated).", l.body/1000, l.c, median(w.rate), 2000/each(w.cpu)))
 		}
 		if w.database {

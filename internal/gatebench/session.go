@@ -76,9 +76,8 @@ func (s *conversation) grow() {
 }
 
 var words = strings.Fields("func return error string config handler store session request response import package " +
-	"type struct if err nil " +
-	"for range append len map context test value index file path read write open close buffer token count table query " +
-	"result user order price")
+	"type struct if err nil for range append len map context test value index file path read write open close " +
+	"buffer token count table query result user order price")
 
 func (s *conversation) text(size int) string {
 	var b strings.Builder

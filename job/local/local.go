@@ -173,15 +173,15 @@ func (q *Queue) try(ctx context.Context, h job.Handler, e *entry) {
 	if err == nil || e.tried >= e.job.Attempts {
 		delete(q.known, e.id())
 		if err != nil {
-			q.config.Log.Error("a job was given up", "kind", e.job.Kind, "key", e.job.Key, "attempts", e.tried, "error",
-				err)
+			q.config.Log.Error("a job was given up", "kind", e.job.Kind, "key", e.job.Key, "attempts", e.tried,
+				"error", err)
 		}
 		return
 	}
 	if !cut {
 		e.at = q.config.Now().Add(q.config.Backoff(e.tried))
-		q.config.Log.Warn("a job failed and is tried again", "kind", e.job.Kind, "key", e.job.Key, "at", e.at, "error",
-			err)
+		q.config.Log.Warn("a job failed and is tried again", "kind", e.job.Kind, "key", e.job.Key, "at", e.at,
+			"error", err)
 	}
 	q.waiting = append(q.waiting, e)
 }

@@ -168,8 +168,8 @@ func (q *Queue) Run(ctx context.Context, w job.Work) error {
 	client, err := queue.NewClient(riverpgxv5.New(q.pool), &queue.Config{
 		Queues:  map[string]queue.QueueConfig{queue.QueueDefault: {MaxWorkers: q.config.Workers}},
 		Workers: workers, PeriodicJobs: periodic, Logger: quietly(q.config.Log, q.config.Now),
-		FetchOnlyKnownKinds: true,
-		ErrorHandler:        failing{q.config.Log}, JobTimeout: -1, RescueStuckJobsAfter: late, // each has its own limit
+		FetchOnlyKnownKinds: true, ErrorHandler: failing{q.config.Log},
+		JobTimeout: -1, RescueStuckJobsAfter: late, // each has its own limit
 	})
 	if err != nil {
 		return fmt.Errorf("job: %w", err)

@@ -31,8 +31,8 @@ func (r *Relay) doesWithout(ctx context.Context, err error) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if was := r.lacks.err; was == nil || was.Error() != err.Error() {
-		r.log.Error("the store cannot be opened: until it can, requests are relayed as they came, in mode off", "error",
-			err)
+		r.log.Error("the store cannot be opened: until it can, requests are relayed as they came, in mode off",
+			"error", err)
 	}
 	wait := min(time.Second<<min(r.lacks.tries, 10), longestLack)
 	r.lacks = lack{err, r.lacks.tries + 1, r.app.Env.Now().Add(wait)}

@@ -154,8 +154,8 @@ func (s *signing) begin(w http.ResponseWriter, r *http.Request) {
 func (s *signing) back(w http.ResponseWriter, r *http.Request) {
 	var e expected
 	q := r.URL.Query()
-	if !s.open(r, signingCookie, &e) || e.Until < s.now().Unix() || !hmac.Equal([]byte(e.State),
-		[]byte(q.Get("state"))) {
+	if !s.open(r, signingCookie, &e) || e.Until < s.now().Unix() ||
+		!hmac.Equal([]byte(e.State), []byte(q.Get("state"))) {
 		s.refuse(w, http.StatusForbidden, "This sign-in was not begun here, or too long ago: open the page again.", nil)
 		return
 	}
@@ -249,8 +249,7 @@ func (s *signing) refuse(w http.ResponseWriter, status int, text string, err err
 
 func (s *signing) cookie(w http.ResponseWriter, name, value, path string, seconds int) {
 	http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: path, MaxAge: seconds, HttpOnly: true,
-		Secure:   s.secure,
-		SameSite: http.SameSiteLaxMode}) // Strict would not be sent on the way back from the provider
+		Secure: s.secure, SameSite: http.SameSiteLaxMode}) // Strict would not be sent on the way back from the provider
 }
 
 // sealed is a value with its signature, which counts for one name of a cookie alone.
