@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -72,16 +73,22 @@ func TestQueue_keepsToItsWorkers(t *testing.T) {
 func TestQueue_keepsItsTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q, began := New(Config{}), time.Now()
+		var mu sync.Mutex
 		var times []time.Duration
+		note := func() { // two jobs are done at the beginning, at a time
+			mu.Lock()
+			defer mu.Unlock()
+			times = append(times, time.Since(began))
+		}
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		handlers := map[string]job.Handler{
 			"fails": func(context.Context, job.Attempt) error {
-				times = append(times, time.Since(began))
+				note()
 				return errors.New("no")
 			},
 			"daily": func(context.Context, job.Attempt) error {
-				times = append(times, time.Since(began))
+				note()
 				return nil
 			},
 		}
