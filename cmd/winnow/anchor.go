@@ -85,7 +85,7 @@ SESSION is the id of a session of Claude Code, or its file.`,
 	cmd.Flags().BoolVar(&ended, "ended", false, "the session has ended: also take back what --undo noted")
 	cmd.Flags().BoolVar(&undo, "undo", false, "note that the last compaction is to be taken back when the session "+
 		"ends, as /winnow:undo does")
-	cmd.Flags().Int64Var(&watchFrom, "watch-from", -1, "wait until the compaction is in the file, behind so many bytes")
+	cmd.Flags().Int64Var(&watchFrom, "watch-from", -1, "wait for the compaction behind this many bytes of the file")
 	_ = cmd.Flags().MarkHidden("watch-from") // for the process that shape leaves behind
 	cmd.MarkFlagsMutuallyExclusive("ended", "undo", "watch-from")
 	return cmd

@@ -198,7 +198,7 @@ func checked(recorded []arrivals.Stretch, program string, rate float64, lasts ti
 	costs := (cost() - before) / time.Duration(max(1, len(took)))
 	most = (most + full()) / 2
 	const cores = 2
-	takes := 1000 * cores / most // milliseconds of one of so many servers
+	takes := 1000 * cores / most // milliseconds of one of these servers
 	var foretold []timed         // what one waits, and then takes as one of those that were alone
 	dice := rand.New(rand.NewPCG(9, 9))
 	w := arrivals.Queue(arrivals.Live(recorded, n, lasts, 7), cores, exponential(takes, 3),

@@ -32,7 +32,7 @@ type conversation struct {
 
 func newSession(size int, seed uint64) *conversation { return sessionOf(size, seed, 2000, head, false) }
 
-// sessionOf is a session whose messages have so many bytes, with results and a head of its own.
+// sessionOf is a session whose messages have size bytes, with results and a head of its own.
 func sessionOf(size int, seed uint64, result int, head string, again bool) *conversation {
 	s := &conversation{again: again, id: fmt.Sprintf("%08d-0000-4000-8000-000000000000", seed),
 		random: rand.New(rand.NewPCG(seed, 1)),

@@ -197,7 +197,7 @@ func (m *team) ended() {
 	m.moved.Broadcast()
 }
 
-// until waits until so many requests were made; false if nobody makes any.
+// until waits until that many requests were made; false if nobody makes any.
 func (m *team) until(requests int) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -287,7 +287,7 @@ func TestSummary_outlivesItsReplica(t *testing.T) {
 	third, _ := replica(t, at, s)
 	ask(t, third.now.carrier, p, talk("quince", 1))
 	folded(t, third.store, p, s, 1)
-	for i, r := range []*Relay{second, first, third} { // whoever comes next sends the same
+	for i, r := range []*Relay{second, first, third} { // the one that comes next sends the same
 		ask(t, r.now.carrier, p, talk("quince", 2+i))
 	}
 	folded(t, third.store, p, s, 1)
