@@ -140,8 +140,8 @@ func (e *Engine) complete(id string, messages []session.Message) error {
 			if p.ID == "" {
 				p.ID = e.ids.New(session.PartID, now)
 			}
-			// A message that was read from the log has them, and shares its parts with whoever
-			// reads them now.
+			// A message that was read from the log has them, and shares its parts with everybody
+			// who reads them now.
 			if p.SessionID != id || p.MessageID != m.ID {
 				p.SessionID, p.MessageID = id, m.ID
 			}

@@ -222,7 +222,7 @@ func TestServe_tokens(t *testing.T) {
 		t.Errorf("after removing it: %s%s", o.stdout, o.stderr)
 	}
 	g.says("read again.* clients=0")
-	d.run("serve", "token", "list").wants(t, cli.ExitNothing, "whoever reaches the listener")
+	d.run("serve", "token", "list").wants(t, cli.ExitNothing, "anybody who reaches the listener")
 	if all := g.ends() + everything(t, filepath.Join(d.dir, "..")); strings.Contains(all, token) || strings.Contains(all, "canary") {
 		t.Error("a token or a key was kept")
 	}

@@ -108,7 +108,7 @@ func listTokens(a *cli.App) error {
 		}
 	})
 	if err == nil && len(names) == 0 {
-		return cli.Nothing("there is no token: whoever reaches the listener may ask")
+		return cli.Nothing("there is no token: anybody who reaches the listener may ask")
 	}
 	return err
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# session.compacting: tells whoever writes the summary which branch the work is on and what is not
+# session.compacting: tells the writer of the summary which branch the work is on and what is not
 # committed, and has nothing folded by itself in the middle of a merge.
 told=$(cat)
 git rev-parse --git-dir >/dev/null 2>&1 || exit 0 # not a repository: nothing is printed, nothing changes
