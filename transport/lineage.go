@@ -84,29 +84,15 @@ func (f *family) load(ctx context.Context, e *winnow.Engine) error {
 // reload reads the conversations of the family that the store has. What is at hand alone of one
 // that was known stays.
 func (f *family) reload(ctx context.Context, e *winnow.Engine) error {
-	list, err := e.Store().List(ctx)
+	// All processes on the store see them in one order: of two that a request agrees with alike,
+	// all go on with the same one.
+	infos, err := store.Family(ctx, e.Store(), f.id)
 	if err != nil {
 		return err
 	}
-	// All processes on the store see them in one order: of two that a request agrees with alike,
-	// all go on with the same one.
-	slices.SortStableFunc(list, func(a, b store.Listing) int {
-		return cmp.Or(cmp.Compare(a.Info.Time.Created, b.Info.Time.Created), strings.Compare(a.Info.ID, b.Info.ID))
-	})
-	ids := []string{f.id}
-	for i := 0; i < len(ids); i++ {
-		for _, l := range list {
-			if l.Info.ParentID == ids[i] && !slices.Contains(ids, l.Info.ID) {
-				ids = append(ids, l.Info.ID)
-			}
-		}
-	}
 	var lines []*line
-	for _, id := range ids {
-		if !slices.ContainsFunc(list, func(l store.Listing) bool { return l.Info.ID == id }) {
-			continue
-		}
-		l, err := f.reread(ctx, e, id)
+	for _, info := range infos {
+		l, err := f.reread(ctx, e, info.ID)
 		if err != nil {
 			return err
 		}

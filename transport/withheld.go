@@ -104,6 +104,11 @@ func (w *Withholding) Relayed(
 	return store.Relayed(ctx, w.Store, since, wanted)
 }
 
+// Family implements store.Genealogist.
+func (w *Withholding) Family(ctx context.Context, id string) ([]session.Info, error) {
+	return store.Family(ctx, w.Store, id)
+}
+
 // recalled is a message with its texts, if they are at hand.
 func (w *Withholding) recalled(id string, m session.Message) session.Message {
 	w.mu.Lock()

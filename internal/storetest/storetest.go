@@ -43,6 +43,7 @@ func (u Suite) Run(t *testing.T) {
 		{"Kept_isSharedWithASessionMadeOfIt", keptIsShared},
 		{"Kept_stopsWithItsContext", keptStops},
 		{"List_isLastUpdatedFirst", listOrder},
+		{"Family_isASessionWithItsDescendants", family},
 		{"Delete_takesAllThatBelongsToASession", deleteAll},
 		{"everyMethod_saysThatThereIsNoSession", notFound},
 		{"everyMethod_stopsWithItsContext", canceled},

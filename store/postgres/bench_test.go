@@ -149,3 +149,41 @@ func stock(b *testing.B, s store.Store) {
 		b.Fatal(err)
 	}
 }
+
+// BenchmarkFamily compares finding a session and its fork among many with reading the list of all.
+func BenchmarkFamily(b *testing.B) {
+	for _, sessions := range []int{100, 10_000} {
+		file, err := sqlite.Open(b.Context(), sqlite.Config{Path: filepath.Join(b.TempDir(), "s.db")})
+		if err != nil {
+			b.Fatal(err)
+		}
+		database := open(b, pgtest.NewCluster(b, true).URL(), postgres.Options{}).Tenant("acme")
+		for name, s := range map[string]store.Store{"sqlite": file, "postgres": database} {
+			for n := range sessions {
+				info := session.Info{ID: fmt.Sprint("ses", n), Directory: "/work"}
+				if n%10 == 1 {
+					info.ParentID = fmt.Sprint("ses", n-1)
+				}
+				if err := s.Create(b.Context(), info); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.Run(fmt.Sprintf("%s/%d/Family", name, sessions), func(b *testing.B) {
+				for n := range b.N {
+					found, err := store.Family(b.Context(), s, fmt.Sprint("ses", n*10%sessions))
+					if err != nil || len(found) != 2 {
+						b.Fatal(len(found), err)
+					}
+				}
+			})
+			b.Run(fmt.Sprintf("%s/%d/List", name, sessions), func(b *testing.B) {
+				for range b.N {
+					if found, err := s.List(b.Context()); err != nil || len(found) != sessions {
+						b.Fatal(len(found), err)
+					}
+				}
+			})
+		}
+		file.Close()
+	}
+}
