@@ -3,6 +3,9 @@ package transport
 import (
 	"context"
 	"iter"
+	"net/http"
+	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,6 +16,7 @@ import (
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/postgres"
+	"github.com/winnowhq/winnow/store/sqlite"
 )
 
 // asked counts what a store is asked for: with a database each is a round trip.
@@ -25,6 +29,11 @@ func (a *asked) List(ctx context.Context) ([]store.Listing, error) {
 	a.lists.Add(1)
 	a.reads.Add(1)
 	return a.Store.List(ctx)
+}
+
+func (a *asked) Family(ctx context.Context, id string) ([]session.Info, error) {
+	a.reads.Add(1)
+	return store.Family(ctx, a.Store, id)
 }
 
 func (a *asked) State(ctx context.Context, id string) (store.State, error) {
@@ -167,5 +176,42 @@ func TestTransport_readsAConversationThatAnotherGatewayWentOnWith(t *testing.T) 
 	s.store = a.Store
 	if log, state := s.only(); len(clients(log.Messages)) < len(s.steps()) || len(state.Receipts) == 0 {
 		t.Errorf("%d messages, %d decisions", len(log.Messages), len(state.Receipts))
+	}
+}
+
+// The other sessions of a store are not read, neither for a new conversation, nor for one that was
+// rewound, nor after a restart.
+func TestTransport_readsNoListOfSessions(t *testing.T) {
+	s := play(t, llmtest.Anthropic, 20, Options{})
+	file := must(sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "s.db")}))
+	t.Cleanup(func() { file.Close() })
+	a := &asked{Store: file}
+	restart := func() {
+		s.store = a
+		s.restart()
+		s.store = nobody{} // what the test itself asks does not count
+	}
+	restart()
+	send := func(r *http.Request) {
+		t.Helper()
+		if status, answer := s.send(r); status != 200 {
+			t.Fatal(status, answer)
+		}
+	}
+	steps := s.steps()
+	for _, at := range steps {
+		send(s.request(at))
+	}
+	rewound := slices.Clone(s.log[:steps[5]])
+	rewound[len(rewound)-1].Parts = slices.Clone(rewound[len(rewound)-1].Parts)
+	rewound[len(rewound)-1].Parts[0].Text += "And something else."
+	send(s.ask(rewound, 5))
+	restart()
+	send(s.request(steps[len(steps)-1]))
+	if n := a.lists.Load(); n > 0 {
+		t.Errorf("the list of sessions was read %d times", n)
+	}
+	if found := must(file.List(t.Context())); len(found) != 2 {
+		t.Errorf("there are %d sessions, want the conversation and the one that left it", len(found))
 	}
 }

@@ -120,9 +120,9 @@ func open(ctx context.Context, url string, o Options) (_ *Database, err error) {
 	}
 	c.RuntimeParams["lock_timeout"] = fmt.Sprint(d.wait.Milliseconds())
 	c.RuntimeParams["client_encoding"] = "UTF8"
-	// A plan for the very tenant and session believes that one has hardly any rows if it began after
-	// the server last looked at the tables, and then may read all of a tenant for each query. A plan
-	// for whichever session looks up this one.
+	// A plan for one tenant takes it to have hardly any rows if it began after the server last
+	// looked at the tables, and then may read all of them for each query. A plan that is the same
+	// for all looks up the session.
 	c.RuntimeParams["plan_cache_mode"] = "force_generic_plan"
 	if o.ReadOnly {
 		// Not as a parameter: target_session_attrs=read-write would take the server for a standby.
