@@ -25,7 +25,7 @@ var floors = [][]string{
 	{"session", "token", "token/*", "model", "shell", "call", "quantity", "plainfile", "visible", "secret", "span", "wordlist", "process", "job", "trace"},
 	{"rule", "budget", "bill", "recall", "pivot/fact", "coverage", "wire", "wire/*", "rule/letter"},
 	{"view", "pivot", "schedule", "store", "format", "llm", "tenant"},
-	{"policy", "summarize/*", "llm/*", "store/*", "tenant/book", "store/internal/exact", "store/internal/packed", "store/internal/words", "job/*", "format/*", "format/internal/transcript", "format/internal/jsonl", "format/internal/gemini", "settings", "report", "edit"},
+	{"policy", "summarize/*", "llm/*", "store/*", "tenant/book", "store/internal/exact", "store/internal/packed", "store/internal/words", "store/internal/kin", "job/*", "format/*", "format/internal/transcript", "format/internal/jsonl", "format/internal/gemini", "settings", "report", "edit"},
 	{"", "lab", "advise"}, // the root: the engine, and the lab beside it: both run the planner
 	{"config", "display", "tui", "page", "discover", "skim", "selfprune", "snapshot", "inplace", "hook", "seat", "agent", "agent/*", "rpc", "transport", "retrieve", "quality"},
 	{"chat/internal/draw", "chat/internal/editor", "chat/internal/panel", "chat/internal/transcript"}, // the rooms of the chat
@@ -72,6 +72,7 @@ var siblings = map[string]string{
 	"tui display":                         "what the page shows too",
 	"page display":                        "what the terminal shows too",
 	"store/* store/internal/words":        "words as they are looked for",
+	"store/* store/internal/kin":          "sessions whose parents SQL does not read",
 
 	"store/* store/internal/packed":              "large texts apart",
 	"store/internal/packed store/internal/exact": "how what is left of a part is encoded",

@@ -2,10 +2,12 @@ package kin_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/internal/kin"
 )
 
@@ -50,4 +52,48 @@ func TestOf_asksForTheChildrenOfThoseAside(t *testing.T) {
 	if _, err := kin.Of("root", func(string) ([]kin.Found, error) { return nil, broken }); err != broken {
 		t.Errorf("the error is %v", err)
 	}
+}
+
+// Whatever the tree and whichever sessions are aside, the family is that among all sessions.
+func FuzzOf(f *testing.F) {
+	f.Add([]byte{0, 0, 1, 2, 3}, uint64(0b1010))
+	f.Add([]byte{1, 2, 0}, uint64(0b111))
+	f.Fuzz(func(t *testing.T, parents []byte, aside uint64) {
+		parents = parents[:min(len(parents), 40)]
+		var all []session.Info
+		for i, parent := range parents {
+			all = append(all, session.Info{ID: fmt.Sprint(i), ParentID: fmt.Sprint(parent % 41)})
+		}
+		isAside := func(id string) bool {
+			for i := range parents {
+				if id == fmt.Sprint(i) {
+					return aside>>i&1 == 1
+				}
+			}
+			return false
+		}
+		read := func(id string) (found []kin.Found, err error) {
+			var known []session.Info // of those that are aside only the asked one is known by its id
+			for _, info := range all {
+				if isAside(info.ID) {
+					found = append(found, kin.Found{Info: info, Aside: true})
+					info.ParentID = "unknown"
+				}
+				known = append(known, info)
+			}
+			for _, info := range store.FamilyOf(known, id) {
+				if !isAside(info.ID) {
+					found = append(found, kin.Found{Info: info})
+				}
+			}
+			return found, nil
+		}
+		for i := range 42 {
+			id := fmt.Sprint(i)
+			got, err := kin.Of(id, read)
+			if want := store.FamilyOf(all, id); err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Fatalf("the family of %s is %v, %v, want %v", id, got, err, want)
+			}
+		}
+	})
 }
