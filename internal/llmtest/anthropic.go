@@ -39,7 +39,11 @@ func writeAnthropic(q Request, r Reply, a account) written {
 			"content": content, "stop_reason": stop, "stop_sequence": nil, "usage": usage,
 		}
 	}
-	signature := sign(r.Reasoning)
+	bind := ""
+	if q.binds {
+		bind = bound(q.prompt.blocks)
+	}
+	signature := sign(r.Reasoning, bind)
 	content := []object{}
 	if r.Reasoning != "" && r.Redacted {
 		content = append(content, object{"type": "redacted_thinking", "data": signature})

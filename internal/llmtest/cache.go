@@ -32,6 +32,7 @@ type entry struct {
 type prefixes struct {
 	minimum  int           // tokens; 0: the model's own
 	lifetime time.Duration // of what is kept without being asked; 0: the provider's own
+	longest  bool          // as of Script.LongestPrefix
 
 	mu      sync.Mutex
 	entries map[key]entry
@@ -146,6 +147,13 @@ func (c *prefixes) marked(a *account, q prompt, salt key, minimum int) {
 			a.hour += sums[i] - from
 			a.touched[chain[i]] = time.Hour
 		}
+		if c.longest {
+			for j := range i {
+				if _, known := a.touched[chain[j]]; !known && sums[j] >= minimum {
+					a.touched[chain[j]] = a.touched[chain[i]]
+				}
+			}
+		}
 		from = sums[i]
 	}
 	a.usage.Input = q.tokens - from
@@ -161,7 +169,7 @@ func (c *prefixes) before(blocks []block, chain []key, mark int, now time.Time) 
 		if !run {
 			places++
 		}
-		if places > lookback {
+		if places > lookback && !c.longest {
 			break
 		}
 		if _, alive := c.alive(chain[i], now); alive {

@@ -56,6 +56,9 @@ func (s *Server) check(q Request, r *http.Request, rt route) (failure, bool) {
 			message = err.Error()
 		}
 	}
+	if message == "" && q.binds {
+		message = misplaced(q)
+	}
 	if limit := s.script.MaxOutput; message == "" && limit > 0 && q.MaxTokens > limit {
 		message = fmt.Sprintf("max_tokens: %d > %d, which is the maximum allowed number of output tokens for %s",
 			q.MaxTokens, limit, q.Model)

@@ -36,7 +36,8 @@
 // each mark it looks back for an entry over at most 20 blocks, the marked one included; calls in a
 // row are one block in this, and results in a row. The longest entry found is
 // cache_read_input_tokens; what lies between it and the last mark is cache_creation_input_tokens;
-// the rest is input_tokens. An entry lives for five minutes from the request that wrote or last
+// the rest is input_tokens. With [Script.LongestPrefix] every block's end up to the last mark is an
+// entry, and the look back has no end. An entry lives for five minutes from the request that wrote or last
 // read it, or for an hour when its mark says so. Other tools change everything; another
 // tool_choice, thinking or effort, and the first or last image, change the messages alone.
 //
@@ -66,6 +67,7 @@
 // Missing credentials and headers, bodies that are not JSON, members that are missing, unknown
 // (Anthropic) or at odds with each other, more than four marks or marks in the wrong order, a
 // conversation whose order package wire finds wrong, and reasoning of this server's that comes back
-// changed. Reasoning of others is taken as it is: nobody here can verify it. Beta headers are not
+// changed. Reasoning of others is taken as it is: nobody here can verify it. With [Script.Binds]
+// thinking that comes back behind another prompt than its own is refused, too. Beta headers are not
 // compared with what they allow, and no rate is limited unless a fault says so.
 package llmtest

@@ -38,7 +38,7 @@ func writeGemini(q Request, r Reply, a account) written {
 		}
 		part := object{"functionCall": call}
 		if i == 0 && r.Reasoning != "" {
-			part["thoughtSignature"] = sign(r.Reasoning)
+			part["thoughtSignature"] = sign(r.Reasoning, "")
 		}
 		calls = append(calls, part)
 	}
@@ -51,7 +51,7 @@ func writeGemini(q Request, r Reply, a account) written {
 		if r.Text != "" {
 			part := object{"text": r.Text}
 			if r.Reasoning != "" && len(calls) == 0 {
-				part["thoughtSignature"] = sign(r.Reasoning)
+				part["thoughtSignature"] = sign(r.Reasoning, "")
 			}
 			parts = append(parts, part)
 		}
@@ -76,7 +76,7 @@ func writeGemini(q Request, r Reply, a account) written {
 	said = r.Output - r.Reasoned
 	var last []object
 	if r.Reasoning != "" && r.Text != "" && len(calls) == 0 {
-		last = []object{{"text": "", "thoughtSignature": sign(r.Reasoning)}}
+		last = []object{{"text": "", "thoughtSignature": sign(r.Reasoning, "")}}
 	}
 	w.send("", chunk(last, stop))
 	return w

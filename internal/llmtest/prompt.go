@@ -36,6 +36,9 @@ type block struct {
 	tokens int
 	media  bool
 	mark   string // lifetime that its cache_control asks for: "5m", "1h", or "" without one
+	first  int    // index of the first block of its message
+	// signature is what a thought brings back: Anthropic's signature, or the data of a redacted one
+	signature string
 }
 
 // prompt is a request as a provider reads it: tools, system, messages.
@@ -83,7 +86,11 @@ func read(p Protocol, body []byte, count token.Counter, bare bool) prompt {
 	case Anthropic:
 		r.content(system, "system", "", root.Get("system"))
 		for at := range root.Get("messages").Values() {
+			first := len(r.blocks)
 			r.content(conversation, at.Get("role").String(), "", at.Get("content"))
+			for i := first; i < len(r.blocks); i++ {
+				r.blocks[i].first = first
+			}
 		}
 		for _, name := range []string{"tool_choice", "thinking"} {
 			r.manner += string(r.canonical(nil, root.Get(name), false)) + "\n"
@@ -164,6 +171,12 @@ func (r *reader) content(l level, role, with string, at wire.Value) {
 // add adds a value as a block, members that are dropped left out.
 func (r *reader) add(l level, role, with string, at wire.Value, dropped ...string) {
 	b := block{level: l, kind: at.Get("type").String()}
+	switch b.kind {
+	case "thinking":
+		b.signature = at.Get("signature").String()
+	case "redacted_thinking":
+		b.signature = at.Get("data").String()
+	}
 	if mark := at.Get("cache_control"); mark.Kind() == '{' {
 		b.mark = r.lifetime(mark)
 	}

@@ -34,6 +34,7 @@ type Request struct {
 	Prompt    int               // the size of the whole prompt in tokens, by the estimate that usage is reported in
 
 	prompt prompt
+	binds  bool // as of Script.Binds
 	ctx    context.Context
 }
 

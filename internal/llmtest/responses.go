@@ -27,7 +27,7 @@ func writeResponses(q Request, r Reply, a account) written {
 			"summary": []object{{"type": "summary_text", "text": r.Reasoning}},
 		}
 		if includes(q, "reasoning.encrypted_content") {
-			item["encrypted_content"] = sign(r.Reasoning)
+			item["encrypted_content"] = sign(r.Reasoning, "")
 		}
 		items = append(items, item)
 	}

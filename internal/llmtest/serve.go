@@ -112,9 +112,10 @@ func (s *Server) answer(e *exchange, q Request) {
 	s.cache.learn(usage)
 	usage.usage.Output, usage.usage.Reasoning = reply.Output-reply.Reasoned, reply.Reasoned
 	if u := reply.Usage; u != nil {
-		usage.usage, usage.hour = *u, 0
+		usage.usage, usage.hour = *u, u.Cache.Write1h
 		reply.Output, reply.Reasoned, q.Prompt = u.Output+u.Reasoning, u.Reasoning, u.Prompt()
 	}
+	usage.usage.Cache.Write1h = usage.hour
 	s.update(e.record, func(r *Record) { r.Usage = usage.usage })
 	var answer written
 	switch q.Protocol {
@@ -177,7 +178,7 @@ func (s *Server) understand(q *Request, rt route) {
 		q.Model, q.Stream = rt.model, rt.stream
 	}
 	q.prompt = read(q.Protocol, q.Body, s.count, s.script.Bare)
-	q.Prompt = q.prompt.tokens
+	q.Prompt, q.binds = q.prompt.tokens, s.script.Binds
 }
 
 func (s *Server) open(q Request) *Record {

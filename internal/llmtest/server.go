@@ -28,6 +28,12 @@ type Script struct {
 	// CacheMinimum is the smallest prefix that is cached, in tokens; 0 means the model's own (of
 	// claude-haiku-4-5, 4,096), and 1,024 if the name is unknown.
 	CacheMinimum int
+	// LongestPrefix lets Anthropic's cache find the longest beginning of a prompt that it has, however
+	// many blocks before a mark that ends.
+	LongestPrefix bool
+	// Binds ties Anthropic's thinking to the exact prompt that it was thought for: tools, system
+	// prompt and messages. Behind another one it is refused with 400.
+	Binds bool
 	// CacheLifetime is how long OpenAI's and Gemini's caches remember; 0 means ten minutes and
 	// five.
 	CacheLifetime time.Duration
@@ -90,6 +96,7 @@ func New(script Script) (*Server, error) {
 	}
 	s.count = token.NewMemo(s.script.Counter, 0)
 	s.cache.minimum, s.cache.lifetime = script.CacheMinimum, script.CacheLifetime
+	s.cache.longest = script.LongestPrefix
 	s.ctx, s.close = context.WithCancel(context.Background())
 	s.http = &http.Server{
 		Handler:   http.HandlerFunc(s.serve),
