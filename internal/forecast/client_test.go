@@ -20,6 +20,7 @@ import (
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/internal/llmtest"
+	"github.com/winnowhq/winnow/internal/tworuns"
 	"github.com/winnowhq/winnow/lab"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/rule"
@@ -134,10 +135,12 @@ func (c *client) begin(base int, folder string) {
 			break
 		}
 	}
-	c.server = llmtest.Start(c, llmtest.Script{
-		Bare: true, CacheLifetime: c.model.CacheLifetime(), Now: func() time.Time { return c.now },
-		Answer: func(llmtest.Request) llmtest.Reply { return c.reply },
-	})
+	// The forecast is in units of our own; what the provider's are is another test's matter.
+	script := tworuns.Terms()
+	script.Counter, script.Bare, script.CacheLifetime = token.Linear{}, true, c.model.CacheLifetime()
+	script.Now = func() time.Time { return c.now }
+	script.Answer = func(llmtest.Request) llmtest.Reply { return c.reply }
+	c.server = llmtest.Start(c, script)
 	c.elements = wire.Elements{}
 }
 

@@ -25,7 +25,7 @@ func TestGateway_clientsThatLeave(t *testing.T) {
 	for _, protocol := range llmtest.Protocols() {
 		t.Run(string(protocol), func(t *testing.T) {
 			v := visit(t, protocol, true, 7, 40)
-			up := provide(t, v, llmtest.Script{})
+			up := provide(t, v)
 			g := &gate{}
 			g.open(t, up.URL)
 			for i, at := range v.steps() {
@@ -80,7 +80,7 @@ func soon(t *testing.T) context.Context {
 func TestGateway_slowReaders(t *testing.T) {
 	v := visit(t, llmtest.Anthropic, true, 7, 20)
 	long := bytes.Repeat([]byte("0123456789abcde\n"), 1<<20) // 16 MiB: more than sockets hold
-	up := provide(t, v, llmtest.Script{})
+	up := provide(t, v)
 	slow := keepGate(t, up.URL)
 	g := &gate{}
 	g.open(t, slow.URL)
@@ -112,7 +112,7 @@ func TestGateway_slowReaders(t *testing.T) {
 // the original goes out all the same.
 func TestGateway_aRefusalThatHangs(t *testing.T) {
 	v := visit(t, llmtest.Anthropic, true, 7, 60)
-	up := provide(t, v, llmtest.Script{})
+	up := provide(t, v)
 	g := &gate{}
 	g.open(t, up.URL)
 	base, steps := g.tap.base, v.steps()
@@ -208,7 +208,7 @@ func TestGateway_nothingIsSentTwice(t *testing.T) {
 // the end all the same.
 func TestGateway_aStoreThatHangsHoldsUpNoEnd(t *testing.T) {
 	v := visit(t, llmtest.Anthropic, true, 7, 10)
-	up := provide(t, v, llmtest.Script{})
+	up := provide(t, v)
 	kept := &sick{Store: memory.New()}
 	g := &gate{store: kept, log: slog.New(slog.DiscardHandler)}
 	g.open(t, up.URL)

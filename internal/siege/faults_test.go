@@ -44,8 +44,8 @@ func TestGateway_everyFault(t *testing.T) {
 
 func everyFault(t *testing.T, protocol llmtest.Protocol, stream bool, mode transport.Mode, faults []llmtest.Fault) {
 	v := visit(t, protocol, stream, 7, 32+len(faults))
-	alone := provide(t, v, llmtest.Script{})
-	behind := provide(t, v, llmtest.Script{})
+	alone := provide(t, v)
+	behind := provide(t, v)
 	g := &gate{mode: mode}
 	g.open(t, behind.URL)
 	steps, pruned, refused := v.steps(), 0, 0

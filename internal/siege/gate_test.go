@@ -19,6 +19,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/internal/llmtest"
+	"github.com/winnowhq/winnow/internal/tworuns"
 	"github.com/winnowhq/winnow/internal/workday"
 	"github.com/winnowhq/winnow/serve"
 	"github.com/winnowhq/winnow/session"
@@ -164,8 +165,9 @@ type provider struct {
 	arrived func(llmtest.Request) // called with each request, if it is not nil
 }
 
-func provide(t testing.TB, v *visitor, script llmtest.Script) *provider {
+func provide(t testing.TB, v *visitor) *provider {
 	t.Helper()
+	script := tworuns.Terms()
 	p := &provider{}
 	p.fault.Store(llmtest.Fault(""))
 	script.Drip = time.Microsecond

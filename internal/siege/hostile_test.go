@@ -22,6 +22,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/winnowhq/winnow/internal/llmtest"
+	"github.com/winnowhq/winnow/internal/tworuns"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
@@ -76,7 +77,9 @@ func besieger(m *team, number int) *hostile {
 		dice: rand.New(rand.NewPCG(*first, uint64(number)))}
 	protocols := llmtest.Protocols()
 	h.visitor = visit(m.t, protocols[number%len(protocols)], true, 1, 0)
-	h.provider = llmtest.Start(m.t, llmtest.Script{Answer: h.answer})
+	terms := tworuns.Terms()
+	terms.Answer = h.answer
+	h.provider = llmtest.Start(m.t, terms)
 	return h
 }
 

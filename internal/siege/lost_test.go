@@ -46,7 +46,7 @@ func TestServe_losesItsDatabase(t *testing.T) {
 	}
 	cluster := pgtest.NewCluster(t, false)
 	v := visit(t, llmtest.Anthropic, true, 7, 120)
-	up := provide(t, v, llmtest.Script{})
+	up := provide(t, v)
 	var sent [][]byte
 	up.arrived = func(q llmtest.Request) { sent = append(sent, slices.Clone(q.Body)) }
 	g := beginOn(t, cluster.URL(), up.URL, "")
@@ -136,7 +136,7 @@ func TestServe_beginsWithoutItsDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := visit(t, llmtest.Anthropic, true, 7, 5)
-	up := provide(t, v, llmtest.Script{})
+	up := provide(t, v)
 	g := beginOn(t, cluster.URL(), up.URL, "")
 	ask := func() heard {
 		r := v.request(t.Context(), g.url(), v.steps()[0])
@@ -176,7 +176,7 @@ func TestServe_losesWhatItsStandbyDidNotHave(t *testing.T) {
 	}
 	pair := pgtest.NewPair(t)
 	v := visit(t, llmtest.Anthropic, true, 7, 120)
-	up := provide(t, v, llmtest.Script{})
+	up := provide(t, v)
 	var arrived []arrival
 	d, err := postgres.Open(t.Context(), pair.URL(), postgres.Options{})
 	if err != nil {

@@ -242,7 +242,7 @@ func killedAnywhere(t *testing.T, protocol llmtest.Protocol, steps int) {
 		onArrive func()
 		kept     store.Store
 	)
-	up := provide(t, v, llmtest.Script{})
+	up := provide(t, v)
 	up.arrived = func(q llmtest.Request) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -343,7 +343,7 @@ func TestProcess_noCredentialAtRest(t *testing.T) {
 		t.Skip("it builds the program")
 	}
 	v := visit(t, llmtest.Anthropic, true, 7, 40)
-	up := provide(t, v, llmtest.Script{})
+	up := provide(t, v)
 	s := begin(t, up.URL, "")
 	steps := v.steps()
 	for i, at := range steps {

@@ -145,7 +145,7 @@ func TestGateway_everySentence(t *testing.T) {
 		}
 		t.Run(string(protocol), func(t *testing.T) {
 			v := visit(t, protocol, true, 7, 60)
-			up := provide(t, v, llmtest.Script{})
+			up := provide(t, v)
 			k := keepGate(t, up.URL)
 			g := &gate{}
 			g.open(t, k.URL)

@@ -98,7 +98,7 @@ func newReplicas(t *testing.T, cluster *pgtest.Cluster, protocol llmtest.Protoco
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { d.Close() })
-	r.up = provide(t, v, llmtest.Script{})
+	r.up = provide(t, v)
 	r.up.arrived = func(q llmtest.Request) {
 		r.mu.Lock()
 		defer r.mu.Unlock()

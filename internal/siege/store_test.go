@@ -124,7 +124,7 @@ func besieged(t *testing.T, protocol llmtest.Protocol, kept store.Store, bad fun
 func besiegedWith(t *testing.T, protocol llmtest.Protocol, g *gate, bad func(bool), forever bool) {
 	t.Helper()
 	v := visit(t, protocol, true, 7, 50)
-	up := provide(t, v, llmtest.Script{})
+	up := provide(t, v)
 	g.log = slog.New(slog.DiscardHandler)
 	g.open(t, up.URL)
 	steps, pruned := v.steps(), 0

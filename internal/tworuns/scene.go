@@ -106,16 +106,25 @@ func (c *clock) pass(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
+// charsPerToken is how many characters a token has, unless a scene says otherwise.
+const charsPerToken = 3.6
+
+// Terms are those of the provider: it counts in units that are not ours, finds the longest known
+// prefix in its cache, and binds thinking to the exact prompt. What it answers is to be added.
+func Terms() llmtest.Script {
+	return llmtest.Script{Counter: llmtest.PerToken(charsPerToken), LongestPrefix: true, Binds: true}
+}
+
 // Play plays the scene through what via makes, or directly if that is nil. A client that is refused
 // asks again twice, then it gives up.
 func (s Scene) Play(t testing.TB, via func(Place) http.RoundTripper) Run {
 	t.Helper()
 	s = s.complete()
 	time := &clock{now: start}
-	server := llmtest.Start(t, llmtest.Script{
-		Answer: s.answer, Window: s.Window, Now: time.Now, Counter: llmtest.PerToken(s.CharsPerToken),
-		LongestPrefix: true, Binds: s.Binds,
-	})
+	script := Terms()
+	script.Answer, script.Window, script.Now = s.answer, s.Window, time.Now
+	script.Counter, script.Binds = llmtest.PerToken(s.CharsPerToken), s.Binds
+	server := llmtest.Start(t, script)
 	direct := &http.Transport{DisableCompression: true}
 	t.Cleanup(direct.CloseIdleConnections)
 	c := &client{t: t, Scene: s, clock: time, url: server.URL, way: direct, run: Run{Ended: -1}}
@@ -144,7 +153,7 @@ func (s Scene) complete() Scene {
 	s.Model = cmp.Or(s.Model, map[llmtest.Protocol]string{llmtest.Anthropic: "claude-sonnet-4-5",
 		llmtest.Chat: "gpt-4.1", llmtest.Responses: "gpt-4.1", llmtest.Gemini: "gemini-2.5-flash"}[s.Protocol])
 	s.Steps, s.Summary = cmp.Or(s.Steps, 60), cmp.Or(s.Summary, 6000)
-	s.Repeat, s.CharsPerToken = cmp.Or(s.Repeat, 1), cmp.Or(s.CharsPerToken, 3.6)
+	s.Repeat, s.CharsPerToken = cmp.Or(s.Repeat, 1), cmp.Or(s.CharsPerToken, charsPerToken)
 	if s.Log == nil {
 		s.Log = workday.Make(s.Seed, s.Steps).Messages
 	}
