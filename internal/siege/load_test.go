@@ -22,6 +22,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/winnowhq/winnow/internal/llmtest"
+	"github.com/winnowhq/winnow/internal/tworuns"
 	"github.com/winnowhq/winnow/store/sqlite"
 )
 
@@ -30,23 +32,19 @@ var (
 	soak = flag.Duration("soak", 0, "how long two hundred sessions are served")
 )
 
-// answerStream is what the provider of the measurements says, at once and always.
-const answerStream = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\",\"type\":\"message\"," +
-	"\"role\":\"assistant\",\"model\":\"claude-sonnet-4-5\",\"content\":[],\"stop_reason\":null,\"usage\":{\"input_tokens\":10," +
-	"\"cache_read_input_tokens\":1000,\"cache_creation_input_tokens\":100,\"output_tokens\":1}}}\n\n" +
-	"event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n" +
-	"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"ok\"}}\n\n" +
-	"event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":5}}\n\n" +
-	"event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
-
-// saying is a provider that says answerStream to everything.
-func saying(t testing.TB) *httptest.Server {
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		io.Copy(io.Discard, r.Body)
-		w.Header().Set("Content-Type", "text/event-stream")
-		io.WriteString(w, answerStream)
-	}))
-	t.Cleanup(s.Close)
+// saying is a provider that says "ok" to everything, and counts and caches on its own terms.
+func saying(t testing.TB) *llmtest.Server {
+	t.Helper()
+	var asked atomic.Int64
+	var s *llmtest.Server
+	script := tworuns.Terms()
+	script.Answer = func(llmtest.Request) llmtest.Reply {
+		if asked.Add(1)%64 == 0 {
+			s.Forget() // what it was asked would be most of the memory
+		}
+		return llmtest.Reply{Text: "ok", Pieces: 1}
+	}
+	s = llmtest.Start(t, script)
 	return s
 }
 
@@ -97,6 +95,8 @@ func (w *worker) ask(client *http.Client, base string) (time.Duration, error) {
 	r := must(http.NewRequest("POST", base+"/v1/messages", bytes.NewReader(w.body())))
 	r.Header.Set("X-Api-Key", canaryKey)
 	r.Header.Set("X-Session-Id", w.id)
+	r.Header.Set("Anthropic-Version", "2023-06-01")
+	r.Header.Set("Content-Type", "application/json")
 	begun := time.Now()
 	answer, err := client.Do(r)
 	if err != nil {
@@ -109,7 +109,7 @@ func (w *worker) ask(client *http.Client, base string) (time.Duration, error) {
 	}
 	took := time.Since(begun)
 	rest, err := io.ReadAll(answer.Body)
-	if err == nil && answer.StatusCode != 200 || string(one)+string(rest) != answerStream {
+	if err == nil && (answer.StatusCode != 200 || !bytes.HasSuffix(bytes.TrimSpace(rest), []byte(`{"type":"message_stop"}`))) {
 		err = fmt.Errorf("%d %.200s", answer.StatusCode, rest)
 	}
 	return took, err
