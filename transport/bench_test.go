@@ -7,8 +7,10 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/internal/tworuns"
 	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/store/sqlite"
 )
@@ -88,3 +90,27 @@ func BenchmarkTransport_cold(b *testing.B) {
 const sseAnswer = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"claude-sonnet-4-5\",\"content\":[],\"stop_reason\":null,\"usage\":{\"input_tokens\":10,\"cache_read_input_tokens\":1000,\"cache_creation_input_tokens\":100,\"output_tokens\":1}}}\n\n" +
 	"event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\nevent: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"ok\"}}\n\nevent: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\n" +
 	"event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":5}}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
+
+// What the last requests of a conversation take that is held again: the ratio of the second time to
+// the first, over the last 20 of 200.
+func BenchmarkTransport_repeated(b *testing.B) {
+	for b.Loop() {
+		g := &gateway{t: b, store: must(sqlite.Open(b.Context(), sqlite.Config{Path: b.TempDir() + "/s.db"}))}
+		var took [2]time.Duration
+		asked := 0
+		tworuns.Scene{Steps: 200, Repeat: 2}.Play(b, func(p tworuns.Place) http.RoundTripper {
+			g.between(p)
+			return tripper(func(r *http.Request) (*http.Response, error) {
+				begun := time.Now()
+				answer, err := g.RoundTrip(r)
+				if asked%200 >= 180 {
+					took[asked/200] += time.Since(begun)
+				}
+				asked++
+				return answer, err
+			})
+		})
+		b.ReportMetric(float64(took[1])/float64(took[0]), "second/first")
+		b.ReportMetric(float64(g.sessions()), "sessions")
+	}
+}

@@ -25,18 +25,35 @@ var sessionHeaders = []string{
 	"X-Session-Affinity", "X-Opencode-Session",
 }
 
-// identity tells whose request it is: two requests of one conversation have the same. It holds no
-// credential, only a hash that has one in it.
+// identity tells whose request it is: two requests of one conversation have the same.
 //
-// The scope is the provider's address, the protocol, and the credential, so that accounts share
-// nothing. Within it count the client's own word for the session and for a sub-agent, whether there
-// are tools (requests for a title and the like name none, and may begin like the conversation that
-// they are for), and the first message. Tools and system prompt themselves do not count: clients
-// load tools as they go, and their prompts tell the time.
+// The scope is the tenant or client of the listener, the provider's address, and the protocol. The
+// credential does not count: it is refreshed in the middle of conversations, and a provider that
+// binds reasoning refuses a folded conversation that is taken for a new one. Within the scope count
+// the client's own word for the session and for a sub-agent, whether there are tools (requests for a
+// title and the like name none, and may begin like the conversation that they are for), and the
+// first message. Tools and system prompt themselves do not count: clients load tools as they go, and
+// their prompts tell the time.
 func identity(r *http.Request, kind body.Kind, d *wire.Decoded, first digest) string {
-	return "live_" + hex.EncodeToString(hashed(client(r, kind), sessionSignal(r.Header, d),
+	return identified(client(r, kind), r, d, first)
+}
+
+// oldIdentity is the identity that stores have from before the credential was left out of it.
+func oldIdentity(r *http.Request, kind body.Kind, d *wire.Decoded, first digest) string {
+	return identified(string(hashed(upstream(r), string(kind), credential(r),
+		headerSignal(r.Header), r.Header.Get(agentHeader))), r, d, first)
+}
+
+func identified(client string, r *http.Request, d *wire.Decoded, first digest) string {
+	return "live_" + hex.EncodeToString(hashed(client, sessionSignal(r.Header, d),
 		strconv.FormatBool(len(d.Tools) > 0), string(first[:]))[:10])
 }
+
+// agentHeader names a sub-agent.
+const agentHeader = "X-Claude-Code-Agent-Id"
+
+// upstream is the origin of the provider.
+func upstream(r *http.Request) string { return r.URL.Scheme + "://" + r.URL.Host }
 
 // hasTools reports whether a request declares tools; some declare a list of none.
 func hasTools(d *wire.Decoded) bool {
@@ -48,8 +65,8 @@ func hasTools(d *wire.Decoded) bool {
 
 // client is what of an identity is known without a request's body.
 func client(r *http.Request, kind body.Kind) string {
-	return string(hashed(r.URL.Scheme+"://"+r.URL.Host, string(kind), credential(r),
-		headerSignal(r.Header), r.Header.Get("X-Claude-Code-Agent-Id")))
+	return string(hashed(r.Header.Get(clientHeader), upstream(r), string(kind), headerSignal(r.Header),
+		r.Header.Get(agentHeader)))
 }
 
 func hashed(texts ...string) []byte {
@@ -60,11 +77,12 @@ func hashed(texts ...string) []byte {
 	return hash.Sum(nil)
 }
 
-// clientHeader names who asks, where several clients of one listener share a credential: package
-// serve sets it.
+// clientHeader names the tenant or client of a listener that asks; package serve sets it, and takes
+// off what a client itself says.
 const clientHeader = "X-Winnow-Client"
 
-// credential is a hash of what the client shows to its provider, and of who it is.
+// credential is a hash of what the client shows to its provider, and of who it is, as it is in the
+// identities of old stores.
 func credential(r *http.Request) string {
 	hash := sha256.New()
 	if name := r.Header.Get(clientHeader); name != "" {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/hex"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,8 +22,9 @@ import (
 // family are the conversations of one identity: the one that began it, and those that left it at
 // some point, because the client rewound or edited its history. Each is a session of the store.
 type family struct {
-	id   string // of the session that began it
-	uses int    // by requests under way; guarded by the transport
+	id     string // of the session that began it
+	before string // its id in stores from before credentials were left out of it
+	uses   int    // by requests under way; guarded by the transport
 
 	recording pending // answers
 
@@ -92,14 +94,66 @@ func (f *family) reload(ctx context.Context, e *winnow.Engine) error {
 	}
 	var lines []*line
 	for _, info := range infos {
-		l, err := f.reread(ctx, e, info.ID)
-		if err != nil {
-			return err
+		l := f.line(info.ID)
+		if l != nil {
+			revision, err := store.ReadingOf(ctx).Revision(ctx, e.Store(), l.id)
+			if err != nil {
+				return err
+			}
+			if revision != l.revision {
+				l = nil
+			}
+		}
+		if l == nil {
+			if l, err = f.reread(ctx, e, info.ID); err != nil {
+				return err
+			}
 		}
 		lines = append(lines, l)
 	}
 	f.lines, f.loaded = lines, true
 	return nil
+}
+
+// carryOver lets a conversation go on that the store has from before credentials were left out of
+// identities: it leaves the old one where the request does, with all that was decided. It does
+// nothing for a family that the store has. The family's lock is held.
+func (t *Transport) carryOver(ctx context.Context, f *family, chain []digest, messages []session.Message) error {
+	if len(f.lines) > 0 || f.before == "" || f.before == f.id {
+		return nil
+	}
+	old := &family{id: f.before}
+	f.before = ""
+	if err := old.load(ctx, t.engine); err != nil {
+		return err
+	}
+	l, n, goesOn := old.find(chain, messages)
+	if l == nil {
+		return nil
+	}
+	if goesOn {
+		n = len(l.chain) // with the answer as it was streamed
+	}
+	until, err := t.messageAt(ctx, l, n)
+	if err != nil {
+		return err
+	}
+	if err := winnow.ForkAs(ctx, t.engine, l.id, until, f.id); err != nil {
+		return err
+	}
+	return f.reload(ctx, t.engine)
+}
+
+// messageAt is the id of the message of a conversation at a place, "" behind its end.
+func (t *Transport) messageAt(ctx context.Context, l *line, n int) (id string, err error) {
+	s, _, err := t.engine.Session(ctx, l.id)
+	if err != nil {
+		return "", err
+	}
+	if said := clients(s.Messages); n < len(said) {
+		id = said[n].ID
+	}
+	return id, nil
 }
 
 // reread reads one conversation that the store has. What is at hand alone of one that was known
@@ -151,6 +205,9 @@ func (f *family) renewed(read *line) *line {
 	return l
 }
 
+// mostChecked is how many conversations that a request may go on with are compared with the store.
+const mostChecked = 4
+
 // refresh reads the conversations of a family again if another process has gone on with the one
 // that a request goes on with, or may have one that it goes on with. If the request adds to the
 // one, that tells, for it is added only to the conversation as it is at hand: nobody is asked
@@ -160,14 +217,33 @@ func (t *Transport) refresh(ctx context.Context, f *family, chain []digest, mess
 		return f.load(ctx, t.engine)
 	}
 	found, agree, goesOn := f.find(chain, messages)
-	if found == nil || !goesOn {
+	if found == nil {
 		return f.reload(ctx, t.engine)
+	}
+	if !goesOn {
+		// Whoever begins a conversation that leaves one of these changes the revision of the first one.
+		first := f.line(f.id)
+		if first == nil {
+			return f.reload(ctx, t.engine)
+		}
+		revision, err := store.ReadingOf(ctx).Revision(ctx, t.engine.Store(), first.id)
+		if err != nil {
+			return err
+		}
+		if revision != first.revision {
+			return f.reload(ctx, t.engine)
+		}
 	}
 	// Another one may have gone on further with those that the request goes on with. A conversation
 	// that says something else than the request before its end never agrees with it further, nor
-	// does one that leaves it; one that leaves a conversation changes the revision of that.
-	for _, l := range f.lines {
+	// does one that leaves it. The newest ones count: of a conversation that is repeated all the
+	// others ended at the same place.
+	checked := 0
+	for _, l := range slices.Backward(f.lines) {
 		if n := l.agrees(chain); !l.goesOn(n, messages) {
+			continue
+		}
+		if checked++; checked > mostChecked && l != found {
 			continue
 		}
 		if seen, _ := store.ReadingOf(ctx).Alone(l.id); seen != 0 {
@@ -289,12 +365,10 @@ func repeats(m, answer *session.Message) bool {
 	return m.Role == session.Assistant && said(m) == said(answer)
 }
 
-// agrees is in how many messages a conversation and a request agree.
+// agrees is in how many messages a conversation and a request agree. A digest stands for all that
+// is before it, too.
 func (l *line) agrees(chain []digest) (n int) {
-	for n < min(len(chain), len(l.chain)) && chain[n] == l.chain[n] {
-		n++
-	}
-	return n
+	return sort.Search(min(len(chain), len(l.chain)), func(i int) bool { return chain[i] != l.chain[i] })
 }
 
 // goesOn reports whether a request that agrees with a conversation in n messages goes on with it.
@@ -303,22 +377,56 @@ func (l *line) goesOn(n int, messages []session.Message) bool {
 	return n == len(l.chain) || answered && (n == len(messages) || messages[n].Role == session.Assistant)
 }
 
-// find is the conversation with which a request agrees longest, in how many messages, and whether
-// it goes on with it; of several, one that it goes on with, and of these one whose answer it
-// repeats. An answer that the client has in another form, or only the beginning of, is that answer
-// all the same. nil without any.
+// find is the conversation that a request belongs to, in how many messages they agree, and whether
+// the request goes on with it. First of all that is one which ends where the request begins to be
+// new, and of several the one that the provider was last at work on: a client that repeats a
+// conversation follows its own fork, not the longer original. Else it is the one with which the
+// request agrees longest, and of several one that it goes on with. Before either it is one whose
+// answer the request repeats; an answer that the client has in another form, or only the beginning
+// of, is that answer all the same. nil without any.
 func (f *family) find(chain []digest, messages []session.Message) (best *line, agree int, goesOn bool) {
-	same := false
+	answered := len(messages) // behind the newest answer that the client has
+	for answered > 0 && messages[answered-1].Role != session.Assistant {
+		answered--
+	}
+	var most fit
 	for _, l := range f.lines {
-		n := l.agrees(chain)
-		answered := l.open != nil && n == len(l.chain)-1
-		goes := l.goesOn(n, messages)
-		repeated := goes && (!answered || n == len(chain) || repeats(&messages[n], l.open))
-		if best == nil || n > agree || n == agree && (goes && !goesOn || repeated && !same) {
-			best, agree, goesOn, same = l, n, goes, repeated
+		now := fit{agree: l.agrees(chain), last: l.last}
+		now.goesOn = l.goesOn(now.agree, messages)
+		streamed, end := l.open != nil && now.agree == len(l.chain)-1, now.agree
+		if streamed && end < len(messages) {
+			end++
+		}
+		now.repeated = now.goesOn && (!streamed || now.agree == len(chain) || repeats(&messages[now.agree], l.open))
+		now.next = now.goesOn && end >= answered
+		if best == nil || now.compare(most) > 0 {
+			best, most = l, now
 		}
 	}
-	return best, agree, goesOn
+	return best, most.agree, most.goesOn
+}
+
+// fit is how well a request fits to a conversation.
+type fit struct {
+	agree    int       // messages
+	goesOn   bool      // nothing of the conversation comes behind them
+	repeated bool      // the request has its answer
+	next     bool      // the conversation ends where the request begins to be new
+	last     time.Time // when the provider was last at work on it
+}
+
+// compare is positive for one that fits better.
+func (a fit) compare(b fit) int {
+	yes := func(is bool) int {
+		if is {
+			return 1
+		}
+		return 0
+	}
+	if a.next && b.next {
+		return cmp.Or(yes(a.repeated)-yes(b.repeated), a.last.Compare(b.last), a.agree-b.agree)
+	}
+	return cmp.Or(yes(a.next)-yes(b.next), a.agree-b.agree, yes(a.goesOn)-yes(b.goesOn), yes(a.repeated)-yes(b.repeated))
 }
 
 // adopt lets a request join the log: as it goes on with a conversation, or as a new one. The
@@ -403,23 +511,20 @@ func forked(f *family, l *line, n int, chain []digest) string {
 
 // fork begins a conversation that agrees with another one in its first n messages.
 func (t *Transport) fork(ctx context.Context, f *family, l *line, n int, chain []digest) (*line, error) {
-	s, _, err := t.engine.Session(ctx, l.id)
+	before, err := t.messageAt(ctx, l, n)
 	if err != nil {
 		return nil, err
-	}
-	before := ""
-	if said := clients(s.Messages); n < len(said) {
-		before = said[n].ID
 	}
 	id := forked(f, l, n, chain)
 	if err := winnow.ForkAs(ctx, t.engine, l.id, before, id); err != nil {
 		return nil, err
 	}
-	// Other processes on the store see by the revision of the first one that there is another.
-	if _, err := store.ReadingOf(ctx).Apply(ctx, t.engine.Store(), l.id, store.Change{}); err != nil {
+	// Other processes on the store see by the revision of the family's first one that there is another.
+	first := cmp.Or(f.line(f.id), l)
+	if _, err := store.ReadingOf(ctx).Apply(ctx, t.engine.Store(), first.id, store.Change{}); err != nil {
 		return nil, err
 	}
-	l.noted(ctx)
+	first.noted(ctx)
 	return &line{id, course{chain: slices.Clone(l.chain[:n]), frozen: l.frozen, last: l.last, hour: l.hour,
 		again: slices.Clone(l.again), recall: l.recall, drop: l.drop, delegation: l.delegation,
 		tools: l.tools.clone()}}, nil

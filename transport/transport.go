@@ -421,6 +421,7 @@ func (t *Transport) join(r *http.Request, p protocol, original []byte) (x *excha
 		defer f.mu.Unlock()
 		if len(f.lines) == 0 {
 			doc.Session.Info.Unknown = origin(r, doc.Native.(*body.Native).Decoded)
+			f.before = oldIdentity(r, p.kind, doc.Native.(*body.Native).Decoded, chain[0])
 		}
 		whole := false
 		defer func() {
@@ -503,6 +504,9 @@ func (t *Transport) decide(ctx context.Context, f *family, p protocol, read *rea
 	}
 	if isAside(f, doc) {
 		return nil, nil
+	}
+	if err := t.carryOver(ctx, f, chain, doc.Session.Messages); err != nil {
+		return nil, err
 	}
 	if err := t.refresh(ctx, f, chain, doc.Session.Messages); err != nil {
 		return nil, err
