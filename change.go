@@ -47,6 +47,12 @@ func Extend(ctx context.Context, e *Engine, id string, still func(log []session.
 	return e.grow(ctx, "append", id, still, updated, added)
 }
 
+// Touch says that a request about a session is under way that adds nothing to it: only its revision
+// changes, so that what another engine was about to decide about the session is not decided.
+func Touch(ctx context.Context, e *Engine, id string) error {
+	return e.change(ctx, "touch", id, func(*live) (store.Change, error) { return store.Change{}, nil }, nil)
+}
+
 // grow updates and appends messages. Missing ids and times are filled in.
 func (e *Engine) grow(ctx context.Context, op, id string, still func(log []session.Message) bool,
 	updated, added []session.Message) error {
@@ -350,6 +356,9 @@ func (e *Engine) commit(ctx context.Context, id string, found []rule.Elision, tr
 	notes ...string) (*pivot.Receipt, error) {
 	var receipt *pivot.Receipt
 	err := e.change(ctx, "prune", id, func(l *live) (store.Change, error) {
+		if err := alone(ctx, "prune", id); err != nil {
+			return store.Change{}, err
+		}
 		now := millis(e.config.Now())
 		var committed []rule.Elision
 		parts := session.PartsByID(l.log)

@@ -298,6 +298,8 @@ func (e *Engine) adopt(ctx context.Context, id string, p *store.Prepared, o Comp
 	case err == nil:
 		e.compacted(receipt)
 		return receipt, nil
+	case errors.Is(err, store.ErrConflict):
+		return nil, err // it fits still
 	case code == Stale || code == NoProgress || code == Busy || code == NothingToFold:
 		return nil, e.drop(ctx, id, p, err)
 	}

@@ -27,6 +27,17 @@ func busy(op, id string) error {
 		Hint: "another process keeps writing to it; try again"}
 }
 
+// alone is the error of a decision about a session to which somebody else has written since the
+// request, whose context this is, began to use it; nil if nobody has. A request of somebody else may
+// be under way then, built from what had been decided before, and a model that binds its reasoning
+// refuses the next one if what was decided meanwhile counts in it: see store.Reading.
+func alone(ctx context.Context, op, id string) error {
+	if _, alone := store.ReadingOf(ctx).Alone(id); alone {
+		return nil
+	}
+	return busy(op, id)
+}
+
 // failed gives an error of the store or a context the form that callers know.
 func (e *Engine) failed(op, id string, err error) error {
 	var known *Error

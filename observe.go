@@ -2,6 +2,7 @@ package winnow
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -120,7 +121,7 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage, sp
 	}
 	defer func() {
 		if plan.Fold && out.Compacted == nil {
-			e.untried(ctx, id)
+			e.untried(ctx, id, err)
 		}
 	}()
 	e.announce(id, out.Verdict)
@@ -156,6 +157,9 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage, sp
 // waits is for a fold that was to pay and failed. Nothing forces it: where there was nothing to
 // gain that is no error, and the next attempt comes when as much was paid again as led to this one.
 func (e *Engine) waits(ctx context.Context, id string, out *Outcome, failed error) error {
+	if errors.Is(failed, store.ErrConflict) {
+		return failed // the next step folds
+	}
 	l, err := e.lock(context.WithoutCancel(ctx), "compact", id)
 	if err != nil {
 		return failed
@@ -259,7 +263,7 @@ func (e *Engine) foldNow(ctx context.Context, id string, plan policy.Decision, o
 	if out.Compacted, err = e.compact(ctx, id, CompactOptions{Auto: true}, trigger); err == nil {
 		return nil
 	}
-	e.untried(ctx, id)
+	e.untried(ctx, id, err)
 	if plan.Pays {
 		return e.waits(ctx, id, out, err)
 	}
@@ -328,15 +332,15 @@ func (e *Engine) Rejected(ctx context.Context, id string, r budget.Rejection) (o
 		return out, true, e.stuck(ctx, id, size, 0)
 	}
 	if out.Compacted, err = e.compact(ctx, id, CompactOptions{Auto: true, Rejected: true}, "rejected"); err != nil {
-		e.untried(ctx, id)
+		e.untried(ctx, id, err)
 	}
 	return out, true, err
 }
 
-// untried takes an attempt to fold back if the caller has stopped it: it says nothing about whether
-// folding helps.
-func (e *Engine) untried(ctx context.Context, id string) {
-	if ctx.Err() == nil {
+// untried takes an attempt to fold back if the caller has stopped it, or somebody else was quicker:
+// it says nothing about whether folding helps.
+func (e *Engine) untried(ctx context.Context, id string, failed error) {
+	if ctx.Err() == nil && !errors.Is(failed, store.ErrConflict) {
 		return
 	}
 	if l, err := e.lock(context.WithoutCancel(ctx), "compact", id); err == nil {

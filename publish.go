@@ -1,6 +1,7 @@
 package winnow
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -36,7 +37,7 @@ func (e *Engine) publish(ctx context.Context, f *folding) (*pivot.Receipt, error
 
 	var receipt *pivot.Receipt
 	err = e.change(ctx, "compact", f.id, func(l *live) (store.Change, error) {
-		if err := f.unchanged(l); err != nil {
+		if err := cmp.Or(alone(ctx, "compact", f.id), f.unchanged(l)); err != nil {
 			return store.Change{}, err
 		}
 		if !slices.Equal(f.pins, l.state.Pins) || !maps.Equal(f.dismissed, l.state.Dismissed) {

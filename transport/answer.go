@@ -107,8 +107,12 @@ func (t *Transport) heard(x *exchange, a wire.Answer) {
 	if t.mode == Observe {
 		u = t.asIfEdited(x, u)
 	}
+	// While another request is under way nothing is decided: that one keeps what it was built from, and
+	// a decision counts from the first request that carries it.
+	alone := l.asking == x && !x.repeated
 	err := t.said(ctx, x, a, u, now)
 	for tries := 1; tries < mostTries && isOutrun(err); tries++ {
+		alone = false
 		if err = x.family.reload(ctx, t.engine); err == nil {
 			x.line = cmp.Or(x.family.line(l.id), l)
 			err = t.said(ctx, x, a, u, now)
@@ -120,7 +124,8 @@ func (t *Transport) heard(x *exchange, a wire.Answer) {
 	}
 	l = x.line
 	x.inRound = calls(a.Parts)
-	if err := t.report(ctx, x, u, known, reported(a.Usage) && len(l.chain) > x.sent); err != nil {
+	alone = alone && len(l.chain) == x.sent+1
+	if err := t.report(ctx, x, u, known, reported(a.Usage) && len(l.chain) > x.sent, alone); err != nil {
 		t.failed(x.family, "record usage", err)
 	}
 	t.cleared(ctx, x, a.Cleared)
@@ -163,14 +168,15 @@ func (t *Transport) reopen(ctx context.Context, l *line, m session.Message) erro
 }
 
 // report tells the engine what an answer took. The engine may prune or fold the conversation at
-// that moment; where it must not, as the transport does not know what another process wrote, the
-// usage is only written down. whole is false for an answer that is not in the log, or came without
-// a report.
-func (t *Transport) report(ctx context.Context, x *exchange, u session.Usage, known *store.Live, whole bool) error {
+// that moment; where it must not, as the conversation has gone on already, or the transport does not
+// know what another process wrote, the usage is only written down. whole is false for an answer that
+// is not in the log, or came without a report; alone, where another request may be under way.
+func (t *Transport) report(ctx context.Context, x *exchange, u session.Usage, known *store.Live, whole, alone bool,
+) error {
 	step := store.Spend{Time: session.Millis(x.began.UnixMilli()), Kind: "step", Model: x.model.String(), Usage: u,
 		Live: known}
 	spent := append(t.takeBeside(x.client), step)
-	if whole && !x.held && !x.line.outrun(ctx) && t.mode != Safe && !(x.model.BoundReasoning && x.inRound) {
+	if whole && alone && !x.held && !x.line.outrun(ctx) && t.mode != Safe && !(x.model.BoundReasoning && x.inRound) {
 		return t.ended(ctx, x, u, spent)
 	}
 	own := &spent[len(spent)-1]

@@ -56,6 +56,7 @@ type course struct {
 
 	recall bool           // its placeholders name the way back
 	pruned *pivot.Receipt // what was decided after the newest answer
+	asking *exchange      // the newest request: its answer may be still to come
 	last   time.Time      // when the provider was last at work on it, by our own clock; zero if unknown
 	asked  time.Time      // when it was so for the client
 	warmed int            // requests that have kept the cache since
@@ -100,7 +101,9 @@ func (f *family) reload(ctx context.Context, e *winnow.Engine) error {
 			if err != nil {
 				return err
 			}
-			if revision != l.revision {
+			if revision == l.revision {
+				store.ReadingOf(ctx).Again(l.id)
+			} else {
 				l = nil
 			}
 		}
@@ -194,8 +197,8 @@ func (f *family) renewed(read *line) *line {
 	was := l.course
 	l.course = read.course // the id is read without the lock
 	l.shared = read.revision != was.revision
-	l.pruned, l.asked, l.warmed, l.hour, l.summed = was.pruned, was.asked, was.warmed, was.hour, was.summed
-	l.whole, l.caches, l.from, l.known = was.whole, was.caches, was.from, was.known
+	l.pruned, l.asking, l.asked, l.warmed, l.hour = was.pruned, was.asking, was.asked, was.warmed, was.hour
+	l.summed, l.whole, l.caches, l.from, l.known = was.summed, was.whole, was.caches, was.from, was.known
 	if was.last.After(l.last) {
 		l.last = was.last
 	}
@@ -209,14 +212,14 @@ func (f *family) renewed(read *line) *line {
 const mostChecked = 4
 
 // refresh reads the conversations of a family again if another process has gone on with the one
-// that a request goes on with, or may have one that it goes on with. If the request adds to the
-// one, that tells, for it is added only to the conversation as it is at hand: nobody is asked
-// before. The family's lock is held.
+// that a request goes on with, or may have one that it goes on with. What the request writes about the
+// one tells, for it is written only about the conversation as it is at hand: nobody is asked before.
+// The family's lock is held.
 func (t *Transport) refresh(ctx context.Context, f *family, chain []digest, messages []session.Message) error {
 	if !f.loaded {
 		return f.load(ctx, t.engine)
 	}
-	found, agree, goesOn := f.find(chain, messages)
+	found, _, goesOn := f.find(chain, messages)
 	if found == nil {
 		return f.reload(ctx, t.engine)
 	}
@@ -250,7 +253,7 @@ func (t *Transport) refresh(ctx context.Context, f *family, chain []digest, mess
 			continue // it was read for this request
 		}
 		store.ReadingOf(ctx).Expect(l.id, l.revision)
-		if l == found && agree < len(messages) && !l.shared {
+		if l == found && !l.shared {
 			continue
 		}
 		if whole, err := t.upToDate(ctx, f, l, chain, messages); err != nil || whole {
@@ -429,30 +432,31 @@ func (a fit) compare(b fit) int {
 	return cmp.Or(yes(a.next)-yes(b.next), a.agree-b.agree, yes(a.goesOn)-yes(b.goesOn), yes(a.repeated)-yes(b.repeated))
 }
 
-// adopt lets a request join the log: as it goes on with a conversation, or as a new one. The
-// family's lock is held.
-func (t *Transport) adopt(ctx context.Context, f *family, doc *format.Document, chain []digest) (*line, error) {
+// adopt lets a request join the log: as it goes on with a conversation, or as a new one. repeated: it
+// adds nothing, as it was asked before. The family's lock is held.
+func (t *Transport) adopt(ctx context.Context, f *family, doc *format.Document, chain []digest) (
+	l *line, repeated bool, err error,
+) {
 	messages := doc.Session.Messages
 	l, n, goesOn := f.find(chain, messages)
-	var err error
 	switch {
 	case l == nil:
 		info := doc.Session.Info
 		info.ID, info.Recall = f.id, t.recalls(doc)
 		t.chooseTools(&info, messages)
 		if _, err = t.engine.Create(ctx, info); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		l = &line{f.id, course{recall: info.Recall, drop: drops(info)}}
 		f.lines = append(f.lines, l)
 	case !goesOn:
 		if l, err = t.fork(ctx, f, l, n, chain); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		f.lines = append(f.lines, l)
 	}
 	if err := t.refill(ctx, l.id, messages[:n]); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	var confirmed []session.Message
 	if l.open != nil && n == len(l.chain)-1 && n < len(messages) {
@@ -473,11 +477,18 @@ func (t *Transport) adopt(ctx context.Context, f *family, doc *format.Document, 
 			return !l.outrun(ctx) && (confirmed == nil || isOpen(log, confirmed[0].ID))
 		}
 		if err := winnow.Extend(ctx, t.engine, l.id, still, confirmed, added...); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		l.chain = append(l.chain[:n], chain[n:]...)
+	} else if goesOn {
+		// A request that is asked again adds nothing. What another process decides while it is under
+		// way would be left out of the next one, whose reasoning is bound to what this one had.
+		if err := winnow.Touch(ctx, t.engine, l.id); err != nil {
+			return nil, false, err
+		}
+		repeated = true
 	}
-	return l, nil
+	return l, repeated, nil
 }
 
 // isOpen reports whether the newest message of the client's in a log is this one, and an answer

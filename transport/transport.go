@@ -227,6 +227,7 @@ type exchange struct {
 	unsent   int            // tokens left out of it that no request had
 	held     bool           // nothing that was sent may be left out
 	inRound  bool           // its answer calls tools
+	repeated bool           // it was asked before, and that request may be under way
 	sent     int            // messages of the client's
 	next     string         // id of the message that answers it
 	client   string
@@ -511,7 +512,7 @@ func (t *Transport) decide(ctx context.Context, f *family, p protocol, read *rea
 	if err := t.refresh(ctx, f, chain, doc.Session.Messages); err != nil {
 		return nil, err
 	}
-	l, err := t.adopt(ctx, f, doc, chain)
+	l, repeated, err := t.adopt(ctx, f, doc, chain)
 	if err != nil {
 		return nil, err
 	}
@@ -525,12 +526,12 @@ func (t *Transport) decide(ctx context.Context, f *family, p protocol, read *rea
 	t.cool(f)
 	x := &exchange{
 		protocol: p, family: f, line: l, model: t.models.Lookup(doc.Session.Info.Model.String()), began: t.now(),
-		body: original, sent: len(chain), next: doc.Native.(*body.Native).NextID(),
+		body: original, sent: len(chain), next: doc.Native.(*body.Native).NextID(), repeated: repeated,
 	}
 	x.cold, x.held = x.isCold(read), x.holds(read)
 	x.bridge()
 	unsure := !x.cold && x.model.CacheLifetime() > 0 && x.idle() > x.model.CacheLifetime()
-	l.last = x.began
+	l.last, l.asking = x.began, x
 	if l.frozen != "" {
 		return x, nil
 	}
@@ -539,6 +540,10 @@ func (t *Transport) decide(ctx context.Context, f *family, p protocol, read *rea
 	ended = t.stage(ctx, "decide")
 	if err := t.starts(ctx, x, doc, unsure); err != nil {
 		return nil, err
+	}
+	if l.outrun(ctx) {
+		l.pruned = x.pruned
+		return nil, store.ErrConflict
 	}
 	ended()
 	ended = t.stage(ctx, "splice")

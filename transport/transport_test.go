@@ -49,16 +49,17 @@ type stage struct {
 	random    *rand.Rand // of the client's habits
 	now       time.Time
 	looks     atomic.Int64
-	quiet     bool   // errors are expected
-	economic  bool   // folds when that pays, not only when the window overflows
-	window    int    // of the model, in tokens; 0: so large that nothing is folded
-	shell     bool   // the client declares one
-	refuse    bool   // its base does: see refusing
-	policy    string // "" for the default
-	idle      int    // strategies.balancedPruning.idleSteps; 0: 10
-	withholds int    // bytes of what is said that are at hand, where the store does not have it; 0: it has
-	decided   int    // receipts there were when the newest request reached the provider
-	turn      func() // before each request, if it is not nil: it may put another replica in place
+	quiet     bool             // errors are expected
+	economic  bool             // folds when that pays, not only when the window overflows
+	window    int              // of the model, in tokens; 0: so large that nothing is folded
+	shell     bool             // the client declares one
+	refuse    bool             // its base does: see refusing
+	policy    string           // "" for the default
+	idle      int              // strategies.balancedPruning.idleSteps; 0: 10
+	withholds int              // bytes of what is said that are at hand, where the store does not have it; 0: it has
+	decided   int              // receipts there were when the newest request reached the provider
+	scribe    pivot.Summarizer // nil: the offline one
+	turn      func()           // before each request, if it is not nil: it may put another replica in place
 }
 
 const stepHeader = "X-Test-Step"
@@ -125,7 +126,8 @@ func (s *stage) restart() {
 	if s.withholds > 0 {
 		kept = Withhold(s.store, s.withholds)
 	}
-	s.engine, err = winnow.Open(winnow.Config{Settings: &set, Store: kept, Now: s.clock, Models: models, Hooks: Hooks(winnow.Hooks{})})
+	s.engine, err = winnow.Open(winnow.Config{Settings: &set, Store: kept, Now: s.clock, Models: models, Summarizer: s.scribe,
+		Hooks: Hooks(winnow.Hooks{})})
 	if err != nil {
 		s.t.Fatal(err)
 	}

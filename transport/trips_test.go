@@ -58,8 +58,8 @@ func (a *asked) Apply(ctx context.Context, id string, c store.Change) (int64, er
 
 // A request that goes on with a known conversation is one round trip to the database, which adds what
 // is new, and each decision one more; its answer is one, what the answer took another, and a tool that
-// was never called before a third. A request that adds nothing, as it is asked again, reads the
-// revision once. However long the conversation is.
+// was never called before a third. A request that adds nothing, as it is asked again, writes that it
+// is under way. However long the conversation is.
 func TestTransport_takesOneRoundTripForARequest(t *testing.T) {
 	sequential(t)
 	proxy := pgtest.NewProxy(t, pgtest.Start(t))
@@ -131,7 +131,7 @@ func TestTransport_takesOneRoundTripForARequest(t *testing.T) {
 					trips, reads, writes = took(at)
 					made = decided() - before
 					before += made
-					if i > 5 && (reads != 1 || trips != reads+writes || writes > 2+made) {
+					if i > 5 && (reads > 0 || trips != writes || writes > 3+made) {
 						t.Errorf("step %d again: %d round trips, %d reads, %d writes, %d decisions", i, trips, reads, writes, made)
 					}
 				}

@@ -65,7 +65,6 @@ type hostile struct {
 	asked   []byte                     // by the client, when it did
 	sent    []byte                     // by the gateway
 	known   []string                   // decisions there were
-	late    bool                       // some were made while the newest request was on its way, and not for it
 	asof    map[int][]string           // decisions there were when an attempt began, nil if the database was away
 	trace   []string                   // of the newest requests that arrived
 	leaves  context.CancelFunc         // ends the client's request when it arrives, if it is not nil
@@ -91,7 +90,7 @@ func (h *hostile) converse() bool {
 	h.token, h.key = h.team.tokens[h.tenant], "sk-"+h.word+"key"
 	h.held++
 	h.said, h.asof = map[string]session.Message{}, map[int][]string{}
-	h.history, h.before, h.asked, h.known, h.anew, h.late = nil, nil, nil, nil, true, false
+	h.history, h.before, h.asked, h.known, h.anew = nil, nil, nil, nil, true
 	h.mu.Unlock()
 	h.session = ""
 	if h.number%perTenant != perTenant-1 {
@@ -486,30 +485,19 @@ func (h *hostile) arrived(q *llmtest.Request) {
 		"attempt %d at gateway %s: %d decisions, %d when it was asked, %d messages, another one from %d on, as it came: %t, another history: %t",
 		number, q.Header.Get(gateHeader), len(d.receipts), len(h.asof[number]), len(now), prefix,
 		bytes.Equal(q.Body, h.body), h.anew))
-	switch {
-	case prefix < 0 || !same:
-	case h.late:
-		m.add("decisions that came into force a request later", 1)
-	default:
+	if prefix >= 0 && same {
 		m.wrong("diverging prefixes", "client %d: message %d of %d is another one, and nothing was decided\n%s\n%s",
 			h.number, prefix, len(now), around(h.sent, q.Body), strings.Join(h.trace, "\n"))
 	}
-	// What another gateway decides while this request is on its way counts from the next one on: more
-	// was decided since the one before than is seen in this one.
-	seen := 0
-	if prefix >= 0 {
-		seen = 1
-	}
-	late := len(d.receipts)-len(h.known) > seen && len(d.receipts) > len(h.asof[number])
 	if same && bytes.Equal(h.asked, h.body) {
 		m.add("asked again to the byte", 1)
-		if !bytes.Equal(h.sent, q.Body) && !h.late {
+		if !bytes.Equal(h.sent, q.Body) {
 			m.wrong("diverging bytes", "client %d: asked again it is another request, %s\n%s", h.number, around(h.sent, q.Body),
 				strings.Join(h.trace, "\n"))
 		}
 	}
 	h.newest, h.before, h.asked, h.sent, h.known = number, now, h.body, slices.Clone(q.Body), d.receipts
-	h.late, h.anew = late, false
+	h.anew = false
 }
 
 // placed looks for each result that is not as the client has it in the store.
