@@ -3,11 +3,13 @@ package transport
 import (
 	"context"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/summarize/offline"
 )
@@ -179,4 +181,38 @@ func overlapped(t *testing.T, p llmtest.Protocol, step, k int) (uses int, decide
 func arrived(s *stage) arrival {
 	records := s.server.Records()
 	return arrival{chained(records[len(records)-1].Messages), s.decided}
+}
+
+// Another gateway has begun conversations that leave the first one. A gateway that sees a change of
+// the first one knows them, too, when it is asked to go on with one: it begins no other one.
+func TestTransport_knowsTheConversationsOfAnotherOne(t *testing.T) {
+	sequential(t)
+	s := play(t, llmtest.Anthropic, 20, Options{})
+	one := s.transport
+	s.restart()
+	two := s.transport
+	ask := func(gateway *Transport, messages []session.Message, at int) {
+		s.transport = gateway
+		if status, answer := s.send(s.ask(messages, at)); status != 200 {
+			t.Fatalf("message %d: %d %s", at, status, answer)
+		}
+		s.now = s.now.Add(20 * time.Second)
+	}
+	steps := s.steps()
+	for _, at := range steps[:8] {
+		ask(one, s.log[:at], at)
+	}
+	for i, gateway := range []*Transport{two, one, two} {
+		ask(gateway, s.log[:steps[8+i]], steps[8+i])
+	}
+	other := session.Message{Parts: []session.Part{{Type: session.TextPart, Text: "I meant something else."}}}
+	other.ID, other.Role = "left", session.User
+	left := append(slices.Clone(s.log[:steps[5]]), other)
+	ask(one, append(slices.Clone(s.log[:steps[3]]), other), steps[3])
+	ask(one, left, steps[5])
+	ask(two, s.log[:steps[11]], steps[11])
+	ask(two, append(left, s.log[steps[5]:steps[6]]...), steps[6])
+	if n := len(must(s.store.List(t.Context()))); n != 3 {
+		t.Errorf("%d conversations are in the store, not 3", n)
+	}
 }

@@ -118,6 +118,27 @@ func (f *family) reload(ctx context.Context, e *winnow.Engine) error {
 	return nil
 }
 
+// complete reads the conversations of the family that another process has begun. Those at hand stay as
+// they are: what is written about one tells whether it is as the store has it.
+func (f *family) complete(ctx context.Context, e *winnow.Engine) error {
+	infos, err := store.Family(ctx, e.Store(), f.id)
+	if err != nil {
+		return err
+	}
+	var lines []*line
+	for _, info := range infos {
+		l := f.line(info.ID)
+		if l == nil {
+			if l, err = f.reread(ctx, e, info.ID); err != nil {
+				return err
+			}
+		}
+		lines = append(lines, l)
+	}
+	f.lines = lines
+	return nil
+}
+
 // carryOver lets a conversation go on that the store has from before credentials were left out of
 // identities: it leaves the old one where the request does, with all that was decided. It does
 // nothing for a family that the store has. The family's lock is held.
@@ -229,12 +250,8 @@ func (t *Transport) refresh(ctx context.Context, f *family, chain []digest, mess
 		if first == nil {
 			return f.reload(ctx, t.engine)
 		}
-		revision, err := store.ReadingOf(ctx).Revision(ctx, t.engine.Store(), first.id)
-		if err != nil {
+		if _, err := t.upToDate(ctx, f, first, chain, messages); err != nil {
 			return err
-		}
-		if revision != first.revision {
-			return f.reload(ctx, t.engine)
 		}
 	}
 	// Another one may have gone on further with those that the request goes on with. A conversation
@@ -264,8 +281,9 @@ func (t *Transport) refresh(ctx context.Context, f *family, chain []digest, mess
 }
 
 // upToDate reads a conversation again if another process has gone on with it, and notes whether it
-// has. If the request does not go on with it then, it may with one that left it, and all of the
-// family is read. The family's lock is held.
+// has; with the first one of the family, also those that another process has begun. If the request
+// does not go on with it then, it may with one that left it, and all of the family is read. The
+// family's lock is held.
 func (t *Transport) upToDate(ctx context.Context, f *family, l *line, chain []digest, messages []session.Message) (
 	whole bool, err error,
 ) {
@@ -279,6 +297,11 @@ func (t *Transport) upToDate(ctx context.Context, f *family, l *line, chain []di
 	}
 	if _, err := f.reread(ctx, t.engine, l.id); err != nil {
 		return false, err
+	}
+	if l.id == f.id {
+		if err := f.complete(ctx, t.engine); err != nil {
+			return false, err
+		}
 	}
 	if l.goesOn(l.agrees(chain), messages) {
 		return false, nil
