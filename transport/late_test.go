@@ -47,7 +47,16 @@ func writtenMeanwhile(t *testing.T, k int, again bool) (uses int, sent string) {
 	s.store = shared
 	s.restart()
 	steps := s.steps()[:30]
+	writes := func() {
+		id := s.transport.Totals().Sessions[0]
+		if _, err := kept.Apply(context.Background(), id, store.Change{}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for i, at := range steps {
+		if i == len(steps)-2 {
+			writes() // from now on this process asks whether another one has gone on
+		}
 		if i == len(steps)-1 {
 			if again {
 				s.send(s.request(at))
@@ -57,10 +66,7 @@ func writtenMeanwhile(t *testing.T, k int, again bool) (uses int, sent string) {
 				if shared.at == k {
 					shared.at++
 				}
-				id := s.transport.Totals().Sessions[0]
-				if _, err := kept.Apply(context.Background(), id, store.Change{}); err != nil {
-					t.Fatal(err)
-				}
+				writes()
 			}
 		}
 		if status, answer := s.send(s.request(at)); status != 200 {
@@ -68,7 +74,17 @@ func writtenMeanwhile(t *testing.T, k int, again bool) (uses int, sent string) {
 		}
 		s.now = s.now.Add(20 * time.Second)
 	}
-	return shared.uses, string(b.sent[len(b.sent)-1])
+	uses, sent = shared.uses, string(b.sent[len(b.sent)-1])
+	s.store = kept
+	s.restart() // the store has what the client said
+	at := s.steps()[len(steps)]
+	if status, answer := s.send(s.request(at)); status != 200 {
+		t.Fatalf("%d %s", status, answer)
+	}
+	if n := len(must(kept.List(t.Context()))); n != 1 {
+		t.Errorf("asked again: %t, written before uses %d and %d of the store: %d conversations", again, k, k+1, n)
+	}
+	return uses, sent
 }
 
 // A gateway has relayed an answer and is still at work on it, when the client's next request reaches
@@ -183,8 +199,8 @@ func arrived(s *stage) arrival {
 	return arrival{chained(records[len(records)-1].Messages), s.decided}
 }
 
-// Another gateway has begun conversations that leave the first one. A gateway that sees a change of
-// the first one knows them, too, when it is asked to go on with one: it begins no other one.
+// Another gateway has begun conversations that leave the first one. A gateway that has seen a change
+// of the first one since knows them when it is asked to go on with one: it begins no other one.
 func TestTransport_knowsTheConversationsOfAnotherOne(t *testing.T) {
 	sequential(t)
 	s := play(t, llmtest.Anthropic, 20, Options{})

@@ -244,13 +244,8 @@ func (t *Transport) refresh(ctx context.Context, f *family, chain []digest, mess
 	if found == nil {
 		return f.reload(ctx, t.engine)
 	}
-	if !goesOn {
-		// Whoever begins a conversation that leaves one of these changes the revision of the first one.
-		first := f.line(f.id)
-		if first == nil {
-			return f.reload(ctx, t.engine)
-		}
-		if _, err := t.upToDate(ctx, f, first, chain, messages); err != nil {
+	if !goesOn { // another process may have begun one that it goes on with
+		if err := f.complete(ctx, t.engine); err != nil {
 			return err
 		}
 	}
@@ -281,9 +276,8 @@ func (t *Transport) refresh(ctx context.Context, f *family, chain []digest, mess
 }
 
 // upToDate reads a conversation again if another process has gone on with it, and notes whether it
-// has; with the first one of the family, also those that another process has begun. If the request
-// does not go on with it then, it may with one that left it, and all of the family is read. The
-// family's lock is held.
+// has. If the request does not go on with it then, it may with one that left it, and all of the
+// family is read. The family's lock is held.
 func (t *Transport) upToDate(ctx context.Context, f *family, l *line, chain []digest, messages []session.Message) (
 	whole bool, err error,
 ) {
@@ -297,11 +291,6 @@ func (t *Transport) upToDate(ctx context.Context, f *family, l *line, chain []di
 	}
 	if _, err := f.reread(ctx, t.engine, l.id); err != nil {
 		return false, err
-	}
-	if l.id == f.id {
-		if err := f.complete(ctx, t.engine); err != nil {
-			return false, err
-		}
 	}
 	if l.goesOn(l.agrees(chain), messages) {
 		return false, nil
@@ -482,15 +471,13 @@ func (t *Transport) adopt(ctx context.Context, f *family, doc *format.Document, 
 		return nil, false, err
 	}
 	var confirmed []session.Message
+	said := n // how many messages the log has
 	if l.open != nil && n == len(l.chain)-1 && n < len(messages) {
 		confirmed = append(confirmed, known(messages[n], l.open))
-		l.chain[n], l.open = chain[n], nil
-		n++
+		said++
 	}
-	if n < len(messages) || confirmed != nil {
-		l.open = nil
-		added := slices.Clone(messages[n:])
-		l.tools.calls(added...)
+	if said < len(messages) || confirmed != nil {
+		added := slices.Clone(messages[said:])
 		for i := range added {
 			if m := &added[i]; m.Role == session.User {
 				m.Model = doc.Session.Info.Model
@@ -502,7 +489,8 @@ func (t *Transport) adopt(ctx context.Context, f *family, doc *format.Document, 
 		if err := winnow.Extend(ctx, t.engine, l.id, still, confirmed, added...); err != nil {
 			return nil, false, err
 		}
-		l.chain = append(l.chain[:n], chain[n:]...)
+		l.tools.calls(added...)
+		l.open, l.chain = nil, append(l.chain[:n], chain[n:]...)
 	} else if goesOn {
 		// A request that is asked again adds nothing. What another process decides while it is under
 		// way would be left out of the next one, whose reasoning is bound to what this one had.
@@ -553,12 +541,6 @@ func (t *Transport) fork(ctx context.Context, f *family, l *line, n int, chain [
 	if err := winnow.ForkAs(ctx, t.engine, l.id, before, id); err != nil {
 		return nil, err
 	}
-	// Other processes on the store see by the revision of the family's first one that there is another.
-	first := cmp.Or(f.line(f.id), l)
-	if _, err := store.ReadingOf(ctx).Apply(ctx, t.engine.Store(), first.id, store.Change{}); err != nil {
-		return nil, err
-	}
-	first.noted(ctx)
 	return &line{id, course{chain: slices.Clone(l.chain[:n]), frozen: l.frozen, last: l.last, hour: l.hour,
 		again: slices.Clone(l.again), recall: l.recall, drop: l.drop, delegation: l.delegation,
 		tools: l.tools.clone()}}, nil
