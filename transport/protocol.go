@@ -108,7 +108,8 @@ func chatEvents(answer []byte) [][]byte {
 			"finish_reason", choice.Get("finish_reason").Bytes()))
 	}
 	return [][]byte{
-		span.Make("choices", span.Array(choices), "usage", root.Get("usage").Bytes()), []byte(wire.Done),
+		span.Make("choices", span.Array(choices), "usage", root.Get("usage").Bytes(),
+			"service_tier", root.Get("service_tier").Bytes()), []byte(wire.Done),
 	}
 }
 
