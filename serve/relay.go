@@ -13,6 +13,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/winnowhq/winnow/wire"
 )
 
 // relay carries requests to one upstream.
@@ -49,7 +51,7 @@ func (p *relay) serve(w http.ResponseWriter, r *http.Request, rest, client strin
 	case r.Method == http.MethodConnect || r.Method == http.MethodTrace:
 		refuse(seen, rest, http.StatusMethodNotAllowed, "invalid_request_error", "winnow relays no "+r.Method)
 		return
-	case upgrades(r) && strings.HasSuffix(rest, "/responses"):
+	case upgrades(r) && strings.HasSuffix(wire.Route(rest), "/responses"):
 		metrics.refused.WithLabelValues("websocket").Inc()
 		// Codex tries a WebSocket first, and asks over HTTP when it is told to.
 		refuse(seen, rest, http.StatusUpgradeRequired, "invalid_request_error",

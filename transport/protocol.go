@@ -35,14 +35,16 @@ const (
 	other    purpose = iota // none of ours: it passes
 	generate                // the next answer of a conversation
 	count                   // how large a conversation is
+	compact                 // a summary that the provider writes, and counts like an answer
 )
 
-// route tells protocol and purpose by method and address. Requests of which the provider keeps the
-// history, or makes another one of it, are none of ours.
+// route tells protocol and purpose by method and address, whatever the spelling of that. Requests
+// of which the provider keeps the history, or makes another one of it, are none of ours.
 func route(r *http.Request) (protocol, purpose) {
 	if r.Method != http.MethodPost {
 		return protocol{}, other
 	}
+	path := wire.Route(r.URL.Path)
 	for _, known := range []struct {
 		end  string
 		kind body.Kind
@@ -53,11 +55,12 @@ func route(r *http.Request) (protocol, purpose) {
 		{"/chat/completions", body.Chat, generate},
 		{"/responses", body.Responses, generate},
 		{"/responses/input_tokens", body.Responses, count},
-		{":generateContent", body.Gemini, generate},
-		{":streamGenerateContent", body.Gemini, generate},
-		{":countTokens", body.Gemini, count},
+		{"/responses/compact", body.Responses, compact},
+		{":generatecontent", body.Gemini, generate},
+		{":streamgeneratecontent", body.Gemini, generate},
+		{":counttokens", body.Gemini, count},
 	} {
-		if strings.HasSuffix(r.URL.Path, known.end) {
+		if strings.HasSuffix(path, known.end) {
 			return protocols[known.kind], known.what
 		}
 	}
@@ -66,11 +69,12 @@ func route(r *http.Request) (protocol, purpose) {
 
 // addressed is the model that an address names, as Gemini's do: "…/models/MODEL:generateContent".
 func addressed(path string) string {
-	_, after, found := strings.Cut(path, "/models/")
-	if !found {
+	const models = "/models/"
+	at := strings.Index(strings.ToLower(path), models)
+	if at < 0 || at+len(models) > len(path) {
 		return ""
 	}
-	name, _, _ := strings.Cut(after, ":")
+	name, _, _ := strings.Cut(path[at+len(models):], ":")
 	return name
 }
 

@@ -253,7 +253,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 			what = other
 		}
 	}
-	if what == other || t.mode == Off || r.Body == nil {
+	if what == other || what == compact || t.mode == Off || r.Body == nil {
 		return t.base.RoundTrip(r)
 	}
 	read := bytes.NewBuffer(make([]byte, 0, min(max(r.ContentLength, 0)+bytes.MinRead, maxBody)))
