@@ -35,7 +35,7 @@ const (
 	other    purpose = iota // none of ours: it passes
 	generate                // the next answer of a conversation
 	count                   // how large a conversation is
-	compact                 // a summary that the provider writes, and counts like an answer
+	billed                  // an answer that belongs to no conversation of ours
 )
 
 // route tells protocol and purpose by method and address, whatever the spelling of that. Requests
@@ -55,7 +55,7 @@ func route(r *http.Request) (protocol, purpose) {
 		{"/chat/completions", body.Chat, generate},
 		{"/responses", body.Responses, generate},
 		{"/responses/input_tokens", body.Responses, count},
-		{"/responses/compact", body.Responses, compact},
+		{"/responses/compact", body.Responses, billed},
 		{":generatecontent", body.Gemini, generate},
 		{":streamgeneratecontent", body.Gemini, generate},
 		{":counttokens", body.Gemini, count},

@@ -12,7 +12,7 @@ func TestRoute_otherSpellingsAreTheSame(t *testing.T) {
 		"/v1/messages": generate, "/v1/messages/": generate, "//v1//messages": generate, "/V1/Messages": generate,
 		"/v1/messages;beta": generate, "/v1/chat/completions/": generate, "/v1/RESPONSES/": generate,
 		"/v1beta/Models/gemini-2.5-flash:GenerateContent/": generate,
-		"/v1/messages/count_tokens/":                       count, "/v1/responses/compact": compact, "/v1/messages/batches": other,
+		"/v1/messages/count_tokens/":                       count, "/v1/responses/compact": billed, "/v1/messages/batches": other,
 	} {
 		if _, got := route(&http.Request{Method: http.MethodPost, URL: &url.URL{Path: path}}); got != want {
 			t.Errorf("%s: purpose %d, want %d", path, got, want)
