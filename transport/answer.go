@@ -78,11 +78,15 @@ func understood(p protocol, head http.Header, answer []byte) wire.Answer {
 			}
 		}
 	}
-	text, _ := wire.Complete(answer)
+	text, cut := wire.Complete(answer)
 	for _, e := range p.events(text) {
 		s.Take(e)
 	}
-	return s.Answer()
+	a := s.Answer()
+	if len(cut) > 0 { // the last number may be cut, too
+		a.Ended, a.Usage = false, session.Usage{}
+	}
+	return a
 }
 
 // heard records the answer to a request: what was said joins the log, until the client sends it

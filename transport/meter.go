@@ -46,6 +46,7 @@ type meter struct {
 	session  string // the conversation that it goes on with, "" if there is none
 	text     []byte // the body that was sent, without its encoding
 	cold     bool   // the provider's cache has nothing of it
+	choices  int    // answers that it asks for at once
 	most     float64
 	settle   func(Charge)
 	sent     atomic.Bool // the provider has the request
@@ -138,7 +139,8 @@ func (m *meter) quote(r *http.Request) Quote {
 	if limit := m.model.Limits.Output; limit > 0 {
 		longest = min(longest, limit)
 	}
-	longest *= max(1, choices, generation.Get("candidateCount").Int())
+	m.choices = max(1, choices, generation.Get("candidateCount").Int())
+	longest *= m.choices
 	window := cmp.Or(m.model.Limits.Input, m.model.Limits.Context)
 	prompt := len(m.text) / fewestBytes
 	if remembered := before.Kind() == '"' || conversation.Kind() != 0 && conversation.Kind() != 'n'; remembered {
@@ -154,7 +156,8 @@ func (m *meter) quote(r *http.Request) Quote {
 		}
 		dollars, ok := m.model.Cost(u)
 		if !ok {
-			q.Unmetered = "the price of " + q.Model + " is not known"
+			q.Unmetered = "the price of " + q.Model + " is not known; the gateway's operator can add " +
+				"it to models in the configuration"
 			return q
 		}
 		q.Most = max(q.Most, dollars)
@@ -263,7 +266,7 @@ func (m *meter) measured(a wire.Answer) took {
 			u = sizes.prompt(m)
 		}
 		// What was reported by then is of the beginning of the answer, or of all of it.
-		if said := sizes.answer(name, answer); u.Output+u.Reasoning < said*4/5 {
+		if said := m.choices * sizes.answer(name, answer); u.Output+u.Reasoning < said*4/5 {
 			u.Output = said - u.Reasoning
 		}
 		u.Tier = cmp.Or(u.Tier, m.tier)

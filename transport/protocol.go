@@ -25,7 +25,7 @@ var protocols = map[body.Kind]protocol{
 	body.Anthropic: {body.Anthropic, "anthropic", anthropic.Stream, messageEvents},
 	body.Chat:      {body.Chat, "openai", openaichat.Stream, chatEvents},
 	body.Responses: {body.Responses, "openai", responses.Stream, responseEvents},
-	body.Gemini:    {body.Gemini, "google", gemini.Stream, func(answer []byte) [][]byte { return [][]byte{answer} }},
+	body.Gemini:    {body.Gemini, "google", gemini.Stream, geminiEvents},
 }
 
 // purpose is what a request wants.
@@ -76,6 +76,19 @@ func addressed(path string) string {
 	}
 	name, _, _ := strings.Cut(path[at+len(models):], ":")
 	return name
+}
+
+// geminiEvents are the events of an answer of Gemini: a stream that was not asked for as events is
+// a list of them.
+func geminiEvents(answer []byte) (events [][]byte) {
+	root := wire.ValueOf(answer)
+	if root.Kind() != '[' {
+		return [][]byte{answer}
+	}
+	for event := range root.Values() {
+		events = append(events, event.Bytes())
+	}
+	return events
 }
 
 // messageEvents are the events of an answer of the Messages API.

@@ -30,13 +30,19 @@ func TestUnderstood_theServiceThatAnswered(t *testing.T) {
 		"Responses": {body.Responses, `{"output":[],"status":"completed","service_tier":"priority","usage":{}}`, "priority"},
 		"Responses, streamed": {body.Responses, stream(`{"type":"response.created","response":{"service_tier":"auto"}}`,
 			`{"type":"response.completed","response":{"service_tier":"default"}}`), ""},
+		"Gemini, a list": {body.Gemini, `[{"candidates":[{"content":{"parts":[{"text":"a"}]}}]},
+			{"usageMetadata":{"promptTokenCount":7}}]`, ""},
 	} {
 		head := http.Header{}
 		if c.answer[0] == 'd' {
 			head.Set("Content-Type", "text/event-stream")
 		}
-		if got := understood(protocols[c.kind], head, []byte(c.answer)).Usage.Tier; got != c.want {
+		a := understood(protocols[c.kind], head, []byte(c.answer))
+		if got := a.Usage.Tier; got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+		if c.kind == body.Gemini && (a.Usage.Input != 7 || len(a.Parts) != 1) {
+			t.Errorf("%s: %+v", name, a)
 		}
 	}
 }

@@ -5,9 +5,10 @@
 //	t := transport.New(engine, transport.Options{})
 //	client := anthropic.NewClient(option.WithHTTPClient(&http.Client{Transport: t}))
 //
-// A request of which nothing is left out leaves as it came, byte for byte. A decision is in the
-// store before it is sent, so that the same conversation has the same bytes tomorrow. Answers are
-// relayed as they arrive; a copy is read. An error of the transport's own forwards the original.
+// A request of which nothing is left out leaves as it came, byte for byte, unless a budget has a
+// report asked for (Options.Reserve). A decision is in the store before it is sent, so that the
+// same conversation has the same bytes tomorrow. Answers are relayed as they arrive; a copy is
+// read. An error of the transport's own forwards the original.
 package transport
 
 import (
@@ -192,8 +193,8 @@ func made(engine *winnow.Engine, o Options, c *atHand) *Transport {
 	}
 	t := &Transport{
 		engine: engine, base: o.Base, mode: cmp.Or(o.Mode, Full), recall: o.Recall, recallTool: o.RecallTool,
-		drop: o.Drop, models: models, log: o.Log, watch: o.Watch, reserve: o.Reserve, stages: o.Stage, now: o.Now, prepare: o.Prepare,
-		later: o.Later, patience: cmp.Or(o.Patience, DefaultPatience), atHand: c,
+		drop: o.Drop, models: models, log: o.Log, watch: o.Watch, reserve: o.Reserve, stages: o.Stage, now: o.Now,
+		prepare: o.Prepare, later: o.Later, patience: cmp.Or(o.Patience, DefaultPatience), atHand: c,
 		delegates: o.Delegate, anthropic: cmp.Or(o.anthropic, anthropicHost), most: o.KeepWarm, after: o.after,
 	}
 	if t.prepare == nil {

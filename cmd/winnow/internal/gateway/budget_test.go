@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -468,4 +469,79 @@ func TestBudget_holdsForManyAtATime(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A book that does not answer holds nobody back, and costs one wait.
+func TestBudget_holdsWithoutItsBook(t *testing.T) {
+	l := newTill(t, "", tenant.Budget{Day: 1}, says)
+	d := l.relays[0].tenants
+	away, err := book.Open(t.Context(), filepath.Join(t.TempDir(), "book.sqlite"), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	away.Close()
+	here := d.book.Load()
+	t.Cleanup(func() { d.book.Store(here) })
+	m := d.room(tenant.Tenant{Name: "ann", Budget: tenant.Budget{Day: 1}})
+	d.book.Store(away)
+	reserve := d.reserving(m)
+	var settle []func(transport.Charge)
+	for range 2 {
+		done, err := reserve(t.Context(), transport.Quote{Most: 0.6})
+		if err != nil {
+			t.Fatal(err)
+		}
+		settle = append(settle, done)
+	}
+	var refused *tenant.Refusal
+	if _, err := reserve(t.Context(), transport.Quote{Most: 0.6}); !errors.As(err, &refused) || refused.Kind != "reserved" {
+		t.Errorf("the third of a budget for two: %v", err)
+	}
+	if d.unshared.Load() == 0 {
+		t.Error("others wait for the book, too")
+	}
+	settle[0](transport.Charge{Dollars: 0.5})
+	settle[1](transport.Charge{Dollars: 0.1, Estimated: true})
+	d.book.Store(here)
+	if err := m.save(t.Context(), here); err != nil {
+		t.Fatal(err)
+	}
+	if got := l.spent(); got != (tenant.Spent{Day: 0.6, Month: 0.6, Estimated: 0.1}) {
+		t.Errorf("%+v", got)
+	}
+	if _, err := reserve(t.Context(), transport.Quote{Most: 0.1}); err != nil {
+		t.Errorf("with a rest of 40 cents: %v", err)
+	}
+}
+
+// A client that leaves before the answer begins pays for the prompt.
+func TestBudget_countsClientsThatLeaveAtOnce(t *testing.T) {
+	var leave context.CancelFunc
+	l := newTill(t, "", plenty, func(llmtest.Request) llmtest.Reply {
+		if leave != nil {
+			leave()
+			return llmtest.Reply{Fault: llmtest.HangBeforeHeaders}
+		}
+		return llmtest.Reply{Text: report()}
+	})
+	l.send(asks(llmtest.Chat, false, ""))
+	reported := l.spent().Day
+	ctx, cancel := context.WithCancel(t.Context())
+	leave = cancel
+	q := asks(llmtest.Chat, false, "")
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+l.relays[0].Address()+"/up"+q.path, strings.NewReader(q.body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-Winnow-Token", l.token)
+	r.Header.Set("Authorization", "Bearer key")
+	r.Header.Set("Content-Type", "application/json")
+	if answer, err := http.DefaultClient.Do(r); err == nil {
+		t.Fatalf("it was answered: %s", answer.Status)
+	}
+	records, err := l.provider.Settled(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.near("left at once", reported, reported+bill("gpt-4.1", session.Usage{Input: records[1].Prompt}))
 }

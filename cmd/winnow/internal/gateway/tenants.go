@@ -86,8 +86,8 @@ type tenants struct {
 // must says that the listener is open to others and has no other tokens: without a tenant nobody
 // gets in.
 func (r *Relay) Tenants(ctx context.Context, must bool) error {
-	d := &tenants{must: must, r: r, process: rand.Text(), log: r.log, stores: source.TenantStores{App: r.app}, settle: make(chan struct{}, 1),
-		rooms: map[string]*room{}, used: map[string]time.Time{}, unset: map[string]time.Time{},
+	d := &tenants{must: must, r: r, process: rand.Text(), log: r.log, stores: source.TenantStores{App: r.app},
+		settle: make(chan struct{}, 1), rooms: map[string]*room{}, used: map[string]time.Time{}, unset: map[string]time.Time{},
 		reads: map[string]time.Time{}}
 	d.known.Store(tenant.NewDirectory(0, nil, nil))
 	if err := d.begin(ctx); err != nil {
