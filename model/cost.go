@@ -10,7 +10,8 @@ type Usage struct {
 	CacheWrite1h int // for an hour, where that is offered
 	// Searches of the web that the provider made.
 	Searches int
-	// Tier is a service with prices of its own, "fast" or "priority"; "" is the usual one.
+	// Tier is a service with prices of its own, "fast" or "priority", several joined by "+"; "" is
+	// the usual one: see [Model.Service].
 	Tier string
 }
 
@@ -64,7 +65,8 @@ func (m Model) cost(u Usage) (dollars float64, costs Costs, ok bool) {
 	if u == (Usage{Tier: u.Tier}) {
 		return 0, Costs{}, true
 	}
-	if !m.Price.Known() && !m.Sets(priceKeys...) || u.Tier != "" {
+	factor, served := m.Service(u.Tier)
+	if !m.Price.Known() && !m.Sets(priceKeys...) || !served {
 		return 0, Costs{}, false
 	}
 	searches := 0.0
@@ -87,9 +89,10 @@ func (m Model) cost(u Usage) (dollars float64, costs Costs, ok bool) {
 		p.CacheWrite = plain(m.Price.CacheWrite)
 	}
 	// Tokens × price, before the division by a million: sums of whole prices stay exact.
-	input, output := float64(u.Input)*p.Input, float64(u.Output+u.Reasoning)*p.Output
-	read, write := float64(u.CacheRead)*p.CacheRead, float64(u.CacheWrite)*p.CacheWrite
-	write1h := float64(u.CacheWrite1h) * p.CacheWrite1h
+	// The usual factor of 1 changes nothing.
+	input, output := factor*float64(u.Input)*p.Input, factor*float64(u.Output+u.Reasoning)*p.Output
+	read, write := factor*float64(u.CacheRead)*p.CacheRead, factor*float64(u.CacheWrite)*p.CacheWrite
+	write1h := factor * float64(u.CacheWrite1h) * p.CacheWrite1h
 	return (input+output+read+write+write1h)/1e6 + searches, Costs{Input: input / 1e6, CacheRead: read / 1e6,
 		CacheWrite: (write + write1h) / 1e6, Output: output / 1e6, Searches: searches}, true
 }

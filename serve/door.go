@@ -265,6 +265,12 @@ func turnAway(w http.ResponseWriter, rest, name string, why *tenant.Refusal) {
 			"winnow: the tenant "+name+" has reached its budget: "+why.Message)
 		return
 	}
+	if why.Kind == "unmetered" {
+		w.Header().Set("X-Should-Retry", "false")
+		refuse(w, rest, http.StatusForbidden, "permission_error",
+			"winnow: the tenant "+name+" has a budget, and this request cannot be counted in it: "+why.Message)
+		return
+	}
 	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(max(why.After, time.Second).Seconds()))))
 	refuse(w, rest, http.StatusTooManyRequests, "rate_limit_error",
 		"winnow: the tenant "+name+" asks too much at a time: "+why.Message)

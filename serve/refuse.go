@@ -12,6 +12,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/wire"
 )
 
 // refusal is an error as a provider would report it. Clients show its message.
@@ -30,6 +32,7 @@ type refusal struct {
 func refuse(w http.ResponseWriter, path string, status int, kind, message string) {
 	var r refusal
 	r.Error.Message = message
+	path = wire.Route(path)
 	switch {
 	case strings.Contains(path, "/models/") && strings.Contains(path, ":"):
 		r.Error.Code, r.Error.Status = status, "UNAVAILABLE"

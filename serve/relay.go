@@ -13,6 +13,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/winnowhq/winnow/tenant"
+	"github.com/winnowhq/winnow/wire"
 )
 
 // relay carries requests to one upstream.
@@ -49,7 +52,7 @@ func (p *relay) serve(w http.ResponseWriter, r *http.Request, rest, client strin
 	case r.Method == http.MethodConnect || r.Method == http.MethodTrace:
 		refuse(seen, rest, http.StatusMethodNotAllowed, "invalid_request_error", "winnow relays no "+r.Method)
 		return
-	case upgrades(r) && strings.HasSuffix(rest, "/responses"):
+	case upgrades(r) && strings.HasSuffix(wire.Route(rest), "/responses"):
 		metrics.refused.WithLabelValues("websocket").Inc()
 		// Codex tries a WebSocket first, and asks over HTTP when it is told to.
 		refuse(seen, rest, http.StatusUpgradeRequired, "invalid_request_error",
@@ -122,7 +125,10 @@ func (p *relay) answered(answer *http.Response) error {
 // failed answers a request that did not get an answer.
 func (p *relay) failed(w http.ResponseWriter, r *http.Request, err error) {
 	var large *http.MaxBytesError
+	var refused *tenant.Refusal
 	switch {
+	case errors.As(err, &refused):
+		p.turnedAway(w, r, refused)
 	case errors.As(err, &large):
 		p.metrics.refused.WithLabelValues("too_large").Inc()
 		refuse(w, r.URL.Path, http.StatusRequestEntityTooLarge, "request_too_large",
@@ -136,6 +142,24 @@ func (p *relay) failed(w http.ResponseWriter, r *http.Request, err error) {
 		p.log.Error("no answer", "upstream", p.name, "why", why(err))
 		refuse(w, r.URL.Path, http.StatusBadGateway, "api_error", "winnow got no answer from "+p.name+": "+why(err))
 	}
+}
+
+// mostUnread is how much of a request that is refused is read all the same: as much as net/http
+// reads.
+const mostUnread = 256 << 10
+
+// turnedAway answers a request of a tenant whose budget does not allow it.
+func (p *relay) turnedAway(w http.ResponseWriter, r *http.Request, refused *tenant.Refusal) {
+	name := ""
+	if g := GuestOf(r.Context()); g != nil {
+		name = g.Tenant
+	}
+	p.log.Warn("refused: "+refused.Message, "tenant", name, "limit", refused.Kind)
+	p.metrics.refused.WithLabelValues(refused.Kind).Inc()
+	if r.Body != nil { // a connection that ends with something unread may take the answer with it
+		_, _ = io.CopyN(io.Discard, r.Body, mostUnread)
+	}
+	turnAway(w, r.URL.Path, name, refused)
 }
 
 // sent is the body of a request, and whether it could be read.

@@ -80,8 +80,8 @@ type Usage struct {
 	// Searches is how many searches of the web the provider made for the step: they have a price
 	// each.
 	Searches int `json:"searches,omitzero"`
-	// Tier is what was asked of the provider beside its usual service, which has other prices:
-	// "priority", "fast".
+	// Tier is the service of the provider beside its usual one, which has other prices: "priority",
+	// "fast", several joined by "+".
 	Tier string `json:"tier,omitzero"`
 
 	Unknown jsontext.Value `json:",embed"`

@@ -23,10 +23,13 @@ type Live struct {
 
 	Observed bool `json:"observed,omitzero"` // it was relayed untouched, to see what could be saved
 	Unpriced bool `json:"unpriced,omitzero"` // no usage, or no price: the amounts are 0
-	Edited   bool `json:"edited,omitzero"`   // something was left out of it, or would have been
-	Resent   bool `json:"resent,omitzero"`   // it was refused with an edit, and sent once more without
-	Beside   bool `json:"beside,omitzero"`   // it belongs to no conversation: for a title and the like
-	Warm     bool `json:"warm,omitzero"`     // it only kept the provider's cache, for nobody who asked
+	// Estimated: the provider did not report all that it took, and a budget had to be kept.
+	Estimated bool `json:"estimated,omitzero"`
+
+	Edited bool `json:"edited,omitzero"` // something was left out of it, or would have been
+	Resent bool `json:"resent,omitzero"` // it was refused with an edit, and sent once more without
+	Beside bool `json:"beside,omitzero"` // it belongs to no conversation: for a title and the like
+	Warm   bool `json:"warm,omitzero"`   // it only kept the provider's cache, for nobody who asked
 	// Bridged is how much of Otherwise is for writing what the cache would have forgotten had it
 	// not been kept.
 	Bridged float64 `json:"bridged,omitzero"`

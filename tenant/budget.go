@@ -43,6 +43,9 @@ func (b Budget) Limited() bool { return b.Day > 0 || b.Month > 0 }
 type Spent struct {
 	Day   float64 `json:"day"`
 	Month float64 `json:"month"`
+	// Estimated is how much of Month no provider reported: of answers that broke off, whose client
+	// left, or that came without a report.
+	Estimated float64 `json:"estimated,omitzero"`
 }
 
 // Verdict is what a budget says of what was spent.
@@ -75,6 +78,22 @@ func (b Budget) Judge(spent Spent, now time.Time) *Verdict {
 		}
 	}
 	return worst
+}
+
+// Admit says why a request may not be sent, nil if it may: what was spent and what the requests that
+// are under way may cost have reached the end. So all of them together exceed it by one request's
+// worth at most.
+func (b Budget) Admit(spent Spent, reserved float64, now time.Time) *Refusal {
+	if v := b.Judge(spent, now); v != nil && v.Stop {
+		return &Refusal{"budget", v.Message(), v.Begins.Sub(now), v}
+	}
+	most := Spent{Day: spent.Day + reserved, Month: spent.Month + reserved}
+	if v := b.Judge(most, now); v != nil && v.Stop {
+		return &Refusal{Kind: "reserved", After: concurrencyWait, Message: fmt.Sprintf(
+			"requests under way may cost %s, which is what is left of the budget of %s for this %s (UTC)",
+			quantity.Dollars(reserved), quantity.Dollars(v.Limit), v.Period)}
+	}
+	return nil
 }
 
 // Periods are when the day and the month of a time began, in UTC.

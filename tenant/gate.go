@@ -16,6 +16,7 @@ type Gate struct {
 	tenant Tenant
 	bucket *rate.Limiter // nil without a limit
 	under  int           // requests under way
+	held   float64       // what they may cost, in US dollars
 	day    string        // that spent is of
 	spent  Spent
 	warned string // period and its beginning of the newest warning that was logged
@@ -44,12 +45,16 @@ func (g *Gate) Set(t Tenant) {
 
 // Refusal is why a request is not let through.
 type Refusal struct {
-	// Kind is "rate", "concurrency" or "budget".
+	// Kind is "rate", "concurrency", "budget", "reserved" (the rest of the budget may be spent by
+	// requests that are under way) or "unmetered" (nobody can tell what it costs).
 	Kind    string
 	Message string        // for people
 	After   time.Duration // when to ask again, 0 if that cannot be said
 	Verdict *Verdict      // of a budget
 }
+
+// Error implements error.
+func (r *Refusal) Error() string { return r.Message }
 
 // Pass is a request that was let through.
 type Pass struct {
@@ -95,6 +100,22 @@ func (g *Gate) Enter(now time.Time) (Pass, *Refusal) {
 	return pass, nil
 }
 
+// Reserve sets aside what a request may cost at most, in US dollars, until release, or says why it
+// may not be sent. What the request did cost is told by Spend before that.
+func (g *Gate) Reserve(most float64, now time.Time) (release func(), refused *Refusal) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if refused := g.tenant.Budget.Admit(g.spentAt(now), g.held, now); refused != nil {
+		return nil, refused
+	}
+	g.held += most
+	return sync.OnceFunc(func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.held -= most
+	}), nil
+}
+
 func (g *Gate) leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -136,6 +157,7 @@ func (g *Gate) Learn(known Spent, now time.Time) {
 	defer g.mu.Unlock()
 	g.turn(now)
 	g.spent.Day, g.spent.Month = math.Max(g.spent.Day, known.Day), math.Max(g.spent.Month, known.Month)
+	g.spent.Estimated = math.Max(g.spent.Estimated, known.Estimated)
 }
 
 // Now is what was spent, and how many requests are under way.

@@ -20,35 +20,35 @@ import (
 )
 
 // maxAnswer is how many bytes of an answer are kept to be understood. A longer one is relayed all
-// the same, and what it took is unknown.
+// the same, and does not join the log.
 const maxAnswer = 32 << 20
 
 // relay is the body of an answer on its way to the client. It keeps a copy, which is read when the
-// answer has ended, or when the client has left.
+// answer has ended, or when the client has left: of a long one its end, where the reports are.
 type relay struct {
 	io.ReadCloser
 	copied   bytes.Buffer
 	tooLong  bool
-	finished func(answer []byte)
+	finished func(answer []byte, tooLong bool)
 	once     sync.Once
 }
 
-// listen lets a function have a copy of an answer, with its head, when it has ended.
-func listen(answer *http.Response, heard func(head http.Header, copied []byte)) {
+// listen lets a function have a copy of an answer, with its head, when it has ended. tooLong says
+// that the copy begins somewhere in it.
+func listen(answer *http.Response, heard func(head http.Header, copied []byte, tooLong bool)) {
 	head := answer.Header.Clone()
-	answer.Body = &relay{ReadCloser: answer.Body, finished: func(copied []byte) {
-		within(ending, func() bool { heard(head, copied); return true }, nil)
+	answer.Body = &relay{ReadCloser: answer.Body, finished: func(copied []byte, tooLong bool) {
+		within(ending, func() bool { heard(head, copied, tooLong); return true }, nil)
 	}}
 }
 
 func (r *relay) Read(p []byte) (int, error) {
 	n, err := r.ReadCloser.Read(p)
-	if r.copied.Len()+n > maxAnswer {
+	if over := r.copied.Len() + n - maxAnswer; over > 0 {
 		r.tooLong = true
+		r.copied.Next(max(over, maxAnswer/2))
 	}
-	if !r.tooLong {
-		r.copied.Write(p[:n])
-	}
+	r.copied.Write(p[:n])
 	if err != nil {
 		r.finish()
 	}
@@ -62,12 +62,7 @@ func (r *relay) Close() error {
 }
 
 func (r *relay) finish() {
-	r.once.Do(func() {
-		if r.tooLong {
-			r.copied.Reset()
-		}
-		r.finished(r.copied.Bytes())
-	})
+	r.once.Do(func() { r.finished(r.copied.Bytes(), r.tooLong) })
 }
 
 // understood is an answer as its provider's protocol says it.
@@ -83,17 +78,21 @@ func understood(p protocol, head http.Header, answer []byte) wire.Answer {
 			}
 		}
 	}
-	text, _ := wire.Complete(answer)
+	text, cut := wire.Complete(answer)
 	for _, e := range p.events(text) {
 		s.Take(e)
 	}
-	return s.Answer()
+	a := s.Answer()
+	if len(cut) > 0 { // the last number may be cut, too
+		a.Ended, a.Usage = false, session.Usage{}
+	}
+	return a
 }
 
 // heard records the answer to a request: what was said joins the log, until the client sends it
 // back its own way, and what it took is reported to the engine. The client may have left, and its
 // context with it.
-func (t *Transport) heard(x *exchange, a wire.Answer) {
+func (t *Transport) heard(x *exchange, a wire.Answer, took took) {
 	x.family.mu.Lock()
 	defer x.family.mu.Unlock()
 	l := x.line
@@ -101,9 +100,10 @@ func (t *Transport) heard(x *exchange, a wire.Answer) {
 	defer func() { x.line.noted(ctx) }()
 	now := t.now()
 	l.last, l.asked = now, now
-	known := t.live(x, a.Usage)
-	defer t.counted(x, known, a.Usage)
-	u := a.Usage
+	known := t.live(x, took.Usage)
+	took.on(known)
+	defer t.counted(x, known, took.Usage)
+	u := took.Usage
 	if t.mode == Observe {
 		u = t.asIfEdited(x, u)
 	}

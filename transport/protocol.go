@@ -25,7 +25,7 @@ var protocols = map[body.Kind]protocol{
 	body.Anthropic: {body.Anthropic, "anthropic", anthropic.Stream, messageEvents},
 	body.Chat:      {body.Chat, "openai", openaichat.Stream, chatEvents},
 	body.Responses: {body.Responses, "openai", responses.Stream, responseEvents},
-	body.Gemini:    {body.Gemini, "google", gemini.Stream, func(answer []byte) [][]byte { return [][]byte{answer} }},
+	body.Gemini:    {body.Gemini, "google", gemini.Stream, geminiEvents},
 }
 
 // purpose is what a request wants.
@@ -35,14 +35,16 @@ const (
 	other    purpose = iota // none of ours: it passes
 	generate                // the next answer of a conversation
 	count                   // how large a conversation is
+	billed                  // an answer that belongs to no conversation of ours
 )
 
-// route tells protocol and purpose by method and address. Requests of which the provider keeps the
-// history, or makes another one of it, are none of ours.
+// route tells protocol and purpose by method and address, whatever the spelling of that. Requests
+// of which the provider keeps the history, or makes another one of it, are none of ours.
 func route(r *http.Request) (protocol, purpose) {
 	if r.Method != http.MethodPost {
 		return protocol{}, other
 	}
+	path := wire.Route(r.URL.Path)
 	for _, known := range []struct {
 		end  string
 		kind body.Kind
@@ -53,11 +55,12 @@ func route(r *http.Request) (protocol, purpose) {
 		{"/chat/completions", body.Chat, generate},
 		{"/responses", body.Responses, generate},
 		{"/responses/input_tokens", body.Responses, count},
-		{":generateContent", body.Gemini, generate},
-		{":streamGenerateContent", body.Gemini, generate},
-		{":countTokens", body.Gemini, count},
+		{"/responses/compact", body.Responses, billed},
+		{":generatecontent", body.Gemini, generate},
+		{":streamgeneratecontent", body.Gemini, generate},
+		{":counttokens", body.Gemini, count},
 	} {
-		if strings.HasSuffix(r.URL.Path, known.end) {
+		if strings.HasSuffix(path, known.end) {
 			return protocols[known.kind], known.what
 		}
 	}
@@ -66,12 +69,26 @@ func route(r *http.Request) (protocol, purpose) {
 
 // addressed is the model that an address names, as Gemini's do: "…/models/MODEL:generateContent".
 func addressed(path string) string {
-	_, after, found := strings.Cut(path, "/models/")
-	if !found {
+	const models = "/models/"
+	at := strings.Index(strings.ToLower(path), models)
+	if at < 0 || at+len(models) > len(path) {
 		return ""
 	}
-	name, _, _ := strings.Cut(after, ":")
+	name, _, _ := strings.Cut(path[at+len(models):], ":")
 	return name
+}
+
+// geminiEvents are the events of an answer of Gemini: a stream that was not asked for as events is
+// a list of them.
+func geminiEvents(answer []byte) (events [][]byte) {
+	root := wire.ValueOf(answer)
+	if root.Kind() != '[' {
+		return [][]byte{answer}
+	}
+	for event := range root.Values() {
+		events = append(events, event.Bytes())
+	}
+	return events
 }
 
 // messageEvents are the events of an answer of the Messages API.
@@ -108,7 +125,8 @@ func chatEvents(answer []byte) [][]byte {
 			"finish_reason", choice.Get("finish_reason").Bytes()))
 	}
 	return [][]byte{
-		span.Make("choices", span.Array(choices), "usage", root.Get("usage").Bytes()), []byte(wire.Done),
+		span.Make("choices", span.Array(choices), "usage", root.Get("usage").Bytes(),
+			"service_tier", root.Get("service_tier").Bytes()), []byte(wire.Done),
 	}
 }
 

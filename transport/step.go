@@ -304,6 +304,6 @@ func (s *Step) Answered(m Message, u session.Usage) {
 			a.Finish = wire.FinishCalls
 			a.Parts = append(a.Parts, wire.PendingCall(s.id(c), c.Name, c.Arguments, nil))
 		}
-		t.heard(s.x, a)
+		t.heard(s.x, a, took{Usage: a.Usage})
 	})
 }

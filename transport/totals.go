@@ -189,12 +189,14 @@ const mostBeside = 32
 // countedBeside adds a request that belongs to no conversation. In the store it comes with the next
 // request of a conversation of the same client, or at the end with its newest one; a client that
 // has none leaves no trace there.
-func (t *Transport) countedBeside(r *http.Request, client string, m model.Model, u session.Usage) {
+func (t *Transport) countedBeside(r *http.Request, client string, m model.Model, took took) {
+	u := took.Usage
 	cost, priced := m.Cost(bill.Usage(u))
 	known := &store.Live{Beside: true, Unpriced: !priced || !reported(u)}
 	if !known.Unpriced {
 		known.Billed, known.Otherwise = cost, cost
 	}
+	took.on(known)
 	spent := store.Spend{Time: session.Millis(t.now().UnixMilli()), Kind: string(bill.Left), Model: m.String(),
 		Usage: u, Cost: known.Billed, Live: known}
 	t.notice(Notice{From: originOf(r, nil), Model: m.String(), Spent: &spent})

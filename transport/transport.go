@@ -5,9 +5,10 @@
 //	t := transport.New(engine, transport.Options{})
 //	client := anthropic.NewClient(option.WithHTTPClient(&http.Client{Transport: t}))
 //
-// A request of which nothing is left out leaves as it came, byte for byte. A decision is in the
-// store before it is sent, so that the same conversation has the same bytes tomorrow. Answers are
-// relayed as they arrive; a copy is read. An error of the transport's own forwards the original.
+// A request of which nothing is left out leaves as it came, byte for byte, unless a budget has a
+// report asked for (Options.Reserve). A decision is in the store before it is sent, so that the
+// same conversation has the same bytes tomorrow. Answers are relayed as they arrive; a copy is
+// read. An error of the transport's own forwards the original.
 package transport
 
 import (
@@ -101,6 +102,12 @@ type Options struct {
 	// called while the request waits, by several goroutines at a time, and returns at once.
 	// Default: nobody is told.
 	Watch func(Notice)
+	// Reserve makes the transport meter its requests, for a budget: it is asked before each one that
+	// the provider bills, and what it returns is called once when the answer has ended, with what the
+	// request cost. An error is RoundTrip's, and nothing is sent. Streams of Chat Completions are
+	// asked for a report of what they took, which is taken out of the answer again where the client
+	// did not ask for it; what is not reported is estimated. Default: nobody keeps a budget.
+	Reserve func(ctx context.Context, q Quote) (settle func(Charge), err error)
 	// Stage is called when a step of a request begins, and what it returns when the step has ended,
 	// sometimes twice: identify (read it and find its conversation), adopt (join the log), decide
 	// (ask the engine), splice (leave out). Default: nobody is told.
@@ -129,6 +136,7 @@ type Transport struct {
 	models             *model.Memo
 	log                *slog.Logger
 	watch              func(Notice)
+	reserve            func(ctx context.Context, q Quote) (func(Charge), error)
 	stages             func(ctx context.Context, name string) func()
 	now                func() time.Time
 
@@ -149,6 +157,8 @@ type atHand struct {
 	recent  recent
 	overdue atomic.Int64 // steps that nobody waits for any more
 	lost    atomic.Bool  // the store was, when a request came last
+	sizes   estimator
+	silent  sync.Map // hosts whose streams cannot be asked for a report
 
 	recording pending // answers
 
@@ -183,8 +193,8 @@ func made(engine *winnow.Engine, o Options, c *atHand) *Transport {
 	}
 	t := &Transport{
 		engine: engine, base: o.Base, mode: cmp.Or(o.Mode, Full), recall: o.Recall, recallTool: o.RecallTool,
-		drop: o.Drop, models: models, log: o.Log, watch: o.Watch, stages: o.Stage, now: o.Now, prepare: o.Prepare,
-		later: o.Later, patience: cmp.Or(o.Patience, DefaultPatience), atHand: c,
+		drop: o.Drop, models: models, log: o.Log, watch: o.Watch, reserve: o.Reserve, stages: o.Stage, now: o.Now,
+		prepare: o.Prepare, later: o.Later, patience: cmp.Or(o.Patience, DefaultPatience), atHand: c,
 		delegates: o.Delegate, anthropic: cmp.Or(o.anthropic, anthropicHost), most: o.KeepWarm, after: o.after,
 	}
 	if t.prepare == nil {
@@ -247,14 +257,19 @@ type exchange struct {
 // accepted, nothing is left out of the conversation from then on.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	p, what := route(r)
+	off := t.mode == Off
 	if asked := r.Header.Get(Header); asked != "" {
 		r = r.Clone(r.Context())
 		r.Header.Del(Header)
-		if Mode(asked) == Off {
-			what = other
-		}
+		off = off || Mode(asked) == Off
 	}
-	if what == other || t.mode == Off || r.Body == nil {
+	if off && what == generate {
+		what = billed
+	}
+	if what == other || off && what == count || what == billed && t.reserve == nil || r.Body == nil {
+		if err := t.unmetered(r, metersNot(r, what)); err != nil {
+			return nil, err
+		}
 		return t.base.RoundTrip(r)
 	}
 	read := bytes.NewBuffer(make([]byte, 0, min(max(r.ContentLength, 0)+bytes.MinRead, maxBody)))
@@ -265,59 +280,82 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if read.Len() > maxBody {
 		r = r.Clone(r.Context())
 		r.Body = rest{io.MultiReader(read, r.Body), r.Body}
+		if err := t.unmetered(r, "it is larger than winnow reads"); err != nil {
+			return nil, errors.Join(err, r.Body.Close())
+		}
 		return t.base.RoundTrip(r)
 	}
 	r.Body.Close()
 	r = again(r, read.Bytes())
 	original, err := unpacked(encoding(r.Header), read.Bytes(), maxBody)
 	if err != nil {
+		if err := t.unmetered(r, "winnow cannot unpack it"); err != nil {
+			return nil, err
+		}
 		return t.base.RoundTrip(with(r, nil, false))
 	}
 	if what == count {
 		return t.base.RoundTrip(t.counting(r, p, original))
 	}
-	x := t.begin(r, p, original)
-	if x == nil {
-		return t.beside(r, p, original)
+	m, err := t.meter(r, p, original)
+	if err != nil {
+		return nil, err
 	}
-	answer, err := t.base.RoundTrip(x.request(r))
+	defer m.leave()
+	var x *exchange
+	if what == generate {
+		x = t.begin(r, p, original)
+	}
+	if x == nil {
+		return t.beside(r, p, original, m)
+	}
+	m.of(x)
+	answer, err := t.send(x.request(r), m, x.body)
 	resent := err == nil && (x.edited || x.delegated != nil) && refused(answer.StatusCode)
 	if resent {
-		answer, err = t.resend(r, x, answer, original)
+		answer, err = t.resend(r, x, answer, original, m)
 	}
 	t.tell(x, resent)
 	if err != nil || answer.StatusCode != http.StatusOK {
+		m.refused(r.Context(), err)
 		t.unanswered(x, answer, err)
 		t.release(x.family)
 		return answer, err
 	}
-	listen(answer, func(head http.Header, copied []byte) {
+	m.hands()
+	listen(answer, func(head http.Header, copied []byte, long bool) {
 		t.afterwards(x.family, func() {
 			defer t.release(x.family)
+			defer m.abandon()
 			t.guarded("read an answer", func() {
 				a := understood(p, head, copied)
-				t.heard(x, a)
+				t.heard(x, a, m.answered(&a, long))
 				t.keepWarm(x, r, a)
 			})
 		})
 	})
+	m.silence(answer)
 	return answer, nil
 }
 
 // beside sends a request that belongs to no conversation, as it came, and counts what it costs.
-func (t *Transport) beside(r *http.Request, p protocol, original []byte) (*http.Response, error) {
-	answer, err := t.base.RoundTrip(with(r, original, false))
+func (t *Transport) beside(r *http.Request, p protocol, original []byte, m *meter) (*http.Response, error) {
+	answer, err := t.send(with(r, original, false), m, original)
 	if err != nil || answer.StatusCode != http.StatusOK {
+		m.refused(r.Context(), err)
 		return answer, err
 	}
-	listen(answer, func(head http.Header, copied []byte) {
+	m.hands()
+	listen(answer, func(head http.Header, copied []byte, long bool) {
+		defer m.abandon()
 		t.guarded("read an answer", func() {
 			text, _ := wire.Complete(original)
 			name := cmp.Or(wire.ValueOf(text).Get("model").String(), addressed(r.URL.Path))
-			t.countedBeside(r, client(r, p.kind), t.models.Lookup(p.provider+"/"+name), understood(p, head,
-				copied).Usage)
+			a := understood(p, head, copied)
+			t.countedBeside(r, client(r, p.kind), t.models.Lookup(p.provider+"/"+name), m.answered(&a, long))
 		})
 	})
+	m.silence(answer)
 	return answer, nil
 }
 
@@ -335,8 +373,8 @@ func refused(status int) bool {
 // resend sends a request as it came, after it was refused with an edit. What the provider says then
 // is the client's. Where what was delegated to the provider is the reason, only that is taken back:
 // what was left out before was accepted, and reasoning may be bound to it.
-func (t *Transport) resend(r *http.Request, x *exchange, first *http.Response, original []byte) (*http.Response,
-	error) {
+func (t *Transport) resend(r *http.Request, x *exchange, first *http.Response, original []byte, m *meter) (
+	*http.Response, error) {
 	var reason []byte
 	if x.delegated != nil {
 		reason, _ = io.ReadAll(io.LimitReader(first.Body, 64<<10))
@@ -350,7 +388,8 @@ func (t *Transport) resend(r *http.Request, x *exchange, first *http.Response, o
 	if freezes {
 		x.body, x.edited, x.left = original, false, left{}
 	}
-	answer, err := t.base.RoundTrip(x.request(r))
+	m.of(x)
+	answer, err := t.send(x.request(r), m, x.body)
 	accepted := err == nil && answer.StatusCode == http.StatusOK
 	if about || delegated && accepted {
 		t.guarded("edit without the provider", func() { t.undelegate(x) })

@@ -163,18 +163,33 @@ func (t *Transport) again(k *warmth) (u session.Usage, ok bool) {
 	defer cancel()
 	r := k.request.Clone(ctx)
 	r.Body, _ = k.request.GetBody()
-	answer, err := t.base.RoundTrip(r)
+	sent, err := io.ReadAll(r.Body)
+	var m *meter
+	if err == nil {
+		m, err = t.meter(r, protocols[body.Anthropic], sent)
+	}
+	if err != nil {
+		t.log.Warn("could not keep a cache warm", "session", k.line.id, "error", err)
+		return u, false
+	}
+	defer m.abandon()
+	r.Body, _ = k.request.GetBody()
+	answer, err := t.base.RoundTrip(m.watch(r))
 	if err != nil {
 		t.log.Warn("could not keep a cache warm", "session", k.line.id, "error", err)
 		return u, false
 	}
 	defer answer.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
+	if answer.StatusCode != http.StatusOK {
+		m.refused(ctx, nil)
+	}
 	if err != nil || answer.StatusCode != http.StatusOK {
 		t.log.Warn("could not keep a cache warm", "session", k.line.id, "status", answer.StatusCode, "error", err)
 		return u, false
 	}
-	return understood(protocols[body.Anthropic], answer.Header, text).Usage, true
+	a := understood(protocols[body.Anthropic], answer.Header, text)
+	return m.answered(&a, false).Usage, true
 }
 
 // renewed writes down what keeping a cache took. The family's lock is held.

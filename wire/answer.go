@@ -72,6 +72,23 @@ func SplitUsage(prompt, read, write, answer, thought, total int) session.Usage {
 	}
 }
 
+// Service names the services with prices of their own among what a provider reports of an answer
+// (its tier, speed and place), as [session.Usage].Tier has them; "" for the usual one.
+func Service(reported ...string) string {
+	tier := ""
+	for _, name := range reported {
+		switch name {
+		case "", "standard", "default", "auto", "global", "not_available":
+		default:
+			if tier != "" {
+				tier += "+"
+			}
+			tier += name
+		}
+	}
+	return tier
+}
+
 // PendingCall makes the part of a call: with its arguments if they are JSON, otherwise with as much
 // of them as arrived.
 func PendingCall(id, name, arguments string, metadata jsontext.Value) session.Part {

@@ -236,7 +236,7 @@ func tellTenant(ctx context.Context, a *cli.App, b *book.Book, name string) erro
 		a.Table([]int{-1, -1}, [][]string{
 			{"tenant", t.Name},
 			{"today", spentOf(spent.Day, t.Budget.Day)},
-			{"this month", spentOf(spent.Month, t.Budget.Month)},
+			{"this month", spentOf(spent.Month, t.Budget.Month) + estimatedOf(spent.Estimated)},
 			{"limits", limitsOf(t.Limits)},
 			{"retention", cmp.Or(days(t.Retention), "as gateway.retention says")},
 			{"capture", cmp.Or(t.Capture, "as gateway.capture says")},
@@ -262,6 +262,14 @@ func spentOf(spent, budget float64) string {
 		return quantity.Dollars(spent) + ", no budget"
 	}
 	return fmt.Sprintf("%s of %s", quantity.Dollars(spent), quantity.Dollars(budget))
+}
+
+// estimatedOf says how much of an amount no provider reported, "" for nothing.
+func estimatedOf(dollars float64) string {
+	if dollars == 0 {
+		return ""
+	}
+	return ", " + quantity.Dollars(dollars) + " of it estimated"
 }
 
 func limitsOf(l tenant.Limits) string {

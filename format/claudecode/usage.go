@@ -12,6 +12,7 @@ import (
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/wire"
 )
 
 // spending is what the requests of a file took, once each. The product writes an entry for each
@@ -150,14 +151,7 @@ func tokens(usage []byte) *session.Usage {
 	}
 	u := reported.usage()
 	u.Searches = reported.Tools.Searches
-	switch {
-	case reported.Speed != "" && reported.Speed != "standard":
-		u.Tier = reported.Speed
-	case reported.Tier != "" && reported.Tier != "standard":
-		u.Tier = reported.Tier
-	case reported.Place != "" && reported.Place != "not_available" && reported.Place != "global":
-		u.Tier = reported.Place
-	}
+	u.Tier = wire.Service(reported.Speed, reported.Tier, reported.Place)
 	return u
 }
 

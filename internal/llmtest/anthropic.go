@@ -1,6 +1,7 @@
 package llmtest
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/winnowhq/winnow/llm"
@@ -26,7 +27,7 @@ func writeAnthropic(q Request, r Reply, a account) written {
 		usage := spent(output, reasoned)
 		usage["cache_creation"] = object{"ephemeral_5m_input_tokens": a.usage.Cache.Write - a.hour,
 			"ephemeral_1h_input_tokens": a.hour}
-		usage["service_tier"] = "standard"
+		usage["service_tier"] = cmp.Or(r.Tier, "standard")
 		return usage
 	}
 	if r.Fault == NoUsage {

@@ -47,6 +47,9 @@ func writeChat(q Request, r Reply, a account) written {
 		if r.Fault == NoUsage {
 			delete(whole, "usage")
 		}
+		if r.Tier != "" {
+			whole["service_tier"] = r.Tier
+		}
 		return written{whole: whole}
 	}
 
@@ -57,6 +60,9 @@ func writeChat(q Request, r Reply, a account) written {
 			"choices": choices}
 		if include {
 			c["usage"] = reported
+		}
+		if r.Tier != "" {
+			c["service_tier"] = r.Tier
 		}
 		w.send("", c)
 	}

@@ -42,6 +42,9 @@ type Reply struct {
 	// them.
 	Usage *session.Usage
 
+	// Tier is the service to report; "" is the usual one.
+	Tier string
+
 	// Pieces is in how many pieces each text is streamed; 0 means one for every 12 characters, at
 	// most 64.
 	Pieces int

@@ -58,6 +58,9 @@ func writeResponses(q Request, r Reply, a account) written {
 	}
 	whole := responseHead(q.Number, q.Model, status)
 	whole["incomplete_details"] = details
+	if r.Tier != "" {
+		whole["service_tier"] = r.Tier
+	}
 	if len(items) > 0 {
 		whole["output"] = items
 	}

@@ -111,7 +111,7 @@ func TestBook_changesAtATime(t *testing.T) {
 				if _, err := b.Set(t.Context(), "", "ann", func(x *tenant.Tenant) error { x.Retention++; return nil }); err != nil {
 					t.Error(err)
 				}
-				if err := b.Spend(t.Context(), "ann", 0.25, 1, noon); err != nil {
+				if err := b.Spend(t.Context(), "ann", book.Expense{Dollars: 0.25, Requests: 1}, noon); err != nil {
 					t.Error(err)
 				}
 			})
@@ -196,7 +196,7 @@ func TestBook_sumsByDayAndMonth(t *testing.T) {
 			days    int
 			dollars float64
 		}{{0, 1}, {0, 0.5}, {-1, 2}, {-30, 4}, {-31, 8}, {1, 16}} {
-			if err := b.Spend(t.Context(), "ann", s.dollars, 2, noon.AddDate(0, 0, s.days)); err != nil {
+			if err := b.Spend(t.Context(), "ann", book.Expense{Dollars: s.dollars, Requests: 2}, noon.AddDate(0, 0, s.days)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -10,14 +10,29 @@ import (
 	"github.com/winnowhq/winnow/tenant"
 )
 
-// Spend adds what a tenant spent on the day of a time, in US dollars, and how many of its requests
-// were answered. After an error it is not known to have been added; if the connection broke just
-// then, it may have been.
-func (b *Book) Spend(ctx context.Context, name string, dollars float64, requests int, at time.Time) error {
-	_, err := b.db.ExecContext(ctx, `INSERT INTO book_spent (tenant, day, dollars, requests) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (tenant, day) DO UPDATE SET dollars = book_spent.dollars + excluded.dollars,
-		requests = book_spent.requests + excluded.requests`,
-		name, tenant.DayOf(at), dollars, requests)
+// Expense is what some requests cost.
+type Expense struct {
+	Dollars   float64
+	Estimated float64 // of them: no provider reported it
+	Requests  int     // that were answered
+}
+
+// Plus is the sum of two.
+func (e Expense) Plus(other Expense) Expense {
+	return Expense{e.Dollars + other.Dollars, e.Estimated + other.Estimated, e.Requests + other.Requests}
+}
+
+// Spend adds what a tenant spent on the day of a time. After an error it is not known to have been
+// added; if the connection broke just then, it may have been.
+func (b *Book) Spend(ctx context.Context, name string, e Expense, at time.Time) error {
+	return spend(ctx, b.db, name, e, tenant.DayOf(at))
+}
+
+func spend(ctx context.Context, db executor, name string, e Expense, day string) error {
+	_, err := db.ExecContext(ctx, `INSERT INTO book_spent (tenant, day, dollars, estimated, requests)
+		VALUES ($1, $2, $3, $4, $5) ON CONFLICT (tenant, day) DO UPDATE SET
+		dollars = book_spent.dollars + excluded.dollars, estimated = book_spent.estimated + excluded.estimated,
+		requests = book_spent.requests + excluded.requests`, name, day, e.Dollars, e.Estimated, e.Requests)
 	return err
 }
 
@@ -35,12 +50,18 @@ func (b *Book) AtLeast(ctx context.Context, name string, dollars float64, at tim
 
 // Spent is what a tenant spent on the day of a time and in its month, in US dollars, through every
 // process.
-func (b *Book) Spent(ctx context.Context, name string, at time.Time) (s tenant.Spent, err error) {
+func (b *Book) Spent(ctx context.Context, name string, at time.Time) (tenant.Spent, error) {
+	return spentOf(ctx, b.db, name, at)
+}
+
+func spentOf(ctx context.Context, db executor, name string, at time.Time) (s tenant.Spent, err error) {
 	day := tenant.DayOf(at)
 	first := day[:len("2026-01-")] + "01"
-	err = b.db.QueryRowContext(ctx, `SELECT
-		coalesce(sum(CASE WHEN day = $1 THEN dollars ELSE 0 END), 0), coalesce(sum(dollars), 0)
-		FROM book_spent WHERE tenant = $2 AND day >= $3 AND day <= $4`, day, name, first, day).Scan(&s.Day, &s.Month)
+	err = db.QueryRowContext(ctx, `SELECT
+		coalesce(sum(CASE WHEN day = $1 THEN dollars ELSE 0 END), 0), coalesce(sum(dollars), 0),
+		coalesce(sum(estimated), 0)
+		FROM book_spent WHERE tenant = $2 AND day >= $3 AND day <= $4`, day, name, first, day).
+		Scan(&s.Day, &s.Month, &s.Estimated)
 	return s, err
 }
 
@@ -94,10 +115,10 @@ func (b *Book) Uses(ctx context.Context, at time.Time) (map[string]Use, error) {
 		Use
 	}
 	spent, err := rows(ctx, b.db, func(r row) (l line, err error) {
-		err = r.Scan(&l.name, &l.Spent.Day, &l.Spent.Month, &l.Requests.Day, &l.Requests.Month)
+		err = r.Scan(&l.name, &l.Spent.Day, &l.Spent.Month, &l.Spent.Estimated, &l.Requests.Day, &l.Requests.Month)
 		return l, err
 	}, `SELECT tenant, sum(CASE WHEN day = $1 THEN dollars ELSE 0 END), sum(dollars),
-		CAST(sum(CASE WHEN day = $2 THEN requests ELSE 0 END) AS BIGINT), CAST(sum(requests) AS BIGINT)
+		sum(estimated), CAST(sum(CASE WHEN day = $2 THEN requests ELSE 0 END) AS BIGINT), CAST(sum(requests) AS BIGINT)
 		FROM book_spent WHERE day >= $3 AND day <= $4 GROUP BY tenant`, day, day, first, day)
 	if err != nil {
 		return nil, err

@@ -33,19 +33,29 @@ type growing struct {
 
 // usage holds the newest of each figure: the beginning of a stream has those of the prompt, its end
 // may repeat them.
-type usage struct{ input, output, thinking, read, write, hour int }
+type usage struct {
+	input, output, thinking, read, write, hour, searches int
+
+	tier string // the service that answered
+}
 
 // take takes the figures of a report that are more than nothing.
 func (u *usage) take(report wire.Value) {
 	var now usage
-	var details, creation wire.Value
-	report.Read("input_tokens", &now.input, "output_tokens", &now.output, "output_tokens_details", &details,
+	var details, creation, tools wire.Value
+	var speed, tier, place string
+	report.Read("speed", &speed, "service_tier", &tier, "inference_geo", &place, "server_tool_use", &tools,
+		"input_tokens", &now.input, "output_tokens", &now.output, "output_tokens_details", &details,
 		"cache_read_input_tokens", &now.read, "cache_creation_input_tokens", &now.write, "cache_creation", &creation)
+	if served := wire.Service(speed, tier, place); served != "" {
+		u.tier = served
+	}
 	newer(&u.input, now.input)
 	newer(&u.output, now.output)
 	newer(&u.thinking, details.Get("thinking_tokens").Int())
 	newer(&u.read, now.read)
 	newer(&u.write, now.write)
+	newer(&u.searches, tools.Get("web_search_requests").Int())
 	newer(&u.hour, creation.Get("ephemeral_1h_input_tokens").Int())
 }
 
@@ -144,6 +154,7 @@ func (s *stream) Answer() wire.Answer {
 		Usage: wire.SplitUsage(u.input+u.read+u.write, u.read, u.write, u.output, u.thinking, 0),
 	}
 	a.Usage.Cache.Write1h = min(u.hour, a.Usage.Cache.Write)
+	a.Usage.Searches, a.Usage.Tier = u.searches, u.tier
 	for _, b := range s.blocks {
 		if b != nil && b.kind != "" {
 			a.Parts = append(a.Parts, b.part())

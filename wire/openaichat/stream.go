@@ -20,6 +20,7 @@ type stream struct {
 	reason        string
 	refused       bool
 	usage         session.Usage
+	tier          string // the service that answered
 }
 
 // growing is a call of which pieces arrive.
@@ -38,6 +39,9 @@ func (s *stream) Take(event []byte) (last bool) {
 	}
 	root := wire.ValueOf(event)
 	s.count(root.Get("usage"))
+	if tier := root.Get("service_tier").String(); tier != "" {
+		s.tier = tier
+	}
 	for choice := range root.Get("choices").Values() {
 		if choice.Get("index").Int() != 0 {
 			continue
@@ -129,6 +133,7 @@ func (s *stream) count(report wire.Value) {
 // Answer has thoughts, text and calls: the order in which the protocol has them.
 func (s *stream) Answer() wire.Answer {
 	a := wire.Answer{Finish: s.finish(), Usage: s.usage, Ended: s.reason != "", Failure: s.failure()}
+	a.Usage.Tier = wire.Service(s.tier)
 	if s.thought.Len() > 0 {
 		a.Parts = append(a.Parts, session.Part{
 			Type: session.ReasoningPart, Text: s.thought.String(), Metadata: wire.Metadata("openai", "field", s.field),

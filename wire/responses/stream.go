@@ -143,6 +143,7 @@ func (s *stream) Answer() wire.Answer {
 	a.Usage = wire.SplitUsage(number("input_tokens"), number(details, "cached_tokens"),
 		number(details, "cache_write_tokens"),
 		number("output_tokens"), number("output_tokens_details", "reasoning_tokens"), number("total_tokens"))
+	a.Usage.Tier = wire.Service(s.response.Get("service_tier").String())
 	return a
 }
 

@@ -33,21 +33,12 @@ type room struct {
 	closed     bool
 
 	mu      sync.Mutex
-	hub     *live.Hub          // nil before it is opened, and if there is no page
-	now     *furniture         // nil before it is opened
-	under   int                // requests and streams that are in it
-	last    time.Time          // when one came or went
-	unsaved map[string]expense // by day, what the book does not know yet
-}
-
-// expense is what was spent in US dollars for how many requests.
-type expense struct {
-	dollars  float64
-	requests int
-}
-
-func (e expense) plus(other expense) expense {
-	return expense{e.dollars + other.dollars, e.requests + other.requests}
+	hub     *live.Hub               // nil before it is opened, and if there is no page
+	now     *furniture              // nil before it is opened
+	under   int                     // requests and streams that are in it
+	last    time.Time               // when one came or went
+	unsaved map[string]book.Expense // by day, what the book does not know yet
+	settled []string                // reservations that the book can forget with it
 }
 
 // furniture is what carries the requests of a tenant until its settings change.
@@ -78,29 +69,33 @@ func settingsOf(settings config.Settings, mode transport.Mode, t tenant.Tenant) 
 	return settings, mode
 }
 
-// spent counts what was spent at a time.
-func (m *room) spent(e expense, at time.Time) {
-	if e == (expense{}) {
+// spent counts what was spent at a time, for which there may have been a reservation in the book.
+func (m *room) spent(e book.Expense, at time.Time, reservation string) {
+	if e == (book.Expense{}) && reservation == "" {
 		return
 	}
-	m.gate.Spend(e.dollars, at)
+	m.gate.Spend(e.Dollars, at)
 	defer m.tell()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.unsaved == nil {
-		m.unsaved = map[string]expense{}
+		m.unsaved = map[string]book.Expense{}
 	}
-	day := tenant.DayOf(at)
-	m.unsaved[day] = m.unsaved[day].plus(e)
+	if day := tenant.DayOf(at); e != (book.Expense{}) {
+		m.unsaved[day] = m.unsaved[day].Plus(e)
+	}
+	if reservation != "" {
+		m.settled = append(m.settled, reservation)
+	}
 }
 
-// watch counts what a request cost, and shows it.
-func (m *room) watch(n transport.Notice) {
-	if n.Spent != nil && n.Spent.Live != nil {
-		m.spent(expense{n.Spent.Live.Billed, 1}, time.UnixMilli(int64(n.Spent.Time)))
+// watch counts what a request cost, unless a budget has it metered, and shows it.
+func (m *room) watch(n transport.Notice, metered bool) {
+	if n.Spent != nil && n.Spent.Live != nil && !metered {
+		m.spent(book.Expense{Dollars: n.Spent.Live.Billed, Requests: 1}, time.UnixMilli(int64(n.Spent.Time)), "")
 	}
 	if n.Receipt != nil && !n.Receipt.Prepared { // what was prepared is paid for already
-		m.spent(expense{n.Receipt.Cost, 0}, n.Time)
+		m.spent(book.Expense{Dollars: n.Receipt.Cost}, n.Time, "")
 	}
 	m.pages(func(h *live.Hub) { h.Watch(n) })
 }
@@ -177,27 +172,26 @@ func (m *room) idle() (since time.Time, ok bool) {
 // save hands what was spent to the book. What the book does not take is kept.
 func (m *room) save(ctx context.Context, b *book.Book) error {
 	m.mu.Lock()
-	unsaved := m.unsaved
-	m.unsaved = nil
+	unsaved, settled := m.unsaved, m.settled
+	m.unsaved, m.settled = nil, nil
 	m.mu.Unlock()
-	var failed error
-	for day, e := range unsaved {
-		at, err := time.Parse(time.DateOnly, day)
-		if err == nil {
-			err = b.Spend(ctx, m.name, e.dollars, e.requests, at)
-		}
-		if err == nil {
-			continue
-		}
-		failed = err
-		m.mu.Lock()
-		if m.unsaved == nil {
-			m.unsaved = map[string]expense{}
-		}
-		m.unsaved[day] = m.unsaved[day].plus(e)
-		m.mu.Unlock()
+	if len(unsaved)+len(settled) == 0 {
+		return nil
 	}
-	return failed
+	err := b.Settle(ctx, m.name, unsaved, settled)
+	if err == nil {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.unsaved == nil {
+		m.unsaved = map[string]book.Expense{}
+	}
+	for day, e := range unsaved {
+		m.unsaved[day] = m.unsaved[day].Plus(e)
+	}
+	m.settled = append(m.settled, settled...)
+	return err
 }
 
 // close ends everything. Nobody is in it.
@@ -258,9 +252,13 @@ func (m *room) furnish(r *Relay, t tenant.Tenant, version int64, settings config
 	if f.engine != nil && !withholds(m.store) {
 		f.recall, o.RecallTool = recalling(r.app.Version, f.engine, audit), true
 	}
-	o.Watch = m.watch
+	metered := t.Budget.Limited()
+	o.Watch = func(n transport.Notice) { m.watch(n, metered) }
+	if metered {
+		o.Reserve = r.tenants.reserving(m)
+	}
 	o.Prepare = r.preparing(m.name, m.store, f.engine, func(cost float64, at time.Time) {
-		m.spent(expense{cost, 0}, at)
+		m.spent(book.Expense{Dollars: cost}, at, "")
 	})
 	if m.hub != nil && settings.Gateway.Page {
 		f.page = live.New(m.hub, live.Config{Engine: f.engine, Mode: string(mode), Modes: Modes(),

@@ -17,6 +17,7 @@ import (
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/postgres"
+	"github.com/winnowhq/winnow/tenant/book"
 )
 
 // summary is the kind of the jobs that write a summary before it is needed: one for each tenant,
@@ -192,7 +193,7 @@ func (r *Relay) engineOf(ctx context.Context, tenant string) (
 				leave()
 				return nil, nil, nil, nil
 			}
-			return f.engine, func(cost float64, at time.Time) { m.spent(expense{cost, 0}, at) }, leave, nil
+			return f.engine, func(cost float64, at time.Time) { m.spent(book.Expense{Dollars: cost}, at, "") }, leave, nil
 		}
 	}
 	if kept := r.kept(); kept == nil || withholds(kept) || tenantOf(kept) != tenant {

@@ -3,6 +3,7 @@ package gateway
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -66,6 +67,10 @@ type tenants struct {
 	asked   time.Time
 	book    atomic.Pointer[book.Book] // nil until there is one
 
+	process  string       // that reserves in the book
+	renewed  time.Time    // when the reservations were
+	unshared atomic.Int64 // until when reservations are not made in the book, which did not answer
+
 	saving sync.Mutex // held while the book learns what was spent: then it has all of it
 
 	mu      sync.Mutex
@@ -81,8 +86,8 @@ type tenants struct {
 // must says that the listener is open to others and has no other tokens: without a tenant nobody
 // gets in.
 func (r *Relay) Tenants(ctx context.Context, must bool) error {
-	d := &tenants{must: must, r: r, log: r.log, stores: source.TenantStores{App: r.app}, settle: make(chan struct{}, 1),
-		rooms: map[string]*room{}, used: map[string]time.Time{}, unset: map[string]time.Time{},
+	d := &tenants{must: must, r: r, process: rand.Text(), log: r.log, stores: source.TenantStores{App: r.app},
+		settle: make(chan struct{}, 1), rooms: map[string]*room{}, used: map[string]time.Time{}, unset: map[string]time.Time{},
 		reads: map[string]time.Time{}}
 	d.known.Store(tenant.NewDirectory(0, nil, nil))
 	if err := d.begin(ctx); err != nil {
@@ -510,6 +515,7 @@ func (d *tenants) tick(ctx context.Context) {
 	}
 	d.save(ctx)
 	now := d.r.app.Env.Now()
+	d.renew(ctx, now)
 	d.mu.Lock()
 	used := d.unset
 	d.unset = map[string]time.Time{}
@@ -575,7 +581,7 @@ func (d *tenants) drop(m *room) {
 	m.making.Lock()
 	_, idle := m.idle()
 	m.mu.Lock()
-	unsaved := len(m.unsaved)
+	unsaved := len(m.unsaved) + len(m.settled)
 	m.mu.Unlock()
 	if idle && unsaved == 0 {
 		m.closed = true

@@ -1,0 +1,99 @@
+package gateway
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/winnowhq/winnow/tenant"
+	"github.com/winnowhq/winnow/tenant/book"
+	"github.com/winnowhq/winnow/transport"
+)
+
+const (
+	// reservedFor is after how long a reservation of a process that was killed expires, and
+	// renewEvery how often one that is alive puts that off.
+	reservedFor = 2 * time.Minute
+	renewEvery  = 30 * time.Second
+	// bookPatience is how long a request waits for a reservation in the book; after one that waited in
+	// vain others do not wait for bookPause, and are held to the budget by each process alone.
+	bookPatience = time.Second
+	bookPause    = 5 * time.Second
+)
+
+// reserving is how the requests of a room are paid for by its tenant's budget: see
+// transport.Options.Reserve.
+func (d *tenants) reserving(m *room) func(context.Context, transport.Quote) (func(transport.Charge), error) {
+	return func(ctx context.Context, q transport.Quote) (func(transport.Charge), error) {
+		if q.Unmetered != "" {
+			return nil, &tenant.Refusal{Kind: "unmetered", Message: fmt.Sprintf("%s %s: %s", q.Method, q.Path, q.Unmetered)}
+		}
+		now := d.r.app.Env.Now()
+		release, refused := m.gate.Reserve(q.Most, now)
+		if refused != nil {
+			return nil, refused
+		}
+		id, refused := d.share(ctx, m, q.Most, now)
+		if refused != nil {
+			release()
+			return nil, refused
+		}
+		return func(c transport.Charge) {
+			defer release()
+			e := book.Expense{Dollars: c.Dollars}
+			if c.Estimated {
+				e.Estimated = c.Dollars
+			}
+			if c.Dollars > 0 || q.Most == 0 { // it was answered
+				e.Requests = 1
+			}
+			m.spent(e, now, id)
+		}, nil
+	}
+}
+
+// share makes a reservation in the book, where every process of the gateway sees it. A book that
+// does not answer holds nobody back.
+func (d *tenants) share(ctx context.Context, m *room, most float64, now time.Time) (id string,
+	refused *tenant.Refusal) {
+	b := d.book.Load()
+	t, known := d.known.Load().Tenant(m.name)
+	if b == nil || !known || now.UnixNano() < d.unshared.Load() {
+		return "", nil
+	}
+	ctx, stop := context.WithTimeout(ctx, bookPatience)
+	defer stop()
+	id = rand.Text()
+	err := b.Reserve(ctx, book.Reservation{ID: id, Tenant: m.name, Process: d.process, Dollars: most,
+		Expires: now.Add(reservedFor)}, now, func(spent tenant.Spent, reserved float64) error {
+		m.gate.Learn(spent, now)
+		if refused := t.Budget.Admit(spent, reserved, now); refused != nil {
+			return refused
+		}
+		return nil
+	})
+	switch {
+	case err == nil:
+		return id, nil
+	case errors.As(err, &refused):
+		return "", refused
+	case !errors.Is(ctx.Err(), context.Canceled) && !errors.Is(err, book.ErrNotFound):
+		d.unshared.Store(now.Add(bookPause).UnixNano())
+		d.log.Error("a reservation cannot be made in the book of tenants: until it can, each process keeps the "+
+			"budget by itself", "tenant", m.name, "why", err)
+	}
+	return id, nil // it may have been made all the same
+}
+
+// renew keeps the reservations of this process.
+func (d *tenants) renew(ctx context.Context, now time.Time) {
+	if now.Sub(d.renewed) < renewEvery {
+		return
+	}
+	d.renewed = now
+	if err := d.book.Load().Renew(ctx, d.process, now.Add(reservedFor), now); err != nil {
+		d.log.Error("reservations cannot be renewed", "why", err)
+	}
+}
