@@ -30,6 +30,7 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/body"
+	"github.com/winnowhq/winnow/llm/upstream"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
@@ -58,8 +59,7 @@ const Header = "X-Winnow"
 
 // Options say how a transport works. The zero value works.
 type Options struct {
-	// Base sends the requests. Default: [http.DefaultTransport] with compression left to the
-	// client.
+	// Base sends the requests. Default: [upstream.Connections] with compression left to the client.
 	Base http.RoundTripper
 	Mode Mode // default: Full
 	// Delegate is ClearToolUses to let the provider clear old results of tools where winnow may
@@ -192,7 +192,7 @@ func made(engine *winnow.Engine, o Options, c *atHand) *Transport {
 	}
 	c.recent.bound(cmp.Or(o.Memory, DefaultMemory))
 	if t.base == nil {
-		base := http.DefaultTransport.(*http.Transport).Clone()
+		base := upstream.Connections()
 		base.DisableCompression = true
 		t.base = base
 	}
