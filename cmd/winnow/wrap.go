@@ -162,6 +162,10 @@ func runWrap(ctx context.Context, a *cli.App, client gateway.Client, args []stri
 		return cli.Misuse(err)
 	}
 	defer func() { err = errors.Join(err, plan.Remove()) }()
+	if err := gateway.Discreet(plan, a); err != nil {
+		relay.Close()
+		return err
+	}
 	if relay.Mode != transport.Off {
 		gateway.WayBack(plan, a)
 	}
