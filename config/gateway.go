@@ -25,7 +25,7 @@ type Gateway struct {
 	Mode      string            `json:"mode"` // what is done to requests: one of GatewayModes
 	Tools     GatewayTools      `json:"tools"`
 	// Retention is the age at which a conversation that nobody goes on with is deleted, as Age
-	// reads it; empty: never.
+	// reads it; Never, or empty: never. See Expires.
 	Retention string `json:"retention"`
 	Memory    int    `json:"memory"` // bytes of conversations that are at hand
 	// Capture is what the store has of conversations: CaptureAll, or CaptureNone for nothing that
@@ -116,6 +116,19 @@ func GatewayModes() []string { return []string{"off", "observe", "safe", "full"}
 // gatewayMemory is the default of gateway.memory: 512 MiB.
 const gatewayMemory = 512 << 20
 
+// gatewayRetention is the default of gateway.retention: who goes on with a conversation does so
+// within days, and what was said in it should not lie around for years.
+const gatewayRetention = "30d"
+
+// Never is the value of gateway.retention with which nothing is deleted.
+const Never = "never"
+
+// Expires reads gateway.retention. It reports false if nothing is deleted.
+func Expires(retention string) (age time.Duration, ok bool) {
+	age, err := Age(retention)
+	return age, err == nil
+}
+
 // Age reads an age as people write it: 12h, 30d, 8w.
 func Age(text string) (time.Duration, error) {
 	for unit, hours := range map[string]int{"d": 24, "w": 7 * 24} {
@@ -163,10 +176,12 @@ func (g Gateway) wrong(bad func(key, format string, args ...any)) {
 				name)
 		}
 	}
-	if age, err := Age(g.Retention); g.Retention != "" && err != nil {
-		bad("retention", "%w", err)
-	} else if g.Retention != "" && age < time.Hour {
-		bad("retention", "%s: give an hour or more, or leave it empty for no limit", g.Retention)
+	if age, err := Age(g.Retention); g.Retention != "" && g.Retention != Never {
+		if err != nil {
+			bad("retention", "%w; or never", err)
+		} else if age < time.Hour {
+			bad("retention", "%s: give an hour or more, or never", g.Retention)
+		}
 	}
 	if _, err := Age(g.Drain); err != nil {
 		bad("drain", "%w", err)

@@ -173,6 +173,7 @@ func runWrap(ctx context.Context, a *cli.App, client gateway.Client, args []stri
 		relay.Close()
 		return cli.Misuse(err)
 	}
+	relay.Expire()
 	if aside := relay.Aside(); len(aside) > 0 {
 		a.Warn("requests to %s go through another winnow already, which prunes them: they pass here untouched (mode "+
 			"off)",
