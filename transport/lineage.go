@@ -60,7 +60,7 @@ type course struct {
 	asked  time.Time      // when it was so for the client
 	warmed int            // requests that have kept the cache since
 	drop   []string       // tools whose declarations are left out of it, since it began
-	hour   bool           // it was asked to keep its cache for an hour
+	keeps  time.Duration  // the longest that a request of it has asked for its cache to be kept
 	// accepted is what had been decided when the provider's rules were last held against it
 	accepted decided
 	summed   summed
@@ -194,7 +194,7 @@ func (f *family) renewed(read *line) *line {
 	was := l.course
 	l.course = read.course // the id is read without the lock
 	l.shared = read.revision != was.revision
-	l.pruned, l.asked, l.warmed, l.hour, l.summed = was.pruned, was.asked, was.warmed, was.hour, was.summed
+	l.pruned, l.asked, l.warmed, l.keeps, l.summed = was.pruned, was.asked, was.warmed, was.keeps, was.summed
 	l.whole, l.caches, l.from, l.known = was.whole, was.caches, was.from, was.known
 	if was.last.After(l.last) {
 		l.last = was.last
@@ -525,7 +525,7 @@ func (t *Transport) fork(ctx context.Context, f *family, l *line, n int, chain [
 		return nil, err
 	}
 	first.noted(ctx)
-	return &line{id, course{chain: slices.Clone(l.chain[:n]), frozen: l.frozen, last: l.last, hour: l.hour,
+	return &line{id, course{chain: slices.Clone(l.chain[:n]), frozen: l.frozen, last: l.last, keeps: l.keeps,
 		again: slices.Clone(l.again), recall: l.recall, drop: l.drop, delegation: l.delegation,
 		tools: l.tools.clone()}}, nil
 }

@@ -527,7 +527,7 @@ func (t *Transport) decide(ctx context.Context, f *family, p protocol, read *rea
 		protocol: p, family: f, line: l, model: t.models.Lookup(doc.Session.Info.Model.String()), began: t.now(),
 		body: original, sent: len(chain), next: doc.Native.(*body.Native).NextID(),
 	}
-	x.cold, x.held = x.isCold(read), x.holds(read)
+	x.cold, x.held = x.isCold(read, t.mode), x.holds(read)
 	x.bridge()
 	unsure := !x.cold && x.model.CacheLifetime() > 0 && x.idle() > x.model.CacheLifetime()
 	l.last = x.began
@@ -551,24 +551,6 @@ func (t *Transport) decide(ctx context.Context, f *family, p protocol, read *rea
 		x.body, x.edited = edited, true
 	}
 	return x, nil
-}
-
-// Margin is how much longer than a cache's lifetime a conversation must have rested to be cold, by
-// our own clock: a warm prefix that is taken for a cold one is written again at full price, a cold
-// one that is taken for a warm one costs a chance.
-const Margin = time.Minute
-
-// isCold reports whether the provider's cache has certainly forgotten a conversation: by our own
-// clock, and by the longest lifetime that its requests have asked for. Between the lifetime that
-// the model's caches have by themselves and that moment it is not sure, and nothing that was sent
-// is left out.
-func (x *exchange) isCold(read *reading) bool {
-	l, lifetime := x.line, x.model.CacheLifetime()
-	l.hour = l.hour || x.protocol.kind == body.Anthropic && read.hour >= 0
-	if l.hour {
-		lifetime = max(lifetime, time.Hour)
-	}
-	return x.idle() > lifetime+Margin
 }
 
 // idle is how long the provider has not been at work on a conversation, 0 if that is not known.
