@@ -49,6 +49,11 @@ func identified(client string, r *http.Request, d *wire.Decoded, first digest) s
 		strconv.FormatBool(len(d.Tools) > 0), string(first[:]))[:10])
 }
 
+// beginning is what an identity is made of without the client's word for the session and tools.
+func beginning(r *http.Request, kind body.Kind, first digest) string {
+	return string(hashed(r.Header.Get(clientHeader), providerOf(r), string(kind), string(first[:])))
+}
+
 // agentHeader names a sub-agent.
 const agentHeader = "X-Claude-Code-Agent-Id"
 

@@ -25,6 +25,9 @@ type family struct {
 	id     string // of the session that began it
 	before string // its id in stores from before credentials were left out of it
 	uses   int    // by requests under way; guarded by the transport
+	// beginning is what the conversations of all sessions have in common that begin alike: see the
+	// function. Guarded by the transport.
+	beginning string
 
 	recording pending // answers
 

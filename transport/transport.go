@@ -415,6 +415,7 @@ func (t *Transport) join(r *http.Request, p protocol, original []byte) (x *excha
 		}
 		doc, chain := read.doc, read.chain
 		f := t.family(identity(r, p.kind, doc.Native.(*body.Native).Decoded, chain[0]))
+		t.begins(f, beginning(r, p.kind, chain[0]))
 		identified()
 		f.recording.wait()
 		f.mu.Lock()
@@ -572,8 +573,7 @@ func (t *Transport) reduced(r *http.Request, p protocol, original []byte) *http.
 			return
 		}
 		doc, chain := read.doc, read.chain
-		t.guessTools(r, p, doc, chain[0])
-		f := t.family(identity(r, p.kind, doc.Native.(*body.Native).Decoded, chain[0]))
+		f := t.sized(ctx, r, p, doc, chain)
 		defer t.release(f)
 		f.recording.wait()
 		f.mu.Lock()
