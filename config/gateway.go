@@ -34,6 +34,8 @@ type Gateway struct {
 	// Clients are the names of those who may ask, and the SHA-256 of their tokens as hexadecimal
 	// digits. As soon as there is one, every request needs a token.
 	Clients map[string]string `json:"clients"`
+	// Origins are those of web pages that are agents and may ask, such as https://agent.example.
+	Origins []string `json:"origins"`
 	// Keys are keys of providers that serve holds for tenants, by a name of theirs. Where each is
 	// is written here, never the key itself.
 	Keys map[string]GatewayKey `json:"keys"`
@@ -168,6 +170,13 @@ func (g Gateway) wrong(bad func(key, format string, args ...any)) {
 			bad("upstreams."+name, "this is not an address; write one like https://host")
 		case u.User != nil:
 			bad("upstreams."+name, "leave out the user and the password; the client sends its own")
+		}
+	}
+	for i, origin := range g.Origins {
+		u, err := url.Parse(origin)
+		if err != nil || u.Scheme == "" || u.Host == "" || origin != u.Scheme+"://"+u.Host {
+			bad(fmt.Sprintf("origins.%d", i), "%q is not the origin of a web page; write one like https://host:8443",
+				origin)
 		}
 	}
 	for i, name := range g.Tools.Drop {

@@ -308,8 +308,9 @@ func (r *Relay) lead(ctx context.Context, g *generation, upstreams map[string]st
 		door = r.tenants
 	}
 	g.handler, err = serve.New(serve.Config{Door: door, Upstreams: upstreams, Transport: counting{r, g},
-		Metrics: r.metrics, Host: r.Address(), Mode: string(g.mode), Clients: g.clients, Ready: r.ready,
-		Page: g.page, Jobs: r.jobs, MCP: g.recall, Log: r.log})
+		Metrics: r.metrics, Host: r.Address(), Mode: string(g.mode), Clients: g.clients, Origins: g.settings.Gateway.Origins,
+		Ready: r.ready,
+		Page:  g.page, Jobs: r.jobs, MCP: g.recall, Log: r.log})
 	r.upstreams = upstreams
 	return err
 }
