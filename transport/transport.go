@@ -158,6 +158,7 @@ type atHand struct {
 	newest   map[string]newest        // the newest request of each session
 	aside    map[string][]store.Spend // by client: what is written down with its next request
 	warm     map[string]*warmth       // by session
+	unproven map[string]*unproven     // by session
 	closed   bool
 
 	current atomic.Pointer[Transport] // the newest one
@@ -167,7 +168,7 @@ type atHand struct {
 // (compaction.auto) needs the hooks of [Hooks].
 func New(engine *winnow.Engine, o Options) *Transport {
 	return made(engine, o, &atHand{families: map[string]*family{}, newest: map[string]newest{},
-		aside: map[string][]store.Spend{}, warm: map[string]*warmth{}})
+		aside: map[string][]store.Spend{}, warm: map[string]*warmth{}, unproven: map[string]*unproven{}})
 }
 
 // Changed makes a transport with another engine on the same store, or other options, that goes on
@@ -287,9 +288,11 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	t.tell(x, resent)
 	if err != nil || answer.StatusCode != http.StatusOK {
 		t.unanswered(x, answer, err)
+		t.withdraw(x)
 		t.release(x.family)
 		return answer, err
 	}
+	t.accepted(x)
 	listen(answer, func(head http.Header, copied []byte) {
 		t.afterwards(x.family, func() {
 			defer t.release(x.family)
@@ -445,6 +448,7 @@ func (t *Transport) join(r *http.Request, p protocol, original []byte) (x *excha
 			t.noticed(r, x, read)
 			t.delegate(ctx, r, x, doc.Native.(*body.Native).Decoded)
 			x.line.noted(ctx)
+			t.leaves(x)
 		}
 		t.recent.put(read)
 		whole = true // nothing of ours panicked in between
@@ -512,9 +516,13 @@ func (t *Transport) decide(ctx context.Context, f *family, p protocol, read *rea
 	if err := t.refresh(ctx, f, chain, doc.Session.Messages); err != nil {
 		return nil, err
 	}
+	known := len(f.lines)
 	l, err := t.adopt(ctx, f, doc, chain)
 	if err != nil {
 		return nil, err
+	}
+	if len(f.lines) > known {
+		t.begun(l)
 	}
 	if l.outrun(ctx) {
 		return nil, store.ErrConflict
