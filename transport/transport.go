@@ -152,14 +152,15 @@ type atHand struct {
 
 	recording pending // answers
 
-	mu       sync.Mutex
-	families map[string]*family
-	totals   Totals
-	newest   map[string]newest        // the newest request of each session
-	aside    map[string][]store.Spend // by client: what is written down with its next request
-	warm     map[string]*warmth       // by session
-	unproven map[string]*unproven     // by session
-	closed   bool
+	mu        sync.Mutex
+	families  map[string]*family
+	totals    Totals
+	newest    map[string]newest        // the newest request of each session
+	aside     map[string][]store.Spend // by client: what is written down with its next request
+	warm      map[string]*warmth       // by session
+	unproven  map[string]*unproven     // by session
+	strangers []string                 // that rewrite requests: see Strangers
+	closed    bool
 
 	current atomic.Pointer[Transport] // the newest one
 }
@@ -293,6 +294,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return answer, err
 	}
 	t.accepted(x)
+	t.lookAt(r.Header, answer.Header)
 	listen(answer, func(head http.Header, copied []byte) {
 		t.afterwards(x.family, func() {
 			defer t.release(x.family)
@@ -523,6 +525,9 @@ func (t *Transport) decide(ctx context.Context, f *family, p protocol, read *rea
 	}
 	if len(f.lines) > known {
 		t.begun(l)
+		if known > 0 {
+			t.rewritten(ctx, l, doc.Session.Messages)
+		}
 	}
 	if l.outrun(ctx) {
 		return nil, store.ErrConflict

@@ -504,7 +504,9 @@ func (r *Relay) Close() {
 	}
 }
 
-// Account is what came of it, in three lines for people. client is what was run.
+// Account is what came of it, in three lines for people, and one for whatever else rewrites requests.
+// client is what was run.
 func (r *Relay) Account(client string) []string {
-	return account(client, int(r.requests.Load()), r.Mode, r.now.carrier.Totals())
+	lines := account(client, int(r.requests.Load()), r.Mode, r.now.carrier.Totals())
+	return append(lines, r.now.carrier.Strangers()...)
 }
