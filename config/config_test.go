@@ -223,8 +223,8 @@ func TestEnvironment_setsEveryKey(t *testing.T) {
 	values := map[string]string{
 		"policy": "classic", "schedule": "eager", "counter": "chars4", "compaction.summarizer": "offline", "compaction.threshold": `{"*":0.5}`, "compaction.reserved": "7", "compaction.keep": "7",
 		"compaction.model": "p/m", "model": "p/m", "titles": "p/m", "permissions": `[{"verdict":"ask"}]`, "providers": `{"local":{"baseURL":"http://127.0.0.1:1/v1","keyEnv":"LOCAL_KEY"}}`,
-		"gateway.listen": "127.0.0.1:1", "gateway.mode": "observe", "gateway.upstreams": `{"house":"http://127.0.0.1:1"}`,
-		"gateway.retention": "30d", "gateway.capture": "none", "gateway.memory": "16777216", "gateway.tls.cert": "/c.pem", "gateway.tls.key": "/k.pem",
+		"gateway.listen": "127.0.0.1:1", "gateway.mode": "observe", "gateway.origins": `["https://agent.example"]`, "gateway.upstreams": `{"house":"http://127.0.0.1:1"}`,
+		"gateway.retention": "60d", "gateway.capture": "none", "gateway.memory": "16777216", "gateway.tls.cert": "/c.pem", "gateway.tls.key": "/k.pem",
 		"gateway.clients": `{"ann":"` + strings.Repeat("0f", 32) + `"}`, "gateway.delegate": "clear_tool_uses", "gateway.drain": "15m", "gateway.profile": "127.0.0.1:6060",
 		"gateway.keys": `{"team":{"env":"TEAM_KEY"}}`, "gateway.oidc.issuer": "https://id.example", "gateway.oidc.redirect": "https://w.example/~sign/back",
 		"gateway.oidc.secretFile": "/secret", "gateway.oidc.cookieFile": "/cookie", "gateway.oidc.access": `{"g":{"tenant":"t","scopes":["read"]}}`,
@@ -553,7 +553,10 @@ func TestAge(t *testing.T) {
 func TestValidate_gateway(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"retention": "soon"}`:                                             `gateway.retention: "soon" is not an age`,
+		`{"retention": "nevr"}`:                                             `"nevr" is not an age; write it as 12h, 30d or 8w; or never`,
 		`{"retention": "5m"}`:                                               "gateway.retention: 5m: give an hour or more",
+		`{"origins": ["agent.example"]}`:                                    `gateway.origins.0: "agent.example" is not the origin of a web page`,
+		`{"origins": ["https://agent.example/"]}`:                           `gateway.origins.0: "https://agent.example/" is not`,
 		`{"capture": "some"}`:                                               `gateway.capture: unknown "some"; use all, or none`,
 		`{"memory": 1000}`:                                                  "gateway.memory: 1000: give 16777216 bytes (16 MiB) or more",
 		`{"tools": {"drop": ["[x"]}}`:                                       `gateway.tools.drop.0: "[x" is not the name of a tool`,

@@ -25,7 +25,7 @@ type Gateway struct {
 	Mode      string            `json:"mode"` // what is done to requests: one of GatewayModes
 	Tools     GatewayTools      `json:"tools"`
 	// Retention is the age at which a conversation that nobody goes on with is deleted, as Age
-	// reads it; empty: never.
+	// reads it; Never, or empty: never. See Expires.
 	Retention string `json:"retention"`
 	Memory    int    `json:"memory"` // bytes of conversations that are at hand
 	// Capture is what the store has of conversations: CaptureAll, or CaptureNone for nothing that
@@ -34,6 +34,8 @@ type Gateway struct {
 	// Clients are the names of those who may ask, and the SHA-256 of their tokens as hexadecimal
 	// digits. As soon as there is one, every request needs a token.
 	Clients map[string]string `json:"clients"`
+	// Origins are those of web pages that are agents and may ask, such as https://agent.example.
+	Origins []string `json:"origins"`
 	// Keys are keys of providers that serve holds for tenants, by a name of theirs. Where each is
 	// is written here, never the key itself.
 	Keys map[string]GatewayKey `json:"keys"`
@@ -116,6 +118,19 @@ func GatewayModes() []string { return []string{"off", "observe", "safe", "full"}
 // gatewayMemory is the default of gateway.memory: 512 MiB.
 const gatewayMemory = 512 << 20
 
+// gatewayRetention is the default of gateway.retention: who goes on with a conversation does so
+// within days, and what was said in it should not lie around for years.
+const gatewayRetention = "30d"
+
+// Never is the value of gateway.retention with which nothing is deleted.
+const Never = "never"
+
+// Expires reads gateway.retention. It reports false if nothing is deleted.
+func Expires(retention string) (age time.Duration, ok bool) {
+	age, err := Age(retention)
+	return age, err == nil
+}
+
 // Age reads an age as people write it: 12h, 30d, 8w.
 func Age(text string) (time.Duration, error) {
 	for unit, hours := range map[string]int{"d": 24, "w": 7 * 24} {
@@ -157,16 +172,25 @@ func (g Gateway) wrong(bad func(key, format string, args ...any)) {
 			bad("upstreams."+name, "leave out the user and the password; the client sends its own")
 		}
 	}
+	for i, origin := range g.Origins {
+		u, err := url.Parse(origin)
+		if err != nil || u.Scheme == "" || u.Host == "" || origin != u.Scheme+"://"+u.Host {
+			bad(fmt.Sprintf("origins.%d", i), "%q is not the origin of a web page; write one like https://host:8443",
+				origin)
+		}
+	}
 	for i, name := range g.Tools.Drop {
 		if _, err := path.Match(name, ""); err != nil || name == "" {
 			bad(fmt.Sprintf("tools.drop.%d", i), "%q is not the name of a tool, nor a pattern such as mcp__github__*",
 				name)
 		}
 	}
-	if age, err := Age(g.Retention); g.Retention != "" && err != nil {
-		bad("retention", "%w", err)
-	} else if g.Retention != "" && age < time.Hour {
-		bad("retention", "%s: give an hour or more, or leave it empty for no limit", g.Retention)
+	if age, err := Age(g.Retention); g.Retention != "" && g.Retention != Never {
+		if err != nil {
+			bad("retention", "%w; or never", err)
+		} else if age < time.Hour {
+			bad("retention", "%s: give an hour or more, or never", g.Retention)
+		}
 	}
 	if _, err := Age(g.Drain); err != nil {
 		bad("drain", "%w", err)

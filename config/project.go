@@ -131,6 +131,7 @@ var reasons = map[string]string{
 	"gateway.capture":         "it decides what of your sessions is written down",
 	"gateway.retention":       "it decides which of your sessions are deleted",
 	"gateway.clients":         "it decides who reaches your providers through this computer",
+	"gateway.origins":         "it decides which web pages reach your providers through this computer",
 	"gateway.keys":            "it decides which keys are sent to providers",
 	"gateway.oidc.issuer":     "it decides who sees your sessions",
 	"gateway.oidc.clientID":   "it decides who sees your sessions",

@@ -76,6 +76,8 @@ func hostile(key string) []string {
 		return []string{`"osc9"`}
 	case "gateway.capture":
 		return []string{`"none"`, `"all"`}
+	case "gateway.origins":
+		return []string{`["https://evil.example"]`}
 	case "gateway.retention":
 		return []string{`"1h"`}
 	case "gateway.drain":

@@ -1,6 +1,9 @@
 package model
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Terms are the prices of reading from the cache, writing to it, and output, for a prompt of that
 // many tokens, as multiples of the input price. Where there is no cache, or nothing is asked for
@@ -32,3 +35,23 @@ func (m Model) CacheLifetime() time.Duration {
 	}
 	return max(0, m.Cache.Lifetime)
 }
+
+// MostCached is how long the provider's cache may keep a prefix after its last use, where a request
+// asks for nothing else. Unlike CacheLifetime, which is how long it does so at least, it is told by
+// few providers: false if nobody knows it. What a configuration says of a model's cache counts.
+func (m Model) MostCached() (most time.Duration, known bool) {
+	switch {
+	case m.CacheLifetime() == 0, m.Cache.Explicit, slices.Contains(m.Set, "cache.seconds"):
+		return m.CacheLifetime(), true
+	case m.Provider == "openai" && m.Cache.Lifetime > 0 && m.Cache.Lifetime < promised:
+		return Retention, true
+	}
+	return 0, false
+}
+
+// promised is the lifetime that OpenAI promises since GPT-5.6, without saying when it ends.
+const promised = 30 * time.Minute
+
+// Retention is how long OpenAI keeps prompts at most where an account has not agreed on zero data
+// retention, and no request asks for less.
+const Retention = 24 * time.Hour

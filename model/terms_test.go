@@ -83,3 +83,13 @@ func TestCacheLifetime_isAssumedWhereNothingIsKnown(t *testing.T) {
 		}
 	}
 }
+
+func TestMostCached(t *testing.T) {
+	for name, want := range map[string]time.Duration{"anthropic/claude-sonnet-4-5": 5 * time.Minute,
+		"openai/gpt-4.1": 24 * time.Hour, "openai/gpt-5.6-sol": 0, "google/gemini-2.5-flash": 0,
+		"deepseek/deepseek-flash": 0, "nobody/nothing": 0} {
+		if most, known := model.Default().Lookup(name).MostCached(); most != want || known != (want > 0) {
+			t.Errorf("%s: %s, known %t", name, most, known)
+		}
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/winnowhq/winnow/llm/upstream"
 	"github.com/winnowhq/winnow/tenant"
 	"github.com/winnowhq/winnow/wire"
 )
@@ -238,9 +239,10 @@ func (buffers) Put(data []byte) { free.Put((*[32 << 10]byte)(data)) }
 
 // Direct carries requests to their upstreams and changes nothing: it asks for no compression, so
 // that nothing is decoded, spells the names of headers as the client did, and follows no redirect.
+// Connections that are dead are given up: see [upstream.Connections].
 // What is said to winnow, in headers that begin with X-Winnow, stays here.
 func Direct() http.RoundTripper {
-	t := http.DefaultTransport.(*http.Transport).Clone()
+	t := upstream.Connections()
 	t.DisableCompression = true
 	t.MaxIdleConnsPerHost = 64
 	t.DialContext = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext

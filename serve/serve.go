@@ -2,8 +2,8 @@
 // that is configured under NAME, byte for byte as it came, and the answer comes back as it arrives.
 //
 // What a request becomes on its way is for the http.RoundTripper that carries it. Nobody but this
-// computer gets in: Listen accepts loopback addresses only, and the routes that are not relayed
-// check Host and Origin. A listener at another address (ListenOpenly) is for clients with tokens.
+// computer gets in: Listen accepts loopback addresses only, the routes that are not relayed check
+// Host and Origin, and those that are relayed refuse web pages. A listener at another address (ListenOpenly) is for clients with tokens.
 package serve
 
 import (
@@ -44,6 +44,9 @@ type Config struct {
 	// If there are any, every request needs a token but those for /healthz and /readyz. Default:
 	// anyone who reaches the listener may ask.
 	Clients map[string]string
+	// Origins are the origins of web pages whose requests are relayed: "https://agent.example".
+	// Those of others are refused, with and without tokens. Default: no page may ask.
+	Origins []string
 	// Door says who may ask where tenants share the listener, beside Clients. Default: there are no
 	// tenants.
 	Door Door
@@ -146,11 +149,18 @@ var own = []string{"/", "/healthz", "/metrics", "/readyz"}
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	sent, _, _ := strings.Cut(r.RequestURI, "?")
 	r, path, token, client := h.admitted(r, sent)
+	name, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	to := h.relays[name]
+	if to != nil && h.strange(r) {
+		h.Log.Warn("refused: a web page asks", "upstream", name, "origin", r.Header.Get("Origin"))
+		h.Metrics.refused.WithLabelValues("origin").Inc()
+		refuse(w, "/"+rest, http.StatusForbidden, "permission_error", "winnow relays no requests of web pages: if this "+
+			"page is an agent of yours, add its origin to gateway.origins")
+		return
+	}
 	if h.Door != nil && h.invite(w, r, path, token, client) {
 		return
 	}
-	name, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	to := h.relays[name]
 	switch {
 	case len(h.Clients) > 0 && client == "" && !slices.Contains(probed, path):
 		h.unknown(w, r, path, name)
@@ -242,6 +252,16 @@ func (h *handler) trusted(r *http.Request) bool {
 	}
 	origins := r.Header.Values("Origin")
 	return len(origins) == 0 || len(origins) == 1 && origins[0] == scheme+r.Host
+}
+
+// strange reports whether a browser says that a page sent a request that is none of ours, nor one
+// that is configured. Agents that are no pages say nothing of the kind.
+func (h *handler) strange(r *http.Request) bool {
+	if origins := r.Header.Values("Origin"); len(origins) > 0 {
+		return !h.trusted(r) && (len(origins) > 1 || !slices.Contains(h.Origins, origins[0]))
+	}
+	site := r.Header.Get("Sec-Fetch-Site")
+	return site == "cross-site" || site == "same-site" // as of another port of this computer
 }
 
 // names reports whether a Host is one of this computer.

@@ -170,6 +170,54 @@ func TestServe_ownRoutesCheckHostAndOrigin(t *testing.T) {
 	}
 }
 
+// A page that somebody visits must not use their providers, nor fill their store: what a browser
+// says of a request counts on relayed routes, too, with and without tokens.
+func TestServe_noWebPageIsRelayed(t *testing.T) {
+	token, hash := NewToken()
+	for _, clients := range []map[string]string{nil, {"ann": hash}} {
+		asked := 0
+		c := Config{Upstreams: Names(), Clients: clients, Origins: []string{"https://agent.example"},
+			Transport: carrying(func(*http.Request) (*http.Response, error) {
+				asked++
+				return &http.Response{StatusCode: 200, Header: http.Header{}, Body: http.NoBody}, nil
+			})}
+		at := relayed(t, c).String()
+		for i, c := range []struct {
+			path, headers string
+			refused       bool
+		}{
+			{"/anthropic/v1/messages", "", false},
+			{"/anthropic/v1/messages", "Sec-Fetch-Mode: cors\r\n", false}, // Node
+			{"/anthropic/v1/messages", "Origin: https://agent.example\r\nSec-Fetch-Site: cross-site\r\n", false},
+			{"/anthropic/v1/messages", "Origin: http://" + at + "\r\nSec-Fetch-Site: same-origin\r\n", false},
+			{"/anthropic/v1/messages", "Origin: https://evil.example\r\nSec-Fetch-Site: cross-site\r\n", true},
+			{"/openai/v1/responses", "Origin: https://evil.example\r\n", true},
+			{"/openai/v1/responses", "Origin: https://agent.example\r\nOrigin: https://evil.example\r\n", true},
+			{"/openai/v1/responses", "Origin: null\r\n", true},
+			{"/gemini/v1beta/models/m:generateContent", "Origin: http://localhost:3000\r\nSec-Fetch-Site: same-site\r\n", true},
+			{"/openai/v1/models", "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\n", true},
+			{"/openai/v1/models", "Sec-Fetch-Site: same-site\r\n", true},
+			{"/openai/v1/models", "Sec-Fetch-Site: none\r\n", false},
+		} {
+			before := asked
+			answer := talk(t, relayedAt{at}, "POST "+c.path+" HTTP/1.1\r\nConnection: close\r\nHost: "+at+"\r\nX-Winnow-Token: "+
+				token+"\r\nContent-Length: 2\r\n"+c.headers+"\r\n{}")
+			if got := strings.HasPrefix(answer, "HTTP/1.1 403"); got != c.refused || (asked > before) == c.refused {
+				t.Errorf("%d, refused %t, want %t: %.200q", i, got, c.refused, answer)
+			}
+			if shape := map[string]string{"/anthropic/v1/messages": `{"type":"error","error":{"type":"permission_error"`,
+				"/gemini/v1beta/models/m:generateContent": `"PERMISSION_DENIED"`}[c.path]; c.refused && !strings.Contains(answer, shape) {
+				t.Errorf("%d is refused with %q", i, answer)
+			}
+		}
+		// A name that leads here makes the page one of the same origin, for the browser.
+		if answer := talk(t, relayedAt{at}, "POST /openai/v1/responses HTTP/1.1\r\nConnection: close\r\nHost: evil.example\r\n"+
+			"X-Winnow-Token: "+token+"\r\nOrigin: http://evil.example\r\nContent-Length: 2\r\n\r\n{}"); !strings.HasPrefix(answer, "HTTP/1.1 403") {
+			t.Errorf("by another name: %.200q", answer)
+		}
+	}
+}
+
 // relayedAt is an address as a text.
 type relayedAt struct{ string }
 

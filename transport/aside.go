@@ -28,10 +28,10 @@ func (x *exchange) holds(n *reading) bool {
 }
 
 // isElsewhere reports whether the provider keeps what the conversation begins with: the request has
-// only what is new.
+// only what is new. Gemini keeps it as cached content, for as long as whoever made that has said.
 func isElsewhere(doc *format.Document) bool {
 	root := around(doc.Native.(*body.Native).Decoded)
-	for _, name := range []string{"previous_response_id", "conversation"} {
+	for _, name := range []string{"previous_response_id", "conversation", "cachedContent", "cached_content"} {
 		if kind := root.Get(name).Kind(); kind != 0 && kind != 'n' {
 			return true
 		}

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -9,18 +10,75 @@ import (
 	"github.com/winnowhq/winnow/format/body"
 )
 
-// guessTools takes it that a request for a size is about a conversation with tools, though it names
-// none, if there is no such conversation without. genai asks so: the API takes no tools there.
-func (t *Transport) guessTools(r *http.Request, p protocol, doc *format.Document, first digest) {
+// sized is the family of the conversation whose size a request asks for, in use until it is
+// released. Such a request may say less than those of the conversation do, as the API takes no more
+// there: genai names no tools, and Anthropic's API takes no metadata, which may be all that names
+// the session. Then it is one of those at hand that begin alike, with which the request goes on.
+func (t *Transport) sized(ctx context.Context, r *http.Request, p protocol, doc *format.Document,
+	chain []digest) *family {
 	d := doc.Native.(*body.Native).Decoded
-	if len(d.Tools) > 0 {
-		return
+	f := t.family(identity(r, p.kind, d, chain[0]))
+	if t.has(ctx, f) {
+		return f
 	}
-	f := t.family(identity(r, p.kind, d, first))
-	defer t.release(f)
+	if len(d.Tools) == 0 {
+		t.release(f)
+		d.Tools = jsontext.Value("[]")
+		if f = t.family(identity(r, p.kind, d, chain[0])); t.has(ctx, f) {
+			return f
+		}
+	}
+	if sessionSignal(r.Header, d) != "" {
+		return f
+	}
+	best, longest := f, 0
+	for _, other := range t.alike(beginning(r, p.kind, chain[0])) {
+		if n := t.agrees(ctx, other, doc, chain); n > longest {
+			other, best, longest = best, other, n
+		}
+		t.release(other)
+	}
+	return best
+}
+
+// has reports whether a family has conversations.
+func (t *Transport) has(ctx context.Context, f *family) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := f.load(r.Context(), t.engine); err == nil && len(f.lines) == 0 {
-		d.Tools = jsontext.Value("[]")
+	return f.load(ctx, t.engine) == nil && len(f.lines) > 0
+}
+
+// agrees is in how many messages a request agrees with a conversation of a family that it goes on
+// with, 0 if it goes on with none.
+func (t *Transport) agrees(ctx context.Context, f *family, doc *format.Document, chain []digest) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.load(ctx, t.engine) != nil {
+		return 0
 	}
+	l, n, goesOn := f.find(chain, doc.Session.Messages)
+	if l == nil || !goesOn {
+		return 0
+	}
+	return n
+}
+
+// begins notes how the conversations of a family begin.
+func (t *Transport) begins(f *family, beginning string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	f.beginning = beginning
+}
+
+// alike are the families at hand that begin like a request, in use until they are released.
+func (t *Transport) alike(beginning string) (all []*family) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, f := range t.families {
+		if f.beginning == beginning {
+			f.uses++
+			all = append(all, f)
+		}
+	}
+	return all
 }

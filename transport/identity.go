@@ -40,7 +40,7 @@ func identity(r *http.Request, kind body.Kind, d *wire.Decoded, first digest) st
 
 // oldIdentity is the identity that stores have from before the credential was left out of it.
 func oldIdentity(r *http.Request, kind body.Kind, d *wire.Decoded, first digest) string {
-	return identified(string(hashed(upstream(r), string(kind), credential(r),
+	return identified(string(hashed(providerOf(r), string(kind), credential(r),
 		headerSignal(r.Header), r.Header.Get(agentHeader))), r, d, first)
 }
 
@@ -49,11 +49,16 @@ func identified(client string, r *http.Request, d *wire.Decoded, first digest) s
 		strconv.FormatBool(len(d.Tools) > 0), string(first[:]))[:10])
 }
 
+// beginning is what an identity is made of without the client's word for the session and tools.
+func beginning(r *http.Request, kind body.Kind, first digest) string {
+	return string(hashed(r.Header.Get(clientHeader), providerOf(r), string(kind), string(first[:])))
+}
+
 // agentHeader names a sub-agent.
 const agentHeader = "X-Claude-Code-Agent-Id"
 
-// upstream is the origin of the provider.
-func upstream(r *http.Request) string { return r.URL.Scheme + "://" + r.URL.Host }
+// providerOf is the address of the provider, without a path.
+func providerOf(r *http.Request) string { return r.URL.Scheme + "://" + r.URL.Host }
 
 // hasTools reports whether a request declares tools; some declare a list of none.
 func hasTools(d *wire.Decoded) bool {
@@ -65,7 +70,7 @@ func hasTools(d *wire.Decoded) bool {
 
 // client is what of an identity is known without a request's body.
 func client(r *http.Request, kind body.Kind) string {
-	return string(hashed(r.Header.Get(clientHeader), upstream(r), string(kind), headerSignal(r.Header),
+	return string(hashed(r.Header.Get(clientHeader), providerOf(r), string(kind), headerSignal(r.Header),
 		r.Header.Get(agentHeader)))
 }
 

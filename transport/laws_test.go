@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"math/rand/v2"
@@ -255,6 +256,38 @@ func TestTransport_countsWhatWouldBeSent(t *testing.T) {
 	}
 	if after, now := s.only(); len(after.Messages) != len(log.Messages) || now.Revision != state.Revision {
 		t.Error("a question for the size changed the session")
+	}
+}
+
+// Anthropic's API takes no metadata with a question for the size, which may be all that names the
+// session of a conversation.
+func TestTransport_countsWhatTheMetadataAloneName(t *testing.T) {
+	sequential(t)
+	b := &tap{base: http.DefaultTransport}
+	s := play(t, llmtest.Anthropic, 60, Options{Base: b})
+	naming := func(at int, name string) *http.Request {
+		r := s.request(at)
+		text := must(io.ReadAll(r.Body))
+		if name != "" {
+			text = bytes.Replace(text, []byte("{"), fmt.Appendf(nil, `{"metadata":{"user_id":"user_a_session_%s"},`, name), 1)
+		}
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
+		return r
+	}
+	steps := s.steps()
+	for _, at := range steps {
+		s.send(naming(at, "s1"))
+		s.now = s.now.Add(20 * time.Second)
+	}
+	sent := b.sent[len(b.sent)-1]
+	s.send(naming(steps[3], "s2")) // another session that begins alike
+	for name, reduced := range map[string]bool{"": true, "s1": true, "s3": false} {
+		r := naming(steps[len(steps)-1], name)
+		r.URL.Path += "/count_tokens"
+		must(s.transport.RoundTrip(r)).Body.Close()
+		if got := len(b.sent[len(b.sent)-1]); (got < len(sent)+100) != reduced {
+			t.Errorf("session %q: counted are %d bytes, sent were %d", name, got, len(sent))
+		}
 	}
 }
 

@@ -25,6 +25,9 @@ type family struct {
 	id     string // of the session that began it
 	before string // its id in stores from before credentials were left out of it
 	uses   int    // by requests under way; guarded by the transport
+	// beginning is what the conversations of all sessions have in common that begin alike: see the
+	// function. Guarded by the transport.
+	beginning string
 
 	recording pending // answers
 
@@ -61,7 +64,7 @@ type course struct {
 	asked  time.Time      // when it was so for the client
 	warmed int            // requests that have kept the cache since
 	drop   []string       // tools whose declarations are left out of it, since it began
-	hour   bool           // it was asked to keep its cache for an hour
+	keeps  time.Duration  // the longest that a request of it has asked for its cache to be kept
 	// accepted is what had been decided when the provider's rules were last held against it
 	accepted decided
 	summed   summed
@@ -218,7 +221,7 @@ func (f *family) renewed(read *line) *line {
 	was := l.course
 	l.course = read.course // the id is read without the lock
 	l.shared = read.revision != was.revision
-	l.pruned, l.asking, l.asked, l.warmed, l.hour = was.pruned, was.asking, was.asked, was.warmed, was.hour
+	l.pruned, l.asking, l.asked, l.warmed, l.keeps = was.pruned, was.asking, was.asked, was.warmed, was.keeps
 	l.summed, l.whole, l.caches, l.from, l.known = was.summed, was.whole, was.caches, was.from, was.known
 	if was.last.After(l.last) {
 		l.last = was.last
@@ -541,7 +544,7 @@ func (t *Transport) fork(ctx context.Context, f *family, l *line, n int, chain [
 	if err := winnow.ForkAs(ctx, t.engine, l.id, before, id); err != nil {
 		return nil, err
 	}
-	return &line{id, course{chain: slices.Clone(l.chain[:n]), frozen: l.frozen, last: l.last, hour: l.hour,
+	return &line{id, course{chain: slices.Clone(l.chain[:n]), frozen: l.frozen, last: l.last, keeps: l.keeps,
 		again: slices.Clone(l.again), recall: l.recall, drop: l.drop, delegation: l.delegation,
 		tools: l.tools.clone()}}, nil
 }

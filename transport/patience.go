@@ -68,6 +68,7 @@ func (t *Transport) begin(r *http.Request, p protocol, original []byte) *exchang
 	return patiently(t, "decide about a request", func() *exchange { return t.join(r, p, original) },
 		func(x *exchange) {
 			if x != nil {
+				t.withdraw(x)
 				t.release(x.family)
 			}
 		})

@@ -107,7 +107,19 @@ func Begin[M, A any](
 	if step.isRefused(err) {
 		answer, err = send(messages)
 	}
+	step.sentWith(err)
 	return answer, step, err
+}
+
+// sentWith notes whether a step was accepted: an answer has come, or has begun.
+func (s *Step) sentWith(err error) {
+	switch {
+	case s.x == nil:
+	case err == nil:
+		s.transport.accepted(s.x)
+	default:
+		s.transport.withdraw(s.x)
+	}
 }
 
 // step decides what is left out of a conversation that is about to be sent.

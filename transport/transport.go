@@ -31,6 +31,7 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/body"
+	"github.com/winnowhq/winnow/llm/upstream"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
@@ -59,8 +60,7 @@ const Header = "X-Winnow"
 
 // Options say how a transport works. The zero value works.
 type Options struct {
-	// Base sends the requests. Default: [http.DefaultTransport] with compression left to the
-	// client.
+	// Base sends the requests. Default: [upstream.Connections] with compression left to the client.
 	Base http.RoundTripper
 	Mode Mode // default: Full
 	// Delegate is ClearToolUses to let the provider clear old results of tools where winnow may
@@ -162,13 +162,15 @@ type atHand struct {
 
 	recording pending // answers
 
-	mu       sync.Mutex
-	families map[string]*family
-	totals   Totals
-	newest   map[string]newest        // the newest request of each session
-	aside    map[string][]store.Spend // by client: what is written down with its next request
-	warm     map[string]*warmth       // by session
-	closed   bool
+	mu        sync.Mutex
+	families  map[string]*family
+	totals    Totals
+	newest    map[string]newest        // the newest request of each session
+	aside     map[string][]store.Spend // by client: what is written down with its next request
+	warm      map[string]*warmth       // by session
+	unproven  map[string]*unproven     // by session
+	strangers []string                 // that rewrite requests: see Strangers
+	closed    bool
 
 	current atomic.Pointer[Transport] // the newest one
 }
@@ -177,7 +179,7 @@ type atHand struct {
 // (compaction.auto) needs the hooks of [Hooks].
 func New(engine *winnow.Engine, o Options) *Transport {
 	return made(engine, o, &atHand{families: map[string]*family{}, newest: map[string]newest{},
-		aside: map[string][]store.Spend{}, warm: map[string]*warmth{}})
+		aside: map[string][]store.Spend{}, warm: map[string]*warmth{}, unproven: map[string]*unproven{}})
 }
 
 // Changed makes a transport with another engine on the same store, or other options, that goes on
@@ -202,7 +204,7 @@ func made(engine *winnow.Engine, o Options, c *atHand) *Transport {
 	}
 	c.recent.bound(cmp.Or(o.Memory, DefaultMemory))
 	if t.base == nil {
-		base := http.DefaultTransport.(*http.Transport).Clone()
+		base := upstream.Connections()
 		base.DisableCompression = true
 		t.base = base
 	}
@@ -319,10 +321,13 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil || answer.StatusCode != http.StatusOK {
 		m.refused(r.Context(), err)
 		t.unanswered(x, answer, err)
+		t.withdraw(x)
 		t.release(x.family)
 		return answer, err
 	}
 	m.hands()
+	t.accepted(x)
+	t.lookAt(r.Header, answer.Header)
 	listen(answer, func(head http.Header, copied []byte, long bool) {
 		t.afterwards(x.family, func() {
 			defer t.release(x.family)
@@ -455,6 +460,7 @@ func (t *Transport) join(r *http.Request, p protocol, original []byte) (x *excha
 		}
 		doc, chain := read.doc, read.chain
 		f := t.family(identity(r, p.kind, doc.Native.(*body.Native).Decoded, chain[0]))
+		t.begins(f, beginning(r, p.kind, chain[0]))
 		identified()
 		f.recording.wait()
 		f.mu.Lock()
@@ -484,6 +490,7 @@ func (t *Transport) join(r *http.Request, p protocol, original []byte) (x *excha
 			t.noticed(r, x, read)
 			t.delegate(ctx, r, x, doc.Native.(*body.Native).Decoded)
 			x.line.noted(ctx)
+			t.leaves(x)
 		}
 		t.recent.put(read)
 		whole = true // nothing of ours panicked in between
@@ -551,9 +558,16 @@ func (t *Transport) decide(ctx context.Context, f *family, p protocol, read *rea
 	if err := t.refresh(ctx, f, chain, doc.Session.Messages); err != nil {
 		return nil, err
 	}
+	known := len(f.lines)
 	l, repeated, err := t.adopt(ctx, f, doc, chain)
 	if err != nil {
 		return nil, err
+	}
+	if len(f.lines) > known {
+		t.begun(l)
+		if known > 0 {
+			t.rewritten(ctx, l, doc.Session.Messages)
+		}
 	}
 	if l.outrun(ctx) {
 		return nil, store.ErrConflict
@@ -567,7 +581,7 @@ func (t *Transport) decide(ctx context.Context, f *family, p protocol, read *rea
 		protocol: p, family: f, line: l, model: t.models.Lookup(doc.Session.Info.Model.String()), began: t.now(),
 		body: original, sent: len(chain), next: doc.Native.(*body.Native).NextID(), repeated: repeated,
 	}
-	x.cold, x.held = x.isCold(read), x.holds(read)
+	x.cold, x.held = x.isCold(read, t.mode), x.holds(read)
 	x.bridge()
 	unsure := !x.cold && x.model.CacheLifetime() > 0 && x.idle() > x.model.CacheLifetime()
 	l.last, l.asking = x.began, x
@@ -597,24 +611,6 @@ func (t *Transport) decide(ctx context.Context, f *family, p protocol, read *rea
 	return x, nil
 }
 
-// Margin is how much longer than a cache's lifetime a conversation must have rested to be cold, by
-// our own clock: a warm prefix that is taken for a cold one is written again at full price, a cold
-// one that is taken for a warm one costs a chance.
-const Margin = time.Minute
-
-// isCold reports whether the provider's cache has certainly forgotten a conversation: by our own
-// clock, and by the longest lifetime that its requests have asked for. Between the lifetime that
-// the model's caches have by themselves and that moment it is not sure, and nothing that was sent
-// is left out.
-func (x *exchange) isCold(read *reading) bool {
-	l, lifetime := x.line, x.model.CacheLifetime()
-	l.hour = l.hour || x.protocol.kind == body.Anthropic && read.hour >= 0
-	if l.hour {
-		lifetime = max(lifetime, time.Hour)
-	}
-	return x.idle() > lifetime+Margin
-}
-
 // idle is how long the provider has not been at work on a conversation, 0 if that is not known.
 func (x *exchange) idle() time.Duration {
 	if x.line.last.IsZero() {
@@ -634,8 +630,7 @@ func (t *Transport) reduced(r *http.Request, p protocol, original []byte) *http.
 			return
 		}
 		doc, chain := read.doc, read.chain
-		t.guessTools(r, p, doc, chain[0])
-		f := t.family(identity(r, p.kind, doc.Native.(*body.Native).Decoded, chain[0]))
+		f := t.sized(ctx, r, p, doc, chain)
 		defer t.release(f)
 		f.recording.wait()
 		f.mu.Lock()

@@ -56,6 +56,7 @@ type stage struct {
 	refuse    bool             // its base does: see refusing
 	policy    string           // "" for the default
 	idle      int              // strategies.balancedPruning.idleSteps; 0: 10
+	caches    *int             // cache.seconds of all models, nil for the catalogue's
 	withholds int              // bytes of what is said that are at hand, where the store does not have it; 0: it has
 	decided   int              // receipts there were when the newest request reached the provider
 	scribe    pivot.Summarizer // nil: the offline one
@@ -120,6 +121,9 @@ func (s *stage) restart() {
 		keep, output := 2_000, 1_000
 		set.Compaction.Keep = &keep
 		models = models.With(model.Override{Match: "**", Patch: model.Patch{Context: &s.window, Output: &output}})
+	}
+	if s.caches != nil {
+		models = models.With(model.Override{Match: "**", Patch: model.Patch{Cache: model.CachePatch{Seconds: s.caches}}})
 	}
 	var err error
 	kept := s.store

@@ -213,12 +213,7 @@ func (t *Transport) renewed(k *warmth, began time.Time, u session.Usage) {
 }
 
 // lifetime is for how long the provider keeps what the conversation's requests ask it to.
-func (x *exchange) lifetime() time.Duration {
-	if x.line.hour {
-		return max(x.model.CacheLifetime(), time.Hour)
-	}
-	return x.model.CacheLifetime()
-}
+func (x *exchange) lifetime() time.Duration { return max(x.model.CacheLifetime(), x.line.keeps) }
 
 // bridge notes that a request finds the cache warm because it was kept.
 func (x *exchange) bridge() {

@@ -17,7 +17,8 @@ import (
 //
 // After a restart, or when there was no more room in memory, the client's next request has the
 // texts: clients send their whole history. So decisions stand as they did, and requests have the
-// same bytes as before. What a client no longer sends can no longer be read.
+// same bytes as before. What a client no longer sends can no longer be read. The folder in which
+// the client works is not kept either.
 type Withholding struct {
 	store.Store
 	most int // bytes of texts in memory
@@ -47,8 +48,7 @@ func Withhold(s store.Store, memory int) *Withholding {
 
 // Create implements store.Store.
 func (w *Withholding) Create(ctx context.Context, info session.Info) error {
-	info.Title = ""
-	err := w.Store.Create(ctx, info)
+	err := w.Store.Create(ctx, *nameless(&info))
 	if err == nil {
 		w.remember(info.ID, nil, nil, true)
 	}
@@ -71,11 +71,7 @@ func (w *Withholding) Apply(ctx context.Context, id string, c store.Change) (int
 	whole := append(c.Append[:len(c.Append):len(c.Append)], c.Update...)
 	bare := withheld(whole)
 	c.Append, c.Update, c.Source, c.File = bare[:len(c.Append)], bare[len(c.Append):], nil, nil
-	if c.Create != nil {
-		info := *c.Create
-		info.Title = ""
-		c.Create = &info
-	}
+	c.Create, c.Info = nameless(c.Create), nameless(c.Info)
 	revision, err := w.Store.Apply(ctx, id, c)
 	if err == nil {
 		w.remember(id, whole, bare, c.Create != nil)
@@ -203,11 +199,23 @@ func withheld(messages []session.Message) []session.Message {
 	bare := make([]session.Message, len(messages))
 	for i := range messages {
 		m := &messages[i]
-		if bare[i] = *m; isClients(m) && m.Withheld() == "" {
+		bare[i] = *m
+		bare[i].Path = nil // of a summary, too
+		if isClients(m) && m.Withheld() == "" {
 			bare[i] = m.Withhold(content(m).String())
 		}
 	}
 	return bare
+}
+
+// nameless is the info of a session without what tells of its content and place; nil of none.
+func nameless(info *session.Info) *session.Info {
+	if info == nil {
+		return nil
+	}
+	bare := *info
+	bare.Title, bare.Directory = "", ""
+	return &bare
 }
 
 // refill gives a session the texts again that its store does not keep: those of its first messages,

@@ -103,6 +103,33 @@ func TestWithhold_nothingSaidIsKept(t *testing.T) {
 	}
 }
 
+// A summary is kept, and knows the folder of the messages that it stands for. The folder is not.
+func TestWithhold_noFolderIsKept(t *testing.T) {
+	const folder = "/home/ann/projects/canary"
+	path := filepath.Join(t.TempDir(), "s.db")
+	kept := must(sqlite.Open(t.Context(), sqlite.Config{Path: path}))
+	w := Withhold(kept, 1<<20)
+	at := &session.Path{Cwd: folder, Root: folder}
+	info := session.Info{ID: "live_1", Title: "canary", Directory: folder}
+	if err := w.Create(t.Context(), info); err != nil {
+		t.Fatal(err)
+	}
+	var asked, summary session.Message
+	asked.ID, asked.Role, asked.Path, asked.Parts = "m0", session.User, at, []session.Part{{ID: "p", Type: session.TextPart, Text: "x"}}
+	summary.ID, summary.Role, summary.Path, summary.Parts = "msg_2", session.Assistant, at, []session.Part{{ID: "q", Type: session.TextPart, Text: "y"}}
+	if _, err := w.Apply(t.Context(), info.ID, store.Change{Info: &info, Append: []session.Message{asked, summary}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := kept.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range must(filepath.Glob(path + "*")) {
+		if bytes.Contains(must(os.ReadFile(name)), []byte("canary")) {
+			t.Errorf("%s has the folder", filepath.Base(name))
+		}
+	}
+}
+
 func saidIn(p *session.Part) string {
 	if p.State != nil {
 		return string(p.State.Input) + "\n" + p.State.Result()

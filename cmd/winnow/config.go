@@ -97,8 +97,8 @@ about a variable that holds a key: commands get it only if it is allowed.
 For "winnow wrap" and "winnow serve": gateway.mode is what is done to the requests of agents (off,
 observe, safe, full), gateway.listen where serve listens, gateway.upstreams the addresses of providers
 by name, beside anthropic, openai and gemini. gateway.tools.drop are tools whose declarations are left
-out of new conversations, gateway.retention is the age (30d) at which conversations that nobody goes on
-with are deleted, gateway.memory how many bytes of them are at hand, and gateway.capture none keeps what
+out of new conversations, gateway.retention is the age (30d, or never) at which conversations that
+nobody goes on with are deleted, gateway.memory how many bytes of them are at hand, and gateway.capture none keeps what
 is said out of the store. gateway.keepWarm is how many requests at most keep the provider's cache while
 an agent is silent (0: none; they are paid for). gateway.page (true, false) shows browsers a page of
 what goes through the listener. gateway.clients has the hashes of tokens, which

@@ -361,8 +361,16 @@ func TestWrap_insideAnotherWinnow(t *testing.T) {
 	}
 }
 
-// Conversations that nobody goes on with are deleted with all that belongs to them, and no others.
+// Conversations that nobody goes on with are deleted with all that belongs to them, and no others,
+// unless somebody has said that none shall be.
 func TestServe_retention(t *testing.T) {
+	for said, deletes := range map[string]bool{``: true, `, "retention": "30d"`: true, `, "retention": "never"`: false,
+		`, "retention": ""`: false} {
+		t.Run(said, func(t *testing.T) { retains(t, said, deletes) })
+	}
+}
+
+func retains(t *testing.T, said string, deletes bool) {
 	d := newDesk(t)
 	kept, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(d.dir, "s.db")})
 	if err != nil {
@@ -387,12 +395,14 @@ func TestServe_retention(t *testing.T) {
 	}
 	kept.Close()
 	d.run("pin", "--store", "s.db", "live_pinned", "--text", "hi")
-	d.configure(`{"gateway": {"listen": "127.0.0.1:0", "retention": "30d"}}`)
+	d.configure(`{"gateway": {"listen": "127.0.0.1:0"` + said + `}}`)
 	g := d.gate("--store", "s.db")
-	g.says(`deleted old conversations" sessions=2`)
+	if deletes {
+		g.says(`deleted old conversations" sessions=2`)
+	}
 	g.ends()
 	left := d.run("list", "--store", "s.db").stdout
-	for id, want := range map[string]bool{"live_old": false, "ses_fork_of_old": false, "live_new": true, "live_going_on": true, "ses_fork_going_on": true,
+	for id, want := range map[string]bool{"live_old": !deletes, "ses_fork_of_old": !deletes, "live_new": true, "live_going_on": true, "ses_fork_going_on": true,
 		"live_pinned": true, "ses_own": true, "live_continued": true} {
 		if strings.Contains(left, id) != want {
 			t.Errorf("%s: want it there: %v; there are\n%s", id, want, left)

@@ -162,6 +162,10 @@ func runWrap(ctx context.Context, a *cli.App, client gateway.Client, args []stri
 		return cli.Misuse(err)
 	}
 	defer func() { err = errors.Join(err, plan.Remove()) }()
+	if err := gateway.Discreet(plan, a); err != nil {
+		relay.Close()
+		return err
+	}
 	if relay.Mode != transport.Off {
 		gateway.WayBack(plan, a)
 	}
@@ -169,6 +173,7 @@ func runWrap(ctx context.Context, a *cli.App, client gateway.Client, args []stri
 		relay.Close()
 		return cli.Misuse(err)
 	}
+	relay.Expire()
 	if aside := relay.Aside(); len(aside) > 0 {
 		a.Warn("requests to %s go through another winnow already, which prunes them: they pass here untouched (mode "+
 			"off)",

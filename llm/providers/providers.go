@@ -93,7 +93,7 @@ func (p Provider) over(other Provider) Provider {
 type Set struct {
 	getenv  func(string) string
 	defined map[string]Provider
-	// Transport carries the requests of the clients. Default: http.DefaultTransport.
+	// Transport carries the requests of the clients. Default: that of upstream.Config.
 	Transport http.RoundTripper
 }
 

@@ -57,8 +57,8 @@ type Config struct {
 	// MostBytes is how many bytes an answer may have, including what is not passed on. Default 128
 	// MiB.
 	MostBytes int
-	// Transport carries the requests. It must end a request when its context ends, as
-	// http.DefaultTransport does, the default.
+	// Transport carries the requests. It must end a request when its context ends. Default: one of
+	// Connections, which all clients share.
 	Transport http.RoundTripper
 }
 
@@ -81,7 +81,7 @@ func (c Config) With(provider, baseURL string) Config {
 		c.MostBytes = MostBytes
 	}
 	if c.Transport == nil {
-		c.Transport = http.DefaultTransport
+		c.Transport = shared()
 	}
 	return c
 }

@@ -74,6 +74,46 @@ func Redacted(text string) string {
 	return u.String()
 }
 
+// CutPassword takes the password out of a URL. What is left of a URL that cannot be read names no
+// user either.
+func CutPassword(text string) (rest, password string) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return Redacted(text), ""
+	}
+	q := u.Query()
+	password, given := u.User.Password()
+	if !given {
+		password = q.Get("password")
+	}
+	if password == "" {
+		return text, ""
+	}
+	if u.User != nil {
+		u.User = url.User(u.User.Username())
+	}
+	q.Del("password")
+	u.RawQuery = q.Encode()
+	return u.String(), password
+}
+
+// WithPassfile is a URL whose password is in a file that Passfile wrote.
+func WithPassfile(text, file string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return text // which opening it says
+	}
+	q := u.Query()
+	q.Set("passfile", file)
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
+// Passfile is what a file holds that has the password of whatever asks with it.
+func Passfile(password string) []byte {
+	return []byte("*:*:*:*:" + strings.NewReplacer(`\`, `\\`, ":", `\:`).Replace(password) + "\n")
+}
+
 // hostOf is a server as it stands in a URL: without the port that all have.
 func hostOf(host string, port uint16) string {
 	if strings.Contains(host, ":") {

@@ -174,20 +174,38 @@ func (w *Jobs) expire(ctx context.Context, a job.Attempt) error {
 		return r.tenants.expire(ctx, a.Key, r.app.Env.Now())
 	}
 	failed := w.askForEach(ctx, expiry)
-	retention := w.retention()
-	age, err := config.Age(retention)
+	return errors.Join(failed, r.expire(ctx, w.retention()))
+}
+
+// expire deletes what is older than the retention in the gateway's own store, if anything is kept
+// and there is a limit.
+func (r *Relay) expire(ctx context.Context, retention string) error {
+	age, limited := config.Expires(retention)
 	kept := r.kept()
-	if err != nil || kept == nil {
-		return failed // no limit, or nothing is kept
+	if !limited || kept == nil {
+		return nil
 	}
 	deleted, err := expire(ctx, kept, age, r.app.Env.Now())
 	if deleted > 0 {
 		r.log.Info("deleted old conversations", "sessions", deleted, "retention", retention)
 	}
 	if err != nil {
-		failed = errors.Join(failed, fmt.Errorf("delete old conversations: %w", err))
+		return fmt.Errorf("delete old conversations: %w", err)
 	}
-	return failed
+	return nil
+}
+
+// Expire deletes, beside what is relayed, what is older than gateway.retention. Of a store in a
+// database that is for the servers that have it, whose retention may be another one.
+func (r *Relay) Expire() {
+	if postgres.IsURL(source.StoreForChild(r.app)) {
+		return
+	}
+	r.beside.Go(func() {
+		if err := r.expire(r.closing, r.settings.Gateway.Retention); err != nil && r.closing.Err() == nil {
+			r.log.Error("expiry", "why", err)
+		}
+	})
 }
 
 // askForEach asks for a job of a kind for each tenant.

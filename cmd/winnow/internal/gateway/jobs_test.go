@@ -177,6 +177,32 @@ func TestJobs_tellOfDamage(t *testing.T) {
 	}
 }
 
+// A person who only wraps agents has no server that deletes what is old. In a database others may
+// keep it for longer.
+func TestExpire_ofAWrappedAgent(t *testing.T) {
+	for kind, left := range map[string]int{"sqlite": 1, "postgres": 2} {
+		t.Run(kind, func(t *testing.T) {
+			at := filepath.Join(t.TempDir(), "store.db")
+			if kind == "postgres" {
+				at = pgtest.Start(t)
+			}
+			r, _ := replica(t, at, &scribe{})
+			for _, days := range []int{10, 31} {
+				old := session.Millis(time.Now().Add(time.Duration(-days) * 24 * time.Hour).UnixMilli())
+				info := session.Info{ID: fmt.Sprintf("live_%d", days), Time: session.Lifetime{Created: old, Updated: old}}
+				if _, err := r.store.Apply(t.Context(), info.ID, store.Change{Create: &info}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r.Expire()
+			r.beside.Wait()
+			if list, err := r.store.List(t.Context()); err != nil || len(list) != left {
+				t.Errorf("%d sessions are left, want %d: %v", len(list), left, err)
+			}
+		})
+	}
+}
+
 // Each tenant's conversations expire by the tenant's retention, or the gateway's if it has none, by
 // a job of its own.
 func TestJobs_expireByTheRetentionOfEachTenant(t *testing.T) {

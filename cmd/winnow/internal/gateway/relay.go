@@ -308,8 +308,9 @@ func (r *Relay) lead(ctx context.Context, g *generation, upstreams map[string]st
 		door = r.tenants
 	}
 	g.handler, err = serve.New(serve.Config{Door: door, Upstreams: upstreams, Transport: counting{r, g},
-		Metrics: r.metrics, Host: r.Address(), Mode: string(g.mode), Clients: g.clients, Ready: r.ready,
-		Page: g.page, Jobs: r.jobs, MCP: g.recall, Log: r.log})
+		Metrics: r.metrics, Host: r.Address(), Mode: string(g.mode), Clients: g.clients, Origins: g.settings.Gateway.Origins,
+		Ready: r.ready,
+		Page:  g.page, Jobs: r.jobs, MCP: g.recall, Log: r.log})
 	r.upstreams = upstreams
 	return err
 }
@@ -503,7 +504,9 @@ func (r *Relay) Close() {
 	}
 }
 
-// Account is what came of it, in three lines for people. client is what was run.
+// Account is what came of it, in three lines for people, and one for whatever else rewrites requests.
+// client is what was run.
 func (r *Relay) Account(client string) []string {
-	return account(client, int(r.requests.Load()), r.Mode, r.now.carrier.Totals())
+	lines := account(client, int(r.requests.Load()), r.Mode, r.now.carrier.Totals())
+	return append(lines, r.now.carrier.Strangers()...)
 }

@@ -23,6 +23,7 @@ import (
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/config"
+	"github.com/winnowhq/winnow/llm/upstream"
 	"github.com/winnowhq/winnow/serve"
 	"github.com/winnowhq/winnow/tenant"
 )
@@ -111,7 +112,8 @@ func (s *signing) client(ctx context.Context) (*oauth2.Config, *oidc.Provider, e
 	defer s.mu.Unlock()
 	if s.provider == nil {
 		// It fetches keys as long as it lives: not with the context of the request.
-		asking := oidc.ClientContext(context.WithoutCancel(ctx), &http.Client{Timeout: 10 * time.Second})
+		asking := oidc.ClientContext(context.WithoutCancel(ctx), &http.Client{Timeout: 10 * time.Second,
+			Transport: upstream.Connections()})
 		found, err := oidc.NewProvider(asking, s.Issuer)
 		if err != nil {
 			return nil, nil, err

@@ -611,9 +611,9 @@ func (d *tenants) expire(ctx context.Context, name string, now time.Time) error 
 		d.r.mu.Lock()
 		own := d.r.now.settings.Gateway.Retention
 		d.r.mu.Unlock()
-		var err error
-		if age, err = config.Age(own); err != nil {
-			return nil // no limit
+		var limited bool
+		if age, limited = config.Expires(own); !limited {
+			return nil
 		}
 	}
 	d.mu.Lock()
