@@ -88,7 +88,8 @@ type tenants struct {
 // gets in.
 func (r *Relay) Tenants(ctx context.Context, must bool) error {
 	d := &tenants{must: must, r: r, process: rand.Text(), patience: bookPatience, log: r.log,
-		stores: source.TenantStores{App: r.app}, settle: make(chan struct{}, 1), rooms: map[string]*room{}, used: map[string]time.Time{},
+		stores: source.TenantStores{App: r.app}, settle: make(chan struct{}, 1),
+		rooms: map[string]*room{}, used: map[string]time.Time{},
 		unset: map[string]time.Time{}, reads: map[string]time.Time{}}
 	d.known.Store(tenant.NewDirectory(0, nil, nil))
 	if err := d.begin(ctx); err != nil {
