@@ -19,7 +19,7 @@ const (
 	renewEvery  = 30 * time.Second
 	// bookPatience is how long a request waits for a reservation in the book; after one that waited in
 	// vain others do not wait for bookPause, and are held to the budget by each process alone.
-	bookPatience = time.Second
+	bookPatience = 2 * time.Second
 	bookPause    = 5 * time.Second
 )
 
@@ -63,7 +63,7 @@ func (d *tenants) share(ctx context.Context, m *room, most float64, now time.Tim
 	if b == nil || !known || now.UnixNano() < d.unshared.Load() {
 		return "", nil
 	}
-	ctx, stop := context.WithTimeout(ctx, bookPatience)
+	ctx, stop := context.WithTimeout(ctx, d.patience)
 	defer stop()
 	id = rand.Text()
 	err := b.Reserve(ctx, book.Reservation{ID: id, Tenant: m.name, Process: d.process, Dollars: most,

@@ -67,9 +67,10 @@ type tenants struct {
 	asked   time.Time
 	book    atomic.Pointer[book.Book] // nil until there is one
 
-	process  string       // that reserves in the book
-	renewed  time.Time    // when the reservations were
-	unshared atomic.Int64 // until when reservations are not made in the book, which did not answer
+	process  string        // that reserves in the book
+	patience time.Duration // for that
+	renewed  time.Time     // when the reservations were
+	unshared atomic.Int64  // until when reservations are not made in the book, which did not answer
 
 	saving sync.Mutex // held while the book learns what was spent: then it has all of it
 
@@ -86,9 +87,10 @@ type tenants struct {
 // must says that the listener is open to others and has no other tokens: without a tenant nobody
 // gets in.
 func (r *Relay) Tenants(ctx context.Context, must bool) error {
-	d := &tenants{must: must, r: r, process: rand.Text(), log: r.log, stores: source.TenantStores{App: r.app},
-		settle: make(chan struct{}, 1), rooms: map[string]*room{}, used: map[string]time.Time{}, unset: map[string]time.Time{},
-		reads: map[string]time.Time{}}
+	d := &tenants{must: must, r: r, process: rand.Text(), patience: bookPatience, log: r.log,
+		stores: source.TenantStores{App: r.app}, settle: make(chan struct{}, 1),
+		rooms: map[string]*room{}, used: map[string]time.Time{},
+		unset: map[string]time.Time{}, reads: map[string]time.Time{}}
 	d.known.Store(tenant.NewDirectory(0, nil, nil))
 	if err := d.begin(ctx); err != nil {
 		return err
