@@ -122,3 +122,7 @@ func (s *ToolState) Result() string {
 func (p *Part) IsMedia() bool {
 	return p.Type == FilePart && (len(p.Mime) > 6 && p.Mime[:6] == "image/" || p.Mime == "application/pdf")
 }
+
+// Sent reports whether a file part came with a request to a model, as metadata says that is kept of
+// it: its text is then nowhere else.
+func (p *Part) Sent() bool { return p.Type == FilePart && len(p.Metadata) > 0 }
