@@ -83,6 +83,14 @@ func (r *Result) Keep(form string, value Value, write func(*Call) any) {
 	}
 }
 
+// JoinResult puts what metadata keeps of a result into the metadata of its call.
+func JoinResult(call, result jsontext.Value) jsontext.Value {
+	if o, ok := originalOf(result, ofResult); ok {
+		return o.into(call, ofResult)
+	}
+	return call
+}
+
 // listed walks the blocks of a result: a list, or the parts of an object, as Gemini has it.
 func listed(value Value) iter.Seq[Value] {
 	if value.Kind() == '{' {
