@@ -127,8 +127,8 @@ func (p *Part) IsMedia() bool {
 	return p.Type == FilePart && (len(p.Mime) > 6 && p.Mime[:6] == "image/" || p.Mime == "application/pdf")
 }
 
-// Sent reports whether a file part came with a request to a model whose block its metadata keeps, as
-// package wire does of text files: their text is nowhere else.
+// Sent reports whether a file part came with a request to a model whose block its metadata keeps,
+// as package wire does of text files: their text is nowhere else.
 func (p *Part) Sent() bool {
 	return p.Type == FilePart && bytes.Contains(p.Metadata, []byte(`"block"`))
 }

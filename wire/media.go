@@ -61,8 +61,8 @@ func (m Media) Plain() (text string, ok bool) {
 	return string(data), err == nil && len(data) > 0 && utf8.Valid(data)
 }
 
-// Line tells of the media in text, for a reader that cannot be shown it: the text of a text file; of
-// anything else what it is, how large, and where it can be had.
+// Line tells of the media in text, for a reader that cannot be shown it: the text of a text file;
+// of anything else what it is, how large, and where it can be had.
 func (m Media) Line() string {
 	line := "[Attached file " + cmp.Or(m.Name, "without a name")
 	if m.Mime != "" {

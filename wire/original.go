@@ -279,8 +279,8 @@ var telling = []string{"title", "name", "source", "url", "uri", "image_url", "qu
 // toldBytes is how much of a block in another format is told.
 const toldBytes = 4000
 
-// Foreign tells of a block that only its owner's format understands: what it is, how large, and what
-// it says.
+// Foreign tells of a block that only its owner's format understands: what it is, how large, and
+// what it says.
 func Foreign(owner, kind string, block Value) string {
 	for _, prefix := range []string{"chat.", "responses.", contentOf} {
 		kind = strings.TrimPrefix(kind, prefix)

@@ -49,8 +49,8 @@ type Call struct {
 	Result string
 	Failed bool
 	Media  []Media
-	// Original is the result as the format had it, nil unless that says more. Rest are the blocks of
-	// one of which something is left out by now that are neither text nor media.
+	// Original is the result as the format had it, nil unless that says more. Rest are the blocks
+	// of one of which something is left out by now that are neither text nor media.
 	Original jsontext.Value
 	Rest     []jsontext.Value
 }
@@ -71,8 +71,8 @@ type Call struct {
 // messages before it, never on later messages.
 //
 // own begins the type of parts that hold blocks only this wire format understands ("anthropic/").
-// What a request of this format had comes back as it was: see Original. Other formats' blocks become
-// a text that tells of them. Empty: all of them are left out.
+// What a request of this format had comes back as it was: see Original. Other formats' blocks
+// become a text that tells of them. Empty: all of them are left out.
 func Entries(messages []session.Message, o Options, own string) []Entry {
 	entries := make([]Entry, 0, len(messages))
 	ids := newCallIDs(o.Calls)
@@ -231,7 +231,8 @@ func (c *Call) original(o *original, s *session.ToolState, own string) {
 			c.Rest = append(c.Rest, block.Raw())
 		case o.Of == stamp(s.Result(), s.Attachments):
 			owner, _, _ := strings.Cut(o.Form, "/")
-			c.Result = strings.TrimPrefix(c.Result+"\n"+Foreign(owner, cmp.Or(block.Get("type").String(), "part"), block), "\n")
+			told := Foreign(owner, cmp.Or(block.Get("type").String(), "part"), block)
+			c.Result = strings.TrimPrefix(c.Result+"\n"+told, "\n")
 		}
 	}
 }

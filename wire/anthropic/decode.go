@@ -75,9 +75,9 @@ type blockFields struct {
 
 func read(v wire.Value) blockFields {
 	b := blockFields{Value: v}
-	b.others = v.Read("type", &b.kind, "id", &b.id, "name", &b.name, "tool_use_id", &b.toolUseID, "signature", &b.signature,
-		"data", &b.data, "title", &b.title, "text", &b.text, "thinking", &b.thinking, "input", &b.input,
-		"content", &b.content, "source", &b.source, "is_error", &b.failed, "cache_control", &b.mark)
+	b.others = v.Read("type", &b.kind, "id", &b.id, "name", &b.name, "tool_use_id", &b.toolUseID,
+		"signature", &b.signature, "data", &b.data, "title", &b.title, "text", &b.text, "thinking", &b.thinking,
+		"input", &b.input, "content", &b.content, "source", &b.source, "is_error", &b.failed, "cache_control", &b.mark)
 	return b
 }
 
