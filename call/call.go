@@ -83,8 +83,20 @@ type Call struct {
 	Arguments Arguments
 	Members   bool
 
+	tool   *Tool
 	script *shell.Script // its command, nil where it cannot be parsed
 }
+
+// Entry is what the table of tools says of the tool that the call used.
+func (c *Call) Entry() *Tool {
+	if c.tool == nil {
+		return unknownTool
+	}
+	return c.tool
+}
+
+// Folder is the folder that a call of a command asked for, "" where it did not.
+func (c *Call) Folder() string { return c.Entry().Text(c.Arguments, "folder") }
 
 // Steps are the commands of the call's command, as the function of that name gives them.
 func (c *Call) Steps() []Step { return stepsOf(c.script) }
@@ -174,8 +186,8 @@ func unsettled(messages []session.Message) []Call {
 				continue
 			}
 			c := Call{Message: i, Part: j, MessageID: m.ID, PartID: p.ID, Tool: p.Tool, Status: p.State.Status}
-			c.Arguments, c.Members = parse(p.State.Input)
-			c.Actions, c.script = actions(p, c.Arguments, cwd)
+			c.tool, c.Arguments, c.Members = used(p)
+			c.Actions, c.script = actions(p, c.tool, c.Arguments, cwd)
 			opened = windowed(&c, opened, cwd)
 			c.judge(p)
 			calls = append(calls, c)
@@ -192,8 +204,8 @@ func Of(p *session.Part, cwd string) Call {
 		return Call{}
 	}
 	c := Call{MessageID: p.MessageID, PartID: p.ID, Tool: p.Tool, Status: p.State.Status}
-	c.Arguments, c.Members = parse(p.State.Input)
-	c.Actions, c.script = actions(p, c.Arguments, cwd)
+	c.tool, c.Arguments, c.Members = used(p)
+	c.Actions, c.script = actions(p, c.tool, c.Arguments, cwd)
 	c.judge(p)
 	return c
 }

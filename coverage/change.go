@@ -20,8 +20,8 @@ func changed(p *session.Part, c *call.Call) Shown {
 		return Shown{}
 	}
 	var s Shown
-	if actions[0].Op == call.Create && len(actions) == 1 && !patchTool(p.Tool) {
-		s.Views = []View{created(p, a, &actions[0], output.text)}
+	if actions[0].Op == call.Create && len(actions) == 1 && !patchTool(c) {
+		s.Views = []View{created(c, &actions[0], output.text)}
 	} else {
 		s.Views = patched(actions, len(p.State.Input) > call.Examined)
 	}
@@ -31,15 +31,13 @@ func changed(p *session.Part, c *call.Call) Shown {
 	return s.known()
 }
 
-// contents are the arguments that may have the text of a file that is written.
-var contents = []string{"content", "contents", "file_text", "text"}
-
 // created is the view of a whole file in the arguments of the call that wrote it.
-func created(p *session.Part, a call.Arguments, did *call.Action, output string) View {
+func created(c *call.Call, did *call.Action, output string) View {
+	a := c.Arguments
 	text, name := "", did.Path
 	for _, member := range contents {
 		if value := a.Get(member); value.Kind() == '"' {
-			if text = did.New; !unquoted(p, a, did) {
+			if text = did.New; !unquoted(c, did) {
 				text = a.Text(member)
 			}
 			break
@@ -58,23 +56,22 @@ func created(p *session.Part, a call.Arguments, did *call.Action, output string)
 	return view(name, Input, 1, lines, true)
 }
 
+// contents are the arguments that may have the text of a file that is written.
+var contents = call.ToolOf("write").Names("text")
+
 // unquoted reports whether what a call wrote was taken out of its quotes when the call was
 // understood, and is whole.
-func unquoted(p *session.Part, a call.Arguments, did *call.Action) bool {
+func unquoted(c *call.Call, did *call.Action) bool {
 	if did.New == "" || len(did.New) >= call.Examined {
 		return false
 	}
 	texts := 0
 	for _, member := range contents {
-		if a.Has(member) {
+		if c.Arguments.Has(member) {
 			texts++
 		}
 	}
-	switch call.Name(p.Tool) {
-	case "write", "create", "write_file", "create_file", "write_to_file":
-		return texts == 1
-	}
-	return false
+	return c.Entry().Op == call.Create && texts == 1
 }
 
 // patched are the views of what a patch does to each file. A file that is deleted has no view. cut
@@ -152,20 +149,13 @@ func worked(output string, actions []call.Action) bool {
 }
 
 // patchTool reports whether a tool takes patches.
-func patchTool(tool string) bool { return strings.Contains(call.Name(tool), "patch") }
+func patchTool(c *call.Call) bool {
+	return c.Entry().Is(call.Patch) || strings.Contains(call.Name(c.Tool), "patch")
+}
 
 // fileHeader begins what the line editor of SWE-agent's older interfaces prints: "[File: /repo/a.py
 // (90 lines total)]".
 const fileHeader = "[File: "
-
-// window reports whether a tool, or the first word of a command, is one of that editor's.
-func window(verb string) bool {
-	switch verb {
-	case "open", "goto", "scroll_up", "scroll_down", "create", "edit":
-		return true
-	}
-	return false
-}
 
 // windowed understands that editor: a header with the path and the size of the file, then a window
 // of numbered lines.

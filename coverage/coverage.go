@@ -83,10 +83,10 @@ func OfCall(p *session.Part, c *call.Call, cwd string) Shown {
 	switch a := c.Actions[0]; {
 	case len(p.State.Attachments) > 0: // an image or a document: the output only says so
 		return Shown{}
-	case strings.HasPrefix(p.State.Output, fileHeader) && window(p.Tool):
+	case strings.HasPrefix(p.State.Output, fileHeader) && c.Entry().Is(call.Window):
 		return windowed(p.State.Output, p.Tool)
 	case a.Op == call.Read && a.Path != "":
-		return read(p, c.Arguments, a.Path)
+		return read(p, c, a.Path)
 	case a.Op.Changes():
 		return changed(p, c)
 	}

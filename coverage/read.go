@@ -13,20 +13,20 @@ import (
 const most = 2000
 
 // read understands the tools that read one file.
-func read(p *session.Part, a call.Arguments, name string) Shown {
-	output := p.State.Output
+func read(p *session.Part, c *call.Call, name string) Shown {
+	output, a := p.State.Output, c.Arguments
 	if cleared(output) || media(name) {
 		return Shown{}
 	}
-	switch tool := call.Name(p.Tool); tool {
-	case "str_replace_editor", "str_replace_based_edit_tool", "text_editor", "file_editor":
+	switch tool := c.Entry(); {
+	case tool.Is(call.Commands):
 		return viewed(a, output, name)
-	case "read":
+	case tool.Is(call.Paged):
 		if a.Has("path") && !a.Has("file_path") && !a.Has("filePath") { // pi
 			return plain(output, name, a, true)
 		}
 		return numbered(a, output, name, most)
-	case "read_file", "read_text_file":
+	case tool.Is(call.Bare):
 		if s := numbered(a, output, name, 0); s.OutputIsViews {
 			return s
 		}

@@ -26,7 +26,7 @@ type reading struct {
 // patch.
 func ran(p *session.Part, c *call.Call, cwd string) Shown {
 	text := c.Command()
-	if verb, _, _ := strings.Cut(strings.TrimSpace(text), " "); window(verb) &&
+	if verb, _, _ := strings.Cut(strings.TrimSpace(text), " "); call.ToolOf(verb).Is(call.Window) &&
 		strings.HasPrefix(p.State.Output, fileHeader) {
 		return windowed(p.State.Output, verb)
 	}
@@ -34,7 +34,7 @@ func ran(p *session.Part, c *call.Call, cwd string) Shown {
 	if !ok || len(text) > call.Examined {
 		return Shown{}
 	}
-	if folder := call.Clean(c.Arguments.Text("workdir", "cwd", "working_directory"), cwd); folder != "" {
+	if folder := call.Clean(c.Folder(), cwd); folder != "" {
 		cwd = folder
 	}
 	steps := c.Steps()

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow/call"
-	"github.com/winnowhq/winnow/session"
 )
 
 // Tone is one colour, on every page and in the terminal.
@@ -59,21 +58,8 @@ func ToolTone(tool string) Tone { return tools[toolGroup(tool)] }
 
 // toolGroup says what tools of a name do, as tools names it.
 func toolGroup(tool string) string {
-	if call.IsShell(tool) {
-		return "shell"
-	}
-	did := call.Actions(&session.Part{Type: session.ToolPart, Tool: tool,
-		State: &session.ToolState{Status: session.Completed, Input: []byte(`{}`)}}, "")
-	switch call.Name(tool) { // what their arguments alone would say
-	case "apply_patch", "patch", "applypatch":
-		return "edit"
-	case "read_files":
-		return "read"
-	}
-	if len(did) == 0 {
-		return "other"
-	}
-	switch did[0].Op {
+	op := call.ToolOf(tool).Op
+	switch op {
 	case call.Run:
 		return "shell"
 	case call.Read:
@@ -85,7 +71,7 @@ func toolGroup(tool string) string {
 	case call.Delegate:
 		return "agent"
 	}
-	if did[0].Op.Changes() {
+	if op.Changes() {
 		return "edit"
 	}
 	return "other"

@@ -207,7 +207,7 @@ func (b *batch) refuse(m *session.Message, p *session.Part) *rule.Refusal {
 			return no(rule.Recent, "reasoning stays until the user has written again")
 		}
 	case session.FilePart:
-		if !p.IsMedia() {
+		if !p.IsMedia() && !p.Sent() {
 			return no(rule.Unprofitable, "it takes no tokens of its own")
 		}
 	case session.TextPart:

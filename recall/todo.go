@@ -1,6 +1,8 @@
 package recall
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,8 +26,7 @@ func (t *Todo) Open() bool {
 // Todos returns the newest todo list of a log in its final state, including done items; nil if
 // there is none.
 func Todos(messages []session.Message) []Todo {
-	var todos []Todo
-	byID := map[string]int{} // of lists that are kept item by item
+	l := todoList{at: map[string]int{}}
 	for i := range messages {
 		m := &messages[i]
 		for j := range m.Parts {
@@ -33,44 +34,51 @@ func Todos(messages []session.Message) []Todo {
 			if p.Type != session.ToolPart || p.State == nil || p.State.Status == session.Failed {
 				continue
 			}
-			tool := strings.ToLower(p.Tool)
-			switch tool {
-			case "todowrite", "todo_write", "update_plan", "todos", "manage_todo_list", "todo":
-				a := call.Parse(p.State.Input)
-				items := a.List("todos", "plan", "items", "todoList", "tasks")
-				if items == nil && !a.Has("todos") && !a.Has("plan") {
-					continue
-				}
-				todos, byID = todos[:0:0], map[string]int{}
-				for _, item := range items {
-					if text := item.Text("content", "step", "text", "title", "description", "task"); text != "" {
-						todos = append(todos, Todo{Text: text, Status: status(item.Text("status", "state")),
-							MessageID: m.ID, PartID: p.ID})
-					}
-				}
-			case "taskcreate":
-				a := call.Parse(p.State.Input)
-				if text := a.Text("subject", "title", "description"); text != "" {
-					byID[strconv.Itoa(len(byID)+1)] = len(todos)
-					todos = append(todos, Todo{Text: text, Status: "pending", MessageID: m.ID, PartID: p.ID})
-				}
-			case "taskupdate":
-				a := call.Parse(p.State.Input)
-				if at, ok := byID[a.Text("taskId", "task_id", "id")]; ok {
-					if s := a.Text("status"); s != "" {
-						todos[at].Status, todos[at].MessageID, todos[at].PartID = status(s), m.ID, p.ID
-					}
-				}
+			if did, ok := call.TodosOf(p); ok {
+				l.apply(did, m.ID, p.ID)
 			}
 		}
 	}
-	return todos
+	return l.todos
+}
+
+// todoList is a todo list while it is read off a log.
+type todoList struct {
+	todos []Todo
+	at    map[string]int // where an item is, by its id, or by its number where it has none
+}
+
+// apply does to the list what a call did.
+func (l *todoList) apply(did call.Todos, messageID, partID string) {
+	if did.Form == call.Whole {
+		l.todos, l.at = l.todos[:0:0], map[string]int{}
+	}
+	for _, item := range did.Items {
+		at, known := l.at[item.ID]
+		if !known || item.ID == "" {
+			at = slices.IndexFunc(l.todos, func(t Todo) bool { return t.Text == item.Text })
+			known = at >= 0
+		}
+		if known = known && did.Form == call.Modifies; !known {
+			if item.Text == "" {
+				continue
+			}
+			at = len(l.todos)
+			l.at[cmp.Or(item.ID, strconv.Itoa(at+1))] = at
+			l.todos = append(l.todos, Todo{Text: item.Text, Status: status(item.Status)})
+		}
+		todo := &l.todos[at]
+		todo.Text, todo.MessageID, todo.PartID = cmp.Or(item.Text, todo.Text), messageID, partID
+		if item.Status != "" {
+			todo.Status = status(item.Status)
+		}
+	}
 }
 
 // status maps the products' words to the four of Todo.
 func status(word string) string {
 	switch word := strings.ToLower(strings.ReplaceAll(word, "-", "_")); word {
-	case "completed", "done", "complete", "finished":
+	case "completed", "done", "complete", "finished", "closed":
 		return "completed"
 	case "in_progress", "active", "inprogress", "doing":
 		return "in_progress"

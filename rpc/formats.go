@@ -109,7 +109,7 @@ func resultOf(d *wire.Decoded, m *session.Message) (Result, bool) {
 		return Result{}, false
 	}
 	r := Result{Call: p.CallID, Status: p.State.Status, Output: p.State.Output, Error: p.State.Error,
-		Attachments: p.State.Attachments}
+		Attachments: p.State.Attachments, kept: p.Metadata}
 	for i := range r.Attachments {
 		r.Attachments[i].ID, r.Attachments[i].MessageID = "", ""
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/wire"
 )
 
 // Append adds messages at the end of a log. Once it is answered they are in the store. What a
@@ -172,7 +173,8 @@ type Result struct {
 	// Attachments are parts of the type "file" that the tool returned.
 	Attachments []session.Part `json:"attachments,omitzero"`
 
-	tool string // name of the tool, of a result that does not say its call
+	tool string         // name of the tool, of a result that does not say its call
+	kept jsontext.Value // what the part of the call keeps of it
 }
 
 // state is the state of a call with a result.
@@ -261,7 +263,7 @@ func (s *Server) end(c *call, id string, results []Result) ([]string, error) {
 				changed[i].Parts = slices.Clone(m.Parts)
 			}
 			p := &changed[i].Parts[at]
-			p.State = result.state(p.State, now)
+			p.State, p.Metadata = result.state(p.State, now), wire.JoinResult(p.Metadata, result.kept)
 			parts = append(parts, p.ID)
 		}
 		return changed, nil

@@ -17,7 +17,7 @@ import (
 
 // Call is what the rules know of a call that ended, without its texts.
 type Call struct {
-	Name    string // of the tool in lower case, the prefix of an MCP server taken off
+	Tool    *call.Tool
 	Cwd     string // the folder in which it ran, "" when that is not known
 	Actions []call.Action
 	Outcome call.Outcome
@@ -86,7 +86,7 @@ func understand(p *session.Part, cwd string) (*Call, call.Arguments) {
 			arguments = append(arguments, call.Argument{Name: name, Value: value})
 		}
 	}
-	c := &Call{Name: call.Name(p.Tool), Cwd: cwd, Actions: did.Actions, Outcome: did.Outcome, Shown: shows}
+	c := &Call{Tool: did.Entry(), Cwd: cwd, Actions: did.Actions, Outcome: did.Outcome, Shown: shows}
 	c.question(&did)
 	c.Same, c.Retried = identities(p, arguments, cwd)
 	return c, arguments

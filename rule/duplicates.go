@@ -38,7 +38,7 @@ type output struct {
 }
 
 func (s *outputs) read(x *Item) {
-	if !worked(x) || slices.ContainsFunc(x.Call.Actions, keeps) || whole[x.Call.Name] {
+	if !worked(x) || slices.ContainsFunc(x.Call.Actions, keeps) || x.keepsList() {
 		return
 	}
 	key := output{x.Call.Retried, len(x.Part.State.Output)}

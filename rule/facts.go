@@ -3,6 +3,7 @@ package rule
 import (
 	"math"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"unsafe"
 
@@ -278,6 +279,10 @@ func fileTokens(p *session.Part) int {
 		case p.Mime == "application/pdf":
 			return PDFTokens
 		case p.IsMedia():
+			return ImageTokens
+		case p.Sent() && strings.HasPrefix(p.Mime, "text/"):
+			return len(p.URL) * 3 / 16 // base64 of text
+		case p.Sent():
 			return ImageTokens
 		}
 		return 0 // text files are sent as text parts beside the file part

@@ -164,7 +164,7 @@ func (x *Item) printed() bool {
 // above is the newest older output of an equal call that says the same and is shown in full; nil if
 // there is none, or if the call was told so already and asks all the same.
 func (w Window) above(x *Item) *Item {
-	if !worked(x) || whole[x.Call.Name] {
+	if !worked(x) || x.keepsList() {
 		return nil
 	}
 	for i := x.At - 1; i >= 0; i-- {

@@ -60,7 +60,7 @@ func (q *questions) read(x *Item) {
 
 // key names what a call asked, "" for calls that ask nothing.
 func (q *questions) key(x *Item) string {
-	if x.Call.Command() == "" && slices.Contains(listers, x.Call.Name) {
+	if x.Call.Command() == "" && x.Call.Tool.Is(call.Lists) {
 		return string(x.Call.Retried[:])
 	}
 	asks, folder := x.Call.Asks, x.Call.Entered
@@ -70,7 +70,7 @@ func (q *questions) key(x *Item) string {
 	gone := ""
 	if folder == "" {
 		gone = q.folders[x.Part.Tool]
-		if folder = Argument(x.Part, "workdir", "cwd", "working_directory"); folder == "" || !call.Rooted(folder) {
+		if folder = Argument(x.Part, x.Call.Tool.Names("folder")...); folder == "" || !call.Rooted(folder) {
 			folder = path.Join(x.Call.Cwd, folder)
 		}
 	}
@@ -116,10 +116,6 @@ func (c *Call) question(ran *call.Call) {
 		})
 	c.Goes = c.GoesOn || c.Entered != ""
 }
-
-// listers are tools that list files and do nothing else.
-var listers = []string{"list", "ls", "glob", "find", "list_directory", "list_dir", "directory_tree", "list_files",
-	"find_file", "file_search"}
 
 // askers are programs whose answer is the state of something at the moment and nothing else, so
 // that the newest answer is the one that is true. What reads contents (cat, grep, git show) is not

@@ -60,16 +60,6 @@ func (s *lists) read(x *Item) {
 	s.open = append(rest, x)
 }
 
-// whole are the tools that write or read a todo list as a whole.
-var whole = map[string]bool{
-	"todowrite": true, "todo_write": true, "update_plan": true, "todos": true, "todo": true, "manage_todo_list": true,
-	"update_todo_list": true, "write_todos": true,
-	"todoread": true, "todo_read": true, "read_todos": true,
-}
-
-// listKeys are the arguments that hold a todo list.
-var listKeys = []string{"todos", "plan", "items", "todoList", "tasks"}
-
 type listKind int
 
 const (
@@ -78,17 +68,20 @@ const (
 	listRead
 )
 
+// keepsList reports whether a call writes or reads a todo list as a whole.
+func (x *Item) keepsList() bool { return x.Call.Tool.Is(call.Whole) || x.Call.Tool.Is(call.Reads) }
+
 // listOf says what a call did with a whole todo list that is not empty.
 func listOf(x *Item) listKind {
-	if !worked(x) || !whole[x.Call.Name] {
+	if !worked(x) || !x.keepsList() {
 		return noList
 	}
-	given := false
+	given, tool := false, x.Call.Tool
 	for name, value := range call.Members(x.Part.State.Input) {
 		switch {
-		case name == "merge" && value.Kind() == 't':
+		case slices.Contains(tool.Names("merge"), name) && value.Kind() == 't':
 			return noList // only what changed
-		case slices.Contains(listKeys, name) && (value.Kind() == '[' || value.Kind() == '"'):
+		case slices.Contains(tool.Names("list"), name) && (value.Kind() == '[' || value.Kind() == '"'):
 			if entries(value) > 0 {
 				return listWritten
 			}
@@ -130,7 +123,7 @@ func entries(list jsontext.Value) int {
 func (w Window) withoutList(x *Item) string {
 	return Replace(x.Part, func(name string, value jsontext.Value) jsontext.Value {
 		n := 0
-		if slices.Contains(listKeys, name) && (value.Kind() == '[' || value.Kind() == '"') {
+		if slices.Contains(x.Call.Tool.Names("list"), name) && (value.Kind() == '[' || value.Kind() == '"') {
 			n = entries(value)
 		}
 		if n == 0 {

@@ -1,6 +1,10 @@
 package session
 
-import "github.com/go-json-experiment/json/jsontext"
+import (
+	"bytes"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
 
 // PartType is the kind of a part. Values that are not named here are kept as they were read.
 type PartType string
@@ -121,4 +125,10 @@ func (s *ToolState) Result() string {
 // IsMedia reports whether a file part is an image or a PDF, which models take as such.
 func (p *Part) IsMedia() bool {
 	return p.Type == FilePart && (len(p.Mime) > 6 && p.Mime[:6] == "image/" || p.Mime == "application/pdf")
+}
+
+// Sent reports whether a file part came with a request to a model whose block its metadata keeps,
+// as package wire does of text files: their text is nowhere else.
+func (p *Part) Sent() bool {
+	return p.Type == FilePart && bytes.Contains(p.Metadata, []byte(`"block"`))
 }

@@ -157,6 +157,7 @@ type Result struct {
 	Text        string
 	Failed      bool
 	Attachments []session.Part
+	original    *original // see Keep
 	// Place says where it is: the fields that begin with Result, Keep and Object.
 	Place Place
 }
@@ -168,7 +169,7 @@ func ReadResult(element int, block, value Value, media func(Value) (session.Part
 		ResultElement: element, ResultBlock: block.Span, Result: value.Span, NoResultValue: value.Empty(),
 	}}
 	for at := range value.Values() {
-		if p, ok := media(at); ok {
+		if p, ok := media(at); ok && p.IsMedia() {
 			r.Attachments = append(r.Attachments, p)
 		} else if !strings.HasSuffix(at.Get("type").String(), "text") {
 			r.Place.Keep = append(r.Place.Keep, at.Span)
@@ -194,6 +195,9 @@ func (b *Builder) Result(id string, r Result) {
 	if r.Failed {
 		p.State.Status, p.State.Output, p.State.Error = session.Failed, "", r.Text
 	}
+	if r.original != nil {
+		p.Metadata = r.original.into(p.Metadata, ofResult)
+	}
 	for i := range p.State.Attachments {
 		p.State.Attachments[i].ID = fmt.Sprintf("%s:%d", p.ID, i)
 		p.State.Attachments[i].MessageID = p.MessageID
@@ -201,6 +205,7 @@ func (b *Builder) Result(id string, r Result) {
 	place := b.Places[p.ID]
 	place.ResultElement, place.ResultBlock, place.Result = r.Place.ResultElement, r.Place.ResultBlock, r.Place.Result
 	place.Keep, place.Object, place.NoResultValue = r.Place.Keep, r.Place.Object, r.Place.NoResultValue
+	place.Files = r.Place.Files
 	b.Places[p.ID] = place
 }
 

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -32,6 +33,14 @@ type Piece struct {
 	Opaque jsontext.Value
 }
 
+// Words are the text of a piece, and of media what tells of it: not every assistant may show media.
+func (p *Piece) Words() string {
+	if p.Media != nil {
+		return p.Media.Line()
+	}
+	return p.Text
+}
+
 // Call is a tool call and its result.
 type Call struct {
 	ID     string // unique in the body, made of letters, digits, '_' and '-', at most 64 of them
@@ -40,13 +49,17 @@ type Call struct {
 	Result string
 	Failed bool
 	Media  []Media
+	// Original is the result as the format had it, nil unless that says more. Rest are the blocks
+	// of one of which something is left out by now that are neither text nor media.
+	Original jsontext.Value
+	Rest     []jsontext.Value
 }
 
 // Entries renders messages that are already a view: which pieces of them reach a model, in order.
 //
-//   - Of the user: text that is not ignored and not blank, images and PDFs, and other files as a
-//     line that names them. Text files and folders are left out: the program that attached them
-//     wrote their contents next to them. A marker asks Question.
+//   - Of the user: text that is not ignored and not blank, and files. Folders, and text files that
+//     came with no request, are left out: the program that attached them wrote their contents next
+//     to them. A marker asks Question.
 //   - Of the assistant: text, calls with their results, and reasoning if the model of the options
 //     wrote it. Other models' reasoning is left out: no provider accepts it, and as text it would
 //     teach the model to reason aloud. Reasoning that ends its step is left out as well; providers
@@ -57,8 +70,9 @@ type Call struct {
 // what was said after it. What an entry holds depends on its message and on the call ids of the
 // messages before it, never on later messages.
 //
-// own begins the type of parts that hold blocks only this wire format understands ("anthropic/");
-// other formats' blocks are left out. Empty: all are.
+// own begins the type of parts that hold blocks only this wire format understands ("anthropic/").
+// What a request of this format had comes back as it was: see Original. Other formats' blocks
+// become a text that tells of them. Empty: all of them are left out.
 func Entries(messages []session.Message, o Options, own string) []Entry {
 	entries := make([]Entry, 0, len(messages))
 	ids := newCallIDs(o.Calls)
@@ -82,12 +96,12 @@ func appendUser(entries []Entry, m *session.Message, own string) []Entry {
 		switch p.Type {
 		case session.TextPart:
 			if !p.Ignored && !Blank(p.Text) {
-				e.Pieces = append(e.Pieces, Piece{Part: p, Text: p.Text})
+				e.Pieces = append(e.Pieces, asItCame(Piece{Part: p, Text: p.Text}, own))
 				e.System = e.System || isSystem(p)
 			}
 		case session.FilePart:
 			if piece, ok := filePiece(p); ok {
-				e.Pieces = append(e.Pieces, piece)
+				e.Pieces = append(e.Pieces, asItCame(piece, own))
 			}
 		case session.AgentPart:
 			e.Pieces = append(e.Pieces, Piece{Part: p, Text: "[The user mentioned the agent " + p.Name + "]"})
@@ -136,7 +150,7 @@ func appendSteps(entries []Entry, m *session.Message, same bool, ids *callIDs, o
 			flush()
 		case session.TextPart:
 			if !p.Ignored && !Blank(p.Text) {
-				e.Pieces = append(e.Pieces, Piece{Part: p, Text: p.Text})
+				e.Pieces = append(e.Pieces, asItCame(Piece{Part: p, Text: p.Text}, own))
 			}
 		case session.ReasoningPart:
 			if same {
@@ -144,9 +158,10 @@ func appendSteps(entries []Entry, m *session.Message, same bool, ids *callIDs, o
 				e.Pieces = append(e.Pieces, Piece{Part: p, Thought: &thought})
 			}
 		case session.FilePart:
-			e.Pieces = append(e.Pieces, Piece{Part: p, Text: FileLine(p)})
+			m := MediaOf(p)
+			e.Pieces = append(e.Pieces, asItCame(Piece{Part: p, Media: &m}, own))
 		case session.ToolPart:
-			e.Pieces = append(e.Pieces, Piece{Part: p, Call: callOf(p, ids)})
+			e.Pieces = append(e.Pieces, Piece{Part: p, Call: callOf(p, ids, own)})
 		default:
 			if piece, ok := opaque(p, own); ok {
 				e.Pieces = append(e.Pieces, piece)
@@ -171,7 +186,7 @@ func hasContent(m *session.Message) bool {
 	return false
 }
 
-func callOf(p *session.Part, ids *callIDs) *Call {
+func callOf(p *session.Part, ids *callIDs, own string) *Call {
 	c := &Call{ID: ids.next(p), Name: SafeName(p.Tool, 64), Input: jsontext.Value(`{}`), Result: Interrupted}
 	if p.State == nil {
 		return c
@@ -193,11 +208,33 @@ func callOf(p *session.Part, ids *callIDs) *Call {
 		return c
 	}
 	for i := range p.State.Attachments {
-		if a := &p.State.Attachments[i]; a.IsMedia() {
-			c.Media = append(c.Media, mediaOf(a))
+		if piece, ok := filePiece(&p.State.Attachments[i]); ok {
+			c.Media = append(c.Media, *piece.Media)
 		}
 	}
+	if o, ok := originalOf(p.Metadata, ofResult); ok && own != "" {
+		c.original(&o, p.State, own)
+	}
 	return c
+}
+
+// original takes what a request had for the result: whole in its own format, in others as a text
+// that tells of the blocks that they do not know.
+func (c *Call) original(o *original, s *session.ToolState, own string) {
+	if o.Form == own {
+		c.Original = o.whole(s.Result(), s.Attachments)
+	}
+	for _, block := range o.rest() {
+		switch {
+		case c.Original != nil:
+		case o.Form == own:
+			c.Rest = append(c.Rest, block.Raw())
+		case o.Of == stamp(s.Result(), s.Attachments):
+			owner, _, _ := strings.Cut(o.Form, "/")
+			told := Foreign(owner, cmp.Or(block.Get("type").String(), "part"), block)
+			c.Result = strings.TrimPrefix(c.Result+"\n"+told, "\n")
+		}
+	}
 }
 
 // interruptedOutput is what a call had written when the user stopped it.
@@ -241,9 +278,26 @@ func OpaquePart(format, kind string, raw jsontext.Value) session.Part {
 	return session.Part{Type: session.PartType(format + "/" + kind), Metadata: raw}
 }
 
+// opaque is the piece of such a part: the block in its own format, else a text that tells of it.
 func opaque(p *session.Part, own string) (Piece, bool) {
-	ok := own != "" && strings.HasPrefix(string(p.Type), own) && p.Metadata.Kind() == '{'
-	return Piece{Part: p, Opaque: p.Metadata}, ok
+	if own == "" || p.Metadata.Kind() != '{' {
+		return Piece{}, false
+	}
+	if strings.HasPrefix(string(p.Type), own) {
+		return Piece{Part: p, Opaque: p.Metadata}, true
+	}
+	owner, kind, ok := strings.Cut(string(p.Type), "/")
+	return Piece{Part: p, Text: Foreign(owner, kind, ValueOf(p.Metadata))}, ok
+}
+
+// asItCame makes a piece of the block that a request of the own format had for its part.
+func asItCame(piece Piece, own string) Piece {
+	if o, ok := originalOf(piece.Part.Metadata, ofBlock); ok && o.Form == own {
+		if block := o.whole(piece.Part.Text, []session.Part{*piece.Part}); block != nil {
+			return Piece{Part: piece.Part, Opaque: block}
+		}
+	}
+	return piece
 }
 
 // systemNote is the metadata of a text that a body said in the system's name.

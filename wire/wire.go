@@ -112,6 +112,7 @@ type Place struct {
 	Result        span.Span   // the JSON value that holds the result's text
 	Keep          []span.Span // blocks within Result that are neither text nor media
 	Object        bool        // the result is a JSON object, its text a member of it
+	Files         span.Span   // the list of the result's media, where it is not in Result
 	NoResultValue bool        // the result has no value at all: nothing to replace
 }
 

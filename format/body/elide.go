@@ -45,6 +45,7 @@ func (p *plan) elideCall(part *session.Part, place wire.Place, e rule.Elision) {
 	case place.ResultElement < 0 || place.NoResultValue: // there is nothing to replace
 	default:
 		p.write(place.ResultElement, place.Result, p.result(place, shown.State.Result()))
+		p.write(place.ResultElement, place.Files, []byte("[]"))
 	}
 }
 

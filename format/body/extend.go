@@ -197,7 +197,7 @@ func (m mover) place(p wire.Place) wire.Place {
 	if p.ResultElement >= 0 {
 		p.ResultElement += m.elements
 	}
-	for _, s := range []*span.Span{&p.Block, &p.Text, &p.Input, &p.ResultBlock, &p.Result} {
+	for _, s := range []*span.Span{&p.Block, &p.Text, &p.Input, &p.ResultBlock, &p.Result, &p.Files} {
 		*s = m.span(*s)
 	}
 	p.Keep = slices.Clone(p.Keep)

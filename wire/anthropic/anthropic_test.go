@@ -224,3 +224,22 @@ func BenchmarkDecode(b *testing.B) {
 		Decode(body)
 	}
 }
+
+// The citations of a streamed text go back with it.
+func TestStream_keepsCitations(t *testing.T) {
+	s := Stream(nil)
+	for _, event := range []string{
+		`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"","citations":[]}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"High at noon."}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"citations_delta","citation":{"type":"char_location","cited_text":"noon","document_index":0}}}`,
+		`{"type":"message_delta","delta":{"stop_reason":"end_turn"}}`, `{"type":"message_stop"}`,
+	} {
+		s.Take([]byte(event))
+	}
+	answer := session.Message{MessageInfo: session.MessageInfo{ID: "a", Role: session.Assistant}, Parts: s.Answer().Parts}
+	body, err := Encode([]session.Message{answer}, wire.Options{Continues: true})
+	want := `{"role":"assistant","content":[{"type":"text","text":"High at noon.","citations":[{"type":"char_location","cited_text":"noon","document_index":0}]}]}`
+	if err != nil || len(body.Elements) != 1 || string(body.Elements[0]) != want {
+		t.Errorf("%s (%v)", body.Elements, err)
+	}
+}

@@ -1,6 +1,8 @@
 package anthropic
 
 import (
+	"encoding/base64"
+
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/wire"
 )
@@ -66,15 +68,16 @@ func (d decoder) element(message wire.Value) {
 type blockFields struct {
 	wire.Value
 	kind, id, name, toolUseID, signature, data, title string
-	text, thinking, input, content, source            wire.Value
+	text, thinking, input, content, source, mark      wire.Value
 	failed                                            bool
+	others                                            int // members that none of these stands for
 }
 
 func read(v wire.Value) blockFields {
 	b := blockFields{Value: v}
-	v.Read("type", &b.kind, "id", &b.id, "name", &b.name, "tool_use_id", &b.toolUseID, "signature", &b.signature,
-		"data", &b.data, "title", &b.title, "text", &b.text, "thinking", &b.thinking, "input", &b.input,
-		"content", &b.content, "source", &b.source, "is_error", &b.failed)
+	b.others = v.Read("type", &b.kind, "id", &b.id, "name", &b.name, "tool_use_id", &b.toolUseID,
+		"signature", &b.signature, "data", &b.data, "title", &b.title, "text", &b.text, "thinking", &b.thinking,
+		"input", &b.input, "content", &b.content, "source", &b.source, "is_error", &b.failed, "cache_control", &b.mark)
 	return b
 }
 
@@ -92,6 +95,7 @@ func (d decoder) user(index int, content wire.Value) {
 		results = true
 		r := wire.ReadResult(index, at, b.content, func(at wire.Value) (session.Part, bool) { return read(at).media() })
 		r.Failed = b.failed
+		r.Keep(prefix, b.content, func(c *wire.Call) any { return result(c).Content })
 		r.Place.NoResultValue = b.content.Kind() != '"' && b.content.Kind() != '['
 		d.Result(b.toolUseID, r)
 	}
@@ -109,7 +113,11 @@ func (d decoder) block(index int, b blockFields) {
 	switch b.kind {
 	case "text":
 		place.Text = b.text.Span
-		d.Say(b.text.String(), nil, place)
+		said := session.Part{Text: b.text.String()}
+		if b.others > 0 { // citations
+			said = wire.Original(said, prefix, b.Value, nil)
+		}
+		d.Say(said.Text, said.Metadata, place)
 	case "thinking":
 		place.Text = b.thinking.Span
 		d.Add(thought(b.thinking.String(), b.signature), place)
@@ -122,7 +130,7 @@ func (d decoder) block(index int, b blockFields) {
 		d.Skip(b.Span, "a block without type")
 	default:
 		p, ok := b.media()
-		if !ok {
+		if !ok || !d.Speaks(session.User) {
 			p = wire.OpaquePart("anthropic", b.kind, b.Raw())
 		}
 		d.Add(p, place)
@@ -148,7 +156,17 @@ func (b blockFields) media() (session.Part, bool) {
 	default:
 		return session.Part{}, false
 	}
-	var kind string
-	b.source.Read("type", &kind, "media_type", &m.Mime, "data", &m.Data, "url", &m.URL)
-	return m.FilePart(), kind == "base64" && m.Data != "" || kind == "url" && m.URL != ""
+	var kind, id string
+	b.source.Read("type", &kind, "media_type", &m.Mime, "data", &m.Data, "url", &m.URL, "file_id", &id)
+	switch {
+	case kind == "base64" && m.Data != "", kind == "url" && m.URL != "":
+	case kind == "text" && m.Data != "":
+		m.Data = base64.StdEncoding.EncodeToString([]byte(m.Data))
+	case kind == "file" && id != "":
+		m.At = wire.AtAnthropic + id
+	default:
+		return session.Part{}, false
+	}
+	p := m.FilePart()
+	return wire.Original(p, prefix, b.Value, media(wire.MediaOf(&p))), true
 }

@@ -76,7 +76,7 @@ func assistant(b *wire.Blocks, entry wire.Entry, _ wire.Options) {
 			c := piece.Call
 			b.Add(fromAssistant, block{Type: "tool_use", ID: c.ID, Name: c.Name, Input: c.Input})
 		default:
-			b.Add(fromAssistant, text(piece.Text))
+			b.Add(fromAssistant, text(piece.Words()))
 		}
 	}
 	for _, call := range calls {
@@ -108,38 +108,52 @@ type source struct {
 	MediaType string `json:"media_type,omitzero"`
 	Data      string `json:"data,omitzero"`
 	URL       string `json:"url,omitzero"`
+	FileID    string `json:"file_id,omitzero"`
 }
 
 func text(s string) block { return block{Type: "text", Text: s} }
 
 func media(m wire.Media) block {
-	if !m.Common() || m.Data == "" && m.URL == "" {
-		return text(m.Line())
-	}
 	b := block{Type: "image", Source: &source{Type: "base64", MediaType: m.Mime, Data: m.Data}}
-	if m.URL != "" {
-		b.Source = &source{Type: "url", URL: m.URL}
-	}
-	if m.PDF() {
+	if !m.Is("image") {
 		b.Type, b.Title = "document", m.Name
+	}
+	words, plain := m.Plain()
+	id, stored := m.Stored(wire.AtAnthropic)
+	switch {
+	case stored:
+		b.Source = &source{Type: "file", FileID: id}
+	case plain:
+		b.Source = &source{Type: "text", MediaType: "text/plain", Data: words}
+	case !m.Common():
+		return text(m.Line())
+	case m.URL != "":
+		b.Source = &source{Type: "url", URL: m.URL}
 	}
 	return b
 }
 
 func result(call *wire.Call) block {
 	b := block{Type: "tool_result", ToolUseID: call.ID, IsError: call.Failed}
-	if len(call.Media) == 0 {
+	if call.Original != nil {
+		b.Content = call.Original
+		return b
+	}
+	if len(call.Media)+len(call.Rest) == 0 {
 		if !wire.Blank(call.Result) {
 			b.Content = call.Result
 		}
 		return b
 	}
-	var blocks []block
+	var blocks []any
 	if !wire.Blank(call.Result) {
 		blocks = append(blocks, text(call.Result))
 	}
 	for _, m := range call.Media {
 		blocks = append(blocks, media(m))
+	}
+	for _, raw := range call.Rest {
+		blocks = append(blocks, raw)
 	}
 	b.Content = blocks
 	return b

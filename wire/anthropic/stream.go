@@ -29,6 +29,7 @@ type growing struct {
 	kind            string
 	begun           blockFields // as it began
 	text, signature strings.Builder
+	citations       []jsontext.Value
 }
 
 // usage holds the newest of each figure: the beginning of a stream has those of the prompt, its end
@@ -142,6 +143,10 @@ func (s *stream) grow(index int, delta wire.Value) {
 		b.text.WriteString(delta.Get("thinking").String())
 	case "signature_delta":
 		b.signature.WriteString(delta.Get("signature").String())
+	case "citations_delta":
+		if citation := delta.Get("citation"); citation.Kind() == '{' {
+			b.citations = append(b.citations, citation.Raw())
+		}
 	case "input_json_delta":
 		b.text.WriteString(delta.Get("partial_json").String())
 	}
@@ -171,7 +176,12 @@ func (b *growing) part() session.Part {
 	text := b.text.String()
 	switch b.kind {
 	case "text":
-		return session.Part{Type: session.TextPart, Text: text}
+		p := session.Part{Type: session.TextPart, Text: text}
+		if len(b.citations) > 0 {
+			block := span.Make("type", b.kind, "text", text, "citations", span.Array(b.citations))
+			p = wire.Original(p, prefix, wire.ValueOf(block), nil)
+		}
+		return p
 	case "thinking":
 		return thought(text, b.signature.String())
 	case "redacted_thinking":

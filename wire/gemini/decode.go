@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 	"github.com/winnowhq/winnow/wire"
 )
 
@@ -101,7 +102,11 @@ func (d *decoder) part(index int, p partFields, returned bool) {
 	case p.text.Kind() == '"' && p.thought:
 		d.Add(session.Part{Type: session.ReasoningPart, Text: p.text.String(), Metadata: metadata}, place)
 	case p.text.Kind() == '"':
-		d.Say(p.text.String(), metadata, place)
+		said := session.Part{Text: p.text.String(), Metadata: metadata}
+		if p.others > 0 {
+			said = wire.Original(said, prefix, p.Value, nil)
+		}
+		d.Say(said.Text, said.Metadata, place)
 	case p.call.Kind() == '{':
 		c := readCall(p.call)
 		if c.id == "" {
@@ -110,11 +115,11 @@ func (d *decoder) part(index int, p partFields, returned bool) {
 		}
 		place.Input = c.args.Span
 		d.Call(c.id, c.name, c.args.Raw(), metadata, place)
-	case !p.inline.Empty(), !p.file.Empty():
-		media := p.media()
-		media.Synthetic = returned
-		d.Add(media, place)
-	case !p.text.Empty(), !p.call.Empty(), !p.response.Empty():
+	case p.inline.Kind() == '{', p.file.Kind() == '{':
+		file := p.media()
+		file.Synthetic = returned
+		d.Add(file, place)
+	case !p.text.Empty(), !p.call.Empty(), !p.response.Empty(), !p.inline.Empty(), !p.file.Empty():
 		d.Skip(p.Span, "a part whose member is of the wrong kind")
 	case p.Kind() == '{':
 		d.Add(wire.OpaquePart("gemini", "part", p.Raw()), place)
@@ -125,17 +130,18 @@ func (d *decoder) part(index int, p partFields, returned bool) {
 
 // callFields are the members of a call, or of a response to one.
 type callFields struct {
-	id, name       string
-	args, response wire.Value
+	id, name              string
+	args, response, parts wire.Value
 }
 
 func readCall(v wire.Value) (c callFields) {
-	v.Read("id", &c.id, "name", &c.name, "args", &c.args, "response", &c.response)
+	v.Read("id", &c.id, "name", &c.name, "args", &c.args, "response", &c.response, "parts", &c.parts)
 	return c
 }
 
 func (d *decoder) response(index int, p partFields) {
 	c := readCall(p.response)
+	id := c.id
 	if waiting := d.waiting[c.name]; c.id == "" && len(waiting) > 0 {
 		c.id, d.waiting[c.name] = waiting[0], waiting[1:]
 	}
@@ -156,6 +162,20 @@ func (d *decoder) response(index int, p partFields) {
 	default:
 		r.Text = string(c.response.Bytes())
 	}
+	for at := range c.parts.Values() {
+		file := read(at).media()
+		if !file.IsMedia() { // what is more than media stays
+			r.Attachments, r.Place.Files = nil, span.Span{}
+			break
+		}
+		r.Attachments, r.Place.Files = append(r.Attachments, file), c.parts.Span
+	}
+	if c.response.Kind() == '{' {
+		r.Keep(prefix, p.response, func(call *wire.Call) any {
+			call.ID, call.Name = id, c.name
+			return answer(call)
+		})
+	}
 	d.Result(c.id, r)
 }
 
@@ -167,5 +187,6 @@ func (p partFields) media() session.Part {
 	}
 	v.Read("mimeType", &m.Mime, "mime_type", &m.Mime, "data", &m.Data, "fileUri", &m.URL, "file_uri", &m.URL,
 		"displayName", &m.Name, "display_name", &m.Name)
-	return m.FilePart()
+	file := m.FilePart()
+	return wire.Original(file, prefix, p.Value, media(wire.MediaOf(&file)))
 }

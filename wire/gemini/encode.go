@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 	"github.com/winnowhq/winnow/wire"
 )
 
@@ -67,13 +68,13 @@ var Form = &wire.Form{
 const prefix = "gemini/"
 
 type part struct {
-	Text      string    `json:"text,omitzero"`
-	Thought   bool      `json:"thought,omitzero"`
-	Inline    *inline   `json:"inlineData,omitzero"`
-	File      *file     `json:"fileData,omitzero"`
-	Call      *call     `json:"functionCall,omitzero"`
-	Response  *response `json:"functionResponse,omitzero"`
-	Signature string    `json:"thoughtSignature,omitzero"`
+	Text      string  `json:"text,omitzero"`
+	Thought   bool    `json:"thought,omitzero"`
+	Inline    *inline `json:"inlineData,omitzero"`
+	File      *file   `json:"fileData,omitzero"`
+	Call      *call   `json:"functionCall,omitzero"`
+	Response  any     `json:"functionResponse,omitzero"` // a response, or as it came
+	Signature string  `json:"thoughtSignature,omitzero"`
 }
 
 type inline struct {
@@ -82,7 +83,7 @@ type inline struct {
 }
 
 type file struct {
-	MimeType string `json:"mimeType"`
+	MimeType string `json:"mimeType,omitzero"`
 	FileURI  string `json:"fileUri"`
 }
 
@@ -93,9 +94,10 @@ type call struct {
 }
 
 type response struct {
-	ID       string `json:"id"`
-	Name     string `json:"name"`
-	Response result `json:"response"`
+	ID       string           `json:"id,omitzero"`
+	Name     string           `json:"name"`
+	Response result           `json:"response"`
+	Parts    []jsontext.Value `json:"parts,omitzero"`
 }
 
 type result struct {
@@ -105,12 +107,23 @@ type result struct {
 
 func media(m wire.Media) part {
 	switch {
-	case m.URL != "":
-		return part{File: &file{m.Mime, m.URL}}
-	case m.Data != "" && (m.Common() && m.Mime != "image/gif" || m.Mime == "image/heic" || m.Mime == "image/heif"):
+	case m.URL != "", m.AtGoogle():
+		return part{File: &file{m.Mime, m.DataURL()}}
+	case m.Data != "" && takes(m):
 		return part{Inline: &inline{m.Mime, m.Data}}
 	}
 	return part{Text: m.Line()}
+}
+
+// takes reports whether the API takes the bytes of a media of this type.
+func takes(m wire.Media) bool {
+	switch m.Mime {
+	case "image/heic", "image/heif":
+		return true
+	case "image/gif":
+		return false
+	}
+	return m.Common() || m.Is("audio") || m.Is("video")
 }
 
 func user(b *wire.Blocks, entry wire.Entry, _ wire.Options) {
@@ -148,6 +161,8 @@ func model(b *wire.Blocks, entry wire.Entry, o wire.Options) {
 			b.Add(fromModel, part{Call: &call{piece.Call.ID, piece.Call.Name, piece.Call.Input}, Signature: signature})
 		case piece.Opaque != nil:
 			b.Raw(fromModel, piece.Opaque)
+		case piece.Media != nil:
+			b.Add(fromModel, media(*piece.Media))
 		default:
 			b.Add(fromModel, part{Text: piece.Text, Signature: signature})
 		}
@@ -158,14 +173,24 @@ func model(b *wire.Blocks, entry wire.Entry, o wire.Options) {
 	}
 }
 
+// answer is the response to a call, without its media.
+func answer(c *wire.Call) response {
+	r := response{ID: c.ID, Name: c.Name, Response: result{Output: &c.Result}, Parts: c.Rest}
+	if c.Failed {
+		r.Response = result{Error: &c.Result}
+	}
+	return r
+}
+
 func responses(b *wire.Blocks, calls []*wire.Call) {
 	var returned []wire.Media
 	for _, c := range calls {
-		r := result{Output: &c.Result}
-		if c.Failed {
-			r = result{Error: &c.Result}
+		if c.Original.Kind() == '{' { // it has its media in itself
+			raw := span.Set(c.Original, "", span.Quote(c.Name), "name")
+			b.Add(fromUser, part{Response: jsontext.Value(span.Set(raw, "", span.Quote(c.ID), "id"))})
+			continue
 		}
-		b.Add(fromUser, part{Response: &response{c.ID, c.Name, r}})
+		b.Add(fromUser, part{Response: answer(c)})
 		returned = append(returned, c.Media...)
 	}
 	if len(returned) > 0 {

@@ -4,6 +4,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/span"
 	"github.com/winnowhq/winnow/wire"
 )
 
@@ -55,12 +56,18 @@ func (d *decoder) element(message wire.Value) {
 	case "assistant":
 		d.assistant(index, message, content)
 	case "tool":
-		d.Result(callID, wire.ReadResult(index, message, content, mediaOf))
+		d.Result(callID, result(index, message, content))
 	case "function":
-		d.Result(d.legacy, wire.ReadResult(index, message, content, mediaOf))
+		d.Result(d.legacy, result(index, message, content))
 	default:
 		d.Skip(message.Span, "a message without a known role")
 	}
+}
+
+func result(index int, message, content wire.Value) wire.Result {
+	r := wire.ReadResult(index, message, content, mediaOf)
+	r.Keep(prefix, content, func(c *wire.Call) any { return c.Result })
+	return r
 }
 
 func (d *decoder) content(index int, content wire.Value) {
@@ -86,8 +93,12 @@ func (d *decoder) part(index int, part wire.Value, returned bool) bool {
 	case "text", "refusal":
 		text := part.Get(kind)
 		place.Text = text.Span
-		d.Say(text.String(), nil, place)
-		return returned || text.String() == wire.Returned
+		said := session.Part{Text: text.String()}
+		if kind == "refusal" {
+			said = wire.Original(said, prefix, part, nil)
+		}
+		d.Say(said.Text, said.Metadata, place)
+		return returned || said.Text == wire.Returned
 	case "":
 		d.Skip(part.Span, "a part without type")
 		return returned
@@ -95,32 +106,40 @@ func (d *decoder) part(index int, part wire.Value, returned bool) bool {
 	p, ok := mediaOf(part)
 	if !ok {
 		p = wire.OpaquePart("openai", "chat."+kind, part.Raw())
+	} else if !d.Speaks(session.User) {
+		p = wire.Original(p, prefix, part, nil)
 	}
 	p.Synthetic = ok && returned
 	d.Add(p, place)
 	return returned
 }
 
-// mediaOf is the part of an image or a file whose bytes or address are known.
-func mediaOf(part wire.Value) (session.Part, bool) {
+// mediaOf is the part of an image, a recording or a file whose bytes or address are known.
+func mediaOf(part wire.Value) (p session.Part, ok bool) {
 	switch kind := part.Get("type").String(); kind {
 	case "image_url":
-		return wire.AddressedMedia(part.Get(kind), "image/png") // an address need not tell the type
+		p, ok = wire.AddressedMedia(part.Get(kind), "image/png") // an address need not tell the type
 	case "file":
-		return wire.AddressedMedia(part.Get(kind), "application/pdf")
+		p, ok = wire.AddressedMedia(part.Get(kind), "application/pdf")
+	case "input_audio":
+		p, ok = wire.Recording(part.Get(kind))
 	}
-	return session.Part{}, false
+	if ok {
+		p = wire.Original(p, prefix, part, media(wire.MediaOf(&p)))
+	}
+	return p, ok
 }
 
 func (d *decoder) assistant(index int, message, content wire.Value) {
-	var thought, functionCall, calls wire.Value
+	var thought, functionCall, calls, refusal, audio, notes wire.Value
 	field := ""
 	for _, name := range []string{"reasoning_content", "reasoning"} {
 		if at := message.Get(name); at.Kind() == '"' && at.Start > thought.Start {
 			thought, field = at, name
 		}
 	}
-	message.Read("tool_calls", &calls, "function_call", &functionCall)
+	message.Read("tool_calls", &calls, "function_call", &functionCall, "refusal", &refusal, "audio", &audio,
+		"annotations", &notes)
 	d.Begin(session.Assistant, index)
 	if !thought.Empty() {
 		reasoning := session.Part{Type: session.ReasoningPart, Text: thought.String()}
@@ -128,6 +147,21 @@ func (d *decoder) assistant(index int, message, content wire.Value) {
 		d.Add(reasoning, wire.Bare(index, thought))
 	}
 	d.content(index, content)
+	if refusal.Kind() == '"' {
+		place := wire.Bare(index, refusal)
+		said := session.Part{Text: refusal.String()}
+		block := span.Make("type", "refusal", "refusal", said.Text)
+		d.Say(said.Text, wire.Original(said, prefix, wire.ValueOf(block), nil).Metadata, place)
+	}
+	for _, member := range []struct {
+		kind string
+		wire.Value
+	}{{"audio", audio}, {"annotations", notes}} {
+		if member.Kind() == '{' || member.Kind() == '[' && member.Len() > len("[]") {
+			raw := span.Make(member.kind, member.Raw())
+			d.Add(wire.OpaquePart("openai", "chat."+member.kind, raw), wire.Place{Element: index})
+		}
+	}
 	if functionCall.Kind() == '{' {
 		d.legacy = "function_assistant_" + d.Messages[len(d.Messages)-1].ID
 		d.call(index, d.legacy, functionCall, functionCall)

@@ -47,12 +47,15 @@ func first(b *wire.Blocks, o wire.Options) {
 
 type message struct {
 	Role       string `json:"role"`
-	Content    any    `json:"content"` // a string, []part, or nil beside calls
+	Content    any    `json:"content"` // a string, []any, or nil beside calls
 	ToolCalls  []call `json:"tool_calls,omitzero"`
 	ToolCallID string `json:"tool_call_id,omitzero"`
 
 	ReasoningContent string `json:"reasoning_content,omitzero"`
 	Reasoning        string `json:"reasoning,omitzero"`
+
+	Audio       jsontext.Value `json:"audio,omitzero"`
+	Annotations jsontext.Value `json:"annotations,omitzero"`
 }
 
 type call struct {
@@ -71,6 +74,7 @@ type part struct {
 	Text     string    `json:"text,omitzero"`
 	ImageURL *imageURL `json:"image_url,omitzero"`
 	File     *file     `json:"file,omitzero"`
+	Audio    *audio    `json:"input_audio,omitzero"`
 }
 
 type imageURL struct {
@@ -79,15 +83,27 @@ type imageURL struct {
 
 type file struct {
 	Filename string `json:"filename,omitzero"`
-	FileData string `json:"file_data"`
+	FileData string `json:"file_data,omitzero"`
+	FileID   string `json:"file_id,omitzero"`
+}
+
+type audio struct {
+	Data   string `json:"data"`
+	Format string `json:"format"`
 }
 
 func media(m wire.Media) part {
+	format, recording := m.RecordingFormat()
+	id, stored := m.Stored(wire.AtOpenAI)
 	switch {
-	case !m.Common(), m.Data == "" && m.URL == "", m.PDF() && m.Data == "":
+	case recording:
+		return part{Type: "input_audio", Audio: &audio{m.Data, format}}
+	case stored && !m.Is("image"):
+		return part{Type: "file", File: &file{FileID: id}}
+	case !m.Common(), m.PDF() && m.Data == "":
 		return part{Type: "text", Text: m.Line()}
 	case m.PDF():
-		return part{Type: "file", File: &file{m.Name, m.DataURL()}}
+		return part{Type: "file", File: &file{Filename: m.Name, FileData: m.DataURL()}}
 	}
 	return part{Type: "image_url", ImageURL: &imageURL{m.DataURL()}}
 }
@@ -97,33 +113,26 @@ func user(b *wire.Blocks, entry wire.Entry, _ wire.Options) {
 	if entry.System {
 		role = "system"
 	}
-	var parts []part
+	var parts []any
 	for _, piece := range entry.Pieces {
 		switch {
 		case piece.Media != nil:
 			parts = append(parts, media(*piece.Media))
 		case piece.Opaque != nil:
-			raw(b, role, parts, piece.Opaque)
-			parts = nil
+			parts = append(parts, piece.Opaque)
 		default:
 			parts = append(parts, part{Type: "text", Text: piece.Text})
 		}
 	}
-	switch {
-	case len(parts) == 1 && parts[0].Type == "text":
-		b.Add(role, message{Role: role, Content: parts[0].Text})
-	case len(parts) > 0:
+	if len(parts) == 1 {
+		if only, ok := parts[0].(part); ok && only.Type == "text" {
+			b.Add(role, message{Role: role, Content: only.Text})
+			return
+		}
+	}
+	if len(parts) > 0 {
 		b.Add(role, message{Role: role, Content: parts})
 	}
-}
-
-// raw writes parts and a block that this package does not know, such as audio, as one message.
-func raw(b *wire.Blocks, role string, parts []part, opaque jsontext.Value) {
-	content := make([]any, 0, len(parts)+1)
-	for _, p := range parts {
-		content = append(content, p)
-	}
-	b.Add(role, message{Role: role, Content: append(content, opaque)})
 }
 
 // prefix begins the part type of blocks that only this format understands.
@@ -132,6 +141,8 @@ const prefix = "openai/chat."
 func assistant(b *wire.Blocks, entry wire.Entry, _ wire.Options) {
 	m := message{Role: "assistant"}
 	var texts, thoughts []string
+	var parts []any // the texts among what else there is
+	others := false
 	var calls []*wire.Call
 	field := ""
 	for _, piece := range entry.Pieces {
@@ -144,14 +155,23 @@ func assistant(b *wire.Blocks, entry wire.Entry, _ wire.Options) {
 			if piece.Thought.Field != "" && piece.Thought.Text != "" {
 				field, thoughts = piece.Thought.Field, append(thoughts, piece.Thought.Text)
 			}
-		case piece.Opaque == nil:
-			texts = append(texts, piece.Text)
+		case piece.Opaque != nil && piece.Part.Type == prefix+"audio":
+			m.Audio = wire.ValueOf(piece.Opaque).Get("audio").Raw()
+		case piece.Opaque != nil && piece.Part.Type == prefix+"annotations":
+			m.Annotations = wire.ValueOf(piece.Opaque).Get("annotations").Raw()
+		case piece.Opaque != nil:
+			parts, others = append(parts, piece.Opaque), true
+		default:
+			text := piece.Words()
+			texts, parts = append(texts, text), append(parts, part{Type: "text", Text: text})
 		}
 	}
-	if len(texts) > 0 {
+	switch {
+	case others:
+		m.Content = parts
+	case len(texts) > 0:
 		m.Content = strings.Join(texts, "\n\n")
-	}
-	if len(texts) == 0 && len(calls) == 0 {
+	case len(calls) == 0 && m.Audio == nil:
 		return
 	}
 	switch field {
@@ -167,6 +187,10 @@ func assistant(b *wire.Blocks, entry wire.Entry, _ wire.Options) {
 func results(b *wire.Blocks, calls []*wire.Call) {
 	var returned []part
 	for _, c := range calls {
+		if c.Original != nil {
+			b.Add("tool", message{Role: "tool", Content: c.Original, ToolCallID: c.ID})
+			continue
+		}
 		b.Add("tool", message{Role: "tool", Content: c.Result, ToolCallID: c.ID})
 		for _, m := range c.Media {
 			returned = append(returned, media(m))

@@ -103,6 +103,7 @@ func (d *decoder) item(i itemFields) {
 		if kind := i.output.Kind(); kind != '"' && kind != '[' {
 			r.Text = string(i.output.Bytes())
 		}
+		r.Keep(prefix, i.output, func(c *wire.Call) any { return outputOf(c) })
 		d.Result(i.callID, r)
 	case "":
 		d.Skip(i.Span, "an item without type")
@@ -153,27 +154,39 @@ func (d *decoder) part(index int, part wire.Value, metadata jsontext.Value) {
 			text = part.Get(kind)
 		}
 		place.Text = text.Span
-		d.Say(text.String(), metadata, place)
-	case "input_image", "input_file":
+		said := session.Part{Text: text.String(), Metadata: metadata}
+		notes := part.Get("annotations")
+		if kind == "refusal" || notes.Kind() == '[' && strings.Trim(string(notes.Bytes()), "[] \n") != "" {
+			said = wire.Original(said, prefix, part, nil)
+		}
+		d.Say(said.Text, said.Metadata, place)
+	case "":
+		d.Skip(part.Span, "a part without type")
+	default:
 		p, ok := mediaOf(part)
 		if !ok {
-			p = session.Part{Type: session.FilePart, Filename: "a stored file"}
+			p = wire.OpaquePart("openai", "responses.content."+kind, part.Raw())
+		} else if !d.Speaks(session.User) {
+			p = wire.Original(p, prefix, part, nil)
 		}
 		d.Add(p, place)
-	default:
-		d.Skip(part.Span, "a part of an unknown type")
 	}
 }
 
-// mediaOf is the part of an image or a file whose bytes or address are known.
-func mediaOf(part wire.Value) (session.Part, bool) {
-	switch part.Get("type").String() {
+// mediaOf is the part of an image, a recording or a file whose bytes or address are known.
+func mediaOf(part wire.Value) (p session.Part, ok bool) {
+	switch kind := part.Get("type").String(); kind {
 	case "input_image":
-		return wire.AddressedMedia(part, "image/png") // an address need not tell the type
+		p, ok = wire.AddressedMedia(part, "image/png") // an address need not tell the type
 	case "input_file":
-		return wire.AddressedMedia(part, "application/pdf")
+		p, ok = wire.AddressedMedia(part, "application/pdf")
+	case "input_audio":
+		p, ok = wire.Recording(part.Get(kind))
 	}
-	return session.Part{}, false
+	if ok {
+		p = wire.Original(p, prefix, part, media(wire.MediaOf(&p)))
+	}
+	return p, ok
 }
 
 // reasoning makes a part of each text of the summary; all of them hold the secret, so that they can

@@ -2,6 +2,8 @@
 package responses
 
 import (
+	"strings"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/session"
@@ -38,12 +40,12 @@ type item struct {
 	ID        string `json:"id,omitzero"`
 	Role      string `json:"role,omitzero"`
 	Phase     string `json:"phase,omitzero"`
-	Content   []part `json:"content,omitzero"`
+	Content   []any  `json:"content,omitzero"` // each a part, or as it came
 	CallID    string `json:"call_id,omitzero"`
 	Name      string `json:"name,omitzero"`
 	Arguments string `json:"arguments,omitzero"`
 	Input     any    `json:"input,omitzero"`  // a string
-	Output    any    `json:"output,omitzero"` // a string, or []part
+	Output    any    `json:"output,omitzero"` // a string, or []any
 
 	Summary   *[]part `json:"summary,omitzero"`
 	Encrypted string  `json:"encrypted_content,omitzero"`
@@ -56,11 +58,17 @@ type part struct {
 	Filename string `json:"filename,omitzero"`
 	FileData string `json:"file_data,omitzero"`
 	FileURL  string `json:"file_url,omitzero"`
+	FileID   string `json:"file_id,omitzero"`
 }
 
 func media(m wire.Media) part {
+	id, stored := m.Stored(wire.AtOpenAI)
 	switch {
-	case !m.Common(), m.Data == "" && m.URL == "":
+	case stored && m.Is("image"):
+		return part{Type: "input_image", FileID: id}
+	case stored:
+		return part{Type: "input_file", FileID: id}
+	case !m.Common():
 		return part{Type: "input_text", Text: m.Line()}
 	case m.PDF() && m.URL != "":
 		return part{Type: "input_file", FileURL: m.URL}
@@ -83,6 +91,8 @@ func user(b *wire.Blocks, entry wire.Entry, _ wire.Options) {
 		switch {
 		case piece.Media != nil:
 			said.Content = append(said.Content, media(*piece.Media))
+		case piece.Opaque != nil && within(piece):
+			said.Content = append(said.Content, piece.Opaque)
 		case piece.Opaque != nil:
 			message(b, &said)
 			b.Raw("", piece.Opaque)
@@ -91,6 +101,12 @@ func user(b *wire.Blocks, entry wire.Entry, _ wire.Options) {
 		}
 	}
 	message(b, &said)
+}
+
+// within reports whether a block as it came belongs into a message, and is no item of its own.
+func within(piece wire.Piece) bool {
+	return !strings.HasPrefix(string(piece.Part.Type), prefix) ||
+		strings.HasPrefix(string(piece.Part.Type), prefix+"content.")
 }
 
 // message writes what was said so far as one item.
@@ -138,7 +154,7 @@ func assistant(b *wire.Blocks, entry wire.Entry, _ wire.Options) {
 			message(b, &said)
 			calls = append(calls, piece)
 			b.Add("", callItem(piece))
-		case piece.Opaque != nil:
+		case piece.Opaque != nil && !within(piece):
 			message(b, &said)
 			b.Raw("", piece.Opaque)
 		default:
@@ -146,7 +162,11 @@ func assistant(b *wire.Blocks, entry wire.Entry, _ wire.Options) {
 				message(b, &said)
 				said.Phase = phase
 			}
-			said.Content = append(said.Content, part{Type: "output_text", Text: piece.Text})
+			if piece.Opaque != nil {
+				said.Content = append(said.Content, piece.Opaque)
+			} else {
+				said.Content = append(said.Content, part{Type: "output_text", Text: piece.Words()})
+			}
 		}
 	}
 	message(b, &said)
@@ -174,20 +194,30 @@ func callItem(piece wire.Piece) item {
 
 func output(piece wire.Piece) item {
 	call := piece.Call
-	i := item{Type: "function_call_output", CallID: call.ID, Output: call.Result}
+	i := item{Type: "function_call_output", CallID: call.ID, Output: outputOf(call)}
 	if _, ok := custom(piece); ok {
 		i.Type = "custom_tool_call_output"
 	}
-	if len(call.Media) == 0 {
-		return i
+	return i
+}
+
+// outputOf is the result of a call: a text, or a list of texts and media.
+func outputOf(call *wire.Call) any {
+	switch {
+	case call.Original != nil:
+		return call.Original
+	case len(call.Media)+len(call.Rest) == 0:
+		return call.Result
 	}
-	var parts []part
+	var parts []any
 	if call.Result != "" {
 		parts = append(parts, part{Type: "input_text", Text: call.Result})
 	}
 	for _, m := range call.Media {
 		parts = append(parts, media(m))
 	}
-	i.Output = parts
-	return i
+	for _, raw := range call.Rest {
+		parts = append(parts, raw)
+	}
+	return parts
 }
