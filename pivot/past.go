@@ -3,6 +3,7 @@ package pivot
 import (
 	"strings"
 
+	"github.com/winnowhq/winnow/recall"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -13,7 +14,7 @@ type Past struct {
 	// Markers, summaries, what the engine appended with them and what it shows again are left out.
 	Log []session.Message
 	// Lost is the text of the summary that the log begins with, if the product discarded what it
-	// represents; "" if the log has everything.
+	// represents, or a request body handed on nothing else; "" if the log has everything.
 	Lost string
 }
 
@@ -36,7 +37,10 @@ func PastOf(log []session.Message, undone map[string]bool, cut Cut) Past {
 			p.Log = append(p.Log, *m)
 		}
 	}
-	p.Log = WithoutKept(p.Log)
+	earlier := ""
+	if p.Log, earlier = recall.WithoutHanded(WithoutKept(p.Log)); earlier != "" {
+		p.Lost = strings.TrimSpace(p.Lost + "\n\n" + earlier)
+	}
 	return p
 }
 
