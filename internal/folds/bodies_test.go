@@ -258,3 +258,34 @@ func TestFolds_aRuleInBodiesStandsOnceAndCanBeTakenBack(t *testing.T) {
 		t.Errorf("the rule that was given again is not among the rules:\n%s", text)
 	}
 }
+
+// Short messages of the user stay word for word, however long the others are: what no detector of
+// rules finds is there.
+func TestFolds_shortMessagesStay(t *testing.T) {
+	m := newMaker(7, known)
+	e := engine(t, 200_000)
+	id, err := e.Create(t.Context(), session.Info{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var short []string
+	for i := range 30 {
+		text := fmt.Sprintf("The colour of the %s page is teal, like on the posters.", strings.Repeat(string(rune('a'+i%26)), 3+i/26))
+		short = append(short, text)
+		long := fmt.Sprintf("Here is what the depot wrote about week %d. ", i) + strings.Repeat("The lorries were late and the gates were shut when they came in. ", 90)
+		if err := e.Append(t.Context(), id, m.user(text), m.says("Noted."), m.user(long), m.work(0, i), m.says("Read.")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fold(t, e, id)
+	v, err := e.View(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := pivot.Transcript(v.Messages)
+	for _, text := range short {
+		if !strings.Contains(shown, text) {
+			t.Errorf("%q is lost", text)
+		}
+	}
+}
