@@ -134,13 +134,14 @@ func (c Carrying) folded() []*session.Message {
 }
 
 // constraints lists the instructions that appear nowhere else in the view: not in a pin, in a
-// message that stays, or among the constraints that the summary lists, from where they are read back
-// as from here.
+// message that stays, or among the constraints that are read back from the summary as from here.
 func (c Carrying) constraints(pinned Pinned) []string {
 	listed := recall.SummaryRules(c.Summary)
 	var lines []string
 	for _, k := range recall.Without(c.rules, c.Dismissed) {
-		in := func(rule recall.Constraint) bool { return strings.Contains(rule.Text, k.Text) }
+		in := func(rule recall.Constraint) bool {
+			return strings.Contains(rule.Text, k.Text) && (k.Since == "") == (rule.Since == "")
+		}
 		if !slices.ContainsFunc(listed, in) && !c.stays(k.MessageID) && !pinned.Contains(k.Text) {
 			line := "- " + k.Text
 			if notes := c.superseded(k.Text); notes != nil {

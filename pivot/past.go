@@ -16,6 +16,9 @@ type Past struct {
 	// Lost is the text of the summary that the log begins with, if the product discarded what it
 	// represents, or a request body handed on nothing else; "" if the log has everything.
 	Lost string
+	// Handed are the messages of the log that hand Lost on, with the instructions in their
+	// carry-overs; nil in other logs.
+	Handed []session.Message
 }
 
 // PastOf collects what a cut folds and what was folded before it. undone holds the markers of
@@ -37,8 +40,12 @@ func PastOf(log []session.Message, undone map[string]bool, cut Cut) Past {
 			p.Log = append(p.Log, *m)
 		}
 	}
+	spoken := WithoutKept(p.Log)
+	for _, at := range recall.Handed(spoken) {
+		p.Handed = append(p.Handed, spoken[at[0]])
+	}
 	earlier := ""
-	if p.Log, earlier = recall.WithoutHanded(WithoutKept(p.Log)); earlier != "" {
+	if p.Log, earlier = recall.WithoutHanded(spoken); earlier != "" {
 		p.Lost = strings.TrimSpace(p.Lost + "\n\n" + earlier)
 	}
 	return p

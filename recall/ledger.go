@@ -276,8 +276,11 @@ func read(text, message, part string) Ledger {
 		}
 		l.section(title, lines, message, part)
 	}
-	for _, rule := range SummaryRules(SummaryIn(text)) {
-		if !l.knows(rule.Text) {
+	summary := SummaryIn(text)
+	for _, rule := range SummaryRules(summary) {
+		// What is quoted is the user's own; a model's words may be about a rule that is there.
+		quoted := rule.Since != "" || !strings.Contains(summary, "- "+rule.Text)
+		if !l.has(rule.Text) && (quoted || !l.knows(rule.Text)) {
 			rule.MessageID, rule.PartID = message, part
 			l.Rules = append(l.Rules, rule)
 		}
@@ -400,36 +403,65 @@ func takenBack(notes []string) string {
 	return ""
 }
 
-// SummaryRules returns what a summary lists as constraints of the user's.
+// SummaryRules returns what a summary lists as constraints of the user's, and the instructions in
+// what it quotes of the user: the goal, and lines that name the user.
 func SummaryRules(summary string) (all []Constraint) {
-	in := false
+	heading := ""
 	for line := range strings.Lines(summary) {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "#") {
-			in = strings.Contains(strings.ToLower(line), "constraint")
+			heading = strings.ToLower(line)
 			continue
 		}
-		item, ok := strings.CutPrefix(line, "- ")
-		if !in || !ok || strings.HasPrefix(item, "Skill that was loaded: ") ||
-			strings.HasPrefix(item, "Instructions that were read: ") || strings.HasSuffix(item, " left out)") {
-			continue
-		}
+		item, bullet := strings.CutPrefix(line, "- ")
 		text, notes := noted(item)
-		if inner := strings.TrimSuffix(strings.TrimPrefix(text, "\""), "\""); !strings.Contains(inner, "\"") {
-			text = inner
-		}
-		if text != "" && !strings.HasSuffix(text, "…") && len(text) <= tooLong {
-			all = append(all, Constraint{Text: text, Since: takenBack(notes)})
+		since := takenBack(notes)
+		switch {
+		case strings.Contains(heading, "constraint"):
+			loaded := strings.HasPrefix(item, "Skill that was loaded: ") ||
+				strings.HasPrefix(item, "Instructions that were read: ")
+			if bullet && !loaded && !strings.HasSuffix(item, " left out)") {
+				all = append(all, Constraint{Text: unmarkedQuote(text), Since: since})
+			}
+		case strings.Contains(heading, "goal"), strings.Contains(line, "user"):
+			for _, s := range Sentences(strings.TrimPrefix(text, "> ")) {
+				if _, said, ok := strings.Cut(s, ": \""); ok {
+					s = said
+				}
+				s = strings.Trim(s, "\"")
+				if rule, preference := Standing(s); rule || preference {
+					all = append(all, Constraint{Text: s, Since: since})
+				}
+			}
 		}
 	}
-	return all
+	return slices.DeleteFunc(all, func(c Constraint) bool {
+		return c.Text == "" || strings.HasSuffix(c.Text, "…") || len(c.Text) > tooLong // cut, or a pasted text
+	})
+}
+
+// unmarkedQuote removes quotation marks around a text that has no others.
+func unmarkedQuote(text string) string {
+	if inner := strings.TrimSuffix(strings.TrimPrefix(text, "\""), "\""); !strings.Contains(inner, "\"") {
+		return inner
+	}
+	return text
+}
+
+// has reports whether a rule is there.
+func (l *Ledger) has(text string) bool {
+	return slices.ContainsFunc(l.Rules, func(rule Constraint) bool { return Key(rule.Text) == Key(text) })
 }
 
 // knows reports whether a rule says what a text says: nearly all words of one of them are in the
-// other. A model writes the same rule in other words each time.
+// other, with the same names and figures, and both forbid or neither does. A model writes the same
+// rule in other words each time.
 func (l *Ledger) knows(text string) bool {
 	of := contentOf(text)
 	return slices.ContainsFunc(l.Rules, func(rule Constraint) bool {
+		if strings.Contains(text, rule.Text) {
+			return true
+		}
 		have := contentOf(rule.Text)
 		shared := 0
 		for _, w := range of {
@@ -437,7 +469,20 @@ func (l *Ledger) knows(text string) bool {
 				shared++
 			}
 		}
-		return strings.Contains(text, rule.Text) || 4*shared >= 3*min(len(of), len(have)) && shared > 0
+		if shared == 0 || 4*shared < 3*min(len(of), len(have)) || forbids(text) != forbids(rule.Text) {
+			return false
+		}
+		return !slices.ContainsFunc(strings.Fields(text), func(w string) bool {
+			w = strings.Trim(w, ".,;:!?()[]\"'*`")
+			return (hard(w) || len(w) > 0 && isValue(w)) && !strings.Contains(rule.Text, w)
+		})
+	})
+}
+
+// forbids reports whether a text has a word that denies.
+func forbids(text string) bool {
+	return slices.ContainsFunc(words(text), func(w string) bool {
+		return denying[w] || w == "don't" || w == "dont" || w == "without" || w == "avoid" || w == "stop"
 	})
 }
 

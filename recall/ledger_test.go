@@ -15,7 +15,7 @@ const handedOn = OpenSummary + `## Goal
 
 ## Constraints and preferences
 - "Amounts are shown in cents."
-- Use tabs for the indentation of all the files [since then: "From now on use spaces."]
+- Use tabs for the indentation of all the files
 - Skill that was loaded: go
 - (2 more left out)
 

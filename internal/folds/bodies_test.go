@@ -3,6 +3,7 @@ package folds
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -222,9 +223,19 @@ func TestFolds_theRestOfACarryOverStaysInBodies(t *testing.T) {
 // A rule stands once, however often it is said and folded; what takes it back stands with it, and a
 // rule that is given again counts again.
 func TestFolds_aRuleInBodiesStandsOnceAndCanBeTakenBack(t *testing.T) {
+	for _, s := range []pivot.Summarizer{offline.New(), quality.Scripted{}} {
+		t.Run(s.Name(), func(t *testing.T) {
+			t.Parallel()
+			takenBack(t, s)
+		})
+	}
+}
+
+func takenBack(t *testing.T, s pivot.Summarizer) {
 	m := newMaker(5, known)
-	r := relay{format: body.AnthropicBody{}, to: 8_000, summarizer: quality.Scripted{}}
+	r := relay{format: body.AnthropicBody{}, to: 8_000, summarizer: s}
 	const rule, back = "Never push to main without my okay.", "You can push to main now, no more okay needed."
+	listed := regexp.MustCompile(`(?m)^- "?` + rule + `"?( \[since then: "` + back + `"\])?$`)
 	r.fold(t, append([]session.Message{m.user("Build the exporter. " + rule), m.says("Yes.")}, m.fifth(0)...)...)
 	r.fold(t, append([]session.Message{m.user("Next part. " + rule), m.says("Yes.")}, m.fifth(1)...)...)
 	for at := range 3 {
@@ -234,9 +245,9 @@ func TestFolds_aRuleInBodiesStandsOnceAndCanBeTakenBack(t *testing.T) {
 			r.fold(t, m.fifth(2+at)...)
 		}
 		text := r.shown(t)
-		marked := strings.Contains(text, rule+" [since then: \""+back+"\"]")
-		if n := strings.Count(text, "\n- "+rule); n != 1 || marked != (at > 0) {
-			t.Errorf("round %d: the rule is listed %d times, marked as taken back: %v", at, n, marked)
+		found := listed.FindAllStringSubmatch(text, -1)
+		if len(found) != 1 || (found[0][1] != "") != (at > 0) {
+			t.Errorf("round %d: the rule is listed as %q", at, found)
 		}
 	}
 	sizes := []int{}
@@ -246,16 +257,20 @@ func TestFolds_aRuleInBodiesStandsOnceAndCanBeTakenBack(t *testing.T) {
 			again = append(again, m.user("Go on. No jargon in the messages, and ask me before you drop a table."), m.work(0, turn), m.says("Done."))
 		}
 		r.fold(t, again...)
-		_, carried, _ := strings.Cut(r.shown(t), "## The user's standing constraints")
-		rules, _, _ := strings.Cut(carried, "\n## ")
-		sizes = append(sizes, len(rules))
+		size := 0
+		for _, section := range strings.Split(r.shown(t), "\n## ") {
+			if title, _, _ := strings.Cut(section, "\n"); strings.Contains(strings.ToLower(title), "constraints") {
+				size += len(section)
+			}
+		}
+		sizes = append(sizes, size)
 	}
 	if sizes[5] > sizes[1] {
 		t.Errorf("with the same messages again and again the rules take %d bytes", sizes)
 	}
 	r.fold(t, append([]session.Message{m.user("I have changed my mind. " + rule), m.says("Good.")}, m.fifth(4)...)...)
-	if text := r.shown(t); !strings.Contains(text, "\n- "+rule+"\n") {
-		t.Errorf("the rule that was given again is not among the rules:\n%s", text)
+	if found := listed.FindAllStringSubmatch(r.shown(t), -1); len(found) != 1 || found[0][1] != "" {
+		t.Errorf("the rule that was given again is listed as %q", found)
 	}
 }
 
