@@ -185,6 +185,10 @@ func (f *folding) sameFold(before *folding) bool {
 		(n == 0 || f.cut.Fold[n-1].ID == before.cut.Fold[n-1].ID)
 }
 
+// shortShare is the part of the window, or of what a fold is to leave, that short messages of the
+// user's may have: 5 %.
+const shortShare = 20
+
 // prepare looks at the session and decides what to fold. Nothing is written. Beside NothingToFold
 // there is a folding of nothing.
 func (e *Engine) prepare(ctx context.Context, id string, o CompactOptions, attempt int) (*folding, error) {
@@ -195,12 +199,20 @@ func (e *Engine) prepare(ctx context.Context, id string, o CompactOptions, attem
 	defer e.unlock(l)
 	f := e.looked(l, o)
 	keep := f.settings.Tail(f.usable)
+	f.settings.Short = f.settings.UserMessages
+	if f.usable > 0 {
+		f.settings.Short = f.usable / shortShare
+	}
 	if to := f.options.To; to > 0 {
 		keep, f.settings.UserMessages = min(keep, to/3), min(f.settings.UserMessages, to/4)
+		f.settings.Short = min(f.settings.Short, to/4)
 	}
 	usual := keep
 	if attempt > 0 {
 		keep, f.settings.UserMessages, f.last = 0, f.settings.UserMessages/8, true
+		if f.options.To > 0 {
+			f.settings.Short = min(f.settings.Short, f.options.To/shortShare)
+		}
 	}
 	f.cut = pivot.Find(f.window, f.ledger, l.facts, f.wanted(keep))
 	f.repeats = e.repeats(l, f, usual)
@@ -278,6 +290,9 @@ func (e *Engine) request(l *live, f *folding) {
 	fold := pivot.WithoutKept(f.cut.Fold) // what is shown again stays so
 	for i := range fold {
 		f.replaces += view.Message(&fold[i], f.ledger, l.facts)
+	}
+	if f.cut.Previous == nil {
+		fold, f.request.Previous = recall.WithoutHanded(fold)
 	}
 	f.offer = e.offer(e.modelName(f.info, f.log))
 	if f.pending != nil && f.pending.Answers() != nil && !e.config.ForceModel {

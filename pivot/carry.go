@@ -45,6 +45,7 @@ type Carrying struct {
 
 	values  []recall.Value      // of Log
 	rules   []recall.Constraint // of Log
+	before  recall.Ledger       // what is known of a past that Log does not have
 	staying map[string]bool     // messages kept verbatim in the tail or repeated as the replay
 }
 
@@ -58,9 +59,11 @@ func Carry(c Carrying) (string, Carried) {
 	if c.Settings.SummaryAlone {
 		return "", told
 	}
-	calls := call.Calls(c.Log)
+	c.staying = staying(c.Cut)
 	c.Directory = cmp.Or(c.Directory, call.Directory(c.Log))
-	c.values, c.rules, c.staying = recall.Values(c.Log), recall.Constraints(c.Log), staying(c.Cut)
+	c.Log, c.before = recall.Restore(c.Log, c.stays)
+	calls := call.Calls(c.Log)
+	c.values, c.rules = recall.Values(c.Log), recall.Constraints(c.Log)
 	var b strings.Builder
 	section := func(title string, lines []string) int {
 		if len(lines) > 0 {
@@ -74,15 +77,19 @@ func Carry(c Carrying) (string, Carried) {
 	}
 	pinned := PinnedBlocks(c.Log, c.Pins, c.stays)
 	told.Pins = pinned.Pins // each in a message of its own after the summary: see Kept
-	told.Constraints = section("The user's standing constraints", c.constraints(pinned))
+	if len(c.before.Pins) > 0 {
+		pinned.texts = append(pinned.texts, c.before.Pins...)
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n", recall.PinsTitle, strings.Join(c.before.Pins, "\n\n"))
+	}
+	told.Constraints = section(recall.RulesTitle, c.constraints(pinned))
 	messages, quoted := c.messages(pinned)
-	section("The user's messages, word for word", messages)
+	section(recall.MessagesTitle, messages)
 	told.Messages = len(quoted)
-	section("What the user said in others", c.told(pinned, quoted))
-	told.Todos = section("Open todos", c.todos())
-	told.Skills = section("Instructions that were loaded", c.skills(calls))
-	told.Files = section("Files", c.files(calls))
-	told.Failures = section("Unresolved errors", c.failures(calls))
+	section(recall.ToldTitle, c.told(pinned, quoted))
+	told.Todos = section(recall.TodosTitle, c.todos())
+	told.Skills = section(recall.SkillsTitle, c.skills(calls))
+	told.Files = section(recall.FilesTitle, c.files(calls))
+	told.Failures = section(recall.FailuresTitle, c.failures(calls))
 	hot, pieces := c.hot(calls, pinned)
 	for i, lines := range hot {
 		section(hotTitles[i], lines)
@@ -96,7 +103,7 @@ func Carry(c Carrying) (string, Carried) {
 	if b.Len() == 0 {
 		return "", told
 	}
-	text := "# Kept from before the summary\n" + b.String()
+	text := recall.CarryTitle + "\n" + b.String()
 	told.Tokens = c.Facts.Count(text)
 	return text, told
 }
@@ -126,12 +133,16 @@ func (c Carrying) folded() []*session.Message {
 	return messages
 }
 
-// constraints lists the instructions that appear nowhere else in the view: not in the summary, in a
-// pin or in a message that stays.
+// constraints lists the instructions that appear nowhere else in the view: not in a pin, in a
+// message that stays, or among the constraints that are read back from the summary as from here.
 func (c Carrying) constraints(pinned Pinned) []string {
+	listed := recall.SummaryRules(c.Summary)
 	var lines []string
 	for _, k := range recall.Without(c.rules, c.Dismissed) {
-		if !strings.Contains(c.Summary, k.Text) && !c.stays(k.MessageID) && !pinned.Contains(k.Text) {
+		in := func(rule recall.Constraint) bool {
+			return strings.Contains(rule.Text, k.Text) && (k.Since == "") == (rule.Since == "")
+		}
+		if !slices.ContainsFunc(listed, in) && !c.stays(k.MessageID) && !pinned.Contains(k.Text) {
 			line := "- " + k.Text
 			if notes := c.superseded(k.Text); notes != nil {
 				line += " " + notes[0]
@@ -142,62 +153,67 @@ func (c Carrying) constraints(pinned Pinned) []string {
 	return lines
 }
 
+// shortMessage is the size in bytes of a message that is quoted before longer ones: a sentence or
+// three, such as people give rules in.
+const shortMessage = 300
+
 // messages quotes the user's messages, and returns the ids of those that are quoted or stand in the
-// summary.
+// summary: the first, the newest, and before others the short ones.
 func (c Carrying) messages(pinned Pinned) (lines []string, quoted map[string]bool) {
 	left := c.Settings.UserMessages
 	if left <= 0 {
 		return nil, nil
 	}
+	summary := plain(c.Summary)
 	var written []*session.Message
-	size := 0
+	size, told := 0, len(c.before.Told) > 0
 	for i := range c.Log {
-		if m := &c.Log[i]; m.Written() && replayed(m) == "" && !c.stays(m.ID) && m.Text() != "" && !pinned.Has(m) {
+		m := &c.Log[i]
+		if text := m.Text(); m.Written() && replayed(m) == "" && !c.stays(m.ID) && text != "" && !pinned.Has(m) &&
+			!strings.Contains(summary, plain(text)) && !(told && slices.Contains(c.before.Told, text)) {
 			written = append(written, m)
+			size += c.Facts.Count(text)
 		}
 	}
 	if len(written) == 0 {
 		return nil, nil
 	}
-	summary := plain(c.Summary)
-	written = slices.DeleteFunc(written,
-		func(m *session.Message) bool { return strings.Contains(summary, plain(m.Text())) })
-	if len(written) == 0 {
-		return nil, nil
-	}
-	for _, m := range written {
-		size += c.Facts.Count(m.Text())
-	}
+	short := c.Settings.Short
 	if size > left {
 		left -= left / toldShare
 	}
 	// The first message is the task: it is carried whatever else there is.
 	first := cutTo(written[0].Text(), min(firstMessage, left), c.Facts)
 	left -= c.Facts.Count(first)
-	quoted = map[string]bool{}
-	var newest [][]string
-	omitted := 0
-	for i := len(written) - 1; i > 0; i-- {
-		text := written[i].Text()
-		if n := c.Facts.Count(text); n <= left && omitted == 0 {
-			left -= n
-			quoted[written[i].ID] = true
-			newest = append(newest, append(quote(text), c.superseded(text)...))
-		} else {
-			omitted++
+	quoted = map[string]bool{written[0].ID: first == written[0].Text()}
+	omitted := len(written) - 1
+	for _, brief := range []bool{true, false} {
+		for i := len(written) - 1; i > 0; i-- {
+			text := written[i].Text()
+			if quoted[written[i].ID] || brief && len(text) > shortMessage {
+				continue
+			}
+			n := c.Facts.Count(text)
+			if !brief && n > left || brief && n > short {
+				break
+			}
+			left, omitted = left-n, omitted-1
+			if quoted[written[i].ID] = true; brief {
+				short -= n
+			}
 		}
 	}
 	lines = append(quote(first), c.superseded(first)...)
 	if first != written[0].Text() {
 		lines = append(lines, "> [the rest of this message is in the log]")
 	}
-	quoted[written[0].ID] = first == written[0].Text()
 	if omitted > 0 {
 		lines = append(lines, "", fmt.Sprintf("[%d messages in between are in the log]", omitted))
 	}
-	slices.Reverse(newest)
-	for _, m := range newest {
-		lines = append(append(lines, ""), m...)
+	for _, m := range written[1:] {
+		if quoted[m.ID] {
+			lines = append(append(append(lines, ""), quote(m.Text())...), c.superseded(m.Text())...)
+		}
 	}
 	return lines, quoted
 }
@@ -239,8 +255,19 @@ func (c Carrying) told(pinned Pinned, quoted map[string]bool) []string {
 
 // superseded notes below a quotation what in it no longer holds.
 func (c Carrying) superseded(text string) []string {
-	if notes := append(recall.Superseded(text, c.values), recall.Revoked(text, c.rules)...); len(notes) > 0 {
-		return []string{"[since then: " + strings.Join(notes, "; ") + "]"}
+	notes := append(recall.Superseded(text, c.values), recall.Revoked(text, c.rules)...)
+	for _, known := range c.before.Notes[text] {
+		name, _, _ := strings.Cut(known, ": now ")
+		taken := func(k recall.Constraint) bool { return "\""+k.Since+"\"" == known }
+		if known[0] == '"' && !slices.ContainsFunc(c.rules, taken) {
+			continue // the instruction was given again
+		}
+		if !slices.ContainsFunc(notes, func(n string) bool { return n == known || strings.HasPrefix(n, name+": now ") }) {
+			notes = append(notes, known)
+		}
+	}
+	if len(notes) > 0 {
+		return []string{strings.TrimSpace(recall.Since) + " " + strings.Join(notes, "; ") + "]"}
 	}
 	return nil
 }
@@ -280,11 +307,16 @@ func (c Carrying) skills(calls []call.Call) []string {
 		}
 		lines = append(lines, "- "+name+": load it again before you rely on it")
 	}
+	for _, item := range c.before.Skills {
+		if line := "- " + item; !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
 	return lines
 }
 
 func (c Carrying) files(calls []call.Call) []string {
-	files := recall.FilesOf(calls)
+	files := c.before.With(recall.FilesOf(calls), c.Directory)
 	// Changed files first, then the newest; what is left out was only read, longest ago.
 	slices.SortStableFunc(files, func(a, b recall.File) int {
 		if a.Changed() != b.Changed() {
@@ -348,6 +380,13 @@ func (c Carrying) failures(calls []call.Call) []string {
 		failures = failures[n:]
 	}
 	var lines []string
+	before := c.before.Failures
+	for _, item := range before[max(0, len(before)+len(failures)-maxFailures):] {
+		again := func(k call.Call) bool { return strings.HasPrefix(item+": ", k.Tool+" "+k.Target()+": ") }
+		if !slices.ContainsFunc(calls, again) && !strings.Contains(c.Summary, item) {
+			lines = append(lines, "- "+item)
+		}
+	}
 	for _, f := range failures {
 		if len(f.Lines) > 0 && strings.Contains(c.Summary, f.Lines[0]) {
 			continue

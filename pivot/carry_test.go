@@ -84,7 +84,7 @@ func TestCarry_takesTheFolderFromTheLog(t *testing.T) {
 
 func TestCarry_doesNotRepeatTheSummary(t *testing.T) {
 	c := carrying()
-	c.Summary = "## Goal\n> Port the shop to slog. Never touch the Store type.\n\n- \"Keep it small please.\"\n- run the tests\n- log.go\n- log_test.go:7: no newline"
+	c.Summary = "## Goal\n> Port the shop to slog. Never touch the Store type.\n\n## Constraints\n- Never touch the Store type.\n- \"Keep it small please.\"\n\n## Next steps\n- run the tests\n- log.go\n- log_test.go:7: no newline"
 	text, told := Carry(c)
 	if told.Constraints+told.Messages+told.Todos+told.Failures != 0 {
 		t.Errorf("it repeats the summary: %+v\n%s", told, text)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow/call"
+	"github.com/winnowhq/winnow/recall"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
@@ -50,7 +51,7 @@ const (
 	hotSections
 )
 
-var hotTitles = [hotSections]string{"Calls as they were made", "What was put into files"}
+var hotTitles = [hotSections]string{recall.CallsTitle, recall.PutTitle}
 
 // hot returns what later steps will most likely quote from the folded messages, word for word, as
 // far as it is worth its tokens: commands with their options, and what edits put into files that
@@ -141,6 +142,7 @@ func (c Carrying) pieces(calls []call.Call, pinned Pinned) []piece {
 		}
 	}
 	files := map[string]fileState{}
+	made := map[string]bool{} // as they are written
 	for n := len(calls) - 1; n >= 0; n-- {
 		k := &calls[n]
 		p := &c.Log[k.Message].Parts[k.Part]
@@ -151,6 +153,9 @@ func (c Carrying) pieces(calls []call.Call, pinned Pinned) []piece {
 		ran := times[key]
 		times[key] = 0 // older ones are the same
 		free := !c.stays(k.MessageID) && !pinned.parts[p.ID] && !c.protected(p, k)
+		if k.Actions[0].Op == call.Run {
+			made[p.Tool+" "+string(p.State.Input)] = true
+		}
 		if k.Actions[0].Op == call.Run && free && ran > 0 && !trivial(k) {
 			worth := float64(worthCommand)
 			if ran > 1 {
@@ -163,6 +168,37 @@ func (c Carrying) pieces(calls []call.Call, pinned Pinned) []piece {
 				if put, ok := c.put(a, files, free); ok {
 					add(put, n)
 				}
+			}
+		}
+	}
+	return append(all, c.earlier(made, files)...)
+}
+
+// earlier returns the pieces that an earlier carry-over hands on, as old as all that came since and
+// what halves their worth. Calls that were made again and files that were written anew are left out.
+func (c Carrying) earlier(made map[string]bool, files map[string]fileState) (all []piece) {
+	age := half
+	for _, steps := range c.ages() {
+		age = max(age, steps+half)
+	}
+	whole := map[string]bool{}
+	for name, f := range files {
+		whole[call.Shorten(name, c.Directory)] = f.whole
+	}
+	total := len(c.before.Calls) + len(c.before.Put)
+	for section, entries := range [hotSections][][]string{c.before.Calls, c.before.Put} {
+		for i, lines := range entries {
+			worth := worthCommand
+			title := strings.TrimSuffix(strings.TrimPrefix(lines[0], "- "), " (failed)")
+			if section == hotFiles {
+				worth = worthEdit
+				_, title, _ = strings.Cut(strings.TrimSuffix(title, ":"), " ")
+				_, title, _ = strings.Cut(title, " ") // "Put into", "Written as"
+			}
+			p := piece{section: section, order: i - total, age: age, size: len(strings.Join(lines, "\n")) / 4,
+				worth: float64(worth) * half / float64(half+age), lines: func() []string { return lines }}
+			if p.worth >= c.least() && !made[title] && !(section == hotFiles && whole[title]) {
+				all = append(all, p)
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/winnowhq/winnow/recall"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
@@ -23,7 +24,7 @@ type Quotation struct {
 // Titles of quotations.
 const (
 	restoredTitle = "# Shown again from before the summary"
-	pinnedTitle   = "# Pinned"
+	pinnedTitle   = recall.PinnedTitle
 )
 
 // QuoteRestored quotes parts to show again.

@@ -3,6 +3,7 @@ package pivot
 import (
 	"strings"
 
+	"github.com/winnowhq/winnow/recall"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -13,8 +14,11 @@ type Past struct {
 	// Markers, summaries, what the engine appended with them and what it shows again are left out.
 	Log []session.Message
 	// Lost is the text of the summary that the log begins with, if the product discarded what it
-	// represents; "" if the log has everything.
+	// represents, or a request body handed on nothing else; "" if the log has everything.
 	Lost string
+	// Handed are the messages of the log that hand Lost on, with the instructions in their
+	// carry-overs; nil in other logs.
+	Handed []session.Message
 }
 
 // PastOf collects what a cut folds and what was folded before it. undone holds the markers of
@@ -36,7 +40,14 @@ func PastOf(log []session.Message, undone map[string]bool, cut Cut) Past {
 			p.Log = append(p.Log, *m)
 		}
 	}
-	p.Log = WithoutKept(p.Log)
+	spoken := WithoutKept(p.Log)
+	for _, at := range recall.Handed(spoken) {
+		p.Handed = append(p.Handed, spoken[at[0]])
+	}
+	earlier := ""
+	if p.Log, earlier = recall.WithoutHanded(spoken); earlier != "" {
+		p.Lost = strings.TrimSpace(p.Lost + "\n\n" + earlier)
+	}
 	return p
 }
 

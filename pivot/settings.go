@@ -29,6 +29,9 @@ type Settings struct {
 	Keep int
 	// UserMessages is how many tokens of the user's messages are carried over verbatim.
 	UserMessages int
+	// Short is how many tokens of them short messages may have, which are quoted before longer ones
+	// and whatever UserMessages says: what a detector of rules misses is most likely there.
+	Short int
 	// Miss is what a request for something that was folded costs, in tokens that stay until the
 	// next pivot; less than DefaultMiss counts as that. The dearer it is, the more stays word for
 	// word because the work may continue with it.

@@ -28,13 +28,26 @@ const tooLong = 400
 // Constraints returns the user's instructions, oldest first, each once. They are recognised by the
 // words with which people make rules in English, German, French and Spanish; several other
 // languages are covered for the plainest rules. A sentence that takes one back is an instruction
-// itself.
+// itself. Instructions that a carry-over hands on from a past that the log does not have come first,
+// word for word.
 func Constraints(messages []session.Message) []Constraint {
 	var heard instructions
+	for _, at := range Handed(messages) {
+		text, p := handedText(messages, at)
+		for _, c := range read(text, messages[at[0]].ID, p.ID).Rules {
+			s := userSentence{text: c.Text, message: at[0], part: at[1]}
+			if k := heard.add(messages, s, handed); k.Since == "" {
+				k.Since = c.Since
+			}
+		}
+	}
 	said := userSentences(messages)
 	for i, s := range said {
 		if rule, preference := Standing(s.text); rule || preference {
-			heard.add(messages, s, i).Preference = !rule
+			k := heard.add(messages, s, i)
+			if k.Preference = !rule; !s.quoted {
+				k.Since = "" // said again
+			}
 		}
 	}
 	heard.revoke(messages, said)
@@ -53,6 +66,9 @@ type instruction struct {
 	key           string
 	first, newest int // positions of the sentences that give it
 }
+
+// handed is the position of instructions that a carry-over hands on.
+const handed = -1
 
 // add adds an instruction, or notes that it was given again at the position i.
 func (h *instructions) add(messages []session.Message, s userSentence, i int) *instruction {

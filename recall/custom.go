@@ -33,8 +33,14 @@ func figured(w string) bool { return unicode.IsDigit([]rune(w)[0]) || numerals[w
 func (c clause) alone() bool {
 	for i, w := range c.words {
 		switch w {
-		case "leave":
-			end := slices.Index(c.words[i:], "alone")
+		case "leave", "let":
+			end := slices.IndexFunc(c.words[i:], func(w string) bool { return w == "alone" || w == "untouched" || w == "be" })
+			for k := i + 2; w == "leave" && end < 0 && k < len(c.words); k++ {
+				if n := c.longest(untouched, k); n > 0 && k+n == len(c.words) || k+2 == len(c.words) &&
+					c.words[k] == "in" && c.words[k+1] == "place" {
+					end = k - i
+				}
+			}
 			if end > 1 && end <= 12 && !slices.Contains(c.fresh[i+1:i+end+1], true) {
 				return i == 0 || c.fresh[i] || joints[c.words[i-1]]
 			}
@@ -52,9 +58,11 @@ func (c clause) alone() bool {
 func (c clause) asked() bool {
 	for i := 0; i+2 < len(c.words) && i < 3; i++ {
 		switch c.words[i] {
-		case "ask", "tell", "check", "warn", "frag", "frage", "demande", "demandez", "pregunta", "pregúntame":
-			return (c.has("me", "us", "mich", "uns", "moi", "nous") || c.words[i] == "pregúntame") &&
-				c.has("before", "first", "bevor", "vorher", "avant", "antes")
+		case "ask", "tell", "check", "warn", "show", "let", "frag", "frage", "sag", "zeig", "demande", "demandez", "pregunta":
+			return c.has("me", "us", "mich", "mir", "uns", "moi", "nous") &&
+				c.has("before", "first", "bevor", "vorher", "zuerst", "avant", "antes")
+		case "pregúntame", "avísame", "consúltame", "muéstrame", "demande-moi", "préviens-moi", "montre-moi", "dis-moi":
+			return c.has("avant", "antes", "primero", "d'abord")
 		}
 	}
 	return false

@@ -26,8 +26,8 @@ func (h *instructions) revoke(messages []session.Message, said []userSentence) {
 		takes := false
 		for i := range h.all {
 			r := &h.all[i]
-			if r.newest >= j || r.key == key {
-				continue
+			if r.newest >= j || r.key == key || r.newest == handed && s.quoted {
+				continue // a carry-over says itself what was taken back before it
 			}
 			of, known := subjects[r.key]
 			if !known {

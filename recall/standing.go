@@ -43,7 +43,8 @@ func Standing(sentence string) (rule, preference bool) {
 	}
 	switch {
 	case rule:
-	case c.whenever(), c.without(), c.bound(), c.alone(), c.asked(), c.custom():
+	case c.whenever(), c.without(), c.bound(), c.alone(), c.asked(), c.custom(), c.condition(), c.given(), c.nothing(),
+		c.demanded(), c.contrasted():
 		rule = true
 	case len(c.words) <= 10:
 		r, p := c.short(sentence)
@@ -158,13 +159,15 @@ func (c clause) politely() bool {
 		"puedes", "podrías"}, c.words[0]) {
 		return false
 	}
-	for i, w := range c.words[:min(5, len(c.words))] {
+	for i, w := range c.words[:min(9, len(c.words))] {
 		switch w {
 		case "always", "never", "immer", "niemals", "toujours", "siempre":
 			return i > 0
+		case "avoid", "refrain":
+			return i <= 3
 		}
 	}
-	return false
+	return c.has("every", "each") && c.has("time", "make", "reply", "answer", "commit", "change")
 }
 
 // meant reports whether the n words of a rule at position i are meant as a rule in this sentence.
@@ -181,6 +184,8 @@ func (c clause) meant(i, n int) bool {
 	case "never", "always":
 		switch {
 		case n > 1:
+			return true
+		case before == "you" && i == 1 && (deeds[next] || commands[next]):
 			return true
 		case next == "" || reported(next) || states[before] || before == "you" && !c.has("must", "should"):
 			return false
@@ -291,8 +296,8 @@ func (c clause) whenever() bool {
 // without reports whether a last clause forbids something: "Use the standard library, no new
 // modules."
 func (c clause) without() bool {
-	for i := len(c.words) - 2; i > 0 && i >= len(c.words)-4; i-- {
-		if c.words[i] == "no" && c.fresh[i] && !c.fresh[i+1] {
+	for i := len(c.words) - 2; i > 0 && i >= len(c.words)-6; i-- {
+		if c.words[i] == "no" && (c.fresh[i] || c.words[i-1] == "so" || c.words[i-1] == "but") && !c.fresh[i+1] {
 			return !noRule[c.words[i+1]] && !noStatus[c.words[len(c.words)-1]] &&
 				!slices.ContainsFunc(c.words[i:], func(w string) bool { return states[w] })
 		}
@@ -315,7 +320,11 @@ func (c clause) short(sentence string) (rule, preference bool) {
 	case "sin", "ningún", "ninguna":
 		return next != "problema" && next != "duda" && next != "embargo", false
 	case "keep":
-		return false, next == "it" || next == "the" || next == "this" || next == "everything" || next == "all"
+		return false, next != "going" && next != "on" && next != "trying" && next != "working" && next != "at" &&
+			next != "them"
+	case "i":
+		return false, (next == "like" || next == "love") && len(c.words) > 3 && !slices.Contains([]string{"the", "this",
+			"that", "it", "how", "your", "these", "those", "where", "what"}, c.words[2])
 	case "stop":
 		return strings.HasSuffix(next, "ing") && next != "doing" && next != "being" && next != "thinking", false
 	case "only", "nur":

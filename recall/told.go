@@ -44,7 +44,8 @@ func Telling(messages []session.Message) []Told {
 // userSentence is a sentence that the user wrote.
 type userSentence struct {
 	text          string
-	message, part int // positions
+	message, part int  // positions
+	quoted        bool // a carry-over quotes it
 }
 
 // userSentences are what the user wrote, without what others wrote into it.
@@ -57,11 +58,12 @@ func userSentences(messages []session.Message) []userSentence {
 		}
 		for j := range m.Parts {
 			p := &m.Parts[j]
-			if p.Type != session.TextPart || p.Synthetic || p.Ignored || p.Text == "" {
+			if p.Type != session.TextPart || p.Synthetic || p.Ignored || p.Text == "" || HandedOn(p.Text) {
 				continue
 			}
+			note, _ := p.Note()
 			for _, s := range Sentences(rejoined(typed(Prose(p.Text)))) {
-				all = append(all, userSentence{s, i, j})
+				all = append(all, userSentence{s, i, j, note.Carry})
 			}
 		}
 	}

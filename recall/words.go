@@ -26,6 +26,7 @@ var (
 	bounds    = phrasesOf("bounds")
 	untouched = phrasesOf("untouched")
 	occasions = phrasesOf("occasions")
+	recurring = phrasesOf("recurring")
 
 	unspaced = lists.Of("unspaced")
 	changing = lists.Of("changing")
@@ -60,6 +61,13 @@ var (
 	demanding = lists.Set("demanding")
 	wanting   = lists.Set("wanting")
 	kinds     = lists.Set("kinds")
+	givers    = lists.Set("givers")
+	giving    = lists.Set("giving")
+	commands  = lists.Set("commands")
+	onlyOnce  = lists.Set("onlyOnce")
+
+	conditions = phrasesOf("conditions")
+
 	qualities = lists.Set("qualities")
 )
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow/call"
+	"github.com/winnowhq/winnow/recall"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/span"
 	"github.com/winnowhq/winnow/wire"
@@ -111,7 +112,7 @@ func tagged(text string) bool {
 		return false
 	}
 	name := text[at+2 : len(text)-1]
-	if name == "" || strings.ContainsAny(name, "<>/\n") || text[at:] == closeSummary[1:] {
+	if name == "" || strings.ContainsAny(name, "<>/\n") || text[at:] == recall.CloseSummary[1:] {
 		return false
 	}
 	return strings.HasPrefix(text, "<"+name) || strings.Contains(text[:at], "\n<"+name)

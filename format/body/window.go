@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/recall"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/view"
 )
@@ -36,14 +37,13 @@ func summaryText(m *session.Message) string {
 	return strings.Join(texts, "\n\n")
 }
 
-// The summary is the user's message in a body, in a tag that tells readers that no user wrote it.
-const openSummary, closeSummary = "<conversation-summary>\n", "\n</conversation-summary>"
-
+// summaryMessage writes the summary as the user's message, in a tag that tells readers that no user
+// wrote it. package recall reads it back when the body is folded again.
 func summaryMessage(text string) session.Message {
 	return session.Message{
 		MessageInfo: session.MessageInfo{ID: "summary", Role: session.User},
 		Parts: []session.Part{{
-			ID: "summary:0", Type: session.TextPart, Text: openSummary + text + closeSummary, Synthetic: true,
+			ID: "summary:0", Type: session.TextPart, Text: recall.OpenSummary + text + recall.CloseSummary, Synthetic: true,
 		}},
 	}
 }

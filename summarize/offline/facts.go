@@ -94,6 +94,9 @@ func collect(log []session.Message, r pivot.Request) *facts {
 		f.quoted = before.items(headEarlier) // and this package has quoted it since
 	}
 	f.values, f.rules = recall.Values(f.whole), recall.Constraints(f.whole)
+	if r.Past != nil && r.Past.Handed != nil {
+		f.rules = recall.Constraints(slices.Concat(r.Past.Handed, f.whole))
+	}
 	return f
 }
 
