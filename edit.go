@@ -318,6 +318,15 @@ func (e *Engine) Unpin(ctx context.Context, id, pin string) error {
 				c.Undo = append(c.Undo, n.Kept)
 			}
 		}
+		var receipts []string
+		for i := range l.state.Receipts {
+			if r := &l.state.Receipts[i]; r.Pinned != nil && slices.Contains(c.Unpin, r.Pinned.ID) {
+				receipts = append(receipts, r.ID)
+			}
+		}
+		if len(receipts) > 0 {
+			c.Info = l.noted(false, receipts...)
+		}
 		c.Append = l.unheld(e.identity(), c, "") // another pin may hold what this one quoted
 		return c, nil
 	}, nil)

@@ -173,6 +173,46 @@ func TestPin_ofAFoldedPartTakesEffectAtOnce(t *testing.T) {
 	}
 }
 
+// A pin that was made after a compaction was undone first: what was undone last is the compaction,
+// then the pin.
+func TestRedo_redoesWhatWasUndoneLastWhateverItsKind(t *testing.T) {
+	l, read, _, _ := foldedSession(t, Config{})
+	receipts, err := l.Receipts(t.Context(), l.id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fold := receipts[len(receipts)-1]
+	if _, err := l.Pin(t.Context(), l.id, rule.Pin{Part: read.Parts[0].ID}); err != nil {
+		t.Fatal(err)
+	}
+	note, err := l.Pin(t.Context(), l.id, rule.Pin{Text: "Ask the keeper first."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	receipts, err = l.Receipts(t.Context(), l.id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pinned, noted := receipts[len(receipts)-2], receipts[len(receipts)-1]
+	for _, r := range []string{pinned.ID, fold.ID} {
+		if _, err := l.Undo(t.Context(), l.id, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Unpin(t.Context(), l.id, note.ID); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{noted.ID, fold.ID, pinned.ID} {
+		r, err := l.Redo(t.Context(), l.id, "")
+		if err != nil || r.ID != want {
+			t.Fatalf("redone is %+v, %v; want %s", r, err, want)
+		}
+	}
+	if r, err := l.Redo(t.Context(), l.id, ""); CodeOf(err) != NotFound {
+		t.Errorf("nothing is undone, and redo made %+v, %v", r, err)
+	}
+}
+
 // The pin is made while the pivot is undone: the pivot that counts again shows it, too.
 func TestPin_holdsAfterTheRedoOfAnOlderPivot(t *testing.T) {
 	for _, name := range []string{policy.Classic, policy.Aggressive, policy.Balanced} {

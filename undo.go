@@ -70,8 +70,8 @@ func (e *Engine) Undo(ctx context.Context, id, what string) (*pivot.Receipt, err
 	return e.turnBack(ctx, "undo", id, what, false)
 }
 
-// Redo makes an undone pivot or pruning count again. what as for Undo, "" for the one that was
-// undone last in the order of the receipts.
+// Redo makes what was undone count again: a compaction, a pruning, a restore or a pin. what as for
+// Undo, "" for what was undone last, whatever its kind and however old it is.
 func (e *Engine) Redo(ctx context.Context, id, what string) (*pivot.Receipt, error) {
 	return e.turnBack(ctx, "redo", id, what, true)
 }
@@ -79,16 +79,16 @@ func (e *Engine) Redo(ctx context.Context, id, what string) (*pivot.Receipt, err
 func (e *Engine) turnBack(ctx context.Context, op, id, what string, redo bool) (*pivot.Receipt, error) {
 	var receipt *pivot.Receipt
 	var keys []rule.Key
+	asked := what
 	err := e.change(ctx, op, id, func(l *live) (c store.Change, err error) {
-		receipt, keys = nil, nil
-		for i := range l.state.Receipts {
-			// The newest one that stands, or the oldest one that does not, when none is named.
-			r := &l.state.Receipts[len(l.state.Receipts)-1-i]
-			if redo {
-				r = &l.state.Receipts[i]
-			}
+		receipt, keys, what = nil, nil, asked
+		if redo && what == "" {
+			what = l.undoneLast()
+		}
+		for i := range slices.Backward(l.state.Receipts) {
+			r := &l.state.Receipts[i]
 			if what == r.ID || what != "" && (what == r.Marker || r.Pinned != nil && what == r.Pinned.ID) ||
-				what == "" && l.stands(r) != redo && !l.moot(r, redo) {
+				what == "" && !redo && l.stands(r) && !l.moot(r, false) { // the newest one that stands
 				receipt = r
 				break
 			}
@@ -105,6 +105,7 @@ func (e *Engine) turnBack(ctx context.Context, op, id, what string, redo bool) (
 			return c, fail(Already, op, id, "", "%s is %sne already", cmp.Or(receipt.ID, receipt.Marker), op)
 		}
 		c, keys = l.turned(c, receipt, redo)
+		c.Info = l.noted(redo, cmp.Or(receipt.ID, receipt.Marker))
 		turned := *receipt
 		receipt = &turned
 		c, receipt.Unbound = l.rebound(c, cmp.Or(receipt.Marker, receipt.ID), l.since(receipt), e.identity().Now)
@@ -123,6 +124,31 @@ func (e *Engine) turnBack(ctx context.Context, op, id, what string, redo bool) (
 		e.bus.publish(event)
 	})
 	return receipt, err
+}
+
+// undoneLast is what was undone last and can count again, "" if nothing is known of.
+func (l *live) undoneLast() string {
+	for _, id := range slices.Backward(l.state.Info.Undone) {
+		at := slices.IndexFunc(l.state.Receipts, func(r pivot.Receipt) bool { return r.ID == id })
+		if at < 0 && l.state.Undone[id] { // a pivot that came with the session
+			return id
+		}
+		if at >= 0 && !l.stands(&l.state.Receipts[at]) && !l.moot(&l.state.Receipts[at], true) {
+			return id
+		}
+	}
+	return ""
+}
+
+// noted is the session's info with what was undone now behind what was undone before, or without
+// what counts again.
+func (l *live) noted(redo bool, ids ...string) *session.Info {
+	info := l.state.Info
+	info.Undone = slices.DeleteFunc(slices.Clone(info.Undone), func(id string) bool { return slices.Contains(ids, id) })
+	if !redo {
+		info.Undone = append(info.Undone, ids...)
+	}
+	return &info
 }
 
 // since tells the messages that were appended since what a receipt is for.

@@ -39,7 +39,6 @@ func findTools(u report.Uncalled, dropped []string) []Finding {
 		if s.Server == "" {
 			of = "of its own"
 		}
-		value := listed(dropped, drop)
 		found = append(found, Finding{Kind: Tools, Cost: s.Cost, Gain: share * s.Cost,
 			Error: within(families, len(families)) + Estimate*share*s.Cost,
 			Title: fmt.Sprintf("%s declares %s %s that no session called", cmp.Or(s.Client, "A client"),
@@ -49,8 +48,8 @@ func findTools(u report.Uncalled, dropped []string) []Finding {
 					quantity.Count(s.Sessions, "session"), quantity.Number(s.Tokens)),
 				"The largest: " + strings.Join(names, ", ") + "."},
 			Change:   "leave them out of new conversations through the gateway, whose models then do not know them",
-			Line:     "winnow config set gateway.tools.drop '" + value + "'",
-			Settings: map[string]string{"gateway.tools.drop": value}})
+			Line:     "winnow config add gateway.tools.drop '" + strings.Join(drop, "' '") + "'",
+			Settings: map[string]string{"gateway.tools.drop": listed(dropped, drop)}})
 	}
 	return found
 }

@@ -52,14 +52,14 @@ type Settings struct {
 }
 
 // Validate reports the settings that can only be a mistake: an invalid pattern, a threshold that is
-// not a positive number, a negative reserve.
+// not a positive number or is fewer than [LeastThreshold] tokens, a negative reserve.
 func (s Settings) Validate() error {
 	for _, pattern := range slices.Sorted(maps.Keys(s.Thresholds)) {
 		if !doublestar.ValidatePattern(pattern) {
 			return fmt.Errorf("budget: threshold for %q: not a pattern; write one like \"anthropic/claude-*\"", pattern)
 		}
-		if t := float64(s.Thresholds[pattern]); words[s.Thresholds[pattern]] == "" && (!(t > 0) || math.IsInf(t, 0)) {
-			return fmt.Errorf("budget: threshold %v for %q: %w", t, pattern, errThreshold)
+		if err := s.Thresholds[pattern].wrong(); err != nil {
+			return fmt.Errorf("budget: threshold for %q: %w", pattern, err)
 		}
 	}
 	if s.Reserved != nil && *s.Reserved < 0 {

@@ -131,6 +131,9 @@ func TestValidate(t *testing.T) {
 		{Thresholds: map[string]budget.Threshold{"a[": 0.5}},
 		{Thresholds: map[string]budget.Threshold{"a": 0}},
 		{Thresholds: map[string]budget.Threshold{"a": -0.5}},
+		{Thresholds: map[string]budget.Threshold{"a": 92}},
+		{Thresholds: map[string]budget.Threshold{"a": 999}},
+		{Thresholds: map[string]budget.Threshold{"a/*": 0.5, "*": 1.5}},
 		{Thresholds: map[string]budget.Threshold{"a": budget.Threshold(math.NaN())}},
 		{Thresholds: map[string]budget.Threshold{"a": budget.Threshold(math.Inf(1))}},
 		{Reserved: &negative},
@@ -139,7 +142,7 @@ func TestValidate(t *testing.T) {
 			t.Errorf("Validate(%+v) has no error", s)
 		}
 	}
-	if err := (budget.Settings{Thresholds: map[string]budget.Threshold{"anthropic/*": 0.92, "**": 150_000}}).Validate(); err != nil {
+	if err := (budget.Settings{Thresholds: map[string]budget.Threshold{"anthropic/*": 0.92, "**": 150_000, "a": 1, "b": 1000}}).Validate(); err != nil {
 		t.Error(err)
 	}
 }

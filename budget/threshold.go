@@ -38,6 +38,30 @@ var words = map[Threshold]string{Economic: "economic", Late: "late"}
 var errThreshold = errors.New(
 	`give a fraction of the context (0.92), a number of tokens (150000), "economic", or "late"`)
 
+// LeastThreshold is the fewest tokens that a threshold may be: a fold at fewer than 1,000 keeps
+// nothing to work with. A smaller number is a percentage, or thousands.
+const LeastThreshold = 1000
+
+// wrong says why a threshold can only be a mistake, and what was probably meant.
+func (t Threshold) wrong() error {
+	f := float64(t)
+	switch {
+	case words[t] != "" || f > 0 && f <= 1 || f >= LeastThreshold && !math.IsInf(f, 0):
+		return nil
+	case f > 1 && f < 2:
+		return fmt.Errorf("%v is neither a fraction of the context, which is at most 1, nor a number of tokens: "+
+			"did you mean %v?", f, percent(f*10))
+	case f > 1 && f <= 100:
+		return fmt.Errorf("%v is %v tokens: did you mean %v, or %v tokens?", f, f, percent(f), f*1000)
+	case f > 100 && f < LeastThreshold:
+		return fmt.Errorf("%v is %v tokens: did you mean %v?", f, f, f*1000)
+	}
+	return fmt.Errorf("%v: %w", f, errThreshold)
+}
+
+// percent is a percentage as a fraction, without the digits that floating point adds.
+func percent(f float64) float64 { return math.Round(f*1e6) / 1e8 }
+
 // MarshalJSONTo writes a number, or a word.
 func (t Threshold) MarshalJSONTo(enc *jsontext.Encoder) error {
 	if word := words[t]; word != "" {

@@ -275,16 +275,9 @@ func Set(file, key, value string) error { return SetAll(file, map[string]string{
 
 // SetAll writes several keys at once: all of them, or none.
 func SetAll(file string, values map[string]string) error {
-	data, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		data, err = []byte("{\n}\n"), nil // an object of several lines stays one
-	}
+	doc, err := parsed(file)
 	if err != nil {
-		return &Error{File: file, Err: err}
-	}
-	doc, err := hujson.Parse(data)
-	if err != nil {
-		return syntaxError(file, data, err)
+		return err
 	}
 	for _, given := range slices.Sorted(maps.Keys(values)) {
 		key := canonical(given)
@@ -303,6 +296,21 @@ func SetAll(file string, values map[string]string) error {
 	}
 	doc.Format()
 	return Write(file, doc.Pack())
+}
+
+// parsed reads a configuration file to change it. One that is missing is an empty object.
+func parsed(file string) (doc hujson.Value, err error) {
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		data, err = []byte("{\n}\n"), nil // an object of several lines stays one
+	}
+	if err != nil {
+		return doc, &Error{File: file, Err: err}
+	}
+	if doc, err = hujson.Parse(data); err != nil {
+		return doc, syntaxError(file, data, err)
+	}
+	return doc, nil
 }
 
 // Write makes a text the configuration file, if all that it says can be meant.
@@ -327,16 +335,9 @@ func Unset(file, key string) (was bool, err error) {
 	if key = canonical(key); wanted(key) == "" {
 		return false, &Error{File: file, Key: key, Err: errNoKey, Nearest: nearest(key)}
 	}
-	data, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
+	doc, err := parsed(file)
 	if err != nil {
-		return false, &Error{File: file, Err: err}
-	}
-	doc, err := hujson.Parse(data)
-	if err != nil {
-		return false, syntaxError(file, data, err)
+		return false, err
 	}
 	if !remove(&doc, names(key), policy.Alias(key)) {
 		return false, nil

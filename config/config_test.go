@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -94,8 +95,12 @@ func TestLoad_mistakesSayWhereAndWhatWasMeant(t *testing.T) {
 		{"not a threshold", `{"compaction": {"threshold": "economical"}}`, `:1:30: compaction.threshold: it must be a fraction of the context (0.92), a number of tokens (150000), "economic" or "late", or an object of model patterns and these, not a text`},
 		{"not a threshold of a model", `{"compaction": {"threshold": {"anthropic/*": "economical"}}}`, `compaction.threshold.anthropic/*: it must be a fraction of the context (0.92), a number of tokens (150000), "economic" or "late", not a text`},
 		{"a list for a threshold", `{"compaction": {"threshold": [0.5]}}`, `compaction.threshold: it must be a fraction`},
-		{"a threshold that stands for a word", `{"compaction": {"threshold": -2}}`, `compaction: threshold 0 for "*": give a fraction of the context (0.92), a number of tokens (150000), "economic", or "late"`},
-		{"a threshold of less than nothing", `{"compaction": {"threshold": -0.5}}`, `compaction: threshold -0.5 for "*": give a fraction of the context (0.92), a number of tokens (150000), "economic", or "late"`},
+		{"a threshold that stands for a word", `{"compaction": {"threshold": -2}}`, `1:17: compaction.threshold: for "*": 0: give a fraction of the context (0.92), a number of tokens (150000), "economic", or "late"`},
+		{"a threshold of less than nothing", `{"compaction": {"threshold": -0.5}}`, `1:17: compaction.threshold: for "*": -0.5: give a fraction of the context (0.92), a number of tokens (150000), "economic", or "late"`},
+		{"a threshold in percent", `{"compaction": {"threshold": 92}}`, `1:17: compaction.threshold: for "*": 92 is 92 tokens: did you mean 0.92, or 92000 tokens?`},
+		{"a threshold beyond the context", `{"compaction": {"threshold": {"anthropic/*": 1.5}}}`, `compaction.threshold: for "anthropic/*": 1.5 is neither a fraction of the context, which is at most 1, nor a number of tokens: did you mean 0.15?`},
+		{"a threshold in thousands", `{"compaction": {"threshold": {"*": 0.5, "openai/gpt-*": 150}}}`, `compaction.threshold: for "openai/gpt-*": 150 is 150 tokens: did you mean 150000?`},
+		{"a reserve below nothing", `{"compaction": {"reserved": -1}}`, `1:17: compaction.reserved: -1: give 0 or more tokens`},
 		{"not a value", `{"policy": "letter"}`, `policy: unknown policy "letter"; use classic, aggressive or balanced`},
 		{"a negative number", `{"compaction": {"minimum": -1}}`, `compaction.minimum: -1: give 0 or more`},
 		{"a model without a provider", `{"compaction": {"model": "haiku"}}`, `compaction.model: "haiku" is not a model; write provider/model`},
@@ -310,7 +315,7 @@ func TestSet_keepsCommentsAndTheRest(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := l.Settings.Compaction
-	if *c.Keep != 6 || cmp.Diff([]string{"skill", "todo"}, c.ProtectedTools) != "" || l.Settings.Strategies.AggressivePruning.Attachments || c.Threshold["*"] != 0.9 || c.Reserved != nil || c.Background == nil || !*c.Background {
+	if *c.Keep != 6 || !slices.Equal([]string{"skill", "todo"}, c.ProtectedTools) || l.Settings.Strategies.AggressivePruning.Attachments || c.Threshold["*"] != 0.9 || c.Reserved != nil || c.Background == nil || !*c.Background {
 		t.Errorf("settings: %+v", l.Settings)
 	}
 }

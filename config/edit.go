@@ -18,12 +18,23 @@ func put(doc *hujson.Value, key string, value jsontext.Value) error {
 	if err != nil {
 		return err
 	}
+	at, err := place(doc, key)
+	if err != nil {
+		return err
+	}
+	at.Value = parsed.Value
+	return nil
+}
+
+// place finds the value of a dotted key in a document, and makes the objects that lead to it. A new
+// value is an empty object.
+func place(doc *hujson.Value, key string) (*hujson.Value, error) {
 	names := names(key)
 	at := doc
 	for i, name := range names {
 		object, ok := at.Value.(*hujson.Object)
 		if !ok {
-			return errors.New("its present value is not an object")
+			return nil, errors.New("its present value is not an object")
 		}
 		if at = member(object, name); at == nil && i == len(names)-1 && policy.Alias(key) != "" {
 			at = member(object, last(policy.Alias(key)))
@@ -31,11 +42,8 @@ func put(doc *hujson.Value, key string, value jsontext.Value) error {
 		if at == nil {
 			at = add(object, name)
 		}
-		if i == len(names)-1 {
-			at.Value = parsed.Value
-		}
 	}
-	return nil
+	return at, nil
 }
 
 // remove takes what names lead to out of an object, and the objects that are empty without it.

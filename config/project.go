@@ -9,6 +9,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/settings"
 )
 
 // A project's file comes with the folder, and the folder may be anybody's. It may say how a session
@@ -77,23 +79,30 @@ func only(value string) consent {
 	}
 }
 
-// added lays entries of a list beside the user's.
+// added lays entries of a list beside the user's, as the file has them.
 func added(own, theirs jsontext.Value, _ bool) (jsontext.Value, string) {
-	var all, more []string
+	var all settings.Protected
+	var more []string
 	if json.Unmarshal(own, &all) != nil || json.Unmarshal(theirs, &more) != nil {
 		return own, "it must be a list of texts"
 	}
-	for _, one := range more {
-		if !slices.Contains(all, one) {
-			all = append(all, one)
-		}
+	reason := ""
+	if slices.ContainsFunc(more, removes) {
+		reason = "a project's file may protect more, not less: entries with ! are left out"
 	}
-	taken, err := json.Marshal(all)
-	if err != nil {
+	text, err := json.Marshal(slices.DeleteFunc(more, removes))
+	if err == nil {
+		err = json.Unmarshal(text, &all)
+	}
+	taken, failed := json.Marshal(all)
+	if err != nil || failed != nil {
 		return own, "it cannot be written down"
 	}
-	return taken, ""
+	return taken, reason
 }
+
+// removes reports whether an entry of a list takes another one away.
+func removes(entry string) bool { return strings.HasPrefix(entry, "!") }
 
 // denials accepts the rules that deny something. They are appended to all others after everything
 // was read, so that the list in force stays the user's.
@@ -235,6 +244,9 @@ func (l *Loaded) project(name string, data []byte, payer bool) error {
 	}
 	costs := paid(l.Settings) || payer
 	for _, key := range Keys() {
+		if layered(key) {
+			said[key] = written(data, key) // what it takes away, too
+		}
 		if theirs.Origins[key] == "" || bytes.Equal(own[key], said[key]) {
 			continue
 		}

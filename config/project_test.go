@@ -225,7 +225,8 @@ func TestLoad_aProjectsFileMayProtectMore(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := l.Settings.Compaction
-	if diff := cmp.Diff([]string{"mine/**", "theirs/**"}, c.ProtectedPaths); diff != "" || c.Protect != 2000 || c.Summarizer != "offline" {
+	want := append(Default().Compaction.ProtectedPaths, "mine/**", "theirs/**")
+	if diff := cmp.Diff(want, c.ProtectedPaths); diff != "" || c.Protect != 2000 || c.Summarizer != "offline" {
 		t.Errorf("it protects %+v\n%s", c, diff)
 	}
 	if diff := cmp.Diff([]Permission{{Action: "run", Verdict: "deny"}}, l.Settings.Permissions); diff != "" {

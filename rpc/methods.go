@@ -462,7 +462,7 @@ type Undo struct {
 type Redo struct {
 	Of
 	// Receipt is the id of the receipt, or of the marker of a compaction; "" is the one that was
-	// undone last.
+	// undone last, whatever it is for.
 	Receipt string `json:"receipt,omitzero"`
 }
 

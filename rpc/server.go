@@ -184,8 +184,7 @@ func (s *Server) readLines(ctx context.Context, in io.Reader) error {
 		line, err := readLine(r)
 		switch {
 		case err == errLong:
-			s.refuse(nil, failed(InvalidRequest, rule.TooLarge, "send less at a time",
-				"a line is longer than %d bytes; it was skipped", MaxLine))
+			s.refuseLong(line)
 			continue
 		case len(bytes.TrimSpace(line)) > 0:
 			s.take(ctx, line)
@@ -201,20 +200,63 @@ func (s *Server) readLines(ctx context.Context, in io.Reader) error {
 
 var errLong = errors.New("a line is too long")
 
-// readLine reads a line of at most MaxLine bytes, and skips a longer one.
+// headBytes is how much of a line that is too long is looked at for its id.
+const headBytes = 4 << 10
+
+// refuseLong answers a line that was too long, of which this is the beginning: the request that
+// it is, or the request of this server's that it is the answer to.
+func (s *Server) refuseLong(head []byte) {
+	why := failed(InvalidRequest, rule.TooLarge, "send less at a time",
+		"a line is longer than %d bytes; it was skipped", MaxLine)
+	id := idIn(head)
+	s.mu.Lock()
+	_, asked := s.requests[string(id)]
+	s.mu.Unlock()
+	if asked {
+		text, _ := write(why) // texts and numbers
+		s.replied(message{ID: id, Error: text})
+		return
+	}
+	s.refuse(id, why)
+}
+
+// idIn is the id that an object begins with, before a member that is not read whole; nil without.
+func idIn(head []byte) jsontext.Value {
+	d := jsontext.NewDecoder(bytes.NewReader(head), session.ReadOptions())
+	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
+		return nil
+	}
+	for {
+		name, err := d.ReadToken()
+		if err != nil || name.Kind() != '"' {
+			return nil
+		}
+		member := name.String()
+		value, err := d.ReadValue()
+		if err != nil {
+			return nil
+		}
+		if member == "id" && (value.Kind() == '"' || value.Kind() == '0') {
+			return value.Clone()
+		}
+	}
+}
+
+// readLine reads a line of at most MaxLine bytes. Of a longer one it returns the beginning, with
+// errLong.
 func readLine(r *bufio.Reader) (line []byte, err error) {
 	long := false
 	for {
 		piece, err := r.ReadSlice('\n')
 		if long = long || len(line)+len(piece) > MaxLine; long {
-			line = nil
+			line = bytes.Clone(line[:min(len(line), headBytes)])
 		} else {
 			line = append(line, piece...)
 		}
 		switch {
 		case err == bufio.ErrBufferFull:
 		case long && (err == nil || err == io.EOF):
-			return nil, errLong
+			return line, errLong
 		default:
 			return line, err
 		}

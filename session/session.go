@@ -37,6 +37,9 @@ type Info struct {
 	Recall bool `json:"recall,omitzero"`
 	// Missed is what the agent got back so, oldest first.
 	Missed []Missed `json:"missed,omitempty"`
+	// Undone are the receipts of what was undone, or the markers of pivots that have none, in the
+	// order in which they were undone. What counts again is not in it.
+	Undone []string `json:"undone,omitempty"`
 
 	Unknown jsontext.Value `json:",embed"`
 }

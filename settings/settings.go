@@ -51,12 +51,12 @@ type Compaction struct {
 	// usable, 2,000 to 15,000
 	Keep *int `json:"keep"`
 
-	UserMessages   int      `json:"userMessages"`   // tokens of the user's messages that are carried over
-	Protect        int      `json:"protect"`        // tokens of the newest tool output that are never elided
-	Minimum        int      `json:"minimum"`        // tokens below which nothing is committed
-	ProtectTurns   int      `json:"protectTurns"`   // newest turns in which nothing is elided
-	ProtectedTools []string `json:"protectedTools"` // their outputs stay
-	ProtectedPaths []string `json:"protectedPaths"` // globs; outputs of calls about them stay
+	UserMessages   int       `json:"userMessages"`   // tokens of the user's messages that are carried over
+	Protect        int       `json:"protect"`        // tokens of the newest tool output that are never elided
+	Minimum        int       `json:"minimum"`        // tokens below which nothing is committed
+	ProtectTurns   int       `json:"protectTurns"`   // newest turns in which nothing is elided
+	ProtectedTools Protected `json:"protectedTools"` // their outputs stay
+	ProtectedPaths Protected `json:"protectedPaths"` // globs; outputs of calls about them stay
 
 	System  string   `json:"system"`  // replaces the system prompt of the summariser
 	Prompt  string   `json:"prompt"`  // replaces the instruction to it, after the messages
@@ -161,8 +161,11 @@ func (s Settings) Validate() error {
 	if t := s.Compaction.Temperature; t != nil && !(*t >= 0 && *t <= 2) {
 		bad("compaction.temperature", "%v: give a number from 0 to 2, or null for the provider's default", *t)
 	}
-	if err := s.budget().Validate(); err != nil {
-		bad("compaction", "%s", strings.TrimPrefix(err.Error(), "budget: "))
+	if err := (budget.Settings{Thresholds: s.Compaction.Threshold}).Validate(); err != nil {
+		bad("compaction.threshold", "%s", strings.TrimPrefix(err.Error(), "budget: threshold "))
+	}
+	if err := (budget.Settings{Reserved: s.Compaction.Reserved}).Validate(); err != nil {
+		bad("compaction.reserved", "%s", strings.TrimPrefix(err.Error(), "budget: reserved "))
 	}
 	return errors.Join(all...)
 }

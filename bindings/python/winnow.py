@@ -62,6 +62,8 @@ class Connection:
         self._summarize = summarize
         self._on_event = on_event
         self._lock = threading.Lock()
+        self._writing = threading.Lock()
+        self._longest = 64 << 20  # bytes of a line, until the engine has said it
         self._number = 0
         self._waiting: dict[int, queue.SimpleQueue] = {}
         self._views: dict[tuple[str, str], tuple[str, list]] = {}
@@ -81,6 +83,7 @@ class Connection:
                     "summarize": summarize_as if summarize else "",
                 },
             )
+            self._longest = self.server.get("maxLine", self._longest)
         except BaseException:
             self.close()
             raise
@@ -92,7 +95,12 @@ class Connection:
             self._number += 1
             number = self._number
             self._waiting[number] = answer
-        self._send({"id": number, "method": method, "params": params})
+        try:
+            self._send({"id": number, "method": method, "params": params})
+        except BaseException:
+            with self._lock:
+                self._waiting.pop(number, None)
+            raise
         if self._gone:  # the reader may have ended before it knew of this request
             self._end()
         line = answer.get()
@@ -114,7 +122,7 @@ class Connection:
 
     def close(self) -> int:
         """Ends the engine once it has answered everything, and returns its exit code."""
-        with self._lock:
+        with self._writing:
             if not self._process.stdin.closed:
                 try:
                     self._process.stdin.close()
@@ -133,7 +141,11 @@ class Connection:
 
     def _send(self, line: dict) -> None:
         text = json.dumps({"jsonrpc": "2.0", **line}, separators=(",", ":")).encode() + b"\n"
-        with self._lock:
+        if len(text) > self._longest:
+            data = {"code": "too-large", "hint": "send less at a time"}
+            message = f"a line of {len(text)} bytes is longer than the {self._longest} that the engine reads"
+            raise WinnowError({"code": -32600, "message": message, "data": data})
+        with self._writing:  # not _lock: the reader goes on while a long line is written
             try:
                 self._process.stdin.write(text)
                 self._process.stdin.flush()
@@ -141,6 +153,14 @@ class Connection:
                 pass  # the engine has ended; the reader says so
 
     def _read(self) -> None:
+        try:
+            self._take_lines()
+        finally:  # also where an event or a line failed: nobody waits for ever
+            self._gone = True
+            self._end()
+            self._process.stdout.close()
+
+    def _take_lines(self) -> None:
         for text in self._process.stdout:
             line = json.loads(text)
             method = line.get("method")
@@ -152,13 +172,17 @@ class Connection:
             elif method is not None:
                 threading.Thread(target=self._answer, args=(line,), daemon=True).start()
             else:
-                with self._lock:
-                    waiting = self._waiting.pop(line["id"], None) if line["id"] else None
-                if waiting:
-                    waiting.put(line)
-        self._process.stdout.close()
-        self._gone = True
-        self._end()
+                self._answered(line)
+
+    def _answered(self, line: dict) -> None:
+        with self._lock:
+            if line.get("id") is None:  # the engine could not tell which request failed
+                waiting, self._waiting = list(self._waiting.values()), {}
+            else:
+                one = self._waiting.pop(line["id"], None)
+                waiting = [one] if one else []
+        for answer in waiting:
+            answer.put(line)
 
     def _end(self) -> None:
         with self._lock:
@@ -454,7 +478,7 @@ class Winnow(Connection):
 
         session: the id of a session.
         receipt: the id of the receipt, or of the marker of a compaction; "" is the one that was
-        undone last.
+        undone last, whatever it is for.
 
         Returns Receipted: receipt?.
         """

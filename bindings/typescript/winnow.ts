@@ -78,6 +78,7 @@ export class Connection {
   private pieces: Buffer[] = [];
   private ended: Promise<number | null>;
   private gone: WinnowError | undefined;
+  private longest = 64 * 1024 * 1024; // bytes of a line, until the engine has said it
 
   constructor(options: Options = {}) {
     this.options = options;
@@ -99,6 +100,7 @@ export class Connection {
       client: options.client ?? "winnow.ts",
       summarize: options.summarize ? (options.summarizeAs ?? "plain") : "",
     })) as Initialized;
+    connection.longest = connection.server.maxLine ?? connection.longest;
     return connection;
   }
 
@@ -107,8 +109,8 @@ export class Connection {
     if (this.gone) return Promise.reject(this.gone);
     const id = ++this.number;
     return new Promise((resolve, reject) => {
+      this.send({ id, method, params }); // what it throws rejects the promise
       this.waiting.set(id, { resolve, reject });
-      this.send({ id, method, params });
       signal?.addEventListener("abort", () => this.send({ method: "$/cancelRequest", params: { id } }), { once: true });
     });
   }
@@ -133,7 +135,12 @@ export class Connection {
   }
 
   private send(line: Line): void {
-    this.process.stdin!.write(`${JSON.stringify({ jsonrpc: "2.0", ...line })}\n`);
+    const text = Buffer.from(`${JSON.stringify({ jsonrpc: "2.0", ...line })}\n`);
+    if (text.length > this.longest) {
+      const message = `a line of ${text.length} bytes is longer than the ${this.longest} that the engine reads`;
+      throw new WinnowError({ code: -32600, message, data: { code: "too-large", hint: "send less at a time" } });
+    }
+    this.process.stdin!.write(text);
   }
 
   private hear(chunk: Buffer): void {
@@ -155,6 +162,10 @@ export class Connection {
       this.asked.get((line.params as { id: string }).id)?.abort();
     } else if (line.method !== undefined) {
       void this.answer(line);
+    } else if (line.error && line.id == null) {
+      // The engine could not tell which request failed: nobody waits for ever.
+      for (const waiting of this.waiting.values()) waiting.reject(new WinnowError(line.error));
+      this.waiting.clear();
     } else {
       const waiting = this.waiting.get(line.id as number);
       this.waiting.delete(line.id as number);
@@ -971,7 +982,7 @@ export interface Redo {
   session: string;
   /**
    * Receipt is the id of the receipt, or of the marker of a compaction; "" is the one that was
-   * undone last.
+   * undone last, whatever it is for.
    */
   receipt?: string;
 }

@@ -63,7 +63,7 @@ func TestAdvise_whatTheGatewaySaw(t *testing.T) {
 		t.Errorf("it finds %+v", f)
 	}
 	o := d.run("advise", "--store", "s.db", "--apply")
-	for _, want := range []string{"saves $0.0480 ± $0.0024 of $0.0480", `winnow config set gateway.tools.drop '["mcp__github__*"]'`,
+	for _, want := range []string{"saves $0.0480 ± $0.0024 of $0.0480", `winnow config add gateway.tools.drop 'mcp__github__*'`,
 		`gateway.tools.drop: ["mcp__github__*"] instead of []`, "Undo with: rm "} {
 		if !strings.Contains(o.stdout, want) {
 			t.Errorf("it does not say %q:\n%s", want, o.stdout)

@@ -51,12 +51,15 @@ func configCommand(a *cli.App) *cobra.Command {
 		Use:   "config",
 		Short: "Show the settings in force and where each was set, or change one",
 		Long: `config shows every setting, its value, and the file or variable that it comes from; with
---describe also what each of them is. "config get KEY" prints one, "set" and "unset" change it, and "edit"
-opens the file in $VISUAL or $EDITOR.
+--describe also what each of them is. "config get KEY" prints one, "set" and "unset" change it, "add" and
+"remove" change a list, and "edit" opens the file in $VISUAL or $EDITOR.
 Settings are read from $XDG_CONFIG_HOME/winnow/winnow.jsonc, then winnow.jsonc in the current folder,
 then the environment (WINNOW_COMPACTION_AUTO and so on), then flags. OPENCODE_DISABLE_AUTOCOMPACT and
 OPENCODE_DISABLE_PRUNE, set to 1 or true, turn compaction.auto and compaction.prune off. A key that
 the policy in force does not read says so here, and when it is set.
+
+compaction.protectedPaths and compaction.protectedTools are lists to which each of these adds: an entry
+"!X" takes X away, also where it is a default. Any other list replaces the one before it.
 
 strategies.handles (true, false) shows the model a line such as "[handle k3f9a2]" under every result
 of 200 tokens or more: the name by which the tools discard, distill and restore take that result. It
@@ -117,14 +120,14 @@ ignored, which is reported once and shown here; --config winnow.jsonc accepts al
   winnow config unset compaction.keep
   winnow config edit
   winnow config set compaction.protect 60000
-  winnow config set compaction.protectedPaths 'docs/**' --project
+  winnow config add compaction.protectedPaths 'docs/**' --project
   winnow config set compaction.threshold economic
   winnow config set compaction.threshold '{"*": "late", "local/*": 0.5}'
   winnow config set compaction.model anthropic/claude-haiku-4-5
   winnow config set model anthropic/claude-sonnet-4-5
   winnow config set titles anthropic/claude-haiku-4-5
   winnow config set hooks.session.compacting '["python3", "/home/me/hooks/journal.py"]'
-  winnow config set permissions '[{"action": "run", "target": "go test", "verdict": "allow"}]'
+  winnow config add permissions '{"action": "run", "target": "go test", "verdict": "allow"}'
   winnow config set gateway.upstreams.house http://127.0.0.1:9000
   winnow config set providers.house.baseURL http://127.0.0.1:9000/v1
   winnow config set models.house/llama-4.context 65536`,
@@ -155,7 +158,8 @@ ignored, which is reported once and shown here; --config winnow.jsonc accepts al
 		},
 	}
 	set.Flags().BoolVar(&project, "project", false, "write into winnow.jsonc of the current folder instead")
-	cmd.AddCommand(set, configGetCommand(a), configUnsetCommand(a), configEditCommand(a))
+	cmd.AddCommand(set, configAddCommand(a), configRemoveCommand(a), configGetCommand(a), configUnsetCommand(a),
+		configEditCommand(a))
 	return cmd
 }
 

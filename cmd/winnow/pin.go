@@ -123,6 +123,6 @@ func quotes(ctx context.Context, s *source.Session, pin rule.Pin) error {
 		}
 	}
 	return cli.Hint(cli.Hint(cli.Usage("a session file has no place for a pin of a part that is not folded"),
-		"to keep all that is about a file, add it to compaction.protectedPaths: winnow config edit"),
+		"to keep all that is about a file: winnow config add compaction.protectedPaths PATH"),
 		"winnow import puts the session into the store, where it can be pinned; --text pins a text in the file")
 }

@@ -148,6 +148,7 @@ var covered = map[string][]string{
 	"revert":     {"revert ID", "revert ID MESSAGE", "revert ID POISON", "revert POISON"},
 	"config":     {"config", "config --json", "config POISON"},
 	"config get": {"config get POISON", "config get model --describe", "config get model --json"}, "config unset": {"config unset POISON", "config unset model", "config unset titles --json"}, "config edit": {"config edit POISON"},
+	"config add": {"config add POISON POISON", "config add compaction.protectedPaths POISON"}, "config remove": {"config remove POISON POISON", "config remove compaction.context POISON"},
 	"config set": {"config set POISON POISON", "config set model POISON", "config set policy POISON"},
 	"models":     {"models", "models POISON", "models --json", "models anthropic/POISON"},
 	"quality":    {"quality --sessions 1 --to 1/4 --policy balanced --summarizer offline --lost", "quality --to POISON", "quality --summarizer POISON", "quality --policy POISON", "quality POISON"},

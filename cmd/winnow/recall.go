@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,6 +13,7 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/retrieve"
+	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/visible"
 )
 
@@ -20,6 +23,7 @@ type recalled struct {
 	Message string `json:"message"`
 	Part    string `json:"part"`
 	Handle  string `json:"handle"`
+	File    string `json:"file,omitzero"` // where it was found, if not in the store
 	Type    string `json:"type"`
 	Tool    string `json:"tool,omitzero"`
 	Target  string `json:"target,omitzero"`
@@ -42,15 +46,19 @@ of a file that a tool read with numbers the file's own. HANDLE is what a placeho
 of a part or of a call. An agent that runs it has the text again, as the output of its own command.
 
 The part is looked for in the session that an agent worked on last through winnow wrap or serve, then
-in the other sessions of the store, the newest first; --session names one. If sessions that were used
-within the same hour have different parts of that name, recall lists them and ends with exit code 2.
+in the other sessions of the store, the newest first. What they do not have is looked for in the files
+that --in-place replaced, whose originals have what was left out, and in the sessions that agents keep on
+this computer, whatever folder they are about. --session names one: a path, an id in the store, or what
+"winnow list" shows. If sessions of the store that were used within the same hour have different parts of
+that name, recall lists them and ends with exit code 2.
 
-That a part was needed after it had been left out is noted in its session: winnow inspect shows it,
-and from then on less is left out there. Nothing else changes.`,
+That a part was needed after it had been left out is noted in its session in the store: winnow inspect
+shows it, and from then on less is left out there. Nothing else changes.`,
 		Example: `  winnow recall k3f7a2
   winnow recall k3f7a2 --lines 120-180
   winnow recall k3f7a2 timeout retry
-  winnow recall k3f7a2 --session live_9cad18242963`,
+  winnow recall k3f7a2 --session live_9cad18242963
+  winnow recall k3f7a2 --session session.jsonl`,
 		Args:              cli.Between(1, -1, "HANDLE, and words"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -62,28 +70,33 @@ and from then on less is left out there. Nothing else changes.`,
 			return runRecall(cmd.Context(), a, args[0], id, region)
 		},
 	}
-	cmd.Flags().StringVar(&id, "session", "", "only in this session, named by its id or the beginning of it")
+	cmd.Flags().StringVar(&id, "session", "", "only in this session: a path, an id, or what winnow list shows")
 	cmd.Flags().StringVar(&lines, "lines", "", "only these lines: 120-180, 120-, -40 or 120")
 	return cmd
 }
 
 func runRecall(ctx context.Context, a *cli.App, handle, id string, region retrieve.Region) error {
+	handle = bare(handle)
 	engine, done, err := openToRecall(ctx, a, source.Changing)
-	if err != nil {
-		return err
+	var f retrieve.Found
+	if err == nil {
+		defer done()
+		f, err = findPart(ctx, engine, handle, id)
 	}
-	defer done()
-	f, err := findPart(ctx, engine, handle, id)
+	in := ""
+	if err != nil && (errors.Is(err, source.ErrNoStore) || winnow.CodeOf(err) == winnow.NotFound || id != "") {
+		f, in, err = findInFiles(ctx, a, handle, id, err)
+	}
 	if err != nil {
 		return err
 	}
 	doc := recalled{Session: f.Session.ID, Message: f.Part.MessageID, Part: f.Part.ID, Handle: f.Handle,
-		Type: string(f.Part.Type), Tool: f.Part.Tool, Target: f.Target, Files: f.Files()}
+		Type: string(f.Part.Type), Tool: f.Part.Tool, Target: f.Target, Files: f.Files(), File: in}
 	doc.Text, doc.Lines, err = region.Of(f.Everything())
 	if errors.Is(err, retrieve.ErrNothing) && len(doc.Files) == 0 {
 		return cli.Nothing(err.Error())
 	}
-	if f.Hidden {
+	if f.Hidden && in == "" {
 		// What cannot be noted is shown all the same: the store may be read-only, as in a sandbox.
 		doc.Missed = retrieve.Missed(ctx, engine, f, doc.Text) == nil
 	}
@@ -93,9 +106,45 @@ func runRecall(ctx context.Context, a *cli.App, handle, id string, region retrie
 		}
 		for _, name := range doc.Files {
 			a.Printf("(with the file %s, which winnow restore %s %s shows to the model again)\n", visible.Line(name),
-				doc.Session, doc.Handle)
+				cli.ShellWord(cmp.Or(in, doc.Session)), doc.Handle)
 		}
 	})
+}
+
+// bare is a handle without the placeholder that it was copied from.
+func bare(handle string) string {
+	copied, ok := strings.CutPrefix(strings.TrimSpace(handle), "[winnow ")
+	if !ok {
+		return handle
+	}
+	handle, _, _ = strings.Cut(copied, ":")
+	return handle
+}
+
+// findInFiles finds what a handle names in the session files on this computer, or in the one that
+// was named. inStore is why the store does not have it.
+func findInFiles(ctx context.Context, a *cli.App, handle, src string, inStore error) (retrieve.Found, string, error) {
+	files := newFileFinder(a, handle)
+	if src == "" {
+		f, in, err := files.anywhere(ctx)
+		switch {
+		case errors.Is(err, errNotInFiles) && errors.Is(inStore, source.ErrNoStore):
+			err = fmt.Errorf("no session file on this computer has a part %s, and %w", rule.Shorten(handle, 40), inStore)
+		case errors.Is(err, errNotInFiles):
+			err = cli.Hint(fmt.Errorf("no session has a part %s, neither in the store nor in a file on this computer",
+				rule.Shorten(handle, 40)), "handles stand in placeholders, as in [winnow HANDLE: …]")
+		}
+		return f, in, err
+	}
+	word, err := source.Resolve(ctx, a, src)
+	if err != nil {
+		return retrieve.Found{}, "", err
+	}
+	f, in, err := files.in(ctx, word)
+	if word == src && !source.LooksLikePath(src) && winnow.CodeOf(inStore) == winnow.NotFound {
+		err = inStore // it is a session of the store
+	}
+	return f, in, err
 }
 
 // openToRecall opens an engine on the store, which another process may be using, and may not be

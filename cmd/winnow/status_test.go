@@ -264,11 +264,11 @@ func TestStatus_namesToolsThatNobodyCalls(t *testing.T) {
 		t.Errorf("%d requests declared it: %+v of %v", with, set, doc.Total.Billed)
 	}
 	said := d.process("status", "--by", "tool").stdout
-	command := regexp.MustCompile(`winnow config set gateway\.tools\.drop '(.*)'`).FindStringSubmatch(said)
+	command := regexp.MustCompile(`winnow config add gateway\.tools\.drop '(.*)'`).FindStringSubmatch(said)
 	if command == nil {
 		t.Fatalf("there is no command:\n%s", said)
 	}
-	if o := d.process("config", "set", "gateway.tools.drop", command[1]); o.code != cli.ExitDone {
+	if o := d.process("config", "add", "gateway.tools.drop", command[1]); o.code != cli.ExitDone {
 		t.Fatalf("%s%s", o.stdout, o.stderr)
 	}
 	g.start()

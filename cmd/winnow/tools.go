@@ -9,7 +9,6 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/report"
-	"github.com/winnowhq/winnow/span"
 	"github.com/winnowhq/winnow/visible"
 )
 
@@ -57,16 +56,16 @@ func showTools(a *cli.App, u report.Uncalled) {
 	if err != nil || len(u.Drop) == 0 {
 		return
 	}
-	drop := slices.Clone(settings.Gateway.Tools.Drop)
+	command, more := "winnow config add gateway.tools.drop", false
 	for _, name := range u.Drop {
-		if !slices.Contains(drop, name) {
-			drop = append(drop, name)
+		if !slices.Contains(settings.Gateway.Tools.Drop, name) {
+			command += " " + cli.ShellWord(name)
+			more = true
 		}
 	}
-	var list [][]byte
-	for _, name := range drop {
-		list = append(list, span.Quote(name))
+	if !more {
+		return
 	}
 	a.Printf("\nTo leave them out of new conversations, whose models then do not know that they exist:\n  %s\n",
-		visible.Line("winnow config set gateway.tools.drop '"+string(span.Array(list))+"'"))
+		visible.Line(command))
 }
