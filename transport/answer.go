@@ -37,7 +37,7 @@ type relay struct {
 func listen(answer *http.Response, heard func(head http.Header, copied []byte)) {
 	head := answer.Header.Clone()
 	answer.Body = &relay{ReadCloser: answer.Body, finished: func(copied []byte) {
-		within(ending, func() bool { heard(head, copied); return true }, nil)
+		within(ending, nil, func() bool { heard(head, copied); return true }, nil)
 	}}
 }
 
@@ -97,8 +97,12 @@ func (t *Transport) heard(x *exchange, a wire.Answer) {
 	x.family.mu.Lock()
 	defer x.family.mu.Unlock()
 	l := x.line
-	ctx := l.expected()
-	defer func() { x.line.noted(ctx) }()
+	ctx, stop := t.expected(l)
+	defer stop()
+	defer func() {
+		x.line.noted(ctx)
+		x.family.seen(x.line)
+	}()
 	now := t.now()
 	l.last, l.asked = now, now
 	known := t.live(x, a.Usage)

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -11,7 +12,7 @@ import (
 
 // guessTools takes it that a request for a size is about a conversation with tools, though it names
 // none, if there is no such conversation without. genai asks so: the API takes no tools there.
-func (t *Transport) guessTools(r *http.Request, p protocol, doc *format.Document, first digest) {
+func (t *Transport) guessTools(ctx context.Context, r *http.Request, p protocol, doc *format.Document, first digest) {
 	d := doc.Native.(*body.Native).Decoded
 	if len(d.Tools) > 0 {
 		return
@@ -20,7 +21,7 @@ func (t *Transport) guessTools(r *http.Request, p protocol, doc *format.Document
 	defer t.release(f)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := f.load(r.Context(), t.engine); err == nil && len(f.lines) == 0 {
+	if err := f.load(ctx, t.engine); err == nil && len(f.lines) == 0 {
 		d.Tools = jsontext.Value("[]")
 	}
 }

@@ -284,7 +284,7 @@ func (s *Step) isRefused(err error) bool {
 // without.
 func (s *Step) Answered(m Message, u session.Usage) {
 	t := s.transport
-	if s.x == nil {
+	if s.x == nil || s.x.replayed {
 		return
 	}
 	t.guarded("record an answer", func() {

@@ -7,7 +7,8 @@
 //
 // A request of which nothing is left out leaves as it came, byte for byte. A decision is in the
 // store before it is sent, so that the same conversation has the same bytes tomorrow. Answers are
-// relayed as they arrive; a copy is read. An error of the transport's own forwards the original.
+// relayed as they arrive; a copy is read. After an error of the transport's own a request leaves
+// with what was decided before, and where nothing is known of its conversation, as it came.
 package transport
 
 import (
@@ -91,8 +92,9 @@ type Options struct {
 	// once may find the answer missing. If the process is killed in between, the client brings the
 	// answer with its next request, and only what it took is not written down.
 	Later bool
-	// Patience is how long a request waits for what the transport does with it, as with a store
-	// that hangs; then it goes as it came. Default: DefaultPatience.
+	// Patience is how long a request waits for a store that does not answer; then it leaves with
+	// what was decided before about its conversation, and so do the next ones at once, until the
+	// store answers again. Default: DefaultPatience.
 	Patience time.Duration
 	// Log is told what was decided about each request, and what fails, without content. Default:
 	// nothing is logged.
@@ -148,7 +150,7 @@ type Transport struct {
 type atHand struct {
 	recent  recent
 	overdue atomic.Int64 // steps that nobody waits for any more
-	lost    atomic.Bool  // the store was, when a request came last
+	outage  outage
 
 	recording pending // answers
 
@@ -234,6 +236,8 @@ type exchange struct {
 	title    string           // of the session
 	decided  []*pivot.Receipt // that nobody was told of yet
 	resent   bool
+	replayed bool // it was not decided about: nothing of it joins the log
+	standing standing
 	bridged  bool // the cache would have forgotten the conversation and was kept
 	// delegated is the context_management that is added to what is sent, nil without
 	delegated jsontext.Value
@@ -279,16 +283,26 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if x == nil {
 		return t.beside(r, p, original)
 	}
+	if x.replayed {
+		t.coolOne(x.line.id) // its client is back
+	}
 	answer, err := t.base.RoundTrip(x.request(r))
-	resent := err == nil && (x.edited || x.delegated != nil) && refused(answer.StatusCode)
-	if resent {
+	if err == nil && (x.edited || x.delegated != nil) && refused(answer.StatusCode) {
 		answer, err = t.resend(r, x, answer, original)
 	}
-	t.tell(x, resent)
+	t.tell(x)
 	if err != nil || answer.StatusCode != http.StatusOK {
 		t.unanswered(x, answer, err)
 		t.release(x.family)
 		return answer, err
+	}
+	if x.replayed {
+		t.hear(r, p, answer, func(u session.Usage) {
+			defer t.release(x.family)
+			x.family.lastReplayed(x.line.id, t.now())
+			t.countedBeside(r, x.client, x.model, u, x.left.tokens() > 0)
+		})
+		return answer, nil
 	}
 	listen(answer, func(head http.Header, copied []byte) {
 		t.afterwards(x.family, func() {
@@ -309,15 +323,19 @@ func (t *Transport) beside(r *http.Request, p protocol, original []byte) (*http.
 	if err != nil || answer.StatusCode != http.StatusOK {
 		return answer, err
 	}
-	listen(answer, func(head http.Header, copied []byte) {
-		t.guarded("read an answer", func() {
-			text, _ := wire.Complete(original)
-			name := cmp.Or(wire.ValueOf(text).Get("model").String(), addressed(r.URL.Path))
-			t.countedBeside(r, client(r, p.kind), t.models.Lookup(p.provider+"/"+name), understood(p, head,
-				copied).Usage)
-		})
+	t.hear(r, p, answer, func(u session.Usage) {
+		text, _ := wire.Complete(original)
+		name := cmp.Or(wire.ValueOf(text).Get("model").String(), addressed(r.URL.Path))
+		t.countedBeside(r, client(r, p.kind), t.models.Lookup(p.provider+"/"+name), u, false)
 	})
 	return answer, nil
+}
+
+// hear tells what an answer took that joins no log.
+func (t *Transport) hear(r *http.Request, p protocol, answer *http.Response, took func(session.Usage)) {
+	listen(answer, func(head http.Header, copied []byte) {
+		t.guarded("read an answer", func() { took(understood(p, head, copied).Usage) })
+	})
 }
 
 // rest is what is left of a body that was begun to be read.
@@ -351,10 +369,10 @@ func (t *Transport) resend(r *http.Request, x *exchange, first *http.Response, o
 	}
 	answer, err := t.base.RoundTrip(x.request(r))
 	accepted := err == nil && answer.StatusCode == http.StatusOK
-	if about || delegated && accepted {
+	if (about || delegated && accepted) && !x.replayed {
 		t.guarded("edit without the provider", func() { t.undelegate(x) })
 	}
-	if !accepted || !freezes {
+	if !accepted || !freezes || x.replayed {
 		return answer, err
 	}
 	t.log.Warn("the provider refused a request of which something was left out, and took the original",
@@ -371,8 +389,12 @@ const frozenMember = "winnowShownWhole"
 func (t *Transport) freeze(x *exchange, why string) {
 	x.family.mu.Lock()
 	defer x.family.mu.Unlock()
-	ctx := x.line.expected()
-	defer x.line.noted(ctx)
+	ctx, stop := t.expected(x.line)
+	defer stop()
+	defer func() {
+		x.line.noted(ctx)
+		x.family.seen(x.line)
+	}()
 	x.line.frozen = why
 	quoted, _ := jsontext.AppendQuote(nil, why) // with what is not UTF-8 replaced
 	own := map[string]jsontext.Value{frozenMember: quoted}
@@ -403,14 +425,22 @@ func (t *Transport) stage(ctx context.Context, name string) (ended func()) {
 	return t.stages(ctx, name)
 }
 
+// joined is what became of a request that was to join its conversation.
+type joined struct {
+	x      *exchange // nil: it passes as it came
+	failed bool      // something of ours did
+}
+
 // join recognises the conversation of a request, lets it join the log, and decides what is left out
-// of it. nil: it passes as it came.
-func (t *Transport) join(r *http.Request, p protocol, original []byte) (x *exchange) {
+// of it.
+func (t *Transport) join(ctx context.Context, r *http.Request, p protocol, original []byte) (j joined) {
+	j.failed = true
 	t.guarded("understand a request", func() {
-		identified := t.stage(r.Context(), "identify")
+		identified := t.stage(ctx, "identify")
 		defer identified()
 		read, err := t.read(r, p, original)
 		if err != nil {
+			j.failed = false
 			return // not a conversation that we know
 		}
 		doc, chain := read.doc, read.chain
@@ -425,12 +455,12 @@ func (t *Transport) join(r *http.Request, p protocol, original []byte) (x *excha
 		}
 		whole := false
 		defer func() {
-			if f.loaded = f.loaded && whole; x == nil {
+			if f.loaded = f.loaded && whole; j.x == nil {
 				t.release(f)
 			}
 		}()
-		ctx := new(store.Reading).Within(r.Context())
-		x, err = t.decide(ctx, f, p, read)
+		ctx = new(store.Reading).Within(ctx)
+		x, err := t.decide(ctx, f, p, read)
 		for tries := 1; tries < mostTries && isOutrun(err); tries++ {
 			f.loaded = false
 			x, err = t.decide(ctx, f, p, read)
@@ -444,11 +474,13 @@ func (t *Transport) join(r *http.Request, p protocol, original []byte) (x *excha
 			t.noticed(r, x, read)
 			t.delegate(ctx, r, x, doc.Native.(*body.Native).Decoded)
 			x.line.noted(ctx)
+			f.remember(x.line, x.standing, x.sent)
 		}
 		t.recent.put(read)
+		j.x, j.failed = x, err != nil
 		whole = true // nothing of ours panicked in between
 	})
-	return x
+	return j
 }
 
 // mostTries is how often a request is decided about anew at most, because another process went on
@@ -522,6 +554,9 @@ func (t *Transport) decide(ctx context.Context, f *family, p protocol, read *rea
 		return nil, err
 	}
 	l.tools.look(doc, l.drop)
+	if known := f.decided.of(l.id); known != nil && known.last.After(l.last) {
+		l.last = known.last // while the store was away
+	}
 	t.cool(f)
 	x := &exchange{
 		protocol: p, family: f, line: l, model: t.models.Lookup(doc.Session.Info.Model.String()), began: t.now(),
@@ -542,7 +577,10 @@ func (t *Transport) decide(ctx context.Context, f *family, p protocol, read *rea
 	}
 	ended()
 	ended = t.stage(ctx, "splice")
-	edited, left, err := t.edited(ctx, l, doc)
+	if x.standing, err = t.standing(ctx, l.id, len(chain)); err != nil {
+		return nil, err
+	}
+	edited, left, err := edited(l, doc, x.standing)
 	if err != nil {
 		return nil, err
 	}
@@ -580,17 +618,18 @@ func (x *exchange) idle() time.Duration {
 }
 
 // reduced is a request for the size of a conversation, with what the conversation leaves out left
-// out of it: the client is told the size of what would be sent. Nothing is recorded.
-func (t *Transport) reduced(r *http.Request, p protocol, original []byte) *http.Request {
-	counted := with(r, original, false)
-	ctx := new(store.Reading).Within(r.Context())
+// out of it: the client is told the size of what would be sent. Nothing is recorded. nil: something
+// of ours failed.
+func (t *Transport) reduced(ctx context.Context, r *http.Request, p protocol, original []byte) (counted *http.Request) {
+	ctx = new(store.Reading).Within(ctx)
 	t.guarded("understand a request for a size", func() {
 		read, err := t.read(r, p, original)
 		if err != nil || t.mode == Observe {
+			counted = with(r, original, false)
 			return
 		}
 		doc, chain := read.doc, read.chain
-		t.guessTools(r, p, doc, chain[0])
+		t.guessTools(ctx, r, p, doc, chain[0])
 		f := t.family(identity(r, p.kind, doc.Native.(*body.Native).Decoded, chain[0]))
 		defer t.release(f)
 		f.recording.wait()
@@ -606,12 +645,17 @@ func (t *Transport) reduced(r *http.Request, p protocol, original []byte) *http.
 		}
 		l, n, goesOn := f.find(chain, doc.Session.Messages)
 		if l == nil || !goesOn || l.frozen != "" {
+			counted = with(r, original, false)
 			return
 		}
 		if err := t.refill(ctx, l.id, doc.Session.Messages[:n]); err != nil {
 			return
 		}
-		edited, _, err := t.edited(ctx, l, doc)
+		st, err := t.standing(ctx, l.id, len(chain))
+		if err != nil {
+			return
+		}
+		edited, _, err := edited(l, doc, st)
 		if err != nil {
 			return
 		}
@@ -660,7 +704,7 @@ func (t *Transport) release(f *family) {
 func (t *Transport) failed(f *family, what string, err error) {
 	f.loaded, f.lines = false, nil
 	t.log.Error("could not "+what, "family", f.id, "error", err)
-	t.notice(Notice{Session: f.id, Failure: "could not " + what + ": it passed as it came"})
+	t.notice(Notice{Session: f.id, Failure: "could not " + what + ": what was decided before counts"})
 }
 
 // guarded runs a step of ours. If it panics, that is logged, and the request goes on without it.
