@@ -247,7 +247,8 @@ type exchange struct {
 // [http.RoundTripper].
 //
 // A request that was edited and is refused with 400 or 422 is sent once more as it came. If that is
-// accepted, nothing is left out of the conversation from then on.
+// accepted, nothing is left out of the conversation from then on; if not, the first refusal is
+// returned.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	p, what := route(r)
 	if asked := r.Header.Get(Header); asked != "" {
@@ -349,16 +350,28 @@ func refused(status int) bool {
 	return status == http.StatusBadRequest || status == http.StatusUnprocessableEntity
 }
 
-// resend sends a request as it came, after it was refused with an edit. What the provider says then
-// is the client's. Where what was delegated to the provider is the reason, only that is taken back:
-// what was left out before was accepted, and reasoning may be bound to it.
+// refusedToo reports whether a status says that a provider refuses what it refused in another form:
+// the fault is the client's.
+func refusedToo(status int) bool {
+	switch status {
+	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusTooManyRequests:
+		return false // it says nothing about the request
+	}
+	return 400 <= status && status < 500
+}
+
+// resend sends a request as it came, after it was refused with an edit. If that is refused, too, the
+// client gets the first refusal: it is about what is wrong with the request, while the second may be
+// about reasoning that is bound to what was sent before. Where what was delegated to the provider is
+// the reason, only that is taken back: what was left out before was accepted, and reasoning may be
+// bound to it.
 func (t *Transport) resend(r *http.Request, x *exchange, first *http.Response, original []byte) (*http.Response,
 	error) {
 	var reason []byte
 	if x.delegated != nil {
 		reason, _ = io.ReadAll(io.LimitReader(first.Body, 64<<10))
+		first.Body = rest{io.MultiReader(bytes.NewReader(reason), first.Body), first.Body}
 	}
-	first.Body.Close() // what it says may never come
 	t.count(func(all *Totals) { all.Resent++ })
 	x.resent = true
 	delegated, about := x.delegated != nil, x.delegated != nil && aboutEdits(reason)
@@ -368,6 +381,11 @@ func (t *Transport) resend(r *http.Request, x *exchange, first *http.Response, o
 		x.body, x.edited, x.left = original, false, left{}
 	}
 	answer, err := t.base.RoundTrip(x.request(r))
+	if !about && err == nil && refusedToo(answer.StatusCode) {
+		answer.Body.Close()
+		return first, nil
+	}
+	first.Body.Close() // what it says may never come
 	accepted := err == nil && answer.StatusCode == http.StatusOK
 	if (about || delegated && accepted) && !x.replayed {
 		t.guarded("edit without the provider", func() { t.undelegate(x) })
