@@ -94,8 +94,8 @@ func patiently[T any](t *Transport, r *http.Request, what string, step func(cont
 	return result, done
 }
 
-// begin is join, for as long as the store answers, and replay where something of ours fails. nil:
-// the request passes as it came.
+// begin is join, for as long as the store answers, and replay where something of ours fails, and for
+// what does not join. nil: the request passes as it came.
 func (t *Transport) begin(r *http.Request, p protocol, original []byte) *exchange {
 	until := time.Now().Add(t.patience)
 	if t.Lost() {
@@ -109,7 +109,7 @@ func (t *Transport) begin(r *http.Request, p protocol, original []byte) *exchang
 				t.release(j.x.family)
 			}
 		})
-	if !done || j.failed {
+	if !done || j.failed || j.replays {
 		return t.replay(r, p, original, until)
 	}
 	return j.x

@@ -135,6 +135,16 @@ func (t *Transport) replayed(r *http.Request, p protocol, read *reading, until t
 	if t.watch != nil {
 		x.from, x.title = originOf(r, d), doc.Session.Info.Title
 	}
+	if summarizes(r, doc) {
+		why := x.reduces(known, read)
+		if why == "" {
+			return nil
+		}
+		t.log.Warn("the client's own summary is made of what is left of the conversation", "session", l.id, "why", why)
+		n := x.about()
+		n.Failure = "the client's own summary is made of what is left of the conversation: " + why
+		t.notice(n)
+	}
 	if l.delegation.known { // nothing is decided for it
 		t.delegate(r.Context(), r, x, d)
 	}

@@ -445,8 +445,9 @@ func (t *Transport) stage(ctx context.Context, name string) (ended func()) {
 
 // joined is what became of a request that was to join its conversation.
 type joined struct {
-	x      *exchange // nil: it passes as it came
-	failed bool      // something of ours did
+	x       *exchange // nil: it passes as it came
+	failed  bool      // something of ours did
+	replays bool      // it does not join: it is the client's own compaction
 }
 
 // join recognises the conversation of a request, lets it join the log, and decides what is left out
@@ -465,6 +466,15 @@ func (t *Transport) join(ctx context.Context, r *http.Request, p protocol, origi
 		f := t.family(identity(r, p.kind, doc.Native.(*body.Native).Decoded, chain[0]))
 		identified()
 		f.recording.wait()
+		if summarizes(r, doc) {
+			f.mu.Lock()
+			t.cool(f)
+			f.mu.Unlock()
+			t.release(f)
+			t.recent.put(read)
+			j = joined{replays: true}
+			return
+		}
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if len(f.lines) == 0 {
