@@ -187,7 +187,7 @@ func newCarried(totals func() transport.Totals) *carried {
 				func(t transport.Totals) float64 { return float64(t.Edited) }),
 			counter("resent_requests_total", "Requests that were refused with an edit, and sent once more without.",
 				func(t transport.Totals) float64 { return float64(t.Resent) }),
-			counter("passed_requests_total", "Requests that passed as they came because the store was lost.",
+			counter("passed_requests_total", "Requests that were not decided about because the store was lost.",
 				func(t transport.Totals) float64 { return float64(t.Passed) }),
 			counter("unpriced_requests_total", "Answered requests of unknown cost.",
 				func(t transport.Totals) float64 { return float64(t.Unpriced) }),

@@ -38,7 +38,7 @@ type relay struct {
 func listen(answer *http.Response, heard func(head http.Header, copied []byte, tooLong bool)) {
 	head := answer.Header.Clone()
 	answer.Body = &relay{ReadCloser: answer.Body, finished: func(copied []byte, tooLong bool) {
-		within(ending, func() bool { heard(head, copied, tooLong); return true }, nil)
+		within(ending, nil, func() bool { heard(head, copied, tooLong); return true }, nil)
 	}}
 }
 
@@ -96,8 +96,12 @@ func (t *Transport) heard(x *exchange, a wire.Answer, took took) {
 	x.family.mu.Lock()
 	defer x.family.mu.Unlock()
 	l := x.line
-	ctx := l.expected()
-	defer func() { x.line.noted(ctx) }()
+	ctx, stop := t.expected(l)
+	defer stop()
+	defer func() {
+		x.line.noted(ctx)
+		x.family.seen(x.line)
+	}()
 	now := t.now()
 	l.last, l.asked = now, now
 	known := t.live(x, took.Usage)

@@ -186,7 +186,8 @@ func (t *Transport) undelegate(x *exchange) {
 	x.family.mu.Lock()
 	defer x.family.mu.Unlock()
 	t.log.Warn("the provider refused what was delegated to it; the conversation goes on without", "session", x.line.id)
-	ctx := x.line.expected()
+	ctx, stop := t.expected(x.line)
+	defer stop()
 	defer x.line.noted(ctx)
 	off := delegation{known: true, uses: x.line.delegation.uses, tokens: x.line.delegation.tokens}
 	if err := t.keep(ctx, x.line, off); err != nil {

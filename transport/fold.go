@@ -35,14 +35,14 @@ func (t *Transport) starts(ctx context.Context, x *exchange, doc *format.Documen
 		if err = t.tolerated(x.line.id, err); err != nil {
 			return err
 		}
-		t.decided(x, winnow.Outcome{Compacted: folded})
+		t.decided(ctx, x, winnow.Outcome{Compacted: folded}, x.sent)
 		x.pruned = heavier(folded, x.pruned)
 	}
 	out, err := t.engine.Begin(ctx, x.line.id, winnow.BeginOptions{Held: held, Fold: folds && t.mode != Safe})
 	if err = t.tolerated(x.line.id, err); err != nil {
 		return err
 	}
-	t.decided(x, out)
+	t.decided(ctx, x, out, x.sent)
 	x.began = t.now() // after the decision: a fork before the answer has it, too
 	x.pruned, x.unsent = heavier(out.Compacted, heavier(out.Pruned, x.pruned)), unsent(out.Pruned)
 	return nil
@@ -79,12 +79,12 @@ func heavier(a, b *pivot.Receipt) *pivot.Receipt {
 func (t *Transport) ended(ctx context.Context, x *exchange, u session.Usage, spent []store.Spend) error {
 	l := x.line
 	out, err := t.engine.Observe(ctx, l.id, u, spent...)
-	t.decided(x, out)
+	t.decided(ctx, x, out, x.sent+1)
 	l.pruned = cmp.Or(out.Compacted, out.Pruned)
 	if err == nil && !x.inRound && out.Compacted == nil { // the turn has ended, as far as anybody can tell
 		var turn winnow.Outcome
 		turn, err = t.engine.EndTurn(ctx, l.id)
-		t.decided(x, turn)
+		t.decided(ctx, x, turn, x.sent+1)
 		l.pruned = heavier(turn.Pruned, l.pruned)
 	}
 	x.took(u)

@@ -29,7 +29,8 @@ type family struct {
 	// function. Guarded by the transport.
 	beginning string
 
-	recording pending // answers
+	recording pending   // answers
+	decided   decisions // what was decided, for when the store is away
 
 	mu     sync.Mutex // held while a request joins the log and is decided about, not while it is sent
 	loaded bool
@@ -191,14 +192,19 @@ func (f *family) reread(ctx context.Context, e *winnow.Engine, id string) (*line
 	if err != nil {
 		return nil, err
 	}
+	return f.renewed(&line{id, courseOf(s, state)}), nil
+}
+
+// courseOf is how far the conversation of a session has come.
+func courseOf(s session.Session, state store.State) course {
 	said := clients(s.Messages)
-	l := &line{id, course{chain: chained(said), again: cameBackTo(state), recall: s.Info.Recall, drop: drops(s.Info),
+	c := course{chain: chained(said), again: cameBackTo(state), recall: s.Info.Recall, drop: drops(s.Info),
 		frozen: wire.ValueOf(s.Info.Unknown).Get(frozenMember).String(), delegation: delegationOf(s.Info),
-		last: lastOf(s.Messages, state.Spent), tools: toolboxOf(s.Info), revision: state.Revision}}
+		last: lastOf(s.Messages, state.Spent), tools: toolboxOf(s.Info), revision: state.Revision}
 	if last := len(said) - 1; last >= 0 && asStreamed(&said[last]) {
-		l.open = &said[last]
+		c.open = &said[last]
 	}
-	return f.renewed(l), nil
+	return c
 }
 
 // line is the conversation of a session, nil without one.
@@ -301,12 +307,13 @@ func (t *Transport) upToDate(ctx context.Context, f *family, l *line, chain []di
 	return true, f.reload(ctx, t.engine)
 }
 
-// expected is a context for what is done about a conversation as it is at hand. The family's lock
-// is held.
-func (l *line) expected() context.Context {
+// expected is a context for what is done about a conversation as it is at hand, for as long as the
+// store answers. Who does it calls stop at its end. The family's lock is held.
+func (t *Transport) expected(l *line) (ctx context.Context, stop func()) {
 	reading := new(store.Reading)
 	reading.Expect(l.id, l.revision)
-	return reading.Within(context.Background())
+	ctx, _, stop = t.bounded(context.Background())
+	return reading.Within(ctx), stop
 }
 
 // outrun reports whether another process has written to a conversation since a request, whose

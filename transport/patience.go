@@ -1,25 +1,29 @@
 package transport
 
 import (
+	"context"
 	"net/http"
 	"time"
 )
 
-// DefaultPatience is the default of Options.Patience: longer than a store waits for one that has
-// locked it, and shorter than any client waits for an answer to begin.
-const DefaultPatience = 30 * time.Second
+// DefaultPatience is the default of Options.Patience.
+const DefaultPatience = 2 * time.Second
 
 // ending is how long the end of an answer waits until the answer is recorded. The client's next
 // request finds it in the log then.
 const ending = time.Second
 
-// mostOverdue is how many steps may be overdue at a time. Beyond that requests pass as they came at
-// once: each that is overdue holds a request in memory.
+// mostWork is how long a request waits for what is to be done about it while the store answers:
+// shorter than any client waits for an answer to begin.
+const mostWork = 30 * time.Second
+
+// mostOverdue is how many steps may be overdue at a time. Beyond that requests leave with what was
+// decided before at once: each that is overdue holds a request in memory.
 const mostOverdue = 64
 
-// within waits for the result of a step, but not for longer than the client has patience for. A
-// step that takes longer goes on by itself; late is given its result.
-func within[T any](patience time.Duration, step func() T, late func(T)) (result T, inTime bool) {
+// within waits for the result of a step, but not for longer than most, nor beyond an end. A step
+// that takes longer goes on by itself; late is given its result.
+func within[T any](most time.Duration, end <-chan struct{}, step func() T, late func(T)) (result T, inTime bool) {
 	done, left := make(chan T), make(chan struct{})
 	go func() {
 		result := step()
@@ -31,58 +35,100 @@ func within[T any](patience time.Duration, step func() T, late func(T)) (result 
 			}
 		}
 	}()
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(most)
 	defer timer.Stop()
 	select {
 	case result = <-done:
 		return result, true
+	case <-end:
 	case <-timer.C:
-		close(left)
-		return result, false
+	}
+	close(left)
+	return result, false
+}
+
+// bounded is a context for a step that uses the store. It ends when the store does not answer any
+// more, which closes away, too; a step that only has much to do is not disturbed. The step calls
+// stop when it has ended.
+func (t *Transport) bounded(of context.Context) (ctx context.Context, away <-chan struct{}, stop func()) {
+	ctx, cancel := context.WithCancel(of)
+	gone := make(chan struct{})
+	timer := time.AfterFunc(t.patience/4, func() {
+		for t.answers() {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(t.patience / 4):
+			}
+		}
+		cancel()
+		close(gone)
+	})
+	return ctx, gone, func() {
+		timer.Stop()
+		cancel()
 	}
 }
 
-// patiently is within for a step that is about a request. The zero value of a step that is overdue
-// lets the request pass as it came.
-func patiently[T any](t *Transport, what string, step func() T, late func(T)) (result T) {
+// patiently waits for a step about a request for as long as the store answers. It reports false if
+// the step is overdue.
+func patiently[T any](t *Transport, r *http.Request, what string, step func(context.Context) T, late func(T)) (
+	result T, done bool,
+) {
 	if t.overdue.Load() >= mostOverdue {
 		t.log.Error("could not "+what, "why", "too much before it is not done yet")
-		return result
+		return result, false
 	}
-	result, inTime := within(t.patience, step, func(result T) {
+	ctx, away, stop := t.bounded(r.Context())
+	result, done = within(mostWork, away, func() T {
+		defer stop()
+		return step(ctx)
+	}, func(result T) {
 		t.overdue.Add(-1)
 		late(result)
 	})
-	if !inTime {
+	if !done {
 		t.overdue.Add(1)
 		t.log.Error("could not "+what, "why", "it took too long", "patience", t.patience)
 	}
-	return result
+	return result, done
 }
 
-// begin is join, as long as there is patience for it.
+// begin is join, for as long as the store answers, and replay where something of ours fails, and for
+// what does not join. nil: the request passes as it came.
 func (t *Transport) begin(r *http.Request, p protocol, original []byte) *exchange {
-	if t.passes() {
-		return nil
+	until := time.Now().Add(t.patience)
+	if t.Lost() {
+		t.count(func(all *Totals) { all.Passed++ })
+		return t.replay(r, p, original, until)
 	}
-	return patiently(t, "decide about a request", func() *exchange { return t.join(r, p, original) },
-		func(x *exchange) {
-			if x != nil {
-				t.withdraw(x)
-				t.release(x.family)
+	j, done := patiently(t, r, "decide about a request",
+		func(ctx context.Context) joined { return t.join(ctx, r, p, original) },
+		func(j joined) {
+			if j.x != nil {
+				t.withdraw(j.x)
+				t.release(j.x.family)
 			}
 		})
+	if !done || j.failed || j.replays {
+		return t.replay(r, p, original, until)
+	}
+	return j.x
 }
 
-// counting is reduced, as long as there is patience for it; then it is what the client sent.
+// counting is reduced, for as long as the store answers, and what replay would send otherwise.
 func (t *Transport) counting(r *http.Request, p protocol, original []byte) *http.Request {
-	if t.passes() {
-		return with(r, nil, false)
+	until := time.Now().Add(t.patience)
+	if !t.Lost() {
+		counted, done := patiently(t, r, "understand a request for a size",
+			func(ctx context.Context) *http.Request { return t.reduced(ctx, r, p, original) }, func(*http.Request) {})
+		if done && counted != nil {
+			return counted
+		}
 	}
-	counted := patiently(t, "understand a request for a size",
-		func() *http.Request { return t.reduced(r, p, original) }, func(*http.Request) {})
-	if counted == nil {
-		return with(r, nil, false)
+	if x := t.replay(r, p, original, until); x != nil {
+		defer t.release(x.family)
+		return x.request(r)
 	}
-	return counted
+	return with(r, nil, false)
 }

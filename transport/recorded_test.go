@@ -75,7 +75,7 @@ var conversations = map[string][]string{
 	"pi-messages":           {"001 002 003 004 005 006 008", "007"},
 	"pi-openai-responses":   {"001 002 003"},
 	"qwen-code":             {"001 002 003 004 005 006"},
-	"codex-compaction":      {"001 002 003", "004 005 006 007 009", "008"},
+	"codex-compaction":      {"001 002", "004 005 006 007 009", "008"},
 	"qwen-subagent":         {"001 005", "002 003 004"},
 	"claude-code-steps":     {"001 002 003 004 005 006 007 008 009 010 011"},
 	"copilot-cli-anthropic": {"001 002 003 004"},

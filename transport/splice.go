@@ -14,26 +14,23 @@ import (
 	"github.com/winnowhq/winnow/view"
 )
 
-// spliced is the body of a request with everything left out of it that the session says, and what
-// that is. Where the session says nothing it is the body itself.
-func (t *Transport) spliced(ctx context.Context, l *line, doc *format.Document) ([]byte, left, error) {
-	state, pivot, answered, err := t.standing(ctx, l.id, len(doc.Session.Messages))
-	if err != nil {
-		return nil, left{}, err
-	}
-	if state.Ledger.Len() == 0 && pivot == nil {
+// spliced is the body of a request with everything left out of it that was decided, and what that
+// is. Where nothing was decided it is the body itself.
+func spliced(l *line, doc *format.Document, st standing) ([]byte, left, error) {
+	state := st.state
+	if state.Ledger.Len() == 0 && st.pivot == nil {
 		return doc.Source, left{}, nil
 	}
 	change := format.Change{Session: doc.Session, Ledger: state.Ledger}
-	if pivot != nil {
-		change.Session.Messages = slices.Concat(change.Session.Messages, pivot)
+	if st.pivot != nil {
+		change.Session.Messages = slices.Concat(change.Session.Messages, st.pivot)
 	}
 	n := doc.Native.(*body.Native)
 	edited, err := n.Splice(change)
 	if err != nil {
 		return nil, left{}, err
 	}
-	edited = marked(edited, doc, answered, state)
+	edited = marked(edited, doc, st.answered, state)
 	// What was accepted before is so now: what came since is the client's own.
 	if now := decidedAbout(state); now != l.accepted {
 		if err := n.Accepted(edited); err != nil {
@@ -41,25 +38,39 @@ func (t *Transport) spliced(ctx context.Context, l *line, doc *format.Document) 
 		}
 		l.accepted = now
 	}
-	return edited, leftOut(l, doc, state, pivot), nil
+	return edited, leftOut(l, doc, state, st.pivot), nil
 }
 
-// standing is what was decided about a session, what stands for what is folded of it, and how many
-// messages there are up to the newest answer that a request of so many messages has.
-//
-// The answer to the request itself does not count. It is in the log if the request is asked again
-// because its answer was lost on the way, and what is sent must be what was sent then.
-func (t *Transport) standing(ctx context.Context, id string, sent int) (
-	state store.State, pivot []session.Message, answered int, err error,
-) {
-	_, err = winnow.Look(ctx, t.engine, id, func(s *report.Session) (struct{}, error) {
-		state, pivot, answered = s.State, folded(s.Log, s.State), reaches(s.Log, sent)
-		for answered > 0 && s.Log[answered-1].Role != session.Assistant {
-			answered--
-		}
-		return struct{}{}, nil
+// standing is what was decided about a conversation, for a request of so many messages.
+type standing struct {
+	state store.State       // of it, as far as that says what is left out
+	pivot []session.Message // what stands for what is folded
+	// folded is how many of the client's messages were in the log when that was folded.
+	folded int
+	// answered is how many messages the log has up to the newest answer that the request has. The
+	// answer to the request itself does not count. It is in the log if the request is asked again
+	// because its answer was lost on the way, and what is sent must be what was sent then.
+	answered int
+}
+
+// standing is what was decided about a session, for a request of so many messages.
+func (t *Transport) standing(ctx context.Context, id string, sent int) (standing, error) {
+	return winnow.Look(ctx, t.engine, id, func(s *report.Session) (standing, error) {
+		return standingOf(s.Log, s.State, sent), nil
 	})
-	return state, pivot, answered, err
+}
+
+// standingOf is what was decided about a session with this log.
+func standingOf(log []session.Message, state store.State, sent int) standing {
+	st := standing{pivot: folded(log, state), answered: reaches(log, sent),
+		state: store.State{Ledger: state.Ledger, Receipts: state.Receipts, Undone: state.Undone}}
+	for st.answered > 0 && log[st.answered-1].Role != session.Assistant {
+		st.answered--
+	}
+	if st.pivot != nil {
+		st.folded = len(clients(log[:session.Index(log, st.pivot[0].ID)]))
+	}
+	return st
 }
 
 // reaches is how many messages a log has before the first one that the client did not send, where

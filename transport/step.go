@@ -105,7 +105,10 @@ func Begin[M, A any](
 	}
 	answer, err := send(sent)
 	if step.isRefused(err) {
-		answer, err = send(messages)
+		// Refused again, the fault is the program's, and the first refusal says which one.
+		if whole, second := send(messages); !isRefusal(second) {
+			answer, err = whole, second
+		}
 	}
 	step.sentWith(err)
 	return answer, step, err
@@ -280,11 +283,7 @@ var refusals = regexp.MustCompile(`(?i)(?:^|[^\w:./-]|":)([45]\d\d)\b|\binvalid[
 // 422, and something was left out of it. All of it is sent then, and if that is answered, nothing
 // is left out of the conversation from then on.
 func (s *Step) isRefused(err error) bool {
-	if err == nil || s.x == nil || !s.x.edited {
-		return false
-	}
-	said := refusals.FindStringSubmatch(err.Error())
-	if said == nil || said[1] != "" && said[1] != "400" && said[1] != "422" {
+	if s.x == nil || !s.x.edited || !isRefusal(err) {
 		return false
 	}
 	s.transport.count(func(all *Totals) { all.Resent++ })
@@ -292,11 +291,20 @@ func (s *Step) isRefused(err error) bool {
 	return true
 }
 
+// isRefusal reports whether an error means that the provider refuses what was sent.
+func isRefusal(err error) bool {
+	if err == nil {
+		return false
+	}
+	said := refusals.FindStringSubmatch(err.Error())
+	return said != nil && (said[1] == "" || said[1] == "400" || said[1] == "422")
+}
+
 // Answered tells the engine what the model said and what that took. A step that has no answer ends
 // without.
 func (s *Step) Answered(m Message, u session.Usage) {
 	t := s.transport
-	if s.x == nil {
+	if s.x == nil || s.x.replayed {
 		return
 	}
 	t.guarded("record an answer", func() {

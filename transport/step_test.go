@@ -184,7 +184,8 @@ func TestStep_aRefusalIsAnsweredWithAllOfIt(t *testing.T) {
 		}
 	}
 	refused := errors.New("error, status code: 400, status: 400 Bad Request, message: no")
-	if _, sent, err := s.begin(c, refused, refused, nil); err != refused || !cmp.Equal(sent, messages) {
+	second := errors.New("error, status code: 400, status: 400 Bad Request, message: of all of it")
+	if _, sent, err := s.begin(c, refused, second, nil); err != refused || !cmp.Equal(sent, messages) {
 		t.Errorf("after two refusals: %v", err)
 	}
 	step, sent, err := s.begin(c, refused, nil)

@@ -2,7 +2,6 @@ package transport
 
 import (
 	"bytes"
-	"context"
 	"path"
 	"slices"
 
@@ -49,10 +48,10 @@ func (t *Transport) chooseTools(info *session.Info, messages []session.Message) 
 // dropped is what stands for declarations of tools among the rules that leave something out.
 const dropped = "tools.drop"
 
-// edited is the body of a request with everything left out of it that the session says, tools too,
-// and what that is.
-func (t *Transport) edited(ctx context.Context, l *line, doc *format.Document) ([]byte, left, error) {
-	spliced, left, err := t.spliced(ctx, l, doc)
+// edited is the body of a request with everything left out of it that was decided, tools too, and
+// what that is.
+func edited(l *line, doc *format.Document, st standing) ([]byte, left, error) {
+	spliced, left, err := spliced(l, doc, st)
 	if err != nil || len(l.drop) == 0 {
 		return spliced, left, err
 	}

@@ -23,7 +23,7 @@ type Totals struct {
 	Warm     int // others that kept the provider's cache: see Options.KeepWarm
 	Edited   int // of them: requests of which something was left out, or would have been (Observe)
 	Resent   int // requests that were refused with an edit, and sent once more without
-	Passed   int // requests that passed as they came, because the store was lost
+	Passed   int // requests that were not decided about, because the store was lost
 	// Billed is what all of them cost, in US dollars, by the usage that the provider reported.
 	Billed float64
 	// Otherwise is an estimate of what the same requests would have cost the other way: with
@@ -100,8 +100,12 @@ func (t *Transport) count(change func(*Totals)) {
 	change(&t.totals)
 }
 
-// decided counts what the engine decided, and what it refused to do.
-func (t *Transport) decided(x *exchange, out winnow.Outcome) {
+// decided remembers and counts what the engine decided for a request of so many messages, and
+// counts what it refused to do.
+func (t *Transport) decided(ctx context.Context, x *exchange, out winnow.Outcome, sent int) {
+	if out.Pruned != nil || out.Compacted != nil {
+		t.note(ctx, x, sent)
+	}
 	t.watchDecided(x, out)
 	t.count(func(all *Totals) {
 		for _, receipt := range []*pivot.Receipt{out.Pruned, out.Compacted} {
@@ -188,11 +192,12 @@ const mostBeside = 32
 
 // countedBeside adds a request that belongs to no conversation. In the store it comes with the next
 // request of a conversation of the same client, or at the end with its newest one; a client that
-// has none leaves no trace there.
-func (t *Transport) countedBeside(r *http.Request, client string, m model.Model, took took) {
+// has none leaves no trace there. edited: something was left out of it all the same.
+func (t *Transport) countedBeside(r *http.Request, client string, m model.Model, took took, edited bool,
+) {
 	u := took.Usage
 	cost, priced := m.Cost(bill.Usage(u))
-	known := &store.Live{Beside: true, Unpriced: !priced || !reported(u)}
+	known := &store.Live{Beside: true, Edited: edited, Unpriced: !priced || !reported(u)}
 	if !known.Unpriced {
 		known.Billed, known.Otherwise = cost, cost
 	}

@@ -8,7 +8,8 @@
 // A request of which nothing is left out leaves as it came, byte for byte, unless a budget has a
 // report asked for (Options.Reserve). A decision is in the store before it is sent, so that the
 // same conversation has the same bytes tomorrow. Answers are relayed as they arrive; a copy is
-// read. An error of the transport's own forwards the original.
+// read. After an error of the transport's own a request leaves with what was decided before, and
+// where nothing is known of its conversation, as it came.
 package transport
 
 import (
@@ -92,8 +93,9 @@ type Options struct {
 	// once may find the answer missing. If the process is killed in between, the client brings the
 	// answer with its next request, and only what it took is not written down.
 	Later bool
-	// Patience is how long a request waits for what the transport does with it, as with a store
-	// that hangs; then it goes as it came. Default: DefaultPatience.
+	// Patience is how long a request waits for a store that does not answer; then it leaves with
+	// what was decided before about its conversation, and so do the next ones at once, until the
+	// store answers again. Default: DefaultPatience.
 	Patience time.Duration
 	// Log is told what was decided about each request, and what fails, without content. Default:
 	// nothing is logged.
@@ -156,7 +158,7 @@ type Transport struct {
 type atHand struct {
 	recent  recent
 	overdue atomic.Int64 // steps that nobody waits for any more
-	lost    atomic.Bool  // the store was, when a request came last
+	outage  outage
 	sizes   estimator
 	silent  sync.Map // hosts whose streams cannot be asked for a report
 
@@ -247,6 +249,8 @@ type exchange struct {
 	title    string           // of the session
 	decided  []*pivot.Receipt // that nobody was told of yet
 	resent   bool
+	replayed bool // it was not decided about: nothing of it joins the log
+	standing standing
 	bridged  bool // the cache would have forgotten the conversation and was kept
 	// delegated is the context_management that is added to what is sent, nil without
 	delegated jsontext.Value
@@ -256,7 +260,8 @@ type exchange struct {
 // [http.RoundTripper].
 //
 // A request that was edited and is refused with 400 or 422 is sent once more as it came. If that is
-// accepted, nothing is left out of the conversation from then on.
+// accepted, nothing is left out of the conversation from then on; if not, the first refusal is
+// returned.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	p, what := route(r)
 	off := t.mode == Off
@@ -311,19 +316,31 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if x == nil {
 		return t.beside(r, p, original, m)
 	}
+	if x.replayed {
+		t.coolOne(x.line.id) // its client is back
+	}
 	m.of(x)
 	answer, err := t.send(x.request(r), m, x.body)
-	resent := err == nil && (x.edited || x.delegated != nil) && refused(answer.StatusCode)
-	if resent {
+	if err == nil && (x.edited || x.delegated != nil) && refused(answer.StatusCode) {
 		answer, err = t.resend(r, x, answer, original, m)
 	}
-	t.tell(x, resent)
+	t.tell(x)
 	if err != nil || answer.StatusCode != http.StatusOK {
 		m.refused(r.Context(), err)
 		t.unanswered(x, answer, err)
-		t.withdraw(x)
+		if !x.replayed {
+			t.withdraw(x)
+		}
 		t.release(x.family)
 		return answer, err
+	}
+	if x.replayed {
+		t.hear(p, answer, m, func(took took) {
+			defer t.release(x.family)
+			x.family.lastReplayed(x.line.id, t.now())
+			t.countedBeside(r, x.client, x.model, took, x.left.tokens() > 0)
+		})
+		return answer, nil
 	}
 	m.hands()
 	t.accepted(x)
@@ -350,18 +367,25 @@ func (t *Transport) beside(r *http.Request, p protocol, original []byte, m *mete
 		m.refused(r.Context(), err)
 		return answer, err
 	}
+	t.hear(p, answer, m, func(took took) {
+		text, _ := wire.Complete(original)
+		name := cmp.Or(wire.ValueOf(text).Get("model").String(), addressed(r.URL.Path))
+		t.countedBeside(r, client(r, p.kind), t.models.Lookup(p.provider+"/"+name), took, false)
+	})
+	return answer, nil
+}
+
+// hear tells what an answer took that joins no log.
+func (t *Transport) hear(p protocol, answer *http.Response, m *meter, heard func(took)) {
 	m.hands()
 	listen(answer, func(head http.Header, copied []byte, long bool) {
 		defer m.abandon()
 		t.guarded("read an answer", func() {
-			text, _ := wire.Complete(original)
-			name := cmp.Or(wire.ValueOf(text).Get("model").String(), addressed(r.URL.Path))
 			a := understood(p, head, copied)
-			t.countedBeside(r, client(r, p.kind), t.models.Lookup(p.provider+"/"+name), m.answered(&a, long))
+			heard(m.answered(&a, long))
 		})
 	})
 	m.silence(answer)
-	return answer, nil
 }
 
 // rest is what is left of a body that was begun to be read.
@@ -375,16 +399,28 @@ func refused(status int) bool {
 	return status == http.StatusBadRequest || status == http.StatusUnprocessableEntity
 }
 
-// resend sends a request as it came, after it was refused with an edit. What the provider says then
-// is the client's. Where what was delegated to the provider is the reason, only that is taken back:
-// what was left out before was accepted, and reasoning may be bound to it.
+// refusedToo reports whether a status says that a provider refuses what it refused in another form:
+// the fault is the client's.
+func refusedToo(status int) bool {
+	switch status {
+	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusTooManyRequests:
+		return false // it says nothing about the request
+	}
+	return 400 <= status && status < 500
+}
+
+// resend sends a request as it came, after it was refused with an edit. If that is refused, too, the
+// client gets the first refusal: it is about what is wrong with the request, while the second may be
+// about reasoning that is bound to what was sent before. Where what was delegated to the provider is
+// the reason, only that is taken back: what was left out before was accepted, and reasoning may be
+// bound to it.
 func (t *Transport) resend(r *http.Request, x *exchange, first *http.Response, original []byte, m *meter) (
 	*http.Response, error) {
 	var reason []byte
 	if x.delegated != nil {
 		reason, _ = io.ReadAll(io.LimitReader(first.Body, 64<<10))
+		first.Body = rest{io.MultiReader(bytes.NewReader(reason), first.Body), first.Body}
 	}
-	first.Body.Close() // what it says may never come
 	t.count(func(all *Totals) { all.Resent++ })
 	x.resent = true
 	delegated, about := x.delegated != nil, x.delegated != nil && aboutEdits(reason)
@@ -395,11 +431,16 @@ func (t *Transport) resend(r *http.Request, x *exchange, first *http.Response, o
 	}
 	m.of(x)
 	answer, err := t.send(x.request(r), m, x.body)
+	if !about && err == nil && refusedToo(answer.StatusCode) {
+		answer.Body.Close()
+		return first, nil
+	}
+	first.Body.Close() // what it says may never come
 	accepted := err == nil && answer.StatusCode == http.StatusOK
-	if about || delegated && accepted {
+	if (about || delegated && accepted) && !x.replayed {
 		t.guarded("edit without the provider", func() { t.undelegate(x) })
 	}
-	if !accepted || !freezes {
+	if !accepted || !freezes || x.replayed {
 		return answer, err
 	}
 	t.log.Warn("the provider refused a request of which something was left out, and took the original",
@@ -416,8 +457,12 @@ const frozenMember = "winnowShownWhole"
 func (t *Transport) freeze(x *exchange, why string) {
 	x.family.mu.Lock()
 	defer x.family.mu.Unlock()
-	ctx := x.line.expected()
-	defer x.line.noted(ctx)
+	ctx, stop := t.expected(x.line)
+	defer stop()
+	defer func() {
+		x.line.noted(ctx)
+		x.family.seen(x.line)
+	}()
 	x.line.frozen = why
 	quoted, _ := jsontext.AppendQuote(nil, why) // with what is not UTF-8 replaced
 	own := map[string]jsontext.Value{frozenMember: quoted}
@@ -448,14 +493,23 @@ func (t *Transport) stage(ctx context.Context, name string) (ended func()) {
 	return t.stages(ctx, name)
 }
 
+// joined is what became of a request that was to join its conversation.
+type joined struct {
+	x       *exchange // nil: it passes as it came
+	failed  bool      // something of ours did
+	replays bool      // it does not join: it is the client's own compaction
+}
+
 // join recognises the conversation of a request, lets it join the log, and decides what is left out
-// of it. nil: it passes as it came.
-func (t *Transport) join(r *http.Request, p protocol, original []byte) (x *exchange) {
+// of it.
+func (t *Transport) join(ctx context.Context, r *http.Request, p protocol, original []byte) (j joined) {
+	j.failed = true
 	t.guarded("understand a request", func() {
-		identified := t.stage(r.Context(), "identify")
+		identified := t.stage(ctx, "identify")
 		defer identified()
 		read, err := t.read(r, p, original)
 		if err != nil {
+			j.failed = false
 			return // not a conversation that we know
 		}
 		doc, chain := read.doc, read.chain
@@ -463,6 +517,15 @@ func (t *Transport) join(r *http.Request, p protocol, original []byte) (x *excha
 		t.begins(f, beginning(r, p.kind, chain[0]))
 		identified()
 		f.recording.wait()
+		if summarizes(r, doc) {
+			f.mu.Lock()
+			t.cool(f)
+			f.mu.Unlock()
+			t.release(f)
+			t.recent.put(read)
+			j = joined{replays: true}
+			return
+		}
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if len(f.lines) == 0 {
@@ -471,12 +534,12 @@ func (t *Transport) join(r *http.Request, p protocol, original []byte) (x *excha
 		}
 		whole := false
 		defer func() {
-			if f.loaded = f.loaded && whole; x == nil {
+			if f.loaded = f.loaded && whole; j.x == nil {
 				t.release(f)
 			}
 		}()
-		ctx := new(store.Reading).Within(r.Context())
-		x, err = t.decide(ctx, f, p, read)
+		ctx = new(store.Reading).Within(ctx)
+		x, err := t.decide(ctx, f, p, read)
 		for tries := 1; tries < mostTries && isOutrun(err); tries++ {
 			f.loaded = false
 			x, err = t.decide(ctx, f, p, read)
@@ -490,12 +553,14 @@ func (t *Transport) join(r *http.Request, p protocol, original []byte) (x *excha
 			t.noticed(r, x, read)
 			t.delegate(ctx, r, x, doc.Native.(*body.Native).Decoded)
 			x.line.noted(ctx)
+			f.remember(x.line, x.standing, x.sent)
 			t.leaves(x)
 		}
 		t.recent.put(read)
+		j.x, j.failed = x, err != nil
 		whole = true // nothing of ours panicked in between
 	})
-	return x
+	return j
 }
 
 // mostTries is how often a request is decided about anew at most, because another process went on
@@ -576,6 +641,9 @@ func (t *Transport) decide(ctx context.Context, f *family, p protocol, read *rea
 		return nil, err
 	}
 	l.tools.look(doc, l.drop)
+	if known := f.decided.of(l.id); known != nil && known.last.After(l.last) {
+		l.last = known.last // while the store was away
+	}
 	t.cool(f)
 	x := &exchange{
 		protocol: p, family: f, line: l, model: t.models.Lookup(doc.Session.Info.Model.String()), began: t.now(),
@@ -600,7 +668,10 @@ func (t *Transport) decide(ctx context.Context, f *family, p protocol, read *rea
 	}
 	ended()
 	ended = t.stage(ctx, "splice")
-	edited, left, err := t.edited(ctx, l, doc)
+	if x.standing, err = t.standing(ctx, l.id, len(chain)); err != nil {
+		return nil, err
+	}
+	edited, left, err := edited(l, doc, x.standing)
 	if err != nil {
 		return nil, err
 	}
@@ -620,13 +691,14 @@ func (x *exchange) idle() time.Duration {
 }
 
 // reduced is a request for the size of a conversation, with what the conversation leaves out left
-// out of it: the client is told the size of what would be sent. Nothing is recorded.
-func (t *Transport) reduced(r *http.Request, p protocol, original []byte) *http.Request {
-	counted := with(r, original, false)
-	ctx := new(store.Reading).Within(r.Context())
+// out of it: the client is told the size of what would be sent. Nothing is recorded. nil: something
+// of ours failed.
+func (t *Transport) reduced(ctx context.Context, r *http.Request, p protocol, original []byte) (counted *http.Request) {
+	ctx = new(store.Reading).Within(ctx)
 	t.guarded("understand a request for a size", func() {
 		read, err := t.read(r, p, original)
 		if err != nil || t.mode == Observe {
+			counted = with(r, original, false)
 			return
 		}
 		doc, chain := read.doc, read.chain
@@ -645,12 +717,17 @@ func (t *Transport) reduced(r *http.Request, p protocol, original []byte) *http.
 		}
 		l, n, goesOn := f.find(chain, doc.Session.Messages)
 		if l == nil || !goesOn || l.frozen != "" {
+			counted = with(r, original, false)
 			return
 		}
 		if err := t.refill(ctx, l.id, doc.Session.Messages[:n]); err != nil {
 			return
 		}
-		edited, _, err := t.edited(ctx, l, doc)
+		st, err := t.standing(ctx, l.id, len(chain))
+		if err != nil {
+			return
+		}
+		edited, _, err := edited(l, doc, st)
 		if err != nil {
 			return
 		}
@@ -699,7 +776,7 @@ func (t *Transport) release(f *family) {
 func (t *Transport) failed(f *family, what string, err error) {
 	f.loaded, f.lines = false, nil
 	t.log.Error("could not "+what, "family", f.id, "error", err)
-	t.notice(Notice{Session: f.id, Failure: "could not " + what + ": it passed as it came"})
+	t.notice(Notice{Session: f.id, Failure: "could not " + what + ": what was decided before counts"})
 }
 
 // guarded runs a step of ours. If it panics, that is logged, and the request goes on without it.

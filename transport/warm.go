@@ -98,13 +98,18 @@ func (t *Transport) waits(k *warmth, used time.Time) {
 
 // cool keeps the cache of a family's conversations no longer: its client is back.
 func (t *Transport) cool(f *family) {
+	for _, l := range f.lines {
+		t.coolOne(l.id)
+	}
+}
+
+// coolOne keeps the cache of a conversation no longer.
+func (t *Transport) coolOne(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, l := range f.lines {
-		if k := t.warm[l.id]; k != nil {
-			k.stop()
-			delete(t.warm, l.id)
-		}
+	if k := t.warm[id]; k != nil {
+		k.stop()
+		delete(t.warm, id)
 	}
 }
 
@@ -201,7 +206,8 @@ func (t *Transport) renewed(k *warmth, began time.Time, u session.Usage) {
 		Rules: map[string]store.Share{store.KeepWarm: {Net: -cost}}}
 	spent := store.Spend{Time: session.Millis(began.UnixMilli()), Kind: string(bill.Left), Model: k.model.String(),
 		Usage: u, Cost: cost, Live: known}
-	ctx := k.line.expected()
+	ctx, stop := t.expected(k.line)
+	defer stop()
 	err := t.engine.Amend(ctx, k.line.id, winnow.Amendment{Spent: []store.Spend{spent}})
 	if err != nil {
 		t.failed(k.family, "record what keeping a cache took", err)

@@ -191,12 +191,12 @@ func provide(t testing.TB, v *visitor) *provider {
 }
 
 // wiretap stands between the gateway and its provider: it keeps what was sent for one request of
-// the client, and what came back last.
+// the client, and what came back each time.
 type wiretap struct {
 	base http.RoundTripper
 	mu   sync.Mutex
 	sent [][]byte
-	last heard
+	said []*heard
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -209,10 +209,11 @@ func (w *wiretap) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := w.base.RoundTrip(r)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.last = heard{err: err}
+	h := &heard{err: err}
+	w.said = append(w.said, h)
 	if err == nil {
-		w.last.status, w.last.header = answer.StatusCode, answer.Header.Clone()
-		answer.Body = &tapped{answer.Body, w}
+		h.status, h.header = answer.StatusCode, answer.Header.Clone()
+		answer.Body = &tapped{answer.Body, w, h}
 	}
 	return answer, err
 }
@@ -220,15 +221,16 @@ func (w *wiretap) RoundTrip(r *http.Request) (*http.Response, error) {
 type tapped struct {
 	io.ReadCloser
 	w *wiretap
+	h *heard
 }
 
 func (b *tapped) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.w.mu.Lock()
 	defer b.w.mu.Unlock()
-	b.w.last.body = append(b.w.last.body, p[:n]...)
+	b.h.body = append(b.h.body, p[:n]...)
 	if err != nil && !errors.Is(err, io.EOF) {
-		b.w.last.err = err
+		b.h.err = err
 	}
 	return n, err
 }
@@ -237,16 +239,21 @@ func (b *tapped) Read(p []byte) (int, error) {
 func (w *wiretap) forget() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.sent, w.last = nil, heard{}
+	w.sent, w.said = nil, nil
 }
 
-// seen is what was sent since forget, and what came back last.
-func (w *wiretap) seen() ([][]byte, heard) {
+// seen is what was sent since forget, and what the client is to hear of it: what came back last, or
+// the first refusal if the original was refused, too.
+func (w *wiretap) seen() (sent [][]byte, hears heard) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	last := w.last
-	last.body = slices.Clone(last.body)
-	return slices.Clone(w.sent), last
+	for i, h := range w.said {
+		if i == 0 || h.status < 400 || h.status >= 500 {
+			hears = *h
+		}
+	}
+	hears.body = slices.Clone(hears.body)
+	return slices.Clone(w.sent), hears
 }
 
 // gate is a gateway: an engine, a transport and a listener.

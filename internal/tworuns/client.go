@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -48,7 +49,8 @@ func (c *client) work() {
 		if c.Before != nil {
 			c.Before(step)
 		}
-		if c.CompactAt > 0 && c.prompt >= c.CompactAt && !c.compact(step) {
+		full := c.CompactAt > 0 && c.prompt >= c.CompactAt || slices.Contains(c.Compacts, step)
+		if full && !c.compact(step) {
 			return
 		}
 		answer, ok := c.ask(step, strconv.Itoa(at))

@@ -33,6 +33,8 @@ type Scene struct {
 	// CompactAt is the size of a prompt with its answer, as the provider reports it, from which the
 	// client has its past summarised before it goes on; 0 is never.
 	CompactAt int
+	// Compacts are the steps before which the client does so whatever the size, as its user asks it to.
+	Compacts []int
 	// Summary is about how many characters such a summary has. Default: 6,000.
 	Summary int
 	Hour    bool // the client asks for one-hour cache entries (Messages)

@@ -8,7 +8,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
-	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/transport"
 )
 
@@ -49,11 +48,11 @@ func (r *Relay) lacking(now time.Time) bool {
 // away shows whether requests are relayed as they came because the store is missing.
 func (r *Relay) away() prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "winnow_store_lost",
-		Help: "1 while the store cannot be opened or reached, and requests pass as they came."}, func() float64 {
+		Help: "1 while the store cannot be opened or does not answer, and nothing is decided."}, func() float64 {
 		r.mu.Lock()
-		kept, lacks := r.store, r.lacks.err
+		carrier, lacks := r.now.carrier, r.lacks.err
 		r.mu.Unlock()
-		if lacks != nil || kept != nil && store.Lost(kept) != nil {
+		if lacks != nil || carrier.Lost() {
 			return 1
 		}
 		return 0

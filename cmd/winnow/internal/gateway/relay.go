@@ -408,7 +408,7 @@ func (r *Relay) ready(ctx context.Context) error {
 		return errors.New("winnow is about to end")
 	}
 	r.mu.Lock()
-	off, kept, lacks := r.now.mode == transport.Off, r.store, r.lacks.err
+	off, kept, lacks, carrier := r.now.mode == transport.Off, r.store, r.lacks.err, r.now.carrier
 	r.mu.Unlock()
 	if r.tenants != nil && r.tenants.Away() != nil {
 		return errors.New("it cannot be read who may ask: nobody is served")
@@ -421,8 +421,8 @@ func (r *Relay) ready(ctx context.Context) error {
 	}
 	ctx, stop := context.WithTimeout(ctx, 5*time.Second)
 	defer stop()
-	if lost := store.Lost(kept); lost != nil {
-		return errors.New("the store is lost: requests are relayed as they came")
+	if carrier.Lost() {
+		return errors.New("the store is lost: nothing more is decided")
 	}
 	// Whether it can be written shows even if there is nothing to change.
 	if _, err := kept.Apply(ctx, "ready", store.Change{}); !errors.Is(err, store.ErrNotFound) {

@@ -1,0 +1,119 @@
+package transport
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/winnowhq/winnow/store"
+)
+
+// outage is what is known of a store that was waited for in vain.
+type outage struct {
+	mu            sync.Mutex
+	reads, writes bool // do not answer
+	told          bool
+	probe         chan struct{} // is closed when a probe has ended; nil while there is none
+	asking        atomic.Int64  // uses of the store by probes that have not ended
+}
+
+// away reports whether reading the store would only be waited for, and whether writing it would:
+// its server is lost, or it was waited for in vain and has not answered since. Requests do without
+// it then: see replay.
+func (t *Transport) away() (reads, writes bool) {
+	lost := store.Lost(t.engine.Store())
+	o := &t.outage
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	reads, writes = o.reads || lost != nil, o.writes || lost != nil
+	if is := reads || writes; is != o.told {
+		o.told = is
+		if is {
+			t.log.Error("the store is lost: until it is back, requests leave with what was decided before",
+				"error", lost)
+		} else {
+			t.log.Info("the store is back: requests are decided about again")
+		}
+	}
+	return reads, writes
+}
+
+// Lost reports whether requests do without the store, because it was waited for in vain.
+func (t *Transport) Lost() bool {
+	if t.engine == nil {
+		return false
+	}
+	reads, writes := t.away()
+	return reads || writes
+}
+
+// noSession is the id of a session that no store has.
+const noSession = "live_nobody"
+
+// answers asks the store whether it can be read and written, and reports whether it says so in
+// time. If it does not, it is asked again until it does.
+func (t *Transport) answers() bool {
+	o := &t.outage
+	o.mu.Lock()
+	if o.probe == nil {
+		o.probe = make(chan struct{})
+		go t.ask(o.probe)
+	}
+	probe := o.probe
+	o.mu.Unlock()
+	<-probe
+	return !t.Lost()
+}
+
+// ask is answers, once at a time.
+func (t *Transport) ask(ended chan struct{}) {
+	ctx, stop := context.WithTimeout(context.Background(), t.patience/2)
+	defer stop()
+	reads, writes := true, true
+	if t.outage.asking.Load() == 0 { // else it has not even come back from the last time
+		kept := t.engine.Store()
+		read := t.asked(func() { _, _ = kept.Revision(ctx, noSession) })
+		written := t.asked(func() { _, _ = kept.Apply(ctx, noSession, store.Change{}) })
+		reads, writes = !comes(ctx, read), !comes(ctx, written)
+	}
+	o := &t.outage
+	o.mu.Lock()
+	o.reads, o.writes, o.probe = reads, writes, nil
+	o.mu.Unlock()
+	close(ended)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if (reads || writes) && !t.closed {
+		time.AfterFunc(t.patience/4, func() {
+			next := t.current.Load()
+			if next.engine == nil { // in the mode Off
+				next = t
+			}
+			next.answers()
+		})
+	}
+}
+
+// asked uses the store; the channel is closed when that has ended, however it did: a store that
+// answers with an error is waited for by nobody.
+func (t *Transport) asked(use func()) <-chan struct{} {
+	done := make(chan struct{})
+	t.outage.asking.Add(1)
+	go func() {
+		defer t.outage.asking.Add(-1)
+		defer close(done)
+		t.guarded("ask the store", use)
+	}()
+	return done
+}
+
+// comes reports whether something is done before a context ends.
+func comes(ctx context.Context, done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}
