@@ -64,9 +64,8 @@ type course struct {
 	// accepted is what had been decided when the provider's rules were last held against it
 	accepted decided
 	summed   summed
-	whole    int           // tokens of its newest prompt, had nothing been left out; 0 if unknown
-	caches   bool          // the provider has cached it
 	again    []store.Again // what the agent got back of what was left out
+	estimate
 
 	delegation delegation
 	tools      toolbox
@@ -167,7 +166,7 @@ func (f *family) reread(ctx context.Context, e *winnow.Engine, id string) (*line
 	said := clients(s.Messages)
 	l := &line{id, course{chain: chained(said), again: cameBackTo(state), recall: s.Info.Recall, drop: drops(s.Info),
 		frozen: wire.ValueOf(s.Info.Unknown).Get(frozenMember).String(), delegation: delegationOf(s.Info),
-		last: lastOf(s.Messages, state.Spent), tools: toolboxOf(s.Info), revision: state.Revision}}
+		last: lastOf(s.Messages, state.Spent), estimate: estimateOf(state, said), tools: toolboxOf(s.Info), revision: state.Revision}}
 	if last := len(said) - 1; last >= 0 && asStreamed(&said[last]) {
 		l.open = &said[last]
 	}
@@ -195,7 +194,8 @@ func (f *family) renewed(read *line) *line {
 	l.course = read.course // the id is read without the lock
 	l.shared = read.revision != was.revision
 	l.pruned, l.asked, l.warmed, l.hour, l.summed = was.pruned, was.asked, was.warmed, was.hour, was.summed
-	l.whole, l.caches, l.from, l.known = was.whole, was.caches, was.from, was.known
+	l.from, l.known, l.estimate.before, l.estimate.sent = was.from, was.known, was.estimate.before, was.estimate.sent
+	l.estimate.compacted, l.estimate.cost = was.estimate.compacted, was.estimate.cost
 	if was.last.After(l.last) {
 		l.last = was.last
 	}
@@ -525,8 +525,13 @@ func (t *Transport) fork(ctx context.Context, f *family, l *line, n int, chain [
 		return nil, err
 	}
 	first.noted(ctx)
+	s, state, err := t.engine.Session(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	said := clients(s.Messages)
 	return &line{id, course{chain: slices.Clone(l.chain[:n]), frozen: l.frozen, last: l.last, hour: l.hour,
-		again: slices.Clone(l.again), recall: l.recall, drop: l.drop, delegation: l.delegation,
+		estimate: estimateOf(state, said), again: slices.Clone(l.again), recall: l.recall, drop: l.drop, delegation: l.delegation,
 		tools: l.tools.clone()}}, nil
 }
 

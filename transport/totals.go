@@ -26,9 +26,10 @@ type Totals struct {
 	Passed   int // requests that passed as they came, because the store was lost
 	// Billed is what all of them cost, in US dollars, by the usage that the provider reported.
 	Billed float64
-	// Otherwise is an estimate of what the same requests would have cost the other way: with
-	// nothing left out; in the mode Observe, with it left out.
-	Otherwise float64
+	// Otherwise is an estimate of what the same requests would have cost the other way: without
+	// winnow; in the mode Observe, with what could be left out left out. Early and Late are those of
+	// the estimate: see Totals.Estimate.
+	Otherwise, Early, Late float64
 	// Missed is how much of Otherwise would not have been paid, as requests asked again for what
 	// was left out; Summaries is what summaries cost, which is not in Billed.
 	Missed, Summaries float64
@@ -38,12 +39,14 @@ type Totals struct {
 	// Net is what was saved: Otherwise − Missed − Billed − Summaries, negative when negative. In
 	// the mode Observe nothing is; ToSave is what could have been.
 	Net, ToSave float64
-	Unpriced    int      // requests without usage, or of a model without a price: they are in neither sum
-	LeftOut     int      // tokens left out of the newest requests, over Sessions
-	Cleared     int      // tokens that the provider itself cleared of them, which are in no other figure
-	Recalls     int      // outputs that gave back what was left out
-	Sessions    []string // ids, in order; of very many those that asked last
-	Live        int      // sessions with a request within the last hour
+	Unpriced    int // requests without usage, or of a model without a price: they are in neither sum
+	// UnpricedModels are those of such requests, sorted.
+	UnpricedModels []string
+	LeftOut        int      // tokens left out of the newest requests, over Sessions
+	Cleared        int      // tokens that the provider itself cleared of them, which are in no other figure
+	Recalls        int      // outputs that gave back what was left out
+	Sessions       []string // ids, in order; of very many those that asked last
+	Live           int      // sessions with a request within the last hour
 	// Outgrown are the sessions, by id, whose whole history no longer fits the window of their
 	// model: without what is left out, their client cannot go on with them.
 	Outgrown []string
@@ -54,8 +57,16 @@ type Totals struct {
 	Refusals                map[string]int // reasons why something was not left out, by code
 }
 
+// Estimate is what the requests would have cost without winnow, if they were not only observed.
+func (all Totals) Estimate() bill.Estimate {
+	return bill.Estimate{Likely: all.Otherwise, Early: all.Early, Late: all.Late}
+}
+
 // lively is how long a session without a request counts as live.
 const lively = time.Hour
+
+// mostUnpriced is how many models without a price the totals name at most.
+const mostUnpriced = 16
 
 // mostNewest is how many sessions the totals speak of at most. A session that goes on is one of
 // them again.
@@ -78,6 +89,7 @@ func (t *Transport) Totals() Totals {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	all := t.totals
+	all.UnpricedModels = slices.Sorted(slices.Values(all.UnpricedModels))
 	all.Decided, all.Refusals = maps.Clone(all.Decided), maps.Clone(all.Refusals)
 	all.Sessions = slices.Sorted(maps.Keys(t.newest))
 	for _, id := range all.Sessions {
@@ -136,9 +148,9 @@ func (t *Transport) counted(x *exchange, known *store.Live, u session.Usage) {
 	now := t.now()
 	t.count(func(all *Totals) {
 		all.Requests++
-		all.add(known, u)
+		all.add(known, x.model.String(), u)
 		window := cmp.Or(x.model.Limits.Input, x.model.Limits.Context)
-		t.newest[x.line.id] = newest{x.left.tokens(), now, x.client, window > 0 && x.line.whole > window,
+		t.newest[x.line.id] = newest{x.left.tokens(), now, x.client, window > 0 && x.line.without.Whole > window,
 			x.line.delegation.tokens}
 		t.forgetSome()
 	})
@@ -156,12 +168,14 @@ func (t *Transport) forgetSome() {
 	}
 }
 
-func (all *Totals) add(known *store.Live, u session.Usage) {
+func (all *Totals) add(known *store.Live, model string, u session.Usage) {
 	if known.Edited {
 		all.Edited++
 	}
 	if known.Unpriced {
-		all.Unpriced++
+		if all.Unpriced++; len(all.UnpricedModels) < mostUnpriced && !slices.Contains(all.UnpricedModels, model) {
+			all.UnpricedModels = append(all.UnpricedModels, model)
+		}
 	}
 	if known.Warm {
 		all.Warm++
@@ -170,6 +184,8 @@ func (all *Totals) add(known *store.Live, u session.Usage) {
 	all.WarmSaved += known.Bridged
 	all.Billed += known.Billed
 	all.Otherwise += known.Otherwise
+	all.Early += known.Early
+	all.Late += known.Late
 	all.Missed += known.Missed
 	if known.Observed {
 		all.ToSave += known.Saved()
@@ -200,7 +216,7 @@ func (t *Transport) countedBeside(r *http.Request, client string, m model.Model,
 	t.notice(Notice{From: originOf(r, nil), Model: m.String(), Spent: &spent})
 	t.count(func(all *Totals) {
 		all.Beside++
-		all.add(known, u)
+		all.add(known, spent.Model, u)
 		if waiting := t.aside[client]; len(waiting) < mostBeside && (waiting != nil || len(t.aside) < maxFamilies) {
 			t.aside[client] = append(waiting, spent)
 		}
@@ -244,40 +260,52 @@ func (t *Transport) writeBeside() {
 func (t *Transport) live(x *exchange, u session.Usage) *store.Live {
 	known := &store.Live{Observed: t.mode == Observe, Edited: x.left.tokens() > 0, Resent: x.resent,
 		Again: x.left.again}
-	whole, edited := u, u // the request with nothing left out, and with it left out
+	before := x.line.without
+	sent := bill.Sent{Usage: u, New: x.added, Shaped: x.unsent, Left: x.left.tokens(), Cold: x.cold}
 	if known.Observed {
-		edited = t.asIfEdited(x, u)
-	} else {
-		whole = asIfWhole(x, u)
+		sent.Left, sent.Shaped = 0, 0
 	}
-	x.line.whole = whole.Prompt()
+	without := t.without(x, sent)
+	whole, edited := without.Usage, u // the request with nothing left out, and with it left out
+	if known.Observed {
+		whole, edited = u, t.asIfEdited(x, u)
+	}
 	x.line.again = append(x.line.again, x.left.again...)
-	x.line.caches = x.line.caches || u.Cache.Read+u.Cache.Write > 0
-	priced := reported(u)
+	priced := reported(u) && !without.Unpriced
 	price := func(u session.Usage) float64 {
 		cost, ok := x.model.Cost(bill.Usage(u))
 		priced = priced && ok
 		return cost
 	}
-	known.Billed, known.Otherwise = price(edited), price(whole)
+	known.Billed, known.Otherwise = price(u), without.Cost.Likely
+	known.Early, known.Late = without.Cost.Early, without.Cost.Late
 	if known.Observed {
-		known.Billed, known.Otherwise = known.Otherwise, known.Billed
+		known.Otherwise, known.Early, known.Late = price(edited), 0, 0
 	} else {
 		known.Missed = price(whole) - price(x.left.unasked(whole))
 	}
 	kept := edited // had the cache not been lost
 	if x.pruned != nil && !x.first() && !x.cold {
-		read := min(whole.Cache.Read-x.left.tokens()+x.unsent, edited.Prompt())
-		kept = resized(edited, edited.Prompt(), max(read, edited.Cache.Read))
+		read := before.Sent - before.Tail - (x.left.tokens() - x.unsent - before.Left)
+		if known.Observed {
+			read = whole.Cache.Read - x.left.tokens() + x.unsent
+		}
+		kept = bill.Resized(edited, edited.Prompt(), max(min(read, edited.Prompt()), edited.Cache.Read))
 	}
 	known.Rewritten = kept.Cache.Read - edited.Cache.Read
 	if !priced {
-		known.Billed, known.Otherwise, known.Missed, known.Unpriced = 0, 0, 0, true
-		known.Rules = shares(x, 0, 0, 0)
-		return known
+		*known = store.Live{Observed: known.Observed, Edited: known.Edited, Resent: known.Resent, Again: known.Again,
+			Rewritten: known.Rewritten, Unpriced: true, Rules: shares(x, 0, 0, 0)}
+	} else {
+		whole := known.Otherwise
+		if known.Observed {
+			whole = known.Billed
+		}
+		known.Rules = shares(x, whole-price(kept), price(edited)-price(kept), known.Missed)
 	}
-	known.Rules = shares(x, price(whole)-price(kept), price(edited)-price(kept), known.Missed)
-	if x.bridged && !known.Observed {
+	now := x.line.without
+	known.Without = &now
+	if x.bridged && !known.Observed && priced {
 		known.Bridged = max(0, price(unkept(edited))-known.Billed)
 		known.Otherwise += known.Bridged
 		known.Rules[store.KeepWarm] = store.Share{Net: known.Bridged}
@@ -289,7 +317,7 @@ func (t *Transport) live(x *exchange, u session.Usage) *store.Live {
 // asked for again.
 func (w *left) unasked(whole session.Usage) session.Usage {
 	if w.only { // the one before would have had this answer
-		return resized(whole, 0, 0)
+		return bill.Resized(whole, 0, 0)
 	}
 	carried, again := 0, 0
 	for _, a := range w.carried {
@@ -299,7 +327,7 @@ func (w *left) unasked(whole session.Usage) session.Usage {
 		again += a.Tokens
 	}
 	prompt := max(whole.Prompt()-carried-again, 0)
-	return resized(whole, prompt, min(max(whole.Cache.Read-carried, 0), prompt))
+	return bill.Resized(whole, prompt, min(max(whole.Cache.Read-carried, 0), prompt))
 }
 
 // shares are the rules that left something out of a request, each with its share of the gain, of
@@ -349,26 +377,6 @@ func causes(decided *pivot.Receipt) map[string]int {
 // first reports whether what is left out from this request on was never sent.
 func (x *exchange) first() bool { return x.pruned != nil && x.pruned.Trigger == pivot.FirstSend }
 
-// asIfWhole is what a request would have taken if nothing had been left out of it or of those
-// before it. What was sent before would have been read from the cache, unless the cache was cold.
-func asIfWhole(x *exchange, u session.Usage) session.Usage {
-	left := x.left.tokens()
-	prompt := u.Prompt() + left
-	read := 0
-	switch {
-	case x.cold:
-		read = u.Cache.Read
-	case !x.line.caches && u.Cache.Read == 0: // the client asks for no cache, or there is none
-	case x.first() && u.Cache.Read > 0: // what was left out was in no cache
-		read = u.Cache.Read + left - x.unsent
-	case x.pruned != nil && !x.first(): // the cache was lost from the first edit on
-		read = max(x.line.whole, u.Cache.Read)
-	case u.Cache.Read > 0:
-		read = u.Cache.Read + left
-	}
-	return resized(u, prompt, min(read, prompt))
-}
-
 // asIfEdited is what a request would have taken with what the session leaves out left out of it.
 func (t *Transport) asIfEdited(x *exchange, u session.Usage) session.Usage {
 	left := x.left.tokens()
@@ -381,24 +389,7 @@ func (t *Transport) asIfEdited(x *exchange, u session.Usage) session.Usage {
 	default:
 		read -= x.pruned.Rewritten
 	}
-	return resized(u, prompt, min(max(read, 0), prompt))
-}
-
-// resized is a usage with another prompt, of which so much was read from the cache. What is new is
-// written to the cache where the provider asks for that.
-func resized(u session.Usage, prompt, read int) session.Usage {
-	fresh := prompt - read
-	if u.Cache.Write > 0 {
-		u.Input = min(u.Input, fresh)
-		u.Cache.Write = fresh - u.Input
-	} else {
-		u.Input = fresh
-	}
-	u.Cache.Read = read
-	if u.Total > 0 {
-		u.Total = prompt + u.Output + u.Reasoning
-	}
-	return u
+	return bill.Resized(u, prompt, min(max(read, 0), prompt))
 }
 
 // reported reports whether a usage says anything.

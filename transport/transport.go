@@ -157,7 +157,8 @@ type atHand struct {
 	totals   Totals
 	newest   map[string]newest        // the newest request of each session
 	aside    map[string][]store.Spend // by client: what is written down with its next request
-	warm     map[string]*warmth       // by session
+	habits   habits
+	warm     map[string]*warmth // by session
 	closed   bool
 
 	current atomic.Pointer[Transport] // the newest one
@@ -230,9 +231,12 @@ type exchange struct {
 	sent     int            // messages of the client's
 	next     string         // id of the message that answers it
 	client   string
-	from     Origin           // for those who watch, as the next two
-	title    string           // of the session
-	decided  []*pivot.Receipt // that nobody was told of yet
+	agent    string                    // name of the program
+	habit    map[string]jsontext.Value // what its answer shows of the client, to be written down
+	added    int                       // size of what is new in the request, estimated
+	from     Origin                    // for those who watch, as the next two
+	title    string                    // of the session
+	decided  []*pivot.Receipt          // that nobody was told of yet
 	resent   bool
 	bridged  bool // the cache would have forgotten the conversation and was kept
 	// delegated is the context_management that is added to what is sent, nil without
@@ -440,7 +444,7 @@ func (t *Transport) join(r *http.Request, p protocol, original []byte) (x *excha
 			x = nil
 		}
 		if x != nil {
-			x.client = read.client
+			x.client, x.agent = read.client, read.agent
 			t.noticed(r, x, read)
 			t.delegate(ctx, r, x, doc.Native.(*body.Native).Decoded)
 			x.line.noted(ctx)
@@ -466,7 +470,7 @@ func isOutrun(err error) bool {
 func (t *Transport) read(r *http.Request, p protocol, original []byte) (*reading, error) {
 	dialect, _ := body.Of(p.kind)
 	var before *format.Document
-	read := &reading{client: client(r, p.kind)}
+	read := &reading{client: client(r, p.kind), agent: agent(r)}
 	known := t.recent.take(read.client, original)
 	if known != nil {
 		before = known.doc
@@ -522,11 +526,13 @@ func (t *Transport) decide(ctx context.Context, f *family, p protocol, read *rea
 		return nil, err
 	}
 	l.tools.look(doc, l.drop)
+	t.follows(l, read)
 	t.cool(f)
 	x := &exchange{
 		protocol: p, family: f, line: l, model: t.models.Lookup(doc.Session.Info.Model.String()), began: t.now(),
 		body: original, sent: len(chain), next: doc.Native.(*body.Native).NextID(),
 	}
+	x.added = l.added(doc.Session.Messages)
 	x.cold, x.held = x.isCold(read), x.holds(read)
 	x.bridge()
 	unsure := !x.cold && x.model.CacheLifetime() > 0 && x.idle() > x.model.CacheLifetime()
