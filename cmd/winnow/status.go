@@ -228,7 +228,7 @@ func statusNotes(g report.Gain, unpriced []string) (lines []string) {
 			"compacted by themselves", quantity.Dollars(low), quantity.Dollars(high)))
 	}
 	if g.Unpriced > 0 {
-		lines = append(lines, fmt.Sprintf("* without %s of unknown cost: no usage, or no price of %s",
+		lines = append(lines, fmt.Sprintf("* %s of unknown cost not counted: no usage, or no price of %s",
 			quantity.Plural(g.Unpriced, "request", "requests"), visible.Line(strings.Join(unpriced, ", "))))
 	}
 	return lines
