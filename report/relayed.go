@@ -46,7 +46,7 @@ type Gain struct {
 	Early float64 `json:"-"`
 	Late  float64 `json:"-"`
 	// Amounts are what of it is written to JSON: see Show.
-	Amounts Amounts `json:",inline"`
+	Amounts
 }
 
 // Amounts are US dollars, nil where nobody knows the price.
