@@ -208,6 +208,7 @@ func (h *Hub) update(n transport.Notice, key group) *Row {
 	if n.Failure != "" {
 		row.Failures++
 	}
+	row.Show()
 	h.rows[n.Session] = &row
 	if old == nil {
 		h.groupOf(row.key).Sessions++
@@ -258,6 +259,7 @@ func (h *Hub) sum(key group, n transport.Notice) {
 	if n.Receipt != nil {
 		pay(&g.Gain, n.Receipt)
 	}
+	g.Show()
 	if n.Failure != "" {
 		g.Failures++
 	}

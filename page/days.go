@@ -246,10 +246,22 @@ func (d *daysDocument) gateway(g *report.Gain) {
 		return
 	}
 	v := &gatewayView{Net: quantity.Net(g.Net), Lost: g.Net < 0}
+	if !g.Known() {
+		v.Net, v.Lost = "unknown", false
+	}
 	add := func(name, text string) { v.Facts = append(v.Facts, fact{name, text}) }
 	add("requests", quantity.Number(g.Requests))
-	add("billed", quantity.Dollars(g.Billed))
-	add("with nothing left out", quantity.Dollars(g.Otherwise))
+	if g.Known() {
+		add("billed", quantity.Dollars(g.Billed))
+		without := quantity.Dollars(g.Otherwise)
+		if low, high := g.Estimate().Range(); high-low >= 0.01 {
+			without = quantity.Dollars(low) + " to " + quantity.Dollars(high)
+		}
+		add("without winnow", without)
+	}
+	if g.Unpriced > 0 {
+		add("of unknown cost, in no sum", quantity.Count(g.Unpriced, "request"))
+	}
 	if g.Missed > 0 {
 		add("of it asked for again", quantity.Dollars(g.Missed))
 	}

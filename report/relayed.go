@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 )
@@ -29,8 +30,8 @@ type Gain struct {
 	// Rewritten is how many tokens were written to the provider's cache again.
 	Rewritten int `json:"rewritten,omitzero"`
 
-	Billed    float64 `json:"billed"`             // by the provider's report
-	Otherwise float64 `json:"otherwise"`          // with nothing left out
+	Billed    float64 `json:"-"`                  // by the provider's report
+	Otherwise float64 `json:"-"`                  // without winnow, most likely
 	Missed    float64 `json:"missed,omitzero"`    // of Otherwise: asking again for what was left out
 	Summaries float64 `json:"summaries,omitzero"` // what summaries cost beside Billed
 	// WarmCost is what keeping the cache cost, which is in Billed; WarmSaved is how much of
@@ -38,9 +39,58 @@ type Gain struct {
 	WarmCost  float64 `json:"warmCost,omitzero"`
 	WarmSaved float64 `json:"warmSaved,omitzero"`
 	// Net is Otherwise − Missed − Billed − Summaries.
-	Net float64 `json:"net"`
+	Net float64 `json:"-"`
 	// ToSave is what could have been saved on the observed requests. It is not in Net.
 	ToSave float64 `json:"toSave,omitzero"`
+	// Early and Late are those of the estimate that Otherwise is.
+	Early float64 `json:"-"`
+	Late  float64 `json:"-"`
+	// Amounts are what of it is written to JSON: see Show.
+	Amounts
+}
+
+// Amounts are US dollars, nil where nobody knows the price.
+type Amounts struct {
+	Billed  *float64 `json:"billed"`
+	Without *float64 `json:"without"`
+	// WithoutLow and WithoutHigh are given where it cannot be known.
+	WithoutLow  *float64 `json:"withoutLow,omitempty"`
+	WithoutHigh *float64 `json:"withoutHigh,omitempty"`
+	Net         *float64 `json:"net"`
+}
+
+// Estimate is what the requests would have cost without winnow.
+func (g *Gain) Estimate() bill.Estimate {
+	return bill.Estimate{Likely: g.Otherwise, Early: g.Early, Late: g.Late}
+}
+
+// Known reports whether the price of any request is known.
+func (g *Gain) Known() bool { return g.Unpriced == 0 || g.Unpriced < g.Requests+g.Beside+g.Warm }
+
+// Show fills in the amounts that are written to JSON.
+func (g *Gain) Show() {
+	g.Amounts = Amounts{}
+	if !g.Known() {
+		return
+	}
+	a, now := &g.Amounts, *g
+	a.Billed, a.Without, a.Net = &now.Billed, &now.Otherwise, &now.Net
+	if low, high := g.Estimate().Range(); low < high {
+		a.WithoutLow, a.WithoutHigh = &low, &high
+	}
+}
+
+// Document is what is written to JSON, with the amounts.
+func (r Relayed) Document() Relayed {
+	r.Sessions, r.Days = slices.Clone(r.Sessions), slices.Clone(r.Days)
+	r.Total.Show()
+	for i := range r.Sessions {
+		r.Sessions[i].Show()
+	}
+	for i := range r.Days {
+		r.Days[i].Show()
+	}
+	return r
 }
 
 // Add adds what was spent. What did not go through a gateway counts only if it paid for a summary.
@@ -79,6 +129,8 @@ func (g *Gain) Add(s *store.Spend) {
 		return
 	}
 	g.Otherwise += known.Otherwise
+	g.Early += known.Early
+	g.Late += known.Late
 	g.Missed += known.Missed
 	g.Net += known.Saved()
 }
@@ -123,6 +175,8 @@ type Relayed struct {
 	Days     []LiveDay      `json:"days"`     // the newest first
 	Rules    []LiveRule     `json:"rules"`    // the largest share first
 	Tools    Uncalled       `json:"tools"`    // declared and never called; see UncalledTools
+	// UnpricedModels are those whose requests are in no amount, sorted.
+	UnpricedModels []string `json:"unpricedModels,omitempty"`
 }
 
 // SumRelayed sums up what went through a gateway since a time, by session, by day as a zone has
@@ -149,6 +203,9 @@ func SumRelayed(accounts []store.Account, since session.Millis, zone *time.Locat
 			}
 			days[name].Add(s)
 			rules.add(s)
+			if s.Live != nil && s.Live.Unpriced && !slices.Contains(all.UnpricedModels, s.Model) {
+				all.UnpricedModels = append(all.UnpricedModels, s.Model)
+			}
 			if s.Live != nil && !s.Live.Beside && !s.Live.Warm {
 				one.Last = max(one.Last, s.Time)
 				if newest == nil || s.Usage.Prompt() > 0 { // what came without a report says nothing
@@ -176,6 +233,7 @@ func SumRelayed(accounts []store.Account, since session.Millis, zone *time.Locat
 	for _, r := range rules {
 		all.Rules = append(all.Rules, *r)
 	}
+	slices.Sort(all.UnpricedModels)
 	slices.SortFunc(all.Sessions, func(a, b LiveSession) int {
 		return cmp.Or(cmp.Compare(b.Last, a.Last), cmp.Compare(a.ID, b.ID))
 	})

@@ -57,7 +57,7 @@ func plus(g, h report.Gain) report.Gain {
 	return report.Gain{g.Requests + h.Requests, g.Beside + h.Beside, g.Warm + h.Warm, g.Observed + h.Observed,
 		g.Edited + h.Edited, g.Resent + h.Resent, g.Unpriced + h.Unpriced, g.Recalls + h.Recalls, g.Rewritten + h.Rewritten,
 		g.Billed + h.Billed, g.Otherwise + h.Otherwise, g.Missed + h.Missed, g.Summaries + h.Summaries,
-		g.WarmCost + h.WarmCost, g.WarmSaved + h.WarmSaved, g.Net + h.Net, g.ToSave + h.ToSave}
+		g.WarmCost + h.WarmCost, g.WarmSaved + h.WarmSaved, g.Net + h.Net, g.ToSave + h.ToSave, g.Early + h.Early, g.Late + h.Late, report.Amounts{}}
 }
 
 // Sessions, days and rules are the same sum cut in three ways, and the net is what is left of the

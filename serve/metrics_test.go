@@ -146,6 +146,7 @@ func TestMetrics_showTheTotals(t *testing.T) {
 	got, labels := scraped(t, at)
 	want := map[string]float64{"answered_requests_total": 11, "beside_requests_total": 2, "edited_requests_total": 3,
 		"resent_requests_total": 4, "passed_requests_total": 16, "unpriced_requests_total": 5, "recalls_total": 6, "billed_dollars_total": 1.5,
+		"without_dollars": 9, "without_low_dollars": 9, "without_high_dollars": 9,
 		"summary_dollars_total": 0.25, "net_dollars": -0.125, "could_save_dollars": 0.5, "left_out_tokens": 700, "live_sessions": 8,
 		"cache_tokens_total kind=read": 9000, "cache_tokens_total kind=written": 100, "cache_tokens_total kind=rewritten": 10,
 		"decisions_total rule=idle": 12, "decisions_total rule=compaction": 13, "refusals_total code=below-minimum": 14,

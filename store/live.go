@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -17,6 +18,10 @@ type Live struct {
 	// nothing left out of it or of those before it; if it was only observed, with what the session
 	// leaves out left out.
 	Otherwise float64 `json:"otherwise"`
+	// Early and Late are what Otherwise would be more, or less, had the client compacted its own
+	// conversation early, and not before the window was full; 0 where that is known.
+	Early float64 `json:"early,omitzero"`
+	Late  float64 `json:"late,omitzero"`
 	// Missed is how much of Otherwise would not have been paid, because the request asks again for
 	// what was left out, or carries it a second time.
 	Missed float64 `json:"missed,omitzero"`
@@ -36,6 +41,9 @@ type Live struct {
 	// Rewritten is how many tokens were written to the provider's cache again because of what was
 	// decided before the request.
 	Rewritten int `json:"rewritten,omitzero"`
+
+	// Without is the conversation as it would have been with nothing left out.
+	Without *bill.Conversation `json:"without,omitempty"`
 
 	Rules map[string]Share `json:"rules,omitempty"` // by rule; Compaction stands for what is folded
 	Again []Again          `json:"again,omitempty"` // what it gave back

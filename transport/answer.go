@@ -132,6 +132,10 @@ func (t *Transport) heard(x *exchange, a wire.Answer, took took) {
 	if err := t.report(ctx, x, u, known, reported(a.Usage) && len(l.chain) > x.sent, alone); err != nil {
 		t.failed(x.family, "record usage", err)
 	}
+	t.ends(x, a.Parts)
+	if err := t.noteHabit(ctx, x); err != nil {
+		t.failed(x.family, "note how the client compacts", err)
+	}
 	t.cleared(ctx, x, a.Cleared)
 	l.tools.calls(session.Message{Parts: a.Parts})
 	if err := t.noteTools(ctx, l); err != nil {

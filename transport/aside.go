@@ -78,11 +78,11 @@ func asksForSummary(text string) bool {
 // and a provider that refuses reasoning behind another prompt than its own would refuse it.
 func (x *exchange) reduces(known *remembered, read *reading) string {
 	doc := read.doc
-	room, tokens := budget.Settings{}.Usable(x.model), known.whole
+	room, tokens := budget.Settings{}.Usable(x.model), known.without.Whole
 	for i := min(known.sent, len(doc.Session.Messages)); i < len(doc.Session.Messages); i++ {
 		tokens += weight(&doc.Session.Messages[i]) / leastPerToken
 	}
-	if known.whole == 0 {
+	if known.without.Whole == 0 {
 		tokens = len(doc.Source) / leastPerToken
 	}
 	dropped := around(doc.Native.(*body.Native).Decoded).Get("thinking", "block_binding", "prefix_mismatch_behavior")

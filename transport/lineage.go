@@ -69,9 +69,8 @@ type course struct {
 	// accepted is what had been decided when the provider's rules were last held against it
 	accepted decided
 	summed   summed
-	whole    int           // tokens of its newest prompt, had nothing been left out; 0 if unknown
-	caches   bool          // the provider has cached it
 	again    []store.Again // what the agent got back of what was left out
+	estimate
 
 	delegation delegation
 	tools      toolbox
@@ -200,7 +199,8 @@ func courseOf(s session.Session, state store.State) course {
 	said := clients(s.Messages)
 	c := course{chain: chained(said), again: cameBackTo(state), recall: s.Info.Recall, drop: drops(s.Info),
 		frozen: wire.ValueOf(s.Info.Unknown).Get(frozenMember).String(), delegation: delegationOf(s.Info),
-		last: lastOf(s.Messages, state.Spent), tools: toolboxOf(s.Info), revision: state.Revision}
+		last: lastOf(s.Messages, state.Spent), estimate: estimateOf(state, said), tools: toolboxOf(s.Info),
+		revision: state.Revision}
 	if last := len(said) - 1; last >= 0 && asStreamed(&said[last]) {
 		c.open = &said[last]
 	}
@@ -228,7 +228,9 @@ func (f *family) renewed(read *line) *line {
 	l.course = read.course // the id is read without the lock
 	l.shared = read.revision != was.revision
 	l.pruned, l.asking, l.asked, l.warmed, l.keeps = was.pruned, was.asking, was.asked, was.warmed, was.keeps
-	l.summed, l.whole, l.caches, l.from, l.known = was.summed, was.whole, was.caches, was.from, was.known
+	l.summed, l.from, l.known = was.summed, was.from, was.known
+	l.estimate.before, l.estimate.sent = was.estimate.before, was.estimate.sent
+	l.estimate.compacted, l.estimate.cost = was.estimate.compacted, was.estimate.cost
 	if was.last.After(l.last) {
 		l.last = was.last
 	}
@@ -551,9 +553,14 @@ func (t *Transport) fork(ctx context.Context, f *family, l *line, n int, chain [
 	if err := winnow.ForkAs(ctx, t.engine, l.id, before, id); err != nil {
 		return nil, err
 	}
+	s, state, err := t.engine.Session(ctx, id)
+	if err != nil {
+		return nil, err
+	}
 	return &line{id, course{chain: slices.Clone(l.chain[:n]), frozen: l.frozen, last: l.last, keeps: l.keeps,
-		again: slices.Clone(l.again), recall: l.recall, drop: l.drop, delegation: l.delegation,
-		tools: l.tools.clone()}}, nil
+		estimate: estimateOf(state, clients(s.Messages)), again: slices.Clone(l.again), recall: l.recall, drop: l.drop,
+		delegation: l.delegation,
+		tools:      l.tools.clone()}}, nil
 }
 
 // known is a message as the client sends it, with what is known of it beside what it says.

@@ -20,6 +20,7 @@ type recent struct {
 // reading is a request as it was read, with the digests of its messages, and its signs.
 type reading struct {
 	client string
+	agent  string // name with which the program introduces itself
 	doc    *format.Document
 	chain  []digest
 	signs

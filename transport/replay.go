@@ -75,7 +75,7 @@ func (f *family) remember(l *line, st standing, sent int) {
 
 // seen notes what changes of a conversation without a decision.
 func (k *remembered) seen(l *line) {
-	k.frozen, k.revision, k.last, k.whole, k.delegation = l.frozen, l.revision, l.last, l.whole, l.delegation
+	k.frozen, k.revision, k.last, k.without, k.delegation = l.frozen, l.revision, l.last, l.without, l.delegation
 }
 
 // seen notes what has changed of a conversation without a decision. The family's lock is held.

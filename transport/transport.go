@@ -169,9 +169,10 @@ type atHand struct {
 	totals    Totals
 	newest    map[string]newest        // the newest request of each session
 	aside     map[string][]store.Spend // by client: what is written down with its next request
-	warm      map[string]*warmth       // by session
-	unproven  map[string]*unproven     // by session
-	strangers []string                 // that rewrite requests: see Strangers
+	habits    habits
+	warm      map[string]*warmth   // by session
+	unproven  map[string]*unproven // by session
+	strangers []string             // that rewrite requests: see Strangers
 	closed    bool
 
 	current atomic.Pointer[Transport] // the newest one
@@ -245,9 +246,12 @@ type exchange struct {
 	sent     int            // messages of the client's
 	next     string         // id of the message that answers it
 	client   string
-	from     Origin           // for those who watch, as the next two
-	title    string           // of the session
-	decided  []*pivot.Receipt // that nobody was told of yet
+	agent    string                    // name of the program
+	habit    map[string]jsontext.Value // what its answer shows of the client, to be written down
+	added    int                       // size of what is new in the request, estimated
+	from     Origin                    // for those who watch, as the next two
+	title    string                    // of the session
+	decided  []*pivot.Receipt          // that nobody was told of yet
 	resent   bool
 	replayed bool // it was not decided about: nothing of it joins the log
 	standing standing
@@ -549,7 +553,7 @@ func (t *Transport) join(ctx context.Context, r *http.Request, p protocol, origi
 			x = nil
 		}
 		if x != nil {
-			x.client = read.client
+			x.client, x.agent = read.client, read.agent
 			t.noticed(r, x, read)
 			t.delegate(ctx, r, x, doc.Native.(*body.Native).Decoded)
 			x.line.noted(ctx)
@@ -578,7 +582,7 @@ func isOutrun(err error) bool {
 func (t *Transport) read(r *http.Request, p protocol, original []byte) (*reading, error) {
 	dialect, _ := body.Of(p.kind)
 	var before *format.Document
-	read := &reading{client: client(r, p.kind)}
+	read := &reading{client: client(r, p.kind), agent: agent(r)}
 	known := t.recent.take(read.client, original)
 	if known != nil {
 		before = known.doc
@@ -644,11 +648,13 @@ func (t *Transport) decide(ctx context.Context, f *family, p protocol, read *rea
 	if known := f.decided.of(l.id); known != nil && known.last.After(l.last) {
 		l.last = known.last // while the store was away
 	}
+	t.follows(l, read)
 	t.cool(f)
 	x := &exchange{
 		protocol: p, family: f, line: l, model: t.models.Lookup(doc.Session.Info.Model.String()), began: t.now(),
 		body: original, sent: len(chain), next: doc.Native.(*body.Native).NextID(), repeated: repeated,
 	}
+	x.added = l.added(doc.Session.Messages)
 	x.cold, x.held = x.isCold(read, t.mode), x.holds(read)
 	x.bridge()
 	unsure := !x.cold && x.model.CacheLifetime() > 0 && x.idle() > x.model.CacheLifetime()

@@ -214,7 +214,7 @@ func (t *Transport) renewed(k *warmth, began time.Time, u session.Usage) {
 	}
 	k.line.noted(ctx)
 	t.notice(Notice{From: k.line.from, Session: k.line.id, Model: spent.Model, Spent: &spent})
-	t.count(func(all *Totals) { all.add(known, u) })
+	t.count(func(all *Totals) { all.add(known, spent.Model, u) })
 	t.log.Info("kept", "session", k.line.id, "requests", k.lull.Kept, "tokens", u.Prompt(), "read", u.Cache.Read)
 }
 

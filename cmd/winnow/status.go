@@ -42,7 +42,7 @@ func statusCommand(a *cli.App) *cobra.Command {
 		Use:   "status",
 		Short: "Show what went through winnow today, and what that saved",
 		Long: `status shows the sessions whose requests winnow wrap and winnow serve relayed today, while
-they run: requests, what they were billed, what they would have cost with nothing left out, and the
+they run: requests, what they were billed, what the same clients would have paid without winnow, and the
 difference, net of summaries, of what had to be written to the provider's cache again, and of what was
 asked for again. It is negative when winnow cost more than it saved.
 
@@ -124,7 +124,7 @@ func runStatus(ctx context.Context, a *cli.App, f statusFlags) error {
 	}
 	doc := report.SumRelayed(accounts, session.Millis(since.UnixMilli()), now.Location(), models.window)
 	doc.Tools = report.UncalledTools(accounts, session.Millis(since.UnixMilli()), models.price)
-	err = a.Tell(doc, func() {
+	err = a.Tell(doc.Document(), func() {
 		if len(doc.Sessions) > 0 {
 			showStatus(a, doc, f.by, now)
 		}
@@ -144,10 +144,18 @@ func showStatus(a *cli.App, doc report.Relayed, by string, now time.Time) {
 	var widths []int
 	var rows [][]string
 	sums := func(g report.Gain) []string {
-		return []string{quantity.Number(g.Requests), quantity.Dollars(g.Billed), quantity.Dollars(g.Otherwise),
-			quantity.Net(g.Net)}
+		amounts := []string{quantity.Dollars(g.Billed), quantity.Dollars(g.Otherwise), quantity.Net(g.Net)}
+		for i := range amounts {
+			switch {
+			case !g.Known():
+				amounts[i] = "unknown"
+			case g.Unpriced > 0:
+				amounts[i] += "*"
+			}
+		}
+		return append([]string{quantity.Number(g.Requests)}, amounts...)
 	}
-	heads := []string{"requests", "billed", "otherwise", "net"}
+	heads := []string{"requests", "billed", "without", "net"}
 	switch by {
 	case "session":
 		widths = []int{-2, -2, 2, 2, 2, 2, 2, 2, 2}
@@ -186,15 +194,15 @@ func showStatus(a *cli.App, doc report.Relayed, by string, now time.Time) {
 		return
 	}
 	a.Table(widths, rows)
-	for _, note := range append(statusNotes(doc.Total), toolNotes(doc.Tools)...) {
+	for _, note := range append(statusNotes(doc.Total, doc.UnpricedModels), toolNotes(doc.Tools)...) {
 		a.Printf("%s\n", note)
 	}
 }
 
 // statusNotes say what is in the sums, or is not.
-func statusNotes(g report.Gain) (lines []string) {
+func statusNotes(g report.Gain, unpriced []string) (lines []string) {
 	if g.Beside > 0 {
-		lines = append(lines, "billed and otherwise: with "+quantity.Plural(g.Beside, "request", "requests")+
+		lines = append(lines, "billed and without: with "+quantity.Plural(g.Beside, "request", "requests")+
 			" beside the conversations, for titles and the like")
 	}
 	var less []string
@@ -215,9 +223,13 @@ func statusNotes(g report.Gain) (lines []string) {
 		lines = append(lines, fmt.Sprintf("observed: %s relayed untouched; pruning could have saved %s",
 			quantity.Plural(g.Observed, "request was", "requests were"), quantity.Net(g.ToSave)))
 	}
+	if low, high := g.Estimate().Range(); high-low >= 0.01 {
+		lines = append(lines, fmt.Sprintf("without: between %s and %s, as nobody knows when the clients would have "+
+			"compacted by themselves", quantity.Dollars(low), quantity.Dollars(high)))
+	}
 	if g.Unpriced > 0 {
-		lines = append(lines, fmt.Sprintf("unknown: what %s cost, which is in no sum",
-			quantity.Plural(g.Unpriced, "request", "requests")))
+		lines = append(lines, fmt.Sprintf("* %s of unknown cost not counted: no usage, or no price of %s",
+			quantity.Plural(g.Unpriced, "request", "requests"), visible.Line(strings.Join(unpriced, ", "))))
 	}
 	return lines
 }
@@ -322,6 +334,12 @@ func line(s report.LiveSession) string {
 	if s.Observed == s.Requests && s.Observed > 0 {
 		text = fmt.Sprintf("winnow (observing): could save %s of %s", quantity.Net(s.ToSave),
 			quantity.Dollars(s.Billed))
+	}
+	switch {
+	case !s.Known():
+		text = "winnow: cost unknown"
+	case s.Unpriced > 0:
+		text += fmt.Sprintf(" (%s of unknown cost not counted)", quantity.Plural(s.Unpriced, "request", "requests"))
 	}
 	text += fmt.Sprintf(" · %s left out", quantity.Short(s.LeftOut))
 	if s.Window > 0 {

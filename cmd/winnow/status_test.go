@@ -165,6 +165,15 @@ func (g *gatewayed) statusOf(args ...string) (doc report.Relayed) {
 	if err := json.Unmarshal([]byte(o.stdout), &doc); err != nil || o.code != cli.ExitDone {
 		g.t.Fatalf("exit code %d, %v: %s%s", o.code, err, o.stdout, o.stderr)
 	}
+	gains := []*report.Gain{&doc.Total}
+	for i := range doc.Sessions {
+		gains = append(gains, &doc.Sessions[i].Gain)
+	}
+	for _, sum := range gains {
+		if a := sum.Amounts; a.Billed != nil {
+			sum.Billed, sum.Otherwise, sum.Net = *a.Billed, *a.Without, *a.Net
+		}
+	}
 	return doc
 }
 

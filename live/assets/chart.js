@@ -64,7 +64,7 @@ function drawLegend(into, d) {
   into.replaceChildren(...d.layers.map((layer, k) => d.moments.some(m => m.tokens[k] > 0) ? el('li', '', svg('svg', { viewBox: '0 0 11 11', 'aria-hidden': 'true' }, svg('rect', { width: 11, height: 11, class: layer.class })), layer.name, el('span', 'soft', number(now[k]))) : null).filter(Boolean));
 }
 
-// One bar a request, the newest first: what was paid for, and under it, as an outline, what the request costs with nothing left out.
+// One bar a request, the newest first: what was paid for, and under it, as an outline, what the request costs without winnow.
 function drawBills(into, bills) {
   const most = Math.max(1e-9, ...bills.map(b => Math.max(b.pruned, b.whole)));
   into.replaceChildren(...bills.toReversed().map(b => {
@@ -80,8 +80,8 @@ function drawBills(into, bills) {
     bar.append(svg('rect', { class: 'b-whole', x: .2, y: 11, width: Math.max(0, b.whole / most * 100 - .4).toFixed(2), height: 3, 'vector-effect': 'non-scaling-stroke' }));
     const row = el('div', '', el('span', 'soft', clock(b.time)), bar, el('span', 'n', b.unpriced ? 'unknown' : dollars(b.pruned)), el('span', 'n soft', b.unpriced ? '' : dollars(b.whole)));
     row.setAttribute('role', 'listitem');
-    row.title = `${b.observed ? 'observed only; pruned it would have been: ' : ''}${words.join(', ')}; with nothing left out ${dollars(b.whole)}; net ${dollars(b.net)}; ${number(b.leftOut)} tokens left out`;
-    row.setAttribute('aria-label', `${clock(b.time)}: ${b.unpriced ? 'cost unknown' : dollars(b.pruned) + ', with nothing left out ' + dollars(b.whole)}; ${words.join(', ')}`);
+    row.title = `${b.observed ? 'observed only; pruned it would have been: ' : ''}${words.join(', ')}; without winnow ${dollars(b.whole)}; net ${dollars(b.net)}; ${number(b.leftOut)} tokens left out`;
+    row.setAttribute('aria-label', `${clock(b.time)}: ${b.unpriced ? 'cost unknown' : dollars(b.pruned) + ', without winnow ' + dollars(b.whole)}; ${words.join(', ')}`);
     return row;
   }));
 }

@@ -98,14 +98,14 @@
     let client = $('by-client').value, project = $('by-project').value;
     for (const g of groups.values()) {
       if (client && g.client !== client || project && g.project !== project) continue;
-      for (const [k, v] of Object.entries(g)) if (typeof v === 'number') sum[k] = (sum[k] ?? 0) + v;
+      for (const [k, v] of Object.entries({ withoutLow: g.without, withoutHigh: g.without, ...g })) if (typeof v === 'number') sum[k] = (sum[k] ?? 0) + v;
     }
     const line = (label, text, tone) => { const d = el('dd', tone, text); return el('div', '', el('dt', '', label), d); };
-    const all = [line('sessions', number(sum.sessions)), line('requests', number(sum.requests)), line('billed', dollars(sum.billed ?? 0)), line('with nothing left out', dollars(sum.otherwise ?? 0)),
+    const all = [line('sessions', number(sum.sessions)), line('requests', number(sum.requests)), line('billed', dollars(sum.billed ?? 0)), line('without winnow', dollars(sum.withoutLow) !== dollars(sum.withoutHigh) ? dollars(sum.withoutLow) + ' to ' + dollars(sum.withoutHigh) : dollars(sum.without ?? 0)),
       line('saved, net', dollars(sum.net ?? 0), (sum.net ?? 0) < 0 ? 'over' : 'fits')];
     if (sum.observed) all.push(line('could be saved', dollars(sum.toSave ?? 0), (sum.toSave ?? 0) < 0 ? 'over' : ''));
     if (sum.summaries) all.push(line('of that for summaries', dollars(sum.summaries)));
-    if (sum.unpriced) all.push(line('of unknown cost', number(sum.unpriced)));
+    if (sum.unpriced) all.push(line('of unknown cost, in no sum', number(sum.unpriced)));
     all.push(line('recalls', number(sum.recalls), sum.recalls ? 'going' : ''), line('errors', number(sum.failures), sum.failures ? 'over' : ''));
     $('sums').replaceChildren(...all);
   }
@@ -116,9 +116,9 @@
     b.type = 'button';
     b.dataset.do = 'choose';
     b.setAttribute('aria-pressed', s.id === chosen);
-    const net = s.observed === s.requests && s.observed ? [dollars(s.toSave), 'could be saved'] : [dollars(s.net), 'saved'];
+    const net = s.observed === s.requests && s.observed ? [dollars(s.toSave), 'could be saved'] : s.net === null ? ['cost', 'unknown'] : [dollars(s.net) + (s.unpriced ? '*' : ''), 'saved'];
     b.append(el('span', 'name', called(s)), el('span', 'n ' + (s.net < 0 ? 'over' : ''), net[0] + ' ' + net[1]),
-      el('span', 'what', [s.client, s.project, s.model].filter(Boolean).join(' · ')), el('span', 'n left', `${count(s.requests, 'request')}, ${dollars(s.billed)}`),
+      el('span', 'what', [s.client, s.project, s.model].filter(Boolean).join(' · ')), el('span', 'n left', `${count(s.requests, 'request')}, ${s.billed === null ? 'of unknown cost' : dollars(s.billed)}${s.billed !== null && s.unpriced ? ` and ${s.unpriced} of unknown cost` : ''}`),
       el('span', 'left', `${number(s.prompt)} tokens sent${s.window ? ' of ' + number(s.window) : ''}, ${number(s.leftOut)} ${s.observed ? 'could be ' : ''}left out`),
       el('span', 'n left', [s.decisions && count(s.decisions, 'decision'), s.recalls && count(s.recalls, 'recall'), s.failures && count(s.failures, 'error'), clock(s.last)].filter(Boolean).join(', ')),
       drawGauge(s.prompt, s.leftOut, s.window));

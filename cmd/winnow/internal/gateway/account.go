@@ -6,6 +6,7 @@ import (
 
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/transport"
+	"github.com/winnowhq/winnow/visible"
 )
 
 // account is what came of relaying so many requests, in lines for people: three, and one where the
@@ -49,15 +50,25 @@ func account(client string, requests int, mode transport.Mode, t transport.Total
 
 // billed is what the requests cost beside what they would have cost.
 func billed(mode transport.Mode, t transport.Totals) string {
-	if t.Unpriced >= t.Requests {
-		return "billed: unknown, as no request had a usage and a known price"
+	unpriced := quantity.Plural(t.Unpriced, "request", "requests") + " of unknown cost not counted"
+	if len(t.UnpricedModels) > 0 {
+		unpriced += ": no usage, or no price of " + visible.Line(strings.Join(t.UnpricedModels, ", "))
 	}
-	other, saved, word := "unpruned", t.Net, "saved"
+	if t.Unpriced > 0 && t.Unpriced >= t.Requests {
+		return "billed: unknown (" + unpriced + ")"
+	}
+	text := "billed " + quantity.Dollars(t.Billed)
 	if mode == transport.Observe {
-		other, saved, word = "pruned", t.ToSave, "to save"
+		text += fmt.Sprintf("; pruned it would have been %s: net %s to save", quantity.Dollars(t.Otherwise),
+			quantity.Net(t.ToSave))
+	} else {
+		without, net := quantity.Dollars(t.Otherwise), quantity.Net(t.Net)
+		if low, high := t.Estimate().Range(); high-low >= 0.01 {
+			without = quantity.Dollars(low) + " to " + quantity.Dollars(high)
+			net = quantity.Net(t.Net+low-t.Otherwise) + " to " + quantity.Net(t.Net+high-t.Otherwise)
+		}
+		text += fmt.Sprintf("; without winnow %s: net %s saved", without, net)
 	}
-	text := fmt.Sprintf("billed %s; %s it would have been %s: net %s %s", quantity.Dollars(t.Billed), other,
-		quantity.Dollars(t.Otherwise), quantity.Net(saved), word)
 	var less []string
 	if t.Missed > 0 {
 		less = append(less, quantity.Dollars(t.Missed)+" for recalls")
@@ -69,7 +80,7 @@ func billed(mode transport.Mode, t transport.Totals) string {
 		text += ", after " + strings.Join(less, " and ")
 	}
 	if t.Unpriced > 0 {
-		text += fmt.Sprintf(" (%s of unknown price not counted)", quantity.Plural(t.Unpriced, "request", "requests"))
+		text += " (" + unpriced + ")"
 	}
 	return text
 }
