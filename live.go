@@ -398,3 +398,14 @@ func (e *Engine) offer(name string) model.Model {
 	}
 	return e.config.Models.Lookup(name)
 }
+
+// noted is the session's info with what was undone now behind what was undone before, or without
+// what counts again.
+func (l *live) noted(redo bool, ids ...string) *session.Info {
+	info := l.state.Info
+	info.Undone = slices.DeleteFunc(slices.Clone(info.Undone), func(id string) bool { return slices.Contains(ids, id) })
+	if !redo {
+		info.Undone = append(info.Undone, ids...)
+	}
+	return &info
+}

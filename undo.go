@@ -140,17 +140,6 @@ func (l *live) undoneLast() string {
 	return ""
 }
 
-// noted is the session's info with what was undone now behind what was undone before, or without
-// what counts again.
-func (l *live) noted(redo bool, ids ...string) *session.Info {
-	info := l.state.Info
-	info.Undone = slices.DeleteFunc(slices.Clone(info.Undone), func(id string) bool { return slices.Contains(ids, id) })
-	if !redo {
-		info.Undone = append(info.Undone, ids...)
-	}
-	return &info
-}
-
 // since tells the messages that were appended since what a receipt is for.
 func (l *live) since(r *pivot.Receipt) func(*session.Message) bool {
 	from := r.Log

@@ -207,7 +207,8 @@ func TestTools_areWhatTheGatewaySaw(t *testing.T) {
 	dollars(t, of(t, found, Tools, "of the MCP server github"), 6, 6, 1.645*math.Sqrt(3)+0.05*6)
 	f := of(t, found, Tools, "of its own")
 	dollars(t, f, 3, 2, 0.05*2)
-	if want := `["mcp__old__*","Notebook"]`; f.Settings["gateway.tools.drop"] != want || !strings.Contains(f.Line, want) {
+	if want := `["mcp__old__*","Notebook"]`; f.Settings["gateway.tools.drop"] != want ||
+		f.Line != "winnow config add gateway.tools.drop 'Notebook'" {
 		t.Errorf("%v, %q", f.Settings, f.Line)
 	}
 	if found := findTools(u, []string{"mcp__github__*", "Notebook"}); len(found) != 0 {

@@ -36,6 +36,7 @@ var through = map[string]string{
 	"llm/gemini":                     "llm/providers FuzzAsk",             //
 	"llm/openai":                     "llm/providers FuzzAsk",             //
 	"pivot":                          "summarize/offline FuzzSummarize",   // the log and what a summariser wrote
+	"settings":                       "config FuzzLoad",                   // the lists in a configuration
 	"wire":                           "wire/anthropic FuzzDecode",         // the scanner that all protocols share
 }
 

@@ -3,24 +3,10 @@ package rpc_test
 import (
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/winnowhq/winnow/internal/outside"
-	"github.com/winnowhq/winnow/rpc"
-	"github.com/winnowhq/winnow/rule"
 )
-
-// A request whose line is too long is answered under its id, so that its client does not wait for
-// ever, and what comes behind it is done.
-func TestServe_aLineThatIsTooLongIsAnsweredUnderItsID(t *testing.T) {
-	c := dial(t, nil).initialize("")
-	go c.write(`{"jsonrpc":"2.0","id":7,"method":"create","params":{"title":"` + strings.Repeat("a", rpc.MaxLine) + `"}}`)
-	if l := c.next(); l.Error == nil || string(l.ID) != "7" || l.Error.Data.Code != rule.TooLarge {
-		t.Errorf("the answer is %s %+v", l.ID, l.Error)
-	}
-	c.create("after")
-}
 
 // fakeEngine agrees on the protocol, refuses a request without saying which, and ends.
 const fakeEngine = `
