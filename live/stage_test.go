@@ -20,6 +20,7 @@ import (
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/internal/workday"
 	"github.com/winnowhq/winnow/live"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/serve"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/settings"
@@ -168,6 +169,17 @@ func (s *stage) changes(path string) (c live.Changes) {
 	}
 	if err := json.Unmarshal([]byte(e.Data), &c); err != nil {
 		s.t.Fatalf("%v: %s", err, e.Data)
+	}
+	read := func(g *report.Gain) {
+		if a := g.Amounts; a.Billed != nil {
+			g.Billed, g.Otherwise, g.Net = *a.Billed, *a.Without, *a.Net
+		}
+	}
+	for _, row := range c.Sessions {
+		read(&row.Gain)
+	}
+	for _, g := range c.Groups {
+		read(&g.Gain)
 	}
 	return c
 }

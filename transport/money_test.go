@@ -67,7 +67,13 @@ func claims(t *testing.T, s tworuns.Scene, foldsAt int, seen bool, o Options) cl
 		before.Play(t, g.between)
 		g.options = o
 	}
-	c.with = s.Play(t, g.between) // by another process
+	c.with = s.Play(t, func(p tworuns.Place) http.RoundTripper { // by another process
+		via := g.between(p)
+		if err := g.ReadHabits(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return via
+	})
 	c.all = g.Totals()
 	return c
 }

@@ -1,8 +1,8 @@
 package transport
 
 import (
-	"context"
 	"cmp"
+	"context"
 	"maps"
 	"slices"
 	"time"

@@ -158,30 +158,37 @@ func (t *Transport) follows(l *line, read *reading) {
 // before.
 const habitMember = "winnowClientCompacts"
 
+// ReadHabits reads from the store what was seen of clients that compact by themselves. No request
+// does: it reads the list of all sessions.
+func (t *Transport) ReadHabits(ctx context.Context) error {
+	list, err := t.engine.Store().List(ctx)
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, l := range list {
+		kept := wire.ValueOf(l.Info.Unknown).Get(habitMember)
+		var seen bill.Habit
+		if json.Unmarshal(kept.Get("seen").Bytes(), &seen) == nil {
+			t.habits.add(kept.Get("client").String(), seen)
+		}
+	}
+	return nil
+}
+
+func (h *habits) add(name string, seen bill.Habit) {
+	if h.known == nil {
+		h.known = map[string]bill.Habit{}
+	}
+	h.known[name] = h.known[name].With(seen)
+}
+
 // seen is what was seen of a client with a model.
 func (t *Transport) seen(name string) bill.Habit {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	h := &t.habits
-	if h.known == nil {
-		h.known = map[string]bill.Habit{}
-	}
-	if !h.read {
-		h.read = true
-		list, err := t.engine.Store().List(context.Background())
-		if err != nil {
-			t.log.Warn("could not read how clients compact", "error", err)
-		}
-		for _, l := range list {
-			kept := wire.ValueOf(l.Info.Unknown).Get(habitMember)
-			var seen bill.Habit
-			if json.Unmarshal(kept.Get("seen").Bytes(), &seen) == nil {
-				of := kept.Get("client").String()
-				h.known[of] = h.known[of].With(seen)
-			}
-		}
-	}
-	return h.known[name]
+	return t.habits.known[name]
 }
 
 // saw notes what was seen of a client with a model.
@@ -190,7 +197,7 @@ func (t *Transport) saw(x *exchange, name string, seen bill.Habit) {
 		return
 	}
 	t.mu.Lock()
-	t.habits.known[name] = t.habits.known[name].With(seen)
+	t.habits.add(name, seen)
 	t.mu.Unlock()
 	x.habit = map[string]jsontext.Value{habitMember: span.Make("client", name, "seen", seen)}
 }
