@@ -38,19 +38,14 @@ func (e *Engine) Update(ctx context.Context, id string, messages ...session.Mess
 // Extend is Update and Append in one transaction: an answer that was streamed as it came back, and
 // what was said next. still, if it is not nil, reports whether the log is still as the caller takes
 // it to be: it is asked of the log that is written to. If it is not, nothing is stored, and the
-// error has the code Stale. still must not keep or change the log.
+// error has the code Stale. still must not keep or change the log. With still and no message only the
+// session's revision changes: others see that a request about it is under way.
 func Extend(ctx context.Context, e *Engine, id string, still func(log []session.Message) bool,
 	updated []session.Message, added ...session.Message) error {
-	if len(updated)+len(added) == 0 {
+	if still == nil && len(updated)+len(added) == 0 {
 		return nil
 	}
 	return e.grow(ctx, "append", id, still, updated, added)
-}
-
-// Touch says that a request about a session is under way that adds nothing to it: only its revision
-// changes, so that what another engine was about to decide about the session is not decided.
-func Touch(ctx context.Context, e *Engine, id string) error {
-	return e.change(ctx, "touch", id, func(*live) (store.Change, error) { return store.Change{}, nil }, nil)
 }
 
 // grow updates and appends messages. Missing ids and times are filled in.

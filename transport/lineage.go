@@ -506,7 +506,8 @@ func (t *Transport) adopt(ctx context.Context, f *family, doc *format.Document, 
 	} else if goesOn {
 		// A request that is asked again adds nothing. What another process decides while it is under
 		// way would be left out of the next one, whose reasoning is bound to what this one had.
-		if err := winnow.Touch(ctx, t.engine, l.id); err != nil {
+		still := func([]session.Message) bool { return !l.outrun(ctx) }
+		if err := winnow.Extend(ctx, t.engine, l.id, still, nil); err != nil {
 			return nil, false, err
 		}
 		repeated = true
