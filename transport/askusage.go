@@ -44,7 +44,7 @@ func (t *Transport) send(r *http.Request, m *meter, plain []byte) (*http.Respons
 	return answer, nil
 }
 
-// asking is the request with a wish for a report, nil if there is none to be added.
+// asking is the request with a wish for a report; nil: none is added.
 func (m *meter) asking(r *http.Request, plain []byte) *http.Request {
 	if m == nil || !m.asks || encoding(r.Header) != "" || !span.Valid(plain) {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/winnowhq/winnow/store"
 )
 
-// outage is what is known of a store that was waited for in vain.
+// outage is what is known of a store that did not answer in time.
 type outage struct {
 	mu            sync.Mutex
 	reads, writes bool // do not answer
@@ -19,7 +19,7 @@ type outage struct {
 }
 
 // away reports whether reading the store would only be waited for, and whether writing it would:
-// its server is lost, or it was waited for in vain and has not answered since. Requests do without
+// its server is lost, or it did not answer in time and has not answered since. Requests do without
 // it then: see replay.
 func (t *Transport) away() (reads, writes bool) {
 	lost := store.Lost(t.engine.Store())
@@ -39,7 +39,7 @@ func (t *Transport) away() (reads, writes bool) {
 	return reads, writes
 }
 
-// Lost reports whether requests do without the store, because it was waited for in vain.
+// Lost reports whether requests do without the store, because it did not answer in time.
 func (t *Transport) Lost() bool {
 	if t.engine == nil {
 		return false

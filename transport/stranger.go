@@ -11,7 +11,7 @@ import (
 )
 
 // Something else may rewrite the requests of a conversation, before winnow gets them or behind it.
-// What each of the two leaves out, the other's prompt cache has in vain, and neither knows what the
+// What one leaves out, the other's prompt cache keeps for nothing, and neither knows what the
 // model saw. Nothing is changed for that reason; it is said once.
 
 // strangers are programs that rewrite requests, by what the names of their headers begin with.
