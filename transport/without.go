@@ -95,7 +95,6 @@ func agent(r *http.Request) string {
 
 // habits are what was seen of clients that compact by themselves.
 type habits struct {
-	read   bool                   // from the store
 	known  map[string]bill.Habit  // by the client's name and the model
 	ending map[string][]lastWords // by client: conversations that may have ended with a summary
 }
