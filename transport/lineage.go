@@ -457,7 +457,7 @@ func (a fit) compare(b fit) int {
 }
 
 // adopt lets a request join the log: as it goes on with a conversation, or as a new one. repeated: it
-// adds nothing, as it was asked before. The family's lock is held.
+// adds nothing, as it was asked before, and no answer to that is known. The family's lock is held.
 func (t *Transport) adopt(ctx context.Context, f *family, doc *format.Document, chain []digest) (
 	l *line, repeated bool, err error,
 ) {
@@ -510,7 +510,7 @@ func (t *Transport) adopt(ctx context.Context, f *family, doc *format.Document, 
 		if err := winnow.Extend(ctx, t.engine, l.id, still, nil); err != nil {
 			return nil, false, err
 		}
-		repeated = true
+		repeated = l.open == nil // else that one was answered
 	}
 	return l, repeated, nil
 }

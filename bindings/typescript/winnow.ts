@@ -1747,8 +1747,8 @@ export interface SessionUsage {
    */
   searches?: number;
   /**
-   * Tier is what was asked of the provider beside its usual service, which has other prices:
-   * "priority", "fast".
+   * Tier is the service of the provider beside its usual one, which has other prices: "priority",
+   * "fast", several joined by "+".
    */
   tier?: string;
   [further: string]: unknown;

@@ -128,6 +128,8 @@ func findInFiles(ctx context.Context, a *cli.App, handle, src string, inStore er
 	if src == "" {
 		f, in, err := files.anywhere(ctx)
 		switch {
+		case errors.Is(err, errNotInFiles) && strings.Contains(inStore.Error(), "gateway.capture"):
+			err = inStore // the part is known, and the setting kept its text out of the store
 		case errors.Is(err, errNotInFiles) && errors.Is(inStore, source.ErrNoStore):
 			err = fmt.Errorf("no session file on this computer has a part %s, and %w", rule.Shorten(handle, 40), inStore)
 		case errors.Is(err, errNotInFiles):

@@ -98,6 +98,7 @@ type team struct {
 
 	trap   atomic.Pointer[func(gate int)] // called with the gateway whose request arrives next
 	wrongs atomic.Int64
+	struck atomic.Int64 // when the database was struck last, in Unix nanoseconds
 	peace  atomic.Bool // no fault is to come
 
 	mu      sync.Mutex
@@ -226,8 +227,17 @@ func (m *team) String() string {
 	return fmt.Sprintf("%d clients\n%s", len(m.clients), strings.Join(lines, "\n"))
 }
 
+// away is for how long after a fault of the database requests may do without it: a gateway does not
+// wait for it longer than two seconds, and one that knows nothing of a conversation then sends what
+// came.
+const away = 20 * time.Second
+
 // strike lets a fault happen, and mends what it broke.
 func (m *team) strike(n int) {
+	if n%40 == 6 || n%20 == 4 || n%20 == 14 || n%5 == 2 || n%10 == 3 {
+		m.struck.Store(time.Now().UnixNano())
+		defer func() { m.struck.Store(time.Now().UnixNano()) }()
+	}
 	switch {
 	case n%40 == 6:
 		m.failOver()
