@@ -99,7 +99,7 @@ type team struct {
 	trap   atomic.Pointer[func(gate int)] // called with the gateway whose request arrives next
 	wrongs atomic.Int64
 	struck atomic.Int64 // when the database was struck last, in Unix nanoseconds
-	peace  atomic.Bool // no fault is to come
+	peace  atomic.Bool  // no fault is to come
 
 	mu      sync.Mutex
 	moved   *sync.Cond
