@@ -328,8 +328,12 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil || answer.StatusCode != http.StatusOK {
 		m.refused(r.Context(), err)
 		t.unanswered(x, answer, err)
-		if !x.replayed {
+		switch {
+		case x.replayed:
+		case err == nil || r.Context().Err() == nil:
 			t.withdraw(x)
+		default: // the provider may have taken it, and its client left
+			t.accepted(x)
 		}
 		t.release(x.family)
 		return answer, err
