@@ -89,8 +89,6 @@ func (x *exchange) reduces(known *remembered, read *reading) string {
 	binds := x.protocol.kind == body.Anthropic && dropped.String() != "drop_block" &&
 		(x.model.BoundReasoning || x.model.BindingUnknown)
 	switch {
-	case !x.edited:
-		return ""
 	case binds && reasons(doc.Session.Messages):
 		return "the model binds its reasoning to what it was sent before"
 	case !room.Unlimited && tokens > room.Tokens:

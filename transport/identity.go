@@ -191,7 +191,7 @@ func canonical(text []byte, m *session.Message) []byte {
 		put(p.ID)
 		put(string(p.Type))
 		put(p.Text)
-		put(string(unmarked(p.Metadata)))
+		put(string(unmarked(wire.WithoutOriginals(p.Metadata))))
 		put(p.Mime)
 		put(p.URL)
 		put(p.Tool)

@@ -119,26 +119,39 @@ func (t *Transport) replayed(r *http.Request, p protocol, read *reading, until t
 			t.release(f)
 		}
 	}()
-	known := t.recalled(r.Context(), f, read, until)
-	if known == nil || known.frozen != "" || t.mode == Observe {
+	known, summary := t.recalled(r.Context(), f, read, until), summarizes(r, doc)
+	if known == nil {
+		return nil
+	}
+	whole := known.frozen != "" || t.mode == Observe
+	if whole && !summary {
 		return nil
 	}
 	l := known.line // what is left out of this request is noted in it
-	text, left, err := edited(&l, doc, known.standing)
-	if err != nil {
-		t.log.Error("could not replay what was decided", "session", l.id, "error", err)
-		return nil
-	}
 	x = &exchange{protocol: p, family: f, line: &l, model: t.models.Lookup(doc.Session.Info.Model.String()),
-		began: t.now(), body: text, edited: !bytes.Equal(text, doc.Source), left: left, sent: len(read.chain),
-		client: read.client, replayed: true}
+		began: t.now(), body: doc.Source, sent: len(read.chain), client: read.client, agent: read.agent, replayed: true,
+		summary: summary}
 	if t.watch != nil {
 		x.from, x.title = originOf(r, d), doc.Session.Info.Title
 	}
-	if summarizes(r, doc) {
-		why := x.reduces(known, read)
-		if why == "" {
+	if !whole {
+		text, left, err := edited(&l, doc, known.standing)
+		if err != nil {
+			t.log.Error("could not replay what was decided", "session", l.id, "error", err)
 			return nil
+		}
+		x.body, x.edited, x.left = text, !bytes.Equal(text, doc.Source), left
+	}
+	if summary {
+		x.added = (&estimate{counted: known.sent}).added(doc.Session.Messages)
+		x.cold = x.isCold(read, t.mode)
+		why := ""
+		if x.edited {
+			why = x.reduces(known, read)
+		}
+		if why == "" {
+			x.body, x.edited, x.left = doc.Source, false, left{}
+			return x
 		}
 		t.log.Warn("the client's own summary is made of what is left of the conversation", "session", l.id, "why", why)
 		n := x.about()

@@ -250,6 +250,7 @@ type exchange struct {
 	decided  []*pivot.Receipt          // that nobody was told of yet
 	resent   bool
 	replayed bool // it was not decided about: nothing of it joins the log
+	summary  bool // it is the client's own compaction, which does not join either
 	standing standing
 	bridged  bool // the cache would have forgotten the conversation and was kept
 	// delegated is the context_management that is added to what is sent, nil without
@@ -339,9 +340,12 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return answer, err
 	}
 	if x.replayed {
-		t.hear(p, answer, m, func(took took) {
+		t.hear(p, answer, m, func(a wire.Answer, took took) {
 			defer t.release(x.family)
 			x.family.lastReplayed(x.line.id, t.now())
+			if x.summary {
+				t.summarized(x, a, took)
+			}
 			t.countedBeside(r, x.client, x.model, took, x.left.tokens() > 0)
 		})
 		return answer, nil
@@ -371,7 +375,7 @@ func (t *Transport) beside(r *http.Request, p protocol, original []byte, m *mete
 		m.refused(r.Context(), err)
 		return answer, err
 	}
-	t.hear(p, answer, m, func(took took) {
+	t.hear(p, answer, m, func(_ wire.Answer, took took) {
 		text, _ := wire.Complete(original)
 		name := cmp.Or(wire.ValueOf(text).Get("model").String(), addressed(r.URL.Path))
 		t.countedBeside(r, client(r, p.kind), t.models.Lookup(p.provider+"/"+name), took, false)
@@ -380,13 +384,13 @@ func (t *Transport) beside(r *http.Request, p protocol, original []byte, m *mete
 }
 
 // hear tells what an answer took that joins no log.
-func (t *Transport) hear(p protocol, answer *http.Response, m *meter, heard func(took)) {
+func (t *Transport) hear(p protocol, answer *http.Response, m *meter, heard func(wire.Answer, took)) {
 	m.hands()
 	listen(answer, func(head http.Header, copied []byte, long bool) {
 		defer m.abandon()
 		t.guarded("read an answer", func() {
 			a := understood(p, head, copied)
-			heard(m.answered(&a, long))
+			heard(a, m.answered(&a, long))
 		})
 	})
 	m.silence(answer)

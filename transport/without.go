@@ -86,6 +86,20 @@ func (t *Transport) without(x *exchange, sent bill.Sent) bill.Without {
 	return w
 }
 
+// summarized notes what the client's own compaction took. It joins no conversation, and is counted
+// beside them for what it cost.
+func (t *Transport) summarized(x *exchange, a wire.Answer, took took) {
+	e := &x.line.estimate // of a copy
+	cost, priced := x.model.Cost(bill.Usage(took.Usage))
+	if !reported(took.Usage) || !priced {
+		return
+	}
+	e.before = e.without
+	e.sent = bill.Sent{Usage: took.Usage, New: x.added, Left: x.left.tokens(), Cold: x.cold}
+	e.cost = bill.Estimate{Likely: cost}
+	t.ends(x, a.Parts)
+}
+
 // agent is the name with which a program introduces itself.
 func agent(r *http.Request) string {
 	name, _, _ := strings.Cut(r.UserAgent(), " ")
@@ -116,7 +130,7 @@ const (
 )
 
 // ends notes that the newest answer of a conversation may be a summary with which its client goes on
-// in another one. The family's lock is held.
+// in another one.
 func (t *Transport) ends(x *exchange, parts []session.Part) {
 	said := session.Message{Parts: parts}
 	text := strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(said.Text()), "</summary>"))

@@ -180,6 +180,17 @@ func stamp(text string, files []session.Part) string {
 	return fmt.Sprintf("%x %d", hash.Sum64(), len(files))
 }
 
+// WithoutOriginals is metadata without what is kept of a block and of a result: how a client wrote
+// what it said is no part of what it said, and may differ from request to request.
+func WithoutOriginals(metadata jsontext.Value) jsontext.Value {
+	for _, name := range []string{ofBlock, ofResult} {
+		if _, ok := originalOf(metadata, name); ok {
+			metadata = span.Remove(metadata, false, name)
+		}
+	}
+	return metadata
+}
+
 // originalOf is what metadata keeps under a name, ok false without it.
 func originalOf(metadata jsontext.Value, name string) (o original, ok bool) {
 	if !bytes.Contains(metadata, []byte(`"value"`)) || !metadata.IsValid(session.ReadOptions()) {
