@@ -7,14 +7,22 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
+// Dollars are US dollars that a provider asks for, by the usage that it reported. Where it reported
+// none and a budget had to be kept, they are what the budget was charged.
+type Dollars float64
+
 // Estimate is what requests would have cost, in US dollars. Where nobody knows when the client
 // would have compacted by itself, it is a range.
 type Estimate struct {
-	Likely float64
+	Likely float64 `json:"otherwise"`
 	// Early and Late are what it would have cost more, or less, had the client compacted as early
 	// as clients do, and not before its model's window was full.
-	Early, Late float64
+	Early float64 `json:"early,omitzero"`
+	Late  float64 `json:"late,omitzero"`
 }
+
+// Over is how much more than what was paid requests would have cost, most likely.
+func (e Estimate) Over(paid Dollars) float64 { return e.Likely - float64(paid) }
 
 // Plus sums up two estimates.
 func (e Estimate) Plus(f Estimate) Estimate {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/internal/chromiumtest"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
@@ -211,7 +212,7 @@ func TestBrowser_manySessionsAndABrokenConnection(t *testing.T) {
 	tell := func(id, request int) {
 		s.hub.Watch(transport.Notice{Time: s.clock(), Session: fmt.Sprintf("live_%04d", id), Model: "anthropic/claude-sonnet-4-5",
 			Title: fmt.Sprintf("task %d <b>bold</b>", id), From: transport.Origin{Client: "claude-cli/2", Project: fmt.Sprintf("/p/%d", id%20)},
-			Spent: &store.Spend{Usage: session.Usage{Input: 1000 + request}, Live: &store.Live{Billed: .01, Otherwise: .02}}})
+			Spent: &store.Spend{Usage: session.Usage{Input: 1000 + request}, Live: &store.Live{Billed: .01, Otherwise: bill.Estimate{Likely: .02}}}})
 	}
 	for request := range 20 {
 		for id := range sessions {

@@ -171,7 +171,7 @@ func bills(state store.State, prices func(string) model.Model) []Bill {
 // billOf splits what a request cost by what it was paid for.
 func billOf(s *store.Spend, m model.Model) Bill {
 	known, u := s.Live, s.Usage
-	b := Bill{Time: s.Time, Model: s.Model, Pruned: known.Billed, Whole: known.Otherwise, Observed: known.Observed,
+	b := Bill{Time: s.Time, Model: s.Model, Pruned: float64(known.Billed), Whole: known.Otherwise.Likely, Observed: known.Observed,
 		Unpriced: known.Unpriced, Net: known.Saved(), LeftOut: known.LeftOut(), Recalls: len(known.Again)}
 	if known.Observed {
 		b.Pruned, b.Whole = b.Whole, b.Pruned

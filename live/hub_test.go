@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
@@ -17,7 +18,7 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 func answered(id, tenant string, at int) transport.Notice {
 	return transport.Notice{Time: noon.Add(time.Duration(at) * time.Second), Session: id, Model: "p/m", Messages: at,
 		From: transport.Origin{Client: "claude-cli/2", Project: "/p", Tenant: tenant}, LeftOut: 10,
-		Spent: &store.Spend{Usage: session.Usage{Input: 100}, Live: &store.Live{Billed: 1, Otherwise: 3, Missed: .5}}}
+		Spent: &store.Spend{Usage: session.Usage{Input: 100}, Live: &store.Live{Billed: 1, Otherwise: bill.Estimate{Likely: 3}, Missed: .5}}}
 }
 
 // However long it runs, a hub has a bounded number of sessions and entries, and the sums have all.

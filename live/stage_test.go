@@ -172,7 +172,7 @@ func (s *stage) changes(path string) (c live.Changes) {
 	}
 	read := func(g *report.Gain) {
 		if a := g.Amounts; a.Billed != nil {
-			g.Billed, g.Otherwise, g.Net = *a.Billed, *a.Without, *a.Net
+			g.Billed, g.Otherwise.Likely, g.Net = *a.Billed, *a.Without, *a.Net
 		}
 	}
 	for _, row := range c.Sessions {

@@ -252,9 +252,9 @@ func (d *daysDocument) gateway(g *report.Gain) {
 	add := func(name, text string) { v.Facts = append(v.Facts, fact{name, text}) }
 	add("requests", quantity.Number(g.Requests))
 	if g.Known() {
-		add("billed", quantity.Dollars(g.Billed))
-		without := quantity.Dollars(g.Otherwise)
-		if low, high := g.Estimate().Range(); high-low >= 0.01 {
+		add("billed", quantity.Dollars(float64(g.Billed)))
+		without := quantity.Dollars(g.Otherwise.Likely)
+		if low, high := g.Otherwise.Range(); high-low >= 0.01 {
 			without = quantity.Dollars(low) + " to " + quantity.Dollars(high)
 		}
 		add("without winnow", without)

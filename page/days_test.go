@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/internal/chromiumtest"
 	"github.com/winnowhq/winnow/report"
 )
@@ -18,7 +19,7 @@ func aWeek() report.Days {
 			{Name: "opencode", Sessions: 1, Uncosted: 1}},
 		Projects: []report.SpentOn{{Name: "/home/ann/larder", Sessions: 4, Cost: 31.5, Uncosted: 2}},
 		Models:   []report.SpentOn{{Name: "anthropic/claude-opus-4-8", Sessions: 2, Cost: 22.05}, {Name: "", Sessions: 2, Cost: 9.45}},
-		Gateway:  &report.Gain{Requests: 90, Billed: 9.5, Otherwise: 9.25, Net: -0.25, Recalls: 2},
+		Gateway:  &report.Gain{Requests: 90, Billed: 9.5, Otherwise: bill.Estimate{Likely: 9.25}, Net: -0.25, Recalls: 2},
 		Advice: []report.Finding{{Title: "Tools that nobody calls", Dollars: 4.2, Evidence: "12 tools in 90 requests",
 			Command: "winnow config set gateway.tools.drop mcp__kiln__*"}},
 	}

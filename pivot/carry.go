@@ -223,18 +223,22 @@ func (c Carrying) messages(pinned Pinned) (lines []string, quoted map[string]boo
 // guess.
 const toldShare = 3
 
-// told quotes sentences of messages that are not quoted, as many as there is room for: what holds
-// before what was to be done, and the newest first.
+// told quotes sentences of messages that are not quoted, as many as there is room for: those with
+// names in them first, of these what holds before what was to be done; then what else was not to be
+// done, as it may be an instruction that nothing tells from other sentences. The newest go first.
 func (c Carrying) told(pinned Pinned, quoted map[string]bool) []string {
 	left := c.Settings.UserMessages / toldShare
 	all := recall.Telling(c.Log)
 	stays := make([]bool, len(all))
 	summary := plain(c.Summary)
-	for _, task := range []bool{false, true} {
+	for _, pass := range []struct{ named, task bool }{{true, false}, {true, true}, {false, false}} {
+		if !pass.named { // what nothing tells from a task well done takes less room
+			left /= 2
+		}
 		for i := len(all) - 1; i >= 0; i-- {
 			t := &all[i]
-			if t.Task != task || quoted[t.MessageID] || c.stays(t.MessageID) || pinned.Contains(t.Text) ||
-				strings.Contains(summary, plain(t.Text)) {
+			if t.Names > 0 != pass.named || t.Task != pass.task || quoted[t.MessageID] || c.stays(t.MessageID) ||
+				pinned.Contains(t.Text) || strings.Contains(summary, plain(t.Text)) {
 				continue
 			}
 			n := c.Facts.Count(t.Text)

@@ -18,6 +18,10 @@ func TestStanding_onPhrasingsItWasNotWrittenAgainst(t *testing.T) {
 	}{
 		{"wishes.txt", true, [2]int{0, 6}},
 		{"requests.txt", false, [2]int{0, 1}},
+		{"wishes-b.txt", true, [2]int{17, 14}}, // of two authors who knew nothing of winnow
+		{"requests-b.txt", false, [2]int{2, 4}},
+		{"wishes-c.txt", true, [2]int{20, 19}},
+		{"requests-c.txt", false, [2]int{1, 4}},
 	} {
 		text, err := os.ReadFile(filepath.Join("testdata", c.file))
 		if err != nil {

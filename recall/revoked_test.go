@@ -66,7 +66,7 @@ func TestRevoked_namesWhatATextStillGives(t *testing.T) {
 	}
 }
 
-func TestTelling_isWhatNobodyCanGuess(t *testing.T) {
+func TestTelling_saysWhatNobodyCanGuess(t *testing.T) {
 	log := conversation("u Ann owns api/v2, Ben owns web/ui. Is it on port 80?",
 		"u Please fix cmd/serve.go. The staging database is `db-7`.", "u Never touch db/migrations. This is hard to read.",
 		"a The port is 8080.", "u Ann owns api/v2, Ben owns web/ui.")
@@ -76,9 +76,13 @@ func TestTelling_isWhatNobodyCanGuess(t *testing.T) {
 		if told.Task {
 			text = "task: " + text
 		}
+		if told.Names == 0 {
+			text = "no names: " + text
+		}
 		got = append(got, text)
 	}
-	want := []string{"Ann owns api/v2, Ben owns web/ui.", "task: Please fix cmd/serve.go.", "The staging database is `db-7`."}
+	want := []string{"Ann owns api/v2, Ben owns web/ui.", "task: Please fix cmd/serve.go.", "The staging database is `db-7`.",
+		"no names: This is hard to read."}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("told (-want +got):\n%s", diff)
 	}

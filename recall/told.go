@@ -7,12 +7,12 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Told is a sentence of the user's with something in it that nobody can guess: a path, a command, a
-// name of a machine or a figure. It is no instruction.
+// Told is a sentence of the user's that is no instruction, as far as can be told. Nobody can guess
+// what has a path, a command, a name of a machine or a figure in it.
 type Told struct {
 	Text              string // word for word, on one line
 	Task              bool   // it asks for something to be done
-	Names             int    // how many of them it has
+	Names             int    // how many of these it has
 	Message           int    // the position of its message
 	MessageID, PartID string
 }
@@ -26,16 +26,12 @@ func Telling(messages []session.Message) []Told {
 		if len(s.text) > tooLong || question(s.text) {
 			continue
 		}
-		names := telling(s.text)
-		if names == 0 {
-			continue
-		}
 		if rule, preference := Standing(s.text); rule || preference || seen[s.text] {
 			continue
 		}
 		seen[s.text] = true
 		m := &messages[s.message]
-		all = append(all, Told{Text: s.text, Task: task(s.text), Names: names, Message: s.message, MessageID: m.ID,
+		all = append(all, Told{Text: s.text, Task: task(s.text), Names: telling(s.text), Message: s.message, MessageID: m.ID,
 			PartID: m.Parts[s.part].ID})
 	}
 	return all

@@ -30,38 +30,30 @@ type Gain struct {
 	// Rewritten is how many tokens were written to the provider's cache again.
 	Rewritten int `json:"rewritten,omitzero"`
 
-	Billed    float64 `json:"-"`                  // by the provider's report
-	Otherwise float64 `json:"-"`                  // without winnow, most likely
-	Missed    float64 `json:"missed,omitzero"`    // of Otherwise: asking again for what was left out
-	Summaries float64 `json:"summaries,omitzero"` // what summaries cost beside Billed
+	Billed    bill.Dollars  `json:"-"`                  // by the provider's report
+	Otherwise bill.Estimate `json:"-"`                  // without winnow
+	Missed    float64       `json:"missed,omitzero"`    // of Otherwise: asking again for what was left out
+	Summaries float64       `json:"summaries,omitzero"` // what summaries cost beside Billed
 	// WarmCost is what keeping the cache cost, which is in Billed; WarmSaved is how much of
 	// Otherwise would have been paid for writing to it again what it had forgotten.
-	WarmCost  float64 `json:"warmCost,omitzero"`
-	WarmSaved float64 `json:"warmSaved,omitzero"`
+	WarmCost  bill.Dollars `json:"warmCost,omitzero"`
+	WarmSaved float64      `json:"warmSaved,omitzero"`
 	// Net is Otherwise − Missed − Billed − Summaries.
 	Net float64 `json:"-"`
 	// ToSave is what could have been saved on the observed requests. It is not in Net.
 	ToSave float64 `json:"toSave,omitzero"`
-	// Early and Late are those of the estimate that Otherwise is.
-	Early float64 `json:"-"`
-	Late  float64 `json:"-"`
 	// Amounts are what of it is written to JSON: see Show.
 	Amounts
 }
 
 // Amounts are US dollars, nil where nobody knows the price.
 type Amounts struct {
-	Billed  *float64 `json:"billed"`
-	Without *float64 `json:"without"`
+	Billed  *bill.Dollars `json:"billed"`
+	Without *float64      `json:"without"`
 	// WithoutLow and WithoutHigh are given where it cannot be known.
 	WithoutLow  *float64 `json:"withoutLow,omitempty"`
 	WithoutHigh *float64 `json:"withoutHigh,omitempty"`
 	Net         *float64 `json:"net"`
-}
-
-// Estimate is what the requests would have cost without winnow.
-func (g *Gain) Estimate() bill.Estimate {
-	return bill.Estimate{Likely: g.Otherwise, Early: g.Early, Late: g.Late}
 }
 
 // Known reports whether the price of any request is known.
@@ -74,8 +66,8 @@ func (g *Gain) Show() {
 		return
 	}
 	a, now := &g.Amounts, *g
-	a.Billed, a.Without, a.Net = &now.Billed, &now.Otherwise, &now.Net
-	if low, high := g.Estimate().Range(); low < high {
+	a.Billed, a.Without, a.Net = &now.Billed, &now.Otherwise.Likely, &now.Net
+	if low, high := g.Otherwise.Range(); low < high {
 		a.WithoutLow, a.WithoutHigh = &low, &high
 	}
 }
@@ -124,13 +116,11 @@ func (g *Gain) Add(s *store.Spend) {
 	g.Billed += known.Billed
 	g.WarmSaved += known.Bridged
 	if known.Observed {
-		g.Otherwise += known.Billed
+		g.Otherwise.Likely += float64(known.Billed)
 		g.ToSave += known.Saved()
 		return
 	}
-	g.Otherwise += known.Otherwise
-	g.Early += known.Early
-	g.Late += known.Late
+	g.Otherwise = g.Otherwise.Plus(known.Otherwise)
 	g.Missed += known.Missed
 	g.Net += known.Saved()
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
@@ -32,7 +33,8 @@ var someSpend = rapid.Custom(func(r *rapid.T) store.Spend {
 		return s
 	}
 	l := &store.Live{
-		Billed: dollars.Draw(r, "billed"), Otherwise: dollars.Draw(r, "otherwise"), Edited: rapid.Bool().Draw(r, "edited"),
+		Billed: bill.Dollars(dollars.Draw(r, "billed")), Otherwise: bill.Estimate{Likely: dollars.Draw(r, "otherwise")},
+		Edited:   rapid.Bool().Draw(r, "edited"),
 		Observed: rapid.Bool().Draw(r, "observed"), Resent: rapid.Bool().Draw(r, "resent"), Beside: rapid.Bool().Draw(r, "beside"),
 		Rewritten: rapid.IntRange(0, 99).Draw(r, "rewritten"), Rules: map[string]store.Share{},
 	}
@@ -41,7 +43,7 @@ var someSpend = rapid.Custom(func(r *rapid.T) store.Spend {
 	}
 	if !l.Observed {
 		l.Bridged = rapid.Float64Range(0, 0.1).Draw(r, "bridged")
-		l.Missed = min(l.Otherwise, rapid.Float64Range(0, 0.1).Draw(r, "missed"))
+		l.Missed = min(l.Otherwise.Likely, rapid.Float64Range(0, 0.1).Draw(r, "missed"))
 	}
 	for _, rule := range rapid.SliceOfN(rapid.SampledFrom([]string{"idle", "files", "inputs", store.Compaction}), 0, 3).Draw(r, "rules") {
 		l.Rules[rule] = store.Share{Tokens: rapid.IntRange(0, 999).Draw(r, "tokens"), Net: rapid.Float64Range(-1, 1).Draw(r, "share")}
@@ -56,8 +58,8 @@ var someSpend = rapid.Custom(func(r *rapid.T) store.Spend {
 func plus(g, h report.Gain) report.Gain {
 	return report.Gain{g.Requests + h.Requests, g.Beside + h.Beside, g.Warm + h.Warm, g.Observed + h.Observed,
 		g.Edited + h.Edited, g.Resent + h.Resent, g.Unpriced + h.Unpriced, g.Recalls + h.Recalls, g.Rewritten + h.Rewritten,
-		g.Billed + h.Billed, g.Otherwise + h.Otherwise, g.Missed + h.Missed, g.Summaries + h.Summaries,
-		g.WarmCost + h.WarmCost, g.WarmSaved + h.WarmSaved, g.Net + h.Net, g.ToSave + h.ToSave, g.Early + h.Early, g.Late + h.Late, report.Amounts{}}
+		g.Billed + h.Billed, g.Otherwise.Plus(h.Otherwise), g.Missed + h.Missed, g.Summaries + h.Summaries,
+		g.WarmCost + h.WarmCost, g.WarmSaved + h.WarmSaved, g.Net + h.Net, g.ToSave + h.ToSave, report.Amounts{}}
 }
 
 // Sessions, days and rules are the same sum cut in three ways, and the net is what is left of the
@@ -66,7 +68,8 @@ func TestSumRelayed_everyCutIsTheSameSum(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		var accounts []store.Account
 		since := session.Millis(rapid.IntRange(0, 24*3600_000).Draw(r, "since"))
-		var billed, missed, summaries, saved, otherwise, toSave, warm, bridged float64
+		var missed, summaries, saved, otherwise, toSave, bridged float64
+		var billed, warm bill.Dollars
 		requests, recalls := 0, 0
 		for i := range rapid.IntRange(0, 4).Draw(r, "sessions") {
 			a := store.Account{Info: session.Info{ID: fmt.Sprint("s", i)}, Spent: rapid.SliceOfN(someSpend, 0, 8).Draw(r, "spent")}
@@ -78,11 +81,11 @@ func TestSumRelayed_everyCutIsTheSameSum(t *testing.T) {
 					summaries += s.Cost
 				case l == nil:
 				case l.Observed:
-					billed, otherwise, toSave = billed+l.Billed, otherwise+l.Billed, toSave+l.Billed-l.Otherwise
+					billed, otherwise, toSave = billed+l.Billed, otherwise+float64(l.Billed), toSave-l.Otherwise.Over(l.Billed)
 					requests, recalls = requests+1, recalls+len(l.Again)
 				default:
-					billed, otherwise, missed = billed+l.Billed, otherwise+l.Otherwise, missed+l.Missed
-					saved += l.Otherwise - l.Missed - l.Billed
+					billed, otherwise, missed = billed+l.Billed, otherwise+l.Otherwise.Likely, missed+l.Missed
+					saved += l.Otherwise.Over(l.Billed) - l.Missed
 					bridged += l.Bridged
 					if l.Warm {
 						warm += l.Billed
@@ -95,12 +98,12 @@ func TestSumRelayed_everyCutIsTheSameSum(t *testing.T) {
 		about := cmpopts.EquateApprox(0, 1e-6)
 		g := got.Total
 		want := g
-		want.Billed, want.Otherwise, want.Missed, want.Summaries, want.ToSave, want.Net = billed, otherwise, missed, summaries, toSave, saved-summaries
+		want.Billed, want.Otherwise.Likely, want.Missed, want.Summaries, want.ToSave, want.Net = billed, otherwise, missed, summaries, toSave, saved-summaries
 		want.Recalls, want.WarmCost, want.WarmSaved = recalls, warm, bridged
 		if diff := gocmp.Diff(want, g, about); diff != "" || g.Requests+g.Beside+g.Warm != requests {
 			r.Errorf("%d requests; the total (-want +got):\n%s", requests, diff)
 		}
-		if math.Abs(g.Net-(g.Otherwise-g.Missed-g.Billed-g.Summaries)) > 1e-6 {
+		if math.Abs(g.Net-(g.Otherwise.Over(g.Billed)-g.Missed-g.Summaries)) > 1e-6 {
 			r.Errorf("the net is %v of %+v", g.Net, g)
 		}
 		var sessions, days report.Gain
@@ -150,19 +153,19 @@ func TestSumRelayed_daysAndTheNewestRequest(t *testing.T) {
 	}
 	info := session.Info{ID: "a", Title: "T", ParentID: "p", Unknown: []byte(`{"client":{"name":"claude-cli/2","session":"5e"},"x":1}`)}
 	got := report.SumRelayed([]store.Account{{Info: info, Spent: []store.Spend{
-		row("2026-01-01 23:59", 9, store.Live{Billed: 1, Otherwise: 3}),
-		row("2026-01-02 00:01", 50, store.Live{Billed: 2, Otherwise: 1, Observed: true, Edited: true, Rules: map[string]store.Share{"idle": {Tokens: 7}}}),
-		row("2026-01-02 00:02", 1, store.Live{Billed: 0.5, Otherwise: 0.5, Beside: true}),
+		row("2026-01-01 23:59", 9, store.Live{Billed: 1, Otherwise: bill.Estimate{Likely: 3}}),
+		row("2026-01-02 00:01", 50, store.Live{Billed: 2, Otherwise: bill.Estimate{Likely: 1}, Observed: true, Edited: true, Rules: map[string]store.Share{"idle": {Tokens: 7}}}),
+		row("2026-01-02 00:02", 1, store.Live{Billed: 0.5, Otherwise: bill.Estimate{Likely: 0.5}, Beside: true}),
 	}}, {Info: session.Info{ID: "none"}, Spent: []store.Spend{{Time: at("2026-01-02 00:00"), Kind: "step", Cost: 3}}}},
 		at("2026-01-01 00:00"), zone, func(model string) int { return len(model) })
 	want := report.Relayed{Since: at("2026-01-01 00:00"),
-		Total: report.Gain{Requests: 2, Beside: 1, Observed: 1, Edited: 1, Billed: 3.5, Otherwise: 5.5, Net: 2, ToSave: 1},
+		Total: report.Gain{Requests: 2, Beside: 1, Observed: 1, Edited: 1, Billed: 3.5, Otherwise: bill.Estimate{Likely: 5.5}, Net: 2, ToSave: 1},
 		Sessions: []report.LiveSession{{ID: "a", Title: "T", Parent: "p", Client: "claude-cli/2", Session: "5e", Model: "p/m",
 			Last: at("2026-01-02 00:01"), LeftOut: 7, Prompt: 57, Window: 3,
-			Gain: report.Gain{Requests: 2, Beside: 1, Observed: 1, Edited: 1, Billed: 3.5, Otherwise: 5.5, Net: 2, ToSave: 1}}},
+			Gain: report.Gain{Requests: 2, Beside: 1, Observed: 1, Edited: 1, Billed: 3.5, Otherwise: bill.Estimate{Likely: 5.5}, Net: 2, ToSave: 1}}},
 		Days: []report.LiveDay{
-			{Day: "2026-01-02", Gain: report.Gain{Requests: 1, Beside: 1, Observed: 1, Edited: 1, Billed: 2.5, Otherwise: 2.5, ToSave: 1}},
-			{Day: "2026-01-01", Gain: report.Gain{Requests: 1, Billed: 1, Otherwise: 3, Net: 2}}},
+			{Day: "2026-01-02", Gain: report.Gain{Requests: 1, Beside: 1, Observed: 1, Edited: 1, Billed: 2.5, Otherwise: bill.Estimate{Likely: 2.5}, ToSave: 1}},
+			{Day: "2026-01-01", Gain: report.Gain{Requests: 1, Billed: 1, Otherwise: bill.Estimate{Likely: 3}, Net: 2}}},
 		Rules: []report.LiveRule{{Rule: "", Net: 2, ToSave: 1}, {Rule: "idle", LeftOut: 7}},
 		Tools: report.Uncalled{Sets: []report.Toolset{}, Drop: []string{}}}
 	if diff := gocmp.Diff(want, got); diff != "" {
@@ -177,7 +180,7 @@ func FuzzSumRelayed(f *testing.F) {
 		f.Add([]byte(seed), 1.0, -2.0)
 	}
 	f.Fuzz(func(t *testing.T, info []byte, at, net float64) {
-		spent := []store.Spend{{Time: session.Millis(at), Live: &store.Live{Billed: 1, Otherwise: net,
+		spent := []store.Spend{{Time: session.Millis(at), Live: &store.Live{Billed: 1, Otherwise: bill.Estimate{Likely: net},
 			Rules: map[string]store.Share{"idle": {Tokens: -1, Net: net}}}}}
 		got := report.SumRelayed([]store.Account{{Info: session.Info{ID: "s", Unknown: info}, Spent: spent}}, session.Millis(math.Inf(-1)),
 			time.UTC, func(string) int { return 0 })

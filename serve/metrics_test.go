@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
+	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/transport"
 )
 
@@ -140,7 +141,7 @@ func TestMetrics_showTheTotals(t *testing.T) {
 	if got, _ := scraped(t, at); got["net_dollars"] != 0 || got["live_sessions"] != 0 {
 		t.Errorf("before anything: %v", got)
 	}
-	totals = transport.Totals{Requests: 11, Beside: 2, Edited: 3, Resent: 4, Passed: 16, Unpriced: 5, Recalls: 6, Billed: 1.5, Otherwise: 9,
+	totals = transport.Totals{Requests: 11, Beside: 2, Edited: 3, Resent: 4, Passed: 16, Unpriced: 5, Recalls: 6, Billed: 1.5, Otherwise: bill.Estimate{Likely: 9},
 		Missed: 0.1, Summaries: 0.25, Net: -0.125, ToSave: 0.5, LeftOut: 700, Live: 8, CacheRead: 9000, CacheWritten: 100,
 		Rewritten: 10, Warm: 15, WarmCost: 0.3, WarmSaved: 0.7, Sessions: []string{canary}, Decided: map[string]int{"idle": 12, "compaction": 13}, Refusals: map[string]int{"below-minimum": 14}}
 	got, labels := scraped(t, at)

@@ -11,6 +11,9 @@ import (
 
 // Whatever is written, removed, linked and made runnable between snapshots: each of them can be gone back to, from each other one.
 func TestRestore_anySnapshotCanBeReachedFromAnyOther(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it does one thing after the other: -short is for the race detector")
+	}
 	rapid.Check(t, func(rt *rapid.T) {
 		f := newField(t, nil)
 		names := rapid.SampledFrom([]string{"a", "b", "a/b", "a/b/c", "b/a", "-c", "d e/f", "a/.gitignore", "x.log"})

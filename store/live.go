@@ -13,15 +13,11 @@ import (
 // Live is what a gateway knows of a request that it relayed, beyond what it took.
 type Live struct {
 	// Billed is what it cost by the provider's report, in US dollars.
-	Billed float64 `json:"billed"`
+	Billed bill.Dollars `json:"billed"`
 	// Otherwise is an estimate of what it would have cost the other way, in US dollars: with
 	// nothing left out of it or of those before it; if it was only observed, with what the session
 	// leaves out left out.
-	Otherwise float64 `json:"otherwise"`
-	// Early and Late are what Otherwise would be more, or less, had the client compacted its own
-	// conversation early, and not before the window was full; 0 where that is known.
-	Early float64 `json:"early,omitzero"`
-	Late  float64 `json:"late,omitzero"`
+	Otherwise bill.Estimate `json:",embed"`
 	// Missed is how much of Otherwise would not have been paid, because the request asks again for
 	// what was left out, or carries it a second time.
 	Missed float64 `json:"missed,omitzero"`
@@ -74,9 +70,9 @@ type Again struct {
 // observed, what it could have. In US dollars, negative when negative.
 func (l *Live) Saved() float64 {
 	if l.Observed {
-		return l.Billed - l.Otherwise
+		return -l.Otherwise.Over(l.Billed)
 	}
-	return l.Otherwise - l.Missed - l.Billed
+	return l.Otherwise.Over(l.Billed) - l.Missed
 }
 
 // LeftOut is how many tokens were left out of the request, or would have been.

@@ -23,11 +23,11 @@ func (t *Transport) countedBeside(r *http.Request, client string, m model.Model,
 	cost, priced := m.Cost(bill.Usage(u))
 	known := &store.Live{Beside: true, Edited: edited, Unpriced: !priced || !reported(u)}
 	if !known.Unpriced {
-		known.Billed, known.Otherwise = cost, cost
+		known.Billed, known.Otherwise = bill.Dollars(cost), bill.Estimate{Likely: cost}
 	}
 	took.on(known)
 	spent := store.Spend{Time: session.Millis(t.now().UnixMilli()), Kind: string(bill.Left), Model: m.String(),
-		Usage: u, Cost: known.Billed, Live: known}
+		Usage: u, Cost: float64(known.Billed), Live: known}
 	t.notice(Notice{From: originOf(r, nil), Model: m.String(), Spent: &spent})
 	t.count(func(all *Totals) {
 		all.Beside++

@@ -12,6 +12,7 @@ import (
 // With another engine and other options a conversation goes on as it was: the same bytes are sent,
 // and the totals go on. What the provider refused stays whole.
 func TestChanged_goesOnWithTheConversations(t *testing.T) {
+	sequential(t)
 	run := func(every int) (sent []string, all Totals) {
 		b := &tap{base: http.DefaultTransport}
 		s := play(t, llmtest.Anthropic, 50, Options{Base: b})

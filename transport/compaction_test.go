@@ -27,6 +27,7 @@ func summaries(run tworuns.Run) (all []llmtest.Record) {
 // The client's own compaction of a folded conversation gets what it gets without the gateway, as long
 // as the model's window has room: it is no summary of a summary.
 func TestTransport_theClientsCompactionPassesAsItCame(t *testing.T) {
+	sequential(t)
 	for _, p := range llmtest.Protocols() {
 		t.Run(string(p), func(t *testing.T) {
 			s := tworuns.Scene{Protocol: p, Steps: 80, Session: "s1", Compacts: []int{55}}
@@ -58,6 +59,7 @@ func TestTransport_theClientsCompactionPassesAsItCame(t *testing.T) {
 // because the window has no room for it, the client's compaction gets what is left of the
 // conversation, and that is said.
 func TestTransport_aCompactionThatCannotPassIsReducedAndSaysSo(t *testing.T) {
+	sequential(t)
 	small := model.Default().With(must(model.Overrides(map[string]model.Patch{
 		"anthropic/claude-sonnet-4-5": {Context: new(60_000)}}))...)
 	for _, c := range []struct {

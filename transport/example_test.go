@@ -72,7 +72,7 @@ func ExampleNew() {
 	}
 	totals := pruning.Totals()
 	fmt.Println(totals.Requests, "requests; some were pruned:", totals.Edited > 0)
-	fmt.Println("the bill is smaller:", totals.Billed < totals.Otherwise)
+	fmt.Println("the bill is smaller:", totals.Otherwise.Over(totals.Billed) > 0)
 	// Output:
 	// Done.
 	// 31 requests; some were pruned: true

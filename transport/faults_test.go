@@ -143,6 +143,7 @@ func throughOutage(t *testing.T, g *gateway, begins, amid, ends func()) {
 // what was sent: what was decided is left out as before, nothing more is, and when the store is back
 // the conversation goes on with it.
 func TestTransport_anOutageSendsWhatWasDecided(t *testing.T) {
+	sequential(t)
 	full := func(context.Context) error { return errors.New("the disk is full") }
 	hangs := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 	panics := func(context.Context) error { panic("an index out of range") }

@@ -239,9 +239,9 @@ func TestTransport_observeDecidesAboutFirstSends(t *testing.T) {
 			s.now = s.now.Add(20 * time.Second)
 		}
 		totals := s.transport.Totals()
-		left, bills = append(left, totals.LeftOut), append(bills, totals.Billed)
+		left, bills = append(left, totals.LeftOut), append(bills, float64(totals.Billed))
 		if mode == Observe {
-			bills[1] = totals.Otherwise
+			bills[1] = totals.Otherwise.Likely
 		}
 	}
 	if ratio := bills[1] / bills[0]; ratio < 0.985 || ratio > 1.015 {

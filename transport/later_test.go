@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/store/memory"
 )
@@ -59,7 +60,7 @@ func TestLater_recordsTheSameInOrder(t *testing.T) {
 		t.Errorf("-at once +later\n%s", diff)
 	}
 	totals.Billed, laterTotals.Billed = 0, 0 // sums of numbers in another order
-	totals.Otherwise, laterTotals.Otherwise = 0, 0
+	totals.Otherwise, laterTotals.Otherwise = bill.Estimate{}, bill.Estimate{}
 	totals.Net, laterTotals.Net = 0, 0
 	if diff := cmp.Diff(totals, laterTotals); diff != "" {
 		t.Errorf("-at once +later\n%s", diff)

@@ -294,5 +294,6 @@ func (k took) on(known *store.Live) {
 	if known.Estimated = k.Estimated; !known.Unpriced || !k.Estimated {
 		return
 	}
-	known.Billed, known.Otherwise, known.Unpriced = k.Dollars, k.Dollars, false // the price is one, too
+	known.Billed, known.Otherwise = bill.Dollars(k.Dollars), bill.Estimate{Likely: k.Dollars} // the price is one, too
+	known.Unpriced = false
 }

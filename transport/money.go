@@ -30,10 +30,9 @@ func (t *Transport) live(x *exchange, u session.Usage) *store.Live {
 		priced = priced && ok
 		return cost
 	}
-	known.Billed, known.Otherwise = price(u), without.Cost.Likely
-	known.Early, known.Late = without.Cost.Early, without.Cost.Late
+	known.Billed, known.Otherwise = bill.Dollars(price(u)), without.Cost
 	if known.Observed {
-		known.Otherwise, known.Early, known.Late = price(edited), 0, 0
+		known.Otherwise = bill.Estimate{Likely: price(edited)}
 	} else {
 		known.Missed = price(whole) - price(x.left.unasked(whole))
 	}
@@ -50,17 +49,17 @@ func (t *Transport) live(x *exchange, u session.Usage) *store.Live {
 		*known = store.Live{Observed: known.Observed, Edited: known.Edited, Resent: known.Resent, Again: known.Again,
 			Rewritten: known.Rewritten, Unpriced: true, Rules: shares(x, 0, 0, 0)}
 	} else {
-		whole := known.Otherwise
+		whole := known.Otherwise.Likely
 		if known.Observed {
-			whole = known.Billed
+			whole = price(u)
 		}
 		known.Rules = shares(x, whole-price(kept), price(edited)-price(kept), known.Missed)
 	}
 	now := x.line.without
 	known.Without = &now
 	if x.bridged && !known.Observed && priced {
-		known.Bridged = max(0, price(unkept(edited))-known.Billed)
-		known.Otherwise += known.Bridged
+		known.Bridged = max(0, price(unkept(edited))-price(u))
+		known.Otherwise.Likely += known.Bridged
 		known.Rules[store.KeepWarm] = store.Share{Net: known.Bridged}
 	}
 	return known

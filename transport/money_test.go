@@ -20,12 +20,13 @@ import (
 // One-hour writes are billed to the cent, and no request vanishes from the sums because of what we
 // made of its usage.
 func TestTotals_oneHourWritesAreBilled(t *testing.T) {
+	sequential(t)
 	for _, mode := range []Mode{Full, Safe, Observe} {
 		t.Run(string(mode), func(t *testing.T) {
 			g := &gateway{t: t, foldsAt: 12_000, options: Options{Mode: mode}}
 			run := tworuns.Scene{Steps: 40, Log: longer(0, 40), Hour: true}.Play(t, g.between)
 			all := g.Totals()
-			if all.Unpriced > 0 || math.Abs(all.Billed-run.Billed) > 1e-9 || run.Billed == 0 {
+			if all.Unpriced > 0 || math.Abs(float64(all.Billed)-run.Billed) > 1e-9 || run.Billed == 0 {
 				t.Errorf("billed %.4f, the provider asks for %.4f; %d of %d requests have no price", all.Billed,
 					run.Billed, all.Unpriced, all.Requests)
 			}
@@ -84,7 +85,7 @@ func (c claim) says(t *testing.T) {
 	saved := c.alone.Billed - c.with.Billed
 	t.Logf("alone $%.3f (compactions at %v), with us $%.3f (%v): saved $%.3f, claimed $%.3f", c.alone.Billed,
 		c.alone.Compactions, c.with.Billed, c.with.Compactions, saved, c.all.Net)
-	if math.Abs(c.all.Billed-c.with.Billed) > 1e-9 || c.all.Unpriced > 0 {
+	if math.Abs(float64(c.all.Billed)-c.with.Billed) > 1e-9 || c.all.Unpriced > 0 {
 		t.Errorf("billed %v, the provider asks for %v; %d requests have no price", c.all.Billed, c.with.Billed, c.all.Unpriced)
 	}
 	if math.Abs(c.all.Net-saved) > 0.15*math.Abs(saved) {
@@ -96,6 +97,7 @@ func (c claim) says(t *testing.T) {
 // itself: in whatever units the provider counts, and for five minutes and for an hour. The mode
 // observe foretells what the mode full is billed.
 func TestTotals_claimWhatTwoRunsDifferBy(t *testing.T) {
+	sequential(t)
 	for _, hour := range []bool{false, true} {
 		for _, ratio := range []float64{3, 3.6, 4} {
 			t.Run(fmt.Sprintf("%g characters, an hour %t", ratio, hour), func(t *testing.T) {
@@ -109,7 +111,7 @@ func TestTotals_claimWhatTwoRunsDifferBy(t *testing.T) {
 				}
 				o := &gateway{t: t, foldsAt: 20_000, options: Options{Mode: Observe}}
 				s.Play(t, o.between)
-				if got := o.Totals().Otherwise; math.Abs(got-c.with.Billed) > 0.1*c.with.Billed {
+				if got := o.Totals().Otherwise.Likely; math.Abs(got-c.with.Billed) > 0.1*c.with.Billed {
 					t.Errorf("observe foretells %.4f, full is billed %.4f", got, c.with.Billed)
 				}
 			})
@@ -119,6 +121,7 @@ func TestTotals_claimWhatTwoRunsDifferBy(t *testing.T) {
 
 // A conversation that winnow made dearer is said to be dearer.
 func TestTotals_claimALoss(t *testing.T) {
+	sequential(t)
 	s := tworuns.Scene{Steps: 160, CompactAt: 40_000, CharsPerToken: 3}
 	c := claims(t, s, 20_000, true, Options{})
 	if c.says(t); c.all.Net >= 0 {
@@ -128,6 +131,7 @@ func TestTotals_claimALoss(t *testing.T) {
 
 // Pauses that are longer than the provider's cache lives cost both runs the same way.
 func TestTotals_claimOverLongPauses(t *testing.T) {
+	sequential(t)
 	s := tworuns.Scene{Log: longer(0, 70), CompactAt: 60_000, Pause: func(step int) time.Duration {
 		if step%12 == 11 {
 			return 10 * time.Minute
@@ -140,6 +144,7 @@ func TestTotals_claimOverLongPauses(t *testing.T) {
 // A client that never compacts ends at its model's window without us. Where nobody knows that, a
 // range is said, and what came behind that end is compared with nothing.
 func TestTotals_claimAgainstTheWindow(t *testing.T) {
+	sequential(t)
 	window := 60_000
 	small := model.Default().With(model.Override{Match: "**", Patch: model.Patch{Context: &window}})
 	s := tworuns.Scene{Log: longer(0, 80), Window: window}
@@ -158,7 +163,7 @@ func TestTotals_claimAgainstTheWindow(t *testing.T) {
 		cost, _ := model.Default().Lookup("anthropic/" + r.Model).Cost(bill.Usage(r.Usage))
 		behind += cost
 	}
-	low, high := c.all.Estimate().Range()
+	low, high := c.all.Otherwise.Range()
 	if got := low - behind; low >= high || got > 1.15*c.alone.Billed || high-behind < 0.85*c.alone.Billed {
 		t.Errorf("said $%.3f to $%.3f, alone it was $%.3f, and $%.3f of $%.3f behind that", low, high, c.alone.Billed,
 			behind, c.with.Billed)
@@ -172,7 +177,7 @@ func TestTotals_claimNothingForNothing(t *testing.T) {
 	if c.all.Edited > 0 {
 		t.Skip("something is left out of such a conversation now")
 	}
-	if low, high := c.all.Estimate().Range(); math.Abs(c.all.Net) > 1e-9 || low != high {
+	if low, high := c.all.Otherwise.Range(); math.Abs(c.all.Net) > 1e-9 || low != high {
 		t.Errorf("claimed %v, between %v and %v", c.all.Net, low, high)
 	}
 }

@@ -54,6 +54,7 @@ func (c *mistaken) RoundTrip(r *http.Request) (*http.Response, error) {
 // gateway, also where the original cannot be accepted: thinking is bound to what was sent. Nothing
 // about the conversation changes by it.
 func TestTransport_aRefusalThatIsTheClientsReachesIt(t *testing.T) {
+	sequential(t)
 	for _, bound := range []bool{true, false} {
 		s := tworuns.Scene{Steps: 80, Session: "s1", Thinks: bound, Binds: bound, Window: 400_000}
 		if bound {

@@ -169,6 +169,7 @@ func TestDrops(t *testing.T) {
 // What a session's info knows of its tools is what the requests declared, without what is dropped or
 // loaded later, and what was called; after a restart and in a conversation that began elsewhere too.
 func TestTransport_notesTools(t *testing.T) {
+	sequential(t)
 	for _, p := range llmtest.Protocols() {
 		t.Run(string(p), func(t *testing.T) {
 			s := play(t, p, 40, Options{Drop: []string{"mcp__a__y"}})

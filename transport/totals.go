@@ -23,17 +23,17 @@ type Totals struct {
 	Resent   int // requests that were refused with an edit, and sent once more without
 	Passed   int // requests that were not decided about, because the store was lost
 	// Billed is what all of them cost, in US dollars, by the usage that the provider reported.
-	Billed float64
+	Billed bill.Dollars
 	// Otherwise is an estimate of what the same requests would have cost the other way: without
-	// winnow; in the mode Observe, with what could be left out left out. Early and Late are those of
-	// the estimate: see Totals.Estimate.
-	Otherwise, Early, Late float64
+	// winnow; in the mode Observe, with what could be left out left out.
+	Otherwise bill.Estimate
 	// Missed is how much of Otherwise would not have been paid, as requests asked again for what
 	// was left out; Summaries is what summaries cost, which is not in Billed.
 	Missed, Summaries float64
 	// WarmCost is what the requests that kept the cache cost, which is in Billed; WarmSaved is how
 	// much of Otherwise would have been paid for writing to the cache what it had forgotten.
-	WarmCost, WarmSaved float64
+	WarmCost  bill.Dollars
+	WarmSaved float64
 	// Net is what was saved: Otherwise − Missed − Billed − Summaries, negative when negative. In
 	// the mode Observe nothing is; ToSave is what could have been.
 	Net, ToSave float64
@@ -53,11 +53,6 @@ type Totals struct {
 	Rewritten               int            // tokens written to the cache again because of what was decided
 	Decided                 map[string]int // parts that were left out, by rule
 	Refusals                map[string]int // reasons why something was not left out, by code
-}
-
-// Estimate is what the requests would have cost without winnow, if they were not only observed.
-func (all Totals) Estimate() bill.Estimate {
-	return bill.Estimate{Likely: all.Otherwise, Early: all.Early, Late: all.Late}
 }
 
 // lively is how long a session without a request counts as live.
@@ -185,9 +180,7 @@ func (all *Totals) add(known *store.Live, model string, u session.Usage) {
 	}
 	all.WarmSaved += known.Bridged
 	all.Billed += known.Billed
-	all.Otherwise += known.Otherwise
-	all.Early += known.Early
-	all.Late += known.Late
+	all.Otherwise = all.Otherwise.Plus(known.Otherwise)
 	all.Missed += known.Missed
 	if known.Observed {
 		all.ToSave += known.Saved()

@@ -80,6 +80,7 @@ func (g *gateway) sessions() int { return len(must(g.store.List(context.Backgrou
 // refresh: what was folded stays folded, and a provider that binds thinking takes it. So it is with
 // the client's word for its session and without one.
 func TestIdentity_aRefreshedCredentialGoesOn(t *testing.T) {
+	sequential(t)
 	for _, word := range []string{"s1", ""} {
 		t.Run("session "+word, func(t *testing.T) {
 			s := tworuns.Scene{Model: "claude-opus-5-5", Steps: 90, Session: word, Thinks: true, Binds: true,
@@ -150,6 +151,7 @@ func (g *gateway) age(r *http.Request) {
 // A store whose conversations were identified with the credential is carried over: the conversation
 // goes on where it was, with what was decided.
 func TestIdentity_anOldStoreIsCarriedOver(t *testing.T) {
+	sequential(t)
 	s := tworuns.Scene{Model: "claude-opus-5-5", Steps: 90, Session: "s1", Thinks: true, Binds: true}
 	g := &gateway{t: t, foldsAt: 25_000}
 	step := 0
@@ -212,6 +214,7 @@ func (c *counted) Family(ctx context.Context, id string) ([]session.Info, error)
 // A conversation that is repeated follows its own fork: each time makes one session at most, and the
 // requests of the last time ask no more of the store than those of the third.
 func TestIdentity_aRepeatedConversationFollowsItsFork(t *testing.T) {
+	sequential(t)
 	for _, word := range []string{"s1", ""} {
 		t.Run("session "+word, func(t *testing.T) {
 			const times, steps = 12, 40
@@ -250,6 +253,7 @@ func TestIdentity_aRepeatedConversationFollowsItsFork(t *testing.T) {
 
 // A client that goes back to an earlier turn leaves the conversation once, and goes on with that.
 func TestIdentity_aRewindLeavesOnce(t *testing.T) {
+	sequential(t)
 	c := &counted{Store: memory.New()}
 	g := &gateway{t: t, store: c}
 	run := tworuns.Scene{Steps: 120, Rewind: map[int]int{3: 1, 6: 4}}.Play(t, g.between)

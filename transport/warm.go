@@ -202,7 +202,7 @@ func (t *Transport) renewed(k *warmth, began time.Time, u session.Usage) {
 	k.line.last = began
 	k.line.warmed++
 	cost, priced := k.model.Cost(bill.Usage(u))
-	known := &store.Live{Warm: true, Billed: cost, Unpriced: !priced || !reported(u),
+	known := &store.Live{Warm: true, Billed: bill.Dollars(cost), Unpriced: !priced || !reported(u),
 		Rules: map[string]store.Share{store.KeepWarm: {Net: -cost}}}
 	spent := store.Spend{Time: session.Millis(began.UnixMilli()), Kind: string(bill.Left), Model: k.model.String(),
 		Usage: u, Cost: cost, Live: known}

@@ -144,7 +144,7 @@ func showStatus(a *cli.App, doc report.Relayed, by string, now time.Time) {
 	var widths []int
 	var rows [][]string
 	sums := func(g report.Gain) []string {
-		amounts := []string{quantity.Dollars(g.Billed), quantity.Dollars(g.Otherwise), quantity.Net(g.Net)}
+		amounts := []string{quantity.Dollars(float64(g.Billed)), quantity.Dollars(g.Otherwise.Likely), quantity.Net(g.Net)}
 		for i := range amounts {
 			switch {
 			case !g.Known():
@@ -217,13 +217,13 @@ func statusNotes(g report.Gain, unpriced []string) (lines []string) {
 	}
 	if g.Warm > 0 {
 		lines = append(lines, fmt.Sprintf("keeping the cache warm: %s cost %s and saved %s, which is in net",
-			quantity.Count(g.Warm, "request"), quantity.Dollars(g.WarmCost), quantity.Dollars(g.WarmSaved)))
+			quantity.Count(g.Warm, "request"), quantity.Dollars(float64(g.WarmCost)), quantity.Dollars(g.WarmSaved)))
 	}
 	if g.Observed > 0 {
 		lines = append(lines, fmt.Sprintf("observed: %s relayed untouched; pruning could have saved %s",
 			quantity.Plural(g.Observed, "request was", "requests were"), quantity.Net(g.ToSave)))
 	}
-	if low, high := g.Estimate().Range(); high-low >= 0.01 {
+	if low, high := g.Otherwise.Range(); high-low >= 0.01 {
 		lines = append(lines, fmt.Sprintf("without: between %s and %s, as nobody knows when the clients would have "+
 			"compacted by themselves", quantity.Dollars(low), quantity.Dollars(high)))
 	}
@@ -330,10 +330,10 @@ func together(doc report.Relayed) report.LiveSession {
 
 // line is a session for a status bar.
 func line(s report.LiveSession) string {
-	text := fmt.Sprintf("winnow: net %s of %s", quantity.Net(s.Net), quantity.Dollars(s.Otherwise))
+	text := fmt.Sprintf("winnow: net %s of %s", quantity.Net(s.Net), quantity.Dollars(s.Otherwise.Likely))
 	if s.Observed == s.Requests && s.Observed > 0 {
 		text = fmt.Sprintf("winnow (observing): could save %s of %s", quantity.Net(s.ToSave),
-			quantity.Dollars(s.Billed))
+			quantity.Dollars(float64(s.Billed)))
 	}
 	switch {
 	case !s.Known():

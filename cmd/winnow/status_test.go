@@ -171,7 +171,7 @@ func (g *gatewayed) statusOf(args ...string) (doc report.Relayed) {
 	}
 	for _, sum := range gains {
 		if a := sum.Amounts; a.Billed != nil {
-			sum.Billed, sum.Otherwise, sum.Net = *a.Billed, *a.Without, *a.Net
+			sum.Billed, sum.Otherwise.Likely, sum.Net = *a.Billed, *a.Without, *a.Net
 		}
 	}
 	return doc
@@ -208,12 +208,12 @@ func TestStatus_saysWhatTheProviderBilled(t *testing.T) {
 					t.Errorf("%s: %v, want %v", what, got, want)
 				}
 			}
-			near("billed", sum.Billed, g.billed(), 1e-9)
-			near("otherwise", sum.Otherwise, plain.billed(), 0.05)
-			near("net", sum.Net, sum.Otherwise-sum.Missed-sum.Billed-sum.Summaries, 1e-9)
+			near("billed", float64(sum.Billed), g.billed(), 1e-9)
+			near("otherwise", sum.Otherwise.Likely, plain.billed(), 0.05)
+			near("net", sum.Net, sum.Otherwise.Over(sum.Billed)-sum.Missed-sum.Summaries, 1e-9)
 			shown := fmt.Sprintf("winnow_net_dollars %v\n", sum.Net)
 			if mode == "observe" {
-				near("billed in observe", sum.Billed, plain.billed(), 1e-9)
+				near("billed in observe", float64(sum.Billed), plain.billed(), 1e-9)
 				if sum.Observed != sum.Requests || sum.Net != 0 || sum.ToSave <= 0 {
 					t.Errorf("observed: %+v", sum)
 				}
@@ -269,7 +269,7 @@ func TestStatus_namesToolsThatNobodyCalls(t *testing.T) {
 		}
 	}
 	if set.Client != "chore" || set.Server != "git" || set.Tools != 1 || set.Requests != 30 || with != 30 || set.Tokens < 200 ||
-		set.Cost <= 0 || set.Cost >= doc.Total.Billed || set.Share <= 0 || set.Share >= 1 {
+		set.Cost <= 0 || set.Cost >= float64(doc.Total.Billed) || set.Share <= 0 || set.Share >= 1 {
 		t.Errorf("%d requests declared it: %+v of %v", with, set, doc.Total.Billed)
 	}
 	said := d.process("status", "--by", "tool").stdout
@@ -314,20 +314,20 @@ func statusStore(t *testing.T, path string, now time.Time) {
 	}{
 		{"live_0123456789abcdef0123", `{"client":{"name":"claude-cli/2.1.330","session":"aaaa-1"},"tools":{"declared":{"Read":640,"Bash":1310,` +
 			`"NotebookEdit":430,"mcp__github__create_issue":420,"mcp__github__list_issues":380,"mcp__docs__search":250,"mcp__docs__it's":90},"called":["Read","Bash","mcp__docs__search"]}}`, []store.Spend{
-			row(3*time.Hour, 40_000, store.Live{Billed: 0.31, Otherwise: 0.30, Edited: true, Rewritten: 5000, Rules: rules(9000, 0, -0.01)}),
-			row(5*time.Minute, 61_000, store.Live{Billed: 0.20, Otherwise: 0.95, Missed: 0.05, Edited: true, Rules: rules(38_000, 112, 0.5),
+			row(3*time.Hour, 40_000, store.Live{Billed: 0.31, Otherwise: bill.Estimate{Likely: 0.30}, Edited: true, Rewritten: 5000, Rules: rules(9000, 0, -0.01)}),
+			row(5*time.Minute, 61_000, store.Live{Billed: 0.20, Otherwise: bill.Estimate{Likely: 0.95}, Missed: 0.05, Edited: true, Rules: rules(38_000, 112, 0.5),
 				Again: []store.Again{{Part: "p", Rule: "idle", Tokens: 90}}}),
 			{Time: session.Millis(now.Add(-4 * time.Minute).UnixMilli()), Kind: "summary", Cost: 0.0312, Model: "m/m"},
-			{Time: session.Millis(now.Add(-4 * time.Minute).UnixMilli()), Kind: "left", Cost: 0.01, Live: &store.Live{Billed: 0.01, Otherwise: 0.01, Beside: true}},
+			{Time: session.Millis(now.Add(-4 * time.Minute).UnixMilli()), Kind: "left", Cost: 0.01, Live: &store.Live{Billed: 0.01, Otherwise: bill.Estimate{Likely: 0.01}, Beside: true}},
 		}},
 		{"live_fedcba98765432100123", `{"client":{"name":"claude-cli/2.1.330","session":"aaaa-1"}}`, []store.Spend{
-			row(6*time.Minute, 12_000, store.Live{Billed: 0.04, Otherwise: 0.03, Edited: true, Rules: rules(500, 0, -0.01)}),
+			row(6*time.Minute, 12_000, store.Live{Billed: 0.04, Otherwise: bill.Estimate{Likely: 0.03}, Edited: true, Rules: rules(500, 0, -0.01)}),
 		}},
 		{"live_00000000000000000002", `{"client":{"name":"pi/0.87"}}`, []store.Spend{
-			row(26*time.Hour, 9000, store.Live{Billed: 1, Otherwise: 0.75, Observed: true, Edited: true, Rules: rules(800, 0, 0.2)}),
+			row(26*time.Hour, 9000, store.Live{Billed: 1, Otherwise: bill.Estimate{Likely: 0.75}, Observed: true, Edited: true, Rules: rules(800, 0, 0.2)}),
 			row(25*time.Hour, 0, store.Live{Unpriced: true}),
 			row(25*time.Hour, 9000, store.Live{Warm: true, Billed: 0.02, Rules: map[string]store.Share{store.KeepWarm: {Net: -0.02}}}),
-			row(25*time.Hour, 9500, store.Live{Billed: 0.03, Otherwise: 0.35, Bridged: 0.32, Rules: map[string]store.Share{store.KeepWarm: {Net: 0.32}}}),
+			row(25*time.Hour, 9500, store.Live{Billed: 0.03, Otherwise: bill.Estimate{Likely: 0.35}, Bridged: 0.32, Rules: map[string]store.Share{store.KeepWarm: {Net: 0.32}}}),
 		}},
 		{"ses_imported", "", []store.Spend{{Time: session.Millis(now.UnixMilli()), Kind: "summary", Cost: 7}}},
 	}

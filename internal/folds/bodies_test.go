@@ -3,6 +3,8 @@ package folds
 import (
 	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -272,6 +274,82 @@ func takenBack(t *testing.T, s pivot.Summarizer) {
 	if found := listed.FindAllStringSubmatch(r.shown(t), -1); len(found) != 1 || found[0][1] != "" {
 		t.Errorf("the rule that was given again is listed as %q", found)
 	}
+}
+
+// Wishes in the words of two authors who knew nothing of winnow, each in a message of its own among
+// as many that ask for something once, stay through five folds of which only the body is handed on:
+// whoever does not see that a short message is an instruction keeps it all the same.
+func TestFolds_strangersWishesStayInBodies(t *testing.T) {
+	for _, author := range []string{"b", "c"} {
+		wishes, requests := lines(t, "wishes-"+author+".txt"), lines(t, "requests-"+author+".txt")
+		for name, f := range protocols {
+			t.Run(author+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				m := newMaker(11, known)
+				r := relay{format: f, to: 20_000, summarizer: quality.Scripted{}}
+				each := len(wishes) / times
+				for at := range times {
+					log := m.fifth(at)
+					for i := range each {
+						for _, text := range []string{wishes[at*each+i], requests[at*each+i]} {
+							log = append(log, m.user(text), m.work(at, i), m.says("Done."))
+						}
+					}
+					r.fold(t, log...)
+				}
+				text, lost := r.shown(t), 0
+				for _, wish := range wishes {
+					if !strings.Contains(text, wish) {
+						lost++
+						t.Logf("lost: %s", wish)
+					}
+				}
+				if lost > 0 {
+					t.Errorf("%d of %d are lost", lost, len(wishes))
+				}
+			})
+		}
+	}
+}
+
+// Where the same wishes end long messages about something else, some are lost: as many as
+// docs/summaries.md says.
+func TestFolds_strangersWishesInLongMessages(t *testing.T) {
+	for author, most := range map[string]map[int]int{"b": {8_000: 15, 20_000: 3}, "c": {8_000: 13, 20_000: 2}} {
+		wishes := lines(t, "wishes-"+author+".txt")
+		for to, most := range most {
+			m := newMaker(11, known)
+			r := relay{format: body.AnthropicBody{}, to: to, summarizer: quality.Scripted{}}
+			each := len(wishes) / times
+			for at := range times {
+				r.fold(t, wishing(m, at, wishes[at*each:(at+1)*each])...)
+			}
+			text, lost := r.shown(t), 0
+			for _, wish := range wishes {
+				if !strings.Contains(text, wish) {
+					lost++
+				}
+			}
+			if t.Logf("author %s, to %d tokens: %d of %d are lost", author, to, lost, len(wishes)); lost > most {
+				t.Errorf("want at most %d", most)
+			}
+		}
+	}
+}
+
+// lines are those of a file of messages, the sentence that is wished alone.
+func lines(t *testing.T, name string) (all []string) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "recall", "testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+		if _, rest, marked := strings.Cut(line, "[["); marked {
+			line, _, _ = strings.Cut(rest, "]]")
+		}
+		all = append(all, line)
+	}
+	return all
 }
 
 // Short messages of the user stay word for word, however long the others are: what no detector of

@@ -33,6 +33,7 @@ var canaries = regexp.MustCompile(`canary-t[0-9]+x[0-9]+-[0-9]+-`)
 const (
 	askHeader  = "X-Test-Ask"  // numbers the attempts of a client
 	gateHeader = "X-Test-Gate" // the gateway that is asked
+	lifeHeader = "X-Test-Life" // how often that was killed before
 )
 
 // hostile is a client that does to its history what clients do, and a provider of its own, at which
@@ -59,6 +60,7 @@ type hostile struct {
 	history []session.Message          // the client's, as of the newest request
 	body    []byte                     // as the client has sent it
 	loose   bool                       // what arrives may come in any order
+	knows   map[string]string          // the lives of the gateways that have edited this history, by gateway
 	anew    bool                       // the history is another one since the newest request
 	newest  int                        // attempt that has arrived
 	before  [][sha256.Size]byte        // messages of the newest request that arrived
@@ -91,6 +93,7 @@ func (h *hostile) converse() bool {
 	h.held++
 	h.said, h.asof = map[string]session.Message{}, map[int][]string{}
 	h.history, h.before, h.asked, h.known, h.anew = nil, nil, nil, nil, true
+	h.knows = map[string]string{}
 	h.mu.Unlock()
 	h.session = ""
 	if h.number%perTenant != perTenant-1 {
@@ -202,6 +205,7 @@ func (h *hostile) other() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.anew = true
+	clear(h.knows)
 }
 
 // beside sends requests that are not of the conversation: for a title, and of a sub-agent.
@@ -322,6 +326,7 @@ func (h *hostile) ask(ctx context.Context, body []byte, step string, set func(*h
 			"Content-Type": {"application/json"}, "X-Api-Key": {h.key}, "Authorization": {"Bearer " + h.key},
 			"X-Goog-Api-Key": {h.key}, "Anthropic-Version": {"2023-06-01"}, "X-Winnow-Token": {h.token},
 			stepHeader: {step}, askHeader: {strconv.Itoa(number)}, gateHeader: {strconv.Itoa(at)},
+			lifeHeader: {strconv.FormatInt(killed, 10)},
 		}
 		if h.session != "" {
 			r.Header.Set("X-Session-Id", h.session)
@@ -486,7 +491,13 @@ func (h *hostile) arrived(q *llmtest.Request) {
 		number, q.Header.Get(gateHeader), len(d.receipts), len(h.asof[number]), len(now), prefix,
 		bytes.Equal(q.Body, h.body), h.anew))
 	whole := bytes.Equal(q.Body, h.body)
-	if prefix >= 0 && same && whole && time.Since(time.Unix(0, m.struck.Load())) < away {
+	gate := q.Header.Get(gateHeader)
+	life := q.Header.Get(lifeHeader)
+	knew := h.knows[gate] == life // what was left out is at hand
+	if !whole {
+		h.knows[gate] = life
+	}
+	if prefix >= 0 && same && whole && !knew && time.Since(time.Unix(0, m.struck.Load())) < away {
 		m.add("requests that passed as they came while the database was away", 1)
 		return // the next one is held against the one before
 	}

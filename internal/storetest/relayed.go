@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 )
@@ -13,7 +14,7 @@ import (
 // requests, not by that of the session.
 func relayed(t *testing.T, s store.Store) {
 	born(t, s)
-	full := &store.Live{Billed: 0.1 + 0.2, Otherwise: math.Pi, Missed: 1e-9, Edited: true, Resent: true, Rewritten: 7,
+	full := &store.Live{Billed: 0.1 + 0.2, Otherwise: bill.Estimate{Likely: math.Pi}, Missed: 1e-9, Edited: true, Resent: true, Rewritten: 7,
 		Rules: map[string]store.Share{"duplicates": {Tokens: 5, Net: -1e-7}, store.Compaction: {Net: 2}},
 		Again: []store.Again{{Part: "p\xff", Rule: "urls", Tokens: 3, Asked: true}, {Tokens: 1}}}
 	spent := []store.Spend{{Time: 10, Kind: "step", Message: "m", Live: full},

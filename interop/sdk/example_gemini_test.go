@@ -66,7 +66,7 @@ func Example_gemini() {
 	totals := pruning.Totals()
 	fmt.Println("requests:", totals.Requests)
 	fmt.Println("most of them were pruned:", totals.Edited > totals.Requests/2)
-	fmt.Println("the bill is smaller:", totals.Billed < totals.Otherwise)
+	fmt.Println("the bill is smaller:", totals.Otherwise.Over(totals.Billed) > 0)
 	// Output:
 	// I have read all of it.
 	// requests: 41

@@ -138,6 +138,9 @@ func (f *facts) agreed() []item {
 func (f *facts) told() []item {
 	var all []item
 	for _, t := range recall.Telling(f.log) {
+		if t.Names == 0 {
+			continue
+		}
 		if slices.ContainsFunc(f.values,
 			func(v recall.Value) bool { return v.Text == t.Text && t.Names <= 1+len(v.Was) }) {
 			continue

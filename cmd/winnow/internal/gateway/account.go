@@ -39,7 +39,7 @@ func account(client string, requests int, mode transport.Mode, t transport.Total
 	lines := []string{relayed, billed(mode, t), out + "; more: " + more}
 	if t.Warm > 0 {
 		lines = append(lines, fmt.Sprintf("the cache was kept warm by %s, which are in that: they cost %s and saved %s",
-			quantity.Count(t.Warm, "request"), quantity.Dollars(t.WarmCost), quantity.Dollars(t.WarmSaved)))
+			quantity.Count(t.Warm, "request"), quantity.Dollars(float64(t.WarmCost)), quantity.Dollars(t.WarmSaved)))
 	}
 	if len(t.Outgrown) > 0 && mode != transport.Observe {
 		lines = append(lines, "the whole history no longer fits the model's window: resume it with winnow wrap, or "+
@@ -57,15 +57,15 @@ func billed(mode transport.Mode, t transport.Totals) string {
 	if t.Unpriced > 0 && t.Unpriced >= t.Requests {
 		return "billed: unknown (" + unpriced + ")"
 	}
-	text := "billed " + quantity.Dollars(t.Billed)
+	text := "billed " + quantity.Dollars(float64(t.Billed))
 	if mode == transport.Observe {
-		text += fmt.Sprintf("; pruned it would have been %s: net %s to save", quantity.Dollars(t.Otherwise),
+		text += fmt.Sprintf("; pruned it would have been %s: net %s to save", quantity.Dollars(t.Otherwise.Likely),
 			quantity.Net(t.ToSave))
 	} else {
-		without, net := quantity.Dollars(t.Otherwise), quantity.Net(t.Net)
-		if low, high := t.Estimate().Range(); high-low >= 0.01 {
+		without, net := quantity.Dollars(t.Otherwise.Likely), quantity.Net(t.Net)
+		if low, high := t.Otherwise.Range(); high-low >= 0.01 {
 			without = quantity.Dollars(low) + " to " + quantity.Dollars(high)
-			net = quantity.Net(t.Net+low-t.Otherwise) + " to " + quantity.Net(t.Net+high-t.Otherwise)
+			net = quantity.Net(t.Net+low-t.Otherwise.Likely) + " to " + quantity.Net(t.Net+high-t.Otherwise.Likely)
 		}
 		text += fmt.Sprintf("; without winnow %s: net %s saved", without, net)
 	}

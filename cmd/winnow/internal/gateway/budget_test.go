@@ -192,7 +192,7 @@ var price = map[string]struct{ input, output, read, write float64 }{
 	"gemini-2.5-flash":  {0.30, 2.50, 0.03, 0.30},
 }
 
-func bill(model string, u session.Usage) float64 {
+func billOf(model string, u session.Usage) float64 {
 	p := price[model]
 	return (float64(u.Input)*p.input + float64(u.Output+u.Reasoning)*p.output + float64(u.Cache.Read)*p.read +
 		float64(u.Cache.Write)*p.write) / 1e6
@@ -206,7 +206,7 @@ func (l *till) billed() (dollars float64) {
 		l.t.Fatal(err)
 	}
 	for _, r := range records {
-		dollars += bill(r.Model, r.Usage)
+		dollars += billOf(r.Model, r.Usage)
 	}
 	return dollars
 }
@@ -340,7 +340,7 @@ func TestBudget_countsClientsThatLeave(t *testing.T) {
 				said = i + 1
 			}
 			left.Output = llmtest.PerToken(3.6).Count(records[1].Reply.Text[:said])
-			l.near("left", reported, reported+bill(records[1].Model, left))
+			l.near("left", reported, reported+billOf(records[1].Model, left))
 		})
 	}
 }
@@ -434,7 +434,7 @@ func TestBudget_holdsForManyAtATime(t *testing.T) {
 				close(hold)
 			}()
 			u := session.Usage{Input: 3400, Output: 2000} // about as much as it may cost at most
-			one := bill("claude-sonnet-4-5", u)
+			one := billOf("claude-sonnet-4-5", u)
 			l := newTill(t, c.at(t), tenant.Budget{Day: 3 * one}, func(llmtest.Request) llmtest.Reply {
 				met <- struct{}{}
 				return llmtest.Reply{Text: "done", Usage: &u, Hold: hold}
@@ -544,5 +544,5 @@ func TestBudget_countsClientsThatLeaveAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.near("left at once", reported, reported+bill("gpt-4.1", session.Usage{Input: records[1].Prompt}))
+	l.near("left at once", reported, reported+billOf("gpt-4.1", session.Usage{Input: records[1].Prompt}))
 }

@@ -62,7 +62,7 @@ func spentSince(ctx context.Context, kept store.Store, since time.Time) (map[str
 			switch {
 			case s.Inherited || at.Before(since):
 			case s.Live != nil:
-				days[tenant.DayOf(at)] += s.Live.Billed
+				days[tenant.DayOf(at)] += float64(s.Live.Billed)
 			default:
 				days[tenant.DayOf(at)] += s.Cost
 			}

@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/memory"
@@ -58,8 +59,8 @@ func TestRollUp_isTheSumOfTheRows(t *testing.T) {
 			if at.Before(began) {
 				at = now
 			}
-			s := store.Spend{Time: millis(at), Kind: "step", Cost: 9, Live: &store.Live{Billed: float64(rapid.IntRange(1, 100).Draw(r, "cents")) / 100}}
-			took := s.Live.Billed
+			s := store.Spend{Time: millis(at), Kind: "step", Cost: 9, Live: &store.Live{Billed: bill.Dollars(rapid.IntRange(1, 100).Draw(r, "cents")) / 100}}
+			took := float64(s.Live.Billed)
 			if rapid.Bool().Draw(r, "inherited") {
 				s.Inherited, took = true, 0
 			}

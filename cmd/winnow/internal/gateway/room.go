@@ -92,7 +92,7 @@ func (m *room) spent(e book.Expense, at time.Time, reservation string) {
 // watch counts what a request cost, unless a budget has it metered, and shows it.
 func (m *room) watch(n transport.Notice, metered bool) {
 	if n.Spent != nil && n.Spent.Live != nil && !metered {
-		m.spent(book.Expense{Dollars: n.Spent.Live.Billed, Requests: 1}, time.UnixMilli(int64(n.Spent.Time)), "")
+		m.spent(book.Expense{Dollars: float64(n.Spent.Live.Billed), Requests: 1}, time.UnixMilli(int64(n.Spent.Time)), "")
 	}
 	if n.Receipt != nil && !n.Receipt.Prepared { // what was prepared is paid for already
 		m.spent(book.Expense{Dollars: n.Receipt.Cost}, n.Time, "")
