@@ -3,17 +3,21 @@
 package interop
 
 import (
+	"cmp"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow/bill"
+	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/sqlite"
 )
 
@@ -49,7 +53,7 @@ func wrapped(t *testing.T, start func(*testing.T) *agent) {
 			a.through = append([]string{"/usr/bin/env", fmt.Sprint("WINNOW_COMPACTION_THRESHOLD=", limit)}, through.through...)
 		}
 		a.chore(t)
-		if diff := cmp.Diff(files(t, alone), files(t, a)); diff != "" {
+		if diff := gocmp.Diff(files(t, alone), files(t, a)); diff != "" {
 			t.Errorf("the project is another one (-alone +through winnow):\n%.2000s", diff)
 		}
 		if want, got := len(requestsTo(alone.up)), len(requestsTo(a.up)); got != want {
@@ -65,6 +69,53 @@ func wrapped(t *testing.T, start func(*testing.T) *agent) {
 		made(t, through.Home, pivot.Compaction), bills(folded), limit, folds)
 	if folds == 0 {
 		t.Errorf("nothing was folded at %d tokens", limit)
+	}
+}
+
+// A conversation goes on that was folded when its credential is exchanged, as after an OAuth refresh
+// or a key's rotation: it stays one session, what was left out stays left out, and a provider that
+// binds thinking to the prompt refuses nothing.
+func TestClaudeCode_anotherCredentialInTheMiddle(t *testing.T) {
+	tries(t, "exchange the credential")
+	a := &agent{}
+	up := llmtest.Start(t, llmtest.Script{Lenient: true, Binds: true, Answer: func(r llmtest.Request) llmtest.Reply {
+		reply := a.answer(r)
+		if len(r.ToolNames()) > 0 {
+			reply.Reasoning = fmt.Sprintf("There were %d messages before this thought.", len(r.Messages))
+		}
+		return reply
+	}})
+	claudeAgentOn(t, a, up)
+	a.Env = slices.DeleteFunc(a.Env, func(v string) bool { return strings.HasPrefix(v, "ANTHROPIC_API_KEY=") })
+	a.Env = append(a.Env, "ANTHROPIC_MODEL=claude-opus-5-5", "CLAUDE_CODE_API_KEY_HELPER_TTL_MS=200")
+	helper := filepath.Join(a.Home, "key.sh")
+	putFile(t, helper, "#!/bin/sh\necho x >>"+helper+".n\necho sk-$(wc -l <"+helper+".n)\n")
+	if err := os.Chmod(helper, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	putFile(t, filepath.Join(a.Home, ".claude", "settings.json"), fmt.Sprintf(`{"apiKeyHelper":%q}`, helper))
+	a.through = []string{"/usr/bin/env", "WINNOW_COMPACTION_THRESHOLD=35000", buildWinnow(t, t.TempDir()), "wrap", "--mode", "full"}
+	a.chore(t)
+	keys, requests := map[string]bool{}, requestsTo(a.up)
+	for _, r := range requests {
+		keys[cmp.Or(r.Header.Get("X-Api-Key"), r.Header.Get("Authorization"))] = true
+	}
+	if len(keys) < 3 {
+		t.Errorf("%d requests came with %d credentials", len(requests), len(keys))
+	}
+	if got := a.up.Problems(); len(got) > 0 {
+		t.Errorf("the provider refused %d requests: %s", len(got), got[0])
+	}
+	folds, sessions := made(t, a.Home, pivot.Compaction), 0
+	list, _ := kept(t, a.Home)
+	for _, l := range list {
+		if l.Messages > 20 {
+			sessions++
+		}
+	}
+	t.Logf("%d requests with %d credentials, %d folds, %d sessions of more than 20 messages", len(requests), len(keys), folds, sessions)
+	if folds == 0 || sessions != 1 {
+		t.Error("it was not folded, or did not stay one session")
 	}
 }
 
@@ -90,20 +141,8 @@ func largest(a *agent) (tokens int) {
 // all of it.
 func made(t *testing.T, home string, kinds ...pivot.Kind) (n int) {
 	t.Helper()
-	kept, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(home, ".local", "share", "winnow", "winnow.db")})
-	if err != nil {
-		t.Fatalf("winnow kept nothing: %v", err)
-	}
-	defer kept.Close()
-	list, err := kept.List(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, l := range list {
-		state, err := kept.State(t.Context(), l.Info.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+	_, states := kept(t, home)
+	for _, state := range states {
 		for i := range state.Receipts {
 			if len(kinds) == 0 || slices.Contains(kinds, state.Receipts[i].Kind) {
 				n++
@@ -111,6 +150,27 @@ func made(t *testing.T, home string, kinds ...pivot.Kind) (n int) {
 		}
 	}
 	return n
+}
+
+// kept are the conversations of a product that has this home.
+func kept(t *testing.T, home string) (list []store.Listing, states []store.State) {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(home, ".local", "share", "winnow", "winnow.db")})
+	if err != nil {
+		t.Fatalf("winnow kept nothing: %v", err)
+	}
+	defer db.Close()
+	if list, err = db.List(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range list {
+		state, err := db.State(t.Context(), l.Info.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		states = append(states, state)
+	}
+	return list, states
 }
 
 // chore has a hundred commands run, which print much and write files: in five turns where the

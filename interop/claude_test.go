@@ -218,7 +218,11 @@ func fold(s session.Session, tail string) (session.Session, string) {
 // claudeAgent is Claude Code.
 func claudeAgent(t *testing.T) *agent {
 	a := &agent{}
-	a.up = provider(t, a.answer)
+	return claudeAgentOn(t, a, provider(t, a.answer))
+}
+
+func claudeAgentOn(t *testing.T, a *agent, up *llmtest.Server) *agent {
+	a.up = up
 	a.client = claudeClient(t, a.up)
 	c := &claude{client: a.client, up: a.up}
 	path := ""
