@@ -329,6 +329,26 @@ func Write(file string, text []byte) error {
 	return nil
 }
 
+// Keep makes a change to one of the files, and takes it back if the settings of all files together
+// can no longer be loaded: every command would stop.
+func (s Sources) Keep(file string, change func() error) error {
+	_, broken := Load(s)
+	was, err := os.ReadFile(file)
+	missing := errors.Is(err, fs.ErrNotExist)
+	if err := change(); err != nil || broken != nil {
+		return err
+	}
+	if _, err = Load(s); err == nil {
+		return nil
+	}
+	undo := os.Remove
+	if !missing {
+		undo = func(file string) error { return replace(file, was) }
+	}
+	return errors.Join(fmt.Errorf("the change is taken back, as no command could read the configuration with it: %w",
+		err), undo(file))
+}
+
 // Unset removes one key from a configuration file, with the groups that are empty without it, and
 // keeps everything else. was is false if the file does not set it.
 func Unset(file, key string) (was bool, err error) {

@@ -34,6 +34,31 @@ func TestLoad_defaultsOfProtectedListsStayUnlessTheyAreNamed(t *testing.T) {
 	}
 }
 
+// A change that would stop every command is taken back: of a file that was there, and of one that was
+// not. What was broken before is not held against a change.
+func TestKeep_takesBackWhatStopsEveryCommand(t *testing.T) {
+	long := "{\n// " + strings.Repeat("x", mostBytes-60) + "\n\"policy\": \"classic\"\n}\n"
+	s := folders(t, long, "")
+	set := func(s Sources, file, key, value string) error {
+		return s.Keep(file, func() error { return Set(file, key, value) })
+	}
+	err := set(s, s.Own(), "model", "p/"+strings.Repeat("m", 80))
+	if text, _ := os.ReadFile(s.Own()); err == nil || !strings.Contains(err.Error(), "taken back") || string(text) != long {
+		t.Errorf("the file has %d bytes of %d: %v", len(text), len(long), err)
+	}
+	if err := set(s, s.Own(), "policy", "balanced"); err != nil {
+		t.Error(err)
+	}
+	s = folders(t, "", "")
+	if err := set(s, s.Own(), "titles", "anthropic/m"); err != nil {
+		t.Error(err)
+	}
+	s.Environ = []string{"WINNOW_COMPACTION_KEEP=much"}
+	if err := set(s, s.Own(), "policy", "classic"); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestAdd_keepsTheRestOfTheListAndItsComments(t *testing.T) {
 	file := write(t, `{
 	"compaction": {

@@ -151,7 +151,8 @@ ignored, which is reported once and shown here; --config winnow.jsonc accepts al
 			if err != nil {
 				return err
 			}
-			if err := config.Set(file, args[0], args[1]); err != nil {
+			set := func() error { return config.Set(file, args[0], args[1]) }
+			if err := a.ConfigSources().Keep(file, set); err != nil {
 				return cli.Misuse(err)
 			}
 			return tellSet(a, file, args[0])

@@ -40,7 +40,11 @@ has, and the defaults of compaction.protectedPaths and compaction.protectedTools
 			if err != nil {
 				return err
 			}
-			added, err := config.Add(file, args[0], args[1:]...)
+			var added []string
+			err = a.ConfigSources().Keep(file, func() (err error) {
+				added, err = config.Add(file, args[0], args[1:]...)
+				return err
+			})
 			return tellListed(a, file, args[0], added, err, "added to")
 		},
 	}
@@ -66,7 +70,11 @@ writes "!VALUE" into the file. A project's file cannot take a default away.`,
 			if err != nil {
 				return err
 			}
-			removed, err := config.Remove(file, args[0], !project || a.ConfigFile != "", args[1:]...)
+			var removed []string
+			err = a.ConfigSources().Keep(file, func() (err error) {
+				removed, err = config.Remove(file, args[0], !project || a.ConfigFile != "", args[1:]...)
+				return err
+			})
 			return tellListed(a, file, args[0], removed, err, "removed from")
 		},
 	}

@@ -115,7 +115,11 @@ func configUnsetCommand(a *cli.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			was, err := config.Unset(file, args[0])
+			was := false
+			err = a.ConfigSources().Keep(file, func() (err error) {
+				was, err = config.Unset(file, args[0])
+				return err
+			})
 			switch {
 			case err != nil:
 				return cli.Misuse(err)
@@ -197,7 +201,7 @@ func editConfig(a *cli.App, file string) error {
 	if bytes.Equal(before, after) {
 		return errors.Join(os.RemoveAll(folder), cli.Nothing(file+" was left as it is"))
 	}
-	if err := config.Write(file, after); err != nil {
+	if err := a.ConfigSources().Keep(file, func() error { return config.Write(file, after) }); err != nil {
 		return cli.Hint(cli.Misuse(fmt.Errorf("%w; %s was left as it is", err, file)),
 			"what you wrote is kept in "+draft)
 	}
