@@ -408,6 +408,7 @@ func (e *Engine) pruningReceipt(l *live, committed []rule.Elision, now session.M
 	if !usable.Unlimited {
 		r.Usable = usable.Threshold
 	}
+	r.Scale = l.learned()
 	r.Undo = "winnow undo " + l.id + " " + r.ID
 	return r
 }

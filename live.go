@@ -291,6 +291,14 @@ func (e *Engine) calibrate(l *live) {
 	l.facts.Scale(e.calibrated.Factor(name))
 }
 
+// learned is pivot.Receipt.Scale.
+func (l *live) learned() float64 {
+	if factor := l.facts.Factor(); factor != 1 {
+		return factor
+	}
+	return 0
+}
+
 // modelOf is the model that reads a session.
 func (e *Engine) modelOf(info session.Info, log []session.Message) model.Model {
 	return e.models.Lookup(e.modelName(info, log))

@@ -403,8 +403,8 @@ func (e *Engine) learn(l *live, usage session.Usage, at int) {
 	l.watch = l.watch.Next(budget.Sent{Tokens: now - l.unsure.tokens, Reported: usage.Prompt(),
 		Changed: l.estimated < 0 || now < 0, Turn: turn})
 	if e.calibrated != nil && l.estimated >= 0 && now >= 0 {
-		factor := e.calibrated.Factor(l.model.String()) // the sizes have it already
-		e.calibrated.Observe(l.model.String(), int(float64(now-l.estimated)/factor), usage.Prompt()-l.reported.Prompt())
+		uncorrected := int(float64(now-l.estimated) / l.facts.Factor())
+		e.calibrated.Observe(l.model.String(), uncorrected, usage.Prompt()-l.reported.Prompt())
 	}
 	l.reported, l.estimated = usage, now
 }

@@ -72,6 +72,8 @@ type Conversation struct {
 	// First is the first prompt, as reported, and FirstNew what of it is the client's, estimated.
 	First    int `json:"first"`
 	FirstNew int `json:"firstNew"`
+	// Pruned is how it would be had it been pruned, where it is only observed.
+	Pruned Pruned `json:"pruned,omitzero"`
 	// Reported is by how much the prompts grew, and Estimated the same by our own estimate.
 	Reported  int `json:"reported,omitzero"`
 	Estimated int `json:"estimated,omitzero"`
@@ -102,7 +104,7 @@ func (c Conversation) Next(r Sent, name string, seen Habit, m model.Model) (Conv
 	at := limitsOf(name, seen.With(Habit{Under: c.Under}), window(m))
 	next := c.after(r, grown)
 	if next.Whole = c.Whole + grown; first {
-		next.Whole = r.Usage.Prompt() + c.units(r.Left)
+		next.Whole = r.Usage.Prompt() + c.Units(r.Left)
 	}
 	p := pricing{model: m}
 	var w Without
@@ -119,7 +121,7 @@ func (c Conversation) Next(r Sent, name string, seen Habit, m model.Model) (Conv
 		case !apart:
 			prompt, read = r.Usage.Prompt(), r.Usage.Cache.Read
 		case first:
-			prompt, read = r.Usage.Prompt()+c.units(r.Left), r.Usage.Cache.Read
+			prompt, read = r.Usage.Prompt()+c.Units(r.Left), r.Usage.Cache.Read
 		case was > c.Sent && was+c.Answer >= at.at[i]:
 			summary := c.usage(r.Usage, prompt, read)
 			summary.Output, summary.Reasoning = at.summary, 0
@@ -207,8 +209,9 @@ func (c *Conversation) prompts() [paths]int { return [paths]int{c.Likely, c.Earl
 
 func (c *Conversation) prompt(path int) *int { return [paths]*int{&c.Likely, &c.Early, &c.Late}[path] }
 
-// units turns an estimate of ours into tokens of the provider's.
-func (c *Conversation) units(tokens int) int {
+// Units turns an estimate of ours into tokens of the provider's, as far as its reports tell how many
+// they are.
+func (c *Conversation) Units(tokens int) int {
 	if c.Estimated == 0 {
 		return tokens
 	}
@@ -216,7 +219,7 @@ func (c *Conversation) units(tokens int) int {
 }
 
 // base is about how many tokens the system prompt and the tools have.
-func (c *Conversation) base() int { return max(0, c.First-c.units(c.FirstNew)) }
+func (c *Conversation) base() int { return max(0, c.First-c.Units(c.FirstNew)) }
 
 // decided reports whether something is left out of a request that the one before had.
 func (c *Conversation) decided(r Sent) bool {
@@ -226,9 +229,9 @@ func (c *Conversation) decided(r Sent) bool {
 // grown is how many tokens the client has added with a request.
 func (c *Conversation) grown(r Sent) int {
 	if c.Sent > 0 && !c.decided(r) {
-		return r.Usage.Prompt() - c.Sent + c.units(r.Shaped)
+		return r.Usage.Prompt() - c.Sent + c.Units(r.Shaped)
 	}
-	return c.units(r.New)
+	return c.Units(r.New)
 }
 
 // after is the conversation behind a request, but for what it would have been without winnow.

@@ -95,7 +95,7 @@ func TestSumRelayed_everyCutIsTheSameSum(t *testing.T) {
 			}
 		}
 		got := report.SumRelayed(accounts, since, time.UTC, func(string) int { return 1000 })
-		about := cmpopts.EquateApprox(0, 1e-6)
+		about := gocmp.Options{cmpopts.EquateApprox(0, 1e-6), gocmp.Transformer("dollars", func(d bill.Dollars) float64 { return float64(d) })}
 		g := got.Total
 		want := g
 		want.Billed, want.Otherwise.Likely, want.Missed, want.Summaries, want.ToSave, want.Net = billed, otherwise, missed, summaries, toSave, saved-summaries

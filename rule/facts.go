@@ -79,6 +79,9 @@ func (f *Facts) Scale(factor float64) {
 	}
 }
 
+// Factor is what sizes are multiplied by.
+func (f *Facts) Factor() float64 { return f.factor }
+
 func (f *Facts) scaled(s Size) Size {
 	return Size{f.scale(s.Text), f.scale(s.Input), f.scale(s.Output), s.Files}
 }

@@ -244,7 +244,7 @@ func TestTransport_observeDecidesAboutFirstSends(t *testing.T) {
 			bills[1] = totals.Otherwise.Likely
 		}
 	}
-	if ratio := bills[1] / bills[0]; ratio < 0.985 || ratio > 1.015 {
+	if ratio := bills[1] / bills[0]; ratio < 0.975 || ratio > 1.025 {
 		t.Errorf("billed are $%.4f, and would be $%.4f", bills[0], bills[1])
 	}
 	t.Logf("billed are $%.4f, and would be $%.4f", bills[0], bills[1])

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bytes"
+	"cmp"
 	"maps"
 	"slices"
 
@@ -19,6 +20,7 @@ type left struct {
 	carried []store.Again  // what earlier requests gave back, and this one carries again
 	again   []store.Again  // what this one gives back
 	only    bool           // the newest answer asked for nothing else
+	scale   float64        // of the newest decision: see pivot.Receipt; 0 is 1
 }
 
 // tokens is how many are left out.
@@ -28,6 +30,9 @@ func (w *left) tokens() (sum int) {
 	}
 	return sum
 }
+
+// unscaled is a number of tokens as the counter alone estimates it.
+func (w *left) unscaled(tokens int) int { return int(float64(tokens) / cmp.Or(w.scale, 1)) }
 
 func (w *left) add(rule string, tokens int) {
 	if w.rules == nil {
@@ -46,6 +51,9 @@ func leftOut(l *line, doc *format.Document, state store.State, pivot []session.M
 	}
 	if now := decidedAbout(state); now != l.summed.decided || l.summed.messages > len(messages) || len(l.again) > 0 {
 		l.summed = summed{decided: now}
+	}
+	if n := len(state.Receipts); n > 0 {
+		w.scale = state.Receipts[n-1].Scale
 	}
 	w.sum(l, messages, first, state)
 	w.again, w.only = cameBack(l, messages, first, state.Ledger)

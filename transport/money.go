@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/winnowhq/winnow/bill"
@@ -13,15 +14,17 @@ import (
 func (t *Transport) live(x *exchange, u session.Usage) *store.Live {
 	known := &store.Live{Observed: t.mode == Observe, Edited: x.left.tokens() > 0, Resent: x.resent,
 		Again: x.left.again}
-	before := x.line.without
+	before, compacted := x.line.without, x.line.estimate.compacted
 	sent := bill.Sent{Usage: u, New: x.added, Shaped: x.unsent, Left: x.left.tokens(), Cold: x.cold}
 	if known.Observed {
 		sent.Left, sent.Shaped = 0, 0
 	}
 	without := t.without(x, sent)
 	whole, edited := without.Usage, u // the request with nothing left out, and with it left out
+	var summary session.Usage         // that the client would have asked for
 	if known.Observed {
-		whole, edited = u, t.asIfEdited(x, u)
+		whole = u
+		edited, summary = t.asIfPruned(x, u, before.Sent, compacted)
 	}
 	x.line.again = append(x.line.again, x.left.again...)
 	priced := reported(u) && !without.Unpriced
@@ -33,6 +36,12 @@ func (t *Transport) live(x *exchange, u session.Usage) *store.Live {
 	known.Billed, known.Otherwise = bill.Dollars(price(u)), without.Cost
 	if known.Observed {
 		known.Otherwise = bill.Estimate{Likely: price(edited)}
+		if reported(summary) {
+			known.Otherwise.Likely += price(summary)
+		}
+		if compacted != nil { // this is instead of the one that the client asked for
+			known.Otherwise.Likely -= compacted.cost.Likely
+		}
 	} else {
 		known.Missed = price(whole) - price(x.left.unasked(whole))
 	}
@@ -129,17 +138,35 @@ func causes(decided *pivot.Receipt) map[string]int {
 // first reports whether what is left out from this request on was never sent.
 func (x *exchange) first() bool { return x.pruned != nil && x.pruned.Trigger == pivot.FirstSend }
 
+// asIfPruned is what a request that is only observed would have taken, and a request for a summary
+// that its client would have asked for before it, zero without one. before is the size of the prompt before it, and compacted is the conversation
+// that its client compacted just now, nil without any. The family's lock is held.
+func (t *Transport) asIfPruned(x *exchange, u session.Usage, before int, compacted *estimate) (
+	would, summary session.Usage) {
+	edited, now := t.asIfEdited(x, u), &x.line.without
+	var behind *bill.Conversation
+	if compacted != nil {
+		behind = &compacted.before
+	}
+	folded := false
+	if x.pruned != nil {
+		now.Pruned.Folds, folded = cmp.Or(x.pruned.Usable, now.Pruned.Folds), x.pruned.Kind == pivot.Compaction
+	}
+	return now.Observe(edited, u.Prompt()-before, folded, behind, t.seen(x.agent+" "+x.model.String()))
+}
+
 // asIfEdited is what a request would have taken with what the session leaves out left out of it.
 func (t *Transport) asIfEdited(x *exchange, u session.Usage) session.Usage {
-	left := x.left.tokens()
+	units := func(tokens int) int { return x.line.without.Units(x.left.unscaled(tokens)) }
+	left := units(x.left.tokens())
 	prompt := max(u.Prompt()-left, 0)
-	read := u.Cache.Read - left + x.unsent // no cache has what was not sent yet
+	read := u.Cache.Read - left + units(x.unsent) // no cache has what was not sent yet
 	switch {
 	case x.pruned == nil || x.first() || x.cold:
 	case x.pruned.Kind == pivot.Compaction: // what is before the messages stays in the cache
-		read = min(read, prompt-(u.Prompt()-u.Cache.Read)-x.pruned.TokensAfter)
+		read = min(read, prompt-(u.Prompt()-u.Cache.Read)-units(x.pruned.TokensAfter))
 	default:
-		read -= x.pruned.Rewritten
+		read -= units(x.pruned.Rewritten)
 	}
 	return bill.Resized(u, prompt, min(max(read, 0), prompt))
 }

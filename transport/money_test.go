@@ -119,6 +119,31 @@ func TestTotals_claimWhatTwoRunsDifferBy(t *testing.T) {
 	}
 }
 
+// The mode observe foretells what full is billed, too, where the client compacts its conversations
+// far below what full folds them to: without that they are larger for a long time.
+func TestTotals_observeForetellsLargerConversations(t *testing.T) {
+	sequential(t)
+	for foldsAt, clients := range map[int][]int{20_000: {60_000}, 45_000: {60_000, 110_000}, 100_000: {60_000}, 0: {110_000}} {
+		for _, compactAt := range clients {
+			s := tworuns.Scene{Log: longer(0, 160), CompactAt: compactAt, CharsPerToken: 3.6}
+			full := &gateway{t: t, foldsAt: foldsAt}
+			billed := s.Play(t, full.between).Billed
+			o := &gateway{t: t, foldsAt: foldsAt, options: Options{Mode: Observe}}
+			run := s.Play(t, o.between)
+			got := o.Totals().Otherwise.Likely
+			t.Logf("folds at %d, compacts at %d (%v): observe foretells %.4f, full is billed %.4f: %+.0f %%", foldsAt, compactAt,
+				run.Compactions, got, billed, 100*(got/billed-1))
+			within := 0.1
+			if foldsAt < 45_000 { // it folds every ten steps, and each fold leaves more than the one before
+				within = 0.15
+			}
+			if math.Abs(got-billed) > within*billed {
+				t.Errorf("more than %.0f %% beside it", 100*within)
+			}
+		}
+	}
+}
+
 // A conversation that winnow made dearer is said to be dearer.
 func TestTotals_claimALoss(t *testing.T) {
 	sequential(t)

@@ -866,6 +866,11 @@ export interface PivotReceipt {
   tokensAfter: number;
   /** Usable is the budget that the view had to fit; 0 means unlimited. */
   usable?: number;
+  /**
+   * Scale is what was learned of the model by then: its tokens for each that the counter
+   * estimates. All tokens of the receipt are scaled by it. 0 is 1.
+   */
+  scale?: number;
   /** Of a compaction. */
   marker?: string;
   summary?: string;
