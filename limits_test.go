@@ -10,6 +10,7 @@ import (
 	"github.com/winnowhq/winnow/policy"
 	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/token"
 )
 
 // told are the events about the budget that a subscription has, which is closed.
@@ -107,5 +108,26 @@ func TestObserve_saysOnceThatAModelIsNotKnown(t *testing.T) {
 			t.Errorf("%q: told %q, want %q", name, texts, want)
 		}
 		engine.Close()
+	}
+}
+
+// What is learned of a model's tokens is the same after ten reports and after a hundred of the same
+// kind: it is not fed back into itself.
+func TestObserve_learnsNothingFromWhatItLearned(t *testing.T) {
+	s := withPolicy(policy.Balanced)
+	s.Compaction.Auto, s.Compaction.Prune = false, false
+	calibrated := token.NewCalibrated("auto", token.Linear{})
+	l := newLab(t, Config{Models: small(400_000, 10_000), Settings: s, Counter: token.Linear{}, Calibrated: calibrated})
+	l.user("Read everything.")
+	var factors []float64
+	for i := range 100 {
+		l.reads(fmt.Sprintf("file%d.go", i), 1200)
+		if _, err := l.Observe(context.Background(), l.id, session.Usage{Input: 3000 * (i + 1), Output: 10}); err != nil {
+			t.Fatal(err)
+		}
+		factors = append(factors, calibrated.Factor("p/m"))
+	}
+	if few, many := factors[9], factors[99]; few < 1.1 || many < 0.97*few || many > 1.03*few {
+		t.Errorf("the factor is %v after 10 reports and %v after 100", few, many)
 	}
 }
