@@ -61,8 +61,12 @@ func (r *run) outline(ctx context.Context) {
 				err)})
 			return
 		}
-		if first := recall.Headline(told.Request, titleTokens); i == 0 && h.Title != "" && h.Title != s.Info.Title &&
-			(s.Info.Title == "" || s.Info.Title == first) {
+		if i > 0 || h.Title == "" {
+			continue
+		}
+		now, _, err := r.config.Engine.Session(ctx, r.id) // somebody may have given it a title since
+		first := recall.Headline(told.Request, titleTokens)
+		if title := now.Info.Title; err == nil && title != h.Title && (title == "" || title == first) {
 			if err := r.config.Engine.Amend(r.saving, r.id, winnow.Amendment{Title: h.Title}); err != nil {
 				r.tell(Event{Type: Noticed, Text: fmt.Sprintf("The session could not be given a title: %v", err)})
 			}

@@ -329,6 +329,27 @@ func TestHeadlines_aModelSaysThemAndIsPaid(t *testing.T) {
 	}
 }
 
+// A title that somebody gives a session while its first turn is summed up stays.
+func TestHeadlines_aTitleThatIsGivenMeanwhileStays(t *testing.T) {
+	var b *bench
+	b = setUp(t, llmtest.Chat, llmtest.Script{Answer: llmtest.Sequence(llmtest.Reply{Text: "They burn."})}, func(c *agent.Config) {
+		c.Headlines = func(ctx context.Context, _ agent.Told) (agent.Headline, error) {
+			list, err := b.engine.Store().List(ctx)
+			if err != nil {
+				return agent.Headline{}, err
+			}
+			return agent.Headline{Title: "Lamps"}, b.engine.Amend(ctx, list[0].Info.ID, winnow.Amendment{Title: "My lamps"})
+		}
+	})
+	got, err := b.Run(t.Context(), "", "Please see to the lamps.")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if title := b.log(got.SessionID).Info.Title; title != "My lamps" {
+		t.Errorf("the title is %q", title)
+	}
+}
+
 func TestHeadlines_aModelThatFailsLeavesTheFirstSentences(t *testing.T) {
 	b := setUp(t, llmtest.Chat, llmtest.Script{Answer: llmtest.Sequence(llmtest.Reply{Text: "They burn. All is " +
 		"well."})}, func(c *agent.Config) {

@@ -188,6 +188,7 @@ func TestTransport_anOutageSendsWhatWasDecided(t *testing.T) {
 
 // A store on disk that another process has locked is read, and what was decided is sent.
 func TestTransport_aLockedFileSendsWhatWasDecided(t *testing.T) {
+	sequential(t)
 	path := filepath.Join(t.TempDir(), "winnow.db")
 	kept := must(sqlite.Open(t.Context(), sqlite.Config{Path: path}))
 	defer kept.Close()
