@@ -31,8 +31,8 @@ var targets = map[string]struct{ weight, disk int }{
 
 // several are the operations of more than one change, each of which is whole: recording the usage,
 // and then whatever follows from it; a queued compaction that only prunes, and the marker that is
-// then withdrawn.
-var several = []string{"observe", "execute"}
+// then withdrawn; a summary that is prepared, and then published.
+var several = []string{"observe", "execute", "publish"}
 
 // must are the operations that each have to be killed in at least 60 times in 500.
 var must = []string{"append", "prune", "compact", "undo", "import", "migrate"}

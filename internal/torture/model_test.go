@@ -124,10 +124,11 @@ func dumpSession(ctx context.Context, s store.Store, id string) (string, error) 
 		Dismissed map[string]bool
 		Receipts  []pivot.Receipt
 		Spent     []store.Spend
+		Prepared  *store.Prepared
 		Source    bool
 		Kept      int
 		Exact     string
-	}{state.Info, log, state.Ledger.All(), state.Pins, undone, state.Dismissed, state.Receipts, state.Spent, source != nil, kept, fmt.Sprintf("%x", exact.Sum(nil))},
+	}{state.Info, log, state.Ledger.All(), state.Pins, undone, state.Dismissed, state.Receipts, state.Spent, state.Prepared, source != nil, kept, fmt.Sprintf("%x", exact.Sum(nil))},
 		json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.WithIndent(" "))
 	return string(text), err
 }
