@@ -105,7 +105,9 @@ func Look[T any](ctx context.Context, e *Engine, id string, at func(*report.Sess
 	found, err := at(s)
 	var missing *report.Missing
 	if errors.As(err, &missing) {
-		return nothing, notFound(missing.Op, id, missing.What)
+		no := notFound(missing.Op, id, "")
+		no.Err = missing
+		return nothing, no
 	}
 	return found, err
 }

@@ -56,7 +56,7 @@ func (e *Engine) failed(op, id string, err error) error {
 	return failed
 }
 
-func notFound(op, id, what string) error {
+func notFound(op, id, what string) *Error {
 	return &Error{Code: NotFound, Op: op, Session: id, Err: fmt.Errorf("there is no %s", what),
 		Hint: `"winnow explain SRC --all" lists the parts, "winnow show SRC" the receipts and markers`}
 }

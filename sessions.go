@@ -3,6 +3,7 @@ package winnow
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -25,6 +26,9 @@ type Amendment struct {
 	// Title is another title for people: white space becomes single blanks. "" leaves the title as
 	// it is.
 	Title string
+	// Instead are the titles that Title may take the place of; nil is any. Under another one the
+	// session stays.
+	Instead []string
 	// Spent is what requests took that left no message: attempts that failed and were paid for.
 	Spent []store.Spend
 	// Kept are whole outputs, by part id, call id or handle, of parts whose text in the log is only
@@ -46,7 +50,7 @@ type Amendment struct {
 // Amend records what is told about a session. The view stays what it is.
 func (e *Engine) Amend(ctx context.Context, id string, a Amendment) error {
 	if a.Title != "" {
-		if err := e.rename(ctx, id, a.Title); err != nil {
+		if err := e.rename(ctx, id, a.Title, a.Instead); err != nil {
 			return err
 		}
 	}
@@ -88,16 +92,24 @@ func (e *Engine) recall(ctx context.Context, id string, a Amendment) error {
 	}, nil)
 }
 
-func (e *Engine) rename(ctx context.Context, id, title string) error {
+func (e *Engine) rename(ctx context.Context, id, title string, instead []string) error {
 	title = strings.Join(strings.Fields(title), " ")
 	if title == "" {
 		return fail(BadInput, "rename", id, "give a few words", "the title is empty")
 	}
-	return e.change(ctx, "rename", id, func(l *live) (store.Change, error) {
+	another := errors.New("the session has another title")
+	err := e.change(ctx, "rename", id, func(l *live) (store.Change, error) {
 		info := l.state.Info
+		if instead != nil && !slices.Contains(instead, info.Title) {
+			return store.Change{}, another
+		}
 		info.Title = title
 		return store.Change{Base: l.state.Revision, Info: &info}, nil
 	}, nil)
+	if err == another {
+		return nil
+	}
+	return err
 }
 
 func (e *Engine) own(ctx context.Context, id string, members map[string]jsontext.Value) error {

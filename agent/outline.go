@@ -3,11 +3,11 @@ package agent
 import (
 	"context"
 	"fmt"
-	"github.com/winnowhq/winnow"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/recall"
@@ -64,12 +64,9 @@ func (r *run) outline(ctx context.Context) {
 		if i > 0 || h.Title == "" {
 			continue
 		}
-		now, _, err := r.config.Engine.Session(ctx, r.id) // somebody may have given it a title since
-		first := recall.Headline(told.Request, titleTokens)
-		if title := now.Info.Title; err == nil && title != h.Title && (title == "" || title == first) {
-			if err := r.config.Engine.Amend(r.saving, r.id, winnow.Amendment{Title: h.Title}); err != nil {
-				r.tell(Event{Type: Noticed, Text: fmt.Sprintf("The session could not be given a title: %v", err)})
-			}
+		named := winnow.Amendment{Title: h.Title, Instead: []string{"", recall.Headline(told.Request, titleTokens)}}
+		if err := r.config.Engine.Amend(r.saving, r.id, named); err != nil { // not instead of somebody's
+			r.tell(Event{Type: Noticed, Text: fmt.Sprintf("The session could not be given a title: %v", err)})
 		}
 	}
 	r.said = nil

@@ -19,13 +19,13 @@ const foldsTo = 4
 
 // Observe is what a request would have taken had it been pruned, and what a request for a summary
 // before it would have taken, zero without one: u is what it would have taken had the client's own
-// compactions been made all the same. behind is the conversation before one that was made just now,
-// nil without one; client is how it compacts, as far as that was seen. grown is how much the prompt
-// has grown by, and folded reports that the conversation was folded before it as the client has it.
-func (c *Conversation) Observe(u session.Usage, grown int, folded bool, behind *Conversation, client Habit) (
-	would, summary session.Usage) {
+// compactions been made all the same. before is the conversation before the request. behind is the
+// one before a compaction that was made just now, nil without one; client is how it compacts, as far
+// as that was seen. folded reports that the conversation was folded before it as the client has it.
+func (c *Conversation) Observe(u session.Usage, before Conversation, folded bool, behind *Conversation,
+	client Habit) (would, summary session.Usage) {
 	p := &c.Pruned
-	answer := c.Answer
+	grown, answer := c.Sent-before.Sent, before.Answer
 	switch {
 	case folded && p.More == 0:
 		p.After, p.Times = p.After+u.Prompt(), p.Times+1

@@ -134,7 +134,7 @@ func Explain(part string) func(*Session) (Explanation, error) {
 	return func(s *Session) (Explanation, error) {
 		m, p := Find(s.Log, s.Handles, part)
 		if p == nil {
-			return Explanation{}, &Missing{"explain", "part " + part}
+			return Explanation{}, &Missing{Op: "explain", What: "part " + part}
 		}
 		x := s.explainer().explain(m, p, session.Index(s.Log, m.ID))
 		x.Text = s.shownText(p)

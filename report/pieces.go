@@ -111,7 +111,7 @@ func Read(name string) func(*Session) (Whole, error) {
 	return func(s *Session) (Whole, error) {
 		m, p := Find(s.Log, s.Handles, name)
 		if p != nil && m.Withheld() != "" {
-			return Whole{}, &Missing{"read", "text of " + rule.Shorten(name, 40) +
+			return Whole{}, &Missing{Op: "read", Withheld: true, What: "text of " + rule.Shorten(name, 40) +
 				" in the store: gateway.capture was \"none\" when it was said; the agent's own session has it"}
 		}
 		if p == nil {
@@ -119,7 +119,7 @@ func Read(name string) func(*Session) (Whole, error) {
 			if near := s.Handles.Near(name); near != "" {
 				what += fmt.Sprintf(" (%s is almost the same)", near)
 			}
-			return Whole{}, &Missing{"read", what}
+			return Whole{}, &Missing{Op: "read", What: what}
 		}
 		w := Whole{Handle: s.Handles.Of(p), Part: *p, Target: s.Facts.Target(p), Text: p.Text}
 		if p.State != nil {

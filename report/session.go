@@ -49,7 +49,11 @@ type Session struct {
 }
 
 // Missing is the error of something that a session does not have.
-type Missing struct{ Op, What string }
+type Missing struct {
+	Op, What string
+	// Withheld: the session has it, and its text was kept out of the store.
+	Withheld bool
+}
 
 func (m *Missing) Error() string { return "there is no " + m.What }
 

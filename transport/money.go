@@ -24,7 +24,7 @@ func (t *Transport) live(x *exchange, u session.Usage) *store.Live {
 	var summary session.Usage         // that the client would have asked for
 	if known.Observed {
 		whole = u
-		edited, summary = t.asIfPruned(x, u, before.Sent, compacted)
+		edited, summary = t.asIfPruned(x, u, before, compacted)
 	}
 	x.line.again = append(x.line.again, x.left.again...)
 	priced := reported(u) && !without.Unpriced
@@ -139,9 +139,10 @@ func causes(decided *pivot.Receipt) map[string]int {
 func (x *exchange) first() bool { return x.pruned != nil && x.pruned.Trigger == pivot.FirstSend }
 
 // asIfPruned is what a request that is only observed would have taken, and a request for a summary
-// that its client would have asked for before it, zero without one. before is the size of the prompt before it, and compacted is the conversation
-// that its client compacted just now, nil without any. The family's lock is held.
-func (t *Transport) asIfPruned(x *exchange, u session.Usage, before int, compacted *estimate) (
+// that its client would have asked for before it, zero without one. before is the conversation
+// before it, and compacted the one that its client compacted just now, nil without any. The
+// family's lock is held.
+func (t *Transport) asIfPruned(x *exchange, u session.Usage, before bill.Conversation, compacted *estimate) (
 	would, summary session.Usage) {
 	edited, now := t.asIfEdited(x, u), &x.line.without
 	var behind *bill.Conversation
@@ -152,7 +153,7 @@ func (t *Transport) asIfPruned(x *exchange, u session.Usage, before int, compact
 	if x.pruned != nil {
 		now.Pruned.Folds, folded = cmp.Or(x.pruned.Usable, now.Pruned.Folds), x.pruned.Kind == pivot.Compaction
 	}
-	return now.Observe(edited, u.Prompt()-before, folded, behind, t.seen(x.agent+" "+x.model.String()))
+	return now.Observe(edited, before, folded, behind, t.seen(x.agent+" "+x.model.String()))
 }
 
 // asIfEdited is what a request would have taken with what the session leaves out left out of it.

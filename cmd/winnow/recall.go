@@ -12,6 +12,7 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
+	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/retrieve"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/visible"
@@ -125,11 +126,12 @@ func bare(handle string) string {
 // was named. inStore is why the store does not have it.
 func findInFiles(ctx context.Context, a *cli.App, handle, src string, inStore error) (retrieve.Found, string, error) {
 	files := newFileFinder(a, handle)
+	var missing *report.Missing
 	if src == "" {
 		f, in, err := files.anywhere(ctx)
 		switch {
-		case errors.Is(err, errNotInFiles) && strings.Contains(inStore.Error(), "gateway.capture"):
-			err = inStore // the part is known, and the setting kept its text out of the store
+		case errors.Is(err, errNotInFiles) && errors.As(inStore, &missing) && missing.Withheld:
+			err = inStore // the part is known, and gateway.capture kept its text out of the store
 		case errors.Is(err, errNotInFiles) && errors.Is(inStore, source.ErrNoStore):
 			err = fmt.Errorf("no session file on this computer has a part %s, and %w", rule.Shorten(handle, 40), inStore)
 		case errors.Is(err, errNotInFiles):
