@@ -15,6 +15,9 @@ test: ## what a change must pass, quickly
 check: ## everything that CI runs
 	.ci/run
 
+race: ## every test of the program itself under the race detector, which CI leaves out; five minutes
+	GORACE=atexit_sleep_ms=0 go test -vet=off -race -short ./cmd/winnow
+
 .PHONY: adapters
 adapters: ## the adapters for frameworks of Go, each a module of its own
 	@for a in adapters/*/; do (cd $$a && go vet ./... && go test -vet=off ./...) || exit 1; done
@@ -89,4 +92,4 @@ interop: ## resume sessions in the real products, offline; CLIENTS=path/to/node_
 judges: ## the providers' own libraries read what we write, and we what they write
 	cd interop/sdk && go vet ./... && go test ./...
 
-.PHONY: dist pictures gateway-bench replicas-bench scale-bench judges adapters help build test check size bench fuzz fuzz-table torture siege replicas load soak properties interop forecast
+.PHONY: dist race pictures gateway-bench replicas-bench scale-bench judges adapters help build test check size bench fuzz fuzz-table torture siege replicas load soak properties interop forecast

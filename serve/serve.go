@@ -3,7 +3,8 @@
 //
 // What a request becomes on its way is for the http.RoundTripper that carries it. Nobody but this
 // computer gets in: Listen accepts loopback addresses only, the routes that are not relayed check
-// Host and Origin, and those that are relayed refuse web pages. A listener at another address (ListenOpenly) is for clients with tokens.
+// Host and Origin, and those that are relayed refuse web pages. A listener at another address
+// (ListenOpenly) is for clients with tokens.
 package serve
 
 import (

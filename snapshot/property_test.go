@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,6 +14,13 @@ import (
 func TestRestore_anySnapshotCanBeReachedFromAnyOther(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it does one thing after the other: -short is for the race detector")
+	}
+	// Each runs git some thirty times.
+	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
+		if err := flag.Set("rapid.checks", "30"); err != nil {
+			t.Fatal(err)
+		}
+		defer flag.Set("rapid.checks", checks.DefValue)
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		f := newField(t, nil)

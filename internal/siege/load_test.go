@@ -86,8 +86,11 @@ func (w *worker) step() {
 
 func (w *worker) body() []byte {
 	marked := strings.Replace(w.last, `"type":"t`, `"cache_control":{"type":"ephemeral"},"type":"t`, 1)
+	if w.messages.Len() > 0 {
+		marked = "," + marked
+	}
 	return slices.Concat([]byte(`{"model":"claude-sonnet-4-5","max_tokens":1024,"stream":true,"system":"You are an agent.",`+
-		`"tools":[{"name":"Read","input_schema":{"type":"object"}}],"messages":[`), w.messages.Bytes(), []byte(","+marked+"]}"))
+		`"tools":[{"name":"Read","input_schema":{"type":"object"}}],"messages":[`), w.messages.Bytes(), []byte(marked+"]}"))
 }
 
 // ask sends what the worker has, and returns the time to the first byte of the answer.
