@@ -15,8 +15,8 @@ test: ## what a change must pass, quickly
 check: ## everything that CI runs
 	.ci/run
 
-race: ## every test of the program itself under the race detector, which CI leaves out; five minutes
-	GORACE=atexit_sleep_ms=0 go test -vet=off -race -short ./cmd/winnow
+race: ## the race detector where CI leaves it out: the program, sieges, PostgreSQL, git; ten minutes
+	GORACE=atexit_sleep_ms=0 go test -vet=off -race -short ./cmd/winnow ./internal/siege ./internal/torture ./internal/pgtest ./store/postgres ./job/river ./snapshot ./agent/tools
 
 .PHONY: adapters
 adapters: ## the adapters for frameworks of Go, each a module of its own
