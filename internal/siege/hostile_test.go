@@ -60,10 +60,11 @@ type hostile struct {
 	history []session.Message          // the client's, as of the newest request
 	body    []byte                     // as the client has sent it
 	loose   bool                       // what arrives may come in any order
-	knows   map[string]string          // the lives of the gateways that have edited this history, by gateway
+	knows   map[string]known           // of the gateways that have edited this history, by gateway
 	anew    bool                       // the history is another one since the newest request
 	newest  int                        // attempt that has arrived
 	before  [][sha256.Size]byte        // messages of the newest request that arrived
+	aside   [][sha256.Size]byte        // of one after it, by a gateway that could not know what others had decided
 	asked   []byte                     // by the client, when it did
 	sent    []byte                     // by the gateway
 	known   []string                   // decisions there were
@@ -93,7 +94,7 @@ func (h *hostile) converse() bool {
 	h.held++
 	h.said, h.asof = map[string]session.Message{}, map[int][]string{}
 	h.history, h.before, h.asked, h.known, h.anew = nil, nil, nil, nil, true
-	h.knows = map[string]string{}
+	h.knows = map[string]known{}
 	h.mu.Unlock()
 	h.session = ""
 	if h.number%perTenant != perTenant-1 {
@@ -458,6 +459,13 @@ func (h *hostile) answer(q llmtest.Request) (r llmtest.Reply) {
 	return r
 }
 
+// known is what a gateway has in memory of a history: in which of its lives, and with how many
+// decisions.
+type known struct {
+	life      string
+	decisions int
+}
+
 // arrived holds a request against the one before it.
 func (h *hostile) arrived(q *llmtest.Request) {
 	m := h.team
@@ -482,9 +490,13 @@ func (h *hostile) arrived(q *llmtest.Request) {
 	now := make([][sha256.Size]byte, len(q.Messages))
 	for i := range q.Messages {
 		now[i] = sha256.Sum256([]byte(said(&q.Messages[i])))
-		if prefix < 0 && !h.anew && i < len(h.before) && now[i] != h.before[i] {
-			prefix = i
-		}
+	}
+	if !h.anew {
+		prefix = differ(h.before, now)
+	}
+	goesOn := prefix >= 0 && h.aside != nil && differ(h.aside, now) < 0 // with what was sent last
+	if goesOn {
+		prefix = -1
 	}
 	h.trace = append(h.trace[max(0, len(h.trace)-9):], fmt.Sprintf(
 		"attempt %d at gateway %s: %d decisions, %d when it was asked, %d messages, another one from %d on, as it came: %t, another history: %t",
@@ -493,19 +505,23 @@ func (h *hostile) arrived(q *llmtest.Request) {
 	whole := bytes.Equal(q.Body, h.body)
 	gate := q.Header.Get(gateHeader)
 	life := q.Header.Get(lifeHeader)
-	knew := h.knows[gate] == life // what was left out is at hand
-	if !whole {
-		h.knows[gate] = life
+	knew := len(d.receipts) == 0 || h.knows[gate] == known{life, len(d.receipts)} // what was left out is at hand
+	since := time.Since(time.Unix(0, m.struck.Load()))
+	unsure := !knew && since < away
+	if (prefix >= 0 || goesOn) && same && unsure {
+		m.add("requests without what others had decided while the database was away", 1)
+		m.latest(since)
+		h.aside = now
+		return // the next one goes on with this one, or with the one before
 	}
-	if prefix >= 0 && same && whole && !knew && time.Since(time.Unix(0, m.struck.Load())) < away {
-		m.add("requests that passed as they came while the database was away", 1)
-		return // the next one is held against the one before
+	if !whole {
+		h.knows[gate] = known{life, len(d.receipts)}
 	}
 	if prefix >= 0 && same {
 		m.wrong("diverging prefixes", "client %d: message %d of %d is another one, and nothing was decided\n%s\n%s",
 			h.number, prefix, len(now), around(h.sent, q.Body), strings.Join(h.trace, "\n"))
 	}
-	if same && bytes.Equal(h.asked, h.body) {
+	if same && !goesOn && !h.anew && bytes.Equal(h.asked, h.body) {
 		m.add("asked again to the byte", 1)
 		if !bytes.Equal(h.sent, q.Body) {
 			m.wrong("diverging bytes", "client %d: asked again it is another request, %s\n%s", h.number, around(h.sent, q.Body),
@@ -513,7 +529,17 @@ func (h *hostile) arrived(q *llmtest.Request) {
 		}
 	}
 	h.newest, h.before, h.asked, h.sent, h.known = number, now, h.body, slices.Clone(q.Body), d.receipts
-	h.anew = false
+	h.aside, h.anew = nil, h.anew && unsure
+}
+
+// differ is the first message that is another one in what goes on, -1 without any.
+func differ(before, now [][sha256.Size]byte) int {
+	for i := range min(len(before), len(now)) {
+		if before[i] != now[i] {
+			return i
+		}
+	}
+	return -1
 }
 
 // placed looks for each result that is not as the client has it in the store.

@@ -33,7 +33,8 @@ var (
 // killed, processes of the database are killed, it is restarted, and it is failed over by hand.
 //
 // No prefix diverges: what a provider was sent it is sent again, to the byte if the request is the
-// same, unless something was decided in between. No decision is lost: what was in the store when a
+// same, unless something was decided in between, or the database was away and the gateway could not
+// know what others had decided. No decision is lost: what was in the store when a
 // request arrived stays there, and every placeholder that arrives is in the store by then. Nothing
 // of one client reaches another. Each error is one that the client understands, and asking again
 // helps.
@@ -188,6 +189,14 @@ func (m *team) wrong(what, format string, args ...any) {
 	}
 }
 
+// latest notes how long after a fault of the database a request did without it.
+func (m *team) latest(since time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	what := "milliseconds after a fault of the database, the latest of these"
+	m.counts[what] = max(m.counts[what], int(since.Milliseconds()))
+}
+
 func (m *team) changed() { m.moved.Broadcast() }
 
 // ended notes that a client works no more.
@@ -228,8 +237,8 @@ func (m *team) String() string {
 }
 
 // away is for how long after a fault of the database requests may do without it: a gateway does not
-// wait for it longer than two seconds, and one that knows nothing of a conversation then sends what
-// came.
+// wait for it longer than two seconds, and one that does not know what others have decided about a
+// conversation then sends what it knows of it.
 const away = 20 * time.Second
 
 // strike lets a fault happen, and mends what it broke.
