@@ -61,7 +61,7 @@ func (r *run) outline(ctx context.Context) {
 				err)})
 			return
 		}
-		if i > 0 || h.Title == "" {
+		if i > 0 || h.Title == "" || h.Title == s.Info.Title {
 			continue
 		}
 		named := winnow.Amendment{Title: h.Title, Instead: []string{"", recall.Headline(told.Request, titleTokens)}}
