@@ -499,8 +499,8 @@ func (h *hostile) arrived(q *llmtest.Request) {
 		prefix = -1
 	}
 	h.trace = append(h.trace[max(0, len(h.trace)-9):], fmt.Sprintf(
-		"attempt %d at gateway %s: %d decisions, %d when it was asked, %d messages, another one from %d on, as it came: %t, another history: %t",
-		number, q.Header.Get(gateHeader), len(d.receipts), len(h.asof[number]), len(now), prefix,
+		"%s attempt %d at gateway %s: %d decisions, %d when it was asked, %d messages, another one from %d on, as it came: %t, another history: %t",
+		time.Now().Format("05.000"), number, q.Header.Get(gateHeader), len(d.receipts), len(h.asof[number]), len(now), prefix,
 		bytes.Equal(q.Body, h.body), h.anew))
 	whole := bytes.Equal(q.Body, h.body)
 	gate := q.Header.Get(gateHeader)
@@ -519,7 +519,7 @@ func (h *hostile) arrived(q *llmtest.Request) {
 	}
 	if prefix >= 0 && same {
 		m.wrong("diverging prefixes", "client %d: message %d of %d is another one, and nothing was decided\n%s\n%s",
-			h.number, prefix, len(now), around(h.sent, q.Body), strings.Join(h.trace, "\n"))
+			h.number, prefix, len(now), around(h.sent, q.Body), strings.Join(h.trace, "\n")+m.logOf(gate)+since.String())
 	}
 	if same && !goesOn && !h.anew && bytes.Equal(h.asked, h.body) {
 		m.add("asked again to the byte", 1)

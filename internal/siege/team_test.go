@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -195,6 +196,12 @@ func (m *team) latest(since time.Duration) {
 	defer m.mu.Unlock()
 	what := "milliseconds after a fault of the database, the latest of these"
 	m.counts[what] = max(m.counts[what], int(since.Milliseconds()))
+}
+
+// logOf is the newest of what a gateway has logged.
+func (m *team) logOf(gate string) string {
+	log := m.gates[must(strconv.Atoi(gate))].log.String()
+	return "\n" + log[max(0, len(log)-2000):]
 }
 
 func (m *team) changed() { m.moved.Broadcast() }
