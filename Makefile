@@ -16,7 +16,7 @@ check: ## everything that CI runs
 	.ci/run
 
 race: ## the race detector where CI leaves it out: the program, sieges, PostgreSQL, git; ten minutes
-	GORACE=atexit_sleep_ms=0 go test -vet=off -race -short ./cmd/winnow ./internal/siege ./internal/torture ./internal/pgtest ./store/postgres ./job/river ./snapshot ./agent/tools
+	GORACE=atexit_sleep_ms=0 go test -vet=off -race -short ./cmd/winnow ./internal/siege ./internal/torture ./internal/pgtest ./store/postgres ./team/river ./agent/snapshot ./agent/tools
 
 .PHONY: adapters
 adapters: ## the adapters for frameworks of Go, each a module of its own
@@ -39,7 +39,7 @@ scale-bench: ## what a request costs on PostgreSQL, and how long requests wait: 
 	go run ./internal/gatebench arrivals -sessions "$(SESSIONS)"
 
 pictures: ## the pictures of docs/, made in headless Chromium; the frontier where the recorded sessions are
-	WINNOW_SHOTS=../docs go test ./page ./live -run 'picture|Watched' -count=1 -v -timeout 60m
+	WINNOW_SHOTS=../../docs go test ./look/page ./gateway/live -run 'picture|Watched' -count=1 -v -timeout 60m
 
 fuzz: ## every fuzz target for FUZZTIME (default 1m) each, JOBS (default: one a core) at a time with a worker each; logs in FUZZLOGS (default ./fuzz-logs)
 	@mkdir -p $(FUZZLOGS); for p in $$(go list ./...); do go test -list '^Fuzz' $$p | grep '^Fuzz' | sed "s|^|$$p |"; done | \
@@ -77,9 +77,9 @@ soak: ## two hundred sessions through the gateway for SOAK (default 1h): nothing
 	go test ./internal/siege -v -count=1 -timeout 12h -soak $(or $(SOAK),1h) -run Soak
 
 properties: ## 100,000 random sequences of file operations, 2,000 random sessions under each policy and counter, and recorded ones
-	go test ./policy -run 'Coverage_what' -count=1 -timeout 60m -rapid.checks=5000
-	go test ./policy -run 'Rules_what' -count=1 -timeout 60m -rapid.checks=2000
-	go test ./policy -run 'Rules_onRecorded' -count=1 -timeout 60m -counters
+	go test ./plan/policy -run 'Coverage_what' -count=1 -timeout 60m -rapid.checks=5000
+	go test ./plan/policy -run 'Rules_what' -count=1 -timeout 60m -rapid.checks=2000
+	go test ./plan/policy -run 'Rules_onRecorded' -count=1 -timeout 60m -counters
 	go test ./format/all -run 'Kept' -count=1 -timeout 60m -rapid.checks=500
 	go test . -run 'Gauge|PinsAnd|whateverIsDone|aRestart|SelfPrune_holds' -count=1 -timeout 60m -rapid.checks=300
 
@@ -87,9 +87,9 @@ forecast: ## recorded sessions through the gateway: what is billed is what winno
 	go test ./internal/forecast -run Gateway -count=1 -v -timeout 180m -longest 0 -modes $(or $(MODES),full) $(if $(FOLDS),-folds=$(FOLDS))
 
 interop: ## resume sessions in the real products, offline; CLIENTS=path/to/node_modules, or the newest and the pinned versions are installed
-	interop/run.sh $(CLIENTS)
+	internal/interop/run.sh $(CLIENTS)
 
 judges: ## the providers' own libraries read what we write, and we what they write
-	cd interop/sdk && go vet ./... && go test ./...
+	cd internal/interop/sdk && go vet ./... && go test ./...
 
 .PHONY: dist race pictures gateway-bench replicas-bench scale-bench judges adapters help build test check size bench fuzz fuzz-table torture siege replicas load soak properties interop forecast

@@ -5,14 +5,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/winnowhq/winnow/pivot"
-	"github.com/winnowhq/winnow/policy"
-	"github.com/winnowhq/winnow/report"
-	"github.com/winnowhq/winnow/rule"
-	"github.com/winnowhq/winnow/schedule"
+	"github.com/winnowhq/winnow/plan/pivot"
+	"github.com/winnowhq/winnow/plan/policy"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/plan/schedule"
+	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/view"
+	"github.com/winnowhq/winnow/store/report"
 )
 
 // meter counts what the requests of a session took, as its log grows. What was decided before the

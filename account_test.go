@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/pivot"
-	"github.com/winnowhq/winnow/rule"
-	"github.com/winnowhq/winnow/schedule"
+	"github.com/winnowhq/winnow/plan/pivot"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/plan/schedule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store/memory"
 )

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/winnowhq/winnow"
-	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/plan/pivot"
+	"github.com/winnowhq/winnow/plan/settings"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/summarize/offline"
 )
 

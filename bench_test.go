@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/view"
 )
 
 // large is a session of 2,000 messages with 1,771 tool calls and 9 MB of text, the same each time.

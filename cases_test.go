@@ -11,17 +11,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/pivot"
-	"github.com/winnowhq/winnow/policy"
-	"github.com/winnowhq/winnow/report"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/plan/budget"
+	"github.com/winnowhq/winnow/plan/pivot"
+	"github.com/winnowhq/winnow/plan/policy"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/plan/settings"
+	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/store/memory"
+	"github.com/winnowhq/winnow/store/report"
 	"github.com/winnowhq/winnow/token"
-	"github.com/winnowhq/winnow/view"
 )
 
 // The cases that users of another product reported and that its tests lack, each with its number in

@@ -7,13 +7,13 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/winnowhq/winnow/bill"
-	"github.com/winnowhq/winnow/pivot"
-	"github.com/winnowhq/winnow/report"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/model/bill"
+	"github.com/winnowhq/winnow/plan/pivot"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/view"
+	"github.com/winnowhq/winnow/store/report"
 )
 
 // Append adds messages at the end of the log. Missing ids and times are filled in, in the slice

@@ -11,15 +11,15 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/winnowhq/winnow/edit"
-	"github.com/winnowhq/winnow/pivot"
-	"github.com/winnowhq/winnow/quantity"
-	"github.com/winnowhq/winnow/report"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/plan/pivot"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/edit"
+	"github.com/winnowhq/winnow/store/report"
 	"github.com/winnowhq/winnow/summarize/offline"
-	"github.com/winnowhq/winnow/view"
+	"github.com/winnowhq/winnow/text/quantity"
 )
 
 // preparation is a summary that this engine is writing before it is needed. Once it is written it

@@ -11,10 +11,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/pivot"
-	"github.com/winnowhq/winnow/policy"
+	"github.com/winnowhq/winnow/plan/pivot"
+	"github.com/winnowhq/winnow/plan/policy"
+	"github.com/winnowhq/winnow/plan/settings"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/memory"
 	"github.com/winnowhq/winnow/token"

@@ -8,12 +8,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/winnowhq/winnow/edit"
-	"github.com/winnowhq/winnow/pivot"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/plan/pivot"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/view"
+	"github.com/winnowhq/winnow/store/edit"
 )
 
 // Edited is what became of the parts that an edit names: one commit for all targets that could be

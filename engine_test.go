@@ -13,9 +13,9 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/winnowhq/winnow/internal/lavish"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/plan/settings"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/settings"
 )
 
 func TestMain(m *testing.M) { lavish.Checks(m, 50) }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/store"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow"
-	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/session"
 )
 

@@ -3,13 +3,13 @@ package winnow
 import (
 	"context"
 
-	"github.com/winnowhq/winnow/edit"
-	"github.com/winnowhq/winnow/pivot"
-	"github.com/winnowhq/winnow/report"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/plan/pivot"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/view"
+	"github.com/winnowhq/winnow/store/edit"
+	"github.com/winnowhq/winnow/store/report"
 )
 
 // ForbidOffline leaves the engine without the offline summariser to fall back to.

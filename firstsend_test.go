@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/plan/pivot"
+	"github.com/winnowhq/winnow/plan/settings"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/settings"
 )
 
 const lamps = "\x1b[32mok\x1b[0m  a lamp on the pier\n"

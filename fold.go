@@ -14,17 +14,17 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/pivot"
-	"github.com/winnowhq/winnow/policy"
-	"github.com/winnowhq/winnow/quantity"
-	"github.com/winnowhq/winnow/recall"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/plan/budget"
+	"github.com/winnowhq/winnow/plan/pivot"
+	"github.com/winnowhq/winnow/plan/policy"
+	"github.com/winnowhq/winnow/plan/recall"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/summarize/offline"
-	"github.com/winnowhq/winnow/view"
+	"github.com/winnowhq/winnow/text/quantity"
 )
 
 // factsFor measures as the model named does, as far as that was learned.

@@ -10,10 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow"
-	"github.com/winnowhq/winnow/pivot"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/plan/pivot"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/plan/settings"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/memory"
 	"github.com/winnowhq/winnow/store/sqlite"

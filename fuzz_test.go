@@ -9,11 +9,11 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/plan/settings"
+	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/token"
-	"github.com/winnowhq/winnow/view"
 )
 
 // Any log that can be imported can be looked at, pruned, folded, and had back as it was: every rule, every placeholder and every carry-over reads what strangers wrote.

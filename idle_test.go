@@ -4,12 +4,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/winnowhq/winnow/policy"
-	"github.com/winnowhq/winnow/report"
-	"github.com/winnowhq/winnow/rule"
-	"github.com/winnowhq/winnow/rule/ruletest"
+	"github.com/winnowhq/winnow/plan/policy"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/plan/rule/ruletest"
+	"github.com/winnowhq/winnow/plan/settings"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/settings"
+	"github.com/winnowhq/winnow/store/report"
 )
 
 // What others went for may go when it lies idle. From the older part the explanation leads to the newer one, whose own line has the handle, and both come back.

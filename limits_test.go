@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/winnowhq/winnow/budget"
-	"github.com/winnowhq/winnow/policy"
-	"github.com/winnowhq/winnow/report"
+	"github.com/winnowhq/winnow/plan/budget"
+	"github.com/winnowhq/winnow/plan/policy"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store/report"
 	"github.com/winnowhq/winnow/token"
 )
 

@@ -7,14 +7,14 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/winnowhq/winnow/bill"
-	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/report"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/model/bill"
+	"github.com/winnowhq/winnow/plan/budget"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/view"
+	"github.com/winnowhq/winnow/store/report"
 )
 
 // What a summary stands for is shown again by a message behind it, a quotation (pivot.Kept). It is

@@ -3,8 +3,8 @@ package winnow
 import (
 	"testing"
 
+	"github.com/winnowhq/winnow/plan/settings"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/settings"
 )
 
 // The markers of steps never reach the model, or only where they tell two steps apart, as the policy says (S002 2).

@@ -7,16 +7,16 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/winnowhq/winnow/bill"
-	"github.com/winnowhq/winnow/budget"
-	"github.com/winnowhq/winnow/pivot"
-	"github.com/winnowhq/winnow/policy"
-	"github.com/winnowhq/winnow/quantity"
-	"github.com/winnowhq/winnow/report"
-	"github.com/winnowhq/winnow/rule"
-	"github.com/winnowhq/winnow/schedule"
+	"github.com/winnowhq/winnow/model/bill"
+	"github.com/winnowhq/winnow/plan/budget"
+	"github.com/winnowhq/winnow/plan/pivot"
+	"github.com/winnowhq/winnow/plan/policy"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/plan/schedule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/report"
+	"github.com/winnowhq/winnow/text/quantity"
 )
 
 // Outcome is what the engine did about a step, a turn or a rejection.

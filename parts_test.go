@@ -1,7 +1,7 @@
 package winnow
 
 import (
-	"github.com/winnowhq/winnow/report"
+	"github.com/winnowhq/winnow/store/report"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"

@@ -7,14 +7,14 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/winnowhq/winnow/edit"
-	"github.com/winnowhq/winnow/pivot"
-	"github.com/winnowhq/winnow/quantity"
-	"github.com/winnowhq/winnow/rule"
-	"github.com/winnowhq/winnow/secret"
+	"github.com/winnowhq/winnow/plan/pivot"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/view"
+	"github.com/winnowhq/winnow/store/edit"
+	"github.com/winnowhq/winnow/text/quantity"
+	"github.com/winnowhq/winnow/text/secret"
 )
 
 // publish makes marker, summary and companions visible in one transaction, with the elisions and

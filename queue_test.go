@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/session"
 )
 

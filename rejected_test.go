@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/winnowhq/winnow/budget"
-	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/plan/budget"
+	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/session"
 )
 

@@ -12,15 +12,15 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/policy"
-	"github.com/winnowhq/winnow/rule/ruletest"
+	"github.com/winnowhq/winnow/plan/policy"
+	"github.com/winnowhq/winnow/plan/rule/ruletest"
+	"github.com/winnowhq/winnow/plan/settings"
+	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/memory"
 	"github.com/winnowhq/winnow/store/sqlite"
 	"github.com/winnowhq/winnow/token"
-	"github.com/winnowhq/winnow/view"
 )
 
 // An engine that is closed in the middle of a session, with its store, and opened again shows the same bytes at each later step as one that never stopped.

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/winnowhq/winnow"
-	"github.com/winnowhq/winnow/rule/ruletest"
+	"github.com/winnowhq/winnow/plan/rule/ruletest"
+	"github.com/winnowhq/winnow/plan/settings"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/settings"
 )
 
 // What somebody restored stays until somebody asks for a pruning.

@@ -9,9 +9,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/winnowhq/winnow/rule"
-	"github.com/winnowhq/winnow/settings"
-	"github.com/winnowhq/winnow/view"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/plan/settings"
+	"github.com/winnowhq/winnow/plan/view"
 )
 
 // Whatever is discarded, distilled and restored by handle, in any order: what is claimed is what the view shows, another engine on the same store shows

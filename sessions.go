@@ -12,13 +12,13 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/winnowhq/winnow/pivot"
-	"github.com/winnowhq/winnow/recall"
-	"github.com/winnowhq/winnow/report"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/plan/pivot"
+	"github.com/winnowhq/winnow/plan/recall"
+	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/span"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/report"
+	"github.com/winnowhq/winnow/text/span"
 )
 
 // Amendment is what is told about a session beside its messages.

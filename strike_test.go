@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/winnowhq/winnow/pivot"
-	"github.com/winnowhq/winnow/policy"
+	"github.com/winnowhq/winnow/plan/pivot"
+	"github.com/winnowhq/winnow/plan/policy"
 )
 
 func TestCompact_strikesWhatAModelMadeUp(t *testing.T) {

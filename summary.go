@@ -8,12 +8,12 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/pivot"
-	"github.com/winnowhq/winnow/pivot/fact"
-	"github.com/winnowhq/winnow/quantity"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/plan/pivot"
+	"github.com/winnowhq/winnow/plan/pivot/fact"
+	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/summarize/offline"
+	"github.com/winnowhq/winnow/text/quantity"
 )
 
 // asking is how one summariser is asked: what is still to be sent to it, and what it has answered

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/winnowhq/winnow"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
 )
 

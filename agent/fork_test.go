@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/winnowhq/winnow/agent"
-	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/internal/llmtest"
+	"github.com/winnowhq/winnow/model/bill"
 )
 
 // A fork begins with nothing spent: what its log took was paid by the session that it was forked

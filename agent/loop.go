@@ -14,7 +14,7 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/recall"
+	"github.com/winnowhq/winnow/plan/recall"
 	"github.com/winnowhq/winnow/session"
 )
 

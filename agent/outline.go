@@ -10,8 +10,8 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/recall"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/plan/recall"
+	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 )

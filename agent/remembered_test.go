@@ -11,10 +11,10 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
-	"github.com/winnowhq/winnow/edit"
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/llm/providers"
+	"github.com/winnowhq/winnow/store/edit"
 )
 
 // withheld keeps the body of a request and answers nothing.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
-	"github.com/winnowhq/winnow/edit"
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store/edit"
 	"github.com/winnowhq/winnow/summarize/offline"
 )
 

@@ -5,10 +5,10 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow"
-	"github.com/winnowhq/winnow/call"
-	"github.com/winnowhq/winnow/quantity"
-	"github.com/winnowhq/winnow/report"
+	"github.com/winnowhq/winnow/plan/call"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store/report"
+	"github.com/winnowhq/winnow/text/quantity"
 )
 
 // Limits say which outputs are too long to be sent, and how much of them is.

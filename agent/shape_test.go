@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/winnowhq/winnow/call"
+	"github.com/winnowhq/winnow/plan/call"
 )
 
 func numbers(from, to int) string {

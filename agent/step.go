@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow"
-	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/llm"
-	"github.com/winnowhq/winnow/report"
+	"github.com/winnowhq/winnow/plan/budget"
+	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/report"
 	"github.com/winnowhq/winnow/token"
-	"github.com/winnowhq/winnow/view"
 	"github.com/winnowhq/winnow/wire"
 )
 

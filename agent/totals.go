@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/winnowhq/winnow/bill"
+	"github.com/winnowhq/winnow/model/bill"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/wire"

@@ -1,5 +1,3 @@
-// Package format defines what the readers and writers of session files have in common. Each product
-// has a package of its own below.
 package format
 
 import (
@@ -8,10 +6,10 @@ import (
 	"io"
 	"slices"
 
-	"github.com/winnowhq/winnow/bill"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/model/bill"
+	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/span"
+	"github.com/winnowhq/winnow/text/span"
 )
 
 // Format reads the session files of one product, and writes them where Write is possible.

@@ -8,8 +8,8 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/winnowhq/winnow/bill"
-	"github.com/winnowhq/winnow/span"
+	"github.com/winnowhq/winnow/model/bill"
+	"github.com/winnowhq/winnow/text/span"
 )
 
 // Outliner is a format whose files are lines, and can be read a stretch at a time: what a stretch

@@ -6,7 +6,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/text/quantity"
 )
 
 // DefaultRegrets is how many missed steps in 100 are bearable by default.

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/winnowhq/winnow/budget"
+	"github.com/winnowhq/winnow/plan/budget"
 )
 
 // sheet is a lab of made-up outcomes: the bills of each session, all read from the cache, by setup.

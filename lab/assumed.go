@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/text/quantity"
 )
 
 // assuming is a schedule or another part of a policy that says in words what it takes for granted.

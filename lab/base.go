@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/winnowhq/winnow/report"
+	"github.com/winnowhq/winnow/store/report"
 )
 
 // BaseCost is what the base costs that every request carries: the system prompt and the

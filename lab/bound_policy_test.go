@@ -7,9 +7,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/policy"
-	"github.com/winnowhq/winnow/rule/ruletest"
-	"github.com/winnowhq/winnow/schedule"
+	"github.com/winnowhq/winnow/plan/policy"
+	"github.com/winnowhq/winnow/plan/rule/ruletest"
+	"github.com/winnowhq/winnow/plan/schedule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/token"
 )

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/text/quantity"
 )
 
 // mostChanges limits how many sessions are named as helped or hurt most.

@@ -35,4 +35,11 @@
 // Each step is billed at the prices of the model that answered it (Trace.Priced), and with
 // Options.Logged for the cache that its usage tells of: Claude Code keeps prompts for an hour and
 // pays double for writing them. A step that another model answers finds nothing in the cache.
+//
+// Its rooms, in reading order:
+//
+//   - advise: what would make sessions cheaper
+//   - quality: what five folds in a row keep
+//
+// Begin with Lab.Run in lab.go.
 package lab

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/winnowhq/winnow/pivot"
-	"github.com/winnowhq/winnow/policy"
-	"github.com/winnowhq/winnow/rule"
-	"github.com/winnowhq/winnow/secret"
+	"github.com/winnowhq/winnow/plan/pivot"
+	"github.com/winnowhq/winnow/plan/policy"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/view"
+	"github.com/winnowhq/winnow/text/secret"
 )
 
 // fold compacts before step k, as the engine does: it prunes, cuts, summarises and carries over. A

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/winnowhq/winnow/policy"
+	"github.com/winnowhq/winnow/plan/policy"
 )
 
 // A word names a policy that is the same each time, or the error says which words there are.

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/winnowhq/winnow/budget"
-	"github.com/winnowhq/winnow/policy"
-	"github.com/winnowhq/winnow/schedule"
+	"github.com/winnowhq/winnow/plan/budget"
+	"github.com/winnowhq/winnow/plan/policy"
+	"github.com/winnowhq/winnow/plan/schedule"
 	"github.com/winnowhq/winnow/summarize/offline"
 )
 

@@ -15,10 +15,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow/internal/lavish"
-	"github.com/winnowhq/winnow/pivot"
-	"github.com/winnowhq/winnow/policy"
-	"github.com/winnowhq/winnow/rule"
-	"github.com/winnowhq/winnow/schedule"
+	"github.com/winnowhq/winnow/plan/pivot"
+	"github.com/winnowhq/winnow/plan/policy"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/plan/schedule"
 	"github.com/winnowhq/winnow/summarize/offline"
 )
 

@@ -3,7 +3,7 @@ package lab
 import (
 	"testing"
 
-	"github.com/winnowhq/winnow/policy"
+	"github.com/winnowhq/winnow/plan/policy"
 	"github.com/winnowhq/winnow/summarize/offline"
 )
 

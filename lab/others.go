@@ -7,11 +7,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/winnowhq/winnow/budget"
-	"github.com/winnowhq/winnow/policy"
-	"github.com/winnowhq/winnow/rule"
-	"github.com/winnowhq/winnow/rule/letter"
-	"github.com/winnowhq/winnow/schedule"
+	"github.com/winnowhq/winnow/plan/budget"
+	"github.com/winnowhq/winnow/plan/policy"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/plan/rule/letter"
+	"github.com/winnowhq/winnow/plan/schedule"
 )
 
 // The policies that are compared and are not the engine's.

@@ -8,12 +8,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/policy"
-	"github.com/winnowhq/winnow/rule"
-	"github.com/winnowhq/winnow/rule/ruletest"
-	"github.com/winnowhq/winnow/schedule"
+	"github.com/winnowhq/winnow/plan/budget"
+	"github.com/winnowhq/winnow/plan/policy"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/plan/rule/ruletest"
+	"github.com/winnowhq/winnow/plan/schedule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/summarize/offline"
 	"github.com/winnowhq/winnow/token"

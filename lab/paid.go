@@ -5,9 +5,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/winnowhq/winnow/bill"
-	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/model/bill"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/text/quantity"
 	"github.com/winnowhq/winnow/token"
 )
 

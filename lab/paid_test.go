@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/model/bill"
 	"github.com/winnowhq/winnow/session"
 )
 

@@ -1,6 +1,6 @@
 package lab
 
-import "github.com/winnowhq/winnow/report"
+import "github.com/winnowhq/winnow/store/report"
 
 // Report is the result of replaying sessions under several policies. Table, chart, page, CSV and
 // JSON are made from it.

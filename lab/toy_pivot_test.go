@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/plan/rule"
 )
 
 func TestToy_pivot(t *testing.T) {

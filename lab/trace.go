@@ -5,11 +5,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/report"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/plan/call"
+	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store/report"
 	"github.com/winnowhq/winnow/token"
 )
 

@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/winnowhq/winnow/schedule"
+	"github.com/winnowhq/winnow/plan/schedule"
 )
 
 // warm reports whether the cache has something of the prompt of step k, and bills what keeping it

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/winnowhq/winnow/budget"
+	"github.com/winnowhq/winnow/plan/budget"
 )
 
 // Kind says what went wrong, as far as it decides what to do.

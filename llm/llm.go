@@ -1,5 +1,3 @@
-// Package llm asks a model. It holds the one interface through which models are asked, its errors,
-// and Retry; each protocol has a client of its own below it.
 package llm
 
 import (

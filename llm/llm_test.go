@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/winnowhq/winnow/budget"
+	"github.com/winnowhq/winnow/plan/budget"
 )
 
 func TestClassify_tellsWhatMayBeTriedAgain(t *testing.T) {

@@ -15,9 +15,9 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/internal/schema"
 	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/plan/settings"
 	"github.com/winnowhq/winnow/rpc"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/settings"
 )
 
 // line is one line of the protocol.

@@ -7,11 +7,11 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/winnowhq/winnow/bill"
-	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/model/bill"
+	"github.com/winnowhq/winnow/plan/budget"
+	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/session"
 	asking "github.com/winnowhq/winnow/summarize/model"
 	"github.com/winnowhq/winnow/wire"

@@ -1,8 +1,3 @@
-// Package rpc serves an engine to programs in other languages: JSON-RPC 2.0, one object a line, in
-// UTF-8, over two streams. One process serves many sessions.
-//
-// What a client can ask stands in [Methods]; the types of parameters and results are the protocol.
-// schema.json is made from them and from their comments.
 package rpc
 
 import (
@@ -14,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 )

@@ -42,7 +42,7 @@ func TestPython_everyRequestEnds(t *testing.T) {
 	if err != nil {
 		t.Skip("there is no python3")
 	}
-	folder := filepath.Join(outside.Root(t), "bindings", "python")
+	folder := filepath.Join(outside.Root(t), "rpc", "bindings", "python")
 	said, err := exec.CommandContext(t.Context(), python, "-B", "-c", pythonClient, folder, fakeEngine).CombinedOutput()
 	if want := "long too-large\nlost too-large\nfine done\nend gone\nended gone\ncode 3\n"; err != nil || string(said) != want {
 		t.Errorf("%v: the client said\n%swant\n%s", err, said, want)

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/winnowhq/winnow/bill"
+	"github.com/winnowhq/winnow/model/bill"
 	"github.com/winnowhq/winnow/session"
 )
 

@@ -1,5 +1,3 @@
-// Package store defines how sessions are kept. store/sqlite and store/memory implement its
-// interface; internal/storetest is its contract as a test suite.
 package store
 
 import (
@@ -7,8 +5,8 @@ import (
 	"fmt"
 	"iter"
 
-	"github.com/winnowhq/winnow/pivot"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/plan/pivot"
+	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/text/quantity"
 )
 
 // Media is a file that goes with a message or a result: an image, a document, a recording.

@@ -1,16 +1,10 @@
-// Package wire reads and writes the JSON of providers. It holds what the protocols below it share:
-// what of a message reaches a model at all, and where each piece is in a request body.
-//
-// Each format has a package of its own. Encode writes messages that are already a view as a request
-// body, Decode reads a request body as messages with the byte ranges of their pieces, and Check
-// reports what in a body the provider would refuse.
 package wire
 
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/span"
+	"github.com/winnowhq/winnow/text/span"
 )
 
 // Texts that a body has in place of what has no text of its own.

@@ -14,8 +14,8 @@ import (
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
 
+	"github.com/winnowhq/winnow/gateway/transport"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/transport"
 	"github.com/winnowhq/winnow/wire"
 )
 

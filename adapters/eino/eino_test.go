@@ -18,9 +18,9 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/adapters/eino"
+	"github.com/winnowhq/winnow/gateway/transport"
 	"github.com/winnowhq/winnow/internal/adaptertest"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/transport"
 )
 
 // scripted is a chat model that says what a function says, streamed word by word.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/firebase/genkit/go/ai"
 
+	"github.com/winnowhq/winnow/gateway/transport"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/transport"
 	"github.com/winnowhq/winnow/wire"
 )
 

@@ -12,8 +12,8 @@ import (
 
 	"github.com/winnowhq/winnow"
 	winnowgenkit "github.com/winnowhq/winnow/adapters/genkit"
+	"github.com/winnowhq/winnow/gateway/transport"
 	"github.com/winnowhq/winnow/internal/adaptertest"
-	"github.com/winnowhq/winnow/transport"
 )
 
 func results(m *ai.Message) (list []string) {

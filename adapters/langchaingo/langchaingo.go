@@ -12,8 +12,8 @@ import (
 
 	"github.com/tmc/langchaingo/llms"
 
+	"github.com/winnowhq/winnow/gateway/transport"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/transport"
 	"github.com/winnowhq/winnow/wire"
 )
 

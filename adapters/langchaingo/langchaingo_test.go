@@ -11,9 +11,9 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/adapters/langchaingo"
+	"github.com/winnowhq/winnow/gateway/transport"
 	"github.com/winnowhq/winnow/internal/adaptertest"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/transport"
 )
 
 // scripted is a model that says what a function says, streamed word by word.

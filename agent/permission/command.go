@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow/agent"
-	"github.com/winnowhq/winnow/shell"
+	"github.com/winnowhq/winnow/plan/shell"
 )
 
 // command decides about a shell command: about each of the commands in it, and the strictest

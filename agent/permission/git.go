@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/winnowhq/winnow/shell"
+	"github.com/winnowhq/winnow/plan/shell"
 )
 
 // gitAsked is what asked is for git.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow/agent"
-	"github.com/winnowhq/winnow/shell"
+	"github.com/winnowhq/winnow/plan/shell"
 )
 
 // harmless reports whether a command only looks, in the working folder, at what the tools may read

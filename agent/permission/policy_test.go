@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/winnowhq/winnow/agent"
-	"github.com/winnowhq/winnow/call"
+	"github.com/winnowhq/winnow/plan/call"
 	"github.com/winnowhq/winnow/session"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/winnowhq/winnow/shell"
+	"github.com/winnowhq/winnow/plan/shell"
 )
 
 //go:embed programs.txt

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/winnowhq/winnow/call"
+	"github.com/winnowhq/winnow/plan/call"
 	"github.com/winnowhq/winnow/session"
 )
 

@@ -17,8 +17,8 @@ import (
 
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/agent/permission"
-	"github.com/winnowhq/winnow/call"
-	"github.com/winnowhq/winnow/process"
+	"github.com/winnowhq/winnow/plan/call"
+	"github.com/winnowhq/winnow/text/process"
 )
 
 // How long a command may run.

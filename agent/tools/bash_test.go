@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow/agent"
-	"github.com/winnowhq/winnow/call"
+	"github.com/winnowhq/winnow/plan/call"
 )
 
 func TestBash_showsWhatACommandPrinted(t *testing.T) {

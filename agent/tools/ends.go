@@ -3,7 +3,7 @@ package tools
 import (
 	"fmt"
 
-	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/text/quantity"
 )
 
 // mostOutput is how many bytes of one command's output are kept: one that never stops printing must

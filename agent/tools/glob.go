@@ -14,7 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/agent"
-	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/text/quantity"
 )
 
 // How many files one answer names.

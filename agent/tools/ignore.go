@@ -8,7 +8,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"github.com/winnowhq/winnow/plainfile"
+	"github.com/winnowhq/winnow/text/plainfile"
 )
 
 // ignored are the lines of .gitignore files from the outermost folder to the innermost; the last

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/agent"
-	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/text/quantity"
 )
 
 // How many entries one answer names, and how many a walk for it looks at.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/agent/permission"
-	"github.com/winnowhq/winnow/plainfile"
+	"github.com/winnowhq/winnow/text/plainfile"
 )
 
 // place is a file or a folder that a call names.

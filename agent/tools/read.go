@@ -16,9 +16,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/agent"
-	"github.com/winnowhq/winnow/plainfile"
-	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/text/plainfile"
+	"github.com/winnowhq/winnow/text/quantity"
 )
 
 // What one read shows at most.

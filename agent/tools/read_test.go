@@ -17,7 +17,7 @@ import (
 
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/agent/permission"
-	"github.com/winnowhq/winnow/coverage"
+	"github.com/winnowhq/winnow/plan/coverage"
 )
 
 func TestRead_showsNumberedLines(t *testing.T) {

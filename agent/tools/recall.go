@@ -13,12 +13,12 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
-	"github.com/winnowhq/winnow/call"
-	"github.com/winnowhq/winnow/quantity"
-	"github.com/winnowhq/winnow/report"
-	"github.com/winnowhq/winnow/retrieve"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/look/retrieve"
+	"github.com/winnowhq/winnow/plan/call"
+	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store/report"
+	"github.com/winnowhq/winnow/text/quantity"
 )
 
 // What one recall shows.

@@ -10,9 +10,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/winnowhq/winnow"
-	"github.com/winnowhq/winnow/report"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store/report"
 )
 
 // shelf is an engine that has one part.

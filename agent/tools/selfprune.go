@@ -7,7 +7,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
-	"github.com/winnowhq/winnow/selfprune"
+	"github.com/winnowhq/winnow/agent/selfprune"
 )
 
 // SelfPruning are the tools with which the model prunes its own context, in the order of

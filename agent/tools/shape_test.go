@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/winnowhq/winnow/agent"
-	"github.com/winnowhq/winnow/call"
-	"github.com/winnowhq/winnow/coverage"
+	"github.com/winnowhq/winnow/plan/call"
+	"github.com/winnowhq/winnow/plan/coverage"
 	"github.com/winnowhq/winnow/session"
 )
 

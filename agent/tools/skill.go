@@ -14,9 +14,9 @@ import (
 
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/agent/permission"
-	"github.com/winnowhq/winnow/call"
-	"github.com/winnowhq/winnow/plainfile"
-	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/plan/call"
+	"github.com/winnowhq/winnow/text/plainfile"
+	"github.com/winnowhq/winnow/text/quantity"
 )
 
 const (

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/winnowhq/winnow/agent"
-	"github.com/winnowhq/winnow/call"
-	"github.com/winnowhq/winnow/recall"
+	"github.com/winnowhq/winnow/plan/call"
+	"github.com/winnowhq/winnow/plan/recall"
 	"github.com/winnowhq/winnow/session"
 )
 

@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/agent"
-	"github.com/winnowhq/winnow/call"
-	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/plan/call"
+	"github.com/winnowhq/winnow/text/quantity"
 )
 
 // Task lets another agent work in a session of its own, with the tools of this one but for Task

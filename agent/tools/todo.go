@@ -12,10 +12,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/agent"
-	"github.com/winnowhq/winnow/call"
-	"github.com/winnowhq/winnow/quantity"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/plan/call"
+	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/text/quantity"
 )
 
 // Todo is one thing to be done.

@@ -16,9 +16,9 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/agent/permission"
-	"github.com/winnowhq/winnow/call"
-	"github.com/winnowhq/winnow/coverage"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/plan/call"
+	"github.com/winnowhq/winnow/plan/coverage"
+	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
 )
 

@@ -17,8 +17,8 @@ import (
 	"golang.org/x/net/html/charset"
 
 	"github.com/winnowhq/winnow/agent"
-	"github.com/winnowhq/winnow/call"
-	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/plan/call"
+	"github.com/winnowhq/winnow/text/quantity"
 )
 
 const (

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/winnowhq/winnow/advise"
+	"github.com/winnowhq/winnow/lab/advise"
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/recall"
+	"github.com/winnowhq/winnow/plan/recall"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/sqlite"

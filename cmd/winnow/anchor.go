@@ -16,13 +16,13 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/importing"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/output"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
+	"github.com/winnowhq/winnow/desk/inplace"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/claudecode"
-	"github.com/winnowhq/winnow/inplace"
-	"github.com/winnowhq/winnow/plainfile"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/span"
-	"github.com/winnowhq/winnow/visible"
+	"github.com/winnowhq/winnow/text/plainfile"
+	"github.com/winnowhq/winnow/text/span"
+	"github.com/winnowhq/winnow/text/visible"
 )
 
 // anchored is the JSON document of anchor.

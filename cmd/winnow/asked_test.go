@@ -15,7 +15,7 @@ import (
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/internal/llmtest"
-	"github.com/winnowhq/winnow/report"
+	"github.com/winnowhq/winnow/store/report"
 )
 
 // notes is a summary with inventions in it: a path and a number that the session has nowhere.

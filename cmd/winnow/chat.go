@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow/agent"
-	"github.com/winnowhq/winnow/chat"
-	"github.com/winnowhq/winnow/chat/demo"
+	"github.com/winnowhq/winnow/agent/chat"
+	"github.com/winnowhq/winnow/agent/chat/demo"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/workbench"
 	"github.com/winnowhq/winnow/model"

@@ -20,13 +20,13 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/gateway"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/output"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
-	"github.com/winnowhq/winnow/config"
-	"github.com/winnowhq/winnow/display"
-	"github.com/winnowhq/winnow/quantity"
-	"github.com/winnowhq/winnow/seat"
+	"github.com/winnowhq/winnow/desk/config"
+	"github.com/winnowhq/winnow/desk/seat"
+	"github.com/winnowhq/winnow/look/display"
+	"github.com/winnowhq/winnow/look/tui"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/postgres"
-	"github.com/winnowhq/winnow/tui"
+	"github.com/winnowhq/winnow/text/quantity"
 )
 
 // Codes of what doctor finds around winnow.

@@ -19,7 +19,7 @@ import (
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/llm/providers"
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/report"
+	"github.com/winnowhq/winnow/store/report"
 )
 
 // Whatever goes wrong with the request for a summary, a file and a session in the store are folded,

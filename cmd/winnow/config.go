@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
-	"github.com/winnowhq/winnow/config"
-	"github.com/winnowhq/winnow/policy"
-	"github.com/winnowhq/winnow/visible"
+	"github.com/winnowhq/winnow/desk/config"
+	"github.com/winnowhq/winnow/plan/policy"
+	"github.com/winnowhq/winnow/text/visible"
 )
 
 // completeKeys offers the settings.

@@ -8,7 +8,7 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/output"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
-	"github.com/winnowhq/winnow/edit"
+	"github.com/winnowhq/winnow/store/edit"
 )
 
 func discardCommand(a *cli.App) *cobra.Command {

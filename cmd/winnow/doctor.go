@@ -13,12 +13,12 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/output"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
+	"github.com/winnowhq/winnow/desk/inplace"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
-	"github.com/winnowhq/winnow/inplace"
-	"github.com/winnowhq/winnow/quantity"
-	"github.com/winnowhq/winnow/tui"
-	"github.com/winnowhq/winnow/visible"
+	"github.com/winnowhq/winnow/look/tui"
+	"github.com/winnowhq/winnow/text/quantity"
+	"github.com/winnowhq/winnow/text/visible"
 )
 
 // diagnosis is the JSON document of doctor.

@@ -22,9 +22,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/internal/llmtest"
-	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/rpc"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store/report"
 )
 
 var engineKills = flag.Int("engine-kills", 4, "how often TestEngine_killed kills the engine")
@@ -429,7 +429,7 @@ def ask(messages):
 `+loop), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	bindings, err := filepath.Abs(filepath.Join("..", "..", "bindings", "python"))
+	bindings, err := filepath.Abs(filepath.Join("..", "..", "rpc", "bindings", "python"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -486,7 +486,7 @@ func exampleWorks(t *testing.T, interpreter, file string) {
 		}
 		return llmtest.Reply{Text: fmt.Sprintf("Now number %d. ", asked) + strings.Repeat("What was found is said at length. ", 14), Calls: []llmtest.Call{{ID: fmt.Sprintf("toolu_%d", asked), Name: "read", Arguments: fmt.Sprintf(`{"filePath":"f%d.txt"}`, asked*7%60)}}}
 	}})
-	example, err := filepath.Abs(filepath.Join("..", "..", "bindings", filepath.FromSlash(file)))
+	example, err := filepath.Abs(filepath.Join("..", "..", "rpc", "bindings", filepath.FromSlash(file)))
 	if err != nil {
 		t.Fatal(err)
 	}

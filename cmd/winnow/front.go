@@ -14,14 +14,14 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/gateway"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/output"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
-	"github.com/winnowhq/winnow/discover"
-	"github.com/winnowhq/winnow/display"
-	"github.com/winnowhq/winnow/inplace"
-	"github.com/winnowhq/winnow/pivot"
-	"github.com/winnowhq/winnow/quantity"
-	"github.com/winnowhq/winnow/report"
+	"github.com/winnowhq/winnow/desk/discover"
+	"github.com/winnowhq/winnow/desk/inplace"
+	"github.com/winnowhq/winnow/look/display"
+	"github.com/winnowhq/winnow/look/tui"
+	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/tui"
+	"github.com/winnowhq/winnow/store/report"
+	"github.com/winnowhq/winnow/text/quantity"
 )
 
 // fronted is the JSON document of winnow without a command.

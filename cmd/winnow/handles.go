@@ -11,10 +11,10 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
-	"github.com/winnowhq/winnow/edit"
-	"github.com/winnowhq/winnow/quantity"
-	"github.com/winnowhq/winnow/rule"
-	"github.com/winnowhq/winnow/visible"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/store/edit"
+	"github.com/winnowhq/winnow/text/quantity"
+	"github.com/winnowhq/winnow/text/visible"
 )
 
 // handleList is the JSON document of handles.

@@ -18,9 +18,9 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/survey"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
-	"github.com/winnowhq/winnow/plainfile"
-	"github.com/winnowhq/winnow/report"
-	"github.com/winnowhq/winnow/skim"
+	"github.com/winnowhq/winnow/look/skim"
+	"github.com/winnowhq/winnow/store/report"
+	"github.com/winnowhq/winnow/text/plainfile"
 )
 
 // inspection is the JSON document of inspect.

@@ -17,8 +17,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
-	"github.com/winnowhq/winnow/seat"
-	"github.com/winnowhq/winnow/visible"
+	"github.com/winnowhq/winnow/desk/seat"
+	"github.com/winnowhq/winnow/text/visible"
 )
 
 // installation is the JSON document of install and uninstall.

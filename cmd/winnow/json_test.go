@@ -17,7 +17,7 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/simulation"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/survey"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/workbench"
-	"github.com/winnowhq/winnow/report"
+	"github.com/winnowhq/winnow/store/report"
 )
 
 // TestJSONDocumentation_namesEveryMember keeps docs/json.md true: what a document has stands in the

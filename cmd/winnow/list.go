@@ -9,16 +9,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/survey"
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/quantity"
-	"github.com/winnowhq/winnow/report"
+	"github.com/winnowhq/winnow/model/bill"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/visible"
+	"github.com/winnowhq/winnow/store/report"
+	"github.com/winnowhq/winnow/text/quantity"
+	"github.com/winnowhq/winnow/text/visible"
 )
 
 // listing is the JSON document of list.

@@ -20,9 +20,9 @@ import (
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/gateway"
-	"github.com/winnowhq/winnow/config"
-	"github.com/winnowhq/winnow/serve"
-	"github.com/winnowhq/winnow/transport"
+	"github.com/winnowhq/winnow/desk/config"
+	"github.com/winnowhq/winnow/gateway/serve"
+	"github.com/winnowhq/winnow/gateway/transport"
 )
 
 func (s *listening) modeOf(settings config.Settings) transport.Mode {

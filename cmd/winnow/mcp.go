@@ -14,8 +14,8 @@ import (
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
-	"github.com/winnowhq/winnow/mcp"
-	"github.com/winnowhq/winnow/serve"
+	"github.com/winnowhq/winnow/gateway/mcp"
+	"github.com/winnowhq/winnow/gateway/serve"
 )
 
 func mcpCommand(a *cli.App) *cobra.Command {

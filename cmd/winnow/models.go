@@ -9,7 +9,7 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/text/quantity"
 )
 
 // modelList is the JSON document of models.

@@ -20,7 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
-	"github.com/winnowhq/winnow/visible"
+	"github.com/winnowhq/winnow/text/visible"
 )
 
 // poison is what no terminal may be sent: the clipboard, titles, a cleared screen, strings of a

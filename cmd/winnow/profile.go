@@ -8,7 +8,7 @@ import (
 	"net/http/pprof"
 	"time"
 
-	"github.com/winnowhq/winnow/serve"
+	"github.com/winnowhq/winnow/gateway/serve"
 )
 
 // profile listens at a loopback address, "" for none, for those who ask for profiles of the

@@ -18,7 +18,7 @@ import (
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/gateway"
-	"github.com/winnowhq/winnow/plainfile"
+	"github.com/winnowhq/winnow/text/plainfile"
 )
 
 // examineAddresses looks for variables that send the requests of agents elsewhere.

@@ -7,12 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
-	"github.com/winnowhq/winnow/quality"
-	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/lab/quality"
+	"github.com/winnowhq/winnow/plan/budget"
 	"github.com/winnowhq/winnow/summarize/offline"
+	"github.com/winnowhq/winnow/text/quantity"
 )
 
 // qualityDocument is the JSON document of quality.

@@ -12,10 +12,10 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
-	"github.com/winnowhq/winnow/report"
-	"github.com/winnowhq/winnow/retrieve"
-	"github.com/winnowhq/winnow/rule"
-	"github.com/winnowhq/winnow/visible"
+	"github.com/winnowhq/winnow/look/retrieve"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/store/report"
+	"github.com/winnowhq/winnow/text/visible"
 )
 
 // recalled is the JSON document of recall.

@@ -14,12 +14,12 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/output"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
-	"github.com/winnowhq/winnow/discover"
+	"github.com/winnowhq/winnow/desk/discover"
+	"github.com/winnowhq/winnow/desk/inplace"
 	"github.com/winnowhq/winnow/format/opencodedb"
-	"github.com/winnowhq/winnow/inplace"
-	"github.com/winnowhq/winnow/plainfile"
-	"github.com/winnowhq/winnow/retrieve"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/look/retrieve"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/text/plainfile"
 )
 
 // fileFinder finds what was left out of session files. A file that --in-place replaced shows the

@@ -9,11 +9,11 @@ import (
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/output"
+	"github.com/winnowhq/winnow/desk/inplace"
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/inplace"
-	"github.com/winnowhq/winnow/quantity"
-	"github.com/winnowhq/winnow/span"
-	"github.com/winnowhq/winnow/visible"
+	"github.com/winnowhq/winnow/text/quantity"
+	"github.com/winnowhq/winnow/text/span"
+	"github.com/winnowhq/winnow/text/visible"
 )
 
 // repaired is the JSON document of repair.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/simulation"
-	"github.com/winnowhq/winnow/config"
+	"github.com/winnowhq/winnow/desk/config"
 )
 
 // withDays is a desk with a folder of made-up sessions, written an hour ago, and nothing

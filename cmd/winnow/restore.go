@@ -7,7 +7,7 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/output"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
-	"github.com/winnowhq/winnow/edit"
+	"github.com/winnowhq/winnow/store/edit"
 )
 
 func restoreCommand(a *cli.App) *cobra.Command {

@@ -14,8 +14,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
-	"github.com/winnowhq/winnow/config"
-	"github.com/winnowhq/winnow/rule/ruletest"
+	"github.com/winnowhq/winnow/desk/config"
+	"github.com/winnowhq/winnow/plan/rule/ruletest"
 )
 
 // TestMain lets the test binary be the command itself, so that scripts run what a user runs: main,

@@ -13,14 +13,14 @@ import (
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
-	"github.com/winnowhq/winnow/discover"
+	"github.com/winnowhq/winnow/desk/discover"
 	"github.com/winnowhq/winnow/format/all"
-	"github.com/winnowhq/winnow/quantity"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/view"
-	"github.com/winnowhq/winnow/visible"
+	"github.com/winnowhq/winnow/text/quantity"
+	"github.com/winnowhq/winnow/text/visible"
 )
 
 // searched is the JSON document of search.

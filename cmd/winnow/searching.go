@@ -10,10 +10,10 @@ import (
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
-	"github.com/winnowhq/winnow/discover"
-	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/desk/discover"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/memory"
+	"github.com/winnowhq/winnow/text/quantity"
 )
 
 // runSearchEverywhere searches the sessions where their products keep them. Nothing is stored: each

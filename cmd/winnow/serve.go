@@ -16,8 +16,8 @@ import (
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/gateway"
-	"github.com/winnowhq/winnow/config"
-	"github.com/winnowhq/winnow/serve"
+	"github.com/winnowhq/winnow/desk/config"
+	"github.com/winnowhq/winnow/gateway/serve"
 )
 
 func serveCommand(a *cli.App) *cobra.Command {

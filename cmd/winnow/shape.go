@@ -14,8 +14,8 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/shaping"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
+	"github.com/winnowhq/winnow/gateway/transport"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/transport"
 )
 
 func shapeCommand(a *cli.App) *cobra.Command {

@@ -15,9 +15,9 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/claudecode"
-	"github.com/winnowhq/winnow/pivot"
-	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/text/quantity"
 )
 
 // claude is Claude Code, which hands over no messages: winnow reads the session's file.

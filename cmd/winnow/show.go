@@ -10,20 +10,20 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/winnowhq/winnow/bill"
+	"github.com/winnowhq/winnow/agent/snapshot"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/output"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/workbench"
-	"github.com/winnowhq/winnow/pivot"
-	"github.com/winnowhq/winnow/quantity"
-	"github.com/winnowhq/winnow/recall"
-	"github.com/winnowhq/winnow/report"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/look/tui"
+	"github.com/winnowhq/winnow/model/bill"
+	"github.com/winnowhq/winnow/plan/pivot"
+	"github.com/winnowhq/winnow/plan/recall"
+	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/snapshot"
-	"github.com/winnowhq/winnow/tui"
-	"github.com/winnowhq/winnow/visible"
+	"github.com/winnowhq/winnow/store/report"
+	"github.com/winnowhq/winnow/text/quantity"
+	"github.com/winnowhq/winnow/text/visible"
 )
 
 // shown is the JSON document of show.

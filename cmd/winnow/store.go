@@ -8,10 +8,10 @@ import (
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
-	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/store/postgres"
 	"github.com/winnowhq/winnow/store/transfer"
-	"github.com/winnowhq/winnow/visible"
+	"github.com/winnowhq/winnow/text/quantity"
+	"github.com/winnowhq/winnow/text/visible"
 )
 
 // storeCopied is the JSON document of store copy.

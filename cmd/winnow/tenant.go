@@ -15,10 +15,10 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/gateway"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
-	"github.com/winnowhq/winnow/config"
-	"github.com/winnowhq/winnow/quantity"
-	"github.com/winnowhq/winnow/tenant"
-	"github.com/winnowhq/winnow/tenant/book"
+	"github.com/winnowhq/winnow/desk/config"
+	"github.com/winnowhq/winnow/gateway/tenant"
+	"github.com/winnowhq/winnow/team/book"
+	"github.com/winnowhq/winnow/text/quantity"
 )
 
 // tenantShown is what tenant add, set and show print as JSON.

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
-	"github.com/winnowhq/winnow/quantity"
-	"github.com/winnowhq/winnow/report"
-	"github.com/winnowhq/winnow/visible"
+	"github.com/winnowhq/winnow/store/report"
+	"github.com/winnowhq/winnow/text/quantity"
+	"github.com/winnowhq/winnow/text/visible"
 )
 
 // toolNotes say in one line what tools cost that nobody called.

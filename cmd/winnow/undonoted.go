@@ -10,10 +10,10 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/output"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
+	"github.com/winnowhq/winnow/desk/inplace"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/claudecode"
-	"github.com/winnowhq/winnow/inplace"
-	"github.com/winnowhq/winnow/visible"
+	"github.com/winnowhq/winnow/text/visible"
 )
 
 // undoAt is where it is noted that the last compaction is to be taken back.

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
-	"github.com/winnowhq/winnow/rule/ruletest"
+	"github.com/winnowhq/winnow/plan/rule/ruletest"
 )
 
 // TestVectors_classicMarksWhatTheSpecifiedProgramMarks runs sessions that were pruned by the real

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
-	"github.com/winnowhq/winnow/process"
+	"github.com/winnowhq/winnow/text/process"
 )
 
 // A watch for a boundary ends after watchFor; it looks at the file every watchEvery.

@@ -17,7 +17,7 @@ import (
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/gateway"
-	"github.com/winnowhq/winnow/transport"
+	"github.com/winnowhq/winnow/gateway/transport"
 )
 
 // wrapFlags are those of wrap.

@@ -16,10 +16,10 @@ import (
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/internal/outside"
-	"github.com/winnowhq/winnow/pivot"
-	"github.com/winnowhq/winnow/report"
+	"github.com/winnowhq/winnow/plan/pivot"
+	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/view"
+	"github.com/winnowhq/winnow/store/report"
 )
 
 // files are all session files that are at hand: our own, and recorded ones where they are.

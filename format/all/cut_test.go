@@ -9,8 +9,8 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/internal/outside"
-	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store/report"
 )
 
 // reported are the positions behind steps with a report, and the largest prompt among them.

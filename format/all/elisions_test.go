@@ -13,11 +13,11 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
-	"github.com/winnowhq/winnow/policy"
-	"github.com/winnowhq/winnow/rule"
-	"github.com/winnowhq/winnow/rule/ruletest"
+	"github.com/winnowhq/winnow/plan/policy"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/plan/rule/ruletest"
+	"github.com/winnowhq/winnow/plan/settings"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/settings"
 )
 
 func tideLines(n int) string {

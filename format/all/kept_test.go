@@ -14,18 +14,18 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/winnowhq/winnow"
-	"github.com/winnowhq/winnow/edit"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/internal/lavish"
-	"github.com/winnowhq/winnow/pivot"
-	"github.com/winnowhq/winnow/report"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/plan/pivot"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/plan/settings"
+	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/edit"
 	"github.com/winnowhq/winnow/store/memory"
-	"github.com/winnowhq/winnow/view"
+	"github.com/winnowhq/winnow/store/report"
 )
 
 func TestMain(m *testing.M) { lavish.Checks(m, 50) }

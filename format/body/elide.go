@@ -1,10 +1,10 @@
 package body
 
 import (
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/span"
-	"github.com/winnowhq/winnow/view"
+	"github.com/winnowhq/winnow/text/span"
 	"github.com/winnowhq/winnow/wire"
 )
 

@@ -4,7 +4,7 @@ import (
 	"io"
 
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/span"
+	"github.com/winnowhq/winnow/text/span"
 	"github.com/winnowhq/winnow/wire/anthropic"
 	"github.com/winnowhq/winnow/wire/gemini"
 	"github.com/winnowhq/winnow/wire/openaichat"

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/winnowhq/winnow/call"
-	"github.com/winnowhq/winnow/recall"
+	"github.com/winnowhq/winnow/plan/call"
+	"github.com/winnowhq/winnow/plan/recall"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/span"
+	"github.com/winnowhq/winnow/text/span"
 	"github.com/winnowhq/winnow/wire"
 )
 

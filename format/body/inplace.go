@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/winnowhq/winnow/rule"
-	"github.com/winnowhq/winnow/span"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/text/span"
 )
 
 // inPlace remembers the edits with which a ledger was spliced into a body, so that a body that goes

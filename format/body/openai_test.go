@@ -10,7 +10,7 @@ import (
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/body"
 	"github.com/winnowhq/winnow/internal/bodytest"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/wire/openaichat"
 	"github.com/winnowhq/winnow/wire/responses"

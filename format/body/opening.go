@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"slices"
 
-	"github.com/winnowhq/winnow/span"
+	"github.com/winnowhq/winnow/text/span"
 	"github.com/winnowhq/winnow/wire"
 )
 

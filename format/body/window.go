@@ -4,9 +4,9 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/recall"
+	"github.com/winnowhq/winnow/plan/recall"
+	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/view"
 )
 
 // window is what a body holds of a changed session: the summary of the latest pivot and what is

@@ -8,9 +8,9 @@ import (
 	"slices"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/span"
-	"github.com/winnowhq/winnow/view"
+	"github.com/winnowhq/winnow/text/span"
 	"github.com/winnowhq/winnow/wire"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/span"
+	"github.com/winnowhq/winnow/text/span"
 )
 
 // attachment keeps what the product put into the context beside the conversation, where the record

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/span"
+	"github.com/winnowhq/winnow/text/span"
 )
 
 // block is one element of a message's content.

@@ -12,7 +12,7 @@ import (
 	"bytes"
 
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/span"
+	"github.com/winnowhq/winnow/text/span"
 )
 
 // Name is the format's word on the command line.

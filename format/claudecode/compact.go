@@ -9,7 +9,7 @@ import (
 
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/span"
+	"github.com/winnowhq/winnow/text/span"
 )
 
 // pivot composes a compaction: the boundary, at which the chain of parents ends, and the summary in

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow/format/internal/jsonl"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/span"
+	"github.com/winnowhq/winnow/text/span"
 )
 
 // composer writes messages that come from elsewhere as entries of this product. Members stand in

@@ -9,7 +9,7 @@ import (
 
 	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/span"
+	"github.com/winnowhq/winnow/text/span"
 )
 
 // spoken is the content of a user message, nil if it says nothing, and for each of its parts the

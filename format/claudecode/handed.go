@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/rule"
-	"github.com/winnowhq/winnow/span"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/text/span"
 )
 
 // Handing is what a plugin of the product hands back in the place of what a compaction replaces. It

@@ -11,9 +11,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/span"
+	"github.com/winnowhq/winnow/text/span"
 )
 
 // handles are what the product shows plugins of a file: the messages behind the newest boundary,

@@ -13,9 +13,9 @@ import (
 
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/internal/outside"
+	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/span"
-	"github.com/winnowhq/winnow/view"
+	"github.com/winnowhq/winnow/text/span"
 )
 
 // Compactions that a hook of the product composed: a boundary without a summary, and behind it

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/claudecode"
 	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/model/bill"
 )
 
 // The outline bills what the whole file does, to the last token: also where the entries of a

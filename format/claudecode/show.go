@@ -8,9 +8,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format/internal/jsonl"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/span"
+	"github.com/winnowhq/winnow/text/span"
 )
 
 // target is an elision and the block of an entry in which it shows.

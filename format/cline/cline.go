@@ -14,7 +14,7 @@ package cline
 
 import (
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/span"
+	"github.com/winnowhq/winnow/text/span"
 )
 
 // Name is the word for this format.

@@ -8,10 +8,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format/internal/jsonl"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/span"
-	"github.com/winnowhq/winnow/view"
+	"github.com/winnowhq/winnow/text/span"
 )
 
 // show writes a file so that the product sends what counts: without the messages that the newest

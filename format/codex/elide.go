@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/winnowhq/winnow/format/internal/jsonl"
-	"github.com/winnowhq/winnow/rule"
-	"github.com/winnowhq/winnow/span"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/text/span"
 )
 
 // shown is a payload with an elision applied. element is which content element of a message it is

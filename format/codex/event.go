@@ -5,8 +5,8 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/format/internal/jsonl"
+	"github.com/winnowhq/winnow/model/bill"
 	"github.com/winnowhq/winnow/session"
 )
 

@@ -9,10 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/internal/filetest"
 	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/model/bill"
 	"github.com/winnowhq/winnow/session"
 )
 

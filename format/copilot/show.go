@@ -8,9 +8,9 @@ import (
 
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/internal/jsonl"
+	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/span"
-	"github.com/winnowhq/winnow/view"
+	"github.com/winnowhq/winnow/text/span"
 )
 
 // show writes a file so that the product sends what counts: with the elisions of the ledger, and no

@@ -4,9 +4,9 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/span"
+	"github.com/winnowhq/winnow/text/span"
 )
 
 // marks is the member "winnow" of a line that is ours, which the product does not look at.

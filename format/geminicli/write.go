@@ -8,9 +8,9 @@ import (
 
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/internal/gemini"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/view"
 )
 
 // Write writes a recording that the product resumes. See format.Format. No line that is there is

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/span"
+	"github.com/winnowhq/winnow/text/span"
 )
 
 // long is an export of 2,000 messages with 1,771 tool calls, about 9 MB, indented as the product does.

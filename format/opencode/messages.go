@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/span"
+	"github.com/winnowhq/winnow/text/span"
 )
 
 // messages walks the list of messages and returns the position after it.

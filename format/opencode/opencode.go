@@ -6,7 +6,7 @@ import (
 	"bytes"
 
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/span"
+	"github.com/winnowhq/winnow/text/span"
 )
 
 // Name is the word for the format on the command line.

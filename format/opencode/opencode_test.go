@@ -4,7 +4,7 @@ import (
 	"bytes"
 
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/plan/rule"
 )
 
 // failer is what tests, benchmarks and properties have in common.

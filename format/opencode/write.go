@@ -10,9 +10,9 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/span"
+	"github.com/winnowhq/winnow/text/span"
 )
 
 // Write writes an export. What was read from one is kept byte for byte where the change does not

@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/span"
+	"github.com/winnowhq/winnow/text/span"
 )
 
 // object is a JSON object, member by member. Names may be there twice.

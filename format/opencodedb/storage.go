@@ -15,8 +15,8 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/plainfile"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/text/plainfile"
 )
 
 // layout is a folder of JSON files, as the product kept them before January 2026:

@@ -7,7 +7,7 @@ import (
 	"net/http"
 
 	"github.com/winnowhq/winnow/format/opencode"
-	"github.com/winnowhq/winnow/span"
+	"github.com/winnowhq/winnow/text/span"
 )
 
 // Outcome says what became of a change.

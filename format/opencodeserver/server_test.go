@@ -12,7 +12,7 @@ import (
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/opencode"
 	"github.com/winnowhq/winnow/internal/opencodetest"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/plan/rule"
 )
 
 const export = `{"info":{"id":"ses_1","title":"Look below","directory":"/a b"},"messages":[

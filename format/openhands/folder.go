@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/plainfile"
-	"github.com/winnowhq/winnow/span"
+	"github.com/winnowhq/winnow/text/plainfile"
+	"github.com/winnowhq/winnow/text/span"
 )
 
 // Folder is a conversation as the product keeps it, a file for each event:

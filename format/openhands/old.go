@@ -10,7 +10,7 @@ import (
 
 	"github.com/winnowhq/winnow/format/internal/transcript"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/span"
+	"github.com/winnowhq/winnow/text/span"
 )
 
 // arguments are what an action up to 0.x has beside the input of a tool.

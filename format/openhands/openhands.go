@@ -17,7 +17,7 @@ import (
 	"io"
 
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/span"
+	"github.com/winnowhq/winnow/text/span"
 )
 
 // Name is the word for this format.

@@ -12,7 +12,7 @@ import (
 	"fmt"
 
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/span"
+	"github.com/winnowhq/winnow/text/span"
 )
 
 // Name is the word for this format.

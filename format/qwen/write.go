@@ -10,9 +10,9 @@ import (
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/internal/gemini"
 	"github.com/winnowhq/winnow/format/internal/jsonl"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/span"
+	"github.com/winnowhq/winnow/text/span"
 )
 
 // Write writes a recording that the product resumes. See format.Format. An elision changes the

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/gateway/transport"
+	"github.com/winnowhq/winnow/plan/settings"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/settings"
-	"github.com/winnowhq/winnow/transport"
 )
 
 // Model is the model behind an adapter: it is sent messages of the framework.

@@ -12,11 +12,11 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/body"
-	"github.com/winnowhq/winnow/pivot"
-	"github.com/winnowhq/winnow/quality"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/lab/quality"
+	"github.com/winnowhq/winnow/plan/pivot"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/plan/settings"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/summarize/offline"
 )
 
@@ -339,7 +339,7 @@ func TestFolds_strangersWishesInLongMessages(t *testing.T) {
 
 // lines are those of a file of messages, the sentence that is wished alone.
 func lines(t *testing.T, name string) (all []string) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "recall", "testdata", name))
+	text, err := os.ReadFile(filepath.Join("..", "..", "plan", "recall", "testdata", name))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/internal/outside"
-	"github.com/winnowhq/winnow/pivot"
-	"github.com/winnowhq/winnow/pivot/fact"
+	"github.com/winnowhq/winnow/plan/pivot"
+	"github.com/winnowhq/winnow/plan/pivot/fact"
 	"github.com/winnowhq/winnow/session"
 )
 

@@ -9,16 +9,16 @@ import (
 	"testing"
 
 	"github.com/winnowhq/winnow/format/all"
+	"github.com/winnowhq/winnow/gateway/transport"
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/internal/outside"
 	"github.com/winnowhq/winnow/internal/workday"
 	"github.com/winnowhq/winnow/lab"
 	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/plan/settings"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/settings"
 	"github.com/winnowhq/winnow/summarize/offline"
 	"github.com/winnowhq/winnow/token"
-	"github.com/winnowhq/winnow/transport"
 )
 
 var (

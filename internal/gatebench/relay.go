@@ -20,10 +20,10 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow"
-	"github.com/winnowhq/winnow/serve"
-	"github.com/winnowhq/winnow/settings"
+	"github.com/winnowhq/winnow/gateway/serve"
+	"github.com/winnowhq/winnow/gateway/transport"
+	"github.com/winnowhq/winnow/plan/settings"
 	"github.com/winnowhq/winnow/store/sqlite"
-	"github.com/winnowhq/winnow/transport"
 )
 
 // relayRole is the first argument of a process that relays. It prints its address, then, for each

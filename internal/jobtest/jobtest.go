@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/winnowhq/winnow/job"
+	"github.com/winnowhq/winnow/gateway/job"
 )
 
 // Options are what a test wants of a queue.

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/llm"
+	"github.com/winnowhq/winnow/plan/budget"
 )
 
 const summary = "## Goal\n\nMake the server log its requests.\n\n## Done\n\nThe handler is wrapped; the tests are " +

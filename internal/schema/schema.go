@@ -16,7 +16,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/winnowhq/winnow/bill"
+	"github.com/winnowhq/winnow/model/bill"
 	"github.com/winnowhq/winnow/rpc"
 	"github.com/winnowhq/winnow/session"
 )

@@ -50,7 +50,7 @@ func TestClients_areMadeFromTheSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, follows := range map[string]string{"typescript/winnow.ts": d.TypeScript(), "python/winnow.py": d.Python()} {
-		path := filepath.Join(outside.Root(t), "bindings", filepath.FromSlash(name))
+		path := filepath.Join(outside.Root(t), "rpc", "bindings", filepath.FromSlash(name))
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/winnowhq/winnow/gateway/transport"
 	"github.com/winnowhq/winnow/internal/llmtest"
-	"github.com/winnowhq/winnow/transport"
 )
 
 // unheard are the headers of an answer that each listener writes for itself.

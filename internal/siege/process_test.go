@@ -23,12 +23,12 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/winnowhq/winnow/gateway/live"
 	"github.com/winnowhq/winnow/internal/llmtest"
-	"github.com/winnowhq/winnow/live"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/span"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/sqlite"
+	"github.com/winnowhq/winnow/text/span"
 )
 
 // program is the command, built once.

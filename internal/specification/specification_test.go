@@ -112,13 +112,15 @@ type names struct{ code, tests map[string]bool }
 // has reports whether there is what a name stands for.
 func (h house) has(t *testing.T, name string, test bool) bool {
 	t.Helper()
-	if _, err := os.Stat(filepath.Join(h.root, name)); err == nil {
+	if h.found(name) != "" {
 		return test == strings.HasSuffix(name, ".txtar")
 	}
 	folder, below := path.Split(name)
 	pkg, member, ok := strings.Cut(below, ".")
 	if folder += pkg; folder == "winnow" { // the root
 		folder = "."
+	} else {
+		folder = h.found(folder)
 	}
 	if h.packages[folder] == nil {
 		h.packages[folder] = h.parse(t, folder)
@@ -129,6 +131,17 @@ func (h house) has(t *testing.T, name string, test bool) bool {
 		return ok && n.tests[member] && (strings.HasPrefix(member, "Test") || strings.HasPrefix(member, "Example") ||
 			strings.HasPrefix(member, "Fuzz"))
 	}
+}
+
+// found is where a file or folder is, which is named without its wing; "" if it is nowhere.
+func (h house) found(name string) string {
+	for _, at := range []string{name, path.Join("*", name), path.Join("*", "*", name)} {
+		if all, _ := filepath.Glob(filepath.Join(h.root, at)); len(all) == 1 {
+			found, _ := filepath.Rel(h.root, all[0])
+			return found
+		}
+	}
+	return ""
 }
 
 func (h house) parse(t *testing.T, folder string) *names {

@@ -18,10 +18,10 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/internal/llmtest"
+	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store/sqlite"
 	"github.com/winnowhq/winnow/token"
-	"github.com/winnowhq/winnow/view"
 )
 
 // An agent is killed at random moments and resumed by the next process, until its work is done.

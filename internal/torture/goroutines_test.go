@@ -13,13 +13,13 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow"
-	"github.com/winnowhq/winnow/report"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/memory"
+	"github.com/winnowhq/winnow/store/report"
 	"github.com/winnowhq/winnow/store/sqlite"
-	"github.com/winnowhq/winnow/view"
 )
 
 // TestGoroutines_shareASession lets 32 goroutines do everything there is to one session. It is

@@ -11,11 +11,11 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/plan/pivot"
+	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/summarize/offline"
-	"github.com/winnowhq/winnow/view"
 )
 
 // Case is one compaction under way.

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow"
-	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/internal/soon"
-	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/plan/budget"
+	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/session"
 )
 

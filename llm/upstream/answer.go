@@ -7,11 +7,11 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/model/bill"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/span"
+	"github.com/winnowhq/winnow/text/span"
 	"github.com/winnowhq/winnow/wire"
 )
 

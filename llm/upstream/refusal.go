@@ -10,8 +10,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/llm"
+	"github.com/winnowhq/winnow/plan/budget"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/wire"
 )

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/winnowhq/winnow/internal/pgtest"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/memory"

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/sqlite"

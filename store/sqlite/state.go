@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/winnowhq/winnow/pivot"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/plan/pivot"
+	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/internal/exact"

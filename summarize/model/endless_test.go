@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow/llm"
-	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/plan/pivot"
 )
 
 // slow is a client that is never done: it says a word now and then until its context ends.

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/winnowhq/winnow/llm"
-	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/session"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/winnowhq/winnow/call"
+	"github.com/winnowhq/winnow/plan/call"
 )
 
 // commands lists the tests, builds, installations and commits that ran, each with its last outcome.

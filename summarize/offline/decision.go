@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/winnowhq/winnow/recall"
+	"github.com/winnowhq/winnow/plan/recall"
 )
 
 // marks are the words of a decision, a reason or a finding, by weight.

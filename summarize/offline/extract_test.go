@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/winnowhq/winnow/call"
-	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/plan/call"
+	"github.com/winnowhq/winnow/plan/pivot"
 )
 
 func TestSymbols_areWhatCodeDefines(t *testing.T) {

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/winnowhq/winnow/call"
-	"github.com/winnowhq/winnow/quantity"
-	"github.com/winnowhq/winnow/recall"
+	"github.com/winnowhq/winnow/plan/call"
+	"github.com/winnowhq/winnow/plan/recall"
+	"github.com/winnowhq/winnow/text/quantity"
 )
 
 // relevant lists the files to open first: changed often or lately, or named in a failure.

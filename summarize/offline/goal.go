@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/winnowhq/winnow/recall"
+	"github.com/winnowhq/winnow/plan/recall"
 )
 
 const (

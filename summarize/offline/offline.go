@@ -7,7 +7,7 @@ package offline
 import (
 	"context"
 
-	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/session"
 )
 

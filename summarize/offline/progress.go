@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/winnowhq/winnow/call"
-	"github.com/winnowhq/winnow/recall"
+	"github.com/winnowhq/winnow/plan/call"
+	"github.com/winnowhq/winnow/plan/recall"
 )
 
 // progress describes what was being done when the log ended: the current item, the last statement,

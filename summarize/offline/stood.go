@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/winnowhq/winnow/recall"
+	"github.com/winnowhq/winnow/plan/recall"
 )
 
 // standing returns the beginnings of what an earlier summary of this package said, by heading. The

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/winnowhq/winnow/coverage"
+	"github.com/winnowhq/winnow/plan/coverage"
 )
 
 // symbols returns the names that a piece of code defines, or the headings of a text, in order.

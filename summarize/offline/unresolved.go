@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/winnowhq/winnow/call"
-	"github.com/winnowhq/winnow/recall"
+	"github.com/winnowhq/winnow/plan/call"
+	"github.com/winnowhq/winnow/plan/recall"
 	"github.com/winnowhq/winnow/session"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/winnowhq/winnow/wordlist"
+	"github.com/winnowhq/winnow/text/wordlist"
 )
 
 //go:embed words.txt

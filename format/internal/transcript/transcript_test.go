@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/winnowhq/winnow/span"
+	"github.com/winnowhq/winnow/text/span"
 )
 
 func TestObject_whatIsNoObjectIsDamage(t *testing.T) {

@@ -18,10 +18,10 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/output"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
-	"github.com/winnowhq/winnow/inplace"
-	"github.com/winnowhq/winnow/pivot"
-	"github.com/winnowhq/winnow/report"
+	"github.com/winnowhq/winnow/desk/inplace"
+	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/report"
 )
 
 // restored is what is remembered of a file in which parts were restored, by name or with a pin: the

@@ -9,11 +9,11 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
-	"github.com/winnowhq/winnow/edit"
-	"github.com/winnowhq/winnow/pivot"
-	"github.com/winnowhq/winnow/report"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/plan/pivot"
+	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store/edit"
+	"github.com/winnowhq/winnow/store/report"
 )
 
 // Undo takes back a compaction, a pruning, a restore or a pin. A file has no receipts except those

@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/draft"
-	"github.com/winnowhq/winnow/inplace"
-	"github.com/winnowhq/winnow/quantity"
-	"github.com/winnowhq/winnow/visible"
+	"github.com/winnowhq/winnow/desk/inplace"
+	"github.com/winnowhq/winnow/text/quantity"
+	"github.com/winnowhq/winnow/text/visible"
 )
 
 // App is one run of the command: the world, and the flags that every command has.

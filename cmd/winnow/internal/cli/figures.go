@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/text/quantity"
 )
 
 // UndoOf is the command that takes back what was written to a file, "" if no file was written.

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/winnowhq/winnow/visible"
+	"github.com/winnowhq/winnow/text/visible"
 )
 
 // Keys that have no letter, as a terminal sends them.

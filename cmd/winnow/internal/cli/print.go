@@ -12,8 +12,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mattn/go-runewidth"
 
-	"github.com/winnowhq/winnow/tui"
-	"github.com/winnowhq/winnow/visible"
+	"github.com/winnowhq/winnow/look/tui"
+	"github.com/winnowhq/winnow/text/visible"
 )
 
 // Tell prints the result of a command: its document with --json, otherwise what show prints for

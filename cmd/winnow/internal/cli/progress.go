@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/winnowhq/winnow/quantity"
-	"github.com/winnowhq/winnow/tui"
+	"github.com/winnowhq/winnow/look/tui"
+	"github.com/winnowhq/winnow/text/quantity"
 )
 
 // Work that is done within a second is not told of: a line that comes and goes says nothing.

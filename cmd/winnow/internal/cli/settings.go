@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow/agent/permission"
-	"github.com/winnowhq/winnow/budget"
-	"github.com/winnowhq/winnow/config"
-	"github.com/winnowhq/winnow/hook"
+	"github.com/winnowhq/winnow/desk/config"
+	"github.com/winnowhq/winnow/desk/hook"
 	"github.com/winnowhq/winnow/llm/providers"
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/visible"
+	"github.com/winnowhq/winnow/plan/budget"
+	"github.com/winnowhq/winnow/text/visible"
 )
 
 // Settings are the configuration with the flags over it.

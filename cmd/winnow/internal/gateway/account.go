@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/winnowhq/winnow/quantity"
-	"github.com/winnowhq/winnow/transport"
-	"github.com/winnowhq/winnow/visible"
+	"github.com/winnowhq/winnow/gateway/transport"
+	"github.com/winnowhq/winnow/text/quantity"
+	"github.com/winnowhq/winnow/text/visible"
 )
 
 // account is what came of relaying so many requests, in lines for people: three, and one where the

@@ -5,8 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/winnowhq/winnow/bill"
-	"github.com/winnowhq/winnow/transport"
+	"github.com/winnowhq/winnow/gateway/transport"
+	"github.com/winnowhq/winnow/model/bill"
 )
 
 func TestAccount_saysWhatCameOfIt(t *testing.T) {

@@ -21,13 +21,13 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
-	"github.com/winnowhq/winnow/config"
+	"github.com/winnowhq/winnow/desk/config"
+	"github.com/winnowhq/winnow/gateway/tenant"
+	"github.com/winnowhq/winnow/gateway/transport"
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/internal/pgtest"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/tenant"
-	"github.com/winnowhq/winnow/tenant/book"
-	"github.com/winnowhq/winnow/transport"
+	"github.com/winnowhq/winnow/team/book"
 )
 
 // till is a gateway with one tenant, ann, who has a budget, and a provider that bills on its own

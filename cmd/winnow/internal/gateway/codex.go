@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/winnowhq/winnow/plainfile"
+	"github.com/winnowhq/winnow/text/plainfile"
 )
 
 // codex points the built-in provider of Codex and those of its configuration that have an address

@@ -11,9 +11,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/winnowhq/winnow/config"
+	"github.com/winnowhq/winnow/desk/config"
+	"github.com/winnowhq/winnow/gateway/transport"
 	"github.com/winnowhq/winnow/internal/outside"
-	"github.com/winnowhq/winnow/transport"
 )
 
 // named are the figures that a text speaks of.

@@ -10,12 +10,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
-	"github.com/winnowhq/winnow/config"
-	"github.com/winnowhq/winnow/job"
-	"github.com/winnowhq/winnow/job/local"
-	"github.com/winnowhq/winnow/job/river"
+	"github.com/winnowhq/winnow/desk/config"
+	"github.com/winnowhq/winnow/gateway/job"
+	"github.com/winnowhq/winnow/gateway/job/local"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/postgres"
+	"github.com/winnowhq/winnow/team/river"
 )
 
 // The kinds of jobs: their names are in logs and metrics, and in the tables of a database.

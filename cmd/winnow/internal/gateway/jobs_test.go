@@ -17,15 +17,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/winnowhq/winnow/config"
+	"github.com/winnowhq/winnow/desk/config"
+	"github.com/winnowhq/winnow/gateway/job"
+	"github.com/winnowhq/winnow/gateway/serve"
+	"github.com/winnowhq/winnow/gateway/tenant"
+	"github.com/winnowhq/winnow/gateway/transport"
 	"github.com/winnowhq/winnow/internal/pgtest"
-	"github.com/winnowhq/winnow/job"
-	"github.com/winnowhq/winnow/serve"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/sqlite"
-	"github.com/winnowhq/winnow/tenant"
-	"github.com/winnowhq/winnow/transport"
 )
 
 // noted is a queue that runs nothing.

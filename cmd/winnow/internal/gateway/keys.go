@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
-	"github.com/winnowhq/winnow/config"
-	"github.com/winnowhq/winnow/plainfile"
-	"github.com/winnowhq/winnow/serve"
-	"github.com/winnowhq/winnow/tenant"
+	"github.com/winnowhq/winnow/desk/config"
+	"github.com/winnowhq/winnow/gateway/serve"
+	"github.com/winnowhq/winnow/gateway/tenant"
+	"github.com/winnowhq/winnow/text/plainfile"
 )
 
 // heldKey is a key of a provider, and the header that it is sent in, "" for the usual one.

@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
-	"github.com/winnowhq/winnow/transport"
+	"github.com/winnowhq/winnow/gateway/transport"
 )
 
 // lack is a store that could not be opened.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/winnowhq/winnow/live"
-	"github.com/winnowhq/winnow/serve"
+	"github.com/winnowhq/winnow/gateway/live"
+	"github.com/winnowhq/winnow/gateway/serve"
 )
 
 // List implements serve.Door.

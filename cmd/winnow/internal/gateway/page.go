@@ -4,11 +4,11 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/winnowhq/winnow/config"
-	"github.com/winnowhq/winnow/live"
+	"github.com/winnowhq/winnow/desk/config"
+	"github.com/winnowhq/winnow/gateway/live"
+	"github.com/winnowhq/winnow/gateway/serve"
+	"github.com/winnowhq/winnow/gateway/transport"
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/serve"
-	"github.com/winnowhq/winnow/transport"
 )
 
 // page is what browsers are shown while a generation lasts.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/winnowhq/winnow/config"
-	"github.com/winnowhq/winnow/transport"
+	"github.com/winnowhq/winnow/desk/config"
+	"github.com/winnowhq/winnow/gateway/transport"
 )
 
 // browsing is a browser with the page open: lines of its stream.

@@ -16,8 +16,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/tailscale/hujson"
 
-	"github.com/winnowhq/winnow/plainfile"
-	"github.com/winnowhq/winnow/serve"
+	"github.com/winnowhq/winnow/gateway/serve"
+	"github.com/winnowhq/winnow/text/plainfile"
 )
 
 // Sources is what a plan is made from: nothing of it is changed.

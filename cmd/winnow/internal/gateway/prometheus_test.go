@@ -16,9 +16,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/winnowhq/winnow/config"
+	"github.com/winnowhq/winnow/desk/config"
+	"github.com/winnowhq/winnow/gateway/transport"
 	"github.com/winnowhq/winnow/internal/outside"
-	"github.com/winnowhq/winnow/transport"
 )
 
 // A Prometheus, where one is installed, reads what a gateway that works shows, answers every query

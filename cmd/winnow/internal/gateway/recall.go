@@ -6,10 +6,10 @@ import (
 	"net/http"
 
 	"github.com/winnowhq/winnow"
-	"github.com/winnowhq/winnow/live"
-	"github.com/winnowhq/winnow/mcp"
-	"github.com/winnowhq/winnow/serve"
-	"github.com/winnowhq/winnow/tenant"
+	"github.com/winnowhq/winnow/gateway/live"
+	"github.com/winnowhq/winnow/gateway/mcp"
+	"github.com/winnowhq/winnow/gateway/serve"
+	"github.com/winnowhq/winnow/gateway/tenant"
 )
 
 // recalling gives agents what was left out of the sessions of an engine's store, over HTTP. Of a

@@ -17,19 +17,19 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow"
-	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
-	"github.com/winnowhq/winnow/config"
-	"github.com/winnowhq/winnow/live"
+	"github.com/winnowhq/winnow/desk/config"
+	"github.com/winnowhq/winnow/gateway/live"
+	"github.com/winnowhq/winnow/gateway/serve"
+	"github.com/winnowhq/winnow/gateway/transport"
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/policy"
-	"github.com/winnowhq/winnow/schedule"
-	"github.com/winnowhq/winnow/serve"
+	"github.com/winnowhq/winnow/plan/budget"
+	"github.com/winnowhq/winnow/plan/policy"
+	"github.com/winnowhq/winnow/plan/schedule"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/team/trace"
 	"github.com/winnowhq/winnow/token"
-	"github.com/winnowhq/winnow/trace"
-	"github.com/winnowhq/winnow/transport"
 )
 
 // Relay is a listener with what carries its requests.

@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
-	"github.com/winnowhq/winnow/config"
-	"github.com/winnowhq/winnow/transport"
+	"github.com/winnowhq/winnow/desk/config"
+	"github.com/winnowhq/winnow/gateway/transport"
 )
 
 // opened is a relay with a store of its own, which is not started.

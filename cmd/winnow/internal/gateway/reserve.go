@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/winnowhq/winnow/tenant"
-	"github.com/winnowhq/winnow/tenant/book"
-	"github.com/winnowhq/winnow/transport"
+	"github.com/winnowhq/winnow/gateway/tenant"
+	"github.com/winnowhq/winnow/gateway/transport"
+	"github.com/winnowhq/winnow/team/book"
 )
 
 const (

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/winnowhq/winnow/job"
+	"github.com/winnowhq/winnow/gateway/job"
+	"github.com/winnowhq/winnow/gateway/tenant"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/tenant"
 )
 
 // closedAfter is how long after its end a day of a tenant is closed: whatever is written down late,

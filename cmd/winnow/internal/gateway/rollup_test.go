@@ -11,11 +11,11 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/winnowhq/winnow/bill"
+	"github.com/winnowhq/winnow/model/bill"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/memory"
-	"github.com/winnowhq/winnow/tenant/book"
+	"github.com/winnowhq/winnow/team/book"
 )
 
 // asked counts how many sessions' rows are read, and since when.

@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow"
-	"github.com/winnowhq/winnow/config"
-	"github.com/winnowhq/winnow/live"
+	"github.com/winnowhq/winnow/desk/config"
+	"github.com/winnowhq/winnow/gateway/live"
+	"github.com/winnowhq/winnow/gateway/serve"
+	"github.com/winnowhq/winnow/gateway/tenant"
+	"github.com/winnowhq/winnow/gateway/transport"
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/serve"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/tenant"
-	"github.com/winnowhq/winnow/tenant/book"
+	"github.com/winnowhq/winnow/team/book"
 	"github.com/winnowhq/winnow/token"
-	"github.com/winnowhq/winnow/transport"
 )
 
 // room is everything that one tenant has of a gateway while it asks: a store, a transport, a hub.

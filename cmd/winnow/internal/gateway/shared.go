@@ -9,8 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/winnowhq/winnow/job/river"
 	"github.com/winnowhq/winnow/store/postgres"
+	"github.com/winnowhq/winnow/team/river"
 )
 
 // connections are how many the jobs of one process may have of a database: two that work, one that

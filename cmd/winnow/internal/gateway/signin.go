@@ -22,10 +22,10 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
-	"github.com/winnowhq/winnow/config"
+	"github.com/winnowhq/winnow/desk/config"
+	"github.com/winnowhq/winnow/gateway/serve"
+	"github.com/winnowhq/winnow/gateway/tenant"
 	"github.com/winnowhq/winnow/llm/upstream"
-	"github.com/winnowhq/winnow/serve"
-	"github.com/winnowhq/winnow/tenant"
 )
 
 const (

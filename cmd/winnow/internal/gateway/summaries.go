@@ -12,12 +12,12 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/winnowhq/winnow"
-	"github.com/winnowhq/winnow/job"
-	"github.com/winnowhq/winnow/job/river"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/gateway/job"
+	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/postgres"
-	"github.com/winnowhq/winnow/tenant/book"
+	"github.com/winnowhq/winnow/team/book"
+	"github.com/winnowhq/winnow/team/river"
 )
 
 // summary is the kind of the jobs that write a summary before it is needed: one for each tenant,

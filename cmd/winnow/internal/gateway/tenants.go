@@ -18,16 +18,16 @@ import (
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
-	"github.com/winnowhq/winnow/config"
-	"github.com/winnowhq/winnow/live"
-	"github.com/winnowhq/winnow/policy"
-	"github.com/winnowhq/winnow/serve"
+	"github.com/winnowhq/winnow/desk/config"
+	"github.com/winnowhq/winnow/gateway/live"
+	"github.com/winnowhq/winnow/gateway/serve"
+	"github.com/winnowhq/winnow/gateway/tenant"
+	"github.com/winnowhq/winnow/gateway/transport"
+	"github.com/winnowhq/winnow/plan/policy"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/tenant"
-	"github.com/winnowhq/winnow/tenant/book"
+	"github.com/winnowhq/winnow/team/book"
 	"github.com/winnowhq/winnow/token"
-	"github.com/winnowhq/winnow/transport"
 )
 
 const (

@@ -13,8 +13,8 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
-	"github.com/winnowhq/winnow/config"
-	"github.com/winnowhq/winnow/transport"
+	"github.com/winnowhq/winnow/desk/config"
+	"github.com/winnowhq/winnow/gateway/transport"
 )
 
 // A collector gets where the time of a request went, and nothing of what was said in it; the

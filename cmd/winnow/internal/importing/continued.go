@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/session"
 )
 

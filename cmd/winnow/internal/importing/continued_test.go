@@ -3,7 +3,7 @@ package importing
 import (
 	"testing"
 
-	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/session"
 )
 

@@ -9,11 +9,11 @@ import (
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
+	"github.com/winnowhq/winnow/desk/inplace"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
-	"github.com/winnowhq/winnow/inplace"
-	"github.com/winnowhq/winnow/quantity"
-	"github.com/winnowhq/winnow/visible"
+	"github.com/winnowhq/winnow/text/quantity"
+	"github.com/winnowhq/winnow/text/visible"
 )
 
 // Room is where the originals of replaced files are kept.

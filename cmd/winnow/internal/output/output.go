@@ -18,13 +18,13 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
+	"github.com/winnowhq/winnow/desk/inplace"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/format/cline"
 	"github.com/winnowhq/winnow/format/openhands"
-	"github.com/winnowhq/winnow/inplace"
-	"github.com/winnowhq/winnow/report"
-	"github.com/winnowhq/winnow/secret"
+	"github.com/winnowhq/winnow/store/report"
+	"github.com/winnowhq/winnow/text/secret"
 )
 
 // Target is where a changed session goes.

@@ -12,9 +12,9 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/format/all"
-	"github.com/winnowhq/winnow/page"
-	"github.com/winnowhq/winnow/pivot"
-	"github.com/winnowhq/winnow/report"
+	"github.com/winnowhq/winnow/look/page"
+	"github.com/winnowhq/winnow/plan/pivot"
+	"github.com/winnowhq/winnow/store/report"
 )
 
 // Page is where a page for a browser goes.

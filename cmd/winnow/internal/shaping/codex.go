@@ -12,9 +12,9 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/codex"
-	"github.com/winnowhq/winnow/plainfile"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/text/plainfile"
 )
 
 // Codex is the name of the agent whose hooks Result answers.

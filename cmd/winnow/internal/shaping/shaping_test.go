@@ -15,10 +15,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/winnowhq/winnow"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/gateway/transport"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/plan/settings"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/settings"
-	"github.com/winnowhq/winnow/transport"
 )
 
 // host is an agent that is made up: OpenCode, as far as it is asked here.

@@ -7,17 +7,17 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/winnowhq/winnow/advise"
-	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
-	"github.com/winnowhq/winnow/config"
-	"github.com/winnowhq/winnow/discover"
+	"github.com/winnowhq/winnow/desk/config"
+	"github.com/winnowhq/winnow/desk/discover"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/lab"
+	"github.com/winnowhq/winnow/lab/advise"
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/policy"
-	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/model/bill"
+	"github.com/winnowhq/winnow/plan/policy"
 	"github.com/winnowhq/winnow/summarize/offline"
+	"github.com/winnowhq/winnow/text/quantity"
 )
 
 // Measured is what was measured of sessions for advice.

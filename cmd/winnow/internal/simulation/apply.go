@@ -12,9 +12,9 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
-	"github.com/winnowhq/winnow/config"
+	"github.com/winnowhq/winnow/desk/config"
 	"github.com/winnowhq/winnow/lab"
-	"github.com/winnowhq/winnow/plainfile"
+	"github.com/winnowhq/winnow/text/plainfile"
 )
 
 // ApplyAdvice writes the recommended settings into the user's own configuration, or the one of

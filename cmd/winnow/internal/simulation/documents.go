@@ -12,8 +12,8 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/output"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/lab"
-	"github.com/winnowhq/winnow/page"
-	"github.com/winnowhq/winnow/visible"
+	"github.com/winnowhq/winnow/look/page"
+	"github.com/winnowhq/winnow/text/visible"
 )
 
 // Document is the JSON document of replay.

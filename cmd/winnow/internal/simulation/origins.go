@@ -12,8 +12,8 @@ import (
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/lab"
-	"github.com/winnowhq/winnow/plainfile"
-	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/text/plainfile"
+	"github.com/winnowhq/winnow/text/quantity"
 )
 
 // mostOrigins is the largest file of --sources.

@@ -11,11 +11,11 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
-	"github.com/winnowhq/winnow/config"
+	"github.com/winnowhq/winnow/desk/config"
 	"github.com/winnowhq/winnow/lab"
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/policy"
-	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/plan/policy"
+	"github.com/winnowhq/winnow/text/quantity"
 )
 
 // Setups are the policies that are compared: those that were named, or the usual ones, with the

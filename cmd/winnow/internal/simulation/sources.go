@@ -14,17 +14,17 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow"
-	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
-	"github.com/winnowhq/winnow/config"
+	"github.com/winnowhq/winnow/desk/config"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/lab"
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/report"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/model/bill"
+	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/report"
 	"github.com/winnowhq/winnow/token"
 )
 

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/winnowhq/winnow/budget"
-	"github.com/winnowhq/winnow/config"
+	"github.com/winnowhq/winnow/desk/config"
+	"github.com/winnowhq/winnow/plan/budget"
 )
 
 func TestSweptValues_rangesAndLists(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
-	"github.com/winnowhq/winnow/discover"
-	"github.com/winnowhq/winnow/visible"
+	"github.com/winnowhq/winnow/desk/discover"
+	"github.com/winnowhq/winnow/text/visible"
 )
 
 // CompleteSources offers files, the sessions of the store and those of this folder, and behind

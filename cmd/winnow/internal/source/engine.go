@@ -7,11 +7,11 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
-	"github.com/winnowhq/winnow/config"
+	"github.com/winnowhq/winnow/desk/config"
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/llm/providers"
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/store"
 	asking "github.com/winnowhq/winnow/summarize/model"
 	"github.com/winnowhq/winnow/token"

@@ -17,8 +17,8 @@ import (
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/format/opencodedb"
-	"github.com/winnowhq/winnow/plainfile"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/text/plainfile"
 )
 
 // Candidate is a file that may hold a session.

@@ -12,12 +12,12 @@ import (
 
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
-	"github.com/winnowhq/winnow/discover"
-	"github.com/winnowhq/winnow/quantity"
-	"github.com/winnowhq/winnow/report"
+	"github.com/winnowhq/winnow/desk/discover"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/visible"
+	"github.com/winnowhq/winnow/store/report"
+	"github.com/winnowhq/winnow/text/quantity"
+	"github.com/winnowhq/winnow/text/visible"
 )
 
 // Latest is the word for the newest session of the current folder.

@@ -12,11 +12,11 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
-	"github.com/winnowhq/winnow/discover"
+	"github.com/winnowhq/winnow/desk/discover"
 	"github.com/winnowhq/winnow/format/opencodedb"
 	"github.com/winnowhq/winnow/format/openhands"
-	"github.com/winnowhq/winnow/plainfile"
-	"github.com/winnowhq/winnow/quantity"
+	"github.com/winnowhq/winnow/text/plainfile"
+	"github.com/winnowhq/winnow/text/quantity"
 )
 
 // A session is named on the command line as "-", the path of a file or of an OpenHands

@@ -17,18 +17,18 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
-	"github.com/winnowhq/winnow/config"
+	"github.com/winnowhq/winnow/desk/config"
+	"github.com/winnowhq/winnow/desk/inplace"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/format/opencodedb"
 	"github.com/winnowhq/winnow/format/opencodeserver"
-	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/pivot"
-	"github.com/winnowhq/winnow/plainfile"
-	"github.com/winnowhq/winnow/policy"
-	"github.com/winnowhq/winnow/report"
+	"github.com/winnowhq/winnow/plan/pivot"
+	"github.com/winnowhq/winnow/plan/policy"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/report"
+	"github.com/winnowhq/winnow/text/plainfile"
 )
 
 // Session is a session that a command works on, with an engine that has it.

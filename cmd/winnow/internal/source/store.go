@@ -14,14 +14,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
-	"github.com/winnowhq/winnow/config"
+	"github.com/winnowhq/winnow/desk/config"
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/postgres"
 	"github.com/winnowhq/winnow/store/sqlite"
-	"github.com/winnowhq/winnow/visible"
+	"github.com/winnowhq/winnow/text/visible"
 )
 
 // Access is what a command wants of a store.

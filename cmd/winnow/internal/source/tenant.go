@@ -10,11 +10,11 @@ import (
 	"sync"
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
+	"github.com/winnowhq/winnow/gateway/tenant"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/postgres"
 	"github.com/winnowhq/winnow/store/sqlite"
-	"github.com/winnowhq/winnow/tenant"
-	"github.com/winnowhq/winnow/tenant/book"
+	"github.com/winnowhq/winnow/team/book"
 )
 
 // tenantsDir is the folder beside the store in which tenants have their own stores.

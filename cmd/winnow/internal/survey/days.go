@@ -9,11 +9,11 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/output"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
+	"github.com/winnowhq/winnow/look/page"
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/page"
-	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/report"
 )
 
 // writeDays writes the page of the last days, and returns where it is.

@@ -14,12 +14,12 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/output"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
-	"github.com/winnowhq/winnow/discover"
+	"github.com/winnowhq/winnow/desk/discover"
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/quantity"
-	"github.com/winnowhq/winnow/report"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/visible"
+	"github.com/winnowhq/winnow/store/report"
+	"github.com/winnowhq/winnow/text/quantity"
+	"github.com/winnowhq/winnow/text/visible"
 )
 
 // Computer is the JSON document of list --everywhere.

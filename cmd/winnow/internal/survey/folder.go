@@ -12,13 +12,13 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
-	"github.com/winnowhq/winnow/config"
+	"github.com/winnowhq/winnow/desk/config"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/format/opencodedb"
-	"github.com/winnowhq/winnow/quantity"
-	"github.com/winnowhq/winnow/report"
-	"github.com/winnowhq/winnow/visible"
+	"github.com/winnowhq/winnow/store/report"
+	"github.com/winnowhq/winnow/text/quantity"
+	"github.com/winnowhq/winnow/text/visible"
 )
 
 // FolderInspection is the JSON document of inspect for a folder.

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"path/filepath"
 
-	"github.com/winnowhq/winnow/chat/demo"
-	"github.com/winnowhq/winnow/config"
+	"github.com/winnowhq/winnow/agent/chat/demo"
+	"github.com/winnowhq/winnow/desk/config"
 	"github.com/winnowhq/winnow/store/memory"
 )
 

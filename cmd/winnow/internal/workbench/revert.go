@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/agent/snapshot"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
-	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/snapshot"
+	"github.com/winnowhq/winnow/text/quantity"
 )
 
 // Reversion is the JSON document of revert.

@@ -10,9 +10,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/winnowhq/winnow/agent/snapshot"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
-	"github.com/winnowhq/winnow/snapshot"
 )
 
 // Snapshots are those of a working folder. They are kept beside the store, in a repository for each

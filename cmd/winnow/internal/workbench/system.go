@@ -16,10 +16,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/agent/permission"
-	"github.com/winnowhq/winnow/plainfile"
-	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/text/plainfile"
+	"github.com/winnowhq/winnow/text/quantity"
 )
 
 // ours is the member of a session's info that holds its system prompt. Other products pass it

@@ -1,0 +1,192 @@
+package chat
+
+import (
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/winnowhq/winnow/agent/chat/internal/panel"
+)
+
+// again is how long the second ctrl+c may take.
+const again = 2 * time.Second
+
+// key does what a key is for, where somebody is: in a question, in a panel, or in the line that is
+// typed.
+func (m *chat) key(k tea.KeyPressMsg) tea.Cmd {
+	before := m.typed
+	m.typed, m.hint = m.now(), ""
+	name := k.String()
+	if name == "ctrl+c" {
+		return m.interruptOrQuit()
+	}
+	if name == "ctrl+z" {
+		if !canSuspend() {
+			m.hint = "there is no shell to go back to"
+			return nil
+		}
+		return tea.Suspend
+	}
+	switch {
+	case len(m.asks) > 0:
+		return m.answerKey(k, before)
+	case m.panel != nil:
+		return m.toPanel(k)
+	}
+	switch name {
+	case "enter":
+		return m.submit()
+	case "esc":
+		return m.escape()
+	case "tab":
+		m.completeNext(1)
+		return nil
+	case "shift+tab":
+		m.completeNext(-1)
+		return nil
+	case "pgup":
+		m.transcript.Scroll(-max(1, m.transcript.Height-2))
+		return nil
+	case "pgdown":
+		m.transcript.Scroll(max(1, m.transcript.Height-2))
+		return nil
+	case "shift+up", "alt+up":
+		m.transcript.Scroll(-1)
+		return nil
+	case "shift+down", "alt+down":
+		m.transcript.Scroll(1)
+		return nil
+	case "ctrl+home", "alt+<":
+		m.transcript.ToStart()
+		return nil
+	case "ctrl+end", "alt+>":
+		m.transcript.ToEnd()
+		return nil
+	case "ctrl+o":
+		m.hint = m.transcript.Unfold()
+		return nil
+	case "ctrl+r":
+		return m.show(panel.NewSaid(m.ctx, m.config.Engine.Store(), m.config.Directory, m.now(), m.style))
+	case "ctrl+g":
+		return m.compose()
+	case "ctrl+y":
+		return m.chooseCopy()
+	case "ctrl+l":
+		return tea.ClearScreen
+	case "ctrl+d":
+		if m.editor.Empty() {
+			return m.interruptOrQuit()
+		}
+	case "end", "home":
+		if m.editor.Empty() {
+			if name == "home" {
+				m.transcript.ToStart()
+			} else {
+				m.transcript.ToEnd()
+			}
+			return nil
+		}
+	}
+	if m.editor.Key(k) {
+		m.complete.reset()
+		return m.listFiles()
+	}
+	return nil
+}
+
+func (m *chat) paste(p tea.PasteMsg) tea.Cmd {
+	m.hint = ""
+	switch {
+	case len(m.asks) > 0:
+		m.asks[0].paste(p.Content)
+	case m.panel != nil:
+		return m.toPanel(p)
+	default:
+		m.complete.reset()
+		if path := m.pastedFile(p.Content); path != "" {
+			return m.attachPasted(path, p.Content)
+		}
+		m.editor.Paste(p.Content)
+		return m.listFiles()
+	}
+	return nil
+}
+
+// escape stops the work; without any, it goes back to the end of the transcript.
+func (m *chat) escape() tea.Cmd {
+	switch {
+	case m.complete.open(&m.editor):
+		m.complete.dismiss(&m.editor)
+	case m.work != nil:
+		m.work.stop()
+	case m.stopFold != nil:
+		m.stopFold()
+	default:
+		m.transcript.ToEnd()
+	}
+	return nil
+}
+
+// interruptOrQuit empties what is typed, and leaves when it is pressed twice.
+func (m *chat) interruptOrQuit() tea.Cmd {
+	now := m.now()
+	if now.Sub(m.quitting) < again {
+		return tea.Quit
+	}
+	m.quitting = now
+	if !m.editor.Empty() {
+		m.editor.Set("")
+		m.complete.reset()
+	}
+	m.hint = "ctrl+c again quits"
+	return nil
+}
+
+// submit says what was typed, or does it.
+func (m *chat) submit() tea.Cmd {
+	if m.complete.take(&m.editor) {
+		return nil
+	}
+	text := m.editor.Value()
+	if strings.TrimSpace(text) == "" {
+		if m.resumes && m.work == nil {
+			return m.resume()
+		}
+		m.editor.Set("")
+		return nil
+	}
+	if strings.HasPrefix(text, "/") && !strings.HasPrefix(text, "//") {
+		m.sent()
+		return m.typedCommand(text)
+	}
+	attached := m.attachedTo(text)
+	m.sent()
+	if strings.HasPrefix(text, "//") {
+		text = text[1:]
+	}
+	return m.say(text, attached...)
+}
+
+// sent empties the line.
+func (m *chat) sent() {
+	m.editor.Sent()
+	m.complete.reset()
+	m.transcript.ToEnd()
+}
+
+// keysThereAre are what keys do, for /help.
+var keysThereAre = [][2]string{
+	{"enter", "send; on an empty line: go on with a turn that stopped"},
+	{"alt+enter, ctrl+j", "a new line"},
+	{"esc", "stop the turn, or a folding"},
+	{"ctrl+o", "unfold what was done: the newest turn, all, nothing"},
+	{"pgup pgdn", "scroll; shift+↑↓ by lines, end goes back to the newest"},
+	{"↑ ↓", "what you said before; ctrl+r searches it, over all sessions of this folder"},
+	{"tab", "complete a command, or the name of a file behind @"},
+	{"ctrl+g", "write the message in $VISUAL or $EDITOR"},
+	{"ctrl+y", "copy an answer or a block of code"},
+	{"mouse wheel", "scroll; with shift held the mouse selects, /mouse gives it back to the terminal"},
+	{"ctrl+z", "back to the shell for a while; fg returns"},
+	{"ctrl+c twice", "leave; the session is kept"},
+}

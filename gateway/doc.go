@@ -1,0 +1,13 @@
+// Package gateway holds what stands between agents and their providers.
+//
+// Its rooms, in reading order:
+//
+//   - tenant: who may ask, how often, and for how much
+//   - job: work that no request waits for; job/local does it in this process
+//   - transport: what the engine decided, left out of requests on their way
+//   - serve: the listener: routing, refusals, metrics
+//   - live: what goes through it, on a page
+//   - mcp: what was left out, as tools for the agent
+//
+// Begin with transport.RoundTrip in transport.go; serve.New for the listener.
+package gateway

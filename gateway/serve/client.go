@@ -1,0 +1,69 @@
+package serve
+
+import (
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base64"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/winnowhq/winnow/gateway/tenant"
+)
+
+// TokenHeader is the header in which a client shows its token. One that can be told a base URL and
+// nothing else shows it as the first segment of the path: /TOKEN/NAME/rest.
+const TokenHeader = "X-Winnow-Token"
+
+// ClientHeader tells the transport which client asks. What a client says in it does not count.
+const ClientHeader = "X-Winnow-Client"
+
+// tokenPrefix begins every token.
+const tokenPrefix = tenant.Prefix
+
+// NewToken makes a token for a client, and what is kept of it: the SHA-256 as hexadecimal digits.
+func NewToken() (token, hash string) {
+	random := make([]byte, 32)
+	rand.Read(random) // it never fails
+	token = tokenPrefix + base64.RawURLEncoding.EncodeToString(random)
+	return token, tenant.HashOf(token)
+}
+
+// client is the name of who shows a token, "" if nobody has it. It takes equally long for every
+// client.
+func client(clients map[string]string, token string) (name string) {
+	shown := []byte(tenant.HashOf(token))
+	for other, hash := range clients {
+		if subtle.ConstantTimeCompare(shown, []byte(strings.ToLower(hash))) == 1 {
+			name = other
+		}
+	}
+	return name
+}
+
+// admitted is a request without the token that it shows, its path as it was sent without one, the
+// token, and the name of the client, "" if nobody has such a token.
+func (h *handler) admitted(r *http.Request, path string) (_ *http.Request, rest, token, name string) {
+	token = r.Header.Get(TokenHeader)
+	if first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/"); strings.HasPrefix(first, tokenPrefix) {
+		token, path = first, strings.TrimPrefix(path, "/"+first)
+		to := &url.URL{Path: strings.TrimPrefix(r.URL.Path, "/"+first),
+			RawPath: strings.TrimPrefix(r.URL.RawPath, "/"+first), RawQuery: r.URL.RawQuery,
+			ForceQuery: r.URL.ForceQuery}
+		r = r.WithContext(r.Context())
+		r.URL = to
+	}
+	if len(h.Clients) > 0 && token != "" {
+		name = client(h.Clients, token)
+	}
+	if _, said := r.Header[ClientHeader]; said || name != "" || r.Header[TokenHeader] != nil {
+		r = r.WithContext(r.Context())
+		r.Header = r.Header.Clone()
+		r.Header.Del(TokenHeader)
+		r.Header.Del(ClientHeader)
+		if name != "" {
+			r.Header.Set(ClientHeader, name)
+		}
+	}
+	return r, path, token, name
+}

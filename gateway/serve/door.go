@@ -1,0 +1,389 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/winnowhq/winnow/gateway/tenant"
+)
+
+// Door says who may ask, through a listener that tenants share.
+type Door interface {
+	// Closed reports whether every request needs a token.
+	Closed() bool
+	// Away is why nobody can be told apart at the moment, as a database cannot be read, nil if
+	// everybody can. Then nobody gets in.
+	Away() error
+	// Guest is whose token is shown, nil if nobody has it or it counts no more.
+	Guest(token string) *Guest
+	// Visitor is who has signed in with a browser, nil if nobody has. It is not asked about
+	// requests that are relayed.
+	Visitor(r *http.Request) *Guest
+	// Enter is asked before a request is answered. relayed requests count for limits and budgets.
+	// Either of refused and err says why there is no stay.
+	Enter(ctx context.Context, g *Guest, relayed bool) (_ *Stay, refused *tenant.Refusal, err error)
+	// Others are the names of all tenants, for a guest who may see them.
+	Others() []string
+	// List answers who may see all tenants with the list of them. It stands at "/~t/".
+	List() http.Handler
+	// SignIn answers the routes under "/~sign/", by which browsers sign in and out; nil if they
+	// cannot.
+	SignIn() http.Handler
+	// Metrics are those of all tenants that are at hand, by name.
+	Metrics() map[string]*Metrics
+}
+
+// Guest is who asks.
+type Guest struct {
+	Tenant string
+	Who    string // the id of the token, or the person who signed in
+	Scopes tenant.Scopes
+	// Elsewhere reports that a guest who may sees another tenant than its own.
+	Elsewhere bool
+}
+
+// Stay is what a guest has while a request lasts: everything is its tenant's own.
+type Stay struct {
+	// Carrier carries what is relayed.
+	Carrier http.RoundTripper
+	Metrics *Metrics
+	Page    http.Handler // nil if there is none
+	MCP     http.Handler // the tools that recall what was left out; nil if there are none
+	// Keys are the keys that the server holds for the tenant, by upstream.
+	Keys map[string]Key
+	// Counted reports that a budget depends on what requests cost: a client cannot ask for one that
+	// is not counted.
+	Counted bool
+	// Warning is what the budget says, nil for nothing.
+	Warning *tenant.Verdict
+	// Leave is called when the request has ended.
+	Leave func()
+}
+
+// Key is a key of a provider that the server holds.
+type Key struct {
+	Name   string // for people
+	Header string // that it is sent in
+	Value  string // the whole value of the header; "" if the configuration does not have the key
+}
+
+// BudgetHeader is in the answers of a tenant whose budget is nearly spent: see
+// [tenant.Verdict.Header].
+const BudgetHeader = "X-Winnow-Budget"
+
+type (
+	stayKey  struct{}
+	guestKey struct{}
+)
+
+// StayOf is the stay within which a request is relayed, nil if it is no tenant's.
+func StayOf(ctx context.Context) *Stay {
+	s, _ := ctx.Value(stayKey{}).(*Stay)
+	return s
+}
+
+// GuestOf is who asks, nil if it is no tenant's request.
+func GuestOf(ctx context.Context) *Guest {
+	g, _ := ctx.Value(guestKey{}).(*Guest)
+	return g
+}
+
+// signing is where browsers sign in and out, and seenAs where a guest who may sees another tenant.
+const (
+	signing = "/~sign/"
+	seenAs  = "/~t/"
+)
+
+// credentials are the headers in which clients show their providers who they are.
+var credentials = []string{"Authorization", "X-Api-Key", "Api-Key", "X-Goog-Api-Key"}
+
+// shownAsKey is a token that a client shows in the place of its provider's key, "" if it shows
+// none.
+func shownAsKey(r *http.Request) string {
+	for _, name := range credentials {
+		value := strings.TrimPrefix(r.Header.Get(name), "Bearer ")
+		if strings.HasPrefix(value, tokenPrefix) {
+			return value
+		}
+	}
+	if r.URL.RawQuery != "" {
+		if value := r.URL.Query().Get("key"); strings.HasPrefix(value, tokenPrefix) {
+			return value
+		}
+	}
+	return ""
+}
+
+// invite answers a request where there is a door that is closed. It reports whether it did: a
+// client of Config.Clients goes on as ever.
+func (h *handler) invite(w http.ResponseWriter, r *http.Request, path, shown, client string) bool {
+	name, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	to := h.relays[name]
+	if client != "" || slices.Contains(probed, path) {
+		return false
+	}
+	if why := h.Door.Away(); why != nil {
+		w.Header().Set("Retry-After", "5")
+		refuse(w, path, http.StatusServiceUnavailable, "api_error",
+			"winnow cannot read who may ask, as its database does not answer: try again soon")
+		return true
+	}
+	if !h.Door.Closed() {
+		return false
+	}
+	if in := h.Door.SignIn(); in != nil && strings.HasPrefix(path, signing) {
+		in.ServeHTTP(w, r)
+		return true
+	}
+	asKey := shownAsKey(r)
+	if shown == "" {
+		shown = asKey
+	}
+	var g *Guest
+	if shown != "" {
+		g = h.Door.Guest(shown)
+	} else if to == nil && path != forAgents { // agents have tokens; what a browser adds by itself is not asked
+		g = h.Door.Visitor(r)
+	}
+	if g == nil {
+		if shown == "" && to == nil && browses(r) && r.Method == http.MethodGet && h.Door.SignIn() != nil {
+			http.Redirect(w, r, signing+"in", http.StatusFound)
+			return true
+		}
+		h.unknown(w, r, path, name)
+		return true
+	}
+	r = r.WithContext(context.WithValue(r.Context(), guestKey{}, g))
+	r.Header = r.Header.Clone()
+	r.Header.Set(ClientHeader, g.Tenant)
+	if to != nil {
+		h.relayed(w, r, g, to, strings.TrimPrefix(path, "/"+name))
+		return true
+	}
+	h.visit(w, r, g, path)
+	return true
+}
+
+// relayed relays the request of a guest.
+func (h *handler) relayed(w http.ResponseWriter, r *http.Request, g *Guest, to *relay, rest string) {
+	if !g.Scopes.Has(tenant.Relay) {
+		h.forbid(w, r, rest, g, tenant.Relay)
+		return
+	}
+	stay, refused, err := h.Door.Enter(r.Context(), g, true)
+	switch {
+	case err != nil:
+		h.Log.Error("a tenant cannot be served", "tenant", g.Tenant, "why", err)
+		refuse(w, rest, http.StatusServiceUnavailable, "api_error", "winnow cannot serve this tenant now; its log "+
+			"says why")
+		return
+	case refused != nil:
+		h.Log.Warn("refused: "+refused.Message, "tenant", g.Tenant, "who", g.Who, "limit", refused.Kind)
+		h.Metrics.refused.WithLabelValues(refused.Kind).Inc()
+		turnAway(w, rest, g.Tenant, refused)
+		return
+	}
+	defer stay.Leave()
+	r = r.WithContext(context.WithValue(r.Context(), stayKey{}, stay))
+	if stay.Counted {
+		r.Header.Del("X-Winnow")
+	}
+	if key, named := stay.Keys[to.name]; named && key.Value == "" {
+		h.Log.Error("gateway.keys does not have the key of a tenant", "tenant", g.Tenant, "upstream", to.name,
+			"key", key.Name)
+		refuse(w, rest, http.StatusServiceUnavailable, "api_error", fmt.Sprintf("winnow is to send the key %q to %s "+
+			"for the tenant %s, and its configuration has no such key: ask its operator to add gateway.keys.%s",
+			key.Name, to.name, g.Tenant, key.Name))
+		return
+	}
+	if !authorize(r, stay.Keys[to.name]) {
+		refuse(w, rest, http.StatusUnauthorized, "authentication_error", fmt.Sprintf("winnow holds no key of %s for "+
+			"the tenant %s: send the provider's own key, and winnow's token in the header x-winnow-token or in the "+
+			"path",
+			to.name, g.Tenant))
+		return
+	}
+	if stay.Warning != nil {
+		w.Header().Set(BudgetHeader, stay.Warning.Header())
+	}
+	to.serve(w, r, rest, g.Tenant)
+}
+
+// authorize puts the key that the server holds in the place of what the client shows. Without such
+// a key what the client shows stays, but for a token of ours: it reports whether anything is left
+// then.
+func authorize(r *http.Request, key Key) bool {
+	ours := false
+	for _, name := range credentials {
+		value := r.Header.Get(name)
+		mine := strings.HasPrefix(strings.TrimPrefix(value, "Bearer "), tokenPrefix)
+		if ours = ours || mine; mine || key.Value != "" {
+			r.Header.Del(name)
+		}
+	}
+	if q := r.URL.Query(); q.Has("key") {
+		mine := strings.HasPrefix(q.Get("key"), tokenPrefix)
+		if ours = ours || mine; mine || key.Value != "" {
+			to := *r.URL
+			to.RawQuery = without(to.RawQuery, "key")
+			r.URL = &to
+		}
+	}
+	if key.Value != "" {
+		r.Header.Set(key.Header, key.Value)
+		return true
+	}
+	return !ours
+}
+
+// without is a query without a parameter, the others as they were written.
+func without(query, name string) string {
+	var kept []string
+	for part := range strings.SplitSeq(query, "&") {
+		key, _, _ := strings.Cut(part, "=")
+		if decoded, err := url.QueryUnescape(key); err == nil && decoded == name {
+			continue
+		}
+		kept = append(kept, part)
+	}
+	return strings.Join(kept, "&")
+}
+
+// turnAway tells a client that a limit or a budget is reached, so that it waits, or gives up.
+func turnAway(w http.ResponseWriter, rest, name string, why *tenant.Refusal) {
+	if why.Kind == "budget" {
+		w.Header().Set(BudgetHeader, why.Verdict.Header())
+		w.Header().Set("X-Should-Retry", "false") // the SDKs of Anthropic and OpenAI heed it
+		refuse(w, rest, http.StatusPaymentRequired, "billing_error",
+			"winnow: the tenant "+name+" has reached its budget: "+why.Message)
+		return
+	}
+	if why.Kind == "unmetered" {
+		w.Header().Set("X-Should-Retry", "false")
+		refuse(w, rest, http.StatusForbidden, "permission_error",
+			"winnow: the tenant "+name+" has a budget, and this request cannot be counted in it: "+why.Message)
+		return
+	}
+	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(max(why.After, time.Second).Seconds()))))
+	refuse(w, rest, http.StatusTooManyRequests, "rate_limit_error",
+		"winnow: the tenant "+name+" asks too much at a time: "+why.Message)
+}
+
+// forbid tells a guest that its token does not allow it.
+func (h *handler) forbid(w http.ResponseWriter, r *http.Request, rest string, g *Guest, needed tenant.Scope) {
+	h.Log.Warn("refused: the token does not allow it", "tenant", g.Tenant, "who", g.Who, "needs", needed)
+	refuse(w, rest, http.StatusForbidden, "permission_error",
+		fmt.Sprintf("this token allows %s: for this one with the scope %s is needed", g.Scopes, needed))
+}
+
+// visit answers what is not relayed.
+func (h *handler) visit(w http.ResponseWriter, r *http.Request, g *Guest, path string) {
+	seen := *g
+	if path == seenAs && g.Scopes.Has(tenant.Admin) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			w.Header().Set("Allow", "GET, HEAD")
+			http.Error(w, "405 use GET", http.StatusMethodNotAllowed)
+			return
+		}
+		h.Door.List().ServeHTTP(w, r)
+		return
+	}
+	if rest, ok := strings.CutPrefix(path, seenAs); ok {
+		name, below, found := strings.Cut(rest, "/")
+		if !found || !g.Scopes.Has(tenant.Admin) && name != g.Tenant || !slices.Contains(h.Door.Others(), name) {
+			http.NotFound(w, r) // whether there is such a tenant is not for everybody
+			return
+		}
+		seen.Tenant, seen.Elsewhere, path = name, true, "/"+below
+		r.URL = &url.URL{Path: path, RawQuery: r.URL.RawQuery}
+		r.Header.Set(ClientHeader, name)
+		r = r.WithContext(context.WithValue(r.Context(), guestKey{}, &seen))
+	}
+	needed := tenant.Read
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		needed = tenant.Act
+	}
+	paged := strings.HasPrefix(path, under) || path == "/" && browses(r)
+	known := slices.Contains(own, path)
+	switch {
+	case h.Jobs != nil && ofJobs(path):
+		if !g.Scopes.Has(tenant.Admin) {
+			h.forbid(w, r, path, g, tenant.Admin)
+			return
+		}
+		h.Jobs.ServeHTTP(w, r)
+	case path == forAgents && !seen.Elsewhere:
+		h.recall(w, r, g)
+	case !paged && !known:
+		h.nowhere(w, r, path)
+	case known && !paged && needed == tenant.Act:
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "405 use GET", http.StatusMethodNotAllowed)
+	case path == "/" && !paged:
+		text(w, "winnow relays to "+h.known()+"\n")
+	case !g.Scopes.Has(needed):
+		h.forbid(w, r, path, g, needed)
+	case path == "/metrics" && g.Scopes.Has(tenant.Admin) && !seen.Elsewhere:
+		h.allMetrics().ServeHTTP(w, r)
+	default:
+		stay, _, err := h.Door.Enter(r.Context(), &seen, false)
+		if err != nil {
+			h.Log.Error("a tenant cannot be served", "tenant", seen.Tenant, "why", err)
+			http.Error(w, "503 winnow cannot serve this tenant now; its log says why", http.StatusServiceUnavailable)
+			return
+		}
+		defer stay.Leave()
+		switch {
+		case path == "/metrics":
+			stay.Metrics.handler().ServeHTTP(w, r)
+		case stay.Page == nil:
+			http.NotFound(w, r)
+		default:
+			stay.Page.ServeHTTP(w, r)
+		}
+	}
+}
+
+// recall answers an agent that asks for what was left out of its tenant's sessions. Its tools look
+// at the scopes themselves: without the scope Read there are none.
+func (h *handler) recall(w http.ResponseWriter, r *http.Request, g *Guest) {
+	if !ofItself(r) {
+		h.Log.Warn("refused: another page asks", "origin", r.Header.Get("Origin"), "tenant", g.Tenant)
+		http.Error(w, "403 a page of another origin asked for this", http.StatusForbidden)
+		return
+	}
+	if !g.Scopes.Has(tenant.Read) {
+		h.forbid(w, r, forAgents, g, tenant.Read)
+		return
+	}
+	stay, _, err := h.Door.Enter(r.Context(), g, false)
+	if err != nil {
+		h.Log.Error("a tenant cannot be served", "tenant", g.Tenant, "why", err)
+		http.Error(w, "503 winnow cannot serve this tenant now; its log says why", http.StatusServiceUnavailable)
+		return
+	}
+	defer stay.Leave()
+	if stay.MCP == nil {
+		http.Error(w, "404 nothing is kept of this tenant's sessions: its mode is off, or it captures none",
+			http.StatusNotFound)
+		return
+	}
+	stay.MCP.ServeHTTP(w, r)
+}
+
+// ofItself reports whether no page of another origin sent a request.
+func ofItself(r *http.Request) bool {
+	origins := r.Header.Values("Origin")
+	if len(origins) == 0 {
+		return true
+	}
+	from, err := url.Parse(origins[0])
+	return err == nil && len(origins) == 1 && from.Host == r.Host
+}

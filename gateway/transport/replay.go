@@ -1,0 +1,282 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/winnowhq/winnow/format/body"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
+)
+
+// What was decided about a conversation must be left out of its next requests, too, if the store
+// cannot be used then, or something else of ours fails: a provider that binds reasoning to the
+// exact prompt refuses the original of a folded conversation. So it is kept at hand beside what the
+// steps of a request use and lock, and read from the store where nothing is at hand. Nothing is
+// decided and nothing is written; the messages join the log with the next request that can.
+
+// remembered is a conversation with what was decided about it. Nobody changes one.
+type remembered struct {
+	line
+	standing
+	sent int // messages of the request that it was decided for
+}
+
+// decisions are the conversations of a family with what was decided about them.
+type decisions struct {
+	mu    sync.Mutex
+	lines []*remembered // the newest last
+}
+
+// mostRemembered is how many conversations of a family are remembered.
+const mostRemembered = 64
+
+// all are the conversations.
+func (m *decisions) all() []*remembered {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.lines)
+}
+
+// of is a conversation, nil if it is not remembered.
+func (m *decisions) of(id string) *remembered {
+	for _, known := range m.all() {
+		if known.id == id {
+			return known
+		}
+	}
+	return nil
+}
+
+// put remembers conversations, in the place of what was known of them.
+func (m *decisions) put(now ...*remembered) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, known := range now {
+		m.lines = slices.DeleteFunc(m.lines, func(was *remembered) bool { return was.id == known.id })
+		m.lines = append(m.lines, known)
+	}
+	m.lines = slices.Delete(m.lines, 0, max(0, len(m.lines)-mostRemembered))
+}
+
+// remember keeps at hand what was decided about a conversation, for a request of so many messages.
+// The family's lock is held.
+func (f *family) remember(l *line, st standing, sent int) {
+	known := &remembered{line{l.id, course{chain: slices.Clone(l.chain), open: l.open, drop: l.drop}}, st, sent}
+	known.seen(l)
+	f.decided.put(known)
+}
+
+// seen notes what changes of a conversation without a decision.
+func (k *remembered) seen(l *line) {
+	k.frozen, k.revision, k.last, k.without, k.delegation = l.frozen, l.revision, l.last, l.without, l.delegation
+}
+
+// seen notes what has changed of a conversation without a decision. The family's lock is held.
+func (f *family) seen(l *line) {
+	if known := f.decided.of(l.id); known != nil {
+		now := *known
+		now.seen(l)
+		f.decided.put(&now)
+	}
+}
+
+// note remembers what was decided about a conversation by now. The family's lock is held.
+func (t *Transport) note(ctx context.Context, x *exchange, sent int) {
+	if st, err := t.standing(ctx, x.line.id, sent); err == nil {
+		x.family.remember(x.line, st, sent)
+	}
+}
+
+// replay leaves out of a request what was decided before about its conversation, and decides
+// nothing. What is not at hand is read from the store until a time. nil: nothing is known of it, and
+// it passes as it came.
+func (t *Transport) replay(r *http.Request, p protocol, original []byte, until time.Time) (x *exchange) {
+	t.guarded("replay what was decided", func() {
+		read, err := t.read(r, p, original)
+		if err != nil {
+			return
+		}
+		x = t.replayed(r, p, read, until)
+		t.recent.put(read)
+	})
+	return x
+}
+
+// replayed is replay of a request that was read.
+func (t *Transport) replayed(r *http.Request, p protocol, read *reading, until time.Time) (x *exchange) {
+	doc := read.doc
+	d := doc.Native.(*body.Native).Decoded
+	f := t.family(identity(r, p.kind, d, read.chain[0]))
+	defer func() {
+		if x == nil {
+			t.release(f)
+		}
+	}()
+	known, summary := t.recalled(r.Context(), f, read, until), summarizes(r, doc)
+	if known == nil {
+		return nil
+	}
+	whole := known.frozen != "" || t.mode == Observe
+	if whole && !summary {
+		return nil
+	}
+	l := known.line // what is left out of this request is noted in it
+	x = &exchange{protocol: p, family: f, line: &l, model: t.models.Lookup(doc.Session.Info.Model.String()),
+		began: t.now(), body: doc.Source, sent: len(read.chain), client: read.client, agent: read.agent, replayed: true,
+		summary: summary}
+	if t.watch != nil {
+		x.from, x.title = originOf(r, d), doc.Session.Info.Title
+	}
+	if !whole {
+		text, left, err := edited(&l, doc, known.standing)
+		if err != nil {
+			t.log.Error("could not replay what was decided", "session", l.id, "error", err)
+			return nil
+		}
+		x.body, x.edited, x.left = text, !bytes.Equal(text, doc.Source), left
+	}
+	if summary {
+		x.added = (&estimate{counted: known.sent}).added(doc.Session.Messages)
+		x.cold = x.isCold(read, t.mode)
+		why := ""
+		if x.edited {
+			why = x.reduces(known, read)
+		}
+		if why == "" {
+			x.body, x.edited, x.left = doc.Source, false, left{}
+			return x
+		}
+		t.log.Warn("the client's own summary is made of what is left of the conversation", "session", l.id, "why", why)
+		n := x.about()
+		n.Failure = "the client's own summary is made of what is left of the conversation: " + why
+		t.notice(n)
+	}
+	if l.delegation.known { // nothing is decided for it
+		t.delegate(r.Context(), r, x, d)
+	}
+	return x
+}
+
+// recalled is the conversation that a request belongs to, with what of it is to be left out of the
+// request: as it is at hand, or as the store has it, if that can be read until a time and has
+// another one. nil without any.
+func (t *Transport) recalled(ctx context.Context, f *family, read *reading, until time.Time) *remembered {
+	known, at, goesOn := among(f.decided.all(), read)
+	if reads, _ := t.away(); !reads {
+		ctx, stop := context.WithDeadline(ctx, until)
+		stored, inTime := within(time.Until(until), nil, func() (stored []*remembered) {
+			defer stop()
+			t.guarded("read what was decided", func() { stored = t.stored(ctx, f.id, known, len(read.chain)) })
+			return stored
+		}, nil)
+		if !inTime {
+			go t.answers()
+		}
+		if stored != nil {
+			f.decided.put(stored...)
+			known, at, goesOn = among(stored, read)
+		}
+	}
+	if known == nil {
+		return nil
+	}
+	now, messages := *known, read.doc.Session.Messages
+	if !goesOn { // it leaves the conversation, with what is about the messages before that
+		if now.pivot != nil && at < now.folded {
+			return nil
+		}
+		now.state.Ledger = about(now.state.Ledger, messages[:at])
+	}
+	if slices.ContainsFunc(messages[min(now.sent, len(messages)):], func(m session.Message) bool {
+		return m.Role == session.Assistant
+	}) {
+		now.answered = math.MaxInt // nothing was decided since
+	}
+	return &now
+}
+
+// among is the one of several conversations that a request belongs to, in how many messages they
+// agree, and whether it goes on with it.
+func among(all []*remembered, read *reading) (known *remembered, agree int, goesOn bool) {
+	var f family
+	for _, k := range all {
+		f.lines = append(f.lines, &k.line)
+	}
+	l, agree, goesOn := f.find(read.chain, read.doc.Session.Messages)
+	for _, k := range all {
+		if l == &k.line {
+			known = k
+		}
+	}
+	return known, agree, goesOn
+}
+
+// about are the elisions of a ledger that are about some messages.
+func about(ledger rule.Ledger, messages []session.Message) rule.Ledger {
+	parts := map[string]bool{}
+	for i := range messages {
+		for j := range messages[i].Parts {
+			parts[messages[i].Parts[j].ID] = true
+		}
+	}
+	return rule.NewLedger(slices.DeleteFunc(slices.Clone(ledger.All()), func(e rule.Elision) bool {
+		return !parts[e.Part] || slices.ContainsFunc(e.Covers(), func(by string) bool { return !parts[by] })
+	})...)
+}
+
+// stored are the conversations of a family as the store has them, for a request of so many messages;
+// nil if it cannot be read, or has the one that is known as it is known. The engine is not asked:
+// what holds its sessions may be waiting for the store.
+func (t *Transport) stored(ctx context.Context, id string, known *remembered, sent int) (all []*remembered) {
+	kept := t.engine.Store()
+	if known != nil {
+		if revision, err := kept.Revision(ctx, known.id); err != nil || revision == known.revision {
+			return nil
+		}
+	}
+	infos, err := store.Family(ctx, kept, id)
+	for _, info := range infos {
+		var s session.Session
+		var state store.State
+		if s, state, err = sessionIn(ctx, kept, info.ID); err != nil {
+			break
+		}
+		all = append(all, &remembered{line{info.ID, courseOf(s, state)}, standingOf(s.Messages, state, sent), sent})
+	}
+	if err != nil {
+		return nil
+	}
+	return all
+}
+
+// sessionIn reads a session from a store.
+func sessionIn(ctx context.Context, kept store.Store, id string) (s session.Session, state store.State, err error) {
+	if state, err = kept.State(ctx, id); err != nil {
+		return s, state, err
+	}
+	for m, err := range kept.Messages(ctx, id) {
+		if err != nil {
+			return s, state, err
+		}
+		s.Messages = append(s.Messages, m)
+	}
+	slices.Reverse(s.Messages)
+	s.Info = state.Info
+	return s, state, nil
+}
+
+// lastReplayed notes when the provider was last at work on a conversation while the store was away.
+func (f *family) lastReplayed(id string, at time.Time) {
+	if known := f.decided.of(id); known != nil {
+		now := *known
+		now.last = at
+		f.decided.put(&now)
+	}
+}

@@ -1,3 +1,0 @@
-// Package interop checks that the products which own the formats open what we write. Its tests run
-// the real products against a scripted upstream, without a network; interop/run.sh runs them.
-package interop

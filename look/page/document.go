@@ -1,0 +1,454 @@
+package page
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/winnowhq/winnow/look/display"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store/report"
+	"github.com/winnowhq/winnow/text/quantity"
+)
+
+// document is what the template fills in: texts that are ready to be shown.
+type document struct {
+	c     *Content
+	texts *texts
+
+	Title, Name, Product, Project, Model, When, ID string
+	Size, Verdict                                  string
+	Over                                           bool
+	Facts                                          []fact
+	Chart                                          chart
+	Window                                         []segment // the window now, on a scale of the usable one
+	UsableAt                                       string
+	Done                                           *done
+	Money                                          *moneyView
+	Contents                                       []fact // sections: where, and their names
+	Next                                           []fact // what to do: what for, and the command
+	Tables                                         []table
+	Biggest                                        []entry
+	Pivots                                         []pivotView
+	Candidates                                     table
+	CandidatesBy                                   []candidates
+	Refusals                                       []string
+	Wishes                                         []string
+	Pins                                           []pin
+	Notes                                          []string
+	Damaged                                        []fact
+	DamagedCount                                   string
+	Kinds                                          []string // for the filter
+	Cut                                            int      // texts that are kept as data
+	CutWeight                                      string
+
+	inline   int            // bytes of a text that are in the page itself
+	position map[string]int // of messages
+	parts    []partOf       // of the log
+	first    []int          // part of each message
+	at       map[string]int // of parts, among all of the log
+}
+
+// partOf is a part with its message.
+type partOf struct {
+	message *session.Message
+	part    *session.Part
+}
+
+// fact is a name and what there is to say.
+type fact struct{ Name, Text string }
+
+type pin struct{ Text, Note, Href, Undo string }
+
+func newDocument(c Content) *document {
+	r := &c.Report
+	d := &document{c: &c, texts: &texts{}, position: map[string]int{}}
+	for i := range c.Session.Messages {
+		m := &c.Session.Messages[i]
+		d.position[m.ID] = i
+		d.first = append(d.first, len(d.parts))
+		for j := range m.Parts {
+			d.parts = append(d.parts, partOf{m, &m.Parts[j]})
+		}
+	}
+	d.at = make(map[string]int, len(c.Parts))
+	for k := range c.Parts {
+		d.at[c.Parts[k].Part] = k
+	}
+	d.inline = max(240, min(4_000, 4_000_000/max(1, len(c.Parts))))
+	d.count()
+	d.about()
+	d.verdict()
+	s := historyOf(&c)
+	d.Chart = chartOf(&c, s)
+	d.window(s)
+	d.money()
+	d.leaders()
+	d.candidates()
+	d.pivots(s)
+	if c.Done != nil {
+		d.Done = d.doneOf(s)
+	}
+	for _, text := range r.Constraints {
+		d.Wishes = append(d.Wishes, visible(text))
+	}
+	for _, p := range r.Pins {
+		one := pin{Text: visible(p.Text), Note: visible(p.Note), Undo: d.command("winnow pin --remove",
+			cmp.Or(p.Part, p.ID))}
+		if p.Message != "" {
+			one.Text = "message " + visible(p.Message)
+			if at, ok := d.position[p.Message]; ok {
+				one.Href = "#m" + strconv.Itoa(at+1)
+			}
+		}
+		if p.Part != "" {
+			one.Text = "part " + visible(p.Part)
+			if m, part := session.FindPart(c.Session.Messages, p.Part); part != nil {
+				one.Href = "#m" + strconv.Itoa(d.position[m.ID]+1)
+				one.Text = strings.TrimSpace(line(part.Tool, 40)+" "+line(cmp.Or(rule.Target(part), part.Text), 120)) +
+					" (" + visible(p.Part) + ")"
+			}
+		}
+		d.Pins = append(d.Pins, one)
+	}
+	for _, f := range display.Damage(c.Damaged, mostDamaged) {
+		d.Damaged = append(d.Damaged, fact{f.Name, visible(f.Text)})
+	}
+	d.DamagedCount = quantity.Count(len(c.Damaged), "piece")
+	d.next()
+	d.contents()
+	return d
+}
+
+const mostDamaged = 200
+
+// next lists commands about the session that change nothing.
+func (d *document) next() {
+	for _, one := range []fact{
+		{"what compacting would do", "winnow compact -n"},
+		{"what pruning would do", "winnow prune -n"},
+		{"why each part is shown or left out", "winnow explain --all"},
+		{"what other policies would have cost", "winnow replay"},
+	} {
+		if d.c.Source != "" {
+			d.Next = append(d.Next, fact{one.Name, command(one.Text, d.c.Source)})
+		}
+	}
+}
+
+// contents lists the sections that are there.
+func (d *document) contents() {
+	for _, s := range []struct {
+		href, name string
+		there      bool
+	}{
+		{"#receipt", "Receipt", d.Done != nil}, {"#window", "The window now", true}, {"#timeline", "Timeline", true},
+		{"#money", "Money", d.Money != nil}, {"#tokens", "Tokens", len(d.Tables) > 0},
+		{"#pivots", "Pivots", len(d.Pivots) > 0},
+		{"#prunings", "Prunings", len(d.Prunings()) > 0},
+		{"#candidates", "Could go", len(d.CandidatesBy)+len(d.Refusals) > 0},
+		{"#kept", "Kept", len(d.Wishes)+len(d.Pins) > 0}, {"#damage", "Damage", len(d.Damaged) > 0},
+		{"#log", "The log", true},
+	} {
+		if s.there {
+			d.Contents = append(d.Contents, fact{s.href, s.name})
+		}
+	}
+}
+
+// command is what to type about something of the session, "" if the session as it is here is in
+// no file and no store.
+func (d *document) command(name, about string) string {
+	if d.c.Source == "" {
+		return ""
+	}
+	return command(name, d.c.Source, about)
+}
+
+// about says what was looked at.
+func (d *document) about() {
+	c, r := d.c, &d.c.Report
+	d.Name, d.Product, d.Project, d.Model, d.ID = visible(c.Name), visible(c.Product),
+		visible(c.Session.Info.Directory), visible(r.Model), visible(c.Session.Info.ID)
+	d.Title = line(cmp.Or(c.Session.Info.Title, c.Name, "A session"), 160)
+	from, to := c.Session.Info.Time.Created, session.Millis(0)
+	for i := range c.Session.Messages {
+		m := &c.Session.Messages[i]
+		if moment(m.Time.Created, "2006") == "" || m.Marker() != nil || m.IsSummary() || m.Companion() != "" {
+			continue
+		}
+		if moment(from, "2006") == "" || m.Time.Created < from {
+			from = m.Time.Created
+		}
+		to = max(to, m.Time.Created, m.Time.Completed)
+	}
+	d.When = span(from, to)
+	messages := quantity.Number(len(c.Session.Messages))
+	if r.Messages > len(c.Session.Messages) {
+		messages += ", " + quantity.Number(r.Messages) + " in the file"
+	}
+	d.Facts = []fact{
+		{"log", quantity.Number(r.Tokens.Total) + " tokens"}, {"messages", messages},
+		{"turns", quantity.Number(r.Turns)}, {"steps", quantity.Number(r.Steps)},
+		{"tool calls", quantity.Number(r.ToolCalls)},
+	}
+	if words := r.Bill.Words(quantity.Dollars); len(words) > 0 {
+		text := strings.TrimPrefix(strings.Join(words, ", "), "cost ")
+		if len(r.Unpriced) > 0 {
+			text += " (" + strings.Join(r.Unpriced, ", ") + ")"
+		}
+		d.Facts = append(d.Facts, fact{"cost", visible(text)})
+	}
+	d.Facts = append(d.Facts, fact{"policy", visible(r.Policy)}, fact{"counted by", visible(r.Counter)})
+}
+
+// verdict says in one sentence how large the window is, and whether it fits.
+func (d *document) verdict() {
+	w := d.c.Report.Window
+	if w.Messages <= 0 && w.Tokens <= 0 {
+		d.Size = "Nothing here yet: no messages."
+		return
+	}
+	d.Size = quantity.Number(w.Tokens) + " tokens in " + quantity.Count(w.Messages, "message") + "; "
+	verdict, fit := display.Verdict(w, d.Model)
+	d.Verdict, d.Over = verdict, fit == display.Over
+	if n := d.c.masked; n > 0 {
+		d.Notes = append(d.Notes, quantity.Count(n,
+			"secret")+" masked on this page, each time one is shown; the log has them, and --secrets keep shows them.")
+	}
+	if w.Pending != "" {
+		d.Notes = append(d.Notes, "A compaction is queued and not made yet: marker "+visible(w.Pending)+".")
+	}
+	if w.Cut != nil {
+		d.Notes = append(d.Notes, visible(w.Cut.Text)+".")
+	}
+	for reason := range strings.SplitSeq(w.Reason, "; ") {
+		if strings.TrimSpace(reason) != "" {
+			d.Notes = append(d.Notes, counted(reason))
+		}
+	}
+}
+
+// segment is a piece of a bar: where it begins and how long it is, in percent.
+type segment struct{ Class, X, Width, Title string }
+
+// bar puts amounts beside each other on a scale, from one layer on.
+func bar(s display.History, amounts display.Amounts, whole, first int) []segment {
+	var out []segment
+	x := 0.0
+	for k, n := range amounts[:len(amounts)-1] { // what was elided is not in the window
+		if n <= 0 || whole <= 0 || k < first {
+			continue
+		}
+		width := chartWidth * float64(n) / float64(whole)
+		out = append(out, segment{s.Layers[k].Class, share(x), share(width),
+			s.Layers[k].Name + " " + quantity.Number(n)})
+		x += width
+	}
+	return out
+}
+
+func (d *document) window(s display.History) {
+	w := d.c.Report.Window
+	used := s.Now.Amounts.Shown()
+	whole := max(used, w.Usable)
+	d.Window = bar(s, s.Now.Amounts, whole, display.SystemLayer)
+	if w.Usable > 0 {
+		d.UsableAt = share(chartWidth * float64(w.Usable) / float64(whole))
+		d.Facts = append([]fact{{"window", quantity.Number(used) + " of " + quantity.Number(w.Usable) + " usable, " +
+			quantity.Percent(used, w.Usable)}}, d.Facts...)
+	} else {
+		d.Facts = append([]fact{{"window", quantity.Number(used) + " tokens"}}, d.Facts...)
+	}
+	if v := display.Reported(w); v != nil && w.Usable > 0 {
+		d.Facts = slices.Insert(d.Facts, 1, fact{"reported", quantity.Number(v.Total) + ": " +
+			display.Formula(d.c.Report.Policy)})
+	}
+	if w.Overhead > 0 {
+		d.Facts = slices.Insert(d.Facts, 1, fact{"of it system and tools", quantity.Number(w.Overhead)})
+	}
+	if w.Elided > 0 {
+		d.Facts = append(d.Facts, fact{"left out", quantity.Count(w.Elided, "part") + ", saving " +
+			quantity.Number(w.ElidedTokens)})
+	}
+	if w.Folded > 0 {
+		d.Facts = append(d.Facts, fact{"folded", quantity.Count(w.Folded, "message")})
+	}
+}
+
+// table says what takes most.
+type table struct {
+	Title string
+	Wide  bool   // its names are long
+	Dear  bool   // it tells dollars
+	Unit  string // of what it tells beside them
+	Rows  []row
+}
+
+// row is what takes some of it. Share is of the dollars where there are any.
+type row struct{ Name, Href, Tone, Tokens, Cost, Share, Bar, Remark string }
+
+// Pieces of a name: a long path breaks behind a slash.
+func (r row) Pieces() []string { return strings.SplitAfter(r.Name, "/") }
+
+const mostRows = 8
+
+func tableOf(title string, by map[string]int, whole int) table {
+	return costTable(title, by, nil, whole, 0)
+}
+
+// costTable is a table of tokens, and of what they cost where that is known: then of what cost
+// most.
+func costTable(title string, by map[string]int, costs map[string]float64, whole int, bill float64) table {
+	t := table{Title: title, Dear: costs != nil, Unit: "tokens"}
+	all, rest := display.Dearest(by, costs, mostRows)
+	for _, one := range all {
+		r := rowOf(line(one.Name, 160), one.Tokens, whole, all[0].Tokens)
+		if t.Dear {
+			r.price(one, bill, all[0].Cost)
+		}
+		t.Rows = append(t.Rows, r)
+	}
+	if rest.Name != "" {
+		r := rowOf(rest.Name, rest.Tokens, whole, 0)
+		if t.Dear {
+			r.price(rest, bill, 0)
+		}
+		r.Bar = "0%" // of many things together, its length must not be compared with that of one
+		t.Rows = append(t.Rows, r)
+	}
+	return t
+}
+
+func rowOf(name string, n, whole, most int) row {
+	return row{Name: name, Tone: "tone", Tokens: quantity.Number(n), Share: quantity.Percent(n, whole),
+		Bar: share(chartWidth * float64(n) / float64(max(1, most)))}
+}
+
+// price puts dollars into a row; most is the cost of the dearest.
+func (r *row) price(one display.Leader, bill, most float64) {
+	if one.Tokens == 0 {
+		r.Tokens = "–"
+	}
+	r.Cost, r.Share, r.Bar = quantity.Dollars(one.Cost), quantity.Share(one.Cost/bill), "0%"
+	if most > 0 {
+		r.Bar = share(chartWidth * one.Cost / most)
+	}
+}
+
+func (d *document) leaders() {
+	t, c := d.c.Report.Tokens, d.c.Report.Costs
+	if c == nil {
+		c = &report.Costs{}
+	}
+	kinds := costTable("By kind", t.ByKind, c.ByKind, t.Total, c.Total)
+	tools := costTable("By tool", t.ByTool, c.ByTool, t.Total, c.Total)
+	for i := range tools.Rows {
+		if tools.Rows[i].Bar != "0%" {
+			tools.Rows[i].Tone = display.ToolTone(tools.Rows[i].Name).Class
+		}
+	}
+	files := costTable("By file", t.ByFile, c.ByFile, t.Total, c.Total)
+	files.Wide = true
+	for _, one := range []table{kinds, tools, files} {
+		if len(one.Rows) > 0 {
+			d.Tables = append(d.Tables, one)
+		}
+	}
+	d.biggest()
+}
+
+// entry is a line that leads to a part.
+type entry struct{ Href, What, Text, State, Because, Tokens, Cost string }
+
+const mostEntries = 12
+
+func (d *document) biggest() {
+	order := make([]int, len(d.c.Parts))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return d.c.Parts[b].Tokens - d.c.Parts[a].Tokens })
+	for _, k := range order[:min(len(order), mostEntries)] {
+		if x := &d.c.Parts[k]; x.Tokens > 0 {
+			what, text := d.heading(d.parts[k].message, d.parts[k].part, x)
+			one := entry{Href: partHref(k), What: what, Text: text, State: stateOf(x).Text,
+				Tokens: quantity.Number(x.Tokens)}
+			if c := d.c.Report.Costs; c != nil && c.ByPart[x.Part] > 0 {
+				one.Cost = quantity.Dollars(c.ByPart[x.Part])
+			}
+			d.Biggest = append(d.Biggest, one)
+		}
+	}
+}
+
+func partHref(k int) string { return "#p" + strconv.Itoa(k+1) }
+
+// candidates is what one rule would elide.
+type candidates struct {
+	Rule, Sum string
+	Because   string // if all of them have the same reason
+	Entries   []entry
+	More      int
+}
+
+// mostCandidates is how many of a rule are listed; each of the others says so at its place in the
+// log.
+const mostCandidates = 100
+
+func (d *document) candidates() {
+	r := &d.c.Report
+	all := 0
+	byRule := map[string][]entry{}
+	list := slices.Clone(r.Candidates)
+	slices.SortStableFunc(list, func(a, b report.Candidate) int { return b.Saves - a.Saves })
+	for _, c := range list {
+		all += c.Saves
+		if len(byRule[c.Rule]) < mostCandidates {
+			byRule[c.Rule] = append(byRule[c.Rule], entry{
+				Href: partHref(d.at[c.Part]), What: line(c.Tool, 40), Text: line(d.near(c.Target), 120),
+				Because: counted(c.Because), Tokens: quantity.Number(c.Saves),
+			})
+		}
+	}
+	d.Candidates.Title = quantity.Number(all) + " tokens, " + quantity.Percent(all, r.Window.Tokens) +
+		" of the messages"
+	for _, sum := range report.ByRule(r.Candidates, nil) {
+		one := rowOf(visible(sum.Rule), sum.Saves, r.Window.Tokens, all)
+		one.Remark = quantity.Count(sum.Parts, "part")
+		d.Candidates.Rows = append(d.Candidates.Rows, one)
+		entries := byRule[sum.Rule]
+		group := candidates{
+			Rule: visible(sum.Rule), Sum: quantity.Count(sum.Parts, "part") + ", " + quantity.Count(sum.Saves, "token"),
+			Entries: entries, More: max(0, sum.Parts-len(entries)),
+		}
+		first := group.Entries[0].Because
+		if !slices.ContainsFunc(group.Entries, func(e entry) bool { return e.Because != first }) {
+			group.Because = first
+			for i := range group.Entries {
+				group.Entries[i].Because = ""
+			}
+		}
+		d.CandidatesBy = append(d.CandidatesBy, group)
+	}
+	sums, general := report.SumRefusals(r.Refusals)
+	for _, one := range general {
+		d.Refusals = append(d.Refusals, visible(display.Refused(one.Reason, one.Code)))
+	}
+	for _, one := range sums {
+		text := quantity.Count(one.Parts, "part") + " stay"
+		if one.Parts == 1 {
+			text += "s"
+		}
+		if one.Rule != "" {
+			text += " for " + visible(one.Rule)
+		}
+		text += ": " + visible(display.Refused(one.Reason, one.Code))
+		if one.Others > 0 {
+			text += "; " + quantity.Count(one.Others, "other reason")
+		}
+		d.Refusals = append(d.Refusals, text)
+	}
+}

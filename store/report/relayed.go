@@ -1,0 +1,287 @@
+package report
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/model/bill"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
+)
+
+// Gain is what a gateway did to some requests, and what that brought. Amounts are US dollars;
+// amounts of what could have been are estimates.
+type Gain struct {
+	Requests int `json:"requests"`          // of conversations
+	Beside   int `json:"beside,omitzero"`   // others: for titles and the like
+	Warm     int `json:"warm,omitzero"`     // others: they kept the provider's cache
+	Observed int `json:"observed,omitzero"` // of Requests: relayed untouched, to see what could be saved
+	Edited   int `json:"edited"`            // of Requests: something was left out, or could have been
+	Resent   int `json:"resent,omitzero"`   // refused with an edit, and sent once more without
+	Unpriced int `json:"unpriced,omitzero"` // of unknown cost: they are in no amount
+	Recalls  int `json:"recalls"`           // outputs that gave back what was left out
+	// Rewritten is how many tokens were written to the provider's cache again.
+	Rewritten int `json:"rewritten,omitzero"`
+
+	Billed    bill.Dollars  `json:"-"`                  // by the provider's report
+	Otherwise bill.Estimate `json:"-"`                  // without winnow
+	Missed    float64       `json:"missed,omitzero"`    // of Otherwise: asking again for what was left out
+	Summaries float64       `json:"summaries,omitzero"` // what summaries cost beside Billed
+	// WarmCost is what keeping the cache cost, which is in Billed; WarmSaved is how much of
+	// Otherwise would have been paid for writing to it again what it had forgotten.
+	WarmCost  bill.Dollars `json:"warmCost,omitzero"`
+	WarmSaved float64      `json:"warmSaved,omitzero"`
+	// Net is Otherwise − Missed − Billed − Summaries.
+	Net float64 `json:"-"`
+	// ToSave is what could have been saved on the observed requests. It is not in Net.
+	ToSave float64 `json:"toSave,omitzero"`
+	// Amounts are what of it is written to JSON: see Show.
+	Amounts
+}
+
+// Amounts are US dollars, nil where nobody knows the price.
+type Amounts struct {
+	Billed  *bill.Dollars `json:"billed"`
+	Without *float64      `json:"without"`
+	// WithoutLow and WithoutHigh are given where it cannot be known.
+	WithoutLow  *float64 `json:"withoutLow,omitempty"`
+	WithoutHigh *float64 `json:"withoutHigh,omitempty"`
+	Net         *float64 `json:"net"`
+}
+
+// Known reports whether the price of any request is known.
+func (g *Gain) Known() bool { return g.Unpriced == 0 || g.Unpriced < g.Requests+g.Beside+g.Warm }
+
+// Show fills in the amounts that are written to JSON.
+func (g *Gain) Show() {
+	g.Amounts = Amounts{}
+	if !g.Known() {
+		return
+	}
+	a, now := &g.Amounts, *g
+	a.Billed, a.Without, a.Net = &now.Billed, &now.Otherwise.Likely, &now.Net
+	if low, high := g.Otherwise.Range(); low < high {
+		a.WithoutLow, a.WithoutHigh = &low, &high
+	}
+}
+
+// Document is what is written to JSON, with the amounts.
+func (r Relayed) Document() Relayed {
+	r.Sessions, r.Days = slices.Clone(r.Sessions), slices.Clone(r.Days)
+	r.Total.Show()
+	for i := range r.Sessions {
+		r.Sessions[i].Show()
+	}
+	for i := range r.Days {
+		r.Days[i].Show()
+	}
+	return r
+}
+
+// Add adds what was spent. What did not go through a gateway counts only if it paid for a summary.
+func (g *Gain) Add(s *store.Spend) {
+	known := s.Live
+	switch {
+	case s.Inherited:
+		return
+	case known == nil && s.Kind == "summary":
+		g.Summaries += s.Cost
+		g.Net -= s.Cost
+		return
+	case known == nil:
+		return
+	case known.Beside:
+		g.Beside++
+	case known.Warm:
+		g.Warm++
+		g.WarmCost += known.Billed
+	default:
+		g.Requests++
+	}
+	g.Recalls += len(known.Again)
+	g.Rewritten += known.Rewritten
+	for n, is := range map[*int]bool{&g.Observed: known.Observed, &g.Edited: known.Edited, &g.Resent: known.Resent,
+		&g.Unpriced: known.Unpriced} {
+		if is {
+			*n++
+		}
+	}
+	g.Billed += known.Billed
+	g.WarmSaved += known.Bridged
+	if known.Observed {
+		g.Otherwise.Likely += float64(known.Billed)
+		g.ToSave += known.Saved()
+		return
+	}
+	g.Otherwise = g.Otherwise.Plus(known.Otherwise)
+	g.Missed += known.Missed
+	g.Net += known.Saved()
+}
+
+// LiveSession is a session that a gateway works on.
+type LiveSession struct {
+	ID      string         `json:"id"`
+	Title   string         `json:"title,omitzero"`
+	Parent  string         `json:"parent,omitzero"`        // the session that it left, as its history was changed
+	Client  string         `json:"client,omitzero"`        // name and version of the client
+	Session string         `json:"clientSession,omitzero"` // the client's own id of it
+	Model   string         `json:"model"`                  // of the newest request with a report, as what follows
+	Last    session.Millis `json:"last"`                   // when the newest request was
+	LeftOut int            `json:"leftOut"`                // tokens left out of it, or that could be
+	Prompt  int            `json:"prompt"`                 // tokens of it as it was sent
+	Window  int            `json:"window,omitzero"`        // tokens that the model takes; 0 if unknown
+	Gain
+}
+
+// LiveDay is a calendar day.
+type LiveDay struct {
+	Day string `json:"day"` // 2006-01-02
+	Gain
+}
+
+// LiveRule is what a rule has to do with the requests: its share of their Net, and of ToSave.
+type LiveRule struct {
+	// Rule is its name; store.Compaction stands for what summaries replaced, "" for what is
+	// nobody's share.
+	Rule    string  `json:"rule"`
+	LeftOut int     `json:"leftOut"` // tokens left out of the sessions' newest requests
+	Recalls int     `json:"recalls"`
+	Net     float64 `json:"net"`
+	ToSave  float64 `json:"toSave,omitzero"`
+}
+
+// Relayed is what went through a gateway since a time.
+type Relayed struct {
+	Since    session.Millis `json:"since"`
+	Total    Gain           `json:"total"`
+	Sessions []LiveSession  `json:"sessions"` // the one with the newest request first
+	Days     []LiveDay      `json:"days"`     // the newest first
+	Rules    []LiveRule     `json:"rules"`    // the largest share first
+	Tools    Uncalled       `json:"tools"`    // declared and never called; see UncalledTools
+	// UnpricedModels are those whose requests are in no amount, sorted.
+	UnpricedModels []string `json:"unpricedModels,omitempty"`
+}
+
+// SumRelayed sums up what went through a gateway since a time, by session, by day as a zone has
+// them, and by rule. window is how many tokens a model takes, 0 if that is unknown.
+func SumRelayed(accounts []store.Account, since session.Millis, zone *time.Location,
+	window func(model string) int) Relayed {
+	all := Relayed{Since: since, Sessions: []LiveSession{}, Days: []LiveDay{}, Rules: []LiveRule{},
+		Tools: Uncalled{Sets: []Toolset{}, Drop: []string{}}}
+	days, rules := map[string]*LiveDay{}, rules{}
+	for _, a := range accounts {
+		one := LiveSession{ID: a.Info.ID, Title: a.Info.Title, Parent: a.Info.ParentID}
+		one.Client, one.Session = Client(a.Info)
+		var newest *store.Spend
+		for i := range a.Spent {
+			s := &a.Spent[i]
+			if s.Time < since || s.Inherited || s.Live == nil && s.Kind != "summary" {
+				continue
+			}
+			one.Add(s)
+			all.Total.Add(s)
+			name := time.UnixMilli(int64(s.Time)).In(zone).Format(time.DateOnly)
+			if days[name] == nil {
+				days[name] = &LiveDay{Day: name}
+			}
+			days[name].Add(s)
+			rules.add(s)
+			if s.Live != nil && s.Live.Unpriced && !slices.Contains(all.UnpricedModels, s.Model) {
+				all.UnpricedModels = append(all.UnpricedModels, s.Model)
+			}
+			if s.Live != nil && !s.Live.Beside && !s.Live.Warm {
+				one.Last = max(one.Last, s.Time)
+				if newest == nil || s.Usage.Prompt() > 0 { // what came without a report says nothing
+					newest = s
+				}
+			}
+		}
+		if newest != nil {
+			one.Model, one.LeftOut = newest.Model, newest.Live.LeftOut()
+			one.Prompt, one.Window = newest.Usage.Prompt(), window(newest.Model)
+			if newest.Live.Observed {
+				one.Prompt += one.LeftOut // the usage is that of a pruned request
+			}
+			for rule, share := range newest.Live.Rules {
+				rules.of(rule).LeftOut += share.Tokens
+			}
+		}
+		if one.Gain != (Gain{}) {
+			all.Sessions = append(all.Sessions, one)
+		}
+	}
+	for _, d := range days {
+		all.Days = append(all.Days, *d)
+	}
+	for _, r := range rules {
+		all.Rules = append(all.Rules, *r)
+	}
+	slices.Sort(all.UnpricedModels)
+	slices.SortFunc(all.Sessions, func(a, b LiveSession) int {
+		return cmp.Or(cmp.Compare(b.Last, a.Last), cmp.Compare(a.ID, b.ID))
+	})
+	slices.SortFunc(all.Days, func(a, b LiveDay) int { return cmp.Compare(b.Day, a.Day) })
+	slices.SortFunc(all.Rules, func(a, b LiveRule) int {
+		return cmp.Or(cmp.Compare(math.Abs(b.Net+b.ToSave), math.Abs(a.Net+a.ToSave)),
+			cmp.Compare(b.LeftOut, a.LeftOut), cmp.Compare(a.Rule, b.Rule))
+	})
+	return all
+}
+
+// rules are shares by the name of the rule.
+type rules map[string]*LiveRule
+
+func (r rules) of(name string) *LiveRule {
+	if r[name] == nil {
+		r[name] = &LiveRule{Rule: name}
+	}
+	return r[name]
+}
+
+// add gives each rule its share. Together they have all of what a request brought.
+func (r rules) add(s *store.Spend) {
+	if s.Live == nil {
+		r.of(store.Compaction).Net -= s.Cost
+		return
+	}
+	rest := s.Live.Saved()
+	give := func(name string, dollars float64) {
+		if s.Live.Observed {
+			r.of(name).ToSave += dollars
+		} else {
+			r.of(name).Net += dollars
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Live.Rules)) {
+		give(name, s.Live.Rules[name].Net)
+		rest -= s.Live.Rules[name].Net
+	}
+	if math.Abs(rest) > 1e-9 { // less is what adding up floating-point numbers leaves
+		give("", rest)
+	}
+	for _, a := range s.Live.Again {
+		r.of(a.Rule).Recalls++
+	}
+}
+
+// Client is what the info of a live session tells of the client whose conversation it is: its name
+// and version, and its own id of the session.
+func Client(info session.Info) (name, id string) {
+	var known struct {
+		Client struct {
+			Name    string `json:"name"`
+			Session string `json:"session"`
+		} `json:"client"`
+	}
+	if len(info.Unknown) == 0 || json.Unmarshal(info.Unknown, &known, jsontext.AllowInvalidUTF8(true)) != nil {
+		return "", ""
+	}
+	return strings.TrimSpace(known.Client.Name), known.Client.Session
+}

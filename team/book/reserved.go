@@ -1,0 +1,93 @@
+package book
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/winnowhq/winnow/gateway/tenant"
+)
+
+// Reservation is what a request under way may cost.
+type Reservation struct {
+	ID      string
+	Tenant  string
+	Process string // that relays it
+	Dollars float64
+	Expires time.Time
+}
+
+// Reserve makes a reservation, unless allow is against it, which is told what the tenant has spent
+// and what it has reserved, through every process. Its error is returned as it is. Reservations of
+// one tenant are made one after the other.
+func (b *Book) Reserve(ctx context.Context, r Reservation, now time.Time,
+	allow func(spent tenant.Spent, reserved float64) error) error {
+	tx, err := b.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	// The row is locked by being written.
+	done, err := tx.ExecContext(ctx, `UPDATE book_tenant SET created = created WHERE name = $1`, r.Tenant)
+	if err := some(done, err, noTenant(r.Tenant)); err != nil {
+		return err
+	}
+	// In this order: what is settled in between counts twice, not less than once.
+	var reserved float64
+	err = tx.QueryRowContext(ctx, `SELECT coalesce(sum(dollars), 0) FROM book_reserved WHERE tenant = $1 AND expires > $2`,
+		r.Tenant, millis(now)).Scan(&reserved)
+	if err != nil {
+		return err
+	}
+	spent, err := spentOf(ctx, tx, r.Tenant, now)
+	if err != nil {
+		return err
+	}
+	if err := allow(spent, reserved); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, `INSERT INTO book_reserved (id, tenant, process, dollars, expires)
+		VALUES ($1, $2, $3, $4, $5)`, r.ID, r.Tenant, r.Process, r.Dollars, millis(r.Expires)); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// Settle adds what a tenant spent on days, and takes back the reservations that were made for it,
+// all of it or nothing. After an error it is not known to have been done; if the connection broke
+// just then, it may have been.
+func (b *Book) Settle(ctx context.Context, name string, days map[string]Expense, reservations []string) error {
+	tx, err := b.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	for day, e := range days {
+		if err := spend(ctx, tx, name, e, day); err != nil {
+			return err
+		}
+	}
+	for _, id := range reservations {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM book_reserved WHERE id = $1`, id); err != nil {
+			return err
+		}
+	}
+	return tx.Commit()
+}
+
+// Renew lets the reservations of a process expire later, as it is alive, and forgets those that
+// have expired.
+func (b *Book) Renew(ctx context.Context, process string, expires, now time.Time) error {
+	_, err := b.db.ExecContext(ctx, `UPDATE book_reserved SET expires = $1 WHERE process = $2`, millis(expires), process)
+	if err != nil {
+		return err
+	}
+	_, err = b.db.ExecContext(ctx, `DELETE FROM book_reserved WHERE expires <= $1`, millis(now))
+	return err
+}
+
+// executor is one of *sql.DB and *sql.Tx.
+type executor interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}

@@ -1,0 +1,107 @@
+package book
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/winnowhq/winnow/gateway/tenant"
+)
+
+// AddToken keeps a token. ErrNotFound if there is no such tenant.
+func (b *Book) AddToken(ctx context.Context, who string, t tenant.Token) error {
+	e := &Entry{Tenant: t.Tenant, Who: who, Did: "token add", What: t.ID + " " + t.Scopes.String()}
+	return b.change(ctx, e, func(tx *sql.Tx) error { return add(ctx, tx, t) })
+}
+
+func add(ctx context.Context, tx *sql.Tx, t tenant.Token) error {
+	done, err := tx.ExecContext(ctx, `INSERT INTO book_token
+		(id, tenant, label, hash, scopes, created, expires, used, revoked)
+		SELECT $1, name, $2, $3, $4, $5, $6, 0, 0 FROM book_tenant WHERE name = $7`,
+		t.ID, t.Label, t.Hash, t.Scopes.String(), millis(t.Created), millis(t.Expires), t.Tenant)
+	return some(done, err, noTenant(t.Tenant))
+}
+
+func noToken(id string) error { return fmt.Errorf("%w: the token %s", ErrNotFound, id) }
+
+// Revoke makes a token count no more, at once. ErrNotFound if there is no such token.
+func (b *Book) Revoke(ctx context.Context, who, id string) (tenant.Token, error) {
+	t, err := b.Token(ctx, id)
+	if err != nil {
+		return t, err
+	}
+	if t.Revoked.IsZero() {
+		t.Revoked = b.now().UTC().Truncate(time.Millisecond)
+	}
+	e := &Entry{Tenant: t.Tenant, Who: who, Did: "token revoke", What: id}
+	return t, b.change(ctx, e, func(tx *sql.Tx) error {
+		done, err := tx.ExecContext(ctx, `UPDATE book_token SET revoked = $1 WHERE id = $2`, millis(t.Revoked), id)
+		return some(done, err, noToken(id))
+	})
+}
+
+// Rotate makes a token in the place of another one, which counts for an overlap more. The new one
+// is shown once. ErrNotFound if there is no such token.
+func (b *Book) Rotate(ctx context.Context, who, id string, overlap time.Duration) (
+	shown string, next, old tenant.Token, err error) {
+	if old, err = b.Token(ctx, id); err != nil {
+		return "", next, old, err
+	}
+	if shown, next, old, err = old.Rotated(b.now(), overlap); err != nil {
+		return "", next, old, err
+	}
+	e := &Entry{Tenant: old.Tenant, Who: who, Did: "token rotate", What: id + " to " + next.ID}
+	err = b.change(ctx, e, func(tx *sql.Tx) error {
+		if err := add(ctx, tx, next); err != nil {
+			return err
+		}
+		done, err := tx.ExecContext(ctx, `UPDATE book_token SET expires = $1 WHERE id = $2 AND revoked = 0`,
+			millis(old.Expires), id)
+		return some(done, err, fmt.Errorf("%w: the token %s was revoked meanwhile", ErrNotFound, id))
+	})
+	return shown, next, old, err
+}
+
+const selectTokens = `SELECT id, tenant, label, hash, scopes, created, expires, used, revoked FROM book_token`
+
+func readToken(r row) (t tenant.Token, err error) {
+	var scopes string
+	var created, expires, used, revoked int64
+	if err := r.Scan(&t.ID, &t.Tenant, &t.Label, &t.Hash, &scopes, &created, &expires, &used, &revoked); err != nil {
+		return t, err
+	}
+	t.Created, t.Expires, t.Used, t.Revoked = fromMillis(created), fromMillis(expires), fromMillis(used),
+		fromMillis(revoked)
+	t.Scopes, err = tenant.ParseScopes(scopes)
+	return t, err
+}
+
+// Token is the token of an id. ErrNotFound if there is no such token.
+func (b *Book) Token(ctx context.Context, id string) (tenant.Token, error) {
+	t, err := readToken(b.db.QueryRowContext(ctx, selectTokens+` WHERE id = $1`, id))
+	if errors.Is(err, sql.ErrNoRows) {
+		err = noToken(id)
+	}
+	return t, err
+}
+
+// Tokens are the tokens of a tenant, "" for all, oldest first.
+func (b *Book) Tokens(ctx context.Context, of string) ([]tenant.Token, error) {
+	return rows(ctx, b.db, readToken, selectTokens+` WHERE tenant = $1 OR $2 = '' ORDER BY created, id`, of, of)
+}
+
+// Used notes when tokens were last shown, by id.
+func (b *Book) Used(ctx context.Context, when map[string]time.Time) error {
+	for _, id := range slices.Sorted(maps.Keys(when)) {
+		ms := millis(when[id])
+		_, err := b.db.ExecContext(ctx, `UPDATE book_token SET used = $1 WHERE id = $2 AND used < $3`, ms, id, ms)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
