@@ -16,7 +16,7 @@ check: ## everything that CI runs
 	.ci/run
 
 race: ## the race detector where CI leaves it out: the program, sieges, PostgreSQL, git; ten minutes
-	GORACE=atexit_sleep_ms=0 go test -vet=off -race -short ./cmd/winnow ./internal/siege ./internal/torture ./internal/pgtest ./store/postgres ./team/river ./agent/snapshot ./agent/tools
+	GORACE=atexit_sleep_ms=0 go test -vet=off -race -short ./cmd/internal/command ./internal/siege ./internal/torture ./internal/pgtest ./store/postgres ./team/river ./agent/snapshot ./agent/tools
 
 .PHONY: adapters
 adapters: ## the adapters for frameworks of Go, each a module of its own
@@ -56,8 +56,8 @@ fuzz-table: ## write the executions of the last `make fuzz` into docs/reliabilit
 torture: ## kill, starve and race it: TORTURE_KILLS (default 500) kills, faults at every write, goroutines under -race
 	go test ./internal/torture -v -count=1 -timeout 60m -torture -kills $(or $(TORTURE_KILLS),500) -seed $(or $(TORTURE_SEED),0)
 	go test -race ./internal/torture -v -count=1 -timeout 30m -torture -run 'Goroutines|Processes_share|Views'
-	go test ./cmd/winnow -v -count=1 -timeout 30m -run aLineEveryMillisecond -inplace-runs $(or $(TORTURE_RUNS),200)
-	go test ./cmd/winnow -v -count=1 -timeout 30m -run TestEngine_killed -engine-kills $(or $(TORTURE_RUNS),200)
+	go test ./cmd/internal/command -v -count=1 -timeout 30m -run aLineEveryMillisecond -inplace-runs $(or $(TORTURE_RUNS),200)
+	go test ./cmd/internal/command -v -count=1 -timeout 30m -run TestEngine_killed -engine-kills $(or $(TORTURE_RUNS),200)
 
 siege: ## every fault of a provider, a store and a client at the gateway, and kills of it; a few minutes
 	go test ./internal/siege -v -count=1 -timeout 60m -siege

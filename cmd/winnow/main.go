@@ -2,23 +2,9 @@
 // without losing anything.
 package main
 
-import (
-	"context"
-	"os"
-	"os/signal"
-	"syscall"
+import "github.com/winnowhq/winnow/cmd/internal/command"
 
-	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
-)
+// version is set by the build of a release: -ldflags "-X main.version=v1.2.3".
+var version = ""
 
-func main() {
-	signal.Ignore(syscall.SIGPIPE) // a closed pipe is an error of a write, see outlet
-	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) { // as nohup makes it
-		ends = append(ends, syscall.SIGHUP)
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), ends...)
-	code := Main(ctx, os.Args[1:], cli.System())
-	stop()
-	os.Exit(code)
-}
+func main() { command.Program{Version: version}.Start() }

@@ -1,0 +1,98 @@
+package command
+
+import (
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/winnowhq/winnow/cmd/internal/cli"
+	"github.com/winnowhq/winnow/cmd/internal/source"
+)
+
+// root is the command without a name, with all others below it.
+func root(a *cli.App) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "winnow",
+		Short: "Keep an agent's session inside its context window, without losing anything",
+		Long: `winnow shows where the tokens of a coding agent's session went, and makes the session
+smaller: old tool outputs are left out, the past is folded into a summary, and nothing is deleted.
+Without a command it shows the newest session of this folder, what it cost and what could be saved,
+and on a terminal takes a key for what to do with it.
+
+It reads and writes the session files of Claude Code, Codex, OpenCode, pi, Gemini CLI, Qwen Code,
+Copilot CLI and Cline, and request bodies of the Anthropic, OpenAI and Gemini APIs; it reads those of
+OpenHands and SWE-agent, and OpenCode's database.
+
+SRC is such a file, "-" for standard input, the folder of an OpenHands conversation, a session in
+OpenCode's database (PATH#ID), "latest" for the newest session of this folder, PRODUCT:ID for one where
+its product keeps it ("winnow list --everywhere" shows them; PRODUCT: alone is its newest), or the id of
+a session in winnow's own store. The beginning of an id or of a title is enough where it is the only one.
+
+Exit codes:
+    0  done
+    1  failed
+    2  wrong usage or configuration; nothing was done
+    3  input not understood
+    4  done in part: damage was skipped, something was refused, or doctor found something
+    5  nothing to do
+  130  interrupted; nothing is half-written`,
+		Example: `  winnow                                  the newest session of this folder
+  winnow inspect session.jsonl            where the tokens went
+  winnow compact session.jsonl            a smaller session, and a receipt
+  winnow list --everywhere                what agents have kept on this computer, and what it cost
+  winnow view session.jsonl --as anthropic   what the model would be sent`,
+		SilenceErrors: true, SilenceUsage: true,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			near := cmd.SuggestionsFor(args[0])
+			if len(near) > 0 {
+				return cli.Usage("unknown command %q; did you mean %q?", args[0], near[0])
+			}
+			if _, err := os.Stat(a.Path(args[0])); err == nil {
+				return cli.Usage("unknown command %q; to look at that file: winnow inspect %s", args[0], args[0])
+			}
+			return cli.Usage("unknown command %q; see winnow --help", args[0])
+		},
+		SuggestionsMinimumDistance: 2,
+		RunE:                       func(cmd *cobra.Command, args []string) error { return runFront(cmd.Context(), a) },
+	}
+	flags := root.PersistentFlags()
+	flags.BoolVar(&a.JSON, "json", false, "print one JSON document")
+	flags.StringVar(&a.ConfigFile, "config", "", "configuration file to use instead of the usual two")
+	flags.StringVar(&a.StoreFile, "store", "", "the store: a file, or postgres://… (default $WINNOW_STORE, else "+
+		"$XDG_DATA_HOME/winnow/winnow.db)")
+	flags.StringVar(&a.Policy, "policy", "",
+		"classic, aggressive or balanced (default from the configuration: balanced)")
+	flags.StringVar(&a.Model, "model", "", "provider/model that reads the session (default: the one the session names)")
+	flags.StringVar(&a.Counter, "counter", "",
+		"how tokens are counted: auto, chars4, linear, bpe:o200k_base, bpe:cl100k_base")
+	flags.BoolVar(&a.NoColor, "no-color", false, "no colour, as with NO_COLOR set")
+	flags.BoolVarP(&a.Quiet, "quiet", "q", false, "no progress")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return cli.Usage("%w; see winnow %s --help", err, cmd.Name())
+	})
+	root.AddCommand(
+		inspectCommand(a), pruneCommand(a), viewCommand(a), compactCommand(a), replayCommand(a), explainCommand(a),
+		undoCommand(a), redoCommand(a), restoreCommand(a), recallCommand(a), pinCommand(a), dismissCommand(a),
+		handlesCommand(a), discardCommand(a), distillCommand(a), runCommand(a), chatCommand(a), engineCommand(a),
+		installCommand(a), uninstallCommand(a), anchorCommand(a), shapeCommand(a), wrapCommand(a),
+		serveCommand(a), tenantCommand(a), statusCommand(a), mcpCommand(a),
+		importCommand(a), exportCommand(a), listCommand(a), searchCommand(a), showCommand(a), revertCommand(a),
+		originalsCommand(a), adviseCommand(a), doctorCommand(a), repairCommand(a), storeCommand(a), configCommand(a),
+		modelsCommand(a), qualityCommand(a), versionCommand(a),
+	)
+	for _, cmd := range root.Commands() {
+		if cmd.ValidArgsFunction == nil && strings.Contains(cmd.Use, " ") {
+			cmd.ValidArgsFunction = source.CompleteSources(a)
+		}
+	}
+	cli.Complete(root, "policy", "classic", "aggressive", "balanced")
+	cli.Complete(root, "counter", "auto", "chars4", "linear", "bpe:o200k_base", "bpe:cl100k_base")
+	cli.CompleteBy(root, "model", source.CompleteModels(a))
+	root.Version = a.Version
+	root.SetVersionTemplate("winnow {{.Version}}\n")
+	return root
+}

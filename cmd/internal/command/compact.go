@@ -1,0 +1,412 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/cmd/internal/change"
+	"github.com/winnowhq/winnow/cmd/internal/cli"
+	"github.com/winnowhq/winnow/cmd/internal/output"
+	"github.com/winnowhq/winnow/cmd/internal/source"
+	"github.com/winnowhq/winnow/desk/inplace"
+	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/plan/pivot"
+	"github.com/winnowhq/winnow/plan/view"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store/report"
+	"github.com/winnowhq/winnow/text/quantity"
+)
+
+// compaction is the JSON document of compact.
+type compaction struct {
+	Source       string          `json:"source"`
+	Format       string          `json:"format,omitzero"`
+	Receipt      pivot.Receipt   `json:"receipt"`
+	Summary      string          `json:"summary"` // what the summariser wrote
+	Carried      carriedOver     `json:"carried"`
+	TokensBefore int             `json:"tokensBefore"`
+	TokensAfter  int             `json:"tokensAfter"`
+	Output       string          `json:"output,omitzero"`
+	Page         string          `json:"page,omitzero"` // path of the page for a browser
+	Damaged      []format.Damage `json:"damaged"`
+
+	InPlace *inplace.Replaced `json:"inPlace,omitzero"`
+	Limits  []string          `json:"limits,omitzero"` // what importing Output does not do
+	// Resume is the line by which the product that owns the session goes on with it.
+	Resume string `json:"resume,omitzero"`
+}
+
+// carriedOver is what the engine wrote under the summary itself.
+type carriedOver struct {
+	pivot.Carried
+	Text string `json:"text"`
+}
+
+type compactFlags struct {
+	out        output.Target
+	html       output.Page
+	summarizer string
+	focus      string
+	to         int
+	auto       bool
+	queue      bool
+	agent      string
+	dry        bool
+	summary    bool
+	pins       []string
+	dismissed  []string
+}
+
+func compactCommand(a *cli.App) *cobra.Command {
+	var f compactFlags
+	cmd := &cobra.Command{
+		Use:   "compact SRC",
+		Short: "Fold the past into a summary, and give a receipt",
+		Long: `compact prunes old tool outputs, folds the past into a summary, keeps the newest
+messages word for word, and carries over what must not depend on a summary: the user's messages and
+instructions, open todos, files, unresolved errors.
+
+A session in the store is changed there, and "winnow undo" takes it back. For a file a compacted copy
+is written, which the product that owns the format resumes: with -o to the file named, with --in-place
+to SRC itself (the original is kept, see "winnow originals"), else to NAME.compacted.EXT in the
+current folder.
+
+The summary is written offline, free of charge, unless compaction.model names a model, or --summarizer
+llm asks one: compaction.model if it is set, else the model of --model, else the session's own. The
+session is sent to that model's provider, and the receipt says what it cost. If the model gives no
+valid summary, the offline summariser writes it, and the receipt says why.
+
+The last exchange, the newest message of the user's with its answer, is not folded unless it is large
+(--to TOKENS folds into it). If there is nothing before it, or the summary would not make the session
+smaller, there is nothing to do (exit code 5).
+
+Each summary is made from the log, not from the one before it. If nothing was said since the last one
+there is nothing to do either, unless --to asks for a smaller view, or --focus for a summary that
+dwells on something else. A text that --pin names is shown, and the file written, all the same.
+
+--queue folds nothing yet: it appends the marker of a compaction, a task that waits in the session. At
+most one waits. The next "winnow compact" makes it, or the next "winnow run" of the session before it
+asks the model anything. --model and --agent are then those of the marker (default: of the last user
+message): the model that is asked for the summary, unless compaction.model names another.`,
+		Example: `  winnow compact session.jsonl
+  winnow compact session.jsonl --in-place
+  winnow compact session.jsonl --focus "the parser" -o smaller.jsonl
+  winnow compact session.jsonl --to 4000
+  winnow compact session.jsonl --summarizer llm --model anthropic/claude-haiku-4-5
+  winnow compact ses_1 --queue --continue
+  winnow compact session.jsonl --dry-run --summary
+  winnow compact session.jsonl --dry-run --html after.html`,
+		Args: cli.Exactly(1, "one SRC"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := queueOnly(cmd, f); err != nil {
+				return err
+			}
+			if f.queue {
+				return runQueue(cmd.Context(), a, args[0], f)
+			}
+			return runCompact(cmd.Context(), a, args[0], f)
+		},
+	}
+	f.out.Flags(cmd)
+	f.html.Flags(a, cmd, "in the page and in what is written under the pivot")
+	flags := cmd.Flags()
+	flags.StringVar(&f.summarizer, "summarizer", "", "who writes the summary: llm, offline, or auto, "+
+		"which is the model of compaction.model if it is set (default from the configuration: auto)")
+	flags.StringVar(&f.focus, "focus", "", "what the summary is to dwell on")
+	flags.IntVar(&f.to, "to", 0,
+		"how many tokens the session's messages may have afterwards; 0: what the policy leaves")
+	flags.BoolVar(&f.auto, "continue", false, "append a message that tells the agent to continue by itself")
+	flags.BoolVar(&f.queue, "queue", false, "fold nothing yet: append a marker that the next compaction executes")
+	flags.StringVar(&f.agent, "agent", "", "agent of the marker that --queue appends")
+	flags.StringArrayVar(&f.pins, "pin", nil, "a text that must survive word for word; may be repeated")
+	flags.StringArrayVar(&f.dismissed, "dismiss", nil,
+		"number or words of an instruction to dismiss (see winnow dismiss); may be repeated")
+	cli.DryRun(cmd, &f.dry, "say what would be done and write nothing but the page of --html")
+	flags.BoolVar(&f.summary, "summary", false, "print the summary too")
+	cli.Complete(cmd, "summarizer", summarizers...)
+	scheduleFlag(a, cmd)
+	return cmd
+}
+
+func runCompact(ctx context.Context, a *cli.App, src string, f compactFlags) error {
+	f.html.Force = f.out.Force
+	if err := cmp.Or(f.out.Check(), f.html.Check(a.JSON)); err != nil {
+		return err
+	}
+	if f.html.To == "-" && f.out.To == "-" {
+		return cli.Usage("-o - and --html - both want standard output; name a file for one of them")
+	}
+	if f.summarizer != "" && !slices.Contains(summarizers, f.summarizer) {
+		return cli.Usage("unknown summariser %q; use %s", f.summarizer, strings.Join(summarizers, ", "))
+	}
+	if f.to < 0 {
+		return cli.Usage("--to %d: give a number of tokens above 0", f.to)
+	}
+	a.Summarizer = f.summarizer
+	s, err := output.Open(ctx, a, src, &f.out, f.dry)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if err := roomForBoth(a, s, &f); err != nil {
+		return err
+	}
+	pins, err := change.PinTexts(ctx, s, f.pins)
+	if err != nil {
+		return err
+	}
+	if len(f.dismissed) > 0 {
+		if _, err := s.Engine.Dismiss(ctx, s.ID, true, f.dismissed...); err != nil &&
+			winnow.CodeOf(err) != winnow.Already {
+			return err
+		}
+	}
+	before, err := winnow.Look(ctx, s.Engine, s.ID, report.Inspect)
+	if err != nil {
+		return err
+	}
+	if of, err := source.ModelOf(ctx, s); err == nil {
+		a.Doubt(of)
+	}
+	done := watch(a, s.Engine, "folding "+src)
+	receipt, err := s.Engine.Compact(ctx, s.ID,
+		winnow.CompactOptions{Focus: f.focus, To: f.to, Auto: f.auto, KeepSecrets: a.KeepSecrets()})
+	done()
+	if err = notFolded(err, before, f.to); cli.IsNothing(err) && len(pins) > 0 {
+		receipt, err = pinnedAlone(pins, err), nil
+	}
+	if err != nil {
+		return err
+	}
+	doc := compaction{Source: src, Format: s.Format(), Receipt: *receipt, TokensBefore: receipt.TokensBefore,
+		TokensAfter: receipt.TokensAfter, Damaged: s.Damaged()}
+	doc.Carried.Carried = receipt.Carried
+	if doc.Summary, doc.Carried.Text, err = summaryOf(ctx, s, receipt.Summary); err != nil {
+		return err
+	}
+	if s.FromFile() {
+		if !f.dry {
+			if doc.Output, err = output.Write(ctx, a, s, &f.out, "compacted"); err != nil {
+				return err
+			}
+			doc.InPlace, doc.Limits = f.out.Replaced, f.out.Limits
+		}
+		doc.Receipt.Undo = cli.UndoOf(doc.Output)
+	}
+	doc.Resume = resumeLine(a, s, doc, &f)
+	if f.html.To != "" {
+		if doc.Page, err = compactionPage(ctx, a, s, &f, doc); err != nil {
+			return err
+		}
+	}
+	if doc.Output == "-" || doc.Page == "-" {
+		return s.Done() // standard output has the session, or the page
+	}
+	after, err := winnow.Look(ctx, s.Engine, s.ID, report.Inspect)
+	if err != nil {
+		return err
+	}
+	return s.Tell(a, doc, func() { showCompaction(a, s, before, after, doc, &f) })
+}
+
+// roomForBoth refuses a page that could not be written, or would be written over the session,
+// before anything is done.
+func roomForBoth(a *cli.App, s *source.Session, f *compactFlags) error {
+	if f.html.To == "" || f.html.To == "-" {
+		return nil
+	}
+	session := ""
+	if s.FromFile() && !f.dry && f.out.To != "-" {
+		var err error
+		if session, err = output.Path(a, s, &f.out, "compacted"); err != nil {
+			return err
+		}
+	}
+	_, err := f.html.Place(a, s, session, "-o")
+	return err
+}
+
+// compactionPage writes the page of the session after a compaction.
+func compactionPage(ctx context.Context, a *cli.App, s *source.Session, f *compactFlags,
+	doc compaction) (string, error) {
+	w := output.Written{Name: output.NameOf(a, s), Done: &doc.Receipt, To: doc.Output}
+	switch {
+	case f.dry:
+		w.Remark = "This is what would be done; the session was left as it is (--dry-run)."
+		w.Name, doc.Receipt.Undo = "", "" // there is nothing to take back
+	case doc.Output == "-":
+		w.Name = "" // nobody knows where it went
+		w.Remark = "The session was written to standard output."
+	case doc.Output != "":
+		w.Name = a.Short(doc.Output)
+		doc.Receipt.Undo = cli.UndoOf(w.Name)
+		w.Remark = "The session was written to " + w.Name + "."
+	}
+	return f.html.Write(ctx, a, s, w)
+}
+
+// notFolded makes "there is nothing to do" of an error that says so. to is what --to asked for.
+func notFolded(err error, before report.Report, to int) error {
+	switch size := quantity.Number(before.Window.Tokens); {
+	case errors.Is(err, winnow.ErrNothingNew):
+		const how = "to fold it further, ask for fewer with --to TOKENS, " +
+			"or for a summary that dwells on something with --focus"
+		return cli.Nothing(fmt.Sprintf("%v; the window has %s tokens\n  %s", winnow.ErrNothingNew, size, how))
+	case to == 0 && winnow.CodeOf(err) == winnow.NothingToFold:
+		return nothingToFold(err, size)
+	case to == 0 && tooSmall(err, before):
+		return cli.Nothing(fmt.Sprintf("the window has %s tokens, and a summary would not make it smaller", size))
+	}
+	return err
+}
+
+// nothingToFold says why nothing is folded of a window of a size, and what to do.
+func nothingToFold(err error, size string) error {
+	var why *winnow.Error
+	errors.As(err, &why)
+	return cli.Hint(cli.Nothing(fmt.Sprintf("%v; the window has %s tokens", why.Err, size)), why.Hint)
+}
+
+// tooSmall reports whether there was too little to fold: a summary would be longer than what it
+// stands for.
+func tooSmall(err error, before report.Report) bool {
+	return winnow.CodeOf(err) == winnow.NoProgress && !before.Window.Overflow
+}
+
+// summaryOf returns the two texts of a summary: the summariser's and the engine's.
+func summaryOf(ctx context.Context, s *source.Session, id string) (summary, carried string, err error) {
+	log, state, err := s.Engine.Session(ctx, s.ID)
+	if err != nil {
+		return "", "", err
+	}
+	at := session.Index(log.Messages, id)
+	if at < 0 {
+		return "", "", nil
+	}
+	var own []string
+	for i := range log.Messages[at].Parts {
+		p := &log.Messages[at].Parts[i]
+		if n, _ := p.Note(); n.Carry {
+			carried = p.Text
+		} else if p.Type == session.TextPart {
+			own = append(own, p.Text)
+		}
+	}
+	window := view.Window(log.Messages, state.Undone)
+	for i := range window { // what is pinned or restored follows it
+		m := &window[i]
+		if _, kept := m.Kept(); kept {
+			for _, p := range m.Parts {
+				carried = strings.TrimPrefix(carried+"\n\n"+p.Text, "\n\n")
+			}
+		}
+	}
+	return strings.Join(own, "\n\n"), carried, nil
+}
+
+func showCompaction(a *cli.App, s *source.Session, before, after report.Report, doc compaction, f *compactFlags) {
+	switch notes := strings.Join(doc.Receipt.Notes, "\n"); doc.Receipt.Kind {
+	case pivot.Pinning:
+		a.Printf("%s pinned, and shown to the model from now on; %s\n",
+			quantity.Plural(len(f.pins), "text is", "texts are"), notes)
+		a.Printf("The view: %s → %s tokens\n", quantity.Number(doc.TokensBefore), quantity.Number(doc.TokensAfter))
+	case pivot.Pruning:
+		a.Paint().Pruning(after, doc.Receipt, s.Title())
+	default:
+		a.Paint().Compaction(before, after, doc.Receipt, s.Title())
+	}
+	if f.summary && doc.Summary != "" {
+		a.Printf("\n%s\n", strings.TrimRight(doc.Summary+"\n\n"+doc.Carried.Text, "\n"))
+	}
+	a.Printf("\n")
+	if f.dry {
+		a.Printf("Nothing was written (--dry-run).\n")
+	} else {
+		output.SayWritten(a, s, doc.Output)
+	}
+	f.out.SayTold(a)
+	output.SayOriginal(a, &f.out)
+	sayResume(a, s, doc, f)
+	output.SayPage(a, doc.Page)
+}
+
+// resumeLine is the line by which to go on with a session that was compacted, "" if nothing was
+// written, or nobody knows how.
+func resumeLine(a *cli.App, s *source.Session, doc compaction, f *compactFlags) string {
+	if f.dry || s.FromFile() && (doc.Output == "" && f.out.Told == nil || doc.Output == "-") {
+		return ""
+	}
+	r, again := resumed(a, s, f.out, doc.Output)
+	if again != "" {
+		return again + " && " + r.line()
+	}
+	return r.line()
+}
+
+// sayResume says how to go on with the session.
+func sayResume(a *cli.App, s *source.Session, doc compaction, f *compactFlags) {
+	if doc.Resume == "" {
+		return
+	}
+	r, again := resumed(a, s, f.out, doc.Output)
+	if again != "" {
+		a.Printf("%s resumes a session only from its own file. To replace it, and resume:\n  %s\n",
+			r.Steps[0][0], doc.Resume)
+		return
+	}
+	a.Printf("Resume with: %s\n", r.from(a.Env.Dir))
+}
+
+// pinnedAlone is the receipt of a compaction that folded nothing, for a reason, but pinned
+// something.
+func pinnedAlone(pins []pivot.Receipt, why error) *pivot.Receipt {
+	r := pins[len(pins)-1]
+	r.MessagesBefore, r.TokensBefore = pins[0].MessagesBefore, pins[0].TokensBefore
+	r.Saved = r.TokensBefore - r.TokensAfter
+	r.Notes = []string{"nothing was folded: " + why.Error()}
+	return &r
+}
+
+// watch shows on a terminal how much of a summary is written; the returned function ends it and
+// wipes it away.
+func watch(a *cli.App, e *winnow.Engine, what string) func() {
+	if !a.Env.StderrTerminal || a.Quiet {
+		return func() {}
+	}
+	silent := a.Progress(what)
+	say, wipe := a.Counting()
+	events := e.Subscribe(0)
+	var shown sync.WaitGroup
+	shown.Go(func() {
+		request, written := 0, 0
+		for event := range events.C {
+			if event.Type != winnow.CompactionDelta {
+				continue
+			}
+			if event.Request != request {
+				request, written = event.Request, 0
+			}
+			silent()
+			written += len(event.Text)
+			tokens := (written + 2) / 4
+			say(tokens, 0, "%s: %s written", what, quantity.Count(tokens, "token"))
+		}
+	})
+	return func() {
+		events.Close()
+		shown.Wait()
+		silent()
+		wipe()
+	}
+}
+
+// summarizers are the words for --summarizer.
+var summarizers = []string{"auto", "llm", "offline"}

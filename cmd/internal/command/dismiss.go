@@ -1,0 +1,119 @@
+package command
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/cmd/internal/cli"
+	"github.com/winnowhq/winnow/cmd/internal/source"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/store/report"
+	"github.com/winnowhq/winnow/text/quantity"
+)
+
+// dismissal is the JSON document of dismiss.
+type dismissal struct {
+	Source      string               `json:"source"`
+	Did         string               `json:"did"`
+	Changed     []int                `json:"changed"` // numbers
+	Constraints []report.Instruction `json:"constraints"`
+}
+
+func dismissCommand(a *cli.App) *cobra.Command {
+	var undo bool
+	cmd := &cobra.Command{
+		Use:   "dismiss SRC [N|TEXT…]",
+		Short: "Dismiss a detected instruction, or list those that were found",
+		Long: `What you wrote with "never", "always", "do not touch", "only use" and the like, in
+several languages, counts as an instruction: every compaction carries it over word for word. Only the
+words decide, so now and then one is not meant as an instruction. Without N, dismiss lists them with
+their numbers. With a number, or with words that only one of them has, it dismisses that one: from the
+next compaction on it is not carried over, and a summariser is not told of it. Your message stays as
+it is. --undo makes it count again.
+
+Dismissals live in the store, and no format of another product has a place for them: import a session
+first. For one compaction of a file, use "winnow compact FILE --dismiss N".`,
+		Example: `  winnow dismiss session.jsonl            the instructions that were found, numbered
+  winnow dismiss ses_0123 3
+  winnow dismiss ses_0123 "must be the proxy"
+  winnow dismiss ses_0123 3 --undo`,
+		Args: cli.Between(1, -1, "SRC, and numbers or words of instructions"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runDismiss(cmd.Context(), a, args[0], args[1:], undo)
+		},
+	}
+	cmd.Flags().BoolVar(&undo, "undo", false, "take the dismissal back: it is an instruction again")
+	return cmd
+}
+
+func runDismiss(ctx context.Context, a *cli.App, src string, which []string, undo bool) error {
+	if undo && len(which) == 0 {
+		return cli.Usage("name the instruction by its number or its words; without --undo they are listed")
+	}
+	open := source.Open
+	if len(which) > 0 {
+		open = func(ctx context.Context, a *cli.App, src string) (*source.Session, error) {
+			return source.OpenFor(ctx, a, src, false)
+		}
+	}
+	s, err := open(ctx, a, src)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	doc := dismissal{Source: src, Did: "listed", Changed: []int{}, Constraints: []report.Instruction{}}
+	if len(which) > 0 {
+		if s.FromFile() {
+			return cli.Usage(`dismissals live in the store: "winnow import %s" first, or "winnow compact %s --dismiss N"`,
+				src, src)
+		}
+		doc.Did = "dismissed"
+		if undo {
+			doc.Did = "undismissed"
+		}
+		changed, err := s.Engine.Dismiss(ctx, s.ID, !undo, which...)
+		if err != nil {
+			return err
+		}
+		for _, c := range changed {
+			doc.Changed = append(doc.Changed, c.Number)
+		}
+	}
+	all, err := winnow.Look(ctx, s.Engine, s.ID, report.Instructions)
+	if err != nil {
+		return err
+	}
+	doc.Constraints = append(doc.Constraints, all...)
+	return s.Tell(a, doc, func() { showDismissal(a, doc) })
+}
+
+func showDismissal(a *cli.App, doc dismissal) {
+	if len(doc.Constraints) == 0 {
+		a.Printf("No instructions were found.\n")
+		return
+	}
+	for _, n := range doc.Changed {
+		c := doc.Constraints[n-1]
+		if c.Dismissed {
+			a.Printf("Dismissed: %s\n", c.Text)
+		} else {
+			a.Printf("An instruction again: %s\n", c.Text)
+		}
+	}
+	if doc.Did != "listed" {
+		return
+	}
+	inForce := 0
+	for _, c := range doc.Constraints {
+		note := ""
+		if c.Dismissed {
+			note = "  (dismissed)"
+		} else {
+			inForce++
+		}
+		a.Printf("%4d  %s%s\n", c.Number, rule.Shorten(c.Text, 160), note)
+	}
+	a.Printf("%s carried over by every compaction.\n", quantity.Plural(inForce, "instruction is", "instructions are"))
+}

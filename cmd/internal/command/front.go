@@ -1,0 +1,361 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/cmd/internal/cli"
+	"github.com/winnowhq/winnow/cmd/internal/gateway"
+	"github.com/winnowhq/winnow/cmd/internal/output"
+	"github.com/winnowhq/winnow/cmd/internal/source"
+	"github.com/winnowhq/winnow/desk/discover"
+	"github.com/winnowhq/winnow/desk/inplace"
+	"github.com/winnowhq/winnow/look/display"
+	"github.com/winnowhq/winnow/look/tui"
+	"github.com/winnowhq/winnow/plan/pivot"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store/report"
+	"github.com/winnowhq/winnow/text/quantity"
+)
+
+// fronted is the JSON document of winnow without a command.
+type fronted struct {
+	Folder   string         `json:"folder"`
+	Session  *newestSession `json:"session"` // null if there is none of this folder
+	Commands []suggestion   `json:"commands"`
+}
+
+// newestSession is the newest session of a folder.
+type newestSession struct {
+	Product   string         `json:"product"` // "winnow" of one in its own store
+	Source    string         `json:"source"`  // its word on the command line
+	ID        string         `json:"id"`
+	Title     string         `json:"title"`
+	Directory string         `json:"directory"`
+	Updated   session.Millis `json:"updated"`
+	Bytes     int64          `json:"bytes"`
+	// What follows is known of a session that was read, which one that is too large is not.
+	Read     bool              `json:"read"`
+	Model    string            `json:"model"`
+	Turns    int               `json:"turns"`
+	Steps    int               `json:"steps"`
+	Window   fullness          `json:"window"`
+	Cost     *float64          `json:"cost"` // null if unknown
+	Uncosted int               `json:"uncosted"`
+	Prune    saving            `json:"prune"`
+	Compact  saving            `json:"compact"`
+	Open     []inplace.Process `json:"open"` // agents that may have it now
+
+	report report.Report
+}
+
+// fullness is how full the window is, in tokens.
+type fullness struct {
+	Tokens   int  `json:"tokens"`   // of messages
+	Overhead int  `json:"overhead"` // of system prompt and tools; 0 is unknown
+	Usable   int  `json:"usable"`   // 0 is unlimited, or unknown
+	Overflow bool `json:"overflow"`
+}
+
+// saving is what a command would bring.
+type saving struct {
+	TokensBefore int          `json:"tokensBefore"`
+	TokensAfter  int          `json:"tokensAfter"`
+	Money        *pivot.Money `json:"money"`   // null if there is nothing to do
+	Nothing      string       `json:"nothing"` // why there is nothing to do, "" if there is
+}
+
+// suggestion is a command to run next.
+type suggestion struct {
+	Name    string `json:"name"` // "inspect", "compact", "resume", "wrap", "page", "list"
+	Command string `json:"command"`
+	key     string
+	what    string
+}
+
+func runFront(ctx context.Context, a *cli.App) error {
+	if _, err := a.Settings(); err != nil {
+		return err
+	}
+	found, err := source.Newest(ctx, a, "")
+	if err != nil {
+		return err
+	}
+	doc := fronted{Folder: a.Env.Dir, Commands: firstCommands()}
+	if found == nil {
+		return a.Tell(doc, func() { doc.showNone(a) })
+	}
+	a.Named.Store(source.Latest, found.Source)
+	if doc.Session, err = lookAtNewest(ctx, a, *found); err != nil {
+		return err
+	}
+	r := doc.Session.resumption()
+	doc.Commands = commandsFor(a, doc.Session, r)
+	if err := a.Tell(doc, func() { doc.show(a) }); err != nil || !a.Asks() || !a.Env.StdoutTerminal {
+		return err
+	}
+	return doc.ask(ctx, a, r)
+}
+
+// lookAtNewest reads a session, unless it is too large to be read while somebody waits.
+func lookAtNewest(ctx context.Context, a *cli.App, f discover.Found) (*newestSession, error) {
+	n := &newestSession{Product: f.Product, Source: f.Source, ID: f.ID, Title: f.Title, Directory: f.Project,
+		Updated: session.Millis(f.Updated.UnixMilli()), Bytes: f.Bytes, Open: []inplace.Process{}}
+	info, err := os.Stat(a.Path(f.Source))
+	if err == nil && info.Mode().IsRegular() {
+		n.Bytes = info.Size()
+		if n.Bytes >= cmp.Or(a.Env.TooLarge, tooLarge) {
+			return n, nil
+		}
+		n.Open = append(n.Open, livesIn(a, f, info)...)
+	}
+	s, err := source.OpenFor(ctx, a, f.Source, true)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	n.Read, n.ID, n.Title = true, s.ID, f.Title
+	if n.report, err = winnow.Look(ctx, s.Engine, s.ID, report.Inspect); err != nil {
+		return nil, err
+	}
+	r := n.report
+	n.Title = cmp.Or(n.Title, r.Title, s.Title())
+	n.Model, n.Turns, n.Steps, n.Cost = r.Model, r.Turns, r.Steps, r.Cost
+	n.Window = fullness{r.Window.Tokens, r.Window.Overhead, r.Window.Usable, r.Window.Overflow}
+	n.Uncosted = r.Bill.Total().Unknown()
+	if n.Compact, err = compactSaves(ctx, s, r); err != nil {
+		return nil, err
+	}
+	n.Prune, err = pruneSaves(ctx, s, r)
+	return n, err
+}
+
+// livesIn are the agents that have a session, as far as that can be seen.
+func livesIn(a *cli.App, f discover.Found, info os.FileInfo) []inplace.Process {
+	room, err := output.Room(a)
+	if err != nil {
+		return nil
+	}
+	open, _ := room.Openers(info)
+	if agent, lives := room.Agent(f.Source); lives {
+		open = append(open, agent)
+	}
+	return open
+}
+
+// compactSaves is what a compaction would bring. Nobody is asked for a summary.
+func compactSaves(ctx context.Context, s *source.Session, r report.Report) (saving, error) {
+	out := saving{TokensBefore: r.Window.Tokens, TokensAfter: r.Window.Tokens}
+	p, err := s.Engine.Preview(ctx, s.ID, winnow.CompactOptions{})
+	if err != nil {
+		out.Nothing = reasonOf(notFolded(err, r, 0))
+		return out, ctx.Err()
+	}
+	of, err := source.ModelOf(ctx, s)
+	if err != nil {
+		return out, err
+	}
+	cost := new(float64)
+	if summary := p.Summary; summary != nil && summary.Calls > 0 {
+		if cost = &summary.Cost; *cost == 0 {
+			cost = nil // no price is known
+		}
+	}
+	out.TokensBefore, out.TokensAfter = p.TokensBefore, p.TokensAfter
+	out.Money = pivot.NewMoney(of, pivot.Change{Before: p.TokensBefore + p.Overhead, After: p.TokensAfter + p.Overhead,
+		Rewritten: p.TokensAfter}, cost)
+	return out, nil
+}
+
+// pruneSaves is what a pruning would bring. It is done to a session that is not kept.
+func pruneSaves(ctx context.Context, s *source.Session, r report.Report) (saving, error) {
+	out := saving{TokensBefore: r.Window.Tokens, TokensAfter: r.Window.Tokens}
+	outcome, err := s.Engine.Prune(ctx, s.ID, false)
+	if err != nil {
+		return out, err
+	}
+	if done := outcome.Pruned; done != nil {
+		out.TokensBefore, out.TokensAfter, out.Money = done.TokensBefore, done.TokensAfter, done.Money
+		return out, nil
+	}
+	out.Nothing = reasonOf(whyNothing(outcome.Refusals))
+	return out, nil
+}
+
+// reasonOf is the first line of an error.
+func reasonOf(err error) string {
+	first, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "winnow: "), "\n")
+	return first
+}
+
+// resumption is how to go on with the session where it is.
+func (n *newestSession) resumption() resumption {
+	return resumptionOf(n.Product, n.ID, n.Directory, n.Source, false)
+}
+
+// firstCommands are those to try where there is no session yet.
+func firstCommands() []suggestion {
+	client := "claude"
+	for _, c := range gateway.Clients() {
+		if _, err := exec.LookPath(c.Name); err == nil {
+			client = c.Name
+			break
+		}
+	}
+	return []suggestion{
+		{Name: "list", Command: "winnow list --everywhere",
+			what: "what agents have kept on this computer, and what it cost"},
+		{Name: "wrap", Command: "winnow wrap " + client, what: "run an agent with its requests pruned on the way"},
+		{Name: "inspect", Command: "winnow inspect FILE", what: "where the tokens of a session went"},
+	}
+}
+
+// commandsFor are the commands that go on with a session.
+func commandsFor(a *cli.App, n *newestSession, r resumption) []suggestion {
+	word := source.Latest
+	all := []suggestion{{Name: "inspect", Command: "winnow inspect " + word, key: "i", what: "where the tokens went"}}
+	going := r.from(a.Env.Dir)
+	switch fold := foldCommand(n, word); {
+	case fold != "" && going != "":
+		all = append(all, suggestion{Name: "compact", Command: fold + " && " + going, key: "c",
+			what: "compact, and resume"})
+	case fold != "":
+		all = append(all, suggestion{Name: "compact", Command: fold, key: "c", what: "compact"})
+	case going != "":
+		all = append(all, suggestion{Name: "resume", Command: going, key: "r", what: "resume as it is"})
+	}
+	if client, args := r.wrapped(); client != "" {
+		words := []string{"winnow", "wrap", client}
+		for _, arg := range args {
+			words = append(words, cli.ShellWord(arg))
+		}
+		all = append(all, suggestion{Name: "wrap", Command: strings.Join(words, " "), key: "w",
+			what: "resume, pruned on the way"})
+	}
+	return append(all, suggestion{Name: "page", Command: "winnow inspect " + word + " --html session.html", key: "o",
+		what: "open its page in a browser"})
+}
+
+// foldCommand is the command that compacts a session so that its product goes on with what is left,
+// "" if there is nothing to fold.
+func foldCommand(n *newestSession, word string) string {
+	switch {
+	case n.Read && (n.Compact.Nothing != "" || n.Compact.TokensAfter >= n.Compact.TokensBefore):
+		return ""
+	case n.Product == source.Own:
+		return "winnow compact " + word
+	case n.inStore():
+		return "winnow compact " + word + " -o " + cli.ShellWord(n.copied()) + " && " + n.Product + " import " +
+			cli.ShellWord(n.copied())
+	}
+	return "winnow compact " + word + " --in-place"
+}
+
+// inStore reports whether it is in a store of OpenCode's or a folder of OpenHands', which are never
+// written to.
+func (n *newestSession) inStore() bool {
+	info, err := os.Stat(n.Source)
+	return err != nil || info.IsDir()
+}
+
+// copied is where the compacted copy of a session in a store is written to.
+func (n *newestSession) copied() string {
+	return filepath.Join(os.TempDir(), output.FileName(n.ID)+".compacted.json")
+}
+
+// show tells of the session.
+func (doc fronted) show(a *cli.App) {
+	n := doc.Session
+	age := quantity.Age(a.Env.Now().Sub(timeOf(n.Updated)))
+	if age != "now" {
+		age += " ago"
+	}
+	about := []string{n.Product, age}
+	g := tui.Glance{Title: cmp.Or(n.Title, n.ID)}
+	add := func(name, text string) { g.Facts = append(g.Facts, display.Fact{Name: name, Text: text}) }
+	if n.Read {
+		about = append(about, n.Model, quantity.Count(n.Turns, "turn"), quantity.Count(n.Steps, "step"))
+		g.Report = &n.report
+		add("cost", cmp.Or(strings.Join(n.report.Bill.Words(quantity.Dollars), " · "), "no request is in its log"))
+		narrow := a.Env.Width > 0 && a.Env.Width < narrowest
+		add("compact", n.Compact.words(narrow))
+		add("prune", n.Prune.words(narrow))
+	} else {
+		add("size", quantity.Bytes(int(n.Bytes))+
+			", too large to be read while you wait; inspect reads it piece by piece")
+	}
+	for _, p := range n.Open {
+		add("open", fmt.Sprintf("%v has it now; end it before the session is compacted", p))
+	}
+	g.About = about
+	asks := a.Asks() && a.Env.StdoutTerminal
+	if asks && a.Env.Height > 0 { // below it an empty line, the keys, and the line of the cursor
+		g.Rows = max(1, a.Env.Height-len(doc.Commands)-3)
+	}
+	a.Paint().Glance(g)
+	a.Printf("\n")
+	if asks {
+		doc.showKeys(a)
+		return
+	}
+	rows := [][]string{}
+	for _, c := range doc.Commands {
+		rows = append(rows, []string{c.Name, c.Command})
+	}
+	a.Table([]int{-8}, rows)
+}
+
+// narrowest is the width in columns below which a saving is said in short.
+const narrowest = 60
+
+// words say what is saved, or why nothing is. In short it is the
+// share of tokens, and the money.
+func (s saving) words(short bool) string {
+	switch {
+	case s.Nothing != "":
+		return "nothing to save: " + s.Nothing
+	case s.Money == nil:
+		return display.Shrunk(s.TokensBefore, s.TokensAfter)
+	}
+	less := display.Shrunk(s.TokensBefore, s.TokensAfter)
+	m := s.Money
+	if m.Step == nil {
+		return less + "; no price is known for " + m.Model
+	}
+	once := *m.Rewriting
+	if m.Summary != nil {
+		once += *m.Summary
+	}
+	text := fmt.Sprintf("saves %s a step", quantity.Dollars(*m.Step))
+	if !short {
+		text += fmt.Sprintf(" for %s once", quantity.Dollars(once))
+	}
+	switch {
+	case *m.Step <= 0:
+		text = "saves no money"
+	case m.Summary == nil && short:
+	case m.Summary == nil:
+		text += " and a summary of unknown cost"
+	case m.Steps != nil && *m.Steps > 0:
+		text += ", paid back in " + quantity.Count(*m.Steps, "step")
+	}
+	if short {
+		return quantity.Change(s.TokensBefore, s.TokensAfter) + ", " + text
+	}
+	return text + ": " + less
+}
+
+// showNone says what to try.
+func (doc fronted) showNone(a *cli.App) {
+	a.Printf("No agent has kept a session of this folder, %s. To begin with:\n\n", doc.Folder)
+	for _, c := range doc.Commands {
+		a.Printf("  %-26s %s\n", c.Command, c.what)
+	}
+	a.Printf("\nwinnow --help shows all commands.\n")
+}

@@ -1,0 +1,29 @@
+package command
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/winnowhq/winnow/cmd/internal/cli"
+)
+
+func TestHelp_everyCommandHasAnExampleThatIsItsOwn(t *testing.T) {
+	root := root((&cli.App{Env: cli.System()}))
+	var check func(*cobra.Command)
+	check = func(cmd *cobra.Command) {
+		if cmd.Short == "" || strings.HasSuffix(cmd.Short, ".") {
+			t.Errorf("%s: what it does is %q", cmd.CommandPath(), cmd.Short)
+		}
+		if !strings.Contains(cmd.Example, "  "+cmd.CommandPath()) {
+			t.Errorf("%s has no example of itself", cmd.CommandPath())
+		}
+		for _, inner := range cmd.Commands() {
+			check(inner)
+		}
+	}
+	for _, cmd := range root.Commands() {
+		check(cmd)
+	}
+}

@@ -1,0 +1,167 @@
+package command
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/winnowhq/winnow/cmd/internal/cli"
+	"github.com/winnowhq/winnow/internal/outside"
+)
+
+// writeLarge writes a session of Claude Code of a size in bytes: turns of a request, a few steps with
+// calls, and outputs of half a kilobyte to eight.
+func writeLarge(t *testing.T, path string, size int64) {
+	t.Helper()
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := bufio.NewWriterSize(file, 1<<20)
+	parent, n, written := "null", 0, int64(0)
+	line := func(kind, message string) {
+		n++
+		uuid := fmt.Sprintf(`"00000000-0000-4000-8000-%012d"`, n)
+		k, err := fmt.Fprintf(w, `{"parentUuid":%s,"isSidechain":false,"cwd":"/home/mira/tides","sessionId":"7d0c1c52-7d5c-4c0e-9f55-3f6b6f1f8a10","version":"2.1.0","type":%q,"uuid":%s,"timestamp":"2026-03-01T08:%02d:%02d.000Z","message":%s}`+"\n",
+			parent, kind, uuid, n/60%60, n%60, message)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parent, written = uuid, written+int64(k)
+	}
+	for turn := 1; written < size; turn++ {
+		line("user", fmt.Sprintf(`{"role":"user","content":"Look at gauge %d and correct the drift before the spring tide."}`, turn))
+		for step := range 4 + turn%5 {
+			call := fmt.Sprintf("toolu_%06d_%d", turn, step)
+			line("assistant", fmt.Sprintf(`{"id":"msg_%06d_%d","role":"assistant","model":"claude-sonnet-4-5","stop_reason":"tool_use","usage":{"input_tokens":9,"output_tokens":80,"cache_read_input_tokens":%d,"cache_creation_input_tokens":900},"content":[{"type":"text","text":"The readings of hour %d next."},{"type":"tool_use","id":%q,"name":"Read","input":{"file_path":"/home/mira/tides/readings/%d-%d.csv"}}]}`,
+				turn, step, 20_000+step*900, step, call, turn, step))
+			rows := 12 << ((turn + step) % 5)
+			var output strings.Builder
+			for r := range rows {
+				fmt.Fprintf(&output, "%d\\t%04d-%02d\\t%d.%03d m\\tok\\n", r+1, turn, step, r*7%5, (r*131+turn)%1000)
+			}
+			line("user", fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":%q,"content":"%s"}]}`, call, output.String()))
+		}
+		line("assistant", fmt.Sprintf(`{"id":"msg_%06d_z","role":"assistant","model":"claude-sonnet-4-5","stop_reason":"end_turn","usage":{"input_tokens":9,"output_tokens":60,"cache_read_input_tokens":24000,"cache_creation_input_tokens":400},"content":[{"type":"text","text":"Gauge %d drifts by %d mm; corrected."}]}`, turn, turn, turn%40))
+	}
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A file that is read a stretch at a time is reported as one that is read whole.
+func TestInspect_ofALargeFileSaysWhatTheWholeSays(t *testing.T) {
+	sequential(t)
+	path := filepath.Join(t.TempDir(), "large.jsonl")
+	writeLarge(t, path, 20<<20)
+	var whole, skimmed inspection
+	memory := debug.SetMemoryLimit(-1)
+	for doc, limit := range map[*inspection]int64{&whole: 1 << 40, &skimmed: 1 << 20} {
+		var out, complaints bytes.Buffer
+		env := cli.Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &complaints, Dir: filepath.Dir(path), Getenv: func(string) string { return "" }, Now: cli.System().Now, TooLarge: limit}
+		if code := (Program{}).Main(t.Context(), []string{"inspect", path, "--json"}, env); code != 0 {
+			t.Fatalf("exit %d: %s", code, complaints.String())
+		}
+		if err := json.Unmarshal(out.Bytes(), doc); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if now := debug.SetMemoryLimit(-1); now != memory {
+		t.Errorf("it leaves a limit of %d bytes of memory behind, %d before", now, memory)
+	}
+	if whole.Messages != skimmed.Messages || whole.Steps != skimmed.Steps || whole.Turns != skimmed.Turns || whole.ToolCalls != skimmed.ToolCalls {
+		t.Errorf("counts: %d messages, %d steps, %d turns, %d calls; want %d, %d, %d, %d", skimmed.Messages, skimmed.Steps, skimmed.Turns, skimmed.ToolCalls,
+			whole.Messages, whole.Steps, whole.Turns, whole.ToolCalls)
+	}
+	if whole.Window.Messages != skimmed.Window.Messages || !near(whole.Window.Tokens, skimmed.Window.Tokens) || !near(whole.Tokens.Total, skimmed.Tokens.Total) ||
+		!near(whole.Window.Overhead, skimmed.Window.Overhead) {
+		t.Errorf("window %+v, want %+v; %d tokens in all, want %d", skimmed.Window, whole.Window, skimmed.Tokens.Total, whole.Tokens.Total)
+	}
+	parts := len(skimmed.Candidates)
+	for _, o := range skimmed.Omitted {
+		parts += o.Parts
+	}
+	if parts != len(whole.Candidates) {
+		t.Errorf("%d candidates, %d of them listed; want %d", parts, len(skimmed.Candidates), len(whole.Candidates))
+	}
+	if len(skimmed.Strata) >= len(whole.Strata) {
+		t.Errorf("%d strata of %d messages: neighbours were not joined", len(skimmed.Strata), whole.Messages)
+	}
+}
+
+// near allows for what the counter learned of the newest stretch alone.
+func near(a, b int) bool { return max(a, b)-min(a, b) <= max(a, b)/100 }
+
+// LARGE_MB=1000 inspects sessions of that many megabytes, each in a process of its own, and reports
+// its memory: turns as every product writes them, and what no agent should write.
+func TestInspect_ofAHugeFileNeedsLittleMemory(t *testing.T) {
+	megabytes, err := strconv.Atoi(os.Getenv("LARGE_MB"))
+	if err != nil || megabytes <= 0 {
+		t.Skip("set LARGE_MB to a number of megabytes")
+	}
+	dir := t.TempDir()
+	program := filepath.Join(dir, "winnow")
+	build := exec.Command("go", "build", "-o", program, "./cmd/winnow")
+	build.Dir = outside.Root(t)
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	const most = 200 // MB
+	for _, c := range []struct {
+		name  string
+		write func(t *testing.T, path string, size int64)
+		most  int64 // MB of memory, 0 for the usual
+	}{
+		{"claude-code", writeLarge, 0},
+		{"codex", func(t *testing.T, path string, size int64) { writeShape(t, path, size, ofCodex{}, turns) }, 0},
+		{"pi", func(t *testing.T, path string, size int64) { writeShape(t, path, size, &ofPi{}, turns) }, 0},
+		{"one turn", func(t *testing.T, path string, size int64) { writeShape(t, path, size, &ofClaude{}, oneTurn) }, 0},
+		{"images", func(t *testing.T, path string, size int64) { writeShape(t, path, size, &ofClaude{}, images) }, 0},
+		{"a million short lines", func(t *testing.T, path string, size int64) { writeShape(t, path, size, &ofClaude{}, tiny) }, 0},
+		{"a million short lines of codex", func(t *testing.T, path string, size int64) { writeShape(t, path, size, ofCodex{}, tiny) }, 0},
+		{"a million short lines of pi", func(t *testing.T, path string, size int64) { writeShape(t, path, size, &ofPi{}, tiny) }, 0},
+		// One line is held as it stands and as what it says, and is taken apart while it is looked
+		// at.
+		{"one line", func(t *testing.T, path string, size int64) { writeShape(t, path, size*2/5, &ofClaude{}, oneLine) }, most + 4*int64(megabytes)*2/5},
+	} {
+		for _, flags := range [][]string{nil, {"--json"}} {
+			t.Run(strings.Join(append([]string{c.name}, flags...), " "), func(t *testing.T) {
+				path := filepath.Join(dir, c.name+".jsonl")
+				if flags == nil {
+					c.write(t, path, int64(megabytes)<<20)
+				} else {
+					defer os.Remove(path)
+				}
+				cmd := exec.Command(program, append([]string{"inspect", path}, flags...)...)
+				cmd.Env = append(os.Environ(), "HOME="+dir)
+				out, err := cmd.CombinedOutput()
+				if err != nil {
+					t.Fatalf("%v\n%.2000s", err, out)
+				}
+				usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+				if !ok {
+					t.Skip("this system does not tell how much memory a process took")
+				}
+				first, _, _ := strings.Cut(string(out), "\n")
+				info, _ := os.Stat(path)
+				t.Logf("%d MB: %.100s; %d MB of memory, %v", info.Size()>>20, first, usage.Maxrss>>10, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
+				if usage.Maxrss>>10 > max(c.most, most) {
+					t.Errorf("it took %d MB of memory, more than %d", usage.Maxrss>>10, max(c.most, most))
+				}
+			})
+		}
+	}
+}

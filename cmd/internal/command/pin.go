@@ -1,0 +1,128 @@
+package command
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/winnowhq/winnow/cmd/internal/change"
+	"github.com/winnowhq/winnow/cmd/internal/cli"
+	"github.com/winnowhq/winnow/cmd/internal/output"
+	"github.com/winnowhq/winnow/cmd/internal/source"
+	"github.com/winnowhq/winnow/plan/rule"
+	"github.com/winnowhq/winnow/session"
+)
+
+// pinFlags are those of pin.
+type pinFlags struct {
+	text, note   string
+	remove, list bool
+}
+
+func pinCommand(a *cli.App) *cobra.Command {
+	var f pinFlags
+	var out output.Target
+	cmd := &cobra.Command{
+		Use:   "pin SRC [PART]",
+		Short: "Keep a part, a message or a text whatever is pruned and folded",
+		Long: `pin keeps a part, a whole message, or a text of your own, word for word in what the
+model sees, whatever is pruned and folded, under every policy. It takes effect at once: what was left
+out is shown again; a text, and what a compaction folded, is quoted behind the summary. It is never
+cut: what is large and pinned stays large. "winnow undo" and --remove take it back.
+
+PART is a handle, or the id of a part, of a call or of a message, as "winnow show ID --json" prints
+it; with --remove also that of a pin, or a pinned text.
+
+Pins live in the store. For a file a copy is written, as by restore: the text, or what a compaction
+folded, is quoted in it, and stays when the file is compacted again. A file has no place for a pin
+of a part that is not folded: import it first.
+
+What you said with "never", "always", "only use" and the like is kept without a pin: "winnow dismiss
+ID" lists it.`,
+		Example: `  winnow pin ses_0123 prt_0456
+  winnow pin ses_0123 --text "Never touch the Store type." --note "agreed on Monday"
+  winnow pin session.compacted.jsonl prt_0456 -o pinned.jsonl
+  winnow pin session.jsonl --text "Never touch the Store type." --in-place
+  winnow pin ses_0123 --list
+  winnow pin ses_0123 prt_0456 --remove`,
+		Args: cli.Between(1, 2, "SRC and at most one PART"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runPin(cmd.Context(), a, args[0], cli.Second(args), f, out)
+		},
+	}
+	out.Flags(cmd)
+	cmd.Flags().StringVar(&f.text, "text", "", "a text to pin instead of a part")
+	cmd.Flags().StringVar(&f.note, "note", "", "why, for yourself")
+	cmd.Flags().BoolVar(&f.remove, "remove", false, "forget a pin, named by its id, its part, its message or its text")
+	cmd.Flags().BoolVar(&f.list, "list", false, "only list the pins")
+	return cmd
+}
+
+func runPin(ctx context.Context, a *cli.App, src, part string, f pinFlags, out output.Target) error {
+	switch {
+	case f.list && (out.To+out.Format+part+f.text+f.note != "" || out.InPlace || f.remove):
+		return cli.Usage("--list cannot be combined with anything else")
+	case f.remove && (part == "") == (f.text == ""):
+		return cli.Usage("name the pin, its part, its message or its text")
+	case !f.list && !f.remove && part != "" && f.text != "":
+		return cli.Usage("a pin is a part, a message or a text; give one of them")
+	}
+	return change.Run(ctx, a, src, out, "pinned", func(s *source.Session, c *change.Document) (err error) {
+		switch {
+		case f.list:
+			c.Did = "listed"
+		case f.remove:
+			c.Did = "unpinned"
+			err = s.Engine.Unpin(ctx, s.ID, part+f.text)
+		default:
+			c.Pin, err = pin(ctx, s, part, f)
+		}
+		if err != nil {
+			return err
+		}
+		_, state, err := s.Engine.Session(ctx, s.ID)
+		c.Pins = append([]rule.Pin{}, state.Pins...)
+		if c.Pin != nil && err == nil {
+			r, failed := change.ReceiptOf(ctx, s, *c.Pin)
+			if err = failed; r != nil {
+				c.Receipt = r.ID
+			}
+		}
+		return err
+	})
+}
+
+// pin pins what was named: a part, else a message of that id, or a text.
+func pin(ctx context.Context, s *source.Session, name string, f pinFlags) (*rule.Pin, error) {
+	wanted := rule.Pin{Part: name, Text: f.text, Note: f.note}
+	if name != "" {
+		log, _, err := s.Engine.Session(ctx, s.ID)
+		if err != nil {
+			return nil, err
+		}
+		if _, part := session.FindPart(log.Messages, name); part == nil && session.Index(log.Messages, name) >= 0 {
+			wanted.Part, wanted.Message = "", name
+		}
+	}
+	pinned, err := s.Engine.Pin(ctx, s.ID, wanted)
+	if err == nil && s.FromFile() {
+		err = quotes(ctx, s, pinned)
+	}
+	return &pinned, err
+}
+
+// quotes refuses a pin that a file would not have: one for which nothing is quoted.
+func quotes(ctx context.Context, s *source.Session, pin rule.Pin) error {
+	log, _, err := s.Engine.Session(ctx, s.ID)
+	if err != nil {
+		return err
+	}
+	for i := range log.Messages {
+		if n, kept := log.Messages[i].Kept(); kept && n.Kept == pin.ID {
+			return nil
+		}
+	}
+	return cli.Hint(cli.Hint(cli.Usage("a session file has no place for a pin of a part that is not folded"),
+		"to keep all that is about a file: winnow config add compaction.protectedPaths PATH"),
+		"winnow import puts the session into the store, where it can be pinned; --text pins a text in the file")
+}

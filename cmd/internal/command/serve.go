@@ -1,0 +1,174 @@
+package command
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"maps"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/winnowhq/winnow/cmd/internal/cli"
+	"github.com/winnowhq/winnow/cmd/internal/gateway"
+	"github.com/winnowhq/winnow/desk/config"
+	"github.com/winnowhq/winnow/gateway/serve"
+)
+
+func serveCommand(a *cli.App) *cobra.Command {
+	var listen, mode string
+	var check bool
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Relay the requests of agents to their providers, pruned on the way",
+		Long: `serve listens on this computer for the requests of agents and relays /NAME/… to the
+provider of that name: anthropic, openai, gemini, and those of gateway.upstreams in the configuration.
+In the base URL of an agent put http://127.0.0.1:4141/NAME in the place of the provider's own address:
+http://127.0.0.1:4141/openai/v1 instead of https://api.openai.com/v1. Keys stay with the agents.
+
+For one run of one agent, winnow wrap does all that by itself. In a browser, the address itself is a page
+of what goes through, live, with buttons to undo, restore and pin.
+
+It listens at loopback addresses, and at others only for clients with tokens (winnow serve token) and
+with a certificate (gateway.tls.cert, gateway.tls.key) or something in front that has one
+(gateway.tls.inFront). When the configuration changes, or at SIGHUP, it is read again.
+
+serve ends at a signal: it takes no more requests, and answers that are under way have 30 seconds to
+end (gateway.drain); a second signal ends it at once. What it does is logged on standard error, lines for each request
+without any content (--json: as JSON).`,
+		Example: `  winnow serve
+  winnow serve --mode observe
+  winnow serve --listen 127.0.0.1:8080 --json
+  winnow serve --check`,
+		Args:              cli.Exactly(0, "no arguments"),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if check {
+				return checkServe(cmd.Context(), a, listen, mode)
+			}
+			return runServe(cmd.Context(), a, listen, mode)
+		},
+	}
+	cmd.Flags().StringVar(&listen, "listen", "",
+		"HOST:PORT to listen at (default from the configuration: 127.0.0.1:4141)")
+	cmd.Flags().StringVar(&mode, "mode", "", "what is done to requests: "+strings.Join(gateway.Modes(), ", ")+
+		" (default from the configuration: full)")
+	cmd.Flags().BoolVar(&check, "check", false, "say whether the configuration is sound, and what it means; listen "+
+		"nowhere")
+	cli.Complete(cmd, "mode", gateway.Modes()...)
+	cmd.AddCommand(tokenCommand(a))
+	return cmd
+}
+
+// listening is what serve was told, beside the configuration.
+type listening struct {
+	a            *cli.App
+	listen, mode string
+	log          *slog.Logger
+	certificate  atomic.Pointer[tls.Certificate]
+	settings     config.Settings        // in force
+	retention    atomic.Pointer[string] // gateway.retention as it is in force, for the jobs
+	// unknown is why it could not be read whether there are tenants, without whom nobody may ask
+	// from other computers; nil if that is known, or there are other tokens
+	unknown error
+	seen    []string // what its files looked like before they were read
+}
+
+func runServe(ctx context.Context, a *cli.App, listen, mode string) error {
+	s := &listening{a: a, listen: listen, mode: mode}
+	before := s.look()
+	settings, err := a.Settings()
+	if err != nil {
+		return err
+	}
+	s.settings = settings
+	s.seen = append(before[:len(before)-2], s.look()[len(before)-2:]...) // the last two are named by it
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	asked := hangups()
+	defer signal.Stop(asked)
+	if err := s.check(ctx, settings); err != nil {
+		return err
+	}
+	s.log = slog.New(slog.NewTextHandler(a.Err, nil))
+	if a.JSON {
+		s.log = slog.New(slog.NewJSONHandler(a.Err, nil))
+	}
+	l, err := s.open()
+	if err != nil {
+		return err
+	}
+	relay, err := gateway.OpenAt(ctx, a, settings, l, s.modeOf(settings), s.log)
+	if err != nil {
+		return err
+	}
+	if err := relay.Tenants(ctx, s.unknown != nil); err != nil {
+		relay.Close()
+		return err
+	}
+	s.retention.Store(&settings.Gateway.Retention)
+	jobs, err := relay.Jobs(ctx, func() string { return *s.retention.Load() })
+	if err != nil {
+		relay.Close()
+		return err
+	}
+	profiles, err := profile(settings.Gateway.Profile, s.log)
+	if err != nil {
+		relay.Close()
+		return err
+	}
+	defer profiles()
+	upstreams := upstreamsOf(settings)
+	if err := relay.Start(context.WithoutCancel(ctx), upstreams, s.drain()); err != nil {
+		relay.Close()
+		return err
+	}
+	a.Enduring.Store(true)
+	scheme := "http://"
+	if s.encrypts() {
+		scheme = "https://"
+	}
+	told := []any{"address", scheme + relay.Address(), "mode", relay.Mode,
+		"upstreams", strings.Join(slices.Sorted(maps.Keys(upstreams)), " ")}
+	if page := relay.Page(); page != "" {
+		told = append(told, "page", scheme+relay.Address()+page)
+	}
+	s.log.Info("listening", told...)
+	s.tellAside(relay)
+	_ = a.Err.Flush()
+	ended := s.keep(ctx, relay, jobs, asked, end)
+	defer ended()
+	select {
+	case err := <-relay.Ended():
+		relay.Close()
+		return err
+	case <-ctx.Done():
+	}
+	ended()
+	s.log.Info("ending: no more requests, and " + s.drain().String() +
+		" for answers that are under way; a second signal cuts them off")
+	again := make(chan os.Signal, 1)
+	signal.Notify(again, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(again)
+	stopped := make(chan error, 1)
+	go func() { stopped <- relay.Stop() }()
+	select {
+	case err := <-stopped:
+		s.log.Info("ended")
+		return err
+	case <-again:
+		return cli.ErrInterrupted
+	}
+}
+
+// upstreamsOf are the providers that everybody has, and those of the settings.
+func upstreamsOf(settings config.Settings) map[string]string {
+	all := serve.Names()
+	maps.Copy(all, settings.Gateway.Upstreams)
+	return all
+}

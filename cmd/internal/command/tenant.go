@@ -1,0 +1,429 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/winnowhq/winnow/cmd/internal/cli"
+	"github.com/winnowhq/winnow/cmd/internal/gateway"
+	"github.com/winnowhq/winnow/cmd/internal/source"
+	"github.com/winnowhq/winnow/desk/config"
+	"github.com/winnowhq/winnow/gateway/tenant"
+	"github.com/winnowhq/winnow/team/book"
+	"github.com/winnowhq/winnow/text/quantity"
+)
+
+// tenantShown is what tenant add, set and show print as JSON.
+type tenantShown struct {
+	tenant.Tenant
+	Spent  tenant.Spent   `json:"spent"`  // US dollars, today and this month, UTC
+	Tokens []tenantsToken `json:"tokens"` // oldest first
+	Book   string         `json:"book"`   // where it is kept
+}
+
+// tenantsToken is a token in a list.
+type tenantsToken struct {
+	tenant.Token
+	State string `json:"state"` // valid, expired or revoked
+}
+
+// tenantList is what tenant list prints as JSON.
+type tenantList struct {
+	Tenants []tenantLine `json:"tenants"`
+}
+
+type tenantLine struct {
+	tenant.Tenant
+	Spent  tenant.Spent `json:"spent"`
+	Tokens int          `json:"tokens"` // that count now
+}
+
+// tenantRemoved is what tenant remove prints as JSON.
+type tenantRemoved struct {
+	Tenant string `json:"tenant"`
+	Left   string `json:"left"` // the file with its sessions, "" if there is none
+}
+
+func tenantCommand(a *cli.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "tenant",
+		Short: "Say who shares winnow serve: tokens, limits, budgets",
+		Long: `A tenant is one of those who share "winnow serve": a person, a team, a project. Each has sessions of its
+own, which no other tenant sees, tokens to ask with, limits, and a budget in US dollars.
+
+They are kept beside the store; of a token only its SHA-256 is. A serve that runs follows within two
+seconds. As soon as there is a tenant, every request needs a token: in the header x-winnow-token, as the
+first segment of the path (http://HOST:4141/TOKEN/anthropic), or in the place of the provider's key
+where the server holds that (gateway.keys in the configuration).
+
+docs/tenants.md goes through it, from nothing to two tenants.`,
+		Example: `  winnow tenant add web --budget-day 20 --budget-month 300 --per-minute 120
+  winnow tenant token add web --label ann --expires 90d
+  winnow tenant list
+  winnow tenant audit web`,
+		Args: cli.Exactly(0, "add, list, show, set, remove, token or audit"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(tenantAdd(a), tenantListCommand(a), tenantShow(a), tenantSet(a), tenantRemove(a),
+		tenantTokenCommand(a), tenantAudit(a))
+	return cmd
+}
+
+// actor is who runs the command, for the audit log.
+func actor(a *cli.App) string {
+	return "cli:" + cmp.Or(a.Env.Getenv("USER"), a.Env.Getenv("LOGNAME"), "unknown")
+}
+
+// withBook opens the book of tenants for what a command does.
+func withBook(ctx context.Context, a *cli.App, want source.Access, do func(*book.Book) error) error {
+	b, err := source.OpenBook(ctx, a, want)
+	if errors.Is(err, source.ErrNoStore) {
+		return cli.Usage("there is no tenant yet; `winnow tenant add NAME` makes the first one")
+	}
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	err = do(b)
+	switch {
+	case errors.Is(err, book.ErrExists), errors.Is(err, book.ErrNotFound):
+		return cli.Misuse(err)
+	}
+	return err
+}
+
+// tenantFlags are what may be said of a tenant.
+type tenantFlags struct {
+	perMinute, concurrent, retention int
+	day, month, warn                 float64
+	capture, mode                    string
+	keys                             []string
+}
+
+func (f *tenantFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.IntVar(&f.perMinute, "per-minute", 0, "requests that may come in a minute; 0 for no limit")
+	flags.IntVar(&f.concurrent, "concurrent", 0, "requests that may be under way at a time; 0 for no limit")
+	flags.Float64Var(&f.day, "budget-day", 0, "US dollars that may be spent in a day (UTC); 0 for no limit")
+	flags.Float64Var(&f.month, "budget-month", 0, "US dollars that may be spent in a month (UTC); 0 for no limit")
+	flags.Float64Var(&f.warn, "warn", 0, "share of a budget from which on there are warnings; 0 for 0.8")
+	flags.IntVar(&f.retention, "retention", 0,
+		"days after which a conversation that nobody goes on with is deleted; 0 as gateway.retention says")
+	flags.StringVar(&f.capture, "capture", "",
+		"what is kept of conversations: all or none (default as gateway.capture says)")
+	flags.StringVar(&f.mode, "mode", "",
+		"what is done to requests: off, observe, safe or full (default as gateway.mode says)")
+	flags.StringSliceVar(&f.keys, "key", nil,
+		"UPSTREAM=NAME: the key of gateway.keys that the server sends; UPSTREAM= for none")
+	cli.Complete(cmd, "capture", config.CaptureAll, config.CaptureNone)
+	cli.Complete(cmd, "mode", gateway.Modes()...)
+}
+
+// change puts into a tenant what was said.
+func (f *tenantFlags) change(cmd *cobra.Command, t *tenant.Tenant) error {
+	set := func(name string, do func()) {
+		if cmd.Flags().Changed(name) {
+			do()
+		}
+	}
+	set("per-minute", func() { t.Limits.PerMinute = f.perMinute })
+	set("concurrent", func() { t.Limits.Concurrent = f.concurrent })
+	set("budget-day", func() { t.Budget.Day = f.day })
+	set("budget-month", func() { t.Budget.Month = f.month })
+	set("warn", func() { t.Budget.Warn = f.warn })
+	set("retention", func() { t.Retention = f.retention })
+	set("capture", func() { t.Capture = f.capture })
+	set("mode", func() { t.Mode = f.mode })
+	for _, pair := range f.keys {
+		upstream, name, ok := strings.Cut(pair, "=")
+		if !ok || upstream == "" {
+			return cli.Usage("--key %s: write it as UPSTREAM=NAME", pair)
+		}
+		if t.Keys == nil {
+			t.Keys = map[string]string{}
+		}
+		if t.Keys[upstream] = name; name == "" {
+			delete(t.Keys, upstream)
+		}
+	}
+	if err := t.Check(); err != nil {
+		return cli.Misuse(err)
+	}
+	return nil
+}
+
+func tenantAdd(a *cli.App) *cobra.Command {
+	var f tenantFlags
+	cmd := &cobra.Command{
+		Use: "add NAME", Short: "Make a tenant", Example: "  winnow tenant add web --budget-day 20",
+		Args: cli.Exactly(1, "NAME"), ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		t := tenant.Tenant{Name: args[0]}
+		if err := f.change(cmd, &t); err != nil {
+			return err
+		}
+		return withBook(cmd.Context(), a, source.Making, func(b *book.Book) error {
+			if err := b.Add(cmd.Context(), actor(a), t); err != nil {
+				return err
+			}
+			if !a.JSON && !a.Quiet {
+				a.Warn("it has no token yet: winnow tenant token add %s", t.Name)
+			}
+			return tellTenant(cmd.Context(), a, b, t.Name)
+		})
+	}
+	f.add(cmd)
+	return cmd
+}
+
+func tenantSet(a *cli.App) *cobra.Command {
+	var f tenantFlags
+	cmd := &cobra.Command{
+		Use: "set NAME", Short: "Change a tenant: only what is said changes",
+		Example: "  winnow tenant set web --budget-day 30 --mode observe",
+		Args:    cli.Exactly(1, "NAME"), ValidArgsFunction: completeTenants(a),
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return withBook(cmd.Context(), a, source.Changing, func(b *book.Book) error {
+			change := func(t *tenant.Tenant) error { return f.change(cmd, t) }
+			if _, err := b.Set(cmd.Context(), actor(a), args[0], change); err != nil {
+				return err
+			}
+			return tellTenant(cmd.Context(), a, b, args[0])
+		})
+	}
+	f.add(cmd)
+	return cmd
+}
+
+func tenantShow(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "show NAME", Short: "Show a tenant: its settings, tokens and what it spent",
+		Example: "  winnow tenant show web",
+		Args:    cli.Exactly(1, "NAME"), ValidArgsFunction: completeTenants(a),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withBook(cmd.Context(), a, source.Changing, func(b *book.Book) error {
+				return tellTenant(cmd.Context(), a, b, args[0])
+			})
+		},
+	}
+}
+
+func tellTenant(ctx context.Context, a *cli.App, b *book.Book, name string) error {
+	t, err := b.Tenant(ctx, name)
+	if err != nil {
+		return err
+	}
+	spent, err := b.Spent(ctx, name, a.Env.Now())
+	if err != nil {
+		return err
+	}
+	tokens, err := b.Tokens(ctx, name)
+	if err != nil {
+		return err
+	}
+	shown := tenantShown{Tenant: t, Spent: spent, Tokens: withStates(a, tokens), Book: bookName(a)}
+	return a.Tell(shown, func() {
+		a.Table([]int{-1, -1}, [][]string{
+			{"tenant", t.Name},
+			{"today", spentOf(spent.Day, t.Budget.Day)},
+			{"this month", spentOf(spent.Month, t.Budget.Month) + estimatedOf(spent.Estimated)},
+			{"limits", limitsOf(t.Limits)},
+			{"retention", cmp.Or(days(t.Retention), "as gateway.retention says")},
+			{"capture", cmp.Or(t.Capture, "as gateway.capture says")},
+			{"mode", cmp.Or(t.Mode, "as gateway.mode says")},
+			{"keys", cmp.Or(keysOf(t), "the clients' own")},
+		})
+		for _, token := range shown.Tokens {
+			a.Printf("%s\n", token.line(a))
+		}
+	})
+}
+
+// bookName is where the book is, for people: the address of a database has a password in it.
+func bookName(a *cli.App) string {
+	if at := source.BookAt(a); !book.IsPostgres(at) {
+		return at
+	}
+	return "the database of the store"
+}
+
+func spentOf(spent, budget float64) string {
+	if budget == 0 {
+		return quantity.Dollars(spent) + ", no budget"
+	}
+	return fmt.Sprintf("%s of %s", quantity.Dollars(spent), quantity.Dollars(budget))
+}
+
+// estimatedOf says how much of an amount no provider reported, "" for nothing.
+func estimatedOf(dollars float64) string {
+	if dollars == 0 {
+		return ""
+	}
+	return ", " + quantity.Dollars(dollars) + " of it estimated"
+}
+
+func limitsOf(l tenant.Limits) string {
+	var all []string
+	if l.PerMinute > 0 {
+		all = append(all, quantity.Count(l.PerMinute, "request")+" a minute")
+	}
+	if l.Concurrent > 0 {
+		all = append(all, quantity.Count(l.Concurrent, "request")+" at a time")
+	}
+	return cmp.Or(strings.Join(all, ", "), "unlimited")
+}
+
+func days(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return quantity.Count(n, "day")
+}
+
+func keysOf(t tenant.Tenant) string {
+	var all []string
+	for upstream, name := range t.Keys {
+		all = append(all, upstream+"="+name)
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
+func tenantListCommand(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "Show the tenants and what they spent", Example: "  winnow tenant list",
+		Args: cli.Exactly(0, "no arguments"), ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withBook(cmd.Context(), a, source.Changing, func(b *book.Book) error { return listTenants(cmd.Context(), a, b) })
+		},
+	}
+}
+
+func listTenants(ctx context.Context, a *cli.App, b *book.Book) error {
+	all, err := b.Tenants(ctx)
+	if err != nil {
+		return err
+	}
+	list := tenantList{Tenants: []tenantLine{}}
+	rows := [][]string{{"TENANT", "TODAY", "THIS MONTH", "LIMITS", "TOKENS"}}
+	for _, t := range all {
+		line := tenantLine{Tenant: t}
+		if line.Spent, err = b.Spent(ctx, t.Name, a.Env.Now()); err != nil {
+			return err
+		}
+		tokens, err := b.Tokens(ctx, t.Name)
+		if err != nil {
+			return err
+		}
+		for _, token := range tokens {
+			if token.State(a.Env.Now()) == "valid" {
+				line.Tokens++
+			}
+		}
+		list.Tenants = append(list.Tenants, line)
+		rows = append(rows, []string{t.Name, spentOf(line.Spent.Day, t.Budget.Day),
+			spentOf(line.Spent.Month, t.Budget.Month), limitsOf(t.Limits), quantity.Number(line.Tokens)})
+	}
+	err = a.Tell(list, func() {
+		if len(all) > 0 {
+			a.Table([]int{-1, 1, 1, -1, 1}, rows)
+		}
+	})
+	if err == nil && len(all) == 0 {
+		return cli.Nothing("there is no tenant; `winnow tenant add NAME` makes one")
+	}
+	return err
+}
+
+func tenantRemove(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "remove NAME", Short: "Remove a tenant and its tokens; its sessions stay on disk",
+		Example: "  winnow tenant remove web", Args: cli.Exactly(1, "NAME"), ValidArgsFunction: completeTenants(a),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withBook(cmd.Context(), a, source.Changing, func(b *book.Book) error {
+				if err := b.Remove(cmd.Context(), actor(a), args[0]); err != nil {
+					return err
+				}
+				removed := tenantRemoved{Tenant: args[0]}
+				if file := source.TenantFile(a, args[0]); file != "" && exists(file) {
+					removed.Left = file
+				}
+				return a.Tell(removed, func() {
+					a.Printf("%s is no tenant any more, and its tokens do not count\n", args[0])
+					if removed.Left != "" {
+						a.Printf("its sessions are in %s\n", removed.Left)
+					}
+				})
+			})
+		},
+	}
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
+}
+
+// completeTenants offers the names of tenants.
+func completeTenants(a *cli.App) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		var names []string
+		if len(args) == 0 {
+			_ = withBook(cmd.Context(), a, source.Changing, func(b *book.Book) error {
+				all, err := b.Tenants(cmd.Context())
+				for _, t := range all {
+					names = append(names, t.Name)
+				}
+				return err
+			})
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// tenantAudited is what tenant audit prints as JSON.
+type tenantAudited struct {
+	Entries []book.Entry `json:"entries"` // the newest first
+}
+
+func tenantAudit(a *cli.App) *cobra.Command {
+	limit := 50
+	cmd := &cobra.Command{
+		Use: "audit [NAME]", Short: "Show who did what: undone, restored, pinned, read, changed",
+		Example: "  winnow tenant audit web --limit 20", Args: cli.Between(0, 1, "NAME"),
+		ValidArgsFunction: completeTenants(a),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if limit < 1 {
+				return cli.Usage("--limit %d: give 1 or more", limit)
+			}
+			return withBook(cmd.Context(), a, source.Changing, func(b *book.Book) error {
+				of := ""
+				if len(args) > 0 {
+					of = args[0]
+				}
+				all, err := b.Audited(cmd.Context(), of, limit)
+				if err != nil {
+					return err
+				}
+				return a.Tell(tenantAudited{append([]book.Entry{}, all...)}, func() {
+					for _, e := range all {
+						a.Printf("%s  %-12s %-20s %-14s %s\n", e.Time.Format(time.RFC3339), e.Tenant, e.Who, e.Did,
+							strings.TrimSpace(e.Session+" "+e.What))
+					}
+				})
+			})
+		},
+	}
+	cmd.Flags().IntVar(&limit, "limit", limit, "how many of the newest entries")
+	return cmd
+}

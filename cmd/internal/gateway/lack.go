@@ -1,0 +1,92 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/winnowhq/winnow/cmd/internal/cli"
+	"github.com/winnowhq/winnow/gateway/transport"
+)
+
+// lack is a store that could not be opened.
+type lack struct {
+	err   error // nil: none is missing
+	tries int
+	next  time.Time // when to try again
+}
+
+// longestLack is how long it takes at most until a store that could not be opened is tried again.
+const longestLack = time.Minute
+
+// doesWithout reports whether requests are relayed although the store cannot be opened, and notes
+// that it is missing. What the user has to write in another way is no such error.
+func (r *Relay) doesWithout(ctx context.Context, err error) bool {
+	if !r.failsOpen || ctx.Err() != nil || cli.IsMisuse(err) {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if was := r.lacks.err; was == nil || was.Error() != err.Error() {
+		r.log.Error("the store cannot be opened: until it can, requests are relayed as they came, in mode off",
+			"error", err)
+	}
+	wait := min(time.Second<<min(r.lacks.tries, 10), longestLack)
+	r.lacks = lack{err, r.lacks.tries + 1, r.app.Env.Now().Add(wait)}
+	return true
+}
+
+// lacking reports whether a store is missing that it is time to try again.
+func (r *Relay) lacking(now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.lacks.err != nil && !now.Before(r.lacks.next)
+}
+
+// away shows whether requests are relayed as they came because the store is missing.
+func (r *Relay) away() prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "winnow_store_lost",
+		Help: "1 while the store cannot be opened or does not answer, and nothing is decided."}, func() float64 {
+		r.mu.Lock()
+		carrier, lacks := r.now.carrier, r.lacks.err
+		r.mu.Unlock()
+		if lacks != nil || carrier.Lost() {
+			return 1
+		}
+		return 0
+	})
+}
+
+// retry opens a store that is missing, if that can be done by now, and puts the mode in force that
+// it was missing for.
+func (r *Relay) retry(ctx context.Context) {
+	r.changing.Lock()
+	defer r.changing.Unlock()
+	if !r.lacking(r.app.Env.Now()) {
+		return // somebody else was quicker
+	}
+	if err := r.open(ctx, r.settings.Gateway); err != nil {
+		r.doesWithout(ctx, err)
+		return
+	}
+	if w := r.work.Load(); w != nil {
+		if err := w.share(ctx); err != nil {
+			r.doesWithout(ctx, err)
+			return
+		}
+		r.mu.Lock()
+		r.lacks = lack{}
+		r.mu.Unlock()
+	}
+	mode := cmp.Or(r.switched, r.named)
+	if err := r.change(ctx, r.settings, mode, r.upstreams); err != nil {
+		r.log.Error("the store can be opened, and not be used", "error", err)
+		return
+	}
+	if mode != transport.Off && len(r.now.aside) < len(r.upstreams) {
+		r.Mode = mode
+	}
+	r.log.Info("the store can be opened again", "mode", mode)
+}

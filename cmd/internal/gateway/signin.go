@@ -1,0 +1,285 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"github.com/go-json-experiment/json"
+	"golang.org/x/oauth2"
+
+	"github.com/winnowhq/winnow/cmd/internal/cli"
+	"github.com/winnowhq/winnow/desk/config"
+	"github.com/winnowhq/winnow/gateway/serve"
+	"github.com/winnowhq/winnow/gateway/tenant"
+	"github.com/winnowhq/winnow/llm/upstream"
+)
+
+const (
+	// signedFor is how long somebody stays signed in: a working day.
+	signedFor = 10 * time.Hour
+	// signingFor is how long signing in may take.
+	signingFor = 10 * time.Minute
+	// visitCookie tells who has signed in, signingCookie what a sign-in that is under way expects.
+	visitCookie, signingCookie = "winnow_visit", "winnow_signing"
+	leastCookieKey             = 32 // bytes
+)
+
+// signing lets people sign in to the page by OpenID Connect: with an authorization code, PKCE, a
+// state and a nonce. Who has signed in is in a signed cookie, and nowhere else.
+type signing struct {
+	config.GatewayOIDC
+	secret string
+	key    []byte
+	secure bool
+	now    func() time.Time
+	log    *slog.Logger
+
+	mu       sync.Mutex
+	provider *oidc.Provider // nil before it was found
+}
+
+// newSigning reads the secrets; the provider is asked when the first person signs in.
+func newSigning(o config.GatewayOIDC, now func() time.Time, log *slog.Logger) (s *signing, err error) {
+	s = &signing{GatewayOIDC: o, now: now, log: log, secure: strings.HasPrefix(o.Redirect, "https://")}
+	if o.ClientID == "" || o.Redirect == "" {
+		return nil, cli.Usage("gateway.oidc.issuer is set, so gateway.oidc.clientID and gateway.oidc.redirect must " +
+			"be, too")
+	}
+	if o.SecretFile != "" {
+		if s.secret, err = readSecret(o.SecretFile, mostKey); err != nil {
+			return nil, cli.Usage("gateway.oidc.secretFile: %w", err)
+		}
+		s.secret = strings.TrimSpace(s.secret)
+	}
+	s.key = make([]byte, leastCookieKey)
+	rand.Read(s.key) // it never fails
+	if o.CookieFile != "" {
+		text, err := readSecret(o.CookieFile, mostKey)
+		if err != nil {
+			return nil, cli.Usage("gateway.oidc.cookieFile: %w", err)
+		}
+		if len(text) < leastCookieKey {
+			return nil, cli.Usage("gateway.oidc.cookieFile: %s has %d bytes; it must have %d random ones or more",
+				o.CookieFile,
+				len(text), leastCookieKey)
+		}
+		s.key = []byte(text)
+	}
+	return s, nil
+}
+
+// ServeHTTP implements http.Handler for what stands under /~sign/.
+func (s *signing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Referrer-Policy", "no-referrer")
+	w.Header().Set("X-Frame-Options", "DENY")
+	switch {
+	case r.URL.Path == "/~sign/in" && r.Method == http.MethodGet:
+		s.begin(w, r)
+	case r.URL.Path == config.SignedIn && r.Method == http.MethodGet:
+		s.back(w, r)
+	case r.URL.Path == "/~sign/out" && r.Method == http.MethodPost && s.here(r):
+		s.cookie(w, visitCookie, "", "/", -1)
+		_, _ = w.Write([]byte("You have signed out.\n"))
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+// here reports whether a request comes from a page of this listener.
+func (s *signing) here(r *http.Request) bool {
+	from, err := url.Parse(r.Header.Get("Origin"))
+	return err == nil && from.Host != "" && from.Host == r.Host
+}
+
+// client is what asks the provider of identities.
+func (s *signing) client(ctx context.Context) (*oauth2.Config, *oidc.Provider, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.provider == nil {
+		// It fetches keys as long as it lives: not with the context of the request.
+		asking := oidc.ClientContext(context.WithoutCancel(ctx), &http.Client{Timeout: 10 * time.Second,
+			Transport: upstream.Connections()})
+		found, err := oidc.NewProvider(asking, s.Issuer)
+		if err != nil {
+			return nil, nil, err
+		}
+		s.provider = found
+	}
+	return &oauth2.Config{ClientID: s.ClientID, ClientSecret: s.secret, Endpoint: s.provider.Endpoint(),
+		RedirectURL: s.Redirect, Scopes: []string{oidc.ScopeOpenID, "profile", "email"}}, s.provider, nil
+}
+
+// expected is what a sign-in that is under way expects of its end.
+type expected struct {
+	State    string `json:"s"`
+	Nonce    string `json:"n"`
+	Verifier string `json:"v"`
+	Until    int64  `json:"u"` // seconds since 1970
+}
+
+// visit is who has signed in.
+type visit struct {
+	Tenant string        `json:"t"`
+	Who    string        `json:"w"`
+	Scopes tenant.Scopes `json:"s"`
+	Until  int64         `json:"u"` // seconds since 1970
+}
+
+func (s *signing) begin(w http.ResponseWriter, r *http.Request) {
+	o, _, err := s.client(r.Context())
+	if err != nil {
+		s.refuse(w, http.StatusBadGateway, "The provider of identities does not answer; try again later.", err)
+		return
+	}
+	e := expected{rand.Text(), rand.Text(), oauth2.GenerateVerifier(), s.now().Add(signingFor).Unix()}
+	s.cookie(w, signingCookie, s.sealed(signingCookie, e), "/~sign/", int(signingFor.Seconds()))
+	to := o.AuthCodeURL(e.State, oidc.Nonce(e.Nonce), oauth2.S256ChallengeOption(e.Verifier))
+	http.Redirect(w, r, to, http.StatusFound)
+}
+
+// back ends a sign-in: the provider has sent the browser back.
+func (s *signing) back(w http.ResponseWriter, r *http.Request) {
+	var e expected
+	q := r.URL.Query()
+	if !s.open(r, signingCookie, &e) || e.Until < s.now().Unix() ||
+		!hmac.Equal([]byte(e.State), []byte(q.Get("state"))) {
+		s.refuse(w, http.StatusForbidden, "This sign-in was not begun here, or too long ago: open the page again.", nil)
+		return
+	}
+	s.cookie(w, signingCookie, "", "/~sign/", -1) // it counts once
+	o, provider, err := s.client(r.Context())
+	if err != nil {
+		s.refuse(w, http.StatusBadGateway, "The provider of identities does not answer; try again later.", err)
+		return
+	}
+	ctx, stop := context.WithTimeout(r.Context(), 15*time.Second)
+	defer stop()
+	token, err := o.Exchange(ctx, q.Get("code"), oauth2.VerifierOption(e.Verifier))
+	if err != nil {
+		s.refuse(w, http.StatusForbidden, "The provider of identities did not confirm who you are.", err)
+		return
+	}
+	raw, _ := token.Extra("id_token").(string)
+	id, err := provider.Verifier(&oidc.Config{ClientID: s.ClientID, Now: s.now}).Verify(ctx, raw)
+	if err != nil || !hmac.Equal([]byte(id.Nonce), []byte(e.Nonce)) {
+		s.refuse(w, http.StatusForbidden, "The provider of identities did not confirm who you are.", err)
+		return
+	}
+	v, ok := s.visitOf(id)
+	if !ok {
+		s.refuse(w, http.StatusForbidden,
+			"You are signed in, but none of your groups may see anything here: ask the operator of winnow.", nil)
+		return
+	}
+	s.cookie(w, visitCookie, s.sealed(visitCookie, v), "/", int(signedFor.Seconds()))
+	s.log.Info("signed in", "who", v.Who, "tenant", v.Tenant, "scopes", v.Scopes.String())
+	http.Redirect(w, r, "/", http.StatusFound)
+}
+
+// visitOf is what a person may see: what the first of their groups may, by name, and before the
+// others one that may see all tenants.
+func (s *signing) visitOf(id *oidc.IDToken) (v visit, ok bool) {
+	var claims map[string]any
+	if id.Claims(&claims) != nil {
+		return v, false
+	}
+	who, _ := claims["email"].(string)
+	if confirmed, said := claims["email_verified"].(bool); said && !confirmed {
+		who = ""
+	}
+	v = visit{Who: "oidc:" + cmp.Or(who, id.Subject), Until: s.now().Add(signedFor).Unix()}
+	var groups []string
+	switch listed := claims[cmp.Or(s.Groups, "groups")].(type) {
+	case string:
+		groups = []string{listed}
+	case []any:
+		for _, one := range listed {
+			if name, is := one.(string); is {
+				groups = append(groups, name)
+			}
+		}
+	}
+	for _, group := range slices.Sorted(maps.Keys(s.Access)) {
+		if !slices.Contains(groups, group) {
+			continue
+		}
+		access := s.Access[group]
+		scopes, err := tenant.ParseScopes(strings.Join(access.Scopes, ","))
+		if err == nil && (!ok || scopes.Has(tenant.Admin) && !v.Scopes.Has(tenant.Admin)) {
+			v.Tenant, v.Scopes, ok = access.Tenant, scopes, true
+		}
+	}
+	return v, ok
+}
+
+// visitor is who has signed in with the browser that sends a request, nil if nobody has.
+func (s *signing) visitor(r *http.Request) *serve.Guest {
+	var v visit
+	if !s.open(r, visitCookie, &v) || v.Until < s.now().Unix() || v.Scopes.Has(tenant.Relay) {
+		return nil
+	}
+	return &serve.Guest{Tenant: v.Tenant, Who: v.Who, Scopes: v.Scopes}
+}
+
+// refuse tells a person why they are not signed in. What the provider said is logged without what
+// was sent.
+func (s *signing) refuse(w http.ResponseWriter, status int, text string, err error) {
+	why := ""
+	if err != nil {
+		why = fmt.Sprintf("%T", err)
+	}
+	s.log.Warn("not signed in", "status", status, "why", why)
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(text + "\n"))
+}
+
+func (s *signing) cookie(w http.ResponseWriter, name, value, path string, seconds int) {
+	http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: path, MaxAge: seconds, HttpOnly: true,
+		Secure: s.secure, SameSite: http.SameSiteLaxMode}) // Strict would not be sent on the way back from the provider
+}
+
+// sealed is a value with its signature, which counts for one name of a cookie alone.
+func (s *signing) sealed(name string, v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return ""
+	}
+	body := base64.RawURLEncoding.EncodeToString(text)
+	return body + "." + s.signature(name, body)
+}
+
+func (s *signing) signature(name, body string) string {
+	mac := hmac.New(sha256.New, s.key)
+	mac.Write([]byte(name + "\x00" + body))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// open reads a cookie, and reports whether it is there and was sealed here.
+func (s *signing) open(r *http.Request, name string, v any) bool {
+	c, err := r.Cookie(name)
+	if err != nil {
+		return false
+	}
+	body, signature, ok := strings.Cut(c.Value, ".")
+	if !ok || !hmac.Equal([]byte(signature), []byte(s.signature(name, body))) {
+		return false
+	}
+	text, err := base64.RawURLEncoding.DecodeString(body)
+	return err == nil && json.Unmarshal(text, v) == nil
+}

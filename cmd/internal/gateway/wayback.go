@@ -1,0 +1,51 @@
+package gateway
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/winnowhq/winnow/cmd/internal/cli"
+	"github.com/winnowhq/winnow/cmd/internal/source"
+	"github.com/winnowhq/winnow/store/postgres"
+)
+
+// WayBack lets a client's shell run "winnow recall", which placeholders name: the program is found,
+// and finds the store.
+func WayBack(p *Plan, a *cli.App) {
+	if a.StoreFile != "" && p.Set[storeVariable] == "" {
+		p.Set[storeVariable] = source.StoreForChild(a)
+	}
+	own, err := os.Executable()
+	if err != nil || filepath.Base(own) != "winnow" {
+		return
+	}
+	if _, err := exec.LookPath("winnow"); err != nil {
+		p.Set["PATH"] = a.Env.Getenv("PATH") + string(os.PathListSeparator) + filepath.Dir(own)
+	}
+}
+
+const storeVariable = "WINNOW_STORE"
+
+// Discreet keeps the password of the store out of the client's environment, where everything that
+// it starts, logs and reports would have it: it is in a file that only this user can read, and that
+// goes with the plan.
+func Discreet(p *Plan, a *cli.App) error {
+	name := source.StoreForChild(a)
+	if !postgres.IsURL(name) {
+		return nil
+	}
+	rest, password := postgres.CutPassword(name)
+	if rest == name {
+		return nil
+	}
+	if password != "" {
+		file, err := p.file("pgpass", postgres.Passfile(password))
+		if err != nil {
+			return err
+		}
+		rest = postgres.WithPassfile(rest, file)
+	}
+	p.Set[storeVariable] = rest
+	return nil
+}

@@ -1,0 +1,106 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/winnowhq/winnow/cmd/internal/cli"
+	"github.com/winnowhq/winnow/gateway/tenant"
+	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/postgres"
+	"github.com/winnowhq/winnow/store/sqlite"
+	"github.com/winnowhq/winnow/team/book"
+)
+
+// tenantsDir is the folder beside the store in which tenants have their own stores.
+const tenantsDir = "tenants"
+
+// database is the address of the database that the store is in, "" for a file.
+func database(a *cli.App) string {
+	if at := storeName(a); postgres.IsURL(at) {
+		return postgres.WithoutTenant(at)
+	}
+	return ""
+}
+
+// TenantFile is the file of a tenant's store, "" if it is in a database.
+func TenantFile(a *cli.App, name string) string {
+	if database(a) != "" || storeName(a) == "" {
+		return ""
+	}
+	return filepath.Join(filepath.Dir(storeName(a)), tenantsDir, name+".db")
+}
+
+// BookAt is where the book of tenants is: the database of the store, or a file beside it; "" if
+// there is no home folder.
+func BookAt(a *cli.App) string {
+	if at := database(a); at != "" || storeName(a) == "" {
+		return at
+	}
+	return filepath.Join(filepath.Dir(storeName(a)), tenantsDir, "book.sqlite") // no tenant's name has a dot
+}
+
+// OpenBook opens the book of tenants. ErrNoStore if there is no book and none is to be made.
+func OpenBook(ctx context.Context, a *cli.App, want Access) (*book.Book, error) {
+	at := BookAt(a)
+	if at == "" {
+		return nil, cli.Usage("there is no home folder to keep tenants in; name a file with --store")
+	}
+	if !book.IsPostgres(at) && want != Making {
+		if _, err := os.Stat(at); errors.Is(err, fs.ErrNotExist) {
+			return nil, cli.Hint(fmt.Errorf("%w of tenants at %s", ErrNoStore, at),
+				"winnow tenant add NAME makes the first one")
+		}
+	}
+	return book.Open(ctx, at, a.Env.Now)
+}
+
+// TenantStores opens the stores of tenants: each in a file of its own, or in one database that
+// keeps them apart. It is safe for concurrent use.
+type TenantStores struct {
+	App *cli.App
+
+	mu sync.Mutex
+	db *postgres.Database // nil before it is needed
+}
+
+// Open opens the store of a tenant, which has the sessions of that tenant alone. It is made if it
+// is missing.
+func (s *TenantStores) Open(ctx context.Context, name string) (store.Store, error) {
+	if err := tenant.CheckName(name); err != nil { // it becomes a path
+		return nil, err
+	}
+	at := database(s.App)
+	if at == "" {
+		kept, err := sqlite.Open(ctx, sqlite.Config{Path: TenantFile(s.App, name), Now: s.App.Env.Now})
+		if err != nil {
+			return nil, err // not a nil *sqlite.Store, which would be a store that is not nil
+		}
+		return kept, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.db == nil {
+		db, err := postgres.Open(ctx, at, postgres.Options{})
+		if err != nil {
+			return nil, err
+		}
+		s.db = db
+	}
+	return s.db.Tenant(name), nil
+}
+
+// Close closes what the stores share; they are closed themselves.
+func (s *TenantStores) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.db == nil {
+		return nil
+	}
+	return s.db.Close()
+}
