@@ -4,7 +4,8 @@
 //
 //   - book: tenants, their tokens, what they spent, and who did what
 //   - river: jobs that any of them does, in the database
-//   - trace: where the time of requests went, for a collector
+//   - signin: people who sign in to the page
+//   - metrics: what is counted, for Prometheus
 //
-// Begin with book. The sessions themselves are in store/postgres.
+// Begin with Parts in team.go. The sessions themselves are in store/postgres.
 package team

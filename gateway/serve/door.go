@@ -37,7 +37,7 @@ type Door interface {
 	// cannot.
 	SignIn() http.Handler
 	// Metrics are those of all tenants that are at hand, by name.
-	Metrics() map[string]*Metrics
+	Metrics() map[string]Metrics
 }
 
 // Guest is who asks.
@@ -53,7 +53,7 @@ type Guest struct {
 type Stay struct {
 	// Carrier carries what is relayed.
 	Carrier http.RoundTripper
-	Metrics *Metrics
+	Metrics Metrics
 	Page    http.Handler // nil if there is none
 	MCP     http.Handler // the tools that recall what was left out; nil if there are none
 	// Keys are the keys that the server holds for the tenant, by upstream.
@@ -186,7 +186,7 @@ func (h *handler) relayed(w http.ResponseWriter, r *http.Request, g *Guest, to *
 		return
 	case refused != nil:
 		h.Log.Warn("refused: "+refused.Message, "tenant", g.Tenant, "who", g.Who, "limit", refused.Kind)
-		h.Metrics.refused.WithLabelValues(refused.Kind).Inc()
+		h.Metrics.Refused(refused.Kind)
 		turnAway(w, rest, g.Tenant, refused)
 		return
 	}
@@ -331,7 +331,7 @@ func (h *handler) visit(w http.ResponseWriter, r *http.Request, g *Guest, path s
 	case !g.Scopes.Has(needed):
 		h.forbid(w, r, path, g, needed)
 	case path == "/metrics" && g.Scopes.Has(tenant.Admin) && !seen.Elsewhere:
-		h.allMetrics().ServeHTTP(w, r)
+		h.Metrics.WithTenants(h.Door.Metrics()).ServeHTTP(w, r)
 	default:
 		stay, _, err := h.Door.Enter(r.Context(), &seen, false)
 		if err != nil {
@@ -342,7 +342,7 @@ func (h *handler) visit(w http.ResponseWriter, r *http.Request, g *Guest, path s
 		defer stay.Leave()
 		switch {
 		case path == "/metrics":
-			stay.Metrics.handler().ServeHTTP(w, r)
+			stay.Metrics.ServeHTTP(w, r)
 		case stay.Page == nil:
 			http.NotFound(w, r)
 		default:

@@ -25,7 +25,7 @@ type relay struct {
 	to      *url.URL
 	maxBody int64
 	log     *slog.Logger
-	metrics *Metrics
+	metrics Metrics
 	proxy   httputil.ReverseProxy
 }
 
@@ -38,7 +38,7 @@ func (p *relay) serve(w http.ResponseWriter, r *http.Request, rest, client strin
 		metrics = stay.Metrics
 	}
 	defer func() {
-		metrics.ended(p.name, way, seen)
+		metrics.Answered(way.ended(p.name, seen))
 		told := []any{"upstream", p.name, "method", r.Method, "status", seen.status, "bytes", seen.bytes,
 			"first_ms", ms(seen.first.Sub(begun)), "took_ms", ms(time.Since(begun))}
 		if client != "" {
@@ -54,13 +54,13 @@ func (p *relay) serve(w http.ResponseWriter, r *http.Request, rest, client strin
 		refuse(seen, rest, http.StatusMethodNotAllowed, "invalid_request_error", "winnow relays no "+r.Method)
 		return
 	case upgrades(r) && strings.HasSuffix(wire.Route(rest), "/responses"):
-		metrics.refused.WithLabelValues("websocket").Inc()
+		metrics.Refused("websocket")
 		// Codex tries a WebSocket first, and asks over HTTP when it is told to.
 		refuse(seen, rest, http.StatusUpgradeRequired, "invalid_request_error",
 			"winnow relays Responses over HTTP, not over a WebSocket")
 		return
 	case climbs(rest):
-		metrics.refused.WithLabelValues("path").Inc()
+		metrics.Refused("path")
 		refuse(seen, rest, http.StatusBadRequest, "invalid_request_error",
 			"winnow relays no path with . or .. in it")
 		return
@@ -131,7 +131,7 @@ func (p *relay) failed(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.As(err, &refused):
 		p.turnedAway(w, r, refused)
 	case errors.As(err, &large):
-		p.metrics.refused.WithLabelValues("too_large").Inc()
+		p.metrics.Refused("too_large")
 		refuse(w, r.URL.Path, http.StatusRequestEntityTooLarge, "request_too_large",
 			"the request is larger than winnow relays")
 	case r.Context().Err() != nil: // the client has left, or the listener ends
@@ -139,7 +139,7 @@ func (p *relay) failed(w http.ResponseWriter, r *http.Request, err error) {
 	case broken(r.Context()):
 		refuse(w, r.URL.Path, http.StatusBadRequest, "invalid_request_error", "the request's body cannot be read")
 	default:
-		p.metrics.refused.WithLabelValues("no_answer").Inc()
+		p.metrics.Refused("no_answer")
 		p.log.Error("no answer", "upstream", p.name, "why", why(err))
 		refuse(w, r.URL.Path, http.StatusBadGateway, "api_error", "winnow got no answer from "+p.name+": "+why(err))
 	}
@@ -156,7 +156,7 @@ func (p *relay) turnedAway(w http.ResponseWriter, r *http.Request, refused *tena
 		name = g.Tenant
 	}
 	p.log.Warn("refused: "+refused.Message, "tenant", name, "limit", refused.Kind)
-	p.metrics.refused.WithLabelValues(refused.Kind).Inc()
+	p.metrics.Refused(refused.Kind)
 	if r.Body != nil { // a connection that ends with something unread may take the answer with it
 		_, _ = io.CopyN(io.Discard, r.Body, mostUnread)
 	}

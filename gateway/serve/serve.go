@@ -31,8 +31,8 @@ type Config struct {
 	// Transport carries the requests; it ends in Direct, which leaves every byte alone. Default:
 	// Direct().
 	Transport http.RoundTripper
-	// Metrics are what GET /metrics shows. Default: of this handler alone.
-	Metrics *Metrics
+	// Metrics count, and are what GET /metrics shows. Default: nothing is counted.
+	Metrics Metrics
 	// Mode is what the transport does, for Detect. Default: "off".
 	Mode string
 	// Host is the address that the listener is bound to, which requests for its own routes may name
@@ -96,7 +96,7 @@ func New(c Config) (http.Handler, error) {
 		c.MaxBody = maxBody
 	}
 	if c.Metrics == nil {
-		c.Metrics = NewMetrics(nil)
+		c.Metrics = unmetered{}
 	}
 	h := &handler{Config: c, relays: map[string]*relay{}}
 	for name, address := range c.Upstreams {
@@ -154,7 +154,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	to := h.relays[name]
 	if to != nil && h.strange(r) {
 		h.Log.Warn("refused: a web page asks", "upstream", name, "origin", r.Header.Get("Origin"))
-		h.Metrics.refused.WithLabelValues("origin").Inc()
+		h.Metrics.Refused("origin")
 		refuse(w, "/"+rest, http.StatusForbidden, "permission_error", "winnow relays no requests of web pages: if this "+
 			"page is an agent of yours, add its origin to gateway.origins")
 		return
@@ -182,7 +182,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", "GET, HEAD")
 		http.Error(w, "405 use GET", http.StatusMethodNotAllowed)
 	case path == "/metrics":
-		h.Metrics.handler().ServeHTTP(w, r)
+		h.Metrics.ServeHTTP(w, r)
 	case path == "/":
 		text(w, "winnow relays to "+h.known()+"\n")
 	case path == "/readyz" && h.Ready != nil:

@@ -15,7 +15,7 @@ import (
 	"github.com/winnowhq/winnow/internal/arrivals"
 	"github.com/winnowhq/winnow/internal/pgtest"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/store/postgres"
+	"github.com/winnowhq/winnow/store"
 )
 
 // arrivalsRole is the first argument that foretells how long requests wait for processors, if they
@@ -134,7 +134,7 @@ func checked(recorded []arrivals.Stretch, program string, rate float64, lasts ti
 	must(err)
 	defer cluster.Remove()
 	b := &bench{program: built(program, home), folder: home, up: startUpstream(), cluster: cluster}
-	s := startServing(b.program, b.home(), postgres.WithTenant(cluster.URL(), "check"), b.up.address)
+	s := startServing(b.program, b.home(), store.WithTenant(cluster.URL(), "check"), b.up.address)
 	defer s.stop()
 	const talks = 128
 	l := loads([]int{200_000}, []int{16})[0]

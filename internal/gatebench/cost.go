@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow/internal/pgtest"
-	"github.com/winnowhq/winnow/store/postgres"
+	"github.com/winnowhq/winnow/store"
 )
 
 // costRole is the first argument that measures what a request costs one `winnow serve` on
@@ -206,7 +206,7 @@ func (c *coster) talk(l load, address string) (requests int, bytes int64) {
 // all that cost.
 func (c *coster) run(tenant, upstream string, do func(address string) (int, int64)) figures {
 	before := c.look()
-	s := startServing(c.program, c.home(), postgres.WithTenant(
+	s := startServing(c.program, c.home(), store.WithTenant(
 		strings.Replace(c.cluster.URL(), url.QueryEscape(filepath.Dir(c.cluster.Socket())),
 			url.QueryEscape(c.tap.dir), 1), tenant), upstream)
 	do(s.address)

@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow/internal/pgtest"
-	"github.com/winnowhq/winnow/store/postgres"
+	"github.com/winnowhq/winnow/store"
 )
 
 // replicasRole is the first argument that measures the built program with its stores:
@@ -161,14 +161,14 @@ func (b *bench) contenders(l load) []*contender {
 	}{{"SQLite", 1, false, false}, {"PostgreSQL", 1, true, false}, {"three replicas, in turns", 3, true, false},
 		{"three replicas, a conversation at one", 3, true, true}} {
 		w := &contender{name: kind.name, database: kind.database, sticks: kind.sticks}
-		store := ""
+		at := ""
 		if kind.database {
-			store = postgres.WithTenant(b.cluster.URL(), fmt.Sprintf("%d-%d-%d-%t", l.body, l.c, kind.replicas,
+			at = store.WithTenant(b.cluster.URL(), fmt.Sprintf("%d-%d-%d-%t", l.body, l.c, kind.replicas,
 				kind.sticks))
 		}
 		var ends []func()
 		for i := range kind.replicas {
-			s := startServing(b.program, b.home(), store, b.up.address)
+			s := startServing(b.program, b.home(), at, b.up.address)
 			w.addresses, w.pids, ends = append(w.addresses, s.address), append(w.pids, s.cmd.Process.Pid),
 				append(ends, s.stop)
 			if b.profile != "" && kind.database && i == 0 {

@@ -23,7 +23,7 @@ func built(path, folder string) string {
 		return path
 	}
 	path = filepath.Join(folder, "winnow")
-	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", path, "github.com/winnowhq/winnow/cmd/winnow")
+	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", path, "github.com/winnowhq/winnow/cmd/winnowd")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		log.Fatalf("go build: %v\n%s", err, out)

@@ -38,7 +38,7 @@ var program = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, "winnow")
-	out, err := exec.Command("go", "build", "-o", path, "github.com/winnowhq/winnow/cmd/winnow").CombinedOutput()
+	out, err := exec.Command("go", "build", "-o", path, "github.com/winnowhq/winnow/cmd/winnowd").CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("go build: %w\n%s", err, out)
 	}

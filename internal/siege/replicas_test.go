@@ -14,6 +14,7 @@ import (
 
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/internal/pgtest"
+	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/postgres"
 )
 
@@ -111,7 +112,7 @@ func newReplicas(t *testing.T, cluster *pgtest.Cluster, protocol llmtest.Protoco
 		}
 	}
 	for range r.dead {
-		r.gates = append(r.gates, beginOn(t, postgres.WithTenant(cluster.URL(), tenant), r.up.URL, ""))
+		r.gates = append(r.gates, beginOn(t, store.WithTenant(cluster.URL(), tenant), r.up.URL, ""))
 	}
 	return r
 }

@@ -91,7 +91,7 @@ func Open(ctx context.Context, url string, o Options) (*Database, error) {
 // URL names the tenant by a parameter, postgres://host/name?tenant=NAME; without it, it is the one
 // of a person, "".
 func OpenStore(ctx context.Context, url string, o Options) (*Store, error) {
-	url, tenant := cutTenant(url)
+	url, tenant := store.CutTenant(url)
 	d, err := Open(ctx, url, o)
 	if err != nil {
 		return nil, err

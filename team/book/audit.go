@@ -5,25 +5,16 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"encoding/hex"
-	"time"
-)
 
-// Entry is one line of the audit log: who did what. It holds no content of a session.
-type Entry struct {
-	Time    time.Time `json:"time"`
-	Tenant  string    `json:"tenant"`
-	Who     string    `json:"who"`     // the id of a token, a person who signed in, or "cli:" and a user
-	Did     string    `json:"did"`     // "undo", "read", "token add" and so on
-	Session string    `json:"session"` // "" if it is about none
-	What    string    `json:"what"`    // the receipt, the part, the settings
-}
+	"github.com/winnowhq/winnow/gateway/tenant"
+)
 
 // execer is one of *sql.DB and *sql.Tx.
 type execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-func (b *Book) write(ctx context.Context, to execer, e Entry) error {
+func (b *Book) write(ctx context.Context, to execer, e tenant.Entry) error {
 	id := make([]byte, 8)
 	rand.Read(id) // it never fails
 	if e.Time.IsZero() {
@@ -35,11 +26,11 @@ func (b *Book) write(ctx context.Context, to execer, e Entry) error {
 }
 
 // Audit notes who did what. A zero time is now.
-func (b *Book) Audit(ctx context.Context, e Entry) error { return b.write(ctx, b.db, e) }
+func (b *Book) Audit(ctx context.Context, e tenant.Entry) error { return b.write(ctx, b.db, e) }
 
 // Audited are the newest entries about a tenant, "" for all, the newest first, at most so many.
-func (b *Book) Audited(ctx context.Context, of string, most int) ([]Entry, error) {
-	return rows(ctx, b.db, func(r row) (e Entry, err error) {
+func (b *Book) Audited(ctx context.Context, of string, most int) ([]tenant.Entry, error) {
+	return rows(ctx, b.db, func(r row) (e tenant.Entry, err error) {
 		var ms int64
 		err = r.Scan(&ms, &e.Tenant, &e.Who, &e.Did, &e.Session, &e.What)
 		e.Time = fromMillis(ms)

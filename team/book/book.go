@@ -20,6 +20,8 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver pgx
 	"github.com/pressly/goose/v3"
 	_ "modernc.org/sqlite" // the driver sqlite
+
+	"github.com/winnowhq/winnow/gateway/tenant"
 )
 
 //go:embed migrations/*.sql
@@ -28,12 +30,6 @@ var migrations embed.FS
 // versions is the table in which goose notes what was migrated: a store in the same database has
 // one of its own.
 const versions = "book_version"
-
-// Errors that callers tell apart.
-var (
-	ErrNotFound = errors.New("not found")
-	ErrExists   = errors.New("exists already")
-)
 
 // Book keeps tenants. It is safe for concurrent use, also by several processes. Use Open.
 type Book struct {
@@ -141,7 +137,7 @@ func (b *Book) Close() error { return b.db.Close() }
 
 // change runs a change of tenants or tokens in one transaction, with an entry in the audit log and
 // a new revision. do may add to the entry.
-func (b *Book) change(ctx context.Context, e *Entry, do func(*sql.Tx) error) error {
+func (b *Book) change(ctx context.Context, e *tenant.Entry, do func(*sql.Tx) error) error {
 	tx, err := b.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err

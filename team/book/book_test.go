@@ -19,11 +19,11 @@ import (
 var noon = time.Date(2026, 5, 31, 12, 0, 0, 0, time.UTC)
 
 // on runs a test on a SQLite file, and on a PostgreSQL database where there can be one.
-func on(t *testing.T, test func(t *testing.T, open func() *book.Book)) {
+func on(t *testing.T, test func(t *testing.T, open func() tenant.Book)) {
 	each := func(name string, address func(*testing.T) string) {
 		t.Run(name, func(t *testing.T) {
 			at := address(t)
-			test(t, func() *book.Book {
+			test(t, func() tenant.Book {
 				b, err := book.Open(t.Context(), at, func() time.Time { return noon })
 				if err != nil {
 					t.Fatal(err)
@@ -48,7 +48,7 @@ func must[T any](t *testing.T) func(T, error) T {
 }
 
 func TestBook_keepsTenants(t *testing.T) {
-	on(t, func(t *testing.T, open func() *book.Book) {
+	on(t, func(t *testing.T, open func() tenant.Book) {
 		b := open()
 		ann := tenant.Tenant{Name: "ann", Limits: tenant.Limits{PerMinute: 60, Concurrent: 4},
 			Budget: tenant.Budget{Day: 5, Month: 100, Warn: 0.5}, Retention: 30, Capture: "none", Mode: "safe",
@@ -56,7 +56,7 @@ func TestBook_keepsTenants(t *testing.T) {
 		if err := b.Add(t.Context(), "cli:op", ann); err != nil {
 			t.Fatal(err)
 		}
-		if err := b.Add(t.Context(), "cli:op", tenant.Tenant{Name: "ANN"}); !errors.Is(err, book.ErrExists) {
+		if err := b.Add(t.Context(), "cli:op", tenant.Tenant{Name: "ANN"}); !errors.Is(err, tenant.ErrExists) {
 			t.Errorf("a name in another case: %v", err)
 		}
 		got := must[tenant.Tenant](t)(open().Tenant(t.Context(), "ann"))
@@ -78,17 +78,17 @@ func TestBook_keepsTenants(t *testing.T) {
 		if got := must[tenant.Tenant](t)(b.Tenant(t.Context(), "ann")); got.Budget.Day != 7 || got.Budget.Month != 100 {
 			t.Errorf("set: %+v", got.Budget)
 		}
-		if _, err := b.Set(t.Context(), "cli:op", "bob", func(*tenant.Tenant) error { return nil }); !errors.Is(err, book.ErrNotFound) {
+		if _, err := b.Set(t.Context(), "cli:op", "bob", func(*tenant.Tenant) error { return nil }); !errors.Is(err, tenant.ErrNotFound) {
 			t.Errorf("an unknown tenant: %v", err)
 		}
 		if err := b.Remove(t.Context(), "cli:op", "ann"); err != nil {
 			t.Fatal(err)
 		}
-		if err := b.Remove(t.Context(), "cli:op", "ann"); !errors.Is(err, book.ErrNotFound) {
+		if err := b.Remove(t.Context(), "cli:op", "ann"); !errors.Is(err, tenant.ErrNotFound) {
 			t.Errorf("removed twice: %v", err)
 		}
 		var did []string
-		for _, e := range must[[]book.Entry](t)(b.Audited(t.Context(), "ann", 10)) {
+		for _, e := range must[[]tenant.Entry](t)(b.Audited(t.Context(), "ann", 10)) {
 			did = append(did, e.Did)
 		}
 		if len(did) != 3 { // all at one moment of the test's clock
@@ -99,8 +99,8 @@ func TestBook_keepsTenants(t *testing.T) {
 
 // Of several changes at a time none is lost.
 func TestBook_changesAtATime(t *testing.T) {
-	on(t, func(t *testing.T, open func() *book.Book) {
-		books := []*book.Book{open(), open()}
+	on(t, func(t *testing.T, open func() tenant.Book) {
+		books := []tenant.Book{open(), open()}
 		if err := books[0].Add(t.Context(), "", tenant.Tenant{Name: "ann"}); err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +111,7 @@ func TestBook_changesAtATime(t *testing.T) {
 				if _, err := b.Set(t.Context(), "", "ann", func(x *tenant.Tenant) error { x.Retention++; return nil }); err != nil {
 					t.Error(err)
 				}
-				if err := b.Spend(t.Context(), "ann", book.Expense{Dollars: 0.25, Requests: 1}, noon); err != nil {
+				if err := b.Spend(t.Context(), "ann", tenant.Expense{Dollars: 0.25, Requests: 1}, noon); err != nil {
 					t.Error(err)
 				}
 			})
@@ -127,13 +127,13 @@ func TestBook_changesAtATime(t *testing.T) {
 }
 
 func TestBook_keepsTokens(t *testing.T) {
-	on(t, func(t *testing.T, open func() *book.Book) {
+	on(t, func(t *testing.T, open func() tenant.Book) {
 		b := open()
 		shown, kept, err := tenant.NewToken("ann", "laptop", tenant.Scopes{tenant.Relay, tenant.Read}, noon, 48*time.Hour)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := b.AddToken(t.Context(), "", kept); !errors.Is(err, book.ErrNotFound) {
+		if err := b.AddToken(t.Context(), "", kept); !errors.Is(err, tenant.ErrNotFound) {
 			t.Errorf("a token of nobody: %v", err)
 		}
 		if err := b.Add(t.Context(), "", tenant.Tenant{Name: "ann"}); err != nil {
@@ -190,13 +190,13 @@ func TestBook_keepsTokens(t *testing.T) {
 }
 
 func TestBook_sumsByDayAndMonth(t *testing.T) {
-	on(t, func(t *testing.T, open func() *book.Book) {
+	on(t, func(t *testing.T, open func() tenant.Book) {
 		b := open()
 		for _, s := range []struct {
 			days    int
 			dollars float64
 		}{{0, 1}, {0, 0.5}, {-1, 2}, {-30, 4}, {-31, 8}, {1, 16}} {
-			if err := b.Spend(t.Context(), "ann", book.Expense{Dollars: s.dollars, Requests: 2}, noon.AddDate(0, 0, s.days)); err != nil {
+			if err := b.Spend(t.Context(), "ann", tenant.Expense{Dollars: s.dollars, Requests: 2}, noon.AddDate(0, 0, s.days)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -212,8 +212,8 @@ func TestBook_sumsByDayAndMonth(t *testing.T) {
 		if got := must[tenant.Spent](t)(b.Spent(t.Context(), "ann", noon)); got != (tenant.Spent{Day: 3, Month: 9}) {
 			t.Errorf("at least 3: %+v", got)
 		}
-		uses := must[map[string]book.Use](t)(b.Uses(t.Context(), noon))
-		if got := (book.Use{Spent: tenant.Spent{Day: 3, Month: 9}, Requests: book.Requests{Day: 4, Month: 8}}); uses["ann"] != got || len(uses) != 1 {
+		uses := must[map[string]tenant.Use](t)(b.Uses(t.Context(), noon))
+		if got := (tenant.Use{Spent: tenant.Spent{Day: 3, Month: 9}, Requests: tenant.Requests{Day: 4, Month: 8}}); uses["ann"] != got || len(uses) != 1 {
 			t.Errorf("in all %+v, want %+v of ann alone", uses, got)
 		}
 	})
@@ -222,7 +222,7 @@ func TestBook_sumsByDayAndMonth(t *testing.T) {
 // No token is in the file, and others cannot read it.
 func TestBook_theFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "book.sqlite")
-	b := must[*book.Book](t)(book.Open(t.Context(), path, func() time.Time { return noon }))
+	b := must[tenant.Book](t)(book.Open(t.Context(), path, func() time.Time { return noon }))
 	if err := b.Add(t.Context(), "", tenant.Tenant{Name: "ann"}); err != nil {
 		t.Fatal(err)
 	}

@@ -8,19 +8,10 @@ import (
 	"github.com/winnowhq/winnow/gateway/tenant"
 )
 
-// Reservation is what a request under way may cost.
-type Reservation struct {
-	ID      string
-	Tenant  string
-	Process string // that relays it
-	Dollars float64
-	Expires time.Time
-}
-
 // Reserve makes a reservation, unless allow is against it, which is told what the tenant has spent
 // and what it has reserved, through every process. Its error is returned as it is. Reservations of
 // one tenant are made one after the other.
-func (b *Book) Reserve(ctx context.Context, r Reservation, now time.Time,
+func (b *Book) Reserve(ctx context.Context, r tenant.Reservation, now time.Time,
 	allow func(spent tenant.Spent, reserved float64) error) error {
 	tx, err := b.db.BeginTx(ctx, nil)
 	if err != nil {
@@ -56,7 +47,7 @@ func (b *Book) Reserve(ctx context.Context, r Reservation, now time.Time,
 // Settle adds what a tenant spent on days, and takes back the reservations that were made for it,
 // all of it or nothing. After an error it is not known to have been done; if the connection broke
 // just then, it may have been.
-func (b *Book) Settle(ctx context.Context, name string, days map[string]Expense, reservations []string) error {
+func (b *Book) Settle(ctx context.Context, name string, days map[string]tenant.Expense, reservations []string) error {
 	tx, err := b.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err

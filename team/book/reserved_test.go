@@ -9,21 +9,20 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow/gateway/tenant"
-	"github.com/winnowhq/winnow/team/book"
 )
 
 // Whoever reserves at a time, no more is let through than the budget allows, and one more; what a
 // process that was killed has reserved is free again after a while, what one that is alive has is
 // not.
 func TestBook_reservations(t *testing.T) {
-	on(t, func(t *testing.T, open func() *book.Book) {
-		books := []*book.Book{open(), open(), open()}
+	on(t, func(t *testing.T, open func() tenant.Book) {
+		books := []tenant.Book{open(), open(), open()}
 		if err := books[0].Add(t.Context(), "", tenant.Tenant{Name: "ann"}); err != nil {
 			t.Fatal(err)
 		}
 		budget, full := tenant.Budget{Day: 10}, errors.New("full")
-		reserve := func(b *book.Book, id, process string, now time.Time) error {
-			return b.Reserve(t.Context(), book.Reservation{ID: id, Tenant: "ann", Process: process, Dollars: 3,
+		reserve := func(b tenant.Book, id, process string, now time.Time) error {
+			return b.Reserve(t.Context(), tenant.Reservation{ID: id, Tenant: "ann", Process: process, Dollars: 3,
 				Expires: now.Add(time.Minute)}, now, func(spent tenant.Spent, reserved float64) error {
 				if budget.Admit(spent, reserved, now) != nil {
 					return full
@@ -61,7 +60,7 @@ func TestBook_reservations(t *testing.T) {
 		if want := 4 - alive.Load(); freed != want {
 			t.Errorf("%d got through after the other process was killed, want %d", freed, want)
 		}
-		if err := books[0].Settle(t.Context(), "ann", map[string]book.Expense{tenant.DayOf(later): {Dollars: 9.5, Estimated: 2, Requests: 4}},
+		if err := books[0].Settle(t.Context(), "ann", map[string]tenant.Expense{tenant.DayOf(later): {Dollars: 9.5, Estimated: 2, Requests: 4}},
 			[]string{"later 0", "later 1", "later 2", "later 3", "later 4", "later 5"}); err != nil {
 			t.Fatal(err)
 		}

@@ -10,25 +10,13 @@ import (
 	"github.com/winnowhq/winnow/gateway/tenant"
 )
 
-// Expense is what some requests cost.
-type Expense struct {
-	Dollars   float64
-	Estimated float64 // of them: no provider reported it
-	Requests  int     // that were answered
-}
-
-// Plus is the sum of two.
-func (e Expense) Plus(other Expense) Expense {
-	return Expense{e.Dollars + other.Dollars, e.Estimated + other.Estimated, e.Requests + other.Requests}
-}
-
 // Spend adds what a tenant spent on the day of a time. After an error it is not known to have been
 // added; if the connection broke just then, it may have been.
-func (b *Book) Spend(ctx context.Context, name string, e Expense, at time.Time) error {
+func (b *Book) Spend(ctx context.Context, name string, e tenant.Expense, at time.Time) error {
 	return spend(ctx, b.db, name, e, tenant.DayOf(at))
 }
 
-func spend(ctx context.Context, db executor, name string, e Expense, day string) error {
+func spend(ctx context.Context, db executor, name string, e tenant.Expense, day string) error {
 	_, err := db.ExecContext(ctx, `INSERT INTO book_spent (tenant, day, dollars, estimated, requests)
 		VALUES ($1, $2, $3, $4, $5) ON CONFLICT (tenant, day) DO UPDATE SET
 		dollars = book_spent.dollars + excluded.dollars, estimated = book_spent.estimated + excluded.estimated,
@@ -91,28 +79,14 @@ func (b *Book) OpenSince(ctx context.Context, name string) (time.Time, error) {
 	return closed.AddDate(0, 0, 1), nil
 }
 
-// Use is how much a tenant asks.
-type Use struct {
-	Spent    tenant.Spent
-	Requests Requests
-	// Seen is when one of its tokens was last shown, to a minute; zero: never.
-	Seen time.Time
-}
-
-// Requests are how many requests were answered within a day and its month.
-type Requests struct {
-	Day   int64 `json:"day"`
-	Month int64 `json:"month"`
-}
-
 // Uses are how much each tenant asks, as of a time, by name. A tenant that never asked is not among
 // them.
-func (b *Book) Uses(ctx context.Context, at time.Time) (map[string]Use, error) {
+func (b *Book) Uses(ctx context.Context, at time.Time) (map[string]tenant.Use, error) {
 	day := tenant.DayOf(at)
 	first := day[:len("2026-01-")] + "01"
 	type line struct {
 		name string
-		Use
+		tenant.Use
 	}
 	spent, err := rows(ctx, b.db, func(r row) (l line, err error) {
 		err = r.Scan(&l.name, &l.Spent.Day, &l.Spent.Month, &l.Spent.Estimated, &l.Requests.Day, &l.Requests.Month)
@@ -132,7 +106,7 @@ func (b *Book) Uses(ctx context.Context, at time.Time) (map[string]Use, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := make(map[string]Use, len(seen))
+	all := make(map[string]tenant.Use, len(seen))
 	for _, l := range spent {
 		all[l.name] = l.Use
 	}

@@ -38,10 +38,10 @@ func (b *Book) Add(ctx context.Context, who string, t tenant.Tenant) error {
 	if err != nil {
 		return err
 	}
-	return b.change(ctx, &Entry{Tenant: t.Name, Who: who, Did: "tenant add", What: text}, func(tx *sql.Tx) error {
+	return b.change(ctx, &tenant.Entry{Tenant: t.Name, Who: who, Did: "tenant add", What: text}, func(tx *sql.Tx) error {
 		done, err := tx.ExecContext(ctx, `INSERT INTO book_tenant (name, folded, settings, created)
 			VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`, t.Name, strings.ToLower(t.Name), text, millis(b.now()))
-		return some(done, err, fmt.Errorf("%w: the tenant %s", ErrExists, t.Name))
+		return some(done, err, fmt.Errorf("%w: the tenant %s", tenant.ErrExists, t.Name))
 	})
 }
 
@@ -57,13 +57,13 @@ func some(done sql.Result, err, missing error) error {
 	return err
 }
 
-func noTenant(name string) error { return fmt.Errorf("%w: the tenant %s", ErrNotFound, name) }
+func noTenant(name string) error { return fmt.Errorf("%w: the tenant %s", tenant.ErrNotFound, name) }
 
 // Set changes the settings of a tenant as edit says. ErrNotFound if there is no such tenant. What
 // edit returns as an error changes nothing.
 func (b *Book) Set(ctx context.Context, who, name string, edit func(*tenant.Tenant) error) (t tenant.Tenant,
 	err error) {
-	e := &Entry{Tenant: name, Who: who, Did: "tenant set"}
+	e := &tenant.Entry{Tenant: name, Who: who, Did: "tenant set"}
 	err = b.change(ctx, e, func(tx *sql.Tx) error {
 		// The row is locked by being written, so that of two changes none is lost.
 		done, err := tx.ExecContext(ctx, `UPDATE book_tenant SET created = created WHERE name = $1`, name)
@@ -94,7 +94,7 @@ func (b *Book) Set(ctx context.Context, who, name string, edit func(*tenant.Tena
 // Remove removes a tenant with its tokens. Its conversations are not the book's. ErrNotFound if
 // there is no such tenant.
 func (b *Book) Remove(ctx context.Context, who, name string) error {
-	return b.change(ctx, &Entry{Tenant: name, Who: who, Did: "tenant remove"}, func(tx *sql.Tx) error {
+	return b.change(ctx, &tenant.Entry{Tenant: name, Who: who, Did: "tenant remove"}, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM book_token WHERE tenant = $1`, name); err != nil {
 			return err
 		}

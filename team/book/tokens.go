@@ -14,7 +14,7 @@ import (
 
 // AddToken keeps a token. ErrNotFound if there is no such tenant.
 func (b *Book) AddToken(ctx context.Context, who string, t tenant.Token) error {
-	e := &Entry{Tenant: t.Tenant, Who: who, Did: "token add", What: t.ID + " " + t.Scopes.String()}
+	e := &tenant.Entry{Tenant: t.Tenant, Who: who, Did: "token add", What: t.ID + " " + t.Scopes.String()}
 	return b.change(ctx, e, func(tx *sql.Tx) error { return add(ctx, tx, t) })
 }
 
@@ -26,7 +26,7 @@ func add(ctx context.Context, tx *sql.Tx, t tenant.Token) error {
 	return some(done, err, noTenant(t.Tenant))
 }
 
-func noToken(id string) error { return fmt.Errorf("%w: the token %s", ErrNotFound, id) }
+func noToken(id string) error { return fmt.Errorf("%w: the token %s", tenant.ErrNotFound, id) }
 
 // Revoke makes a token count no more, at once. ErrNotFound if there is no such token.
 func (b *Book) Revoke(ctx context.Context, who, id string) (tenant.Token, error) {
@@ -37,7 +37,7 @@ func (b *Book) Revoke(ctx context.Context, who, id string) (tenant.Token, error)
 	if t.Revoked.IsZero() {
 		t.Revoked = b.now().UTC().Truncate(time.Millisecond)
 	}
-	e := &Entry{Tenant: t.Tenant, Who: who, Did: "token revoke", What: id}
+	e := &tenant.Entry{Tenant: t.Tenant, Who: who, Did: "token revoke", What: id}
 	return t, b.change(ctx, e, func(tx *sql.Tx) error {
 		done, err := tx.ExecContext(ctx, `UPDATE book_token SET revoked = $1 WHERE id = $2`, millis(t.Revoked), id)
 		return some(done, err, noToken(id))
@@ -54,14 +54,14 @@ func (b *Book) Rotate(ctx context.Context, who, id string, overlap time.Duration
 	if shown, next, old, err = old.Rotated(b.now(), overlap); err != nil {
 		return "", next, old, err
 	}
-	e := &Entry{Tenant: old.Tenant, Who: who, Did: "token rotate", What: id + " to " + next.ID}
+	e := &tenant.Entry{Tenant: old.Tenant, Who: who, Did: "token rotate", What: id + " to " + next.ID}
 	err = b.change(ctx, e, func(tx *sql.Tx) error {
 		if err := add(ctx, tx, next); err != nil {
 			return err
 		}
 		done, err := tx.ExecContext(ctx, `UPDATE book_token SET expires = $1 WHERE id = $2 AND revoked = 0`,
 			millis(old.Expires), id)
-		return some(done, err, fmt.Errorf("%w: the token %s was revoked meanwhile", ErrNotFound, id))
+		return some(done, err, fmt.Errorf("%w: the token %s was revoked meanwhile", tenant.ErrNotFound, id))
 	})
 	return shown, next, old, err
 }

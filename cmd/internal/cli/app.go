@@ -16,6 +16,7 @@ import (
 
 	"github.com/winnowhq/winnow/cmd/internal/draft"
 	"github.com/winnowhq/winnow/desk/inplace"
+	"github.com/winnowhq/winnow/gateway/shared"
 	"github.com/winnowhq/winnow/text/quantity"
 	"github.com/winnowhq/winnow/text/visible"
 )
@@ -25,6 +26,7 @@ type App struct {
 	Env     Env // its Stdout and Stderr are Out and Err
 	Files   draft.Files
 	Version string
+	Shared  *shared.Parts // what a team's server has and a person's program has not; nil there
 
 	Out, Err *visible.Writer // standard output and standard error, made safe for a terminal
 	raw      *outlet         // standard output for data, see Data

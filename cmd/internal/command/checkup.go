@@ -25,7 +25,6 @@ import (
 	"github.com/winnowhq/winnow/look/display"
 	"github.com/winnowhq/winnow/look/tui"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/store/postgres"
 	"github.com/winnowhq/winnow/text/quantity"
 )
 
@@ -185,7 +184,7 @@ func examineStore(ctx context.Context, a *cli.App, doc *diagnosis) error {
 	if path == "" {
 		return nil
 	}
-	if postgres.IsURL(path) {
+	if store.IsURL(path) {
 		doc.Store = &storeHealth{Path: path}
 		return checkDatabase(ctx, a, path, doc)
 	}

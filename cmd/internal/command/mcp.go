@@ -8,9 +8,8 @@ import (
 	"net"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow/cmd/internal/cli"
 	"github.com/winnowhq/winnow/cmd/internal/source"

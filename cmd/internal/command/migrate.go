@@ -39,7 +39,7 @@ func migrate(ctx context.Context, a *cli.App) error {
 	if err := kept.Close(); err != nil {
 		return err
 	}
-	jobs, err := gateway.MigrateJobs(ctx, source.StoreForChild(a))
+	jobs, err := gateway.MigrateJobs(ctx, a, source.StoreForChild(a))
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func TestServe_checksItsConfiguration(t *testing.T) {
 		{"an unknown key", `{"gateway": {"drian": "1s"}}`, nil, 2, "drian"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := newDesk(t)
+			d := newTeamDesk(t)
 			d.configure(c.configuration)
 			cmd := d.command(append([]string{"serve", "--check"}, c.args...)...)
 			out, _ := cmd.CombinedOutput()
@@ -49,7 +49,7 @@ func TestServe_checksItsConfiguration(t *testing.T) {
 
 // Profiles are had at an address of their own, by nobody's browser; /metrics tells of the jobs.
 func TestServe_profilesAndJobs(t *testing.T) {
-	d := newDesk(t)
+	d := newTeamDesk(t)
 	d.configure(`{"gateway": {"listen": "127.0.0.1:0", "profile": "127.0.0.1:0"}}`)
 	g := d.gate("--store", "s.db")
 	at := ""
@@ -94,7 +94,7 @@ func TestServe_profilesAndJobs(t *testing.T) {
 // likes.
 func TestServe_jobsInADatabase(t *testing.T) {
 	name := pgtest.Start(t)
-	d := newDesk(t)
+	d := newTeamDesk(t)
 	for range 2 {
 		if out, err := d.command("store", "migrate", "--store", name, "--json").CombinedOutput(); err != nil || !strings.Contains(string(out), `"jobs": true`) {
 			t.Fatalf("store migrate: %v\n%s", err, out)

@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow/cmd/internal/cli"
+	"github.com/winnowhq/winnow/team"
 	"github.com/winnowhq/winnow/text/visible"
 )
 
@@ -93,7 +94,7 @@ func (p *printing) prints(t *testing.T, args ...string) outcome {
 		}
 		return ""
 	}
-	code := (Program{}).Main(t.Context(), args, env)
+	code := Program{Shared: team.Parts()}.Main(t.Context(), args, env)
 	return outcome{code: code, stdout: stdout.String(), stderr: stderr.String()}
 }
 
@@ -233,7 +234,7 @@ func hostileProvider(t *testing.T) (baseURL string) {
 // where its product keeps it.
 func poisonedDesk(t *testing.T, sample string) (p *printing, words map[string]string) {
 	t.Helper()
-	p = &printing{desk: newDesk(t)}
+	p = &printing{desk: newTeamDesk(t)}
 	providers, err := json.Marshal(map[string]any{"house": map[string]any{
 		"protocol": "anthropic", "baseURL": hostileProvider(t), "headers": map[string]string{"x-api-key": "none"}}})
 	if err != nil {
@@ -345,7 +346,7 @@ func TestPrinted_nothingThatATerminalObeys(t *testing.T) {
 // Completion scripts are programs: they must come through as they were made.
 func TestPrinted_completionScriptsAreWhole(t *testing.T) {
 	sequential(t)
-	d := newDesk(t)
+	d := newTeamDesk(t)
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
 		root := root((&cli.App{Env: cli.Env{Getenv: func(string) string { return "" }}}))
 		var want bytes.Buffer

@@ -11,10 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tailscale/hujson"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/tailscale/hujson"
 
 	"github.com/winnowhq/winnow/cmd/internal/cli"
 	"github.com/winnowhq/winnow/cmd/internal/gateway"

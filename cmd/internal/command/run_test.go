@@ -20,6 +20,7 @@ import (
 	"github.com/winnowhq/winnow/cmd/internal/cli"
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/team"
 )
 
 // desk is a folder with a store of its own, where a test runs commands.
@@ -28,6 +29,7 @@ type desk struct {
 	dir string
 	env []string // "NAME=value"
 
+	team     bool // the program is winnowd
 	terminal bool // standard error is one
 	client   func(model.Model) (llm.Client, error)
 	faults   func(step string) error // see Env.Faults
@@ -51,6 +53,22 @@ func newDesk(t *testing.T) *desk {
 		t.Fatal(err)
 	}
 	return d
+}
+
+// newTeamDesk is one for winnowd.
+func newTeamDesk(t *testing.T) *desk {
+	t.Helper()
+	d := newDesk(t)
+	d.team = true
+	return d
+}
+
+// ours is the program that the desk is for.
+func (d *desk) ours() (name string, p Program) {
+	if d.team {
+		return "winnowd", Program{Shared: team.Parts()}
+	}
+	return "winnow", Program{}
 }
 
 // hasty is a clock for work that is to seem long: each look at it is a second after the one before.
@@ -93,7 +111,8 @@ func (d *desk) runWith(ctx context.Context, in io.Reader, out io.Writer, args ..
 	// A huge session makes the program thrifty for the rest of its life, which is that of one
 	// command.
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
-	code := (Program{}).Main(ctx, args, env)
+	_, program := d.ours()
+	code := program.Main(ctx, args, env)
 	o := outcome{code: code, stderr: stderr.String()}
 	if b, ok := out.(*bytes.Buffer); ok {
 		o.stdout = b.String()
@@ -109,7 +128,7 @@ func (d *desk) command(args ...string) *exec.Cmd {
 		d.t.Fatal(err)
 	}
 	cmd := exec.Command(self, args...)
-	cmd.Args[0] = "winnow" // TestMain looks at the name
+	cmd.Args[0], _ = d.ours() // TestMain looks at the name
 	cmd.Dir, cmd.Env = d.dir, append(slices.Clip(d.env), "GORACE="+os.Getenv("GORACE"))
 	return cmd
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/winnowhq/winnow/cmd/internal/cli"
 	"github.com/winnowhq/winnow/desk/config"
 	"github.com/winnowhq/winnow/plan/rule/ruletest"
+	"github.com/winnowhq/winnow/team"
 )
 
 // TestMain lets the test binary be the command itself, so that scripts run what a user runs: main,
@@ -25,7 +26,8 @@ func TestMain(m *testing.M) {
 	if os.Getenv("GORACE") == "" {
 		os.Setenv("GORACE", "atexit_sleep_ms=0")
 	}
-	testscript.Main(m, map[string]func(){"winnow": func() { Program{}.Start() }, "weigh": weigh, "asks": asksProvider})
+	testscript.Main(m, map[string]func(){"winnow": func() { Program{}.Start() },
+		"winnowd": func() { Program{Shared: team.Parts()}.Start() }, "weigh": weigh, "asks": asksProvider})
 }
 
 // The scripts use small settings, so that small sessions have something to prune.

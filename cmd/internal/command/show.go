@@ -3,13 +3,13 @@ package command
 import (
 	"context"
 	"errors"
-	"github.com/winnowhq/winnow"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent/snapshot"
 	"github.com/winnowhq/winnow/cmd/internal/cli"
 	"github.com/winnowhq/winnow/cmd/internal/output"

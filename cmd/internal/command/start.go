@@ -10,11 +10,13 @@ import (
 	"syscall"
 
 	"github.com/winnowhq/winnow/cmd/internal/cli"
+	"github.com/winnowhq/winnow/gateway/shared"
 )
 
 // Program is what a program has beside the commands.
 type Program struct {
-	Version string // of a release; empty: as the build knows it
+	Version string        // of a release; empty: as the build knows it
+	Shared  *shared.Parts // nil: it serves one person
 }
 
 // Start runs the command that the arguments of the process name, and ends the process.
@@ -35,6 +37,7 @@ func (p Program) Start() {
 // committed never was.
 func (p Program) Main(ctx context.Context, args []string, env cli.Env) int {
 	a := cli.New(env, p.version())
+	a.Shared = p.Shared
 	return a.Run(ctx, root(a), args)
 }
 

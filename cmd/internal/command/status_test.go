@@ -182,12 +182,12 @@ func (g *gatewayed) statusOf(args ...string) (doc report.Relayed) {
 func TestStatus_saysWhatTheProviderBilled(t *testing.T) {
 	sequential(t)
 	const id = "5e551011-0000-4000-8000-00000000aaaa"
-	plain := relaying(t, newDesk(t), "off", 60)
+	plain := relaying(t, newTeamDesk(t), "off", 60)
 	plain.chore(id)
 	plain.ends()
 	for _, mode := range []string{"full", "observe"} {
 		t.Run(mode, func(t *testing.T) {
-			d := newDesk(t)
+			d := newTeamDesk(t)
 			g := relaying(t, d, mode, 60)
 			g.chore(id)
 			running := g.statusOf()

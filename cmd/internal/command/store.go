@@ -8,7 +8,7 @@ import (
 
 	"github.com/winnowhq/winnow/cmd/internal/cli"
 	"github.com/winnowhq/winnow/cmd/internal/source"
-	"github.com/winnowhq/winnow/store/postgres"
+	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/transfer"
 	"github.com/winnowhq/winnow/text/quantity"
 	"github.com/winnowhq/winnow/text/visible"
@@ -72,12 +72,12 @@ databases among them.`,
 }
 
 func runStoreCopy(ctx context.Context, a *cli.App, from, to, tenant string, update bool) error {
-	if tenant != "" && !postgres.IsURL(from) && !postgres.IsURL(to) {
+	if tenant != "" && !store.IsURL(from) && !store.IsURL(to) {
 		return cli.Usage("--tenant is for PostgreSQL databases, and neither %s nor %s is one", from, to)
 	}
 	name := func(name string) string {
-		if postgres.IsURL(name) && tenant != "" {
-			return postgres.WithTenant(name, tenant)
+		if store.IsURL(name) && tenant != "" {
+			return store.WithTenant(name, tenant)
 		}
 		return source.StoreName(a, name)
 	}
@@ -104,7 +104,7 @@ func runStoreCopy(ctx context.Context, a *cli.App, from, to, tenant string, upda
 		return cli.Hint(fmt.Errorf("copying the store: %w", err), "run it again: what was copied is left, and it goes "+
 			"on")
 	}
-	doc := storeCopied{source.ShownName(from), source.ShownName(to), result.Copied, result.Updated, result.Same,
+	doc := storeCopied{source.ShownName(a, from), source.ShownName(a, to), result.Copied, result.Updated, result.Same,
 		append([]string{}, result.Different...), result.Kept, result.Files}
 	if err := a.Tell(doc, func() { showStoreCopied(a, &doc) }); err != nil {
 		return err

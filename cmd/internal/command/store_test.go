@@ -47,7 +47,7 @@ func missing(u url.URL) string {
 // for each tenant.
 func TestDatabase_damageIsFound(t *testing.T) {
 	database := pgtest.Start(t)
-	d := newDesk(t)
+	d := newTeamDesk(t)
 	d.configure(`{"gateway": {"listen": "127.0.0.1:0"}}`)
 	d.env = append(d.env, "WINNOW_STORE="+database)
 	d.run("tenant", "add", "ann").wants(t, cli.ExitDone)

@@ -17,7 +17,7 @@ import (
 	"github.com/winnowhq/winnow/cmd/internal/source"
 	"github.com/winnowhq/winnow/desk/config"
 	"github.com/winnowhq/winnow/gateway/tenant"
-	"github.com/winnowhq/winnow/team/book"
+	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/text/quantity"
 )
 
@@ -83,7 +83,7 @@ func actor(a *cli.App) string {
 }
 
 // withBook opens the book of tenants for what a command does.
-func withBook(ctx context.Context, a *cli.App, want source.Access, do func(*book.Book) error) error {
+func withBook(ctx context.Context, a *cli.App, want source.Access, do func(tenant.Book) error) error {
 	b, err := source.OpenBook(ctx, a, want)
 	if errors.Is(err, source.ErrNoStore) {
 		return cli.Usage("there is no tenant yet; `winnow tenant add NAME` makes the first one")
@@ -94,7 +94,7 @@ func withBook(ctx context.Context, a *cli.App, want source.Access, do func(*book
 	defer b.Close()
 	err = do(b)
 	switch {
-	case errors.Is(err, book.ErrExists), errors.Is(err, book.ErrNotFound):
+	case errors.Is(err, tenant.ErrExists), errors.Is(err, tenant.ErrNotFound):
 		return cli.Misuse(err)
 	}
 	return err
@@ -171,7 +171,7 @@ func tenantAdd(a *cli.App) *cobra.Command {
 		if err := f.change(cmd, &t); err != nil {
 			return err
 		}
-		return withBook(cmd.Context(), a, source.Making, func(b *book.Book) error {
+		return withBook(cmd.Context(), a, source.Making, func(b tenant.Book) error {
 			if err := b.Add(cmd.Context(), actor(a), t); err != nil {
 				return err
 			}
@@ -193,7 +193,7 @@ func tenantSet(a *cli.App) *cobra.Command {
 		Args:    cli.Exactly(1, "NAME"), ValidArgsFunction: completeTenants(a),
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return withBook(cmd.Context(), a, source.Changing, func(b *book.Book) error {
+		return withBook(cmd.Context(), a, source.Changing, func(b tenant.Book) error {
 			change := func(t *tenant.Tenant) error { return f.change(cmd, t) }
 			if _, err := b.Set(cmd.Context(), actor(a), args[0], change); err != nil {
 				return err
@@ -211,14 +211,14 @@ func tenantShow(a *cli.App) *cobra.Command {
 		Example: "  winnow tenant show web",
 		Args:    cli.Exactly(1, "NAME"), ValidArgsFunction: completeTenants(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withBook(cmd.Context(), a, source.Changing, func(b *book.Book) error {
+			return withBook(cmd.Context(), a, source.Changing, func(b tenant.Book) error {
 				return tellTenant(cmd.Context(), a, b, args[0])
 			})
 		},
 	}
 }
 
-func tellTenant(ctx context.Context, a *cli.App, b *book.Book, name string) error {
+func tellTenant(ctx context.Context, a *cli.App, b tenant.Book, name string) error {
 	t, err := b.Tenant(ctx, name)
 	if err != nil {
 		return err
@@ -251,7 +251,7 @@ func tellTenant(ctx context.Context, a *cli.App, b *book.Book, name string) erro
 
 // bookName is where the book is, for people: the address of a database has a password in it.
 func bookName(a *cli.App) string {
-	if at := source.BookAt(a); !book.IsPostgres(at) {
+	if at := source.BookAt(a); !store.IsURL(at) {
 		return at
 	}
 	return "the database of the store"
@@ -304,12 +304,12 @@ func tenantListCommand(a *cli.App) *cobra.Command {
 		Use: "list", Short: "Show the tenants and what they spent", Example: "  winnow tenant list",
 		Args: cli.Exactly(0, "no arguments"), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withBook(cmd.Context(), a, source.Changing, func(b *book.Book) error { return listTenants(cmd.Context(), a, b) })
+			return withBook(cmd.Context(), a, source.Changing, func(b tenant.Book) error { return listTenants(cmd.Context(), a, b) })
 		},
 	}
 }
 
-func listTenants(ctx context.Context, a *cli.App, b *book.Book) error {
+func listTenants(ctx context.Context, a *cli.App, b tenant.Book) error {
 	all, err := b.Tenants(ctx)
 	if err != nil {
 		return err
@@ -350,7 +350,7 @@ func tenantRemove(a *cli.App) *cobra.Command {
 		Use: "remove NAME", Short: "Remove a tenant and its tokens; its sessions stay on disk",
 		Example: "  winnow tenant remove web", Args: cli.Exactly(1, "NAME"), ValidArgsFunction: completeTenants(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withBook(cmd.Context(), a, source.Changing, func(b *book.Book) error {
+			return withBook(cmd.Context(), a, source.Changing, func(b tenant.Book) error {
 				if err := b.Remove(cmd.Context(), actor(a), args[0]); err != nil {
 					return err
 				}
@@ -379,7 +379,7 @@ func completeTenants(a *cli.App) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		var names []string
 		if len(args) == 0 {
-			_ = withBook(cmd.Context(), a, source.Changing, func(b *book.Book) error {
+			_ = withBook(cmd.Context(), a, source.Changing, func(b tenant.Book) error {
 				all, err := b.Tenants(cmd.Context())
 				for _, t := range all {
 					names = append(names, t.Name)
@@ -393,7 +393,7 @@ func completeTenants(a *cli.App) cobra.CompletionFunc {
 
 // tenantAudited is what tenant audit prints as JSON.
 type tenantAudited struct {
-	Entries []book.Entry `json:"entries"` // the newest first
+	Entries []tenant.Entry `json:"entries"` // the newest first
 }
 
 func tenantAudit(a *cli.App) *cobra.Command {
@@ -406,7 +406,7 @@ func tenantAudit(a *cli.App) *cobra.Command {
 			if limit < 1 {
 				return cli.Usage("--limit %d: give 1 or more", limit)
 			}
-			return withBook(cmd.Context(), a, source.Changing, func(b *book.Book) error {
+			return withBook(cmd.Context(), a, source.Changing, func(b tenant.Book) error {
 				of := ""
 				if len(args) > 0 {
 					of = args[0]
@@ -415,7 +415,7 @@ func tenantAudit(a *cli.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.Tell(tenantAudited{append([]book.Entry{}, all...)}, func() {
+				return a.Tell(tenantAudited{append([]tenant.Entry{}, all...)}, func() {
 					for _, e := range all {
 						a.Printf("%s  %-12s %-20s %-14s %s\n", e.Time.Format(time.RFC3339), e.Tenant, e.Who, e.Did,
 							strings.TrimSpace(e.Session+" "+e.What))

@@ -51,9 +51,9 @@ func firstEvent(t *testing.T, url string, headers ...string) string {
 // with the other's token: nothing of it is seen or changed, and what is there is answered as what
 // is not there.
 func TestTenant_seesNothingOfAnother(t *testing.T) {
-	t.Run("sqlite", func(t *testing.T) { seesNothing(t, newDesk(t)) })
+	t.Run("sqlite", func(t *testing.T) { seesNothing(t, newTeamDesk(t)) })
 	t.Run("postgres", func(t *testing.T) {
-		d := newDesk(t)
+		d := newTeamDesk(t)
 		d.env = append(d.env, "WINNOW_STORE="+pgtest.Start(t))
 		seesNothing(t, d)
 	})
@@ -201,7 +201,7 @@ func seesNothing(t *testing.T, d *desk) {
 
 // What one replica spends counts for the other one, and so do its tokens.
 func TestTenant_replicasShareABudget(t *testing.T) {
-	d := newDesk(t)
+	d := newTeamDesk(t)
 	d.env = append(d.env, "WINNOW_STORE="+pgtest.Start(t))
 	url, got := billing(t)
 	d.configure(`{"gateway": {"listen": "127.0.0.1:0", "upstreams": {"house": "` + url + `"}}}`)

@@ -26,7 +26,7 @@ func (g *gate) figures(token string) string {
 // A budget warns, then stops, in the words of each protocol; it holds over a kill, and a client
 // cannot go round it.
 func TestTenant_budget(t *testing.T) {
-	d := newDesk(t)
+	d := newTeamDesk(t)
 	url, got := billing(t)
 	d.configure(`{"gateway": {"listen": "127.0.0.1:0", "upstreams": {"house": "` + url + `"}}}`)
 	d.run("tenant", "add", "ann", "--budget-day", "5", "--budget-month", "100", "--warn", "0.5").wants(t, cli.ExitDone)
@@ -83,7 +83,7 @@ func TestTenant_budget(t *testing.T) {
 
 // Requests a minute and at a time are limited, for one tenant and no other.
 func TestTenant_limits(t *testing.T) {
-	d := newDesk(t)
+	d := newTeamDesk(t)
 	under, release := make(chan struct{}), make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/slow") {
@@ -136,7 +136,7 @@ func TestTenant_limits(t *testing.T) {
 // A key that the server holds is sent in the place of what the client shows, to the tenants that
 // have it; neither it nor a token is on disk or in the log.
 func TestTenant_keysOfTheServer(t *testing.T) {
-	d := newDesk(t)
+	d := newTeamDesk(t)
 	url, got := billing(t)
 	const inFile, inEnv, own, query = "sk-canary-in-a-file", "sk-canary-in-the-environment", "sk-canary-of-the-client", "sk-canary-in-a-query"
 	file := filepath.Join(t.TempDir(), "key") // beside what winnow keeps
@@ -212,7 +212,7 @@ func TestTenant_keysOfTheServer(t *testing.T) {
 
 // What is kept of a tenant's conversations can change while it asks and while its page is open.
 func TestTenant_captureChanges(t *testing.T) {
-	d := newDesk(t)
+	d := newTeamDesk(t)
 	url, _ := billing(t)
 	d.configure(`{"gateway": {"listen": "127.0.0.1:0", "upstreams": {"house": "` + url + `"}}}`)
 	d.run("tenant", "add", "ann").wants(t, cli.ExitDone)

@@ -11,9 +11,9 @@ import (
 
 // Who may see all tenants has one list of them; others are answered as if there were none.
 func TestTenant_oneListForAnAdmin(t *testing.T) {
-	t.Run("sqlite", func(t *testing.T) { oneList(t, newDesk(t)) })
+	t.Run("sqlite", func(t *testing.T) { oneList(t, newTeamDesk(t)) })
 	t.Run("postgres", func(t *testing.T) {
-		d := newDesk(t)
+		d := newTeamDesk(t)
 		d.env = append(d.env, "WINNOW_STORE="+pgtest.Start(t))
 		oneList(t, d)
 	})

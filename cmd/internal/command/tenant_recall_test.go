@@ -54,9 +54,9 @@ func useTool(t *testing.T, s *sdk.ClientSession, tool string, arguments map[stri
 // The agents of a tenant get back what was left out, by their token, from anywhere, and nothing of
 // another tenant's; who read what is noted.
 func TestTenant_recallsOverHTTP(t *testing.T) {
-	t.Run("sqlite", func(t *testing.T) { recallsOverHTTP(t, newDesk(t)) })
+	t.Run("sqlite", func(t *testing.T) { recallsOverHTTP(t, newTeamDesk(t)) })
 	t.Run("postgres", func(t *testing.T) {
-		d := newDesk(t)
+		d := newTeamDesk(t)
 		d.env = append(d.env, "WINNOW_STORE="+pgtest.Start(t))
 		recallsOverHTTP(t, d)
 	})
@@ -173,7 +173,7 @@ func recallsOverHTTP(t *testing.T, d *desk) {
 
 // Without tenants the tools are this computer's user's.
 func TestServe_recallsOverHTTP(t *testing.T) {
-	d := newDesk(t)
+	d := newTeamDesk(t)
 	url, _ := billing(t)
 	d.configure(`{"gateway": {"listen": "127.0.0.1:0", "upstreams": {"house": "` + url + `"}}}`)
 	g := d.gate()

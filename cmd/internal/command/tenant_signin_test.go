@@ -141,7 +141,7 @@ func visit(t *testing.T, c *http.Client, method, url, body string, headers ...st
 
 // People sign in to the page with an account elsewhere, and see what their groups may.
 func TestTenant_signingIn(t *testing.T) {
-	d := newDesk(t)
+	d := newTeamDesk(t)
 	p := newIdentities(t)
 	upstream, got := billing(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -77,7 +77,7 @@ func send(t *testing.T, method, url, body string, headers ...string) (*http.Resp
 
 // Two tenants have stores of their own, and nobody asks without a token.
 func TestTenant_twoShareAGateway(t *testing.T) {
-	d := newDesk(t)
+	d := newTeamDesk(t)
 	url, got := billing(t)
 	d.configure(`{"gateway": {"listen": "127.0.0.1:0", "upstreams": {"house": "` + url + `"}}}`)
 	d.run("tenant", "list").wants(t, cli.ExitUsage, "there is no tenant yet")

@@ -12,7 +12,6 @@ import (
 	"github.com/winnowhq/winnow/cmd/internal/source"
 	"github.com/winnowhq/winnow/desk/config"
 	"github.com/winnowhq/winnow/gateway/tenant"
-	"github.com/winnowhq/winnow/team/book"
 )
 
 // tenantTokenMade is what tenant token add and rotate print as JSON: the token is shown once.
@@ -89,7 +88,7 @@ func tenantTokenAdd(a *cli.App) *cobra.Command {
 			if err != nil {
 				return cli.Misuse(err)
 			}
-			return withBook(cmd.Context(), a, source.Changing, func(b *book.Book) error {
+			return withBook(cmd.Context(), a, source.Changing, func(b tenant.Book) error {
 				if err := b.AddToken(cmd.Context(), actor(a), token); err != nil {
 					return err
 				}
@@ -125,7 +124,7 @@ func tenantTokenList(a *cli.App) *cobra.Command {
 		Example: "  winnow tenant token list web", Args: cli.Between(0, 1, "TENANT"),
 		ValidArgsFunction: completeTenants(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withBook(cmd.Context(), a, source.Changing, func(b *book.Book) error {
+			return withBook(cmd.Context(), a, source.Changing, func(b tenant.Book) error {
 				of := ""
 				if len(args) > 0 {
 					of = args[0]
@@ -161,7 +160,7 @@ func completeTokens(a *cli.App) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		var ids []string
 		if len(args) == 0 {
-			_ = withBook(cmd.Context(), a, source.Changing, func(b *book.Book) error {
+			_ = withBook(cmd.Context(), a, source.Changing, func(b tenant.Book) error {
 				all, err := b.Tokens(cmd.Context(), "")
 				for _, t := range all {
 					if t.State(a.Env.Now()) == "valid" {
@@ -180,7 +179,7 @@ func tenantTokenRevoke(a *cli.App) *cobra.Command {
 		Use: "revoke ID", Short: "Make a token count no more", Example: "  winnow tenant token revoke tok_1f2e3d4c5b6a",
 		Args: cli.Exactly(1, "ID"), ValidArgsFunction: completeTokens(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withBook(cmd.Context(), a, source.Changing, func(b *book.Book) error {
+			return withBook(cmd.Context(), a, source.Changing, func(b tenant.Book) error {
 				t, err := b.Revoke(cmd.Context(), actor(a), args[0])
 				if err != nil {
 					return err
@@ -205,7 +204,7 @@ func tenantTokenRotate(a *cli.App) *cobra.Command {
 					return cli.Usage("--overlap: %w", err)
 				}
 			}
-			return withBook(cmd.Context(), a, source.Changing, func(b *book.Book) error {
+			return withBook(cmd.Context(), a, source.Changing, func(b tenant.Book) error {
 				return rotate(cmd.Context(), a, b, args[0], rest)
 			})
 		},
@@ -214,7 +213,7 @@ func tenantTokenRotate(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-func rotate(ctx context.Context, a *cli.App, b *book.Book, id string, overlap time.Duration) error {
+func rotate(ctx context.Context, a *cli.App, b tenant.Book, id string, overlap time.Duration) error {
 	old, err := b.Token(ctx, id)
 	if err != nil {
 		return err

@@ -27,6 +27,8 @@ import (
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/internal/pgtest"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/team"
 	"github.com/winnowhq/winnow/team/book"
 )
 
@@ -35,7 +37,7 @@ import (
 type till struct {
 	t        *testing.T
 	at       string // of the store
-	book     *book.Book
+	book     tenant.Book
 	token    string
 	provider *llmtest.Server
 	refuses  atomic.Bool // the provider knows no stream_options
@@ -51,7 +53,7 @@ func newTill(t *testing.T, at string, budget tenant.Budget, answer llmtest.Answe
 	l := &till{t: t, at: at}
 	l.provider = llmtest.Start(t, llmtest.Script{Answer: answer, Counter: llmtest.PerToken(3.6), LongestPrefix: true})
 	of := at
-	if !book.IsPostgres(at) {
+	if !store.IsURL(at) {
 		of = filepath.Join(filepath.Dir(at), "tenants", "book.sqlite")
 	}
 	var err error
@@ -80,6 +82,7 @@ func (l *till) relay() *Relay {
 	home := l.t.TempDir()
 	a := cli.New(cli.Env{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Dir: home, Now: time.Now,
 		Getenv: func(name string) string { return map[string]string{"HOME": home, "WINNOW_STORE": l.at}[name] }}, "test")
+	a.Shared = team.Parts()
 	r, err := Open(l.t.Context(), a, config.Default(), "127.0.0.1:0", transport.Observe, slog.New(slog.DiscardHandler))
 	if err != nil {
 		l.t.Fatal(err)
@@ -484,7 +487,7 @@ func TestBudget_holdsWithoutItsBook(t *testing.T) {
 	here := d.book.Load()
 	t.Cleanup(func() { d.book.Store(here) })
 	m := d.room(tenant.Tenant{Name: "ann", Budget: tenant.Budget{Day: 1}})
-	d.book.Store(away)
+	d.book.Store(&reading{away})
 	reserve := d.reserving(m)
 	var settle []func(transport.Charge)
 	for range 2 {

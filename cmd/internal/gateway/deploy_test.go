@@ -14,6 +14,7 @@ import (
 	"github.com/winnowhq/winnow/desk/config"
 	"github.com/winnowhq/winnow/gateway/transport"
 	"github.com/winnowhq/winnow/internal/outside"
+	"github.com/winnowhq/winnow/team/metrics"
 )
 
 // named are the figures that a text speaks of.
@@ -27,7 +28,7 @@ func TestDeploy_figuresExist(t *testing.T) {
 	if _, err := r.Jobs(t.Context(), func() string { return "" }); err != nil {
 		t.Fatal(err)
 	}
-	known := r.metrics.Names()
+	known := r.metrics.(*metrics.Metrics).Names()
 	if !slices.Contains(known, "winnow_requests_total") || !slices.Contains(known, "process_resident_memory_bytes") {
 		t.Fatalf("the names are %v", known)
 	}

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // flights counts the requests that are relayed and have not ended, by which replicas are added and
@@ -26,7 +24,5 @@ func (f *flights) takeOff(r *http.Request) (landed func(), flies bool) {
 	return func() { f.now.Add(-1) }, true
 }
 
-func (f *flights) gauge() prometheus.Collector {
-	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "winnow_in_flight_requests",
-		Help: "Requests that are relayed and have not ended."}, func() float64 { return float64(f.now.Load()) })
-}
+// count is how many there are now.
+func (f *flights) count() float64 { return float64(f.now.Load()) }

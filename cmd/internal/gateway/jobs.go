@@ -5,17 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
+	"github.com/winnowhq/winnow/cmd/internal/cli"
 	"github.com/winnowhq/winnow/cmd/internal/source"
 	"github.com/winnowhq/winnow/desk/config"
 	"github.com/winnowhq/winnow/gateway/job"
 	"github.com/winnowhq/winnow/gateway/job/local"
+	"github.com/winnowhq/winnow/gateway/shared"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/store/postgres"
-	"github.com/winnowhq/winnow/team/river"
 )
 
 // The kinds of jobs: their names are in logs and metrics, and in the tables of a database.
@@ -47,22 +46,22 @@ type Jobs struct {
 
 	mu       sync.Mutex
 	queue    job.Queue
-	replaced chan struct{} // closed when there is another queue
-	done     *prometheus.CounterVec
-	problems prometheus.Gauge
+	replaced chan struct{}          // closed when there is another queue
+	done     func(values ...string) // counts an attempt, by kind and outcome
+	problems atomic.Int64           // that the newest look through the whole store has found
 }
 
 // Jobs opens the queue of a relay: in PostgreSQL if the store is there, else in this process.
 // retention is gateway.retention as it is in force. Close it after Run has ended.
 func (r *Relay) Jobs(ctx context.Context, retention func() string) (*Jobs, error) {
 	w := &Jobs{relay: r, retention: retention, close: func() {}, replaced: make(chan struct{}),
-		done: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "winnow_jobs_total",
-			Help: "Attempts at work beside requests, by kind and outcome."}, []string{"kind", "outcome"}),
-		problems: prometheus.NewGauge(prometheus.GaugeOpts{Name: "winnow_store_problems",
-			Help: "Problems that the newest look through the whole store has found."}),
+		done: func(...string) {}}
+	if r.metrics != nil {
+		w.done = r.metrics.Counter("winnow_jobs_total", "Attempts at work beside requests, by kind and outcome.",
+			"kind", "outcome")
+		r.metrics.Gauge("winnow_store_problems", "Problems that the newest look through the whole store has found.",
+			func() float64 { return float64(w.problems.Load()) })
 	}
-	r.metrics.Register(w.done)
-	r.metrics.Register(w.problems)
 	w.queue = local.New(local.Config{Workers: workers, Log: r.log, Now: r.app.Env.Now})
 	if err := w.share(ctx); err != nil {
 		return nil, err
@@ -87,13 +86,15 @@ func (w *Jobs) current() job.Queue {
 // by the next step of their sessions.
 func (w *Jobs) share(ctx context.Context) error {
 	name := source.StoreForChild(w.relay.app)
-	if _, shared := w.current().(*river.Queue); shared || w.relay.kept() == nil || !postgres.IsURL(name) {
+	if _, is := w.current().(shared.Queue); is || w.relay.kept() == nil || !store.IsURL(name) {
 		return nil
 	}
-	queue, err := w.shared(ctx, name)
+	queue, err := w.relay.app.Shared.OpenQueue(ctx, name, shared.QueueOptions{Workers: workers, Log: w.relay.log,
+		Now: w.relay.app.Env.Now})
 	if err != nil {
 		return err
 	}
+	w.relay.jobs, w.close = queue.Page(), queue.Close
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.queue = queue
@@ -157,7 +158,7 @@ func (w *Jobs) counted(h job.Handler) job.Handler {
 		if err != nil {
 			outcome = "failed"
 		}
-		w.done.WithLabelValues(a.Kind, outcome).Inc()
+		w.done(a.Kind, outcome)
 		return err
 	}
 }
@@ -198,7 +199,7 @@ func (r *Relay) expire(ctx context.Context, retention string) error {
 // Expire deletes, beside what is relayed, what is older than gateway.retention. Of a store in a
 // database that is for the servers that have it, whose retention may be another one.
 func (r *Relay) Expire() {
-	if postgres.IsURL(source.StoreForChild(r.app)) {
+	if store.IsURL(source.StoreForChild(r.app)) {
 		return
 	}
 	r.beside.Go(func() {
@@ -283,7 +284,16 @@ func (w *Jobs) check(ctx context.Context, _ job.Attempt) error {
 		return nil
 	})
 	if looked {
-		w.problems.Set(float64(problems))
+		w.problems.Store(int64(problems))
 	}
 	return err
+}
+
+// MigrateJobs makes or upgrades the tables of jobs in the database of a store, and reports whether
+// the store is in one.
+func MigrateJobs(ctx context.Context, a *cli.App, address string) (bool, error) {
+	if !store.IsURL(address) || a.Shared == nil {
+		return false, nil
+	}
+	return true, a.Shared.MigrateQueue(ctx, address)
 }

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -87,4 +88,34 @@ func (d *tenants) keysOf(t tenant.Tenant) map[string]serve.Key {
 		keys[upstream] = key
 	}
 	return keys
+}
+
+const leastCookieKey = 32 // bytes
+
+// signInSecrets reads the secrets of a sign-in: the client's, and the key that seals cookies.
+func signInSecrets(o config.GatewayOIDC) (secret string, key []byte, err error) {
+	if o.ClientID == "" || o.Redirect == "" {
+		return "", nil, cli.Usage("gateway.oidc.issuer is set, so gateway.oidc.clientID and gateway.oidc.redirect must " +
+			"be, too")
+	}
+	if o.SecretFile != "" {
+		if secret, err = readSecret(o.SecretFile, mostKey); err != nil {
+			return "", nil, cli.Usage("gateway.oidc.secretFile: %w", err)
+		}
+		secret = strings.TrimSpace(secret)
+	}
+	if o.CookieFile == "" {
+		key = make([]byte, leastCookieKey)
+		rand.Read(key) // it never fails
+		return secret, key, nil
+	}
+	text, err := readSecret(o.CookieFile, mostKey)
+	if err != nil {
+		return "", nil, cli.Usage("gateway.oidc.cookieFile: %w", err)
+	}
+	if len(text) < leastCookieKey {
+		return "", nil, cli.Usage("gateway.oidc.cookieFile: %s has %d bytes; it must have %d random ones or more",
+			o.CookieFile, len(text), leastCookieKey)
+	}
+	return secret, []byte(text), nil
 }

@@ -5,8 +5,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/winnowhq/winnow/cmd/internal/cli"
 	"github.com/winnowhq/winnow/gateway/transport"
 )
@@ -45,18 +43,15 @@ func (r *Relay) lacking(now time.Time) bool {
 	return r.lacks.err != nil && !now.Before(r.lacks.next)
 }
 
-// away shows whether requests are relayed as they came because the store is missing.
-func (r *Relay) away() prometheus.Collector {
-	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "winnow_store_lost",
-		Help: "1 while the store cannot be opened or does not answer, and nothing is decided."}, func() float64 {
-		r.mu.Lock()
-		carrier, lacks := r.now.carrier, r.lacks.err
-		r.mu.Unlock()
-		if lacks != nil || carrier.Lost() {
-			return 1
-		}
-		return 0
-	})
+// away is 1 while the store is missing or does not answer, else 0.
+func (r *Relay) away() float64 {
+	r.mu.Lock()
+	carrier, lacks := r.now.carrier, r.lacks.err
+	r.mu.Unlock()
+	if lacks != nil || carrier.Lost() {
+		return 1
+	}
+	return 0
 }
 
 // retry opens a store that is missing, if that can be done by now, and puts the mode in force that

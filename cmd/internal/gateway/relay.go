@@ -22,13 +22,13 @@ import (
 	"github.com/winnowhq/winnow/desk/config"
 	"github.com/winnowhq/winnow/gateway/live"
 	"github.com/winnowhq/winnow/gateway/serve"
+	"github.com/winnowhq/winnow/gateway/trace"
 	"github.com/winnowhq/winnow/gateway/transport"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/plan/budget"
 	"github.com/winnowhq/winnow/plan/policy"
 	"github.com/winnowhq/winnow/plan/schedule"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/team/trace"
 	"github.com/winnowhq/winnow/token"
 )
 
@@ -45,7 +45,7 @@ type Relay struct {
 	failsOpen  bool              // without its store it relays all the same, in mode off
 	lacks      lack              // guarded by changing, but for its error
 	calibrated *token.Calibrated // of all engines; nil if the counter does not learn
-	metrics    *serve.Metrics
+	metrics    serve.Metrics
 	flights    flights
 	tracer     *trace.Tracer        // nil if nobody collects traces
 	jobs       http.Handler         // the page of jobs, nil if they are in this process
@@ -178,9 +178,12 @@ func (r *Relay) generation(ctx context.Context, settings config.Settings, mode t
 	} else {
 		g.carrier = transport.New(g.engine, o)
 		r.readHabits(g)
-		r.metrics = serve.NewMetrics(g.carrier.Totals)
-		r.metrics.Register(r.flights.gauge())
-		r.metrics.Register(r.away())
+		if s := r.app.Shared; s != nil {
+			r.metrics = s.NewMetrics(g.carrier.Totals, false)
+			r.metrics.Gauge("winnow_in_flight_requests", "Requests that are relayed and have not ended.", r.flights.count)
+			r.metrics.Gauge("winnow_store_lost",
+				"1 while the store cannot be opened or does not answer, and nothing is decided.", r.away)
+		}
 	}
 	return g, nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/winnowhq/winnow/cmd/internal/cli"
 	"github.com/winnowhq/winnow/desk/config"
 	"github.com/winnowhq/winnow/gateway/transport"
+	"github.com/winnowhq/winnow/team"
 )
 
 // opened is a relay with a store of its own, which is not started.
@@ -27,6 +28,7 @@ func opened(t *testing.T, settings config.Settings, mode transport.Mode) *Relay 
 	dir := t.TempDir()
 	a := cli.New(cli.Env{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Dir: dir, Now: time.Now,
 		Getenv: func(name string) string { return map[string]string{"HOME": dir}[name] }}, "test")
+	a.Shared = team.Parts()
 	r, err := Open(t.Context(), a, settings, "127.0.0.1:0", mode, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

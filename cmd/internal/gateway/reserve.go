@@ -9,7 +9,6 @@ import (
 
 	"github.com/winnowhq/winnow/gateway/tenant"
 	"github.com/winnowhq/winnow/gateway/transport"
-	"github.com/winnowhq/winnow/team/book"
 )
 
 const (
@@ -42,7 +41,7 @@ func (d *tenants) reserving(m *room) func(context.Context, transport.Quote) (fun
 		}
 		return func(c transport.Charge) {
 			defer release()
-			e := book.Expense{Dollars: c.Dollars}
+			e := tenant.Expense{Dollars: c.Dollars}
 			if c.Estimated {
 				e.Estimated = c.Dollars
 			}
@@ -66,7 +65,7 @@ func (d *tenants) share(ctx context.Context, m *room, most float64, now time.Tim
 	ctx, stop := context.WithTimeout(ctx, d.patience)
 	defer stop()
 	id = rand.Text()
-	err := b.Reserve(ctx, book.Reservation{ID: id, Tenant: m.name, Process: d.process, Dollars: most,
+	err := b.Reserve(ctx, tenant.Reservation{ID: id, Tenant: m.name, Process: d.process, Dollars: most,
 		Expires: now.Add(reservedFor)}, now, func(spent tenant.Spent, reserved float64) error {
 		m.gate.Learn(spent, now)
 		if refused := t.Budget.Admit(spent, reserved, now); refused != nil {
@@ -79,7 +78,7 @@ func (d *tenants) share(ctx context.Context, m *room, most float64, now time.Tim
 		return id, nil
 	case errors.As(err, &refused):
 		return "", refused
-	case !errors.Is(ctx.Err(), context.Canceled) && !errors.Is(err, book.ErrNotFound):
+	case !errors.Is(ctx.Err(), context.Canceled) && !errors.Is(err, tenant.ErrNotFound):
 		d.unshared.Store(now.Add(bookPause).UnixNano())
 		d.log.Error("a reservation cannot be made in the book of tenants: until it can, each process keeps the "+
 			"budget by itself", "tenant", m.name, "why", err)

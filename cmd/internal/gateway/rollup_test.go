@@ -39,7 +39,7 @@ func TestRollUp_isTheSumOfTheRows(t *testing.T) {
 	}
 	defer shared.Close()
 	d := &tenants{}
-	d.book.Store(shared)
+	d.book.Store(&reading{shared})
 	var runs atomic.Int64
 	rapid.Check(t, func(r *rapid.T) {
 		ctx := t.Context()

@@ -14,7 +14,6 @@ import (
 	"github.com/winnowhq/winnow/gateway/transport"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/team/book"
 	"github.com/winnowhq/winnow/token"
 )
 
@@ -24,7 +23,7 @@ type room struct {
 	name    string
 	gate    *tenant.Gate
 	tell    func() // that something was spent
-	metrics *serve.Metrics
+	metrics serve.Metrics
 
 	making     sync.Mutex // held while it is opened, furnished or closed
 	store      store.Store
@@ -33,12 +32,12 @@ type room struct {
 	closed     bool
 
 	mu      sync.Mutex
-	hub     *live.Hub               // nil before it is opened, and if there is no page
-	now     *furniture              // nil before it is opened
-	under   int                     // requests and streams that are in it
-	last    time.Time               // when one came or went
-	unsaved map[string]book.Expense // by day, what the book does not know yet
-	settled []string                // reservations that the book can forget with it
+	hub     *live.Hub                 // nil before it is opened, and if there is no page
+	now     *furniture                // nil before it is opened
+	under   int                       // requests and streams that are in it
+	last    time.Time                 // when one came or went
+	unsaved map[string]tenant.Expense // by day, what the book does not know yet
+	settled []string                  // reservations that the book can forget with it
 }
 
 // furniture is what carries the requests of a tenant until its settings change.
@@ -70,8 +69,8 @@ func settingsOf(settings config.Settings, mode transport.Mode, t tenant.Tenant) 
 }
 
 // spent counts what was spent at a time, for which there may have been a reservation in the book.
-func (m *room) spent(e book.Expense, at time.Time, reservation string) {
-	if e == (book.Expense{}) && reservation == "" {
+func (m *room) spent(e tenant.Expense, at time.Time, reservation string) {
+	if e == (tenant.Expense{}) && reservation == "" {
 		return
 	}
 	m.gate.Spend(e.Dollars, at)
@@ -79,9 +78,9 @@ func (m *room) spent(e book.Expense, at time.Time, reservation string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.unsaved == nil {
-		m.unsaved = map[string]book.Expense{}
+		m.unsaved = map[string]tenant.Expense{}
 	}
-	if day := tenant.DayOf(at); e != (book.Expense{}) {
+	if day := tenant.DayOf(at); e != (tenant.Expense{}) {
 		m.unsaved[day] = m.unsaved[day].Plus(e)
 	}
 	if reservation != "" {
@@ -92,10 +91,10 @@ func (m *room) spent(e book.Expense, at time.Time, reservation string) {
 // watch counts what a request cost, unless a budget has it metered, and shows it.
 func (m *room) watch(n transport.Notice, metered bool) {
 	if n.Spent != nil && n.Spent.Live != nil && !metered {
-		m.spent(book.Expense{Dollars: float64(n.Spent.Live.Billed), Requests: 1}, time.UnixMilli(int64(n.Spent.Time)), "")
+		m.spent(tenant.Expense{Dollars: float64(n.Spent.Live.Billed), Requests: 1}, time.UnixMilli(int64(n.Spent.Time)), "")
 	}
 	if n.Receipt != nil && !n.Receipt.Prepared { // what was prepared is paid for already
-		m.spent(book.Expense{Dollars: n.Receipt.Cost}, n.Time, "")
+		m.spent(tenant.Expense{Dollars: n.Receipt.Cost}, n.Time, "")
 	}
 	m.pages(func(h *live.Hub) { h.Watch(n) })
 }
@@ -170,7 +169,7 @@ func (m *room) idle() (since time.Time, ok bool) {
 }
 
 // save hands what was spent to the book. What the book does not take is kept.
-func (m *room) save(ctx context.Context, b *book.Book) error {
+func (m *room) save(ctx context.Context, b tenant.Book) error {
 	m.mu.Lock()
 	unsaved, settled := m.unsaved, m.settled
 	m.unsaved, m.settled = nil, nil
@@ -185,7 +184,7 @@ func (m *room) save(ctx context.Context, b *book.Book) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.unsaved == nil {
-		m.unsaved = map[string]book.Expense{}
+		m.unsaved = map[string]tenant.Expense{}
 	}
 	for day, e := range unsaved {
 		m.unsaved[day] = m.unsaved[day].Plus(e)
@@ -258,7 +257,7 @@ func (m *room) furnish(r *Relay, t tenant.Tenant, version int64, settings config
 		o.Reserve = r.tenants.reserving(m)
 	}
 	o.Prepare = r.preparing(m.name, m.store, f.engine, func(cost float64, at time.Time) {
-		m.spent(book.Expense{Dollars: cost}, at, "")
+		m.spent(tenant.Expense{Dollars: cost}, at, "")
 	})
 	if m.hub != nil && settings.Gateway.Page {
 		f.page = live.New(m.hub, live.Config{Engine: f.engine, Mode: string(mode), Modes: Modes(),

@@ -9,15 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/gateway/job"
+	"github.com/winnowhq/winnow/gateway/shared"
+	"github.com/winnowhq/winnow/gateway/tenant"
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/store/postgres"
-	"github.com/winnowhq/winnow/team/book"
-	"github.com/winnowhq/winnow/team/river"
 )
 
 // summary is the kind of the jobs that write a summary before it is needed: one for each tenant,
@@ -112,7 +109,7 @@ var nothingToPrepare = []rule.Code{winnow.NothingToFold, winnow.NoProgress, winn
 // asked for it: see inTransaction.
 func (w *Jobs) summaryWanted(ctx context.Context, tenant, session, pivot string) {
 	queue := w.current()
-	if _, shared := queue.(*river.Queue); shared {
+	if _, is := queue.(shared.Queue); is {
 		return
 	}
 	if err := queue.Add(ctx, summaryOf(tenant, session, pivot, w.relay.app.Env.Now())); err != nil {
@@ -124,24 +121,21 @@ func (w *Jobs) summaryWanted(ctx context.Context, tenant, session, pivot string)
 // inTransaction has the store of a relay or of its tenants ask for jobs in the transactions of the
 // changes that need them.
 func (r *Relay) inTransaction(kept store.Store) {
-	if s, ok := kept.(*postgres.Store); ok {
-		s.Database().OnWanted(func(ctx context.Context, tx pgx.Tx, tenant, session string, p store.Prepared) error {
-			w := r.work.Load()
-			if w == nil {
-				return nil
-			}
-			queue, shared := w.current().(*river.Queue)
-			if !shared {
-				return nil // it is asked for behind the change
-			}
-			return queue.AddTx(ctx, tx, summaryOf(tenant, session, p.Pivot, r.app.Env.Now()))
-		})
+	if r.app.Shared == nil {
+		return
 	}
+	r.app.Shared.OnWish(kept, func(tenant, session, pivot string) (job.Queue, job.Job) {
+		w := r.work.Load()
+		if w == nil {
+			return nil, job.Job{}
+		}
+		return w.current(), summaryOf(tenant, session, pivot, r.app.Env.Now())
+	})
 }
 
 // tenantOf is the tenant whose sessions are in a store, "" for that of a person.
 func tenantOf(kept store.Store) string {
-	if s, ok := kept.(*postgres.Store); ok {
+	if s, ok := kept.(interface{ Name() string }); ok { // in a database that has them of several
 		return s.Name()
 	}
 	return ""
@@ -180,10 +174,10 @@ func (w *Jobs) summarize(ctx context.Context, a job.Attempt) error {
 
 // engineOf is the engine of a tenant until leave, nil if nothing is decided about its sessions;
 // spent is told what is spent on them. A tenant that was removed has none.
-func (r *Relay) engineOf(ctx context.Context, tenant string) (
+func (r *Relay) engineOf(ctx context.Context, of string) (
 	engine *winnow.Engine, spent func(float64, time.Time), leave func(), err error) {
 	if r.tenants != nil {
-		if t, ok := r.tenants.known.Load().Tenant(tenant); ok {
+		if t, ok := r.tenants.known.Load().Tenant(of); ok {
 			m, f, err := r.tenants.open(ctx, t)
 			if err != nil {
 				return nil, nil, nil, err
@@ -193,10 +187,10 @@ func (r *Relay) engineOf(ctx context.Context, tenant string) (
 				leave()
 				return nil, nil, nil, nil
 			}
-			return f.engine, func(cost float64, at time.Time) { m.spent(book.Expense{Dollars: cost}, at, "") }, leave, nil
+			return f.engine, func(cost float64, at time.Time) { m.spent(tenant.Expense{Dollars: cost}, at, "") }, leave, nil
 		}
 	}
-	if kept := r.kept(); kept == nil || withholds(kept) || tenantOf(kept) != tenant {
+	if kept := r.kept(); kept == nil || withholds(kept) || tenantOf(kept) != of {
 		return nil, nil, nil, nil
 	}
 	r.mu.Lock()

@@ -30,7 +30,7 @@ import (
 	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/team/book"
+	"github.com/winnowhq/winnow/team"
 	"github.com/winnowhq/winnow/team/river"
 )
 
@@ -114,6 +114,7 @@ func replica(t *testing.T, at string, s *scribe, tenants ...string) (*Relay, *Jo
 	a := cli.New(cli.Env{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Dir: t.TempDir(), Now: time.Now,
 		Getenv: func(name string) string { return map[string]string{"WINNOW_STORE": at, "HOME": t.TempDir()}[name] },
 		Client: func(model.Model) (llm.Client, error) { return s, nil }}, "test")
+	a.Shared = team.Parts()
 	settings := config.Default()
 	settings.Compaction.Threshold = budget.Thresholds{"*": 20_000}
 	settings.Compaction.Prune = false // so that nothing but a fold helps
@@ -124,7 +125,7 @@ func replica(t *testing.T, at string, s *scribe, tenants ...string) (*Relay, *Jo
 			t.Fatal(err)
 		}
 		for _, name := range tenants {
-			if err := b.Add(t.Context(), "test", tenant.Tenant{Name: name}); err != nil && !errors.Is(err, book.ErrExists) {
+			if err := b.Add(t.Context(), "test", tenant.Tenant{Name: name}); err != nil && !errors.Is(err, tenant.ErrExists) {
 				t.Fatal(err)
 			}
 		}

@@ -26,7 +26,6 @@ import (
 	"github.com/winnowhq/winnow/plan/policy"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/team/book"
 	"github.com/winnowhq/winnow/token"
 )
 
@@ -65,7 +64,7 @@ type tenants struct {
 
 	reading sync.Mutex // held while the book is read
 	asked   time.Time
-	book    atomic.Pointer[book.Book] // nil until there is one
+	book    atomic.Pointer[reading] // nil until there is one
 
 	process  string        // that reserves in the book
 	patience time.Duration // for that
@@ -81,6 +80,9 @@ type tenants struct {
 	unset   map[string]time.Time // by token: what is not in the book yet
 	reads   map[string]time.Time // by person and session
 }
+
+// reading is the book of tenants as it was opened.
+type reading struct{ tenant.Book }
 
 // Tenants lets tenants share the relay, as the book beside the store names them. It is called
 // before Start. If the book is in a database that does not answer, nobody gets in until it does.
@@ -99,11 +101,15 @@ func (r *Relay) Tenants(ctx context.Context, must bool) error {
 		return err
 	}
 	if o := r.settings.Gateway.OIDC; o.Issuer != "" {
-		in, err := newSigning(o, r.app.Env.Now, r.log)
+		if r.app.Shared == nil {
+			return cli.Usage("gateway.oidc is for winnowd serve")
+		}
+		secret, key, err := signInSecrets(o)
 		if err != nil {
 			return err
 		}
-		d.signIn, d.visitor = in, in.visitor
+		in := r.app.Shared.NewSignIn(o, secret, key, r.app.Env.Now, r.log)
+		d.signIn, d.visitor = in, in.Visitor
 	}
 	r.tenants = d
 	return nil
@@ -115,7 +121,7 @@ func (d *tenants) begin(ctx context.Context) error {
 	d.r.mu.Lock()
 	err := d.r.lacks.err // it was waited for once
 	d.r.mu.Unlock()
-	if err == nil || !book.IsPostgres(source.BookAt(d.r.app)) {
+	if err == nil || !store.IsURL(source.BookAt(d.r.app)) {
 		_, err = d.look(ctx, true)
 	}
 	if err == nil {
@@ -132,7 +138,7 @@ func (d *tenants) begin(ctx context.Context) error {
 // IsAway reports whether an error may be that of a database that does not answer now: not one of
 // what the user wrote, nor of a file.
 func IsAway(ctx context.Context, a *cli.App, err error) bool {
-	return ctx.Err() == nil && !cli.IsMisuse(err) && book.IsPostgres(source.BookAt(a))
+	return ctx.Err() == nil && !cli.IsMisuse(err) && store.IsURL(source.BookAt(a))
 }
 
 // Away implements serve.Door.
@@ -169,12 +175,14 @@ func (d *tenants) look(ctx context.Context, always bool) (changed bool, err erro
 	b := d.book.Load()
 	if b == nil {
 		at := source.BookAt(d.r.app)
-		if _, err := os.Stat(at); at == "" || !book.IsPostgres(at) && err != nil {
+		if _, err := os.Stat(at); at == "" || !store.IsURL(at) && err != nil {
 			return false, nil // nobody has made a tenant
 		}
-		if b, err = source.OpenBook(ctx, d.r.app, source.Changing); err != nil {
+		made, err := source.OpenBook(ctx, d.r.app, source.Changing)
+		if err != nil {
 			return false, err
 		}
+		b = &reading{made}
 		d.book.Store(b)
 	}
 	number, err := b.Revision(ctx)
@@ -261,10 +269,10 @@ func (d *tenants) links(r *http.Request) (all []live.Link) {
 }
 
 // Metrics implements serve.Door.
-func (d *tenants) Metrics() map[string]*serve.Metrics {
+func (d *tenants) Metrics() map[string]serve.Metrics {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	all := make(map[string]*serve.Metrics, len(d.rooms))
+	all := make(map[string]serve.Metrics, len(d.rooms))
 	for name, m := range d.rooms {
 		all[name] = m.metrics
 	}
@@ -339,7 +347,7 @@ func (d *tenants) open(ctx context.Context, t tenant.Tenant) (*room, *furniture,
 
 func (d *tenants) room(t tenant.Tenant) *room {
 	m := &room{name: t.Name, gate: tenant.NewGate(t), tell: d.settled, last: d.r.app.Env.Now()}
-	m.metrics = serve.NewTenantMetrics(m.totals)
+	m.metrics = d.r.app.Shared.NewMetrics(m.totals, true)
 	return m
 }
 
@@ -448,7 +456,7 @@ func millis(t time.Time) session.Millis { return session.Millis(t.UnixMilli()) }
 // is not done. That somebody looks at a session is noted once an hour.
 func (d *tenants) audit(name string) func(context.Context, live.Deed) error {
 	return func(ctx context.Context, deed live.Deed) error {
-		e := book.Entry{Tenant: name, Did: deed.Did, Session: deed.Session, What: deed.What}
+		e := tenant.Entry{Tenant: name, Did: deed.Did, Session: deed.Session, What: deed.What}
 		if g := serve.GuestOf(ctx); g != nil {
 			e.Who = g.Who
 		}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/winnowhq/winnow/team/trace"
+	"github.com/winnowhq/winnow/gateway/trace"
 )
 
 // traced carries requests to their providers, each in a span until its answer begins.

@@ -15,6 +15,7 @@ import (
 	"github.com/winnowhq/winnow/cmd/internal/cli"
 	"github.com/winnowhq/winnow/desk/config"
 	"github.com/winnowhq/winnow/gateway/transport"
+	"github.com/winnowhq/winnow/team"
 )
 
 // A collector gets where the time of a request went, and nothing of what was said in it; the
@@ -33,6 +34,7 @@ func TestRelay_traces(t *testing.T) {
 		Getenv: func(name string) string {
 			return map[string]string{"HOME": dir, "OTEL_EXPORTER_OTLP_ENDPOINT": collector.URL}[name]
 		}}, "test")
+	a.Shared = team.Parts()
 	r, err := Open(t.Context(), a, config.Default(), "127.0.0.1:0", transport.Full, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

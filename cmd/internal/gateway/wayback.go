@@ -7,7 +7,7 @@ import (
 
 	"github.com/winnowhq/winnow/cmd/internal/cli"
 	"github.com/winnowhq/winnow/cmd/internal/source"
-	"github.com/winnowhq/winnow/store/postgres"
+	"github.com/winnowhq/winnow/store"
 )
 
 // WayBack lets a client's shell run "winnow recall", which placeholders name: the program is found,
@@ -32,19 +32,19 @@ const storeVariable = "WINNOW_STORE"
 // goes with the plan.
 func Discreet(p *Plan, a *cli.App) error {
 	name := source.StoreForChild(a)
-	if !postgres.IsURL(name) {
+	if !store.IsURL(name) {
 		return nil
 	}
-	rest, password := postgres.CutPassword(name)
+	rest, password := store.CutPassword(name)
 	if rest == name {
 		return nil
 	}
 	if password != "" {
-		file, err := p.file("pgpass", postgres.Passfile(password))
+		file, err := p.file("pgpass", store.Passfile(password))
 		if err != nil {
 			return err
 		}
-		rest = postgres.WithPassfile(rest, file)
+		rest = store.WithPassfile(rest, file)
 	}
 	p.Set[storeVariable] = rest
 	return nil

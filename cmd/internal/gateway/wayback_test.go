@@ -9,7 +9,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/winnowhq/winnow/cmd/internal/cli"
-	"github.com/winnowhq/winnow/store/postgres"
 )
 
 // Whatever an agent starts, logs or reports has its environment: the store's password is not in it,
@@ -43,7 +42,7 @@ func TestDiscreet_keepsThePasswordOutOfTheAgentsEnvironment(t *testing.T) {
 					t.Fatalf("the agent is not told of the store: %q", got)
 				}
 				told := strings.TrimPrefix(got[i], storeVariable+"=")
-				if !postgres.IsURL(where) {
+				if !store.IsURL(where) {
 					if told != where {
 						t.Errorf("the store is %s", told)
 					}
@@ -55,7 +54,7 @@ func TestDiscreet_keepsThePasswordOutOfTheAgentsEnvironment(t *testing.T) {
 				if strings.Contains(where, "%zz") {
 					return
 				}
-				c, err := pgx.ParseConfig(postgres.WithoutTenant(told))
+				c, err := pgx.ParseConfig(store.WithoutTenant(told))
 				if err != nil || c.Password != `canary:\p` || c.User != "ann" || c.Host != "db.test" {
 					t.Errorf("recall opens %q with the user %q and the password %q: %v", told, c.User, c.Password, err)
 				}

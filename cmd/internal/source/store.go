@@ -15,11 +15,11 @@ import (
 
 	"github.com/winnowhq/winnow/cmd/internal/cli"
 	"github.com/winnowhq/winnow/desk/config"
+	"github.com/winnowhq/winnow/gateway/shared"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/store/postgres"
 	"github.com/winnowhq/winnow/store/sqlite"
 	"github.com/winnowhq/winnow/text/visible"
 )
@@ -47,7 +47,7 @@ func storeName(a *cli.App) string {
 
 // StoreName is the name of a store that holds wherever the program works: a URL, or a whole path.
 func StoreName(a *cli.App, name string) string {
-	if postgres.IsURL(name) {
+	if store.IsURL(name) {
 		return name
 	}
 	return a.Path(strings.TrimPrefix(name, "sqlite:"))
@@ -55,20 +55,32 @@ func StoreName(a *cli.App, name string) string {
 
 // StoreAt is where the store is, for people: its file, or the URL of its database without what is
 // secret in it; "" if there is no home folder.
-func StoreAt(a *cli.App) string { return ShownName(storeName(a)) }
+func StoreAt(a *cli.App) string { return ShownName(a, storeName(a)) }
 
 // ShownName is the name of a store without what is secret in it.
-func ShownName(name string) string {
-	if postgres.IsURL(name) {
-		return postgres.Redacted(name)
+func ShownName(a *cli.App, name string) string {
+	switch {
+	case !store.IsURL(name):
+		return name
+	case a.Shared == nil:
+		return "postgres://…"
 	}
-	return name
+	return a.Shared.Redacted(name)
+}
+
+// sharing are the parts of a team's server.
+func sharing(a *cli.App) (*shared.Parts, error) {
+	if a.Shared == nil {
+		return nil, cli.Usage("winnow keeps sessions in files; a PostgreSQL database, and tenants, are for winnowd, " +
+			"which has the same commands")
+	}
+	return a.Shared, nil
 }
 
 // StoreBeside is the file that other things of the store lie beside on this computer: that of the
 // store itself, or if it is in a database the one where it would be by default.
 func StoreBeside(a *cli.App) string {
-	if name := storeName(a); !postgres.IsURL(name) {
+	if name := storeName(a); !store.IsURL(name) {
 		return name
 	}
 	return a.Env.Kept("winnow.db")
@@ -89,8 +101,8 @@ func OpenStore(ctx context.Context, a *cli.App, want Access) (store.Store, error
 
 // OpenNamed opens a store by its name: a file, sqlite:FILE, or the URL of a PostgreSQL database.
 func OpenNamed(ctx context.Context, a *cli.App, name string, want Access) (store.Store, error) {
-	if postgres.IsURL(name) {
-		return openDatabase(ctx, name, want)
+	if store.IsURL(name) {
+		return openDatabase(ctx, a, name, want)
 	}
 	if scheme, _, ok := strings.Cut(name, "://"); ok && !strings.ContainsAny(scheme, `/\`) {
 		return nil, cli.Usage("a store is a file, sqlite:FILE or postgres://…, not %s://…", visible.Line(scheme))
@@ -114,15 +126,16 @@ func OpenNamed(ctx context.Context, a *cli.App, name string, want Access) (store
 
 // openDatabase opens the store of a tenant in a PostgreSQL database, which the server and not this
 // command makes.
-func openDatabase(ctx context.Context, url string, want Access) (store.Store, error) {
-	s, err := postgres.OpenStore(ctx, url, postgres.Options{ReadOnly: want == Reading})
-	if want == Reading && errors.Is(err, store.ErrReadOnly) { // its tables must be made or upgraded first
-		s, err = postgres.OpenStore(ctx, url, postgres.Options{})
-	}
+func openDatabase(ctx context.Context, a *cli.App, url string, want Access) (store.Store, error) {
+	parts, err := sharing(a)
 	if err != nil {
 		return nil, err
 	}
-	return s, nil
+	s, err := parts.OpenStore(ctx, url, want == Reading)
+	if want == Reading && errors.Is(err, store.ErrReadOnly) { // its tables must be made or upgraded first
+		s, err = parts.OpenStore(ctx, url, false)
+	}
+	return s, err
 }
 
 // OpenStored opens a session of the store by its id or the beginning of it.

@@ -10,11 +10,10 @@ import (
 	"sync"
 
 	"github.com/winnowhq/winnow/cmd/internal/cli"
+	"github.com/winnowhq/winnow/gateway/shared"
 	"github.com/winnowhq/winnow/gateway/tenant"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/store/postgres"
 	"github.com/winnowhq/winnow/store/sqlite"
-	"github.com/winnowhq/winnow/team/book"
 )
 
 // tenantsDir is the folder beside the store in which tenants have their own stores.
@@ -22,8 +21,8 @@ const tenantsDir = "tenants"
 
 // database is the address of the database that the store is in, "" for a file.
 func database(a *cli.App) string {
-	if at := storeName(a); postgres.IsURL(at) {
-		return postgres.WithoutTenant(at)
+	if at := storeName(a); store.IsURL(at) {
+		return store.WithoutTenant(at)
 	}
 	return ""
 }
@@ -46,18 +45,22 @@ func BookAt(a *cli.App) string {
 }
 
 // OpenBook opens the book of tenants. ErrNoStore if there is no book and none is to be made.
-func OpenBook(ctx context.Context, a *cli.App, want Access) (*book.Book, error) {
+func OpenBook(ctx context.Context, a *cli.App, want Access) (tenant.Book, error) {
 	at := BookAt(a)
 	if at == "" {
 		return nil, cli.Usage("there is no home folder to keep tenants in; name a file with --store")
 	}
-	if !book.IsPostgres(at) && want != Making {
+	if !store.IsURL(at) && want != Making {
 		if _, err := os.Stat(at); errors.Is(err, fs.ErrNotExist) {
 			return nil, cli.Hint(fmt.Errorf("%w of tenants at %s", ErrNoStore, at),
-				"winnow tenant add NAME makes the first one")
+				"winnowd tenant add NAME makes the first one")
 		}
 	}
-	return book.Open(ctx, at, a.Env.Now)
+	parts, err := sharing(a)
+	if err != nil {
+		return nil, err
+	}
+	return parts.OpenBook(ctx, at, a.Env.Now)
 }
 
 // TenantStores opens the stores of tenants: each in a file of its own, or in one database that
@@ -66,7 +69,7 @@ type TenantStores struct {
 	App *cli.App
 
 	mu sync.Mutex
-	db *postgres.Database // nil before it is needed
+	db shared.Stores // nil before it is needed
 }
 
 // Open opens the store of a tenant, which has the sessions of that tenant alone. It is made if it
@@ -86,7 +89,11 @@ func (s *TenantStores) Open(ctx context.Context, name string) (store.Store, erro
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.db == nil {
-		db, err := postgres.Open(ctx, at, postgres.Options{})
+		parts, err := sharing(s.App)
+		if err != nil {
+			return nil, err
+		}
+		db, err := parts.OpenStores(ctx, at)
 		if err != nil {
 			return nil, err
 		}

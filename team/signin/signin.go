@@ -1,4 +1,5 @@
-package gateway
+// Package signin lets people sign in to the page by OpenID Connect.
+package signin
 
 import (
 	"cmp"
@@ -21,7 +22,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"golang.org/x/oauth2"
 
-	"github.com/winnowhq/winnow/cmd/internal/cli"
 	"github.com/winnowhq/winnow/desk/config"
 	"github.com/winnowhq/winnow/gateway/serve"
 	"github.com/winnowhq/winnow/gateway/tenant"
@@ -35,12 +35,11 @@ const (
 	signingFor = 10 * time.Minute
 	// visitCookie tells who has signed in, signingCookie what a sign-in that is under way expects.
 	visitCookie, signingCookie = "winnow_visit", "winnow_signing"
-	leastCookieKey             = 32 // bytes
 )
 
-// signing lets people sign in to the page by OpenID Connect: with an authorization code, PKCE, a
+// SignIn lets people sign in: with an authorization code, PKCE, a
 // state and a nonce. Who has signed in is in a signed cookie, and nowhere else.
-type signing struct {
+type SignIn struct {
 	config.GatewayOIDC
 	secret string
 	key    []byte
@@ -52,38 +51,14 @@ type signing struct {
 	provider *oidc.Provider // nil before it was found
 }
 
-// newSigning reads the secrets; the provider is asked when the first person signs in.
-func newSigning(o config.GatewayOIDC, now func() time.Time, log *slog.Logger) (s *signing, err error) {
-	s = &signing{GatewayOIDC: o, now: now, log: log, secure: strings.HasPrefix(o.Redirect, "https://")}
-	if o.ClientID == "" || o.Redirect == "" {
-		return nil, cli.Usage("gateway.oidc.issuer is set, so gateway.oidc.clientID and gateway.oidc.redirect must " +
-			"be, too")
-	}
-	if o.SecretFile != "" {
-		if s.secret, err = readSecret(o.SecretFile, mostKey); err != nil {
-			return nil, cli.Usage("gateway.oidc.secretFile: %w", err)
-		}
-		s.secret = strings.TrimSpace(s.secret)
-	}
-	s.key = make([]byte, leastCookieKey)
-	rand.Read(s.key) // it never fails
-	if o.CookieFile != "" {
-		text, err := readSecret(o.CookieFile, mostKey)
-		if err != nil {
-			return nil, cli.Usage("gateway.oidc.cookieFile: %w", err)
-		}
-		if len(text) < leastCookieKey {
-			return nil, cli.Usage("gateway.oidc.cookieFile: %s has %d bytes; it must have %d random ones or more",
-				o.CookieFile,
-				len(text), leastCookieKey)
-		}
-		s.key = []byte(text)
-	}
-	return s, nil
+// New makes it. The key seals cookies; the provider is asked when the first person signs in.
+func New(o config.GatewayOIDC, secret string, key []byte, now func() time.Time, log *slog.Logger) *SignIn {
+	return &SignIn{GatewayOIDC: o, secret: secret, key: key, now: now, log: log,
+		secure: strings.HasPrefix(o.Redirect, "https://")}
 }
 
 // ServeHTTP implements http.Handler for what stands under /~sign/.
-func (s *signing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *SignIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Referrer-Policy", "no-referrer")
 	w.Header().Set("X-Frame-Options", "DENY")
@@ -101,13 +76,13 @@ func (s *signing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // here reports whether a request comes from a page of this listener.
-func (s *signing) here(r *http.Request) bool {
+func (s *SignIn) here(r *http.Request) bool {
 	from, err := url.Parse(r.Header.Get("Origin"))
 	return err == nil && from.Host != "" && from.Host == r.Host
 }
 
 // client is what asks the provider of identities.
-func (s *signing) client(ctx context.Context) (*oauth2.Config, *oidc.Provider, error) {
+func (s *SignIn) client(ctx context.Context) (*oauth2.Config, *oidc.Provider, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.provider == nil {
@@ -140,7 +115,7 @@ type visit struct {
 	Until  int64         `json:"u"` // seconds since 1970
 }
 
-func (s *signing) begin(w http.ResponseWriter, r *http.Request) {
+func (s *SignIn) begin(w http.ResponseWriter, r *http.Request) {
 	o, _, err := s.client(r.Context())
 	if err != nil {
 		s.refuse(w, http.StatusBadGateway, "The provider of identities does not answer; try again later.", err)
@@ -153,7 +128,7 @@ func (s *signing) begin(w http.ResponseWriter, r *http.Request) {
 }
 
 // back ends a sign-in: the provider has sent the browser back.
-func (s *signing) back(w http.ResponseWriter, r *http.Request) {
+func (s *SignIn) back(w http.ResponseWriter, r *http.Request) {
 	var e expected
 	q := r.URL.Query()
 	if !s.open(r, signingCookie, &e) || e.Until < s.now().Unix() ||
@@ -193,7 +168,7 @@ func (s *signing) back(w http.ResponseWriter, r *http.Request) {
 
 // visitOf is what a person may see: what the first of their groups may, by name, and before the
 // others one that may see all tenants.
-func (s *signing) visitOf(id *oidc.IDToken) (v visit, ok bool) {
+func (s *SignIn) visitOf(id *oidc.IDToken) (v visit, ok bool) {
 	var claims map[string]any
 	if id.Claims(&claims) != nil {
 		return v, false
@@ -227,8 +202,8 @@ func (s *signing) visitOf(id *oidc.IDToken) (v visit, ok bool) {
 	return v, ok
 }
 
-// visitor is who has signed in with the browser that sends a request, nil if nobody has.
-func (s *signing) visitor(r *http.Request) *serve.Guest {
+// Visitor is who has signed in with the browser that sends a request, nil if nobody has.
+func (s *SignIn) Visitor(r *http.Request) *serve.Guest {
 	var v visit
 	if !s.open(r, visitCookie, &v) || v.Until < s.now().Unix() || v.Scopes.Has(tenant.Relay) {
 		return nil
@@ -238,7 +213,7 @@ func (s *signing) visitor(r *http.Request) *serve.Guest {
 
 // refuse tells a person why they are not signed in. What the provider said is logged without what
 // was sent.
-func (s *signing) refuse(w http.ResponseWriter, status int, text string, err error) {
+func (s *SignIn) refuse(w http.ResponseWriter, status int, text string, err error) {
 	why := ""
 	if err != nil {
 		why = fmt.Sprintf("%T", err)
@@ -249,13 +224,13 @@ func (s *signing) refuse(w http.ResponseWriter, status int, text string, err err
 	_, _ = w.Write([]byte(text + "\n"))
 }
 
-func (s *signing) cookie(w http.ResponseWriter, name, value, path string, seconds int) {
+func (s *SignIn) cookie(w http.ResponseWriter, name, value, path string, seconds int) {
 	http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: path, MaxAge: seconds, HttpOnly: true,
 		Secure: s.secure, SameSite: http.SameSiteLaxMode}) // Strict would not be sent on the way back from the provider
 }
 
 // sealed is a value with its signature, which counts for one name of a cookie alone.
-func (s *signing) sealed(name string, v any) string {
+func (s *SignIn) sealed(name string, v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return ""
@@ -264,14 +239,14 @@ func (s *signing) sealed(name string, v any) string {
 	return body + "." + s.signature(name, body)
 }
 
-func (s *signing) signature(name, body string) string {
+func (s *SignIn) signature(name, body string) string {
 	mac := hmac.New(sha256.New, s.key)
 	mac.Write([]byte(name + "\x00" + body))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
 // open reads a cookie, and reports whether it is there and was sealed here.
-func (s *signing) open(r *http.Request, name string, v any) bool {
+func (s *SignIn) open(r *http.Request, name string, v any) bool {
 	c, err := r.Cookie(name)
 	if err != nil {
 		return false

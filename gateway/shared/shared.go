@@ -1,0 +1,73 @@
+// Package shared says what a gateway is made of that several processes and many people share: a
+// store and a book in a database, a queue of jobs beside them, a sign-in, metrics. Package team makes
+// these; a program that does not link it has none of them.
+package shared
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/winnowhq/winnow/desk/config"
+	"github.com/winnowhq/winnow/gateway/job"
+	"github.com/winnowhq/winnow/gateway/serve"
+	"github.com/winnowhq/winnow/gateway/tenant"
+	"github.com/winnowhq/winnow/gateway/transport"
+	"github.com/winnowhq/winnow/store"
+)
+
+// Parts make what is shared. A nil *Parts makes nothing.
+type Parts struct {
+	// Redacted names a database by its servers, without what is secret in its URL.
+	Redacted func(url string) string
+	// OpenStore opens the store of a tenant, whom the URL names, in a database.
+	OpenStore func(ctx context.Context, url string, readOnly bool) (store.Store, error)
+	// OpenStores connects to the stores of all tenants in a database.
+	OpenStores func(ctx context.Context, url string) (Stores, error)
+	// OpenBook opens the book of tenants: the path of a file, which is made if it is missing, or the
+	// URL of a database.
+	OpenBook func(ctx context.Context, at string, now func() time.Time) (tenant.Book, error)
+	// OpenQueue connects to the queue in a database, and makes its tables.
+	OpenQueue func(ctx context.Context, url string, o QueueOptions) (Queue, error)
+	// OnWish has a store in a database ask for a job in the transaction of each change that says that
+	// a summary is wanted: the one that wanted names, in a queue of the same database. A nil queue
+	// is asked for none; stores elsewhere ask for none.
+	OnWish func(kept store.Store, wanted func(tenant, session, pivot string) (job.Queue, job.Job))
+	// MigrateQueue makes or upgrades the tables of the queue in a database.
+	MigrateQueue func(ctx context.Context, url string) error
+	// NewSignIn lets people sign in to the page. The key seals cookies.
+	NewSignIn func(o config.GatewayOIDC, secret string, key []byte, now func() time.Time, log *slog.Logger) SignIn
+	// NewMetrics counts for a listener or for one of its tenants.
+	NewMetrics func(totals func() transport.Totals, ofTenant bool) serve.Metrics
+}
+
+// Stores are those of tenants, in one database.
+type Stores interface {
+	// Tenant is the store of one, which has the sessions of that tenant alone.
+	Tenant(name string) store.Store
+	Close() error
+}
+
+// QueueOptions say how a queue works.
+type QueueOptions struct {
+	Workers int // jobs that this process does at a time
+	Log     *slog.Logger
+	Now     func() time.Time
+}
+
+// Queue is a queue in a database, where every process works on it.
+type Queue interface {
+	job.Queue
+	// Page shows what waits, runs and has failed.
+	Page() http.Handler
+	// Close lets go of the database, after Run has ended.
+	Close()
+}
+
+// SignIn is where browsers sign in and out.
+type SignIn interface {
+	http.Handler
+	// Visitor is who has signed in with the browser that sends a request, nil if nobody has.
+	Visitor(r *http.Request) *serve.Guest
+}

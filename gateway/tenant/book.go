@@ -1,0 +1,115 @@
+package tenant
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Book keeps tenants, their tokens, what they spent, and who did what. Package team/book has it in
+// a file or a database. It is safe for concurrent use, also by several processes.
+type Book interface {
+	Close() error
+
+	// Revision is a number that changes with every change of a tenant or a token.
+	Revision(ctx context.Context) (int64, error)
+	// Directory is what the book has of all tenants and tokens, as of one moment.
+	Directory(ctx context.Context) (*Directory, error)
+
+	// Add adds a tenant. ErrExists if there is one of that name.
+	Add(ctx context.Context, who string, t Tenant) error
+	// Set changes a tenant. ErrNotFound if there is none of that name.
+	Set(ctx context.Context, who, name string, edit func(*Tenant) error) (Tenant, error)
+	// Remove removes a tenant with its tokens. ErrNotFound if there is none of that name.
+	Remove(ctx context.Context, who, name string) error
+	Tenant(ctx context.Context, name string) (Tenant, error)
+	Tenants(ctx context.Context) ([]Tenant, error)
+
+	AddToken(ctx context.Context, who string, t Token) error
+	Revoke(ctx context.Context, who, id string) (Token, error)
+	// Rotate makes a token in the place of another one, which counts for an overlap more. The new
+	// one is shown once.
+	Rotate(ctx context.Context, who, id string, overlap time.Duration) (shown string, next, old Token, err error)
+	Token(ctx context.Context, id string) (Token, error)
+	// Tokens are those of a tenant, "" for all.
+	Tokens(ctx context.Context, of string) ([]Token, error)
+	// Used notes when tokens were shown last, by id.
+	Used(ctx context.Context, when map[string]time.Time) error
+
+	// Reserve makes a reservation, unless allow is against it, which is told what the tenant has
+	// spent and what it has reserved, through every process. Its error is returned as it is.
+	Reserve(ctx context.Context, r Reservation, now time.Time, allow func(spent Spent, reserved float64) error) error
+	// Renew lets the reservations of a process expire later.
+	Renew(ctx context.Context, process string, expires, now time.Time) error
+	// Settle adds what a tenant spent, by day, and forgets reservations, in one transaction.
+	Settle(ctx context.Context, name string, days map[string]Expense, reservations []string) error
+	// Spend adds what a tenant spent on the day of a time.
+	Spend(ctx context.Context, name string, e Expense, at time.Time) error
+	// AtLeast raises what a tenant spent on the day of a time to a sum, if it is less.
+	AtLeast(ctx context.Context, name string, dollars float64, at time.Time) error
+	// Spent is what a tenant spent in the day and the month of a time.
+	Spent(ctx context.Context, name string, at time.Time) (Spent, error)
+	// OpenSince is the first day of a tenant whose sum may still grow; CloseUntil closes those before
+	// the day of a time.
+	OpenSince(ctx context.Context, name string) (time.Time, error)
+	CloseUntil(ctx context.Context, name string, at time.Time) error
+	// Uses are how much each tenant asks, as of a time, by name. A tenant that never asked is not
+	// among them.
+	Uses(ctx context.Context, at time.Time) (map[string]Use, error)
+
+	// Audit notes who did what. A zero time is now.
+	Audit(ctx context.Context, e Entry) error
+	// Audited are the newest entries about a tenant, "" for all, the newest first, at most so many.
+	Audited(ctx context.Context, of string, most int) ([]Entry, error)
+}
+
+// Errors that callers tell apart.
+var (
+	ErrNotFound = errors.New("not found")
+	ErrExists   = errors.New("exists already")
+)
+
+// Entry is one line of the audit log: who did what. It holds no content of a session.
+type Entry struct {
+	Time    time.Time `json:"time"`
+	Tenant  string    `json:"tenant"`
+	Who     string    `json:"who"`     // the id of a token, a person who signed in, or "cli:" and a user
+	Did     string    `json:"did"`     // "undo", "read", "token add" and so on
+	Session string    `json:"session"` // "" if it is about none
+	What    string    `json:"what"`    // the receipt, the part, the settings
+}
+
+// Reservation is what a request under way may cost.
+type Reservation struct {
+	ID      string
+	Tenant  string
+	Process string // that relays it
+	Dollars float64
+	Expires time.Time
+}
+
+// Expense is what some requests cost.
+type Expense struct {
+	Dollars   float64
+	Estimated float64 // of them: no provider reported it
+	Requests  int     // that were answered
+}
+
+// Plus is the sum of two.
+func (e Expense) Plus(other Expense) Expense {
+	return Expense{e.Dollars + other.Dollars, e.Estimated + other.Estimated, e.Requests + other.Requests}
+}
+
+// Use is how much a tenant asks.
+type Use struct {
+	Spent    Spent
+	Requests Requests
+	// Seen is when one of its tokens was last shown, to a minute; zero: never.
+	Seen time.Time
+}
+
+// Requests are how many requests were answered within a day and its month.
+type Requests struct {
+	Day   int64 `json:"day"`
+	Month int64 `json:"month"`
+}

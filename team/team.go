@@ -1,0 +1,160 @@
+package team
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/winnowhq/winnow/desk/config"
+	"github.com/winnowhq/winnow/gateway/job"
+	"github.com/winnowhq/winnow/gateway/serve"
+	"github.com/winnowhq/winnow/gateway/shared"
+	"github.com/winnowhq/winnow/gateway/tenant"
+	"github.com/winnowhq/winnow/gateway/transport"
+	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/postgres"
+	"github.com/winnowhq/winnow/team/book"
+	"github.com/winnowhq/winnow/team/metrics"
+	"github.com/winnowhq/winnow/team/river"
+	"github.com/winnowhq/winnow/team/signin"
+)
+
+// Parts are those of a gateway that several processes and many people share.
+func Parts() *shared.Parts {
+	return &shared.Parts{Redacted: postgres.Redacted, OpenStore: openStore, OpenStores: openStores,
+		OpenBook: openBook, OpenQueue: openQueue, OnWish: onWish, MigrateQueue: migrateQueue, NewSignIn: newSignIn,
+		NewMetrics: newMetrics}
+}
+
+func openStore(ctx context.Context, url string, readOnly bool) (store.Store, error) {
+	s, err := postgres.OpenStore(ctx, url, postgres.Options{ReadOnly: readOnly})
+	if err != nil {
+		return nil, err // not a nil *postgres.Store, which would be a store that is not nil
+	}
+	return s, nil
+}
+
+// stores are those of tenants in one database.
+type stores struct{ *postgres.Database }
+
+func (s stores) Tenant(name string) store.Store { return s.Database.Tenant(name) }
+
+func openStores(ctx context.Context, url string) (shared.Stores, error) {
+	d, err := postgres.Open(ctx, url, postgres.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return stores{d}, nil
+}
+
+func openBook(ctx context.Context, at string, now func() time.Time) (tenant.Book, error) {
+	b, err := book.Open(ctx, at, now)
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+func newSignIn(o config.GatewayOIDC, secret string, key []byte, now func() time.Time, log *slog.Logger) shared.SignIn {
+	return signin.New(o, secret, key, now, log)
+}
+
+func newMetrics(totals func() transport.Totals, ofTenant bool) serve.Metrics {
+	if ofTenant {
+		return metrics.OfTenant(totals)
+	}
+	return metrics.New(totals)
+}
+
+// queue is River's, with connections of its own.
+type queue struct {
+	*river.Queue
+	page http.Handler
+	end  func()
+}
+
+func (q *queue) Page() http.Handler { return q.page }
+func (q *queue) Close()             { q.end() }
+
+func openQueue(ctx context.Context, url string, o shared.QueueOptions) (shared.Queue, error) {
+	pool, err := pooled(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	showing, stop := context.WithCancel(context.WithoutCancel(ctx))
+	q := &queue{end: func() {
+		stop()
+		pool.Close()
+	}}
+	if err = river.Migrate(ctx, pool); err == nil {
+		q.Queue, err = river.New(ctx, pool, river.Config{Workers: o.Workers, Log: o.Log, Now: o.Now})
+	}
+	if err == nil {
+		q.page, err = q.Queue.Page(showing, "/jobs")
+	}
+	if err != nil {
+		q.end()
+		return nil, err
+	}
+	return q, nil
+}
+
+func migrateQueue(ctx context.Context, url string) error {
+	pool, err := pooled(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	return river.Migrate(ctx, pool)
+}
+
+func onWish(kept store.Store, wanted func(tenant, session, pivot string) (job.Queue, job.Job)) {
+	s, ok := kept.(*postgres.Store)
+	if !ok {
+		return
+	}
+	s.Database().OnWanted(func(ctx context.Context, tx pgx.Tx, tenant, session string, p store.Prepared) error {
+		q, j := wanted(tenant, session, p.Pivot)
+		if q, ok := q.(*queue); ok {
+			return q.AddTx(ctx, tx, j)
+		}
+		return nil // it is asked for behind the change
+	})
+}
+
+// connections are how many the jobs of one process may have of a database: two that work, one that
+// fetches what is due, and one that listens. They are not those of requests, which never wait for a
+// job.
+const connections = 4
+
+// errUnclear says nothing of the address, which may hold a password.
+var errUnclear = errors.New("the address of the store cannot be understood; write postgres://USER@HOST/DATABASE")
+
+// pooled connects to the database of a store. Nothing of a password is in its errors.
+func pooled(ctx context.Context, address string) (*pgxpool.Pool, error) {
+	to, err := url.Parse(address)
+	if err != nil {
+		return nil, errUnclear
+	}
+	q := to.Query()
+	q.Del("tenant") // it is the store's: jobs are of all tenants
+	to.RawQuery = q.Encode()
+	set, err := pgxpool.ParseConfig(to.String())
+	if err != nil {
+		return nil, errUnclear
+	}
+	set.MaxConns = connections
+	set.ConnConfig.RuntimeParams["application_name"] = "winnow jobs"
+	pool, err := pgxpool.NewWithConfig(ctx, set)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the database for jobs: %w", err)
+	}
+	return pool, nil
+}
