@@ -109,6 +109,27 @@ func TestFloors_theLibraryStaysLight(t *testing.T) {
 	}
 }
 
+// A person's program links nothing that only a team's server needs, and stays small.
+func TestPrograms_winnowLinksNothingOfATeam(t *testing.T) {
+	deps := func(program string) []string {
+		p := list(t, "./cmd/"+program)
+		return p[0].Deps
+	}
+	for _, dep := range deps("winnow") {
+		for _, word := range []string{"jackc/pgx", "riverqueue", "prometheus", "go-oidc", "winnow/team", "store/postgres"} {
+			if strings.Contains(dep, word) {
+				t.Errorf("cmd/winnow depends on %s, which is for cmd/winnowd", dep)
+			}
+		}
+	}
+	if n := len(deps("winnow")) + 1; n > 480 {
+		t.Errorf("cmd/winnow has %d packages, 480 are the most", n)
+	}
+	if !slices.Contains(deps("winnowd"), module+"/team") {
+		t.Error("cmd/winnowd is no team's server")
+	}
+}
+
 func list(t *testing.T, pattern string) []pkg {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-json=ImportPath,Imports,Deps", pattern)

@@ -66,7 +66,7 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool) error {
 const migrating int64 = 0x77696e6e6f770001
 
 // ErrTables is how New ends if the tables of jobs are missing or older than this version needs.
-var ErrTables = errors.New("job: the tables of jobs are missing or old; `winnow store migrate` makes them")
+var ErrTables = errors.New("job: the tables of jobs are missing or old; `winnowd store migrate` makes them")
 
 // New makes a queue on a pool of connections, which stays the caller's. ErrTables.
 func New(ctx context.Context, pool *pgxpool.Pool, c Config) (*Queue, error) {

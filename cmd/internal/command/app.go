@@ -13,7 +13,7 @@ import (
 // root is the command without a name, with all others below it.
 func root(a *cli.App) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "winnow",
+		Use:   programName(a),
 		Short: "Keep an agent's session inside its context window, without losing anything",
 		Long: `winnow shows where the tokens of a coding agent's session went, and makes the session
 smaller: old tool outputs are left out, the past is folded into a summary, and nothing is deleted.
@@ -93,6 +93,14 @@ Exit codes:
 	cli.Complete(root, "counter", "auto", "chars4", "linear", "bpe:o200k_base", "bpe:cl100k_base")
 	cli.CompleteBy(root, "model", source.CompleteModels(a))
 	root.Version = a.Version
-	root.SetVersionTemplate("winnow {{.Version}}\n")
+	root.SetVersionTemplate(programName(a) + " {{.Version}}\n")
 	return root
+}
+
+// programName is winnow, or winnowd where that has what a team's server needs.
+func programName(a *cli.App) string {
+	if a.Shared != nil {
+		return "winnowd"
+	}
+	return "winnow"
 }

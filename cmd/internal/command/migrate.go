@@ -24,7 +24,7 @@ func migrateCommand(a *cli.App) *cobra.Command {
 of the jobs beside it in a database. Several may do so at once; what is up to date stays as it is.
 Commands do the same when they open a store; migrate does it without anything else, so that it can be
 done once, before new versions of winnow serve start beside old ones.`,
-		Example:           "  winnow store migrate --store postgres://winnow@localhost/winnow",
+		Example:           "  winnowd store migrate --store postgres://winnow@localhost/winnow",
 		Args:              cli.Exactly(0, "no arguments"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return migrate(cmd.Context(), a) },

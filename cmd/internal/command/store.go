@@ -35,10 +35,10 @@ in which sessions belong to tenants: postgres://USER@HOST/NAME?tenant=TENANT, or
 those of one person. Put the password into PGPASSWORD or ~/.pgpass: others on the computer can read
 what is on a command line.`,
 		Example: `  winnow store copy FROM TO
-  winnow store migrate --store postgres://USER@HOST/NAME`,
+  winnowd store migrate --store postgres://USER@HOST/NAME`,
 		Args: cli.Exactly(0, "a command: copy or migrate"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return cli.Usage("give a command: winnow store copy FROM TO, or winnow store migrate")
+			return cli.Usage("give a command: winnow store copy FROM TO, or winnowd store migrate")
 		},
 	}
 	cmd.AddCommand(storeCopyCommand(a), migrateCommand(a))

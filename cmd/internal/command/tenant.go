@@ -55,8 +55,8 @@ type tenantRemoved struct {
 func tenantCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tenant",
-		Short: "Say who shares winnow serve: tokens, limits, budgets",
-		Long: `A tenant is one of those who share "winnow serve": a person, a team, a project. Each has sessions of its
+		Short: "Say who shares winnowd serve: tokens, limits, budgets",
+		Long: `A tenant is one of those who share "winnowd serve": a person, a team, a project. Each has sessions of its
 own, which no other tenant sees, tokens to ask with, limits, and a budget in US dollars.
 
 They are kept beside the store; of a token only its SHA-256 is. A serve that runs follows within two
@@ -65,10 +65,15 @@ first segment of the path (http://HOST:4141/TOKEN/anthropic), or in the place of
 where the server holds that (gateway.keys in the configuration).
 
 docs/tenants.md goes through it, from nothing to two tenants.`,
-		Example: `  winnow tenant add web --budget-day 20 --budget-month 300 --per-minute 120
-  winnow tenant token add web --label ann --expires 90d
-  winnow tenant list
-  winnow tenant audit web`,
+		Hidden: a.Shared == nil, // winnow says that winnowd has it
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			_, err := source.Sharing(a)
+			return err
+		},
+		Example: `  winnowd tenant add web --budget-day 20 --budget-month 300 --per-minute 120
+  winnowd tenant token add web --label ann --expires 90d
+  winnowd tenant list
+  winnowd tenant audit web`,
 		Args: cli.Exactly(0, "add, list, show, set, remove, token or audit"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -86,7 +91,7 @@ func actor(a *cli.App) string {
 func withBook(ctx context.Context, a *cli.App, want source.Access, do func(tenant.Book) error) error {
 	b, err := source.OpenBook(ctx, a, want)
 	if errors.Is(err, source.ErrNoStore) {
-		return cli.Usage("there is no tenant yet; `winnow tenant add NAME` makes the first one")
+		return cli.Usage("there is no tenant yet; `winnowd tenant add NAME` makes the first one")
 	}
 	if err != nil {
 		return err
@@ -163,7 +168,7 @@ func (f *tenantFlags) change(cmd *cobra.Command, t *tenant.Tenant) error {
 func tenantAdd(a *cli.App) *cobra.Command {
 	var f tenantFlags
 	cmd := &cobra.Command{
-		Use: "add NAME", Short: "Make a tenant", Example: "  winnow tenant add web --budget-day 20",
+		Use: "add NAME", Short: "Make a tenant", Example: "  winnowd tenant add web --budget-day 20",
 		Args: cli.Exactly(1, "NAME"), ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -176,7 +181,7 @@ func tenantAdd(a *cli.App) *cobra.Command {
 				return err
 			}
 			if !a.JSON && !a.Quiet {
-				a.Warn("it has no token yet: winnow tenant token add %s", t.Name)
+				a.Warn("it has no token yet: winnowd tenant token add %s", t.Name)
 			}
 			return tellTenant(cmd.Context(), a, b, t.Name)
 		})
@@ -189,7 +194,7 @@ func tenantSet(a *cli.App) *cobra.Command {
 	var f tenantFlags
 	cmd := &cobra.Command{
 		Use: "set NAME", Short: "Change a tenant: only what is said changes",
-		Example: "  winnow tenant set web --budget-day 30 --mode observe",
+		Example: "  winnowd tenant set web --budget-day 30 --mode observe",
 		Args:    cli.Exactly(1, "NAME"), ValidArgsFunction: completeTenants(a),
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -208,7 +213,7 @@ func tenantSet(a *cli.App) *cobra.Command {
 func tenantShow(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "show NAME", Short: "Show a tenant: its settings, tokens and what it spent",
-		Example: "  winnow tenant show web",
+		Example: "  winnowd tenant show web",
 		Args:    cli.Exactly(1, "NAME"), ValidArgsFunction: completeTenants(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withBook(cmd.Context(), a, source.Changing, func(b tenant.Book) error {
@@ -301,7 +306,7 @@ func keysOf(t tenant.Tenant) string {
 
 func tenantListCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "Show the tenants and what they spent", Example: "  winnow tenant list",
+		Use: "list", Short: "Show the tenants and what they spent", Example: "  winnowd tenant list",
 		Args: cli.Exactly(0, "no arguments"), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withBook(cmd.Context(), a, source.Changing, func(b tenant.Book) error { return listTenants(cmd.Context(), a, b) })
@@ -340,7 +345,7 @@ func listTenants(ctx context.Context, a *cli.App, b tenant.Book) error {
 		}
 	})
 	if err == nil && len(all) == 0 {
-		return cli.Nothing("there is no tenant; `winnow tenant add NAME` makes one")
+		return cli.Nothing("there is no tenant; `winnowd tenant add NAME` makes one")
 	}
 	return err
 }
@@ -348,7 +353,7 @@ func listTenants(ctx context.Context, a *cli.App, b tenant.Book) error {
 func tenantRemove(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "remove NAME", Short: "Remove a tenant and its tokens; its sessions stay on disk",
-		Example: "  winnow tenant remove web", Args: cli.Exactly(1, "NAME"), ValidArgsFunction: completeTenants(a),
+		Example: "  winnowd tenant remove web", Args: cli.Exactly(1, "NAME"), ValidArgsFunction: completeTenants(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withBook(cmd.Context(), a, source.Changing, func(b tenant.Book) error {
 				if err := b.Remove(cmd.Context(), actor(a), args[0]); err != nil {
@@ -400,7 +405,7 @@ func tenantAudit(a *cli.App) *cobra.Command {
 	limit := 50
 	cmd := &cobra.Command{
 		Use: "audit [NAME]", Short: "Show who did what: undone, restored, pinned, read, changed",
-		Example: "  winnow tenant audit web --limit 20", Args: cli.Between(0, 1, "NAME"),
+		Example: "  winnowd tenant audit web --limit 20", Args: cli.Between(0, 1, "NAME"),
 		ValidArgsFunction: completeTenants(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if limit < 1 {

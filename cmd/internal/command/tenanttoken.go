@@ -56,9 +56,9 @@ Scopes say what it allows:
   read   the tenant's sessions on the page, and /metrics
   act    undo, restore and pin on the page
   admin  the pages and figures of all tenants`,
-		Example: `  winnow tenant token add web --label ann --expires 90d
-  winnow tenant token add web --label dashboard --scopes read
-  winnow tenant token rotate tok_1f2e3d4c5b6a --overlap 48h`,
+		Example: `  winnowd tenant token add web --label ann --expires 90d
+  winnowd tenant token add web --label dashboard --scopes read
+  winnowd tenant token rotate tok_1f2e3d4c5b6a --overlap 48h`,
 		Args: cli.Exactly(0, "add, list, revoke or rotate"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -71,7 +71,7 @@ func tenantTokenAdd(a *cli.App) *cobra.Command {
 	scopes := "relay,read,act"
 	cmd := &cobra.Command{
 		Use: "add TENANT", Short: "Make a token and print it, once",
-		Example: "  winnow tenant token add web --label ann --expires 90d",
+		Example: "  winnowd tenant token add web --label ann --expires 90d",
 		Args:    cli.Exactly(1, "TENANT"), ValidArgsFunction: completeTenants(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			allowed, err := tenant.ParseScopes(scopes)
@@ -121,7 +121,7 @@ func tellToken(a *cli.App, shown string, kept tenant.Token, old *tenant.Token) e
 func tenantTokenList(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "list [TENANT]", Short: "Show the tokens, what they allow and when they were used",
-		Example: "  winnow tenant token list web", Args: cli.Between(0, 1, "TENANT"),
+		Example: "  winnowd tenant token list web", Args: cli.Between(0, 1, "TENANT"),
 		ValidArgsFunction: completeTenants(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withBook(cmd.Context(), a, source.Changing, func(b tenant.Book) error {
@@ -139,7 +139,7 @@ func tenantTokenList(a *cli.App) *cobra.Command {
 				if err := tellTokens(a, all); err != nil || len(all) > 0 {
 					return err
 				}
-				return cli.Nothing("there is no token; `winnow tenant token add " + cmp.Or(of, "TENANT") +
+				return cli.Nothing("there is no token; `winnowd tenant token add " + cmp.Or(of, "TENANT") +
 					"` makes one")
 			})
 		},
@@ -176,7 +176,7 @@ func completeTokens(a *cli.App) cobra.CompletionFunc {
 
 func tenantTokenRevoke(a *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "revoke ID", Short: "Make a token count no more", Example: "  winnow tenant token revoke tok_1f2e3d4c5b6a",
+		Use: "revoke ID", Short: "Make a token count no more", Example: "  winnowd tenant token revoke tok_1f2e3d4c5b6a",
 		Args: cli.Exactly(1, "ID"), ValidArgsFunction: completeTokens(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withBook(cmd.Context(), a, source.Changing, func(b tenant.Book) error {
@@ -194,7 +194,7 @@ func tenantTokenRotate(a *cli.App) *cobra.Command {
 	overlap := "24h"
 	cmd := &cobra.Command{
 		Use: "rotate ID", Short: "Make a token in the place of another one, which counts for a while yet",
-		Example: "  winnow tenant token rotate tok_1f2e3d4c5b6a --overlap 48h",
+		Example: "  winnowd tenant token rotate tok_1f2e3d4c5b6a --overlap 48h",
 		Args:    cli.Exactly(1, "ID"), ValidArgsFunction: completeTokens(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var rest time.Duration
@@ -219,7 +219,7 @@ func rotate(ctx context.Context, a *cli.App, b tenant.Book, id string, overlap t
 		return err
 	}
 	if state := old.State(a.Env.Now()); state != "valid" {
-		return cli.Usage("the token %s is %s: make a new one with `winnow tenant token add %s`", id, state, old.Tenant)
+		return cli.Usage("the token %s is %s: make a new one with `winnowd tenant token add %s`", id, state, old.Tenant)
 	}
 	shown, next, old, err := b.Rotate(ctx, actor(a), id, overlap)
 	if err != nil {

@@ -23,7 +23,7 @@ func versionCommand(a *cli.App) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			v := a.Version
 			doc := versioned{v, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
-			return a.Tell(doc, func() { a.Printf("winnow %s (%s, %s)\n", doc.Version, doc.Go, doc.Platform) })
+			return a.Tell(doc, func() { a.Printf("%s %s (%s, %s)\n", programName(a), doc.Version, doc.Go, doc.Platform) })
 		},
 	}
 }

@@ -112,7 +112,7 @@ func TestRollUp_readsWhatIsOpen(t *testing.T) {
 	}
 	defer b.Close()
 	d := &tenants{}
-	d.book.Store(b)
+	d.book.Store(&reading{b})
 	kept := &asked{Store: memory.New()}
 	date := func(month time.Month, day int) time.Time { return time.Date(2026, month, day, 0, 0, 0, 0, time.UTC) }
 	for _, c := range []struct {

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/winnowhq/winnow/cmd/internal/cli"
+	"github.com/winnowhq/winnow/store"
 )
 
 // Whatever an agent starts, logs or reports has its environment: the store's password is not in it,

@@ -68,8 +68,8 @@ func ShownName(a *cli.App, name string) string {
 	return a.Shared.Redacted(name)
 }
 
-// sharing are the parts of a team's server.
-func sharing(a *cli.App) (*shared.Parts, error) {
+// Sharing are the parts of a team's server, which winnow has not.
+func Sharing(a *cli.App) (*shared.Parts, error) {
 	if a.Shared == nil {
 		return nil, cli.Usage("winnow keeps sessions in files; a PostgreSQL database, and tenants, are for winnowd, " +
 			"which has the same commands")
@@ -127,7 +127,7 @@ func OpenNamed(ctx context.Context, a *cli.App, name string, want Access) (store
 // openDatabase opens the store of a tenant in a PostgreSQL database, which the server and not this
 // command makes.
 func openDatabase(ctx context.Context, a *cli.App, url string, want Access) (store.Store, error) {
-	parts, err := sharing(a)
+	parts, err := Sharing(a)
 	if err != nil {
 		return nil, err
 	}

@@ -56,7 +56,7 @@ func OpenBook(ctx context.Context, a *cli.App, want Access) (tenant.Book, error)
 				"winnowd tenant add NAME makes the first one")
 		}
 	}
-	parts, err := sharing(a)
+	parts, err := Sharing(a)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (s *TenantStores) Open(ctx context.Context, name string) (store.Store, erro
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.db == nil {
-		parts, err := sharing(s.App)
+		parts, err := Sharing(s.App)
 		if err != nil {
 			return nil, err
 		}
