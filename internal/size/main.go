@@ -1,5 +1,5 @@
 // Command size prints how large the program is, one figure a line: `make size`. With -wide it lists
-// the lines that are too wide instead.
+// the lines that are too wide instead, with -large the files and structs that are too large.
 package main
 
 import (
@@ -38,6 +38,7 @@ type counts struct {
 func main() {
 	log.SetFlags(0)
 	wide := flag.Bool("wide", false, "list the lines that are too wide")
+	large := flag.Bool("large", false, "list the files and structs that are too large")
 	flag.Parse()
 	n, err := count(".")
 	if err != nil {
@@ -45,6 +46,11 @@ func main() {
 	}
 	if *wide {
 		fmt.Println(strings.Join(slices.Concat(n.code, n.comments), "\n"))
+		return
+	}
+	house := shapeOf(".")
+	if *large {
+		fmt.Println(strings.Join(slices.Concat(house.files, house.structs), "\n"))
 		return
 	}
 	direct, indirect := modules()
@@ -58,8 +64,13 @@ func main() {
 	say("exported names of the root package", exported("."))
 	say("direct dependencies", direct)
 	say("indirect dependencies", indirect)
-	say("packages in the program, the standard library included", lines(run("go", "list", "-deps", "./cmd/winnow")))
-	say("bytes of the stripped binary", binary())
+	say("folders at the top", folders("."))
+	say(fmt.Sprintf("files above %d lines, without tests", longest), len(house.files))
+	say(fmt.Sprintf("structs above %d fields, without tests", widest), len(house.structs))
+	for _, program := range []string{"winnow", "winnowd"} {
+		say("packages in "+program+", the standard library included", lines(run("go", "list", "-deps", "./cmd/"+program)))
+		say("bytes of "+program+", stripped", binary(program))
+	}
 }
 
 func say(what string, n int) { fmt.Printf("%-58s %12d\n", what, n) }
@@ -158,15 +169,15 @@ func modules() (direct, indirect int) {
 	return direct, indirect
 }
 
-// binary builds the program and returns its size.
-func binary() int {
+// binary builds a program and returns its size.
+func binary(program string) int {
 	folder, err := os.MkdirTemp("", "winnow-size-")
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(folder)
 	file := filepath.Join(folder, "winnow")
-	run("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", file, "./cmd/winnow")
+	run("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", file, "./cmd/"+program)
 	info, err := os.Stat(file)
 	if err != nil {
 		log.Fatal(err)
