@@ -81,7 +81,7 @@ properties: ## 100,000 random sequences of file operations, 2,000 random session
 	go test ./plan/policy -run 'Rules_what' -count=1 -timeout 60m -rapid.checks=2000
 	go test ./plan/policy -run 'Rules_onRecorded' -count=1 -timeout 60m -counters
 	go test ./format/all -run 'Kept' -count=1 -timeout 60m -rapid.checks=500
-	go test . -run 'Gauge|PinsAnd|whateverIsDone|aRestart|SelfPrune_holds' -count=1 -timeout 60m -rapid.checks=300
+	go test ./internal/stories -run 'Gauge|PinsAnd|whateverIsDone|aRestart|SelfPrune_holds' -count=1 -timeout 60m -rapid.checks=300
 
 forecast: ## recorded sessions through the gateway: what is billed is what winnow replay forecasts; MODES (default full), FOLDS=false
 	go test ./internal/forecast -run Gateway -count=1 -v -timeout 180m -longest 0 -modes $(or $(MODES),full) $(if $(FOLDS),-folds=$(FOLDS))

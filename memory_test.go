@@ -106,3 +106,33 @@ func TestEngine_hasNoMoreBytesAtHandThanItMay(t *testing.T) {
 		t.Errorf("%d bytes are counted, the sessions at hand have %d", e.bytes, sum)
 	}
 }
+
+func TestEngine_hasNoMoreSessionsAtHandThanItShould(t *testing.T) {
+	e := quiet(t)
+	ctx := context.Background()
+	var ids []string
+	for i := range maxLive + 10 {
+		id, err := e.Create(ctx, session.Info{Title: fmt.Sprint(i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+		said := []session.Part{{Type: session.TextPart, Text: fmt.Sprint("hello ", i)}}
+		err = e.Append(ctx, id, session.Message{MessageInfo: session.MessageInfo{Role: session.User}, Parts: said})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(e.live); n > maxLive {
+		t.Errorf("%d sessions are at hand, want %d at most", n, maxLive)
+	}
+	for i, id := range ids {
+		v, err := e.View(ctx, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(v.Messages) != 1 || v.Messages[0].Text() != fmt.Sprint("hello ", i) {
+			t.Errorf("session %d lost its message", i)
+		}
+	}
+}

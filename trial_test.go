@@ -6,16 +6,20 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/internal/lavish"
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/internal/trial"
 	"github.com/winnowhq/winnow/llm"
 )
 
+func TestMain(m *testing.M) { lavish.Checks(m, 50) }
+
 func TestCompact_whateverTheProviderDoes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing in it happens at the same time: -short is for the race detector")
 	}
-	trial.Suite{Upstreams: map[string]trial.Upstream{"scripted": trial.Scripted{}}, Strict: (*winnow.Engine).ForbidOffline}.Run(t)
+	trial.Suite{Upstreams: map[string]trial.Upstream{"scripted": trial.Scripted{}},
+		Strict: (*winnow.Engine).ForbidOffline}.Run(t)
 }
 
 func TestCompact_whateverTheProviderDoesInWhateverOrder(t *testing.T) {
@@ -53,7 +57,9 @@ func TestCompact_whateverAProviderDoesOverHTTP(t *testing.T) {
 // Every fault of the upstream, at every stage.
 func TestCompact_everyFaultOfAProviderAtEveryStage(t *testing.T) {
 	impatient := func(c llm.Client) llm.Client {
-		return llm.Retry(c, llm.RetryOptions{Attempts: 2, Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }})
+		return llm.Retry(c, llm.RetryOptions{Attempts: 2, Sleep: func(ctx context.Context, _ time.Duration) error {
+			return ctx.Err()
+		}})
 	}
 	trial.Suite{Upstreams: overHTTP(llmtest.Responses), Sparse: sparse(), Faults: trial.UpstreamFaults(),
 		Retry: impatient}.Run(t)

@@ -18,6 +18,7 @@ var reads = regexp.MustCompile(`json\.Unmarshal|jsontext\.NewDecoder|hujson\.Par
 // through are packages that read what others wrote and are fuzzed through a target elsewhere, which
 // stands here.
 var through = map[string]string{
+	"":                               "internal/stories FuzzEngine_anyLogCanBeHadBack",
 	"agent":                          "agent/chat/internal/transcript FuzzCall", // it reads the metadata that tools of its own wrote
 	"agent/chat":                     "agent/chat/internal/editor FuzzEditor",   // what somebody wrote in $EDITOR
 	"agent/chat/demo":                "wire/anthropic FuzzDecode",               // bodies of its own loop
