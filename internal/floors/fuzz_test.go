@@ -18,26 +18,27 @@ var reads = regexp.MustCompile(`json\.Unmarshal|jsontext\.NewDecoder|hujson\.Par
 // through are packages that read what others wrote and are fuzzed through a target elsewhere, which
 // stands here.
 var through = map[string]string{
-	"agent":                        "agent/chat/internal/transcript FuzzCall", // it reads the metadata that tools of its own wrote
-	"agent/chat":                   "agent/chat/internal/editor FuzzEditor",   // what somebody wrote in $EDITOR
-	"agent/chat/demo":              "wire/anthropic FuzzDecode",               // bodies of its own loop
-	"agent/chat/internal/drawtest": "",                                        // golden files of tests
-	"cmd/internal/command":         "format/all FuzzCut",                      // it hands every file on to format, config, replay or the engine
-	"cmd/internal/change":          "format/all FuzzCut",                      // what it remembers of a file, beside that file
-	"cmd/internal/output":          "format/all FuzzCut",                      // the file that it replaced
-	"cmd/internal/simulation":      "format/all FuzzCut",                      // sessions, and the configuration
-	"cmd/internal/source":          "format/all FuzzCut",                      // every file
-	"cmd/internal/workbench":       "format/all FuzzCut",                      // sessions, and instructions that it hands on
-	"format":                       "format/all FuzzCut",                      // the lines of a file
-	"format/internal/gemini":       "format/qwen FuzzRead",                    // what contents of the Gemini API share
-	"format/internal/jsonl":        "format/all FuzzCut",                      // what sessions of lines share
-	"format/internal/transcript":   "format/sweagent FuzzRead",                // what the records of runs share
-	"llm/anthropic":                "llm/providers FuzzAsk",                   // all of them through one
-	"llm/gemini":                   "llm/providers FuzzAsk",                   //
-	"llm/openai":                   "llm/providers FuzzAsk",                   //
-	"plan/pivot":                   "summarize/offline FuzzSummarize",         // the log and what a summariser wrote
-	"plan/settings":                "desk/config FuzzLoad",                    // the lists in a configuration
-	"wire":                         "wire/anthropic FuzzDecode",               // the scanner that all protocols share
+	"":                             "internal/stories FuzzEngine_anyLogCanBeHadBack", // the log of a session
+	"agent":                        "agent/chat/internal/transcript FuzzCall",        // it reads the metadata that tools of its own wrote
+	"agent/chat":                   "agent/chat/internal/editor FuzzEditor",          // what somebody wrote in $EDITOR
+	"agent/chat/demo":              "wire/anthropic FuzzDecode",                      // bodies of its own loop
+	"agent/chat/internal/drawtest": "",                                               // golden files of tests
+	"cmd/internal/command":         "format/all FuzzCut",                             // it hands every file on to format, config, replay or the engine
+	"cmd/internal/change":          "format/all FuzzCut",                             // what it remembers of a file, beside that file
+	"cmd/internal/output":          "format/all FuzzCut",                             // the file that it replaced
+	"cmd/internal/simulation":      "format/all FuzzCut",                             // sessions, and the configuration
+	"cmd/internal/source":          "format/all FuzzCut",                             // every file
+	"cmd/internal/workbench":       "format/all FuzzCut",                             // sessions, and instructions that it hands on
+	"format":                       "format/all FuzzCut",                             // the lines of a file
+	"format/internal/gemini":       "format/qwen FuzzRead",                           // what contents of the Gemini API share
+	"format/internal/jsonl":        "format/all FuzzCut",                             // what sessions of lines share
+	"format/internal/transcript":   "format/sweagent FuzzRead",                       // what the records of runs share
+	"llm/anthropic":                "llm/providers FuzzAsk",                          // all of them through one
+	"llm/gemini":                   "llm/providers FuzzAsk",                          //
+	"llm/openai":                   "llm/providers FuzzAsk",                          //
+	"plan/pivot":                   "summarize/offline FuzzSummarize",                // the log and what a summariser wrote
+	"plan/settings":                "desk/config FuzzLoad",                           // the lists in a configuration
+	"wire":                         "wire/anthropic FuzzDecode",                      // the scanner that all protocols share
 }
 
 var target = regexp.MustCompile(`(?m)^func (Fuzz\w*)\(f \*testing\.F\)`)
