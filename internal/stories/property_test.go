@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/plan/policy"
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/plan/settings"
@@ -167,8 +168,15 @@ func (m *machine) Compact(*rapid.T) {
 		m.Fatalf("the receipt says %d → %d, the views have %d → %d", receipt.TokensBefore, receipt.TokensAfter, tokens,
 			now)
 	}
-	if m.policy.Name == policy.Balanced && (now >= tokens || receipt.Usable > 0 && now > receipt.Usable) {
+	over := receipt.Usable > 0 && now > receipt.Usable
+	if m.policy.Name == policy.Balanced && (now >= tokens || over && receipt.Kind == pivot.Compaction) {
 		m.Fatalf("%d → %d tokens, budget %d", tokens, now, receipt.Usable)
+	}
+	if m.policy.Name == policy.Balanced && over { // all that could go has: the next one says what cannot
+		_, err := m.engine.Compact(context.Background(), m.id, winnow.CompactOptions{Auto: true})
+		if code := winnow.CodeOf(err); code != winnow.NoProgress && code != winnow.NothingToFold {
+			m.Fatalf("%d tokens of %d are left, and the next compaction ends with %v", now, receipt.Usable, err)
+		}
 	}
 	m.undone = append(m.undone, undoable{cmp.Or(receipt.Marker, receipt.ID), before, m.logged()})
 }
