@@ -106,7 +106,7 @@ func ageFile(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(lieIdle(ts.MkAbs(args[0])))
 }
 
-// exits runs winnow and wants an exit code: exits 5 prune x.jsonl
+// exits runs winnow and wants an exit code: exits 5 prune x.jsonl. Or winnowd: exits 5 winnowd list
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE ARGUMENT…")
@@ -123,7 +123,11 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	env := cli.System()
 	env.Stdin, env.Stdout, env.Stderr, env.Dir, env.Environ, env.Getenv = strings.NewReader(""), stdout, stderr, ts.MkAbs("."), environ, ts.Getenv
 	env.StdoutTerminal, env.StderrTerminal = false, false
-	code := (Program{}).Main(context.Background(), args[1:], env)
+	called, program := args[1:], Program{}
+	if called[0] == "winnowd" {
+		called, program.Shared = called[1:], team.Parts()
+	}
+	code := program.Main(context.Background(), called, env)
 	ts.Check(os.WriteFile(ts.MkAbs("out"), []byte(stdout.String()), 0o644))
 	ts.Check(os.WriteFile(ts.MkAbs("err"), []byte(stderr.String()), 0o644))
 	ts.Logf("[stdout]\n%s[stderr]\n%s", stdout, stderr)

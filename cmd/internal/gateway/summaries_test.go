@@ -21,6 +21,7 @@ import (
 	"github.com/winnowhq/winnow/desk/config"
 	"github.com/winnowhq/winnow/gateway/job"
 	"github.com/winnowhq/winnow/gateway/serve"
+	"github.com/winnowhq/winnow/gateway/shared"
 	"github.com/winnowhq/winnow/gateway/tenant"
 	"github.com/winnowhq/winnow/gateway/transport"
 	"github.com/winnowhq/winnow/internal/pgtest"
@@ -31,7 +32,6 @@ import (
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/team"
-	"github.com/winnowhq/winnow/team/river"
 )
 
 // scribe is a model that writes summaries: of whatever it is asked about it says the secret words
@@ -458,7 +458,7 @@ func TestJobs_areSharedOnceTheDatabaseIsThere(t *testing.T) {
 	r, w := replica(t, cluster.URL(), s)
 	r.upstreams = map[string]string{"house": p.URL}
 	works(t, w)
-	if _, shared := w.current().(*river.Queue); shared || r.store != nil {
+	if _, is := w.current().(shared.Queue); is || r.store != nil {
 		t.Fatal("it has a database that is down")
 	}
 	if err := cluster.Up(); err != nil {
@@ -468,8 +468,8 @@ func TestJobs_areSharedOnceTheDatabaseIsThere(t *testing.T) {
 		if r.lacking(time.Now()) {
 			r.retry(t.Context())
 		}
-		_, shared := w.current().(*river.Queue)
-		return shared
+		_, is := w.current().(shared.Queue)
+		return is
 	})
 	request := httptest.NewRequest("GET", "/jobs/", nil)
 	request.Host = r.Address()
