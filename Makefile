@@ -6,6 +6,9 @@ help: ## print this
 build: ## build ./winnow
 	CGO_ENABLED=0 go build -ldflags '-s -w' -o winnow ./cmd/winnow
 
+buildd: ## build ./winnowd, the server of a team
+	CGO_ENABLED=0 go build -ldflags '-s -w' -o winnowd ./cmd/winnowd
+
 dist: build ## dist/winnow-VERSION-OS-ARCH.tar.gz: the program, man pages, completions for shells
 	go run ./internal/manual ./winnow dist
 
@@ -92,4 +95,4 @@ interop: ## resume sessions in the real products, offline; CLIENTS=path/to/node_
 judges: ## the providers' own libraries read what we write, and we what they write
 	cd internal/interop/sdk && go vet ./... && go test ./...
 
-.PHONY: dist race pictures gateway-bench replicas-bench scale-bench judges adapters help build test check size bench fuzz fuzz-table torture siege replicas load soak properties interop forecast
+.PHONY: buildd dist race pictures gateway-bench replicas-bench scale-bench judges adapters help build test check size bench fuzz fuzz-table torture siege replicas load soak properties interop forecast
