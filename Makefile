@@ -23,7 +23,7 @@ race: ## the race detector where CI leaves it out: the program, sieges, PostgreS
 
 .PHONY: adapters
 adapters: ## the adapters for frameworks of Go, each a module of its own
-	@for a in adapters/*/; do (cd $$a && go vet ./... && go test -vet=off ./...) || exit 1; done
+	@for a in gateway/adapters/*/; do (cd $$a && go vet ./... && go test -vet=off ./...) || exit 1; done
 
 size: ## how large the program is: lines, packages, names, dependencies, bytes
 	@go run ./internal/size

@@ -1,4 +1,4 @@
-module github.com/winnowhq/winnow/adapters/eino
+module github.com/winnowhq/winnow/gateway/adapters/eino
 
 go 1.26.0
 
@@ -45,4 +45,4 @@ require (
 	mvdan.cc/sh/v3 v3.14.1 // indirect
 )
 
-replace github.com/winnowhq/winnow => ../..
+replace github.com/winnowhq/winnow => ../../..

@@ -10,7 +10,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/winnowhq/winnow"
-	"github.com/winnowhq/winnow/adapters/langchaingo"
+	"github.com/winnowhq/winnow/gateway/adapters/langchaingo"
 	"github.com/winnowhq/winnow/gateway/transport"
 	"github.com/winnowhq/winnow/internal/adaptertest"
 	"github.com/winnowhq/winnow/session"

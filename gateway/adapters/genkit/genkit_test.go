@@ -11,7 +11,7 @@ import (
 	"github.com/firebase/genkit/go/genkit"
 
 	"github.com/winnowhq/winnow"
-	winnowgenkit "github.com/winnowhq/winnow/adapters/genkit"
+	winnowgenkit "github.com/winnowhq/winnow/gateway/adapters/genkit"
 	"github.com/winnowhq/winnow/gateway/transport"
 	"github.com/winnowhq/winnow/internal/adaptertest"
 )

@@ -1,4 +1,4 @@
-module github.com/winnowhq/winnow/adapters/langchaingo
+module github.com/winnowhq/winnow/gateway/adapters/langchaingo
 
 go 1.26.0
 
@@ -21,4 +21,4 @@ require (
 	mvdan.cc/sh/v3 v3.14.1 // indirect
 )
 
-replace github.com/winnowhq/winnow => ../..
+replace github.com/winnowhq/winnow => ../../..

@@ -1,4 +1,4 @@
-module github.com/winnowhq/winnow/adapters/genkit
+module github.com/winnowhq/winnow/gateway/adapters/genkit
 
 go 1.26.0
 
@@ -40,4 +40,4 @@ require (
 	mvdan.cc/sh/v3 v3.14.1 // indirect
 )
 
-replace github.com/winnowhq/winnow => ../..
+replace github.com/winnowhq/winnow => ../../..

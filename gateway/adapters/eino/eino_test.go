@@ -17,7 +17,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/winnowhq/winnow"
-	"github.com/winnowhq/winnow/adapters/eino"
+	"github.com/winnowhq/winnow/gateway/adapters/eino"
 	"github.com/winnowhq/winnow/gateway/transport"
 	"github.com/winnowhq/winnow/internal/adaptertest"
 	"github.com/winnowhq/winnow/session"
