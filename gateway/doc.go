@@ -8,6 +8,7 @@
 //   - serve: the listener: routing, refusals, metrics
 //   - shared: what several processes and many people share, which package team makes
 //   - trace: where the time of requests went, for a collector
+//   - adapters: decorators for frameworks over transport.Ask, modules of their own
 //   - live: what goes through it, on a page
 //   - mcp: what was left out, as tools for the agent
 //

@@ -6,8 +6,7 @@ import (
 )
 
 // Linear estimates tokens from the [Features] of a text: a sum of counts, each with a weight that
-// was fitted to the o200k_base vocabulary by the program in internal/tokenfit. It knows no
-// vocabulary and allocates nothing.
+// was fitted to the o200k_base vocabulary. It knows no vocabulary and allocates nothing.
 //
 // On 97 kinds of text, source in ten languages, tool output, prose in thirty languages, chunks of 2
 // to 4 KB that it had not learned from are 4.2 % off in the mean, and neither too large nor too

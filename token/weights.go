@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// fitted is what the program in internal/tokenfit wrote.
+// fitted are the weights, by the text that they were fitted to.
 //
 //go:embed weights.txt
 var fitted string
