@@ -92,7 +92,10 @@ forecast: ## recorded sessions through the gateway: what is billed is what winno
 interop: ## resume sessions in the real products, offline; CLIENTS=path/to/node_modules, or the newest and the pinned versions are installed
 	internal/interop/run.sh $(CLIENTS)
 
+quality: ## what five compactions in a row keep of facts planted in made-up sessions: a table; QUALITY="-policies balanced -to 1/4 -lost"
+	go test ./internal/quality -run TestTable -count=1 -v -timeout 60m -table $(QUALITY)
+
 judges: ## the providers' own libraries read what we write, and we what they write
 	cd internal/interop/sdk && go vet ./... && go test ./...
 
-.PHONY: buildd dist race pictures gateway-bench replicas-bench scale-bench judges adapters help build test check size bench fuzz fuzz-table torture siege replicas load soak properties interop forecast
+.PHONY: quality buildd dist race pictures gateway-bench replicas-bench scale-bench judges adapters help build test check size bench fuzz fuzz-table torture siege replicas load soak properties interop forecast

@@ -39,7 +39,6 @@
 // Its rooms, in reading order:
 //
 //   - advise: what would make sessions cheaper
-//   - quality: what five folds in a row keep
 //
 // Begin with Lab.Run in lab.go.
 package lab

@@ -12,7 +12,7 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/body"
-	"github.com/winnowhq/winnow/lab/quality"
+	"github.com/winnowhq/winnow/internal/quality"
 	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/plan/settings"

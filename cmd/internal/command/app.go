@@ -82,7 +82,7 @@ Exit codes:
 		serveCommand(a), tenantCommand(a), statusCommand(a), mcpCommand(a),
 		importCommand(a), exportCommand(a), listCommand(a), searchCommand(a), showCommand(a), revertCommand(a),
 		originalsCommand(a), adviseCommand(a), doctorCommand(a), repairCommand(a), storeCommand(a), configCommand(a),
-		modelsCommand(a), qualityCommand(a), versionCommand(a),
+		modelsCommand(a), versionCommand(a),
 	)
 	for _, cmd := range root.Commands() {
 		if cmd.ValidArgsFunction == nil && strings.Contains(cmd.Use, " ") {

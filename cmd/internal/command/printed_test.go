@@ -152,7 +152,6 @@ var covered = map[string][]string{
 	"config add": {"config add POISON POISON", "config add compaction.protectedPaths POISON"}, "config remove": {"config remove POISON POISON", "config remove compaction.context POISON"},
 	"config set": {"config set POISON POISON", "config set model POISON", "config set policy POISON"},
 	"models":     {"models", "models POISON", "models --json", "models anthropic/POISON"},
-	"quality":    {"quality --sessions 1 --to 1/4 --policy balanced --summarizer offline --lost", "quality --to POISON", "quality --summarizer POISON", "quality --policy POISON", "quality POISON"},
 	"engine":     {"engine --stdio", "engine --schema", "engine POISON"},
 	"wrap":       {"wrap", "wrap POISON", "wrap -- POISON", "wrap --mode POISON claude", "wrap --upstream POISON claude", "wrap --upstream POISON=http://x -- x", "wrap --install-alias POISON", "wrap --log POISON/x -- x"},
 	"recall":     {"recall PART", "recall PART --json", "recall PART lamp", "recall PART --session ID", "recall PART --session POISON", "recall POISON", "recall PART POISON", "recall PART --lines POISON"},
