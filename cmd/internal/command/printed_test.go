@@ -345,7 +345,7 @@ func TestPrinted_nothingThatATerminalObeys(t *testing.T) {
 // Completion scripts are programs: they must come through as they were made.
 func TestPrinted_completionScriptsAreWhole(t *testing.T) {
 	sequential(t)
-	d := newTeamDesk(t)
+	d := newDesk(t)
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
 		root := root((&cli.App{Env: cli.Env{Getenv: func(string) string { return "" }}}))
 		var want bytes.Buffer
