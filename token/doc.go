@@ -7,8 +7,8 @@
 //     tokenizer: tool output takes up to 45 % more tokens than it says.
 //   - [Linear] looks at words, digits, punctuation and scripts in one pass. It is the default: no
 //     vocabulary, some hundred megabytes a second, a few per cent off.
-//   - Package token/bpe runs a real vocabulary and is exact for the models that use it. It adds
-//     megabytes to a binary, which is why it lives beside this package and not in it.
+//   - Package token/bpe runs a real vocabulary and is exact for the models that use it. It adds a
+//     megabyte to a binary, and takes tens of milliseconds to load: it lives beside this package.
 //   - [Calibrated] learns from the usage that providers report, per model.
 //   - [Memo] keeps counts by content, so that a text is looked at once.
 //

@@ -153,7 +153,7 @@ func TestCount_isThatOfTheLibraryOnFiles(t *testing.T) {
 			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
 		}
 		for _, name := range files {
-			compareFile(t, all, name, 256<<10)
+			compareFile(t, all, name, 64<<10)
 		}
 	}
 }
