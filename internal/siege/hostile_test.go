@@ -56,21 +56,22 @@ type hostile struct {
 	attempts int
 
 	mu      sync.Mutex
-	said    map[string]session.Message // what the model says, by the header of a request
-	history []session.Message          // the client's, as of the newest request
-	body    []byte                     // as the client has sent it
-	loose   bool                       // what arrives may come in any order
-	knows   map[string]known           // of the gateways that have edited this history, by gateway
-	anew    bool                       // the history is another one since the newest request
-	newest  int                        // attempt that has arrived
-	before  [][sha256.Size]byte        // messages of the newest request that arrived
-	aside   [][sha256.Size]byte        // of one after it, by a gateway that could not know what others had decided
-	asked   []byte                     // by the client, when it did
-	sent    []byte                     // by the gateway
-	known   []string                   // decisions there were
-	asof    map[int][]string           // decisions there were when an attempt began, nil if the database was away
-	trace   []string                   // of the newest requests that arrived
-	leaves  context.CancelFunc         // ends the client's request when it arrives, if it is not nil
+	said    map[string]session.Message            // what the model says, by the header of a request
+	history []session.Message                     // the client's, as of the newest request
+	body    []byte                                // as the client has sent it
+	loose   bool                                  // what arrives may come in any order
+	showed  map[string]map[[sha256.Size]byte]bool // messages as each gateway sent them, by gateway and life
+	doubted bool                                  // the newest request that arrived was not held against one before it
+	anew    bool                                  // the history is another one since the newest request
+	newest  int                                   // attempt that has arrived
+	before  [][sha256.Size]byte                   // messages of the newest request that arrived
+	aside   [][sha256.Size]byte                   // of one after it, by a gateway that could not know what others had decided
+	asked   []byte                                // by the client, when it did
+	sent    []byte                                // by the gateway
+	known   []string                              // decisions there were
+	asof    map[int][]string                      // decisions there were when an attempt began, nil if the database was away
+	trace   []string                              // of the newest requests that arrived
+	leaves  context.CancelFunc                    // ends the client's request when it arrives, if it is not nil
 }
 
 // besieger is a hostile client.
@@ -94,7 +95,7 @@ func (h *hostile) converse() bool {
 	h.held++
 	h.said, h.asof = map[string]session.Message{}, map[int][]string{}
 	h.history, h.before, h.asked, h.known, h.anew = nil, nil, nil, nil, true
-	h.knows = map[string]known{}
+	h.showed, h.doubted = map[string]map[[sha256.Size]byte]bool{}, false
 	h.mu.Unlock()
 	h.session = ""
 	if h.number%perTenant != perTenant-1 {
@@ -206,7 +207,7 @@ func (h *hostile) other() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.anew = true
-	clear(h.knows)
+	clear(h.showed)
 }
 
 // beside sends requests that are not of the conversation: for a title, and of a sub-agent.
@@ -459,13 +460,6 @@ func (h *hostile) answer(q llmtest.Request) (r llmtest.Reply) {
 	return r
 }
 
-// known is what a gateway has in memory of a history: in which of its lives, and with how many
-// decisions.
-type known struct {
-	life      string
-	decisions int
-}
-
 // arrived holds a request against the one before it.
 func (h *hostile) arrived(q *llmtest.Request) {
 	m := h.team
@@ -502,20 +496,27 @@ func (h *hostile) arrived(q *llmtest.Request) {
 		"%s attempt %d at gateway %s: %d decisions, %d when it was asked, %d messages, another one from %d on, as it came: %t, another history: %t",
 		time.Now().Format("05.000"), number, q.Header.Get(gateHeader), len(d.receipts), len(h.asof[number]), len(now), prefix,
 		bytes.Equal(q.Body, h.body), h.anew))
-	whole := bytes.Equal(q.Body, h.body)
 	gate := q.Header.Get(gateHeader)
-	life := q.Header.Get(lifeHeader)
-	knew := len(d.receipts) == 0 || h.knows[gate] == known{life, len(d.receipts)} // what was left out is at hand
+	showed := h.showed[gate+" "+q.Header.Get(lifeHeader)]
+	if showed == nil {
+		showed = map[[sha256.Size]byte]bool{}
+		h.showed[gate+" "+q.Header.Get(lifeHeader)] = showed
+	}
 	since := time.Since(time.Unix(0, m.struck.Load()))
-	unsure := !knew && since < away
-	if (prefix >= 0 || goesOn) && same && unsure {
+	fault := since < away
+	knew := prefix >= 0 && showed[h.before[prefix]] // it has sent that message as it was before
+	for _, message := range now {
+		showed[message] = true
+	}
+	if (prefix >= 0 && !h.doubted || goesOn) && same && fault && !knew {
 		m.add("requests without what others had decided while the database was away", 1)
 		m.latest(since)
 		h.aside = now
 		return // the next one goes on with this one, or with the one before
 	}
-	if !whole {
-		h.knows[gate] = known{life, len(d.receipts)}
+	if prefix >= 0 && same && h.doubted { // the one before it was such a request
+		m.add("requests without what others had decided while the database was away", 1)
+		prefix, same = -1, false
 	}
 	if prefix >= 0 && same {
 		m.wrong("diverging prefixes", "client %d: message %d of %d is another one, and nothing was decided\n%s\n%s",
@@ -529,7 +530,8 @@ func (h *hostile) arrived(q *llmtest.Request) {
 		}
 	}
 	h.newest, h.before, h.asked, h.sent, h.known = number, now, h.body, slices.Clone(q.Body), d.receipts
-	h.aside, h.anew = nil, h.anew && unsure
+	h.doubted = h.anew && fault
+	h.aside, h.anew = nil, h.anew && fault
 }
 
 // differ is the first message that is another one in what goes on, -1 without any.
@@ -576,6 +578,12 @@ func (h *hostile) decided(ctx context.Context, query func(context.Context, strin
 		mine, word = `position($3 in info) = 0`, []byte(`"session":"s`)
 	}
 	var elisions [][]byte
+	asked := time.Now()
+	defer func() {
+		if ctx.Err() == nil && (err != nil || time.Since(asked) > slow) {
+			h.team.struck.Store(time.Now().UnixNano())
+		}
+	}()
 	err = query(ctx, `WITH s AS MATERIALIZED (SELECT num FROM session WHERE tenant = $1 AND num > $2 AND `+mine+`)
 		SELECT ARRAY(SELECT r.session || '.' || r.revision || '.' || r.ordinal
 				FROM receipt r JOIN s ON r.session = s.num WHERE r.tenant = $1),

@@ -245,8 +245,12 @@ func (m *team) String() string {
 
 // away is for how long after a fault of the database requests may do without it: a gateway does not
 // wait for it longer than two seconds, and one that does not know what others have decided about a
-// conversation then sends what it knows of it.
-const away = 20 * time.Second
+// conversation then sends what it knows of it. A database that takes longer than slow for a query of
+// the test is one that a gateway under the same load may not wait for.
+const (
+	away = 10 * time.Second
+	slow = 500 * time.Millisecond
+)
 
 // strike lets a fault happen, and mends what it broke.
 func (m *team) strike(n int) {
