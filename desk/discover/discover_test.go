@@ -23,7 +23,7 @@ import (
 // sample is a session of the command's tests.
 func sample(t testing.TB, name string) []byte {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(outside.Root(t), "cmd", "winnow", "testdata", "sessions", name))
+	text, err := os.ReadFile(filepath.Join(outside.Root(t), "cmd", "internal", "command", "testdata", "sessions", name))
 	if err != nil {
 		t.Fatal(err)
 	}

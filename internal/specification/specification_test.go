@@ -136,7 +136,9 @@ func (h house) has(t *testing.T, name string, test bool) bool {
 // found is where a file or folder is, which is named without its wing; "" if it is nowhere.
 func (h house) found(name string) string {
 	for _, at := range []string{name, path.Join("*", name), path.Join("*", "*", name)} {
-		if all, _ := filepath.Glob(filepath.Join(h.root, at)); len(all) == 1 {
+		all, _ := filepath.Glob(filepath.Join(h.root, at))
+		all = slices.DeleteFunc(all, func(found string) bool { return strings.HasPrefix(found, filepath.Join(h.root, ".git")) })
+		if len(all) == 1 {
 			found, _ := filepath.Rel(h.root, all[0])
 			return found
 		}
