@@ -6,8 +6,8 @@
 //   - job: work that no request waits for; job/local does it in this process
 //   - transport: what the engine decided, left out of requests on their way
 //   - serve: the listener: routing, refusals, metrics
-//   - shared: what several processes and many people share, which package team makes
-//   - trace: where the time of requests went, for a collector
+//   - shared: the parts that several processes share; package team makes them
+//   - trace: spans of requests, for a collector
 //   - adapters: decorators for frameworks over transport.Ask, modules of their own
 //   - live: what goes through it, on a page
 //   - mcp: what was left out, as tools for the agent

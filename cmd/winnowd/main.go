@@ -1,5 +1,5 @@
-// Command winnowd is winnow for a team: the same commands, with sessions in PostgreSQL, tenants,
-// sign-in, jobs that replicas share, and metrics.
+// Command winnowd is winnow for a team: the same commands, plus PostgreSQL, tenants, sign-in, jobs
+// that replicas share, and metrics.
 package main
 
 import (

@@ -1,6 +1,6 @@
-// Package shared says what a gateway is made of that several processes and many people share: a
-// store and a book in a database, a queue of jobs beside them, a sign-in, metrics. Package team makes
-// these; a program that does not link it has none of them.
+// Package shared declares the parts of a gateway that several processes and many people share: a
+// store and a book in a database, a job queue, sign-in, metrics. Package team makes them; a program
+// that does not link it has none.
 package shared
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/winnowhq/winnow/store"
 )
 
-// Parts make what is shared. A nil *Parts makes nothing.
+// Parts makes the shared parts. A nil *Parts is valid: the program serves one person.
 type Parts struct {
 	// Redacted names a database by its servers, without what is secret in its URL.
 	Redacted func(url string) string

@@ -26,7 +26,7 @@ type App struct {
 	Env     Env // its Stdout and Stderr are Out and Err
 	Files   draft.Files
 	Version string
-	Shared  *shared.Parts // what a team's server has and a person's program has not; nil there
+	Shared  *shared.Parts // the parts of a team's server; nil in winnow
 
 	Out, Err *visible.Writer // standard output and standard error, made safe for a terminal
 	raw      *outlet         // standard output for data, see Data

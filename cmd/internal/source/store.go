@@ -68,7 +68,8 @@ func ShownName(a *cli.App, name string) string {
 	return a.Shared.Redacted(name)
 }
 
-// Sharing are the parts of a team's server, which winnow has not.
+// Sharing returns the parts of a team's server. In winnow, which has none, the error says to use
+// winnowd.
 func Sharing(a *cli.App) (*shared.Parts, error) {
 	if a.Shared == nil {
 		return nil, cli.Usage("winnow keeps sessions in files; a PostgreSQL database, and tenants, are for winnowd, " +
