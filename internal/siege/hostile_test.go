@@ -520,7 +520,7 @@ func (h *hostile) arrived(q *llmtest.Request) {
 	}
 	if prefix >= 0 && same {
 		m.wrong("diverging prefixes", "client %d: message %d of %d is another one, and nothing was decided\n%s\n%s",
-			h.number, prefix, len(now), around(h.sent, q.Body), strings.Join(h.trace, "\n")+m.logOf(gate)+since.String())
+			h.number, prefix, len(now), around(h.sent, q.Body), strings.Join(h.trace, "\n")+m.logs()+since.String())
 	}
 	if same && !goesOn && !h.anew && bytes.Equal(h.asked, h.body) {
 		m.add("asked again to the byte", 1)
@@ -530,7 +530,10 @@ func (h *hostile) arrived(q *llmtest.Request) {
 		}
 	}
 	h.newest, h.before, h.asked, h.sent, h.known = number, now, h.body, slices.Clone(q.Body), d.receipts
-	h.doubted = h.anew && fault
+	// A request that left while the database was away may lack what was decided while it was under way:
+	// the commit was made, and nobody heard of it.
+	meanwhile := !same && prefix < 0 && len(d.receipts) > len(h.asof[number])
+	h.doubted = fault && (h.anew || meanwhile)
 	h.aside, h.anew = nil, h.anew && fault
 }
 

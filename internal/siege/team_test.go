@@ -8,7 +8,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -198,10 +197,13 @@ func (m *team) latest(since time.Duration) {
 	m.counts[what] = max(m.counts[what], int(since.Milliseconds()))
 }
 
-// logOf is the newest of what a gateway has logged.
-func (m *team) logOf(gate string) string {
-	log := m.gates[must(strconv.Atoi(gate))].log.String()
-	return "\n" + log[max(0, len(log)-2000):]
+// logs is the newest of what the gateways have logged.
+func (m *team) logs() (all string) {
+	for i, g := range m.gates {
+		log := g.log.String()
+		all += fmt.Sprintf("\ngateway %d: %s", i, log[max(0, len(log)-6000):])
+	}
+	return all
 }
 
 func (m *team) changed() { m.moved.Broadcast() }

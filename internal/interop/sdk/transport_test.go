@@ -61,7 +61,10 @@ func set(t *testing.T, p llmtest.Protocol, pruned bool) *stage {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { engine.Close() })
-		s.pruning = transport.New(engine, transport.Options{Base: s.sent})
+		budget := func(context.Context, transport.Quote) (func(transport.Charge), error) { // so that reports are asked for
+			return func(transport.Charge) {}, nil
+		}
+		s.pruning = transport.New(engine, transport.Options{Base: s.sent, Reserve: budget})
 		s.had.base = s.pruning
 	}
 	s.program = programs[p](t, s.provider.BaseURL(p), &http.Client{Transport: s.had})
