@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/plan/rule"
@@ -168,6 +169,14 @@ func (c *Change) Check(id string) error {
 		return ErrNoBase
 	}
 	return nil
+}
+
+// AllReceipts are Receipts and Receipt, oldest first.
+func (c *Change) AllReceipts() []pivot.Receipt {
+	if c.Receipt == nil {
+		return c.Receipts
+	}
+	return append(slices.Clip(c.Receipts), *c.Receipt)
 }
 
 // Spend is one paid request, even a failed one: a step of the session or the call for a summary.

@@ -12,8 +12,10 @@ import (
 	"github.com/winnowhq/winnow/store"
 )
 
-// Codes with which the functions of the database end (migrations/00002_changes.sql).
+// Codes with which the functions of the database end (migrations/00002_changes.sql
+// and 00006_steps.sql).
 const (
+	codeWritten   = "WN208"
 	codeNotFound  = "WN404"
 	codeNoMessage = "WN405"
 	codeNoOther   = "WN406"

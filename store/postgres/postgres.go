@@ -4,9 +4,9 @@
 // A database holds tenants, which share nothing: each has its sessions, files and contents, and a
 // Store is that of one tenant. Nothing about a session is held in memory: a request reads what it
 // needs in one round trip (State, Revision, Messages of a short log), and a change is one round
-// trip, one call that checks the revision it was decided on and writes all of it or nothing (see
-// migrations/00002_changes.sql). So of two gateways that decide at once the first wins, the other
-// gets store.ErrConflict, and none can act on what it remembers.
+// trip, one batch that checks the revision it was decided on and writes all of it or nothing (see
+// batch.go). So of two gateways that decide at once the first wins, the other gets
+// store.ErrConflict, and none can act on what it remembers.
 //
 // A connection that breaks is replaced, and what was asked is asked again, for as long as
 // Options.Wait. Then the server is lost: everything fails at once until it answers, which is tried

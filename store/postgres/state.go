@@ -12,6 +12,7 @@ import (
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/internal/exact"
+	"github.com/winnowhq/winnow/store/internal/packed"
 )
 
 // List returns one line for each session, last updated first.
@@ -146,7 +147,7 @@ func (s *Store) Relayed(ctx context.Context, since session.Millis, wanted func(s
 	}, `SELECT s.id, s.info FROM session AS s JOIN (
 			SELECT session, max(relayed) AS newest FROM spend WHERE tenant = $1 AND relayed >= $2 GROUP BY session
 		) AS n ON n.session = s.num
-		WHERE s.tenant = $1 ORDER BY n.newest DESC, s.id`, s.tenant, finite(float64(since)))
+		WHERE s.tenant = $1 ORDER BY n.newest DESC, s.id`, s.tenant, packed.Finite(float64(since)))
 	if err != nil {
 		return nil, err
 	}

@@ -209,7 +209,7 @@ func (t *transaction) indexPart(num, message int64, position int, m *session.Mes
 		return 0, nil
 	}
 	result, err := t.run(`INSERT INTO sought (session, message, part, role, tool, time) VALUES (?, ?, ?, ?, ?, ?)`,
-		num, message, position, string(m.Role), p.Tool, finite(float64(m.Time.Created)))
+		num, message, position, string(m.Role), p.Tool, packed.Finite(float64(m.Time.Created)))
 	if err != nil {
 		return 0, err
 	}

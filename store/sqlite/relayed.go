@@ -8,6 +8,7 @@ import (
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/internal/exact"
+	"github.com/winnowhq/winnow/store/internal/packed"
 )
 
 var _ store.Relayer = (*Store)(nil)
@@ -19,7 +20,7 @@ func (s *Store) Relayed(ctx context.Context, since session.Millis, wanted func(s
 	ids, err := column[string](s.reader.db.QueryContext(ctx, `
 		SELECT session.id FROM session JOIN (
 			SELECT session AS num, max(relayed) AS newest FROM spend WHERE relayed >= ? GROUP BY session
-		) USING (num) ORDER BY newest DESC, session.id`, finite(float64(since))))
+		) USING (num) ORDER BY newest DESC, session.id`, packed.Finite(float64(since))))
 	if err != nil {
 		return nil, err
 	}
@@ -51,12 +52,4 @@ func (s *Store) account(ctx context.Context, id string, wanted func(session.Info
 	}
 	a.Spent, err = all[store.Spend](ctx, now, "spend")
 	return a, err
-}
-
-// relayed is when a gateway relayed what was spent, nil if none did: what the index is of.
-func relayed(s *store.Spend) any {
-	if s.Live == nil {
-		return nil
-	}
-	return finite(float64(s.Time))
 }

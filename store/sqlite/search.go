@@ -143,5 +143,5 @@ func sinceOf(q store.Search) float64 {
 	if q.Since == 0 {
 		return -1e300
 	}
-	return finite(float64(q.Since))
+	return packed.Finite(float64(q.Since))
 }
