@@ -6,16 +6,16 @@ import (
 
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/internal/descendants"
 	"github.com/winnowhq/winnow/store/internal/exact"
-	"github.com/winnowhq/winnow/store/internal/kin"
 )
 
-var _ store.Genealogist = (*Store)(nil)
+var _ store.FamilyLister = (*Store)(nil)
 
 // Family returns the infos of a session and of those that descend from it.
 func (s *Store) Family(ctx context.Context, id string) (family []session.Info, err error) {
 	defer s.explain(ctx, "family", id, &err)
-	return kin.Of(id, func(id string) (all []kin.Found, err error) {
+	return descendants.Of(id, func(id string) (all []descendants.Found, err error) {
 		rows, err := s.reader.db.QueryContext(ctx, `
 			WITH RECURSIVE family (id) AS (
 				SELECT ? UNION
@@ -28,7 +28,7 @@ func (s *Store) Family(ctx context.Context, id string) (family []session.Info, e
 		}
 		defer rows.Close()
 		for rows.Next() {
-			var f kin.Found
+			var f descendants.Found
 			var info []byte
 			if err := rows.Scan(&info, &f.Aside); err != nil {
 				return nil, err
