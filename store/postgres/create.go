@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -97,12 +96,7 @@ func (s *Store) setAside(ctx context.Context, c store.Change) (a aside, err erro
 	if err != nil {
 		return a, err
 	}
-	info, err := exact.Decode[session.Info](data)
-	if err != nil {
-		return a, fmt.Errorf("%w: %w", store.ErrCorrupt, err)
-	}
-	info.ID = c.Aside
-	encoded, err := exact.Encode(info)
+	encoded, err := packed.Renamed(data, c.Aside)
 	if err != nil {
 		return a, err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/internal/descendants"
+	"github.com/winnowhq/winnow/store/internal/packed"
 )
 
 var _ store.FamilyLister = (*Store)(nil)
@@ -22,7 +23,7 @@ func (s *Store) Family(ctx context.Context, id string) (family []session.Info, e
 			if err := row.Scan(&info, &f.Aside); err != nil {
 				return f, err
 			}
-			f.Info, err = decoded[session.Info](info)
+			f.Info, err = packed.Decode[session.Info](info)
 			return f, err
 		}, `WITH RECURSIVE family (id) AS (
 				SELECT $2::bytea UNION

@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/store/internal/exact"
+	"github.com/winnowhq/winnow/store/internal/packed"
 )
 
 // Wanted is called within the transaction of a change that says that a summary is wanted (see
@@ -51,12 +51,7 @@ func (s *Store) failed(ctx context.Context, id string, positions []int) (all []s
 		if at < 0 || at >= len(found) {
 			return nil, fmt.Errorf("there is no request %d of %d", at, len(found))
 		}
-		p, err := decoded[store.Spend](found[at].data)
-		if err != nil {
-			return nil, err
-		}
-		p.Failed = true
-		encoded, err := exact.Encode(p)
+		encoded, err := packed.Failed(found[at].data)
 		if err != nil {
 			return nil, err
 		}

@@ -194,7 +194,7 @@ func (r *hitRow) queue(b *pgx.Batch, s *Store, p *place) {
 func (s *Store) hit(p *place, r *hitRow, terms words.Query) (hit store.Hit, damage, err error) {
 	hit.Score = p.score
 	hit.Origin = string(r.format)
-	if hit.Session, err = decoded[session.Info](r.info); err != nil {
+	if hit.Session, err = packed.Decode[session.Info](r.info); err != nil {
 		return hit, nil, err
 	}
 	h, err := headOf(r.head)

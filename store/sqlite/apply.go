@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/store/internal/exact"
 	"github.com/winnowhq/winnow/store/internal/packed"
 )
 
@@ -196,12 +195,7 @@ func (t *transaction) failed(num int64, vain []int) error {
 		if err != nil {
 			return err
 		}
-		p, err := exact.Decode[store.Spend](data)
-		if err != nil {
-			return fmt.Errorf("%w: %w", store.ErrCorrupt, err)
-		}
-		p.Failed = true
-		encoded, err := exact.Encode(p)
+		encoded, err := packed.Failed(data)
 		if err != nil {
 			return err
 		}

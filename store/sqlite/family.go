@@ -2,12 +2,11 @@ package sqlite
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/internal/descendants"
-	"github.com/winnowhq/winnow/store/internal/exact"
+	"github.com/winnowhq/winnow/store/internal/packed"
 )
 
 var _ store.FamilyLister = (*Store)(nil)
@@ -33,8 +32,8 @@ func (s *Store) Family(ctx context.Context, id string) (family []session.Info, e
 			if err := rows.Scan(&info, &f.Aside); err != nil {
 				return nil, err
 			}
-			if f.Info, err = exact.Decode[session.Info](info); err != nil {
-				return nil, fmt.Errorf("%w: %w", store.ErrCorrupt, err)
+			if f.Info, err = packed.Decode[session.Info](info); err != nil {
+				return nil, err
 			}
 			all = append(all, f)
 		}

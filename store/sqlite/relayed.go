@@ -3,11 +3,9 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/store/internal/exact"
 	"github.com/winnowhq/winnow/store/internal/packed"
 )
 
@@ -44,8 +42,8 @@ func (s *Store) account(ctx context.Context, id string, wanted func(session.Info
 		return a, err
 	}
 	defer now.Rollback()
-	if a.Info, err = exact.Decode[session.Info](now.row.info); err != nil {
-		return a, fmt.Errorf("%w: %w", store.ErrCorrupt, err)
+	if a.Info, err = packed.Decode[session.Info](now.row.info); err != nil {
+		return a, err
 	}
 	if wanted != nil && !wanted(a.Info) {
 		return a, store.ErrNotFound

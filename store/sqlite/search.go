@@ -107,8 +107,8 @@ func (p hitPlace) read(ctx context.Context, now *sql.Tx, parts *partReader, quer
 	if err != nil {
 		return hit, nil, err
 	}
-	if hit.Session, err = exact.Decode[session.Info](info); err != nil {
-		return hit, nil, fmt.Errorf("%w: %w", store.ErrCorrupt, err)
+	if hit.Session, err = packed.Decode[session.Info](info); err != nil {
+		return hit, nil, err
 	}
 	h, err := exact.Decode[packed.Head](message)
 	if err != nil {

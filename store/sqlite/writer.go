@@ -213,12 +213,7 @@ func (t *transaction) rename(num int64, id string) error {
 	if err := t.read(`SELECT info FROM session WHERE num = ?`, []any{num}, &data); err != nil {
 		return err
 	}
-	info, err := exact.Decode[session.Info](data)
-	if err != nil {
-		return fmt.Errorf("%w: %w", store.ErrCorrupt, err)
-	}
-	info.ID = id
-	row, err := exact.Encode(info)
+	row, err := packed.Renamed(data, id)
 	if err != nil {
 		return err
 	}
