@@ -91,7 +91,7 @@ func (s *Store) setAside(ctx context.Context, c store.Change) (a aside, err erro
 	err = s.one(ctx, `SELECT info, revision FROM session WHERE tenant = $1 AND id = $2`,
 		[]any{s.tenant, key(c.Create.ID)}, &data, &a.revision)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return a, nil // nothing is to be set aside
+		return a, nil // there is no session to set aside
 	}
 	if err != nil {
 		return a, err

@@ -69,7 +69,7 @@ type oneLine struct {
 func (e oneLine) Error() string { return e.text }
 func (e oneLine) Unwrap() error { return e.error }
 
-// sentinel reports whether an error already says what is wrong.
+// sentinel reports whether an error already names its cause.
 func sentinel(err error) bool {
 	for _, known := range []error{
 		store.ErrNotFound, store.ErrExists, store.ErrConflict, store.ErrNoMessage, store.ErrNoBase, store.ErrNoWord,

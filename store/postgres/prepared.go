@@ -25,7 +25,7 @@ func (d *Database) OnWanted(f Wanted) {
 }
 
 // failed are the statements that mark requests, by their positions among all of the session, as
-// paid for in vain.
+// failed.
 func (s *Store) failed(ctx context.Context, id string, positions []int) (all []statement, err error) {
 	if len(positions) == 0 {
 		return nil, nil

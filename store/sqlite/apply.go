@@ -184,7 +184,7 @@ func (t *transaction) prepare(num int64, data any) error {
 		ON CONFLICT (session) DO UPDATE SET data = excluded.data`, num, data)
 }
 
-// failed notes of requests, by their positions, that they were paid in vain.
+// failed marks requests, by their positions, as failed.
 func (t *transaction) failed(num int64, vain []int) error {
 	for _, at := range vain {
 		var data []byte

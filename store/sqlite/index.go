@@ -22,7 +22,7 @@ const (
 )
 
 // Queries that are repeated for each batch or session. None of them may scan all sessions: the
-// indexes session_behind and kept_fresh hold exactly what is to be done.
+// indexes session_behind and kept_fresh hold exactly the work that is left.
 const (
 	countBehind = `SELECT (SELECT coalesce(sum(messages - indexed), 0) FROM session WHERE indexed < messages)
 		+ (SELECT count(*) FROM stale) + (SELECT count(*) FROM kept WHERE fresh)`

@@ -35,7 +35,7 @@ func (s *Store) Relayed(ctx context.Context, since session.Millis, wanted func(s
 	return all, nil
 }
 
-// account is a session with what was spent on it, ErrNotFound for one that is not wanted.
+// account is a session with its requests, or ErrNotFound if it is not wanted.
 func (s *Store) account(ctx context.Context, id string, wanted func(session.Info) bool) (a store.Account, err error) {
 	now, err := s.reader.at(ctx, id)
 	if err != nil {

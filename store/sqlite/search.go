@@ -25,7 +25,7 @@ func (s *Store) Search(ctx context.Context, q store.Search) (found store.Found, 
 		return found, store.ErrNoWord
 	}
 	if s.writer != nil {
-		// If another process is writing, search what is indexed already.
+		// If another process is writing, search the index as it is.
 		if err := s.index(ctx, nil); err != nil && (!isBusy(err) || ctx.Err() != nil) {
 			return found, err
 		}

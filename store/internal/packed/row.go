@@ -51,7 +51,7 @@ func Renamed(data []byte, id string) (any, error) {
 	return exact.Encode(info)
 }
 
-// Failed encodes a request again, which turned out to be paid for in vain.
+// Failed encodes a request again, as one that failed.
 func Failed(data []byte) (any, error) {
 	spend, err := Decode[store.Spend](data)
 	if err != nil {
