@@ -12,7 +12,7 @@ const (
 	Assistant Role = "assistant"
 )
 
-// Message is one entry of the log: its info and its parts.
+// Message is one entry of the log: what is known about it, and its parts.
 type Message struct {
 	MessageInfo `json:"info"`
 	Parts       []Part `json:"parts"`

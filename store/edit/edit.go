@@ -55,7 +55,7 @@ type Target struct {
 	Part   string    `json:"part,omitzero"`
 	OK     bool      `json:"ok"`
 	Code   rule.Code `json:"code,omitzero"`   // why not; Already when there was nothing to do
-	Reason string    `json:"reason,omitzero"` // the same as a sentence, or a remark
+	Reason string    `json:"reason,omitzero"` // the same as a sentence, or what else is to be known
 	Saved  int       `json:"saved"`           // tokens that the view has less; negative when something is shown again
 }
 
