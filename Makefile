@@ -18,8 +18,19 @@ test: ## what a change must pass, quickly
 check: ## everything that CI runs
 	.ci/run
 
+# Packages that start processes and wait for them: the program itself, sieges, PostgreSQL, git.
+processes := cmd/internal/command internal/siege internal/torture internal/pgtest store/postgres team/river agent/snapshot agent/tools
+# Packages that start no goroutine, nor do their tests; and the page and the formats, whose tests run independent work at the same time.
+sequential := agent/(permission|selfprune)|model/bill|plan/(budget|call|coverage|pivot(/fact)?|policy|recall|rule/letter|schedule|settings|shell|view)|agent/chat/internal/(draw|drawtest|editor)|desk/config|look/(display|page|skim|tui)|store/(edit|report)|text/(plainfile|quantity|secret|span)|format(/.*)?|internal/(quality|bodytest|catalogue|chromiumtest|floors|folds|forecast|shelltest|size|wiretest|workday|interop.*)|llm/(anthropic|gemini|openai)|store/internal/.*|summarize/.*|wire.*
+# Without the setting every process, those that tests start too, waits for a second before it ends. -short leaves out tests that run
+# independent work at the same time.
+race-test := CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 go test -vet=off -race -short
+
 race: ## the race detector where CI leaves it out: the program, sieges, PostgreSQL, git; ten minutes
-	GORACE=atexit_sleep_ms=0 go test -vet=off -race -short ./cmd/internal/command ./internal/siege ./internal/torture ./internal/pgtest ./store/postgres ./team/river ./agent/snapshot ./agent/tools
+	$(race-test) $(addprefix ./,$(processes))
+
+race-short: ## the race detector where goroutines meet, as CI runs it; several times slower than the tests alone
+	$(race-test) $$(go list ./... | grep -vE "/($(shell echo $(processes) | tr ' ' '|')|$(sequential))$$")
 
 .PHONY: adapters
 adapters: ## the adapters for frameworks of Go, each a module of its own
@@ -98,4 +109,4 @@ quality: ## what five compactions in a row keep of facts planted in made-up sess
 judges: ## the providers' own libraries read what we write, and we what they write
 	cd internal/interop/sdk && go vet ./... && go test ./...
 
-.PHONY: quality buildd dist race pictures gateway-bench replicas-bench scale-bench judges adapters help build test check size bench fuzz fuzz-table torture siege replicas load soak properties interop forecast
+.PHONY: quality buildd dist race race-short pictures gateway-bench replicas-bench scale-bench judges adapters help build test check size bench fuzz fuzz-table torture siege replicas load soak properties interop forecast

@@ -8,7 +8,7 @@ import (
 // Outline is what a person reads about a turn instead of the turn. It stands in the Summary of the
 // user message that began it, and is never sent to a model (S001, Session Summary).
 type Outline struct {
-	Title string `json:"title,omitzero"` // what was asked for, about 20 tokens
+	Title string `json:"title,omitzero"` // the user's request, about 20 tokens
 	Body  string `json:"body,omitzero"`  // what came of it, at most 100 tokens
 	// Diffs are the files that changed, between the snapshot before the first step and the one
 	// after the last.
@@ -67,7 +67,7 @@ func Snapshots(messages []Message) (first, last string) {
 	return first, last
 }
 
-// LastText is what was answered last in a turn: the text of its last answer that has one, ""
+// LastText is the last answer of a turn: the text of its last answer that has one, ""
 // without. Summaries are no answers.
 func LastText(turn []Message) string {
 	for i := len(turn) - 1; i >= 0; i-- {

@@ -6,9 +6,9 @@
 //   - memory: in this process
 //   - sqlite: in one file
 //   - postgres: by tenant, for several processes
-//   - transfer: all of a store into another one
-//   - report: what people look at, computed from a session and its state
-//   - edit: what becomes of parts that somebody names
+//   - transfer: copies a store into another one
+//   - report: explains a session, its window and its costs
+//   - edit: prunes and restores parts by name
 //
 // Begin with Store in store.go, then memory.
 package store

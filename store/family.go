@@ -9,9 +9,9 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Genealogist is a store that finds the descendants of a session without reading the other
+// FamilyLister is a store that finds the descendants of a session without reading the other
 // sessions. Not every store is one.
-type Genealogist interface {
+type FamilyLister interface {
 	// Family returns the infos of the session with an id and of those that descend from it by
 	// Info.ParentID: the session, its children, their children, and so on, of one parent the oldest
 	// first. An unknown id is not an error. The children of a session that was deleted are found by
@@ -19,9 +19,9 @@ type Genealogist interface {
 	Family(ctx context.Context, id string) ([]session.Info, error)
 }
 
-// Family does what Genealogist does, in any store.
+// Family does what FamilyLister does, in any store.
 func Family(ctx context.Context, s Store, id string) ([]session.Info, error) {
-	if g, ok := s.(Genealogist); ok {
+	if g, ok := s.(FamilyLister); ok {
 		return g.Family(ctx, id)
 	}
 	list, err := s.List(ctx)
@@ -35,7 +35,7 @@ func Family(ctx context.Context, s Store, id string) ([]session.Info, error) {
 	return FamilyOf(all, id), nil
 }
 
-// FamilyOf is the family of an id (see Genealogist) among these sessions. The empty id has none.
+// FamilyOf is the family of an id (see FamilyLister) among these sessions. The empty id has none.
 func FamilyOf(all []session.Info, id string) (family []session.Info) {
 	if id == "" {
 		return nil

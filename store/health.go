@@ -13,7 +13,7 @@ type Checker interface {
 type Health struct {
 	Schema   int      // version of the tables
 	Bytes    int64    // that it takes on the disk; of a database with tenants, those of all of them
-	Problems []string // what is wrong, a sentence each, no more than MostProblems; none in a sound store
+	Problems []string // a sentence each, at most MostProblems; none in a sound store
 }
 
 // MostProblems is how many problems are found before a Checker stops looking.

@@ -41,7 +41,7 @@ type Live struct {
 	// Without is the conversation as it would have been with nothing left out.
 	Without *bill.Conversation `json:"without,omitempty"`
 
-	Rules map[string]Share `json:"rules,omitempty"` // by rule; Compaction stands for what is folded
+	Rules map[string]Share `json:"rules,omitempty"` // by rule; Compaction counts folded messages
 	Again []Again          `json:"again,omitempty"` // what it gave back
 }
 
@@ -58,7 +58,7 @@ const (
 	KeepWarm   = "keepWarm"
 )
 
-// Again is an output with which an agent got back what was left out.
+// Again is an output that gave an agent back pruned text.
 type Again struct {
 	Part   string `json:"part"`           // id
 	Rule   string `json:"rule,omitzero"`  // that had left it out, "" if unknown
@@ -83,7 +83,7 @@ func (l *Live) LeftOut() (tokens int) {
 	return tokens
 }
 
-// Account is a session with what was spent on it.
+// Account is a session with its requests.
 type Account struct {
 	Info  session.Info
 	Spent []Spend // oldest first

@@ -11,12 +11,12 @@ import (
 // Searcher is a store that finds words in everything it keeps, also in text that the model no
 // longer sees because it was left out or folded into a summary. Not every store is one.
 type Searcher interface {
-	// Index adds everything new to the index. It costs as much as what is new. tell, which may be
+	// Index adds everything new to the index. Its cost grows with the new text. tell, which may be
 	// nil, is called now and then with how many of how many messages are done. If it is stopped, by
-	// its context or by a crash, what was done stays.
+	// its context or by a crash, finished work stays.
 	Index(ctx context.Context, tell func(done, all int)) error
 	// Search finds parts, the best first, and of equally good ones the newest. If the store can be
-	// written, it indexes what is new before. ErrNoWord if the search has no word.
+	// written, it first indexes new messages. ErrNoWord if the search has no word.
 	Search(ctx context.Context, s Search) (Found, error)
 }
 
@@ -85,7 +85,7 @@ type Hit struct {
 type Filer interface {
 	// Files returns the files that were read before, by path.
 	Files(ctx context.Context) (map[string]File, error)
-	// SetFiles remembers files, and replaces what was known about their paths.
+	// SetFiles remembers files, and replaces earlier entries of their paths.
 	SetFiles(ctx context.Context, files ...File) error
 }
 
@@ -124,9 +124,8 @@ type Keeper interface {
 
 // Remote is a store whose server may be lost. Not every store is one.
 type Remote interface {
-	// Lost is why the server cannot be reached, if it was waited for in vain and has not answered
-	// since: everything fails at once as long as that is so. It asks nobody, and costs nothing. nil
-	// otherwise.
+	// Lost is why the server cannot be reached, once a wait for it has timed out and until it
+	// answers again: meanwhile every call fails at once. It makes no request. nil otherwise.
 	Lost() error
 }
 

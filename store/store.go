@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/plan/rule"
@@ -97,7 +98,7 @@ type Prepared struct {
 	Written string `json:"written,omitzero"`
 }
 
-// Wanted reports whether it is a wish: nobody has written it, or tried in vain.
+// Wanted reports whether nobody has written the summary, or failed to.
 func (p Prepared) Wanted() bool { return p != (Prepared{}) && p.Written == "" && !p.Failed }
 
 // Change is what one transaction writes. Restore is done before Commit and Unpin before Pin, so
@@ -139,8 +140,8 @@ type Change struct {
 	Receipts  []pivot.Receipt // that a session begins with; they come before Receipt
 	Receipt   *pivot.Receipt
 	Spend     []Spend
-	// Vain are requests among State.Spent, by their positions, that turned out to be paid in vain:
-	// they are Failed from now on. It needs a Base; a position that there is not is an error.
+	// Vain are requests among State.Spent, by their positions, whose answers turned out not to
+	// count: they are Failed from now on. It needs a Base; an unknown position is an error.
 	Vain []int
 	// Prepared replaces State.Prepared; one that is zero takes it away.
 	Prepared *Prepared
@@ -170,6 +171,14 @@ func (c *Change) Check(id string) error {
 	return nil
 }
 
+// AllReceipts are Receipts and Receipt, oldest first.
+func (c *Change) AllReceipts() []pivot.Receipt {
+	if c.Receipt == nil {
+		return c.Receipts
+	}
+	return append(slices.Clip(c.Receipts), *c.Receipt)
+}
+
 // Spend is one paid request, even a failed one: a step of the session or the call for a summary.
 type Spend struct {
 	Time    session.Millis `json:"time"`
@@ -178,8 +187,8 @@ type Spend struct {
 	Model   string         `json:"model"`
 	Usage   session.Usage  `json:"usage"`
 	Cost    float64        `json:"cost"` // US dollars
-	// Failed reports that it was paid for in vain: it was refused or cut off, or its answer did not
-	// count.
+	// Failed reports that it was paid for without use: it was refused or cut off, or its answer did
+	// not count.
 	Failed bool `json:"failed,omitzero"`
 	// Inherited reports that the session from which this one was forked paid for it. It is here
 	// because its message is; a sum over several sessions leaves it out.

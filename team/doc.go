@@ -1,11 +1,11 @@
-// Package team holds what several gateways on one PostgreSQL share.
+// Package team holds the state that several gateways on one PostgreSQL share.
 //
 // Its rooms, in reading order:
 //
-//   - book: tenants, their tokens, what they spent, and who did what
-//   - river: jobs that any of them does, in the database
+//   - book: tenants, their tokens and spending, and an audit log
+//   - river: jobs in the database, for any of the gateways
 //   - signin: people who sign in to the page
-//   - metrics: what is counted, for Prometheus
+//   - metrics: counters for Prometheus
 //
 // Begin with Parts in team.go. The sessions themselves are in store/postgres.
 package team

@@ -100,7 +100,7 @@ func (w *Withholding) Relayed(
 	return store.Relayed(ctx, w.Store, since, wanted)
 }
 
-// Family implements store.Genealogist.
+// Family implements store.FamilyLister.
 func (w *Withholding) Family(ctx context.Context, id string) ([]session.Info, error) {
 	return store.Family(ctx, w.Store, id)
 }

@@ -4,19 +4,15 @@ package bodytest
 
 import (
 	"bytes"
-	"compress/gzip"
-	"io"
-	"os"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/winnowhq/winnow/internal/outside"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/internal/outside"
 	"github.com/winnowhq/winnow/internal/wiretest"
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
@@ -246,20 +242,7 @@ func texts(messages []session.Message) []string {
 // none.
 func Fixture(t testing.TB, name string) []byte {
 	t.Helper()
-	file, err := os.Open(outside.Path(t, "fixtures", "http", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	unzipped, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(unzipped)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return outside.Read(t, outside.Path(t, "fixtures", "http", name))
 }
 
 // Requests are the lines of a recording, each a file of its own.

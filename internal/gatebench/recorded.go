@@ -4,7 +4,6 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
 	"fmt"
 	"io"
 	"io/fs"
@@ -41,15 +40,6 @@ func recordings(folder string) (found []recording) {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			return err
-		}
-		if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
-			zipped, err := gzip.NewReader(bytes.NewReader(data))
-			if err != nil {
-				return err
-			}
-			if data, err = io.ReadAll(zipped); err != nil {
-				return err
-			}
 		}
 		doc, err := all.Read(data)
 		if err != nil {

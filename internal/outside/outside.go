@@ -1,5 +1,6 @@
-// Package outside finds test material that is not part of the project. A clone alone passes its
-// tests; with a folder of vectors, recorded sessions and corpora beside it, they check more.
+// Package outside finds test material that is not part of the project, and builds its programs. A
+// clone alone passes its tests; with a folder of vectors, recorded sessions and corpora beside it,
+// they check more.
 package outside
 
 import (
@@ -8,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -42,6 +44,16 @@ func Root(t testing.TB) string {
 			t.Fatal("no go.mod above the test")
 		}
 		folder = up
+	}
+}
+
+// Build builds a program of this module, winnow or winnowd, at a path.
+func Build(t testing.TB, program, path string) {
+	t.Helper()
+	build := exec.Command("go", "build", "-o", path, "./cmd/"+program)
+	build.Dir = Root(t)
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
 	}
 }
 

@@ -136,57 +136,10 @@ func (m *model) apply(r *rapid.T) {
 		r.Fatal(err)
 	}
 	m.log = log
-	s := &m.state
-	s.Revision++
-	s.Messages = len(log)
-	if revision != s.Revision {
-		r.Fatalf("revision %d, want %d", revision, s.Revision)
+	if revision != m.state.Revision+1 {
+		r.Fatalf("revision %d, want %d", revision, m.state.Revision+1)
 	}
-	if c.Info != nil {
-		s.Info = *c.Info
-	}
-	s.Ledger = s.Ledger.Without(c.Restore...).With(c.Commit...)
-	s.Pins = slices.DeleteFunc(slices.Clone(s.Pins), func(p rule.Pin) bool { return slices.Contains(c.Unpin, p.ID) })
-	for _, p := range c.Pin {
-		if at := slices.IndexFunc(s.Pins, func(q rule.Pin) bool { return q.ID == p.ID }); at >= 0 {
-			s.Pins[at] = p
-		} else {
-			s.Pins = append(s.Pins, p)
-		}
-	}
-	for _, id := range c.Undo {
-		if s.Undone == nil {
-			s.Undone = map[string]bool{}
-		}
-		s.Undone[id] = true
-	}
-	for _, id := range c.Redo {
-		delete(s.Undone, id)
-	}
-	for _, words := range c.Dismiss {
-		if s.Dismissed == nil {
-			s.Dismissed = map[string]bool{}
-		}
-		s.Dismissed[words] = true
-	}
-	for _, words := range c.Undismiss {
-		delete(s.Dismissed, words)
-	}
-	s.Receipts = append(s.Receipts, c.Receipts...)
-	if c.Receipt != nil {
-		s.Receipts = append(s.Receipts, *c.Receipt)
-	}
-	for _, at := range c.Vain {
-		s.Spent = slices.Clone(s.Spent)
-		s.Spent[at].Failed = true
-	}
-	s.Spent = append(s.Spent, c.Spend...)
-	if c.Prepared != nil {
-		s.Prepared = nil
-		if *c.Prepared != (store.Prepared{}) {
-			s.Prepared = c.Prepared
-		}
-	}
+	m.state = m.state.After(&c)
 }
 
 // stale applies a change that was decided on another revision.

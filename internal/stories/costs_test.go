@@ -182,7 +182,7 @@ func TestCosts_addUpToTheBill(t *testing.T) {
 			turns += one.Cost
 		}
 		requests, parts := 0.0, c.ByKind[report.Besides]+c.ByKind[report.Answers]+c.ByKind[report.Summaries]+
-			c.ByKind[report.SubAgents]+c.ByKind[report.Branches]+c.ByKind[report.InVain]+c.ByKind[report.Searches]
+			c.ByKind[report.SubAgents]+c.ByKind[report.Branches]+c.ByKind[report.Wasted]+c.ByKind[report.Searches]
 		for _, one := range c.Requests {
 			requests += one.Split.Total()
 		}

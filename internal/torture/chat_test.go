@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow/internal/llmtest"
+	"github.com/winnowhq/winnow/internal/outside"
 )
 
 // conversation is winnow chat in a real terminal, doing an errand. The terminal is a server of tmux
@@ -50,10 +51,7 @@ func newConversation(t *testing.T, rounds, lines int) *conversation {
 		c.tmux("kill-server")
 		os.RemoveAll(dir)
 	})
-	build := exec.Command("go", "build", "-o", c.program, "github.com/winnowhq/winnow/cmd/winnow")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	outside.Build(t, "winnow", c.program)
 	c.errand = errand{Protocol: llmtest.Anthropic, Folder: filepath.Join(dir, "work"), Rounds: rounds, Lines: lines}
 	if err := c.errand.prepare(); err != nil {
 		t.Fatal(err)

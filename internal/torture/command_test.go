@@ -34,11 +34,7 @@ func newDesk(t *testing.T, files, messages int) *desk {
 		t.Skip("this needs a build of the command; run it with -torture, or `make torture`")
 	}
 	d := &desk{t: t, dir: t.TempDir(), winnow: filepath.Join(t.TempDir(), "winnow"), dice: rand.New(rand.NewPCG(*seedArg, 5))}
-	build := exec.Command("go", "build", "-o", d.winnow, "./cmd/winnow")
-	build.Dir = outside.Root(t)
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	outside.Build(t, "winnow", d.winnow)
 	if err := os.Mkdir(filepath.Join(d.dir, "sessions"), 0o700); err != nil {
 		t.Fatal(err)
 	}

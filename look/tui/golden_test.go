@@ -43,8 +43,8 @@ func overflowing() report.Report {
 	cost := 3.14159
 	return report.Report{
 		Title: "Teach the kiln to cool down slowly", Model: "anthropic/claude-sonnet-4-5", Policy: "balanced",
-		Messages: 61, Steps: 56, Turns: 5, ToolCalls: 104, ToolResults: 104, Cost: &cost,
-		Bill: bill.Sums{Steps: bill.Bill{Requests: 56, Cost: cost}},
+		Messages: 61, Steps: 56, Turns: 5, ToolCalls: 104, ToolResults: 104,
+		Money: report.Money{Cost: &cost, Bill: bill.Sums{Steps: bill.Bill{Requests: 56, Cost: cost}}},
 		Tokens: report.Tokens{
 			Total: 200_400,
 			ByKind: map[string]int{"tool output": 180_000, "tool input": 12_400, "user": 900, "assistant": 5_100,
@@ -57,21 +57,23 @@ func overflowing() report.Report {
 		Window: report.Window{
 			Messages: 61, Tokens: 200_400, Overhead: 12_600, Context: 200_000, Usable: 148_000, Overflow: true,
 		},
-		Candidates: []report.Candidate{
-			{Elision: rule.Elision{Rule: "backward", Part: "prt_1", Saves: 41_000}, Tool: "bash",
-				Target: "make simulate CURVE=slow"},
-			{Elision: rule.Elision{Rule: "backward", Part: "prt_2", Saves: 22_000}, Tool: "read",
-				Target: "/home/potter/kiln/firing/cooling_curve.go"},
-			{Elision: rule.Elision{Rule: "retries", Part: "prt_3", Saves: 1_800}, Tool: "bash",
-				Target: "go test ./..."},
-		},
-		Refusals: []rule.Refusal{
-			{Code: rule.Protected, Rule: "files", Part: "prt_4", Reason: ".env is protected"},
-			{Code: rule.Protected, Rule: "files", Part: "prt_5", Reason: "kiln/AGENTS.md is protected"},
-			{Code: rule.Recent, Rule: "inputs", Part: "prt_6", Reason: "it is too new: it stays for 5 steps"},
-			{Code: rule.TooSmall, Rule: "urls", Part: "prt_7", Reason: "its placeholder would be about as large"},
-			{Code: rule.TooSmall, Rule: "urls", Part: "prt_8", Reason: "its placeholder would be about as large"},
-			{Code: rule.TooSmall, Rule: "urls", Part: "prt_9", Reason: "its placeholder would be about as large"},
+		Pruning: report.Pruning{
+			Candidates: []report.Candidate{
+				{Elision: rule.Elision{Rule: "backward", Part: "prt_1", Saves: 41_000}, Tool: "bash",
+					Target: "make simulate CURVE=slow"},
+				{Elision: rule.Elision{Rule: "backward", Part: "prt_2", Saves: 22_000}, Tool: "read",
+					Target: "/home/potter/kiln/firing/cooling_curve.go"},
+				{Elision: rule.Elision{Rule: "retries", Part: "prt_3", Saves: 1_800}, Tool: "bash",
+					Target: "go test ./..."},
+			},
+			Refusals: []rule.Refusal{
+				{Code: rule.Protected, Rule: "files", Part: "prt_4", Reason: ".env is protected"},
+				{Code: rule.Protected, Rule: "files", Part: "prt_5", Reason: "kiln/AGENTS.md is protected"},
+				{Code: rule.Recent, Rule: "inputs", Part: "prt_6", Reason: "it is too new: it stays for 5 steps"},
+				{Code: rule.TooSmall, Rule: "urls", Part: "prt_7", Reason: "its placeholder would be about as large"},
+				{Code: rule.TooSmall, Rule: "urls", Part: "prt_8", Reason: "its placeholder would be about as large"},
+				{Code: rule.TooSmall, Rule: "urls", Part: "prt_9", Reason: "its placeholder would be about as large"},
+			},
 		},
 		Constraints: []string{
 			"Never open the vents above 600 degrees.",
@@ -194,9 +196,11 @@ func explained() []report.Part {
 			Part: "prt_12", Message: "msg_9", Handle: "b7xq2e", Type: "tool", Tool: "read",
 			Target: "kiln/firing/cooling_curve.go", Step: 9, Turn: 1, Tokens: 3_910, Shown: 30,
 			Zone: report.Pruned, Rule: "files", Because: files.Because + ": " + covering.String(),
-			Elisions: []report.Reason{standing},
-			Refusals: []rule.Refusal{{Code: rule.Recent, Rule: "inputs",
-				Reason: "it is too new: it stays for 5 steps"}},
+			Findings: report.Findings{
+				Elisions: []report.Reason{standing},
+				Refusals: []rule.Refusal{{Code: rule.Recent, Rule: "inputs",
+					Reason: "it is too new: it stays for 5 steps"}},
+			},
 			Undo: "winnow restore kiln.jsonl b7xq2e",
 			Pieces: []report.Piece{
 				{Field: rule.Input, Log: `{"filePath":"kiln/firing/cooling_curve.go"}`,
@@ -210,17 +214,19 @@ func explained() []report.Part {
 			Part: "prt_20", Handle: "pw4mzc", Type: "tool", Tool: "bash", Target: "make simulate CURVE=slow", Step: 17,
 			Turn: 2, Tokens: 41_020, Shown: 41_020,
 			Zone: report.Prunable, Rule: "backward", Because: "backward would leave it out: " + could.Because,
-			Candidates: []report.Reason{could},
+			Findings: report.Findings{Candidates: []report.Reason{could}},
 		}),
 		part(report.Explanation{
 			Part: "prt_41", Handle: "k3f9a2", Type: "tool", Tool: "read", Target: "kiln/firing/cooling_curve.go",
 			Step: 41, Turn: 3, Tokens: 3_910, Shown: 3_910,
 			Zone: report.Guarded, Rule: "backward",
 			Because: "backward would leave it out, but others were left out because it shows what they showed: read kiln/firing/cooling_curve.go (step 9, b7xq2e)",
-			Refusals: []rule.Refusal{{Code: rule.Covers, Rule: "backward",
-				Reason: "others were left out because it shows what they showed"}},
-			StandsFor: []report.Ref{{Part: "prt_12", Handle: "b7xq2e", Type: "tool", Tool: "read",
-				Target: "kiln/firing/cooling_curve.go", Step: 9}},
+			Findings: report.Findings{
+				Refusals: []rule.Refusal{{Code: rule.Covers, Rule: "backward",
+					Reason: "others were left out because it shows what they showed"}},
+				StandsFor: []report.Ref{{Part: "prt_12", Handle: "b7xq2e", Type: "tool", Tool: "read",
+					Target: "kiln/firing/cooling_curve.go", Step: 9}},
+			},
 		}),
 		part(report.Explanation{
 			Part: "prt_50", Handle: "zz2o7a", Type: "tool", Tool: "read", Target: "日本語/窯.md", Step: 48, Turn: 3,

@@ -49,8 +49,9 @@ func anyReport(t *rapid.T) report.Report {
 	r := report.Report{
 		Title: text.Draw(t, "title"), Model: text.Draw(t, "model"), Messages: n.Draw(t, "messages"),
 		Steps: n.Draw(t, "steps"), Turns: n.Draw(t, "turns"),
-		ToolCalls: n.Draw(t, "calls"), Bill: bill.Sums{Steps: bill.Bill{Requests: n.Draw(t, "requests"),
-			Cost: rapid.Float64().Draw(t, "cost"), Unpriced: n.Draw(t, "unpriced")}},
+		ToolCalls: n.Draw(t, "calls"),
+		Money: report.Money{Bill: bill.Sums{Steps: bill.Bill{Requests: n.Draw(t, "requests"),
+			Cost: rapid.Float64().Draw(t, "cost"), Unpriced: n.Draw(t, "unpriced")}}},
 		Tokens: report.Tokens{Total: n.Draw(t, "total"), ByKind: byName(t, "kinds"), ByTool: byName(t, "tools"),
 			ByFile: byName(t, "files")},
 		Window: report.Window{

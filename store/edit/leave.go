@@ -212,12 +212,12 @@ func (b *batch) discarded(p *session.Part) bool {
 	return slices.ContainsFunc(b.next.Of(p.ID), func(el rule.Elision) bool { return el.Rule == rule.Discard })
 }
 
-// makesRoom reports whether what was decided about a part may be decided anew.
+// makesRoom reports whether a decision about a part may be replaced.
 func makesRoom(el rule.Elision) bool {
 	return el.Rule == rule.Distill || el.Rule == rule.Discard || el.Partial()
 }
 
-// free is the ledger without what stands on a part that is to be decided anew.
+// free is the ledger without the elisions of a part whose decision is replaced.
 func (b *batch) free(p *session.Part) rule.Ledger {
 	var keys []rule.Key
 	for _, el := range b.next.Of(p.ID) {

@@ -3,10 +3,8 @@ package memory
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 
-	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 )
@@ -23,56 +21,33 @@ func (s *Store) Apply(ctx context.Context, id string, c store.Change) (int64, er
 	if err := c.Check(id); err != nil {
 		return 0, failed("apply", id, err)
 	}
-	if c.Base != 0 && c.Base != k.revision {
+	if c.Base != 0 && c.Base != k.Revision {
 		return 0, failed("apply", id, fmt.Errorf("%w: it is at revision %d, the change was decided on %d",
-			store.ErrConflict, k.revision, c.Base))
+			store.ErrConflict, k.Revision, c.Base))
 	}
+	c = clone(c)
 	next := *k
-	if c.Info != nil {
-		next.info = clone(*c.Info)
-	}
-	for _, m := range c.Append {
-		next.messages = append(next.messages, cloneMessage(m))
+	for i := range c.Append {
+		next.messages = append(next.messages, ofStore(&c.Append[i]))
 	}
 	if len(c.Update) > 0 {
 		next.messages = slices.Clone(next.messages) // a reader may be in the middle of it
-		for _, m := range c.Update {
-			at := next.index(m.ID)
+		for i := range c.Update {
+			at := next.index(c.Update[i].ID)
 			if at < 0 {
-				return 0, failed("apply", id, fmt.Errorf("update %q: %w", m.ID, store.ErrNoMessage))
+				return 0, failed("apply", id, fmt.Errorf("update %q: %w", c.Update[i].ID, store.ErrNoMessage))
 			}
-			next.messages[at] = cloneMessage(m)
+			next.messages[at] = ofStore(&c.Update[i])
 		}
 	}
-	if len(c.Restore) > 0 {
-		next.ledger = next.ledger.Without(c.Restore...)
-	}
-	next.ledger = next.ledger.With(c.Commit...)
-	next.pins = pinned(next.pins, c.Unpin, c.Pin)
-	next.undone = marked(next.undone, c.Undo, c.Redo)
-	next.dismissed = marked(next.dismissed, c.Dismiss, c.Undismiss)
-	next.receipts = append(next.receipts, clone(c.Receipts)...)
-	if c.Receipt != nil {
-		next.receipts = append(next.receipts, clone(*c.Receipt))
-	}
-	if len(c.Vain) > 0 {
-		next.spent = slices.Clone(next.spent) // a reader may be in the middle of it
-		for _, at := range c.Vain {
-			if at < 0 || at >= len(next.spent) {
-				return 0, failed("apply", id, fmt.Errorf("there is no request %d of %d", at, len(next.spent)))
-			}
-			next.spent[at].Failed = true
+	for _, at := range c.Vain {
+		if at < 0 || at >= len(k.Spent) {
+			return 0, failed("apply", id, fmt.Errorf("there is no request %d of %d", at, len(k.Spent)))
 		}
 	}
-	next.spent = append(next.spent, clone(c.Spend)...)
-	if c.Prepared != nil {
-		next.prepared = nil
-		if *c.Prepared != (store.Prepared{}) {
-			next.prepared = clone(c.Prepared)
-		}
-	}
+	next.State = next.After(&c)
 	if c.Source != nil {
-		next.source = clone(c.Source)
+		next.source = c.Source
 	}
 	if c.Create != nil && c.Keep != "" {
 		from := s.sessions[c.Keep]
@@ -86,15 +61,14 @@ func (s *Store) Apply(ctx context.Context, id string, c store.Change) (int64, er
 	}
 	if old := s.sessions[id]; c.Create != nil && old != nil {
 		renamed := *old
-		renamed.info.ID = c.Aside
-		renamed.revision++
+		renamed.Info.ID = c.Aside
+		renamed.Revision++
 		s.sessions[c.Aside] = &renamed
 	}
 	s.changes++
 	next.changed = s.changes
-	next.revision++
 	s.sessions[id] = &next
-	return next.revision, nil
+	return next.Revision, nil
 }
 
 // target returns the session to change, or a new one if the change creates it. The caller holds the
@@ -112,7 +86,7 @@ func (s *Store) target(ctx context.Context, id string, c store.Change) (*kept, e
 	if s.sessions[id] != nil && (c.Aside == "" || s.sessions[c.Aside] != nil) {
 		return nil, failed("apply", id, store.ErrExists)
 	}
-	return &kept{info: clone(*c.Create), revision: 1}, nil
+	return newKept(*c.Create), nil
 }
 
 // index is the position of the newest message with an id, or -1.
@@ -125,41 +99,10 @@ func (k *kept) index(id string) int {
 	return -1
 }
 
-// cloneMessage copies a message. A list of no parts is nil, as in every store.
-func cloneMessage(m session.Message) *session.Message {
+// ofStore is a message as stores have it: a list of no parts is nil.
+func ofStore(m *session.Message) *session.Message {
 	if len(m.Parts) == 0 {
 		m.Parts = nil
 	}
-	return clone(&m)
-}
-
-func pinned(pins []rule.Pin, unpin []string, pin []rule.Pin) []rule.Pin {
-	pins = slices.Clone(pins)
-	pins = slices.DeleteFunc(pins, func(p rule.Pin) bool { return slices.Contains(unpin, p.ID) })
-	for _, p := range pin {
-		if at := slices.IndexFunc(pins, func(q rule.Pin) bool { return q.ID == p.ID }); at >= 0 {
-			pins[at] = p
-		} else {
-			pins = append(pins, p)
-		}
-	}
-	return pins
-}
-
-// marked returns a set with keys added and then removed; an empty set is nil.
-func marked(set map[string]bool, add, remove []string) map[string]bool {
-	set = maps.Clone(set)
-	for _, key := range add {
-		if set == nil {
-			set = map[string]bool{}
-		}
-		set[key] = true
-	}
-	for _, key := range remove {
-		delete(set, key)
-	}
-	if len(set) == 0 {
-		return nil
-	}
-	return set
+	return m
 }

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
@@ -34,19 +33,15 @@ func New() *Store { return &Store{sessions: map[string]*kept{}} }
 // kept is one session. Its slices are only ever appended to or replaced, so that a reader may go on
 // with those it saw.
 type kept struct {
-	info      session.Info
-	changed   int64
-	revision  int64
-	messages  []*session.Message // never changed; an update replaces the pointer
-	ledger    rule.Ledger
-	pins      []rule.Pin
-	undone    map[string]bool
-	dismissed map[string]bool
-	receipts  []pivot.Receipt
-	spent     []store.Spend
-	prepared  *store.Prepared // never changed, only replaced
-	source    *store.Source
-	texts     map[string]string // kept texts, by part
+	store.State
+	changed  int64
+	messages []*session.Message // never changed; an update replaces the pointer
+	source   *store.Source
+	texts    map[string]string // kept texts, by part
+}
+
+func newKept(info session.Info) *kept {
+	return &kept{State: store.State{Info: clone(info), Revision: 1}}
 }
 
 // Create adds an empty session.
@@ -63,7 +58,8 @@ func (s *Store) Create(ctx context.Context, info session.Info) error {
 		return failed("create", info.ID, store.ErrExists)
 	}
 	s.changes++
-	s.sessions[info.ID] = &kept{info: clone(info), changed: s.changes, revision: 1}
+	s.sessions[info.ID] = newKept(info)
+	s.sessions[info.ID].changed = s.changes
 	return nil
 }
 
@@ -75,11 +71,11 @@ func (s *Store) List(ctx context.Context) ([]store.Listing, error) {
 		return nil, err
 	}
 	all := slices.SortedFunc(maps.Values(s.sessions), func(a, b *kept) int {
-		return cmp.Or(cmp.Compare(b.info.Time.Updated, a.info.Time.Updated), cmp.Compare(b.changed, a.changed))
+		return cmp.Or(cmp.Compare(b.Info.Time.Updated, a.Info.Time.Updated), cmp.Compare(b.changed, a.changed))
 	})
 	list := make([]store.Listing, len(all))
 	for i, k := range all {
-		list[i] = store.Listing{Info: clone(k.info), Messages: len(k.messages)}
+		list[i] = store.Listing{Info: clone(k.Info), Messages: len(k.messages)}
 		if k.source != nil {
 			list[i].Origin = k.source.Format
 		}
@@ -107,12 +103,11 @@ func (s *Store) State(ctx context.Context, id string) (store.State, error) {
 	if err != nil {
 		return store.State{}, err
 	}
-	return store.State{
-		Info: clone(k.info), Revision: k.revision, Messages: len(k.messages),
-		Ledger: rule.NewLedger(k.ledger.All()...), // a ledger shows its slice
-		Pins:   slices.Clone(k.pins), Undone: maps.Clone(k.undone), Dismissed: maps.Clone(k.dismissed),
-		Receipts: clone(k.receipts), Spent: clone(k.spent), Prepared: clone(k.prepared),
-	}, nil
+	state := k.State
+	state.Ledger = rule.Ledger{} // which reflection cannot set
+	state = clone(state)
+	state.Ledger = rule.NewLedger(k.Ledger.All()...) // a ledger shows its slice
+	return state, nil
 }
 
 // Revision returns State.Revision alone.
@@ -123,7 +118,7 @@ func (s *Store) Revision(ctx context.Context, id string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return k.revision, nil
+	return k.Revision, nil
 }
 
 // Messages yields the log newest first.

@@ -166,7 +166,7 @@ func (s *Store) Search(ctx context.Context, q store.Search) (found store.Found, 
 		q.Limit = store.DefaultLimit
 	}
 	for _, p := range places[:min(len(places), q.Limit)] {
-		hit := store.Hit{Session: clone(p.k.info), Score: float64(p.score)}
+		hit := store.Hit{Session: clone(p.k.Info), Score: float64(p.score)}
 		if p.k.source != nil {
 			hit.Origin = p.k.source.Format
 		}

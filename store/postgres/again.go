@@ -24,7 +24,7 @@ func (s *Store) with(ctx context.Context, do func(*pgxpool.Conn) error) error {
 	return s.again(ctx, func() error { return s.db.pool.AcquireFunc(ctx, do) })
 }
 
-// again does something until it is done, fails for good, or the wait is over.
+// again repeats do until it succeeds, fails permanently, or the wait is over.
 func (s *Store) again(ctx context.Context, do func() error) error {
 	if err := s.ready(ctx); err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/internal/packed"
 	"github.com/winnowhq/winnow/store/internal/words"
 )
 
@@ -215,7 +216,7 @@ func (c *checkup) sessions(ctx context.Context) error {
 			return err
 		}
 		for _, r := range page {
-			info, err := decoded[session.Info](r.Info)
+			info, err := packed.Decode[session.Info](r.Info)
 			if err == nil && !bytes.Equal(key(info.ID), r.ID) {
 				err = fmt.Errorf("its info is that of %s", info.ID)
 			}

@@ -12,8 +12,10 @@ import (
 	"github.com/winnowhq/winnow/store"
 )
 
-// Codes with which the functions of the database end (migrations/00002_changes.sql).
+// Codes with which the functions of the database end (migrations/00002_changes.sql
+// and 00006_steps.sql).
 const (
+	codeWritten   = "WN208"
 	codeNotFound  = "WN404"
 	codeNoMessage = "WN405"
 	codeNoOther   = "WN406"
@@ -67,7 +69,7 @@ type oneLine struct {
 func (e oneLine) Error() string { return e.text }
 func (e oneLine) Unwrap() error { return e.error }
 
-// sentinel reports whether an error already says what is wrong.
+// sentinel reports whether an error already names its cause.
 func sentinel(err error) bool {
 	for _, known := range []error{
 		store.ErrNotFound, store.ErrExists, store.ErrConflict, store.ErrNoMessage, store.ErrNoBase, store.ErrNoWord,

@@ -7,22 +7,23 @@ import (
 
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/store/internal/kin"
+	"github.com/winnowhq/winnow/store/internal/descendants"
+	"github.com/winnowhq/winnow/store/internal/packed"
 )
 
-var _ store.Genealogist = (*Store)(nil)
+var _ store.FamilyLister = (*Store)(nil)
 
 // Family returns the infos of a session and of those that descend from it, in one round trip. The
 // OFFSET has the server look up one id after the other, whatever it believes of the tables.
 func (s *Store) Family(ctx context.Context, id string) (family []session.Info, err error) {
 	defer s.explain(ctx, "family", id, &err)
-	return kin.Of(id, func(id string) ([]kin.Found, error) {
-		return rows(ctx, s, func(row pgx.CollectableRow) (f kin.Found, err error) {
+	return descendants.Of(id, func(id string) ([]descendants.Found, error) {
+		return rows(ctx, s, func(row pgx.CollectableRow) (f descendants.Found, err error) {
 			var info []byte
 			if err := row.Scan(&info, &f.Aside); err != nil {
 				return f, err
 			}
-			f.Info, err = decoded[session.Info](info)
+			f.Info, err = packed.Decode[session.Info](info)
 			return f, err
 		}, `WITH RECURSIVE family (id) AS (
 				SELECT $2::bytea UNION

@@ -68,17 +68,16 @@ func (s *Store) SetSource(ctx context.Context, id string, source store.Source) (
 	if err := s.ready(ctx); err != nil {
 		return err
 	}
-	var r encoded
-	r.setSource(source)
+	f := packed.NewSource(source)
 	for ask := true; ; ask = false {
-		p, err := s.pack(ctx, r.contents(), ask)
+		p, err := s.pack(ctx, f.Contents(), ask)
 		if err != nil {
 			return err
 		}
 		err = s.with(ctx, func(c *pgxpool.Conn) error {
 			_, err := c.Exec(ctx, `SELECT winnow_set_source($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`, s.tenant,
-				key(id),
-				p.hashes, p.sizes, p.codecs, p.data, p.held, r.format, r.path, r.size, r.pieces)
+				key(id), p.hashes, p.sizes, p.codecs, p.data, p.held,
+				[]byte(f.Format), []byte(f.Path), f.Size, hashesOf(f.Contents()))
 			return err
 		})
 		if err == nil {

@@ -293,7 +293,7 @@ func (i *indexer) part(num, message int64, position int, m *session.MessageInfo,
 		f.sessions, f.messages = append(f.sessions, num), append(f.messages, message)
 		f.parts, f.pieces = append(f.parts, int32(position)), append(f.pieces, int32(n))
 		f.roles, f.tools = append(f.roles, []byte(m.Role)), append(f.tools, []byte(p.Tool))
-		f.times, f.words = append(f.times, finite(float64(m.Time.Created))), append(f.words, words)
+		f.times, f.words = append(f.times, packed.Finite(float64(m.Time.Created))), append(f.words, words)
 	}
 }
 

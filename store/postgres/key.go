@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"crypto/sha256"
-	"math"
 )
 
 // longestKey is the length of the longest key in bytes. An index takes a third of a page of 8 KB,
@@ -19,18 +18,11 @@ func key(id string) []byte {
 	return append([]byte(id[:longestKey-len(hash)]), hash[:]...)
 }
 
-// bytesOf is a value that package exact encoded.
+// bytesOf is a value that package exact encoded, nil if there is none.
 func bytesOf(encoded any) []byte {
 	if text, ok := encoded.(string); ok {
 		return []byte(text)
 	}
-	return encoded.([]byte)
-}
-
-// finite replaces NaN, which has no place in an order, by 0.
-func finite(t float64) float64 {
-	if math.IsNaN(t) {
-		return 0
-	}
-	return t
+	data, _ := encoded.([]byte)
+	return data
 }

@@ -21,7 +21,7 @@ type loss struct {
 	end   context.CancelFunc
 }
 
-// Lost is why operations fail at once: the server was waited for in vain, and has not answered
+// Lost is why operations fail at once: a wait for the server has timed out, and it has not answered
 // since. nil otherwise.
 func (d *Database) Lost() error {
 	d.loss.mu.Lock()
@@ -32,7 +32,7 @@ func (d *Database) Lost() error {
 // Lost is that of the database.
 func (s *Store) Lost() error { return s.db.Lost() }
 
-// lose notes that the server was waited for in vain.
+// lose notes that a wait for the server has timed out.
 func (d *Database) lose(err error) {
 	d.loss.mu.Lock()
 	defer d.loss.mu.Unlock()

@@ -4,11 +4,11 @@
 // A database holds tenants, which share nothing: each has its sessions, files and contents, and a
 // Store is that of one tenant. Nothing about a session is held in memory: a request reads what it
 // needs in one round trip (State, Revision, Messages of a short log), and a change is one round
-// trip, one call that checks the revision it was decided on and writes all of it or nothing (see
-// migrations/00002_changes.sql). So of two gateways that decide at once the first wins, the other
-// gets store.ErrConflict, and none can act on what it remembers.
+// trip, one batch that checks the revision it was decided on and writes all of it or nothing (see
+// batch.go). So of two gateways that decide at once the first wins, the other gets
+// store.ErrConflict, and none can act on what it remembers.
 //
-// A connection that breaks is replaced, and what was asked is asked again, for as long as
+// A connection that breaks is replaced, and its statements are sent again, for as long as
 // Options.Wait. Then the server is lost: everything fails at once until it answers, which is tried
 // in the background. A change carries a token, so that one whose answer was lost is not written
 // twice.
@@ -61,7 +61,7 @@ type Options struct {
 // Database is a database with the sessions of tenants. Use Open.
 type Database struct {
 	pool     *pgxpool.Pool
-	place    string // the URL without what is secret
+	place    string // the URL without secrets
 	wait     time.Duration
 	readOnly bool
 	packer   packed.Compressor
@@ -147,7 +147,7 @@ func open(ctx context.Context, url string, o Options) (_ *Database, err error) {
 	return d, err
 }
 
-// Close closes the database. It waits for what is being written; an iteration that has begun may go
+// Close closes the database. It waits for writes under way; an iteration that has begun may go
 // on to its end.
 func (d *Database) Close() error {
 	d.closeOnce.Do(func() {
@@ -162,7 +162,7 @@ func (d *Database) Close() error {
 	return nil
 }
 
-// Place is the URL of the database without what is secret in it.
+// Place is the URL of the database without secrets.
 func (d *Database) Place() string { return d.place }
 
 // Tenant returns the store of a tenant. The tenant of a person is "". A store needs not be closed;
@@ -198,7 +198,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// Path returns the URL of the database without what is secret in it.
+// Path returns the URL of the database without secrets.
 func (s *Store) Path() string { return s.db.place }
 
 // Database is the database of the store.

@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/store/internal/exact"
+	"github.com/winnowhq/winnow/store/internal/packed"
 )
 
 // Wanted is called within the transaction of a change that says that a summary is wanted (see
@@ -24,43 +24,19 @@ func (d *Database) OnWanted(f Wanted) {
 	d.wanted.Store(&f)
 }
 
-// sender is a connection or a transaction.
-type sender interface {
-	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
-	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
-}
-
-// statement is SQL that is sent behind a change, in its transaction.
-type statement struct {
-	sql  string
-	args []any
-}
-
-// beside is what a change writes beside what winnow_apply does: the summary that is prepared, and
-// requests that turned out to be paid in vain, which are read first.
-func (s *Store) beside(ctx context.Context, id string, c store.Change) (all []statement, err error) {
-	if p := c.Prepared; p != nil {
-		var data []byte
-		if *p != (store.Prepared{}) {
-			encoded, err := exact.Encode(*p)
-			if err != nil {
-				return nil, err
-			}
-			data = bytesOf(encoded)
-		}
-		all = append(all, statement{`UPDATE session SET prepared = $3 WHERE tenant = $1 AND id = $2`,
-			[]any{s.tenant, key(id), data}})
-	}
-	if len(c.Vain) == 0 {
-		return all, nil
+// failed are the statements that mark requests, by their positions among all of the session, as
+// failed.
+func (s *Store) failed(ctx context.Context, id string, positions []int) (all []statement, err error) {
+	if len(positions) == 0 {
+		return nil, nil
 	}
 	type spend struct {
-		num, revision, ordinal int64
-		data                   []byte
+		revision, ordinal int64
+		data              []byte
 	}
 	found, err := rows(ctx, s, func(row pgx.CollectableRow) (p spend, err error) {
-		return p, row.Scan(&p.num, &p.revision, &p.ordinal, &p.data)
-	}, `SELECT p.session, p.revision, p.ordinal, p.data
+		return p, row.Scan(&p.revision, &p.ordinal, &p.data)
+	}, `SELECT p.revision, p.ordinal, p.data
 		FROM session AS s JOIN spend AS p ON p.tenant = s.tenant AND p.session = s.num
 		WHERE s.tenant = $1 AND s.id = $2 ORDER BY p.revision, p.ordinal`, s.tenant, key(id))
 	if err != nil {
@@ -71,22 +47,17 @@ func (s *Store) beside(ctx context.Context, id string, c store.Change) (all []st
 			return nil, err
 		}
 	}
-	for _, at := range c.Vain {
+	for _, at := range positions {
 		if at < 0 || at >= len(found) {
 			return nil, fmt.Errorf("there is no request %d of %d", at, len(found))
 		}
-		p, err := decoded[store.Spend](found[at].data)
-		if err != nil {
-			return nil, err
-		}
-		p.Failed = true
-		encoded, err := exact.Encode(p)
+		encoded, err := packed.Failed(found[at].data)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, statement{`UPDATE spend SET data = $5
-			WHERE tenant = $1 AND session = $2 AND revision = $3 AND ordinal = $4`,
-			[]any{s.tenant, found[at].num, found[at].revision, found[at].ordinal, bytesOf(encoded)}})
+			WHERE tenant = $1 AND session = ` + num + ` AND revision = $3 AND ordinal = $4`,
+			[]any{found[at].revision, found[at].ordinal, bytesOf(encoded)}})
 	}
 	return all, nil
 }

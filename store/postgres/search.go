@@ -12,6 +12,7 @@ import (
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/internal/exact"
+	"github.com/winnowhq/winnow/store/internal/packed"
 	"github.com/winnowhq/winnow/store/internal/words"
 )
 
@@ -107,7 +108,7 @@ func (s *Store) queuePlaces(b *pgx.Batch, terms words.Query, q store.Search, tel
 		where += ` AND f.role = ` + argument([]byte(q.Role))
 	}
 	if q.Since != 0 {
-		where += ` AND f.time >= ` + argument(finite(float64(q.Since)))
+		where += ` AND f.time >= ` + argument(packed.Finite(float64(q.Since)))
 	}
 	var queries []string
 	for _, t := range terms {
@@ -193,7 +194,7 @@ func (r *hitRow) queue(b *pgx.Batch, s *Store, p *place) {
 func (s *Store) hit(p *place, r *hitRow, terms words.Query) (hit store.Hit, damage, err error) {
 	hit.Score = p.score
 	hit.Origin = string(r.format)
-	if hit.Session, err = decoded[session.Info](r.info); err != nil {
+	if hit.Session, err = packed.Decode[session.Info](r.info); err != nil {
 		return hit, nil, err
 	}
 	h, err := headOf(r.head)

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
@@ -11,7 +10,7 @@ import (
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/store/internal/exact"
+	"github.com/winnowhq/winnow/store/internal/packed"
 )
 
 // List returns one line for each session, last updated first.
@@ -23,20 +22,11 @@ func (s *Store) List(ctx context.Context) (list []store.Listing, err error) {
 			return l, err
 		}
 		l.Origin = string(format)
-		l.Info, err = decoded[session.Info](info)
+		l.Info, err = packed.Decode[session.Info](info)
 		return l, err
 	}, `SELECT s.info, s.messages, f.format
 		FROM session AS s LEFT JOIN source AS f ON f.tenant = s.tenant AND f.session = s.num
 		WHERE s.tenant = $1 ORDER BY s.updated DESC, s.changed DESC`, s.tenant)
-}
-
-// decoded reads a value of the log.
-func decoded[T any](data []byte) (T, error) {
-	v, err := exact.Decode[T](data)
-	if err != nil {
-		err = fmt.Errorf("%w: %w", store.ErrCorrupt, err)
-	}
-	return v, err
 }
 
 // Revision returns State.Revision alone, in one round trip. It is not remembered: what another
@@ -78,54 +68,30 @@ func (s *Store) State(ctx context.Context, id string) (state store.State, err er
 	if err != nil {
 		return state, err
 	}
-	if state.Info, err = decoded[session.Info](info); err != nil {
+	if state.Info, err = packed.Decode[session.Info](info); err != nil {
 		return state, err
 	}
-	ledger, err := all[rule.Elision](elisions)
+	ledger, err := packed.All[rule.Elision](elisions)
 	if err != nil {
 		return state, err
 	}
 	state.Ledger = rule.NewLedger(ledger...)
-	if state.Pins, err = all[rule.Pin](pins); err != nil {
+	if state.Pins, err = packed.All[rule.Pin](pins); err != nil {
 		return state, err
 	}
-	if state.Receipts, err = all[pivot.Receipt](receipts); err != nil {
+	if state.Receipts, err = packed.All[pivot.Receipt](receipts); err != nil {
 		return state, err
 	}
 	if prepared != nil {
-		p, err := decoded[store.Prepared](prepared)
+		p, err := packed.Decode[store.Prepared](prepared)
 		if err != nil {
 			return state, err
 		}
 		state.Prepared = &p
 	}
-	state.Undone, state.Dismissed = set(undone), set(dismissed)
-	state.Spent, err = all[store.Spend](spent)
+	state.Undone, state.Dismissed = packed.Set(undone), packed.Set(dismissed)
+	state.Spent, err = packed.All[store.Spend](spent)
 	return state, err
-}
-
-// all decodes values, nil if there are none.
-func all[T any](rows [][]byte) (values []T, err error) {
-	for _, data := range rows {
-		v, err := decoded[T](data)
-		if err != nil {
-			return nil, err
-		}
-		values = append(values, v)
-	}
-	return values, nil
-}
-
-// set is a set of texts, nil if there are none.
-func set(keys [][]byte) map[string]bool {
-	if len(keys) == 0 {
-		return nil
-	}
-	set := make(map[string]bool, len(keys))
-	for _, key := range keys {
-		set[string(key)] = true
-	}
-	return set
 }
 
 // Relayed returns the sessions of which a gateway relayed requests since a time.
@@ -141,12 +107,12 @@ func (s *Store) Relayed(ctx context.Context, since session.Millis, wanted func(s
 		if err := row.Scan(&f.id, &info); err != nil {
 			return f, err
 		}
-		f.info, err = decoded[session.Info](info)
+		f.info, err = packed.Decode[session.Info](info)
 		return f, err
 	}, `SELECT s.id, s.info FROM session AS s JOIN (
 			SELECT session, max(relayed) AS newest FROM spend WHERE tenant = $1 AND relayed >= $2 GROUP BY session
 		) AS n ON n.session = s.num
-		WHERE s.tenant = $1 ORDER BY n.newest DESC, s.id`, s.tenant, finite(float64(since)))
+		WHERE s.tenant = $1 ORDER BY n.newest DESC, s.id`, s.tenant, packed.Finite(float64(since)))
 	if err != nil {
 		return nil, err
 	}
@@ -167,10 +133,10 @@ func (s *Store) Relayed(ctx context.Context, since session.Millis, wanted func(s
 			return nil, err
 		}
 		a := store.Account{}
-		if a.Info, err = decoded[session.Info](info); err != nil {
+		if a.Info, err = packed.Decode[session.Info](info); err != nil {
 			return nil, err
 		}
-		if a.Spent, err = all[store.Spend](spent); err != nil {
+		if a.Spent, err = packed.All[store.Spend](spent); err != nil {
 			return nil, err
 		}
 		accounts = append(accounts, a)

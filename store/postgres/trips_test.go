@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"reflect"
@@ -239,5 +240,36 @@ func TestOpen_refusesWhatIsNewerAndUpgradesOnce(t *testing.T) {
 	query(t, at, `INSERT INTO winnow_version (version_id, is_applied) VALUES (999, true) RETURNING id`)
 	if _, err := postgres.Open(t.Context(), at, postgres.Options{}); err == nil || !strings.Contains(err.Error(), "newer version") {
 		t.Errorf("tables of version 999: %v", err)
+	}
+}
+
+// TestApply_besideAnOlderGateway writes to one session with the function that gateways call which
+// began before version 6 of the tables, and with a batch.
+func TestApply_besideAnOlderGateway(t *testing.T) {
+	url := pgtest.Start(t)
+	s := open(t, url, postgres.Options{}).Tenant("acme")
+	if err := s.Create(t.Context(), session.Info{ID: "ses"}); err != nil {
+		t.Fatal(err)
+	}
+	given := `CASE name WHEN '_tenant' THEN quote_literal('acme') WHEN '_id' THEN quote_literal('ses') WHEN '_base' THEN '%d'
+		WHEN '_spend' THEN quote_literal('{"{\"kind\":\"old\"}"}') WHEN '_spend_relayed' THEN quote_literal('{NULL}')
+		ELSE CASE WHEN format_type(type, NULL) LIKE '%%[]' THEN quote_literal('{}') ELSE 'NULL' END END`
+	for revision := int64(1); revision < 9; revision += 2 {
+		arguments := query(t, url, fmt.Sprintf(`SELECT string_agg(`+given+`, ',' ORDER BY place) FROM pg_proc,
+			unnest(proargtypes, proargnames) WITH ORDINALITY AS a(type, name, place)
+			WHERE proname = 'winnow_apply' AND pronamespace = current_schema()::regnamespace`, revision))[0][0]
+		if n := count(t, url, fmt.Sprintf(`SELECT winnow_apply(%s)`, arguments)); n != revision+1 {
+			t.Fatalf("the older gateway wrote revision %d after %d", n, revision)
+		}
+		for _, base := range []int64{revision, revision + 1} {
+			n, err := s.Apply(t.Context(), "ses", store.Change{Base: base, Spend: []store.Spend{{Kind: "new"}}})
+			if stale := base == revision; stale != errors.Is(err, store.ErrConflict) || !stale && n != revision+2 {
+				t.Fatalf("a change of revision %d: revision %d, %v", base, n, err)
+			}
+		}
+	}
+	state, err := s.State(t.Context(), "ses")
+	if err != nil || len(state.Spent) != 8 || state.Spent[6].Kind != "old" || state.Spent[7].Kind != "new" {
+		t.Errorf("it was spent %+v, %v", state.Spent, err)
 	}
 }

@@ -49,7 +49,7 @@ const (
 	Summaries = "writing summaries"
 	SubAgents = "sub-agents"
 	Branches  = "left branches" // requests that are no part of the session
-	InVain    = "in vain"       // failed, and billed
+	Wasted    = "in vain"       // failed, and billed
 	Searches  = "searches"      // of the web, and what is priced without a usage
 )
 
@@ -270,7 +270,7 @@ func (c *costing) spent() {
 		kind := Summaries
 		switch {
 		case x.Failed:
-			kind = InVain
+			kind = Wasted
 		case x.Kind == string(bill.Agent):
 			kind = SubAgents
 		case x.Kind == string(bill.Left):

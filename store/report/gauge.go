@@ -40,6 +40,11 @@ type Gauge struct {
 	Warn     int  `json:"warn"`    // from here on a warning is due; 0 where Usable is
 	Context  int  `json:"context"` // of the model; 0 is unknown
 
+	Bills
+}
+
+// Bills are what a session has cost, by what was paid for.
+type Bills struct {
 	// Last is the newest step that was reported. Steps are all that stand in the log, Summaries the
 	// calls for summaries that came to something, Failed requests of either kind that were paid for
 	// in vain.

@@ -23,6 +23,23 @@ type Report struct {
 	ToolCalls   int    `json:"toolCalls"`
 	ToolResults int    `json:"toolResults"`
 	Tokens      Tokens `json:"tokens"`
+	Money
+	Window Window `json:"window"`
+	Pruning
+	// Constraints are instructions that the user gave; they survive every pivot word for word.
+	Constraints []string `json:"constraints"`
+	// Dismissed are sentences that were taken for instructions until somebody said that they are
+	// not. Nothing is done with them.
+	Dismissed []string   `json:"dismissed"`
+	Pins      []rule.Pin `json:"pins"`
+	// Missed is what the agent got back after it had been left out, oldest first.
+	Missed []session.Missed `json:"missed,omitempty"`
+	// Strata is the timeline, one for each message of the log.
+	Strata []Stratum `json:"strata"`
+}
+
+// Money is what a session has cost.
+type Money struct {
 	// Cost in US dollars of all requests that the log and its file tell of, at the price of the
 	// model of each: at least so much where Bill says that some are unknown, nil where all of them
 	// are.
@@ -35,25 +52,18 @@ type Report struct {
 	Costs *Costs `json:"costs,omitzero"`
 	// Summaries are the calls that were made for summaries, those included that came to nothing and
 	// stand in no log.
-	Summaries  SummaryCalls `json:"summaries,omitzero"`
-	Window     Window       `json:"window"`
-	Candidates []Candidate  `json:"candidates"`
+	Summaries SummaryCalls `json:"summaries,omitzero"`
+}
+
+// Pruning is what can go, and what cannot.
+type Pruning struct {
+	Candidates []Candidate `json:"candidates"`
 	// ByRule sums up the candidates, including the unlisted ones, the largest sum first.
 	ByRule []RuleSum `json:"byRule"`
 	// Omitted sums up the candidates that are not listed. Only of files too large to be read whole
 	// are any left out.
 	Omitted  []RuleSum      `json:"omitted,omitempty"`
 	Refusals []rule.Refusal `json:"refusals"`
-	// Constraints are instructions that the user gave; they survive every pivot word for word.
-	Constraints []string `json:"constraints"`
-	// Dismissed are sentences that were taken for instructions until somebody said that they are
-	// not. Nothing is done with them.
-	Dismissed []string   `json:"dismissed"`
-	Pins      []rule.Pin `json:"pins"`
-	// Missed is what the agent got back after it had been left out, oldest first.
-	Missed []session.Missed `json:"missed,omitempty"`
-	// Strata is the timeline, one for each message of the log.
-	Strata []Stratum `json:"strata"`
 }
 
 // SummaryCalls counts the requests to models for summaries.
@@ -155,8 +165,8 @@ func Inspect(s *Session) (Report, error) {
 	r := Report{
 		ID: s.id(), Title: s.State.Info.Title, Model: s.Model.String(), Counter: s.Facts.Counter().Name(),
 		Policy: s.Policy.Name, Messages: len(s.Log), Steps: session.Steps(s.Log), Turns: len(session.Turns(s.Log)),
-		Constraints: []string{}, Dismissed: []string{}, Candidates: []Candidate{}, Refusals: []rule.Refusal{},
-		Pins: append([]rule.Pin{}, s.State.Pins...), Missed: s.State.Info.Missed,
+		Pruning:     Pruning{Candidates: []Candidate{}, Refusals: []rule.Refusal{}},
+		Constraints: []string{}, Dismissed: []string{}, Pins: append([]rule.Pin{}, s.State.Pins...), Missed: s.State.Info.Missed,
 	}
 	found := s.Policy.Find(s.Planner)
 	waits := s.Policy.Waits(s.Planner, s.Next, found.Elisions)

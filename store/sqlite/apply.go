@@ -5,11 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"iter"
-	"slices"
 
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/store/internal/exact"
 	"github.com/winnowhq/winnow/store/internal/packed"
 )
 
@@ -26,17 +23,16 @@ func (s *Store) Apply(ctx context.Context, id string, c store.Change) (revision 
 		}
 		return 0, s.missing(ctx, id, err)
 	}
-	rows, err := encodeChange(c)
+	rows, err := packed.NewChange(&c)
 	if err != nil {
 		return 0, err
 	}
-	err = s.packNew(ctx, contents(rows.appended), contents(rows.updated), rows.source.contents())
-	if err != nil {
+	if err := s.packNew(ctx, rows.Contents()); err != nil {
 		return 0, err
 	}
 	err = s.write(ctx, func(t *transaction) error {
 		if c.Create != nil {
-			if err := t.create(*c.Create, rows.created, s.now().UnixMilli(), c.Aside); err != nil {
+			if err := t.create(*c.Create, rows.Created, s.now().UnixMilli(), c.Aside); err != nil {
 				return err
 			}
 		}
@@ -77,125 +73,28 @@ func (s *Store) missing(ctx context.Context, id string, err error) error {
 	return err
 }
 
-// rows is a change with all its values encoded.
-type rows struct {
-	created           any
-	source            *sourceRow
-	appended, updated []packed.Message
-	statements        []statement
-}
-
-// statement is SQL whose first parameter is the number of the session; args are the others.
-type statement struct {
-	sql  string
-	args []any
-}
-
-func encodeChange(c store.Change) (r rows, err error) {
-	if c.Create != nil {
-		if r.created, err = exact.Encode(*c.Create); err != nil {
-			return r, err
-		}
-	}
-	if c.Source != nil {
-		r.source = newSourceRow(*c.Source)
-	}
-	if r.appended, err = packed.Messages(c.Append); err != nil {
-		return r, err
-	}
-	if r.updated, err = packed.Messages(c.Update); err != nil {
-		return r, err
-	}
-	r.statements, err = statements(c)
-	return r, err
-}
-
-// statements writes everything in a change but messages and files, in the order that store.Change
-// promises.
-func statements(c store.Change) (list []statement, err error) {
-	add := func(sql string, args ...any) { list = append(list, statement{sql, args}) }
-	encode := func(data any, e error) any {
-		err = errors.Join(err, e)
-		return data
-	}
-	if c.Info != nil {
-		add(`UPDATE session SET info = ?2, updated = ?3 WHERE num = ?1`,
-			encode(exact.Encode(*c.Info)), updated(*c.Info))
-	}
-	for _, k := range c.Restore {
-		add(`DELETE FROM elision WHERE session = ?1 AND part = ?2 AND field = ?3`, k.Part, string(k.Field))
-	}
-	for _, e := range c.Commit {
-		add(`INSERT OR IGNORE INTO elision (session, position, part, field, data)
-			SELECT ?1, coalesce(max(position) + 1, 0), ?2, ?3, ?4 FROM elision WHERE session = ?1`,
-			e.Part, string(e.Field), encode(exact.Encode(e)))
-	}
-	for _, marker := range c.Undo {
-		add(`INSERT OR IGNORE INTO undone (session, marker) VALUES (?1, ?2)`, marker)
-	}
-	for _, marker := range c.Redo {
-		add(`DELETE FROM undone WHERE session = ?1 AND marker = ?2`, marker)
-	}
-	for _, words := range c.Dismiss {
-		add(`INSERT OR IGNORE INTO dismissed (session, words) VALUES (?1, ?2)`, words)
-	}
-	for _, words := range c.Undismiss {
-		add(`DELETE FROM dismissed WHERE session = ?1 AND words = ?2`, words)
-	}
-	for _, id := range c.Unpin {
-		add(`DELETE FROM pin WHERE session = ?1 AND id = ?2`, id)
-	}
-	for _, p := range c.Pin {
-		add(`INSERT INTO pin (session, position, id, data)
-			SELECT ?1, coalesce(max(position) + 1, 0), ?2, ?3 FROM pin WHERE session = ?1
-			ON CONFLICT (session, id) DO UPDATE SET data = excluded.data`, p.ID, encode(exact.Encode(p)))
-	}
-	receipts := c.Receipts
-	if c.Receipt != nil {
-		receipts = append(receipts[:len(receipts):len(receipts)], *c.Receipt)
-	}
-	for _, r := range receipts {
-		add(`INSERT INTO receipt (session, position, data)
-			SELECT ?1, coalesce(max(position) + 1, 0), ?2 FROM receipt WHERE session = ?1`, encode(exact.Encode(r)))
-	}
-	switch p := c.Prepared; {
-	case p == nil:
-	case *p == (store.Prepared{}):
-		add(`DELETE FROM prepared WHERE session = ?1`)
-	default:
-		add(`INSERT INTO prepared (session, data) VALUES (?1, ?2)
-			ON CONFLICT (session) DO UPDATE SET data = excluded.data`, encode(exact.Encode(*p)))
-	}
-	for _, p := range c.Spend {
-		add(`INSERT INTO spend (session, position, data, relayed)
-			SELECT ?1, coalesce(max(position) + 1, 0), ?2, ?3 FROM spend WHERE session = ?1`,
-			encode(exact.Encode(p)), relayed(&p))
-	}
-	return list, err
-}
-
-// contents yields all contents of some messages.
-func contents(messages []packed.Message) iter.Seq[*packed.Content] {
-	return func(yield func(*packed.Content) bool) {
-		for i := range messages {
-			for j := range messages[i].Parts {
-				apart := messages[i].Parts[j].Apart
-				for k := range apart {
-					if !yield(&apart[k].Content) {
-						return
-					}
-				}
-			}
-		}
-	}
+// steps write or delete one row each. The first parameter is the number of the session, the others
+// are the columns of the row.
+var steps = map[packed.Step]string{
+	packed.Restore: `DELETE FROM elision WHERE session = ?1 AND part = ?2 AND field = ?3`,
+	packed.Commit: `INSERT OR IGNORE INTO elision (session, position, part, field, data)
+		SELECT ?1, coalesce(max(position) + 1, 0), ?2, ?3, ?4 FROM elision WHERE session = ?1`,
+	packed.Undo:      `INSERT OR IGNORE INTO undone (session, marker) VALUES (?1, ?2)`,
+	packed.Redo:      `DELETE FROM undone WHERE session = ?1 AND marker = ?2`,
+	packed.Dismiss:   `INSERT OR IGNORE INTO dismissed (session, words) VALUES (?1, ?2)`,
+	packed.Undismiss: `DELETE FROM dismissed WHERE session = ?1 AND words = ?2`,
+	packed.Unpin:     `DELETE FROM pin WHERE session = ?1 AND id = ?2`,
+	packed.Pin: `INSERT INTO pin (session, position, id, data)
+		SELECT ?1, coalesce(max(position) + 1, 0), ?2, ?3 FROM pin WHERE session = ?1
+		ON CONFLICT (session, id) DO UPDATE SET data = excluded.data`,
+	packed.Receipts: `INSERT INTO receipt (session, position, data)
+		SELECT ?1, coalesce(max(position) + 1, 0), ?2 FROM receipt WHERE session = ?1`,
+	packed.Spend: `INSERT INTO spend (session, position, data, relayed)
+		SELECT ?1, coalesce(max(position) + 1, 0), ?2, ?3 FROM spend WHERE session = ?1`,
 }
 
 // packNew compresses the contents that the store does not have yet.
-func (s *Store) packNew(ctx context.Context, lists ...iter.Seq[*packed.Content]) error {
-	var all []*packed.Content
-	for _, list := range lists {
-		all = slices.AppendSeq(all, list)
-	}
+func (s *Store) packNew(ctx context.Context, all []*packed.Content) error {
 	return packed.Spread(len(all), func(i int) error {
 		c := all[i]
 		if err := ctx.Err(); err != nil {
@@ -211,13 +110,19 @@ func (s *Store) packNew(ctx context.Context, lists ...iter.Seq[*packed.Content])
 }
 
 // apply writes the rows of a change. Update comes after Append.
-func (t *transaction) apply(row sessionRow, c store.Change, r rows) error {
-	for i, m := range r.appended {
+func (t *transaction) apply(row sessionRow, c store.Change, p *packed.Change) error {
+	if c.Info != nil {
+		err := t.exec(`UPDATE session SET info = ?, updated = ? WHERE num = ?`, p.Info, updated(*c.Info), row.num)
+		if err != nil {
+			return err
+		}
+	}
+	for i, m := range p.Appended {
 		if err := t.append(row.num, int64(row.messages+i), m); err != nil {
 			return err
 		}
 	}
-	for _, m := range r.updated {
+	for _, m := range p.Updated {
 		if err := t.update(row, m); err != nil {
 			return err
 		}
@@ -225,13 +130,16 @@ func (t *transaction) apply(row sessionRow, c store.Change, r rows) error {
 	if err := t.failed(row.num, c.Vain); err != nil {
 		return err
 	}
-	for _, s := range r.statements {
-		if err := t.exec(s.sql, append([]any{row.num}, s.args...)...); err != nil {
+	for i := range p.Decided {
+		if err := t.decide(row.num, &p.Decided[i]); err != nil {
 			return err
 		}
 	}
-	if r.source != nil {
-		if err := t.source(row.num, r.source); err != nil {
+	if err := t.prepare(row.num, p.Prepared); err != nil {
+		return err
+	}
+	if p.Source != nil {
+		if err := t.source(row.num, p.Source); err != nil {
 			return err
 		}
 	}
@@ -241,7 +149,42 @@ func (t *transaction) apply(row sessionRow, c store.Change, r rows) error {
 	return nil
 }
 
-// failed notes of requests, by their positions, that they were paid in vain.
+// decide does a step, row by row.
+func (t *transaction) decide(num int64, r *packed.Rows) error {
+	for i := range r.Len() {
+		args := []any{num}
+		if r.Keys != nil {
+			args = append(args, r.Keys[i])
+		}
+		if r.Fields != nil {
+			args = append(args, r.Fields[i])
+		}
+		if r.Data != nil {
+			args = append(args, r.Data[i])
+		}
+		if r.Times != nil {
+			args = append(args, r.Times[i])
+		}
+		if err := t.exec(steps[r.Step], args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prepare replaces the summary that is prepared: nil leaves it, "" deletes it.
+func (t *transaction) prepare(num int64, data any) error {
+	switch data {
+	case nil:
+		return nil
+	case "":
+		return t.exec(`DELETE FROM prepared WHERE session = ?`, num)
+	}
+	return t.exec(`INSERT INTO prepared (session, data) VALUES (?, ?)
+		ON CONFLICT (session) DO UPDATE SET data = excluded.data`, num, data)
+}
+
+// failed marks requests, by their positions, as failed.
 func (t *transaction) failed(num int64, vain []int) error {
 	for _, at := range vain {
 		var data []byte
@@ -252,12 +195,7 @@ func (t *transaction) failed(num int64, vain []int) error {
 		if err != nil {
 			return err
 		}
-		p, err := exact.Decode[store.Spend](data)
-		if err != nil {
-			return fmt.Errorf("%w: %w", store.ErrCorrupt, err)
-		}
-		p.Failed = true
-		encoded, err := exact.Encode(p)
+		encoded, err := packed.Failed(data)
 		if err != nil {
 			return err
 		}

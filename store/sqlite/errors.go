@@ -55,7 +55,7 @@ func explain(ctx context.Context, op, path, id string, err error) error {
 	return e
 }
 
-// sentinel reports whether an error already says what is wrong.
+// sentinel reports whether an error already names its cause.
 func sentinel(err error) bool {
 	for _, known := range []error{
 		store.ErrNotFound, store.ErrExists, store.ErrConflict, store.ErrNoMessage, store.ErrNoBase, store.ErrNoWord,

@@ -2,20 +2,19 @@ package sqlite
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/store/internal/exact"
-	"github.com/winnowhq/winnow/store/internal/kin"
+	"github.com/winnowhq/winnow/store/internal/descendants"
+	"github.com/winnowhq/winnow/store/internal/packed"
 )
 
-var _ store.Genealogist = (*Store)(nil)
+var _ store.FamilyLister = (*Store)(nil)
 
 // Family returns the infos of a session and of those that descend from it.
 func (s *Store) Family(ctx context.Context, id string) (family []session.Info, err error) {
 	defer s.explain(ctx, "family", id, &err)
-	return kin.Of(id, func(id string) (all []kin.Found, err error) {
+	return descendants.Of(id, func(id string) (all []descendants.Found, err error) {
 		rows, err := s.reader.db.QueryContext(ctx, `
 			WITH RECURSIVE family (id) AS (
 				SELECT ? UNION
@@ -28,13 +27,13 @@ func (s *Store) Family(ctx context.Context, id string) (family []session.Info, e
 		}
 		defer rows.Close()
 		for rows.Next() {
-			var f kin.Found
+			var f descendants.Found
 			var info []byte
 			if err := rows.Scan(&info, &f.Aside); err != nil {
 				return nil, err
 			}
-			if f.Info, err = exact.Decode[session.Info](info); err != nil {
-				return nil, fmt.Errorf("%w: %w", store.ErrCorrupt, err)
+			if f.Info, err = packed.Decode[session.Info](info); err != nil {
+				return nil, err
 			}
 			all = append(all, f)
 		}

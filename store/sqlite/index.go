@@ -22,7 +22,7 @@ const (
 )
 
 // Queries that are repeated for each batch or session. None of them may scan all sessions: the
-// indexes session_behind and kept_fresh hold exactly what is to be done.
+// indexes session_behind and kept_fresh hold exactly the work that is left.
 const (
 	countBehind = `SELECT (SELECT coalesce(sum(messages - indexed), 0) FROM session WHERE indexed < messages)
 		+ (SELECT count(*) FROM stale) + (SELECT count(*) FROM kept WHERE fresh)`
@@ -209,7 +209,7 @@ func (t *transaction) indexPart(num, message int64, position int, m *session.Mes
 		return 0, nil
 	}
 	result, err := t.run(`INSERT INTO sought (session, message, part, role, tool, time) VALUES (?, ?, ?, ?, ?, ?)`,
-		num, message, position, string(m.Role), p.Tool, finite(float64(m.Time.Created)))
+		num, message, position, string(m.Role), p.Tool, packed.Finite(float64(m.Time.Created)))
 	if err != nil {
 		return 0, err
 	}

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/internal/packed"
@@ -20,7 +19,7 @@ func (s *Store) Keep(ctx context.Context, id, part, text string) (err error) {
 		return err
 	}
 	c := packed.New(text)
-	if err := s.packNew(ctx, slices.Values([]*packed.Content{&c})); err != nil {
+	if err := s.packNew(ctx, []*packed.Content{&c}); err != nil {
 		return err
 	}
 	return s.write(ctx, func(t *transaction) error {

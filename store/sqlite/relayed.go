@@ -3,11 +3,10 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/store/internal/exact"
+	"github.com/winnowhq/winnow/store/internal/packed"
 )
 
 var _ store.Relayer = (*Store)(nil)
@@ -19,7 +18,7 @@ func (s *Store) Relayed(ctx context.Context, since session.Millis, wanted func(s
 	ids, err := column[string](s.reader.db.QueryContext(ctx, `
 		SELECT session.id FROM session JOIN (
 			SELECT session AS num, max(relayed) AS newest FROM spend WHERE relayed >= ? GROUP BY session
-		) USING (num) ORDER BY newest DESC, session.id`, finite(float64(since))))
+		) USING (num) ORDER BY newest DESC, session.id`, packed.Finite(float64(since))))
 	if err != nil {
 		return nil, err
 	}
@@ -36,27 +35,19 @@ func (s *Store) Relayed(ctx context.Context, since session.Millis, wanted func(s
 	return all, nil
 }
 
-// account is a session with what was spent on it, ErrNotFound for one that is not wanted.
+// account is a session with its requests, or ErrNotFound if it is not wanted.
 func (s *Store) account(ctx context.Context, id string, wanted func(session.Info) bool) (a store.Account, err error) {
 	now, err := s.reader.at(ctx, id)
 	if err != nil {
 		return a, err
 	}
 	defer now.Rollback()
-	if a.Info, err = exact.Decode[session.Info](now.row.info); err != nil {
-		return a, fmt.Errorf("%w: %w", store.ErrCorrupt, err)
+	if a.Info, err = packed.Decode[session.Info](now.row.info); err != nil {
+		return a, err
 	}
 	if wanted != nil && !wanted(a.Info) {
 		return a, store.ErrNotFound
 	}
 	a.Spent, err = all[store.Spend](ctx, now, "spend")
 	return a, err
-}
-
-// relayed is when a gateway relayed what was spent, nil if none did: what the index is of.
-func relayed(s *store.Spend) any {
-	if s.Live == nil {
-		return nil
-	}
-	return finite(float64(s.Time))
 }

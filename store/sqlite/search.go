@@ -25,7 +25,7 @@ func (s *Store) Search(ctx context.Context, q store.Search) (found store.Found, 
 		return found, store.ErrNoWord
 	}
 	if s.writer != nil {
-		// If another process is writing, search what is indexed already.
+		// If another process is writing, search the index as it is.
 		if err := s.index(ctx, nil); err != nil && (!isBusy(err) || ctx.Err() != nil) {
 			return found, err
 		}
@@ -107,8 +107,8 @@ func (p hitPlace) read(ctx context.Context, now *sql.Tx, parts *partReader, quer
 	if err != nil {
 		return hit, nil, err
 	}
-	if hit.Session, err = exact.Decode[session.Info](info); err != nil {
-		return hit, nil, fmt.Errorf("%w: %w", store.ErrCorrupt, err)
+	if hit.Session, err = packed.Decode[session.Info](info); err != nil {
+		return hit, nil, err
 	}
 	h, err := exact.Decode[packed.Head](message)
 	if err != nil {
@@ -143,5 +143,5 @@ func sinceOf(q store.Search) float64 {
 	if q.Since == 0 {
 		return -1e300
 	}
-	return finite(float64(q.Since))
+	return packed.Finite(float64(q.Since))
 }

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"iter"
 
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/internal/packed"
@@ -86,8 +85,8 @@ func (s *Store) readPieces(ctx context.Context, now moment, size, pieces int) ([
 // SetSource keeps the file that a session was imported from.
 func (s *Store) SetSource(ctx context.Context, id string, source store.Source) (err error) {
 	defer s.explain(ctx, "source", id, &err)
-	row := newSourceRow(source)
-	if err := s.packNew(ctx, row.contents()); err != nil {
+	file := packed.NewSource(source)
+	if err := s.packNew(ctx, file.Contents()); err != nil {
 		return err
 	}
 	return s.write(ctx, func(t *transaction) error {
@@ -95,37 +94,13 @@ func (s *Store) SetSource(ctx context.Context, id string, source store.Source) (
 		if err != nil {
 			return err
 		}
-		return t.source(session.num, row)
+		return t.source(session.num, file)
 	})
-}
-
-// sourceRow is a file on its way into the store.
-type sourceRow struct {
-	format, path string
-	size         int
-	pieces       []packed.Content
-}
-
-func newSourceRow(s store.Source) *sourceRow {
-	return &sourceRow{s.Format, s.Path, len(s.Data), packed.Pieces(s.Data)}
-}
-
-func (r *sourceRow) contents() iter.Seq[*packed.Content] {
-	return func(yield func(*packed.Content) bool) {
-		if r == nil {
-			return
-		}
-		for i := range r.pieces {
-			if !yield(&r.pieces[i]) {
-				return
-			}
-		}
-	}
 }
 
 // source writes the file of a session in place of the previous one. Pieces that both have are not
 // written again.
-func (t *transaction) source(num int64, row *sourceRow) error {
+func (t *transaction) source(num int64, file *packed.Source) error {
 	held, err := t.contents(`SELECT content FROM piece WHERE session = ?`, num)
 	if err != nil {
 		return err
@@ -133,8 +108,8 @@ func (t *transaction) source(num int64, row *sourceRow) error {
 	if err := t.exec(`DELETE FROM piece WHERE session = ?`, num); err != nil {
 		return err
 	}
-	for i := range row.pieces {
-		content, err := t.keep(&row.pieces[i])
+	for i := range file.Pieces {
+		content, err := t.keep(&file.Pieces[i])
 		if err != nil {
 			return err
 		}
@@ -144,7 +119,7 @@ func (t *transaction) source(num int64, row *sourceRow) error {
 		}
 	}
 	err = t.exec(`INSERT OR REPLACE INTO source (session, format, path, size, pieces, data)
-		VALUES (?, ?, ?, ?, ?, x'')`, num, row.format, row.path, row.size, len(row.pieces))
+		VALUES (?, ?, ?, ?, ?, x'')`, num, file.Format, file.Path, file.Size, len(file.Pieces))
 	if err != nil {
 		return err
 	}

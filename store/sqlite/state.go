@@ -4,13 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 
 	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/store/internal/exact"
+	"github.com/winnowhq/winnow/store/internal/packed"
 )
 
 // List returns one line for each session, last updated first.
@@ -30,8 +29,8 @@ func (s *Store) List(ctx context.Context) (list []store.Listing, err error) {
 		if err := rows.Scan(&info, &l.Messages, &l.Origin); err != nil {
 			return nil, err
 		}
-		if l.Info, err = exact.Decode[session.Info](info); err != nil {
-			return nil, fmt.Errorf("%w: %w", store.ErrCorrupt, err)
+		if l.Info, err = packed.Decode[session.Info](info); err != nil {
+			return nil, err
 		}
 		list = append(list, l)
 	}
@@ -61,8 +60,8 @@ func (s *Store) State(ctx context.Context, id string) (state store.State, err er
 	}
 	defer now.Rollback()
 	state.Revision, state.Messages = now.row.revision, now.row.messages
-	if state.Info, err = exact.Decode[session.Info](now.row.info); err != nil {
-		return state, fmt.Errorf("%w: %w", store.ErrCorrupt, err)
+	if state.Info, err = packed.Decode[session.Info](now.row.info); err != nil {
+		return state, err
 	}
 	elisions, err := all[rule.Elision](ctx, now, "elision")
 	if err != nil {
@@ -93,15 +92,10 @@ func (s *Store) State(ctx context.Context, id string) (state store.State, err er
 func all[T any](ctx context.Context, now moment, table string) ([]T, error) {
 	rows, err := column[[]byte](now.QueryContext(ctx,
 		`SELECT data FROM `+table+` WHERE session = ? ORDER BY position`, now.row.num))
-	var values []T
-	for _, data := range rows {
-		v, err := exact.Decode[T](data)
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", store.ErrCorrupt, err)
-		}
-		values = append(values, v)
+	if err != nil {
+		return nil, err
 	}
-	return values, err
+	return packed.All[T](rows)
 }
 
 // prepared is the summary that is wanted or written, nil if there is none.
@@ -110,9 +104,9 @@ func (m moment) prepared(ctx context.Context) (*store.Prepared, error) {
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	p, err := exact.Decode[store.Prepared](rows[0])
+	p, err := packed.Decode[store.Prepared](rows[0])
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", store.ErrCorrupt, err)
+		return nil, err
 	}
 	return &p, nil
 }
@@ -120,14 +114,7 @@ func (m moment) prepared(ctx context.Context) (*store.Prepared, error) {
 // set reads a column of texts as a set, nil if there are none.
 func set(rows *sql.Rows, err error) (map[string]bool, error) {
 	keys, err := column[string](rows, err)
-	if len(keys) == 0 {
-		return nil, err
-	}
-	set := make(map[string]bool, len(keys))
-	for _, key := range keys {
-		set[key] = true
-	}
-	return set, err
+	return packed.Set(keys), err
 }
 
 // column reads the only column of a result.

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -214,12 +213,7 @@ func (t *transaction) rename(num int64, id string) error {
 	if err := t.read(`SELECT info FROM session WHERE num = ?`, []any{num}, &data); err != nil {
 		return err
 	}
-	info, err := exact.Decode[session.Info](data)
-	if err != nil {
-		return fmt.Errorf("%w: %w", store.ErrCorrupt, err)
-	}
-	info.ID = id
-	row, err := exact.Encode(info)
+	row, err := packed.Renamed(data, id)
 	if err != nil {
 		return err
 	}
@@ -227,15 +221,7 @@ func (t *transaction) rename(num int64, id string) error {
 }
 
 // updated returns the time to sort by.
-func updated(info session.Info) float64 { return finite(float64(info.Time.Updated)) }
-
-// finite replaces NaN, which SQLite does not have, by 0.
-func finite(t float64) float64 {
-	if math.IsNaN(t) {
-		return 0
-	}
-	return t
-}
+func updated(info session.Info) float64 { return packed.Finite(float64(info.Time.Updated)) }
 
 // Delete deletes a session, everything that belongs to it, and the contents that no other session
 // uses.

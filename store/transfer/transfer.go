@@ -190,7 +190,7 @@ func write(ctx context.Context, to store.Store, id string, w *whole) error {
 	return nil
 }
 
-// texts copies what is kept beside the log.
+// texts copies the texts that are kept beside the log.
 func (r *Result) texts(ctx context.Context, from, to store.Store, id string) error {
 	source, ok := from.(store.Keeper)
 	if !ok {

@@ -1,4 +1,4 @@
-// Package book keeps the tenants of a gateway, their tokens, what they spent, and who did what: in
+// Package book keeps the tenants of a gateway, their tokens, spending and audit log: in
 // a SQLite file, or in a PostgreSQL database.
 //
 // Of a token only its SHA-256 is kept, and no key of a provider at all.
@@ -27,7 +27,7 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// versions is the table in which goose notes what was migrated: a store in the same database has
+// versions is the table in which goose notes migrations: a store in the same database has
 // one of its own.
 const versions = "book_version"
 

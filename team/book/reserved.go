@@ -23,7 +23,7 @@ func (b *Book) Reserve(ctx context.Context, r tenant.Reservation, now time.Time,
 	if err := some(done, err, noTenant(r.Tenant)); err != nil {
 		return err
 	}
-	// In this order: what is settled in between counts twice, not less than once.
+	// In this order: an expense settled in between counts twice rather than not at all.
 	var reserved float64
 	err = tx.QueryRowContext(ctx, `SELECT coalesce(sum(dollars), 0) FROM book_reserved WHERE tenant = $1 AND expires > $2`,
 		r.Tenant, millis(now)).Scan(&reserved)

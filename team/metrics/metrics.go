@@ -36,7 +36,7 @@ func New(totals func() transport.Totals) *Metrics {
 	return m
 }
 
-// OfTenant counts for one tenant of a listener: the same without what is of the process.
+// OfTenant counts for one tenant of a listener: the same without those of the process.
 func OfTenant(totals func() transport.Totals) *Metrics {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "winnow_" + name, Help: help}, labels)

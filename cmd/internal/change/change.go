@@ -58,7 +58,7 @@ func (d *Document) touched(elisions []rule.Elision) {
 	}
 }
 
-// Note notes what was done or undone.
+// Note records a change, or that it was undone.
 func (d *Document) Note(r *pivot.Receipt) {
 	d.Receipt, d.Marker, d.kind, d.Unbound = r.ID, r.Marker, r.Kind, r.Unbound
 	d.touched(r.Committed)

@@ -21,8 +21,8 @@ import (
 	"github.com/winnowhq/winnow/store/report"
 )
 
-// Redo makes what was undone count again: in the store what is named, or what was undone last; in a
-// file what was undone last.
+// Redo reapplies an undone change: in the store the one that is named, or the last one; in a file
+// the last one.
 func Redo(ctx context.Context, a *cli.App, s *source.Session, what string, c *Document) error {
 	if s.FromFile() {
 		return redoFile(ctx, a, s, what, c)

@@ -114,11 +114,7 @@ func TestInspect_ofAHugeFileNeedsLittleMemory(t *testing.T) {
 	}
 	dir := t.TempDir()
 	program := filepath.Join(dir, "winnow")
-	build := exec.Command("go", "build", "-o", program, "./cmd/winnow")
-	build.Dir = outside.Root(t)
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	outside.Build(t, "winnow", program)
 	const most = 200 // MB
 	for _, c := range []struct {
 		name  string

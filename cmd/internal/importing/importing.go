@@ -1,4 +1,4 @@
-// Package importing puts sessions into the store, and adds what is new in files that have grown.
+// Package importing puts sessions into the store, and adds new messages of files that have grown.
 package importing
 
 import (
@@ -67,7 +67,7 @@ type Importer struct {
 	passed    []store.File // files to be remembered that changed no session
 }
 
-// Run reads the files and stores what is new, one session in one transaction.
+// Run reads the files and stores new messages, one session in one transaction.
 func (in *Importer) Run(ctx context.Context, files []source.Candidate) (err error) {
 	if filer, ok := in.store.(store.Filer); ok {
 		if in.known, err = filer.Files(ctx); err != nil {
@@ -96,7 +96,7 @@ func (in *Importer) Run(ctx context.Context, files []source.Candidate) (err erro
 	return errors.Join(err, in.remember(context.WithoutCancel(ctx)))
 }
 
-// take stores what is in a file. An error ends the import; what is wrong with one file does not.
+// take stores the session of a file. An error ends the import; a damaged file does not.
 func (in *Importer) take(ctx context.Context, l source.Looked) error {
 	switch {
 	case ctx.Err() != nil:
@@ -149,7 +149,7 @@ func fatal(err error) bool {
 		func(e error) bool { return errors.Is(err, e) })
 }
 
-// put stores the session of a file, or what is new of it.
+// put stores the session of a file, or its new messages.
 func (in *Importer) put(ctx context.Context, l source.Looked, one *importedSession) error {
 	s := l.Doc.Session
 	if s.Info.ID == "" {
@@ -284,7 +284,7 @@ func (in *Importer) remember(ctx context.Context) error {
 	return filer.SetFiles(ctx, in.passed...)
 }
 
-// Report tells what was done.
+// Report prints the result of an import.
 func (in *Importer) Report() error {
 	a := in.app
 	if in.changed == 0 && len(in.doc.Sessions) == 0 && len(in.problems.Failed) > 0 {

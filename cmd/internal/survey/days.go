@@ -16,7 +16,7 @@ import (
 	"github.com/winnowhq/winnow/store/report"
 )
 
-// writeDays writes the page of the last days, and returns where it is.
+// writeDays writes the page of the last days, and returns its path.
 func writeDays(ctx context.Context, a *cli.App, doc Computer, f Flags, models *model.Catalogue) (string, error) {
 	path := f.Page.To
 	if path != "-" {

@@ -123,7 +123,7 @@ func Everywhere(ctx context.Context, a *cli.App, f Flags) error {
 	return nil
 }
 
-// sumUp sums up what was found.
+// sumUp sums up the findings.
 func sumUp(found []discover.Found, problems []discover.Problem) Computer {
 	doc := Computer{Sessions: []onComputer{}, Problems: []unread{}, Total: sumOf{Name: "total"}}
 	products, projects := map[string]*sumOf{}, map[string]*sumOf{}

@@ -50,7 +50,7 @@ type Compressor struct {
 	decoder *zstd.Decoder
 	err     error
 
-	streams sync.Pool // *zstd.Decoder, for what is larger than trusted
+	streams sync.Pool // *zstd.Decoder, for texts larger than trusted
 	gzips   sync.Pool // *gzip.Reader
 }
 

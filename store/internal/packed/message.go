@@ -27,7 +27,7 @@ type Message struct {
 // Part is a part on its way into a store.
 type Part struct {
 	ID, Type string
-	Apart    []Apart // what is kept as contents
+	Apart    []Apart // texts that are kept as contents
 	Data     any     // the rest
 }
 

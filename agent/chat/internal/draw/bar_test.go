@@ -25,7 +25,8 @@ func gauges() map[string]report.Gauge {
 	half := report.Gauge{
 		System: 8_200, Tools: 4_100, Pinned: 900, Summary: 3_100, Live: 45_000, Split: true, Learned: true,
 		Elided: 22_400, ElidedParts: 31,
-		Total: 61_300, Reported: true, Usable: 148_000, Warn: 125_800, Context: 200_000, Last: step, Steps: all,
+		Total: 61_300, Reported: true, Usable: 148_000, Warn: 125_800, Context: 200_000,
+		Bills: report.Bills{Last: step, Steps: all},
 	}
 	full := half
 	full.Live, full.Total = 140_000, 156_300
@@ -117,7 +118,7 @@ func TestBar_fitsEveryWidth(t *testing.T) {
 			Summary: size.Draw(r, "summary"), Live: size.Draw(r, "live"),
 			Split: rapid.Bool().Draw(r, "split"), Elided: size.Draw(r, "elided"), Usable: size.Draw(r, "usable"),
 			Context: size.Draw(r, "context"),
-			Last:    bill.Draw(r, "last"), Steps: bill.Draw(r, "steps"), Reported: rapid.Bool().Draw(r, "reported"),
+			Bills:   report.Bills{Last: bill.Draw(r, "last"), Steps: bill.Draw(r, "steps")}, Reported: rapid.Bool().Draw(r, "reported"),
 		}
 		g.Total = g.System + g.Tools + g.Pinned + g.Summary + g.Live
 		g.Warn = g.Usable * 85 / 100

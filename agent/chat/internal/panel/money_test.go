@@ -25,8 +25,8 @@ func TestMoney_ofAModelWithoutAPriceIsNeverANumber(t *testing.T) {
 	receipt.Money = pivot.NewMoney(model.Model{Provider: "house", ID: "any"},
 		pivot.Change{Before: 90_000, After: 9_000}, nil)
 	for name, bill := range map[string]bill.Bill{"without a price": unpriced, "without a report": silent} {
-		all, last := draw.BarCost(report.Gauge{Last: bill, Steps: bill})
-		panel := drawCost(report.Gauge{Last: bill, Steps: bill}, requests, 100, draw.Style{})
+		all, last := draw.BarCost(report.Gauge{Bills: report.Bills{Last: bill, Steps: bill}})
+		panel := drawCost(report.Gauge{Bills: report.Bills{Last: bill, Steps: bill}}, requests, 100, draw.Style{})
 		for painter, text := range map[string]string{
 			"the bar":           all + " " + last,
 			"the panel of cost": strings.Join(panel, "\n"),

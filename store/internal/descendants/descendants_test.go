@@ -1,4 +1,4 @@
-package kin_test
+package descendants_test
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/store/internal/kin"
+	"github.com/winnowhq/winnow/store/internal/descendants"
 )
 
 // Sessions whose parents the database does not know are asked for their children, each once.
@@ -17,11 +17,11 @@ func TestOf_asksForTheChildrenOfThoseAside(t *testing.T) {
 		"other": "elsewhere"}
 	aside := []string{"aside", "also", "other"}
 	var asked []string
-	read := func(id string) (all []kin.Found, err error) {
+	read := func(id string) (all []descendants.Found, err error) {
 		asked = append(asked, id)
 		add := func(id string) {
 			info := session.Info{ID: id, ParentID: parents[id]}
-			all = append(all, kin.Found{Info: info, Aside: slices.Contains(aside, id)})
+			all = append(all, descendants.Found{Info: info, Aside: slices.Contains(aside, id)})
 		}
 		ids := []string{id}
 		for i := 0; i < len(ids); i++ {
@@ -37,7 +37,7 @@ func TestOf_asksForTheChildrenOfThoseAside(t *testing.T) {
 		}
 		return all, nil
 	}
-	family, err := kin.Of("root", read)
+	family, err := descendants.Of("root", read)
 	var got []string
 	for _, info := range family {
 		got = append(got, info.ID)
@@ -49,7 +49,7 @@ func TestOf_asksForTheChildrenOfThoseAside(t *testing.T) {
 		t.Errorf("asked for are %q, want %q", asked, want)
 	}
 	broken := errors.New("the database has gone")
-	if _, err := kin.Of("root", func(string) ([]kin.Found, error) { return nil, broken }); err != broken {
+	if _, err := descendants.Of("root", func(string) ([]descendants.Found, error) { return nil, broken }); err != broken {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -72,25 +72,25 @@ func FuzzOf(f *testing.F) {
 			}
 			return false
 		}
-		read := func(id string) (found []kin.Found, err error) {
+		read := func(id string) (found []descendants.Found, err error) {
 			var known []session.Info // of those that are aside only the asked one is known by its id
 			for _, info := range all {
 				if isAside(info.ID) {
-					found = append(found, kin.Found{Info: info, Aside: true})
+					found = append(found, descendants.Found{Info: info, Aside: true})
 					info.ParentID = "unknown"
 				}
 				known = append(known, info)
 			}
 			for _, info := range store.FamilyOf(known, id) {
 				if !isAside(info.ID) {
-					found = append(found, kin.Found{Info: info})
+					found = append(found, descendants.Found{Info: info})
 				}
 			}
 			return found, nil
 		}
 		for i := range 42 {
 			id := fmt.Sprint(i)
-			got, err := kin.Of(id, read)
+			got, err := descendants.Of(id, read)
 			if want := store.FamilyOf(all, id); err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Fatalf("the family of %s is %v, %v, want %v", id, got, err, want)
 			}

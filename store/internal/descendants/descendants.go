@@ -1,6 +1,5 @@
-// Package kin finds the descendants of a session where a database knows the parents of most
-// sessions, and those of the others must be read.
-package kin
+// Package descendants finds a session's descendants, including those whose parent is not indexed.
+package descendants
 
 import (
 	"github.com/winnowhq/winnow/session"
@@ -10,13 +9,13 @@ import (
 // Found is a session that a database found.
 type Found struct {
 	Info session.Info
-	// Aside: the database does not know its parent, so that it was found for whatever id was asked,
-	// and its own children are found only if they are asked for.
+	// Aside: its parent is not indexed. A search for any id finds it, but finds its children only
+	// if it asks for its own id.
 	Aside bool
 }
 
-// Of is the family of an id. read returns what the database knows to be the family of one, with
-// all sessions that are aside.
+// Of returns the family of an id. read returns the indexed family of one id, and all sessions that
+// are aside.
 func Of(id string, read func(id string) ([]Found, error)) (family []session.Info, err error) {
 	known, asked := map[string]bool{}, map[string]bool{id: true}
 	var all []session.Info

@@ -1,0 +1,67 @@
+package store
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/winnowhq/winnow/plan/rule"
+)
+
+// After returns the state once a change was applied. The receipts and requests of the two states
+// share memory: only one change may follow a state.
+func (s State) After(c *Change) State {
+	s.Revision++
+	s.Messages += len(c.Append)
+	if c.Info != nil {
+		s.Info = *c.Info
+	}
+	s.Ledger = s.Ledger.Without(c.Restore...).With(c.Commit...)
+	s.Undone = with(s.Undone, c.Undo, c.Redo)
+	s.Dismissed = with(s.Dismissed, c.Dismiss, c.Undismiss)
+	if len(c.Pin)+len(c.Unpin) > 0 {
+		s.Pins = slices.DeleteFunc(slices.Clone(s.Pins), func(p rule.Pin) bool { return slices.Contains(c.Unpin, p.ID) })
+	}
+	for _, p := range c.Pin {
+		if at := slices.IndexFunc(s.Pins, func(q rule.Pin) bool { return q.ID == p.ID }); at >= 0 {
+			s.Pins[at] = p
+		} else {
+			s.Pins = append(s.Pins, p)
+		}
+	}
+	s.Receipts = append(s.Receipts, c.AllReceipts()...)
+	if len(c.Vain) > 0 {
+		s.Spent = slices.Clone(s.Spent)
+		for _, at := range c.Vain {
+			s.Spent[at].Failed = true
+		}
+	}
+	s.Spent = append(s.Spent, c.Spend...)
+	if c.Prepared != nil {
+		s.Prepared = nil
+		if *c.Prepared != (Prepared{}) {
+			s.Prepared = c.Prepared
+		}
+	}
+	return s
+}
+
+// with returns a set with keys added and then removed; an empty set is nil.
+func with(set map[string]bool, add, remove []string) map[string]bool {
+	if len(add)+len(remove) == 0 {
+		return set
+	}
+	set = maps.Clone(set)
+	for _, key := range add {
+		if set == nil {
+			set = map[string]bool{}
+		}
+		set[key] = true
+	}
+	for _, key := range remove {
+		delete(set, key)
+	}
+	if len(set) == 0 {
+		return nil
+	}
+	return set
+}
