@@ -39,7 +39,8 @@ func (r *reader) release(at int) {
 func (r *reader) pivot(h held) {
 	rec := &r.records[h.record]
 	before := len(r.Session.Messages)
-	r.Add(r.begin(session.User, rec), session.Part{Type: session.CompactionPart})
+	marker := r.begin(session.User, rec)
+	r.AddAt(marker, session.Part{Type: session.CompactionPart}, entries.Spot{Entry: h.record, Block: -1})
 	r.Tail(before, h.tail)
 	if rec.mark.Theirs {
 		r.IsTheirs(rec.mark.Message.ID)

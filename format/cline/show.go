@@ -86,7 +86,8 @@ func (m *record) show(text []byte, folded bool, wants []entries.Want) []byte {
 		text = entries.Note(entries.Note(text, nil, "metadata", "displayOnly"), nil, "metadata", "winnow", "folded")
 		return entries.Note(text, runs, "metadata", "userRunSpan")
 	}
-	text = entries.Note(entries.Note(text, []byte("true"), "metadata", "displayOnly"), []byte("true"), "metadata", "winnow", "folded")
+	text = entries.Note(text, []byte("true"), "metadata", "displayOnly")
+	text = entries.Note(text, []byte("true"), "metadata", "winnow", "folded")
 	if m.Role == "user" {
 		text = entries.Note(text, []byte("0"), "metadata", "userRunSpan")
 	}

@@ -99,14 +99,16 @@ func (f *File) Took(entry, before int) {
 	}
 }
 
-// took notes that parts of a message which have no spot yet are in this entry.
+// took notes that parts of a message which have no spot yet are the blocks of this entry.
 func (f *File) took(entry, message int) {
 	e := &f.Entries[entry]
 	e.Messages = append(e.Messages, message)
+	block := 0
 	for j := range f.Session.Messages[message].Parts {
 		at := transcript.Place{Message: message, Part: j}
 		if _, ok := f.spots[at]; !ok {
-			f.spots[at] = Spot{entry, -1}
+			f.spots[at] = Spot{entry, block}
+			block++
 		}
 	}
 }
@@ -131,10 +133,11 @@ func (f *File) Has(entry int, message string) bool {
 	if !ok {
 		return false
 	}
-	return slices.Contains(f.Entries[entry].Messages, at) || slices.ContainsFunc(f.Session.Messages[at].Parts, func(p session.Part) bool {
+	here := func(p session.Part) bool {
 		l := f.Parts[p.ID]
 		return l.Part.Entry == entry || l.Result.Entry == entry
-	})
+	}
+	return slices.Contains(f.Entries[entry].Messages, at) || slices.ContainsFunc(f.Session.Messages[at].Parts, here)
 }
 
 // Result notes where the result of a call is.
@@ -224,10 +227,21 @@ func (f *File) place(entry, message int, from map[int][]int) {
 // ledger reads the elisions that are noted, in the order of their commits. An elision of a call may
 // be noted at its result too.
 func (f *File) ledger() {
+	answers := map[int]string{} // entry with the result → call
+	for id, at := range f.Parts {
+		answers[at.Result.Entry] = id
+	}
 	var all []Elided
 	for i := range f.Entries {
-		if m := f.Entries[i].Mark; m != nil {
-			all = append(all, m.Elisions...)
+		e := &f.Entries[i]
+		if e.Mark == nil {
+			continue
+		}
+		for _, one := range e.Mark.Elisions {
+			if one.Index != nil {
+				one.Part = f.indexed(e.Messages, one, answers[i])
+			}
+			all = append(all, one)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Elided) int { return cmp.Compare(a.Order, b.Order) })
@@ -240,4 +254,23 @@ func (f *File) ledger() {
 		}
 	}
 	f.Ledger = rule.NewLedger(found...)
+}
+
+// indexed is the part that an elision is of by its position in one of these messages, "" if there
+// is none. call is the one whose result the entry has.
+func (f *File) indexed(messages []int, e Elided, call string) string {
+	if call != "" {
+		return call
+	}
+	if e.Answer && len(messages) > 1 {
+		messages = messages[1:]
+	}
+	if len(messages) == 0 {
+		return ""
+	}
+	parts := f.Session.Messages[messages[0]].Parts
+	if *e.Index < 0 || *e.Index >= len(parts) {
+		return ""
+	}
+	return parts[*e.Index].ID
 }

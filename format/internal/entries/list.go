@@ -113,20 +113,26 @@ func (l *List) Tail(marker *session.Message) int {
 	return len(l.Items)
 }
 
-// Grow writes what the log has and the list does not: a marker with the summary that completes it
-// as a pivot, by their positions in the log, and any other message alone.
+// Grow writes what the log has and the list does not. See Grow.
 func (l *List) Grow(pivot func(marker, summary int), message func(*session.Message)) {
-	log := l.Change.Session.Messages
+	Grow(l.Change, func(id string) bool { return l.first[id] != nil }, pivot, message)
+}
+
+// Grow writes what the log of a change has and the file does not: a marker with the summary that
+// completes it as a pivot, by their positions in the log, and any other message alone.
+func Grow(c format.Change, has func(id string) bool, pivot func(marker, summary int),
+	message func(*session.Message)) {
+	log := c.Session.Messages
 	summaries := map[string]int{} // by their markers
 	for i := range log {
-		if m := &log[i]; m.Completes() && !m.IsUndone(l.Change.Undone) {
+		if m := &log[i]; m.Completes() && !m.IsUndone(c.Undone) {
 			summaries[m.ParentID] = i
 		}
 	}
 	for i := range log {
 		m := &log[i]
 		switch summary, folds := summaries[m.ID]; {
-		case m.IsUndone(l.Change.Undone) || l.first[m.ID] != nil:
+		case m.IsUndone(c.Undone) || has(m.ID):
 		case folds && m.Marker() != nil && summary > i:
 			pivot(i, summary)
 		default:

@@ -29,11 +29,13 @@ type Mark struct {
 	// Runs is how many prompts of the user's the entry stands for while it is not folded.
 	Runs int `json:"runs,omitzero"`
 
-	// Answer and AnswerFrom are Message and From of the summary, in a pivot. After is the id of the
-	// entry behind which the pivot is in the log, if in the file it is before its tail. Theirs is
-	// set if the product made the compaction.
+	// Answer and AnswerFrom are Message and From of the summary, in a pivot. Cuts are the lengths of
+	// its parts, in bytes, if the entry has several in one text, joined by blank lines. After is the
+	// id of the entry behind which the pivot is in the log, if in the file it is before its tail.
+	// Theirs is set if the product made the compaction.
 	Answer     *session.Message `json:"answer,omitzero"`
 	AnswerFrom []int            `json:"answerFrom,omitzero"`
+	Cuts       []int            `json:"cuts,omitzero"`
 	After      string           `json:"after,omitzero"`
 	Theirs     bool             `json:"theirs,omitzero"`
 
@@ -54,7 +56,12 @@ type Mark struct {
 // Elided is an elision with its position in the ledger.
 type Elided struct {
 	rule.Elision `json:"elision"`
-	Order        int `json:"order"`
+	// Index is the position of the part in its message, where ids change when the product rewrites
+	// a file. For a result, which is alone in its entry, it means nothing. Answer is set if the
+	// part is in the summary of a pivot.
+	Index  *int `json:"index,omitzero"`
+	Answer bool `json:"answer,omitzero"`
+	Order  int  `json:"order"`
 }
 
 // ReadMark reads the value of a mark. It returns nil for one that it does not understand.

@@ -27,12 +27,13 @@ func (f *File) Wants(ledger rule.Ledger) map[int][]Want {
 			continue
 		}
 		_, p := session.FindPart(f.Session.Messages[at.Message:at.Message+1], e.Part)
+		noted := Elided{Elision: e, Order: order}
 		call, result := jsonl.Shows(e.Field, at.Result.Entry >= 0)
 		if call {
-			wants[at.Part.Entry] = append(wants[at.Part.Entry], Want{Elided{e, order}, p, at.Part.Block, false})
+			wants[at.Part.Entry] = append(wants[at.Part.Entry], Want{noted, p, at.Part.Block, false})
 		}
 		if result {
-			wants[at.Result.Entry] = append(wants[at.Result.Entry], Want{Elided{e, order}, p, at.Result.Block, true})
+			wants[at.Result.Entry] = append(wants[at.Result.Entry], Want{noted, p, at.Result.Block, true})
 		}
 	}
 	return wants
@@ -45,7 +46,10 @@ func (m *Mark) Shows(wants []Want) bool {
 		has = m.Elisions
 	}
 	return slices.EqualFunc(has, wants, func(e Elided, w Want) bool {
-		e.Message = w.Message // its id may have changed with the product's rewriting
+		e.Message = w.Message // ids may have changed with the product's rewriting
+		if e.Index != nil && w.Index != nil && (w.Result || *e.Index == *w.Index) {
+			e.Elision.Part, e.Index = w.Elision.Part, w.Index
+		}
 		return e == w.Elided
 	})
 }
