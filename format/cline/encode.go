@@ -166,15 +166,10 @@ func blockOf(p *session.Part) []byte {
 
 // fileBlock is the image itself, or a note of what was there.
 func fileBlock(p *session.Part) []byte {
-	head, data, ok := strings.Cut(p.URL, ";base64,")
-	if mime, isData := strings.CutPrefix(head, "data:"); ok && isData && strings.HasPrefix(mime, "image/") {
+	if mime, data, ok := jsonl.Inline(p); ok && strings.HasPrefix(mime, "image/") {
 		return span.Make("type", "image", "data", data, "mediaType", mime)
 	}
-	name := p.Filename
-	if name == "" && !strings.HasPrefix(p.URL, "data:") {
-		name = p.URL
-	}
-	return textBlock("[File: " + strings.TrimSpace(name+" "+p.Mime) + "]")
+	return textBlock(jsonl.FileNote(p))
 }
 
 // resultBlock is the result of a call.

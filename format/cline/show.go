@@ -72,7 +72,7 @@ func (m *record) show(text []byte, folded bool, wants []entries.Want) []byte {
 		text = entries.Note(text, span.Get(text, "metadata"), "metadata", "winnow", "was")
 	}
 	if !elides {
-		text = entries.Noted(text, wants, m.Content, "metadata", "winnow")
+		text = entries.WithElisions(text, wants, m.Content, "metadata", "winnow")
 	}
 	if folded == had.Folded {
 		return text

@@ -56,9 +56,8 @@ func asking(m *session.Message) (made []newEvent, at []int) {
 			texts = append(texts, p.Text)
 			at[i] = 0
 		case p.Type == session.FilePart:
-			head, data, ok := strings.Cut(p.URL, ";base64,")
-			mime, isData := strings.CutPrefix(head, "data:")
-			if !ok || !isData {
+			mime, data, ok := jsonl.Inline(p)
+			if !ok {
 				texts = append(texts, "[File: "+strings.TrimSpace(p.Filename+" "+p.Mime)+"]")
 				continue
 			}

@@ -49,10 +49,7 @@ func (Format) Read(src []byte) (*format.Document, error) {
 		end = whole.End
 		r.Entries = append(r.Entries, entries.Entry{Whole: whole, At: l.Text})
 		if err := r.line(l.Text.Of(src)); err != nil {
-			r.Damaged = append(r.Damaged, format.Damage{
-				Line: l.Number, Offset: int64(l.Whole.Start), Bytes: l.Whole.Len(),
-				Reason: span.Reason(err, "the line"),
-			})
+			r.Damaged = append(r.Damaged, jsonl.Damage(l, span.Reason(err, "the line")))
 		}
 		r.Counts.Entries++
 	}

@@ -75,7 +75,7 @@ func shown(text []byte, m *entries.Mark, wants []entries.Want) []byte {
 	entries.Apply(wants, func(w entries.Want, before, after session.Part, stays bool) {
 		data = shownData(data, before, after, stays, w.Result)
 	})
-	text = entries.Noted(span.Update(text, data, "data"), wants, original, "winnow")
+	text = entries.WithElisions(span.Update(text, data, "data"), wants, original, "winnow")
 	if span.Bare(span.Get(text, "winnow")) {
 		text = span.Remove(text, false, "winnow")
 	}

@@ -79,7 +79,7 @@ func (e *entry) show(wants []entries.Want) ([]byte, error) {
 	if bytes.Equal(value, original) {
 		original = nil
 	}
-	text = entries.Noted(text, wants, original, "winnow")
+	text = entries.WithElisions(text, wants, original, "winnow")
 	if span.Bare(span.Get(text, "winnow")) {
 		text = span.Remove(text, false, "winnow")
 	}

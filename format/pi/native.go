@@ -66,26 +66,12 @@ type newCost struct {
 
 func text(s string) newBlock { return newBlock{Type: textBlock, Text: &s} }
 
-// image makes an image block of a file part with a base64 data: URL of an image.
-func image(p *session.Part) (newBlock, bool) {
-	head, data, ok := strings.Cut(p.URL, ";base64,")
-	mime, isData := strings.CutPrefix(head, "data:")
-	if !ok || !isData || !strings.HasPrefix(mime, "image/") {
-		return newBlock{}, false
-	}
-	return newBlock{Type: imageBlock, Data: &data, Mime: mime}, true
-}
-
 // fileBlock makes a block of a file part: the image itself, or a note of what was there.
 func fileBlock(p *session.Part) newBlock {
-	if b, ok := image(p); ok {
-		return b
+	if mime, data, ok := jsonl.Inline(p); ok && strings.HasPrefix(mime, "image/") {
+		return newBlock{Type: imageBlock, Data: &data, Mime: mime}
 	}
-	name := p.Filename
-	if name == "" && !strings.HasPrefix(p.URL, "data:") {
-		name = p.URL
-	}
-	return text("[File: " + strings.TrimSpace(name+" "+p.Mime) + "]")
+	return text(jsonl.FileNote(p))
 }
 
 // user writes a user message.

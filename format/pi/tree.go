@@ -7,6 +7,7 @@ import (
 
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/internal/entries"
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/text/span"
 )
 
@@ -37,10 +38,7 @@ func index(src []byte) *file {
 			if e, err = parse(l.Text.Of(src)); err != nil {
 				e = entry{gone: true, damaged: true}
 				b.damage()
-				f.Damaged = append(f.Damaged, format.Damage{
-					Line: l.Number, Offset: int64(l.Whole.Start), Bytes: l.Whole.Len(),
-					Reason: span.Reason(err, "the line"),
-				})
+				f.Damaged = append(f.Damaged, jsonl.Damage(l, span.Reason(err, "the line")))
 			} else {
 				if b.add(&e) {
 					f.header = len(f.lines)

@@ -138,14 +138,8 @@ func (f *file) without(src []byte, removed map[int]bool) *appender {
 			continue
 		}
 		text := e.text
-		if parent, ok := parents[e.Parent]; ok && !f.linear && e.Parent != "" {
-			for range parents { // those that were removed may follow one another, though never in a ring
-				e.Parent = parent
-				if parent, ok = parents[e.Parent]; !ok || e.Parent == "" {
-					break
-				}
-			}
-			text = span.Update(text, jsonl.OrNull(e.Parent), "parentId")
+		if parent := entries.Ancestor(e.Parent, parents); parent != e.Parent && !f.linear {
+			text = span.Update(text, jsonl.OrNull(parent), "parentId")
 		}
 		if kept, ok := ids[e.FirstKept]; ok && removed[kept] {
 			for kept < i && (removed[kept] || f.lines[kept].gone) {

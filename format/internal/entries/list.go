@@ -77,18 +77,25 @@ func (l *List) remove() {
 		return goes
 	})
 	for _, it := range l.Items {
-		parent, ok := parents[it.Parent]
-		for range parents { // those that go may follow one another, though never in a ring
-			if next, more := parents[parent]; more {
-				parent = next
-			}
-		}
-		if ok && it.ID != "" {
+		if parent := Ancestor(it.Parent, parents); parent != it.Parent && it.ID != "" {
 			e := &l.File.Entries[it.Entry]
 			text := span.Update(e.At.Of(l.File.Source), jsonl.OrNull(parent), "parentId")
 			it.Text = span.Replace(it.Text, e.At.Shift(-e.Whole.Start), text)
 		}
 	}
+}
+
+// Ancestor follows a parent to the next entry that stays. gone has the parents of those that go,
+// which may follow one another, though never in a ring.
+func Ancestor(id string, gone map[string]string) string {
+	for range gone {
+		parent, goes := gone[id]
+		if !goes || id == "" {
+			break
+		}
+		id = parent
+	}
+	return id
 }
 
 // First is the first item of a message, nil if there is none.

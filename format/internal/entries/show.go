@@ -69,9 +69,9 @@ func Apply(wants []Want, show func(w Want, before, after session.Part, stays boo
 	}
 }
 
-// Noted is an entry whose mark, at a path, has exactly these elisions, and beside them the value
+// WithElisions is an entry whose mark, at a path, has exactly these elisions, and beside them the value
 // that they replaced.
-func Noted(entry []byte, wants []Want, original []byte, path ...string) []byte {
+func WithElisions(entry []byte, wants []Want, original []byte, path ...string) []byte {
 	var elisions []byte
 	if len(wants) > 0 {
 		var all []Elided
