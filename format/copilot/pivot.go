@@ -1,8 +1,6 @@
 package copilot
 
 import (
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/winnowhq/winnow/model/bill"
 	"github.com/winnowhq/winnow/session"
 )
@@ -53,17 +51,13 @@ func (r *reader) compacted(e *event) error {
 		from = len(r.Session.Messages)
 	}
 	r.Tail(len(r.Session.Messages), from)
-	asked := r.LastAsk
-	marker := r.id(e)
-	m := r.Message(session.User, marker, e.Timestamp)
-	r.Add(m, session.Part{Type: session.CompactionPart, Auto: c.Trigger != "manual"})
+	asked, marker := r.LastAsk, r.id(e)
 	if !ours {
 		r.IsTheirs(marker)
 	}
 	r.Model = r.last
-	m = r.Message(session.Assistant, marker+"-summary", e.Timestamp)
+	m := r.Compaction(marker, marker+"-summary", e.Timestamp, session.Part{Auto: c.Trigger != "manual"})
 	r.LastAsk = asked
-	m.Summary = jsontext.Value("true")
 	if c.Took != nil {
 		m.Tokens = c.Took.tokens()
 	}
