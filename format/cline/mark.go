@@ -19,7 +19,7 @@ func original(m *entries.Mark, content jsontext.Value) jsontext.Value {
 	if m == nil || len(m.Original) == 0 {
 		return content
 	}
-	had, has := elements(m.Original), elements(content)
+	had, has := entries.Blocks(m.Original), entries.Blocks(content)
 	if len(had) == len(has) {
 		return m.Original
 	}
@@ -36,19 +36,6 @@ func original(m *entries.Mark, content jsontext.Value) jsontext.Value {
 		return m.Original
 	}
 	return span.Array(stays)
-}
-
-// elements are the blocks of a content; a text is one block.
-func elements(content []byte) (blocks [][]byte) {
-	if span.Kind(content) == '"' {
-		return [][]byte{textBlock(span.String(content))}
-	}
-	for at := range span.Values(content, span.All(content)) {
-		if v := at.Of(content); v[0] == '{' {
-			blocks = append(blocks, v)
-		}
-	}
-	return blocks
 }
 
 func textBlock(text string) []byte { return span.Make("type", "text", "text", text) }

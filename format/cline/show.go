@@ -119,7 +119,7 @@ func shownContent(content []byte, wants []entries.Want) []byte {
 	if len(wants) == 0 {
 		return content
 	}
-	blocks := elements(content)
+	blocks := entries.Blocks(content)
 	entries.Apply(wants, func(w entries.Want, before, after session.Part, stays bool) {
 		if w.Block >= 0 && w.Block < len(blocks) && blocks[w.Block] != nil {
 			blocks[w.Block] = shownBlock(blocks[w.Block], before, after, stays, w.Result)

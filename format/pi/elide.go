@@ -118,7 +118,7 @@ func (e *entry) shown(original jsontext.Value, want []entries.Want) (jsontext.Va
 
 // shownResult is the content of a tool result with elisions applied.
 func shownResult(content []byte, want []entries.Want) ([]byte, error) {
-	blocks := elements(content)
+	blocks := entries.Blocks(content)
 	for _, w := range want {
 		if w.Field == rule.Attachments {
 			blocks = slices.DeleteFunc(blocks, func(b []byte) bool { return kindOf(b) == imageBlock })
@@ -140,7 +140,7 @@ func shownResult(content []byte, want []entries.Want) ([]byte, error) {
 // shownContent is the content of any other message with elisions applied. A block that shows
 // nothing any more is left out.
 func shownContent(content []byte, want []entries.Want) ([]byte, error) {
-	blocks := elements(content)
+	blocks := entries.Blocks(content)
 	for _, w := range want {
 		if w.Block < 0 || w.Block >= len(blocks) || blocks[w.Block] == nil {
 			continue
@@ -168,20 +168,6 @@ func shownContent(content []byte, want []entries.Want) ([]byte, error) {
 		}
 	}
 	return span.Array(slices.DeleteFunc(blocks, func(b []byte) bool { return b == nil })), nil
-}
-
-// elements are the blocks of a content; a text is one block. What is not an object the reader drops
-// as well.
-func elements(content []byte) (blocks [][]byte) {
-	if span.Kind(content) == '"' {
-		return [][]byte{slices.Concat([]byte(`{"type":"text","text":`), content, []byte{'}'})}
-	}
-	for at := range span.Values(content, span.All(content)) {
-		if v := at.Of(content); v[0] == '{' {
-			blocks = append(blocks, v)
-		}
-	}
-	return blocks
 }
 
 func kindOf(block []byte) string {

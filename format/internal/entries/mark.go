@@ -116,3 +116,16 @@ func Note(entry, value []byte, path ...string) []byte {
 	}
 	return span.Update(entry, value, path...)
 }
+
+// Blocks are the blocks of a content; a text is one block. What is not an object is none.
+func Blocks(content []byte) (blocks [][]byte) {
+	if span.Kind(content) == '"' {
+		return [][]byte{slices.Concat([]byte(`{"type":"text","text":`), content, []byte{'}'})}
+	}
+	for at := range span.Values(content, span.All(content)) {
+		if v := at.Of(content); v[0] == '{' {
+			blocks = append(blocks, v)
+		}
+	}
+	return blocks
+}
