@@ -14,6 +14,8 @@
 //   - openhands: a file an event
 //   - sweagent: trajectories
 //   - body: request bodies of the four protocols
+//   - internal: what several of them share: entries, of formats that are lists of entries and are
+//     written too; transcript, of logs as they are read; gemini, of contents; jsonl, of lines
 //   - all: the list of them, and which one a file is
 //
 // Begin with format.go, then opencode or pi.

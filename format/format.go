@@ -141,6 +141,26 @@ type Change struct {
 	Undone map[string]bool
 }
 
+// Same reports whether a change of the document leaves everything as it was read.
+func (d *Document) Same(c Change) bool {
+	return d.SameMessages(c) && slices.Equal(d.Ledger.All(), c.Ledger.All())
+}
+
+// SameMessages reports whether a change appends no message to those of the document, and undoes
+// none of them.
+func (d *Document) SameMessages(c Change) bool {
+	known := make(map[string]bool, len(d.Session.Messages))
+	for i := range d.Session.Messages {
+		m := &d.Session.Messages[i]
+		if known[m.ID] = true; m.IsUndone(c.Undone) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(c.Session.Messages, func(m session.Message) bool {
+		return !known[m.ID] && !m.IsUndone(c.Undone)
+	})
+}
+
 // Settled is the change with tails that begin with what is written. A tail may begin with a message
 // that went with an earlier pivot, which was undone later: that message is in no file, and the tail
 // begins with what follows it.

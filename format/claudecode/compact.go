@@ -2,12 +2,13 @@ package claudecode
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/entries"
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/text/span"
 )
@@ -16,7 +17,7 @@ import (
 // the user's name. tail holds the uuids that stay verbatim; the product hangs them behind the
 // summary when it reads the file, and what has the summary as its parent behind them.
 func (c *composer) pivot(marker, summary *session.Message, tail []string, tokens int) error {
-	boundary, anchor := uuid(marker.ID), uuid(summary.ID)
+	boundary, anchor := jsonl.UUIDOf(marker.ID), jsonl.UUIDOf(summary.ID)
 	trigger := "manual"
 	if marker.Marker().Auto {
 		trigger = "auto"
@@ -37,13 +38,7 @@ func (c *composer) pivot(marker, summary *session.Message, tail []string, tokens
 	if err := c.end(o, boundary, marker.ID, marker); err != nil {
 		return err
 	}
-	var texts []string
-	for i := range summary.Parts {
-		if p := &summary.Parts[i]; p.Type == session.TextPart && p.Text != "" && !p.Ignored {
-			texts = append(texts, p.Text)
-		}
-	}
-	o = c.speak(span.Quote(strings.Join(texts, "\n\n")))
+	o = c.speak(span.Quote(entries.Summary(summary)))
 	o.With("isVisibleInTranscriptOnly", true, "isCompactSummary", true, "uuid", anchor,
 		"timestamp", c.moment(max(summary.Time.Created, summary.Time.Completed)))
 	return c.end(o, anchor, summary.ID, summary)

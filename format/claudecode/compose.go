@@ -3,11 +3,10 @@ package claudecode
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
+	"github.com/winnowhq/winnow/format/internal/entries"
 	"github.com/winnowhq/winnow/format/internal/jsonl"
-	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/text/span"
 )
@@ -23,36 +22,12 @@ type composer struct {
 	entries []entry        // what was composed
 	owner   []string       // message of each
 	places  map[string]place
-	names   map[string]names // of parts
-	calls   map[string]bool  // call ids in use
-}
-
-// names are the ids with which reading the file gives a part and its message.
-type names struct{ part, message string }
-
-// rename puts an elision of a composed part under the ids with which reading the file gives the
-// part.
-func (c *composer) rename(e *rule.Elision) {
-	n := c.names[e.Part]
-	e.Part, e.Message = n.part, n.message
-	by := e.Covers()
-	for i := range by {
-		by[i] = cmp.Or(c.names[by[i]].part, by[i])
-	}
-	e.By = strings.Join(by, " ")
+	names   entries.Names
+	calls   map[string]bool // call ids in use
 }
 
 // where holds what every entry repeats.
 type where struct{ session, cwd, version, branch string }
-
-// uuid is the id itself if it is a UUID as the product writes them, else one that is always the
-// same for the same id.
-func uuid(id string) string {
-	if jsonl.IsUUID(id) && id == strings.ToLower(id) {
-		return id
-	}
-	return jsonl.UUID("winnow " + id)
-}
 
 // begin starts an entry behind the last one.
 func (c *composer) begin() *span.Object {
@@ -103,12 +78,11 @@ func (c *composer) user(m *session.Message) error {
 	if content == nil {
 		return nil
 	}
-	noted := slices.ContainsFunc(m.Parts, func(p session.Part) bool { _, noted := p.Note(); return noted })
 	var kept *session.Message
-	if c.keep || noted {
+	if c.keep || entries.Noted(m) {
 		kept = m
 	}
-	id := uuid(m.ID)
+	id := jsonl.UUIDOf(m.ID)
 	o := c.speak(content)
 	if !m.Written() {
 		o.Add("isMeta", true)
@@ -119,9 +93,9 @@ func (c *composer) user(m *session.Message) error {
 		if at < 0 {
 			continue
 		}
-		c.places[part], c.names[part] = place{len(c.entries), at, -1, -1}, names{part, m.ID}
+		c.places[part], c.names[part] = place{len(c.entries), at, -1, -1}, entries.Name{Part: part, Message: m.ID}
 		if kept == nil {
-			c.names[part] = names{fmt.Sprintf("%s:%d", id, at), id}
+			c.names[part] = entries.Name{Part: fmt.Sprintf("%s:%d", id, at), Message: id}
 		}
 	}
 	return c.end(o, id, m.ID, kept)
@@ -149,16 +123,17 @@ func usageOf(m *session.Message) []byte {
 
 // assistant composes an entry for each block of an answer, and then those of the results.
 func (c *composer) assistant(m *session.Message) error {
-	first := uuid(m.ID)
+	first := jsonl.UUIDOf(m.ID)
 	id := first
 	say := func(p *session.Part, call string, block []byte) error {
-		id = cmp.Or(id, uuid(m.ID+"/"+p.ID))
+		id = cmp.Or(id, jsonl.UUIDOf(m.ID+"/"+p.ID))
 		body := span.Make("model", cmp.Or(m.ModelID, "unknown"), "id", "msg_"+strings.ReplaceAll(first, "-", ""),
 			"type", "message", "role", "assistant", "content", span.Array([][]byte{block}),
 			"stop_reason", jsonl.OrNull(cmp.Or(reasons[m.Finish], m.Finish)),
 			"stop_sequence", []byte("null"), "usage", usageOf(m))
 		o := c.begin().With("message", body, "type", "assistant", "uuid", id, "timestamp", c.moment(m.Time.Created))
-		c.places[p.ID], c.names[p.ID] = place{len(c.entries), 0, -1, -1}, names{cmp.Or(call, id+":0"), first}
+		c.places[p.ID] = place{len(c.entries), 0, -1, -1}
+		c.names[p.ID] = entries.Name{Part: cmp.Or(call, id+":0"), Message: first}
 		err := c.end(o, id, m.ID, nil)
 		id = ""
 		return err
@@ -203,7 +178,7 @@ func (c *composer) assistant(m *session.Message) error {
 func (c *composer) callID(p *session.Part) string {
 	id := p.CallID
 	if id == "" || jsonl.Word(id) != id || c.calls[id] {
-		id = "toolu_" + strings.ReplaceAll(uuid("call "+p.MessageID+" "+p.ID), "-", "")
+		id = "toolu_" + strings.ReplaceAll(jsonl.UUIDOf("call "+p.MessageID+" "+p.ID), "-", "")
 	}
 	c.calls[id] = true
 	return id
@@ -223,7 +198,7 @@ func (c *composer) result(m *session.Message, p *session.Part, call, by string) 
 	}
 	failed := p.State.Status == session.Failed
 	block := span.Make("tool_use_id", call, "type", "tool_result", "content", content, "is_error", failed)
-	id := uuid(m.ID + "/" + p.ID + "/result")
+	id := jsonl.UUIDOf(m.ID + "/" + p.ID + "/result")
 	ended := m.Time.Created
 	if p.State.Time != nil {
 		ended = max(ended, p.State.Time.End)

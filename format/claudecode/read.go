@@ -109,9 +109,7 @@ func (r *reader) lines(src []byte) {
 	x.entries = make([]entry, 0, bytes.Count(src, []byte{'\n'})+1)
 	for l := range span.Lines(src) {
 		damage := func(reason string) {
-			r.doc.Damaged = append(r.doc.Damaged, format.Damage{
-				Line: l.Number, Offset: int64(l.Whole.Start), Bytes: l.Whole.Len(), Reason: reason,
-			})
+			r.doc.Damaged = append(r.doc.Damaged, jsonl.Damage(l, reason))
 		}
 		if l.Text.Empty() {
 			if bytes.IndexByte(l.Whole.Of(src), 0) >= 0 {

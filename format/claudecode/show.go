@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/format/internal/entries"
 	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
@@ -157,72 +158,48 @@ func (b *block) elided(wanted []target) []byte {
 // marks is the member "winnow" of an entry, which the product carries along and does not look at.
 type marks struct {
 	// Elisions that are in the entry's content.
-	Elisions []rule.Elision
+	Elisions []rule.Elision `json:"elisions,omitempty"`
 	// Content is message.content as it was before them, to the byte.
-	Content []byte
+	Content jsontext.Value `json:"content,omitzero"`
 	// Message is the message that the engine made and the entry stands for, if the product's own
 	// form cannot hold all of it.
-	Message *session.Message
+	Message *session.Message `json:"message,omitzero"`
 	// Copy is the uuid of the entry that this one repeats: a plugin of the product's handed it back
 	// in a compaction, and the product gave it a new uuid.
-	Copy string
+	Copy string `json:"copy,omitzero"`
 	// Mirror is on a boundary behind which everything is repeated and nothing was folded.
-	Mirror bool
+	Mirror bool `json:"mirror,omitzero"`
 }
 
-// readMarks reads the member; anything that is not understood is as if it were not there.
+// readMarks reads the member; one that is not understood is as if it were not there.
 func readMarks(value []byte) *marks {
-	var raw struct {
-		Elisions jsontext.Value `json:"elisions"`
-		Content  span.Span      `json:"content"`
-		Message  jsontext.Value `json:"message"`
-		Copy     string         `json:"copy"`
-		Mirror   bool           `json:"mirror"`
-	}
-	if len(value) == 0 || span.Decode(value, &raw) != nil {
+	m := entries.ReadMark[marks](value)
+	if m == nil {
 		return nil
 	}
-	m := marks{Content: raw.Content.Of(value), Copy: raw.Copy, Mirror: raw.Mirror}
-	if len(raw.Elisions) > 0 && json.Unmarshal(raw.Elisions, &m.Elisions, session.ReadOptions()) != nil {
-		m.Elisions = nil
-	}
-	var message session.Message
-	if len(raw.Message) > 0 && json.Unmarshal(raw.Message, &message, session.ReadOptions()) == nil && message.ID != "" {
-		m.Message = &message
+	if m.Message != nil && m.Message.ID == "" {
+		m.Message = nil
 	}
 	if m.Elisions == nil && m.Content == nil && m.Message == nil && m.Copy == "" && !m.Mirror {
 		return nil
 	}
-	return &m
+	return m
 }
 
 // on returns a line with these marks as its member "winnow".
 func (m *marks) on(line []byte) ([]byte, error) {
-	var o span.Object
-	if len(m.Elisions) > 0 {
-		value, err := json.Marshal(m.Elisions, session.ReadOptions())
-		if err != nil {
-			return nil, err
-		}
-		o.Raw("elisions", value)
+	rest := *m
+	if m.Content != nil {
+		rest.Content = jsontext.Value("0") // an encoder would write its strings anew
 	}
-	if len(m.Content) > 0 {
-		o.Raw("content", m.Content)
+	value, err := json.Marshal(rest, session.ReadOptions())
+	if err != nil {
+		return nil, err
 	}
-	if m.Message != nil {
-		value, err := json.Marshal(m.Message, session.ReadOptions())
-		if err != nil {
-			return nil, err
-		}
-		o.Raw("message", value)
+	if m.Content != nil {
+		value = span.Update(value, m.Content, "content")
 	}
-	if m.Copy != "" {
-		o.With("copy", m.Copy)
-	}
-	if m.Mirror {
-		o.With("mirror", true)
-	}
-	return span.Set(line, "", o.Bytes(), "winnow"), nil
+	return span.Set(line, "", value, "winnow"), nil
 }
 
 // unmark takes our own marks off an entry: it becomes what it was without our elisions.

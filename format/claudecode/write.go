@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/entries"
 	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
@@ -27,10 +28,7 @@ func (Format) Write(w io.Writer, from *format.Document, change format.Change) er
 			x, source = native, from.Source
 		}
 	}
-	p := &writer{w: w, index: x, source: source, change: change}
-	if len(x.entries) > 0 {
-		p.before = x.messages
-	}
+	p := &writer{w: w, index: x, source: source, change: change, before: x.messages}
 	if err := p.old(); err != nil {
 		return err
 	}
@@ -60,9 +58,6 @@ func (p *writer) emit(text []byte) {
 	_, p.err = p.w.Write(text)
 	p.last = text[len(text)-1]
 }
-
-// undone reports whether a message goes with a pivot that was undone.
-func (p *writer) undone(m *session.Message) bool { return m.IsUndone(p.change.Undone) }
 
 // old writes what the file had: all of it, but for what the change concerns.
 func (p *writer) old() error {
@@ -122,7 +117,7 @@ func (p *writer) entry(i int, wanted []target) (text []byte, changed bool, err e
 func (p *writer) leaveOut() {
 	p.gone, p.ends = map[int]string{}, map[int]string{}
 	for i, owner := range p.index.owner {
-		if owner < 0 || !p.undone(&p.before[owner]) {
+		if owner < 0 || !p.before[owner].IsUndone(p.change.Undone) {
 			continue
 		}
 		before := ""
@@ -270,9 +265,9 @@ func (p *writer) record(e *entry, own []rule.Elision) (text []byte, changed bool
 // fresh writes the messages that the file did not have.
 func (p *writer) fresh() error {
 	c := &composer{
-		keep: len(p.index.entries) > 0, places: map[string]place{}, names: map[string]names{},
+		keep: len(p.index.entries) > 0, places: map[string]place{}, names: entries.Names{},
 		calls: map[string]bool{},
-		where: where{session: uuid(p.change.Session.Info.ID), cwd: p.change.Session.Info.Directory, version: "2.1.0"},
+		where: where{session: jsonl.UUIDOf(p.change.Session.Info.ID), cwd: p.change.Session.Info.Directory, version: "2.1.0"},
 	}
 	p.join(c)
 	have := make(map[string]bool, len(p.before))
@@ -283,7 +278,7 @@ func (p *writer) fresh() error {
 	for i := range messages {
 		m := &messages[i]
 		switch {
-		case have[m.ID] || p.undone(m) || m.IsSummary():
+		case have[m.ID] || m.IsUndone(p.change.Undone) || m.IsSummary():
 			continue
 		case m.Marker() == nil:
 			if err := c.message(m); err != nil {
@@ -291,12 +286,11 @@ func (p *writer) fresh() error {
 			}
 			continue
 		}
-		summary := answer(messages[i+1:], m.ID)
+		summary := entries.Completed(messages, i)
 		if summary == nil {
 			continue
 		}
-		tail := p.tail(c, messages[:i], m.Marker().TailStartID)
-		if err := c.pivot(m, summary, tail, jsonl.PromptBefore(messages[:i])); err != nil {
+		if err := c.pivot(m, summary, p.tail(c, entries.Tail(p.change, i)), jsonl.PromptBefore(messages[:i])); err != nil {
 			return err
 		}
 	}
@@ -314,7 +308,7 @@ func (p *writer) fresh() error {
 			hushed = silent(&messages[at], p.change.Ledger)
 		}
 		for j := range wanted[i] {
-			c.rename(&wanted[i][j].elision)
+			c.names.Rename(&wanted[i][j].elision)
 		}
 		text, err := c.withMarks(i).show(wanted[i], hushed)
 		if err != nil {
@@ -361,29 +355,8 @@ func (p *writer) join(c *composer) {
 	}
 }
 
-// answer is the completed summary of a marker, nil without one.
-func answer(behind []session.Message, marker string) *session.Message {
-	for i := range behind {
-		if m := &behind[i]; m.Completes() && m.ParentID == marker {
-			return m
-		}
-	}
-	return nil
-}
-
-// tail holds the uuids of the entries of a tail. Earlier pivots in it are left out: the new summary
-// covers them.
-func (p *writer) tail(c *composer, before []session.Message, start string) []string {
-	from := session.Index(before, start)
-	if from < 0 {
-		return nil
-	}
-	in := map[string]bool{}
-	for i := from; i < len(before); i++ {
-		if m := &before[i]; m.Marker() == nil && !m.IsSummary() && !p.undone(m) {
-			in[m.ID] = true
-		}
-	}
+// tail holds the uuids of the entries of a tail, given its messages.
+func (p *writer) tail(c *composer, in map[string]bool) []string {
 	var uuids []string
 	for _, i := range p.index.active {
 		if owner := p.index.owner[i]; owner >= 0 && in[p.before[owner].ID] && p.index.entries[i].UUID != "" {

@@ -202,13 +202,13 @@ func TestWrite_pivotInTheProductsOwnForm(t *testing.T) {
 	if begin := `{"parentUuid":null,"logicalParentUuid":"00000000-0000-4000-8000-000000000010","isSidechain":false,"type":"system","subtype":"compact_boundary",`; !strings.HasPrefix(added[0], begin) {
 		t.Errorf("the boundary is %s", added[0])
 	}
-	if want := fmt.Sprintf(`"preservedMessages":{"anchorUuid":%q,"uuids":["00000000-0000-4000-8000-000000000009","00000000-0000-4000-8000-000000000010"]`, uuid("msg_news")); !strings.Contains(added[0], want) {
+	if want := fmt.Sprintf(`"preservedMessages":{"anchorUuid":%q,"uuids":["00000000-0000-4000-8000-000000000009","00000000-0000-4000-8000-000000000010"]`, jsonl.UUIDOf("msg_news")); !strings.Contains(added[0], want) {
 		t.Errorf("the boundary lacks %s:\n%s", want, added[0])
 	}
 	if want := `"content":"## Summary new\n\n## Carried new"},"isVisibleInTranscriptOnly":true,"isCompactSummary":true,`; !strings.Contains(added[1], want) {
 		t.Errorf("the summary lacks %s:\n%s", want, added[1])
 	}
-	if begin := fmt.Sprintf(`{"parentUuid":%q,"isSidechain":false,"type":"user","message":{"role":"user","content":"Continue new"},"isMeta":true,`, uuid("msg_news")); !strings.HasPrefix(added[2], begin) {
+	if begin := fmt.Sprintf(`{"parentUuid":%q,"isSidechain":false,"type":"user","message":{"role":"user","content":"Continue new"},"isMeta":true,`, jsonl.UUIDOf("msg_news")); !strings.HasPrefix(added[2], begin) {
 		t.Errorf("the continuation is %s", added[2])
 	}
 }
@@ -335,7 +335,7 @@ func long(size int) []byte {
 	parent, n := "", 0
 	entry := func(kind, message, more string) {
 		n++
-		id := uuid(fmt.Sprint(n))
+		id := jsonl.UUIDOf(fmt.Sprint(n))
 		p := "null"
 		if parent != "" {
 			p = `"` + parent + `"`

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/entries"
 	"github.com/winnowhq/winnow/format/internal/transcript"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/text/span"
@@ -94,7 +95,7 @@ func pivotOf(id string, at session.Millis, texts int) record {
 	summary := session.Message{MessageInfo: session.MessageInfo{ID: id + "-summary", Role: session.Assistant,
 		ParentID: id, Finish: "stop", Summary: jsontext.Value("true"), Time: session.MessageTime{Created: at}}}
 	m := record{ID: id, Role: "user", Time: at,
-		mark: &mark{Message: &marker, From: []int{0}, Answer: &summary, Theirs: true}}
+		mark: &entries.Mark{Message: &marker, From: []int{0}, Answer: &summary, Theirs: true}}
 	for i := range texts {
 		p := session.Part{ID: transcript.PartID(summary.ID, i), Type: session.TextPart}
 		summary.Parts = append(summary.Parts, p)

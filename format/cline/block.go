@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/format/internal/entries"
 	"github.com/winnowhq/winnow/format/internal/transcript"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/text/span"
@@ -49,7 +50,7 @@ type media struct {
 // blocksOf reads a content: a text, or a list of blocks.
 func blocksOf(content jsontext.Value) []block {
 	var all []block
-	for i, text := range elements(content) {
+	for i, text := range entries.Blocks(content) {
 		var b block
 		if span.Decode(text, &b) == nil {
 			b.at = i

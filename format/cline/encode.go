@@ -1,13 +1,13 @@
 package cline
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/format/internal/entries"
 	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/text/span"
@@ -46,14 +46,14 @@ func records(m *session.Message, about *session.Session) [][]byte {
 		if m.Role == session.Assistant {
 			made[len(made)-1].answers(m, i == len(steps)-1)
 			if i > 0 {
-				made[len(made)-1].Metadata = noted(mark{Of: m.ID}, "")
+				made[len(made)-1].Metadata = noted(entries.Mark{Of: m.ID}, "")
 			}
 		}
 		for _, result := range s.results {
 			made = append(made, newRecord{Role: "user", Content: span.Array([][]byte{result}), Time: m.Time.Created})
 		}
 	}
-	note := mark{Session: about}
+	note := entries.Mark{Session: about}
 	if m.Written() {
 		note.Runs = 1
 	}
@@ -75,7 +75,7 @@ func records(m *session.Message, about *session.Session) [][]byte {
 }
 
 // noted is the metadata of a record that we write, of a kind of the product's or of none.
-func noted(m mark, kind string) jsontext.Value {
+func noted(m entries.Mark, kind string) jsontext.Value {
 	var o span.Object
 	if kind != "" {
 		o.Add("kind", kind)
@@ -166,15 +166,10 @@ func blockOf(p *session.Part) []byte {
 
 // fileBlock is the image itself, or a note of what was there.
 func fileBlock(p *session.Part) []byte {
-	head, data, ok := strings.Cut(p.URL, ";base64,")
-	if mime, isData := strings.CutPrefix(head, "data:"); ok && isData && strings.HasPrefix(mime, "image/") {
+	if mime, data, ok := jsonl.Inline(p); ok && strings.HasPrefix(mime, "image/") {
 		return span.Make("type", "image", "data", data, "mediaType", mime)
 	}
-	name := p.Filename
-	if name == "" && !strings.HasPrefix(p.URL, "data:") {
-		name = p.URL
-	}
-	return textBlock("[File: " + strings.TrimSpace(name+" "+p.Mime) + "]")
+	return textBlock(jsonl.FileNote(p))
 }
 
 // resultBlock is the result of a call.
@@ -203,7 +198,7 @@ func nativeParts(made []newRecord) []session.Part {
 		one := made[i]
 		one.ID = recordID("m", i)
 		if i > 0 && one.Role == string(session.Assistant) {
-			one.Metadata = noted(mark{Of: "m"}, "")
+			one.Metadata = noted(entries.Mark{Of: "m"}, "")
 		} else {
 			one.Metadata = nil
 		}
@@ -218,33 +213,16 @@ func nativeParts(made []newRecord) []session.Part {
 
 // summary writes a pivot as the product writes a summary: its own next one goes on from the text
 // that is in the metadata.
-func summary(marker, answer *session.Message, note mark, runs int) []byte {
-	var texts []string
+func summary(marker, answer *session.Message, note entries.Mark) []byte {
+	texts, native, at := entries.Texts(answer)
 	var blocks [][]byte
-	var native []session.Part
-	at := make([]int, len(answer.Parts))
-	for i := range answer.Parts {
-		p := &answer.Parts[i]
-		at[i] = -1
-		if p.Type == session.TextPart && !p.Ignored && p.Text != "" {
-			at[i] = len(texts)
-			texts, native = append(texts, p.Text), append(native, session.Part{Type: session.TextPart, Text: p.Text})
-			text := p.Text
-			if at[i] == 0 {
-				text = summaryHead + text
-			}
-			blocks = append(blocks, textBlock(text))
+	for i, text := range texts {
+		if i == 0 {
+			text = summaryHead + text
 		}
+		blocks = append(blocks, textBlock(text))
 	}
-	note.Runs = runs
-	markers := slices.Repeat([]int{-1}, len(marker.Parts))
-	for i := range marker.Parts {
-		if marker.Parts[i].Type == session.CompactionPart {
-			markers[i] = 0
-		}
-	}
-	note.Message, note.From = jsonl.Without(marker, []session.Part{{Type: session.CompactionPart}}, markers)
-	note.Answer, note.AnswerFrom = jsonl.Without(answer, native, at)
+	note.Fold(marker, answer, native, at)
 	about := noted(note, "compaction_summary")
 	about = span.Set(about, "", []byte(`"system"`), "displayRole")
 	about = span.Set(about, "", span.Quote(strings.Join(texts, "\n\n")), "summary")

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/entries"
 	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/transcript"
 	"github.com/winnowhq/winnow/session"
@@ -17,50 +18,24 @@ import (
 
 // reader reads one file.
 type reader struct {
-	*transcript.Log
+	*entries.File
 	about   conversation
 	list    span.Span // of the messages
-	records []record
-	beside  []byte // the file beside this one, or nil
-
-	held     []held                    // pivots that are not in the log yet
-	restores []restore                 //
-	spots    map[transcript.Place]spot // of parts
-	results  map[transcript.Place]spot // of the results of calls
-	byID     map[string]int            // message → its place in the log
-	parts    map[string]shown          // by their ids
-	last     map[string]int            // message → the last record that has something of it
+	records []record  // of the entries
+	beside  []byte    // the file beside this one, or nil
+	held    []held    // pivots that are not in the log yet
 }
 
 // held is a pivot that comes into the log behind a record. Its tail begins with what comes into the
 // log from now on.
 type held struct{ record, behind, tail int }
 
-// restore is a message that is to be given back as its mark has it.
-type restore struct {
-	message int
-	as      *session.Message
-	from    []int
-	tail    int // where the tail of a marker begins, or -1
-}
-
-// spot is where a part is in the file: a record, and a block of its content, -1 for none.
-type spot struct{ record, block int }
-
-// shown says where a part is, and where the result of a call; its record is -1 if there is none.
-type shown struct {
-	message      int // of the log
-	part, result spot
-}
-
 // Read reads a session. Messages that the product shows to people only count as nothing but an
 // entry. A message with nothing in it that is known is damage.
 func (Format) Read(src []byte) (*format.Document, error) { return document(src, nil) }
 
 func document(src, beside []byte) (*format.Document, error) {
-	r := &reader{Log: transcript.New(Name, src), spots: map[transcript.Place]spot{},
-		results: map[transcript.Place]spot{}, byID: map[string]int{}, parts: map[string]shown{},
-		last: map[string]int{}, beside: beside}
+	r := &reader{File: entries.NewFile(Name, src), beside: beside}
 	var about span.Object
 	list, sidecar := false, false
 	whole := r.Whole()
@@ -120,7 +95,7 @@ func (r *reader) elements(list span.Span) {
 			err = json.Unmarshal(text, &m, session.ReadOptions())
 		}
 		r.Counts.Entries++
-		if m.mark = readMark(m.Metadata.Winnow); !m.mark.ours() {
+		if m.mark = entries.ReadMark[entries.Mark](m.Metadata.Winnow); !ours(m.mark) {
 			number++
 		}
 		if err != nil {
@@ -131,7 +106,7 @@ func (r *reader) elements(list span.Span) {
 		m.ID = cmp.Or(m.ID, fmt.Sprintf("cline_%06d", number))
 		m.hidden = m.Metadata.DisplayOnly
 		if m.mark != nil {
-			m.Content = m.mark.original(m.Content)
+			m.Content = original(m.mark, m.Content)
 			m.Metadata = metadata{}
 			_ = json.Unmarshal(m.mark.Was, &m.Metadata, session.ReadOptions()) // there may have been none
 		}
@@ -145,6 +120,10 @@ func (r *reader) damage(at span.Span, reason string) {
 
 // log makes the session of the records.
 func (r *reader) log() {
+	for i := range r.records {
+		m := &r.records[i]
+		r.Entries = append(r.Entries, entries.Entry{Whole: m.at, At: m.at, ID: m.ID, Mark: m.mark})
+	}
 	info := &r.Session.Info
 	info.ID = cmp.Or(r.about.SessionID, r.Hash("cline_"))
 	info.ParentID, info.Version = r.about.Origin.Parent, r.about.Origin.Version
@@ -155,12 +134,14 @@ func (r *reader) log() {
 		if info.Time.Created == 0 {
 			info.Time.Created = m.Time
 		}
+		before := len(r.Session.Messages)
 		switch {
 		case m.damaged:
-		case m.mark != nil && m.mark.Answer != nil:
+		case m.mark.Pivot():
 			r.hold(i)
 		case m.hidden && m.mark != nil && m.mark.Message != nil && !m.mark.Folded:
-			r.begin(m.mark.Message.Role, m, i) // the product has no form for it
+			r.begin(m.mark.Message.Role, m) // the product has no form for it
+			r.Took(i, before)
 		case m.hidden && (m.mark == nil || !m.mark.Folded):
 		case m.Role != "user" && m.Role != "assistant":
 			r.damage(m.at, fmt.Sprintf("not a message: its role is %q", m.Role))
@@ -171,14 +152,16 @@ func (r *reader) log() {
 				r.Model = &session.ModelRef{ProviderID: m.Model.Provider, ModelID: m.Model.ID}
 				last = r.Model
 			}
-			if !r.message(m, i) {
+			understood := r.message(m, i)
+			r.Took(i, before)
+			if !understood {
 				r.damage(m.at, "not a message: nothing that is known is in it")
 			}
 		}
 		r.release(i)
 	}
 	r.End(last, Name, r.about)
-	r.finish()
+	r.Finish()
 }
 
 // message adds a message, unless it has only the results of calls, which are in them. It reports
@@ -200,48 +183,31 @@ func (r *reader) message(rec *record, at int) bool {
 		return replied
 	}
 	asked := r.LastAsk
-	m := r.begin(session.User, rec, at)
+	m := r.begin(session.User, rec)
 	if slices.ContainsFunc(parts, func(p session.Part) bool { return !p.Synthetic }) {
 		asked = m.ID
 	}
 	r.LastAsk = asked
 	for i, p := range parts {
-		r.add(m, p, spot{at, from[i]})
+		r.AddAt(m, p, entries.Spot{Entry: at, Block: from[i]})
 	}
 	return true
 }
 
 // begin appends the message of a record.
-func (r *reader) begin(role session.Role, rec *record, at int) *session.Message {
+func (r *reader) begin(role session.Role, rec *record) *session.Message {
 	m := r.Message(role, rec.ID, "")
 	m.Time.Created = rec.Time
-	n := len(r.Session.Messages) - 1
-	r.byID[rec.ID] = n
-	rec.messages = append(rec.messages, n)
-	if mark := rec.mark; mark != nil && mark.Message != nil {
-		r.restores = append(r.restores, restore{n, mark.Message, mark.From, -1})
-		r.byID[mark.Message.ID] = n
-	}
 	return m
-}
-
-// add adds a part that is at a spot.
-func (r *reader) add(m *session.Message, p session.Part, at spot) *session.Part {
-	r.spots[transcript.Place{Message: r.byID[m.ID], Part: len(m.Parts)}] = at
-	return r.Add(m, p)
 }
 
 // answer adds a message of the model's, or what continues one.
 func (r *reader) answer(rec *record, at int, blocks []block) bool {
-	var m *session.Message
-	before := 0
-	if n, ok := r.continues(rec); ok {
-		m = &r.Session.Messages[n]
-		rec.messages = append(rec.messages, n)
-		before = len(m.Parts)
-	} else {
-		m = r.begin(session.Assistant, rec, at)
+	m := r.Continued(rec.mark)
+	if m == nil {
+		m = r.begin(session.Assistant, rec)
 	}
+	before := len(m.Parts)
 	if u := rec.Metrics.usage(); u != nil {
 		m.Tokens = u
 	}
@@ -250,48 +216,38 @@ func (r *reader) answer(rec *record, at int, blocks []block) bool {
 	}
 	for i := range blocks {
 		b := &blocks[i]
-		here := spot{at, b.at}
+		here := entries.Spot{Entry: at, Block: b.at}
 		switch b.Type {
 		case "tool_use":
 			_, place := r.Call(m, b.ID, b.Name, b.Input)
-			r.spots[place] = here
+			r.Spot(place, here)
 		case "thinking":
 			p := session.Part{Type: session.ReasoningPart, Text: b.Thinking}
 			if b.Signature != "" {
 				p.Metadata = span.Make("signature", b.Signature)
 			}
-			r.add(m, p, here)
+			r.AddAt(m, p, here)
 		case "redacted_thinking":
-			p := r.add(m, session.Part{Type: session.ReasoningPart}, here)
+			p := r.AddAt(m, session.Part{Type: session.ReasoningPart}, here)
 			p.Metadata = span.Make("anthropic", map[string]string{"redactedData": b.data()})
 		case "text":
 			if b.Text != "" {
-				r.add(m, session.Part{Type: session.TextPart, Text: b.Text}, here)
+				r.AddAt(m, session.Part{Type: session.TextPart, Text: b.Text}, here)
 			}
 		default:
 			for _, p := range b.parts(false) {
-				r.add(m, p, here)
+				r.AddAt(m, p, here)
 			}
 		}
 	}
 	if n := len(m.Parts); n > 0 && m.Parts[n-1].Type != session.ToolPart {
 		m.Finish = "stop" // it said something after its calls
 	}
-	if before == 0 && len(m.Parts) == 0 && len(blocks) > 0 && !rec.mark.ours() {
+	if before == 0 && len(m.Parts) == 0 && len(blocks) > 0 && !ours(rec.mark) {
 		r.Session.Messages = r.Session.Messages[:len(r.Session.Messages)-1]
-		rec.messages = nil
 		return false
 	}
 	return true // an answer without content was paid for
-}
-
-// continues finds the message that a record continues.
-func (r *reader) continues(rec *record) (at int, ok bool) {
-	if rec.mark == nil || rec.mark.Of == "" {
-		return 0, false
-	}
-	at, ok = r.byID[rec.mark.Of]
-	return at, ok && r.Session.Messages[at].Role == session.Assistant
 }
 
 // replies gives each result to its call, and returns the other blocks. replied reports whether
@@ -314,7 +270,7 @@ func (r *reader) replies(blocks []block, record int) (rest []block, replied bool
 			continue
 		}
 		r.Counts.ToolResults++
-		r.results[at] = spot{record, b.at}
+		r.Result(at, entries.Spot{Entry: record, Block: b.at})
 		title, text, failed, pictures := b.output()
 		call.State.Title = title
 		call.State.Status, call.State.Output = session.Completed, text

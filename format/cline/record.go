@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/format/internal/entries"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/text/span"
 )
@@ -36,11 +37,10 @@ type record struct {
 	Metadata metadata       `json:"metadata"`
 	Unknown  jsontext.Value `json:",embed"`
 
-	at       span.Span // in the file; empty if it is in the file beside it
-	damaged  bool      // not a message
-	hidden   bool      // never sent to the model
-	mark     *mark     // what we noted, nil if that is nothing; Metadata and Content are as they were without
-	messages []int     // of the log, that it gave
+	at      span.Span     // in the file; empty if it is in the file beside it
+	damaged bool          // not a message
+	hidden  bool          // never sent to the model
+	mark    *entries.Mark // what we noted, nil if that is nothing; Metadata and Content are as they were without
 }
 
 type modelInfo struct {

@@ -5,11 +5,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
+	"github.com/winnowhq/winnow/format/internal/entries"
 	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/plan/rule"
-	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/text/span"
 )
@@ -23,7 +21,7 @@ func show(src []byte, ledger rule.Ledger) ([]byte, error) {
 		return nil, err
 	}
 	r := doc.Native.(*reader)
-	wants := r.wants(ledger)
+	wants := r.Wants(ledger)
 	newest := r.newest()
 	var edits []span.Edit
 	for i := range r.records {
@@ -31,117 +29,67 @@ func show(src []byte, ledger rule.Ledger) ([]byte, error) {
 		if rec.damaged {
 			continue
 		}
-		folded := i < newest || rec.pivot() && i != newest
+		folded := i < newest || rec.mark.Pivot() && i != newest
 		if rec.hidden && (rec.mark == nil || !rec.mark.Folded) {
 			folded = false // it is not sent anyway
 		}
-		if folded != rec.folded() || !rec.elides(wants[i]) {
+		if folded != (rec.mark != nil && rec.mark.Folded) || !rec.mark.Shows(wants[i]) {
 			edits = append(edits, span.Edit{Span: rec.at, With: rec.show(rec.at.Of(src), folded, wants[i])})
 		}
 	}
 	return span.Splice(src, edits...), nil
 }
 
-func (m *record) pivot() bool { return m.mark != nil && m.mark.Answer != nil }
-
 // newest is the record of the newest pivot, or -1.
 func (r *reader) newest() int {
 	newest, order := -1, -1
-	for i := range r.records {
-		if m := &r.records[i]; m.pivot() && len(m.messages) > 0 && m.messages[0] > order {
-			newest, order = i, m.messages[0]
+	for i := range r.Entries {
+		if e := &r.Entries[i]; e.Mark.Pivot() && len(e.Messages) > 0 && e.Messages[0] > order {
+			newest, order = i, e.Messages[0]
 		}
 	}
 	return newest
 }
 
-// want is an elision that a record is to show.
-type want struct {
-	elided
-	part   *session.Part
-	block  int  // that the part is in, -1 for none
-	result bool // the block is the result of a call
-}
-
-// wants finds the records that the elisions of a ledger change.
-func (r *reader) wants(ledger rule.Ledger) map[int][]want {
-	wants := map[int][]want{}
-	for order, e := range ledger.All() {
-		at, ok := r.parts[e.Part]
-		if !ok || at.part.record < 0 {
-			continue
-		}
-		_, p := session.FindPart(r.Session.Messages[at.message:at.message+1], e.Part)
-		one := want{elided: elided{e, order}, part: p, block: at.part.block}
-		call, result := jsonl.Shows(e.Field, at.result.record >= 0)
-		if call {
-			wants[at.part.record] = append(wants[at.part.record], one)
-		}
-		if result {
-			one.block, one.result = at.result.block, true
-			wants[at.result.record] = append(wants[at.result.record], one)
-		}
-	}
-	return wants
-}
-
-// elides reports whether a record shows exactly these elisions.
-func (m *record) elides(wants []want) bool {
-	var has []elided
-	if m.mark != nil {
-		has = m.mark.Elisions
-	}
-	return slices.EqualFunc(has, wants, func(e elided, w want) bool {
-		e.Message = w.Message // its id may have changed with the product's rewriting
-		return e == w.elided
-	})
-}
-
-func (m *record) folded() bool { return m.mark != nil && m.mark.Folded }
-
 // show is the text of a record, folded or not, with exactly these elisions. Only what changes is
 // written anew, so that taking it back gives the same bytes.
-func (m *record) show(text []byte, folded bool, wants []want) []byte {
-	had := mark{}
+func (m *record) show(text []byte, folded bool, wants []entries.Want) []byte {
+	had := entries.Mark{}
 	if m.mark != nil {
 		had = *m.mark
 	}
-	elides := m.elides(wants)
+	elides := m.mark.Shows(wants)
 	if !elides && len(m.Content) > 0 {
 		text = span.Update(text, shownContent(m.Content, wants), "content")
 	}
-	if !had.ours() && !folded && len(wants) == 0 && !had.Detached { // as the product wrote it
+	if !ours(&had) && !folded && len(wants) == 0 && !had.Detached { // as the product wrote it
 		if len(had.Was) > 0 {
 			return span.Update(text, had.Was, "metadata")
 		}
 		return span.Remove(text, false, "metadata")
 	}
 	if m.mark == nil {
-		text = note(text, span.Get(text, "metadata"), "metadata", "winnow", "was")
+		text = entries.Note(text, span.Get(text, "metadata"), "metadata", "winnow", "was")
 	}
 	if !elides {
-		var elisions, original jsontext.Value
-		if len(wants) > 0 {
-			elisions, original = jsonl.Marshal(elidedOf(wants)), m.Content
-		}
-		text = note(text, elisions, "metadata", "winnow", "elisions")
-		text = note(text, original, "metadata", "winnow", "original")
+		text = entries.WithElisions(text, wants, m.Content, "metadata", "winnow")
 	}
 	if folded == had.Folded {
 		return text
 	}
 	// The summary stands for the prompts that it replaced, as the product counts them.
 	runs := span.Get(had.Was, "userRunSpan")
-	if had.ours() && had.Message != nil && m.Role == "user" {
+	if ours(&had) && had.Message != nil && m.Role == "user" {
 		runs = strconv.AppendInt(nil, int64(had.Runs), 10)
 	}
 	if !folded {
-		text = note(note(text, nil, "metadata", "displayOnly"), nil, "metadata", "winnow", "folded")
-		return note(text, runs, "metadata", "userRunSpan")
+		text = entries.Note(entries.Note(text, nil, "metadata", "displayOnly"), nil, "metadata", "winnow", "folded")
+		return entries.Note(text, runs, "metadata", "userRunSpan")
 	}
-	text = note(note(text, []byte("true"), "metadata", "displayOnly"), []byte("true"), "metadata", "winnow", "folded")
+	text = entries.Note(text, []byte("true"), "metadata", "displayOnly")
+	text = entries.Note(text, []byte("true"), "metadata", "winnow", "folded")
 	if m.Role == "user" {
-		text = note(text, []byte("0"), "metadata", "userRunSpan")
+		text = entries.Note(text, []byte("0"), "metadata", "userRunSpan")
 	}
 	return text
 }
@@ -159,50 +107,24 @@ func detached(src []byte) ([]byte, error) {
 		}
 		text := m.at.Of(src)
 		if m.mark == nil {
-			text = note(text, span.Get(text, "metadata"), "metadata", "winnow", "was")
+			text = entries.Note(text, span.Get(text, "metadata"), "metadata", "winnow", "was")
 		}
-		return span.Replace(src, m.at, note(text, []byte("true"), "metadata", "winnow", "detached")), nil
+		return span.Replace(src, m.at, entries.Note(text, []byte("true"), "metadata", "winnow", "detached")), nil
 	}
 	return src, nil
 }
 
-func elidedOf(wants []want) (all []elided) {
-	for _, w := range wants {
-		all = append(all, w.elided)
-	}
-	return all
-}
-
-// note gives a member of a record a value, byte for byte, or takes it away if there is none.
-func note(text, value []byte, path ...string) []byte {
-	switch {
-	case len(value) == 0:
-		return span.Remove(text, false, path...)
-	case len(span.Get(text, path...)) == 0:
-		text = span.Set(text, "", []byte("0"), path...)
-	}
-	return span.Update(text, value, path...)
-}
-
 // shownContent is a content with elisions applied. A block that shows nothing any more is left out.
-func shownContent(content []byte, wants []want) []byte {
+func shownContent(content []byte, wants []entries.Want) []byte {
 	if len(wants) == 0 {
 		return content
 	}
-	blocks := elements(content)
-	shown := map[string]session.Part{} // parts as far as elisions were applied to them
-	for _, w := range wants {
-		if w.block < 0 || w.block >= len(blocks) || blocks[w.block] == nil || w.part == nil {
-			continue
+	blocks := entries.Blocks(content)
+	entries.Apply(wants, func(w entries.Want, before, after session.Part, stays bool) {
+		if w.Block >= 0 && w.Block < len(blocks) && blocks[w.Block] != nil {
+			blocks[w.Block] = shownBlock(blocks[w.Block], before, after, stays, w.Result)
 		}
-		before, ok := shown[w.part.ID]
-		if !ok {
-			before = *w.part
-		}
-		after, stays := view.Apply(before, w.Elision)
-		shown[w.part.ID] = after
-		blocks[w.block] = shownBlock(blocks[w.block], before, after, stays, w.result)
-	}
+	})
 	return span.Array(slices.DeleteFunc(blocks, func(b []byte) bool { return b == nil }))
 }
 

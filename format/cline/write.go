@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/entries"
 	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/text/span"
@@ -21,12 +22,14 @@ import (
 // written down as such a summary too.
 func (f Format) Write(out io.Writer, from *format.Document, change format.Change) error {
 	change = change.Settled()
-	w := &writer{change: change, first: map[string]*entry{}, of: map[int]*entry{}}
+	w := &writer{}
+	var file *entries.File
 	if from != nil && from.Format == Name {
-		if err := w.old(from); err != nil {
+		r, err := entries.Native[*reader](f, from)
+		if err != nil {
 			return err
 		}
-		if !w.changes() {
+		if r.Same(change) {
 			_, err := out.Write(from.Source)
 			return err
 		}
@@ -34,8 +37,10 @@ func (f Format) Write(out io.Writer, from *format.Document, change format.Change
 			return fmt.Errorf("%s: %s: the product reads nothing of such a file; export the session in another format "+
 				"instead", Name, span.Reason(err, "the file"))
 		}
+		w.from, file = r, r.File
 	}
-	w.log()
+	w.List = entries.NewList(change, file)
+	w.Grow(w.pivot, w.message)
 	text, err := w.shown()
 	if err != nil {
 		return fmt.Errorf("%s: write session %q: %w", Name, change.Session.Info.ID, err)
@@ -47,30 +52,30 @@ func (f Format) Write(out io.Writer, from *format.Document, change format.Change
 // shown is the file with what counts. The product's own compaction stays in the file beside it if
 // that is still true of these messages.
 func (w *writer) shown() ([]byte, error) {
-	if len(w.list) == 0 {
+	if len(w.Items) == 0 {
 		return w.text(), nil
 	}
-	all, theirs := w.list, ""
-	for _, e := range all {
-		theirs = cmp.Or(e.theirs, theirs)
+	all, theirs := w.Items, ""
+	for _, it := range all {
+		theirs = cmp.Or(madeBy(it), theirs)
 	}
 	if theirs != "" && w.from != nil && len(w.from.beside) > 0 {
-		w.list = slices.DeleteFunc(slices.Clone(all), func(e *entry) bool { return e.theirs != "" })
-		text, err := show(w.text(), w.change.Ledger)
+		w.Items = slices.DeleteFunc(slices.Clone(all), func(it *entries.Item) bool { return madeBy(it) != "" })
+		text, err := show(w.text(), w.Change.Ledger)
 		if err == nil {
 			if again, err := document(text, w.from.beside); err == nil && again.Theirs[theirs] {
 				return text, nil
 			}
 		}
 	}
-	w.list = all
-	text, err := show(w.text(), w.change.Ledger)
+	w.Items = all
+	text, err := show(w.text(), w.Change.Ledger)
 	if err != nil || w.from == nil || len(w.from.beside) == 0 {
 		return text, err
 	}
 	if again, err := document(text, w.from.beside); err == nil {
 		for marker := range again.Theirs {
-			if w.change.Undone[marker] {
+			if w.Change.Undone[marker] {
 				return detached(text)
 			}
 		}
@@ -78,174 +83,77 @@ func (w *writer) shown() ([]byte, error) {
 	return text, nil
 }
 
+// madeBy is the marker of a compaction that the product made itself, "" for anything else.
+func madeBy(it *entries.Item) string {
+	if it.Mark.Pivot() && it.Mark.Theirs {
+		return it.Mark.Message.ID
+	}
+	return ""
+}
+
 // writer makes the list of messages.
 type writer struct {
-	change format.Change
-	from   *reader           // what the file was, nil for a new one
-	known  map[string]bool   // messages that were read, those of the file beside it among them
-	list   []*entry          //
-	first  map[string]*entry // message → its first record in the list
-	of     map[int]*entry    // record of the file → where it is in the list
-}
-
-// entry is a record of the list.
-type entry struct {
-	id    string
-	text  []byte
-	gap   []byte  // what stands before it in the file, nil if it is new
-	rec   *record // of the file, nil if it is new
-	runs  int     // prompts of the user's that it stands for
-	pivot bool
-	// theirs is the marker of a compaction that the product made itself, "" for anything else.
-	theirs string
-}
-
-// old takes over what was read.
-func (w *writer) old(from *format.Document) error {
-	r, ok := from.Native.(*reader)
-	if !ok {
-		again, err := document(from.Source, nil)
-		if err != nil {
-			return fmt.Errorf("write %s: read the source again: %w", Name, err)
-		}
-		r = again.Native.(*reader)
-	}
-	w.from, w.known = r, map[string]bool{}
-	for i := range r.Session.Messages {
-		w.known[r.Session.Messages[i].ID] = true
-	}
-	before := r.list.Start + 1
-	for i := range r.records {
-		rec := &r.records[i]
-		if rec.at.Empty() {
-			continue // it is in the file beside this one
-		}
-		e := &entry{id: rec.ID, text: rec.at.Of(r.Source), gap: r.Source[before:rec.at.Start],
-			rec: rec, runs: r.runs(rec), pivot: rec.pivot()}
-		if e.pivot && rec.mark.Theirs {
-			e.theirs = rec.mark.Message.ID
-		}
-		before = rec.at.End
-		w.list = append(w.list, e)
-		w.of[i] = e
-		for _, at := range rec.messages {
-			if id := r.Session.Messages[at].ID; w.first[id] == nil {
-				w.first[id] = e
-			}
-		}
-	}
-	return nil
-}
-
-// changes reports whether anything is to be written otherwise than it was read.
-func (w *writer) changes() bool {
-	for i := range w.change.Session.Messages {
-		if m := &w.change.Session.Messages[i]; !w.known[m.ID] && !m.IsUndone(w.change.Undone) {
-			return true
-		}
-	}
-	for i := range w.from.Session.Messages {
-		if w.gone(&w.from.Session.Messages[i]) {
-			return true
-		}
-	}
-	return !slices.Equal(w.from.Ledger.All(), w.change.Ledger.All())
-}
-
-// gone reports whether a message of the file is not to be in it any more.
-func (w *writer) gone(m *session.Message) bool { return m.IsUndone(w.change.Undone) }
-
-// log brings the list up to what the log says.
-func (w *writer) log() {
-	if w.from != nil {
-		messages := w.from.Session.Messages
-		w.list = slices.DeleteFunc(w.list, func(e *entry) bool {
-			return slices.ContainsFunc(e.rec.messages, func(at int) bool { return w.gone(&messages[at]) })
-		})
-	}
-	log := w.change.Session.Messages
-	answers := map[string]int{} // marker → its summary
-	for i := range log {
-		if m := &log[i]; m.Completes() && !m.IsUndone(w.change.Undone) {
-			answers[m.ParentID] = i
-		}
-	}
-	var last *entry // of what came so far
-	for i := range log {
-		m := &log[i]
-		answer, folds := answers[m.ID]
-		folds = folds && m.Marker() != nil && answer > i
-		switch here := w.last(m); {
-		case m.IsUndone(w.change.Undone):
-		case here != nil:
-			if !here.pivot {
-				last = here
-			}
-		case w.first[m.ID] != nil: // the summary of a pivot
-		case folds:
-			w.pivot(log, i, answer, last)
-		default:
-			last = cmp.Or(w.message(m), last)
-		}
-	}
-}
-
-// last is the last entry of a message that is in the list, the results of its calls among them.
-func (w *writer) last(m *session.Message) *entry {
-	if w.from != nil {
-		if at, ok := w.from.last[m.ID]; ok {
-			return w.of[at]
-		}
-	}
-	return w.first[m.ID]
+	*entries.List
+	from *reader // what the file was, nil for a new one
 }
 
 // pivot writes a compaction as the record of its summary, before its tail.
-func (w *writer) pivot(log []session.Message, marker, answer int, last *entry) {
-	at := len(w.list)
-	if tail := w.first[log[marker].Marker().TailStartID]; tail != nil {
-		if found := slices.Index(w.list, tail); found >= 0 {
-			at = found
+func (w *writer) pivot(marker, answer int) {
+	log := w.Change.Session.Messages
+	at := w.Tail(&log[marker])
+	m := entries.Mark{Theirs: w.from != nil && w.from.Theirs[log[marker].ID]}
+	for _, it := range w.Items[:at] {
+		switch {
+		case it.Mark.Pivot():
+		case it.Entry >= 0:
+			m.Runs += w.from.runs(it.Entry)
+		case it.Mark != nil:
+			m.Runs += it.Mark.Runs
 		}
 	}
-	runs := 0
-	for _, e := range w.list[:at] {
-		if !e.pivot {
-			runs += e.runs
-		}
+	if last := w.last(log[:marker]); last >= at {
+		m.After = w.Items[last].ID
 	}
-	m := mark{Theirs: w.from != nil && w.from.Theirs[log[marker].ID]}
-	if last != nil && slices.Index(w.list, last) >= at {
-		m.After = last.id
-	}
-	e := &entry{id: log[marker].ID, pivot: true}
-	if m.Theirs {
-		e.theirs = e.id
-	}
-	e.text = summary(&log[marker], &log[answer], m, runs)
-	w.list = slices.Insert(w.list, at, e)
-	w.first[log[marker].ID], w.first[log[answer].ID] = e, e
+	text := summary(&log[marker], &log[answer], m)
+	m.Message, m.Answer = &log[marker], &log[answer]
+	w.Insert(at, &entries.Item{ID: log[marker].ID, Text: text, Mark: &m}, log[marker].ID, log[answer].ID)
 }
 
-// message appends the records of a message, and returns the last.
-func (w *writer) message(m *session.Message) *entry {
+// last is the position of the last record, results of calls included, of the newest message that
+// has one and is not of a pivot, -1 if there is none.
+func (w *writer) last(log []session.Message) int {
+	for i := range slices.Backward(log) {
+		m := &log[i]
+		if it := w.First(m.ID); it == nil || it.Mark.Pivot() || m.IsUndone(w.Change.Undone) {
+			continue
+		}
+		for at, it := range slices.Backward(w.Items) {
+			if it.Message == m.ID || it.Entry >= 0 && w.from.Has(it.Entry, m.ID) {
+				return at
+			}
+		}
+	}
+	return -1
+}
+
+// message appends the records of a message.
+func (w *writer) message(m *session.Message) {
 	var about *session.Session
-	if w.from == nil && len(w.list) == 0 {
-		whole := w.change.Session
+	if w.from == nil && len(w.Items) == 0 {
+		whole := w.Change.Session
 		whole.Messages, about = nil, &whole
 	}
-	texts := records(m, about)
-	for i, text := range texts {
-		e := &entry{id: recordID(m.ID, i), text: text}
-		if i == 0 && m.Written() {
-			e.runs = 1
+	for i, text := range records(m, about) {
+		it := &entries.Item{ID: recordID(m.ID, i), Text: text, Message: m.ID}
+		if i > 0 {
+			w.Insert(len(w.Items), it)
+			continue
 		}
-		w.list = append(w.list, e)
-		if i == 0 {
-			w.first[m.ID] = e
+		if m.Written() {
+			it.Mark = &entries.Mark{Runs: 1}
 		}
+		w.Insert(len(w.Items), it, m.ID)
 	}
-	return w.list[len(w.list)-1]
 }
 
 // text is the file with this list.
@@ -258,17 +166,17 @@ func (w *writer) text() []byte {
 	}
 	var text bytes.Buffer
 	text.Write(head)
-	for i, e := range w.list {
+	for i, it := range w.Items {
 		switch {
-		case e.gap != nil && (i == 0) != (bytes.IndexByte(e.gap, ',') >= 0):
-			text.Write(e.gap)
+		case it.Gap != nil && (i == 0) != (bytes.IndexByte(it.Gap, ',') >= 0):
+			text.Write(it.Gap)
 		case i > 0:
 			text.WriteByte(',')
 			fallthrough
 		default:
 			text.Write(first)
 		}
-		text.Write(e.text)
+		text.Write(it.Text)
 	}
 	text.Write(foot)
 	return text.Bytes()
@@ -286,7 +194,7 @@ func (w *writer) around() (head, foot []byte) {
 		}
 		return w.from.Source[:w.from.list.Start+1], w.from.Source[end:]
 	}
-	info := &w.change.Session.Info
+	info := &w.Change.Session.Info
 	var o span.Object
 	o.With("version", 1, "updated_at", jsonl.Stamp(max(info.Time.Updated, info.Time.Created)), "agent", "lead",
 		"sessionId", info.ID, "origin", span.Make("source", "cli", "mode", "user", "sessionId", info.ID),

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/entries"
 	"github.com/winnowhq/winnow/internal/filetest"
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/plan/view"
@@ -51,7 +52,7 @@ func sent(src []byte) (all []string) {
 			continue
 		}
 		var texts []string
-		for _, b := range elements(span.Get(m, "content")) {
+		for _, b := range entries.Blocks(span.Get(m, "content")) {
 			for _, name := range []string{"text", "thinking", "name", "content"} {
 				if v := span.Get(b, name); len(v) > 0 && !(name == "name" && resultOf(b) != "") {
 					texts = append(texts, strings.Join(strings.Fields(string(v)), " "))
@@ -148,7 +149,7 @@ func TestRead_whatTheProductMadeOfAFileOfOurs(t *testing.T) {
 	var list [][]byte
 	for at := range span.Values(src, span.Find(src, span.All(src), "messages")) {
 		m := at.Of(src)
-		blocks := elements(span.Get(m, "content"))
+		blocks := entries.Blocks(span.Get(m, "content"))
 		if len(blocks) < 2 || resultOf(blocks[0]) == "" {
 			list = append(list, m)
 			continue

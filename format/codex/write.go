@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/entries"
 	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/text/span"
@@ -39,13 +40,9 @@ func (f Format) Write(out io.Writer, from *format.Document, change format.Change
 
 // old takes over what was read, and plans what changes of it.
 func (w *writer) old(f Format, from *format.Document) error {
-	n, ok := from.Native.(*native)
-	if !ok {
-		again, err := f.Read(from.Source)
-		if err != nil {
-			return fmt.Errorf("write %s: read the source again: %w", name, err)
-		}
-		n = again.Native.(*native)
+	n, err := entries.Native[*native](f, from)
+	if err != nil {
+		return err
 	}
 	w.src, w.from = from.Source, n
 	w.ordinals, w.next, w.at = n.mode.ordinals, n.mode.last+1, n.next

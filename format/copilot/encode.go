@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/format/internal/entries"
 	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/text/span"
@@ -19,7 +20,7 @@ type newEvent struct {
 	ID        string         `json:"id"`
 	Timestamp string         `json:"timestamp"`
 	Parent    jsontext.Value `json:"parentId"`
-	Winnow    *mark          `json:"winnow,omitzero"`
+	Winnow    *entries.Mark  `json:"winnow,omitzero"`
 }
 
 // events writes a message: one of the user's as an event, an answer as an event for every step,
@@ -34,9 +35,9 @@ func events(m *session.Message) []newEvent {
 		made, at = answering(m)
 	}
 	if len(made) == 0 { // the product has no form for it
-		return []newEvent{{Type: keptEvent, Data: []byte("{}"), Winnow: &mark{Message: m}}}
+		return []newEvent{{Type: keptEvent, Data: []byte("{}"), Winnow: &entries.Mark{Message: m}}}
 	}
-	first := &mark{}
+	first := &entries.Mark{}
 	first.Message, first.From = jsonl.Without(m, nativeParts(made), at)
 	made[0].Winnow = first
 	return made
@@ -55,9 +56,8 @@ func asking(m *session.Message) (made []newEvent, at []int) {
 			texts = append(texts, p.Text)
 			at[i] = 0
 		case p.Type == session.FilePart:
-			head, data, ok := strings.Cut(p.URL, ";base64,")
-			mime, isData := strings.CutPrefix(head, "data:")
-			if !ok || !isData {
+			mime, data, ok := jsonl.Inline(p)
+			if !ok {
 				texts = append(texts, "[File: "+strings.TrimSpace(p.Filename+" "+p.Mime)+"]")
 				continue
 			}
@@ -160,7 +160,7 @@ func stepEvents(m *session.Message, steps []step) (made []newEvent) {
 		}
 		made = append(made, newEvent{Type: "assistant.message", Data: data.Bytes()})
 		if i > 0 {
-			made[len(made)-1].Winnow = &mark{Of: m.ID}
+			made[len(made)-1].Winnow = &entries.Mark{Of: m.ID}
 		}
 		made = append(made, s.results...)
 	}
@@ -210,7 +210,7 @@ func nativeParts(made []newEvent) []session.Part {
 			e.ID = jsonl.UUID(e.Type)
 		}
 		if e.Winnow != nil {
-			e.Winnow = &mark{Of: "m"}
+			e.Winnow = &entries.Mark{Of: "m"}
 		}
 		text = append(append(text, jsonl.Marshal(e)...), '\n')
 	}
@@ -222,29 +222,13 @@ func nativeParts(made []newEvent) []session.Part {
 }
 
 // compacting is the event of a compaction with its summary.
-func compacting(marker, answer *session.Message) newEvent {
-	var texts []string
-	at := slices.Repeat([]int{-1}, len(answer.Parts))
-	for i := range answer.Parts {
-		if p := &answer.Parts[i]; p.Type == session.TextPart && !p.Ignored && p.Text != "" {
-			texts = append(texts, p.Text)
-			at[i] = 0
-		}
-	}
-	text := strings.Join(texts, "\n\n")
-	native := []session.Part{{Type: session.TextPart, Text: text}}
+func compacting(marker, summary *session.Message) newEvent {
+	texts, native, at := entries.Texts(summary)
 	if len(texts) != 1 {
 		native = nil // the event has them in one
 	}
-	markers := slices.Repeat([]int{-1}, len(marker.Parts))
-	for i := range marker.Parts {
-		if marker.Parts[i].Type == session.CompactionPart {
-			markers[i] = 0
-		}
-	}
-	note := &mark{}
-	note.Message, note.From = jsonl.Without(marker, []session.Part{{Type: session.CompactionPart}}, markers)
-	note.Answer, note.AnswerFrom = jsonl.Without(answer, native, at)
+	note := &entries.Mark{}
+	note.Fold(marker, summary, native, at)
 	return newEvent{Type: completeEvent, Winnow: note,
-		Data: span.Make("success", true, "summaryContent", text, "trigger", "manual")}
+		Data: span.Make("success", true, "summaryContent", strings.Join(texts, "\n\n"), "trigger", "manual")}
 }

@@ -6,6 +6,17 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
+// The events of a compaction. The product keeps verbatim what came after the beginning.
+const (
+	startEvent    = "session.compaction_start"
+	completeEvent = "session.compaction_complete"
+	// standInEvent is the end of a compaction whose tail a newer one cuts into: the product must
+	// not count it, because it counts the messages from the newest beginning on.
+	standInEvent = "winnow.compaction_complete"
+	// keptEvent is a message that the product has no form for. It ignores events of other types.
+	keptEvent = "winnow.message"
+)
+
 // event is a line of the file. Data is read as what its type has there.
 type event struct {
 	Type      string         `json:"type"`

@@ -1,12 +1,6 @@
 package copilot
 
 import (
-	"maps"
-	"slices"
-
-	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/winnowhq/winnow/format/internal/transcript"
 	"github.com/winnowhq/winnow/model/bill"
 	"github.com/winnowhq/winnow/session"
 )
@@ -21,12 +15,8 @@ func (r *reader) leave(from int) {
 			r.Beside = append(r.Beside, request)
 		}
 	}
-	r.Session.Messages = r.Session.Messages[:len(r.Session.Messages)-len(left)]
+	r.Leave(len(r.Session.Messages) - len(left))
 	r.tail, r.LastAsk = min(r.tail, len(r.Session.Messages)), ""
-	gone := func(at transcript.Place, _ int) bool { return at.Message >= len(r.Session.Messages) }
-	maps.DeleteFunc(r.spots, gone)
-	maps.DeleteFunc(r.results, gone)
-	r.restores = slices.DeleteFunc(r.restores, func(b restore) bool { return b.message >= len(r.Session.Messages) })
 	for i := range r.Session.Messages {
 		if m := &r.Session.Messages[i]; m.Written() {
 			r.LastAsk = m.ID
@@ -57,21 +47,17 @@ func (r *reader) compacted(e *event) error {
 		}
 		return nil
 	}
-	tail := ""
-	if from >= 0 && from < len(r.Session.Messages) {
-		tail = r.Session.Messages[from].ID
+	if from < 0 {
+		from = len(r.Session.Messages)
 	}
-	asked := r.LastAsk
-	marker := r.id(e)
-	m := r.Message(session.User, marker, e.Timestamp)
-	r.Add(m, session.Part{Type: session.CompactionPart, Auto: c.Trigger != "manual", TailStartID: tail})
+	r.Tail(len(r.Session.Messages), from)
+	asked, marker := r.LastAsk, r.id(e)
 	if !ours {
 		r.IsTheirs(marker)
 	}
 	r.Model = r.last
-	m = r.Message(session.Assistant, marker+"-summary", e.Timestamp)
+	m := r.Compaction(marker, marker+"-summary", e.Timestamp, session.Part{Auto: c.Trigger != "manual"})
 	r.LastAsk = asked
-	m.Summary = jsontext.Value("true")
 	if c.Took != nil {
 		m.Tokens = c.Took.tokens()
 	}

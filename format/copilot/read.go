@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/entries"
 	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/transcript"
 	"github.com/winnowhq/winnow/model/bill"
@@ -19,7 +20,7 @@ import (
 
 // reader reads one file.
 type reader struct {
-	*transcript.Log
+	*entries.File
 	about   about
 	usage   *usage            // of the request whose answer is still to come
 	usedBy  *event            // that reported it
@@ -28,55 +29,27 @@ type reader struct {
 	tail    int               // how many messages there were when the newest compaction began, -1: none began
 	assets  map[string]binary // by their ids
 	last    *session.ModelRef
-	updated string // when the newest event was written
-
-	lines    []row
-	mark     *mark                    // of the line that is read
-	starts   map[string]int           // marker → how many messages came before its tail
-	restores []restore                //
-	spots    map[transcript.Place]int // where parts are, by line
-	results  map[transcript.Place]int // where the results of calls are
-	byID     map[string]int           // message → its place in the log
-	parts    map[string]shown         // by their ids
-	owner    map[string]int           // message → its first line
-}
-
-// row is a line of the file.
-type row struct {
-	whole, text span.Span
-	id, parent  string
-	kind        string
-	mark        *mark
-	messages    []string // that it gave
-}
-
-// shown says on which line a part is, and on which the result of a call, -1 for none.
-type shown struct{ message, line, result int }
-
-// restore is a message that is to be given back as its mark has it.
-type restore struct {
-	message int
-	as      *session.Message
-	from    []int
+	updated string         // when the newest event was written
+	mark    *entries.Mark  // of the line that is read
+	starts  map[string]int // marker → how many messages came before its tail
 }
 
 // Read reads a session. What sub-agents said and did counts as aside, and what they took is beside
 // the session. Messages that were left, because the user went back or began anew, count as aside
 // too.
 func (Format) Read(src []byte) (*format.Document, error) {
-	r := &reader{Log: transcript.New(Name, src), chunks: map[string]string{}, before: map[string]int{}, tail: -1,
-		assets: map[string]binary{}, starts: map[string]int{}, spots: map[transcript.Place]int{},
-		results: map[transcript.Place]int{}, byID: map[string]int{}, parts: map[string]shown{}, owner: map[string]int{}}
+	r := &reader{File: entries.NewFile(Name, src), chunks: map[string]string{}, before: map[string]int{}, tail: -1,
+		assets: map[string]binary{}, starts: map[string]int{}}
+	end := 0
 	for l := range span.Lines(src) {
 		if l.Text.Empty() {
 			continue
 		}
-		r.lines = append(r.lines, row{whole: l.Whole, text: l.Text})
+		whole := span.Span{Start: end, End: l.Whole.End} // with blank lines before it
+		end = whole.End
+		r.Entries = append(r.Entries, entries.Entry{Whole: whole, At: l.Text})
 		if err := r.line(l.Text.Of(src)); err != nil {
-			r.Damaged = append(r.Damaged, format.Damage{
-				Line: l.Number, Offset: int64(l.Whole.Start), Bytes: l.Whole.Len(),
-				Reason: span.Reason(err, "the line"),
-			})
+			r.Damaged = append(r.Damaged, jsonl.Damage(l, span.Reason(err, "the line")))
 		}
 		r.Counts.Entries++
 	}
@@ -114,7 +87,7 @@ func (r *reader) end() {
 		r.last = &session.ModelRef{ProviderID: "github-copilot", ModelID: r.about.Model}
 	}
 	r.End(r.last, "copilot", r.about)
-	r.finish()
+	r.Finish()
 }
 
 // into decodes the data of an event.
@@ -132,17 +105,15 @@ func (r *reader) line(text []byte) error {
 	if e.Type == "" || e.Data.Kind() != '{' {
 		return errors.New("not an event: it has no type, or no data")
 	}
-	here := &r.lines[len(r.lines)-1]
-	here.id, here.parent, here.kind = e.ID, e.Parent, e.Type
-	if r.mark = readMark(e.Winnow); r.mark != nil {
-		here.mark = r.mark
-		if len(r.mark.Original) > 0 {
-			e.Data = r.mark.Original
-		}
+	r.mark = entries.ReadMark[entries.Mark](e.Winnow)
+	here := &r.Entries[len(r.Entries)-1]
+	here.ID, here.Parent, here.Kind, here.Mark = e.ID, e.Parent, e.Type, r.mark
+	if r.mark != nil && len(r.mark.Original) > 0 {
+		e.Data = r.mark.Original
 	}
 	before := len(r.Session.Messages)
 	err := r.event(&e)
-	r.noted(min(before, len(r.Session.Messages)))
+	r.Took(len(r.Entries)-1, min(before, len(r.Session.Messages)))
 	return err
 }
 
@@ -326,7 +297,7 @@ func (r *reader) answered(e *event) error {
 		}
 		r.last = r.Model
 	}
-	m := r.continued()
+	m := r.Continued(r.mark)
 	if m == nil {
 		m = r.Message(session.Assistant, r.id(e), e.Timestamp)
 	}
@@ -379,7 +350,7 @@ func (r *reader) completed(e *event) error {
 		return nil // the first counts
 	}
 	if at, ok := r.Find(c.ID); ok {
-		r.results[at] = len(r.lines) - 1
+		r.Result(at, entries.Spot{Entry: len(r.Entries) - 1, Block: -1})
 	}
 	if p.State.Status = status; status == session.Failed {
 		p.State.Error = text

@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/entries"
 	"github.com/winnowhq/winnow/format/internal/jsonl"
-	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/text/span"
 )
@@ -21,22 +21,22 @@ func show(src []byte, change format.Change) ([]byte, error) {
 		return nil, err
 	}
 	r := doc.Native.(*reader)
-	wants := r.wants(change)
+	wants := r.Wants(change.Ledger)
 	cut := r.cut()
 	var edits []span.Edit
-	for i := range r.lines {
-		l := &r.lines[i]
-		text := l.text.Of(src)
-		if kind := l.kind; cut[i] != (kind == standInEvent) && l.mark != nil {
+	for i := range r.Entries {
+		e := &r.Entries[i]
+		text := e.At.Of(src)
+		if kind := e.Kind; cut[i] != (kind == standInEvent) && e.Mark != nil {
 			if kind = completeEvent; cut[i] {
 				kind = standInEvent
 			}
 			text = span.Update(text, span.Quote(kind), "type")
 		}
-		if !l.elides(wants[i]) {
-			text = l.show(text, wants[i])
+		if !e.Mark.Shows(wants[i]) {
+			text = shown(text, e.Mark, wants[i])
 		}
-		edits = append(edits, span.Edit{Span: l.text, With: text})
+		edits = append(edits, span.Edit{Span: e.At, With: text})
 	}
 	return span.Splice(src, edits...), nil
 }
@@ -44,14 +44,14 @@ func show(src []byte, change format.Change) ([]byte, error) {
 // cut finds the ends of our compactions behind which a newer one begins before them.
 func (r *reader) cut() map[int]bool {
 	start, end := map[string]int{}, map[string]int{} // of the compactions, by their markers
-	for i := range r.lines {
-		l := &r.lines[i]
+	for i := range r.Entries {
+		e := &r.Entries[i]
 		switch {
-		case l.mark == nil:
-		case l.kind == startEvent:
-			start[l.mark.Of] = i
-		case (l.kind == completeEvent || l.kind == standInEvent) && l.mark.Message != nil:
-			end[l.mark.Message.ID] = i
+		case e.Mark == nil:
+		case e.Kind == startEvent:
+			start[e.Mark.Of] = i
+		case (e.Kind == completeEvent || e.Kind == standInEvent) && e.Mark.Message != nil:
+			end[e.Mark.Message.ID] = i
 		}
 	}
 	cut := map[int]bool{}
@@ -65,84 +65,21 @@ func (r *reader) cut() map[int]bool {
 	return cut
 }
 
-// want is an elision that a line is to show.
-type want struct {
-	elided
-	part   *session.Part
-	result bool
-}
-
-// wants finds the lines that the elisions of the ledger change.
-func (r *reader) wants(change format.Change) map[int][]want {
-	wants := map[int][]want{}
-	for order, e := range change.Ledger.All() {
-		at, ok := r.parts[e.Part]
-		if !ok {
-			continue
-		}
-		_, p := session.FindPart(r.Session.Messages[at.message:at.message+1], e.Part)
-		one := want{elided: elided{e, order}, part: p}
-		call, result := jsonl.Shows(e.Field, at.result >= 0)
-		if call {
-			wants[at.line] = append(wants[at.line], one)
-		}
-		if result {
-			one.result = true
-			wants[at.result] = append(wants[at.result], one)
-		}
-	}
-	return wants
-}
-
-// elides reports whether a line shows exactly these elisions.
-func (l *row) elides(wants []want) bool {
-	var has []elided
-	if l.mark != nil {
-		has = l.mark.Elisions
-	}
-	return slices.EqualFunc(has, wants, func(e elided, w want) bool {
-		e.Message = w.Message
-		return e == w.elided
-	})
-}
-
-// show is a line with exactly these elisions.
-func (l *row) show(text []byte, wants []want) []byte {
-	original := slices.Clone(span.Get(text, "data"))
-	if l.mark != nil && len(l.mark.Original) > 0 {
-		original = l.mark.Original
+// shown is a line with exactly these elisions. m is the mark that it has, or nil.
+func shown(text []byte, m *entries.Mark, wants []entries.Want) []byte {
+	original := jsontext.Value(slices.Clone(span.Get(text, "data")))
+	if m != nil && len(m.Original) > 0 {
+		original = m.Original
 	}
 	data := original
-	shown := map[string]session.Part{} // parts as far as elisions were applied to them
-	var elisions []elided
-	for _, w := range wants {
-		elisions = append(elisions, w.elided)
-		before, ok := shown[w.part.ID]
-		if !ok {
-			before = *w.part
-		}
-		after, stays := view.Apply(before, w.Elision)
-		shown[w.part.ID] = after
-		data = shownData(data, before, after, stays, w.result)
-	}
-	text = span.Update(text, data, "data")
-	if len(wants) > 0 {
-		text = note(note(text, jsonl.Marshal(elisions), "elisions"), original, "original")
-		return text
-	}
-	text = span.Remove(span.Remove(text, false, "winnow", "elisions"), false, "winnow", "original")
+	entries.Apply(wants, func(w entries.Want, before, after session.Part, stays bool) {
+		data = shownData(data, before, after, stays, w.Result)
+	})
+	text = entries.WithElisions(span.Update(text, data, "data"), wants, original, "winnow")
 	if span.Bare(span.Get(text, "winnow")) {
 		text = span.Remove(text, false, "winnow")
 	}
 	return text
-}
-
-// note gives a member of our mark a value, byte for byte.
-func note(text, value []byte, name string) []byte {
-	if len(span.Get(text, "winnow", name)) == 0 {
-		text = span.Set(text, "", []byte("0"), "winnow", name)
-	}
-	return span.Update(text, value, "winnow", name)
 }
 
 // shownData is the data of an event with another part in it.

@@ -141,13 +141,13 @@ func TestWrite_undoneItIsTheSameFile(t *testing.T) {
 func TestWrite_undoneAfterMoreTurns(t *testing.T) {
 	doc := read(t, string(load(t)))
 	src := write(t, doc, folded(filetest.Change(doc), "p1", "e20"))
-	last := read(t, src).Native.(*reader).lines
+	last := read(t, src).Native.(*reader).Entries
 	more := strings.Replace(line("user.message", "f1", `{"content":"And the plums?"}`), `"parentId":null`,
-		`"parentId":"`+last[len(last)-1].id+`"`, 1)
+		`"parentId":"`+last[len(last)-1].ID+`"`, 1)
 	again := read(t, src+more)
 	undo := filetest.Change(again)
 	undo.Undone = map[string]bool{"p1": true}
-	want := string(load(t)) + strings.Replace(more, last[len(last)-1].id, "e24", 1)
+	want := string(load(t)) + strings.Replace(more, last[len(last)-1].ID, "e24", 1)
 	if diff := cmp.Diff(want, write(t, again, undo)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/winnowhq/winnow/format/internal/entries"
 	"github.com/winnowhq/winnow/format/internal/gemini"
 	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/plan/rule"
@@ -19,7 +20,7 @@ type composer struct {
 	keep  bool // user messages are kept whole beside the product's form
 	out   []byte
 	ended bool // the last line of the file has no line break
-	names gemini.Names
+	names entries.Names
 	calls map[string]bool // ids of calls that are in use
 }
 
@@ -55,7 +56,7 @@ func (c *composer) end(line []byte) {
 func (c *composer) header(info *session.Info) {
 	c.about.LastUpdated = jsonl.Stamp(info.Time.Updated)
 	sum := sha256.Sum256([]byte(info.Directory))
-	o := new(span.Object).With("sessionId", gemini.UUID(info.ID), "projectHash", hex.EncodeToString(sum[:]),
+	o := new(span.Object).With("sessionId", jsonl.UUIDOf(info.ID), "projectHash", hex.EncodeToString(sum[:]),
 		"startTime", jsonl.Stamp(info.Time.Created), "lastUpdated", c.about.LastUpdated, "kind", "main")
 	if info.Title != "" {
 		o.Add("summary", info.Title)
@@ -73,8 +74,8 @@ func (c *composer) compose(m *session.Message) {
 		own.says = gemini.Asked(m)
 		for i := range own.says {
 			slot := &own.says[i].Slot
-			if !c.keep && !gemini.Noted(m) {
-				c.names[slot.Part] = gemini.Name{Part: fmt.Sprintf("%s:%d", m.ID, i), Message: m.ID}
+			if !c.keep && !entries.Noted(m) {
+				c.names[slot.Part] = entries.Name{Part: fmt.Sprintf("%s:%d", m.ID, i), Message: m.ID}
 			}
 			slot.Part = c.part(slot.Part)
 		}
@@ -87,7 +88,7 @@ func (c *composer) compose(m *session.Message) {
 			if !call {
 				id = fmt.Sprintf("%s:%d", m.ID, i)
 			}
-			c.names[slot.Part] = gemini.Name{Part: id, Message: m.ID}
+			c.names[slot.Part] = entries.Name{Part: id, Message: m.ID}
 			slot.Part = id
 		}
 		for i := range own.results {
@@ -121,7 +122,7 @@ func (c *composer) message(m *session.Message) error {
 		}
 		return nil
 	}
-	if c.keep || gemini.Noted(m) {
+	if c.keep || entries.Noted(m) {
 		var err error
 		if line, err = (&marks{Message: m}).on(line); err != nil {
 			return err
@@ -228,14 +229,14 @@ func (s *said) summary(ledger rule.Ledger) (listed [][]byte) {
 // summary lists a summary as the product lists its own. What begins with some signs it would leave
 // out.
 func summary(m *session.Message, user bool) [][]byte {
-	text := gemini.Summary(m)
+	text := entries.Summary(m)
 	if dropped(text) {
 		text = "Summary:\n\n" + text
 	}
 	ask := session.Message{MessageInfo: session.MessageInfo{Role: session.User, Time: m.Time}}
-	listed := [][]byte{element(&ask, gemini.UUID(m.ID), span.Array([][]byte{gemini.Text(text)}))}
+	listed := [][]byte{element(&ask, jsonl.UUIDOf(m.ID), span.Array([][]byte{gemini.Text(text)}))}
 	if user {
-		listed = append(listed, element(m, gemini.UUID(m.ID+"/acknowledged"),
+		listed = append(listed, element(m, jsonl.UUIDOf(m.ID+"/acknowledged"),
 			span.Array([][]byte{gemini.Text(gemini.Acknowledged)})))
 	}
 	return listed

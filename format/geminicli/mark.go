@@ -4,6 +4,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/format/internal/entries"
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/text/span"
@@ -21,15 +22,12 @@ type marks struct {
 
 // readMarks reads the member; one that is not understood is as if it were not there.
 func readMarks(value jsontext.Value) *marks {
-	if span.Kind(value) != '{' {
-		return nil
-	}
-	var m marks
-	if json.Unmarshal(value, &m, session.ReadOptions()) != nil || m.Message != nil && m.Message.ID == "" ||
+	m := entries.ReadMark[marks](value)
+	if m == nil || m.Message != nil && m.Message.ID == "" ||
 		m.Summary != nil && (m.Message == nil || m.Message.Marker() == nil || !m.Summary.IsSummary()) {
 		return nil
 	}
-	return &m
+	return m
 }
 
 // on is a line with these marks.

@@ -124,22 +124,15 @@ func (r *reader) compression(f *folding) {
 	if f.marks != nil && f.marks.Summary != nil {
 		m, s := *f.marks.Message, *f.marks.Summary
 		m.ID, s.ID = r.ids.New(m.ID), r.ids.New(s.ID)
-		s.ParentID = m.ID
-		if start := m.Marker().TailStartID; start != "" && session.Index(r.Session.Messages, start) < 0 {
-			m.Parts = slices.Clone(m.Parts)
-			m.Marker().TailStartID = tail
-		}
-		r.Session.Messages = append(r.Session.Messages, m, s)
+		r.Fold(m, s, tail)
 		r.said[s.ID] = &said{head: f.head}
 		return
 	}
-	m := r.Message(session.User, r.ids.New(f.head[0].ID), f.head[0].Timestamp)
-	id := m.ID
-	r.Add(m, session.Part{Type: session.CompactionPart, TailStartID: tail})
+	id := r.ids.New(f.head[0].ID)
 	r.IsTheirs(id)
-	s := r.Message(session.Assistant, r.ids.New(id+":summary"), f.head[0].Timestamp)
+	s := r.Compaction(id, r.ids.New(id+":summary"), f.head[0].Timestamp, session.Part{TailStartID: tail})
 	s.Time.Completed = s.Time.Created
-	s.Summary, s.Mode, s.Agent = jsontext.Value("true"), "compaction", "compaction"
+	s.Mode, s.Agent = "compaction", "compaction"
 	own := &said{head: f.head}
 	for i := range f.head {
 		for _, p := range gemini.Parts(f.head[i].Content) {
@@ -205,18 +198,17 @@ func (r *reader) message(e *entry, at int) {
 			}
 		case p.Response != nil && !assistant: // of no call that is known
 			add(p.Raw, session.Part{Type: session.TextPart, Text: p.Words(), Synthetic: true})
-		case p.Thought && p.Text != "":
-			add(p.Raw, session.Part{Type: session.ReasoningPart, Text: p.Text})
-		case p.Text != "":
-			anew := !assistant && injected(p.Text) // the product says it anew, and not what stands here
-			text := session.Part{Type: session.TextPart, Text: p.Text, Synthetic: synthetic || anew, Ignored: anew}
-			add(piece(p), text)
-			written = written || !synthetic && !anew
-		case p.Media() != nil:
-			file := p.Media().Part()
-			file.Synthetic = synthetic
-			add(p.Raw, file)
-			written = written || !synthetic
+		default:
+			part, ok := p.Part()
+			if !ok {
+				continue
+			}
+			if part.Type != session.ReasoningPart {
+				anew := !assistant && injected(part.Text) // the product says it anew, and not what stands here
+				part.Synthetic, part.Ignored = synthetic || anew, anew
+				written = written || !part.Synthetic
+			}
+			add(piece(p), part)
 		}
 	}
 	for i := range rec.Calls {
@@ -241,10 +233,7 @@ func (r *reader) message(e *entry, at int) {
 // kept adds a message as it was when it was written.
 func (r *reader) kept(e *entry, m session.Message) {
 	m.ID = r.ids.New(m.ID)
-	if m.Written() {
-		r.LastAsk = m.ID
-	}
-	r.Session.Messages = append(r.Session.Messages, m)
+	r.Kept(m)
 	e.message, r.said[m.ID] = m.ID, &said{says: gemini.Asked(&m)}
 }
 

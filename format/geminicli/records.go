@@ -4,7 +4,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/transcript"
 	"github.com/winnowhq/winnow/model/bill"
@@ -84,10 +83,7 @@ func (r *reader) lines() {
 		line := l.Text.Of(r.Source)
 		r.at = l.Number
 		if err := r.line(line); err != nil {
-			r.Damaged = append(r.Damaged, format.Damage{
-				Line: l.Number, Offset: int64(l.Whole.Start), Bytes: l.Whole.Len(),
-				Reason: span.Reason(err, "the file"),
-			})
+			r.Damaged = append(r.Damaged, jsonl.Damage(l, span.Reason(err, "the file")))
 			r.theirs = l.Whole.End
 			continue
 		}

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/format/internal/gemini"
+	"github.com/winnowhq/winnow/format/internal/entries"
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
@@ -24,7 +24,7 @@ import (
 func (Format) Write(w io.Writer, from *format.Document, change format.Change) error {
 	change = change.Settled()
 	p := &writer{change: change, base: &format.Document{}}
-	c := &composer{index: newIndex(), calls: map[string]bool{}, names: gemini.Names{}}
+	c := &composer{index: newIndex(), calls: map[string]bool{}, names: entries.Names{}}
 	var x *index
 	if from != nil && from.Format == Name {
 		x, _ = from.Native.(*index)
@@ -34,7 +34,7 @@ func (Format) Write(w io.Writer, from *format.Document, change format.Change) er
 		c.header(&change.Session.Info)
 	case !x.lined:
 		return format.ErrReadOnly
-	case unchanged(from, change):
+	case same(from.Ledger, change.Ledger) && from.SameMessages(change):
 		_, err := w.Write(from.Source)
 		return err
 	default:
@@ -60,15 +60,6 @@ func (Format) Write(w io.Writer, from *format.Document, change format.Change) er
 	}
 	_, err := w.Write(c.out)
 	return err
-}
-
-// unchanged reports whether a change changes nothing.
-func unchanged(doc *format.Document, change format.Change) bool {
-	log := doc.Session.Messages
-	have := ids(log)
-	return same(doc.Ledger, change.Ledger) &&
-		!slices.ContainsFunc(log, func(m session.Message) bool { return m.IsUndone(change.Undone) }) &&
-		!slices.ContainsFunc(change.Session.Messages, func(m session.Message) bool { return !have[m.ID] })
 }
 
 func ids(messages []session.Message) map[string]bool {
@@ -121,14 +112,13 @@ func (p *writer) write(c *composer) error {
 			})
 			continue
 		}
-		answers := func(s session.Message) bool { return s.Completes() && s.ParentID == m.ID }
-		at := slices.IndexFunc(messages[i:], answers)
-		if at < 0 {
+		summary := entries.Completed(messages, i)
+		if summary == nil {
 			continue
 		}
 		// What comes between a marker and its summary is behind both.
-		window := view.Window(append(slices.Clone(messages[:i+1]), messages[i+at]), p.change.Undone)
-		if err := c.list(window, ledger, &marks{Message: m, Summary: &messages[i+at]}); err != nil {
+		window := view.Window(append(slices.Clone(messages[:i+1]), *summary), p.change.Undone)
+		if err := c.list(window, ledger, &marks{Message: m, Summary: summary}); err != nil {
 			return err
 		}
 		lists = false

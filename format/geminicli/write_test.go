@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/format/internal/gemini"
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/internal/filetest"
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
@@ -118,8 +118,8 @@ v user [{"text":"Sure?"}]`
 }
 
 func TestWrite_aPivotIsAListThatBeginsWithASummary(t *testing.T) {
-	acknowledged := gemini.UUID("msg_ones/acknowledged") + ` gemini [{"text":"Got it. Thanks for the additional context!"}]`
-	summary := gemini.UUID("msg_ones") + ` user [{"text":"## Summary one\n\n## Carried one"}]` + "\n"
+	acknowledged := jsonl.UUIDOf("msg_ones/acknowledged") + ` gemini [{"text":"Got it. Thanks for the additional context!"}]`
+	summary := jsonl.UUIDOf("msg_ones") + ` user [{"text":"## Summary one\n\n## Carried one"}]` + "\n"
 	for _, c := range []struct{ tail, want string }{
 		{"", summary + acknowledged},
 		{"v", summary + acknowledged + "\n" + `v user [{"text":"Sure?"}]`},
@@ -187,7 +187,7 @@ func TestBypassed(t *testing.T) {
 	more := `{"id":"w","type":"gemini","content":"Quite."}` + "\n"
 	list := func(messages string) string { return `{"$set":{"messages":[` + messages + "]}}\n" }
 	const context, ask = `{"id":"c0","type":"user","content":"<session_context>"}`, `{"id":"u","type":"user","content":[{"text":"How many?"}]}`
-	summary := `{"id":"` + gemini.UUID("msg_ones") + `","type":"user","content":[{"text":"## Summary one"}]}`
+	summary := `{"id":"` + jsonl.UUIDOf("msg_ones") + `","type":"user","content":[{"text":"## Summary one"}]}`
 	undone := filetest.Write(t, Format{}, read(t, []byte(folded+more)),
 		format.Change{Session: doc.Session, Undone: map[string]bool{"msg_one": true}})
 	for _, c := range []struct {

@@ -10,6 +10,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/entries"
 	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/session"
 )
@@ -33,7 +35,7 @@ type newEntry struct {
 	TokensBefore *int     `json:"tokensBefore,omitzero"`
 	Details      *touched `json:"details,omitzero"`
 
-	Winnow *mark `json:"winnow,omitzero"`
+	Winnow *entries.Mark `json:"winnow,omitzero"`
 }
 
 // appender writes entries, each the child of the one before.
@@ -91,6 +93,9 @@ func (a *appender) write(name string, at session.Millis, e newEntry) ref {
 		a.err = err
 		return here
 	}
+	if n := a.out.Len(); n > 0 && a.out.Bytes()[n-1] != '\n' {
+		a.out.WriteByte('\n')
+	}
 	a.out.Write(text)
 	a.out.WriteByte('\n')
 	a.parsed++
@@ -100,37 +105,23 @@ func (a *appender) write(name string, at session.Millis, e newEntry) ref {
 // itself stands for the id of the entry that is being written.
 const itself = "\x00"
 
-// messages writes the new ones of a log as entries: a marker and its summary together as the
+// grow writes the new messages of a log as entries: a marker and its summary together as the
 // product's compaction, everything else as messages of the product.
-func (a *appender) messages(log []session.Message, isNew func(*session.Message) bool) {
-	answers := map[string]int{} // marker → its summary
-	for i := range log {
-		if m := &log[i]; m.Completes() {
-			answers[m.ParentID] = i
-		}
-	}
-	for i := range log {
-		m := &log[i]
+func (a *appender) grow(change format.Change) {
+	log := change.Session.Messages
+	has := func(id string) bool { _, ok := a.first[id]; return ok }
+	entries.Grow(change, has, func(marker, summary int) { a.compaction(log, marker, summary) }, func(m *session.Message) {
 		switch {
-		case !isNew(m) || a.err != nil:
-		case m.Marker() != nil:
-			if answer, ok := answers[m.ID]; ok && answer > i {
-				a.compaction(log, i, answer)
-			} else {
-				a.kept(m)
-			}
-		case m.Completes():
-			if marker := session.Index(log, m.ParentID); marker < 0 || log[marker].Marker() == nil || marker > i {
-				a.kept(m)
-			}
+		case m.Marker() != nil || m.IsSummary():
+			a.kept(m)
 		case m.Role == session.User && slices.ContainsFunc(m.Parts, sent):
 			a.user(m)
-		case m.Role == session.Assistant && !m.IsSummary():
+		case m.Role == session.Assistant:
 			a.assistant(m)
 		default:
 			a.kept(m)
 		}
-	}
+	})
 }
 
 // sent reports whether a part of a user message is for the model.
@@ -142,24 +133,12 @@ func sent(p session.Part) bool {
 // conversation.
 func (a *appender) kept(m *session.Message) {
 	a.first[m.ID] = a.write(m.ID, m.Time.Created, newEntry{Type: customEntry, CustomType: "winnow",
-		Winnow: &mark{Message: m}})
+		Winnow: &entries.Mark{Message: m}})
 }
 
 // compaction writes a pivot as the product's compaction entry.
 func (a *appender) compaction(log []session.Message, marker, summary int) {
-	var texts []string
-	var cuts []int
-	var native []session.Part
-	at := make([]int, len(log[summary].Parts))
-	for i := range log[summary].Parts {
-		p := &log[summary].Parts[i]
-		at[i] = -1
-		if p.Type == session.TextPart && !p.Ignored && p.Text != "" {
-			at[i] = len(texts)
-			texts, cuts = append(texts, p.Text), append(cuts, len(p.Text))
-			native = append(native, session.Part{Type: session.TextPart, Text: p.Text})
-		}
-	}
+	texts, native, at := entries.Texts(&log[summary])
 	text := strings.Join(texts, "\n\n")
 	tokens := jsonl.PromptBefore(log[:marker])
 	e := newEntry{Type: compactionEntry, Summary: &text, TokensBefore: &tokens, Details: filesTouched(log[:marker])}
@@ -176,22 +155,15 @@ func (a *appender) compaction(log []session.Message, marker, summary int) {
 		e.FirstKept = itself // found nowhere before the entry: nothing is kept
 	}
 
-	e.Winnow = &mark{}
-	atMarker := make([]int, len(log[marker].Parts))
-	for i := range atMarker {
-		if log[marker].Parts[i].Type != session.CompactionPart {
-			atMarker[i] = -1
+	e.Winnow = &entries.Mark{}
+	e.Winnow.Fold(&log[marker], &log[summary], native, at)
+	if len(texts) > 1 {
+		for _, text := range texts {
+			e.Winnow.Cuts = append(e.Winnow.Cuts, len(text))
 		}
 	}
-	without := []session.Part{{Type: session.CompactionPart}}
-	e.Winnow.Message, e.Winnow.From = jsonl.Without(&log[marker], without, atMarker)
-	answer := &log[summary]
-	if len(cuts) > 1 {
-		e.Winnow.Cuts = cuts
-	}
-	e.Winnow.Answer, e.Winnow.AnswerFrom = jsonl.Without(answer, native, at)
 	here := a.write(log[marker].ID, log[marker].Time.Created, e)
-	a.first[log[marker].ID], a.first[answer.ID] = here, here
+	a.first[log[marker].ID], a.first[log[summary].ID] = here, here
 }
 
 // touched is what the product notes of a compaction: files that were read and not changed, and

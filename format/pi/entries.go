@@ -5,13 +5,15 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/format/internal/entries"
 	"github.com/winnowhq/winnow/format/internal/jsonl"
+	"github.com/winnowhq/winnow/format/internal/transcript"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/text/span"
 )
 
-// message adds what a message entry says. For a tool result it returns the place of the call.
-func (b *builder) message(at int, e *entry, mark *mark) *place {
+// message adds what a message entry says. The product sends nothing of other roles.
+func (b *builder) message(at int, e *entry, mark *entries.Mark) {
 	switch m := e.Message; m.Role {
 	case userRole:
 		b.user(at, e, m.Content, false)
@@ -22,9 +24,8 @@ func (b *builder) message(at int, e *entry, mark *mark) *place {
 	case assistantRole:
 		b.assistant(at, e, mark)
 	case resultRole:
-		return b.result(at, e)
+		b.result(at, e)
 	}
-	return nil // the product sends nothing of any other role
 }
 
 func (e *entry) created() session.Millis {
@@ -73,18 +74,14 @@ func shellText(m *message) string {
 	return text
 }
 
-func (b *builder) assistant(at int, e *entry, mark *mark) {
+func (b *builder) assistant(at int, e *entry, mark *entries.Mark) {
 	native := e.Message
 	parts := func(id string) []session.Part { return b.blocks(id, e, native.Content) }
-	if mark != nil && mark.Of != "" {
-		if known, ok := b.byID[mark.Of]; ok {
-			m := &b.s.Messages[known]
-			first := len(m.Parts)
-			m.Parts = append(m.Parts, parts(b.f.messageID(at))...)
-			b.remember(known, first)
-			b.f.more[known] = append(b.f.more[known], at)
-			return
-		}
+	if m := b.f.Continued(mark); m != nil {
+		first := len(m.Parts)
+		m.Parts = append(m.Parts, parts(b.f.messageID(at))...)
+		b.remember(session.Index(b.s.Messages, m.ID), first)
+		return
 	}
 	m := session.Message{MessageInfo: session.MessageInfo{
 		ID: b.f.messageID(at), Role: session.Assistant, ParentID: b.lastUser, Path: b.workingPath(),
@@ -134,7 +131,7 @@ func (b *builder) remember(message, first int) {
 	for i := first; i < len(m.Parts); i++ {
 		if p := &m.Parts[i]; p.Type == session.ToolPart {
 			p.State.Time = &session.Span{Start: m.Time.Created}
-			b.calls[p.CallID] = place{message, i}
+			b.calls[p.CallID] = transcript.Place{Message: message, Part: i}
 		}
 	}
 }
@@ -189,7 +186,7 @@ func signature(b *block) jsontext.Value {
 
 // result joins a tool result with its call. One without a call gets a call of its own, for it is
 // readable.
-func (b *builder) result(at int, e *entry) *place {
+func (b *builder) result(at int, e *entry) {
 	native := e.Message
 	call, ok := b.calls[native.CallID]
 	if !ok {
@@ -200,15 +197,15 @@ func (b *builder) result(at int, e *entry) *place {
 		}}
 		m.Time.Created = e.created()
 		b.add(at, m)
-		call = place{len(b.s.Messages) - 1, 0}
-		b.remember(call.message, 0)
+		call = transcript.Place{Message: len(b.s.Messages) - 1}
+		b.remember(call.Message, 0)
 		call = b.calls[native.CallID]
 	}
-	state := b.s.Messages[call.message].Parts[call.part].State
+	state := b.s.Messages[call.Message].Parts[call.Part].State
 	if state.Final() {
-		return nil // a second result of one call: the first one counts
+		return // a second result of one call: the first one counts
 	}
-	b.f.results[call] = at
+	b.f.Result(call, entries.Spot{Entry: at, Block: -1})
 	text := ""
 	for i := range native.Content {
 		switch block := &native.Content[i]; block.Kind {
@@ -220,7 +217,7 @@ func (b *builder) result(at int, e *entry) *place {
 		case imageBlock:
 			id := b.f.messageID(at)
 			state.Attachments = append(state.Attachments, session.Part{
-				ID: id + ":" + strconv.Itoa(i), SessionID: b.s.Info.ID, MessageID: b.s.Messages[call.message].ID,
+				ID: id + ":" + strconv.Itoa(i), SessionID: b.s.Info.ID, MessageID: b.s.Messages[call.Message].ID,
 				Type: session.FilePart, Mime: block.Mime, URL: dataURL(block),
 			})
 		}
@@ -237,20 +234,20 @@ func (b *builder) result(at int, e *entry) *place {
 		state.Metadata = jsontext.Value(`{"details":` + string(details) + `}`)
 	}
 	state.Time.End = e.created()
-	return &call
 }
 
 // compaction adds a marker and its summary.
-func (b *builder) compaction(at int, e *entry, mark *mark) {
+func (b *builder) compaction(at int, e *entry, mark *entries.Mark) {
 	id := b.f.messageID(at)
 	marker := session.Message{MessageInfo: session.MessageInfo{ID: id, Role: session.User, Model: b.model}}
 	marker.Time.Created = jsonl.Millis(e.Timestamp)
 	marker.Parts = []session.Part{{
-		ID: id + ":0", MessageID: id, Type: session.CompactionPart, TailStartID: b.tailStart(at, e),
+		ID: id + ":0", MessageID: id, Type: session.CompactionPart,
 	}}
+	b.f.Tail(len(b.s.Messages), b.tailStart(at, e))
 	b.add(at, marker)
 	if mark == nil {
-		b.theirs = append(b.theirs, id)
+		b.f.IsTheirs(id)
 	}
 
 	summary := session.Message{MessageInfo: session.MessageInfo{
@@ -273,10 +270,10 @@ func (b *builder) compaction(at int, e *entry, mark *mark) {
 	b.add(at, summary)
 }
 
-// tailStart is the id of the first message that stays verbatim after a compaction: the one of the
-// first kept entry, or of the next entry that gives a message. It is empty if that entry is the
-// compaction itself or not on the branch.
-func (b *builder) tailStart(at int, e *entry) string {
+// tailStart is the position of the first message that stays verbatim after a compaction: the one of
+// the first kept entry, or of the next entry that gives a message. It is that of the compaction if
+// that entry is the compaction itself or not on the branch.
+func (b *builder) tailStart(at int, e *entry) int {
 	kept := -1
 	if b.f.linear {
 		if e.FirstIndex != nil {
@@ -284,20 +281,17 @@ func (b *builder) tailStart(at int, e *entry) string {
 		}
 	} else if e.FirstKept != "" {
 		for _, i := range b.f.path {
-			if b.f.entries[i].ID == e.FirstKept {
+			if b.f.lines[i].ID == e.FirstKept {
 				kept = i
 				break
 			}
 		}
 	}
-	if kept < 0 || kept >= at {
-		return ""
-	}
-	for i := range b.s.Messages {
+	for i, from := range b.from {
 		m := &b.s.Messages[i]
-		if owner := b.f.owner[m.ID]; owner >= kept && owner < at && m.Marker() == nil && !m.IsSummary() {
-			return m.ID
+		if kept >= 0 && from >= kept && from < at && m.Marker() == nil && !m.IsSummary() {
+			return i
 		}
 	}
-	return ""
+	return len(b.s.Messages)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/format/internal/entries"
 	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/text/span"
@@ -65,26 +66,12 @@ type newCost struct {
 
 func text(s string) newBlock { return newBlock{Type: textBlock, Text: &s} }
 
-// image makes an image block of a file part with a base64 data: URL of an image.
-func image(p *session.Part) (newBlock, bool) {
-	head, data, ok := strings.Cut(p.URL, ";base64,")
-	mime, isData := strings.CutPrefix(head, "data:")
-	if !ok || !isData || !strings.HasPrefix(mime, "image/") {
-		return newBlock{}, false
-	}
-	return newBlock{Type: imageBlock, Data: &data, Mime: mime}, true
-}
-
 // fileBlock makes a block of a file part: the image itself, or a note of what was there.
 func fileBlock(p *session.Part) newBlock {
-	if b, ok := image(p); ok {
-		return b
+	if mime, data, ok := jsonl.Inline(p); ok && strings.HasPrefix(mime, "image/") {
+		return newBlock{Type: imageBlock, Data: &data, Mime: mime}
 	}
-	name := p.Filename
-	if name == "" && !strings.HasPrefix(p.URL, "data:") {
-		name = p.URL
-	}
-	return text("[File: " + strings.TrimSpace(name+" "+p.Mime) + "]")
+	return text(jsonl.FileNote(p))
 }
 
 // user writes a user message.
@@ -109,11 +96,11 @@ func (a *appender) user(m *session.Message) {
 // assistant writes an assistant message: an entry for every step, each followed by the results of
 // its calls.
 func (a *appender) assistant(m *session.Message) {
-	var entries []newMessage
+	var lines []newMessage
 	at := make([]int, len(m.Parts))
 	parts := 0
 	begin := func() {
-		entries = append(entries, newMessage{
+		lines = append(lines, newMessage{
 			Role: assistantRole, Content: []newBlock{}, Usage: &newUsage{}, Stop: "stop",
 			API: api(m.ProviderID), Provider: m.ProviderID, Model: m.ModelID, Timestamp: float64(int64(m.Time.Created)),
 		})
@@ -123,9 +110,9 @@ func (a *appender) assistant(m *session.Message) {
 	results := []newMessage(nil)
 	end := func() {
 		if len(results) > 0 {
-			entries[step].Stop = "toolUse"
+			lines[step].Stop = "toolUse"
 		}
-		entries = append(entries, results...)
+		lines = append(lines, results...)
 		results = nil
 	}
 	for i := range m.Parts {
@@ -134,9 +121,9 @@ func (a *appender) assistant(m *session.Message) {
 		var b newBlock
 		switch p.Type {
 		case session.StepStartPart:
-			if len(entries[step].Content) > 0 {
+			if len(lines[step].Content) > 0 {
 				end()
-				step = len(entries)
+				step = len(lines)
 				begin()
 			}
 			continue
@@ -166,10 +153,10 @@ func (a *appender) assistant(m *session.Message) {
 		}
 		at[i] = parts
 		parts++
-		entries[step].Content = append(entries[step].Content, b)
+		lines[step].Content = append(lines[step].Content, b)
 	}
 	end()
-	last := &entries[step]
+	last := &lines[step]
 	if u := m.Tokens; u != nil {
 		output := u.Output + u.Reasoning
 		last.Usage = &newUsage{
@@ -193,7 +180,7 @@ func (a *appender) assistant(m *session.Message) {
 			}
 		}
 	}
-	a.message(m, entries, at)
+	a.message(m, lines, at)
 }
 
 // result writes the result of a call.
@@ -228,12 +215,12 @@ func api(provider string) string {
 }
 
 // message writes the entries of one message, the first with the mark that gives the message back.
-func (a *appender) message(m *session.Message, entries []newMessage, at []int) {
-	native := a.read(entries)
-	first := &mark{}
+func (a *appender) message(m *session.Message, lines []newMessage, at []int) {
+	native := a.read(lines)
+	first := &entries.Mark{}
 	first.Message, first.From = jsonl.Without(m, native, at)
-	for i := range entries {
-		raw, err := json.Marshal(entries[i], session.ReadOptions())
+	for i := range lines {
+		raw, err := json.Marshal(lines[i], session.ReadOptions())
 		if err != nil {
 			a.err = err
 			return
@@ -242,10 +229,10 @@ func (a *appender) message(m *session.Message, entries []newMessage, at []int) {
 		switch {
 		case i == 0:
 			e.Winnow = first
-		case entries[i].Role == assistantRole:
-			e.Winnow = &mark{Of: m.ID}
+		case lines[i].Role == assistantRole:
+			e.Winnow = &entries.Mark{Of: m.ID}
 		}
-		here := a.write(m.ID+"/"+strconv.Itoa(i), max(m.Time.Created, session.Millis(entries[i].Timestamp)), e)
+		here := a.write(m.ID+"/"+strconv.Itoa(i), max(m.Time.Created, session.Millis(lines[i].Timestamp)), e)
 		if i == 0 {
 			a.first[m.ID] = here
 		}
@@ -253,27 +240,30 @@ func (a *appender) message(m *session.Message, entries []newMessage, at []int) {
 }
 
 // read gives the parts that entries give when they are read alone.
-func (a *appender) read(entries []newMessage) []session.Part {
-	f := newFile()
+func (a *appender) read(lines []newMessage) []session.Part {
+	f := newFile(nil, 0)
 	b := newBuilder(f)
-	f.entries = make([]entry, len(entries))
-	for i := range entries {
-		message, err := json.Marshal(entries[i], session.ReadOptions())
+	f.lines, f.Entries = make([]entry, len(lines)), make([]entries.Entry, len(lines))
+	for i := range lines {
+		message, err := json.Marshal(lines[i], session.ReadOptions())
 		if err == nil {
 			var line span.Object
 			line.Add("id", strconv.Itoa(i))
 			line.Raw("message", message)
-			f.entries[i], err = parse(line.Bytes())
+			f.lines[i], err = parse(line.Bytes())
 		}
 		if err != nil {
 			a.err = err
 			return nil
 		}
-		var m *mark
-		if i > 0 && entries[i].Role == assistantRole {
-			m = &mark{Of: "0"}
+		var m *entries.Mark
+		if i > 0 && lines[i].Role == assistantRole {
+			m = &entries.Mark{Of: "0"}
 		}
-		b.message(i, &f.entries[i], m)
+		f.Entries[i].Mark = m
+		before := len(b.s.Messages)
+		b.message(i, &f.lines[i], m)
+		f.Took(i, before)
 	}
 	if len(b.s.Messages) == 0 {
 		return nil

@@ -42,8 +42,8 @@ func (o *outlining) Line(text []byte) error {
 	case e.Kind == compactionEntry:
 		use = format.Begins
 	}
-	if use == format.Begins && !e.Winnow.Empty() {
-		if m := readMark(e.Winnow.Of(text)); m != nil && m.Of != "" {
+	if use == format.Begins {
+		if m := e.mark(); m != nil && m.Of != "" {
 			use = format.Inside // it goes on with the message of an entry before it
 		}
 	}

@@ -2,16 +2,15 @@ package pi
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/internal/jsonl"
+	"github.com/winnowhq/winnow/format/internal/transcript"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/model/bill"
-	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/text/span"
 )
@@ -27,40 +26,35 @@ func (Format) Read(src []byte) (*format.Document, error) { return document(src, 
 func (Format) ReadStretch(src []byte) (*format.Document, error) { return document(src, true) }
 
 func document(src []byte, stretch bool) (*format.Document, error) {
-	f, damaged := index(src)
+	f := index(src)
 	if stretch {
 		f.allInPath()
 	}
-	doc := &format.Document{Format: Name, Damaged: damaged, Source: src, Native: f}
-	f.count(doc)
-	if doc.Counts.Entries == len(damaged) || f.header < 0 && len(f.path) == 0 {
-		return nil, jsonl.Unreadable(Name, "a session header or an entry, one JSON object a line", damaged)
+	f.count()
+	if f.Counts.Entries == len(f.Damaged) || f.header < 0 && len(f.path) == 0 {
+		return nil, jsonl.Unreadable(Name, "a session header or an entry, one JSON object a line", f.Damaged)
 	}
 	b := newBuilder(f)
 	if f.header >= 0 {
-		b.head(&f.entries[f.header])
+		b.head(f.header)
 	}
 	for _, at := range f.path {
 		b.entry(at)
 	}
-	doc.Session = b.finish()
-	doc.Ledger = b.ledger()
-	for _, marker := range b.theirs {
-		doc.IsTheirs(marker)
-	}
-	return doc, nil
+	b.finish()
+	return f.Document, nil
 }
 
 // count counts what is in the file, the branches that were left included, and lists the requests of
 // those branches.
-func (f *file) count(doc *format.Document) {
-	active := make([]bool, len(f.entries))
+func (f *file) count() {
+	active := make([]bool, len(f.lines))
 	for _, at := range f.path {
 		active[at] = true
 	}
-	c := &doc.Counts
-	for i := range f.entries {
-		e := &f.entries[i]
+	c := &f.Counts
+	for i := range f.lines {
+		e := &f.lines[i]
 		if !e.gone || e.damaged {
 			c.Entries++
 		}
@@ -82,7 +76,7 @@ func (f *file) count(doc *format.Document) {
 				}
 			}
 			if r := f.request(i); !active[i] && r.Usage != nil && bill.Usage(*r.Usage) != (model.Usage{}) {
-				doc.Beside = append(doc.Beside, r)
+				f.Beside = append(f.Beside, r)
 			}
 		}
 	}
@@ -90,7 +84,7 @@ func (f *file) count(doc *format.Document) {
 
 // request is that of an assistant's entry. Its usage is nil if it is unknown.
 func (f *file) request(at int) bill.Request {
-	e, m := &f.entries[at], f.entries[at].Message
+	e, m := &f.lines[at], f.lines[at].Message
 	by := session.ModelRef{ProviderID: m.Provider, ModelID: m.Model}
 	r := bill.Request{ID: f.messageID(at), Kind: bill.Left, Time: e.created(), Model: by.String()}
 	if m.Usage != nil {
@@ -102,45 +96,28 @@ func (f *file) request(at int) bill.Request {
 // builder makes messages of entries.
 type builder struct {
 	f *file
-	s session.Session
+	s *session.Session // of the file
 
 	foreign  bool              // the header has the session that the file was written for
 	model    *session.ModelRef // that answers from here on
 	level    string            // of thinking, "" when it is off or unknown
 	path     *session.Path
 	lastUser string
-	calls    map[string]place // call id → its newest part
-	parts    jsonl.IDs        // part id → how often it occurs
-	byID     map[string]int   // message id → position
-	unasked  []int            // user messages that came before any word about the model
-	restores []restore
-	elisions []placed
-	theirs   []string // markers of compactions that the product made itself
-}
-
-// restore is a message that is to be given back as its mark has it.
-type restore struct {
-	message int
-	as      *session.Message
-	from    []int
-}
-
-// placed is an elision that was read, with the message that it is in. result is set if the part is
-// the call that the entry has the result of.
-type placed struct {
-	elided
-	message int
-	result  *place
+	calls    map[string]transcript.Place // call id → its newest part
+	parts    jsonl.IDs                   // part id → how often it occurs
+	from     []int                       // position of a message → of the entry that gave it
+	unasked  []int                       // user messages that came before any word about the model
 }
 
 func newBuilder(f *file) *builder {
-	return &builder{f: f, calls: map[string]place{}, parts: jsonl.IDs{}, byID: map[string]int{},
-		s: session.Session{Messages: make([]session.Message, 0, len(f.path))}}
+	f.Session.Messages = make([]session.Message, 0, len(f.path))
+	return &builder{f: f, s: &f.Session, calls: map[string]transcript.Place{}, parts: jsonl.IDs{}}
 }
 
-func (b *builder) head(e *entry) {
-	if m := readMark(e.Winnow.Of(e.text)); m != nil && m.Session != nil {
-		b.s, b.foreign = *m.Session, true
+func (b *builder) head(at int) {
+	e := &b.f.lines[at]
+	if m := e.mark(); m != nil && m.Session != nil {
+		*b.s, b.foreign, b.f.Entries[at].Mark = *m.Session, true, m
 		b.s.Messages = make([]session.Message, 0, len(b.f.path))
 		return
 	}
@@ -149,8 +126,8 @@ func (b *builder) head(e *entry) {
 	b.s.Info.Time.Created = jsonl.Millis(e.Timestamp)
 	b.setModel(e.Provider, e.Model)
 	b.setLevel(e.Thinking)
-	for i := range b.f.entries {
-		if e := &b.f.entries[i]; !e.gone && e.Kind == infoEntry {
+	for i := range b.f.lines {
+		if e := &b.f.lines[i]; !e.gone && e.Kind == infoEntry {
 			b.s.Info.Title = strings.TrimSpace(e.Title)
 		}
 	}
@@ -183,11 +160,9 @@ func (b *builder) setLevel(level string) {
 
 // entry adds what one entry of the active branch says.
 func (b *builder) entry(at int) {
-	e := &b.f.entries[at]
-	var m *mark
-	if !e.Winnow.Empty() {
-		m = readMark(e.Winnow.Of(e.text))
-	}
+	e := &b.f.lines[at]
+	m := e.mark()
+	b.f.Entries[at].Mark = m
 	if m != nil && len(m.Original) > 0 {
 		original, ok := e.restored(m.Original)
 		if ok {
@@ -195,11 +170,10 @@ func (b *builder) entry(at int) {
 		}
 	}
 	before := len(b.s.Messages)
-	var result *place
 	switch e.Kind {
 	case messageEntry:
 		if e.Message != nil {
-			result = b.message(at, e, m)
+			b.message(at, e, m)
 		}
 	case customMessageEntry:
 		b.user(at, e, e.Content, true)
@@ -219,49 +193,10 @@ func (b *builder) entry(at int) {
 			b.add(at, session.Message{MessageInfo: session.MessageInfo{ID: m.Message.ID, Role: m.Message.Role}})
 		}
 	}
-	if m != nil {
-		b.mark(m, before, result)
+	b.f.Took(at, before)
+	if m != nil && m.Message != nil && len(b.s.Messages) > before && b.lastUser == b.s.Messages[before].ID {
+		b.lastUser = m.Message.ID
 	}
-}
-
-// mark notes what the mark of an entry says about the messages that the entry gave, from the one at
-// before on.
-func (b *builder) mark(m *mark, before int, result *place) {
-	at := before
-	if m.Of != "" {
-		if known, ok := b.byID[m.Of]; ok {
-			at = known
-		}
-	}
-	if len(b.s.Messages) > before {
-		if m.Message != nil {
-			b.rename(before, m.Message.ID)
-			b.restores = append(b.restores, restore{before, m.Message, m.From})
-		}
-		if m.Answer != nil && before+1 < len(b.s.Messages) {
-			b.rename(before+1, m.Answer.ID)
-			b.restores = append(b.restores, restore{before + 1, m.Answer, m.AnswerFrom})
-		}
-	}
-	for _, e := range m.Elisions {
-		switch {
-		case result != nil:
-			b.elisions = append(b.elisions, placed{e, result.message, result})
-		case e.Answer && before+1 < len(b.s.Messages):
-			b.elisions = append(b.elisions, placed{e, before + 1, nil})
-		case at < len(b.s.Messages):
-			b.elisions = append(b.elisions, placed{e, at, nil})
-		}
-	}
-}
-
-func (b *builder) rename(at int, id string) {
-	m := &b.s.Messages[at]
-	if b.lastUser == m.ID {
-		b.lastUser = id
-	}
-	b.f.owner[id], b.byID[id] = b.f.owner[m.ID], at
-	m.ID = id
 }
 
 // add appends a message that was made from the entry at this position.
@@ -272,13 +207,13 @@ func (b *builder) add(at int, m session.Message) *session.Message {
 	if m.Role == session.User && m.Model == nil {
 		b.unasked = append(b.unasked, len(b.s.Messages))
 	}
-	b.byID[m.ID], b.f.owner[m.ID] = len(b.s.Messages), at
+	b.from = append(b.from, at)
 	b.s.Messages = append(b.s.Messages, m)
 	return &b.s.Messages[len(b.s.Messages)-1]
 }
 
 // finish gives messages back that marks hold, and fills in what is only known at the end.
-func (b *builder) finish() session.Session {
+func (b *builder) finish() {
 	if len(b.unasked) > 0 {
 		for i := b.unasked[0]; i < len(b.s.Messages); i++ {
 			if m := &b.s.Messages[i]; m.Role == session.Assistant && !m.IsSummary() {
@@ -289,10 +224,8 @@ func (b *builder) finish() session.Session {
 			}
 		}
 	}
-	jsonl.Own(&b.s)
-	for i := range b.restores {
-		b.restore(&b.restores[i])
-	}
+	jsonl.Own(b.s)
+	b.f.Finish()
 	if b.s.Info.Model == nil && b.model != nil && !b.foreign {
 		by := b.model
 		b.s.Info.Model = &session.ModelRef{ID: by.ModelID, ProviderID: by.ProviderID, Variant: by.Variant}
@@ -304,45 +237,6 @@ func (b *builder) finish() session.Session {
 			b.s.Info.Time.Updated = max(b.s.Info.Time.Updated, at.Created, at.Completed)
 		}
 	}
-	return b.s
-}
-
-func (b *builder) restore(r *restore) {
-	native := b.s.Messages[r.message]
-	m := jsonl.Given(r.as, r.from, native.Parts)
-	if marker, was := m.Marker(), native.Marker(); marker != nil && was != nil {
-		// By position: ids of messages change when the product rewrites an old file.
-		marker.TailStartID = was.TailStartID
-	}
-	b.s.Messages[r.message] = m
-	b.f.from[r.message] = r.from
-}
-
-// ledger is what was read of elisions, in the order of their commits.
-func (b *builder) ledger() rule.Ledger {
-	slices.SortStableFunc(b.elisions, func(x, y placed) int { return cmp.Compare(x.Order, y.Order) })
-	var found []rule.Elision
-	for _, p := range b.elisions {
-		e, part := p.Elision, p.Index
-		if p.result != nil {
-			part = b.restoredAt(*p.result)
-		}
-		m := &b.s.Messages[p.message]
-		if part < 0 || part >= len(m.Parts) {
-			continue
-		}
-		e.Part, e.Message = m.Parts[part].ID, m.ID
-		found = append(found, e)
-	}
-	return rule.NewLedger(found...)
-}
-
-// restoredAt is the position of a part after its message was given back as its mark has it.
-func (b *builder) restoredAt(p place) int {
-	if from, ok := b.f.from[p.message]; ok {
-		return slices.Index(from, p.part)
-	}
-	return p.part
 }
 
 // restored reads the entry with the value that elisions replaced in its place.

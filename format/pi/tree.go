@@ -6,36 +6,29 @@ import (
 	"slices"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/entries"
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/text/span"
 )
 
 // file is the index of a session file: its entries, and where in them the session is.
 type file struct {
-	entries []entry // one for every line, blank and damaged ones included
-	header  int     // position of the header, -1 if the first entry is not one
-	linear  bool    // version 1: no ids, the order of the file is the order of the session
-	path    []int   // positions of the entries of the active branch, oldest first, without the header
-
-	owner   map[string]int // message id → position of the entry that it was made from
-	more    map[int][]int  // position of a message → of the entries that continue it
-	from    map[int][]int  // position of a message that a mark gave back → its parts in the entries, see mark.From
-	results map[place]int  // tool part, as the entries have it → position of the entry with its result
+	*entries.File
+	lines  []entry // one for every entry, blank and damaged lines included
+	header int     // position of the header, -1 if the first entry is not one
+	linear bool    // version 1: no ids, the order of the file is the order of the session
+	path   []int   // positions of the entries of the active branch, oldest first, without the header
 }
 
-// place is a part by position: of its message in the session, and in the message.
-type place struct{ message, part int }
-
-func newFile() *file {
-	return &file{
-		header: -1, owner: map[string]int{}, more: map[int][]int{}, from: map[int][]int{}, results: map[place]int{},
-	}
+func newFile(src []byte, lines int) *file {
+	f := &file{File: entries.NewFile(Name, src), header: -1, lines: make([]entry, 0, lines)}
+	f.Native = f
+	return f
 }
 
 // index reads every line of src and finds the active branch.
-func index(src []byte) (*file, []format.Damage) {
-	f := newFile()
-	f.entries = make([]entry, 0, bytes.Count(src, []byte{'\n'})+1)
-	var damaged []format.Damage
+func index(src []byte) *file {
+	f := newFile(src, bytes.Count(src, []byte{'\n'})+1)
 	var b branch
 	var places []int // of the branch's nodes
 	for l := range span.Lines(src) {
@@ -45,32 +38,30 @@ func index(src []byte) (*file, []format.Damage) {
 			if e, err = parse(l.Text.Of(src)); err != nil {
 				e = entry{gone: true, damaged: true}
 				b.damage()
-				damaged = append(damaged, format.Damage{
-					Line: l.Number, Offset: int64(l.Whole.Start), Bytes: l.Whole.Len(),
-					Reason: span.Reason(err, "the line"),
-				})
+				f.Damaged = append(f.Damaged, jsonl.Damage(l, span.Reason(err, "the line")))
 			} else {
 				if b.add(&e) {
-					f.header = len(f.entries)
+					f.header = len(f.lines)
 				}
-				places = append(places, len(f.entries))
+				places = append(places, len(f.lines))
 			}
 		}
 		e.whole, e.json, e.line = l.Whole, l.Text, l.Number
-		f.entries = append(f.entries, e)
+		f.lines = append(f.lines, e)
 	}
 	f.linear = b.linear()
 	for _, at := range b.path() {
 		f.path = append(f.path, places[at])
 	}
-	return f, damaged
+	f.Entries = make([]entries.Entry, len(f.lines))
+	return f
 }
 
 // allInPath makes every entry one of the branch.
 func (f *file) allInPath() {
 	f.path = f.path[:0]
-	for i := range f.entries {
-		if e := &f.entries[i]; !e.gone && e.Kind != sessionEntry {
+	for i := range f.lines {
+		if e := &f.lines[i]; !e.gone && e.Kind != sessionEntry {
 			f.path = append(f.path, i)
 		}
 	}
@@ -78,8 +69,8 @@ func (f *file) allInPath() {
 
 // nth is the position of the n-th entry that the product sees, -1 if there are fewer.
 func (f *file) nth(n int) int {
-	for i := range f.entries {
-		if f.entries[i].gone {
+	for i := range f.lines {
+		if f.lines[i].gone {
 			continue
 		}
 		if n == 0 {
@@ -92,10 +83,10 @@ func (f *file) nth(n int) int {
 
 // messageID is the id of the message that is made from an entry.
 func (f *file) messageID(at int) string {
-	if e := &f.entries[at]; !f.linear && e.ID != "" {
+	if e := &f.lines[at]; !f.linear && e.ID != "" {
 		return e.ID
 	}
-	return fmt.Sprintf("pi_%06d", f.entries[at].line)
+	return fmt.Sprintf("pi_%06d", f.lines[at].line)
 }
 
 // branch finds the entries that the product resumes from: those from the root to the last one of
@@ -197,22 +188,22 @@ func (Format) Bypassed(doc *format.Document) (format.Bypass, bool) {
 		return format.Bypass{}, false
 	}
 	last := -1
-	for i := range f.entries {
-		if e := &f.entries[i]; !e.gone && e.Kind == compactionEntry {
+	for i := range f.lines {
+		if e := &f.lines[i]; !e.gone && e.Kind == compactionEntry {
 			last = i
 		}
 	}
 	if last < 0 {
 		return format.Bypass{}, false
 	}
-	b := format.Bypass{Line: f.entries[last].line}
+	b := format.Bypass{Line: f.lines[last].line}
 	for _, at := range f.path {
 		switch {
-		case at == last || b.First == 0 && at > last && f.entries[at].Kind == branchEntry:
+		case at == last || b.First == 0 && at > last && f.lines[at].Kind == branchEntry:
 			return format.Bypass{}, false
 		case at > last:
 			if b.Entries++; b.First == 0 {
-				b.First = f.entries[at].line
+				b.First = f.lines[at].line
 			}
 		}
 	}
@@ -227,7 +218,7 @@ func (Format) Graft(lines []byte, from, onto *format.Document) []byte {
 	if !ok || !known || f.linear || len(f.path) == 0 || len(to.path) == 0 {
 		return lines
 	}
-	end, stock := f.entries[f.path[len(f.path)-1]].ID, to.entries[to.path[len(to.path)-1]].ID
+	end, stock := f.lines[f.path[len(f.path)-1]].ID, to.lines[to.path[len(to.path)-1]].ID
 	var edits []span.Edit
 	for l := range span.Lines(lines) {
 		e, err := parse(l.Text.Of(lines))

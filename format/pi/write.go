@@ -7,8 +7,8 @@ import (
 	"strconv"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/entries"
 	"github.com/winnowhq/winnow/format/internal/jsonl"
-	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/text/span"
 )
 
@@ -26,23 +26,15 @@ func (Format) Write(w io.Writer, from *format.Document, change format.Change) er
 	if from.Format != Name || !ok {
 		return write(w, newSession(change), change)
 	}
-	removed := f.undone(from.Session.Messages, change.Undone)
-	isNew := func(m *session.Message) bool { _, known := f.owner[m.ID]; return !known && !m.IsUndone(change.Undone) }
-	appends := slices.ContainsFunc(change.Session.Messages, func(m session.Message) bool { return isNew(&m) })
-	if !appends && len(removed) == 0 && slices.Equal(from.Ledger.All(), change.Ledger.All()) {
+	if from.Same(change) {
 		_, err := w.Write(from.Source)
 		return err
 	}
 	if f.header < 0 {
 		return errNoHeader(f.firstLine())
 	}
-	a := f.without(from.Source, removed)
-	if appends {
-		if n := a.out.Len(); n > 0 && a.out.Bytes()[n-1] != '\n' {
-			a.out.WriteByte('\n')
-		}
-		a.messages(change.Session.Messages, isNew)
-	}
+	a := f.without(from.Source, f.undone(change.Undone))
+	a.grow(change)
 	return write(w, a, change)
 }
 
@@ -70,19 +62,19 @@ func newSession(change format.Change) *appender {
 		id = a.newID("session")
 	}
 	a.write(id, s.Info.Time.Created, newEntry{
-		Type: sessionEntry, Version: current, ID: id, Cwd: s.Info.Directory, Winnow: &mark{Session: &info},
+		Type: sessionEntry, Version: current, ID: id, Cwd: s.Info.Directory, Winnow: &entries.Mark{Session: &info},
 	})
 	if s.Info.Title != "" {
 		a.write("title of "+id, s.Info.Time.Created, newEntry{Type: infoEntry, Name: s.Info.Title})
 	}
-	a.messages(s.Messages, func(m *session.Message) bool { return !m.IsUndone(change.Undone) })
+	a.grow(change)
 	return a
 }
 
 func (f *file) firstLine() int {
-	for i := range f.entries {
-		if !f.entries[i].gone {
-			return f.entries[i].line
+	for i := range f.lines {
+		if !f.lines[i].gone {
+			return f.lines[i].line
 		}
 	}
 	return 1
@@ -90,15 +82,11 @@ func (f *file) firstLine() int {
 
 // undone finds the entries of pivots that were undone: of the marker, its summary, and what was
 // appended with them.
-func (f *file) undone(log []session.Message, markers map[string]bool) map[int]bool {
+func (f *file) undone(markers map[string]bool) map[int]bool {
 	removed := map[int]bool{}
-	for i := range log {
-		m := &log[i]
-		if m.IsUndone(markers) {
-			removed[f.owner[m.ID]] = true
-			for _, at := range f.more[i] {
-				removed[at] = true
-			}
+	for i := range f.Entries {
+		if slices.ContainsFunc(f.Entries[i].Messages, func(at int) bool { return f.Session.Messages[at].IsUndone(markers) }) {
+			removed[i] = true
 		}
 	}
 	return removed
@@ -110,10 +98,10 @@ func (f *file) without(src []byte, removed map[int]bool) *appender {
 	a.linear = f.linear
 	parents := map[string]string{} // of the removed entries
 	ids := map[string]int{}
-	parsed := make([]int, len(f.entries))
+	parsed := make([]int, len(f.lines))
 	last := -1
-	for i := range f.entries {
-		e := &f.entries[i]
+	for i := range f.lines {
+		e := &f.lines[i]
 		parsed[i] = a.parsed
 		if e.ID != "" {
 			ids[e.ID] = i
@@ -134,8 +122,8 @@ func (f *file) without(src []byte, removed map[int]bool) *appender {
 			a.leaf = e.ID
 		}
 	}
-	for i := range f.entries {
-		e := f.entries[i]
+	for i := range f.lines {
+		e := f.lines[i]
 		line := e.whole.Of(src)
 		switch {
 		case removed[i]:
@@ -150,20 +138,14 @@ func (f *file) without(src []byte, removed map[int]bool) *appender {
 			continue
 		}
 		text := e.text
-		if parent, ok := parents[e.Parent]; ok && !f.linear && e.Parent != "" {
-			for range parents { // those that were removed may follow one another, though never in a ring
-				e.Parent = parent
-				if parent, ok = parents[e.Parent]; !ok || e.Parent == "" {
-					break
-				}
-			}
-			text = span.Update(text, jsonl.OrNull(e.Parent), "parentId")
+		if parent := entries.Ancestor(e.Parent, parents); parent != e.Parent && !f.linear {
+			text = span.Update(text, jsonl.OrNull(parent), "parentId")
 		}
 		if kept, ok := ids[e.FirstKept]; ok && removed[kept] {
-			for kept < i && (removed[kept] || f.entries[kept].gone) {
+			for kept < i && (removed[kept] || f.lines[kept].gone) {
 				kept++
 			}
-			text = span.Update(text, span.Quote(f.entries[kept].ID), "firstKeptEntryId")
+			text = span.Update(text, span.Quote(f.lines[kept].ID), "firstKeptEntryId")
 		}
 		if e.FirstIndex != nil && e.Kind == compactionEntry {
 			first := e.FirstIndex.count()
@@ -173,9 +155,11 @@ func (f *file) without(src []byte, removed map[int]bool) *appender {
 		}
 		a.out.Write(span.Replace(line, e.json.Shift(-e.whole.Start), text))
 	}
-	for id, at := range f.owner {
-		if !removed[at] {
-			a.first[id] = ref{f.entries[at].ID, parsed[at]}
+	for i := range slices.Backward(f.Entries) { // the first entry of a message counts
+		for _, at := range f.Entries[i].Messages {
+			if !removed[i] {
+				a.first[f.Session.Messages[at].ID] = ref{f.lines[i].ID, parsed[i]}
+			}
 		}
 	}
 	return a

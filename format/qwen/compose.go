@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/winnowhq/winnow/format/internal/entries"
 	"github.com/winnowhq/winnow/format/internal/gemini"
 	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/session"
@@ -20,7 +21,7 @@ type composer struct {
 	time     session.Millis // of the record before
 	out      []byte
 	contents []*content // of the file, and of what was composed
-	names    gemini.Names
+	names    entries.Names
 	calls    map[string]bool // ids of calls that are in use
 }
 
@@ -70,14 +71,14 @@ func (c *composer) message(m *session.Message) error {
 		return nil
 	}
 	var kept *marks
-	uuid := gemini.UUID(m.ID)
-	if c.keep || gemini.Noted(m) {
+	uuid := jsonl.UUIDOf(m.ID)
+	if c.keep || entries.Noted(m) {
 		kept = &marks{Message: m}
 	}
 	for i := range pieces {
-		c.names[pieces[i].Part] = gemini.Name{Part: fmt.Sprintf("%s:%d", uuid, i), Message: uuid}
+		c.names[pieces[i].Part] = entries.Name{Part: fmt.Sprintf("%s:%d", uuid, i), Message: uuid}
 		if kept != nil {
-			c.names[pieces[i].Part] = gemini.Name{Part: pieces[i].Part, Message: m.ID}
+			c.names[pieces[i].Part] = entries.Name{Part: pieces[i].Part, Message: m.ID}
 		}
 	}
 	provenance := "real_user"
@@ -96,10 +97,10 @@ func (c *composer) assistant(m *session.Message) error {
 	if len(said) == 0 {
 		return nil
 	}
-	uuid := gemini.UUID(m.ID)
+	uuid := jsonl.UUIDOf(m.ID)
 	for i := range said {
 		part := said[i].Part
-		c.names[part] = gemini.Name{Part: cmp.Or(called[part], fmt.Sprintf("%s:%d", uuid, i)), Message: uuid}
+		c.names[part] = entries.Name{Part: cmp.Or(called[part], fmt.Sprintf("%s:%d", uuid, i)), Message: uuid}
 	}
 	o := c.record(uuid, "assistant", "assistant_output", m.Time.Created)
 	o.Add("model", cmp.Or(m.ModelID, "unknown"))
@@ -152,7 +153,7 @@ func (c *composer) pivot(marker, summary *session.Message, tail map[string]bool,
 			after += len(content.parts)
 		}
 	}
-	head := [][]byte{span.Make("role", "user", "parts", span.Array([][]byte{gemini.Text(gemini.Summary(summary))}))}
+	head := [][]byte{span.Make("role", "user", "parts", span.Array([][]byte{gemini.Text(entries.Summary(summary))}))}
 	if role == "user" {
 		head = append(head, span.Make("role", "model", "parts", span.Array([][]byte{gemini.Text(gemini.Acknowledged)})))
 	}
@@ -162,7 +163,7 @@ func (c *composer) pivot(marker, summary *session.Message, tail map[string]bool,
 	}
 	const bytesPerToken = 4 // the product takes the count for an estimate
 	rest := max(0, tokens-max(0, before-after)/bytesPerToken) + len(head[0])/bytesPerToken
-	o := c.record(gemini.UUID(marker.ID), "system", "system", max(marker.Time.Created, summary.Time.Completed))
+	o := c.record(jsonl.UUIDOf(marker.ID), "system", "system", max(marker.Time.Created, summary.Time.Completed))
 	o.With("subtype", "chat_compression", "systemPayload", span.Make(
 		"info", span.Make("originalTokenCount", tokens, "newTokenCount", rest, "newTokenCountIsEstimated", true,
 			"compressionStatus", 1, "triggerReason", reason),

@@ -3,8 +3,6 @@ package qwen
 import (
 	"slices"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/internal/gemini"
 	"github.com/winnowhq/winnow/session"
@@ -62,26 +60,17 @@ type listedContent struct {
 // pivot adds the marker and the summary of a compression, and returns their ids.
 func (r *reader) pivot(one *record, head []listedContent, auto bool, tail string) (marker, summary string) {
 	if one.marks != nil && one.marks.Summary != nil {
-		m := *one.marks.Message
-		// Messages before it may have got other ids when they were written here.
-		if start := m.Marker().TailStartID; start != "" && session.Index(r.Session.Messages, start) < 0 {
-			m.Parts = slices.Clone(m.Parts)
-			m.Marker().TailStartID = tail
-		}
-		r.kept(m)
-		r.kept(*one.marks.Summary)
-		added := r.Session.Messages[len(r.Session.Messages)-2:]
-		added[1].ParentID = added[0].ID
-		return added[0].ID, added[1].ID
+		m, s := *one.marks.Message, *one.marks.Summary
+		m.ID, s.ID = r.ids.New(m.ID), r.ids.New(s.ID)
+		r.Fold(m, s, tail)
+		return m.ID, s.ID
 	}
-	m := r.Message(session.User, r.ids.New(one.UUID), one.Timestamp)
-	marker = m.ID
-	r.Add(m, session.Part{Type: session.CompactionPart, Auto: auto, TailStartID: tail})
+	marker = r.ids.New(one.UUID)
 	r.IsTheirs(marker)
 	r.Model = r.model
-	s := r.Message(session.Assistant, r.ids.New(marker+":summary"), one.Timestamp)
+	s := r.Compaction(marker, r.ids.New(marker+":summary"), one.Timestamp, session.Part{Auto: auto, TailStartID: tail})
 	s.Time.Completed = s.Time.Created
-	s.Summary, s.Mode, s.Agent = jsontext.Value("true"), "compaction", "compaction"
+	s.Mode, s.Agent = "compaction", "compaction"
 	for at, listed := range head {
 		c := &content{}
 		for i := range listed.parts {

@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/format/internal/entries"
 	"github.com/winnowhq/winnow/format/internal/gemini"
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
@@ -37,15 +38,12 @@ type was struct {
 
 // readMarks reads the member; one that is not understood is as if it were not there.
 func readMarks(value []byte) *marks {
-	if span.Kind(value) != '{' {
-		return nil
-	}
-	var m marks
-	if json.Unmarshal(value, &m, session.ReadOptions()) != nil || m.Message != nil && m.Message.ID == "" ||
+	m := entries.ReadMark[marks](value)
+	if m == nil || m.Message != nil && m.Message.ID == "" ||
 		m.Summary != nil && (m.Message == nil || m.Message.Marker() == nil || !m.Summary.IsSummary()) {
 		return nil
 	}
-	return &m
+	return m
 }
 
 // on is a line with these marks, without any if they say nothing.

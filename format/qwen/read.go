@@ -149,7 +149,9 @@ func (r *reader) add(i int) {
 		c.role = "model"
 		r.assistant(one, parts, c)
 	case one.marks != nil && one.marks.Message != nil:
-		r.kept(*one.marks.Message)
+		kept := *one.marks.Message
+		kept.ID = r.ids.New(kept.ID)
+		r.Kept(kept)
 		c.slots = gemini.Slots(gemini.Asked(one.marks.Message))
 	default:
 		r.user(one, parts, c)
@@ -162,15 +164,6 @@ func (r *reader) add(i int) {
 	if one.Subtype != "realtime_message" {
 		r.contents, r.said, r.named[c.uuid] = append(r.contents, c), append(r.said, c), c
 	}
-}
-
-// kept adds a message as it was when it was written.
-func (r *reader) kept(m session.Message) {
-	m.ID = r.ids.New(m.ID)
-	if m.Written() {
-		r.LastAsk = m.ID
-	}
-	r.Session.Messages = append(r.Session.Messages, m)
 }
 
 // assistant adds an answer.
@@ -194,16 +187,13 @@ func (r *reader) assistant(one *record, parts []gemini.Part, c *content) {
 			if at := m.Time.Created; at != 0 {
 				added.State.Time = &session.Span{Start: at}
 			}
-		case p.Thought && p.Text != "":
-			added = r.Add(m, session.Part{Type: session.ReasoningPart, Text: p.Text})
-		case p.Text != "":
-			added = r.Add(m, session.Part{
-				Type: session.TextPart, Text: p.Text, Ignored: one.Subtype == "realtime_message", // it is not sent
-			})
-		case p.Media() != nil:
-			added = r.Add(m, p.Media().Part())
 		default:
-			continue
+			part, ok := p.Part()
+			if !ok {
+				continue
+			}
+			part.Ignored = part.Type == session.TextPart && one.Subtype == "realtime_message" // it is not sent
+			added = r.Add(m, part)
 		}
 		c.holds(parts[i].At, gemini.Slot{Part: added.ID})
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/internal/gemini"
 	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/transcript"
@@ -133,11 +132,11 @@ func (r *reader) lines() {
 		}
 		one, err := parse(l.Text.Of(r.Source))
 		if err != nil {
-			r.damage(l, span.Reason(err, "the line"))
+			r.Damaged = append(r.Damaged, jsonl.Damage(l, span.Reason(err, "the line")))
 			continue
 		}
 		if reason := one.silent(); reason != "" {
-			r.damage(l, reason)
+			r.Damaged = append(r.Damaged, jsonl.Damage(l, reason))
 		}
 		r.Counts.Entries++
 		one.line, one.whole, one.at = l.Number, l.Whole, l.Text
@@ -147,12 +146,6 @@ func (r *reader) lines() {
 		}
 		r.records = append(r.records, one)
 	}
-}
-
-func (r *reader) damage(l span.Line, reason string) {
-	r.Damaged = append(r.Damaged, format.Damage{
-		Line: l.Number, Offset: int64(l.Whole.Start), Bytes: l.Whole.Len(), Reason: reason,
-	})
 }
 
 // branch finds the positions of the records that the product would resume, in their order: the

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/format/internal/gemini"
+	"github.com/winnowhq/winnow/format/internal/entries"
 	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
@@ -84,30 +84,18 @@ func (p *writer) without() []byte {
 		if _, gone := p.gone[one.Parent]; !gone || out[i] {
 			continue
 		}
-		line := span.Update(one.at.Of(p.source), jsonl.OrNull(p.stays(one.Parent)), "parentUuid")
+		line := span.Update(one.at.Of(p.source), jsonl.OrNull(entries.Ancestor(one.Parent, p.gone)), "parentUuid")
 		edits = append(edits, span.Edit{Span: one.at, With: line})
 	}
 	return span.Splice(p.source, edits...)
-}
-
-// stays follows a parent to the next record that stays.
-func (p *writer) stays(uuid string) string {
-	for range len(p.gone) + 1 {
-		before, gone := p.gone[uuid]
-		if !gone {
-			break
-		}
-		uuid = before
-	}
-	return uuid
 }
 
 // composer goes on at the end of the file.
 func (p *writer) composer() *composer {
 	info := &p.change.Session.Info
 	c := &composer{
-		keep: len(p.index.records) > 0, names: gemini.Names{}, calls: map[string]bool{},
-		where:    where{session: gemini.UUID(info.ID), cwd: info.Directory, version: "0.24.4"},
+		keep: len(p.index.records) > 0, names: entries.Names{}, calls: map[string]bool{},
+		where:    where{session: jsonl.UUIDOf(info.ID), cwd: info.Directory, version: "0.24.4"},
 		contents: slices.Clip(p.index.contents),
 	}
 	for _, i := range p.index.path {
@@ -119,7 +107,7 @@ func (p *writer) composer() *composer {
 		c.time = max(c.time, jsonl.Millis(one.Timestamp))
 		c.parent = one.UUID
 	}
-	c.parent = p.stays(c.parent)
+	c.parent = entries.Ancestor(c.parent, p.gone)
 	for _, content := range p.index.contents {
 		for _, slot := range content.slots {
 			c.calls[slot.Part] = true
@@ -131,10 +119,9 @@ func (p *writer) composer() *composer {
 // fresh composes the messages that the file does not have.
 func (p *writer) fresh(c *composer) error {
 	messages := p.change.Session.Messages
-	undone := func(m *session.Message) bool { return m.IsUndone(p.change.Undone) }
 	for i := range messages {
 		m := &messages[i]
-		if _, have := p.index.owner[m.ID]; have || undone(m) || m.IsSummary() {
+		if _, have := p.index.owner[m.ID]; have || m.IsUndone(p.change.Undone) || m.IsSummary() {
 			continue
 		}
 		if m.Marker() == nil {
@@ -143,20 +130,11 @@ func (p *writer) fresh(c *composer) error {
 			}
 			continue
 		}
-		answers := func(s session.Message) bool { return s.Completes() && s.ParentID == m.ID }
-		at := slices.IndexFunc(messages[i:], answers)
-		if at < 0 {
+		summary := entries.Completed(messages, i)
+		if summary == nil {
 			continue
 		}
-		in := map[string]bool{} // messages of the tail; earlier pivots in it are covered by the new summary
-		if start := session.Index(messages[:i], m.Marker().TailStartID); start >= 0 {
-			for j := start; j < i; j++ {
-				if t := &messages[j]; t.Marker() == nil && !t.IsSummary() && !undone(t) {
-					in[t.ID] = true
-				}
-			}
-		}
-		if err := c.pivot(m, &messages[i+at], in, jsonl.PromptBefore(messages[:i])); err != nil {
+		if err := c.pivot(m, summary, entries.Tail(p.change, i), jsonl.PromptBefore(messages[:i])); err != nil {
 			return fmt.Errorf("%s: write message %s: %w", Name, m.ID, err)
 		}
 	}

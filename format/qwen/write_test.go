@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/format/internal/gemini"
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/internal/filetest"
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
@@ -143,10 +143,10 @@ func TestWrite_whatTheProductRepeatsOfWhatWasPruned(t *testing.T) {
 func TestWrite_undoneAfterMoreTurns(t *testing.T) {
 	doc := read(t, gulls())
 	folded := filetest.Write(t, Format{}, doc, format.Change{Session: filetest.Fold(doc.Session, "one", "b"), Ledger: rule.NewLedger(leftOut)})
-	on := line("w", gemini.UUID("msg_onec"), "assistant", text("Quite."))
+	on := line("w", jsonl.UUIDOf("msg_onec"), "assistant", text("Quite."))
 	after := read(t, string(folded)+on)
 	got := filetest.Write(t, Format{}, after, format.Change{Session: after.Session, Undone: map[string]bool{"msg_one": true}})
-	if want := gulls() + strings.Replace(on, gemini.UUID("msg_onec"), "v", 1); string(got) != want {
+	if want := gulls() + strings.Replace(on, jsonl.UUIDOf("msg_onec"), "v", 1); string(got) != want {
 		t.Errorf("(-want +got):\n%s", cmp.Diff(want, string(got)))
 	}
 }
@@ -181,7 +181,7 @@ func TestBypassed(t *testing.T) {
 		bypassed   bool
 	}{
 		{"nothing more", "", format.Bypass{}, false},
-		{"the product goes on behind it", line("w", gemini.UUID("msg_onec"), "assistant", text("Quite.")), format.Bypass{}, false},
+		{"the product goes on behind it", line("w", jsonl.UUIDOf("msg_onec"), "assistant", text("Quite.")), format.Bypass{}, false},
 		{"the product goes on from before it", line("w", "v", "assistant", text("Quite.")) + line("x", "w", "user", text("Good.")),
 			format.Bypass{Line: 6, First: 8, Entries: 2}, true},
 		{"the user went back", line("w", "a", "system", `"subtype":"rewind","systemPayload":{}`) + line("x", "w", "user", text("Good.")),

@@ -30,6 +30,7 @@ var through = map[string]string{
 	"cmd/internal/source":          "format/all FuzzCut",                             // every file
 	"cmd/internal/workbench":       "format/all FuzzCut",                             // sessions, and instructions that it hands on
 	"format":                       "format/all FuzzCut",                             // the lines of a file
+	"format/internal/entries":      "format/copilot FuzzRead",                        // what formats that are lists of entries share
 	"format/internal/gemini":       "format/qwen FuzzRead",                           // what contents of the Gemini API share
 	"format/internal/jsonl":        "format/all FuzzCut",                             // what sessions of lines share
 	"format/internal/transcript":   "format/sweagent FuzzRead",                       // what the records of runs share

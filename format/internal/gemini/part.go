@@ -99,6 +99,19 @@ func (m *Media) Part() session.Part {
 	return session.Part{Type: session.FilePart, Mime: m.Mime, URL: url}
 }
 
+// Part is a text, a thought or a file in the log; false is for anything else.
+func (p *Part) Part() (session.Part, bool) {
+	switch media := p.Media(); {
+	case p.Thought && p.Text != "":
+		return session.Part{Type: session.ReasoningPart, Text: p.Text}, true
+	case p.Text != "":
+		return session.Part{Type: session.TextPart, Text: p.Text}, true
+	case media != nil:
+		return media.Part(), true
+	}
+	return session.Part{}, false
+}
+
 // Words are what a part says in a summary: calls and results as far as they can be told in words.
 func (p *Part) Words() string {
 	switch {

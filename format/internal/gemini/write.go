@@ -1,8 +1,6 @@
 package gemini
 
 import (
-	"cmp"
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -107,21 +105,15 @@ func Result(p *session.Part, id string) []byte {
 
 // file is a part with a file: what is in it, where it is, or a text that says what was there.
 func file(p *session.Part) []byte {
-	if head, data, ok := strings.Cut(p.URL, ";base64,"); ok {
-		if mime, ok := strings.CutPrefix(head, "data:"); ok {
-			return span.Make("inlineData", span.Make("mimeType", mime, "data", data))
-		}
+	if mime, data, ok := jsonl.Inline(p); ok {
+		return span.Make("inlineData", span.Make("mimeType", mime, "data", data))
 	}
 	for _, scheme := range []string{"https://", "http://", "gs://"} {
 		if strings.HasPrefix(p.URL, scheme) {
 			return span.Make("fileData", span.Make("mimeType", p.Mime, "fileUri", p.URL))
 		}
 	}
-	name := p.Filename
-	if name == "" && !strings.HasPrefix(p.URL, "data:") {
-		name = p.URL
-	}
-	return Text("[File: " + strings.TrimSpace(name+" "+p.Mime) + "]")
+	return Text(jsonl.FileNote(p))
 }
 
 // Shown is a list of parts under the elisions of a ledger, and those that show in it. slots say
@@ -234,32 +226,6 @@ func (p *Part) replied(elisions []rule.Elision) []byte {
 	return raw
 }
 
-// Names are the ids with which reading a file gives the parts that were composed, and their
-// messages.
-type Names map[string]Name
-
-// Name is a part's id, and its message's.
-type Name struct{ Part, Message string }
-
-// Of is a ledger under these names.
-func (n Names) Of(ledger rule.Ledger) rule.Ledger {
-	if len(n) == 0 {
-		return ledger
-	}
-	elisions := slices.Clone(ledger.All())
-	for i := range elisions {
-		e := &elisions[i]
-		name := n[e.Part]
-		e.Part, e.Message = cmp.Or(name.Part, e.Part), cmp.Or(name.Message, e.Message)
-		by := e.Covers()
-		for j := range by {
-			by[j] = cmp.Or(n[by[j]].Part, by[j])
-		}
-		e.By = strings.Join(by, " ")
-	}
-	return rule.NewLedger(elisions...)
-}
-
 // Caller gives calls ids that are not in use: their own, or else one made from the part's. called
 // has what it gave.
 func Caller(m *session.Message, used map[string]bool) (name func(*session.Part) string, called map[string]string) {
@@ -274,30 +240,5 @@ func Caller(m *session.Message, used map[string]bool) (name func(*session.Part) 
 	}, called
 }
 
-// Summary is the text of a summary.
-func Summary(m *session.Message) string {
-	var texts []string
-	for i := range m.Parts {
-		if p := &m.Parts[i]; p.Type == session.TextPart && p.Text != "" && !p.Ignored {
-			texts = append(texts, p.Text)
-		}
-	}
-	return strings.Join(texts, "\n\n")
-}
-
 // Acknowledged is what the products put between a summary and what the user says behind it.
 const Acknowledged = "Got it. Thanks for the additional context!"
-
-// Noted reports whether a message has a note that only the engine's own form can hold.
-func Noted(m *session.Message) bool {
-	return slices.ContainsFunc(m.Parts, func(p session.Part) bool { _, noted := p.Note(); return noted })
-}
-
-// UUID is the id itself if it is a UUID as the products write them, else one that is always the
-// same for the same id.
-func UUID(id string) string {
-	if jsonl.IsUUID(id) && id == strings.ToLower(id) {
-		return id
-	}
-	return jsonl.UUID("winnow " + id)
-}

@@ -46,6 +46,15 @@ func UUID(text string) string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", sum[0:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
 }
 
+// UUIDOf is the id itself if it is a UUID as the products write them, else one that is always the
+// same for the same id.
+func UUIDOf(id string) string {
+	if IsUUID(id) && id == strings.ToLower(id) {
+		return id
+	}
+	return UUID("winnow " + id)
+}
+
 // Word replaces the characters that providers do not take in ids and names of tools.
 func Word(name string) string {
 	return strings.Map(func(r rune) rune {
@@ -144,6 +153,22 @@ func Marshal(v any) jsontext.Value {
 	return text
 }
 
+// Inline is a file that its URL holds in base64.
+func Inline(p *session.Part) (mime, data string, ok bool) {
+	head, data, found := strings.Cut(p.URL, ";base64,")
+	mime, inline := strings.CutPrefix(head, "data:")
+	return mime, data, found && inline
+}
+
+// FileNote says what was there in the place of a file that a product has no form for.
+func FileNote(p *session.Part) string {
+	name := p.Filename
+	if name == "" && !strings.HasPrefix(p.URL, "data:") {
+		name = p.URL
+	}
+	return "[File: " + strings.TrimSpace(name+" "+p.Mime) + "]"
+}
+
 // PromptBefore is the size of the conversation at the end of a log, in tokens, as the provider last
 // reported it.
 func PromptBefore(log []session.Message) int {
@@ -168,6 +193,11 @@ func Own(s *session.Session) {
 			p.SessionID, p.MessageID = cmp.Or(p.SessionID, s.Info.ID), cmp.Or(p.MessageID, m.ID)
 		}
 	}
+}
+
+// Damage is a line that was skipped.
+func Damage(l span.Line, reason string) format.Damage {
+	return format.Damage{Line: l.Number, Offset: int64(l.Whole.Start), Bytes: l.Whole.Len(), Reason: reason}
 }
 
 // Unreadable is the error for a file of which no line can be read. It names the first piece of

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -58,6 +59,34 @@ func (l *Log) Message(role session.Role, id, timestamp string) *session.Message 
 	}
 	l.Session.Messages = append(l.Session.Messages, m)
 	return &l.Session.Messages[len(l.Session.Messages)-1]
+}
+
+// Compaction appends a marker, with what is known of it, and its summary, which has no text yet.
+func (l *Log) Compaction(marker, summary, timestamp string, about session.Part) *session.Message {
+	about.Type = session.CompactionPart
+	l.Add(l.Message(session.User, marker, timestamp), about)
+	s := l.Message(session.Assistant, summary, timestamp)
+	s.Summary = jsontext.Value("true")
+	return s
+}
+
+// Kept appends a message as it was when it was written.
+func (l *Log) Kept(m session.Message) {
+	if m.Written() {
+		l.LastAsk = m.ID
+	}
+	l.Session.Messages = append(l.Session.Messages, m)
+}
+
+// Fold appends a marker and its summary as they were when they were written. Messages before them
+// may have got other ids since: tail is the one with which the tail begins, as the file has it.
+func (l *Log) Fold(marker, summary session.Message, tail string) {
+	if start := marker.Marker().TailStartID; start != "" && session.Index(l.Session.Messages, start) < 0 {
+		marker.Parts = slices.Clone(marker.Parts)
+		marker.Marker().TailStartID = tail
+	}
+	summary.ParentID = marker.ID
+	l.Session.Messages = append(l.Session.Messages, marker, summary)
 }
 
 // Add gives a message one more part, and fills in what every part has.
