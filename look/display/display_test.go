@@ -193,7 +193,7 @@ func TestReceipt_saysWhatStaysAndWhoWroteIt(t *testing.T) {
 
 func TestHeadline_isOneSentenceInDollars(t *testing.T) {
 	of := func(name string, cost, missed float64) lab.Standing {
-		return lab.Standing{Name: name, Bill: lab.Bill{Read: cost}, MissedStepsPer100: missed}
+		return lab.Standing{Name: name, Bill: lab.Bill{Read: cost}, MissRates: lab.MissRates{MissedStepsPer100: missed}}
 	}
 	r := lab.Report{Baseline: "nothing", Policies: []lab.Standing{of("nothing", 26.88, 0), of("balanced", 22.48, 0.8),
 		of("classic", 30, 2)}}
