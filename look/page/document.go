@@ -32,7 +32,7 @@ type document struct {
 	Tables                                         []table
 	Biggest                                        []entry
 	Pivots                                         []pivotView
-	Candidates                                     table
+	Candidates                                     string
 	CandidatesBy                                   []candidates
 	Refusals                                       []string
 	Wishes                                         []string
@@ -288,73 +288,30 @@ type table struct {
 }
 
 // row is what takes some of it. Share is of the dollars where there are any.
-type row struct{ Name, Href, Tone, Tokens, Cost, Share, Bar, Remark string }
+type row struct{ Name, Href, Tone, Tokens, Cost, Share, Bar string }
 
 // Pieces of a name: a long path breaks behind a slash.
 func (r row) Pieces() []string { return strings.SplitAfter(r.Name, "/") }
 
 const mostRows = 8
 
-func tableOf(title string, by map[string]int, whole int) table {
-	return costTable(title, by, nil, whole, 0)
-}
-
-// costTable is a table of tokens, and of what they cost where that is known: then of what cost
-// most.
-func costTable(title string, by map[string]int, costs map[string]float64, whole int, bill float64) table {
-	t := table{Title: title, Dear: costs != nil, Unit: "tokens"}
-	all, rest := display.Dearest(by, costs, mostRows)
-	for _, one := range all {
-		r := rowOf(line(one.Name, 160), one.Tokens, whole, all[0].Tokens)
-		if t.Dear {
-			r.price(one, bill, all[0].Cost)
+func tableOf(of display.Ranking) table {
+	t := table{Title: of.Title, Dear: of.Priced, Unit: "tokens", Wide: of.Paths}
+	for _, r := range of.Rows {
+		one := row{Name: line(r.Name, 160), Tone: "tone", Tokens: r.Tokens, Cost: r.Cost, Share: r.Share,
+			Bar: share(chartWidth * r.Part)}
+		if of.Tools && !r.Rest {
+			one.Tone = display.ToolTone(one.Name).Class
 		}
-		t.Rows = append(t.Rows, r)
-	}
-	if rest.Name != "" {
-		r := rowOf(rest.Name, rest.Tokens, whole, 0)
-		if t.Dear {
-			r.price(rest, bill, 0)
-		}
-		r.Bar = "0%" // of many things together, its length must not be compared with that of one
-		t.Rows = append(t.Rows, r)
+		t.Rows = append(t.Rows, one)
 	}
 	return t
 }
 
-func rowOf(name string, n, whole, most int) row {
-	return row{Name: name, Tone: "tone", Tokens: quantity.Number(n), Share: quantity.Percent(n, whole),
-		Bar: share(chartWidth * float64(n) / float64(max(1, most)))}
-}
-
-// price puts dollars into a row; most is the cost of the dearest.
-func (r *row) price(one display.Leader, bill, most float64) {
-	if one.Tokens == 0 {
-		r.Tokens = "–"
-	}
-	r.Cost, r.Share, r.Bar = quantity.Dollars(one.Cost), quantity.Share(one.Cost/bill), "0%"
-	if most > 0 {
-		r.Bar = share(chartWidth * one.Cost / most)
-	}
-}
-
 func (d *document) leaders() {
-	t, c := d.c.Report.Tokens, d.c.Report.Costs
-	if c == nil {
-		c = &report.Costs{}
-	}
-	kinds := costTable("By kind", t.ByKind, c.ByKind, t.Total, c.Total)
-	tools := costTable("By tool", t.ByTool, c.ByTool, t.Total, c.Total)
-	for i := range tools.Rows {
-		if tools.Rows[i].Bar != "0%" {
-			tools.Rows[i].Tone = display.ToolTone(tools.Rows[i].Name).Class
-		}
-	}
-	files := costTable("By file", t.ByFile, c.ByFile, t.Total, c.Total)
-	files.Wide = true
-	for _, one := range []table{kinds, tools, files} {
-		if len(one.Rows) > 0 {
-			d.Tables = append(d.Tables, one)
+	for _, of := range display.Rankings(&d.c.Report, mostRows) {
+		if len(of.Rows) > 0 {
+			d.Tables = append(d.Tables, tableOf(of))
 		}
 	}
 	d.biggest()
@@ -413,12 +370,9 @@ func (d *document) candidates() {
 			})
 		}
 	}
-	d.Candidates.Title = quantity.Number(all) + " tokens, " + quantity.Percent(all, r.Window.Tokens) +
+	d.Candidates = quantity.Number(all) + " tokens, " + quantity.Percent(all, r.Window.Tokens) +
 		" of the messages"
 	for _, sum := range report.ByRule(r.Candidates, nil) {
-		one := rowOf(visible(sum.Rule), sum.Saves, r.Window.Tokens, all)
-		one.Remark = quantity.Count(sum.Parts, "part")
-		d.Candidates.Rows = append(d.Candidates.Rows, one)
 		entries := byRule[sum.Rule]
 		group := candidates{
 			Rule: visible(sum.Rule), Sum: quantity.Count(sum.Parts, "part") + ", " + quantity.Count(sum.Saves, "token"),

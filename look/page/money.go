@@ -57,8 +57,8 @@ func (d *document) money() {
 	if len(c.ByTurn) > 1 {
 		m.Tables = append(m.Tables, d.byTurn(c))
 	}
-	if len(c.ByModel) > 1 {
-		m.Tables = append(m.Tables, costTable("By model", nil, c.ByModel, 0, c.Total))
+	if of := display.ModelRanking(c, mostRows); len(of.Rows) > 0 {
+		m.Tables = append(m.Tables, tableOf(of))
 	}
 	d.Money = m
 }
