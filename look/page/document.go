@@ -9,7 +9,6 @@ import (
 	"github.com/winnowhq/winnow/look/display"
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/store/report"
 	"github.com/winnowhq/winnow/text/quantity"
 )
 
@@ -17,33 +16,59 @@ import (
 type document struct {
 	c     *Content
 	texts *texts
+	places
+	header
+	Facts []fact
+	Chart chart
+	gauge
+	Done     *done
+	Money    *moneyView
+	Contents []fact // sections: where, and their names
+	Next     []fact // what to do: what for, and the command
+	Tables   []table
+	Biggest  []entry
+	Pivots   []pivotView
+	couldGo
+	lasting
+	Notes []string
+	damage
+	filter
+}
 
+// gauge is the window now, on a scale of the usable one.
+type gauge struct {
+	Window   []segment
+	UsableAt string
+}
+
+// lasting is what every compaction keeps word for word.
+type lasting struct {
+	Wishes []string
+	Pins   []pin
+}
+
+// damage is what could not be read.
+type damage struct {
+	Damaged      []fact
+	DamagedCount string
+}
+
+// header says which session this is, and how full its window.
+type header struct {
 	Title, Name, Product, Project, Model, When, ID string
 	Size, Verdict                                  string
 	Over                                           bool
-	Facts                                          []fact
-	Chart                                          chart
-	Window                                         []segment // the window now, on a scale of the usable one
-	UsableAt                                       string
-	Done                                           *done
-	Money                                          *moneyView
-	Contents                                       []fact // sections: where, and their names
-	Next                                           []fact // what to do: what for, and the command
-	Tables                                         []table
-	Biggest                                        []entry
-	Pivots                                         []pivotView
-	Candidates                                     string
-	CandidatesBy                                   []candidates
-	Refusals                                       []string
-	Wishes                                         []string
-	Pins                                           []pin
-	Notes                                          []string
-	Damaged                                        []fact
-	DamagedCount                                   string
-	Kinds                                          []string // for the filter
-	Cut                                            int      // texts that are kept as data
-	CutWeight                                      string
+}
 
+// filter is what the log can be searched by, and what of it is kept as data.
+type filter struct {
+	Kinds     []string
+	Cut       int // texts
+	CutWeight string
+}
+
+// places are where messages and parts are.
+type places struct {
 	inline   int            // bytes of a text that are in the page itself
 	position map[string]int // of messages
 	parts    []partOf       // of the log
@@ -64,7 +89,7 @@ type pin struct{ Text, Note, Href, Undo string }
 
 func newDocument(c Content) *document {
 	r := &c.Report
-	d := &document{c: &c, texts: &texts{}, position: map[string]int{}}
+	d := &document{c: &c, texts: &texts{}, places: places{position: map[string]int{}}}
 	for i := range c.Session.Messages {
 		m := &c.Session.Messages[i]
 		d.position[m.ID] = i
@@ -275,134 +300,5 @@ func (d *document) window(s display.History) {
 	}
 	if w.Folded > 0 {
 		d.Facts = append(d.Facts, fact{"folded", quantity.Count(w.Folded, "message")})
-	}
-}
-
-// table says what takes most.
-type table struct {
-	Title string
-	Wide  bool   // its names are long
-	Dear  bool   // it tells dollars
-	Unit  string // of what it tells beside them
-	Rows  []row
-}
-
-// row is what takes some of it. Share is of the dollars where there are any.
-type row struct{ Name, Href, Tone, Tokens, Cost, Share, Bar string }
-
-// Pieces of a name: a long path breaks behind a slash.
-func (r row) Pieces() []string { return strings.SplitAfter(r.Name, "/") }
-
-const mostRows = 8
-
-func tableOf(of display.Ranking) table {
-	t := table{Title: of.Title, Dear: of.Priced, Unit: "tokens", Wide: of.Paths}
-	for _, r := range of.Rows {
-		one := row{Name: line(r.Name, 160), Tone: "tone", Tokens: r.Tokens, Cost: r.Cost, Share: r.Share,
-			Bar: share(chartWidth * r.Part)}
-		if of.Tools && !r.Rest {
-			one.Tone = display.ToolTone(one.Name).Class
-		}
-		t.Rows = append(t.Rows, one)
-	}
-	return t
-}
-
-func (d *document) leaders() {
-	for _, of := range display.Rankings(&d.c.Report, mostRows) {
-		if len(of.Rows) > 0 {
-			d.Tables = append(d.Tables, tableOf(of))
-		}
-	}
-	d.biggest()
-}
-
-// entry is a line that leads to a part.
-type entry struct{ Href, What, Text, State, Because, Tokens, Cost string }
-
-const mostEntries = 12
-
-func (d *document) biggest() {
-	order := make([]int, len(d.c.Parts))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return d.c.Parts[b].Tokens - d.c.Parts[a].Tokens })
-	for _, k := range order[:min(len(order), mostEntries)] {
-		if x := &d.c.Parts[k]; x.Tokens > 0 {
-			what, text := d.heading(d.parts[k].message, d.parts[k].part, x)
-			one := entry{Href: partHref(k), What: what, Text: text, State: stateOf(x).Text,
-				Tokens: quantity.Number(x.Tokens)}
-			if c := d.c.Report.Costs; c != nil && c.ByPart[x.Part] > 0 {
-				one.Cost = quantity.Dollars(c.ByPart[x.Part])
-			}
-			d.Biggest = append(d.Biggest, one)
-		}
-	}
-}
-
-func partHref(k int) string { return "#p" + strconv.Itoa(k+1) }
-
-// candidates is what one rule would elide.
-type candidates struct {
-	Rule, Sum string
-	Because   string // if all of them have the same reason
-	Entries   []entry
-	More      int
-}
-
-// mostCandidates is how many of a rule are listed; each of the others says so at its place in the
-// log.
-const mostCandidates = 100
-
-func (d *document) candidates() {
-	r := &d.c.Report
-	all := 0
-	byRule := map[string][]entry{}
-	list := slices.Clone(r.Candidates)
-	slices.SortStableFunc(list, func(a, b report.Candidate) int { return b.Saves - a.Saves })
-	for _, c := range list {
-		all += c.Saves
-		if len(byRule[c.Rule]) < mostCandidates {
-			byRule[c.Rule] = append(byRule[c.Rule], entry{
-				Href: partHref(d.at[c.Part]), What: line(c.Tool, 40), Text: line(d.near(c.Target), 120),
-				Because: counted(c.Because), Tokens: quantity.Number(c.Saves),
-			})
-		}
-	}
-	d.Candidates = quantity.Number(all) + " tokens, " + quantity.Percent(all, r.Window.Tokens) +
-		" of the messages"
-	for _, sum := range report.ByRule(r.Candidates, nil) {
-		entries := byRule[sum.Rule]
-		group := candidates{
-			Rule: visible(sum.Rule), Sum: quantity.Count(sum.Parts, "part") + ", " + quantity.Count(sum.Saves, "token"),
-			Entries: entries, More: max(0, sum.Parts-len(entries)),
-		}
-		first := group.Entries[0].Because
-		if !slices.ContainsFunc(group.Entries, func(e entry) bool { return e.Because != first }) {
-			group.Because = first
-			for i := range group.Entries {
-				group.Entries[i].Because = ""
-			}
-		}
-		d.CandidatesBy = append(d.CandidatesBy, group)
-	}
-	sums, general := report.SumRefusals(r.Refusals)
-	for _, one := range general {
-		d.Refusals = append(d.Refusals, visible(display.Refused(one.Reason, one.Code)))
-	}
-	for _, one := range sums {
-		text := quantity.Count(one.Parts, "part") + " stay"
-		if one.Parts == 1 {
-			text += "s"
-		}
-		if one.Rule != "" {
-			text += " for " + visible(one.Rule)
-		}
-		text += ": " + visible(display.Refused(one.Reason, one.Code))
-		if one.Others > 0 {
-			text += "; " + quantity.Count(one.Others, "other reason")
-		}
-		d.Refusals = append(d.Refusals, text)
 	}
 }

@@ -234,8 +234,8 @@ func (d *document) billOf(requests []report.Request, first int, paid []display.P
 		}
 	}
 	if missed.Requests > 0 {
-		text += "; missed the cache: " + quantity.Count(missed.Tokens, "token") + ", " + display.KnownDollars(missed.Cost) + ", " +
-			display.Cause(missed.Cause)
+		text += "; missed the cache: " + quantity.Count(missed.Tokens, "token") + ", " +
+			display.KnownDollars(missed.Cost) + ", " + display.Cause(missed.Cause)
 		s.mark = "▴"
 	}
 	s.title = text
