@@ -143,7 +143,13 @@ func newDocument(c Content) *document {
 	}
 	d.DamagedCount = quantity.Count(len(c.Damaged), "piece")
 	d.next()
-	d.contents()
+	d.Contents = contentsOf(section{"#receipt", "Receipt", d.Done != nil}, section{"#window", "The window now", true},
+		section{"#timeline", "Timeline", true}, section{"#money", "Money", d.Money != nil},
+		section{"#tokens", "Tokens", len(d.Tables) > 0}, section{"#pivots", "Pivots", len(d.Pivots) > 0},
+		section{"#prunings", "Prunings", len(d.Prunings()) > 0},
+		section{"#candidates", "Could go", len(d.CandidatesBy)+len(d.Refusals) > 0},
+		section{"#kept", "Kept", len(d.Wishes)+len(d.Pins) > 0}, section{"#damage", "Damage", len(d.Damaged) > 0},
+		section{"#log", "The log", true})
 	return d
 }
 
@@ -163,24 +169,20 @@ func (d *document) next() {
 	}
 }
 
-// contents lists the sections that are there.
-func (d *document) contents() {
-	for _, s := range []struct {
-		href, name string
-		there      bool
-	}{
-		{"#receipt", "Receipt", d.Done != nil}, {"#window", "The window now", true}, {"#timeline", "Timeline", true},
-		{"#money", "Money", d.Money != nil}, {"#tokens", "Tokens", len(d.Tables) > 0},
-		{"#pivots", "Pivots", len(d.Pivots) > 0},
-		{"#prunings", "Prunings", len(d.Prunings()) > 0},
-		{"#candidates", "Could go", len(d.CandidatesBy)+len(d.Refusals) > 0},
-		{"#kept", "Kept", len(d.Wishes)+len(d.Pins) > 0}, {"#damage", "Damage", len(d.Damaged) > 0},
-		{"#log", "The log", true},
-	} {
+// section is a part of a page that its contents name if it is there.
+type section struct {
+	href, name string
+	there      bool
+}
+
+// contentsOf lists the sections that are there.
+func contentsOf(sections ...section) (contents []fact) {
+	for _, s := range sections {
 		if s.there {
-			d.Contents = append(d.Contents, fact{s.href, s.name})
+			contents = append(contents, fact{s.href, s.name})
 		}
 	}
+	return contents
 }
 
 // command is what to type about something of the session, "" if the session as it is here is in
