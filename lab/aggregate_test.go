@@ -36,9 +36,17 @@ func TestReport_sumsUpPolicies(t *testing.T) {
 	r := l.report(sessions, nil)
 	even := 40 - 37.1 // an extra step for 1,000 tokens is ten in all, at 0.1 each
 	want := Standing{
-		Name: "balanced", Bill: Bill{Read: 37.1}, Tokens: Tokens{Sent: 3000, Cached: 2700, Largest: 30}, Steps: 150, Regrets: 6, MissedSteps: 3, Folds: 2,
-		Ratio: 37.1 / 40, Mean: (0.5 + 1.1 + 1.01) / 3, P10: 0.602, P50: 1.01, P90: 1.082, MissedStepsPer100: 2, MissedItemsPer100: 4, LostEditsPer100: 2, LostInputsPer100: 4, Hits: 0.9,
-		Lambda: Lambda{Some: (37.1 + 0.27) / 40, Much: (37.1 + 1.03) / 40, BreakEven: &even}, Rose: 2, RoseMore: 1, Worst: 0.1,
+		Name:      "balanced",
+		Bill:      Bill{Read: 37.1},
+		Tokens:    Tokens{Sent: 3000, Cached: 2700, Largest: 30},
+		Steps:     150,
+		Regrets:   6,
+		MissRates: MissRates{MissedSteps: 3, MissedStepsPer100: 2, MissedItemsPer100: 4, LostEditsPer100: 2, LostInputsPer100: 4},
+		Folds:     2,
+		Ratios:    Ratios{Ratio: 37.1 / 40, Mean: (0.5 + 1.1 + 1.01) / 3, P10: 0.602, P50: 1.01, P90: 1.082},
+		Hits:      0.9,
+		Lambda:    Lambda{Some: (37.1 + 0.27) / 40, Much: (37.1 + 1.03) / 40, BreakEven: &even},
+		Rises:     Rises{Rose: 2, RoseMore: 1, Worst: 0.1},
 	}
 	if diff := cmp.Diff(want, r.Policies[1], cmpopts.EquateApprox(1e-12, 0), cmpopts.IgnoreTypes(Range{})); diff != "" {
 		t.Errorf("balanced (-want +got):\n%s", diff)
@@ -270,18 +278,21 @@ func TestChanges_sayWhyInWords(t *testing.T) {
 	was := Outcome{Steps: 300, Bill: Bill{Read: 10, Write: 1}}
 	for want, is := range map[string]Outcome{
 		"2 commits left out 40k tokens; 200 steps came after the first; the cache was cold 3 times": {
-			Steps: 300, Commits: 2, First: 100, Elided: 40_000, Cold: 3, Bill: Bill{Read: 5, Write: 1}},
-		"1 compaction took 1.2M tokens away; 10 steps came after the first": {Steps: 300, Folds: 1, First: 290, Folded: 1_200_000, Bill: Bill{Read: 5}},
+			Steps:    300,
+			Removals: Removals{Commits: 2, First: 100, Elided: 40_000, Cold: 3},
+			Bill:     Bill{Read: 5, Write: 1},
+		},
+		"1 compaction took 1.2M tokens away; 10 steps came after the first": {Steps: 300, Removals: Removals{Folds: 1, First: 290, Folded: 1_200_000}, Bill: Bill{Read: 5}},
 	} {
 		if got := gained(&was, &is); got != want {
 			t.Errorf("gained: %q, want %q", got, want)
 		}
 	}
 	for want, is := range map[string]Outcome{
-		"71 of 300 steps needed what was hidden":                              {Steps: 300, MissedSteps: 71, Regrets: 80, Bill: Bill{Read: 10, Write: 2, Regret: 5}},
-		"12 commits had 300k tokens written to the cache again and saved 900": {Steps: 300, Commits: 12, Rewritten: 300_000, Elided: 900, Bill: Bill{Read: 9, Write: 9, Regret: 5}},
-		"1 compaction cost more than the 4 steps that were left saved":        {Steps: 300, Folds: 1, First: 296, Bill: Bill{Read: 9, Write: 2, Compact: 5}},
-		"2 compactions had the prompt written to the cache again":             {Steps: 300, Folds: 2, Bill: Bill{Read: 9, Write: 9, Compact: 5}},
+		"71 of 300 steps needed what was hidden":                              {Steps: 300, Misses: Misses{MissedSteps: 71, Regrets: 80}, Bill: Bill{Read: 10, Write: 2, Regret: 5}},
+		"12 commits had 300k tokens written to the cache again and saved 900": {Steps: 300, Removals: Removals{Commits: 12, Rewritten: 300_000, Elided: 900}, Bill: Bill{Read: 9, Write: 9, Regret: 5}},
+		"1 compaction cost more than the 4 steps that were left saved":        {Steps: 300, Removals: Removals{Folds: 1, First: 296}, Bill: Bill{Read: 9, Write: 2, Compact: 5}},
+		"2 compactions had the prompt written to the cache again":             {Steps: 300, Removals: Removals{Folds: 2}, Bill: Bill{Read: 9, Write: 9, Compact: 5}},
 		"more was read from the cache":                                        {Steps: 300, Bill: Bill{Read: 12, Write: 1}},
 	} {
 		if got := lost(&was, &is); got != want {

@@ -65,6 +65,24 @@ type Outcome struct {
 	Steps   int    `json:"steps"`
 	Bill    Bill   `json:"bill"`
 	Tokens  Tokens `json:"tokens"`
+	Misses
+	Removals
+	// Base is how much of Bill was for carrying the base: system prompt and tools.
+	Base float64 `json:"base"`
+	// Warm counts the requests that kept the cache during pauses, Bridged the pauses that would
+	// have lost it and did not.
+	Warm    int `json:"warm,omitzero"`
+	Bridged int `json:"bridged,omitzero"`
+	Course
+	// Assumed says in words what was assumed.
+	Assumed []string `json:"assumed,omitempty"`
+	// Region is the same policy where a miss brings back no more than a region, nil unless
+	// Options.Regions asks for it.
+	Region *Outcome `json:"region,omitempty"`
+}
+
+// Misses counts what a session needed of what was hidden.
+type Misses struct {
 	// MissedSteps counts the steps that needed what was hidden, MissedItems the items that they
 	// missed: those of one file, which one read gives back, are one. Needy and Regrets are the same
 	// counts by their older names.
@@ -77,6 +95,10 @@ type Outcome struct {
 	// billed.
 	LostEdits  int `json:"lostEdits"`
 	LostInputs int `json:"lostInputs"`
+}
+
+// Removals counts what a policy took out of a session.
+type Removals struct {
 	// Removed counts the tokens that were left out or folded, each once, less what is shown instead
 	// of what was left out.
 	Removed int `json:"removed"`
@@ -92,22 +114,13 @@ type Outcome struct {
 	Elided    int `json:"elided"`
 	Folded    int `json:"folded"`
 	Rewritten int `json:"rewritten"`
-	// Base is how much of Bill was for carrying the base: system prompt and tools.
-	Base float64 `json:"base"`
-	// Warm counts the requests that kept the cache during pauses, Bridged the pauses that would
-	// have lost it and did not.
-	Warm    int `json:"warm,omitzero"`
-	Bridged int `json:"bridged,omitzero"`
-	// Events, and Curve, the bill after each step, are set if Options.Detail asks for them.
+}
+
+// Course is a session step by step, set if Options.Detail asks for it.
+type Course struct {
 	Events []Event   `json:"events,omitzero"`
-	Curve  []float64 `json:"curve,omitzero"`
-	// Sizes are the prompts of the steps, in tokens, set with Curve.
-	Sizes []int `json:"sizes,omitzero"`
-	// Assumed says in words what was assumed.
-	Assumed []string `json:"assumed,omitempty"`
-	// Region is the same policy where a miss brings back no more than a region, nil unless
-	// Options.Regions asks for it.
-	Region *Outcome `json:"region,omitempty"`
+	Curve  []float64 `json:"curve,omitzero"` // the bill after each step
+	Sizes  []int     `json:"sizes,omitzero"` // the prompts of the steps, in tokens
 }
 
 // Extra is what one extra step for each 1,000 tokens removed would cost: as many mean steps. A bill

@@ -85,6 +85,20 @@ type Standing struct {
 	Commits int    `json:"commits"`
 	Folds   int    `json:"folds"`
 	Over    int    `json:"over,omitzero"`
+	Ratios
+	MissRates
+	// Lambda is the bill relative to the baseline's if an agent that sees less works longer.
+	Lambda Lambda `json:"lambda"`
+	// Region is how the policy does where a miss brings back a region, not all of an item; nil if
+	// that was not replayed.
+	Region *Standing `json:"region,omitzero"`
+	// Hits is the share of prompt tokens served from the cache.
+	Hits float64 `json:"hits"`
+	Rises
+}
+
+// Ratios is a bill relative to others.
+type Ratios struct {
 	// Ratio is the bill relative to the baseline's, Within its interval; Mean, P10, P50 and P90 are
 	// the mean and percentiles of the sessions' ratios. Bound is the bill relative to the bound, 0
 	// if that was not computed.
@@ -95,6 +109,10 @@ type Standing struct {
 	P50    float64 `json:"p50"`
 	P90    float64 `json:"p90"`
 	Bound  float64 `json:"bound,omitzero"`
+}
+
+// MissRates is how often what was hidden was needed.
+type MissRates struct {
 	// MissedSteps counts the steps that needed what was hidden. The others are per 100 steps: these
 	// steps, with their interval, the items that they missed, the edits whose old text, and the
 	// identifiers and paths of arguments, that stood only in what was hidden.
@@ -104,13 +122,10 @@ type Standing struct {
 	MissedItemsPer100 float64 `json:"missedItemsPer100"`
 	LostEditsPer100   float64 `json:"lostEditsPer100"`
 	LostInputsPer100  float64 `json:"lostInputsPer100"`
-	// Lambda is the bill relative to the baseline's if an agent that sees less works longer.
-	Lambda Lambda `json:"lambda"`
-	// Region is how the policy does where a miss brings back a region, not all of an item; nil if
-	// that was not replayed.
-	Region *Standing `json:"region,omitzero"`
-	// Hits is the share of prompt tokens served from the cache.
-	Hits float64 `json:"hits"`
+}
+
+// Rises counts the sessions that a policy makes dearer.
+type Rises struct {
 	// Rose counts the sessions with a higher bill than the baseline's, RoseMore those with more
 	// than 2 % more; Worst is the largest rise, as a share.
 	Rose     int     `json:"rose"`

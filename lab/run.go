@@ -148,8 +148,19 @@ type run struct {
 	rates []*Terms
 	model model.Model
 	out   Outcome
+	engineState
+	promptState
+	hiddenItems
+	regions bool // no more than regions come back
+	// first is the replay as it was when a step, missedFirst, missed something for the first time;
+	// nil if nothing was missed or nobody wants to know.
+	first       *run
+	missedFirst int
+	ids         int
+}
 
-	// What the engine would know.
+// engineState is what the engine would know.
+type engineState struct {
 	log     []session.Message // up to now, with markers and summaries
 	next    int               // position in the trace's log
 	window  []session.Message
@@ -159,8 +170,10 @@ type run struct {
 	tries   int
 	account schedule.Account
 	found   policy.Found // in log with ledger: forgotten when one of them changes
+}
 
-	// What is sent.
+// promptState is what is sent, and what the cache has of it.
+type promptState struct {
 	layout layout
 	sent   int // tokens of the last request, with what was fetched again; 0 if the cache is empty
 	kept   int // how many of them are unchanged since
@@ -172,25 +185,23 @@ type run struct {
 	// entries are the sizes of the beginnings of a prompt that the cache has: where requests ended.
 	entries  []int
 	pictured bool // an image or a document was sent
+}
 
+// hiddenItems is what is not sent, and what came back of it.
+type hiddenItems struct {
 	hidden  []bool // by item
 	hides   int
 	removed []bool           // by item: it was hidden once
 	visible map[int32]int    // how many summaries and placeholders have a gram
 	back    [][]piece        // by item, what came back of it
 	fetched map[string]int32 // the items of parts that brought something back
-	regions bool             // no more than regions come back
-	// first is the replay as it was when a step, missedFirst, missed something for the first time;
-	// nil if nothing was missed or nobody wants to know.
-	first       *run
-	missedFirst int
-	ids         int
 }
 
 func newRun(ctx context.Context, t *Trace, s Setup, o Options) *run {
-	r := &run{ctx: ctx, trace: t, setup: s, opts: o, model: t.Model, facts: t.facts.Fork(),
-		hidden: make([]bool, len(t.items)), removed: make([]bool, len(t.items)), back: make([][]piece, len(t.items)),
-		visible: map[int32]int{}, fetched: map[string]int32{}, rates: t.rates(o)}
+	r := &run{ctx: ctx, trace: t, setup: s, opts: o, model: t.Model, rates: t.rates(o),
+		engineState: engineState{facts: t.facts.Fork()},
+		hiddenItems: hiddenItems{hidden: make([]bool, len(t.items)), removed: make([]bool, len(t.items)),
+			back: make([][]piece, len(t.items)), visible: map[int32]int{}, fetched: map[string]int32{}}}
 	switch {
 	case s.Window > 0:
 		r.model.Limits = model.Limits{Context: s.Window, Output: min(output, s.Window/4)}
@@ -258,71 +269,6 @@ func (r *run) folds(k int, d policy.Decision) error {
 		r.account.SincePivot, r.account.Carried = 0, 0 // wait until as much was paid again
 	}
 	return nil
-}
-
-// send bills the request of step k, and what it needed.
-func (r *run) send(k int) {
-	s := &r.trace.steps[k]
-	prompt := r.trace.Base + r.layout.total()
-	read, write, output := r.terms.at(prompt)
-	cached := r.held(prompt)
-	r.out.Bill.Read += float64(cached) * read
-	r.out.Bill.Write += float64(prompt-cached) * write
-	r.out.Bill.Output += float64(s.output) * output
-	r.out.Base += r.carried(cached, read, write)
-	r.out.Tokens.Sent += prompt
-	r.out.Tokens.Cached += cached
-	r.out.Tokens.Output += s.output
-	r.out.Tokens.Largest = max(r.out.Tokens.Largest, prompt)
-	if w := r.model.Limits.Context; w > 0 && prompt > w {
-		r.out.Over++
-	}
-	r.account.Steps++
-	r.account.SinceCommit++
-	r.account.SincePivot++
-	r.account.Carried += r.layout.total()
-	r.account.Bill += r.inputs(float64(cached)*read + float64(prompt-cached)*write + float64(s.output)*output)
-	r.sent, r.kept, r.hit = prompt, prompt, cached
-
-	r.receive(k)
-}
-
-// receive notes what step k was sent, and brings back what it missed.
-func (r *run) receive(k int) {
-	prompt := r.sent
-	r.miss(k, prompt)
-	if len(r.entries) == 0 {
-		r.entries = append(r.entries, r.trace.Base)
-	}
-	r.entries = append(r.entries, r.kept)
-	if r.opts.Detail {
-		r.out.Curve = append(r.out.Curve, r.out.Bill.Total())
-		r.out.Sizes = append(r.out.Sizes, prompt)
-	}
-}
-
-// held is how many tokens of a prompt that goes on with what was kept are read from the cache.
-func (r *run) held(prompt int) int {
-	held := min(r.kept, prompt)
-	r.entries = slices.DeleteFunc(r.entries, func(entry int) bool { return entry > held })
-	if r.terms.Marked {
-		held = 0
-		for _, entry := range r.entries {
-			held = max(held, entry)
-		}
-	}
-	if held -= held % max(1, r.terms.Step); held < r.terms.MinPrefix {
-		return 0
-	}
-	return held
-}
-
-// inputs is a cost in tokens at the input price.
-func (r *run) inputs(cost float64) float64 {
-	if in := r.terms.Price.Input; in > 0 {
-		return cost * 1e6 / in
-	}
-	return 0
 }
 
 // end appends what step k produced and lets the policy act on it.
@@ -393,141 +339,6 @@ func (r *run) state() policy.State {
 	return policy.State{
 		Log: r.log, Window: r.window, Ledger: r.ledger, Facts: r.facts, Model: r.model, Handles: &r.handles,
 		Shown: r.layout.total(), Account: account, Found: &r.found, Unexplained: true,
-	}
-}
-
-// before counts the tokens in front of an elision's field.
-func (r *run) before(e rule.Elision) int {
-	at, ok := r.layout.before(e.Message)
-	if !ok {
-		return r.layout.total() // it is not sent
-	}
-	m := &r.window[r.layout.index(e.Message)]
-	for j := range m.Parts {
-		p := &m.Parts[j]
-		size := view.Part(p, r.ledger, r.facts)
-		if p.ID != e.Part {
-			at += size.Total()
-			continue
-		}
-		switch e.Field {
-		case rule.Output, rule.Error:
-			at += size.Input
-		case rule.Attachments:
-			at += size.Input + size.Output
-		}
-		break
-	}
-	return at
-}
-
-// commit applies elisions before step k.
-func (r *run) commit(k int, elisions []rule.Elision) {
-	if len(elisions) == 0 {
-		return
-	}
-	r.usage, r.found = session.Usage{}, policy.Found{}
-	first := r.layout.total()
-	for _, e := range elisions {
-		if r.layout.index(e.Message) >= 0 { // what is before the pivot is no longer sent
-			first = min(first, r.before(e))
-		}
-	}
-	before := r.layout.total()
-	had := r.kept
-	r.kept = min(r.kept, r.trace.Base+first)
-	for _, e := range r.ledger.Partial(elisions) {
-		r.ledger = r.ledger.Without(e.Key())
-		r.showInPlace(e, -1)
-	}
-	r.ledger = r.ledger.With(elisions...)
-	event := Event{Step: k, Kind: Committed, N: len(elisions)}
-	for _, e := range elisions {
-		r.hide(e)
-		if r.opts.Detail {
-			event.Parts = append(event.Parts, e.Part)
-		}
-	}
-	r.measure(elisions)
-	event.Tokens = before - r.layout.total()
-	event.Rewritten = max(0, had-r.kept-event.Tokens)
-	if r.out.Commits++; r.out.First == 0 {
-		r.out.First = k
-	}
-	r.out.Elided += event.Tokens
-	r.out.Rewritten += event.Rewritten
-	r.account.Committed()
-	r.note(event)
-}
-
-// hide marks the items of an elision as hidden. Its placeholder is visible.
-func (r *run) hide(e rule.Elision) {
-	at, ok := r.trace.parts[e.Part]
-	if !ok {
-		r.forget(e.Part)
-		at = partItems{-1, -1, -1}
-	}
-	left := r.facts.Count(e.Shown)
-	set := func(i int32) {
-		if i < 0 || r.hidden[i] {
-			return
-		}
-		r.hidden[i] = true
-		r.hides++
-		left -= r.remove(i, left)
-	}
-	switch e.Field {
-	case rule.Output, rule.Error:
-		set(at.output)
-	case rule.Input:
-		set(at.input)
-	case rule.Text:
-		set(at.text)
-	case rule.Whole:
-		set(at.output)
-		set(at.input)
-		set(at.text)
-	}
-	r.showInPlace(e, 1)
-}
-
-// showInPlace is show for the placeholder of an elision. The letter elides in the whole log: what
-// is before the pivot shows nothing.
-func (r *run) showInPlace(e rule.Elision, times int) {
-	if r.layout.index(e.Message) >= 0 {
-		r.show(e.Shown, times)
-	}
-}
-
-// remove counts what goes of an item, of which left tokens stay or are shown instead, if it goes
-// for the first time. It returns how many of those are in its place.
-func (r *run) remove(i int32, left int) int {
-	if r.removed[i] {
-		return 0
-	}
-	r.removed[i] = true
-	size := r.trace.items[i].tokens
-	left = min(left, size)
-	r.out.Removed += size - left
-	return left
-}
-
-// show notes the words of a summary or placeholder, or with -1 that they stand there no more.
-func (r *run) show(text string, times int) {
-	q := &r.trace.quotes
-	rows(text, false, q.short, func(hash uint64, _ int32) {
-		if gram, known := q.grams[hash]; known {
-			r.visible[gram] += times
-		}
-	})
-}
-
-// measure updates the sizes of messages with new elisions.
-func (r *run) measure(elisions []rule.Elision) {
-	for _, e := range elisions {
-		if i := r.layout.index(e.Message); i >= 0 {
-			r.layout.set(i, view.Message(&r.window[i], r.ledger, r.facts))
-		}
 	}
 }
 

@@ -243,7 +243,7 @@ func TestToy_lostInputs(t *testing.T) {
 
 func TestOutcome_lambda(t *testing.T) {
 	// 200 for 50 steps are 4 a step; 30,000 tokens removed are 30 times as many steps as λ says.
-	o := Outcome{Steps: 50, Removed: 30_000, Bill: Bill{Read: 150, Write: 50}}
+	o := Outcome{Steps: 50, Removals: Removals{Removed: 30_000}, Bill: Bill{Read: 150, Write: 50}}
 	for l, want := range map[float64]float64{0: 200, 0.27: 200 + 0.27*120, 1.03: 200 + 1.03*120} {
 		if got := o.Lambda(l); math.Abs(got-want) > 1e-9 {
 			t.Errorf("λ = %v: %v, want %v", l, got, want)

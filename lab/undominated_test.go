@@ -8,7 +8,9 @@ import (
 )
 
 func TestUndominated_areThoseThatNoOtherBeats(t *testing.T) {
-	at := func(ratio, rate float64) Standing { return Standing{Ratio: ratio, MissedStepsPer100: rate} }
+	at := func(ratio, rate float64) Standing {
+		return Standing{Ratios: Ratios{Ratio: ratio}, MissRates: MissRates{MissedStepsPer100: rate}}
+	}
 	for name, c := range map[string]struct {
 		policies []Standing
 		want     []bool
@@ -29,9 +31,9 @@ func TestLeast_isTheBoundRelativeToTheBaseline(t *testing.T) {
 		report Report
 		want   float64
 	}{
-		"by the baseline":    {Report{Baseline: "b", Policies: []Standing{{Name: "a", Ratio: 0.75, Bound: 1.4}, {Name: "b", Ratio: 1, Bound: 2}}}, 0.5},
-		"by another":         {Report{Baseline: "b", Policies: []Standing{{Name: "a", Ratio: 0.75, Bound: 1.5}}}, 0.5},
-		"it was not reached": {Report{Policies: []Standing{{Name: "a", Ratio: 0.75}}}, 0},
+		"by the baseline":    {Report{Baseline: "b", Policies: []Standing{{Name: "a", Ratios: Ratios{Ratio: 0.75, Bound: 1.4}}, {Name: "b", Ratios: Ratios{Ratio: 1, Bound: 2}}}}, 0.5},
+		"by another":         {Report{Baseline: "b", Policies: []Standing{{Name: "a", Ratios: Ratios{Ratio: 0.75, Bound: 1.5}}}}, 0.5},
+		"it was not reached": {Report{Policies: []Standing{{Name: "a", Ratios: Ratios{Ratio: 0.75}}}}, 0},
 	} {
 		if got := c.report.Least(); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)

@@ -159,17 +159,15 @@ func TestVerdictAfter_takesTheLimitOfTheReceiptIfTheSessionHasNone(t *testing.T)
 	}
 }
 
-func TestLeaders_sumsUpTheRestUnlessItIsOne(t *testing.T) {
-	by := map[string]int{"a": 5, "b": 9, "c": 5, "d": 1, "none": 0}
-	all, rest := Leaders(by, 2)
-	if diff := cmp.Diff([]Leader{{Name: "b", Tokens: 9}, {Name: "a", Tokens: 5}}, all); diff != "" {
+func TestRanking_sumsUpTheRestUnlessItIsOne(t *testing.T) {
+	by := map[string]int{"a": 5, "b": 10, "c": 5, "d": 1, "none": 0}
+	want := []Ranked{{Name: "b", Tokens: "10", Share: "50%", Part: 1}, {Name: "a", Tokens: "5", Share: "25%", Part: 0.5},
+		{Name: "2 more", Tokens: "6", Share: "30%", Rest: true}}
+	if diff := cmp.Diff(want, TokenRanking("", by, 20, 2).Rows); diff != "" {
 		t.Error("-want +got:\n" + diff)
 	}
-	if rest != (Leader{Name: "2 more", Tokens: 6}) {
-		t.Errorf("the rest is %+v", rest)
-	}
-	if all, rest = Leaders(by, 3); len(all) != 4 || rest.Tokens != 0 {
-		t.Errorf("%d leaders and a rest of %+v, want all four", len(all), rest)
+	if rows := TokenRanking("", by, 20, 3).Rows; len(rows) != 4 || rows[3].Rest {
+		t.Errorf("%+v, want all four", rows)
 	}
 }
 
@@ -193,7 +191,7 @@ func TestReceipt_saysWhatStaysAndWhoWroteIt(t *testing.T) {
 
 func TestHeadline_isOneSentenceInDollars(t *testing.T) {
 	of := func(name string, cost, missed float64) lab.Standing {
-		return lab.Standing{Name: name, Bill: lab.Bill{Read: cost}, MissedStepsPer100: missed}
+		return lab.Standing{Name: name, Bill: lab.Bill{Read: cost}, MissRates: lab.MissRates{MissedStepsPer100: missed}}
 	}
 	r := lab.Report{Baseline: "nothing", Policies: []lab.Standing{of("nothing", 26.88, 0), of("balanced", 22.48, 0.8),
 		of("classic", 30, 2)}}

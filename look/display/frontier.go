@@ -25,12 +25,12 @@ type Frontier struct {
 	Steps      []int   // the spots on the frontier, from left to right
 }
 
-// finite reports whether a figure can be drawn.
-func finite(v float64) bool { return v >= 0 && v < 1e9 }
+// Drawable reports whether a figure can be drawn.
+func Drawable(v float64) bool { return v >= 0 && v < 1e9 }
 
 // drawn is an interval that can be drawn.
 func drawn(r lab.Range) lab.Range {
-	if !r.Known() || !finite(r.Low) || !finite(r.High) {
+	if !r.Known() || !Drawable(r.Low) || !Drawable(r.High) {
 		return lab.Range{}
 	}
 	return r
@@ -47,7 +47,7 @@ func FrontierOf(r *lab.Report, all []Policy, across, up int) Frontier {
 		if all[i].Replaced {
 			continue
 		}
-		if finite(s.MissedStepsPer100) && finite(s.Ratio) && s.Ratio > 0 {
+		if Drawable(s.MissedStepsPer100) && Drawable(s.Ratio) && s.Ratio > 0 {
 			f.Spots = append(f.Spots, Spot{Policy: i, Rate: s.MissedStepsPer100, Ratio: s.Ratio,
 				Rates: drawn(s.MissedWithin), Ratios: drawn(s.Within)})
 			xs, ys, low = append(xs, s.MissedStepsPer100), append(ys, s.Ratio), min(low, s.Ratio)
@@ -57,7 +57,7 @@ func FrontierOf(r *lab.Report, all []Policy, across, up int) Frontier {
 		return f
 	}
 	right, top := cmp.Or(End(xs, 0), 1), End(ys, low)
-	if least := r.Least(); finite(least) && least > 0 {
+	if least := r.Least(); Drawable(least) && least > 0 {
 		f.Bound, low, top = least, min(low, least), max(top, least)
 	}
 	f.Across, f.Up = NewAxis(0, right, across), NewAxis(low, top, up)

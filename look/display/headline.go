@@ -30,7 +30,7 @@ func Headline(r *lab.Report) string {
 		told, name = &a.HeldOut.Standing, "what is chosen on the other "+over(r)+" (on all of them "+name+")"
 	}
 	after, before := told.Bill.Total(), r.Policies[base].Bill.Total()
-	if !finite(after) || !finite(before) || before == 0 {
+	if !Drawable(after) || !Drawable(before) || before == 0 {
 		return ""
 	}
 	unit := ""

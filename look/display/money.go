@@ -55,26 +55,42 @@ func Cause(c report.Cause) string {
 	return "the log does not show why"
 }
 
-// Why says why one request missed the cache: "idle for 12 min".
-func Why(m *report.Miss) string {
+// why says why one request missed the cache: "idle for 12 min".
+func why(m *report.Miss) string {
 	if m.Cause == report.Idle {
 		return "idle for " + quantity.Duration((time.Duration(m.Idle) * time.Millisecond).Round(time.Minute))
 	}
 	return Cause(m.Cause)
 }
 
-// DearestMisses are the requests whose misses cost most, what cost the same by its tokens.
-func DearestMisses(c *report.Costs, most int) []report.Request {
-	var all []report.Request
-	for i := range c.Requests {
-		if c.Requests[i].Miss != nil {
-			all = append(all, c.Requests[i])
-		}
+// MissRow is what missed the cache: for one reason, or in one request.
+type MissRow struct{ Message, What, Tokens, Cost, Why string }
+
+// Misses lists why requests missed the cache, and those whose misses cost most, what cost the same
+// by its tokens.
+func Misses(c *report.Costs, most int) (causes, dearest []MissRow) {
+	by, _ := c.Misses()
+	for _, sum := range by {
+		causes = append(causes, MissRow{What: quantity.Count(sum.Requests, "request"),
+			Tokens: quantity.Number(sum.Tokens), Cost: KnownDollars(sum.Cost), Why: Cause(sum.Cause)})
 	}
+	all := slices.DeleteFunc(slices.Clone(c.Requests), func(r report.Request) bool { return r.Miss == nil })
 	slices.SortStableFunc(all, func(a, b report.Request) int {
 		return cmp.Or(cmp.Compare(b.Miss.Cost, a.Miss.Cost), cmp.Compare(b.Miss.Tokens, a.Miss.Tokens))
 	})
-	return all[:min(len(all), most)]
+	for _, r := range all[:min(len(all), most)] {
+		dearest = append(dearest, MissRow{r.Message, "step " + quantity.Number(r.Step), quantity.Number(r.Miss.Tokens),
+			KnownDollars(r.Miss.Cost), why(r.Miss)})
+	}
+	return causes, dearest
+}
+
+// KnownDollars is an amount of which 0 says that it is unknown.
+func KnownDollars(amount float64) string {
+	if amount > 0 {
+		return quantity.Dollars(amount)
+	}
+	return quantity.Unknown
 }
 
 // MissedSentence says what missing the cache cost: "$3.52 for 640,000 tokens paid anew in 9

@@ -121,7 +121,7 @@ func chartOf(c *Content, s display.History) chart {
 	}
 	step := max(1, int(display.NewAxis(0, float64(most), 5).Step)) // for about four lines
 	top := float64(most) * 1.06
-	y := func(tokens float64) float64 { return math.Round(10*(chartHeight-chartHeight*tokens/top)) / 10 }
+	y := func(tokens float64) float64 { return round1(chartHeight - chartHeight*tokens/top) }
 	for n := step; float64(n) < top; n += step {
 		d.Grid = append(d.Grid, label{Y: y(float64(n)), Text: quantity.Short(n)})
 	}
@@ -196,7 +196,7 @@ func outline(columns []column, above, below []curve, y func(float64) float64) st
 // at once.
 func edge(columns []column, curves []curve, y func(float64) float64) []string {
 	at := func(x, tokens float64) string {
-		return strconv.FormatFloat(math.Round(x*10)/10, 'f', -1, 64) + " " + strconv.FormatFloat(y(tokens), 'f', -1, 64)
+		return strconv.FormatFloat(round1(x), 'f', -1, 64) + " " + strconv.FormatFloat(y(tokens), 'f', -1, 64)
 	}
 	var points []string
 	for i, c := range columns {
@@ -227,7 +227,7 @@ func name(l display.Layer, columns []column, above, below []curve, y func(float6
 			continue
 		}
 		middle := (upper + lower) / 2
-		at := label{X: share(x), Y: math.Round(10*(middle+4)) / 10, Text: text, Anchor: "end"}
+		at := label{X: share(x), Y: round1(middle + 4), Text: text, Anchor: "end"}
 		end := x - length
 		if x < chartWidth*0.35 {
 			at.Anchor, end = "start", x+length

@@ -91,7 +91,7 @@ func (d *replayDocument) courseOf(at int) course {
 		}
 	}
 	where = append(where, quantity.Count(s.Steps, "step"), quantity.Count(s.Tokens, "token"))
-	if s.Bound > 0 && drawable(s.Bound) {
+	if s.Bound > 0 && display.Drawable(s.Bound) {
 		where = append(where, "bound "+quantity.Bill(s.Bound, d.r.Relative))
 	}
 	c.Where = strings.Join(where, " · ")
@@ -100,7 +100,7 @@ func (d *replayDocument) courseOf(at int) course {
 	for i := range outcomes {
 		c.Steps = max(c.Steps, len(outcomes[i].Curve), len(outcomes[i].Sizes))
 		for _, v := range outcomes[i].Curve {
-			if drawable(v) {
+			if display.Drawable(v) {
 				cost = max(cost, v)
 			}
 		}
@@ -174,7 +174,7 @@ func (d *replayDocument) line(c *curves, policy int, values []float64) {
 	px, py := 0, 0
 	for i, k := range thinned(values, d.points) {
 		v := values[k]
-		if !drawable(v) {
+		if !display.Drawable(v) {
 			v = last
 		}
 		last = v

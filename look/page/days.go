@@ -96,16 +96,9 @@ func newDaysDocument(r *report.Days) *daysDocument {
 		}
 		d.Advice = append(d.Advice, one)
 	}
-	d.Contents = []fact{{"#days", "By day"}}
-	for _, s := range []struct {
-		href, name string
-		there      bool
-	}{{"#where", "Where it went", len(d.Tables) > 0}, {"#sessions", "The dearest sessions", len(d.Dearest) > 0},
-		{"#gateway", "The gateway", true}, {"#advice", "Advice", len(d.Advice) > 0}} {
-		if s.there {
-			d.Contents = append(d.Contents, fact{s.href, s.name})
-		}
-	}
+	d.Contents = contentsOf(section{"#days", "By day", true}, section{"#where", "Where it went", len(d.Tables) > 0},
+		section{"#sessions", "The dearest sessions", len(d.Dearest) > 0}, section{"#gateway", "The gateway", true},
+		section{"#advice", "Advice", len(d.Advice) > 0})
 	return d
 }
 

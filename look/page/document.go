@@ -9,7 +9,6 @@ import (
 	"github.com/winnowhq/winnow/look/display"
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/store/report"
 	"github.com/winnowhq/winnow/text/quantity"
 )
 
@@ -17,33 +16,59 @@ import (
 type document struct {
 	c     *Content
 	texts *texts
+	places
+	header
+	Facts []fact
+	Chart chart
+	gauge
+	Done     *done
+	Money    *moneyView
+	Contents []fact // sections: where, and their names
+	Next     []fact // what to do: what for, and the command
+	Tables   []table
+	Biggest  []entry
+	Pivots   []pivotView
+	couldGo
+	lasting
+	Notes []string
+	damage
+	filter
+}
 
+// gauge is the window now, on a scale of the usable one.
+type gauge struct {
+	Window   []segment
+	UsableAt string
+}
+
+// lasting is what every compaction keeps word for word.
+type lasting struct {
+	Wishes []string
+	Pins   []pin
+}
+
+// damage is what could not be read.
+type damage struct {
+	Damaged      []fact
+	DamagedCount string
+}
+
+// header says which session this is, and how full its window.
+type header struct {
 	Title, Name, Product, Project, Model, When, ID string
 	Size, Verdict                                  string
 	Over                                           bool
-	Facts                                          []fact
-	Chart                                          chart
-	Window                                         []segment // the window now, on a scale of the usable one
-	UsableAt                                       string
-	Done                                           *done
-	Money                                          *moneyView
-	Contents                                       []fact // sections: where, and their names
-	Next                                           []fact // what to do: what for, and the command
-	Tables                                         []table
-	Biggest                                        []entry
-	Pivots                                         []pivotView
-	Candidates                                     table
-	CandidatesBy                                   []candidates
-	Refusals                                       []string
-	Wishes                                         []string
-	Pins                                           []pin
-	Notes                                          []string
-	Damaged                                        []fact
-	DamagedCount                                   string
-	Kinds                                          []string // for the filter
-	Cut                                            int      // texts that are kept as data
-	CutWeight                                      string
+}
 
+// filter is what the log can be searched by, and what of it is kept as data.
+type filter struct {
+	Kinds     []string
+	Cut       int // texts
+	CutWeight string
+}
+
+// places are where messages and parts are.
+type places struct {
 	inline   int            // bytes of a text that are in the page itself
 	position map[string]int // of messages
 	parts    []partOf       // of the log
@@ -64,7 +89,7 @@ type pin struct{ Text, Note, Href, Undo string }
 
 func newDocument(c Content) *document {
 	r := &c.Report
-	d := &document{c: &c, texts: &texts{}, position: map[string]int{}}
+	d := &document{c: &c, texts: &texts{}, places: places{position: map[string]int{}}}
 	for i := range c.Session.Messages {
 		m := &c.Session.Messages[i]
 		d.position[m.ID] = i
@@ -118,7 +143,13 @@ func newDocument(c Content) *document {
 	}
 	d.DamagedCount = quantity.Count(len(c.Damaged), "piece")
 	d.next()
-	d.contents()
+	d.Contents = contentsOf(section{"#receipt", "Receipt", d.Done != nil}, section{"#window", "The window now", true},
+		section{"#timeline", "Timeline", true}, section{"#money", "Money", d.Money != nil},
+		section{"#tokens", "Tokens", len(d.Tables) > 0}, section{"#pivots", "Pivots", len(d.Pivots) > 0},
+		section{"#prunings", "Prunings", len(d.Prunings()) > 0},
+		section{"#candidates", "Could go", len(d.CandidatesBy)+len(d.Refusals) > 0},
+		section{"#kept", "Kept", len(d.Wishes)+len(d.Pins) > 0}, section{"#damage", "Damage", len(d.Damaged) > 0},
+		section{"#log", "The log", true})
 	return d
 }
 
@@ -138,24 +169,20 @@ func (d *document) next() {
 	}
 }
 
-// contents lists the sections that are there.
-func (d *document) contents() {
-	for _, s := range []struct {
-		href, name string
-		there      bool
-	}{
-		{"#receipt", "Receipt", d.Done != nil}, {"#window", "The window now", true}, {"#timeline", "Timeline", true},
-		{"#money", "Money", d.Money != nil}, {"#tokens", "Tokens", len(d.Tables) > 0},
-		{"#pivots", "Pivots", len(d.Pivots) > 0},
-		{"#prunings", "Prunings", len(d.Prunings()) > 0},
-		{"#candidates", "Could go", len(d.CandidatesBy)+len(d.Refusals) > 0},
-		{"#kept", "Kept", len(d.Wishes)+len(d.Pins) > 0}, {"#damage", "Damage", len(d.Damaged) > 0},
-		{"#log", "The log", true},
-	} {
+// section is a part of a page that its contents name if it is there.
+type section struct {
+	href, name string
+	there      bool
+}
+
+// contentsOf lists the sections that are there.
+func contentsOf(sections ...section) (contents []fact) {
+	for _, s := range sections {
 		if s.there {
-			d.Contents = append(d.Contents, fact{s.href, s.name})
+			contents = append(contents, fact{s.href, s.name})
 		}
 	}
+	return contents
 }
 
 // command is what to type about something of the session, "" if the session as it is here is in
@@ -275,180 +302,5 @@ func (d *document) window(s display.History) {
 	}
 	if w.Folded > 0 {
 		d.Facts = append(d.Facts, fact{"folded", quantity.Count(w.Folded, "message")})
-	}
-}
-
-// table says what takes most.
-type table struct {
-	Title string
-	Wide  bool   // its names are long
-	Dear  bool   // it tells dollars
-	Unit  string // of what it tells beside them
-	Rows  []row
-}
-
-// row is what takes some of it. Share is of the dollars where there are any.
-type row struct{ Name, Href, Tone, Tokens, Cost, Share, Bar, Remark string }
-
-// Pieces of a name: a long path breaks behind a slash.
-func (r row) Pieces() []string { return strings.SplitAfter(r.Name, "/") }
-
-const mostRows = 8
-
-func tableOf(title string, by map[string]int, whole int) table {
-	return costTable(title, by, nil, whole, 0)
-}
-
-// costTable is a table of tokens, and of what they cost where that is known: then of what cost
-// most.
-func costTable(title string, by map[string]int, costs map[string]float64, whole int, bill float64) table {
-	t := table{Title: title, Dear: costs != nil, Unit: "tokens"}
-	all, rest := display.Dearest(by, costs, mostRows)
-	for _, one := range all {
-		r := rowOf(line(one.Name, 160), one.Tokens, whole, all[0].Tokens)
-		if t.Dear {
-			r.price(one, bill, all[0].Cost)
-		}
-		t.Rows = append(t.Rows, r)
-	}
-	if rest.Name != "" {
-		r := rowOf(rest.Name, rest.Tokens, whole, 0)
-		if t.Dear {
-			r.price(rest, bill, 0)
-		}
-		r.Bar = "0%" // of many things together, its length must not be compared with that of one
-		t.Rows = append(t.Rows, r)
-	}
-	return t
-}
-
-func rowOf(name string, n, whole, most int) row {
-	return row{Name: name, Tone: "tone", Tokens: quantity.Number(n), Share: quantity.Percent(n, whole),
-		Bar: share(chartWidth * float64(n) / float64(max(1, most)))}
-}
-
-// price puts dollars into a row; most is the cost of the dearest.
-func (r *row) price(one display.Leader, bill, most float64) {
-	if one.Tokens == 0 {
-		r.Tokens = "–"
-	}
-	r.Cost, r.Share, r.Bar = quantity.Dollars(one.Cost), quantity.Share(one.Cost/bill), "0%"
-	if most > 0 {
-		r.Bar = share(chartWidth * one.Cost / most)
-	}
-}
-
-func (d *document) leaders() {
-	t, c := d.c.Report.Tokens, d.c.Report.Costs
-	if c == nil {
-		c = &report.Costs{}
-	}
-	kinds := costTable("By kind", t.ByKind, c.ByKind, t.Total, c.Total)
-	tools := costTable("By tool", t.ByTool, c.ByTool, t.Total, c.Total)
-	for i := range tools.Rows {
-		if tools.Rows[i].Bar != "0%" {
-			tools.Rows[i].Tone = display.ToolTone(tools.Rows[i].Name).Class
-		}
-	}
-	files := costTable("By file", t.ByFile, c.ByFile, t.Total, c.Total)
-	files.Wide = true
-	for _, one := range []table{kinds, tools, files} {
-		if len(one.Rows) > 0 {
-			d.Tables = append(d.Tables, one)
-		}
-	}
-	d.biggest()
-}
-
-// entry is a line that leads to a part.
-type entry struct{ Href, What, Text, State, Because, Tokens, Cost string }
-
-const mostEntries = 12
-
-func (d *document) biggest() {
-	order := make([]int, len(d.c.Parts))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return d.c.Parts[b].Tokens - d.c.Parts[a].Tokens })
-	for _, k := range order[:min(len(order), mostEntries)] {
-		if x := &d.c.Parts[k]; x.Tokens > 0 {
-			what, text := d.heading(d.parts[k].message, d.parts[k].part, x)
-			one := entry{Href: partHref(k), What: what, Text: text, State: stateOf(x).Text,
-				Tokens: quantity.Number(x.Tokens)}
-			if c := d.c.Report.Costs; c != nil && c.ByPart[x.Part] > 0 {
-				one.Cost = quantity.Dollars(c.ByPart[x.Part])
-			}
-			d.Biggest = append(d.Biggest, one)
-		}
-	}
-}
-
-func partHref(k int) string { return "#p" + strconv.Itoa(k+1) }
-
-// candidates is what one rule would elide.
-type candidates struct {
-	Rule, Sum string
-	Because   string // if all of them have the same reason
-	Entries   []entry
-	More      int
-}
-
-// mostCandidates is how many of a rule are listed; each of the others says so at its place in the
-// log.
-const mostCandidates = 100
-
-func (d *document) candidates() {
-	r := &d.c.Report
-	all := 0
-	byRule := map[string][]entry{}
-	list := slices.Clone(r.Candidates)
-	slices.SortStableFunc(list, func(a, b report.Candidate) int { return b.Saves - a.Saves })
-	for _, c := range list {
-		all += c.Saves
-		if len(byRule[c.Rule]) < mostCandidates {
-			byRule[c.Rule] = append(byRule[c.Rule], entry{
-				Href: partHref(d.at[c.Part]), What: line(c.Tool, 40), Text: line(d.near(c.Target), 120),
-				Because: counted(c.Because), Tokens: quantity.Number(c.Saves),
-			})
-		}
-	}
-	d.Candidates.Title = quantity.Number(all) + " tokens, " + quantity.Percent(all, r.Window.Tokens) +
-		" of the messages"
-	for _, sum := range report.ByRule(r.Candidates, nil) {
-		one := rowOf(visible(sum.Rule), sum.Saves, r.Window.Tokens, all)
-		one.Remark = quantity.Count(sum.Parts, "part")
-		d.Candidates.Rows = append(d.Candidates.Rows, one)
-		entries := byRule[sum.Rule]
-		group := candidates{
-			Rule: visible(sum.Rule), Sum: quantity.Count(sum.Parts, "part") + ", " + quantity.Count(sum.Saves, "token"),
-			Entries: entries, More: max(0, sum.Parts-len(entries)),
-		}
-		first := group.Entries[0].Because
-		if !slices.ContainsFunc(group.Entries, func(e entry) bool { return e.Because != first }) {
-			group.Because = first
-			for i := range group.Entries {
-				group.Entries[i].Because = ""
-			}
-		}
-		d.CandidatesBy = append(d.CandidatesBy, group)
-	}
-	sums, general := report.SumRefusals(r.Refusals)
-	for _, one := range general {
-		d.Refusals = append(d.Refusals, visible(display.Refused(one.Reason, one.Code)))
-	}
-	for _, one := range sums {
-		text := quantity.Count(one.Parts, "part") + " stay"
-		if one.Parts == 1 {
-			text += "s"
-		}
-		if one.Rule != "" {
-			text += " for " + visible(one.Rule)
-		}
-		text += ": " + visible(display.Refused(one.Reason, one.Code))
-		if one.Others > 0 {
-			text += "; " + quantity.Count(one.Others, "other reason")
-		}
-		d.Refusals = append(d.Refusals, text)
 	}
 }

@@ -1,8 +1,8 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,14 +20,11 @@ type moneyView struct {
 	Legend   []legend
 	Chart    barChart
 	Missed   string // in a sentence; "" where nothing missed the cache
-	Causes   []missRow
-	Dearest  []missRow
+	Causes   []display.MissRow
+	Dearest  []display.MissRow
 	Tables   []table
 	Definite string // how the sums of parts are made
 }
-
-// missRow is what missed the cache: of one cause, or of one request.
-type missRow struct{ Href, What, Tokens, Cost, Why string }
 
 const mostMisses = 10
 
@@ -45,33 +42,18 @@ func (d *document) money() {
 		Definite: sharing}
 	m.Whole, m.Legend = paidBar(&c.Split)
 	m.Chart = d.bills(c)
-	by, _ := c.Misses()
-	for _, sum := range by {
-		m.Causes = append(m.Causes, missRow{What: quantity.Count(sum.Requests, "request"),
-			Tokens: quantity.Number(sum.Tokens), Cost: dollarsOr(sum.Cost), Why: display.Cause(sum.Cause)})
-	}
-	for _, r := range display.DearestMisses(c, mostMisses) {
-		m.Dearest = append(m.Dearest, missRow{d.messageHref(r.Message), "step " + quantity.Number(r.Step),
-			quantity.Number(r.Miss.Tokens), dollarsOr(r.Miss.Cost), display.Why(r.Miss)})
-	}
+	m.Causes, m.Dearest = display.Misses(c, mostMisses)
 	if len(c.ByTurn) > 1 {
 		m.Tables = append(m.Tables, d.byTurn(c))
 	}
-	if len(c.ByModel) > 1 {
-		m.Tables = append(m.Tables, costTable("By model", nil, c.ByModel, 0, c.Total))
+	if of := display.ModelRanking(c, mostRows); len(of.Rows) > 0 {
+		m.Tables = append(m.Tables, tableOf(of))
 	}
 	d.Money = m
 }
 
-func dollarsOr(amount float64) string {
-	if amount > 0 {
-		return quantity.Dollars(amount)
-	}
-	return quantity.Unknown
-}
-
-// messageHref leads to a message, "" where the page has none of that id.
-func (d *document) messageHref(id string) string {
+// MessageHref leads to a message, "" where the page has none of that id.
+func (d *document) MessageHref(id string) string {
 	if at, ok := d.position[id]; ok {
 		return "#m" + strconv.Itoa(at+1)
 	}
@@ -104,7 +86,7 @@ func (d *document) byTurn(c *report.Costs) table {
 		}
 	}
 	turns := slices.Clone(c.ByTurn)
-	slices.SortStableFunc(turns, func(a, b report.TurnCost) int { return compare(b.Cost, a.Cost) })
+	slices.SortStableFunc(turns, func(a, b report.TurnCost) int { return cmp.Compare(b.Cost, a.Cost) })
 	t := table{Title: "Dearest turns", Dear: true, Wide: true, Unit: "requests"}
 	for _, one := range turns[:min(len(turns), mostRows)] {
 		name, at := "Before the first turn", first[one.Turn]
@@ -120,16 +102,6 @@ func (d *document) byTurn(c *report.Costs) table {
 			Bar:   share(chartWidth * one.Cost / max(turns[0].Cost, 1e-12))})
 	}
 	return t
-}
-
-func compare(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // barChart is a chart of stacked bars beside each other: pixels high, units of chartWidth across.
@@ -168,7 +140,7 @@ func barsOf(classes []string, stacks []stack) barChart {
 		return b
 	}
 	axis := display.NewAxis(0, most, 4)
-	y := func(v float64) float64 { return math.Round(10*(barsHeight-barsHeight*v/(most*barsTop))) / 10 }
+	y := func(v float64) float64 { return round1(barsHeight - barsHeight*v/(most*barsTop)) }
 	for v := axis.Step; v < most*barsTop && len(b.Grid) < 12; v += axis.Step {
 		b.Grid = append(b.Grid, label{Y: y(v), Text: quantity.Dollars(v)})
 	}
@@ -240,7 +212,7 @@ func (d *document) billOf(requests []report.Request, first int, paid []display.P
 		}
 	}
 	r := &requests[0]
-	s := stack{href: d.messageHref(r.Message)}
+	s := stack{href: d.MessageHref(r.Message)}
 	text := "Request " + quantity.Number(first+1)
 	if len(requests) > 1 {
 		text = "Requests " + quantity.Number(first+1) + " to " + quantity.Number(first+len(requests))
@@ -262,8 +234,8 @@ func (d *document) billOf(requests []report.Request, first int, paid []display.P
 		}
 	}
 	if missed.Requests > 0 {
-		text += "; missed the cache: " + quantity.Count(missed.Tokens, "token") + ", " + dollarsOr(missed.Cost) + ", " +
-			display.Cause(missed.Cause)
+		text += "; missed the cache: " + quantity.Count(missed.Tokens, "token") + ", " +
+			display.KnownDollars(missed.Cost) + ", " + display.Cause(missed.Cause)
 		s.mark = "▴"
 	}
 	s.title = text

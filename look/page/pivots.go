@@ -264,11 +264,12 @@ func (d *document) doneOf(s display.History) *done {
 	}
 	whole := max(before.Messages(), after.Messages())
 	out.Bars = bars{bar(s, before, whole, display.SummaryLayer), bar(s, after, whole, display.SummaryLayer)}
-	if t := tableOf("Folded, by kind", r.Gone, r.TokensBefore); len(t.Rows) > 0 {
-		out.Tables = append(out.Tables, t)
-	}
-	if saved, _ := display.SavedByRule(r, nil); len(saved) > 0 {
-		out.Tables = append(out.Tables, tableOf("Left out, by rule", saved, r.TokensBefore))
+	saved, _ := display.SavedByRule(r, nil)
+	for _, of := range []display.Ranking{display.TokenRanking("Folded, by kind", r.Gone, r.TokensBefore, mostRows),
+		display.TokenRanking("Left out, by rule", saved, r.TokensBefore, mostRows)} {
+		if len(of.Rows) > 0 {
+			out.Tables = append(out.Tables, tableOf(of))
+		}
 	}
 	for _, note := range r.Notes {
 		out.Notes = append(out.Notes, counted(note))

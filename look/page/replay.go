@@ -67,6 +67,24 @@ func Replay(w io.Writer, r lab.Report, details ReplayDetails) error {
 
 // replayDocument is what the template fills in.
 type replayDocument struct {
+	source
+	Title, Name, Lead, Prices string
+	Headline                  string // in one sentence
+	Facts                     []fact
+	Advice                    *adviceView
+	pictures
+	policyTable
+	HeldOut          []display.HeldOut
+	Unheld, Products []string // sentences
+	Changes          []changeList
+	Subject          string
+	courses
+	Skipped []fact
+	Unit    string
+}
+
+// source is what the document is made from.
+type source struct {
 	r       *lab.Report
 	details ReplayDetails
 	named   []display.Policy
@@ -77,31 +95,23 @@ type replayDocument struct {
 	subject int     // what gains and losses are told of; -1: none
 	points  int     // of a curve at most
 	rows    int     // of a policy's events at most
+}
 
-	Title, Name, Lead, Prices string
-	Headline                  string // in one sentence
-	Facts                     []fact
-	Advice                    *adviceView
-	Frontiers                 []frontierView
-	Note                      string // how to read its points
-	Ring                      bool   // what is recommended is in it
-	Heads, Details            []display.Column
-	HeldOut                   []display.HeldOut
-	Unheld, Products          []string // sentences
-	Rows                      []standingRow
-	Paid                      []legend
-	Recorded                  string   // what was really paid, a sentence
-	Differs                   []string // why the baseline is another bill
-	Changes                   []changeList
-	Subject                   string
-	Sessions                  []sessionRow
-	First                     *course
-	Chosen                    int // of Sessions
-	Base                      int // the baseline among the policies
-	Policies                  []trait
-	Marks                     []markLegend
-	Skipped                   []fact
-	Unit                      string
+// pictures are the frontier in several sizes.
+type pictures struct {
+	Frontiers []frontierView
+	Note      string // how to read its points
+	Ring      bool   // what is recommended is in it
+}
+
+// courses are the sessions step by step.
+type courses struct {
+	Sessions []sessionRow
+	First    *course
+	Chosen   int // of Sessions
+	Base     int // the baseline among the policies
+	Policies []trait
+	Marks    []markLegend
 }
 
 type adviceView struct {
@@ -113,14 +123,6 @@ type adviceView struct {
 type markLegend struct {
 	Symbol, Name string
 	Y            int
-}
-
-type standingRow struct {
-	trait
-	Advised bool
-	Cells   []display.Cell
-	Details []display.Cell
-	Bar     []segment
 }
 
 type changeList struct {
@@ -143,7 +145,7 @@ type sessionRow struct {
 }
 
 func newReplayDocument(r *lab.Report, details ReplayDetails) *replayDocument {
-	d := &replayDocument{r: r, details: details, advised: -1, subject: -1, Unit: "$"}
+	d := &replayDocument{source: source{r: r, details: details, advised: -1, subject: -1}, Unit: "$"}
 	if r.Relative {
 		d.Unit = "M"
 	}
@@ -224,7 +226,7 @@ func (d *replayDocument) about() {
 	if d.Base < len(r.Policies) {
 		d.Facts = append(d.Facts, fact{"baseline", d.traits[d.Base].Name + ", " + d.traits[d.Base].Bill})
 	}
-	if least := r.Least(); drawable(least) && least > 0 {
+	if least := r.Least(); display.Drawable(least) && least > 0 {
 		d.Facts = append(d.Facts, fact{"bound", display.Ratio(least) + " of it"})
 	}
 	if a := r.Advice; a != nil {
@@ -235,84 +237,6 @@ func (d *replayDocument) about() {
 	} else {
 		d.Lead = "No recommendation: " + cmp.Or(counted(r.Unadvised), "there is too little to go by") + "."
 	}
-}
-
-// keptWarm is the class of what is in the legend only where a policy does it.
-const keptWarm = "t-search"
-
-// paid are the parts of a bill, as the bars in the table have them.
-var paid = []struct {
-	class, name string
-	of          func(b lab.Bill) float64
-}{
-	{display.Read.Class, "prompts read from the cache", func(b lab.Bill) float64 { return b.Read }},
-	{display.Write.Class, "written to it, or sent without one", func(b lab.Bill) float64 { return b.Write }},
-	{display.Output.Class, "answers", func(b lab.Bill) float64 { return b.Output }},
-	{"l-summary", "summaries", func(b lab.Bill) float64 { return b.Compact }},
-	{display.Missed.Class, "misses", func(b lab.Bill) float64 { return b.Regret }},
-	{keptWarm, "keeping the cache warm", func(b lab.Bill) float64 { return b.Warm }},
-}
-
-func (d *replayDocument) standings() {
-	r := d.r
-	d.Heads, d.Details = display.Columns(r), display.Details(r)
-	most := 0.0
-	standings := display.Standings(r)
-	for _, s := range standings {
-		if t := s.Bill.Total(); drawable(t) {
-			most = max(most, t)
-		}
-	}
-	d.recorded()
-	for i, s := range standings {
-		if d.traits[i].Replaced {
-			continue
-		}
-		row := standingRow{trait: d.traits[i], Advised: i == d.ringed}
-		for k := range d.Heads {
-			row.Cells = append(row.Cells, d.Heads[k].Cell(s))
-		}
-		for k := range d.Details {
-			row.Details = append(row.Details, d.Details[k].Cell(s))
-		}
-		x := 0.0
-		for _, p := range paid {
-			v := p.of(s.Bill)
-			if !drawable(v) || v <= 0 || most <= 0 || x > chartWidth {
-				continue
-			}
-			width := chartWidth * v / most
-			row.Bar = append(row.Bar, segment{p.class, share(x), share(width),
-				p.name + " " + quantity.Bill(v, r.Relative)})
-			x += width
-		}
-		d.Rows = append(d.Rows, row)
-	}
-	for _, p := range paid {
-		warmed := func(s lab.Standing) bool { return s.Bill.Warm > 0 }
-		if p.class != keptWarm || slices.ContainsFunc(r.Policies, warmed) {
-			d.Paid = append(d.Paid, legend{Class: p.class, Name: p.name})
-		}
-	}
-}
-
-// recorded is the row of what the sessions really cost, if a request was seen.
-func (d *replayDocument) recorded() {
-	r := d.r
-	if r.Paid.Total().Requests == 0 || len(r.Policies) == 0 {
-		return
-	}
-	words := strings.Join(r.Paid.Words(quantity.Dollars), ", ")
-	d.Recorded = visible("As recorded: " + words + ", by the reports in the log at list prices.")
-	for _, why := range r.Differs {
-		d.Differs = append(d.Differs, visible(why))
-	}
-	var row standingRow
-	for k := range d.Heads {
-		row.Cells = append(row.Cells, display.Cell{Text: d.Heads[k].Recorded(r)})
-	}
-	row.Name, row.Bill = display.AsRecorded, row.Cells[0].Text
-	d.Rows = append(d.Rows, row)
 }
 
 // heldOut says what choosing is worth on sessions that were held out of the choice, and what

@@ -286,8 +286,10 @@ func TestFrontier_labelsDoNotCollideAndStayInTheFrame(t *testing.T) {
 		r := lab.Report{Baseline: "p 0"}
 		for i := range rapid.IntRange(1, 30).Draw(t, "policies") {
 			r.Policies = append(r.Policies, lab.Standing{
-				Name: fmt.Sprintf("p %d", i), Group: rapid.SampledFrom([]string{"", "", "p"}).Draw(t, "group"),
-				Ratio: rapid.Float64Range(0.1, 2).Draw(t, "ratio"), MissedStepsPer100: rapid.Float64Range(0, 15).Draw(t, "rate"),
+				Name:      fmt.Sprintf("p %d", i),
+				Group:     rapid.SampledFrom([]string{"", "", "p"}).Draw(t, "group"),
+				Ratios:    lab.Ratios{Ratio: rapid.Float64Range(0.1, 2).Draw(t, "ratio")},
+				MissRates: lab.MissRates{MissedStepsPer100: rapid.Float64Range(0, 15).Draw(t, "rate")},
 			})
 		}
 		d := newReplayDocument(&r, ReplayDetails{})

@@ -102,6 +102,3 @@ func quoted(name string) string {
 	}
 	return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
 }
-
-// drawable reports whether a figure can be drawn.
-func drawable(v float64) bool { return v >= 0 && v < 1e9 }

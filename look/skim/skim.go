@@ -249,10 +249,14 @@ func (s *skimming) add(r report.Report, newest bool) {
 			v.Step = "" // an id of the stretch
 		}
 		s.stopped = s.stops(r)
-		s.limit()
-		s.thin()
-		return
+	} else {
+		s.addOlder(r)
 	}
+	s.omit(2 * mostCandidates)
+	s.thin()
+}
+
+func (s *skimming) addOlder(r report.Report) {
 	t := &s.report
 	t.Messages += r.Messages
 	t.Steps += r.Steps
@@ -268,7 +272,6 @@ func (s *skimming) add(r report.Report, newest bool) {
 	if w.Pivot != "" {
 		w.Folded += r.Messages
 		fold(s.rows[len(s.rows)-1])
-		s.thin()
 		return
 	}
 	w.Messages += r.Window.Messages
@@ -281,8 +284,6 @@ func (s *skimming) add(r report.Report, newest bool) {
 		t.Candidates = append(r.Candidates, t.Candidates...)
 	}
 	s.stopped = s.stopped || s.stops(r)
-	s.limit()
-	s.thin()
 }
 
 // stops reports whether the backward scan ends in a stretch: the letter's does at what is left out
@@ -312,18 +313,10 @@ func fold(strata []report.Stratum) {
 	}
 }
 
-// limit keeps the largest candidates and sums up the others.
-func (s *skimming) limit() {
+// omit keeps the largest candidates and sums up the others, if there are more than so many.
+func (s *skimming) omit(over int) {
 	t := &s.report
-	if len(t.Candidates) <= 2*mostCandidates {
-		return
-	}
-	s.omit()
-}
-
-func (s *skimming) omit() {
-	t := &s.report
-	if len(t.Candidates) <= mostCandidates {
+	if len(t.Candidates) <= over {
 		return
 	}
 	bySize := slices.Clone(t.Candidates)
@@ -361,21 +354,16 @@ func (s *skimming) thin() {
 	var out []report.Stratum
 	for _, row := range rows {
 		n := len(out)
-		if n == 0 || out[n-1].Messages >= share || alone(row) || alone(out[n-1]) {
-			row.Messages = 1
+		if n == 0 || max(1, out[n-1].Messages) >= share || alone(row) || alone(out[n-1]) {
+			row.Messages = 0 // stands for 1
 			out = append(out, row)
 			continue
 		}
 		last := &out[n-1]
-		last.Messages++
+		last.Messages = max(1, last.Messages) + 1
 		last.Turn, last.Written = row.Turn, cmp.Or(last.Written, row.Written)
 		for z, tokens := range row.Zones {
 			last.Zones[z] += tokens
-		}
-	}
-	for i := range out {
-		if out[i].Messages == 1 {
-			out[i].Messages = 0
 		}
 	}
 	s.rows[at] = slices.Clone(out)
@@ -386,6 +374,7 @@ func alone(s report.Stratum) bool { return s.Pivot || s.Zones[report.Summary] > 
 
 // finish gives turns their numbers and says whether the whole fits.
 func (s *skimming) finish() report.Report {
+	s.omit(mostCandidates)
 	r := s.report
 	r.ID, r.Title = cmp.Or(s.info.ID, r.ID), cmp.Or(s.info.Title, r.Title)
 	r.Bill, r.Cost, r.Unpriced = s.bill, s.bill.Total().Dollars(), s.unpriced
@@ -403,8 +392,6 @@ func (s *skimming) finish() report.Report {
 	for _, c := range recall.Constraints(slices.Concat(s.written...)) {
 		r.Constraints = append(r.Constraints, c.Text)
 	}
-	s.omit()
-	r.Candidates, r.Omitted = s.report.Candidates, s.report.Omitted
 	r.ByRule = report.ByRule(r.Candidates, r.Omitted)
 	r.Window.Judge(r.Policy == policy.Balanced)
 	return r

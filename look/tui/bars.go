@@ -13,13 +13,12 @@ type segment struct {
 	style style
 }
 
-// length is how many of width cells show size, when most takes them all. What is there gets at
-// least one cell.
-func length(size, most, width int) int {
-	if size <= 0 || most <= 0 || width <= 0 {
+// length is how many of width cells show a part of the whole. What is there gets at least one cell.
+func length(part float64, width int) int {
+	if !(part > 0) || width <= 0 {
 		return 0
 	}
-	return min(width, max(1, int(float64(size)/float64(most)*float64(width)+0.5)))
+	return min(width, max(1, int(part*float64(width)+0.5)))
 }
 
 // Divide gives cells to sizes by their share. Every size above zero gets at least one while there
@@ -92,8 +91,8 @@ func stacked(segments []segment, cells int) line {
 }
 
 // bar is one plain bar, padded to its width.
-func bar(size, most, width int, s style) line {
-	return line{span{text: strings.Repeat("█", length(size, most, width)), style: s}}.pad(width)
+func bar(part float64, width int, s style) line {
+	return line{span{text: strings.Repeat("█", length(part, width)), style: s}}.pad(width)
 }
 
 // gauge shows how much of a limit is used. Within the limit the rest is drawn as free; beyond it

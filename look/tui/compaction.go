@@ -79,17 +79,18 @@ func (pg *page) took(r *pivot.Receipt, hidden map[string]bool) {
 		{"before", r.TokensBefore, r.MessagesBefore, foldedTone},
 		{"after", r.TokensAfter, r.MessagesAfter, fine},
 	} {
-		l := append(line{say(normal, padRight(side.name, 6)+"  ")}, bar(side.tokens, most, width, side.style)...)
+		l := append(line{say(normal, padRight(side.name, 6)+"  ")},
+			bar(float64(side.tokens)/float64(most), width, side.style)...)
 		pg.add(append(l, say(strong, "  "+padLeft(quantity.Number(side.tokens), Columns(quantity.Number(most)))),
 			say(faint, "  "+quantity.Count(side.messages, "message")))...)
 	}
 	pg.gap()
 	by, beyond := display.SavedByRule(r, hidden)
-	elided := leaders{title: "Left out, by rule", by: by, whole: r.TokensBefore, most: mostLeaders, style: prunedTone}
+	elided := leaders{display.TokenRanking("Left out, by rule", by, r.TokensBefore, mostLeaders), prunedTone}
 	if r.Kind == pivot.Compaction {
-		elided.title = "Left out first, by rule"
-		pg.tables(leaders{title: "Folded, by kind", by: r.Gone, whole: r.TokensBefore, most: mostLeaders + 1,
-			style: foldedTone}, elided)
+		elided.Title = "Left out first, by rule"
+		gone := display.TokenRanking("Folded, by kind", r.Gone, r.TokensBefore, mostLeaders+1)
+		pg.tables(leaders{gone, foldedTone}, elided)
 		pg.gap()
 	} else {
 		pg.tables(elided)

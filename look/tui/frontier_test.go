@@ -15,14 +15,19 @@ import (
 func standing(name, group string, ratio, rate float64) lab.Standing {
 	even := 3 * (1 - ratio)
 	return lab.Standing{
-		Name: name, Group: group, Ratio: ratio, Mean: ratio*0.9 + 0.08, Hits: 0.97, Steps: 4_000,
-		Within: lab.Range{Low: 0.9 * ratio, High: 0.2 + 0.8*ratio}, P10: 0.8 * ratio, P50: ratio, P90: 0.5 + 0.5*ratio,
-		MissedStepsPer100: rate, MissedItemsPer100: 2 * rate, MissedWithin: lab.Range{Low: rate / 2, High: 1.5 * rate},
-		LostEditsPer100: rate / 10, LostInputsPer100: rate / 4,
-		Lambda:  lab.Lambda{Some: 0.1 + 0.9*ratio, Much: 0.4 + 0.6*ratio, BreakEven: &even},
-		Region:  &lab.Standing{Ratio: 0.95 * ratio},
-		Regrets: int(rate * 40), Commits: int(100 * rate), Folds: int(30 / ratio),
-		Bill: lab.Bill{Read: 90 * ratio, Write: 40 * ratio, Output: 12}, Rose: int(rate / 4), Worst: rate/100 - 0.01,
+		Name:      name,
+		Group:     group,
+		Ratios:    lab.Ratios{Ratio: ratio, Mean: ratio*0.9 + 0.08, Within: lab.Range{Low: 0.9 * ratio, High: 0.2 + 0.8*ratio}, P10: 0.8 * ratio, P50: ratio, P90: 0.5 + 0.5*ratio},
+		Hits:      0.97,
+		Steps:     4_000,
+		MissRates: lab.MissRates{MissedStepsPer100: rate, MissedItemsPer100: 2 * rate, MissedWithin: lab.Range{Low: rate / 2, High: 1.5 * rate}, LostEditsPer100: rate / 10, LostInputsPer100: rate / 4},
+		Lambda:    lab.Lambda{Some: 0.1 + 0.9*ratio, Much: 0.4 + 0.6*ratio, BreakEven: &even},
+		Region:    &lab.Standing{Ratios: lab.Ratios{Ratio: 0.95 * ratio}},
+		Regrets:   int(rate * 40),
+		Commits:   int(100 * rate),
+		Folds:     int(30 / ratio),
+		Bill:      lab.Bill{Read: 90 * ratio, Write: 40 * ratio, Output: 12},
+		Rises:     lab.Rises{Rose: int(rate / 4), Worst: rate/100 - 0.01},
 	}
 }
 
@@ -173,16 +178,20 @@ func anyReplay(t *rapid.T) lab.Report {
 		Prices: text.Draw(t, "prices")}
 	for range rapid.IntRange(0, 12).Draw(t, "policies") {
 		r.Policies = append(r.Policies, lab.Standing{
-			Name: text.Draw(t, "name"), Window: n.Draw(t, "window"),
-			Group: rapid.SampledFrom([]string{"", "", "sweep", "\x1b[2J"}).Draw(t, "group"),
-			Bill:  lab.Bill{Read: f.Draw(t, "bill")}, Ratio: f.Draw(t, "ratio"), MissedStepsPer100: f.Draw(t, "rate"),
-			Mean: f.Draw(t, "mean"), Hits: f.Draw(t, "hits"), Bound: f.Draw(t, "bound"),
-			Commits: n.Draw(t, "commits"), Folds: n.Draw(t, "folds"), Rose: n.Draw(t, "rose"),
-			RoseMore: n.Draw(t, "more"), Over: n.Draw(t, "over"), Worst: f.Draw(t, "worst"),
-			Steps: n.Draw(t, "steps"), Within: lab.Range{Low: f.Draw(t, "low"), High: f.Draw(t, "high")},
-			MissedItemsPer100: f.Draw(t, "items"), P50: f.Draw(t, "median"),
-			Lambda: lab.Lambda{Some: f.Draw(t, "lambda"), BreakEven: rapid.Ptr(f, true).Draw(t, "even")},
-			Region: &lab.Standing{Ratio: f.Draw(t, "region")},
+			Name:      text.Draw(t, "name"),
+			Window:    n.Draw(t, "window"),
+			Group:     rapid.SampledFrom([]string{"", "", "sweep", "\x1b[2J"}).Draw(t, "group"),
+			Bill:      lab.Bill{Read: f.Draw(t, "bill")},
+			Ratios:    lab.Ratios{Ratio: f.Draw(t, "ratio"), Mean: f.Draw(t, "mean"), Bound: f.Draw(t, "bound"), Within: lab.Range{Low: f.Draw(t, "low"), High: f.Draw(t, "high")}, P50: f.Draw(t, "median")},
+			MissRates: lab.MissRates{MissedStepsPer100: f.Draw(t, "rate"), MissedItemsPer100: f.Draw(t, "items")},
+			Hits:      f.Draw(t, "hits"),
+			Commits:   n.Draw(t, "commits"),
+			Folds:     n.Draw(t, "folds"),
+			Rises:     lab.Rises{Rose: n.Draw(t, "rose"), RoseMore: n.Draw(t, "more"), Worst: f.Draw(t, "worst")},
+			Over:      n.Draw(t, "over"),
+			Steps:     n.Draw(t, "steps"),
+			Lambda:    lab.Lambda{Some: f.Draw(t, "lambda"), BreakEven: rapid.Ptr(f, true).Draw(t, "even")},
+			Region:    &lab.Standing{Ratios: lab.Ratios{Ratio: f.Draw(t, "region")}},
 		})
 	}
 	if rapid.Bool().Draw(t, "held out") {

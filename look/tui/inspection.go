@@ -51,23 +51,9 @@ func (p Painter) Inspection(r report.Report, title string, damaged []format.Dama
 
 // leaders are what takes most, and what that cost.
 func (pg *page) leaders(r report.Report) {
-	t, c := r.Tokens, r.Costs
-	if c == nil {
-		c = &report.Costs{}
-	}
-	of := func(title string, by map[string]int, costs map[string]float64, most int) leaders {
-		return leaders{title: title, by: by, whole: t.Total, costs: costs, bill: c.Total, most: most, style: barTone}
-	}
-	kinds := of("By kind", t.ByKind, c.ByKind, mostLeaders+1)
-	if c.ByKind != nil {
-		kinds.most = len(c.ByKind) // together they are the bill
-	}
-	tools, files := of("By tool", t.ByTool, c.ByTool, mostLeaders), of("By file", t.ByFile, c.ByFile, mostLeaders)
-	tools.styles = func(name string) style { return toned(display.ToolTone(name)) }
-	files.isPath = true
-	all := []leaders{kinds, tools, files}
-	if len(c.ByModel) > 1 {
-		all = append(all, of("By model", nil, c.ByModel, mostLeaders))
+	var all []leaders
+	for _, of := range append(display.Rankings(&r, mostLeaders), display.ModelRanking(r.Costs, mostLeaders)) {
+		all = append(all, leaders{of, barTone})
 	}
 	pg.tables(all...)
 }

@@ -43,24 +43,18 @@ func (pg *page) money(r report.Report) {
 
 // missed lists why requests missed the cache, and the dearest of them.
 func (pg *page) missed(c *report.Costs) {
-	by, _ := c.Misses()
-	if len(by) == 0 {
+	causes, dearest := display.Misses(c, mostMisses)
+	if len(causes) == 0 {
 		return
 	}
 	pg.heading("Missed the cache", display.MissedSentence(c))
 	var rows [][]span
-	row := func(s style, what string, tokens int, cost float64, why string) {
-		dollars := quantity.Unknown
-		if cost > 0 {
-			dollars = quantity.Dollars(cost)
+	for i, m := range append(causes, dearest...) {
+		s := normal
+		if i >= len(causes) {
+			s = faint
 		}
-		rows = append(rows, []span{say(s, what), figure(s, tokens), say(s, dollars), say(faint, why)})
-	}
-	for _, sum := range by {
-		row(normal, quantity.Count(sum.Requests, "request"), sum.Tokens, sum.Cost, display.Cause(sum.Cause))
-	}
-	for _, r := range display.DearestMisses(c, mostMisses) {
-		row(faint, "step "+quantity.Number(r.Step), r.Miss.Tokens, r.Miss.Cost, display.Why(r.Miss))
+		rows = append(rows, []span{say(s, m.What), say(s, m.Tokens), say(s, m.Cost), say(faint, m.Why)})
 	}
 	pg.grid(2, "<>><", rows...)
 }

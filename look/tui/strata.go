@@ -134,7 +134,7 @@ func (d rowDrawer) draw(row display.Row) {
 	all, there := segments(row)
 	l := line{say(faint, padLeft(label(row), d.label)+"  ")}
 	// A bar with more zones than its length has cells is drawn longer: no zone is hidden.
-	l = append(l, stacked(all, max(there, length(row.Tokens, d.most, d.bar)))...)
+	l = append(l, stacked(all, max(there, length(float64(row.Tokens)/float64(d.most), d.bar)))...)
 	l = append(l.pad(d.label+2+d.bar), say(normal, "  "+padLeft(quantity.Number(row.Tokens), d.number)+"  "))
 	if d.dollars > 0 {
 		cost := ""

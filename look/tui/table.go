@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow/look/display"
-	"github.com/winnowhq/winnow/text/quantity"
 )
 
 func padLeft(text string, width int) string {
@@ -16,126 +15,72 @@ func padRight(text string, width int) string {
 	return text + strings.Repeat(" ", max(0, width-Columns(text)))
 }
 
-// leaders is a table of what takes most: name, bar, tokens, percent of whole. Where costs are known
-// it is of what costs most: name, bar, tokens, dollars, percent of the bill. What comes after the
-// first few is one row.
+// leaders is a ranking as it is drawn: name, bar, tokens, dollars where they are known, share.
 type leaders struct {
-	title  string
-	by     map[string]int
-	whole  int
-	costs  map[string]float64
-	bill   float64
-	most   int  // rows, without the rest
-	isPath bool // names are cut at their beginning
-	style  style
-	styles func(name string) style // of bars; nil: all have the same
+	display.Ranking
+	style style // of bars; those of tools have the tones of tools
 }
 
 func (t leaders) lines(width int) []line {
-	all, rest := display.Dearest(t.by, t.costs, t.most)
-	if len(all) == 0 {
+	if len(t.Rows) == 0 {
 		return nil
 	}
-	rows := append(all[:len(all):len(all)], rest)
-	if rest.Name == "" {
-		rows = all
+	rows := slices.Clone(t.Rows)
+	longest, tokens, dollars := 0, 0, 0
+	if t.Priced {
+		tokens, dollars = len("tokens"), len("cost")
 	}
-	figures := make([]string, len(rows))
-	heads, longest := "", 0
 	for i := range rows {
 		rows[i].Name = Clean(rows[i].Name)
 		longest = max(longest, Columns(rows[i].Name))
+		tokens, dollars = max(tokens, Columns(rows[i].Tokens)), max(dollars, Columns(rows[i].Cost))
 	}
-	if t.costs == nil {
-		t.tokens(rows, figures)
-	} else {
-		heads = t.dollars(rows, figures, width)
+	// Tokens and dollars, tokens only where there is room for both.
+	figures := func(count, cost string) string {
+		switch {
+		case !t.Priced:
+			return padLeft(count, tokens)
+		case width < leastCosts:
+			return padLeft(cost, dollars)
+		}
+		return padLeft(count, tokens) + "  " + padLeft(cost, dollars)
 	}
-	number := Columns(figures[0])
-	// Two spaces before the name, the bar and the figures.
+	// Two spaces before the name, the bar and the figures, which end with five columns of share.
+	number := Columns(figures("", "")) + 5
 	name := max(len("tool output"), (width-number-6)*6/10)
-	if t.isPath {
-		name = max(8, width-number-6-6) // a path says more than a long bar
-	}
-	if t.costs != nil {
+	switch {
+	case t.Priced:
 		name = max(len("system, tools"), (width-number-6)*6/10)
+	case t.Paths:
+		name = max(8, width-number-6-6) // a path says more than a long bar
 	}
 	name = min(name, longest)
 	bars := min(mostBar, max(3, width-number-name-6))
-	title := line{say(strong, t.title)}
-	if heads != "" {
-		title = append(title.pad(2+name+2+bars+2), say(faint, heads))
+	title := line{say(strong, t.Title)}
+	if t.Priced {
+		title = append(title.pad(2+name+2+bars+2), say(faint, figures("tokens", "cost")))
 	}
 	out := []line{title}
-	for i, p := range rows {
-		shorten, s := Cut, normal
-		if t.isPath {
+	for _, r := range rows {
+		shorten, s, tone := Cut, normal, t.style
+		if t.Paths {
 			shorten = CutFront
 		}
-		l := line{}.pad(bars)
-		if i < len(all) {
-			l = t.bar(p, all[0], bars)
-		} else {
+		if r.Rest {
 			s = faint
 		}
-		l = append(line{span{text: "  " + padRight(shorten(p.Name, name), name) + "  ", style: s}}, l...)
-		amount, share := figures[i][:len(figures[i])-4], figures[i][len(figures[i])-4:]
-		out = append(out, append(l, say(s, "  "+amount), say(faint, share)))
+		if t.Tools {
+			tone = toned(display.ToolTone(r.Name))
+		}
+		l := line{span{text: "  " + padRight(shorten(r.Name, name), name) + "  ", style: s}}
+		l = append(l, bar(r.Part, bars, tone)...)
+		out = append(out, append(l, say(s, "  "+figures(r.Tokens, r.Cost)+" "), say(faint, padLeft(r.Share, 4))))
 	}
 	return out
 }
 
 // mostBar is the longest bar of a table.
 const mostBar = 32
-
-// bar of one of the leaders.
-func (t leaders) bar(p, most display.Leader, width int) line {
-	s := t.style
-	if t.styles != nil {
-		s = t.styles(p.Name)
-	}
-	if t.costs == nil {
-		return bar(p.Tokens, most.Tokens, width, s)
-	}
-	return bar(int(1e6*p.Cost/t.bill), int(1e6*most.Cost/t.bill), width, s)
-}
-
-// tokens writes the figures of rows without dollars: the tokens, and in the last four columns their
-// share.
-func (t leaders) tokens(rows []display.Leader, figures []string) {
-	number := 0
-	for _, p := range rows {
-		number = max(number, Columns(quantity.Number(p.Tokens)))
-	}
-	for i, p := range rows {
-		figures[i] = padLeft(quantity.Number(p.Tokens), number) + " " + padLeft(quantity.Percent(p.Tokens, t.whole), 4)
-	}
-}
-
-// dollars writes the figures of rows with dollars: tokens where there is room, dollars, and in the
-// last four columns the share of the bill; heads stand above them.
-func (t leaders) dollars(rows []display.Leader, figures []string, width int) (heads string) {
-	tokens, dollars := len("tokens"), len("cost")
-	count := func(p display.Leader) string {
-		if p.Tokens == 0 {
-			return "–"
-		}
-		return quantity.Number(p.Tokens)
-	}
-	for _, p := range rows {
-		tokens, dollars = max(tokens, Columns(count(p))), max(dollars, Columns(quantity.Dollars(p.Cost)))
-	}
-	for i, p := range rows {
-		figures[i] = padLeft(quantity.Dollars(p.Cost), dollars) + " " + padLeft(quantity.Share(p.Cost/t.bill), 4)
-		if width >= leastCosts {
-			figures[i] = padLeft(count(p), tokens) + "  " + figures[i]
-		}
-	}
-	if heads = padLeft("cost", dollars); width >= leastCosts {
-		heads = padLeft("tokens", tokens) + "  " + heads
-	}
-	return heads
-}
 
 // least is the narrowest that a table may be beside another one; mostTable keeps bars near their
 // numbers on a wide page.
@@ -147,13 +92,13 @@ const (
 )
 
 func (t leaders) least() int {
-	if t.costs != nil && t.isPath {
+	if t.Priced && t.Paths {
 		return leastDear
 	}
-	if t.costs != nil {
+	if t.Priced {
 		return leastCosts
 	}
-	if t.isPath {
+	if t.Paths {
 		return leastPaths
 	}
 	return leastTable

@@ -152,17 +152,25 @@ func changed(before, after string) (added, removed int) {
 	if before == after {
 		return 0, 0
 	}
-	old, fresh := split(before), split(after)
-	for len(old) > 0 && len(fresh) > 0 && old[0] == fresh[0] {
-		old, fresh = old[1:], fresh[1:]
-	}
-	for len(old) > 0 && len(fresh) > 0 && old[len(old)-1] == fresh[len(fresh)-1] {
-		old, fresh = old[:len(old)-1], fresh[:len(fresh)-1]
-	}
+	old, fresh := Differing(SplitLines(before), SplitLines(after), nil)
 	return len(fresh), len(old)
 }
 
-func split(text string) []string {
+// Differing takes off the lines that two texts share at head and tail. Lines are the same if their
+// keys are; nil: if they are equal.
+func Differing(old, fresh []string, key func(string) string) (_, _ []string) {
+	same := func(a, b string) bool { return a == b || key != nil && key(a) == key(b) }
+	for len(old) > 0 && len(fresh) > 0 && same(old[0], fresh[0]) {
+		old, fresh = old[1:], fresh[1:]
+	}
+	for len(old) > 0 && len(fresh) > 0 && same(old[len(old)-1], fresh[len(fresh)-1]) {
+		old, fresh = old[:len(old)-1], fresh[:len(fresh)-1]
+	}
+	return old, fresh
+}
+
+// SplitLines splits a text; its last line needs no newline.
+func SplitLines(text string) []string {
 	if text == "" {
 		return nil
 	}

@@ -107,7 +107,8 @@ func touches(a *call.Action) []string {
 		}
 		return nil
 	}
-	old, fresh := differing(a.Old, a.New)
+	// Indentation alone is no difference.
+	old, fresh := call.Differing(strings.Split(a.Old, "\n"), strings.Split(a.New, "\n"), strings.TrimSpace)
 	names := symbols(a.Path, strings.Join(fresh, "\n"), 8)
 	for _, name := range symbols(a.Path, strings.Join(old, "\n"), 8) {
 		if !slices.Contains(names, name) && len(names) < 8 {
@@ -129,18 +130,6 @@ func touches(a *call.Action) []string {
 		return []string{"to " + code(after, 70)}
 	}
 	return nil
-}
-
-// differing returns the lines in which two texts differ, without their common head and tail.
-func differing(before, after string) (old, fresh []string) {
-	old, fresh = strings.Split(before, "\n"), strings.Split(after, "\n")
-	for len(old) > 0 && len(fresh) > 0 && strings.TrimSpace(old[0]) == strings.TrimSpace(fresh[0]) {
-		old, fresh = old[1:], fresh[1:]
-	}
-	for len(old) > 0 && len(fresh) > 0 && strings.TrimSpace(old[len(old)-1]) == strings.TrimSpace(fresh[len(fresh)-1]) {
-		old, fresh = old[:len(old)-1], fresh[:len(fresh)-1]
-	}
-	return old, fresh
 }
 
 func firstLine(rows []string) string {

@@ -14,6 +14,7 @@ import (
 	"github.com/winnowhq/winnow/cmd/internal/cli"
 	"github.com/winnowhq/winnow/desk/config"
 	"github.com/winnowhq/winnow/lab"
+	"github.com/winnowhq/winnow/plan/call"
 	"github.com/winnowhq/winnow/text/plainfile"
 )
 
@@ -139,13 +140,7 @@ func keepAside(file string, data []byte) (kept string, made bool, err error) {
 // difference shows the lines that changed between two texts, those between the first and the last
 // that are the same at both ends.
 func difference(before, after string) string {
-	old, now := strings.SplitAfter(before, "\n"), strings.SplitAfter(after, "\n")
-	for len(old) > 0 && len(now) > 0 && old[0] == now[0] {
-		old, now = old[1:], now[1:]
-	}
-	for len(old) > 0 && len(now) > 0 && old[len(old)-1] == now[len(now)-1] {
-		old, now = old[:len(old)-1], now[:len(now)-1]
-	}
+	old, now := call.Differing(strings.SplitAfter(before, "\n"), strings.SplitAfter(after, "\n"), nil)
 	var b strings.Builder
 	for _, side := range []struct {
 		sign  string

@@ -18,11 +18,7 @@ import (
 
 // Document is the JSON document of replay.
 type Document struct {
-	Sessions int `json:"sessions"`
-	Steps    int `json:"steps"`
-	// Sources is how many sources the sessions have; intervals are over By.
-	Sources int    `json:"sources"`
-	By      string `json:"by,omitzero"`
+	extent
 	// Unit of bills: "USD", or "Mtok" for millions of tokens at the input price.
 	Unit     string `json:"unit"`
 	Prices   string `json:"prices"`
@@ -40,26 +36,49 @@ type Document struct {
 	// Unadvised says why there is no advice.
 	Unadvised string              `json:"unadvised,omitzero"`
 	Products  []lab.ProductAdvice `json:"products,omitzero"`
-	// Holdout has what was chosen on other sessions than it is judged on; Unheld says why not;
-	// InSample names what was chosen on the very sessions that it is judged on.
-	Holdout  []heldOut `json:"holdout,omitzero"`
-	Unheld   string    `json:"unheld,omitzero"`
-	InSample []string  `json:"inSample,omitzero"`
+	choices
 }
 
-// estimate is a bill relative to the baseline's and missed steps in 100, each with the interval in
-// which it would lie nine times in ten.
-type estimate struct {
-	Relative          float64 `json:"relative"`
-	Low               float64 `json:"low"`
-	High              float64 `json:"high"`
+// extent is how much was replayed.
+type extent struct {
+	Sessions int `json:"sessions"`
+	Steps    int `json:"steps"`
+	// Sources is how many sources the sessions have; intervals are over By.
+	Sources int    `json:"sources"`
+	By      string `json:"by,omitzero"`
+}
+
+// choices are judged on other sessions than they were made on.
+type choices struct {
+	Holdout  []heldOut `json:"holdout,omitzero"`
+	Unheld   string    `json:"unheld,omitzero"`   // why there are none
+	InSample []string  `json:"inSample,omitzero"` // chosen on the very sessions that they are judged on
+}
+
+// relativeBill is a bill relative to the baseline's, with the interval in which it would lie nine
+// times in ten.
+type relativeBill struct {
+	Relative float64 `json:"relative"`
+	Low      float64 `json:"low"`
+	High     float64 `json:"high"`
+}
+
+// missedSteps are the missed steps in 100, with their interval.
+type missedSteps struct {
 	MissedStepsPer100 float64 `json:"missedStepsPer100"`
 	MissedStepsLow    float64 `json:"missedStepsLow"`
 	MissedStepsHigh   float64 `json:"missedStepsHigh"`
 }
 
+// estimate is both figures of a policy.
+type estimate struct {
+	relativeBill
+	missedSteps
+}
+
 func estimateOf(ratio float64, within lab.Range, missed float64, missedWithin lab.Range) estimate {
-	return estimate{ratio, within.Low, within.High, missed, missedWithin.Low, missedWithin.High}
+	return estimate{relativeBill{ratio, within.Low, within.High},
+		missedSteps{missed, missedWithin.Low, missedWithin.High}}
 }
 
 // heldOut is a choice judged on sessions that were held out of it.
@@ -94,7 +113,7 @@ type recordedBill struct {
 }
 
 func recordedOf(p lab.Paid, differs []string) recordedBill {
-	b := recordedBill{Paid: p, Differs: append([]string{}, differs...)}
+	b := recordedBill{Paid: p, Differs: differs}
 	if all := p.Total(); all.Requests > 0 {
 		b.Cost = all.Dollars()
 	}
@@ -103,39 +122,50 @@ func recordedOf(p lab.Paid, differs []string) recordedBill {
 
 // replayedPolicy is a policy over all sessions.
 type replayedPolicy struct {
-	Name              string   `json:"name"`
-	Group             string   `json:"group,omitzero"`
-	Window            int      `json:"window,omitzero"`
-	Bill              float64  `json:"bill"`
-	Billed            lab.Bill `json:"billed"`
-	Relative          float64  `json:"relative"`
-	Low               float64  `json:"low"`
-	High              float64  `json:"high"`
-	Mean              float64  `json:"mean"`
-	P10               float64  `json:"p10"`
-	P50               float64  `json:"p50"`
-	P90               float64  `json:"p90"`
-	ToBound           float64  `json:"toBound,omitzero"`
-	MissedStepsPer100 float64  `json:"missedStepsPer100"`
-	MissedStepsLow    float64  `json:"missedStepsLow"`
-	MissedStepsHigh   float64  `json:"missedStepsHigh"`
-	MissedItemsPer100 float64  `json:"missedItemsPer100"`
-	LostEditsPer100   float64  `json:"lostEditsPer100"`
-	LostInputsPer100  float64  `json:"lostInputsPer100"`
-	Lambda            lambda   `json:"lambda"`
-	Region            *region  `json:"region,omitzero"`
-	Regrets           int      `json:"regrets"`
-	RegretsPer100     float64  `json:"regretsPer100"`
-	Tokens            int      `json:"tokens"`
-	Largest           int      `json:"largest"`
-	HitShare          float64  `json:"hitShare"`
-	Commits           int      `json:"commits"`
-	Compactions       int      `json:"compactions"`
-	Over              int      `json:"over"`
-	Worse             int      `json:"worse"`
-	Worse2            int      `json:"worse2"`
-	WorseBy2          int      `json:"worseBy2"`
-	Worst             float64  `json:"worst"`
+	Name   string   `json:"name"`
+	Group  string   `json:"group,omitzero"`
+	Window int      `json:"window,omitzero"`
+	Bill   float64  `json:"bill"`
+	Billed lab.Bill `json:"billed"`
+	relativeBill
+	spread
+	missedSteps
+	MissedItemsPer100 float64 `json:"missedItemsPer100"`
+	LostEditsPer100   float64 `json:"lostEditsPer100"`
+	LostInputsPer100  float64 `json:"lostInputsPer100"`
+	Lambda            lambda  `json:"lambda"`
+	Region            *region `json:"region,omitzero"`
+	Regrets           int     `json:"regrets"`
+	RegretsPer100     float64 `json:"regretsPer100"`
+	prompts
+	Commits     int `json:"commits"`
+	Compactions int `json:"compactions"`
+	Over        int `json:"over"`
+	rises
+}
+
+// prompts are the tokens of all prompts, those of the largest, and the share read from the cache.
+type prompts struct {
+	Tokens   int     `json:"tokens"`
+	Largest  int     `json:"largest"`
+	HitShare float64 `json:"hitShare"`
+}
+
+// spread is how the relative bills of sessions differ.
+type spread struct {
+	Mean    float64 `json:"mean"`
+	P10     float64 `json:"p10"`
+	P50     float64 `json:"p50"`
+	P90     float64 `json:"p90"`
+	ToBound float64 `json:"toBound,omitzero"`
+}
+
+// rises counts the sessions whose bill rose; Worse2 and WorseBy2 are those by more than 2 %.
+type rises struct {
+	Worse    int     `json:"worse"`
+	Worse2   int     `json:"worse2"`
+	WorseBy2 int     `json:"worseBy2"`
+	Worst    float64 `json:"worst"`
 }
 
 // lambda is the relative bill if an agent makes so many more steps for each 1,000 tokens removed.
@@ -178,28 +208,24 @@ type replayedOne struct {
 
 // DocumentOf makes the document.
 func DocumentOf(r lab.Report, detail bool) Document {
-	doc := Document{Sessions: len(r.Sessions), Sources: r.Sources, By: r.By, Unit: "USD", Prices: r.Prices,
-		Baseline:     r.Baseline,
-		RecordedBill: recordedOf(r.Paid, r.Differs), Policies: []replayedPolicy{}, Recorded: []replayedOne{},
-		Skipped: append([]lab.Skipped{}, r.Skipped...), Subject: r.Subject,
-		Gains: append([]lab.Change{}, r.Gains...), Losses: append([]lab.Change{}, r.Losses...), Advice: r.Advice,
-		Unadvised: r.Unadvised, Products: r.Products, Holdout: heldOutOf(r.Holdout), Unheld: r.Unheld,
-		InSample: r.InSample}
-	doc.Base = r.BaseCost()
+	doc := Document{extent: extent{Sessions: len(r.Sessions), Sources: r.Sources, By: r.By}, Unit: "USD",
+		Prices: r.Prices, Baseline: r.Baseline, RecordedBill: recordedOf(r.Paid, r.Differs), Base: r.BaseCost(),
+		Skipped: r.Skipped, Subject: r.Subject, Gains: r.Gains, Losses: r.Losses, Advice: r.Advice,
+		Unadvised: r.Unadvised, Products: r.Products, choices: choices{heldOutOf(r.Holdout), r.Unheld, r.InSample}}
 	if r.Relative {
 		doc.Unit = "Mtok"
 	}
 	for _, p := range r.Policies {
+		e := estimateOf(p.Ratio, p.Within, p.MissedStepsPer100, p.MissedWithin)
 		doc.Policies = append(doc.Policies, replayedPolicy{
-			Name: p.Name, Group: p.Group, Window: p.Window, Bill: p.Bill.Total(), Billed: p.Bill, Relative: p.Ratio,
-			Low: p.Within.Low, High: p.Within.High, Mean: p.Mean, P10: p.P10, P50: p.P50, P90: p.P90, ToBound: p.Bound,
-			MissedStepsPer100: p.MissedStepsPer100, MissedStepsLow: p.MissedWithin.Low,
-			MissedStepsHigh: p.MissedWithin.High, MissedItemsPer100: p.MissedItemsPer100,
-			LostEditsPer100: p.LostEditsPer100, LostInputsPer100: p.LostInputsPer100,
-			Lambda: lambda{p.Ratio, p.Lambda.Some, p.Lambda.Much, p.Lambda.BreakEven}, Region: regionOf(p.Region),
-			Regrets: p.Regrets, RegretsPer100: p.MissedItemsPer100, Tokens: p.Tokens.Sent,
-			Largest: p.Tokens.Largest, HitShare: p.Hits, Commits: p.Commits, Compactions: p.Folds, Over: p.Over,
-			Worse: p.Rose, Worse2: p.RoseMore, WorseBy2: p.RoseMore, Worst: p.Worst,
+			Name: p.Name, Group: p.Group, Window: p.Window, Bill: p.Bill.Total(), Billed: p.Bill,
+			relativeBill: e.relativeBill, spread: spread{p.Mean, p.P10, p.P50, p.P90, p.Bound},
+			missedSteps: e.missedSteps, MissedItemsPer100: p.MissedItemsPer100, LostEditsPer100: p.LostEditsPer100,
+			LostInputsPer100: p.LostInputsPer100,
+			Lambda:           lambda{p.Ratio, p.Lambda.Some, p.Lambda.Much, p.Lambda.BreakEven}, Region: regionOf(p.Region),
+			Regrets: p.Regrets, RegretsPer100: p.MissedItemsPer100,
+			prompts: prompts{p.Tokens.Sent, p.Tokens.Largest, p.Hits}, Commits: p.Commits, Compactions: p.Folds, Over: p.Over,
+			rises: rises{p.Rose, p.RoseMore, p.RoseMore, p.Worst},
 		})
 	}
 	for _, s := range r.Sessions {
@@ -209,10 +235,10 @@ func DocumentOf(r lab.Report, detail bool) Document {
 		if !detail {
 			one.Outcomes = make([]lab.Outcome, len(s.Outcomes))
 			for i, o := range s.Outcomes {
-				o.Events, o.Curve, o.Sizes = nil, nil, nil
+				o.Course = lab.Course{}
 				if o.Region != nil {
 					region := *o.Region
-					region.Events, region.Curve, region.Sizes = nil, nil, nil
+					region.Course = lab.Course{}
 					o.Region = &region
 				}
 				one.Outcomes[i] = o

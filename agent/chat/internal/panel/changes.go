@@ -19,27 +19,21 @@ const mostPatch = 2000
 // not known.
 func NewChanges(ctx context.Context, read func(ctx context.Context) ([]session.FileDiff, error), s draw.Style) (Panel,
 	tea.Cmd) {
-	var files []session.FileDiff
-	var failed error
-	loaded := false
 	p := &page{title: "What changed in files"}
 	p.keys = func() string { return "↑↓ scroll · pgup pgdn · esc back" }
 	p.enter = func() (bool, tea.Msg) { return true, nil }
-	p.draw = func(width int) []string {
-		switch {
-		case !loaded:
-			return dim(s, width, "reading …")
-		case failed != nil:
-			return append([]string{}, draw.Wrap(draw.OneLine(draw.Explain(failed)), width, "")...)
-		case len(files) == 0:
-			return dim(s, width, "no file was changed in this session")
+	return p, p.read(s, "reading …", func() func(width int) []string {
+		files, err := read(ctx)
+		return func(width int) []string {
+			switch {
+			case err != nil:
+				return draw.Wrap(draw.OneLine(draw.Explain(err)), width, "")
+			case len(files) == 0:
+				return dim(s, width, "no file was changed in this session")
+			}
+			return drawChanges(files, width, s)
 		}
-		return drawChanges(files, width, s)
-	}
-	return p, func() tea.Msg {
-		all, err := read(ctx)
-		return panelRead{p, func() { files, failed, loaded, p.text = all, err, true, nil }}
-	}
+	})
 }
 
 func drawChanges(files []session.FileDiff, width int, s draw.Style) (lines []string) {

@@ -21,12 +21,6 @@ type CopyChosen Copy
 func NewCopy(all []Copy, s draw.Style) Panel {
 	p := &picker[Copy]{title: "Copy", keys: "↑↓ move · enter copy · / filter · esc back"}
 	p.texts = func(c Copy) []string { return []string{c.What, c.Text} }
-	p.head = func(width, _ int) []string {
-		if state := p.state(len(p.shown), len(p.all), width); state != "" {
-			return []string{state}
-		}
-		return nil
-	}
 	p.row = func(c Copy, _ int, chosen bool, width int) []string {
 		name := draw.FirstLine(c.Text)
 		if c.Code {
@@ -34,11 +28,6 @@ func NewCopy(all []Copy, s draw.Style) Panel {
 		}
 		return []string{pick(chosen, name, right(quantity.Number(len(c.Text))+" B", 10), min(width, mostRow), s)}
 	}
-	p.enter = func(c *Copy) tea.Msg {
-		if c == nil {
-			return nil
-		}
-		return CopyChosen(*c)
-	}
+	p.enter = func(c Copy) tea.Msg { return CopyChosen(c) }
 	return p.fill(all)
 }

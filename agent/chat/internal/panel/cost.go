@@ -20,22 +20,19 @@ import (
 func NewCost(ctx context.Context, e *winnow.Engine, id string, s draw.Style) (Panel, tea.Cmd) {
 	p := &page{title: "Cost", keys: func() string { return "↑↓ scroll · esc back" }}
 	p.enter = func() (bool, tea.Msg) { return true, nil }
-	p.draw = func(width int) []string { return dim(s, width, "reading …") }
-	return p, func() tea.Msg {
+	return p, p.read(s, "reading …", func() func(width int) []string {
 		g, err := winnow.Look(ctx, e, id, report.Measure)
 		var all []report.Request
 		if err == nil {
 			all, err = winnow.Look(ctx, e, id, report.Requests)
 		}
-		return panelRead{p, func() {
-			p.text, p.draw = nil, func(width int) []string {
-				if err != nil {
-					return draw.Wrap("what it took cannot be read: "+draw.OneLine(draw.Explain(err)), width, "")
-				}
-				return drawCost(g, all, width, s)
+		return func(width int) []string {
+			if err != nil {
+				return draw.Wrap("what it took cannot be read: "+draw.OneLine(draw.Explain(err)), width, "")
 			}
-		}}
-	}
+			return drawCost(g, all, width, s)
+		}
+	})
 }
 
 func drawCost(g report.Gauge, all []report.Request, width int, s draw.Style) []string {

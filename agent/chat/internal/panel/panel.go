@@ -48,13 +48,15 @@ const filterKeys = "type to filter · enter done · esc clear"
 type picker[T any] struct {
 	list
 	title, keys string
+	note        string // in place of the filter: that the rows are being read, or why there are none
 	all         []T
-	shown       []int            // positions in all that pass the filter
-	texts       func(T) []string // in which the filter is looked for
-	head        func(width, height int) []string
+	shown       []int                            // positions in all that pass the filter
+	texts       func(T) []string                 // in which the filter is looked for
+	head        func(width, height int) []string // above the rows; nil: the filter
 	row         func(one T, item int, chosen bool, width int) []string
-	tall        bool             // rows may have several lines
-	enter       func(*T) tea.Msg // of the chosen one, nil if no row passes the filter; nil for nothing
+	tall        bool            // rows may have several lines
+	enter       func(T) tea.Msg // of the chosen one; nil for nothing
+	none        func() tea.Msg  // if no row passes the filter; nil for nothing
 }
 
 func (p *picker[T]) Title() string { return p.title }
@@ -71,11 +73,14 @@ func (p *picker[T]) Update(msg tea.Msg) (Panel, tea.Cmd) {
 	case "esc", "q":
 		return nil, nil
 	case "enter":
-		var chosen *T
-		if p.at < len(p.shown) {
-			chosen = &p.all[p.shown[p.at]]
+		var msg tea.Msg
+		switch {
+		case p.at < len(p.shown):
+			msg = p.enter(p.all[p.shown[p.at]])
+		case p.none != nil:
+			msg = p.none()
 		}
-		if msg := p.enter(chosen); msg != nil {
+		if msg != nil {
 			return nil, choose(msg)
 		}
 	}
@@ -89,6 +94,26 @@ func (p *picker[T]) fill(all []T) *picker[T] {
 	return p
 }
 
+// read lists what takes time to be read.
+func (p *picker[T]) read(all func() ([]T, error), failed, empty string) tea.Cmd {
+	p.note = "reading …"
+	return func() tea.Msg {
+		all, err := all()
+		return panelRead{p, func() {
+			switch p.note = ""; {
+			case err != nil:
+				p.note = failed + draw.OneLine(err.Error())
+			case len(all) == 0:
+				p.note = empty
+			}
+			p.fill(all)
+		}}
+	}
+}
+
+// filterState is what the filter says, "" without one.
+func (p *picker[T]) filterState(width int) string { return p.state(len(p.shown), len(p.all), width) }
+
 func (p *picker[T]) narrow() {
 	p.shown = p.shown[:0]
 	for i := range p.all {
@@ -99,7 +124,12 @@ func (p *picker[T]) narrow() {
 }
 
 func (p *picker[T]) View(width, height int) []string {
-	lines := p.head(width, height)
+	var lines []string
+	if p.head != nil {
+		lines = p.head(width, height)
+	} else if state := p.filterState(width); state != "" {
+		lines = []string{state}
+	}
 	row := func(item int) []string { return p.row(p.all[p.shown[item]], item, item == p.at, width) }
 	return shows(append(lines, p.view(len(p.shown), height-len(lines), func(item int) int {
 		if p.tall {
@@ -123,6 +153,15 @@ type page struct {
 
 func (p *page) Title() string { return p.title }
 func (p *page) Keys() string  { return p.keys() }
+
+// read shows that something is being read, until it is known how to draw it.
+func (p *page) read(s draw.Style, note string, drawn func() func(width int) []string) tea.Cmd {
+	p.draw = func(width int) []string { return dim(s, width, note) }
+	return func() tea.Msg {
+		draw := drawn()
+		return panelRead{p, func() { p.text, p.draw = nil, draw }}
+	}
+}
 
 func (p *page) Update(msg tea.Msg) (Panel, tea.Cmd) {
 	k, ok := msg.(tea.KeyPressMsg)

@@ -34,12 +34,6 @@ func NewHelp(commands []Command, keys [][2]string, s draw.Style) Panel {
 	}
 	p := &picker[entry]{title: "Help", keys: "↑↓ move · enter do it · / filter · esc back", tall: true}
 	p.texts = func(e entry) []string { return []string{e.name, e.what} }
-	p.head = func(width, _ int) []string {
-		if state := p.state(len(p.shown), len(p.all), width); state != "" {
-			return []string{state}
-		}
-		return nil
-	}
 	p.row = func(e entry, item int, chosen bool, width int) (lines []string) {
 		names := min(names, width/2)
 		if item > 0 && p.shown[item] == len(commands) {
@@ -57,8 +51,8 @@ func NewHelp(commands []Command, keys [][2]string, s draw.Style) Panel {
 		}
 		return lines
 	}
-	p.enter = func(e *entry) tea.Msg {
-		if e == nil || e.does == "" {
+	p.enter = func(e entry) tea.Msg {
+		if e.does == "" {
 			return nil
 		}
 		return CommandChosen(e.does)
@@ -82,7 +76,7 @@ func NewModels(names []string, current string, look func(name string) model.Mode
 	p.texts = func(m model.Model) []string { return []string{m.String(), m.Name} }
 	typed := func() bool { return strings.Contains(strings.Trim(p.filter, "/"), "/") }
 	p.head = func(width, _ int) []string {
-		lines := []string{tui.Cut(p.state(len(p.shown), len(p.all), width), width)}
+		lines := []string{tui.Cut(p.filterState(width), width)}
 		side := modelSide("context", "in", "out", "cached", width)
 		lines = append(lines, dim(s, width, pick(false, "model", side, min(width, mostRow), draw.Style{}))...)
 		switch {
@@ -97,11 +91,9 @@ func NewModels(names []string, current string, look func(name string) model.Mode
 	p.row = func(m model.Model, _ int, chosen bool, width int) []string {
 		return []string{modelRow(&m, current, chosen, width, s)}
 	}
-	p.enter = func(m *model.Model) tea.Msg {
-		switch {
-		case m != nil:
-			return ModelChosen(m.String())
-		case typed():
+	p.enter = func(m model.Model) tea.Msg { return ModelChosen(m.String()) }
+	p.none = func() tea.Msg {
+		if typed() {
 			return ModelChosen(strings.TrimSpace(p.filter))
 		}
 		return nil
@@ -152,19 +144,14 @@ func NewRevert(written []*session.Message, now time.Time, s draw.Style) Panel {
 				"begins with what was said before it. This session stays, and the files as they are now are kept.",
 				width, "")
 		}
-		return dim(s, width, append(lines, cmp.Or(p.state(len(p.shown), len(p.all), width),
+		return dim(s, width, append(lines, cmp.Or(p.filterState(width),
 			quantity.Count(len(p.all), "message")+" of yours, newest first"))...)
 	}
 	p.row = func(m *session.Message, _ int, chosen bool, width int) []string {
 		return []string{pick(chosen, cmp.Or(draw.FirstLine(m.Text()), "(no text)"), age(now, m.Time.Created),
 			min(width, mostRow), s)}
 	}
-	p.enter = func(m **session.Message) tea.Msg {
-		if m == nil {
-			return nil
-		}
-		return RevertChosen{*m}
-	}
+	p.enter = func(m *session.Message) tea.Msg { return RevertChosen{m} }
 	return p.fill(written)
 }
 
@@ -176,16 +163,12 @@ func age(now time.Time, at session.Millis) string {
 // NewSessions lists the sessions that a store keeps, the one that changed last first; current is
 // the session that is open, "" for none.
 func NewSessions(ctx context.Context, kept store.Store, current string, now time.Time, s draw.Style) (Panel, tea.Cmd) {
-	said := "reading …"
 	p := &picker[store.Listing]{title: "Sessions", keys: "↑↓ move · enter open · / filter · esc back"}
 	p.texts = func(one store.Listing) []string {
 		return []string{one.Info.Title, one.Info.ID, modelOf(&one), one.Info.Directory}
 	}
 	p.head = func(width, _ int) []string {
-		if said != "" {
-			return dim(s, width, said)
-		}
-		return dim(s, width, cmp.Or(p.state(len(p.shown), len(p.all), width),
+		return dim(s, width, cmp.Or(p.note, p.filterState(width),
 			quantity.Count(len(p.all), "session")+" · ● is this one"))
 	}
 	p.row = func(one store.Listing, _ int, chosen bool, width int) []string {
@@ -202,24 +185,9 @@ func NewSessions(ctx context.Context, kept store.Store, current string, now time
 		}
 		return []string{pick(chosen, title, side, min(width, mostRow), s)}
 	}
-	p.enter = func(one *store.Listing) tea.Msg {
-		if one == nil {
-			return nil
-		}
-		return SessionChosen(one.Info.ID)
-	}
-	return p, func() tea.Msg {
-		all, err := kept.List(ctx)
-		return panelRead{p, func() {
-			switch said = ""; {
-			case err != nil:
-				said = "the sessions cannot be listed: " + draw.OneLine(err.Error())
-			case len(all) == 0:
-				said = "no session is kept yet"
-			}
-			p.fill(all)
-		}}
-	}
+	p.enter = func(one store.Listing) tea.Msg { return SessionChosen(one.Info.ID) }
+	return p, p.read(func() ([]store.Listing, error) { return kept.List(ctx) },
+		"the sessions cannot be listed: ", "no session is kept yet")
 }
 
 func modelOf(one *store.Listing) string {

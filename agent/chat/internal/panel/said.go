@@ -33,15 +33,14 @@ type said struct {
 
 // NewSaid searches what the user said in the sessions of a folder, the newest first.
 func NewSaid(ctx context.Context, kept store.Store, folder string, now time.Time, s draw.Style) (Panel, tea.Cmd) {
-	state := "reading …"
 	p := &picker[said]{title: "Said before", keys: "type to search · ↑↓ move · enter take it · esc back"}
 	p.always = true
 	p.texts = func(one said) []string { return []string{one.text} }
 	p.head = func(width, _ int) []string {
-		if state != "" {
-			return dim(s, width, state)
+		if p.note != "" {
+			return dim(s, width, p.note)
 		}
-		return []string{p.state(len(p.shown), len(p.all), width)}
+		return []string{p.filterState(width)}
 	}
 	p.row = func(one said, _ int, chosen bool, width int) []string {
 		text := draw.FirstLine(one.text)
@@ -50,24 +49,9 @@ func NewSaid(ctx context.Context, kept store.Store, folder string, now time.Time
 		}
 		return []string{pick(chosen, text, age(now, one.at), min(width, mostRow), s)}
 	}
-	p.enter = func(one *said) tea.Msg {
-		if one == nil {
-			return nil
-		}
-		return SaidChosen(one.text)
-	}
-	return p, func() tea.Msg {
-		all, err := saidIn(ctx, kept, folder)
-		return panelRead{p, func() {
-			switch state = ""; {
-			case err != nil:
-				state = "what was said cannot be read: " + draw.OneLine(err.Error())
-			case len(all) == 0:
-				state = "nothing was said in this folder yet"
-			}
-			p.fill(all)
-		}}
-	}
+	p.enter = func(one said) tea.Msg { return SaidChosen(one.text) }
+	return p, p.read(func() ([]said, error) { return saidIn(ctx, kept, folder) },
+		"what was said cannot be read: ", "nothing was said in this folder yet")
 }
 
 // saidIn reads what the user said in the newest sessions of a folder, each text once.

@@ -110,13 +110,7 @@ func unified(text string) []change {
 // between is a change from one text to another: what they begin and end with alike is left out, the
 // rest went and came.
 func between(before, after string) []change {
-	a, b := linesOf(before), linesOf(after)
-	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
-		a, b = a[1:], b[1:]
-	}
-	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
-		a, b = a[:len(a)-1], b[:len(b)-1]
-	}
+	a, b := call.Differing(call.SplitLines(before), call.SplitLines(after), nil)
 	var all []change
 	for _, l := range a {
 		all = append(all, change{'-', l})
@@ -125,13 +119,6 @@ func between(before, after string) []change {
 		all = append(all, change{'+', l})
 	}
 	return all
-}
-
-func linesOf(text string) []string {
-	if text == "" {
-		return nil
-	}
-	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 }
 
 // counts are the lines that a change of this call added and removed, ok false where it changes
