@@ -161,14 +161,13 @@ func (s *Source) reads(bare, unit string, c Claim) bool {
 				return true
 			}
 		case "commands", "tool", "tools":
-			sum := 0
+			if value == s.calls {
+				return true
+			}
 			for _, n := range s.called {
-				if sum += n; n == value {
+				if n == value {
 					return true
 				}
-			}
-			if sum == value {
-				return true
 			}
 		}
 	}

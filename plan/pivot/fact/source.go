@@ -22,7 +22,8 @@ type Source struct {
 	words  table
 	counts map[int]bool   // lengths of lists in calls
 	lines  map[int]bool   // lines of texts in calls
-	called map[string]int // how many calls there were of a tool
+	calls  int            // how many there were
+	called map[string]int // how many there were of a tool
 	known  figures
 	files  map[string]bool
 	home   string // the folder of the session
@@ -123,6 +124,7 @@ func (s *Source) part(p *session.Part, cwd string) {
 		return
 	}
 	st := p.State
+	s.calls++
 	s.called[p.Tool]++
 	s.add(p.Tool, false)
 	s.values(st.Input, true)
