@@ -34,15 +34,10 @@ const Attempt = 25
 // or builds have worked since.
 const Overtaken = 60
 
-// Failures returns the unresolved errors of a log, oldest first. An error is resolved by a later
-// success of a command that covers it, of an edit of the same file, or of the same tool on the same
-// target.
-func Failures(messages []session.Message) []Failure {
-	return FailuresOf(messages, call.Calls(messages))
-}
-
-// FailuresOf is Failures for calls that are already understood.
-func FailuresOf(messages []session.Message, calls []call.Call) []Failure {
+// Failures returns the unresolved errors of a log with these calls, oldest first. An error is
+// resolved by a later success of a command that covers it, of an edit of the same file, or of the
+// same tool on the same target.
+func Failures(messages []session.Message, calls []call.Call) []Failure {
 	var open []failing
 	for n := range calls {
 		c := &calls[n]

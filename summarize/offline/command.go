@@ -20,8 +20,8 @@ func (f *facts) commands() section {
 	}
 	var runs []run
 	index := map[string]int{}
-	for n := range f.calls {
-		c := &f.calls[n]
+	for n := range f.Calls {
+		c := &f.Calls[n]
 		text := c.Command()
 		if text == "" || c.Outcome.Refused {
 			continue
@@ -67,7 +67,7 @@ func (f *facts) commands() section {
 	}
 	seen := map[string]bool{}
 	for _, r := range runs {
-		c := &f.calls[r.at]
+		c := &f.Calls[r.at]
 		output := f.log[c.Message].Parts[c.Part].State.Result()
 		switch {
 		case r.last.Failed:

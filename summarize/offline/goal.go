@@ -48,7 +48,7 @@ func (f *facts) goal() section {
 		later = later[1:]
 	}
 	if left := len(later) - laterMost; left > 0 {
-		stand := slices.DeleteFunc(slices.Clone(later[:left]), func(r said) bool { return !f.kept(headGoal, r.text) })
+		stand := slices.DeleteFunc(slices.Clone(later[:left]), func(r said) bool { return !f.wasListed(headGoal, r.text) })
 		if left -= len(stand); left > 0 {
 			s.add(58, fmt.Sprintf("(%d earlier requests left out)", left))
 		}
@@ -130,7 +130,7 @@ func (f *facts) constraints() section {
 		}
 		add(it)
 	}
-	for _, k := range recall.SkillsOf(f.calls) {
+	for _, k := range f.Skills {
 		if k.Name != "" {
 			add(item{text: "Skill that was loaded: " + line(k.Name, 80), weight: 60})
 		} else {
