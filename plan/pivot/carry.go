@@ -28,7 +28,7 @@ type Carrying struct {
 	Pins []rule.Pin
 	// Dismissed are the instructions that the user dismissed, by recall.Key.
 	Dismissed map[string]bool
-	Summary   string // what the summariser wrote: what it has word for word is not repeated
+	Summary   string // by the summariser: text in it is not repeated
 	Facts     *rule.Facts
 	Settings  Settings
 	// Guard says which files are never quoted; text that an elision in Ledger hides is not quoted
@@ -44,7 +44,7 @@ type Carrying struct {
 	Mask func(string) string
 
 	history recall.History  // of Log
-	before  recall.Ledger   // what is known of a past that Log does not have
+	before  recall.Ledger   // facts from before the beginning of Log
 	staying map[string]bool // messages kept verbatim in the tail or repeated as the replay
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/winnowhq/winnow/plan/call"
 	"github.com/winnowhq/winnow/plan/pivot/fact"
@@ -69,7 +68,8 @@ func (d *digest) superseded(previous string) {
 			for _, was := range append(v.Was, v.Now) {
 				d.mentioned[was] = true
 			}
-		case v.Name != "" && strings.Contains(previous, v.Now) && len(d.confirmed) < digestQuotes && !d.mentioned[v.Now]:
+		case v.Name != "" && strings.Contains(previous, v.Now) && len(d.confirmed) < digestQuotes &&
+			!d.mentioned[v.Now]:
 			d.confirmed = append(d.confirmed, fmt.Sprintf("%s %s: %s", v.Name, v.Now, quotation(v.Text, digestQuote)))
 			d.mentioned[v.Now] = true
 		}
@@ -113,7 +113,8 @@ func (d *digest) commands(previous string) {
 	for n := len(d.calls) - 1; n >= 0; n-- {
 		c := &d.calls[n]
 		text := strings.TrimSpace(c.Command())
-		if len(text) < 4 || len(text) > 200 || d.mentioned[text] || !c.Outcome.Known || !strings.Contains(previous, text) {
+		if len(text) < 4 || len(text) > 200 || d.mentioned[text] || !c.Outcome.Known ||
+			!strings.Contains(previous, text) {
 			continue
 		}
 		d.mentioned[text] = true
@@ -154,7 +155,7 @@ func (d *digest) claims(previous, lost string) {
 		case invented[c.Text]:
 			d.not = append(d.not, "`"+c.Text+"`")
 		case len(d.confirmed) < digestQuotes:
-			if q := d.said(c.Text); q != "" {
+			if q := d.lastQuoted(c.Text); q != "" {
 				d.confirmed = append(d.confirmed, "`"+c.Text+"`: "+q)
 				continue
 			}
@@ -165,8 +166,8 @@ func (d *digest) claims(previous, lost string) {
 	}
 }
 
-// said quotes where somebody last said a text in words, "" if it occurs in calls alone.
-func (d *digest) said(text string) string {
+// lastQuoted quotes where somebody last said a text in words, "" if it occurs in calls alone.
+func (d *digest) lastQuoted(text string) string {
 	for i := range slices.Backward(d.log) {
 		m := &d.log[i]
 		for j := range m.Parts {
@@ -216,10 +217,7 @@ func (d *digest) text(size int) string {
 func quotation(text string, size int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if len(text) > size {
-		for size > 0 && !utf8.RuneStart(text[size]) {
-			size--
-		}
-		text = text[:size] + " …"
+		text = call.Beginning(text, size) + " …"
 	}
 	return `"` + text + `"`
 }

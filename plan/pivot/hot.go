@@ -13,7 +13,8 @@ import (
 )
 
 // hotShare limits the text kept word for word because the work continues with it to a quarter of
-// what is folded, so that a pivot leaves less than there was. What misses cost decides below that.
+// what is folded, so that a pivot leaves less than there was. Below that the cost of misses
+// decides.
 const hotShare = 4
 
 // hotPart limits one piece to a third of that: a single long text is quoted no more often than a
@@ -26,7 +27,7 @@ const hotPart = 3
 // are worth a tenth of it: they are long, and read once.
 const (
 	worthCommand = 60 // a command comes again with its options, in the same words
-	worthEdit    = 25 // what was put into a file is what a next edit replaces
+	worthEdit    = 25 // the next edit replaces the text of the last one
 	// again multiplies the worth of a command that ran more than once, and inHand that of a file
 	// that the tail works on.
 	again, inHand = 3, 2

@@ -44,8 +44,8 @@ type Receipt struct {
 	TokensAfter    int `json:"tokensAfter"`
 	// Usable is the budget that the view had to fit; 0 means unlimited.
 	Usable int `json:"usable,omitzero"`
-	// Scale is what was learned of the model by then: its tokens for each that the counter estimates.
-	// All tokens of the receipt are scaled by it. 0 is 1.
+	// Scale is what was learned of the model by then: its tokens for each that the counter
+	// estimates. All tokens of the receipt are scaled by it. 0 is 1.
 	Scale float64 `json:"scale,omitzero"`
 
 	// Of a compaction.
@@ -63,7 +63,7 @@ type Receipt struct {
 	Duration   float64         `json:"duration,omitzero"`
 	// Prepared: the summary was written before it was needed, and Cost recorded then.
 	Prepared bool     `json:"prepared,omitzero"`
-	Notes    []string `json:"notes,omitempty"` // what was done to make it fit, what was rejected
+	Notes    []string `json:"notes,omitempty"` // the steps taken to make it fit, and rejected answers
 	// Struck are the paths, commands, identifiers and numbers in a model's summary that do not
 	// occur in what it summarises. The summary shows them struck through.
 	Struck []Struck `json:"struck,omitempty"`

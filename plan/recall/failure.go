@@ -14,7 +14,7 @@ type Failure struct {
 	// Target is the command, the path or the query of the call.
 	Target            string
 	Path              string    // of a file operation
-	Lines             []string  // what the output tells, at most six lines
+	Lines             []string  // call.ErrorLines of the output, at most six
 	Exit              int       // -1 when unknown
 	Kind              call.Kind // of a command
 	Times             int       // how often it failed like this since its last success
@@ -101,7 +101,7 @@ func Failures(messages []session.Message, calls []call.Call) []Failure {
 			continue
 		}
 		c := &calls[f.At]
-		f.Lines = call.Telling(messages[c.Message].Parts[c.Part].State.Result(), 6)
+		f.Lines = call.ErrorLines(messages[c.Message].Parts[c.Part].State.Result(), 6)
 		found = append(found, f)
 	}
 	return found

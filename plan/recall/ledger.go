@@ -85,7 +85,7 @@ func read(text, message, part string) Ledger {
 	}
 	summary := SummaryIn(text)
 	for _, rule := range SummaryRules(summary) {
-		// What is quoted is the user's own; a model's words may be about a rule that is there.
+		// A quotation is the user's own; a model's words may repeat a rule that is known already.
 		quoted := rule.Since != "" || !strings.Contains(summary, "- "+rule.Text)
 		if !l.has(rule.Text) && (quoted || !l.knows(rule.Text)) {
 			rule.MessageID, rule.PartID = message, part
@@ -143,8 +143,8 @@ func (l *Ledger) item(title, item, message, part string) {
 		l.note(text, notes)
 	case TodosTitle:
 		if at := strings.LastIndex(item, " ("); at > 0 && strings.HasSuffix(item, ")") {
-			l.Todos = append(l.Todos, Todo{Text: item[:at], Status: status(item[at+2 : len(item)-1]), MessageID: message,
-				PartID: part})
+			l.Todos = append(l.Todos, Todo{Text: item[:at], Status: status(item[at+2 : len(item)-1]),
+				MessageID: message, PartID: part})
 		}
 	case SkillsTitle:
 		l.Skills = append(l.Skills, item)

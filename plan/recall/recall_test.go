@@ -110,7 +110,7 @@ func TestConstraints_keepRulesVerbatim(t *testing.T) {
 		{"Add a button to the page.", false, false},
 		{"The list shows only three entries.", false, false},
 	} {
-		rule, preference := Standing(c.sentence)
+		rule, preference := Instruction(c.sentence)
 		if rule != c.rule || !rule && preference != c.preference {
 			t.Errorf("%q: got rule %v, preference %v; want %v, %v", c.sentence, rule, preference, c.rule, c.preference)
 		}
@@ -347,7 +347,7 @@ func BenchmarkHostileTexts(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
 				Sentences(Prose(text))
-				Standing(text)
+				Instruction(text)
 			}
 		})
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Remark is a sentence of the user's that does not look like an instruction. Nobody can guess a path,
-// a command, the name of a machine or a figure in it.
+// Remark is a sentence of the user's that does not look like an instruction. Nobody can guess a
+// path, a command, the name of a machine or a figure in it.
 type Remark struct {
 	Text              string // word for word, on one line
 	Task              bool   // it asks for something to be done
@@ -17,8 +17,8 @@ type Remark struct {
 	MessageID, PartID string
 }
 
-// Remarks returns the remarks of the user, oldest first, each sentence once: "Ann owns api/v2, Ben owns
-// web", "staging has port 5433". Questions, pasted text and instructions are left out.
+// Remarks returns the remarks of the user, oldest first, each sentence once: "Ann owns api/v2, Ben
+// owns web", "staging has port 5433". Questions, pasted text and instructions are left out.
 func Remarks(messages []session.Message) []Remark {
 	var all []Remark
 	seen := map[string]bool{}
@@ -26,13 +26,13 @@ func Remarks(messages []session.Message) []Remark {
 		if len(s.text) > tooLong || question(s.text) {
 			continue
 		}
-		if rule, preference := Standing(s.text); rule || preference || seen[s.text] {
+		if rule, preference := Instruction(s.text); rule || preference || seen[s.text] {
 			continue
 		}
 		seen[s.text] = true
 		m := &messages[s.message]
-		all = append(all, Remark{Text: s.text, Task: task(s.text), Names: unguessable(s.text), Message: s.message, MessageID: m.ID,
-			PartID: m.Parts[s.part].ID})
+		all = append(all, Remark{Text: s.text, Task: task(s.text), Names: unguessable(s.text),
+			Message: s.message, MessageID: m.ID, PartID: m.Parts[s.part].ID})
 	}
 	return all
 }

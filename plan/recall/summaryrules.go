@@ -31,7 +31,7 @@ func SummaryRules(summary string) (all []Constraint) {
 					s = said
 				}
 				s = strings.Trim(s, "\"")
-				if rule, preference := Standing(s); rule || preference {
+				if rule, preference := Instruction(s); rule || preference {
 					all = append(all, Constraint{Text: s, Since: since})
 				}
 			}
@@ -65,13 +65,8 @@ func (l *Ledger) knows(text string) bool {
 			return true
 		}
 		have := contentOf(rule.Text)
-		shared := 0
-		for _, w := range of {
-			if slices.Contains(have, w) {
-				shared++
-			}
-		}
-		if shared == 0 || 4*shared < 3*min(len(of), len(have)) || forbids(text) != forbids(rule.Text) {
+		n := shared(of, have)
+		if n == 0 || 4*n < 3*min(len(of), len(have)) || forbids(text) != forbids(rule.Text) {
 			return false
 		}
 		return !slices.ContainsFunc(strings.Fields(text), func(w string) bool {

@@ -71,7 +71,7 @@ func (f *facts) commands() section {
 		output := f.log[c.Message].Parts[c.Part].State.Result()
 		switch {
 		case r.last.Failed:
-			if lines := call.Telling(output, 1); len(lines) > 0 {
+			if lines := call.ErrorLines(output, 1); len(lines) > 0 {
 				r.telling = lines[0]
 			}
 		case r.kind == call.History:

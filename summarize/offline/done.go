@@ -17,7 +17,7 @@ type change struct {
 	added, removed          int
 	moved                   string // its path before
 	gone                    bool
-	perhaps                 string   // what may have been done to it last: "deleted"
+	perhaps                 string   // the last change, if it is uncertain: "deleted"
 	what                    []string // names, or a short replacement
 	quoted                  int      // how many of what are replacements
 	weight                  int
@@ -213,7 +213,7 @@ func (f *facts) reports() []item {
 		for _, s := range recall.Sentences(a.text) {
 			lower := strings.ToLower(s)
 			if len(s) > 30 && len(s) < 300 && s[0] != '|' && !strings.HasPrefix(lower, "let me") &&
-				has(lower, reported) {
+				call.ContainsAny(lower, reported...) {
 				all = append(all, item{text: "Reported: " + quote(s, 300), weight: 14 + f.recent(a.message, 24) +
 					f.focused(s)})
 				break

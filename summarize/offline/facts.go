@@ -17,7 +17,7 @@ type facts struct {
 	earlier
 
 	log       []session.Message
-	tail      []session.Message // what follows log and stays verbatim: it is not quoted
+	tail      []session.Message // the messages after log, which stay verbatim and are not quoted
 	directory string
 	focus     []string        // words, in lower case
 	dismissed map[string]bool // see pivot.Request
@@ -29,12 +29,12 @@ type facts struct {
 
 // heard is what was said in a log.
 type heard struct {
-	requests []said // by the user
-	answers  []said // by the assistant
+	requests []utterance // by the user
+	answers  []utterance // by the assistant
 }
 
-// said is one text of the log.
-type said struct {
+// utterance is one text of the log.
+type utterance struct {
 	message int
 	text    string
 	// closing is set on the assistant's last text in a turn if no tool call follows it.
@@ -87,7 +87,7 @@ func (f *facts) listen() {
 				text = whole // nothing but a code block or a quote
 			}
 			if text != "" && !strings.HasPrefix(text, "[Request interrupted") && !strings.HasPrefix(text, "Caveat: ") {
-				f.requests = append(f.requests, said{message: i, text: text, asked: question})
+				f.requests = append(f.requests, utterance{message: i, text: text, asked: question})
 			}
 			question, closing = "", -1
 			continue
@@ -99,7 +99,7 @@ func (f *facts) listen() {
 				closing, question = -1, ""
 			case p.Type == session.TextPart && !p.Ignored && !p.Synthetic && strings.TrimSpace(p.Text) != "" &&
 				strings.TrimSpace(p.Text) != "No response requested.":
-				f.answers = append(f.answers, said{message: i, text: recall.Prose(p.Text)})
+				f.answers = append(f.answers, utterance{message: i, text: recall.Prose(p.Text)})
 				closing = len(f.answers) - 1
 				if q, ok := recall.Pending(f.log[i : i+1]); ok {
 					question = q.Text

@@ -87,7 +87,7 @@ func (f *facts) agreed() []item {
 	for i := range f.Values {
 		v := &f.Values[i]
 		if v.Name == "" && len(v.Was) == 0 || v.Message >= len(f.log) && len(v.Was) == 0 {
-			continue // what is said in the tail is visible there
+			continue // the tail shows it
 		}
 		text := line(v.Name, 80) + ": " + line(v.Now, 120)
 		if v.Name == "" {
@@ -97,7 +97,7 @@ func (f *facts) agreed() []item {
 		}
 		it := item{text: text, weight: 36 + min(6, v.Times) + f.recent(min(v.Message, len(f.log)-1), 8)}
 		if v.User {
-			it.weight += 75 // what the user said goes before what was made of it
+			it.weight += 75 // the user's words go before the assistant's
 		} else {
 			it.weight += 30
 			it.text += ": " + quote(v.Text, 200)
@@ -110,8 +110,8 @@ func (f *facts) agreed() []item {
 	return f.heaviest(headFacts, all, mostValues)
 }
 
-// remarks lists the user's sentences with names and figures that nobody can guess, except for values
-// that are listed already.
+// remarks lists the user's sentences with names and figures that nobody can guess, except for
+// values that are listed already.
 func (f *facts) remarks() []item {
 	var all []item
 	for _, t := range f.Remarks {

@@ -60,8 +60,8 @@ func (f *facts) wasListed(heading, text string) bool {
 	})
 }
 
-// listedWeight is the extra weight of an item that the last summary listed: decisions and values are
-// dropped last, outcomes of commands first.
+// listedWeight is the extra weight of an item that the last summary listed: decisions and values
+// are dropped last, outcomes of commands first.
 var listedWeight = map[string]int{headDecisions: 80, headFacts: 80, headDone: 60, headFiles: 40, headCommands: 25}
 
 // update adds weight to items that the last summary listed, and notes which values in an item no
@@ -71,7 +71,7 @@ func (f *facts) update(s section) section {
 		it := &s.items[i]
 		if more := listedWeight[s.heading]; more > 0 && f.wasListed(s.heading, it.text) {
 			if s.heading == headDone && !strings.HasPrefix(it.text, "`") {
-				more /= 2 // what was reported says less than what was done
+				more /= 2 // a report says less than a change
 			}
 			it.weight += more
 		}

@@ -189,13 +189,13 @@ func (f *facts) plan() []item {
 	for n := len(f.answers) - 1; n >= max(0, len(f.answers)-6); n-- {
 		a := f.answers[n]
 		if len(f.requests) > 0 && a.message < f.requests[len(f.requests)-1].message {
-			return nil // what was planned before the newest request was answered or overtaken by it
+			return nil // the newest request answered or replaced older plans
 		}
 		sentences := recall.Sentences(a.text)
 		var all []item
 		for i, s := range sentences {
 			lower := strings.ToLower(s)
-			if len(s) > 500 || !has(lower, planned) {
+			if len(s) > 500 || !call.ContainsAny(lower, planned...) {
 				continue
 			}
 			all = append(all, item{text: "Planned: " + quote(s, 400), weight: 94 - (len(f.answers) - n)})

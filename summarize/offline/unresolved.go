@@ -43,7 +43,7 @@ func (f *facts) unresolved() section {
 		s.add(50, fmt.Sprintf("(%d older failures left out)", n))
 	}
 	for _, it := range f.before.items(headUnresolved) {
-		if !f.settled(first(it.text)) {
+		if !f.resolved(first(it.text)) {
 			it.weight = 75
 			s.items = append(s.items, it)
 		}
@@ -74,9 +74,9 @@ func (f *facts) failed(e *recall.Failure) string {
 	return text
 }
 
-// settled reports whether this log resolved an earlier failure: the same command or one that covers
-// it ran, or the same file was changed.
-func (f *facts) settled(target string) bool {
+// resolved reports whether this log resolved an earlier failure: the same command or one that
+// covers it ran, or the same file was changed.
+func (f *facts) resolved(target string) bool {
 	earlier := call.Main(call.Invocations(target))
 	if weak := earlier == nil || earlier.Kind == call.Look ||
 		earlier.Kind == call.Perform; weak && len(f.Calls) > recall.Attempt {

@@ -222,12 +222,6 @@ func (s *Source) read(g *group, folder string) bool {
 
 // endsIn reports whether a path ends in another one, comparing whole names.
 func endsIn(path, end string) bool {
-	_, ok := cutEnd(path, end)
-	return ok
-}
-
-func cutEnd(path, end string) (string, bool) {
 	rest, ok := strings.CutSuffix(path, end)
-	return strings.TrimSuffix(rest, "/"), ok && end != "" &&
-		(rest == "" || rest[len(rest)-1] == '/' || initial(end) == '/')
+	return ok && end != "" && (rest == "" || rest[len(rest)-1] == '/' || initial(end) == '/')
 }

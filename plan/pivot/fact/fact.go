@@ -17,7 +17,7 @@
 //     in the text or in a call, of the lines of a written file, or of the calls of the session.
 //     Nothing is calculated: a total or a difference occurs only if the source states it.
 //
-// What cannot be looked up is not a claim: counts up to twelve, approximations ("about 200"),
+// Text that cannot be looked up is no claim: counts up to twelve, approximations ("about 200"),
 // differences of lines ("+40 −2"), how often something was done, names of well-known products, and
 // ordinary words. A name made of hyphens and lower-case letters, or with only its first letter
 // upper-case, is a claim only in backticks, and so is a command of an unknown program. A true
@@ -29,7 +29,7 @@ type Kind string
 
 const (
 	Path    Kind = "path"    // a file or folder, with its line where one is given
-	Command Kind = "command" // what somebody ran or is to run
+	Command Kind = "command" // one that ran or should run
 	// a name, a flag, a variable, an address, a hash, an error's code, a word in backticks
 	Identifier Kind = "identifier"
 	Number     Kind = "number" // a figure, a version, a date

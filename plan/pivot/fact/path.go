@@ -92,7 +92,7 @@ func (s *Source) onePath(p string, c Claim) bool {
 		}
 	}
 	if strings.ContainsAny(p, "*?") {
-		// What a pattern says literally.
+		// The literal pieces of a pattern must occur.
 		for _, literal := range strings.FieldsFunc(p, func(r rune) bool { return r == '*' || r == '?' }) {
 			if literal = strings.Trim(literal, "/"); len(literal) > 1 &&
 				!s.find(literal, nil, func(string, int, int) bool { return true }) {
@@ -106,7 +106,7 @@ func (s *Source) onePath(p string, c Claim) bool {
 	}
 	if !strings.Contains(p, "//") &&
 		!slices.ContainsFunc(strings.Split(p, "/"),
-			func(name string) bool { return !isIdentifier(name) && !famous(name) }) && s.alternatives(p) {
+			func(name string) bool { return !isIdentifier(name) && !famous[name] }) && s.alternatives(p) {
 		return true // two names: "parse_line/parse_block"
 	}
 	if name := strings.TrimPrefix(p, "."); len(name)+1 == len(p) &&
