@@ -17,7 +17,7 @@ const (
 	Agent   Kind = "agent" // of a sub-agent
 	// what it gave is no part of the session: of a branch that was left, or an answer that the log
 	// does not have
-	Left Kind = "left"
+	Left   Kind = "left"
 	Wasted Kind = "vain" // it came to nothing
 )
 
