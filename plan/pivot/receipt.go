@@ -63,7 +63,7 @@ type Receipt struct {
 	Duration   float64         `json:"duration,omitzero"`
 	// Prepared: the summary was written before it was needed, and Cost recorded then.
 	Prepared bool     `json:"prepared,omitzero"`
-	Notes    []string `json:"notes,omitempty"` // the steps taken to make it fit, and rejected answers
+	Notes    []string `json:"notes,omitempty"` // what was done to make it fit, what was rejected
 	// Struck are the paths, commands, identifiers and numbers in a model's summary that do not
 	// occur in what it summarises. The summary shows them struck through.
 	Struck []Struck `json:"struck,omitempty"`
