@@ -216,7 +216,7 @@ func (e *Engine) prepare(ctx context.Context, id string, o CompactOptions, attem
 	}
 	f.cut = pivot.Find(f.window, f.ledger, l.facts, f.wanted(keep))
 	f.repeats = e.repeats(l, f, usual)
-	empty := len(pivot.WithoutKept(f.cut.Fold)) == 0
+	empty := len(pivot.WithoutQuotations(f.cut.Fold)) == 0
 	if empty && (f.cut.Previous == nil || f.settings.SummaryAlone || f.repeats == nil && !e.anew(l, f)) {
 		return f, f.nothing()
 	}
@@ -287,7 +287,7 @@ func (e *Engine) request(l *live, f *folding) {
 		f.replaces = view.Message(f.cut.Previous, f.ledger, l.facts)
 		f.request.Previous = pivot.PreviousText(f.cut.Previous)
 	}
-	fold := pivot.WithoutKept(f.cut.Fold) // what is shown again stays so
+	fold := pivot.WithoutQuotations(f.cut.Fold) // what is shown again stays so
 	for i := range fold {
 		f.replaces += view.Message(&fold[i], f.ledger, l.facts)
 	}

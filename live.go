@@ -17,9 +17,10 @@ import (
 	"github.com/winnowhq/winnow/store/report"
 )
 
-// What a summary stands for is shown again by a message behind it, a quotation (pivot.Kept). It is
-// a message like any other: stored, sent, counted, and written to files. Nothing before it changes,
-// so that a provider's cache holds. What was undone takes it out of the window.
+// What a summary stands for is shown again by a message behind it, a quotation
+// (pivot.QuotationMessage). It is a message like any other: stored, sent, counted, and written to
+// files. Nothing before it changes, so that a provider's cache holds. What was undone takes it out
+// of the window.
 
 func isKept(m *session.Message) bool {
 	_, kept := m.Kept()

@@ -95,7 +95,7 @@ func (f *folding) change(l *live, id pivot.Identity, marker, summary session.Mes
 	if f.prepared == nil {
 		c.Spend, c.Vain = f.spent, paidFor(l.state.Prepared)
 	}
-	again, letGo := pivot.KeptAgain(id, marker, f.cut.Fold, f.last)
+	again, letGo := pivot.CopyQuotations(id, marker, f.cut.Fold, f.last)
 	c.Undo = letGo
 	answer := append([]session.Message{summary}, again...)
 	if f.pending != nil {
@@ -227,8 +227,8 @@ func (e *Engine) compactionReceipt(l *live, f *folding, c store.Change, marker, 
 		MessagesBefore: len(l.window()), MessagesAfter: len(window), TokensBefore: before, TokensAfter: after,
 		Usable: f.usable, Scale: l.learned(),
 		Marker: marker.ID, Summary: summary.ID, TailStart: marker.Marker().TailStartID,
-		Folded: len(pivot.WithoutKept(f.cut.Fold)), Tail: len(f.cut.Tail),
-		Gone: gone(pivot.WithoutKept(f.cut.Fold), f.ledger, l.facts), Carried: told, Summarizer: f.answer.Model,
+		Folded: len(pivot.WithoutQuotations(f.cut.Fold)), Tail: len(f.cut.Tail),
+		Gone: gone(pivot.WithoutQuotations(f.cut.Fold), f.ledger, l.facts), Carried: told, Summarizer: f.answer.Model,
 		Usage: f.usages, Prepared: f.prepared != nil,
 		Duration: now.Sub(f.began).Seconds(), Notes: slices.Concat(f.notes, f.maskedNote()), Struck: f.struck,
 		Committed: c.Commit, LetGo: c.Undo,

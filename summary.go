@@ -449,7 +449,7 @@ func (e *Engine) brief(f *folding, s pivot.Summarizer) {
 	if limit := s.Limit(); limit > 0 {
 		size = min(size, limit/8*2)
 	}
-	f.request.Standing = pivot.Digest(f.request.Previous, f.past, size)
+	f.request.Digest = pivot.Digest(f.request.Previous, f.past, size)
 }
 
 // align lets the request extend what the conversation itself sent last, when the same model reads

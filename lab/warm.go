@@ -52,15 +52,15 @@ func (r *run) left() {
 // Where something was left out or folded since that request, the next one begins differently, and
 // none is sent.
 func (r *run) keep(pause time.Duration) bool {
-	lull := schedule.Lull{Lifetime: r.terms.Lifetime}
+	lull := schedule.CacheKeepAlive{Lifetime: r.terms.Lifetime}
 	if r.kept < r.sent || r.sent < max(1, r.terms.MinPrefix) {
 		return pause <= lull.Lifetime
 	}
 	read, write, output := r.terms.at(r.sent)
 	lull.Read, lull.Write = read, write
 	rest := pause
-	for ; rest > lull.After() && lull.Kept < r.setup.KeepWarm && lull.Pays(); rest -= lull.After() {
-		lull.Kept++
+	for ; rest > lull.After() && lull.Repeats < r.setup.KeepWarm && lull.Pays(); rest -= lull.After() {
+		lull.Repeats++
 		r.out.Warm++
 		r.out.Bill.Warm += float64(r.sent)*read + output
 		r.out.Tokens.Sent += r.sent

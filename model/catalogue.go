@@ -13,8 +13,8 @@ import (
 // Catalogue is a list of models with its origin. More than one provider may offer the same id; the
 // first in the list is meant when an id is looked up without its provider.
 type Catalogue struct {
-	Source string // where the facts are from, in words
-	Date   string // of which day they are, 2006-01-02
+	Source string // the source of the facts, in words
+	Date   string // the day of the facts, 2006-01-02
 	Models []Model
 
 	overrides []Override // applied to Models already, kept for models that a lookup has to assume

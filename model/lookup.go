@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// What is assumed of a model that nothing is known about.
+// Assumptions about an unknown model.
 const (
 	// AssumedContext is 128,000 tokens: the smallest window that is common among models which
 	// agents are run on. Too small costs a summary that came early; too large costs a request that
@@ -110,7 +110,7 @@ func (c *Catalogue) find(name string) (Model, bool) {
 			if provider != "" || want == "" || canonical(m.ID) != want {
 				return false
 			}
-			// Of one provider's spellings the one that was asked for.
+			// Among the spellings of one provider, the requested one wins.
 			return strings.EqualFold(m.ID, id) || !slices.ContainsFunc(c.Models, func(other Model) bool {
 				return other.Provider == m.Provider && strings.EqualFold(other.ID, id)
 			})

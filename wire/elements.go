@@ -100,7 +100,7 @@ func (b *Blocks) Apart() { b.apart = true }
 type Elements struct {
 	options same
 	ids     callIDs
-	written []written // what became of each message
+	written []written // the elements of each message
 	list    list
 }
 

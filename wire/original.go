@@ -49,7 +49,7 @@ const hole = "\uf8ff"
 // the format.
 func Original(p session.Part, form string, block Value, written any) session.Part {
 	if !equal(block, written) || strings.HasPrefix(p.Mime, "text/") { // see session.Part.Sent
-		p.Metadata = kept(form, block, p.Text, []session.Part{p}).into(p.Metadata, ofBlock)
+		p.Metadata = keepOriginal(form, block, p.Text, []session.Part{p}).into(p.Metadata, ofBlock)
 	}
 	return p
 }
@@ -72,7 +72,7 @@ func (r *Result) Keep(form string, value Value, write func(*Call) any) {
 		call.Media = append(call.Media, MediaOf(&r.Attachments[i]))
 	}
 	if !equal(value, write(&call)) {
-		o, i := kept(form, value, r.Text, r.Attachments), 0
+		o, i := keepOriginal(form, value, r.Text, r.Attachments), 0
 		for block := range listed(value) {
 			if slices.Contains(r.Place.Keep, block.Span) || value.Kind() == '{' && r.Attachments == nil {
 				o.Rest = append(o.Rest, i)
@@ -120,7 +120,7 @@ func equal(v Value, written any) bool {
 		bytes.Equal(a, b)
 }
 
-func kept(form string, v Value, text string, files []session.Part) original {
+func keepOriginal(form string, v Value, text string, files []session.Part) original {
 	at := 0
 	value := without(v, func(v Value) []byte {
 		if v.Len() < 48 {
@@ -287,8 +287,8 @@ var telling = []string{"title", "name", "source", "url", "uri", "image_url", "qu
 	"content", "code", "command", "arguments", "output", "stdout", "stderr", "logs", "file_id", "filename", "fileUri",
 	"document_title", "id", "mimeType", "media_type"}
 
-// toldBytes is how much of a block in another format is told.
-const toldBytes = 4000
+// foreignBytes is how much of a block in another format is told.
+const foreignBytes = 4000
 
 // Foreign tells of a block that only its owner's format understands: what it is, how large, and
 // what it says.
@@ -297,18 +297,18 @@ func Foreign(owner, kind string, block Value) string {
 		kind = strings.TrimPrefix(kind, prefix)
 	}
 	head := "[" + kind + " of " + strings.TrimSuffix(owner, "/") + ", " + quantity.Bytes(block.Len())
-	told := strings.Join(said(block, "", nil), "\n")
+	told := strings.Join(readableTexts(block, "", nil), "\n")
 	if told == "" {
 		return head + "]"
 	}
-	if len(told) > toldBytes {
-		told = strings.ToValidUTF8(told[:toldBytes], "") + "…"
+	if len(told) > foreignBytes {
+		told = strings.ToValidUTF8(told[:foreignBytes], "") + "…"
 	}
 	return head + ":]\n" + told
 }
 
-// said are the texts of a value that a reader can use.
-func said(v Value, name string, lines []string) []string {
+// readableTexts are the texts of a value that a reader can use.
+func readableTexts(v Value, name string, lines []string) []string {
 	switch v.Kind() {
 	case '"':
 		s := strings.TrimSpace(v.String())
@@ -323,14 +323,14 @@ func said(v Value, name string, lines []string) []string {
 		}
 	case '[':
 		for value := range v.Values() {
-			lines = said(value, name, lines)
+			lines = readableTexts(value, name, lines)
 		}
 	case '{':
 		for name, member := range v.Members() {
 			if name == "data" && strings.HasPrefix(v.Get("media_type").String(), "text/") {
 				name = "text"
 			}
-			lines = said(member, name, lines)
+			lines = readableTexts(member, name, lines)
 		}
 	}
 	return lines

@@ -14,7 +14,7 @@ import (
 // is empty.
 type Value struct {
 	span.Span
-	Text []byte // what the span points into
+	Text []byte // the span points into it
 }
 
 // ValueOf is the one value of well-formed text.

@@ -68,7 +68,7 @@ func TestSkill_isKnownAsAnInstruction(t *testing.T) {
 	}
 	log := []session.Message{{MessageInfo: session.MessageInfo{ID: "m", Role: session.Assistant},
 		Parts: []session.Part{*p}}}
-	if s := recall.Skills(log); len(s) != 1 || s[0].Name != "sailing" {
+	if s := recall.Skills(call.Calls(log)); len(s) != 1 || s[0].Name != "sailing" {
 		t.Errorf("the instructions of the log are %+v", s)
 	}
 }

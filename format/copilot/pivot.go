@@ -43,7 +43,7 @@ func (r *reader) compacted(e *event) error {
 	}
 	if !c.Success || c.Summary == "" && !ours {
 		if c.Took != nil {
-			r.Beside = append(r.Beside, request(e, c.Took, bill.Vain))
+			r.Beside = append(r.Beside, request(e, c.Took, bill.Wasted))
 		}
 		return nil
 	}

@@ -80,9 +80,9 @@ type Options struct {
 	Drop []string
 	// KeepWarm is how many requests at most keep the provider's cache of a conversation while its
 	// client is silent; 0, the default, sends none. One repeats the newest request for one token of
-	// an answer, shortly before the cache forgets it, where that pays ([schedule.Lull]): only to
-	// Anthropic's API, with a key and not with what may be a subscription, and never in Observe.
-	// The key stays in memory until the client is back, or Close.
+	// an answer, shortly before the cache forgets it, where that pays ([schedule.CacheKeepAlive]):
+	// only to Anthropic's API, with a key and not with what may be a subscription, and never in
+	// Observe. The key stays in memory until the client is back, or Close.
 	KeepWarm int
 	// Later lets an answer end for its client before it is recorded. The next request of its
 	// conversation waits for that, and so do Wait and Totals; anyone who looks into the store at
@@ -100,11 +100,12 @@ type Options struct {
 	// called while the request waits, by several goroutines at a time, and returns at once.
 	// Default: nobody is told.
 	Watch func(Notice)
-	// Reserve makes the transport meter its requests, for a budget: it is asked before each one that
-	// the provider bills, and what it returns is called once when the answer has ended, with what the
-	// request cost. An error is RoundTrip's, and nothing is sent. Streams of Chat Completions are
-	// asked for a report of what they took, which is taken out of the answer again where the client
-	// did not ask for it; what is not reported is estimated. Default: nobody keeps a budget.
+	// Reserve makes the transport meter its requests, for a budget: it is asked before each one
+	// that the provider bills, and what it returns is called once when the answer has ended, with
+	// what the request cost. An error is RoundTrip's, and nothing is sent. Streams of Chat
+	// Completions are asked for a report of what they took, which is taken out of the answer again
+	// where the client did not ask for it; what is not reported is estimated. Default: nobody keeps
+	// a budget.
 	Reserve func(ctx context.Context, q Quote) (settle func(Charge), err error)
 	// Stage is called when a step of a request begins, and what it returns when the step has ended,
 	// sometimes twice: identify (read it and find its conversation), adopt (join the log), decide

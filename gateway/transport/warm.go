@@ -29,7 +29,7 @@ type warmth struct {
 	model   model.Model
 	request *http.Request // with the client's key, which is in memory alone
 	size    int           // bytes of its body
-	lull    schedule.Lull
+	lull    schedule.CacheKeepAlive
 	stop    func() bool // the timer
 }
 
@@ -59,7 +59,7 @@ func (t *Transport) keepWarm(x *exchange, r *http.Request, a wire.Answer) {
 	if k.request.GetBody == nil || x.line.pruned != nil || !x.inRound {
 		return // what was decided since makes the next request another one
 	}
-	k.lull = schedule.Lull{Lifetime: x.lifetime()}
+	k.lull = schedule.CacheKeepAlive{Lifetime: x.lifetime()}
 	k.lull.Read, k.lull.Write = cachePrices(x.model, a.Usage, k.lull.Lifetime)
 	if a.Usage.Cache.Read+a.Usage.Cache.Write > 0 {
 		t.waits(k, x.began)
@@ -89,7 +89,7 @@ func (t *Transport) waits(k *warmth, used time.Time) {
 	for _, other := range t.warm {
 		bytes += other.size
 	}
-	if t.closed || wait <= 0 || k.lull.Kept >= t.most || !k.lull.Pays() || bytes > mostKept {
+	if t.closed || wait <= 0 || k.lull.Repeats >= t.most || !k.lull.Pays() || bytes > mostKept {
 		return
 	}
 	t.warm[k.line.id] = k
@@ -143,7 +143,7 @@ func (t *Transport) renew(k *warmth) {
 	}
 	defer t.recording.done()
 	t.guarded("keep a cache warm", func() {
-		if t.mode == Observe || k.lull.Kept >= t.most {
+		if t.mode == Observe || k.lull.Repeats >= t.most {
 			return // the configuration has changed
 		}
 		began := t.now()
@@ -154,7 +154,7 @@ func (t *Transport) renew(k *warmth) {
 		k.family.mu.Lock()
 		defer k.family.mu.Unlock()
 		back := k.line.last.After(began)
-		k.lull.Kept++
+		k.lull.Repeats++
 		t.renewed(k, began, u)
 		if u.Cache.Read > 0 && !back {
 			t.waits(k, began)
@@ -215,7 +215,7 @@ func (t *Transport) renewed(k *warmth, began time.Time, u session.Usage) {
 	k.line.noted(ctx)
 	t.notice(Notice{From: k.line.from, Session: k.line.id, Model: spent.Model, Spent: &spent})
 	t.count(func(all *Totals) { all.add(known, spent.Model, u) })
-	t.log.Info("kept", "session", k.line.id, "requests", k.lull.Kept, "tokens", u.Prompt(), "read", u.Cache.Read)
+	t.log.Info("kept", "session", k.line.id, "requests", k.lull.Repeats, "tokens", u.Prompt(), "read", u.Cache.Read)
 }
 
 // lifetime is for how long the provider keeps what the conversation's requests ask it to.

@@ -126,8 +126,8 @@ func (r *request) forMinutes(was *request, pause time.Duration) float64 {
 }
 
 // kept is what it would have saved to keep the cache while the calls before a request ran: the
-// gateway repeats the newest request before the cache forgets it, as often as schedule.Lull says
-// that it pays.
+// gateway repeats the newest request before the cache forgets it, as often as
+// schedule.CacheKeepAlive says that it pays.
 func (r *request) kept(was *request, lost int, pause time.Duration, hour bool) float64 {
 	if !r.model.Cache.Explicit {
 		return 0
@@ -138,13 +138,13 @@ func (r *request) kept(was *request, lost int, pause time.Duration, hour bool) f
 	if hour {
 		write.Cache.Write1h = prompt
 	}
-	lull := schedule.Lull{Lifetime: lifetimeOf(r, hour), Read: was.cost(read), Write: was.cost(write)}
+	lull := schedule.CacheKeepAlive{Lifetime: lifetimeOf(r, hour), Read: was.cost(read), Write: was.cost(write)}
 	rest, spent := pause, 0.0
-	for ; rest > lull.After() && lull.Kept < Kept && lull.Pays(); rest -= lull.After() {
-		lull.Kept++
+	for ; rest > lull.After() && lull.Repeats < Kept && lull.Pays(); rest -= lull.After() {
+		lull.Repeats++
 		spent += lull.Read
 	}
-	if lull.Kept > 0 && rest <= lull.Lifetime && lost > 0 {
+	if lull.Repeats > 0 && rest <= lull.Lifetime && lost > 0 {
 		return r.cost(r.usage) - r.cost(served(r.usage, lost)) - spent
 	}
 	return -spent

@@ -124,7 +124,7 @@ func (s *Sums) Add(k Kind, b Bill) {
 		to = &s.Agents
 	case Left:
 		to = &s.Left
-	case Vain:
+	case Wasted:
 		to = &s.Failed
 	}
 	*to = to.Plus(b)

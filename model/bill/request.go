@@ -17,8 +17,8 @@ const (
 	Agent   Kind = "agent" // of a sub-agent
 	// what it gave is no part of the session: of a branch that was left, or an answer that the log
 	// does not have
-	Left Kind = "left"
-	Vain Kind = "vain" // it came to nothing
+	Left   Kind = "left"
+	Wasted Kind = "vain" // it came to nothing
 )
 
 // Request is one request to a model as a log tells of it.

@@ -114,9 +114,9 @@ func sum(counts ...int) int {
 type Floor struct {
 	System  int // the system prompt
 	Tools   int // the tools' descriptions and schemas
-	Pins    int // what must survive
+	Pins    int // tokens that must survive
 	Tail    int // the newest messages, kept verbatim
-	Summary int // what stands for the rest
+	Summary int // tokens of the summary of the rest
 }
 
 // Total is the sum of the items.

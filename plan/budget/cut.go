@@ -63,7 +63,7 @@ const (
 func (w Watch) Next(s Sent) Watch {
 	switch {
 	case s.Reported <= 0 && !s.Changed:
-		return w // what was appended counts for the next report
+		return w // the next report will include the new messages
 	case !w.any || s.Changed || s.Tokens < w.newest.Tokens:
 		return Watch{first: s, newest: s, before: s, top: s.Reported, any: s.Reported > 0}
 	}

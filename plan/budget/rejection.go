@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/session"
 )
 
 // Rejection is how a provider refused a request, as far as it is known.
@@ -51,14 +53,13 @@ func read(body string) (coded bool, messages []string) {
 	if !strings.HasPrefix(body, "{") && !strings.HasPrefix(body, "[") {
 		return false, []string{body}
 	}
-	d := jsontext.NewDecoder(strings.NewReader(body), jsontext.AllowInvalidUTF8(true),
-		jsontext.AllowDuplicateNames(true))
+	d := jsontext.NewDecoder(strings.NewReader(body), session.ReadOptions())
 	for {
 		t, err := d.ReadToken()
 		if err != nil {
 			return coded, messages
 		}
-		// Of the strings in an object every second one is a value; the others are names.
+		// Every second string in an object is a value; the others are names.
 		if kind, n := d.StackIndex(d.StackDepth()); t.Kind() != '"' || kind != '{' || n%2 != 0 {
 			continue
 		}

@@ -2,6 +2,7 @@ package call
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/winnowhq/winnow/plan/shell"
 	"github.com/winnowhq/winnow/session"
@@ -184,13 +185,21 @@ func join(a, b string) string {
 	return a + "\n" + b
 }
 
-// Cut shortens a text to size bytes at the start of a character, with an ellipsis for what went.
+// Cut shortens a text to size bytes, ending at a whole character, and an ellipsis.
 func Cut(text string, size int) string {
 	if len(text) <= size {
 		return text
 	}
-	for size > 0 && text[size]&0xC0 == 0x80 {
+	return Beginning(text, size) + "…"
+}
+
+// Beginning returns at most the first size bytes of a text, ending at a whole character.
+func Beginning(text string, size int) string {
+	if size >= len(text) {
+		return text
+	}
+	for size > 0 && !utf8.RuneStart(text[size]) {
 		size--
 	}
-	return text[:size] + "…"
+	return text[:size]
 }

@@ -148,16 +148,16 @@ func (c *Call) Looks() bool {
 
 // Calls understands every tool call of a log, in its order.
 func Calls(messages []session.Message) []Call {
-	calls := unsettled(messages)
-	settle(calls)
+	calls := readCalls(messages)
+	judgeSilent(calls)
 	return calls
 }
 
 // Parted is [Calls] of the first n messages of a log, and of the whole log, each call read once.
 func Parted(messages []session.Message, n int) (first, all []Call) {
-	all = unsettled(messages)
+	all = readCalls(messages)
 	if Directory(messages[:n]) != Directory(messages) {
-		first = unsettled(messages[:n])
+		first = readCalls(messages[:n])
 	} else {
 		end := slices.IndexFunc(all, func(c Call) bool { return c.Message >= n })
 		if end < 0 {
@@ -165,13 +165,13 @@ func Parted(messages []session.Message, n int) (first, all []Call) {
 		}
 		first = slices.Clone(all[:end])
 	}
-	settle(first)
-	settle(all)
+	judgeSilent(first)
+	judgeSilent(all)
 	return first, all
 }
 
-// unsettled are the calls of a log, each by itself: see settle.
-func unsettled(messages []session.Message) []Call {
+// readCalls are the calls of a log, each by itself: see judgeSilent.
+func readCalls(messages []session.Message) []Call {
 	var calls []Call
 	cwd := Directory(messages)
 	opened := "" // the file in the window of a line editor

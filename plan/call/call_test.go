@@ -104,10 +104,10 @@ func TestActions_knowTheToolsOfEveryAgent(t *testing.T) {
 func TestTelling_picksPlacesAndCauses(t *testing.T) {
 	output := "=== RUN TestA\nlevel=INFO msg=x error=none\n    a_test.go:12: got 3, want 4\n--- FAIL: TestA (0.00s)\nsome noise\n\x1b[31mError: boom\x1b[0m\nnoise\n"
 	want := []string{"a_test.go:12: got 3, want 4", "--- FAIL: TestA (0.00s)", "Error: boom"}
-	if diff := cmp.Diff(want, Telling(output, 3)); diff != "" {
+	if diff := cmp.Diff(want, ErrorLines(output, 3)); diff != "" {
 		t.Errorf("telling lines (-want +got):\n%s", diff)
 	}
-	if got := Telling("one\ntwo\nthree\nfour", 2); !cmp.Equal(got, []string{"three", "four"}) {
+	if got := ErrorLines("one\ntwo\nthree\nfour", 2); !cmp.Equal(got, []string{"three", "four"}) {
 		t.Errorf("without telling lines: got %q, want the last two", got)
 	}
 }
@@ -177,7 +177,7 @@ func FuzzInvocations(f *testing.F) {
 				t.Errorf("%q: an action without path: %+v", text, a)
 			}
 		}
-		told := Telling(text, 5)
+		told := ErrorLines(text, 5)
 		for _, line := range told {
 			if len(told) > 5 || line == "" || len(line) > 240+len("…") || strings.Contains(line, "\n") {
 				t.Errorf("%q tells %q", text, told)
@@ -193,7 +193,7 @@ func BenchmarkHostileTexts(b *testing.B) {
 		b.Run(fmt.Sprintf("%q", unit), func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
-				Telling(text, 6)
+				ErrorLines(text, 6)
 				touched(parseShell(text), "/repo")
 				verdict(text)
 				Invocations(text)
@@ -202,21 +202,21 @@ func BenchmarkHostileTexts(b *testing.B) {
 	}
 }
 
-// Told has the lines that Telling picks, each with its number in the output; where nothing tells it
-// has none, and Telling the last.
+// NumberedErrors has the lines that ErrorLines picks, each with its number in the output; where nothing tells it
+// has none, and ErrorLines the last.
 func TestTold_numbersWhatTellingPicks(t *testing.T) {
 	output := "building\n\n\x1b[31merror: no such pier\x1b[0m\nbuilding\n  tide.go:33: undefined: low\nFAIL\n"
 	var lines []string
-	for n, line := range Told(output, 4) {
+	for n, line := range NumberedErrors(output, 4) {
 		lines = append(lines, line)
 		if at := strings.Split(output, "\n")[n-1]; !strings.Contains(Plain(at), line) {
 			t.Errorf("line %d is %q, not %q", n, at, line)
 		}
 	}
-	if diff := cmp.Diff(Telling(output, 4), lines); diff != "" || len(lines) < 2 {
-		t.Errorf("(-Telling +Told):\n%s", diff)
+	if diff := cmp.Diff(ErrorLines(output, 4), lines); diff != "" || len(lines) < 2 {
+		t.Errorf("(-ErrorLines +NumberedErrors):\n%s", diff)
 	}
-	for n, line := range Told("high water\nlow water\n", 4) {
+	for n, line := range NumberedErrors("high water\nlow water\n", 4) {
 		t.Errorf("line %d tells %q", n, line)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/winnowhq/winnow/plan/shell"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/text/span"
 )
 
 // Examined is how many bytes of one text are looked at: half from its head, half from its tail. 128
@@ -59,12 +60,11 @@ func parse(input jsontext.Value) (a Arguments, plain bool) {
 		return nil, false
 	}
 	a = make(Arguments, 0, 4)
-	if _, end, plain := plainMembers(input, func(name string,
-		value jsontext.Value) bool {
+	_, end, plain := plainMembers(input, func(name string, value jsontext.Value) bool {
 		a = append(a, Argument{name, value})
 		return true
-	}); plain &&
-		blanks(input, end) == len(input) {
+	})
+	if plain && span.Space(input, end) == len(input) {
 		return a, true
 	}
 	var all map[string]jsontext.Value

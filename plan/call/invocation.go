@@ -14,7 +14,7 @@ const (
 	Test    Kind = "test"
 	Build   Kind = "build" // compilers, linters, formatters
 	Install Kind = "install"
-	History Kind = "history" // what changes a repository: commits, branches
+	History Kind = "history" // changes a repository: commits, branches
 	Look    Kind = "look"    // only looks
 	Perform Kind = "perform" // everything else
 )

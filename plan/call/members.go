@@ -6,6 +6,9 @@ import (
 	"unsafe"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/text/span"
 )
 
 // Members walks the members of a JSON object in their order, those of one name too; anything else
@@ -22,21 +25,21 @@ func Members(object jsontext.Value) func(yield func(name string, value jsontext.
 // plainMembers walks the members of an object that is written the way everybody does, up to end. It
 // stops where something is unusual, and says how many it gave.
 func plainMembers(b jsontext.Value, yield func(string, jsontext.Value) bool) (given, end int, plain bool) {
-	i := blanks(b, 0)
+	i := span.Space(b, 0)
 	if i == len(b) || b[i] != '{' {
 		return 0, 0, true
 	}
-	i = blanks(b, i+1)
+	i = span.Space(b, i+1)
 	for i < len(b) && b[i] == '"' {
 		end, easy := stringEnd(b, i)
 		if end < 0 || !easy || !utf8.Valid(b[i:end]) {
 			return given, 0, false
 		}
 		name := view(b[i+1 : end-1])
-		if i = blanks(b, end); i == len(b) || b[i] != ':' {
+		if i = span.Space(b, end); i == len(b) || b[i] != ':' {
 			return given, 0, false
 		}
-		i = blanks(b, i+1)
+		i = span.Space(b, i+1)
 		if end = valueEnd(b, i); end < 0 {
 			return given, 0, false
 		}
@@ -44,8 +47,8 @@ func plainMembers(b jsontext.Value, yield func(string, jsontext.Value) bool) (gi
 			return given, 0, true
 		}
 		given++
-		if i = blanks(b, end); i < len(b) && b[i] == ',' {
-			if i = blanks(b, i+1); i < len(b) && b[i] == '"' {
+		if i = span.Space(b, end); i < len(b) && b[i] == ',' {
+			if i = span.Space(b, i+1); i < len(b) && b[i] == '"' {
 				continue
 			}
 			return given, 0, false
@@ -60,8 +63,7 @@ func decodedMembers(object jsontext.Value, given int, yield func(string, jsontex
 	if object.Kind() != '{' {
 		return
 	}
-	dec := jsontext.NewDecoder(bytes.NewBuffer(object), jsontext.AllowDuplicateNames(true),
-		jsontext.AllowInvalidUTF8(true))
+	dec := jsontext.NewDecoder(bytes.NewBuffer(object), session.ReadOptions())
 	if _, err := dec.ReadToken(); err != nil {
 		return
 	}
@@ -79,13 +81,6 @@ func decodedMembers(object jsontext.Value, given int, yield func(string, jsontex
 			return
 		}
 	}
-}
-
-func blanks(b []byte, i int) int {
-	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
-		i++
-	}
-	return i
 }
 
 // valueEnd is where the value that begins at i ends, -1 where that is not plain.

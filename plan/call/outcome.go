@@ -102,10 +102,10 @@ func outcome(p *session.Part, c *Call) Outcome {
 	return o
 }
 
-// settle judges the commands that ended without a word about their status: where a product reports
-// failed commands as failed calls, the others worked. That it does shows in the log, or in the name
-// of its tool.
-func settle(calls []Call) {
+// judgeSilent judges the commands whose output does not tell their status: if a product reports
+// failed commands as failed calls, the others worked. The log, or the name of the tool, shows
+// whether the product does.
+func judgeSilent(calls []Call) {
 	reports := false
 	for i := range calls {
 		c := &calls[i]

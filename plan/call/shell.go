@@ -108,7 +108,7 @@ func touched(script *shell.Script, cwd string) []Action {
 	for i := range script.Commands {
 		c := &script.Commands[i]
 		if len(c.Words) > 0 && shell.Foreign(c.Words[0].Text) {
-			return nil // what was joined by blanks may be all its own
+			return nil // its words may mean something else when they are joined
 		}
 		if !c.Remote {
 			t.enter(script, c.Env)

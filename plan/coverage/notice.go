@@ -1,6 +1,10 @@
 package coverage
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/winnowhq/winnow/plan/call"
+)
 
 // tail is what stands behind the lines of a reader.
 type tail struct {
@@ -32,7 +36,7 @@ func readTail(text string) tail {
 		case strings.HasPrefix(line, "(End of file"):
 			t.end = true
 		case strings.HasPrefix(line, "Review the changes and make sure"):
-		case said(line):
+		case isNotice(line):
 			t.more = true
 		default:
 			return tail{more: true}
@@ -42,22 +46,17 @@ func readTail(text string) tail {
 
 // leavesOut reports whether a text says that something was not shown.
 func leavesOut(text string) bool {
-	for _, words := range []string{"truncated", "TRUNCATED", "omitted", "clipped", "more lines", "not shown",
-		"Showing lines", "PARTIAL", "partial", "capped", "too large", "to read beyond", "characters]", "lines]"} {
-		if strings.Contains(text, words) {
-			return true
-		}
-	}
-	return false
+	return call.ContainsAny(text, "truncated", "TRUNCATED", "omitted", "clipped", "more lines", "not shown",
+		"Showing lines", "PARTIAL", "partial", "capped", "too large", "to read beyond", "characters]", "lines]")
 }
 
-// said reports whether a line is a tool's notice that something was left out: in brackets or behind
-// dots, and with a number, as in "[90 more lines in file]", "... (12 more lines not shown)",
+// isNotice reports whether a line is a tool's notice that something was left out: in brackets or
+// behind dots, and with a number, as in "[90 more lines in file]", "... (12 more lines not shown)",
 // "(Output capped at 50 KB)".
-func said(line string) bool { return saidBy(line, true) }
+func isNotice(line string) bool { return isNoticeWith(line, true) }
 
-// saidBy looks for an ellipsis only if the text is known to have one.
-func saidBy(line string, dots bool) bool {
+// isNoticeWith looks for an ellipsis only if the text is known to have one.
+func isNoticeWith(line string, dots bool) bool {
 	line = strings.TrimLeft(line, " -*")
 	if line == "" {
 		return false
@@ -93,7 +92,7 @@ func noticed(text string) (at, end int) {
 	for at < len(text) {
 		line, after := cut(text[at:])
 		end = len(text) - len(after)
-		if saidBy(line, dots) {
+		if isNoticeWith(line, dots) {
 			return at, end
 		}
 		at = end

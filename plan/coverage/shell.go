@@ -164,7 +164,7 @@ func (r *reading) source(words []string) (name string, ok bool) {
 // they read from a pipe.
 func ranges(words []string) (spans []span, name string, ok bool) {
 	args := words[1:]
-	value := "" // what -n says
+	value := "" // the argument of -n
 	switch words[0] {
 	case "sed":
 		if len(args) > 1 && args[0] == "-n" && args[1] == "-e" {

@@ -144,7 +144,7 @@ func lastExchange(rest []session.Message, ledger rule.Ledger, facts *rule.Facts,
 // is in no file, so the tail would have no beginning there. It is written again after the new
 // summary.
 func (c Cut) at(rest []session.Message, start int) Cut {
-	for start < len(rest) && isKept(&rest[start]) {
+	for start < len(rest) && isQuotation(&rest[start]) {
 		start++
 	}
 	c.Fold, c.Tail = rest[:start:start], rest[start:]
@@ -188,7 +188,7 @@ func (c Cut) reject(rest []session.Message) Cut {
 	case i < unsent:
 		c.Replay = &replay
 	case i == unsent && !slices.ContainsFunc(rest[i+1:], byUser) && (i > 0 || c.Previous != nil):
-		c.Tail, c.Split, c.Replay = nil, false, &replay // what failed after it said nothing
+		c.Tail, c.Split, c.Replay = nil, false, &replay // the answers after it failed and said nothing
 	}
 	return c
 }

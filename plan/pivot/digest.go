@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/winnowhq/winnow/plan/call"
 	"github.com/winnowhq/winnow/plan/pivot/fact"
@@ -31,7 +30,7 @@ func Digest(previous string, past Past, size int) string {
 		return ""
 	}
 	d := digest{log: past.Log, calls: call.Calls(past.Log), directory: call.Directory(past.Log),
-		told: map[string]bool{}}
+		mentioned: map[string]bool{}}
 	d.superseded(previous)
 	d.revoked(previous)
 	d.files(previous)
@@ -49,7 +48,7 @@ type digest struct {
 	directory string
 
 	gone, confirmed, plain, not []string        // lines
-	told                        map[string]bool // claims that a line speaks of already
+	mentioned                   map[string]bool // claims that a line speaks of already
 }
 
 // superseded collects the values for which the log has newer ones.
@@ -67,11 +66,12 @@ func (d *digest) superseded(previous string) {
 			d.gone = append(d.gone, fmt.Sprintf("%s%s is now %s: %s", name, strings.Join(v.Was, ", "), v.Now,
 				quotation(v.Text, digestQuote)))
 			for _, was := range append(v.Was, v.Now) {
-				d.told[was] = true
+				d.mentioned[was] = true
 			}
-		case v.Name != "" && strings.Contains(previous, v.Now) && len(d.confirmed) < digestQuotes && !d.told[v.Now]:
+		case v.Name != "" && strings.Contains(previous, v.Now) && len(d.confirmed) < digestQuotes &&
+			!d.mentioned[v.Now]:
 			d.confirmed = append(d.confirmed, fmt.Sprintf("%s %s: %s", v.Name, v.Now, quotation(v.Text, digestQuote)))
-			d.told[v.Now] = true
+			d.mentioned[v.Now] = true
 		}
 	}
 }
@@ -96,14 +96,14 @@ func (d *digest) stale(previous string, v *recall.Value) bool {
 
 // files collects the files named in the summary that were deleted since.
 func (d *digest) files(previous string) {
-	for _, f := range recall.FilesOf(d.calls) {
+	for _, f := range recall.Files(d.calls) {
 		name := call.Shorten(f.Path, d.directory)
 		if len(name) < 4 || !strings.Contains(previous, name) {
 			continue
 		}
 		if f.Gone() {
 			d.gone = append(d.gone, "`"+name+"` was deleted")
-			d.told[name] = true
+			d.mentioned[name] = true
 		}
 	}
 }
@@ -113,10 +113,11 @@ func (d *digest) commands(previous string) {
 	for n := len(d.calls) - 1; n >= 0; n-- {
 		c := &d.calls[n]
 		text := strings.TrimSpace(c.Command())
-		if len(text) < 4 || len(text) > 200 || d.told[text] || !c.Outcome.Known || !strings.Contains(previous, text) {
+		if len(text) < 4 || len(text) > 200 || d.mentioned[text] || !c.Outcome.Known ||
+			!strings.Contains(previous, text) {
 			continue
 		}
-		d.told[text] = true
+		d.mentioned[text] = true
 		how := "worked"
 		if c.Outcome.Failed {
 			how = "failed"
@@ -145,16 +146,16 @@ func (d *digest) claims(previous, lost string) {
 	}
 	looked := 0
 	for _, c := range fact.Claims(previous) {
-		if d.told[c.Text] || looked == digestClaims {
+		if d.mentioned[c.Text] || looked == digestClaims {
 			continue
 		}
-		d.told[c.Text] = true
+		d.mentioned[c.Text] = true
 		looked++
 		switch {
 		case invented[c.Text]:
 			d.not = append(d.not, "`"+c.Text+"`")
 		case len(d.confirmed) < digestQuotes:
-			if q := d.said(c.Text); q != "" {
+			if q := d.lastQuoted(c.Text); q != "" {
 				d.confirmed = append(d.confirmed, "`"+c.Text+"`: "+q)
 				continue
 			}
@@ -165,8 +166,8 @@ func (d *digest) claims(previous, lost string) {
 	}
 }
 
-// said quotes where somebody last said a text in words, "" if it occurs in calls alone.
-func (d *digest) said(text string) string {
+// lastQuoted quotes where somebody last said a text in words, "" if it occurs in calls alone.
+func (d *digest) lastQuoted(text string) string {
 	for i := range slices.Backward(d.log) {
 		m := &d.log[i]
 		for j := range m.Parts {
@@ -216,10 +217,7 @@ func (d *digest) text(size int) string {
 func quotation(text string, size int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if len(text) > size {
-		for size > 0 && !utf8.RuneStart(text[size]) {
-			size--
-		}
-		text = text[:size] + " …"
+		text = call.Beginning(text, size) + " …"
 	}
 	return `"` + text + `"`
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/winnowhq/winnow/plan/call"
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/text/quantity"
@@ -121,7 +122,7 @@ func (r Request) Tokens(facts *rule.Facts) int {
 
 // fixed is the size of what every request has: prompts, the previous summary, framing.
 func (r Request) fixed(facts *rule.Facts) int {
-	return facts.Count(r.System) + max(facts.Count(r.Instruction), facts.Count(r.Update)) + facts.Count(r.Standing) +
+	return facts.Count(r.System) + max(facts.Count(r.Instruction), facts.Count(r.Update)) + facts.Count(r.Digest) +
 		facts.Count(r.length()) + facts.Count(r.Previous) + 2*facts.Count(wire.Question) +
 		5*framing + correction
 }
@@ -229,14 +230,14 @@ func cutText(text string, size int) string {
 	if len(text) <= size {
 		return text
 	}
-	return beginning(text, size) + "\n[truncated]"
+	return call.Beginning(text, size) + "\n[truncated]"
 }
 
 // cutTo keeps about the first tokens of a text. It measures no more than it must: text cut into a
 // thousand pieces is not measured a thousand times.
 func cutTo(text string, tokens int, facts *rule.Facts) string {
 	for size := 8*max(0, tokens) + 64; size < len(text); size *= 2 {
-		if head := beginning(text, size); facts.Count(head) > tokens {
+		if head := call.Beginning(text, size); facts.Count(head) > tokens {
 			text = head
 			break
 		}
@@ -246,17 +247,9 @@ func cutTo(text string, tokens int, facts *rule.Facts) string {
 		if size < 16 {
 			return ""
 		}
-		text = beginning(text, size)
+		text = call.Beginning(text, size)
 	}
 	return text
-}
-
-// beginning returns the first size bytes of a text, ending at a whole character.
-func beginning(text string, size int) string {
-	for size > 0 && !utf8.RuneStart(text[size]) {
-		size--
-	}
-	return text[:size]
 }
 
 // dropOldest drops whole exchanges from the beginning until the rest fits; the newest always stays.

@@ -13,7 +13,8 @@ import (
 )
 
 // hotShare limits the text kept word for word because the work continues with it to a quarter of
-// what is folded, so that a pivot leaves less than there was. What misses cost decides below that.
+// what is folded, so that a pivot leaves less than there was. Below that the cost of misses
+// decides.
 const hotShare = 4
 
 // hotPart limits one piece to a third of that: a single long text is quoted no more often than a
@@ -26,7 +27,7 @@ const hotPart = 3
 // are worth a tenth of it: they are long, and read once.
 const (
 	worthCommand = 60 // a command comes again with its options, in the same words
-	worthEdit    = 25 // what was put into a file is what a next edit replaces
+	worthEdit    = 25 // the next edit replaces the text of the last one
 	// again multiplies the worth of a command that ran more than once, and inHand that of a file
 	// that the tail works on.
 	again, inHand = 3, 2
@@ -58,12 +59,12 @@ var hotTitles = [hotSections]string{recall.CallsTitle, recall.PutTitle}
 // are still worked on. Text that the settings protect, an elision hides or a pin keeps is left out,
 // and so are commands that only looked and did not fail: they are counted below the others. Each
 // section is in the order of the log; pieces counts what is kept.
-func (c Carrying) hot(calls []call.Call, pinned Pinned) (sections [hotSections][]string, pieces int) {
+func (c Carrying) hot(pinned Pinned) (sections [hotSections][]string, pieces int) {
 	left := c.hotBudget()
 	if left <= 0 {
 		return sections, 0
 	}
-	all := c.pieces(calls, pinned)
+	all := c.pieces(pinned)
 	slices.SortStableFunc(all, func(a, b piece) int {
 		return cmp.Or(cmp.Compare(b.worth, a.worth), b.order-a.order)
 	})
@@ -89,16 +90,16 @@ func (c Carrying) hot(calls []call.Call, pinned Pinned) (sections [hotSections][
 	for _, p := range kept {
 		sections[p.section] = append(sections[p.section], p.lines...)
 	}
-	if n := c.looked(calls); n > 0 && len(sections[hotCalls]) > 0 {
+	if n := c.looked(); n > 0 && len(sections[hotCalls]) > 0 {
 		sections[hotCalls] = append(sections[hotCalls], fmt.Sprintf("- and %d that only looked", n))
 	}
 	return sections, len(kept)
 }
 
 // looked counts the folded calls that only looked at something, and did not fail.
-func (c Carrying) looked(calls []call.Call) (n int) {
-	for i := range calls {
-		if k := &calls[i]; trivial(k) && !c.stays(k.MessageID) {
+func (c Carrying) looked() (n int) {
+	for i := range c.history.Calls {
+		if k := &c.history.Calls[i]; trivial(k) && !c.stays(k.MessageID) {
 			n++
 		}
 	}
@@ -126,7 +127,8 @@ func (c Carrying) hotBudget() int {
 func (c Carrying) least() float64 { return 100 * 1_000 / max(DefaultMiss, c.Settings.Miss) }
 
 // pieces returns all pieces worth keeping, the newest first.
-func (c Carrying) pieces(calls []call.Call, pinned Pinned) []piece {
+func (c Carrying) pieces(pinned Pinned) []piece {
+	calls := c.history.Calls
 	age := c.ages()
 	times := map[string]int{} // how often each call was made
 	for n := range calls {
@@ -174,8 +176,9 @@ func (c Carrying) pieces(calls []call.Call, pinned Pinned) []piece {
 	return append(all, c.earlier(made, files)...)
 }
 
-// earlier returns the pieces that an earlier carry-over hands on, as old as all that came since and
-// what halves their worth. Calls that were made again and files that were written anew are left out.
+// earlier returns the pieces that an earlier carry-over hands on. They count as older than
+// everything since, by as many steps as halve their worth. Calls that were made again and files
+// that were written anew are left out.
 func (c Carrying) earlier(made map[string]bool, files map[string]fileState) (all []piece) {
 	age := half
 	for _, steps := range c.ages() {

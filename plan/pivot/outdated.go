@@ -10,7 +10,7 @@ import (
 // MarkOutdated adds to the lines of a summary what replaced the values and instructions in them
 // that no longer hold, and counts those lines. log is all that was said.
 func MarkOutdated(summary string, log []session.Message) (marked string, lines int) {
-	c := Carrying{values: recall.Values(log), rules: recall.Constraints(log)}
+	c := Carrying{history: recall.History{Values: recall.Values(log), Rules: recall.Constraints(log)}}
 	var b strings.Builder
 	fenced := false
 	for line := range strings.Lines(summary) {

@@ -40,7 +40,7 @@ func PastOf(log []session.Message, undone map[string]bool, cut Cut) Past {
 			p.Log = append(p.Log, *m)
 		}
 	}
-	spoken := WithoutKept(p.Log)
+	spoken := WithoutQuotations(p.Log)
 	for _, at := range recall.Handed(spoken) {
 		p.Handed = append(p.Handed, spoken[at[0]])
 	}

@@ -19,7 +19,7 @@ type Pinned struct {
 	Pins   int      // how many pins they are for
 	texts  []string // as they were before they were quoted
 	parts  map[string]bool
-	files  *[]session.Part // where files that are not text go; nil: they are only named
+	files  *[]session.Part // receives the files that are not text; nil: they are only named
 }
 
 // PinnedBlocks writes what pins keep, each text and each part once, in the order of the pins. Parts

@@ -44,8 +44,8 @@ type Receipt struct {
 	TokensAfter    int `json:"tokensAfter"`
 	// Usable is the budget that the view had to fit; 0 means unlimited.
 	Usable int `json:"usable,omitzero"`
-	// Scale is what was learned of the model by then: its tokens for each that the counter estimates.
-	// All tokens of the receipt are scaled by it. 0 is 1.
+	// Scale is what was learned of the model by then: its tokens for each that the counter
+	// estimates. All tokens of the receipt are scaled by it. 0 is 1.
 	Scale float64 `json:"scale,omitzero"`
 
 	// Of a compaction.

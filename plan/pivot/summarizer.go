@@ -44,9 +44,9 @@ type Request struct {
 	// reads the log itself summarises Past, so that the n-th summary says what the log says and not
 	// what the previous summary made of it. nil: there is only Log and Previous.
 	Past *Past
-	// Standing says what the log has about each fact in Previous (see Digest), for a model. It is
+	// Digest says what the log has about each fact in Previous (see Digest), for a model. It is
 	// sent after Instruction; may be "".
-	Standing string
+	Digest string
 	// Tail is what stays verbatim after the summary. It is not summarised: it shows whether a
 	// question at the end of Log was answered, an error resolved, a todo done.
 	Tail []session.Message
@@ -96,7 +96,7 @@ type Prefix struct {
 
 // Asks returns the instruction as it is sent, with what the log says about the facts of the earlier
 // summary and the length allowed.
-func (r Request) Asks() string { return r.Instruction + r.Standing + r.length() }
+func (r Request) Asks() string { return r.Instruction + r.Digest + r.length() }
 
 // length states Budget in words. Notes are full of paths and figures, so that a word takes about
 // two tokens.
@@ -148,5 +148,5 @@ type Answer struct {
 type Call struct {
 	Usage  session.Usage
 	Cost   float64 // US dollars
-	Failed string  // what went wrong, "" for the one that was answered
+	Failed string  // the error, "" if it was answered
 }

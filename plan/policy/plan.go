@@ -264,7 +264,7 @@ func (p Policy) find(s State) rule.Found {
 	w := p.window(s)
 	if p.goesOn() {
 		found := rule.Decide(w, p.strategies())
-		found.Refusals = append(found.Refusals, rule.Refusal{Code: rule.Disabled, Rule: spared{}.Name(),
+		found.Refusals = append(found.Refusals, rule.Refusal{Code: rule.Disabled, Rule: guardedBackward{}.Name(),
 			Reason: "the backward scan is off (compaction.prune)"})
 		return found
 	}
@@ -291,13 +291,18 @@ func (p Policy) goesOn() bool { return !p.Prune && p.Pivot.SummaryAlone && len(p
 
 // strategies are the rules of the letter but its backward scan.
 func (p Policy) strategies() []rule.Rule {
-	return slices.DeleteFunc(slices.Clone(p.Rules), func(r rule.Rule) bool { _, scan := r.(spared); return scan })
+	return slices.DeleteFunc(slices.Clone(p.Rules), func(r rule.Rule) bool {
+		_, scan := r.(guardedBackward)
+		return scan
+	})
 }
 
-// spared is the letter's backward scan, which knows neither pins nor protected paths: they are
-// taken out of what it found. It walks, counts and compares with its minimum as if they were not
-// there.
-type spared struct{ letter.Backward }
+// guardedBackward is the letter's backward scan without the pinned and the protected among its
+// findings. The scan itself walks, counts and compares with its minimum as if nothing were
+// protected.
+type guardedBackward struct{ letter.Backward }
 
-// Find is the scan's, less what is pinned or protected.
-func (b spared) Find(w rule.Window) rule.Found { return w.Spare(b.Name(), b.Backward.Find(w)) }
+// Find runs the scan.
+func (b guardedBackward) Find(w rule.Window) rule.Found {
+	return w.ExcludeProtected(b.Name(), b.Backward.Find(w))
+}

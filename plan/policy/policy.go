@@ -104,7 +104,7 @@ func (p Policy) Backward() (b rule.Backward, ok bool) {
 		switch r := r.(type) {
 		case rule.Backward:
 			return r, true
-		case spared:
+		case guardedBackward:
 			return rule.Backward(r.Backward), true
 		}
 	}
@@ -144,7 +144,7 @@ func New(name string, o Options) (p Policy, ok bool) {
 		p.StepMarkers = strategies.Markers
 	}
 	if seeds {
-		p.Rules = append(p.Rules, spared{letter.Backward(backward)})
+		p.Rules = append(p.Rules, guardedBackward{letter.Backward(backward)})
 	} else {
 		p.Rules = append(p.Rules, backward)
 	}

@@ -18,7 +18,7 @@ type Strategy struct {
 
 	on            func(*Strategies) *bool
 	sound, letter func(*Strategies) rule.Rule // nil: the policies of that kind do not have it
-	legacy        func() rule.Rule            // what the letter has in its place where it is switched off
+	legacy        func() rule.Rule            // the rule that the letter uses instead when it is switched off
 	off           bool                        // by default, under balanced
 }
 
@@ -89,7 +89,7 @@ func All() []Strategy {
 			on:     func(s *Strategies) *bool { return &s.Code },
 			sound:  func(s *Strategies) rule.Rule { return &rule.CodeBlocks{Age: rule.Age{Turns: s.CodeBlockTurns}} },
 			letter: func(s *Strategies) rule.Rule { return letter.Code(s.CodeBlockTurns) },
-			off:    true, // what the user typed cannot be read again
+			off:    true, // nothing can read again a message that the user typed
 		}, {
 			Name: "attachments", Alias: "pruneFiles", Does: "old images and PDFs",
 			on: func(s *Strategies) *bool { return &s.Attachments },
@@ -126,7 +126,7 @@ type Strategies struct {
 	Todos      bool `json:"todos"`
 	Idle       bool `json:"idle"`
 
-	MinTokens int `json:"minTokens"` // what an elision must save at least
+	MinTokens int `json:"minTokens"` // the least that an elision must save
 	// newest steps in which nothing is left out because something newer shows it
 	QuietSteps     int `json:"quietSteps"`
 	ErrorTurns     int `json:"errorTurns"`     // turns after which an error is shortened; 0 is at once
@@ -157,7 +157,7 @@ const (
 	DefaultIdleInputs    = 360 // no call brings them back, and edits quote earlier edits
 	DefaultOutline       = 80  // tokens; measured like the two above
 	leastIdle            = 50  // tokens: what is small is not worth the risk
-	DefaultQuietSteps    = 5   // what was just seen is worked with, and models imitate the calls that they see last
+	DefaultQuietSteps    = 5   // the agent works with the newest outputs, and models imitate the newest calls
 )
 
 // DefaultStrategies are the strategies that a policy has where nothing else is said.

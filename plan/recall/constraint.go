@@ -28,8 +28,8 @@ const tooLong = 400
 // Constraints returns the user's instructions, oldest first, each once. They are recognised by the
 // words with which people make rules in English, German, French and Spanish; several other
 // languages are covered for the plainest rules. A sentence that takes one back is an instruction
-// itself. Instructions that a carry-over hands on from a past that the log does not have come first,
-// word for word.
+// itself. Instructions that a carry-over hands on from a past that the log does not have come
+// first, word for word.
 func Constraints(messages []session.Message) []Constraint {
 	var heard instructions
 	for _, at := range Handed(messages) {
@@ -43,7 +43,7 @@ func Constraints(messages []session.Message) []Constraint {
 	}
 	said := userSentences(messages)
 	for i, s := range said {
-		if rule, preference := Standing(s.text); rule || preference {
+		if rule, preference := Instruction(s.text); rule || preference {
 			k := heard.add(messages, s, i)
 			if k.Preference = !rule; !s.quoted {
 				k.Since = "" // said again

@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// What follows are ways to give a rule without a word of rules.
+// This file recognises rules that are given without a word such as "always" or "never".
 
 // bound reports whether a sentence sets a bound: "Keep every file below 300 lines", "no function
 // longer than a screen".

@@ -14,7 +14,7 @@ type Failure struct {
 	// Target is the command, the path or the query of the call.
 	Target            string
 	Path              string    // of a file operation
-	Lines             []string  // what the output tells, at most six lines
+	Lines             []string  // call.ErrorLines of the output, at most six
 	Exit              int       // -1 when unknown
 	Kind              call.Kind // of a command
 	Times             int       // how often it failed like this since its last success
@@ -34,15 +34,10 @@ const Attempt = 25
 // or builds have worked since.
 const Overtaken = 60
 
-// Failures returns the unresolved errors of a log, oldest first. An error is resolved by a later
-// success of a command that covers it, of an edit of the same file, or of the same tool on the same
-// target.
-func Failures(messages []session.Message) []Failure {
-	return FailuresOf(messages, call.Calls(messages))
-}
-
-// FailuresOf is Failures for calls that are already understood.
-func FailuresOf(messages []session.Message, calls []call.Call) []Failure {
+// Failures returns the unresolved errors of a log with these calls, oldest first. An error is
+// resolved by a later success of a command that covers it, of an edit of the same file, or of the
+// same tool on the same target.
+func Failures(messages []session.Message, calls []call.Call) []Failure {
 	var open []failing
 	for n := range calls {
 		c := &calls[n]
@@ -106,7 +101,7 @@ func FailuresOf(messages []session.Message, calls []call.Call) []Failure {
 			continue
 		}
 		c := &calls[f.At]
-		f.Lines = call.Telling(messages[c.Message].Parts[c.Part].State.Result(), 6)
+		f.Lines = call.ErrorLines(messages[c.Message].Parts[c.Part].State.Result(), 6)
 		found = append(found, f)
 	}
 	return found

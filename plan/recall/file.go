@@ -51,11 +51,8 @@ func Past(op call.Op) string {
 	return string(op)
 }
 
-// Files returns the state of every file that a log touched, in the order of first touch.
-func Files(messages []session.Message) []File { return FilesOf(call.Calls(messages)) }
-
-// FilesOf is Files for calls that are already understood.
-func FilesOf(calls []call.Call) []File {
+// Files returns the state of every file that calls touched, in the order of first touch.
+func Files(calls []call.Call) []File {
 	var files []File
 	at := map[string]int{}
 	find := func(name string, n int) *File {

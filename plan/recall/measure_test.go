@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// TestStanding_onPhrasingsItWasNotWrittenAgainst counts misses and false alarms on messages that
+// TestInstruction_onPhrasingsItWasNotWrittenAgainst counts misses and false alarms on messages that
 // were written down before anybody looked at the lists of words: see docs/summaries.md. The first
 // line, the third and so on were looked at afterwards; the others are held out.
-func TestStanding_onPhrasingsItWasNotWrittenAgainst(t *testing.T) {
+func TestInstruction_onPhrasingsItWasNotWrittenAgainst(t *testing.T) {
 	for _, c := range []struct {
 		file   string
 		wanted bool
@@ -35,7 +35,7 @@ func TestStanding_onPhrasingsItWasNotWrittenAgainst(t *testing.T) {
 				line, _, _ = strings.Cut(rest, "]]")
 			}
 			for _, s := range Sentences(line) {
-				rule, preference := Standing(s)
+				rule, preference := Instruction(s)
 				found = found || rule || preference
 			}
 			if found != c.wanted {

@@ -65,7 +65,7 @@ type args = map[string]any
 func TestCalls_lineEditorChangesTheOpenFile(t *testing.T) {
 	l := new(logOf).call("bash", args{"command": "open src/a.py 12\n"}, "[File: /repo/src/a.py]").
 		call("bash", args{"command": "edit 3:4\nx = 1\ny = 2\nend_of_edit"}, "[File: /repo/src/a.py]")
-	files := Files(l.messages)
+	files := Files(call.Calls(l.messages))
 	if len(files) != 1 || files[0].Path != "/repo/src/a.py" || files[0].Edits != 1 || files[0].Added != 2 ||
 		files[0].Reads != 1 {
 		t.Errorf("got %+v, want one read and one edit of two lines of /repo/src/a.py", files)
@@ -110,7 +110,7 @@ func TestConstraints_keepRulesVerbatim(t *testing.T) {
 		{"Add a button to the page.", false, false},
 		{"The list shows only three entries.", false, false},
 	} {
-		rule, preference := Standing(c.sentence)
+		rule, preference := Instruction(c.sentence)
 		if rule != c.rule || !rule && preference != c.preference {
 			t.Errorf("%q: got rule %v, preference %v; want %v, %v", c.sentence, rule, preference, c.rule, c.preference)
 		}
@@ -174,7 +174,7 @@ func TestFiles_countWhatSucceeded(t *testing.T) {
 		Message                          string
 	}
 	var got []state
-	for _, f := range Files(l.messages) {
+	for _, f := range Files(call.Calls(l.messages)) {
 		got = append(got, state{call.Shorten(f.Path, "/repo"), f.Reads, f.Creates, f.Edits, f.Deletes, f.Failed, f.Last,
 			f.MessageID})
 	}
@@ -224,7 +224,7 @@ func TestFailures_endWithASuccessOfTheSame(t *testing.T) {
 			"Process exited with code 2\nOutput:\nmake: *** [check] Error 1"), []string{"make check"}},
 	} {
 		var got []string
-		for _, f := range Failures(c.log.messages) {
+		for _, f := range Failures(c.log.messages, call.Calls(c.log.messages)) {
 			got = append(got, f.Target)
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
@@ -235,13 +235,13 @@ func TestFailures_endWithASuccessOfTheSame(t *testing.T) {
 
 func TestFailures_oldLooksAreForgotten(t *testing.T) {
 	l := new(logOf).call("read", args{"filePath": "/repo/missing.go"}, "!File not found")
-	if n := len(Failures(l.messages)); n != 1 {
+	if n := len(Failures(l.messages, call.Calls(l.messages))); n != 1 {
 		t.Fatalf("a read that just failed: got %d failures, want 1", n)
 	}
 	for range Exploring {
 		l.run("echo", "x", 0)
 	}
-	if n := len(Failures(l.messages)); n != 0 {
+	if n := len(Failures(l.messages, call.Calls(l.messages))); n != 0 {
 		t.Errorf("a read that failed %d calls ago: got %d failures, want none", Exploring+1, n)
 	}
 }
@@ -252,7 +252,7 @@ func TestSkills_areListedOnce(t *testing.T) {
 		call("read", args{"filePath": "/repo/AGENTS.md"}, "text").call("read", args{"filePath": "/repo/sub/CLAUDE.md"},
 		"!missing").run("cat docs/SKILL.md", "text", 0)
 	var got []string
-	for _, s := range Skills(l.messages) {
+	for _, s := range Skills(call.Calls(l.messages)) {
 		got = append(got, s.Name+call.Shorten(s.Path, "/repo")+" "+s.MessageID)
 	}
 	if diff := cmp.Diff([]string{"go-service msg_1", "AGENTS.md msg_2", "docs/SKILL.md msg_4"}, got); diff != "" {
@@ -347,7 +347,7 @@ func BenchmarkHostileTexts(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
 				Sentences(Prose(text))
-				Standing(text)
+				Instruction(text)
 			}
 		})
 	}
@@ -362,7 +362,7 @@ func TestFiles_whatPerhapsHappened(t *testing.T) {
 		run("false || mv c.go d.go", "", 0).
 		run("rm e.go; false || touch e.go", "", 0)
 	var got []string
-	for _, f := range Files(l.messages) {
+	for _, f := range Files(call.Calls(l.messages)) {
 		text := call.Shorten(f.Path, "/repo")
 		if f.Gone() {
 			text += " gone"

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/winnowhq/winnow/plan/call"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -92,14 +93,6 @@ func subjectOf(sentence string, c clause) subject {
 // about the same as an instruction: it has one of its names or, if it is said with the same words,
 // another one.
 func (s subject) takesBack(of subject, strong bool) bool {
-	shared := func(of, have []string) (n int) {
-		for _, w := range of {
-			if slices.Contains(have, w) {
-				n++
-			}
-		}
-		return n
-	}
 	if len(of.hard) > 0 {
 		return shared(of.hard, s.hard) > 0
 	}
@@ -110,6 +103,16 @@ func (s subject) takesBack(of subject, strong bool) bool {
 	return strong && frame > 0 && frame == len(of.frame) && (frame > 1 || len(of.names) > 0 && len(s.names) > 0)
 }
 
+// shared counts the words of one list that the other has.
+func shared(of, have []string) (n int) {
+	for _, w := range of {
+		if slices.Contains(have, w) {
+			n++
+		}
+	}
+	return n
+}
+
 // Revoked lists the later sentences that took back instructions which a text still gives.
 func Revoked(text string, found []Constraint) []string {
 	var notes []string
@@ -118,11 +121,8 @@ func Revoked(text string, found []Constraint) []string {
 		if c.Since == "" || strings.Contains(text, c.Since) {
 			continue
 		}
-		start := c.Text
-		if len(start) > recognised {
-			start = strings.ToValidUTF8(start[:recognised], "")
-		}
-		if note := "\"" + c.Since + "\""; strings.Contains(text, start) && !slices.Contains(notes, note) {
+		note := "\"" + c.Since + "\""
+		if strings.Contains(text, call.Beginning(c.Text, recognised)) && !slices.Contains(notes, note) {
 			notes = append(notes, note)
 		}
 	}

@@ -66,17 +66,17 @@ func TestRevoked_namesWhatATextStillGives(t *testing.T) {
 	}
 }
 
-func TestTelling_saysWhatNobodyCanGuess(t *testing.T) {
+func TestRemarks_saysWhatNobodyCanGuess(t *testing.T) {
 	log := conversation("u Ann owns api/v2, Ben owns web/ui. Is it on port 80?",
 		"u Please fix cmd/serve.go. The staging database is `db-7`.", "u Never touch db/migrations. This is hard to read.",
 		"a The port is 8080.", "u Ann owns api/v2, Ben owns web/ui.")
 	var got []string
-	for _, told := range Telling(log) {
-		text := told.Text
-		if told.Task {
+	for _, remark := range Remarks(log) {
+		text := remark.Text
+		if remark.Task {
 			text = "task: " + text
 		}
-		if told.Names == 0 {
+		if remark.Names == 0 {
 			text = "no names: " + text
 		}
 		got = append(got, text)
@@ -84,6 +84,6 @@ func TestTelling_saysWhatNobodyCanGuess(t *testing.T) {
 	want := []string{"Ann owns api/v2, Ben owns web/ui.", "task: Please fix cmd/serve.go.", "The staging database is `db-7`.",
 		"no names: This is hard to read."}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("told (-want +got):\n%s", diff)
+		t.Errorf("remarks (-want +got):\n%s", diff)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow/plan/call"
-	"github.com/winnowhq/winnow/session"
 )
 
 // Skill is a text with instructions that was loaded into the session: a skill, or a file such as
@@ -20,11 +19,8 @@ type Skill struct {
 var instructionFiles = map[string]bool{"AGENTS.md": true, "CLAUDE.md": true, "CLAUDE.local.md": true, "GEMINI.md": true,
 	"SKILL.md": true, "CONTRIBUTING.md": true, ".cursorrules": true, "copilot-instructions.md": true}
 
-// Skills returns the instructions that a log loaded, each once, in the order of first load.
-func Skills(messages []session.Message) []Skill { return SkillsOf(call.Calls(messages)) }
-
-// SkillsOf is Skills for calls that are already understood.
-func SkillsOf(calls []call.Call) []Skill {
+// Skills returns the instructions that calls loaded, each once, in the order of first load.
+func Skills(calls []call.Call) []Skill {
 	var skills []Skill
 	at := map[string]int{}
 	for n := range calls {

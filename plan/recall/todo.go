@@ -45,7 +45,7 @@ func Todos(messages []session.Message) []Todo {
 // todoList is a todo list while it is read off a log.
 type todoList struct {
 	todos []Todo
-	at    map[string]int // where an item is, by its id, or by its number where it has none
+	at    map[string]int // the position of an item by its id, or by its number if it has no id
 }
 
 // apply does to the list what a call did.

@@ -35,11 +35,11 @@ func (b Backward) Find(w Window) Found {
 	var old []*Finding
 	var fresh stock[Finding]
 	total, why := 0, b.Because()
-	items := opened(w, b.Name(), w.line.items, func(x *Item) bool {
+	items := opened(w, b.Name(), w.timeline.items, func(x *Item) bool {
 		return x.gone&outputBit != 0 || x.Call == nil || !x.Ended()
 	})
 	for _, x := range slices.Backward(items) {
-		if w.line.now.Turn-x.Turn < b.Turns || slices.Contains(b.ProtectedTools, x.Part.Tool) {
+		if w.timeline.now.Turn-x.Turn < b.Turns || slices.Contains(b.ProtectedTools, x.Part.Tool) {
 			continue
 		}
 		if total += x.Size().Output; total <= b.Protect || x.LeftOut(Output) {

@@ -10,8 +10,8 @@ const (
 	Cancelled   Code = "cancelled"         // the caller, or a hook, wanted it to stop
 	Busy        Code = "busy"              // somebody else kept changing the session
 	BeforePivot Code = "before-pivot"      // a summary stands for it already
-	Stale       Code = "stale"             // what it was made from has changed
-	BadInput    Code = "bad-input"         // what was handed in cannot be right
+	Stale       Code = "stale"             // its source has changed
+	BadInput    Code = "bad-input"         // the arguments cannot be right
 	StoreFailed Code = "store-failed"      // the store could not read or write
 	BadConfig   Code = "bad-configuration" // the configuration cannot be right
 	Undone      Code = "undone"            // it came with something that was undone

@@ -12,7 +12,7 @@ import (
 // wrong and where.
 const (
 	errorLines   = 8
-	errorTelling = 4    // of them, those that call.Telling picks
+	errorTelling = 4    // of them, those that call.ErrorLines picks
 	errorBytes   = 1200 // of all lines kept
 	errorMargin  = 50   // tokens that must be saved; half of the failure at least
 )
@@ -70,7 +70,7 @@ func ResultField(p *session.Part) Field {
 // shortened is what stays of a failure, and a line that tells so.
 func (w Window) shortened(x *Item, field Field) string {
 	var room [2048]byte
-	text := append(append(append(append(kept(room[:0], x.Part.State.Result()), '\n'), w.opening()...),
+	text := append(append(append(append(excerpt(room[:0], x.Part.State.Result()), '\n'), w.opening()...),
 		w.handleOf(x)...), ": "...)
 	text = append(text, x.Part.Tool...)
 	if target := x.target(); target != "" {
@@ -80,14 +80,14 @@ func (w Window) shortened(x *Item, field Field) string {
 	return string(append(x.appendMeasure(text, field), ']'))
 }
 
-// kept puts the lines of a failure that stay behind a text, in their order.
-func kept(text []byte, result string) []byte {
+// excerpt puts the lines of a failure that stay behind a text, in their order.
+func excerpt(text []byte, result string) []byte {
 	var few [160]string
 	all := call.AppendLines(few[:0], result)
 	if len(all) == 0 {
 		return text
 	}
-	told := call.TellingOf(all, errorTelling)
+	errors := call.PickErrors(all, errorTelling)
 	for at, line := range all {
 		all[at] = call.Cut(line, 240)
 	}
@@ -113,8 +113,8 @@ func kept(text []byte, result string) []byte {
 		pick(at)
 	}
 	for at, line := range all {
-		if slices.Contains(told, line) {
-			told = slices.DeleteFunc(told, func(one string) bool { return one == line })
+		if slices.Contains(errors, line) {
+			errors = slices.DeleteFunc(errors, func(one string) bool { return one == line })
 			pick(at)
 		}
 	}

@@ -41,7 +41,7 @@ type Facts struct {
 	parts   map[string]*fact
 	counted int
 	decided atomic.Int64
-	line    *timeline
+	current *timeline
 	stale   bool // see Forget
 	handles Handles
 
@@ -51,7 +51,7 @@ type Facts struct {
 
 // fact is what is known of a part by itself.
 type fact struct {
-	text, output  string // what the size was counted from; text is the arguments of a call
+	text, output  string // the texts that were counted; text is the arguments of a call
 	called        bool   // text is the arguments of a call
 	files         int    // how many attachments
 	lines         int    // of the output, as Measure counts them
@@ -206,7 +206,7 @@ func (f *Facts) Learn(messages []session.Message) {
 		}
 	}
 	if runtime.GOMAXPROCS(0) < 2 || bytes < learnFrom {
-		return // what is little is counted when it is needed
+		return // small texts are counted when they are needed
 	}
 	facts := make([]fact, len(wanted))
 	spread(len(wanted), func(at int) {

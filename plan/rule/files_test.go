@@ -60,7 +60,7 @@ func found(t *testing.T, l *ruletest.Log) map[string]rule.Elision {
 	more := (&rule.Inputs{}).Find(w)
 	both.Elisions = append(both.Elisions, more.Elisions...)
 	all := map[string]rule.Elision{}
-	for _, e := range rule.Settle([]rule.Found{both}, w.Ledger, func(string) bool { return false }).Elisions {
+	for _, e := range rule.Resolve([]rule.Found{both}, w.Ledger, func(string) bool { return false }).Elisions {
 		all[e.Part+" "+string(e.Field)] = e
 	}
 	return all

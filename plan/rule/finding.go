@@ -11,7 +11,7 @@ import (
 type Finding struct {
 	Item  *Item
 	Field Field
-	By    []*Item // what makes it redundant: newer than the item, each of them needed
+	By    []*Item // the newer items that make it redundant, each of them needed
 	Why   string  // for people; the whole sentence
 	// Unsent: it may go before any request had it, because what makes it redundant shows the same,
 	// byte for byte.
@@ -120,14 +120,14 @@ func (w Window) ProposeAnew(name string, age Age, all []*Finding, show func(*Fin
 		if f.Item.LeftOut(f.Field) {
 			continue
 		}
-		if f.shown = w.line.shown[shownKey{name, f.Field, f.Item}]; !f.shown.current(w) {
+		if f.shown = w.timeline.shown[shownKey{name, f.Field, f.Item}]; !f.shown.current(w) {
 			fresh = append(fresh, f)
 		}
 		open = append(open, f)
 	}
 	found := w.Propose(name, age, open, show)
 	for _, f := range fresh {
-		w.line.shown[shownKey{name, f.Field, f.Item}] = f.shown
+		w.timeline.shown[shownKey{name, f.Field, f.Item}] = f.shown
 	}
 	return found
 }
@@ -141,10 +141,10 @@ type once struct {
 // Once is what a function of the items of a window finds, called by its name. Programs that ask for
 // the same in one window share it.
 func (w Window) Once(name string, find func(Window) []*Finding) []*Finding {
-	o, ok := w.line.once[name]
-	if !ok || o.items != len(w.line.items) {
-		o = once{len(w.line.items), find(w)}
-		w.line.once[name] = o
+	o, ok := w.timeline.once[name]
+	if !ok || o.items != len(w.timeline.items) {
+		o = once{len(w.timeline.items), find(w)}
+		w.timeline.once[name] = o
 	}
 	return o.found
 }

@@ -65,7 +65,7 @@ func (w Window) FirstSend(f FirstSend) []Elision {
 	w = w.Read()
 	var found []Elision
 	items, newest := w.Items(), w.Messages[session.Unsent(w.Messages):]
-	for i := len(items) - 1; i >= 0 && items[i].Step == w.line.now.Step; i-- {
+	for i := len(items) - 1; i >= 0 && items[i].Step == w.timeline.now.Step; i-- {
 		x := items[i]
 		if x.Call == nil || !w.unsent(x, Output) || len(Media(x.Part)) > 0 || session.Index(newest, x.Message) < 0 {
 			continue // an answer whose calls have not ended tells that what is before it was sent
@@ -168,7 +168,7 @@ func (w Window) above(x *Item) *Item {
 		return nil
 	}
 	for i := x.At - 1; i >= 0; i-- {
-		y := w.line.items[i]
+		y := w.timeline.items[i]
 		if !worked(y) || y.Call.Retried != x.Call.Retried || y.Part.State.Output != x.Part.State.Output ||
 			!sameFiles(y.Part.State, x.Part.State) {
 			continue
@@ -185,20 +185,20 @@ func (w Window) above(x *Item) *Item {
 // step in which one of them was made or quoted, by its part's id.
 func (w Window) repeated(q *quotes) map[string]int {
 	var until map[string]int
-	var told map[string]string // id of the part that stands for it, by the id of the one that was not sent
+	var instead map[string]string // id of the part that stands for it, by the id of the one that was not sent
 	for i := range w.Ledger.elisions {
 		if e := &w.Ledger.elisions[i]; e.Rule == repeats {
-			if told == nil {
-				told, until = map[string]string{}, map[string]int{}
+			if instead == nil {
+				instead, until = map[string]string{}, map[string]int{}
 			}
-			told[e.Part] = e.By
+			instead[e.Part] = e.By
 		}
 	}
-	if told == nil {
+	if instead == nil {
 		return nil
 	}
 	for _, s := range q.slots {
-		if by := told[s.item.Part.ID]; by != "" && s.field != Input {
+		if by := instead[s.item.Part.ID]; by != "" && s.field != Input {
 			until[by] = max(until[by], s.last)
 		}
 	}

@@ -96,19 +96,19 @@ func stays(p *session.Part, c *Call, tool, protected func(name string) bool) str
 	return ""
 }
 
-// Spare takes what is pinned or guarded out of what was found in a window that was read, for rules
-// that know of neither.
-func (w Window) Spare(name string, found Found) Found {
-	spared := Found{Refusals: found.Refusals}
+// ExcludeProtected removes the pinned and the guarded from the findings of a rule that knows of
+// neither. The window must have been read.
+func (w Window) ExcludeProtected(name string, found Found) Found {
+	allowed := Found{Refusals: found.Refusals}
 	for _, e := range found.Elisions {
 		if why := w.stays(&e); why != "" {
-			spared.Refusals = append(spared.Refusals, Refusal{Code: Protected, Rule: name, Part: e.Part, Reason: why,
+			allowed.Refusals = append(allowed.Refusals, Refusal{Code: Protected, Rule: name, Part: e.Part, Reason: why,
 				Tokens: max(0, e.Saves)})
 			continue
 		}
-		spared.Elisions = append(spared.Elisions, e)
+		allowed.Elisions = append(allowed.Elisions, e)
 	}
-	return spared
+	return allowed
 }
 
 // stays says why the call that an elision is of stays, "" when nothing protects it.
@@ -116,14 +116,14 @@ func (w Window) stays(e *Elision) string {
 	if w.Pinned(e.Part, e.Message) {
 		return "pinned"
 	}
-	if x := w.line.byPart[e.Part]; x != nil {
+	if x := w.timeline.byPart[e.Part]; x != nil {
 		return w.Facts.guarded(w.Guard, x)
 	}
 	_, p := session.FindPart(w.Messages, e.Part) // of a step that has not ended
 	if p == nil || p.State == nil {
 		return ""
 	}
-	c, _ := understand(p, w.line.cwd)
+	c, _ := understand(p, w.timeline.cwd)
 	return w.Guard.Stays(p, c)
 }
 

@@ -53,7 +53,7 @@ func (r *Idle) Find(w Window) Found {
 	if r.young(w) {
 		return Found{}
 	}
-	now := w.line.now.Step + w.After
+	now := w.timeline.now.Step + w.After
 	least := max(r.Least, w.Guard.least())
 	var due []*Finding
 	var fresh stock[Finding]
@@ -97,7 +97,7 @@ func (r *Idle) young(w Window) bool {
 	if r.Outputs > 0 && r.Inputs > 0 {
 		shortest = min(soonest, r.Outputs, r.Inputs)
 	}
-	return w.line.now.Step+w.After <= shortest
+	return w.timeline.now.Step+w.After <= shortest
 }
 
 func (r *Idle) readAhead(w Window) {

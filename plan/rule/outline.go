@@ -49,7 +49,7 @@ func (w Window) outline(x *Item) string {
 		}
 	}
 	most := w.fitting(all, budget)
-	if 2*len(outer) >= most { // what is inside of what stands there already says less
+	if 2*len(outer) >= most { // entries inside of these say less
 		all, most = outer, w.fitting(outer, budget)
 	}
 	if most < fewest {

@@ -11,7 +11,7 @@ import (
 	"github.com/winnowhq/winnow/text/quantity"
 )
 
-// What the specification's programs show in place of what they left out.
+// Texts that the specification's programs show in place of parts.
 const (
 	Cleared    = "[Old tool result content cleared]" // an output that was pruned (S003 §5.2)
 	Superseded = "[auto-superseded]"                 // an output that a newer call makes redundant (S002 1)

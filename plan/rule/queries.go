@@ -109,7 +109,7 @@ func (c *Call) question(ran *call.Call) {
 			c.Asks += "\x00*"
 		}
 	}
-	// Of a text that cannot be parsed it is not known.
+	// A text that cannot be parsed is unknown.
 	c.GoesOn = len(ran.Ran) == 0 && call.ContainsAny(command, "cd ", "pushd", "popd") ||
 		slices.ContainsFunc(steps, func(s call.Step) bool {
 			return len(s.Words) > 0 && (s.Words[0] == "cd" || s.Words[0] == "pushd" || s.Words[0] == "popd")

@@ -12,9 +12,9 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// quotes is which texts of a window were made and quoted when. A call quotes a text when its
-// arguments repeat a line of it; of several texts that have the line the newest is quoted, which
-// shows it as well as the others do.
+// quotes records when each text of a window was made and last quoted. A call quotes a text if its
+// arguments repeat a line of it. If several texts have the line, the newest is quoted, because it
+// shows the line as well as the others.
 type quotes struct {
 	slots []*slot
 	fresh stock[slot]
@@ -37,7 +37,7 @@ type slot struct {
 }
 
 const (
-	// quotable is how many bytes a line must have to be told again: less stands anywhere.
+	// quotable is how many bytes a line must have to be recognised: shorter lines occur anywhere.
 	quotable = 16
 	// remembered is how many steps after a text was made it is looked for in what calls quote. It
 	// bounds what is held, and what a first look at a long window takes; windows of 200,000 tokens
@@ -57,10 +57,10 @@ type quotesKey struct{ steps int }
 // many of the newest steps.
 func (w Window) quotes(steps int) *quotes {
 	return grow(w, quotesKey{steps}, func() *quotes {
-		// What was made before is idle, quoted or not: its lines are not read.
+		// Older texts are idle, quoted or not: their lines are not read.
 		q := &quotes{lines: map[uint64]int32{}, views: map[string][]*slot{},
-			from: w.line.now.Step - remembered - steps, clean: cleanFrom}
-		if n := len(w.line.items); n >= readAheadFrom { // few windows of that many have fewer lines
+			from: w.timeline.now.Step - remembered - steps, clean: cleanFrom}
+		if n := len(w.timeline.items); n >= readAheadFrom { // few windows of that many have fewer lines
 			q.lines, q.slots, q.fresh = make(map[uint64]int32, cleanFrom), make([]*slot, 0, n), make([]slot, n)
 		}
 		return q
@@ -134,15 +134,15 @@ func (q *quotes) quote(s *slot, step int) {
 func (w Window) Reach(steps int) int {
 	w = w.Read()
 	known := steps
-	w.line.lock.Lock()
-	for key := range w.line.grown { // Idle may have read them already, for more steps
+	w.timeline.lock.Lock()
+	for key := range w.timeline.grown { // Idle may have read them already, for more steps
 		if k, ok := key.(quotesKey); ok {
 			known = max(known, k.steps)
 		}
 	}
-	w.line.lock.Unlock()
+	w.timeline.lock.Unlock()
 	q := w.quotes(known)
-	at, _ := slices.BinarySearch(q.far, w.line.now.Step-steps+1)
+	at, _ := slices.BinarySearch(q.far, w.timeline.now.Step-steps+1)
 	return len(q.far) - at
 }
 

@@ -108,7 +108,7 @@ func TestRules_findTheSameHoweverTheLogGrew(t *testing.T) {
 				}
 				all.Elisions = append(all.Elisions, grown.Elisions...)
 			}
-			settled := rule.Settle([]rule.Found{all}, ledger, func(rule string) bool { return rule == "idle" }).Elisions
+			settled := rule.Resolve([]rule.Found{all}, ledger, func(rule string) bool { return rule == "idle" }).Elisions
 			after := ledger.With(settled...)
 			for _, e := range settled {
 				if e.Saves <= 0 {

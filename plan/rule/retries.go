@@ -24,8 +24,8 @@ func (r *Retries) Find(w Window) Found {
 	})
 	return w.Propose(r.Name(), r.Age, w.open(seen.found), func(f *Finding) string {
 		text := w.opening() + w.handleOf(f.Item) + ": " + w.describe(f.Item) + " failed; " + f.Why
-		if told := call.Telling(f.Item.Part.State.Result(), 1); len(told) > 0 {
-			text += ": " + Shorten(told[0], 160)
+		if lines := call.ErrorLines(f.Item.Part.State.Result(), 1); len(lines) > 0 {
+			text += ": " + Shorten(lines[0], 160)
 		}
 		return text + "]"
 	})

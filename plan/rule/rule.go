@@ -33,7 +33,7 @@ const (
 	TooSmall     Code = "too-small"     // the placeholder would be as large
 	Restored     Code = "restored"      // somebody took the elision back
 	Covers       Code = "covers"        // parts were elided because it shows what they showed
-	Uncovered    Code = "uncovered"     // what makes it redundant is elided itself
+	Uncovered    Code = "uncovered"     // the part that makes it redundant is elided itself
 	Unheeded     Code = "unheeded"      // the product that has the session would send it all the same
 )
 

@@ -106,10 +106,10 @@ func (w Window) commonLength(outputs []*Item, save int) int {
 // abridged is the text of an output in at most this many tokens: its beginning, which lines were
 // left out, and its end; with tell also those lines between them that say most.
 func (w Window) abridged(x *Item, text string, tokens int, tell bool) string {
-	var told []numbered
+	var errors []numbered
 	if tell {
-		for n, line := range call.Told(text, mostTold) {
-			told = append(told, numbered{n, line})
+		for n, line := range call.NumberedErrors(text, mostErrors) {
+			errors = append(errors, numbered{n, line})
 		}
 	}
 	named := ""
@@ -129,7 +129,7 @@ func (w Window) abridged(x *Item, text string, tokens int, tell bool) string {
 		}
 		shown := head + named
 		if left := text[len(head) : len(text)-len(tail)]; left != "" {
-			shown = head + "\n" + w.between(x, left, strings.Count(head, "\n")+1, told) + "\n" + tail + named
+			shown = head + "\n" + w.between(x, left, strings.Count(head, "\n")+1, errors) + "\n" + tail + named
 		}
 		if bytes < 16 || w.Facts.Count(shown) <= tokens {
 			return shown
@@ -138,8 +138,8 @@ func (w Window) abridged(x *Item, text string, tokens int, tell bool) string {
 	}
 }
 
-// mostTold is how many lines of what is left out in the middle of an output are shown at most.
-const mostTold = 8
+// mostErrors is how many error lines are shown at most from the middle of an output.
+const mostErrors = 8
 
 // numbered is a line with its number.
 type numbered struct {
@@ -153,7 +153,7 @@ type numbered struct {
 //
 //	[winnow k3f9a2: lines 41-340 left out; of them:]
 //	87: error: no such pier
-func (w Window) between(x *Item, left string, n int, told []numbered) string {
+func (w Window) between(x *Item, left string, n int, errors []numbered) string {
 	if left[0] != '\n' || left[len(left)-1] != '\n' || len(left) == 1 {
 		return w.omitted(x, left)
 	}
@@ -161,7 +161,7 @@ func (w Window) between(x *Item, left string, n int, told []numbered) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s%s: lines %d-%d left out", w.opening(), w.handleOf(x), n+1+shift, last+shift)
 	among := ""
-	for _, t := range told {
+	for _, t := range errors {
 		if t.n > n && t.n <= last {
 			among += fmt.Sprintf("\n%d: %s", t.n+shift, t.line)
 		}
@@ -178,13 +178,11 @@ func beginning(text string, bytes int) string {
 	if bytes >= len(text) {
 		return text
 	}
-	for bytes > 0 && !utf8.RuneStart(text[bytes]) {
-		bytes--
-	}
-	if at := strings.LastIndexByte(text[:bytes], '\n'); at >= bytes/2 {
+	text = call.Beginning(text, bytes)
+	if at := strings.LastIndexByte(text, '\n'); at >= len(text)/2 {
 		return text[:at]
 	}
-	return text[:bytes]
+	return text
 }
 
 // ending is the same of the end.

@@ -25,7 +25,7 @@ func (r *Snapshots) Find(w Window) Found {
 	w = w.Read()
 	seen := grow(w, r, func() *shots { return &shots{keep: max(1, r.Keep), open: map[string][]*Item{}} })
 	for _, f := range seen.found {
-		// What little text came with pictures stays.
+		// The little text that comes with pictures stays.
 		if s := f.Item.Part.State; len(s.Attachments) > 0 && f.shown == nil && f.Item.gone == 0 &&
 			len(s.Output) <= len(w.placeholder(f.Item, Output, newerBelow)) {
 			f.Field = Attachments

@@ -76,7 +76,7 @@ func TestSnapshots_soManyStay(t *testing.T) {
 	onlyElides(t, l, &rule.Snapshots{}, first, second)
 	t.Run("the letter knows no such number", func(t *testing.T) { onlyElides(t, l, formOf(true, &rule.Snapshots{Keep: 3}), first, second) })
 	t.Run("after what is left out settles, the newest covers all", func(t *testing.T) {
-		for _, e := range rule.Settle([]rule.Found{(&rule.Snapshots{}).Find(l.Window())}, rule.Ledger{}, func(string) bool { return false }).Elisions {
+		for _, e := range rule.Resolve([]rule.Found{(&rule.Snapshots{}).Find(l.Window())}, rule.Ledger{}, func(string) bool { return false }).Elisions {
 			if e.By != third {
 				t.Errorf("%s goes because of %s, want %s", e.Part, e.By, third)
 			}

@@ -115,7 +115,7 @@ func TestSuperseded_whatReplacesAPartIsNewerWorkedAndStays(t *testing.T) {
 			}
 		}
 		gone := map[string]bool{}
-		settled := rule.Settle([]rule.Found{found}, rule.Ledger{}, func(string) bool { return false }).Elisions
+		settled := rule.Resolve([]rule.Found{found}, rule.Ledger{}, func(string) bool { return false }).Elisions
 		for _, e := range settled {
 			gone[e.Part] = true
 		}

@@ -46,7 +46,7 @@ type timeline struct {
 	byPart map[string]*Item // the newest with the id
 	cwd    string
 	now    Item             // its counters are those of the newest message
-	grown  map[any]*growing // what the rules read off it
+	grown  map[any]*growing // results of rules that read it
 	lock   sync.Mutex       // of grown
 	open   map[any]any      // *open of a list, by what the list is known by
 	shown  map[shownKey]*shown
@@ -88,11 +88,11 @@ func (f *Facts) Forget() { f.stale = true }
 
 // timeline brings the timeline of a window up to date. What it costs grows with what is new.
 func (f *Facts) timeline(messages []session.Message) *timeline {
-	t, settled := f.line, settled(messages)
+	t, settled := f.current, settled(messages)
 	if t == nil || f.stale || len(t.read) > settled || !t.continues(messages) {
 		t = &timeline{facts: f, byPart: make(map[string]*Item, settled), grown: map[any]*growing{},
 			open: map[any]any{}, once: map[string]once{}, shown: map[shownKey]*shown{}}
-		f.line, f.stale = t, false
+		f.current, f.stale = t, false
 	}
 	if more := settled - len(t.read); more >= Noticed {
 		t.read, t.items = slices.Grow(t.read, more), slices.Grow(t.items, more)
@@ -241,16 +241,16 @@ type growing struct {
 // grow returns a rule's reader, which has read all of a window. The key is the rule, a pointer, or
 // something that several rules share.
 func grow[R reader](w Window, key any, fresh func() R) R {
-	w.line.lock.Lock()
-	g := w.line.grown[key]
+	w.timeline.lock.Lock()
+	g := w.timeline.grown[key]
 	if g == nil {
 		g = &growing{reader: fresh()}
-		w.line.grown[key] = g
+		w.timeline.grown[key] = g
 	}
-	w.line.lock.Unlock()
-	w.Facts.decided.Add(int64(len(w.line.items) - g.upTo))
-	for ; g.upTo < len(w.line.items); g.upTo++ {
-		g.read(w.line.items[g.upTo])
+	w.timeline.lock.Unlock()
+	w.Facts.decided.Add(int64(len(w.timeline.items) - g.upTo))
+	for ; g.upTo < len(w.timeline.items); g.upTo++ {
+		g.read(w.timeline.items[g.upTo])
 	}
 	return g.reader.(R)
 }
@@ -265,10 +265,10 @@ type open[T any] struct {
 // opened are those of a list of which the ledger leaves out nothing yet. The list is known by a
 // key, and only grows. What is gone is not looked at again, unless the ledger is another one.
 func opened[T any](w Window, key any, all []T, gone func(T) bool) []T {
-	o, _ := w.line.open[key].(*open[T])
+	o, _ := w.timeline.open[key].(*open[T])
 	if o == nil || !w.Ledger.extends(o.ledger) {
 		o = &open[T]{}
-		w.line.open[key] = o
+		w.timeline.open[key] = o
 	}
 	o.list = slices.DeleteFunc(append(o.list, all[o.upTo:]...), gone)
 	o.upTo, o.ledger = len(all), w.Ledger
@@ -289,7 +289,7 @@ const readAheadFrom = 512
 // readAhead does what takes longest in a first look at a long window on several processors: it
 // names the parts, and lets the rules that read much begin.
 func (w Window) readAhead(rules []Rule) {
-	if len(w.line.grown) > 0 || len(w.line.items) < readAheadFrom || runtime.GOMAXPROCS(0) < 2 {
+	if len(w.timeline.grown) > 0 || len(w.timeline.items) < readAheadFrom || runtime.GOMAXPROCS(0) < 2 {
 		return
 	}
 	var done sync.WaitGroup

@@ -9,6 +9,7 @@ import (
 
 	"github.com/winnowhq/winnow/plan/call"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/text/span"
 )
 
 // Todos leaves out todo lists that a newer one replaced, in the arguments of the calls that wrote
@@ -95,7 +96,7 @@ func listOf(x *Item) listKind {
 }
 
 // entries counts the items of a list: of an array, or the lines of a text.
-func entries(list jsontext.Value) int {
+func entries(list jsontext.Value) (n int) {
 	if list.Kind() == '"' {
 		text, _ := call.Unquote(list)
 		if text = strings.TrimSpace(text); text == "" {
@@ -103,16 +104,7 @@ func entries(list jsontext.Value) int {
 		}
 		return strings.Count(text, "\n") + 1
 	}
-	dec := jsontext.NewDecoder(strings.NewReader(asString(list)), jsontext.AllowDuplicateNames(true),
-		jsontext.AllowInvalidUTF8(true))
-	if _, err := dec.ReadToken(); err != nil {
-		return 0
-	}
-	n := 0
-	for dec.PeekKind() != ']' {
-		if dec.SkipValue() != nil {
-			return 0
-		}
+	for range span.Values(list, span.All(list)) {
 		n++
 	}
 	return n

@@ -143,7 +143,7 @@ func TestTodos_afterManyOneIsLeft(t *testing.T) {
 	for i := range 6 {
 		all = append(all, l.Call("todowrite", ruletest.Args{"todos": todos(7 - i)}, listed(7-i)))
 	}
-	found := rule.Settle([]rule.Found{(&rule.Todos{}).Find(l.Window())}, rule.Ledger{}, func(string) bool { return false })
+	found := rule.Resolve([]rule.Found{(&rule.Todos{}).Find(l.Window())}, rule.Ledger{}, func(string) bool { return false })
 	gone := map[string]string{}
 	for _, e := range found.Elisions {
 		if e.Field == rule.Output {

@@ -118,7 +118,7 @@ func TestURLs_ofAChainTheOlderGoByTheNewest(t *testing.T) {
 	first, second, newest := l.Call("webfetch", ask, page), l.Call("webfetch", ask, page), l.Call("webfetch", ask, page)
 	found := (&rule.URLs{}).Find(l.Window())
 	got := map[string]string{}
-	for _, e := range rule.Settle([]rule.Found{found}, rule.Ledger{}, func(string) bool { return false }).Elisions {
+	for _, e := range rule.Resolve([]rule.Found{found}, rule.Ledger{}, func(string) bool { return false }).Elisions {
 		got[e.Part] = e.By
 	}
 	if diff := cmp.Diff(map[string]string{first: newest, second: newest}, got); diff != "" {

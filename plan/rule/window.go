@@ -10,7 +10,7 @@ import (
 // Window is what a rule looks at. A rule changes none of it.
 type Window struct {
 	Messages []session.Message // oldest first
-	Ledger   Ledger            // what is left out already
+	Ledger   Ledger            // the elisions so far
 	Pins     []Pin
 	Facts    *Facts
 	// Guard says what no rule touches but the letter's backward scan, which has its own; nil guards
@@ -25,14 +25,14 @@ type Window struct {
 	// begin; 0 for nothing.
 	Outline int
 
-	line *timeline // once the window was read
+	timeline *timeline // once the window was read
 }
 
 // Read brings what the rules share of a window up to date. A rule reads the window that it is
 // given.
 func (w Window) Read() Window {
-	w.line = w.Facts.timeline(w.Messages)
-	w.line.mark(w.Ledger)
+	w.timeline = w.Facts.timeline(w.Messages)
+	w.timeline.mark(w.Ledger)
 	if w.Handles == nil {
 		w.Handles = &w.Facts.handles
 	}
@@ -40,10 +40,10 @@ func (w Window) Read() Window {
 }
 
 // Items are the parts of a window that a rule may look at, oldest first. The window was read.
-func (w Window) Items() []*Item { return w.line.items }
+func (w Window) Items() []*Item { return w.timeline.items }
 
 // Newest has the counters of the newest message. The window was read.
-func (w Window) Newest() *Item { return &w.line.now }
+func (w Window) Newest() *Item { return &w.timeline.now }
 
 // handle of a part.
 func (w Window) handle(p *session.Part) string {
@@ -56,11 +56,11 @@ func (w Window) handle(p *session.Part) string {
 
 // name makes names from this window alone, from its beginning on.
 func (w Window) name() {
-	if w.line == nil || w.line.named < len(w.line.read) {
+	if w.timeline == nil || w.timeline.named < len(w.timeline.read) {
 		w.Facts.handles.Name(w.Messages)
 	}
-	if w.line != nil {
-		w.line.named = len(w.line.read)
+	if w.timeline != nil {
+		w.timeline.named = len(w.timeline.read)
 	}
 }
 
@@ -113,7 +113,7 @@ func (w Window) may(name string, x *Item, field Field, age Age) (Refusal, bool) 
 	switch {
 	case w.Pinned(x.Part.ID, x.Message):
 		return no(Protected, "pinned")
-	case !age.reached(x, &w.line.now):
+	case !age.reached(x, &w.timeline.now):
 		return no(Recent, "it is too new: "+age.String())
 	}
 	if why := w.Facts.guarded(w.Guard, x); why != "" {
@@ -139,7 +139,7 @@ func (x *Item) LeftOut(field Field) bool {
 // unsent reports whether a field of an item is something that no request has had yet: what a call
 // of the newest step gave, or what the user has said since. Arguments are the model's own.
 func (w Window) unsent(x *Item, field Field) bool {
-	return w.After == 0 && x.Step == w.line.now.Step && field != Input && (x.Call != nil || x.Role == session.User)
+	return w.After == 0 && x.Step == w.timeline.now.Step && field != Input && (x.Call != nil || x.Role == session.User)
 }
 
 func notSent(name string, x *Item) Refusal {

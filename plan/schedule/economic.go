@@ -55,7 +55,7 @@ const (
 // before the session ends or the cache is cold. Of several the one goes that brings most. What
 // costs nothing is committed at once: what was not sent yet, and everything when the cache is cold.
 //
-// What the agent missed before, it is expected to miss again: each part must bring that much more.
+// Parts like those that the agent missed before must save more, because it may miss them again.
 //
 // What goes for its age alone waits for pressure, or for somebody to ask.
 type Economic struct {
@@ -64,7 +64,7 @@ type Economic struct {
 	// Gap is how many steps there are between two moments at which the cache is cold, before the
 	// session tells; 0: it is never cold. See DefaultGap.
 	Gap  float64
-	Gain float64 // what a batch must be expected to bring, as a share of what the session cost so far; see DefaultGain
+	Gain float64 // the least expected gain of a batch, as a share of the cost of the session so far; see DefaultGain
 }
 
 // regret is what leaving out one more part must be expected to cost because it is needed again, in

@@ -19,7 +19,7 @@ func (p *Protected) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	if err := json.UnmarshalDecode(dec, &list); err != nil {
 		return err
 	}
-	all := append([]string{}, *p...) // what was there may be shared
+	all := append([]string{}, *p...) // *p may be shared
 	for _, entry := range list {
 		gone, removes := strings.CutPrefix(entry, "!")
 		switch {

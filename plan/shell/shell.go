@@ -2,7 +2,7 @@
 // mvdan.cc/sh into what its users need: the simple commands with their words, where their output
 // goes, what they are fed, and whether they surely run.
 //
-// What cannot be parsed is unknown: nothing is guessed from its pieces.
+// A text that cannot be parsed is unknown: nothing is guessed from its pieces.
 package shell
 
 import (
@@ -231,7 +231,7 @@ func Beginning(text string) *Script {
 	text = text[:min(len(text), Longest)]
 	var all []*syntax.Stmt
 	func() {
-		defer func() { _ = recover() }() // of a library that has read bytes of strangers
+		defer func() { _ = recover() }() // the parser is a library, and the text may be hostile
 		for stmt, err := range syntax.NewParser(syntax.Variant(syntax.LangBash)).StmtsSeq(&shallow{text: text}) {
 			if err != nil {
 				return
@@ -244,7 +244,7 @@ func Beginning(text string) *Script {
 
 func parse(text string, lang syntax.LangVariant) (file *syntax.File, err error) {
 	defer func() {
-		if trouble := recover(); trouble != nil { // of a library that has read bytes of strangers
+		if trouble := recover(); trouble != nil { // the parser is a library, and the text may be hostile
 			err = fmt.Errorf("%v", trouble)
 		}
 	}()

@@ -112,7 +112,7 @@ func unwrapped(words []Word, table map[string]wrapper) []Word {
 		return nil // it only says where the program is, or does something else
 	}
 	if name == "env" && slices.ContainsFunc(words[1:], func(w Word) bool { return splits(w.Text) }) {
-		return nil // what it runs is a text
+		return nil // it runs a text
 	}
 	operands := t.operands
 	i := 1

@@ -11,7 +11,7 @@ import (
 type Labels struct {
 	Handles *rule.Handles
 	Minimum int         // tokens, as rule.Worth counts them
-	Guard   *rule.Guard // what it protects is not worth a handle: it cannot be pruned
+	Guard   *rule.Guard // protected parts get no handle, because they cannot be pruned
 }
 
 // label is the line under a part, "" for none: for what is small, protected, not a call that ended,

@@ -85,7 +85,7 @@ func (l *Live) cut(position int) (ok bool) {
 	}
 	l.rendered, l.window, l.at = l.rendered[:l.end.rendered], l.window[:at], l.at[:at]
 	l.problems = slices.Clip(l.problems[:l.end.problems])
-	if l.lent { // what is appended next goes into memory of its own
+	if l.lent { // the next append must not share memory
 		l.rendered, l.window, l.lent = slices.Clip(l.rendered), slices.Clip(l.window), false
 	}
 	return true

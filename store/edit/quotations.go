@@ -15,9 +15,9 @@ import (
 )
 
 // Quotations are what the messages of a window quote that a summary stands for: parts that were
-// restored, and what is pinned. A quotation (pivot.Kept) stands behind the summary and is a message
-// like any other: stored, sent, counted and written to files. Nothing before it changes, so that a
-// provider's cache holds. What is undone takes it out of the window.
+// restored, and what is pinned. A quotation (pivot.QuotationMessage) stands behind the summary and
+// is a message like any other: stored, sent, counted and written to files. Nothing before it
+// changes, so that a provider's cache holds. What is undone takes it out of the window.
 type Quotations struct {
 	Window map[string]bool   // messages of the window, which are shown whole
 	By     map[string]bool   // pins and receipts of restores that have a quotation in it
@@ -96,7 +96,7 @@ func Needed(id pivot.Identity, state store.State, log, window []session.Message,
 			return
 		}
 		note.Pivot = cmp.Or(marker, note.Pivot)
-		m := pivot.Kept(id, state.Info.ID, LastUser(log), note, q)
+		m := pivot.QuotationMessage(id, state.Info.ID, LastUser(log), note, q)
 		shown.texts[q.Text] = true
 		for _, part := range q.Parts {
 			shown.Parts[part] = m.ID
@@ -123,7 +123,7 @@ func Needed(id pivot.Identity, state store.State, log, window []session.Message,
 func Quotation(id pivot.Identity, state store.State, log []session.Message, receipt string,
 	parts []string) session.Message {
 	note := session.Note{Kept: receipt, Pivot: oldestFold(log, state.Undone, parts)}
-	return pivot.Kept(id, state.Info.ID, LastUser(log), note, pivot.QuoteRestored(log, parts...))
+	return pivot.QuotationMessage(id, state.Info.ID, LastUser(log), note, pivot.QuoteRestored(log, parts...))
 }
 
 // LastUser is the newest message that the user wrote, nil without one.

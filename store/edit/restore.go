@@ -77,7 +77,8 @@ func (b *batch) quotation(parts []string) []session.Message {
 		return nil
 	}
 	unnamed := pivot.Identity{NewID: func(string) string { return "" }}
-	return []session.Message{pivot.Kept(unnamed, "", nil, session.Note{}, pivot.QuoteRestored(b.s.Log, parts...))}
+	q := pivot.QuoteRestored(b.s.Log, parts...)
+	return []session.Message{pivot.QuotationMessage(unnamed, "", nil, session.Note{}, q)}
 }
 
 // standing are the elisions of a part, and those of the parts whose summary it shows.

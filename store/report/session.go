@@ -109,7 +109,7 @@ func (s *Session) firstActive() int {
 // quotedTokens is what a part takes when it is quoted behind a summary.
 func (s *Session) quotedTokens(part string) int {
 	id := pivot.Identity{NewID: func(string) string { return "" }}
-	m := pivot.Kept(id, s.id(), nil, session.Note{}, pivot.QuoteRestored(s.Log, part))
+	m := pivot.QuotationMessage(id, s.id(), nil, session.Note{}, pivot.QuoteRestored(s.Log, part))
 	return view.Message(&m, rule.Ledger{}, s.Facts)
 }
 

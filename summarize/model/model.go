@@ -186,22 +186,22 @@ func (s *Summarizer) request(r pivot.Request) llm.Request {
 	if !s.refused.Load() {
 		asked.Temperature = s.temperature
 	}
-	r.Budget = min(r.Budget, max(1, reserve/2)) // what it is told must not be what cuts it off
+	r.Budget = min(r.Budget, max(1, reserve/2)) // the stated budget must not cut the answer off
 	if p := r.Prefix; p != nil {
 		asked.System, asked.Tools, asked.Cache = p.System, p.Tools, true
-		asked.Messages = with(p.Messages, said(session.User, r.Aligned()))
+		asked.Messages = with(p.Messages, message(session.User, r.Aligned()))
 		return asked
 	}
 	asked.System = r.System
 	var before []session.Message
 	if r.Previous != "" {
-		before = []session.Message{said(session.User, wire.Question), said(session.Assistant, r.Previous)}
+		before = []session.Message{message(session.User, wire.Question), message(session.Assistant, r.Previous)}
 	}
 	folded := r.Messages
 	if s.model.BoundReasoning {
 		folded = withoutReasoning(folded)
 	}
-	asked.Messages = with(append(before, folded...), said(session.User, wire.Question, r.Asks()))
+	asked.Messages = with(append(before, folded...), message(session.User, wire.Question, r.Asks()))
 	return asked
 }
 
@@ -223,8 +223,8 @@ func withoutReasoning(messages []session.Message) []session.Message {
 	return kept
 }
 
-// said returns a message of texts.
-func said(role session.Role, texts ...string) session.Message {
+// message returns a message of texts.
+func message(role session.Role, texts ...string) session.Message {
 	m := session.Message{MessageInfo: session.MessageInfo{Role: role}}
 	if role == session.Assistant {
 		m.Finish = "stop"

@@ -20,8 +20,8 @@ func (f *facts) commands() section {
 	}
 	var runs []run
 	index := map[string]int{}
-	for n := range f.calls {
-		c := &f.calls[n]
+	for n := range f.Calls {
+		c := &f.Calls[n]
 		text := c.Command()
 		if text == "" || c.Outcome.Refused {
 			continue
@@ -67,11 +67,11 @@ func (f *facts) commands() section {
 	}
 	seen := map[string]bool{}
 	for _, r := range runs {
-		c := &f.calls[r.at]
+		c := &f.Calls[r.at]
 		output := f.log[c.Message].Parts[c.Part].State.Result()
 		switch {
 		case r.last.Failed:
-			if lines := call.Telling(output, 1); len(lines) > 0 {
+			if lines := call.ErrorLines(output, 1); len(lines) > 0 {
 				r.telling = lines[0]
 			}
 		case r.kind == call.History:

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/winnowhq/winnow/plan/call"
 	"github.com/winnowhq/winnow/plan/recall"
 )
 
@@ -13,7 +14,7 @@ var marks = [][]string{1: lists.Of("marks 1"), 2: lists.Of("marks 2"), 3: lists.
 // weighed returns the weight of the heaviest mark in a sentence.
 func weighed(lower string) int {
 	for weight, words := range slices.Backward(marks) {
-		if has(lower, words) {
+		if call.ContainsAny(lower, words...) {
 			return weight
 		}
 	}
@@ -55,7 +56,7 @@ func (f *facts) decisions() section {
 			}
 			whole := text
 			if score >= 4 {
-				// What follows a root cause usually belongs to it.
+				// Sentences after a root cause usually belong to it.
 				for n := i + 1; n < len(sentences) && n <= i+2 && len(whole)+len(sentences[n]) < 420 &&
 					!strings.HasSuffix(sentences[n], "?"); n++ {
 					whole += " " + sentences[n]

@@ -17,7 +17,7 @@ type change struct {
 	added, removed          int
 	moved                   string // its path before
 	gone                    bool
-	perhaps                 string   // what may have been done to it last: "deleted"
+	perhaps                 string   // the last change, if it is uncertain: "deleted"
 	what                    []string // names, or a short replacement
 	quoted                  int      // how many of what are replacements
 	weight                  int
@@ -50,10 +50,10 @@ func (f *facts) done() section {
 func (f *facts) changes() []change {
 	at := map[string]int{}
 	var changes []change
-	for i := range f.files {
-		file := &f.files[i]
+	for i := range f.Files {
+		file := &f.Files[i]
 		if !file.Changed() || file.Creates > 0 && file.Gone() && file.Perhaps == "" &&
-			!f.kept(headDone, code(f.short(file.Path), 200)) {
+			!f.wasListed(headDone, code(f.short(file.Path), 200)) {
 			continue // made and removed again: nothing is left of it, and nobody was told that there is
 		}
 		at[file.Path] = len(changes)
@@ -64,8 +64,8 @@ func (f *facts) changes() []change {
 				2*min(8, file.Edits+file.Creates) + f.recentCall(file.At, 22),
 		})
 	}
-	for n := range f.calls {
-		c := &f.calls[n]
+	for n := range f.Calls {
+		c := &f.Calls[n]
 		for i := range c.Actions {
 			a := &c.Actions[i]
 			if !a.Op.Changes() || a.Maybe || c.Outcome.Failed && a.Exact {
@@ -189,10 +189,10 @@ func (c *change) String() string {
 func (f *facts) reports() []item {
 	var all []item
 	for n, a := range f.answers {
-		if n == len(f.answers)-1 && !f.waiting && !f.spoken {
+		if n == len(f.answers)-1 && !f.Waiting && !f.spoken {
 			continue // the newest statement is under "In progress"
 		}
-		if a.closing || f.kept(headProgress, a.text) {
+		if a.closing || f.wasListed(headProgress, a.text) {
 			if text := gist(a.text, 300); len(text) > 30 {
 				all = append(all, item{text: "Reported: " + quote(text, 440), weight: 30 + f.recent(a.message, 26) +
 					f.focused(text)})
@@ -202,7 +202,7 @@ func (f *facts) reports() []item {
 		for _, s := range recall.Sentences(a.text) {
 			lower := strings.ToLower(s)
 			if len(s) > 30 && len(s) < 300 && s[0] != '|' && !strings.HasPrefix(lower, "let me") &&
-				has(lower, reported) {
+				call.ContainsAny(lower, reported...) {
 				all = append(all, item{text: "Reported: " + quote(s, 300), weight: 14 + f.recent(a.message, 24) +
 					f.focused(s)})
 				break
@@ -252,8 +252,8 @@ func gist(text string, size int) string {
 // delegated lists what sub-agents were asked, and the beginning of what they found.
 func (f *facts) delegated() []item {
 	var all []item
-	for n := range f.calls {
-		c := &f.calls[n]
+	for n := range f.Calls {
+		c := &f.Calls[n]
 		if len(c.Actions) == 0 || c.Actions[0].Op != call.Delegate || !c.Outcome.Known {
 			continue
 		}

@@ -1,7 +1,7 @@
 package offline
 
 import (
-	"slices"
+	"cmp"
 	"strings"
 
 	"github.com/winnowhq/winnow/plan/call"
@@ -10,37 +10,31 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// facts is what one pass over a log found.
+// facts is what a summary is written from.
 type facts struct {
+	recall.History
+	heard
+	earlier
+
 	log       []session.Message
-	tail      []session.Message // what stays verbatim after log: it is not quoted, but it may settle what log left open
+	tail      []session.Message // the messages after log, which stay verbatim and are not quoted
 	directory string
-	focus     []string          // words, in lower case
-	whole     []session.Message // log and tail
-	calls     []call.Call       // of log
-	ran       []call.Call       // of log and tail
-	spoken    bool              // the assistant said something in the tail
-	asked     bool              // the user said something in the tail
-	byMessage []int             // calls[byMessage[i]] is the first call of message i or of a later one
-	files     []recall.File
-	failures  []recall.Failure
-	todos     []recall.Todo
-	requests  []said // what the user wrote
-	answers   []said // what the assistant wrote
-	question  recall.Question
-	waiting   bool // question waits for the user
-	before    *summary
-	changed   map[string]int      // see changedAt
-	dismissed map[string]bool     // see pivot.Request
-	stood     map[string][]string // what the last summary had: see standing
-	quoted    []item              // of a summary that somebody else wrote, as the last one quoted it
-	values    []recall.Value
-	rules     []recall.Constraint // of log and tail
-	foreign   string              // an earlier summary that somebody else wrote
+	focus     []string        // words, in lower case
+	dismissed map[string]bool // see pivot.Request
+	spoken    bool            // the assistant said something in the tail
+	asked     bool            // the user said something in the tail
+	firstCall []int           // Calls[firstCall[i]] is the first call of message i or of a later one
+	changed   map[string]int  // see changedAt
 }
 
-// said is one text of the log.
-type said struct {
+// heard is what was said in a log.
+type heard struct {
+	requests []utterance // by the user
+	answers  []utterance // by the assistant
+}
+
+// utterance is one text of the log.
+type utterance struct {
 	message int
 	text    string
 	// closing is set on the assistant's last text in a turn if no tool call follows it.
@@ -50,53 +44,25 @@ type said struct {
 }
 
 func collect(log []session.Message, r pivot.Request) *facts {
-	f := &facts{log: log, tail: r.Tail, directory: r.Directory, focus: keywords(r.Focus), dismissed: r.Dismissed}
-	if f.directory == "" {
-		f.directory = call.Directory(log)
+	var handed []session.Message
+	if r.Past != nil {
+		handed = r.Past.Handed
 	}
-	f.whole = log
-	if len(r.Tail) > 0 {
-		f.whole = slices.Concat(log, r.Tail)
-	}
-	f.calls, f.ran = call.Parted(f.whole, len(log))
-	f.files = recall.FilesOf(f.calls)
-	// What failed in the tail is visible there.
-	f.failures = slices.DeleteFunc(recall.FailuresOf(f.whole, f.ran),
-		func(e recall.Failure) bool { return e.At >= len(f.calls) })
-	f.todos = recall.Todos(f.whole)
-	f.question, f.waiting = recall.Pending(f.whole)
+	f := &facts{History: recall.Read(handed, log, r.Tail), earlier: earlierOf(r), log: log, tail: r.Tail,
+		directory: cmp.Or(r.Directory, call.Directory(log)), focus: keywords(r.Focus), dismissed: r.Dismissed}
 	for i := range f.tail {
 		f.spoken = f.spoken || f.tail[i].Role == session.Assistant && f.tail[i].Text() != ""
 		f.asked = f.asked || f.tail[i].Written()
 	}
-	f.byMessage = make([]int, len(log)+1)
+	f.firstCall = make([]int, len(log)+1)
 	at := 0
-	for i := range f.byMessage {
-		for at < len(f.calls) && f.calls[at].Message < i {
+	for i := range f.firstCall {
+		for at < len(f.Calls) && f.Calls[at].Message < i {
 			at++
 		}
-		f.byMessage[i] = at
+		f.firstCall[i] = at
 	}
 	f.listen()
-	source := r.Previous
-	if r.Past != nil {
-		source = r.Past.Lost
-		f.stood = standing(r.Previous)
-	}
-	if s, ok := parse(source); ok {
-		f.before = s
-	} else {
-		f.foreign = strings.TrimSpace(source)
-	}
-	if before, ok := parse(r.Previous); r.Past != nil && f.foreign == "" && !ok {
-		f.foreign = strings.TrimSpace(r.Previous) // a model wrote it: its conclusions are not in the log
-	} else if r.Past != nil && ok && f.foreign == "" && f.before == nil {
-		f.quoted = before.items(headEarlier) // and this package has quoted it since
-	}
-	f.values, f.rules = recall.Values(f.whole), recall.Constraints(f.whole)
-	if r.Past != nil && r.Past.Handed != nil {
-		f.rules = recall.Constraints(slices.Concat(r.Past.Handed, f.whole))
-	}
 	return f
 }
 
@@ -121,7 +87,7 @@ func (f *facts) listen() {
 				text = whole // nothing but a code block or a quote
 			}
 			if text != "" && !strings.HasPrefix(text, "[Request interrupted") && !strings.HasPrefix(text, "Caveat: ") {
-				f.requests = append(f.requests, said{message: i, text: text, asked: question})
+				f.requests = append(f.requests, utterance{message: i, text: text, asked: question})
 			}
 			question, closing = "", -1
 			continue
@@ -133,7 +99,7 @@ func (f *facts) listen() {
 				closing, question = -1, ""
 			case p.Type == session.TextPart && !p.Ignored && !p.Synthetic && strings.TrimSpace(p.Text) != "" &&
 				strings.TrimSpace(p.Text) != "No response requested.":
-				f.answers = append(f.answers, said{message: i, text: recall.Prose(p.Text)})
+				f.answers = append(f.answers, utterance{message: i, text: recall.Prose(p.Text)})
 				closing = len(f.answers) - 1
 				if q, ok := recall.Pending(f.log[i : i+1]); ok {
 					question = q.Text
@@ -156,10 +122,10 @@ func (f *facts) recent(message, span int) int {
 
 // recentCall does the same for a position in the list of calls.
 func (f *facts) recentCall(call, span int) int {
-	if len(f.calls) == 0 {
+	if len(f.Calls) == 0 {
 		return 0
 	}
-	return span * (call + 1) / len(f.calls)
+	return span * (call + 1) / len(f.Calls)
 }
 
 // focused returns the extra weight of an item that contains words of the focus.

@@ -14,8 +14,8 @@ import (
 func (f *facts) relevant() section {
 	s := section{heading: headFiles}
 	named := ""
-	for i := range f.failures {
-		named += strings.Join(f.failures[i].Lines, "\n") + "\n"
+	for i := range f.Failures {
+		named += strings.Join(f.Failures[i].Lines, "\n") + "\n"
 	}
 	type ranked struct {
 		text  string
@@ -23,8 +23,8 @@ func (f *facts) relevant() section {
 	}
 	var all []ranked
 	seen := map[string]bool{}
-	for i := range f.files {
-		file := &f.files[i]
+	for i := range f.Files {
+		file := &f.Files[i]
 		maybe := file.Perhaps != "" && file.Perhaps != call.Delete
 		if file.Gone() && !maybe || file.Reads+file.Creates+file.Edits == 0 && !maybe || passing(file.Path) {
 			continue
@@ -73,147 +73,4 @@ func passing(name string) bool {
 	return strings.HasPrefix(name, "/tmp/") || strings.HasPrefix(name, "/private/tmp/") ||
 		strings.HasPrefix(name, "/var/folders/") || strings.Contains(name, `\Temp\`) ||
 		strings.Contains(name, "/Temp/") || strings.Contains(name, "/tool-results/")
-}
-
-// keyFacts lists small things that are needed again: the folder, branches, ports, versions, pages
-// that were read, files that the user attached.
-func (f *facts) keyFacts() section {
-	s := section{heading: headFacts}
-	seen := map[string]bool{}
-	add := func(text string, weight int) {
-		if !seen[text] && (len(seen) < 60 || f.kept(headFacts, text)) {
-			seen[text] = true
-			s.add(weight+f.focused(text), text)
-		}
-	}
-	if f.directory != "" {
-		add("Working folder: "+code(f.directory, 200), 62)
-	}
-	for _, it := range f.before.items(headFacts) {
-		if !strings.HasPrefix(it.text, "Branch: ") && !strings.HasPrefix(it.text, "Working folder: ") {
-			add(it.text, 30)
-		}
-	}
-	if branch := f.branch(); branch != "" {
-		add("Branch: "+code(branch, 100), 56)
-	} else if f.before != nil {
-		for _, it := range f.before.items(headFacts) {
-			if strings.HasPrefix(it.text, "Branch: ") {
-				add(it.text, 50)
-			}
-		}
-	}
-	for _, it := range f.agreed() {
-		add(it.text, it.weight)
-	}
-	s.items = append(s.items, f.told()...)
-	for _, r := range f.requests {
-		for _, p := range ports(r.text) {
-			if !slices.ContainsFunc(f.values,
-				func(v recall.Value) bool { return v.Now == p || slices.Contains(v.Was, p) }) {
-				add("Port: "+p, 52)
-			}
-		}
-		for _, u := range urls(r.text) {
-			if !slices.ContainsFunc(f.values, func(v recall.Value) bool { return v.User && v.Now == u }) {
-				add("URL that the user gave: "+line(u, 300), 50)
-			}
-		}
-	}
-	for i := range f.log {
-		for j := range f.log[i].Parts {
-			p := &f.log[i].Parts[j]
-			if p.Type == "file" && f.log[i].Role == "user" && !p.Synthetic && p.Filename != "" {
-				add("Attached by the user: "+line(p.Filename, 160)+" ("+line(p.Mime, 60)+")", 44)
-			}
-		}
-	}
-	for n := range f.calls {
-		c := &f.calls[n]
-		if len(c.Actions) == 0 || c.Outcome.Failed {
-			continue
-		}
-		if a := &c.Actions[0]; a.Op == call.Fetch && strings.Contains(a.Query, "://") {
-			add("Page that was read: "+line(a.Query, 300), 28+f.recentCall(n, 10))
-		}
-		if command := c.Command(); len(command) < 60 &&
-			(strings.HasSuffix(command, "--version") || strings.HasSuffix(command, " version") ||
-				strings.HasSuffix(command, " -v") && len(command) < 16) {
-			if output := strings.TrimSpace(f.log[c.Message].Parts[c.Part].State.Output); output != "" &&
-				len(output) < 120 && !strings.Contains(output, "\n") {
-				add(code(command, 60)+" says "+code(output, 120), 36)
-			}
-		}
-	}
-	return s
-}
-
-// branch returns the branch that git named last.
-func (f *facts) branch() string {
-	for n := len(f.calls) - 1; n >= 0; n-- {
-		c := &f.calls[n]
-		if command := c.Command(); !strings.Contains(command, "git") || c.Outcome.Failed {
-			continue
-		}
-		output := call.Bound(f.log[c.Message].Parts[c.Part].State.Output)
-		for row := range strings.Lines(output) {
-			row = strings.TrimSpace(row)
-			for _, mark := range []string{"On branch ", "Switched to a new branch '", "Switched to branch '", "## "} {
-				if rest, ok := strings.CutPrefix(row, mark); ok {
-					name, _, _ := strings.Cut(strings.TrimRight(rest, "'"), "...")
-					if name != "" && !strings.Contains(name, " ") &&
-						(mark != "## " || strings.Contains(c.Command(), "status")) {
-						return name
-					}
-				}
-			}
-		}
-	}
-	return ""
-}
-
-// ports returns the numbers that a text calls a port.
-func ports(text string) []string {
-	var found []string
-	lower := strings.ToLower(text)
-	for _, mark := range []string{"port ", "localhost:", "127.0.0.1:", "port: ", "port stays ", "puerto ", "puerto: "} {
-		for at := 0; at < len(lower); {
-			i := strings.Index(lower[at:], mark)
-			if i < 0 {
-				break
-			}
-			at += i + len(mark)
-			end := at
-			for end < len(lower) && lower[end] >= '0' && lower[end] <= '9' {
-				end++
-			}
-			if n := end - at; n >= 2 && n <= 5 && !slices.Contains(found, lower[at:end]) {
-				found = append(found, lower[at:end])
-			}
-		}
-	}
-	return found
-}
-
-// urls returns the addresses in a text.
-func urls(text string) []string {
-	var found []string
-	for _, scheme := range []string{"https://", "http://"} {
-		for at := 0; at < len(text) && len(found) < 10; {
-			i := strings.Index(text[at:], scheme)
-			if i < 0 {
-				break
-			}
-			at += i
-			end := at
-			for end < len(text) && text[end] > ' ' && !strings.ContainsRune("\"'<>)`]", rune(text[end])) {
-				end++
-			}
-			if u := strings.TrimRight(text[at:end], ".,;:!?"); len(u) > len(scheme)+3 {
-				found = append(found, u)
-			}
-			at = end
-		}
-	}
-	return found
 }

@@ -31,7 +31,7 @@ func (f *facts) goal() section {
 		s.items = append(s.items, it)
 	}
 	later := slices.DeleteFunc(slices.Clone(f.requests),
-		func(r said) bool { return strings.HasPrefix(r.text, "/") && !strings.ContainsAny(r.text, " \n") })
+		func(r utterance) bool { return strings.HasPrefix(r.text, "/") && !strings.ContainsAny(r.text, " \n") })
 	for first && len(later) > 1 && small(later[0].text) {
 		later = later[1:] // a greeting is not the task
 	}
@@ -48,7 +48,8 @@ func (f *facts) goal() section {
 		later = later[1:]
 	}
 	if left := len(later) - laterMost; left > 0 {
-		stand := slices.DeleteFunc(slices.Clone(later[:left]), func(r said) bool { return !f.kept(headGoal, r.text) })
+		stand := slices.DeleteFunc(slices.Clone(later[:left]),
+			func(r utterance) bool { return !f.wasListed(headGoal, r.text) })
 		if left -= len(stand); left > 0 {
 			s.add(58, fmt.Sprintf("(%d earlier requests left out)", left))
 		}
@@ -60,7 +61,7 @@ func (f *facts) goal() section {
 			size *= 2
 		}
 		it := item{text: "Then: " + quote(r.text, size), weight: 55 + 35*(i+1)/len(later)}
-		if i < len(later)-newestMost { // what in it must not be lost stands among the instructions and facts
+		if i < len(later)-newestMost { // its important parts are among the instructions and facts
 			it.loose, it.weight = true, it.weight-25
 		}
 		if small(r.text) && r.asked == "" {
@@ -130,7 +131,7 @@ func (f *facts) constraints() section {
 		}
 		add(it)
 	}
-	for _, k := range recall.SkillsOf(f.calls) {
+	for _, k := range f.Skills {
 		if k.Name != "" {
 			add(item{text: "Skill that was loaded: " + line(k.Name, 80), weight: 60})
 		} else {

@@ -4,7 +4,47 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/winnowhq/winnow/plan/pivot"
+	"github.com/winnowhq/winnow/plan/recall"
 )
+
+// earlier is what is known of the summaries before this one.
+type earlier struct {
+	before *summary // of this package; the log does not have what it was made from
+	// foreign is a summary that somebody else wrote, and quoted is how this package quoted one
+	// before.
+	foreign string
+	quoted  []item
+	// listed has the beginnings of what the last summary of this package listed, by heading. The new
+	// summary is made from the log; this only tells which facts were worth a line before, so that
+	// they are not dropped for newer ones.
+	listed map[string][]string
+}
+
+func earlierOf(r pivot.Request) (e earlier) {
+	source := r.Previous
+	if r.Past != nil {
+		source = r.Past.Lost
+	}
+	lost, ok := parse(source)
+	if e.before = lost; !ok {
+		e.foreign = strings.TrimSpace(source)
+	}
+	if r.Past == nil {
+		return e
+	}
+	last, ok := parse(r.Previous)
+	e.listed = last.beginnings()
+	switch {
+	case e.foreign != "":
+	case !ok:
+		e.foreign = strings.TrimSpace(r.Previous) // a model wrote it: its conclusions are not in the log
+	case e.before == nil:
+		e.quoted = last.items(headEarlier)
+	}
+	return e
+}
 
 // summary is an earlier summary of this package, read back.
 type summary struct{ sections map[string][]item }
@@ -39,7 +79,7 @@ func parse(text string) (s *summary, ok bool) {
 			heading = ""
 		case heading == "":
 		case strings.HasPrefix(row, "- "):
-			bullet := withoutNote(row[2:])
+			bullet, _ := recall.SplitNotes(row[2:])
 			if strings.HasSuffix(bullet, " left out)") {
 				bullet = ""
 			}

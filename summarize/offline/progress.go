@@ -12,12 +12,12 @@ import (
 // the last calls, what is untested.
 func (f *facts) progress() section {
 	s := section{heading: headProgress}
-	for i := range f.todos {
-		if f.todos[i].Status == "in_progress" {
-			s.add(80, "At work: "+quote(f.todos[i].Text, 240))
+	for i := range f.Todos {
+		if f.Todos[i].Status == "in_progress" {
+			s.add(80, "At work: "+quote(f.Todos[i].Text, 240))
 		}
 	}
-	if n := len(f.answers); n > 0 && !f.waiting && !f.spoken {
+	if n := len(f.answers); n > 0 && !f.Waiting && !f.spoken {
 		text := f.answers[n-1].text
 		label := "The assistant's last statement"
 		if k := len(f.requests); k > 0 && f.requests[k-1].message > f.answers[n-1].message {
@@ -39,7 +39,7 @@ func (f *facts) progress() section {
 		s.add(70, "Changed since tests last ran: "+text)
 	}
 	s.items = append(s.items, f.interrupted()...)
-	if len(f.calls) == 0 && len(f.answers) == 0 && f.before != nil {
+	if len(f.Calls) == 0 && len(f.answers) == 0 && f.before != nil {
 		s.items = append(s.items, f.before.items(headProgress)...)
 	}
 	return s
@@ -48,8 +48,8 @@ func (f *facts) progress() section {
 // lastCalls names what the newest calls did, oldest first.
 func (f *facts) lastCalls() string {
 	var did []string
-	for n := len(f.calls) - 1; n >= 0 && len(did) < 6; n-- {
-		c := &f.calls[n]
+	for n := len(f.Calls) - 1; n >= 0 && len(did) < 6; n-- {
+		c := &f.Calls[n]
 		if len(c.Actions) == 0 || c.Actions[0].Op == call.Plan {
 			continue
 		}
@@ -87,8 +87,8 @@ func (f *facts) lastCalls() string {
 // untested names the files that changed after the last test run.
 func (f *facts) untested() string {
 	ran := -1
-	for n := range f.ran {
-		for _, v := range f.ran[n].Ran {
+	for n := range f.AllCalls {
+		for _, v := range f.AllCalls[n].Ran {
 			if v.Kind == call.Test {
 				ran = n
 			}
@@ -98,8 +98,8 @@ func (f *facts) untested() string {
 		return ""
 	}
 	var names []string
-	for i := range f.files {
-		file := &f.files[i]
+	for i := range f.Files {
+		file := &f.Files[i]
 		if changed := f.changedAt(file.Path); changed > ran && len(names) < 12 {
 			names = append(names, code(f.short(file.Path), 120))
 		}
@@ -111,8 +111,8 @@ func (f *facts) untested() string {
 func (f *facts) changedAt(name string) int {
 	if f.changed == nil {
 		f.changed = map[string]int{}
-		for n := range f.calls {
-			c := &f.calls[n]
+		for n := range f.Calls {
+			c := &f.Calls[n]
 			for i := range c.Actions {
 				if a := &c.Actions[i]; a.Op.Changes() && !(c.Outcome.Failed && a.Exact) {
 					f.changed[a.Path] = n
@@ -130,17 +130,17 @@ func (f *facts) changedAt(name string) int {
 // assistant's plan, and what follows from failures.
 func (f *facts) next() section {
 	s := section{heading: headNext, must: true}
-	if f.waiting {
-		s.add(100, "Wait for the user's answer to: "+quote(f.question.Text, 400))
+	if f.Waiting {
+		s.add(100, "Wait for the user's answer to: "+quote(f.Question.Text, 400))
 	}
 	if n := len(f.requests); n > 0 && len(f.tail) == 0 && f.unanswered(f.requests[n-1].message) {
 		s.add(99, "Answer the user's last message: "+quote(f.requests[n-1].text, 500))
 	}
-	if n := len(f.requests); n > 0 && !f.waiting && len(s.items) == 0 && !f.asked && (len(f.tail) > 0 || !f.closed()) {
+	if n := len(f.requests); n > 0 && !f.Waiting && len(s.items) == 0 && !f.asked && (len(f.tail) > 0 || !f.closed()) {
 		s.add(98, "Carry on with the user's last message: "+quote(f.requests[n-1].text, 200))
 	}
-	for i := range f.todos {
-		t := &f.todos[i]
+	for i := range f.Todos {
+		t := &f.Todos[i]
 		switch {
 		case t.Status == "in_progress":
 			s.add(97, "Finish: "+quote(t.Text, 240))
@@ -151,8 +151,8 @@ func (f *facts) next() section {
 	if !f.spoken && !f.asked {
 		s.items = append(s.items, f.plan()...)
 	}
-	for i := range slices.Backward(f.failures) {
-		e := &f.failures[i]
+	for i := range slices.Backward(f.Failures) {
+		e := &f.Failures[i]
 		if e.Kind == call.Test || e.Kind == call.Build || len(s.items) == 0 && e.Kind != call.Look && e.Kind != "" {
 			s.add(86, "Make "+code(f.shortLine(stripFolder(e.Target)), 200)+" work, it fails")
 			break
@@ -180,7 +180,7 @@ func (f *facts) closed() bool {
 
 // unanswered reports whether nothing but user messages follows a message.
 func (f *facts) unanswered(message int) bool {
-	return f.byMessage[message+1] >= len(f.calls) &&
+	return f.firstCall[message+1] >= len(f.Calls) &&
 		(len(f.answers) == 0 || f.answers[len(f.answers)-1].message < message)
 }
 
@@ -189,13 +189,13 @@ func (f *facts) plan() []item {
 	for n := len(f.answers) - 1; n >= max(0, len(f.answers)-6); n-- {
 		a := f.answers[n]
 		if len(f.requests) > 0 && a.message < f.requests[len(f.requests)-1].message {
-			return nil // what was planned before the newest request was answered or overtaken by it
+			return nil // the newest request answered or replaced older plans
 		}
 		sentences := recall.Sentences(a.text)
 		var all []item
 		for i, s := range sentences {
 			lower := strings.ToLower(s)
-			if len(s) > 500 || !has(lower, planned) {
+			if len(s) > 500 || !call.ContainsAny(lower, planned...) {
 				continue
 			}
 			all = append(all, item{text: "Planned: " + quote(s, 400), weight: 94 - (len(f.answers) - n)})

@@ -4,10 +4,10 @@ package offline
 func (f *facts) sections() []section {
 	all := []section{
 		f.goal(), f.constraints(), f.decisions(), f.done(), f.commands(), f.unresolved(), f.progress(), f.next(),
-		f.relevant(), f.keyFacts(), f.earlier(),
+		f.relevant(), f.keyFacts(), f.earlierSummary(),
 	}
 	for i := range all {
-		all[i] = f.settle(all[i])
+		all[i] = f.update(all[i])
 	}
 	return all
 }
@@ -15,8 +15,9 @@ func (f *facts) sections() []section {
 // earlierSize is how many bytes of somebody else's summary are kept: about as much as models write.
 const earlierSize = 9000
 
-// earlier quotes a summary that this package did not write, because it cannot be parsed safely.
-func (f *facts) earlier() section {
+// earlierSummary quotes a summary that this package did not write, because it cannot be parsed
+// safely.
+func (f *facts) earlierSummary() section {
 	if f.before == nil && f.foreign != "" {
 		written := item{text: "Written by another summariser:", more: block(f.foreign, earlierSize), weight: 85}
 		return section{heading: headEarlier, items: []item{written}}

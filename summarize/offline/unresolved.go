@@ -16,8 +16,8 @@ func (f *facts) unresolved() section {
 	s := section{heading: headUnresolved, must: true}
 	same := map[string]bool{}
 	listed := 0
-	for i := range slices.Backward(f.failures) {
-		e := &f.failures[i]
+	for i := range slices.Backward(f.Failures) {
+		e := &f.Failures[i]
 		// One cause shows in several commands; the newest is listed.
 		if key := string(e.Kind) + strings.Join(e.Lines[:min(1, len(e.Lines))], ""); len(e.Lines) > 0 {
 			if same[key] {
@@ -39,11 +39,11 @@ func (f *facts) unresolved() section {
 		}
 		s.items = append(s.items, it)
 	}
-	if n := len(f.failures) - len(s.items) - listed; n > 0 {
+	if n := len(f.Failures) - len(s.items) - listed; n > 0 {
 		s.add(50, fmt.Sprintf("(%d older failures left out)", n))
 	}
 	for _, it := range f.before.items(headUnresolved) {
-		if !f.settled(first(it.text)) {
+		if !f.resolved(first(it.text)) {
 			it.weight = 75
 			s.items = append(s.items, it)
 		}
@@ -74,24 +74,24 @@ func (f *facts) failed(e *recall.Failure) string {
 	return text
 }
 
-// settled reports whether this log resolved an earlier failure: the same command or one that covers
-// it ran, or the same file was changed.
-func (f *facts) settled(target string) bool {
+// resolved reports whether this log resolved an earlier failure: the same command or one that
+// covers it ran, or the same file was changed.
+func (f *facts) resolved(target string) bool {
 	earlier := call.Main(call.Invocations(target))
 	if weak := earlier == nil || earlier.Kind == call.Look ||
-		earlier.Kind == call.Perform; weak && len(f.calls) > recall.Attempt {
+		earlier.Kind == call.Perform; weak && len(f.Calls) > recall.Attempt {
 		return true // it was needed for something that has been done in another way since, or given up
 	}
-	if len(f.calls) > recall.Overtaken {
-		for n := range f.calls {
-			if c := &f.calls[n]; c.Outcome.Known && !c.Outcome.Failed && c.Main != nil && earlier != nil &&
+	if len(f.Calls) > recall.Overtaken {
+		for n := range f.Calls {
+			if c := &f.Calls[n]; c.Outcome.Known && !c.Outcome.Failed && c.Main != nil && earlier != nil &&
 				(c.Main.Kind == earlier.Kind || c.Main.Kind == call.Test) {
 				return true
 			}
 		}
 	}
-	for n := range f.calls {
-		c := &f.calls[n]
+	for n := range f.Calls {
+		c := &f.Calls[n]
 		if !c.Outcome.Known {
 			continue
 		}
@@ -121,13 +121,13 @@ func (f *facts) interrupted() []item {
 	// the newest message with a call that ended: what is older and open has lost its result, and is
 	// not going on
 	last := -1
-	for n := range f.calls {
-		if f.calls[n].Outcome.Known || f.calls[n].Status == session.Completed {
-			last = f.calls[n].Message
+	for n := range f.Calls {
+		if f.Calls[n].Outcome.Known || f.Calls[n].Status == session.Completed {
+			last = f.Calls[n].Message
 		}
 	}
-	for n := max(0, len(f.calls)-20); n < len(f.calls); n++ {
-		c := &f.calls[n]
+	for n := max(0, len(f.Calls)-20); n < len(f.Calls); n++ {
+		c := &f.Calls[n]
 		if c.Message < last {
 			continue
 		}
@@ -146,8 +146,8 @@ func (f *facts) interrupted() []item {
 // stopped lists the newest calls that the user refused or interrupted: something else is wanted.
 func (f *facts) stopped() []item {
 	var all []item
-	for n := max(0, len(f.calls)-8); n < len(f.calls); n++ {
-		if c := &f.calls[n]; c.Outcome.Refused {
+	for n := max(0, len(f.Calls)-8); n < len(f.Calls); n++ {
+		if c := &f.Calls[n]; c.Outcome.Refused {
 			all = append(all, item{text: "Stopped by the user: " + line(c.Tool, 40) + " " +
 				code(f.shortLine(stripFolder(c.Target())), 160), weight: 74})
 		}

@@ -2,8 +2,6 @@ package offline
 
 import (
 	_ "embed"
-	"slices"
-	"strings"
 
 	"github.com/winnowhq/winnow/text/wordlist"
 )
@@ -19,8 +17,3 @@ var (
 	planned  = lists.Of("planned")
 	goOn     = lists.Of("goOn")
 )
-
-// has reports whether a text has one of the words.
-func has(text string, words []string) bool {
-	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
-}

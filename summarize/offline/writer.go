@@ -5,7 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/winnowhq/winnow/plan/call"
 )
 
 // Headings, in the order in which they are written.
@@ -75,8 +76,8 @@ func write(sections []section, budget int) string {
 		sections = all
 	}
 	total := cost(sections, false)
-	// What must be kept takes at most three fifths, as long as shortening lines is enough: the rest
-	// says where the work stands.
+	// Sections that must be kept take at most three fifths, as long as shortening lines is enough:
+	// the rest tells how far the work is.
 	for size := 900; total > budget && size >= 160 && cost(sections, true) > budget*3/5; size = size * 2 / 3 {
 		shorten(sections, size, true)
 		total = cost(sections, false)
@@ -279,9 +280,7 @@ func clip(text string, size int) string {
 	if len(text) <= size {
 		return text
 	}
-	for size > 0 && !utf8.RuneStart(text[size]) {
-		size--
-	}
+	size = len(call.Beginning(text, size))
 	if space := strings.LastIndexByte(text[:size], ' '); space > size*2/3 {
 		size = space
 	}

@@ -7,7 +7,7 @@ import (
 
 const (
 	longestName  = 64
-	longestValue = 4 << 10 // what is longer is a document, not a key
+	longestValue = 4 << 10 // a longer value is a document, not a key
 )
 
 // bearers are tokens behind the word that HTTP puts before them.

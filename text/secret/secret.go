@@ -69,7 +69,7 @@ func find(text string) []span {
 	strong := len(found)
 	weak := assignments(text, addresses(text, bearers(text, nil)))
 	touching := func(have, s span) int { return have.to - s.from - 1 }
-	for _, s := range weak { // what has a shape keeps its beginning
+	for _, s := range weak { // secrets with a known shape keep their beginning
 		at, _ := slices.BinarySearchFunc(found[:strong], s, touching)
 		if at == strong || found[at].from >= s.to {
 			found = append(found, s)

@@ -61,7 +61,7 @@ type Member struct {
 	Cut   bool // the text ends inside the value
 }
 
-// What [Walk] finds wrong with an object.
+// Errors of [Walk].
 var (
 	ErrNotObject = errors.New("not a JSON object")
 	ErrCut       = errors.New("the line ends inside a value")

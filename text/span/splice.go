@@ -141,7 +141,7 @@ func Remove(object []byte, prune bool, path ...string) []byte {
 
 func remove(object []byte, name string) []byte {
 	var gone []Edit
-	first, previous := 0, 0 // where the first member begins that goes; where the one before ended
+	first, previous := 0, 0 // the beginning of the first member to remove; the end of the member before
 	stay := false           // whether a member before this one stays
 	for m := range Members(object, All(object)) {
 		switch {

@@ -164,7 +164,7 @@ func (d *decoder) response(index int, p partFields) {
 	}
 	for at := range c.parts.Values() {
 		file := read(at).media()
-		if !file.IsMedia() { // what is more than media stays
+		if !file.IsMedia() { // blocks with more than media stay
 			r.Attachments, r.Place.Files = nil, span.Span{}
 			break
 		}

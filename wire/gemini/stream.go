@@ -78,7 +78,7 @@ func (s *stream) part(p partFields) {
 		s.parts = append(s.parts, wire.PendingCall(c.id, c.name, arguments, metadata))
 	case p.inline.Kind() == '{':
 		s.parts = append(s.parts, p.media())
-	case p.text.Empty() && (p.others > 0 || !p.file.Empty()): // what only the API understands
+	case p.text.Empty() && (p.others > 0 || !p.file.Empty()): // only the API understands it
 		s.parts = append(s.parts, wire.OpaquePart("gemini", "part", p.Raw()))
 	case p.thought:
 		s.text(session.ReasoningPart, text, metadata)

@@ -46,7 +46,7 @@ func (s *stream) Take(event []byte) (last bool) {
 		if choice.Get("index").Int() != 0 {
 			continue
 		}
-		s.said(choice.Get("delta"))
+		s.delta(choice.Get("delta"))
 		if reason := choice.Get("finish_reason").String(); reason != "" {
 			s.reason = reason
 		}
@@ -55,8 +55,8 @@ func (s *stream) Take(event []byte) (last bool) {
 	return false
 }
 
-// said takes texts, thoughts, refusals and calls.
-func (s *stream) said(delta wire.Value) {
+// delta takes texts, thoughts, refusals and calls.
+func (s *stream) delta(delta wire.Value) {
 	var content, calls wire.Value
 	var refusal string
 	delta.Read("content", &content, "refusal", &refusal, "tool_calls", &calls)

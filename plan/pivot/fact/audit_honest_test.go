@@ -542,7 +542,7 @@ var tellers = []teller{
 		}
 	}},
 
-	// What occurs nowhere but follows by counting or reckoning.
+	// What occurs nowhere but follows by counting.
 	{"derived: files that were changed", countedContexts("files were changed"),
 		counted(func(e *evidence) int { return len(e.targets("edit", "write", "multiedit")) })},
 	{"derived: files that were read", countedContexts("files were read"),
@@ -572,34 +572,6 @@ var tellers = []teller{
 		outputs(func(text string) string {
 			return strconv.Itoa(strings.Count(strings.TrimRight(text, "\n"), "\n") + 1)
 		})},
-	{"derived: a difference", nil, reckoned(func(a, b int) string {
-		return fmt.Sprintf("It went from %d to %d, %d fewer.", max(a, b), min(a, b), max(a, b)-min(a, b))
-	})},
-	{"derived: a sum", nil, reckoned(func(a,
-		b int) string {
-		return fmt.Sprintf("%d passed and %d failed, %d in all.", a, b, a+b)
-	})},
-	{"derived: a sum in a table", nil, reckoned(func(a, b int) string {
-		return fmt.Sprintf("| what | how many |\n|---|---|\n| old | %d |\n| new | %d |\n| total | %d |\n", a, b, a+b)
-	})},
-	{"derived: a change in percent", nil, reckoned(func(a, b int) string {
-		return fmt.Sprintf("It went from %d to %d (%+.1f%%).", a, b, 100*float64(b-a)/float64(a))
-	})},
-	{"derived: a change in whole percent", nil, reckoned(func(a, b int) string {
-		return fmt.Sprintf("It went from %d to %d, a reduction of %.0f%%.", max(a, b), min(a, b),
-			100*float64(max(a, b)-min(a, b))/float64(max(a, b)))
-	})},
-	{"derived: a share of two", nil, reckoned(func(a, b int) string {
-		return fmt.Sprintf("%d of %d pass (%.0f%%).", min(a, b), max(a, b), 100*float64(min(a, b))/float64(max(a, b)))
-	})},
-	{"derived: how many times as fast", nil, reckoned(func(a, b int) string {
-		return fmt.Sprintf("From %d ms to %d ms: %.1fx faster.", max(a, b), min(a, b),
-			float64(max(a, b))/float64(min(a, b)))
-	})},
-	{"derived: a product", nil, reckoned(func(a,
-		b int) string {
-		return fmt.Sprintf("A grid of %d × %d, %d in all.", a, b, a*b)
-	})},
 }
 
 func countedContexts(what string) []string {
@@ -677,22 +649,6 @@ func outputs(of func(string) string) func(*evidence, *rand.Rand, func(string)) {
 					say(of(p.State.Output))
 					left--
 				}
-			}
-		}
-	}
-}
-
-var auditCount = regexp.MustCompile(`[\s(=]([1-9]\d{1,4})(?:[\s);]|, )`)
-
-// reckoned says something that two figures of the session give together.
-func reckoned(of func(a, b int) string) func(*evidence, *rand.Rand, func(string)) {
-	return func(e *evidence, r *rand.Rand, say func(string)) {
-		figures := distinct(auditCount, e.said)
-		for range min(3, len(figures)/2) {
-			a, _ := strconv.Atoi(figures[r.IntN(len(figures))])
-			b, _ := strconv.Atoi(figures[r.IntN(len(figures))])
-			if a != b {
-				say(of(a, b))
 			}
 		}
 	}

@@ -279,7 +279,7 @@ func (f *finder) token(start, end int, quoted bool) bool {
 	case quoted:
 		return f.quoted(start, end)
 	default:
-		return famous(tok)
+		return famous[tok]
 	}
 	return true
 }

@@ -5,10 +5,6 @@ import (
 	"strings"
 )
 
-// famous reports whether a name is that of a product, a language or a term that a summary may use
-// even if its source spells it differently.
-func famous(name string) bool { return famousNames[name] }
-
 // isHash reports whether a word is a digest or an id in hexadecimal, whole or cut to seven digits
 // or more.
 func isHash(tok string) bool {
@@ -37,7 +33,7 @@ func fileExtension(ext string) bool { return extensions[strings.ToLower(ext)] }
 // elsewhere "read/write" is not one.
 func isPath(tok string, quoted bool) bool {
 	bare := withoutLine(tok)
-	if famous(bare) || len(bare) < 2 || len(bare) > 1000 || strings.Contains(bare, "://") ||
+	if famous[bare] || len(bare) < 2 || len(bare) > 1000 || strings.Contains(bare, "://") ||
 		strings.Contains(bare, "//") {
 		return false
 	}
@@ -117,7 +113,7 @@ func withoutLine(tok string) string {
 func isIdentifier(tok string) bool {
 	name := strings.TrimSuffix(tok, "()")
 	called := len(name) < len(tok)
-	if name == "" || famous(name) || famous(strings.TrimSuffix(name, "s")) {
+	if name == "" || famous[name] || famous[strings.TrimSuffix(name, "s")] {
 		return false
 	}
 	switch {

@@ -2,10 +2,10 @@ package fact
 
 import "strings"
 
-// borneOut removes from an earlier summary what was struck in it: an invention found once must not
-// be a source for the next summary. What a note names is removed from the span before it, or from
-// the whole text if the span is unknown.
-func borneOut(text string) string {
+// withoutStruck removes from an earlier summary what was struck in it: an invention found once must
+// not be a source for the next summary. What a note names is removed from the span before it, or
+// from the whole text if the span is unknown.
+func withoutStruck(text string) string {
 	if !strings.Contains(text, "(unconfirmed") {
 		return text
 	}

@@ -13,12 +13,11 @@
 //   - An identifier is compared exactly, with or without "()". A method may be named Type.method if
 //     the source has the two side by side.
 //   - A number may be grouped as in any language, rounded, in a larger unit, or a share written as
-//     a percentage; a date or a time of day may be in another form. It may follow from two numbers
-//     of its sentence (sum, difference, share, change, ratio) or from the column above it. A count
-//     may be that of a list in the text or in a call, of the lines of a written file, or of the
-//     calls of the session.
+//     a percentage; a date or a time of day may be in another form. A count may be that of a list
+//     in the text or in a call, of the lines of a written file, or of the calls of the session.
+//     Nothing is calculated: a total or a difference occurs only if the source states it.
 //
-// What cannot be looked up is not a claim: counts up to twelve, approximations ("about 200"),
+// Text that cannot be looked up is no claim: counts up to twelve, approximations ("about 200"),
 // differences of lines ("+40 −2"), how often something was done, names of well-known products, and
 // ordinary words. A name made of hyphens and lower-case letters, or with only its first letter
 // upper-case, is a claim only in backticks, and so is a command of an unknown program. A true
@@ -30,7 +29,7 @@ type Kind string
 
 const (
 	Path    Kind = "path"    // a file or folder, with its line where one is given
-	Command Kind = "command" // what somebody ran or is to run
+	Command Kind = "command" // one that ran or should run
 	// a name, a flag, a variable, an address, a hash, an error's code, a word in backticks
 	Identifier Kind = "identifier"
 	Number     Kind = "number" // a figure, a version, a date
@@ -66,7 +65,7 @@ func CheckWhile(text string, s *Source, goOn func() bool) []Claim {
 		}
 		ok, seen := known[key]
 		if !seen || c.Kind == Number {
-			ok = s.holds(c) || c.Kind == Number && (enumerated(text, c) || s.reckoned(text, c))
+			ok = s.holds(c) || c.Kind == Number && enumerated(text, c)
 			known[key] = ok
 		}
 		if !ok {

@@ -10,7 +10,7 @@ type span struct {
 	start, end int // its content
 	from, to   int // with what marks it: backticks, parentheses, a fence's lines
 	shell      bool
-	note       string // what Mark wrote after it
+	note       string // written after it by Mark
 }
 
 type spanKind int
@@ -18,7 +18,7 @@ type spanKind int
 const (
 	prose  spanKind = iota
 	code            // between backticks
-	target          // where a link points
+	target          // the address of a link
 	fenced          // a line in a block of code
 )
 

@@ -48,7 +48,7 @@ func (f *finder) number(start, end int, quoted bool) bool {
 		}
 	}
 	n := numeral(tok)
-	if unit := tok[n:]; unit != "" && !isUnit(unit) {
+	if unit := tok[n:]; unit != "" && !units[unit] {
 		switch unit {
 		case ".x", ".X", ".*": // any patch of a version
 			f.add(Number, start, end, quoted)
@@ -77,8 +77,6 @@ func (f *finder) number(start, end int, quoted bool) bool {
 func isDate(tok string) bool {
 	return len(tok) >= 10 && tok[4] == '-' && tok[7] == '-' && digits(tok[:4]) && digits(tok[5:7]) && digits(tok[8:10])
 }
-
-func isUnit(unit string) bool { return units[unit] }
 
 // vague reports whether the words before a number say that it is not exact.
 func vague(before string) bool {
@@ -161,14 +159,13 @@ func (s *Source) reads(bare, unit string, c Claim) bool {
 				return true
 			}
 		case "commands", "tool", "tools":
-			sum := 0
+			if value == s.calls {
+				return true
+			}
 			for _, n := range s.called {
-				if sum += n; n == value {
+				if n == value {
 					return true
 				}
-			}
-			if sum == value {
-				return true
 			}
 		}
 	}
@@ -242,10 +239,10 @@ func grouped(figure string) bool {
 // except for a unit or a version mark around it.
 func (s *Source) figure(text string) bool {
 	f := s.all()
-	stands, known := f.stand[text]
+	stands, known := f.known[text]
 	if !known {
 		stands = s.stands(text)
-		f.stand[text] = stands
+		f.known[text] = stands
 	}
 	return stands
 }
@@ -278,7 +275,7 @@ func (s *Source) stands(text string) bool {
 				n++
 			}
 			unit := in[j:n]
-			return unit != "k" && unit != "K" && (isUnit(unit) || n-j <= 2 && !isDigit(in[n-1]))
+			return unit != "k" && unit != "K" && (units[unit] || n-j <= 2 && !isDigit(in[n-1]))
 		}
 		return true
 	})

@@ -13,16 +13,16 @@ type figures struct {
 	wholes   []float64       // from 1,000 on
 	decimals []float64       // with a point
 	texts    int             // how many texts of the source they are from
-	stand    map[string]bool // what was looked for in these
+	known    map[string]bool // the figures that were looked up in these
 }
 
 // all adds the numbers of the texts added since the last call.
 func (s *Source) all() *figures {
 	f := &s.known
-	if f.texts == len(s.texts) && f.stand != nil {
+	if f.texts == len(s.texts) && f.known != nil {
 		return f
 	}
-	f.stand = map[string]bool{}
+	f.known = map[string]bool{}
 	for _, t := range s.texts[f.texts:] {
 		f.gather(t.text)
 	}

@@ -22,7 +22,8 @@ type Source struct {
 	words  table
 	counts map[int]bool   // lengths of lists in calls
 	lines  map[int]bool   // lines of texts in calls
-	called map[string]int // how many calls there were of a tool
+	calls  int            // how many there were
+	called map[string]int // how many there were of a tool
 	known  figures
 	files  map[string]bool
 	home   string // the folder of the session
@@ -36,14 +37,14 @@ type Source struct {
 type piece struct {
 	text  string
 	group int32
-	input bool // what a call was given
+	input bool // the input of a call
 	slash bool // it contains a backslash
 }
 
 // group is what belongs together: a call with its result, or a text.
 type group struct {
 	first, end int      // texts[first:end]
-	folders    []string // where it ran
+	folders    []string // in which it ran
 }
 
 // NewSource returns an empty source.
@@ -56,7 +57,7 @@ func NewSource() *Source {
 // it. What Mark struck is left out.
 func (s *Source) AddText(text string) {
 	s.begin("")
-	s.add(borneOut(text), false)
+	s.add(withoutStruck(text), false)
 }
 
 // AddFolder adds the folder that later paths are relative to, if a message does not name its own.
@@ -86,7 +87,7 @@ func (s *Source) AddMessage(m *session.Message) {
 	for i := range m.Parts {
 		if p := &m.Parts[i]; m.IsSummary() && strings.Contains(p.Text, "(unconfirmed") {
 			s.begin(cwd)
-			s.add(borneOut(p.Text), false)
+			s.add(withoutStruck(p.Text), false)
 		} else {
 			s.part(p, cwd)
 		}
@@ -123,6 +124,7 @@ func (s *Source) part(p *session.Part, cwd string) {
 		return
 	}
 	st := p.State
+	s.calls++
 	s.called[p.Tool]++
 	s.add(p.Tool, false)
 	s.values(st.Input, true)
@@ -250,7 +252,7 @@ func (s *Source) values(v jsontext.Value, input bool) {
 	if len(s.groups) == 0 {
 		s.begin("")
 	}
-	dec := jsontext.NewDecoder(bytes.NewBuffer(v), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	dec := jsontext.NewDecoder(bytes.NewBuffer(v), session.ReadOptions())
 	var short strings.Builder // names and short values share one text
 	name := ""
 	for {

@@ -11,13 +11,13 @@ var wordsFile string
 
 // The lists of words.txt, which says what each is for.
 var (
-	lists       = wordlist.Parse(wordsFile)
-	famousNames = lists.Set("famous")
-	extensions  = lists.Set("extensions")
-	programs    = lists.Set("programs")
-	shells      = lists.Set("shells")
-	owners      = lists.Of("owners")
-	declaring   = lists.Of("declaring")
-	units       = lists.Set("units")
-	vagueWords  = lists.Of("vague")
+	lists      = wordlist.Parse(wordsFile)
+	famous     = lists.Set("famous")
+	extensions = lists.Set("extensions")
+	programs   = lists.Set("programs")
+	shells     = lists.Set("shells")
+	owners     = lists.Of("owners")
+	declaring  = lists.Of("declaring")
+	units      = lists.Set("units")
+	vagueWords = lists.Of("vague")
 )

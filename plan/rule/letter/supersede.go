@@ -167,7 +167,7 @@ func Snapshots() rule.Rule {
 		found := snapshots(w)
 		for _, f := range found {
 			if s := f.Item.Part.State; len(s.Attachments) > 0 && len(s.Output) <= len(Superseded) {
-				f.Field = rule.Attachments // what little text came with pictures stays
+				f.Field = rule.Attachments // the little text that comes with pictures stays
 			}
 		}
 		return found

@@ -91,7 +91,7 @@ func (d *Disk) Read(reader, name, spelled string, from, limit int) Use {
 		if reader == "claude-tab" {
 			format = "%d\t%s"
 		}
-		// What stands behind the last newline is shown as one more line, which is empty.
+		// After the last newline one more line is shown, which is empty.
 		u.Output = strings.TrimSuffix(number(format, append(slices.Clone(lines), "")), "\n")
 		switch {
 		case !there:
@@ -123,7 +123,7 @@ func (d *Disk) Read(reader, name, spelled string, from, limit int) Use {
 		return u
 	case "pi":
 		u := Use{Tool: "read", Args: args("path")}
-		// What stands behind the last newline counts as a line.
+		// Text after the last newline counts as a line.
 		lines = append(slices.Clone(lines), "")
 		switch shown := part(lines); {
 		case !there:

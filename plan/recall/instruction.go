@@ -4,22 +4,20 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/winnowhq/winnow/plan/call"
 )
 
-// Standing reports whether a sentence states a rule or a preference. Questions, quoted text,
+// Instruction reports whether a sentence states a rule or a preference. Questions, quoted text,
 // reports of what always or never happens, and rules for a single task are neither.
-func Standing(sentence string) (rule, preference bool) {
+func Instruction(sentence string) (rule, preference bool) {
 	if len(sentence) > tooLong || len(sentence) < 6 {
 		return false, false
 	}
 	sentence = withoutTag(strings.TrimSpace(sentence))
 	asks := question(sentence)
-	if !asks {
-		for _, w := range unspaced {
-			if strings.Contains(sentence, w) {
-				return true, false
-			}
-		}
+	if !asks && call.ContainsAny(sentence, unspaced...) {
+		return true, false
 	}
 	c := clauseOf(sentence)
 	if len(c.words) < 2 || len(c.words) > 70 {

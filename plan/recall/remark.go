@@ -7,9 +7,9 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Told is a sentence of the user's that is no instruction, as far as can be told. Nobody can guess
-// what has a path, a command, a name of a machine or a figure in it.
-type Told struct {
+// Remark is a sentence of the user's that does not look like an instruction. Nobody can guess a
+// path, a command, the name of a machine or a figure in it.
+type Remark struct {
 	Text              string // word for word, on one line
 	Task              bool   // it asks for something to be done
 	Names             int    // how many of these it has
@@ -17,22 +17,22 @@ type Told struct {
 	MessageID, PartID string
 }
 
-// Telling returns what the user told, oldest first, each sentence once: "Ann owns api/v2, Ben owns
-// web", "staging has port 5433". Questions, pasted text and instructions are left out.
-func Telling(messages []session.Message) []Told {
-	var all []Told
+// Remarks returns the remarks of the user, oldest first, each sentence once: "Ann owns api/v2, Ben
+// owns web", "staging has port 5433". Questions, pasted text and instructions are left out.
+func Remarks(messages []session.Message) []Remark {
+	var all []Remark
 	seen := map[string]bool{}
 	for _, s := range userSentences(messages) {
 		if len(s.text) > tooLong || question(s.text) {
 			continue
 		}
-		if rule, preference := Standing(s.text); rule || preference || seen[s.text] {
+		if rule, preference := Instruction(s.text); rule || preference || seen[s.text] {
 			continue
 		}
 		seen[s.text] = true
 		m := &messages[s.message]
-		all = append(all, Told{Text: s.text, Task: task(s.text), Names: telling(s.text), Message: s.message, MessageID: m.ID,
-			PartID: m.Parts[s.part].ID})
+		all = append(all, Remark{Text: s.text, Task: task(s.text), Names: unguessable(s.text),
+			Message: s.message, MessageID: m.ID, PartID: m.Parts[s.part].ID})
 	}
 	return all
 }
@@ -66,8 +66,8 @@ func userSentences(messages []session.Message) []userSentence {
 	return all
 }
 
-// telling counts the names and figures of a sentence that cannot be guessed.
-func telling(sentence string) int {
+// unguessable counts the names and figures of a sentence that cannot be guessed.
+func unguessable(sentence string) int {
 	names := 0
 	for i, span := range strings.Split(sentence, "`") {
 		if i%2 == 1 {

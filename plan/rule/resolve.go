@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Decide asks every rule and settles what they found.
+// Decide asks every rule and resolves their findings.
 func Decide(w Window, rules []Rule) Found {
-	w.line = w.Facts.timeline(w.Messages)
+	w.timeline = w.Facts.timeline(w.Messages)
 	w.readAhead(rules)
 	w = w.Read()
 	all := make([]Found, len(rules))
@@ -18,18 +18,18 @@ func Decide(w Window, rules []Rule) Found {
 			free = append(free, r.Name())
 		}
 	}
-	return Settle(all, w.Ledger, func(rule string) bool { return slices.Contains(free, rule) })
+	return Resolve(all, w.Ledger, func(rule string) bool { return slices.Contains(free, rule) })
 }
 
-// Settle makes of what several rules found one decision that is true by itself: whatever is left
-// out because something newer shows it is covered by something that is kept. Where what covers it
-// is itself left out because something newer covers that, the newer part takes its place, as often
-// as needed. A part that others were left out for stays, unless something newer covers it in turn.
-// Of two elisions of one field the earlier counts.
+// Resolve combines the findings of several rules so that every part that is left out because a
+// newer part shows it is covered by a part that stays. If the covering part is itself left out
+// because a newer one covers it, the newer one takes its place, as often as needed. A part because
+// of which others were left out stays, unless a newer part covers it in turn. Of two elisions of
+// one field the earlier counts.
 //
-// found is what each rule found, one behind the other. free reports the rules that need not stay
-// for others, see Free.
-func Settle(found []Found, ledger Ledger, free func(rule string) bool) Found {
+// found has the findings of each rule, in the order of the rules. free reports the rules whose
+// parts need not stay for others, see Free.
+func Resolve(found []Found, ledger Ledger, free func(rule string) bool) Found {
 	elisions, refusals := 0, 0
 	for _, f := range found {
 		elisions, refusals = elisions+len(f.Elisions), refusals+len(f.Refusals)
@@ -41,10 +41,10 @@ func Settle(found []Found, ledger Ledger, free func(rule string) bool) Found {
 	if elisions == 0 {
 		return out
 	}
-	s := settling{ledger, make(map[string]*fate, elisions/2), nil} // of many parts several rules found something
+	s := resolving{ledger, make(map[string]*decision, elisions/2), nil} // several rules often find the same part
 	type candidate struct {
 		*Elision
-		part   *fate
+		part   *decision
 		covers []string // by which it goes
 	}
 	all := make([]candidate, 0, elisions)
@@ -70,7 +70,7 @@ func Settle(found []Found, ledger Ledger, free func(rule string) bool) Found {
 	covered := all[:0]
 	for _, c := range all {
 		if c.By != "" {
-			if c.covers = s.kept(c.covers); c.covers == nil {
+			if c.covers = s.showing(c.covers); c.covers == nil {
 				refuse(c.Elision, Uncovered, "what shows it again is left out itself")
 				continue
 			}
@@ -97,7 +97,7 @@ func Settle(found []Found, ledger Ledger, free func(rule string) bool) Found {
 
 const coversReason = "others were left out because it shows what they showed"
 
-// bit stands for a field in a set of them.
+// bit returns the bit of a field in a set.
 func bit(f Field) uint8 {
 	switch f {
 	case Output:
@@ -118,8 +118,8 @@ func bit(f Field) uint8 {
 
 const outputBit, errorBit, attachmentsBit, wholeBit = uint8(1 << 0), uint8(1 << 2), uint8(1 << 3), uint8(1 << 5)
 
-// clash are the fields that cannot be left out beside another: with an output its attachments go,
-// and a call that failed has one result, whatever it is called.
+// clash returns the fields that cannot be left out together with another: attachments go with their
+// output, and a call that failed has one result, whatever it is called.
 func clash(f Field) uint8 {
 	switch f {
 	case Output:
@@ -130,24 +130,24 @@ func clash(f Field) uint8 {
 	return 0
 }
 
-// settling is what Settle knows of the parts that it meets.
-type settling struct {
+// resolving has the decisions of all parts in the findings.
+type resolving struct {
 	ledger Ledger
-	parts  map[string]*fate
-	fresh  stock[fate]
+	parts  map[string]*decision
+	fresh  stock[decision]
 }
 
-// fate is a part and what of it is left out, committed or found now.
-type fate struct {
-	taken  uint8    // fields that somebody has taken
-	gone   bool     // something of it is left out
-	covers []string // what covers it; nothing when it went for another reason
-	needed bool     // others are left out for it
-	asked  bool
-	end    []string // the parts that are kept at the ends of the ways that begin here, once it was asked
+// decision says which fields of a part are left out, committed or found now.
+type decision struct {
+	taken  uint8    // fields that a rule has taken
+	gone   bool     // a field is left out
+	covers []string // the parts that cover it; none if it is left out for another reason
+	needed bool     // others are left out because of it
+	asked  bool     // end is known
+	end    []string // the parts that stay at the ends of the chains that begin here
 }
 
-func (s *settling) part(id string) *fate {
+func (s *resolving) part(id string) *decision {
 	p := s.parts[id]
 	if p == nil {
 		p = s.fresh.next()
@@ -164,17 +164,17 @@ func (s *settling) part(id string) *fate {
 	return p
 }
 
-// kept follows parts that are left out to those that are kept and cover them. It is nil when one of
-// them went and nothing covers it.
-func (s *settling) kept(by []string) []string {
-	var kept []string
+// showing follows parts that are left out to the parts that stay and cover them. It is nil if one
+// of them is left out and nothing covers it.
+func (s *resolving) showing(by []string) []string {
+	var shown []string
 	for _, id := range by {
 		part := s.part(id)
 		ends := []string{id}
 		if part.gone {
 			if !part.asked {
 				part.asked = true // in a damaged log the way may be a circle
-				part.end = s.kept(part.covers)
+				part.end = s.showing(part.covers)
 			}
 			ends = part.end
 		}
@@ -182,10 +182,10 @@ func (s *settling) kept(by []string) []string {
 			return nil
 		}
 		for _, end := range ends {
-			if !slices.Contains(kept, end) {
-				kept = append(kept, end)
+			if !slices.Contains(shown, end) {
+				shown = append(shown, end)
 			}
 		}
 	}
-	return kept
+	return shown
 }

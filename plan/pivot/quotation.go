@@ -123,9 +123,10 @@ func lost(p *session.Part) bool {
 // bytes.
 func attachable(p *session.Part) bool { return p.IsMedia() && strings.HasPrefix(p.URL, "data:") }
 
-// Kept returns the message that shows a quotation: a synthetic user message with the agent and
-// model of the last one. note says which pin or restore, and which pivot, it belongs to.
-func Kept(id Identity, sessionID string, last *session.Message, note session.Note, q Quotation) session.Message {
+// QuotationMessage returns the message that shows a quotation: a synthetic user message with the
+// agent and model of the last one. note says which pin or restore, and which pivot, it belongs to.
+func QuotationMessage(id Identity, sessionID string, last *session.Message, note session.Note,
+	q Quotation) session.Message {
 	note.Quotes = q.Parts
 	m := id.message(sessionID, last)
 	p := id.part(m, session.TextPart)
@@ -139,12 +140,12 @@ func Kept(id Identity, sessionID string, last *session.Message, note session.Not
 	return m
 }
 
-// KeptAgain copies the folded messages that show something again, so that they follow a new marker:
-// a compaction loses neither a pin nor a restore. The copies have the same text, byte for byte.
-// With pinsOnly there is no room for restores: letGo lists the receipts of the restores that are
-// folded.
-func KeptAgain(id Identity, marker session.Message, fold []session.Message, pinsOnly bool) (again []session.Message,
-	letGo []string) {
+// CopyQuotations copies the folded messages that show something again, so that they follow a new
+// marker: a compaction loses neither a pin nor a restore. The copies have the same text, byte for
+// byte. With pinsOnly there is no room for restores: letGo lists the receipts of the restores that
+// are folded.
+func CopyQuotations(id Identity, marker session.Message, fold []session.Message,
+	pinsOnly bool) (again []session.Message, letGo []string) {
 	for i := range fold {
 		note, kept := fold[i].Kept()
 		if !kept {
@@ -170,13 +171,13 @@ func KeptAgain(id Identity, marker session.Message, fold []session.Message, pins
 	return again, letGo
 }
 
-func isKept(m *session.Message) bool {
+func isQuotation(m *session.Message) bool {
 	_, kept := m.Kept()
 	return kept
 }
 
-// WithoutKept drops the messages that show something again: they are not part of what happened, and
-// no summary should repeat them.
-func WithoutKept(messages []session.Message) []session.Message {
-	return slices.DeleteFunc(slices.Clone(messages), func(m session.Message) bool { return isKept(&m) })
+// WithoutQuotations drops the messages that show something again: they are not part of what
+// happened, and no summary should repeat them.
+func WithoutQuotations(messages []session.Message) []session.Message {
+	return slices.DeleteFunc(slices.Clone(messages), func(m session.Message) bool { return isQuotation(&m) })
 }

@@ -32,19 +32,19 @@ func AppendLines(lines []string, output string) []string {
 	return lines
 }
 
-// Telling picks the lines of an output that say what went wrong: errors, failed tests, places
+// ErrorLines picks the lines of an output that say what went wrong: errors, failed tests, places
 // ("path:line"), the cause. At most n, in their order, each at most 240 bytes and an ellipsis. A
 // text without such lines gives its last ones.
-func Telling(output string, n int) []string { return TellingOf(Lines(output), n) }
+func ErrorLines(output string, n int) []string { return PickErrors(Lines(output), n) }
 
-// toldBeside are said beside the lines of a failure already.
-var toldBeside = newWords([]string{"exit code", "exit status", "exited with code"})
+// statusLines are left out, because callers state the status themselves.
+var statusLines = newWords([]string{"exit code", "exit status", "exited with code"})
 
 // most is how many lines of one output may tell something.
 const most = 2000
 
-// TellingOf is Telling for lines that were read already.
-func TellingOf(lines []string, n int) []string {
+// PickErrors is ErrorLines for lines that were read already.
+func PickErrors(lines []string, n int) []string {
 	found := scores(lines, n)
 	if len(found) == 0 {
 		return lastOf(lines, n)
@@ -56,9 +56,9 @@ func TellingOf(lines []string, n int) []string {
 	return picked
 }
 
-// Told yields the lines that TellingOf picks of an output, with their numbers, from 1 on; none of a
-// text without such lines.
-func Told(output string, n int) iter.Seq2[int, string] {
+// NumberedErrors yields the lines of an output that PickErrors picks, with their numbers, from 1
+// on. A text without such lines has none.
+func NumberedErrors(output string, n int) iter.Seq2[int, string] {
 	lines := strings.Split(output, "\n")
 	for i, line := range lines {
 		if line = strings.TrimSpace(line); controlled(line) {
@@ -90,11 +90,11 @@ func scores(lines []string, n int) []scored {
 		if len(found) == most {
 			break
 		}
-		text, ok := told(line)
+		text, ok := readable(line)
 		if !ok {
 			continue
 		}
-		if score := weight(text); score > 0 && !saidBeside(text) && seen.fresh(text) {
+		if score := weight(text); score > 0 && !isStatusLine(text) && seen.fresh(text) {
 			found = append(found, scored{int32(at), int32(score), text})
 		}
 	}
@@ -104,8 +104,8 @@ func scores(lines []string, n int) []scored {
 	return found
 }
 
-// told is what is told of a line, ok false where it is too long to be read to anybody.
-func told(line string) (text string, ok bool) {
+// readable shortens a line for people. ok is false for one that is too long.
+func readable(line string) (text string, ok bool) {
 	if len(line) > 4000 && !strings.Contains(line[:240], "rror") {
 		return "", false
 	}
@@ -115,13 +115,13 @@ func told(line string) (text string, ok bool) {
 	return Cut(line, 240), true
 }
 
-// saidBeside reports whether a line says what is said beside the lines of a failure already.
-func saidBeside(text string) bool { return len(text) < 40 && toldBeside.in(text) }
+// isStatusLine reports whether a line only states the exit status.
+func isStatusLine(text string) bool { return len(text) < 40 && statusLines.in(text) }
 
 // lastOf are the last lines that can be told, n of them, but at most three.
 func lastOf(lines []string, n int) (picked []string) {
 	for at := len(lines) - 1; at >= 0 && len(picked) < min(n, 3); at-- {
-		if text, ok := told(lines[at]); ok && !saidBeside(text) {
+		if text, ok := readable(lines[at]); ok && !isStatusLine(text) {
 			picked = append(picked, text)
 		}
 	}
@@ -161,7 +161,7 @@ var telling = newWords([]string{
 	" 0 failed", "level=info",
 }, "--- FAIL", "DATA RACE", "Error: ", "error: ", "error TS", "error[", "Exception: ", "undefined: ")
 
-// What kind each of them is, by their numbers.
+// The groups of these words, as sets of their numbers.
 const (
 	tellsPlainly = 0xF | 0xFF<<15
 	tellsOfWants = 0x3F << 4
@@ -199,7 +199,7 @@ const (
 	beginsAnyhow  = iota
 	beginsWrapper // the wrapper around an error
 	beginsPlainly // an error
-	beginsNothing // what tells nothing, whatever it says
+	beginsNothing // no information, whatever it says
 )
 
 // beginning says what a line is by its first words.

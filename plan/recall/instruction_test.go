@@ -82,22 +82,22 @@ var (
 	}
 )
 
-func TestStanding_findsRulesAndWishes(t *testing.T) {
+func TestInstruction_findsRulesAndWishes(t *testing.T) {
 	for _, s := range standing {
-		if rule, _ := Standing(s); !rule {
+		if rule, _ := Instruction(s); !rule {
 			t.Errorf("%q is no rule, want one", s)
 		}
 	}
 	for _, s := range wished {
-		if rule, preference := Standing(s); rule || !preference {
+		if rule, preference := Instruction(s); rule || !preference {
 			t.Errorf("%q: rule %v, preference %v; want a preference", s, rule, preference)
 		}
 	}
 }
 
-func TestStanding_leavesOutReportsQuestionsAndQuotations(t *testing.T) {
+func TestInstruction_leavesOutReportsQuestionsAndQuotations(t *testing.T) {
 	for _, s := range passing {
-		if rule, preference := Standing(s); rule || preference {
+		if rule, preference := Instruction(s); rule || preference {
 			t.Errorf("%q: rule %v, preference %v; want neither", s, rule, preference)
 		}
 	}
