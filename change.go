@@ -14,6 +14,7 @@ import (
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/report"
+	"github.com/winnowhq/winnow/summarize/ask"
 )
 
 // Append adds messages at the end of the log. Missing ids and times are filled in, in the slice
@@ -346,8 +347,8 @@ func samePin(a, b rule.Pin) bool {
 }
 
 // commit writes elisions into the ledger, all with one time, and the receipt with them. tried is
-// the compaction that came to nothing before, nil for none: what it cost is part of this.
-func (e *Engine) commit(ctx context.Context, id string, found []rule.Elision, trigger string, tried *folding,
+// what a compaction asked for that came to nothing before, nil for none: its cost is part of this.
+func (e *Engine) commit(ctx context.Context, id string, found []rule.Elision, trigger string, tried *ask.Record,
 	notes ...string) (*pivot.Receipt, error) {
 	var receipt *pivot.Receipt
 	err := e.change(ctx, "prune", id, func(l *live) (store.Change, error) {
@@ -369,9 +370,9 @@ func (e *Engine) commit(ctx context.Context, id string, found []rule.Elision, tr
 		receipt = e.pruningReceipt(l, committed, now, trigger, replaced...)
 		c := store.Change{Commit: committed, Restore: keysOf(replaced), Receipt: receipt}
 		if tried != nil {
-			notes = append(tried.notes, notes...)
-			receipt.Usage, receipt.Cost, c.Spend = tried.usages, tried.cost(), tried.spent
-			receipt.Money = e.money(l, receipt.TokensBefore, receipt.TokensAfter, receipt.Rewritten, tried.spent)
+			notes = append(tried.Notes, notes...)
+			receipt.Usage, receipt.Cost, c.Spend = tried.Usages, tried.Cost(), tried.Spent
+			receipt.Money = e.money(l, receipt.TokensBefore, receipt.TokensAfter, receipt.Rewritten, tried.Spent)
 		}
 		receipt.Notes = notes
 		return c, nil
@@ -381,7 +382,7 @@ func (e *Engine) commit(ctx context.Context, id string, found []rule.Elision, tr
 		event.Receipt = receipt
 		e.bus.publish(event)
 		if tried != nil {
-			e.recorded(id, tried.spent)
+			e.recorded(id, tried.Spent)
 		}
 	})
 	if err != nil {
@@ -435,14 +436,6 @@ func keysOf(elisions []rule.Elision) []rule.Key {
 		keys[i] = el.Key()
 	}
 	return keys
-}
-
-// cost is what was spent, in US dollars.
-func (f *folding) cost() (sum float64) {
-	for _, s := range f.spent {
-		sum += s.Cost
-	}
-	return sum
 }
 
 // changed is a set with some members more and some less. The set itself is not changed.

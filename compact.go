@@ -18,6 +18,7 @@ import (
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/edit"
 	"github.com/winnowhq/winnow/store/report"
+	"github.com/winnowhq/winnow/summarize/ask"
 	"github.com/winnowhq/winnow/summarize/offline"
 	"github.com/winnowhq/winnow/text/quantity"
 )
@@ -177,9 +178,9 @@ func (e *Engine) putAway(ctx context.Context, p *preparation, f *folding) error 
 			now.Asked = had.Asked
 		}
 		c := l.preparing(now)
-		c.Spend = f.spent
+		c.Spend = f.record.Spent
 		return c, nil
-	}, func(*live) { e.recorded(f.id, f.spent) })
+	}, func(*live) { e.recorded(f.id, f.record.Spent) })
 }
 
 // unprepared records what a summary cost of which nothing came, and that it is not to be asked for
@@ -188,18 +189,18 @@ func (e *Engine) unprepared(ctx context.Context, f *folding, failed error) error
 	if CodeOf(failed) == Cancelled || CodeOf(failed) == Stale {
 		return e.unpublished(ctx, f.id, f, failed)
 	}
-	f.inVain()
+	f.record.Waste()
 	ctx, done := recording(ctx)
 	defer done()
 	err := e.change(ctx, "prepare", f.id, func(l *live) (store.Change, error) {
-		c := store.Change{Spend: f.spent}
+		c := store.Change{Spend: f.record.Spent}
 		if !written(l.state.Prepared, f.pivot()) {
 			now := l.preparing(store.Prepared{Pivot: f.pivot(), Turn: l.turn(), Asked: millis(e.config.Now()),
 				Failed: true})
 			c.Prepared, c.Vain = now.Prepared, now.Vain
 		}
 		return c, nil
-	}, func(*live) { e.recorded(f.id, f.spent) })
+	}, func(*live) { e.recorded(f.id, f.record.Spent) })
 	return notRecorded(failed, err)
 }
 
@@ -395,12 +396,13 @@ func (e *Engine) rebase(ctx context.Context, id string, p *store.Prepared, o Com
 		f.cut = f.cut.Replaying()
 	}
 	f.trigger, f.prepared, f.began = trigger, p, e.config.Now().Add(-time.Duration(d.Took))
-	f.answer, f.struck, f.spent, f.usages, f.notes = d.Answer, d.Struck, d.Spent, d.Usages, d.Notes
+	f.answer, f.struck = d.Answer, d.Struck
+	f.record = &ask.Record{Spent: d.Spent, Usages: d.Usages, Notes: d.Notes}
 	if since := len(f.cut.Tail) - d.Tail; since > 0 {
-		f.note("the summary was written while the work went on: " + quantity.Count(since, "message") +
+		f.record.Note("the summary was written while the work went on: " + quantity.Count(since, "message") +
 			" came in meanwhile")
 	} else {
-		f.note("the summary was written before it was needed")
+		f.record.Note("the summary was written before it was needed")
 	}
 	return f, nil
 }
@@ -571,8 +573,7 @@ func (e *Engine) fold(ctx context.Context, id string, o CompactOptions, trigger 
 			return e.pruneInstead(ctx, f, err)
 		}
 		if before != nil { // what the first attempt cost is part of it
-			f.spent, f.usages, f.notes, f.plain = before.spent, before.usages, before.notes, before.plain
-			f.requests.Store(before.requests.Load())
+			f.record = before.record
 		}
 		var receipt *pivot.Receipt
 		if before != nil && f.sameFold(before) {
@@ -593,7 +594,7 @@ func (e *Engine) fold(ctx context.Context, id string, o CompactOptions, trigger 
 			before = f
 			continue
 		case small && f.options.Rejected:
-			f.inVain()
+			f.record.Waste()
 			if receipt, failed := e.shortenRefused(ctx, f, trigger); receipt != nil || failed != nil {
 				return receipt, e.unpublished(ctx, id, f, failed)
 			}
@@ -615,8 +616,8 @@ func (f *folding) prunesAfter(err error) bool {
 
 // pruneInstead commits the elisions of a fold that did not come about, which is what was to be had.
 func (e *Engine) pruneInstead(ctx context.Context, f *folding, why error) (*pivot.Receipt, error) {
-	f.inVain()
-	receipt, err := e.commit(ctx, f.id, f.commit, f.trigger, f, "nothing was folded: "+reason(why))
+	f.record.Waste()
+	receipt, err := e.commit(ctx, f.id, f.commit, f.trigger, f.record, "nothing was folded: "+reason(why))
 	if err != nil {
 		return nil, e.unpublished(ctx, f.id, f, err)
 	}
@@ -625,15 +626,15 @@ func (e *Engine) pruneInstead(ctx context.Context, f *folding, why error) (*pivo
 
 // unpublished records what a compaction that failed cost, and returns its error.
 func (e *Engine) unpublished(ctx context.Context, id string, f *folding, failed error) error {
-	if f == nil || len(f.spent) == 0 {
+	if f == nil || len(f.record.Spent) == 0 {
 		return failed
 	}
-	f.inVain()
+	f.record.Waste()
 	ctx, done := recording(ctx)
 	defer done()
 	err := e.change(ctx, "compact", id, func(*live) (store.Change, error) {
-		return store.Change{Spend: f.spent}, nil
-	}, func(*live) { e.recorded(id, f.spent) })
+		return store.Change{Spend: f.record.Spent}, nil
+	}, func(*live) { e.recorded(id, f.record.Spent) })
 	return notRecorded(failed, err)
 }
 
@@ -683,7 +684,7 @@ func (e *Engine) shortenRefused(ctx context.Context, f *folding, trigger string)
 	if len(found) == 0 {
 		return nil, nil
 	}
-	return e.commit(ctx, f.id, found, trigger, f,
+	return e.commit(ctx, f.id, found, trigger, f.record,
 		"nothing was folded: there is too little but what was never sent, "+
 			"and what was too long of that is shown in part")
 }

@@ -239,7 +239,7 @@ func (e *Engine) foresee(ctx context.Context, f *folding) (Preview, error) {
 	p.Folded, p.FoldedTokens, p.Gone, p.Carried, p.Summary = r.Folded, f.replaces, r.Gone, told, &s
 	p.Tail, p.TailTokens, p.TailStart, p.Split = r.Tail, l.tokens(f.cut.Tail, l.state.Ledger.With(c.Commit...)),
 		r.TailStart, f.cut.Split
-	p.Notes = append(p.Notes, f.notes...)
+	p.Notes = append(p.Notes, f.record.Notes...)
 	if e.config.Hooks.Compacting != nil {
 		p.Notes = append(p.Notes, "a hook has a say when it is compacted")
 	}
@@ -254,7 +254,7 @@ func (e *Engine) foreseePruning(ctx context.Context, f *folding, notes ...string
 	}
 	defer e.unlock(l)
 	p := e.previewOf(e.pruningReceipt(l, f.stamped(millis(e.config.Now())), millis(e.config.Now()), f.trigger), l)
-	p.Notes = append(append(p.Notes, f.notes...), notes...)
+	p.Notes = append(append(p.Notes, f.record.Notes...), notes...)
 	return p, nil
 }
 
@@ -298,10 +298,10 @@ func (e *Engine) foreseeSummary(ctx context.Context, f *folding) (SummaryPreview
 	facts := e.factsFor(s.Summarizer)
 	pieces, ok := pivot.Fit(f.request, chosen.Limit(), facts)
 	if !ok {
-		f.note(s.Summarizer + " takes too little for any of it")
+		f.record.Note(s.Summarizer + " takes too little for any of it")
 		return s, nil
 	}
-	f.note(pieces[0].Notes...)
+	f.record.Note(pieces[0].Notes...)
 	s.Calls = len(pieces)
 	for i := range pieces {
 		size := pieces[i].Tokens(facts)

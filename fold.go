@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -23,6 +22,7 @@ import (
 	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/summarize/ask"
 	"github.com/winnowhq/winnow/summarize/offline"
 	"github.com/winnowhq/winnow/text/quantity"
 )
@@ -46,15 +46,6 @@ func (e *Engine) valid(f *folding, a pivot.Answer, replaces int) error {
 		return pivot.Validate(a, 0, 0)
 	}
 	return pivot.Validate(a, e.factsFor(f.model.String()).Count(a.Text), replaces)
-}
-
-// note says in the receipt what was done, once.
-func (f *folding) note(notes ...string) {
-	for _, n := range notes {
-		if !slices.Contains(f.notes, n) {
-			f.notes = append(f.notes, n)
-		}
-	}
 }
 
 // inBackground is the trigger of a compaction for which nothing had to wait.
@@ -120,13 +111,6 @@ type CompactOptions struct {
 	KeepSecrets bool
 }
 
-// inVain notes that nothing came of the calls that were made.
-func (f *folding) inVain() {
-	for i := range f.spent {
-		f.spent[i].Failed = true
-	}
-}
-
 // folding is one attempt at a compaction, from the moment the session was looked at to the moment
 // it is published.
 type folding struct {
@@ -159,12 +143,9 @@ type folding struct {
 	sent []session.Message
 	cold time.Duration // how long the session was idle, when that is longer than the provider's cache lives
 
-	answer   pivot.Answer
-	usages   []session.Usage
-	spent    []store.Spend
-	notes    []string
-	struck   []pivot.Struck
-	requests atomic.Int32 // that were begun, as events count them
+	record *ask.Record // of all attempts at this compaction
+	answer pivot.Answer
+	struck []pivot.Struck
 	// masked and masks count the secrets that were masked in the carry-over and in the summary.
 	masked, masks int
 	// unwritten is how many tokens a summary is taken to have that was not asked for: see Preview.
@@ -174,7 +155,6 @@ type folding struct {
 	took      time.Duration   // to write it
 	had       *store.Prepared // what the session had prepared when it was looked at
 	prepared  *store.Prepared // what it was prepared as, and is recorded as paid; nil if it was not
-	plain     bool            // the form that extends the conversation did not work
 	began     time.Time
 }
 
@@ -261,7 +241,7 @@ func (e *Engine) looked(l *live, o CompactOptions) *folding {
 // standing is a folding of the session as it stands.
 func (e *Engine) standing(l *live, o CompactOptions) *folding {
 	f := &folding{
-		id: l.id, options: o, log: l.log, size: len(l.log), settings: e.policy.Folding(l.plannerState()),
+		record: &ask.Record{}, id: l.id, options: o, log: l.log, size: len(l.log), settings: e.policy.Folding(l.plannerState()),
 		info: l.state.Info, pins: l.state.Pins, dismissed: l.state.Dismissed, guard: e.policy.Guard,
 		model: l.model, stood: l.state.Ledger, had: l.state.Prepared,
 	}
@@ -552,8 +532,8 @@ func same(is, was *store.Prepared) bool { return is != nil && *is == *was }
 
 // draft is what a folding leaves for another moment, or another engine.
 func (f *folding) draft() draft {
-	d := draft{Split: f.cut.Split, Tail: len(f.cut.Tail), Answer: f.answer, Struck: f.struck, Notes: f.notes,
-		Usages: f.usages, Spent: f.spent, Took: f.took.Nanoseconds()}
+	d := draft{Split: f.cut.Split, Tail: len(f.cut.Tail), Answer: f.answer, Struck: f.struck, Notes: f.record.Notes,
+		Usages: f.record.Usages, Spent: f.record.Spent, Took: f.took.Nanoseconds()}
 	if f.cut.Previous != nil {
 		d.Previous = f.cut.Previous.ID
 	}

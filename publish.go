@@ -52,7 +52,7 @@ func (e *Engine) publish(ctx context.Context, f *folding) (*pivot.Receipt, error
 		l.reported, l.estimated = session.Usage{}, -1               // no report speaks of the new view
 		l.prepared = 4*receipt.TokensAfter > 3*receipt.TokensBefore // what is left of it hardly gets smaller
 		if f.prepared == nil {
-			e.recorded(f.id, f.spent)
+			e.recorded(f.id, f.record.Spent)
 		}
 	})
 	if err != nil {
@@ -93,7 +93,7 @@ func (f *folding) change(l *live, id pivot.Identity, marker, summary session.Mes
 		c.Prepared = &store.Prepared{}
 	}
 	if f.prepared == nil {
-		c.Spend, c.Vain = f.spent, paidFor(l.state.Prepared)
+		c.Spend, c.Vain = f.record.Spent, paidFor(l.state.Prepared)
 	}
 	again, letGo := pivot.KeptAgain(id, marker, f.cut.Fold, f.last)
 	c.Undo = letGo
@@ -229,13 +229,13 @@ func (e *Engine) compactionReceipt(l *live, f *folding, c store.Change, marker, 
 		Marker: marker.ID, Summary: summary.ID, TailStart: marker.Marker().TailStartID,
 		Folded: len(pivot.WithoutKept(f.cut.Fold)), Tail: len(f.cut.Tail),
 		Gone: gone(pivot.WithoutKept(f.cut.Fold), f.ledger, l.facts), Carried: told, Summarizer: f.answer.Model,
-		Usage: f.usages, Prepared: f.prepared != nil,
-		Duration: now.Sub(f.began).Seconds(), Notes: slices.Concat(f.notes, f.maskedNote()), Struck: f.struck,
+		Usage: f.record.Usages, Prepared: f.prepared != nil,
+		Duration: now.Sub(f.began).Seconds(), Notes: slices.Concat(f.record.Notes, f.maskedNote()), Struck: f.struck,
 		Committed: c.Commit, LetGo: c.Undo,
 		Undo: "winnow undo " + f.id + " " + marker.ID,
 	}
-	r.Cost = f.cost()
-	r.Money = e.money(l, before, after, after, f.spent)
+	r.Cost = f.record.Cost()
+	r.Money = e.money(l, before, after, after, f.record.Spent)
 	r.Saved = before - after
 	return r, nil
 }

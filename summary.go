@@ -10,211 +10,24 @@ import (
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/plan/pivot/fact"
-	"github.com/winnowhq/winnow/plan/rule"
-	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/summarize/ask"
 	"github.com/winnowhq/winnow/summarize/offline"
 	"github.com/winnowhq/winnow/text/quantity"
 )
 
-// asking is how one summariser is asked: what is still to be sent to it, and what it has answered
-// so far.
-type asking struct {
-	e     *Engine
-	f     *folding
-	s     pivot.Summarizer
-	facts *rule.Facts
-
-	limit    int  // tokens that it is believed to take; 0 is without limit
-	believed int  // what was believed when it first said otherwise
-	lowered  int  // how often it said otherwise
-	retried  bool // the answer to the first of pieces did not count once
-	text     bool // the messages are sent as text
-
-	pieces []pivot.Request // not yet answered
-	answer pivot.Answer    // to the piece before them
-	begun  bool            // that one was answered
-}
-
-// ask makes the request fit and asks for each piece of it. An answer that does not count is asked
-// for once more, with what was wrong; a request that is too long is sent in another form, or in
-// smaller ones.
+// ask asks one summariser for the summary of a fold.
 func (e *Engine) ask(ctx context.Context, f *folding, s pivot.Summarizer) (pivot.Answer, error) {
-	a := asking{e: e, f: f, s: s, limit: s.Limit(), facts: e.factsFor(s.Name())}
-	err := a.fit(f.request)
-	for err == nil && len(a.pieces) > 0 {
-		err = a.next(ctx)
-	}
-	return a.answer, err
-}
-
-// fit makes the pieces of a whole request.
-func (a *asking) fit(r pivot.Request) error {
-	pieces, ok := pivot.Fit(r, a.limit, a.facts)
-	return a.take(pieces, ok)
-}
-
-func (a *asking) take(pieces []pivot.Request, ok bool) error {
-	if !ok {
-		return fmt.Errorf("the request does not fit %s, which takes %s tokens", a.s.Name(), quantity.Number(a.limit))
-	}
-	a.pieces = pieces
-	if a.lowered > 0 {
-		for i := range a.pieces {
-			a.pieces[i].Limit = a.limit
-		}
-	}
-	a.f.note(pieces[0].Notes...)
-	return nil
-}
-
-// next sends the next piece and decides what follows from the answer.
-func (a *asking) next(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	r := a.pieces[0]
-	if a.begun {
-		// the notes are longer than they were asked to be
-		if r = r.After(a.answer.Text); a.limit > 0 && r.Tokens(a.facts) > a.limit {
-			return a.split(r)
-		}
-	}
-	answer, err := a.send(ctx, r)
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return ctx.Err()
-	case err != nil:
-		return a.otherwise(r, err)
-	}
-	replaces := a.f.replaces
-	if len(a.pieces) > 1 { // notes on a piece, which the next one begins with
-		replaces = min(r.Tokens(a.facts), a.limit/2)
-	}
-	if err := a.e.valid(a.f, answer, replaces); err != nil {
-		if n := len(a.f.spent); n > 0 && a.f.spent[n-1].Model == a.s.Name() {
-			a.f.spent[n-1].Failed = true // it was answered, in vain
-		}
-		return a.again(r, err)
-	}
-	a.answer, a.begun, a.pieces, a.retried = answer, true, a.pieces[1:], false
-	return nil
-}
-
-// send asks, and counts what that cost.
-func (a *asking) send(ctx context.Context, r pivot.Request) (pivot.Answer, error) {
-	r.Restart = func() { a.f.requests.Add(1) }
-	r.Restart()
-	r.Delta = func(text string) {
-		if text != "" && ctx.Err() == nil {
-			event := a.e.event(a.f.id, CompactionDelta)
-			event.Text, event.Request, event.Background = text, int(a.f.requests.Load()), a.f.ahead
-			a.e.bus.publish(event)
-		}
-	}
-	answer, err := a.s.Summarize(ctx, r)
-	a.e.spend(a.f, a.s, answer, err)
-	return answer, err
-}
-
-// again asks once more, with what was wrong. What did not come of the conversation's own prefix may
-// come of the messages alone: there are no tools to call then, and no task to go on with.
-func (a *asking) again(r pivot.Request, wrong error) error {
-	if a.retried || a.s.Name() == offline.Name {
-		return wrong
-	}
-	a.retried = true
-	a.f.note(fmt.Sprintf("%s: %v; it was asked again", a.s.Name(), wrong))
-	r.Instruction += "\n\nAn earlier answer did not count: " + wrong.Error() + "."
-	if r.Prefix != nil {
-		a.f.plain = true
-		return a.fit(r.Plain("its answer did not count"))
-	}
-	if a.begun { // Previous is set again from the answer before
-		r.Update = r.Instruction
-	}
-	a.pieces = append([]pivot.Request{r}, a.pieces[1:]...)
-	return nil
-}
-
-// Of what was believed to be the limit, what is tried when the summariser says that a request was
-// too long: estimates are rarely off by more than a quarter, and never by half. A limit that was
-// assumed, of a server of somebody's own, may be off by far more; a refusal costs nothing.
-var lowerings = []float64{0.75, 0.5, 0.25, 0.125, 0.0625, 0.03125}
-
-// otherwise finds another form for a request that failed, or gives its error back.
-func (a *asking) otherwise(r pivot.Request, failed error) error {
-	tooLong := errors.Is(failed, pivot.ErrTooLong)
-	switch {
-	case r.Prefix != nil && (tooLong || errors.Is(failed, pivot.ErrForm)):
-		a.f.plain = true
-		if size := r.Tokens(a.facts); tooLong && (a.limit <= 0 || a.limit > size) {
-			a.limit = size
-		}
-		return a.fit(r.Plain(failed.Error()))
-	case errors.Is(failed, pivot.ErrForm) && !a.text:
-		a.text = true
-		a.f.note(fmt.Sprintf("%s did not take the messages as they are (%v); they were sent as text", a.s.Name(),
-			failed))
-		for i := range a.pieces {
-			a.pieces[i] = a.pieces[i].AsText()
-		}
-		return a.split(r.AsText())
-	case !tooLong || a.lowered == len(lowerings):
-		return failed
-	}
-	if a.believed == 0 {
-		if a.believed = r.Tokens(a.facts); a.limit > 0 {
-			a.believed = min(a.believed, a.limit)
-		}
-	}
-	a.limit = min(int(float64(a.believed)*lowerings[a.lowered]), r.Tokens(a.facts)*3/4)
-	a.lowered++
-	a.f.note(fmt.Sprintf("%s found %s tokens too long; it was sent no more than %s", a.s.Name(),
-		quantity.Number(r.Tokens(a.facts)), quantity.Number(a.limit)))
-	if !a.begun && len(a.pieces) == 1 {
-		r.Notes = nil
-		return a.fit(r)
-	}
-	return a.split(r)
-}
-
-// split makes smaller pieces of one and of all that come after it. Nothing more is left out: what
-// was answered stays answered.
-func (a *asking) split(r pivot.Request) error {
-	r.Messages = slices.Clone(r.Messages)
-	for _, later := range a.pieces[1:] {
-		r.Messages = append(r.Messages, later.Messages...)
-	}
-	r.Notes = nil
-	a.begun = false // the first of them has its Previous
-	return a.take(pivot.Split(r, a.limit, a.facts))
-}
-
-// spend notes what a summariser's calls cost, the failed ones too.
-func (e *Engine) spend(f *folding, s pivot.Summarizer, a pivot.Answer, err error) {
-	calls := a.Calls
-	if len(calls) == 0 {
-		if a.Usage.Prompt()+a.Usage.Output == 0 && a.Cost == 0 {
-			return
-		}
-		calls = []pivot.Call{{Usage: a.Usage, Cost: a.Cost}}
-	}
-	failures := 0
-	for i, call := range calls {
-		failed := call.Failed != "" || err != nil && i == len(calls)-1
-		if failed {
-			failures++
-		}
-		f.usages = append(f.usages, call.Usage)
-		f.spent = append(f.spent, store.Spend{
-			Time: millis(e.config.Now()), Kind: "summary", Model: s.Name(), Usage: call.Usage, Cost: call.Cost,
-			Failed: failed,
-		})
-	}
-	if err == nil && failures > 0 {
-		f.note(fmt.Sprintf("%s answered after %s: %s", s.Name(), quantity.Count(failures, "failed call"),
-			strings.TrimPrefix(calls[failures-1].Failed, s.Name()+": ")))
-	}
+	return ask.Asking{
+		Summarizer: s, Facts: e.factsFor(s.Name()), Replaces: f.replaces, Record: f.record,
+		Valid: func(a pivot.Answer, replaces int) error { return e.valid(f, a, replaces) },
+		Now:   func() session.Millis { return millis(e.config.Now()) },
+		Delta: func(request int, text string) {
+			event := e.event(f.id, CompactionDelta)
+			event.Text, event.Request, event.Background = text, request, f.ahead
+			e.bus.publish(event)
+		},
+	}.Ask(ctx, f.request)
 }
 
 // summarize asks for a summary: the hook, else the summariser, and where that gives none, the
@@ -238,11 +51,11 @@ func (e *Engine) summarize(ctx context.Context, f *folding) error {
 	e.align(ctx, f, chosen)
 	answer, err := e.ask(ctx, f, chosen)
 	if err != nil && ctx.Err() == nil && !own && e.policy.Offline && !f.ahead {
-		f.note(fmt.Sprintf("%s gave no summary (%s); the offline summariser wrote it", chosen.Name(),
+		f.record.Note(fmt.Sprintf("%s gave no summary (%s); the offline summariser wrote it", chosen.Name(),
 			strings.TrimPrefix(err.Error(), chosen.Name()+": ")))
 		asked := err
 		own = true
-		f.inVain()
+		f.record.Waste()
 		if answer, err = e.ask(ctx, f, offline.New()); err != nil {
 			err = fmt.Errorf("%w, after %s gave none: %w", err, chosen.Name(), asked)
 		}
@@ -271,7 +84,7 @@ func (e *Engine) summarize(ctx context.Context, f *folding) error {
 func (f *folding) strike(ctx context.Context) {
 	defer func() {
 		if r := recover(); r != nil {
-			f.note(fmt.Sprintf("what the summary says was not compared with the session: the check failed (%v)", r))
+			f.record.Note(fmt.Sprintf("what the summary says was not compared with the session: the check failed (%v)", r))
 		}
 	}()
 	source := fact.NewSource()
@@ -306,7 +119,7 @@ func (f *folding) strike(ctx context.Context) {
 	if !f.settings.SummaryAlone {
 		marked, lines := pivot.MarkOutdated(f.answer.Text, f.log)
 		if f.answer.Text = marked; lines > 0 {
-			f.note(quantity.Count(lines, "line") + " of the summary told what no longer holds, and now say so")
+			f.record.Note(quantity.Count(lines, "line") + " of the summary told what no longer holds, and now say so")
 		}
 	}
 	invented := fact.CheckWhile(f.answer.Text, source, func() bool { return ctx.Err() == nil })
@@ -323,7 +136,7 @@ func (f *folding) strike(ctx context.Context) {
 	if !f.settings.SummaryAlone {
 		f.answer.Text, how = fact.Mark(f.answer.Text, invented), how+", and struck"
 	}
-	f.note(fmt.Sprintf("%s: %s of the summary", how, quantity.Count(len(f.struck), "claim")))
+	f.record.Note(fmt.Sprintf("%s: %s of the summary", how, quantity.Count(len(f.struck), "claim")))
 }
 
 // minFold is the least that a summary takes, in tokens: one heading and a line under it are hardly
@@ -402,7 +215,7 @@ func (e *Engine) choose(f *folding) (pivot.Summarizer, error) {
 		s, err := e.config.SummarizerFor(m)
 		if err == nil && s != nil {
 			for _, failed := range all {
-				f.note(fmt.Sprintf("%v; %s was asked", failed, s.Name()))
+				f.record.Note(fmt.Sprintf("%v; %s was asked", failed, s.Name()))
 			}
 			return s, nil
 		}
@@ -419,7 +232,7 @@ func (e *Engine) choose(f *folding) (pivot.Summarizer, error) {
 				"or set compaction.summarizer to offline"}
 	}
 	for _, failed := range all {
-		f.note(fmt.Sprintf("%v; the offline summariser wrote it", failed))
+		f.record.Note(fmt.Sprintf("%v; the offline summariser wrote it", failed))
 	}
 	return offline.New(), nil
 }
@@ -456,7 +269,7 @@ func (e *Engine) brief(f *folding, s pivot.Summarizer) {
 // it and still has it in its cache. The letter's summariser is offered no tools (S003 4.2), and a
 // request without them is another prompt to a cache.
 func (e *Engine) align(ctx context.Context, f *folding, s pivot.Summarizer) {
-	if e.config.Prefix == nil || f.plain || f.settings.SummaryAlone || s.Name() != f.offer.String() {
+	if e.config.Prefix == nil || f.record.Plain || f.settings.SummaryAlone || s.Name() != f.offer.String() {
 		return
 	}
 	p, err := e.config.Prefix(ctx, f.id)
