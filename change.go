@@ -3,17 +3,13 @@ package winnow
 import (
 	"context"
 	"errors"
-	"maps"
 	"reflect"
 	"slices"
 
-	"github.com/winnowhq/winnow/model/bill"
 	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/plan/rule"
-	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/store/report"
 	"github.com/winnowhq/winnow/summarize/ask"
 )
 
@@ -187,7 +183,7 @@ func (e *Engine) change(ctx context.Context, op, id string, decide func(*live) (
 // appended gives a new turn its attempts.
 func (l *live) appended(m *session.Message) {
 	if m.Written() {
-		l.tries, l.prepared = 0, false
+		l.turn = turn{}
 	}
 }
 
@@ -220,9 +216,9 @@ func (e *Engine) apply(ctx context.Context, l *live, op string, c store.Change) 
 	if err != nil {
 		return e.failed(op, l.id, err)
 	}
-	spent := append(inVain(l.state.Spent, c.Vain), c.Spend...) // behind what was handed out, which keeps its length
+	spent := append(store.Wasted(l.state.Spent, c.Vain), c.Spend...) // behind what was handed out, which keeps its length
 	c.Spend, c.Vain = nil, nil
-	l.state = after(l.state, c, revision)
+	l.state = l.state.After(c, revision)
 	l.state.Spent = spent
 	l.handles.Recall = l.state.Info.Recall
 	if moves {
@@ -232,14 +228,14 @@ func (e *Engine) apply(ctx context.Context, l *live, op string, c store.Change) 
 		} else {
 			l.changed = min(l.changed, l.firstOf(c.Commit))
 		}
-		l.taken = nil
+		l.restored = nil
 	}
 	l.log = append(l.log, c.Append...)
-	grown := held(c.Append...)
-	defer func() { e.grew(l, grown) }()
+	grown := memoryOf(c.Append...)
+	defer func() { e.resized(l, grown) }()
 	for _, m := range c.Update {
 		if at := session.Index(l.log, m.ID); at >= 0 {
-			grown += held(m) - held(l.log[at])
+			grown += memoryOf(m) - memoryOf(l.log[at])
 			same := sameToModels(&l.log[at], &m)
 			l.log[at] = m // nobody else has this slice, only the parts of the messages in it
 			if same {
@@ -272,47 +268,6 @@ func (l *live) firstOf(elisions []rule.Elision) int {
 	return 0
 }
 
-// after is the state once a change was applied.
-func after(s store.State, c store.Change, revision int64) store.State {
-	s.Revision = revision
-	s.Messages += len(c.Append)
-	if c.Info != nil {
-		s.Info = *c.Info
-	}
-	s.Ledger = s.Ledger.Without(c.Restore...).With(c.Commit...)
-	s.Undone = changed(s.Undone, c.Undo, c.Redo)
-	s.Dismissed = changed(s.Dismissed, c.Dismiss, c.Undismiss)
-	if len(c.Pin)+len(c.Unpin) > 0 {
-		gone := func(p rule.Pin) bool { return slices.Contains(c.Unpin, p.ID) }
-		s.Pins = append(slices.DeleteFunc(slices.Clone(s.Pins), gone), c.Pin...)
-	}
-	s.Receipts = append(s.Receipts[:len(s.Receipts):len(s.Receipts)], c.Receipts...)
-	if c.Receipt != nil {
-		s.Receipts = append(s.Receipts, *c.Receipt)
-	}
-	s.Spent = inVain(s.Spent, c.Vain)
-	s.Spent = append(s.Spent[:len(s.Spent):len(s.Spent)], c.Spend...)
-	if c.Prepared != nil {
-		s.Prepared = nil
-		if *c.Prepared != (store.Prepared{}) {
-			s.Prepared = c.Prepared
-		}
-	}
-	return s
-}
-
-// inVain are requests of which some, by their positions, were paid in vain.
-func inVain(spent []store.Spend, vain []int) []store.Spend {
-	if len(vain) == 0 {
-		return spent
-	}
-	spent = slices.Clone(spent)
-	for _, at := range vain {
-		spent[at].Failed = true
-	}
-	return spent
-}
-
 // retries is how often a decision is made anew because somebody else changed the session meanwhile.
 // With 8, an update lost against two processes that kept appending once in some thousand times.
 const retries = 64
@@ -327,18 +282,6 @@ func sameToModels(before, after *session.Message) bool {
 	a.Summary, b.Summary = nil, nil
 	return reflect.DeepEqual(a, b) && (len(before.Parts) == 0 && len(after.Parts) == 0 ||
 		reflect.DeepEqual(before.Parts, after.Parts))
-}
-
-// with is the session with a change, and the window that it has then.
-func (l *live) with(c store.Change) (state store.State, log, window []session.Message) {
-	state = after(l.state, c, l.state.Revision)
-	log = append(append(make([]session.Message, 0, len(l.log)+len(c.Append)), l.log...), c.Append...)
-	for _, m := range c.Update {
-		if at := session.Index(log, m.ID); at >= 0 {
-			log[at] = m
-		}
-	}
-	return state, log, view.Window(log, state.Undone)
 }
 
 // samePin reports whether two pins keep the same.
@@ -372,12 +315,13 @@ func (e *Engine) commit(ctx context.Context, id string, found []rule.Elision, tr
 		if tried != nil {
 			notes = append(tried.Notes, notes...)
 			receipt.Usage, receipt.Cost, c.Spend = tried.Usages, tried.Cost(), tried.Spent
-			receipt.Money = e.money(l, receipt.TokensBefore, receipt.TokensAfter, receipt.Rewritten, tried.Spent)
+			receipt.Money = e.current(l).Money(pivot.Change{Before: receipt.TokensBefore,
+				After: receipt.TokensAfter, Rewritten: receipt.Rewritten}, tried.Spent)
 		}
 		receipt.Notes = notes
 		return c, nil
 	}, func(l *live) {
-		l.reported, l.estimated = session.Usage{}, -1 // no report speaks of the new view
+		l.forgetReport()
 		event := e.event(id, ElisionCommitted)
 		event.Receipt = receipt
 		e.bus.publish(event)
@@ -405,29 +349,14 @@ func (e *Engine) pruningReceipt(l *live, committed []rule.Elision, now session.M
 		Committed: committed, Replaced: replaced, Saved: before - after,
 		Rewritten: rewrites.rewritten, Log: len(l.log),
 	}
-	r.Money = e.money(l, before, after, rewrites.rewritten, nil)
+	s := e.current(l)
+	r.Money = s.Money(pivot.Change{Before: before, After: after, Rewritten: rewrites.rewritten}, nil)
+	r.Scale = s.Learned()
 	if !usable.Unlimited {
 		r.Usable = usable.Threshold
 	}
-	r.Scale = l.learned()
 	r.Undo = "winnow undo " + l.id + " " + r.ID
 	return r
-}
-
-// money is what a change of the view comes to, by the model that reads it: from before to after
-// tokens of messages, of which some are written again, with what was spent on a summary.
-func (e *Engine) money(l *live, before, after, rewritten int, spent []store.Spend) *pivot.Money {
-	var paid bill.Bill
-	for i := range spent {
-		paid = paid.Plus(report.Spent(&spent[i], l.model.String(), e.prices(l)))
-	}
-	summary := &paid.Cost
-	if paid.Unknown() > 0 {
-		summary = nil
-	}
-	overhead := l.overhead()
-	return pivot.NewMoney(l.model, pivot.Change{Before: before + overhead, After: after + overhead,
-		Rewritten: rewritten}, summary)
 }
 
 func keysOf(elisions []rule.Elision) []rule.Key {
@@ -436,22 +365,4 @@ func keysOf(elisions []rule.Elision) []rule.Key {
 		keys[i] = el.Key()
 	}
 	return keys
-}
-
-// changed is a set with some members more and some less. The set itself is not changed.
-func changed(set map[string]bool, add, remove []string) map[string]bool {
-	if len(add)+len(remove) == 0 {
-		return set
-	}
-	set = maps.Clone(set)
-	if set == nil {
-		set = make(map[string]bool, len(add))
-	}
-	for _, member := range add {
-		set[member] = true
-	}
-	for _, member := range remove {
-		delete(set, member)
-	}
-	return set
 }

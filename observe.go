@@ -15,6 +15,7 @@ import (
 	"github.com/winnowhq/winnow/plan/schedule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/fold"
 	"github.com/winnowhq/winnow/store/report"
 	"github.com/winnowhq/winnow/text/quantity"
 )
@@ -85,8 +86,8 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage, sp
 		return c, nil
 	}, func(l *live) {
 		e.recorded(id, written)
-		if doubt := e.policy.Budget.Doubt(l.model); doubt != "" && !l.told {
-			l.told = true
+		if doubt := e.policy.Budget.Doubt(l.model); doubt != "" && !l.warned {
+			l.warned = true
 			warning := e.event(id, BudgetWarning)
 			warning.Text = doubt
 			e.bus.publish(warning)
@@ -99,24 +100,24 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage, sp
 			GoesOn: called(&l.log[at]),
 		})
 		out.Verdict, out.Refusals = plan.Verdict, plan.Refusals
-		out.Prepare = plan.Prepare && l.wanted() && e.asks() && !e.isPreparing(id)
+		out.Prepare = plan.Prepare && l.summaryWanted() && e.asks() && !e.isPreparing(id)
 		out.Pivot = l.pivot()
 		// What was sent did fit, whatever came of it: the compaction before it did help.
 		if !plan.Verdict.Overflow || !e.policy.Budget.Check(l.model, usage, 0).Overflow {
-			l.tries = 0
+			l.turn.folds = 0
 		}
 		if plan.Fold {
-			l.tries++
+			l.turn.folds++
 		}
-		tries = l.tries
+		tries = l.turn.folds
 	})
 	if err != nil {
 		return out, err
 	}
 	if out.Prepare && e.config.NoteWanted {
-		if err := e.want(ctx, id); err != nil {
+		if err := e.noteWanted(ctx, id); err != nil {
 			out.Prepare = false // the next step says so again
-			e.fails(id, err)
+			e.preparationFailed(id, err)
 		}
 	}
 	defer func() {
@@ -246,9 +247,9 @@ func (e *Engine) beginning(ctx context.Context, id string, o BeginOptions) (
 		occasion.Held, occasion.Folds = o.Held, o.Fold
 		plan = e.policy.Plan(state, occasion)
 		if o.Fold && plan.Fold {
-			l.tries++
+			l.turn.folds++
 		}
-		tries = l.tries
+		tries = l.turn.folds
 	})
 	return plan, occasion, tries, nil
 }
@@ -316,8 +317,8 @@ func (e *Engine) Rejected(ctx context.Context, id string, r budget.Rejection) (o
 	var tries, size, usable int
 	e.with(l, func() {
 		plan = e.policy.Plan(l.plannerState(), policy.Occasion{Rejected: true})
-		l.tries++
-		tries, size = l.tries, l.look().Tokens()+l.overhead()
+		l.turn.folds++
+		tries, size = l.turn.folds, l.look().Tokens()+l.overhead()
 		usable = e.policy.Budget.Usable(l.model).Threshold
 	})
 	out.Refusals = plan.Refusals
@@ -344,7 +345,7 @@ func (e *Engine) untried(ctx context.Context, id string, failed error) {
 		return
 	}
 	if l, err := e.lock(context.WithoutCancel(ctx), "compact", id); err == nil {
-		l.tries = max(0, l.tries-1)
+		l.turn.folds = max(0, l.turn.folds-1)
 		l.mu.Unlock()
 	}
 }
@@ -362,7 +363,7 @@ func (e *Engine) stuck(ctx context.Context, id string, size, usable int) error {
 		return failed
 	}
 	defer e.unlock(l)
-	failed.Hint = stays(l.floor(l.window(), l.state.Ledger))
+	failed.Hint = fold.Unremovable(fold.Floor(e.current(l), l.window(), l.state.Ledger))
 	return failed
 }
 
@@ -379,55 +380,10 @@ func (e *Engine) announce(id string, v budget.Verdict) {
 	e.bus.publish(event)
 }
 
-// warnOfCut says once that the server seems to cut what it is sent.
-func (e *Engine) warnOfCut(l *live) {
-	if cut, ok := l.watch.Cut(); ok && !l.toldCut {
-		l.toldCut = true
-		warning := e.event(l.id, BudgetWarning)
-		warning.Text, warning.Code = cut.Explain(l.model), budget.CodeCut
-		e.bus.publish(warning)
-	}
-}
-
-// learn calibrates the counter by the difference between two reports: what the prompt grew by,
-// against what the messages between were estimated at. System prompt and tools are in both and
-// cancel out; what is too little to tell is ignored.
-func (e *Engine) learn(l *live, usage session.Usage, at int) {
-	now := l.look().TokensBefore(at)
-	turn := false
-	for ; l.unsure.upTo < at; l.unsure.upTo++ {
-		m := &l.log[l.unsure.upTo]
-		l.unsure.tokens += report.Unsure(m, l.facts)
-		turn = turn || m.Role == session.User
-	}
-	l.watch = l.watch.Next(budget.Sent{Tokens: now - l.unsure.tokens, Reported: usage.Prompt(),
-		Changed: l.estimated < 0 || now < 0, Turn: turn})
-	if e.calibrated != nil && l.estimated >= 0 && now >= 0 {
-		uncorrected := int(float64(now-l.estimated) / l.facts.Factor())
-		e.calibrated.Observe(l.model.String(), uncorrected, usage.Prompt()-l.reported.Prompt())
-	}
-	l.reported, l.estimated = usage, now
-}
-
 // bySchedule is the trigger of a commit that nothing but the schedule called for.
 func (e *Engine) bySchedule() string {
 	if e.policy.Schedule.Name() == (schedule.Economic{}).Name() {
 		return "pays"
 	}
 	return "step"
-}
-
-// called reports whether a message calls tools that have given back what they had to, so that the
-// loop goes on with it. Where that is still to come, what pays is left to the next Begin: a call
-// that has not ended may quote what nothing else has quoted for long.
-func called(m *session.Message) bool {
-	n := 0
-	for i := range m.Parts {
-		if p := &m.Parts[i]; p.Type == session.ToolPart {
-			if n++; p.State == nil || !p.State.Final() {
-				return false
-			}
-		}
-	}
-	return n > 0
 }

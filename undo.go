@@ -109,13 +109,14 @@ func (e *Engine) turnBack(ctx context.Context, op, id, what string, redo bool) (
 		turned := *receipt
 		receipt = &turned
 		c, receipt.Unbound = l.rebound(c, cmp.Or(receipt.Marker, receipt.ID), l.since(receipt), e.identity().Now)
-		pins := rule.Window{Pins: after(l.state, c, l.state.Revision).Pins} // what is pinned since stays whole
+		pins := rule.Window{Pins: l.state.After(c, l.state.Revision).Pins} // what is pinned since stays whole
 		c.Commit = slices.DeleteFunc(slices.Clone(c.Commit),
 			func(el rule.Elision) bool { return pins.Pinned(el.Part, el.Message) })
-		c.Append = l.unheld(e.identity(), c, "")
+		c.Append = edit.Missing(e.current(l), e.identity(), c, "")
 		return c, nil
 	}, func(l *live) {
-		l.reported, l.estimated, l.tries = session.Usage{}, -1, 0
+		l.forgetReport()
+		l.turn.folds = 0
 		event := e.event(id, ElisionUndone)
 		if redo {
 			event.Type = ElisionCommitted

@@ -9,6 +9,7 @@
 //   - transfer: all of a store into another one
 //   - report: what people look at, computed from a session and its state
 //   - edit: what becomes of parts that somebody names
+//   - fold: how a session is compacted, from the cut to what is published
 //
 // Begin with Store in store.go, then memory.
 package store
