@@ -325,9 +325,7 @@ func (e *Engine) cached(l *live) bool {
 func (e *Engine) warnOfCut(l *live) {
 	if cut, ok := l.sent.watch.Cut(); ok && !l.sent.warned {
 		l.sent.warned = true
-		warning := e.event(l.id, BudgetWarning)
-		warning.Text, warning.Code = cut.Explain(l.model), budget.CodeCut
-		e.bus.publish(warning)
+		e.emit(l.id, Event{Type: BudgetWarning, Text: cut.Explain(l.model), Code: budget.CodeCut})
 	}
 }
 

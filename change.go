@@ -35,8 +35,8 @@ func (e *Engine) Update(ctx context.Context, id string, messages ...session.Mess
 // Extend is Update and Append in one transaction: an answer that was streamed as it came back, and
 // what was said next. still, if it is not nil, reports whether the log is still as the caller takes
 // it to be: it is asked of the log that is written to. If it is not, nothing is stored, and the
-// error has the code Stale. still must not keep or change the log. With still and no message only the
-// session's revision changes: others see that a request about it is under way.
+// error has the code Stale. still must not keep or change the log. With still and no message only
+// the session's revision changes: others see that a request about it is under way.
 func Extend(ctx context.Context, e *Engine, id string, still func(log []session.Message) bool,
 	updated []session.Message, added ...session.Message) error {
 	if still == nil && len(updated)+len(added) == 0 {
@@ -83,9 +83,7 @@ func (e *Engine) grow(ctx context.Context, op, id string, still func(log []sessi
 	}, func(l *live) {
 		for i := range updated {
 			for j := range updated[i].Parts {
-				event := e.event(id, PartUpdated)
-				event.Message, event.Part = updated[i].ID, updated[i].Parts[j].ID
-				e.bus.publish(event)
+				e.emit(id, Event{Type: PartUpdated, Message: updated[i].ID, Part: updated[i].Parts[j].ID})
 			}
 		}
 		if len(added) == 0 {
@@ -93,9 +91,7 @@ func (e *Engine) grow(ctx context.Context, op, id string, still func(log []sessi
 		}
 		for i := range added {
 			l.appended(&added[i])
-			event := e.event(id, MessageAppended)
-			event.Message = added[i].ID
-			e.bus.publish(event)
+			e.emit(id, Event{Type: MessageAppended, Message: added[i].ID})
 		}
 		if ref := added[len(added)-1].Answers(); ref != nil && ref.String() != "" && !e.config.ForceModel {
 			l.model = e.models.Lookup(ref.String())
@@ -153,7 +149,7 @@ func (e *Engine) complete(id string, messages []session.Message) error {
 func (e *Engine) change(ctx context.Context, op, id string, decide func(*live) (store.Change, error),
 	done func(*live)) error {
 	// Whether the session is as it was is seen when the change is written, without asking first.
-	l, err := e.lockBy(ctx, op, id, e.atHand)
+	l, err := e.lockBy(ctx, op, id, e.ensureLoaded)
 	if err != nil {
 		return err
 	}
@@ -187,13 +183,10 @@ func (l *live) appended(m *session.Message) {
 	}
 }
 
-// recorded publishes what was spent, once it is in the store.
-func (e *Engine) recorded(id string, spent []store.Spend) {
+// emitSpent publishes what was spent, once it is in the store.
+func (e *Engine) emitSpent(id string, spent []store.Spend) {
 	for _, s := range spent {
-		event := e.event(id, UsageRecorded)
-		usage := s.Usage
-		event.Usage, event.Kind, event.Cost = &usage, s.Kind, s.Cost
-		e.bus.publish(event)
+		e.emit(id, Event{Type: UsageRecorded, Usage: &s.Usage, Kind: s.Kind, Cost: s.Cost})
 	}
 }
 
@@ -322,11 +315,9 @@ func (e *Engine) commit(ctx context.Context, id string, found []rule.Elision, tr
 		return c, nil
 	}, func(l *live) {
 		l.forgetReport()
-		event := e.event(id, ElisionCommitted)
-		event.Receipt = receipt
-		e.bus.publish(event)
+		e.emit(id, Event{Type: ElisionCommitted, Receipt: receipt})
 		if tried != nil {
-			e.recorded(id, tried.Spent)
+			e.emitSpent(id, tried.Spent)
 		}
 	})
 	if err != nil {

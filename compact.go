@@ -97,27 +97,25 @@ func (e *Engine) schedule(ctx context.Context, id string, o CompactOptions) (mar
 		return store.Change{Append: queued}, nil
 	}, func(*live) {
 		for i := range queued {
-			appended := e.event(id, MessageAppended)
-			appended.Message = queued[i].ID
-			e.bus.publish(appended)
+			e.emit(id, Event{Type: MessageAppended, Message: queued[i].ID})
 		}
 	})
 	return marker, err
 }
 
-// hopeless are the errors of a compaction that would fail in the same way again.
-var hopeless = []rule.Code{NothingToFold, NoProgress, BadSummary, BadConfig, Cancelled}
+// finalCodes are the errors of a compaction that would fail in the same way again.
+var finalCodes = []rule.Code{NothingToFold, NoProgress, BadSummary, BadConfig, Cancelled}
 
 // execute makes the compaction that waits. One that fails, or folds nothing, is withdrawn: its
 // marker counts no more and the session is as it was before it, so that no loop tries it for ever.
 // It waits on where ctx has ended, another process was quicker, or the store cannot be written.
 func (e *Engine) execute(ctx context.Context, id string, o CompactOptions) (*pivot.Receipt, error) {
-	l, err := e.lock(ctx, "compact", id)
-	if err != nil {
-		return nil, err
-	}
 	marker, trigger := "", "manual"
-	if at := view.Pending(l.log, l.state.Undone); at >= 0 {
+	err := e.locked(ctx, "compact", id, func(l *live) {
+		at := view.Pending(l.log, l.state.Undone)
+		if at < 0 {
+			return
+		}
 		marker = l.log[at].ID
 		switch m := l.log[at].Marker(); {
 		case m.Overflow:
@@ -125,14 +123,13 @@ func (e *Engine) execute(ctx context.Context, id string, o CompactOptions) (*piv
 		case m.Auto && e.overflowed(l, at):
 			trigger = "threshold"
 		}
-	}
-	l.mu.Unlock()
-	if marker == "" {
-		return nil, nil
+	})
+	if err != nil || marker == "" {
+		return nil, err
 	}
 	receipt, failed := e.compact(ctx, id, o, trigger)
 	folded := failed == nil && receipt.Kind == pivot.Compaction
-	if folded || ctx.Err() != nil || failed != nil && !slices.Contains(hopeless, CodeOf(failed)) {
+	if folded || ctx.Err() != nil || failed != nil && !slices.Contains(finalCodes, CodeOf(failed)) {
 		return receipt, failed
 	}
 	err = e.change(ctx, "compact", id, func(*live) (store.Change, error) {
@@ -150,17 +147,14 @@ func (e *Engine) overflowed(l *live, before int) bool {
 }
 
 func (e *Engine) compact(ctx context.Context, id string, o CompactOptions, trigger string) (*pivot.Receipt, error) {
-	defer e.foldBegins(id)()
+	defer e.beginFold(id)()
 	if receipt, err := e.usePrepared(ctx, id, o, trigger); receipt != nil || err != nil {
 		return receipt, err
 	}
-	started := e.event(id, CompactionStarted)
-	e.bus.publish(started)
+	e.emit(id, Event{Type: CompactionStarted})
 	receipt, err := e.fold(ctx, id, o, trigger)
 	if err != nil {
-		failed := e.event(id, CompactionFailed)
-		failed.Text, failed.Code = err.Error(), CodeOf(err)
-		e.bus.publish(failed)
+		e.emit(id, Event{Type: CompactionFailed, Text: err.Error(), Code: CodeOf(err)})
 		return nil, err
 	}
 	if receipt.Kind == pivot.Pruning {
@@ -249,14 +243,12 @@ func (e *Engine) shortenRefused(ctx context.Context, a *attempt) (*pivot.Receipt
 	if !a.Options.Rejected || a.Settings.SummaryAlone {
 		return nil, nil
 	}
-	l, err := e.lock(ctx, "compact", a.ID)
-	if err != nil {
-		return nil, err
-	}
 	var found []rule.Elision
-	e.with(l, func() { found = a.ShortenRefused(e.current(l), millis(e.config.Now())) })
-	if len(found) == 0 {
-		return nil, nil
+	err := e.locked(ctx, "compact", a.ID, func(l *live) {
+		found = a.ShortenRefused(e.current(l), millis(e.config.Now()))
+	})
+	if err != nil || len(found) == 0 {
+		return nil, err
 	}
 	return e.commit(ctx, a.ID, found, a.trigger, a.record,
 		"nothing was folded: there is too little but what was never sent, "+

@@ -80,12 +80,11 @@ func (e *Engine) Edit(ctx context.Context, id string, r edit.Request) (Edited, e
 		return c, nil
 	}, func(l *live) {
 		l.forgetReport()
-		event := e.event(id, ElisionCommitted)
-		event.Receipt = done.Receipt
+		event := Event{Type: ElisionCommitted, Receipt: done.Receipt}
 		if op == edit.Restore {
 			event.Type, event.Elisions = ElisionUndone, c.Restore
 		}
-		e.bus.publish(event)
+		e.emit(id, event)
 	})
 	if err == errUnchanged {
 		err = nil
@@ -93,9 +92,9 @@ func (e *Engine) Edit(ctx context.Context, id string, r edit.Request) (Edited, e
 	return done, err
 }
 
-// noted is the session's info with what was undone now behind what was undone before, or without
-// what counts again.
-func (l *live) noted(redo bool, ids ...string) *session.Info {
+// infoUndone is the session's info with what was undone now behind what was undone before, or
+// without what counts again.
+func (l *live) infoUndone(redo bool, ids ...string) *session.Info {
 	info := l.state.Info
 	info.Undone = slices.DeleteFunc(slices.Clone(info.Undone), func(id string) bool { return slices.Contains(ids, id) })
 	if !redo {
@@ -225,9 +224,7 @@ func (e *Engine) Pin(ctx context.Context, id string, pin rule.Pin) (rule.Pin, er
 		return c, nil
 	}, func(*live) {
 		if receipt != nil {
-			event := e.event(id, ElisionUndone)
-			event.Elisions, event.Receipt = keysOf(receipt.Replaced), receipt
-			e.bus.publish(event)
+			e.emit(id, Event{Type: ElisionUndone, Elisions: keysOf(receipt.Replaced), Receipt: receipt})
 		}
 	})
 	return pin, err
@@ -316,7 +313,7 @@ func (e *Engine) Unpin(ctx context.Context, id, pin string) error {
 			}
 		}
 		if len(receipts) > 0 {
-			c.Info = l.noted(false, receipts...)
+			c.Info = l.infoUndone(false, receipts...)
 		}
 		c.Append = edit.Missing(e.current(l), e.identity(), c, "") // another pin may hold what this one quoted
 		return c, nil

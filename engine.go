@@ -47,7 +47,7 @@ type Engine struct {
 
 	mu           sync.Mutex
 	live         map[string]*live
-	wanted       int                     // how often a session was
+	uses         int                     // how often a session was used
 	bytes        int                     // that those at hand take
 	preparations map[string]*preparation // by session
 	folds        map[string]int          // compactions that are being made, by session
@@ -264,9 +264,10 @@ func (e *Engine) foreseePruning(ctx context.Context, a *attempt, notes ...string
 func (e *Engine) previewOf(r *pivot.Receipt, l *live) Preview {
 	return Preview{
 		SessionID: r.SessionID, Kind: r.Kind, Model: l.model.String(), Usable: r.Usable, Overhead: l.overhead(),
-		MessagesBefore: r.MessagesBefore,
-		MessagesAfter:  r.MessagesAfter, TokensBefore: r.TokensBefore, TokensAfter: r.TokensAfter, Saved: r.Saved,
-		PreviewFold: PreviewFold{Gone: map[string]int{}}, Committed: append([]rule.Elision{}, r.Committed...), Notes: []string{},
+		MessagesBefore: r.MessagesBefore, MessagesAfter: r.MessagesAfter,
+		TokensBefore: r.TokensBefore, TokensAfter: r.TokensAfter, Saved: r.Saved,
+		PreviewFold: PreviewFold{Gone: map[string]int{}}, Notes: []string{},
+		Committed: append([]rule.Elision{}, r.Committed...),
 	}
 }
 

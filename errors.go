@@ -29,9 +29,9 @@ func busy(op, id string) error {
 }
 
 // alone is the error of a decision about a session to which somebody else has written since the
-// request, whose context this is, began to use it; nil if nobody has. A request of somebody else may
-// be under way then, built from what had been decided before, and a model that binds its reasoning
-// refuses the next one if what was decided meanwhile counts in it: see store.Reading.
+// request, whose context this is, began to use it; nil if nobody has. A request of somebody else
+// may be under way then, built from what had been decided before, and a model that binds its
+// reasoning refuses the next one if what was decided meanwhile counts in it: see store.Reading.
 func alone(ctx context.Context, op, id string) error {
 	if _, alone := store.ReadingOf(ctx).Alone(id); alone {
 		return nil

@@ -67,8 +67,8 @@ type sentTokens struct {
 	warned       bool         // that the server cuts
 }
 
-// fixedTokens is what system prompt and tools take, 0 until a report told; and the messages from the
-// beginning of the log on in which no report is, with what they take.
+// fixedTokens is what system prompt and tools take, 0 until a report told; and the messages from
+// the beginning of the log on in which no report is, with what they take.
 type fixedTokens struct{ tokens, upTo, before int }
 
 // turn is what was tried since the user last wrote.
@@ -79,8 +79,8 @@ type turn struct {
 	prepared bool
 }
 
-// used is guarded by the engine: when the session was last wanted, as a count of such times, and how
-// many bytes it takes.
+// used is guarded by the engine: when the session was last wanted, as a count of such times, and
+// how many bytes it takes.
 type used struct{ last, bytes int }
 
 // maxLive is how many sessions are at hand at most if Config.Memory says nothing.
@@ -102,8 +102,8 @@ func (e *Engine) lockBy(
 		l = &live{id: id, reported: reported{estimated: -1}, view: view.Live{Markers: e.policy.Markers()}}
 		e.live[id] = l
 	}
-	e.wanted++
-	l.memory.last = e.wanted
+	e.uses++
+	l.memory.last = e.uses
 	e.makeRoom()
 	e.mu.Unlock()
 	l.mu.Lock()
@@ -157,8 +157,8 @@ func (e *Engine) evict(l *live) {
 	}
 }
 
-// memoryOf is about how many bytes of memory messages take: their texts, and what the engine knows of
-// each of their parts beside it.
+// memoryOf is about how many bytes of memory messages take: their texts, and what the engine knows
+// of each of their parts beside it.
 func memoryOf(messages ...session.Message) (bytes int) {
 	const perMessage, perPart = 1 << 10, 2 << 10
 	for i := range messages {
@@ -188,10 +188,15 @@ func (e *Engine) unlock(l *live) {
 	l.mu.Unlock()
 }
 
-// with does something with a session whose lock is held, and gives the lock back.
-func (e *Engine) with(l *live, step func()) {
+// locked does something with a session while its lock is held.
+func (e *Engine) locked(ctx context.Context, op, id string, step func(*live)) error {
+	l, err := e.lock(ctx, op, id)
+	if err != nil {
+		return err
+	}
 	defer e.unlock(l)
-	step()
+	step(l)
+	return nil
 }
 
 // refresh reads a session when it is not at hand, or when another engine changed it. Within one
@@ -207,9 +212,9 @@ func (e *Engine) refresh(ctx context.Context, l *live) error {
 	return err
 }
 
-// atHand reads a session when it is not at hand. Who changes it learns then whether it is as it
-// was.
-func (e *Engine) atHand(ctx context.Context, l *live) error {
+// ensureLoaded reads a session when it is not at hand. Who changes it learns then whether it is as
+// it was.
+func (e *Engine) ensureLoaded(ctx context.Context, l *live) error {
 	if l.facts == nil {
 		return e.load(ctx, l)
 	}

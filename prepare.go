@@ -105,9 +105,7 @@ func (e *Engine) writeAhead(ctx context.Context, id string) (*attempt, error) {
 		return nil, err
 	}
 	a.ahead = true
-	started := e.event(id, CompactionStarted)
-	started.Background = true
-	e.bus.publish(started)
+	e.emit(id, Event{Type: CompactionStarted, Background: true})
 	err = e.summarize(ctx, a)
 	a.took = e.config.Now().Sub(began)
 	return a, err
@@ -127,9 +125,7 @@ func (e *Engine) markPrepared(id string) {
 
 // preparationFailed tells that nothing came of a preparation.
 func (e *Engine) preparationFailed(id string, err error) {
-	failed := e.event(id, CompactionFailed)
-	failed.Text, failed.Code, failed.Background = err.Error(), CodeOf(err), true
-	e.bus.publish(failed)
+	e.emit(id, Event{Type: CompactionFailed, Text: err.Error(), Code: CodeOf(err), Background: true})
 }
 
 // noteWanted writes down that a summary is wanted.
@@ -167,7 +163,7 @@ func (e *Engine) storeSummary(ctx context.Context, p *preparation, a *attempt) e
 		c := l.preparing(now)
 		c.Spend = a.record.Spent
 		return c, nil
-	}, func(*live) { e.recorded(a.ID, a.record.Spent) })
+	}, func(*live) { e.emitSpent(a.ID, a.record.Spent) })
 }
 
 // unprepared records what a summary cost of which nothing came, and that it is not to be asked for
@@ -187,15 +183,15 @@ func (e *Engine) unprepared(ctx context.Context, a *attempt, failed error) error
 			c.Prepared, c.Vain = now.Prepared, now.Vain
 		}
 		return c, nil
-	}, func(*live) { e.recorded(a.ID, a.record.Spent) })
+	}, func(*live) { e.emitSpent(a.ID, a.record.Spent) })
 	return notRecorded(failed, err)
 }
 
 // publishPrepared makes a summary count that Prepare has written, if the session at hand has one.
 // It asks nobody and returns at once, or nil if it is still being written.
 func (e *Engine) publishPrepared(ctx context.Context, id string) (*pivot.Receipt, error) {
-	defer e.foldBegins(id)()
-	l, err := e.lockBy(ctx, "compact", id, e.atHand)
+	defer e.beginFold(id)()
+	l, err := e.lockBy(ctx, "compact", id, e.ensureLoaded)
 	if err != nil {
 		return nil, err
 	}
@@ -207,9 +203,9 @@ func (e *Engine) publishPrepared(ctx context.Context, id string) (*pivot.Receipt
 	return e.adopt(ctx, id, p, CompactOptions{Auto: true}, inBackground)
 }
 
-// foldBegins notes that a compaction is being made, so that no other summary is asked for beside
+// beginFold notes that a compaction is being made, so that no other summary is asked for beside
 // it, until the function that it returns is called.
-func (e *Engine) foldBegins(id string) (ended func()) {
+func (e *Engine) beginFold(id string) (ended func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.folds[id]++
@@ -252,16 +248,12 @@ func (e *Engine) usePrepared(ctx context.Context, id string, o CompactOptions, t
 
 // prepared is the summary that was prepared for a session, nil if there is none, or it cannot be
 // read: what comes next says why.
-func (e *Engine) prepared(ctx context.Context, id string) *store.Prepared {
-	l, err := e.lock(ctx, "compact", id)
-	if err != nil {
+func (e *Engine) prepared(ctx context.Context, id string) (p *store.Prepared) {
+	err := e.locked(ctx, "compact", id, func(l *live) { p = l.state.Prepared })
+	if err != nil || p == nil || p.Written == "" {
 		return nil
 	}
-	defer l.mu.Unlock()
-	if p := l.state.Prepared; p != nil && p.Written != "" {
-		return p
-	}
-	return nil
+	return p
 }
 
 // rebase is an attempt to publish what was prepared, on the session as it is now.

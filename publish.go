@@ -94,12 +94,11 @@ func (e *Engine) published(s *report.Session, a *attempt, p *fold.Publication) (
 // the receipt.
 func (e *Engine) publish(ctx context.Context, a *attempt) (*pivot.Receipt, error) {
 	id := e.identity()
-	l, err := e.lock(ctx, "compact", a.ID)
+	var p *fold.Publication
+	err := e.locked(ctx, "compact", a.ID, func(l *live) { p = fold.Publish(e.current(l), id, a.Plan, a.summary()) })
 	if err != nil {
 		return nil, err
 	}
-	var p *fold.Publication
-	e.with(l, func() { p = fold.Publish(e.current(l), id, a.Plan, a.summary()) })
 	p.Follow(func(summary session.Message) bool {
 		return e.config.Hooks.Continue == nil || e.config.Hooks.Continue(ctx, a.ID, summary)
 	})
@@ -114,7 +113,7 @@ func (e *Engine) publish(ctx context.Context, a *attempt) (*pivot.Receipt, error
 		l.forgetReport()
 		l.turn.prepared = 4*receipt.TokensAfter > 3*receipt.TokensBefore // what is left of it hardly gets smaller
 		if a.prepared == nil {
-			e.recorded(a.ID, a.record.Spent)
+			e.emitSpent(a.ID, a.record.Spent)
 		}
 	})
 	if err != nil {
@@ -148,9 +147,7 @@ func (l *live) pivot() string {
 }
 
 func (e *Engine) compacted(r *pivot.Receipt) {
-	done := e.event(r.SessionID, Compacted)
-	done.Receipt, done.Message, done.Background = r, r.Marker, r.Trigger == inBackground
-	e.bus.publish(done)
+	e.emit(r.SessionID, Event{Type: Compacted, Receipt: r, Message: r.Marker, Background: r.Trigger == inBackground})
 }
 
 // recording is a context to write down what was paid for: who wants to stop does not wait long for
@@ -172,7 +169,7 @@ func (e *Engine) unpublished(ctx context.Context, id string, record *ask.Record,
 	defer done()
 	err := e.change(ctx, "compact", id, func(*live) (store.Change, error) {
 		return store.Change{Spend: record.Spent}, nil
-	}, func(*live) { e.recorded(id, record.Spent) })
+	}, func(*live) { e.emitSpent(id, record.Spent) })
 	return notRecorded(failed, err)
 }
 

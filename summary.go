@@ -1,6 +1,7 @@
 package winnow
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,9 +24,7 @@ func (e *Engine) ask(ctx context.Context, a *attempt, s pivot.Summarizer) (pivot
 		},
 		Now: func() session.Millis { return millis(e.config.Now()) },
 		Delta: func(request int, text string) {
-			event := e.event(a.ID, CompactionDelta)
-			event.Text, event.Request, event.Background = text, request, a.ahead
-			e.bus.publish(event)
+			e.emit(a.ID, Event{Type: CompactionDelta, Text: text, Request: request, Background: a.ahead})
 		},
 	}.Ask(ctx, a.request)
 }
@@ -81,12 +80,9 @@ func (e *Engine) summarize(ctx context.Context, a *attempt) error {
 // worthAsking is the error when no summary could make the view smaller, however short it is. No
 // model is paid to find that out.
 func (e *Engine) worthAsking(ctx context.Context, a *attempt) error {
-	l, err := e.lock(ctx, "compact", a.ID)
-	if err != nil {
-		return err
-	}
-	e.with(l, func() { err = a.WorthAsking(e.current(l)) })
-	return e.failed("compact", a.ID, err)
+	var why error
+	err := e.locked(ctx, "compact", a.ID, func(l *live) { why = a.WorthAsking(e.current(l)) })
+	return e.failed("compact", a.ID, cmp.Or(err, why))
 }
 
 // consult asks the hook, which may change the request, answer it, or cancel.
@@ -163,8 +159,8 @@ func (e *Engine) choose(a *attempt) (pivot.Summarizer, error) {
 	return offline.New(), nil
 }
 
-// reader is the model that reads the session, or that the marker that waited asks for (S001 process,
-// 3), as its provider offers it.
+// reader is the model that reads the session, or that the marker that waited asks for (S001
+// process, 3), as its provider offers it.
 func (e *Engine) reader(a *attempt) model.Model {
 	if a.Pending != nil && a.Pending.Answers() != nil && !e.config.ForceModel {
 		return e.offer(a.Pending.Answers().String())

@@ -7,7 +7,8 @@ import (
 	"github.com/winnowhq/winnow/plan/rule"
 )
 
-// After returns the state once a change was applied, at a revision. The state itself is not changed.
+// After returns the state once a change was applied, at a revision. The state itself is not
+// changed.
 func (s State) After(c Change, revision int64) State {
 	s.Revision = revision
 	s.Messages += len(c.Append)

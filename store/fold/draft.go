@@ -88,7 +88,8 @@ func (p *Plan) Draft(w Summary, paid int, took time.Duration) ([]byte, error) {
 // Rebase is a plan of the session as it is now for a summary that was prepared: the same messages
 // are folded, what came since stays behind them, and what is carried over and elided is decided
 // anew. took is how long the summary took to write.
-func Rebase(s *report.Session, o Options, prepared *store.Prepared) (p *Plan, w Summary, took time.Duration, err error) {
+func Rebase(s *report.Session, o Options, prepared *store.Prepared) (p *Plan, w Summary, took time.Duration,
+	err error) {
 	stale := func(format string, args ...any) (*Plan, Summary, time.Duration, error) {
 		err := fmt.Errorf("the summary that was prepared "+format, args...)
 		return nil, Summary{}, 0, &Error{Code: rule.Stale, Err: err}
@@ -97,7 +98,7 @@ func Rebase(s *report.Session, o Options, prepared *store.Prepared) (p *Plan, w 
 	if err := d.read(prepared); err != nil {
 		return stale("cannot be read: %w", err)
 	}
-	p = Look(s, o)
+	p = uncut(s, o)
 	p.Cut = pivot.Find(p.Window, p.Reduced, s.Facts, pivot.Wanted{Everything: true}) // all there is
 	if why := d.stale(p, s); why != "" {
 		return stale("does not fit any more: %s", why)

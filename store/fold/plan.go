@@ -1,6 +1,6 @@
 // Package fold decides how a session is compacted: what is folded into a summary, what a summariser
-// is asked, whether a summary that was written earlier still fits, and what is published. Each stage
-// is a value, made from the session and the values before it: Plan, pivot.Request, Summary,
+// is asked, whether a summary that was written earlier still fits, and what is published. Each
+// stage is a value, made from the session and the values before it: Plan, pivot.Request, Summary,
 // Publication. It calls no model and stores nothing.
 package fold
 
@@ -65,7 +65,7 @@ const shortShare = 20
 // nothing, and Commit may still be worth committing. repeats is why the fold would only repeat the
 // one before it, nil if it would not.
 func New(s *report.Session, o Options) (p *Plan, repeats, err error) {
-	p = Look(s, o)
+	p = uncut(s, o)
 	keep := p.Settings.Tail(p.Usable)
 	p.Settings.Short = p.Settings.UserMessages
 	if p.Usable > 0 {
@@ -103,8 +103,8 @@ func New(s *report.Session, o Options) (p *Plan, repeats, err error) {
 	return p, nil, nil
 }
 
-// Look is a plan of the session as it stands, with what can be elided, and without a cut.
-func Look(s *report.Session, o Options) *Plan {
+// uncut is a plan of the session as it stands, with what can be elided, and without a cut.
+func uncut(s *report.Session, o Options) *Plan {
 	p := snapshot(s, o)
 	state := s.Planner
 	state.Log, state.Window = p.Log, p.Window

@@ -102,8 +102,9 @@ func (b *Publication) goesOn() bool {
 }
 
 // Change is what is stored: the marker, as it is then, its summary, what is kept behind it, what
-// follows, the elisions, and what it cost. The receipt has all but its id, its time and its trigger.
-// An error says why it does not fit the session any more (Busy), or does not help (NoProgress).
+// follows, the elisions, and what it cost. The receipt has all but its id, its time and its
+// trigger. An error says why it does not fit the session any more (Busy), or does not help
+// (NoProgress).
 func (b *Publication) Change(s *report.Session) (store.Change, *pivot.Receipt, error) {
 	p, id := b.plan, b.id
 	if err := b.unchanged(s); err != nil {
