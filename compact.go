@@ -12,7 +12,6 @@ import (
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/edit"
-	"github.com/winnowhq/winnow/store/fold"
 	"github.com/winnowhq/winnow/store/report"
 	"github.com/winnowhq/winnow/summarize/ask"
 )
@@ -50,10 +49,6 @@ type CompactOptions struct {
 	// Otherwise those of a known shape are masked there, but for what is pinned; the log keeps them
 	// either way.
 	KeepSecrets bool
-}
-
-func (o CompactOptions) fold() fold.Options {
-	return fold.Options{Auto: o.Auto, Rejected: o.Rejected, Focus: o.Focus, To: o.To, KeepSecrets: o.KeepSecrets}
 }
 
 // Compact prunes, folds the past into a summary, and publishes marker, summary and what follows

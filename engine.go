@@ -131,7 +131,7 @@ type Preview struct {
 	TokensAfter    int `json:"tokensAfter"`
 	Saved          int `json:"saved"` // TokensBefore − TokensAfter
 
-	PreviewFold
+	fold.Extent
 
 	// Committed are the elisions that would be committed with it; their time is that of the
 	// preview.
@@ -141,20 +141,6 @@ type Preview struct {
 	// Notes say what would be done to make the request fit, who cannot be asked, and what is not
 	// foreseen.
 	Notes []string `json:"notes"`
-}
-
-// PreviewFold is what a compaction would fold, and what would stay word for word.
-type PreviewFold struct {
-	// Folded is how many messages the summary would stand for, as they would be shown now, the
-	// earlier summary included.
-	Folded       int            `json:"folded"`
-	FoldedTokens int            `json:"foldedTokens"`
-	Gone         map[string]int `json:"gone"` // tokens by kind, as in a receipt
-	Tail         int            `json:"tail"` // messages that would stay
-	TailTokens   int            `json:"tailTokens"`
-	TailStart    string         `json:"tailStart,omitzero"` // id of the first of them
-	Split        bool           `json:"split,omitzero"`     // the tail would begin inside a turn
-	Carried      pivot.Carried  `json:"carried"`            // written under the summary
 }
 
 // SummaryPreview is who would write a summary, how long it is taken to be, and what it would cost.
@@ -238,9 +224,10 @@ func (e *Engine) foresee(ctx context.Context, a *attempt) (Preview, error) {
 		return Preview{}, err
 	}
 	p := e.previewOf(r, l)
-	p.Folded, p.FoldedTokens, p.Gone, p.Carried, p.Summary = r.Folded, a.Replaces, r.Gone, r.Carried, &written
-	p.Tail, p.TailTokens, p.TailStart, p.Split = r.Tail, l.tokens(a.Cut.Tail, l.state.Ledger.With(c.Commit...)),
-		r.TailStart, a.Cut.Split
+	p.Summary = &written
+	p.Extent = fold.Extent{Folded: r.Folded, FoldedTokens: a.Replaces, Gone: r.Gone, Carried: r.Carried,
+		Tail: r.Tail, TailTokens: l.tokens(a.Cut.Tail, l.state.Ledger.With(c.Commit...)),
+		TailStart: r.TailStart, Split: a.Cut.Split}
 	p.Notes = append(p.Notes, a.record.Notes...)
 	if e.config.Hooks.Compacting != nil {
 		p.Notes = append(p.Notes, "a hook has a say when it is compacted")
@@ -266,7 +253,7 @@ func (e *Engine) previewOf(r *pivot.Receipt, l *live) Preview {
 		SessionID: r.SessionID, Kind: r.Kind, Model: l.model.String(), Usable: r.Usable, Overhead: l.overhead(),
 		MessagesBefore: r.MessagesBefore, MessagesAfter: r.MessagesAfter,
 		TokensBefore: r.TokensBefore, TokensAfter: r.TokensAfter, Saved: r.Saved,
-		PreviewFold: PreviewFold{Gone: map[string]int{}}, Notes: []string{},
+		Extent: fold.Extent{Gone: map[string]int{}}, Notes: []string{},
 		Committed: append([]rule.Elision{}, r.Committed...),
 	}
 }

@@ -42,6 +42,11 @@ type attempt struct {
 	began   time.Time
 }
 
+// fold is what of the options concerns a plan.
+func (o CompactOptions) fold() fold.Options {
+	return fold.Options{Auto: o.Auto, Rejected: o.Rejected, Focus: o.Focus, To: o.To, KeepSecrets: o.KeepSecrets}
+}
+
 // plan looks at the session and decides what to fold. Nothing is written. Beside NothingToFold
 // there is an attempt that folds nothing.
 func (e *Engine) plan(ctx context.Context, id string, o CompactOptions, retry bool) (*attempt, error) {

@@ -14,6 +14,20 @@ import (
 	"github.com/winnowhq/winnow/text/quantity"
 )
 
+// Extent is what a compaction would fold, and what would stay word for word.
+type Extent struct {
+	// Folded is how many messages the summary would stand for, as they would be shown now, the
+	// earlier summary included.
+	Folded       int            `json:"folded"`
+	FoldedTokens int            `json:"foldedTokens"`
+	Gone         map[string]int `json:"gone"` // tokens by kind, as in a receipt
+	Tail         int            `json:"tail"` // messages that would stay
+	TailTokens   int            `json:"tailTokens"`
+	TailStart    string         `json:"tailStart,omitzero"` // id of the first of them
+	Split        bool           `json:"split,omitzero"`     // the tail would begin inside a turn
+	Carried      pivot.Carried  `json:"carried"`            // written under the summary
+}
+
 var errBusy = errors.New("another compaction was published meanwhile")
 
 // receipt measures what the view would be after a change, and refuses one that does not help.
