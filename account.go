@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/winnowhq/winnow/plan/budget"
 	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/plan/policy"
 	"github.com/winnowhq/winnow/plan/rule"
@@ -35,6 +36,42 @@ type meter struct {
 
 // isStep reports whether a message is a request of the session and its answer.
 func isStep(m *session.Message) bool { return m.Role == session.Assistant && !m.IsSummary() }
+
+// called reports whether a message calls tools that have given back what they had to, so that the
+// loop goes on with it. Where that is still to come, what pays is left to the next Begin: a call
+// that has not ended may quote what nothing else has quoted for long.
+func called(m *session.Message) bool {
+	n := 0
+	for i := range m.Parts {
+		if p := &m.Parts[i]; p.Type == session.ToolPart {
+			if n++; p.State == nil || !p.State.Final() {
+				return false
+			}
+		}
+	}
+	return n > 0
+}
+
+// overhead is what system prompt and tools take: what the first step reported beyond the messages
+// that it was sent, in tokens. 0 when no step of the log has a report. A first step stays the
+// first, so that it is looked for once.
+func (l *live) overhead() int {
+	if l.fixed.tokens > 0 {
+		return l.fixed.tokens
+	}
+	for l.fixed.upTo < len(l.log) {
+		m := &l.log[l.fixed.upTo]
+		if m.Role == session.Assistant && m.Tokens != nil && m.Tokens.Prompt() > 0 && !m.IsSummary() {
+			l.fixed.tokens = max(0, m.Tokens.Prompt()-l.fixed.before)
+			break
+		}
+		if m.Marker() == nil {
+			l.fixed.before += view.Message(m, rule.Ledger{}, l.facts)
+		}
+		l.fixed.upTo++
+	}
+	return l.fixed.tokens
+}
 
 // account is what a schedule must know of the requests so far. Its Before holds until the session
 // changes.
@@ -251,8 +288,8 @@ func (l *live) rewrote(c store.Change, done rewrite) {
 
 // updated notes that a message of the log was replaced.
 func (l *live) updated(position int) {
-	if position < l.unreported.upTo {
-		l.unreported.upTo, l.unreported.tokens = 0, 0
+	if position < l.fixed.upTo {
+		l.fixed.upTo, l.fixed.before = 0, 0
 	}
 	if position < l.meter.step {
 		if at := l.view.TokensBefore(position); at >= 0 {
@@ -284,11 +321,39 @@ func (e *Engine) cached(l *live) bool {
 		e.models.Lookup(by.String()).String() == l.model.String()
 }
 
+// warnOfCut says once that the server seems to cut what it is sent.
+func (e *Engine) warnOfCut(l *live) {
+	if cut, ok := l.sent.watch.Cut(); ok && !l.sent.warned {
+		l.sent.warned = true
+		e.emit(l.id, Event{Type: BudgetWarning, Text: cut.Explain(l.model), Code: budget.CodeCut})
+	}
+}
+
+// learn calibrates the counter by the difference between two reports: what the prompt grew by,
+// against what the messages between were estimated at. System prompt and tools are in both and
+// cancel out; what is too little to tell is ignored.
+func (e *Engine) learn(l *live, usage session.Usage, at int) {
+	now := l.look().TokensBefore(at)
+	turn := false
+	for ; l.sent.upTo < at; l.sent.upTo++ {
+		m := &l.log[l.sent.upTo]
+		l.sent.unsure += report.Unsure(m, l.facts)
+		turn = turn || m.Role == session.User
+	}
+	l.sent.watch = l.sent.watch.Next(budget.Sent{Tokens: now - l.sent.unsure, Reported: usage.Prompt(),
+		Changed: l.reported.estimated < 0 || now < 0, Turn: turn})
+	if e.calibrated != nil && l.reported.estimated >= 0 && now >= 0 {
+		uncorrected := int(float64(now-l.reported.estimated) / l.facts.Factor())
+		e.calibrated.Observe(l.model.String(), uncorrected, usage.Prompt()-l.reported.usage.Prompt())
+	}
+	l.reported = reported{usage, now}
+}
+
 // starting is the occasion of a request that is about to be sent, and the state that it finds.
 func (e *Engine) starting(l *live) (policy.State, policy.Occasion) {
 	state, o := l.plannerState(), policy.Occasion{Starting: true}
-	if at := lastStep(l.log); at >= 0 && l.estimated >= 0 {
-		o.Usage, o.Pending = l.reported, report.Pending(l.log, at, l.facts)
+	if at := lastStep(l.log); at >= 0 && l.reported.estimated >= 0 {
+		o.Usage, o.Pending = l.reported.usage, report.Pending(l.log, at, l.facts)
 	}
 	if !e.cached(l) {
 		state.Account.Sent = 0
@@ -299,15 +364,19 @@ func (e *Engine) starting(l *live) (policy.State, policy.Occasion) {
 	return state, o
 }
 
-// session is a session at hand as reports look at it.
-func (e *Engine) session(l *live) *report.Session {
+// current is a session at hand as what decides about it looks at it, with no request in sight.
+func (e *Engine) current(l *live) *report.Session {
 	l.handles.Name(l.log)
-	s := &report.Session{
+	return &report.Session{
 		State: l.state, Log: l.log, Model: l.model, Policy: e.policy, Facts: l.facts, Handles: &l.handles,
-		View:   l.look(),
-		Prices: e.prices(l), Overhead: l.overhead(),
-		Reported: l.reported, Estimated: l.estimated, Scale: &l.scale,
+		View: l.look(), Prices: e.prices(l), Overhead: l.overhead(), Planner: l.plannerState(),
+		Reported: l.reported.usage, Estimated: l.reported.estimated, Scale: &l.scale,
 	}
+}
+
+// session is a session at hand as reports look at it: before the next request.
+func (e *Engine) session(l *live) *report.Session {
+	s := e.current(l)
 	s.Planner, s.Next = e.starting(l)
 	return s
 }
@@ -315,5 +384,5 @@ func (e *Engine) session(l *live) *report.Session {
 func (l *live) plannerState() policy.State {
 	l.handles.Name(l.log)
 	return policy.State{Log: l.log, Window: l.look().Peek(), Ledger: l.state.Ledger, Pins: l.state.Pins, Facts: l.facts,
-		Model: l.model, Handles: &l.handles, Restored: l.restored(), Shown: l.look().Tokens(), Account: l.account()}
+		Model: l.model, Handles: &l.handles, Restored: l.takenBack(), Shown: l.look().Tokens(), Account: l.account()}
 }

@@ -3,17 +3,14 @@ package winnow
 import (
 	"context"
 	"errors"
-	"maps"
 	"reflect"
 	"slices"
 
-	"github.com/winnowhq/winnow/model/bill"
 	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/plan/rule"
-	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/store/report"
+	"github.com/winnowhq/winnow/summarize/ask"
 )
 
 // Append adds messages at the end of the log. Missing ids and times are filled in, in the slice
@@ -38,8 +35,8 @@ func (e *Engine) Update(ctx context.Context, id string, messages ...session.Mess
 // Extend is Update and Append in one transaction: an answer that was streamed as it came back, and
 // what was said next. still, if it is not nil, reports whether the log is still as the caller takes
 // it to be: it is asked of the log that is written to. If it is not, nothing is stored, and the
-// error has the code Stale. still must not keep or change the log. With still and no message only the
-// session's revision changes: others see that a request about it is under way.
+// error has the code Stale. still must not keep or change the log. With still and no message only
+// the session's revision changes: others see that a request about it is under way.
 func Extend(ctx context.Context, e *Engine, id string, still func(log []session.Message) bool,
 	updated []session.Message, added ...session.Message) error {
 	if still == nil && len(updated)+len(added) == 0 {
@@ -86,9 +83,7 @@ func (e *Engine) grow(ctx context.Context, op, id string, still func(log []sessi
 	}, func(l *live) {
 		for i := range updated {
 			for j := range updated[i].Parts {
-				event := e.event(id, PartUpdated)
-				event.Message, event.Part = updated[i].ID, updated[i].Parts[j].ID
-				e.bus.publish(event)
+				e.emit(id, Event{Type: PartUpdated, Message: updated[i].ID, Part: updated[i].Parts[j].ID})
 			}
 		}
 		if len(added) == 0 {
@@ -96,9 +91,7 @@ func (e *Engine) grow(ctx context.Context, op, id string, still func(log []sessi
 		}
 		for i := range added {
 			l.appended(&added[i])
-			event := e.event(id, MessageAppended)
-			event.Message = added[i].ID
-			e.bus.publish(event)
+			e.emit(id, Event{Type: MessageAppended, Message: added[i].ID})
 		}
 		if ref := added[len(added)-1].Answers(); ref != nil && ref.String() != "" && !e.config.ForceModel {
 			l.model = e.models.Lookup(ref.String())
@@ -156,7 +149,7 @@ func (e *Engine) complete(id string, messages []session.Message) error {
 func (e *Engine) change(ctx context.Context, op, id string, decide func(*live) (store.Change, error),
 	done func(*live)) error {
 	// Whether the session is as it was is seen when the change is written, without asking first.
-	l, err := e.lockBy(ctx, op, id, e.atHand)
+	l, err := e.lockBy(ctx, op, id, e.ensureLoaded)
 	if err != nil {
 		return err
 	}
@@ -186,17 +179,14 @@ func (e *Engine) change(ctx context.Context, op, id string, decide func(*live) (
 // appended gives a new turn its attempts.
 func (l *live) appended(m *session.Message) {
 	if m.Written() {
-		l.tries, l.prepared = 0, false
+		l.turn = turn{}
 	}
 }
 
-// recorded publishes what was spent, once it is in the store.
-func (e *Engine) recorded(id string, spent []store.Spend) {
+// emitSpent publishes what was spent, once it is in the store.
+func (e *Engine) emitSpent(id string, spent []store.Spend) {
 	for _, s := range spent {
-		event := e.event(id, UsageRecorded)
-		usage := s.Usage
-		event.Usage, event.Kind, event.Cost = &usage, s.Kind, s.Cost
-		e.bus.publish(event)
+		e.emit(id, Event{Type: UsageRecorded, Usage: &s.Usage, Kind: s.Kind, Cost: s.Cost})
 	}
 }
 
@@ -219,10 +209,8 @@ func (e *Engine) apply(ctx context.Context, l *live, op string, c store.Change) 
 	if err != nil {
 		return e.failed(op, l.id, err)
 	}
-	spent := append(inVain(l.state.Spent, c.Vain), c.Spend...) // behind what was handed out, which keeps its length
-	c.Spend, c.Vain = nil, nil
-	l.state = after(l.state, c, revision)
-	l.state.Spent = spent
+	l.state = l.state.After(&c) // what was handed out keeps its length
+	l.state.Revision = revision
 	l.handles.Recall = l.state.Info.Recall
 	if moves {
 		l.rewrote(c, r)
@@ -231,14 +219,14 @@ func (e *Engine) apply(ctx context.Context, l *live, op string, c store.Change) 
 		} else {
 			l.changed = min(l.changed, l.firstOf(c.Commit))
 		}
-		l.taken = nil
+		l.restored = nil
 	}
 	l.log = append(l.log, c.Append...)
-	grown := held(c.Append...)
-	defer func() { e.grew(l, grown) }()
+	grown := memoryOf(c.Append...)
+	defer func() { e.resized(l, grown) }()
 	for _, m := range c.Update {
 		if at := session.Index(l.log, m.ID); at >= 0 {
-			grown += held(m) - held(l.log[at])
+			grown += memoryOf(m) - memoryOf(l.log[at])
 			same := sameToModels(&l.log[at], &m)
 			l.log[at] = m // nobody else has this slice, only the parts of the messages in it
 			if same {
@@ -271,47 +259,6 @@ func (l *live) firstOf(elisions []rule.Elision) int {
 	return 0
 }
 
-// after is the state once a change was applied.
-func after(s store.State, c store.Change, revision int64) store.State {
-	s.Revision = revision
-	s.Messages += len(c.Append)
-	if c.Info != nil {
-		s.Info = *c.Info
-	}
-	s.Ledger = s.Ledger.Without(c.Restore...).With(c.Commit...)
-	s.Undone = changed(s.Undone, c.Undo, c.Redo)
-	s.Dismissed = changed(s.Dismissed, c.Dismiss, c.Undismiss)
-	if len(c.Pin)+len(c.Unpin) > 0 {
-		gone := func(p rule.Pin) bool { return slices.Contains(c.Unpin, p.ID) }
-		s.Pins = append(slices.DeleteFunc(slices.Clone(s.Pins), gone), c.Pin...)
-	}
-	s.Receipts = append(s.Receipts[:len(s.Receipts):len(s.Receipts)], c.Receipts...)
-	if c.Receipt != nil {
-		s.Receipts = append(s.Receipts, *c.Receipt)
-	}
-	s.Spent = inVain(s.Spent, c.Vain)
-	s.Spent = append(s.Spent[:len(s.Spent):len(s.Spent)], c.Spend...)
-	if c.Prepared != nil {
-		s.Prepared = nil
-		if *c.Prepared != (store.Prepared{}) {
-			s.Prepared = c.Prepared
-		}
-	}
-	return s
-}
-
-// inVain are requests of which some, by their positions, were paid in vain.
-func inVain(spent []store.Spend, vain []int) []store.Spend {
-	if len(vain) == 0 {
-		return spent
-	}
-	spent = slices.Clone(spent)
-	for _, at := range vain {
-		spent[at].Failed = true
-	}
-	return spent
-}
-
 // retries is how often a decision is made anew because somebody else changed the session meanwhile.
 // With 8, an update lost against two processes that kept appending once in some thousand times.
 const retries = 64
@@ -328,26 +275,14 @@ func sameToModels(before, after *session.Message) bool {
 		reflect.DeepEqual(before.Parts, after.Parts))
 }
 
-// with is the session with a change, and the window that it has then.
-func (l *live) with(c store.Change) (state store.State, log, window []session.Message) {
-	state = after(l.state, c, l.state.Revision)
-	log = append(append(make([]session.Message, 0, len(l.log)+len(c.Append)), l.log...), c.Append...)
-	for _, m := range c.Update {
-		if at := session.Index(log, m.ID); at >= 0 {
-			log[at] = m
-		}
-	}
-	return state, log, view.Window(log, state.Undone)
-}
-
 // samePin reports whether two pins keep the same.
 func samePin(a, b rule.Pin) bool {
 	return a.Part == b.Part && a.Message == b.Message && a.Text == b.Text
 }
 
 // commit writes elisions into the ledger, all with one time, and the receipt with them. tried is
-// the compaction that came to nothing before, nil for none: what it cost is part of this.
-func (e *Engine) commit(ctx context.Context, id string, found []rule.Elision, trigger string, tried *folding,
+// what a compaction asked for that came to nothing before, nil for none: its cost is part of this.
+func (e *Engine) commit(ctx context.Context, id string, found []rule.Elision, trigger string, tried *ask.Record,
 	notes ...string) (*pivot.Receipt, error) {
 	var receipt *pivot.Receipt
 	err := e.change(ctx, "prune", id, func(l *live) (store.Change, error) {
@@ -369,19 +304,18 @@ func (e *Engine) commit(ctx context.Context, id string, found []rule.Elision, tr
 		receipt = e.pruningReceipt(l, committed, now, trigger, replaced...)
 		c := store.Change{Commit: committed, Restore: keysOf(replaced), Receipt: receipt}
 		if tried != nil {
-			notes = append(tried.notes, notes...)
-			receipt.Usage, receipt.Cost, c.Spend = tried.usages, tried.cost(), tried.spent
-			receipt.Money = e.money(l, receipt.TokensBefore, receipt.TokensAfter, receipt.Rewritten, tried.spent)
+			notes = append(tried.Notes, notes...)
+			receipt.Usage, receipt.Cost, c.Spend = tried.Usages, tried.Cost(), tried.Spent
+			receipt.Money = e.current(l).Money(pivot.Change{Before: receipt.TokensBefore,
+				After: receipt.TokensAfter, Rewritten: receipt.Rewritten}, tried.Spent)
 		}
 		receipt.Notes = notes
 		return c, nil
 	}, func(l *live) {
-		l.reported, l.estimated = session.Usage{}, -1 // no report speaks of the new view
-		event := e.event(id, ElisionCommitted)
-		event.Receipt = receipt
-		e.bus.publish(event)
+		l.forgetReport()
+		e.emit(id, Event{Type: ElisionCommitted, Receipt: receipt})
 		if tried != nil {
-			e.recorded(id, tried.spent)
+			e.emitSpent(id, tried.Spent)
 		}
 	})
 	if err != nil {
@@ -404,29 +338,14 @@ func (e *Engine) pruningReceipt(l *live, committed []rule.Elision, now session.M
 		Committed: committed, Replaced: replaced, Saved: before - after,
 		Rewritten: rewrites.rewritten, Log: len(l.log),
 	}
-	r.Money = e.money(l, before, after, rewrites.rewritten, nil)
+	s := e.current(l)
+	r.Money = s.Money(pivot.Change{Before: before, After: after, Rewritten: rewrites.rewritten}, nil)
+	r.Scale = s.Learned()
 	if !usable.Unlimited {
 		r.Usable = usable.Threshold
 	}
-	r.Scale = l.learned()
 	r.Undo = "winnow undo " + l.id + " " + r.ID
 	return r
-}
-
-// money is what a change of the view comes to, by the model that reads it: from before to after
-// tokens of messages, of which some are written again, with what was spent on a summary.
-func (e *Engine) money(l *live, before, after, rewritten int, spent []store.Spend) *pivot.Money {
-	var paid bill.Bill
-	for i := range spent {
-		paid = paid.Plus(report.Spent(&spent[i], l.model.String(), e.prices(l)))
-	}
-	summary := &paid.Cost
-	if paid.Unknown() > 0 {
-		summary = nil
-	}
-	overhead := l.overhead()
-	return pivot.NewMoney(l.model, pivot.Change{Before: before + overhead, After: after + overhead,
-		Rewritten: rewritten}, summary)
 }
 
 func keysOf(elisions []rule.Elision) []rule.Key {
@@ -435,30 +354,4 @@ func keysOf(elisions []rule.Elision) []rule.Key {
 		keys[i] = el.Key()
 	}
 	return keys
-}
-
-// cost is what was spent, in US dollars.
-func (f *folding) cost() (sum float64) {
-	for _, s := range f.spent {
-		sum += s.Cost
-	}
-	return sum
-}
-
-// changed is a set with some members more and some less. The set itself is not changed.
-func changed(set map[string]bool, add, remove []string) map[string]bool {
-	if len(add)+len(remove) == 0 {
-		return set
-	}
-	set = maps.Clone(set)
-	if set == nil {
-		set = make(map[string]bool, len(add))
-	}
-	for _, member := range add {
-		set[member] = true
-	}
-	for _, member := range remove {
-		delete(set, member)
-	}
-	return set
 }

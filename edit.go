@@ -10,7 +10,6 @@ import (
 
 	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/plan/rule"
-	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/edit"
@@ -80,13 +79,12 @@ func (e *Engine) Edit(ctx context.Context, id string, r edit.Request) (Edited, e
 		}
 		return c, nil
 	}, func(l *live) {
-		l.reported, l.estimated = session.Usage{}, -1 // no report speaks of the new view
-		event := e.event(id, ElisionCommitted)
-		event.Receipt = done.Receipt
+		l.forgetReport()
+		event := Event{Type: ElisionCommitted, Receipt: done.Receipt}
 		if op == edit.Restore {
 			event.Type, event.Elisions = ElisionUndone, c.Restore
 		}
-		e.bus.publish(event)
+		e.emit(id, event)
 	})
 	if err == errUnchanged {
 		err = nil
@@ -94,16 +92,15 @@ func (e *Engine) Edit(ctx context.Context, id string, r edit.Request) (Edited, e
 	return done, err
 }
 
-// unheld are the quotations that a session needs with a change, so that everything that is pinned,
-// or was restored, is in the view. They go with the pivot of the marker named, which the change
-// makes: before it they were not needed. It is "" for those that each go by themselves.
-func (l *live) unheld(id pivot.Identity, c store.Change, marker string) []session.Message {
-	restored := slices.ContainsFunc(l.state.Receipts, func(r pivot.Receipt) bool { return r.Kind == pivot.Restoring })
-	if len(l.state.Pins)+len(c.Pin) == 0 && !restored {
-		return nil
+// infoUndone is the session's info with what was undone now behind what was undone before, or
+// without what counts again.
+func (l *live) infoUndone(redo bool, ids ...string) *session.Info {
+	info := l.state.Info
+	info.Undone = slices.DeleteFunc(slices.Clone(info.Undone), func(id string) bool { return slices.Contains(ids, id) })
+	if !redo {
+		info.Undone = append(info.Undone, ids...)
 	}
-	state, log, window := l.with(c)
-	return edit.Needed(id, state, log, window, marker)
+	return &info
 }
 
 // rebound adds to a change, which undoes what the id names or makes it count again, what becomes of
@@ -114,7 +111,7 @@ func (l *live) rebound(c store.Change, id string, since func(*session.Message) b
 	if !l.model.BoundReasoning {
 		return c, 0
 	}
-	state, _, window := l.with(c)
+	state, _, window := l.after(c)
 	changed := map[string]bool{}
 	for _, key := range slices.Concat(c.Restore, keysOf(c.Commit)) {
 		changed[key.Part] = true
@@ -144,9 +141,12 @@ func (l *live) rebound(c store.Change, id string, since func(*session.Message) b
 // not fit as it is will be folded: there what is quoted must fit, which stays then.
 func (e *Engine) roomFor(l *live, c store.Change) *rule.Refusal {
 	s := e.session(l)
-	state, _, window := l.with(c)
+	state, _, window := l.after(c)
 	if edit.NoRoom(s, l.window(), l.state.Ledger) != nil {
-		window = slices.DeleteFunc(slices.Clone(window), func(m session.Message) bool { return !isKept(&m) })
+		window = slices.DeleteFunc(slices.Clone(window), func(m session.Message) bool {
+			_, quotes := m.Kept()
+			return !quotes
+		})
 	}
 	return edit.NoRoom(s, window, state.Ledger)
 }
@@ -168,7 +168,7 @@ func (e *Engine) restoring(l *live, c store.Change, parts []string, replaced []r
 
 // measured fills a receipt in with what a change makes of the view.
 func (e *Engine) measured(l *live, c store.Change, r *pivot.Receipt, now session.Millis) {
-	state, _, window := l.with(c)
+	state, _, window := l.after(c)
 	r.SessionID, r.Time, r.Policy, r.Log = l.id, now, e.policy.Name, len(l.log)
 	r.MessagesBefore, r.MessagesAfter = len(l.window()), len(window)
 	r.TokensBefore, r.TokensAfter = l.look().Tokens(), l.tokens(window, state.Ledger)
@@ -177,16 +177,6 @@ func (e *Engine) measured(l *live, c store.Change, r *pivot.Receipt, now session
 		r.Usable = usable.Threshold
 	}
 	r.Undo = "winnow undo " + l.id + " " + r.ID
-}
-
-// keptTokens is what the quotations of a window take.
-func (l *live) keptTokens(window []session.Message) (n int) {
-	for i := range window {
-		if isKept(&window[i]) {
-			n += view.Message(&window[i], l.state.Ledger, l.facts)
-		}
-	}
-	return n
 }
 
 // Pin keeps a part, a whole message, or a text through every elision and every pivot, under every
@@ -213,7 +203,7 @@ func (e *Engine) Pin(ctx context.Context, id string, pin rule.Pin) (rule.Pin, er
 		now := e.config.Now()
 		pin.ID, pin.Time = e.ids.New("pin", now), millis(now)
 		c.Restore, c.Pin = keysOf(replaced), []rule.Pin{pin}
-		c.Append = l.unheld(e.identity(), c, "")
+		c.Append = edit.Missing(e.current(l), e.identity(), c, "")
 		if why := l.unshown(c, pin); why != nil {
 			return c, refusedTo("pin", id, "it cannot be shown", why)
 		}
@@ -234,9 +224,7 @@ func (e *Engine) Pin(ctx context.Context, id string, pin rule.Pin) (rule.Pin, er
 		return c, nil
 	}, func(*live) {
 		if receipt != nil {
-			event := e.event(id, ElisionUndone)
-			event.Elisions, event.Receipt = keysOf(receipt.Replaced), receipt
-			e.bus.publish(event)
+			e.emit(id, Event{Type: ElisionUndone, Elisions: keysOf(receipt.Replaced), Receipt: receipt})
 		}
 	})
 	return pin, err
@@ -272,7 +260,7 @@ func (l *live) unshown(c store.Change, pin rule.Pin) *rule.Refusal {
 	if pin.Text != "" {
 		return nil
 	}
-	_, log, window := l.with(c)
+	_, log, window := l.after(c)
 	shown := edit.QuotedIn(window)
 	var why *rule.Refusal
 	for _, part := range pivot.PinParts(log, pin) {
@@ -325,9 +313,9 @@ func (e *Engine) Unpin(ctx context.Context, id, pin string) error {
 			}
 		}
 		if len(receipts) > 0 {
-			c.Info = l.noted(false, receipts...)
+			c.Info = l.infoUndone(false, receipts...)
 		}
-		c.Append = l.unheld(e.identity(), c, "") // another pin may hold what this one quoted
+		c.Append = edit.Missing(e.current(l), e.identity(), c, "") // another pin may hold what this one quoted
 		return c, nil
 	}, nil)
 }

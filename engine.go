@@ -30,6 +30,7 @@ import (
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/fold"
 	"github.com/winnowhq/winnow/store/report"
 	"github.com/winnowhq/winnow/summarize/offline"
 	"github.com/winnowhq/winnow/token"
@@ -46,7 +47,7 @@ type Engine struct {
 
 	mu           sync.Mutex
 	live         map[string]*live
-	wanted       int                     // how often a session was
+	uses         int                     // how often a session was used
 	bytes        int                     // that those at hand take
 	preparations map[string]*preparation // by session
 	folds        map[string]int          // compactions that are being made, by session
@@ -101,7 +102,7 @@ func Look[T any](ctx context.Context, e *Engine, id string, at func(*report.Sess
 	}
 	defer e.unlock(l)
 	s := e.session(l)
-	s.Prefix, s.Refold = prefix, func() *rule.Refusal { return e.refoldRefused(l) }
+	s.Prefix, s.Refold = prefix, func() *rule.Refusal { return fold.Refused(s) }
 	found, err := at(s)
 	var missing *report.Missing
 	if errors.As(err, &missing) {
@@ -130,17 +131,7 @@ type Preview struct {
 	TokensAfter    int `json:"tokensAfter"`
 	Saved          int `json:"saved"` // TokensBefore − TokensAfter
 
-	// Of a compaction: what the summary would stand for, as it would be shown now, the earlier
-	// summary included; what would stay word for word; what the engine would write under the
-	// summary.
-	Folded       int            `json:"folded"` // messages
-	FoldedTokens int            `json:"foldedTokens"`
-	Gone         map[string]int `json:"gone"` // tokens by kind, as in a receipt
-	Tail         int            `json:"tail"` // messages
-	TailTokens   int            `json:"tailTokens"`
-	TailStart    string         `json:"tailStart,omitzero"` // id of its first message
-	Split        bool           `json:"split,omitzero"`     // the tail would begin inside a turn
-	Carried      pivot.Carried  `json:"carried"`
+	fold.Extent
 
 	// Committed are the elisions that would be committed with it; their time is that of the
 	// preview.
@@ -179,67 +170,65 @@ type SummaryPreview struct {
 // Errors: those with which Compact would end without asking anybody (NothingToFold, NoProgress,
 // BadConfig, NotFound).
 func (e *Engine) Preview(ctx context.Context, id string, o CompactOptions) (Preview, error) {
-	for attempt := 0; ; attempt++ {
-		f, err := e.prepare(ctx, id, o, attempt)
-		if err == nil && attempt == 0 {
-			err = f.repeats
+	for _, retry := range []bool{false, true} {
+		a, err := e.plan(ctx, id, o, retry)
+		if err == nil && !retry {
+			err = a.repeats
 		}
-		if err != nil && !f.prunesAfter(err) {
+		if err != nil && !a.prunesAfter(err) {
 			return Preview{}, err
 		}
-		f.trigger, f.began = "manual", e.config.Now()
+		a.trigger, a.began = "manual", e.config.Now()
 		if err != nil {
-			return e.foreseePruning(ctx, f, "nothing would be folded: "+reason(err))
+			return e.foreseePruning(ctx, a, "nothing would be folded: "+reason(err))
 		}
-		p, err := e.foresee(ctx, f)
-		code := CodeOf(err)
-		small := code == NoProgress || code == NothingToFold
+		p, err := e.foresee(ctx, a)
 		switch {
 		case err == nil:
 			return p, nil
-		case small && attempt == 0 && !e.policy.Pivot.SummaryAlone:
-		case f.prunesAfter(err):
-			return e.foreseePruning(ctx, f, "nothing would be folded: "+reason(err))
+		case tooLittle(err) && !retry && !e.policy.Pivot.SummaryAlone:
+		case a.prunesAfter(err):
+			return e.foreseePruning(ctx, a, "nothing would be folded: "+reason(err))
 		default:
 			return Preview{}, err
 		}
 	}
+	panic("unreachable: the second attempt returns")
 }
 
 // foresee is the preview of one attempt.
-func (e *Engine) foresee(ctx context.Context, f *folding) (Preview, error) {
-	s, err := e.foreseeSummary(ctx, f)
+func (e *Engine) foresee(ctx context.Context, a *attempt) (Preview, error) {
+	written, err := e.foreseeSummary(ctx, a)
 	if err != nil {
 		return Preview{}, err
 	}
 	id := e.identity()
-	l, err := e.lock(ctx, "preview", f.id)
+	l, err := e.lock(ctx, "preview", a.ID)
 	if err != nil {
 		return Preview{}, err
 	}
 	defer e.unlock(l)
-	if s.Basis == "" {
-		s.Tokens, s.Basis = l.summaryLike(s.Summarizer, f.request.Budget)
-		f.unwritten = s.Tokens
+	if written.Basis == "" {
+		written.Tokens, written.Basis = l.summaryLike(written.Summarizer, a.request.Budget)
+		a.assumed = written.Tokens
 	}
-	s.Output = max(s.Output, s.Tokens)
-	if s.Summarizer != offline.Name {
-		s.Cost = e.price(s)
+	written.Output = max(written.Output, written.Tokens)
+	if written.Summarizer != offline.Name {
+		written.Cost = e.price(written)
 	}
-	carried, told := f.carry(l)
-	marker := f.marker(id)
-	summary := f.written(id, marker, carried)
-	follow := f.follow(id, marker, func() bool { return true })
-	c, marker := f.change(l, id, marker, summary, follow)
-	r, err := e.compactionReceipt(l, f, c, marker, summary, told)
+	s := e.current(l)
+	publication := fold.Publish(s, id, a.Plan, a.summary())
+	publication.Follow(func(session.Message) bool { return true })
+	c, r, err := e.published(s, a, publication)
 	if err != nil {
 		return Preview{}, err
 	}
 	p := e.previewOf(r, l)
-	p.Folded, p.FoldedTokens, p.Gone, p.Carried, p.Summary = r.Folded, f.replaces, r.Gone, told, &s
-	p.Tail, p.TailTokens, p.TailStart, p.Split = r.Tail, l.tokens(f.cut.Tail, l.state.Ledger.With(c.Commit...)),
-		r.TailStart, f.cut.Split
-	p.Notes = append(p.Notes, f.notes...)
+	p.Summary = &written
+	p.Extent = fold.Extent{Folded: r.Folded, FoldedTokens: a.Replaces, Gone: r.Gone, Carried: r.Carried,
+		Tail: r.Tail, TailTokens: l.tokens(a.Cut.Tail, l.state.Ledger.With(c.Commit...)),
+		TailStart: r.TailStart, Split: a.Cut.Split}
+	p.Notes = append(p.Notes, a.record.Notes...)
 	if e.config.Hooks.Compacting != nil {
 		p.Notes = append(p.Notes, "a hook has a say when it is compacted")
 	}
@@ -247,61 +236,63 @@ func (e *Engine) foresee(ctx context.Context, f *folding) (Preview, error) {
 }
 
 // foreseePruning is the preview where only elisions would be committed.
-func (e *Engine) foreseePruning(ctx context.Context, f *folding, notes ...string) (Preview, error) {
-	l, err := e.lock(ctx, "preview", f.id)
+func (e *Engine) foreseePruning(ctx context.Context, a *attempt, notes ...string) (Preview, error) {
+	l, err := e.lock(ctx, "preview", a.ID)
 	if err != nil {
 		return Preview{}, err
 	}
 	defer e.unlock(l)
-	p := e.previewOf(e.pruningReceipt(l, f.stamped(millis(e.config.Now())), millis(e.config.Now()), f.trigger), l)
-	p.Notes = append(append(p.Notes, f.notes...), notes...)
+	found := a.Elisions(e.current(l), millis(e.config.Now()))
+	p := e.previewOf(e.pruningReceipt(l, found, millis(e.config.Now()), a.trigger), l)
+	p.Notes = append(append(p.Notes, a.record.Notes...), notes...)
 	return p, nil
 }
 
 func (e *Engine) previewOf(r *pivot.Receipt, l *live) Preview {
 	return Preview{
 		SessionID: r.SessionID, Kind: r.Kind, Model: l.model.String(), Usable: r.Usable, Overhead: l.overhead(),
-		MessagesBefore: r.MessagesBefore,
-		MessagesAfter:  r.MessagesAfter, TokensBefore: r.TokensBefore, TokensAfter: r.TokensAfter, Saved: r.Saved,
-		Gone: map[string]int{}, Committed: append([]rule.Elision{}, r.Committed...), Notes: []string{},
+		MessagesBefore: r.MessagesBefore, MessagesAfter: r.MessagesAfter,
+		TokensBefore: r.TokensBefore, TokensAfter: r.TokensAfter, Saved: r.Saved,
+		Extent: fold.Extent{Gone: map[string]int{}}, Notes: []string{},
+		Committed: append([]rule.Elision{}, r.Committed...),
 	}
 }
 
 // foreseeSummary says who would write and what that one would be sent. The offline summariser,
 // which costs nothing, writes at once.
-func (e *Engine) foreseeSummary(ctx context.Context, f *folding) (SummaryPreview, error) {
-	chosen, err := e.choose(f)
+func (e *Engine) foreseeSummary(ctx context.Context, a *attempt) (SummaryPreview, error) {
+	chosen, err := e.choose(a)
 	if err != nil {
 		return SummaryPreview{}, err
 	}
 	s := SummaryPreview{Summarizer: chosen.Name()}
-	s.Prepared = f.options.Focus == "" && (e.isPreparing(f.id) || written(f.had, f.pivot()))
+	s.Prepared = a.Options.Focus == "" && (e.isPreparing(a.ID) || fold.Written(a.Plan.Prepared, a.Pivot()))
 	if s.Summarizer == offline.Name {
-		answer, err := chosen.Summarize(ctx, f.request)
+		answer, err := chosen.Summarize(ctx, a.request)
 		if err == nil {
-			err = e.valid(f, answer, f.replaces)
+			err = a.Valid(answer, e.factsFor(a.Model.String()), a.Replaces)
 		}
 		if ctx.Err() != nil {
-			return s, e.failed("preview", f.id, ctx.Err())
+			return s, e.failed("preview", a.ID, ctx.Err())
 		}
 		if err != nil {
-			return s, f.noSummary(err, true)
+			return s, e.failed("compact", a.ID, a.NoSummary(err, true))
 		}
-		f.answer, s.Basis, s.Tokens = answer, "written", e.factsFor(f.model.String()).Count(answer.Text)
+		a.answer, s.Basis, s.Tokens = answer, "written", e.factsFor(a.Model.String()).Count(answer.Text)
 		return s, nil
 	}
-	if err := e.worthAsking(ctx, f); err != nil {
+	if err := e.worthAsking(ctx, a); err != nil {
 		return s, err
 	}
-	e.brief(f, chosen)
-	e.align(ctx, f, chosen)
+	e.brief(a, chosen)
+	e.align(ctx, a, chosen)
 	facts := e.factsFor(s.Summarizer)
-	pieces, ok := pivot.Fit(f.request, chosen.Limit(), facts)
+	pieces, ok := pivot.Fit(a.request, chosen.Limit(), facts)
 	if !ok {
-		f.note(s.Summarizer + " takes too little for any of it")
+		a.record.Note(s.Summarizer + " takes too little for any of it")
 		return s, nil
 	}
-	f.note(pieces[0].Notes...)
+	a.record.Note(pieces[0].Notes...)
 	s.Calls = len(pieces)
 	for i := range pieces {
 		size := pieces[i].Tokens(facts)
@@ -310,7 +301,7 @@ func (e *Engine) foreseeSummary(ctx context.Context, f *folding) (SummaryPreview
 			s.Cached += max(0, size-facts.Count(pieces[i].Aligned()))
 		}
 		if i > 0 { // notes on the piece before it
-			s.Output += f.request.Budget
+			s.Output += a.request.Budget
 		}
 	}
 	return s, nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/fold"
 )
 
 // reason is an error without what was done to whom.
@@ -28,9 +29,9 @@ func busy(op, id string) error {
 }
 
 // alone is the error of a decision about a session to which somebody else has written since the
-// request, whose context this is, began to use it; nil if nobody has. A request of somebody else may
-// be under way then, built from what had been decided before, and a model that binds its reasoning
-// refuses the next one if what was decided meanwhile counts in it: see store.Reading.
+// request, whose context this is, began to use it; nil if nobody has. A request of somebody else
+// may be under way then, built from what had been decided before, and a model that binds its
+// reasoning refuses the next one if what was decided meanwhile counts in it: see store.Reading.
 func alone(ctx context.Context, op, id string) error {
 	if _, alone := store.ReadingOf(ctx).Alone(id); alone {
 		return nil
@@ -38,11 +39,14 @@ func alone(ctx context.Context, op, id string) error {
 	return busy(op, id)
 }
 
-// failed gives an error of the store or a context the form that callers know.
+// failed gives an error of a fold, the store or a context the form that callers know.
 func (e *Engine) failed(op, id string, err error) error {
 	var known *Error
-	if errors.As(err, &known) {
+	if err == nil || errors.As(err, &known) {
 		return err
+	}
+	if unfolded, ok := errors.AsType[*fold.Error](err); ok {
+		return &Error{Code: unfolded.Code, Op: op, Session: id, Err: unfolded.Err, Hint: unfolded.Hint}
 	}
 	failed := &Error{Code: StoreFailed, Op: op, Session: id, Err: err}
 	switch {
@@ -80,6 +84,10 @@ const (
 	Disabled      = rule.Disabled      // switched off in the configuration
 	StoreFailed   = rule.StoreFailed   // the store could not read or write
 )
+
+// ErrNothingNew is wrapped by an error of the code NothingToFold when a summary was asked for again
+// although nothing was said since the last one.
+var ErrNothingNew = fold.ErrNothingNew
 
 // Error is what failed, on what, why, and what to do.
 type Error struct {

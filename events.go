@@ -19,8 +19,10 @@ func (e *Engine) identity() pivot.Identity {
 
 func millis(t time.Time) session.Millis { return session.Millis(t.UnixMilli()) }
 
-func (e *Engine) event(id string, t EventType) Event {
-	return Event{Type: t, SessionID: id, Time: millis(e.config.Now())}
+// emit publishes an event of a session, now.
+func (e *Engine) emit(id string, event Event) {
+	event.SessionID, event.Time = id, millis(e.config.Now())
+	e.bus.publish(event)
 }
 
 // EventType names what happened.

@@ -17,16 +17,6 @@ import (
 	"github.com/winnowhq/winnow/store/report"
 )
 
-// What a summary stands for is shown again by a message behind it, a quotation
-// (pivot.QuotationMessage). It is a message like any other: stored, sent, counted, and written to
-// files. Nothing before it changes, so that a provider's cache holds. What was undone takes it out
-// of the window.
-
-func isKept(m *session.Message) bool {
-	_, kept := m.Kept()
-	return kept
-}
-
 // live is a session that the engine has at hand. Its fields are read and written with mu held.
 type live struct {
 	mu    sync.Mutex
@@ -43,39 +33,55 @@ type live struct {
 	view    view.Live
 	changed int
 
-	// The last report of the provider: what it counted, and how much the view was estimated to be
-	// then, in tokens, -1 before the first. What was appended later is added to the report by
-	// estimate.
-	reported  session.Usage
-	estimated int
-	watch     budget.Watch               // of what was sent since the view was last changed
-	unsure    struct{ upTo, tokens int } // tokens that it says nothing about, and of how many messages
-	base      int                        // what system prompt and tools take; 0 until a report told
-	// unreported are messages from the beginning of the log on in which no report is, and what they
-	// take.
-	unreported struct{ upTo, tokens int }
-
-	meter meter // what the requests so far took
+	reported reported
+	sent     sentTokens
+	fixed    fixedTokens
+	meter    meter // what the requests so far took
 
 	// scale is how many of the provider's tokens one of the estimate stood for at the newest
 	// report; 0: unknown.
-	scale  float64
-	prices *bill.Prices // nil: not made yet
+	scale    float64
+	prices   *bill.Prices      // nil: not made yet
+	restored map[rule.Key]bool // elisions that somebody took back; nil: to be found out
+	warned   bool              // that the limits of the model had to be assumed
 
-	taken map[rule.Key]bool // elisions that somebody took back; nil: to be found out
+	turn   turn
+	memory used
+}
 
-	told, toldCut bool // that the limits of the model had to be assumed, that the server cuts
+// reported is the last report of the provider: what it counted, and how much the view was estimated
+// to be then, in tokens; -1 if no report speaks of the view as it is. What was appended later is
+// added to the report by estimate.
+type reported struct {
+	usage     session.Usage
+	estimated int
+}
 
-	// used and size are guarded by the engine: when it was last wanted, as a count of such times,
-	// and what it takes in bytes.
-	used, size int
+// forgetReport notes that the view is another one, of which no report speaks.
+func (l *live) forgetReport() { l.reported = reported{estimated: -1} }
 
-	// tries counts the foldings in a row that the same turn called for.
-	tries int
+// sentTokens tells whether the server cuts what it is sent.
+type sentTokens struct {
+	watch        budget.Watch // of what was sent since the view was last changed
+	upTo, unsure int          // tokens that it says nothing about, and of how many messages
+	warned       bool         // that the server cuts
+}
+
+// fixedTokens is what system prompt and tools take, 0 until a report told; and the messages from
+// the beginning of the log on in which no report is, with what they take.
+type fixedTokens struct{ tokens, upTo, before int }
+
+// turn is what was tried since the user last wrote.
+type turn struct {
+	folds int // attempts in a row to fold that did not help
 	// prepared: a summary was prepared for this turn and this pivot, or there is no use in it.
 	// Another one would be paid in vain as this one was, or is waiting to be published.
 	prepared bool
 }
+
+// used is guarded by the engine: when the session was last wanted, as a count of such times, and
+// how many bytes it takes.
+type used struct{ last, bytes int }
 
 // maxLive is how many sessions are at hand at most if Config.Memory says nothing.
 const maxLive = 64
@@ -93,11 +99,11 @@ func (e *Engine) lockBy(
 	e.mu.Lock()
 	l := e.live[id]
 	if l == nil {
-		l = &live{id: id, estimated: -1, view: view.Live{Markers: e.policy.Markers()}}
+		l = &live{id: id, reported: reported{estimated: -1}, view: view.Live{Markers: e.policy.Markers()}}
 		e.live[id] = l
 	}
-	e.wanted++
-	l.used = e.wanted
+	e.uses++
+	l.memory.last = e.uses
 	e.makeRoom()
 	e.mu.Unlock()
 	l.mu.Lock()
@@ -125,35 +131,35 @@ func (e *Engine) makeRoom() {
 		}
 		var oldest *live
 		for _, l := range e.live {
-			if oldest == nil || l.used < oldest.used {
+			if oldest == nil || l.memory.last < oldest.memory.last {
 				oldest = l
 			}
 		}
-		e.letGo(oldest)
+		e.evict(oldest)
 	}
 }
 
-// grew notes that a session takes more bytes, or less.
-func (e *Engine) grew(l *live, bytes int) {
+// resized notes that a session takes more bytes, or less.
+func (e *Engine) resized(l *live, bytes int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	l.size += bytes
+	l.memory.bytes += bytes
 	if e.live[l.id] == l {
 		e.bytes += bytes
 		e.makeRoom()
 	}
 }
 
-func (e *Engine) letGo(l *live) {
+func (e *Engine) evict(l *live) {
 	if e.live[l.id] == l {
 		delete(e.live, l.id)
-		e.bytes -= l.size
+		e.bytes -= l.memory.bytes
 	}
 }
 
-// held is about how many bytes of memory messages take: their texts, and what the engine knows of
-// each of their parts beside it.
-func held(messages ...session.Message) (bytes int) {
+// memoryOf is about how many bytes of memory messages take: their texts, and what the engine knows
+// of each of their parts beside it.
+func memoryOf(messages ...session.Message) (bytes int) {
 	const perMessage, perPart = 1 << 10, 2 << 10
 	for i := range messages {
 		bytes += perMessage
@@ -182,10 +188,15 @@ func (e *Engine) unlock(l *live) {
 	l.mu.Unlock()
 }
 
-// with does something with a session whose lock is held, and gives the lock back.
-func (e *Engine) with(l *live, step func()) {
+// locked does something with a session while its lock is held.
+func (e *Engine) locked(ctx context.Context, op, id string, step func(*live)) error {
+	l, err := e.lock(ctx, op, id)
+	if err != nil {
+		return err
+	}
 	defer e.unlock(l)
-	step()
+	step(l)
+	return nil
 }
 
 // refresh reads a session when it is not at hand, or when another engine changed it. Within one
@@ -201,9 +212,9 @@ func (e *Engine) refresh(ctx context.Context, l *live) error {
 	return err
 }
 
-// atHand reads a session when it is not at hand. Who changes it learns then whether it is as it
-// was.
-func (e *Engine) atHand(ctx context.Context, l *live) error {
+// ensureLoaded reads a session when it is not at hand. Who changes it learns then whether it is as
+// it was.
+func (e *Engine) ensureLoaded(ctx context.Context, l *live) error {
 	if l.facts == nil {
 		return e.load(ctx, l)
 	}
@@ -214,7 +225,7 @@ func (e *Engine) forget(id string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if l := e.live[id]; l != nil {
-		e.letGo(l)
+		e.evict(l)
 	}
 }
 
@@ -242,15 +253,15 @@ func (e *Engine) load(ctx context.Context, l *live) error {
 			return err
 		}
 		slices.Reverse(log)
-		e.grew(l, held(log...)-l.size)
+		e.resized(l, memoryOf(log...)-l.memory.bytes)
 		l.state, l.log = state, log
 		l.handles.Recall = state.Info.Recall
 		l.handles.Name(l.log)
 		l.view.Labels = e.labels(l)
 		l.view.Reset()
-		l.taken = nil
+		l.restored = nil
 		l.changed = 0
-		l.meter, l.scale, l.unreported.upTo, l.unreported.tokens = meter{}, 0, 0, 0
+		l.meter, l.scale, l.fixed = meter{}, 0, fixedTokens{tokens: l.fixed.tokens}
 		break
 	}
 	l.model = e.modelOf(l.state.Info, l.log)
@@ -261,7 +272,7 @@ func (e *Engine) load(ctx context.Context, l *live) error {
 	} else {
 		l.facts.Forget() // another writer may have replaced any message
 	}
-	l.reported, l.estimated = session.Usage{}, -1
+	l.forgetReport()
 	return nil
 }
 
@@ -290,14 +301,6 @@ func (e *Engine) calibrate(l *live) {
 		estimated += view.Message(m, rule.Ledger{}, l.facts)
 	}
 	l.facts.Scale(e.calibrated.Factor(name))
-}
-
-// learned is pivot.Receipt.Scale.
-func (l *live) learned() float64 {
-	if factor := l.facts.Factor(); factor != 1 {
-		return factor
-	}
-	return 0
 }
 
 // modelOf is the model that reads a session.
@@ -341,40 +344,19 @@ func (l *live) tokens(window []session.Message, ledger rule.Ledger) int {
 	return l.view.WindowTokens(window, ledger, l.facts)
 }
 
-// restored are the elisions that a receipt has and the ledger has not: somebody took them back.
-func (l *live) restored() map[rule.Key]bool {
-	if l.taken == nil {
-		l.taken = map[rule.Key]bool{}
+// takenBack are the elisions that a receipt has and the ledger has not: somebody took them back.
+func (l *live) takenBack() map[rule.Key]bool {
+	if l.restored == nil {
+		l.restored = map[rule.Key]bool{}
 		for i := range l.state.Receipts {
 			for _, el := range l.state.Receipts[i].Committed {
 				if !l.state.Ledger.Has(el.Key()) {
-					l.taken[el.Key()] = true
+					l.restored[el.Key()] = true
 				}
 			}
 		}
 	}
-	return l.taken
-}
-
-// overhead is what system prompt and tools take: what the first step reported beyond the messages
-// that it was sent, in tokens. 0 when no step of the log has a report. A first step stays the
-// first, so that it is looked for once.
-func (l *live) overhead() int {
-	if l.base > 0 {
-		return l.base
-	}
-	for l.unreported.upTo < len(l.log) {
-		m := &l.log[l.unreported.upTo]
-		if m.Role == session.Assistant && m.Tokens != nil && m.Tokens.Prompt() > 0 && !m.IsSummary() {
-			l.base = max(0, m.Tokens.Prompt()-l.unreported.tokens)
-			break
-		}
-		if m.Marker() == nil {
-			l.unreported.tokens += view.Message(m, rule.Ledger{}, l.facts)
-		}
-		l.unreported.upTo++
-	}
-	return l.base
+	return l.restored
 }
 
 // lastStep is the position of the newest message of the assistant, -1 without one.
@@ -408,13 +390,7 @@ func (e *Engine) offer(name string) model.Model {
 	return e.config.Models.Lookup(name)
 }
 
-// noted is the session's info with what was undone now behind what was undone before, or without
-// what counts again.
-func (l *live) noted(redo bool, ids ...string) *session.Info {
-	info := l.state.Info
-	info.Undone = slices.DeleteFunc(slices.Clone(info.Undone), func(id string) bool { return slices.Contains(ids, id) })
-	if !redo {
-		info.Undone = append(info.Undone, ids...)
-	}
-	return &info
+// after is the session with a change: its state, its log, and the window that it has then.
+func (l *live) after(c store.Change) (state store.State, log, window []session.Message) {
+	return (&report.Session{State: l.state, Log: l.log}).After(c)
 }

@@ -100,7 +100,7 @@ func TestEngine_hasNoMoreBytesAtHandThanItMay(t *testing.T) {
 	runtime.KeepAlive(e)
 	sum := 0
 	for _, l := range e.live {
-		sum += held(l.log...)
+		sum += memoryOf(l.log...)
 	}
 	if sum != e.bytes {
 		t.Errorf("%d bytes are counted, the sessions at hand have %d", e.bytes, sum)

@@ -15,6 +15,7 @@ import (
 	"github.com/winnowhq/winnow/plan/schedule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/fold"
 	"github.com/winnowhq/winnow/store/report"
 	"github.com/winnowhq/winnow/text/quantity"
 )
@@ -84,12 +85,10 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage, sp
 		}
 		return c, nil
 	}, func(l *live) {
-		e.recorded(id, written)
-		if doubt := e.policy.Budget.Doubt(l.model); doubt != "" && !l.told {
-			l.told = true
-			warning := e.event(id, BudgetWarning)
-			warning.Text = doubt
-			e.bus.publish(warning)
+		e.emitSpent(id, written)
+		if doubt := e.policy.Budget.Doubt(l.model); doubt != "" && !l.warned {
+			l.warned = true
+			e.emit(id, Event{Type: BudgetWarning, Text: doubt})
 		}
 		at := lastStep(l.log)
 		e.learn(l, usage, at)
@@ -99,29 +98,29 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage, sp
 			GoesOn: called(&l.log[at]),
 		})
 		out.Verdict, out.Refusals = plan.Verdict, plan.Refusals
-		out.Prepare = plan.Prepare && l.wanted() && e.asks() && !e.isPreparing(id)
+		out.Prepare = plan.Prepare && l.summaryWanted() && e.asks() && !e.isPreparing(id)
 		out.Pivot = l.pivot()
 		// What was sent did fit, whatever came of it: the compaction before it did help.
 		if !plan.Verdict.Overflow || !e.policy.Budget.Check(l.model, usage, 0).Overflow {
-			l.tries = 0
+			l.turn.folds = 0
 		}
 		if plan.Fold {
-			l.tries++
+			l.turn.folds++
 		}
-		tries = l.tries
+		tries = l.turn.folds
 	})
 	if err != nil {
 		return out, err
 	}
 	if out.Prepare && e.config.NoteWanted {
-		if err := e.want(ctx, id); err != nil {
+		if err := e.noteWanted(ctx, id); err != nil {
 			out.Prepare = false // the next step says so again
-			e.fails(id, err)
+			e.preparationFailed(id, err)
 		}
 	}
 	defer func() {
 		if plan.Fold && out.Compacted == nil {
-			e.untried(ctx, id, err)
+			e.uncountFold(ctx, id, err)
 		}
 	}()
 	e.announce(id, out.Verdict)
@@ -138,7 +137,7 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage, sp
 		return out, nil
 	}
 	if tries > 2 {
-		return out, e.stuck(ctx, id, out.Verdict.Total, out.Verdict.Usable)
+		return out, e.noMoreAttempts(ctx, id, out.Verdict.Total, out.Verdict.Usable)
 	}
 	if !plan.Pays && e.config.Queue && e.policy.Pivot.SummaryAlone {
 		out.Queued, err = e.schedule(ctx, id, CompactOptions{Auto: true})
@@ -149,24 +148,22 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage, sp
 		return out, err
 	}
 	if out.Compacted, err = e.compact(ctx, id, CompactOptions{Auto: true}, "pays"); err != nil {
-		return out, e.waits(ctx, id, &out, err)
+		return out, e.postponeFold(ctx, id, &out, err)
 	}
 	return out, nil
 }
 
-// waits is for a fold that was to pay and failed. Nothing forces it: where there was nothing to
-// gain that is no error, and the next attempt comes when as much was paid again as led to this one.
-func (e *Engine) waits(ctx context.Context, id string, out *Outcome, failed error) error {
+// postponeFold is for a fold that was to pay and failed. Nothing forces it: where there was nothing
+// to gain that is no error, and the next attempt comes when as much was paid again as led to this
+// one.
+func (e *Engine) postponeFold(ctx context.Context, id string, out *Outcome, failed error) error {
 	if errors.Is(failed, store.ErrConflict) {
 		return failed // the next step folds
 	}
-	l, err := e.lock(context.WithoutCancel(ctx), "compact", id)
-	if err != nil {
-		return failed
-	}
-	l.meter.account.SincePivot, l.meter.account.Carried = 0, 0
-	l.mu.Unlock()
-	if code := CodeOf(failed); code != NoProgress && code != NothingToFold {
+	err := e.locked(context.WithoutCancel(ctx), "compact", id, func(l *live) {
+		l.meter.account.SincePivot, l.meter.account.Carried = 0, 0
+	})
+	if err != nil || !tooLittle(failed) {
 		return failed
 	}
 	out.Refusals = append(out.Refusals, rule.Refusal{Code: rule.NoProgress,
@@ -201,7 +198,7 @@ func (e *Engine) Begin(ctx context.Context, id string, options ...BeginOptions) 
 	}
 	waits := e.asks() || e.config.Queue && e.policy.Pivot.SummaryAlone
 	o.Fold = o.Fold && !o.Held && !(e.policy.Auto && waits)
-	plan, occasion, tries, err := e.beginning(ctx, id, o)
+	plan, occasion, tries, err := e.planRequest(ctx, id, o)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -213,7 +210,7 @@ func (e *Engine) Begin(ctx context.Context, id string, options ...BeginOptions) 
 			}
 		}
 		o.Fold = false
-		if plan, occasion, _, err = e.beginning(ctx, id, o); err != nil {
+		if plan, occasion, _, err = e.planRequest(ctx, id, o); err != nil {
 			return out, err
 		}
 	}
@@ -231,26 +228,22 @@ func (e *Engine) Begin(ctx context.Context, id string, options ...BeginOptions) 
 	return out, err
 }
 
-// beginning plans what is done before a request. tries are the attempts to fold since one helped,
+// planRequest plans what is done before a request. tries are the attempts to fold since one helped,
 // with the one that is planned.
-func (e *Engine) beginning(ctx context.Context, id string, o BeginOptions) (
+func (e *Engine) planRequest(ctx context.Context, id string, o BeginOptions) (
 	plan policy.Decision, occasion policy.Occasion, tries int, err error,
 ) {
-	l, err := e.lock(ctx, "begin", id)
-	if err != nil {
-		return plan, occasion, 0, err
-	}
-	e.with(l, func() {
+	err = e.locked(ctx, "begin", id, func(l *live) {
 		var state policy.State
 		state, occasion = e.starting(l)
 		occasion.Held, occasion.Folds = o.Held, o.Fold
 		plan = e.policy.Plan(state, occasion)
 		if o.Fold && plan.Fold {
-			l.tries++
+			l.turn.folds++
 		}
-		tries = l.tries
+		tries = l.turn.folds
 	})
-	return plan, occasion, tries, nil
+	return plan, occasion, tries, err
 }
 
 // foldNow folds before a request, by a plan. Where nothing can be folded that is no error: the
@@ -263,11 +256,11 @@ func (e *Engine) foldNow(ctx context.Context, id string, plan policy.Decision, o
 	if out.Compacted, err = e.compact(ctx, id, CompactOptions{Auto: true}, trigger); err == nil {
 		return nil
 	}
-	e.untried(ctx, id, err)
+	e.uncountFold(ctx, id, err)
 	if plan.Pays {
-		return e.waits(ctx, id, out, err)
+		return e.postponeFold(ctx, id, out, err)
 	}
-	if code := CodeOf(err); code != NoProgress && code != NothingToFold {
+	if !tooLittle(err) {
 		return err
 	}
 	out.Refusals = append(out.Refusals, rule.Refusal{Code: CodeOf(err), Reason: "the window overflows: " + reason(err)})
@@ -287,12 +280,11 @@ func (e *Engine) Prune(ctx context.Context, id string, force bool) (Outcome, err
 }
 
 func (e *Engine) prune(ctx context.Context, id string, o policy.Occasion, trigger string) (Outcome, error) {
-	l, err := e.lock(ctx, "prune", id)
+	var plan policy.Decision
+	err := e.locked(ctx, "prune", id, func(l *live) { plan = e.policy.Plan(l.plannerState(), o) })
 	if err != nil {
 		return Outcome{}, err
 	}
-	var plan policy.Decision
-	e.with(l, func() { plan = e.policy.Plan(l.plannerState(), o) })
 	out := Outcome{Refusals: plan.Refusals}
 	if len(plan.Commit) > 0 {
 		out.Pruned, err = e.commit(ctx, id, plan.Commit, trigger, nil)
@@ -308,18 +300,17 @@ func (e *Engine) Rejected(ctx context.Context, id string, r budget.Rejection) (o
 	if !budget.Rejected(r) {
 		return Outcome{}, false, nil
 	}
-	l, err := e.lock(ctx, "compact", id)
+	var plan policy.Decision
+	var tries, size, usable int
+	err = e.locked(ctx, "compact", id, func(l *live) {
+		plan = e.policy.Plan(l.plannerState(), policy.Occasion{Rejected: true})
+		l.turn.folds++
+		tries, size = l.turn.folds, l.look().Tokens()+l.overhead()
+		usable = e.policy.Budget.Usable(l.model).Threshold
+	})
 	if err != nil {
 		return Outcome{}, true, err
 	}
-	var plan policy.Decision
-	var tries, size, usable int
-	e.with(l, func() {
-		plan = e.policy.Plan(l.plannerState(), policy.Occasion{Rejected: true})
-		l.tries++
-		tries, size = l.tries, l.look().Tokens()+l.overhead()
-		usable = e.policy.Budget.Usable(l.model).Threshold
-	})
 	out.Refusals = plan.Refusals
 	out.Verdict = budget.Verdict{Overflow: true, Total: size, Usable: usable, Code: budget.CodeOverflow,
 		Reason: "the provider rejected the request as too long"}
@@ -329,84 +320,48 @@ func (e *Engine) Rejected(ctx context.Context, id string, r budget.Rejection) (o
 		return out, true, fail(TooLong, "compact", id, "compact the session, or set compaction.auto to true",
 			"the provider rejected the request as too long, and compaction.auto is off")
 	case tries > 2:
-		return out, true, e.stuck(ctx, id, size, 0)
+		return out, true, e.noMoreAttempts(ctx, id, size, 0)
 	}
 	if out.Compacted, err = e.compact(ctx, id, CompactOptions{Auto: true, Rejected: true}, "rejected"); err != nil {
-		e.untried(ctx, id, err)
+		e.uncountFold(ctx, id, err)
 	}
 	return out, true, err
 }
 
-// untried takes an attempt to fold back if the caller has stopped it, or somebody else was quicker:
-// it says nothing about whether folding helps.
-func (e *Engine) untried(ctx context.Context, id string, failed error) {
+// uncountFold takes an attempt to fold back if the caller has stopped it, or somebody else was
+// quicker: it says nothing about whether folding helps.
+func (e *Engine) uncountFold(ctx context.Context, id string, failed error) {
 	if ctx.Err() == nil && !errors.Is(failed, store.ErrConflict) {
 		return
 	}
-	if l, err := e.lock(context.WithoutCancel(ctx), "compact", id); err == nil {
-		l.tries = max(0, l.tries-1)
-		l.mu.Unlock()
-	}
+	// An error changes nothing: there is no attempt at hand to take back.
+	_ = e.locked(context.WithoutCancel(ctx), "compact", id, func(l *live) { l.turn.folds = max(0, l.turn.folds-1) })
 }
 
-// stuck is the error that ends the attempts.
-func (e *Engine) stuck(ctx context.Context, id string, size, usable int) error {
+// noMoreAttempts is the error that ends the attempts.
+func (e *Engine) noMoreAttempts(ctx context.Context, id string, size, usable int) error {
 	failed := fail(NoProgress, "compact", id, "",
 		"two compactions in a row did not bring it below its budget: still %s tokens",
 		quantity.Number(size))
 	if usable > 0 {
 		failed.Err = fmt.Errorf("%w of %s usable", failed.Err, quantity.Number(usable))
 	}
-	l, err := e.lock(ctx, "compact", id)
-	if err != nil {
-		return failed
-	}
-	defer e.unlock(l)
-	failed.Hint = stays(l.floor(l.window(), l.state.Ledger))
+	// An error leaves it without the hint.
+	_ = e.locked(ctx, "compact", id, func(l *live) {
+		failed.Hint = fold.Unremovable(fold.Floor(e.current(l), l.window(), l.state.Ledger))
+	})
 	return failed
 }
 
 func (e *Engine) announce(id string, v budget.Verdict) {
-	event := e.event(id, BudgetWarning)
-	event.Verdict = &v
+	event := Event{Type: BudgetWarning, Verdict: &v, Text: v.Reason}
 	switch {
 	case v.Overflow:
 		event.Type = BudgetOverflow
 	case v.Usable <= 0 || float64(v.Total) < budget.WarnAt*float64(v.Usable) || v.Code != budget.CodeFits:
 		return
 	}
-	event.Text = v.Reason
-	e.bus.publish(event)
-}
-
-// warnOfCut says once that the server seems to cut what it is sent.
-func (e *Engine) warnOfCut(l *live) {
-	if cut, ok := l.watch.Cut(); ok && !l.toldCut {
-		l.toldCut = true
-		warning := e.event(l.id, BudgetWarning)
-		warning.Text, warning.Code = cut.Explain(l.model), budget.CodeCut
-		e.bus.publish(warning)
-	}
-}
-
-// learn calibrates the counter by the difference between two reports: what the prompt grew by,
-// against what the messages between were estimated at. System prompt and tools are in both and
-// cancel out; what is too little to tell is ignored.
-func (e *Engine) learn(l *live, usage session.Usage, at int) {
-	now := l.look().TokensBefore(at)
-	turn := false
-	for ; l.unsure.upTo < at; l.unsure.upTo++ {
-		m := &l.log[l.unsure.upTo]
-		l.unsure.tokens += report.Unsure(m, l.facts)
-		turn = turn || m.Role == session.User
-	}
-	l.watch = l.watch.Next(budget.Sent{Tokens: now - l.unsure.tokens, Reported: usage.Prompt(),
-		Changed: l.estimated < 0 || now < 0, Turn: turn})
-	if e.calibrated != nil && l.estimated >= 0 && now >= 0 {
-		uncorrected := int(float64(now-l.estimated) / l.facts.Factor())
-		e.calibrated.Observe(l.model.String(), uncorrected, usage.Prompt()-l.reported.Prompt())
-	}
-	l.reported, l.estimated = usage, now
+	e.emit(id, event)
 }
 
 // bySchedule is the trigger of a commit that nothing but the schedule called for.
@@ -415,19 +370,4 @@ func (e *Engine) bySchedule() string {
 		return "pays"
 	}
 	return "step"
-}
-
-// called reports whether a message calls tools that have given back what they had to, so that the
-// loop goes on with it. Where that is still to come, what pays is left to the next Begin: a call
-// that has not ended may quote what nothing else has quoted for long.
-func called(m *session.Message) bool {
-	n := 0
-	for i := range m.Parts {
-		if p := &m.Parts[i]; p.Type == session.ToolPart {
-			if n++; p.State == nil || !p.State.Final() {
-				return false
-			}
-		}
-	}
-	return n > 0
 }

@@ -1,58 +1,124 @@
 package winnow
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"maps"
-	"slices"
+	"time"
 
 	"github.com/winnowhq/winnow/plan/pivot"
-	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/store/edit"
-	"github.com/winnowhq/winnow/text/quantity"
-	"github.com/winnowhq/winnow/text/secret"
+	"github.com/winnowhq/winnow/store/fold"
+	"github.com/winnowhq/winnow/store/report"
+	"github.com/winnowhq/winnow/summarize/ask"
+	"github.com/winnowhq/winnow/summarize/offline"
 )
 
-// publish makes marker, summary and companions visible in one transaction, with the elisions and
-// the receipt.
-func (e *Engine) publish(ctx context.Context, f *folding) (*pivot.Receipt, error) {
-	id := e.identity()
-	l, err := e.lock(ctx, "compact", f.id)
+// inBackground is the trigger of a compaction for which nothing had to wait.
+const inBackground = "background"
+
+// attempt is one attempt at a compaction. Each stage adds what it has decided.
+type attempt struct {
+	*fold.Plan
+	repeats error // why the plan would only repeat the last fold, nil when it would not
+
+	request pivot.Request
+	// extends is what is folded as the conversation itself sent it last, and idle how long the
+	// session was idle if that is longer than the provider's cache lives; only for Config.Prefix.
+	extends []session.Message
+	idle    time.Duration
+
+	ahead    bool        // the summary is written before it is needed: see Prepare
+	record   *ask.Record // of all attempts at this compaction
+	answer   pivot.Answer
+	struck   []pivot.Struck
+	took     time.Duration   // to write it
+	assumed  int             // tokens of a summary that was not asked for: see Preview
+	prepared *store.Prepared // the summary was this before it was needed, and its cost is recorded
+
+	trigger string
+	began   time.Time
+}
+
+// fold is what of the options concerns a plan.
+func (o CompactOptions) fold() fold.Options {
+	return fold.Options{Auto: o.Auto, Rejected: o.Rejected, Focus: o.Focus, To: o.To, KeepSecrets: o.KeepSecrets}
+}
+
+// plan looks at the session and decides what to fold. Nothing is written. Beside NothingToFold
+// there is an attempt that folds nothing.
+func (e *Engine) plan(ctx context.Context, id string, o CompactOptions, retry bool) (*attempt, error) {
+	l, err := e.lock(ctx, "compact", id)
 	if err != nil {
 		return nil, err
 	}
-	var carried string
-	var told pivot.Carried
-	e.with(l, func() { carried, told = f.carry(l) })
+	defer e.unlock(l)
+	s := e.current(l)
+	options := o.fold()
+	options.Retry = retry
+	a := &attempt{record: &ask.Record{}}
+	if a.Plan, a.repeats, err = fold.New(s, options); a.repeats != nil {
+		a.repeats = e.failed("compact", id, a.repeats)
+	}
+	if err != nil {
+		return a, e.failed("compact", id, err)
+	}
+	a.request = a.Request(s)
+	if e.config.Prefix != nil && !a.Settings.SummaryAlone {
+		a.extends = l.view.Render(a.Window[:a.Cut.End], l.state.Ledger)
+		if life := l.model.Cache.Lifetime; life > 0 {
+			if idle := e.idle(l); idle > life {
+				a.idle = idle.Round(time.Second)
+			}
+		}
+	}
+	return a, nil
+}
 
-	marker := f.marker(id)
-	summary := f.written(id, marker, carried)
-	follow := f.follow(id, marker, func() bool {
-		return e.config.Hooks.Continue == nil || e.config.Hooks.Continue(ctx, f.id, summary)
+// summary is what was written, with what it took.
+func (a *attempt) summary() fold.Summary {
+	return fold.Summary{Answer: a.answer, Struck: a.struck, Notes: a.record.Notes,
+		Usages: a.record.Usages, Spent: a.record.Spent, Assumed: a.assumed, Prepared: a.prepared,
+		Background: a.trigger == inBackground}
+}
+
+// published is what is stored of a publication, with its receipt.
+func (e *Engine) published(s *report.Session, a *attempt, p *fold.Publication) (store.Change, *pivot.Receipt, error) {
+	c, r, err := p.Change(s)
+	if err != nil {
+		return c, nil, e.failed("compact", a.ID, err)
+	}
+	now := e.config.Now()
+	r.ID, r.Time, r.Trigger, r.Duration = e.ids.New("rcp", now), millis(now), a.trigger, now.Sub(a.began).Seconds()
+	return c, r, nil
+}
+
+// publish makes marker, summary and companions visible in one transaction, with the elisions and
+// the receipt.
+func (e *Engine) publish(ctx context.Context, a *attempt) (*pivot.Receipt, error) {
+	id := e.identity()
+	var p *fold.Publication
+	err := e.locked(ctx, "compact", a.ID, func(l *live) { p = fold.Publish(e.current(l), id, a.Plan, a.summary()) })
+	if err != nil {
+		return nil, err
+	}
+	p.Follow(func(summary session.Message) bool {
+		return e.config.Hooks.Continue == nil || e.config.Hooks.Continue(ctx, a.ID, summary)
 	})
-
 	var receipt *pivot.Receipt
-	err = e.change(ctx, "compact", f.id, func(l *live) (store.Change, error) {
-		if err := cmp.Or(alone(ctx, "compact", f.id), f.unchanged(l)); err != nil {
-			return store.Change{}, err
+	err = e.change(ctx, "compact", a.ID, func(l *live) (c store.Change, err error) {
+		if err := alone(ctx, "compact", a.ID); err != nil {
+			return c, err
 		}
-		if !slices.Equal(f.pins, l.state.Pins) || !maps.Equal(f.dismissed, l.state.Dismissed) {
-			carried, told = f.carry(l) // somebody pinned or dismissed something while the hook thought about it
-			summary = f.written(id, marker, carried)
-		}
-		c, m := f.change(l, id, marker, summary, follow)
-		receipt, err = e.compactionReceipt(l, f, c, m, summary, told)
-		c.Receipt = receipt
+		c, receipt, err = e.published(e.current(l), a, p)
 		return c, err
 	}, func(l *live) {
-		l.reported, l.estimated = session.Usage{}, -1               // no report speaks of the new view
-		l.prepared = 4*receipt.TokensAfter > 3*receipt.TokensBefore // what is left of it hardly gets smaller
-		if f.prepared == nil {
-			e.recorded(f.id, f.spent)
+		l.forgetReport()
+		l.turn.prepared = 4*receipt.TokensAfter > 3*receipt.TokensBefore // what is left of it hardly gets smaller
+		if a.prepared == nil {
+			e.emitSpent(a.ID, a.record.Spent)
 		}
 	})
 	if err != nil {
@@ -61,271 +127,69 @@ func (e *Engine) publish(ctx context.Context, f *folding) (*pivot.Receipt, error
 	return receipt, nil
 }
 
-// follow is what the work goes on with behind a summary; wanted is asked before a "continue" is
-// appended.
-func (f *folding) follow(id pivot.Identity, marker session.Message, wanted func() bool) []session.Message {
-	switch {
-	case f.cut.Replay != nil:
-		return []session.Message{pivot.Replay(id, marker, *f.cut.Replay)}
-	case !f.goesOn() && f.options.Auto && !pivot.Waiting(f.log) && wanted():
-		return []session.Message{pivot.Continue(id, marker)}
+// asks reports whether summaries are something that one waits for: a model may be asked. The
+// offline summariser's is there at once.
+func (e *Engine) asks() bool {
+	c := &e.config
+	if c.Summarizer != nil {
+		return c.Summarizer.Name() != offline.Name
 	}
-	return nil
+	return c.SummarizerFor != nil && c.Settings.Compaction.Summarizer != "offline"
 }
 
-// marker is the one that waited, or a new one.
-func (f *folding) marker(id pivot.Identity) session.Message {
-	if f.pending != nil {
-		return *f.pending
-	}
-	return pivot.Marker(id, f.id, edit.LastUser(f.log), f.options.Auto, f.options.Rejected)
+func (e *Engine) isPreparing(id string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.preparations[id] != nil
 }
 
-// change is what is stored: the marker, as it is then, its summary, what is kept behind it, what
-// follows, the elisions, and what it cost.
-func (f *folding) change(l *live, id pivot.Identity, marker, summary session.Message,
-	follow []session.Message) (store.Change, session.Message) {
-	if tail := f.tailStart(l); tail != "" {
-		marker = pivot.WithTail(marker, tail)
-	}
-	c := store.Change{Commit: append(f.stamped(id.Now), f.unbound(l, id.Now)...)}
-	if l.state.Prepared != nil {
-		c.Prepared = &store.Prepared{}
-	}
-	if f.prepared == nil {
-		c.Spend, c.Vain = f.spent, paidFor(l.state.Prepared)
-	}
-	again, letGo := pivot.CopyQuotations(id, marker, f.cut.Fold, f.last)
-	c.Undo = letGo
-	answer := append([]session.Message{summary}, again...)
-	if f.pending != nil {
-		c.Update = []session.Message{marker}
-	} else {
-		answer = append([]session.Message{marker}, answer...)
-	}
-	c.Append = slices.Concat(answer, follow)
-	if pins := l.unheld(id, c, marker.ID); len(pins) > 0 {
-		c.Append = slices.Concat(answer, pins, follow)
-	}
-	return f.shorten(l, c, id.Now), marker
-}
-
-// carry writes the carry-over, with the pins and dismissals that there are now: some may have come
-// while the summary was written.
-func (f *folding) carry(l *live) (string, pivot.Carried) {
-	f.pins, f.dismissed = l.state.Pins, l.state.Dismissed
-	return pivot.Carry(pivot.Carrying{
-		Log: f.log, Cut: f.cut, Pins: f.pins, Dismissed: f.dismissed, Summary: f.answer.Text, Facts: l.facts,
-		Settings: f.settings, Directory: f.info.Directory, Recall: f.info.Recall,
-		Guard: f.guard, Ledger: l.state.Ledger, Mask: f.mask(),
-	})
-}
-
-// mask takes secrets out of what is written under a pivot, and counts them; nil where they are to
-// be kept.
-func (f *folding) mask() func(string) string {
-	f.masked = 0
-	if f.options.KeepSecrets {
-		return nil
-	}
-	return func(text string) string {
-		masked, n := secret.Mask(text)
-		f.masked += n
-		return masked
-	}
-}
-
-// written is the summary with what is carried over. Secrets are masked in it; in the log, which it
-// stands for, they stay.
-func (f *folding) written(id pivot.Identity, marker session.Message, carried string) session.Message {
-	answer := f.answer
-	if !f.options.KeepSecrets {
-		answer.Text, f.masks = secret.Mask(answer.Text)
-	}
-	return pivot.Summary(id, marker, lastPath(f.log), answer, carried)
-}
-
-// maskedNote says on a receipt how many secrets were masked.
-func (f *folding) maskedNote() []string {
-	n := f.masked + f.masks
-	if n == 0 {
-		return nil
-	}
-	return []string{quantity.Count(n,
-		"secret") + " masked in what was written under the pivot; the log has them, and --secrets keep leaves them"}
-}
-
-// unchanged reports whether what was folded is still what is there, and so is the summary of it if
-// it was prepared: messages may have been appended since, nothing else.
-func (f *folding) unchanged(l *live) error {
-	gone := len(l.log) < f.size
-	for i := range min(len(f.log), len(l.log)) {
-		gone = gone || l.log[i].ID != f.log[i].ID
-	}
-	for i := f.size; i < len(l.log); i++ {
-		gone = gone || l.log[i].Marker() != nil
-	}
-	if gone || f.prepared != nil && !same(l.state.Prepared, f.prepared) {
-		return fail(Busy, "compact", f.id, "look at the session again", "another compaction was published meanwhile")
-	}
-	return nil
-}
-
-// tailStart is the id of the first message that stays verbatim: the tail's, or else what was
-// appended while the summary was written.
-func (f *folding) tailStart(l *live) string {
-	if start := f.cut.TailStart(); start != "" {
-		return start
-	}
-	if f.pending != nil {
-		return ""
-	}
-	for i := f.size; i < len(l.log); i++ {
-		if !isKept(&l.log[i]) { // a quotation is written again where it is needed
-			return l.log[i].ID
-		}
+// pivot is the id of the marker that the window begins with, "" without one.
+func (l *live) pivot() string {
+	if summary := view.Pivot(l.window()); summary != nil {
+		return summary.ParentID
 	}
 	return ""
 }
 
-// unbound leaves out the reasoning that stays behind the summary, where its model takes it only
-// behind the prompt that it was made for.
-func (f *folding) unbound(l *live, now session.Millis) (gone []rule.Elision) {
-	if !l.model.BoundReasoning {
-		return nil
-	}
-	for _, messages := range [][]session.Message{f.cut.Tail, l.log[min(f.size, len(l.log)):]} {
-		for i := range messages {
-			for j := range messages[i].Parts {
-				if el, ok := rule.Unbound(&messages[i], &messages[i].Parts[j], f.ledger, l.facts); ok {
-					el.Time = now
-					gone = append(gone, el)
-				}
-			}
-		}
-	}
-	return gone
+func (e *Engine) compacted(r *pivot.Receipt) {
+	e.emit(r.SessionID, Event{Type: Compacted, Receipt: r, Message: r.Marker, Background: r.Trigger == inBackground})
 }
 
-// compactionReceipt measures what the view would be after a change, and refuses one that does not
-// help.
-func (e *Engine) compactionReceipt(l *live, f *folding, c store.Change, marker, summary session.Message,
-	told pivot.Carried) (*pivot.Receipt, error) {
-	window, ledger := f.left(l, c)
-	before := l.look().Tokens()
-	after := l.tokens(window, ledger) + f.unwritten
-	if !f.settings.SummaryAlone {
-		over := f.usable > 0 && after+f.overhead > f.usable
-		if unfolded := f.unfolded(l, before); after >= unfolded || over || f.options.To > 0 && after > f.options.To {
-			return nil, e.noProgress(l, f, unfolded, after, window, ledger)
-		}
+// recording is a context to write down what was paid for: who wants to stop does not wait long for
+// another process to let go of the store.
+func recording(ctx context.Context) (context.Context, context.CancelFunc) {
+	if ctx.Err() != nil {
+		return context.WithTimeout(context.WithoutCancel(ctx), stopping)
 	}
-	now := e.config.Now()
-	r := &pivot.Receipt{
-		ID: e.ids.New("rcp", now), SessionID: f.id, Kind: pivot.Compaction, Time: millis(now), Policy: e.policy.Name,
-		Trigger:        f.trigger,
-		MessagesBefore: len(l.window()), MessagesAfter: len(window), TokensBefore: before, TokensAfter: after,
-		Usable: f.usable, Scale: l.learned(),
-		Marker: marker.ID, Summary: summary.ID, TailStart: marker.Marker().TailStartID,
-		Folded: len(pivot.WithoutQuotations(f.cut.Fold)), Tail: len(f.cut.Tail),
-		Gone: gone(pivot.WithoutQuotations(f.cut.Fold), f.ledger, l.facts), Carried: told, Summarizer: f.answer.Model,
-		Usage: f.usages, Prepared: f.prepared != nil,
-		Duration: now.Sub(f.began).Seconds(), Notes: slices.Concat(f.notes, f.maskedNote()), Struck: f.struck,
-		Committed: c.Commit, LetGo: c.Undo,
-		Undo: "winnow undo " + f.id + " " + marker.ID,
-	}
-	r.Cost = f.cost()
-	r.Money = e.money(l, before, after, after, f.spent)
-	r.Saved = before - after
-	return r, nil
+	return context.WithCancel(context.WithoutCancel(ctx))
 }
 
-// unfolded is how many tokens the view would have with the elisions of a compaction and without its
-// fold: a fold that takes more loses words for nothing. Who asks for a size may not have it by
-// pruning alone, so that before, the view as it is, is what counts then.
-func (f *folding) unfolded(l *live, before int) int {
-	if f.options.To > 0 || len(f.commit) == 0 {
-		return before
-	}
-	return min(before, l.tokens(l.window(), f.ledger))
-}
-
-func (e *Engine) noProgress(l *live, f *folding, unfolded, after int, window []session.Message,
-	ledger rule.Ledger) error {
-	failed := &Error{Code: NoProgress, Op: "compact", Session: f.id}
-	if after >= unfolded {
-		failed.Err = fmt.Errorf("the view would have %s tokens with the summary, %s without it", quantity.Number(after),
-			quantity.Number(unfolded))
-		failed.Hint = "the session is as small as it gets"
-		if n := l.keptTokens(window); n > 0 {
-			failed.Hint = fmt.Sprintf("what is pinned or restored and would be carried over takes %s tokens; "+
-				"without them it may get smaller", quantity.Number(n))
-		}
+// unpublished records what a compaction that failed cost, and returns its error.
+func (e *Engine) unpublished(ctx context.Context, id string, record *ask.Record, failed error) error {
+	if len(record.Spent) == 0 {
 		return failed
 	}
-	if to := f.options.To; to > 0 && after > to {
-		failed.Err = fmt.Errorf("the view would still have %s tokens, and %s were asked for", quantity.Number(after),
-			quantity.Number(to))
-		failed.Hint = stays(l.floor(window, ledger))
+	record.Waste()
+	ctx, done := recording(ctx)
+	defer done()
+	err := e.change(ctx, "compact", id, func(*live) (store.Change, error) {
+		return store.Change{Spend: record.Spent}, nil
+	}, func(*live) { e.emitSpent(id, record.Spent) })
+	return notRecorded(failed, err)
+}
+
+// notRecorded is an error, with that of writing down what it cost, nil if that was written.
+func notRecorded(failed, err error) error {
+	switch {
+	case err == nil:
 		return failed
+	case reason(err) == reason(failed): // the store cannot be written: one error says why
+		return fmt.Errorf("%w; nor is recorded what it cost", failed)
 	}
-	failed.Err = fmt.Errorf("the view would still have %s tokens with system prompt and tools, budget %s",
-		quantity.Number(after+f.overhead), quantity.Number(f.usable))
-	failed.Hint = stays(l.floor(window, ledger))
-	return failed
+	return errors.Join(failed, fmt.Errorf("what it cost is not recorded: %w", err))
 }
 
-// gone itemises by kind, in tokens, what the summary now stands for, as it was shown.
-func gone(fold []session.Message, ledger rule.Ledger, facts *rule.Facts) map[string]int {
-	sum := map[string]int{}
-	for i := range fold {
-		for j := range fold[i].Parts {
-			p := &fold[i].Parts[j]
-			kind, size := view.Kind(&fold[i], p), view.Part(p, ledger, facts)
-			if p.Type == session.ToolPart {
-				sum["tool input"] += size.Input
-				sum["tool output"] += size.Output
-				sum["file"] += size.Files
-				continue
-			}
-			sum[kind] += size.Total()
-		}
-	}
-	for kind, n := range sum {
-		if n == 0 {
-			delete(sum, kind)
-		}
-	}
-	return sum
-}
-
-func lastPath(log []session.Message) *session.Path {
-	for i := len(log) - 1; i >= 0; i-- {
-		if log[i].Path != nil {
-			return log[i].Path
-		}
-	}
-	return nil
-}
-
-// shorten adds to a change what makes the view fit that it leaves, where the newest results alone
-// do not: they were never sent, so that they are shown in part and not folded.
-func (f *folding) shorten(l *live, c store.Change, now session.Millis) store.Change {
-	if !f.last || f.settings.SummaryAlone {
-		return c
-	}
-	window, ledger := f.left(l, c)
-	l.handles.Name(window)
-	over := 0
-	if f.usable > 0 {
-		over = l.tokens(window, ledger) + f.unwritten + f.overhead - f.usable
-	}
-	if over <= 0 && !f.options.Rejected {
-		return c
-	}
-	for _, el := range f.seen(l, window, ledger).Shorten(over, f.options.Rejected) {
-		el.Time = now
-		c.Commit = append(c.Commit, el)
-	}
-	return c
-}
+// stopping is how long a compaction that was stopped may take to record what it cost: a machine
+// under load needs more than the milliseconds of a commit, and what is not recorded is missing from
+// the bill.
+const stopping = 2 * time.Second

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -55,12 +53,12 @@ func (e *Engine) Amend(ctx context.Context, id string, a Amendment) error {
 		}
 	}
 	if len(a.Own) > 0 {
-		if err := e.own(ctx, id, a.Own); err != nil {
+		if err := e.setOwn(ctx, id, a.Own); err != nil {
 			return err
 		}
 	}
 	if len(a.Spent) > 0 {
-		if err := e.charge(ctx, id, a.Spent); err != nil {
+		if err := e.addSpent(ctx, id, a.Spent); err != nil {
 			return err
 		}
 	}
@@ -76,19 +74,27 @@ func (e *Engine) Amend(ctx context.Context, id string, a Amendment) error {
 }
 
 func (e *Engine) recall(ctx context.Context, id string, a Amendment) error {
-	return e.change(ctx, "recall", id, func(l *live) (store.Change, error) {
-		info := l.state.Info
+	return e.changeInfo(ctx, "recall", id, func(l *live, info *session.Info) error {
 		info.Recall = info.Recall || a.Recall
 		info.Missed = slices.Clone(info.Missed)
 		for _, missed := range a.Missed {
 			_, p := l.find(missed.Part)
 			if p == nil {
-				return store.Change{}, notFound("recall", id, "part "+missed.Part)
+				return notFound("recall", id, "part "+missed.Part)
 			}
 			missed.Part, missed.Time = p.ID, cmp.Or(missed.Time, millis(e.config.Now()))
 			info.Missed = append(info.Missed, missed)
 		}
-		return store.Change{Base: l.state.Revision, Info: &info}, nil
+		return nil
+	})
+}
+
+// changeInfo makes another info of a session's.
+func (e *Engine) changeInfo(ctx context.Context, op, id string, decide func(*live, *session.Info) error) error {
+	return e.change(ctx, op, id, func(l *live) (store.Change, error) {
+		info := l.state.Info
+		err := decide(l, &info)
+		return store.Change{Base: l.state.Revision, Info: &info}, err
 	}, nil)
 }
 
@@ -98,40 +104,38 @@ func (e *Engine) rename(ctx context.Context, id, title string, instead []string)
 		return fail(BadInput, "rename", id, "give a few words", "the title is empty")
 	}
 	another := errors.New("the session has another title")
-	err := e.change(ctx, "rename", id, func(l *live) (store.Change, error) {
-		info := l.state.Info
+	err := e.changeInfo(ctx, "rename", id, func(_ *live, info *session.Info) error {
 		if instead != nil && !slices.Contains(instead, info.Title) {
-			return store.Change{}, another
+			return another
 		}
 		info.Title = title
-		return store.Change{Base: l.state.Revision, Info: &info}, nil
-	}, nil)
+		return nil
+	})
 	if err == another {
 		return nil
 	}
 	return err
 }
 
-func (e *Engine) own(ctx context.Context, id string, members map[string]jsontext.Value) error {
-	return e.change(ctx, "amend", id, func(l *live) (store.Change, error) {
-		info := l.state.Info
+func (e *Engine) setOwn(ctx context.Context, id string, members map[string]jsontext.Value) error {
+	return e.changeInfo(ctx, "amend", id, func(_ *live, info *session.Info) error {
 		object := cmp.Or(string(info.Unknown), "{}")
 		for _, name := range slices.Sorted(maps.Keys(members)) {
 			object = string(span.Set([]byte(object), "", members[name], name))
 		}
 		info.Unknown = jsontext.Value(object)
-		return store.Change{Base: l.state.Revision, Info: &info}, nil
-	}, nil)
+		return nil
+	})
 }
 
-func (e *Engine) charge(ctx context.Context, id string, spent []store.Spend) error {
+func (e *Engine) addSpent(ctx context.Context, id string, spent []store.Spend) error {
 	for i := range spent {
 		if spent[i].Time == 0 {
 			spent[i].Time = millis(e.config.Now())
 		}
 	}
 	charged := func(*live) (store.Change, error) { return store.Change{Spend: spent}, nil }
-	return e.change(ctx, "charge", id, charged, func(*live) { e.recorded(id, spent) })
+	return e.change(ctx, "charge", id, charged, func(*live) { e.emitSpent(id, spent) })
 }
 
 func (e *Engine) keep(ctx context.Context, id, part, text string) error {
@@ -140,12 +144,10 @@ func (e *Engine) keep(ctx context.Context, id, part, text string) error {
 		return fail(Disabled, "keep", id, "use a store that is a store.Keeper",
 			"the store keeps no texts beside the log")
 	}
-	l, err := e.lock(ctx, "keep", id)
-	if err != nil {
+	var p *session.Part
+	if err := e.locked(ctx, "keep", id, func(l *live) { _, p = l.find(part) }); err != nil {
 		return err
 	}
-	_, p := l.find(part)
-	l.mu.Unlock()
 	if p == nil {
 		return notFound("keep", id, "part "+part)
 	}
@@ -171,9 +173,9 @@ func (e *Engine) Dismiss(ctx context.Context, id string, dismiss bool, which ...
 		var c store.Change
 		all := report.InstructionsOf(l.log, l.state.Dismissed)
 		for _, name := range which {
-			found, err := named(all, name)
+			found, err := report.InstructionNamed(all, name)
 			if err != nil {
-				return c, &Error{Code: NotFound, Op: op, Session: id, Err: err, Hint: listed(all)}
+				return c, &Error{Code: NotFound, Op: op, Session: id, Err: err, Hint: report.InstructionList(all)}
 			}
 			was := found.Dismissed
 			if found.Dismissed = dismiss; slices.Contains(changed, found) {
@@ -202,50 +204,6 @@ func (e *Engine) Dismiss(ctx context.Context, id string, dismiss bool, which ...
 		return nil, err
 	}
 	return changed, nil
-}
-
-// named finds an instruction by its number, its words, or a piece of them that no other has.
-func named(all []report.Instruction, name string) (report.Instruction, error) {
-	if n, err := strconv.Atoi(name); err == nil {
-		if n >= 1 && n <= len(all) {
-			return all[n-1], nil
-		}
-		return report.Instruction{}, fmt.Errorf("there is no instruction %d", n)
-	}
-	key := recall.Key(name)
-	var having []report.Instruction
-	for _, c := range all {
-		switch its := recall.Key(c.Text); {
-		case its == key && key != "":
-			return c, nil
-		case key != "" && strings.Contains(" "+its+" ", " "+key+" "):
-			having = append(having, c)
-		}
-	}
-	switch len(having) {
-	case 1:
-		return having[0], nil
-	case 0:
-		return report.Instruction{}, fmt.Errorf("there is no instruction %q", name)
-	}
-	return report.Instruction{}, fmt.Errorf("%d instructions say %q", len(having), name)
-}
-
-// listed says which instructions there are, for an error.
-func listed(all []report.Instruction) string {
-	const most = 8
-	if len(all) == 0 {
-		return "none was found in this session"
-	}
-	var names []string
-	for _, c := range all[:min(len(all), most)] {
-		names = append(names, fmt.Sprintf("%d %q", c.Number, rule.Shorten(c.Text, 60)))
-	}
-	text := "there are: " + strings.Join(names, ", ")
-	if n := len(all) - most; n > 0 {
-		text += fmt.Sprintf(", and %d more", n)
-	}
-	return text
 }
 
 // Create adds an empty session and returns its id; a missing id and missing times are filled in.
@@ -286,12 +244,12 @@ func (e *Engine) Import(ctx context.Context, s session.Session, ledger rule.Ledg
 
 // Session returns the log as it stands, and what was decided about it.
 func (e *Engine) Session(ctx context.Context, id string) (session.Session, store.State, error) {
-	l, err := e.lock(ctx, "read", id)
-	if err != nil {
-		return session.Session{}, store.State{}, err
-	}
-	defer e.unlock(l)
-	return session.Session{Info: l.state.Info, Messages: slices.Clone(l.log)}, l.state, nil
+	var s session.Session
+	var state store.State
+	err := e.locked(ctx, "read", id, func(l *live) {
+		s, state = session.Session{Info: l.state.Info, Messages: slices.Clone(l.log)}, l.state
+	})
+	return s, state, err
 }
 
 // Fork begins a new session with the log of another one before a message, "" for all of it, as it

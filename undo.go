@@ -15,9 +15,9 @@ import (
 	"github.com/winnowhq/winnow/store/report"
 )
 
-// foundKept is a receipt for a quotation that came with a session of which the receipts are not
-// known.
-func (e *Engine) foundKept(l *live, what string) *pivot.Receipt {
+// receiptOfQuotation is a receipt for a quotation that came with a session of which the receipts
+// are not known.
+func (e *Engine) receiptOfQuotation(l *live, what string) *pivot.Receipt {
 	for i := range l.log {
 		n, kept := l.log[i].Kept()
 		if !kept || n.Kept != what && l.log[i].ID != what {
@@ -37,16 +37,16 @@ func (e *Engine) foundKept(l *live, what string) *pivot.Receipt {
 	return nil
 }
 
-// moot reports whether taking back what a receipt is for, or making it count again, would change
-// nothing: its quotation is not in the window, or what it quotes is there already.
-func (l *live) moot(r *pivot.Receipt, redo bool) bool {
+// reversesNothing reports whether taking back what a receipt is for, or making it count again,
+// would change nothing: its quotation is not in the window, or what it quotes is there already.
+func (l *live) reversesNothing(r *pivot.Receipt, redo bool) bool {
 	switch {
 	case r.Kind == pivot.Pinning && r.Pinned != nil:
 		return redo && slices.ContainsFunc(l.state.Pins, func(p rule.Pin) bool { return samePin(p, *r.Pinned) })
 	case r.Kind != pivot.Restoring && r.Kind != pivot.Pinning:
 		return false
 	}
-	if redo && len(l.own(r.Replaced)) > 0 || !redo &&
+	if redo && len(l.unreplaced(r.Replaced)) > 0 || !redo &&
 		slices.ContainsFunc(r.Replaced, func(el rule.Elision) bool { return !l.state.Ledger.Has(el.Key()) }) {
 		return false
 	}
@@ -67,16 +67,16 @@ func (l *live) moot(r *pivot.Receipt, redo bool) bool {
 // made since is left out where its model takes it only behind the exact prompt that it was made
 // for: Receipt.Unbound counts the parts. Nothing is deleted: Redo makes all of it count again.
 func (e *Engine) Undo(ctx context.Context, id, what string) (*pivot.Receipt, error) {
-	return e.turnBack(ctx, "undo", id, what, false)
+	return e.reverse(ctx, "undo", id, what, false)
 }
 
 // Redo makes what was undone count again: a compaction, a pruning, a restore or a pin. what as for
 // Undo, "" for what was undone last, whatever its kind and however old it is.
 func (e *Engine) Redo(ctx context.Context, id, what string) (*pivot.Receipt, error) {
-	return e.turnBack(ctx, "redo", id, what, true)
+	return e.reverse(ctx, "redo", id, what, true)
 }
 
-func (e *Engine) turnBack(ctx context.Context, op, id, what string, redo bool) (*pivot.Receipt, error) {
+func (e *Engine) reverse(ctx context.Context, op, id, what string, redo bool) (*pivot.Receipt, error) {
 	var receipt *pivot.Receipt
 	var keys []rule.Key
 	asked := what
@@ -88,40 +88,40 @@ func (e *Engine) turnBack(ctx context.Context, op, id, what string, redo bool) (
 		for i := range slices.Backward(l.state.Receipts) {
 			r := &l.state.Receipts[i]
 			if what == r.ID || what != "" && (what == r.Marker || r.Pinned != nil && what == r.Pinned.ID) ||
-				what == "" && !redo && l.stands(r) && !l.moot(r, false) { // the newest one that stands
+				what == "" && !redo && l.counts(r) && !l.reversesNothing(r, false) { // the newest one that stands
 				receipt = r
 				break
 			}
 		}
 		if receipt == nil {
-			if receipt, err = e.imported(l, op, what); err != nil {
+			if receipt, err = e.importedReceipt(l, op, what); err != nil {
 				return c, err
 			}
 			if what != "" {
 				c.Receipt = receipt
 			}
 		}
-		if l.stands(receipt) == redo || l.moot(receipt, redo) {
+		if l.counts(receipt) == redo || l.reversesNothing(receipt, redo) {
 			return c, fail(Already, op, id, "", "%s is %sne already", cmp.Or(receipt.ID, receipt.Marker), op)
 		}
-		c, keys = l.turned(c, receipt, redo)
-		c.Info = l.noted(redo, cmp.Or(receipt.ID, receipt.Marker))
+		c, keys = l.reversal(c, receipt, redo)
+		c.Info = l.infoUndone(redo, cmp.Or(receipt.ID, receipt.Marker))
 		turned := *receipt
 		receipt = &turned
 		c, receipt.Unbound = l.rebound(c, cmp.Or(receipt.Marker, receipt.ID), l.since(receipt), e.identity().Now)
-		pins := rule.Window{Pins: after(l.state, c, l.state.Revision).Pins} // what is pinned since stays whole
+		pins := rule.Window{Pins: l.state.Clip().After(&c).Pins} // what is pinned since stays whole
 		c.Commit = slices.DeleteFunc(slices.Clone(c.Commit),
 			func(el rule.Elision) bool { return pins.Pinned(el.Part, el.Message) })
-		c.Append = l.unheld(e.identity(), c, "")
+		c.Append = edit.Missing(e.current(l), e.identity(), c, "")
 		return c, nil
 	}, func(l *live) {
-		l.reported, l.estimated, l.tries = session.Usage{}, -1, 0
-		event := e.event(id, ElisionUndone)
+		l.forgetReport()
+		l.turn.folds = 0
+		event := Event{Type: ElisionUndone, Elisions: keys, Message: receipt.Marker}
 		if redo {
 			event.Type = ElisionCommitted
 		}
-		event.Elisions, event.Message = keys, receipt.Marker
-		e.bus.publish(event)
+		e.emit(id, event)
 	})
 	return receipt, err
 }
@@ -133,7 +133,7 @@ func (l *live) undoneLast() string {
 		if at < 0 && l.state.Undone[id] { // a pivot that came with the session
 			return id
 		}
-		if at >= 0 && !l.stands(&l.state.Receipts[at]) && !l.moot(&l.state.Receipts[at], true) {
+		if at >= 0 && !l.counts(&l.state.Receipts[at]) && !l.reversesNothing(&l.state.Receipts[at], true) {
 			return id
 		}
 	}
@@ -156,9 +156,9 @@ func (l *live) since(r *pivot.Receipt) func(*session.Message) bool {
 	return func(m *session.Message) bool { return newer[m.ID] }
 }
 
-// imported is a receipt for what came with a session: the pivot that the window begins with, or
-// what is named.
-func (e *Engine) imported(l *live, op, what string) (*pivot.Receipt, error) {
+// importedReceipt is a receipt for what came with a session: the pivot that the window begins with,
+// or what is named.
+func (e *Engine) importedReceipt(l *live, op, what string) (*pivot.Receipt, error) {
 	if what == "" {
 		if op == "undo" && view.Pivot(l.window()) != nil {
 			// another program made it
@@ -167,17 +167,17 @@ func (e *Engine) imported(l *live, op, what string) (*pivot.Receipt, error) {
 		return nil, fail(NotFound, op, l.id, "", "there is nothing to %s", op)
 	}
 	if at := session.Index(l.log, what); at >= 0 && l.log[at].Marker() != nil {
-		return e.foundReceipt(l, &l.log[at]), nil
+		return e.receiptOfPivot(l, &l.log[at]), nil
 	}
-	if r := e.foundKept(l, what); r != nil {
+	if r := e.receiptOfQuotation(l, what); r != nil {
 		return r, nil
 	}
 	return nil, notFound(op, l.id, "receipt or marker "+what)
 }
 
-// turned is a change that takes back what a receipt is for, or makes it count again, and the
+// reversal is a change that takes back what a receipt is for, or makes it count again, and the
 // elisions that it is about.
-func (l *live) turned(c store.Change, r *pivot.Receipt, redo bool) (store.Change, []rule.Key) {
+func (l *live) reversal(c store.Change, r *pivot.Receipt, redo bool) (store.Change, []rule.Key) {
 	var ids []string // of markers, pins and restores
 	switch {
 	case r.Kind == pivot.Pinning && r.Pinned != nil:
@@ -191,18 +191,18 @@ func (l *live) turned(c store.Change, r *pivot.Receipt, redo bool) (store.Change
 		ids = []string{r.Marker}
 	}
 	if redo {
-		c.Commit, c.Restore, c.Redo, c.Undo = r.Committed, keysOf(l.own(r.Replaced)), ids, r.LetGo
+		c.Commit, c.Restore, c.Redo, c.Undo = r.Committed, keysOf(l.unreplaced(r.Replaced)), ids, r.LetGo
 		return c, keysOf(r.Committed)
 	}
-	keys := keysOf(l.own(r.Committed))
+	keys := keysOf(l.unreplaced(r.Committed))
 	c.Restore, c.Commit, c.Undo, c.Redo = keys, r.Replaced, ids, r.LetGo
 	return c, keys
 }
 
-// foundReceipt is a receipt for a pivot that came with a session: another program made it, or this
-// one did and the session was written to a file and read again. What was committed with a pivot has
-// its time.
-func (e *Engine) foundReceipt(l *live, marker *session.Message) *pivot.Receipt {
+// receiptOfPivot is a receipt for a pivot that came with a session: another program made it, or
+// this one did and the session was written to a file and read again. What was committed with a
+// pivot has its time.
+func (e *Engine) receiptOfPivot(l *live, marker *session.Message) *pivot.Receipt {
 	r := &pivot.Receipt{
 		ID: e.ids.New("rcp", e.config.Now()), SessionID: l.id, Kind: pivot.Compaction, Time: marker.Time.Created,
 		Trigger: "imported", Marker: marker.ID,
@@ -226,10 +226,11 @@ func (e *Engine) foundReceipt(l *live, marker *session.Message) *pivot.Receipt {
 	return r
 }
 
-// stands reports whether what a receipt is for counts now.
-func (l *live) stands(r *pivot.Receipt) bool { return report.Stands(l.state, r) }
+// counts reports whether what a receipt is for counts now.
+func (l *live) counts(r *pivot.Receipt) bool { return report.Stands(l.state, r) }
 
-// own are those of some elisions that stand as they are, and have not been replaced by others.
-func (l *live) own(elisions []rule.Elision) []rule.Elision {
+// unreplaced are those of some elisions that stand as they are, and have not been replaced by
+// others.
+func (l *live) unreplaced(elisions []rule.Elision) []rule.Elision {
 	return report.Standing(l.state.Ledger, elisions)
 }

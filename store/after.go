@@ -7,8 +7,14 @@ import (
 	"github.com/winnowhq/winnow/plan/rule"
 )
 
-// After returns the state once a change was applied. The receipts and requests of the two states
-// share memory: only one change may follow a state.
+// Clip returns the same state for a change that only might follow it, beside the one that does.
+func (s State) Clip() State {
+	s.Receipts, s.Spent = slices.Clip(s.Receipts), slices.Clip(s.Spent)
+	return s
+}
+
+// After returns the state once a change was applied, at the next revision. The receipts and requests
+// of the two states share memory: only one change may follow a state, and a [State.Clip] of it.
 func (s State) After(c *Change) State {
 	s.Revision++
 	s.Messages += len(c.Append)

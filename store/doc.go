@@ -9,6 +9,7 @@
 //   - transfer: copies a store into another one
 //   - report: explains a session, its window and its costs
 //   - edit: prunes and restores parts by name
+//   - fold: compacts a session, from the cut to the messages that are published
 //
 // Begin with Store in store.go, then memory.
 package store

@@ -4,6 +4,7 @@
 //
 //   - offline: without a model
 //   - model: by asking one
+//   - ask: a request to one of them, again or in pieces until its answer counts
 //
 // Begin with offline.
 package summarize

@@ -39,6 +39,7 @@ var through = map[string]string{
 	"llm/openai":                   "llm/providers FuzzAsk",                          //
 	"plan/pivot":                   "summarize/offline FuzzSummarize",                // the log and what a summariser wrote
 	"plan/settings":                "desk/config FuzzLoad",                           // the lists in a configuration
+	"store/fold":                   "internal/stories FuzzEngine_anyLogCanBeHadBack", // summaries that the engine prepared
 	"wire":                         "wire/anthropic FuzzDecode",                      // the scanner that all protocols share
 }
 

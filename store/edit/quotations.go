@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/plan/rule"
@@ -85,11 +86,15 @@ func (q Quotations) Refuse(log []session.Message, undone map[string]bool, m *ses
 	return no(rule.NotKept, "there is nothing in it that a model reads")
 }
 
-// Needed are the quotations that a session needs so that everything that is pinned, or was
-// restored, is in the view. If they are needed because of a pivot that a change makes, marker names
-// it, and they go with it.
-func Needed(id pivot.Identity, state store.State, log, window []session.Message,
-	marker string) (needed []session.Message) {
+// Missing are the quotations that a session needs with a change, so that everything that is pinned,
+// or was restored, is in the view. If the change makes a pivot because of which they are needed,
+// marker names it, and they go with it; "" if each goes by itself.
+func Missing(s *report.Session, id pivot.Identity, c store.Change, marker string) (needed []session.Message) {
+	restored := slices.ContainsFunc(s.State.Receipts, func(r pivot.Receipt) bool { return r.Kind == pivot.Restoring })
+	if len(s.State.Pins)+len(c.Pin) == 0 && !restored {
+		return nil
+	}
+	state, log, window := s.After(c)
 	shown := QuotedIn(window)
 	add := func(note session.Note, q pivot.Quotation) {
 		if q.Text == "" || shown.texts[q.Text] {

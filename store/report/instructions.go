@@ -1,7 +1,12 @@
 package report
 
 import (
+	"fmt"
+	"strconv"
+	"strings"
+
 	"github.com/winnowhq/winnow/plan/recall"
+	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -37,4 +42,49 @@ func InstructionsOf(log []session.Message, dismissed map[string]bool) []Instruct
 		}
 	}
 	return all
+}
+
+// InstructionNamed finds an instruction by its number, its words, or a piece of them that no other
+// has.
+func InstructionNamed(all []Instruction, name string) (Instruction, error) {
+	if n, err := strconv.Atoi(name); err == nil {
+		if n >= 1 && n <= len(all) {
+			return all[n-1], nil
+		}
+		return Instruction{}, fmt.Errorf("there is no instruction %d", n)
+	}
+	key := recall.Key(name)
+	var having []Instruction
+	for _, c := range all {
+		switch its := recall.Key(c.Text); {
+		case its == key && key != "":
+			return c, nil
+		case key != "" && strings.Contains(" "+its+" ", " "+key+" "):
+			having = append(having, c)
+		}
+	}
+	switch len(having) {
+	case 1:
+		return having[0], nil
+	case 0:
+		return Instruction{}, fmt.Errorf("there is no instruction %q", name)
+	}
+	return Instruction{}, fmt.Errorf("%d instructions say %q", len(having), name)
+}
+
+// InstructionList says which instructions there are, for an error.
+func InstructionList(all []Instruction) string {
+	const most = 8
+	if len(all) == 0 {
+		return "none was found in this session"
+	}
+	var names []string
+	for _, c := range all[:min(len(all), most)] {
+		names = append(names, fmt.Sprintf("%d %q", c.Number, rule.Shorten(c.Text, 60)))
+	}
+	text := "there are: " + strings.Join(names, ", ")
+	if n := len(all) - most; n > 0 {
+		text += fmt.Sprintf(", and %d more", n)
+	}
+	return text
 }

@@ -1969,21 +1969,21 @@ export interface WinnowPreview {
   /** TokensBefore − TokensAfter */
   saved: number;
   /**
-   * Of a compaction: what the summary would stand for, as it would be shown now, the earlier
-   * summary included; what would stay word for word; what the engine would write under the
-   * summary.
+   * Folded is how many messages the summary would stand for, as they would be shown now, the
+   * earlier summary included.
    */
   folded: number;
   foldedTokens: number;
   /** tokens by kind, as in a receipt */
   gone: Record<string, number>;
-  /** messages */
+  /** messages that would stay */
   tail: number;
   tailTokens: number;
-  /** id of its first message */
+  /** id of the first of them */
   tailStart?: string;
   /** the tail would begin inside a turn */
   split?: boolean;
+  /** written under the summary */
   carried: PivotCarried;
   /** Committed are the elisions that would be committed with it; their time is that of the preview. */
   committed: RuleElision[];
