@@ -180,7 +180,9 @@ func (b *bench) shows(text string) {
 // rests waits until nothing goes on.
 func (b *bench) rests() {
 	b.t.Helper()
-	b.until("rest", func() bool { return b.work == nil && !b.syncing && b.doing == "" && len(b.messages) == 0 })
+	b.until("rest", func() bool {
+		return b.work == nil && !b.session.syncing && b.status.doing == "" && len(b.messages) == 0
+	})
 }
 
 // look is the screen as text, without colours.
