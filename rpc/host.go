@@ -87,7 +87,7 @@ func (h host) Ask(ctx context.Context, r llm.Request) (llm.Answer, error) {
 		return &llm.Error{Kind: kind, Provider: r.Model.Provider, Model: r.Model.ID, Message: err.Error(), Err: err}
 	}
 	elements := new(wire.Elements)
-	body, err := elements.Encode(r.Messages, wire.Options{Provider: r.Model.Provider, Model: r.Model.ID}, h.f.form)
+	body, err := elements.Encode(r.Messages, wire.Options{Provider: r.Model.Provider, Model: r.Model.ID}, h.f.Form)
 	if err != nil {
 		return llm.Answer{}, fail(llm.Rejected, err)
 	}

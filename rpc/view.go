@@ -114,7 +114,7 @@ func (s *Server) view(c *call, p View) (Viewed, error) {
 	}
 	provider, id, _ := strings.Cut(now.Model, "/")
 	v := s.views.viewer(p.Session, now.Model, f)
-	body, err := v.elements.Encode(now.Messages, wire.Options{Provider: provider, Model: id}, f.form)
+	body, err := v.elements.Encode(now.Messages, wire.Options{Provider: provider, Model: id}, f.Form)
 	if err != nil {
 		return Viewed{}, err
 	}

@@ -14,15 +14,14 @@ import (
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/text/span"
 	"github.com/winnowhq/winnow/wire"
+	"github.com/winnowhq/winnow/wire/protocols"
 )
 
 // Dialect is one wire format, as readers and writers of bodies use it.
 type Dialect struct {
-	Kind   Kind
+	Kind   wire.Protocol
 	Format string // name of the format that it belongs to
-	Decode func(body []byte) *wire.Decoded
-	Encode func(messages []session.Message, o wire.Options) (wire.Body, error)
-	Check  func(body []byte) error
+	protocols.Codec
 	// List is the member that holds the messages, Content that of a message that holds its blocks,
 	// "" for "content".
 	List, Content string

@@ -5,10 +5,8 @@ import (
 
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/text/span"
-	"github.com/winnowhq/winnow/wire/anthropic"
-	"github.com/winnowhq/winnow/wire/gemini"
-	"github.com/winnowhq/winnow/wire/openaichat"
-	"github.com/winnowhq/winnow/wire/responses"
+	"github.com/winnowhq/winnow/wire"
+	"github.com/winnowhq/winnow/wire/protocols"
 )
 
 // AnthropicBody reads and writes requests to Anthropic's Messages API: plain request bodies, bare
@@ -62,18 +60,18 @@ func (GeminiBody) Title() string {
 
 // Detect reports whether a file begins like a body of this API, or like a recording of requests to
 // it.
-func (AnthropicBody) Detect(head []byte) bool { return Sniff(head) == Anthropic }
+func (AnthropicBody) Detect(head []byte) bool { return Sniff(head) == wire.Anthropic }
 
 // Detect reports whether a file begins like a body of one of these APIs, or like a recording of
 // requests to them.
 func (OpenAIBody) Detect(head []byte) bool {
 	kind := Sniff(head)
-	return kind == Chat || kind == Responses
+	return kind == wire.Chat || kind == wire.Responses
 }
 
 // Detect reports whether a file begins like a body of this API, or like a recording of requests to
 // it.
-func (GeminiBody) Detect(head []byte) bool { return Sniff(head) == Gemini }
+func (GeminiBody) Detect(head []byte) bool { return Sniff(head) == wire.Gemini }
 
 // Read reads a body; the function Read says which request of a recording is the session.
 func (AnthropicBody) Read(src []byte) (*format.Document, error) { return Read(src, messages()) }
@@ -108,15 +106,15 @@ func (GeminiBody) Write(w io.Writer, from *format.Document, change format.Change
 }
 
 // Of is the dialect of a wire format; ok is false for an unknown kind.
-func Of(kind Kind) (d Dialect, ok bool) {
+func Of(kind wire.Protocol) (d Dialect, ok bool) {
 	switch kind {
-	case Anthropic:
+	case wire.Anthropic:
 		return messages(), true
-	case Chat:
+	case wire.Chat:
 		return chat(), true
-	case Responses:
+	case wire.Responses:
 		return responseItems(), true
-	case Gemini:
+	case wire.Gemini:
 		return contents(), true
 	}
 	return Dialect{}, false
@@ -124,24 +122,24 @@ func Of(kind Kind) (d Dialect, ok bool) {
 
 func messages() Dialect {
 	return Dialect{
-		Kind: Anthropic, Format: AnthropicBody{}.Name(), List: "messages", Merges: true,
-		Decode: anthropic.Decode, Check: anthropic.Check, Encode: anthropic.Encode,
+		Kind: wire.Anthropic, Format: AnthropicBody{}.Name(), List: "messages", Merges: true,
+		Codec: protocols.Of(wire.Anthropic),
 		Block: func(_, text string) []byte { return textBlock("text", text) },
 	}
 }
 
 func chat() Dialect {
 	return Dialect{
-		Kind: Chat, Format: OpenAIBody{}.Name(), List: "messages",
-		Decode: openaichat.Decode, Check: openaichat.Check, Encode: openaichat.Encode,
+		Kind: wire.Chat, Format: OpenAIBody{}.Name(), List: "messages",
+		Codec: protocols.Of(wire.Chat),
 		Block: func(_, text string) []byte { return textBlock("text", text) },
 	}
 }
 
 func responseItems() Dialect {
 	return Dialect{
-		Kind: Responses, Format: OpenAIBody{}.Name(), List: "input",
-		Decode: responses.Decode, Check: responses.Check, Encode: responses.Encode,
+		Kind: wire.Responses, Format: OpenAIBody{}.Name(), List: "input",
+		Codec: protocols.Of(wire.Responses),
 		Block: func(role, text string) []byte {
 			if role == "assistant" {
 				return textBlock("output_text", text)
@@ -153,8 +151,8 @@ func responseItems() Dialect {
 
 func contents() Dialect {
 	return Dialect{
-		Kind: Gemini, Format: GeminiBody{}.Name(), List: "contents", Content: "parts", Merges: true,
-		Decode: gemini.Decode, Check: gemini.Check, Encode: gemini.Encode,
+		Kind: wire.Gemini, Format: GeminiBody{}.Name(), List: "contents", Content: "parts", Merges: true,
+		Codec: protocols.Of(wire.Gemini),
 		Block: func(_, text string) []byte { return span.Make("text", text) },
 	}
 }

@@ -25,7 +25,7 @@ const maxMarks = 4
 func marked(edited []byte, doc *format.Document, answered int, state store.State) []byte {
 	n := doc.Native.(*body.Native)
 	at := changedAt(n.Decoded, answered, state)
-	if n.Dialect.Kind != body.Anthropic || at <= 0 {
+	if n.Dialect.Kind != wire.Anthropic || at <= 0 {
 		return edited
 	}
 	root := wire.ValueOf(edited)

@@ -22,20 +22,8 @@ import (
 	"github.com/winnowhq/winnow/llm/openai"
 	"github.com/winnowhq/winnow/llm/upstream"
 	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/wire"
 )
-
-// Protocol is what a provider speaks.
-type Protocol string
-
-const (
-	Anthropic Protocol = "anthropic"        // Messages
-	Chat      Protocol = "openai-chat"      // Chat Completions: most compatible servers
-	Responses Protocol = "openai-responses" // Responses
-	Gemini    Protocol = "gemini"
-)
-
-// Protocols are all of them, the most usual of a provider that somebody defines first.
-func Protocols() []Protocol { return []Protocol{Chat, Responses, Anthropic, Gemini} }
 
 // Provider says how a provider is reached. It is an entry of "providers" in the configuration, by
 // the provider's name:
@@ -46,7 +34,7 @@ func Protocols() []Protocol { return []Protocol{Chat, Responses, Anthropic, Gemi
 // known.
 type Provider struct {
 	// Protocol is what it speaks. Default: openai-chat.
-	Protocol Protocol `json:"protocol,omitzero"`
+	Protocol wire.Protocol `json:"protocol,omitzero"`
 	// BaseURL is what stands before the protocol's own path, the version included:
 	// "https://host/v1".
 	BaseURL string `json:"baseURL,omitzero"`
@@ -55,7 +43,7 @@ type Provider struct {
 	KeyEnv string `json:"keyEnv,omitzero"`
 	// Headers are sent with every request. "$NAME" as a whole value is the environment variable of
 	// that name.
-	Headers map[string]string `json:"headers,omitzero"`
+	Headers map[string]string `json:"headers,omitempty"`
 	// Idle is how long it may be silent before a request is given up, in seconds. Default 120.
 	Idle int `json:"idle,omitzero"`
 	// Longest is how long a request may take in all, in seconds, whatever is received. Default
@@ -113,8 +101,8 @@ func (s *Set) check(name string, p Provider) error {
 	if name == "" || strings.ContainsAny(name, "/ \t\n") {
 		return fmt.Errorf("providers: %q cannot name a provider: use one word without a slash", name)
 	}
-	if p.Protocol != "" && !slices.Contains(Protocols(), p.Protocol) {
-		return fmt.Errorf("providers.%s: unknown protocol %q; use one of %s", name, p.Protocol, join(Protocols()))
+	if p.Protocol != "" && !slices.Contains(wire.Protocols(), p.Protocol) {
+		return fmt.Errorf("providers.%s: unknown protocol %q; use one of %s", name, p.Protocol, join(wire.Protocols()))
 	}
 	if p.Idle < 0 {
 		return fmt.Errorf("providers.%s: idle is %d seconds: use 1 or more, or leave it out for 120", name, p.Idle)
@@ -197,11 +185,11 @@ func (s *Set) Open(catalogue *model.Catalogue, name string) (llm.Client, model.M
 
 // Protocol is what a provider speaks. Of one that is not known it is openai-chat, as Client would
 // refuse it.
-func (s *Set) Protocol(name string) Protocol {
+func (s *Set) Protocol(name string) wire.Protocol {
 	if p, _ := s.provider(name); p.Protocol != "" {
 		return p.Protocol
 	}
-	return Chat
+	return wire.Chat
 }
 
 // Own reports whether a name is that of a well-known provider on the internet that is reached at
@@ -232,11 +220,11 @@ func (s *Set) Client(name string) (llm.Client, error) {
 		return nil, err
 	}
 	switch p.Protocol {
-	case Anthropic:
+	case wire.Anthropic:
 		return made(anthropic.New(c))
-	case Responses:
+	case wire.Responses:
 		return made(openai.NewResponses(c))
-	case Gemini:
+	case wire.Gemini:
 		return made(gemini.New(c))
 	}
 	return made(openai.NewChat(openai.ChatConfig{Config: c, MaxTokens: p.MaxTokens}))
@@ -346,9 +334,12 @@ func (s *Set) key(c *upstream.Config, name string, p Provider) error {
 }
 
 func authorizes(headers map[string]string) bool {
+	known := map[string]string{"Api-Key": ""} // Azure's
+	for _, p := range wire.Protocols() {
+		maps.Copy(known, p.Credential("key"))
+	}
 	for name := range headers {
-		switch strings.ToLower(name) {
-		case "authorization", "x-api-key", "api-key", "x-goog-api-key":
+		if _, ok := known[http.CanonicalHeaderKey(name)]; ok {
 			return true
 		}
 	}

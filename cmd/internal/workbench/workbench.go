@@ -283,7 +283,7 @@ func (b *Bench) Open(name string, c agent.Config) (*agent.Loop, model.Model, err
 	if err != nil {
 		return nil, m, cli.Misuse(err)
 	}
-	c.Engine, c.Client, c.Model, c.Protocol = b.Engine, client, m, agent.Protocol(b.set.Protocol(m.Provider))
+	c.Engine, c.Client, c.Model, c.Protocol = b.Engine, client, m, b.set.Protocol(m.Provider)
 	c.SystemFor, c.Directory, c.Headlines = b.system, b.Folder, b.headlines
 	if c.Headlines == nil {
 		c.Headlines = b.titlesBeside(m)
