@@ -14,7 +14,6 @@ import (
 	"github.com/winnowhq/winnow/llm/providers"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/plan/settings"
-	"github.com/winnowhq/winnow/wire"
 )
 
 // Settings are everything that a configuration file can say: what the engine reads, and what the
@@ -178,20 +177,7 @@ func (s Settings) Validate() error {
 				s.Providers[name].BaseURL)
 		}
 		p := s.Providers[name]
-		if p.Protocol != "" && !slices.Contains(wire.Protocols(), p.Protocol) {
-			bad("providers."+name+".protocol",
-				"unknown protocol %q; use openai-chat, openai-responses, anthropic or gemini", p.Protocol)
-		}
-		if p.MaxTokens != "" && p.MaxTokens != "max_tokens" && p.MaxTokens != "max_completion_tokens" {
-			bad("providers."+name+".maxTokens", "unknown member %q; use max_tokens or max_completion_tokens",
-				p.MaxTokens)
-		}
-		if p.Idle < 0 {
-			bad("providers."+name+".idle", "%d: give 1 or more seconds, or leave it out for 120", p.Idle)
-		}
-		if p.Longest < 0 {
-			bad("providers."+name+".longest", "%d: give 1 or more seconds, or leave it out for 1800", p.Longest)
-		}
+		p.Wrong(func(member, format string, args ...any) { bad("providers."+name+"."+member, format, args...) })
 		wrongModels(p.Models, func(key, format string, args ...any) {
 			bad("providers."+name+".models."+key, format, args...)
 		})

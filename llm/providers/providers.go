@@ -5,6 +5,7 @@ package providers
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -57,6 +58,22 @@ type Provider struct {
 	Body jsontext.Value `json:"body,omitzero"`
 }
 
+// Wrong tells what cannot be meant, by the member of the configuration.
+func (p Provider) Wrong(bad func(member, format string, args ...any)) {
+	if p.Protocol != "" && !slices.Contains(wire.Protocols(), p.Protocol) {
+		bad("protocol", "unknown protocol %q; use openai-chat, openai-responses, anthropic or gemini", p.Protocol)
+	}
+	if p.MaxTokens != "" && p.MaxTokens != "max_tokens" && p.MaxTokens != "max_completion_tokens" {
+		bad("maxTokens", "unknown member %q; use max_tokens or max_completion_tokens", p.MaxTokens)
+	}
+	if p.Idle < 0 {
+		bad("idle", "%d: give 1 or more seconds, or leave it out for 120", p.Idle)
+	}
+	if p.Longest < 0 {
+		bad("longest", "%d: give 1 or more seconds, or leave it out for 1800", p.Longest)
+	}
+}
+
 // over returns the provider with what another one says in place of its own.
 func (p Provider) over(other Provider) Provider {
 	p.Protocol = cmp.Or(other.Protocol, p.Protocol)
@@ -101,18 +118,12 @@ func (s *Set) check(name string, p Provider) error {
 	if name == "" || strings.ContainsAny(name, "/ \t\n") {
 		return fmt.Errorf("providers: %q cannot name a provider: use one word without a slash", name)
 	}
-	if p.Protocol != "" && !slices.Contains(wire.Protocols(), p.Protocol) {
-		return fmt.Errorf("providers.%s: unknown protocol %q; use one of %s", name, p.Protocol, join(wire.Protocols()))
-	}
-	if p.Idle < 0 {
-		return fmt.Errorf("providers.%s: idle is %d seconds: use 1 or more, or leave it out for 120", name, p.Idle)
-	}
-	if p.Longest < 0 {
-		return fmt.Errorf("providers.%s: longest is %d seconds: use 1 or more, or leave it out for 1800", name,
-			p.Longest)
-	}
-	if p.MaxTokens != "" && p.MaxTokens != "max_tokens" && p.MaxTokens != "max_completion_tokens" {
-		return fmt.Errorf("providers.%s: maxTokens is %q: use max_tokens or max_completion_tokens", name, p.MaxTokens)
+	var all []error
+	p.Wrong(func(member, format string, args ...any) {
+		all = append(all, fmt.Errorf("providers.%s.%s: %w", name, member, fmt.Errorf(format, args...)))
+	})
+	if all != nil {
+		return errors.Join(all...)
 	}
 	merged, _ := s.provider(name)
 	if merged.BaseURL == "" {
@@ -120,14 +131,6 @@ func (s *Set) check(name string, p Provider) error {
 	}
 	c := upstream.Config{Provider: "providers." + name, BaseURL: merged.BaseURL, Headers: p.Headers, Body: p.Body}
 	return c.Check()
-}
-
-func join[T ~string](names []T) string {
-	texts := make([]string, len(names))
-	for i, name := range names {
-		texts[i] = string(name)
-	}
-	return strings.Join(texts, ", ")
 }
 
 // Names are the providers that can be asked, in order.
@@ -177,7 +180,7 @@ func (s *Set) Open(catalogue *model.Catalogue, name string) (llm.Client, model.M
 	m := catalogue.Lookup(name)
 	if m.Provider == "" {
 		return nil, m, fmt.Errorf("which provider has the model %q? Write provider/model; known are %s", name,
-			join(s.Names()))
+			strings.Join(s.Names(), ", "))
 	}
 	client, err := s.Client(m.Provider)
 	return client, m, err
@@ -207,7 +210,7 @@ func (s *Set) Client(name string) (llm.Client, error) {
 	p, ok := s.provider(name)
 	if !ok {
 		return nil, fmt.Errorf("the provider %q is not known: known are %s; "+
-			"define another under \"providers\" with its protocol and baseURL", name, join(s.Names()))
+			"define another under \"providers\" with its protocol and baseURL", name, strings.Join(s.Names(), ", "))
 	}
 	c := upstream.Config{
 		Provider: name, BaseURL: p.BaseURL, Body: p.Body, Idle: time.Duration(p.Idle) * time.Second,

@@ -193,14 +193,14 @@ func TestClient_theEnvironmentMovesAProvider(t *testing.T) {
 
 func TestNew_refusesWhatCannotBe(t *testing.T) {
 	for want, p := range map[string]Provider{
-		`unknown protocol "soap"; use one of openai-chat, openai-responses, anthropic, gemini`: {Protocol: "soap",
+		`unknown protocol "soap"; use openai-chat, openai-responses, anthropic or gemini`: {Protocol: "soap",
 			BaseURL: "https://a.test"},
-		"baseURL is missing":               {Protocol: wire.Chat},
-		`"localhost:80" is not an http`:    {BaseURL: "localhost:80"},
-		"idle is -1 seconds":               {BaseURL: "https://a.test", Idle: -1},
-		`maxTokens is "tokens"`:            {BaseURL: "https://a.test", MaxTokens: "tokens"},
-		"body is not a JSON object":        {BaseURL: "https://a.test", Body: jsontext.Value(`[1]`)},
-		`"X Y" is not a valid HTTP header`: {BaseURL: "https://a.test", Headers: map[string]string{"X Y": "1"}},
+		"baseURL is missing":                 {Protocol: wire.Chat},
+		`"localhost:80" is not an http`:      {BaseURL: "localhost:80"},
+		"idle: -1: give 1 or more seconds":   {BaseURL: "https://a.test", Idle: -1},
+		`maxTokens: unknown member "tokens"`: {BaseURL: "https://a.test", MaxTokens: "tokens"},
+		"body is not a JSON object":          {BaseURL: "https://a.test", Body: jsontext.Value(`[1]`)},
+		`"X Y" is not a valid HTTP header`:   {BaseURL: "https://a.test", Headers: map[string]string{"X Y": "1"}},
 	} {
 		if _, err := New(env(), map[string]Provider{"house": p}); err == nil || !strings.Contains(err.Error(), want) ||
 			!strings.Contains(err.Error(), "providers.house") {
