@@ -160,13 +160,13 @@ func written(t *testing.T, d Dialect, messages []session.Message, random *rand.R
 	if d.Kind == wire.Anthropic && random.IntN(40) > 0 { // these stand before the messages
 		long := strings.Repeat("Say what you do. ", 50)
 		return fmt.Appendf(nil, `{"model": "m", "tools": [{"name":"t","description":%q}], "system": [{"type":"text",`+
-			`"text":%q}], %q: [%s], "stream": true}`, long, long, d.List, list)
+			`"text":%q}], %q: [%s], "stream": true}`, long, long, d.Form.List, list)
 	}
 	if d.Kind == wire.Responses && random.IntN(40) > 0 {
 		return fmt.Appendf(nil, `{"model": "m", "instructions": %q, %q: [%s], "tools": %s, "stream": true}`,
-			strings.Repeat("Say what you do. ", 50), d.List, list, tools)
+			strings.Repeat("Say what you do. ", 50), d.Form.List, list, tools)
 	}
-	return fmt.Appendf(nil, `{"model": "m", %q: [%s], "tools": %s, "stream": true}`, d.List, list, tools)
+	return fmt.Appendf(nil, `{"model": "m", %q: [%s], "tools": %s, "stream": true}`, d.Form.List, list, tools)
 }
 
 // differ says in what two documents of one body differ, "" if in nothing.

@@ -2,6 +2,7 @@ package body
 
 import (
 	"io"
+	"slices"
 
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/text/span"
@@ -74,87 +75,67 @@ func (OpenAIBody) Detect(head []byte) bool {
 func (GeminiBody) Detect(head []byte) bool { return Sniff(head) == wire.Gemini }
 
 // Read reads a body; the function Read says which request of a recording is the session.
-func (AnthropicBody) Read(src []byte) (*format.Document, error) { return Read(src, messages()) }
-
-// Read reads a body; the function Read says which request of a recording is the session.
-func (OpenAIBody) Read(src []byte) (*format.Document, error) {
-	return Read(src, chat(), responseItems())
+func (AnthropicBody) Read(src []byte) (*format.Document, error) {
+	return Read(src, dialectOf(wire.Anthropic))
 }
 
 // Read reads a body; the function Read says which request of a recording is the session.
-func (GeminiBody) Read(src []byte) (*format.Document, error) { return Read(src, contents()) }
+func (OpenAIBody) Read(src []byte) (*format.Document, error) {
+	return Read(src, dialectOf(wire.Chat), dialectOf(wire.Responses))
+}
+
+// Read reads a body; the function Read says which request of a recording is the session.
+func (GeminiBody) Read(src []byte) (*format.Document, error) {
+	return Read(src, dialectOf(wire.Gemini))
+}
 
 // Write writes a change into the body that it was read from, or a new body; the function Write says
 // what stays and what is not kept.
 func (AnthropicBody) Write(w io.Writer, from *format.Document, change format.Change) error {
-	return Write(w, from, change, messages())
+	return Write(w, from, change, dialectOf(wire.Anthropic))
 }
 
 // Write writes a change into the body that it was read from, or a new body; the function Write says
 // what stays and what is not kept.
 func (f OpenAIBody) Write(w io.Writer, from *format.Document, change format.Change) error {
 	if f.Responses {
-		return Write(w, from, change, responseItems())
+		return Write(w, from, change, dialectOf(wire.Responses))
 	}
-	return Write(w, from, change, chat())
+	return Write(w, from, change, dialectOf(wire.Chat))
 }
 
 // Write writes a change into the body that it was read from, or a new body; the function Write says
 // what stays and what is not kept.
 func (GeminiBody) Write(w io.Writer, from *format.Document, change format.Change) error {
-	return Write(w, from, change, contents())
+	return Write(w, from, change, dialectOf(wire.Gemini))
 }
 
 // Of is the dialect of a wire format; ok is false for an unknown kind.
 func Of(kind wire.Protocol) (d Dialect, ok bool) {
+	if !slices.Contains(wire.Protocols(), kind) {
+		return Dialect{}, false
+	}
+	return dialectOf(kind), true
+}
+
+func dialectOf(kind wire.Protocol) Dialect {
+	d := Dialect{Kind: kind, Codec: protocols.Of(kind), Format: OpenAIBody{}.Name(),
+		Block: func(_, text string) []byte { return textBlock("text", text) }}
 	switch kind {
 	case wire.Anthropic:
-		return messages(), true
-	case wire.Chat:
-		return chat(), true
+		d.Format, d.Merges = AnthropicBody{}.Name(), true
 	case wire.Responses:
-		return responseItems(), true
-	case wire.Gemini:
-		return contents(), true
-	}
-	return Dialect{}, false
-}
-
-func messages() Dialect {
-	return Dialect{
-		Kind: wire.Anthropic, Format: AnthropicBody{}.Name(), List: "messages", Merges: true,
-		Codec: protocols.Of(wire.Anthropic),
-		Block: func(_, text string) []byte { return textBlock("text", text) },
-	}
-}
-
-func chat() Dialect {
-	return Dialect{
-		Kind: wire.Chat, Format: OpenAIBody{}.Name(), List: "messages",
-		Codec: protocols.Of(wire.Chat),
-		Block: func(_, text string) []byte { return textBlock("text", text) },
-	}
-}
-
-func responseItems() Dialect {
-	return Dialect{
-		Kind: wire.Responses, Format: OpenAIBody{}.Name(), List: "input",
-		Codec: protocols.Of(wire.Responses),
-		Block: func(role, text string) []byte {
+		d.Block = func(role, text string) []byte {
 			if role == "assistant" {
 				return textBlock("output_text", text)
 			}
 			return textBlock("input_text", text)
-		},
+		}
+	case wire.Gemini:
+		d.Format, d.Merges = GeminiBody{}.Name(), true
+		d.Block = func(_, text string) []byte { return span.Make("text", text) }
 	}
-}
-
-func contents() Dialect {
-	return Dialect{
-		Kind: wire.Gemini, Format: GeminiBody{}.Name(), List: "contents", Content: "parts", Merges: true,
-		Codec: protocols.Of(wire.Gemini),
-		Block: func(_, text string) []byte { return span.Make("text", text) },
-	}
+	return d
 }
 
 // textBlock writes a text as a block of this type.

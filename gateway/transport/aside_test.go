@@ -88,7 +88,7 @@ func TestRead_findsTheSignsOfTheWholeBody(t *testing.T) {
 			case sign == 3 && p.kind == wire.Responses:
 				elements = slices.Insert(elements, at, `{"type": "compaction","id":"cmp_1","encrypted_content":"b3Bh"}`)
 			}
-			text := fmt.Appendf(nil, `{"model":"m",%s%q:[%s],"stream":true}`, head, dialect.List,
+			text := fmt.Appendf(nil, `{"model":"m",%s%q:[%s],"stream":true}`, head, dialect.Form.List,
 				strings.Join(elements, ","))
 			whole, _, err := body.ReadRequest(text, dialect, nil, 0)
 			if err != nil {

@@ -29,7 +29,7 @@ func marked(edited []byte, doc *format.Document, answered int, state store.State
 		return edited
 	}
 	root := wire.ValueOf(edited)
-	elements := slices.Collect(root.Get(n.Dialect.List).Values())
+	elements := slices.Collect(root.Get(n.Dialect.Form.List).Values())
 	at -= len(n.Decoded.Elements) - len(elements) // what is folded stands in front of it
 	for at--; at >= 0 && at < len(elements); at-- {
 		block, found := last(elements[at])

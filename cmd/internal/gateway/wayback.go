@@ -23,8 +23,8 @@ func WayBack(p *Plan, a *cli.App) error {
 	return p.callable(own, a.Env.Getenv("PATH"))
 }
 
-// callable puts a program into PATH under the name winnow. winnowd comes before an installed winnow,
-// which cannot open a store on PostgreSQL.
+// callable puts a program into PATH under the name winnow. winnowd comes before a winnow that is
+// installed, which cannot open a store on PostgreSQL.
 func (p *Plan) callable(own, path string) error {
 	switch filepath.Base(own) {
 	case "winnow":
