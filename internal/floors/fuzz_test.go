@@ -39,6 +39,7 @@ var through = map[string]string{
 	"plan/pivot":                   "summarize/offline FuzzSummarize",                // the log and what a summariser wrote
 	"plan/settings":                "desk/config FuzzLoad",                           // the lists in a configuration
 	"wire":                         "wire/anthropic FuzzDecode",                      // the scanner that all protocols share
+	"wire/protocols":               "wire/anthropic FuzzDecode",                      // the table of all protocols
 }
 
 var target = regexp.MustCompile(`(?m)^func (Fuzz\w*)\(f \*testing\.F\)`)
