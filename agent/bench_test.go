@@ -23,6 +23,7 @@ import (
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/memory"
 	"github.com/winnowhq/winnow/store/sqlite"
+	"github.com/winnowhq/winnow/wire"
 )
 
 // endless answers at once, with a call each time until it has made all of them.
@@ -73,7 +74,7 @@ func BenchmarkStep(b *testing.B) {
 	log := tenThousand()
 	for _, c := range []struct {
 		policy, store string
-		protocol      providers.Protocol
+		protocol      wire.Protocol
 	}{
 		{"balanced", "memory", ""}, {"balanced", "sqlite", ""}, {"aggressive", "sqlite", ""}, {"classic", "sqlite", ""},
 		{"balanced", "sqlite", "anthropic"}, {"balanced", "sqlite", "openai-chat"},
@@ -121,7 +122,7 @@ func BenchmarkStep(b *testing.B) {
 				error) {
 				return agent.Result{Output: "a lamp"}, nil
 			}}
-			config := agent.Config{Engine: engine, Client: client, Model: wide, Protocol: agent.Protocol(c.protocol),
+			config := agent.Config{Engine: engine, Client: client, Model: wide, Protocol: c.protocol,
 				Tools: []agent.Tool{look}, MaxSteps: 1}
 			first, err := agent.New(config)
 			if err != nil {

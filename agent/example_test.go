@@ -51,7 +51,7 @@ func Example() {
 	engine, _ := winnow.Open(winnow.Config{Model: m.String()})
 	defer engine.Close()
 	loop, err := agent.New(agent.Config{
-		Engine: engine, Client: client, Model: m, Protocol: agent.Protocol(set.Protocol("house")),
+		Engine: engine, Client: client, Model: m, Protocol: set.Protocol("house"),
 		System: "You advise travellers.", Tools: []agent.Tool{weather{}},
 		OnEvent: func(e agent.Event) {
 			if e.Type == agent.CallEnded {

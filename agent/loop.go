@@ -16,6 +16,7 @@ import (
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/plan/recall"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/wire"
 )
 
 // Config is what a Loop is made from. Engine, Client and Model are needed.
@@ -29,7 +30,7 @@ type Config struct {
 	Model  model.Model
 	// Protocol is what the client speaks, for the tools are written in the provider's own JSON.
 	// Default: Chat.
-	Protocol Protocol
+	Protocol wire.Protocol
 	System   string
 	// SystemFor gives the system prompt of one session, in the place of System. It is asked once in
 	// each Run, and for a summary that is made outside of one: what it gives for a session must be
@@ -99,7 +100,7 @@ func New(c Config) (*Loop, error) {
 		c.SnapshotTime = 10 * time.Second
 	}
 	if c.Protocol == "" {
-		c.Protocol = Chat
+		c.Protocol = wire.Chat
 	}
 	if c.Ask == nil {
 		c.Ask = inside

@@ -132,7 +132,7 @@ func setUp(t *testing.T, protocol llmtest.Protocol, script llmtest.Script, chang
 	carrier := &http.Transport{}
 	t.Cleanup(carrier.CloseIdleConnections)
 	set, err := providers.New(func(string) string { return "key" }, map[string]providers.Provider{
-		reader.Provider: {Protocol: providers.Protocol(protocol), BaseURL: b.upstream.BaseURL(protocol), KeyEnv: "KEY",
+		reader.Provider: {Protocol: protocol, BaseURL: b.upstream.BaseURL(protocol), KeyEnv: "KEY",
 			Idle: 1},
 	})
 	if err != nil {
@@ -144,7 +144,7 @@ func setUp(t *testing.T, protocol llmtest.Protocol, script llmtest.Script, chang
 		t.Fatal(err)
 	}
 	b.config = agent.Config{
-		Client: client, Model: reader, Protocol: agent.Protocol(protocol), System: "You are the agent of this test.",
+		Client: client, Model: reader, Protocol: protocol, System: "You are the agent of this test.",
 		Tools: tools, Directory: t.TempDir(),
 		Retry: llm.RetryOptions{Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }},
 	}

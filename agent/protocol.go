@@ -6,16 +6,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-)
 
-// Protocol is what a provider speaks; the values are those of package providers.
-type Protocol string
-
-const (
-	Anthropic Protocol = "anthropic"
-	Chat      Protocol = "openai-chat"
-	Responses Protocol = "openai-responses"
-	Gemini    Protocol = "gemini"
+	"github.com/winnowhq/winnow/wire"
 )
 
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
@@ -23,7 +15,7 @@ var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 // Declare writes tools as a provider wants them, in their order and the same bytes each time: they
 // are what every prompt begins with, and what a provider's cache knows it by. No tools give
 // nothing. The error names a tool that no provider would take.
-func Declare(p Protocol, tools []Tool) (jsontext.Value, error) {
+func Declare(p wire.Protocol, tools []Tool) (jsontext.Value, error) {
 	if len(tools) == 0 {
 		return nil, nil
 	}
@@ -45,12 +37,12 @@ func Declare(p Protocol, tools []Tool) (jsontext.Value, error) {
 	}
 	var all any = declared
 	switch p {
-	case Anthropic, Chat, Responses:
-	case Gemini:
+	case wire.Anthropic, wire.Chat, wire.Responses:
+	case wire.Gemini:
 		all = []map[string]any{{"functionDeclarations": declared}}
 	default:
-		return nil, fmt.Errorf("agent: unknown protocol %q; use %s, %s, %s or %s", p, Anthropic, Chat, Responses,
-			Gemini)
+		return nil, fmt.Errorf("agent: unknown protocol %q; use %s, %s, %s or %s", p, wire.Anthropic,
+			wire.Chat, wire.Responses, wire.Gemini)
 	}
 	written, err := json.Marshal(all)
 	if err != nil {
@@ -70,15 +62,15 @@ type function struct {
 	OpenAI      jsontext.Value `json:"parameters,omitzero"`
 }
 
-func declaration(p Protocol, name, description string, schema jsontext.Value) any {
+func declaration(p wire.Protocol, name, description string, schema jsontext.Value) any {
 	switch p {
-	case Anthropic:
+	case wire.Anthropic:
 		return function{Name: name, Description: description, Anthropic: schema}
-	case Gemini:
+	case wire.Gemini:
 		return function{Name: name, Description: description, Gemini: schema}
 	}
 	f := function{Name: name, Description: description, OpenAI: schema}
-	if p == Responses {
+	if p == wire.Responses {
 		// Without "strict" this API takes a schema as strict, which must name all members as
 		// required.
 		return struct {

@@ -92,7 +92,7 @@ func TestRun_whatIsSentIsWhatANewClientWouldSend(t *testing.T) {
 			a.would = func(r llm.Request) []byte {
 				kept := &withheld{}
 				set, err := providers.New(func(string) string { return "key" }, map[string]providers.Provider{
-					reader.Provider: {Protocol: providers.Protocol(protocol), BaseURL: b.upstream.BaseURL(protocol),
+					reader.Provider: {Protocol: protocol, BaseURL: b.upstream.BaseURL(protocol),
 						KeyEnv: "KEY"},
 				})
 				if err != nil {

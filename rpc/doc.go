@@ -8,5 +8,5 @@
 //
 //   - bindings: the clients, in TypeScript and Python, a file each
 //
-// Begin with Methods in protocol.go.
+// Begin with Methods in methods.go; requests come in through lines.go and queue.go.
 package rpc

@@ -1,6 +1,8 @@
 package rpc
 
 import (
+	"sync"
+
 	"github.com/winnowhq/winnow"
 )
 
@@ -18,14 +20,24 @@ type Notified struct {
 	Dropped int `json:"dropped,omitzero"`
 }
 
+// events are those that the client is sent.
+type events struct {
+	watching sync.WaitGroup
+
+	mu           sync.Mutex
+	watched      map[string]bool // sessions, "" for all of them
+	subscription *winnow.Subscription
+}
+
 func (s *Server) subscribe(_ *call, p Subscribe) (Nothing, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.watched[p.Session] = true
-	if s.subscription == nil {
-		s.subscription = s.engine.Subscribe(EventBuffer)
-		s.watching.Add(1)
-		go s.watch(s.subscription)
+	e := &s.events
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.watched[p.Session] = true
+	if e.subscription == nil {
+		sub := s.engine.Subscribe(EventBuffer)
+		e.subscription = sub
+		e.watching.Go(func() { e.watch(sub, &s.out) })
 	}
 	return Nothing{}, nil
 }
@@ -37,25 +49,34 @@ type Unsubscribe struct {
 }
 
 func (s *Server) unsubscribe(_ *call, p Unsubscribe) (Nothing, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.watched, p.Session)
+	s.events.mu.Lock()
+	defer s.events.mu.Unlock()
+	delete(s.events.watched, p.Session)
 	return Nothing{}, nil
 }
 
 // watch sends events until the subscription ends. If the client does not read, it waits here, and
 // the engine drops what its buffer has no room for.
-func (s *Server) watch(sub *winnow.Subscription) {
-	defer s.watching.Done()
-	for e := range sub.C {
-		s.mu.Lock()
-		wanted := s.watched[""] || s.watched[e.SessionID]
-		s.mu.Unlock()
+func (e *events) watch(sub *winnow.Subscription, out *output) {
+	for event := range sub.C {
+		e.mu.Lock()
+		wanted := e.watched[""] || e.watched[event.SessionID]
+		e.mu.Unlock()
 		if !wanted {
 			continue
 		}
-		if text, err := write(Notified{e, sub.Dropped()}); err == nil { // it marshals, as Event says
-			s.send(message{Method: "event", Params: text})
+		if text, err := write(Notified{event, sub.Dropped()}); err == nil { // it marshals, as Event says
+			out.send(message{Method: "event", Params: text})
 		}
 	}
+}
+
+// end closes the subscription, and waits until its last event is sent.
+func (e *events) end() {
+	e.mu.Lock()
+	if e.subscription != nil {
+		e.subscription.Close()
+	}
+	e.mu.Unlock()
+	e.watching.Wait()
 }

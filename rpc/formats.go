@@ -11,30 +11,24 @@ import (
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/text/span"
 	"github.com/winnowhq/winnow/wire"
-	"github.com/winnowhq/winnow/wire/anthropic"
-	"github.com/winnowhq/winnow/wire/gemini"
-	"github.com/winnowhq/winnow/wire/openaichat"
-	"github.com/winnowhq/winnow/wire/responses"
+	"github.com/winnowhq/winnow/wire/protocols"
 )
 
 // format is one form in which messages are taken and given.
 type format struct {
-	name   string
-	form   *wire.Form
-	decode func(body []byte) *wire.Decoded
-	stream func(hear func(string)) wire.Stream
+	name string
+	protocols.Codec
 	// usage is an event of a stream around a report of usage.
 	usage string
 }
 
 // formats are all of them, the first for a client that names none.
 var formats = []*format{
-	{name: "plain", form: plain},
-	{"anthropic", anthropic.Form, anthropic.Decode, anthropic.Stream, `{"type":"message_delta","usage":%s}`},
-	{"openai", openaichat.Form, openaichat.Decode, openaichat.Stream, `{"usage":%s}`},
-	{"responses", responses.Form, responses.Decode, responses.Stream,
-		`{"type":"response.completed","response":{"usage":%s}}`},
-	{"gemini", gemini.Form, gemini.Decode, gemini.Stream, `{"usageMetadata":%s}`},
+	{name: "plain", Codec: protocols.Codec{Form: plain}},
+	{"anthropic", protocols.Of(wire.Anthropic), `{"type":"message_delta","usage":%s}`},
+	{"openai", protocols.Of(wire.Chat), `{"usage":%s}`},
+	{"responses", protocols.Of(wire.Responses), `{"type":"response.completed","response":{"usage":%s}}`},
+	{"gemini", protocols.Of(wire.Gemini), `{"usageMetadata":%s}`},
 }
 
 func formatNames() []string {
@@ -59,7 +53,7 @@ func formatOf(name string) (*format, error) {
 
 // read reads messages, and apart from them the results of calls that earlier messages made.
 func (f *format) read(list []jsontext.Value) (messages []session.Message, results []Result, err error) {
-	if f.decode == nil {
+	if f.Decode == nil {
 		for i, text := range list {
 			m, err := read[Message](text)
 			if err != nil {
@@ -69,7 +63,7 @@ func (f *format) read(list []jsontext.Value) (messages []session.Message, result
 		}
 		return messages, nil, nil
 	}
-	d := f.decode(span.Array(list))
+	d := f.Decode(span.Array(list))
 	if len(d.Skipped) > 0 {
 		return nil, nil, badInput("nothing was stored", "byte %d of the messages: %s", d.Skipped[0].Start,
 			d.Skipped[0].Reason)
@@ -161,10 +155,10 @@ func usageOf(as string, report jsontext.Value) (session.Usage, error) {
 	if wire.ValueOf(report).Kind() != '{' {
 		return session.Usage{}, badInput("give usage or rejection", "usage is not an object")
 	}
-	if f.stream == nil {
+	if f.Stream == nil {
 		return read[session.Usage](report)
 	}
-	stream := f.stream(nil)
+	stream := f.Stream(nil)
 	stream.Take(fmt.Appendf(nil, f.usage, report))
 	return stream.Answer().Usage, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -54,10 +55,10 @@ func (s *Server) SummarizerFor(otherwise func(model.Model) (pivot.Summarizer, er
 	pivot.Summarizer, error) {
 	return func(m model.Model) (pivot.Summarizer, error) {
 		s.mu.Lock()
-		f, gone := s.summarize, s.gone
+		f := s.summarize
 		s.mu.Unlock()
 		switch {
-		case f != nil && !gone:
+		case f != nil && !s.client.left():
 			return host{asking.New(nil, m, asking.Options{}), s, f, m, ""}, nil
 		case otherwise != nil:
 			return otherwise(m)
@@ -86,7 +87,7 @@ func (h host) Ask(ctx context.Context, r llm.Request) (llm.Answer, error) {
 		return &llm.Error{Kind: kind, Provider: r.Model.Provider, Model: r.Model.ID, Message: err.Error(), Err: err}
 	}
 	elements := new(wire.Elements)
-	body, err := elements.Encode(r.Messages, wire.Options{Provider: r.Model.Provider, Model: r.Model.ID}, h.f.form)
+	body, err := elements.Encode(r.Messages, wire.Options{Provider: r.Model.Provider, Model: r.Model.ID}, h.f.Form)
 	if err != nil {
 		return llm.Answer{}, fail(llm.Rejected, err)
 	}
@@ -130,23 +131,78 @@ func refusal(m model.Model, text jsontext.Value) error {
 	return &llm.Error{Kind: kind, Provider: m.Provider, Model: m.ID, Status: r.Status, Code: r.Code, Message: r.Message}
 }
 
+// client is the client as it answers requests of the server's.
+type client struct {
+	mu       sync.Mutex
+	requests map[string]chan message // not yet answered, by id
+	number   int                     // of the last request
+	gone     bool                    // it answers nothing any more
+}
+
+var errGone = errors.New("the client is not there any more")
+
+// begin is a new request: its id, and the channel of its answer.
+func (c *client) begin() (id string, answer chan message, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.gone {
+		return "", nil, errGone
+	}
+	c.number++
+	id, answer = fmt.Sprintf(`"winnow-%d"`, c.number), make(chan message, 1)
+	c.requests[id] = answer
+	return id, answer, nil
+}
+
+// replied hands an answer to the request that waits for it, and reports whether one does: nobody
+// waits for one that was cancelled.
+func (c *client) replied(m message) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	waits := c.requests[string(m.ID)]
+	if waits != nil {
+		waits <- m
+		delete(c.requests, string(m.ID))
+	}
+	return waits != nil
+}
+
+// forget ends a request that nobody waits for any more.
+func (c *client) forget(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.requests, id)
+}
+
+// hangUp ends what waits for an answer.
+func (c *client) hangUp() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.gone = true
+	for id, answer := range c.requests {
+		close(answer)
+		delete(c.requests, id)
+	}
+}
+
+// left reports whether the client answers nothing any more.
+func (c *client) left() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.gone
+}
+
 // ask sends a request to the client and waits for the answer.
 func (s *Server) ask(ctx context.Context, method string, params any) (message, error) {
 	text, err := write(params)
 	if err != nil {
 		return message{}, err
 	}
-	s.mu.Lock()
-	if s.gone {
-		s.mu.Unlock()
-		return message{}, errGone
+	id, answer, err := s.client.begin()
+	if err != nil {
+		return message{}, err
 	}
-	s.number++
-	id := fmt.Sprintf(`"winnow-%d"`, s.number)
-	answer := make(chan message, 1)
-	s.requests[id] = answer
-	s.mu.Unlock()
-	s.send(message{ID: jsontext.Value(id), Method: method, Params: text})
+	s.out.send(message{ID: jsontext.Value(id), Method: method, Params: text})
 	select {
 	case m, ok := <-answer:
 		if !ok {
@@ -154,34 +210,8 @@ func (s *Server) ask(ctx context.Context, method string, params any) (message, e
 		}
 		return m, nil
 	case <-ctx.Done():
-		s.mu.Lock()
-		delete(s.requests, id)
-		s.mu.Unlock()
-		s.send(message{Method: "$/cancelRequest", Params: jsontext.Value(`{"id":` + id + `}`)})
+		s.client.forget(id)
+		s.out.send(message{Method: "$/cancelRequest", Params: jsontext.Value(`{"id":` + id + `}`)})
 		return message{}, ctx.Err()
-	}
-}
-
-var errGone = errors.New("the client is not there any more")
-
-// replied hands an answer of the client's to the request that waits for it. Nobody waits for one
-// that was cancelled.
-func (s *Server) replied(m message) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if waits := s.requests[string(m.ID)]; waits != nil {
-		waits <- m
-		delete(s.requests, string(m.ID))
-	}
-}
-
-// hangUp ends what waits for an answer of the client's.
-func (s *Server) hangUp() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.gone = true
-	for id, answer := range s.requests {
-		close(answer)
-		delete(s.requests, id)
 	}
 }

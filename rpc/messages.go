@@ -126,9 +126,7 @@ func (s *Server) sign(c *call, p Append, messages []session.Message) error {
 			continue
 		}
 		if by == nil {
-			s.mu.Lock()
-			name, known := s.readers[p.Session]
-			s.mu.Unlock()
+			name, known := s.views.reader(p.Session)
 			if !known {
 				var err error
 				if name, err = winnow.Look(c.ctx, s.engine, p.Session, reader); err != nil {

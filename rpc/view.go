@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -60,27 +62,45 @@ type viewer struct {
 // maxViewers is how many views are remembered: each is as large as its request bodies.
 const maxViewers = 64
 
+// views are those that the client has been sent.
+type views struct {
+	boot  string // tells the states of this process from those of an earlier one
+	count atomic.Int64
+
+	mu      sync.Mutex
+	viewers map[string]*viewer
+	readers map[string]string // the model of the newest view, by session
+}
+
 // viewer returns what is known of a view; after maxViewers others it begins anew.
-func (s *Server) viewer(session, reader string, f *format) *viewer {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.readers) > 100*maxViewers {
-		clear(s.readers)
+func (vs *views) viewer(session, reader string, f *format) *viewer {
+	vs.mu.Lock()
+	defer vs.mu.Unlock()
+	if len(vs.readers) > 100*maxViewers {
+		clear(vs.readers)
 	}
-	s.readers[session] = reader
+	vs.readers[session] = reader
 	key := f.name + " " + session
-	v := s.viewers[key]
+	v := vs.viewers[key]
 	if v == nil {
-		for other := range s.viewers {
-			if len(s.viewers) < maxViewers {
+		for other := range vs.viewers {
+			if len(vs.viewers) < maxViewers {
 				break
 			}
-			delete(s.viewers, other)
+			delete(vs.viewers, other)
 		}
 		v = &viewer{}
-		s.viewers[key] = v
+		vs.viewers[key] = v
 	}
 	return v
+}
+
+// reader is the model of the newest view of a session, if there was one.
+func (vs *views) reader(session string) (name string, ok bool) {
+	vs.mu.Lock()
+	defer vs.mu.Unlock()
+	name, ok = vs.readers[session]
+	return name, ok
 }
 
 func (s *Server) view(c *call, p View) (Viewed, error) {
@@ -93,8 +113,8 @@ func (s *Server) view(c *call, p View) (Viewed, error) {
 		return Viewed{}, err
 	}
 	provider, id, _ := strings.Cut(now.Model, "/")
-	v := s.viewer(p.Session, now.Model, f)
-	body, err := v.elements.Encode(now.Messages, wire.Options{Provider: provider, Model: id}, f.form)
+	v := s.views.viewer(p.Session, now.Model, f)
+	body, err := v.elements.Encode(now.Messages, wire.Options{Provider: provider, Model: id}, f.Form)
 	if err != nil {
 		return Viewed{}, err
 	}
@@ -103,7 +123,7 @@ func (s *Server) view(c *call, p View) (Viewed, error) {
 		viewed.Keep = common(v.last, body.Elements)
 	}
 	if viewed.Keep < len(body.Elements) || len(v.last) != len(body.Elements) || v.state == "" {
-		v.state = fmt.Sprint(s.boot, s.views.Add(1))
+		v.state = fmt.Sprint(s.views.boot, s.views.count.Add(1))
 	}
 	v.last = body.Elements
 	viewed.Messages, viewed.State = body.Elements[viewed.Keep:], v.state

@@ -11,6 +11,7 @@
 //   - openaichat: Chat Completions
 //   - responses: Responses
 //   - gemini: generateContent
+//   - protocols: their functions in one table
 //
-// Begin with wire.go and elements.go, then wire/anthropic.
+// Begin with protocol.go, wire.go and elements.go, then wire/anthropic.
 package wire

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -35,6 +36,25 @@ type question struct {
 // unseen is how many lines of what is asked about nobody has seen.
 func (q *question) unseen() int { return max(0, q.lines-q.read) }
 
+// questions are those that wait for an answer, and what was answered for the rest of the session.
+type questions struct {
+	waiting []*question
+	shown   *question // the one on the screen
+	since   time.Time // when it came up
+	grants  grants
+}
+
+// show notes that the first question is on the screen.
+func (qs *questions) show(now time.Time) {
+	var first *question
+	if len(qs.waiting) > 0 {
+		first = qs.waiting[0]
+	}
+	if first != qs.shown {
+		qs.shown, qs.since = first, now
+	}
+}
+
 // withdrawn is a question that nobody waits for any more.
 type withdrawn struct{ *question }
 
@@ -44,7 +64,7 @@ const haste = 600 * time.Millisecond
 
 // ask puts a permission to the person, and waits.
 func (m *chat) ask(ctx context.Context, p agent.Permission) error {
-	if m.grants.allow(p) {
+	if m.questions.grants.allow(p) {
 		return nil
 	}
 	q := &question{want: p, answer: make(chan error, 1)}
@@ -66,32 +86,29 @@ func (m *chat) ask(ctx context.Context, p agent.Permission) error {
 
 // asked queues a question up.
 func (m *chat) asked(q *question) tea.Cmd {
-	if m.grants.allow(q.want) { // granted while it was on its way
+	if m.questions.grants.allow(q.want) { // granted while it was on its way
 		q.answer <- nil
 		return nil
 	}
-	q.child = q.want.SessionID != "" && q.want.SessionID != m.session
-	m.asks = append(m.asks, q)
+	q.child = q.want.SessionID != "" && q.want.SessionID != m.session.id
+	m.questions.waiting = append(m.questions.waiting, q)
 	return nil
 }
 
-func (m *chat) withdraw(q *question) {
-	for i, one := range m.asks {
-		if one == q {
-			m.asks = append(m.asks[:i:i], m.asks[i+1:]...)
-			return
-		}
+func (qs *questions) withdraw(q *question) {
+	if i := slices.Index(qs.waiting, q); i >= 0 {
+		qs.waiting = append(qs.waiting[:i:i], qs.waiting[i+1:]...)
 	}
 }
 
 // answerKey answers the first question.
 func (m *chat) answerKey(k tea.KeyPressMsg, before time.Time) tea.Cmd {
-	q := m.asks[0]
+	q := m.questions.waiting[0]
 	name := k.String()
 	if q.typing {
 		switch name {
 		case "enter":
-			m.decide(denied(q.want, q.words.Value()))
+			m.questions.decide(denied(q.want, q.words.Value()))
 		case "esc":
 			q.typing = false
 		default:
@@ -99,10 +116,10 @@ func (m *chat) answerKey(k tea.KeyPressMsg, before time.Time) tea.Cmd {
 		}
 		return nil
 	}
-	if m.shown.question != q { // it was not on the screen when the key was pressed
+	if m.questions.shown != q { // it was not on the screen when the key was pressed
 		return nil
 	}
-	if before.After(m.shown.since.Add(-haste)) && m.typed.Sub(before) < haste && name != "esc" {
+	if before.After(m.questions.since.Add(-haste)) && m.keyboard.typed.Sub(before) < haste && name != "esc" {
 		return nil
 	}
 	q.nudged = false
@@ -115,25 +132,25 @@ func (m *chat) answerKey(k tea.KeyPressMsg, before time.Time) tea.Cmd {
 	}
 	switch name {
 	case "y", "Y", "1":
-		m.decide(nil)
+		m.questions.decide(nil)
 	case "a", "A", "2":
-		m.grants.add(q.want)
-		m.decide(nil)
-		for rest := m.asks; len(rest) > 0; rest = rest[1:] {
-			if m.grants.allow(rest[0].want) {
+		m.questions.grants.add(q.want)
+		m.questions.decide(nil)
+		for rest := m.questions.waiting; len(rest) > 0; rest = rest[1:] {
+			if m.questions.grants.allow(rest[0].want) {
 				rest[0].answer <- nil
-				m.withdraw(rest[0])
+				m.questions.withdraw(rest[0])
 			}
 		}
 	case "n", "N", "3":
-		m.decide(denied(q.want, ""))
+		m.questions.decide(denied(q.want, ""))
 	case "w", "W", "4":
 		q.typing = true
 	case "esc":
 		if m.work != nil {
 			m.work.stop()
 		} else {
-			m.decide(denied(q.want, ""))
+			m.questions.decide(denied(q.want, ""))
 		}
 	case "up":
 		q.from--
@@ -141,17 +158,16 @@ func (m *chat) answerKey(k tea.KeyPressMsg, before time.Time) tea.Cmd {
 		q.from++
 	case "space":
 		q.from += max(1, q.rows)
-	case "pgup":
-		m.transcript.Scroll(-max(1, m.transcript.Height-2))
-	case "pgdown":
-		m.transcript.Scroll(max(1, m.transcript.Height-2))
+	case "pgup", "pgdown":
+		m.scroll(name)
 	}
 	return nil
 }
 
-func (m *chat) decide(err error) {
-	q := m.asks[0]
-	m.asks = m.asks[1:]
+// decide answers the first question.
+func (qs *questions) decide(err error) {
+	q := qs.waiting[0]
+	qs.waiting = qs.waiting[1:]
 	q.answer <- err
 }
 

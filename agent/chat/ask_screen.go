@@ -12,7 +12,7 @@ import (
 // drawQuestion draws the first question that waits, in at most most lines if possible:
 // what is asked about can be scrolled, nothing else goes.
 func (m *chat) drawQuestion(most int) (lines []string, x, y int) {
-	q := m.asks[0]
+	q := m.questions.waiting[0]
 	head := m.questionHead(q)
 	foot, x, y := m.questionFoot(q)
 	target := m.questionTarget(q)
@@ -89,7 +89,7 @@ func (m *chat) questionHead(q *question) (lines []string) {
 	if q.want.Folder != "" {
 		head += " in " + draw.OneLine(q.want.Folder)
 	}
-	if n := len(m.asks) - 1; n > 0 {
+	if n := len(m.questions.waiting) - 1; n > 0 {
 		head += " (" + quantity.Count(n, "more question") + " after this one)"
 	}
 	for i, l := range draw.Wrap(head+":", m.width-len(draw.Gutter), "") {

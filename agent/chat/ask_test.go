@@ -70,7 +70,7 @@ func TestPermission_severalQueueUp(t *testing.T) {
 	b := setUp(t, calling("bash", "webfetch"), nil, asking("bash", "run", "make"),
 		asking("webfetch", "fetch", "https://a.example/x"))
 	b.says("build it")
-	b.until("two questions", func() bool { return len(b.asks) == 2 })
+	b.until("two questions", func() bool { return len(b.questions.waiting) == 2 })
 	b.shows("1 more question")
 	b.press2("y")
 	b.shows("wants to")
@@ -99,12 +99,12 @@ func TestPermission_aKeyInTheFlowOfTypingAnswersNothing(t *testing.T) {
 	b.look()
 	b.clock = b.clock.Add(50 * time.Millisecond)
 	b.send(tea.KeyPressMsg{Code: 'y', Text: "y"})
-	if len(b.asks) != 1 {
+	if len(b.questions.waiting) != 1 {
 		t.Fatal("a key that came 150 ms after the one before answered a question that had just come up")
 	}
 	b.clock = b.clock.Add(time.Second)
 	b.send(tea.KeyPressMsg{Code: 'y', Text: "y"})
-	if len(b.asks) != 0 {
+	if len(b.questions.waiting) != 0 {
 		t.Error("a key a second later does not answer")
 	}
 }
@@ -181,7 +181,7 @@ func TestPermission_isNotGivenForWhatNobodySaw(t *testing.T) {
 		q := b.wonders(agent.Permission{Tool: "bash", Action: "run", Target: script(60)})
 		b.shows("more lines: ↓ or space")
 		b.press2(key)
-		if len(b.asks) != 1 || len(q.answer) != 0 {
+		if len(b.questions.waiting) != 1 || len(q.answer) != 0 {
 			t.Fatalf("%s allows a command of which %d lines were never on the screen", key, q.unseen())
 		}
 		b.shows("more lines first: ↓ or space")
@@ -194,7 +194,7 @@ func TestPermission_isNotGivenForWhatNobodySaw(t *testing.T) {
 		}
 		b.shows("rm -rf ~")
 		b.press2(key)
-		if len(b.asks) != 0 || <-q.answer != nil {
+		if len(b.questions.waiting) != 0 || <-q.answer != nil {
 			t.Errorf("%s does not allow what was seen to its end", key)
 		}
 	}
@@ -204,7 +204,7 @@ func TestPermission_isDeniedWithoutReading(t *testing.T) {
 	b := setUp(t, llmtest.Script{}, nil)
 	q := b.wonders(agent.Permission{Tool: "bash", Action: "run", Target: script(60)})
 	b.press2("n")
-	if len(b.asks) != 0 || <-q.answer == nil {
+	if len(b.questions.waiting) != 0 || <-q.answer == nil {
 		t.Error("n needs the whole of it")
 	}
 }
@@ -225,7 +225,7 @@ func TestPermission_isReadPageByPage(t *testing.T) {
 		t.Errorf("%d pages for 400 lines", pages)
 	}
 	b.press2("y")
-	if len(b.asks) != 0 {
+	if len(b.questions.waiting) != 0 {
 		t.Error("it cannot be allowed after all of it was seen")
 	}
 }
@@ -244,7 +244,7 @@ func TestPermission_isReadAgainInAnotherWidth(t *testing.T) {
 		t.Fatal("all of it fits into 30 columns")
 	}
 	b.press2("y")
-	if len(b.asks) != 1 {
+	if len(b.questions.waiting) != 1 {
 		t.Error("it was allowed unseen")
 	}
 }

@@ -21,16 +21,16 @@ const mostFiles = 10_000
 
 // listFiles lists the files of the folder when an @ begins, once for each.
 func (m *chat) listFiles() tea.Cmd {
-	if _, ok := mention(&m.editor); !ok {
-		m.complete.listed = false
+	if _, ok := m.input.mention(); !ok {
+		m.input.listed = false
 		return nil
 	}
-	if m.complete.listed || m.config.Directory == "" {
+	if m.input.listed || m.config.Directory == "" {
 		return nil
 	}
-	m.complete.listed = true
+	m.input.listed = true
 	folder := m.config.Directory
-	return m.do(func(ctx context.Context) func(m *chat) tea.Cmd {
+	return m.do(func(ctx context.Context) func() tea.Cmd {
 		names, _, err := tools.Files(ctx, folder, mostFiles)
 		files := make([]file, 0, len(names))
 		for _, name := range names {
@@ -38,9 +38,9 @@ func (m *chat) listFiles() tea.Cmd {
 				files = append(files, fileOf(name))
 			}
 		}
-		return func(m *chat) tea.Cmd {
+		return func() tea.Cmd {
 			if err == nil {
-				m.complete.files, m.complete.found = files, nil
+				m.input.files, m.input.found = files, nil
 			}
 			return nil
 		}
@@ -83,17 +83,17 @@ func (m *chat) absolute(path string) string {
 // attachPasted attaches a file whose path was pasted; if it is another kind of file, or none, the
 // text is pasted.
 func (m *chat) attachPasted(path, text string) tea.Cmd {
-	return m.do(func(context.Context) func(m *chat) tea.Cmd {
+	return m.do(func(context.Context) func() tea.Cmd {
 		part, ok, err := tools.Media(path)
-		return func(m *chat) tea.Cmd {
+		return func() tea.Cmd {
 			switch {
 			case ok:
-				m.editor.Attach(part, fileLabel(part))
+				m.input.Attach(part, fileLabel(part))
 				return nil
 			case err != nil && !os.IsNotExist(err):
-				m.hint = draw.OneLine(err.Error())
+				m.status.hint = draw.OneLine(err.Error())
 			}
-			m.editor.Paste(text)
+			m.input.Paste(text)
 			return nil
 		}
 	})
@@ -109,7 +109,7 @@ func fileLabel(p session.Part) string {
 // attachedTo are the files that go with a text: those in the line, and the images and documents
 // that it names with @.
 func (m *chat) attachedTo(text string) []session.Part {
-	all := m.editor.Attached()
+	all := m.input.Attached()
 	for word := range strings.FieldsSeq(text) {
 		name, ok := strings.CutPrefix(strings.Trim(word, "([{\"'`,;:)]}"), "@")
 		if !ok || !slices.Contains(attachable, strings.ToLower(filepath.Ext(name))) {

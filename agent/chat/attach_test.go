@@ -54,13 +54,13 @@ func TestMention_completesFilesThatAreNotIgnored(t *testing.T) {
 	b.press("tab", "tab")
 	b.shows("› @parse/next_test.go")
 	b.press("enter")
-	if got, want := b.editor.Value(), "look at @parse/next_test.go "; got != want {
+	if got, want := b.input.Value(), "look at @parse/next_test.go "; got != want {
 		t.Errorf("typed is %q, want %q", got, want)
 	}
 	b.types("and @GRÖ")
 	b.shows("@docs/größe.md")
 	b.press("tab")
-	if got, want := b.editor.Value(), "look at @parse/next_test.go and @docs/größe.md "; got != want {
+	if got, want := b.input.Value(), "look at @parse/next_test.go and @docs/größe.md "; got != want {
 		t.Errorf("typed is %q, want %q", got, want)
 	}
 	b.press("ctrl+u")
@@ -97,23 +97,23 @@ func TestPaste_ofAnImagesPathAttachesIt(t *testing.T) {
 	for _, pasted := range []string{filepath.Join(dir, "shot.png"), filepath.Join(dir, `shot\ 1.png`) + " ",
 		"'" + filepath.Join(dir, "shot 1.png") + "'", "file://" + filepath.Join(dir, "shot%201.png"), "shot.png"} {
 		b.send(tea.PasteMsg{Content: pasted})
-		b.until("an attachment of "+pasted, func() bool { return len(b.editor.Attached()) == 1 })
+		b.until("an attachment of "+pasted, func() bool { return len(b.input.Attached()) == 1 })
 		b.shows(" 16 B]")
 		b.press("backspace")
-		if len(b.editor.Attached()) > 0 || !b.editor.Empty() {
+		if len(b.input.Attached()) > 0 || !b.input.Empty() {
 			t.Errorf("%s: a key does not delete it", pasted)
 		}
 	}
 	for _, pasted := range []string{"not.png", "/nowhere/x.png", "a line\nshot.png", "see shot.png"} {
 		b.send(tea.PasteMsg{Content: pasted})
-		b.until("the text "+pasted, func() bool { return b.editor.Value() == pasted })
-		if len(b.editor.Attached()) > 0 {
+		b.until("the text "+pasted, func() bool { return b.input.Value() == pasted })
+		if len(b.input.Attached()) > 0 {
 			t.Errorf("%s is attached", pasted)
 		}
-		b.editor.Set("")
+		b.input.Set("")
 	}
 	b.send(tea.PasteMsg{Content: "shot.png"})
-	b.until("an attachment", func() bool { return len(b.editor.Attached()) == 1 })
+	b.until("an attachment", func() bool { return len(b.input.Attached()) == 1 })
 	b.says(" what is this?")
 	b.shows("a lamp")
 	b.rests()
@@ -158,7 +158,7 @@ func TestContext_whatIsDoneInItIsInTheBar(t *testing.T) {
 	b.types("jjjjkkp")
 	b.settles()
 	b.press("esc")
-	b.until("a pin in the bar", func() bool { return b.gauge.Pinned > 0 })
+	b.until("a pin in the bar", func() bool { return b.session.gauge.Pinned > 0 })
 }
 
 func TestEditor_whatIsWrittenElsewhereKeepsAttachments(t *testing.T) {
@@ -179,7 +179,7 @@ func TestCompose_takesOverWhatWasWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.send(composedMsg{folder: dir})
-	if got, want := b.editor.Value(), "written\nelsewhere"; got != want {
+	if got, want := b.input.Value(), "written\nelsewhere"; got != want {
 		t.Errorf("typed is %q, want %q", got, want)
 	}
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
@@ -187,7 +187,7 @@ func TestCompose_takesOverWhatWasWritten(t *testing.T) {
 	}
 	b.send(composedMsg{folder: dir, err: os.ErrPermission})
 	b.shows("the editor failed")
-	if got := b.editor.Value(); got != "written\nelsewhere" {
+	if got := b.input.Value(); got != "written\nelsewhere" {
 		t.Errorf("after a failure typed is %q", got)
 	}
 }
@@ -212,7 +212,7 @@ func TestSaid_isFoundOverSessionsOfTheFolder(t *testing.T) {
 	b.golden("said")
 	b.types("lam")
 	b.press("enter")
-	b.until("the text in the line", func() bool { return b.editor.Value() == "light the lamp" })
+	b.until("the text in the line", func() bool { return b.input.Value() == "light the lamp" })
 }
 
 func TestDiff_showsWhatTheSessionChanged(t *testing.T) {

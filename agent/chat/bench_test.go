@@ -21,6 +21,7 @@ import (
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/memory"
+	"github.com/winnowhq/winnow/wire"
 )
 
 // reader is the model of these tests.
@@ -69,7 +70,7 @@ func (b *bench) start(script llmtest.Script, change func(*Config, *agent.Config)
 	t := b.t
 	t.Helper()
 	set, err := providers.New(func(string) string { return "key" }, map[string]providers.Provider{
-		reader.Provider: {Protocol: providers.Protocol(llmtest.Chat), BaseURL: b.upstream.BaseURL(llmtest.Chat),
+		reader.Provider: {Protocol: llmtest.Chat, BaseURL: b.upstream.BaseURL(llmtest.Chat),
 			KeyEnv: "KEY", Idle: 60},
 	})
 	if err != nil {
@@ -85,7 +86,7 @@ func (b *bench) start(script llmtest.Script, change func(*Config, *agent.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	setting := agent.Config{Engine: engine, Client: client, Model: reader, Protocol: agent.Chat,
+	setting := agent.Config{Engine: engine, Client: client, Model: reader, Protocol: wire.Chat,
 		System: "You are the agent of this test.", Tools: all,
 		Directory: "/srv/parser", Retry: llm.RetryOptions{Sleep: func(ctx context.Context,
 			_ time.Duration) error {
@@ -180,7 +181,9 @@ func (b *bench) shows(text string) {
 // rests waits until nothing goes on.
 func (b *bench) rests() {
 	b.t.Helper()
-	b.until("rest", func() bool { return b.work == nil && !b.syncing && b.doing == "" && len(b.messages) == 0 })
+	b.until("rest", func() bool {
+		return b.work == nil && !b.session.syncing && b.status.doing == "" && len(b.messages) == 0
+	})
 }
 
 // look is the screen as text, without colours.

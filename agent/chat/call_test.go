@@ -63,13 +63,13 @@ func TestBackground_aSummaryThatIsWrittenBesideTheWorkIsNoReasonToWait(t *testin
 	}}, nil)
 	b.says("one")
 	b.shows("▌ one")
-	event := winnow.Event{Type: winnow.CompactionStarted, SessionID: b.session, Background: true}
+	event := winnow.Event{Type: winnow.CompactionStarted, SessionID: b.session.id, Background: true}
 	b.send(fedMsg{event})
 	if got := b.look(); !strings.Contains(got, "working") || !strings.Contains(got, "a summary is being prepared") {
 		t.Errorf("the screen is\n%s", got)
 	}
 	event.Type, event.Code, event.Text = winnow.CompactionFailed, winnow.Stale,
-		"winnow: prepare "+b.session+": it does not fit any more (stale)"
+		"winnow: prepare "+b.session.id+": it does not fit any more (stale)"
 	b.send(fedMsg{event})
 	b.shows("is not used: it does not fit any")
 	if got := b.look(); strings.Contains(got, "being prepared") {

@@ -13,7 +13,6 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/agent/chat/internal/draw"
-	"github.com/winnowhq/winnow/agent/chat/internal/editor"
 	"github.com/winnowhq/winnow/agent/chat/internal/panel"
 	"github.com/winnowhq/winnow/agent/chat/internal/transcript"
 	"github.com/winnowhq/winnow/model"
@@ -30,45 +29,67 @@ type chat struct {
 
 	loop    *agent.Loop
 	model   model.Model
-	session string // id, "" before the first message
-	title   string
+	session openSession
+	work    *work // the turn that goes on, or nil
+	folding folding
 
 	transcript *transcript.Transcript
-	editor     editor.Editor
+	input      input
 	panel      panel.Panel
-	asks       []*question // the first is shown
-	shown      shown
-	grants     *grants
-	complete   completion
-
-	work      *work
-	queued    []*queued
-	first     []queued         // to be said once the log is read
-	after     []draw.Notice    // to be shown then, behind the messages that they are about
-	resumes   bool             // the last turn is not at its end: enter goes on with it
-	doing     string           // what else takes time: "folding the past"
-	preparing bool             // a summary is being written beside the work, or is at hand
-	stopFold  func()           // stops a folding that was asked for, nil while none goes on
-	written   int              // characters of the summary so far
-	warned    winnow.EventType // the last that was told of how full the window is; "" since it was made smaller
-	frame     int              // of the spinner
-	ticking   bool
-	syncing   bool // the log is being read
-	again     bool // and must be read once more
-	loaded    bool // the transcript has the session's log
-	gauge     report.Gauge
+	questions  questions
+	status     status
 
 	width, height int
-	selecting     bool   // the mouse is the terminal's
-	hint          string // shown until the next key: "ctrl+c again quits"
-	quitting      time.Time
-	typed         time.Time // when the last key was pressed
+	keyboard      keyboard
+	drawing       drawing
 	now           func() time.Time
+}
 
-	drawn  tea.View
-	due    bool // what is drawn does not show what is
-	later  bool // a redraw is on its way
-	drewAt time.Time
+// openSession is the session that is shown, as far as it has been read.
+type openSession struct {
+	id    string // "" before the first message
+	title string
+	gauge report.Gauge
+
+	loaded  bool // the transcript has its log
+	syncing bool // the log is being read
+	again   bool // and must be read once more
+
+	early   []queued      // said before the log was read
+	queued  []*queued     // said while the loop works
+	notices []draw.Notice // shown once the log is read, behind the messages that they are about
+	resumes bool          // the last turn is not at its end: enter goes on with it
+}
+
+// folding is what is known of a summary that is being written.
+type folding struct {
+	stop      func()           // stops one that was asked for, nil while none goes on
+	written   int              // characters of the summary so far
+	preparing bool             // one is being written beside the work, or is at hand
+	warned    winnow.EventType // the last warning about the full window; "" since it was made smaller
+}
+
+// status is what the line above the input shows.
+type status struct {
+	hint    string // until the next key: "ctrl+c again quits"
+	doing   string // work that is no turn: "folding the past"
+	frame   int    // of the spinner
+	ticking bool
+}
+
+// keyboard is when keys were pressed, and who has the mouse.
+type keyboard struct {
+	typed     time.Time // the last key
+	quitting  time.Time // the last ctrl+c
+	selecting bool      // the mouse is the terminal's
+}
+
+// drawing is the screen as it was drawn last.
+type drawing struct {
+	view  tea.View
+	at    time.Time
+	due   bool // view does not show what is
+	later bool // a redraw is on its way
 }
 
 // redrawEvery is the shortest time between two drawings: a paste that comes as single keys must not
@@ -125,8 +146,9 @@ func quitBy(p *tea.Program) {
 
 func newChat(ctx context.Context, c Config) *chat {
 	s := styleFor(c)
-	m := &chat{config: c, ctx: ctx, group: &sync.WaitGroup{}, feed: newFeed(), style: s, session: c.Session,
-		transcript: transcript.New(s), grants: &grants{}, now: time.Now, width: 80, height: 24, due: true}
+	m := &chat{config: c, ctx: ctx, group: &sync.WaitGroup{}, feed: newFeed(), style: s,
+		session: openSession{id: c.Session}, transcript: transcript.New(s),
+		now: time.Now, width: 80, height: 24, drawing: drawing{due: true}}
 	if c.Notice != "" {
 		m.transcript.Say(draw.Say(c.Notice))
 	}
@@ -172,35 +194,29 @@ func (m *chat) Init() tea.Cmd {
 func (m *chat) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	var cmd tea.Cmd
 	if _, ok := msg.(redrawMsg); ok {
-		m.due, m.later = true, false
+		m.drawing.due, m.drawing.later = true, false
 	} else {
 		cmd = m.update(msg)
 	}
-	if m.due || m.later {
+	if m.drawing.due || m.drawing.later {
 		return m, cmd
 	}
-	if since := m.now().Sub(m.drewAt); since < redrawEvery {
-		m.later = true
+	if since := m.now().Sub(m.drawing.at); since < redrawEvery {
+		m.drawing.later = true
 		return m, tea.Batch(cmd, tea.Tick(redrawEvery-since, func(time.Time) tea.Msg { return redrawMsg{} }))
 	}
-	m.due = true
+	m.drawing.due = true
 	return m, cmd
-}
-
-// told is a line for the transcript: what a command did.
-type told struct {
-	text string
-	err  error
 }
 
 type redrawMsg struct{}
 
 // View draws where something is due.
 func (m *chat) View() tea.View {
-	if m.due {
-		m.drawn, m.due, m.drewAt = m.draw(), false, m.now()
+	if m.drawing.due {
+		m.drawing.view, m.drawing.due, m.drawing.at = m.draw(), false, m.now()
 	}
-	return m.drawn
+	return m.drawing.view
 }
 
 func (m *chat) update(msg tea.Msg) tea.Cmd {
@@ -226,7 +242,7 @@ func (m *chat) update(msg tea.Msg) tea.Cmd {
 	case endedMsg:
 		return m.ended(msg)
 	case doneMsg:
-		return msg.then(m)
+		return msg.then()
 	case panel.ModelChosen:
 		return m.typedCommand("/model " + string(msg))
 	case panel.SessionChosen:
@@ -240,7 +256,7 @@ func (m *chat) update(msg tea.Msg) tea.Cmd {
 		return nil
 	case panel.SaidChosen:
 		m.panel = nil
-		m.editor.Set(string(msg))
+		m.input.Set(string(msg))
 		return nil
 	case panel.CopyChosen:
 		return m.copied(panel.Copy(msg))
@@ -262,46 +278,47 @@ func (m *chat) toPanel(msg tea.Msg) tea.Cmd {
 	return cmd
 }
 
-func (m *chat) tell(t told) {
-	switch {
-	case t.err != nil && t.text != "":
-		m.note(draw.Wrong(t.text + ": " + draw.Explain(t.err)))
-	case t.err != nil:
-		m.note(draw.Wrong(draw.Explain(t.err)))
-	case t.text != "":
-		m.note(draw.Say(t.text))
+// tell shows what a command did.
+func (m *chat) tell(text string) {
+	if text != "" {
+		m.note(draw.Say(text))
 	}
+}
+
+// fail shows that a command failed, and what that means.
+func (m *chat) fail(meaning string, err error) {
+	if meaning != "" {
+		meaning += ": "
+	}
+	m.note(draw.Wrong(meaning + draw.Explain(err)))
 }
 
 // note shows a notice, behind those that wait for the log.
 func (m *chat) note(n draw.Notice) {
-	if len(m.after) > 0 {
-		m.after = append(m.after, n)
+	if len(m.session.notices) > 0 {
+		m.noteAfter(n)
 		return
 	}
 	m.transcript.Say(n)
 }
 
-// noteAfter shows a notice once the log is read again: what it is about may not be in the
-// transcript yet.
-func (m *chat) noteAfter(n draw.Notice) tea.Cmd {
-	m.after = append(m.after, n)
-	return m.sync()
-}
+// noteAfter shows a notice once the log is read again: the transcript may not have the messages yet
+// that it is about.
+func (m *chat) noteAfter(n draw.Notice) { m.session.notices = append(m.session.notices, n) }
 
 // notes shows what waited for the log.
 func (m *chat) notes() {
-	if m.syncing {
+	if m.session.syncing {
 		return
 	}
-	for _, n := range m.after {
+	for _, n := range m.session.notices {
 		m.transcript.Say(n)
 	}
-	m.after = nil
+	m.session.notices = nil
 }
 
 // do does something that takes time beside the program, and lets it go on with what came of it.
-func (m *chat) do(work func(ctx context.Context) func(m *chat) tea.Cmd) tea.Cmd {
+func (m *chat) do(work func(ctx context.Context) func() tea.Cmd) tea.Cmd {
 	m.group.Add(1)
 	var once sync.Once
 	// a command that is never run ends nothing
@@ -311,11 +328,11 @@ func (m *chat) do(work func(ctx context.Context) func(m *chat) tea.Cmd) tea.Cmd 
 		defer once.Do(m.group.Done)
 		then := work(m.ctx)
 		if then == nil {
-			then = func(*chat) tea.Cmd { return nil }
+			then = func() tea.Cmd { return nil }
 		}
 		return doneMsg{then}
 	}
 }
 
 // doneMsg goes on with what came of some work.
-type doneMsg struct{ then func(m *chat) tea.Cmd }
+type doneMsg struct{ then func() tea.Cmd }

@@ -23,44 +23,31 @@ type command struct {
 }
 
 // commands are all that can be typed with a slash, in the order in which /help lists them.
-func commands() []command {
-	return []command{
-		{panel.Command{Name: "compact", Arguments: "[focus]",
-			Help: "fold the past into a summary; shows first what would go"}, true, (*chat).preview},
-		{panel.Command{Name: "prune", Arguments: "[--force]", Help: "leave out what the rules find, now"}, true,
-			(*chat).prune},
-		{panel.Command{Name: "context", Arguments: "", Help: "what takes the space in the window"}, true,
-			(*chat).showContext},
-		{panel.Command{Name: "undo", Arguments: "[id]", Help: "undo the newest pruning or folding, or the one named"},
-			true, (*chat).undo},
-		{panel.Command{Name: "redo", Arguments: "", Help: "redo what was undone"}, true, (*chat).redo},
-		{panel.Command{Name: "receipt", Arguments: "[id]", Help: "what prunings and foldings did"}, true,
-			(*chat).showReceipts},
-		{panel.Command{Name: "model", Arguments: "[name]", Help: "show or choose the model"}, false,
-			(*chat).chooseModel},
-		{panel.Command{Name: "cost", Arguments: "", Help: "what the session cost"}, true, (*chat).showCost},
-		{panel.Command{Name: "sessions", Arguments: "", Help: "go on with another session"}, false,
-			(*chat).showSessions},
-		{panel.Command{Name: "title", Arguments: "[text]", Help: "show or set the title of the session"}, true,
-			(*chat).retitle},
-		{panel.Command{Name: "export", Arguments: "[file]", Help: "write the session into a file"}, true,
-			(*chat).export},
-		{panel.Command{Name: "revert", Arguments: "", Help: "go back to before a message of yours, files too"}, false,
-			(*chat).chooseRevert},
-		{panel.Command{Name: "pin", Arguments: "text", Help: "keep a text through every pruning and folding"}, true,
-			(*chat).pin},
-		{panel.Command{Name: "diff", Arguments: "", Help: "what changed in files in this session"}, true,
-			(*chat).showChanges},
-		{panel.Command{Name: "copy", Arguments: "[code]",
-			Help: "copy the newest answer, or its newest block of code"}, true, (*chat).copyCommand},
-		{panel.Command{Name: "mouse", Arguments: "", Help: "let the mouse select text, or its wheel scroll"}, false,
-			(*chat).toggleMouse},
-		{panel.Command{Name: "new", Arguments: "", Help: "begin a new session"}, false, (*chat).restart},
-		{panel.Command{Name: "clear", Arguments: "", Help: "begin a new session; this one is kept"}, false,
-			(*chat).restart},
-		{panel.Command{Name: "help", Arguments: "", Help: "commands and keys"}, false, (*chat).showHelp},
-		{panel.Command{Name: "quit", Arguments: "", Help: "leave; the session is kept"}, false, (*chat).quit},
+func commands() (all []command) {
+	add := func(session bool, name, arguments, help string, run func(m *chat, arguments string) tea.Cmd) {
+		all = append(all, command{panel.Command{Name: name, Arguments: arguments, Help: help}, session, run})
 	}
+	add(true, "compact", "[focus]", "fold the past into a summary; shows first what would go", (*chat).preview)
+	add(true, "prune", "[--force]", "leave out what the rules find, now", (*chat).prune)
+	add(true, "context", "", "what takes the space in the window", (*chat).showContext)
+	add(true, "undo", "[id]", "undo the newest pruning or folding, or the one named", (*chat).undo)
+	add(true, "redo", "", "redo what was undone", (*chat).redo)
+	add(true, "receipt", "[id]", "what prunings and foldings did", (*chat).showReceipts)
+	add(false, "model", "[name]", "show or choose the model", (*chat).chooseModel)
+	add(true, "cost", "", "what the session cost", (*chat).showCost)
+	add(false, "sessions", "", "go on with another session", (*chat).showSessions)
+	add(true, "title", "[text]", "show or set the title of the session", (*chat).retitle)
+	add(true, "export", "[file]", "write the session into a file", (*chat).export)
+	add(false, "revert", "", "go back to before a message of yours, files too", (*chat).chooseRevert)
+	add(true, "pin", "text", "keep a text through every pruning and folding", (*chat).pin)
+	add(true, "diff", "", "what changed in files in this session", (*chat).showChanges)
+	add(true, "copy", "[code]", "copy the newest answer, or its newest block of code", (*chat).copyCommand)
+	add(false, "mouse", "", "let the mouse select text, or its wheel scroll", (*chat).toggleMouse)
+	add(false, "new", "", "begin a new session", (*chat).restart)
+	add(false, "clear", "", "begin a new session; this one is kept", (*chat).restart)
+	add(false, "help", "", "commands and keys", (*chat).showHelp)
+	add(false, "quit", "", "leave; the session is kept", (*chat).quit)
+	return all
 }
 
 // typedCommand carries out what was typed with a slash.
@@ -71,8 +58,8 @@ func (m *chat) typedCommand(text string) tea.Cmd {
 		if c.Name != strings.ToLower(name) {
 			continue
 		}
-		if c.session && m.session == "" {
-			m.tell(told{text: "there is no session yet: say something first"})
+		if c.session && m.session.id == "" {
+			m.tell("there is no session yet: say something first")
 			return nil
 		}
 		return c.run(m, strings.TrimSpace(arguments))
@@ -133,7 +120,7 @@ func distance(a, b string) int {
 // idle reports whether no turn goes on, and says so where one does.
 func (m *chat) idle(what string) bool {
 	if m.work != nil {
-		m.tell(told{text: what + " waits until the turn has ended; esc stops it"})
+		m.tell(what + " waits until the turn has ended; esc stops it")
 	}
 	return m.work == nil
 }
@@ -141,31 +128,31 @@ func (m *chat) idle(what string) bool {
 // fold folds the past.
 func (m *chat) fold(focus string) tea.Cmd {
 	m.panel = nil
-	id, engine := m.session, m.config.Engine
 	if m.work != nil {
-		return m.attempt("the past is not folded", func(ctx context.Context) (string, error) {
-			_, err := engine.Compact(ctx, id, winnow.CompactOptions{Later: true, Auto: true})
+		return m.attempt("the past is not folded", func(ctx context.Context, id string) (string, error) {
+			_, err := m.config.Engine.Compact(ctx, id, winnow.CompactOptions{Later: true, Auto: true})
 			return "the past will be folded before the next step", err
 		})
 	}
-	if m.doing != "" {
-		m.tell(told{text: "the past is being folded already"})
+	if m.status.doing != "" {
+		m.tell("the past is being folded already")
 		return nil
 	}
-	m.doing = "folding the past"
+	m.status.doing = "folding the past"
 	ctx, cancel := context.WithCancel(m.ctx)
-	m.stopFold = cancel
-	return tea.Batch(m.tickLater(), m.do(func(context.Context) func(m *chat) tea.Cmd {
+	id := m.session.id
+	m.folding.stop = cancel
+	return tea.Batch(m.tickLater(), m.do(func(context.Context) func() tea.Cmd {
 		defer cancel()
-		_, err := engine.Compact(ctx, id, winnow.CompactOptions{Focus: focus})
+		_, err := m.config.Engine.Compact(ctx, id, winnow.CompactOptions{Focus: focus})
 		stopped := ctx.Err() != nil
-		return func(m *chat) tea.Cmd {
-			m.doing, m.stopFold = "", nil
+		return func() tea.Cmd {
+			m.status.doing, m.folding.stop = "", nil
 			switch {
 			case winnow.CodeOf(err) == winnow.NothingToFold:
-				m.tell(told{text: panel.NothingToFold(err)})
+				m.tell(panel.NothingToFold(err))
 			case err != nil && stopped:
-				m.tell(told{text: "folding was stopped; the session is as it was"})
+				m.tell("folding was stopped; the session is as it was")
 			}
 			return m.sync() // of other failures the engine tells by an event
 		}
@@ -173,9 +160,8 @@ func (m *chat) fold(focus string) tea.Cmd {
 }
 
 func (m *chat) prune(arguments string) tea.Cmd {
-	id, engine := m.session, m.config.Engine
-	return m.attempt("nothing was pruned", func(ctx context.Context) (string, error) {
-		out, err := engine.Prune(ctx, id, arguments == "--force")
+	return m.attempt("nothing was pruned", func(ctx context.Context, id string) (string, error) {
+		out, err := m.config.Engine.Prune(ctx, id, arguments == "--force")
 		if out.Pruned == nil {
 			return "nothing to prune: " + refusals(out.Refusals), err
 		}
@@ -184,14 +170,16 @@ func (m *chat) prune(arguments string) tea.Cmd {
 }
 
 // attempt does something that takes time beside the program, and says what came of it.
-func (m *chat) attempt(failed string, work func(ctx context.Context) (said string, err error)) tea.Cmd {
-	return m.do(func(ctx context.Context) func(m *chat) tea.Cmd {
-		said, err := work(ctx)
-		return func(m *chat) tea.Cmd {
+func (m *chat) attempt(failed string, work func(ctx context.Context, id string) (said string, err error)) tea.Cmd {
+	id := m.session.id
+	return m.do(func(ctx context.Context) func() tea.Cmd {
+		said, err := work(ctx, id)
+		return func() tea.Cmd {
 			if err != nil {
-				said = failed
+				m.fail(failed, err)
+			} else {
+				m.tell(said)
 			}
-			m.tell(told{said, err})
 			return m.sync()
 		}
 	})

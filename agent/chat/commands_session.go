@@ -3,10 +3,10 @@ package chat
 import (
 	"cmp"
 	"context"
-	"github.com/winnowhq/winnow"
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent/chat/internal/draw"
 	"github.com/winnowhq/winnow/agent/chat/internal/panel"
 	"github.com/winnowhq/winnow/model"
@@ -19,24 +19,25 @@ import (
 // takeBack undoes, or does again.
 func (m *chat) takeBack(done, what string, take func(ctx context.Context, id, what string) (*pivot.Receipt,
 	error)) tea.Cmd {
-	if m.stopFold != nil {
-		m.tell(told{text: "a folding goes on: esc stops it, and nothing is to be taken back then"})
+	if m.folding.stop != nil {
+		m.tell("a folding goes on: esc stops it, and nothing is to be taken back then")
 		return nil
 	}
-	id := m.session
-	return m.do(func(ctx context.Context) func(m *chat) tea.Cmd {
+	id := m.session.id
+	return m.do(func(ctx context.Context) func() tea.Cmd {
 		r, err := take(ctx, id, what)
-		return func(m *chat) tea.Cmd {
+		return func() tea.Cmd {
 			if err != nil {
-				m.tell(told{err: err})
+				m.fail("", err)
 				return m.sync()
 			}
 			other := "/redo"
 			if done != "undone" {
 				other = "/undo"
 			}
-			return m.noteAfter(draw.Notice{Sign: "↶", Text: done + ": " + described(r) + " · " + other + " " + r.ID,
+			m.noteAfter(draw.Notice{Sign: "↶", Text: done + ": " + described(r) + " · " + other + " " + r.ID,
 				Tone: draw.Well})
+			return m.sync()
 		}
 	})
 }
@@ -66,10 +67,10 @@ func (m *chat) chooseModel(name string) tea.Cmd {
 	}
 	before := m.model.String()
 	if err := m.open(name); err != nil {
-		m.tell(told{"the model stays " + before, err})
+		m.fail("the model stays "+before, err)
 		return nil
 	}
-	m.tell(told{text: m.model.String() + " answers from now on"})
+	m.tell(m.model.String() + " answers from now on")
 	return nil
 }
 
@@ -94,45 +95,42 @@ func (m *chat) show(p panel.Panel, begin tea.Cmd) tea.Cmd {
 }
 
 func (m *chat) showSessions(string) tea.Cmd {
-	return m.show(panel.NewSessions(m.ctx, m.config.Engine.Store(), m.session, m.now(), m.style))
+	return m.show(panel.NewSessions(m.ctx, m.config.Engine.Store(), m.session.id, m.now(), m.style))
 }
 
 func (m *chat) showReceipts(id string) tea.Cmd {
-	return m.show(panel.NewReceipts(m.ctx, m.config.Engine, m.session, id, m.now(), m.style))
+	return m.show(panel.NewReceipts(m.ctx, m.config.Engine, m.session.id, id, m.now(), m.style))
 }
 
 func (m *chat) showCost(string) tea.Cmd {
-	return m.show(panel.NewCost(m.ctx, m.config.Engine, m.session, m.style))
+	return m.show(panel.NewCost(m.ctx, m.config.Engine, m.session.id, m.style))
 }
 
 func (m *chat) preview(focus string) tea.Cmd {
-	return m.show(panel.NewPreview(m.ctx, m.config.Engine, m.session, focus, m.style))
+	return m.show(panel.NewPreview(m.ctx, m.config.Engine, m.session.id, focus, m.style))
 }
 
 func (m *chat) showContext(string) tea.Cmd {
-	return m.show(panel.NewContext(m.ctx, m.config.Engine, m.session, m.style))
+	return m.show(panel.NewContext(m.ctx, m.config.Engine, m.session.id, m.style))
 }
 
 func (m *chat) retitle(text string) tea.Cmd {
 	if text == "" {
-		m.tell(told{text: "the title is: " + draw.OneLine(m.title)})
+		m.tell("the title is: " + draw.OneLine(m.session.title))
 		return nil
 	}
-	id, engine := m.session, m.config.Engine
-	return m.attempt("the title stays", func(ctx context.Context) (string, error) {
-		return "",
-			engine.Amend(ctx, id, winnow.Amendment{Title: text})
+	return m.attempt("the title stays", func(ctx context.Context, id string) (string, error) {
+		return "", m.config.Engine.Amend(ctx, id, winnow.Amendment{Title: text})
 	})
 }
 
 func (m *chat) export(file string) tea.Cmd {
 	if m.config.Export == nil {
-		m.tell(told{text: "sessions cannot be exported here"})
+		m.tell("sessions cannot be exported here")
 		return nil
 	}
-	id, export := m.session, m.config.Export
-	return m.attempt("nothing was exported", func(ctx context.Context) (string, error) {
-		path, err := export(ctx, id, file)
+	return m.attempt("nothing was exported", func(ctx context.Context, id string) (string, error) {
+		path, err := m.config.Export(ctx, id, file)
 		return "exported to " + draw.OneLine(path), err
 	})
 }
@@ -140,7 +138,7 @@ func (m *chat) export(file string) tea.Cmd {
 // chooseRevert lists the messages that can be gone back to.
 func (m *chat) chooseRevert(string) tea.Cmd {
 	if m.config.Revert == nil {
-		m.tell(told{text: cmp.Or(m.config.NoRevert, "there is no going back here")})
+		m.tell(cmp.Or(m.config.NoRevert, "there is no going back here"))
 		return nil
 	}
 	if !m.idle("/revert") {
@@ -148,7 +146,7 @@ func (m *chat) chooseRevert(string) tea.Cmd {
 	}
 	written := m.transcript.Written()
 	if len(written) == 0 {
-		m.tell(told{text: "there is no message to go back to"})
+		m.tell("there is no message to go back to")
 		return nil
 	}
 	return m.show(panel.NewRevert(written, m.now(), m.style), nil)
@@ -159,21 +157,21 @@ func (m *chat) revert(target *session.Message) tea.Cmd {
 	if !m.idle("/revert") {
 		return nil
 	}
-	id, revert, message, text := m.session, m.config.Revert, target.ID, target.Text()
-	m.doing = "going back"
-	return tea.Batch(m.tickLater(), m.do(func(ctx context.Context) func(m *chat) tea.Cmd {
-		newID, said, err := revert(ctx, id, message)
-		return func(m *chat) tea.Cmd {
-			m.doing = ""
+	id, message, text := m.session.id, target.ID, target.Text()
+	m.status.doing = "going back"
+	return tea.Batch(m.tickLater(), m.do(func(ctx context.Context) func() tea.Cmd {
+		newID, said, err := m.config.Revert(ctx, id, message)
+		return func() tea.Cmd {
+			m.status.doing = ""
 			if err != nil {
-				m.tell(told{"the session was not reverted", err})
-				m.tell(told{text: said})
+				m.fail("the session was not reverted", err)
+				m.tell(said)
 				return nil
 			}
 			cmd := m.enter(newID)
-			m.after = append(m.after, draw.Say(said))
-			if m.editor.Empty() {
-				m.editor.Set(text)
+			m.noteAfter(draw.Say(said))
+			if m.input.Empty() {
+				m.input.Set(text)
 			}
 			return cmd
 		}
@@ -182,12 +180,11 @@ func (m *chat) revert(target *session.Message) tea.Cmd {
 
 func (m *chat) pin(text string) tea.Cmd {
 	if text == "" {
-		m.tell(told{text: "/pin takes the text that must stay: /pin never touch the migrations"})
+		m.tell("/pin takes the text that must stay: /pin never touch the migrations")
 		return nil
 	}
-	id, engine := m.session, m.config.Engine
-	return m.attempt("nothing was pinned", func(ctx context.Context) (string, error) {
-		_, err := engine.Pin(ctx, id, rule.Pin{Text: text})
+	return m.attempt("nothing was pinned", func(ctx context.Context, id string) (string, error) {
+		_, err := m.config.Engine.Pin(ctx, id, rule.Pin{Text: text})
 		return "pinned: " + draw.OneLine(text), err
 	})
 }
@@ -196,24 +193,24 @@ func (m *chat) restart(string) tea.Cmd {
 	if !m.idle("/new") {
 		return nil
 	}
-	before := m.session
+	before := m.session.id
 	cmd := m.enter("")
 	text := "a new session begins with your next message"
 	if before != "" {
 		text += "; the one before is kept: /sessions, or winnow show " + before
 	}
-	m.tell(told{text: text})
+	m.tell(text)
 	return cmd
 }
 
 func (m *chat) showChanges(string) tea.Cmd {
 	if m.config.Changes == nil {
-		m.tell(told{text: "what changed in files is not known: the states of this folder are not kept"})
+		m.tell("what changed in files is not known: the states of this folder are not kept")
 		return nil
 	}
-	id, changes := m.session, m.config.Changes
+	id := m.session.id
 	return m.show(panel.NewChanges(m.ctx, func(ctx context.Context) ([]session.FileDiff, error) {
-		return changes(ctx, id)
+		return m.config.Changes(ctx, id)
 	}, m.style))
 }
 

@@ -80,7 +80,7 @@ func TestCompletion_offersWhatBeginsAlike(t *testing.T) {
 	b.shows("no session yet")
 	b.types("/und")
 	b.press("tab")
-	if got := b.editor.Value(); got != "/undo " {
+	if got := b.input.Value(); got != "/undo " {
 		t.Errorf("tab makes %q of /und", got)
 	}
 }
@@ -107,7 +107,8 @@ func TestPrune_showsWhatWent(t *testing.T) {
 	b := talked(t, 4, nil)
 	b.says("/prune")
 	b.shows("nothing to prune: ")
-	if _, err := b.config.Engine.Edit(t.Context(), b.session, edit.Request{Discard: []string{b.handle()}}); err != nil {
+	request := edit.Request{Discard: []string{b.handle()}}
+	if _, err := b.config.Engine.Edit(t.Context(), b.session.id, request); err != nil {
 		t.Fatal(err)
 	}
 	b.shows("✂ pruned 1 part: ")
@@ -120,7 +121,7 @@ func TestPrune_showsWhatWent(t *testing.T) {
 // handle names the first part that can be pruned.
 func (b *bench) handle() string {
 	b.t.Helper()
-	all, err := winnow.Look(b.t.Context(), b.config.Engine, b.session, edit.Handles)
+	all, err := winnow.Look(b.t.Context(), b.config.Engine, b.session.id, edit.Handles)
 	if err != nil || len(all) == 0 {
 		b.t.Fatalf("%d handles: %v", len(all), err)
 	}
@@ -179,13 +180,13 @@ func TestCommands_work(t *testing.T) {
 	if reverted == "" {
 		t.Error("no message was named to go back to")
 	}
-	if got := b.editor.Value(); got != "turn 2" {
+	if got := b.input.Value(); got != "turn 2" {
 		t.Errorf("the message that was taken back is not in the line to be changed, but %q", got)
 	}
 	b.press("ctrl+u")
 	b.says("/new")
 	b.shows("begins with your next message")
-	if b.session != "" {
+	if b.session.id != "" {
 		t.Error("the session is still the old one")
 	}
 	b.says("/quit")
@@ -218,7 +219,7 @@ func TestResume_showsTheSessionThatWas(t *testing.T) {
 	b.press("enter")
 	b.shows("≡ folded")
 	b.rests()
-	want, id := b.look(), b.session
+	want, id := b.look(), b.session.id
 	again := &bench{t: t, store: b.store, upstream: b.upstream, messages: make(chan tea.Msg, 1<<12), clock: b.clock,
 		clock0: b.clock0.Add(time.Minute)}
 	again.start(llmtest.Script{}, func(c *Config, _ *agent.Config) { c.Session = id })
@@ -231,7 +232,7 @@ func TestResume_showsTheSessionThatWas(t *testing.T) {
 	again.shows("▌ turn 1")
 	again.press("end")
 	again.press("up")
-	if got := again.editor.Value(); got != "turn 3" {
+	if got := again.input.Value(); got != "turn 3" {
 		t.Errorf("up gives %q, want what was said last", got)
 	}
 }
@@ -243,14 +244,14 @@ func TestCommands_aRevertThatFailsSaysWhatItDid(t *testing.T) {
 			return "", "To have the files as they were: winnow revert x", errors.New("the store is full")
 		}
 	})
-	id := b.session
+	id := b.session.id
 	b.says("/revert")
 	b.shows("newest first")
 	b.press("enter")
 	b.shows("the session was not reverted: the store is full")
 	b.shows("To have the files as they were: winnow revert x")
-	if b.session != id {
-		t.Errorf("it went on with %q, want %q", b.session, id)
+	if b.session.id != id {
+		t.Errorf("it went on with %q, want %q", b.session.id, id)
 	}
 }
 
@@ -271,13 +272,13 @@ func TestChat_showsWhatTheLoopWorksOnWithout(t *testing.T) {
 func TestGrants_areOfOneSession(t *testing.T) {
 	b := talked(t, 1, nil)
 	p := agent.Permission{Tool: "bash", Action: "run", Target: "go test"}
-	b.grants.add(p)
-	if !b.grants.allow(p) {
+	b.questions.grants.add(p)
+	if !b.questions.grants.allow(p) {
 		t.Fatal("what was granted is not allowed")
 	}
 	b.says("/new")
 	b.shows("begins with your next message")
-	if b.grants.allow(p) {
+	if b.questions.grants.allow(p) {
 		t.Error("what was granted for the session before is allowed in the next one")
 	}
 }

@@ -10,9 +10,10 @@ import (
 	"github.com/winnowhq/winnow/look/tui"
 )
 
-// completion offers the commands that begin as what is typed does, and the files of the folder
-// behind an @.
-type completion struct {
+// input is the line that is typed. It offers the commands that begin as it does, and the files of
+// the folder behind an @.
+type input struct {
+	editor.Editor
 	at        int    // the one that is chosen, −1 none
 	dismissed string // for this text nothing is offered
 	begun     bool
@@ -44,11 +45,11 @@ type offer struct {
 // mostFound is how many files are offered.
 const mostFound = 50
 
-func (c *completion) reset() { c.at, c.begun = 0, false }
+func (in *input) reset() { in.at, in.begun = 0, false }
 
 // mention is what stands behind the @ that is being typed: from the @ to the cursor.
-func mention(e *editor.Editor) (token string, ok bool) {
-	before := e.Word()
+func (in *input) mention() (token string, ok bool) {
+	before := in.Word()
 	at := strings.LastIndexByte(before, '@')
 	if at < 0 || at > 0 && !strings.ContainsRune("([{\"'`", rune(before[at-1])) {
 		return "", false
@@ -57,16 +58,16 @@ func mention(e *editor.Editor) (token string, ok bool) {
 }
 
 // offers are the commands or files that may be meant: no command once there is a space.
-func (c *completion) offers(e *editor.Editor) []offer {
-	if token, ok := mention(e); ok {
-		if "@"+token == c.dismissed {
+func (in *input) offers() []offer {
+	if token, ok := in.mention(); ok {
+		if "@"+token == in.dismissed {
 			return nil
 		}
-		return c.filesLike(token)
+		return in.filesLike(token)
 	}
-	text := string(e.Typed())
+	text := string(in.Typed())
 	if !strings.HasPrefix(text, "/") || strings.HasPrefix(text, "//") || strings.ContainsAny(text, " \n") ||
-		text == c.dismissed {
+		text == in.dismissed {
 		return nil
 	}
 	var fitting []offer
@@ -81,15 +82,15 @@ func (c *completion) offers(e *editor.Editor) []offer {
 
 // filesLike are the files whose names have the letters of a token in their order, the best first.
 // What fits a longer token fits its beginning, so only that is looked at as somebody types.
-func (c *completion) filesLike(token string) []offer {
-	if c.found != nil && c.token == token {
-		return c.found
+func (in *input) filesLike(token string) []offer {
+	if in.found != nil && in.token == token {
+		return in.found
 	}
-	from := c.fitting
-	if c.found == nil || !strings.HasPrefix(token, c.token) {
-		from = make([]*file, len(c.files))
-		for i := range c.files {
-			from[i] = &c.files[i]
+	from := in.fitting
+	if in.found == nil || !strings.HasPrefix(token, in.token) {
+		from = make([]*file, len(in.files))
+		for i := range in.files {
+			from[i] = &in.files[i]
 		}
 	}
 	type ranked struct {
@@ -118,11 +119,11 @@ func (c *completion) filesLike(token string) []offer {
 		best = slices.Insert(best, at, one)
 		best = best[:min(len(best), mostFound)]
 	}
-	c.token, c.fitting, c.found = token, fitting, []offer{}
+	in.token, in.fitting, in.found = token, fitting, []offer{}
 	for _, one := range best {
-		c.found = append(c.found, offer{name: "@" + one.name})
+		in.found = append(in.found, offer{name: "@" + one.name})
 	}
-	return c.found
+	return in.found
 }
 
 // likeness is how well a file fits what is typed of it, 0 best; −1 where it does not fit.
@@ -148,65 +149,65 @@ func likeness(f *file, typed string) int {
 	return 4
 }
 
-func (c *completion) open(e *editor.Editor) bool { return len(c.offers(e)) > 0 }
+func (in *input) open() bool { return len(in.offers()) > 0 }
 
-func (c *completion) dismiss(e *editor.Editor) {
-	if token, ok := mention(e); ok {
-		c.dismissed = "@" + token
+func (in *input) dismiss() {
+	if token, ok := in.mention(); ok {
+		in.dismissed = "@" + token
 		return
 	}
-	c.dismissed = string(e.Typed())
+	in.dismissed = string(in.Typed())
 }
 
 // put puts an offer into the line, with what has to follow it.
-func (c *completion) put(e *editor.Editor, one offer) {
-	if token, ok := mention(e); ok {
+func (in *input) put(one offer) {
+	if token, ok := in.mention(); ok {
 		name := one.name
 		if !strings.HasSuffix(name, "/") {
 			name += " "
 		}
-		e.Replace(len([]rune(token))+1, name)
+		in.Replace(len([]rune(token))+1, name)
 		return
 	}
 	name, _, _ := strings.Cut(one.name, " ")
-	e.Set(name + " ")
+	in.Set(name + " ")
 }
 
 // completeNext puts what is offered into the line, if it is one alone; else the first tab chooses
 // the first, and further ones go on.
 func (m *chat) completeNext(direction int) {
-	fitting := m.complete.offers(&m.editor)
+	fitting := m.input.offers()
 	if len(fitting) == 0 {
 		return
 	}
 	if len(fitting) == 1 {
-		m.complete.put(&m.editor, fitting[0])
-		m.complete.reset()
+		m.input.put(fitting[0])
+		m.input.reset()
 		return
 	}
-	if !m.complete.begun {
-		m.complete.begun, m.complete.at = true, 0
+	if !m.input.begun {
+		m.input.begun, m.input.at = true, 0
 		if direction < 0 {
-			m.complete.at = len(fitting) - 1
+			m.input.at = len(fitting) - 1
 		}
 		return
 	}
-	m.complete.at = (m.complete.at + direction + len(fitting)) % len(fitting)
+	m.input.at = (m.input.at + direction + len(fitting)) % len(fitting)
 }
 
 // take puts what was chosen with tab into the line, and reports whether more is to be typed before
 // it can be sent.
-func (c *completion) take(e *editor.Editor) (waits bool) {
-	fitting := c.offers(e)
-	if !c.begun || c.at >= len(fitting) {
+func (in *input) take() (waits bool) {
+	fitting := in.offers()
+	if !in.begun || in.at >= len(fitting) {
 		return false
 	}
-	one := fitting[c.at]
-	_, file := mention(e)
-	c.put(e, one)
-	c.reset()
+	one := fitting[in.at]
+	_, file := in.mention()
+	in.put(one)
+	in.reset()
 	if !file && !one.waits {
-		e.Set(strings.TrimSuffix(e.Value(), " "))
+		in.Set(strings.TrimSuffix(in.Value(), " "))
 		return false
 	}
 	return true
@@ -214,14 +215,14 @@ func (c *completion) take(e *editor.Editor) (waits bool) {
 
 // drawOffers draws what may be meant.
 func (m *chat) drawOffers() (lines []string) {
-	fitting := m.complete.offers(&m.editor)
+	fitting := m.input.offers()
 	from := 0
-	if m.complete.begun {
-		from = max(0, m.complete.at-offered+1)
+	if m.input.begun {
+		from = max(0, m.input.at-offered+1)
 	}
 	for i := from; i < min(len(fitting), from+offered); i++ {
 		mark, look := "  ", m.style.Dim
-		if m.complete.begun && i == m.complete.at {
+		if m.input.begun && i == m.input.at {
 			mark, look = "› ", m.style.Accent
 		}
 		text := draw.Clean(fitting[i].name)

@@ -24,13 +24,13 @@ func (m *chat) compose() tea.Cmd {
 	program := cmp.Or(env["VISUAL"], env["EDITOR"], "vi")
 	folder, err := os.MkdirTemp(env["TMPDIR"], "winnow-message-")
 	if err != nil {
-		m.hint = "no file to edit can be made: " + draw.OneLine(err.Error())
+		m.status.hint = "no file to edit can be made: " + draw.OneLine(err.Error())
 		return nil
 	}
 	name := filepath.Join(folder, "message.md")
-	if err := os.WriteFile(name, []byte(m.editor.Value()), 0o600); err != nil {
+	if err := os.WriteFile(name, []byte(m.input.Value()), 0o600); err != nil {
 		os.RemoveAll(folder)
-		m.hint = "no file to edit can be written: " + draw.OneLine(err.Error())
+		m.status.hint = "no file to edit can be written: " + draw.OneLine(err.Error())
 		return nil
 	}
 	cmd := exec.Command("sh", "-c", program+` "$1"`, "sh", name)
@@ -44,12 +44,12 @@ func (m *chat) composed(msg composedMsg) {
 	text, err := os.ReadFile(filepath.Join(msg.folder, "message.md"))
 	switch {
 	case msg.err != nil:
-		m.hint = "the editor failed (" + draw.OneLine(msg.err.Error()) + "); EDITOR names another one"
+		m.status.hint = "the editor failed (" + draw.OneLine(msg.err.Error()) + "); EDITOR names another one"
 		return
 	case err != nil:
-		m.hint = "what was written cannot be read: " + draw.OneLine(err.Error())
+		m.status.hint = "what was written cannot be read: " + draw.OneLine(err.Error())
 		return
 	}
-	m.editor.Edited(strings.TrimSuffix(string(text), "\n"))
-	m.complete.reset()
+	m.input.Edited(strings.TrimSuffix(string(text), "\n"))
+	m.input.reset()
 }

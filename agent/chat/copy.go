@@ -41,11 +41,11 @@ func (m *chat) copyCommand(what string) tea.Cmd {
 	}
 	switch {
 	case what != "" && strings.ToLower(what) != "code":
-		m.tell(told{text: "/copy copies the newest answer, /copy code its newest block of code; ctrl+y chooses"})
+		m.tell("/copy copies the newest answer, /copy code its newest block of code; ctrl+y chooses")
 	case len(all) > 0:
-		m.tell(told{text: "there is no block of code in the newest answers"})
+		m.tell("there is no block of code in the newest answers")
 	default:
-		m.tell(told{text: "there is no answer to copy yet"})
+		m.tell("there is no answer to copy yet")
 	}
 	return nil
 }
@@ -54,7 +54,7 @@ func (m *chat) copyCommand(what string) tea.Cmd {
 func (m *chat) chooseCopy() tea.Cmd {
 	all := m.copies()
 	if len(all) == 0 {
-		m.hint = "there is no answer to copy yet"
+		m.status.hint = "there is no answer to copy yet"
 		return nil
 	}
 	return m.show(panel.NewCopy(all, m.style), nil)
@@ -63,11 +63,11 @@ func (m *chat) chooseCopy() tea.Cmd {
 // copied gives a text to the terminal's clipboard (OSC 52).
 func (m *chat) copied(one panel.Copy) tea.Cmd {
 	if len(one.Text) > mostCopied {
-		m.tell(told{text: "it is too long for the clipboard of a terminal: " + quantity.Number(len(one.Text)) +
-			" bytes; /export writes the session into a file"})
+		m.tell("it is too long for the clipboard of a terminal: " + quantity.Number(len(one.Text)) +
+			" bytes; /export writes the session into a file")
 		return nil
 	}
 	lines := strings.Count(strings.TrimRight(one.Text, "\n"), "\n") + 1
-	m.tell(told{text: "copied: " + one.What + ", " + quantity.Count(lines, "line") + ", if the terminal allows it"})
+	m.tell("copied: " + one.What + ", " + quantity.Count(lines, "line") + ", if the terminal allows it")
 	return tea.SetClipboard(one.Text)
 }

@@ -19,11 +19,11 @@ func (m *chat) happened(items fedMsg) tea.Cmd {
 	for _, item := range items {
 		switch e := item.(type) {
 		case agent.Event:
-			if e.SessionID == m.session {
+			if e.SessionID == m.session.id {
 				read = m.loopTold(e) || read
 			}
 		case winnow.Event:
-			if e.SessionID == m.session {
+			if e.SessionID == m.session.id {
 				more, cmd := m.engineTold(e)
 				read = more || read
 				commands = append(commands, cmd)
@@ -31,14 +31,14 @@ func (m *chat) happened(items fedMsg) tea.Cmd {
 		case *question:
 			commands = append(commands, m.asked(e))
 		case withdrawn:
-			m.withdraw(e.question)
+			m.questions.withdraw(e.question)
 		}
 	}
 	m.transcript.Asking = map[string]bool{}
-	for _, q := range m.asks {
+	for _, q := range m.questions.waiting {
 		m.transcript.Asking[q.want.Tool] = true
 	}
-	if len(m.queued) > 0 && m.work != nil {
+	if len(m.session.queued) > 0 && m.work != nil {
 		m.handOver()
 	}
 	if read {
@@ -89,7 +89,7 @@ func (m *chat) loopTold(e agent.Event) bool {
 		t.Call(e.Message, e.Part)
 		return true
 	case agent.Noticed:
-		m.after = append(m.after, draw.Warn(draw.OneLine(e.Text)))
+		m.noteAfter(draw.Warn(draw.OneLine(e.Text)))
 		return true
 	case agent.Observed, agent.TurnEnded:
 		return true
@@ -104,50 +104,49 @@ func (m *chat) engineTold(e winnow.Event) (read bool, cmd tea.Cmd) {
 	case winnow.MessageAppended, winnow.PartUpdated:
 		return true, nil
 	case winnow.ElisionCommitted:
-		m.doing, m.warned = "", ""
+		m.status.doing, m.folding.warned = "", ""
 		if e.Receipt != nil {
-			m.after = append(m.after, draw.PrunedNotice(e.Receipt, m.model))
+			m.noteAfter(draw.PrunedNotice(e.Receipt, m.model))
 		}
 		return true, nil
 	case winnow.CompactionStarted:
 		if e.Background {
-			m.preparing = true
+			m.folding.preparing = true
 			return false, nil
 		}
-		m.doing, m.written = "folding the past", 0
+		m.status.doing, m.folding.written = "folding the past", 0
 		return false, m.tickLater()
 	case winnow.CompactionDelta:
 		if !e.Background {
-			m.written += len(e.Text)
+			m.folding.written += len(e.Text)
 		}
 	case winnow.Compacted:
-		m.doing, m.warned, m.preparing = "", "", false
+		m.status.doing, m.folding.warned, m.folding.preparing = "", "", false
 		if e.Receipt != nil {
 			t.Folded(e.Receipt)
 		}
 		return true, nil
 	case winnow.CompactionFailed:
 		if e.Background {
-			m.preparing = false
+			m.folding.preparing = false
 			if !stopped(e) {
-				m.after = append(m.after, draw.Say("the summary that was prepared beside the work is not used: "+
-					""+reasonOf(e)))
+				m.noteAfter(draw.Say("the summary that was prepared beside the work is not used: " + reasonOf(e)))
 			}
 			return true, nil
 		}
-		m.doing = ""
+		m.status.doing = ""
 		if !stopped(e) && e.Code != winnow.NothingToFold {
-			m.after = append(m.after, draw.Wrong(failedCompaction(e)))
+			m.noteAfter(draw.Wrong(failedCompaction(e)))
 			return true, nil
 		}
 	case winnow.BudgetWarning, winnow.BudgetOverflow:
-		switch told := m.warned == e.Type; {
+		switch told := m.folding.warned == e.Type; {
 		case e.Verdict == nil: // about what is known of the model
-			m.after = append(m.after, draw.Warn(draw.OneLine(e.Text)))
+			m.noteAfter(draw.Warn(draw.OneLine(e.Text)))
 			return true, nil
 		case !told && (e.Type == winnow.BudgetWarning || e.Verdict.Code == budget.CodeAutoOff):
-			m.warned = e.Type
-			m.after = append(m.after, draw.Warn(budgetText(e)))
+			m.folding.warned = e.Type
+			m.noteAfter(draw.Warn(budgetText(e)))
 			return true, nil
 		}
 	}

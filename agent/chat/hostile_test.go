@@ -134,6 +134,6 @@ func TestScreen_nothingOfAHostileErrorIsObeyed(t *testing.T) {
 		c.Advice = func(error) string { return "advice " + poison }
 	})
 	b.transcript.Say(draw.Wrong("the provider said " + poison))
-	b.send(told{"nothing was done", errors.New(poison)})
+	b.fail("nothing was done", errors.New(poison))
 	b.shows("owned")
 }

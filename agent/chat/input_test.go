@@ -18,7 +18,7 @@ func TestPaste_aMegabyteIsOneSignAndIsSentWhole(t *testing.T) {
 	b.types("look at ")
 	b.send(tea.PasteMsg{Content: text})
 	b.types(" well")
-	if got := len(b.editor.Typed()); got != len("look at  well")+1 {
+	if got := len(b.input.Typed()); got != len("look at  well")+1 {
 		t.Errorf("the editor holds %d characters: a paste is one", got)
 	}
 	laid := b.transcript.Laid()
@@ -45,7 +45,7 @@ func TestPaste_asSingleKeysIsNotDrawnForEach(t *testing.T) {
 	drawn := 0
 	for range 20_000 {
 		b.Update(tea.KeyPressMsg{Code: 'x', Text: "x"}) // the clock stands still
-		if b.due {
+		if b.drawing.due {
 			drawn++
 			b.View()
 		}
@@ -54,10 +54,10 @@ func TestPaste_asSingleKeysIsNotDrawnForEach(t *testing.T) {
 		t.Errorf("20,000 keys in an instant were drawn %d times", drawn)
 	}
 	b.Update(redrawMsg{})
-	if !b.due {
+	if !b.drawing.due {
 		t.Error("the last of them is not drawn in the end")
 	}
-	if got := len(b.editor.Typed()); got != 20_000 {
+	if got := len(b.input.Typed()); got != 20_000 {
 		t.Errorf("the editor has %d characters", got)
 	}
 }

@@ -15,21 +15,21 @@ const again = 2 * time.Second
 // key does what a key is for, where somebody is: in a question, in a panel, or in the line that is
 // typed.
 func (m *chat) key(k tea.KeyPressMsg) tea.Cmd {
-	before := m.typed
-	m.typed, m.hint = m.now(), ""
+	before := m.keyboard.typed
+	m.keyboard.typed, m.status.hint = m.now(), ""
 	name := k.String()
 	if name == "ctrl+c" {
 		return m.interruptOrQuit()
 	}
 	if name == "ctrl+z" {
 		if !canSuspend() {
-			m.hint = "there is no shell to go back to"
+			m.status.hint = "there is no shell to go back to"
 			return nil
 		}
 		return tea.Suspend
 	}
 	switch {
-	case len(m.asks) > 0:
+	case len(m.questions.waiting) > 0:
 		return m.answerKey(k, before)
 	case m.panel != nil:
 		return m.toPanel(k)
@@ -45,26 +45,8 @@ func (m *chat) key(k tea.KeyPressMsg) tea.Cmd {
 	case "shift+tab":
 		m.completeNext(-1)
 		return nil
-	case "pgup":
-		m.transcript.Scroll(-max(1, m.transcript.Height-2))
-		return nil
-	case "pgdown":
-		m.transcript.Scroll(max(1, m.transcript.Height-2))
-		return nil
-	case "shift+up", "alt+up":
-		m.transcript.Scroll(-1)
-		return nil
-	case "shift+down", "alt+down":
-		m.transcript.Scroll(1)
-		return nil
-	case "ctrl+home", "alt+<":
-		m.transcript.ToStart()
-		return nil
-	case "ctrl+end", "alt+>":
-		m.transcript.ToEnd()
-		return nil
 	case "ctrl+o":
-		m.hint = m.transcript.Unfold()
+		m.status.hint = m.transcript.Unfold()
 		return nil
 	case "ctrl+r":
 		return m.show(panel.NewSaid(m.ctx, m.config.Engine.Store(), m.config.Directory, m.now(), m.style))
@@ -75,39 +57,58 @@ func (m *chat) key(k tea.KeyPressMsg) tea.Cmd {
 	case "ctrl+l":
 		return tea.ClearScreen
 	case "ctrl+d":
-		if m.editor.Empty() {
+		if m.input.Empty() {
 			return m.interruptOrQuit()
 		}
-	case "end", "home":
-		if m.editor.Empty() {
-			if name == "home" {
-				m.transcript.ToStart()
-			} else {
-				m.transcript.ToEnd()
-			}
-			return nil
-		}
 	}
-	if m.editor.Key(k) {
-		m.complete.reset()
+	if m.scroll(name) {
+		return nil
+	}
+	if m.input.Key(k) {
+		m.input.reset()
 		return m.listFiles()
 	}
 	return nil
 }
 
+// scroll moves the transcript, and reports whether the key is for that. home and end are so only
+// while nothing is typed.
+func (m *chat) scroll(key string) bool {
+	page := max(1, m.transcript.Height-2)
+	switch key {
+	case "pgup":
+		m.transcript.Scroll(-page)
+	case "pgdown":
+		m.transcript.Scroll(page)
+	case "shift+up", "alt+up":
+		m.transcript.Scroll(-1)
+	case "shift+down", "alt+down":
+		m.transcript.Scroll(1)
+	case "ctrl+home", "alt+<":
+		m.transcript.ToStart()
+	case "ctrl+end", "alt+>":
+		m.transcript.ToEnd()
+	case "home", "end":
+		return m.input.Empty() && m.scroll("ctrl+"+key)
+	default:
+		return false
+	}
+	return true
+}
+
 func (m *chat) paste(p tea.PasteMsg) tea.Cmd {
-	m.hint = ""
+	m.status.hint = ""
 	switch {
-	case len(m.asks) > 0:
-		m.asks[0].paste(p.Content)
+	case len(m.questions.waiting) > 0:
+		m.questions.waiting[0].paste(p.Content)
 	case m.panel != nil:
 		return m.toPanel(p)
 	default:
-		m.complete.reset()
+		m.input.reset()
 		if path := m.pastedFile(p.Content); path != "" {
 			return m.attachPasted(path, p.Content)
 		}
-		m.editor.Paste(p.Content)
+		m.input.Paste(p.Content)
 		return m.listFiles()
 	}
 	return nil
@@ -116,12 +117,12 @@ func (m *chat) paste(p tea.PasteMsg) tea.Cmd {
 // escape stops the work; without any, it goes back to the end of the transcript.
 func (m *chat) escape() tea.Cmd {
 	switch {
-	case m.complete.open(&m.editor):
-		m.complete.dismiss(&m.editor)
+	case m.input.open():
+		m.input.dismiss()
 	case m.work != nil:
 		m.work.stop()
-	case m.stopFold != nil:
-		m.stopFold()
+	case m.folding.stop != nil:
+		m.folding.stop()
 	default:
 		m.transcript.ToEnd()
 	}
@@ -131,29 +132,29 @@ func (m *chat) escape() tea.Cmd {
 // interruptOrQuit empties what is typed, and leaves when it is pressed twice.
 func (m *chat) interruptOrQuit() tea.Cmd {
 	now := m.now()
-	if now.Sub(m.quitting) < again {
+	if now.Sub(m.keyboard.quitting) < again {
 		return tea.Quit
 	}
-	m.quitting = now
-	if !m.editor.Empty() {
-		m.editor.Set("")
-		m.complete.reset()
+	m.keyboard.quitting = now
+	if !m.input.Empty() {
+		m.input.Set("")
+		m.input.reset()
 	}
-	m.hint = "ctrl+c again quits"
+	m.status.hint = "ctrl+c again quits"
 	return nil
 }
 
 // submit says what was typed, or does it.
 func (m *chat) submit() tea.Cmd {
-	if m.complete.take(&m.editor) {
+	if m.input.take() {
 		return nil
 	}
-	text := m.editor.Value()
+	text := m.input.Value()
 	if strings.TrimSpace(text) == "" {
-		if m.resumes && m.work == nil {
+		if m.session.resumes && m.work == nil {
 			return m.resume()
 		}
-		m.editor.Set("")
+		m.input.Set("")
 		return nil
 	}
 	if strings.HasPrefix(text, "/") && !strings.HasPrefix(text, "//") {
@@ -170,8 +171,8 @@ func (m *chat) submit() tea.Cmd {
 
 // sent empties the line.
 func (m *chat) sent() {
-	m.editor.Sent()
-	m.complete.reset()
+	m.input.Sent()
+	m.input.reset()
 	m.transcript.ToEnd()
 }
 

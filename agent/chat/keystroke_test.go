@@ -28,9 +28,9 @@ func long(t testing.TB, messages int) *bench {
 		}}, -1)
 	}
 	b.send(tea.WindowSizeMsg{Width: 120, Height: 40})
-	b.complete.files = make([]file, mostFiles)
-	for i := range b.complete.files {
-		b.complete.files[i] = fileOf(fmt.Sprintf("internal/package%d/file%d.go", i%100, i))
+	b.input.files = make([]file, mostFiles)
+	for i := range b.input.files {
+		b.input.files[i] = fileOf(fmt.Sprintf("internal/package%d/file%d.go", i%100, i))
 	}
 	return b
 }
@@ -53,7 +53,7 @@ func BenchmarkKeystroke(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			chat := long(b, 10_000)
-			chat.complete.listed = true
+			chat.input.listed = true
 			chat.types(c.typed)
 			chat.View()
 			i := 0
@@ -78,7 +78,7 @@ func BenchmarkDelta(b *testing.B) {
 		}
 		chat.clock = chat.clock.Add(time.Second)
 		chat.transcript.Delta(1, []string{" **piece** `of` an answer", " and more", ".\n"}[i%3])
-		chat.due = true
+		chat.drawing.due = true
 		chat.View()
 	}
 }

@@ -26,18 +26,18 @@ type logMsg struct {
 
 // sync reads the log, once at a time.
 func (m *chat) sync() tea.Cmd {
-	if m.session == "" {
+	if m.session.id == "" {
 		return nil
 	}
-	if m.syncing {
-		m.again = true
+	if m.session.syncing {
+		m.session.again = true
 		return nil
 	}
-	m.syncing, m.again = true, false
-	id, first, engine := m.session, !m.loaded, m.config.Engine
-	return m.do(func(ctx context.Context) func(m *chat) tea.Cmd {
+	m.session.syncing, m.session.again = true, false
+	id, first, engine := m.session.id, !m.session.loaded, m.config.Engine
+	return m.do(func(ctx context.Context) func() tea.Cmd {
 		msg := read(ctx, engine, id, first)
-		return func(m *chat) tea.Cmd { return m.synced(msg) }
+		return func() tea.Cmd { return m.synced(msg) }
 	})
 }
 
@@ -58,24 +58,24 @@ func read(ctx context.Context, engine *winnow.Engine, id string, first bool) log
 
 // synced brings the transcript up to the log.
 func (m *chat) synced(msg logMsg) tea.Cmd {
-	m.syncing = false
+	m.session.syncing = false
 	var next tea.Cmd
-	if m.again || msg.id != m.session {
+	if m.session.again || msg.id != m.session.id {
 		next = m.sync()
 	}
 	switch {
-	case msg.id != m.session:
+	case msg.id != m.session.id:
 		return next
 	case msg.err != nil:
 		m.transcript.Say(draw.Wrong("the session cannot be read: " + draw.Explain(msg.err)))
 		m.notes()
 		return next
 	}
-	m.title, m.gauge = msg.info.Title, msg.gauge
-	if !m.loaded {
+	m.session.title, m.session.gauge = msg.info.Title, msg.gauge
+	if !m.session.loaded {
 		m.load(msg)
-		first := m.first
-		m.first = nil
+		first := m.session.early
+		m.session.early = nil
 		for _, one := range first {
 			next = tea.Batch(next, m.say(one.text, one.attached...))
 		}
@@ -88,14 +88,14 @@ func (m *chat) synced(msg logMsg) tea.Cmd {
 	}
 	m.notes()
 	if m.panel != nil {
-		next = tea.Batch(next, m.toPanel(panel.WindowChanged{ID: m.session}))
+		next = tea.Batch(next, m.toPanel(panel.WindowChanged{ID: m.session.id}))
 	}
 	return next
 }
 
 // load fills the transcript of a session that was not shown before.
 func (m *chat) load(msg logMsg) {
-	m.loaded = true
+	m.session.loaded = true
 	var prunings []*pivot.Receipt
 	for i := range msg.receipts {
 		if r := &msg.receipts[i]; r.Marker != "" {
@@ -118,13 +118,13 @@ func (m *chat) load(msg logMsg) {
 			}
 		}
 	}
-	m.editor.Remember(said)
+	m.input.Remember(said)
 	for _, r := range prunings {
 		m.transcript.Say(draw.PrunedNotice(r, m.model))
 	}
 	m.notes()
-	m.resumes = unfinished(msg.messages) && len(m.first) == 0
-	if m.resumes {
+	m.session.resumes = unfinished(msg.messages) && len(m.session.early) == 0
+	if m.session.resumes {
 		m.transcript.Say(draw.Warn("this session stopped in the middle of a turn: enter on an empty line goes on " +
 			"with it"))
 	}
@@ -147,13 +147,12 @@ func unfinished(log []session.Message) bool {
 // enter goes on with another session.
 func (m *chat) enter(id string) tea.Cmd {
 	if m.work != nil {
-		m.tell(told{text: "a turn goes on: esc stops it, then another session can be opened"})
+		m.tell("a turn goes on: esc stops it, then another session can be opened")
 		return nil
 	}
 	m.panel = nil
-	m.session, m.loaded, m.title, m.resumes, m.gauge = id, false, "", false, report.Gauge{}
+	m.session = openSession{id: id, syncing: m.session.syncing, again: m.session.again, early: m.session.early}
 	m.transcript.Clear()
-	m.queued, m.after = nil, nil
-	m.grants.clear()
+	m.questions.grants.clear()
 	return m.sync()
 }

@@ -20,12 +20,6 @@ const (
 	lowScreen = 16
 )
 
-// shown is the question that is on the screen, and since when.
-type shown struct {
-	question *question
-	since    time.Time
-}
-
 // draw draws the screen: the transcript or a panel, a rule, what is typed or a question, and what
 // the window holds.
 func (m *chat) draw() tea.View {
@@ -42,7 +36,7 @@ func (m *chat) draw() tea.View {
 }
 
 func (m *chat) windowTitle() string {
-	if title := draw.OneLine(m.title); title != "" {
+	if title := draw.OneLine(m.session.title); title != "" {
 		return tui.Cut(title, 80) + " · winnow"
 	}
 	return "winnow"
@@ -56,27 +50,25 @@ func (m *chat) screen() ([]string, *tea.Cursor) {
 	var cursor *tea.Cursor
 	x, y := 0, -1
 	switch {
-	case len(m.asks) > 0:
+	case len(m.questions.waiting) > 0:
 		below, x, y = m.drawQuestion(room - 1)
 	case m.panel != nil:
 		below = []string{draw.Paint(m.style.Dim, tui.Cut(m.panel.Keys(), m.width))}
 	default:
 		below, x, y = m.drawInput(max(1, min(inputRows, room-3)))
 	}
-	if question := m.current(); question != m.shown.question {
-		m.shown = shown{question, m.now()}
-	}
+	m.questions.show(m.now())
 	height := max(1, m.height-1-len(below)-len(bar))
 	var lines []string
 	if m.panel != nil {
 		lines = append(lines, m.rule(m.panel.Title(), ""))
 		lines = append(lines, m.panel.View(m.width, max(1, height-1))...)
 	} else {
-		m.transcript.Spinner = spinner[m.frame%len(spinner)]
+		m.transcript.Spinner = spinner[m.status.frame%len(spinner)]
 		m.transcript.Resize(m.width, height)
 		lines = append(lines, m.transcript.View()...)
 	}
-	lines = append(lines, m.status())
+	lines = append(lines, m.statusLine())
 	if y >= 0 {
 		cursor = tea.NewCursor(x, len(lines)+y)
 	}
@@ -89,13 +81,6 @@ func (m *chat) screen() ([]string, *tea.Cursor) {
 		}
 	}
 	return lines, cursor
-}
-
-func (m *chat) current() *question {
-	if len(m.asks) == 0 {
-		return nil
-	}
-	return m.asks[0]
 }
 
 // rule is a line across the screen with a text at its left and one at its right.
@@ -113,23 +98,23 @@ func (m *chat) rule(left, right string) string {
 }
 
 // status is the rule above the input: what goes on, or whose session this is.
-func (m *chat) status() string {
+func (m *chat) statusLine() string {
 	left, right := "", m.model.String()
 	switch {
-	case m.hint != "":
-		left = m.hint
-	case m.doing != "":
-		left = spinner[m.frame%len(spinner)] + " " + m.doing
-		if m.written > 0 {
-			left += " · " + quantity.Count(m.written, "character") + " of the summary"
+	case m.status.hint != "":
+		left = m.status.hint
+	case m.status.doing != "":
+		left = spinner[m.status.frame%len(spinner)] + " " + m.status.doing
+		if m.folding.written > 0 {
+			left += " · " + quantity.Count(m.folding.written, "character") + " of the summary"
 		}
 	case m.work != nil && m.work.stopped:
-		left = spinner[m.frame%len(spinner)] + " stopping"
+		left = spinner[m.status.frame%len(spinner)] + " stopping"
 	case m.work != nil && m.waiting() != "":
-		left = spinner[m.frame%len(spinner)] + " " + m.waiting()
+		left = spinner[m.status.frame%len(spinner)] + " " + m.waiting()
 		right = "esc stops"
 	case m.work != nil:
-		left = spinner[m.frame%len(spinner)] + " working"
+		left = spinner[m.status.frame%len(spinner)] + " working"
 		if since := m.now().Sub(m.work.since); since >= time.Second {
 			left += " " + quantity.Duration(since.Truncate(time.Second))
 		}
@@ -137,11 +122,11 @@ func (m *chat) status() string {
 			left += " · step " + quantity.Number(m.work.step)
 		}
 		right = "esc stops"
-		if m.preparing {
+		if m.folding.preparing {
 			right = "a summary is being prepared · " + right
 		}
-	case m.title != "":
-		left = draw.OneLine(m.title)
+	case m.session.title != "":
+		left = draw.OneLine(m.session.title)
 	}
 	if m.transcript.Scrolled {
 		right = "↓ more · end"
@@ -160,24 +145,24 @@ func (m *chat) waiting() string {
 
 // drawInput draws what is typed, what is said and waits, and the commands that may be meant.
 func (m *chat) drawInput(most int) (lines []string, x, y int) {
-	for i, q := range m.queued {
+	for i, q := range m.session.queued {
 		if i == 2 {
 			lines = append(lines, draw.Paint(m.style.Dim,
-				draw.Gutter+"… "+quantity.Count(len(m.queued)-i, "more message")+" waiting"))
+				draw.Gutter+"… "+quantity.Count(len(m.session.queued)-i, "more message")+" waiting"))
 			break
 		}
 		lines = append(lines, draw.Paint(m.style.Dim,
 			tui.Cut("↥ waits: "+draw.OneLine(q.text[:min(len(q.text), 400)]), m.width)))
 	}
 	lines = append(lines, m.drawOffers()...)
-	rows, x, y := m.editor.Rows(m.width-len(draw.Gutter)-1, most)
+	rows, x, y := m.input.Rows(m.width-len(draw.Gutter)-1, most)
 	y += len(lines)
 	for i, row := range rows {
 		mark := draw.Gutter
 		if i == 0 {
 			mark = draw.Paint(m.style.Accent, "›") + " "
 		}
-		if m.editor.Empty() {
+		if m.input.Empty() {
 			row = draw.Paint(m.style.Dim, tui.Cut(m.placeholder(), m.width-len(draw.Gutter)))
 		}
 		lines = append(lines, mark+row)
@@ -189,9 +174,9 @@ func (m *chat) placeholder() string {
 	switch {
 	case m.work != nil:
 		return "say more while it works"
-	case m.resumes:
+	case m.session.resumes:
 		return "enter goes on with the turn that stopped"
-	case m.session == "":
+	case m.session.id == "":
 		return "what is to be done? /help lists commands"
 	}
 	return "say something · /help"
@@ -201,8 +186,8 @@ func (m *chat) placeholder() string {
 // has room for one line of it.
 func (m *chat) bar() []string {
 	lines := []string{"", draw.Paint(m.style.Dim, tui.Cut("nothing was said yet", m.width))}
-	if m.gauge.Model != "" {
-		lines = draw.Bar(m.gauge, m.width, m.style)
+	if m.session.gauge.Model != "" {
+		lines = draw.Bar(m.session.gauge, m.width, m.style)
 	} else if window := m.model.Limits.Context; window > 0 {
 		lines[1] = draw.Paint(m.style.Dim, tui.Cut("nothing was said yet · a window of "+quantity.Number(window)+" "+
 			"tokens", m.width))

@@ -41,9 +41,9 @@ func TestScreen_fitsWhateverHappens(t *testing.T) {
 			case 2:
 				b.transcript.Delta(9, "a **piece**\n```\n\tcode\n")
 			case 3:
-				b.asks = nil
+				b.questions.waiting = nil
 				if rapid.Bool().Draw(t, "asked") {
-					b.asks = []*question{{want: agent.Permission{Tool: "bash", Action: "run", Target: strings.Repeat("rm -rf /\n", 30)}, answer: make(chan error, 1)}}
+					b.questions.waiting = []*question{{want: agent.Permission{Tool: "bash", Action: "run", Target: strings.Repeat("rm -rf /\n", 30)}, answer: make(chan error, 1)}}
 				}
 			default:
 				b.Update(drawtest.Keys[rapid.SampledFrom(names).Draw(t, "key")])
@@ -62,7 +62,7 @@ func TestScreen_fitsWhateverHappens(t *testing.T) {
 			t.Fatalf("%d×%d: the cursor is at %d,%d", b.width, b.height, cursor.X, cursor.Y)
 		}
 	})
-	b.asks = nil
+	b.questions.waiting = nil
 }
 
 // Colour repeats what is said already: without it the words and signs are the same, and the marks
@@ -109,7 +109,7 @@ func TestPrompt_ofTheConfigurationIsSaidToTheSessionThatIsResumed(t *testing.T) 
 	b.shows("an answer")
 	b.rests()
 	again := &bench{t: t, store: b.store, upstream: b.upstream, messages: make(chan tea.Msg, 1<<12), clock: b.clock, clock0: b.clock0.Add(time.Minute)}
-	again.start(llmtest.Script{}, func(c *Config, _ *agent.Config) { c.Session, c.Prompt = b.session, "and then" })
+	again.start(llmtest.Script{}, func(c *Config, _ *agent.Config) { c.Session, c.Prompt = b.session.id, "and then" })
 	again.shows("▌ and then")
 	again.until("two answers", func() bool { return strings.Count(again.look(), "an answer") == 2 })
 	again.rests()
@@ -127,7 +127,7 @@ func TestSession_thatStoppedInTheMiddleOffersToGoOn(t *testing.T) {
 	b.press("esc")
 	b.rests()
 	again := &bench{t: t, store: b.store, upstream: b.upstream, messages: make(chan tea.Msg, 1<<12), clock: b.clock, clock0: b.clock0.Add(time.Minute)}
-	again.start(llmtest.Script{}, func(c *Config, _ *agent.Config) { c.Session = b.session })
+	again.start(llmtest.Script{}, func(c *Config, _ *agent.Config) { c.Session = b.session.id })
 	again.shows("stopped in the middle of a turn")
 	again.press("enter")
 	again.shows("here it is")

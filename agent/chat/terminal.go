@@ -98,7 +98,7 @@ func (m *chat) wheel(msg tea.MouseWheelMsg) tea.Cmd {
 	default:
 		return nil
 	}
-	if len(m.asks) > 0 || m.panel == nil {
+	if len(m.questions.waiting) > 0 || m.panel == nil {
 		m.transcript.Scroll(by)
 		return nil
 	}
@@ -114,7 +114,7 @@ func (m *chat) wheel(msg tea.MouseWheelMsg) tea.Cmd {
 // mouseMode is what the terminal is to tell of the mouse: its wheel, or nothing, so that dragging
 // selects.
 func (m *chat) mouseMode() tea.MouseMode {
-	if m.selecting || environment(m.config)["TERM"] == "dumb" {
+	if m.keyboard.selecting || environment(m.config)["TERM"] == "dumb" {
 		return tea.MouseModeNone
 	}
 	return tea.MouseModeCellMotion
@@ -122,12 +122,12 @@ func (m *chat) mouseMode() tea.MouseMode {
 
 // toggleMouse gives the mouse to the terminal, for selecting, or takes it back, for scrolling.
 func (m *chat) toggleMouse(string) tea.Cmd {
-	m.selecting = !m.selecting
+	m.keyboard.selecting = !m.keyboard.selecting
 	said := "the mouse wheel scrolls here; hold shift (option or fn on a Mac) to select with the mouse, or type /mouse"
-	if m.selecting {
+	if m.keyboard.selecting {
 		said = "the mouse selects text, as the terminal does it; /mouse makes its wheel scroll again"
 	}
-	m.tell(told{text: said})
+	m.tell(said)
 	return nil
 }
 
@@ -170,8 +170,8 @@ func (m *chat) leave(out io.Writer) error {
 	if len(lines) == 0 {
 		return nil
 	}
-	if cut && m.session != "" {
-		text := "· the beginning is left out: winnow show " + m.session
+	if cut && m.session.id != "" {
+		text := "· the beginning is left out: winnow show " + m.session.id
 		lines = slices.Insert(lines, 0, draw.Paint(m.style.Dim, text), "")
 	}
 	w := colorprofile.NewWriter(out, m.config.Environ)

@@ -127,7 +127,7 @@ func TestNotify_tellsOfTheEndOfALongTurn(t *testing.T) {
 		if b.notify(59*time.Second) != nil {
 			t.Errorf("%s: a short turn is told", way)
 		}
-		b.title = "evil\a;title\x1b]0;x"
+		b.session.title = "evil\a;title\x1b]0;x"
 		if got := b.sent(b.notify(time.Minute))[0].(tea.RawMsg).Msg.(string); strings.Count(got, "\a") != 1 ||
 			strings.Count(got, "\x1b") > 1 || way != NotifyBell && !strings.Contains(got, "evil␇,title␛]0,x") {
 			t.Errorf("%s: with a hostile title: %q", way, got)
@@ -182,7 +182,7 @@ func TestClear_keepsTheSession(t *testing.T) {
 	b.says("one")
 	b.shows("an answer")
 	b.rests()
-	before := b.session
+	before := b.session.id
 	b.says("/clear")
 	b.shows("winnow show " + before)
 	if got := b.look(); strings.Contains(got, "an answer") {
@@ -191,7 +191,7 @@ func TestClear_keepsTheSession(t *testing.T) {
 	b.says("two")
 	b.shows("an answer")
 	b.rests()
-	if b.session == before {
+	if b.session.id == before {
 		t.Error("the session is the old one")
 	}
 	if _, err := b.store.State(t.Context(), before); err != nil {

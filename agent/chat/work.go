@@ -37,12 +37,12 @@ type endedMsg struct {
 
 // say tells the model something: at once, or at the next boundary between two steps where it works.
 func (m *chat) say(text string, attached ...session.Part) tea.Cmd {
-	if m.session != "" && !m.loaded {
-		m.first = append(m.first, queued{text: text, attached: attached})
+	if m.session.id != "" && !m.session.loaded {
+		m.session.early = append(m.session.early, queued{text: text, attached: attached})
 		return nil
 	}
 	if m.work != nil {
-		m.queued = append(m.queued, &queued{text: text, attached: attached})
+		m.session.queued = append(m.session.queued, &queued{text: text, attached: attached})
 		m.handOver()
 		return nil
 	}
@@ -62,8 +62,8 @@ type queued struct {
 // handOver gives the loop what was said meanwhile, in order. What it does not take, because it has
 // not begun or has just ended, waits.
 func (m *chat) handOver() {
-	for _, q := range m.queued {
-		if !q.said && !m.loop.Say(m.session, q.text, q.attached...) {
+	for _, q := range m.session.queued {
+		if !q.said && !m.loop.Say(m.session.id, q.text, q.attached...) {
 			return
 		}
 		q.said = true
@@ -72,9 +72,9 @@ func (m *chat) handOver() {
 
 // arrived forgets a queued text that is in the log now.
 func (m *chat) arrived(text string) {
-	for i, q := range m.queued {
+	for i, q := range m.session.queued {
 		if q.text == text {
-			m.queued = append(m.queued[:i:i], m.queued[i+1:]...)
+			m.session.queued = append(m.session.queued[:i:i], m.session.queued[i+1:]...)
 			return
 		}
 	}
@@ -90,19 +90,19 @@ func (m *chat) resume() tea.Cmd {
 func (m *chat) start(turn func(ctx context.Context, id string) (agent.Turn, error)) tea.Cmd {
 	ctx, cancel := context.WithCancel(m.ctx)
 	w := &work{cancel: cancel, since: m.now(), silent: true}
-	m.work, m.resumes = w, false
-	if m.session == "" {
+	m.work, m.session.resumes = w, false
+	if m.session.id == "" {
 		id, err := m.config.Engine.Create(ctx, session.Info{Directory: m.config.Directory,
 			Model: &session.ModelRef{ProviderID: m.model.Provider, ModelID: m.model.ID}})
 		if err != nil {
 			cancel()
 			m.work = nil
-			m.tell(told{err: err})
+			m.fail("", err)
 			return nil
 		}
-		m.session, m.loaded = id, true
+		m.session.id, m.session.loaded = id, true
 	}
-	id := m.session
+	id := m.session.id
 	m.group.Add(1)
 	ended := make(chan endedMsg, 1)
 	go func() {
@@ -123,11 +123,11 @@ func (m *chat) ended(msg endedMsg) tea.Cmd {
 	m.work = nil
 	switch {
 	case msg.err == nil && msg.turn.Finish == llm.Length:
-		m.after = append(m.after, draw.Warn("the answer was cut off at the model's limit; say “go on”"))
+		m.noteAfter(draw.Warn("the answer was cut off at the model's limit; say “go on”"))
 	case msg.err == nil:
 	case msg.work.stopped:
-		m.after = append(m.after, draw.Notice{Sign: "■", Text: "interrupted", Tone: draw.Warning})
-		m.resumes = true
+		m.noteAfter(draw.Notice{Sign: "■", Text: "interrupted", Tone: draw.Warning})
+		m.session.resumes = true
 	default:
 		text := draw.Explain(msg.err)
 		if m.config.Advice != nil {
@@ -135,14 +135,14 @@ func (m *chat) ended(msg endedMsg) tea.Cmd {
 				text += "\n" + advice
 			}
 		}
-		m.after = append(m.after, draw.Wrong(text+"\nenter on an empty line tries again"))
-		m.resumes = true
+		m.noteAfter(draw.Wrong(text + "\nenter on an empty line tries again"))
+		m.session.resumes = true
 	}
-	m.asks = nil
+	m.questions.waiting = nil
 	commands = append(commands, m.sync(), m.notify(m.now().Sub(msg.work.since)))
-	for i, q := range m.queued {
+	for i, q := range m.session.queued {
 		if !q.said { // it came too late for this turn
-			m.queued = append(m.queued[:i:i], m.queued[i+1:]...)
+			m.session.queued = append(m.session.queued[:i:i], m.session.queued[i+1:]...)
 			commands = append(commands, m.say(q.text, q.attached...))
 			break
 		}
@@ -158,17 +158,17 @@ const tickEvery = 250 * time.Millisecond
 var spinner = []string{"◐", "◓", "◑", "◒"}
 
 func (m *chat) tickLater() tea.Cmd {
-	if m.ticking {
+	if m.status.ticking {
 		return nil
 	}
-	m.ticking = true
+	m.status.ticking = true
 	return tea.Tick(tickEvery, func(time.Time) tea.Msg { return tickMsg{} })
 }
 
 func (m *chat) tick() tea.Cmd {
-	m.ticking = false
-	m.frame++
-	if m.work == nil && m.doing == "" {
+	m.status.ticking = false
+	m.status.frame++
+	if m.work == nil && m.status.doing == "" {
 		return nil
 	}
 	return m.tickLater()

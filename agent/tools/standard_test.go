@@ -22,6 +22,7 @@ import (
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/wire"
 )
 
 func names(all []agent.Tool) []string {
@@ -34,7 +35,7 @@ func names(all []agent.Tool) []string {
 
 func declared(t *testing.T, all []agent.Tool) string {
 	t.Helper()
-	d, err := agent.Declare(agent.Chat, all)
+	d, err := agent.Declare(wire.Chat, all)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +101,7 @@ func work(t *testing.T, b *bench, answer llmtest.Answer) *at {
 	carrier := &http.Transport{}
 	t.Cleanup(carrier.CloseIdleConnections)
 	set, err := providers.New(func(string) string { return "key" },
-		map[string]providers.Provider{"acme": {Protocol: providers.Protocol(llmtest.Chat),
+		map[string]providers.Provider{"acme": {Protocol: llmtest.Chat,
 			BaseURL: upstream.BaseURL(llmtest.Chat), KeyEnv: "KEY"}})
 	if err != nil {
 		t.Fatal(err)

@@ -7,20 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/tailscale/hujson"
 
-	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/plan/policy"
 	"github.com/winnowhq/winnow/text/plainfile"
 )
 
@@ -267,141 +262,4 @@ func (l Loaded) Value(key string) (jsontext.Value, error) {
 		return value, nil
 	}
 	return jsontext.Value("null"), nil
-}
-
-// Set writes one key into a configuration file and keeps everything else in it, comments too. The
-// file is made when it is missing. The value is JSON, or a text.
-func Set(file, key, value string) error { return SetAll(file, map[string]string{key: value}) }
-
-// SetAll writes several keys at once: all of them, or none.
-func SetAll(file string, values map[string]string) error {
-	doc, err := parsed(file)
-	if err != nil {
-		return err
-	}
-	for _, given := range slices.Sorted(maps.Keys(values)) {
-		key := canonical(given)
-		aMember := typeOf(key) == reflect.TypeFor[model.Patch]() &&
-			!strings.HasPrefix(strings.TrimSpace(values[given]), "{")
-		if wanted(key) == "" || aMember {
-			return &Error{File: file, Key: key, Err: errNoKey, Nearest: nearest(key)}
-		}
-		text, err := valueOf(key, values[given])
-		if err != nil {
-			return &Error{File: file, Key: key, Err: err}
-		}
-		if err := put(&doc, key, text); err != nil {
-			return &Error{File: file, Key: key, Err: err}
-		}
-	}
-	doc.Format()
-	return Write(file, doc.Pack())
-}
-
-// parsed reads a configuration file to change it. One that is missing is an empty object.
-func parsed(file string) (doc hujson.Value, err error) {
-	data, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		data, err = []byte("{\n}\n"), nil // an object of several lines stays one
-	}
-	if err != nil {
-		return doc, &Error{File: file, Err: err}
-	}
-	if doc, err = hujson.Parse(data); err != nil {
-		return doc, syntaxError(file, data, err)
-	}
-	return doc, nil
-}
-
-// Write makes a text the configuration file, if all that it says can be meant.
-func Write(file string, text []byte) error {
-	var check Loaded
-	check.Settings, check.Origins = Default(), map[string]string{}
-	if err := check.file(file, renamed(text)); err != nil {
-		return err
-	}
-	if err := check.Settings.Validate(); err != nil {
-		return check.Blame(err)
-	}
-	if err := replace(file, text); err != nil {
-		return &Error{File: file, Err: err}
-	}
-	return nil
-}
-
-// Keep makes a change to one of the files, and takes it back if the settings of all files together
-// can no longer be loaded: every command would stop.
-func (s Sources) Keep(file string, change func() error) error {
-	_, broken := Load(s)
-	was, err := os.ReadFile(file)
-	missing := errors.Is(err, fs.ErrNotExist)
-	if err := change(); err != nil || broken != nil {
-		return err
-	}
-	if _, err = Load(s); err == nil {
-		return nil
-	}
-	undo := os.Remove
-	if !missing {
-		undo = func(file string) error { return replace(file, was) }
-	}
-	return errors.Join(fmt.Errorf("the change is taken back, as no command could read the configuration with it: %w",
-		err), undo(file))
-}
-
-// Unset removes one key from a configuration file, with the groups that are empty without it, and
-// keeps everything else. was is false if the file does not set it.
-func Unset(file, key string) (was bool, err error) {
-	if key = canonical(key); wanted(key) == "" {
-		return false, &Error{File: file, Key: key, Err: errNoKey, Nearest: nearest(key)}
-	}
-	doc, err := parsed(file)
-	if err != nil {
-		return false, err
-	}
-	if !remove(&doc, names(key), policy.Alias(key)) {
-		return false, nil
-	}
-	doc.Format()
-	return true, Write(file, doc.Pack())
-}
-
-// replace replaces a file in one go, and keeps its mode and the link that leads to it. It first
-// writes a file with a name under which nobody could have put a link.
-func replace(file string, text []byte) (err error) {
-	mode := fs.FileMode(0o644)
-	if info, err := os.Stat(file); err == nil {
-		mode = info.Mode().Perm() // others may not be allowed to read it
-	}
-	to := file
-	if linked, err := filepath.EvalSymlinks(file); err == nil {
-		to = linked // the link stays
-	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(to), "."+Name+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(f.Name())
-		}
-	}()
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), to)
-}
-
-func sorted(names map[string]bool) []string {
-	list := make([]string, 0, len(names))
-	for name := range names {
-		list = append(list, name)
-	}
-	sort.Strings(list)
-	return list
 }

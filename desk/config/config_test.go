@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/winnowhq/winnow/llm/providers"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/plan/budget"
 )
@@ -170,7 +171,8 @@ func TestSet_writesAMemberOfAProvider(t *testing.T) {
 		}
 	}
 	l, err := Load(Sources{File: file})
-	want := map[string]Provider{"local": {BaseURL: "http://127.0.0.1:8080/v1", Headers: map[string]string{"X-Team": "tools"}}}
+	want := map[string]Provider{"local": {Provider: providers.Provider{BaseURL: "http://127.0.0.1:8080/v1",
+		Headers: map[string]string{"X-Team": "tools"}}}}
 	if diff := cmp.Diff(want, l.Settings.Providers); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -188,7 +189,7 @@ func nearest(key string) string {
 			walk(entry, key[:at+1], func(k string, _ reflect.Type) { candidates[k] = true })
 		}
 	}
-	for _, k := range sorted(candidates) {
+	for _, k := range slices.Sorted(maps.Keys(candidates)) {
 		// A key in the wrong group is as near as its last name is.
 		d := min(distance(key, k), distance(last(key), last(k))+1)
 		if d < least {

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
-	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/llm/providers"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/plan/settings"
 )
@@ -57,20 +57,10 @@ type Hooks struct {
 	Timeout    int      `json:"timeout"`            // seconds that one may take
 }
 
-// Provider says how one provider is reached. What is left out is what is known of a provider of
-// that name.
+// Provider says how one provider is reached, and what is known of its models. What is left out is
+// what is known of a provider of that name.
 type Provider struct {
-	Protocol string `json:"protocol,omitzero"` // the API that it speaks
-	BaseURL  string `json:"baseURL,omitzero"`  // what stands before the protocol's own path
-	KeyEnv   string `json:"keyEnv,omitzero"`   // the environment variable that holds the key
-	// sent with every request; "$NAME" is the variable of that name
-	Headers map[string]string `json:"headers,omitempty"`
-
-	Idle      int    `json:"idle,omitzero"`      // seconds of silence after which a request is given up
-	Longest   int    `json:"longest,omitzero"`   // seconds that a request may take in all
-	MaxTokens string `json:"maxTokens,omitzero"` // the member that bounds an answer, where servers differ
-	// a JSON object of members that every request gets besides; null leaves one out
-	Body jsontext.Value `json:"body,omitzero"`
+	providers.Provider
 	// Models are what is known of its models, by their ids, as in Settings.Models.
 	Models map[string]model.Patch `json:"models,omitempty"`
 }
@@ -187,21 +177,7 @@ func (s Settings) Validate() error {
 				s.Providers[name].BaseURL)
 		}
 		p := s.Providers[name]
-		if p.Protocol != "" && !slices.Contains([]string{"openai-chat", "openai-responses", "anthropic", "gemini"},
-			p.Protocol) {
-			bad("providers."+name+".protocol",
-				"unknown protocol %q; use openai-chat, openai-responses, anthropic or gemini", p.Protocol)
-		}
-		if p.MaxTokens != "" && p.MaxTokens != "max_tokens" && p.MaxTokens != "max_completion_tokens" {
-			bad("providers."+name+".maxTokens", "unknown member %q; use max_tokens or max_completion_tokens",
-				p.MaxTokens)
-		}
-		if p.Idle < 0 {
-			bad("providers."+name+".idle", "%d: give 1 or more seconds, or leave it out for 120", p.Idle)
-		}
-		if p.Longest < 0 {
-			bad("providers."+name+".longest", "%d: give 1 or more seconds, or leave it out for 1800", p.Longest)
-		}
+		p.Wrong(func(member, format string, args ...any) { bad("providers."+name+"."+member, format, args...) })
 		wrongModels(p.Models, func(key, format string, args ...any) {
 			bad("providers."+name+".models."+key, format, args...)
 		})

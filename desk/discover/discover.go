@@ -50,6 +50,14 @@ type Found struct {
 	Bytes   int64     `json:"bytes"`
 	Updated time.Time `json:"-"`
 
+	Measurement
+
+	path, session string // where it is read from; session is set in a store of many
+	folder        bool   // a conversation of OpenHands
+}
+
+// Measurement is what only the whole of a session tells.
+type Measurement struct {
 	Measured bool `json:"measured"` // whether what follows is known
 	Messages int  `json:"messages"`
 	// Tokens is what models read and wrote over all steps, as the log reports it: prompts with what
@@ -72,9 +80,6 @@ type Found struct {
 	Damaged int     `json:"damaged,omitzero"` // pieces that could not be read
 	// Spent is the cost by hour and model.
 	Spent []report.Spending `json:"spent,omitempty"`
-
-	path, session string // where it is read from; session is set in a store of many
-	folder        bool   // a conversation of OpenHands
 }
 
 // Problem is a place that could not be read. What is in other places is found all the same.

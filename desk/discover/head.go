@@ -214,9 +214,10 @@ func (s *Search) listStore(ctx context.Context, p Place, path string) (found []F
 		f := Found{
 			Product: p.Product, Source: opencodedb.Name(path, l.ID), ID: l.ID, Parent: l.ParentID,
 			Project: cmp.Or(l.Directory, l.Project), Title: l.Title, Bytes: sizes[l.ID],
-			Updated: time.UnixMilli(int64(l.Updated)), Messages: max(0, l.Messages), path: path, session: l.ID,
-			Tokens:   l.Tokens.Prompt() + l.Tokens.Output + l.Tokens.Reasoning,
-			Measured: l.Messages == 0, // there is no more to know
+			Updated: time.UnixMilli(int64(l.Updated)), path: path, session: l.ID,
+			Measurement: Measurement{Messages: max(0, l.Messages),
+				Tokens:   l.Tokens.Prompt() + l.Tokens.Output + l.Tokens.Reasoning,
+				Measured: l.Messages == 0}, // there is no more to know
 		}
 		if l.Cost > 0 {
 			f.Cost = &l.Cost // the product's own sum, for where the messages say nothing

@@ -187,26 +187,26 @@ func TestAnthropic_read_theLongestRequestOfARecordingIsTheSession(t *testing.T) 
 }
 
 func TestAnthropic_detect(t *testing.T) {
-	for src, want := range map[string]body.Kind{
-		anthropicSmall:      body.Anthropic,
-		anthropicSmall[:60]: body.Unknown,
-		`{"model":"claude-x","messages":[{"role":"user","content":"hi"}]}`:                               body.Anthropic,
-		`{"model":"m","max_tokens":5,"system":"s","messages":[{"role":"user","content":"hi"}]}`:          body.Anthropic,
-		`{"model":"m","tools":[{"name":"a","input_schema":{}}],"messages":[`:                             body.Anthropic,
-		`{"model":"m","messages":[{"role":"user","content":"hi"}]}`:                                      body.Chat,
-		`{"model":"m","messages":[{"role":"system","content":"s"},{"role":"user","content":[{"type":"te`: body.Chat,
-		`{"model":"m","tools":[{"type":"function","function":{"name":"a"}}],"messages":[`:                body.Chat,
-		`{"model":"m","input":"hi"}`: body.Responses,
-		`{"model":"m","stream":true,"input":[{"type":"message","role":"user","content":[{"type":"input_text","t`: body.Responses,
-		`[{"type":"function_call","call_id":"c","name":"n","arguments":"{}"}]`:                                   body.Responses,
-		`[{"role":"user","content":[{"type":"tool_result","tool_use_id":"c"}]}]`:                                 body.Anthropic,
-		`{"info":{"id":"ses"},"messages":[{"info":{"role":"user"},"parts":[]}]}`:                                 body.Unknown,
-		`{"messages":[{"info":{"role":"user"},"parts":[]}]}`:                                                     body.Unknown,
-		`{"type":"user","message":{"role":"user","content":"hi"},"uuid":"u"}`:                                    body.Unknown,
-		`{"timestamp":"t","type":"session_meta","payload":{}}` + "\n{}":                                          body.Unknown,
-		`{"trajectory_format":"x","messages":[{"role":"system","content":"s"}]}`:                                 body.Unknown,
-		`{"contents":[{"role":"user","parts":[{"text":"a"}]}]}`:                                                  body.Gemini,
-		`[1,2,3]`: body.Unknown, `[]`: body.Unknown, `{}`: body.Unknown, ``: body.Unknown, "plain text": body.Unknown, `[{"a":1}]`: body.Unknown,
+	for src, want := range map[string]wire.Protocol{
+		anthropicSmall:      wire.Anthropic,
+		anthropicSmall[:60]: wire.Unknown,
+		`{"model":"claude-x","messages":[{"role":"user","content":"hi"}]}`:                               wire.Anthropic,
+		`{"model":"m","max_tokens":5,"system":"s","messages":[{"role":"user","content":"hi"}]}`:          wire.Anthropic,
+		`{"model":"m","tools":[{"name":"a","input_schema":{}}],"messages":[`:                             wire.Anthropic,
+		`{"model":"m","messages":[{"role":"user","content":"hi"}]}`:                                      wire.Chat,
+		`{"model":"m","messages":[{"role":"system","content":"s"},{"role":"user","content":[{"type":"te`: wire.Chat,
+		`{"model":"m","tools":[{"type":"function","function":{"name":"a"}}],"messages":[`:                wire.Chat,
+		`{"model":"m","input":"hi"}`: wire.Responses,
+		`{"model":"m","stream":true,"input":[{"type":"message","role":"user","content":[{"type":"input_text","t`: wire.Responses,
+		`[{"type":"function_call","call_id":"c","name":"n","arguments":"{}"}]`:                                   wire.Responses,
+		`[{"role":"user","content":[{"type":"tool_result","tool_use_id":"c"}]}]`:                                 wire.Anthropic,
+		`{"info":{"id":"ses"},"messages":[{"info":{"role":"user"},"parts":[]}]}`:                                 wire.Unknown,
+		`{"messages":[{"info":{"role":"user"},"parts":[]}]}`:                                                     wire.Unknown,
+		`{"type":"user","message":{"role":"user","content":"hi"},"uuid":"u"}`:                                    wire.Unknown,
+		`{"timestamp":"t","type":"session_meta","payload":{}}` + "\n{}":                                          wire.Unknown,
+		`{"trajectory_format":"x","messages":[{"role":"system","content":"s"}]}`:                                 wire.Unknown,
+		`{"contents":[{"role":"user","parts":[{"text":"a"}]}]}`:                                                  wire.Gemini,
+		`[1,2,3]`: wire.Unknown, `[]`: wire.Unknown, `{}`: wire.Unknown, ``: wire.Unknown, "plain text": wire.Unknown, `[{"a":1}]`: wire.Unknown,
 	} {
 		if got := body.Sniff([]byte(src)); got != want {
 			t.Errorf("%q: got %q, want %q", src[:min(90, len(src))], got, want)

@@ -30,8 +30,8 @@ type block struct {
 }
 
 // blocks are the protocols with the blocks of their references: text and calls alone are left out.
-var blocks = map[body.Kind][]block{
-	body.Anthropic: {
+var blocks = map[wire.Protocol][]block{
+	wire.Anthropic: {
 		{"image, base64", "user", `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + b64 + `"}}`, b64},
 		{"image, url", "user", `{"type":"image","source":{"type":"url","url":"https://example.com/a.png"}}`, "https://example.com/a.png"},
 		{"image, file", "user", `{"type":"image","source":{"type":"file","file_id":"file_011"}}`, "file_011"},
@@ -57,7 +57,7 @@ var blocks = map[body.Kind][]block{
 		{"result with search results", "result", `[{"type":"search_result","source":"https://example.com/kb","title":"Knowledge","content":[{"type":"text","text":"the port is 8417"}]}]`, "8417"},
 		{"result with a tool reference", "result", `[{"type":"tool_reference","tool_name":"mcp__x__y"}]`, ""},
 	},
-	body.Chat: {
+	wire.Chat: {
 		{"image, data", "user", `{"type":"image_url","image_url":{"url":"data:image/png;base64,` + b64 + `"}}`, b64},
 		{"image, low detail", "user", `{"type":"image_url","image_url":{"url":"data:image/png;base64,` + b64 + `","detail":"low"}}`, b64},
 		{"image, url", "user", `{"type":"image_url","image_url":{"url":"https://example.com/a.png","detail":"high"}}`, "https://example.com/a.png"},
@@ -71,7 +71,7 @@ var blocks = map[body.Kind][]block{
 		{"refusal", "assistant", `{"type":"refusal","refusal":"I will not."}`, "I will not."},
 		{"result with an image (compatible servers)", "result", `[{"type":"text","text":"x"},{"type":"image_url","image_url":{"url":"data:image/png;base64,` + b64 + `"}}]`, b64},
 	},
-	body.Responses: {
+	wire.Responses: {
 		{"image, data", "user", `{"type":"input_image","image_url":"data:image/png;base64,` + b64 + `"}`, b64},
 		{"image, low detail", "user", `{"type":"input_image","image_url":"data:image/png;base64,` + b64 + `","detail":"low"}`, b64},
 		{"image, stored", "user", `{"type":"input_image","file_id":"file-img","detail":"auto"}`, "file-img"},
@@ -94,7 +94,7 @@ var blocks = map[body.Kind][]block{
 		{"result with a file", "result", `[{"type":"input_file","filename":"notes.txt","file_data":"data:text/plain;base64,VGhlIHRpZGUgYXQgcGllciAwIGlzIGhpZ2ggYXQgbm9vbi4="}]`, "notes.txt"},
 		{"result with a stored file", "result", `[{"type":"input_image","file_id":"file-r"}]`, "file-r"},
 	},
-	body.Gemini: {
+	wire.Gemini: {
 		{"image", "user", `{"inlineData":{"mimeType":"image/png","data":"` + b64 + `"}}`, b64},
 		{"image with a name and resolution", "user", `{"inlineData":{"mimeType":"image/png","data":"` + b64 + `","displayName":"a.png"},"mediaResolution":{"level":"MEDIA_RESOLUTION_LOW"}}`, b64},
 		{"PDF", "user", `{"inlineData":{"mimeType":"application/pdf","data":"` + b64 + `"}}`, b64},
@@ -113,27 +113,27 @@ var blocks = map[body.Kind][]block{
 }
 
 // request is a body with a block between two texts.
-func request(kind body.Kind, b block) string {
+func request(kind wire.Protocol, b block) string {
 	with := b.json
 	if with != "" {
 		with = "," + with
 	}
 	switch kind {
-	case body.Anthropic:
+	case wire.Anthropic:
 		if b.in == "result" {
 			return `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"look","input":{}}]},
 				{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":` + b.json + `}]}]}`
 		}
 		return `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":[{"type":"text","text":"before"}` + in(b, "user", with) + `]},
 			{"role":"assistant","content":[{"type":"text","text":"after"}` + in(b, "assistant", with) + `]},{"role":"user","content":"on"}]}`
-	case body.Chat:
+	case wire.Chat:
 		if b.in == "result" {
 			return `{"model":"m","messages":[{"role":"user","content":"go"},{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"look","arguments":"{}"}}]},
 				{"role":"tool","tool_call_id":"c1","content":` + b.json + `}]}`
 		}
 		return `{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"before"}` + in(b, "user", with) + `]},
 			{"role":"assistant","content":[{"type":"text","text":"after"}` + in(b, "assistant", with) + `]},{"role":"user","content":"on"}]}`
-	case body.Responses:
+	case wire.Responses:
 		if b.in == "result" {
 			return `{"model":"m","input":[{"role":"user","content":"go"},{"type":"function_call","call_id":"c1","name":"look","arguments":"{}"},
 				{"type":"function_call_output","call_id":"c1","output":` + b.json + `}]}`
@@ -157,7 +157,7 @@ func in(b block, place, with string) string {
 
 // viewed is the body that a protocol makes of what was appended in another one, as it comes back
 // from a store, with some of it left out.
-func viewed(t *testing.T, text string, from, to body.Kind, without ...rule.Elision) []byte {
+func viewed(t *testing.T, text string, from, to wire.Protocol, without ...rule.Elision) []byte {
 	t.Helper()
 	reads, _ := body.Of(from)
 	writes, _ := body.Of(to)
@@ -264,20 +264,20 @@ func TestView_aBlockIsNeverNothingInAnotherProtocol(t *testing.T) {
 // A picture and a PDF have a form of their own in each protocol.
 func TestView_picturesAndDocumentsTakeTheFormOfTheProtocol(t *testing.T) {
 	image, pdf := "data:image/png;base64,"+b64, "data:application/pdf;base64,"+b64
-	forms := map[body.Kind][2]string{
-		body.Anthropic: {`{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + b64 + `"}}`,
+	forms := map[wire.Protocol][2]string{
+		wire.Anthropic: {`{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + b64 + `"}}`,
 			`{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"` + b64 + `"},"title":"a.pdf"}`},
-		body.Chat: {`{"type":"image_url","image_url":{"url":"` + image + `"}}`,
+		wire.Chat: {`{"type":"image_url","image_url":{"url":"` + image + `"}}`,
 			`{"type":"file","file":{"filename":"a.pdf","file_data":"` + pdf + `"}}`},
-		body.Responses: {`{"type":"input_image","image_url":"` + image + `"}`,
+		wire.Responses: {`{"type":"input_image","image_url":"` + image + `"}`,
 			`{"type":"input_file","filename":"a.pdf","file_data":"` + pdf + `"}`},
-		body.Gemini: {`{"inlineData":{"mimeType":"image/png","data":"` + b64 + `"}}`,
+		wire.Gemini: {`{"inlineData":{"mimeType":"image/png","data":"` + b64 + `"}}`,
 			`{"inlineData":{"mimeType":"application/pdf","data":"` + b64 + `"}}`},
 	}
 	for from := range forms {
 		for to := range forms {
 			for i, form := range forms[from] {
-				if from == body.Gemini && i == 1 {
+				if from == wire.Gemini && i == 1 {
 					continue // its documents have no names
 				}
 				out := viewed(t, request(from, block{"", "user", form, ""}), from, to)
@@ -292,10 +292,10 @@ func TestView_picturesAndDocumentsTakeTheFormOfTheProtocol(t *testing.T) {
 // Where less of a part is shown, its original is no longer sent; of a result the blocks stay that no
 // part holds.
 func TestView_whatIsLeftOutDoesNotComeBackWithTheOriginal(t *testing.T) {
-	for kind, result := range map[body.Kind]string{
-		body.Anthropic: `[{"type":"text","text":"a long text"},{"type":"tool_reference","tool_name":"mcp__x__y"}]`,
-		body.Responses: `[{"type":"input_text","text":"a long text"},{"type":"input_image","image_url":"https://example.com/a.png","detail":"low"}]`,
-		body.Gemini:    `{"response":{"output":"a long text"},"parts":[{"inlineData":{"mimeType":"image/png","data":"` + b64 + `"}}]}`,
+	for kind, result := range map[wire.Protocol]string{
+		wire.Anthropic: `[{"type":"text","text":"a long text"},{"type":"tool_reference","tool_name":"mcp__x__y"}]`,
+		wire.Responses: `[{"type":"input_text","text":"a long text"},{"type":"input_image","image_url":"https://example.com/a.png","detail":"low"}]`,
+		wire.Gemini:    `{"response":{"output":"a long text"},"parts":[{"inlineData":{"mimeType":"image/png","data":"` + b64 + `"}}]}`,
 	} {
 		text := request(kind, block{"", "result", result, ""})
 		dialect, _ := body.Of(kind)
@@ -307,7 +307,7 @@ func TestView_whatIsLeftOutDoesNotComeBackWithTheOriginal(t *testing.T) {
 		}
 	}
 	cited := block{"", "assistant", `{"type":"text","text":"High at noon.","citations":[{"type":"char_location","cited_text":"noon","document_index":0}]}`, ""}
-	out := string(viewed(t, request(body.Anthropic, cited), body.Anthropic, body.Anthropic,
+	out := string(viewed(t, request(wire.Anthropic, cited), wire.Anthropic, wire.Anthropic,
 		rule.Elision{Part: "m0002:1", Field: rule.Text, Shown: "[left out]"}))
 	if strings.Contains(out, "noon") || !strings.Contains(out, "[left out]") {
 		t.Error(out)

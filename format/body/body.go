@@ -14,18 +14,14 @@ import (
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/text/span"
 	"github.com/winnowhq/winnow/wire"
+	"github.com/winnowhq/winnow/wire/protocols"
 )
 
 // Dialect is one wire format, as readers and writers of bodies use it.
 type Dialect struct {
-	Kind   Kind
+	Kind   wire.Protocol
 	Format string // name of the format that it belongs to
-	Decode func(body []byte) *wire.Decoded
-	Encode func(messages []session.Message, o wire.Options) (wire.Body, error)
-	Check  func(body []byte) error
-	// List is the member that holds the messages, Content that of a message that holds its blocks,
-	// "" for "content".
-	List, Content string
+	protocols.Codec
 	// Merges is set where two messages of one role in a row are refused.
 	Merges bool
 	// Block writes a text as a block of a message of this role, or of a result (role "tool").
@@ -34,7 +30,7 @@ type Dialect struct {
 
 // of is the value that holds the blocks of a message.
 func (d *Dialect) of(message []byte) wire.Value {
-	return wire.ValueOf(message).Get(cmp.Or(d.Content, "content"))
+	return wire.ValueOf(message).Get(cmp.Or(d.Form.Content, "content"))
 }
 
 // Native is what a document read by this package holds for its writer.
@@ -85,7 +81,7 @@ func read(doc *format.Document, dialect Dialect, decoded *wire.Decoded) (*format
 		}
 		return nil, &format.SyntaxError{
 			Format: doc.Format, Offset: at,
-			Expected: "a request body with a list of messages (" + dialect.List + "), or a list of messages",
+			Expected: "a request body with a list of messages (" + dialect.Form.List + "), or a list of messages",
 		}
 	}
 	doc.Damaged = damaged(0, 0, "", decoded.Skipped)
@@ -130,7 +126,7 @@ func readRecording(doc *format.Document, dialects []Dialect) (*format.Document, 
 			if r.kind != dialect.Kind {
 				continue
 			}
-			if n := count(r.body, dialect.List); n > 0 && n >= longest {
+			if n := count(r.body, dialect.Form.List); n > 0 && n >= longest {
 				longest, best, bestBody, at = n, Native{Dialect: dialect}, r.body, line
 			}
 		}

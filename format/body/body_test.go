@@ -10,12 +10,13 @@ import (
 	"testing"
 
 	"github.com/winnowhq/winnow/internal/outside"
+	"github.com/winnowhq/winnow/wire"
 )
 
 // Files of other products that are JSON as well: none of them is a request body.
 func TestSniff_leavesOtherProductsFilesAlone(t *testing.T) {
 	root := outside.Path(t)
-	want := map[string]Kind{"claude-code.jsonl.gz": Anthropic, "opencode.jsonl.gz": Chat, "codex.jsonl.gz": Responses}
+	want := map[string]wire.Protocol{"claude-code.jsonl.gz": wire.Anthropic, "opencode.jsonl.gz": wire.Chat, "codex.jsonl.gz": wire.Responses}
 	seen := 0
 	for _, pattern := range []string{"fixtures/*.json*", "fixtures/http/*", "corpus/*/*.gz", "vectors/prune/*.gz"} {
 		paths, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
@@ -24,7 +25,7 @@ func TestSniff_leavesOtherProductsFilesAlone(t *testing.T) {
 		}
 		for _, path := range paths {
 			seen++
-			expect := Unknown
+			expect := wire.Unknown
 			if strings.Contains(pattern, "http") {
 				expect = want[filepath.Base(path)]
 			}

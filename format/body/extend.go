@@ -45,7 +45,7 @@ type settled struct{ messages, at int }
 // it.
 func (n *Native) extended(src []byte, common int) *Native {
 	d := n.Decoded
-	if n.Dialect.Kind == Gemini || len(d.Skipped) > 0 || span.Kind(d.List.Of(d.Text)) != '[' {
+	if n.Dialect.Kind == wire.Gemini || len(d.Skipped) > 0 || span.Kind(d.List.Of(d.Text)) != '[' {
 		return nil // Gemini's calls are named by their place
 	}
 	base := n.settled(common)

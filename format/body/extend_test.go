@@ -22,7 +22,7 @@ import (
 // A request that is read with the help of the one before it is read as it is by itself, whatever
 // became of the conversation in between.
 func TestReadRequest_extendsWhatWasRead(t *testing.T) {
-	for _, kind := range []Kind{Anthropic, Chat, Responses, Gemini} {
+	for _, kind := range []wire.Protocol{wire.Anthropic, wire.Chat, wire.Responses, wire.Gemini} {
 		t.Run(string(kind), func(t *testing.T) {
 			dialect, _ := Of(kind)
 			random := rand.New(rand.NewPCG(5, 6))
@@ -96,7 +96,7 @@ func TestReadRequest_extendsWhatWasRead(t *testing.T) {
 			if edited < (extended+whole)/2 {
 				t.Errorf("of only %d something was left out", edited)
 			}
-			if kind != Gemini && extended < 2*whole {
+			if kind != wire.Gemini && extended < 2*whole {
 				t.Errorf("only %d of %d were extended", extended, extended+whole)
 			}
 		})
@@ -141,7 +141,7 @@ func written(t *testing.T, d Dialect, messages []session.Message, random *rand.R
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.Kind == Anthropic {
+	if d.Kind == wire.Anthropic {
 		body.Elements = anthropic.Cached(body.Elements)
 	}
 	list := bytes.Join(func() (b [][]byte) {
@@ -150,23 +150,23 @@ func written(t *testing.T, d Dialect, messages []session.Message, random *rand.R
 		}
 		return b
 	}(), []byte(", "))
-	if d.Kind == Chat {
+	if d.Kind == wire.Chat {
 		list = append([]byte(`{"role":"system","content":"Be brief."}, `), list...)
 	}
-	if d.Kind == Responses {
+	if d.Kind == wire.Responses {
 		list = append([]byte(`{"role":"developer","content":[{"type":"input_text","text":"Be brief."}]}, `), list...)
 	}
 	tools := jsontext.Value(fmt.Sprintf(`[{"name":"t%d"}]`, random.IntN(2)))
-	if d.Kind == Anthropic && random.IntN(40) > 0 { // these stand before the messages
+	if d.Kind == wire.Anthropic && random.IntN(40) > 0 { // these stand before the messages
 		long := strings.Repeat("Say what you do. ", 50)
 		return fmt.Appendf(nil, `{"model": "m", "tools": [{"name":"t","description":%q}], "system": [{"type":"text",`+
-			`"text":%q}], %q: [%s], "stream": true}`, long, long, d.List, list)
+			`"text":%q}], %q: [%s], "stream": true}`, long, long, d.Form.List, list)
 	}
-	if d.Kind == Responses && random.IntN(40) > 0 {
+	if d.Kind == wire.Responses && random.IntN(40) > 0 {
 		return fmt.Appendf(nil, `{"model": "m", "instructions": %q, %q: [%s], "tools": %s, "stream": true}`,
-			strings.Repeat("Say what you do. ", 50), d.List, list, tools)
+			strings.Repeat("Say what you do. ", 50), d.Form.List, list, tools)
 	}
-	return fmt.Appendf(nil, `{"model": "m", %q: [%s], "tools": %s, "stream": true}`, d.List, list, tools)
+	return fmt.Appendf(nil, `{"model": "m", %q: [%s], "tools": %s, "stream": true}`, d.Form.List, list, tools)
 }
 
 // differ says in what two documents of one body differ, "" if in nothing.

@@ -2,13 +2,12 @@ package body
 
 import (
 	"io"
+	"slices"
 
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/text/span"
-	"github.com/winnowhq/winnow/wire/anthropic"
-	"github.com/winnowhq/winnow/wire/gemini"
-	"github.com/winnowhq/winnow/wire/openaichat"
-	"github.com/winnowhq/winnow/wire/responses"
+	"github.com/winnowhq/winnow/wire"
+	"github.com/winnowhq/winnow/wire/protocols"
 )
 
 // AnthropicBody reads and writes requests to Anthropic's Messages API: plain request bodies, bare
@@ -62,101 +61,81 @@ func (GeminiBody) Title() string {
 
 // Detect reports whether a file begins like a body of this API, or like a recording of requests to
 // it.
-func (AnthropicBody) Detect(head []byte) bool { return Sniff(head) == Anthropic }
+func (AnthropicBody) Detect(head []byte) bool { return Sniff(head) == wire.Anthropic }
 
 // Detect reports whether a file begins like a body of one of these APIs, or like a recording of
 // requests to them.
 func (OpenAIBody) Detect(head []byte) bool {
 	kind := Sniff(head)
-	return kind == Chat || kind == Responses
+	return kind == wire.Chat || kind == wire.Responses
 }
 
 // Detect reports whether a file begins like a body of this API, or like a recording of requests to
 // it.
-func (GeminiBody) Detect(head []byte) bool { return Sniff(head) == Gemini }
+func (GeminiBody) Detect(head []byte) bool { return Sniff(head) == wire.Gemini }
 
 // Read reads a body; the function Read says which request of a recording is the session.
-func (AnthropicBody) Read(src []byte) (*format.Document, error) { return Read(src, messages()) }
-
-// Read reads a body; the function Read says which request of a recording is the session.
-func (OpenAIBody) Read(src []byte) (*format.Document, error) {
-	return Read(src, chat(), responseItems())
+func (AnthropicBody) Read(src []byte) (*format.Document, error) {
+	return Read(src, dialectOf(wire.Anthropic))
 }
 
 // Read reads a body; the function Read says which request of a recording is the session.
-func (GeminiBody) Read(src []byte) (*format.Document, error) { return Read(src, contents()) }
+func (OpenAIBody) Read(src []byte) (*format.Document, error) {
+	return Read(src, dialectOf(wire.Chat), dialectOf(wire.Responses))
+}
+
+// Read reads a body; the function Read says which request of a recording is the session.
+func (GeminiBody) Read(src []byte) (*format.Document, error) {
+	return Read(src, dialectOf(wire.Gemini))
+}
 
 // Write writes a change into the body that it was read from, or a new body; the function Write says
 // what stays and what is not kept.
 func (AnthropicBody) Write(w io.Writer, from *format.Document, change format.Change) error {
-	return Write(w, from, change, messages())
+	return Write(w, from, change, dialectOf(wire.Anthropic))
 }
 
 // Write writes a change into the body that it was read from, or a new body; the function Write says
 // what stays and what is not kept.
 func (f OpenAIBody) Write(w io.Writer, from *format.Document, change format.Change) error {
 	if f.Responses {
-		return Write(w, from, change, responseItems())
+		return Write(w, from, change, dialectOf(wire.Responses))
 	}
-	return Write(w, from, change, chat())
+	return Write(w, from, change, dialectOf(wire.Chat))
 }
 
 // Write writes a change into the body that it was read from, or a new body; the function Write says
 // what stays and what is not kept.
 func (GeminiBody) Write(w io.Writer, from *format.Document, change format.Change) error {
-	return Write(w, from, change, contents())
+	return Write(w, from, change, dialectOf(wire.Gemini))
 }
 
 // Of is the dialect of a wire format; ok is false for an unknown kind.
-func Of(kind Kind) (d Dialect, ok bool) {
+func Of(kind wire.Protocol) (d Dialect, ok bool) {
+	if !slices.Contains(wire.Protocols(), kind) {
+		return Dialect{}, false
+	}
+	return dialectOf(kind), true
+}
+
+func dialectOf(kind wire.Protocol) Dialect {
+	d := Dialect{Kind: kind, Codec: protocols.Of(kind), Format: OpenAIBody{}.Name(),
+		Block: func(_, text string) []byte { return textBlock("text", text) }}
 	switch kind {
-	case Anthropic:
-		return messages(), true
-	case Chat:
-		return chat(), true
-	case Responses:
-		return responseItems(), true
-	case Gemini:
-		return contents(), true
-	}
-	return Dialect{}, false
-}
-
-func messages() Dialect {
-	return Dialect{
-		Kind: Anthropic, Format: AnthropicBody{}.Name(), List: "messages", Merges: true,
-		Decode: anthropic.Decode, Check: anthropic.Check, Encode: anthropic.Encode,
-		Block: func(_, text string) []byte { return textBlock("text", text) },
-	}
-}
-
-func chat() Dialect {
-	return Dialect{
-		Kind: Chat, Format: OpenAIBody{}.Name(), List: "messages",
-		Decode: openaichat.Decode, Check: openaichat.Check, Encode: openaichat.Encode,
-		Block: func(_, text string) []byte { return textBlock("text", text) },
-	}
-}
-
-func responseItems() Dialect {
-	return Dialect{
-		Kind: Responses, Format: OpenAIBody{}.Name(), List: "input",
-		Decode: responses.Decode, Check: responses.Check, Encode: responses.Encode,
-		Block: func(role, text string) []byte {
+	case wire.Anthropic:
+		d.Format, d.Merges = AnthropicBody{}.Name(), true
+	case wire.Responses:
+		d.Block = func(role, text string) []byte {
 			if role == "assistant" {
 				return textBlock("output_text", text)
 			}
 			return textBlock("input_text", text)
-		},
+		}
+	case wire.Gemini:
+		d.Format, d.Merges = GeminiBody{}.Name(), true
+		d.Block = func(_, text string) []byte { return span.Make("text", text) }
 	}
-}
-
-func contents() Dialect {
-	return Dialect{
-		Kind: Gemini, Format: GeminiBody{}.Name(), List: "contents", Content: "parts", Merges: true,
-		Decode: gemini.Decode, Check: gemini.Check, Encode: gemini.Encode,
-		Block: func(_, text string) []byte { return span.Make("text", text) },
-	}
+	return d
 }
 
 // textBlock writes a text as a block of this type.

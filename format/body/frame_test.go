@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/winnowhq/winnow/format/body"
+	"github.com/winnowhq/winnow/wire"
 )
 
 // Codex and pi tell their models where they work: in front of the conversation, not in it.
@@ -18,26 +19,26 @@ func TestNative_Folder(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name       string
-		kind       body.Kind
+		kind       wire.Protocol
 		body, want string
 	}{
-		{"Codex", body.Responses, responses(told), "/repo/shop"},
-		{"a relative folder", body.Responses, responses(`<environment_context>\n<cwd>shop</cwd>\n</environment_context>`), ""},
-		{"no folder", body.Responses, responses(`<environment_context>\n<shell>bash</shell>\n</environment_context>`), ""},
-		{"pi, Messages", body.Anthropic, `{"model":"claude-sonnet-4-5","max_tokens":9,"system":[{"type":"text",` +
+		{"Codex", wire.Responses, responses(told), "/repo/shop"},
+		{"a relative folder", wire.Responses, responses(`<environment_context>\n<cwd>shop</cwd>\n</environment_context>`), ""},
+		{"no folder", wire.Responses, responses(`<environment_context>\n<shell>bash</shell>\n</environment_context>`), ""},
+		{"pi, Messages", wire.Anthropic, `{"model":"claude-sonnet-4-5","max_tokens":9,"system":[{"type":"text",` +
 			`"text":"You write code.\n<cwd>\n/repo/shop\n</cwd>"}],"messages":[{"role":"user","content":"Look."}]}`,
 			"/repo/shop"},
-		{"pi, Chat Completions", body.Chat, `{"model":"gpt-4.1","messages":[{"role":"system",` +
+		{"pi, Chat Completions", wire.Chat, `{"model":"gpt-4.1","messages":[{"role":"system",` +
 			`"content":"You write code.\n<cwd>\n/repo/shop\n</cwd>"},{"role":"user","content":"Look."}]}`, "/repo/shop"},
-		{"Claude Code", body.Anthropic, `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":[` +
+		{"Claude Code", wire.Anthropic, `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":[` +
 			`{"type":"text","text":"<system-reminder>\n# Environment\n - Primary working directory: /repo/my shop \n` +
 			` - Is a git repository: false\n</system-reminder>"},{"type":"text","text":"Look."}]}]}`, "/repo/my shop"},
-		{"OpenCode", body.Chat, `{"model":"gpt-4.1","messages":[{"role":"system",` +
+		{"OpenCode", wire.Chat, `{"model":"gpt-4.1","messages":[{"role":"system",` +
 			`"content":"You write code.\n<env>\n  Working directory: /repo/shop\n</env>"},{"role":"user","content":"Look."}]}`,
 			"/repo/shop"},
-		{"an unknown folder", body.Chat, `{"model":"gpt-4.1","messages":[{"role":"system",` +
+		{"an unknown folder", wire.Chat, `{"model":"gpt-4.1","messages":[{"role":"system",` +
 			`"content":"Working directory: unknown"},{"role":"user","content":"Look."}]}`, ""},
-		{"a user who says so", body.Chat, `{"model":"gpt-4.1","messages":[{"role":"system","content":"You write code."},` +
+		{"a user who says so", wire.Chat, `{"model":"gpt-4.1","messages":[{"role":"system","content":"You write code."},` +
 			`{"role":"user","content":"What does <cwd>/etc</cwd> mean?"}]}`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

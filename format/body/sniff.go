@@ -8,27 +8,16 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
-// Kind names a wire format of request bodies.
-type Kind string
-
-const (
-	Unknown   Kind = ""
-	Anthropic Kind = "anthropic"
-	Chat      Kind = "openai-chat"
-	Responses Kind = "openai-responses"
-	Gemini    Kind = "gemini"
-)
-
 // Sniff tells which wire format a file holds, from its beginning, which may be cut anywhere: a
 // request body, a bare list of messages, or recorded requests.
-func Sniff(head []byte) Kind {
+func Sniff(head []byte) wire.Protocol {
 	if IsRecording(head) {
 		for line := range bytes.Lines(head) {
-			if r, _ := parseRequest(bytes.TrimSpace(line)); r.kind != Unknown {
+			if r, _ := parseRequest(bytes.TrimSpace(line)); r.kind != wire.Unknown {
 				return r.kind
 			}
 		}
-		return Unknown
+		return wire.Unknown
 	}
 	text, _ := wire.Complete(head)
 	return sniffBody(wire.ValueOf(text))
@@ -51,7 +40,7 @@ func IsRecording(head []byte) bool {
 }
 
 type request struct {
-	kind Kind
+	kind wire.Protocol
 	body []byte
 }
 
@@ -72,13 +61,13 @@ func parseRequest(line []byte) (request, []wire.Skipped) {
 	}
 	switch {
 	case strings.HasSuffix(address, "/messages"):
-		r.kind = Anthropic
+		r.kind = wire.Anthropic
 	case strings.HasSuffix(address, "/chat/completions"):
-		r.kind = Chat
+		r.kind = wire.Chat
 	case strings.HasSuffix(address, "/responses"):
-		r.kind = Responses
+		r.kind = wire.Responses
 	case strings.HasSuffix(address, ":generateContent"), strings.HasSuffix(address, ":streamGenerateContent"):
-		r.kind = Gemini
+		r.kind = wire.Gemini
 	case len(r.body) > 0:
 		inner, _ := wire.Complete(r.body)
 		r.kind = sniffBody(wire.ValueOf(inner))
@@ -87,29 +76,29 @@ func parseRequest(line []byte) (request, []wire.Skipped) {
 }
 
 // foreign is the kind of another product's file.
-const foreign Kind = "foreign"
+const foreign wire.Protocol = "foreign"
 
 // What members, and types of blocks, say about whose body they are in.
 var (
-	headSigns = map[Kind][]string{
-		Anthropic: {"system", "anthropic_version", "anthropic_beta", "thinking", "stop_sequences", "output_config"},
-		Chat:      {"stream_options", "max_completion_tokens", "response_format", "logprobs", "n", "frequency_penalty"},
-		Responses: {"instructions", "previous_response_id", "prompt_cache_key", "max_output_tokens", "include"},
+	headSigns = map[wire.Protocol][]string{
+		wire.Anthropic: {"system", "anthropic_version", "anthropic_beta", "thinking", "stop_sequences", "output_config"},
+		wire.Chat:      {"stream_options", "max_completion_tokens", "response_format", "logprobs", "n", "frequency_penalty"},
+		wire.Responses: {"instructions", "previous_response_id", "prompt_cache_key", "max_output_tokens", "include"},
 		foreign: {"contents", "info", "trajectory_format", "trajectory", "history", "payload", "uuid", "sessionId",
 			"parts", "source_message_count"},
 	}
-	toolSigns = map[Kind][]string{
-		Anthropic: {"input_schema"}, Chat: {"function"}, Responses: {"parameters", "strict"},
+	toolSigns = map[wire.Protocol][]string{
+		wire.Anthropic: {"input_schema"}, wire.Chat: {"function"}, wire.Responses: {"parameters", "strict"},
 	}
-	elementSigns = map[Kind][]string{
-		Chat:      {"tool_calls", "tool_call_id", "function_call"},
-		Responses: {"call_id", "encrypted_content"},
-		foreign:   {"info", "parts", "message", "payload"},
+	elementSigns = map[wire.Protocol][]string{
+		wire.Chat:      {"tool_calls", "tool_call_id", "function_call"},
+		wire.Responses: {"call_id", "encrypted_content"},
+		foreign:        {"info", "parts", "message", "payload"},
 	}
-	blockSigns = map[Kind][]string{
-		Anthropic: {"tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document"},
-		Chat:      {"image_url", "input_audio"},
-		Responses: {"input_text", "output_text", "input_image", "input_file"},
+	blockSigns = map[wire.Protocol][]string{
+		wire.Anthropic: {"tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document"},
+		wire.Chat:      {"image_url", "input_audio"},
+		wire.Responses: {"input_text", "output_text", "input_image", "input_file"},
 	}
 	// items are types of elements without a role.
 	items = []string{"reasoning", "function_call", "function_call_output", "custom_tool_call",
@@ -119,12 +108,12 @@ var (
 
 // signs counts what speaks for a wire format.
 type signs struct {
-	of       map[Kind]int
+	of       map[wire.Protocol]int
 	model    string
 	elements int
 }
 
-func (s *signs) saw(table map[Kind][]string, name string) {
+func (s *signs) saw(table map[wire.Protocol][]string, name string) {
 	for kind, names := range table {
 		if slices.Contains(names, name) {
 			s.of[kind]++
@@ -132,11 +121,11 @@ func (s *signs) saw(table map[Kind][]string, name string) {
 	}
 }
 
-func sniffBody(root wire.Value) Kind {
+func sniffBody(root wire.Value) wire.Protocol {
 	if isContents(root) {
-		return Gemini
+		return wire.Gemini
 	}
-	s := signs{of: map[Kind]int{}}
+	s := signs{of: map[wire.Protocol]int{}}
 	list := root
 	if root.Kind() == '{' {
 		list = s.head(root)
@@ -147,17 +136,17 @@ func sniffBody(root wire.Value) Kind {
 			break
 		}
 	}
-	anthropic, chat, responses := s.of[Anthropic], s.of[Chat], s.of[Responses]
+	anthropic, chat, responses := s.of[wire.Anthropic], s.of[wire.Chat], s.of[wire.Responses]
 	known := anthropic + chat + responses
 	switch {
 	case s.of[foreign] > 0, s.elements == 0 && (s.model == "" || known == 0):
-		return Unknown
+		return wire.Unknown
 	case responses > 0 && responses >= anthropic && responses >= chat:
-		return Responses
+		return wire.Responses
 	case anthropic > chat, known == 0 && strings.Contains(s.model, "claude"):
-		return Anthropic
+		return wire.Anthropic
 	}
-	return Chat
+	return wire.Chat
 }
 
 // isContents reports whether a body holds Gemini's contents: parts with a role of theirs, and no
@@ -182,7 +171,7 @@ func (s *signs) head(root wire.Value) (list wire.Value) {
 				list = value
 			}
 			if name == "input" {
-				s.of[Responses] += 10
+				s.of[wire.Responses] += 10
 			}
 		case "model":
 			s.model = value.String()
@@ -195,7 +184,7 @@ func (s *signs) head(root wire.Value) (list wire.Value) {
 			}
 		}
 	}
-	if list.Empty() && s.of[Responses] < 10 && s.model == "" {
+	if list.Empty() && s.of[wire.Responses] < 10 && s.model == "" {
 		s.of[foreign]++
 	}
 	return list
@@ -211,10 +200,10 @@ func (s *signs) element(at wire.Value) {
 	switch role {
 	case "system":
 		if s.elements == 0 {
-			s.of[Chat]++
+			s.of[wire.Chat]++
 		}
 	case "developer", "tool", "function":
-		s.of[Chat]++
+		s.of[wire.Chat]++
 	case "user", "assistant":
 	default:
 		if role != "" || !slices.Contains(items, kind) {
@@ -222,7 +211,7 @@ func (s *signs) element(at wire.Value) {
 		}
 	}
 	if kind == "message" {
-		s.of[Responses]++
+		s.of[wire.Responses]++
 	}
 	for block := range content.Values() {
 		s.saw(blockSigns, block.Get("type").String())

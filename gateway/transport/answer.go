@@ -17,6 +17,7 @@ import (
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/wire"
+	"github.com/winnowhq/winnow/wire/protocols"
 )
 
 // maxAnswer is how many bytes of an answer are kept to be understood. A longer one is relayed all
@@ -68,7 +69,7 @@ func (r *relay) finish() {
 // understood is an answer as its provider's protocol says it.
 func understood(p protocol, head http.Header, answer []byte) wire.Answer {
 	answer, _ = unpacked(encoding(head), answer, maxAnswer) // what came before an error counts
-	s := p.stream(nil)
+	s := protocols.Of(p.kind).Stream(nil)
 	if strings.HasPrefix(head.Get("Content-Type"), "text/event-stream") {
 		events := wire.NewEventReader(bytes.NewReader(answer))
 		for {

@@ -10,6 +10,7 @@ import (
 	"github.com/winnowhq/winnow/format/body"
 	"github.com/winnowhq/winnow/plan/budget"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/wire"
 )
 
 // isAside reports whether a request is one that clients make beside their conversations, for a
@@ -86,7 +87,7 @@ func (x *exchange) reduces(known *remembered, read *reading) string {
 		tokens = len(doc.Source) / leastPerToken
 	}
 	dropped := around(doc.Native.(*body.Native).Decoded).Get("thinking", "block_binding", "prefix_mismatch_behavior")
-	binds := x.protocol.kind == body.Anthropic && dropped.String() != "drop_block" &&
+	binds := x.protocol.kind == wire.Anthropic && dropped.String() != "drop_block" &&
 		(x.model.BoundReasoning || x.model.BindingUnknown)
 	switch {
 	case binds && reasons(doc.Session.Messages):

@@ -13,6 +13,7 @@ import (
 
 	"github.com/winnowhq/winnow/format/body"
 	"github.com/winnowhq/winnow/internal/llmtest"
+	"github.com/winnowhq/winnow/wire"
 )
 
 // What the provider compacted is opaque, and may be bound to what stands behind it: nothing is left
@@ -63,7 +64,7 @@ func TestTransport_whatTheProviderCompactedStays(t *testing.T) {
 func TestRead_findsTheSignsOfTheWholeBody(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	extended, before, behind := 0, 0, 0
-	for _, p := range []protocol{protocols[body.Anthropic], protocols[body.Responses]} {
+	for _, p := range []protocol{providerProtocols[wire.Anthropic], providerProtocols[wire.Responses]} {
 		r := must(http.NewRequest(http.MethodPost, "https://provider.example/v1", nil))
 		gateway := New(nil, Options{})
 		dialect, _ := body.Of(p.kind)
@@ -84,10 +85,10 @@ func TestRead_findsTheSignsOfTheWholeBody(t *testing.T) {
 				elements[at] = strings.Replace(elements[at], `"type":`, hour, 1)
 			case sign == 2:
 				head = `"system":[{` + hour + `"text","text":"Be brief."}],`
-			case sign == 3 && p.kind == body.Responses:
+			case sign == 3 && p.kind == wire.Responses:
 				elements = slices.Insert(elements, at, `{"type": "compaction","id":"cmp_1","encrypted_content":"b3Bh"}`)
 			}
-			text := fmt.Appendf(nil, `{"model":"m",%s%q:[%s],"stream":true}`, head, dialect.List,
+			text := fmt.Appendf(nil, `{"model":"m",%s%q:[%s],"stream":true}`, head, dialect.Form.List,
 				strings.Join(elements, ","))
 			whole, _, err := body.ReadRequest(text, dialect, nil, 0)
 			if err != nil {

@@ -38,11 +38,11 @@ const inMemory = time.Hour
 
 // lifetime is for how long a request asks the provider to keep its prompt, 0 if it does not say,
 // and how long that may be at most, 0 if the request does not tell.
-func (n *reading) lifetime(kind body.Kind) (asked, most time.Duration) {
-	if n.hour >= 0 && kind != body.Gemini { // there it is an argument of a tool
+func (n *reading) lifetime(kind wire.Protocol) (asked, most time.Duration) {
+	if n.hour >= 0 && kind != wire.Gemini { // there it is an argument of a tool
 		asked = time.Hour
 	}
-	if kind != body.Chat && kind != body.Responses {
+	if kind != wire.Chat && kind != wire.Responses {
 		return asked, 0
 	}
 	var retention string

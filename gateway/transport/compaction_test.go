@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/winnowhq/winnow/format/body"
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/internal/tworuns"
 	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/wire"
 )
 
 // summaries are the requests of a run with which the client asked for a summary.
@@ -128,7 +128,7 @@ func TestSummarizes_knowsTheClients(t *testing.T) {
 		for name, values := range c.header {
 			r.Header[name] = values
 		}
-		read := must(New(nil, Options{}).read(r, protocols[body.Anthropic], quoted))
+		read := must(New(nil, Options{}).read(r, providerProtocols[wire.Anthropic], quoted))
 		if got := summarizes(r, read.doc); got != c.want {
 			t.Errorf("%.60q: %t", c.text, got)
 		}

@@ -12,7 +12,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow"
-	"github.com/winnowhq/winnow/format/body"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/plan/schedule"
@@ -82,7 +81,7 @@ func (d delegation) value() jsontext.Value {
 // conversation. The family's lock is held.
 func (t *Transport) delegate(ctx context.Context, r *http.Request, x *exchange, d *wire.Decoded) {
 	l := x.line
-	if t.delegates != ClearToolUses || t.mode == Observe || x.protocol.kind != body.Anthropic ||
+	if t.delegates != ClearToolUses || t.mode == Observe || x.protocol.kind != wire.Anthropic ||
 		r.URL.Host != t.anthropic || l.frozen != "" {
 		return
 	}

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/winnowhq/winnow/format/body"
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/wire"
@@ -240,7 +239,7 @@ func TestUnderstood_whatWasCleared(t *testing.T) {
 	answer := `{"type":"message","role":"assistant","content":[{"type":"text","text":"ok"}],"stop_reason":"end_turn",` +
 		`"usage":{"input_tokens":9,"output_tokens":3},"context_management":{"applied_edits":[` +
 		`{"type":"clear_tool_uses_20250919","cleared_tool_uses":8,"cleared_input_tokens":50000}]}}`
-	got := understood(protocols[body.Anthropic], http.Header{"Content-Type": {"application/json"}}, []byte(answer))
+	got := understood(providerProtocols[wire.Anthropic], http.Header{"Content-Type": {"application/json"}}, []byte(answer))
 	if want := (wire.Cleared{ToolUses: 8, Tokens: 50_000}); got.Cleared != want || got.Usage.Output != 3 {
 		t.Errorf("cleared is %+v, want %+v", got.Cleared, want)
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/winnowhq/winnow/format/body"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/text/span"
 	"github.com/winnowhq/winnow/wire"
@@ -34,12 +33,12 @@ var sessionHeaders = []string{
 // title and the like name none, and may begin like the conversation that they are for), and the
 // first message. Tools and system prompt themselves do not count: clients load tools as they go, and
 // their prompts tell the time.
-func identity(r *http.Request, kind body.Kind, d *wire.Decoded, first digest) string {
+func identity(r *http.Request, kind wire.Protocol, d *wire.Decoded, first digest) string {
 	return identified(client(r, kind), r, d, first)
 }
 
 // oldIdentity is the identity that stores have from before the credential was left out of it.
-func oldIdentity(r *http.Request, kind body.Kind, d *wire.Decoded, first digest) string {
+func oldIdentity(r *http.Request, kind wire.Protocol, d *wire.Decoded, first digest) string {
 	return identified(string(hashed(providerOf(r), string(kind), credential(r),
 		headerSignal(r.Header), r.Header.Get(agentHeader))), r, d, first)
 }
@@ -50,7 +49,7 @@ func identified(client string, r *http.Request, d *wire.Decoded, first digest) s
 }
 
 // beginning is what an identity is made of without the client's word for the session and tools.
-func beginning(r *http.Request, kind body.Kind, first digest) string {
+func beginning(r *http.Request, kind wire.Protocol, first digest) string {
 	return string(hashed(r.Header.Get(clientHeader), providerOf(r), string(kind), string(first[:])))
 }
 
@@ -69,7 +68,7 @@ func hasTools(d *wire.Decoded) bool {
 }
 
 // client is what of an identity is known without a request's body.
-func client(r *http.Request, kind body.Kind) string {
+func client(r *http.Request, kind wire.Protocol) string {
 	return string(hashed(r.Header.Get(clientHeader), providerOf(r), string(kind), headerSignal(r.Header),
 		r.Header.Get(agentHeader)))
 }

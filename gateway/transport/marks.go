@@ -25,11 +25,11 @@ const maxMarks = 4
 func marked(edited []byte, doc *format.Document, answered int, state store.State) []byte {
 	n := doc.Native.(*body.Native)
 	at := changedAt(n.Decoded, answered, state)
-	if n.Dialect.Kind != body.Anthropic || at <= 0 {
+	if n.Dialect.Kind != wire.Anthropic || at <= 0 {
 		return edited
 	}
 	root := wire.ValueOf(edited)
-	elements := slices.Collect(root.Get(n.Dialect.List).Values())
+	elements := slices.Collect(root.Get(n.Dialect.Form.List).Values())
 	at -= len(n.Decoded.Elements) - len(elements) // what is folded stands in front of it
 	for at--; at >= 0 && at < len(elements); at-- {
 		block, found := last(elements[at])

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/winnowhq/winnow/format/body"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/model/bill"
 	"github.com/winnowhq/winnow/session"
@@ -131,7 +130,7 @@ func (m *meter) quote(r *http.Request) Quote {
 	}
 	m.model = m.t.models.Lookup(m.protocol.provider + "/" + name)
 	m.tier = wire.Service(speed, tier, place)
-	m.asks = m.protocol.kind == body.Chat && stream.Kind() == 't'
+	m.asks = m.protocol.kind == wire.Chat && stream.Kind() == 't'
 	q.Model = m.model.String()
 
 	longest := cmp.Or(most, completion, output, generation.Get("maxOutputTokens").Int(), m.model.Limits.Output,

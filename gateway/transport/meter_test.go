@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/winnowhq/winnow/format/body"
+	"github.com/winnowhq/winnow/wire"
 )
 
 // settled collects what requests reserve and cost.
@@ -99,24 +99,24 @@ func TestMeter_everyReservationIsSettledOnce(t *testing.T) {
 func TestMeter_quotes(t *testing.T) {
 	long := strings.Repeat("a", 3_000_000)
 	for _, c := range []struct {
-		kind       body.Kind
+		kind       wire.Protocol
 		path, text string
 		want       float64 // in US dollars; -1: nobody can tell
 	}{
-		{body.Anthropic, "", `{"model":"claude-sonnet-4-5","max_tokens":1000}`, 0.015},
-		{body.Anthropic, "", `{"model":"claude-sonnet-4-5","max_tokens":1,"max_tokens":1000}`, 0.015},
-		{body.Anthropic, "", `{"model":"claude-sonnet-4-5","max_tokens":1000000}`, 0.96}, // the model's own limit
-		{body.Anthropic, "", `{"model":"claude-sonnet-4-5","max_tokens":1000,"x":"` + long[:300_000] + `"}`, 0.015 + 0.375},
-		{body.Anthropic, "", `{"model":"claude-sonnet-4-5","max_tokens":1000,"x":"` + long[:300_000] + `","ttl":"1h"}`, 0.015 + 0.6},
-		{body.Chat, "", `{"model":"gpt-4.1","max_tokens":1000}`, 0.008},
-		{body.Chat, "", `{"model":"gpt-4.1","max_completion_tokens":1000,"n":3}`, 0.024},
-		{body.Chat, "", `{"model":"gpt-4.1","max_tokens":1000,"service_tier":"priority"}`, 0.014},
-		{body.Chat, "", `{"model":"gpt-4.1","max_tokens":1000,"service_tier":"quantum"}`, 0.02},
-		{body.Chat, "", `{"model":"gpt-4.1","max_tokens":1000,"service_tier":"flex"}`, 0.008},
-		{body.Responses, "", `{"model":"gpt-4.1","max_output_tokens":1000,"x":"` + long + `"}`, 0.008 + 2},
-		{body.Responses, "", `{"model":"gpt-4.1","max_output_tokens":1000,"previous_response_id":"resp_1"}`, 0.008 + 2.095},
-		{body.Gemini, "/v1beta/models/gemini-2.5-flash:generateContent", `{"generationConfig":{"maxOutputTokens":1000}}`, 0.0025},
-		{body.Chat, "", `{"model":"nobody-knows"}`, -1}, {body.Chat, "", `{}`, -1}, {body.Chat, "", `no JSON`, -1},
+		{wire.Anthropic, "", `{"model":"claude-sonnet-4-5","max_tokens":1000}`, 0.015},
+		{wire.Anthropic, "", `{"model":"claude-sonnet-4-5","max_tokens":1,"max_tokens":1000}`, 0.015},
+		{wire.Anthropic, "", `{"model":"claude-sonnet-4-5","max_tokens":1000000}`, 0.96}, // the model's own limit
+		{wire.Anthropic, "", `{"model":"claude-sonnet-4-5","max_tokens":1000,"x":"` + long[:300_000] + `"}`, 0.015 + 0.375},
+		{wire.Anthropic, "", `{"model":"claude-sonnet-4-5","max_tokens":1000,"x":"` + long[:300_000] + `","ttl":"1h"}`, 0.015 + 0.6},
+		{wire.Chat, "", `{"model":"gpt-4.1","max_tokens":1000}`, 0.008},
+		{wire.Chat, "", `{"model":"gpt-4.1","max_completion_tokens":1000,"n":3}`, 0.024},
+		{wire.Chat, "", `{"model":"gpt-4.1","max_tokens":1000,"service_tier":"priority"}`, 0.014},
+		{wire.Chat, "", `{"model":"gpt-4.1","max_tokens":1000,"service_tier":"quantum"}`, 0.02},
+		{wire.Chat, "", `{"model":"gpt-4.1","max_tokens":1000,"service_tier":"flex"}`, 0.008},
+		{wire.Responses, "", `{"model":"gpt-4.1","max_output_tokens":1000,"x":"` + long + `"}`, 0.008 + 2},
+		{wire.Responses, "", `{"model":"gpt-4.1","max_output_tokens":1000,"previous_response_id":"resp_1"}`, 0.008 + 2.095},
+		{wire.Gemini, "/v1beta/models/gemini-2.5-flash:generateContent", `{"generationConfig":{"maxOutputTokens":1000}}`, 0.0025},
+		{wire.Chat, "", `{"model":"nobody-knows"}`, -1}, {wire.Chat, "", `{}`, -1}, {wire.Chat, "", `no JSON`, -1},
 	} {
 		s := &settled{}
 		tr := New(nil, Options{Reserve: s.reserve})
@@ -124,7 +124,7 @@ func TestMeter_quotes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := tr.meter(r, protocols[c.kind], []byte(c.text)); err != nil {
+		if _, err := tr.meter(r, providerProtocols[c.kind], []byte(c.text)); err != nil {
 			t.Fatal(err)
 		}
 		got := s.quotes[0].Most

@@ -4,28 +4,22 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/winnowhq/winnow/format/body"
 	"github.com/winnowhq/winnow/text/span"
 	"github.com/winnowhq/winnow/wire"
-	"github.com/winnowhq/winnow/wire/anthropic"
-	"github.com/winnowhq/winnow/wire/gemini"
-	"github.com/winnowhq/winnow/wire/openaichat"
-	"github.com/winnowhq/winnow/wire/responses"
 )
 
 // protocol is a way to talk to a provider.
 type protocol struct {
-	kind     body.Kind
-	provider string // as models are named: "anthropic"
-	stream   func(hear func(text string)) wire.Stream
+	kind     wire.Protocol
+	provider string                       // as models are named: "anthropic"
 	events   func(answer []byte) [][]byte // the events that an answer stands for that was not streamed
 }
 
-var protocols = map[body.Kind]protocol{
-	body.Anthropic: {body.Anthropic, "anthropic", anthropic.Stream, messageEvents},
-	body.Chat:      {body.Chat, "openai", openaichat.Stream, chatEvents},
-	body.Responses: {body.Responses, "openai", responses.Stream, responseEvents},
-	body.Gemini:    {body.Gemini, "google", gemini.Stream, geminiEvents},
+var providerProtocols = map[wire.Protocol]protocol{
+	wire.Anthropic: {wire.Anthropic, "anthropic", messageEvents},
+	wire.Chat:      {wire.Chat, "openai", chatEvents},
+	wire.Responses: {wire.Responses, "openai", responseEvents},
+	wire.Gemini:    {wire.Gemini, "google", geminiEvents},
 }
 
 // purpose is what a request wants.
@@ -47,21 +41,21 @@ func route(r *http.Request) (protocol, purpose) {
 	path := wire.Route(r.URL.Path)
 	for _, known := range []struct {
 		end  string
-		kind body.Kind
+		kind wire.Protocol
 		what purpose
 	}{
-		{"/messages", body.Anthropic, generate},
-		{"/messages/count_tokens", body.Anthropic, count},
-		{"/chat/completions", body.Chat, generate},
-		{"/responses", body.Responses, generate},
-		{"/responses/input_tokens", body.Responses, count},
-		{"/responses/compact", body.Responses, billed},
-		{":generatecontent", body.Gemini, generate},
-		{":streamgeneratecontent", body.Gemini, generate},
-		{":counttokens", body.Gemini, count},
+		{"/messages", wire.Anthropic, generate},
+		{"/messages/count_tokens", wire.Anthropic, count},
+		{"/chat/completions", wire.Chat, generate},
+		{"/responses", wire.Responses, generate},
+		{"/responses/input_tokens", wire.Responses, count},
+		{"/responses/compact", wire.Responses, billed},
+		{":generatecontent", wire.Gemini, generate},
+		{":streamgeneratecontent", wire.Gemini, generate},
+		{":counttokens", wire.Gemini, count},
 	} {
 		if strings.HasSuffix(path, known.end) {
-			return protocols[known.kind], known.what
+			return providerProtocols[known.kind], known.what
 		}
 	}
 	return protocol{}, other

@@ -16,7 +16,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/winnowhq/winnow/format/body"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/wire"
 )
@@ -150,7 +149,7 @@ func (t *Transport) step(ctx context.Context, c Conversation) *Step {
 		if err != nil {
 			return
 		}
-		p := protocols[body.Chat]
+		p := providerProtocols[wire.Chat]
 		p.provider = provider
 		x := t.begin(r, p, text)
 		if x == nil {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow"
-	"github.com/winnowhq/winnow/format/body"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/model/bill"
 	"github.com/winnowhq/winnow/plan/schedule"
@@ -43,7 +42,7 @@ const (
 // keepWarm sees to it that the cache of a request that was answered is kept, if that may be and can
 // pay. No lock is held.
 func (t *Transport) keepWarm(x *exchange, r *http.Request, a wire.Answer) {
-	if t.most <= 0 || t.mode == Observe || x.protocol.kind != body.Anthropic || r.URL.Host != t.anthropic ||
+	if t.most <= 0 || t.mode == Observe || x.protocol.kind != wire.Anthropic || r.URL.Host != t.anthropic ||
 		!a.Ended || !ownKey(r.Header) {
 		return
 	}
@@ -171,7 +170,7 @@ func (t *Transport) again(k *warmth) (u session.Usage, ok bool) {
 	sent, err := io.ReadAll(r.Body)
 	var m *meter
 	if err == nil {
-		m, err = t.meter(r, protocols[body.Anthropic], sent)
+		m, err = t.meter(r, providerProtocols[wire.Anthropic], sent)
 	}
 	if err != nil {
 		t.log.Warn("could not keep a cache warm", "session", k.line.id, "error", err)
@@ -193,7 +192,7 @@ func (t *Transport) again(k *warmth) (u session.Usage, ok bool) {
 		t.log.Warn("could not keep a cache warm", "session", k.line.id, "status", answer.StatusCode, "error", err)
 		return u, false
 	}
-	a := understood(protocols[body.Anthropic], answer.Header, text)
+	a := understood(providerProtocols[wire.Anthropic], answer.Header, text)
 	return m.answered(&a, false).Usage, true
 }
 

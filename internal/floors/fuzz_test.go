@@ -41,6 +41,7 @@ var through = map[string]string{
 	"plan/settings":                "desk/config FuzzLoad",                           // the lists in a configuration
 	"store/fold":                   "internal/stories FuzzEngine_anyLogCanBeHadBack", // summaries that the engine prepared
 	"wire":                         "wire/anthropic FuzzDecode",                      // the scanner that all protocols share
+	"wire/protocols":               "wire/anthropic FuzzDecode",                      // the table of all protocols
 }
 
 var target = regexp.MustCompile(`(?m)^func (Fuzz\w*)\(f \*testing\.F\)`)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/wire"
+	"github.com/winnowhq/winnow/wire/protocols"
 )
 
 func isJSON(body []byte) bool { return jsontext.Value(body).IsValid(session.ReadOptions()) }
@@ -52,7 +53,7 @@ func (s *Server) check(q Request, r *http.Request, rt route) (failure, bool) {
 		message = b.gemini()
 	}
 	if message == "" && !(q.Protocol == Gemini && rt.count) {
-		if err := q.Protocol.order(q.Body); err != nil {
+		if err := protocols.Of(q.Protocol).Check(q.Body); err != nil {
 			message = err.Error()
 		}
 	}

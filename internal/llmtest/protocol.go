@@ -4,20 +4,16 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow/wire"
-	"github.com/winnowhq/winnow/wire/anthropic"
-	"github.com/winnowhq/winnow/wire/gemini"
-	"github.com/winnowhq/winnow/wire/openaichat"
-	"github.com/winnowhq/winnow/wire/responses"
 )
 
 // Protocol is a way in which a conversation goes over the wire.
-type Protocol string
+type Protocol = wire.Protocol
 
 const (
-	Anthropic Protocol = "anthropic"        // Messages, POST …/messages
-	Chat      Protocol = "openai-chat"      // Chat Completions, POST …/chat/completions
-	Responses Protocol = "openai-responses" // POST …/responses
-	Gemini    Protocol = "gemini"           // POST …/models/MODEL:generateContent and :streamGenerateContent
+	Anthropic = wire.Anthropic // Messages, POST …/messages
+	Chat      = wire.Chat      // Chat Completions, POST …/chat/completions
+	Responses = wire.Responses // POST …/responses
+	Gemini    = wire.Gemini    // POST …/models/MODEL:generateContent and :streamGenerateContent
 )
 
 // Protocols lists all of them.
@@ -53,28 +49,4 @@ func routeOf(path string) (route, bool) {
 	r := route{protocol: Gemini, model: model, stream: method == "streamGenerateContent",
 		count: method == "countTokens"}
 	return r, found && called && model != "" && (r.stream || r.count || method == "generateContent")
-}
-
-func (p Protocol) decode(body []byte) *wire.Decoded {
-	switch p {
-	case Anthropic:
-		return anthropic.Decode(body)
-	case Chat:
-		return openaichat.Decode(body)
-	case Responses:
-		return responses.Decode(body)
-	}
-	return gemini.Decode(body)
-}
-
-func (p Protocol) order(body []byte) error {
-	switch p {
-	case Anthropic:
-		return anthropic.Check(body)
-	case Chat:
-		return openaichat.Check(body)
-	case Responses:
-		return responses.Check(body)
-	}
-	return gemini.Check(body)
 }

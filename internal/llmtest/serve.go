@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow/wire"
+	"github.com/winnowhq/winnow/wire/protocols"
 )
 
 // begin counts a handler in; it is false once the server is closed.
@@ -171,7 +172,7 @@ func (s *Server) understand(q *Request, rt route) {
 	if !isJSON(q.Body) {
 		return
 	}
-	d := q.Protocol.decode(q.Body)
+	d := protocols.Of(q.Protocol).Decode(q.Body)
 	q.Model, q.System, q.Tools, q.Messages, q.MaxTokens = d.Model, d.System, d.Tools, d.Messages, d.MaxTokens
 	q.Stream = wire.ValueOf(q.Body).Get("stream").Kind() == 't'
 	if q.Protocol == Gemini {

@@ -51,7 +51,7 @@ func TestCompact_theRequestIsReadFromTheProvidersCache(t *testing.T) {
 			}})
 			m := reader
 			set, err := providers.New(func(string) string { return "key" }, map[string]providers.Provider{
-				m.Provider: {Protocol: providers.Protocol(protocol), BaseURL: upstream.BaseURL(protocol),
+				m.Provider: {Protocol: protocol, BaseURL: upstream.BaseURL(protocol),
 					KeyEnv: "KEY"},
 			})
 			if err != nil {

@@ -82,7 +82,7 @@ func (e errand) work(ctx context.Context, path string) error {
 	}
 	defer kept.Close()
 	set, err := providers.New(func(string) string { return "key" }, map[string]providers.Provider{
-		"p": {Protocol: providers.Protocol(e.Protocol), BaseURL: e.URL, KeyEnv: "KEY"},
+		"p": {Protocol: e.Protocol, BaseURL: e.URL, KeyEnv: "KEY"},
 	})
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func (e errand) work(ctx context.Context, path string) error {
 	}
 	defer engine.Close()
 	loop, err = agent.New(agent.Config{
-		Engine: engine, Client: client, Model: m, Protocol: agent.Protocol(e.Protocol), System: "You run errands.", Directory: e.Folder,
+		Engine: engine, Client: client, Model: m, Protocol: e.Protocol, System: "You run errands.", Directory: e.Folder,
 		Tools: tools.Standard(tools.Options{Directory: e.Folder, Without: []string{"webfetch", "task"}}), Ask: func(context.Context, agent.Permission) error { return nil },
 	})
 	if err != nil {

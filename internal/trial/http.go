@@ -68,12 +68,6 @@ func (f Fault) like() Fault {
 	return Failed
 }
 
-// protocols are what the upstream's protocols are called in the configuration.
-var protocols = map[llmtest.Protocol]providers.Protocol{
-	llmtest.Anthropic: providers.Anthropic, llmtest.Chat: providers.Chat, llmtest.Responses: providers.Responses,
-	llmtest.Gemini: providers.Gemini,
-}
-
 // Client starts an upstream that does what the script says.
 func (h HTTP) Client(t TB, m model.Model, script func(string) Reply) (llm.Client, func() []Bill) {
 	t.Helper()
@@ -90,7 +84,7 @@ func (h HTTP) Client(t TB, m model.Model, script func(string) Reply) (llm.Client
 	}
 	t.Cleanup(func() { server.Close() })
 	set, err := providers.New(func(string) string { return "key" }, map[string]providers.Provider{
-		m.Provider: {Protocol: protocols[h.Protocol], BaseURL: server.BaseURL(h.Protocol), KeyEnv: "KEY"},
+		m.Provider: {Protocol: h.Protocol, BaseURL: server.BaseURL(h.Protocol), KeyEnv: "KEY"},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package anthropic
 
 import (
 	"bytes"
+	"maps"
 	"strings"
 
 	"github.com/winnowhq/winnow/llm"
@@ -52,9 +53,7 @@ func (p *protocol) Write(r llm.Request) (upstream.Message, error) {
 	}
 	m := upstream.Message{Path: "/v1/messages", List: "messages", Stream: true}
 	m.Header = map[string]string{"Anthropic-Version": "2023-06-01"}
-	if p.key != "" {
-		m.Header["X-Api-Key"] = p.key
-	}
+	maps.Copy(m.Header, wire.Anthropic.Credential(p.key))
 	if id, long := strings.CutSuffix(body.Model, "[1m]"); long {
 		body.Model = id
 		m.Header["Anthropic-Beta"] = "context-1m-2025-08-07"

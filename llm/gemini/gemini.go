@@ -47,11 +47,8 @@ func (p *protocol) Write(r llm.Request) (upstream.Message, error) {
 	if err != nil {
 		return upstream.Message{}, err
 	}
-	m := upstream.Message{List: "contents", Elements: encoded.Elements}
+	m := upstream.Message{Header: wire.Gemini.Credential(p.key), List: "contents", Elements: encoded.Elements}
 	m.Path = (&url.URL{Path: "/" + name}).EscapedPath() + ":streamGenerateContent?alt=sse"
-	if p.key != "" {
-		m.Header = map[string]string{"X-Goog-Api-Key": p.key}
-	}
 	encoded.Elements = nil
 	if m.Body, err = encoded.JSON(); err != nil {
 		return upstream.Message{}, err

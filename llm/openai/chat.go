@@ -45,7 +45,7 @@ func on(host string, hosts []string) bool {
 // NewChat returns a client for Chat Completions.
 func NewChat(c ChatConfig) (*upstream.Client, error) {
 	c.Config = c.With("openai", BaseURL)
-	p := &chat{maxTokens: c.MaxTokens, header: upstream.Bearer(c.Key)}
+	p := &chat{maxTokens: c.MaxTokens, header: wire.Chat.Credential(c.Key)}
 	if u, err := url.Parse(c.BaseURL); err == nil {
 		p.host = u.Hostname()
 	}

@@ -21,7 +21,7 @@ func NewResponses(c upstream.Config) (*upstream.Client, error) {
 	c = c.With("openai", BaseURL)
 	u, err := url.Parse(c.BaseURL)
 	return upstream.New(c, &items{openAI: err == nil && u.Hostname() == "api.openai.com",
-		header: upstream.Bearer(c.Key)})
+		header: wire.Responses.Credential(c.Key)})
 }
 
 type items struct {

@@ -247,7 +247,7 @@ func TestAsk_aStreamThatIsCut(t *testing.T) {
 				}
 				a, err := client(t, d, serve(t, then(whole[:n], end))).Ask(t.Context(), question())
 				failure(t, err, llm.Cut)
-				if d.protocol == Anthropic && n > 0 && a.Usage.Input != 100 {
+				if d.protocol == wire.Anthropic && n > 0 && a.Usage.Input != 100 {
 					t.Errorf("%s after %d events: usage %+v", name, n, a.Usage)
 				}
 				if text := a.Text(); !strings.HasPrefix("I read.", text) {
@@ -490,7 +490,7 @@ func TestAsk_temperature(t *testing.T) {
 			}
 			body := wire.ValueOf(sent)
 			at := body.Get("temperature")
-			if d.protocol == Gemini {
+			if d.protocol == wire.Gemini {
 				at = body.Get("generationConfig").Get("temperature")
 			}
 			want := ""

@@ -17,7 +17,7 @@ import (
 
 // dialect is how one protocol says what the tests have said. Streams are lists of events.
 type dialect struct {
-	protocol Protocol
+	protocol wire.Protocol
 	list     string // the member of a body that holds the conversation
 
 	text     func(pieces ...string) []string // with the usage that usage expects
@@ -92,7 +92,7 @@ func flat(parts ...any) []string {
 }
 
 var anthropicDialect = dialect{
-	protocol: Anthropic, list: "messages", tail: 1,
+	protocol: wire.Anthropic, list: "messages", tail: 1,
 	text: func(pieces ...string) []string {
 		return named(flat(anthropicStart, anthropicText(0, pieces...), anthropicEnd("end_turn"), anthropicStop)...)
 	},
@@ -166,7 +166,7 @@ func chatText(pieces ...string) []string {
 }
 
 var chatDialect = dialect{
-	protocol: Chat, list: "messages", tail: 2,
+	protocol: wire.Chat, list: "messages", tail: 2,
 	text: func(pieces ...string) []string { return sse(flat(chatText(pieces...), chatEnd("stop"))...) },
 	thinking: sse(flat(chatDelta(`{"role":"assistant","reasoning_content":"Let me "}`),
 		chatDelta(`{"content":null,"reasoning_content":"see."}`),
@@ -222,7 +222,7 @@ func responsesText(index int, pieces ...string) []string {
 }
 
 var responsesDialect = dialect{
-	protocol: Responses, list: "input",
+	protocol: wire.Responses, list: "input",
 	text: func(pieces ...string) []string {
 		return named(flat(responsesStart, responsesText(0, pieces...), responsesEnd("completed", "completed", ""))...)
 	},
@@ -291,7 +291,7 @@ func geminiText(pieces ...string) []string {
 }
 
 var geminiDialect = dialect{
-	protocol: Gemini, list: "contents",
+	protocol: wire.Gemini, list: "contents",
 	text: func(pieces ...string) []string {
 		return sse(flat(geminiText(pieces...), geminiChunk(`{"text":""}`, `"finishReason":"STOP",`))...)
 	},

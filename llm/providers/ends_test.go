@@ -6,16 +6,17 @@ import (
 	"testing/synctest"
 
 	"github.com/winnowhq/winnow/llm"
+	"github.com/winnowhq/winnow/wire"
 )
 
 // finished is a stream that says "Half" and why it ends, as each dialect has it.
 func (d dialect) finished(reason string) []string {
 	switch d.protocol {
-	case Anthropic:
+	case wire.Anthropic:
 		return named(flat(anthropicStart, anthropicText(0, "Half"), anthropicEnd(reason), anthropicStop)...)
-	case Chat:
+	case wire.Chat:
 		return sse(flat(chatText("Half"), chatEnd(reason))...)
-	case Responses:
+	case wire.Responses:
 		return named(flat(responsesStart, responsesText(0, "Half"), responsesEnd("incomplete", "incomplete",
 			`"incomplete_details":{"reason":"`+reason+`"},`))...)
 	}
@@ -24,15 +25,15 @@ func (d dialect) finished(reason string) []string {
 
 // Whatever reason a provider gives: what it broke off is never taken for whole.
 func TestAsk_everyReasonOfTheEnd(t *testing.T) {
-	reasons := map[Protocol]map[llm.Finish][]string{
-		Anthropic: {llm.Stop: {"end_turn", "stop_sequence"}, llm.Length: {"max_tokens",
+	reasons := map[wire.Protocol]map[llm.Finish][]string{
+		wire.Anthropic: {llm.Stop: {"end_turn", "stop_sequence"}, llm.Length: {"max_tokens",
 			"model_context_window_exceeded"}, llm.Refused: {"refusal"}, llm.Other: {"pause_turn", "newer"}},
-		Chat: {llm.Stop: {"stop", "eos", "end_turn", "newer"}, llm.Length: {"length", "max_tokens", "MAX_TOKENS",
+		wire.Chat: {llm.Stop: {"stop", "eos", "end_turn", "newer"}, llm.Length: {"length", "max_tokens", "MAX_TOKENS",
 			"max_output_tokens", "model_length"},
 			llm.Refused: {"content_filter", "SAFETY", "RECITATION", "refusal"},
 			llm.Other:   {"abort", "pause_turn", "MALFORMED_FUNCTION_CALL", "tool_calls"}},
-		Responses: {llm.Length: {"max_output_tokens"}, llm.Refused: {"content_filter"}, llm.Other: {"newer"}},
-		Gemini: {llm.Stop: {"STOP"}, llm.Length: {"MAX_TOKENS"}, llm.Refused: {"SAFETY", "RECITATION", "BLOCKLIST",
+		wire.Responses: {llm.Length: {"max_output_tokens"}, llm.Refused: {"content_filter"}, llm.Other: {"newer"}},
+		wire.Gemini: {llm.Stop: {"STOP"}, llm.Length: {"MAX_TOKENS"}, llm.Refused: {"SAFETY", "RECITATION", "BLOCKLIST",
 			"PROHIBITED_CONTENT", "SPII", "LANGUAGE", "MODEL_ARMOR"},
 			llm.Other: {"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "OTHER", "NEWER"}},
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/winnowhq/winnow/llm/anthropic"
 	"github.com/winnowhq/winnow/llm/gemini"
 	"github.com/winnowhq/winnow/llm/openai"
+	"github.com/winnowhq/winnow/wire"
 )
 
 // wellKnown is a provider of which everything is known but the key.
@@ -17,15 +18,15 @@ type wellKnown struct {
 // known are the well-known providers, under the names that the catalogue of models has for them.
 var known = map[string]wellKnown{
 	"anthropic": {
-		Provider: Provider{Protocol: Anthropic, BaseURL: anthropic.BaseURL, KeyEnv: "ANTHROPIC_API_KEY"},
+		Provider: Provider{Protocol: wire.Anthropic, BaseURL: anthropic.BaseURL, KeyEnv: "ANTHROPIC_API_KEY"},
 		baseEnv:  "ANTHROPIC_BASE_URL", tokenEnv: "ANTHROPIC_AUTH_TOKEN",
 	},
 	"openai": {
-		Provider: Provider{Protocol: Responses, BaseURL: openai.BaseURL, KeyEnv: "OPENAI_API_KEY"},
+		Provider: Provider{Protocol: wire.Responses, BaseURL: openai.BaseURL, KeyEnv: "OPENAI_API_KEY"},
 		baseEnv:  "OPENAI_BASE_URL",
 	},
 	"google": {
-		Provider: Provider{Protocol: Gemini, BaseURL: gemini.BaseURL, KeyEnv: "GEMINI_API_KEY"},
+		Provider: Provider{Protocol: wire.Gemini, BaseURL: gemini.BaseURL, KeyEnv: "GEMINI_API_KEY"},
 		baseEnv:  "GOOGLE_GEMINI_BASE_URL", keyEnvs: []string{"GOOGLE_API_KEY"},
 	},
 	"cerebras":   chat("https://api.cerebras.ai/v1", "CEREBRAS_API_KEY"),
@@ -46,7 +47,7 @@ var known = map[string]wellKnown{
 }
 
 func chat(base, key string) wellKnown {
-	return wellKnown{Provider: Provider{Protocol: Chat, BaseURL: base, KeyEnv: key}}
+	return wellKnown{Provider: Provider{Protocol: wire.Chat, BaseURL: base, KeyEnv: key}}
 }
 
 // aliases are other names that people use.

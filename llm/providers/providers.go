@@ -5,6 +5,7 @@ package providers
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -22,20 +23,8 @@ import (
 	"github.com/winnowhq/winnow/llm/openai"
 	"github.com/winnowhq/winnow/llm/upstream"
 	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/wire"
 )
-
-// Protocol is what a provider speaks.
-type Protocol string
-
-const (
-	Anthropic Protocol = "anthropic"        // Messages
-	Chat      Protocol = "openai-chat"      // Chat Completions: most compatible servers
-	Responses Protocol = "openai-responses" // Responses
-	Gemini    Protocol = "gemini"
-)
-
-// Protocols are all of them, the most usual of a provider that somebody defines first.
-func Protocols() []Protocol { return []Protocol{Chat, Responses, Anthropic, Gemini} }
 
 // Provider says how a provider is reached. It is an entry of "providers" in the configuration, by
 // the provider's name:
@@ -46,7 +35,7 @@ func Protocols() []Protocol { return []Protocol{Chat, Responses, Anthropic, Gemi
 // known.
 type Provider struct {
 	// Protocol is what it speaks. Default: openai-chat.
-	Protocol Protocol `json:"protocol,omitzero"`
+	Protocol wire.Protocol `json:"protocol,omitzero"`
 	// BaseURL is what stands before the protocol's own path, the version included:
 	// "https://host/v1".
 	BaseURL string `json:"baseURL,omitzero"`
@@ -55,7 +44,7 @@ type Provider struct {
 	KeyEnv string `json:"keyEnv,omitzero"`
 	// Headers are sent with every request. "$NAME" as a whole value is the environment variable of
 	// that name.
-	Headers map[string]string `json:"headers,omitzero"`
+	Headers map[string]string `json:"headers,omitempty"`
 	// Idle is how long it may be silent before a request is given up, in seconds. Default 120.
 	Idle int `json:"idle,omitzero"`
 	// Longest is how long a request may take in all, in seconds, whatever is received. Default
@@ -67,6 +56,22 @@ type Provider struct {
 	// Body is a JSON object of members that every request gets besides, such as
 	// {"reasoning_effort":"low"}; null leaves one out.
 	Body jsontext.Value `json:"body,omitzero"`
+}
+
+// Wrong tells what cannot be meant, by the member of the configuration.
+func (p Provider) Wrong(bad func(member, format string, args ...any)) {
+	if p.Protocol != "" && !slices.Contains(wire.Protocols(), p.Protocol) {
+		bad("protocol", "unknown protocol %q; use openai-chat, openai-responses, anthropic or gemini", p.Protocol)
+	}
+	if p.MaxTokens != "" && p.MaxTokens != "max_tokens" && p.MaxTokens != "max_completion_tokens" {
+		bad("maxTokens", "unknown member %q; use max_tokens or max_completion_tokens", p.MaxTokens)
+	}
+	if p.Idle < 0 {
+		bad("idle", "%d: give 1 or more seconds, or leave it out for 120", p.Idle)
+	}
+	if p.Longest < 0 {
+		bad("longest", "%d: give 1 or more seconds, or leave it out for 1800", p.Longest)
+	}
 }
 
 // over returns the provider with what another one says in place of its own.
@@ -113,18 +118,12 @@ func (s *Set) check(name string, p Provider) error {
 	if name == "" || strings.ContainsAny(name, "/ \t\n") {
 		return fmt.Errorf("providers: %q cannot name a provider: use one word without a slash", name)
 	}
-	if p.Protocol != "" && !slices.Contains(Protocols(), p.Protocol) {
-		return fmt.Errorf("providers.%s: unknown protocol %q; use one of %s", name, p.Protocol, join(Protocols()))
-	}
-	if p.Idle < 0 {
-		return fmt.Errorf("providers.%s: idle is %d seconds: use 1 or more, or leave it out for 120", name, p.Idle)
-	}
-	if p.Longest < 0 {
-		return fmt.Errorf("providers.%s: longest is %d seconds: use 1 or more, or leave it out for 1800", name,
-			p.Longest)
-	}
-	if p.MaxTokens != "" && p.MaxTokens != "max_tokens" && p.MaxTokens != "max_completion_tokens" {
-		return fmt.Errorf("providers.%s: maxTokens is %q: use max_tokens or max_completion_tokens", name, p.MaxTokens)
+	var all []error
+	p.Wrong(func(member, format string, args ...any) {
+		all = append(all, fmt.Errorf("providers.%s.%s: %w", name, member, fmt.Errorf(format, args...)))
+	})
+	if all != nil {
+		return errors.Join(all...)
 	}
 	merged, _ := s.provider(name)
 	if merged.BaseURL == "" {
@@ -132,14 +131,6 @@ func (s *Set) check(name string, p Provider) error {
 	}
 	c := upstream.Config{Provider: "providers." + name, BaseURL: merged.BaseURL, Headers: p.Headers, Body: p.Body}
 	return c.Check()
-}
-
-func join[T ~string](names []T) string {
-	texts := make([]string, len(names))
-	for i, name := range names {
-		texts[i] = string(name)
-	}
-	return strings.Join(texts, ", ")
 }
 
 // Names are the providers that can be asked, in order.
@@ -189,7 +180,7 @@ func (s *Set) Open(catalogue *model.Catalogue, name string) (llm.Client, model.M
 	m := catalogue.Lookup(name)
 	if m.Provider == "" {
 		return nil, m, fmt.Errorf("which provider has the model %q? Write provider/model; known are %s", name,
-			join(s.Names()))
+			strings.Join(s.Names(), ", "))
 	}
 	client, err := s.Client(m.Provider)
 	return client, m, err
@@ -197,11 +188,11 @@ func (s *Set) Open(catalogue *model.Catalogue, name string) (llm.Client, model.M
 
 // Protocol is what a provider speaks. Of one that is not known it is openai-chat, as Client would
 // refuse it.
-func (s *Set) Protocol(name string) Protocol {
+func (s *Set) Protocol(name string) wire.Protocol {
 	if p, _ := s.provider(name); p.Protocol != "" {
 		return p.Protocol
 	}
-	return Chat
+	return wire.Chat
 }
 
 // Own reports whether a name is that of a well-known provider on the internet that is reached at
@@ -219,7 +210,7 @@ func (s *Set) Client(name string) (llm.Client, error) {
 	p, ok := s.provider(name)
 	if !ok {
 		return nil, fmt.Errorf("the provider %q is not known: known are %s; "+
-			"define another under \"providers\" with its protocol and baseURL", name, join(s.Names()))
+			"define another under \"providers\" with its protocol and baseURL", name, strings.Join(s.Names(), ", "))
 	}
 	c := upstream.Config{
 		Provider: name, BaseURL: p.BaseURL, Body: p.Body, Idle: time.Duration(p.Idle) * time.Second,
@@ -232,11 +223,11 @@ func (s *Set) Client(name string) (llm.Client, error) {
 		return nil, err
 	}
 	switch p.Protocol {
-	case Anthropic:
+	case wire.Anthropic:
 		return made(anthropic.New(c))
-	case Responses:
+	case wire.Responses:
 		return made(openai.NewResponses(c))
-	case Gemini:
+	case wire.Gemini:
 		return made(gemini.New(c))
 	}
 	return made(openai.NewChat(openai.ChatConfig{Config: c, MaxTokens: p.MaxTokens}))
@@ -346,9 +337,12 @@ func (s *Set) key(c *upstream.Config, name string, p Provider) error {
 }
 
 func authorizes(headers map[string]string) bool {
+	known := map[string]string{"Api-Key": ""} // Azure's
+	for _, p := range wire.Protocols() {
+		maps.Copy(known, p.Credential("key"))
+	}
 	for name := range headers {
-		switch strings.ToLower(name) {
-		case "authorization", "x-api-key", "api-key", "x-goog-api-key":
+		if _, ok := known[http.CanonicalHeaderKey(name)]; ok {
 			return true
 		}
 	}

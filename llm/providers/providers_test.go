@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/wire"
 )
 
 // recorder answers every request with nothing, and keeps the last one.
@@ -42,9 +43,9 @@ func TestOpen_findsTheProviderByTheNameOfTheModel(t *testing.T) {
 	defined := map[string]Provider{
 		"house": {BaseURL: "https://house.test/v1", KeyEnv: "HOUSE_KEY",
 			Headers: map[string]string{"X-Extra": "$EXTRA", "X-Team": "a"}},
-		"local":     {Protocol: Responses, BaseURL: "http://127.0.0.1:9000/v1"},
-		"messages":  {Protocol: Anthropic, BaseURL: "https://messages.test/anthropic"},
-		"groq":      {Protocol: Responses},
+		"local":     {Protocol: wire.Responses, BaseURL: "http://127.0.0.1:9000/v1"},
+		"messages":  {Protocol: wire.Anthropic, BaseURL: "https://messages.test/anthropic"},
+		"groq":      {Protocol: wire.Responses},
 		"anthropic": {Idle: 300},
 	}
 	for _, c := range []struct {
@@ -192,14 +193,14 @@ func TestClient_theEnvironmentMovesAProvider(t *testing.T) {
 
 func TestNew_refusesWhatCannotBe(t *testing.T) {
 	for want, p := range map[string]Provider{
-		`unknown protocol "soap"; use one of openai-chat, openai-responses, anthropic, gemini`: {Protocol: "soap",
+		`unknown protocol "soap"; use openai-chat, openai-responses, anthropic or gemini`: {Protocol: "soap",
 			BaseURL: "https://a.test"},
-		"baseURL is missing":               {Protocol: Chat},
-		`"localhost:80" is not an http`:    {BaseURL: "localhost:80"},
-		"idle is -1 seconds":               {BaseURL: "https://a.test", Idle: -1},
-		`maxTokens is "tokens"`:            {BaseURL: "https://a.test", MaxTokens: "tokens"},
-		"body is not a JSON object":        {BaseURL: "https://a.test", Body: jsontext.Value(`[1]`)},
-		`"X Y" is not a valid HTTP header`: {BaseURL: "https://a.test", Headers: map[string]string{"X Y": "1"}},
+		"baseURL is missing":                 {Protocol: wire.Chat},
+		`"localhost:80" is not an http`:      {BaseURL: "localhost:80"},
+		"idle: -1: give 1 or more seconds":   {BaseURL: "https://a.test", Idle: -1},
+		`maxTokens: unknown member "tokens"`: {BaseURL: "https://a.test", MaxTokens: "tokens"},
+		"body is not a JSON object":          {BaseURL: "https://a.test", Body: jsontext.Value(`[1]`)},
+		`"X Y" is not a valid HTTP header`:   {BaseURL: "https://a.test", Headers: map[string]string{"X Y": "1"}},
 	} {
 		if _, err := New(env(), map[string]Provider{"house": p}); err == nil || !strings.Contains(err.Error(), want) ||
 			!strings.Contains(err.Error(), "providers.house") {
@@ -240,11 +241,11 @@ func TestKnown_everyProviderCanBeAsked(t *testing.T) {
 
 func TestProtocol_isWhatTheProviderSpeaks(t *testing.T) {
 	set, err := New(func(string) string { return "" }, map[string]Provider{"house": {BaseURL: "http://localhost:1/v1"},
-		"google": {Protocol: Chat}})
+		"google": {Protocol: wire.Chat}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]Protocol{"anthropic": Anthropic, "house": Chat, "google": Chat, "nobody": Chat} {
+	for name, want := range map[string]wire.Protocol{"anthropic": wire.Anthropic, "house": wire.Chat, "google": wire.Chat, "nobody": wire.Chat} {
 		if got := set.Protocol(name); got != want {
 			t.Errorf("%s speaks %s, want %s", name, got, want)
 		}
@@ -262,7 +263,7 @@ func TestOwn_isAKnownProviderWhereItIsKnownToBe(t *testing.T) {
 		{"anthropic", env(), map[string]Provider{"anthropic": {Idle: 300}}, true},
 		{"anthropic", env("ANTHROPIC_BASE_URL", "https://proxy.test"), nil, false},
 		{"anthropic", env(), map[string]Provider{"anthropic": {BaseURL: "https://proxy.test"}}, false},
-		{"anthropic", env(), map[string]Provider{"anthropic": {Protocol: Chat}}, false},
+		{"anthropic", env(), map[string]Provider{"anthropic": {Protocol: wire.Chat}}, false},
 		{"openrouter", env(), nil, true},
 		{"ollama", env(), nil, false},
 		{"house", env(), map[string]Provider{"house": {BaseURL: "https://house.test/v1"}}, false},

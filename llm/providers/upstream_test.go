@@ -13,12 +13,8 @@ import (
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/llm/upstream"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/wire"
 )
-
-// spoken pairs the dialects with the protocols of the scripted upstream.
-var spoken = map[Protocol]llmtest.Protocol{
-	Anthropic: llmtest.Anthropic, Chat: llmtest.Chat, Responses: llmtest.Responses, Gemini: llmtest.Gemini,
-}
 
 // scripted runs a test against an upstream for every dialect. At the end no request may have been
 // one that a provider would refuse.
@@ -31,7 +27,7 @@ func scripted(t *testing.T, script func() llmtest.Script, test func(t *testing.T
 			s := llmtest.Start(t, script())
 			carrier := &http.Transport{}
 			t.Cleanup(carrier.CloseIdleConnections)
-			c := client(t, d, carrier, func(p *Provider) { p.BaseURL, p.Idle = s.BaseURL(spoken[d.protocol]), 1 })
+			c := client(t, d, carrier, func(p *Provider) { p.BaseURL, p.Idle = s.BaseURL(d.protocol), 1 })
 			test(t, d, s, c)
 			if problems := s.Problems(); len(problems) > 0 {
 				t.Errorf("no provider would have taken: %s", problems)
@@ -142,13 +138,13 @@ func TestUpstream_aConversationIsReadFromTheCache(t *testing.T) {
 		})
 }
 
-var toolsOf = map[Protocol]string{
-	Anthropic: `[{"name":"read","description":"Reads.","input_schema":{"type":"object",` +
+var toolsOf = map[wire.Protocol]string{
+	wire.Anthropic: `[{"name":"read","description":"Reads.","input_schema":{"type":"object",` +
 		`"properties":{"path":{"type":"string"}}}}]`,
-	Chat: `[{"type":"function","function":{"name":"read","description":"Reads.","parameters":{"type":"object",` +
+	wire.Chat: `[{"type":"function","function":{"name":"read","description":"Reads.","parameters":{"type":"object",` +
 		`"properties":{"path":{"type":"string"}}}}}]`,
-	Responses: `[{"type":"function","name":"read","description":"Reads.","parameters":{"type":"object",` +
+	wire.Responses: `[{"type":"function","name":"read","description":"Reads.","parameters":{"type":"object",` +
 		`"properties":{"path":{"type":"string"}}}}]`,
-	Gemini: `[{"functionDeclarations":[{"name":"read","description":"Reads.","parameters":{"type":"OBJECT",` +
+	wire.Gemini: `[{"functionDeclarations":[{"name":"read","description":"Reads.","parameters":{"type":"OBJECT",` +
 		`"properties":{"path":{"type":"STRING"}}}}]}]`,
 }

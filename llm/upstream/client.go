@@ -183,11 +183,3 @@ func innermost(err error) error {
 	}
 	return err
 }
-
-// Bearer is the header that carries a key, as most servers want it; none without a key.
-func Bearer(key string) map[string]string {
-	if key == "" {
-		return nil
-	}
-	return map[string]string{"Authorization": "Bearer " + key}
-}

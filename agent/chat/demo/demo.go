@@ -13,6 +13,7 @@ import (
 	"github.com/winnowhq/winnow/desk/config"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/plan/schedule"
+	"github.com/winnowhq/winnow/wire"
 )
 
 // Provider is the name of the made-up provider; Small and Large are the names of its models.
@@ -59,8 +60,8 @@ func (d *Demo) Hurry() { d.script.pause = 0 }
 func (d *Demo) Close() error { return d.upstream.close() }
 
 // Protocol is what the upstream is spoken to in, BaseURL where.
-func (d *Demo) Protocol() string { return "anthropic" }
-func (d *Demo) BaseURL() string  { return d.upstream.url }
+func (d *Demo) Protocol() wire.Protocol { return wire.Anthropic }
+func (d *Demo) BaseURL() string         { return d.upstream.url }
 
 // Models is the catalogue of the demo alone. The prices are made up, in the proportions that are
 // usual.

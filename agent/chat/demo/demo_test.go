@@ -46,7 +46,7 @@ func open(t *testing.T) *stage {
 	})
 	s.Hurry()
 	set, err := providers.New(func(string) string { return "" }, map[string]providers.Provider{
-		Provider: {Protocol: providers.Protocol(s.Protocol()), BaseURL: s.BaseURL(),
+		Provider: {Protocol: s.Protocol(), BaseURL: s.BaseURL(),
 			Headers: map[string]string{"x-api-key": "none"}},
 	})
 	if err != nil {
@@ -70,7 +70,7 @@ func open(t *testing.T) *stage {
 	policy := permission.Policy{Directory: s.folder,
 		Rules: []permission.Rule{{Action: "run", Verdict: permission.Allow}}}
 	s.loop, err = agent.New(agent.Config{
-		Engine: s.engine, Client: client, Model: m, Protocol: agent.Protocol(s.Protocol()),
+		Engine: s.engine, Client: client, Model: m, Protocol: s.Protocol(),
 		System: "You show what there is.", Directory: s.folder,
 		Tools: tools.Standard(tools.Options{Engine: s.engine, Directory: s.folder, Policy: policy}),
 		Ask:   policy.Asker(nil),

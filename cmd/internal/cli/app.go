@@ -21,7 +21,8 @@ import (
 	"github.com/winnowhq/winnow/text/visible"
 )
 
-// App is one run of the command: the world, and the flags that every command has.
+// App is one run of the command: the world, the flags, and what the parts of a command tell each
+// other.
 type App struct {
 	Env     Env // its Stdout and Stderr are Out and Err
 	Files   draft.Files
@@ -31,6 +32,15 @@ type App struct {
 	Out, Err *visible.Writer // standard output and standard error, made safe for a terminal
 	raw      *outlet         // standard output for data, see Data
 
+	Flags
+	Seen
+	Signals
+
+	Held *inplace.Claim // the file that is being read to be replaced
+}
+
+// Flags are those that every command has, and some that several have.
+type Flags struct {
 	JSON       bool
 	ConfigFile string
 	StoreFile  string
@@ -42,20 +52,23 @@ type App struct {
 	Counter    string
 	NoColor    bool
 	Quiet      bool
+}
 
+// Seen is what was found out or said once, and is not again.
+type Seen struct {
 	// Databases are the paths known to be databases. One that is being read must not be opened a
 	// second time: closing a file drops the locks that the process has on it.
 	Databases sync.Map
+	Named     sync.Map // the sessions that words stand for
 
-	Named sync.Map // what words for sessions stand for, as far as that was looked for
+	ignored sync.Once // settings that are ignored
+	doubted sync.Map  // models whose limits are not known
+}
 
-	Held *inplace.Claim // the file that is being read to be replaced
-
-	ignored sync.Once // what is ignored was told
-	doubted sync.Map  // what was said of models whose limits are not known
-
-	Orderly  atomic.Bool // after an interruption the command needs time to put things in order, see attend
-	Enduring atomic.Bool // the command ends when what it runs does, whatever signals come
+// Signals say how a command takes an interruption, see attend.
+type Signals struct {
+	Orderly  atomic.Bool // it needs time to put things in order
+	Enduring atomic.Bool // it ends when what it runs does, whatever signals come
 }
 
 // New is a run in a world.

@@ -152,9 +152,7 @@ func (a *App) ProjectFile() (string, error) {
 func (a *App) Providers(settings config.Settings) (*providers.Set, error) {
 	defined := make(map[string]providers.Provider, len(settings.Providers))
 	for name, p := range settings.Providers {
-		defined[name] = providers.Provider{Protocol: providers.Protocol(p.Protocol), BaseURL: p.BaseURL,
-			KeyEnv:  p.KeyEnv,
-			Headers: p.Headers, Idle: p.Idle, Longest: p.Longest, MaxTokens: p.MaxTokens, Body: p.Body}
+		defined[name] = p.Provider
 	}
 	return providers.New(a.Env.Getenv, defined)
 }

@@ -51,7 +51,7 @@ func TestCompact_everyFaultOfAProvider(t *testing.T) {
 				d := newDesk(t)
 				d.client = func(m model.Model) (llm.Client, error) {
 					set, err := providers.New(func(string) string { return "key" }, map[string]providers.Provider{
-						m.Provider: {Protocol: providers.Protocol(protocol), BaseURL: upstream.BaseURL(protocol), KeyEnv: "KEY"},
+						m.Provider: {Protocol: protocol, BaseURL: upstream.BaseURL(protocol), KeyEnv: "KEY"},
 					})
 					if err != nil {
 						return nil, err

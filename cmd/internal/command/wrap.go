@@ -167,7 +167,10 @@ func runWrap(ctx context.Context, a *cli.App, client gateway.Client, args []stri
 		return err
 	}
 	if relay.Mode != transport.Off {
-		gateway.WayBack(plan, a)
+		if err := gateway.WayBack(plan, a); err != nil {
+			relay.Close()
+			return err
+		}
 	}
 	if err := relay.Start(context.WithoutCancel(ctx), plan.Upstreams, lastWords); err != nil {
 		relay.Close()

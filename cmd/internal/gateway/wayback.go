@@ -12,17 +12,34 @@ import (
 
 // WayBack lets a client's shell run "winnow recall", which placeholders name: the program is found,
 // and finds the store.
-func WayBack(p *Plan, a *cli.App) {
+func WayBack(p *Plan, a *cli.App) error {
 	if a.StoreFile != "" && p.Set[storeVariable] == "" {
 		p.Set[storeVariable] = source.StoreForChild(a)
 	}
 	own, err := os.Executable()
-	if err != nil || filepath.Base(own) != "winnow" {
-		return
+	if err != nil {
+		return nil
 	}
-	if _, err := exec.LookPath("winnow"); err != nil {
-		p.Set["PATH"] = a.Env.Getenv("PATH") + string(os.PathListSeparator) + filepath.Dir(own)
+	return p.callable(own, a.Env.Getenv("PATH"))
+}
+
+// callable puts a program into PATH under the name winnow. winnowd comes before a winnow that is
+// installed, which cannot open a store on PostgreSQL.
+func (p *Plan) callable(own, path string) error {
+	switch filepath.Base(own) {
+	case "winnow":
+		if _, err := exec.LookPath("winnow"); err != nil {
+			p.Set["PATH"] = path + string(os.PathListSeparator) + filepath.Dir(own)
+		}
+	case "winnowd":
+		file, err := p.file("winnow", []byte("#!/bin/sh\nexec "+cli.ShellWord(own)+" \"$@\"\n"))
+		if err != nil {
+			return err
+		}
+		p.Set["PATH"] = filepath.Dir(file) + string(os.PathListSeparator) + path
+		return os.Chmod(file, 0o700)
 	}
+	return nil
 }
 
 const storeVariable = "WINNOW_STORE"

@@ -1,7 +1,10 @@
 package gateway
 
 import (
+	"errors"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -36,7 +39,9 @@ func TestDiscreet_keepsThePasswordOutOfTheAgentsEnvironment(t *testing.T) {
 				if err := Discreet(p, a); err != nil {
 					t.Fatal(err)
 				}
-				WayBack(p, a)
+				if err := WayBack(p, a); err != nil {
+					t.Fatal(err)
+				}
 				got := p.Environ(environ)
 				i := slices.IndexFunc(got, func(pair string) bool { return strings.HasPrefix(pair, storeVariable+"=") })
 				if i < 0 {
@@ -68,5 +73,24 @@ func TestDiscreet_keepsThePasswordOutOfTheAgentsEnvironment(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// Placeholders name winnow, whichever program relays: the agent's shell finds winnowd by that name.
+func TestWayBack_winnowdIsCalledByTheNameOfWinnow(t *testing.T) {
+	own := filepath.Join(t.TempDir(), "it's here", "winnowd")
+	if err := errors.Join(os.Mkdir(filepath.Dir(own), 0o700),
+		os.WriteFile(own, []byte("#!/bin/sh\necho \"$#\" \"$@\"\n"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	p := &Plan{Set: map[string]string{}}
+	if err := p.callable(own, os.Getenv("PATH")); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Remove() })
+	cmd := exec.Command("sh", "-c", "winnow recall 'a b'")
+	cmd.Env = p.Environ(os.Environ())
+	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "2 recall a b\n" {
+		t.Errorf("it says %q, %v", out, err)
 	}
 }

@@ -71,7 +71,8 @@ func newestStored(ctx context.Context, a *cli.App) (*discover.Found, error) {
 // ofStore is a session of the store as one that was found on the computer.
 func ofStore(l store.Listing) *discover.Found {
 	return &discover.Found{Product: Own, Source: l.Info.ID, ID: l.Info.ID, Title: l.Info.Title,
-		Project: l.Info.Directory, Messages: l.Messages, Updated: time.UnixMilli(int64(l.Info.Time.Updated))}
+		Project: l.Info.Directory, Updated: time.UnixMilli(int64(l.Info.Time.Updated)),
+		Measurement: discover.Measurement{Messages: l.Messages}}
 }
 
 // NewestIn is the session of a store that was last worked on in a folder by somebody, of those that

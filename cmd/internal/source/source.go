@@ -5,13 +5,9 @@ package source
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -20,15 +16,12 @@ import (
 	"github.com/winnowhq/winnow/desk/config"
 	"github.com/winnowhq/winnow/desk/inplace"
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/format/all"
-	"github.com/winnowhq/winnow/format/opencodedb"
 	"github.com/winnowhq/winnow/format/opencodeserver"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/plan/policy"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/report"
-	"github.com/winnowhq/winnow/text/plainfile"
 )
 
 // Session is a session that a command works on, with an engine that has it.
@@ -262,143 +255,4 @@ func ModelOf(ctx context.Context, s *Session) (model.Model, error) {
 // LooksLikePath reports whether a word is a path rather than an id.
 func LooksLikePath(src string) bool {
 	return strings.ContainsAny(src, `/\`) || filepath.Ext(src) != ""
-}
-
-// Read reads a file, standard input, a conversation's folder, or a session in a store of
-// OpenCode's. The session has no engine yet.
-func Read(ctx context.Context, a *cli.App, src string) (*Session, error) {
-	s := &Session{Path: src}
-	var err error
-	if path, id, ok := inStore(a, src); ok {
-		var from *opencodedb.Store
-		if from, err = opencodedb.Open(path); err != nil {
-			return nil, err
-		}
-		defer a.Progress("reading " + src)()
-		s.Doc, err = from.Read(ctx, id)
-		s.Stored = true
-	} else if folder, ok := Conversation(a, src); ok {
-		defer a.Progress("reading " + src)()
-		thrift(int(folder.Size()))
-		s.Doc, err = folder.Read()
-		s.Stored = true
-	} else {
-		var data []byte
-		if data, s.Stat, err = ReadFile(a, src); err == nil && a.Held != nil {
-			data, err = a.Held.Read(data)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if s.Doc, err = all.Read(data); err == nil {
-			err = s.accompanied(a.Path(src))
-		}
-		if err != nil {
-			err = fmt.Errorf("%s: %w", src, err)
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	thrift(len(s.Doc.Source))
-	if s.Doc.Session.Info.ID == "" {
-		s.Doc.Session.Info.ID = "session"
-	}
-	s.ID = s.Doc.Session.Info.ID
-	return s, nil
-}
-
-// accompanied reads the session once more with the file that its product keeps beside it, if there
-// is one.
-func (s *Session) accompanied(path string) error {
-	f, err := all.Named(s.Doc.Format)
-	if err != nil {
-		return err
-	}
-	product, ok := f.(format.Accompanied)
-	if !ok {
-		return nil
-	}
-	beside := product.Beside(path)
-	if beside == "" {
-		return nil
-	}
-	data, _, err := plainfile.Read(beside, 0)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return err
-	}
-	s.Doc, err = product.ReadWith(s.Doc.Source, data)
-	return err
-}
-
-// ReadFile reads a file or standard input, whole.
-func ReadFile(a *cli.App, src string) ([]byte, fs.FileInfo, error) {
-	if src == "-" {
-		defer a.Progress("reading standard input")()
-		data, err := readStream(a.Env.Stdin, "standard input")
-		return data, nil, err
-	}
-	defer a.Progress("reading " + src)()
-	path := a.Path(src)
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return nil, nil, err
-	case info.IsDir():
-		return nil, nil, cli.Usage("%s is a folder; name a session file in it. "+
-			"`winnow inspect` and `winnow import` take folders", src)
-	case info.Mode().IsRegular():
-		data, info, err := plainfile.Read(path, 0)
-		thrift(len(data))
-		return data, info, err
-	case !isOpen(path):
-		return nil, nil, cli.Hint(&plainfile.KindError{Path: src, Mode: info.Mode()},
-			"it may never end; to read it all the same: winnow COMMAND - < "+cli.ShellWord(src))
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer f.Close()
-	data, err := readStream(f, src)
-	return data, nil, err
-}
-
-// isOpen reports whether a path is that of a file which the shell opened for this process, most
-// likely a pipe: /dev/stdin, or /dev/fd/63 of <(command).
-func isOpen(path string) bool {
-	path = filepath.Clean(path)
-	dir := filepath.Dir(path)
-	return path == "/dev/stdin" || dir == "/dev/fd" || strings.HasPrefix(dir, "/proc/") && filepath.Base(dir) == "fd"
-}
-
-// mostStreamed is how many bytes of what has no size are read: as many as of what is unpacked. It
-// may never end.
-const mostStreamed = 1 << 30
-
-// readStream reads what has no size, whole.
-func readStream(r io.Reader, name string) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, mostStreamed+1))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	if len(data) > mostStreamed {
-		return nil, cli.Hint(fmt.Errorf("%s has more than a gigabyte", name),
-			"write it into a file, and give that: files of lines are inspected piece by piece")
-	}
-	thrift(len(data))
-	return data, nil
-}
-
-// huge is the size in bytes of a session that must be read with an eye on memory.
-const huge = 32 << 20
-
-// thrift trades time for memory: for a huge session, garbage of its own size is too much.
-func thrift(size int) {
-	if size >= huge {
-		debug.SetGCPercent(20)
-	}
 }

@@ -9,24 +9,6 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Offered are the models that /model lists: those whose provider can be asked as things are.
-func (b *Bench) Offered() []string {
-	can := map[string]bool{}
-	var names []string
-	for _, m := range b.Models.Models {
-		ok, known := can[m.Provider]
-		if !known {
-			_, err := b.set.Client(m.Provider)
-			ok = err == nil
-			can[m.Provider] = ok
-		}
-		if ok {
-			names = append(names, m.String())
-		}
-	}
-	return names
-}
-
 // Notify is how the end of a long turn is told, as the settings have it.
 func (b *Bench) Notify() string { return b.settings.Notify }
 

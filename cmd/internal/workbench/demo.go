@@ -6,6 +6,7 @@ import (
 
 	"github.com/winnowhq/winnow/agent/chat/demo"
 	"github.com/winnowhq/winnow/desk/config"
+	"github.com/winnowhq/winnow/llm/providers"
 	"github.com/winnowhq/winnow/store/memory"
 )
 
@@ -31,8 +32,8 @@ func (b *Bench) demo() error {
 	b.close = append(b.close, d.Close)
 	b.Folder, b.app.Env.Dir = folder, folder
 	b.settings = config.Default()
-	b.settings.Providers = map[string]config.Provider{demo.Provider: {Protocol: d.Protocol(), BaseURL: d.BaseURL(),
-		Headers: map[string]string{"x-api-key": "none"}}}
+	b.settings.Providers = map[string]config.Provider{demo.Provider: {Provider: providers.Provider{
+		Protocol: d.Protocol(), BaseURL: d.BaseURL(), Headers: map[string]string{"x-api-key": "none"}}}}
 	d.Tighten(&b.settings)
 	b.Models, b.store = d.Models(), memory.New()
 	b.Model = cmp.Or(b.app.Model, demo.Small)

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/winnowhq/winnow/agent/snapshot"
 	"github.com/winnowhq/winnow/cmd/internal/cli"
@@ -56,4 +57,40 @@ func snapshotsOf(a *cli.App, folder string) (string, error) {
 	}
 	sum := sha256.Sum256([]byte(full))
 	return filepath.Join(filepath.Dir(store), "snapshots", filepath.Base(full)+"-"+hex.EncodeToString(sum[:6])), nil
+}
+
+// errUnwatched is why there are no snapshots if the settings say so.
+var errUnwatched = errors.New("no snapshots of the files are taken (the setting snapshots is false)")
+
+// packing is how long the snapshots may be packed at the end: nobody waits long to leave.
+const packing = 5 * time.Second
+
+// watchFiles opens the snapshots of the folder. If many were taken they are packed at the end,
+// unless somebody is in a hurry to leave.
+func (b *Bench) watchFiles(ctx context.Context) {
+	var files *snapshot.Repository
+	switch {
+	case !b.settings.Snapshots:
+		b.Blind = errUnwatched
+	case b.states == "":
+		files, b.Blind = Snapshots(ctx, b.app, b.Folder)
+	default:
+		files, b.Blind = snapshot.Open(ctx, snapshot.Config{Dir: b.states, WorkTree: b.Folder})
+	}
+	if b.Blind != nil {
+		if b.settings.Snapshots {
+			b.Notices = append(b.Notices, b.Blind.Error())
+		}
+		return
+	}
+	b.Files = files
+	b.close = append(b.close, func() error {
+		if ctx.Err() != nil {
+			return nil
+		}
+		ctx, cancel := context.WithTimeout(ctx, packing)
+		defer cancel()
+		files.Pack(ctx) // what fails changes nothing, and is done the next time
+		return nil
+	})
 }

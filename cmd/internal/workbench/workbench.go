@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,36 +22,11 @@ import (
 	"github.com/winnowhq/winnow/cmd/internal/cli"
 	"github.com/winnowhq/winnow/cmd/internal/source"
 	"github.com/winnowhq/winnow/desk/config"
-	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/llm/providers"
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
-	asking "github.com/winnowhq/winnow/summarize/model"
 )
-
-// Advice says what to do about a provider that refuses, "" if the error says it.
-func (b *Bench) Advice(err error) string {
-	var e *llm.Error
-	if !errors.As(err, &e) {
-		return ""
-	}
-	switch e.Kind {
-	case llm.Auth:
-		if variable := b.set.KeyEnv(e.Provider); variable != "" {
-			return "check the key in " + variable
-		}
-		return "check providers." + e.Provider + " in the configuration: its headers are sent with each request"
-	case llm.Rejected:
-		if e.Status == 404 {
-			return "`winnow models` lists known models; choose another one with --model, or /model in the chat"
-		}
-	case llm.Network:
-		return "check the connection, and providers." + e.Provider + ".baseURL if it is set"
-	}
-	return ""
-}
 
 // WorkingFlags adds the flags that run and chat have in common.
 func WorkingFlags(a *cli.App, cmd *cobra.Command, f *Flags) {
@@ -225,21 +199,6 @@ func newest(ctx context.Context, kept store.Store, folder string) (string, error
 		"`winnow list` shows all of them; leave --continue out to begin one")
 }
 
-// reader is the model that a session was last read by, "" when it names none.
-func reader(s session.Session) string {
-	for i := len(s.Messages) - 1; i >= 0; i-- {
-		if m := &s.Messages[i]; !m.IsSummary() {
-			if ref := m.Answers(); ref != nil && ref.ProviderID != "" {
-				return ref.String()
-			}
-		}
-	}
-	if ref := s.Info.Model; ref != nil && ref.ProviderID != "" {
-		return ref.String()
-	}
-	return ""
-}
-
 // Close closes everything.
 func (b *Bench) Close() error {
 	b.mu.Lock()
@@ -283,7 +242,7 @@ func (b *Bench) Open(name string, c agent.Config) (*agent.Loop, model.Model, err
 	if err != nil {
 		return nil, m, cli.Misuse(err)
 	}
-	c.Engine, c.Client, c.Model, c.Protocol = b.Engine, client, m, agent.Protocol(b.set.Protocol(m.Provider))
+	c.Engine, c.Client, c.Model, c.Protocol = b.Engine, client, m, b.set.Protocol(m.Provider)
 	c.SystemFor, c.Directory, c.Headlines = b.system, b.Folder, b.headlines
 	if c.Headlines == nil {
 		c.Headlines = b.titlesBeside(m)
@@ -316,11 +275,6 @@ func (b *Bench) notice(id, what string) {
 	tell(agent.Event{Type: agent.Noticed, SessionID: id, Text: what})
 }
 
-// client makes the client of a model, which does not repeat requests that fail.
-func (b *Bench) client(name string) (llm.Client, model.Model, error) {
-	return source.Client(b.app, b.set, b.Models, name)
-}
-
 func (b *Bench) tools() []agent.Tool {
 	o := tools.Options{Engine: b.Engine, Directory: b.Folder, Policy: b.Policy, Keys: b.set.KeyEnvs(), Lists: b.lists}
 	if dir := b.app.Env.Config("winnow", "skills"); dir != "" {
@@ -342,87 +296,6 @@ func (b *Bench) prefix(ctx context.Context, id string) (winnow.Prefix, error) {
 		return winnow.Prefix{}, nil
 	}
 	return loop.Prefix(ctx, id)
-}
-
-// errUnwatched is why there are no snapshots if the settings say so.
-var errUnwatched = errors.New("no snapshots of the files are taken (the setting snapshots is false)")
-
-// packing is how long the snapshots may be packed at the end: nobody waits long to leave.
-const packing = 5 * time.Second
-
-// watchFiles opens the snapshots of the folder. If many were taken they are packed at the end,
-// unless somebody is in a hurry to leave.
-func (b *Bench) watchFiles(ctx context.Context) {
-	var files *snapshot.Repository
-	switch {
-	case !b.settings.Snapshots:
-		b.Blind = errUnwatched
-	case b.states == "":
-		files, b.Blind = Snapshots(ctx, b.app, b.Folder)
-	default:
-		files, b.Blind = snapshot.Open(ctx, snapshot.Config{Dir: b.states, WorkTree: b.Folder})
-	}
-	if b.Blind != nil {
-		if b.settings.Snapshots {
-			b.Notices = append(b.Notices, b.Blind.Error())
-		}
-		return
-	}
-	b.Files = files
-	b.close = append(b.close, func() error {
-		if ctx.Err() != nil {
-			return nil
-		}
-		ctx, cancel := context.WithTimeout(ctx, packing)
-		defer cancel()
-		files.Pack(ctx) // what fails changes nothing, and is done the next time
-		return nil
-	})
-}
-
-// titler makes what gives finished turns titles, if the settings name a model for it.
-func (b *Bench) titler() {
-	switch b.settings.Titles {
-	case "", "off", "auto":
-		return
-	}
-	client, m, err := b.client(b.settings.Titles)
-	if err != nil {
-		b.Notices = append(b.Notices, "titles are made offline: "+err.Error())
-		return
-	}
-	b.headlines = agent.HeadlinesBy(client, m)
-}
-
-// titlesBeside makes the same of a small model beside the one that works, nil if none is known.
-// Only a provider that gets the session anyway is asked, and never one that stands in another's
-// place.
-func (b *Bench) titlesBeside(m model.Model) func(context.Context, agent.Told) (agent.Headline, error) {
-	small, ok := b.Models.Small(m)
-	if b.settings.Titles != "auto" || !ok || !b.set.Own(m.Provider) {
-		return nil
-	}
-	client, small, err := b.client(small.String())
-	if err != nil {
-		return nil
-	}
-	return agent.HeadlinesBy(client, small)
-}
-
-// summarizer makes the summariser. A session that asks a model anyway also has its summaries from a
-// model, unless the settings want them offline.
-func (b *Bench) summarizer() func(model.Model) (pivot.Summarizer, error) {
-	if b.settings.Compaction.Summarizer == "offline" {
-		return nil
-	}
-	return func(m model.Model) (pivot.Summarizer, error) {
-		client, asked, err := b.client(m.String())
-		if err != nil {
-			return nil, err
-		}
-		return asking.New(llm.Retry(client, llm.RetryOptions{}), asked,
-			asking.Options{Temperature: b.settings.Compaction.Temperature}), nil
-	}
 }
 
 // platform is what the system prompt says of the computer.

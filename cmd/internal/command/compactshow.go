@@ -1,0 +1,100 @@
+package command
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/cmd/internal/cli"
+	"github.com/winnowhq/winnow/cmd/internal/output"
+	"github.com/winnowhq/winnow/cmd/internal/source"
+	"github.com/winnowhq/winnow/plan/pivot"
+	"github.com/winnowhq/winnow/store/report"
+	"github.com/winnowhq/winnow/text/quantity"
+)
+
+func showCompaction(a *cli.App, s *source.Session, before, after report.Report, doc compaction, f *compactFlags) {
+	switch notes := strings.Join(doc.Receipt.Notes, "\n"); doc.Receipt.Kind {
+	case pivot.Pinning:
+		a.Printf("%s pinned, and shown to the model from now on; %s\n",
+			quantity.Plural(len(f.pins), "text is", "texts are"), notes)
+		a.Printf("The view: %s → %s tokens\n", quantity.Number(doc.TokensBefore), quantity.Number(doc.TokensAfter))
+	case pivot.Pruning:
+		a.Paint().Pruning(after, doc.Receipt, s.Title())
+	default:
+		a.Paint().Compaction(before, after, doc.Receipt, s.Title())
+	}
+	if f.summary && doc.Summary != "" {
+		a.Printf("\n%s\n", strings.TrimRight(doc.Summary+"\n\n"+doc.Carried.Text, "\n"))
+	}
+	a.Printf("\n")
+	if f.dry {
+		a.Printf("Nothing was written (--dry-run).\n")
+	} else {
+		output.SayWritten(a, s, doc.Output)
+	}
+	f.out.SayTold(a)
+	output.SayOriginal(a, &f.out)
+	sayResume(a, s, doc, f)
+	output.SayPage(a, doc.Page)
+}
+
+// resumeLine is the line by which to go on with a session that was compacted, "" if nothing was
+// written, or nobody knows how.
+func resumeLine(a *cli.App, s *source.Session, doc compaction, f *compactFlags) string {
+	if f.dry || s.FromFile() && (doc.Output == "" && f.out.Told == nil || doc.Output == "-") {
+		return ""
+	}
+	r, again := resumed(a, s, f.out, doc.Output)
+	if again != "" {
+		return again + " && " + r.line()
+	}
+	return r.line()
+}
+
+// sayResume says how to go on with the session.
+func sayResume(a *cli.App, s *source.Session, doc compaction, f *compactFlags) {
+	if doc.Resume == "" {
+		return
+	}
+	r, again := resumed(a, s, f.out, doc.Output)
+	if again != "" {
+		a.Printf("%s resumes a session only from its own file. To replace it, and resume:\n  %s\n",
+			r.Steps[0][0], doc.Resume)
+		return
+	}
+	a.Printf("Resume with: %s\n", r.from(a.Env.Dir))
+}
+
+// watch shows on a terminal how much of a summary is written; the returned function ends it and
+// wipes it away.
+func watch(a *cli.App, e *winnow.Engine, what string) func() {
+	if !a.Env.StderrTerminal || a.Quiet {
+		return func() {}
+	}
+	silent := a.Progress(what)
+	say, wipe := a.Counting()
+	events := e.Subscribe(0)
+	var shown sync.WaitGroup
+	shown.Go(func() {
+		request, written := 0, 0
+		for event := range events.C {
+			if event.Type != winnow.CompactionDelta {
+				continue
+			}
+			if event.Request != request {
+				request, written = event.Request, 0
+			}
+			silent()
+			written += len(event.Text)
+			tokens := (written + 2) / 4
+			say(tokens, 0, "%s: %s written", what, quantity.Count(tokens, "token"))
+		}
+	})
+	return func() {
+		events.Close()
+		shown.Wait()
+		silent()
+		wipe()
+	}
+}
