@@ -102,13 +102,13 @@ func (t *Transport) heard(x *exchange, a wire.Answer, took took) {
 		x.line.noted(ctx)
 		x.family.seen(x.line)
 	}()
-	now := t.now()
+	now := t.options.Now()
 	l.last, l.asked = now, now
 	known := t.live(x, took.Usage)
 	took.on(known)
 	defer t.counted(x, known, took.Usage)
 	u := took.Usage
-	if t.mode == Observe {
+	if t.options.Mode == Observe {
 		u = t.asIfEdited(x, u)
 	}
 	// While another request is under way nothing is decided: that one keeps what it was built from, and
@@ -184,7 +184,8 @@ func (t *Transport) report(ctx context.Context, x *exchange, u session.Usage, kn
 	step := store.Spend{Time: session.Millis(x.began.UnixMilli()), Kind: "step", Model: x.model.String(), Usage: u,
 		Live: known}
 	spent := append(t.takeBeside(x.client), step)
-	if whole && alone && !x.held && !x.line.outrun(ctx) && t.mode != Safe && !(x.model.BoundReasoning && x.inRound) {
+	binds := x.model.BoundReasoning && x.inRound
+	if whole && alone && !x.held && !binds && !x.line.outrun(ctx) && t.options.Mode != Safe {
 		return t.ended(ctx, x, u, spent)
 	}
 	own := &spent[len(spent)-1]

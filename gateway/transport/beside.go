@@ -26,7 +26,7 @@ func (t *Transport) countedBeside(r *http.Request, client string, m model.Model,
 		known.Billed, known.Otherwise = bill.Dollars(cost), bill.Estimate{Likely: cost}
 	}
 	took.on(known)
-	spent := store.Spend{Time: session.Millis(t.now().UnixMilli()), Kind: string(bill.Left), Model: m.String(),
+	spent := store.Spend{Time: session.Millis(t.options.Now().UnixMilli()), Kind: string(bill.Left), Model: m.String(),
 		Usage: u, Cost: float64(known.Billed), Live: known}
 	t.notice(Notice{From: originOf(r, nil), Model: m.String(), Spent: &spent})
 	t.count(func(all *Totals) {
@@ -66,7 +66,7 @@ func (t *Transport) writeBeside() {
 			continue
 		}
 		if err := t.engine.Amend(context.Background(), id, winnow.Amendment{Spent: spent}); err != nil {
-			t.log.Error("could not record requests beside a conversation", "session", id, "error", err)
+			t.options.Log.Error("could not record requests beside a conversation", "session", id, "error", err)
 		}
 	}
 }

@@ -82,8 +82,8 @@ func (d delegation) value() jsontext.Value {
 // conversation. The family's lock is held.
 func (t *Transport) delegate(ctx context.Context, r *http.Request, x *exchange, d *wire.Decoded) {
 	l := x.line
-	if t.delegates != ClearToolUses || t.mode == Observe || x.protocol.kind != body.Anthropic ||
-		r.URL.Host != t.anthropic || l.frozen != "" {
+	if t.options.Delegate != ClearToolUses || t.options.Mode == Observe || x.protocol.kind != body.Anthropic ||
+		r.URL.Host != t.options.anthropic || l.frozen != "" {
 		return
 	}
 	root := wire.ValueOf(d.Text)
@@ -98,7 +98,7 @@ func (t *Transport) delegate(ctx context.Context, r *http.Request, x *exchange, 
 		}
 		next := delegation{known: true, edits: clearing(x.model, d.Tools)}
 		if err := t.keep(ctx, l, next); err != nil {
-			t.log.Error("could not delegate to the provider", "session", l.id, "error", err)
+			t.options.Log.Error("could not delegate to the provider", "session", l.id, "error", err)
 			return
 		}
 	}
@@ -185,14 +185,14 @@ func aboutEdits(reason []byte) bool {
 func (t *Transport) undelegate(x *exchange) {
 	x.family.mu.Lock()
 	defer x.family.mu.Unlock()
-	t.log.Warn("the provider refused what was delegated to it; the conversation goes on without", "session", x.line.id)
+	t.options.Log.Warn("the provider refused what was delegated to it; the conversation goes on without", "session", x.line.id)
 	ctx, stop := t.expected(x.line)
 	defer stop()
 	defer x.line.noted(ctx)
 	off := delegation{known: true, uses: x.line.delegation.uses, tokens: x.line.delegation.tokens}
 	if err := t.keep(ctx, x.line, off); err != nil {
 		x.line.delegation = off
-		t.log.Error("could not note that the provider edits nothing", "session", x.line.id, "error", err)
+		t.options.Log.Error("could not note that the provider edits nothing", "session", x.line.id, "error", err)
 	}
 }
 
@@ -205,7 +205,7 @@ func (t *Transport) cleared(ctx context.Context, x *exchange, e wire.Cleared) {
 	}
 	d.uses, d.tokens = e.ToolUses, e.Tokens
 	if err := t.keep(ctx, x.line, d); err != nil {
-		t.log.Error("could not note what the provider cleared", "session", x.line.id, "error", err)
+		t.options.Log.Error("could not note what the provider cleared", "session", x.line.id, "error", err)
 	}
-	t.log.Info("the provider cleared results of tools", "session", x.line.id, "uses", e.ToolUses, "tokens", e.Tokens)
+	t.options.Log.Info("the provider cleared results of tools", "session", x.line.id, "uses", e.ToolUses, "tokens", e.Tokens)
 }

@@ -167,11 +167,11 @@ func (t *Transport) decide(ctx context.Context, f *family, p protocol, read *rea
 	t.follows(l, read)
 	t.cool(f)
 	x := &exchange{
-		protocol: p, family: f, line: l, model: t.models.Lookup(doc.Session.Info.Model.String()), began: t.now(),
+		protocol: p, family: f, line: l, model: t.models.Lookup(doc.Session.Info.Model.String()), began: t.options.Now(),
 		body: original, sent: len(chain), next: doc.Native.(*body.Native).NextID(), repeated: repeated,
 	}
 	x.added = l.added(doc.Session.Messages)
-	x.cold, x.held = x.isCold(read, t.mode), x.holds(read)
+	x.cold, x.held = x.isCold(read, t.options.Mode), x.holds(read)
 	x.bridge()
 	unsure := !x.cold && x.model.CacheLifetime() > 0 && x.idle() > x.model.CacheLifetime()
 	l.last, l.asking = x.began, x
@@ -198,7 +198,7 @@ func (t *Transport) decide(ctx context.Context, f *family, p protocol, read *rea
 		return nil, err
 	}
 	x.left = left
-	if t.mode != Observe && !bytes.Equal(edited, original) {
+	if t.options.Mode != Observe && !bytes.Equal(edited, original) {
 		x.body, x.edited = edited, true
 	}
 	return x, nil

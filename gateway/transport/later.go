@@ -40,7 +40,7 @@ func (p *pending) wait() {
 // afterwards does what is to be done when an answer has ended: at once, or beside the client, which
 // does not wait for it then. The family's next request does.
 func (t *Transport) afterwards(f *family, do func()) {
-	if !t.later {
+	if !t.options.Later {
 		do()
 		return
 	}

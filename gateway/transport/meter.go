@@ -88,10 +88,10 @@ func upgrades(r *http.Request) bool { return r.Header.Get("Upgrade") != "" }
 
 // unmetered refuses a request that cannot be metered, where somebody keeps a budget.
 func (t *Transport) unmetered(r *http.Request, why string) error {
-	if t.reserve == nil || why == "" {
+	if t.options.Reserve == nil || why == "" {
 		return nil
 	}
-	if _, err := t.reserve(r.Context(), Quote{Method: r.Method, Path: r.URL.Path, Unmetered: why}); err != nil {
+	if _, err := t.options.Reserve(r.Context(), Quote{Method: r.Method, Path: r.URL.Path, Unmetered: why}); err != nil {
 		return err
 	}
 	return errors.New("a request that cannot be metered")
@@ -99,13 +99,13 @@ func (t *Transport) unmetered(r *http.Request, why string) error {
 
 // meter reserves what a request may cost. An error is that of Options.Reserve.
 func (t *Transport) meter(r *http.Request, p protocol, original []byte) (*meter, error) {
-	if t.reserve == nil {
+	if t.options.Reserve == nil {
 		return nil, nil
 	}
 	m := &meter{t: t, protocol: p, text: original}
 	q := m.quote(r)
 	m.most = q.Most
-	settle, err := t.reserve(r.Context(), q)
+	settle, err := t.options.Reserve(r.Context(), q)
 	if err != nil {
 		return nil, err
 	}

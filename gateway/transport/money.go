@@ -12,7 +12,7 @@ import (
 
 // live is what is known of a request now that it was answered. The family's lock is held.
 func (t *Transport) live(x *exchange, u session.Usage) *store.Live {
-	known := &store.Live{Observed: t.mode == Observe, Edited: x.left.tokens() > 0, Resent: x.resent,
+	known := &store.Live{Observed: t.options.Mode == Observe, Edited: x.left.tokens() > 0, Resent: x.resent,
 		Again: x.left.again}
 	before, compacted := x.line.without, x.line.estimate.compacted
 	sent := bill.Sent{Usage: u, New: x.added, Shaped: x.unsent, Left: x.left.tokens(), Cold: x.cold}

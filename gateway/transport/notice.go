@@ -82,9 +82,9 @@ func folder(text []byte) string {
 
 // notice tells those who watch; they must not make anybody wait.
 func (t *Transport) notice(n Notice) {
-	if t.watch != nil {
-		n.Time, n.Observed = t.now(), t.mode == Observe
-		t.guarded("tell of a request", func() { t.watch(n) })
+	if t.options.Watch != nil {
+		n.Time, n.Observed = t.options.Now(), t.options.Mode == Observe
+		t.guarded("tell of a request", func() { t.options.Watch(n) })
 	}
 }
 
@@ -97,7 +97,7 @@ func (x *exchange) about() Notice {
 // noticed is what those who watch are told of a request: the origin of its conversation is looked
 // up once.
 func (t *Transport) noticed(r *http.Request, x *exchange, read *reading) {
-	if t.watch == nil {
+	if t.options.Watch == nil {
 		return
 	}
 	l := x.line
@@ -115,7 +115,7 @@ func (t *Transport) noticed(r *http.Request, x *exchange, read *reading) {
 
 // watchDecided keeps what was decided until it can be told whose it is, or tells it.
 func (t *Transport) watchDecided(x *exchange, out winnow.Outcome) {
-	if t.watch == nil {
+	if t.options.Watch == nil {
 		return
 	}
 	for _, receipt := range []*pivot.Receipt{out.Pruned, out.Compacted} {

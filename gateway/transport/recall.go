@@ -20,12 +20,12 @@ func (t *Transport) recalls(doc *format.Document) bool {
 }
 
 func (t *Transport) getsBack(tools jsontext.Value) bool {
-	if !t.recall && !t.recallTool {
+	if !t.options.Recall && !t.options.RecallTool {
 		return false
 	}
 	return eachTool(wire.ValueOf(tools), "", func(name string, _ wire.Value) bool {
 		name = strings.ToLower(name)
-		return t.recall && call.IsShell(name) || strings.Contains(name, "winnow") && strings.HasSuffix(name, "recall")
+		return t.options.Recall && call.IsShell(name) || strings.Contains(name, "winnow") && strings.HasSuffix(name, "recall")
 	})
 }
 

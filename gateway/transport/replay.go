@@ -123,28 +123,28 @@ func (t *Transport) replayed(r *http.Request, p protocol, read *reading, until t
 	if known == nil {
 		return nil
 	}
-	whole := known.frozen != "" || t.mode == Observe
+	whole := known.frozen != "" || t.options.Mode == Observe
 	if whole && !summary {
 		return nil
 	}
 	l := known.line // what is left out of this request is noted in it
 	x = &exchange{protocol: p, family: f, line: &l, model: t.models.Lookup(doc.Session.Info.Model.String()),
-		began: t.now(), body: doc.Source, sent: len(read.chain), client: read.client, agent: read.agent, replayed: true,
+		began: t.options.Now(), body: doc.Source, sent: len(read.chain), client: read.client, agent: read.agent, replayed: true,
 		summary: summary}
-	if t.watch != nil {
+	if t.options.Watch != nil {
 		x.from, x.title = originOf(r, d), doc.Session.Info.Title
 	}
 	if !whole {
 		text, left, err := edited(&l, doc, known.standing)
 		if err != nil {
-			t.log.Error("could not replay what was decided", "session", l.id, "error", err)
+			t.options.Log.Error("could not replay what was decided", "session", l.id, "error", err)
 			return nil
 		}
 		x.body, x.edited, x.left = text, !bytes.Equal(text, doc.Source), left
 	}
 	if summary {
 		x.added = (&estimate{counted: known.sent}).added(doc.Session.Messages)
-		x.cold = x.isCold(read, t.mode)
+		x.cold = x.isCold(read, t.options.Mode)
 		why := ""
 		if x.edited {
 			why = x.reduces(known, read)
@@ -153,7 +153,7 @@ func (t *Transport) replayed(r *http.Request, p protocol, read *reading, until t
 			x.body, x.edited, x.left = doc.Source, false, left{}
 			return x
 		}
-		t.log.Warn("the client's own summary is made of what is left of the conversation", "session", l.id, "why", why)
+		t.options.Log.Warn("the client's own summary is made of what is left of the conversation", "session", l.id, "why", why)
 		n := x.about()
 		n.Failure = "the client's own summary is made of what is left of the conversation: " + why
 		t.notice(n)

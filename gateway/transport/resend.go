@@ -63,7 +63,7 @@ func (t *Transport) resend(r *http.Request, x *exchange, first *http.Response, o
 	if !accepted || !freezes || x.replayed {
 		return answer, err
 	}
-	t.log.Warn("the provider refused a request of which something was left out, and took the original",
+	t.options.Log.Warn("the provider refused a request of which something was left out, and took the original",
 		"session", x.line.id, "status", first.StatusCode)
 	t.guarded("freeze a conversation", func() { t.freeze(x, cmp.Or(first.Status, strconv.Itoa(first.StatusCode))) })
 	return answer, nil
@@ -100,7 +100,7 @@ func (t *Transport) freeze(x *exchange, why string) {
 			continue
 		}
 		if _, err := t.engine.Undo(ctx, x.line.id, r.ID); err != nil && winnow.CodeOf(err) != winnow.Already {
-			t.log.Error("could not undo what was left out", "session", x.line.id, "receipt", r.ID, "error", err)
+			t.options.Log.Error("could not undo what was left out", "session", x.line.id, "receipt", r.ID, "error", err)
 		}
 	}
 }

@@ -137,13 +137,13 @@ func (t *Transport) step(ctx context.Context, c Conversation) *Step {
 	}
 	m := t.models.Lookup(c.Model)
 	reasons := slices.ContainsFunc(c.messages, func(m Message) bool { return m.Reasons })
-	if t.mode == Off || reasons && (m.BoundReasoning || m.BindingUnknown) {
+	if t.options.Mode == Off || reasons && (m.BoundReasoning || m.BindingUnknown) {
 		return s
 	}
 	t.guarded("understand a conversation", func() {
 		text, err := s.written(c, name)
 		if err != nil {
-			t.log.Warn("a conversation is sent whole", "error", err)
+			t.options.Log.Warn("a conversation is sent whole", "error", err)
 			return
 		}
 		r, err := http.NewRequestWithContext(ctx, http.MethodPost, "program://"+provider+"/chat/completions", nil)

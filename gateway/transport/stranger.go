@@ -36,7 +36,7 @@ func (t *Transport) strange(what string) {
 	}
 	t.mu.Unlock()
 	if !known {
-		t.log.Info("something else rewrites requests: " + what)
+		t.options.Log.Info("something else rewrites requests: " + what)
 	}
 }
 

@@ -32,14 +32,14 @@ func drops(info session.Info) (names []string) {
 // elsewhere has had all of them.
 func (t *Transport) chooseTools(info *session.Info, messages []session.Message) {
 	answered := slices.ContainsFunc(messages, func(m session.Message) bool { return m.Role == session.Assistant })
-	if len(t.drop) == 0 || answered {
+	if len(t.options.Drop) == 0 || answered {
 		return
 	}
 	if len(info.Unknown) == 0 {
 		info.Unknown = []byte("{}")
 	}
 	var names [][]byte
-	for _, name := range t.drop {
+	for _, name := range t.options.Drop {
 		names = append(names, span.Quote(name))
 	}
 	info.Unknown = span.Set(info.Unknown, "", span.Array(names), dropMember...)

@@ -78,7 +78,7 @@ type newest struct {
 // Totals are what the transport has done so far.
 func (t *Transport) Totals() Totals {
 	t.recording.wait()
-	now := t.now()
+	now := t.options.Now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	all := t.totals
@@ -142,7 +142,7 @@ func increase(sums *map[string]int, key string, by int) {
 // counted adds a request to the totals.
 func (t *Transport) counted(x *exchange, known *store.Live, u session.Usage) {
 	t.answered(x, known, u)
-	now := t.now()
+	now := t.options.Now()
 	t.count(func(all *Totals) {
 		all.Requests++
 		all.add(known, x.model.String(), u)

@@ -126,26 +126,9 @@ const DefaultMemory = 64 << 20
 
 // Transport is an http.RoundTripper. It is safe for concurrent use.
 type Transport struct {
-	engine             *winnow.Engine
-	base               http.RoundTripper
-	mode               Mode
-	recall, recallTool bool
-	drop               []string
-	models             *model.Memo
-	log                *slog.Logger
-	watch              func(Notice)
-	reserve            func(ctx context.Context, q Quote) (func(Charge), error)
-	stages             func(ctx context.Context, name string) func()
-	now                func() time.Time
-
-	prepare  func(ctx context.Context, session, pivot string)
-	later    bool
-	patience time.Duration
-
-	delegates, anthropic string
-
-	most  int // Options.KeepWarm
-	after func(time.Duration, func()) func() bool
+	engine  *winnow.Engine
+	options Options // with the defaults in place
+	models  *model.Memo
 
 	*atHand
 }
@@ -188,34 +171,28 @@ func (t *Transport) Changed(engine *winnow.Engine, o Options) *Transport {
 }
 
 func made(engine *winnow.Engine, o Options, c *atHand) *Transport {
-	models := model.Default().Memo()
-	if o.Models != nil {
-		models = o.Models.Memo()
+	t := &Transport{engine: engine, models: cmp.Or(o.Models, model.Default()).Memo(), atHand: c}
+	o.Mode, o.Patience = cmp.Or(o.Mode, Full), cmp.Or(o.Patience, DefaultPatience)
+	o.anthropic = cmp.Or(o.anthropic, anthropicHost)
+	if o.Prepare == nil {
+		o.Prepare = t.prepared
 	}
-	t := &Transport{
-		engine: engine, base: o.Base, mode: cmp.Or(o.Mode, Full), recall: o.Recall, recallTool: o.RecallTool,
-		drop: o.Drop, models: models, log: o.Log, watch: o.Watch, reserve: o.Reserve, stages: o.Stage, now: o.Now,
-		prepare: o.Prepare, later: o.Later, patience: cmp.Or(o.Patience, DefaultPatience), atHand: c,
-		delegates: o.Delegate, anthropic: cmp.Or(o.anthropic, anthropicHost), most: o.KeepWarm, after: o.after,
-	}
-	if t.prepare == nil {
-		t.prepare = t.prepared
-	}
-	c.recent.bound(cmp.Or(o.Memory, DefaultMemory))
-	if t.base == nil {
+	if o.Base == nil {
 		base := upstream.Connections()
 		base.DisableCompression = true
-		t.base = base
+		o.Base = base
 	}
-	if t.log == nil {
-		t.log = slog.New(slog.DiscardHandler)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if t.now == nil {
-		t.now = time.Now
+	if o.Now == nil {
+		o.Now = time.Now
 	}
-	if t.after == nil {
-		t.after = func(wait time.Duration, call func()) func() bool { return time.AfterFunc(wait, call).Stop }
+	if o.after == nil {
+		o.after = func(wait time.Duration, call func()) func() bool { return time.AfterFunc(wait, call).Stop }
 	}
+	t.options = o
+	c.recent.bound(cmp.Or(o.Memory, DefaultMemory))
 	c.current.Store(t)
 	return t
 }
@@ -265,7 +242,7 @@ type exchange struct {
 // returned.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	p, what := route(r)
-	off := t.mode == Off
+	off := t.options.Mode == Off
 	if asked := r.Header.Get(Header); asked != "" {
 		r = r.Clone(r.Context())
 		r.Header.Del(Header)
@@ -274,11 +251,11 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if off && what == generate {
 		what = billed
 	}
-	if what == other || off && what == count || what == billed && t.reserve == nil || r.Body == nil {
+	if what == other || off && what == count || what == billed && t.options.Reserve == nil || r.Body == nil {
 		if err := t.unmetered(r, metersNot(r, what)); err != nil {
 			return nil, err
 		}
-		return t.base.RoundTrip(r)
+		return t.options.Base.RoundTrip(r)
 	}
 	read := bytes.NewBuffer(make([]byte, 0, min(max(r.ContentLength, 0)+bytes.MinRead, maxBody)))
 	_, err := read.ReadFrom(io.LimitReader(r.Body, maxBody+1))
@@ -291,7 +268,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		if err := t.unmetered(r, "it is larger than winnow reads"); err != nil {
 			return nil, errors.Join(err, r.Body.Close())
 		}
-		return t.base.RoundTrip(r)
+		return t.options.Base.RoundTrip(r)
 	}
 	r.Body.Close()
 	r = again(r, read.Bytes())
@@ -300,10 +277,10 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		if err := t.unmetered(r, "winnow cannot unpack it"); err != nil {
 			return nil, err
 		}
-		return t.base.RoundTrip(with(r, nil, false))
+		return t.options.Base.RoundTrip(with(r, nil, false))
 	}
 	if what == count {
-		return t.base.RoundTrip(t.counting(r, p, original))
+		return t.options.Base.RoundTrip(t.counting(r, p, original))
 	}
 	m, err := t.meter(r, p, original)
 	if err != nil {
@@ -342,7 +319,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if x.replayed {
 		t.hear(p, answer, m, func(a wire.Answer, took took) {
 			defer t.release(x.family)
-			x.family.lastReplayed(x.line.id, t.now())
+			x.family.lastReplayed(x.line.id, t.options.Now())
 			if x.summary {
 				t.summarized(x, a, took)
 			}
@@ -404,10 +381,10 @@ type rest struct {
 
 // stage tells that a step of a request begins, and returns what is called when it has ended.
 func (t *Transport) stage(ctx context.Context, name string) (ended func()) {
-	if t.stages == nil {
+	if t.options.Stage == nil {
 		return func() {}
 	}
-	return t.stages(ctx, name)
+	return t.options.Stage(ctx, name)
 }
 
 // idle is how long the provider has not been at work on a conversation, 0 if that is not known.
@@ -425,7 +402,7 @@ func (t *Transport) reduced(ctx context.Context, r *http.Request, p protocol, or
 	ctx = new(store.Reading).Within(ctx)
 	t.guarded("understand a request for a size", func() {
 		read, err := t.read(r, p, original)
-		if err != nil || t.mode == Observe {
+		if err != nil || t.options.Mode == Observe {
 			counted = with(r, original, false)
 			return
 		}
@@ -503,7 +480,7 @@ func (t *Transport) release(f *family) {
 // failed forgets what is at hand of a family, so that it is read from the store again.
 func (t *Transport) failed(f *family, what string, err error) {
 	f.loaded, f.lines = false, nil
-	t.log.Error("could not "+what, "family", f.id, "error", err)
+	t.options.Log.Error("could not "+what, "family", f.id, "error", err)
 	t.notice(Notice{Session: f.id, Failure: "could not " + what + ": what was decided before counts"})
 }
 
@@ -511,7 +488,7 @@ func (t *Transport) failed(f *family, what string, err error) {
 func (t *Transport) guarded(what string, step func()) {
 	defer func() {
 		if p := recover(); p != nil {
-			t.log.Error("could not "+what, "panic", fmt.Sprint(p))
+			t.options.Log.Error("could not "+what, "panic", fmt.Sprint(p))
 		}
 	}()
 	step()

@@ -43,7 +43,7 @@ const (
 // keepWarm sees to it that the cache of a request that was answered is kept, if that may be and can
 // pay. No lock is held.
 func (t *Transport) keepWarm(x *exchange, r *http.Request, a wire.Answer) {
-	if t.most <= 0 || t.mode == Observe || x.protocol.kind != body.Anthropic || r.URL.Host != t.anthropic ||
+	if t.options.KeepWarm <= 0 || t.options.Mode == Observe || x.protocol.kind != body.Anthropic || r.URL.Host != t.options.anthropic ||
 		!a.Ended || !ownKey(r.Header) {
 		return
 	}
@@ -82,18 +82,18 @@ func cachePrices(m model.Model, u session.Usage, lifetime time.Duration) (read, 
 // waits waits until the cache that was used at a time must be kept, if that pays. The family's lock
 // is held.
 func (t *Transport) waits(k *warmth, used time.Time) {
-	wait := k.lull.After() - t.now().Sub(used)
+	wait := k.lull.After() - t.options.Now().Sub(used)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	bytes := k.size
 	for _, other := range t.warm {
 		bytes += other.size
 	}
-	if t.closed || wait <= 0 || k.lull.Kept >= t.most || !k.lull.Pays() || bytes > mostKept {
+	if t.closed || wait <= 0 || k.lull.Kept >= t.options.KeepWarm || !k.lull.Pays() || bytes > mostKept {
 		return
 	}
 	t.warm[k.line.id] = k
-	k.stop = t.after(wait, func() { t.current.Load().renew(k) })
+	k.stop = t.options.after(wait, func() { t.current.Load().renew(k) })
 }
 
 // cool keeps the cache of a family's conversations no longer: its client is back.
@@ -143,10 +143,10 @@ func (t *Transport) renew(k *warmth) {
 	}
 	defer t.recording.done()
 	t.guarded("keep a cache warm", func() {
-		if t.mode == Observe || k.lull.Kept >= t.most {
+		if t.options.Mode == Observe || k.lull.Kept >= t.options.KeepWarm {
 			return // the configuration has changed
 		}
-		began := t.now()
+		began := t.options.Now()
 		u, ok := t.again(k)
 		if !ok {
 			return
@@ -174,14 +174,14 @@ func (t *Transport) again(k *warmth) (u session.Usage, ok bool) {
 		m, err = t.meter(r, protocols[body.Anthropic], sent)
 	}
 	if err != nil {
-		t.log.Warn("could not keep a cache warm", "session", k.line.id, "error", err)
+		t.options.Log.Warn("could not keep a cache warm", "session", k.line.id, "error", err)
 		return u, false
 	}
 	defer m.abandon()
 	r.Body, _ = k.request.GetBody()
-	answer, err := t.base.RoundTrip(m.watch(r))
+	answer, err := t.options.Base.RoundTrip(m.watch(r))
 	if err != nil {
-		t.log.Warn("could not keep a cache warm", "session", k.line.id, "error", err)
+		t.options.Log.Warn("could not keep a cache warm", "session", k.line.id, "error", err)
 		return u, false
 	}
 	defer answer.Body.Close()
@@ -190,7 +190,7 @@ func (t *Transport) again(k *warmth) (u session.Usage, ok bool) {
 		m.refused(ctx, nil)
 	}
 	if err != nil || answer.StatusCode != http.StatusOK {
-		t.log.Warn("could not keep a cache warm", "session", k.line.id, "status", answer.StatusCode, "error", err)
+		t.options.Log.Warn("could not keep a cache warm", "session", k.line.id, "status", answer.StatusCode, "error", err)
 		return u, false
 	}
 	a := understood(protocols[body.Anthropic], answer.Header, text)
@@ -215,7 +215,7 @@ func (t *Transport) renewed(k *warmth, began time.Time, u session.Usage) {
 	k.line.noted(ctx)
 	t.notice(Notice{From: k.line.from, Session: k.line.id, Model: spent.Model, Spent: &spent})
 	t.count(func(all *Totals) { all.add(known, spent.Model, u) })
-	t.log.Info("kept", "session", k.line.id, "requests", k.lull.Kept, "tokens", u.Prompt(), "read", u.Cache.Read)
+	t.options.Log.Info("kept", "session", k.line.id, "requests", k.lull.Kept, "tokens", u.Prompt(), "read", u.Cache.Read)
 }
 
 // lifetime is for how long the provider keeps what the conversation's requests ask it to.
