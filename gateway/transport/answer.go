@@ -117,7 +117,7 @@ func (t *Transport) heard(x *exchange, a wire.Answer, took took) {
 	err := t.said(ctx, x, a, u, now)
 	for tries := 1; tries < mostTries && isOutrun(err); tries++ {
 		alone = false
-		if err = x.family.reload(ctx, t.engine); err == nil {
+		if err = x.family.reload(ctx, t.engine, true); err == nil {
 			x.line = cmp.Or(x.family.line(l.id), l)
 			err = t.said(ctx, x, a, u, now)
 		}

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/winnowhq/winnow/model/bill"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/wire"
 )
 
 // mostBeside is how many requests beside a client's conversations wait at most to be written down
@@ -69,4 +71,20 @@ func (t *Transport) writeBeside() {
 			t.options.Log.Error("could not record requests beside a conversation", "session", id, "error", err)
 		}
 	}
+}
+
+// beside sends a request that belongs to no conversation, as it came, and counts what it costs.
+func (t *Transport) beside(in incoming, m *meter) (*http.Response, error) {
+	answer, err := t.send(with(in.Request, in.original, false), m, in.original)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		m.refused(in.Context(), err)
+		return answer, err
+	}
+	t.hear(in.protocol, answer, m, nil, func(_ wire.Answer, took took) {
+		text, _ := wire.Complete(in.original)
+		name := cmp.Or(wire.ValueOf(text).Get("model").String(), addressed(in.URL.Path))
+		t.countedBeside(in.Request, client(in.Request, in.protocol.kind), t.models.Lookup(in.protocol.provider+"/"+name),
+			took, false)
+	})
+	return answer, nil
 }

@@ -60,3 +60,11 @@ func (n *reading) lifetime(kind body.Kind) (asked, most time.Duration) {
 	}
 	return asked, most
 }
+
+// idle is how long the provider has not been at work on a conversation, 0 if that is not known.
+func (x *exchange) idle() time.Duration {
+	if x.line.last.IsZero() {
+		return 0
+	}
+	return x.began.Sub(x.line.last)
+}

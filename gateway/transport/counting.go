@@ -8,6 +8,7 @@ import (
 
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/body"
+	"github.com/winnowhq/winnow/store"
 )
 
 // sized is the family of the conversation whose size a request asks for, in use until it is
@@ -81,4 +82,50 @@ func (t *Transport) alike(beginning string) (all []*family) {
 		}
 	}
 	return all
+}
+
+// reduced is a request for the size of a conversation, with what the conversation leaves out left
+// out of it: the client is told the size of what would be sent. Nothing is recorded. nil: something
+// of ours failed.
+func (t *Transport) reduced(ctx context.Context, in incoming) (counted *http.Request) {
+	ctx = new(store.Reading).Within(ctx)
+	t.guarded("understand a request for a size", func() {
+		read, err := t.read(in)
+		if err != nil || t.options.Mode == Observe {
+			counted = with(in.Request, in.original, false)
+			return
+		}
+		doc, chain := read.doc, read.chain
+		f := t.sized(ctx, in.Request, in.protocol, doc, chain)
+		defer t.release(f)
+		f.recording.wait()
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if err := f.load(ctx, t.engine); err != nil {
+			return
+		}
+		if l, _, goesOn := f.find(chain, doc.Session.Messages); l != nil && goesOn {
+			if _, err := t.upToDate(ctx, f, l, chain, doc.Session.Messages); err != nil {
+				return
+			}
+		}
+		l, n, goesOn := f.find(chain, doc.Session.Messages)
+		if l == nil || !goesOn || l.frozen != "" {
+			counted = with(in.Request, in.original, false)
+			return
+		}
+		if err := t.refill(ctx, l.id, doc.Session.Messages[:n]); err != nil {
+			return
+		}
+		x := &exchange{request: request{protocol: in.protocol}, line: l}
+		if x.cut, err = t.splice(ctx, l, doc, len(chain)); err != nil {
+			return
+		}
+		if l.delegation.known { // nothing is decided for it
+			t.delegate(ctx, in.Request, x, doc.Native.(*body.Native).Decoded)
+		}
+		counted = x.outgoing(in.Request)
+		t.recent.put(read)
+	})
+	return counted
 }

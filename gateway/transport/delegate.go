@@ -147,8 +147,8 @@ func clearAtLeast(m model.Model) int {
 	return max(1, int(math.Ceil(least/1000))) * 1000
 }
 
-// request is what is sent of an exchange.
-func (x *exchange) request(r *http.Request) *http.Request {
+// outgoing is what is sent of an exchange.
+func (x *exchange) outgoing(r *http.Request) *http.Request {
 	if x.delegated == nil {
 		return with(r, x.body, x.edited)
 	}
@@ -185,7 +185,8 @@ func aboutEdits(reason []byte) bool {
 func (t *Transport) undelegate(x *exchange) {
 	x.family.mu.Lock()
 	defer x.family.mu.Unlock()
-	t.options.Log.Warn("the provider refused what was delegated to it; the conversation goes on without", "session", x.line.id)
+	t.options.Log.Warn("the provider refused what was delegated to it; the conversation goes on without",
+		"session", x.line.id)
 	ctx, stop := t.expected(x.line)
 	defer stop()
 	defer x.line.noted(ctx)
@@ -207,5 +208,6 @@ func (t *Transport) cleared(ctx context.Context, x *exchange, e wire.Cleared) {
 	if err := t.keep(ctx, x.line, d); err != nil {
 		t.options.Log.Error("could not note what the provider cleared", "session", x.line.id, "error", err)
 	}
-	t.options.Log.Info("the provider cleared results of tools", "session", x.line.id, "uses", e.ToolUses, "tokens", e.Tokens)
+	t.options.Log.Info("the provider cleared results of tools", "session", x.line.id, "uses", e.ToolUses,
+		"tokens", e.Tokens)
 }

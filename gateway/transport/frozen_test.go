@@ -85,7 +85,7 @@ func frozenMeanwhile(t *testing.T, step, k int) (uses int) {
 				if err := f.load(context.Background(), other.engine); err != nil {
 					t.Fatal(err)
 				}
-				other.freeze(&exchange{family: f, line: f.lines[0]}, "400 no")
+				other.freeze(&exchange{request: request{family: f}, line: f.lines[0]}, "400 no")
 			}
 		}
 		asked := s.request(at)

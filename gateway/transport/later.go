@@ -38,9 +38,9 @@ func (p *pending) wait() {
 }
 
 // afterwards does what is to be done when an answer has ended: at once, or beside the client, which
-// does not wait for it then. The family's next request does.
+// does not wait for it then. The family's next request does; without a family it is done at once.
 func (t *Transport) afterwards(f *family, do func()) {
-	if !t.options.Later {
+	if !t.options.Later || f == nil {
 		do()
 		return
 	}

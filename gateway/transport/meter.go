@@ -98,14 +98,14 @@ func (t *Transport) unmetered(r *http.Request, why string) error {
 }
 
 // meter reserves what a request may cost. An error is that of Options.Reserve.
-func (t *Transport) meter(r *http.Request, p protocol, original []byte) (*meter, error) {
+func (t *Transport) meter(in incoming) (*meter, error) {
 	if t.options.Reserve == nil {
 		return nil, nil
 	}
-	m := &meter{t: t, protocol: p, text: original}
-	q := m.quote(r)
+	m := &meter{t: t, protocol: in.protocol, text: in.original}
+	q := m.quote(in.Request)
 	m.most = q.Most
-	settle, err := t.options.Reserve(r.Context(), q)
+	settle, err := t.options.Reserve(in.Context(), q)
 	if err != nil {
 		return nil, err
 	}

@@ -105,12 +105,12 @@ func (t *Transport) noticed(r *http.Request, x *exchange, read *reading) {
 		l.from, l.known = originOf(r, read.doc.Native.(*body.Native).Decoded), true
 	}
 	x.from, x.title = l.from, read.doc.Session.Info.Title
-	for _, receipt := range x.decided {
+	for _, receipt := range x.untold {
 		n := x.about()
 		n.Receipt = receipt
 		t.notice(n)
 	}
-	x.decided = nil
+	x.untold = nil
 }
 
 // watchDecided keeps what was decided until it can be told whose it is, or tells it.
@@ -126,7 +126,7 @@ func (t *Transport) watchDecided(x *exchange, out winnow.Outcome) {
 			n.From, n.Receipt = x.line.from, receipt
 			t.notice(n)
 		default:
-			x.decided = append(x.decided, receipt)
+			x.untold = append(x.untold, receipt)
 		}
 	}
 }

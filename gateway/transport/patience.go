@@ -96,14 +96,17 @@ func patiently[T any](t *Transport, r *http.Request, what string, step func(cont
 
 // begin is join, for as long as the store answers, and replay where something of ours fails, and for
 // what does not join. nil: the request passes as it came.
-func (t *Transport) begin(r *http.Request, p protocol, original []byte) *exchange {
+func (t *Transport) begin(in incoming) *exchange {
+	if in.purpose != generate {
+		return nil
+	}
 	until := time.Now().Add(t.options.Patience)
 	if t.Lost() {
 		t.count(func(all *Totals) { all.Passed++ })
-		return t.replay(r, p, original, until)
+		return t.replay(in, until)
 	}
-	j, done := patiently(t, r, "decide about a request",
-		func(ctx context.Context) joined { return t.join(ctx, r, p, original) },
+	j, done := patiently(t, in.Request, "decide about a request",
+		func(ctx context.Context) joined { return t.join(ctx, in) },
 		func(j joined) {
 			if j.x != nil {
 				t.withdraw(j.x)
@@ -111,24 +114,24 @@ func (t *Transport) begin(r *http.Request, p protocol, original []byte) *exchang
 			}
 		})
 	if !done || j.failed || j.replays {
-		return t.replay(r, p, original, until)
+		return t.replay(in, until)
 	}
 	return j.x
 }
 
 // counting is reduced, for as long as the store answers, and what replay would send otherwise.
-func (t *Transport) counting(r *http.Request, p protocol, original []byte) *http.Request {
+func (t *Transport) counting(in incoming) *http.Request {
 	until := time.Now().Add(t.options.Patience)
 	if !t.Lost() {
-		counted, done := patiently(t, r, "understand a request for a size",
-			func(ctx context.Context) *http.Request { return t.reduced(ctx, r, p, original) }, func(*http.Request) {})
+		counted, done := patiently(t, in.Request, "understand a request for a size",
+			func(ctx context.Context) *http.Request { return t.reduced(ctx, in) }, func(*http.Request) {})
 		if done && counted != nil {
 			return counted
 		}
 	}
-	if x := t.replay(r, p, original, until); x != nil {
+	if x := t.replay(in, until); x != nil {
 		defer t.release(x.family)
-		return x.request(r)
+		return x.outgoing(in.Request)
 	}
-	return with(r, nil, false)
+	return with(in.Request, nil, false)
 }

@@ -97,13 +97,13 @@ func (t *Transport) note(ctx context.Context, x *exchange, sent int) {
 // replay leaves out of a request what was decided before about its conversation, and decides
 // nothing. What is not at hand is read from the store until a time. nil: nothing is known of it, and
 // it passes as it came.
-func (t *Transport) replay(r *http.Request, p protocol, original []byte, until time.Time) (x *exchange) {
+func (t *Transport) replay(in incoming, until time.Time) (x *exchange) {
 	t.guarded("replay what was decided", func() {
-		read, err := t.read(r, p, original)
+		read, err := t.read(in)
 		if err != nil {
 			return
 		}
-		x = t.replayed(r, p, read, until)
+		x = t.replayed(in.Request, in.protocol, read, until)
 		t.recent.put(read)
 	})
 	return x
@@ -128,9 +128,8 @@ func (t *Transport) replayed(r *http.Request, p protocol, read *reading, until t
 		return nil
 	}
 	l := known.line // what is left out of this request is noted in it
-	x = &exchange{protocol: p, family: f, line: &l, model: t.models.Lookup(doc.Session.Info.Model.String()),
-		began: t.options.Now(), body: doc.Source, sent: len(read.chain), client: read.client, agent: read.agent, replayed: true,
-		summary: summary}
+	x = &exchange{request: t.requestOf(p, f, read), line: &l, cut: cut{body: doc.Source}, replayed: true}
+	x.began, x.summary = t.options.Now(), summary
 	if t.options.Watch != nil {
 		x.from, x.title = originOf(r, d), doc.Session.Info.Title
 	}
@@ -150,10 +149,11 @@ func (t *Transport) replayed(r *http.Request, p protocol, read *reading, until t
 			why = x.reduces(known, read)
 		}
 		if why == "" {
-			x.body, x.edited, x.left = doc.Source, false, left{}
+			x.whole(doc.Source)
 			return x
 		}
-		t.options.Log.Warn("the client's own summary is made of what is left of the conversation", "session", l.id, "why", why)
+		t.options.Log.Warn("the client's own summary is made of what is left of the conversation", "session", l.id,
+			"why", why)
 		n := x.about()
 		n.Failure = "the client's own summary is made of what is left of the conversation: " + why
 		t.notice(n)

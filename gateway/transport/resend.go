@@ -34,8 +34,7 @@ func refusedToo(status int) bool {
 // about reasoning that is bound to what was sent before. Where what was delegated to the provider is
 // the reason, only that is taken back: what was left out before was accepted, and reasoning may be
 // bound to it.
-func (t *Transport) resend(r *http.Request, x *exchange, first *http.Response, original []byte, m *meter) (
-	*http.Response, error) {
+func (t *Transport) resend(in incoming, x *exchange, first *http.Response, m *meter) (*http.Response, error) {
 	var reason []byte
 	if x.delegated != nil {
 		reason, _ = io.ReadAll(io.LimitReader(first.Body, 64<<10))
@@ -47,10 +46,10 @@ func (t *Transport) resend(r *http.Request, x *exchange, first *http.Response, o
 	x.delegated = nil
 	freezes := x.edited && !about
 	if freezes {
-		x.body, x.edited, x.left = original, false, left{}
+		x.whole(in.original)
 	}
 	m.of(x)
-	answer, err := t.send(x.request(r), m, x.body)
+	answer, err := t.send(x.outgoing(in.Request), m, x.body)
 	if !about && err == nil && refusedToo(answer.StatusCode) {
 		answer.Body.Close()
 		return first, nil

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"strings"
@@ -13,6 +14,24 @@ import (
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/report"
 )
+
+// splice leaves out of a request, whose messages are so many, everything that was decided. The
+// family's lock is held.
+func (t *Transport) splice(ctx context.Context, l *line, doc *format.Document, sent int) (c cut, err error) {
+	if c.standing, err = t.standing(ctx, l.id, sent); err != nil {
+		return c, err
+	}
+	c.body = doc.Source
+	edited, left, err := edited(l, doc, c.standing)
+	if err != nil {
+		return c, err
+	}
+	c.left = left
+	if t.options.Mode != Observe && !bytes.Equal(edited, doc.Source) {
+		c.body, c.edited = edited, true
+	}
+	return c, nil
+}
 
 // spliced is the body of a request with everything left out of it that was decided, and what that
 // is. Where nothing was decided it is the body itself.

@@ -152,7 +152,7 @@ func (t *Transport) step(ctx context.Context, c Conversation) *Step {
 		}
 		p := protocols[body.Chat]
 		p.provider = provider
-		x := t.begin(r, p, text)
+		x := t.begin(incoming{Request: r, protocol: p, purpose: generate, original: text})
 		if x == nil {
 			return
 		}
@@ -161,7 +161,7 @@ func (t *Transport) step(ctx context.Context, c Conversation) *Step {
 			if sent, ok := remaining(x.body, text, c); ok {
 				s.sent = sent
 			} else {
-				x.edited, x.left = false, left{}
+				x.whole(text)
 			}
 		}
 		s.x = x

@@ -43,8 +43,8 @@ const (
 // keepWarm sees to it that the cache of a request that was answered is kept, if that may be and can
 // pay. No lock is held.
 func (t *Transport) keepWarm(x *exchange, r *http.Request, a wire.Answer) {
-	if t.options.KeepWarm <= 0 || t.options.Mode == Observe || x.protocol.kind != body.Anthropic || r.URL.Host != t.options.anthropic ||
-		!a.Ended || !ownKey(r.Header) {
+	if t.options.KeepWarm <= 0 || t.options.Mode == Observe || x.protocol.kind != body.Anthropic ||
+		r.URL.Host != t.options.anthropic || !a.Ended || !ownKey(r.Header) {
 		return
 	}
 	root := wire.ValueOf(x.body)
@@ -53,7 +53,7 @@ func (t *Transport) keepWarm(x *exchange, r *http.Request, a wire.Answer) {
 	}
 	once := *x
 	once.body, once.edited = span.Update(x.body, []byte("1"), "max_tokens"), true
-	k := &warmth{family: x.family, line: x.line, model: x.model, request: once.request(r), size: len(once.body)}
+	k := &warmth{family: x.family, line: x.line, model: x.model, request: once.outgoing(r), size: len(once.body)}
 	x.family.mu.Lock()
 	defer x.family.mu.Unlock()
 	if k.request.GetBody == nil || x.line.pruned != nil || !x.inRound {
@@ -171,7 +171,7 @@ func (t *Transport) again(k *warmth) (u session.Usage, ok bool) {
 	sent, err := io.ReadAll(r.Body)
 	var m *meter
 	if err == nil {
-		m, err = t.meter(r, protocols[body.Anthropic], sent)
+		m, err = t.meter(incoming{Request: r, protocol: protocols[body.Anthropic], original: sent})
 	}
 	if err != nil {
 		t.options.Log.Warn("could not keep a cache warm", "session", k.line.id, "error", err)
