@@ -113,7 +113,7 @@ func (t *Transport) fork(ctx context.Context, f *family, l *line, n int, chain [
 	if err != nil {
 		return nil, err
 	}
-	return &line{id, course{chain: slices.Clone(l.chain[:n]), frozen: l.frozen, last: l.last, keeps: l.keeps,
+	return &line{id, course{chain: slices.Clone(l.chain[:n]), frozen: l.frozen, cacheUse: cacheUse{last: l.last, keeps: l.keeps},
 		estimate: estimateOf(state, clients(s.Messages)), again: slices.Clone(l.again), recall: l.recall, drop: l.drop,
 		delegation: l.delegation,
 		tools:      l.tools.clone()}}, nil

@@ -36,11 +36,8 @@ type course struct {
 	recall bool           // its placeholders name the way back
 	pruned *pivot.Receipt // what was decided after the newest answer
 	asking *exchange      // the newest request: its answer may be still to come
-	last   time.Time      // when the provider was last at work on it, by our own clock; zero if unknown
-	asked  time.Time      // when it was so for the client
-	warmed int            // requests that have kept the cache since
 	drop   []string       // tools whose declarations are left out of it, since it began
-	keeps  time.Duration  // the longest that a request of it has asked for its cache to be kept
+	cacheUse
 	// accepted is what had been decided when the provider's rules were last held against it
 	accepted decided
 	summed   summed
@@ -50,8 +47,15 @@ type course struct {
 	delegation delegation
 	tools      toolbox
 
-	from  Origin // for those who watch, once known
-	known bool
+	from *Origin // for those who watch, once known
+}
+
+// cacheUse is how a conversation has used the provider's cache.
+type cacheUse struct {
+	last   time.Time     // when the provider was last at work on it, by our own clock; zero if unknown
+	asked  time.Time     // when it was so for the client
+	warmed int           // requests that have kept the cache since
+	keeps  time.Duration // the longest that a request of it has asked for its cache to be kept
 }
 
 // courseOf is how far the conversation of a session has come.
@@ -59,7 +63,7 @@ func courseOf(s session.Session, state store.State) course {
 	said := clients(s.Messages)
 	c := course{chain: chained(said), again: cameBackTo(state), recall: s.Info.Recall, drop: drops(s.Info),
 		frozen: wire.ValueOf(s.Info.Unknown).Get(frozenMember).String(), delegation: delegationOf(s.Info),
-		last: lastOf(s.Messages, state.Spent), estimate: estimateOf(state, said), tools: toolboxOf(s.Info),
+		cacheUse: cacheUse{last: lastOf(s.Messages, state.Spent)}, estimate: estimateOf(state, said), tools: toolboxOf(s.Info),
 		revision: state.Revision}
 	if last := len(said) - 1; last >= 0 && asStreamed(&said[last]) {
 		c.open = &said[last]

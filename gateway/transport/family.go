@@ -141,7 +141,7 @@ func (f *family) renewed(read *line) *line {
 	l.course = read.course // the id is read without the lock
 	l.shared = read.revision != was.revision
 	l.pruned, l.asking, l.asked, l.warmed, l.keeps = was.pruned, was.asking, was.asked, was.warmed, was.keeps
-	l.summed, l.from, l.known = was.summed, was.from, was.known
+	l.summed, l.from = was.summed, was.from
 	l.estimate.before, l.estimate.sent = was.estimate.before, was.estimate.sent
 	l.estimate.compacted, l.estimate.cost = was.estimate.compacted, was.estimate.cost
 	if was.last.After(l.last) {

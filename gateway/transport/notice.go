@@ -101,10 +101,11 @@ func (t *Transport) noticed(r *http.Request, x *exchange, read *reading) {
 		return
 	}
 	l := x.line
-	if !l.known {
-		l.from, l.known = originOf(r, read.doc.Native.(*body.Native).Decoded), true
+	if l.from == nil {
+		from := originOf(r, read.doc.Native.(*body.Native).Decoded)
+		l.from = &from
 	}
-	x.from, x.title = l.from, read.doc.Session.Info.Title
+	x.from, x.title = *l.from, read.doc.Session.Info.Title
 	for _, receipt := range x.untold {
 		n := x.about()
 		n.Receipt = receipt
@@ -121,9 +122,9 @@ func (t *Transport) watchDecided(x *exchange, out winnow.Outcome) {
 	for _, receipt := range []*pivot.Receipt{out.Pruned, out.Compacted} {
 		switch {
 		case receipt == nil:
-		case x.line.known:
+		case x.line.from != nil:
 			n := x.about()
-			n.From, n.Receipt = x.line.from, receipt
+			n.From, n.Receipt = *x.line.from, receipt
 			t.notice(n)
 		default:
 			x.untold = append(x.untold, receipt)

@@ -213,7 +213,11 @@ func (t *Transport) renewed(k *warmth, began time.Time, u session.Usage) {
 		t.failed(k.family, "record what keeping a cache took", err)
 	}
 	k.line.noted(ctx)
-	t.notice(Notice{From: k.line.from, Session: k.line.id, Model: spent.Model, Spent: &spent})
+	var from Origin
+	if k.line.from != nil {
+		from = *k.line.from
+	}
+	t.notice(Notice{From: from, Session: k.line.id, Model: spent.Model, Spent: &spent})
 	t.count(func(all *Totals) { all.add(known, spent.Model, u) })
 	t.options.Log.Info("kept", "session", k.line.id, "requests", k.lull.Kept, "tokens", u.Prompt(), "read", u.Cache.Read)
 }
