@@ -96,7 +96,7 @@ func New(c Config) (http.Handler, error) {
 		c.MaxBody = maxBody
 	}
 	if c.Metrics == nil {
-		c.Metrics = unmetered{}
+		c.Metrics = Uncounted{}
 	}
 	h := &handler{Config: c, relays: map[string]*relay{}}
 	for name, address := range c.Upstreams {

@@ -65,11 +65,8 @@ first segment of the path (http://HOST:4141/TOKEN/anthropic), or in the place of
 where the server holds that (gateway.keys in the configuration).
 
 docs/tenants.md goes through it, from nothing to two tenants.`,
-		Hidden: a.Shared == nil, // winnow says that winnowd has it
-		PersistentPreRunE: func(*cobra.Command, []string) error {
-			_, err := source.Sharing(a)
-			return err
-		},
+		Hidden:            a.Shared.Missing != nil, // winnow says that winnowd has it
+		PersistentPreRunE: func(*cobra.Command, []string) error { return a.Shared.Missing },
 		Example: `  winnowd tenant add web --budget-day 20 --budget-month 300 --per-minute 120
   winnowd tenant token add web --label ann --expires 90d
   winnowd tenant list

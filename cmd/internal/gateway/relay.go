@@ -178,12 +178,10 @@ func (r *Relay) generation(ctx context.Context, settings config.Settings, mode t
 	} else {
 		g.carrier = transport.New(g.engine, o)
 		r.readHabits(g)
-		if s := r.app.Shared; s != nil {
-			r.metrics = s.NewMetrics(g.carrier.Totals, false)
-			r.metrics.Gauge("winnow_in_flight_requests", "Requests that are relayed and have not ended.", r.flights.count)
-			r.metrics.Gauge("winnow_store_lost",
-				"1 while the store cannot be opened or does not answer, and nothing is decided.", r.away)
-		}
+		r.metrics = r.app.Shared.NewMetrics(g.carrier.Totals, false)
+		r.metrics.Gauge("winnow_in_flight_requests", "Requests that are relayed and have not ended.", r.flights.count)
+		r.metrics.Gauge("winnow_store_lost",
+			"1 while the store cannot be opened or does not answer, and nothing is decided.", r.away)
 	}
 	return g, nil
 }

@@ -121,9 +121,6 @@ func (w *Jobs) summaryWanted(ctx context.Context, tenant, session, pivot string)
 // inTransaction has the store of a relay or of its tenants ask for jobs in the transactions of the
 // changes that need them.
 func (r *Relay) inTransaction(kept store.Store) {
-	if r.app.Shared == nil {
-		return
-	}
 	r.app.Shared.OnWish(kept, func(tenant, session, pivot string) (job.Queue, job.Job) {
 		w := r.work.Load()
 		if w == nil {
@@ -135,7 +132,7 @@ func (r *Relay) inTransaction(kept store.Store) {
 
 // tenantOf is the tenant whose sessions are in a store, "" for that of a person.
 func tenantOf(kept store.Store) string {
-	if s, ok := kept.(interface{ Name() string }); ok { // in a database that has them of several
+	if s, ok := kept.(shared.TenantStore); ok {
 		return s.Name()
 	}
 	return ""

@@ -101,7 +101,7 @@ func (r *Relay) Tenants(ctx context.Context, must bool) error {
 		return err
 	}
 	if o := r.settings.Gateway.OIDC; o.Issuer != "" {
-		if r.app.Shared == nil {
+		if r.app.Shared.Missing != nil {
 			return cli.Usage("gateway.oidc is for winnowd serve")
 		}
 		secret, key, err := signInSecrets(o)
@@ -111,7 +111,9 @@ func (r *Relay) Tenants(ctx context.Context, must bool) error {
 		in := r.app.Shared.NewSignIn(o, secret, key, r.app.Env.Now, r.log)
 		d.signIn, d.visitor = in, in.Visitor
 	}
-	r.tenants = d
+	if r.app.Shared.Missing == nil {
+		r.tenants = d
+	}
 	return nil
 }
 
