@@ -254,7 +254,7 @@ func (w *Jobs) each(ctx context.Context, do func(tenant string, kept store.Store
 		if failed := do(name, m.store); failed != nil {
 			err = errors.Join(err, fmt.Errorf("of %s: %w", name, failed))
 		}
-		m.leave(f, d.r.app.Env.Now(), d.failed)
+		m.leave(f)
 	}
 	return err
 }

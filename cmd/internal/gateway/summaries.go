@@ -12,7 +12,6 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/gateway/job"
 	"github.com/winnowhq/winnow/gateway/shared"
-	"github.com/winnowhq/winnow/gateway/tenant"
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/store"
 )
@@ -179,23 +178,22 @@ func (r *Relay) engineOf(ctx context.Context, of string) (
 			if err != nil {
 				return nil, nil, nil, err
 			}
-			leave = func() { m.leave(f, r.app.Env.Now(), r.tenants.failed) }
-			if f.engine == nil || withholds(m.store) {
-				leave()
-				return nil, nil, nil, nil
-			}
-			return f.engine, func(cost float64, at time.Time) { m.spent(tenant.Expense{Dollars: cost}, at, "") }, leave, nil
+			return m.engineUntil(f)
 		}
 	}
-	if kept := r.kept(); kept == nil || withholds(kept) || tenantOf(kept) != of {
+	if kept := r.kept(); kept == nil || tenantOf(kept) != of {
 		return nil, nil, nil, nil
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.now.engine == nil {
+	return r.engineUntil(r.enter())
+}
+
+// engineUntil is the engine of a runtime that was entered, which leave leaves; nil if nothing is
+// decided, or said in the store.
+func (m *tenantState) engineUntil(f *tenantRuntime) (
+	engine *winnow.Engine, spent func(float64, time.Time), leave func(), err error) {
+	if f.engine == nil || withholds(m.store) {
+		m.leave(f)
 		return nil, nil, nil, nil
 	}
-	g := r.now
-	g.under++
-	return g.engine, func(float64, time.Time) {}, func() { r.left(g) }, nil
+	return f.engine, m.charge, func() { m.leave(f) }, nil
 }
