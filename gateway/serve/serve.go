@@ -20,6 +20,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/winnowhq/winnow/gateway/tenant"
 )
 
 // Config says what is relayed, and where to.
@@ -41,7 +43,7 @@ type Config struct {
 	// MaxBody bounds the body of a request in bytes. Default 256 MiB: the largest that a provider
 	// of a model accepts is 32 MB, files that are uploaded are larger.
 	MaxBody int64
-	// Clients are the names of those who may ask, with the hashes of their tokens (see NewToken).
+	// Clients are the names of those who may ask, with the hashes of their tokens (see tenant.NewSecret).
 	// If there are any, every request needs a token but those for /healthz and /readyz. Default:
 	// anyone who reaches the listener may ask.
 	Clients map[string]string
@@ -98,7 +100,7 @@ func New(c Config) (http.Handler, error) {
 	if c.Metrics == nil {
 		c.Metrics = Uncounted{}
 	}
-	h := &handler{Config: c, relays: map[string]*relay{}}
+	h := &handler{Config: c, clients: tenant.OfClients(c.Clients), relays: map[string]*relay{}}
 	for name, address := range c.Upstreams {
 		to, err := Upstream(name, address)
 		if err != nil {
@@ -139,7 +141,8 @@ func Upstream(name, address string) (*url.URL, error) {
 // handler tells what is relayed from the routes of the listener itself.
 type handler struct {
 	Config
-	relays map[string]*relay
+	clients *tenant.Directory
+	relays  map[string]*relay
 }
 
 // own are the routes that are not relayed.
