@@ -12,9 +12,9 @@ import (
 )
 
 // goOn lets a request join the log: as it goes on with a conversation, or as a new one. repeated: it
-// adds nothing, as it was asked before, and no answer to that is known. The family's lock is held.
-func (t *Transport) goOn(ctx context.Context, f *family, doc *format.Document, chain []digest) (
-	l *line, repeated bool, err error,
+// adds nothing, as it was asked before, and no answer to that is known. The lineage's lock is held.
+func (t *Transport) goOn(ctx context.Context, f *lineage, doc *format.Document, chain []digest) (
+	l *conversation, repeated bool, err error,
 ) {
 	messages := doc.Session.Messages
 	l, n, goesOn := f.find(chain, messages)
@@ -26,13 +26,13 @@ func (t *Transport) goOn(ctx context.Context, f *family, doc *format.Document, c
 		if _, err = t.engine.Create(ctx, info); err != nil {
 			return nil, false, err
 		}
-		l = &line{f.id, course{recall: info.Recall, drop: drops(info)}}
-		f.lines = append(f.lines, l)
+		l = &conversation{f.id, conversationState{recall: info.Recall, drop: drops(info)}}
+		f.conversations = append(f.conversations, l)
 	case !goesOn:
 		if l, err = t.fork(ctx, f, l, n, chain); err != nil {
 			return nil, false, err
 		}
-		f.lines = append(f.lines, l)
+		f.conversations = append(f.conversations, l)
 	}
 	if err := t.refill(ctx, l.id, messages[:n]); err != nil {
 		return nil, false, err
@@ -81,26 +81,27 @@ func isOpen(log []session.Message, id string) bool {
 	return false
 }
 
-// forked is the id of the conversation that leaves another one of a family behind its first n
+// forked is the id of the conversation that leaves another one of a lineage behind its first n
 // messages. Processes on one store that are asked the same at one moment find the same one: only
 // one of them begins it, and the others go on with it. The client may leave twice at one place with
 // the same words, for another conversation each time.
-func forked(f *family, l *line, n int, chain []digest) string {
+func forked(f *lineage, l *conversation, n int, chain []digest) string {
 	var said digest
 	if n < len(chain) {
 		said = chain[n]
 	}
-	for times := len(f.lines); ; times++ {
+	for times := len(f.conversations); ; times++ {
 		id := "live_" + hex.EncodeToString(
 			hashed(f.id, l.id, strconv.Itoa(n), strconv.Itoa(times), string(said[:]))[:10])
-		if f.line(id) == nil {
+		if f.conversation(id) == nil {
 			return id
 		}
 	}
 }
 
 // fork begins a conversation that agrees with another one in its first n messages.
-func (t *Transport) fork(ctx context.Context, f *family, l *line, n int, chain []digest) (*line, error) {
+func (t *Transport) fork(ctx context.Context, f *lineage, l *conversation, n int, chain []digest) (
+	*conversation, error) {
 	before, err := t.messageAt(ctx, l, n)
 	if err != nil {
 		return nil, err
@@ -113,7 +114,8 @@ func (t *Transport) fork(ctx context.Context, f *family, l *line, n int, chain [
 	if err != nil {
 		return nil, err
 	}
-	return &line{id, course{chain: slices.Clone(l.chain[:n]), frozen: l.frozen, cacheUse: cacheUse{last: l.last, keeps: l.keeps},
+	return &conversation{id, conversationState{chain: slices.Clone(l.chain[:n]), frozen: l.frozen,
+		cacheUse: cacheUse{last: l.last, keeps: l.keeps},
 		estimate: estimateOf(state, clients(s.Messages)), again: slices.Clone(l.again), recall: l.recall, drop: l.drop,
 		delegation: l.delegation,
 		tools:      l.tools.clone()}}, nil

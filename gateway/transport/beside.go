@@ -34,7 +34,7 @@ func (t *Transport) countedBeside(r *http.Request, client string, m model.Model,
 	t.count(func(all *Totals) {
 		all.Beside++
 		all.add(known, spent.Model, u)
-		if waiting := t.aside[client]; len(waiting) < mostBeside && (waiting != nil || len(t.aside) < maxFamilies) {
+		if waiting := t.aside[client]; len(waiting) < mostBeside && (waiting != nil || len(t.aside) < maxLineages) {
 			t.aside[client] = append(waiting, spent)
 		}
 	})

@@ -21,7 +21,7 @@ const Margin = time.Minute
 // where nobody knows that, no conversation is ever cold.
 func (x *exchange) isCold(read *reading, mode Mode) bool {
 	asked, most := read.lifetime(x.protocol.kind)
-	x.line.keeps = max(x.line.keeps, asked)
+	x.conversation.keeps = max(x.conversation.keeps, asked)
 	known := true
 	if mode == Safe && most == 0 {
 		most, known = x.model.MostCached()
@@ -63,8 +63,8 @@ func (n *reading) lifetime(kind body.Kind) (asked, most time.Duration) {
 
 // idle is how long the provider has not been at work on a conversation, 0 if that is not known.
 func (x *exchange) idle() time.Duration {
-	if x.line.last.IsZero() {
+	if x.conversation.last.IsZero() {
 		return 0
 	}
-	return x.began.Sub(x.line.last)
+	return x.began.Sub(x.conversation.last)
 }

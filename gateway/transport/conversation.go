@@ -12,14 +12,14 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
-// line is one conversation: what the client has sent of it, and the answers that it was sent.
-type line struct {
+// conversation is one: what the client has sent of it, and the answers that it was sent.
+type conversation struct {
 	id string // of its session; it never changes
-	course
+	conversationState
 }
 
-// course is how far a conversation has come. Only who holds the lock of its family looks at it.
-type course struct {
+// conversationState is how far a conversation has come. Only who holds the lock of its lineage looks at it.
+type conversationState struct {
 	chain []digest // of the client's messages in the log
 	// open is the newest message where that is an answer as it was streamed, nil otherwise. The
 	// client sends it back its own way, and that counts.
@@ -39,7 +39,7 @@ type course struct {
 	drop   []string       // tools whose declarations are left out of it, since it began
 	cacheUse
 	// accepted is what had been decided when the provider's rules were last held against it
-	accepted decided
+	accepted decisionCount
 	summed   summed
 	again    []store.Again // what the agent got back of what was left out
 	estimate
@@ -58,12 +58,13 @@ type cacheUse struct {
 	keeps  time.Duration // the longest that a request of it has asked for its cache to be kept
 }
 
-// courseOf is how far the conversation of a session has come.
-func courseOf(s session.Session, state store.State) course {
+// stateOf is how far the conversation of a session has come.
+func stateOf(s session.Session, state store.State) conversationState {
 	said := clients(s.Messages)
-	c := course{chain: chained(said), again: cameBackTo(state), recall: s.Info.Recall, drop: drops(s.Info),
+	c := conversationState{chain: chained(said), again: cameBackTo(state), recall: s.Info.Recall, drop: drops(s.Info),
 		frozen: wire.ValueOf(s.Info.Unknown).Get(frozenMember).String(), delegation: delegationOf(s.Info),
-		cacheUse: cacheUse{last: lastOf(s.Messages, state.Spent)}, estimate: estimateOf(state, said), tools: toolboxOf(s.Info),
+		cacheUse: cacheUse{last: lastOf(s.Messages, state.Spent)}, estimate: estimateOf(state, said),
+		tools:    toolboxOf(s.Info),
 		revision: state.Revision}
 	if last := len(said) - 1; last >= 0 && asStreamed(&said[last]) {
 		c.open = &said[last]
@@ -72,8 +73,8 @@ func courseOf(s session.Session, state store.State) course {
 }
 
 // expected is a context for what is done about a conversation as it is at hand, for as long as the
-// store answers. Who does it calls stop at its end. The family's lock is held.
-func (t *Transport) expected(l *line) (ctx context.Context, stop func()) {
+// store answers. Who does it calls stop at its end. The lineage's lock is held.
+func (t *Transport) expected(l *conversation) (ctx context.Context, stop func()) {
 	reading := new(store.Reading)
 	reading.Expect(l.id, l.revision)
 	ctx, _, stop = t.bounded(context.Background())
@@ -82,15 +83,15 @@ func (t *Transport) expected(l *line) (ctx context.Context, stop func()) {
 
 // outrun reports whether another process has written to a conversation since a request, whose
 // context this is, began to use it: what is at hand of it is not as the store has it.
-func (l *line) outrun(ctx context.Context) bool {
+func (l *conversation) outrun(ctx context.Context) bool {
 	_, alone := store.ReadingOf(ctx).Alone(l.id)
 	return !alone
 }
 
 // noted says that a conversation is at hand as a request, whose context this is, left it in the
 // store. If another process wrote to it meanwhile it is not, and the next request reads it again.
-// The family's lock is held.
-func (l *line) noted(ctx context.Context) {
+// The lineage's lock is held.
+func (l *conversation) noted(ctx context.Context) {
 	switch revision, alone := store.ReadingOf(ctx).Alone(l.id); {
 	case !alone:
 		l.shared = true
@@ -141,7 +142,7 @@ func asStreamed(m *session.Message) bool {
 }
 
 // messageAt is the id of the message of a conversation at a place, "" behind its end.
-func (t *Transport) messageAt(ctx context.Context, l *line, n int) (id string, err error) {
+func (t *Transport) messageAt(ctx context.Context, l *conversation, n int) (id string, err error) {
 	s, _, err := t.engine.Session(ctx, l.id)
 	if err != nil {
 		return "", err

@@ -11,21 +11,21 @@ import (
 	"github.com/winnowhq/winnow/store"
 )
 
-// sized is the family of the conversation whose size a request asks for, in use until it is
+// sized is the lineage of the conversation whose size a request asks for, in use until it is
 // released. Such a request may say less than those of the conversation do, as the API takes no more
 // there: genai names no tools, and Anthropic's API takes no metadata, which may be all that names
 // the session. Then it is one of those at hand that begin alike, with which the request goes on.
 func (t *Transport) sized(ctx context.Context, r *http.Request, p protocol, doc *format.Document,
-	chain []digest) *family {
+	chain []digest) *lineage {
 	d := doc.Native.(*body.Native).Decoded
-	f := t.family(identity(r, p.kind, d, chain[0]))
+	f := t.lineage(identity(r, p.kind, d, chain[0]))
 	if t.has(ctx, f) {
 		return f
 	}
 	if len(d.Tools) == 0 {
 		t.release(f)
 		d.Tools = jsontext.Value("[]")
-		if f = t.family(identity(r, p.kind, d, chain[0])); t.has(ctx, f) {
+		if f = t.lineage(identity(r, p.kind, d, chain[0])); t.has(ctx, f) {
 			return f
 		}
 	}
@@ -42,16 +42,16 @@ func (t *Transport) sized(ctx context.Context, r *http.Request, p protocol, doc 
 	return best
 }
 
-// has reports whether a family has conversations.
-func (t *Transport) has(ctx context.Context, f *family) bool {
+// has reports whether a lineage has conversations.
+func (t *Transport) has(ctx context.Context, f *lineage) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.load(ctx, t.engine) == nil && len(f.lines) > 0
+	return f.load(ctx, t.engine) == nil && len(f.conversations) > 0
 }
 
-// agrees is in how many messages a request agrees with a conversation of a family that it goes on
+// agrees is in how many messages a request agrees with a conversation of a lineage that it goes on
 // with, 0 if it goes on with none.
-func (t *Transport) agrees(ctx context.Context, f *family, doc *format.Document, chain []digest) int {
+func (t *Transport) agrees(ctx context.Context, f *lineage, doc *format.Document, chain []digest) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.load(ctx, t.engine) != nil {
@@ -64,18 +64,18 @@ func (t *Transport) agrees(ctx context.Context, f *family, doc *format.Document,
 	return n
 }
 
-// begins notes how the conversations of a family begin.
-func (t *Transport) begins(f *family, beginning string) {
+// begins notes how the conversations of a lineage begin.
+func (t *Transport) begins(f *lineage, beginning string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	f.beginning = beginning
 }
 
-// alike are the families at hand that begin like a request, in use until they are released.
-func (t *Transport) alike(beginning string) (all []*family) {
+// alike are the lineages at hand that begin like a request, in use until they are released.
+func (t *Transport) alike(beginning string) (all []*lineage) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, f := range t.families {
+	for _, f := range t.lineages {
 		if f.beginning == beginning {
 			f.uses++
 			all = append(all, f)
@@ -117,7 +117,7 @@ func (t *Transport) reduced(ctx context.Context, in incoming) (counted *http.Req
 		if err := t.refill(ctx, l.id, doc.Session.Messages[:n]); err != nil {
 			return
 		}
-		x := &exchange{request: request{protocol: in.protocol}, line: l}
+		x := &exchange{request: request{protocol: in.protocol}, conversation: l}
 		if x.cut, err = t.splice(ctx, l, doc, len(chain)); err != nil {
 			return
 		}

@@ -79,9 +79,9 @@ func (d delegation) value() jsontext.Value {
 }
 
 // delegate decides what is left to the provider: in the store before it is sent, once for a
-// conversation. The family's lock is held.
+// conversation. The lineage's lock is held.
 func (t *Transport) delegate(ctx context.Context, r *http.Request, x *exchange, d *wire.Decoded) {
-	l := x.line
+	l := x.conversation
 	if t.options.Delegate != ClearToolUses || t.options.Mode == Observe || x.protocol.kind != body.Anthropic ||
 		r.URL.Host != t.options.anthropic || l.frozen != "" {
 		return
@@ -106,7 +106,7 @@ func (t *Transport) delegate(ctx context.Context, r *http.Request, x *exchange, 
 }
 
 // keep writes down what is delegated.
-func (t *Transport) keep(ctx context.Context, l *line, d delegation) error {
+func (t *Transport) keep(ctx context.Context, l *conversation, d delegation) error {
 	err := t.engine.Amend(ctx, l.id, winnow.Amendment{Own: map[string]jsontext.Value{member: d.value()}})
 	if err == nil {
 		l.delegation = d
@@ -183,31 +183,31 @@ func aboutEdits(reason []byte) bool {
 // undelegate sends a conversation without context_management from now on, because a request with it
 // was refused.
 func (t *Transport) undelegate(x *exchange) {
-	x.family.mu.Lock()
-	defer x.family.mu.Unlock()
+	x.lineage.mu.Lock()
+	defer x.lineage.mu.Unlock()
 	t.options.Log.Warn("the provider refused what was delegated to it; the conversation goes on without",
-		"session", x.line.id)
-	ctx, stop := t.expected(x.line)
+		"session", x.conversation.id)
+	ctx, stop := t.expected(x.conversation)
 	defer stop()
-	defer x.line.noted(ctx)
-	off := delegation{known: true, uses: x.line.delegation.uses, tokens: x.line.delegation.tokens}
-	if err := t.keep(ctx, x.line, off); err != nil {
-		x.line.delegation = off
-		t.options.Log.Error("could not note that the provider edits nothing", "session", x.line.id, "error", err)
+	defer x.conversation.noted(ctx)
+	off := delegation{known: true, uses: x.conversation.delegation.uses, tokens: x.conversation.delegation.tokens}
+	if err := t.keep(ctx, x.conversation, off); err != nil {
+		x.conversation.delegation = off
+		t.options.Log.Error("could not note that the provider edits nothing", "session", x.conversation.id, "error", err)
 	}
 }
 
 // cleared notes what the provider has cleared of a request. It says so of each one, of all that it
-// cleared: what is new is written down. The family's lock is held.
+// cleared: what is new is written down. The lineage's lock is held.
 func (t *Transport) cleared(ctx context.Context, x *exchange, e wire.Cleared) {
-	d := x.line.delegation
+	d := x.conversation.delegation
 	if x.delegated == nil || e == (wire.Cleared{ToolUses: d.uses, Tokens: d.tokens}) {
 		return
 	}
 	d.uses, d.tokens = e.ToolUses, e.Tokens
-	if err := t.keep(ctx, x.line, d); err != nil {
-		t.options.Log.Error("could not note what the provider cleared", "session", x.line.id, "error", err)
+	if err := t.keep(ctx, x.conversation, d); err != nil {
+		t.options.Log.Error("could not note what the provider cleared", "session", x.conversation.id, "error", err)
 	}
-	t.options.Log.Info("the provider cleared results of tools", "session", x.line.id, "uses", e.ToolUses,
+	t.options.Log.Info("the provider cleared results of tools", "session", x.conversation.id, "uses", e.ToolUses,
 		"tokens", e.Tokens)
 }

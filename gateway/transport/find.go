@@ -25,12 +25,12 @@ func repeats(m, answer *session.Message) bool {
 
 // agrees is in how many messages a conversation and a request agree. A digest stands for all that
 // is before it, too.
-func (l *line) agrees(chain []digest) (n int) {
+func (l *conversation) agrees(chain []digest) (n int) {
 	return sort.Search(min(len(chain), len(l.chain)), func(i int) bool { return chain[i] != l.chain[i] })
 }
 
 // goesOn reports whether a request that agrees with a conversation in n messages goes on with it.
-func (l *line) goesOn(n int, messages []session.Message) bool {
+func (l *conversation) goesOn(n int, messages []session.Message) bool {
 	answered := l.open != nil && n == len(l.chain)-1
 	return n == len(l.chain) || answered && (n == len(messages) || messages[n].Role == session.Assistant)
 }
@@ -42,13 +42,13 @@ func (l *line) goesOn(n int, messages []session.Message) bool {
 // request agrees longest, and of several one that it goes on with. Before either it is one whose
 // answer the request repeats; an answer that the client has in another form, or only the beginning
 // of, is that answer all the same. nil without any.
-func (f *family) find(chain []digest, messages []session.Message) (best *line, agree int, goesOn bool) {
+func (f *lineage) find(chain []digest, messages []session.Message) (best *conversation, agree int, goesOn bool) {
 	answered := len(messages) // behind the newest answer that the client has
 	for answered > 0 && messages[answered-1].Role != session.Assistant {
 		answered--
 	}
 	var most fit
-	for _, l := range f.lines {
+	for _, l := range f.conversations {
 		now := fit{agree: l.agrees(chain), last: l.last}
 		now.goesOn = l.goesOn(now.agree, messages)
 		streamed, end := l.open != nil && now.agree == len(l.chain)-1, now.agree

@@ -31,15 +31,16 @@ func (t *Transport) starts(ctx context.Context, x *exchange, doc *format.Documen
 	messages, held := doc.Session.Messages, x.held || unsure
 	folds := !held && (!x.model.BoundReasoning || messages[len(messages)-1].Role == session.User)
 	if folds {
-		folded, err := t.engine.Compact(ctx, x.line.id, winnow.CompactOptions{Prepared: true})
-		if err = t.tolerated(x.line.id, err); err != nil {
+		folded, err := t.engine.Compact(ctx, x.conversation.id, winnow.CompactOptions{Prepared: true})
+		if err = t.tolerated(x.conversation.id, err); err != nil {
 			return err
 		}
 		t.decided(ctx, x, winnow.Outcome{Compacted: folded}, x.sent)
 		x.pruned = heavier(folded, x.pruned)
 	}
-	out, err := t.engine.Begin(ctx, x.line.id, winnow.BeginOptions{Held: held, Fold: folds && t.options.Mode != Safe})
-	if err = t.tolerated(x.line.id, err); err != nil {
+	how := winnow.BeginOptions{Held: held, Fold: folds && t.options.Mode != Safe}
+	out, err := t.engine.Begin(ctx, x.conversation.id, how)
+	if err = t.tolerated(x.conversation.id, err); err != nil {
 		return err
 	}
 	t.decided(ctx, x, out, x.sent)
@@ -77,7 +78,7 @@ func heavier(a, b *pivot.Receipt) *pivot.Receipt {
 // must be. A summary for which a model is asked is written beside the client's work, as early as
 // the engine sees that it will be wanted.
 func (t *Transport) ended(ctx context.Context, x *exchange, u session.Usage, spent []store.Spend) error {
-	l := x.line
+	l := x.conversation
 	out, err := t.engine.Observe(ctx, l.id, u, spent...)
 	t.decided(ctx, x, out, x.sent+1)
 	l.pruned = cmp.Or(out.Compacted, out.Pruned)

@@ -19,7 +19,7 @@ import (
 // request is what is known of a request that belongs to a conversation.
 type request struct {
 	protocol protocol
-	family   *family
+	lineage  *lineage
 	model    model.Model
 	client   string
 	agent    string // name of the program
@@ -31,9 +31,9 @@ type request struct {
 }
 
 // requestOf is what a reading, which the next request may use up, says of a request.
-func (t *Transport) requestOf(p protocol, f *family, read *reading) request {
+func (t *Transport) requestOf(p protocol, f *lineage, read *reading) request {
 	info := &read.doc.Session.Info
-	return request{protocol: p, family: f, model: t.models.Lookup(info.Model.String()), client: read.client,
+	return request{protocol: p, lineage: f, model: t.models.Lookup(info.Model.String()), client: read.client,
 		agent: read.agent, sent: len(read.chain), next: read.doc.Native.(*body.Native).NextID()}
 }
 
@@ -52,10 +52,10 @@ type decision struct {
 
 // cut is what is sent of a request.
 type cut struct {
-	body     []byte
-	edited   bool
-	left     left // what the session leaves out of it
-	standing standing
+	body      []byte
+	edited    bool
+	left      left // what the session leaves out of it
+	decisions decisions
 	// delegated is the context_management that is added, nil without
 	delegated jsontext.Value
 	resent    bool // it was refused, and sent again
@@ -103,27 +103,27 @@ func (t *Transport) join(ctx context.Context, in incoming) (j joined) {
 	return j
 }
 
-// identify reads a request and finds the family of its conversation, in use until it is released.
-func (t *Transport) identify(ctx context.Context, in incoming) (*family, *reading, error) {
+// identify reads a request and finds the lineage of its conversation, in use until it is released.
+func (t *Transport) identify(ctx context.Context, in incoming) (*lineage, *reading, error) {
 	defer t.stage(ctx, "identify")()
 	read, err := t.read(in)
 	if err != nil {
 		return nil, nil, err
 	}
 	r, kind := in.Request, in.protocol.kind
-	f := t.family(identity(r, kind, read.doc.Native.(*body.Native).Decoded, read.chain[0]))
+	f := t.lineage(identity(r, kind, read.doc.Native.(*body.Native).Decoded, read.chain[0]))
 	t.begins(f, beginning(r, kind, read.chain[0]))
 	return f, read, nil
 }
 
 // compose is a request that has joined the log, with what it leaves out. Where another process is
-// quicker, all is done again with what that one wrote. nil: it passes as it came, and the family is
-// released.
-func (t *Transport) compose(ctx context.Context, in incoming, f *family, read *reading) (x *exchange, err error) {
+// quicker, all is done again with what that one wrote. nil: it passes as it came, and the lineage
+// is released.
+func (t *Transport) compose(ctx context.Context, in incoming, f *lineage, read *reading) (x *exchange, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	decoded := read.doc.Native.(*body.Native).Decoded
-	if len(f.lines) == 0 {
+	if len(f.conversations) == 0 {
 		read.doc.Session.Info.Unknown = origin(in.Request, decoded)
 		f.before = oldIdentity(in.Request, in.protocol.kind, decoded, read.chain[0])
 	}
@@ -145,8 +145,8 @@ func (t *Transport) compose(ctx context.Context, in incoming, f *family, read *r
 	if x != nil {
 		t.noticed(in.Request, x, read)
 		t.delegate(ctx, in.Request, x, decoded)
-		x.line.noted(ctx)
-		f.remember(x.line, x.standing, x.sent)
+		x.conversation.noted(ctx)
+		f.remember(x.conversation, x.decisions, x.sent)
 		t.leaves(x)
 	}
 	t.recent.put(read)
@@ -154,13 +154,13 @@ func (t *Transport) compose(ctx context.Context, in incoming, f *family, read *r
 	return x, err
 }
 
-// composeOnce is one try of compose. The family's lock is held.
-func (t *Transport) composeOnce(ctx context.Context, p protocol, f *family, read *reading) (*exchange, error) {
+// composeOnce is one try of compose. The lineage's lock is held.
+func (t *Transport) composeOnce(ctx context.Context, p protocol, f *lineage, read *reading) (*exchange, error) {
 	l, repeated, err := t.adopt(ctx, f, read)
 	if l == nil || err != nil {
 		return nil, err
 	}
-	x := &exchange{request: t.requestOf(p, f, read), line: l, cut: cut{body: read.doc.Source}}
+	x := &exchange{request: t.requestOf(p, f, read), conversation: l, cut: cut{body: read.doc.Source}}
 	x.repeated = repeated
 	if err := t.decide(ctx, x, read); err != nil {
 		return nil, err
@@ -187,8 +187,8 @@ func isOutrun(err error) bool {
 }
 
 // adopt lets a request join the log of its conversation, and tells whether it was asked before; nil
-// if it belongs to none. The family's lock is held.
-func (t *Transport) adopt(ctx context.Context, f *family, read *reading) (l *line, repeated bool, err error) {
+// if it belongs to none. The lineage's lock is held.
+func (t *Transport) adopt(ctx context.Context, f *lineage, read *reading) (l *conversation, repeated bool, err error) {
 	defer t.stage(ctx, "adopt")()
 	doc, chain := read.doc, read.chain
 	if err := f.load(ctx, t.engine); err != nil || isAside(f, doc) {
@@ -200,11 +200,11 @@ func (t *Transport) adopt(ctx context.Context, f *family, read *reading) (l *lin
 	if err := t.refresh(ctx, f, chain, doc.Session.Messages); err != nil {
 		return nil, false, err
 	}
-	known := len(f.lines)
+	known := len(f.conversations)
 	if l, repeated, err = t.goOn(ctx, f, doc, chain); err != nil {
 		return nil, false, err
 	}
-	if len(f.lines) > known {
+	if len(f.conversations) > known {
 		t.begun(l)
 		if known > 0 {
 			t.rewritten(ctx, l, doc.Session.Messages)
@@ -225,9 +225,9 @@ func (t *Transport) adopt(ctx context.Context, f *family, read *reading) (l *lin
 	return l, repeated, nil
 }
 
-// decide asks the engine what a request leaves out. The family's lock is held.
+// decide asks the engine what a request leaves out. The lineage's lock is held.
 func (t *Transport) decide(ctx context.Context, x *exchange, read *reading) error {
-	l := x.line
+	l := x.conversation
 	x.began = t.options.Now()
 	x.added = l.added(read.doc.Session.Messages)
 	x.cold, x.held = x.isCold(read, t.options.Mode), x.holds(read)

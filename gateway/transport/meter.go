@@ -187,7 +187,7 @@ func (m *meter) watch(r *http.Request) *http.Request {
 // of says which conversation the request goes on with.
 func (m *meter) of(x *exchange) {
 	if m != nil {
-		m.session, m.text, m.cold = x.line.id, x.body, x.cold || x.pruned != nil && !x.first()
+		m.session, m.text, m.cold = x.conversation.id, x.body, x.cold || x.pruned != nil && !x.first()
 	}
 }
 

@@ -90,7 +90,7 @@ func (t *Transport) notice(n Notice) {
 
 // about is a notice about a request.
 func (x *exchange) about() Notice {
-	return Notice{From: x.from, Session: x.line.id, Title: x.title, Model: x.model.String(), Messages: x.sent,
+	return Notice{From: x.from, Session: x.conversation.id, Title: x.title, Model: x.model.String(), Messages: x.sent,
 		LeftOut: x.left.tokens(), Window: cmp.Or(x.model.Limits.Input, x.model.Limits.Context)}
 }
 
@@ -100,7 +100,7 @@ func (t *Transport) noticed(r *http.Request, x *exchange, read *reading) {
 	if t.options.Watch == nil {
 		return
 	}
-	l := x.line
+	l := x.conversation
 	if l.from == nil {
 		from := originOf(r, read.doc.Native.(*body.Native).Decoded)
 		l.from = &from
@@ -122,9 +122,9 @@ func (t *Transport) watchDecided(x *exchange, out winnow.Outcome) {
 	for _, receipt := range []*pivot.Receipt{out.Pruned, out.Compacted} {
 		switch {
 		case receipt == nil:
-		case x.line.from != nil:
+		case x.conversation.from != nil:
 			n := x.about()
-			n.From, n.Receipt = *x.line.from, receipt
+			n.From, n.Receipt = *x.conversation.from, receipt
 			t.notice(n)
 		default:
 			x.untold = append(x.untold, receipt)

@@ -110,7 +110,7 @@ func (t *Transport) begin(in incoming) *exchange {
 		func(j joined) {
 			if j.x != nil {
 				t.withdraw(j.x)
-				t.release(j.x.family)
+				t.release(j.x.lineage)
 			}
 		})
 	if !done || j.failed || j.replays {
@@ -130,7 +130,7 @@ func (t *Transport) counting(in incoming) *http.Request {
 		}
 	}
 	if x := t.replay(in, until); x != nil {
-		defer t.release(x.family)
+		defer t.release(x.lineage)
 		return x.outgoing(in.Request)
 	}
 	return with(in.Request, nil, false)

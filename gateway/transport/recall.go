@@ -31,7 +31,7 @@ func (t *Transport) getsBack(tools jsontext.Value) bool {
 
 // offer lets the placeholders of a conversation name the way back as soon as a request has one.
 // What is in place stays as it is.
-func (t *Transport) offer(ctx context.Context, l *line, doc *format.Document) error {
+func (t *Transport) offer(ctx context.Context, l *conversation, doc *format.Document) error {
 	if l.recall || !t.recalls(doc) {
 		return nil
 	}

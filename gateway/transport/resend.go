@@ -63,7 +63,7 @@ func (t *Transport) resend(in incoming, x *exchange, first *http.Response, m *me
 		return answer, err
 	}
 	t.options.Log.Warn("the provider refused a request of which something was left out, and took the original",
-		"session", x.line.id, "status", first.StatusCode)
+		"session", x.conversation.id, "status", first.StatusCode)
 	t.guarded("freeze a conversation", func() { t.freeze(x, cmp.Or(first.Status, strconv.Itoa(first.StatusCode))) })
 	return answer, nil
 }
@@ -74,32 +74,32 @@ const frozenMember = "winnowShownWhole"
 // freeze shows a conversation whole from now on: what was pruned and folded of it is undone, which
 // is in the store, too.
 func (t *Transport) freeze(x *exchange, why string) {
-	x.family.mu.Lock()
-	defer x.family.mu.Unlock()
-	ctx, stop := t.expected(x.line)
+	x.lineage.mu.Lock()
+	defer x.lineage.mu.Unlock()
+	ctx, stop := t.expected(x.conversation)
 	defer stop()
 	defer func() {
-		x.line.noted(ctx)
-		x.family.seen(x.line)
+		x.conversation.noted(ctx)
+		x.lineage.seen(x.conversation)
 	}()
-	x.line.frozen = why
+	x.conversation.frozen = why
 	quoted, _ := jsontext.AppendQuote(nil, why) // with what is not UTF-8 replaced
 	own := map[string]jsontext.Value{frozenMember: quoted}
-	if err := t.engine.Amend(ctx, x.line.id, winnow.Amendment{Own: own}); err != nil {
-		t.failed(x.family, "note that nothing may be left out", err)
+	if err := t.engine.Amend(ctx, x.conversation.id, winnow.Amendment{Own: own}); err != nil {
+		t.failed(x.lineage, "note that nothing may be left out", err)
 		return
 	}
-	_, state, err := t.engine.Session(ctx, x.line.id)
+	_, state, err := t.engine.Session(ctx, x.conversation.id)
 	if err != nil {
-		t.failed(x.family, "undo what was left out", err)
+		t.failed(x.lineage, "undo what was left out", err)
 		return
 	}
 	for _, r := range slices.Backward(state.Receipts) {
 		if r.Kind != pivot.Pruning && r.Kind != pivot.Compaction {
 			continue
 		}
-		if _, err := t.engine.Undo(ctx, x.line.id, r.ID); err != nil && winnow.CodeOf(err) != winnow.Already {
-			t.options.Log.Error("could not undo what was left out", "session", x.line.id, "receipt", r.ID, "error", err)
+		if _, err := t.engine.Undo(ctx, x.conversation.id, r.ID); err != nil && winnow.CodeOf(err) != winnow.Already {
+			t.options.Log.Error("could not undo what was left out", "session", x.conversation.id, "receipt", r.ID, "error", err)
 		}
 	}
 }

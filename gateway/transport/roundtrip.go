@@ -115,18 +115,18 @@ type rest struct {
 // exchange is one request that belongs to a conversation, and what became of it: a value for each
 // step that it has come through.
 type exchange struct {
-	request        // identify
-	line     *line // adopt
-	decision       // decide
-	cut            // splice
-	replayed bool  // it was not decided about: nothing of it joins the log
-	outcome        // record
+	request                    // identify
+	conversation *conversation // adopt
+	decision                   // decide
+	cut                        // splice
+	replayed     bool          // it was not decided about: nothing of it joins the log
+	outcome                    // record
 }
 
 // deliver sends what is left of a request, and once more all of it if that is refused.
 func (t *Transport) deliver(in incoming, x *exchange, m *meter) (*http.Response, error) {
 	if x.replayed {
-		t.coolOne(x.line.id) // its client is back
+		t.coolOne(x.conversation.id) // its client is back
 	}
 	m.of(x)
 	answer, err := t.send(x.outgoing(in.Request), m, x.body)
@@ -139,7 +139,7 @@ func (t *Transport) deliver(in incoming, x *exchange, m *meter) (*http.Response,
 
 // unaccepted notes that a request got no answer, or a refusal.
 func (t *Transport) unaccepted(in incoming, x *exchange, answer *http.Response, err error, m *meter) {
-	defer t.release(x.family)
+	defer t.release(x.lineage)
 	m.refused(in.Context(), err)
 	t.unanswered(x, answer, err)
 	switch {
@@ -155,8 +155,8 @@ func (t *Transport) unaccepted(in incoming, x *exchange, answer *http.Response, 
 func (t *Transport) record(in incoming, x *exchange, answer *http.Response, m *meter) {
 	if x.replayed {
 		t.hear(in.protocol, answer, m, nil, func(a wire.Answer, took took) {
-			defer t.release(x.family)
-			x.family.lastReplayed(x.line.id, t.options.Now())
+			defer t.release(x.lineage)
+			x.lineage.lastReplayed(x.conversation.id, t.options.Now())
 			if x.summary {
 				t.summarized(x, a, took)
 			}
@@ -166,15 +166,15 @@ func (t *Transport) record(in incoming, x *exchange, answer *http.Response, m *m
 	}
 	t.accepted(x)
 	t.lookAt(in.Header, answer.Header)
-	t.hear(in.protocol, answer, m, x.family, func(a wire.Answer, took took) {
+	t.hear(in.protocol, answer, m, x.lineage, func(a wire.Answer, took took) {
 		t.heard(x, a, took)
 		t.keepWarm(x, in.Request, a)
 	})
 }
 
 // hear measures an answer when it has ended, and tells what it says and took. The next request of
-// the family waits for that, which is released then; without a family the client waits.
-func (t *Transport) hear(p protocol, answer *http.Response, m *meter, f *family, heard func(wire.Answer, took)) {
+// the lineage waits for that, which is released then; without a lineage the client waits.
+func (t *Transport) hear(p protocol, answer *http.Response, m *meter, f *lineage, heard func(wire.Answer, took)) {
 	m.hands()
 	listen(answer, func(head http.Header, copied []byte, long bool) {
 		t.afterwards(f, func() {

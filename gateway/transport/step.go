@@ -156,7 +156,7 @@ func (t *Transport) step(ctx context.Context, c Conversation) *Step {
 		if x == nil {
 			return
 		}
-		t.release(x.family)
+		t.release(x.lineage)
 		if x.edited {
 			if sent, ok := remaining(x.body, text, c); ok {
 				s.sent = sent
@@ -308,9 +308,9 @@ func (s *Step) Answered(m Message, u session.Usage) {
 		return
 	}
 	t.guarded("record an answer", func() {
-		f := t.family(s.x.family.id)
+		f := t.lineage(s.x.lineage.id)
 		defer t.release(f)
-		if f != s.x.family {
+		if f != s.x.lineage {
 			return // it was forgotten meanwhile; the answer comes with the next request
 		}
 		if s.refused {

@@ -50,7 +50,7 @@ const dropped = "tools.drop"
 
 // edited is the body of a request with everything left out of it that was decided, tools too, and
 // what that is.
-func edited(l *line, doc *format.Document, st standing) ([]byte, left, error) {
+func edited(l *conversation, doc *format.Document, st decisions) ([]byte, left, error) {
 	spliced, left, err := spliced(l, doc, st)
 	if err != nil || len(l.drop) == 0 {
 		return spliced, left, err

@@ -162,8 +162,9 @@ func (t *Transport) counted(x *exchange, known *store.Live, u session.Usage) {
 		all.Requests++
 		all.add(known, x.model.String(), u)
 		window := cmp.Or(x.model.Limits.Input, x.model.Limits.Context)
-		t.newest[x.line.id] = newest{x.left.tokens(), now, x.client, window > 0 && x.line.without.Whole > window,
-			x.line.delegation.tokens}
+		t.newest[x.conversation.id] = newest{x.left.tokens(), now, x.client,
+			window > 0 && x.conversation.without.Whole > window,
+			x.conversation.delegation.tokens}
 		t.forgetSome()
 	})
 }

@@ -47,7 +47,7 @@ type atHand struct {
 	recording pending // answers
 
 	mu        sync.Mutex
-	families  map[string]*family
+	lineages  map[string]*lineage
 	totals    Totals
 	newest    map[string]newest        // the newest request of each session
 	aside     map[string][]store.Spend // by client: what is written down with its next request
@@ -63,7 +63,7 @@ type atHand struct {
 // New makes a transport that keeps its conversations in an engine. An engine that folds by itself
 // (compaction.auto) needs the hooks of [Hooks].
 func New(engine *winnow.Engine, o Options) *Transport {
-	return made(engine, o, &atHand{families: map[string]*family{}, newest: map[string]newest{},
+	return made(engine, o, &atHand{lineages: map[string]*lineage{}, newest: map[string]newest{},
 		aside: map[string][]store.Spend{}, warm: map[string]*warmth{}, unproven: map[string]*unproven{}})
 }
 

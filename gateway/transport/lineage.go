@@ -10,9 +10,9 @@ import (
 	"github.com/winnowhq/winnow/store"
 )
 
-// family are the conversations of one identity: the one that began it, and those that left it at
+// lineage are the conversations of one identity: the one that began it, and those that left it at
 // some point, because the client rewound or edited its history. Each is a session of the store.
-type family struct {
+type lineage struct {
 	id     string // of the session that began it
 	before string // its id in stores from before credentials were left out of it
 	uses   int    // by requests under way; guarded by the transport
@@ -20,73 +20,73 @@ type family struct {
 	// function. Guarded by the transport.
 	beginning string
 
-	recording pending   // answers
-	decided   decisions // what was decided, for when the store is away
+	recording pending        // answers
+	decided   rememberedList // what was decided, for when the store is away
 
-	mu     sync.Mutex // held while a request joins the log and is decided about, not while it is sent
-	loaded bool
-	lines  []*line
+	mu            sync.Mutex // held while a request joins the log and is decided about, not while it is sent
+	loaded        bool
+	conversations []*conversation
 }
 
-// maxFamilies is how many families are at hand at most, but for those in use; others are read from
+// maxFamilies is how many lineages are at hand at most, but for those in use; others are read from
 // the store again.
-const maxFamilies = 1024
+const maxLineages = 1024
 
-// family is the family of an identity, in use until it is released.
-func (t *Transport) family(id string) *family {
+// lineage is the lineage of an identity, in use until it is released.
+func (t *Transport) lineage(id string) *lineage {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	f := t.families[id]
+	f := t.lineages[id]
 	if f == nil {
-		for other, idle := range t.families {
-			if len(t.families) < maxFamilies {
+		for other, idle := range t.lineages {
+			if len(t.lineages) < maxLineages {
 				break
 			}
 			if idle.uses == 0 {
-				delete(t.families, other)
+				delete(t.lineages, other)
 			}
 		}
-		f = &family{id: id}
-		t.families[id] = f
+		f = &lineage{id: id}
+		t.lineages[id] = f
 	}
 	f.uses++
 	return f
 }
 
-func (t *Transport) release(f *family) {
+func (t *Transport) release(f *lineage) {
 	t.mu.Lock()
 	f.uses--
 	t.mu.Unlock()
 }
 
-// failed forgets what is at hand of a family, so that it is read from the store again.
-func (t *Transport) failed(f *family, what string, err error) {
-	f.loaded, f.lines = false, nil
+// failed forgets what is at hand of a lineage, so that it is read from the store again.
+func (t *Transport) failed(f *lineage, what string, err error) {
+	f.loaded, f.conversations = false, nil
 	t.options.Log.Error("could not "+what, "family", f.id, "error", err)
 	t.notice(Notice{Session: f.id, Failure: "could not " + what + ": what was decided before counts"})
 }
 
-// load reads the conversations of the family that the store has, unless they are at hand.
-func (f *family) load(ctx context.Context, e *winnow.Engine) error {
+// load reads the conversations of the lineage that the store has, unless they are at hand.
+func (f *lineage) load(ctx context.Context, e *winnow.Engine) error {
 	if f.loaded {
 		return nil
 	}
 	return f.reload(ctx, e, true)
 }
 
-// reload reads the conversations of the family that the store has. What is at hand alone of one
-// that was known stays. compared: those at hand are read again where the store has another revision;
-// otherwise they stay as they are, and what is written about one tells whether the store has it so.
-func (f *family) reload(ctx context.Context, e *winnow.Engine, compared bool) error {
+// reload reads the conversations of the lineage that the store has. What is at hand alone of one
+// that was known stays. compared: those at hand are read again where the store has another
+// revision; otherwise they stay, and what is written about one tells whether the store has it so.
+func (f *lineage) reload(ctx context.Context, e *winnow.Engine, compared bool) error {
 	// All processes on the store see them in one order: of two that a request agrees with alike,
 	// all go on with the same one.
 	infos, err := store.Family(ctx, e.Store(), f.id)
 	if err != nil {
 		return err
 	}
-	var lines []*line
+	var lines []*conversation
 	for _, info := range infos {
-		l := f.line(info.ID)
+		l := f.conversation(info.ID)
 		if l != nil && compared {
 			revision, err := store.ReadingOf(ctx).Revision(ctx, e.Store(), l.id)
 			if err != nil {
@@ -105,13 +105,13 @@ func (f *family) reload(ctx context.Context, e *winnow.Engine, compared bool) er
 		}
 		lines = append(lines, l)
 	}
-	f.lines, f.loaded = lines, true
+	f.conversations, f.loaded = lines, true
 	return nil
 }
 
-// line is the conversation of a session, nil without one.
-func (f *family) line(id string) *line {
-	for _, l := range f.lines {
+// conversation is that of a session, nil without one.
+func (f *lineage) conversation(id string) *conversation {
+	for _, l := range f.conversations {
 		if l.id == id {
 			return l
 		}
@@ -121,24 +121,24 @@ func (f *family) line(id string) *line {
 
 // reread reads one conversation that the store has. What is at hand alone of one that was known
 // stays.
-func (f *family) reread(ctx context.Context, e *winnow.Engine, id string) (*line, error) {
+func (f *lineage) reread(ctx context.Context, e *winnow.Engine, id string) (*conversation, error) {
 	store.ReadingOf(ctx).Again(id)
 	s, state, err := e.Session(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return f.renewed(&line{id, courseOf(s, state)}), nil
+	return f.renewed(&conversation{id, stateOf(s, state)}), nil
 }
 
 // renewed is a conversation as it was read, in the place of the one that was at hand, if any: those
 // who are at work on that one go on with it.
-func (f *family) renewed(read *line) *line {
-	l := f.line(read.id)
+func (f *lineage) renewed(read *conversation) *conversation {
+	l := f.conversation(read.id)
 	if l == nil {
 		return read
 	}
-	was := l.course
-	l.course = read.course // the id is read without the lock
+	was := l.conversationState
+	l.conversationState = read.conversationState // the id is read without the lock
 	l.shared = read.revision != was.revision
 	l.pruned, l.asking, l.asked, l.warmed, l.keeps = was.pruned, was.asking, was.asked, was.warmed, was.keeps
 	l.summed, l.from = was.summed, was.from
@@ -155,12 +155,12 @@ func (f *family) renewed(read *line) *line {
 
 // carryOver lets a conversation go on that the store has from before credentials were left out of
 // identities: it leaves the old one where the request does, with all that was decided. It does
-// nothing for a family that the store has. The family's lock is held.
-func (t *Transport) carryOver(ctx context.Context, f *family, chain []digest, messages []session.Message) error {
-	if len(f.lines) > 0 || f.before == "" || f.before == f.id {
+// nothing for a lineage that the store has. The lineage's lock is held.
+func (t *Transport) carryOver(ctx context.Context, f *lineage, chain []digest, messages []session.Message) error {
+	if len(f.conversations) > 0 || f.before == "" || f.before == f.id {
 		return nil
 	}
-	old := &family{id: f.before}
+	old := &lineage{id: f.before}
 	f.before = ""
 	if err := old.load(ctx, t.engine); err != nil {
 		return err
@@ -185,11 +185,11 @@ func (t *Transport) carryOver(ctx context.Context, f *family, chain []digest, me
 // mostChecked is how many conversations that a request may go on with are compared with the store.
 const mostChecked = 4
 
-// refresh reads the conversations of a family again if another process has gone on with the one
+// refresh reads the conversations of a lineage again if another process has gone on with the one
 // that a request goes on with, or may have one that it goes on with. What the request writes about the
 // one tells, for it is written only about the conversation as it is at hand: nobody is asked before.
-// The family's lock is held.
-func (t *Transport) refresh(ctx context.Context, f *family, chain []digest, messages []session.Message) error {
+// The lineage's lock is held.
+func (t *Transport) refresh(ctx context.Context, f *lineage, chain []digest, messages []session.Message) error {
 	if !f.loaded {
 		return f.load(ctx, t.engine)
 	}
@@ -207,7 +207,7 @@ func (t *Transport) refresh(ctx context.Context, f *family, chain []digest, mess
 	// does one that leaves it. The newest ones count: of a conversation that is repeated all the
 	// others ended at the same place.
 	checked := 0
-	for _, l := range slices.Backward(f.lines) {
+	for _, l := range slices.Backward(f.conversations) {
 		if n := l.agrees(chain); !l.goesOn(n, messages) {
 			continue
 		}
@@ -230,10 +230,9 @@ func (t *Transport) refresh(ctx context.Context, f *family, chain []digest, mess
 
 // upToDate reads a conversation again if another process has gone on with it, and notes whether it
 // has. If the request does not go on with it then, it may with one that left it, and all of the
-// family is read. The family's lock is held.
-func (t *Transport) upToDate(ctx context.Context, f *family, l *line, chain []digest, messages []session.Message) (
-	whole bool, err error,
-) {
+// lineage is read. The lineage's lock is held.
+func (t *Transport) upToDate(ctx context.Context, f *lineage, l *conversation, chain []digest,
+	messages []session.Message) (whole bool, err error) {
 	revision, err := store.ReadingOf(ctx).Revision(ctx, t.engine.Store(), l.id)
 	if err != nil {
 		return false, err
