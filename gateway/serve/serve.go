@@ -50,9 +50,9 @@ type Config struct {
 	// Origins are the origins of web pages whose requests are relayed: "https://agent.example".
 	// Those of others are refused, with and without tokens. Default: no page may ask.
 	Origins []string
-	// Door says who may ask where tenants share the listener, beside Clients. Default: there are no
+	// Authenticator says who may ask where tenants share the listener, beside Clients. Default: there are no
 	// tenants.
-	Door Door
+	Authenticator Authenticator
 	// Ready says why no requests should be sent here, in words that hold no content. Default: they
 	// may be.
 	Ready func(ctx context.Context) error
@@ -60,11 +60,11 @@ type Config struct {
 	// something. What it gets has no token, and says in ClientHeader whose it was. Default: nobody
 	// does.
 	Page http.Handler
-	// Jobs is a page of the work beside requests, under /jobs; of tenants' guests those with the
+	// Jobs is a page of the work beside requests, under /jobs; of tenants' clients those with the
 	// scope Admin may see it. An upstream of that name hides it. Default: there is none.
 	Jobs http.Handler
 	// MCP answers /mcp for this computer's user, where requests need no token. Tenants have their
-	// own: Stay.MCP. An upstream of that name hides it. Default: there is none.
+	// own: Access.MCP. An upstream of that name hides it. Default: there is none.
 	MCP http.Handler
 	// Log is told of each request: method, upstream, status, times and sizes, never content.
 	// Default: nobody.
@@ -162,7 +162,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			"page is an agent of yours, add its origin to gateway.origins")
 		return
 	}
-	if h.Door != nil && h.invite(w, r, path, token, client) {
+	if h.Authenticator != nil && h.authenticate(w, r, path, token, client) {
 		return
 	}
 	switch {

@@ -92,6 +92,6 @@ type Queue interface {
 // SignIn is where browsers sign in and out.
 type SignIn interface {
 	http.Handler
-	// Visitor is who has signed in with the browser that sends a request, nil if nobody has.
-	Visitor(r *http.Request) *serve.Guest
+	// Viewer is who has signed in with the browser that sends a request, nil if nobody has.
+	Viewer(r *http.Request) *serve.Client
 }

@@ -34,11 +34,11 @@ func (r *Relay) lead(ctx context.Context, g *tenantRuntime, upstreams map[string
 			g.aside, g.passed[to.Host] = append(g.aside, name), true
 		}
 	}
-	var door serve.Door // nil, and not a nil *tenants, without
+	var authenticator serve.Authenticator // nil, and not a nil *tenants, without
 	if r.tenants != nil {
-		door = r.tenants
+		authenticator = r.tenants
 	}
-	g.handler, err = serve.New(serve.Config{Door: door, Upstreams: upstreams, Transport: counting{r, g},
+	g.handler, err = serve.New(serve.Config{Authenticator: authenticator, Upstreams: upstreams, Transport: counting{r, g},
 		Metrics: r.metrics, Host: r.Address(), Mode: string(g.mode), Clients: g.settings.Gateway.Clients,
 		Origins: g.settings.Gateway.Origins, Ready: r.ready, Page: g.page, Jobs: r.jobs, MCP: g.recall, Log: r.log})
 	r.upstreams = upstreams
@@ -90,7 +90,7 @@ func (r *Relay) ready(ctx context.Context) error {
 		return errors.New("winnow is about to end")
 	}
 	r.mu.Lock()
-	off, kept, lacks, carrier := r.now.mode == transport.Off, r.store, r.lacks.err, r.now.carrier
+	off, kept, lacks, carrier := r.now.mode == transport.Off, r.store, r.outage.err, r.now.carrier
 	r.mu.Unlock()
 	if r.tenants != nil && r.tenants.Away() != nil {
 		return errors.New("it cannot be read who may ask: nobody is served")

@@ -14,17 +14,17 @@ import (
 	"github.com/winnowhq/winnow/store"
 )
 
-// open enters the room of a tenant, which is opened and built as its settings say now.
+// open enters the state of a tenant, which is opened and built as its settings say now.
 func (d *tenants) open(ctx context.Context, t tenant.Tenant) (*tenantState, *tenantRuntime, error) {
 	for {
 		d.mu.Lock()
-		m := d.rooms[t.Name]
+		m := d.states[t.Name]
 		if m == nil {
-			m = d.room(t)
-			d.rooms[t.Name] = m
+			m = d.newState(t)
+			d.states[t.Name] = m
 		}
 		d.mu.Unlock()
-		f, closed, err := d.furnished(ctx, m, t)
+		f, closed, err := d.upToDate(ctx, m, t)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -33,14 +33,14 @@ func (d *tenants) open(ctx context.Context, t tenant.Tenant) (*tenantState, *ten
 		}
 		// it was closed since; there is another one
 		d.mu.Lock()
-		if d.rooms[t.Name] == m {
-			delete(d.rooms, t.Name)
+		if d.states[t.Name] == m {
+			delete(d.states, t.Name)
 		}
 		d.mu.Unlock()
 	}
 }
 
-func (d *tenants) room(t tenant.Tenant) *tenantState {
+func (d *tenants) newState(t tenant.Tenant) *tenantState {
 	now := d.r.app.Env.Now
 	m := &tenantState{name: t.Name, gate: tenant.NewGate(t), tell: d.settled, last: now(), clock: now,
 		failed: d.r.failed}
@@ -48,8 +48,8 @@ func (d *tenants) room(t tenant.Tenant) *tenantState {
 	return m
 }
 
-// furnished enters a room, and builds what carries it first where that is due.
-func (d *tenants) furnished(ctx context.Context, m *tenantState, t tenant.Tenant) (
+// upToDate enters the state of a tenant, and builds its runtime first where that is due.
+func (d *tenants) upToDate(ctx context.Context, m *tenantState, t tenant.Tenant) (
 	f *tenantRuntime, closed bool, err error) {
 	m.making.Lock()
 	defer m.making.Unlock()
@@ -70,7 +70,7 @@ func (d *tenants) furnished(ctx context.Context, m *tenantState, t tenant.Tenant
 		return m.enter(), false, nil
 	}
 	if m.store == nil {
-		if err := d.unlock(ctx, m, t, settings, capture); err != nil {
+		if err := d.openStore(ctx, m, t, settings, capture); err != nil {
 			return nil, false, err
 		}
 	}
@@ -85,14 +85,14 @@ func (d *tenants) furnished(ctx context.Context, m *tenantState, t tenant.Tenant
 	return m.enter(), false, nil
 }
 
-// retire puts a new room in the place of one whose store is to keep other things from now on. What
+// retire puts a new state in the place of one whose store is to keep other things from now on. What
 // is under way in the old one ends as it began.
 func (d *tenants) retire(m *tenantState, t tenant.Tenant) {
 	d.mu.Lock()
-	if d.rooms[t.Name] == m {
-		next := d.room(t)
+	if d.states[t.Name] == m {
+		next := d.newState(t)
 		next.gate = m.gate
-		d.rooms[t.Name], d.leaving = next, append(d.leaving, m)
+		d.states[t.Name], d.leaving = next, append(d.leaving, m)
 	}
 	d.mu.Unlock()
 	m.pages((*live.Hub).End)
@@ -104,8 +104,8 @@ func same(a, b tenant.Tenant) bool {
 		a.Capture == b.Capture && a.Mode == b.Mode
 }
 
-// unlock opens the store of a room, and learns what was spent. making is locked.
-func (d *tenants) unlock(ctx context.Context, m *tenantState, t tenant.Tenant, settings config.Settings,
+// openStore opens the store of a tenant, and learns what was spent. making is locked.
+func (d *tenants) openStore(ctx context.Context, m *tenantState, t tenant.Tenant, settings config.Settings,
 	capture string) error {
 	kept, err := d.stores.Open(ctx, t.Name)
 	if err != nil {

@@ -36,9 +36,9 @@ type Relay struct {
 	tenants  *tenants      // nil if it has none, and looks for none
 
 	requests  atomic.Int64
-	flights   flights
-	failsOpen bool // without its store it relays all the same, in mode off
-	lacks     lack // guarded by changing, but for its error
+	inFlight  inFlight
+	failsOpen bool        // without its store it relays all the same, in mode off
+	outage    storeOutage // guarded by changing, but for its error
 	stopping  atomic.Bool
 	ended     chan error
 	stop      context.CancelFunc
@@ -125,7 +125,7 @@ func openAt(ctx context.Context, a *cli.App, settings config.Settings, l net.Lis
 func (r *Relay) build(ctx context.Context, settings config.Settings, mode transport.Mode) (*tenantRuntime, error) {
 	f := &tenantRuntime{settings: settings, mode: mode, routes: &routes{wanted: mode}}
 	if mode != transport.Off {
-		if err := r.open(ctx, settings.Gateway); err != nil && !r.doesWithout(ctx, err) {
+		if err := r.open(ctx, settings.Gateway); err != nil && !r.toleratesOutage(ctx, err) {
 			return nil, err
 		} else if err != nil {
 			f.mode = transport.Off
@@ -144,7 +144,7 @@ func (r *Relay) build(ctx context.Context, settings config.Settings, mode transp
 	if r.now == nil {
 		r.readHabits(f)
 		r.metrics = r.app.Shared.NewMetrics(f.carrier.Totals, false)
-		r.metrics.Gauge("winnow_in_flight_requests", "Requests that are relayed and have not ended.", r.flights.count)
+		r.metrics.Gauge("winnow_in_flight_requests", "Requests that are relayed and have not ended.", r.inFlight.count)
 		r.metrics.Gauge("winnow_store_lost",
 			"1 while the store cannot be opened or does not answer, and nothing is decided.", r.away)
 	}
@@ -166,7 +166,7 @@ func (r *Relay) open(ctx context.Context, set config.Gateway) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.name, r.store, r.lacks = tenantOf(kept), kept, lack{}
+	r.name, r.store, r.outage = tenantOf(kept), kept, storeOutage{}
 	return nil
 }
 
@@ -203,9 +203,9 @@ func (r *Relay) Start(ctx context.Context, upstreams map[string]string, patience
 func (r *Relay) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	g := r.enter()
 	defer r.leave(g)
-	landed, flies := r.flights.takeOff(request)
-	defer landed()
-	if flies && r.tracer != nil {
+	done, counted := r.inFlight.Begin(request)
+	defer done()
+	if counted && r.tracer != nil {
 		traced, ended := r.tracer.Request(request, "relay")
 		request = traced
 		defer ended()
@@ -229,8 +229,8 @@ func (c counting) RoundTrip(r *http.Request) (*http.Response, error) {
 		r = r.Clone(r.Context())
 		r.Header.Set(transport.Header, string(transport.Off))
 	}
-	if stay := serve.StayOf(r.Context()); stay != nil {
-		return stay.Carrier.RoundTrip(r)
+	if access := serve.AccessOf(r.Context()); access != nil {
+		return access.Carrier.RoundTrip(r)
 	}
 	return c.g.carrier.RoundTrip(r)
 }

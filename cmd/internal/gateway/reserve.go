@@ -22,7 +22,7 @@ const (
 	bookPause    = 5 * time.Second
 )
 
-// reserving is how the requests of a room are paid for by its tenant's budget: see
+// reserving is how the requests of a tenant are paid for by its budget: see
 // transport.Options.Reserve.
 func (d *tenants) reserving(m *tenantState) func(context.Context, transport.Quote) (func(transport.Charge), error) {
 	return func(ctx context.Context, q transport.Quote) (func(transport.Charge), error) {

@@ -465,7 +465,7 @@ func TestJobs_areSharedOnceTheDatabaseIsThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, "the queue in the database", func() bool {
-		if r.lacking(time.Now()) {
+		if r.retryDue(time.Now()) {
 			r.retry(t.Context())
 		}
 		_, is := w.current().(shared.Queue)

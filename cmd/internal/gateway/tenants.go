@@ -27,10 +27,10 @@ import (
 const (
 	// idleRoom is after how long without a request a tenant's store is closed: longer than any
 	// provider's cache lasts.
-	idleRoom = 2 * time.Hour
+	idleAfter = 2 * time.Hour
 	// mostRooms is how many tenants are at hand at a time; of more the one that nobody has asked
 	// for longest goes, if nothing of it is under way.
-	mostRooms = 200
+	mostStates = 200
 	// mostShares bounds into how many parts gateway.memory is divided.
 	mostShares = 16
 	leastShare = 16 << 20 // bytes
@@ -42,7 +42,7 @@ const (
 	askAgain = time.Second
 )
 
-// tenants are those who share a gateway. They are its door.
+// tenants are those who share a gateway. They are its serve.Authenticator.
 type tenants struct {
 	r       *Relay
 	log     *slog.Logger
@@ -64,7 +64,7 @@ type tenants struct {
 	saving sync.Mutex // held while the book learns what was spent: then it has all of it
 
 	mu      sync.Mutex
-	rooms   map[string]*tenantState
+	states  map[string]*tenantState
 	leaving []*tenantState // that others have taken the place of; closed when nobody is in them
 	tokenUse
 }
@@ -93,7 +93,7 @@ type reading struct{ tenant.Book }
 // gets in.
 func (r *Relay) Tenants(ctx context.Context, must bool) error {
 	d := &tenants{must: must, r: r, log: r.log, stores: source.TenantStores{App: r.app}, settle: make(chan struct{}, 1),
-		reservations: reservations{process: rand.Text(), patience: bookPatience}, rooms: map[string]*tenantState{},
+		reservations: reservations{process: rand.Text(), patience: bookPatience}, states: map[string]*tenantState{},
 		tokenUse: tokenUse{map[string]time.Time{}, map[string]time.Time{}, map[string]time.Time{}}}
 	d.known.Store(tenant.NewDirectory(0, nil, nil))
 	if err := d.begin(ctx); err != nil {
@@ -122,7 +122,7 @@ func (r *Relay) Tenants(ctx context.Context, must bool) error {
 // every tick.
 func (d *tenants) begin(ctx context.Context) error {
 	d.r.mu.Lock()
-	err := d.r.lacks.err // it was waited for once
+	err := d.r.outage.err // it was waited for once
 	d.r.mu.Unlock()
 	if err == nil || !store.IsURL(source.BookAt(d.r.app)) {
 		_, err = d.look(ctx, true)
@@ -144,7 +144,7 @@ func IsAway(ctx context.Context, a *cli.App, err error) bool {
 	return ctx.Err() == nil && !cli.IsMisuse(err) && store.IsURL(source.BookAt(a))
 }
 
-// Away implements serve.Door.
+// Away implements serve.Authenticator.
 func (d *tenants) Away() error {
 	if err := d.away.Load(); err != nil {
 		return *err
@@ -200,12 +200,12 @@ func (d *tenants) look(ctx context.Context, always bool) (changed bool, err erro
 	return true, nil
 }
 
-// Closed implements serve.Door. Where there was ever a tenant it stays closed, or what belongs to
+// Closed implements serve.Authenticator. Where there was ever a tenant it stays closed, or what belongs to
 // nobody any more would be everybody's.
 func (d *tenants) Closed() bool { return d.must || d.known.Load().Revision() > 1 }
 
-// Guest implements serve.Door.
-func (d *tenants) Guest(shown string) *serve.Guest {
+// Client implements serve.Authenticator.
+func (d *tenants) Client(shown string) *serve.Client {
 	now := d.r.app.Env.Now()
 	t, by, ok := d.known.Load().Who(shown, now)
 	if !ok {
@@ -223,15 +223,15 @@ func (d *tenants) Guest(shown string) *serve.Guest {
 	if now.Sub(d.used[by.ID]) >= usedEvery {
 		d.used[by.ID], d.unset[by.ID] = now, now
 	}
-	return &serve.Guest{Tenant: t.Name, Who: by.ID, Scopes: by.Scopes}
+	return &serve.Client{Tenant: t.Name, Who: by.ID, Scopes: by.Scopes}
 }
 
-// Visitor implements serve.Door.
-func (d *tenants) Visitor(r *http.Request) *serve.Guest {
+// Viewer implements serve.Authenticator.
+func (d *tenants) Viewer(r *http.Request) *serve.Client {
 	if d.signIn == nil {
 		return nil
 	}
-	g := d.signIn.Visitor(r)
+	g := d.signIn.Viewer(r)
 	if g == nil {
 		return nil
 	}
@@ -241,7 +241,7 @@ func (d *tenants) Visitor(r *http.Request) *serve.Guest {
 	return g
 }
 
-// SignIn implements serve.Door.
+// SignIn implements serve.Authenticator.
 func (d *tenants) SignIn() http.Handler {
 	if d.signIn == nil {
 		return nil // and not a nil that is one
@@ -249,7 +249,7 @@ func (d *tenants) SignIn() http.Handler {
 	return d.signIn
 }
 
-// Others implements serve.Door.
+// Others implements serve.Authenticator.
 func (d *tenants) Others() []string { return slices.Sorted(maps.Keys(d.known.Load().Tenants())) }
 
 // mostLinks is how many tenants a page leads to; the list of all has the others.
@@ -257,7 +257,7 @@ const mostLinks = 20
 
 // links lead who may see all tenants to their pages.
 func (d *tenants) links(r *http.Request) (all []live.Link) {
-	g := serve.GuestOf(r.Context())
+	g := serve.ClientOf(r.Context())
 	if g == nil || !g.Scopes.Has(tenant.Admin) {
 		return nil
 	}
@@ -276,19 +276,19 @@ func (d *tenants) links(r *http.Request) (all []live.Link) {
 	return all
 }
 
-// Metrics implements serve.Door.
+// Metrics implements serve.Authenticator.
 func (d *tenants) Metrics() map[string]serve.Metrics {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	all := make(map[string]serve.Metrics, len(d.rooms))
-	for name, m := range d.rooms {
+	all := make(map[string]serve.Metrics, len(d.states))
+	for name, m := range d.states {
 		all[name] = m.metrics
 	}
 	return all
 }
 
-// Enter implements serve.Door.
-func (d *tenants) Enter(ctx context.Context, g *serve.Guest, relayed bool) (*serve.Stay, *tenant.Refusal, error) {
+// Enter implements serve.Authenticator.
+func (d *tenants) Enter(ctx context.Context, g *serve.Client, relayed bool) (*serve.Access, *tenant.Refusal, error) {
 	now := d.r.app.Env.Now()
 	t, ok := d.known.Load().Tenant(g.Tenant)
 	if !ok {
@@ -299,21 +299,21 @@ func (d *tenants) Enter(ctx context.Context, g *serve.Guest, relayed bool) (*ser
 		return nil, nil, err
 	}
 	left := sync.OnceFunc(func() { m.leave(f) })
-	stay := &serve.Stay{Carrier: f.carrier, Metrics: m.metrics, Page: f.page, MCP: f.recall, Keys: d.keysOf(t),
+	access := &serve.Access{Carrier: f.carrier, Metrics: m.metrics, Page: f.page, MCP: f.recall, Keys: d.keysOf(t),
 		Counted: t.Budget.Limited(), Leave: left}
 	if !relayed {
-		return stay, nil, nil
+		return access, nil, nil
 	}
 	pass, refused := m.gate.Enter(now)
 	if refused != nil {
 		left()
 		return nil, refused, nil
 	}
-	if stay.Warning = pass.Warning; pass.First {
+	if access.Warning = pass.Warning; pass.First {
 		d.log.Warn("budget: "+pass.Warning.Message(), "tenant", t.Name)
 	}
-	stay.Leave = func() { pass.Leave(); left() }
-	return stay, nil, nil
+	access.Leave = func() { pass.Leave(); left() }
+	return access, nil, nil
 }
 
 // settled says that something may have been spent.
@@ -329,7 +329,7 @@ func (d *tenants) settled() {
 func (d *tenants) audit(name string) func(context.Context, live.Deed) error {
 	return func(ctx context.Context, deed live.Deed) error {
 		e := tenant.Entry{Tenant: name, Did: deed.Did, Session: deed.Session, What: deed.What}
-		if g := serve.GuestOf(ctx); g != nil {
+		if g := serve.ClientOf(ctx); g != nil {
 			e.Who = g.Who
 		}
 		if deed.Did == "read" {

@@ -12,7 +12,7 @@ import (
 )
 
 // run keeps the book until the context ends: it is read again when it has changed, learns what was
-// spent and which tokens were used, and rooms that nobody uses are closed.
+// spent and which tokens were used, and states that nobody uses are closed.
 func (d *tenants) run(ctx context.Context) {
 	ticker := time.NewTicker(2 * time.Second)
 	defer ticker.Stop()
@@ -72,7 +72,7 @@ func (d *tenants) tick(ctx context.Context) {
 func (d *tenants) all() []*tenantState {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return slices.AppendSeq(slices.Clone(d.leaving), maps.Values(d.rooms))
+	return slices.AppendSeq(slices.Clone(d.leaving), maps.Values(d.states))
 }
 
 // save hands what was spent to the book. It is not broken off in the middle: then nobody would know
@@ -89,16 +89,16 @@ func (d *tenants) save(ctx context.Context) {
 	}
 }
 
-// tidy closes the rooms that nobody has used for long, those of tenants that were removed, and of
+// tidy closes the states that nobody has used for long, those of tenants that were removed, and of
 // too many the ones that were used last.
 func (d *tenants) tidy(now time.Time) {
-	rooms := d.all()
-	slices.SortFunc(rooms, func(a, b *tenantState) int {
+	states := d.all()
+	slices.SortFunc(states, func(a, b *tenantState) int {
 		first, _ := a.idle()
 		second, _ := b.idle()
 		return first.Compare(second)
 	})
-	for i, m := range rooms {
+	for i, m := range states {
 		since, idle := m.idle()
 		_, there := d.known.Load().Tenant(m.name)
 		if !there {
@@ -107,13 +107,13 @@ func (d *tenants) tidy(now time.Time) {
 		d.mu.Lock()
 		replaced := slices.Contains(d.leaving, m)
 		d.mu.Unlock()
-		if idle && (!there || replaced || now.Sub(since) >= idleRoom || len(rooms)-i > mostRooms) {
+		if idle && (!there || replaced || now.Sub(since) >= idleAfter || len(states)-i > mostStates) {
 			d.drop(m)
 		}
 	}
 }
 
-// drop closes a room if nobody is in it.
+// drop closes a state if nobody is in it.
 func (d *tenants) drop(m *tenantState) {
 	m.making.Lock()
 	_, idle := m.idle()
@@ -128,8 +128,8 @@ func (d *tenants) drop(m *tenantState) {
 	m.making.Unlock()
 	if gone {
 		d.mu.Lock()
-		if d.rooms[m.name] == m {
-			delete(d.rooms, m.name)
+		if d.states[m.name] == m {
+			delete(d.states, m.name)
 		}
 		d.leaving = slices.DeleteFunc(d.leaving, func(other *tenantState) bool { return other == m })
 		d.mu.Unlock()
@@ -152,7 +152,7 @@ func (d *tenants) expire(ctx context.Context, name string, now time.Time) error 
 		}
 	}
 	d.mu.Lock()
-	_, present := d.rooms[name]
+	_, present := d.states[name]
 	d.mu.Unlock()
 	m, f, err := d.open(ctx, t)
 	if err != nil {
