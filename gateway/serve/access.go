@@ -287,12 +287,11 @@ func (h *handler) forbid(w http.ResponseWriter, r *http.Request, rest string, g 
 func (h *handler) show(w http.ResponseWriter, r *http.Request, g *Client, path string) {
 	seen := *g
 	if path == seenAs && g.Scopes.Has(tenant.Admin) {
-		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			w.Header().Set("Allow", "GET, HEAD")
-			http.Error(w, "405 use GET", http.StatusMethodNotAllowed)
-			return
+		if onlyReads(r) {
+			h.Authenticator.List().ServeHTTP(w, r)
+		} else {
+			useGet(w)
 		}
-		h.Authenticator.List().ServeHTTP(w, r)
 		return
 	}
 	if rest, ok := strings.CutPrefix(path, seenAs); ok {
@@ -307,7 +306,7 @@ func (h *handler) show(w http.ResponseWriter, r *http.Request, g *Client, path s
 		r = r.WithContext(context.WithValue(r.Context(), clientKey{}, &seen))
 	}
 	needed := tenant.Read
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+	if !onlyReads(r) {
 		needed = tenant.Act
 	}
 	paged := strings.HasPrefix(path, under) || path == "/" && browses(r)
@@ -324,8 +323,7 @@ func (h *handler) show(w http.ResponseWriter, r *http.Request, g *Client, path s
 	case !paged && !known:
 		h.nowhere(w, r, path)
 	case known && !paged && needed == tenant.Act:
-		w.Header().Set("Allow", "GET, HEAD")
-		http.Error(w, "405 use GET", http.StatusMethodNotAllowed)
+		useGet(w)
 	case path == "/" && !paged:
 		text(w, "winnow relays to "+h.known()+"\n")
 	case !g.Scopes.Has(needed):
@@ -333,22 +331,29 @@ func (h *handler) show(w http.ResponseWriter, r *http.Request, g *Client, path s
 	case path == "/metrics" && g.Scopes.Has(tenant.Admin) && !seen.Elsewhere:
 		h.Metrics.WithTenants(h.Authenticator.Metrics()).ServeHTTP(w, r)
 	default:
-		access, _, err := h.Authenticator.Enter(r.Context(), &seen, false)
-		if err != nil {
-			h.Log.Error("a tenant cannot be served", "tenant", seen.Tenant, "why", err)
-			http.Error(w, "503 winnow cannot serve this tenant now; its log says why", http.StatusServiceUnavailable)
-			return
-		}
-		defer access.Leave()
-		switch {
-		case path == "/metrics":
-			access.Metrics.ServeHTTP(w, r)
-		case access.Page == nil:
-			http.NotFound(w, r)
-		default:
-			access.Page.ServeHTTP(w, r)
-		}
+		h.within(w, r, &seen, func(access *Access) {
+			switch {
+			case path == "/metrics":
+				access.Metrics.ServeHTTP(w, r)
+			case access.Page == nil:
+				http.NotFound(w, r)
+			default:
+				access.Page.ServeHTTP(w, r)
+			}
+		})
 	}
+}
+
+// within answers with what a client has that asks for nothing that is relayed.
+func (h *handler) within(w http.ResponseWriter, r *http.Request, g *Client, answer func(*Access)) {
+	access, _, err := h.Authenticator.Enter(r.Context(), g, false)
+	if err != nil {
+		h.Log.Error("a tenant cannot be served", "tenant", g.Tenant, "why", err)
+		http.Error(w, "503 winnow cannot serve this tenant now; its log says why", http.StatusServiceUnavailable)
+		return
+	}
+	defer access.Leave()
+	answer(access)
 }
 
 // recall answers an agent that asks for what was left out of its tenant's sessions. Its tools look
@@ -363,19 +368,14 @@ func (h *handler) recall(w http.ResponseWriter, r *http.Request, g *Client) {
 		h.forbid(w, r, forAgents, g, tenant.Read)
 		return
 	}
-	access, _, err := h.Authenticator.Enter(r.Context(), g, false)
-	if err != nil {
-		h.Log.Error("a tenant cannot be served", "tenant", g.Tenant, "why", err)
-		http.Error(w, "503 winnow cannot serve this tenant now; its log says why", http.StatusServiceUnavailable)
-		return
-	}
-	defer access.Leave()
-	if access.MCP == nil {
-		http.Error(w, "404 nothing is kept of this tenant's sessions: its mode is off, or it captures none",
-			http.StatusNotFound)
-		return
-	}
-	access.MCP.ServeHTTP(w, r)
+	h.within(w, r, g, func(access *Access) {
+		if access.MCP == nil {
+			http.Error(w, "404 nothing is kept of this tenant's sessions: its mode is off, or it captures none",
+				http.StatusNotFound)
+			return
+		}
+		access.MCP.ServeHTTP(w, r)
+	})
 }
 
 // ofItself reports whether no page of another origin sent a request.

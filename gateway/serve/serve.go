@@ -181,9 +181,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.MCP.ServeHTTP(w, r)
 	case !slices.Contains(own, path):
 		h.nowhere(w, r, path)
-	case r.Method != http.MethodGet && r.Method != http.MethodHead:
-		w.Header().Set("Allow", "GET, HEAD")
-		http.Error(w, "405 use GET", http.StatusMethodNotAllowed)
+	case !onlyReads(r):
+		useGet(w)
 	case path == "/metrics":
 		h.Metrics.ServeHTTP(w, r)
 	case path == "/":
@@ -199,6 +198,17 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(modeHeader, cmp.Or(h.Mode, "off"))
 		text(w, "ok\n")
 	}
+}
+
+// onlyReads reports whether a request changes nothing.
+func onlyReads(r *http.Request) bool {
+	return r.Method == http.MethodGet || r.Method == http.MethodHead
+}
+
+// useGet answers a request that would change what can only be read.
+func useGet(w http.ResponseWriter) {
+	w.Header().Set("Allow", "GET, HEAD")
+	http.Error(w, "405 use GET", http.StatusMethodNotAllowed)
 }
 
 // unknown answers a request that shows no token that anybody has. name is the upstream that it

@@ -101,6 +101,14 @@ func withBook(ctx context.Context, a *cli.App, want source.Access, do func(tenan
 	return err
 }
 
+// inBook runs a command that only works on a book of tenants that exists.
+func inBook(a *cli.App, do func(ctx context.Context, b tenant.Book, args []string) error) func(*cobra.Command,
+	[]string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		return withBook(cmd.Context(), a, source.Changing, func(b tenant.Book) error { return do(cmd.Context(), b, args) })
+	}
+}
+
 // tenantFlags are what may be said of a tenant.
 type tenantFlags struct {
 	perMinute, concurrent, retention int
@@ -211,11 +219,9 @@ func tenantShow(a *cli.App) *cobra.Command {
 		Use: "show NAME", Short: "Show a tenant: its settings, tokens and what it spent",
 		Example: "  winnowd tenant show web",
 		Args:    cli.Exactly(1, "NAME"), ValidArgsFunction: completeTenants(a),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return withBook(cmd.Context(), a, source.Changing, func(b tenant.Book) error {
-				return tellTenant(cmd.Context(), a, b, args[0])
-			})
-		},
+		RunE: inBook(a, func(ctx context.Context, b tenant.Book, args []string) error {
+			return tellTenant(ctx, a, b, args[0])
+		}),
 	}
 }
 
@@ -304,9 +310,7 @@ func tenantListCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "Show the tenants and what they spent", Example: "  winnowd tenant list",
 		Args: cli.Exactly(0, "no arguments"), ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withBook(cmd.Context(), a, source.Changing, func(b tenant.Book) error { return listTenants(cmd.Context(), a, b) })
-		},
+		RunE: inBook(a, func(ctx context.Context, b tenant.Book, _ []string) error { return listTenants(ctx, a, b) }),
 	}
 }
 
@@ -350,23 +354,21 @@ func tenantRemove(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "remove NAME", Short: "Remove a tenant and its tokens; its sessions stay on disk",
 		Example: "  winnowd tenant remove web", Args: cli.Exactly(1, "NAME"), ValidArgsFunction: completeTenants(a),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return withBook(cmd.Context(), a, source.Changing, func(b tenant.Book) error {
-				if err := b.Remove(cmd.Context(), actor(a), args[0]); err != nil {
-					return err
+		RunE: inBook(a, func(ctx context.Context, b tenant.Book, args []string) error {
+			if err := b.Remove(ctx, actor(a), args[0]); err != nil {
+				return err
+			}
+			removed := tenantRemoved{Tenant: args[0]}
+			if file := source.TenantFile(a, args[0]); file != "" && exists(file) {
+				removed.Left = file
+			}
+			return a.Tell(removed, func() {
+				a.Printf("%s is no tenant any more, and its tokens do not count\n", args[0])
+				if removed.Left != "" {
+					a.Printf("its sessions are in %s\n", removed.Left)
 				}
-				removed := tenantRemoved{Tenant: args[0]}
-				if file := source.TenantFile(a, args[0]); file != "" && exists(file) {
-					removed.Left = file
-				}
-				return a.Tell(removed, func() {
-					a.Printf("%s is no tenant any more, and its tokens do not count\n", args[0])
-					if removed.Left != "" {
-						a.Printf("its sessions are in %s\n", removed.Left)
-					}
-				})
 			})
-		},
+		}),
 	}
 }
 
@@ -377,14 +379,21 @@ func exists(file string) bool {
 
 // completeTenants offers the names of tenants.
 func completeTenants(a *cli.App) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		var names []string
+	return completeFromBook(a, func(ctx context.Context, b tenant.Book) (names []string, err error) {
+		all, err := b.Tenants(ctx)
+		for _, t := range all {
+			names = append(names, t.Name)
+		}
+		return names, err
+	})
+}
+
+// completeFromBook offers what a book of tenants has, as the first argument.
+func completeFromBook(a *cli.App, list func(context.Context, tenant.Book) ([]string, error)) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
 		if len(args) == 0 {
-			_ = withBook(cmd.Context(), a, source.Changing, func(b tenant.Book) error {
-				all, err := b.Tenants(cmd.Context())
-				for _, t := range all {
-					names = append(names, t.Name)
-				}
+			_ = withBook(cmd.Context(), a, source.Changing, func(b tenant.Book) (err error) {
+				names, err = list(cmd.Context(), b)
 				return err
 			})
 		}

@@ -53,13 +53,7 @@ func (d *tenants) tick(ctx context.Context) {
 	d.save(ctx)
 	now := d.r.app.Env.Now()
 	d.renew(ctx, now)
-	d.mu.Lock()
-	used := d.unset
-	d.unset = map[string]time.Time{}
-	d.mu.Unlock()
-	if err := d.book.Load().Used(ctx, used); err != nil {
-		d.log.Error("when tokens were used cannot be noted", "why", err)
-	}
+	d.noteUse(ctx)
 	for _, m := range d.all() {
 		known, err := d.book.Load().Spent(ctx, m.name, now) // other processes spend, too
 		if err == nil {
@@ -67,6 +61,17 @@ func (d *tenants) tick(ctx context.Context) {
 		}
 	}
 	d.tidy(now)
+}
+
+// noteUse writes down when tokens were used.
+func (d *tenants) noteUse(ctx context.Context) {
+	d.mu.Lock()
+	used := d.unset
+	d.unset = map[string]time.Time{}
+	d.mu.Unlock()
+	if err := d.book.Load().Used(ctx, used); err != nil {
+		d.log.Error("when tokens were used cannot be noted", "why", err)
+	}
 }
 
 func (d *tenants) all() []*tenantState {
@@ -205,12 +210,7 @@ func (d *tenants) close() {
 	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second)
 	defer stop()
 	d.save(ctx)
-	d.mu.Lock()
-	used := d.unset
-	d.mu.Unlock()
-	if err := d.book.Load().Used(ctx, used); err != nil {
-		d.log.Error("when tokens were used cannot be noted", "why", err)
-	}
+	d.noteUse(ctx)
 	if err := d.book.Load().Close(); err != nil {
 		d.r.failed(err)
 	}
