@@ -50,8 +50,8 @@ type Config struct {
 	// Origins are the origins of web pages whose requests are relayed: "https://agent.example".
 	// Those of others are refused, with and without tokens. Default: no page may ask.
 	Origins []string
-	// Authenticator says who may ask where tenants share the listener, beside Clients. Default: there are no
-	// tenants.
+	// Authenticator says who may ask where tenants share the listener, beside Clients. Default: there
+	// are no tenants.
 	Authenticator Authenticator
 	// Ready says why no requests should be sent here, in words that hold no content. Default: they
 	// may be.

@@ -98,8 +98,8 @@ func (t *Transport) receive(r *http.Request) (in incoming, err error) {
 // pass sends a request as it came, unless a budget would have to know what it costs.
 func (t *Transport) pass(in incoming) (*http.Response, error) {
 	if err := t.unmetered(in.Request, in.uncosted); err != nil {
-		if in.Body != nil {
-			in.Body.Close()
+		if begun, ok := in.Body.(rest); ok { // the server closes an unread one itself, behind the answer
+			begun.Close()
 		}
 		return nil, err
 	}
