@@ -12,5 +12,5 @@
 //   - live: what goes through it, on a page
 //   - mcp: what was left out, as tools for the agent
 //
-// Begin with transport.RoundTrip in transport.go; serve.New for the listener.
+// Begin with transport.RoundTrip in roundtrip.go; serve.New for the listener.
 package gateway

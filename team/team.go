@@ -44,7 +44,7 @@ func openStore(ctx context.Context, url string, readOnly bool) (store.Store, err
 // stores are those of tenants in one database.
 type stores struct{ *postgres.Database }
 
-func (s stores) Tenant(name string) store.Store { return s.Database.Tenant(name) }
+func (s stores) Tenant(name string) shared.TenantStore { return s.Database.Tenant(name) }
 
 func openStores(ctx context.Context, url string) (shared.Stores, error) {
 	d, err := postgres.Open(ctx, url, postgres.Options{})

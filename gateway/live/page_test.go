@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/winnowhq/winnow/gateway/live"
-	"github.com/winnowhq/winnow/gateway/serve"
+	"github.com/winnowhq/winnow/gateway/tenant"
 	"github.com/winnowhq/winnow/gateway/transport"
 	"github.com/winnowhq/winnow/look/display"
 )
@@ -244,8 +244,8 @@ func TestPage_streamsAreBounded(t *testing.T) {
 
 // A tenant sees and changes what is its own, and switches nothing.
 func TestPage_tenantsAreApart(t *testing.T) {
-	ann, annHash := serve.NewToken()
-	bob, bobHash := serve.NewToken()
+	ann, annHash := tenant.NewSecret()
+	bob, bobHash := tenant.NewSecret()
 	s := open(t, set{agents: three(), clients: map[string]string{"ann": annHash, "bob": bobHash}})
 	if status, answer := s.ask("one", 3, ann); status != 200 {
 		t.Fatalf("%d %s", status, answer)

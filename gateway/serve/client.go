@@ -1,12 +1,10 @@
 package serve
 
 import (
-	"crypto/rand"
-	"crypto/subtle"
-	"encoding/base64"
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/winnowhq/winnow/gateway/tenant"
 )
@@ -21,26 +19,6 @@ const ClientHeader = "X-Winnow-Client"
 // tokenPrefix begins every token.
 const tokenPrefix = tenant.Prefix
 
-// NewToken makes a token for a client, and what is kept of it: the SHA-256 as hexadecimal digits.
-func NewToken() (token, hash string) {
-	random := make([]byte, 32)
-	rand.Read(random) // it never fails
-	token = tokenPrefix + base64.RawURLEncoding.EncodeToString(random)
-	return token, tenant.HashOf(token)
-}
-
-// client is the name of who shows a token, "" if nobody has it. It takes equally long for every
-// client.
-func client(clients map[string]string, token string) (name string) {
-	shown := []byte(tenant.HashOf(token))
-	for other, hash := range clients {
-		if subtle.ConstantTimeCompare(shown, []byte(strings.ToLower(hash))) == 1 {
-			name = other
-		}
-	}
-	return name
-}
-
 // admitted is a request without the token that it shows, its path as it was sent without one, the
 // token, and the name of the client, "" if nobody has such a token.
 func (h *handler) admitted(r *http.Request, path string) (_ *http.Request, rest, token, name string) {
@@ -53,8 +31,9 @@ func (h *handler) admitted(r *http.Request, path string) (_ *http.Request, rest,
 		r = r.WithContext(r.Context())
 		r.URL = to
 	}
-	if len(h.Clients) > 0 && token != "" {
-		name = client(h.Clients, token)
+	if token != "" {
+		_, by, _ := h.clients.Who(token, time.Time{}) // they never expire
+		name = by.Label
 	}
 	if _, said := r.Header[ClientHeader]; said || name != "" || r.Header[TokenHeader] != nil {
 		r = r.WithContext(r.Context())

@@ -8,14 +8,16 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/winnowhq/winnow/gateway/tenant"
 )
 
 // A token opens the listener from the header or the path, reaches nobody, and is in no log; without
 // one every route but those that are probed is closed.
 func TestServe_tokens(t *testing.T) {
 	var log written
-	token, hash := NewToken()
-	other, _ := NewToken()
+	token, hash := tenant.NewSecret()
+	other, _ := tenant.NewSecret()
 	if token == other || len(token) < 40 || !strings.HasPrefix(token, "wt_") || strings.Contains(hash, token) {
 		t.Fatalf("tokens %q and %q, hash %q", token, other, hash)
 	}
@@ -62,7 +64,7 @@ func TestServe_tokens(t *testing.T) {
 
 // The transport is told which client asks by the listener alone.
 func TestServe_tellsTheTransportWhoAsks(t *testing.T) {
-	token, hash := NewToken()
+	token, hash := tenant.NewSecret()
 	var told []string
 	carrier := carrierFunc(func(r *http.Request) (*http.Response, error) {
 		told = append(told, r.Header.Get(ClientHeader)+r.Header.Get(TokenHeader))

@@ -36,15 +36,15 @@ type Answered struct {
 	Before, Forward time.Duration
 }
 
-// unmetered counts nothing.
-type unmetered struct{}
+// Uncounted are metrics that count nothing.
+type Uncounted struct{}
 
-func (unmetered) Answered(Answered)                                {}
-func (unmetered) Refused(string)                                   {}
-func (unmetered) Gauge(_, _ string, _ func() float64)              {}
-func (unmetered) Counter(_, _ string, _ ...string) func(...string) { return func(...string) {} }
-func (u unmetered) WithTenants(map[string]Metrics) http.Handler    { return u }
-func (unmetered) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+func (Uncounted) Answered(Answered)                                {}
+func (Uncounted) Refused(string)                                   {}
+func (Uncounted) Gauge(_, _ string, _ func() float64)              {}
+func (Uncounted) Counter(_, _ string, _ ...string) func(...string) { return func(...string) {} }
+func (u Uncounted) WithTenants(map[string]Metrics) http.Handler    { return u }
+func (Uncounted) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	http.Error(w, "404 metrics are counted by winnowd serve; winnow status shows what was saved", http.StatusNotFound)
 }
 

@@ -6,12 +6,14 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/winnowhq/winnow/gateway/tenant"
 )
 
 // The page is for browsers that may ask, with TLS too; what is relayed and the other routes are as
 // without it.
 func TestServe_thePage(t *testing.T) {
-	token, hash := NewToken()
+	token, hash := tenant.NewSecret()
 	page := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, r.Method+" "+r.URL.Path+" "+r.Header.Get(ClientHeader)+r.Header.Get(TokenHeader))
 	})

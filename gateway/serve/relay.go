@@ -34,8 +34,8 @@ type relay struct {
 func (p *relay) serve(w http.ResponseWriter, r *http.Request, rest, client string) {
 	begun := time.Now()
 	seen, way, metrics := &watched{ResponseWriter: w}, &passage{began: begun}, p.metrics
-	if stay := StayOf(r.Context()); stay != nil {
-		metrics = stay.Metrics
+	if access := AccessOf(r.Context()); access != nil {
+		metrics = access.Metrics
 	}
 	defer func() {
 		metrics.Answered(way.ended(p.name, seen))
@@ -152,7 +152,7 @@ const mostUnread = 256 << 10
 // turnedAway answers a request of a tenant whose budget does not allow it.
 func (p *relay) turnedAway(w http.ResponseWriter, r *http.Request, refused *tenant.Refusal) {
 	name := ""
-	if g := GuestOf(r.Context()); g != nil {
+	if g := ClientOf(r.Context()); g != nil {
 		name = g.Tenant
 	}
 	p.log.Warn("refused: "+refused.Message, "tenant", name, "limit", refused.Kind)

@@ -20,6 +20,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/winnowhq/winnow/gateway/tenant"
 )
 
 // Config says what is relayed, and where to.
@@ -41,16 +43,16 @@ type Config struct {
 	// MaxBody bounds the body of a request in bytes. Default 256 MiB: the largest that a provider
 	// of a model accepts is 32 MB, files that are uploaded are larger.
 	MaxBody int64
-	// Clients are the names of those who may ask, with the hashes of their tokens (see NewToken).
+	// Clients are the names of those who may ask, with the hashes of their tokens (see tenant.NewSecret).
 	// If there are any, every request needs a token but those for /healthz and /readyz. Default:
 	// anyone who reaches the listener may ask.
 	Clients map[string]string
 	// Origins are the origins of web pages whose requests are relayed: "https://agent.example".
 	// Those of others are refused, with and without tokens. Default: no page may ask.
 	Origins []string
-	// Door says who may ask where tenants share the listener, beside Clients. Default: there are no
-	// tenants.
-	Door Door
+	// Authenticator says who may ask where tenants share the listener, beside Clients. Default: there
+	// are no tenants.
+	Authenticator Authenticator
 	// Ready says why no requests should be sent here, in words that hold no content. Default: they
 	// may be.
 	Ready func(ctx context.Context) error
@@ -58,11 +60,11 @@ type Config struct {
 	// something. What it gets has no token, and says in ClientHeader whose it was. Default: nobody
 	// does.
 	Page http.Handler
-	// Jobs is a page of the work beside requests, under /jobs; of tenants' guests those with the
+	// Jobs is a page of the work beside requests, under /jobs; of tenants' clients those with the
 	// scope Admin may see it. An upstream of that name hides it. Default: there is none.
 	Jobs http.Handler
 	// MCP answers /mcp for this computer's user, where requests need no token. Tenants have their
-	// own: Stay.MCP. An upstream of that name hides it. Default: there is none.
+	// own: Access.MCP. An upstream of that name hides it. Default: there is none.
 	MCP http.Handler
 	// Log is told of each request: method, upstream, status, times and sizes, never content.
 	// Default: nobody.
@@ -96,9 +98,9 @@ func New(c Config) (http.Handler, error) {
 		c.MaxBody = maxBody
 	}
 	if c.Metrics == nil {
-		c.Metrics = unmetered{}
+		c.Metrics = Uncounted{}
 	}
-	h := &handler{Config: c, relays: map[string]*relay{}}
+	h := &handler{Config: c, clients: tenant.OfClients(c.Clients), relays: map[string]*relay{}}
 	for name, address := range c.Upstreams {
 		to, err := Upstream(name, address)
 		if err != nil {
@@ -139,7 +141,8 @@ func Upstream(name, address string) (*url.URL, error) {
 // handler tells what is relayed from the routes of the listener itself.
 type handler struct {
 	Config
-	relays map[string]*relay
+	clients *tenant.Directory
+	relays  map[string]*relay
 }
 
 // own are the routes that are not relayed.
@@ -159,7 +162,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			"page is an agent of yours, add its origin to gateway.origins")
 		return
 	}
-	if h.Door != nil && h.invite(w, r, path, token, client) {
+	if h.Authenticator != nil && h.authenticate(w, r, path, token, client) {
 		return
 	}
 	switch {
@@ -178,9 +181,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.MCP.ServeHTTP(w, r)
 	case !slices.Contains(own, path):
 		h.nowhere(w, r, path)
-	case r.Method != http.MethodGet && r.Method != http.MethodHead:
-		w.Header().Set("Allow", "GET, HEAD")
-		http.Error(w, "405 use GET", http.StatusMethodNotAllowed)
+	case !onlyReads(r):
+		useGet(w)
 	case path == "/metrics":
 		h.Metrics.ServeHTTP(w, r)
 	case path == "/":
@@ -196,6 +198,17 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(modeHeader, cmp.Or(h.Mode, "off"))
 		text(w, "ok\n")
 	}
+}
+
+// onlyReads reports whether a request changes nothing.
+func onlyReads(r *http.Request) bool {
+	return r.Method == http.MethodGet || r.Method == http.MethodHead
+}
+
+// useGet answers a request that would change what can only be read.
+func useGet(w http.ResponseWriter) {
+	w.Header().Set("Allow", "GET, HEAD")
+	http.Error(w, "405 use GET", http.StatusMethodNotAllowed)
 }
 
 // unknown answers a request that shows no token that anybody has. name is the upstream that it

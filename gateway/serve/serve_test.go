@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/winnowhq/winnow/gateway/tenant"
 )
 
 // canary is a credential that must be nowhere but at the upstream.
@@ -173,7 +175,7 @@ func TestServe_ownRoutesCheckHostAndOrigin(t *testing.T) {
 // A page that somebody visits must not use their providers, nor fill their store: what a browser
 // says of a request counts on relayed routes, too, with and without tokens.
 func TestServe_noWebPageIsRelayed(t *testing.T) {
-	token, hash := NewToken()
+	token, hash := tenant.NewSecret()
 	for _, clients := range []map[string]string{nil, {"ann": hash}} {
 		asked := 0
 		c := Config{Upstreams: Names(), Clients: clients, Origins: []string{"https://agent.example"},

@@ -17,8 +17,10 @@ import (
 	"github.com/winnowhq/winnow/store"
 )
 
-// Parts makes the shared parts. A nil *Parts is valid: the program serves one person.
+// Parts makes the shared parts.
 type Parts struct {
+	// Missing is why the program has none of them, nil if it has them: see None.
+	Missing error
 	// Redacted names a database by its servers, without what is secret in its URL.
 	Redacted func(url string) string
 	// OpenStore opens the store of a tenant, whom the URL names, in a database.
@@ -42,11 +44,33 @@ type Parts struct {
 	NewMetrics func(totals func() transport.Totals, ofTenant bool) serve.Metrics
 }
 
+// None are the parts of a program that serves one person: it counts nothing, and whatever needs a
+// database ends with an error.
+func None(missing error) *Parts {
+	return &Parts{
+		Missing:      missing,
+		Redacted:     func(string) string { return "postgres://…" },
+		OpenStore:    func(context.Context, string, bool) (store.Store, error) { return nil, missing },
+		OpenStores:   func(context.Context, string) (Stores, error) { return nil, missing },
+		OpenBook:     func(context.Context, string, func() time.Time) (tenant.Book, error) { return nil, missing },
+		OpenQueue:    func(context.Context, string, QueueOptions) (Queue, error) { return nil, missing },
+		OnWish:       func(store.Store, func(tenant, session, pivot string) (job.Queue, job.Job)) {},
+		MigrateQueue: func(context.Context, string) error { return missing },
+		NewMetrics:   func(func() transport.Totals, bool) serve.Metrics { return serve.Uncounted{} },
+	}
+}
+
 // Stores are those of tenants, in one database.
 type Stores interface {
 	// Tenant is the store of one, which has the sessions of that tenant alone.
-	Tenant(name string) store.Store
+	Tenant(name string) TenantStore
 	Close() error
+}
+
+// TenantStore is the store of a tenant in a database that has those of several.
+type TenantStore interface {
+	store.Store
+	Name() string // of the tenant
 }
 
 // QueueOptions say how a queue works.
@@ -68,6 +92,6 @@ type Queue interface {
 // SignIn is where browsers sign in and out.
 type SignIn interface {
 	http.Handler
-	// Visitor is who has signed in with the browser that sends a request, nil if nobody has.
-	Visitor(r *http.Request) *serve.Guest
+	// Viewer is who has signed in with the browser that sends a request, nil if nobody has.
+	Viewer(r *http.Request) *serve.Client
 }

@@ -1,6 +1,9 @@
 package tenant
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Directory is everything that is known of the tenants at one moment. It does not change: there is
 // a new one instead.
@@ -20,6 +23,16 @@ func NewDirectory(revision int64, tenants []Tenant, tokens []Token) *Directory {
 		d.tokens[t.Hash] = t
 	}
 	return d
+}
+
+// OfClients is the directory of a person, the tenant without a name, whose clients are named with the
+// hashes of their tokens. A client's name is the label of its token.
+func OfClients(hashes map[string]string) *Directory {
+	var tokens []Token
+	for name, hash := range hashes {
+		tokens = append(tokens, Token{Label: name, Hash: strings.ToLower(hash)})
+	}
+	return NewDirectory(0, []Tenant{{}}, tokens)
 }
 
 // Revision is that of the book from which it was read.

@@ -90,15 +90,23 @@ func NewToken(tenant, label string, scopes Scopes, now time.Time, lasts time.Dur
 	case lasts < 0:
 		return "", t, fmt.Errorf("a token that expired before it was made")
 	}
-	random := make([]byte, 32+6)
-	rand.Read(random) // it never fails
-	shown = Prefix + base64.RawURLEncoding.EncodeToString(random[:32])
-	t = Token{ID: "tok_" + hex.EncodeToString(random[32:]), Tenant: tenant, Label: label, Hash: HashOf(shown),
-		Scopes: scopes, Created: now.UTC().Truncate(time.Millisecond)}
+	id := make([]byte, 6)
+	rand.Read(id) // it never fails
+	t = Token{ID: "tok_" + hex.EncodeToString(id), Tenant: tenant, Label: label, Scopes: scopes,
+		Created: now.UTC().Truncate(time.Millisecond)}
+	shown, t.Hash = NewSecret()
 	if lasts > 0 {
 		t.Expires = t.Created.Add(lasts)
 	}
 	return shown, t, nil
+}
+
+// NewSecret makes what is shown of a token, and its hash, which is kept.
+func NewSecret() (shown, hash string) {
+	random := make([]byte, 32)
+	rand.Read(random) // it never fails
+	shown = Prefix + base64.RawURLEncoding.EncodeToString(random)
+	return shown, HashOf(shown)
 }
 
 // HashOf is the SHA-256 of a token, as it is kept.

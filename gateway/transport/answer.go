@@ -94,22 +94,22 @@ func understood(p protocol, head http.Header, answer []byte) wire.Answer {
 // back its own way, and what it took is reported to the engine. The client may have left, and its
 // context with it.
 func (t *Transport) heard(x *exchange, a wire.Answer, took took) {
-	x.family.mu.Lock()
-	defer x.family.mu.Unlock()
-	l := x.line
+	x.lineage.mu.Lock()
+	defer x.lineage.mu.Unlock()
+	l := x.conversation
 	ctx, stop := t.expected(l)
 	defer stop()
 	defer func() {
-		x.line.noted(ctx)
-		x.family.seen(x.line)
+		x.conversation.noted(ctx)
+		x.lineage.seen(x.conversation)
 	}()
-	now := t.now()
+	now := t.options.Now()
 	l.last, l.asked = now, now
 	known := t.live(x, took.Usage)
 	took.on(known)
 	defer t.counted(x, known, took.Usage)
 	u := took.Usage
-	if t.mode == Observe {
+	if t.options.Mode == Observe {
 		u = t.asIfEdited(x, u)
 	}
 	// While another request is under way nothing is decided: that one keeps what it was built from, and
@@ -118,35 +118,35 @@ func (t *Transport) heard(x *exchange, a wire.Answer, took took) {
 	err := t.said(ctx, x, a, u, now)
 	for tries := 1; tries < mostTries && isOutrun(err); tries++ {
 		alone = false
-		if err = x.family.reload(ctx, t.engine); err == nil {
-			x.line = cmp.Or(x.family.line(l.id), l)
+		if err = x.lineage.reload(ctx, t.engine, true); err == nil {
+			x.conversation = cmp.Or(x.lineage.conversation(l.id), l)
 			err = t.said(ctx, x, a, u, now)
 		}
 	}
 	if err != nil {
-		t.failed(x.family, "record an answer", err)
+		t.failed(x.lineage, "record an answer", err)
 		return
 	}
-	l = x.line
+	l = x.conversation
 	x.inRound = calls(a.Parts)
 	alone = alone && len(l.chain) == x.sent+1
 	if err := t.report(ctx, x, u, known, reported(a.Usage) && len(l.chain) > x.sent, alone); err != nil {
-		t.failed(x.family, "record usage", err)
+		t.failed(x.lineage, "record usage", err)
 	}
 	t.ends(x, a.Parts)
 	if err := t.noteHabit(ctx, x); err != nil {
-		t.failed(x.family, "note how the client compacts", err)
+		t.failed(x.lineage, "note how the client compacts", err)
 	}
 	t.cleared(ctx, x, a.Cleared)
 	l.tools.calls(session.Message{Parts: a.Parts})
 	if err := t.noteTools(ctx, l); err != nil {
-		t.failed(x.family, "note the tools", err)
+		t.failed(x.lineage, "note the tools", err)
 	}
 }
 
 // said lets an answer join the log, unless the client has gone on without it, or with another one.
 func (t *Transport) said(ctx context.Context, x *exchange, a wire.Answer, u session.Usage, now time.Time) error {
-	l := x.line
+	l := x.conversation
 	if n := x.sent; len(a.Parts) == 0 || len(l.chain) != n && (l.open == nil || len(l.chain) != n+1) {
 		return nil
 	}
@@ -171,7 +171,7 @@ func (t *Transport) said(ctx context.Context, x *exchange, a wire.Answer, u sess
 
 // reopen writes an answer in the place of the newest one, as long as the client has not sent that
 // back.
-func (t *Transport) reopen(ctx context.Context, l *line, m session.Message) error {
+func (t *Transport) reopen(ctx context.Context, l *conversation, m session.Message) error {
 	still := func(log []session.Message) bool { return isOpen(log, m.ID) }
 	return winnow.Extend(ctx, t.engine, l.id, still, []session.Message{m})
 }
@@ -185,7 +185,8 @@ func (t *Transport) report(ctx context.Context, x *exchange, u session.Usage, kn
 	step := store.Spend{Time: session.Millis(x.began.UnixMilli()), Kind: "step", Model: x.model.String(), Usage: u,
 		Live: known}
 	spent := append(t.takeBeside(x.client), step)
-	if whole && alone && !x.held && !x.line.outrun(ctx) && t.mode != Safe && !(x.model.BoundReasoning && x.inRound) {
+	binds := x.model.BoundReasoning && x.inRound
+	if whole && alone && !x.held && !binds && !x.conversation.outrun(ctx) && t.options.Mode != Safe {
 		return t.ended(ctx, x, u, spent)
 	}
 	own := &spent[len(spent)-1]
@@ -193,17 +194,17 @@ func (t *Transport) report(ctx context.Context, x *exchange, u session.Usage, kn
 	if whole {
 		own.Message = x.next
 		if x.took(u) {
-			if err := t.reopen(ctx, x.line, *x.line.open); err != nil && !isOutrun(err) {
+			if err := t.reopen(ctx, x.conversation, *x.conversation.open); err != nil && !isOutrun(err) {
 				return err
 			}
 		}
 	}
-	return t.engine.Amend(ctx, x.line.id, winnow.Amendment{Spent: spent})
+	return t.engine.Amend(ctx, x.conversation.id, winnow.Amendment{Spent: spent})
 }
 
 // took notes in an answer as it was streamed what it took; it reports whether it could.
 func (x *exchange) took(u session.Usage) bool {
-	m := x.line.open
+	m := x.conversation.open
 	if m == nil || m.ID != x.next || reflect.DeepEqual(m.Tokens, &u) {
 		return false
 	}

@@ -16,12 +16,12 @@ import (
 // isAside reports whether a request is one that clients make beside their conversations, for a
 // title or to sort what was said: it has no tools, and nothing was answered before. If a
 // conversation begins so, it is known from its second request on.
-func isAside(f *family, doc *format.Document) bool {
+func isAside(f *lineage, doc *format.Document) bool {
 	d := doc.Native.(*body.Native).Decoded
 	answered := slices.ContainsFunc(doc.Session.Messages, func(m session.Message) bool {
 		return m.Role == session.Assistant
 	})
-	return len(f.lines) == 0 && !hasTools(d) && !answered
+	return len(f.conversations) == 0 && !hasTools(d) && !answered
 }
 
 // summaryPrompts begin a line of what clients say when they compact a conversation by themselves, by
@@ -105,7 +105,7 @@ const leastPerToken = 3
 // which it is not known it is assumed that it binds its reasoning; of others the engine does what
 // can be done.
 func (x *exchange) holds(n *reading) bool {
-	return x.line.frozen != "" || x.model.BindingUnknown && reasons(n.doc.Session.Messages) || n.isCompacted()
+	return x.conversation.frozen != "" || x.model.BindingUnknown && reasons(n.doc.Session.Messages) || n.isCompacted()
 }
 
 // isElsewhere reports whether the provider keeps what the conversation begins with: the request has

@@ -94,7 +94,7 @@ func TestRead_findsTheSignsOfTheWholeBody(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			read, err := gateway.read(r, p, text)
+			read, err := gateway.read(incoming{Request: r, protocol: p, original: text})
 			if err != nil {
 				t.Fatalf("%s: %v", text, err)
 			}

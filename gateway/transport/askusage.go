@@ -24,19 +24,19 @@ func (t *Transport) send(r *http.Request, m *meter, plain []byte) (*http.Respons
 	r = m.watch(r)
 	asking := m.asking(r, plain)
 	if asking == nil {
-		return t.base.RoundTrip(r)
+		return t.options.Base.RoundTrip(r)
 	}
-	answer, err := t.base.RoundTrip(asking)
+	answer, err := t.options.Base.RoundTrip(asking)
 	if err != nil {
 		return answer, err
 	}
 	if refused(answer.StatusCode) {
 		answer.Body.Close()
 		m.asks = false
-		second, err := t.base.RoundTrip(r)
+		second, err := t.options.Base.RoundTrip(r)
 		if err == nil && second.StatusCode == http.StatusOK {
 			t.silent.Store(r.URL.Host, true)
-			t.log.Warn("the provider does not report what streams take; it is estimated", "host", r.URL.Host)
+			t.options.Log.Warn("the provider does not report what streams take; it is estimated", "host", r.URL.Host)
 		}
 		return second, err
 	}

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/winnowhq/winnow/model/bill"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/wire"
 )
 
 // mostBeside is how many requests beside a client's conversations wait at most to be written down
@@ -26,13 +28,13 @@ func (t *Transport) countedBeside(r *http.Request, client string, m model.Model,
 		known.Billed, known.Otherwise = bill.Dollars(cost), bill.Estimate{Likely: cost}
 	}
 	took.on(known)
-	spent := store.Spend{Time: session.Millis(t.now().UnixMilli()), Kind: string(bill.Left), Model: m.String(),
+	spent := store.Spend{Time: session.Millis(t.options.Now().UnixMilli()), Kind: string(bill.Left), Model: m.String(),
 		Usage: u, Cost: float64(known.Billed), Live: known}
 	t.notice(Notice{From: originOf(r, nil), Model: m.String(), Spent: &spent})
 	t.count(func(all *Totals) {
 		all.Beside++
 		all.add(known, spent.Model, u)
-		if waiting := t.aside[client]; len(waiting) < mostBeside && (waiting != nil || len(t.aside) < maxFamilies) {
+		if waiting := t.aside[client]; len(waiting) < mostBeside && (waiting != nil || len(t.aside) < maxLineages) {
 			t.aside[client] = append(waiting, spent)
 		}
 	})
@@ -66,7 +68,23 @@ func (t *Transport) writeBeside() {
 			continue
 		}
 		if err := t.engine.Amend(context.Background(), id, winnow.Amendment{Spent: spent}); err != nil {
-			t.log.Error("could not record requests beside a conversation", "session", id, "error", err)
+			t.options.Log.Error("could not record requests beside a conversation", "session", id, "error", err)
 		}
 	}
+}
+
+// beside sends a request that belongs to no conversation, as it came, and counts what it costs.
+func (t *Transport) beside(in incoming, m *meter) (*http.Response, error) {
+	answer, err := t.send(with(in.Request, in.original, false), m, in.original)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		m.refused(in.Context(), err)
+		return answer, err
+	}
+	t.hear(in.protocol, answer, m, nil, func(_ wire.Answer, took took) {
+		text, _ := wire.Complete(in.original)
+		name := cmp.Or(wire.ValueOf(text).Get("model").String(), addressed(in.URL.Path))
+		t.countedBeside(in.Request, client(in.Request, in.protocol.kind), t.models.Lookup(in.protocol.provider+"/"+name),
+			took, false)
+	})
+	return answer, nil
 }

@@ -43,8 +43,8 @@ func TestChanged_goesOnWithTheConversations(t *testing.T) {
 	s := play(t, llmtest.Anthropic, 50, Options{})
 	s.quiet = true
 	s.send(s.request(s.steps()[0]))
-	f := s.transport.family(s.transport.Totals().Sessions[0])
-	f.lines[0].frozen = "400 no"
+	f := s.transport.lineage(s.transport.Totals().Sessions[0])
+	f.conversations[0].frozen = "400 no"
 	s.transport.release(f)
 	for i, at := range s.steps() {
 		if i%5 == 4 {

@@ -21,7 +21,7 @@ const Margin = time.Minute
 // where nobody knows that, no conversation is ever cold.
 func (x *exchange) isCold(read *reading, mode Mode) bool {
 	asked, most := read.lifetime(x.protocol.kind)
-	x.line.keeps = max(x.line.keeps, asked)
+	x.conversation.keeps = max(x.conversation.keeps, asked)
 	known := true
 	if mode == Safe && most == 0 {
 		most, known = x.model.MostCached()
@@ -59,4 +59,12 @@ func (n *reading) lifetime(kind wire.Protocol) (asked, most time.Duration) {
 		asked, most = max(asked, d), 0
 	}
 	return asked, most
+}
+
+// idle is how long the provider has not been at work on a conversation, 0 if that is not known.
+func (x *exchange) idle() time.Duration {
+	if x.conversation.last.IsZero() {
+		return 0
+	}
+	return x.began.Sub(x.conversation.last)
 }

@@ -128,7 +128,7 @@ func TestSummarizes_knowsTheClients(t *testing.T) {
 		for name, values := range c.header {
 			r.Header[name] = values
 		}
-		read := must(New(nil, Options{}).read(r, providerProtocols[wire.Anthropic], quoted))
+		read := must(New(nil, Options{}).read(incoming{Request: r, protocol: providerProtocols[wire.Anthropic], original: quoted}))
 		if got := summarizes(r, read.doc); got != c.want {
 			t.Errorf("%.60q: %t", c.text, got)
 		}

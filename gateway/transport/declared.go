@@ -70,8 +70,8 @@ func (d *toolbox) calls(messages ...session.Message) {
 	}
 }
 
-// noteTools writes down what changed of the tools. The family's lock is held.
-func (t *Transport) noteTools(ctx context.Context, l *line) error {
+// noteTools writes down what changed of the tools. The lineage's lock is held.
+func (t *Transport) noteTools(ctx context.Context, l *conversation) error {
 	if !l.tools.changed {
 		return nil
 	}

@@ -78,11 +78,11 @@ func (d delegation) value() jsontext.Value {
 }
 
 // delegate decides what is left to the provider: in the store before it is sent, once for a
-// conversation. The family's lock is held.
+// conversation. The lineage's lock is held.
 func (t *Transport) delegate(ctx context.Context, r *http.Request, x *exchange, d *wire.Decoded) {
-	l := x.line
-	if t.delegates != ClearToolUses || t.mode == Observe || x.protocol.kind != wire.Anthropic ||
-		r.URL.Host != t.anthropic || l.frozen != "" {
+	l := x.conversation
+	if t.options.Delegate != ClearToolUses || t.options.Mode == Observe || x.protocol.kind != wire.Anthropic ||
+		r.URL.Host != t.options.anthropic || l.frozen != "" {
 		return
 	}
 	root := wire.ValueOf(d.Text)
@@ -97,7 +97,7 @@ func (t *Transport) delegate(ctx context.Context, r *http.Request, x *exchange, 
 		}
 		next := delegation{known: true, edits: clearing(x.model, d.Tools)}
 		if err := t.keep(ctx, l, next); err != nil {
-			t.log.Error("could not delegate to the provider", "session", l.id, "error", err)
+			t.options.Log.Error("could not delegate to the provider", "session", l.id, "error", err)
 			return
 		}
 	}
@@ -105,7 +105,7 @@ func (t *Transport) delegate(ctx context.Context, r *http.Request, x *exchange, 
 }
 
 // keep writes down what is delegated.
-func (t *Transport) keep(ctx context.Context, l *line, d delegation) error {
+func (t *Transport) keep(ctx context.Context, l *conversation, d delegation) error {
 	err := t.engine.Amend(ctx, l.id, winnow.Amendment{Own: map[string]jsontext.Value{member: d.value()}})
 	if err == nil {
 		l.delegation = d
@@ -146,8 +146,8 @@ func clearAtLeast(m model.Model) int {
 	return max(1, int(math.Ceil(least/1000))) * 1000
 }
 
-// request is what is sent of an exchange.
-func (x *exchange) request(r *http.Request) *http.Request {
+// outgoing is what is sent of an exchange.
+func (x *exchange) outgoing(r *http.Request) *http.Request {
 	if x.delegated == nil {
 		return with(r, x.body, x.edited)
 	}
@@ -182,29 +182,31 @@ func aboutEdits(reason []byte) bool {
 // undelegate sends a conversation without context_management from now on, because a request with it
 // was refused.
 func (t *Transport) undelegate(x *exchange) {
-	x.family.mu.Lock()
-	defer x.family.mu.Unlock()
-	t.log.Warn("the provider refused what was delegated to it; the conversation goes on without", "session", x.line.id)
-	ctx, stop := t.expected(x.line)
+	x.lineage.mu.Lock()
+	defer x.lineage.mu.Unlock()
+	t.options.Log.Warn("the provider refused what was delegated to it; the conversation goes on without",
+		"session", x.conversation.id)
+	ctx, stop := t.expected(x.conversation)
 	defer stop()
-	defer x.line.noted(ctx)
-	off := delegation{known: true, uses: x.line.delegation.uses, tokens: x.line.delegation.tokens}
-	if err := t.keep(ctx, x.line, off); err != nil {
-		x.line.delegation = off
-		t.log.Error("could not note that the provider edits nothing", "session", x.line.id, "error", err)
+	defer x.conversation.noted(ctx)
+	off := delegation{known: true, uses: x.conversation.delegation.uses, tokens: x.conversation.delegation.tokens}
+	if err := t.keep(ctx, x.conversation, off); err != nil {
+		x.conversation.delegation = off
+		t.options.Log.Error("could not note that the provider edits nothing", "session", x.conversation.id, "error", err)
 	}
 }
 
 // cleared notes what the provider has cleared of a request. It says so of each one, of all that it
-// cleared: what is new is written down. The family's lock is held.
+// cleared: what is new is written down. The lineage's lock is held.
 func (t *Transport) cleared(ctx context.Context, x *exchange, e wire.Cleared) {
-	d := x.line.delegation
+	d := x.conversation.delegation
 	if x.delegated == nil || e == (wire.Cleared{ToolUses: d.uses, Tokens: d.tokens}) {
 		return
 	}
 	d.uses, d.tokens = e.ToolUses, e.Tokens
-	if err := t.keep(ctx, x.line, d); err != nil {
-		t.log.Error("could not note what the provider cleared", "session", x.line.id, "error", err)
+	if err := t.keep(ctx, x.conversation, d); err != nil {
+		t.options.Log.Error("could not note what the provider cleared", "session", x.conversation.id, "error", err)
 	}
-	t.log.Info("the provider cleared results of tools", "session", x.line.id, "uses", e.ToolUses, "tokens", e.Tokens)
+	t.options.Log.Info("the provider cleared results of tools", "session", x.conversation.id, "uses", e.ToolUses,
+		"tokens", e.Tokens)
 }

@@ -82,7 +82,7 @@ func (e *estimator) learn(m *meter, u session.Usage, answer string) {
 		e.answers[name] = e.answers[name].with(u.Output, said)
 	}
 	if m.session != "" {
-		e.sessions[m.session] = reportOf{len(m.text), u.Prompt(), u.Cache.Read > 0, u.Cache.Write > 0, m.t.now()}
+		e.sessions[m.session] = reportOf{len(m.text), u.Prompt(), u.Cache.Read > 0, u.Cache.Write > 0, m.t.options.Now()}
 	}
 }
 
@@ -99,7 +99,7 @@ func (e *estimator) prompt(m *meter) (u session.Usage) {
 		return u
 	}
 	u.Input = int(float64(last.prompt)*float64(len(m.text))/float64(last.bytes) + 0.5)
-	if (last.read || last.write) && !m.cold && m.t.now().Sub(last.at) < m.model.CacheLifetime() {
+	if (last.read || last.write) && !m.cold && m.t.options.Now().Sub(last.at) < m.model.CacheLifetime() {
 		u.Cache.Read = min(last.prompt, u.Input)
 		u.Input -= u.Cache.Read
 	}

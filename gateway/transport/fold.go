@@ -31,19 +31,20 @@ func (t *Transport) starts(ctx context.Context, x *exchange, doc *format.Documen
 	messages, held := doc.Session.Messages, x.held || unsure
 	folds := !held && (!x.model.BoundReasoning || messages[len(messages)-1].Role == session.User)
 	if folds {
-		folded, err := t.engine.Compact(ctx, x.line.id, winnow.CompactOptions{Prepared: true})
-		if err = t.tolerated(x.line.id, err); err != nil {
+		folded, err := t.engine.Compact(ctx, x.conversation.id, winnow.CompactOptions{Prepared: true})
+		if err = t.tolerated(x.conversation.id, err); err != nil {
 			return err
 		}
 		t.decided(ctx, x, winnow.Outcome{Compacted: folded}, x.sent)
 		x.pruned = heavier(folded, x.pruned)
 	}
-	out, err := t.engine.Begin(ctx, x.line.id, winnow.BeginOptions{Held: held, Fold: folds && t.mode != Safe})
-	if err = t.tolerated(x.line.id, err); err != nil {
+	how := winnow.BeginOptions{Held: held, Fold: folds && t.options.Mode != Safe}
+	out, err := t.engine.Begin(ctx, x.conversation.id, how)
+	if err = t.tolerated(x.conversation.id, err); err != nil {
 		return err
 	}
 	t.decided(ctx, x, out, x.sent)
-	x.began = t.now() // after the decision: a fork before the answer has it, too
+	x.began = t.options.Now() // after the decision: a fork before the answer has it, too
 	x.pruned, x.unsent = heavier(out.Compacted, heavier(out.Pruned, x.pruned)), unsent(out.Pruned)
 	return nil
 }
@@ -77,7 +78,7 @@ func heavier(a, b *pivot.Receipt) *pivot.Receipt {
 // must be. A summary for which a model is asked is written beside the client's work, as early as
 // the engine sees that it will be wanted.
 func (t *Transport) ended(ctx context.Context, x *exchange, u session.Usage, spent []store.Spend) error {
-	l := x.line
+	l := x.conversation
 	out, err := t.engine.Observe(ctx, l.id, u, spent...)
 	t.decided(ctx, x, out, x.sent+1)
 	l.pruned = cmp.Or(out.Compacted, out.Pruned)
@@ -89,7 +90,7 @@ func (t *Transport) ended(ctx context.Context, x *exchange, u session.Usage, spe
 	}
 	x.took(u)
 	if out.Prepare {
-		t.prepare(context.Background(), l.id, out.Pivot)
+		t.options.Prepare(context.Background(), l.id, out.Pivot)
 	}
 	return t.tolerated(l.id, err)
 }
@@ -98,7 +99,7 @@ func (t *Transport) ended(ctx context.Context, x *exchange, u session.Usage, spe
 func (t *Transport) prepared(ctx context.Context, id, _ string) {
 	go t.guarded("prepare a summary", func() {
 		if err := t.tolerated(id, t.engine.Prepare(ctx, id)); err != nil {
-			t.log.Error("could not prepare a summary", "session", id, "error", err)
+			t.options.Log.Error("could not prepare a summary", "session", id, "error", err)
 		}
 	})
 }
@@ -114,7 +115,7 @@ var futile = []rule.Code{
 func (t *Transport) tolerated(id string, err error) error {
 	if code := winnow.CodeOf(err); err == nil || slices.Contains(futile, code) {
 		if err != nil {
-			t.log.Debug("nothing was folded", "session", id, "code", code)
+			t.options.Log.Debug("nothing was folded", "session", id, "code", code)
 		}
 		return nil
 	}

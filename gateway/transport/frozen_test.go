@@ -81,11 +81,11 @@ func frozenMeanwhile(t *testing.T, step, k int) (uses int) {
 		if i == step {
 			shared.uses, shared.at = 0, k
 			shared.happens = func() {
-				f := other.family(s.transport.Totals().Sessions[0])
+				f := other.lineage(s.transport.Totals().Sessions[0])
 				if err := f.load(context.Background(), other.engine); err != nil {
 					t.Fatal(err)
 				}
-				other.freeze(&exchange{family: f, line: f.lines[0]}, "400 no")
+				other.freeze(&exchange{request: request{lineage: f}, conversation: f.conversations[0]}, "400 no")
 			}
 		}
 		asked := s.request(at)

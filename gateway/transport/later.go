@@ -38,9 +38,9 @@ func (p *pending) wait() {
 }
 
 // afterwards does what is to be done when an answer has ended: at once, or beside the client, which
-// does not wait for it then. The family's next request does.
-func (t *Transport) afterwards(f *family, do func()) {
-	if !t.later {
+// does not wait for it then. The lineage's next request does; without a lineage it is done at once.
+func (t *Transport) afterwards(f *lineage, do func()) {
+	if !t.options.Later || f == nil {
 		do()
 		return
 	}

@@ -44,13 +44,14 @@ func (w *left) add(rule string, tokens int) {
 // leftOut is what the session leaves out of a request's messages: what is pruned, and what each
 // fold took off the view as it was then. What was pruned with a fold counts with it. pivot is what
 // stands for the messages that are folded.
-func leftOut(l *line, doc *format.Document, state store.State, pivot []session.Message) (w left) {
+func leftOut(l *conversation, doc *format.Document, state store.State, pivot []session.Message) (w left) {
 	messages, first := doc.Session.Messages, 0
 	if pivot != nil {
 		first = max(0, session.Index(messages, pivot[0].Marker().TailStartID))
 	}
-	if now := decidedAbout(state); now != l.summed.decided || l.summed.messages > len(messages) || len(l.again) > 0 {
-		l.summed = summed{decided: now}
+	now := countDecisions(state)
+	if now != l.summed.decisionCount || l.summed.messages > len(messages) || len(l.again) > 0 {
+		l.summed = summed{decisionCount: now}
 	}
 	if n := len(state.Receipts); n > 0 {
 		w.scale = state.Receipts[n-1].Scale
@@ -62,14 +63,14 @@ func leftOut(l *line, doc *format.Document, state store.State, pivot []session.M
 
 // summed is what was left out of the first messages of a conversation when so much was decided.
 type summed struct {
-	decided
+	decisionCount
 	messages int
 	rules    map[string]int
 }
 
 // sum adds up what is left out of messages, and which of them give back what is left out; those
 // before first are folded. Of messages that were summed up before, as much is left out as then.
-func (w *left) sum(l *line, messages []session.Message, first int, state store.State) {
+func (w *left) sum(l *conversation, messages []session.Message, first int, state store.State) {
 	counted := map[rule.Key]bool{}
 	for i := range state.Receipts {
 		r := &state.Receipts[i]
@@ -106,7 +107,8 @@ func (w *left) sum(l *line, messages []session.Message, first int, state store.S
 
 // cameBack are the outputs that the newest answer got and that give back what is left out, and
 // whether it asked for nothing else. Messages before first are folded.
-func cameBack(l *line, messages []session.Message, first int, ledger rule.Ledger) (back []store.Again, only bool) {
+func cameBack(l *conversation, messages []session.Message, first int, ledger rule.Ledger) (
+	back []store.Again, only bool) {
 	at := len(messages) - 1
 	for at >= 0 && messages[at].Role != session.Assistant {
 		at--
@@ -145,10 +147,10 @@ func cameBackTo(state store.State) (back []store.Again) {
 
 // missing knows what is left out of a conversation.
 type missing struct {
-	line     *line
-	messages []session.Message
-	first    int
-	ledger   rule.Ledger
+	conversation *conversation
+	messages     []session.Message
+	first        int
+	ledger       rule.Ledger
 }
 
 // of reports whether a call got back what was left out when it was made: by asking winnow for it,
@@ -193,7 +195,7 @@ func (m missing) by(at int, part string) string {
 		return store.Compaction
 	}
 	for _, e := range m.ledger.Of(part) {
-		late := !m.line.last.IsZero() && e.Time > session.Millis(m.line.last.UnixMilli())
+		late := !m.conversation.last.IsZero() && e.Time > session.Millis(m.conversation.last.UnixMilli())
 		if (e.Field == rule.Output || e.Field == rule.Error) && e.By == "" && !late {
 			return e.Rule
 		}

@@ -87,24 +87,24 @@ func upgrades(r *http.Request) bool { return r.Header.Get("Upgrade") != "" }
 
 // unmetered refuses a request that cannot be metered, where somebody keeps a budget.
 func (t *Transport) unmetered(r *http.Request, why string) error {
-	if t.reserve == nil || why == "" {
+	if t.options.Reserve == nil || why == "" {
 		return nil
 	}
-	if _, err := t.reserve(r.Context(), Quote{Method: r.Method, Path: r.URL.Path, Unmetered: why}); err != nil {
+	if _, err := t.options.Reserve(r.Context(), Quote{Method: r.Method, Path: r.URL.Path, Unmetered: why}); err != nil {
 		return err
 	}
 	return errors.New("a request that cannot be metered")
 }
 
 // meter reserves what a request may cost. An error is that of Options.Reserve.
-func (t *Transport) meter(r *http.Request, p protocol, original []byte) (*meter, error) {
-	if t.reserve == nil {
+func (t *Transport) meter(in incoming) (*meter, error) {
+	if t.options.Reserve == nil {
 		return nil, nil
 	}
-	m := &meter{t: t, protocol: p, text: original}
-	q := m.quote(r)
+	m := &meter{t: t, protocol: in.protocol, text: in.original}
+	q := m.quote(in.Request)
 	m.most = q.Most
-	settle, err := t.reserve(r.Context(), q)
+	settle, err := t.options.Reserve(in.Context(), q)
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +186,7 @@ func (m *meter) watch(r *http.Request) *http.Request {
 // of says which conversation the request goes on with.
 func (m *meter) of(x *exchange) {
 	if m != nil {
-		m.session, m.text, m.cold = x.line.id, x.body, x.cold || x.pruned != nil && !x.first()
+		m.session, m.text, m.cold = x.conversation.id, x.body, x.cold || x.pruned != nil && !x.first()
 	}
 }
 

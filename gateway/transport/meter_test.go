@@ -124,7 +124,7 @@ func TestMeter_quotes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := tr.meter(r, providerProtocols[c.kind], []byte(c.text)); err != nil {
+		if _, err := tr.meter(incoming{Request: r, protocol: providerProtocols[c.kind], original: []byte(c.text)}); err != nil {
 			t.Fatal(err)
 		}
 		got := s.quotes[0].Most

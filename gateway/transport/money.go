@@ -10,11 +10,11 @@ import (
 	"github.com/winnowhq/winnow/store"
 )
 
-// live is what is known of a request now that it was answered. The family's lock is held.
+// live is what is known of a request now that it was answered. The lineage's lock is held.
 func (t *Transport) live(x *exchange, u session.Usage) *store.Live {
-	known := &store.Live{Observed: t.mode == Observe, Edited: x.left.tokens() > 0, Resent: x.resent,
+	known := &store.Live{Observed: t.options.Mode == Observe, Edited: x.left.tokens() > 0, Resent: x.resent,
 		Again: x.left.again}
-	before, compacted := x.line.without, x.line.estimate.compacted
+	before, compacted := x.conversation.without, x.conversation.estimate.compacted
 	sent := bill.Sent{Usage: u, New: x.added, Shaped: x.unsent, Left: x.left.tokens(), Cold: x.cold}
 	if known.Observed {
 		sent.Left, sent.Shaped = 0, 0
@@ -26,7 +26,7 @@ func (t *Transport) live(x *exchange, u session.Usage) *store.Live {
 		whole = u
 		edited, summary = t.asIfPruned(x, u, before, compacted)
 	}
-	x.line.again = append(x.line.again, x.left.again...)
+	x.conversation.again = append(x.conversation.again, x.left.again...)
 	priced := reported(u) && !without.Unpriced
 	price := func(u session.Usage) float64 {
 		cost, ok := x.model.Cost(bill.Usage(u))
@@ -64,7 +64,7 @@ func (t *Transport) live(x *exchange, u session.Usage) *store.Live {
 		}
 		known.Rules = shares(x, whole-price(kept), price(edited)-price(kept), known.Missed)
 	}
-	now := x.line.without
+	now := x.conversation.without
 	known.Without = &now
 	if x.bridged && !known.Observed && priced {
 		known.Bridged = max(0, price(unkept(edited))-price(u))
@@ -141,10 +141,10 @@ func (x *exchange) first() bool { return x.pruned != nil && x.pruned.Trigger == 
 // asIfPruned is what a request that is only observed would have taken, and a request for a summary
 // that its client would have asked for before it, zero without one. before is the conversation
 // before it, and compacted the one that its client compacted just now, nil without any. The
-// family's lock is held.
+// lineage's lock is held.
 func (t *Transport) asIfPruned(x *exchange, u session.Usage, before bill.Conversation, compacted *estimate) (
 	would, summary session.Usage) {
-	edited, now := t.asIfEdited(x, u), &x.line.without
+	edited, now := t.asIfEdited(x, u), &x.conversation.without
 	var behind *bill.Conversation
 	if compacted != nil {
 		behind = &compacted.before
@@ -158,7 +158,7 @@ func (t *Transport) asIfPruned(x *exchange, u session.Usage, before bill.Convers
 
 // asIfEdited is what a request would have taken with what the session leaves out left out of it.
 func (t *Transport) asIfEdited(x *exchange, u session.Usage) session.Usage {
-	units := func(tokens int) int { return x.line.without.Units(x.left.unscaled(tokens)) }
+	units := func(tokens int) int { return x.conversation.without.Units(x.left.unscaled(tokens)) }
 	left := units(x.left.tokens())
 	prompt := max(u.Prompt()-left, 0)
 	read := u.Cache.Read - left + units(x.unsent) // no cache has what was not sent yet

@@ -82,51 +82,52 @@ func folder(text []byte) string {
 
 // notice tells those who watch; they must not make anybody wait.
 func (t *Transport) notice(n Notice) {
-	if t.watch != nil {
-		n.Time, n.Observed = t.now(), t.mode == Observe
-		t.guarded("tell of a request", func() { t.watch(n) })
+	if t.options.Watch != nil {
+		n.Time, n.Observed = t.options.Now(), t.options.Mode == Observe
+		t.guarded("tell of a request", func() { t.options.Watch(n) })
 	}
 }
 
 // about is a notice about a request.
 func (x *exchange) about() Notice {
-	return Notice{From: x.from, Session: x.line.id, Title: x.title, Model: x.model.String(), Messages: x.sent,
+	return Notice{From: x.from, Session: x.conversation.id, Title: x.title, Model: x.model.String(), Messages: x.sent,
 		LeftOut: x.left.tokens(), Window: cmp.Or(x.model.Limits.Input, x.model.Limits.Context)}
 }
 
 // noticed is what those who watch are told of a request: the origin of its conversation is looked
 // up once.
 func (t *Transport) noticed(r *http.Request, x *exchange, read *reading) {
-	if t.watch == nil {
+	if t.options.Watch == nil {
 		return
 	}
-	l := x.line
-	if !l.known {
-		l.from, l.known = originOf(r, read.doc.Native.(*body.Native).Decoded), true
+	l := x.conversation
+	if l.from == nil {
+		from := originOf(r, read.doc.Native.(*body.Native).Decoded)
+		l.from = &from
 	}
-	x.from, x.title = l.from, read.doc.Session.Info.Title
-	for _, receipt := range x.decided {
+	x.from, x.title = *l.from, read.doc.Session.Info.Title
+	for _, receipt := range x.untold {
 		n := x.about()
 		n.Receipt = receipt
 		t.notice(n)
 	}
-	x.decided = nil
+	x.untold = nil
 }
 
 // watchDecided keeps what was decided until it can be told whose it is, or tells it.
 func (t *Transport) watchDecided(x *exchange, out winnow.Outcome) {
-	if t.watch == nil {
+	if t.options.Watch == nil {
 		return
 	}
 	for _, receipt := range []*pivot.Receipt{out.Pruned, out.Compacted} {
 		switch {
 		case receipt == nil:
-		case x.line.known:
+		case x.conversation.from != nil:
 			n := x.about()
-			n.From, n.Receipt = x.line.from, receipt
+			n.From, n.Receipt = *x.conversation.from, receipt
 			t.notice(n)
 		default:
-			x.decided = append(x.decided, receipt)
+			x.untold = append(x.untold, receipt)
 		}
 	}
 }

@@ -30,10 +30,10 @@ func (t *Transport) away() (reads, writes bool) {
 	if is := reads || writes; is != o.told {
 		o.told = is
 		if is {
-			t.log.Error("the store is lost: until it is back, requests leave with what was decided before",
+			t.options.Log.Error("the store is lost: until it is back, requests leave with what was decided before",
 				"error", lost)
 		} else {
-			t.log.Info("the store is back: requests are decided about again")
+			t.options.Log.Info("the store is back: requests are decided about again")
 		}
 	}
 	return reads, writes
@@ -68,7 +68,7 @@ func (t *Transport) answers() bool {
 
 // ask is answers, once at a time.
 func (t *Transport) ask(ended chan struct{}) {
-	ctx, stop := context.WithTimeout(context.Background(), t.patience/2)
+	ctx, stop := context.WithTimeout(context.Background(), t.options.Patience/2)
 	defer stop()
 	reads, writes := true, true
 	if t.outage.asking.Load() == 0 { // else it has not even come back from the last time
@@ -85,7 +85,7 @@ func (t *Transport) ask(ended chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if (reads || writes) && !t.closed {
-		time.AfterFunc(t.patience/4, func() {
+		time.AfterFunc(t.options.Patience/4, func() {
 			next := t.current.Load()
 			if next.engine == nil { // in the mode Off
 				next = t

@@ -47,7 +47,7 @@ func TestTransport_conversationsBesideOneAnother(t *testing.T) {
 	if totals := s.transport.Totals(); totals.Requests != 6*len(s.steps()) {
 		t.Errorf("%d requests are counted of %d", totals.Requests, 6*len(s.steps()))
 	}
-	for id, f := range s.transport.families {
+	for id, f := range s.transport.lineages {
 		if f.uses != 0 {
 			t.Errorf("%s is in use by %d requests", id, f.uses)
 		}

@@ -53,12 +53,12 @@ func within[T any](most time.Duration, end <-chan struct{}, step func() T, late 
 func (t *Transport) bounded(of context.Context) (ctx context.Context, away <-chan struct{}, stop func()) {
 	ctx, cancel := context.WithCancel(of)
 	gone := make(chan struct{})
-	timer := time.AfterFunc(t.patience/4, func() {
+	timer := time.AfterFunc(t.options.Patience/4, func() {
 		for t.answers() {
 			select {
 			case <-ctx.Done():
 				return
-			case <-time.After(t.patience / 4):
+			case <-time.After(t.options.Patience / 4):
 			}
 		}
 		cancel()
@@ -76,7 +76,7 @@ func patiently[T any](t *Transport, r *http.Request, what string, step func(cont
 	result T, done bool,
 ) {
 	if t.overdue.Load() >= mostOverdue {
-		t.log.Error("could not "+what, "why", "too much before it is not done yet")
+		t.options.Log.Error("could not "+what, "why", "too much before it is not done yet")
 		return result, false
 	}
 	ctx, away, stop := t.bounded(r.Context())
@@ -89,46 +89,49 @@ func patiently[T any](t *Transport, r *http.Request, what string, step func(cont
 	})
 	if !done {
 		t.overdue.Add(1)
-		t.log.Error("could not "+what, "why", "it took too long", "patience", t.patience)
+		t.options.Log.Error("could not "+what, "why", "it took too long", "patience", t.options.Patience)
 	}
 	return result, done
 }
 
 // begin is join, for as long as the store answers, and replay where something of ours fails, and for
 // what does not join. nil: the request passes as it came.
-func (t *Transport) begin(r *http.Request, p protocol, original []byte) *exchange {
-	until := time.Now().Add(t.patience)
+func (t *Transport) begin(in incoming) *exchange {
+	if in.purpose != generate {
+		return nil
+	}
+	until := time.Now().Add(t.options.Patience)
 	if t.Lost() {
 		t.count(func(all *Totals) { all.Passed++ })
-		return t.replay(r, p, original, until)
+		return t.replay(in, until)
 	}
-	j, done := patiently(t, r, "decide about a request",
-		func(ctx context.Context) joined { return t.join(ctx, r, p, original) },
+	j, done := patiently(t, in.Request, "decide about a request",
+		func(ctx context.Context) joined { return t.join(ctx, in) },
 		func(j joined) {
 			if j.x != nil {
 				t.withdraw(j.x)
-				t.release(j.x.family)
+				t.release(j.x.lineage)
 			}
 		})
 	if !done || j.failed || j.replays {
-		return t.replay(r, p, original, until)
+		return t.replay(in, until)
 	}
 	return j.x
 }
 
 // counting is reduced, for as long as the store answers, and what replay would send otherwise.
-func (t *Transport) counting(r *http.Request, p protocol, original []byte) *http.Request {
-	until := time.Now().Add(t.patience)
+func (t *Transport) counting(in incoming) *http.Request {
+	until := time.Now().Add(t.options.Patience)
 	if !t.Lost() {
-		counted, done := patiently(t, r, "understand a request for a size",
-			func(ctx context.Context) *http.Request { return t.reduced(ctx, r, p, original) }, func(*http.Request) {})
+		counted, done := patiently(t, in.Request, "understand a request for a size",
+			func(ctx context.Context) *http.Request { return t.reduced(ctx, in) }, func(*http.Request) {})
 		if done && counted != nil {
 			return counted
 		}
 	}
-	if x := t.replay(r, p, original, until); x != nil {
-		defer t.release(x.family)
-		return x.request(r)
+	if x := t.replay(in, until); x != nil {
+		defer t.release(x.lineage)
+		return x.outgoing(in.Request)
 	}
-	return with(r, nil, false)
+	return with(in.Request, nil, false)
 }

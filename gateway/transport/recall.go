@@ -20,18 +20,18 @@ func (t *Transport) recalls(doc *format.Document) bool {
 }
 
 func (t *Transport) getsBack(tools jsontext.Value) bool {
-	if !t.recall && !t.recallTool {
+	if !t.options.Recall && !t.options.RecallTool {
 		return false
 	}
 	return eachTool(wire.ValueOf(tools), "", func(name string, _ wire.Value) bool {
 		name = strings.ToLower(name)
-		return t.recall && call.IsShell(name) || strings.Contains(name, "winnow") && strings.HasSuffix(name, "recall")
+		return t.options.Recall && call.IsShell(name) || strings.Contains(name, "winnow") && strings.HasSuffix(name, "recall")
 	})
 }
 
 // offer lets the placeholders of a conversation name the way back as soon as a request has one.
 // What is in place stays as it is.
-func (t *Transport) offer(ctx context.Context, l *line, doc *format.Document) error {
+func (t *Transport) offer(ctx context.Context, l *conversation, doc *format.Document) error {
 	if l.recall || !t.recalls(doc) {
 		return nil
 	}

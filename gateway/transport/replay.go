@@ -23,29 +23,29 @@ import (
 
 // remembered is a conversation with what was decided about it. Nobody changes one.
 type remembered struct {
-	line
-	standing
+	conversation
+	decisions
 	sent int // messages of the request that it was decided for
 }
 
-// decisions are the conversations of a family with what was decided about them.
-type decisions struct {
-	mu    sync.Mutex
-	lines []*remembered // the newest last
+// rememberedList are the conversations of a lineage with what was decided about them.
+type rememberedList struct {
+	mu   sync.Mutex
+	list []*remembered // the newest last
 }
 
-// mostRemembered is how many conversations of a family are remembered.
+// mostRemembered is how many conversations of a lineage are remembered.
 const mostRemembered = 64
 
 // all are the conversations.
-func (m *decisions) all() []*remembered {
+func (m *rememberedList) all() []*remembered {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return slices.Clone(m.lines)
+	return slices.Clone(m.list)
 }
 
 // of is a conversation, nil if it is not remembered.
-func (m *decisions) of(id string) *remembered {
+func (m *rememberedList) of(id string) *remembered {
 	for _, known := range m.all() {
 		if known.id == id {
 			return known
@@ -55,31 +55,32 @@ func (m *decisions) of(id string) *remembered {
 }
 
 // put remembers conversations, in the place of what was known of them.
-func (m *decisions) put(now ...*remembered) {
+func (m *rememberedList) put(now ...*remembered) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, known := range now {
-		m.lines = slices.DeleteFunc(m.lines, func(was *remembered) bool { return was.id == known.id })
-		m.lines = append(m.lines, known)
+		m.list = slices.DeleteFunc(m.list, func(was *remembered) bool { return was.id == known.id })
+		m.list = append(m.list, known)
 	}
-	m.lines = slices.Delete(m.lines, 0, max(0, len(m.lines)-mostRemembered))
+	m.list = slices.Delete(m.list, 0, max(0, len(m.list)-mostRemembered))
 }
 
 // remember keeps at hand what was decided about a conversation, for a request of so many messages.
-// The family's lock is held.
-func (f *family) remember(l *line, st standing, sent int) {
-	known := &remembered{line{l.id, course{chain: slices.Clone(l.chain), open: l.open, drop: l.drop}}, st, sent}
+// The lineage's lock is held.
+func (f *lineage) remember(l *conversation, st decisions, sent int) {
+	now := conversationState{chain: slices.Clone(l.chain), open: l.open, drop: l.drop}
+	known := &remembered{conversation{l.id, now}, st, sent}
 	known.seen(l)
 	f.decided.put(known)
 }
 
 // seen notes what changes of a conversation without a decision.
-func (k *remembered) seen(l *line) {
+func (k *remembered) seen(l *conversation) {
 	k.frozen, k.revision, k.last, k.without, k.delegation = l.frozen, l.revision, l.last, l.without, l.delegation
 }
 
-// seen notes what has changed of a conversation without a decision. The family's lock is held.
-func (f *family) seen(l *line) {
+// seen notes what has changed of a conversation without a decision. The lineage's lock is held.
+func (f *lineage) seen(l *conversation) {
 	if known := f.decided.of(l.id); known != nil {
 		now := *known
 		now.seen(l)
@@ -87,23 +88,23 @@ func (f *family) seen(l *line) {
 	}
 }
 
-// note remembers what was decided about a conversation by now. The family's lock is held.
+// note remembers what was decided about a conversation by now. The lineage's lock is held.
 func (t *Transport) note(ctx context.Context, x *exchange, sent int) {
-	if st, err := t.standing(ctx, x.line.id, sent); err == nil {
-		x.family.remember(x.line, st, sent)
+	if st, err := t.decisions(ctx, x.conversation.id, sent); err == nil {
+		x.lineage.remember(x.conversation, st, sent)
 	}
 }
 
 // replay leaves out of a request what was decided before about its conversation, and decides
 // nothing. What is not at hand is read from the store until a time. nil: nothing is known of it, and
 // it passes as it came.
-func (t *Transport) replay(r *http.Request, p protocol, original []byte, until time.Time) (x *exchange) {
+func (t *Transport) replay(in incoming, until time.Time) (x *exchange) {
 	t.guarded("replay what was decided", func() {
-		read, err := t.read(r, p, original)
+		read, err := t.read(in)
 		if err != nil {
 			return
 		}
-		x = t.replayed(r, p, read, until)
+		x = t.replayed(in.Request, in.protocol, read, until)
 		t.recent.put(read)
 	})
 	return x
@@ -113,7 +114,7 @@ func (t *Transport) replay(r *http.Request, p protocol, original []byte, until t
 func (t *Transport) replayed(r *http.Request, p protocol, read *reading, until time.Time) (x *exchange) {
 	doc := read.doc
 	d := doc.Native.(*body.Native).Decoded
-	f := t.family(identity(r, p.kind, d, read.chain[0]))
+	f := t.lineage(identity(r, p.kind, d, read.chain[0]))
 	defer func() {
 		if x == nil {
 			t.release(f)
@@ -123,37 +124,37 @@ func (t *Transport) replayed(r *http.Request, p protocol, read *reading, until t
 	if known == nil {
 		return nil
 	}
-	whole := known.frozen != "" || t.mode == Observe
+	whole := known.frozen != "" || t.options.Mode == Observe
 	if whole && !summary {
 		return nil
 	}
-	l := known.line // what is left out of this request is noted in it
-	x = &exchange{protocol: p, family: f, line: &l, model: t.models.Lookup(doc.Session.Info.Model.String()),
-		began: t.now(), body: doc.Source, sent: len(read.chain), client: read.client, agent: read.agent, replayed: true,
-		summary: summary}
-	if t.watch != nil {
+	l := known.conversation // what is left out of this request is noted in it
+	x = &exchange{request: t.requestOf(p, f, read), conversation: &l, cut: cut{body: doc.Source}, replayed: true}
+	x.began, x.summary = t.options.Now(), summary
+	if t.options.Watch != nil {
 		x.from, x.title = originOf(r, d), doc.Session.Info.Title
 	}
 	if !whole {
-		text, left, err := edited(&l, doc, known.standing)
+		text, left, err := edited(&l, doc, known.decisions)
 		if err != nil {
-			t.log.Error("could not replay what was decided", "session", l.id, "error", err)
+			t.options.Log.Error("could not replay what was decided", "session", l.id, "error", err)
 			return nil
 		}
 		x.body, x.edited, x.left = text, !bytes.Equal(text, doc.Source), left
 	}
 	if summary {
 		x.added = (&estimate{counted: known.sent}).added(doc.Session.Messages)
-		x.cold = x.isCold(read, t.mode)
+		x.cold = x.isCold(read, t.options.Mode)
 		why := ""
 		if x.edited {
 			why = x.reduces(known, read)
 		}
 		if why == "" {
-			x.body, x.edited, x.left = doc.Source, false, left{}
+			x.whole(doc.Source)
 			return x
 		}
-		t.log.Warn("the client's own summary is made of what is left of the conversation", "session", l.id, "why", why)
+		t.options.Log.Warn("the client's own summary is made of what is left of the conversation", "session", l.id,
+			"why", why)
 		n := x.about()
 		n.Failure = "the client's own summary is made of what is left of the conversation: " + why
 		t.notice(n)
@@ -167,7 +168,7 @@ func (t *Transport) replayed(r *http.Request, p protocol, read *reading, until t
 // recalled is the conversation that a request belongs to, with what of it is to be left out of the
 // request: as it is at hand, or as the store has it, if that can be read until a time and has
 // another one. nil without any.
-func (t *Transport) recalled(ctx context.Context, f *family, read *reading, until time.Time) *remembered {
+func (t *Transport) recalled(ctx context.Context, f *lineage, read *reading, until time.Time) *remembered {
 	known, at, goesOn := among(f.decided.all(), read)
 	if reads, _ := t.away(); !reads {
 		ctx, stop := context.WithDeadline(ctx, until)
@@ -205,13 +206,13 @@ func (t *Transport) recalled(ctx context.Context, f *family, read *reading, unti
 // among is the one of several conversations that a request belongs to, in how many messages they
 // agree, and whether it goes on with it.
 func among(all []*remembered, read *reading) (known *remembered, agree int, goesOn bool) {
-	var f family
+	var f lineage
 	for _, k := range all {
-		f.lines = append(f.lines, &k.line)
+		f.conversations = append(f.conversations, &k.conversation)
 	}
 	l, agree, goesOn := f.find(read.chain, read.doc.Session.Messages)
 	for _, k := range all {
-		if l == &k.line {
+		if l == &k.conversation {
 			known = k
 		}
 	}
@@ -231,7 +232,7 @@ func about(ledger rule.Ledger, messages []session.Message) rule.Ledger {
 	})...)
 }
 
-// stored are the conversations of a family as the store has them, for a request of so many messages;
+// stored are the conversations of a lineage as the store has them, for a request of so many messages;
 // nil if it cannot be read, or has the one that is known as it is known. The engine is not asked:
 // what holds its sessions may be waiting for the store.
 func (t *Transport) stored(ctx context.Context, id string, known *remembered, sent int) (all []*remembered) {
@@ -248,7 +249,7 @@ func (t *Transport) stored(ctx context.Context, id string, known *remembered, se
 		if s, state, err = sessionIn(ctx, kept, info.ID); err != nil {
 			break
 		}
-		all = append(all, &remembered{line{info.ID, courseOf(s, state)}, standingOf(s.Messages, state, sent), sent})
+		all = append(all, &remembered{conversation{info.ID, stateOf(s, state)}, decisionsOf(s.Messages, state, sent), sent})
 	}
 	if err != nil {
 		return nil
@@ -273,7 +274,7 @@ func sessionIn(ctx context.Context, kept store.Store, id string) (s session.Sess
 }
 
 // lastReplayed notes when the provider was last at work on a conversation while the store was away.
-func (f *family) lastReplayed(id string, at time.Time) {
+func (f *lineage) lastReplayed(id string, at time.Time) {
 	if known := f.decided.of(id); known != nil {
 		now := *known
 		now.last = at

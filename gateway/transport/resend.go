@@ -34,8 +34,7 @@ func refusedToo(status int) bool {
 // about reasoning that is bound to what was sent before. Where what was delegated to the provider is
 // the reason, only that is taken back: what was left out before was accepted, and reasoning may be
 // bound to it.
-func (t *Transport) resend(r *http.Request, x *exchange, first *http.Response, original []byte, m *meter) (
-	*http.Response, error) {
+func (t *Transport) resend(in incoming, x *exchange, first *http.Response, m *meter) (*http.Response, error) {
 	var reason []byte
 	if x.delegated != nil {
 		reason, _ = io.ReadAll(io.LimitReader(first.Body, 64<<10))
@@ -47,10 +46,10 @@ func (t *Transport) resend(r *http.Request, x *exchange, first *http.Response, o
 	x.delegated = nil
 	freezes := x.edited && !about
 	if freezes {
-		x.body, x.edited, x.left = original, false, left{}
+		x.whole(in.original)
 	}
 	m.of(x)
-	answer, err := t.send(x.request(r), m, x.body)
+	answer, err := t.send(x.outgoing(in.Request), m, x.body)
 	if !about && err == nil && refusedToo(answer.StatusCode) {
 		answer.Body.Close()
 		return first, nil
@@ -63,8 +62,8 @@ func (t *Transport) resend(r *http.Request, x *exchange, first *http.Response, o
 	if !accepted || !freezes || x.replayed {
 		return answer, err
 	}
-	t.log.Warn("the provider refused a request of which something was left out, and took the original",
-		"session", x.line.id, "status", first.StatusCode)
+	t.options.Log.Warn("the provider refused a request of which something was left out, and took the original",
+		"session", x.conversation.id, "status", first.StatusCode)
 	t.guarded("freeze a conversation", func() { t.freeze(x, cmp.Or(first.Status, strconv.Itoa(first.StatusCode))) })
 	return answer, nil
 }
@@ -75,32 +74,32 @@ const frozenMember = "winnowShownWhole"
 // freeze shows a conversation whole from now on: what was pruned and folded of it is undone, which
 // is in the store, too.
 func (t *Transport) freeze(x *exchange, why string) {
-	x.family.mu.Lock()
-	defer x.family.mu.Unlock()
-	ctx, stop := t.expected(x.line)
+	x.lineage.mu.Lock()
+	defer x.lineage.mu.Unlock()
+	ctx, stop := t.expected(x.conversation)
 	defer stop()
 	defer func() {
-		x.line.noted(ctx)
-		x.family.seen(x.line)
+		x.conversation.noted(ctx)
+		x.lineage.seen(x.conversation)
 	}()
-	x.line.frozen = why
+	x.conversation.frozen = why
 	quoted, _ := jsontext.AppendQuote(nil, why) // with what is not UTF-8 replaced
 	own := map[string]jsontext.Value{frozenMember: quoted}
-	if err := t.engine.Amend(ctx, x.line.id, winnow.Amendment{Own: own}); err != nil {
-		t.failed(x.family, "note that nothing may be left out", err)
+	if err := t.engine.Amend(ctx, x.conversation.id, winnow.Amendment{Own: own}); err != nil {
+		t.failed(x.lineage, "note that nothing may be left out", err)
 		return
 	}
-	_, state, err := t.engine.Session(ctx, x.line.id)
+	_, state, err := t.engine.Session(ctx, x.conversation.id)
 	if err != nil {
-		t.failed(x.family, "undo what was left out", err)
+		t.failed(x.lineage, "undo what was left out", err)
 		return
 	}
 	for _, r := range slices.Backward(state.Receipts) {
 		if r.Kind != pivot.Pruning && r.Kind != pivot.Compaction {
 			continue
 		}
-		if _, err := t.engine.Undo(ctx, x.line.id, r.ID); err != nil && winnow.CodeOf(err) != winnow.Already {
-			t.log.Error("could not undo what was left out", "session", x.line.id, "receipt", r.ID, "error", err)
+		if _, err := t.engine.Undo(ctx, x.conversation.id, r.ID); err != nil && winnow.CodeOf(err) != winnow.Already {
+			t.options.Log.Error("could not undo what was left out", "session", x.conversation.id, "receipt", r.ID, "error", err)
 		}
 	}
 }

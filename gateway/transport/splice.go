@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"strings"
@@ -14,9 +15,27 @@ import (
 	"github.com/winnowhq/winnow/store/report"
 )
 
+// splice leaves out of a request, whose messages are so many, everything that was decided. The
+// lineage's lock is held.
+func (t *Transport) splice(ctx context.Context, l *conversation, doc *format.Document, sent int) (c cut, err error) {
+	if c.decisions, err = t.decisions(ctx, l.id, sent); err != nil {
+		return c, err
+	}
+	c.body = doc.Source
+	edited, left, err := edited(l, doc, c.decisions)
+	if err != nil {
+		return c, err
+	}
+	c.left = left
+	if t.options.Mode != Observe && !bytes.Equal(edited, doc.Source) {
+		c.body, c.edited = edited, true
+	}
+	return c, nil
+}
+
 // spliced is the body of a request with everything left out of it that was decided, and what that
 // is. Where nothing was decided it is the body itself.
-func spliced(l *line, doc *format.Document, st standing) ([]byte, left, error) {
+func spliced(l *conversation, doc *format.Document, st decisions) ([]byte, left, error) {
 	state := st.state
 	if state.Ledger.Len() == 0 && st.pivot == nil {
 		return doc.Source, left{}, nil
@@ -32,7 +51,7 @@ func spliced(l *line, doc *format.Document, st standing) ([]byte, left, error) {
 	}
 	edited = marked(edited, doc, st.answered, state)
 	// What was accepted before is so now: what came since is the client's own.
-	if now := decidedAbout(state); now != l.accepted {
+	if now := countDecisions(state); now != l.accepted {
 		if err := n.Accepted(edited); err != nil {
 			return nil, left{}, err
 		}
@@ -41,8 +60,8 @@ func spliced(l *line, doc *format.Document, st standing) ([]byte, left, error) {
 	return edited, leftOut(l, doc, state, st.pivot), nil
 }
 
-// standing is what was decided about a conversation, for a request of so many messages.
-type standing struct {
+// decisions are what was decided about a conversation, for a request of so many messages.
+type decisions struct {
 	state store.State       // of it, as far as that says what is left out
 	pivot []session.Message // what stands for what is folded
 	// folded is how many of the client's messages were in the log when that was folded.
@@ -53,16 +72,16 @@ type standing struct {
 	answered int
 }
 
-// standing is what was decided about a session, for a request of so many messages.
-func (t *Transport) standing(ctx context.Context, id string, sent int) (standing, error) {
-	return winnow.Look(ctx, t.engine, id, func(s *report.Session) (standing, error) {
-		return standingOf(s.Log, s.State, sent), nil
+// decisions are what was decided about a session, for a request of so many messages.
+func (t *Transport) decisions(ctx context.Context, id string, sent int) (decisions, error) {
+	return winnow.Look(ctx, t.engine, id, func(s *report.Session) (decisions, error) {
+		return decisionsOf(s.Log, s.State, sent), nil
 	})
 }
 
-// standingOf is what was decided about a session with this log.
-func standingOf(log []session.Message, state store.State, sent int) standing {
-	st := standing{pivot: folded(log, state), answered: reaches(log, sent),
+// decisionsOf are what was decided about a session with this log.
+func decisionsOf(log []session.Message, state store.State, sent int) decisions {
+	st := decisions{pivot: folded(log, state), answered: reaches(log, sent),
 		state: store.State{Ledger: state.Ledger, Receipts: state.Receipts, Undone: state.Undone}}
 	for st.answered > 0 && log[st.answered-1].Role != session.Assistant {
 		st.answered--
@@ -88,11 +107,11 @@ func reaches(log []session.Message, sent int) int {
 	return len(log)
 }
 
-// decided counts what was decided about a session.
-type decided struct{ elisions, receipts, undone int }
+// decisionCount counts what was decided about a session.
+type decisionCount struct{ elisions, receipts, undone int }
 
-func decidedAbout(state store.State) decided {
-	return decided{state.Ledger.Len(), len(state.Receipts), len(state.Undone)}
+func countDecisions(state store.State) decisionCount {
+	return decisionCount{state.Ledger.Len(), len(state.Receipts), len(state.Undone)}
 }
 
 // folded are a marker and a summary that stand for what the newest pivot of a log has folded; none

@@ -136,13 +136,13 @@ func (t *Transport) step(ctx context.Context, c Conversation) *Step {
 	}
 	m := t.models.Lookup(c.Model)
 	reasons := slices.ContainsFunc(c.messages, func(m Message) bool { return m.Reasons })
-	if t.mode == Off || reasons && (m.BoundReasoning || m.BindingUnknown) {
+	if t.options.Mode == Off || reasons && (m.BoundReasoning || m.BindingUnknown) {
 		return s
 	}
 	t.guarded("understand a conversation", func() {
 		text, err := s.written(c, name)
 		if err != nil {
-			t.log.Warn("a conversation is sent whole", "error", err)
+			t.options.Log.Warn("a conversation is sent whole", "error", err)
 			return
 		}
 		r, err := http.NewRequestWithContext(ctx, http.MethodPost, "program://"+provider+"/chat/completions", nil)
@@ -151,16 +151,16 @@ func (t *Transport) step(ctx context.Context, c Conversation) *Step {
 		}
 		p := providerProtocols[wire.Chat]
 		p.provider = provider
-		x := t.begin(r, p, text)
+		x := t.begin(incoming{Request: r, protocol: p, purpose: generate, original: text})
 		if x == nil {
 			return
 		}
-		t.release(x.family)
+		t.release(x.lineage)
 		if x.edited {
 			if sent, ok := remaining(x.body, text, c); ok {
 				s.sent = sent
 			} else {
-				x.edited, x.left = false, left{}
+				x.whole(text)
 			}
 		}
 		s.x = x
@@ -307,9 +307,9 @@ func (s *Step) Answered(m Message, u session.Usage) {
 		return
 	}
 	t.guarded("record an answer", func() {
-		f := t.family(s.x.family.id)
+		f := t.lineage(s.x.lineage.id)
 		defer t.release(f)
-		if f != s.x.family {
+		if f != s.x.lineage {
 			return // it was forgotten meanwhile; the answer comes with the next request
 		}
 		if s.refused {

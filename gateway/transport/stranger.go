@@ -36,7 +36,7 @@ func (t *Transport) strange(what string) {
 	}
 	t.mu.Unlock()
 	if !known {
-		t.log.Info("something else rewrites requests: " + what)
+		t.options.Log.Info("something else rewrites requests: " + what)
 	}
 }
 
@@ -59,7 +59,7 @@ func (t *Transport) lookAt(request, answer http.Header) {
 
 // rewritten looks whether a conversation left another one by a change in its middle, with the same
 // words behind it: nobody rewinds so.
-func (t *Transport) rewritten(ctx context.Context, l *line, messages []session.Message) {
+func (t *Transport) rewritten(ctx context.Context, l *conversation, messages []session.Message) {
 	left, _, err := t.engine.Session(ctx, l.id)
 	if err != nil || left.Info.ParentID == "" {
 		return

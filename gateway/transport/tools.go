@@ -32,14 +32,14 @@ func drops(info session.Info) (names []string) {
 // elsewhere has had all of them.
 func (t *Transport) chooseTools(info *session.Info, messages []session.Message) {
 	answered := slices.ContainsFunc(messages, func(m session.Message) bool { return m.Role == session.Assistant })
-	if len(t.drop) == 0 || answered {
+	if len(t.options.Drop) == 0 || answered {
 		return
 	}
 	if len(info.Unknown) == 0 {
 		info.Unknown = []byte("{}")
 	}
 	var names [][]byte
-	for _, name := range t.drop {
+	for _, name := range t.options.Drop {
 		names = append(names, span.Quote(name))
 	}
 	info.Unknown = span.Set(info.Unknown, "", span.Array(names), dropMember...)
@@ -50,7 +50,7 @@ const dropped = "tools.drop"
 
 // edited is the body of a request with everything left out of it that was decided, tools too, and
 // what that is.
-func edited(l *line, doc *format.Document, st standing) ([]byte, left, error) {
+func edited(l *conversation, doc *format.Document, st decisions) ([]byte, left, error) {
 	spliced, left, err := spliced(l, doc, st)
 	if err != nil || len(l.drop) == 0 {
 		return spliced, left, err

@@ -217,8 +217,8 @@ func TestTransport_notesToolsOnce(t *testing.T) {
 	if got := report.DeclaredIn(state.Info); got.Tools["mcp__a__x"] != 0 || len(got.Tools) != 3 {
 		t.Errorf("declared are %v", got.Tools)
 	}
-	for _, l := range s.transport.families {
-		if l.lines[0].tools.changed {
+	for _, l := range s.transport.lineages {
+		if l.conversations[0].tools.changed {
 			t.Error("something was not written down")
 		}
 	}

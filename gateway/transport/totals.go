@@ -16,13 +16,30 @@ import (
 
 // Totals are what a transport has done so far.
 type Totals struct {
+	RequestTotals
+	CostTotals
+	SessionTotals
+
+	CacheRead, CacheWritten int            // tokens, as reported
+	Rewritten               int            // tokens written to the cache again because of what was decided
+	Decided                 map[string]int // parts that were left out, by rule
+	Refusals                map[string]int // reasons why something was not left out, by code
+}
+
+// RequestTotals are how many requests there were.
+type RequestTotals struct {
 	Requests int // of conversations, answered
 	Beside   int // others that were answered: for titles and the like
 	Warm     int // others that kept the provider's cache: see Options.KeepWarm
 	Edited   int // of them: requests of which something was left out, or would have been (Observe)
 	Resent   int // requests that were refused with an edit, and sent once more without
 	Passed   int // requests that were not decided about, because the store was lost
-	// Billed is what all of them cost, in US dollars, by the usage that the provider reported.
+	Recalls  int // outputs that gave back what was left out
+}
+
+// CostTotals are what all of them cost, in US dollars.
+type CostTotals struct {
+	// Billed is what they cost by the usage that the provider reported.
 	Billed bill.Dollars
 	// Otherwise is an estimate of what the same requests would have cost the other way: without
 	// winnow; in the mode Observe, with what could be left out left out.
@@ -40,19 +57,17 @@ type Totals struct {
 	Unpriced    int // requests without usage, or of a model without a price: they are in neither sum
 	// UnpricedModels are those of such requests, sorted.
 	UnpricedModels []string
-	LeftOut        int      // tokens left out of the newest requests, over Sessions
-	Cleared        int      // tokens that the provider itself cleared of them, which are in no other figure
-	Recalls        int      // outputs that gave back what was left out
-	Sessions       []string // ids, in order; of very many those that asked last
-	Live           int      // sessions with a request within the last hour
+}
+
+// SessionTotals are of the newest request of each session.
+type SessionTotals struct {
+	LeftOut  int      // tokens left out of them
+	Cleared  int      // tokens that the provider itself cleared of them, which are in no other figure
+	Sessions []string // ids, in order; of very many those that asked last
+	Live     int      // sessions with a request within the last hour
 	// Outgrown are the sessions, by id, whose whole history no longer fits the window of their
 	// model: without what is left out, their client cannot go on with them.
 	Outgrown []string
-
-	CacheRead, CacheWritten int            // tokens, as reported
-	Rewritten               int            // tokens written to the cache again because of what was decided
-	Decided                 map[string]int // parts that were left out, by rule
-	Refusals                map[string]int // reasons why something was not left out, by code
 }
 
 // lively is how long a session without a request counts as live.
@@ -78,7 +93,7 @@ type newest struct {
 // Totals are what the transport has done so far.
 func (t *Transport) Totals() Totals {
 	t.recording.wait()
-	now := t.now()
+	now := t.options.Now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	all := t.totals
@@ -142,13 +157,14 @@ func increase(sums *map[string]int, key string, by int) {
 // counted adds a request to the totals.
 func (t *Transport) counted(x *exchange, known *store.Live, u session.Usage) {
 	t.answered(x, known, u)
-	now := t.now()
+	now := t.options.Now()
 	t.count(func(all *Totals) {
 		all.Requests++
 		all.add(known, x.model.String(), u)
 		window := cmp.Or(x.model.Limits.Input, x.model.Limits.Context)
-		t.newest[x.line.id] = newest{x.left.tokens(), now, x.client, window > 0 && x.line.without.Whole > window,
-			x.line.delegation.tokens}
+		t.newest[x.conversation.id] = newest{x.left.tokens(), now, x.client,
+			window > 0 && x.conversation.without.Whole > window,
+			x.conversation.delegation.tokens}
 		t.forgetSome()
 	})
 }

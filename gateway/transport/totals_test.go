@@ -40,8 +40,9 @@ func TestTotals_aPruningAndAFirstSendInOneRequest(t *testing.T) {
 		{"a first send alone", &first, nil,
 			took(0, 90_000, 10_000), took(0, 90_000, 7_000), took(0, 90_000, 7_000), took(0, 90_000, 10_000), 3_000, 90_000},
 	} {
-		x := &exchange{line: &line{course: course{}}, pruned: heavier(c.began, c.before),
-			unsent: unsent(c.began), left: left{rules: map[string]int{"idle": c.left}}}
+		x := &exchange{conversation: &conversation{conversationState: conversationState{}},
+			decision: decision{pruned: heavier(c.began, c.before), unsent: unsent(c.began)},
+			cut:      cut{left: left{rules: map[string]int{"idle": c.left}}}}
 		if diff := cmp.Diff(c.edited, (&Transport{}).asIfEdited(x, c.whole)); diff != "" {
 			t.Errorf("%s, observed (-want +got):\n%s", c.name, diff)
 		}
@@ -54,7 +55,7 @@ func TestTotals_forgetSessionsThatAskedLongAgo(t *testing.T) {
 	gateway := New(nil, Options{Now: func() time.Time { now = now.Add(time.Second); return now }})
 	const asked = 3 * mostNewest
 	for i := range asked {
-		x := &exchange{line: &line{id: fmt.Sprint(i)}, left: left{rules: map[string]int{"idle": 1}}}
+		x := &exchange{conversation: &conversation{id: fmt.Sprint(i)}, cut: cut{left: left{rules: map[string]int{"idle": 1}}}}
 		gateway.counted(x, &store.Live{}, session.Usage{})
 		if len(gateway.newest) > mostNewest {
 			t.Fatalf("%d sessions are at hand", len(gateway.newest))

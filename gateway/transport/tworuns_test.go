@@ -134,7 +134,7 @@ func (g *gateway) age(r *http.Request) {
 	text := must(io.ReadAll(r.Body))
 	r.Body = io.NopCloser(bytes.NewReader(text))
 	p, _ := route(r)
-	read := must(g.read(r, p, text))
+	read := must(g.read(incoming{Request: r, protocol: p, original: text}))
 	old := oldIdentity(r, p.kind, read.doc.Native.(*body.Native).Decoded, read.chain[0])
 	id := must(g.store.List(context.Background()))[0].Info.ID
 	renamed := store.Change{Create: &session.Info{ID: id}, Aside: old}

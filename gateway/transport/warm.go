@@ -23,13 +23,13 @@ import (
 
 // warmth is a conversation whose cache is kept warm.
 type warmth struct {
-	family  *family
-	line    *line
-	model   model.Model
-	request *http.Request // with the client's key, which is in memory alone
-	size    int           // bytes of its body
-	lull    schedule.CacheKeepAlive
-	stop    func() bool // the timer
+	lineage      *lineage
+	conversation *conversation
+	model        model.Model
+	request      *http.Request // with the client's key, which is in memory alone
+	size         int           // bytes of its body
+	keepAlive    schedule.CacheKeepAlive
+	stop         func() bool // the timer
 }
 
 const (
@@ -42,8 +42,8 @@ const (
 // keepWarm sees to it that the cache of a request that was answered is kept, if that may be and can
 // pay. No lock is held.
 func (t *Transport) keepWarm(x *exchange, r *http.Request, a wire.Answer) {
-	if t.most <= 0 || t.mode == Observe || x.protocol.kind != wire.Anthropic || r.URL.Host != t.anthropic ||
-		!a.Ended || !ownKey(r.Header) {
+	if t.options.KeepWarm <= 0 || t.options.Mode == Observe || x.protocol.kind != wire.Anthropic ||
+		r.URL.Host != t.options.anthropic || !a.Ended || !ownKey(r.Header) {
 		return
 	}
 	root := wire.ValueOf(x.body)
@@ -52,14 +52,15 @@ func (t *Transport) keepWarm(x *exchange, r *http.Request, a wire.Answer) {
 	}
 	once := *x
 	once.body, once.edited = span.Update(x.body, []byte("1"), "max_tokens"), true
-	k := &warmth{family: x.family, line: x.line, model: x.model, request: once.request(r), size: len(once.body)}
-	x.family.mu.Lock()
-	defer x.family.mu.Unlock()
-	if k.request.GetBody == nil || x.line.pruned != nil || !x.inRound {
+	k := &warmth{lineage: x.lineage, conversation: x.conversation, model: x.model, request: once.outgoing(r),
+		size: len(once.body)}
+	x.lineage.mu.Lock()
+	defer x.lineage.mu.Unlock()
+	if k.request.GetBody == nil || x.conversation.pruned != nil || !x.inRound {
 		return // what was decided since makes the next request another one
 	}
-	k.lull = schedule.CacheKeepAlive{Lifetime: x.lifetime()}
-	k.lull.Read, k.lull.Write = cachePrices(x.model, a.Usage, k.lull.Lifetime)
+	k.keepAlive = schedule.CacheKeepAlive{Lifetime: x.lifetime()}
+	k.keepAlive.Read, k.keepAlive.Write = cachePrices(x.model, a.Usage, k.keepAlive.Lifetime)
 	if a.Usage.Cache.Read+a.Usage.Cache.Write > 0 {
 		t.waits(k, x.began)
 	}
@@ -78,26 +79,26 @@ func cachePrices(m model.Model, u session.Usage, lifetime time.Duration) (read, 
 	return p.CacheRead, p.CacheWrite
 }
 
-// waits waits until the cache that was used at a time must be kept, if that pays. The family's lock
+// waits waits until the cache that was used at a time must be kept, if that pays. The lineage's lock
 // is held.
 func (t *Transport) waits(k *warmth, used time.Time) {
-	wait := k.lull.After() - t.now().Sub(used)
+	wait := k.keepAlive.After() - t.options.Now().Sub(used)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	bytes := k.size
 	for _, other := range t.warm {
 		bytes += other.size
 	}
-	if t.closed || wait <= 0 || k.lull.Repeats >= t.most || !k.lull.Pays() || bytes > mostKept {
+	if t.closed || wait <= 0 || k.keepAlive.Repeats >= t.options.KeepWarm || !k.keepAlive.Pays() || bytes > mostKept {
 		return
 	}
-	t.warm[k.line.id] = k
-	k.stop = t.after(wait, func() { t.current.Load().renew(k) })
+	t.warm[k.conversation.id] = k
+	k.stop = t.options.after(wait, func() { t.current.Load().renew(k) })
 }
 
-// cool keeps the cache of a family's conversations no longer: its client is back.
-func (t *Transport) cool(f *family) {
-	for _, l := range f.lines {
+// cool keeps the cache of a lineage's conversations no longer: its client is back.
+func (t *Transport) cool(f *lineage) {
+	for _, l := range f.conversations {
 		t.coolOne(l.id)
 	}
 }
@@ -131,9 +132,9 @@ func (t *Transport) Close() {
 // renew sends a request again, unless its client is back, and waits for the next time.
 func (t *Transport) renew(k *warmth) {
 	t.mu.Lock()
-	due := t.warm[k.line.id] == k && !t.closed
+	due := t.warm[k.conversation.id] == k && !t.closed
 	if due {
-		delete(t.warm, k.line.id)
+		delete(t.warm, k.conversation.id)
 		t.recording.add()
 	}
 	t.mu.Unlock()
@@ -142,18 +143,18 @@ func (t *Transport) renew(k *warmth) {
 	}
 	defer t.recording.done()
 	t.guarded("keep a cache warm", func() {
-		if t.mode == Observe || k.lull.Repeats >= t.most {
+		if t.options.Mode == Observe || k.keepAlive.Repeats >= t.options.KeepWarm {
 			return // the configuration has changed
 		}
-		began := t.now()
+		began := t.options.Now()
 		u, ok := t.again(k)
 		if !ok {
 			return
 		}
-		k.family.mu.Lock()
-		defer k.family.mu.Unlock()
-		back := k.line.last.After(began)
-		k.lull.Repeats++
+		k.lineage.mu.Lock()
+		defer k.lineage.mu.Unlock()
+		back := k.conversation.last.After(began)
+		k.keepAlive.Repeats++
 		t.renewed(k, began, u)
 		if u.Cache.Read > 0 && !back {
 			t.waits(k, began)
@@ -170,17 +171,17 @@ func (t *Transport) again(k *warmth) (u session.Usage, ok bool) {
 	sent, err := io.ReadAll(r.Body)
 	var m *meter
 	if err == nil {
-		m, err = t.meter(r, providerProtocols[wire.Anthropic], sent)
+		m, err = t.meter(incoming{Request: r, protocol: providerProtocols[wire.Anthropic], original: sent})
 	}
 	if err != nil {
-		t.log.Warn("could not keep a cache warm", "session", k.line.id, "error", err)
+		t.options.Log.Warn("could not keep a cache warm", "session", k.conversation.id, "error", err)
 		return u, false
 	}
 	defer m.abandon()
 	r.Body, _ = k.request.GetBody()
-	answer, err := t.base.RoundTrip(m.watch(r))
+	answer, err := t.options.Base.RoundTrip(m.watch(r))
 	if err != nil {
-		t.log.Warn("could not keep a cache warm", "session", k.line.id, "error", err)
+		t.options.Log.Warn("could not keep a cache warm", "session", k.conversation.id, "error", err)
 		return u, false
 	}
 	defer answer.Body.Close()
@@ -189,40 +190,48 @@ func (t *Transport) again(k *warmth) (u session.Usage, ok bool) {
 		m.refused(ctx, nil)
 	}
 	if err != nil || answer.StatusCode != http.StatusOK {
-		t.log.Warn("could not keep a cache warm", "session", k.line.id, "status", answer.StatusCode, "error", err)
+		t.options.Log.Warn("could not keep a cache warm", "session", k.conversation.id, "status", answer.StatusCode,
+			"error", err)
 		return u, false
 	}
 	a := understood(providerProtocols[wire.Anthropic], answer.Header, text)
 	return m.answered(&a, false).Usage, true
 }
 
-// renewed writes down what keeping a cache took. The family's lock is held.
+// renewed writes down what keeping a cache took. The lineage's lock is held.
 func (t *Transport) renewed(k *warmth, began time.Time, u session.Usage) {
-	k.line.last = began
-	k.line.warmed++
+	k.conversation.last = began
+	k.conversation.warmed++
 	cost, priced := k.model.Cost(bill.Usage(u))
 	known := &store.Live{Warm: true, Billed: bill.Dollars(cost), Unpriced: !priced || !reported(u),
 		Rules: map[string]store.Share{store.KeepWarm: {Net: -cost}}}
 	spent := store.Spend{Time: session.Millis(began.UnixMilli()), Kind: string(bill.Left), Model: k.model.String(),
 		Usage: u, Cost: cost, Live: known}
-	ctx, stop := t.expected(k.line)
+	ctx, stop := t.expected(k.conversation)
 	defer stop()
-	err := t.engine.Amend(ctx, k.line.id, winnow.Amendment{Spent: []store.Spend{spent}})
+	err := t.engine.Amend(ctx, k.conversation.id, winnow.Amendment{Spent: []store.Spend{spent}})
 	if err != nil {
-		t.failed(k.family, "record what keeping a cache took", err)
+		t.failed(k.lineage, "record what keeping a cache took", err)
 	}
-	k.line.noted(ctx)
-	t.notice(Notice{From: k.line.from, Session: k.line.id, Model: spent.Model, Spent: &spent})
+	k.conversation.noted(ctx)
+	var from Origin
+	if k.conversation.from != nil {
+		from = *k.conversation.from
+	}
+	t.notice(Notice{From: from, Session: k.conversation.id, Model: spent.Model, Spent: &spent})
 	t.count(func(all *Totals) { all.add(known, spent.Model, u) })
-	t.log.Info("kept", "session", k.line.id, "requests", k.lull.Repeats, "tokens", u.Prompt(), "read", u.Cache.Read)
+	t.options.Log.Info("kept", "session", k.conversation.id, "requests", k.keepAlive.Repeats, "tokens", u.Prompt(),
+		"read", u.Cache.Read)
 }
 
 // lifetime is for how long the provider keeps what the conversation's requests ask it to.
-func (x *exchange) lifetime() time.Duration { return max(x.model.CacheLifetime(), x.line.keeps) }
+func (x *exchange) lifetime() time.Duration {
+	return max(x.model.CacheLifetime(), x.conversation.keeps)
+}
 
 // bridge notes that a request finds the cache warm because it was kept.
 func (x *exchange) bridge() {
-	l := x.line
+	l := x.conversation
 	x.bridged = l.warmed > 0 && x.began.Sub(l.asked) > x.lifetime()
 	l.warmed, l.asked = 0, x.began
 }

@@ -20,7 +20,7 @@ type unproven struct {
 }
 
 // begun notes that a request begins a conversation.
-func (t *Transport) begun(l *line) {
+func (t *Transport) begun(l *conversation) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.unproven[l.id] = &unproven{}
@@ -30,7 +30,7 @@ func (t *Transport) begun(l *line) {
 func (t *Transport) leaves(x *exchange) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if u := t.unproven[x.line.id]; u != nil {
+	if u := t.unproven[x.conversation.id]; u != nil {
 		u.under++
 	}
 }
@@ -39,29 +39,29 @@ func (t *Transport) leaves(x *exchange) {
 func (t *Transport) accepted(x *exchange) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.unproven, x.line.id)
+	delete(t.unproven, x.conversation.id)
 }
 
 // withdraw takes back what a request began that was not accepted, unless another one goes on with
 // it, here or in another process.
 func (t *Transport) withdraw(x *exchange) {
 	t.guarded("withdraw a request", func() {
-		x.family.mu.Lock()
-		defer x.family.mu.Unlock()
+		x.lineage.mu.Lock()
+		defer x.lineage.mu.Unlock()
 		if !t.lastRefused(x) {
 			return
 		}
-		ctx, id := context.Background(), x.line.id
+		ctx, id := context.Background(), x.conversation.id
 		kept := t.engine.Store()
-		if revision, err := new(store.Reading).Revision(ctx, kept, id); err != nil || revision != x.line.revision {
+		if revision, err := new(store.Reading).Revision(ctx, kept, id); err != nil || revision != x.conversation.revision {
 			return
 		}
 		if err := kept.Delete(ctx, id); err != nil && !errors.Is(err, store.ErrNotFound) {
-			t.failed(x.family, "withdraw a request", err)
+			t.failed(x.lineage, "withdraw a request", err)
 			return
 		}
 		_, _, _ = t.engine.Session(ctx, id) // it has it at hand no more
-		x.family.lines = slices.DeleteFunc(x.family.lines, func(l *line) bool { return l.id == id })
+		x.lineage.conversations = slices.DeleteFunc(x.lineage.conversations, func(l *conversation) bool { return l.id == id })
 	})
 }
 
@@ -69,13 +69,13 @@ func (t *Transport) withdraw(x *exchange) {
 func (t *Transport) lastRefused(x *exchange) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	u := t.unproven[x.line.id]
+	u := t.unproven[x.conversation.id]
 	if u == nil {
 		return false
 	}
 	if u.under--; u.under > 0 {
 		return false
 	}
-	delete(t.unproven, x.line.id)
+	delete(t.unproven, x.conversation.id)
 	return true
 }

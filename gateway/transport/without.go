@@ -62,9 +62,9 @@ func (e *estimate) added(messages []session.Message) (tokens int) {
 	return tokens
 }
 
-// without is what a request would have been without winnow. The family's lock is held.
+// without is what a request would have been without winnow. The lineage's lock is held.
 func (t *Transport) without(x *exchange, sent bill.Sent) bill.Without {
-	e, before := &x.line.estimate, x.line.without
+	e, before := &x.conversation.estimate, x.conversation.without
 	habit := x.agent + " " + x.model.String()
 	if !reported(sent.Usage) {
 		return bill.Without{Usage: sent.Usage, Unpriced: true}
@@ -89,7 +89,7 @@ func (t *Transport) without(x *exchange, sent bill.Sent) bill.Without {
 // summarized notes what the client's own compaction took. It joins no conversation, and is counted
 // beside them for what it cost.
 func (t *Transport) summarized(x *exchange, a wire.Answer, took took) {
-	e := &x.line.estimate // of a copy
+	e := &x.conversation.estimate // of a copy
 	cost, priced := x.model.Cost(bill.Usage(took.Usage))
 	if !reported(took.Usage) || !priced {
 		return
@@ -137,20 +137,20 @@ func (t *Transport) ends(x *exchange, parts []session.Part) {
 	if len(text) < shortest || calls(parts) {
 		return
 	}
-	one := lastWords{x.line.id, strings.Clone(text[len(text)-recognised:]), x.line.estimate}
+	one := lastWords{x.conversation.id, strings.Clone(text[len(text)-recognised:]), x.conversation.estimate}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	h := &t.habits
-	if h.ending == nil || len(h.ending) > maxFamilies {
+	if h.ending == nil || len(h.ending) > maxLineages {
 		h.ending = map[string][]lastWords{}
 	}
-	list := slices.DeleteFunc(h.ending[x.client], func(e lastWords) bool { return e.session == x.line.id })
+	list := slices.DeleteFunc(h.ending[x.client], func(e lastWords) bool { return e.session == x.conversation.id })
 	h.ending[x.client] = append(list[max(0, len(list)+1-mostEndings):], one)
 }
 
 // follows notes which conversation a new one goes on with, if its client compacted that: the new one
-// has the newest answer of the other one among its first messages. The family's lock is held.
-func (t *Transport) follows(l *line, read *reading) {
+// has the newest answer of the other one among its first messages. The lineage's lock is held.
+func (t *Transport) follows(l *conversation, read *reading) {
 	if !l.asked.IsZero() {
 		return
 	}
@@ -220,5 +220,5 @@ func (t *Transport) noteHabit(ctx context.Context, x *exchange) error {
 	if x.habit == nil {
 		return nil
 	}
-	return t.engine.Amend(ctx, x.line.id, winnow.Amendment{Own: x.habit})
+	return t.engine.Amend(ctx, x.conversation.id, winnow.Amendment{Own: x.habit})
 }

@@ -170,9 +170,16 @@ func TestMetrics_showTheTotals(t *testing.T) {
 	if got, _ := scraped(t, at); got["net_dollars"] != 0 || got["live_sessions"] != 0 {
 		t.Errorf("before anything: %v", got)
 	}
-	totals = transport.Totals{Requests: 11, Beside: 2, Edited: 3, Resent: 4, Passed: 16, Unpriced: 5, Recalls: 6, Billed: 1.5, Otherwise: bill.Estimate{Likely: 9},
-		Missed: 0.1, Summaries: 0.25, Net: -0.125, ToSave: 0.5, LeftOut: 700, Live: 8, CacheRead: 9000, CacheWritten: 100,
-		Rewritten: 10, Warm: 15, WarmCost: 0.3, WarmSaved: 0.7, Sessions: []string{canary}, Decided: map[string]int{"idle": 12, "compaction": 13}, Refusals: map[string]int{"below-minimum": 14}}
+	totals = transport.Totals{
+		RequestTotals: transport.RequestTotals{Requests: 11, Beside: 2, Edited: 3, Resent: 4, Passed: 16, Recalls: 6, Warm: 15},
+		CostTotals:    transport.CostTotals{Unpriced: 5, Billed: 1.5, Otherwise: bill.Estimate{Likely: 9}, Missed: 0.1, Summaries: 0.25, Net: -0.125, ToSave: 0.5, WarmCost: 0.3, WarmSaved: 0.7},
+		SessionTotals: transport.SessionTotals{LeftOut: 700, Live: 8, Sessions: []string{canary}},
+		CacheRead:     9000,
+		CacheWritten:  100,
+		Rewritten:     10,
+		Decided:       map[string]int{"idle": 12, "compaction": 13},
+		Refusals:      map[string]int{"below-minimum": 14},
+	}
 	got, labels := scraped(t, at)
 	want := map[string]float64{"answered_requests_total": 11, "beside_requests_total": 2, "edited_requests_total": 3,
 		"resent_requests_total": 4, "passed_requests_total": 16, "unpriced_requests_total": 5, "recalls_total": 6, "billed_dollars_total": 1.5,

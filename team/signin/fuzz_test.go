@@ -29,7 +29,7 @@ func FuzzVisitor_takesOnlyItsOwnCookies(f *testing.F) {
 	f.Fuzz(func(t *testing.T, value string) {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.AddCookie(&http.Cookie{Name: visitCookie, Value: value})
-		g := s.Visitor(r)
+		g := s.Viewer(r)
 		if g != nil && (value != own || g.Who != v.Who || g.Tenant != v.Tenant) {
 			t.Errorf("%q lets %+v in", value, g)
 		}

@@ -202,13 +202,13 @@ func (s *SignIn) visitOf(id *oidc.IDToken) (v visit, ok bool) {
 	return v, ok
 }
 
-// Visitor is who has signed in with the browser that sends a request, nil if nobody has.
-func (s *SignIn) Visitor(r *http.Request) *serve.Guest {
+// Viewer is who has signed in with the browser that sends a request, nil if nobody has.
+func (s *SignIn) Viewer(r *http.Request) *serve.Client {
 	var v visit
 	if !s.open(r, visitCookie, &v) || v.Until < s.now().Unix() || v.Scopes.Has(tenant.Relay) {
 		return nil
 	}
-	return &serve.Guest{Tenant: v.Tenant, Who: v.Who, Scopes: v.Scopes}
+	return &serve.Client{Tenant: v.Tenant, Who: v.Who, Scopes: v.Scopes}
 }
 
 // refuse tells a person why they are not signed in. What the provider said is logged without what

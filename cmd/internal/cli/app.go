@@ -27,7 +27,7 @@ type App struct {
 	Env     Env // its Stdout and Stderr are Out and Err
 	Files   draft.Files
 	Version string
-	Shared  *shared.Parts // the parts of a team's server; nil in winnow
+	Shared  *shared.Parts // the parts of a team's server; shared.None in winnow
 
 	Out, Err *visible.Writer // standard output and standard error, made safe for a terminal
 	raw      *outlet         // standard output for data, see Data
@@ -71,11 +71,15 @@ type Signals struct {
 	Enduring atomic.Bool // it ends when what it runs does, whatever signals come
 }
 
+// errNoTeam says which program has what winnow does not.
+var errNoTeam = Usage("winnow keeps sessions in files; a PostgreSQL database, and tenants, are for winnowd, " +
+	"which has the same commands")
+
 // New is a run in a world.
 func New(env Env, version string) *App {
 	stdout := newOutlet(env.Stdout)
 	a := &App{Env: env, Version: version, Files: draft.Files{Faults: env.Faults},
-		Out: visible.To(stdout), Err: visible.To(env.Stderr), raw: stdout}
+		Shared: shared.None(errNoTeam), Out: visible.To(stdout), Err: visible.To(env.Stderr), raw: stdout}
 	a.Env.Stdout, a.Env.Stderr = a.Out, a.Err // nothing bypasses them
 	return a
 }

@@ -99,7 +99,7 @@ Exit codes:
 
 // programName is winnow, or winnowd where that has what a team's server needs.
 func programName(a *cli.App) string {
-	if a.Shared != nil {
+	if a.Shared.Missing == nil {
 		return "winnowd"
 	}
 	return "winnow"

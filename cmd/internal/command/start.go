@@ -37,7 +37,9 @@ func (p Program) Start() {
 // committed never was.
 func (p Program) Main(ctx context.Context, args []string, env cli.Env) int {
 	a := cli.New(env, p.version())
-	a.Shared = p.Shared
+	if p.Shared != nil {
+		a.Shared = p.Shared
+	}
 	return a.Run(ctx, root(a), args)
 }
 

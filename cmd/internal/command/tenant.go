@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -65,11 +64,8 @@ first segment of the path (http://HOST:4141/TOKEN/anthropic), or in the place of
 where the server holds that (gateway.keys in the configuration).
 
 docs/tenants.md goes through it, from nothing to two tenants.`,
-		Hidden: a.Shared == nil, // winnow says that winnowd has it
-		PersistentPreRunE: func(*cobra.Command, []string) error {
-			_, err := source.Sharing(a)
-			return err
-		},
+		Hidden:            a.Shared.Missing != nil, // winnow says that winnowd has it
+		PersistentPreRunE: func(*cobra.Command, []string) error { return a.Shared.Missing },
 		Example: `  winnowd tenant add web --budget-day 20 --budget-month 300 --per-minute 120
   winnowd tenant token add web --label ann --expires 90d
   winnowd tenant list
@@ -103,6 +99,14 @@ func withBook(ctx context.Context, a *cli.App, want source.Access, do func(tenan
 		return cli.Misuse(err)
 	}
 	return err
+}
+
+// inBook runs a command that only works on a book of tenants that exists.
+func inBook(a *cli.App, do func(ctx context.Context, b tenant.Book, args []string) error) func(*cobra.Command,
+	[]string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		return withBook(cmd.Context(), a, source.Changing, func(b tenant.Book) error { return do(cmd.Context(), b, args) })
+	}
 }
 
 // tenantFlags are what may be said of a tenant.
@@ -215,11 +219,9 @@ func tenantShow(a *cli.App) *cobra.Command {
 		Use: "show NAME", Short: "Show a tenant: its settings, tokens and what it spent",
 		Example: "  winnowd tenant show web",
 		Args:    cli.Exactly(1, "NAME"), ValidArgsFunction: completeTenants(a),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return withBook(cmd.Context(), a, source.Changing, func(b tenant.Book) error {
-				return tellTenant(cmd.Context(), a, b, args[0])
-			})
-		},
+		RunE: inBook(a, func(ctx context.Context, b tenant.Book, args []string) error {
+			return tellTenant(ctx, a, b, args[0])
+		}),
 	}
 }
 
@@ -308,9 +310,7 @@ func tenantListCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "Show the tenants and what they spent", Example: "  winnowd tenant list",
 		Args: cli.Exactly(0, "no arguments"), ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withBook(cmd.Context(), a, source.Changing, func(b tenant.Book) error { return listTenants(cmd.Context(), a, b) })
-		},
+		RunE: inBook(a, func(ctx context.Context, b tenant.Book, _ []string) error { return listTenants(ctx, a, b) }),
 	}
 }
 
@@ -354,23 +354,21 @@ func tenantRemove(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "remove NAME", Short: "Remove a tenant and its tokens; its sessions stay on disk",
 		Example: "  winnowd tenant remove web", Args: cli.Exactly(1, "NAME"), ValidArgsFunction: completeTenants(a),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return withBook(cmd.Context(), a, source.Changing, func(b tenant.Book) error {
-				if err := b.Remove(cmd.Context(), actor(a), args[0]); err != nil {
-					return err
+		RunE: inBook(a, func(ctx context.Context, b tenant.Book, args []string) error {
+			if err := b.Remove(ctx, actor(a), args[0]); err != nil {
+				return err
+			}
+			removed := tenantRemoved{Tenant: args[0]}
+			if file := source.TenantFile(a, args[0]); file != "" && exists(file) {
+				removed.Left = file
+			}
+			return a.Tell(removed, func() {
+				a.Printf("%s is no tenant any more, and its tokens do not count\n", args[0])
+				if removed.Left != "" {
+					a.Printf("its sessions are in %s\n", removed.Left)
 				}
-				removed := tenantRemoved{Tenant: args[0]}
-				if file := source.TenantFile(a, args[0]); file != "" && exists(file) {
-					removed.Left = file
-				}
-				return a.Tell(removed, func() {
-					a.Printf("%s is no tenant any more, and its tokens do not count\n", args[0])
-					if removed.Left != "" {
-						a.Printf("its sessions are in %s\n", removed.Left)
-					}
-				})
 			})
-		},
+		}),
 	}
 }
 
@@ -381,54 +379,24 @@ func exists(file string) bool {
 
 // completeTenants offers the names of tenants.
 func completeTenants(a *cli.App) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		var names []string
+	return completeFromBook(a, func(ctx context.Context, b tenant.Book) (names []string, err error) {
+		all, err := b.Tenants(ctx)
+		for _, t := range all {
+			names = append(names, t.Name)
+		}
+		return names, err
+	})
+}
+
+// completeFromBook offers what a book of tenants has, as the first argument.
+func completeFromBook(a *cli.App, list func(context.Context, tenant.Book) ([]string, error)) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
 		if len(args) == 0 {
-			_ = withBook(cmd.Context(), a, source.Changing, func(b tenant.Book) error {
-				all, err := b.Tenants(cmd.Context())
-				for _, t := range all {
-					names = append(names, t.Name)
-				}
+			_ = withBook(cmd.Context(), a, source.Changing, func(b tenant.Book) (err error) {
+				names, err = list(cmd.Context(), b)
 				return err
 			})
 		}
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}
-}
-
-// tenantAudited is what tenant audit prints as JSON.
-type tenantAudited struct {
-	Entries []tenant.Entry `json:"entries"` // the newest first
-}
-
-func tenantAudit(a *cli.App) *cobra.Command {
-	limit := 50
-	cmd := &cobra.Command{
-		Use: "audit [NAME]", Short: "Show who did what: undone, restored, pinned, read, changed",
-		Example: "  winnowd tenant audit web --limit 20", Args: cli.Between(0, 1, "NAME"),
-		ValidArgsFunction: completeTenants(a),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if limit < 1 {
-				return cli.Usage("--limit %d: give 1 or more", limit)
-			}
-			return withBook(cmd.Context(), a, source.Changing, func(b tenant.Book) error {
-				of := ""
-				if len(args) > 0 {
-					of = args[0]
-				}
-				all, err := b.Audited(cmd.Context(), of, limit)
-				if err != nil {
-					return err
-				}
-				return a.Tell(tenantAudited{append([]tenant.Entry{}, all...)}, func() {
-					for _, e := range all {
-						a.Printf("%s  %-12s %-20s %-14s %s\n", e.Time.Format(time.RFC3339), e.Tenant, e.Who, e.Did,
-							strings.TrimSpace(e.Session+" "+e.What))
-					}
-				})
-			})
-		},
-	}
-	cmd.Flags().IntVar(&limit, "limit", limit, "how many of the newest entries")
-	return cmd
 }

@@ -123,26 +123,23 @@ func tenantTokenList(a *cli.App) *cobra.Command {
 		Use: "list [TENANT]", Short: "Show the tokens, what they allow and when they were used",
 		Example: "  winnowd tenant token list web", Args: cli.Between(0, 1, "TENANT"),
 		ValidArgsFunction: completeTenants(a),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return withBook(cmd.Context(), a, source.Changing, func(b tenant.Book) error {
-				of := ""
-				if len(args) > 0 {
-					of = args[0]
-					if _, err := b.Tenant(cmd.Context(), of); err != nil {
-						return err
-					}
-				}
-				all, err := b.Tokens(cmd.Context(), of)
-				if err != nil {
+		RunE: inBook(a, func(ctx context.Context, b tenant.Book, args []string) error {
+			of := ""
+			if len(args) > 0 {
+				of = args[0]
+				if _, err := b.Tenant(ctx, of); err != nil {
 					return err
 				}
-				if err := tellTokens(a, all); err != nil || len(all) > 0 {
-					return err
-				}
-				return cli.Nothing("there is no token; `winnowd tenant token add " + cmp.Or(of, "TENANT") +
-					"` makes one")
-			})
-		},
+			}
+			all, err := b.Tokens(ctx, of)
+			if err != nil {
+				return err
+			}
+			if err := tellTokens(a, all); err != nil || len(all) > 0 {
+				return err
+			}
+			return cli.Nothing("there is no token; `winnowd tenant token add " + cmp.Or(of, "TENANT") + "` makes one")
+		}),
 	}
 }
 
@@ -157,36 +154,28 @@ func tellTokens(a *cli.App, tokens []tenant.Token) error {
 
 // completeTokens offers the ids of tokens that are not revoked.
 func completeTokens(a *cli.App) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		var ids []string
-		if len(args) == 0 {
-			_ = withBook(cmd.Context(), a, source.Changing, func(b tenant.Book) error {
-				all, err := b.Tokens(cmd.Context(), "")
-				for _, t := range all {
-					if t.State(a.Env.Now()) == "valid" {
-						ids = append(ids, t.ID)
-					}
-				}
-				return err
-			})
+	return completeFromBook(a, func(ctx context.Context, b tenant.Book) (ids []string, err error) {
+		all, err := b.Tokens(ctx, "")
+		for _, t := range all {
+			if t.State(a.Env.Now()) == "valid" {
+				ids = append(ids, t.ID)
+			}
 		}
-		return ids, cobra.ShellCompDirectiveNoFileComp
-	}
+		return ids, err
+	})
 }
 
 func tenantTokenRevoke(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "revoke ID", Short: "Make a token count no more", Example: "  winnowd tenant token revoke tok_1f2e3d4c5b6a",
 		Args: cli.Exactly(1, "ID"), ValidArgsFunction: completeTokens(a),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return withBook(cmd.Context(), a, source.Changing, func(b tenant.Book) error {
-				t, err := b.Revoke(cmd.Context(), actor(a), args[0])
-				if err != nil {
-					return err
-				}
-				return tellTokens(a, []tenant.Token{t})
-			})
-		},
+		RunE: inBook(a, func(ctx context.Context, b tenant.Book, args []string) error {
+			t, err := b.Revoke(ctx, actor(a), args[0])
+			if err != nil {
+				return err
+			}
+			return tellTokens(a, []tenant.Token{t})
+		}),
 	}
 }
 

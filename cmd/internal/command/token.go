@@ -10,7 +10,7 @@ import (
 
 	"github.com/winnowhq/winnow/cmd/internal/cli"
 	"github.com/winnowhq/winnow/desk/config"
-	"github.com/winnowhq/winnow/gateway/serve"
+	"github.com/winnowhq/winnow/gateway/tenant"
 )
 
 // tokenMade is what token add prints as JSON.
@@ -86,7 +86,7 @@ func addToken(a *cli.App, name string) error {
 	if clients[name] != "" {
 		return cli.Usage("%s has a token already; take it back first: winnow serve token remove %s", name, name)
 	}
-	token, hash := serve.NewToken()
+	token, hash := tenant.NewSecret()
 	if err := config.Set(file, clientsKey+"."+name, hash); err != nil {
 		return cli.Misuse(err)
 	}

@@ -166,7 +166,7 @@ func (l *till) spent() tenant.Spent {
 	l.t.Helper()
 	for _, r := range l.relays {
 		for range 20_000 { // requests whose client has left end by themselves
-			if r.flights.now.Load() == 0 {
+			if r.inFlight.now.Load() == 0 {
 				break
 			}
 			time.Sleep(time.Millisecond)
@@ -486,7 +486,7 @@ func TestBudget_holdsWithoutItsBook(t *testing.T) {
 	away.Close()
 	here := d.book.Load()
 	t.Cleanup(func() { d.book.Store(here) })
-	m := d.room(tenant.Tenant{Name: "ann", Budget: tenant.Budget{Day: 1}})
+	m := d.newState(tenant.Tenant{Name: "ann", Budget: tenant.Budget{Day: 1}})
 	d.book.Store(&reading{away})
 	reserve := d.reserving(m)
 	var settle []func(transport.Charge)

@@ -55,13 +55,10 @@ type Jobs struct {
 // retention is gateway.retention as it is in force. Close it after Run has ended.
 func (r *Relay) Jobs(ctx context.Context, retention func() string) (*Jobs, error) {
 	w := &Jobs{relay: r, retention: retention, close: func() {}, replaced: make(chan struct{}),
-		done: func(...string) {}}
-	if r.metrics != nil {
-		w.done = r.metrics.Counter("winnow_jobs_total", "Attempts at work beside requests, by kind and outcome.",
-			"kind", "outcome")
-		r.metrics.Gauge("winnow_store_problems", "Problems that the newest look through the whole store has found.",
-			func() float64 { return float64(w.problems.Load()) })
-	}
+		done: r.metrics.Counter("winnow_jobs_total", "Attempts at work beside requests, by kind and outcome.",
+			"kind", "outcome")}
+	r.metrics.Gauge("winnow_store_problems", "Problems that the newest look through the whole store has found.",
+		func() float64 { return float64(w.problems.Load()) })
 	w.queue = local.New(local.Config{Workers: workers, Log: r.log, Now: r.app.Env.Now})
 	if err := w.share(ctx); err != nil {
 		return nil, err
@@ -257,7 +254,7 @@ func (w *Jobs) each(ctx context.Context, do func(tenant string, kept store.Store
 		if failed := do(name, m.store); failed != nil {
 			err = errors.Join(err, fmt.Errorf("of %s: %w", name, failed))
 		}
-		m.leave(f, d.r.app.Env.Now(), d.failed)
+		m.leave(f)
 	}
 	return err
 }
@@ -292,7 +289,7 @@ func (w *Jobs) check(ctx context.Context, _ job.Attempt) error {
 // MigrateJobs makes or upgrades the tables of jobs in the database of a store, and reports whether
 // the store is in one.
 func MigrateJobs(ctx context.Context, a *cli.App, address string) (bool, error) {
-	if !store.IsURL(address) || a.Shared == nil {
+	if !store.IsURL(address) {
 		return false, nil
 	}
 	return true, a.Shared.MigrateQueue(ctx, address)

@@ -12,12 +12,12 @@ import (
 	"github.com/winnowhq/winnow/gateway/serve"
 )
 
-// List implements serve.Door.
+// List implements serve.Authenticator.
 func (d *tenants) List() http.Handler {
 	return live.Tenants(live.TenantsConfig{Tenants: d.list, Now: d.r.app.Env.Now,
 		Audit: func(ctx context.Context) error {
 			own := ""
-			if g := serve.GuestOf(ctx); g != nil {
+			if g := serve.ClientOf(ctx); g != nil {
 				own = g.Tenant
 			}
 			return d.audit(own)(ctx, live.Deed{Did: "read", What: "the list of all tenants"})

@@ -4,18 +4,25 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/winnowhq/winnow/desk/config"
 	"github.com/winnowhq/winnow/gateway/live"
 	"github.com/winnowhq/winnow/gateway/serve"
 	"github.com/winnowhq/winnow/gateway/transport"
 	"github.com/winnowhq/winnow/model"
 )
 
-// page is what browsers are shown while a generation lasts.
-func (r *Relay) page(g *generation, settings config.Settings) http.Handler {
-	return live.New(r.hub, live.Config{Engine: g.engine, Mode: string(g.mode), Modes: Modes(), Switch: r.switchTo,
-		Models: settings.Catalogue(model.Default()), Now: r.app.Env.Now,
-		Tenant: func(q *http.Request) string { return q.Header.Get(serve.ClientHeader) }})
+// page is what browsers are shown while a runtime lasts.
+func (r *Relay) page(m *tenantState, f *tenantRuntime, audit func(context.Context, live.Deed) error) http.Handler {
+	c := live.Config{Engine: f.engine, Mode: string(f.mode), Modes: Modes(), Models: f.settings.Catalogue(model.Default()),
+		Now: r.app.Env.Now}
+	if m.gate == nil {
+		c.Switch = r.switchTo
+		c.Tenant = func(q *http.Request) string { return q.Header.Get(serve.ClientHeader) }
+	} else {
+		c.Audit, c.Others = audit, r.tenants.links
+		c.Budget = func() string { return m.budget(r.app.Env.Now()) }
+		c.Tenant = func(*http.Request) string { return m.name }
+	}
+	return live.New(m.hub, c)
 }
 
 // Page is the path of the page at the address of the listener, "" if there is none. TOKEN stands
@@ -24,7 +31,7 @@ func (r *Relay) Page() string {
 	switch {
 	case r.now.page == nil:
 		return ""
-	case len(r.now.clients) > 0, r.tenants != nil && r.tenants.Closed():
+	case len(r.now.settings.Gateway.Clients) > 0, r.tenants != nil && r.tenants.Closed():
 		return "/TOKEN/"
 	}
 	return "/"

@@ -13,12 +13,12 @@ import (
 )
 
 // recalling gives agents what was left out of the sessions of an engine's store, over HTTP. Of a
-// tenant's guests each has the tools that its scopes allow, and what they do is audited.
+// tenant's clients each has the tools that its scopes allow, and what they do is audited.
 func recalling(version string, e *winnow.Engine, audit func(context.Context, live.Deed) error) http.Handler {
 	return mcp.HandlerFor(func(r *http.Request) mcp.Config {
 		c := mcp.Config{Engine: e, Version: version}
 		asks := r.Context()
-		if g := serve.GuestOf(asks); g != nil {
+		if g := serve.ClientOf(asks); g != nil {
 			c.Refuse = func(tool string) error { return allowed(g, tool) }
 		}
 		if audit != nil {
@@ -30,8 +30,8 @@ func recalling(version string, e *winnow.Engine, audit func(context.Context, liv
 	})
 }
 
-// allowed says why a guest may not use a tool.
-func allowed(g *serve.Guest, tool string) error {
+// allowed says why a client may not use a tool.
+func allowed(g *serve.Client, tool string) error {
 	needed := tenant.Read
 	if tool == "pin" {
 		needed = tenant.Act

@@ -22,9 +22,9 @@ const (
 	bookPause    = 5 * time.Second
 )
 
-// reserving is how the requests of a room are paid for by its tenant's budget: see
+// reserving is how the requests of a tenant are paid for by its budget: see
 // transport.Options.Reserve.
-func (d *tenants) reserving(m *room) func(context.Context, transport.Quote) (func(transport.Charge), error) {
+func (d *tenants) reserving(m *tenantState) func(context.Context, transport.Quote) (func(transport.Charge), error) {
 	return func(ctx context.Context, q transport.Quote) (func(transport.Charge), error) {
 		if q.Unmetered != "" {
 			return nil, &tenant.Refusal{Kind: "unmetered", Message: fmt.Sprintf("%s %s: %s", q.Method, q.Path, q.Unmetered)}
@@ -55,7 +55,7 @@ func (d *tenants) reserving(m *room) func(context.Context, transport.Quote) (fun
 
 // share makes a reservation in the book, where every process of the gateway sees it. A book that
 // does not answer holds nobody back.
-func (d *tenants) share(ctx context.Context, m *room, most float64, now time.Time) (id string,
+func (d *tenants) share(ctx context.Context, m *tenantState, most float64, now time.Time) (id string,
 	refused *tenant.Refusal) {
 	b := d.book.Load()
 	t, known := d.known.Load().Tenant(m.name)

@@ -12,7 +12,6 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/gateway/job"
 	"github.com/winnowhq/winnow/gateway/shared"
-	"github.com/winnowhq/winnow/gateway/tenant"
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/store"
 )
@@ -121,9 +120,6 @@ func (w *Jobs) summaryWanted(ctx context.Context, tenant, session, pivot string)
 // inTransaction has the store of a relay or of its tenants ask for jobs in the transactions of the
 // changes that need them.
 func (r *Relay) inTransaction(kept store.Store) {
-	if r.app.Shared == nil {
-		return
-	}
 	r.app.Shared.OnWish(kept, func(tenant, session, pivot string) (job.Queue, job.Job) {
 		w := r.work.Load()
 		if w == nil {
@@ -135,7 +131,7 @@ func (r *Relay) inTransaction(kept store.Store) {
 
 // tenantOf is the tenant whose sessions are in a store, "" for that of a person.
 func tenantOf(kept store.Store) string {
-	if s, ok := kept.(interface{ Name() string }); ok { // in a database that has them of several
+	if s, ok := kept.(shared.TenantStore); ok {
 		return s.Name()
 	}
 	return ""
@@ -182,23 +178,22 @@ func (r *Relay) engineOf(ctx context.Context, of string) (
 			if err != nil {
 				return nil, nil, nil, err
 			}
-			leave = func() { m.leave(f, r.app.Env.Now(), r.tenants.failed) }
-			if f.engine == nil || withholds(m.store) {
-				leave()
-				return nil, nil, nil, nil
-			}
-			return f.engine, func(cost float64, at time.Time) { m.spent(tenant.Expense{Dollars: cost}, at, "") }, leave, nil
+			return m.engineUntil(f)
 		}
 	}
-	if kept := r.kept(); kept == nil || withholds(kept) || tenantOf(kept) != of {
+	if kept := r.kept(); kept == nil || tenantOf(kept) != of {
 		return nil, nil, nil, nil
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.now.engine == nil {
+	return r.engineUntil(r.enter())
+}
+
+// engineUntil is the engine of a runtime that was entered, which leave leaves; nil if nothing is
+// decided, or said in the store.
+func (m *tenantState) engineUntil(f *tenantRuntime) (
+	engine *winnow.Engine, spent func(float64, time.Time), leave func(), err error) {
+	if f.engine == nil || withholds(m.store) {
+		m.leave(f)
 		return nil, nil, nil, nil
 	}
-	g := r.now
-	g.under++
-	return g.engine, func(float64, time.Time) {}, func() { r.left(g) }, nil
+	return f.engine, m.charge, func() { m.leave(f) }, nil
 }

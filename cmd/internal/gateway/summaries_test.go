@@ -263,7 +263,7 @@ func folded(t *testing.T, kept store.Store, p *provider, s *scribe, calls int) {
 }
 
 // month is what a tenant has spent in this one.
-func month(m *room) float64 {
+func month(m *tenantState) float64 {
 	spent, _ := m.gate.Now(time.Now())
 	return spent.Month
 }
@@ -371,7 +371,7 @@ func TestSummary_isItsTenantsOwn(t *testing.T) {
 			}
 			s, p := &scribe{}, newProvider(t)
 			r, w := replica(t, at, s, "ann", "bob")
-			rooms := map[string]*room{}
+			rooms := map[string]*tenantState{}
 			for name, word := range map[string]string{"ann": "heliotrope", "bob": "quince"} {
 				found, ok := r.tenants.known.Load().Tenant(name)
 				if !ok {
@@ -381,7 +381,7 @@ func TestSummary_isItsTenantsOwn(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				defer m.leave(f, time.Now(), r.tenants.failed)
+				defer m.leave(f)
 				rooms[name] = m
 				ask(t, f.carrier, p, talk(word, 0))
 			}
@@ -465,7 +465,7 @@ func TestJobs_areSharedOnceTheDatabaseIsThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, "the queue in the database", func() bool {
-		if r.lacking(time.Now()) {
+		if r.retryDue(time.Now()) {
 			r.retry(t.Context())
 		}
 		_, is := w.current().(shared.Queue)

@@ -39,7 +39,7 @@ func (u Upkeep) Run(ctx context.Context, r *Relay) {
 				return
 			}
 		case <-u.Ticks:
-			if r.lacking(r.app.Env.Now()) {
+			if r.retryDue(r.app.Env.Now()) {
 				r.retry(ctx)
 			}
 			if slices.Equal(seen, u.Look()) {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/winnowhq/winnow/cmd/internal/cli"
 	"github.com/winnowhq/winnow/desk/config"
-	"github.com/winnowhq/winnow/gateway/shared"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
@@ -59,23 +58,10 @@ func StoreAt(a *cli.App) string { return ShownName(a, storeName(a)) }
 
 // ShownName is the name of a store without what is secret in it.
 func ShownName(a *cli.App, name string) string {
-	switch {
-	case !store.IsURL(name):
-		return name
-	case a.Shared == nil:
-		return "postgres://…"
+	if store.IsURL(name) {
+		return a.Shared.Redacted(name)
 	}
-	return a.Shared.Redacted(name)
-}
-
-// Sharing returns the parts of a team's server. In winnow, which has none, the error says to use
-// winnowd.
-func Sharing(a *cli.App) (*shared.Parts, error) {
-	if a.Shared == nil {
-		return nil, cli.Usage("winnow keeps sessions in files; a PostgreSQL database, and tenants, are for winnowd, " +
-			"which has the same commands")
-	}
-	return a.Shared, nil
+	return name
 }
 
 // StoreBeside is the file that other things of the store lie beside on this computer: that of the
@@ -128,13 +114,9 @@ func OpenNamed(ctx context.Context, a *cli.App, name string, want Access) (store
 // openDatabase opens the store of a tenant in a PostgreSQL database, which the server and not this
 // command makes.
 func openDatabase(ctx context.Context, a *cli.App, url string, want Access) (store.Store, error) {
-	parts, err := Sharing(a)
-	if err != nil {
-		return nil, err
-	}
-	s, err := parts.OpenStore(ctx, url, want == Reading)
+	s, err := a.Shared.OpenStore(ctx, url, want == Reading)
 	if want == Reading && errors.Is(err, store.ErrReadOnly) { // its tables must be made or upgraded first
-		s, err = parts.OpenStore(ctx, url, false)
+		s, err = a.Shared.OpenStore(ctx, url, false)
 	}
 	return s, err
 }

@@ -56,11 +56,7 @@ func OpenBook(ctx context.Context, a *cli.App, want Access) (tenant.Book, error)
 				"winnowd tenant add NAME makes the first one")
 		}
 	}
-	parts, err := Sharing(a)
-	if err != nil {
-		return nil, err
-	}
-	return parts.OpenBook(ctx, at, a.Env.Now)
+	return a.Shared.OpenBook(ctx, at, a.Env.Now)
 }
 
 // TenantStores opens the stores of tenants: each in a file of its own, or in one database that
@@ -89,11 +85,7 @@ func (s *TenantStores) Open(ctx context.Context, name string) (store.Store, erro
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.db == nil {
-		parts, err := Sharing(s.App)
-		if err != nil {
-			return nil, err
-		}
-		db, err := parts.OpenStores(ctx, at)
+		db, err := s.App.Shared.OpenStores(ctx, at)
 		if err != nil {
 			return nil, err
 		}

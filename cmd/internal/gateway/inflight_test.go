@@ -7,14 +7,14 @@ import (
 
 // What is relayed is in flight until it has ended; the listener's own routes never are.
 func TestFlights(t *testing.T) {
-	var f flights
+	var f inFlight
 	for path, want := range map[string]int64{"/anthropic/v1/messages": 1, "/wt_a/openai/v1/responses": 1, "/": 0, "/healthz": 0,
 		"/readyz": 0, "/metrics": 0, "/wt_a/metrics": 0, "/~/events": 0, "/wt_a/~/events": 0} {
-		landed, flies := f.takeOff(httptest.NewRequest("POST", path, nil))
-		if got := f.now.Load(); got != want || flies != (want == 1) {
+		done, counted := f.Begin(httptest.NewRequest("POST", path, nil))
+		if got := f.now.Load(); got != want || counted != (want == 1) {
 			t.Errorf("%s: %d are in flight, want %d", path, got, want)
 		}
-		if landed(); f.now.Load() != 0 {
+		if done(); f.now.Load() != 0 {
 			t.Errorf("%s: %d are in flight after it has ended", path, f.now.Load())
 		}
 	}

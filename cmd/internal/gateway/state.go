@@ -12,46 +12,57 @@ import (
 	"github.com/winnowhq/winnow/gateway/serve"
 	"github.com/winnowhq/winnow/gateway/tenant"
 	"github.com/winnowhq/winnow/gateway/transport"
-	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/token"
 )
 
-// room is everything that one tenant has of a gateway while it asks: a store, a transport, a hub.
-// Nothing in it is shared with another tenant.
-type room struct {
-	name    string
-	gate    *tenant.Gate
-	tell    func() // that something was spent
+// tenantState is everything that one tenant has of a gateway while it asks, or the person whose
+// gateway it is: a store, a transport, a hub. Nothing in it is shared with another tenant.
+type tenantState struct {
+	name    string       // "" of a person
+	gate    *tenant.Gate // nil of a person, as is tell
+	tell    func()       // that something was spent
 	metrics serve.Metrics
+	clock   func() time.Time
+	failed  func(error) // logs that something could not be closed
 
-	making     sync.Mutex // held while it is opened, furnished or closed
-	store      store.Store
-	capture    string // with which the store was opened
-	calibrated *token.Calibrated
+	making     sync.Mutex        // held while it is opened, built or closed
+	store      store.Store       // nil until one is needed; of a person set with mu held
+	capture    string            // with which the store was opened
+	calibrated *token.Calibrated // nil if the counter does not learn
 	closed     bool
 
 	mu      sync.Mutex
 	hub     *live.Hub                 // nil before it is opened, and if there is no page
-	now     *furniture                // nil before it is opened
+	now     *tenantRuntime            // nil before it is opened
 	under   int                       // requests and streams that are in it
 	last    time.Time                 // when one came or went
 	unsaved map[string]tenant.Expense // by day, what the book does not know yet
 	settled []string                  // reservations that the book can forget with it
 }
 
-// furniture is what carries the requests of a tenant until its settings change.
-type furniture struct {
+// tenantRuntime is what carries requests until the settings change. Its fields but the last two do
+// not change once it carries any.
+type tenantRuntime struct {
 	settings config.Settings
-	tenant   tenant.Tenant
+	tenant   tenant.Tenant // the zero value of a person
 	mode     transport.Mode
-	version  int64 // of the gateway's settings
-	engine   *winnow.Engine
+	version  int64          // of the gateway's settings
+	engine   *winnow.Engine // nil in mode off
 	carrier  *transport.Transport
 	page     http.Handler
-	recall   http.Handler // nil if nothing is kept
-	under    int
-	over     bool
+	recall   http.Handler // the tools that get back what was left out; nil if nothing is kept
+	*routes               // nil of a tenant
+	under    int          // requests that it carries; guarded by its tenant's state, as the next one
+	over     bool         // another one has taken its place
+}
+
+// routes are where a listener leads to.
+type routes struct {
+	wanted  transport.Mode // mode, unless the store could not be opened
+	handler http.Handler
+	aside   []string        // upstreams that are a winnow themselves
+	passed  map[string]bool // their hosts
 }
 
 // settingsOf are the settings of the gateway as they are for a tenant.
@@ -69,8 +80,8 @@ func settingsOf(settings config.Settings, mode transport.Mode, t tenant.Tenant) 
 }
 
 // spent counts what was spent at a time, for which there may have been a reservation in the book.
-func (m *room) spent(e tenant.Expense, at time.Time, reservation string) {
-	if e == (tenant.Expense{}) && reservation == "" {
+func (m *tenantState) spent(e tenant.Expense, at time.Time, reservation string) {
+	if m.gate == nil || e == (tenant.Expense{}) && reservation == "" {
 		return
 	}
 	m.gate.Spend(e.Dollars, at)
@@ -88,19 +99,24 @@ func (m *room) spent(e tenant.Expense, at time.Time, reservation string) {
 	}
 }
 
+// charge counts what was spent on what no client asked for.
+func (m *tenantState) charge(cost float64, at time.Time) {
+	m.spent(tenant.Expense{Dollars: cost}, at, "")
+}
+
 // watch counts what a request cost, unless a budget has it metered, and shows it.
-func (m *room) watch(n transport.Notice, metered bool) {
+func (m *tenantState) watch(n transport.Notice, metered bool) {
 	if n.Spent != nil && n.Spent.Live != nil && !metered {
 		m.spent(tenant.Expense{Dollars: float64(n.Spent.Live.Billed), Requests: 1}, time.UnixMilli(int64(n.Spent.Time)), "")
 	}
 	if n.Receipt != nil && !n.Receipt.Prepared { // what was prepared is paid for already
-		m.spent(tenant.Expense{Dollars: n.Receipt.Cost}, n.Time, "")
+		m.charge(n.Receipt.Cost, n.Time)
 	}
 	m.pages(func(h *live.Hub) { h.Watch(n) })
 }
 
 // pages does something with what pages show, if there is any.
-func (m *room) pages(do func(*live.Hub)) {
+func (m *tenantState) pages(do func(*live.Hub)) {
 	m.mu.Lock()
 	hub := m.hub
 	m.mu.Unlock()
@@ -109,31 +125,31 @@ func (m *room) pages(do func(*live.Hub)) {
 	}
 }
 
-// enter keeps the furniture that is there until leave.
-func (m *room) enter(now time.Time) *furniture {
+// enter keeps the runtime that is there until leave.
+func (m *tenantState) enter() *tenantRuntime {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.under++
-	m.last = now
+	m.last = m.clock()
 	m.now.under++
 	return m.now
 }
 
 // leave lets it go; what was replaced meanwhile is ended by the last one.
-func (m *room) leave(f *furniture, now time.Time, log func(error)) {
+func (m *tenantState) leave(f *tenantRuntime) {
 	m.mu.Lock()
 	m.under--
-	m.last = now
+	m.last = m.clock()
 	f.under--
 	last := f.over && f.under == 0
 	m.mu.Unlock()
 	if last {
-		f.end(log)
+		f.end(m.failed)
 	}
 }
 
 // end ends what carries no request any more.
-func (f *furniture) end(log func(error)) {
+func (f *tenantRuntime) end(log func(error)) {
 	if f.engine == nil {
 		return
 	}
@@ -143,8 +159,8 @@ func (f *furniture) end(log func(error)) {
 	}
 }
 
-// replace puts other furniture in, and ends the one before when nobody uses it.
-func (m *room) replace(f *furniture, log func(error)) {
+// replace puts another runtime in, and ends the one before when nobody uses it.
+func (m *tenantState) replace(f *tenantRuntime) {
 	m.mu.Lock()
 	old := m.now
 	m.now = f
@@ -154,7 +170,7 @@ func (m *room) replace(f *furniture, log func(error)) {
 	}
 	m.mu.Unlock()
 	if idle {
-		old.end(log)
+		old.end(m.failed)
 	}
 	if old != nil {
 		m.pages((*live.Hub).End) // streams would keep the old one
@@ -162,14 +178,14 @@ func (m *room) replace(f *furniture, log func(error)) {
 }
 
 // idle reports whether nothing is in it, and since when.
-func (m *room) idle() (since time.Time, ok bool) {
+func (m *tenantState) idle() (since time.Time, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.last, m.under == 0
 }
 
 // save hands what was spent to the book. What the book does not take is kept.
-func (m *room) save(ctx context.Context, b tenant.Book) error {
+func (m *tenantState) save(ctx context.Context, b tenant.Book) error {
 	m.mu.Lock()
 	unsaved, settled := m.unsaved, m.settled
 	m.unsaved, m.settled = nil, nil
@@ -194,18 +210,18 @@ func (m *room) save(ctx context.Context, b tenant.Book) error {
 }
 
 // close ends everything. Nobody is in it.
-func (m *room) close(log func(error)) {
+func (m *tenantState) close() {
 	m.making.Lock()
 	defer m.making.Unlock()
 	if m.closed {
 		return
 	}
 	m.closed = true
-	m.shut(log)
+	m.shut()
 }
 
 // shut ends what is open. making is locked.
-func (m *room) shut(log func(error)) {
+func (m *tenantState) shut() {
 	m.pages((*live.Hub).Close)
 	m.mu.Lock()
 	f := m.now
@@ -213,18 +229,18 @@ func (m *room) shut(log func(error)) {
 	m.mu.Unlock()
 	if f != nil {
 		f.carrier.Close()
-		f.end(log)
+		f.end(m.failed)
 	}
 	if m.store != nil {
 		if err := m.store.Close(); err != nil {
-			log(err)
+			m.failed(err)
 		}
 		m.store = nil
 	}
 }
 
-// totals are what was done for the tenant since the room was opened.
-func (m *room) totals() transport.Totals {
+// totals are what was done for the tenant since it was opened.
+func (m *tenantState) totals() transport.Totals {
 	m.mu.Lock()
 	f := m.now
 	m.mu.Unlock()
@@ -234,50 +250,8 @@ func (m *room) totals() transport.Totals {
 	return f.carrier.Totals()
 }
 
-// furnish makes what carries the requests of a tenant. making is locked.
-func (m *room) furnish(r *Relay, t tenant.Tenant, version int64, settings config.Settings, mode transport.Mode,
-	share int, audit func(context.Context, live.Deed) error) (*furniture, error) {
-	settings, mode = settingsOf(settings, mode, t)
-	settings.Gateway.Memory = share
-	f := &furniture{settings: settings, tenant: t, mode: mode, version: version}
-	var err error
-	if mode != transport.Off {
-		if f.engine, err = r.engine(settings, mode, m.store, m.calibrated); err != nil {
-			return nil, err
-		}
-	}
-	o := r.options(settings, mode, m.store)
-	o.Recall = false // the tenant's computer does not have this store
-	if f.engine != nil && !withholds(m.store) {
-		f.recall, o.RecallTool = recalling(r.app.Version, f.engine, audit), true
-	}
-	metered := t.Budget.Limited()
-	o.Watch = func(n transport.Notice) { m.watch(n, metered) }
-	if metered {
-		o.Reserve = r.tenants.reserving(m)
-	}
-	o.Prepare = r.preparing(m.name, m.store, f.engine, func(cost float64, at time.Time) {
-		m.spent(tenant.Expense{Dollars: cost}, at, "")
-	})
-	if m.hub != nil && settings.Gateway.Page {
-		f.page = live.New(m.hub, live.Config{Engine: f.engine, Mode: string(mode), Modes: Modes(),
-			Models: settings.Catalogue(model.Default()), Now: r.app.Env.Now, Audit: audit, Others: r.tenants.links,
-			Budget: func() string { return m.budget(r.app.Env.Now()) },
-			Tenant: func(*http.Request) string { return m.name }})
-	}
-	m.mu.Lock()
-	before := m.now
-	m.mu.Unlock()
-	if before != nil {
-		f.carrier = before.carrier.Changed(f.engine, o)
-	} else {
-		f.carrier = transport.New(f.engine, o)
-	}
-	return f, nil
-}
-
 // budget is what the budget says, in words for the page.
-func (m *room) budget(now time.Time) string {
+func (m *tenantState) budget(now time.Time) string {
 	if v := m.gate.Verdict(now); v != nil {
 		return v.Message()
 	}

@@ -9,44 +9,44 @@ import (
 	"github.com/winnowhq/winnow/gateway/transport"
 )
 
-// lack is a store that could not be opened.
-type lack struct {
+// storeOutage is a store that could not be opened.
+type storeOutage struct {
 	err   error // nil: none is missing
 	tries int
 	next  time.Time // when to try again
 }
 
 // longestLack is how long it takes at most until a store that could not be opened is tried again.
-const longestLack = time.Minute
+const maxRetryInterval = time.Minute
 
 // doesWithout reports whether requests are relayed although the store cannot be opened, and notes
 // that it is missing. What the user has to write in another way is no such error.
-func (r *Relay) doesWithout(ctx context.Context, err error) bool {
+func (r *Relay) toleratesOutage(ctx context.Context, err error) bool {
 	if !r.failsOpen || ctx.Err() != nil || cli.IsMisuse(err) {
 		return false
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if was := r.lacks.err; was == nil || was.Error() != err.Error() {
+	if was := r.outage.err; was == nil || was.Error() != err.Error() {
 		r.log.Error("the store cannot be opened: until it can, requests are relayed as they came, in mode off",
 			"error", err)
 	}
-	wait := min(time.Second<<min(r.lacks.tries, 10), longestLack)
-	r.lacks = lack{err, r.lacks.tries + 1, r.app.Env.Now().Add(wait)}
+	wait := min(time.Second<<min(r.outage.tries, 10), maxRetryInterval)
+	r.outage = storeOutage{err, r.outage.tries + 1, r.app.Env.Now().Add(wait)}
 	return true
 }
 
 // lacking reports whether a store is missing that it is time to try again.
-func (r *Relay) lacking(now time.Time) bool {
+func (r *Relay) retryDue(now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.lacks.err != nil && !now.Before(r.lacks.next)
+	return r.outage.err != nil && !now.Before(r.outage.next)
 }
 
 // away is 1 while the store is missing or does not answer, else 0.
 func (r *Relay) away() float64 {
 	r.mu.Lock()
-	carrier, lacks := r.now.carrier, r.lacks.err
+	carrier, lacks := r.now.carrier, r.outage.err
 	r.mu.Unlock()
 	if lacks != nil || carrier.Lost() {
 		return 1
@@ -59,20 +59,20 @@ func (r *Relay) away() float64 {
 func (r *Relay) retry(ctx context.Context) {
 	r.changing.Lock()
 	defer r.changing.Unlock()
-	if !r.lacking(r.app.Env.Now()) {
+	if !r.retryDue(r.app.Env.Now()) {
 		return // somebody else was quicker
 	}
 	if err := r.open(ctx, r.settings.Gateway); err != nil {
-		r.doesWithout(ctx, err)
+		r.toleratesOutage(ctx, err)
 		return
 	}
 	if w := r.work.Load(); w != nil {
 		if err := w.share(ctx); err != nil {
-			r.doesWithout(ctx, err)
+			r.toleratesOutage(ctx, err)
 			return
 		}
 		r.mu.Lock()
-		r.lacks = lack{}
+		r.outage = storeOutage{}
 		r.mu.Unlock()
 	}
 	mode := cmp.Or(r.switched, r.named)

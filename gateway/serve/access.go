@@ -14,22 +14,22 @@ import (
 	"github.com/winnowhq/winnow/gateway/tenant"
 )
 
-// Door says who may ask, through a listener that tenants share.
-type Door interface {
+// Authenticator says who may ask, through a listener that tenants share.
+type Authenticator interface {
 	// Closed reports whether every request needs a token.
 	Closed() bool
 	// Away is why nobody can be told apart at the moment, as a database cannot be read, nil if
 	// everybody can. Then nobody gets in.
 	Away() error
-	// Guest is whose token is shown, nil if nobody has it or it counts no more.
-	Guest(token string) *Guest
-	// Visitor is who has signed in with a browser, nil if nobody has. It is not asked about
+	// Client is whose token is shown, nil if nobody has it or it counts no more.
+	Client(token string) *Client
+	// Viewer is who has signed in with a browser, nil if nobody has. It is not asked about
 	// requests that are relayed.
-	Visitor(r *http.Request) *Guest
+	Viewer(r *http.Request) *Client
 	// Enter is asked before a request is answered. relayed requests count for limits and budgets.
-	// Either of refused and err says why there is no stay.
-	Enter(ctx context.Context, g *Guest, relayed bool) (_ *Stay, refused *tenant.Refusal, err error)
-	// Others are the names of all tenants, for a guest who may see them.
+	// Either of refused and err says why there is no access.
+	Enter(ctx context.Context, g *Client, relayed bool) (_ *Access, refused *tenant.Refusal, err error)
+	// Others are the names of all tenants, for a client who may see them.
 	Others() []string
 	// List answers who may see all tenants with the list of them. It stands at "/~t/".
 	List() http.Handler
@@ -40,17 +40,17 @@ type Door interface {
 	Metrics() map[string]Metrics
 }
 
-// Guest is who asks.
-type Guest struct {
+// Client is who asks.
+type Client struct {
 	Tenant string
 	Who    string // the id of the token, or the person who signed in
 	Scopes tenant.Scopes
-	// Elsewhere reports that a guest who may sees another tenant than its own.
+	// Elsewhere reports that a client who may sees another tenant than its own.
 	Elsewhere bool
 }
 
-// Stay is what a guest has while a request lasts: everything is its tenant's own.
-type Stay struct {
+// Access is what a client has while a request lasts: everything is its tenant's own.
+type Access struct {
 	// Carrier carries what is relayed.
 	Carrier http.RoundTripper
 	Metrics Metrics
@@ -79,23 +79,23 @@ type Key struct {
 const BudgetHeader = "X-Winnow-Budget"
 
 type (
-	stayKey  struct{}
-	guestKey struct{}
+	accessKey struct{}
+	clientKey struct{}
 )
 
-// StayOf is the stay within which a request is relayed, nil if it is no tenant's.
-func StayOf(ctx context.Context) *Stay {
-	s, _ := ctx.Value(stayKey{}).(*Stay)
+// AccessOf is the access within which a request is relayed, nil if it is no tenant's.
+func AccessOf(ctx context.Context) *Access {
+	s, _ := ctx.Value(accessKey{}).(*Access)
 	return s
 }
 
-// GuestOf is who asks, nil if it is no tenant's request.
-func GuestOf(ctx context.Context) *Guest {
-	g, _ := ctx.Value(guestKey{}).(*Guest)
+// ClientOf is who asks, nil if it is no tenant's request.
+func ClientOf(ctx context.Context) *Client {
+	g, _ := ctx.Value(clientKey{}).(*Client)
 	return g
 }
 
-// signing is where browsers sign in and out, and seenAs where a guest who may sees another tenant.
+// signing is where browsers sign in and out, and seenAs where a client who may sees another tenant.
 const (
 	signing = "/~sign/"
 	seenAs  = "/~t/"
@@ -121,24 +121,24 @@ func shownAsKey(r *http.Request) string {
 	return ""
 }
 
-// invite answers a request where there is a door that is closed. It reports whether it did: a
+// authenticate answers a request where tenants share the listener. It reports whether it did: a
 // client of Config.Clients goes on as ever.
-func (h *handler) invite(w http.ResponseWriter, r *http.Request, path, shown, client string) bool {
+func (h *handler) authenticate(w http.ResponseWriter, r *http.Request, path, shown, client string) bool {
 	name, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	to := h.relays[name]
 	if client != "" || slices.Contains(probed, path) {
 		return false
 	}
-	if why := h.Door.Away(); why != nil {
+	if why := h.Authenticator.Away(); why != nil {
 		w.Header().Set("Retry-After", "5")
 		refuse(w, path, http.StatusServiceUnavailable, "api_error",
 			"winnow cannot read who may ask, as its database does not answer: try again soon")
 		return true
 	}
-	if !h.Door.Closed() {
+	if !h.Authenticator.Closed() {
 		return false
 	}
-	if in := h.Door.SignIn(); in != nil && strings.HasPrefix(path, signing) {
+	if in := h.Authenticator.SignIn(); in != nil && strings.HasPrefix(path, signing) {
 		in.ServeHTTP(w, r)
 		return true
 	}
@@ -146,38 +146,38 @@ func (h *handler) invite(w http.ResponseWriter, r *http.Request, path, shown, cl
 	if shown == "" {
 		shown = asKey
 	}
-	var g *Guest
+	var g *Client
 	if shown != "" {
-		g = h.Door.Guest(shown)
+		g = h.Authenticator.Client(shown)
 	} else if to == nil && path != forAgents { // agents have tokens; what a browser adds by itself is not asked
-		g = h.Door.Visitor(r)
+		g = h.Authenticator.Viewer(r)
 	}
 	if g == nil {
-		if shown == "" && to == nil && browses(r) && r.Method == http.MethodGet && h.Door.SignIn() != nil {
+		if shown == "" && to == nil && browses(r) && r.Method == http.MethodGet && h.Authenticator.SignIn() != nil {
 			http.Redirect(w, r, signing+"in", http.StatusFound)
 			return true
 		}
 		h.unknown(w, r, path, name)
 		return true
 	}
-	r = r.WithContext(context.WithValue(r.Context(), guestKey{}, g))
+	r = r.WithContext(context.WithValue(r.Context(), clientKey{}, g))
 	r.Header = r.Header.Clone()
 	r.Header.Set(ClientHeader, g.Tenant)
 	if to != nil {
 		h.relayed(w, r, g, to, strings.TrimPrefix(path, "/"+name))
 		return true
 	}
-	h.visit(w, r, g, path)
+	h.show(w, r, g, path)
 	return true
 }
 
-// relayed relays the request of a guest.
-func (h *handler) relayed(w http.ResponseWriter, r *http.Request, g *Guest, to *relay, rest string) {
+// relayed relays the request of a client.
+func (h *handler) relayed(w http.ResponseWriter, r *http.Request, g *Client, to *relay, rest string) {
 	if !g.Scopes.Has(tenant.Relay) {
 		h.forbid(w, r, rest, g, tenant.Relay)
 		return
 	}
-	stay, refused, err := h.Door.Enter(r.Context(), g, true)
+	access, refused, err := h.Authenticator.Enter(r.Context(), g, true)
 	switch {
 	case err != nil:
 		h.Log.Error("a tenant cannot be served", "tenant", g.Tenant, "why", err)
@@ -190,12 +190,12 @@ func (h *handler) relayed(w http.ResponseWriter, r *http.Request, g *Guest, to *
 		turnAway(w, rest, g.Tenant, refused)
 		return
 	}
-	defer stay.Leave()
-	r = r.WithContext(context.WithValue(r.Context(), stayKey{}, stay))
-	if stay.Counted {
+	defer access.Leave()
+	r = r.WithContext(context.WithValue(r.Context(), accessKey{}, access))
+	if access.Counted {
 		r.Header.Del("X-Winnow")
 	}
-	if key, named := stay.Keys[to.name]; named && key.Value == "" {
+	if key, named := access.Keys[to.name]; named && key.Value == "" {
 		h.Log.Error("gateway.keys does not have the key of a tenant", "tenant", g.Tenant, "upstream", to.name,
 			"key", key.Name)
 		refuse(w, rest, http.StatusServiceUnavailable, "api_error", fmt.Sprintf("winnow is to send the key %q to %s "+
@@ -203,15 +203,15 @@ func (h *handler) relayed(w http.ResponseWriter, r *http.Request, g *Guest, to *
 			key.Name, to.name, g.Tenant, key.Name))
 		return
 	}
-	if !authorize(r, stay.Keys[to.name]) {
+	if !authorize(r, access.Keys[to.name]) {
 		refuse(w, rest, http.StatusUnauthorized, "authentication_error", fmt.Sprintf("winnow holds no key of %s for "+
 			"the tenant %s: send the provider's own key, and winnow's token in the header x-winnow-token or in the "+
 			"path",
 			to.name, g.Tenant))
 		return
 	}
-	if stay.Warning != nil {
-		w.Header().Set(BudgetHeader, stay.Warning.Header())
+	if access.Warning != nil {
+		w.Header().Set(BudgetHeader, access.Warning.Header())
 	}
 	to.serve(w, r, rest, g.Tenant)
 }
@@ -276,38 +276,37 @@ func turnAway(w http.ResponseWriter, rest, name string, why *tenant.Refusal) {
 		"winnow: the tenant "+name+" asks too much at a time: "+why.Message)
 }
 
-// forbid tells a guest that its token does not allow it.
-func (h *handler) forbid(w http.ResponseWriter, r *http.Request, rest string, g *Guest, needed tenant.Scope) {
+// forbid tells a client that its token does not allow it.
+func (h *handler) forbid(w http.ResponseWriter, r *http.Request, rest string, g *Client, needed tenant.Scope) {
 	h.Log.Warn("refused: the token does not allow it", "tenant", g.Tenant, "who", g.Who, "needs", needed)
 	refuse(w, rest, http.StatusForbidden, "permission_error",
 		fmt.Sprintf("this token allows %s: for this one with the scope %s is needed", g.Scopes, needed))
 }
 
-// visit answers what is not relayed.
-func (h *handler) visit(w http.ResponseWriter, r *http.Request, g *Guest, path string) {
+// show answers what is not relayed.
+func (h *handler) show(w http.ResponseWriter, r *http.Request, g *Client, path string) {
 	seen := *g
 	if path == seenAs && g.Scopes.Has(tenant.Admin) {
-		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			w.Header().Set("Allow", "GET, HEAD")
-			http.Error(w, "405 use GET", http.StatusMethodNotAllowed)
-			return
+		if onlyReads(r) {
+			h.Authenticator.List().ServeHTTP(w, r)
+		} else {
+			useGet(w)
 		}
-		h.Door.List().ServeHTTP(w, r)
 		return
 	}
 	if rest, ok := strings.CutPrefix(path, seenAs); ok {
 		name, below, found := strings.Cut(rest, "/")
-		if !found || !g.Scopes.Has(tenant.Admin) && name != g.Tenant || !slices.Contains(h.Door.Others(), name) {
+		if !found || !g.Scopes.Has(tenant.Admin) && name != g.Tenant || !slices.Contains(h.Authenticator.Others(), name) {
 			http.NotFound(w, r) // whether there is such a tenant is not for everybody
 			return
 		}
 		seen.Tenant, seen.Elsewhere, path = name, true, "/"+below
 		r.URL = &url.URL{Path: path, RawQuery: r.URL.RawQuery}
 		r.Header.Set(ClientHeader, name)
-		r = r.WithContext(context.WithValue(r.Context(), guestKey{}, &seen))
+		r = r.WithContext(context.WithValue(r.Context(), clientKey{}, &seen))
 	}
 	needed := tenant.Read
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+	if !onlyReads(r) {
 		needed = tenant.Act
 	}
 	paged := strings.HasPrefix(path, under) || path == "/" && browses(r)
@@ -324,36 +323,42 @@ func (h *handler) visit(w http.ResponseWriter, r *http.Request, g *Guest, path s
 	case !paged && !known:
 		h.nowhere(w, r, path)
 	case known && !paged && needed == tenant.Act:
-		w.Header().Set("Allow", "GET, HEAD")
-		http.Error(w, "405 use GET", http.StatusMethodNotAllowed)
+		useGet(w)
 	case path == "/" && !paged:
 		text(w, "winnow relays to "+h.known()+"\n")
 	case !g.Scopes.Has(needed):
 		h.forbid(w, r, path, g, needed)
 	case path == "/metrics" && g.Scopes.Has(tenant.Admin) && !seen.Elsewhere:
-		h.Metrics.WithTenants(h.Door.Metrics()).ServeHTTP(w, r)
+		h.Metrics.WithTenants(h.Authenticator.Metrics()).ServeHTTP(w, r)
 	default:
-		stay, _, err := h.Door.Enter(r.Context(), &seen, false)
-		if err != nil {
-			h.Log.Error("a tenant cannot be served", "tenant", seen.Tenant, "why", err)
-			http.Error(w, "503 winnow cannot serve this tenant now; its log says why", http.StatusServiceUnavailable)
-			return
-		}
-		defer stay.Leave()
-		switch {
-		case path == "/metrics":
-			stay.Metrics.ServeHTTP(w, r)
-		case stay.Page == nil:
-			http.NotFound(w, r)
-		default:
-			stay.Page.ServeHTTP(w, r)
-		}
+		h.within(w, r, &seen, func(access *Access) {
+			switch {
+			case path == "/metrics":
+				access.Metrics.ServeHTTP(w, r)
+			case access.Page == nil:
+				http.NotFound(w, r)
+			default:
+				access.Page.ServeHTTP(w, r)
+			}
+		})
 	}
+}
+
+// within answers with what a client has that asks for nothing that is relayed.
+func (h *handler) within(w http.ResponseWriter, r *http.Request, g *Client, answer func(*Access)) {
+	access, _, err := h.Authenticator.Enter(r.Context(), g, false)
+	if err != nil {
+		h.Log.Error("a tenant cannot be served", "tenant", g.Tenant, "why", err)
+		http.Error(w, "503 winnow cannot serve this tenant now; its log says why", http.StatusServiceUnavailable)
+		return
+	}
+	defer access.Leave()
+	answer(access)
 }
 
 // recall answers an agent that asks for what was left out of its tenant's sessions. Its tools look
 // at the scopes themselves: without the scope Read there are none.
-func (h *handler) recall(w http.ResponseWriter, r *http.Request, g *Guest) {
+func (h *handler) recall(w http.ResponseWriter, r *http.Request, g *Client) {
 	if !ofItself(r) {
 		h.Log.Warn("refused: another page asks", "origin", r.Header.Get("Origin"), "tenant", g.Tenant)
 		http.Error(w, "403 a page of another origin asked for this", http.StatusForbidden)
@@ -363,19 +368,14 @@ func (h *handler) recall(w http.ResponseWriter, r *http.Request, g *Guest) {
 		h.forbid(w, r, forAgents, g, tenant.Read)
 		return
 	}
-	stay, _, err := h.Door.Enter(r.Context(), g, false)
-	if err != nil {
-		h.Log.Error("a tenant cannot be served", "tenant", g.Tenant, "why", err)
-		http.Error(w, "503 winnow cannot serve this tenant now; its log says why", http.StatusServiceUnavailable)
-		return
-	}
-	defer stay.Leave()
-	if stay.MCP == nil {
-		http.Error(w, "404 nothing is kept of this tenant's sessions: its mode is off, or it captures none",
-			http.StatusNotFound)
-		return
-	}
-	stay.MCP.ServeHTTP(w, r)
+	h.within(w, r, g, func(access *Access) {
+		if access.MCP == nil {
+			http.Error(w, "404 nothing is kept of this tenant's sessions: its mode is off, or it captures none",
+				http.StatusNotFound)
+			return
+		}
+		access.MCP.ServeHTTP(w, r)
+	})
 }
 
 // ofItself reports whether no page of another origin sent a request.

@@ -1,0 +1,122 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/winnowhq/winnow/cmd/internal/cli"
+	"github.com/winnowhq/winnow/desk/config"
+	"github.com/winnowhq/winnow/gateway/serve"
+	"github.com/winnowhq/winnow/gateway/transport"
+	"github.com/winnowhq/winnow/store"
+)
+
+// lead lets a runtime lead to upstreams.
+func (r *Relay) lead(ctx context.Context, g *tenantRuntime, upstreams map[string]string) (err error) {
+	g.passed = map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(upstreams)) {
+		to, err := url.Parse(upstreams[name])
+		if err != nil {
+			continue // serve.New says so
+		}
+		if to.Host == r.Address() {
+			return cli.Usage("gateway.upstreams.%s: %s is this listener itself", name, upstreams[name])
+		}
+		if g.mode == transport.Off {
+			continue
+		}
+		if mode := serve.Detect(ctx, upstreams[name]); mode != "" && mode != string(transport.Off) {
+			g.aside, g.passed[to.Host] = append(g.aside, name), true
+		}
+	}
+	var authenticator serve.Authenticator // nil, and not a nil *tenants, without
+	if r.tenants != nil {
+		authenticator = r.tenants
+	}
+	g.handler, err = serve.New(serve.Config{Authenticator: authenticator, Upstreams: upstreams, Transport: counting{r, g},
+		Metrics: r.metrics, Host: r.Address(), Mode: string(g.mode), Clients: g.settings.Gateway.Clients,
+		Origins: g.settings.Gateway.Origins, Ready: r.ready, Page: g.page, Jobs: r.jobs, MCP: g.recall, Log: r.log})
+	r.upstreams = upstreams
+	return err
+}
+
+// Change puts other settings in force. Requests that are under way end as they began. After an
+// error all is as it was.
+//
+// A mode that the page has chosen stays until the settings name another one than before.
+func (r *Relay) Change(ctx context.Context, settings config.Settings, mode transport.Mode,
+	upstreams map[string]string) error {
+	r.changing.Lock()
+	defer r.changing.Unlock()
+	switched := r.switched
+	if mode != r.named {
+		switched = ""
+	}
+	if err := r.change(ctx, settings, cmp.Or(switched, mode), upstreams); err != nil {
+		return err
+	}
+	r.settings, r.named, r.switched = settings, mode, switched
+	return nil
+}
+
+// change builds another runtime. changing is locked.
+func (r *Relay) change(ctx context.Context, settings config.Settings, mode transport.Mode,
+	upstreams map[string]string) error {
+	next, err := r.build(ctx, settings, mode)
+	if err != nil {
+		return err
+	}
+	before := r.upstreams
+	if err := r.lead(ctx, next, upstreams); err != nil {
+		r.upstreams = before
+		next.end(r.failed)
+		return err
+	}
+	r.replace(next)
+	if r.tenants != nil {
+		r.tenants.version.Add(1)
+	}
+	return nil
+}
+
+// ready says why requests should go elsewhere.
+func (r *Relay) ready(ctx context.Context) error {
+	if r.stopping.Load() {
+		return errors.New("winnow is about to end")
+	}
+	r.mu.Lock()
+	off, kept, lacks, carrier := r.now.mode == transport.Off, r.store, r.outage.err, r.now.carrier
+	r.mu.Unlock()
+	if r.tenants != nil && r.tenants.Away() != nil {
+		return errors.New("it cannot be read who may ask: nobody is served")
+	}
+	if lacks != nil {
+		return errors.New("the store cannot be opened: requests are relayed as they came")
+	}
+	if off {
+		return nil
+	}
+	ctx, stop := context.WithTimeout(ctx, 5*time.Second)
+	defer stop()
+	if carrier.Lost() {
+		return errors.New("the store is lost: nothing more is decided")
+	}
+	// Whether it can be written shows even if there is nothing to change.
+	if _, err := kept.Apply(ctx, "ready", store.Change{}); !errors.Is(err, store.ErrNotFound) {
+		r.log.Error("the store cannot be written", "error", err)
+		return errors.New("the store cannot be written")
+	}
+	return nil
+}
+
+// inForce are the settings in force, and the mode that they ask for.
+func (r *Relay) inForce() (config.Settings, transport.Mode) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.now.settings, r.now.wanted
+}

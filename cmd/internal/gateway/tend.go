@@ -1,0 +1,217 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/winnowhq/winnow/desk/config"
+	"github.com/winnowhq/winnow/gateway/live"
+)
+
+// run keeps the book until the context ends: it is read again when it has changed, learns what was
+// spent and which tokens were used, and states that nobody uses are closed.
+func (d *tenants) run(ctx context.Context) {
+	ticker := time.NewTicker(2 * time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-d.settle:
+			d.save(ctx)
+		case <-ticker.C:
+			d.tick(ctx)
+		}
+	}
+}
+
+// tick does what is due now and then.
+func (d *tenants) tick(ctx context.Context) {
+	changed, err := d.look(ctx, true)
+	if err == nil && d.away.Swap(nil) != nil {
+		d.log.Info("it can be read again who the tenants are")
+	}
+	switch {
+	case err != nil && ctx.Err() == nil && d.away.Load() != nil:
+		return // it was said before
+	case err != nil && ctx.Err() == nil:
+		d.log.Error("the book of tenants cannot be read; what is known stays in force", "why", err)
+		return
+	case changed:
+		d.log.Info("the tenants were read again", "tenants", d.known.Load().Len())
+	}
+	if d.book.Load() == nil {
+		return
+	}
+	settings, _ := d.r.inForce()
+	if err := d.readKeys(settings); err != nil { // a file may have another key now
+		d.log.Error("the keys cannot be read; those that are known stay in force", "why", err)
+	}
+	d.save(ctx)
+	now := d.r.app.Env.Now()
+	d.renew(ctx, now)
+	d.noteUse(ctx)
+	for _, m := range d.all() {
+		known, err := d.book.Load().Spent(ctx, m.name, now) // other processes spend, too
+		if err == nil {
+			m.gate.Learn(known, now)
+		}
+	}
+	d.tidy(now)
+}
+
+// noteUse writes down when tokens were used.
+func (d *tenants) noteUse(ctx context.Context) {
+	d.mu.Lock()
+	used := d.unset
+	d.unset = map[string]time.Time{}
+	d.mu.Unlock()
+	if err := d.book.Load().Used(ctx, used); err != nil {
+		d.log.Error("when tokens were used cannot be noted", "why", err)
+	}
+}
+
+func (d *tenants) all() []*tenantState {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.AppendSeq(slices.Clone(d.leaving), maps.Values(d.states))
+}
+
+// save hands what was spent to the book. It is not broken off in the middle: then nobody would know
+// what the book has.
+func (d *tenants) save(ctx context.Context) {
+	d.saving.Lock()
+	defer d.saving.Unlock()
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer stop()
+	for _, m := range d.all() {
+		if err := m.save(ctx, d.book.Load()); err != nil {
+			d.log.Error("what was spent cannot be noted yet", "tenant", m.name, "why", err)
+		}
+	}
+}
+
+// tidy closes the states that nobody has used for long, those of tenants that were removed, and of
+// too many the ones that were used last.
+func (d *tenants) tidy(now time.Time) {
+	states := d.all()
+	slices.SortFunc(states, func(a, b *tenantState) int {
+		first, _ := a.idle()
+		second, _ := b.idle()
+		return first.Compare(second)
+	})
+	for i, m := range states {
+		since, idle := m.idle()
+		_, there := d.known.Load().Tenant(m.name)
+		if !there {
+			m.pages((*live.Hub).End)
+		}
+		d.mu.Lock()
+		replaced := slices.Contains(d.leaving, m)
+		d.mu.Unlock()
+		if idle && (!there || replaced || now.Sub(since) >= idleAfter || len(states)-i > mostStates) {
+			d.drop(m)
+		}
+	}
+}
+
+// drop closes a state if nobody is in it.
+func (d *tenants) drop(m *tenantState) {
+	m.making.Lock()
+	_, idle := m.idle()
+	m.mu.Lock()
+	unsaved := len(m.unsaved) + len(m.settled)
+	m.mu.Unlock()
+	if idle && unsaved == 0 {
+		m.closed = true
+		m.shut()
+	}
+	gone := m.closed
+	m.making.Unlock()
+	if gone {
+		d.mu.Lock()
+		if d.states[m.name] == m {
+			delete(d.states, m.name)
+		}
+		d.leaving = slices.DeleteFunc(d.leaving, func(other *tenantState) bool { return other == m })
+		d.mu.Unlock()
+	}
+}
+
+// expire deletes the conversations of a tenant that are older than its retention, or the gateway's
+// if it has none.
+func (d *tenants) expire(ctx context.Context, name string, now time.Time) error {
+	t, ok := d.known.Load().Tenant(name)
+	if !ok {
+		return nil // it was removed
+	}
+	age := time.Duration(t.Retention) * 24 * time.Hour
+	if age == 0 {
+		own, _ := d.r.inForce()
+		var limited bool
+		if age, limited = config.Expires(own.Gateway.Retention); !limited {
+			return nil
+		}
+	}
+	d.mu.Lock()
+	_, present := d.states[name]
+	d.mu.Unlock()
+	m, f, err := d.open(ctx, t)
+	if err != nil {
+		return fmt.Errorf("open the store of %s: %w", name, err)
+	}
+	deleted, err := expire(ctx, m.store, age, now)
+	m.leave(f)
+	if !present { // not to have all of them open at a time
+		d.drop(m)
+	}
+	if deleted > 0 {
+		d.log.Info("deleted old conversations", "tenant", name, "sessions", deleted)
+	}
+	if err != nil {
+		return fmt.Errorf("delete old conversations of %s: %w", name, err)
+	}
+	return nil
+}
+
+// pages ends the streams of all pages.
+func (d *tenants) pages() {
+	for _, m := range d.all() {
+		m.pages((*live.Hub).Close)
+	}
+}
+
+// quiet ends what is sent of our own.
+func (d *tenants) quiet() {
+	for _, m := range d.all() {
+		m.mu.Lock()
+		f := m.now
+		m.mu.Unlock()
+		if f != nil {
+			f.carrier.Close()
+		}
+	}
+}
+
+// close closes everything; nothing is under way.
+func (d *tenants) close() {
+	for _, m := range d.all() {
+		m.close() // waits for what is being recorded
+	}
+	if err := d.stores.Close(); err != nil {
+		d.r.failed(err)
+	}
+	if d.book.Load() == nil {
+		return
+	}
+	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second)
+	defer stop()
+	d.save(ctx)
+	d.noteUse(ctx)
+	if err := d.book.Load().Close(); err != nil {
+		d.r.failed(err)
+	}
+}

@@ -1,0 +1,192 @@
+package transport
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/winnowhq/winnow/wire"
+)
+
+// maxBody is how many bytes of a request are read to be understood; a longer one passes as it is.
+const maxBody = 64 << 20
+
+// RoundTrip sends a request and returns its answer. The request is not changed, as of
+// [http.RoundTripper].
+//
+// A request that was edited and is refused with 400 or 422 is sent once more as it came. If that is
+// accepted, nothing is left out of the conversation from then on; if not, the first refusal is
+// returned.
+func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	in, err := t.receive(r)
+	switch {
+	case err != nil:
+		return nil, err
+	case in.passes:
+		return t.pass(in)
+	case in.purpose == count:
+		return t.options.Base.RoundTrip(t.counting(in))
+	}
+	m, err := t.meter(in)
+	if err != nil {
+		return nil, err
+	}
+	defer m.leave()
+	x := t.begin(in) // identify, adopt, decide, splice
+	if x == nil {
+		return t.beside(in, m)
+	}
+	answer, err := t.deliver(in, x, m)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.unaccepted(in, x, answer, err, m)
+		return answer, err
+	}
+	t.record(in, x, answer, m)
+	return answer, nil
+}
+
+// incoming is a request as it came. Its body can be had again, but for one that passes.
+type incoming struct {
+	*http.Request
+	protocol protocol
+	purpose  purpose
+	original []byte // its body as plain text
+	passes   bool   // it is sent as it came, and nobody reads its answer
+	uncosted string // why nobody can tell what one that passes costs, "" if that is known
+}
+
+// receive reads a request as far as it is for us.
+func (t *Transport) receive(r *http.Request) (in incoming, err error) {
+	in.Request = r
+	in.protocol, in.purpose = route(r)
+	off := t.options.Mode == Off
+	if asked := r.Header.Get(Header); asked != "" {
+		in.Request = r.Clone(r.Context())
+		in.Header.Del(Header)
+		off = off || Mode(asked) == Off
+	}
+	if off && in.purpose == generate {
+		in.purpose = billed
+	}
+	if in.purpose == other || off && in.purpose == count || in.purpose == billed && t.options.Reserve == nil ||
+		r.Body == nil {
+		in.passes, in.uncosted = true, metersNot(r, in.purpose)
+		return in, nil
+	}
+	read := bytes.NewBuffer(make([]byte, 0, min(max(r.ContentLength, 0)+bytes.MinRead, maxBody)))
+	if _, err := read.ReadFrom(io.LimitReader(r.Body, maxBody+1)); err != nil {
+		return in, errors.Join(fmt.Errorf("read the request's body: %w", err), r.Body.Close())
+	}
+	if read.Len() > maxBody {
+		in.Request = in.Clone(r.Context())
+		in.Body = rest{io.MultiReader(read, r.Body), r.Body}
+		in.passes, in.uncosted = true, "it is larger than winnow reads"
+		return in, nil
+	}
+	r.Body.Close()
+	in.Request = again(in.Request, read.Bytes())
+	in.original, err = unpacked(encoding(in.Header), read.Bytes(), maxBody)
+	if err != nil {
+		in.Request = with(in.Request, nil, false)
+		in.passes, in.uncosted = true, "winnow cannot unpack it"
+	}
+	return in, nil
+}
+
+// pass sends a request as it came, unless a budget would have to know what it costs.
+func (t *Transport) pass(in incoming) (*http.Response, error) {
+	if err := t.unmetered(in.Request, in.uncosted); err != nil {
+		if begun, ok := in.Body.(rest); ok { // the server closes an unread one itself, behind the answer
+			begun.Close()
+		}
+		return nil, err
+	}
+	return t.options.Base.RoundTrip(in.Request)
+}
+
+// rest is what is left of a body that was begun to be read.
+type rest struct {
+	io.Reader
+	io.Closer
+}
+
+// exchange is one request that belongs to a conversation, and what became of it: a value for each
+// step that it has come through.
+type exchange struct {
+	request                    // identify
+	conversation *conversation // adopt
+	decision                   // decide
+	cut                        // splice
+	replayed     bool          // it was not decided about: nothing of it joins the log
+	outcome                    // record
+}
+
+// deliver sends what is left of a request, and once more all of it if that is refused.
+func (t *Transport) deliver(in incoming, x *exchange, m *meter) (*http.Response, error) {
+	if x.replayed {
+		t.coolOne(x.conversation.id) // its client is back
+	}
+	m.of(x)
+	answer, err := t.send(x.outgoing(in.Request), m, x.body)
+	if err == nil && (x.edited || x.delegated != nil) && refused(answer.StatusCode) {
+		answer, err = t.resend(in, x, answer, m)
+	}
+	t.tell(x)
+	return answer, err
+}
+
+// unaccepted notes that a request got no answer, or a refusal.
+func (t *Transport) unaccepted(in incoming, x *exchange, answer *http.Response, err error, m *meter) {
+	defer t.release(x.lineage)
+	m.refused(in.Context(), err)
+	t.unanswered(x, answer, err)
+	switch {
+	case x.replayed:
+	case err == nil || in.Context().Err() == nil:
+		t.withdraw(x)
+	default: // the provider may have taken it, and its client left
+		t.accepted(x)
+	}
+}
+
+// record has an answer recorded when it has ended.
+func (t *Transport) record(in incoming, x *exchange, answer *http.Response, m *meter) {
+	if x.replayed {
+		t.hear(in.protocol, answer, m, nil, func(a wire.Answer, took took) {
+			defer t.release(x.lineage)
+			x.lineage.lastReplayed(x.conversation.id, t.options.Now())
+			if x.summary {
+				t.summarized(x, a, took)
+			}
+			t.countedBeside(in.Request, x.client, x.model, took, x.left.tokens() > 0)
+		})
+		return
+	}
+	t.accepted(x)
+	t.lookAt(in.Header, answer.Header)
+	t.hear(in.protocol, answer, m, x.lineage, func(a wire.Answer, took took) {
+		t.heard(x, a, took)
+		t.keepWarm(x, in.Request, a)
+	})
+}
+
+// hear measures an answer when it has ended, and tells what it says and took. The next request of
+// the lineage waits for that, which is released then; without a lineage the client waits.
+func (t *Transport) hear(p protocol, answer *http.Response, m *meter, f *lineage, heard func(wire.Answer, took)) {
+	m.hands()
+	listen(answer, func(head http.Header, copied []byte, long bool) {
+		t.afterwards(f, func() {
+			if f != nil {
+				defer t.release(f)
+			}
+			defer m.abandon()
+			t.guarded("read an answer", func() {
+				a := understood(p, head, copied)
+				heard(a, m.answered(&a, long))
+			})
+		})
+	})
+	m.silence(answer)
+}
