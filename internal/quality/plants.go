@@ -217,4 +217,3 @@ func (m *made) apart() string {
 	first.other, second.other = second.needs, first.needs
 	return text
 }
-
