@@ -303,13 +303,13 @@ func (e *Engine) commit(ctx context.Context, id string, found []rule.Elision, tr
 		replaced := l.state.Ledger.Partial(committed)
 		receipt = e.pruningReceipt(l, committed, now, trigger, replaced...)
 		c := store.Change{Commit: committed, Restore: keysOf(replaced), Receipt: receipt}
+		receipt.Notes = notes
 		if tried != nil {
-			notes = append(tried.Notes, notes...)
+			receipt.Notes = slices.Concat(tried.Notes, notes)
 			receipt.Usage, receipt.Cost, c.Spend = tried.Usages, tried.Cost(), tried.Spent
 			receipt.Money = e.current(l).Money(pivot.Change{Before: receipt.TokensBefore,
 				After: receipt.TokensAfter, Rewritten: receipt.Rewritten}, tried.Spent)
 		}
-		receipt.Notes = notes
 		return c, nil
 	}, func(l *live) {
 		l.forgetReport()

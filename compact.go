@@ -171,8 +171,11 @@ func (e *Engine) fold(ctx context.Context, id string, o CompactOptions, trigger 
 			a.trigger, a.began, a.record = trigger, began, record
 		}
 		if CodeOf(err) == NothingToFold {
-			if receipt, failed := e.shortenRefused(ctx, a); receipt != nil || failed != nil {
-				return receipt, failed
+			record.Waste()
+			if receipt, failed := e.shortenRefused(ctx, a); receipt != nil {
+				return receipt, nil
+			} else if failed != nil {
+				return nil, e.unpublished(ctx, id, record, failed)
 			}
 		}
 		switch {
@@ -201,8 +204,10 @@ func (e *Engine) fold(ctx context.Context, id string, o CompactOptions, trigger 
 			continue
 		case small && a.Options.Rejected:
 			record.Waste()
-			if receipt, failed := e.shortenRefused(ctx, a); receipt != nil || failed != nil {
-				return receipt, e.unpublished(ctx, id, record, failed)
+			if receipt, failed := e.shortenRefused(ctx, a); receipt != nil {
+				return receipt, nil // with what the attempts took
+			} else if failed != nil {
+				return nil, e.unpublished(ctx, id, record, failed)
 			}
 		case a.prunesAfter(err):
 			return e.pruneInstead(ctx, a, err)

@@ -41,12 +41,12 @@ func alone(ctx context.Context, op, id string) error {
 
 // failed gives an error of a fold, the store or a context the form that callers know.
 func (e *Engine) failed(op, id string, err error) error {
+	if unfolded, ok := errors.AsType[*fold.Error](err); ok { // which may wrap an error of a summarizer's own engine
+		return &Error{Code: unfolded.Code, Op: op, Session: id, Err: unfolded.Err, Hint: unfolded.Hint}
+	}
 	var known *Error
 	if err == nil || errors.As(err, &known) {
 		return err
-	}
-	if unfolded, ok := errors.AsType[*fold.Error](err); ok {
-		return &Error{Code: unfolded.Code, Op: op, Session: id, Err: unfolded.Err, Hint: unfolded.Hint}
 	}
 	failed := &Error{Code: StoreFailed, Op: op, Session: id, Err: err}
 	switch {

@@ -1,6 +1,7 @@
 package claudecode
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -171,11 +172,11 @@ type marks struct {
 	Mirror bool `json:"mirror,omitzero"`
 }
 
-// readMarks reads the member; one that is not understood is as if it were not there.
+// readMarks reads the member; anything in it that is not understood is as if it were not there.
 func readMarks(value []byte) *marks {
 	m := entries.ReadMark[marks](value)
 	if m == nil {
-		return nil
+		m = readEach(value)
 	}
 	if m.Message != nil && m.Message.ID == "" {
 		m.Message = nil
@@ -184,6 +185,18 @@ func readMarks(value []byte) *marks {
 		return nil
 	}
 	return m
+}
+
+// readEach reads what is understood of marks of which something is not.
+func readEach(value jsontext.Value) *marks {
+	var m marks
+	for member := range span.Members(value, span.Span{End: len(value)}) {
+		alone, text := m, fmt.Appendf(nil, "{%s:%s}", member.Key.Of(value), member.Value.Of(value))
+		if json.Unmarshal(text, &alone, session.ReadOptions()) == nil {
+			m = alone
+		}
+	}
+	return &m
 }
 
 // on returns a line with these marks as its member "winnow".

@@ -122,6 +122,8 @@ func TestTransport_takesOneRoundTripForARequest(t *testing.T) {
 					if reads > 1 {
 						t.Errorf("step %d, behind one in which another process wrote: %d reads", i, reads)
 					}
+				case made > 0 && decisions == 0 && trips == writes+1 && reads == 0 && writes <= most:
+					decisions += made // the statements of a decision are prepared
 				case reads > 0 || trips != writes || writes > most:
 					t.Errorf("step %d: %d round trips, %d reads, %d writes, %d decisions", i, trips, reads, writes, made)
 				default:

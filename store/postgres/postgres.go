@@ -54,7 +54,8 @@ type Options struct {
 	// ReadOnly never writes to the database: not to the tables, and not to upgrade them. Every
 	// change is store.ErrReadOnly.
 	ReadOnly bool
-	// Tracer is told of every statement. Optional; for tests and traces.
+	// Tracer is told of every statement, and of those of a change if it is a pgx.BatchTracer, too.
+	// Optional; for tests and traces.
 	Tracer pgx.QueryTracer
 }
 

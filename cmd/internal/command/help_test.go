@@ -1,16 +1,18 @@
 package command
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow/cmd/internal/cli"
+	"github.com/winnowhq/winnow/gateway/shared"
 )
 
 func TestHelp_everyCommandHasAnExampleThatIsItsOwn(t *testing.T) {
-	root := root((&cli.App{Env: cli.System()}))
+	root := root(&cli.App{Env: cli.System(), Shared: shared.None(errors.New("no database"))})
 	var check func(*cobra.Command)
 	check = func(cmd *cobra.Command) {
 		if cmd.Short == "" || strings.HasSuffix(cmd.Short, ".") {

@@ -3,6 +3,7 @@ package command
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,6 +21,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow/cmd/internal/cli"
+	"github.com/winnowhq/winnow/gateway/shared"
 	"github.com/winnowhq/winnow/team"
 	"github.com/winnowhq/winnow/text/visible"
 )
@@ -191,7 +193,7 @@ func commandsOf(root *cobra.Command) (all []string) {
 }
 
 func TestPrinted_everyCommandIsCovered(t *testing.T) {
-	root := root((&cli.App{Env: cli.Env{Getenv: func(string) string { return "" }}}))
+	root := root(&cli.App{Env: cli.Env{Getenv: func(string) string { return "" }}, Shared: shared.None(errors.New("no database"))})
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, name := range commandsOf(root) {
@@ -347,7 +349,7 @@ func TestPrinted_completionScriptsAreWhole(t *testing.T) {
 	sequential(t)
 	d := newDesk(t)
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
-		root := root((&cli.App{Env: cli.Env{Getenv: func(string) string { return "" }}}))
+		root := root(&cli.App{Env: cli.Env{Getenv: func(string) string { return "" }}, Shared: shared.None(errors.New("no database"))})
 		var want bytes.Buffer
 		root.SetOut(&want)
 		root.InitDefaultCompletionCmd()

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,6 +16,7 @@ import (
 	"github.com/winnowhq/winnow/cmd/internal/cli"
 	"github.com/winnowhq/winnow/cmd/internal/source"
 	"github.com/winnowhq/winnow/cmd/internal/workbench"
+	"github.com/winnowhq/winnow/gateway/shared"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store/sqlite"
 )
@@ -38,7 +40,7 @@ func (d *desk) app() *cli.App {
 			}
 		}
 		return ""
-	}}}
+	}}, Shared: shared.None(errors.New("no database"))}
 }
 
 func newWorked(t *testing.T) *worked {

@@ -167,10 +167,7 @@ func runWrap(ctx context.Context, a *cli.App, client gateway.Client, args []stri
 		return err
 	}
 	if relay.Mode != transport.Off {
-		if err := gateway.WayBack(plan, a); err != nil {
-			relay.Close()
-			return err
-		}
+		gateway.WayBack(plan, a)
 	}
 	if err := relay.Start(context.WithoutCancel(ctx), plan.Upstreams, lastWords); err != nil {
 		relay.Close()

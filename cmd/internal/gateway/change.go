@@ -77,7 +77,7 @@ func (r *Relay) change(ctx context.Context, settings config.Settings, mode trans
 		next.end(r.failed)
 		return err
 	}
-	r.replace(next)
+	defer r.replace(next)()
 	if r.tenants != nil {
 		r.tenants.version.Add(1)
 	}

@@ -81,7 +81,7 @@ func (d *tenants) upToDate(ctx context.Context, m *tenantState, t tenant.Tenant)
 		return nil, false, err
 	}
 	m.gate.Set(t)
-	m.replace(f)
+	m.replace(f)()
 	return m.enter(), false, nil
 }
 

@@ -116,7 +116,7 @@ func openAt(ctx context.Context, a *cli.App, settings config.Settings, l net.Lis
 		r.Close()
 		return nil, err
 	}
-	r.replace(f)
+	r.replace(f)()
 	r.Mode = f.mode
 	return r, nil
 }

@@ -159,8 +159,9 @@ func (f *tenantRuntime) end(log func(error)) {
 	}
 }
 
-// replace puts another runtime in, and ends the one before when nobody uses it.
-func (m *tenantState) replace(f *tenantRuntime) {
+// replace puts another runtime in. The one before ends when nobody uses it: if nobody does now, when
+// the caller calls ended, which may have to wait for the store.
+func (m *tenantState) replace(f *tenantRuntime) (ended func()) {
 	m.mu.Lock()
 	old := m.now
 	m.now = f
@@ -169,11 +170,13 @@ func (m *tenantState) replace(f *tenantRuntime) {
 		old.over = true
 	}
 	m.mu.Unlock()
-	if idle {
-		old.end(m.failed)
-	}
 	if old != nil {
 		m.pages((*live.Hub).End) // streams would keep the old one
+	}
+	return func() {
+		if idle {
+			old.end(m.failed)
+		}
 	}
 }
 

@@ -11,16 +11,18 @@ import (
 )
 
 // WayBack lets a client's shell run "winnow recall", which placeholders name: the program is found,
-// and finds the store.
-func WayBack(p *Plan, a *cli.App) error {
+// and finds the store. A client works without it.
+func WayBack(p *Plan, a *cli.App) {
 	if a.StoreFile != "" && p.Set[storeVariable] == "" {
 		p.Set[storeVariable] = source.StoreForChild(a)
 	}
 	own, err := os.Executable()
-	if err != nil {
-		return nil
+	if err == nil {
+		err = p.callable(own, a.Env.Getenv("PATH"))
 	}
-	return p.callable(own, a.Env.Getenv("PATH"))
+	if err != nil {
+		a.Warn("the agent may not find winnow recall: %v", err)
+	}
 }
 
 // callable puts a program into PATH under the name winnow. winnowd comes before a winnow that is
