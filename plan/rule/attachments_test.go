@@ -91,7 +91,7 @@ func TestAttachments_aLargePictureLeavesAShortLine(t *testing.T) {
 		if n := (token.Chars4{}).Count(e.Shown); n == 0 || n >= 60 || strings.Contains(e.Shown, url[30:60]) {
 			t.Errorf("letter %v: %d tokens: %q", letter, n, e.Shown)
 		}
-		if want := rule.ImageTokens - (token.Chars4{}).Count(e.Shown); e.Saves != want {
+		if want := token.Image - (token.Chars4{}).Count(e.Shown); e.Saves != want {
 			t.Errorf("letter %v: it saves %d, want %d", letter, e.Saves, want)
 		}
 	}

@@ -5,17 +5,6 @@ import (
 	"slices"
 )
 
-// Defaults of the backward scan (S000, S001 phase 2).
-const (
-	DefaultProtect      = 40_000 // tokens of the newest tool output: recent reads are what the next edit is made from
-	DefaultMinimum      = 20_000 // tokens: a commit rewrites the prompt from its first change on, small ones do not pay
-	DefaultProtectTurns = 2      // the request being worked on, and the one before
-)
-
-// DefaultProtectedTools are the tools whose output is never pruned: a skill is an instruction, not
-// a finding.
-func DefaultProtectedTools() []string { return []string{"skill"} }
-
 // Backward prunes old tool outputs, newest first: it protects the newest ones and the last turns,
 // and collects what lies before. It passes over outputs that are left out already; pins, what the
 // window guards and outputs no larger than their placeholder stay.

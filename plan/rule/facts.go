@@ -22,13 +22,6 @@ type Size struct {
 // Total of a size.
 func (s Size) Total() int { return s.Text + s.Input + s.Output + s.Files }
 
-// What media takes, in tokens, whatever its size in bytes: providers bill images by their area, and
-// about this much for one that was scaled to their limit; a PDF by its pages, which are not known.
-const (
-	ImageTokens = 1500
-	PDFTokens   = 2000
-)
-
 // Facts is the index over a log that the rules share: what is known of each part by itself, and one
 // timeline of those that a rule may look at. It grows with the log: a part whose texts did not
 // change is never counted twice. It is not safe for concurrent use.
@@ -280,13 +273,13 @@ func fileTokens(p *session.Part) int {
 	if p.Type == session.FilePart {
 		switch {
 		case p.Mime == "application/pdf":
-			return PDFTokens
+			return token.PDF
 		case p.IsMedia():
-			return ImageTokens
+			return token.Image
 		case p.Sent() && strings.HasPrefix(p.Mime, "text/"):
 			return len(p.URL) * 3 / 16 // base64 of text
 		case p.Sent():
-			return ImageTokens
+			return token.Image
 		}
 		return 0 // text files are sent as text parts beside the file part
 	}

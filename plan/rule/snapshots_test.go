@@ -7,6 +7,7 @@ import (
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/plan/rule/ruletest"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/token"
 )
 
 var pebbleTree = strings.Repeat("- button \"pebble\" [ref=e1]\n", 40)
@@ -127,7 +128,7 @@ func TestSnapshots_theImagesGo(t *testing.T) {
 			if e.Field != c.field || !strings.HasSuffix(e.Shown, c.shown) {
 				t.Errorf("of the %s is shown %q, want of the %s …%q", e.Field, e.Shown, c.field, c.shown)
 			}
-			if least := c.images * (rule.ImageTokens - 30); e.Saves < least {
+			if least := c.images * (token.Image - 30); e.Saves < least {
 				t.Errorf("it saves %d tokens, want at least %d", e.Saves, least)
 			}
 		})
