@@ -104,3 +104,29 @@ func TestCompact_theNewestMessageIsThereOnce(t *testing.T) {
 		}
 	}
 }
+
+// A request was refused as too long, a summary does not help, and the newest result is shown in part
+// instead: what the attempts at a summary took is recorded once, as spent for nothing.
+func TestRejected_attemptsThatCameToNothingCostOnce(t *testing.T) {
+	scribe := &scripted{answers: []any{notes(strings.Repeat("a word more than there was ", 35))}}
+	l := newLab(t, winnow.Config{Summarizer: scribe, Settings: withPolicy("balanced"), Models: small(12_000, 1_000)})
+	l.worked(3, 60)
+	l.user("Read the log.")
+	l.reads("/src/log.txt", 9_000)
+	out, ok, err := l.Rejected(t.Context(), l.id, budget.Rejection{Status: 413})
+	if err != nil || !ok || out.Compacted == nil || out.Compacted.Kind != pivot.Pruning {
+		t.Fatalf("ok %v, receipt %+v, error %v", ok, out.Compacted, err)
+	}
+	_, state, err := l.Session(t.Context(), l.id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(scribe.asked) == 0 || len(state.Spent) != len(scribe.asked) {
+		t.Errorf("%d requests are recorded, %d were made", len(state.Spent), len(scribe.asked))
+	}
+	for _, s := range state.Spent {
+		if !s.Failed {
+			t.Errorf("a request that came to nothing counts: %+v", s)
+		}
+	}
+}
