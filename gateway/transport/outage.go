@@ -101,8 +101,8 @@ func (t *Transport) asked(use func()) <-chan struct{} {
 	done := make(chan struct{})
 	t.outage.asking.Add(1)
 	go func() {
-		defer t.outage.asking.Add(-1)
 		defer close(done)
+		defer t.outage.asking.Add(-1) // before done is closed, after which it is asked again
 		t.guarded("ask the store", use)
 	}()
 	return done
