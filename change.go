@@ -280,8 +280,8 @@ func samePin(a, b rule.Pin) bool {
 	return a.Part == b.Part && a.Message == b.Message && a.Text == b.Text
 }
 
-// commit writes elisions into the ledger, all with one time, and the receipt with them. tried is
-// what a compaction asked for that came to nothing before, nil for none: its cost is part of this.
+// commit writes elisions into the ledger, all with one time, and the receipt with them. tried is the
+// record of a fold that was tried first and failed, nil for none: the receipt includes its cost.
 func (e *Engine) commit(ctx context.Context, id string, found []rule.Elision, trigger string, tried *ask.Record,
 	notes ...string) (*pivot.Receipt, error) {
 	var receipt *pivot.Receipt

@@ -36,7 +36,7 @@ type live struct {
 	reported reported
 	sent     sentTokens
 	fixed    fixedTokens
-	meter    meter // what the requests so far took
+	meter    meter // usage of the requests so far
 
 	// scale is how many of the provider's tokens one of the estimate stood for at the newest
 	// report; 0: unknown.

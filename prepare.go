@@ -30,18 +30,18 @@ type preparation struct {
 // summary was prepared stays word for word behind it, so that the work goes on; a "continue" is
 // appended only if nothing follows. A compaction that must come before that waits for a summary
 // that this engine is writing, and uses it. Prepare does nothing if a summary is being prepared
-// here or is in the store, a compaction is being made, a marker waits for one, or no model is to be
-// asked. A model that gives no summary that counts is asked again when the fold must come, so that
-// no offline summary takes its place here.
+// here or is in the store, a compaction is running, a marker waits for one, or no model is
+// configured. A model that gives no valid summary is asked again when the fold must come: no offline
+// summary takes its place here.
 //
 // A summary is dropped when it no longer fits: Stale, when messages that it stands for were changed
 // or shown whole again, or another compaction was made or taken back; NoProgress, when what came
 // since has grown so much that the view would not be below its budget. The session is as it was
 // then, and is folded when it must be, by a summary of all that there is.
 //
-// What it cost is recorded once, with the summary; as spent in vain when it fails or ctx ends, and
-// from then on when it is dropped. If ctx ends Prepare returns within 250 ms, if the summariser
-// does; if the store is busy, within two seconds more.
+// Its cost is recorded once, with the summary; as wasted if it fails, if ctx ends, or when it is
+// dropped later. If ctx ends, Prepare returns within 250 ms, provided the summariser does; if the
+// store is busy, within two seconds more.
 //
 // Errors: Disabled (compaction.auto is off), and the errors of Compact.
 func (e *Engine) Prepare(ctx context.Context, id string) error {
@@ -293,8 +293,8 @@ func (e *Engine) adopt(ctx context.Context, id string, p *store.Prepared, o Comp
 	return nil, err
 }
 
-// drop takes a summary away that nobody will read, whose requests were in vain then, and returns
-// why. If somebody else was quicker, there is nothing to do.
+// drop removes a prepared summary, records its requests as wasted, and returns why. If another engine
+// removed it first, drop does nothing.
 func (e *Engine) drop(ctx context.Context, id string, p *store.Prepared, why error) error {
 	gone := false
 	err := e.change(ctx, "compact", id, func(l *live) (store.Change, error) {
@@ -355,8 +355,8 @@ func (e *Engine) endPreparations() {
 	}
 }
 
-// summaryWanted reports whether a summary is to be prepared that nobody has written, nor failed to
-// write in this turn.
+// summaryWanted reports whether a summary should be prepared: none is written, and no attempt failed
+// in this turn.
 func (l *live) summaryWanted() bool {
 	p := l.state.Prepared
 	failed := p != nil && p.Failed && p.Pivot == l.pivot() && p.Turn == fold.Turn(l.log)

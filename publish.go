@@ -116,7 +116,7 @@ func (e *Engine) publish(ctx context.Context, a *attempt) (*pivot.Receipt, error
 		return c, err
 	}, func(l *live) {
 		l.forgetReport()
-		l.turn.prepared = 4*receipt.TokensAfter > 3*receipt.TokensBefore // what is left of it hardly gets smaller
+		l.turn.prepared = 4*receipt.TokensAfter > 3*receipt.TokensBefore // the rest hardly gets smaller
 		if a.prepared == nil {
 			e.emitSpent(a.ID, a.record.Spent)
 		}

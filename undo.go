@@ -109,7 +109,7 @@ func (e *Engine) reverse(ctx context.Context, op, id, what string, redo bool) (*
 		turned := *receipt
 		receipt = &turned
 		c, receipt.Unbound = l.rebound(c, cmp.Or(receipt.Marker, receipt.ID), l.since(receipt), e.identity().Now)
-		pins := rule.Window{Pins: l.state.Clip().After(&c).Pins} // what is pinned since stays whole
+		pins := rule.Window{Pins: l.state.Clip().After(&c).Pins} // parts pinned since stay whole
 		c.Commit = slices.DeleteFunc(slices.Clone(c.Commit),
 			func(el rule.Elision) bool { return pins.Pinned(el.Part, el.Message) })
 		c.Append = edit.Missing(e.current(l), e.identity(), c, "")

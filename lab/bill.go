@@ -76,7 +76,7 @@ type Outcome struct {
 	Course
 	// Assumed says in words what was assumed.
 	Assumed []string `json:"assumed,omitempty"`
-	// Region is the same policy where a miss brings back no more than a region, nil unless
+	// Region is the same policy if a miss brings back only a region of the text, nil unless
 	// Options.Regions asks for it.
 	Region *Outcome `json:"region,omitempty"`
 }

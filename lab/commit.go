@@ -40,7 +40,7 @@ func (r *run) commit(k int, elisions []rule.Elision) {
 	r.usage, r.found = session.Usage{}, policy.Found{}
 	first := r.layout.total()
 	for _, e := range elisions {
-		if r.layout.index(e.Message) >= 0 { // what is before the pivot is no longer sent
+		if r.layout.index(e.Message) >= 0 { // messages before the pivot are no longer sent
 			first = min(first, r.before(e))
 		}
 	}
@@ -123,7 +123,7 @@ func (r *run) remove(i int32, left int) int {
 	return left
 }
 
-// show notes the words of a summary or placeholder, or with -1 that they stand there no more.
+// show counts the words of a summary or placeholder as visible; with -1 it removes them again.
 func (r *run) show(text string, times int) {
 	q := &r.trace.quotes
 	rows(text, false, q.short, func(hash uint64, _ int32) {

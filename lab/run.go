@@ -151,7 +151,7 @@ type run struct {
 	engineState
 	promptState
 	hiddenItems
-	regions bool // no more than regions come back
+	regions bool // misses bring back regions only
 	// first is the replay as it was when a step, missedFirst, missed something for the first time;
 	// nil if nothing was missed or nobody wants to know.
 	first       *run

@@ -56,7 +56,7 @@ func (s *Server) admit(c *call, queue string) *Failure {
 	s.bytes += c.size
 	s.running.Add(1)
 	if c.method.Name == "initialize" {
-		s.mu.Unlock() // what comes behind it is read after it
+		s.mu.Unlock() // later lines are read after it
 		s.run(c)
 		s.mu.Lock()
 		return nil

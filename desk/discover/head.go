@@ -217,7 +217,7 @@ func (s *Search) listStore(ctx context.Context, p Place, path string) (found []F
 			Updated: time.UnixMilli(int64(l.Updated)), path: path, session: l.ID,
 			Measurement: Measurement{Messages: max(0, l.Messages),
 				Tokens:   l.Tokens.Prompt() + l.Tokens.Output + l.Tokens.Reasoning,
-				Measured: l.Messages == 0}, // there is no more to know
+				Measured: l.Messages == 0}, // nothing is left to measure
 		}
 		if l.Cost > 0 {
 			f.Cost = &l.Cost // the product's own sum, for where the messages say nothing

@@ -83,7 +83,7 @@ type beside map[string][]string // fingerprint → uuids, oldest first
 func newBeside(x *index, boundary int) beside {
 	found := beside{}
 	for i := range boundary {
-		if e := &x.entries[i]; e.besides() && e.UUID != "" {
+		if e := &x.entries[i]; e.isBeside() && e.UUID != "" {
 			print := fingerprint(e)
 			found[print] = append(found[print], e.UUID)
 		}
@@ -91,13 +91,13 @@ func newBeside(x *index, boundary int) beside {
 	return found
 }
 
-// besides reports whether an entry stands beside a message that plugins are shown.
-func (e *entry) besides() bool {
+// isBeside reports whether an entry belongs to a message that plugins are shown.
+func (e *entry) isBeside() bool {
 	return e.Kind == "attachment" || e.Kind == "system" && !e.boundary() || e.Kind == "user" && e.Meta
 }
 
 func (b beside) copyOf(e *entry) string {
-	if !e.besides() {
+	if !e.isBeside() {
 		return ""
 	}
 	print := fingerprint(e)

@@ -21,7 +21,7 @@ type Authenticator interface {
 	// Away is why nobody can be told apart at the moment, as a database cannot be read, nil if
 	// everybody can. Then nobody gets in.
 	Away() error
-	// Client is whose token is shown, nil if nobody has it or it counts no more.
+	// Client returns the client that a token belongs to, nil if it is unknown, expired or revoked.
 	Client(token string) *Client
 	// Viewer is who has signed in with a browser, nil if nobody has. It is not asked about
 	// requests that are relayed.

@@ -21,7 +21,7 @@ type lineage struct {
 	beginning string
 
 	recording pending        // answers
-	decided   rememberedList // what was decided, for when the store is away
+	decided   rememberedList // decisions to replay while the store is away
 
 	mu            sync.Mutex // held while a request joins the log and is decided about, not while it is sent
 	loaded        bool

@@ -128,7 +128,7 @@ func (t *Transport) replayed(r *http.Request, p protocol, read *reading, until t
 	if whole && !summary {
 		return nil
 	}
-	l := known.conversation // what is left out of this request is noted in it
+	l := known.conversation // it notes the parts left out of this request
 	x = &exchange{request: t.requestOf(p, f, read), conversation: &l, cut: cut{body: doc.Source}, replayed: true}
 	x.began, x.summary = t.options.Now(), summary
 	if t.options.Watch != nil {

@@ -24,7 +24,7 @@ type document struct {
 	Done     *done
 	Money    *moneyView
 	Contents []fact // sections: where, and their names
-	Next     []fact // what to do: what for, and the command
+	Next     []fact // suggested commands, with their purpose
 	Tables   []table
 	Biggest  []entry
 	Pivots   []pivotView

@@ -81,7 +81,7 @@ func uncut(target string, p *session.Part) string {
 	return target
 }
 
-// failure is what an error says: its name and its message, where it has them.
+// failure returns the name and the message of an error, as far as it has them.
 func failure(text []byte) string {
 	var e struct {
 		Name    string `json:"name"`

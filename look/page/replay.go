@@ -101,7 +101,7 @@ type source struct {
 type pictures struct {
 	Frontiers []frontierView
 	Note      string // how to read its points
-	Ring      bool   // what is recommended is in it
+	Ring      bool   // it contains the recommended policy
 }
 
 // courses are the sessions step by step.

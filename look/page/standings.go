@@ -14,7 +14,7 @@ type policyTable struct {
 	Heads, Details []display.Column
 	Rows           []standingRow
 	Paid           []legend
-	Recorded       string   // what was really paid, a sentence
+	Recorded       string   // the real cost, as a sentence
 	Differs        []string // why the baseline is another bill
 }
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// SummaryRules returns what a summary lists as constraints of the user's, and the instructions in
-// what it quotes of the user: the goal, and lines that name the user.
+// SummaryRules returns the constraints that a summary lists, and the instructions in its quotations
+// of the user: the goal, and lines that name the user.
 func SummaryRules(summary string) (all []Constraint) {
 	heading := ""
 	for line := range strings.Lines(summary) {

@@ -26,7 +26,7 @@ type draft struct {
 	Split    bool       `json:"split,omitzero"`
 	Tail     int        `json:"tail"` // messages behind it
 	Summary
-	Paid int   `json:"paid"` // where its requests begin among all that was spent
+	Paid int   `json:"paid"` // position of its first request in State.Spent
 	Took int64 `json:"took"` // nanoseconds, to write it
 }
 

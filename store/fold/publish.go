@@ -93,18 +93,17 @@ func (b *Publication) Follow(wanted func(summary session.Message) bool) {
 	}
 }
 
-// goesOn reports whether the work goes on by itself behind the summary: because the user has said
-// something, or, where it was prepared, from what stays.
+// goesOn reports whether the work goes on by itself behind the summary: because the user has written
+// something, or because messages that stay behind a prepared summary ask for more.
 func (b *Publication) goesOn() bool {
 	tail := b.plan.Cut.Tail
 	return b.plan.UserSpoke || len(tail) > 0 &&
 		(b.summary.Prepared != nil && b.summary.Background || tail[len(tail)-1].Written())
 }
 
-// Change is what is stored: the marker, as it is then, its summary, what is kept behind it, what
-// follows, the elisions, and what it cost. The receipt has all but its id, its time and its
-// trigger. An error says why it does not fit the session any more (Busy), or does not help
-// (NoProgress).
+// Change returns the change to store: the marker, its summary, the messages kept behind it, those
+// that follow, the elisions, and the cost. The receipt lacks only its id, its time and its trigger.
+// Errors: Busy (another compaction was published meanwhile) and NoProgress (folding does not help).
 func (b *Publication) Change(s *report.Session) (store.Change, *pivot.Receipt, error) {
 	p, id := b.plan, b.id
 	if err := b.unchanged(s); err != nil {

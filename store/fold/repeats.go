@@ -63,14 +63,14 @@ func (p *Plan) repeats(s *report.Session, keep int) error {
 	return &Error{rule.NothingToFold, ErrNothingNew, hint}
 }
 
-// rewrites reports whether the summary is to be written again although nothing else may be folded:
-// it is to dwell on something, or to be shorter.
+// rewrites reports whether the summary must be written again although nothing new can be folded: the
+// caller asked for a focus, or for a shorter one.
 func (p *Plan) rewrites(s *report.Session) bool {
 	return p.Options.Focus != "" || p.Options.To > 0 && s.View.Tokens() > p.Options.To
 }
 
 // saidSince reports whether anything was said or done since the pivot that the window begins with.
-// What the engine appended with it is nothing new, nor is an elision or a pin.
+// Messages that the engine appended with it do not count, nor do elisions and pins.
 func (p *Plan) saidSince() bool {
 	return pivot.Spoken(p.Log[session.Index(p.Log, p.Cut.Previous.ParentID)+1:])
 }

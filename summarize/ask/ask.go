@@ -47,7 +47,7 @@ type exchange struct {
 	Asking
 
 	limit    int  // tokens that it is believed to take; 0 is without limit
-	believed int  // what was believed when it first said otherwise
+	believed int  // the limit assumed before it was first refused
 	lowered  int  // how often it said otherwise
 	retried  bool // the answer to the first of pieces did not count once
 	text     bool // the messages are sent as text
@@ -147,9 +147,9 @@ func (x *exchange) again(r pivot.Request, wrong error) error {
 	return nil
 }
 
-// Of what was believed to be the limit, what is tried when the summariser says that a request was
-// too long: estimates are rarely off by more than a quarter, and never by half. A limit that was
-// assumed, of a server of somebody's own, may be off by far more; a refusal costs nothing.
+// lowerings are the shares of the assumed limit that are tried in turn after the summariser refused a
+// request as too long: estimates are rarely off by more than a quarter, and never by half. The
+// assumed limit of a private server may be off by far more; a refusal costs nothing.
 var lowerings = []float64{0.75, 0.5, 0.25, 0.125, 0.0625, 0.03125}
 
 // otherwise finds another form for a request that failed, or gives its error back.

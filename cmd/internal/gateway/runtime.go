@@ -67,8 +67,8 @@ func calibrated(settings config.Settings) *token.Calibrated {
 // habitsPatience is how long a start waits for what a store has seen of clients.
 const habitsPatience = 2 * time.Second
 
-// readHabits reads what was seen of clients that compact by themselves; without it the estimates of
-// what winnow saves are wider.
+// readHabits reads at which sizes clients were seen to compact by themselves. Without them the
+// estimated range of savings is wider.
 func (r *Relay) readHabits(f *tenantRuntime) {
 	if f.engine == nil {
 		return

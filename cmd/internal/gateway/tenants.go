@@ -200,8 +200,8 @@ func (d *tenants) look(ctx context.Context, always bool) (changed bool, err erro
 	return true, nil
 }
 
-// Closed implements serve.Authenticator. Where there was ever a tenant it stays closed, or what belongs to
-// nobody any more would be everybody's.
+// Closed implements serve.Authenticator. Once there was a tenant the listener stays closed: otherwise
+// the sessions of a removed tenant would be open to everybody.
 func (d *tenants) Closed() bool { return d.must || d.known.Load().Revision() > 1 }
 
 // Client implements serve.Authenticator.

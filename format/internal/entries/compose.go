@@ -17,7 +17,7 @@ type Names map[string]Name
 // Name is a part's id, and its message's.
 type Name struct{ Part, Message string }
 
-// Of is a ledger under these names.
+// Of returns a ledger with these names in place of its own.
 func (n Names) Of(ledger rule.Ledger) rule.Ledger {
 	if len(n) == 0 {
 		return ledger

@@ -49,7 +49,7 @@ type Location struct {
 	Part, Result Spot
 }
 
-// held is a message that is to be given back as a mark has it.
+// held is a message that reading restores from a mark.
 type held struct {
 	message int
 	as      *session.Message

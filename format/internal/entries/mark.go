@@ -24,7 +24,7 @@ type Mark struct {
 	// entry and those that continue it give, -1 for one that they do not give.
 	Message *session.Message `json:"message,omitzero"`
 	From    []int            `json:"from,omitzero"`
-	// Of is the id of the message that the entry continues, or of the marker whose tail begins.
+	// Of is the id of the message that the entry continues, or of the marker whose tail begins here.
 	Of string `json:"of,omitzero"`
 	// Runs is how many prompts of the user's the entry stands for while it is not folded.
 	Runs int `json:"runs,omitzero"`

@@ -542,7 +542,7 @@ var tellers = []teller{
 		}
 	}},
 
-	// What occurs nowhere but follows by counting.
+	// Counts that the session does not state.
 	{"derived: files that were changed", countedContexts("files were changed"),
 		counted(func(e *evidence) int { return len(e.targets("edit", "write", "multiedit")) })},
 	{"derived: files that were read", countedContexts("files were read"),

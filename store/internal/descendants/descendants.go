@@ -14,8 +14,8 @@ type Found struct {
 	Aside bool
 }
 
-// Of returns the family of an id. read returns the indexed family of one id, and all sessions that
-// are aside.
+// Of returns a session and its descendants. read returns a session with its indexed descendants,
+// and all sessions whose parent is not indexed.
 func Of(id string, read func(id string) ([]Found, error)) (family []session.Info, err error) {
 	known, asked := map[string]bool{}, map[string]bool{id: true}
 	var all []session.Info
