@@ -127,6 +127,9 @@ type Remote interface {
 	// Lost is why the server cannot be reached, once a wait for it has timed out and until it
 	// answers again: meanwhile every call fails at once. It makes no request. nil otherwise.
 	Lost() error
+	// Answered is how many reads and how many writes the server has answered by now, those of other
+	// tenants of the same database included. It makes no request.
+	Answered() (reads, writes int64)
 }
 
 // Lost is that of a store that is [Remote], nil of others.
@@ -135,4 +138,12 @@ func Lost(s Store) error {
 		return r.Lost()
 	}
 	return nil
+}
+
+// Answered is that of a store that is [Remote], nothing of others.
+func Answered(s Store) (reads, writes int64) {
+	if r, ok := s.(Remote); ok {
+		return r.Answered()
+	}
+	return 0, 0
 }

@@ -186,6 +186,60 @@ func TestTransport_anOutageSendsWhatWasDecided(t *testing.T) {
 	}
 }
 
+// swamped is a store whose server is so busy with others that it does not answer in time whether it
+// answers. A request meets that once.
+type swamped struct {
+	store.Store
+	asked    atomic.Int64 // probes that timed out
+	answered atomic.Int64
+	met      atomic.Bool
+}
+
+func (s *swamped) Lost() error { return nil }
+
+func (s *swamped) Answered() (reads, writes int64) { n := s.answered.Add(1); return n, n }
+
+func (s *swamped) Revision(ctx context.Context, id string) (int64, error) {
+	if id == noSession {
+		defer s.asked.Add(1)
+		<-ctx.Done()
+		return 0, ctx.Err()
+	}
+	return s.Store.Revision(ctx, id)
+}
+
+func (s *swamped) Apply(ctx context.Context, id string, c store.Change) (int64, error) {
+	switch {
+	case id == noSession:
+		<-ctx.Done()
+		return 0, ctx.Err()
+	case !s.met.Swap(true):
+		for s.asked.Load() < 3 && ctx.Err() == nil {
+			runtime.Gosched()
+		}
+	}
+	return s.Store.Apply(ctx, id, c)
+}
+
+// A store that answers others is not lost, however long it takes to say so itself: its requests are
+// decided about.
+func TestTransport_aStoreThatAnswersOthersIsNotLost(t *testing.T) {
+	sequential(t)
+	kept := &swamped{Store: memory.New()}
+	g := &gateway{t: t, foldsAt: 25_000, store: kept, options: Options{Patience: 40 * time.Millisecond}}
+	s := tworuns.Scene{Model: "claude-opus-5-5", Steps: 4, Session: "s1"}
+	s.Play(t, g.between)
+	if g.Lost() {
+		t.Error("it is lost")
+	}
+	if got := g.Totals(); got.Passed > 0 || got.Requests != s.Steps {
+		t.Errorf("%d requests, %d passed as they came", got.Requests, got.Passed)
+	}
+	if asked := kept.asked.Load(); asked < 3 {
+		t.Errorf("a request gave up after it was asked %d times", asked)
+	}
+}
+
 // A store on disk that another process has locked is read, and what was decided is sent.
 func TestTransport_aLockedFileSendsWhatWasDecided(t *testing.T) {
 	sequential(t)

@@ -16,6 +16,8 @@ type outage struct {
 	told          bool
 	probe         chan struct{} // is closed when a probe has ended; nil while there is none
 	asking        atomic.Int64  // uses of the store by probes that have not ended
+
+	answeredReads, answeredWrites int64 // by the store, when the last probe ended or the next began
 }
 
 // away reports whether reading the store would only be waited for, and whether writing it would:
@@ -71,13 +73,18 @@ func (t *Transport) ask(ended chan struct{}) {
 	ctx, stop := context.WithTimeout(context.Background(), t.options.Patience/2)
 	defer stop()
 	reads, writes := true, true
-	if t.outage.asking.Load() == 0 { // else it has not even come back from the last time
-		kept := t.engine.Store()
+	kept := t.engine.Store()
+	o := &t.outage
+	if o.asking.Load() == 0 { // else it has not even come back from the last time
+		o.answeredReads, o.answeredWrites = store.Answered(kept)
 		read := t.asked(func() { _, _ = kept.Revision(ctx, noSession) })
 		written := t.asked(func() { _, _ = kept.Apply(ctx, noSession, store.Change{}) })
 		reads, writes = !comes(ctx, read), !comes(ctx, written)
 	}
-	o := &t.outage
+	// A server with much to do may have answered others.
+	nowReads, nowWrites := store.Answered(kept)
+	reads, writes = reads && nowReads == o.answeredReads, writes && nowWrites == o.answeredWrites
+	o.answeredReads, o.answeredWrites = nowReads, nowWrites
 	o.mu.Lock()
 	o.reads, o.writes, o.probe = reads, writes, nil
 	o.mu.Unlock()

@@ -58,6 +58,9 @@ func (w *Withholding) Create(ctx context.Context, info session.Info) error {
 // Lost implements store.Remote.
 func (w *Withholding) Lost() error { return store.Lost(w.Store) }
 
+// Answered implements store.Remote.
+func (w *Withholding) Answered() (reads, writes int64) { return store.Answered(w.Store) }
+
 // Delete implements store.Store.
 func (w *Withholding) Delete(ctx context.Context, id string) error {
 	w.mu.Lock()

@@ -35,7 +35,11 @@ func (s *Store) again(ctx context.Context, do func() error) error {
 			return lost
 		}
 		err := do()
-		if err == nil || ctx.Err() != nil || !passing(err) || s.db.closed.Load() {
+		if err == nil {
+			s.db.reads.Add(1)
+			return nil
+		}
+		if ctx.Err() != nil || !passing(err) || s.db.closed.Load() {
 			return err
 		}
 		if time.Now().After(deadline) {

@@ -87,5 +87,8 @@ func (s *Store) send(ctx context.Context, id string, w *writing) (revision int64
 			return (*wanted)(ctx, tx, s.tenant, id, *w.Prepared)
 		})
 	})
+	if err == nil {
+		s.db.writes.Add(1)
+	}
 	return revision, err
 }

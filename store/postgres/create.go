@@ -35,10 +35,14 @@ func (s *Store) Create(ctx context.Context, info session.Info) (err error) {
 			ON CONFLICT DO NOTHING RETURNING true
 		) SELECT EXISTS (SELECT FROM made) OR EXISTS (SELECT FROM session WHERE tenant = $1 AND id = $2 AND token = $5)`,
 		[]any{s.tenant, key(info.ID), bytesOf(data), updated(info), token}, &made)
-	if err == nil && !made {
-		err = store.ErrExists
+	if err != nil {
+		return err
 	}
-	return err
+	s.db.writes.Add(1)
+	if !made {
+		return store.ErrExists
+	}
+	return nil
 }
 
 // updated returns the time to sort by.

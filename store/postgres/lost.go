@@ -32,6 +32,9 @@ func (d *Database) Lost() error {
 // Lost is that of the database.
 func (s *Store) Lost() error { return s.db.Lost() }
 
+// Answered implements [store.Remote].
+func (s *Store) Answered() (reads, writes int64) { return s.db.reads.Load(), s.db.writes.Load() }
+
 // lose notes that a wait for the server has timed out.
 func (d *Database) lose(err error) {
 	d.loss.mu.Lock()

@@ -72,8 +72,9 @@ type Database struct {
 	closed    atomic.Bool
 	closeOnce sync.Once
 
-	loss   loss
-	wanted atomic.Pointer[Wanted]
+	loss          loss
+	reads, writes atomic.Int64 // answered
+	wanted        atomic.Pointer[Wanted]
 }
 
 // Open opens a database that is named by a URL (postgres://user@host:port/name) or by keywords and
