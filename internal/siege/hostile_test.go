@@ -533,7 +533,8 @@ func (h *hostile) arrived(q *llmtest.Request) {
 	// A request that left while the database was away may lack what was decided while it was under way:
 	// the commit was made, and nobody heard of it.
 	meanwhile := !same && prefix < 0 && len(d.receipts) > len(h.asof[number])
-	h.doubted = fault && (h.anew || meanwhile)
+	// So may the next ones that go on with it, while the store cannot be read in time.
+	h.doubted = fault && (h.anew || meanwhile || h.doubted && same && prefix < 0)
 	h.aside, h.anew = nil, h.anew && fault
 }
 
