@@ -5,20 +5,25 @@ import (
 	"database/sql"
 	"errors"
 	"iter"
+	"maps"
+	"net/http"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	_ "modernc.org/sqlite"
 
+	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/internal/tworuns"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/memory"
 	"github.com/winnowhq/winnow/store/sqlite"
+	"github.com/winnowhq/winnow/summarize/offline"
 )
 
 // ailing is a store with which something is the matter: with its writes, and with its reads.
@@ -237,6 +242,60 @@ func TestTransport_aStoreThatAnswersOthersIsNotLost(t *testing.T) {
 	}
 	if asked := kept.asked.Load(); asked < 3 {
 		t.Errorf("a request gave up after it was asked %d times", asked)
+	}
+}
+
+// silent is a store that never says whether it answers, but does.
+type silent struct{ store.Store }
+
+func (s *silent) Revision(ctx context.Context, id string) (int64, error) {
+	if id == noSession {
+		<-ctx.Done()
+		return 0, ctx.Err()
+	}
+	return s.Store.Revision(ctx, id)
+}
+
+// What a request begins, and did not wait for, fares as the request: the conversation stays if the
+// provider accepted it, as the next request goes on with it, and goes if not.
+func TestTransport_whatIsBegunTooLateFaresAsItsRequest(t *testing.T) {
+	sequential(t)
+	for _, c := range []struct {
+		status int
+		err    error
+		want   int // sessions
+	}{{http.StatusOK, nil, 1}, {http.StatusBadRequest, nil, 0}, {0, errors.New("the connection is reset"), 0}} {
+		kept := memory.New()
+		left := make(chan struct{})
+		provider := tripper(func(r *http.Request) (*http.Response, error) {
+			close(left)
+			return &http.Response{StatusCode: c.status, Header: http.Header{}, Body: http.NoBody, Request: r}, c.err
+		})
+		engine := must(winnow.Open(winnow.Config{Store: &silent{kept}, Summarizer: offline.New()}))
+		g := New(engine, Options{Base: provider, Patience: 40 * time.Millisecond,
+			Stage: func(_ context.Context, name string) func() {
+				return func() {
+					if name == "splice" {
+						<-left
+					}
+				}
+			}})
+		r := must(http.NewRequestWithContext(t.Context(), http.MethodPost, "http://provider/v1/messages", strings.NewReader(
+			`{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"hello"},`+
+				`{"role":"assistant","content":"hi"},{"role":"user","content":"go on"}]}`)))
+		if answer, err := g.RoundTrip(r); err == nil {
+			answer.Body.Close()
+		}
+		for used := true; used; runtime.Gosched() { // the step goes on by itself
+			g.mu.Lock()
+			used = g.overdue.Load() > 0 || slices.ContainsFunc(slices.Collect(maps.Values(g.lineages)),
+				func(f *lineage) bool { return f.uses > 0 })
+			g.mu.Unlock()
+		}
+		if got := len(must(kept.List(t.Context()))); got != c.want {
+			t.Errorf("after %d %v there are %d sessions, want %d", c.status, c.err, got, c.want)
+		}
+		g.Close()
 	}
 }
 

@@ -108,9 +108,14 @@ func (t *Transport) begin(in incoming) *exchange {
 	j, done := patiently(t, in.Request, "decide about a request",
 		func(ctx context.Context) joined { return t.join(ctx, in) },
 		func(j joined) {
-			if j.x != nil {
+			if j.x == nil {
+				return
+			}
+			defer t.release(j.x.lineage)
+			if <-in.fared { // what is in the store goes on with it
+				t.accepted(j.x)
+			} else {
 				t.withdraw(j.x)
-				t.release(j.x.lineage)
 			}
 		})
 	if !done || j.failed || j.replays {

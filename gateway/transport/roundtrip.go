@@ -36,9 +36,12 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	defer m.leave()
 	x := t.begin(in) // identify, adopt, decide, splice
 	if x == nil {
-		return t.beside(in, m)
+		answer, err := t.beside(in, m)
+		in.fares(answer, err)
+		return answer, err
 	}
 	answer, err := t.deliver(in, x, m)
+	in.fares(answer, err)
 	if err != nil || answer.StatusCode != http.StatusOK {
 		t.unaccepted(in, x, answer, err, m)
 		return answer, err
@@ -55,11 +58,22 @@ type incoming struct {
 	original []byte // its body as plain text
 	passes   bool   // it is sent as it came, and nobody reads its answer
 	uncosted string // why nobody can tell what one that passes costs, "" if that is known
+	// fared tells a step that the request did not wait for whether the request was accepted.
+	fared chan bool
+}
+
+// fares tells whether a request was accepted, or may have been: its client did not wait for that.
+func (in incoming) fares(answer *http.Response, err error) {
+	if err != nil {
+		in.fared <- in.Context().Err() != nil
+		return
+	}
+	in.fared <- answer.StatusCode == http.StatusOK
 }
 
 // receive reads a request as far as it is for us.
 func (t *Transport) receive(r *http.Request) (in incoming, err error) {
-	in.Request = r
+	in.Request, in.fared = r, make(chan bool, 1)
 	in.protocol, in.purpose = route(r)
 	off := t.options.Mode == Off
 	if asked := r.Header.Get(Header); asked != "" {
@@ -153,6 +167,7 @@ func (t *Transport) unaccepted(in incoming, x *exchange, answer *http.Response, 
 
 // record has an answer recorded when it has ended.
 func (t *Transport) record(in incoming, x *exchange, answer *http.Response, m *meter) {
+	t.accepted(x)
 	if x.replayed {
 		t.hear(in.protocol, answer, m, nil, func(a wire.Answer, took took) {
 			defer t.release(x.lineage)
@@ -164,7 +179,6 @@ func (t *Transport) record(in incoming, x *exchange, answer *http.Response, m *m
 		})
 		return
 	}
-	t.accepted(x)
 	t.lookAt(in.Header, answer.Header)
 	t.hear(in.protocol, answer, m, x.lineage, func(a wire.Answer, took took) {
 		t.heard(x, a, took)

@@ -61,6 +61,7 @@ type Step struct {
 
 	transport *Transport
 	x         *exchange // nil: nothing is known of it
+	fared     chan bool // as that of an incoming request
 	calls     int       // there were so far
 	refused   bool
 }
@@ -115,6 +116,7 @@ func Begin[M, A any](
 
 // sentWith notes whether a step was accepted: an answer has come, or has begun.
 func (s *Step) sentWith(err error) {
+	s.fared <- err == nil
 	switch {
 	case s.x == nil:
 	case err == nil:
@@ -126,7 +128,7 @@ func (s *Step) sentWith(err error) {
 
 // step decides what is left out of a conversation that is about to be sent.
 func (t *Transport) step(ctx context.Context, c Conversation) *Step {
-	s := &Step{transport: t, sent: make([]shown, len(c.messages))}
+	s := &Step{transport: t, sent: make([]shown, len(c.messages)), fared: make(chan bool, 1)}
 	for i := range s.sent {
 		s.sent[i].from = i
 	}
@@ -151,7 +153,7 @@ func (t *Transport) step(ctx context.Context, c Conversation) *Step {
 		}
 		p := providerProtocols[wire.Chat]
 		p.provider = provider
-		x := t.begin(incoming{Request: r, protocol: p, purpose: generate, original: text})
+		x := t.begin(incoming{Request: r, protocol: p, purpose: generate, original: text, fared: s.fared})
 		if x == nil {
 			return
 		}
