@@ -4,6 +4,7 @@
 //
 //   - book: tenants, their tokens and spending, and an audit log
 //   - river: jobs in the database, for any of the gateways
+//   - bus: what the processes tell each other for the page
 //   - signin: people who sign in to the page
 //   - metrics: counters for Prometheus
 //

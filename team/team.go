@@ -21,6 +21,7 @@ import (
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/postgres"
 	"github.com/winnowhq/winnow/team/book"
+	"github.com/winnowhq/winnow/team/bus"
 	"github.com/winnowhq/winnow/team/metrics"
 	"github.com/winnowhq/winnow/team/river"
 	"github.com/winnowhq/winnow/team/signin"
@@ -29,8 +30,8 @@ import (
 // Parts are those of a gateway that several processes and many people share.
 func Parts() *shared.Parts {
 	return &shared.Parts{Redacted: postgres.Redacted, OpenStore: openStore, OpenStores: openStores,
-		OpenBook: openBook, OpenQueue: openQueue, OnWish: onWish, MigrateQueue: migrateQueue, NewSignIn: newSignIn,
-		NewMetrics: newMetrics}
+		OpenBook: openBook, OpenQueue: openQueue, OnWish: onWish, MigrateQueue: migrateQueue, OpenBus: openBus,
+		NewSignIn: newSignIn, NewMetrics: newMetrics}
 }
 
 func openStore(ctx context.Context, url string, readOnly bool) (store.Store, error) {
@@ -137,8 +138,18 @@ const connections = 4
 // errUnclear says nothing of the address, which may hold a password.
 var errUnclear = errors.New("the address of the store cannot be understood; write postgres://USER@HOST/DATABASE")
 
-// pooled connects to the database of a store. Nothing of a password is in its errors.
-func pooled(ctx context.Context, address string) (*pgxpool.Pool, error) {
+// openBus joins the processes that share a database.
+func openBus(address string, heard func(tenant string, text []byte), log *slog.Logger) (shared.Bus, error) {
+	set, err := parsed(address, "winnow pages")
+	if err != nil {
+		return nil, err
+	}
+	return bus.Open(set.ConnConfig, heard, log), nil
+}
+
+// parsed is the address of a store for all tenants, under the name by which the server lists a
+// connection. Nothing of a password is in its errors.
+func parsed(address, name string) (*pgxpool.Config, error) {
 	to, err := url.Parse(address)
 	if err != nil {
 		return nil, errUnclear
@@ -150,8 +161,17 @@ func pooled(ctx context.Context, address string) (*pgxpool.Pool, error) {
 	if err != nil {
 		return nil, errUnclear
 	}
+	set.ConnConfig.RuntimeParams["application_name"] = name
+	return set, nil
+}
+
+// pooled connects to the database of a store.
+func pooled(ctx context.Context, address string) (*pgxpool.Pool, error) {
+	set, err := parsed(address, "winnow jobs")
+	if err != nil {
+		return nil, err
+	}
 	set.MaxConns = connections
-	set.ConnConfig.RuntimeParams["application_name"] = "winnow jobs"
 	pool, err := pgxpool.NewWithConfig(ctx, set)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the database for jobs: %w", err)

@@ -17,7 +17,6 @@ import (
 	"github.com/winnowhq/winnow/plan/pivot"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store/report"
-	"github.com/winnowhq/winnow/text/secret"
 )
 
 const (
@@ -121,10 +120,11 @@ type Part struct {
 	Tokens  int    `json:"tokens"`
 }
 
-// Hub keeps what pages show. It is safe for concurrent use.
+// Hub keeps what pages show: of its own process, and of others of the same gateway ([Hub.Share]). It is safe for concurrent use.
 type Hub struct {
 	withheld bool
 	epoch    string
+	tell     func(Change) // nil if there is no other process
 
 	mu      sync.Mutex
 	seq     int64
@@ -144,27 +144,6 @@ type Hub struct {
 func NewHub(withheld bool, now time.Time) *Hub {
 	return &Hub{withheld: withheld, epoch: strconv.FormatInt(now.UnixNano(), 36), rows: map[string]*Row{},
 		groups: map[group]*Group{}, ended: make(chan struct{})}
-}
-
-// Watch is told of a request: see transport.Options. It takes a microsecond or two, and waits for
-// nobody who reads.
-func (h *Hub) Watch(n transport.Notice) {
-	if h.withheld {
-		n.Title, n.From.Project = "", ""
-	}
-	entries := h.entriesOf(n)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.seq++
-	key := group{client: nameOf(n.From.Client), project: n.From.Project, tenant: n.From.Tenant}
-	if n.Session != "" {
-		key = h.update(n, key).key
-	}
-	h.sum(key, n)
-	for i := range entries {
-		h.add(&entries[i], key)
-	}
-	h.wake()
 }
 
 // nameOf is the name of a client without its version.
@@ -190,7 +169,7 @@ func (h *Hub) update(n transport.Notice, key group) *Row {
 	}
 	row.Seq, row.Last = h.seq, now
 	if n.Title != "" && (old == nil || old.Title == "") {
-		row.Title, _ = secret.Mask(n.Title)
+		row.Title = n.Title
 	}
 	if n.Model != "" {
 		row.Model = n.Model
@@ -280,25 +259,6 @@ func (h *Hub) wake() {
 		close(h.changed)
 		h.changed = nil
 	}
-}
-
-// touch says that a session is to be looked at again, with what became of a decision: entry is a
-// new line of the feed or nil, and those about the receipt say whether it stands.
-func (h *Hub) touch(id string, entry *Entry, receipt string, undone bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.seq++
-	if old := h.rows[id]; old != nil {
-		row := *old
-		row.Seq = h.seq
-		h.rows[id] = &row
-		if entry != nil {
-			entry.Client = row.Client
-			h.add(entry, row.key)
-		}
-	}
-	h.mark(id, receipt, undone)
-	h.wake()
 }
 
 // mark says of the entries about a receipt or a pin whether it stands. The lock is held.

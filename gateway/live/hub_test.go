@@ -2,8 +2,12 @@ package live
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow/gateway/transport"
 	"github.com/winnowhq/winnow/model/bill"
@@ -178,5 +182,48 @@ func BenchmarkHub(b *testing.B) {
 				h.Watch(n)
 			}
 		})
+	}
+}
+
+// What one hub is told another one shows, too: it gets it as text, in pieces that fit.
+func TestHub_showsWhatAnotherProcessDoes(t *testing.T) {
+	for _, withheld := range []bool{false, true} {
+		own, other := NewHub(withheld, noon), NewHub(withheld, noon)
+		longest := 0
+		own.Share(func(c Change) {
+			text := c.Encode(7500)
+			longest = max(longest, len(text))
+			got, err := Decode(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			other.Take(got)
+		})
+		receipt := &pivot.Receipt{ID: "r1", Kind: pivot.Pruning, Cost: 0.25}
+		for i := range 40 {
+			receipt.Committed = append(receipt.Committed, rule.Elision{Part: fmt.Sprint("part ", i), Rule: "covered",
+				Saves: 100, Because: strings.Repeat("an answer of 世界 ", 40)})
+		}
+		own.Watch(transport.Notice{Time: noon, From: transport.Origin{Client: "pi/1", Project: "/secret"}, Session: "s1",
+			Title: "a secret", Model: "anthropic/m", Messages: 3, LeftOut: 400, Window: 1000, Receipt: receipt,
+			Spent: &store.Spend{Usage: session.Usage{Input: 10, Output: 5}, Cost: 0.5, Live: &store.Live{}}})
+		own.touch("s1", nil, "r1", true)
+		own.touch("s1", &Entry{Session: "s1", Kind: "pin", Pin: "p1"}, "", false)
+		want, _ := own.since(0, "")
+		got, _ := other.since(0, "")
+		for _, c := range []*Changes{&want, &got} {
+			for i := range c.Feed {
+				c.Feed[i].Parts, c.Feed[i].More = nil, 0
+			}
+		}
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(Row{}, Group{}, Entry{}, group{})); diff != "" {
+			t.Error(diff)
+		}
+		if len(got.Feed) != 2 || !got.Feed[0].Undone || got.Sessions[0].Decisions != 1 || longest == 0 {
+			t.Errorf("%+v", got)
+		}
+		if text, _ := json.Marshal(got); withheld == strings.Contains(string(text), "secret") {
+			t.Errorf("withheld %t: %s", withheld, text)
+		}
 	}
 }

@@ -38,6 +38,9 @@ type Parts struct {
 	OnWish func(kept store.Store, wanted func(tenant, session, pivot string) (job.Queue, job.Job))
 	// MigrateQueue makes or upgrades the tables of the queue in a database.
 	MigrateQueue func(ctx context.Context, url string) error
+	// OpenBus joins the processes that share the database with a URL: heard is called with what the
+	// others tell.
+	OpenBus func(url string, heard func(tenant string, text []byte), log *slog.Logger) (Bus, error)
 	// NewSignIn lets people sign in to the page. The key seals cookies.
 	NewSignIn func(o config.GatewayOIDC, secret string, key []byte, now func() time.Time, log *slog.Logger) SignIn
 	// NewMetrics counts for a listener or for one of its tenants.
@@ -56,6 +59,7 @@ func None(missing error) *Parts {
 		OpenQueue:    func(context.Context, string, QueueOptions) (Queue, error) { return nil, missing },
 		OnWish:       func(store.Store, func(tenant, session, pivot string) (job.Queue, job.Job)) {},
 		MigrateQueue: func(context.Context, string) error { return missing },
+		OpenBus:      func(string, func(string, []byte), *slog.Logger) (Bus, error) { return nil, missing },
 		NewMetrics:   func(func() transport.Totals, bool) serve.Metrics { return serve.Uncounted{} },
 	}
 }
@@ -88,6 +92,17 @@ type Queue interface {
 	// Close lets go of the database, after Run has ended.
 	Close()
 }
+
+// Bus is where the processes of a gateway tell each other what pages show.
+type Bus interface {
+	// Tell tells the others something of a tenant, and waits for nobody: what write returns later,
+	// which nothing is told of if it is nil.
+	Tell(tenant string, write func() []byte)
+	Close()
+}
+
+// MostTold is how many bytes a text on a Bus may have.
+const MostTold = 7500
 
 // SignIn is where browsers sign in and out.
 type SignIn interface {

@@ -124,6 +124,7 @@ func (d *tenants) openStore(ctx context.Context, m *tenantState, t tenant.Tenant
 	m.calibrated = calibrated(settings)
 	if settings.Gateway.Page {
 		hub := live.NewHub(capture == config.CaptureNone, now)
+		d.r.share(m, hub)
 		m.mu.Lock()
 		m.hub = hub
 		m.mu.Unlock()

@@ -17,6 +17,7 @@ import (
 	"github.com/winnowhq/winnow/desk/config"
 	"github.com/winnowhq/winnow/gateway/live"
 	"github.com/winnowhq/winnow/gateway/serve"
+	"github.com/winnowhq/winnow/gateway/shared"
 	"github.com/winnowhq/winnow/gateway/trace"
 	"github.com/winnowhq/winnow/gateway/transport"
 	"github.com/winnowhq/winnow/store"
@@ -55,7 +56,8 @@ type background struct {
 	beside  sync.WaitGroup       // summaries that are written without a job
 	closing context.Context      // ends these
 	cancel  context.CancelFunc
-	ending  func() // ends what tenants do beside relaying, and waits for it; nil without
+	bus     shared.Bus // nil if no other process serves from the store
+	ending  func()     // ends what tenants do beside relaying, and waits for it; nil without
 }
 
 // configured is what the configuration in force says.
@@ -136,6 +138,7 @@ func (r *Relay) build(ctx context.Context, settings config.Settings, mode transp
 	r.mu.Lock()
 	if settings.Gateway.Page && r.hub == nil {
 		r.hub = live.NewHub(settings.Gateway.Capture == config.CaptureNone, r.app.Env.Now())
+		r.share(r.tenantState, r.hub)
 	}
 	r.mu.Unlock()
 	if err := r.buildRuntime(r.tenantState, f, nil); err != nil {
@@ -187,6 +190,9 @@ func (r *Relay) Start(ctx context.Context, upstreams map[string]string, patience
 	}
 	if len(r.now.aside) == len(upstreams) {
 		r.Mode = transport.Off
+	}
+	if err := r.joinBus(); err != nil {
+		return err
 	}
 	ctx, r.stop = context.WithCancel(ctx)
 	if r.tenants != nil {
@@ -276,6 +282,9 @@ func (r *Relay) Close() {
 		r.ending()
 	}
 	r.beside.Wait()
+	if r.bus != nil {
+		r.bus.Close()
+	}
 	if r.tenants != nil {
 		r.tenants.close()
 	}
