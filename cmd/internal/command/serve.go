@@ -34,9 +34,9 @@ http://127.0.0.1:4141/openai/v1 instead of https://api.openai.com/v1. Keys stay 
 For one run of one agent, winnow wrap does all that by itself. In a browser, the address itself is a page
 of what goes through, live, with buttons to undo, restore and pin.
 
-It listens at loopback addresses, and at others only for clients with tokens (winnow serve token) and
-with a certificate (gateway.tls.cert, gateway.tls.key) or something in front that has one
-(gateway.tls.inFront). When the configuration changes, or at SIGHUP, it is read again.
+It listens at loopback addresses, and at others only for clients with tokens (winnow serve token, or the
+tenants of winnowd) and with a certificate (gateway.tls.cert, gateway.tls.key) or something in front that
+has one (gateway.tls.inFront). When the configuration changes, or at SIGHUP, it is read again.
 
 serve ends at a signal: it takes no more requests, and answers that are under way have 30 seconds to
 end (gateway.drain); a second signal ends it at once. What it does is logged on standard error, lines for each request
@@ -49,7 +49,7 @@ without any content (--json: as JSON).`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if check {
-				return checkServe(cmd.Context(), a, listen, mode)
+				return checkServe(a, listen, mode)
 			}
 			return runServe(cmd.Context(), a, listen, mode)
 		},
@@ -73,10 +73,7 @@ type listening struct {
 	certificate  atomic.Pointer[tls.Certificate]
 	settings     config.Settings        // in force
 	retention    atomic.Pointer[string] // gateway.retention as it is in force, for the jobs
-	// unknown is why it could not be read whether there are tenants, without whom nobody may ask
-	// from other computers; nil if that is known, or there are other tokens
-	unknown error
-	seen    []string // what its files looked like before they were read
+	seen         []string               // what its files looked like before they were read
 }
 
 func runServe(ctx context.Context, a *cli.App, listen, mode string) error {
@@ -92,7 +89,7 @@ func runServe(ctx context.Context, a *cli.App, listen, mode string) error {
 	defer end()
 	asked := hangups()
 	defer signal.Stop(asked)
-	if err := s.check(ctx, settings); err != nil {
+	if err := s.check(settings); err != nil {
 		return err
 	}
 	s.log = slog.New(slog.NewTextHandler(a.Err, nil))
@@ -107,7 +104,7 @@ func runServe(ctx context.Context, a *cli.App, listen, mode string) error {
 	if err != nil {
 		return err
 	}
-	if err := relay.Tenants(ctx, s.unknown != nil); err != nil {
+	if err := relay.Tenants(ctx, !serve.Loopback(s.address(settings))); err != nil {
 		relay.Close()
 		return err
 	}
