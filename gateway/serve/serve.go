@@ -56,6 +56,9 @@ type Config struct {
 	// Ready says why no requests should be sent here, in words that hold no content. Default: they
 	// may be.
 	Ready func(ctx context.Context) error
+	// Ending reports that the listener is about to end: GET /healthz says so, so that balancers send
+	// requests elsewhere. Default: it is not.
+	Ending func() bool
 	// Page answers GET / for browsers, and everything under /~/; it checks for itself what changes
 	// something. What it gets has no token, and says in ClientHeader whose it was. Default: nobody
 	// does.
@@ -206,6 +209,8 @@ func (h *handler) probe(w http.ResponseWriter, r *http.Request, path string) {
 			return
 		}
 		text(w, "ok\n")
+	case h.Ending != nil && h.Ending():
+		http.Error(w, "winnow is about to end", http.StatusServiceUnavailable)
 	default:
 		w.Header().Set(modeHeader, cmp.Or(h.Mode, "off"))
 		text(w, "ok\n")

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -38,7 +39,8 @@ It listens at loopback addresses, and at others only for clients with tokens (wi
 tenants of winnowd) and with a certificate (gateway.tls.cert, gateway.tls.key) or something in front that
 has one (gateway.tls.inFront). When the configuration changes, or at SIGHUP, it is read again.
 
-serve ends at a signal: it takes no more requests, and answers that are under way have 30 seconds to
+serve ends at a signal: it takes no more requests, at an address that other computers reach after three
+seconds in which its probes send balancers elsewhere, and answers that are under way have 30 seconds to
 end (gateway.drain); a second signal ends it at once. What it does is logged on standard error, lines for each request
 without any content (--json: as JSON).`,
 		Example: `  winnow serve
@@ -146,12 +148,33 @@ func runServe(ctx context.Context, a *cli.App, listen, mode string) error {
 		return err
 	case <-ctx.Done():
 	}
-	ended()
-	s.log.Info("ending: no more requests, and " + s.drain().String() +
-		" for answers that are under way; a second signal cuts them off")
+	return s.leave(relay, ended)
+}
+
+// noticePeriod is how long a listener that other computers reach goes on taking requests when it is to
+// end. Balancers ask probes once a second or so; a connection that one has made and that is not accepted
+// yet breaks when the listener closes.
+const noticePeriod = 3 * time.Second
+
+// leave ends a relay after a signal. ended ends the work beside requests.
+func (s *listening) leave(relay *gateway.Relay, ended func()) error {
 	again := make(chan os.Signal, 1)
 	signal.Notify(again, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(again)
+	relay.GiveNotice()
+	how := "ending: no more requests"
+	if !serve.Loopback(s.address(s.settings)) {
+		how += " in " + noticePeriod.String()
+	}
+	s.log.Info(how + ", and " + s.drain().String() + " for answers that are under way; a second signal cuts them off")
+	if !serve.Loopback(s.address(s.settings)) {
+		select {
+		case <-time.After(noticePeriod):
+		case <-again:
+			return cli.ErrInterrupted
+		}
+	}
+	ended()
 	stopped := make(chan error, 1)
 	go func() { stopped <- relay.Stop() }()
 	select {
