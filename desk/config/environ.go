@@ -35,9 +35,9 @@ func Variable(key string) string {
 	return b.String()
 }
 
-// serviceLink is a variable that Kubernetes sets in a pod for a service whose name begins with winnow:
-// WINNOW_SERVICE_HOST, WINNOW_PORT=tcp://…, WINNOW_PORT_4141_TCP_ADDR. Name and value must fit, so that
-// WINNOW_PORT=4141, which somebody takes for a setting, is still an error.
+// serviceLink is a variable that Kubernetes sets in a pod for a service whose name begins with
+// winnow: WINNOW_SERVICE_HOST, WINNOW_PORT=tcp://…, WINNOW_PORT_4141_TCP_ADDR. Name and value must
+// fit, so that WINNOW_PORT=4141, which somebody takes for a setting, is still an error.
 var serviceLink = regexp.MustCompile(`^WINNOW_(\w+_)?(SERVICE_HOST=[0-9a-f.:]+|SERVICE_PORT(_\w+)?=\d+|` +
 	`PORT(_\d+_(TCP|UDP|SCTP))?=(tcp|udp|sctp)://\S+|PORT_\d+_(TCP|UDP|SCTP)_(PROTO=\w+|PORT=\d+|ADDR=[0-9a-f.:]+))$`)
 

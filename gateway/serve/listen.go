@@ -36,9 +36,9 @@ func Listen(address string) (net.Listener, error) {
 	return listener{Listener: l}, nil
 }
 
-// ListenOpenly opens a listener at any "HOST:PORT". Its requests must be for a handler with Clients,
-// or with an Authenticator that is closed. c is how they are encrypted; nil is not at all, because
-// something in front does it.
+// ListenOpenly opens a listener at any "HOST:PORT". Its requests must be for a handler with
+// Clients, or with an Authenticator that is closed. c is how they are encrypted; nil is not at all,
+// because something in front does it.
 func ListenOpenly(address string, c *tls.Config) (net.Listener, error) {
 	if _, err := hostOf(address); err != nil {
 		return nil, err

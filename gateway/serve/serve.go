@@ -56,7 +56,7 @@ type Config struct {
 	// Ready says why no requests should be sent here, in words that hold no content. Default: they
 	// may be.
 	Ready func(ctx context.Context) error
-	// Ending reports that the listener is about to end: GET /healthz says so, so that balancers send
+	// Ending reports that the listener is about to end. GET /healthz says so, and balancers send
 	// requests elsewhere. Default: it is not.
 	Ending func() bool
 	// Page answers GET / for browsers, and everything under /~/; it checks for itself what changes
@@ -236,8 +236,8 @@ func (h *handler) unknown(w http.ResponseWriter, r *http.Request, path, name str
 	message := "winnow knows no client with this token: show one in the header x-winnow-token, or before the " +
 		"upstream in the path, as in /TOKEN/" + cmp.Or(name, "NAME") + "/…"
 	if len(h.Clients) == 0 && h.Authenticator.Empty() {
-		message = "winnow has no tenant yet, so nobody may ask: its operator makes one with `winnowd tenant add NAME`, " +
-			"and its token with `winnowd tenant token add NAME`"
+		message = "winnow has no tenant yet, so nobody may ask: its operator makes one with `winnowd tenant add " +
+			"NAME`, and its token with `winnowd tenant token add NAME`"
 	}
 	refuse(w, path, http.StatusUnauthorized, "authentication_error", message)
 }

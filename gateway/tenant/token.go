@@ -93,12 +93,16 @@ func NewToken(tenant, label string, scopes Scopes, now time.Time, lasts time.Dur
 // SHA-256, so that it must be too long to be guessed.
 const leastSecret = 32
 
+// inSecret reports whether a character may be in a token, which may stand in a path and a header.
+func inSecret(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_'
+}
+
 // GivenToken is what is kept of a token that somebody else made.
 func GivenToken(shown, tenant, label string, scopes Scopes, now time.Time, lasts time.Duration) (t Token, err error) {
 	secret, ok := strings.CutPrefix(shown, Prefix)
 	switch {
-	case !ok || len(secret) < leastSecret || strings.Trim(secret, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"+
-		"0123456789-_") != "":
+	case !ok || len(secret) < leastSecret || strings.ContainsFunc(secret, func(r rune) bool { return !inSecret(r) }):
 		return t, fmt.Errorf("a token is %s and at least %d letters, digits, - and _ that nobody can guess", Prefix,
 			leastSecret)
 	case len(scopes) == 0:

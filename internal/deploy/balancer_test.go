@@ -54,12 +54,13 @@ func balance(t *testing.T, replicas map[string]string, nameserver string) (addre
 		replace("server "+name+" "+name+":4141", "server "+name+" "+at)
 	}
 	if nameserver != "" {
-		replace("127.0.0.11:53", nameserver)
+		replace("parse-resolv-conf", "nameserver test "+nameserver)
 	}
 	file := filepath.Join(t.TempDir(), "haproxy.cfg")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	// -n: fewer connections than the shipped 20,000, for which not every computer has descriptors.
 	p := &process{cmd: exec.Command(path, "-db", "-n", "1000", "-f", file), ended: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = &p.said, &p.said
 	if err := p.cmd.Start(); err != nil {

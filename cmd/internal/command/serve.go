@@ -151,9 +151,9 @@ func runServe(ctx context.Context, a *cli.App, listen, mode string) error {
 	return s.leave(relay, ended)
 }
 
-// noticePeriod is how long a listener that other computers reach goes on taking requests when it is to
-// end. Balancers ask probes once a second or so; a connection that one has made and that is not accepted
-// yet breaks when the listener closes.
+// noticePeriod is how long a listener that other computers reach goes on taking requests when it is
+// to end. Balancers ask probes once a second or so, and a connection that one of them has made
+// breaks when the listener closes before it is accepted.
 const noticePeriod = 3 * time.Second
 
 // leave ends a relay after a signal. ended ends the work beside requests.

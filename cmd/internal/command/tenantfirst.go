@@ -46,8 +46,8 @@ func (f *firstToken) token(a *cli.App, name string) (*tenant.Token, error) {
 	return &t, nil
 }
 
-// add adds a tenant with a token, nil for none. A tenant that is there already, as it was added before
-// or this was interrupted, gets the token if it has never had one: a token that was revoked stays so.
+// add adds a tenant with a token, nil for none. A tenant that is there already gets the token only
+// if it has none, as this was interrupted before: a token that was revoked stays revoked.
 func (f *firstToken) add(ctx context.Context, a *cli.App, b tenant.Book, t tenant.Tenant, token *tenant.Token) error {
 	give := token != nil
 	if give {
@@ -60,7 +60,8 @@ func (f *firstToken) add(ctx context.Context, a *cli.App, b tenant.Book, t tenan
 			case other.Tenant == t.Name:
 				give = false
 			case other.Hash == token.Hash:
-				return cli.Usage("%s is a token of the tenant %s: give %s another token", f.variable, other.Tenant, t.Name)
+				return cli.Usage("%s is a token of the tenant %s: give %s another token", f.variable, other.Tenant,
+					t.Name)
 			}
 		}
 	}

@@ -89,8 +89,8 @@ type reading struct{ tenant.Book }
 
 // Tenants lets tenants share the relay, as the book beside the store names them. It is called
 // before Start. If the book is in a database that does not answer, nobody gets in until it does.
-// must says that other computers reach the listener: whoever asks needs a token, even if there is no
-// tenant.
+// must says that other computers reach the listener: whoever asks needs a token, even if there is
+// no tenant.
 func (r *Relay) Tenants(ctx context.Context, must bool) error {
 	d := &tenants{must: must, r: r, log: r.log, stores: source.TenantStores{App: r.app}, settle: make(chan struct{}, 1),
 		reservations: reservations{process: rand.Text(), patience: bookPatience}, states: map[string]*tenantState{},
