@@ -98,7 +98,7 @@ func (p *process) finish(t *testing.T) {
 	t.Helper()
 	select {
 	case <-p.ended:
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatalf("%q does not end:\n%s", p.cmd.Args[1:], &p.said)
 	}
 	if p.err != nil {
@@ -118,12 +118,12 @@ func (p *process) stop(t *testing.T) {
 // within waits until something is so, while a process runs.
 func (p *process) within(t *testing.T, what string, so func() bool) {
 	t.Helper()
-	for late := time.After(30 * time.Second); !so(); {
+	for late := time.After(time.Minute); !so(); {
 		select {
 		case <-p.ended:
 			t.Fatalf("it has ended instead of %s: %v\n%s", what, p.err, &p.said)
 		case <-late:
-			t.Fatalf("no %s in half a minute:\n%s", what, &p.said)
+			t.Fatalf("no %s in a minute:\n%s", what, &p.said)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
