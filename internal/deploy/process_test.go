@@ -21,14 +21,15 @@ import (
 	"github.com/winnowhq/winnow/internal/pgtest"
 )
 
-// program is winnowd, built once.
+// program is winnowd, built once as in the image.
 var program = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "winnow-deploy")
 	if err != nil {
 		return "", err
 	}
 	path := filepath.Join(dir, "winnowd")
-	out, err := exec.Command("go", "build", "-o", path, "github.com/winnowhq/winnow/cmd/winnowd").CombinedOutput()
+	out, err := exec.Command("go", "build", "-ldflags", "-s -w", "-o", path,
+		"github.com/winnowhq/winnow/cmd/winnowd").CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("go build: %w\n%s", err, out)
 	}
