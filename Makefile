@@ -19,7 +19,7 @@ check: ## everything that CI runs
 	.ci/run
 
 # Packages that start processes and wait for them: the program itself, sieges, PostgreSQL, git.
-processes := cmd/internal/command internal/siege internal/torture internal/pgtest store/postgres team/river agent/snapshot agent/tools
+processes := cmd/internal/command internal/deploy internal/siege internal/torture internal/pgtest store/postgres team/river agent/snapshot agent/tools
 # Packages that start no goroutine, nor do their tests; and the page and the formats, whose tests run independent work at the same time.
 sequential := agent/(permission|selfprune)|model/bill|plan/(budget|call|coverage|pivot(/fact)?|policy|recall|rule/letter|schedule|settings|shell|view)|agent/chat/internal/(draw|drawtest|editor)|desk/config|look/(display|page|skim|tui)|store/(edit|report)|text/(plainfile|quantity|secret|span)|format(/.*)?|internal/(quality|bodytest|catalogue|chromiumtest|floors|folds|forecast|shelltest|size|wiretest|workday|interop.*)|llm/(anthropic|gemini|openai)|store/internal/.*|summarize/.*|wire.*
 # Without the setting every process, those that tests start too, waits for a second before it ends. -short leaves out tests that run

@@ -40,6 +40,8 @@ type Loaded struct {
 	// Ignored are the values of the project's file that are not accepted, in the order of Keys: a
 	// folder that came from elsewhere must not decide who is sent what, or who is paid.
 	Ignored []Ignored
+	// Links are the variables of Kubernetes' service links, which say nothing about settings.
+	Links []string
 
 	texts  map[string][]byte // of Files
 	denied []Permission      // by the project's file

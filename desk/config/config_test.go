@@ -586,3 +586,25 @@ func TestValidate_gateway(t *testing.T) {
 		}
 	}
 }
+
+// Kubernetes sets variables for each service of a namespace in its pods. Those of one whose name begins
+// with winnow are told and ignored; what has such a name alone is a mistake as ever.
+func TestLoad_serviceLinksAreIgnored(t *testing.T) {
+	links := []string{"WINNOW_SERVICE_HOST=10.96.7.1", "WINNOW_SERVICE_PORT=4141", "WINNOW_SERVICE_PORT_HTTP=4141",
+		"WINNOW_PORT=tcp://10.96.7.1:4141", "WINNOW_PORT_4141_TCP=tcp://10.96.7.1:4141", "WINNOW_PORT_4141_TCP_PROTO=tcp",
+		"WINNOW_PORT_4141_TCP_PORT=4141", "WINNOW_PORT_4141_TCP_ADDR=10.96.7.1", "WINNOW_DB_SERVICE_HOST=fd00::17",
+		"WINNOW_DB_PORT=udp://[fd00::17]:5432", "WINNOW_DB_PORT_5432_UDP_ADDR=fd00::17"}
+	l, err := Load(Sources{Environ: append([]string{"WINNOW_GATEWAY_MODE=safe"}, links...)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(l.Links) != len(links) || l.Settings.Gateway.Mode != "safe" {
+		t.Errorf("%d of %d are ignored: %q", len(l.Links), len(links), l.Links)
+	}
+	for _, wrong := range []string{"WINNOW_PORT=4141", "WINNOW_PORT=tcp", "WINNOW_SERVICE_HOST=winnow.example.com", "WINNOW_SERVICE_PORT=http",
+		"WINNOW_SERVICE=10.96.7.1", "WINNOW_PORT_4141=tcp://10.96.7.1:4141", "WINNOW_PORT_4141_TCP_HOST=10.96.7.1", "WINNOW_SERVICE_HOSTS=10.96.7.1"} {
+		if _, err := Load(Sources{Environ: []string{wrong}}); err == nil || !strings.Contains(err.Error(), "no such variable") {
+			t.Errorf("%s: %v", wrong, err)
+		}
+	}
+}

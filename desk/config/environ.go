@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -33,6 +34,12 @@ func Variable(key string) string {
 	}
 	return b.String()
 }
+
+// serviceLink is a variable that Kubernetes sets in a pod for a service whose name begins with
+// winnow: WINNOW_SERVICE_HOST, WINNOW_PORT=tcp://…, WINNOW_PORT_4141_TCP_ADDR. Name and value must
+// fit, so that WINNOW_PORT=4141, which somebody takes for a setting, is still an error.
+var serviceLink = regexp.MustCompile(`^WINNOW_(\w+_)?(SERVICE_HOST=[0-9a-f.:]+|SERVICE_PORT(_\w+)?=\d+|` +
+	`PORT(_\d+_(TCP|UDP|SCTP))?=(tcp|udp|sctp)://\S+|PORT_\d+_(TCP|UDP|SCTP)_(PROTO=\w+|PORT=\d+|ADDR=[0-9a-f.:]+))$`)
 
 // environment lays variables over what was set. Two of another product are honoured because its
 // users have them set: OPENCODE_DISABLE_AUTOCOMPACT and OPENCODE_DISABLE_PRUNE (S001). An empty
@@ -69,6 +76,8 @@ func (l *Loaded) environment(environ []string) error {
 			l.Origins[key] = name
 		case name == "WINNOW_HOOK", name == "WINNOW_COMMAND", // set by hooks and by an agent's bash
 			name == "WINNOW_STORE": // where the store is
+		case serviceLink.MatchString(pair):
+			l.Links = append(l.Links, name)
 		case strings.HasPrefix(name, "WINNOW_"):
 			e := &Error{File: name, Err: errors.New("there is no such variable")}
 			least := len(name) / 3

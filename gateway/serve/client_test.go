@@ -101,6 +101,36 @@ func TestServe_readiness(t *testing.T) {
 	refused(t, ask(), "503", "not ready: the store cannot be written")
 }
 
+// noTenants is the Authenticator of a team's server that nobody has made a tenant for.
+type noTenants struct{ Authenticator }
+
+func (noTenants) Closed() bool                 { return true }
+func (noTenants) Empty() bool                  { return true }
+func (noTenants) Away() error                  { return nil }
+func (noTenants) Client(string) *Client        { return nil }
+func (noTenants) Viewer(*http.Request) *Client { return nil }
+func (noTenants) SignIn() http.Handler         { return nil }
+
+// Without a tenant nobody may ask, and is told how to make one. Probes are answered, whatever host
+// they name.
+func TestServe_withoutATenant(t *testing.T) {
+	_, hash := tenant.NewSecret()
+	for _, c := range []struct {
+		clients     map[string]string
+		head, holds string
+		status      string
+	}{
+		{nil, "GET /healthz HTTP/1.1\r\nHost: ", "ok", "200"},
+		{nil, "GET /readyz HTTP/1.1\r\nHost: 10.244.1.7:4141", "ok", "200"},
+		{nil, "GET /metrics HTTP/1.1\r\nHost: localhost", "winnowd tenant add", "401"},
+		{nil, "POST /anthropic/v1/messages HTTP/1.1\r\nHost: h", "winnowd tenant token add", "401"},
+		{map[string]string{"ann": hash}, "POST /anthropic/v1/messages HTTP/1.1\r\nHost: h", "knows no client", "401"},
+	} {
+		at := relayed(t, Config{Upstreams: Names(), Authenticator: noTenants{}, Clients: c.clients})
+		refused(t, talk(t, at, c.head+"\r\nConnection: close\r\n\r\n"), c.status, c.holds)
+	}
+}
+
 // Another winnow is known by its own word, and nobody who is not on this computer is asked.
 func TestDetect(t *testing.T) {
 	winnow := func(mode string) (address string) {

@@ -37,7 +37,8 @@ func Listen(address string) (net.Listener, error) {
 }
 
 // ListenOpenly opens a listener at any "HOST:PORT". Its requests must be for a handler with
-// Clients. c is how they are encrypted; nil is not at all, because something in front does it.
+// Clients, or with an Authenticator that is closed. c is how they are encrypted; nil is not at all,
+// because something in front does it.
 func ListenOpenly(address string, c *tls.Config) (net.Listener, error) {
 	if _, err := hostOf(address); err != nil {
 		return nil, err

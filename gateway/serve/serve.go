@@ -56,6 +56,9 @@ type Config struct {
 	// Ready says why no requests should be sent here, in words that hold no content. Default: they
 	// may be.
 	Ready func(ctx context.Context) error
+	// Ending reports that the listener is about to end. GET /healthz says so, and balancers send
+	// requests elsewhere. Default: it is not.
+	Ending func() bool
 	// Page answers GET / for browsers, and everything under /~/; it checks for itself what changes
 	// something. What it gets has no token, and says in ClientHeader whose it was. Default: nobody
 	// does.
@@ -153,6 +156,10 @@ var own = []string{"/", "/healthz", "/metrics", "/readyz"}
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	sent, _, _ := strings.Cut(r.RequestURI, "?")
 	r, path, token, client := h.admitted(r, sent)
+	if slices.Contains(probed, path) {
+		h.probe(w, r, path)
+		return
+	}
 	name, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	to := h.relays[name]
 	if to != nil && h.strange(r) {
@@ -166,7 +173,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	switch {
-	case len(h.Clients) > 0 && client == "" && !slices.Contains(probed, path):
+	case len(h.Clients) > 0 && client == "":
 		h.unknown(w, r, path, name)
 	case strings.HasPrefix(path, "/") && to != nil:
 		to.serve(w, r, strings.TrimPrefix(path, "/"+name), client)
@@ -185,8 +192,16 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		useGet(w)
 	case path == "/metrics":
 		h.Metrics.ServeHTTP(w, r)
-	case path == "/":
+	default:
 		text(w, "winnow relays to "+h.known()+"\n")
+	}
+}
+
+// probe answers whatever looks after programs. A balancer or kubelet asks by any name, or by none.
+func (h *handler) probe(w http.ResponseWriter, r *http.Request, path string) {
+	switch {
+	case !onlyReads(r):
+		useGet(w)
 	case path == "/readyz" && h.Ready != nil:
 		if err := h.Ready(r.Context()); err != nil {
 			h.Log.Warn("not ready", "why", err)
@@ -194,6 +209,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		text(w, "ok\n")
+	case h.Ending != nil && h.Ending():
+		http.Error(w, "winnow is about to end", http.StatusServiceUnavailable)
 	default:
 		w.Header().Set(modeHeader, cmp.Or(h.Mode, "off"))
 		text(w, "ok\n")
@@ -216,9 +233,13 @@ func useGet(w http.ResponseWriter) {
 func (h *handler) unknown(w http.ResponseWriter, r *http.Request, path, name string) {
 	h.Log.Warn("refused: no client has the token", "from", r.RemoteAddr)
 	w.Header().Set("WWW-Authenticate", "Winnow")
-	refuse(w, path, http.StatusUnauthorized, "authentication_error", "winnow knows no client with this token: show "+
-		"one in the "+
-		"header x-winnow-token, or before the upstream in the path, as in /TOKEN/"+cmp.Or(name, "NAME")+"/…")
+	message := "winnow knows no client with this token: show one in the header x-winnow-token, or before the " +
+		"upstream in the path, as in /TOKEN/" + cmp.Or(name, "NAME") + "/…"
+	if len(h.Clients) == 0 && h.Authenticator.Empty() {
+		message = "winnow has no tenant yet, so nobody may ask: its operator makes one with `winnowd tenant add " +
+			"NAME`, and its token with `winnowd tenant token add NAME`"
+	}
+	refuse(w, path, http.StatusUnauthorized, "authentication_error", message)
 }
 
 // nowhere answers a request for a path that leads to no upstream.
@@ -243,8 +264,8 @@ func ofJobs(path string) bool { return path == "/jobs" || strings.HasPrefix(path
 // browses reports whether a request is a browser's for a page.
 func browses(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), "text/html") }
 
-// probed are the routes that need no token: what looks after programs asks them, and they tell
-// nothing.
+// probed are the routes that need no token and check no Host: what looks after programs asks them,
+// and they tell nothing.
 var probed = []string{"/healthz", "/readyz"}
 
 func text(w http.ResponseWriter, line string) {

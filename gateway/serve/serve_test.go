@@ -137,7 +137,7 @@ func TestRelay_tunnels(t *testing.T) {
 }
 
 // The routes that are not relayed answer this computer's user: not another name that leads here,
-// nor a page of another origin.
+// nor a page of another origin. Probes are answered whatever name they ask for.
 func TestServe_ownRoutesCheckHostAndOrigin(t *testing.T) {
 	at := relayed(t, Config{Upstreams: Names()}).String()
 	_, port, _ := net.SplitHostPort(at)
@@ -148,7 +148,10 @@ func TestServe_ownRoutesCheckHostAndOrigin(t *testing.T) {
 		{"HEAD", "/healthz", "127.0.0.1", "", "200", ""},
 		{"GET", "/", at, "http://" + at, "200", ""},
 		{"GET", "/", "evil.example", "", "404", ""},
-		{"GET", "/healthz", "evil.example:" + port, "", "404", ""},
+		{"GET", "/healthz", "10.244.1.7:4141", "", "200", "ok"}, // kubelet names the pod
+		{"GET", "/readyz", "winnow-1:4141", "", "200", "ok"},
+		{"GET", "/metrics", "10.244.1.7:4141", "", "404", ""},
+		{"POST", "/healthz", "winnow-1:4141", "", "405", "Allow: GET, HEAD"},
 		{"GET", "/", "127.0.0.1.evil.example", "", "404", ""},
 		{"GET", "/", "localhost:" + port + "@evil.example", "", "4", ""},
 		{"GET", "/", "localhost:" + port + "/#@x", "", "4", ""},

@@ -82,23 +82,44 @@ const MostLabel = 100
 // 0 for good.
 func NewToken(tenant, label string, scopes Scopes, now time.Time, lasts time.Duration) (shown string, t Token,
 	err error) {
+	shown, _ = NewSecret()
+	if t, err = GivenToken(shown, tenant, label, scopes, now, lasts); err != nil {
+		return "", t, err
+	}
+	return shown, t, nil
+}
+
+// leastSecret is how many characters a token has behind its prefix at least. It is kept as a plain
+// SHA-256, so that it must be too long to be guessed.
+const leastSecret = 32
+
+// inSecret reports whether a character may be in a token, which may stand in a path and a header.
+func inSecret(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_'
+}
+
+// GivenToken is what is kept of a token that somebody else made.
+func GivenToken(shown, tenant, label string, scopes Scopes, now time.Time, lasts time.Duration) (t Token, err error) {
+	secret, ok := strings.CutPrefix(shown, Prefix)
 	switch {
+	case !ok || len(secret) < leastSecret || strings.ContainsFunc(secret, func(r rune) bool { return !inSecret(r) }):
+		return t, fmt.Errorf("a token is %s and at least %d letters, digits, - and _ that nobody can guess", Prefix,
+			leastSecret)
 	case len(scopes) == 0:
-		return "", t, fmt.Errorf("a token without a scope allows nothing; there are %s", AllScopes())
+		return t, fmt.Errorf("a token without a scope allows nothing; there are %s", AllScopes())
 	case len(label) > MostLabel || strings.ContainsFunc(label, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return "", t, fmt.Errorf("a label is one line of at most %d bytes", MostLabel)
+		return t, fmt.Errorf("a label is one line of at most %d bytes", MostLabel)
 	case lasts < 0:
-		return "", t, fmt.Errorf("a token that expired before it was made")
+		return t, fmt.Errorf("a token that expired before it was made")
 	}
 	id := make([]byte, 6)
 	rand.Read(id) // it never fails
-	t = Token{ID: "tok_" + hex.EncodeToString(id), Tenant: tenant, Label: label, Scopes: scopes,
+	t = Token{ID: "tok_" + hex.EncodeToString(id), Tenant: tenant, Label: label, Hash: HashOf(shown), Scopes: scopes,
 		Created: now.UTC().Truncate(time.Millisecond)}
-	shown, t.Hash = NewSecret()
 	if lasts > 0 {
 		t.Expires = t.Created.Add(lasts)
 	}
-	return shown, t, nil
+	return t, nil
 }
 
 // NewSecret makes what is shown of a token, and its hash, which is kept.

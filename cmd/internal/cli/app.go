@@ -62,6 +62,7 @@ type Seen struct {
 	Named     sync.Map // the sessions that words stand for
 
 	ignored sync.Once // settings that are ignored
+	linked  sync.Once // variables that are ignored
 	doubted sync.Map  // models whose limits are not known
 }
 

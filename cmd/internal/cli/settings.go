@@ -27,6 +27,7 @@ func (a *App) Settings() (config.Settings, error) {
 		return config.Settings{}, Misuse(err)
 	}
 	a.tellIgnored(loaded.Ignored)
+	a.tellLinks(loaded.Links)
 	s := loaded.Settings
 	s.Policy = cmp.Or(a.Policy, s.Policy)
 	s.Counter = cmp.Or(a.Counter, s.Counter)
@@ -66,6 +67,17 @@ func (a *App) tellIgnored(ignored []config.Ignored) {
 			"  if you want it, set it in %s (winnow config set KEY VALUE), or give --config %s; "+
 			"`winnow config` says why it is ignored",
 			file, strings.Join(keys, ", "), visible.Line(own), ShellWord(file))
+	})
+}
+
+// tellLinks says once which variables are ignored as Kubernetes has set them.
+func (a *App) tellLinks(links []string) {
+	if len(links) == 0 {
+		return
+	}
+	a.linked.Do(func() {
+		a.Warn("ignored, as Kubernetes sets them for a service whose name begins with winnow: %s\n"+
+			"  enableServiceLinks: false in the pod leaves them out", strings.Join(links, ", "))
 	})
 }
 

@@ -37,7 +37,7 @@ func (s *listening) address(settings config.Settings) string {
 func (s *listening) encrypts() bool { return s.settings.Gateway.TLS.Cert != "" }
 
 // check says what of the settings cannot be.
-func (s *listening) check(ctx context.Context, settings config.Settings) error {
+func (s *listening) check(settings config.Settings) error {
 	if err := gateway.CheckMode(string(s.modeOf(settings))); err != nil {
 		return err
 	}
@@ -61,15 +61,7 @@ func (s *listening) check(ctx context.Context, settings config.Settings) error {
 	if serve.Loopback(s.address(settings)) {
 		return nil
 	}
-	tenants, err := gateway.HasTenants(ctx, s.a)
-	unknown := err != nil && gateway.IsAway(ctx, s.a, err)
-	if err != nil && !unknown {
-		return err
-	}
-	if s.unknown = nil; unknown && len(g.Clients) == 0 {
-		s.unknown, tenants = err, true // if there are none, nobody gets in
-	}
-	if len(g.Clients) == 0 && !tenants {
+	if len(g.Clients) == 0 && s.a.Shared.Missing != nil { // a server with tenants may wait for the first one
 		return cli.Usage("%s can be reached from other computers, and there is no token by which winnow knows its "+
 			"clients: make one with `winnow serve token add NAME`, or listen at 127.0.0.1", s.address(settings))
 	}
@@ -165,7 +157,7 @@ func (s *listening) reload(ctx context.Context, relay *gateway.Relay, jobs *gate
 			"address", s.address(was))
 		next.Gateway.Listen, next.Gateway.TLS = was.Gateway.Listen, was.Gateway.TLS
 	}
-	if err := s.check(ctx, next); err != nil {
+	if err := s.check(next); err != nil {
 		return err
 	}
 	upstreams := upstreamsOf(next)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -34,11 +35,12 @@ http://127.0.0.1:4141/openai/v1 instead of https://api.openai.com/v1. Keys stay 
 For one run of one agent, winnow wrap does all that by itself. In a browser, the address itself is a page
 of what goes through, live, with buttons to undo, restore and pin.
 
-It listens at loopback addresses, and at others only for clients with tokens (winnow serve token) and
-with a certificate (gateway.tls.cert, gateway.tls.key) or something in front that has one
-(gateway.tls.inFront). When the configuration changes, or at SIGHUP, it is read again.
+It listens at loopback addresses, and at others only for clients with tokens (winnow serve token, or the
+tenants of winnowd) and with a certificate (gateway.tls.cert, gateway.tls.key) or something in front that
+has one (gateway.tls.inFront). When the configuration changes, or at SIGHUP, it is read again.
 
-serve ends at a signal: it takes no more requests, and answers that are under way have 30 seconds to
+serve ends at a signal: it takes no more requests, at an address that other computers reach after three
+seconds in which its probes send balancers elsewhere, and answers that are under way have 30 seconds to
 end (gateway.drain); a second signal ends it at once. What it does is logged on standard error, lines for each request
 without any content (--json: as JSON).`,
 		Example: `  winnow serve
@@ -49,7 +51,7 @@ without any content (--json: as JSON).`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if check {
-				return checkServe(cmd.Context(), a, listen, mode)
+				return checkServe(a, listen, mode)
 			}
 			return runServe(cmd.Context(), a, listen, mode)
 		},
@@ -73,10 +75,7 @@ type listening struct {
 	certificate  atomic.Pointer[tls.Certificate]
 	settings     config.Settings        // in force
 	retention    atomic.Pointer[string] // gateway.retention as it is in force, for the jobs
-	// unknown is why it could not be read whether there are tenants, without whom nobody may ask
-	// from other computers; nil if that is known, or there are other tokens
-	unknown error
-	seen    []string // what its files looked like before they were read
+	seen         []string               // what its files looked like before they were read
 }
 
 func runServe(ctx context.Context, a *cli.App, listen, mode string) error {
@@ -92,7 +91,7 @@ func runServe(ctx context.Context, a *cli.App, listen, mode string) error {
 	defer end()
 	asked := hangups()
 	defer signal.Stop(asked)
-	if err := s.check(ctx, settings); err != nil {
+	if err := s.check(settings); err != nil {
 		return err
 	}
 	s.log = slog.New(slog.NewTextHandler(a.Err, nil))
@@ -107,7 +106,7 @@ func runServe(ctx context.Context, a *cli.App, listen, mode string) error {
 	if err != nil {
 		return err
 	}
-	if err := relay.Tenants(ctx, s.unknown != nil); err != nil {
+	if err := relay.Tenants(ctx, !serve.Loopback(s.address(settings))); err != nil {
 		relay.Close()
 		return err
 	}
@@ -149,12 +148,33 @@ func runServe(ctx context.Context, a *cli.App, listen, mode string) error {
 		return err
 	case <-ctx.Done():
 	}
-	ended()
-	s.log.Info("ending: no more requests, and " + s.drain().String() +
-		" for answers that are under way; a second signal cuts them off")
+	return s.leave(relay, ended)
+}
+
+// noticePeriod is how long a listener that other computers reach goes on taking requests when it is
+// to end. Balancers ask probes once a second or so, and a connection that one of them has made
+// breaks when the listener closes before it is accepted.
+const noticePeriod = 3 * time.Second
+
+// leave ends a relay after a signal. ended ends the work beside requests.
+func (s *listening) leave(relay *gateway.Relay, ended func()) error {
 	again := make(chan os.Signal, 1)
 	signal.Notify(again, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(again)
+	relay.GiveNotice()
+	how := "ending: no more requests"
+	if !serve.Loopback(s.address(s.settings)) {
+		how += " in " + noticePeriod.String()
+	}
+	s.log.Info(how + ", and " + s.drain().String() + " for answers that are under way; a second signal cuts them off")
+	if !serve.Loopback(s.address(s.settings)) {
+		select {
+		case <-time.After(noticePeriod):
+		case <-again:
+			return cli.ErrInterrupted
+		}
+	}
+	ended()
 	stopped := make(chan error, 1)
 	go func() { stopped <- relay.Stop() }()
 	select {

@@ -311,6 +311,36 @@ func TestServe_atAnotherAddress(t *testing.T) {
 	g.ends()
 }
 
+// A gateway behind a balancer goes on for a while when it is to end: its probes say so, so that the
+// balancer sends requests elsewhere, and those that come all the same are answered.
+func TestServe_endsAfterNotice(t *testing.T) {
+	d := newTeamDesk(t)
+	d.configure(`{"gateway": {"listen": "0.0.0.0:0", "tls": {"inFront": true}}}`)
+	g := d.gate()
+	at := "http://127.0.0.1" + regexp.MustCompile(`:\d+$`).FindString(g.url)
+	probe := func(path string) int {
+		a, _ := send(t, http.MethodGet, at+path, "")
+		return a.StatusCode
+	}
+	for _, path := range []string{"/healthz", "/readyz"} {
+		if status := probe(path); status != 200 {
+			t.Errorf("%s: %d", path, status)
+		}
+	}
+	g.cmd.Process.Signal(syscall.SIGTERM)
+	g.says("msg=\"ending: ")
+	for _, path := range []string{"/healthz", "/readyz"} {
+		if status := probe(path); status != 503 {
+			t.Errorf("%s of one that ends: %d", path, status)
+		}
+	}
+	if status, answer := ask(t, at+"/anthropic/v1/messages", "{}"); status != 401 {
+		t.Errorf("a request that comes late: %d %s", status, answer)
+	}
+	g.says("msg=ended")
+	wantExit(t, g.cmd, cli.ExitDone)
+}
+
 // Of two winnows in a row the outer one steps aside, and says so.
 func TestWrap_insideAnotherWinnow(t *testing.T) {
 	sequential(t)

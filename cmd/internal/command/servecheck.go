@@ -1,7 +1,6 @@
 package command
 
 import (
-	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -27,19 +26,16 @@ type soundServe struct {
 }
 
 // checkServe says what serve would do, or what is wrong with its configuration. It opens neither
-// the listener nor the store; where nobody in it has a token it looks whether there are tenants.
-func checkServe(ctx context.Context, a *cli.App, listen, mode string) error {
+// the listener nor the store.
+func checkServe(a *cli.App, listen, mode string) error {
 	s := &listening{a: a, listen: listen, mode: mode}
 	settings, err := a.Settings()
 	if err != nil {
 		return err
 	}
 	s.settings = settings
-	if err := s.check(ctx, settings); err != nil {
+	if err := s.check(settings); err != nil {
 		return err
-	}
-	if s.unknown != nil {
-		return s.unknown
 	}
 	g := settings.Gateway
 	sound := soundServe{Listen: s.address(settings), Mode: string(s.modeOf(settings)), Upstreams: upstreamsOf(settings),

@@ -171,8 +171,10 @@ func (f *tenantFlags) change(cmd *cobra.Command, t *tenant.Tenant) error {
 
 func tenantAdd(a *cli.App) *cobra.Command {
 	var f tenantFlags
+	var first firstToken
 	cmd := &cobra.Command{
-		Use: "add NAME", Short: "Make a tenant", Example: "  winnowd tenant add web --budget-day 20",
+		Use: "add NAME", Short: "Make a tenant", Example: `  winnowd tenant add web --budget-day 20
+  winnowd tenant add web --if-missing --token-env FIRST_TOKEN`,
 		Args: cli.Exactly(1, "NAME"), ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -180,17 +182,22 @@ func tenantAdd(a *cli.App) *cobra.Command {
 		if err := f.change(cmd, &t); err != nil {
 			return err
 		}
+		token, err := first.token(a, t.Name)
+		if err != nil {
+			return err
+		}
 		return withBook(cmd.Context(), a, source.Making, func(b tenant.Book) error {
-			if err := b.Add(cmd.Context(), actor(a), t); err != nil {
+			if err := first.add(cmd.Context(), a, b, t, token); err != nil {
 				return err
 			}
-			if !a.JSON && !a.Quiet {
+			if token == nil && !first.ifMissing && !a.JSON && !a.Quiet {
 				a.Warn("it has no token yet: winnowd tenant token add %s", t.Name)
 			}
 			return tellTenant(cmd.Context(), a, b, t.Name)
 		})
 	}
 	f.add(cmd)
+	first.flags(cmd)
 	return cmd
 }
 

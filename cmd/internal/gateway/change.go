@@ -40,7 +40,8 @@ func (r *Relay) lead(ctx context.Context, g *tenantRuntime, upstreams map[string
 	}
 	g.handler, err = serve.New(serve.Config{Authenticator: authenticator, Upstreams: upstreams, Transport: counting{r, g},
 		Metrics: r.metrics, Host: r.Address(), Mode: string(g.mode), Clients: g.settings.Gateway.Clients,
-		Origins: g.settings.Gateway.Origins, Ready: r.ready, Page: g.page, Jobs: r.jobs, MCP: g.recall, Log: r.log})
+		Origins: g.settings.Gateway.Origins, Ready: r.ready, Ending: r.stopping.Load,
+		Page: g.page, Jobs: r.jobs, MCP: g.recall, Log: r.log})
 	r.upstreams = upstreams
 	return err
 }

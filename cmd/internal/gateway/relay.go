@@ -248,9 +248,12 @@ func (r *Relay) Aside() []string { return r.now.aside }
 // Ended tells how the listener ended.
 func (r *Relay) Ended() <-chan error { return r.ended }
 
+// GiveNotice has probes say that it is about to end. It goes on relaying until Stop.
+func (r *Relay) GiveNotice() { r.stopping.Store(true) }
+
 // Stop ends the listener, waits for what is under way, and closes the store.
 func (r *Relay) Stop() error {
-	r.stopping.Store(true)
+	r.GiveNotice()
 	r.pages((*live.Hub).Close)
 	r.now.carrier.Close() // nothing of our own is sent any more
 	if r.tenants != nil {

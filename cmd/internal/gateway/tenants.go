@@ -54,7 +54,7 @@ type tenants struct {
 	signIn  shared.SignIn // nil if nobody can
 
 	away atomic.Pointer[error] // why the book could never be read, nil once it was
-	must bool                  // who asks needs a token even if there is no tenant
+	must bool                  // whoever asks needs a token, even if there is no tenant
 
 	reading sync.Mutex // held while the book is read
 	asked   time.Time
@@ -89,8 +89,8 @@ type reading struct{ tenant.Book }
 
 // Tenants lets tenants share the relay, as the book beside the store names them. It is called
 // before Start. If the book is in a database that does not answer, nobody gets in until it does.
-// must says that the listener is open to others and has no other tokens: without a tenant nobody
-// gets in.
+// must says that other computers reach the listener: whoever asks needs a token, even if there is
+// no tenant.
 func (r *Relay) Tenants(ctx context.Context, must bool) error {
 	d := &tenants{must: must, r: r, log: r.log, stores: source.TenantStores{App: r.app}, settle: make(chan struct{}, 1),
 		reservations: reservations{process: rand.Text(), patience: bookPatience}, states: map[string]*tenantState{},
@@ -98,6 +98,10 @@ func (r *Relay) Tenants(ctx context.Context, must bool) error {
 	d.known.Store(tenant.NewDirectory(0, nil, nil))
 	if err := d.begin(ctx); err != nil {
 		return err
+	}
+	if must && d.Away() == nil && d.Empty() && len(r.settings.Gateway.Clients) == 0 {
+		r.log.Warn("there is no tenant yet, so nobody may ask: make one with winnowd tenant add NAME, and its token " +
+			"with winnowd tenant token add NAME")
 	}
 	if err := d.readKeys(r.settings); err != nil {
 		return err
@@ -152,20 +156,6 @@ func (d *tenants) Away() error {
 	return nil
 }
 
-// HasTenants reports whether a gateway on this store asks everybody for a tenant's token.
-func HasTenants(ctx context.Context, a *cli.App) (bool, error) {
-	b, err := source.OpenBook(ctx, a, source.Changing)
-	if errors.Is(err, source.ErrNoStore) || source.BookAt(a) == "" {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	defer b.Close()
-	number, err := b.Revision(ctx)
-	return number > 1, err
-}
-
 // look reads the book if it has changed, and reports whether it had.
 func (d *tenants) look(ctx context.Context, always bool) (changed bool, err error) {
 	d.reading.Lock()
@@ -203,6 +193,9 @@ func (d *tenants) look(ctx context.Context, always bool) (changed bool, err erro
 // Closed implements serve.Authenticator. Once there was a tenant the listener stays closed: otherwise
 // the sessions of a removed tenant would be open to everybody.
 func (d *tenants) Closed() bool { return d.must || d.known.Load().Revision() > 1 }
+
+// Empty implements serve.Authenticator.
+func (d *tenants) Empty() bool { return d.known.Load().Len() == 0 }
 
 // Client implements serve.Authenticator.
 func (d *tenants) Client(shown string) *serve.Client {

@@ -1,0 +1,339 @@
+package deploy
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/net/dns/dnsmessage"
+
+	"github.com/winnowhq/winnow/internal/outside"
+	"github.com/winnowhq/winnow/internal/pgtest"
+)
+
+// cfg is the configuration of the balancer.
+func cfg(t *testing.T) string {
+	return string(read(t, filepath.Join(outside.Root(t), "deploy", "haproxy", "haproxy.cfg")))
+}
+
+// balance starts an HAProxy with the shipped configuration, in which only the addresses are others:
+// its own, those of replicas by name, and that of the nameserver, "" to leave it. The test is skipped
+// if there is none.
+func balance(t *testing.T, replicas map[string]string, nameserver string) (address string) {
+	t.Helper()
+	path, err := exec.LookPath("haproxy")
+	if err != nil {
+		path = "/usr/sbin/haproxy" // not in everybody's PATH
+		if _, err := os.Stat(path); err != nil {
+			t.Skip("haproxy is not installed")
+		}
+	}
+	address = free(t)
+	text := cfg(t)
+	replace := func(from, to string) {
+		if strings.Count(text, from) != 1 {
+			t.Fatalf("haproxy.cfg does not have %q once", from)
+		}
+		text = strings.Replace(text, from, to, 1)
+	}
+	replace("bind :4141", "bind "+address)
+	for name, at := range replicas {
+		replace("server "+name+" "+name+":4141", "server "+name+" "+at)
+	}
+	if nameserver != "" {
+		replace("parse-resolv-conf", "nameserver test "+nameserver)
+	}
+	file := filepath.Join(t.TempDir(), "haproxy.cfg")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// -n: fewer connections than the shipped 20,000, for which not every computer has descriptors.
+	p := &process{cmd: exec.Command(path, "-db", "-n", "1000", "-f", file), ended: make(chan struct{})}
+	p.cmd.Stdout, p.cmd.Stderr = &p.said, &p.said
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { defer close(p.ended); p.err = p.cmd.Wait() }()
+	t.Cleanup(func() { p.cmd.Process.Kill(); <-p.ended })
+	p.within(t, "answer through the balancer", func() bool {
+		a, err := http.Get("http://" + address + "/healthz")
+		if err != nil {
+			return false
+		}
+		a.Body.Close()
+		return a.StatusCode == http.StatusOK
+	})
+	return address
+}
+
+// The compose file's services start in their order, answer the balancer's checks and Prometheus, and
+// are replaced one after the other while clients ask: none of their requests fails, and none reaches
+// the provider twice.
+func TestCompose_startsAndIsReplaced(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the program and starts a database")
+	}
+	database, up, services := pgtest.Start(t), newProvider(t), composed(t, shell())
+	addresses := map[string]string{"winnow-1": free(t), "winnow-2": free(t)}
+	start := func(name string) *process {
+		t.Helper()
+		return launch(t, moved(t, services[name].environment(), database, addresses[name], up.URL), services[name].Command...)
+	}
+	for _, name := range []string{"migrate", "tenant", "monitoring"} {
+		start(name).finish(t)
+	}
+	checks := regexp.MustCompile(`(?m)^\s*option httpchk (\S+) (\S+)$`).FindAllStringSubmatch(cfg(t), -1)
+	if len(checks) != 1 {
+		t.Fatalf("haproxy.cfg has the checks %q", checks)
+	}
+	replicas := map[string]*process{}
+	healthy := func(name string) {
+		t.Helper()
+		replicas[name].within(t, "answer to HAProxy's check", func() bool {
+			return asHAProxy(t, checks[0][1:], addresses[name]) == 200
+		})
+	}
+	for name := range addresses {
+		replicas[name] = start(name)
+	}
+	for name, at := range addresses {
+		healthy(name)
+		r, err := http.NewRequest(http.MethodGet, "http://"+at+"/metrics", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = name + ":4141"
+		r.Header.Set("Authorization", "Bearer "+shell()["METRICS_TOKEN"])
+		a, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(a.Body)
+		a.Body.Close()
+		if a.StatusCode != 200 || !strings.Contains(string(text), "winnow_in_flight_requests") {
+			t.Errorf("Prometheus gets %d from %s: %.300s", a.StatusCode, name, text)
+		}
+	}
+	front := balance(t, addresses, "")
+	load := begin(front, shell()["FIRST_TOKEN"])
+	for _, name := range []string{"winnow-1", "winnow-2"} {
+		load.more(t, 100)
+		replicas[name].stop(t)
+		load.more(t, 20) // the other one has all of it
+		replicas[name] = start(name)
+		healthy(name)
+		replicas[name].within(t, "request from the balancer", func() bool {
+			return strings.Contains(replicas[name].said.String(), `"msg":"relayed"`)
+		})
+	}
+	load.more(t, 100)
+	sent := load.end()
+	if len(load.failed) > 0 {
+		t.Errorf("of %d requests %d failed, such as\n%s", sent, len(load.failed), strings.Join(load.failed[:min(5, len(load.failed))], "\n"))
+	}
+	up.mu.Lock()
+	defer up.mu.Unlock()
+	for number, n := range up.came {
+		if n != 1 {
+			t.Errorf("request %s reached the provider %d times", number, n)
+		}
+	}
+	t.Logf("%d requests, the slowest took %s", sent, load.slowest.Round(time.Millisecond))
+}
+
+// load is clients that ask all the time.
+type load struct {
+	answered atomic.Int64
+	over     atomic.Bool
+	working  sync.WaitGroup
+	mu       sync.Mutex
+	failed   []string
+	slowest  time.Duration
+}
+
+// begin lets eight clients ask through a gateway, each with a connection that it keeps.
+func begin(gateway, token string) *load {
+	l := &load{}
+	for n := range 8 {
+		l.working.Go(func() {
+			client := &http.Client{Transport: &http.Transport{}, Timeout: 20 * time.Second}
+			defer client.CloseIdleConnections()
+			for i := 0; !l.over.Load(); i++ {
+				begun := time.Now()
+				status, answer, err := ask(client, gateway, token, fmt.Sprint(n, ".", i))
+				took := time.Since(begun)
+				l.mu.Lock()
+				if l.slowest = max(l.slowest, took); status != 200 || err != nil {
+					l.failed = append(l.failed, fmt.Sprintf("%d %s %v after %s", status, answer, err, took.Round(time.Millisecond)))
+				}
+				l.mu.Unlock()
+				l.answered.Add(1)
+			}
+		})
+	}
+	return l
+}
+
+// more waits until so many more requests have ended.
+func (l *load) more(t *testing.T, n int64) {
+	t.Helper()
+	late := time.After(time.Minute)
+	for until := l.answered.Load() + n; l.answered.Load() < until; {
+		select {
+		case <-late:
+			t.Fatalf("no %d requests in a minute", n)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// end waits for the clients' last answers, and is how many there were.
+func (l *load) end() int64 {
+	l.over.Store(true)
+	l.working.Wait()
+	return l.answered.Load()
+}
+
+// replica stands for a gateway: it answers one request on a connection, and closes that when another
+// one comes, as a gateway may that ends. If it breaks, it answers nothing but checks.
+type replica struct {
+	net.Listener
+	came atomic.Int64 // requests that are no checks
+}
+
+func newReplica(t *testing.T, address string, breaks bool) *replica {
+	t.Helper()
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &replica{Listener: l}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				in := bufio.NewReader(c)
+				request, err := http.ReadRequest(in)
+				if err != nil {
+					return
+				}
+				io.Copy(io.Discard, request.Body)
+				if request.Method == http.MethodPost {
+					if r.came.Add(1); breaks {
+						return
+					}
+				}
+				io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok\n")
+				in.ReadByte() // the next request, or the end
+			}()
+		}
+	}()
+	return r
+}
+
+// A request that has reached a replica is not sent to another one, as a provider may have been paid
+// for it. One whose replica does not take the connection is. None is sent on a connection that was
+// kept, which its replica may be closing.
+func TestBalancer_sendsNothingTwice(t *testing.T) {
+	for _, breaks := range []bool{true, false} {
+		both := []*replica{newReplica(t, free(t), breaks), newReplica(t, free(t), breaks)}
+		front := balance(t, map[string]string{"winnow-1": both[0].Addr().String(), "winnow-2": both[1].Addr().String()}, "")
+		if !breaks {
+			both[0].Close() // HAProxy does not know it yet
+		}
+		// To a client whose connection it kept HAProxy tells a failure by closing that.
+		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: breaks}}
+		var got []int
+		for i := range 6 {
+			status, _, err := ask(client, front, "", fmt.Sprint(i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, status)
+		}
+		want := 200
+		if breaks {
+			want = 502
+		}
+		if came := both[0].came.Load() + both[1].came.Load(); came != 6 || slices.ContainsFunc(got, func(s int) bool { return s != want }) {
+			t.Errorf("replicas that break %v: six requests came %d times, and were answered %v", breaks, came, got)
+		}
+	}
+}
+
+// names answers for the addresses of names, as Docker does for the containers of a network.
+func names(t *testing.T, addresses *sync.Map) (nameserver string) {
+	t.Helper()
+	c, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	go func() {
+		for packet := make([]byte, 4096); ; {
+			n, from, err := c.ReadFrom(packet)
+			if err != nil {
+				return
+			}
+			var m dnsmessage.Message
+			if m.Unpack(packet[:n]) != nil || len(m.Questions) != 1 {
+				continue
+			}
+			q := m.Questions[0]
+			m.Response, m.Additionals = true, nil
+			if ip, ok := addresses.Load(strings.TrimSuffix(q.Name.String(), ".")); ok && q.Type == dnsmessage.TypeA {
+				head := dnsmessage.ResourceHeader{Name: q.Name, Class: dnsmessage.ClassINET, TTL: 1}
+				m.Answers = []dnsmessage.Resource{{Header: head, Body: &dnsmessage.AResource{A: ip.(netip.Addr).As4()}}}
+			}
+			if answer, err := m.Pack(); err == nil {
+				c.WriteTo(answer, from)
+			}
+		}
+	}()
+	return c.LocalAddr().String()
+}
+
+// The balancer starts before its replicas have addresses, and follows one that gets another address
+// as its container is replaced.
+func TestBalancer_followsReplicas(t *testing.T) {
+	_, port, _ := net.SplitHostPort(free(t))
+	if l, err := net.Listen("tcp", "127.0.0.2:"+port); err != nil {
+		t.Skipf("this computer has one loopback address: %v", err)
+	} else {
+		l.Close()
+	}
+	var addresses sync.Map
+	addresses.Store("winnow-1", netip.MustParseAddr("127.0.0.1"))
+	before := newReplica(t, "127.0.0.1:"+port, false)
+	front := balance(t, map[string]string{"winnow-1": "winnow-1:" + port, "winnow-2": "winnow-2:" + port}, names(t, &addresses))
+	before.Close()
+	after := newReplica(t, "127.0.0.2:"+port, false)
+	addresses.Store("winnow-1", netip.MustParseAddr("127.0.0.2"))
+	for late := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		status, _, err := ask(http.DefaultClient, front, "", "0")
+		if err == nil && status == 200 && after.came.Load() > 0 {
+			break
+		}
+		if time.Now().After(late) {
+			t.Fatalf("it does not find the replica at its new address: %d, %v", status, err)
+		}
+	}
+}
