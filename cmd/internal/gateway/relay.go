@@ -20,6 +20,7 @@ import (
 	"github.com/winnowhq/winnow/gateway/trace"
 	"github.com/winnowhq/winnow/gateway/transport"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/cache"
 )
 
 // Relay is a listener with what carries its requests: those of one person, and of tenants.
@@ -62,6 +63,7 @@ type background struct {
 type configured struct {
 	changing  sync.Mutex // held while another runtime is built
 	settings  config.Settings
+	memory    *cache.Pool    // of all that is at hand, bounded by gateway.memory
 	named     transport.Mode // the mode that they name
 	switched  transport.Mode // by the page, "" if it has not
 	upstreams map[string]string
@@ -110,7 +112,7 @@ func openAt(ctx context.Context, a *cli.App, settings config.Settings, l net.Lis
 		r.base = traced{r.base, r.tracer}
 	}
 	r.calibrated = calibrated(settings)
-	r.settings, r.named = settings, mode
+	r.settings, r.named, r.memory = settings, mode, cache.NewPool(settings.Gateway.Memory)
 	f, err := r.build(ctx, settings, mode)
 	if err != nil {
 		r.Close()
@@ -162,7 +164,7 @@ func (r *Relay) open(ctx context.Context, set config.Gateway) error {
 	}
 	r.inTransaction(kept)
 	if set.Capture == config.CaptureNone {
-		kept = transport.Withhold(kept, set.Memory/2)
+		kept = transport.Withhold(kept, r.memory)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -31,9 +31,6 @@ const (
 	// mostRooms is how many tenants are at hand at a time; of more the one that nobody has asked
 	// for longest goes, if nothing of it is under way.
 	mostStates = 200
-	// mostShares bounds into how many parts gateway.memory is divided.
-	mostShares = 16
-	leastShare = 16 << 20 // bytes
 	// usedEvery is how often it is noted that a token was used.
 	usedEvery = time.Minute
 	// readAgain is how often one session that the same person looks at is noted.
