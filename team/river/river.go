@@ -59,6 +59,14 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool) error {
 	if _, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
 		return fmt.Errorf("job: upgrade the tables of jobs: %w", err)
 	}
+	// Not where it is there: to ask for a table takes the right to make one.
+	none, err := missing(ctx, pool)
+	if err == nil && none {
+		_, err = pool.Exec(ctx, periodicTable)
+	}
+	if err != nil {
+		return fmt.Errorf("job: upgrade the tables of jobs: %w", err)
+	}
 	return nil
 }
 
@@ -90,6 +98,11 @@ func New(ctx context.Context, pool *pgxpool.Pool, c Config) (*Queue, error) {
 		return nil, fmt.Errorf("job: look at the tables of jobs: %w", err)
 	}
 	if !valid.OK {
+		return nil, ErrTables
+	}
+	if none, err := missing(ctx, pool); err != nil {
+		return nil, err
+	} else if none {
 		return nil, ErrTables
 	}
 	adding, err := queue.NewClient(driver, &queue.Config{Logger: quietly(c.Log, c.Now), SkipUnknownJobCheck: true})
@@ -156,18 +169,10 @@ func (q *Queue) Run(ctx context.Context, w job.Work) error {
 	for kind, h := range w.Handlers {
 		queue.AddWorkerArgs(workers, args{kind: kind}, &worker{q: q, handler: h})
 	}
-	var periodic []*queue.PeriodicJob
-	for _, p := range w.Periodic {
-		a, o, err := asked(p.Job)
-		if err != nil {
-			return err
-		}
-		periodic = append(periodic, queue.NewPeriodicJob(queue.PeriodicInterval(p.Every),
-			func() (queue.JobArgs, *queue.InsertOpts) { return a, o }, &queue.PeriodicJobOpts{RunOnStart: true}))
-	}
+	log := quietly(q.config.Log, q.config.Now)
 	client, err := queue.NewClient(riverpgxv5.New(q.pool), &queue.Config{
 		Queues:  map[string]queue.QueueConfig{queue.QueueDefault: {MaxWorkers: q.config.Workers}},
-		Workers: workers, PeriodicJobs: periodic, Logger: quietly(q.config.Log, q.config.Now),
+		Workers: workers, Logger: log,
 		FetchOnlyKnownKinds: true, ErrorHandler: failing{q.config.Log},
 		JobTimeout: -1, RescueStuckJobsAfter: late, // each has its own limit
 	})
@@ -177,7 +182,7 @@ func (q *Queue) Run(ctx context.Context, w job.Work) error {
 	if err := client.Start(context.WithoutCancel(ctx)); err != nil {
 		return fmt.Errorf("job: begin to do jobs: %w", err)
 	}
-	<-ctx.Done()
+	q.repeat(ctx, log, w.Periodic)
 	ending, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer stop()
 	if err := client.StopAndCancel(ending); err != nil {
