@@ -67,6 +67,9 @@ func (w *Withholding) Create(ctx context.Context, info session.Info) error {
 // Lost implements store.Remote.
 func (w *Withholding) Lost() error { return store.Lost(w.Store) }
 
+// Unwritable implements store.Writer.
+func (w *Withholding) Unwritable() error { return store.Unwritable(w.Store) }
+
 // Answered implements store.Remote.
 func (w *Withholding) Answered() (reads, writes int64) { return store.Answered(w.Store) }
 

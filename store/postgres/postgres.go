@@ -74,6 +74,7 @@ type Database struct {
 
 	loss          loss
 	reads, writes atomic.Int64 // answered
+	written       store.Written
 	wanted        atomic.Pointer[Wanted]
 }
 
@@ -188,6 +189,7 @@ var (
 	_ store.Keeper   = (*Store)(nil)
 	_ store.Relayer  = (*Store)(nil)
 	_ store.Remote   = (*Store)(nil)
+	_ store.Writer   = (*Store)(nil)
 	_ store.Checker  = (*Store)(nil)
 )
 

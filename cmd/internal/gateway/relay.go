@@ -149,6 +149,13 @@ func (r *Relay) build(ctx context.Context, settings config.Settings, mode transp
 		r.metrics.Gauge("winnow_in_flight_requests", "Requests that are relayed and have not ended.", r.inFlight.count)
 		r.metrics.Gauge("winnow_store_lost",
 			"1 while the store cannot be opened or does not answer, and nothing is decided.", r.away)
+		r.metrics.Gauge("winnow_store_unwritable",
+			"1 while a store can be read and not written, as its disk is full or it is read-only.", func() float64 {
+				if r.unwritable() != nil {
+					return 1
+				}
+				return 0
+			})
 	}
 	return f, nil
 }

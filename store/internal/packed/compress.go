@@ -52,7 +52,7 @@ type Compressor struct {
 	// An encoder takes megabytes: those of a store that nobody writes to go with the garbage.
 	encoders sync.Pool // *zstd.Encoder
 	streams  sync.Pool // *zstd.Decoder, for texts larger than trusted
-	gzips   sync.Pool // *gzip.Reader
+	gzips    sync.Pool // *gzip.Reader
 }
 
 func (c *Compressor) ready() error {
