@@ -2,11 +2,9 @@ package team
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -84,7 +82,7 @@ func (q *queue) Page() http.Handler { return q.page }
 func (q *queue) Close()             { q.end() }
 
 func openQueue(ctx context.Context, url string, o shared.QueueOptions) (shared.Queue, error) {
-	pool, err := pooled(ctx, url)
+	pool, polls, err := connect(ctx, url)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +92,7 @@ func openQueue(ctx context.Context, url string, o shared.QueueOptions) (shared.Q
 		pool.Close()
 	}}
 	if err = river.Migrate(ctx, pool); err == nil {
-		q.Queue, err = river.New(ctx, pool, river.Config{Workers: o.Workers, Log: o.Log, Now: o.Now})
+		q.Queue, err = river.New(ctx, pool, river.Config{Workers: o.Workers, Log: o.Log, Now: o.Now, Polls: polls})
 	}
 	if err == nil {
 		q.page, err = q.Queue.Page(showing, "/jobs")
@@ -107,7 +105,7 @@ func openQueue(ctx context.Context, url string, o shared.QueueOptions) (shared.Q
 }
 
 func migrateQueue(ctx context.Context, url string) error {
-	pool, err := pooled(ctx, url)
+	pool, _, err := connect(ctx, url)
 	if err != nil {
 		return err
 	}
@@ -134,27 +132,16 @@ func onWish(kept store.Store, wanted func(tenant, session, pivot string) (job.Qu
 // job.
 const connections = 4
 
-// errUnclear says nothing of the address, which may hold a password.
-var errUnclear = errors.New("the address of the store cannot be understood; write postgres://USER@HOST/DATABASE")
-
-// pooled connects to the database of a store. Nothing of a password is in its errors.
-func pooled(ctx context.Context, address string) (*pgxpool.Pool, error) {
-	to, err := url.Parse(address)
-	if err != nil {
-		return nil, errUnclear
+// connect connects to the database of a store, and reports whether a pooler stands before it. Nothing
+// of a password is in its errors.
+func connect(ctx context.Context, address string) (pool *pgxpool.Pool, pooled bool, err error) {
+	set, pooled, err := postgres.Connections(ctx, address, "winnow jobs")
+	if err == nil {
+		set.MaxConns = connections
+		pool, err = pgxpool.NewWithConfig(ctx, set)
 	}
-	q := to.Query()
-	q.Del("tenant") // it is the store's: jobs are of all tenants
-	to.RawQuery = q.Encode()
-	set, err := pgxpool.ParseConfig(to.String())
 	if err != nil {
-		return nil, errUnclear
+		return nil, false, fmt.Errorf("connect to the database for jobs: %w", err)
 	}
-	set.MaxConns = connections
-	set.ConnConfig.RuntimeParams["application_name"] = "winnow jobs"
-	pool, err := pgxpool.NewWithConfig(ctx, set)
-	if err != nil {
-		return nil, fmt.Errorf("connect to the database for jobs: %w", err)
-	}
-	return pool, nil
+	return pool, pooled, nil
 }

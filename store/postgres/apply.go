@@ -20,7 +20,7 @@ import (
 func (s *Store) Apply(ctx context.Context, id string, c store.Change) (revision int64, err error) {
 	defer func() { s.db.written.Note(err) }()
 	defer s.explain(ctx, "apply", id, &err)
-	if err := s.ready(ctx); err != nil {
+	if err := s.writable(ctx); err != nil {
 		return 0, err
 	}
 	if err := c.Check(id); err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/riverqueue/river/rivertype"
 
 	"github.com/winnowhq/winnow/gateway/job"
+	"github.com/winnowhq/winnow/store/postgres"
 )
 
 // Config says how a queue works. The zero value works.
@@ -31,6 +32,9 @@ type Config struct {
 	// Log is told of what fails. Default: nobody.
 	Log *slog.Logger
 	Now func() time.Time // default: time.Now
+	// Polls: nothing can be listened to, as a pooler stands before the database. What is asked for is
+	// found a second later.
+	Polls bool
 }
 
 // Queue is a job.Queue in PostgreSQL.
@@ -43,15 +47,15 @@ type Queue struct {
 // Migrate makes or upgrades River's tables. Several processes may do it at the same time. A version
 // of winnow works beside the tables of a newer one.
 func Migrate(ctx context.Context, pool *pgxpool.Pool) error {
-	// Not a connection of the pool: those who wait would leave none to who works.
-	lock, err := pgx.ConnectConfig(ctx, pool.Config().ConnConfig)
+	err := postgres.Alone(ctx, pool.Config().ConnConfig, migrating, func() error { return upgrade(ctx, pool) })
 	if err != nil {
 		return fmt.Errorf("job: upgrade the tables of jobs: %w", err)
 	}
-	defer lock.Close(context.WithoutCancel(ctx)) //nolint:errcheck // it is over
-	if _, err := lock.Exec(ctx, `SELECT pg_advisory_lock($1)`, migrating); err != nil {
-		return fmt.Errorf("job: upgrade the tables of jobs: %w", err)
-	}
+	return nil
+}
+
+// upgrade runs what is missing.
+func upgrade(ctx context.Context, pool *pgxpool.Pool) error {
 	migrator, err := rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return fmt.Errorf("job: upgrade the tables of jobs: %w", err)
@@ -173,7 +177,7 @@ func (q *Queue) Run(ctx context.Context, w job.Work) error {
 	client, err := queue.NewClient(riverpgxv5.New(q.pool), &queue.Config{
 		Queues:  map[string]queue.QueueConfig{queue.QueueDefault: {MaxWorkers: q.config.Workers}},
 		Workers: workers, Logger: log,
-		FetchOnlyKnownKinds: true, ErrorHandler: failing{q.config.Log},
+		PollOnly: q.config.Polls, FetchOnlyKnownKinds: true, ErrorHandler: failing{q.config.Log},
 		JobTimeout: -1, RescueStuckJobsAfter: late, // each has its own limit
 	})
 	if err != nil {

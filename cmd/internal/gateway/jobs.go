@@ -286,11 +286,15 @@ func (w *Jobs) check(ctx context.Context, _ job.Attempt) error {
 	return err
 }
 
-// MigrateJobs makes or upgrades the tables of jobs in the database of a store, and reports whether
-// the store is in one.
-func MigrateJobs(ctx context.Context, a *cli.App, address string) (bool, error) {
+// MigrateShared makes or upgrades the tables of tenants and of jobs in the database of a store, and
+// reports whether the store is in one.
+func MigrateShared(ctx context.Context, a *cli.App, address string) (bool, error) {
 	if !store.IsURL(address) {
 		return false, nil
 	}
-	return true, a.Shared.MigrateQueue(ctx, address)
+	b, err := source.OpenBook(ctx, a, source.Making)
+	if err != nil {
+		return true, err
+	}
+	return true, errors.Join(b.Close(), a.Shared.MigrateQueue(ctx, address))
 }
