@@ -44,7 +44,7 @@ func (r *Relay) buildRuntime(m *tenantState, f *tenantRuntime, audit func(contex
 	if metered {
 		o.Reserve = r.tenants.reserving(m)
 	}
-	o.Prepare = r.preparing(m.name, m.store, f.engine, m.charge)
+	o.Prepare = r.preparing(m, f)
 	if paged {
 		f.page = r.page(m, f, audit)
 	}

@@ -60,6 +60,8 @@ type tenants struct {
 	reservations
 	saving sync.Mutex // held while the book learns what was spent: then it has all of it
 
+	failures failures
+
 	mu      sync.Mutex
 	states  map[string]*tenantState
 	leaving []*tenantState // that others have taken the place of; closed when nobody is in them
@@ -73,6 +75,9 @@ type reservations struct {
 	renewed  time.Time     // when they were
 	unshared atomic.Int64  // until when none are made, as the book did not answer
 }
+
+// failures are what the log has once a minute.
+type failures struct{ read, save, used, renew, share *failure }
 
 // tokenUse is when tokens were used; the lock of the tenants guards it.
 type tokenUse struct {
@@ -91,7 +96,8 @@ type reading struct{ tenant.Book }
 func (r *Relay) Tenants(ctx context.Context, must bool) error {
 	d := &tenants{must: must, r: r, log: r.log, stores: source.TenantStores{App: r.app}, settle: make(chan struct{}, 1),
 		reservations: reservations{process: rand.Text(), patience: bookPatience}, states: map[string]*tenantState{},
-		tokenUse: tokenUse{map[string]time.Time{}, map[string]time.Time{}, map[string]time.Time{}}}
+		tokenUse: tokenUse{map[string]time.Time{}, map[string]time.Time{}, map[string]time.Time{}},
+		failures: newFailures()}
 	d.known.Store(tenant.NewDirectory(0, nil, nil))
 	if err := d.begin(ctx); err != nil {
 		return err
