@@ -40,6 +40,7 @@ type Relay struct {
 	inFlight  inFlight
 	failsOpen bool        // without its store it relays all the same, in mode off
 	outage    storeOutage // guarded by changing, but for its error
+	writing   *failure    // changes of stores
 	stopping  atomic.Bool
 	ended     chan error
 	stop      context.CancelFunc
@@ -105,7 +106,9 @@ func OpenAt(ctx context.Context, a *cli.App, settings config.Settings, l net.Lis
 func openAt(ctx context.Context, a *cli.App, settings config.Settings, l net.Listener, mode transport.Mode,
 	log *slog.Logger, failsOpen bool) (_ *Relay, err error) {
 	undumpable()
-	r := &Relay{app: a, listener: l, base: serve.Direct(), log: log, ended: make(chan error, 1), failsOpen: failsOpen}
+	r := &Relay{app: a, listener: l, base: serve.Direct(), log: log, ended: make(chan error, 1), failsOpen: failsOpen,
+		writing: &failure{fails: "nothing can be written: until it can, requests leave with what was decided before",
+			ended: "the store can be written again"}}
 	r.tenantState = &tenantState{clock: a.Env.Now, failed: r.failed}
 	r.closing, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if r.tracer = trace.FromEnvironment(a.Env.Getenv, log, a.Env.Now); r.tracer != nil {

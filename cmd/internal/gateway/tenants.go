@@ -335,7 +335,7 @@ func (d *tenants) audit(name string) func(context.Context, live.Deed) error {
 		if g := serve.ClientOf(ctx); g != nil {
 			e.Who = g.Who
 		}
-		if deed.Did == "read" {
+		if deed.Did == "read" || deed.Did == listed {
 			key, now := e.Who+"\x00"+name+"\x00"+deed.Session, d.r.app.Env.Now()
 			d.mu.Lock()
 			before := d.reads[key]

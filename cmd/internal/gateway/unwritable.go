@@ -46,17 +46,18 @@ func (m *tenantState) kept() store.Store {
 func (m *tenantState) unwritable() error { return store.Unwritable(m.kept()) }
 
 // tryWriting tries to write to stores that could not be written, so that it shows without a request
-// when they can be. One that fails stands for the others.
+// when they can be, and the log has how long that lasts. One that fails stands for the others.
 func (r *Relay) tryWriting(ctx context.Context) {
+	failing := r.unwritable()
+	r.writing.note(r.log, r.app.Env.Now(), failing)
+	if failing == nil {
+		return
+	}
 	for _, m := range r.everybody() {
 		kept := m.kept()
-		if store.Unwritable(kept) == nil {
-			continue
-		}
-		if err := tryWriting(ctx, kept); err != nil {
+		if store.Unwritable(kept) != nil && tryWriting(ctx, kept) != nil {
 			return
 		}
-		r.log.Info("the store can be written again", "tenant", m.name)
 	}
 }
 

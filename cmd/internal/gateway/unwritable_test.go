@@ -1,7 +1,9 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +19,8 @@ import (
 func TestRelay_tellsThatItsStoreCannotBeWritten(t *testing.T) {
 	c := pgtest.NewCluster(t, false)
 	r, _ := replica(t, c.URL(), &scribe{}, "ann")
+	var text bytes.Buffer
+	r.log = slog.New(slog.NewTextHandler(&text, nil))
 	p := newProvider(t)
 	x, _ := r.tenants.known.Load().Tenant("ann")
 	m, f, err := r.tenants.open(t.Context(), x)
@@ -76,6 +80,10 @@ func TestRelay_tellsThatItsStoreCannotBeWritten(t *testing.T) {
 				time.Sleep(20 * time.Millisecond)
 			}
 			shows(s.why, "1")
+			for range 20 {
+				rounds++
+				ask(t, f.carrier, p, talk("quince", rounds))
+			}
 			do(s.mends)
 			until(t, "the mend", func() bool {
 				ticks <- time.Time{}
@@ -84,6 +92,18 @@ func TestRelay_tellsThatItsStoreCannotBeWritten(t *testing.T) {
 			shows("", "0")
 			if list, err := f.engine.Store().List(t.Context()); err != nil || len(list) > 1 {
 				t.Errorf("%d sessions are left, %v", len(list), err)
+			}
+			for range 2 { // when the second is taken the first is over
+				ticks <- time.Time{}
+			}
+			said := text.String()
+			text.Reset()
+			// The first request that meets it, those that fail beside it, and the minute's line.
+			if n := strings.Count(said, "level=ERROR"); n == 0 || n > 6 {
+				t.Errorf("of 20 requests it says %d times that something failed:\n%.3000s", n, said)
+			}
+			if n := strings.Count(said, "the store can be written again"); n != 1 {
+				t.Errorf("it says %d times that it is over", n)
 			}
 		})
 	}
