@@ -69,8 +69,9 @@ func New(engine *winnow.Engine, o Options) *Transport {
 	if pool == nil {
 		pool = cache.NewPool(0)
 	}
-	return made(engine, o, &atHand{recent: recent{cache: pool}, lineages: map[string]*lineage{}, newest: map[string]newest{},
-		aside: map[string][]store.Spend{}, warm: map[string]*warmth{}, unproven: map[string]*unproven{}})
+	return made(engine, o, &atHand{recent: recent{cache: pool}, lineages: map[string]*lineage{},
+		newest: map[string]newest{}, aside: map[string][]store.Spend{}, warm: map[string]*warmth{},
+		unproven: map[string]*unproven{}})
 }
 
 // Changed makes a transport with another engine on the same store, or other options, that goes on

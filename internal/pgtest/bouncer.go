@@ -33,9 +33,9 @@ func (c *Cluster) Bouncer(tb testing.TB, settings ...string) (url string) {
 	}
 	tb.Cleanup(func() { os.RemoveAll(dir) })
 	file := filepath.Join(dir, "pgbouncer.ini")
-	text := fmt.Sprintf("[databases]\npostgres = host=%s user=winnow dbname=postgres\n[pgbouncer]\nlisten_addr = 127.0.0.1\n"+
-		"listen_port = %s\nunix_socket_dir =\nauth_type = any\npool_mode = transaction\ndefault_pool_size = 4\n%s\n", c.dir, port,
-		strings.Join(settings, "\n"))
+	text := fmt.Sprintf("[databases]\npostgres = host=%s user=winnow dbname=postgres\n"+
+		"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %s\nunix_socket_dir =\nauth_type = any\n"+
+		"pool_mode = transaction\ndefault_pool_size = 4\n%s\n", c.dir, port, strings.Join(settings, "\n"))
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		tb.Fatal(err)
 	}

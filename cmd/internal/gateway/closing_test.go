@@ -102,3 +102,35 @@ func TestJobs_openNoTenant(t *testing.T) {
 		}
 	}
 }
+
+// A tenant whose summary is being written beside its requests is not closed until it is written.
+func TestTidy_waitsForASummary(t *testing.T) {
+	model := &scribe{hold: make(chan struct{}), begun: make(chan struct{}, 1)}
+	r, w := replica(t, filepath.Join(t.TempDir(), "store.db"), model, "ann")
+	w.Close() // without jobs the engine of the tenant writes it
+	p := newProvider(t)
+	x, _ := r.tenants.known.Load().Tenant("ann")
+	m, f, err := r.tenants.open(t.Context(), x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask(t, f.carrier, p, talk("quince", 0))
+	ask(t, f.carrier, p, talk("quince", 1))
+	m.leave(f)
+	<-model.begun
+	tidy := func() {
+		r.tenants.save(t.Context())
+		r.tenants.tidy(time.Now().Add(3 * time.Hour))
+	}
+	if tidy(); r.tenants.states["ann"] != m {
+		t.Error("it is closed while its summary is being written")
+	}
+	close(model.hold)
+	r.beside.Wait()
+	if tidy(); r.tenants.states["ann"] != nil {
+		t.Error("it stays open when that is done")
+	}
+	if s, err := r.tenants.book.Load().Spent(t.Context(), "ann", time.Now()); err != nil || s.Day < 0.25 {
+		t.Errorf("the book knows of $%g, %v", s.Day, err)
+	}
+}

@@ -72,7 +72,8 @@ func tryWriting(ctx context.Context, kept store.Store) error {
 	rand.Read(noise)
 	said := session.Message{MessageInfo: session.MessageInfo{ID: "m0", Role: session.User},
 		Parts: []session.Part{{ID: "p0", Type: session.TextPart, Text: fmt.Sprintf("%x", noise)}}}
-	if _, err := kept.Apply(ctx, id, store.Change{Create: &session.Info{ID: id}, Append: []session.Message{said}}); err != nil {
+	change := store.Change{Create: &session.Info{ID: id}, Append: []session.Message{said}}
+	if _, err := kept.Apply(ctx, id, change); err != nil {
 		return err
 	}
 	return kept.Delete(context.WithoutCancel(ctx), id)
