@@ -16,6 +16,7 @@ import (
 	"github.com/winnowhq/winnow/plan/settings"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/cache"
 	"github.com/winnowhq/winnow/store/memory"
 	"github.com/winnowhq/winnow/token"
 )
@@ -76,6 +77,9 @@ type Config struct {
 	// be read from the store; those that were wanted least recently go first, and the one in use
 	// stays. Default: any number, for the 64 sessions that were wanted last.
 	Memory int
+	// Cache is memory that the sessions at hand share with other engines and with transports; then
+	// Memory says nothing. Default: the engine's own.
+	Cache *cache.Pool
 
 	// Now tells the time. Default: time.Now.
 	Now func() time.Time

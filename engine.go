@@ -30,6 +30,7 @@ import (
 	"github.com/winnowhq/winnow/plan/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/cache"
 	"github.com/winnowhq/winnow/store/fold"
 	"github.com/winnowhq/winnow/store/report"
 	"github.com/winnowhq/winnow/summarize/offline"
@@ -47,8 +48,8 @@ type Engine struct {
 
 	mu           sync.Mutex
 	live         map[string]*live
-	uses         int                     // how often a session was used
-	bytes        int                     // that those at hand take
+	cache        *cache.Pool             // that those at hand are in
+	each         int                     // that one takes of it from the beginning; 0: its bytes
 	preparations map[string]*preparation // by session
 	folds        map[string]int          // compactions that are being made, by session
 }
@@ -63,6 +64,13 @@ func Open(c Config) (*Engine, error) {
 		preparations: map[string]*preparation{}, folds: map[string]int{}}
 	e.policy.After = c.After
 	e.ids.Random = c.Random
+	switch e.cache = c.Cache; {
+	case e.cache != nil:
+	case c.Memory > 0:
+		e.cache = cache.NewPool(c.Memory)
+	default:
+		e.cache, e.each = cache.NewPool(maxLive), 1
+	}
 	if c.Settings.Counter == "auto" && !e.policy.Pivot.SummaryAlone {
 		if e.calibrated = c.Calibrated; e.calibrated == nil {
 			e.calibrated = token.NewCalibrated("auto", c.Counter)
@@ -76,6 +84,12 @@ func Open(c Config) (*Engine, error) {
 func (e *Engine) Close() error {
 	e.endPreparations()
 	e.bus.close()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, l := range e.live {
+		l.memory.Drop()
+	}
+	clear(e.live)
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/winnowhq/winnow/plan/view"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/cache"
 	"github.com/winnowhq/winnow/store/report"
 )
 
@@ -46,7 +47,7 @@ type live struct {
 	warned   bool              // that the limits of the model had to be assumed
 
 	turn   turn
-	memory used
+	memory *cache.Entry // of the engine's pool
 }
 
 // reported is the last report of the provider: what it counted, and how much the view was estimated
@@ -79,10 +80,6 @@ type turn struct {
 	prepared bool
 }
 
-// used is guarded by the engine: when the session was last wanted, as a count of such times, and
-// how many bytes it takes.
-type used struct{ last, bytes int }
-
 // maxLive is how many sessions are at hand at most if Config.Memory says nothing.
 const maxLive = 64
 
@@ -97,15 +94,14 @@ func (e *Engine) lockBy(
 	ctx context.Context, op, id string, refresh func(context.Context, *live) error,
 ) (*live, error) {
 	e.mu.Lock()
-	l := e.live[id]
+	l, each := e.live[id], 0
 	if l == nil {
 		l = &live{id: id, reported: reported{estimated: -1}, view: view.Live{Markers: e.policy.Markers()}}
+		l.memory, each = e.cache.Add(func() { e.evict(l) }), e.each
 		e.live[id] = l
 	}
-	e.uses++
-	l.memory.last = e.uses
-	e.makeRoom()
 	e.mu.Unlock()
+	l.memory.Grow(each) // another one may have to go
 	l.mu.Lock()
 	read := false
 	defer func() {
@@ -121,39 +117,20 @@ func (e *Engine) lockBy(
 	return l, nil
 }
 
-// makeRoom lets go of the sessions that were wanted least recently while there are too many, or
-// they take too much: they are read from the store again when they are wanted. The newest stays.
-// The engine's lock is held.
-func (e *Engine) makeRoom() {
-	for len(e.live) > 1 {
-		if most := e.config.Memory; most <= 0 && len(e.live) <= maxLive || most > 0 && e.bytes <= most {
-			return
-		}
-		var oldest *live
-		for _, l := range e.live {
-			if oldest == nil || l.memory.last < oldest.memory.last {
-				oldest = l
-			}
-		}
-		e.evict(oldest)
-	}
-}
-
 // resized notes that a session takes more bytes, or less.
 func (e *Engine) resized(l *live, bytes int) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	l.memory.bytes += bytes
-	if e.live[l.id] == l {
-		e.bytes += bytes
-		e.makeRoom()
+	if e.each == 0 {
+		l.memory.Grow(bytes)
 	}
 }
 
+// evict lets go of a session: it is read from the store again when it is wanted.
 func (e *Engine) evict(l *live) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	if e.live[l.id] == l {
 		delete(e.live, l.id)
-		e.bytes -= l.memory.bytes
+		l.memory.Drop()
 	}
 }
 
@@ -223,8 +200,9 @@ func (e *Engine) ensureLoaded(ctx context.Context, l *live) error {
 
 func (e *Engine) forget(id string) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	if l := e.live[id]; l != nil {
+	l := e.live[id]
+	e.mu.Unlock()
+	if l != nil {
 		e.evict(l)
 	}
 }
@@ -253,7 +231,7 @@ func (e *Engine) load(ctx context.Context, l *live) error {
 			return err
 		}
 		slices.Reverse(log)
-		e.resized(l, memoryOf(log...)-l.memory.bytes)
+		e.resized(l, memoryOf(log...)-memoryOf(l.log...))
 		l.state, l.log = state, log
 		l.handles.Recall = state.Info.Recall
 		l.handles.Name(l.log)

@@ -64,8 +64,8 @@ func TestEngine_hasNoMoreBytesAtHandThanItMay(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if bound.bytes > most {
-				t.Fatalf("%d bytes are at hand, of %d sessions", bound.bytes, len(bound.live))
+			if bound.cache.Bytes() > most {
+				t.Fatalf("%d bytes are at hand, of %d sessions", bound.cache.Bytes(), len(bound.live))
 			}
 		}
 	}
@@ -93,17 +93,17 @@ func TestEngine_hasNoMoreBytesAtHandThanItMay(t *testing.T) {
 		}
 	}
 	took := heap() - before
-	t.Logf("%d sessions take %d bytes, counted as %d", sessions, took, e.bytes)
-	if ratio := float64(took) / float64(e.bytes); ratio < 0.4 || ratio > 1.6 {
-		t.Errorf("sessions that take %d bytes are counted as %d", took, e.bytes)
+	t.Logf("%d sessions take %d bytes, counted as %d", sessions, took, e.cache.Bytes())
+	if ratio := float64(took) / float64(e.cache.Bytes()); ratio < 0.4 || ratio > 1.6 {
+		t.Errorf("sessions that take %d bytes are counted as %d", took, e.cache.Bytes())
 	}
 	runtime.KeepAlive(e)
 	sum := 0
 	for _, l := range e.live {
 		sum += memoryOf(l.log...)
 	}
-	if sum != e.bytes {
-		t.Errorf("%d bytes are counted, the sessions at hand have %d", e.bytes, sum)
+	if sum != e.cache.Bytes() {
+		t.Errorf("%d bytes are counted, the sessions at hand have %d", e.cache.Bytes(), sum)
 	}
 }
 

@@ -4,6 +4,7 @@
 // Its rooms, in reading order:
 //
 //   - memory: in this process
+//   - cache: the memory that caches of sessions share
 //   - sqlite: in one file
 //   - postgres: by tenant, for several processes
 //   - transfer: copies a store into another one

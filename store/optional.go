@@ -3,7 +3,9 @@ package store
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"iter"
+	"sync/atomic"
 
 	"github.com/winnowhq/winnow/session"
 )
@@ -130,6 +132,43 @@ type Remote interface {
 	// Answered is how many reads and how many writes the server has answered by now, those of other
 	// tenants of the same database included. It makes no request.
 	Answered() (reads, writes int64)
+}
+
+// Writer is a store that notices whether it can be written. Not every store is one.
+type Writer interface {
+	// Unwritable is why the newest change was not written although the store was there: ErrFull or
+	// ErrReadOnly; nil once one is. It makes no request, and an empty disk is noticed by changes alone.
+	Unwritable() error
+}
+
+// Unwritable is that of a store that is a [Writer], nil of others.
+func Unwritable(s Store) error {
+	if w, ok := s.(Writer); ok {
+		return w.Unwritable()
+	}
+	return nil
+}
+
+// Written is how the newest change of a store ended that it wrote, or should have. The zero value
+// knows of none. It is safe for concurrent use.
+type Written struct{ failed atomic.Pointer[error] }
+
+// Note notes how a change ended.
+func (w *Written) Note(err error) {
+	switch {
+	case err == nil:
+		w.failed.Store(nil)
+	case errors.Is(err, ErrFull), errors.Is(err, ErrReadOnly):
+		w.failed.Store(&err)
+	}
+}
+
+// Unwritable implements Writer.
+func (w *Written) Unwritable() error {
+	if err := w.failed.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // Lost is that of a store that is [Remote], nil of others.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -85,7 +84,7 @@ func (q *queue) Page() http.Handler { return q.page }
 func (q *queue) Close()             { q.end() }
 
 func openQueue(ctx context.Context, url string, o shared.QueueOptions) (shared.Queue, error) {
-	pool, err := pooled(ctx, url)
+	pool, polls, err := connect(ctx, url)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +94,7 @@ func openQueue(ctx context.Context, url string, o shared.QueueOptions) (shared.Q
 		pool.Close()
 	}}
 	if err = river.Migrate(ctx, pool); err == nil {
-		q.Queue, err = river.New(ctx, pool, river.Config{Workers: o.Workers, Log: o.Log, Now: o.Now})
+		q.Queue, err = river.New(ctx, pool, river.Config{Workers: o.Workers, Log: o.Log, Now: o.Now, Polls: polls})
 	}
 	if err == nil {
 		q.page, err = q.Queue.Page(showing, "/jobs")
@@ -108,7 +107,7 @@ func openQueue(ctx context.Context, url string, o shared.QueueOptions) (shared.Q
 }
 
 func migrateQueue(ctx context.Context, url string) error {
-	pool, err := pooled(ctx, url)
+	pool, _, err := connect(ctx, url)
 	if err != nil {
 		return err
 	}
@@ -135,46 +134,30 @@ func onWish(kept store.Store, wanted func(tenant, session, pivot string) (job.Qu
 // job.
 const connections = 4
 
-// errUnclear says nothing of the address, which may hold a password.
-var errUnclear = errors.New("the address of the store cannot be understood; write postgres://USER@HOST/DATABASE")
-
 // openBus joins the processes that share a database.
 func openBus(address string, heard func(tenant string, text []byte), log *slog.Logger) (shared.Bus, error) {
-	set, err := parsed(address, "winnow pages")
-	if err != nil {
-		return nil, err
-	}
-	return bus.Open(set.ConnConfig, heard, log), nil
+	return bus.Open(func(ctx context.Context) (*pgx.Conn, error) {
+		set, pooled, err := postgres.Connections(ctx, address, "winnow pages")
+		if err != nil {
+			return nil, err
+		}
+		if pooled {
+			return nil, errors.New("a pooler passes no notifications on")
+		}
+		return pgx.ConnectConfig(ctx, set.ConnConfig)
+	}, heard, log), nil
 }
 
-// parsed is the address of a store for all tenants, under the name by which the server lists a
-// connection. Nothing of a password is in its errors.
-func parsed(address, name string) (*pgxpool.Config, error) {
-	to, err := url.Parse(address)
-	if err != nil {
-		return nil, errUnclear
+// connect connects to the database of a store, and reports whether a pooler stands before it. Nothing
+// of a password is in its errors.
+func connect(ctx context.Context, address string) (pool *pgxpool.Pool, pooled bool, err error) {
+	set, pooled, err := postgres.Connections(ctx, address, "winnow jobs")
+	if err == nil {
+		set.MaxConns = connections
+		pool, err = pgxpool.NewWithConfig(ctx, set)
 	}
-	q := to.Query()
-	q.Del("tenant") // it is the store's: jobs are of all tenants
-	to.RawQuery = q.Encode()
-	set, err := pgxpool.ParseConfig(to.String())
 	if err != nil {
-		return nil, errUnclear
+		return nil, false, fmt.Errorf("connect to the database for jobs: %w", err)
 	}
-	set.ConnConfig.RuntimeParams["application_name"] = name
-	return set, nil
-}
-
-// pooled connects to the database of a store.
-func pooled(ctx context.Context, address string) (*pgxpool.Pool, error) {
-	set, err := parsed(address, "winnow jobs")
-	if err != nil {
-		return nil, err
-	}
-	set.MaxConns = connections
-	pool, err := pgxpool.NewWithConfig(ctx, set)
-	if err != nil {
-		return nil, fmt.Errorf("connect to the database for jobs: %w", err)
-	}
-	return pool, nil
+	return pool, pooled, nil
 }

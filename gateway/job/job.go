@@ -75,8 +75,9 @@ func (a Attempt) Last() bool { return a.Number >= a.Attempts }
 // if it is done twice: a process may end between the work and the note that it is done.
 type Handler func(ctx context.Context, a Attempt) error
 
-// Periodic is a job that is due again and again: when Run begins, and then each time that Every has
-// passed. If several processes share the queue, it is done once for all of them.
+// Periodic is a job that is due each time that Every has passed. A queue that outlives its process
+// counts from when the job was asked for last; another one begins anew with Run. If several
+// processes share the queue, it is done once for all of them.
 type Periodic struct {
 	Job   Job
 	Every time.Duration

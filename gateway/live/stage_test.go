@@ -25,6 +25,7 @@ import (
 	"github.com/winnowhq/winnow/plan/settings"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/cache"
 	"github.com/winnowhq/winnow/store/memory"
 	"github.com/winnowhq/winnow/store/report"
 	"github.com/winnowhq/winnow/wire"
@@ -83,7 +84,7 @@ func open(t testing.TB, how set) *stage {
 	o.Compaction.Auto = false
 	var kept store.Store = memory.New()
 	if how.withheld {
-		kept = transport.Withhold(kept, 1<<24)
+		kept = transport.Withhold(kept, cache.NewPool(1<<24))
 	}
 	var err error
 	s.engine, err = winnow.Open(winnow.Config{Settings: &o, Store: kept, Now: s.clock, Hooks: transport.Hooks(winnow.Hooks{})})

@@ -114,7 +114,7 @@ func (t *Transport) heard(x *exchange, a wire.Answer, took took) {
 	}
 	// While another request is under way nothing is decided: that one keeps what it was built from, and
 	// a decision counts from the first request that carries it.
-	alone := l.asking == x && !x.repeated
+	alone := l.asking == x.number && !x.repeated
 	err := t.said(ctx, x, a, u, now)
 	for tries := 1; tries < mostTries && isOutrun(err); tries++ {
 		alone = false

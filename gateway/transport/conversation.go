@@ -35,7 +35,7 @@ type conversationState struct {
 
 	recall bool           // its placeholders name the way back
 	pruned *pivot.Receipt // what was decided after the newest answer
-	asking *exchange      // the newest request: its answer may be still to come
+	asking int64          // the number of the newest request: its answer may be still to come
 	drop   []string       // tools whose declarations are left out of it, since it began
 	cacheUse
 	// accepted is what had been decided when the provider's rules were last held against it

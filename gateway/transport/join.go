@@ -233,7 +233,8 @@ func (t *Transport) decide(ctx context.Context, x *exchange, read *reading) erro
 	x.cold, x.held = x.isCold(read, t.options.Mode), x.holds(read)
 	x.bridge()
 	unsure := !x.cold && x.model.CacheLifetime() > 0 && x.idle() > x.model.CacheLifetime()
-	l.last, l.asking = x.began, x
+	x.number = t.numbers.Add(1)
+	l.last, l.asking = x.began, x.number
 	if l.frozen != "" {
 		return nil
 	}

@@ -27,6 +27,13 @@ func (p *pending) done() {
 	}
 }
 
+// some reports whether there is something to do.
+func (p *pending) some() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.n > 0
+}
+
 // wait waits until there was nothing to do for a moment.
 func (p *pending) wait() {
 	p.mu.Lock()
@@ -55,3 +62,7 @@ func (t *Transport) afterwards(f *lineage, do func()) {
 
 // Wait waits until the answers that have ended are recorded: see Options.Later.
 func (t *Transport) Wait() { t.recording.wait() }
+
+// Busy reports whether an answer that has ended is still to be recorded, or a cache is just being
+// kept warm.
+func (t *Transport) Busy() bool { return t.recording.some() }

@@ -2,6 +2,8 @@ package transport
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"slices"
 	"sync"
 
@@ -62,7 +64,13 @@ func (t *Transport) release(f *lineage) {
 // failed forgets what is at hand of a lineage, so that it is read from the store again.
 func (t *Transport) failed(f *lineage, what string, err error) {
 	f.loaded, f.conversations = false, nil
-	t.options.Log.Error("could not "+what, "family", f.id, "error", err)
+	level := slog.LevelError
+	if errors.Is(err, store.ErrFull) || errors.Is(err, store.ErrReadOnly) { // all requests meet it
+		if t.outage.refused.Swap(true) {
+			level = slog.LevelInfo
+		}
+	}
+	t.options.Log.Log(context.Background(), level, "could not "+what, "family", f.id, "error", err)
 	t.notice(Notice{Session: f.id, Failure: "could not " + what + ": what was decided before counts"})
 }
 

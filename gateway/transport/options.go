@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/store/cache"
 )
 
 // Mode is what a transport may do.
@@ -42,6 +43,9 @@ type Options struct {
 	// Memory is how many bytes of requests are kept, so that the next ones need not be read as a
 	// whole; what is understood of them takes about twice as much again. Default: DefaultMemory.
 	Memory int
+	// Cache is memory that the requests share with engines and other transports; then Memory says
+	// nothing. A transport made by Changed keeps that of the one before. Default: its own.
+	Cache *cache.Pool
 	// Recall: agents have the command winnow, or its server of the Model Context Protocol, so that
 	// placeholders may name it: see recalls. Default: placeholders name the call.
 	Recall bool

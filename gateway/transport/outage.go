@@ -14,6 +14,7 @@ type outage struct {
 	mu            sync.Mutex
 	reads, writes bool // do not answer
 	told          bool
+	refused       atomic.Bool   // a change, since the store was last known to take any: it was said
 	probe         chan struct{} // is closed when a probe has ended; nil while there is none
 	asking        atomic.Int64  // uses of the store by probes that have not ended
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"time"
+
+	"github.com/winnowhq/winnow/store"
 )
 
 // DefaultPatience is the default of Options.Patience.
@@ -101,6 +103,9 @@ func (t *Transport) begin(in incoming) *exchange {
 		return nil
 	}
 	until := time.Now().Add(t.options.Patience)
+	if store.Unwritable(t.engine.Store()) == nil {
+		t.outage.refused.Store(false)
+	}
 	if t.Lost() {
 		t.count(func(all *Totals) { all.Passed++ })
 		return t.replay(in, until)

@@ -5,16 +5,17 @@ import (
 	"sync"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/store/cache"
 	"github.com/winnowhq/winnow/text/span"
 )
 
 // recent keeps what was read of the newest requests, so that the next one of a conversation is read
 // from where it goes on.
 type recent struct {
-	mu    sync.Mutex
-	most  int // bytes of bodies
-	bytes int
-	read  []*reading // the newest last
+	cache *cache.Pool
+
+	mu   sync.Mutex
+	read []*reading // the newest last
 }
 
 // reading is a request as it was read, with the digests of its messages, and its signs.
@@ -25,7 +26,11 @@ type reading struct {
 	chain  []digest
 	signs
 	begins int // bytes with which the body begins for which it was taken
+	memory *cache.Entry
 }
+
+// bytesOfBody is how many bytes of memory a byte of a body takes, with what is understood of it.
+const bytesOfBody = 3
 
 // common is how many bytes two bodies begin with in common.
 func (n *reading) common() int {
@@ -59,32 +64,29 @@ func (r *recent) take(client string, body []byte) *reading {
 	taken := r.read[best]
 	taken.begins = longest
 	r.read = slices.Delete(r.read, best, best+1)
-	r.bytes -= len(taken.doc.Source)
+	taken.memory.Drop()
 	return taken
 }
 
-// put keeps a request, and forgets the oldest where there is no room.
+// put keeps a request, for as long as there is room.
 func (r *recent) put(n *reading) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.read = append(r.read, n)
-	r.bytes += len(n.doc.Source)
-	r.makeRoom()
+	memory := r.cache.Add(func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.read = slices.DeleteFunc(r.read, func(other *reading) bool { return other == n })
+	})
+	n.memory, r.read = memory, append(r.read, n)
+	r.mu.Unlock()
+	memory.Grow(bytesOfBody * len(n.doc.Source))
 }
 
-// bound says how many bytes may be kept from now on.
-func (r *recent) bound(most int) {
+// clear forgets all requests.
+func (r *recent) clear() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.most = most
-	r.makeRoom()
-}
-
-func (r *recent) makeRoom() {
-	gone := 0
-	for r.bytes > r.most && gone < len(r.read) {
-		r.bytes -= len(r.read[gone].doc.Source)
-		gone++
+	for _, n := range r.read {
+		n.memory.Drop()
 	}
-	r.read = slices.Delete(r.read, 0, gone)
+	r.read = nil
 }

@@ -134,6 +134,7 @@ type exchange struct {
 	decision                   // decide
 	cut                        // splice
 	replayed     bool          // it was not decided about: nothing of it joins the log
+	number       int64         // among the requests that were decided about, from 1
 	outcome                    // record
 }
 

@@ -54,7 +54,10 @@ type CostTotals struct {
 	// Net is what was saved: Otherwise − Missed − Billed − Summaries, negative when negative. In
 	// the mode Observe nothing is; ToSave is what could have been.
 	Net, ToSave float64
-	Unpriced    int // requests without usage, or of a model without a price: they are in neither sum
+	// Gained and Overpaid are the requests that Net is the sum of: those that cost less than without
+	// winnow, and those and the summaries that cost more. Neither falls.
+	Gained, Overpaid float64
+	Unpriced         int // requests without usage, or of a model without a price: they are in neither sum
 	// UnpricedModels are those of such requests, sorted.
 	UnpricedModels []string
 }
@@ -133,7 +136,7 @@ func (t *Transport) decided(ctx context.Context, x *exchange, out winnow.Outcome
 				continue
 			}
 			all.Summaries += receipt.Cost
-			all.Net -= receipt.Cost
+			all.net(-receipt.Cost)
 			for _, e := range receipt.Committed {
 				increase(&all.Decided, e.Rule, 1)
 			}
@@ -181,6 +184,13 @@ func (t *Transport) forgetSome() {
 	}
 }
 
+// net adds what was saved, negative when negative.
+func (all *CostTotals) net(saved float64) {
+	all.Net += saved
+	all.Gained += max(saved, 0)
+	all.Overpaid += max(-saved, 0)
+}
+
 func (all *Totals) add(known *store.Live, model string, u session.Usage) {
 	if known.Edited {
 		all.Edited++
@@ -201,7 +211,7 @@ func (all *Totals) add(known *store.Live, model string, u session.Usage) {
 	if known.Observed {
 		all.ToSave += known.Saved()
 	} else {
-		all.Net += known.Saved()
+		all.net(known.Saved())
 	}
 	all.Recalls += len(known.Again)
 	all.Rewritten += known.Rewritten

@@ -71,3 +71,19 @@ func TestTotals_forgetSessionsThatAskedLongAgo(t *testing.T) {
 		}
 	}
 }
+
+// What is gained and what is overpaid only grow, so that they can be followed over restarts; net is
+// their difference.
+func TestTotals_netIsADifferenceOfWhatOnlyGrows(t *testing.T) {
+	var all CostTotals
+	for _, saved := range []float64{1, -3, 0, 0.5} {
+		before := all
+		all.net(saved)
+		if all.Gained < before.Gained || all.Overpaid < before.Overpaid {
+			t.Errorf("after %g: %+v, before it %+v", saved, all, before)
+		}
+	}
+	if all.Gained != 1.5 || all.Overpaid != 3 || all.Net != -1.5 {
+		t.Errorf("gained %g, overpaid %g, net %g", all.Gained, all.Overpaid, all.Net)
+	}
+}

@@ -25,6 +25,7 @@ import (
 	"github.com/winnowhq/winnow/llm/upstream"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/cache"
 )
 
 // Transport is an http.RoundTripper. It is safe for concurrent use.
@@ -40,6 +41,7 @@ type Transport struct {
 type atHand struct {
 	recent  recent
 	overdue atomic.Int64 // steps that nobody waits for any more
+	numbers atomic.Int64 // requests that were decided about
 	outage  outage
 	sizes   estimator
 	silent  sync.Map // hosts whose streams cannot be asked for a report
@@ -63,8 +65,13 @@ type atHand struct {
 // New makes a transport that keeps its conversations in an engine. An engine that folds by itself
 // (compaction.auto) needs the hooks of [Hooks].
 func New(engine *winnow.Engine, o Options) *Transport {
-	return made(engine, o, &atHand{lineages: map[string]*lineage{}, newest: map[string]newest{},
-		aside: map[string][]store.Spend{}, warm: map[string]*warmth{}, unproven: map[string]*unproven{}})
+	pool := o.Cache
+	if pool == nil {
+		pool = cache.NewPool(0)
+	}
+	return made(engine, o, &atHand{recent: recent{cache: pool}, lineages: map[string]*lineage{},
+		newest: map[string]newest{}, aside: map[string][]store.Spend{}, warm: map[string]*warmth{},
+		unproven: map[string]*unproven{}})
 }
 
 // Changed makes a transport with another engine on the same store, or other options, that goes on
@@ -95,7 +102,9 @@ func made(engine *winnow.Engine, o Options, c *atHand) *Transport {
 		o.after = func(wait time.Duration, call func()) func() bool { return time.AfterFunc(wait, call).Stop }
 	}
 	t.options = o
-	c.recent.bound(cmp.Or(o.Memory, DefaultMemory))
+	if o.Cache == nil {
+		c.recent.cache.Bound(bytesOfBody * cmp.Or(o.Memory, DefaultMemory))
+	}
 	c.current.Store(t)
 	return t
 }

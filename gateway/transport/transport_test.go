@@ -27,6 +27,7 @@ import (
 	"github.com/winnowhq/winnow/plan/settings"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/cache"
 	"github.com/winnowhq/winnow/store/memory"
 	"github.com/winnowhq/winnow/wire"
 	"github.com/winnowhq/winnow/wire/anthropic"
@@ -128,7 +129,7 @@ func (s *stage) restart() {
 	var err error
 	kept := s.store
 	if s.withholds > 0 {
-		kept = Withhold(s.store, s.withholds)
+		kept = Withhold(s.store, cache.NewPool(s.withholds))
 	}
 	s.engine, err = winnow.Open(winnow.Config{Settings: &set, Store: kept, Now: s.clock, Models: models, Summarizer: s.scribe,
 		Hooks: Hooks(winnow.Hooks{})})

@@ -113,8 +113,8 @@ func (t *Transport) coolOne(id string) {
 	}
 }
 
-// Close keeps no cache warm any more, waits for what is under way, and writes down what waits for a
-// client's next request.
+// Close keeps no cache warm any more, waits for what is under way, writes down what waits for a
+// client's next request, and forgets the requests before.
 func (t *Transport) Close() {
 	t.mu.Lock()
 	t.closed = true
@@ -127,6 +127,7 @@ func (t *Transport) Close() {
 	if t.engine != nil {
 		t.guarded("record requests beside conversations", t.writeBeside)
 	}
+	t.recent.clear()
 }
 
 // renew sends a request again, unless its client is back, and waits for the next time.

@@ -8,6 +8,7 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/cache"
 )
 
 // Withholding is a store that does not write down what was said: of the client's messages it keeps
@@ -21,18 +22,16 @@ import (
 // the client works is not kept either.
 type Withholding struct {
 	store.Store
-	most int // bytes of texts in memory
+	cache *cache.Pool
 
-	mu     sync.Mutex
-	said   map[string]*said
-	bytes  int
-	wanted int // how often a session was wanted
+	mu   sync.Mutex
+	said map[string]*said
 }
 
 // said is what was said in a session, by the ids of messages.
 type said struct {
-	messages    map[string]kept
-	bytes, used int
+	messages map[string]kept
+	memory   *cache.Entry
 }
 
 // kept is a message with its texts. hash is that of what was withheld of it, "" if nothing was.
@@ -41,9 +40,19 @@ type kept struct {
 	hash string
 }
 
-// Withhold keeps what is said out of a store. memory is how many bytes of it are kept at hand.
-func Withhold(s store.Store, memory int) *Withholding {
-	return &Withholding{Store: s, most: memory, said: map[string]*said{}}
+// Withhold keeps what is said out of a store. It is at hand as long as there is room for it.
+func Withhold(s store.Store, memory *cache.Pool) *Withholding {
+	return &Withholding{Store: s, cache: memory, said: map[string]*said{}}
+}
+
+// Close implements store.Store.
+func (w *Withholding) Close() error {
+	w.mu.Lock()
+	for id := range w.said {
+		w.forget(id)
+	}
+	w.mu.Unlock()
+	return w.Store.Close()
 }
 
 // Create implements store.Store.
@@ -57,6 +66,9 @@ func (w *Withholding) Create(ctx context.Context, info session.Info) error {
 
 // Lost implements store.Remote.
 func (w *Withholding) Lost() error { return store.Lost(w.Store) }
+
+// Unwritable implements store.Writer.
+func (w *Withholding) Unwritable() error { return store.Unwritable(w.Store) }
 
 // Answered implements store.Remote.
 func (w *Withholding) Answered() (reads, writes int64) { return store.Answered(w.Store) }
@@ -123,53 +135,50 @@ func (w *Withholding) recalled(id string, m session.Message) session.Message {
 // remember keeps messages at hand: of a session that begins, or of which everything is at hand.
 // bare are the same without what is withheld of them.
 func (w *Withholding) remember(id string, messages, bare []session.Message, begins bool) {
+	if s, grown := w.added(id, messages, bare, begins); s != nil {
+		s.memory.Grow(grown)
+	}
+}
+
+// added is remember without making room: the session, nil if not everything of it is at hand, and
+// how many bytes more it takes.
+func (w *Withholding) added(id string, messages, bare []session.Message, begins bool) (s *said, grown int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	s := w.said[id]
-	if s == nil {
+	if s = w.said[id]; s == nil {
 		if !begins {
-			return
+			return nil, 0
 		}
 		s = &said{messages: map[string]kept{}}
+		s.memory = w.cache.Add(func() { w.release(id, s) })
 		w.said[id] = s
 	}
-	w.wanted++
-	s.used = w.wanted
 	for i, m := range messages {
 		if m.Withheld() != "" {
-			w.forget(id) // not everything is at hand
-			return
+			w.forget(id)
+			return nil, 0
 		}
-		grown := weight(&m)
+		grown += weight(&m)
 		if old, ok := s.messages[m.ID]; ok {
 			grown -= weight(&old.Message)
 		}
 		s.messages[m.ID] = kept{m, bare[i].Withheld()}
-		s.bytes += grown
-		w.bytes += grown
 	}
-	w.makeRoom(s)
+	return s, grown
 }
 
-// makeRoom forgets the sessions that were wanted least recently, but not the one in use.
-func (w *Withholding) makeRoom(inUse *said) {
-	for w.bytes > w.most {
-		oldest := ""
-		for id, s := range w.said {
-			if s != inUse && (oldest == "" || s.used < w.said[oldest].used) {
-				oldest = id
-			}
-		}
-		if oldest == "" {
-			return
-		}
-		w.forget(oldest)
+// release forgets a session, as there is no more room.
+func (w *Withholding) release(id string, s *said) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.said[id] == s {
+		delete(w.said, id)
 	}
 }
 
 func (w *Withholding) forget(id string) {
 	if s := w.said[id]; s != nil {
-		w.bytes -= s.bytes
+		s.memory.Drop()
 		delete(w.said, id)
 	}
 }

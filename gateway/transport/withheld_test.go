@@ -13,6 +13,7 @@ import (
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/cache"
 	"github.com/winnowhq/winnow/store/sqlite"
 )
 
@@ -108,7 +109,7 @@ func TestWithhold_noFolderIsKept(t *testing.T) {
 	const folder = "/home/ann/projects/canary"
 	path := filepath.Join(t.TempDir(), "s.db")
 	kept := must(sqlite.Open(t.Context(), sqlite.Config{Path: path}))
-	w := Withhold(kept, 1<<20)
+	w := Withhold(kept, cache.NewPool(1<<20))
 	at := &session.Path{Cwd: folder, Root: folder}
 	info := session.Info{ID: "live_1", Title: "canary", Directory: folder}
 	if err := w.Create(t.Context(), info); err != nil {

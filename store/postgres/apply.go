@@ -18,8 +18,9 @@ import (
 // round trips if it has more than a megabyte of large texts, of which it asks first which are there
 // already, or if it sets a session aside.
 func (s *Store) Apply(ctx context.Context, id string, c store.Change) (revision int64, err error) {
+	defer func() { s.db.written.Note(err) }()
 	defer s.explain(ctx, "apply", id, &err)
-	if err := s.ready(ctx); err != nil {
+	if err := s.writable(ctx); err != nil {
 		return 0, err
 	}
 	if err := c.Check(id); err != nil {

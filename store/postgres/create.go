@@ -17,7 +17,7 @@ import (
 // Create adds an empty session.
 func (s *Store) Create(ctx context.Context, info session.Info) (err error) {
 	defer s.explain(ctx, "create", info.ID, &err)
-	if err := s.ready(ctx); err != nil {
+	if err := s.writable(ctx); err != nil {
 		return err
 	}
 	if info.ID == "" {
@@ -59,6 +59,9 @@ func newToken() []byte {
 // uses.
 func (s *Store) Delete(ctx context.Context, id string) (err error) {
 	defer s.explain(ctx, "delete", id, &err)
+	if err := s.writable(ctx); err != nil {
+		return err
+	}
 	tried := false
 	err = s.with(ctx, func(c *pgxpool.Conn) error {
 		_, err := c.Exec(ctx, `SELECT winnow_delete($1, $2)`, s.tenant, key(id))

@@ -65,7 +65,7 @@ func (s *Store) Source(ctx context.Context, id string) (_ *store.Source, err err
 // SetSource keeps the file that a session was imported from.
 func (s *Store) SetSource(ctx context.Context, id string, source store.Source) (err error) {
 	defer s.explain(ctx, "source", id, &err)
-	if err := s.ready(ctx); err != nil {
+	if err := s.writable(ctx); err != nil {
 		return err
 	}
 	f := packed.NewSource(source)
@@ -92,7 +92,7 @@ func (s *Store) SetSource(ctx context.Context, id string, source store.Source) (
 // Keep keeps a text for a part, compressed. Equal texts are stored once.
 func (s *Store) Keep(ctx context.Context, id, part, text string) (err error) {
 	defer s.explain(ctx, "keep", id, &err)
-	if err := s.ready(ctx); err != nil {
+	if err := s.writable(ctx); err != nil {
 		return err
 	}
 	content := packed.New(text)
@@ -177,6 +177,9 @@ const mostFiles = 1000
 // SetFiles remembers files, in one transaction.
 func (s *Store) SetFiles(ctx context.Context, files ...store.File) (err error) {
 	defer s.explain(ctx, "files", "", &err)
+	if err := s.writable(ctx); err != nil {
+		return err
+	}
 	return s.with(ctx, func(c *pgxpool.Conn) error {
 		return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
 			for from := 0; from < len(files); from += mostFiles {

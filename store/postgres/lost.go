@@ -35,6 +35,9 @@ func (s *Store) Lost() error { return s.db.Lost() }
 // Answered implements [store.Remote].
 func (s *Store) Answered() (reads, writes int64) { return s.db.reads.Load(), s.db.writes.Load() }
 
+// Unwritable implements [store.Writer], for all tenants of the database.
+func (s *Store) Unwritable() error { return s.db.written.Unwritable() }
+
 // lose notes that a wait for the server has timed out.
 func (d *Database) lose(err error) {
 	d.loss.mu.Lock()

@@ -28,13 +28,20 @@ const (
 	turn = 0x77696e6e6f77
 )
 
-// migrate brings the tables to this version. Of several that do so at once, one does, and the
-// others wait for it.
-func migrate(ctx context.Context, c *pgx.ConnConfig, wait time.Duration, readOnly bool) error {
-	conn, err := connect(ctx, c, wait)
-	if err != nil {
-		return err
-	}
+// A program works on the tables of its own version, and on those of the next one if their migration
+// says that it may, so that replicas can be replaced one after the other, and put back. A migration
+// says so with its last statements:
+//
+//	CREATE TABLE IF NOT EXISTS winnow_compatible (version bigint PRIMARY KEY);
+//	INSERT INTO winnow_compatible VALUES (7);
+//
+// It may if all that the program before reads and writes stays as it was: tables and columns may be
+// added, with defaults, and functions; nothing is renamed, removed or given another meaning. What
+// the version before uses is removed in the migration after the next.
+
+// migrate brings the tables to this version, by a connection that it closes. Of several that do so
+// at once, one does, and the others wait for it.
+func migrate(ctx context.Context, conn *pgx.Conn, c *pgx.ConnConfig, readOnly bool) error {
 	defer conn.Close(context.WithoutCancel(ctx))
 	var encoding string
 	if err := conn.QueryRow(ctx, "SHOW server_encoding").Scan(&encoding); err != nil {
@@ -49,6 +56,9 @@ func migrate(ctx context.Context, c *pgx.ConnConfig, wait time.Duration, readOnl
 	case err != nil:
 		return err
 	case now > version:
+		if fits, err := compatible(ctx, conn, now); err != nil || fits {
+			return err
+		}
 		return fmt.Errorf("%w: its tables have version %d, this program knows %d", store.ErrNewer, now, version)
 	case now == version:
 		return nil
@@ -57,12 +67,11 @@ func migrate(ctx context.Context, c *pgx.ConnConfig, wait time.Duration, readOnl
 			"it",
 			store.ErrReadOnly, now, version)
 	}
-	if _, err := conn.Exec(ctx, "SET lock_timeout = 0"); err != nil { // a long migration is no reason to fail
-		return err
-	}
-	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", int64(turn)); err != nil {
-		return err
-	}
+	return Alone(ctx, c, turn, func() error { return upgrade(ctx, c) })
+}
+
+// upgrade runs the migrations that are missing.
+func upgrade(ctx context.Context, c *pgx.ConnConfig) error {
 	scripts, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return err
@@ -93,11 +102,22 @@ func connect(ctx context.Context, c *pgx.ConnConfig, wait time.Duration) (*pgx.C
 	}
 }
 
+// compatible reports whether this program can work on tables of a newer version.
+func compatible(ctx context.Context, conn *pgx.Conn, now int64) (fits bool, err error) {
+	if now != version+1 {
+		return false, nil
+	}
+	err = conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM winnow_compatible WHERE version = $1)", now).Scan(&fits)
+	if code(err) == pgerrcode.UndefinedTable {
+		return false, nil
+	}
+	return fits, err
+}
+
 // versionOf is the version of the tables, 0 if there are none.
 func versionOf(ctx context.Context, conn *pgx.Conn) (now int64, err error) {
 	err = conn.QueryRow(ctx, "SELECT coalesce(max(version_id), 0) FROM "+versions+" WHERE is_applied").Scan(&now)
-	var missing *pgconn.PgError
-	if errors.As(err, &missing) && missing.Code == pgerrcode.UndefinedTable {
+	if code(err) == pgerrcode.UndefinedTable {
 		return 0, nil
 	}
 	return now, err

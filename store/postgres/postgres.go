@@ -16,7 +16,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -74,6 +73,7 @@ type Database struct {
 
 	loss          loss
 	reads, writes atomic.Int64 // answered
+	written       store.Written
 	wanted        atomic.Pointer[Wanted]
 }
 
@@ -106,7 +106,7 @@ func OpenStore(ctx context.Context, url string, o Options) (*Store, error) {
 func open(ctx context.Context, url string, o Options) (_ *Database, err error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
-		return nil, errors.New("this is not the URL of a PostgreSQL database") // the driver's may quote it
+		return nil, errUnclear
 	}
 	d := &Database{place: Redacted(url), wait: o.Wait, readOnly: o.ReadOnly}
 	d.loss.ended, d.loss.end = context.WithCancel(context.Background())
@@ -126,12 +126,6 @@ func open(ctx context.Context, url string, o Options) (_ *Database, err error) {
 	// looked at the tables, and then may read all of them for each query. A plan that is the same
 	// for all looks up the session.
 	c.RuntimeParams["plan_cache_mode"] = "force_generic_plan"
-	if o.ReadOnly {
-		// Not as a parameter: target_session_attrs=read-write would take the server for a standby.
-		c.AfterConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
-			return conn.Exec(ctx, "SET default_transaction_read_only = on").Close()
-		}
-	}
 	c.Tracer = o.Tracer
 	if o.Connections > 0 {
 		config.MaxConns = int32(o.Connections)
@@ -142,8 +136,18 @@ func open(ctx context.Context, url string, o Options) (_ *Database, err error) {
 	// A connection is not asked whether it is alive, which would be a round trip: one that is not
 	// is replaced when it is used.
 	config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
-	if err := migrate(ctx, c, d.wait, o.ReadOnly); err != nil {
+	conn, pooled, err := reach(ctx, c, d.wait)
+	if err != nil {
 		return nil, err
+	}
+	if err := migrate(ctx, conn, c, o.ReadOnly); err != nil {
+		return nil, err
+	}
+	if o.ReadOnly && !pooled {
+		// Not as a parameter: target_session_attrs=read-write would take the server for a standby.
+		c.AfterConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
+			return conn.Exec(ctx, "SET default_transaction_read_only = on").Close()
+		}
 	}
 	d.pool, err = pgxpool.NewWithConfig(ctx, config)
 	return d, err
@@ -188,6 +192,7 @@ var (
 	_ store.Keeper   = (*Store)(nil)
 	_ store.Relayer  = (*Store)(nil)
 	_ store.Remote   = (*Store)(nil)
+	_ store.Writer   = (*Store)(nil)
 	_ store.Checker  = (*Store)(nil)
 )
 
@@ -208,6 +213,14 @@ func (s *Store) Database() *Database { return s.db }
 
 // Name is the name of the tenant.
 func (s *Store) Name() string { return s.tenant }
+
+// writable is ready for what writes.
+func (s *Store) writable(ctx context.Context) error {
+	if err := s.ready(ctx); err != nil || !s.db.readOnly {
+		return err
+	}
+	return store.ErrReadOnly
+}
 
 // ready returns an error if the store is closed, the context ended or the tenant has no name that a
 // database takes.

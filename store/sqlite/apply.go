@@ -13,6 +13,7 @@ import (
 // Apply writes a change in one transaction. What takes time, encoding and compressing, is done
 // before it begins.
 func (s *Store) Apply(ctx context.Context, id string, c store.Change) (revision int64, err error) {
+	defer func() { s.written.Note(err) }()
 	defer s.explain(ctx, "apply", id, &err)
 	if err := ctx.Err(); err != nil {
 		return 0, err

@@ -285,6 +285,7 @@ func TestStore_leavesNothingHalfWrittenOnAFullDisk(t *testing.T) {
 	title := session.Info{ID: "ses", Title: "never seen"}
 	_, err = s.Apply(t.Context(), "ses", store.Change{Info: &title, Append: steps(100, 6000, 2)})
 	wants(t, err, store.ErrFull, path)
+	wants(t, s.Unwritable(), store.ErrFull, path)
 	wants(t, s.SetSource(t.Context(), "ses", store.Source{Data: random(1 << 20)}), store.ErrFull, path)
 	after, err := s.State(t.Context(), "ses")
 	if err != nil {
@@ -296,6 +297,9 @@ func TestStore_leavesNothingHalfWrittenOnAFullDisk(t *testing.T) {
 	run(t, s.Writer(), `PRAGMA max_page_count = 1000000`)
 	if _, err := s.Apply(t.Context(), "ses", store.Change{Append: steps(100, 6000, 2)}); err != nil {
 		t.Errorf("after room was made: %v", err)
+	}
+	if err := s.Unwritable(); err != nil {
+		t.Errorf("after room was made it says %v", err)
 	}
 	sound(t, path)
 }

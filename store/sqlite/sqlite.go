@@ -57,6 +57,7 @@ type Store struct {
 	reader *reader
 	packer packed.Compressor
 
+	written   store.Written
 	closed    atomic.Bool
 	closeOnce sync.Once
 	closeErr  error
@@ -174,6 +175,9 @@ func prepare(ctx context.Context, db *sql.DB, statements ...prepared) (err error
 	}
 	return nil
 }
+
+// Unwritable implements [store.Writer].
+func (s *Store) Unwritable() error { return s.written.Unwritable() }
 
 // Path returns the absolute path of the store.
 func (s *Store) Path() string { return s.path }

@@ -17,11 +17,13 @@ import (
 	"strings"
 	"time"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver pgx
+	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 	_ "modernc.org/sqlite" // the driver sqlite
 
 	"github.com/winnowhq/winnow/gateway/tenant"
+	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/postgres"
 )
 
 //go:embed migrations/*.sql
@@ -45,33 +47,60 @@ func IsPostgres(address string) bool {
 // Open opens a book: the path of a file, which is created with mode 0600, its folder with 0700, or
 // the address of a PostgreSQL database. now is the clock.
 func Open(ctx context.Context, address string, now func() time.Time) (*Book, error) {
-	driver, dialect, source := "pgx", goose.DialectPostgres, address
-	if !IsPostgres(address) {
-		var err error
-		if source, err = makeFile(address); err != nil {
-			return nil, fmt.Errorf("open the book of tenants: %w", err)
-		}
-		driver, dialect = "sqlite", goose.DialectSQLite3
+	open := openFile
+	if IsPostgres(address) {
+		open = openDatabase
 	}
-	db, err := sql.Open(driver, source)
+	db, err := open(ctx, address)
 	if err != nil {
-		return nil, fmt.Errorf("open the book of tenants: %w", masked(err))
-	}
-	db.SetMaxOpenConns(4)
-	if err := migrate(ctx, db, dialect); err != nil {
-		db.Close()
-		return nil, fmt.Errorf("open the book of tenants: %w", masked(err))
+		return nil, fmt.Errorf("open the book of tenants: %w", err)
 	}
 	return &Book{db, now}, nil
 }
 
-// masked is an error of a driver without the address, which may hold a password.
-func masked(err error) error {
-	if strings.Contains(err.Error(), "://") {
-		return errors.New("the address cannot be used")
+// openFile opens a file and upgrades its tables.
+func openFile(ctx context.Context, path string) (*sql.DB, error) {
+	source, err := makeFile(path)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	db, err := sql.Open("sqlite", source)
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(connections)
+	for try := 0; ; try++ { // another process may be at it: then what it made is there already
+		err := upgrade(ctx, db, goose.DialectSQLite3)
+		if err == nil {
+			return db, nil
+		}
+		if try == 20 || ctx.Err() != nil || errors.Is(err, store.ErrNewer) {
+			return nil, errors.Join(err, db.Close())
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
 }
+
+// openDatabase connects to a database and upgrades its tables.
+func openDatabase(ctx context.Context, address string) (*sql.DB, error) {
+	c, _, err := postgres.Connections(ctx, address, "winnow tenants")
+	if err != nil {
+		return nil, err
+	}
+	db := stdlib.OpenDB(*c.ConnConfig)
+	db.SetMaxOpenConns(connections)
+	err = postgres.Alone(ctx, c.ConnConfig, migrationLock, func() error { return upgrade(ctx, db, goose.DialectPostgres) })
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// connections are how many a book has at most.
+const connections = 4
 
 // makeFile creates the file and its folder, readable by the owner alone, and returns what the
 // driver calls it.
@@ -99,7 +128,10 @@ func makeFile(path string) (source string, err error) {
 // migrationLock keeps two processes from migrating one database at a time.
 const migrationLock = 2003725944
 
-func migrate(ctx context.Context, db *sql.DB, dialect goose.Dialect) error {
+// upgrade runs the migrations that are missing. Tables of the next version are taken as they are if
+// their migration says so, in book_compatible as that of a store does in winnow_compatible: see
+// store/postgres/migrate.go.
+func upgrade(ctx context.Context, db *sql.DB, dialect goose.Dialect) error {
 	scripts, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return err
@@ -108,28 +140,22 @@ func migrate(ctx context.Context, db *sql.DB, dialect goose.Dialect) error {
 	if err != nil {
 		return err
 	}
-	if dialect == goose.DialectPostgres {
-		conn, err := db.Conn(ctx)
-		if err != nil {
-			return err
-		}
-		defer conn.Close()
-		if _, err := conn.ExecContext(ctx, `SELECT pg_advisory_lock($1)`, migrationLock); err != nil {
-			return err
-		}
-		defer conn.ExecContext(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock($1)`, migrationLock)
+	now, known, err := provider.GetVersions(ctx)
+	if err != nil {
+		return err
+	}
+	if now <= known {
 		_, err = provider.Up(ctx)
 		return err
 	}
-	for try := 0; ; try++ { // another process may be at it: then what it made is there already
-		if _, err = provider.Up(ctx); err == nil || try == 20 || ctx.Err() != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(50 * time.Millisecond):
-		}
+	var marked int
+	if now == known+1 { // without the table nothing is marked
+		_ = db.QueryRowContext(ctx, `SELECT count(*) FROM book_compatible WHERE version = $1`, now).Scan(&marked)
 	}
+	if marked == 0 {
+		return fmt.Errorf("%w: its tables have version %d, this program knows %d", store.ErrNewer, now, known)
+	}
+	return nil
 }
 
 // Close closes the book.

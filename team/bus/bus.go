@@ -26,7 +26,7 @@ const (
 // Bus is one process at the bus.
 type Bus struct {
 	process string
-	config  *pgx.ConnConfig
+	connect func(context.Context) (*pgx.Conn, error)
 	log     *slog.Logger
 	texts   chan text
 	stop    context.CancelFunc
@@ -40,9 +40,11 @@ type text struct {
 
 // Open connects in the background, and again whenever a connection breaks. heard is called with what
 // other processes tell, one after the other.
-func Open(config *pgx.ConnConfig, heard func(tenant string, text []byte), log *slog.Logger) *Bus {
+func Open(
+	connect func(context.Context) (*pgx.Conn, error), heard func(tenant string, text []byte), log *slog.Logger,
+) *Bus {
 	ctx, stop := context.WithCancel(context.Background())
-	b := &Bus{process: rand.Text(), config: config, log: log, texts: make(chan text, waiting), stop: stop,
+	b := &Bus{process: rand.Text(), connect: connect, log: log, texts: make(chan text, waiting), stop: stop,
 		ended: make(chan struct{}, 2)}
 	go b.connected(ctx, func(conn *pgx.Conn) error { return b.listen(ctx, conn, heard) })
 	go b.connected(ctx, func(conn *pgx.Conn) error { return b.send(ctx, conn) })
@@ -68,7 +70,7 @@ func (b *Bus) Close() {
 func (b *Bus) connected(ctx context.Context, use func(*pgx.Conn) error) {
 	defer func() { b.ended <- struct{}{} }()
 	for ctx.Err() == nil {
-		conn, err := pgx.ConnectConfig(ctx, b.config)
+		conn, err := b.connect(ctx)
 		if err == nil {
 			err = use(conn)
 			conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // it broke, or is not needed any more

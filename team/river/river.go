@@ -18,6 +18,7 @@ import (
 	"github.com/riverqueue/river/rivertype"
 
 	"github.com/winnowhq/winnow/gateway/job"
+	"github.com/winnowhq/winnow/store/postgres"
 )
 
 // Config says how a queue works. The zero value works.
@@ -31,6 +32,9 @@ type Config struct {
 	// Log is told of what fails. Default: nobody.
 	Log *slog.Logger
 	Now func() time.Time // default: time.Now
+	// Polls: nothing can be listened to, as a pooler stands before the database. What is asked for is
+	// found a second later.
+	Polls bool
 }
 
 // Queue is a job.Queue in PostgreSQL.
@@ -43,20 +47,28 @@ type Queue struct {
 // Migrate makes or upgrades River's tables. Several processes may do it at the same time. A version
 // of winnow works beside the tables of a newer one.
 func Migrate(ctx context.Context, pool *pgxpool.Pool) error {
-	// Not a connection of the pool: those who wait would leave none to who works.
-	lock, err := pgx.ConnectConfig(ctx, pool.Config().ConnConfig)
+	err := postgres.Alone(ctx, pool.Config().ConnConfig, migrating, func() error { return upgrade(ctx, pool) })
 	if err != nil {
 		return fmt.Errorf("job: upgrade the tables of jobs: %w", err)
 	}
-	defer lock.Close(context.WithoutCancel(ctx)) //nolint:errcheck // it is over
-	if _, err := lock.Exec(ctx, `SELECT pg_advisory_lock($1)`, migrating); err != nil {
-		return fmt.Errorf("job: upgrade the tables of jobs: %w", err)
-	}
+	return nil
+}
+
+// upgrade runs what is missing.
+func upgrade(ctx context.Context, pool *pgxpool.Pool) error {
 	migrator, err := rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return fmt.Errorf("job: upgrade the tables of jobs: %w", err)
 	}
 	if _, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
+		return fmt.Errorf("job: upgrade the tables of jobs: %w", err)
+	}
+	// Not where it is there: to ask for a table takes the right to make one.
+	none, err := missing(ctx, pool)
+	if err == nil && none {
+		_, err = pool.Exec(ctx, periodicTable)
+	}
+	if err != nil {
 		return fmt.Errorf("job: upgrade the tables of jobs: %w", err)
 	}
 	return nil
@@ -90,6 +102,11 @@ func New(ctx context.Context, pool *pgxpool.Pool, c Config) (*Queue, error) {
 		return nil, fmt.Errorf("job: look at the tables of jobs: %w", err)
 	}
 	if !valid.OK {
+		return nil, ErrTables
+	}
+	if none, err := missing(ctx, pool); err != nil {
+		return nil, err
+	} else if none {
 		return nil, ErrTables
 	}
 	adding, err := queue.NewClient(driver, &queue.Config{Logger: quietly(c.Log, c.Now), SkipUnknownJobCheck: true})
@@ -156,19 +173,11 @@ func (q *Queue) Run(ctx context.Context, w job.Work) error {
 	for kind, h := range w.Handlers {
 		queue.AddWorkerArgs(workers, args{kind: kind}, &worker{q: q, handler: h})
 	}
-	var periodic []*queue.PeriodicJob
-	for _, p := range w.Periodic {
-		a, o, err := asked(p.Job)
-		if err != nil {
-			return err
-		}
-		periodic = append(periodic, queue.NewPeriodicJob(queue.PeriodicInterval(p.Every),
-			func() (queue.JobArgs, *queue.InsertOpts) { return a, o }, &queue.PeriodicJobOpts{RunOnStart: true}))
-	}
+	log := quietly(q.config.Log, q.config.Now)
 	client, err := queue.NewClient(riverpgxv5.New(q.pool), &queue.Config{
 		Queues:  map[string]queue.QueueConfig{queue.QueueDefault: {MaxWorkers: q.config.Workers}},
-		Workers: workers, PeriodicJobs: periodic, Logger: quietly(q.config.Log, q.config.Now),
-		FetchOnlyKnownKinds: true, ErrorHandler: failing{q.config.Log},
+		Workers: workers, Logger: log,
+		PollOnly: q.config.Polls, FetchOnlyKnownKinds: true, ErrorHandler: failing{q.config.Log},
 		JobTimeout: -1, RescueStuckJobsAfter: late, // each has its own limit
 	})
 	if err != nil {
@@ -177,7 +186,7 @@ func (q *Queue) Run(ctx context.Context, w job.Work) error {
 	if err := client.Start(context.WithoutCancel(ctx)); err != nil {
 		return fmt.Errorf("job: begin to do jobs: %w", err)
 	}
-	<-ctx.Done()
+	q.repeat(ctx, log, w.Periodic)
 	ending, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer stop()
 	if err := client.StopAndCancel(ending); err != nil {

@@ -14,14 +14,16 @@ import (
 type migrated struct {
 	Store string `json:"store"`
 	Jobs  bool   `json:"jobs"`
+	// Tenants reports whether the tables of tenants are among them.
+	Tenants bool `json:"tenants"`
 }
 
 func migrateCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "migrate",
 		Short: "Make the tables of the store, or upgrade them to this version",
-		Long: `migrate makes the tables of the store, or upgrades them to those of this version, and those
-of the jobs beside it in a database. Several may do so at once; what is up to date stays as it is.
+		Long: `migrate makes the tables of the store, or upgrades them to those of this version, and in a
+database those of tenants and jobs beside it. Several may do so at once; what is up to date stays as it is.
 Commands do the same when they open a store; migrate does it without anything else, so that it can be
 done once, before new versions of winnow serve start beside old ones.`,
 		Example:           "  winnowd store migrate --store postgres://winnow@localhost/winnow",
@@ -39,10 +41,10 @@ func migrate(ctx context.Context, a *cli.App) error {
 	if err := kept.Close(); err != nil {
 		return err
 	}
-	jobs, err := gateway.MigrateJobs(ctx, a, source.StoreForChild(a))
+	shared, err := gateway.MigrateShared(ctx, a, source.StoreForChild(a))
 	if err != nil {
 		return err
 	}
-	done := migrated{source.StoreAt(a), jobs}
+	done := migrated{source.StoreAt(a), shared, shared}
 	return a.Tell(done, func() { a.Printf("the tables of %s are those of this version\n", done.Store) })
 }

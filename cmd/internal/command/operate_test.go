@@ -90,6 +90,27 @@ func TestServe_profilesAndJobs(t *testing.T) {
 	g.cmd.Process.Signal(syscall.SIGTERM)
 }
 
+// store migrate makes all tables of a database beforehand: those of sessions, of tenants and of jobs.
+func TestStoreMigrate_makesAllTables(t *testing.T) {
+	name := pgtest.Start(t)
+	d := newTeamDesk(t)
+	out, err := d.command("store", "migrate", "--store", name, "--json").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), `"tenants": true`) {
+		t.Errorf("store migrate: %v\n%s", err, out)
+	}
+	conn, err := pgx.Connect(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	for _, table := range []string{"session", "book_tenant", "river_job", "winnow_periodic"} {
+		var there bool
+		if err := conn.QueryRow(t.Context(), "SELECT to_regclass($1) IS NOT NULL", table).Scan(&there); err != nil || !there {
+			t.Errorf("there is no table %s, %v", table, err)
+		}
+	}
+}
+
 // On PostgreSQL the jobs are in the database, done by one of the replicas: an old conversation goes,
 // and each job is done once for both. The tables are made before by store migrate, as often as one
 // likes.

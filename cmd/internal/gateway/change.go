@@ -107,7 +107,10 @@ func (r *Relay) ready(ctx context.Context) error {
 	if carrier.Lost() {
 		return errors.New("the store is lost: nothing more is decided")
 	}
-	// Whether it can be written shows even if there is nothing to change.
+	if err := r.unwritable(); err != nil {
+		return errors.New(err.Error())
+	}
+	// Whether it is locked or damaged shows even if there is nothing to change.
 	if _, err := kept.Apply(ctx, "ready", store.Change{}); !errors.Is(err, store.ErrNotFound) {
 		r.log.Error("the store cannot be written", "error", err)
 		return errors.New("the store cannot be written")

@@ -110,3 +110,30 @@ func TestDeploy_dashboard(t *testing.T) {
 		t.Errorf("it has %d queries", len(all))
 	}
 }
+
+// alertExpr finds the expressions of alerts.
+var alertExpr = regexp.MustCompile(`(?m)^ +expr: (.+)$`)
+
+// overTime finds what an expression does with the past of a figure.
+var overTime = regexp.MustCompile(`(\w+)\((winnow_\w+)[^\[\]()]*\[`)
+
+// A restart sets every figure to zero. No alert takes that for a change: the past of a figure is looked
+// at as that of a counter, or for its extremes.
+func TestDeploy_alertsOutliveRestarts(t *testing.T) {
+	text := outsideFile(t, filepath.Join(outside.Root(t), "deploy", "prometheus", "alerts.yml"))
+	all := alertExpr.FindAllStringSubmatch(string(text), -1)
+	if len(all) < 8 {
+		t.Fatalf("%d expressions are found", len(all))
+	}
+	for _, expr := range all {
+		for _, use := range overTime.FindAllStringSubmatch(expr[1], -1) {
+			switch by, figure := use[1], use[2]; {
+			case by == "max_over_time":
+			case by != "rate" && by != "increase":
+				t.Errorf("%s: after a restart %s of %s says what has not happened", expr[1], by, figure)
+			case !strings.HasSuffix(figure, "_total") && !strings.HasSuffix(figure, "_bucket"):
+				t.Errorf("%s: %s is no counter", expr[1], figure)
+			}
+		}
+	}
+}

@@ -49,6 +49,7 @@ type Jobs struct {
 	replaced chan struct{}          // closed when there is another queue
 	done     func(values ...string) // counts an attempt, by kind and outcome
 	problems atomic.Int64           // that the newest look through the whole store has found
+	indexed  atomic.Int64           // when the search index was brought up to date, in nanoseconds; 0: not yet
 }
 
 // Jobs opens the queue of a relay: in PostgreSQL if the store is there, else in this process.
@@ -219,9 +220,16 @@ func (w *Jobs) askForEach(ctx context.Context, kind string) (failed error) {
 	return failed
 }
 
-// index adds what is new to the search index, if the store has one, and to that of each tenant.
+// index adds what is new to the search index, if the store has one, and to that of each tenant. A
+// tenant whose store is a file has nothing new if nobody showed a token of it since the last time.
 func (w *Jobs) index(ctx context.Context, _ job.Attempt) error {
-	return w.each(ctx, func(_ string, kept store.Store) error {
+	var since time.Time
+	if !store.IsURL(source.StoreForChild(w.relay.app)) {
+		if last := w.indexed.Swap(w.relay.app.Env.Now().UnixNano()); last != 0 {
+			since = time.Unix(0, last)
+		}
+	}
+	return w.each(ctx, since, func(_ string, kept store.Store) error {
 		if searcher, ok := kept.(store.Searcher); ok {
 			if err := searcher.Index(ctx, nil); err != nil {
 				return fmt.Errorf("index what is new: %w", err)
@@ -231,9 +239,10 @@ func (w *Jobs) index(ctx context.Context, _ job.Attempt) error {
 	})
 }
 
-// each does something with the gateway's store, and with that of each tenant, by its name. An error
-// of one keeps nothing from the others.
-func (w *Jobs) each(ctx context.Context, do func(tenant string, kept store.Store) error) (err error) {
+// each does something with the gateway's store, and with that of each tenant who asked since a time,
+// by its name. An error of one keeps nothing from the others. Nothing but stores is opened, one at a
+// time: who is not at hand stays so, and who is may be closed.
+func (w *Jobs) each(ctx context.Context, since time.Time, do func(tenant string, kept store.Store) error) (err error) {
 	if kept := w.relay.kept(); kept != nil {
 		err = do("", kept)
 	}
@@ -241,28 +250,33 @@ func (w *Jobs) each(ctx context.Context, do func(tenant string, kept store.Store
 	if d == nil {
 		return err
 	}
+	seen := d.seen()
 	for _, name := range d.Others() {
-		t, ok := d.known.Load().Tenant(name)
-		if !ok {
-			continue // it was removed meanwhile
-		}
-		m, f, failed := d.open(ctx, t)
-		if failed != nil {
-			err = errors.Join(err, fmt.Errorf("open the store of %s: %w", name, failed))
+		if !since.IsZero() && seen[name].Add(usedEvery).Before(since) {
 			continue
 		}
-		if failed := do(name, m.store); failed != nil {
-			err = errors.Join(err, fmt.Errorf("of %s: %w", name, failed))
-		}
-		m.leave(f)
+		err = errors.Join(err, d.withStore(ctx, name, func(kept store.Store) error { return do(name, kept) }))
 	}
 	return err
+}
+
+// withStore opens the store of a tenant for what a job does with it.
+func (d *tenants) withStore(ctx context.Context, name string, do func(store.Store) error) error {
+	kept, err := d.stores.Open(ctx, name)
+	if err != nil {
+		return fmt.Errorf("open the store of %s: %w", name, err)
+	}
+	defer kept.Close()
+	if err := do(kept); err != nil {
+		return fmt.Errorf("of %s: %w", name, err)
+	}
+	return nil
 }
 
 // check looks for damage. What it finds is logged and counted; it is no failure of the look.
 func (w *Jobs) check(ctx context.Context, _ job.Attempt) error {
 	problems, looked := 0, false
-	err := w.each(ctx, func(tenant string, kept store.Store) error {
+	err := w.each(ctx, time.Time{}, func(tenant string, kept store.Store) error {
 		checker, ok := kept.(store.Checker)
 		if !ok {
 			return nil
@@ -286,11 +300,15 @@ func (w *Jobs) check(ctx context.Context, _ job.Attempt) error {
 	return err
 }
 
-// MigrateJobs makes or upgrades the tables of jobs in the database of a store, and reports whether
-// the store is in one.
-func MigrateJobs(ctx context.Context, a *cli.App, address string) (bool, error) {
+// MigrateShared makes or upgrades the tables of tenants and of jobs in the database of a store, and
+// reports whether the store is in one.
+func MigrateShared(ctx context.Context, a *cli.App, address string) (bool, error) {
 	if !store.IsURL(address) {
 		return false, nil
 	}
-	return true, a.Shared.MigrateQueue(ctx, address)
+	b, err := source.OpenBook(ctx, a, source.Making)
+	if err != nil {
+		return true, err
+	}
+	return true, errors.Join(b.Close(), a.Shared.MigrateQueue(ctx, address))
 }

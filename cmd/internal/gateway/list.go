@@ -12,6 +12,9 @@ import (
 	"github.com/winnowhq/winnow/gateway/serve"
 )
 
+// listed is the audit log's name for looking at the list of all tenants, which the command has, too.
+const listed = "tenant list"
+
 // List implements serve.Authenticator.
 func (d *tenants) List() http.Handler {
 	return live.Tenants(live.TenantsConfig{Tenants: d.list, Now: d.r.app.Env.Now,
@@ -20,7 +23,7 @@ func (d *tenants) List() http.Handler {
 			if g := serve.ClientOf(ctx); g != nil {
 				own = g.Tenant
 			}
-			return d.audit(own)(ctx, live.Deed{Did: "read", What: "the list of all tenants"})
+			return d.audit(own)(ctx, live.Deed{Did: listed})
 		}})
 }
 

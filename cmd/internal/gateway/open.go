@@ -75,7 +75,6 @@ func (d *tenants) upToDate(ctx context.Context, m *tenantState, t tenant.Tenant)
 		}
 	}
 	settings, mode = settingsOf(settings, mode, t)
-	settings.Gateway.Memory = max(settings.Gateway.Memory/min(max(d.known.Load().Len(), 1), mostShares), leastShare)
 	f = &tenantRuntime{settings: settings, tenant: t, mode: mode, version: version}
 	if err := d.r.buildRuntime(m, f, d.audit(m.name)); err != nil {
 		return nil, false, err
@@ -119,7 +118,7 @@ func (d *tenants) openStore(ctx context.Context, m *tenantState, t tenant.Tenant
 	d.r.inTransaction(kept)
 	m.store, m.capture = kept, capture
 	if capture == config.CaptureNone {
-		m.store = transport.Withhold(kept, max(settings.Gateway.Memory/2/mostShares, leastShare))
+		m.store = transport.Withhold(kept, d.r.memory)
 	}
 	m.calibrated = calibrated(settings)
 	if settings.Gateway.Page {

@@ -21,6 +21,7 @@ import (
 	"github.com/winnowhq/winnow/gateway/trace"
 	"github.com/winnowhq/winnow/gateway/transport"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/cache"
 )
 
 // Relay is a listener with what carries its requests: those of one person, and of tenants.
@@ -40,6 +41,7 @@ type Relay struct {
 	inFlight  inFlight
 	failsOpen bool        // without its store it relays all the same, in mode off
 	outage    storeOutage // guarded by changing, but for its error
+	writing   *failure    // changes of stores
 	stopping  atomic.Bool
 	ended     chan error
 	stop      context.CancelFunc
@@ -64,6 +66,7 @@ type background struct {
 type configured struct {
 	changing  sync.Mutex // held while another runtime is built
 	settings  config.Settings
+	memory    *cache.Pool    // of all that is at hand, bounded by gateway.memory
 	named     transport.Mode // the mode that they name
 	switched  transport.Mode // by the page, "" if it has not
 	upstreams map[string]string
@@ -105,14 +108,16 @@ func OpenAt(ctx context.Context, a *cli.App, settings config.Settings, l net.Lis
 func openAt(ctx context.Context, a *cli.App, settings config.Settings, l net.Listener, mode transport.Mode,
 	log *slog.Logger, failsOpen bool) (_ *Relay, err error) {
 	undumpable()
-	r := &Relay{app: a, listener: l, base: serve.Direct(), log: log, ended: make(chan error, 1), failsOpen: failsOpen}
+	r := &Relay{app: a, listener: l, base: serve.Direct(), log: log, ended: make(chan error, 1), failsOpen: failsOpen,
+		writing: &failure{fails: "nothing can be written: until it can, requests leave with what was decided before",
+			ended: "the store can be written again"}}
 	r.tenantState = &tenantState{clock: a.Env.Now, failed: r.failed}
 	r.closing, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if r.tracer = trace.FromEnvironment(a.Env.Getenv, log, a.Env.Now); r.tracer != nil {
 		r.base = traced{r.base, r.tracer}
 	}
 	r.calibrated = calibrated(settings)
-	r.settings, r.named = settings, mode
+	r.settings, r.named, r.memory = settings, mode, cache.NewPool(settings.Gateway.Memory)
 	f, err := r.build(ctx, settings, mode)
 	if err != nil {
 		r.Close()
@@ -150,6 +155,13 @@ func (r *Relay) build(ctx context.Context, settings config.Settings, mode transp
 		r.metrics.Gauge("winnow_in_flight_requests", "Requests that are relayed and have not ended.", r.inFlight.count)
 		r.metrics.Gauge("winnow_store_lost",
 			"1 while the store cannot be opened or does not answer, and nothing is decided.", r.away)
+		r.metrics.Gauge("winnow_store_unwritable",
+			"1 while a store can be read and not written, as its disk is full or it is read-only.", func() float64 {
+				if r.unwritable() != nil {
+					return 1
+				}
+				return 0
+			})
 	}
 	return f, nil
 }
@@ -165,7 +177,7 @@ func (r *Relay) open(ctx context.Context, set config.Gateway) error {
 	}
 	r.inTransaction(kept)
 	if set.Capture == config.CaptureNone {
-		kept = transport.Withhold(kept, set.Memory/2)
+		kept = transport.Withhold(kept, r.memory)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -19,6 +19,7 @@ import (
 	"github.com/winnowhq/winnow/cmd/internal/cli"
 	"github.com/winnowhq/winnow/desk/config"
 	"github.com/winnowhq/winnow/gateway/transport"
+	"github.com/winnowhq/winnow/store/cache"
 	"github.com/winnowhq/winnow/team"
 )
 
@@ -152,7 +153,7 @@ func TestRelay_boundsMemory(t *testing.T) {
 	if limit() != before {
 		t.Errorf("the limit is %d afterwards, %d before", limit(), before)
 	}
-	said := &Relay{app: cli.New(cli.Env{Getenv: func(string) string { return "1GiB" }}, "test")}
+	said := &Relay{configured: configured{memory: cache.NewPool(1)}, app: cli.New(cli.Env{Getenv: func(string) string { return "1GiB" }}, "test")}
 	if said.bound(1); limit() != before {
 		t.Errorf("the limit is %d though GOMEMLIMIT is set, %d before", limit(), before)
 	}

@@ -74,16 +74,15 @@ func (d *tenants) share(ctx context.Context, m *tenantState, most float64, now t
 		return nil
 	})
 	switch {
-	case err == nil:
-		return id, nil
 	case errors.As(err, &refused):
 		return "", refused
-	case !errors.Is(ctx.Err(), context.Canceled) && !errors.Is(err, tenant.ErrNotFound):
-		d.unshared.Store(now.Add(bookPause).UnixNano())
-		d.log.Error("a reservation cannot be made in the book of tenants: until it can, each process keeps the "+
-			"budget by itself", "tenant", m.name, "why", err)
+	case err == nil || !errors.Is(ctx.Err(), context.Canceled) && !errors.Is(err, tenant.ErrNotFound):
+		d.failures.share.note(d.log, now, err)
+		if err != nil {
+			d.unshared.Store(now.Add(bookPause).UnixNano())
+		}
 	}
-	return id, nil // it may have been made all the same
+	return id, nil // after an error it may have been made all the same
 }
 
 // renew keeps the reservations of this process.
@@ -92,7 +91,5 @@ func (d *tenants) renew(ctx context.Context, now time.Time) {
 		return
 	}
 	d.renewed = now
-	if err := d.book.Load().Renew(ctx, d.process, now.Add(reservedFor), now); err != nil {
-		d.log.Error("reservations cannot be renewed", "why", err)
-	}
+	d.failures.renew.note(d.log, now, d.book.Load().Renew(ctx, d.process, now.Add(reservedFor), now))
 }

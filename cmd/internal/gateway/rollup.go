@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/winnowhq/winnow/gateway/job"
@@ -84,13 +83,7 @@ func (w *Jobs) sum(ctx context.Context, a job.Attempt) error {
 	if !ok {
 		return nil // it was removed
 	}
-	kept, err := d.stores.Open(ctx, t.Name)
-	if err != nil {
-		return fmt.Errorf("open the store of %s: %w", t.Name, err)
-	}
-	defer kept.Close()
-	if err := d.rollUp(ctx, t.Name, kept, w.relay.app.Env.Now()); err != nil {
-		return fmt.Errorf("sum what %s has spent: %w", t.Name, err)
-	}
-	return nil
+	return d.withStore(ctx, t.Name, func(kept store.Store) error {
+		return d.rollUp(ctx, t.Name, kept, w.relay.app.Env.Now())
+	})
 }

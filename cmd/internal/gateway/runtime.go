@@ -44,7 +44,7 @@ func (r *Relay) buildRuntime(m *tenantState, f *tenantRuntime, audit func(contex
 	if metered {
 		o.Reserve = r.tenants.reserving(m)
 	}
-	o.Prepare = r.preparing(m.name, m.store, f.engine, m.charge)
+	o.Prepare = r.preparing(m, f)
 	if paged {
 		f.page = r.page(m, f, audit)
 	}
@@ -96,7 +96,7 @@ func (r *Relay) engine(settings config.Settings, mode transport.Mode, kept store
 		return nil, err
 	}
 	c.NoteWanted = r.prepares(kept)
-	c.Memory, c.Calibrated, c.Hooks = settings.Gateway.Memory/2, calibrated, transport.Hooks(c.Hooks)
+	c.Cache, c.Calibrated, c.Hooks = r.memory, calibrated, transport.Hooks(c.Hooks)
 	return winnow.Open(c)
 }
 
@@ -106,24 +106,22 @@ func (r *Relay) options(settings config.Settings, mode transport.Mode, kept stor
 		Models: settings.Catalogue(model.Default()), Drop: settings.Gateway.Tools.Drop,
 		Delegate: settings.Gateway.Delegate,
 		KeepWarm: settings.Gateway.KeepWarm,
-		Memory:   settings.Gateway.Memory / 2 / bytesOfBody, Log: r.log, Now: r.app.Env.Now}
+		Cache:    r.memory, Log: r.log, Now: r.app.Env.Now}
 	if r.tracer != nil {
 		o.Stage = r.stage
 	}
 	return o
 }
 
-// bytesOfBody is how many bytes of memory a byte of a body takes that the transport has at hand,
-// with what is understood of it.
-const bytesOfBody = 3
-
 // wholeMemory is how much memory the whole process may take, in bytes for each byte of
 // gateway.memory, before garbage is collected more often than usual: what is at hand takes twice
 // that, and requests that are under way need room.
 const wholeMemory = 3
 
-// bound makes garbage be collected in time. Who runs the program may say otherwise with GOMEMLIMIT.
+// bound bounds what all tenants have at hand together, and makes garbage be collected in time. Who
+// runs the program may say otherwise of the latter with GOMEMLIMIT.
 func (r *Relay) bound(memory int) {
+	r.memory.Bound(memory)
 	if r.app.Env.Getenv("GOMEMLIMIT") != "" {
 		return
 	}

@@ -135,6 +135,14 @@ func (m *tenantState) enter() *tenantRuntime {
 	return m.now
 }
 
+// hold keeps a runtime that carries a request for what goes on beside it, until leave.
+func (m *tenantState) hold(f *tenantRuntime) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.under++
+	f.under++
+}
+
 // leave lets it go; what was replaced meanwhile is ended by the last one.
 func (m *tenantState) leave(f *tenantRuntime) {
 	m.mu.Lock()
@@ -180,11 +188,18 @@ func (m *tenantState) replace(f *tenantRuntime) (ended func()) {
 	}
 }
 
-// idle reports whether nothing is in it, and since when.
+// idle reports whether nothing is in it or still to be recorded, and since when.
 func (m *tenantState) idle() (since time.Time, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.last, m.under == 0
+	return m.last, m.under == 0 && (m.now == nil || !m.now.carrier.Busy())
+}
+
+// owes reports whether the book does not know yet all that was spent.
+func (m *tenantState) owes() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.unsaved)+len(m.settled) > 0
 }
 
 // save hands what was spent to the book. What the book does not take is kept.

@@ -56,19 +56,21 @@ func summaryNamed(key string) (tenant, session, pivot string, ok bool) {
 // of sessions that are in the store with all that was said.
 func (r *Relay) prepares(kept store.Store) bool { return r.failsOpen && !withholds(kept) }
 
-// preparing asks for summaries of the sessions of a tenant; spent is told what they cost. engine is
-// asked at once, and beside the work, if there are no jobs.
-func (r *Relay) preparing(tenant string, kept store.Store, engine *winnow.Engine, spent func(float64, time.Time)) func(
-	ctx context.Context, session, pivot string) {
+// preparing asks for summaries of the sessions of a tenant. The engine of its runtime is asked at
+// once, and beside the work, if there are no jobs; it stays until then.
+func (r *Relay) preparing(m *tenantState, f *tenantRuntime) func(ctx context.Context, session, pivot string) {
+	kept := m.store
 	return func(ctx context.Context, session, pivot string) {
 		if w := r.work.Load(); w != nil && r.prepares(kept) {
-			w.summaryWanted(ctx, tenant, session, pivot)
+			w.summaryWanted(ctx, m.name, session, pivot)
 			return
 		}
 		alone := job.Attempt{Number: 1, Job: job.Job{Kind: summary, Limit: summaryLimit}}
+		m.hold(f)
 		r.beside.Go(func() {
+			defer m.leave(f)
 			err := job.Try(r.closing, func(ctx context.Context, _ job.Attempt) error {
-				return r.prepare(ctx, engine, session, spent)
+				return r.prepare(ctx, f.engine, session, m.charge)
 			}, alone)
 			if err != nil && r.closing.Err() == nil {
 				r.log.Error("could not prepare a summary", "session", session, "error", err)

@@ -31,9 +31,6 @@ const (
 	// mostRooms is how many tenants are at hand at a time; of more the one that nobody has asked
 	// for longest goes, if nothing of it is under way.
 	mostStates = 200
-	// mostShares bounds into how many parts gateway.memory is divided.
-	mostShares = 16
-	leastShare = 16 << 20 // bytes
 	// usedEvery is how often it is noted that a token was used.
 	usedEvery = time.Minute
 	// readAgain is how often one session that the same person looks at is noted.
@@ -63,6 +60,8 @@ type tenants struct {
 	reservations
 	saving sync.Mutex // held while the book learns what was spent: then it has all of it
 
+	failures failures
+
 	mu      sync.Mutex
 	states  map[string]*tenantState
 	leaving []*tenantState // that others have taken the place of; closed when nobody is in them
@@ -76,6 +75,9 @@ type reservations struct {
 	renewed  time.Time     // when they were
 	unshared atomic.Int64  // until when none are made, as the book did not answer
 }
+
+// failures are what the log has once a minute.
+type failures struct{ read, save, used, renew, share *failure }
 
 // tokenUse is when tokens were used; the lock of the tenants guards it.
 type tokenUse struct {
@@ -94,7 +96,8 @@ type reading struct{ tenant.Book }
 func (r *Relay) Tenants(ctx context.Context, must bool) error {
 	d := &tenants{must: must, r: r, log: r.log, stores: source.TenantStores{App: r.app}, settle: make(chan struct{}, 1),
 		reservations: reservations{process: rand.Text(), patience: bookPatience}, states: map[string]*tenantState{},
-		tokenUse: tokenUse{map[string]time.Time{}, map[string]time.Time{}, map[string]time.Time{}}}
+		tokenUse: tokenUse{map[string]time.Time{}, map[string]time.Time{}, map[string]time.Time{}},
+		failures: newFailures()}
 	d.known.Store(tenant.NewDirectory(0, nil, nil))
 	if err := d.begin(ctx); err != nil {
 		return err
@@ -325,7 +328,7 @@ func (d *tenants) audit(name string) func(context.Context, live.Deed) error {
 		if g := serve.ClientOf(ctx); g != nil {
 			e.Who = g.Who
 		}
-		if deed.Did == "read" {
+		if deed.Did == "read" || deed.Did == listed {
 			key, now := e.Who+"\x00"+name+"\x00"+deed.Session, d.r.app.Env.Now()
 			d.mu.Lock()
 			before := d.reads[key]

@@ -9,6 +9,7 @@ import (
 
 	"github.com/winnowhq/winnow/desk/config"
 	"github.com/winnowhq/winnow/gateway/live"
+	"github.com/winnowhq/winnow/store"
 )
 
 // run keeps the book until the context ends: it is read again when it has changed, learns what was
@@ -30,28 +31,25 @@ func (d *tenants) run(ctx context.Context) {
 
 // tick does what is due now and then.
 func (d *tenants) tick(ctx context.Context) {
+	now := d.r.app.Env.Now()
 	changed, err := d.look(ctx, true)
 	if err == nil && d.away.Swap(nil) != nil {
 		d.log.Info("it can be read again who the tenants are")
 	}
-	switch {
-	case err != nil && ctx.Err() == nil && d.away.Load() != nil:
-		return // it was said before
-	case err != nil && ctx.Err() == nil:
-		d.log.Error("the book of tenants cannot be read; what is known stays in force", "why", err)
-		return
-	case changed:
-		d.log.Info("the tenants were read again", "tenants", d.known.Load().Len())
+	if d.away.Load() == nil && ctx.Err() == nil { // else it was said before
+		d.failures.read.note(d.log, now, err)
 	}
-	if d.book.Load() == nil {
+	if err != nil || d.book.Load() == nil {
 		return
+	}
+	if changed {
+		d.log.Info("the tenants were read again", "tenants", d.known.Load().Len())
 	}
 	settings, _ := d.r.inForce()
 	if err := d.readKeys(settings); err != nil { // a file may have another key now
 		d.log.Error("the keys cannot be read; those that are known stay in force", "why", err)
 	}
 	d.save(ctx)
-	now := d.r.app.Env.Now()
 	d.renew(ctx, now)
 	d.noteUse(ctx)
 	for _, m := range d.all() {
@@ -69,9 +67,8 @@ func (d *tenants) noteUse(ctx context.Context) {
 	used := d.unset
 	d.unset = map[string]time.Time{}
 	d.mu.Unlock()
-	if err := d.book.Load().Used(ctx, used); err != nil {
-		d.log.Error("when tokens were used cannot be noted", "why", err)
-	}
+	err := d.book.Load().Used(ctx, used)
+	d.failures.used.note(d.log, d.r.app.Env.Now(), err)
 }
 
 func (d *tenants) all() []*tenantState {
@@ -87,11 +84,13 @@ func (d *tenants) save(ctx context.Context) {
 	defer d.saving.Unlock()
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer stop()
+	var failed error // of one tenant: usually it is that of all
 	for _, m := range d.all() {
 		if err := m.save(ctx, d.book.Load()); err != nil {
-			d.log.Error("what was spent cannot be noted yet", "tenant", m.name, "why", err)
+			failed = fmt.Errorf("of %s: %w", m.name, err)
 		}
 	}
+	d.failures.save.note(d.log, d.r.app.Env.Now(), failed)
 }
 
 // tidy closes the states that nobody has used for long, those of tenants that were removed, and of
@@ -118,26 +117,29 @@ func (d *tenants) tidy(now time.Time) {
 	}
 }
 
-// drop closes a state if nobody is in it.
+// drop closes a state if nothing of it is under way. It waits for nobody.
 func (d *tenants) drop(m *tenantState) {
-	m.making.Lock()
-	_, idle := m.idle()
-	m.mu.Lock()
-	unsaved := len(m.unsaved) + len(m.settled)
-	m.mu.Unlock()
-	if idle && unsaved == 0 {
+	if !m.making.TryLock() {
+		return // somebody is about to enter it
+	}
+	if _, idle := m.idle(); idle && !m.owes() && !m.closed {
 		m.closed = true
 		m.shut()
 	}
-	gone := m.closed
+	closed := m.closed
 	m.making.Unlock()
-	if gone {
-		d.mu.Lock()
-		if d.states[m.name] == m {
-			delete(d.states, m.name)
-		}
-		d.leaving = slices.DeleteFunc(d.leaving, func(other *tenantState) bool { return other == m })
-		d.mu.Unlock()
+	if !closed {
+		return
+	}
+	owes := m.owes() // for what ended last
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.states[m.name] == m {
+		delete(d.states, m.name)
+	}
+	d.leaving = slices.DeleteFunc(d.leaving, func(other *tenantState) bool { return other == m })
+	if owes {
+		d.leaving = append(d.leaving, m) // until that is saved
 	}
 }
 
@@ -156,25 +158,13 @@ func (d *tenants) expire(ctx context.Context, name string, now time.Time) error 
 			return nil
 		}
 	}
-	d.mu.Lock()
-	_, present := d.states[name]
-	d.mu.Unlock()
-	m, f, err := d.open(ctx, t)
-	if err != nil {
-		return fmt.Errorf("open the store of %s: %w", name, err)
-	}
-	deleted, err := expire(ctx, m.store, age, now)
-	m.leave(f)
-	if !present { // not to have all of them open at a time
-		d.drop(m)
-	}
-	if deleted > 0 {
-		d.log.Info("deleted old conversations", "tenant", name, "sessions", deleted)
-	}
-	if err != nil {
-		return fmt.Errorf("delete old conversations of %s: %w", name, err)
-	}
-	return nil
+	return d.withStore(ctx, name, func(kept store.Store) error {
+		deleted, err := expire(ctx, kept, age, now)
+		if deleted > 0 {
+			d.log.Info("deleted old conversations", "tenant", name, "sessions", deleted)
+		}
+		return err
+	})
 }
 
 // pages ends the streams of all pages.

@@ -9,7 +9,7 @@ import (
 )
 
 // Upkeep is what is done beside relaying: the configuration is read again when it has changed, and
-// a store that could not be opened is tried again.
+// a store that could not be opened or written is tried again.
 type Upkeep struct {
 	// Ticks is when the files are looked at.
 	Ticks <-chan time.Time
@@ -42,6 +42,7 @@ func (u Upkeep) Run(ctx context.Context, r *Relay) {
 			if r.retryDue(r.app.Env.Now()) {
 				r.retry(ctx)
 			}
+			r.tryWriting(ctx)
 			if slices.Equal(seen, u.Look()) {
 				continue
 			}
