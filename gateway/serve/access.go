@@ -58,6 +58,9 @@ type Access struct {
 	MCP     http.Handler // the tools that recall what was left out; nil if there are none
 	// Keys are the keys that the server holds for the tenant, by upstream.
 	Keys map[string]Key
+	// Allows says why a request may not be sent, nil if it may; held: with a key of the server.
+	// nil allows every request.
+	Allows func(method, path string, held bool) *tenant.Refusal
 	// Counted reports that a budget depends on what requests cost: a client cannot ask for one that
 	// is not counted.
 	Counted bool
@@ -195,7 +198,14 @@ func (h *handler) relayed(w http.ResponseWriter, r *http.Request, g *Client, to 
 	if access.Counted {
 		r.Header.Del("X-Winnow")
 	}
-	if key, named := access.Keys[to.name]; named && key.Value == "" {
+	key, held := access.Keys[to.name]
+	if why := notAllowed(access, r, rest, held); why != nil {
+		h.Log.Warn("refused: "+why.Message, "tenant", g.Tenant, "who", g.Who, "limit", why.Kind)
+		h.Metrics.Refused(why.Kind)
+		turnAway(w, rest, g.Tenant, why)
+		return
+	}
+	if held && key.Value == "" {
 		h.Log.Error("gateway.keys does not have the key of a tenant", "tenant", g.Tenant, "upstream", to.name,
 			"key", key.Name)
 		refuse(w, rest, http.StatusServiceUnavailable, "api_error", fmt.Sprintf("winnow is to send the key %q to %s "+
@@ -203,7 +213,7 @@ func (h *handler) relayed(w http.ResponseWriter, r *http.Request, g *Client, to 
 			key.Name, to.name, g.Tenant, key.Name))
 		return
 	}
-	if !authorize(r, access.Keys[to.name]) {
+	if !authorize(r, key) {
 		refuse(w, rest, http.StatusUnauthorized, "authentication_error", fmt.Sprintf("winnow holds no key of %s for "+
 			"the tenant %s: send the provider's own key, and winnow's token in the header x-winnow-token or in the "+
 			"path",
@@ -214,6 +224,27 @@ func (h *handler) relayed(w http.ResponseWriter, r *http.Request, g *Client, to 
 		w.Header().Set(BudgetHeader, access.Warning.Header())
 	}
 	to.serve(w, r, rest, g.Tenant)
+}
+
+// overrides are headers by which servers take a request for one of another method.
+var overrides = []string{"X-Http-Method-Override", "X-Http-Method", "X-Method-Override"}
+
+// notAllowed says why a tenant's request may not be sent, nil if it may.
+func notAllowed(access *Access, r *http.Request, rest string, held bool) *tenant.Refusal {
+	if upgrades(r) && !answersUpgrade(rest) && held {
+		return &tenant.Refusal{Kind: "route", Message: "a WebSocket is none of its routes, as the server holds its key"}
+	}
+	if access.Allows == nil || upgrades(r) && answersUpgrade(rest) {
+		return nil
+	}
+	for _, name := range overrides {
+		if method := r.Header.Get(name); method != "" {
+			if why := access.Allows(method, rest, held); why != nil {
+				return why
+			}
+		}
+	}
+	return access.Allows(r.Method, rest, held)
 }
 
 // authorize puts the key that the server holds in the place of what the client shows. Without such
@@ -269,6 +300,12 @@ func turnAway(w http.ResponseWriter, rest, name string, why *tenant.Refusal) {
 		w.Header().Set("X-Should-Retry", "false")
 		refuse(w, rest, http.StatusForbidden, "permission_error",
 			"winnow: the tenant "+name+" has a budget, and this request cannot be counted in it: "+why.Message)
+		return
+	}
+	if why.Kind == "route" || why.Kind == "model" {
+		w.Header().Set("X-Should-Retry", "false")
+		refuse(w, rest, http.StatusForbidden, "permission_error",
+			"winnow: the tenant "+name+" may not ask for this: "+why.Message)
 		return
 	}
 	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(max(why.After, time.Second).Seconds()))))

@@ -53,7 +53,7 @@ func (p *relay) serve(w http.ResponseWriter, r *http.Request, rest, client strin
 	case r.Method == http.MethodConnect || r.Method == http.MethodTrace:
 		refuse(seen, rest, http.StatusMethodNotAllowed, "invalid_request_error", "winnow relays no "+r.Method)
 		return
-	case upgrades(r) && strings.HasSuffix(wire.Route(rest), "/responses"):
+	case upgrades(r) && answersUpgrade(rest):
 		metrics.Refused("websocket")
 		// Codex tries a WebSocket first, and asks over HTTP when it is told to.
 		refuse(seen, rest, http.StatusUpgradeRequired, "invalid_request_error",
@@ -186,6 +186,9 @@ func broken(ctx context.Context) bool {
 
 // upgrades reports whether a request wants to speak WebSocket.
 func upgrades(r *http.Request) bool { return strings.EqualFold(r.Header.Get("Upgrade"), "websocket") }
+
+// answersUpgrade reports whether a WebSocket at a path is answered here: see relay.serve.
+func answersUpgrade(rest string) bool { return strings.HasSuffix(wire.Route(rest), "/responses") }
 
 // climbs reports whether a path has segments that lead elsewhere, as they are or percent-encoded.
 func climbs(path string) bool {

@@ -46,7 +46,8 @@ func (g *Gate) Set(t Tenant) {
 // Refusal is why a request is not let through.
 type Refusal struct {
 	// Kind is "rate", "concurrency", "budget", "reserved" (the rest of the budget may be spent by
-	// requests that are under way) or "unmetered" (nobody can tell what it costs).
+	// requests that are under way), "unmetered" (nobody can tell what it costs), "route" or "model"
+	// (the tenant may not ask for it).
 	Kind    string
 	Message string        // for people
 	After   time.Duration // when to ask again, 0 if that cannot be said

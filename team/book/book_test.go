@@ -52,7 +52,7 @@ func TestBook_keepsTenants(t *testing.T) {
 		b := open()
 		ann := tenant.Tenant{Name: "ann", Limits: tenant.Limits{PerMinute: 60, Concurrent: 4},
 			Budget: tenant.Budget{Day: 5, Month: 100, Warn: 0.5}, Retention: 30, Capture: "none", Mode: "safe",
-			Keys: map[string]string{"anthropic": "team"}, Created: noon}
+			Keys: map[string]string{"anthropic": "team"}, Routes: []string{"messages"}, Models: []string{"claude-*"}, Created: noon}
 		if err := b.Add(t.Context(), "cli:op", ann); err != nil {
 			t.Fatal(err)
 		}

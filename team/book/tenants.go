@@ -20,10 +20,12 @@ type settings struct {
 	Capture   string            `json:"capture,omitzero"`
 	Mode      string            `json:"mode,omitzero"`
 	Keys      map[string]string `json:"keys,omitempty"`
+	Routes    []string          `json:"routes,omitempty"`
+	Models    []string          `json:"models,omitempty"`
 }
 
 func settingsOf(t tenant.Tenant) (string, error) {
-	text, err := json.Marshal(settings{t.Limits, t.Budget, t.Retention, t.Capture, t.Mode, t.Keys},
+	text, err := json.Marshal(settings{t.Limits, t.Budget, t.Retention, t.Capture, t.Mode, t.Keys, t.Routes, t.Models},
 		json.Deterministic(true))
 	return string(text), err
 }
@@ -120,7 +122,7 @@ func readTenant(r row) (t tenant.Tenant, err error) {
 	}
 	t.Limits, t.Budget, t.Retention, t.Capture, t.Mode, t.Keys = s.Limits, s.Budget, s.Retention, s.Capture, s.Mode,
 		s.Keys
-	t.Created = fromMillis(created)
+	t.Routes, t.Models, t.Created = s.Routes, s.Models, fromMillis(created)
 	return t, nil
 }
 

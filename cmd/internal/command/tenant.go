@@ -18,6 +18,7 @@ import (
 	"github.com/winnowhq/winnow/gateway/tenant"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/text/quantity"
+	"github.com/winnowhq/winnow/wire"
 )
 
 // tenantShown is what tenant add, set and show print as JSON.
@@ -114,7 +115,7 @@ type tenantFlags struct {
 	perMinute, concurrent, retention int
 	day, month, warn                 float64
 	capture, mode                    string
-	keys                             []string
+	keys, routes, models             []string
 }
 
 func (f *tenantFlags) add(cmd *cobra.Command) {
@@ -132,6 +133,10 @@ func (f *tenantFlags) add(cmd *cobra.Command) {
 		"what is done to requests: off, observe, safe or full (default as gateway.mode says)")
 	flags.StringSliceVar(&f.keys, "key", nil,
 		"UPSTREAM=NAME: the key of gateway.keys that the server sends; UPSTREAM= for none")
+	flags.StringSliceVar(&f.routes, "routes", nil, "routes that may be asked: "+strings.Join(wire.RouteNames(), ", ")+
+		`; "" for those that are metered where the server holds the key, else any`)
+	flags.StringSliceVar(&f.models, "models", nil, `models that may be asked, such as claude-*; "" for all`)
+	cli.Complete(cmd, "routes", wire.RouteNames()...)
 	cli.Complete(cmd, "capture", config.CaptureAll, config.CaptureNone)
 	cli.Complete(cmd, "mode", gateway.Modes()...)
 }
@@ -151,6 +156,8 @@ func (f *tenantFlags) change(cmd *cobra.Command, t *tenant.Tenant) error {
 	set("retention", func() { t.Retention = f.retention })
 	set("capture", func() { t.Capture = f.capture })
 	set("mode", func() { t.Mode = f.mode })
+	set("routes", func() { t.Routes = f.routes })
+	set("models", func() { t.Models = f.models })
 	for _, pair := range f.keys {
 		upstream, name, ok := strings.Cut(pair, "=")
 		if !ok || upstream == "" {
@@ -249,6 +256,8 @@ func tellTenant(ctx context.Context, a *cli.App, b tenant.Book, name string) err
 			{"capture", cmp.Or(t.Capture, "as gateway.capture says")},
 			{"mode", cmp.Or(t.Mode, "as gateway.mode says")},
 			{"keys", cmp.Or(keysOf(t), "the clients' own")},
+			{"routes", cmp.Or(strings.Join(t.Routes, ", "), routesOf(t))},
+			{"models", cmp.Or(strings.Join(t.Models, ", "), "all")},
 		})
 		for _, token := range shown.Tokens {
 			a.Printf("%s\n", token.line(a))
@@ -304,6 +313,14 @@ func keysOf(t tenant.Tenant) string {
 	}
 	slices.Sort(all)
 	return strings.Join(all, ", ")
+}
+
+// routesOf is which routes a tenant without a list of them may ask.
+func routesOf(t tenant.Tenant) string {
+	if len(t.Keys) == 0 {
+		return "any"
+	}
+	return strings.Join(wire.MeteredRoutes(), ", ") + " with a key of the server, else any"
 }
 
 func tenantRemove(a *cli.App) *cobra.Command {

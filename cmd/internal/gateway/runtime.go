@@ -44,6 +44,14 @@ func (r *Relay) buildRuntime(m *tenantState, f *tenantRuntime, audit func(contex
 	if metered {
 		o.Reserve = r.tenants.reserving(m)
 	}
+	if len(f.tenant.Models) > 0 {
+		o.Permit = func(model string) error {
+			if refused := f.tenant.AllowsModel(model); refused != nil {
+				return refused // and not a nil that is one
+			}
+			return nil
+		}
+	}
 	o.Prepare = r.preparing(m.name, m.store, f.engine, m.charge)
 	if paged {
 		f.page = r.page(m, f, audit)

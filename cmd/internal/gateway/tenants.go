@@ -300,7 +300,7 @@ func (d *tenants) Enter(ctx context.Context, g *serve.Client, relayed bool) (*se
 	}
 	left := sync.OnceFunc(func() { m.leave(f) })
 	access := &serve.Access{Carrier: f.carrier, Metrics: m.metrics, Page: f.page, MCP: f.recall, Keys: d.keysOf(t),
-		Counted: t.Budget.Limited(), Leave: left}
+		Allows: t.AllowsRoute, Counted: t.Budget.Limited(), Leave: left}
 	if !relayed {
 		return access, nil, nil
 	}
