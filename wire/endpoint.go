@@ -128,10 +128,11 @@ func (e Endpoint) matches(segments []string) bool {
 	}
 	for i, pattern := range own {
 		_, end, open := strings.Cut(pattern, "*")
+		name, ends := strings.CutSuffix(segments[i], end)
 		switch {
 		case !open && segments[i] != pattern:
 			return false
-		case open && (!strings.HasSuffix(segments[i], end) || segments[i] == end || end != "" && strings.Count(segments[i], ":") > 1):
+		case open && (!ends || name == "" || end != "" && strings.Contains(name, ":")):
 			return false
 		}
 	}
