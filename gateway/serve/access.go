@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -44,6 +45,7 @@ type Authenticator interface {
 type Client struct {
 	Tenant string
 	Who    string // the id of the token, or the person who signed in
+	Token  string // its id; "" of somebody who signed in
 	Scopes tenant.Scopes
 	// Elsewhere reports that a client who may sees another tenant than its own.
 	Elsewhere bool
@@ -51,6 +53,9 @@ type Client struct {
 
 // Access is what a client has while a request lasts: everything is its tenant's own.
 type Access struct {
+	// Context is that of the request. It ends early, with the cause ErrRevoked, when the client may
+	// ask no more.
+	Context context.Context
 	// Carrier carries what is relayed.
 	Carrier http.RoundTripper
 	Metrics Metrics
@@ -76,6 +81,10 @@ type Key struct {
 	Header string // that it is sent in
 	Value  string // the whole value of the header; "" if the configuration does not have the key
 }
+
+// ErrRevoked is why a request ends whose token was revoked or has expired, or whose tenant was
+// removed, while it was under way.
+var ErrRevoked = errors.New("the token counts no more")
 
 // BudgetHeader is in the answers of a tenant whose budget is nearly spent: see
 // [tenant.Verdict.Header].
@@ -174,7 +183,7 @@ func (h *handler) relayed(w http.ResponseWriter, r *http.Request, g *Client, to 
 		return
 	}
 	defer access.Leave()
-	r = r.WithContext(context.WithValue(r.Context(), accessKey{}, access))
+	r = r.WithContext(context.WithValue(access.Context, accessKey{}, access))
 	if access.Counted {
 		r.Header.Del("X-Winnow")
 	}
@@ -308,7 +317,7 @@ func (h *handler) show(w http.ResponseWriter, r *http.Request, g *Client, path s
 	case path == "/metrics" && g.Scopes.Has(tenant.Admin) && !seen.Elsewhere:
 		h.Metrics.WithTenants(h.Authenticator.Metrics()).ServeHTTP(w, r)
 	default:
-		h.within(w, r, &seen, func(access *Access) {
+		h.within(w, r, &seen, func(access *Access, r *http.Request) {
 			switch {
 			case path == "/metrics":
 				access.Metrics.ServeHTTP(w, r)
@@ -322,7 +331,7 @@ func (h *handler) show(w http.ResponseWriter, r *http.Request, g *Client, path s
 }
 
 // within answers with what a client has that asks for nothing that is relayed.
-func (h *handler) within(w http.ResponseWriter, r *http.Request, g *Client, answer func(*Access)) {
+func (h *handler) within(w http.ResponseWriter, r *http.Request, g *Client, answer func(*Access, *http.Request)) {
 	access, _, err := h.Authenticator.Enter(r.Context(), g, false)
 	if err != nil {
 		h.Log.Error("a tenant cannot be served", "tenant", g.Tenant, "why", err)
@@ -330,7 +339,7 @@ func (h *handler) within(w http.ResponseWriter, r *http.Request, g *Client, answ
 		return
 	}
 	defer access.Leave()
-	answer(access)
+	answer(access, r.WithContext(access.Context))
 }
 
 // recall answers an agent that asks for what was left out of its tenant's sessions. Its tools look
@@ -345,7 +354,7 @@ func (h *handler) recall(w http.ResponseWriter, r *http.Request, g *Client) {
 		h.forbid(w, r, forAgents, g, tenant.Read)
 		return
 	}
-	h.within(w, r, g, func(access *Access) {
+	h.within(w, r, g, func(access *Access, r *http.Request) {
 		if access.MCP == nil {
 			http.Error(w, "404 nothing is kept of this tenant's sessions: its mode is off, or it captures none",
 				http.StatusNotFound)

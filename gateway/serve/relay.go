@@ -134,6 +134,8 @@ func (p *relay) failed(w http.ResponseWriter, r *http.Request, err error) {
 		p.metrics.Refused("too_large")
 		refuse(w, r.URL.Path, http.StatusRequestEntityTooLarge, "request_too_large",
 			"the request is larger than winnow relays")
+	case errors.Is(context.Cause(r.Context()), ErrRevoked):
+		refuse(w, r.URL.Path, http.StatusUnauthorized, "authentication_error", "winnow: "+ErrRevoked.Error())
 	case r.Context().Err() != nil: // the client has left, or the listener ends
 		panic(http.ErrAbortHandler)
 	case broken(r.Context()):

@@ -118,7 +118,7 @@ func HashOf(token string) string {
 // State is "valid", "expired" or "revoked" at a time.
 func (t Token) State(now time.Time) string {
 	switch {
-	case !t.Revoked.IsZero() && !now.Before(t.Revoked):
+	case !t.Revoked.IsZero(): // whatever the clock says of whoever revoked it
 		return "revoked"
 	case !t.Expires.IsZero() && !now.Before(t.Expires):
 		return "expired"
@@ -127,7 +127,7 @@ func (t Token) State(now time.Time) string {
 }
 
 // Rotated is what takes the place of a token: one with the same tenant, label, scopes and lifetime.
-// The old one counts for an overlap more, unless it ends before.
+// The old one counts for an overlap more, unless it ends before; without an overlap it is revoked.
 func (t Token) Rotated(now time.Time, overlap time.Duration) (shown string, next, old Token, err error) {
 	if state := t.State(now); state != "valid" {
 		return "", next, old, fmt.Errorf("the token %s is %s: make a new one", t.ID, state)
@@ -138,8 +138,12 @@ func (t Token) Rotated(now time.Time, overlap time.Duration) (shown string, next
 	}
 	shown, next, err = NewToken(t.Tenant, t.Label, t.Scopes, now, lasts)
 	old = t
-	if end := now.UTC().Truncate(time.Millisecond).Add(overlap); old.Expires.IsZero() || end.Before(old.Expires) {
+	end := now.UTC().Truncate(time.Millisecond).Add(overlap)
+	if old.Expires.IsZero() || end.Before(old.Expires) {
 		old.Expires = end
+	}
+	if overlap == 0 {
+		old.Revoked = end
 	}
 	return shown, next, old, err
 }

@@ -111,7 +111,11 @@ func tellToken(a *cli.App, shown string, kept tenant.Token, old *tenant.Token) e
 	if !a.JSON && !a.Quiet {
 		a.Warn("the token is shown this once; it is %s of the tenant %s, and allows %s", kept.ID, kept.Tenant,
 			kept.Scopes)
-		if old != nil {
+		switch {
+		case old == nil:
+		case !old.Revoked.IsZero():
+			a.Warn("%s is revoked", old.ID)
+		default:
 			a.Warn("%s counts until %s", old.ID, old.Expires.Format(time.RFC3339))
 		}
 	}
@@ -167,7 +171,7 @@ func completeTokens(a *cli.App) cobra.CompletionFunc {
 
 func tenantTokenRevoke(a *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "revoke ID", Short: "Make a token count no more", Example: "  winnowd tenant token revoke tok_1f2e3d4c5b6a",
+		Use: "revoke ID", Short: "Revoke a token, and end what it has under way", Example: "  winnowd tenant token revoke tok_1f2e3d4c5b6a",
 		Args: cli.Exactly(1, "ID"), ValidArgsFunction: completeTokens(a),
 		RunE: inBook(a, func(ctx context.Context, b tenant.Book, args []string) error {
 			t, err := b.Revoke(ctx, actor(a), args[0])

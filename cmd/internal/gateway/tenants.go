@@ -56,11 +56,13 @@ type tenants struct {
 	away atomic.Pointer[error] // why the book could never be read, nil once it was
 	must bool                  // who asks needs a token even if there is no tenant
 
-	reading sync.Mutex // held while the book is read
+	unread  atomic.Bool // the book could not be read when it was last tried, and the log says so
+	reading sync.Mutex  // held while the book is read
 	asked   time.Time
 	book    atomic.Pointer[reading] // nil until there is one
 
 	reservations
+	admissions
 	saving sync.Mutex // held while the book learns what was spent: then it has all of it
 
 	mu      sync.Mutex
@@ -223,7 +225,7 @@ func (d *tenants) Client(shown string) *serve.Client {
 	if now.Sub(d.used[by.ID]) >= usedEvery {
 		d.used[by.ID], d.unset[by.ID] = now, now
 	}
-	return &serve.Client{Tenant: t.Name, Who: by.ID, Scopes: by.Scopes}
+	return &serve.Client{Tenant: t.Name, Who: by.ID, Token: by.ID, Scopes: by.Scopes}
 }
 
 // Viewer implements serve.Authenticator.
@@ -298,8 +300,9 @@ func (d *tenants) Enter(ctx context.Context, g *serve.Client, relayed bool) (*se
 	if err != nil {
 		return nil, nil, err
 	}
-	left := sync.OnceFunc(func() { m.leave(f) })
-	access := &serve.Access{Carrier: f.carrier, Metrics: m.metrics, Page: f.page, MCP: f.recall, Keys: d.keysOf(t),
+	ctx, ended := d.admit(ctx, g)
+	left := sync.OnceFunc(func() { ended(); m.leave(f) })
+	access := &serve.Access{Context: ctx, Carrier: f.carrier, Metrics: m.metrics, Page: f.page, MCP: f.recall, Keys: d.keysOf(t),
 		Allows: t.AllowsRoute, Counted: t.Budget.Limited(), Leave: left}
 	if !relayed {
 		return access, nil, nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/winnowhq/winnow/desk/config"
@@ -14,6 +15,9 @@ import (
 // run keeps the book until the context ends: it is read again when it has changed, learns what was
 // spent and which tokens were used, and states that nobody uses are closed.
 func (d *tenants) run(ctx context.Context) {
+	var watching sync.WaitGroup // apart: what else is done may have to wait for the book
+	watching.Go(func() { d.watch(ctx) })
+	defer watching.Wait()
 	ticker := time.NewTicker(2 * time.Second)
 	defer ticker.Stop()
 	for {
@@ -30,20 +34,7 @@ func (d *tenants) run(ctx context.Context) {
 
 // tick does what is due now and then.
 func (d *tenants) tick(ctx context.Context) {
-	changed, err := d.look(ctx, true)
-	if err == nil && d.away.Swap(nil) != nil {
-		d.log.Info("it can be read again who the tenants are")
-	}
-	switch {
-	case err != nil && ctx.Err() == nil && d.away.Load() != nil:
-		return // it was said before
-	case err != nil && ctx.Err() == nil:
-		d.log.Error("the book of tenants cannot be read; what is known stays in force", "why", err)
-		return
-	case changed:
-		d.log.Info("the tenants were read again", "tenants", d.known.Load().Len())
-	}
-	if d.book.Load() == nil {
+	if d.book.Load() == nil || d.unread.Load() {
 		return
 	}
 	settings, _ := d.r.inForce()
