@@ -1,9 +1,11 @@
 package serve
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net/http"
 	"net/url"
@@ -37,6 +39,9 @@ type Authenticator interface {
 	// SignIn answers the routes under "/~sign/", by which browsers sign in and out; nil if they
 	// cannot.
 	SignIn() http.Handler
+	// Audit notes what a client does that belongs to no tenant's sessions. What cannot be noted is not
+	// to be done.
+	Audit(ctx context.Context, c *Client, did, what string) error
 	// Metrics are those of all tenants that are at hand, by name.
 	Metrics() map[string]Metrics
 }
@@ -303,19 +308,21 @@ func (h *handler) show(w http.ResponseWriter, r *http.Request, g *Client, path s
 			h.forbid(w, r, path, g, tenant.Admin)
 			return
 		}
-		h.Jobs.ServeHTTP(w, r)
+		h.work(w, r, g, path)
 	case path == forAgents && !seen.Elsewhere:
 		h.recall(w, r, g)
 	case !paged && !known:
 		h.nowhere(w, r, path)
 	case known && !paged && needed == tenant.Act:
 		useGet(w)
+	case path == "/" && !paged && len(g.Scopes) == 1 && g.Scopes.Has(tenant.Metrics):
+		h.forbid(w, r, path, g, needed)
 	case path == "/" && !paged:
 		text(w, "winnow relays to "+h.known()+"\n")
+	case path == "/metrics" && (g.Scopes.Has(tenant.Admin) || g.Scopes.Has(tenant.Metrics)) && !seen.Elsewhere:
+		h.Metrics.WithTenants(h.Authenticator.Metrics()).ServeHTTP(w, r)
 	case !g.Scopes.Has(needed):
 		h.forbid(w, r, path, g, needed)
-	case path == "/metrics" && g.Scopes.Has(tenant.Admin) && !seen.Elsewhere:
-		h.Metrics.WithTenants(h.Authenticator.Metrics()).ServeHTTP(w, r)
 	default:
 		h.within(w, r, &seen, func(access *Access, r *http.Request) {
 			switch {
@@ -328,6 +335,30 @@ func (h *handler) show(w http.ResponseWriter, r *http.Request, g *Client, path s
 			}
 		})
 	}
+}
+
+// mostNoted is how many bytes of an action on the page of jobs are in the audit log: the ids of
+// some hundred jobs.
+const mostNoted = 2 << 10
+
+// work answers with the page of jobs. What it changes is noted before it is done.
+func (h *handler) work(w http.ResponseWriter, r *http.Request, g *Client, path string) {
+	if !onlyReads(r) {
+		body, err := io.ReadAll(io.LimitReader(r.Body, mostNoted+1))
+		if err != nil || len(body) > mostNoted {
+			http.Error(w, fmt.Sprintf("413 name fewer jobs at a time: an action is at most %d bytes", mostNoted),
+				http.StatusRequestEntityTooLarge)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		what := strings.TrimSpace(r.Method + " " + path + " " + strings.ToValidUTF8(string(body), "\uFFFD"))
+		if err := h.Authenticator.Audit(r.Context(), g, "jobs", what); err != nil {
+			h.Log.Error("an action on the page of jobs cannot be noted", "who", g.Who, "why", err)
+			http.Error(w, "503 this cannot be noted in the audit log, so it was not done", http.StatusServiceUnavailable)
+			return
+		}
+	}
+	h.Jobs.ServeHTTP(w, r)
 }
 
 // within answers with what a client has that asks for nothing that is relayed.

@@ -21,15 +21,17 @@ const (
 	Read Scope = "read"
 	// Act lets what was decided be undone, restored and pinned on the page.
 	Act Scope = "act"
-	// Admin shows all tenants, and lets Read and Act count for each.
+	// Admin shows all tenants, lets Read and Act count for each, and opens the page of jobs.
 	Admin Scope = "admin"
+	// Metrics shows the figures of all tenants, and nothing else.
+	Metrics Scope = "metrics"
 )
 
 // Scopes are what a token allows, in the order in which they are listed.
 type Scopes []Scope
 
 // AllScopes are the scopes that there are.
-func AllScopes() Scopes { return Scopes{Relay, Read, Act, Admin} }
+func AllScopes() Scopes { return Scopes{Relay, Read, Act, Admin, Metrics} }
 
 // Has reports whether a scope is among them.
 func (s Scopes) Has(scope Scope) bool { return slices.Contains(s, scope) }

@@ -52,10 +52,11 @@ func tenantTokenCommand(a *cli.App) *cobra.Command {
 		Long: `token makes the tokens with which a tenant asks. A token is shown once; its SHA-256 is kept.
 
 Scopes say what it allows:
-  relay  requests to the providers
-  read   the tenant's sessions on the page, and /metrics
-  act    undo, restore and pin on the page
-  admin  the pages and figures of all tenants`,
+  relay    requests to the providers
+  read     the tenant's sessions on the page, and /metrics
+  act      undo, restore and pin on the page
+  admin    the pages and figures of all tenants, and the page of jobs
+  metrics  the figures of all tenants at /metrics, and nothing else: for Prometheus`,
 		Example: `  winnowd tenant token add web --label ann --expires 90d
   winnowd tenant token add web --label dashboard --scopes read
   winnowd tenant token rotate tok_1f2e3d4c5b6a --overlap 48h`,

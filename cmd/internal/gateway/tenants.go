@@ -319,6 +319,15 @@ func (d *tenants) Enter(ctx context.Context, g *serve.Client, relayed bool) (*se
 	return access, nil, nil
 }
 
+// Audit implements serve.Authenticator.
+func (d *tenants) Audit(ctx context.Context, c *serve.Client, did, what string) error {
+	b := d.book.Load()
+	if b == nil {
+		return errors.New("there is no book of tenants")
+	}
+	return b.Audit(ctx, tenant.Entry{Tenant: c.Tenant, Who: c.Who, Did: did, What: what})
+}
+
 // settled says that something may have been spent.
 func (d *tenants) settled() {
 	select {
