@@ -6,13 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/winnowhq/winnow/gateway/tenant"
 )
@@ -239,32 +236,6 @@ func notAllowed(access *Access, r *http.Request, rest string, held bool) *tenant
 		}
 	}
 	return access.Allows(r.Method, rest, held)
-}
-
-// turnAway tells a client that a limit or a budget is reached, so that it waits, or gives up.
-func turnAway(w http.ResponseWriter, rest, name string, why *tenant.Refusal) {
-	if why.Kind == "budget" {
-		w.Header().Set(BudgetHeader, why.Verdict.Header())
-		w.Header().Set("X-Should-Retry", "false") // the SDKs of Anthropic and OpenAI heed it
-		refuse(w, rest, http.StatusPaymentRequired, "billing_error",
-			"winnow: the tenant "+name+" has reached its budget: "+why.Message)
-		return
-	}
-	if why.Kind == "unmetered" {
-		w.Header().Set("X-Should-Retry", "false")
-		refuse(w, rest, http.StatusForbidden, "permission_error",
-			"winnow: the tenant "+name+" has a budget, and this request cannot be counted in it: "+why.Message)
-		return
-	}
-	if why.Kind == "route" || why.Kind == "model" {
-		w.Header().Set("X-Should-Retry", "false")
-		refuse(w, rest, http.StatusForbidden, "permission_error",
-			"winnow: the tenant "+name+" may not ask for this: "+why.Message)
-		return
-	}
-	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(max(why.After, time.Second).Seconds()))))
-	refuse(w, rest, http.StatusTooManyRequests, "rate_limit_error",
-		"winnow: the tenant "+name+" asks too much at a time: "+why.Message)
 }
 
 // forbid tells a client that its token does not allow it.
