@@ -48,6 +48,8 @@ type Client struct {
 	Tenant string
 	Who    string // the id of the token, or the person who signed in
 	Token  string // its id; "" of somebody who signed in
+	// Person is the owner of the token, or who signed in; "" if the token has no owner.
+	Person string
 	Scopes tenant.Scopes
 	// Elsewhere reports that a client who may sees another tenant than its own.
 	Elsewhere bool
@@ -157,6 +159,7 @@ func (h *handler) authenticate(w http.ResponseWriter, r *http.Request, path, sho
 	r = r.WithContext(context.WithValue(r.Context(), clientKey{}, g))
 	r.Header = r.Header.Clone()
 	r.Header.Set(ClientHeader, g.Tenant)
+	r.Header.Set(PersonHeader, g.Person)
 	if to != nil {
 		h.relayed(w, r, g, to, strings.TrimPrefix(path, "/"+name))
 		return true

@@ -44,6 +44,9 @@ func (p *relay) serve(w http.ResponseWriter, r *http.Request, rest, client strin
 		if client != "" {
 			told = append(told, "client", client)
 		}
+		if c := ClientOf(r.Context()); c != nil {
+			told = append(told, "token", c.Token, "person", c.Person)
+		}
 		p.log.Info("relayed", told...)
 	}()
 	if !upgrades(r) { // to HTTP/2, as Java's client asks by itself: a server that does not speak it goes on without

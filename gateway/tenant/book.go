@@ -74,6 +74,7 @@ type Entry struct {
 	Time    time.Time `json:"time"`
 	Tenant  string    `json:"tenant"`
 	Who     string    `json:"who"`     // the id of a token, a person who signed in, or "cli:" and a user
+	Person  string    `json:"person"`  // the owner of the token, or who signed in; "" if nobody is named
 	Did     string    `json:"did"`     // "undo", "read", "token add" and so on
 	Session string    `json:"session"` // "" if it is about none
 	What    string    `json:"what"`    // the receipt, the part, the settings

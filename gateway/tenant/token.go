@@ -1,6 +1,7 @@
 package tenant
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
@@ -63,8 +64,10 @@ type Token struct {
 	// ID names it among people and in the audit log; it tells nothing of the token.
 	ID     string `json:"id"`
 	Tenant string `json:"tenant"`
-	Label  string `json:"label"` // whose it is, or what for; may be empty
-	Hash   string `json:"-"`     // SHA-256, hexadecimal
+	Label  string `json:"label"` // what it is for; may be empty
+	// Owner is the person who asks with it, "" if that is nobody in particular.
+	Owner  string `json:"owner"`
+	Hash   string `json:"-"` // SHA-256, hexadecimal
 	Scopes Scopes `json:"scopes"`
 
 	Created time.Time `json:"created"`
@@ -103,6 +106,18 @@ func NewToken(tenant, label string, scopes Scopes, now time.Time, lasts time.Dur
 	return shown, t, nil
 }
 
+// CheckOwner says what is wrong with the name of a person.
+func CheckOwner(name string) error {
+	if len(name) > MostLabel || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		return fmt.Errorf("%q cannot name a person: write it without spaces, at most %d bytes, as ann@example.com", name,
+			MostLabel)
+	}
+	return nil
+}
+
+// Person is whom a token's requests count for: its owner, or the token itself if it has none.
+func (t Token) Person() string { return cmp.Or(t.Owner, t.ID) }
+
 // NewSecret makes what is shown of a token, and its hash, which is kept.
 func NewSecret() (shown, hash string) {
 	random := make([]byte, 32)
@@ -139,7 +154,7 @@ func (t Token) Rotated(now time.Time, overlap time.Duration) (shown string, next
 		lasts = t.Expires.Sub(t.Created)
 	}
 	shown, next, err = NewToken(t.Tenant, t.Label, t.Scopes, now, lasts)
-	old = t
+	next.Owner, old = t.Owner, t
 	end := now.UTC().Truncate(time.Millisecond).Add(overlap)
 	if old.Expires.IsZero() || end.Before(old.Expires) {
 		old.Expires = end

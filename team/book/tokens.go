@@ -23,9 +23,9 @@ func (b *Book) AddToken(ctx context.Context, who string, t tenant.Token) error {
 func add(ctx context.Context, tx *sql.Tx, t tenant.Token) error {
 	scopes, allows, hash := forBefore(t)
 	done, err := tx.ExecContext(ctx, `INSERT INTO book_token
-		(id, tenant, label, hash, scopes, allows, created, expires, used, revoked)
-		SELECT $1, name, $2, $3, $4, $5, $6, $7, 0, 0 FROM book_tenant WHERE name = $8`,
-		t.ID, t.Label, hash, scopes, allows, millis(t.Created), millis(t.Expires), t.Tenant)
+		(id, tenant, label, owner, hash, scopes, allows, created, expires, used, revoked)
+		SELECT $1, name, $2, $3, $4, $5, $6, $7, $8, 0, 0 FROM book_tenant WHERE name = $9`,
+		t.ID, t.Label, t.Owner, hash, scopes, allows, millis(t.Created), millis(t.Expires), t.Tenant)
 	return some(done, err, noTenant(t.Tenant))
 }
 
@@ -85,12 +85,12 @@ func (b *Book) Rotate(ctx context.Context, who, id string, overlap time.Duration
 	return shown, next, old, err
 }
 
-const selectTokens = `SELECT id, tenant, label, hash, scopes, allows, created, expires, used, revoked FROM book_token`
+const selectTokens = `SELECT id, tenant, label, owner, hash, scopes, allows, created, expires, used, revoked FROM book_token`
 
 func readToken(r row) (t tenant.Token, err error) {
 	var scopes, allows string
 	var created, expires, used, revoked int64
-	if err := r.Scan(&t.ID, &t.Tenant, &t.Label, &t.Hash, &scopes, &allows, &created, &expires, &used,
+	if err := r.Scan(&t.ID, &t.Tenant, &t.Label, &t.Owner, &t.Hash, &scopes, &allows, &created, &expires, &used,
 		&revoked); err != nil {
 		return t, err
 	}

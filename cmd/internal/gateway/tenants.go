@@ -225,7 +225,7 @@ func (d *tenants) Client(shown string) *serve.Client {
 	if now.Sub(d.used[by.ID]) >= usedEvery {
 		d.used[by.ID], d.unset[by.ID] = now, now
 	}
-	return &serve.Client{Tenant: t.Name, Who: by.ID, Token: by.ID, Scopes: by.Scopes}
+	return &serve.Client{Tenant: t.Name, Who: by.ID, Token: by.ID, Person: by.Owner, Scopes: by.Scopes}
 }
 
 // Viewer implements serve.Authenticator.
@@ -325,7 +325,7 @@ func (d *tenants) Audit(ctx context.Context, c *serve.Client, did, what string) 
 	if b == nil {
 		return errors.New("there is no book of tenants")
 	}
-	return b.Audit(ctx, tenant.Entry{Tenant: c.Tenant, Who: c.Who, Did: did, What: what})
+	return b.Audit(ctx, tenant.Entry{Tenant: c.Tenant, Who: c.Who, Person: c.Person, Did: did, What: what})
 }
 
 // settled says that something may have been spent.
@@ -342,7 +342,7 @@ func (d *tenants) audit(name string) func(context.Context, live.Deed) error {
 	return func(ctx context.Context, deed live.Deed) error {
 		e := tenant.Entry{Tenant: name, Did: deed.Did, Session: deed.Session, What: deed.What}
 		if g := serve.ClientOf(ctx); g != nil {
-			e.Who = g.Who
+			e.Who, e.Person = g.Who, g.Person
 		}
 		if deed.Did == "read" {
 			key, now := e.Who+"\x00"+name+"\x00"+deed.Session, d.r.app.Env.Now()
