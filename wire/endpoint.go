@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"net/http"
 	"slices"
 	"strings"
 )
@@ -31,30 +30,30 @@ type Endpoint struct {
 // endpoints are those that winnow knows: the one table that metering, budgets and lists of allowed
 // routes go by.
 var endpoints = []Endpoint{
-	{"messages", http.MethodPost, "/messages", false, Anthropic, Generate},
-	{"chat", http.MethodPost, "/chat/completions", false, Chat, Generate},
-	{"responses", http.MethodPost, "/responses", false, Responses, Generate},
-	{"gemini", http.MethodPost, "/models/*:generatecontent", false, Gemini, Generate},
-	{"gemini", http.MethodPost, "/models/*:streamgeneratecontent", false, Gemini, Generate},
-	{"compact", http.MethodPost, "/responses/compact", false, Responses, Billed},
-	{"count", http.MethodPost, "/messages/count_tokens", false, Anthropic, Count},
-	{"count", http.MethodPost, "/responses/input_tokens", false, Responses, Count},
-	{"count", http.MethodPost, "/models/*:counttokens", false, Gemini, Count},
-	{"models", http.MethodGet, "/models", false, Unknown, Other},
-	{"models", http.MethodGet, "/models/*", false, Unknown, Other},
+	{"messages", "POST", "/messages", false, Anthropic, Generate},
+	{"chat", "POST", "/chat/completions", false, Chat, Generate},
+	{"responses", "POST", "/responses", false, Responses, Generate},
+	{"gemini", "POST", "/models/*:generatecontent", false, Gemini, Generate},
+	{"gemini", "POST", "/models/*:streamgeneratecontent", false, Gemini, Generate},
+	{"compact", "POST", "/responses/compact", false, Responses, Billed},
+	{"count", "POST", "/messages/count_tokens", false, Anthropic, Count},
+	{"count", "POST", "/responses/input_tokens", false, Responses, Count},
+	{"count", "POST", "/models/*:counttokens", false, Gemini, Count},
+	{"models", "GET", "/models", false, Unknown, Other},
+	{"models", "GET", "/models/*", false, Unknown, Other},
 
-	{"moderations", http.MethodPost, "/moderations", false, Unknown, Free},
+	{"moderations", "POST", "/moderations", false, Unknown, Free},
 	{"files", "", "/files", true, Unknown, Free},
-	{"stored", http.MethodPost, "/responses/*/cancel", false, Unknown, Free},
-	{"stored", http.MethodGet, "/responses/*", true, Unknown, Other},
-	{"stored", http.MethodDelete, "/responses/*", false, Unknown, Other},
+	{"stored", "POST", "/responses/*/cancel", false, Unknown, Free},
+	{"stored", "GET", "/responses/*", true, Unknown, Other},
+	{"stored", "DELETE", "/responses/*", false, Unknown, Other},
 	{"batches", "", "/batches", true, Unknown, Other},
 	{"batches", "", "/messages/batches", true, Unknown, Other},
-	{"embeddings", http.MethodPost, "/embeddings", false, Unknown, Other},
-	{"embeddings", http.MethodPost, "/models/*:embedcontent", false, Unknown, Other},
-	{"embeddings", http.MethodPost, "/models/*:batchembedcontents", false, Unknown, Other},
-	{"images", http.MethodPost, "/images", true, Unknown, Other},
-	{"audio", http.MethodPost, "/audio", true, Unknown, Other},
+	{"embeddings", "POST", "/embeddings", false, Unknown, Other},
+	{"embeddings", "POST", "/models/*:embedcontent", false, Unknown, Other},
+	{"embeddings", "POST", "/models/*:batchembedcontents", false, Unknown, Other},
+	{"images", "POST", "/images", true, Unknown, Other},
+	{"audio", "POST", "/audio", true, Unknown, Other},
 }
 
 // AnyRoute stands in a list of routes for every request.
@@ -90,7 +89,7 @@ func EndpointOf(method, path string) (e Endpoint, ok bool) {
 }
 
 func (e Endpoint) answers(method string) bool {
-	return e.Method == "" || e.Method == method || e.Method == http.MethodGet && method == http.MethodHead
+	return e.Method == "" || e.Method == method || e.Method == "GET" && method == "HEAD"
 }
 
 // Allows reports whether a list of routes has the one that a request is for, however its path is

@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -318,14 +317,14 @@ const mostNoted = 2 << 10
 // work answers with the page of jobs. What it changes is noted before it is done.
 func (h *handler) work(w http.ResponseWriter, r *http.Request, g *Client, path string) {
 	if !onlyReads(r) {
-		body, err := io.ReadAll(io.LimitReader(r.Body, mostNoted+1))
-		if err != nil || len(body) > mostNoted {
+		var body strings.Builder // it is noted as it came, and not read
+		if _, err := io.Copy(&body, io.LimitReader(r.Body, mostNoted+1)); err != nil || body.Len() > mostNoted {
 			http.Error(w, fmt.Sprintf("413 name fewer jobs at a time: an action is at most %d bytes", mostNoted),
 				http.StatusRequestEntityTooLarge)
 			return
 		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		what := strings.TrimSpace(r.Method + " " + path + " " + strings.ToValidUTF8(string(body), "\uFFFD"))
+		r.Body = io.NopCloser(strings.NewReader(body.String()))
+		what := strings.TrimSpace(r.Method + " " + path + " " + strings.ToValidUTF8(body.String(), "\uFFFD"))
 		if err := h.Authenticator.Audit(r.Context(), g, "jobs", what); err != nil {
 			h.Log.Error("an action on the page of jobs cannot be noted", "who", g.Who, "why", err)
 			http.Error(w, "503 this cannot be noted in the audit log, so it was not done", http.StatusServiceUnavailable)
