@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,6 +84,14 @@ type Key struct {
 	Name   string // for people
 	Header string // that it is sent in
 	Value  string // the whole value of the header; "" if the configuration does not have the key
+}
+
+// Payer is whom requests count for within the tenant: the person, or the token if it has no owner.
+func (c *Client) Payer() string {
+	if c == nil {
+		return ""
+	}
+	return cmp.Or(c.Person, c.Token)
 }
 
 // ErrRevoked is why a request ends whose token was revoked or has expired, or whose tenant was

@@ -78,11 +78,15 @@ func refuse(w http.ResponseWriter, path string, status int, kind, message string
 
 // turnAway tells a client that a limit or a budget is reached, so that it waits, or gives up.
 func turnAway(w http.ResponseWriter, rest, name string, why *tenant.Refusal) {
+	whose := "the tenant " + name
+	if why.Person != "" {
+		whose = why.Person + " within the tenant " + name
+	}
 	if why.Kind == "budget" {
 		w.Header().Set(BudgetHeader, why.Verdict.Header())
 		w.Header().Set("X-Should-Retry", "false") // the SDKs of Anthropic and OpenAI heed it
 		refuse(w, rest, http.StatusPaymentRequired, "billing_error",
-			"winnow: the tenant "+name+" has reached its budget: "+why.Message)
+			"winnow: "+whose+" has reached its budget: "+why.Message)
 		return
 	}
 	if why.Kind == "unmetered" {
@@ -99,7 +103,7 @@ func turnAway(w http.ResponseWriter, rest, name string, why *tenant.Refusal) {
 	}
 	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(max(why.After, time.Second).Seconds()))))
 	refuse(w, rest, http.StatusTooManyRequests, "rate_limit_error",
-		"winnow: the tenant "+name+" asks too much at a time: "+why.Message)
+		"winnow: "+whose+" asks too much at a time: "+why.Message)
 }
 
 // why says in words of our own why there was no answer: the text of an error may hold what was

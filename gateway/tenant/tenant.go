@@ -4,6 +4,7 @@
 package tenant
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path"
@@ -22,6 +23,9 @@ type Tenant struct {
 	Name   string `json:"name"`
 	Limits Limits `json:"limits"`
 	Budget Budget `json:"budget"`
+	// Each is the budget of each person within the tenant: of the owner of tokens, or of a token
+	// without one. Its Warn is Budget's.
+	Each Budget `json:"each"`
 	// Retention is after how many days a conversation that nobody goes on with is deleted; 0 as
 	// gateway.retention says.
 	Retention int `json:"retention"`
@@ -103,10 +107,19 @@ func (t Tenant) Check() error {
 			return fmt.Errorf("%q is no pattern of a model's name: write claude-* or gpt-4.1", pattern)
 		}
 	}
-	if t.Budget.Limited() && t.Mode == "off" {
+	if t.Metered() && t.Mode == "off" {
 		return fmt.Errorf("in the mode off nothing is counted, so a budget cannot be kept: use observe")
 	}
-	return t.Budget.check()
+	return cmp.Or(t.Budget.check(), t.Each.check())
+}
+
+// Metered reports whether anybody keeps a budget of what its requests cost.
+func (t Tenant) Metered() bool { return t.Budget.Limited() || t.Each.Limited() }
+
+// PersonBudget is the budget of each person within the tenant.
+func (t Tenant) PersonBudget() Budget {
+	t.Each.Warn = t.Budget.Warn
+	return t.Each
 }
 
 // AllowsRoute says why a request may not be sent to a provider, nil if it may. held: it would be

@@ -16,6 +16,7 @@ import (
 type settings struct {
 	Limits    tenant.Limits     `json:"limits,omitzero"`
 	Budget    tenant.Budget     `json:"budget,omitzero"`
+	Each      tenant.Budget     `json:"each,omitzero"`
 	Retention int               `json:"retention,omitzero"`
 	Capture   string            `json:"capture,omitzero"`
 	Mode      string            `json:"mode,omitzero"`
@@ -25,7 +26,7 @@ type settings struct {
 }
 
 func settingsOf(t tenant.Tenant) (string, error) {
-	text, err := json.Marshal(settings{t.Limits, t.Budget, t.Retention, t.Capture, t.Mode, t.Keys, t.Routes, t.Models},
+	text, err := json.Marshal(settings{t.Limits, t.Budget, t.Each, t.Retention, t.Capture, t.Mode, t.Keys, t.Routes, t.Models},
 		json.Deterministic(true))
 	return string(text), err
 }
@@ -122,6 +123,7 @@ func readTenant(r row) (t tenant.Tenant, err error) {
 	}
 	t.Limits, t.Budget, t.Retention, t.Capture, t.Mode, t.Keys = s.Limits, s.Budget, s.Retention, s.Capture, s.Mode,
 		s.Keys
+	t.Each = s.Each
 	t.Routes, t.Models, t.Created = s.Routes, s.Models, fromMillis(created)
 	return t, nil
 }

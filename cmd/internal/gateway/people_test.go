@@ -5,12 +5,15 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/winnowhq/winnow/gateway/tenant"
 	"github.com/winnowhq/winnow/gateway/transport"
 	"github.com/winnowhq/winnow/internal/llmtest"
+	"github.com/winnowhq/winnow/internal/pgtest"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	sums "github.com/winnowhq/winnow/store/report"
@@ -94,5 +97,85 @@ func TestPeople_areToldApart(t *testing.T) {
 	all, err := l.book.Audited(t.Context(), "ann", 1)
 	if err != nil || len(all) != 1 || all[0].Did != "read" || all[0].Person != "bob@example.com" {
 		t.Errorf("the audit log: %+v %v", all, err)
+	}
+}
+
+// The budget of a person holds like the tenant's: through several replicas and many requests at a
+// time it is exceeded by one request at most, and other people go on. A token without an owner is a
+// person of its own; what a person spent is not forgotten by a replica that begins.
+func TestPeople_haveBudgets(t *testing.T) {
+	for kind, replicas := range map[string]int{"sqlite": 1, "postgres": 2} {
+		t.Run(kind, func(t *testing.T) {
+			at := ""
+			if kind == "postgres" {
+				at = pgtest.Start(t)
+			}
+			hold, met := make(chan struct{}), make(chan struct{}, 40)
+			u := session.Usage{Input: 3400, Output: 2000}
+			one := billOf("claude-sonnet-4-5", u)
+			l := openTill(t, at, tenant.Tenant{Name: "ann", Each: tenant.Budget{Day: 2 * one}}, func(llmtest.Request) llmtest.Reply {
+				met <- struct{}{}
+				return llmtest.Reply{Text: "done", Usage: &u, Hold: hold}
+			})
+			for range replicas - 1 {
+				l.relay()
+			}
+			bob, eve := l.of("bob@example.com"), l.of("")
+			l.token = bob
+			go func() {
+				for range 10 {
+					<-met // at the provider, or refused
+				}
+				close(hold)
+			}()
+			var all sync.WaitGroup
+			var answered atomic.Int32
+			for i := range 10 {
+				all.Go(func() {
+					q := asks(llmtest.Anthropic, false, "")
+					q.through = i % replicas
+					switch status, text := l.send(q); {
+					case status == http.StatusOK:
+						answered.Add(1)
+					case status == http.StatusTooManyRequests || status == http.StatusPaymentRequired:
+						if !strings.Contains(text, "bob@example.com within the tenant ann") {
+							t.Errorf("whose budget is it: %s", text)
+						}
+						met <- struct{}{}
+					default:
+						t.Errorf("%d %s", status, text)
+					}
+				})
+			}
+			all.Wait()
+			l.spent()
+			people, err := l.book.People(t.Context(), "ann", time.Now())
+			if got := people["bob@example.com"].Day; err != nil || answered.Load() == 0 || got > 3*one+1e-9 || got < one {
+				t.Errorf("%d answered: $%.4f of a budget of $%.4f, one costs $%.4f, %v", answered.Load(), got, 2*one, one, err)
+			}
+			for people["bob@example.com"].Day < 2*one { // up to the end
+				if status, text := l.send(asks(llmtest.Anthropic, false, "")); status != http.StatusOK {
+					t.Fatalf("with a rest: %d %s", status, text)
+				}
+				l.spent()
+				if people, err = l.book.People(t.Context(), "ann", time.Now()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			l.relay() // which has learned nothing by itself
+			q := asks(llmtest.Anthropic, false, "")
+			q.through = replicas
+			if status, text := l.send(q); status != http.StatusPaymentRequired || !strings.Contains(text, "bob@example.com") {
+				t.Errorf("at the end: %d %s", status, text)
+			}
+			l.token = eve
+			if status, text := l.send(q); status != http.StatusOK {
+				t.Errorf("another person: %d %s", status, text)
+			}
+			l.spent()
+			if people, err := l.book.People(t.Context(), "ann", time.Now()); err != nil || len(people) != 2 {
+				t.Errorf("the people: %v %v", people, err)
+			}
+		})
 	}
 }

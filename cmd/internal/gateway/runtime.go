@@ -28,7 +28,7 @@ func (r *Relay) buildRuntime(m *tenantState, f *tenantRuntime, audit func(contex
 			return err
 		}
 	}
-	o, tenants, metered := r.options(f.settings, f.mode, m.store), m.gate != nil, f.tenant.Budget.Limited()
+	o, tenants, metered := r.options(f.settings, f.mode, m.store), m.gate != nil, f.tenant.Metered()
 	if tenants {
 		o.Recall = false // the tenant's computer does not have this store
 	}

@@ -303,9 +303,14 @@ func (d *tenants) Enter(ctx context.Context, g *serve.Client, relayed bool) (*se
 	ctx, ended := d.admit(ctx, g)
 	left := sync.OnceFunc(func() { ended(); m.leave(f) })
 	access := &serve.Access{Context: ctx, Carrier: f.carrier, Metrics: m.metrics, Page: f.page, MCP: f.recall, Keys: d.keysOf(t),
-		Allows: t.AllowsRoute, Counted: t.Budget.Limited(), Leave: left}
+		Allows: t.AllowsRoute, Counted: t.Metered(), Leave: left}
 	if !relayed {
 		return access, nil, nil
+	}
+	if v := m.gate.Person(g.Payer()).Verdict(now); v != nil && v.Stop {
+		left()
+		return nil, &tenant.Refusal{Kind: "budget", Message: v.Message(), After: v.Begins.Sub(now), Verdict: v,
+			Person: g.Payer()}, nil
 	}
 	pass, refused := m.gate.Enter(now)
 	if refused != nil {

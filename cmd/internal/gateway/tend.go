@@ -46,10 +46,7 @@ func (d *tenants) tick(ctx context.Context) {
 	d.renew(ctx, now)
 	d.noteUse(ctx)
 	for _, m := range d.all() {
-		known, err := d.book.Load().Spent(ctx, m.name, now) // other processes spend, too
-		if err == nil {
-			m.gate.Learn(known, now)
-		}
+		_ = d.learnSpent(ctx, m, now) // other processes spend, too; if it fails it is tried again
 	}
 	d.tidy(now)
 }
