@@ -226,7 +226,8 @@ func origin(r *http.Request, d *wire.Decoded) jsontext.Value {
 		Name    string `json:"name,omitzero"`
 		Session string `json:"session,omitzero"`
 		Person  string `json:"person,omitzero"`
-	}{name[:min(len(name), 100)], sessionSignal(r.Header, d), r.Header.Get(personHeader)}}, jsontext.AllowInvalidUTF8(true))
+	}{name[:min(len(name), 100)], sessionSignal(r.Header, d), r.Header.Get(personHeader)}},
+		jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return nil
 	}

@@ -55,8 +55,8 @@ func (t *Transport) live(x *exchange, u session.Usage) *store.Live {
 	}
 	known.Rewritten = kept.Cache.Read - edited.Cache.Read
 	if !priced {
-		*known = store.Live{Person: known.Person, Observed: known.Observed, Edited: known.Edited, Resent: known.Resent, Again: known.Again,
-			Rewritten: known.Rewritten, Unpriced: true, Rules: shares(x, 0, 0, 0)}
+		*known = store.Live{Person: known.Person, Observed: known.Observed, Edited: known.Edited, Resent: known.Resent,
+			Again: known.Again, Rewritten: known.Rewritten, Unpriced: true, Rules: shares(x, 0, 0, 0)}
 	} else {
 		whole := known.Otherwise.Likely
 		if known.Observed {

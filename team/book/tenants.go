@@ -26,8 +26,8 @@ type settings struct {
 }
 
 func settingsOf(t tenant.Tenant) (string, error) {
-	text, err := json.Marshal(settings{t.Limits, t.Budget, t.Each, t.Retention, t.Capture, t.Mode, t.Keys, t.Routes, t.Models},
-		json.Deterministic(true))
+	text, err := json.Marshal(settings{t.Limits, t.Budget, t.Each, t.Retention, t.Capture, t.Mode, t.Keys, t.Routes,
+		t.Models}, json.Deterministic(true))
 	return string(text), err
 }
 

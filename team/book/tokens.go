@@ -85,7 +85,8 @@ func (b *Book) Rotate(ctx context.Context, who, id string, overlap time.Duration
 	return shown, next, old, err
 }
 
-const selectTokens = `SELECT id, tenant, label, owner, hash, scopes, allows, created, expires, used, revoked FROM book_token`
+const selectTokens = `SELECT id, tenant, label, owner, hash, scopes, allows, created, expires, used,
+	revoked FROM book_token`
 
 func readToken(r row) (t tenant.Token, err error) {
 	var scopes, allows string

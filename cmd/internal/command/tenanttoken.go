@@ -179,8 +179,9 @@ func completeTokens(a *cli.App) cobra.CompletionFunc {
 
 func tenantTokenRevoke(a *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "revoke ID", Short: "Revoke a token, and end what it has under way", Example: "  winnowd tenant token revoke tok_1f2e3d4c5b6a",
-		Args: cli.Exactly(1, "ID"), ValidArgsFunction: completeTokens(a),
+		Use: "revoke ID", Short: "Revoke a token, and end what it has under way",
+		Example: "  winnowd tenant token revoke tok_1f2e3d4c5b6a",
+		Args:    cli.Exactly(1, "ID"), ValidArgsFunction: completeTokens(a),
 		RunE: inBook(a, func(ctx context.Context, b tenant.Book, args []string) error {
 			t, err := b.Revoke(ctx, actor(a), args[0])
 			if err != nil {

@@ -302,8 +302,8 @@ func (d *tenants) Enter(ctx context.Context, g *serve.Client, relayed bool) (*se
 	}
 	ctx, ended := d.admit(ctx, g)
 	left := sync.OnceFunc(func() { ended(); m.leave(f) })
-	access := &serve.Access{Context: ctx, Carrier: f.carrier, Metrics: m.metrics, Page: f.page, MCP: f.recall, Keys: d.keysOf(t),
-		Allows: t.AllowsRoute, Counted: t.Metered(), Leave: left}
+	access := &serve.Access{Context: ctx, Carrier: f.carrier, Metrics: m.metrics, Page: f.page, MCP: f.recall,
+		Keys: d.keysOf(t), Allows: t.AllowsRoute, Counted: t.Metered(), Leave: left}
 	if !relayed {
 		return access, nil, nil
 	}
