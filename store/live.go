@@ -22,6 +22,9 @@ type Live struct {
 	// what was left out, or carries it a second time.
 	Missed float64 `json:"missed,omitzero"`
 
+	// Person is who asked within a tenant, "" if nobody is named.
+	Person string `json:"person,omitzero"`
+
 	Observed bool `json:"observed,omitzero"` // it was relayed untouched, to see what could be saved
 	Unpriced bool `json:"unpriced,omitzero"` // no usage, or no price: the amounts are 0
 	// Estimated: the provider did not report all that it took, and a budget had to be kept.

@@ -1,15 +1,15 @@
 package serve
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"math"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/winnowhq/winnow/gateway/tenant"
 )
@@ -38,6 +38,9 @@ type Authenticator interface {
 	// SignIn answers the routes under "/~sign/", by which browsers sign in and out; nil if they
 	// cannot.
 	SignIn() http.Handler
+	// Audit notes what a client does that belongs to no tenant's sessions. What cannot be noted is not
+	// to be done.
+	Audit(ctx context.Context, c *Client, did, what string) error
 	// Metrics are those of all tenants that are at hand, by name.
 	Metrics() map[string]Metrics
 }
@@ -46,6 +49,9 @@ type Authenticator interface {
 type Client struct {
 	Tenant string
 	Who    string // the id of the token, or the person who signed in
+	Token  string // its id; "" of somebody who signed in
+	// Person is the owner of the token, or who signed in; "" if the token has no owner.
+	Person string
 	Scopes tenant.Scopes
 	// Elsewhere reports that a client who may sees another tenant than its own.
 	Elsewhere bool
@@ -53,6 +59,9 @@ type Client struct {
 
 // Access is what a client has while a request lasts: everything is its tenant's own.
 type Access struct {
+	// Context is that of the request. It ends early, with the cause ErrRevoked, when the client may
+	// ask no more.
+	Context context.Context
 	// Carrier carries what is relayed.
 	Carrier http.RoundTripper
 	Metrics Metrics
@@ -60,6 +69,9 @@ type Access struct {
 	MCP     http.Handler // the tools that recall what was left out; nil if there are none
 	// Keys are the keys that the server holds for the tenant, by upstream.
 	Keys map[string]Key
+	// Allows says why a request may not be sent, nil if it may; held: with a key of the server.
+	// nil allows every request.
+	Allows func(method, path string, held bool) *tenant.Refusal
 	// Counted reports that a budget depends on what requests cost: a client cannot ask for one that
 	// is not counted.
 	Counted bool
@@ -75,6 +87,18 @@ type Key struct {
 	Header string // that it is sent in
 	Value  string // the whole value of the header; "" if the configuration does not have the key
 }
+
+// Payer is whom requests count for within the tenant: the person, or the token if it has no owner.
+func (c *Client) Payer() string {
+	if c == nil {
+		return ""
+	}
+	return cmp.Or(c.Person, c.Token)
+}
+
+// ErrRevoked is why a request ends whose token was revoked or has expired, or whose tenant was
+// removed, while it was under way.
+var ErrRevoked = errors.New("the token counts no more")
 
 // BudgetHeader is in the answers of a tenant whose budget is nearly spent: see
 // [tenant.Verdict.Header].
@@ -102,26 +126,6 @@ const (
 	signing = "/~sign/"
 	seenAs  = "/~t/"
 )
-
-// credentials are the headers in which clients show their providers who they are.
-var credentials = []string{"Authorization", "X-Api-Key", "Api-Key", "X-Goog-Api-Key"}
-
-// shownAsKey is a token that a client shows in the place of its provider's key, "" if it shows
-// none.
-func shownAsKey(r *http.Request) string {
-	for _, name := range credentials {
-		value := strings.TrimPrefix(r.Header.Get(name), "Bearer ")
-		if strings.HasPrefix(value, tokenPrefix) {
-			return value
-		}
-	}
-	if r.URL.RawQuery != "" {
-		if value := r.URL.Query().Get("key"); strings.HasPrefix(value, tokenPrefix) {
-			return value
-		}
-	}
-	return ""
-}
 
 // authenticate answers a request where tenants share the listener. It reports whether it did: a
 // client of Config.Clients goes on as ever.
@@ -165,6 +169,7 @@ func (h *handler) authenticate(w http.ResponseWriter, r *http.Request, path, sho
 	r = r.WithContext(context.WithValue(r.Context(), clientKey{}, g))
 	r.Header = r.Header.Clone()
 	r.Header.Set(ClientHeader, g.Tenant)
+	r.Header.Set(PersonHeader, g.Person)
 	if to != nil {
 		h.relayed(w, r, g, to, strings.TrimPrefix(path, "/"+name))
 		return true
@@ -193,11 +198,18 @@ func (h *handler) relayed(w http.ResponseWriter, r *http.Request, g *Client, to 
 		return
 	}
 	defer access.Leave()
-	r = r.WithContext(context.WithValue(r.Context(), accessKey{}, access))
+	r = r.WithContext(context.WithValue(access.Context, accessKey{}, access))
 	if access.Counted {
 		r.Header.Del("X-Winnow")
 	}
-	if key, named := access.Keys[to.name]; named && key.Value == "" {
+	key, held := access.Keys[to.name]
+	if why := notAllowed(access, r, rest, held); why != nil {
+		h.Log.Warn("refused: "+why.Message, "tenant", g.Tenant, "who", g.Who, "limit", why.Kind)
+		h.Metrics.Refused(why.Kind)
+		turnAway(w, rest, g.Tenant, why)
+		return
+	}
+	if held && key.Value == "" {
 		h.Log.Error("gateway.keys does not have the key of a tenant", "tenant", g.Tenant, "upstream", to.name,
 			"key", key.Name)
 		refuse(w, rest, http.StatusServiceUnavailable, "api_error", fmt.Sprintf("winnow is to send the key %q to %s "+
@@ -205,7 +217,7 @@ func (h *handler) relayed(w http.ResponseWriter, r *http.Request, g *Client, to 
 			key.Name, to.name, g.Tenant, key.Name))
 		return
 	}
-	if !authorize(r, access.Keys[to.name]) {
+	if !authorize(r, key) {
 		refuse(w, rest, http.StatusUnauthorized, "authentication_error", fmt.Sprintf("winnow holds no key of %s for "+
 			"the tenant %s: send the provider's own key, and winnow's token in the header x-winnow-token or in the "+
 			"path",
@@ -218,64 +230,25 @@ func (h *handler) relayed(w http.ResponseWriter, r *http.Request, g *Client, to 
 	to.serve(w, r, rest, g.Tenant)
 }
 
-// authorize puts the key that the server holds in the place of what the client shows. Without such
-// a key what the client shows stays, but for a token of ours: it reports whether anything is left
-// then.
-func authorize(r *http.Request, key Key) bool {
-	ours := false
-	for _, name := range credentials {
-		value := r.Header.Get(name)
-		mine := strings.HasPrefix(strings.TrimPrefix(value, "Bearer "), tokenPrefix)
-		if ours = ours || mine; mine || key.Value != "" {
-			r.Header.Del(name)
-		}
-	}
-	if q := r.URL.Query(); q.Has("key") {
-		mine := strings.HasPrefix(q.Get("key"), tokenPrefix)
-		if ours = ours || mine; mine || key.Value != "" {
-			to := *r.URL
-			to.RawQuery = without(to.RawQuery, "key")
-			r.URL = &to
-		}
-	}
-	if key.Value != "" {
-		r.Header.Set(key.Header, key.Value)
-		return true
-	}
-	return !ours
-}
+// overrides are headers by which servers take a request for one of another method.
+var overrides = []string{"X-Http-Method-Override", "X-Http-Method", "X-Method-Override"}
 
-// without is a query without a parameter, the others as they were written.
-func without(query, name string) string {
-	var kept []string
-	for part := range strings.SplitSeq(query, "&") {
-		key, _, _ := strings.Cut(part, "=")
-		if decoded, err := url.QueryUnescape(key); err == nil && decoded == name {
-			continue
+// notAllowed says why a tenant's request may not be sent, nil if it may.
+func notAllowed(access *Access, r *http.Request, rest string, held bool) *tenant.Refusal {
+	if upgrades(r) && !answersUpgrade(rest) && held {
+		return &tenant.Refusal{Kind: "route", Message: "a WebSocket is none of its routes, as the server holds its key"}
+	}
+	if access.Allows == nil || upgrades(r) && answersUpgrade(rest) {
+		return nil
+	}
+	for _, name := range overrides {
+		if method := r.Header.Get(name); method != "" {
+			if why := access.Allows(method, rest, held); why != nil {
+				return why
+			}
 		}
-		kept = append(kept, part)
 	}
-	return strings.Join(kept, "&")
-}
-
-// turnAway tells a client that a limit or a budget is reached, so that it waits, or gives up.
-func turnAway(w http.ResponseWriter, rest, name string, why *tenant.Refusal) {
-	if why.Kind == "budget" {
-		w.Header().Set(BudgetHeader, why.Verdict.Header())
-		w.Header().Set("X-Should-Retry", "false") // the SDKs of Anthropic and OpenAI heed it
-		refuse(w, rest, http.StatusPaymentRequired, "billing_error",
-			"winnow: the tenant "+name+" has reached its budget: "+why.Message)
-		return
-	}
-	if why.Kind == "unmetered" {
-		w.Header().Set("X-Should-Retry", "false")
-		refuse(w, rest, http.StatusForbidden, "permission_error",
-			"winnow: the tenant "+name+" has a budget, and this request cannot be counted in it: "+why.Message)
-		return
-	}
-	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(max(why.After, time.Second).Seconds()))))
-	refuse(w, rest, http.StatusTooManyRequests, "rate_limit_error",
-		"winnow: the tenant "+name+" asks too much at a time: "+why.Message)
+	return access.Allows(r.Method, rest, held)
 }
 
 // forbid tells a client that its token does not allow it.
@@ -319,21 +292,23 @@ func (h *handler) show(w http.ResponseWriter, r *http.Request, g *Client, path s
 			h.forbid(w, r, path, g, tenant.Admin)
 			return
 		}
-		h.Jobs.ServeHTTP(w, r)
+		h.work(w, r, g, path)
 	case path == forAgents && !seen.Elsewhere:
 		h.recall(w, r, g)
 	case !paged && !known:
 		h.nowhere(w, r, path)
 	case known && !paged && needed == tenant.Act:
 		useGet(w)
+	case path == "/" && !paged && len(g.Scopes) == 1 && g.Scopes.Has(tenant.Metrics):
+		h.forbid(w, r, path, g, needed)
 	case path == "/" && !paged:
 		text(w, "winnow relays to "+h.known()+"\n")
+	case path == "/metrics" && (g.Scopes.Has(tenant.Admin) || g.Scopes.Has(tenant.Metrics)) && !seen.Elsewhere:
+		h.Metrics.WithTenants(h.Authenticator.Metrics()).ServeHTTP(w, r)
 	case !g.Scopes.Has(needed):
 		h.forbid(w, r, path, g, needed)
-	case path == "/metrics" && g.Scopes.Has(tenant.Admin) && !seen.Elsewhere:
-		h.Metrics.WithTenants(h.Authenticator.Metrics()).ServeHTTP(w, r)
 	default:
-		h.within(w, r, &seen, func(access *Access) {
+		h.within(w, r, &seen, func(access *Access, r *http.Request) {
 			switch {
 			case path == "/metrics":
 				access.Metrics.ServeHTTP(w, r)
@@ -346,8 +321,32 @@ func (h *handler) show(w http.ResponseWriter, r *http.Request, g *Client, path s
 	}
 }
 
+// mostNoted is how many bytes of an action on the page of jobs are in the audit log: the ids of
+// some hundred jobs.
+const mostNoted = 2 << 10
+
+// work answers with the page of jobs. What it changes is noted before it is done.
+func (h *handler) work(w http.ResponseWriter, r *http.Request, g *Client, path string) {
+	if !onlyReads(r) {
+		var body strings.Builder // it is noted as it came, and not read
+		if _, err := io.Copy(&body, io.LimitReader(r.Body, mostNoted+1)); err != nil || body.Len() > mostNoted {
+			http.Error(w, fmt.Sprintf("413 name fewer jobs at a time: an action is at most %d bytes", mostNoted),
+				http.StatusRequestEntityTooLarge)
+			return
+		}
+		r.Body = io.NopCloser(strings.NewReader(body.String()))
+		what := strings.TrimSpace(r.Method + " " + path + " " + strings.ToValidUTF8(body.String(), "\uFFFD"))
+		if err := h.Authenticator.Audit(r.Context(), g, "jobs", what); err != nil {
+			h.Log.Error("an action on the page of jobs cannot be noted", "who", g.Who, "why", err)
+			http.Error(w, "503 this cannot be noted in the audit log, so it was not done", http.StatusServiceUnavailable)
+			return
+		}
+	}
+	h.Jobs.ServeHTTP(w, r)
+}
+
 // within answers with what a client has that asks for nothing that is relayed.
-func (h *handler) within(w http.ResponseWriter, r *http.Request, g *Client, answer func(*Access)) {
+func (h *handler) within(w http.ResponseWriter, r *http.Request, g *Client, answer func(*Access, *http.Request)) {
 	access, _, err := h.Authenticator.Enter(r.Context(), g, false)
 	if err != nil {
 		h.Log.Error("a tenant cannot be served", "tenant", g.Tenant, "why", err)
@@ -355,7 +354,7 @@ func (h *handler) within(w http.ResponseWriter, r *http.Request, g *Client, answ
 		return
 	}
 	defer access.Leave()
-	answer(access)
+	answer(access, r.WithContext(access.Context))
 }
 
 // recall answers an agent that asks for what was left out of its tenant's sessions. Its tools look
@@ -370,7 +369,7 @@ func (h *handler) recall(w http.ResponseWriter, r *http.Request, g *Client) {
 		h.forbid(w, r, forAgents, g, tenant.Read)
 		return
 	}
-	h.within(w, r, g, func(access *Access) {
+	h.within(w, r, g, func(access *Access, r *http.Request) {
 		if access.MCP == nil {
 			http.Error(w, "404 nothing is kept of this tenant's sessions: its mode is off, or it captures none",
 				http.StatusNotFound)

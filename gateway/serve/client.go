@@ -16,6 +16,9 @@ const TokenHeader = "X-Winnow-Token"
 // ClientHeader tells the transport which client asks. What a client says in it does not count.
 const ClientHeader = "X-Winnow-Client"
 
+// PersonHeader tells the transport who asks within a tenant. What a client says in it does not count.
+const PersonHeader = "X-Winnow-Person"
+
 // tokenPrefix begins every token.
 const tokenPrefix = tenant.Prefix
 
@@ -35,11 +38,12 @@ func (h *handler) admitted(r *http.Request, path string) (_ *http.Request, rest,
 		_, by, _ := h.clients.Who(token, time.Time{}) // they never expire
 		name = by.Label
 	}
-	if _, said := r.Header[ClientHeader]; said || name != "" || r.Header[TokenHeader] != nil {
+	if r.Header[ClientHeader] != nil || r.Header[PersonHeader] != nil || name != "" || r.Header[TokenHeader] != nil {
 		r = r.WithContext(r.Context())
 		r.Header = r.Header.Clone()
 		r.Header.Del(TokenHeader)
 		r.Header.Del(ClientHeader)
+		r.Header.Del(PersonHeader)
 		if name != "" {
 			r.Header.Set(ClientHeader, name)
 		}

@@ -163,3 +163,25 @@ func TestDetect(t *testing.T) {
 		t.Errorf("another program was asked %q", asked)
 	}
 }
+
+// The page of jobs, which is about all tenants, is not for clients that the configuration names.
+func TestServe_jobsAreNotForClients(t *testing.T) {
+	token, hash := tenant.NewSecret()
+	jobs := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "jobs") })
+	for _, c := range []struct {
+		clients map[string]string
+		want    int
+	}{{nil, 200}, {map[string]string{"ann": hash}, 404}} {
+		h, err := New(Config{Upstreams: Names(), Jobs: jobs, Clients: c.clients})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := httptest.NewRequest("POST", "/jobs/api/jobs/cancel", nil)
+		r.Host = "localhost"
+		r.Header.Set(TokenHeader, token)
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, r); w.Code != c.want {
+			t.Errorf("with clients %v: %d %s", c.clients, w.Code, w.Body)
+		}
+	}
+}

@@ -4,15 +4,19 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"math"
 	"net"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/gateway/tenant"
 	"github.com/winnowhq/winnow/wire"
 )
 
@@ -70,6 +74,36 @@ func refuse(w http.ResponseWriter, path string, status int, kind, message string
 	}
 	w.WriteHeader(status)
 	_, _ = w.Write(append(body, '\n')) // who asked may have left
+}
+
+// turnAway tells a client that a limit or a budget is reached, so that it waits, or gives up.
+func turnAway(w http.ResponseWriter, rest, name string, why *tenant.Refusal) {
+	whose := "the tenant " + name
+	if why.Person != "" {
+		whose = why.Person + " within the tenant " + name
+	}
+	if why.Kind == "budget" {
+		w.Header().Set(BudgetHeader, why.Verdict.Header())
+		w.Header().Set("X-Should-Retry", "false") // the SDKs of Anthropic and OpenAI heed it
+		refuse(w, rest, http.StatusPaymentRequired, "billing_error",
+			"winnow: "+whose+" has reached its budget: "+why.Message)
+		return
+	}
+	if why.Kind == "unmetered" {
+		w.Header().Set("X-Should-Retry", "false")
+		refuse(w, rest, http.StatusForbidden, "permission_error",
+			"winnow: the tenant "+name+" has a budget, and this request cannot be counted in it: "+why.Message)
+		return
+	}
+	if why.Kind == "route" || why.Kind == "model" {
+		w.Header().Set("X-Should-Retry", "false")
+		refuse(w, rest, http.StatusForbidden, "permission_error",
+			"winnow: the tenant "+name+" may not ask for this: "+why.Message)
+		return
+	}
+	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(max(why.After, time.Second).Seconds()))))
+	refuse(w, rest, http.StatusTooManyRequests, "rate_limit_error",
+		"winnow: "+whose+" asks too much at a time: "+why.Message)
 }
 
 // why says in words of our own why there was no answer: the text of an error may hold what was

@@ -44,6 +44,9 @@ func (p *relay) serve(w http.ResponseWriter, r *http.Request, rest, client strin
 		if client != "" {
 			told = append(told, "client", client)
 		}
+		if c := ClientOf(r.Context()); c != nil {
+			told = append(told, "token", c.Token, "person", c.Person)
+		}
 		p.log.Info("relayed", told...)
 	}()
 	if !upgrades(r) { // to HTTP/2, as Java's client asks by itself: a server that does not speak it goes on without
@@ -53,7 +56,7 @@ func (p *relay) serve(w http.ResponseWriter, r *http.Request, rest, client strin
 	case r.Method == http.MethodConnect || r.Method == http.MethodTrace:
 		refuse(seen, rest, http.StatusMethodNotAllowed, "invalid_request_error", "winnow relays no "+r.Method)
 		return
-	case upgrades(r) && strings.HasSuffix(wire.Route(rest), "/responses"):
+	case upgrades(r) && answersUpgrade(rest):
 		metrics.Refused("websocket")
 		// Codex tries a WebSocket first, and asks over HTTP when it is told to.
 		refuse(seen, rest, http.StatusUpgradeRequired, "invalid_request_error",
@@ -134,6 +137,8 @@ func (p *relay) failed(w http.ResponseWriter, r *http.Request, err error) {
 		p.metrics.Refused("too_large")
 		refuse(w, r.URL.Path, http.StatusRequestEntityTooLarge, "request_too_large",
 			"the request is larger than winnow relays")
+	case errors.Is(context.Cause(r.Context()), ErrRevoked):
+		refuse(w, r.URL.Path, http.StatusUnauthorized, "authentication_error", "winnow: "+ErrRevoked.Error())
 	case r.Context().Err() != nil: // the client has left, or the listener ends
 		panic(http.ErrAbortHandler)
 	case broken(r.Context()):
@@ -186,6 +191,9 @@ func broken(ctx context.Context) bool {
 
 // upgrades reports whether a request wants to speak WebSocket.
 func upgrades(r *http.Request) bool { return strings.EqualFold(r.Header.Get("Upgrade"), "websocket") }
+
+// answersUpgrade reports whether a WebSocket at a path is answered here: see relay.serve.
+func answersUpgrade(rest string) bool { return strings.HasSuffix(wire.Route(rest), "/responses") }
 
 // climbs reports whether a path has segments that lead elsewhere, as they are or percent-encoded.
 func climbs(path string) bool {

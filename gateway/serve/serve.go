@@ -64,7 +64,8 @@ type Config struct {
 	// does.
 	Page http.Handler
 	// Jobs is a page of the work beside requests, under /jobs; of tenants' clients those with the
-	// scope Admin may see it. An upstream of that name hides it. Default: there is none.
+	// scope Admin may see it, Clients may not. An upstream of that name hides it. Default: there is
+	// none.
 	Jobs http.Handler
 	// MCP answers /mcp for this computer's user, where requests need no token. Tenants have their
 	// own: Access.MCP. An upstream of that name hides it. Default: there is none.
@@ -182,7 +183,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 	case h.Page != nil && (strings.HasPrefix(path, under) || path == "/" && browses(r)):
 		h.Page.ServeHTTP(w, r)
-	case h.Jobs != nil && ofJobs(path):
+	case h.Jobs != nil && ofJobs(path) && len(h.Clients) == 0:
 		h.Jobs.ServeHTTP(w, r)
 	case h.MCP != nil && path == forAgents && len(h.Clients) == 0:
 		h.MCP.ServeHTTP(w, r)

@@ -36,19 +36,21 @@ type Book interface {
 	// Used notes when tokens were shown last, by id.
 	Used(ctx context.Context, when map[string]time.Time) error
 
-	// Reserve makes a reservation, unless allow is against it, which is told what the tenant has
-	// spent and what it has reserved, through every process. Its error is returned as it is.
-	Reserve(ctx context.Context, r Reservation, now time.Time, allow func(spent Spent, reserved float64) error) error
+	// Reserve makes a reservation, unless allow is against it, which is told what the tenant and the
+	// person have spent and reserved, through every process. Its error is returned as it is.
+	Reserve(ctx context.Context, r Reservation, now time.Time, allow func(all, person Account) error) error
 	// Renew lets the reservations of a process expire later.
 	Renew(ctx context.Context, process string, expires, now time.Time) error
 	// Settle adds what a tenant spent, by day, and forgets reservations, in one transaction.
-	Settle(ctx context.Context, name string, days map[string]Expense, reservations []string) error
+	Settle(ctx context.Context, name string, days map[Spender]Expense, reservations []string) error
 	// Spend adds what a tenant spent on the day of a time.
 	Spend(ctx context.Context, name string, e Expense, at time.Time) error
 	// AtLeast raises what a tenant spent on the day of a time to a sum, if it is less.
 	AtLeast(ctx context.Context, name string, dollars float64, at time.Time) error
 	// Spent is what a tenant spent in the day and the month of a time.
 	Spent(ctx context.Context, name string, at time.Time) (Spent, error)
+	// People are what the people of a tenant spent in the day and the month of a time, by person.
+	People(ctx context.Context, name string, at time.Time) (map[string]Spent, error)
 	// OpenSince is the first day of a tenant whose sum may still grow; CloseUntil closes those before
 	// the day of a time.
 	OpenSince(ctx context.Context, name string) (time.Time, error)
@@ -74,6 +76,7 @@ type Entry struct {
 	Time    time.Time `json:"time"`
 	Tenant  string    `json:"tenant"`
 	Who     string    `json:"who"`     // the id of a token, a person who signed in, or "cli:" and a user
+	Person  string    `json:"person"`  // the owner of the token, or who signed in; "" if nobody is named
 	Did     string    `json:"did"`     // "undo", "read", "token add" and so on
 	Session string    `json:"session"` // "" if it is about none
 	What    string    `json:"what"`    // the receipt, the part, the settings
@@ -83,10 +86,20 @@ type Entry struct {
 type Reservation struct {
 	ID      string
 	Tenant  string
+	Person  string // see Token.Person
 	Process string // that relays it
 	Dollars float64
 	Expires time.Time
 }
+
+// Account is what was spent and is reserved, through every process.
+type Account struct {
+	Spent    Spent
+	Reserved float64 // US dollars
+}
+
+// Spender is who spent something on a day; a person of "" is nobody in particular, as of summaries.
+type Spender struct{ Day, Person string }
 
 // Expense is what some requests cost.
 type Expense struct {

@@ -85,7 +85,7 @@ func (b Budget) Judge(spent Spent, now time.Time) *Verdict {
 // worth at most.
 func (b Budget) Admit(spent Spent, reserved float64, now time.Time) *Refusal {
 	if v := b.Judge(spent, now); v != nil && v.Stop {
-		return &Refusal{"budget", v.Message(), v.Begins.Sub(now), v}
+		return &Refusal{Kind: "budget", Message: v.Message(), After: v.Begins.Sub(now), Verdict: v}
 	}
 	most := Spent{Day: spent.Day + reserved, Month: spent.Month + reserved}
 	if v := b.Judge(most, now); v != nil && v.Stop {

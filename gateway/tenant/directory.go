@@ -10,17 +10,19 @@ import (
 type Directory struct {
 	revision int64
 	tenants  map[string]Tenant
-	tokens   map[string]Token // by hash
+	tokens   map[string]Token  // by hash
+	hashes   map[string]string // by the token's id
 }
 
 // NewDirectory is a directory of tenants with their tokens, as of a revision of the book.
 func NewDirectory(revision int64, tenants []Tenant, tokens []Token) *Directory {
-	d := &Directory{revision, make(map[string]Tenant, len(tenants)), make(map[string]Token, len(tokens))}
+	d := &Directory{revision, make(map[string]Tenant, len(tenants)), make(map[string]Token, len(tokens)),
+		make(map[string]string, len(tokens))}
 	for _, t := range tenants {
 		d.tenants[t.Name] = t
 	}
 	for _, t := range tokens {
-		d.tokens[t.Hash] = t
+		d.tokens[t.Hash], d.hashes[t.ID] = t, t.Hash
 	}
 	return d
 }
@@ -57,6 +59,14 @@ func (d *Directory) Owners() map[string]string {
 		all[t.ID] = t.Tenant
 	}
 	return all
+}
+
+// Admits reports whether a client that was let in may still ask: its tenant is there, and its token
+// is in force. The id of the token is "" for somebody who signed in.
+func (d *Directory) Admits(tenant, id string, now time.Time) bool {
+	_, there := d.tenants[tenant]
+	by, known := d.tokens[d.hashes[id]]
+	return there && (id == "" || known && by.State(now) == "valid")
 }
 
 // Who is whose token is shown; ok is false if nobody has it, or it counts no more. It is found by

@@ -19,7 +19,23 @@ type Gate struct {
 	held   float64       // what they may cost, in US dollars
 	day    string        // that spent is of
 	spent  Spent
-	warned string // period and its beginning of the newest warning that was logged
+	warned string           // period and its beginning of the newest warning that was logged
+	people map[string]*Gate // each with the budget of a person alone; nil of a person
+}
+
+// Person is the gate of a person within the tenant, who has a budget and no limits.
+func (g *Gate) Person(name string) *Gate {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	one := g.people[name]
+	if one == nil {
+		one = NewGate(Tenant{Name: name, Budget: g.tenant.PersonBudget()})
+		if g.people == nil {
+			g.people = map[string]*Gate{}
+		}
+		g.people[name] = one
+	}
+	return one
 }
 
 // NewGate is the gate of a tenant, of which nothing is known to have been spent.
@@ -41,16 +57,21 @@ func (g *Gate) Set(t Tenant) {
 		}
 	}
 	g.tenant = t
+	for _, one := range g.people {
+		one.Set(Tenant{Budget: t.PersonBudget()})
+	}
 }
 
 // Refusal is why a request is not let through.
 type Refusal struct {
 	// Kind is "rate", "concurrency", "budget", "reserved" (the rest of the budget may be spent by
-	// requests that are under way) or "unmetered" (nobody can tell what it costs).
+	// requests that are under way), "unmetered" (nobody can tell what it costs), "route" or "model"
+	// (the tenant may not ask for it).
 	Kind    string
 	Message string        // for people
 	After   time.Duration // when to ask again, 0 if that cannot be said
 	Verdict *Verdict      // of a budget
+	Person  string        // whose budget it is; "" for the tenant's
 }
 
 // Error implements error.
@@ -76,7 +97,7 @@ func (g *Gate) Enter(now time.Time) (Pass, *Refusal) {
 	defer g.mu.Unlock()
 	verdict := g.tenant.Budget.Judge(g.spentAt(now), now)
 	if verdict != nil && verdict.Stop {
-		return Pass{}, &Refusal{"budget", verdict.Message(), verdict.Begins.Sub(now), verdict}
+		return Pass{}, &Refusal{Kind: "budget", Message: verdict.Message(), After: verdict.Begins.Sub(now), Verdict: verdict}
 	}
 	limits := g.tenant.Limits
 	if limits.Concurrent > 0 && g.under >= limits.Concurrent {

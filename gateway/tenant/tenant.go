@@ -4,11 +4,15 @@
 package tenant
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/winnowhq/winnow/wire"
 )
 
 // Tenant is one of those who share a gateway. Each has sessions of its own, which no other tenant
@@ -19,6 +23,9 @@ type Tenant struct {
 	Name   string `json:"name"`
 	Limits Limits `json:"limits"`
 	Budget Budget `json:"budget"`
+	// Each is the budget of each person within the tenant: of the owner of tokens, or of a token
+	// without one. Its Warn is Budget's.
+	Each Budget `json:"each"`
 	// Retention is after how many days a conversation that nobody goes on with is deleted; 0 as
 	// gateway.retention says.
 	Retention int `json:"retention"`
@@ -29,8 +36,13 @@ type Tenant struct {
 	Mode string `json:"mode"`
 	// Keys are the names of the server's own keys by upstream. Where there is one, it is sent in
 	// the place of what the client shows.
-	Keys    map[string]string `json:"keys"`
-	Created time.Time         `json:"created"`
+	Keys map[string]string `json:"keys"`
+	// Routes are the names of the routes that may be asked: see wire.RouteNames. None: those that are
+	// metered where the server holds the key, all where it does not.
+	Routes []string `json:"routes"`
+	// Models are the models that may be asked, as patterns in which * stands for any text; none: all.
+	Models  []string  `json:"models"`
+	Created time.Time `json:"created"`
 }
 
 // Limits bound how much is asked at a time, by each process of a gateway.
@@ -85,8 +97,58 @@ func (t Tenant) Check() error {
 			return fmt.Errorf("a key is named as UPSTREAM=NAME, not %s=%s", upstream, t.Keys[upstream])
 		}
 	}
-	if t.Budget.Limited() && t.Mode == "off" {
+	for _, name := range t.Routes {
+		if !slices.Contains(wire.RouteNames(), name) {
+			return fmt.Errorf("unknown route %q; there are %s", name, strings.Join(wire.RouteNames(), ", "))
+		}
+	}
+	for _, pattern := range t.Models {
+		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
+			return fmt.Errorf("%q is no pattern of a model's name: write claude-* or gpt-4.1", pattern)
+		}
+	}
+	if t.Metered() && t.Mode == "off" {
 		return fmt.Errorf("in the mode off nothing is counted, so a budget cannot be kept: use observe")
 	}
-	return t.Budget.check()
+	return cmp.Or(t.Budget.check(), t.Each.check())
+}
+
+// Metered reports whether anybody keeps a budget of what its requests cost.
+func (t Tenant) Metered() bool { return t.Budget.Limited() || t.Each.Limited() }
+
+// PersonBudget is the budget of each person within the tenant.
+func (t Tenant) PersonBudget() Budget {
+	t.Each.Warn = t.Budget.Warn
+	return t.Each
+}
+
+// AllowsRoute says why a request may not be sent to a provider, nil if it may. held: it would be
+// sent with a key of the server, which opens whatever the provider lets the key's owner do.
+func (t Tenant) AllowsRoute(method, path string, held bool) *Refusal {
+	routes := t.Routes
+	if len(routes) == 0 && held {
+		routes = wire.MeteredRoutes()
+	}
+	if len(routes) == 0 || wire.Allows(routes, method, path) {
+		return nil
+	}
+	return &Refusal{Kind: "route", Message: fmt.Sprintf("%s %s is none of its routes, which are %s", method, path,
+		strings.Join(routes, ", "))}
+}
+
+// AllowsModel says why a model may not be asked, nil if it may. "" is one that cannot be told.
+func (t Tenant) AllowsModel(name string) *Refusal {
+	for _, pattern := range t.Models {
+		if ok, _ := path.Match(strings.ToLower(pattern), strings.ToLower(name)); ok && name != "" {
+			return nil
+		}
+	}
+	if len(t.Models) == 0 {
+		return nil
+	}
+	list := strings.Join(t.Models, ", ")
+	if name == "" {
+		return &Refusal{Kind: "model", Message: "winnow cannot tell which model this request is for; allowed are " + list}
+	}
+	return &Refusal{Kind: "model", Message: fmt.Sprintf("the model %s is none of its models, which are %s", name, list)}
 }

@@ -1,6 +1,7 @@
 package tenant
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
@@ -21,15 +22,17 @@ const (
 	Read Scope = "read"
 	// Act lets what was decided be undone, restored and pinned on the page.
 	Act Scope = "act"
-	// Admin shows all tenants, and lets Read and Act count for each.
+	// Admin shows all tenants, lets Read and Act count for each, and opens the page of jobs.
 	Admin Scope = "admin"
+	// Metrics shows the figures of all tenants, and nothing else.
+	Metrics Scope = "metrics"
 )
 
 // Scopes are what a token allows, in the order in which they are listed.
 type Scopes []Scope
 
 // AllScopes are the scopes that there are.
-func AllScopes() Scopes { return Scopes{Relay, Read, Act, Admin} }
+func AllScopes() Scopes { return Scopes{Relay, Read, Act, Admin, Metrics} }
 
 // Has reports whether a scope is among them.
 func (s Scopes) Has(scope Scope) bool { return slices.Contains(s, scope) }
@@ -61,8 +64,10 @@ type Token struct {
 	// ID names it among people and in the audit log; it tells nothing of the token.
 	ID     string `json:"id"`
 	Tenant string `json:"tenant"`
-	Label  string `json:"label"` // whose it is, or what for; may be empty
-	Hash   string `json:"-"`     // SHA-256, hexadecimal
+	Label  string `json:"label"` // what it is for; may be empty
+	// Owner is the person who asks with it, "" if that is nobody in particular.
+	Owner  string `json:"owner"`
+	Hash   string `json:"-"` // SHA-256, hexadecimal
 	Scopes Scopes `json:"scopes"`
 
 	Created time.Time `json:"created"`
@@ -122,6 +127,18 @@ func GivenToken(shown, tenant, label string, scopes Scopes, now time.Time, lasts
 	return t, nil
 }
 
+// CheckOwner says what is wrong with the name of a person.
+func CheckOwner(name string) error {
+	if len(name) > MostLabel || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		return fmt.Errorf("%q cannot name a person: write it without spaces, at most %d bytes, as ann@example.com", name,
+			MostLabel)
+	}
+	return nil
+}
+
+// Person is whom a token's requests count for: its owner, or the token itself if it has none.
+func (t Token) Person() string { return cmp.Or(t.Owner, t.ID) }
+
 // NewSecret makes what is shown of a token, and its hash, which is kept.
 func NewSecret() (shown, hash string) {
 	random := make([]byte, 32)
@@ -139,7 +156,7 @@ func HashOf(token string) string {
 // State is "valid", "expired" or "revoked" at a time.
 func (t Token) State(now time.Time) string {
 	switch {
-	case !t.Revoked.IsZero() && !now.Before(t.Revoked):
+	case !t.Revoked.IsZero(): // whatever the clock says of whoever revoked it
 		return "revoked"
 	case !t.Expires.IsZero() && !now.Before(t.Expires):
 		return "expired"
@@ -148,7 +165,7 @@ func (t Token) State(now time.Time) string {
 }
 
 // Rotated is what takes the place of a token: one with the same tenant, label, scopes and lifetime.
-// The old one counts for an overlap more, unless it ends before.
+// The old one counts for an overlap more, unless it ends before; without an overlap it is revoked.
 func (t Token) Rotated(now time.Time, overlap time.Duration) (shown string, next, old Token, err error) {
 	if state := t.State(now); state != "valid" {
 		return "", next, old, fmt.Errorf("the token %s is %s: make a new one", t.ID, state)
@@ -158,9 +175,13 @@ func (t Token) Rotated(now time.Time, overlap time.Duration) (shown string, next
 		lasts = t.Expires.Sub(t.Created)
 	}
 	shown, next, err = NewToken(t.Tenant, t.Label, t.Scopes, now, lasts)
-	old = t
-	if end := now.UTC().Truncate(time.Millisecond).Add(overlap); old.Expires.IsZero() || end.Before(old.Expires) {
+	next.Owner, old = t.Owner, t
+	end := now.UTC().Truncate(time.Millisecond).Add(overlap)
+	if old.Expires.IsZero() || end.Before(old.Expires) {
 		old.Expires = end
+	}
+	if overlap == 0 {
+		old.Revoked = end
 	}
 	return shown, next, old, err
 }

@@ -23,7 +23,8 @@ const mostBeside = 32
 func (t *Transport) countedBeside(r *http.Request, client string, m model.Model, took took, edited bool) {
 	u := took.Usage
 	cost, priced := m.Cost(bill.Usage(u))
-	known := &store.Live{Beside: true, Edited: edited, Unpriced: !priced || !reported(u)}
+	known := &store.Live{Beside: true, Person: r.Header.Get(personHeader), Edited: edited,
+		Unpriced: !priced || !reported(u)}
 	if !known.Unpriced {
 		known.Billed, known.Otherwise = bill.Dollars(cost), bill.Estimate{Likely: cost}
 	}

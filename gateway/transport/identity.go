@@ -85,6 +85,9 @@ func hashed(texts ...string) []byte {
 // off what a client itself says.
 const clientHeader = "X-Winnow-Client"
 
+// personHeader names the person within a tenant who asks, as clientHeader does the tenant.
+const personHeader = "X-Winnow-Person"
+
 // credential is a hash of what the client shows to its provider, and of who it is, as it is in the
 // identities of old stores.
 func credential(r *http.Request) string {
@@ -215,13 +218,16 @@ func unmarked(block []byte) []byte {
 }
 
 // origin is what the info of a session tells of the client whose conversation it is, as the member
-// "client": the name and version with which it introduces itself, and its own word for the session.
+// "client": the name and version with which it introduces itself, its own word for the session, and
+// the person who began it.
 func origin(r *http.Request, d *wire.Decoded) jsontext.Value {
 	name, _, _ := strings.Cut(r.UserAgent(), " ")
 	text, err := json.Marshal(map[string]any{"client": struct {
 		Name    string `json:"name,omitzero"`
 		Session string `json:"session,omitzero"`
-	}{name[:min(len(name), 100)], sessionSignal(r.Header, d)}}, jsontext.AllowInvalidUTF8(true))
+		Person  string `json:"person,omitzero"`
+	}{name[:min(len(name), 100)], sessionSignal(r.Header, d), r.Header.Get(personHeader)}},
+		jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return nil
 	}

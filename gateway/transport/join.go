@@ -23,6 +23,7 @@ type request struct {
 	model    model.Model
 	client   string
 	agent    string // name of the program
+	person   string // who asks within a tenant
 	sent     int    // messages of the client's
 	next     string // id of the message that answers it
 	from     Origin // for those who watch, as the next one
@@ -143,6 +144,7 @@ func (t *Transport) compose(ctx context.Context, in incoming, f *lineage, read *
 		t.failed(f, "decide about a request", err)
 	}
 	if x != nil {
+		x.person = in.Header.Get(personHeader)
 		t.noticed(in.Request, x, read)
 		t.delegate(ctx, in.Request, x, decoded)
 		x.conversation.noted(ctx)

@@ -63,21 +63,16 @@ type took struct {
 }
 
 // metersNot says why a request cannot be metered, "" if it can, or costs nothing.
-func metersNot(r *http.Request, what purpose) string {
+func metersNot(r *http.Request, what wire.Purpose) string {
 	switch {
 	case upgrades(r):
 		return "winnow sees nothing of a WebSocket"
-	case what != other:
+	case what != wire.Other:
 		return ""
 	}
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodDelete:
 		return ""
-	}
-	for _, free := range []string{"/moderations", "/files", "/cancel"} {
-		if strings.HasSuffix(wire.Route(r.URL.Path), free) {
-			return ""
-		}
 	}
 	return "winnow cannot tell what it costs"
 }
@@ -122,7 +117,9 @@ func (m *meter) quote(r *http.Request) Quote {
 		"max_tokens", &most, "max_completion_tokens", &completion, "max_output_tokens", &output, "n", &choices,
 		"generationConfig", &generation, "previous_response_id", &before, "conversation", &conversation,
 		"stream", &stream)
-	name = cmp.Or(name, addressed(r.URL.Path))
+	if m.protocol.kind == wire.Gemini { // the address counts, whatever the body says
+		name = addressed(r.URL.Path)
+	}
 	q := Quote{Method: r.Method, Path: r.URL.Path}
 	if name == "" {
 		q.Unmetered = "it names no model"

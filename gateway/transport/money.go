@@ -13,7 +13,7 @@ import (
 // live is what is known of a request now that it was answered. The lineage's lock is held.
 func (t *Transport) live(x *exchange, u session.Usage) *store.Live {
 	known := &store.Live{Observed: t.options.Mode == Observe, Edited: x.left.tokens() > 0, Resent: x.resent,
-		Again: x.left.again}
+		Again: x.left.again, Person: x.person}
 	before, compacted := x.conversation.without, x.conversation.estimate.compacted
 	sent := bill.Sent{Usage: u, New: x.added, Shaped: x.unsent, Left: x.left.tokens(), Cold: x.cold}
 	if known.Observed {
@@ -55,8 +55,8 @@ func (t *Transport) live(x *exchange, u session.Usage) *store.Live {
 	}
 	known.Rewritten = kept.Cache.Read - edited.Cache.Read
 	if !priced {
-		*known = store.Live{Observed: known.Observed, Edited: known.Edited, Resent: known.Resent, Again: known.Again,
-			Rewritten: known.Rewritten, Unpriced: true, Rules: shares(x, 0, 0, 0)}
+		*known = store.Live{Person: known.Person, Observed: known.Observed, Edited: known.Edited, Resent: known.Resent,
+			Again: known.Again, Rewritten: known.Rewritten, Unpriced: true, Rules: shares(x, 0, 0, 0)}
 	} else {
 		whole := known.Otherwise.Likely
 		if known.Observed {

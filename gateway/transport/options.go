@@ -83,6 +83,10 @@ type Options struct {
 	// asked for a report of what they took, which is taken out of the answer again where the client
 	// did not ask for it; what is not reported is estimated. Default: nobody keeps a budget.
 	Reserve func(ctx context.Context, q Quote) (settle func(Charge), err error)
+	// Permit says why a request for a model may not be sent, nil if it may; RoundTrip returns its
+	// error. It is asked about each model that a request names, as the client wrote it, and with ""
+	// about a request whose model cannot be told. Default: every model may be asked.
+	Permit func(model string) error
 	// Stage is called when a step of a request begins, and what it returns when the step has ended,
 	// sometimes twice: identify (read it and find its conversation), adopt (join the log), decide
 	// (ask the engine), splice (leave out). Default: nobody is told.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/wire"
 )
 
 // DefaultPatience is the default of Options.Patience.
@@ -99,7 +100,7 @@ func patiently[T any](t *Transport, r *http.Request, what string, step func(cont
 // begin is join, for as long as the store answers, and replay where something of ours fails, and for
 // what does not join. nil: the request passes as it came.
 func (t *Transport) begin(in incoming) *exchange {
-	if in.purpose != generate {
+	if in.purpose != wire.Generate {
 		return nil
 	}
 	until := time.Now().Add(t.options.Patience)

@@ -22,43 +22,11 @@ var providerProtocols = map[wire.Protocol]protocol{
 	wire.Gemini:    {wire.Gemini, "google", geminiEvents},
 }
 
-// purpose is what a request wants.
-type purpose int
-
-const (
-	other    purpose = iota // none of ours: it passes
-	generate                // the next answer of a conversation
-	count                   // how large a conversation is
-	billed                  // an answer that belongs to no conversation of ours
-)
-
 // route tells protocol and purpose by method and address, whatever the spelling of that. Requests
 // of which the provider keeps the history, or makes another one of it, are none of ours.
-func route(r *http.Request) (protocol, purpose) {
-	if r.Method != http.MethodPost {
-		return protocol{}, other
-	}
-	path := wire.Route(r.URL.Path)
-	for _, known := range []struct {
-		end  string
-		kind wire.Protocol
-		what purpose
-	}{
-		{"/messages", wire.Anthropic, generate},
-		{"/messages/count_tokens", wire.Anthropic, count},
-		{"/chat/completions", wire.Chat, generate},
-		{"/responses", wire.Responses, generate},
-		{"/responses/input_tokens", wire.Responses, count},
-		{"/responses/compact", wire.Responses, billed},
-		{":generatecontent", wire.Gemini, generate},
-		{":streamgeneratecontent", wire.Gemini, generate},
-		{":counttokens", wire.Gemini, count},
-	} {
-		if strings.HasSuffix(path, known.end) {
-			return providerProtocols[known.kind], known.what
-		}
-	}
-	return protocol{}, other
+func route(r *http.Request) (protocol, wire.Purpose) {
+	e, _ := wire.EndpointOf(r.Method, r.URL.Path)
+	return providerProtocols[e.Protocol], e.Purpose
 }
 
 // addressed is the model that an address names, as Gemini's do: "…/models/MODEL:generateContent".

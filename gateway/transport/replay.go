@@ -130,7 +130,7 @@ func (t *Transport) replayed(r *http.Request, p protocol, read *reading, until t
 	}
 	l := known.conversation // it notes the parts left out of this request
 	x = &exchange{request: t.requestOf(p, f, read), conversation: &l, cut: cut{body: doc.Source}, replayed: true}
-	x.began, x.summary = t.options.Now(), summary
+	x.began, x.summary, x.person = t.options.Now(), summary, r.Header.Get(personHeader)
 	if t.options.Watch != nil {
 		x.from, x.title = originOf(r, d), doc.Session.Info.Title
 	}

@@ -21,12 +21,16 @@ const maxBody = 64 << 20
 // returned.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	in, err := t.receive(r)
+	if err == nil {
+		err = t.permitted(in)
+	}
 	switch {
 	case err != nil:
+		in.abandon()
 		return nil, err
 	case in.passes:
 		return t.pass(in)
-	case in.purpose == count:
+	case in.purpose == wire.Count:
 		return t.options.Base.RoundTrip(t.counting(in))
 	}
 	m, err := t.meter(in)
@@ -54,7 +58,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 type incoming struct {
 	*http.Request
 	protocol protocol
-	purpose  purpose
+	purpose  wire.Purpose
 	original []byte // its body as plain text
 	passes   bool   // it is sent as it came, and nobody reads its answer
 	uncosted string // why nobody can tell what one that passes costs, "" if that is known
@@ -81,11 +85,12 @@ func (t *Transport) receive(r *http.Request) (in incoming, err error) {
 		in.Header.Del(Header)
 		off = off || Mode(asked) == Off
 	}
-	if off && in.purpose == generate {
-		in.purpose = billed
+	if off && in.purpose == wire.Generate {
+		in.purpose = wire.Billed
 	}
-	if in.purpose == other || off && in.purpose == count || in.purpose == billed && t.options.Reserve == nil ||
-		r.Body == nil {
+	in.passes = off && in.purpose == wire.Count || in.purpose == wire.Billed && t.options.Reserve == nil
+	unread := in.purpose == wire.Other || in.purpose == wire.Free || r.Body == nil
+	if unread || in.passes && t.options.Permit == nil {
 		in.passes, in.uncosted = true, metersNot(r, in.purpose)
 		return in, nil
 	}
@@ -112,12 +117,18 @@ func (t *Transport) receive(r *http.Request) (in incoming, err error) {
 // pass sends a request as it came, unless a budget would have to know what it costs.
 func (t *Transport) pass(in incoming) (*http.Response, error) {
 	if err := t.unmetered(in.Request, in.uncosted); err != nil {
-		if begun, ok := in.Body.(rest); ok { // the server closes an unread one itself, behind the answer
-			begun.Close()
-		}
+		in.abandon()
 		return nil, err
 	}
 	return t.options.Base.RoundTrip(in.Request)
+}
+
+// abandon closes a body that was begun to be read. The server closes an unread one itself, behind
+// the answer.
+func (in incoming) abandon() {
+	if begun, ok := in.Body.(rest); ok {
+		begun.Close()
+	}
 }
 
 // rest is what is left of a body that was begun to be read.

@@ -4,15 +4,17 @@ import (
 	"net/http"
 	"net/url"
 	"testing"
+
+	"github.com/winnowhq/winnow/wire"
 )
 
 // However an address is spelled, a server may take it for the same.
 func TestRoute_otherSpellingsAreTheSame(t *testing.T) {
-	for path, want := range map[string]purpose{
-		"/v1/messages": generate, "/v1/messages/": generate, "//v1//messages": generate, "/V1/Messages": generate,
-		"/v1/messages;beta": generate, "/v1/chat/completions/": generate, "/v1/RESPONSES/": generate,
-		"/v1beta/Models/gemini-2.5-flash:GenerateContent/": generate,
-		"/v1/messages/count_tokens/":                       count, "/v1/responses/compact": billed, "/v1/messages/batches": other,
+	for path, want := range map[string]wire.Purpose{
+		"/v1/messages": wire.Generate, "/v1/messages/": wire.Generate, "//v1//messages": wire.Generate, "/V1/Messages": wire.Generate,
+		"/v1/messages;beta": wire.Generate, "/v1/chat/completions/": wire.Generate, "/v1/RESPONSES/": wire.Generate,
+		"/v1beta/Models/gemini-2.5-flash:GenerateContent/": wire.Generate,
+		"/v1/messages/count_tokens/":                       wire.Count, "/v1/responses/compact": wire.Billed, "/v1/messages/batches": wire.Other,
 	} {
 		if _, got := route(&http.Request{Method: http.MethodPost, URL: &url.URL{Path: path}}); got != want {
 			t.Errorf("%s: purpose %d, want %d", path, got, want)

@@ -153,7 +153,7 @@ func (t *Transport) step(ctx context.Context, c Conversation) *Step {
 		}
 		p := providerProtocols[wire.Chat]
 		p.provider = provider
-		x := t.begin(incoming{Request: r, protocol: p, purpose: generate, original: text, fared: s.fared})
+		x := t.begin(incoming{Request: r, protocol: p, purpose: wire.Generate, original: text, fared: s.fared})
 		if x == nil {
 			return
 		}

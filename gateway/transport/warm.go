@@ -204,8 +204,9 @@ func (t *Transport) renewed(k *warmth, began time.Time, u session.Usage) {
 	k.conversation.last = began
 	k.conversation.warmed++
 	cost, priced := k.model.Cost(bill.Usage(u))
-	known := &store.Live{Warm: true, Billed: bill.Dollars(cost), Unpriced: !priced || !reported(u),
-		Rules: map[string]store.Share{store.KeepWarm: {Net: -cost}}}
+	known := &store.Live{Warm: true, Person: k.request.Header.Get(personHeader), Billed: bill.Dollars(cost),
+		Unpriced: !priced || !reported(u),
+		Rules:    map[string]store.Share{store.KeepWarm: {Net: -cost}}}
 	spent := store.Spend{Time: session.Millis(began.UnixMilli()), Kind: string(bill.Left), Model: k.model.String(),
 		Usage: u, Cost: cost, Live: known}
 	ctx, stop := t.expected(k.conversation)

@@ -74,13 +74,16 @@ func (g *Gain) Show() {
 
 // Document is what is written to JSON, with the amounts.
 func (r Relayed) Document() Relayed {
-	r.Sessions, r.Days = slices.Clone(r.Sessions), slices.Clone(r.Days)
+	r.Sessions, r.Days, r.People = slices.Clone(r.Sessions), slices.Clone(r.Days), slices.Clone(r.People)
 	r.Total.Show()
 	for i := range r.Sessions {
 		r.Sessions[i].Show()
 	}
 	for i := range r.Days {
 		r.Days[i].Show()
+	}
+	for i := range r.People {
+		r.People[i].Show()
 	}
 	return r
 }
@@ -132,6 +135,7 @@ type LiveSession struct {
 	Parent  string         `json:"parent,omitzero"`        // the session that it left, as its history was changed
 	Client  string         `json:"client,omitzero"`        // name and version of the client
 	Session string         `json:"clientSession,omitzero"` // the client's own id of it
+	Person  string         `json:"person,omitzero"`        // who began it within a tenant
 	Model   string         `json:"model"`                  // of the newest request with a report, as what follows
 	Last    session.Millis `json:"last"`                   // when the newest request was
 	LeftOut int            `json:"leftOut"`                // tokens left out of it, or that could be
@@ -143,6 +147,12 @@ type LiveSession struct {
 // LiveDay is a calendar day.
 type LiveDay struct {
 	Day string `json:"day"` // 2006-01-02
+	Gain
+}
+
+// LivePerson is one of those who ask within a tenant.
+type LivePerson struct {
+	Person string `json:"person"` // "" for who is not named
 	Gain
 }
 
@@ -163,6 +173,7 @@ type Relayed struct {
 	Total    Gain           `json:"total"`
 	Sessions []LiveSession  `json:"sessions"` // the one with the newest request first
 	Days     []LiveDay      `json:"days"`     // the newest first
+	People   []LivePerson   `json:"people"`   // by name; empty if nobody is named
 	Rules    []LiveRule     `json:"rules"`    // the largest share first
 	Tools    Uncalled       `json:"tools"`    // declared and never called; see UncalledTools
 	// UnpricedModels are those whose requests are in no amount, sorted.
@@ -173,12 +184,13 @@ type Relayed struct {
 // them, and by rule. window is how many tokens a model takes, 0 if that is unknown.
 func SumRelayed(accounts []store.Account, since session.Millis, zone *time.Location,
 	window func(model string) int) Relayed {
-	all := Relayed{Since: since, Sessions: []LiveSession{}, Days: []LiveDay{}, Rules: []LiveRule{},
+	all := Relayed{Since: since, Sessions: []LiveSession{}, Days: []LiveDay{}, People: []LivePerson{}, Rules: []LiveRule{},
 		Tools: Uncalled{Sets: []Toolset{}, Drop: []string{}}}
-	days, rules := map[string]*LiveDay{}, rules{}
+	days, people, rules := map[string]*LiveDay{}, map[string]*LivePerson{}, rules{}
 	for _, a := range accounts {
 		one := LiveSession{ID: a.Info.ID, Title: a.Info.Title, Parent: a.Info.ParentID}
 		one.Client, one.Session = Client(a.Info)
+		one.Person = Person(a.Info)
 		var newest *store.Spend
 		for i := range a.Spent {
 			s := &a.Spent[i]
@@ -192,6 +204,14 @@ func SumRelayed(accounts []store.Account, since session.Millis, zone *time.Locat
 				days[name] = &LiveDay{Day: name}
 			}
 			days[name].Add(s)
+			who := one.Person // of a summary; a request names who asked
+			if s.Live != nil {
+				who = s.Live.Person
+			}
+			if people[who] == nil {
+				people[who] = &LivePerson{Person: who}
+			}
+			people[who].Add(s)
 			rules.add(s)
 			if s.Live != nil && s.Live.Unpriced && !slices.Contains(all.UnpricedModels, s.Model) {
 				all.UnpricedModels = append(all.UnpricedModels, s.Model)
@@ -220,6 +240,12 @@ func SumRelayed(accounts []store.Account, since session.Millis, zone *time.Locat
 	for _, d := range days {
 		all.Days = append(all.Days, *d)
 	}
+	for _, p := range people {
+		if len(people) > 1 || p.Person != "" {
+			all.People = append(all.People, *p)
+		}
+	}
+	slices.SortFunc(all.People, func(a, b LivePerson) int { return cmp.Compare(a.Person, b.Person) })
 	for _, r := range rules {
 		all.Rules = append(all.Rules, *r)
 	}
@@ -269,6 +295,19 @@ func (r rules) add(s *store.Spend) {
 	for _, a := range s.Live.Again {
 		r.of(a.Rule).Recalls++
 	}
+}
+
+// Person is who began a live session within a tenant, "" if its info names nobody.
+func Person(info session.Info) string {
+	var known struct {
+		Client struct {
+			Person string `json:"person"`
+		} `json:"client"`
+	}
+	if len(info.Unknown) == 0 || json.Unmarshal(info.Unknown, &known, jsontext.AllowInvalidUTF8(true)) != nil {
+		return ""
+	}
+	return known.Client.Person
 }
 
 // Client is what the info of a live session tells of the client whose conversation it is: its name

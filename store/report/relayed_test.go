@@ -163,6 +163,7 @@ func TestSumRelayed_daysAndTheNewestRequest(t *testing.T) {
 		Sessions: []report.LiveSession{{ID: "a", Title: "T", Parent: "p", Client: "claude-cli/2", Session: "5e", Model: "p/m",
 			Last: at("2026-01-02 00:01"), LeftOut: 7, Prompt: 57, Window: 3,
 			Gain: report.Gain{Requests: 2, Beside: 1, Observed: 1, Edited: 1, Billed: 3.5, Otherwise: bill.Estimate{Likely: 5.5}, Net: 2, ToSave: 1}}},
+		People: []report.LivePerson{},
 		Days: []report.LiveDay{
 			{Day: "2026-01-02", Gain: report.Gain{Requests: 1, Beside: 1, Observed: 1, Edited: 1, Billed: 2.5, Otherwise: bill.Estimate{Likely: 2.5}, ToSave: 1}},
 			{Day: "2026-01-01", Gain: report.Gain{Requests: 1, Billed: 1, Otherwise: bill.Estimate{Likely: 3}, Net: 2}}},

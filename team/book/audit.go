@@ -20,8 +20,9 @@ func (b *Book) write(ctx context.Context, to execer, e tenant.Entry) error {
 	if e.Time.IsZero() {
 		e.Time = b.now()
 	}
-	_, err := to.ExecContext(ctx, `INSERT INTO book_audit (time, id, tenant, who, did, session, what)
-		VALUES ($1, $2, $3, $4, $5, $6, $7)`, millis(e.Time), hex.EncodeToString(id), e.Tenant, e.Who, e.Did, e.Session, e.What)
+	_, err := to.ExecContext(ctx, `INSERT INTO book_audit (time, id, tenant, who, person, did, session, what)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, millis(e.Time), hex.EncodeToString(id), e.Tenant, e.Who, e.Person, e.Did,
+		e.Session, e.What)
 	return err
 }
 
@@ -32,9 +33,9 @@ func (b *Book) Audit(ctx context.Context, e tenant.Entry) error { return b.write
 func (b *Book) Audited(ctx context.Context, of string, most int) ([]tenant.Entry, error) {
 	return rows(ctx, b.db, func(r row) (e tenant.Entry, err error) {
 		var ms int64
-		err = r.Scan(&ms, &e.Tenant, &e.Who, &e.Did, &e.Session, &e.What)
+		err = r.Scan(&ms, &e.Tenant, &e.Who, &e.Person, &e.Did, &e.Session, &e.What)
 		e.Time = fromMillis(ms)
 		return e, err
-	}, `SELECT time, tenant, who, did, session, what FROM book_audit WHERE tenant = $1 OR $2 = ''
+	}, `SELECT time, tenant, who, person, did, session, what FROM book_audit WHERE tenant = $1 OR $2 = ''
 		ORDER BY time DESC, id LIMIT $3`, of, of, most)
 }

@@ -1,6 +1,7 @@
 package book_test
 
 import (
+	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
@@ -52,7 +53,7 @@ func TestBook_keepsTenants(t *testing.T) {
 		b := open()
 		ann := tenant.Tenant{Name: "ann", Limits: tenant.Limits{PerMinute: 60, Concurrent: 4},
 			Budget: tenant.Budget{Day: 5, Month: 100, Warn: 0.5}, Retention: 30, Capture: "none", Mode: "safe",
-			Keys: map[string]string{"anthropic": "team"}, Created: noon}
+			Keys: map[string]string{"anthropic": "team"}, Routes: []string{"messages"}, Models: []string{"claude-*"}, Created: noon}
 		if err := b.Add(t.Context(), "cli:op", ann); err != nil {
 			t.Fatal(err)
 		}
@@ -250,5 +251,49 @@ func TestBook_theFile(t *testing.T) {
 	}
 	if len(files) == 0 {
 		t.Error("there is no file")
+	}
+}
+
+// The version before reads no scope that it does not know: it would read no token at all.
+func TestBook_theVersionBeforeReadsItsTokens(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "book.sqlite")
+	b := must[tenant.Book](t)(book.Open(t.Context(), path, func() time.Time { return noon }))
+	defer b.Close()
+	if err := b.Add(t.Context(), "", tenant.Tenant{Name: "ann"}); err != nil {
+		t.Fatal(err)
+	}
+	hashes := map[string]string{}
+	for _, scopes := range []tenant.Scopes{{"relay", "read"}, {"metrics"}, {"read", "metrics"}} {
+		shown, kept, err := tenant.NewToken("ann", "", scopes, noon, 0)
+		if err == nil {
+			err = b.AddToken(t.Context(), "", kept)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, by, ok := must[*tenant.Directory](t)(b.Directory(t.Context())).Who(shown, noon)
+		if !ok || by.Scopes.String() != scopes.String() {
+			t.Errorf("the token with %s is read as %+v", scopes, by)
+		}
+		hashes[scopes.String()] = kept.Hash
+	}
+	db := must[*sql.DB](t)(sql.Open("sqlite", path))
+	defer db.Close()
+	rows := must[*sql.Rows](t)(db.QueryContext(t.Context(), `SELECT hash, scopes FROM book_token ORDER BY scopes, hash`))
+	defer rows.Close()
+	var got []string
+	for rows.Next() {
+		var hash, scopes string
+		if err := rows.Scan(&hash, &scopes); err != nil {
+			t.Fatal(err)
+		}
+		for of, known := range hashes {
+			hash = strings.Replace(hash, known, "the hash of "+of, 1)
+		}
+		got = append(got, scopes+": "+hash)
+	}
+	want := []string{"read: -the hash of metrics", "read: the hash of read,metrics", "relay,read: the hash of relay,read"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/winnowhq/winnow/gateway/tenant"
 )
 
-// Reserve makes a reservation, unless allow is against it, which is told what the tenant has spent
-// and what it has reserved, through every process. Its error is returned as it is. Reservations of
-// one tenant are made one after the other.
+// Reserve makes a reservation, unless allow is against it, which is told what the tenant and the
+// person have spent and reserved, through every process. Its error is returned as it is.
+// Reservations of one tenant are made one after the other.
 func (b *Book) Reserve(ctx context.Context, r tenant.Reservation, now time.Time,
-	allow func(spent tenant.Spent, reserved float64) error) error {
+	allow func(all, person tenant.Account) error) error {
 	tx, err := b.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -24,21 +24,29 @@ func (b *Book) Reserve(ctx context.Context, r tenant.Reservation, now time.Time,
 		return err
 	}
 	// In this order: an expense settled in between counts twice rather than not at all.
-	var reserved float64
-	err = tx.QueryRowContext(ctx, `SELECT coalesce(sum(dollars), 0) FROM book_reserved WHERE tenant = $1 AND expires > $2`,
-		r.Tenant, millis(now)).Scan(&reserved)
+	var all, person tenant.Account
+	err = tx.QueryRowContext(ctx, `SELECT coalesce(sum(dollars), 0),
+		coalesce(sum(CASE WHEN person = $1 THEN dollars ELSE 0 END), 0)
+		FROM book_reserved WHERE tenant = $2 AND expires > $3`, r.Person, r.Tenant, millis(now)).
+		Scan(&all.Reserved, &person.Reserved)
 	if err != nil {
 		return err
 	}
-	spent, err := spentOf(ctx, tx, r.Tenant, now)
-	if err != nil {
+	if all.Spent, err = spentOf(ctx, tx, r.Tenant, now); err != nil {
 		return err
 	}
-	if err := allow(spent, reserved); err != nil {
+	if r.Person != "" {
+		people, err := peopleOf(ctx, tx, r.Tenant, r.Person, now)
+		if err != nil {
+			return err
+		}
+		person.Spent = people[r.Person]
+	}
+	if err := allow(all, person); err != nil {
 		return err
 	}
-	if _, err := tx.ExecContext(ctx, `INSERT INTO book_reserved (id, tenant, process, dollars, expires)
-		VALUES ($1, $2, $3, $4, $5)`, r.ID, r.Tenant, r.Process, r.Dollars, millis(r.Expires)); err != nil {
+	if _, err := tx.ExecContext(ctx, `INSERT INTO book_reserved (id, tenant, person, process, dollars, expires)
+		VALUES ($1, $2, $3, $4, $5, $6)`, r.ID, r.Tenant, r.Person, r.Process, r.Dollars, millis(r.Expires)); err != nil {
 		return err
 	}
 	return tx.Commit()
@@ -47,14 +55,25 @@ func (b *Book) Reserve(ctx context.Context, r tenant.Reservation, now time.Time,
 // Settle adds what a tenant spent on days, and takes back the reservations that were made for it,
 // all of it or nothing. After an error it is not known to have been done; if the connection broke
 // just then, it may have been.
-func (b *Book) Settle(ctx context.Context, name string, days map[string]tenant.Expense, reservations []string) error {
+func (b *Book) Settle(ctx context.Context, name string, days map[tenant.Spender]tenant.Expense,
+	reservations []string) error {
 	tx, err := b.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback()
-	for day, e := range days {
-		if err := spend(ctx, tx, name, e, day); err != nil {
+	for by, e := range days {
+		if err := spend(ctx, tx, name, e, by.Day); err != nil {
+			return err
+		}
+		if by.Person == "" {
+			continue
+		}
+		if _, err := tx.ExecContext(ctx, `INSERT INTO book_person (tenant, person, day, dollars, estimated, requests)
+			VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (tenant, person, day) DO UPDATE SET
+			dollars = book_person.dollars + excluded.dollars, estimated = book_person.estimated + excluded.estimated,
+			requests = book_person.requests + excluded.requests`, name, by.Person, by.Day, e.Dollars, e.Estimated,
+			e.Requests); err != nil {
 			return err
 		}
 	}
@@ -81,4 +100,5 @@ func (b *Book) Renew(ctx context.Context, process string, expires, now time.Time
 type executor interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	source
 }

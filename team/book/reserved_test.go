@@ -23,8 +23,8 @@ func TestBook_reservations(t *testing.T) {
 		budget, full := tenant.Budget{Day: 10}, errors.New("full")
 		reserve := func(b tenant.Book, id, process string, now time.Time) error {
 			return b.Reserve(t.Context(), tenant.Reservation{ID: id, Tenant: "ann", Process: process, Dollars: 3,
-				Expires: now.Add(time.Minute)}, now, func(spent tenant.Spent, reserved float64) error {
-				if budget.Admit(spent, reserved, now) != nil {
+				Expires: now.Add(time.Minute)}, now, func(all, _ tenant.Account) error {
+				if budget.Admit(all.Spent, all.Reserved, now) != nil {
 					return full
 				}
 				return nil
@@ -60,7 +60,7 @@ func TestBook_reservations(t *testing.T) {
 		if want := 4 - alive.Load(); freed != want {
 			t.Errorf("%d got through after the other process was killed, want %d", freed, want)
 		}
-		if err := books[0].Settle(t.Context(), "ann", map[string]tenant.Expense{tenant.DayOf(later): {Dollars: 9.5, Estimated: 2, Requests: 4}},
+		if err := books[0].Settle(t.Context(), "ann", map[tenant.Spender]tenant.Expense{{Day: tenant.DayOf(later)}: {Dollars: 9.5, Estimated: 2, Requests: 4}},
 			[]string{"later 0", "later 1", "later 2", "later 3", "later 4", "later 5"}); err != nil {
 			t.Fatal(err)
 		}

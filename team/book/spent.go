@@ -53,6 +53,28 @@ func spentOf(ctx context.Context, db executor, name string, at time.Time) (s ten
 	return s, err
 }
 
+// People are what the people of a tenant spent on the day of a time and in its month, by person.
+func (b *Book) People(ctx context.Context, name string, at time.Time) (map[string]tenant.Spent, error) {
+	return peopleOf(ctx, b.db, name, "", at)
+}
+
+// peopleOf are the sums of a person, "" for all of a tenant.
+func peopleOf(ctx context.Context, db source, name, person string, at time.Time) (map[string]tenant.Spent, error) {
+	day := tenant.DayOf(at)
+	first := day[:len("2026-01-")] + "01"
+	people := map[string]tenant.Spent{}
+	_, err := rows(ctx, db, func(r row) (struct{}, error) {
+		var who string
+		var s tenant.Spent
+		err := r.Scan(&who, &s.Day, &s.Month, &s.Estimated)
+		people[who] = s
+		return struct{}{}, err
+	}, `SELECT person, sum(CASE WHEN day = $1 THEN dollars ELSE 0 END), sum(dollars), sum(estimated) FROM book_person
+		WHERE tenant = $2 AND (person = $3 OR $4 = '') AND day >= $5 AND day <= $6 GROUP BY person`, day, name, person,
+		person, first, day)
+	return people, err
+}
+
 // CloseUntil notes that the days up to that of a time have all that a tenant's sessions know. A day
 // that was closed stays so.
 func (b *Book) CloseUntil(ctx context.Context, name string, at time.Time) error {

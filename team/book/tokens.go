@@ -1,12 +1,14 @@
 package book
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/winnowhq/winnow/gateway/tenant"
@@ -19,11 +21,28 @@ func (b *Book) AddToken(ctx context.Context, who string, t tenant.Token) error {
 }
 
 func add(ctx context.Context, tx *sql.Tx, t tenant.Token) error {
+	scopes, allows, hash := forBefore(t)
 	done, err := tx.ExecContext(ctx, `INSERT INTO book_token
-		(id, tenant, label, hash, scopes, created, expires, used, revoked)
-		SELECT $1, name, $2, $3, $4, $5, $6, 0, 0 FROM book_tenant WHERE name = $7`,
-		t.ID, t.Label, t.Hash, t.Scopes.String(), millis(t.Created), millis(t.Expires), t.Tenant)
+		(id, tenant, label, owner, hash, scopes, allows, created, expires, used, revoked)
+		SELECT $1, name, $2, $3, $4, $5, $6, $7, $8, 0, 0 FROM book_tenant WHERE name = $9`,
+		t.ID, t.Label, t.Owner, hash, scopes, allows, millis(t.Created), millis(t.Expires), t.Tenant)
 	return some(done, err, noTenant(t.Tenant))
+}
+
+// unknownBefore stands before the hash of a token of which the version before knows no scope.
+const unknownBefore = "-"
+
+// forBefore is how the scopes and the hash of a token are kept so that a replica of the version
+// before, which knows no scope Metrics, goes on: see migrations/00005_people.sql.
+func forBefore(t tenant.Token) (scopes, allows, hash string) {
+	known := slices.DeleteFunc(slices.Clone(t.Scopes), func(s tenant.Scope) bool { return s == tenant.Metrics })
+	switch len(known) {
+	case len(t.Scopes):
+		return t.Scopes.String(), "", t.Hash
+	case 0:
+		return string(tenant.Read), t.Scopes.String(), unknownBefore + t.Hash
+	}
+	return known.String(), t.Scopes.String(), t.Hash
 }
 
 func noToken(id string) error { return fmt.Errorf("%w: the token %s", tenant.ErrNotFound, id) }
@@ -59,24 +78,27 @@ func (b *Book) Rotate(ctx context.Context, who, id string, overlap time.Duration
 		if err := add(ctx, tx, next); err != nil {
 			return err
 		}
-		done, err := tx.ExecContext(ctx, `UPDATE book_token SET expires = $1 WHERE id = $2 AND revoked = 0`,
-			millis(old.Expires), id)
+		done, err := tx.ExecContext(ctx, `UPDATE book_token SET expires = $1, revoked = $2 WHERE id = $3 AND revoked = 0`,
+			millis(old.Expires), millis(old.Revoked), id)
 		return some(done, err, fmt.Errorf("%w: the token %s was revoked meanwhile", tenant.ErrNotFound, id))
 	})
 	return shown, next, old, err
 }
 
-const selectTokens = `SELECT id, tenant, label, hash, scopes, created, expires, used, revoked FROM book_token`
+const selectTokens = `SELECT id, tenant, label, owner, hash, scopes, allows, created, expires, used,
+	revoked FROM book_token`
 
 func readToken(r row) (t tenant.Token, err error) {
-	var scopes string
+	var scopes, allows string
 	var created, expires, used, revoked int64
-	if err := r.Scan(&t.ID, &t.Tenant, &t.Label, &t.Hash, &scopes, &created, &expires, &used, &revoked); err != nil {
+	if err := r.Scan(&t.ID, &t.Tenant, &t.Label, &t.Owner, &t.Hash, &scopes, &allows, &created, &expires, &used,
+		&revoked); err != nil {
 		return t, err
 	}
 	t.Created, t.Expires, t.Used, t.Revoked = fromMillis(created), fromMillis(expires), fromMillis(used),
 		fromMillis(revoked)
-	t.Scopes, err = tenant.ParseScopes(scopes)
+	t.Hash = strings.TrimPrefix(t.Hash, unknownBefore)
+	t.Scopes, err = tenant.ParseScopes(cmp.Or(allows, scopes))
 	return t, err
 }
 

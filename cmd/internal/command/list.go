@@ -32,6 +32,7 @@ type listed struct {
 	Title     string         `json:"title"`
 	Directory string         `json:"directory,omitzero"`
 	Origin    string         `json:"origin,omitzero"`
+	Person    string         `json:"person,omitzero"`
 	Messages  int            `json:"messages"`
 	Cost      *float64       `json:"cost"`
 	Uncosted  int            `json:"uncosted,omitzero"`
@@ -117,7 +118,7 @@ func runList(ctx context.Context, a *cli.App, quick bool) error {
 	doc, rows := listing{[]listed{}}, [][]string{}
 	for i, l := range listings {
 		one := listed{ID: l.Info.ID, Title: l.Info.Title, Directory: l.Info.Directory, Origin: l.Origin,
-			Messages: l.Messages, Updated: l.Info.Time.Updated}
+			Person: report.Person(l.Info), Messages: l.Messages, Updated: l.Info.Time.Updated}
 		row := []string{visible.Line(l.Info.ID), source.When(l.Info.Time.Updated),
 			quantity.Number(l.Messages) + " messages"}
 		if !quick {
@@ -125,7 +126,7 @@ func runList(ctx context.Context, a *cli.App, quick bool) error {
 			row = append(row, cli.CostOf(one.Cost, one.Uncosted))
 		}
 		doc.Sessions = append(doc.Sessions, one)
-		rows = append(rows, append(row, l.Origin, source.TitleOf(l)))
+		rows = append(rows, append(row, cmp.Or(l.Origin, visible.Line(one.Person)), source.TitleOf(l)))
 	}
 	widths := []int{-2, -16, 15, 8, -12}
 	if quick {

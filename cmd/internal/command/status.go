@@ -26,7 +26,7 @@ import (
 )
 
 // statusCuts are the values of --by.
-var statusCuts = []string{"session", "day", "rule", "tool"}
+var statusCuts = []string{"session", "day", "person", "rule", "tool"}
 
 // statusFlags are those of status.
 type statusFlags struct {
@@ -46,6 +46,8 @@ they run: requests, what they were billed, what the same clients would have paid
 difference, net of summaries, of what had to be written to the provider's cache again, and of what was
 asked for again. It is negative when winnow cost more than it saved.
 
+--by person tells apart who asked within a tenant of winnowd serve, by the owners of their tokens.
+
 --by tool shows which tools were declared and never called, by client and MCP server: every request
 carries their declarations. It ends with the command that leaves them out of new conversations.
 
@@ -62,7 +64,7 @@ Claude Code calls its statusLine command), or else the newest.`,
 			case f.days < 1 || f.days > 36500:
 				return cli.Usage("--days must be from 1 to 36500, not %d", f.days)
 			case !slices.Contains(statusCuts, f.by):
-				return cli.Usage("--by must be session, day, rule or tool, not %q", f.by)
+				return cli.Usage("--by must be session, day, person, rule or tool, not %q", f.by)
 			case f.line && (cmd.Flags().Changed("days") || cmd.Flags().Changed("by") || a.JSON):
 				return cli.Usage("--line cannot be combined with --days, --by or --json")
 			case f.session != "" && !f.line:
@@ -75,7 +77,7 @@ Claude Code calls its statusLine command), or else the newest.`,
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&f.days, "days", 1, "how many calendar days, today the last")
-	flags.StringVar(&f.by, "by", "session", "what a line is about: session, day, rule, tool")
+	flags.StringVar(&f.by, "by", "session", "what a line is about: session, day, person, rule, tool")
 	flags.BoolVar(&f.line, "line", false, "one short line about one session")
 	flags.StringVar(&f.session, "session", "",
 		"the session of --line, by its id or the client's own, or the beginning of one")
@@ -171,6 +173,14 @@ func showStatus(a *cli.App, doc report.Relayed, by string, now time.Time) {
 		rows = append(rows, append(append([]string{"day"}, heads...), "recalls"))
 		for _, d := range doc.Days {
 			rows = append(rows, append(append([]string{d.Day}, sums(d.Gain)...), quantity.Number(d.Recalls)))
+		}
+		rows = append(rows, append(append([]string{"all"}, sums(doc.Total)...), quantity.Number(doc.Total.Recalls)))
+	case "person":
+		widths = []int{-2, 2, 2, 2, 2, 2}
+		rows = append(rows, append(append([]string{"person"}, heads...), "recalls"))
+		for _, p := range doc.People {
+			rows = append(rows, append(append([]string{visible.Line(cmp.Or(p.Person, "not named"))}, sums(p.Gain)...),
+				quantity.Number(p.Recalls)))
 		}
 		rows = append(rows, append(append([]string{"all"}, sums(doc.Total)...), quantity.Number(doc.Total.Recalls)))
 	case "rule":

@@ -401,7 +401,7 @@ func TestStatus_wrongUseAndNothing(t *testing.T) {
 	d := newDesk(t)
 	d.run("status").wants(t, cli.ExitNothing, "no request went through winnow today", "winnow wrap claude")
 	d.run("status", "--days", "0").wants(t, cli.ExitUsage, "--days must be")
-	d.run("status", "--by", "hour").wants(t, cli.ExitUsage, "session, day, rule or tool")
+	d.run("status", "--by", "hour").wants(t, cli.ExitUsage, "session, day, person, rule or tool")
 	d.run("status", "--line", "--json").wants(t, cli.ExitUsage, "cannot be combined")
 	d.run("status", "--session", "x").wants(t, cli.ExitUsage, "needs --line")
 	d.run("status", "more").wants(t, cli.ExitUsage)

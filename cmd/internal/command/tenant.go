@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -18,14 +19,17 @@ import (
 	"github.com/winnowhq/winnow/gateway/tenant"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/text/quantity"
+	"github.com/winnowhq/winnow/text/visible"
+	"github.com/winnowhq/winnow/wire"
 )
 
 // tenantShown is what tenant add, set and show print as JSON.
 type tenantShown struct {
 	tenant.Tenant
-	Spent  tenant.Spent   `json:"spent"`  // US dollars, today and this month, UTC
-	Tokens []tenantsToken `json:"tokens"` // oldest first
-	Book   string         `json:"book"`   // where it is kept
+	Spent  tenant.Spent            `json:"spent"`  // US dollars, today and this month, UTC
+	People map[string]tenant.Spent `json:"people"` // what each person spent, likewise
+	Tokens []tenantsToken          `json:"tokens"` // oldest first
+	Book   string                  `json:"book"`   // where it is kept
 }
 
 // tenantsToken is a token in a list.
@@ -113,8 +117,9 @@ func inBook(a *cli.App, do func(ctx context.Context, b tenant.Book, args []strin
 type tenantFlags struct {
 	perMinute, concurrent, retention int
 	day, month, warn                 float64
+	personDay, personMonth           float64
 	capture, mode                    string
-	keys                             []string
+	keys, routes, models             []string
 }
 
 func (f *tenantFlags) add(cmd *cobra.Command) {
@@ -123,6 +128,9 @@ func (f *tenantFlags) add(cmd *cobra.Command) {
 	flags.IntVar(&f.concurrent, "concurrent", 0, "requests that may be under way at a time; 0 for no limit")
 	flags.Float64Var(&f.day, "budget-day", 0, "US dollars that may be spent in a day (UTC); 0 for no limit")
 	flags.Float64Var(&f.month, "budget-month", 0, "US dollars that may be spent in a month (UTC); 0 for no limit")
+	flags.Float64Var(&f.personDay, "person-day", 0, "US dollars that each person may spend in a day (UTC); 0 for no limit")
+	flags.Float64Var(&f.personMonth, "person-month", 0,
+		"US dollars that each person may spend in a month (UTC); 0 for no limit")
 	flags.Float64Var(&f.warn, "warn", 0, "share of a budget from which on there are warnings; 0 for 0.8")
 	flags.IntVar(&f.retention, "retention", 0,
 		"days after which a conversation that nobody goes on with is deleted; 0 as gateway.retention says")
@@ -132,6 +140,10 @@ func (f *tenantFlags) add(cmd *cobra.Command) {
 		"what is done to requests: off, observe, safe or full (default as gateway.mode says)")
 	flags.StringSliceVar(&f.keys, "key", nil,
 		"UPSTREAM=NAME: the key of gateway.keys that the server sends; UPSTREAM= for none")
+	flags.StringSliceVar(&f.routes, "routes", nil, "routes that may be asked: "+strings.Join(wire.RouteNames(), ", ")+
+		`; "" for those that are metered where the server holds the key, else any`)
+	flags.StringSliceVar(&f.models, "models", nil, `models that may be asked, such as claude-*; "" for all`)
+	cli.Complete(cmd, "routes", wire.RouteNames()...)
 	cli.Complete(cmd, "capture", config.CaptureAll, config.CaptureNone)
 	cli.Complete(cmd, "mode", gateway.Modes()...)
 }
@@ -147,10 +159,14 @@ func (f *tenantFlags) change(cmd *cobra.Command, t *tenant.Tenant) error {
 	set("concurrent", func() { t.Limits.Concurrent = f.concurrent })
 	set("budget-day", func() { t.Budget.Day = f.day })
 	set("budget-month", func() { t.Budget.Month = f.month })
+	set("person-day", func() { t.Each.Day = f.personDay })
+	set("person-month", func() { t.Each.Month = f.personMonth })
 	set("warn", func() { t.Budget.Warn = f.warn })
 	set("retention", func() { t.Retention = f.retention })
 	set("capture", func() { t.Capture = f.capture })
 	set("mode", func() { t.Mode = f.mode })
+	set("routes", func() { t.Routes = f.routes })
+	set("models", func() { t.Models = f.models })
 	for _, pair := range f.keys {
 		upstream, name, ok := strings.Cut(pair, "=")
 		if !ok || upstream == "" {
@@ -245,18 +261,29 @@ func tellTenant(ctx context.Context, a *cli.App, b tenant.Book, name string) err
 	if err != nil {
 		return err
 	}
-	shown := tenantShown{Tenant: t, Spent: spent, Tokens: withStates(a, tokens), Book: bookName(a)}
+	people, err := b.People(ctx, name, a.Env.Now())
+	if err != nil {
+		return err
+	}
+	shown := tenantShown{Tenant: t, Spent: spent, People: people, Tokens: withStates(a, tokens), Book: bookName(a)}
 	return a.Tell(shown, func() {
 		a.Table([]int{-1, -1}, [][]string{
 			{"tenant", t.Name},
 			{"today", spentOf(spent.Day, t.Budget.Day)},
 			{"this month", spentOf(spent.Month, t.Budget.Month) + estimatedOf(spent.Estimated)},
+			{"each person", eachOf(t.Each)},
 			{"limits", limitsOf(t.Limits)},
 			{"retention", cmp.Or(days(t.Retention), "as gateway.retention says")},
 			{"capture", cmp.Or(t.Capture, "as gateway.capture says")},
 			{"mode", cmp.Or(t.Mode, "as gateway.mode says")},
 			{"keys", cmp.Or(keysOf(t), "the clients' own")},
+			{"routes", cmp.Or(strings.Join(t.Routes, ", "), routesOf(t))},
+			{"models", cmp.Or(strings.Join(t.Models, ", "), "all")},
 		})
+		for _, who := range slices.Sorted(maps.Keys(people)) {
+			a.Printf("%s  today %s, this month %s%s\n", visible.Line(who), quantity.Dollars(people[who].Day),
+				quantity.Dollars(people[who].Month), estimatedOf(people[who].Estimated))
+		}
 		for _, token := range shown.Tokens {
 			a.Printf("%s\n", token.line(a))
 		}
@@ -311,6 +338,14 @@ func keysOf(t tenant.Tenant) string {
 	}
 	slices.Sort(all)
 	return strings.Join(all, ", ")
+}
+
+// routesOf is which routes a tenant without a list of them may ask.
+func routesOf(t tenant.Tenant) string {
+	if len(t.Keys) == 0 {
+		return "any"
+	}
+	return strings.Join(wire.MeteredRoutes(), ", ") + " with a key of the server, else any"
 }
 
 func tenantRemove(a *cli.App) *cobra.Command {

@@ -9,11 +9,20 @@ import (
 	"github.com/winnowhq/winnow/cmd/internal/cli"
 	"github.com/winnowhq/winnow/cmd/internal/source"
 	"github.com/winnowhq/winnow/gateway/tenant"
+	"github.com/winnowhq/winnow/text/visible"
 )
 
 // tenantAudited is what tenant audit prints as JSON.
 type tenantAudited struct {
 	Entries []tenant.Entry `json:"entries"` // the newest first
+}
+
+// whoOf is who did something, for people: a token with its owner.
+func whoOf(e tenant.Entry) string {
+	if e.Person == "" || strings.HasSuffix(e.Who, e.Person) {
+		return e.Who
+	}
+	return e.Who + " of " + visible.Line(e.Person)
 }
 
 func tenantAudit(a *cli.App) *cobra.Command {
@@ -37,7 +46,7 @@ func tenantAudit(a *cli.App) *cobra.Command {
 				}
 				return a.Tell(tenantAudited{append([]tenant.Entry{}, all...)}, func() {
 					for _, e := range all {
-						a.Printf("%s  %-12s %-20s %-14s %s\n", e.Time.Format(time.RFC3339), e.Tenant, e.Who, e.Did,
+						a.Printf("%s  %-12s %-20s %-14s %s\n", e.Time.Format(time.RFC3339), e.Tenant, whoOf(e), e.Did,
 							strings.TrimSpace(e.Session+" "+e.What))
 					}
 				})

@@ -1,7 +1,9 @@
 package command
 
 import (
+	"cmp"
 	"context"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -52,4 +54,16 @@ func listTenants(ctx context.Context, a *cli.App, b tenant.Book) error {
 		return cli.Nothing("there is no tenant; `winnowd tenant add NAME` makes one")
 	}
 	return err
+}
+
+// eachOf is the budget of each person.
+func eachOf(b tenant.Budget) string {
+	var all []string
+	if b.Day > 0 {
+		all = append(all, quantity.Dollars(b.Day)+" a day")
+	}
+	if b.Month > 0 {
+		all = append(all, quantity.Dollars(b.Month)+" a month")
+	}
+	return cmp.Or(strings.Join(all, ", "), "no budget")
 }

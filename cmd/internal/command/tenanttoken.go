@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,6 +13,7 @@ import (
 	"github.com/winnowhq/winnow/cmd/internal/source"
 	"github.com/winnowhq/winnow/desk/config"
 	"github.com/winnowhq/winnow/gateway/tenant"
+	"github.com/winnowhq/winnow/text/visible"
 )
 
 // tenantTokenMade is what tenant token add and rotate print as JSON: the token is shown once.
@@ -43,7 +45,7 @@ func (t tenantsToken) line(a *cli.App) string {
 		return at.Format("2006-01-02 15:04")
 	}
 	return fmt.Sprintf("%s  %-12s %-8s %-16s expires %-16s  used %-16s  %s", t.ID, t.Tenant, t.State, t.Scopes,
-		when(t.Expires, "never"), when(t.Used, "never"), a.Cut(t.Label, 0))
+		when(t.Expires, "never"), when(t.Used, "never"), strings.TrimSpace(visible.Line(t.Owner)+" "+a.Cut(t.Label, 0)))
 }
 
 func tenantTokenCommand(a *cli.App) *cobra.Command {
@@ -52,11 +54,12 @@ func tenantTokenCommand(a *cli.App) *cobra.Command {
 		Long: `token makes the tokens with which a tenant asks. A token is shown once; its SHA-256 is kept.
 
 Scopes say what it allows:
-  relay  requests to the providers
-  read   the tenant's sessions on the page, and /metrics
-  act    undo, restore and pin on the page
-  admin  the pages and figures of all tenants`,
-		Example: `  winnowd tenant token add web --label ann --expires 90d
+  relay    requests to the providers
+  read     the tenant's sessions on the page, and /metrics
+  act      undo, restore and pin on the page
+  admin    the pages and figures of all tenants, and the page of jobs
+  metrics  the figures of all tenants at /metrics, and nothing else: for Prometheus`,
+		Example: `  winnowd tenant token add web --owner ann@example.com --expires 90d
   winnowd tenant token add web --label dashboard --scopes read
   winnowd tenant token rotate tok_1f2e3d4c5b6a --overlap 48h`,
 		Args: cli.Exactly(0, "add, list, revoke or rotate"),
@@ -67,11 +70,11 @@ Scopes say what it allows:
 }
 
 func tenantTokenAdd(a *cli.App) *cobra.Command {
-	var label, expires string
+	var label, owner, expires string
 	scopes := "relay,read,act"
 	cmd := &cobra.Command{
 		Use: "add TENANT", Short: "Make a token and print it, once",
-		Example: "  winnowd tenant token add web --label ann --expires 90d",
+		Example: "  winnowd tenant token add web --owner ann@example.com --expires 90d",
 		Args:    cli.Exactly(1, "TENANT"), ValidArgsFunction: completeTenants(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			allowed, err := tenant.ParseScopes(scopes)
@@ -85,9 +88,13 @@ func tenantTokenAdd(a *cli.App) *cobra.Command {
 				}
 			}
 			shown, token, err := tenant.NewToken(args[0], label, allowed, a.Env.Now(), lasts)
+			if err == nil {
+				err = tenant.CheckOwner(owner)
+			}
 			if err != nil {
 				return cli.Misuse(err)
 			}
+			token.Owner = owner
 			return withBook(cmd.Context(), a, source.Changing, func(b tenant.Book) error {
 				if err := b.AddToken(cmd.Context(), actor(a), token); err != nil {
 					return err
@@ -96,7 +103,8 @@ func tenantTokenAdd(a *cli.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&label, "label", "", "whose it is, or what for")
+	cmd.Flags().StringVar(&label, "label", "", "what it is for")
+	cmd.Flags().StringVar(&owner, "owner", "", "the person who asks with it, such as ann@example.com")
 	cmd.Flags().StringVar(&scopes, "scopes", scopes, "what it allows: "+tenant.AllScopes().String())
 	cmd.Flags().StringVar(&expires, "expires", "", "how long it counts, such as 90d (default for good)")
 	return cmd
@@ -111,7 +119,11 @@ func tellToken(a *cli.App, shown string, kept tenant.Token, old *tenant.Token) e
 	if !a.JSON && !a.Quiet {
 		a.Warn("the token is shown this once; it is %s of the tenant %s, and allows %s", kept.ID, kept.Tenant,
 			kept.Scopes)
-		if old != nil {
+		switch {
+		case old == nil:
+		case !old.Revoked.IsZero():
+			a.Warn("%s is revoked", old.ID)
+		default:
 			a.Warn("%s counts until %s", old.ID, old.Expires.Format(time.RFC3339))
 		}
 	}
@@ -167,8 +179,9 @@ func completeTokens(a *cli.App) cobra.CompletionFunc {
 
 func tenantTokenRevoke(a *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "revoke ID", Short: "Make a token count no more", Example: "  winnowd tenant token revoke tok_1f2e3d4c5b6a",
-		Args: cli.Exactly(1, "ID"), ValidArgsFunction: completeTokens(a),
+		Use: "revoke ID", Short: "Revoke a token, and end what it has under way",
+		Example: "  winnowd tenant token revoke tok_1f2e3d4c5b6a",
+		Args:    cli.Exactly(1, "ID"), ValidArgsFunction: completeTokens(a),
 		RunE: inBook(a, func(ctx context.Context, b tenant.Book, args []string) error {
 			t, err := b.Revoke(ctx, actor(a), args[0])
 			if err != nil {

@@ -47,6 +47,12 @@ type till struct {
 // newTill opens a gateway on a store, "" for a file.
 func newTill(t *testing.T, at string, budget tenant.Budget, answer llmtest.Answer) *till {
 	t.Helper()
+	return openTill(t, at, tenant.Tenant{Name: "ann", Budget: budget}, answer)
+}
+
+// openTill is newTill with all settings of ann, for whom the server holds the key "team".
+func openTill(t *testing.T, at string, ann tenant.Tenant, answer llmtest.Answer) *till {
+	t.Helper()
 	if at == "" {
 		at = filepath.Join(t.TempDir(), "winnow.db")
 	}
@@ -61,7 +67,7 @@ func newTill(t *testing.T, at string, budget tenant.Budget, answer llmtest.Answe
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.book.Close() })
-	if err := l.book.Add(t.Context(), "test", tenant.Tenant{Name: "ann", Budget: budget}); err != nil {
+	if err := l.book.Add(t.Context(), "test", ann); err != nil {
 		t.Fatal(err)
 	}
 	shown, kept, err := tenant.NewToken("ann", "", tenant.AllScopes(), time.Now(), 0)
@@ -81,9 +87,13 @@ func (l *till) relay() *Relay {
 	l.t.Helper()
 	home := l.t.TempDir()
 	a := cli.New(cli.Env{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Dir: home, Now: time.Now,
-		Getenv: func(name string) string { return map[string]string{"HOME": home, "WINNOW_STORE": l.at}[name] }}, "test")
+		Getenv: func(name string) string {
+			return map[string]string{"HOME": home, "WINNOW_STORE": l.at, "TEAM_KEY": "sk-team"}[name]
+		}}, "test")
 	a.Shared = team.Parts()
-	r, err := Open(l.t.Context(), a, config.Default(), "127.0.0.1:0", transport.Observe, slog.New(slog.DiscardHandler))
+	settings := config.Default()
+	settings.Gateway.Keys = map[string]config.GatewayKey{"team": {Env: "TEAM_KEY"}}
+	r, err := Open(l.t.Context(), a, settings, "127.0.0.1:0", transport.Observe, slog.New(slog.DiscardHandler))
 	if err != nil {
 		l.t.Fatal(err)
 	}

@@ -32,9 +32,10 @@ func TestTenants_logAnOutageOnceAMinute(t *testing.T) {
 	d.book.Load().Close()
 	const minutes = 5
 	for range minutes * 30 {
+		d.follow(t.Context())
 		d.tick(t.Context())
 		d.save(t.Context()) // as after each request
-		if _, refused := d.share(t.Context(), m, 0.01, now); refused != nil {
+		if _, refused := d.share(t.Context(), m, "ann", 0.01, now); refused != nil {
 			t.Fatal(refused)
 		}
 		now = now.Add(2 * time.Second)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/winnowhq/winnow/desk/config"
@@ -99,8 +100,9 @@ func (d *tenants) retire(m *tenantState, t tenant.Tenant) {
 
 // same reports whether two versions of a tenant are the same.
 func same(a, b tenant.Tenant) bool {
-	return maps.Equal(a.Keys, b.Keys) && a.Limits == b.Limits && a.Budget == b.Budget && a.Retention == b.Retention &&
-		a.Capture == b.Capture && a.Mode == b.Mode
+	return maps.Equal(a.Keys, b.Keys) && a.Limits == b.Limits && a.Budget == b.Budget && a.Each == b.Each &&
+		a.Retention == b.Retention && a.Capture == b.Capture && a.Mode == b.Mode &&
+		slices.Equal(a.Routes, b.Routes) && slices.Equal(a.Models, b.Models)
 }
 
 // openStore opens the store of a tenant, and learns what was spent. making is locked.
@@ -137,9 +139,22 @@ func (d *tenants) learn(ctx context.Context, m *tenantState, kept store.Store, n
 	if err := d.rollUp(ctx, m.name, kept, now); err != nil {
 		return err
 	}
+	return d.learnSpent(ctx, m, now)
+}
+
+// learnSpent tells the gate what the book knows to have been spent by the tenant and its people.
+func (d *tenants) learnSpent(ctx context.Context, m *tenantState, now time.Time) error {
 	known, err := d.book.Load().Spent(ctx, m.name, now)
-	if err == nil {
-		m.gate.Learn(known, now)
+	if err != nil {
+		return err
+	}
+	m.gate.Learn(known, now)
+	if t, _ := d.known.Load().Tenant(m.name); !t.Each.Limited() {
+		return nil
+	}
+	people, err := d.book.Load().People(ctx, m.name, now)
+	for who, spent := range people {
+		m.gate.Person(who).Learn(spent, now)
 	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/winnowhq/winnow/gateway/serve"
 	"github.com/winnowhq/winnow/gateway/tenant"
 	"github.com/winnowhq/winnow/gateway/transport"
 )
@@ -29,18 +30,26 @@ func (d *tenants) reserving(m *tenantState) func(context.Context, transport.Quot
 		if q.Unmetered != "" {
 			return nil, &tenant.Refusal{Kind: "unmetered", Message: fmt.Sprintf("%s %s: %s", q.Method, q.Path, q.Unmetered)}
 		}
-		now := d.r.app.Env.Now()
+		now, who := d.r.app.Env.Now(), serve.ClientOf(ctx).Payer()
 		release, refused := m.gate.Reserve(q.Most, now)
 		if refused != nil {
 			return nil, refused
 		}
-		id, refused := d.share(ctx, m, q.Most, now)
+		freed, refused := m.gate.Person(who).Reserve(q.Most, now)
 		if refused != nil {
 			release()
+			refused.Person = who
+			return nil, refused
+		}
+		id, refused := d.share(ctx, m, who, q.Most, now)
+		if refused != nil {
+			release()
+			freed()
 			return nil, refused
 		}
 		return func(c transport.Charge) {
 			defer release()
+			defer freed()
 			e := tenant.Expense{Dollars: c.Dollars}
 			if c.Estimated {
 				e.Estimated = c.Dollars
@@ -48,15 +57,15 @@ func (d *tenants) reserving(m *tenantState) func(context.Context, transport.Quot
 			if c.Dollars > 0 || q.Most == 0 { // it was answered
 				e.Requests = 1
 			}
-			m.spent(e, now, id)
+			m.spent(who, e, now, id)
 		}, nil
 	}
 }
 
 // share makes a reservation in the book, where every process of the gateway sees it. A book that
 // does not answer holds nobody back.
-func (d *tenants) share(ctx context.Context, m *tenantState, most float64, now time.Time) (id string,
-	refused *tenant.Refusal) {
+func (d *tenants) share(ctx context.Context, m *tenantState, who string, most float64, now time.Time) (
+	id string, refused *tenant.Refusal) {
 	b := d.book.Load()
 	t, known := d.known.Load().Tenant(m.name)
 	if b == nil || !known || now.UnixNano() < d.unshared.Load() {
@@ -65,10 +74,15 @@ func (d *tenants) share(ctx context.Context, m *tenantState, most float64, now t
 	ctx, stop := context.WithTimeout(ctx, d.patience)
 	defer stop()
 	id = rand.Text()
-	err := b.Reserve(ctx, tenant.Reservation{ID: id, Tenant: m.name, Process: d.process, Dollars: most,
-		Expires: now.Add(reservedFor)}, now, func(spent tenant.Spent, reserved float64) error {
-		m.gate.Learn(spent, now)
-		if refused := t.Budget.Admit(spent, reserved, now); refused != nil {
+	err := b.Reserve(ctx, tenant.Reservation{ID: id, Tenant: m.name, Person: who, Process: d.process,
+		Dollars: most, Expires: now.Add(reservedFor)}, now, func(all, person tenant.Account) error {
+		m.gate.Learn(all.Spent, now)
+		m.gate.Person(who).Learn(person.Spent, now)
+		if refused := t.Budget.Admit(all.Spent, all.Reserved, now); refused != nil {
+			return refused
+		}
+		if refused := t.PersonBudget().Admit(person.Spent, person.Reserved, now); refused != nil {
+			refused.Person = who
 			return refused
 		}
 		return nil

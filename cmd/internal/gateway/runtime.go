@@ -28,7 +28,7 @@ func (r *Relay) buildRuntime(m *tenantState, f *tenantRuntime, audit func(contex
 			return err
 		}
 	}
-	o, tenants, metered := r.options(f.settings, f.mode, m.store), m.gate != nil, f.tenant.Budget.Limited()
+	o, tenants, metered := r.options(f.settings, f.mode, m.store), m.gate != nil, f.tenant.Metered()
 	if tenants {
 		o.Recall = false // the tenant's computer does not have this store
 	}
@@ -45,6 +45,14 @@ func (r *Relay) buildRuntime(m *tenantState, f *tenantRuntime, audit func(contex
 		o.Reserve = r.tenants.reserving(m)
 	}
 	o.Prepare = r.preparing(m, f)
+	if len(f.tenant.Models) > 0 {
+		o.Permit = func(model string) error {
+			if refused := f.tenant.AllowsModel(model); refused != nil {
+				return refused // and not a nil that is one
+			}
+			return nil
+		}
+	}
 	if paged {
 		f.page = r.page(m, f, audit)
 	}

@@ -33,12 +33,12 @@ type tenantState struct {
 	closed     bool
 
 	mu      sync.Mutex
-	hub     *live.Hub                 // nil before it is opened, and if there is no page
-	now     *tenantRuntime            // nil before it is opened
-	under   int                       // requests and streams that are in it
-	last    time.Time                 // when one came or went
-	unsaved map[string]tenant.Expense // by day, what the book does not know yet
-	settled []string                  // reservations that the book can forget with it
+	hub     *live.Hub                         // nil before it is opened, and if there is no page
+	now     *tenantRuntime                    // nil before it is opened
+	under   int                               // requests and streams that are in it
+	last    time.Time                         // when one came or went
+	unsaved map[tenant.Spender]tenant.Expense // what the book does not know yet
+	settled []string                          // reservations that the book can forget with it
 }
 
 // tenantRuntime is what carries requests until the settings change. Its fields but the last two do
@@ -70,7 +70,7 @@ func settingsOf(settings config.Settings, mode transport.Mode, t tenant.Tenant) 
 	if t.Mode != "" {
 		mode = transport.Mode(t.Mode)
 	}
-	if t.Budget.Limited() && mode == transport.Off {
+	if t.Metered() && mode == transport.Off {
 		mode = transport.Observe // in the mode off nothing is counted
 	}
 	if t.Capture != "" {
@@ -80,19 +80,22 @@ func settingsOf(settings config.Settings, mode transport.Mode, t tenant.Tenant) 
 }
 
 // spent counts what was spent at a time, for which there may have been a reservation in the book.
-func (m *tenantState) spent(e tenant.Expense, at time.Time, reservation string) {
+func (m *tenantState) spent(who string, e tenant.Expense, at time.Time, reservation string) {
 	if m.gate == nil || e == (tenant.Expense{}) && reservation == "" {
 		return
 	}
 	m.gate.Spend(e.Dollars, at)
+	if who != "" {
+		m.gate.Person(who).Spend(e.Dollars, at)
+	}
 	defer m.tell()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.unsaved == nil {
-		m.unsaved = map[string]tenant.Expense{}
+		m.unsaved = map[tenant.Spender]tenant.Expense{}
 	}
-	if day := tenant.DayOf(at); e != (tenant.Expense{}) {
-		m.unsaved[day] = m.unsaved[day].Plus(e)
+	if by := (tenant.Spender{Day: tenant.DayOf(at), Person: who}); e != (tenant.Expense{}) {
+		m.unsaved[by] = m.unsaved[by].Plus(e)
 	}
 	if reservation != "" {
 		m.settled = append(m.settled, reservation)
@@ -101,13 +104,14 @@ func (m *tenantState) spent(e tenant.Expense, at time.Time, reservation string) 
 
 // charge counts what was spent on what no client asked for.
 func (m *tenantState) charge(cost float64, at time.Time) {
-	m.spent(tenant.Expense{Dollars: cost}, at, "")
+	m.spent("", tenant.Expense{Dollars: cost}, at, "")
 }
 
 // watch counts what a request cost, unless a budget has it metered, and shows it.
 func (m *tenantState) watch(n transport.Notice, metered bool) {
 	if n.Spent != nil && n.Spent.Live != nil && !metered {
-		m.spent(tenant.Expense{Dollars: float64(n.Spent.Live.Billed), Requests: 1}, time.UnixMilli(int64(n.Spent.Time)), "")
+		m.spent(n.Spent.Live.Person, tenant.Expense{Dollars: float64(n.Spent.Live.Billed), Requests: 1},
+			time.UnixMilli(int64(n.Spent.Time)), "")
 	}
 	if n.Receipt != nil && !n.Receipt.Prepared { // what was prepared is paid for already
 		m.charge(n.Receipt.Cost, n.Time)
@@ -218,10 +222,10 @@ func (m *tenantState) save(ctx context.Context, b tenant.Book) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.unsaved == nil {
-		m.unsaved = map[string]tenant.Expense{}
+		m.unsaved = map[tenant.Spender]tenant.Expense{}
 	}
-	for day, e := range unsaved {
-		m.unsaved[day] = m.unsaved[day].Plus(e)
+	for by, e := range unsaved {
+		m.unsaved[by] = m.unsaved[by].Plus(e)
 	}
 	m.settled = append(m.settled, settled...)
 	return err

@@ -25,10 +25,10 @@ import (
 )
 
 const (
-	// idleRoom is after how long without a request a tenant's store is closed: longer than any
+	// idleAfter is after how long without a request a tenant's store is closed: longer than any
 	// provider's cache lasts.
 	idleAfter = 2 * time.Hour
-	// mostRooms is how many tenants are at hand at a time; of more the one that nobody has asked
+	// mostStates is how many tenants are at hand at a time; of more the one that nobody has asked
 	// for longest goes, if nothing of it is under way.
 	mostStates = 200
 	// usedEvery is how often it is noted that a token was used.
@@ -50,22 +50,27 @@ type tenants struct {
 	settle  chan struct{} // something was spent that the book does not know
 	signIn  shared.SignIn // nil if nobody can
 
-	away atomic.Pointer[error] // why the book could never be read, nil once it was
-	must bool                  // whoever asks needs a token, even if there is no tenant
+	must bool // whoever asks needs a token, even if there is no tenant
 
-	reading sync.Mutex // held while the book is read
-	asked   time.Time
-	book    atomic.Pointer[reading] // nil until there is one
-
+	bookState
 	reservations
-	saving sync.Mutex // held while the book learns what was spent: then it has all of it
-
+	admissions
+	saving   sync.Mutex // held while the book learns what was spent: then it has all of it
 	failures failures
 
 	mu      sync.Mutex
 	states  map[string]*tenantState
 	leaving []*tenantState // that others have taken the place of; closed when nobody is in them
 	tokenUse
+}
+
+// bookState is how the book is read.
+type bookState struct {
+	away    atomic.Pointer[error] // why it could never be read, nil once it was
+	unread  atomic.Bool           // it could not be read when it was last tried
+	reading sync.Mutex            // held while it is read
+	asked   time.Time
+	book    atomic.Pointer[reading] // nil until there is one
 }
 
 // reservations are those of this process in the book.
@@ -219,7 +224,7 @@ func (d *tenants) Client(shown string) *serve.Client {
 	if now.Sub(d.used[by.ID]) >= usedEvery {
 		d.used[by.ID], d.unset[by.ID] = now, now
 	}
-	return &serve.Client{Tenant: t.Name, Who: by.ID, Scopes: by.Scopes}
+	return &serve.Client{Tenant: t.Name, Who: by.ID, Token: by.ID, Person: by.Owner, Scopes: by.Scopes}
 }
 
 // Viewer implements serve.Authenticator.
@@ -294,11 +299,17 @@ func (d *tenants) Enter(ctx context.Context, g *serve.Client, relayed bool) (*se
 	if err != nil {
 		return nil, nil, err
 	}
-	left := sync.OnceFunc(func() { m.leave(f) })
-	access := &serve.Access{Carrier: f.carrier, Metrics: m.metrics, Page: f.page, MCP: f.recall, Keys: d.keysOf(t),
-		Counted: t.Budget.Limited(), Leave: left}
+	ctx, ended := d.admit(ctx, g)
+	left := sync.OnceFunc(func() { ended(); m.leave(f) })
+	access := &serve.Access{Context: ctx, Carrier: f.carrier, Metrics: m.metrics, Page: f.page, MCP: f.recall,
+		Keys: d.keysOf(t), Allows: t.AllowsRoute, Counted: t.Metered(), Leave: left}
 	if !relayed {
 		return access, nil, nil
+	}
+	if v := m.gate.Person(g.Payer()).Verdict(now); v != nil && v.Stop {
+		left()
+		return nil, &tenant.Refusal{Kind: "budget", Message: v.Message(), After: v.Begins.Sub(now), Verdict: v,
+			Person: g.Payer()}, nil
 	}
 	pass, refused := m.gate.Enter(now)
 	if refused != nil {
@@ -310,6 +321,15 @@ func (d *tenants) Enter(ctx context.Context, g *serve.Client, relayed bool) (*se
 	}
 	access.Leave = func() { pass.Leave(); left() }
 	return access, nil, nil
+}
+
+// Audit implements serve.Authenticator.
+func (d *tenants) Audit(ctx context.Context, c *serve.Client, did, what string) error {
+	b := d.book.Load()
+	if b == nil {
+		return errors.New("there is no book of tenants")
+	}
+	return b.Audit(ctx, tenant.Entry{Tenant: c.Tenant, Who: c.Who, Person: c.Person, Did: did, What: what})
 }
 
 // settled says that something may have been spent.
@@ -326,7 +346,7 @@ func (d *tenants) audit(name string) func(context.Context, live.Deed) error {
 	return func(ctx context.Context, deed live.Deed) error {
 		e := tenant.Entry{Tenant: name, Did: deed.Did, Session: deed.Session, What: deed.What}
 		if g := serve.ClientOf(ctx); g != nil {
-			e.Who = g.Who
+			e.Who, e.Person = g.Who, g.Person
 		}
 		if deed.Did == "read" || deed.Did == listed {
 			key, now := e.Who+"\x00"+name+"\x00"+deed.Session, d.r.app.Env.Now()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/winnowhq/winnow/desk/config"
@@ -15,6 +16,9 @@ import (
 // run keeps the book until the context ends: it is read again when it has changed, learns what was
 // spent and which tokens were used, and states that nobody uses are closed.
 func (d *tenants) run(ctx context.Context) {
+	var watching sync.WaitGroup // apart: what else is done may have to wait for the book
+	watching.Go(func() { d.watch(ctx) })
+	defer watching.Wait()
 	ticker := time.NewTicker(2 * time.Second)
 	defer ticker.Stop()
 	for {
@@ -31,20 +35,10 @@ func (d *tenants) run(ctx context.Context) {
 
 // tick does what is due now and then.
 func (d *tenants) tick(ctx context.Context) {
-	now := d.r.app.Env.Now()
-	changed, err := d.look(ctx, true)
-	if err == nil && d.away.Swap(nil) != nil {
-		d.log.Info("it can be read again who the tenants are")
-	}
-	if d.away.Load() == nil && ctx.Err() == nil { // else it was said before
-		d.failures.read.note(d.log, now, err)
-	}
-	if err != nil || d.book.Load() == nil {
+	if d.book.Load() == nil || d.unread.Load() {
 		return
 	}
-	if changed {
-		d.log.Info("the tenants were read again", "tenants", d.known.Load().Len())
-	}
+	now := d.r.app.Env.Now()
 	settings, _ := d.r.inForce()
 	if err := d.readKeys(settings); err != nil { // a file may have another key now
 		d.log.Error("the keys cannot be read; those that are known stay in force", "why", err)
@@ -53,10 +47,7 @@ func (d *tenants) tick(ctx context.Context) {
 	d.renew(ctx, now)
 	d.noteUse(ctx)
 	for _, m := range d.all() {
-		known, err := d.book.Load().Spent(ctx, m.name, now) // other processes spend, too
-		if err == nil {
-			m.gate.Learn(known, now)
-		}
+		_ = d.learnSpent(ctx, m, now) // other processes spend, too; if it fails it is tried again
 	}
 	d.tidy(now)
 }
