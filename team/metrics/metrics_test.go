@@ -172,7 +172,7 @@ func TestMetrics_showTheTotals(t *testing.T) {
 	}
 	totals = transport.Totals{
 		RequestTotals: transport.RequestTotals{Requests: 11, Beside: 2, Edited: 3, Resent: 4, Passed: 16, Recalls: 6, Warm: 15},
-		CostTotals:    transport.CostTotals{Unpriced: 5, Billed: 1.5, Otherwise: bill.Estimate{Likely: 9}, Missed: 0.1, Summaries: 0.25, Net: -0.125, ToSave: 0.5, WarmCost: 0.3, WarmSaved: 0.7},
+		CostTotals:    transport.CostTotals{Unpriced: 5, Billed: 1.5, Otherwise: bill.Estimate{Likely: 9}, Missed: 0.1, Summaries: 0.25, Net: -0.125, Gained: 0.375, Overpaid: 0.5, ToSave: 0.5, WarmCost: 0.3, WarmSaved: 0.7},
 		SessionTotals: transport.SessionTotals{LeftOut: 700, Live: 8, Sessions: []string{canary}},
 		CacheRead:     9000,
 		CacheWritten:  100,
@@ -187,7 +187,8 @@ func TestMetrics_showTheTotals(t *testing.T) {
 		"summary_dollars_total": 0.25, "net_dollars": -0.125, "could_save_dollars": 0.5, "left_out_tokens": 700, "live_sessions": 8,
 		"cache_tokens_total kind=read": 9000, "cache_tokens_total kind=written": 100, "cache_tokens_total kind=rewritten": 10,
 		"decisions_total rule=idle": 12, "decisions_total rule=compaction": 13, "refusals_total code=below-minimum": 14,
-		"warm_requests_total": 15, "warm_dollars_total": 0.3, "warm_saved_dollars_total": 0.7}
+		"warm_requests_total": 15, "warm_dollars_total": 0.3, "warm_saved_dollars_total": 0.7,
+		"saved_dollars_total": 0.375, "overpaid_dollars_total": 0.5}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -51,6 +51,7 @@ func TestTenants_logAnOutageOnceAMinute(t *testing.T) {
 	}
 	d.book.Store(&reading{again})
 	for range 3 {
+		d.follow(t.Context())
 		d.tick(t.Context())
 	}
 	if n := strings.Count(text.String(), "again"); n < 2 || strings.Contains(text.String(), "level=ERROR") {
